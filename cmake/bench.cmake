@@ -1,0 +1,20 @@
+# Benchmarks: one program per bench/*.c; HAVE_LMDB where liblmdb is there to compare with.
+
+find_path(LMDB_INCLUDE lmdb.h)
+find_library(LMDB_LIBRARY lmdb)
+file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
+foreach(source ${bench_sources})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(bench_${name} ${source})
+    set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    target_link_libraries(bench_${name} PRIVATE caret_static m)
+    if(LMDB_INCLUDE AND LMDB_LIBRARY)
+        target_compile_definitions(bench_${name} PRIVATE HAVE_LMDB=1)
+        target_include_directories(bench_${name} SYSTEM PRIVATE ${LMDB_INCLUDE})
+        target_link_libraries(bench_${name} PRIVATE ${LMDB_LIBRARY})
+    endif()
+endforeach()
+if(bench_sources AND NOT LMDB_LIBRARY)
+    message(STATUS "liblmdb is missing: the benchmarks run without it (make deps installs it)")
+endif()

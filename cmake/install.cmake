@@ -1,0 +1,16 @@
+# cmake --install: libraries, header, pkg-config file, Lua modules, tool.
+
+install(TARGETS caret_static caret_shared)
+install(FILES include/caret.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(cmake/caret.pc.in caret.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/caret.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(version 5.4 5.1)
+    string(REPLACE "." "" v ${version})
+    if(TARGET caret_lua${v})
+        install(TARGETS caret_lua${v} LIBRARY DESTINATION lib/lua/${version})
+        install(DIRECTORY src/lua/ DESTINATION share/lua/${version} FILES_MATCHING PATTERN "*.lua")
+    endif()
+endforeach()
+if(TARGET caret_tool)
+    install(TARGETS caret_tool)
+endif()

@@ -1,0 +1,78 @@
+# The Lua modules, build/lua/5.4 and build/lua/5.1 (the latter serves LuaJIT too),
+# and the tool, which carries the binding, its Lua files and a Lua 5.4 inside.
+
+find_path(LUA54_INCLUDE lua.h PATH_SUFFIXES lua5.4 lua54 NO_CACHE
+    PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
+find_path(LUA51_INCLUDE lua.h PATH_SUFFIXES lua5.1 lua51 luajit-2.1 NO_CACHE
+    PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
+find_library(LUA54_LIBRARY NAMES liblua5.4.a liblua54.a lua5.4 lua54)
+
+# caret_lua_module(version include): everything of one Lua version in one folder.
+function(caret_lua_module version include)
+    string(REPLACE "." "" v ${version})
+    add_library(caret_lua${v}_objects OBJECT ${lua_sources})
+    target_link_libraries(caret_lua${v}_objects PUBLIC caret_flags)
+    target_include_directories(caret_lua${v}_objects SYSTEM PUBLIC ${include})
+    # luaopen_* must be visible; the version script of the module hides the rest.
+    set_target_properties(caret_lua${v}_objects PROPERTIES C_VISIBILITY_PRESET default)
+
+    # A module inside a sanitized program would need that sanitizer's runtime in
+    # the host interpreter: only the tool uses the binding there.
+    if(CARET_SANITIZE)
+        return()
+    endif()
+    set(folder ${CMAKE_BINARY_DIR}/lua/${version})
+    add_library(caret_lua${v} MODULE $<TARGET_OBJECTS:caret_lua${v}_objects>)
+    target_link_libraries(caret_lua${v} PRIVATE caret_static)
+    target_link_options(caret_lua${v} PRIVATE -Wl,-z,nodelete
+        -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/luamodule.map)
+    set_target_properties(caret_lua${v} PROPERTIES PREFIX "" OUTPUT_NAME caret LINKER_LANGUAGE C
+        LIBRARY_OUTPUT_DIRECTORY ${folder}
+        LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/luamodule.map)
+    set(copies)
+    foreach(file ${lua_files})
+        if(file MATCHES "^lua/")
+            string(REGEX REPLACE "^lua/" "" name ${file})
+            add_custom_command(OUTPUT ${folder}/${name}
+                COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/src/${file} ${folder}/${name}
+                DEPENDS ${PROJECT_SOURCE_DIR}/src/${file} VERBATIM)
+            list(APPEND copies ${folder}/${name})
+        endif()
+    endforeach()
+    add_custom_target(caret_lua${v}_files ALL DEPENDS ${copies})
+endfunction()
+
+if(lua_sources)
+    foreach(version 5.4 5.1)
+        string(REPLACE "." "" v ${version})
+        if(LUA${v}_INCLUDE)
+            caret_lua_module(${version} ${LUA${v}_INCLUDE})
+        else()
+            message(STATUS "Lua ${version} headers are missing: no module for it (make deps installs them)")
+        endif()
+    endforeach()
+endif()
+
+# ---------------------------------------------------------------- tool
+
+if(tool_sources AND NOT (TARGET caret_lua54_objects AND LUA54_LIBRARY))
+    message(STATUS "Lua 5.4 headers or library are missing: the tool is not built (make deps installs them)")
+elseif(tool_sources)
+    # The Lua files of the binding and the tool become a table in the program, so
+    # that it runs from any folder.  Names are relative to src/.
+    set(embedded ${CMAKE_BINARY_DIR}/generated/embedded.c)
+    set(embedded_from)
+    foreach(file ${lua_files})
+        list(APPEND embedded_from ${PROJECT_SOURCE_DIR}/src/${file})
+    endforeach()
+    list(JOIN lua_files "," embedded_names)
+    add_custom_command(OUTPUT ${embedded}
+        COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR}/src -DNAMES=${embedded_names}
+            -DOUT=${embedded} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+        DEPENDS ${embedded_from} cmake/embed.cmake VERBATIM
+        COMMENT "Embedding Lua files")
+    add_executable(caret_tool ${tool_sources} ${embedded} $<TARGET_OBJECTS:caret_lua54_objects>)
+    set_target_properties(caret_tool PROPERTIES OUTPUT_NAME caret)
+    target_include_directories(caret_tool SYSTEM PRIVATE ${LUA54_INCLUDE})
+    target_link_libraries(caret_tool PRIVATE caret_static ${LUA54_LIBRARY} m ${CMAKE_DL_LIBS})
+endif()

@@ -1,0 +1,113 @@
+# Tests, all found by their place and name:
+#   test/<layer>/test_<topic>.c   cmocka program       -> <layer>/<topic>
+#   test/lua/test_<topic>.lua     luaunit, per Lua     -> lua5.4/<topic>, lua5.1/..., luajit/...
+#   test/run/<topic>.sh           any other test       -> run/<topic>  (exit 77: skipped)
+#   test/fuzz/fuzz_<topic>.c      libFuzzer, with CARET_FUZZ
+# test/support/*.c is linked into every C test.
+#
+# timeout(1) runs each in a process group of its own, so that a test that hangs
+# takes its children with it.
+
+find_program(TIMEOUT_PROGRAM timeout)
+set(run_limited)
+if(TIMEOUT_PROGRAM)
+    set(run_limited ${TIMEOUT_PROGRAM} -k 5 290)
+endif()
+set(test_environment "CARET_BUILD=${CMAKE_BINARY_DIR};CARET_SOURCE=${PROJECT_SOURCE_DIR}")
+
+# caret_test(name label... COMMAND command...)
+function(caret_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;COMMAND;ENVIRONMENT")
+    add_test(NAME ${name} COMMAND ${run_limited} ${arg_COMMAND})
+    set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 SKIP_RETURN_CODE 77
+        ENVIRONMENT "${test_environment};${arg_ENVIRONMENT}")
+endfunction()
+
+# ---------------------------------------------------------------- C
+
+find_path(CMOCKA_INCLUDE cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+if(NOT CMOCKA_INCLUDE OR NOT CMOCKA_LIBRARY)
+    message(STATUS "cmocka is missing: the C tests are not built (make deps installs it)")
+else()
+    file(GLOB support_sources CONFIGURE_DEPENDS test/support/*.c)
+    if(support_sources)
+        add_library(caret_test_support STATIC ${support_sources})
+        target_include_directories(caret_test_support PUBLIC test)
+        target_include_directories(caret_test_support SYSTEM PUBLIC ${CMOCKA_INCLUDE})
+        target_link_libraries(caret_test_support PUBLIC caret_static ${CMOCKA_LIBRARY})
+    endif()
+    file(GLOB test_sources CONFIGURE_DEPENDS test/*/test_*.c)
+    foreach(source ${test_sources})
+        get_filename_component(layer ${source} DIRECTORY)
+        get_filename_component(layer ${layer} NAME)
+        get_filename_component(topic ${source} NAME_WE)
+        string(REGEX REPLACE "^test_" "" topic ${topic})
+        set(target test_${layer}_${topic})
+        add_executable(${target} ${source})
+        target_include_directories(${target} PRIVATE test)
+        target_include_directories(${target} SYSTEM PRIVATE ${CMOCKA_INCLUDE})
+        target_link_libraries(${target} PRIVATE caret_static ${CMOCKA_LIBRARY} ${CMAKE_DL_LIBS})
+        if(TARGET caret_test_support)
+            target_link_libraries(${target} PRIVATE caret_test_support)
+        endif()
+        set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+        caret_test(${layer}/${topic} LABELS c ${layer} COMMAND $<TARGET_FILE:${target}>)
+    endforeach()
+endif()
+
+# ---------------------------------------------------------------- Lua
+
+if(NOT CARET_SANITIZE)
+    file(GLOB lua_tests CONFIGURE_DEPENDS test/lua/test_*.lua)
+    foreach(interpreter lua5.4 lua5.1 luajit)
+        string(REGEX REPLACE "^lua" "" version ${interpreter})
+        if(interpreter STREQUAL "luajit")
+            set(version 5.1)
+        endif()
+        string(REPLACE "." "" v ${version})
+        find_program(program_${interpreter} ${interpreter})
+        if(NOT lua_tests OR NOT TARGET caret_lua${v})
+            continue()
+        elseif(NOT program_${interpreter})
+            message(STATUS "${interpreter} is missing: its tests are not run (make deps installs it)")
+            continue()
+        endif()
+        execute_process(COMMAND ${program_${interpreter}} -e "require 'luaunit'"
+            RESULT_VARIABLE no_luaunit OUTPUT_QUIET ERROR_QUIET)
+        if(no_luaunit)
+            message(STATUS "luaunit for ${interpreter} is missing: its tests are not run (make deps installs it)")
+            continue()
+        endif()
+        foreach(source ${lua_tests})
+            get_filename_component(topic ${source} NAME_WE)
+            string(REGEX REPLACE "^test_" "" topic ${topic})
+            caret_test(${interpreter}/${topic} LABELS lua ${interpreter}
+                COMMAND sh ${PROJECT_SOURCE_DIR}/tools/lua.sh ${program_${interpreter}} ${source}
+                ENVIRONMENT CARET_LUA=${program_${interpreter}})
+        endforeach()
+    endforeach()
+endif()
+
+# ---------------------------------------------------------------- other programs
+
+file(GLOB run_tests CONFIGURE_DEPENDS test/run/*.sh)
+foreach(source ${run_tests})
+    get_filename_component(topic ${source} NAME_WE)
+    caret_test(run/${topic} LABELS run COMMAND sh ${source})
+endforeach()
+
+# ---------------------------------------------------------------- libFuzzer
+
+if(CARET_FUZZ)
+    file(GLOB fuzz_sources CONFIGURE_DEPENDS test/fuzz/fuzz_*.c)
+    foreach(source ${fuzz_sources})
+        get_filename_component(target ${source} NAME_WE)
+        add_executable(${target} ${source})
+        target_include_directories(${target} PRIVATE test)
+        target_compile_options(${target} PRIVATE -Wno-missing-prototypes)
+        target_link_libraries(${target} PRIVATE caret_static)
+        target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+        set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    endforeach()
+endif()

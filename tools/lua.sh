@@ -1,0 +1,23 @@
+#!/bin/sh
+# tools/lua.sh INTERPRETER [ARGUMENT...]
+# Runs lua5.4, lua5.1 or luajit with the Caret module of a build on its paths.
+# $CARET_BUILD is the build folder, by default build/.
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${CARET_BUILD:-$root/build}
+interpreter=${1:?which Lua: lua5.4, lua5.1 or luajit}
+shift
+
+case $("$interpreter" -e 'io.write(_VERSION)') in
+'Lua 5.4') folder=$build/lua/5.4 ;;
+'Lua 5.1') folder=$build/lua/5.1 ;;
+*)
+    echo "$interpreter: neither Lua 5.4, Lua 5.1 nor LuaJIT" >&2
+    exit 1
+    ;;
+esac
+unset LUA_PATH_5_4 LUA_CPATH_5_4
+LUA_PATH="$folder/?.lua;$folder/?/init.lua;$root/test/lua/?.lua;;"
+LUA_CPATH="$folder/?.so;;"
+export LUA_PATH LUA_CPATH
+exec "$interpreter" "$@"
