@@ -1,0 +1,41 @@
+# A short front of the CMake build.  The presets are in CMakePresets.json.
+#
+#   make            build release into build/
+#   make deps       install what is missing (apt, as root or with sudo)
+#   make demo       deps, build, run the main job
+#   make test       deps, all tests in all configurations
+#   make bench      build and run the benchmarks
+#   make install    cmake --install (PREFIX=/usr/local, DESTDIR)
+#   make clean      remove all build folders
+
+PREFIX ?= /usr/local
+
+.NOTPARALLEL:
+.PHONY: release deps demo test bench install clean
+
+release:
+	@sh tools/deps.sh --build
+	@mkdir -p build
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >build/configure.log 2>&1 || \
+	    { cat build/configure.log; exit 1; }
+	@cmake --build build --target product
+
+deps:
+	@sh tools/deps.sh
+
+demo: deps release
+	build/caret 3n1 -n 100000 -w 1
+	build/caret 3n1 -n 100000 -w 4
+
+test: deps
+	@sh tools/test.sh
+
+bench: deps release
+	@cmake --build build --target benchmarks
+	@sh bench/run.sh build
+
+install: release
+	cmake --install build
+
+clean:
+	rm -rf build build-debug build-small build-asan build-tsan build-fuzz

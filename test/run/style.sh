@@ -1,0 +1,128 @@
+#!/bin/sh
+# Each style check finds what it is there for: a clean little tree passes, and one
+# planted fault after the other is reported by its check, at its place.
+
+source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+tree=$(mktemp -d) || exit 1
+trap 'rm -rf "$tree"' EXIT
+passed=0
+failed=0
+skipped=0
+
+clean_tree()
+{
+    rm -rf "${tree:?}"/*
+    mkdir -p "$tree/src/base" "$tree/src/tree" "$tree/src/lua" "$tree/include" "$tree/docs" "$tree/tools"
+    cp "$source/.clang-format" "$source/.luacheckrc" "$tree/"
+    printf '#ifndef CARET_H\n#define CARET_H\n\n#define CARET_API\n\nCARET_API int caret_get(int n);\n\n#endif\n' \
+        >"$tree/include/caret.h"
+    printf '#ifndef CARET_KEY_H\n#define CARET_KEY_H\n\nint caret__key(int n);\n\n#endif\n' >"$tree/src/base/key.h"
+    printf '#include "base/key.h"\n\nint caret__key(int n)\n{\n    return n;\n}\n' >"$tree/src/base/key.c"
+    printf '#include "base/key.h"\n#include "caret.h"\n\nint caret_get(int n)\n{\n    return caret__key(n);\n}\n' \
+        >"$tree/src/tree/get.c"
+    printf '#include <lua.h>\n\n#include "caret.h"\n' >"$tree/src/lua/module.c"
+    printf 'local n = 1\nreturn n\n' >"$tree/src/lua/module.lua"
+    printf '#!/bin/sh\necho yes\n' >"$tree/tools/yes.sh"
+    printf '# Title\n\nSee [the header](../include/caret.h).\n' >"$tree/docs/page.md"
+}
+
+# finds check pattern: the check fails and reports a line like pattern
+finds()
+{
+    output=$(sh "$source/tools/style.sh" --root "$tree" ${library:+--library "$library"} "$1")
+    status=$?
+    if echo "$output" | grep -q "^$1: skipped"; then
+        skipped=$((skipped + 1))
+        echo "$output" | head -n 1
+    elif [ $status != 0 ] && echo "$output" | grep -q "$2"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'check %s does not report: %s\nbut (status %s):\n%s\n' "$1" "$2" $status "$output"
+    fi
+    clean_tree
+}
+
+library=
+clean_tree
+if output=$(sh "$source/tools/style.sh" --root "$tree"); then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    printf 'the clean tree does not pass:\n%s\n' "$output"
+fi
+
+printf 'int caret__f(int  n);\n' >>"$tree/src/base/key.c"
+finds format 'src/base/key.c:7: not as'
+
+printf '#include "tree/get.h"\n' >>"$tree/src/base/key.c"
+finds includes 'src/base/key.c:7: base may not include tree/get.h'
+printf '#include "base/key.h"\n' >>"$tree/src/lua/module.c"
+finds includes 'src/lua/module.c:4: lua may include only caret.h'
+printf '#include <base/key.h>\n' >>"$tree/src/tree/get.c"
+finds includes 'src/tree/get.c:8: include <base/key.h>'
+printf '#include "key.h"\n' >>"$tree/src/base/key.c"
+finds includes 'src/base/key.c:7: include "key.h": write it from src/'
+printf '#include "../base/key.h"\n' >>"$tree/src/tree/get.c"
+finds includes 'src/tree/get.c:8: include ../base/key.h leaves'
+printf '#include "base/key.h"\n' >>"$tree/include/caret.h"
+finds includes 'include/caret.h:9: the public header'
+printf '#include <lua.h>\n' >>"$tree/src/base/key.c"
+finds includes 'src/base/key.c:7: only lua, tools and bench'
+
+printf 'int key_h;\n' >"$tree/src/base/key.h"
+finds guards 'src/base/key.h:1: no header guard'
+printf '#ifndef CARET_KEY_H\n#define CARET_KAY_H\n#endif\n' >"$tree/src/base/key.h"
+finds guards 'src/base/key.h:2: #ifndef CARET_KEY_H is not followed'
+cp "$tree/src/base/key.h" "$tree/src/base/other.h"
+finds guards 'header guard CARET_KEY_H is also that of'
+
+awk 'BEGIN { for (i = 0; i < 801; i++) print "/* */" }' >"$tree/src/base/key.c"
+finds length 'src/base/key.c:801: 801 lines'
+
+printf '# \tTab\n' >"$tree/docs/page.md"
+finds whitespace 'docs/page.md:1: tab'
+printf '# Title \n' >"$tree/docs/page.md"
+finds whitespace 'docs/page.md:1: trailing'
+printf '# Title\r\n' >"$tree/docs/page.md"
+finds whitespace 'docs/page.md:1: carriage return'
+printf '# Title' >"$tree/docs/page.md"
+finds whitespace 'docs/page.md:0: no newline'
+
+printf 'Look into %swork/here.\n' / >"$tree/docs/page.md"
+finds paths 'docs/page.md:1: path of one machine'
+
+printf 'unknown_function()\n' >"$tree/src/lua/module.lua"
+finds lua 'src/lua/module.lua:1:'
+
+printf '#!/bin/sh\nif true; then\n' >"$tree/tools/yes.sh"
+finds shell 'tools/yes.sh:[23]: '
+
+printf 'See [it](missing.md).\n' >"$tree/docs/page.md"
+finds links 'docs/page.md:1: link to missing.md'
+
+# The symbols: a library with a stray name, an undeclared public one, and one missing.
+if command -v cc >/dev/null && command -v ar >/dev/null; then
+    library=$tree/libcaret.a
+    make_library()
+    {
+        printf '%s\n' "$1" >"$tree/tools/symbols.c"
+        cc -c -o "$tree/tools/symbols.o" "$tree/tools/symbols.c" && ar rcs "$library" "$tree/tools/symbols.o"
+    }
+    make_library 'int caret_get(int n) { return n; } int stray(void) { return 1; }'
+    finds prefixes 'external symbol stray lacks'
+    make_library 'int caret_get(int n) { return n; } int caret_secret(void) { return 1; }'
+    finds prefixes 'caret_secret is not in include/caret.h'
+    make_library 'int caret__key(int n) { return n; }'
+    finds prefixes 'include/caret.h:6: caret_get is declared but not defined'
+    make_library 'int caret_get(int n) { return n; }'
+    if sh "$source/tools/style.sh" --root "$tree" --library "$library" prefixes >/dev/null; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "a library with the right symbols does not pass"
+    fi
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,227 @@
+#!/bin/sh
+# Every style rule that a program can check; docs/style.md gives the reasons.
+#
+#   tools/style.sh [--root folder] [--library libcaret.a] [check...]
+#
+# Prints each finding as file:line: text, then one line for each check. The last
+# line is "N passed, N failed, N skipped", the exit status 1 if any check failed.
+# The symbols are those of build/libcaret.a, or of build-small/ or the given one.
+
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+library=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --root) root=$2 && shift 2 ;;
+    --library) library=$(realpath "$2") && shift 2 ;;
+    *) break ;;
+    esac
+done
+cd "$root" || exit 1
+for candidate in build-small/libcaret.a build/libcaret.a; do
+    [ -z "$library" ] && [ -f "$candidate" ] && library=$candidate
+done
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+findings=$scratch/findings
+
+# Committed files and those about to be: not what .gitignore names.
+if git rev-parse --show-toplevel >/dev/null 2>&1 && [ "$(git rev-parse --show-toplevel)" = "$(pwd -P)" ]; then
+    git ls-files --cached --others --exclude-standard | sort -u
+else
+    find . -type f -not -path './build*' -not -path './.git/*' | sed 's|^\./||' | sort
+fi | while read -r file; do [ -f "$file" ] && echo "$file"; done >"$scratch/files"
+
+c_files() { grep -E '^(src|include|test|bench)/.*\.[ch]$' "$scratch/files"; }
+shell_files() { grep -E '\.sh$|^\.ci/run$' "$scratch/files"; }
+lua_files() { grep -E '\.lua$' "$scratch/files"; }
+
+# Each check prints its findings, or a line "SKIP reason". Two findings at one place are two lines.
+
+# clang-format 14, as other versions disagree about details.
+check_format()
+{
+    formatter=
+    for program in clang-format-14 clang-format; do
+        if command -v $program >/dev/null && $program --version | grep -q 'version 14\.'; then
+            formatter=$program
+            break
+        fi
+    done
+    if [ -z "$formatter" ]; then
+        echo "SKIP clang-format 14 is not installed"
+        return
+    fi
+    c_files | while read -r file; do
+        "$formatter" --style=file --dry-run "$file" 2>&1 |
+            sed -n 's/^\(.*:[0-9]*\):[0-9]*: warning: code should be clang-formatted.*/\1: not as clang-format writes it/p'
+    done | sort -u
+}
+
+# Layers use only what is below them; binding, tool and benchmarks only the public header.
+check_includes()
+{
+    c_files | grep -E '^(src|include|bench)/' | while read -r file; do
+        awk -v file="$file" '
+        BEGIN {
+            n = split("base shm page tree log txn api", chain, " ")
+            for (i = 1; i <= n; i++) rank[chain[i]] = i
+            split(file, part, "/")
+            own = part[1] == "src" ? part[2] : part[1]
+        }
+        function finding(text) { print file ":" FNR ": " text }
+        /^[ \t]*#[ \t]*include/ {
+            if (!match($0, /[<"][^>"]*[>"]/)) next
+            quoted = substr($0, RSTART, 1) == "\""
+            name = substr($0, RSTART + 1, RLENGTH - 2)
+            split(name, step, "/")
+            from = name ~ /\// ? step[1] : ""
+            if (name ~ /\.\./) finding("include " name " leaves its folder")
+            else if (!quoted) {
+                if (from in rank) finding("include <" name "> of a file of ours: write \"" name "\"")
+                if (name ~ /^(lua|lauxlib|lualib|luajit)/ && own != "lua" && own != "tools" && own != "bench")
+                    finding("only lua, tools and bench know Lua")
+            } else if (name == "caret.h") {
+            } else if (own == "include") finding("the public header includes only system headers")
+            else if (from == own || (from == "" && own == "bench")) {
+            } else if (own in rank) {
+                if (from == "") finding("include \"" name "\": write it from src/, \"" own "/" name "\"")
+                else if (!(from in rank)) finding(own " may not include " name)
+                else if (rank[from] > rank[own]) finding(own " may not include " name ": " from " is above it")
+            } else finding(own " may include only caret.h and its own headers, not " name)
+        }' "$file"
+    done
+}
+
+# External symbols begin with caret_; those with one underscore are exactly the public header's.
+check_prefixes()
+{
+    if [ -z "$library" ]; then
+        echo "SKIP no libcaret.a is built"
+        return
+    fi
+    nm --defined-only -g "$library" | awk 'NF == 3 && $3 !~ /\.c\.[0-9a-f]+$/ && $3 !~ /^__(asan|odr|tsan)/ { print $3 }' |
+        sort -u >"$scratch/symbols"
+    where=$(basename "$library")
+    grep -v '^caret_' "$scratch/symbols" | sed "s/.*/$where:1: external symbol & lacks the prefix caret_ or caret__/"
+    sed -n 's/^CARET_API .*[ *]\(caret_[a-z0-9_]*\)(.*/\1/p' include/caret.h | sort -u >"$scratch/public"
+    grep '^caret_[^_]' "$scratch/symbols" | comm -23 - "$scratch/public" |
+        sed "s/.*/$where:1: & is not in include\/caret.h: name it caret__.../"
+    # The other way round: what the header promises exists.
+    while read -r name; do
+        grep -qx "$name" "$scratch/symbols" && continue
+        line=$(grep -n "^CARET_API .*[ *]$name(" include/caret.h | head -n 1 | cut -d: -f1)
+        echo "include/caret.h:$line: $name is declared but not defined"
+    done <"$scratch/public"
+}
+
+# #ifndef CARET_..._H first, used once.
+check_guards()
+{
+    grep -E '^(src|include|test|bench)/.*\.h$' "$scratch/files" | while read -r file; do
+        awk -v file="$file" '
+        /^[ \t]*#/ {
+            seen++
+            if (seen == 1) {
+                if ($0 !~ /^#ifndef CARET_([A-Z0-9_]+_)?H$/) { print file ":" FNR ": no header guard CARET_..._H"; exit }
+                guard = $2
+            } else if (seen == 2) {
+                if ($0 != "#define " guard) print file ":" FNR ": #ifndef " guard " is not followed by its #define"
+                exit
+            }
+        }
+        END { if (!seen) print file ":1: no header guard CARET_..._H" }' "$file"
+        sed -n "s|^#ifndef \(CARET_[A-Z0-9_]*H\)\$|\1 $file|p" "$file" | head -n 1 >>"$scratch/guards"
+    done
+    [ -f "$scratch/guards" ] && sort "$scratch/guards" | awk '
+        $1 == guard { print $2 ":1: header guard " guard " is also that of " file }
+        { guard = $1; file = $2 }'
+}
+
+# Engine files of at most 800 lines.
+check_length()
+{
+    c_files | grep -E '^src/' | while read -r file; do
+        lines=$(wc -l <"$file")
+        [ "$lines" -gt 800 ] && echo "$file:801: $lines lines; 800 are the most"
+    done
+}
+
+# No tabs (but in Makefile), no trailing white space, no CR, a newline at the end.
+check_whitespace()
+{
+    while read -r file; do
+        case $file in *.png | *.bin | *.caret | test/fuzz/corpus/*) continue ;; esac
+        awk -v file="$file" '
+        /\t/ && file !~ /(^|\/)Makefile$/ { print file ":" FNR ": tab" }
+        /[ \t]$/ { print file ":" FNR ": trailing white space" }
+        /\r/ { print file ":" FNR ": carriage return" }' "$file"
+        [ -s "$file" ] && [ "$(tail -c 1 "$file" | od -An -tx1 | tr -d ' ')" != 0a ] &&
+            echo "$file:$(wc -l <"$file"): no newline at the end"
+    done <"$scratch/files"
+}
+
+# Nothing that is true on one machine only.
+check_paths()
+{
+    while read -r file; do
+        grep -InE '(^|[^A-Za-z0-9_.~])/(work|root|home|Users)(/|[^A-Za-z0-9_]|$)' "$file" /dev/null |
+            sed 's/^\([^:]*:[0-9]*\):.*/\1: path of one machine/'
+    done <"$scratch/files"
+}
+
+check_lua()
+{
+    [ -z "$(lua_files)" ] && return
+    if ! command -v luacheck >/dev/null; then
+        echo "SKIP luacheck is not installed"
+        return
+    fi
+    # shellcheck disable=SC2046 # names without spaces
+    luacheck --formatter plain --no-cache $(lua_files) | grep -E ':[0-9]+:'
+}
+
+check_shell()
+{
+    shell_files | while read -r file; do
+        shell="sh"
+        head -n 1 "$file" | grep -q bash && shell=bash
+        $shell -n "$file" 2>&1 | sed "s|^\([^:]*\): \([0-9]*\): \(.*\)|$file:\2: \3|"
+        if command -v shellcheck >/dev/null; then
+            shellcheck -S warning -f gcc -s $shell "$file" | sed 's/^\([^:]*:[0-9]*\):[0-9]*:/\1:/'
+        fi
+    done
+}
+
+# Links from one document to another lead somewhere.
+check_links()
+{
+    grep -E '\.md$' "$scratch/files" | while read -r file; do
+        grep -noE '\]\([^)#: ]+' "$file" | while IFS= read -r link; do
+            target=${link#*](}
+            [ -e "$(dirname "$file")/$target" ] || echo "$file:${link%%:*}: link to $target leads nowhere"
+        done
+    done
+}
+
+passed=0
+failed=0
+skipped=0
+[ $# -eq 0 ] && set -- format includes prefixes guards length whitespace paths lua shell links
+for check in "$@"; do
+    "check_$check" >"$findings"
+    if reason=$(sed -n 's/^SKIP //p' "$findings") && [ -n "$reason" ]; then
+        echo "$check: skipped because $reason"
+        skipped=$((skipped + 1))
+    elif [ -s "$findings" ]; then
+        cat "$findings"
+        echo "$check: $(wc -l <"$findings") findings"
+        failed=$((failed + 1))
+    else
+        echo "$check: ok"
+        passed=$((passed + 1))
+    fi
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,243 @@
+#!/bin/sh
+# Builds every configuration and runs every test. See CONTRIBUTING.md.
+#
+#   tools/test.sh [step...]    steps: release style small asan tsan fuzz model
+#
+# Every test case counts, not every program. The last line is
+# "N passed, N failed, N skipped"; the exit status is 1 if any failed or none ran.
+# All output is kept in build/test-log/.
+
+set -u
+cd "$(dirname "$0")/.." || exit 1
+root=$(pwd)
+logs=$root/build/test-log
+mkdir -p "$logs" || exit 1
+jobs=$(nproc 2>/dev/null || echo 2)
+[ "$jobs" -gt 8 ] && jobs=8
+
+passed=0
+failed=0
+skipped=0
+failures=
+
+add()
+{
+    passed=$((passed + $1))
+    failed=$((failed + $2))
+    skipped=$((skipped + $3))
+}
+
+pass() { add 1 0 0; }
+
+# fail what [log]: one failed case, with the end of its log
+fail()
+{
+    add 0 1 0
+    failures="$failures  $1
+"
+    echo "  FAILED $1"
+    [ $# -gt 1 ] && tail -n 80 "$2" | sed 's/^/    /'
+}
+
+skip()
+{
+    add 0 0 1
+    echo "  skipped $1: $2"
+}
+
+# build preset [target...]
+build()
+{
+    preset=$1
+    shift
+    log=$logs/$preset-build.log
+    start=$(date +%s)
+    if cmake --preset "$preset" >"$log" 2>&1 && timeout -k 5 600 cmake --build --preset "$preset" \
+        --parallel "$jobs" ${1:+--target "$@"} >>"$log" 2>&1; then
+        echo "  $preset: built in $(($(date +%s) - start)) s"
+        sed -n 's/^-- \(.*is missing\)/  note: \1/p' "$log"
+        return 0
+    fi
+    fail "build of $preset" "$log"
+    return 1
+}
+
+# run_ctest preset folder [ctest option...]
+run_ctest()
+{
+    preset=$1
+    folder=$2
+    shift 2
+    log=$logs/$preset.log
+    start=$(date +%s)
+    $without_aslr timeout -k 5 840 ctest --test-dir "$folder" -V -j "$jobs" "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    awk -f tools/count.awk "$log" >"$logs/$preset.summary"
+    sed '$d' "$logs/$preset.summary"
+    # shellcheck disable=SC2046 # three numbers
+    set -- $(tail -n 1 "$logs/$preset.summary")
+    add "$2" "$3" "$4"
+    echo "  $preset: $2 passed, $3 failed, $4 skipped in $(($(date +%s) - start)) s"
+    if [ "$3" -gt 0 ]; then
+        failures="$failures$(sed -n "s/^  FAILED /  $preset: /p" "$logs/$preset.summary")
+"
+    elif [ $status != 0 ]; then
+        fail "$preset: ctest" "$log"
+    elif [ "$2" = 0 ]; then
+        fail "$preset: no test ran" "$log"
+    fi
+}
+
+# run_counted name command...: a program that counts its own cases in a last line
+run_counted()
+{
+    name=$1
+    shift
+    log=$logs/$name.log
+    start=$(date +%s)
+    timeout -k 5 600 "$@" >"$log" 2>&1 </dev/null
+    status=$?
+    counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)\{0,1\}.*/\1 \2 \4/p' "$log" | tail -n 1)
+    # shellcheck disable=SC2086 # three numbers
+    set -- ${counts:-0 0} 0
+    add "$1" "$2" "$3"
+    grep -i 'skipped [a-z]' "$log" | sed 's/^ */  /'
+    echo "  $name: $1 passed, $2 failed, $3 skipped in $(($(date +%s) - start)) s"
+    if [ "$2" -gt 0 ]; then
+        failures="$failures  $name
+"
+        tail -n 80 "$log" | sed 's/^/    /'
+    elif [ $status != 0 ] || [ "$1" = 0 ]; then
+        fail "$name (status $status)" "$log"
+    fi
+}
+
+# can_build compiler options program-text: does such a program build and run here?
+can_build()
+{
+    probe=$logs/probe
+    printf '%s\n' "$3" >"$probe.c"
+    # shellcheck disable=SC2086 # several options
+    "$1" $2 -o "$probe" "$probe.c" >"$probe.log" 2>&1 && $without_aslr timeout 60 "$probe" -runs=1 >>"$probe.log" 2>&1
+}
+
+simple='int main(void) { return 0; }'
+fuzzer='int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n);
+int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return n > 1 && d[0] == d[1] && 0; }'
+
+without_aslr=
+test_release()
+{
+    build release && run_ctest release build
+}
+
+test_style()
+{
+    run_counted style sh tools/style.sh
+}
+
+test_small()
+{
+    build small && run_ctest small build-small -LE 'lua|run'
+}
+
+test_asan()
+{
+    if ! can_build cc -fsanitize=address,undefined "$simple" && grep -q LeakSanitizer "$logs/probe.log"; then
+        echo "  note: this system does not let LeakSanitizer work: leaks are not looked for"
+        export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
+    fi
+    if ! can_build cc -fsanitize=address,undefined "$simple"; then
+        skip "asan" "no sanitized program runs here: $(tail -n 1 "$logs/probe.log")"
+        return
+    fi
+    export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS-}"
+    build asan && run_ctest asan build-asan -LE 'lua|run'
+}
+
+# Only the tests named in test/tsan.txt: those with threads.
+test_tsan()
+{
+    without_aslr=
+    if setarch -R true 2>/dev/null; then
+        without_aslr="setarch -R" # some kernels place mappings where TSan expects none
+    fi
+    if ! can_build cc -fsanitize=thread "$simple"; then
+        skip "tsan" "no sanitized program runs here: $(tail -n 1 "$logs/probe.log")"
+    else
+        names=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' test/tsan.txt 2>/dev/null)
+        if [ -z "$names" ]; then
+            skip "tsan" "test/tsan.txt names no test"
+        else
+            targets=$(echo "$names" | sed -e 's|/|_|' -e 's/^/test_/')
+            pattern="^($(echo "$names" | tr '\n' '|' | sed 's/|$//'))\$"
+            [ -f test/tsan.supp ] && TSAN_OPTIONS="suppressions=$root/test/tsan.supp:${TSAN_OPTIONS-}"
+            export TSAN_OPTIONS="second_deadlock_stack=1:${TSAN_OPTIONS-}"
+            # shellcheck disable=SC2086 # a list of words
+            build tsan $targets && run_ctest tsan build-tsan -R "$pattern"
+        fi
+    fi
+    without_aslr=
+}
+
+# clang: everything must compile without a warning; then each fuzzer from a fixed seed.
+test_fuzz()
+{
+    if ! can_build clang -fsanitize=fuzzer,address "$fuzzer"; then
+        skip "fuzz" "clang with libFuzzer is not there: $(tail -n 1 "$logs/probe.log")"
+        return
+    fi
+    build fuzz || return
+    pass
+    for program in build-fuzz/fuzz/fuzz_*; do
+        [ -x "$program" ] || continue
+        name=$(basename "$program")
+        corpus=$logs/$name.corpus
+        rm -rf "$corpus"
+        mkdir -p "$corpus"
+        seeds=
+        [ -d "test/fuzz/corpus/$name" ] && seeds=test/fuzz/corpus/$name
+        if timeout -k 5 180 "$program" -seed=1 -runs=200000 -max_total_time=20 -timeout=20 \
+            -artifact_prefix="$logs/$name-" "$corpus" $seeds >"$logs/$name.log" 2>&1 </dev/null; then
+            pass
+            echo "  $name: $(tail -n 1 "$logs/$name.log")"
+        else
+            fail "$name" "$logs/$name.log"
+        fi
+    done
+}
+
+test_model()
+{
+    if [ ! -f model/run.sh ]; then
+        skip "model" "there is none"
+    elif ! command -v spin >/dev/null; then
+        skip "model" "spin is not installed"
+    else
+        run_counted model sh model/run.sh
+    fi
+}
+
+begin=$(date +%s)
+[ $# -eq 0 ] && set -- release style small asan tsan fuzz model
+for step in "$@"; do
+    case $step in
+    release | style | small | asan | tsan | fuzz | model)
+        echo "== $step"
+        "test_$step"
+        ;;
+    *)
+        echo "no such step: $step" >&2
+        exit 2
+        ;;
+    esac
+done
+
+echo
+if [ -n "$failures" ]; then
+    echo "Failed (logs in build/test-log/):"
+    printf '%s' "$failures"
+fi
+echo "$(($(date +%s) - begin)) seconds"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
