@@ -2,6 +2,7 @@
 
 find_path(LMDB_INCLUDE lmdb.h)
 find_library(LMDB_LIBRARY lmdb)
+add_custom_target(benchmarks DEPENDS product)
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/*.c)
 foreach(source ${bench_sources})
     get_filename_component(name ${source} NAME_WE)
@@ -9,6 +10,7 @@ foreach(source ${bench_sources})
     set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name}
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
     target_link_libraries(bench_${name} PRIVATE caret_static m)
+    add_dependencies(benchmarks bench_${name})
     if(LMDB_INCLUDE AND LMDB_LIBRARY)
         target_compile_definitions(bench_${name} PRIVATE HAVE_LMDB=1)
         target_include_directories(bench_${name} SYSTEM PRIVATE ${LMDB_INCLUDE})

@@ -83,7 +83,7 @@ if(NOT CARET_SANITIZE)
             get_filename_component(topic ${source} NAME_WE)
             string(REGEX REPLACE "^test_" "" topic ${topic})
             caret_test(${interpreter}/${topic} LABELS lua ${interpreter}
-                COMMAND sh ${PROJECT_SOURCE_DIR}/tools/lua.sh ${program_${interpreter}} ${source}
+                COMMAND sh ${PROJECT_SOURCE_DIR}/tools/lua.sh ${program_${interpreter}} ${source} -v
                 ENVIRONMENT CARET_LUA=${program_${interpreter}})
         endforeach()
     endforeach()

@@ -24,11 +24,15 @@ function show(id,    i, first) {
     id = $1 + 0
     text = $0
     sub(/^[0-9]+: /, "", text)
+    if (text ~ /^(Test command|Working Directory|Environment variables|Test timeout computed|MALLOC_)/) next
+    if (text ~ /^ CARET_(BUILD|SOURCE|LUA)=/) next
     if (text ~ /\[  PASSED  \] [0-9]+ test\(s\)/) passed[id] += number_before(text, "test")
     else if (text ~ /\[  FAILED  \] [0-9]+ test\(s\)/) failed[id] += number_before(text, "test")
     else if (text ~ /\[  SKIPPED \] [0-9]+ test\(s\)/) skipped[id] += number_before(text, "test")
-    else if (text ~ /\[  SKIPPED \] [^0-9]/) reasons[id] = reasons[id] "    " last[id] "\n    " text "\n"
-    else if (text ~ /^Ran [0-9]+ tests? in /) {
+    else if (text ~ /\[  SKIPPED \] [^0-9]/ && text != listed[id, text]) {
+        listed[id, text] = text
+        reasons[id] = reasons[id] "    " last[id] "\n    " text "\n"
+    } else if (text ~ /^Ran [0-9]+ tests? in /) {
         passed[id] += number_before(text, "success")
         failed[id] += number_before(text, "failure") + number_before(text, "error")
         skipped[id] += number_before(text, "skipped")
@@ -36,6 +40,8 @@ function show(id,    i, first) {
         passed[id] += number_before(text, "passed")
         failed[id] += number_before(text, "failed")
         skipped[id] += number_before(text, "skipped")
+    } else if (last[id] ~ /\.\.\. SKIP$/) { # luaunit says why on the next line
+        reasons[id] = reasons[id] "    " last[id] ": " text "\n"
     } else if (text ~ /[Ss]kip/) reasons[id] = reasons[id] "    " text "\n"
     last[id] = text
     keep(id, text)
