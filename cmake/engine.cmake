@@ -39,7 +39,7 @@ endforeach()
 
 target_link_options(caret_shared PRIVATE -Wl,-z,nodelete
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libcaret.map)
-if(NOT CARET_SANITIZE)
+if(TARGET caret_whole) # a half-written engine may be built, but not released
     target_link_options(caret_shared PRIVATE -Wl,-z,defs)
 endif()
 set_target_properties(caret_shared PROPERTIES
