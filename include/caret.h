@@ -1,0 +1,389 @@
+/*
+ * caret.h - the public C interface of Caret, a hierarchical key-value database
+ * that lives inside the process.
+ *
+ * GUARANTEES
+ *   - A database is one file, used by any number of processes at once through
+ *     shared memory.  There is no server, no daemon, no signal handler; the
+ *     host's signals, terminal, locale, umask and stdio are never touched.
+ *   - Readers take no lock.  Writers take one mutex for less than a microsecond
+ *     and never hold it while user code runs or the disk is waited for.
+ *   - A process may die at any instruction (kill -9 included).  The others go
+ *     on; its locks are released; a half-made change is finished or undone.
+ *   - Every change is atomic; a transaction is serializable as a whole.
+ *   - No function longjmps, aborts or calls exit.  No function calls back into
+ *     user code but caret_transaction(), whose callback runs outside every
+ *     internal lock.
+ *
+ * RULES
+ *   - caret_db: may be used by all threads.  Opening the same file twice in one
+ *     process gives two caret_db over one engine.
+ *   - caret_session: one per thread (or per Lua state).  Using one from two
+ *     threads at once is undefined; give each thread its own.  Locks and the
+ *     transaction in progress belong to the session, as do local variables.
+ *   - caret_node: memory of the caller; may be copied with caret_node_copy(),
+ *     freed or overwritten at any time; has no destructor.  A node used for
+ *     reading or writing is updated (it remembers where it was found), so two
+ *     threads need two copies.  The hint in a node is only ever a hint: a node
+ *     used with another session or database is correct, only slower.
+ *   - fork: a child may go on using inherited handles; the first use attaches it
+ *     as a process of its own.  It owns none of its parent's locks and is in no
+ *     transaction.
+ *   - A signal handler must not call these functions.
+ *
+ * CAVEATS
+ *   - The data file must be on a local file system (network file systems are
+ *     refused) and must not be hard-linked, truncated or replaced while in use.
+ *   - All users of one database must share one /dev/shm (see shm_dir below).
+ *   - A transaction callback can run more than once: no I/O, no sleeping in it.
+ *   - Long transactions are restarted when what they read is changed.
+ *
+ * KEYS AND VALUES
+ *   A node is named by a variable and 0..31 subscripts.  A variable that starts
+ *   with '^' is global (in the file, shared); one without is local to the
+ *   session.  Subscripts and values are byte strings; a subscript that is a
+ *   canonical decimal number collates as a number, before all strings; the empty
+ *   string comes first.  docs/data-model.md has the rules.
+ *
+ * ERRORS
+ *   Functions return an int: 0 (CARET_OK), a positive outcome the caller is
+ *   meant to handle (CARET_NONE, CARET_RESTART, ...), or a negative error.
+ *   caret_message() gives the text of the calling thread's last error: it
+ *   starts with the symbol and says what was wrong with what.
+ *   A call that fails has changed nothing.
+ */
+#ifndef CARET_H
+#define CARET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CARET_API __attribute__((visibility("default")))
+#else
+#define CARET_API
+#endif
+
+#define CARET_VERSION "0.1.0"
+
+/* Limits.  The key limit is of the encoded key: name + subscripts as stored. */
+#define CARET_MAX_NAME 31u      /* bytes of a variable name after the '^' */
+#define CARET_MAX_SUBS 31u      /* subscripts of one node */
+#define CARET_MAX_KEY 1015u     /* bytes of an encoded key (less in `small` builds) */
+#define CARET_MAX_VALUE (16u << 20) /* bytes of a value */
+#define CARET_MAX_NEST 127u     /* transactions within transactions */
+
+/* Outcomes that a caller is meant to handle. */
+enum {
+    CARET_OK = 0,
+    CARET_NONE = 1,         /* no value, no such node, no next one */
+    CARET_RESTART = 2,      /* transaction conflict: caret_restart() and run the body again */
+    CARET_ROLLBACK = 3,     /* a callback asks for rollback by returning this */
+    CARET_LOCK_TIMEOUT = 4, /* the lock was not got in time */
+    CARET_DEADLOCK = 5      /* waiting would close a ring; the message names it */
+};
+
+/* Errors.  Misuse first (the program is wrong), then conditions of the world. */
+enum {
+    CARET_E_INVALID = -1,       /* an argument makes no sense */
+    CARET_E_NAME = -2,          /* bad variable name */
+    CARET_E_MAXSUBS = -3,       /* over 31 subscripts */
+    CARET_E_KEY2BIG = -4,       /* the encoded key is too long */
+    CARET_E_VALUE2BIG = -5,     /* the value is over 16 MiB */
+    CARET_E_NUMOFLOW = -6,      /* result of incr above 1E47 */
+    CARET_E_BUFFER = -7,        /* the caller's buffer is too small; the needed size was returned */
+    CARET_E_CLOSED = -8,        /* the database was closed */
+    CARET_E_READONLY = -9,      /* opened read-only */
+    CARET_E_NOTXN = -10,        /* no transaction in progress */
+    CARET_E_TXN_TOO_DEEP = -11, /* over 127 nested transactions */
+    CARET_E_TXN_TOO_BIG = -12,  /* more changes than one commit can hold */
+    CARET_E_NOTLOCKED = -13,    /* released a lock that is not held */
+    CARET_E_INTXN = -14,        /* not allowed inside a transaction */
+    CARET_E_SYNTAX = -15,       /* ZWR text that can't be read */
+
+    CARET_E_NOTFOUND = -30,     /* no such database file, and create is off */
+    CARET_E_OPEN = -31,         /* the file can't be opened: directory, permission, ... */
+    CARET_E_FOREIGN = -32,      /* not a Caret database */
+    CARET_E_VERSION = -33,      /* format or layout version is not ours */
+    CARET_E_CORRUPT = -34,      /* damaged: file, page and reason are in the message */
+    CARET_E_NETFS = -35,        /* on a network file system */
+    CARET_E_BUSY = -36,         /* attached elsewhere in a way that excludes us (second mount, other /dev/shm) */
+    CARET_E_EVICTED = -37,      /* the process lost its slot (fd closed by the host, fork misuse) */
+    CARET_E_SHM = -38,          /* shared memory is full or can't be used */
+    CARET_E_DISKFULL = -39,     /* no room in the file system */
+    CARET_E_IO = -40,           /* read, write or sync failed */
+    CARET_E_IO_FAILED = -41,    /* an earlier write or sync failed: writes are refused until reopened */
+    CARET_E_NOMEM = -42,        /* malloc failed */
+    CARET_E_LIMIT = -43,        /* a table is full: processes, sessions, locks */
+    CARET_E_SYSTEM = -44        /* another system call failed */
+};
+
+typedef struct caret_db caret_db;
+typedef struct caret_session caret_session;
+typedef struct caret_node caret_node;
+
+/* A byte string.  Not NUL-terminated.  Lifetime: see the function that returns it. */
+typedef struct caret_slice {
+    const char *data;
+    size_t len;
+} caret_slice;
+
+/* ------------------------------------------------------------------ errors */
+
+/* The symbol of an outcome, e.g. "KEY2BIG"; never NULL. */
+CARET_API const char *caret_strerror(int code);
+
+/* Text of the calling thread's last error (or deadlock, restart, lock timeout; CARET_NONE
+ * leaves it alone), "SYMBOL: what, with what".  Valid until the thread's next call; never NULL. */
+CARET_API const char *caret_message(void);
+
+/* ---------------------------------------------------------------- database */
+
+enum { CARET_SYNC_INTERVAL = 0, CARET_SYNC_COMMIT = 1, CARET_SYNC_OFF = 2 };
+
+/* Options of caret_open(); zero everything, then set what differs. */
+typedef struct caret_options {
+    int no_create;         /* 1: a missing file is an error (CARET_E_NOTFOUND) */
+    int readonly;          /* 1: no writing through this caret_db */
+    int sync;              /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
+    double sync_interval;  /* seconds between syncs, 0 = 1 s; the smallest attached one counts */
+    int no_thread;         /* 1: no background thread; flushing and checkpoints run inline */
+    const char *shm_dir;   /* directory for the shared segment, NULL = /dev/shm */
+    size_t arena_limit;    /* bytes of changed pages kept in memory, 0 = automatic */
+    size_t log_limit;      /* bytes the log may grow to, 0 = automatic */
+} caret_options;
+
+/*
+ * Open (or create) the database in file `path`; NULL means $CARET_DB, else
+ * "./data.caret".  `options` may be NULL.  On success *db is to be closed with
+ * caret_close().  May block while another process recovers the file.
+ * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM INVALID.
+ */
+CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
+
+/* Close.  Sessions of it that are still open answer CARET_E_CLOSED from now on.
+ * The last process to close writes a checkpoint: the database is then one file.
+ * NULL is ignored.  Errors of the final checkpoint are returned; the handle is gone anyway. */
+CARET_API int caret_close(caret_db *db);
+
+/* The path given to open, resolved.  Lives as long as db. */
+CARET_API const char *caret_path(const caret_db *db);
+
+/* Make everything committed so far durable, whatever the mode. */
+CARET_API int caret_sync(caret_db *db);
+
+/* Take a checkpoint now: afterwards the data file holds all that was committed before. */
+CARET_API int caret_checkpoint(caret_db *db);
+
+/* Walk everything: pages, order, fences, free space, shared structures.  Findings
+ * are appended as text lines to `report` (cut at `cap`, always NUL-terminated).
+ * Returns CARET_OK when clean, CARET_E_CORRUPT with findings.  Takes the writer
+ * mutex while it runs: meant for tests and for the tool. */
+CARET_API int caret_check(caret_db *db, char *report, size_t cap);
+
+/* Counters and sizes of a database; see docs/engine.md for their meaning. */
+typedef struct caret_stats {
+    uint64_t pages, free_pages, arena_slots, arena_used, depth;
+    uint64_t log_head, log_durable, checkpoint_lsn, epoch, checkpoints, repairs;
+    uint64_t gets, sets, commits, restarts, lock_waits; /* summed over attached processes */
+    uint64_t processes;
+} caret_stats;
+CARET_API int caret_stat(caret_db *db, caret_stats *out);
+
+/* ---------------------------------------------------------------- sessions */
+
+/* A session for the calling thread.  db may be NULL: local variables only. */
+CARET_API int caret_session_open(caret_db *db, caret_session **s);
+
+/* End it: rolls back its transaction, releases its locks, frees its locals. NULL is ignored. */
+CARET_API void caret_session_close(caret_session *s);
+
+/* -------------------------------------------------------------------- nodes */
+
+/* Bytes enough for any node: declare `caret_node_buf n;` and use &n.node, or
+ * allocate caret_node_bytes(key bytes) with the alignment of uint64_t. */
+#define CARET_NODE_MAX 1152u
+typedef union caret_node_buf caret_node_buf;
+
+/* Bytes of a node that can hold an encoded key of `key_len` bytes. */
+CARET_API size_t caret_node_bytes(size_t key_len);
+
+/* Bytes that an existing node occupies at least (for an exact copy). */
+CARET_API size_t caret_node_size(const caret_node *n);
+
+/* Make `n`, in `bytes` bytes of memory, the node of a variable: "^name" or "name".
+ * Errors: NAME, BUFFER (bytes too few), INVALID. */
+CARET_API int caret_node_var(caret_node *n, size_t bytes, const char *name, size_t len);
+
+/* Make `n` a child of `parent` (n may be parent itself).  The string form takes the
+ * subscript as text: "7" and "-.5" are numbers, "07" is a string.
+ * Errors: MAXSUBS KEY2BIG BUFFER INVALID; n is then unchanged. */
+CARET_API int caret_node_child(caret_node *n, size_t bytes, const caret_node *parent, const char *sub, size_t len);
+CARET_API int caret_node_child_int(caret_node *n, size_t bytes, const caret_node *parent, int64_t sub);
+
+/* The subscript a double stands for (shortest decimal that reads back the same).
+ * Errors: as above, INVALID for NaN and infinities. */
+CARET_API int caret_node_child_double(caret_node *n, size_t bytes, const caret_node *parent, double sub);
+
+/* Change the last subscript in place, keeping the rest: the quick way through n(1), n(2), ...
+ * Errors: INVALID when n has no subscript; as above. */
+CARET_API int caret_node_set_last_int(caret_node *n, int64_t sub);
+CARET_API int caret_node_set_last(caret_node *n, const char *sub, size_t len);
+
+/* Make `n` the parent of `child` (may be the same).  INVALID at the variable itself. */
+CARET_API int caret_node_parent(caret_node *n, size_t bytes, const caret_node *child);
+
+CARET_API int caret_node_copy(caret_node *n, size_t bytes, const caret_node *from);
+
+/* Number of subscripts. */
+CARET_API unsigned caret_node_depth(const caret_node *n);
+
+/* 1 if the variable is local (no '^'). */
+CARET_API int caret_node_is_local(const caret_node *n);
+
+/* Same address?  1 or 0.  caret_node_compare gives <0, 0, >0 in database order (locals before globals). */
+CARET_API int caret_node_equal(const caret_node *a, const caret_node *b);
+CARET_API int caret_node_compare(const caret_node *a, const caret_node *b);
+
+/* The variable name with its '^'; points into buf, terminated. */
+CARET_API caret_slice caret_node_name(const caret_node *n, char buf[CARET_MAX_NAME + 2]);
+
+/* Subscript i (0 = first) as text.  *len is always set to the needed length; BUFFER
+ * if cap is too small.  *is_number tells numbers from strings (may be NULL).  INVALID: no such i. */
+CARET_API int caret_node_subscript(const caret_node *n, unsigned i, char *buf, size_t cap, size_t *len, int *is_number);
+
+/* The last subscript as an integer: 1 and *out if it is a canonical integer that fits, else 0. */
+CARET_API int caret_node_last_as_int(const caret_node *n, int64_t *out);
+
+/* The node as ZWR text, ^oaks(1,"shadow").  utf8: 1 leaves printable UTF-8 readable, 0 is the byte form. */
+CARET_API int caret_node_zwr(const caret_node *n, int utf8, char *buf, size_t cap, size_t *len);
+
+/* -------------------------------------------------------------------- data */
+/*
+ * Common outcomes of all that follow: CLOSED, EVICTED, NOMEM, CORRUPT, IO,
+ * and inside a transaction CARET_RESTART, which must be passed on to whoever
+ * began it.  Writers also: READONLY, SHM, DISKFULL, IO_FAILED, TXN_TOO_BIG.
+ */
+
+/* The value of n.  CARET_NONE if it has none.  `value` points to memory of the
+ * session, valid until the session's next call. */
+CARET_API int caret_get(caret_session *s, caret_node *n, caret_slice *value);
+
+/* The same into a buffer: *len is the length of the value; BUFFER if cap is too small. */
+CARET_API int caret_get_copy(caret_session *s, caret_node *n, void *buf, size_t cap, size_t *len);
+
+/* Set the value of n.  VALUE2BIG over 16 MiB. */
+CARET_API int caret_set(caret_session *s, caret_node *n, const void *value, size_t len);
+
+/* Delete the value of n, keeping children.  CARET_OK also if there was none. */
+CARET_API int caret_delete(caret_session *s, caret_node *n);
+
+/* Kill n and everything below it. */
+CARET_API int caret_kill(caret_session *s, caret_node *n);
+
+/* Add `by` (decimal text) to the value of n, as one atomic step, exactly, with 18
+ * significant digits.  `result` (may be NULL) lives until the session's next call. NUMOFLOW. */
+CARET_API int caret_incr(caret_session *s, caret_node *n, const char *by, size_t len, caret_slice *result);
+
+/* The same by an integer; *result is set when it fits an int64, else CARET_E_NUMOFLOW and nothing changes. */
+CARET_API int caret_incr_int(caret_session *s, caret_node *n, int64_t by, int64_t *result);
+
+/* $DATA: 0 nothing, 1 value, 10 children, 11 both. */
+CARET_API int caret_data(caret_session *s, caret_node *n, int *data);
+
+/*
+ * Moving.  All move n itself, which must have room for the longest key that can
+ * come (a caret_node_buf always has; else BUFFER and n is unchanged).  CARET_NONE:
+ * there is none, n is unchanged.
+ *   caret_next, caret_previous: to the next / previous sibling that has data or
+ *     children; at a variable: the next variable of its kind.
+ *   caret_first, caret_last: to the first / last child of n (n gets one deeper).
+ *   caret_node_next, caret_node_previous: to the next / previous node with a
+ *     value in depth-first order, within the variable.
+ */
+CARET_API int caret_next(caret_session *s, caret_node *n);
+CARET_API int caret_previous(caret_session *s, caret_node *n);
+CARET_API int caret_first(caret_session *s, caret_node *n);
+CARET_API int caret_last(caret_session *s, caret_node *n);
+CARET_API int caret_node_next(caret_session *s, caret_node *n);
+CARET_API int caret_node_previous(caret_session *s, caret_node *n);
+
+/* The first variable of a kind (local = 1: locals); caret_next goes on from it. */
+CARET_API int caret_first_var(caret_session *s, caret_node *n, size_t bytes, int local);
+
+/* ------------------------------------------------------------ transactions */
+
+enum { CARET_TXN_BATCH = 1 /* do not wait for the disk at commit, whatever the mode */ };
+
+/* Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP. */
+CARET_API int caret_begin(caret_session *s, int flags);
+
+/* Commit the innermost one.  CARET_RESTART (outermost only): somebody changed what it
+ * read; everything is as after caret_begin() was undone, call caret_restart(). */
+CARET_API int caret_commit(caret_session *s);
+
+/* Roll back the innermost one. */
+CARET_API int caret_rollback(caret_session *s);
+
+/* After CARET_RESTART from any call (or at will): drop everything done since the
+ * outermost begin and begin it again at depth 1 with a new view.  After 3 restarts
+ * it runs undisturbed: other writers wait for it up to one second. */
+CARET_API int caret_restart(caret_session *s);
+
+/* Depth: 0 = none.  Restarts of the current outermost transaction so far. */
+CARET_API unsigned caret_txn_level(const caret_session *s);
+CARET_API unsigned caret_txn_restarts(const caret_session *s);
+
+/* Local variables are changed inside a transaction too; whether a rollback or restart
+ * restores them is chosen here, after the outermost caret_begin and before any change: all of them (1) or none (0, default). */
+CARET_API int caret_txn_restore_locals(caret_session *s, int all);
+
+/* Run fn in a transaction and commit.  fn returns CARET_OK to commit, CARET_RESTART to
+ * run again, CARET_ROLLBACK or an error to roll back; the outcome is returned. */
+typedef int caret_txn_fn(caret_session *s, void *arg);
+CARET_API int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags);
+
+/* ------------------------------------------------------------------- locks */
+
+#define CARET_FOREVER UINT64_MAX
+
+/* Take a lock on the name of n (no data is needed there), once more if held.  Waits up to
+ * timeout_ns nanoseconds; 0: one try.  LOCK_TIMEOUT, DEADLOCK, LIMIT. */
+CARET_API int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns);
+
+/* Give back one count.  NOTLOCKED. */
+CARET_API int caret_unlock(caret_session *s, const caret_node *n);
+
+/* Give back all the session's locks. */
+CARET_API int caret_unlock_all(caret_session *s);
+
+/* Release all, then take all of these or none. */
+CARET_API int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns);
+
+/* -------------------------------------------------------------------- text */
+
+/* Bytes to ZWR and back: "a"_$C(10)_"b".  *len is always set to the needed length. BUFFER, SYNTAX.
+ * Both ways are told the mode, as $C(133) is byte 133 in the byte form and U+0085 in the utf8
+ * form; the reader takes everything else ($ZCH(n), any text) in either mode. */
+CARET_API int caret_str2zwr(const void *in, size_t n, int utf8, char *buf, size_t cap, size_t *len);
+CARET_API int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_t cap, size_t *len);
+
+/* Node from ZWR text, ^oaks(1,"shadow").  SYNTAX and what caret_node_child says. */
+CARET_API int caret_node_parse(caret_node *n, size_t bytes, const char *text, size_t len, int utf8);
+
+struct caret_node {
+    uint64_t opaque[8];
+};
+union caret_node_buf {
+    caret_node node;
+    uint64_t bytes[CARET_NODE_MAX / 8];
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,79 @@
+/*
+ * node.h - what is inside a caret_node.
+ *
+ * A node is a fixed head, which fills `opaque[8]` of the public struct, and the
+ * encoded key right behind it.  The head's second half is the hint: where the
+ * key was found last.  A hint is never trusted before the version of its page
+ * has been compared (tree/read.h), so a stale or foreign one costs only time.
+ *
+ *   offset 0        32              64
+ *          | key    | hint          | encoded key, key_cap bytes |
+ */
+#ifndef CARET_API_NODE_H
+#define CARET_API_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "caret.h"
+
+/* What is known of pos, if the version still holds. */
+enum {
+    CARET__HINT_ABSENT = 0, /* the key is not there and would be inserted at pos */
+    CARET__HINT_FOUND = 1,  /* the key is at pos */
+    CARET__HINT_LEAF = 2    /* the last subscript was changed since: try this leaf, pos is only near */
+};
+
+struct caret__hint {
+    uint64_t version; /* of the page when the position was noted; 0 = no hint */
+    uint64_t owner;   /* which tree it was: caret__tree.id */
+    uint32_t pgno;    /* leaf */
+    uint16_t pos;     /* slot in the leaf */
+    uint16_t found;   /* CARET__HINT_* */
+    uint64_t spare;
+};
+
+struct caret__node {
+    uint16_t key_len;  /* bytes of the encoded key */
+    uint16_t key_cap;  /* bytes there is room for */
+    uint16_t last_off; /* offset of the last subscript's encoding; key_len if there is none */
+    uint8_t name_len;  /* bytes of the name, without '^' and the 0x00 behind it */
+    uint8_t depth;     /* number of subscripts */
+    uint8_t local;     /* 1: local variable */
+    uint8_t pad[7];
+    uint64_t magic; /* CARET__NODE_MAGIC: made by caret_node_var() or a copy of such */
+    uint64_t spare;
+    struct caret__hint hint;
+};
+
+#define CARET__NODE_MAGIC UINT64_C(0x65646f6e74657263)
+
+_Static_assert(sizeof(struct caret__hint) == 32, "hint fills half the head");
+_Static_assert(sizeof(struct caret__node) == sizeof(struct caret_node), "head is the public size");
+
+static inline struct caret__node *caret__node(caret_node *n)
+{
+    return (struct caret__node *)n;
+}
+static inline const struct caret__node *caret__node_const(const caret_node *n)
+{
+    return (const struct caret__node *)n;
+}
+static inline uint8_t *caret__node_key(const struct caret__node *n)
+{
+    return (uint8_t *)(uintptr_t)(n + 1);
+}
+
+static inline bool caret__node_ok(const caret_node *n)
+{
+    return n != NULL && caret__node_const(n)->magic == CARET__NODE_MAGIC;
+}
+
+/* Make `n`, in `bytes` bytes, the node of an encoded key, without a hint.  The key may come
+ * from anywhere, n's own included.  CORRUPT, BUFFER; n is then unchanged. */
+int caret__node_make(caret_node *n, size_t bytes, bool local, const uint8_t *key, size_t key_len);
+
+/* Replace the key of a node, in its room, leaving the hint alone: how a node moves.  CORRUPT, BUFFER. */
+int caret__node_take_key(struct caret__node *n, const uint8_t *key, size_t key_len);
+
+#endif

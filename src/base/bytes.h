@@ -1,0 +1,143 @@
+/*
+ * bytes.h - small inline helpers: unaligned little-endian access, alignment,
+ * minimum and maximum, branch hints, assertions.
+ *
+ * Everything stored or shared between processes is little-endian, whatever the
+ * machine; on little-endian ones these helpers are plain loads and stores.
+ */
+#ifndef CARET_BASE_BYTES_H
+#define CARET_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define caret__likely(x)   __builtin_expect(!!(x), 1)
+#define caret__unlikely(x) __builtin_expect(!!(x), 0)
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define CARET__LE(bits, v) __builtin_bswap##bits(v)
+#else
+#define CARET__LE(bits, v) (v)
+#endif
+
+static inline uint16_t caret__le16(const void *p)
+{
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return CARET__LE(16, v);
+}
+
+static inline uint32_t caret__le32(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return CARET__LE(32, v);
+}
+
+static inline uint64_t caret__le64(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return CARET__LE(64, v);
+}
+
+static inline void caret__put_le16(void *p, uint16_t v)
+{
+    v = CARET__LE(16, v);
+    memcpy(p, &v, sizeof v);
+}
+
+static inline void caret__put_le32(void *p, uint32_t v)
+{
+    v = CARET__LE(32, v);
+    memcpy(p, &v, sizeof v);
+}
+
+static inline void caret__put_le64(void *p, uint64_t v)
+{
+    v = CARET__LE(64, v);
+    memcpy(p, &v, sizeof v);
+}
+
+/* The first four / eight bytes as a number that compares like memcmp. */
+static inline uint32_t caret__be32(const void *p)
+{
+    return __builtin_bswap32(caret__le32(p));
+}
+
+static inline uint64_t caret__be64(const void *p)
+{
+    return __builtin_bswap64(caret__le64(p));
+}
+
+static inline size_t caret__min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t caret__max(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint64_t caret__min64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t caret__max64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* `align` must be a power of two. */
+static inline uint64_t caret__align_up(uint64_t v, uint64_t align)
+{
+    return (v + align - 1) & ~(align - 1);
+}
+
+static inline uint64_t caret__align_down(uint64_t v, uint64_t align)
+{
+    return v & ~(align - 1);
+}
+
+static inline bool caret__is_aligned(uint64_t v, uint64_t align)
+{
+    return (v & (align - 1)) == 0;
+}
+
+/* memcmp order with the shorter prefix first: the order of encoded keys. */
+static inline int caret__bytes_compare(const void *a, size_t an, const void *b, size_t bn)
+{
+    int c = memcmp(a, b, an < bn ? an : bn);
+    return c != 0 ? c : (an > bn) - (an < bn);
+}
+
+/*
+ * Assertions.  ASSERT is for builds with CARET_ASSERTS; ASSERT_CMP prints both
+ * integers.  ASSERT_ALWAYS is for cheap checks of what must hold whatever other
+ * processes do to shared memory.  All print one line and abort.
+ */
+__attribute__((noreturn, cold)) void caret__assert_failed(const char *file, int line, const char *what);
+__attribute__((noreturn, cold)) void caret__assert_cmp_failed(const char *file, int line, const char *what,
+                                                              long long a, long long b);
+
+#define CARET__ASSERT_ALWAYS(cond)                                                                           \
+    (caret__likely(cond) ? (void)0 : caret__assert_failed(__FILE__, __LINE__, #cond))
+
+#define CARET__ASSERT_ALWAYS_CMP(a, op, b)                                                                   \
+    (caret__likely((a)op(b))                                                                                 \
+         ? (void)0                                                                                           \
+         : caret__assert_cmp_failed(__FILE__, __LINE__, #a " " #op " " #b, (long long)(a), (long long)(b)))
+
+#ifdef CARET_ASSERTS
+#define CARET__ASSERT(cond)         CARET__ASSERT_ALWAYS(cond)
+#define CARET__ASSERT_CMP(a, op, b) CARET__ASSERT_ALWAYS_CMP(a, op, b)
+#else
+#define CARET__ASSERT(cond)         ((void)sizeof((cond) ? 1 : 0))
+#define CARET__ASSERT_CMP(a, op, b) ((void)sizeof(((a)op(b)) ? 1 : 0))
+#endif
+
+#endif

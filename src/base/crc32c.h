@@ -1,0 +1,29 @@
+/*
+ * crc32c.h - the Castagnoli checksum of pages, meta slots and log records.
+ *
+ * The routine is chosen at run time, once: SSE4.2 on x86-64, the crc extension
+ * on ARMv8, else tables.  Chaining holds for all of them:
+ *     crc32c(crc32c(seed, a), b) == crc32c(seed, a followed by b)
+ * and crc32c(0, "123456789") == 0xE3069283, the standard's check value.
+ */
+#ifndef CARET_BASE_CRC32C_H
+#define CARET_BASE_CRC32C_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint32_t caret__crc32c_fn(uint32_t seed, const void *p, size_t n);
+
+/* Starts as a routine which looks at the processor and replaces itself. */
+extern _Atomic(caret__crc32c_fn *) caret__crc32c_chosen;
+
+static inline uint32_t caret__crc32c(uint32_t seed, const void *p, size_t n)
+{
+    return atomic_load_explicit(&caret__crc32c_chosen, memory_order_acquire)(seed, p, n);
+}
+
+/* The table form, on any machine: the reference for tests. */
+uint32_t caret__crc32c_portable(uint32_t seed, const void *p, size_t n);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * error.c - symbols of outcomes, and the thread's last message.
+ *
+ * The message is either composed in a thread-local buffer or, for standard
+ * texts, only pointed at.
+ */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+struct outcome {
+    int code;
+    const char *symbol, *text; /* text starts with the symbol */
+};
+
+#define OUTCOME(code, symbol, text)                                                                          \
+    {                                                                                                        \
+        code, symbol, symbol ": " text                                                                       \
+    }
+
+static const struct outcome outcomes[] = {
+    OUTCOME(CARET_OK, "OK", "no error"),
+    OUTCOME(CARET_NONE, "NONE", "no such node or value"),
+    OUTCOME(CARET_RESTART, "RESTART", "the transaction must be run again"),
+    OUTCOME(CARET_ROLLBACK, "ROLLBACK", "the transaction was rolled back"),
+    OUTCOME(CARET_LOCK_TIMEOUT, "LOCK_TIMEOUT", "the lock was not got in time"),
+    OUTCOME(CARET_DEADLOCK, "DEADLOCK", "waiting for the lock would never end"),
+    OUTCOME(CARET_E_INVALID, "INVALID", "an argument makes no sense"),
+    OUTCOME(CARET_E_NAME, "NAME", "bad variable name"),
+    OUTCOME(CARET_E_MAXSUBS, "MAXSUBS", "too many subscripts"),
+    OUTCOME(CARET_E_KEY2BIG, "KEY2BIG", "the encoded key is too long"),
+    OUTCOME(CARET_E_VALUE2BIG, "VALUE2BIG", "the value is too long"),
+    OUTCOME(CARET_E_NUMOFLOW, "NUMOFLOW", "numeric overflow"),
+    OUTCOME(CARET_E_BUFFER, "BUFFER", "the buffer is too small"),
+    OUTCOME(CARET_E_CLOSED, "CLOSED", "the database is closed"),
+    OUTCOME(CARET_E_READONLY, "READONLY", "the database was opened read-only"),
+    OUTCOME(CARET_E_NOTXN, "NOTXN", "no transaction in progress"),
+    OUTCOME(CARET_E_TXN_TOO_DEEP, "TXN_TOO_DEEP", "too many nested transactions"),
+    OUTCOME(CARET_E_TXN_TOO_BIG, "TXN_TOO_BIG", "too many changes in one transaction"),
+    OUTCOME(CARET_E_NOTLOCKED, "NOTLOCKED", "the lock is not held"),
+    OUTCOME(CARET_E_INTXN, "INTXN", "not allowed inside a transaction"),
+    OUTCOME(CARET_E_SYNTAX, "SYNTAX", "not ZWR text"),
+    OUTCOME(CARET_E_NOTFOUND, "NOTFOUND", "no such database file"),
+    OUTCOME(CARET_E_OPEN, "OPEN", "the file cannot be opened"),
+    OUTCOME(CARET_E_FOREIGN, "FOREIGN", "not a Caret database"),
+    OUTCOME(CARET_E_VERSION, "VERSION", "unknown version of the format"),
+    OUTCOME(CARET_E_CORRUPT, "CORRUPT", "the database is damaged"),
+    OUTCOME(CARET_E_NETFS, "NETFS", "the file is on a network file system"),
+    OUTCOME(CARET_E_BUSY, "BUSY", "the database is in use in a way that excludes this process"),
+    OUTCOME(CARET_E_EVICTED, "EVICTED", "this process is no longer attached"),
+    OUTCOME(CARET_E_SHM, "SHM", "shared memory is full or unusable"),
+    OUTCOME(CARET_E_DISKFULL, "DISKFULL", "no room in the file system"),
+    OUTCOME(CARET_E_IO, "IO", "input or output failed"),
+    OUTCOME(CARET_E_IO_FAILED, "IO_FAILED", "an earlier write failed; reopen the database"),
+    OUTCOME(CARET_E_NOMEM, "NOMEM", "out of memory"),
+    OUTCOME(CARET_E_LIMIT, "LIMIT", "a table is full"),
+    OUTCOME(CARET_E_SYSTEM, "SYSTEM", "a system call failed"),
+};
+
+static _Thread_local char composed[CARET__MESSAGE_MAX];
+static _Thread_local const char *message;
+
+static const struct outcome *find(int code)
+{
+    static const struct outcome unknown = OUTCOME(0, "UNKNOWN", "unknown outcome code");
+
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
+        if (outcomes[i].code == code)
+            return &outcomes[i];
+    }
+    return &unknown;
+}
+
+/* Composed aside first, as an argument may be the message that is replaced. */
+static void compose(int code, const char *cause, const char *fmt, va_list args)
+{
+    char text[CARET__MESSAGE_MAX - 24];
+    int n;
+
+    if (vsnprintf(text, sizeof text, fmt, args) < 0)
+        strcpy(text, "(the message cannot be formatted)");
+    n = snprintf(composed, sizeof composed, "%s: %s", find(code)->symbol, text);
+    if (cause != NULL && n > 0 && (size_t)n < sizeof composed)
+        snprintf(composed + n, sizeof composed - (size_t)n, ": %s", cause);
+    message = composed;
+}
+
+int caret__fail(int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    compose(code, NULL, fmt, args);
+    va_end(args);
+    return code;
+}
+
+int caret__fail_errno(int code, const char *fmt, ...)
+{
+    int saved = errno;
+    char buf[128];
+    va_list args;
+
+    va_start(args, fmt);
+    compose(code, strerror_r(saved, buf, sizeof buf), fmt, args);
+    va_end(args);
+    errno = saved;
+    return code;
+}
+
+int caret__outcome(int code)
+{
+    message = find(code)->text;
+    return code;
+}
+
+const char *caret_strerror(int code)
+{
+    return find(code)->symbol;
+}
+
+const char *caret_message(void)
+{
+    return message != NULL ? message : outcomes[0].text;
+}
+
+void caret__assert_failed(const char *file, int line, const char *what)
+{
+    fprintf(stderr, "caret: %s:%d: assertion failed: %s\n", file, line, what);
+    abort();
+}
+
+void caret__assert_cmp_failed(const char *file, int line, const char *what, long long a, long long b)
+{
+    fprintf(stderr, "caret: %s:%d: assertion failed: %s (%lld, %lld)\n", file, line, what, a, b);
+    abort();
+}

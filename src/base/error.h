@@ -1,0 +1,31 @@
+/*
+ * error.h - one space of outcome codes, one text per thread.
+ *
+ * A function that fails says why with caret__fail() where it knows most, and
+ * its callers only hand the code on.  The text lives in thread-local memory and
+ * is read with caret_message().
+ *
+ * Outcomes that are no failure (CARET_NONE, a lock not got at the first try)
+ * come from hot paths and are returned as bare codes, without touching the
+ * thread-local text; after those caret_message() still tells about the last
+ * failure.  Cold ones (CARET_RESTART, CARET_LOCK_TIMEOUT) may use
+ * caret__outcome(), which costs one thread-local pointer store.
+ */
+#ifndef CARET_BASE_ERROR_H
+#define CARET_BASE_ERROR_H
+
+#include "caret.h"
+
+/* Longer texts are cut. */
+#define CARET__MESSAGE_MAX 1024u
+
+/* Note "SYMBOL: text" and return code.  The arguments may point into an earlier message. */
+__attribute__((format(printf, 2, 3), cold)) int caret__fail(int code, const char *fmt, ...);
+
+/* The same with ": " and the text of errno behind it; errno is kept. */
+__attribute__((format(printf, 2, 3), cold)) int caret__fail_errno(int code, const char *fmt, ...);
+
+/* Note the standard text of an outcome and return it. */
+int caret__outcome(int code);
+
+#endif

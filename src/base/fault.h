@@ -1,0 +1,45 @@
+/*
+ * fault.h - named points at which a test can make the process die or stop.
+ *
+ * CARET_FAULT("commit:after-head") stands wherever a crash is interesting.  In
+ * release builds it is nothing.  With CARET_FAULTS defined it counts the hit and,
+ * when armed for that name (or for "*", any name) and this is the n-th hit since
+ * arming, sends SIGKILL or SIGSTOP to the own process: a death between two
+ * instructions, as no handler or exit code runs.
+ *
+ * The environment arms too, at the first hit: CARET_FAULT=name:nth[:stop].
+ *
+ * Everything is local to the process and lock-free; a forked child inherits what
+ * was armed and counted.  `name` must be a string literal (the pointer is kept).
+ */
+#ifndef CARET_BASE_FAULT_H
+#define CARET_BASE_FAULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CARET__FAULT_KILL = 0, CARET__FAULT_STOP = 1 };
+
+#ifdef CARET_FAULTS
+#define CARET_FAULT(name) caret__fault_hit("" name "")
+#else
+#define CARET_FAULT(name) ((void)0)
+#endif
+
+void caret__fault_hit(const char *name);
+
+/* Act at the nth hit (1 = the next one) of `name` from now on.  Replaces what was armed. */
+void caret__fault_arm(const char *name, unsigned nth, int action);
+void caret__fault_disarm(void);
+
+/* Hits of a name so far in this process; "*" = of all. */
+uint64_t caret__fault_hits(const char *name);
+
+/* Forget all counts (not the names). */
+void caret__fault_reset(void);
+
+/* Names hit so far, in the order of their first hit: at most cap of them are
+ * stored, the number of all is returned. */
+size_t caret__fault_names(const char *names[], size_t cap);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * racy.h - reading and writing memory that others may change meanwhile.
+ *
+ * An optimistic reader copies bytes out of a page while a writer may be changing
+ * it, and throws the copy away when the page's version has changed.  The bytes
+ * are not atomics: what is read may be torn, never wild, because nothing is done
+ * with it before it was clamped or validated.  Everywhere but under
+ * ThreadSanitizer these are plain memcpy and loads; there they are relaxed atomic
+ * bytes, so that the tool sees that the race is meant and finds the others.
+ */
+#ifndef CARET_BASE_RACY_H
+#define CARET_BASE_RACY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__SANITIZE_THREAD__)
+#define CARET__TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CARET__TSAN 1
+#endif
+#endif
+
+#ifdef CARET__TSAN
+
+static inline void caret__racy_copy(void *dst, const void *src, size_t n)
+{
+    uint8_t *d = dst;
+    const uint8_t *s = src;
+    for (size_t i = 0; i < n; i++)
+        __atomic_store_n(d + i, __atomic_load_n(s + i, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+static inline void caret__racy_move(void *dst, const void *src, size_t n)
+{
+    uint8_t *d = dst;
+    const uint8_t *s = src;
+    if (d <= s) {
+        caret__racy_copy(dst, src, n);
+        return;
+    }
+    for (size_t i = n; i-- > 0;)
+        __atomic_store_n(d + i, __atomic_load_n(s + i, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+static inline int caret__racy_cmp(const void *a, const void *b, size_t n)
+{
+    const uint8_t *x = a, *y = b;
+    for (size_t i = 0; i < n; i++) {
+        int d = (int)__atomic_load_n(x + i, __ATOMIC_RELAXED) - (int)__atomic_load_n(y + i, __ATOMIC_RELAXED);
+        if (d != 0)
+            return d;
+    }
+    return 0;
+}
+
+#else
+
+static inline void caret__racy_copy(void *dst, const void *src, size_t n)
+{
+    memcpy(dst, src, n);
+}
+static inline void caret__racy_move(void *dst, const void *src, size_t n)
+{
+    memmove(dst, src, n);
+}
+static inline int caret__racy_cmp(const void *a, const void *b, size_t n)
+{
+    return memcmp(a, b, n);
+}
+
+#endif
+
+static inline uint16_t caret__racy16(const void *p)
+{
+    uint16_t v;
+    caret__racy_copy(&v, p, sizeof v);
+    return v;
+}
+static inline uint32_t caret__racy32(const void *p)
+{
+    uint32_t v;
+    caret__racy_copy(&v, p, sizeof v);
+    return v;
+}
+static inline uint64_t caret__racy64(const void *p)
+{
+    uint64_t v;
+    caret__racy_copy(&v, p, sizeof v);
+    return v;
+}
+static inline void caret__racy_put16(void *p, uint16_t v)
+{
+    caret__racy_copy(p, &v, sizeof v);
+}
+static inline void caret__racy_put32(void *p, uint32_t v)
+{
+    caret__racy_copy(p, &v, sizeof v);
+}
+
+/* Length of the common prefix. */
+static inline size_t caret__common_prefix(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
+{
+    size_t n = na < nb ? na : nb, i = 0;
+    while (i < n && a[i] == b[i])
+        i++;
+    return i;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * zwr.h - ZWR, the readable text form of byte strings and nodes.
+ *
+ *   string  := part ('_' part)*      part := '"' printable, " doubled '"'
+ *                                          | '$C(' n (',' n)* ')'
+ *                                          | '$ZCH(' n (',' n)* ')'
+ *   node    := ['^'] name ['(' sub (',' sub)* ')']    sub := canonical number | string
+ *
+ * Two modes, for the writer and the reader alike.  bytes: 0-31, 127-159 and 255
+ * are unprintable and written $C(byte).  utf8: valid UTF-8 is readable but for
+ * control characters (U+0000-1F, 7F-9F), written $C(code point); bytes that are
+ * no UTF-8 are written $ZCH(byte).
+ *
+ * The reader takes every form in either mode; the mode only says what $C(128) to
+ * $C(255) mean: a byte or a code point.  (The two writers use the same text for
+ * byte 0x85 and for U+0085, so no reader can do without being told.)
+ *
+ * A writer sets *len to the needed length also when it answers CARET_E_BUFFER;
+ * nothing is written beyond cap, and nothing is terminated.
+ */
+#ifndef CARET_BASE_ZWR_H
+#define CARET_BASE_ZWR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes to text.  CARET_E_BUFFER. */
+int caret__zwr_put(const void *in, size_t n, bool utf8, char *buf, size_t cap, size_t *len);
+
+/* Text to bytes; a bare canonical number stands for itself.  CARET_E_SYNTAX, CARET_E_BUFFER. */
+int caret__zwr_get(const char *in, size_t n, bool utf8, char *buf, size_t cap, size_t *len);
+
+/* Encoded key to node text.  CARET_E_BUFFER, CARET_E_CORRUPT. */
+int caret__zwr_put_key(const uint8_t *key, size_t n, bool local, bool utf8, char *buf, size_t cap,
+                       size_t *len);
+
+/* Node text to encoded key, which must not be longer than CARET__KEY_MAX.
+ * CARET_E_SYNTAX, _NAME, _MAXSUBS, _KEY2BIG. */
+int caret__zwr_get_key(const char *text, size_t n, bool utf8, uint8_t key[], size_t *key_len, bool *local);
+
+/* How many leading bytes of `text` are a node (it ends before `=`, a blank, ...), 0 if none is seen.
+ * Finds the end only: for readers of lines like ^a(1)="x". */
+size_t caret__zwr_node_len(const char *text, size_t n);
+
+#endif

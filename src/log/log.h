@@ -1,0 +1,82 @@
+/*
+ * log.h - the functions of the log layer: commit, repair, flush, checkpoint, open.
+ */
+#ifndef CARET_LOG_LOG_H
+#define CARET_LOG_LOG_H
+
+#include "log/record.h"
+#include "shm/engine.h"
+
+/* ---- log/writer.c: the writer mutex --------------------------------------- */
+
+/* Lock the writer mutex, repairing after a dead owner.  CARET_OK, EVICTED, or
+ * CORRUPT when the repair found damage.  On CARET_OK, log_head == log_applied. */
+int caret__writer_lock(struct caret__engine *e);
+void caret__writer_unlock(struct caret__engine *e);
+
+/* ---- log/repair.c ----------------------------------------------------------- */
+
+/* The writer mutex is ours and its owner died: make the state whole (idempotent). */
+int caret__repair(struct caret__engine *e);
+
+/* ---- log/apply.c: change the tree as a record says ---------------------------- */
+
+/* Apply the whole record at LSN `lsn` (its end).  undo: keep undo entries
+ * (a commit, a repair) or not (replay at opening, nobody else attached).
+ * The caller holds the writer mutex and has reserved all that can run out. */
+int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn, bool undo);
+
+/* Upper bound of what applying the record can take; for reservations. */
+struct caret__need {
+    uint32_t pages;      /* page numbers, each with an arena slot */
+    uint64_t undo_bytes;
+};
+int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need);
+
+/* Under the writer mutex: are there so many pages, slots, undo bytes?  Grows what can
+ * grow.  CARET_OK; CARET_RESTART = a checkpoint must make room first; or an error. */
+int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool is_kill);
+
+/* ---- log/flush.c: from the ring to the log file -------------------------------- */
+
+/* pwrite ring bytes [log_written, upto) to the log file (takes the flush mutex;
+ * upto 0 = log_head).  With `sync` also fdatasync: log_durable >= upto afterwards. */
+int caret__flush(struct caret__engine *e, uint64_t upto, bool sync);
+
+/* File offset of an LSN, and how many bytes are contiguous from there. */
+uint64_t caret__log_offset(const struct caret__engine *e, uint64_t lsn, uint64_t *contiguous);
+
+/* Record an I/O failure for everybody: IO_FAILED from now on.  Returns CARET_E_IO. */
+int caret__io_failed(struct caret__engine *e, int errnum, const char *what);
+
+/* ---- log/checkpoint.c --------------------------------------------------------------- */
+
+/* Take a checkpoint (or wait for the one in progress and take over if its owner died)
+ * so that everything committed before the call is in the data file afterwards. */
+int caret__checkpoint(struct caret__engine *e);
+
+/* Is the log or the arena a third full? */
+bool caret__checkpoint_due(const struct caret__engine *e);
+
+/* ---- log/background.c ------------------------------------------------------------------ */
+
+/* The thread that flushes, syncs and checkpoints when due; started at the first write. */
+int caret__background_start(struct caret__engine *e);
+void caret__background_stop(struct caret__engine *e);
+void caret__background_wake(struct caret__engine *e); /* cheap when it is awake already */
+void caret__background_forked(struct caret__engine *e); /* in the child: forget the parent's thread */
+
+/* ---- log/meta.c: meta slots and bitmap images on disk --------------------------------------- */
+
+/* ---- log/open.c, recover.c --------------------------------------------------------------------- */
+
+/* Attach this process to the database at path, creating or recovering it if need be. */
+int caret__engine_open(const char *path, const caret_options *options, struct caret__engine **e);
+
+/* Drop a reference; the last in the process detaches, the last of all writes a final checkpoint. */
+int caret__engine_close(struct caret__engine *e);
+
+/* First use in a forked child: take a slot of our own.  CARET_OK or an error. */
+int caret__engine_forked(struct caret__engine *e);
+
+#endif

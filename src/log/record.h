@@ -1,0 +1,69 @@
+/*
+ * record.h - what a commit looks like in the log.
+ *
+ * An LSN is a position in the endless stream of log bytes.  The record that
+ * brings log_head from A to L occupies the stream bytes [A, L):
+ *
+ *   A      u32 size   L - A, a multiple of 8
+ *   A+4    u32 nops
+ *   A+8    ops, each: u8 kind, u8 0, u16 key length, u32 value length, key, value, padded to 8
+ *   L-8    u32 crc    crc32c, seeded with the 8 bytes before A (two words, low first), of [A, L-8)
+ *   L-4    u32 size   again, xor 0x5ca1ab1e: a trailer is recognised, and differs from plain data
+ *
+ * The 8 bytes before A are the previous record's trailer, so the crc chains:
+ * log_head alone is the state of the log.  The first seed of a generation is made
+ * by caret__chain_start() from the generation, so records of an older generation
+ * never continue the chain.  Ops are results, never instructions that depend on
+ * what was there: applying a record to the state before it always gives the same.
+ */
+#ifndef CARET_LOG_RECORD_H
+#define CARET_LOG_RECORD_H
+
+#include <stdint.h>
+#include <stddef.h>
+
+enum caret__op {
+    CARET__OP_SET = 1,    /* value */
+    CARET__OP_DELETE = 2, /* value of the key only */
+    CARET__OP_KILL = 3,   /* key and all below */
+    CARET__OP_SETRUN = 4  /* value is a struct caret__runref: stored out of line in the data file */
+};
+
+#define CARET__REC_HEAD 8u
+#define CARET__REC_TAIL 8u
+#define CARET__OP_HEAD 8u
+
+/* Reference to a value in consecutive pages of the data file. */
+struct caret__runref {
+    uint32_t pgno;  /* first page */
+    uint32_t len;   /* bytes of the value */
+    uint32_t crc;   /* crc32c of the value */
+    uint32_t spare;
+};
+
+static inline uint32_t caret__op_size(size_t klen, size_t vlen)
+{
+    return (uint32_t)((CARET__OP_HEAD + klen + vlen + 7u) & ~(size_t)7u);
+}
+
+/* One decoded op; pointers into the record. */
+struct caret__op_view {
+    uint8_t kind;
+    uint16_t klen;
+    uint32_t vlen;
+    const uint8_t *key, *val;
+};
+
+/* First seed of a generation's chain. */
+uint64_t caret__chain_start(uint32_t generation);
+
+/* crc of a record body continuing `seed`; the trailer that belongs behind it. */
+uint64_t caret__record_trailer(uint64_t seed, const uint8_t *rec, uint32_t size);
+
+/* Check the record at rec, `avail` bytes of which may be read, against the chain: its size, or 0. */
+uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail);
+
+/* Decode the op at rec+*off (bounded by size - tail), advancing *off: 1, 0 at the end, -1 malformed. */
+int caret__record_op(const uint8_t *rec, uint32_t size, uint32_t *off, struct caret__op_view *op);
+
+#endif

@@ -1,0 +1,139 @@
+/*
+ * build.c - making a page anew from a list of entries: after a split, for a
+ * join, to get rid of garbage or to shorten the prefix.
+ */
+#include "page/page.h"
+
+unsigned caret__page_list(const struct caret__page *copy, struct caret__kv *kv)
+{
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(copy, &prefix), n = caret__page_count(copy);
+
+    for (unsigned i = 0; i < n; i++) {
+        struct caret__entry e = caret__page_entry(copy, i);
+        kv[i] = (struct caret__kv){.a = prefix,
+                                   .b = e.key,
+                                   .val = e.val,
+                                   .a_len = (uint16_t)plen,
+                                   .b_len = e.klen,
+                                   .vlen = e.vlen,
+                                   .vflag = e.run ? CARET__VLEN_RUN : 0};
+    }
+    return n;
+}
+
+unsigned caret__kv_key(const struct caret__kv *kv, uint8_t *buf)
+{
+    memcpy(buf, kv->a, kv->a_len);
+    memcpy(buf + kv->a_len, kv->b, kv->b_len);
+    return kv->a_len + (unsigned)kv->b_len;
+}
+
+unsigned caret__kv_bytes(const struct caret__kv *kv, unsigned n, unsigned prefix_len)
+{
+    unsigned sum = prefix_len;
+    for (unsigned i = 0; i < n; i++)
+        sum += 8u + 2u + kv[i].a_len + kv[i].b_len + kv[i].vlen - prefix_len;
+    return sum;
+}
+
+unsigned caret__kv_prefix(const struct caret__kv *kv, unsigned n)
+{
+    uint8_t first[CARET__PAGE_SIZE], last[CARET__PAGE_SIZE];
+    if (n == 0)
+        return 0;
+    unsigned a = caret__kv_key(&kv[0], first), b = caret__kv_key(&kv[n - 1], last);
+    return (unsigned)caret__common_prefix(first, a, last, b); /* keys are in order */
+}
+
+/* Copy key bytes [skip, end) of kv to dst. */
+static unsigned copy_suffix(uint8_t *dst, const struct caret__kv *kv, unsigned skip)
+{
+    unsigned n = 0;
+    if (skip < kv->a_len) {
+        n = kv->a_len - skip;
+        caret__racy_copy(dst, kv->a + skip, n);
+        skip = 0;
+    } else {
+        skip -= kv->a_len;
+    }
+    caret__racy_copy(dst + n, kv->b + skip, kv->b_len - skip);
+    return n + kv->b_len - skip;
+}
+
+static void fill_entry(struct caret__page *p, unsigned i, unsigned *heap, const struct caret__kv *kv, unsigned plen)
+{
+    unsigned klen = kv->a_len + (unsigned)kv->b_len - plen;
+    unsigned off = *heap - (2u + klen + kv->vlen);
+    uint8_t *at = (uint8_t *)p + off, head[4] = {0};
+
+    caret__racy_put16(at, (uint16_t)(kv->vlen | kv->vflag));
+    copy_suffix(at + 2, kv, plen);
+    if (kv->vlen != 0)
+        caret__racy_copy(at + 2 + klen, kv->val, kv->vlen);
+    caret__racy_copy(head, at + 2, klen < 4 ? klen : 4);
+    struct caret__slot s = {caret__be32(head), (uint16_t)off, (uint16_t)klen};
+    caret__racy_copy(&p->slot[i], &s, sizeof s);
+    *heap = off;
+}
+
+bool caret__page_fill(struct caret__page *p, const struct caret__kv *kv, unsigned n, unsigned prefix_len)
+{
+    if (caret__kv_bytes(kv, n, prefix_len) > CARET__PAGE_USABLE)
+        return false;
+    unsigned heap = CARET__PAGE_SIZE - prefix_len;
+    if (prefix_len != 0) {
+        uint8_t key[CARET__PAGE_SIZE];
+        caret__kv_key(&kv[0], key);
+        caret__racy_copy((uint8_t *)p + heap, key, prefix_len);
+    }
+    caret__racy_put16(&p->prefix_off, (uint16_t)(prefix_len != 0 ? heap : 0));
+    caret__racy_put16(&p->prefix_len, (uint16_t)prefix_len);
+    for (unsigned i = 0; i < n; i++)
+        fill_entry(p, i, &heap, &kv[i], prefix_len);
+    caret__racy_put16(&p->count, (uint16_t)n);
+    caret__racy_put16(&p->heap, (uint16_t)heap);
+    caret__racy_put16(&p->garbage, 0);
+    unsigned dist = n / (CARET__HINTS + 1);
+    for (unsigned i = 0; dist != 0 && i < CARET__HINTS; i++)
+        caret__racy_put32(&p->hint[i], p->slot[(i + 1) * dist].head);
+    return true;
+}
+
+bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t klen, size_t vlen)
+{
+    union {
+        struct caret__page page;
+        uint8_t bytes[CARET__PAGE_SIZE];
+    } copy;
+    struct caret__kv kv[CARET__MAX_SLOTS];
+    uint8_t first[CARET__PAGE_SIZE];
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix);
+
+    if (klen >= plen && memcmp(prefix, key, plen) == 0 && caret__page_room(p) >= 10 + klen - plen + vlen)
+        return true;
+    memcpy(&copy, p, CARET__PAGE_SIZE);
+    unsigned n = caret__page_list(&copy.page, kv);
+    plen = caret__kv_prefix(kv, n);
+    if (n != 0)
+        plen = (unsigned)caret__common_prefix(first, caret__min(caret__kv_key(&kv[0], first), plen), key, klen);
+    unsigned bytes = caret__kv_bytes(kv, n, plen);
+    if (bytes + 10 + klen - plen + vlen > CARET__PAGE_USABLE)
+        return false;
+    /* A rebuild that frees next to nothing would come again with the next insert. */
+    if (n > 4 && klen >= p->prefix_len && plen >= p->prefix_len && bytes + CARET__PAGE_USABLE / 16 > CARET__PAGE_USABLE)
+        return false;
+    return caret__page_fill(p, kv, n, plen);
+}
+
+void caret__page_preset_prefix(struct caret__page *p, const uint8_t *key, unsigned plen)
+{
+    if (plen == 0)
+        return;
+    unsigned heap = CARET__PAGE_SIZE - plen;
+    caret__racy_copy((uint8_t *)p + heap, key, plen);
+    caret__racy_put16(&p->prefix_off, (uint16_t)heap);
+    caret__racy_put16(&p->prefix_len, (uint16_t)plen);
+    caret__racy_put16(&p->heap, (uint16_t)heap);
+}

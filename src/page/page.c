@@ -1,0 +1,307 @@
+/*
+ * page.c - search and edit inside one page; page.h has the layout.
+ *
+ * Search: (1) the prefix decides for keys outside of it; (2) the hints narrow the
+ * slots to a seventeenth; (3) a branch-free binary search over the heads finds
+ * the first head >= ours; (4) only among equal heads are key bytes compared.
+ * Heads and hints follow "B-trees Are Back" (Alhomssi, Leis; SIGMOD 2025) and
+ * the key normalisation of Graefe's "Modern B-Tree Techniques" (2011).
+ */
+#include "page/page.h"
+
+#include <stdio.h>
+
+/* ------------------------------------------------------------------- search */
+
+static inline unsigned head_at(const struct caret__page *p, unsigned i)
+{
+    return caret__racy32(&p->slot[i].head);
+}
+
+/* First slot in [lo, lo + n) whose head is >= h (lo + n if none). */
+static inline unsigned head_lower(const struct caret__page *p, unsigned lo, unsigned n, uint32_t h)
+{
+    while (n > 1) {
+        unsigned half = n / 2;
+        lo += (head_at(p, lo + half - 1) < h) * half;
+        n -= half;
+    }
+    return n != 0 ? lo + (head_at(p, lo) < h) : lo;
+}
+
+/* Narrow [*lo, *lo + *n) by the hints. */
+static inline void narrow(const struct caret__page *p, unsigned count, uint32_t h, unsigned *lo, unsigned *n)
+{
+    unsigned dist = count / (CARET__HINTS + 1), below = 0;
+    for (unsigned i = 0; i < CARET__HINTS; i++)
+        below += caret__racy32(&p->hint[i]) < h;
+    *lo = below != 0 ? below * dist + 1 : 0;
+    unsigned hi = below < CARET__HINTS ? (below + 1) * dist : count;
+    *n = hi > *lo ? hi - *lo : 0;
+}
+
+/* Compare the key suffix with that of slot i: <0, 0, >0 as the slot's is less, equal, greater. */
+static inline int entry_compare(const struct caret__page *p, unsigned i, const uint8_t *suffix, size_t len)
+{
+    struct caret__entry e = caret__page_entry(p, i);
+    size_t n = e.klen < len ? e.klen : len;
+    int c = n != 0 ? caret__racy_cmp(e.key, suffix, n) : 0;
+    return c != 0 ? c : (e.klen > len) - (e.klen < len);
+}
+
+/* Among slots with an equal head, from lo on: the first whose key is >= the suffix. */
+static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned count, uint32_t h, const uint8_t *suffix,
+                           size_t len, bool *found)
+{
+    int c = entry_compare(p, lo, suffix, len);
+    if (c >= 0) {
+        *found = c == 0;
+        return lo;
+    }
+    unsigned hi = h == UINT32_MAX ? count : head_lower(p, lo, count - lo, h + 1);
+    lo++;
+    while (lo < hi) {
+        unsigned mid = (lo + hi) / 2;
+        c = entry_compare(p, mid, suffix, len);
+        if (c == 0) {
+            *found = true;
+            return mid;
+        }
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found)
+{
+    unsigned count = caret__page_count(p);
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix);
+
+    *found = false;
+    if (plen != 0) {
+        int c = caret__racy_cmp(prefix, key, plen < len ? plen : len);
+        if (c != 0 || len < plen)
+            return c < 0 ? count : 0;
+        key += plen;
+        len -= plen;
+    }
+    uint32_t h = caret__key_head(key, len);
+    unsigned lo = 0, n = count;
+    if (count > CARET__HINTS)
+        narrow(p, count, h, &lo, &n);
+    lo = head_lower(p, lo, n, h);
+    if (lo < count && head_at(p, lo) == h)
+        return find_equal(p, lo, count, h, key, len, found);
+    return lo;
+}
+
+unsigned caret__page_key(const struct caret__page *p, unsigned i, uint8_t *buf)
+{
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix);
+    struct caret__entry e = caret__page_entry(p, i);
+
+    if (plen + e.klen > CARET__KEY_MAX)
+        return 0;
+    caret__racy_copy(buf, prefix, plen);
+    caret__racy_copy(buf + plen, e.key, e.klen);
+    return plen + e.klen;
+}
+
+bool caret__page_child_runs(const struct caret__page *p, unsigned i)
+{
+    if (i >= caret__page_count(p))
+        return p->right_runs != 0;
+    struct caret__entry e = caret__page_entry(p, i);
+    return e.vlen >= CARET__CHILD_LEN && e.val[4] != 0;
+}
+
+/* ------------------------------------------------------------------ editing */
+
+/* Note ranges with save() (only with undo), then call this before the first change. */
+static inline void edit_go(const struct caret__edit *ed)
+{
+    if (ed->undo != NULL)
+        caret__undo_publish(ed->undo);
+    atomic_store_explicit(ed->version, ed->lsn, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    CARET_FAULT("edit_go");
+}
+
+static inline void edit_save(const struct caret__edit *ed, const void *p, unsigned len)
+{
+    if (ed->undo != NULL && len != 0)
+        caret__undo_save(ed->undo, p, len);
+}
+
+/* Compute the hints; those of slots before `from` are right already unless the distance changed. */
+static void make_hints(struct caret__page *p, unsigned from, bool all)
+{
+    unsigned dist = p->count / (CARET__HINTS + 1);
+    if (dist == 0)
+        return;
+    for (unsigned i = all ? 0 : from / dist == 0 ? 0 : from / dist - 1; i < CARET__HINTS; i++)
+        caret__racy_put32(&p->hint[i], p->slot[(i + 1) * dist].head);
+}
+
+/* The hints after the count went from `before` to what it is, slots from `from` on having moved. */
+static inline void update_hints(struct caret__page *p, unsigned from, unsigned before)
+{
+    unsigned was = before / (CARET__HINTS + 1), is = p->count / (CARET__HINTS + 1);
+    make_hints(p, from, was != is);
+}
+
+void caret__page_init(struct caret__page *p, uint32_t pgno, unsigned level)
+{
+    struct caret__page h = {.pgno = pgno,
+                            .type = level == 0 ? CARET__PAGE_LEAF : CARET__PAGE_INNER,
+                            .level = (uint8_t)level,
+                            .heap = (uint16_t)CARET__PAGE_SIZE};
+    caret__racy_copy(p, &h, sizeof h);
+}
+
+/* Write an entry at the low end of the heap; its offset. */
+static unsigned put_entry(struct caret__page *p, const uint8_t *suffix, size_t klen, const void *val, size_t vlen,
+                          unsigned vflag)
+{
+    unsigned off = p->heap - (unsigned)(2 + klen + vlen);
+    uint8_t *at = (uint8_t *)p + off;
+    caret__racy_put16(at, (uint16_t)(vlen | vflag));
+    caret__racy_copy(at + 2, suffix, klen);
+    if (vlen != 0)
+        caret__racy_copy(at + 2 + klen, val, vlen);
+    caret__racy_put16(&p->heap, (uint16_t)off);
+    return off;
+}
+
+bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key, size_t klen, const void *val,
+                        size_t vlen, unsigned vflag, const struct caret__edit *ed)
+{
+    const uint8_t *prefix = (const uint8_t *)p + p->prefix_off;
+    unsigned plen = p->prefix_len, count = p->count;
+
+    if (klen < plen || (plen != 0 && memcmp(prefix, key, plen) != 0))
+        return false;
+    key += plen;
+    klen -= plen;
+    if (caret__page_room(p) < 8 + 2 + klen + vlen)
+        return false;
+    if (ed != NULL) {
+        edit_save(ed, p, CARET__PAGE_HEAD);
+        edit_save(ed, &p->slot[pos], 8u * (count - pos));
+        edit_go(ed);
+    }
+    unsigned off = put_entry(p, key, klen, val, vlen, vflag);
+    CARET_FAULT("page_insert_entry");
+    caret__racy_move(&p->slot[pos + 1], &p->slot[pos], 8u * (size_t)(count - pos));
+    struct caret__slot s = {caret__key_head(key, klen), (uint16_t)off, (uint16_t)klen};
+    caret__racy_copy(&p->slot[pos], &s, sizeof s);
+    CARET_FAULT("page_insert_slot");
+    caret__racy_put16(&p->count, (uint16_t)(count + 1));
+    caret__racy_put16(&p->last_pos, (uint16_t)pos);
+    update_hints(p, pos, count);
+    return true;
+}
+
+/* Overwrite a value of the same length where it is. */
+static void replace_same(struct caret__page *p, unsigned off, unsigned klen, const void *val, size_t vlen,
+                         unsigned vflag, const struct caret__edit *ed)
+{
+    uint8_t *at = (uint8_t *)p + off;
+    if (ed != NULL) {
+        edit_save(ed, at, 2);
+        edit_save(ed, at + 2 + klen, (unsigned)vlen);
+        edit_go(ed);
+    }
+    caret__racy_put16(at, (uint16_t)(vlen | vflag));
+    if (vlen != 0)
+        caret__racy_copy(at + 2 + klen, val, vlen);
+    CARET_FAULT("page_replace_same");
+}
+
+bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, size_t vlen, unsigned vflag,
+                         const struct caret__edit *ed)
+{
+    struct caret__entry e = caret__page_entry(p, pos);
+    unsigned off = (unsigned)((const uint8_t *)e.key - (const uint8_t *)p) - 2, klen = e.klen;
+
+    if (e.vlen == vlen) {
+        replace_same(p, off, klen, val, vlen, vflag, ed);
+        return true;
+    }
+    if (vlen < e.vlen) { /* shrinks in place */
+        if (ed != NULL) {
+            edit_save(ed, p, 32);
+            edit_save(ed, (uint8_t *)p + off, 2u + klen + e.vlen);
+            edit_go(ed);
+        }
+        caret__racy_put16((uint8_t *)p + off, (uint16_t)(vlen | vflag));
+        if (vlen != 0)
+            caret__racy_copy((uint8_t *)p + off + 2 + klen, val, vlen);
+        caret__racy_put16(&p->garbage, (uint16_t)(p->garbage + (e.vlen - vlen)));
+        return true;
+    }
+    if (caret__page_room(p) < 2 + klen + vlen)
+        return false;
+    if (ed != NULL) {
+        edit_save(ed, p, 32);
+        edit_save(ed, &p->slot[pos], 8);
+        edit_go(ed);
+    }
+    unsigned at = put_entry(p, e.key, klen, val, vlen, vflag);
+    CARET_FAULT("page_replace_moved");
+    caret__racy_put16(&p->slot[pos].off, (uint16_t)at);
+    caret__racy_put16(&p->garbage, (uint16_t)(p->garbage + 2 + klen + e.vlen));
+    return true;
+}
+
+void caret__page_remove(struct caret__page *p, unsigned from, unsigned to, const struct caret__edit *ed)
+{
+    unsigned count = p->count, garbage = p->garbage;
+
+    if (from >= to)
+        return;
+    for (unsigned i = from; i < to; i++) {
+        struct caret__entry e = caret__page_entry(p, i);
+        garbage += 2u + e.klen + e.vlen;
+    }
+    if (ed != NULL) {
+        edit_save(ed, p, CARET__PAGE_HEAD);
+        edit_save(ed, &p->slot[from], 8u * (count - from));
+        edit_go(ed);
+    }
+    caret__racy_move(&p->slot[from], &p->slot[to], 8u * (size_t)(count - to));
+    CARET_FAULT("page_remove_slots");
+    caret__racy_put16(&p->count, (uint16_t)(count - (to - from)));
+    caret__racy_put16(&p->garbage, (uint16_t)garbage);
+    if (p->count == 0) { /* nothing is left: the heap starts afresh */
+        caret__racy_put16(&p->heap, (uint16_t)CARET__PAGE_SIZE);
+        caret__racy_put16(&p->garbage, 0);
+        caret__racy_put16(&p->prefix_len, 0);
+        caret__racy_put16(&p->prefix_off, 0);
+    }
+    update_hints(p, from, count);
+}
+
+void caret__page_set_child(struct caret__page *p, unsigned i, uint32_t child)
+{
+    if (i >= p->count) {
+        caret__racy_put32(&p->right, child);
+        return;
+    }
+    struct caret__entry e = caret__page_entry(p, i);
+    caret__racy_put32((uint8_t *)(uintptr_t)e.val, child);
+}
+
+void caret__page_set_child_runs(struct caret__page *p, unsigned i)
+{
+    uint8_t one = 1;
+    if (i >= p->count)
+        caret__racy_copy(&p->right_runs, &one, 1);
+    else
+        caret__racy_copy((uint8_t *)(uintptr_t)caret__page_entry(p, i).val + 4, &one, 1);
+}

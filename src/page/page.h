@@ -1,0 +1,259 @@
+/*
+ * page.h - one page of the tree: layout, search, edit.
+ *
+ *     0        32          96                     heap                 page size
+ *     | header | 16 hints  | slots, 8 bytes each ->| free |<- entries, prefix |
+ *
+ * slot   {u32 head, u16 offset, u16 key length}.  The head is the first four bytes
+ *        of the key behind the page's prefix, as a number that compares like
+ *        memcmp (zero padded): most comparisons end there.
+ * entry  {u16 value length and flag, key suffix, value} at the slot's offset.
+ * hints  hint[i] is the head of slot (i + 1) * (count / 17): one cache line that
+ *        narrows the binary search to a seventeenth (when there are 17 slots).
+ * prefix the common prefix of all keys of this page, stored once.  It belongs to
+ *        the content, not to the page's range: a key that does not share it makes
+ *        the page be rebuilt with a shorter one.
+ *
+ * A leaf's entries are nodes.  An inner page's entry {separator, child} says that
+ * the child holds keys < separator (and >= the separator before it); keys >= the
+ * last separator are in `right`.  Separators are as short as they can be.  There
+ * are no fences and no sibling links: the range of a page is told by the pages
+ * above it alone, so that unlinking or joining pages never rewrites a neighbour.
+ *
+ * Reading functions take pages that may be changing or damaged: every offset and
+ * length is clamped to the page, every loop is bounded; what they return is to be
+ * used only after the page's version was compared again.  Editing functions take
+ * pages that the caller owns.  With an edit context they note what they overwrite
+ * (undo) and raise the version before the first byte changes.
+ *
+ * Invariants (caret__page_check): slots strictly ascending; entries inside the
+ * heap and disjoint; garbage = heap bytes that no entry or prefix uses; heads and
+ * hints as computed; level 0 is a leaf; an inner page always has `right`.
+ */
+#ifndef CARET_PAGE_PAGE_H
+#define CARET_PAGE_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/limits.h"
+#include "base/racy.h"
+#include "shm/layout.h"
+#include "shm/undo.h"
+
+#define CARET__PAGE_LEAF 1u
+#define CARET__PAGE_INNER 2u
+#define CARET__HINTS 16u
+
+struct caret__slot {
+    uint32_t head;
+    uint16_t off;
+    uint16_t klen; /* of the suffix */
+};
+
+struct caret__page {
+    uint32_t crc;        /* crc32c of the bytes behind it; only in copies written to the file */
+    uint32_t pgno;       /* own page number */
+    uint8_t type;        /* CARET__PAGE_LEAF or _INNER */
+    uint8_t level;       /* 0 = leaf */
+    uint16_t count;      /* slots */
+    uint16_t heap;       /* lowest byte used by entries and prefix */
+    uint16_t garbage;    /* unused bytes above it */
+    uint16_t prefix_off; /* bytes of the common prefix */
+    uint16_t prefix_len;
+    uint32_t right;     /* inner: last child */
+    uint16_t last_pos;  /* leaf: where the last insert went: ascending runs are recognised by it */
+    uint8_t right_runs; /* inner: values out of line may be below `right` */
+    uint8_t spare[5];
+    uint32_t hint[CARET__HINTS];
+    struct caret__slot slot[];
+};
+
+#define CARET__PAGE_HEAD 96u
+#define CARET__PAGE_USABLE (CARET__PAGE_SIZE - CARET__PAGE_HEAD)
+#define CARET__MAX_SLOTS (CARET__PAGE_USABLE / 8u)
+#define CARET__FIRST_PAGE ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
+#define CARET__GROUP_PAGES ((CARET__PAGE_SIZE - 32u) * 8u) /* page numbers per pair of bitmap images */
+
+/* Value length word: top bit = the value is a struct caret__runref, stored out of line. */
+#define CARET__VLEN_RUN 0x8000u
+#define CARET__VLEN_MASK 0x7fffu
+
+/* An inner entry's value: child page number, then a flag byte (values out of line below it). */
+#define CARET__CHILD_LEN 5u
+
+/* Longest value kept in the page, and the largest entry: two always fit beside a prefix. */
+#define CARET__INLINE_MAX (CARET__PAGE_SIZE / 4u)
+#define CARET__ENTRY_MAX ((CARET__PAGE_USABLE - CARET__KEY_MAX) / 2u)
+
+_Static_assert(sizeof(struct caret__slot) == 8, "slot");
+_Static_assert(offsetof(struct caret__page, hint) == 32, "page header");
+_Static_assert(offsetof(struct caret__page, slot) == CARET__PAGE_HEAD, "slots follow the hints");
+_Static_assert(CARET__ENTRY_MAX >= CARET__KEY_MAX + 2 + 8 + 16, "a maximal key fits with an out-of-line reference");
+
+/* Is a value of this length stored in the page under a key of that length? */
+static inline bool caret__value_inline(size_t klen, size_t vlen)
+{
+    return vlen <= CARET__INLINE_MAX && klen + vlen + 10u <= CARET__ENTRY_MAX;
+}
+
+/* First four bytes of a key, zero padded, comparing like memcmp. */
+static inline uint32_t caret__key_head(const uint8_t *key, size_t len)
+{
+    if (caret__likely(len >= 4))
+        return caret__be32(key);
+    uint32_t h = 0;
+    for (size_t i = 0; i < len; i++)
+        h |= (uint32_t)key[i] << (24 - 8 * i);
+    return h;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static inline unsigned caret__page_count(const struct caret__page *p)
+{
+    unsigned n = caret__racy16(&p->count);
+    return n <= CARET__MAX_SLOTS ? n : CARET__MAX_SLOTS;
+}
+
+struct caret__entry {
+    const uint8_t *key; /* suffix */
+    const uint8_t *val;
+    uint16_t klen;
+    uint16_t vlen;
+    bool run;
+};
+
+/* The entry in slot i, every length clamped to the page. */
+static inline struct caret__entry caret__page_entry(const struct caret__page *p, unsigned i)
+{
+    struct caret__entry e;
+    const uint8_t *base = (const uint8_t *)p;
+    uint64_t raw = caret__racy64(&p->slot[i]);
+    unsigned off = (unsigned)(raw >> 32) & 0xffff, klen = (unsigned)(raw >> 48);
+
+    if (caret__unlikely(off > CARET__PAGE_SIZE - 2))
+        off = CARET__PAGE_SIZE - 2;
+    if (caret__unlikely(off + 2 + klen > CARET__PAGE_SIZE))
+        klen = CARET__PAGE_SIZE - 2 - off;
+    unsigned vword = caret__racy16(base + off), vlen = vword & CARET__VLEN_MASK;
+    if (caret__unlikely(off + 2 + klen + vlen > CARET__PAGE_SIZE))
+        vlen = CARET__PAGE_SIZE - 2 - off - klen;
+    e.key = base + off + 2;
+    e.val = e.key + klen;
+    e.klen = (uint16_t)klen;
+    e.vlen = (uint16_t)vlen;
+    e.run = (vword & CARET__VLEN_RUN) != 0;
+    return e;
+}
+
+/* The prefix, clamped; returns its length. */
+static inline unsigned caret__page_prefix(const struct caret__page *p, const uint8_t **prefix)
+{
+    unsigned off = caret__racy16(&p->prefix_off), len = caret__racy16(&p->prefix_len);
+    if (caret__unlikely(off + len > CARET__PAGE_SIZE))
+        off = len = 0;
+    *prefix = (const uint8_t *)p + off;
+    return len;
+}
+
+/* First slot whose key is >= key; *found tells whether it is equal. */
+unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found);
+
+/* Inner page: index of the child whose range holds key (count means `right`). */
+static inline unsigned caret__page_child_index(const struct caret__page *p, const uint8_t *key, size_t len)
+{
+    bool found;
+    unsigned i = caret__page_find(p, key, len, &found);
+    return i + found;
+}
+
+/* Inner page: child i (0..count), and its flag. */
+static inline uint32_t caret__page_child(const struct caret__page *p, unsigned i)
+{
+    if (i >= caret__page_count(p))
+        return caret__racy32(&p->right);
+    struct caret__entry e = caret__page_entry(p, i);
+    return e.vlen >= 4 ? caret__racy32(e.val) : 0;
+}
+bool caret__page_child_runs(const struct caret__page *p, unsigned i);
+
+/* Copy the whole key of slot i to buf (CARET__KEY_MAX bytes); its length, 0 if it can't be (torn or damaged). */
+unsigned caret__page_key(const struct caret__page *p, unsigned i, uint8_t *buf);
+
+/* Bytes in use by slots, entries and prefix. */
+static inline unsigned caret__page_used(const struct caret__page *p)
+{
+    return CARET__PAGE_USABLE - (p->heap - CARET__PAGE_HEAD - 8u * p->count) - p->garbage;
+}
+/* Bytes free without rebuilding. */
+static inline unsigned caret__page_room(const struct caret__page *p)
+{
+    return p->heap - CARET__PAGE_HEAD - 8u * p->count;
+}
+
+/* Does the header make sense for page pgno at this level?  For readers, before believing a stable page. */
+bool caret__page_sane(const struct caret__page *p, uint32_t pgno, unsigned level);
+
+/* Everything about one page; appends a finding to report and returns false if something is wrong. */
+bool caret__page_check(const struct caret__page *p, uint32_t pgno, char *report, size_t cap);
+
+/* ------------------------------------------------------------------ editing */
+
+/* How an edit in place is made known: NULL = nobody needs to know (private, new, or already saved whole). */
+struct caret__edit {
+    struct caret__undo *undo; /* NULL: only the version is raised */
+    _Atomic uint64_t *version;
+    uint64_t lsn;
+};
+
+/* A key in two parts, as it stands in a page, or whole (a_len = 0). */
+struct caret__kv {
+    const uint8_t *a, *b, *val;
+    uint16_t a_len, b_len, vlen;
+    uint16_t vflag; /* CARET__VLEN_RUN or 0 */
+};
+
+void caret__page_init(struct caret__page *p, uint32_t pgno, unsigned level);
+
+/* Insert at pos.  False: no room as it is, or the key does not share the prefix; nothing was changed. */
+bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key, size_t klen, const void *val,
+                        size_t vlen, unsigned vflag, const struct caret__edit *ed);
+
+/* Replace the value of slot pos.  False: no room as it is. */
+bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, size_t vlen, unsigned vflag,
+                         const struct caret__edit *ed);
+
+/* Remove slots [from, to). */
+void caret__page_remove(struct caret__page *p, unsigned from, unsigned to, const struct caret__edit *ed);
+
+/* Inner page: point child i elsewhere (flag byte kept), set its flag. */
+void caret__page_set_child(struct caret__page *p, unsigned i, uint32_t child);
+void caret__page_set_child_runs(struct caret__page *p, unsigned i);
+
+/* ---- page/build.c: making pages anew ---- */
+
+/* Fill a page with n entries in order; prefix_len bytes of them are the common prefix.
+ * False if they do not fit; then the page is garbage.  Keeps pgno, type, level, right. */
+bool caret__page_fill(struct caret__page *p, const struct caret__kv *kv, unsigned n, unsigned prefix_len);
+
+/* The entries of a page (a private copy, which they point into); returns their number. */
+unsigned caret__page_list(const struct caret__page *copy, struct caret__kv *kv);
+
+/* Bytes caret__page_fill would use, and the longest common prefix. */
+unsigned caret__kv_bytes(const struct caret__kv *kv, unsigned n, unsigned prefix_len);
+unsigned caret__kv_prefix(const struct caret__kv *kv, unsigned n);
+
+/* See to it that key with a value of vlen bytes can be inserted: true if it can as it is, or after a rebuild
+ * without garbage and with a prefix that key shares.  False: the page must be split (p unchanged). */
+bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t klen, size_t vlen);
+
+/* Give an empty page a prefix that the keys to come are expected to share. */
+void caret__page_preset_prefix(struct caret__page *p, const uint8_t *key, unsigned plen);
+
+/* Copy the whole key of kv to buf; its length. */
+unsigned caret__kv_key(const struct caret__kv *kv, uint8_t *buf);
+
+#endif

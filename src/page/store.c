@@ -1,0 +1,273 @@
+/*
+ * store.c - allocation, first-touch copies and undo; store.h has the rules.
+ *
+ * Order of the stores for a page that comes to life: bitmap bits and state block
+ * saved, its old page-table word saved, published; version = L; word = {slot,
+ * epoch}; bytes.  For a page that dies: word saved, published; version = L;
+ * obsolete flag; pending bit.  A death in between is undone by restoring the
+ * words in reverse; versions stay at L, which is right, for the redo changes the
+ * same or other pages under the same L.
+ */
+#include "page/store.h"
+
+/* ------------------------------------------------------------------- saving */
+
+static inline void save(struct caret__w *w, const void *p, uint32_t len)
+{
+    if (w->undo != NULL)
+        caret__undo_save(w->undo, p, len);
+}
+
+static inline void publish(struct caret__w *w)
+{
+    if (w->undo != NULL)
+        caret__undo_publish(w->undo);
+}
+
+static inline void set_version(struct caret__w *w, uint32_t pgno)
+{
+    atomic_store_explicit(&w->pg->ptab[pgno].version, w->lsn, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    CARET_FAULT("version_set");
+}
+
+void caret__w_begin(struct caret__w *w)
+{
+    w->state_saved = false;
+    w->saved_word = NULL;
+    if (w->undo != NULL)
+        caret__undo_begin(w->undo, w->lsn);
+}
+
+void caret__w_save_state(struct caret__w *w)
+{
+    if (w->state_saved)
+        return;
+    w->state_saved = true;
+    save(w, w->pg->ts, sizeof *w->pg->ts);
+    publish(w);
+}
+
+static void save_word(struct caret__w *w, _Atomic uint64_t *word)
+{
+    if (w->undo == NULL || w->saved_word == (const void *)word)
+        return;
+    w->saved_word = (const void *)word;
+    save(w, (const void *)word, 8);
+    publish(w);
+}
+
+/* --------------------------------------------------------------- allocation */
+
+static inline bool bit_reserved(const struct caret__shared *sh, uint32_t pgno)
+{
+    if (sh == NULL || atomic_load_explicit(&sh->nreserved, memory_order_relaxed) == 0)
+        return false;
+    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++) {
+        const struct caret__reserved *r = &sh->reserved[i];
+        if (r->count != 0 && pgno >= r->pgno && pgno < r->pgno + r->count)
+            return true;
+    }
+    return false;
+}
+
+/* First set bit at or after `hint` in a map of `bits` bits, going round once; UINT32_MAX if none. */
+static uint32_t find_bit(_Atomic uint64_t *map, uint32_t bits, uint32_t hint, const struct caret__shared *skip)
+{
+    uint32_t words = CARET__BITMAP_WORDS(bits), at = hint / 64u < words ? hint / 64u : 0;
+    uint64_t mask = ~UINT64_C(0) << (hint % 64u);
+
+    for (uint32_t i = 0; i <= words; i++, mask = ~UINT64_C(0)) {
+        uint64_t v = atomic_load_explicit(&map[at], memory_order_relaxed) & mask;
+        for (; v != 0; v &= v - 1) {
+            uint32_t bit = at * 64u + (uint32_t)__builtin_ctzll(v);
+            if (bit < bits && !bit_reserved(skip, bit))
+                return bit;
+        }
+        at = at + 1 < words ? at + 1 : 0;
+    }
+    return UINT32_MAX;
+}
+
+static void clear_bit(struct caret__w *w, _Atomic uint64_t *map, uint32_t bit)
+{
+    _Atomic uint64_t *word = &map[bit / 64u];
+    save_word(w, word);
+    uint64_t v = atomic_load_explicit(word, memory_order_relaxed);
+    atomic_store_explicit(word, v & ~(UINT64_C(1) << (bit % 64u)), memory_order_relaxed);
+}
+
+static void set_bit(struct caret__w *w, _Atomic uint64_t *map, uint32_t bit)
+{
+    _Atomic uint64_t *word = &map[bit / 64u];
+    save_word(w, word);
+    uint64_t v = atomic_load_explicit(word, memory_order_relaxed);
+    atomic_store_explicit(word, v | UINT64_C(1) << (bit % 64u), memory_order_relaxed);
+}
+
+static uint32_t take_page(struct caret__w *w)
+{
+    struct caret__tstate *ts = w->pg->ts;
+    uint32_t pgno = find_bit(w->pg->maps[CARET__MAP_FREE], ts->npages, ts->page_hint, w->sh);
+
+    CARET__ASSERT_ALWAYS(pgno != UINT32_MAX);
+    clear_bit(w, w->pg->maps[CARET__MAP_FREE], pgno);
+    ts->page_hint = pgno + 1;
+    ts->free_pages--;
+    return pgno;
+}
+
+static uint32_t take_slot(struct caret__w *w, uint32_t pgno)
+{
+    if (!w->pg->shared)
+        return pgno;
+    struct caret__tstate *ts = w->pg->ts;
+    uint32_t nslots = atomic_load_explicit(&w->sh->nslots, memory_order_relaxed);
+    uint32_t slot = find_bit(w->pg->maps[CARET__MAP_SLOTS], nslots, ts->slot_hint, NULL);
+
+    CARET__ASSERT_ALWAYS(slot != UINT32_MAX);
+    clear_bit(w, w->pg->maps[CARET__MAP_SLOTS], slot);
+    ts->slot_hint = slot + 1;
+    ts->free_slots--;
+    w->pg->owners[slot] = pgno;
+    return slot;
+}
+
+/* A number and a slot; the page's version is L and its word says where it is. */
+static struct caret__page *new_page(struct caret__w *w, uint32_t *pgno)
+{
+    caret__w_save_state(w);
+    uint32_t n = take_page(w), slot = take_slot(w, n);
+    struct caret__pte *pte = &w->pg->ptab[n];
+
+    CARET_FAULT("page_taken");
+    save(w, (const void *)&pte->word, 8);
+    publish(w);
+    set_version(w, n);
+    atomic_store_explicit(&pte->word, caret__pte_make(slot, w->epoch), memory_order_release);
+    CARET_FAULT("page_born");
+    *pgno = n;
+    return (struct caret__page *)(w->pg->arena + (size_t)slot * CARET__PAGE_SIZE);
+}
+
+struct caret__page *caret__w_alloc(struct caret__w *w, unsigned level, uint32_t *pgno)
+{
+    struct caret__page *p = new_page(w, pgno);
+    caret__page_init(p, *pgno, level);
+    return p;
+}
+
+/* ---------------------------------------------------------------------- death */
+
+static void release_number(struct caret__w *w, uint32_t pgno)
+{
+    if (w->pg->shared) {
+        set_bit(w, w->pg->maps[CARET__MAP_PENDING0 + (w->epoch & 1u)], pgno);
+    } else {
+        set_bit(w, w->pg->maps[CARET__MAP_FREE], pgno);
+        w->pg->ts->free_pages++;
+    }
+}
+
+void caret__w_free(struct caret__w *w, uint32_t pgno)
+{
+    struct caret__pte *pte = &w->pg->ptab[pgno];
+    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+
+    save(w, (const void *)&pte->word, 8);
+    publish(w);
+    set_version(w, pgno);
+    atomic_store_explicit(&pte->word, word | CARET__PTE_OBSOLETE, memory_order_release);
+    CARET_FAULT("page_obsolete");
+    release_number(w, pgno);
+}
+
+void caret__w_take_run(struct caret__w *w, uint32_t pgno, uint32_t count)
+{
+    caret__w_save_state(w);
+    for (uint32_t i = pgno; i < pgno + count; i++) {
+        struct caret__pte *pte = &w->pg->ptab[i];
+        clear_bit(w, w->pg->maps[CARET__MAP_FREE], i);
+        save(w, (const void *)&pte->word, 8);
+        publish(w);
+        set_version(w, i);
+        atomic_store_explicit(&pte->word, w->epoch, memory_order_release);
+    }
+    w->pg->ts->free_pages -= count;
+    w->pg->ts->has_runs = 1;
+}
+
+void caret__w_free_run(struct caret__w *w, uint32_t pgno, uint32_t count)
+{
+    for (uint32_t i = pgno; i < pgno + count; i++)
+        caret__w_free(w, i);
+}
+
+/* --------------------------------------------------------------------- change */
+
+struct caret__page *caret__w_dirty(struct caret__w *w, uint32_t pgno)
+{
+    struct caret__pte *pte = &w->pg->ptab[pgno];
+    struct caret__page *p = (struct caret__page *)(uintptr_t)caret__w_page(w, pgno);
+
+    CARET__ASSERT(caret__w_current(w, pgno));
+    if (atomic_load_explicit(&pte->version, memory_order_relaxed) != w->lsn) {
+        if (w->undo != NULL) {
+            caret__undo_save(w->undo, p, CARET__PAGE_SIZE);
+            publish(w);
+        }
+        set_version(w, pgno);
+    }
+    return p;
+}
+
+struct caret__page *caret__w_copy(struct caret__w *w, uint32_t *pgno)
+{
+    uint32_t old = *pgno;
+    const struct caret__page *from = caret__w_page(w, old);
+    struct caret__page *p = new_page(w, pgno);
+
+    caret__racy_copy(p, from, CARET__PAGE_SIZE);
+    caret__racy_put32(&p->pgno, *pgno);
+    CARET_FAULT("page_copied");
+    caret__w_free(w, old);
+    return p;
+}
+
+void caret__w_bump(struct caret__w *w, uint32_t pgno)
+{
+    set_version(w, pgno);
+}
+
+/* --------------------------------------------------------------------- runs */
+
+static bool run_is_free(const struct caret__pager *pg, const struct caret__shared *sh, uint32_t pgno, uint32_t count)
+{
+    for (uint32_t i = pgno; i < pgno + count; i++) {
+        uint64_t v = atomic_load_explicit(&pg->maps[CARET__MAP_FREE][i / 64u], memory_order_relaxed);
+        if ((v >> (i % 64u) & 1u) == 0 || bit_reserved(sh, i))
+            return false;
+    }
+    return true;
+}
+
+uint32_t caret__find_run(const struct caret__pager *pg, const struct caret__shared *sh, uint32_t count)
+{
+    uint32_t n = pg->ts->npages, at = CARET__FIRST_PAGE, len = 0;
+
+    for (; at < n; at++) {
+        uint64_t v = atomic_load_explicit(&pg->maps[CARET__MAP_FREE][at / 64u], memory_order_relaxed);
+        if (v == 0) {
+            at |= 63u;
+            len = 0;
+            continue;
+        }
+        len = (v >> (at % 64u) & 1u) != 0 ? len + 1 : 0;
+        if (len == count) {
+            if (run_is_free(pg, sh, at - count + 1, count))
+                return at - count + 1;
+            len--;
+        }
+    }
+    return 0;
+}

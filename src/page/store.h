@@ -1,0 +1,88 @@
+/*
+ * store.h - pages as the holder of the writer mutex sees them.
+ *
+ * A writer context lives for one commit (one LSN).  Through it pages are looked
+ * up, allocated, freed, made writable.  The rules it keeps:
+ *   - A page whose epoch of birth is not the current one is part of a frozen or
+ *     durable tree: it is never changed.  caret__touch() copies it to a new page
+ *     number and arena slot; the old number becomes obsolete with version L (I1).
+ *   - Before bytes, flags or state words change, their old contents are in the
+ *     undo area and the page's version is L (I2).  A page with version L needs
+ *     nothing more in this commit: it is new, or was saved whole.
+ *   - Nothing here can fail: what runs out was reserved before the commit point (I3).
+ * A private store has no undo, no epochs and no slots: page number = slot.
+ */
+#ifndef CARET_PAGE_STORE_H
+#define CARET_PAGE_STORE_H
+
+#include "page/page.h"
+#include "shm/pager.h"
+
+struct caret__w {
+    struct caret__pager *pg;
+    struct caret__shared *sh;   /* NULL: private store */
+    struct caret__undo *undo;   /* NULL: private store, or replay at opening */
+    uint64_t lsn;
+    uint32_t epoch;
+    bool state_saved;
+    const void *saved_word; /* bitmap word saved last: freeing neighbours saves it once */
+};
+
+/* Where the bytes of a page are, given its page-table word. */
+static inline const struct caret__page *caret__page_at(const struct caret__pager *pg, uint32_t pgno, uint64_t word)
+{
+    uint32_t slot = caret__pte_slot(word);
+    if (caret__likely(slot != CARET__SLOT_NONE))
+        return (const struct caret__page *)(pg->arena + (size_t)slot * CARET__PAGE_SIZE);
+    return (const struct caret__page *)(pg->file + (size_t)pgno * CARET__PAGE_SIZE);
+}
+
+/* A page by number; the caller holds the writer mutex (or owns the store). */
+static inline const struct caret__page *caret__w_page(const struct caret__w *w, uint32_t pgno)
+{
+    uint64_t word = atomic_load_explicit(&w->pg->ptab[pgno].word, memory_order_relaxed);
+    return caret__page_at(w->pg, pgno, word);
+}
+
+/* Begin the changes of commit lsn (undo_begin included). */
+void caret__w_begin(struct caret__w *w);
+
+/* A new, empty page of that level. */
+struct caret__page *caret__w_alloc(struct caret__w *w, unsigned level, uint32_t *pgno);
+
+/* The page dies in this commit. */
+void caret__w_free(struct caret__w *w, uint32_t pgno);
+
+/* Consecutive pages of the data file (a value stored out of line): taken and given back as a whole. */
+void caret__w_take_run(struct caret__w *w, uint32_t pgno, uint32_t count);
+void caret__w_free_run(struct caret__w *w, uint32_t pgno, uint32_t count);
+
+/* Ready for any change: saved whole and versioned.  The page must be of the current epoch. */
+struct caret__page *caret__w_dirty(struct caret__w *w, uint32_t pgno);
+
+/* Is it of the current epoch (else it must be copied before it is changed)? */
+static inline bool caret__w_current(const struct caret__w *w, uint32_t pgno)
+{
+    return caret__pte_epoch(atomic_load_explicit(&w->pg->ptab[pgno].word, memory_order_relaxed)) == w->epoch;
+}
+
+/* A copy of an older page under a new number, the old one obsolete; *pgno becomes the new number. */
+struct caret__page *caret__w_copy(struct caret__w *w, uint32_t *pgno);
+
+/* The page's role changed though no byte of it did (I2, role = key range). */
+void caret__w_bump(struct caret__w *w, uint32_t pgno);
+
+/* Save the tree-state block once, before its first change in this commit. */
+void caret__w_save_state(struct caret__w *w);
+
+/* First run of `count` free page numbers that nobody has reserved, 0 if there is none. */
+uint32_t caret__find_run(const struct caret__pager *pg, const struct caret__shared *sh, uint32_t count);
+
+/* Is the page number one of the meta slots' or bitmap images'? */
+static inline bool caret__pgno_reserved(uint32_t pgno)
+{
+    uint32_t in = pgno % CARET__GROUP_PAGES;
+    return pgno < CARET__FIRST_PAGE + 2u || (pgno >= CARET__GROUP_PAGES && in < 2u);
+}
+
+#endif

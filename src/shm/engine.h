@@ -1,0 +1,91 @@
+/*
+ * engine.h - one open database as this process sees it.
+ *
+ * There is one engine per data file and process however often it is opened (a
+ * registry by device and inode, shm/registry in segment.c); caret_db and
+ * sessions hold references.  The engine owns the descriptors, the mappings and
+ * the process slot.
+ *
+ * After fork the child finds `pid` different from its own (a page that is wiped
+ * on fork tells it for one load) and re-attaches: own slot, same mappings.
+ */
+#ifndef CARET_SHM_ENGINE_H
+#define CARET_SHM_ENGINE_H
+
+#include <sys/types.h>
+
+#include "caret.h"
+#include "shm/pager.h"
+
+struct caret__engine {
+    struct caret__pager pg; /* first: pages of the shared store */
+
+    struct caret__shared *sh; /* the segment, mapped at base */
+    uint8_t *base;
+    size_t map_len;
+    struct caret__procslot *slots;
+    uint8_t *locks; /* lock table */
+    uint8_t *undo;
+    uint8_t *ring; /* mapped twice in a row: ring[x mod ring_size ... + ring_size) never wraps */
+    const uint8_t *file_map;
+    size_t file_map_len;
+    uint64_t file_pages_mapped; /* file_map_len in pages */
+
+    int data_fd, log_fd, lock_fd, shm_fd;
+    int dir_fd; /* directory of the data file, for fsync after creating */
+    char *path; /* resolved */
+    dev_t dev;
+    ino_t ino;
+
+    uint32_t slot;  /* index of our process slot */
+    uint32_t nonce; /* of it when we took it */
+    pid_t pid;      /* that attached */
+    const volatile uint32_t *fork_mark; /* 1 in the process that attached; reads 0 in a forked child */
+
+    caret_options options; /* of the first opener in this process; shm_dir copied */
+    bool readonly;
+    unsigned refs;
+    struct caret__background *background; /* log/background.c; NULL = none */
+    struct caret__engine *next;           /* registry */
+};
+
+/* ---- shm/mutex.c ------------------------------------------------------ */
+
+/* Initialise a robust, process-shared, normal mutex in shared memory. */
+int caret__mutex_init(pthread_mutex_t *m);
+
+/* Lock.  Returns 0, or EOWNERDEAD when the previous owner died: the caller owns
+ * it, must make the protected state whole and then call caret__mutex_consistent.
+ * Spins briefly, then sleeps at most 1 s at a time (pthread_mutex_clocklock). */
+int caret__mutex_lock(pthread_mutex_t *m);
+int caret__mutex_trylock(pthread_mutex_t *m); /* 0, EOWNERDEAD or EBUSY */
+void caret__mutex_consistent(pthread_mutex_t *m);
+void caret__mutex_unlock(pthread_mutex_t *m);
+
+/* ---- shm/futex.c: raw futex words, shared between processes --------------- */
+
+void caret__futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t max_ns);
+void caret__futex_wake(_Atomic uint32_t *word, int count);
+uint64_t caret__now_ns(void); /* CLOCK_MONOTONIC */
+
+/* ---- shm/segment.c: create, map, grow ------------------------------------- */
+
+/* Back more page numbers / arena slots / undo bytes / data file pages; caller holds the writer mutex.
+ * CARET_OK, or SHM / DISKFULL / LIMIT with a message; nothing has changed then. */
+int caret__grow_pages(struct caret__engine *e, uint32_t npages);
+int caret__grow_arena(struct caret__engine *e, uint32_t nslots);
+int caret__grow_undo(struct caret__engine *e, uint64_t bytes);
+int caret__grow_file(struct caret__engine *e, uint64_t pages);
+
+/* ---- shm/slots.c: who is alive -------------------------------------------- */
+
+/* Is the process in slot i (with that nonce) alive?  Kernel-true: asks for its record lock. */
+bool caret__slot_alive(struct caret__engine *e, uint32_t slot, uint32_t nonce);
+
+/* Is our own slot still ours?  False: evicted. */
+static inline bool caret__slot_ours(const struct caret__engine *e)
+{
+    return atomic_load_explicit(&e->slots[e->slot].nonce, memory_order_relaxed) == e->nonce;
+}
+
+#endif

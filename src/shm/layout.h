@@ -1,0 +1,335 @@
+/*
+ * layout.h - every structure that processes share, in one place.
+ *
+ * The segment is one sparse file in /dev/shm (or shm_dir), mapped whole by each
+ * process.  Its regions lie at fixed offsets that the creator wrote into the
+ * header; they are reserved large and allocated (fallocate) in steps, always
+ * before anything in them is published, so that touching them can't fault.
+ *
+ *   header | process slots | locks | bitmaps | page table | slot owners | undo | ring | arena
+ *
+ * Words that decide everything (docs/engine.md tells the protocol):
+ *   log_head     LSN up to which commits exist.  Storing it is the commit point.
+ *   log_applied  LSN up to which commits are visible in the pages.
+ *   head > applied: a commit is being applied, or its process died doing it.
+ *
+ * Who may write what: "W" = holder of the writer mutex, "F" = holder of the
+ * flush mutex, "C" = holder of the checkpoint mutex, "L" = holder of the lock
+ * mutex, "G" = holder of the opening gate, "own" = the process of the slot.
+ * Everything that others read without that lock is _Atomic.
+ *
+ * A change of any structure here must change CARET__LAYOUT_VERSION; the layout
+ * signature (caret__layout_signature) refuses a process that was built otherwise.
+ */
+#ifndef CARET_SHM_LAYOUT_H
+#define CARET_SHM_LAYOUT_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+
+#define CARET__LAYOUT_VERSION 1u
+#define CARET__SEG_MAGIC UINT64_C(0x3167657374657263)
+
+/* A place in the segment, in bytes from its start. */
+typedef uint64_t caret__segoff;
+
+#ifdef CARET_SMALL
+#define CARET__PAGE_SIZE 512u
+#define CARET__MAX_PAGES (1u << 17)
+#define CARET__RING_SIZE (64u << 10)   /* a multiple of the machine's page size: it is mapped twice */
+#define CARET__LOG_MIN (256u << 10)
+#define CARET__LOG_MAX (1u << 20)
+#define CARET__ARENA_STEP 64u          /* slots allocated at a time */
+#define CARET__ARENA_SLOTS_MAX (1u << 14)
+#define CARET__UNDO_MAX (4u << 20)
+#define CARET__MAX_PROCS 32u
+#define CARET__MAX_LOCKS 1024u
+#else
+#define CARET__PAGE_SIZE 4096u
+#define CARET__MAX_PAGES (1u << 26)    /* 256 GiB; 1 GiB of address space for the page table */
+#define CARET__RING_SIZE (4u << 20)
+#define CARET__LOG_MIN (16u << 20)
+#define CARET__LOG_MAX (256u << 20)
+#define CARET__ARENA_STEP 1024u        /* 4 MiB */
+#define CARET__ARENA_SLOTS_MAX (1u << 18) /* 1 GiB */
+#define CARET__UNDO_MAX (64u << 20)
+#define CARET__MAX_PROCS 256u
+#define CARET__MAX_LOCKS 65536u
+#endif
+
+#define CARET__MAX_DEPTH 24u    /* levels of the tree; 512-byte pages with maximal keys stay below */
+#define CARET__WRITER_MUTEXES 4u /* one in use, the others are spares (engine.md, OOM reaper) */
+#define CARET__MAX_RESERVED 64u /* runs being written before their commit, all processes together */
+
+/* ------------------------------------------------------------- page table */
+
+/*
+ * One entry per page number, 16 bytes.
+ *   offset 0  version: LSN of the commit that last changed the page or its role.
+ *             W.  Never goes back, not even in repair.  Stale read: the reader
+ *             re-checks after reading the page.
+ *   offset 8  word: bits 63..32 arena slot + 1 (0 = bytes are in the data file),
+ *             bit 31 obsolete, bits 30..0 epoch of birth.  W.  Read in one load.
+ * All zero is a valid entry: in the file, never changed since opening.
+ */
+struct caret__pte {
+    _Atomic uint64_t version;
+    _Atomic uint64_t word;
+};
+#define CARET__PTE_OBSOLETE (UINT64_C(1) << 31)
+#define CARET__PTE_EPOCH_MASK (CARET__PTE_OBSOLETE - 1)
+#define CARET__SLOT_NONE UINT32_MAX
+
+static inline uint32_t caret__pte_slot(uint64_t word)
+{
+    return (uint32_t)(word >> 32) - 1; /* 0 becomes CARET__SLOT_NONE */
+}
+static inline uint32_t caret__pte_epoch(uint64_t word)
+{
+    return (uint32_t)(word & CARET__PTE_EPOCH_MASK);
+}
+static inline uint64_t caret__pte_make(uint32_t slot, uint32_t epoch)
+{
+    return (uint64_t)(slot + 1) << 32 | epoch;
+}
+
+/* -------------------------------------------------------- tree-state block */
+
+/*
+ * What a commit may change besides pages, page table and bitmaps.  It is saved
+ * whole into the undo area before the first change in a commit.  Writer: W.
+ * `root` is read by readers without lock; the others only under W.
+ */
+struct caret__tstate {
+    _Atomic uint32_t root;  /* page number of the root; a leaf when depth is 1 */
+    uint32_t depth;         /* levels, 1 = root is a leaf */
+    _Atomic uint32_t npages; /* page numbers below this exist; the file is at least this long */
+    uint32_t page_hint;     /* where the search for a free page goes on */
+    uint32_t slot_hint;     /* where the search for a free arena slot goes on */
+    uint32_t free_pages;    /* bits set in the free map below npages */
+    uint32_t free_slots;    /* bits set in the slot map below nslots */
+    uint32_t has_runs;      /* 1 once a value was stored out of line */
+    uint64_t nodes;         /* entries in the tree */
+    uint64_t spare[3];
+};
+
+/* The tree as frozen by a checkpoint, copied under W; read by C. */
+struct caret__frozen {
+    uint32_t epoch;
+    uint32_t root, depth, npages;
+    uint32_t has_runs, pad;
+    uint64_t nodes;
+    uint64_t lsn;        /* log_applied at the freeze: the log from here on is not in the pages */
+    uint64_t chain_seed; /* the 8 bytes before lsn in the log */
+};
+
+/* ----------------------------------------------------------- process slots */
+
+enum { CARET__SLOT_FREE = 0, CARET__SLOT_USED = 1, CARET__SLOT_REAPING = 2 };
+
+/*
+ * One per attached process.  Whether it is alive is told by the record lock on
+ * byte (CARET__LOCKBYTE_SLOT0 + index) of the lock file, never by pid.
+ * Counters are only ever written by the own process (relaxed) and summed by others.
+ */
+struct caret__procslot {
+    _Atomic uint32_t state; /* G */
+    _Atomic uint32_t nonce; /* G: raised each time the slot is taken; 0 = never */
+    _Atomic uint64_t pid;   /* own, at attach: for people, not for decisions */
+    _Atomic uint64_t start; /* own: start time, nanoseconds since the epoch */
+    _Atomic uint32_t sync_ms; /* own: smallest sync interval wanted, 0 = none */
+    _Atomic uint32_t flags;
+    char command[32];         /* own: name of the program, NUL-terminated */
+    _Atomic uint64_t gets, sets, commits, restarts, lock_waits, checkpoints, flushes, repairs;
+    uint64_t spare[8];
+};
+
+/* Pages of the file that a process is filling with a large value before its commit.  W. */
+struct caret__reserved {
+    uint32_t pgno;  /* first page */
+    uint32_t count; /* pages; 0 = entry is free */
+    uint32_t owner; /* process slot */
+    uint32_t nonce; /* of the owner */
+};
+
+/* ------------------------------------------------------------- lock table
+ *
+ * At off_locks, one struct caret__lock_table (txn/lock.c tells how it works);
+ * all zero is the empty table.  The creator backs CARET__LOCKS_INITIAL bytes, the
+ * lock manager backs more cells by fallocate when it needs them.  Writer: L.
+ * "Truth" is what survives the death of L's holder; everything else is derived
+ * from it by caret__lock_repair.  Cells are numbered from 1, 0 = none.
+ */
+
+#ifdef CARET_SMALL
+#define CARET__LOCK_WAITERS 64u /* sessions that can wait for locks at a time */
+#define CARET__LOCK_IDLE 8u     /* names kept in the index though nobody holds them */
+#define CARET__LOCK_STEP 128u   /* cells backed at a time */
+#else
+#define CARET__LOCK_WAITERS 1024u
+#define CARET__LOCK_IDLE 64u
+#define CARET__LOCK_STEP 2048u /* 256 KiB */
+#endif
+
+#define CARET__LOCK_KEY_HEAD 56u  /* bytes of the name in its first cell */
+#define CARET__LOCK_KEY_MORE 100u /* bytes of it in each further cell */
+
+/*
+ * A name: locked, or above a locked or wanted one, or idle.  128 bytes.
+ * As a continuation of a name a cell uses only `more` and the bytes from `next` on;
+ * its count stays 0, so that repair never takes it for a held lock.
+ */
+struct caret__lock_cell {
+    _Atomic uint32_t count; /*  0: truth: times held; > 0 publishes owner, nonce, len, key */
+    uint32_t nonce;         /*  4: truth: of the owner's process slot */
+    uint64_t owner;         /*  8: truth: session = process slot << 32 | session number */
+    uint16_t len;           /* 16: truth: bytes of the encoded key */
+    uint8_t kind;           /* 18: CARET__CELL_*; repair writes it anew */
+    uint8_t idle;           /* 19: place in table.idle + 1 */
+    uint32_t pos;           /* 20: truth: place in the owner's private list + 1 */
+    uint32_t more;          /* 24: truth: next cell of the key; of a free cell: next free one */
+    uint32_t next;          /* 28: next in the chain of the bucket */
+    uint32_t hash;          /* 32: of the key */
+    uint32_t parent;        /* 36: the name one subscript shorter; 0 at a variable */
+    uint32_t kid;           /* 40: first of the names one subscript longer */
+    uint32_t sib_next;      /* 44 */
+    uint32_t sib_prev;      /* 48 */
+    uint32_t below;         /* 52: names below that are held */
+    uint32_t waiters;       /* 56: sessions waiting for this name */
+    uint32_t waiters_below; /* 60: sessions waiting for names below */
+    uint64_t since;         /* 64: CLOCK_MONOTONIC nanoseconds, coarse: held since */
+    uint8_t key[CARET__LOCK_KEY_HEAD];
+};
+_Static_assert(sizeof(struct caret__lock_cell) == 128, "lock cell");
+_Static_assert(CARET__LOCK_KEY_MORE == 128 - 28, "a continuation begins at `next`");
+
+enum { CARET__CELL_FREE = 0, CARET__CELL_NAME = 1, CARET__CELL_MORE = 2 };
+
+/* A session that sleeps until it gets a lock.  Derived: dropped by repair, the session comes again. */
+struct caret__lock_waiter {
+    uint64_t owner; /* as in the cell */
+    uint32_t nonce;
+    uint32_t cell;  /* the name it waits for; 0 = record is free */
+    uint32_t walk;  /* search for rings: number of the search that came here last */
+    uint32_t via;   /* record + 1 of the waiter that led here */
+    uint32_t held;  /* cell that this session holds and `via` waits for */
+    uint32_t queue; /* record + 1 of the one to look at next */
+};
+
+struct caret__lock_table {
+    uint32_t used;      /* truth: cells 1..used - 1 were in use once (0 = none yet); never goes back */
+    uint32_t backed;    /* truth: cells that are backed by memory (0 = CARET__LOCK_STEP) */
+    uint32_t free;      /* first of the free cells below used */
+    uint32_t held;      /* names held */
+    uint32_t waiting;   /* records in use in waiters[] */
+    uint32_t waiters_n; /* records at or above this were never used */
+    uint32_t walk;      /* number of the last search for rings */
+    uint32_t idle_next; /* place of the ring idle[] to be used next */
+    uint64_t repairs;
+    uint32_t idle[CARET__LOCK_IDLE]; /* cells of names that were let go lately */
+    struct caret__lock_waiter waiters[CARET__LOCK_WAITERS];
+    uint32_t buckets[CARET__MAX_LOCKS]; /* first cell by hash */
+    alignas(128) struct caret__lock_cell cells[CARET__MAX_LOCKS]; /* cell 0 is not used */
+};
+#define CARET__LOCKS_SIZE sizeof(struct caret__lock_table)
+#define CARET__LOCKS_INITIAL \
+    (offsetof(struct caret__lock_table, cells) + CARET__LOCK_STEP * sizeof(struct caret__lock_cell))
+
+/* ------------------------------------------------------------------ header */
+
+struct caret__shared {
+    /* Identity: written by the creator before publication (G), constant afterwards. */
+    uint64_t magic;     /* CARET__SEG_MAGIC, stored last */
+    uint64_t signature; /* caret__layout_signature() */
+    uint8_t uuid[16];   /* of the data file */
+    uint64_t dev, ino;  /* of the data file */
+    uint64_t seg_size;
+    caret__segoff off_slots, off_locks, off_bitmaps, off_ptab, off_owners, off_undo, off_ring, off_arena;
+    uint64_t locks_size; /* CARET__LOCKS_SIZE */
+    uint32_t page_size, max_pages, max_slots, max_procs;
+    uint64_t ring_size, undo_max;
+    uint32_t generation; /* of the log; mixed into its crc chain */
+    uint32_t pad0;
+
+    /* Allocated so far (grown under W, by fallocate before it is stored). */
+    alignas(64) _Atomic uint32_t ptab_pages; /* entries of page table and bits of page bitmaps that are backed */
+    _Atomic uint32_t nslots;                 /* arena slots that are backed */
+    _Atomic uint64_t undo_cap;               /* bytes of the undo area that are backed */
+    _Atomic uint64_t file_pages;             /* pages the data file was allocated to */
+
+    /* Writer mutex and its spares. */
+    alignas(64) _Atomic uint32_t writer_index;
+    _Atomic uint32_t writer_slot; /* W: process slot + 1 of the holder, 0 = none; for diagnosis and stalls */
+    pthread_mutex_t writer[CARET__WRITER_MUTEXES];
+
+    /* The two words. */
+    alignas(64) _Atomic uint64_t log_head;    /* W */
+    alignas(64) _Atomic uint64_t log_applied; /* W */
+    _Atomic uint32_t applied_waiters;         /* processes that want a futex wake when log_applied moves */
+    _Atomic uint32_t applied_futex;
+
+    /* Undo.  word = generation << 32 | bytes used.  W. */
+    alignas(64) _Atomic uint64_t undo_lsn;
+    _Atomic uint64_t undo_word;
+
+    alignas(64) struct caret__tstate ts; /* W */
+
+    /* Epochs and checkpoints. */
+    alignas(64) _Atomic uint32_t epoch;  /* W: the epoch commits belong to; stored last in a freeze */
+    _Atomic uint32_t durable_epoch;      /* C: newest epoch whose meta is on disk */
+    _Atomic uint32_t released_epoch;     /* C under W: newest epoch whose slots and pages were released */
+    _Atomic uint32_t checkpoint_wanted;
+    _Atomic uint64_t checkpoint_lsn;     /* C: frozen.lsn of durable_epoch: the log before it is not needed */
+    _Atomic uint64_t checkpoints;
+    struct caret__frozen frozen;         /* W at the freeze */
+
+    /* Log file. */
+    alignas(64) _Atomic uint64_t log_written; /* F: pwritten up to here */
+    _Atomic uint64_t log_durable;             /* F: synced up to here */
+    _Atomic uint64_t log_base;                /* F: file offset of LSN x is (x - log_base) mod log_size */
+    _Atomic uint64_t log_size;                /* F */
+    _Atomic uint32_t sync_in_progress;        /* F: set around fdatasync; found set by a successor: the sync's fate is unknown */
+    _Atomic uint32_t io_failed;               /* anybody, never cleared: errno of the first failed write or sync */
+    _Atomic uint32_t durable_futex;           /* raised after each sync; commit-mode waiters sleep on it */
+    _Atomic uint32_t runs_unsynced;           /* W sets, F clears: the data file must be synced before the log */
+    pthread_mutex_t flush;
+    pthread_mutex_t checkpoint;
+
+    /* The floor: a transaction that was restarted too often runs alone. */
+    alignas(64) _Atomic uint64_t floor_owner; /* slot + 1 << 32 | nonce of the session; 0 = nobody */
+    _Atomic uint64_t floor_deadline;          /* CLOCK_MONOTONIC nanoseconds */
+    _Atomic uint32_t floor_futex;
+
+    /* Lock manager (txn/lock.c); its table lies at off_locks. */
+    alignas(64) pthread_mutex_t lock_mutex;
+    _Atomic uint32_t lock_nonce;  /* L: source of session numbers */
+    _Atomic uint32_t lock_futex;  /* raised at every release that somebody may wait for */
+
+    _Atomic uint64_t repairs;
+    struct caret__reserved reserved[CARET__MAX_RESERVED]; /* W */
+    _Atomic uint32_t nreserved;                           /* W: entries in use */
+};
+
+_Static_assert(sizeof(struct caret__pte) == 16, "page table entry");
+_Static_assert(sizeof(struct caret__tstate) == 64, "tree-state block");
+
+/* --------------------------------------------------------------- bitmaps
+ *
+ * At off_bitmaps, one after the other, each CARET__BITMAP_WORDS(max_pages) words
+ * of 64 bits (the slot map: of max_slots).  W; atomic because checks read them.
+ *   free     1 = page number is free for use now
+ *   pending  [2]  1 = died in the epoch of that parity; free once that epoch's checkpoint is durable
+ *   image    free | pending as of the freeze, for the checkpointer; written at the freeze
+ *   slots    1 = arena slot is free
+ */
+enum { CARET__MAP_FREE = 0, CARET__MAP_PENDING0 = 1, CARET__MAP_PENDING1 = 2, CARET__MAP_IMAGE = 3, CARET__MAP_SLOTS = 4, CARET__MAPS = 5 };
+#define CARET__BITMAP_WORDS(bits) (((bits) + 63u) / 64u)
+
+uint64_t caret__layout_signature(void);
+
+#endif

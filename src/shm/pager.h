@@ -1,0 +1,36 @@
+/*
+ * pager.h - how tree code reaches the pages of a store.
+ *
+ * A store is either the shared database (page table, bitmaps and arena in the
+ * segment, cold pages in the read-only file mapping) or private memory (locals,
+ * the write buffer of a transaction), where page number and arena slot are the
+ * same and nothing is ever in a file.  The tree code above is the same for both;
+ * `shared` tells where they differ.  The pointers of a private pager move when
+ * it grows, so nobody keeps a page pointer across a change of it.
+ */
+#ifndef CARET_SHM_PAGER_H
+#define CARET_SHM_PAGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shm/layout.h"
+
+struct caret__page;
+
+struct caret__pager {
+    struct caret__pte *ptab;
+    uint8_t *arena;
+    const uint8_t *file; /* read-only mapping of the data file; NULL for private memory */
+    struct caret__tstate *ts;
+    _Atomic uint64_t *applied; /* log_applied, or the private store's change counter */
+    _Atomic uint64_t *maps[CARET__MAPS]; /* private: only MAP_FREE */
+    uint32_t *owners;          /* shared: page number by arena slot */
+    uint64_t *verified;        /* shared: bit per page number whose file bytes passed their crc in this process */
+    const uint64_t *file_pages_mapped; /* shared: pages of the file that may be touched */
+    uint32_t max_pages;
+    bool shared;
+    uint64_t id; /* owner of hints: different for every attach and every private store */
+};
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * private.c - a tree on private memory: local variables, write buffers.
+ *
+ * The same code as the shared tree with the simplest pager: page number = slot in
+ * one block of memory that doubles, nobody else looks, nothing is undone.  Each
+ * change raises the store's own counter, which serves as LSN: a remembered leaf
+ * is valid while its page's version is the remembered one.  What a change can take
+ * is allocated before it begins, so it fails before or not at all.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "tree/tree.h"
+
+#define FIRST_PAGES 8u
+#define LIMIT_PAGES (1u << 24)
+
+static _Atomic uint64_t next_id = UINT64_C(1) << 63; /* ids of shared stores count from 1 */
+
+static int nomem(size_t bytes)
+{
+    return caret__fail(CARET_E_NOMEM, "no memory for %zu bytes of local data", bytes);
+}
+
+/* Grow to n pages; the pager's pointers move. */
+static int grow(struct caret__private *t, uint32_t n)
+{
+    struct caret__pager *pg = &t->pg;
+    size_t bytes = (size_t)n * CARET__PAGE_SIZE, words = CARET__BITMAP_WORDS(n);
+    uint32_t old = t->pages;
+
+    if (n > LIMIT_PAGES)
+        return nomem(bytes);
+    uint8_t *arena = realloc(pg->arena, bytes);
+    if (arena == NULL)
+        return nomem(bytes);
+    pg->arena = arena;
+    struct caret__pte *ptab = realloc(pg->ptab, n * sizeof *ptab);
+    if (ptab == NULL)
+        return nomem(n * sizeof *ptab);
+    pg->ptab = ptab;
+    uint64_t *map = realloc(t->freemap, words * 8);
+    if (map == NULL)
+        return nomem(words * 8);
+    t->freemap = map;
+    memset(ptab + old, 0, (n - old) * sizeof *ptab);
+    memset(map + CARET__BITMAP_WORDS(old), 0, (words - CARET__BITMAP_WORDS(old)) * 8);
+    for (uint32_t i = old > 0 ? old : 1; i < n; i++) /* page 0 means "none" in hints */
+        map[i / 64u] |= UINT64_C(1) << (i % 64u);
+    pg->maps[CARET__MAP_FREE] = (_Atomic uint64_t *)map;
+    t->ts.free_pages += n - old - (old == 0);
+    t->ts.npages = t->pages = pg->max_pages = n;
+    return CARET_OK;
+}
+
+static struct caret__w begin(struct caret__private *t)
+{
+    struct caret__w w = {.pg = &t->pg, .lsn = atomic_fetch_add_explicit(&t->lsn, 1, memory_order_relaxed) + 1};
+    return w;
+}
+
+static void create(struct caret__private *t)
+{
+    struct caret__w w = begin(t);
+    caret__tree_create(&w);
+}
+
+int caret__private_init(struct caret__private *t)
+{
+    memset(t, 0, sizeof *t);
+    t->pg.ts = &t->ts;
+    t->pg.applied = &t->lsn;
+    t->pg.id = atomic_fetch_add(&next_id, 1);
+    int rc = grow(t, FIRST_PAGES);
+    if (rc == CARET_OK)
+        create(t);
+    else
+        caret__private_destroy(t);
+    return rc;
+}
+
+void caret__private_destroy(struct caret__private *t)
+{
+    free(t->pg.arena);
+    free(t->pg.ptab);
+    free(t->freemap);
+    memset(t, 0, sizeof *t);
+}
+
+void caret__private_clear(struct caret__private *t)
+{
+    if (t->pages > 4 * FIRST_PAGES) { /* give most of the memory back; shrinking may move the blocks */
+        uint8_t *arena = realloc(t->pg.arena, (size_t)FIRST_PAGES * CARET__PAGE_SIZE);
+        if (arena != NULL) {
+            t->pg.arena = arena;
+            t->pages = t->ts.npages = t->pg.max_pages = FIRST_PAGES;
+        }
+    }
+    uint64_t lsn = atomic_fetch_add_explicit(&t->lsn, 1, memory_order_relaxed) + 1;
+    memset(t->freemap, 0, CARET__BITMAP_WORDS(t->pages) * 8);
+    for (uint32_t i = 1; i < t->pages; i++) {
+        t->freemap[i / 64u] |= UINT64_C(1) << (i % 64u);
+        t->pg.ptab[i].version = lsn; /* no remembered leaf may pass for one of the new tree */
+    }
+    t->ts.free_pages = t->pages - 1;
+    t->ts.page_hint = 1;
+    create(t);
+}
+
+/* Room for whatever a set or delete may need. */
+static int reserve(struct caret__private *t)
+{
+    uint32_t need = caret__tree_set_pages(&t->ts);
+    return t->ts.free_pages >= need ? CARET_OK : grow(t, t->pages * 2 > t->pages + need ? t->pages * 2 : t->pages + need);
+}
+
+int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                       unsigned vflag)
+{
+    int rc = reserve(t);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__w w = begin(t);
+    caret__tree_set(&w, key, len, val, vlen, vflag);
+    return CARET_OK;
+}
+
+int caret__private_delete(struct caret__private *t, const uint8_t *key, size_t len)
+{
+    struct caret__w w = begin(t);
+    caret__tree_delete(&w, key, len);
+    return CARET_OK;
+}
+
+int caret__private_kill(struct caret__private *t, const uint8_t *key, size_t len)
+{
+    struct caret__w w = begin(t);
+    caret__tree_kill(&w, key, len);
+    return CARET_OK;
+}

@@ -1,0 +1,167 @@
+/*
+ * read.c - finding a leaf without a lock.
+ *
+ * descend():
+ *   1  root number; its page's version and word; the root number again.
+ *   2  version > log_applied (even the fresh one): the page is being changed:
+ *      wait or repair, start again.  Obsolete: start again.
+ *   3  inner page: the child for the key; the child's version and word; fence;
+ *      this page's version and word must be unchanged, else start again.
+ *   4  leaf: position; fence; version and word unchanged.
+ * What is stable and still makes no sense is damage: CARET_E_CORRUPT.
+ *
+ * Pages that are read from the file have their crc checked once per process.
+ */
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "tree/tree.h"
+
+#define SPINS 64u
+
+int caret__corrupt_page(uint32_t pgno, const char *why)
+{
+    return caret__fail(CARET_E_CORRUPT, "page %u: %s", pgno, why);
+}
+
+/* Stable bytes of a page in the file: inside the file, and with the right crc? */
+static bool file_page_ok(const struct caret__pager *pg, uint32_t pgno)
+{
+    const struct caret__page *p = (const struct caret__page *)(pg->file + (size_t)pgno * CARET__PAGE_SIZE);
+    uint32_t crc = caret__crc32c(0, (const uint8_t *)p + 4, CARET__PAGE_SIZE - 4);
+    if (caret__racy32(&p->crc) != crc)
+        return false;
+    __atomic_fetch_or(&pg->verified[pgno / 64u], UINT64_C(1) << (pgno % 64u), __ATOMIC_RELAXED);
+    return true;
+}
+
+/* Look up version, word and bytes of a page; false: start again (err tells whether to give up). */
+static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret__at *at, int *err, unsigned tries)
+{
+    const struct caret__pager *pg = v->pg;
+    const struct caret__pte *pte = &pg->ptab[pgno];
+
+    at->pgno = pgno;
+    at->version = atomic_load_explicit(&pte->version, memory_order_acquire);
+    at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
+    if (caret__unlikely(at->version > v->applied)) {
+        v->applied = atomic_load_explicit(pg->applied, memory_order_acquire);
+        if (at->version > v->applied) {
+            if (v->stalled != NULL)
+                *err = v->stalled(v->ctx, at->version, tries);
+            return false;
+        }
+    }
+    if (caret__unlikely(at->word & CARET__PTE_OBSOLETE))
+        return false;
+    if (caret__unlikely(caret__pte_slot(at->word) == CARET__SLOT_NONE)) {
+        if (pg->file == NULL || pgno >= *pg->file_pages_mapped)
+            return false;
+        if ((__atomic_load_n(&pg->verified[pgno / 64u], __ATOMIC_RELAXED) >> (pgno % 64u) & 1u) == 0 &&
+            !file_page_ok(pg, pgno)) {
+            if (caret__at_valid(v, at))
+                *err = caret__corrupt_page(pgno, "its checksum does not fit its contents");
+            return false;
+        }
+    }
+    at->page = caret__page_at(pg, pgno, at->word);
+    return true;
+}
+
+/* A page number that leads nowhere, or a level that does not fit. */
+static bool child_ok(const struct caret__pager *pg, uint32_t child)
+{
+    return child < pg->max_pages && child < pg->ts->npages;
+}
+
+struct bound {
+    struct caret__range *range;
+    bool before; /* equal separators lead to the left */
+};
+
+static inline unsigned choose(const struct caret__at *at, const uint8_t *key, size_t len, const struct bound *b)
+{
+    bool found;
+    unsigned i = caret__page_find(at->page, key, len, &found);
+    if (b == NULL || !b->before)
+        i += found;
+    if (b != NULL && b->range != NULL) {
+        if (i > 0)
+            b->range->lower_len = caret__page_key(at->page, i - 1, b->range->lower);
+        if (i < caret__page_count(at->page))
+            b->range->upper_len = caret__page_key(at->page, i, b->range->upper);
+    }
+    return i;
+}
+
+/* One descent; CARET_RESTART: start again. */
+static inline int descend(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
+                          const struct bound *b, unsigned tries)
+{
+    const struct caret__pager *pg = v->pg;
+    int err = CARET_RESTART;
+    uint32_t root = atomic_load_explicit(&pg->ts->root, memory_order_acquire);
+
+    if (b != NULL && b->range != NULL)
+        b->range->lower_len = b->range->upper_len = 0;
+    if (!load_page(v, root, at, &err, tries))
+        return err == CARET_OK ? CARET_RESTART : err;
+    if (atomic_load_explicit(&pg->ts->root, memory_order_acquire) != root)
+        return CARET_RESTART;
+    for (unsigned depth = 0; depth < CARET__MAX_DEPTH; depth++) {
+        if (at->page->type != CARET__PAGE_INNER) {
+            at->pos = caret__page_find(at->page, key, len, &at->found);
+            if (!caret__at_valid(v, at))
+                return CARET_RESTART;
+            return caret__page_sane(at->page, at->pgno, 0) ? CARET_OK : caret__corrupt_page(at->pgno, "not a leaf");
+        }
+        uint32_t child = caret__page_child(at->page, choose(at, key, len, b));
+        struct caret__at below;
+        if (caret__unlikely(!child_ok(pg, child)))
+            return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "child page number is out of range")
+                                          : CARET_RESTART;
+        bool ok = load_page(v, child, &below, &err, tries);
+        if (!caret__at_valid(v, at))
+            return err < 0 ? err : CARET_RESTART;
+        if (!ok)
+            return err == CARET_OK ? CARET_RESTART : err;
+        *at = below;
+    }
+    return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "the tree is too deep: pages form a ring")
+                                  : CARET_RESTART;
+}
+
+static inline int seek(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
+                       const struct bound *b)
+{
+    for (unsigned tries = 0;; tries++) {
+        int rc = descend(v, key, len, at, b, tries);
+        if (caret__likely(rc != CARET_RESTART))
+            return rc;
+        if (tries > SPINS && v->stalled != NULL) { /* other reasons to retry end too, but not for ever in a spin */
+            rc = v->stalled(v->ctx, 0, tries);
+            if (rc != CARET_OK)
+                return rc;
+        }
+        if (tries > 1000000)
+            return caret__fail(CARET_E_CORRUPT, "page %u: no stable way to the key after a million tries", at->pgno);
+    }
+}
+
+int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at)
+{
+    return seek(v, key, len, at, NULL);
+}
+
+int caret__seek_range(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
+                      struct caret__range *range)
+{
+    struct bound b = {range, false};
+    return seek(v, key, len, at, &b);
+}
+
+int caret__seek_before(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
+                       struct caret__range *range)
+{
+    struct bound b = {range, true};
+    return seek(v, key, len, at, &b);
+}

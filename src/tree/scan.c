@@ -1,0 +1,145 @@
+/*
+ * scan.c - walking keys in order, forwards and backwards, without a lock.
+ *
+ * Inside a leaf a step is the next slot.  Leaves have no siblings or fences: at
+ * the end of a leaf the tree is descended once more for the last key, noting the
+ * separators that bound the leaf; the walk goes on at the upper one (downwards:
+ * before the lower one).  Two descents per leaf are a few nanoseconds per key, and
+ * no page ever has to know its neighbours.
+ *
+ * Every leaf looked at goes into the read set of a transaction, also the one where
+ * nothing was found: there are no phantoms.
+ */
+#include "tree/tree.h"
+
+/* Copy the key at at->pos, validate, note.  CARET_NONE here: the leaf changed, seek again. */
+static int take_key(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    uint8_t buf[CARET__KEY_MAX];
+    unsigned n = caret__page_key(at->page, at->pos, buf);
+
+    if (!caret__at_valid(v, at))
+        return CARET_NONE;
+    if (n == 0)
+        return caret__corrupt_page(at->pgno, "a key is too long");
+    memcpy(key, buf, n);
+    *len = n;
+    at->found = true;
+    return caret__reads_note(v, at);
+}
+
+/* From a leaf position at or behind the end: the first key of the next leaf that has one. */
+static int next_leaf(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    struct caret__range range;
+    uint8_t from[CARET__KEY_MAX + 1];
+    size_t from_len = *len;
+
+    memcpy(from, key, from_len);
+    for (;;) {
+        int rc = caret__seek_range(v, from, from_len, at, &range);
+        if (rc != CARET_OK)
+            return rc;
+        if (at->pos < caret__page_count(at->page)) {
+            rc = take_key(v, at, key, len);
+            if (rc != CARET_NONE)
+                return rc;
+            continue;
+        }
+        if (!caret__at_valid(v, at))
+            continue;
+        rc = caret__reads_note(v, at);
+        if (rc != CARET_OK)
+            return rc;
+        if (range.upper_len == 0)
+            return CARET_NONE;
+        memcpy(from, range.upper, range.upper_len);
+        from_len = range.upper_len;
+    }
+}
+
+int caret__scan_from(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    for (;;) {
+        int rc = caret__seek(v, key, *len, at);
+        if (rc != CARET_OK)
+            return rc;
+        if (at->pos >= caret__page_count(at->page))
+            return next_leaf(v, at, key, len);
+        rc = take_key(v, at, key, len);
+        if (rc != CARET_NONE)
+            return rc;
+    }
+}
+
+int caret__scan_next(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    if (at->pgno != 0 && at->found && at->pos + 1 < caret__page_count(at->page)) {
+        at->pos++;
+        int rc = take_key(v, at, key, len);
+        if (rc != CARET_NONE)
+            return rc;
+    }
+    for (;;) {
+        int rc = caret__seek(v, key, *len, at);
+        if (rc != CARET_OK)
+            return rc;
+        at->pos += at->found;
+        if (at->pos >= caret__page_count(at->page)) {
+            /* The smallest key behind ours: one more byte 0 would do, if it fitted every limit. */
+            struct caret__range range;
+            rc = caret__seek_range(v, key, *len, at, &range);
+            if (rc != CARET_OK)
+                return rc;
+            if (at->pos + at->found < caret__page_count(at->page) || !caret__at_valid(v, at))
+                continue;
+            rc = caret__reads_note(v, at);
+            if (rc != CARET_OK)
+                return rc;
+            if (range.upper_len == 0)
+                return CARET_NONE;
+            uint8_t from[CARET__KEY_MAX + 1];
+            size_t from_len = range.upper_len;
+            memcpy(from, range.upper, from_len);
+            rc = next_leaf(v, at, from, &from_len);
+            if (rc == CARET_OK) {
+                memcpy(key, from, from_len);
+                *len = from_len;
+            }
+            return rc;
+        }
+        rc = take_key(v, at, key, len);
+        if (rc != CARET_NONE)
+            return rc;
+    }
+}
+
+int caret__scan_before(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    struct caret__range range;
+    uint8_t from[CARET__KEY_MAX + 1];
+    size_t from_len = *len;
+
+    memcpy(from, key, from_len);
+    for (;;) {
+        int rc = caret__seek_before(v, from, from_len, at, &range);
+        if (rc != CARET_OK)
+            return rc;
+        if (at->pos > 0) {
+            at->pos--;
+            rc = take_key(v, at, key, len);
+            if (rc != CARET_NONE)
+                return rc;
+            continue;
+        }
+        if (!caret__at_valid(v, at))
+            continue;
+        rc = caret__reads_note(v, at);
+        if (rc != CARET_OK)
+            return rc;
+        if (range.lower_len == 0)
+            return CARET_NONE;
+        memcpy(from, range.lower, range.lower_len);
+        from_len = range.lower_len;
+    }
+}

@@ -1,0 +1,164 @@
+/*
+ * tree.h - the B+tree over a store: optimistic reading, writing, walking.
+ *
+ * Readers (read.c, scan.c) take no lock.  A reader notes a page's version and
+ * place, reads, and looks whether both are still the same; a child's version is
+ * taken before its parent's is looked at again, the root's page number counts as
+ * the parent of the root.  Everything read before that look is hostile.
+ *
+ * Writers (write.c, shrink.c) hold the writer mutex (or own the private store)
+ * and have reserved what they need; they see only whole states.
+ */
+#ifndef CARET_TREE_TREE_H
+#define CARET_TREE_TREE_H
+
+#include "caret.h"
+#include "page/store.h"
+
+/* ------------------------------------------------------------------ reading */
+
+struct caret__reads; /* read set of a transaction (tree/reads.h) */
+
+/* How one session reads one store. */
+struct caret__view {
+    const struct caret__pager *pg;
+    uint64_t applied;           /* log_applied as last seen: only ever behind */
+    struct caret__reads *reads; /* transaction in progress, or NULL */
+    /* A page with a version above log_applied stays so: wait, repair after a dead writer.
+     * CARET_OK: look again.  NULL for private stores. */
+    int (*stalled)(void *ctx, uint64_t version, unsigned tries);
+    void *ctx;
+};
+
+/* A place in a leaf, as it was at a version. */
+struct caret__at {
+    const struct caret__page *page;
+    uint64_t version;
+    uint64_t word; /* of the page table: place and flags */
+    uint32_t pgno;
+    unsigned pos;
+    bool found;
+};
+
+/* The key range of a leaf: lower <= key < upper; a length of 0 means no bound. */
+struct caret__range {
+    unsigned lower_len, upper_len;
+    uint8_t lower[CARET__KEY_MAX], upper[CARET__KEY_MAX];
+};
+
+/* Find the leaf and position of key (first entry >= key).  Validated, but what is read
+ * through `at` afterwards must be validated again with caret__at_valid(). CARET_OK or an error. */
+int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at);
+
+/* The same, and the range of the leaf. */
+int caret__seek_range(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
+                      struct caret__range *range);
+
+/* Find the leaf whose range ends at or behind key and starts before it: for going backwards. */
+int caret__seek_before(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
+                       struct caret__range *range);
+
+/* Is everything read through `at` since it was made what was committed? */
+static inline bool caret__at_valid(const struct caret__view *v, const struct caret__at *at)
+{
+    const struct caret__pte *pte = &v->pg->ptab[at->pgno];
+    atomic_thread_fence(memory_order_acquire);
+    return caret__likely(atomic_load_explicit(&pte->version, memory_order_relaxed) == at->version &&
+                         atomic_load_explicit(&pte->word, memory_order_relaxed) == at->word);
+}
+
+/* Take up a remembered leaf: true if its version is still the remembered one. */
+static inline bool caret__at_recall(const struct caret__view *v, struct caret__at *at, uint32_t pgno, uint64_t version)
+{
+    const struct caret__pte *pte = &v->pg->ptab[pgno];
+    if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
+        return false;
+    at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
+    if (at->word & CARET__PTE_OBSOLETE)
+        return false;
+    at->page = caret__page_at(v->pg, pgno, at->word);
+    at->version = version;
+    at->pgno = pgno;
+    return true;
+}
+
+/* Note a validated leaf in the read set of the transaction, moving its read point if the leaf
+ * is newer: CARET_OK, or CARET_RESTART when what was read before is no longer one state with it. */
+int caret__reads_note_slow(struct caret__view *v, const struct caret__at *at);
+static inline int caret__reads_note(struct caret__view *v, const struct caret__at *at)
+{
+    return caret__likely(v->reads == NULL) ? CARET_OK : caret__reads_note_slow(v, at);
+}
+
+/*
+ * Walking (scan.c).  key/len is replaced by the next key in order (buffer of CARET__KEY_MAX bytes).
+ * at: where the walk is; at->pgno 0 = not known.  CARET_NONE at the end.
+ */
+int caret__scan_next(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len);
+/* First key >= key. */
+int caret__scan_from(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len);
+/* Last key < key. */
+int caret__scan_before(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len);
+
+/* ------------------------------------------------------------------ writing */
+
+int caret__corrupt_page(uint32_t pgno, const char *why);
+
+/* Set key; the value is in the page, or (vflag CARET__VLEN_RUN) a struct caret__runref. */
+void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const void *val, size_t vlen, unsigned vflag);
+
+/* Delete the value of key; children stay.  Nothing happens if it is not there. */
+void caret__tree_delete(struct caret__w *w, const uint8_t *key, size_t len);
+
+/* Remove every key that begins with key. */
+void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len);
+
+/* Make an empty tree: a root leaf. */
+void caret__tree_create(struct caret__w *w);
+
+/* What setting (or deleting) a key can take at most, and what killing key takes. */
+struct caret__need;
+uint32_t caret__tree_set_pages(const struct caret__tstate *ts);
+uint64_t caret__tree_kill_pages(const struct caret__pager *pg, const uint8_t *key, size_t len);
+
+/* Descent of a writer. */
+struct caret__path {
+    uint32_t pgno[CARET__MAX_DEPTH];
+    uint16_t idx[CARET__MAX_DEPTH]; /* child index taken; in the leaf: position */
+    unsigned leaf;                  /* index of the leaf = levels - 1 */
+    bool found;
+};
+void caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path);
+void caret__touch_path(struct caret__w *w, struct caret__path *path);
+void caret__free_value(struct caret__w *w, const struct caret__entry *e);
+
+/* shrink.c: the leaf at the end of path became empty, or nearly so. */
+void caret__shrink(struct caret__w *w, struct caret__path *path);
+
+/* ------------------------------------------------------------------- checks */
+
+/* Walk the whole tree: every page, order, ranges, levels; `seen` (bit per page number, may be NULL) collects
+ * the pages reached, values out of line included.  Number of findings. */
+unsigned caret__tree_check(const struct caret__pager *pg, uint64_t *seen, char *report, size_t cap);
+
+/* ------------------------------------------------------------ private stores */
+
+/* A tree on private memory: locals, write buffers. */
+struct caret__private {
+    struct caret__pager pg;
+    struct caret__tstate ts;
+    _Atomic uint64_t lsn; /* raised with each change: hints work as in the shared store */
+    uint64_t *freemap;
+    uint32_t pages; /* allocated */
+};
+
+int caret__private_init(struct caret__private *t);
+void caret__private_destroy(struct caret__private *t);
+/* Empty it, keeping the memory of a few pages. */
+void caret__private_clear(struct caret__private *t);
+int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                       unsigned vflag);
+int caret__private_delete(struct caret__private *t, const uint8_t *key, size_t len);
+int caret__private_kill(struct caret__private *t, const uint8_t *key, size_t len);
+
+#endif

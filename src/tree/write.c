@@ -1,0 +1,300 @@
+/*
+ * write.c - setting and deleting keys; splits.
+ *
+ * One loop: descend; make the path current (first-touch copies from the root
+ * down); try to change the leaf; if it has no room, do ONE split at the highest
+ * level that needs it and start again.  A split of a page needs room for one
+ * separator in the parent; if that is missing the parent is split instead, a full
+ * root gets a new root above it.  Every step leaves a whole tree, and each makes
+ * the page in question smaller, so the loop ends: two maximal entries always fit
+ * into an empty page.
+ *
+ * Where to split: ascending inserts (the key goes behind the last of the leaf)
+ * leave the leaf full and open an empty one; an ascending run inside a leaf is cut
+ * behind its last insert; otherwise in the middle, by bytes.
+ */
+#include "tree/tree.h"
+
+union scratch {
+    struct caret__page page;
+    uint8_t bytes[CARET__PAGE_SIZE];
+};
+
+/* ------------------------------------------------------------------ descent */
+
+void caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path)
+{
+    uint32_t pgno = atomic_load_explicit(&w->pg->ts->root, memory_order_relaxed);
+
+    for (unsigned d = 0;; d++) {
+        CARET__ASSERT_ALWAYS(d < CARET__MAX_DEPTH);
+        const struct caret__page *p = caret__w_page(w, pgno);
+        path->pgno[d] = pgno;
+        if (p->type == CARET__PAGE_LEAF) {
+            path->idx[d] = (uint16_t)caret__page_find(p, key, len, &path->found);
+            path->leaf = d;
+            return;
+        }
+        unsigned i = caret__page_child_index(p, key, len);
+        path->idx[d] = (uint16_t)i;
+        pgno = caret__page_child(p, i);
+    }
+}
+
+/* Copy every page of the path that an older epoch owns.  A current page has only current pages above it. */
+void caret__touch_path(struct caret__w *w, struct caret__path *path)
+{
+    if (caret__w_current(w, path->pgno[path->leaf]))
+        return;
+    for (unsigned d = 0; d <= path->leaf; d++) {
+        if (caret__w_current(w, path->pgno[d]))
+            continue;
+        if (d == 0) {
+            caret__w_copy(w, &path->pgno[0]);
+            caret__w_save_state(w);
+            atomic_store_explicit(&w->pg->ts->root, path->pgno[0], memory_order_release);
+            CARET_FAULT("root_moved");
+        } else {
+            struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
+            caret__w_copy(w, &path->pgno[d]);
+            caret__page_set_child(parent, path->idx[d - 1], path->pgno[d]);
+            CARET_FAULT("child_moved");
+        }
+    }
+}
+
+/* -------------------------------------------------------------------- splits */
+
+/* A new root above the old one. */
+static void grow_root(struct caret__w *w)
+{
+    struct caret__tstate *ts = w->pg->ts;
+    uint32_t old = atomic_load_explicit(&ts->root, memory_order_relaxed), pgno;
+    unsigned level = caret__w_page(w, old)->level;
+    struct caret__page *root = caret__w_alloc(w, level + 1u, &pgno);
+
+    caret__page_set_child(root, 0, old);
+    if (ts->has_runs)
+        caret__page_set_child_runs(root, 0);
+    caret__w_save_state(w);
+    ts->depth++;
+    atomic_store_explicit(&ts->root, pgno, memory_order_release);
+    CARET_FAULT("root_grown");
+}
+
+/* Index of the first entry of the right half, by bytes; 1..n-1. */
+static unsigned middle(const struct caret__kv *kv, unsigned n)
+{
+    unsigned total = caret__kv_bytes(kv, n, 0), sum = 0, k = 0;
+    while (k < n - 1 && sum + sum < total) {
+        sum += caret__kv_bytes(&kv[k], 1, 0);
+        k++;
+    }
+    return k > 0 ? k : 1;
+}
+
+/* Where a leaf is cut for a key that goes to pos: entries [k, n) move to the right. */
+static unsigned leaf_cut(const struct caret__page *p, const struct caret__kv *kv, unsigned n, unsigned pos)
+{
+    if (pos == n)
+        return n;
+    if (n == 1)
+        return pos == 0 ? 0 : 1;
+    if (pos > 0 && p->last_pos + 1u == pos)
+        return pos;
+    return middle(kv, n);
+}
+
+/* The shortest separator s with left < s <= right; its length. */
+static unsigned separator(const uint8_t *left, size_t left_len, const uint8_t *right, size_t right_len, uint8_t *sep)
+{
+    size_t n = caret__common_prefix(left, left_len, right, right_len) + 1;
+    memcpy(sep, right, n);
+    return (unsigned)n;
+}
+
+/* Put {sep, left} in front of the parent's entry for left, which from now on leads to right. */
+static void link_split(struct caret__page *parent, unsigned i, const uint8_t *sep, unsigned sep_len, uint32_t left,
+                       uint32_t right)
+{
+    uint8_t child[CARET__CHILD_LEN];
+
+    memcpy(child, &left, 4);
+    child[4] = caret__page_child_runs(parent, i);
+    bool ok = caret__page_insert(parent, i, sep, sep_len, child, sizeof child, 0, NULL);
+    CARET__ASSERT_ALWAYS(ok);
+    caret__page_set_child(parent, i + 1, right);
+    CARET_FAULT("split_linked");
+}
+
+static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len);
+
+/* Split inner page d of the path (its parent has room or is split first). */
+static void split_inner(struct caret__w *w, struct caret__path *path, unsigned d)
+{
+    union scratch copy;
+    struct caret__kv kv[CARET__MAX_SLOTS];
+    uint8_t sep[CARET__KEY_MAX];
+
+    if (d == 0) {
+        grow_root(w);
+        return;
+    }
+    struct caret__page *p = caret__w_dirty(w, path->pgno[d]);
+    memcpy(&copy, p, CARET__PAGE_SIZE);
+    unsigned n = caret__page_list(&copy.page, kv), i = path->idx[d];
+    unsigned k = n == 1 ? 0 : i == n ? n - 1 : middle(kv, n); /* entry k moves up */
+    unsigned sep_len = caret__kv_key(&kv[k], sep);
+    struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
+    if (!caret__page_make_room(parent, sep, sep_len, CARET__CHILD_LEN)) {
+        split_inner(w, path, d - 1);
+        return;
+    }
+    uint32_t right_no;
+    struct caret__page *right = caret__w_alloc(w, p->level, &right_no);
+    bool ok = caret__page_fill(right, &kv[k + 1], n - k - 1, caret__kv_prefix(&kv[k + 1], n - k - 1));
+    caret__page_set_child(right, UINT16_MAX, copy.page.right);
+    if (copy.page.right_runs)
+        caret__page_set_child_runs(right, UINT16_MAX);
+    caret__page_init(p, path->pgno[d], p->level);
+    ok &= caret__page_fill(p, kv, k, caret__kv_prefix(kv, k));
+    CARET__ASSERT_ALWAYS(ok);
+    caret__page_set_child(p, UINT16_MAX, caret__le32(kv[k].val));
+    if (kv[k].val[4] != 0)
+        caret__page_set_child_runs(p, UINT16_MAX);
+    CARET_FAULT("inner_split");
+    link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
+}
+
+/* Split the leaf of the path for a key that shall go to its position. */
+static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len)
+{
+    union scratch copy;
+    struct caret__kv kv[CARET__MAX_SLOTS];
+    uint8_t a[CARET__KEY_MAX], b[CARET__KEY_MAX], sep[CARET__KEY_MAX + 1];
+    unsigned d = path->leaf;
+
+    if (d == 0) {
+        grow_root(w);
+        return;
+    }
+    struct caret__page *p = caret__w_dirty(w, path->pgno[d]);
+    memcpy(&copy, p, CARET__PAGE_SIZE);
+    unsigned n = caret__page_list(&copy.page, kv), k = leaf_cut(&copy.page, kv, n, path->idx[d]);
+    const uint8_t *left_key = k > 0 ? a : key, *right_key = k < n ? b : key;
+    unsigned left_len = k > 0 ? caret__kv_key(&kv[k - 1], a) : (unsigned)len;
+    unsigned right_len = k < n ? caret__kv_key(&kv[k], b) : (unsigned)len;
+    unsigned sep_len = separator(left_key, left_len, right_key, right_len, sep);
+    struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
+    if (!caret__page_make_room(parent, sep, sep_len, CARET__CHILD_LEN)) {
+        split_inner(w, path, d - 1);
+        return;
+    }
+    uint32_t right_no;
+    struct caret__page *right = caret__w_alloc(w, 0, &right_no);
+    bool ok = true;
+    if (k == n) {
+        unsigned plen = caret__page_prefix(&copy.page, (const uint8_t **)&left_key);
+        caret__page_preset_prefix(right, key, (unsigned)caret__common_prefix(left_key, plen, key, len));
+    } else {
+        ok = caret__page_fill(right, &kv[k], n - k, caret__kv_prefix(&kv[k], n - k));
+        caret__page_init(p, path->pgno[d], 0);
+        ok &= caret__page_fill(p, kv, k, caret__kv_prefix(kv, k));
+        p->last_pos = (uint16_t)(k > 0 ? k - 1 : 0);
+    }
+    CARET__ASSERT_ALWAYS(ok);
+    CARET_FAULT("leaf_split");
+    link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
+}
+
+/* ------------------------------------------------------------ set and delete */
+
+void caret__free_value(struct caret__w *w, const struct caret__entry *e)
+{
+    uint32_t ref[2];
+    if (!e->run || e->vlen < sizeof ref)
+        return;
+    memcpy(ref, e->val, sizeof ref); /* {pgno, len}: the head of struct caret__runref */
+    caret__w_free_run(w, ref[0], (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
+}
+
+/* Values out of line may be below every page of the path from now on. */
+static void mark_runs(struct caret__w *w, const struct caret__path *path)
+{
+    for (unsigned d = 0; d < path->leaf; d++) {
+        if (!caret__page_child_runs(caret__w_page(w, path->pgno[d]), path->idx[d]))
+            caret__page_set_child_runs(caret__w_dirty(w, path->pgno[d]), path->idx[d]);
+    }
+}
+
+/* Try to change the leaf at the end of a current path; false: no room. */
+static bool set_in_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len, const void *val,
+                        size_t vlen, unsigned vflag)
+{
+    struct caret__page *p = caret__w_dirty(w, path->pgno[path->leaf]);
+    unsigned pos = path->idx[path->leaf];
+
+    if (path->found) {
+        struct caret__entry e = caret__page_entry(p, pos);
+        caret__free_value(w, &e);
+        if (caret__page_replace(p, pos, val, vlen, vflag, NULL))
+            return true;
+        caret__page_remove(p, pos, pos + 1, NULL);
+        path->found = false;
+        w->pg->ts->nodes--;
+    }
+    if (!caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL) &&
+        !(caret__page_make_room(p, key, len, vlen) && caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL)))
+        return false;
+    w->pg->ts->nodes++;
+    return true;
+}
+
+void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const void *val, size_t vlen, unsigned vflag)
+{
+    struct caret__path path;
+
+    caret__w_save_state(w); /* the node count */
+    for (;;) {
+        caret__descend(w, key, len, &path);
+        caret__touch_path(w, &path);
+        if (vflag & CARET__VLEN_RUN)
+            mark_runs(w, &path);
+        if (set_in_leaf(w, &path, key, len, val, vlen, vflag))
+            return;
+        split_leaf(w, &path, key, len);
+    }
+}
+
+void caret__tree_delete(struct caret__w *w, const uint8_t *key, size_t len)
+{
+    struct caret__path path;
+
+    caret__descend(w, key, len, &path);
+    if (!path.found)
+        return;
+    caret__touch_path(w, &path);
+    struct caret__page *p = caret__w_dirty(w, path.pgno[path.leaf]);
+    struct caret__entry e = caret__page_entry(p, path.idx[path.leaf]);
+    caret__free_value(w, &e);
+    caret__page_remove(p, path.idx[path.leaf], path.idx[path.leaf] + 1u, NULL);
+    caret__w_save_state(w);
+    w->pg->ts->nodes--;
+    caret__shrink(w, &path);
+}
+
+void caret__tree_create(struct caret__w *w)
+{
+    uint32_t pgno;
+    caret__w_save_state(w);
+    caret__w_alloc(w, 0, &pgno);
+    w->pg->ts->depth = 1;
+    w->pg->ts->nodes = 0;
+    atomic_store_explicit(&w->pg->ts->root, pgno, memory_order_release);
+}
+
+/* Splits go up to the root at most, each level may take a copy and two splits; a leaf with a few huge entries may be cut several times. */
+uint32_t caret__tree_set_pages(const struct caret__tstate *ts)
+{
+    return 3u * (ts->depth + 2u) + 8u;
+}
