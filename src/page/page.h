@@ -74,8 +74,6 @@ struct caret__page {
 #define CARET__PAGE_HEAD 96u
 #define CARET__PAGE_USABLE (CARET__PAGE_SIZE - CARET__PAGE_HEAD)
 #define CARET__MAX_SLOTS (CARET__PAGE_USABLE / 8u)
-#define CARET__FIRST_PAGE ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
-#define CARET__GROUP_PAGES ((CARET__PAGE_SIZE - 32u) * 8u) /* page numbers per pair of bitmap images */
 
 /* Value length word: top bit = the value is a struct caret__runref, stored out of line. */
 #define CARET__VLEN_RUN 0x8000u

@@ -78,11 +78,4 @@ void caret__w_save_state(struct caret__w *w);
 /* First run of `count` free page numbers that nobody has reserved, 0 if there is none. */
 uint32_t caret__find_run(const struct caret__pager *pg, const struct caret__shared *sh, uint32_t count);
 
-/* Is the page number one of the meta slots' or bitmap images'? */
-static inline bool caret__pgno_reserved(uint32_t pgno)
-{
-    uint32_t in = pgno % CARET__GROUP_PAGES;
-    return pgno < CARET__FIRST_PAGE + 2u || (pgno >= CARET__GROUP_PAGES && in < 2u);
-}
-
 #endif

@@ -66,6 +66,23 @@ typedef uint64_t caret__segoff;
 #define CARET__WRITER_MUTEXES 4u /* one in use, the others are spares (engine.md, OOM reaper) */
 #define CARET__MAX_RESERVED 64u /* runs being written before their commit, all processes together */
 
+/* ------------------------------------------------------------ page numbers */
+
+/*
+ * Page numbers are places in the data file.  Some are never the tree's: those
+ * below CARET__FIRST_PAGE (meta slots) and the first two of each group of
+ * CARET__GROUP_PAGES (the two bitmap images of the group; log/meta.h).
+ */
+#define CARET__FIRST_PAGE ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
+#define CARET__GROUP_PAGES ((CARET__PAGE_SIZE - 32u) * 8u) /* page numbers per pair of bitmap images */
+
+/* Is the page number one of the meta slots' or bitmap images'? */
+static inline bool caret__pgno_reserved(uint32_t pgno)
+{
+    uint32_t in = pgno % CARET__GROUP_PAGES;
+    return pgno < CARET__FIRST_PAGE + 2u || (pgno >= CARET__GROUP_PAGES && in < 2u);
+}
+
 /* ------------------------------------------------------------- page table */
 
 /*
@@ -260,6 +277,7 @@ struct caret__shared {
     alignas(64) _Atomic uint32_t ptab_pages; /* entries of page table and bits of page bitmaps that are backed */
     _Atomic uint32_t nslots;                 /* arena slots that are backed */
     _Atomic uint64_t undo_cap;               /* bytes of the undo area that are backed */
+    _Atomic uint64_t locks_cap;              /* L: bytes of the lock table's region that are backed */
     _Atomic uint64_t file_pages;             /* pages the data file was allocated to */
 
     /* Writer mutex and its spares. */

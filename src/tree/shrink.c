@@ -215,7 +215,6 @@ static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r)
     if (p->type == CARET__PAGE_LEAF) {
         unsigned lo = caret__page_find(p, r->lo, r->lo_len, &found);
         free_leaf_values(w, p, lo, hi);
-        w->pg->ts->nodes -= hi - lo;
         caret__page_remove(p, lo, hi, NULL);
         return p->count == 0;
     }

@@ -241,12 +241,10 @@ static bool set_in_leaf(struct caret__w *w, struct caret__path *path, const uint
             return true;
         caret__page_remove(p, pos, pos + 1, NULL);
         path->found = false;
-        w->pg->ts->nodes--;
     }
     if (!caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL) &&
         !(caret__page_make_room(p, key, len, vlen) && caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL)))
         return false;
-    w->pg->ts->nodes++;
     return true;
 }
 
@@ -254,7 +252,6 @@ void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const v
 {
     struct caret__path path;
 
-    caret__w_save_state(w); /* the node count */
     for (;;) {
         caret__descend(w, key, len, &path);
         caret__touch_path(w, &path);
@@ -278,8 +275,6 @@ void caret__tree_delete(struct caret__w *w, const uint8_t *key, size_t len)
     struct caret__entry e = caret__page_entry(p, path.idx[path.leaf]);
     caret__free_value(w, &e);
     caret__page_remove(p, path.idx[path.leaf], path.idx[path.leaf] + 1u, NULL);
-    caret__w_save_state(w);
-    w->pg->ts->nodes--;
     caret__shrink(w, &path);
 }
 
@@ -289,7 +284,6 @@ void caret__tree_create(struct caret__w *w)
     caret__w_save_state(w);
     caret__w_alloc(w, 0, &pgno);
     w->pg->ts->depth = 1;
-    w->pg->ts->nodes = 0;
     atomic_store_explicit(&w->pg->ts->root, pgno, memory_order_release);
 }
 

@@ -1,0 +1,100 @@
+/*
+ * reads.c - the read set of a transaction; reads.h says what it is for.
+ *
+ * When a leaf is newer than the read point (numbers as in engine.md, details, 3):
+ *   1  r' = log_applied
+ *   2  every leaf of the set, and the leaf just read, must still have the version
+ *      it was read with
+ *   3  point = r'
+ * In this order: a commit between 1 and 2 fails the comparison, one after 2 has a
+ * version above r' and is noticed at the next read.
+ */
+#include "tree/reads.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+
+#define FIRST_SIZE 16u
+
+void caret__reads_begin(struct caret__reads *r, uint64_t point)
+{
+    r->point = point;
+    if (r->count != 0)
+        memset(r->set, 0, r->size * sizeof *r->set);
+    r->count = 0;
+    r->last = 0;
+}
+
+void caret__reads_destroy(struct caret__reads *r)
+{
+    free(r->set);
+    memset(r, 0, sizeof *r);
+}
+
+static inline bool unchanged(const struct caret__pager *pg, uint32_t pgno, uint64_t version)
+{
+    return atomic_load_explicit(&pg->ptab[pgno].version, memory_order_acquire) == version;
+}
+
+bool caret__reads_valid(const struct caret__pager *pg, const struct caret__reads *r)
+{
+    if (r->count == 0)
+        return true;
+    for (uint32_t i = 0; i < r->size; i++)
+        if (r->set[i].pgno != 0 && !unchanged(pg, r->set[i].pgno, r->set[i].version))
+            return false;
+    return true;
+}
+
+/* The place of pgno, or the empty one where it belongs. */
+static uint32_t place(const struct caret__reads *r, uint32_t pgno)
+{
+    uint32_t i = pgno * 2654435761u & (r->size - 1);
+    while (r->set[i].pgno != 0 && r->set[i].pgno != pgno)
+        i = (i + 1) & (r->size - 1);
+    return i;
+}
+
+static int grow(struct caret__reads *r)
+{
+    struct caret__reads bigger = *r;
+
+    bigger.size = r->size != 0 ? r->size * 4 : FIRST_SIZE;
+    bigger.set = calloc(bigger.size, sizeof *bigger.set);
+    if (bigger.set == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory for a transaction's read set of %u pages", r->count);
+    for (uint32_t i = 0; i < r->size; i++)
+        if (r->set[i].pgno != 0)
+            bigger.set[place(&bigger, r->set[i].pgno)] = r->set[i];
+    free(r->set);
+    *r = bigger;
+    return CARET_OK;
+}
+
+int caret__reads_note_slow(struct caret__view *v, const struct caret__at *at)
+{
+    struct caret__reads *r = v->reads;
+
+    if (r->count != 0 && r->set[r->last].pgno == at->pgno && r->set[r->last].version == at->version)
+        return CARET_OK;
+    if (at->version > r->point) {
+        uint64_t now = atomic_load_explicit(v->pg->applied, memory_order_acquire);
+        if (!caret__reads_valid(v->pg, r) || !unchanged(v->pg, at->pgno, at->version))
+            return CARET_RESTART;
+        r->point = now;
+    }
+    if (r->count * 2 >= r->size) {
+        int rc = grow(r);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    uint32_t i = place(r, at->pgno);
+    if (r->set[i].pgno != 0 && r->set[i].version != at->version)
+        return CARET_RESTART; /* read before in another version */
+    if (r->set[i].pgno == 0)
+        r->count++;
+    r->set[i] = (struct caret__read){.version = at->version, .pgno = at->pgno};
+    r->last = i;
+    return CARET_OK;
+}
