@@ -37,6 +37,49 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
  * grow.  CARET_OK; CARET_RESTART = a checkpoint must make room first; or an error. */
 int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool is_kill);
 
+/* ---- log/commit.c: one change or one transaction becomes visible ------------------ */
+
+/* Where a key was found last; raised to the new state by a commit in place. */
+struct caret__spot {
+    uint64_t version; /* 0: not known */
+    uint32_t pgno;
+    uint16_t pos;
+    uint16_t found; /* 1 at pos, 0 to be inserted at pos, 2 the leaf is known but not the position */
+};
+
+/* Computes the value to set from the old one, under the writer mutex: no blocking, no failing calls back.
+ * old is NULL if there is none.  Returns CARET_OK, or an error: nothing is changed then. */
+typedef int caret__compute(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen);
+
+/* Set one node as a commit of its own.  compute (may be NULL) replaces val/vlen.  *lsn: its LSN. */
+int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
+                      const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn);
+
+/* A record under construction in private memory. */
+struct caret__batch {
+    uint8_t *rec;
+    uint32_t size; /* of head and ops so far */
+    uint32_t cap;
+    uint32_t nops;
+    bool only_kills; /* may use the reserve that is kept for emptying a full database */
+};
+int caret__batch_begin(struct caret__batch *b);
+int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *key, size_t klen, const void *val,
+                     size_t vlen);
+void caret__batch_destroy(struct caret__batch *b);
+
+/* Commit a batch.  valid (may be NULL) is asked under the mutex; false: CARET_RESTART. */
+int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx, uint64_t *lsn);
+
+/* For readers (struct caret__view): a page is ahead of log_applied. */
+int caret__stalled(void *engine, uint64_t version, unsigned tries);
+
+/* ---- log/run.c: values out of line ------------------------------------------------- */
+
+/* Write a value to free pages of the data file, reserved until caret__run_done(). */
+int caret__run_write(struct caret__engine *e, const void *val, size_t len, struct caret__runref *ref);
+void caret__run_done(struct caret__engine *e, const struct caret__runref *ref);
+
 /* ---- log/flush.c: from the ring to the log file -------------------------------- */
 
 /* pwrite ring bytes [log_written, upto) to the log file (takes the flush mutex;

@@ -1,0 +1,180 @@
+/*
+ * repair.c - the writer mutex, and what to do when its owner died.
+ *
+ * A dead owner may have been anywhere.  If log_head > log_applied its commit
+ * exists and must become visible whole:
+ *   1  undo_lsn > log_applied: restore the undo entries, last first.
+ *   2  undo word = {generation + 1, 0} in one store.
+ *   3  count free pages and slots anew from the bitmaps.
+ *   4  redo the record with the code that every commit uses, undo included.
+ *   5  log_applied = log_head.
+ * If it dies here, the next one does the same: before 2 the same entries are
+ * restored again; between 2 and 4 there is nothing to restore; in 4 the redo has
+ * its own undo.  Versions are never restored: they stay at the LSN of the commit,
+ * readers wait for log_applied or help to repair.
+ * If log_head == log_applied the owner died before its commit point or behind the
+ * end, or in a growth, freeze or release, whose steps are whole one by one; only
+ * the counters may be off.
+ */
+#include <errno.h>
+#include <sched.h>
+
+#include "base/error.h"
+#include "log/log.h"
+#include "page/store.h"
+
+static int damaged(struct caret__engine *e, const char *what)
+{
+    atomic_store(&e->sh->io_failed, (uint32_t)EUCLEAN);
+    return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: %s; close all users and open again", e->path,
+                       what);
+}
+
+/* Walk the undo entries from the end; false if they make no sense. */
+static bool restore(struct caret__engine *e, uint32_t used)
+{
+    while (used != 0) {
+        uint64_t place, len;
+        if (used < CARET__UNDO_FOOT)
+            return false;
+        memcpy(&place, e->undo + used - 16, 8);
+        memcpy(&len, e->undo + used - 8, 8);
+        uint64_t size = ((len + 7) & ~UINT64_C(7)) + CARET__UNDO_FOOT;
+        if (len > CARET__PAGE_SIZE || size > used || place > e->sh->seg_size - len)
+            return false;
+        used -= (uint32_t)size;
+        caret__racy_copy(e->base + place, e->undo + used, len);
+        CARET_FAULT("repair_restored");
+    }
+    return true;
+}
+
+static uint32_t count_bits(_Atomic uint64_t *map, uint32_t bits)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < bits / 64u; i++)
+        n += (uint32_t)__builtin_popcountll(atomic_load_explicit(&map[i], memory_order_relaxed));
+    for (uint32_t i = bits & ~63u; i < bits; i++)
+        n += (uint32_t)(atomic_load_explicit(&map[i / 64u], memory_order_relaxed) >> (i % 64u) & 1u);
+    return n;
+}
+
+static void recount(struct caret__engine *e)
+{
+    struct caret__tstate *ts = &e->sh->ts;
+    ts->free_pages = count_bits(e->pg.maps[CARET__MAP_FREE], ts->npages);
+    ts->free_slots = count_bits(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots));
+}
+
+int caret__repair(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t head = atomic_load(&sh->log_head), applied = atomic_load(&sh->log_applied);
+
+    if (head < applied || head - applied > sh->ring_size)
+        return damaged(e, "log_head and log_applied do not fit");
+    if (head > applied) {
+        uint64_t word = atomic_load(&sh->undo_word);
+        if (atomic_load(&sh->undo_lsn) > applied) {
+            if ((uint32_t)word > atomic_load(&sh->undo_cap) || !restore(e, (uint32_t)word))
+                return damaged(e, "undo entries");
+        }
+        atomic_store(&sh->undo_word, ((word >> 32) + 1) << 32);
+        CARET_FAULT("repair_undone");
+        recount(e);
+        const uint8_t *rec = e->ring + applied % sh->ring_size;
+        uint64_t seed;
+        memcpy(&seed, e->ring + (applied - 8) % sh->ring_size, 8);
+        if (caret__record_verify(seed, rec, head - applied) != head - applied)
+            return damaged(e, "the record of the last commit");
+        int rc = caret__apply(e, rec, (uint32_t)(head - applied), head, true);
+        if (rc != CARET_OK)
+            return rc;
+        CARET_FAULT("repair_redone");
+        atomic_store_explicit(&sh->log_applied, head, memory_order_release);
+    } else {
+        recount(e);
+    }
+    atomic_fetch_add(&sh->repairs, 1);
+    return CARET_OK;
+}
+
+int caret__writer_lock(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+
+    if (caret__unlikely(*e->fork_mark == 0)) {
+        int rc = caret__engine_forked(e);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    pthread_mutex_t *m = &sh->writer[atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES];
+    int rc = caret__mutex_lock(m);
+    if (caret__unlikely(rc != 0)) {
+        if (rc != EOWNERDEAD)
+            return damaged(e, "the writer mutex");
+        rc = caret__repair(e);
+        if (rc != CARET_OK) { /* left inconsistent: nobody writes any more */
+            caret__mutex_unlock(m);
+            return rc;
+        }
+        caret__mutex_consistent(m);
+    }
+    if (caret__unlikely(!caret__slot_ours(e))) {
+        caret__mutex_unlock(m);
+        return caret__fail(CARET_E_EVICTED, "%s: this process lost its slot (were its descriptors closed?); open again",
+                           e->path);
+    }
+    atomic_store_explicit(&sh->writer_slot, e->slot + 1, memory_order_relaxed);
+    return CARET_OK;
+}
+
+void caret__writer_unlock(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    atomic_store_explicit(&sh->writer_slot, 0, memory_order_relaxed);
+    caret__mutex_unlock(&sh->writer[atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES]);
+}
+
+/*
+ * A reader met a page that is ahead of log_applied.  Nearly always the writer is
+ * between two stores: spin.  Then it may have been descheduled: yield.  Then look
+ * at the mutex: its owner may be dead, and we are told so and repair.
+ */
+int caret__stalled(void *engine, uint64_t version, unsigned tries)
+{
+    struct caret__engine *e = engine;
+    (void)version;
+
+    if (tries < 64) {
+        for (unsigned i = 0; i < 16; i++)
+            __builtin_ia32_pause();
+        return CARET_OK;
+    }
+    if (tries % 16 != 0) {
+        sched_yield();
+        return CARET_OK;
+    }
+    pthread_mutex_t *m = &e->sh->writer[atomic_load(&e->sh->writer_index) % CARET__WRITER_MUTEXES];
+    int rc = caret__mutex_trylock(m);
+    if (rc == EBUSY && tries < 4096) {
+        sched_yield();
+        return CARET_OK;
+    }
+    if (rc == EBUSY) { /* alive, and slow or stopped: queue up behind it */
+        rc = caret__writer_lock(e);
+        if (rc == CARET_OK)
+            caret__writer_unlock(e);
+        return rc;
+    }
+    if (rc == EOWNERDEAD) {
+        rc = caret__repair(e);
+        if (rc == CARET_OK)
+            caret__mutex_consistent(m);
+        caret__mutex_unlock(m);
+        return rc;
+    }
+    if (rc == 0)
+        caret__mutex_unlock(m);
+    return rc == 0 ? CARET_OK : damaged(e, "the writer mutex");
+}
