@@ -59,6 +59,7 @@ int caret__mutex_init(pthread_mutex_t *m);
  * Spins briefly, then sleeps at most 1 s at a time (pthread_mutex_clocklock). */
 int caret__mutex_lock(pthread_mutex_t *m);
 int caret__mutex_trylock(pthread_mutex_t *m); /* 0, EOWNERDEAD or EBUSY */
+int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns); /* 0, EOWNERDEAD or ETIMEDOUT */
 void caret__mutex_consistent(pthread_mutex_t *m);
 void caret__mutex_unlock(pthread_mutex_t *m);
 

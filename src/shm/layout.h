@@ -27,6 +27,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -277,7 +278,6 @@ struct caret__shared {
     alignas(64) _Atomic uint32_t ptab_pages; /* entries of page table and bits of page bitmaps that are backed */
     _Atomic uint32_t nslots;                 /* arena slots that are backed */
     _Atomic uint64_t undo_cap;               /* bytes of the undo area that are backed */
-    _Atomic uint64_t locks_cap;              /* L: bytes of the lock table's region that are backed */
     _Atomic uint64_t file_pages;             /* pages the data file was allocated to */
 
     /* Writer mutex and its spares. */

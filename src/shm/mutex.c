@@ -1,0 +1,114 @@
+/*
+ * mutex.c - the one kind of mutex that lies in shared memory.
+ *
+ * Robust, process-shared, NORMAL: the kernel hands a dead owner's mutex over
+ * with EOWNERDEAD.  Another type would be wrong: RECURSIVE and ERRORCHECK compare
+ * thread ids, and two pid namespaces that share a segment have equal ones.
+ *
+ *     lock:  trylock -> spin (trylock, pause) -> sleep until it is ours
+ *
+ * What a mutex of ours protects takes well under a microsecond, so the owner is
+ * nearly always about to let go: spinning is cheaper than a system call and the
+ * wake-up that the owner would have to pay for.  A sleep ends after one second
+ * and starts again, so that a wake-up lost with a killed process costs at most
+ * that.  No condition variable, read-write lock or barrier is ever put into
+ * shared memory: none of those survives a death.
+ *
+ * Invariants: a mutex that came with EOWNERDEAD is made consistent before it is
+ * unlocked, after its state was made whole; the same thread never locks twice.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "base/bytes.h"
+#include "shm/engine.h"
+
+/* Arbitrary; a trylock that fails costs about as much as a pause or two. */
+#define SPINS 100
+
+static inline void pause_cpu(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+int caret__mutex_init(pthread_mutex_t *m)
+{
+    pthread_mutexattr_t attr;
+    int rc = pthread_mutexattr_init(&attr);
+
+    if (rc != 0)
+        return rc;
+    rc = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_NORMAL);
+    if (rc == 0)
+        rc = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+    if (rc == 0)
+        rc = pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    if (rc == 0)
+        rc = pthread_mutex_init(m, &attr);
+    pthread_mutexattr_destroy(&attr);
+    return rc;
+}
+
+/* One sleep of at most a second.  The clock is one that nobody can set. */
+static int lock_for_a_second(pthread_mutex_t *m)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += 1;
+    return pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &until);
+}
+
+__attribute__((noinline)) static int lock_slow(pthread_mutex_t *m, int rc)
+{
+    for (int i = 0; i < SPINS && rc == EBUSY; i++) {
+        pause_cpu();
+        rc = pthread_mutex_trylock(m);
+    }
+    while (rc == EBUSY || rc == ETIMEDOUT || rc == EINTR)
+        rc = lock_for_a_second(m);
+    return rc;
+}
+
+int caret__mutex_lock(pthread_mutex_t *m)
+{
+    int rc = pthread_mutex_trylock(m);
+
+    return caret__likely(rc == 0) ? 0 : lock_slow(m, rc);
+}
+
+int caret__mutex_trylock(pthread_mutex_t *m)
+{
+    return pthread_mutex_trylock(m);
+}
+
+int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns)
+{
+    struct timespec until;
+    uint64_t end = caret__now_ns() + max_ns;
+    int rc = pthread_mutex_trylock(m);
+
+    for (int i = 0; i < SPINS && rc == EBUSY; i++) {
+        pause_cpu();
+        rc = pthread_mutex_trylock(m);
+    }
+    until.tv_sec = (time_t)(end / UINT64_C(1000000000));
+    until.tv_nsec = (long)(end % UINT64_C(1000000000));
+    while (rc == EBUSY || rc == EINTR)
+        rc = pthread_mutex_clocklock(m, CLOCK_MONOTONIC, &until);
+    return rc;
+}
+
+void caret__mutex_consistent(pthread_mutex_t *m)
+{
+    pthread_mutex_consistent(m);
+}
+
+void caret__mutex_unlock(pthread_mutex_t *m)
+{
+    pthread_mutex_unlock(m);
+}
