@@ -118,6 +118,8 @@ static int make_room(struct caret__engine *e, uint32_t size)
 static int may_write(struct caret__engine *e)
 {
     uint32_t err = atomic_load_explicit(&e->sh->io_failed, memory_order_relaxed);
+    if (caret__unlikely(atomic_load_explicit(&e->sh->floor_owner, memory_order_relaxed) != 0))
+        caret__floor_wait(e);
     if (caret__likely(err == 0))
         return CARET_OK;
     return caret__fail(CARET_E_IO_FAILED, "%s: a write or sync failed earlier (%s); close all users and open again",

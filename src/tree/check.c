@@ -59,7 +59,7 @@ static void check_values(struct walk *wk, const struct caret__page *p)
     uint32_t ref[2];
     for (unsigned i = 0; i < p->count; i++) {
         struct caret__entry e = caret__page_entry(p, i);
-        if (!e.run || e.vlen < sizeof ref)
+        if (!wk->pg->shared || !e.run || e.vlen < sizeof ref)
             continue;
         memcpy(ref, e.val, sizeof ref);
         for (uint32_t k = 0; k < (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE; k++)

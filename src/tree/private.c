@@ -79,8 +79,27 @@ int caret__private_init(struct caret__private *t)
     return rc;
 }
 
+/* Values with blocks of their own are freed one by one. */
+static void free_blocks(struct caret__private *t)
+{
+    struct caret__view v = {.pg = &t->pg, .applied = UINT64_MAX};
+    struct caret__at at = {0};
+    uint8_t key[CARET__KEY_MAX + 1];
+    size_t len = 0;
+
+    if (!t->ts.has_runs)
+        return;
+    for (int rc = caret__scan_from(&v, &at, key, &len); rc == CARET_OK; rc = caret__scan_next(&v, &at, key, &len)) {
+        struct caret__entry e = caret__page_entry(at.page, at.pos);
+        if (e.run)
+            caret__private_free_value(e.val);
+    }
+    t->ts.has_runs = 0;
+}
+
 void caret__private_destroy(struct caret__private *t)
 {
+    free_blocks(t);
     free(t->pg.arena);
     free(t->pg.ptab);
     free(t->freemap);
@@ -89,6 +108,7 @@ void caret__private_destroy(struct caret__private *t)
 
 void caret__private_clear(struct caret__private *t)
 {
+    free_blocks(t);
     if (t->pages > 4 * FIRST_PAGES) { /* give most of the memory back; shrinking may move the blocks */
         uint8_t *arena = realloc(t->pg.arena, (size_t)FIRST_PAGES * CARET__PAGE_SIZE);
         if (arena != NULL) {
@@ -114,12 +134,61 @@ static int reserve(struct caret__private *t)
     return t->ts.free_pages >= need ? CARET_OK : grow(t, t->pages * 2 > t->pages + need ? t->pages * 2 : t->pages + need);
 }
 
-int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
-                       unsigned vflag)
+/* What an entry holds for a value that has a block of its own. */
+struct block {
+    void *data;
+    uint64_t len;
+};
+
+void caret__private_free_value(const uint8_t *entry_value)
 {
+    struct block b;
+    memcpy(&b, entry_value, sizeof b);
+    free(b.data);
+}
+
+void caret__private_value(const struct caret__entry *e, const uint8_t **val, size_t *vlen)
+{
+    *val = e->val;
+    *vlen = e->vlen;
+    if (e->run) {
+        struct block b;
+        memcpy(&b, e->val, sizeof b);
+        *val = b.data;
+        *vlen = b.len;
+    }
+}
+
+bool caret__private_get(struct caret__private *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen)
+{
+    struct caret__view v = {.pg = &t->pg, .applied = atomic_load_explicit(&t->lsn, memory_order_relaxed)};
+    struct caret__at at;
+
+    if (caret__seek(&v, key, len, &at) != CARET_OK || !at.found)
+        return false;
+    struct caret__entry e = caret__page_entry(at.page, at.pos);
+    caret__private_value(&e, val, vlen);
+    return true;
+}
+
+int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
+{
+    struct block b = {NULL, vlen};
+    unsigned vflag = 0;
     int rc = reserve(t);
+
     if (rc != CARET_OK)
         return rc;
+    if (!caret__value_inline(len, vlen)) {
+        b.data = malloc(vlen);
+        if (b.data == NULL)
+            return nomem(vlen);
+        memcpy(b.data, val, vlen);
+        val = &b;
+        vlen = sizeof b;
+        vflag = CARET__VLEN_RUN;
+        t->ts.has_runs = 1;
+    }
     struct caret__w w = begin(t);
     caret__tree_set(&w, key, len, val, vlen, vflag);
     return CARET_OK;

@@ -156,9 +156,14 @@ int caret__private_init(struct caret__private *t);
 void caret__private_destroy(struct caret__private *t);
 /* Empty it, keeping the memory of a few pages. */
 void caret__private_clear(struct caret__private *t);
-int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
-                       unsigned vflag);
+/* A value too long for a page is a block of its own: {pointer, length} in the entry. */
+int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val, size_t vlen);
 int caret__private_delete(struct caret__private *t, const uint8_t *key, size_t len);
 int caret__private_kill(struct caret__private *t, const uint8_t *key, size_t len);
+
+/* The value of a key; false if there is none.  Points into the store, until its next change. */
+bool caret__private_get(struct caret__private *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen);
+void caret__private_value(const struct caret__entry *e, const uint8_t **val, size_t *vlen);
+void caret__private_free_value(const uint8_t *entry_value);
 
 #endif

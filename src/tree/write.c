@@ -214,6 +214,10 @@ void caret__free_value(struct caret__w *w, const struct caret__entry *e)
     uint32_t ref[2];
     if (!e->run || e->vlen < sizeof ref)
         return;
+    if (!w->pg->shared) {
+        caret__private_free_value(e->val);
+        return;
+    }
     memcpy(ref, e->val, sizeof ref); /* {pgno, len}: the head of struct caret__runref */
     caret__w_free_run(w, ref[0], (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
 }

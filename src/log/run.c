@@ -1,0 +1,102 @@
+/*
+ * run.c - values too long for a page, in consecutive pages of the data file.
+ *
+ * The pages are found and reserved under the writer mutex, filled by pwrite
+ * outside of it, and taken by the commit that stores the reference (its redo takes
+ * the same ones).  A reservation is an entry in the shared table: the pages stay
+ * free in the bitmap, so a death before the commit loses nothing; the entry of a
+ * dead process is cleared when its slot is reaped.  The file must be synced before
+ * a log record that refers to the run: `runs_unsynced` tells the flusher; and the
+ * reference carries the value's crc, so that a replay stops before a record whose
+ * run did not reach the disk.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "log/log.h"
+#include "page/store.h"
+
+static uint32_t run_pages(size_t len)
+{
+    return (uint32_t)((len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
+}
+
+/* Under the mutex: find and reserve; the file is grown when there is no room. */
+static int reserve_run(struct caret__engine *e, uint32_t count, uint32_t *pgno)
+{
+    struct caret__shared *sh = e->sh;
+    unsigned i = 0;
+
+    while (i < CARET__MAX_RESERVED && sh->reserved[i].count != 0)
+        i++;
+    if (i == CARET__MAX_RESERVED)
+        return caret__fail(CARET_E_LIMIT, "%s: %u long values are being written at once", e->path, CARET__MAX_RESERVED);
+    *pgno = caret__find_run(&e->pg, sh, count);
+    if (*pgno == 0) {
+        uint32_t more = count + 8 > sh->ts.npages / 8 ? count + 8 : sh->ts.npages / 8;
+        int rc = caret__grow_pages(e, sh->ts.npages + more);
+        if (rc != CARET_OK)
+            return rc;
+        *pgno = caret__find_run(&e->pg, sh, count);
+        if (*pgno == 0)
+            return caret__fail(CARET_E_DISKFULL, "%s: no %u consecutive free pages", e->path, count);
+    }
+    sh->reserved[i] = (struct caret__reserved){.pgno = *pgno, .count = count, .owner = e->slot, .nonce = e->nonce};
+    atomic_fetch_add(&sh->nreserved, 1);
+    return CARET_OK;
+}
+
+void caret__run_done(struct caret__engine *e, const struct caret__runref *ref)
+{
+    struct caret__shared *sh = e->sh;
+    if (caret__writer_lock(e) != CARET_OK)
+        return; /* our slot will be reaped, and the entry with it */
+    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++) {
+        if (sh->reserved[i].count != 0 && sh->reserved[i].pgno == ref->pgno) {
+            sh->reserved[i].count = 0;
+            atomic_fetch_sub(&sh->nreserved, 1);
+        }
+    }
+    caret__writer_unlock(e);
+}
+
+static int write_all(struct caret__engine *e, const uint8_t *p, size_t len, uint64_t off)
+{
+    while (len != 0) {
+        ssize_t n = pwrite(e->data_fd, p, len, (off_t)off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == ENOSPC)
+            return caret__fail(CARET_E_DISKFULL, "%s: no room for a value of %zu bytes", e->path, len);
+        if (n < 0)
+            return caret__fail_errno(CARET_E_IO, "%s: writing a value of %zu bytes", e->path, len);
+        p += n;
+        len -= (size_t)n;
+        off += (uint64_t)n;
+    }
+    return CARET_OK;
+}
+
+int caret__run_write(struct caret__engine *e, const void *val, size_t len, struct caret__runref *ref)
+{
+    uint32_t pgno;
+    int rc = caret__writer_lock(e);
+
+    if (rc != CARET_OK)
+        return rc;
+    rc = reserve_run(e, run_pages(len), &pgno);
+    caret__writer_unlock(e);
+    if (rc != CARET_OK)
+        return rc;
+    *ref = (struct caret__runref){.pgno = pgno, .len = (uint32_t)len, .crc = caret__crc32c(0, val, len)};
+    rc = write_all(e, val, len, (uint64_t)pgno * CARET__PAGE_SIZE);
+    if (rc != CARET_OK) {
+        caret__run_done(e, ref);
+        return rc;
+    }
+    CARET_FAULT("run_written");
+    atomic_store(&e->sh->runs_unsynced, 1);
+    return CARET_OK;
+}

@@ -1,0 +1,234 @@
+/*
+ * buffer.c - the write buffer of a transaction and its journal; txn.h says how
+ * they work.
+ *
+ * A journal record: key, old entry, then {u32 key length, u32 entry length or
+ * ABSENT, u32 local, u32 0}: the footer comes last, so that it is played from the
+ * end.
+ */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/key.h"
+#include "txn/txn.h"
+
+#define ABSENT UINT32_MAX
+
+/* ------------------------------------------------------------------ journal */
+
+static int journal_push(struct caret__journal *j, bool local, const uint8_t *key, size_t len, const uint8_t *val,
+                        size_t vlen, bool absent)
+{
+    size_t want = j->used + len + vlen + 16;
+    if (want > j->cap) {
+        size_t cap = want * 2;
+        uint8_t *data = realloc(j->data, cap);
+        if (data == NULL)
+            return caret__fail(CARET_E_NOMEM, "no memory for a savepoint");
+        j->data = data;
+        j->cap = cap;
+    }
+    uint32_t foot[4] = {(uint32_t)len, absent ? ABSENT : (uint32_t)vlen, local, 0};
+    memcpy(j->data + j->used, key, len);
+    if (vlen != 0)
+        memcpy(j->data + j->used + len, val, vlen);
+    memcpy(j->data + j->used + len + vlen, foot, sizeof foot);
+    j->used = want;
+    return CARET_OK;
+}
+
+int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key, size_t len)
+{
+    const uint8_t *val = NULL;
+    size_t vlen = 0;
+    bool there = caret__private_get(t, key, len, &val, &vlen);
+    return journal_push(j, local, key, len, val, there ? vlen : 0, !there);
+}
+
+int caret__journal_note_below(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
+                              size_t len)
+{
+    struct caret__view v = {.pg = &t->pg};
+    struct caret__at at = {0};
+    uint8_t k[CARET__KEY_MAX + 1];
+    size_t klen = len;
+
+    memcpy(k, key, len);
+    int rc = caret__scan_from(&v, &at, k, &klen);
+    for (; rc == CARET_OK && klen >= len && memcmp(k, key, len) == 0; rc = caret__scan_next(&v, &at, k, &klen)) {
+        int bad = caret__journal_note(j, t, local, k, klen);
+        if (bad != CARET_OK)
+            return bad;
+    }
+    return rc < 0 ? rc : CARET_OK;
+}
+
+void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__private *buffer,
+                         struct caret__private *locals)
+{
+    while (j->used > mark) {
+        uint32_t foot[4];
+        memcpy(foot, j->data + j->used - sizeof foot, sizeof foot);
+        size_t vlen = foot[1] == ABSENT ? 0 : foot[1];
+        j->used -= foot[0] + vlen + sizeof foot;
+        struct caret__private *t = foot[2] ? locals : buffer;
+        const uint8_t *key = j->data + j->used;
+        if (t == NULL)
+            continue;
+        if (foot[1] == ABSENT)
+            caret__private_delete(t, key, foot[0]);
+        else
+            caret__private_set(t, key, foot[0], key + foot[0], vlen); /* the page had room for it before: see reserve() */
+    }
+}
+
+/* ------------------------------------------------------------------- buffer */
+
+static int prepare(struct caret__txn *t)
+{
+    if (!t->has_buffer) {
+        int rc = caret__private_init(&t->buffer);
+        if (rc != CARET_OK)
+            return rc;
+        t->has_buffer = true;
+    }
+    t->changed = true;
+    return CARET_OK;
+}
+
+static int put(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t flags, const void *val, size_t vlen)
+{
+    uint8_t small[512], *buf = small;
+    int rc = CARET_OK;
+
+    if (t->level > 1)
+        rc = caret__journal_note(&t->journal, &t->buffer, false, key, len);
+    if (rc != CARET_OK)
+        return rc;
+    if (vlen + 1 > sizeof small && (buf = malloc(vlen + 1)) == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory for a value of %zu bytes", vlen);
+    buf[0] = flags;
+    if (vlen != 0)
+        memcpy(buf + 1, val, vlen);
+    rc = caret__private_set(&t->buffer, key, len, buf, vlen + 1);
+    if (buf != small)
+        free(buf);
+    return rc;
+}
+
+/* The KILL flag of the entry of key, which a later set or delete keeps. */
+static uint8_t kill_flag(struct caret__txn *t, const uint8_t *key, size_t len)
+{
+    const uint8_t *val;
+    size_t vlen;
+    if (t->kills == 0 || !caret__private_get(&t->buffer, key, len, &val, &vlen) || vlen == 0)
+        return 0;
+    return val[0] & CARET__TX_KILL;
+}
+
+int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
+{
+    int rc = prepare(t);
+    return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_SET | kill_flag(t, key, len), val, vlen);
+}
+
+int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len)
+{
+    int rc = prepare(t);
+    return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_GONE | kill_flag(t, key, len), NULL, 0);
+}
+
+int caret__buffer_kill(struct caret__txn *t, const uint8_t *key, size_t len)
+{
+    int rc = prepare(t);
+    if (rc == CARET_OK && t->level > 1)
+        rc = caret__journal_note_below(&t->journal, &t->buffer, false, key, len);
+    if (rc != CARET_OK)
+        return rc;
+    caret__private_kill(&t->buffer, key, len);
+    t->kills++;
+    return put(t, key, len, CARET__TX_KILL | CARET__TX_GONE, NULL, 0);
+}
+
+bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top)
+{
+    const uint8_t *zero;
+
+    if (t->kills == 0 || !t->changed || (zero = memchr(key, 0, len)) == NULL)
+        return false;
+    for (size_t n = (size_t)(zero - key) + 1;;) {
+        if (kill_flag(t, key, n) != 0) {
+            *top = n;
+            return true;
+        }
+        size_t sub = n < len ? caret__sub_len(key + n, len - n) : 0;
+        if (sub == 0)
+            return false;
+        n += sub;
+    }
+}
+
+int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen)
+{
+    size_t top;
+
+    if (!t->changed)
+        return 0;
+    if (caret__private_get(&t->buffer, key, len, val, vlen) && *vlen > 0) {
+        uint8_t flags = (*val)[0];
+        *val += 1;
+        *vlen -= 1;
+        return flags & CARET__TX_SET ? 1 : -1;
+    }
+    return caret__buffer_killed(t, key, len, &top) ? -1 : 0;
+}
+
+/* ------------------------------------------------------------------ to a batch */
+
+static int batch_entry(struct caret__engine *e, struct caret__batch *b, const uint8_t *key, size_t len,
+                       const uint8_t *val, size_t vlen, struct caret__runref *runs, unsigned *nruns)
+{
+    int rc = CARET_OK;
+
+    if (val[0] & CARET__TX_KILL)
+        rc = caret__batch_add(b, CARET__OP_KILL, key, len, NULL, 0);
+    else if (val[0] & CARET__TX_GONE)
+        rc = caret__batch_add(b, CARET__OP_DELETE, key, len, NULL, 0);
+    if (rc != CARET_OK || !(val[0] & CARET__TX_SET))
+        return rc;
+    if (caret__value_inline(len, vlen - 1))
+        return caret__batch_add(b, CARET__OP_SET, key, len, val + 1, vlen - 1);
+    if (*nruns == CARET__MAX_RESERVED)
+        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: more than %u long values in one transaction", e->path,
+                           CARET__MAX_RESERVED);
+    rc = caret__run_write(e, val + 1, vlen - 1, &runs[*nruns]);
+    if (rc != CARET_OK)
+        return rc;
+    ++*nruns;
+    return caret__batch_add(b, CARET__OP_SETRUN, key, len, &runs[*nruns - 1], sizeof *runs);
+}
+
+int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
+                        struct caret__runref runs[CARET__MAX_RESERVED], unsigned *nruns)
+{
+    struct caret__view v = {.pg = &t->buffer.pg};
+    struct caret__at at = {0};
+    uint8_t key[CARET__KEY_MAX + 1];
+    size_t len = 0;
+
+    *nruns = 0;
+    int rc = caret__batch_begin(b);
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__scan_from(&v, &at, key, &len);
+    for (; rc == CARET_OK; rc = caret__scan_next(&v, &at, key, &len)) {
+        struct caret__entry en = caret__page_entry(at.page, at.pos);
+        const uint8_t *val;
+        size_t vlen;
+        caret__private_value(&en, &val, &vlen);
+        int bad = vlen == 0 ? CARET_OK : batch_entry(e, b, key, len, val, vlen, runs, nruns);
+        if (bad != CARET_OK)
+            return bad;
+    }
+    return rc == CARET_NONE ? CARET_OK : rc;
+}

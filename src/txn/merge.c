@@ -1,0 +1,139 @@
+/*
+ * merge.c - walking the database and a transaction's buffer as one.
+ *
+ * A step asks both for their next key and takes the nearer one.  From the
+ * database, keys that the buffer has an entry for are passed over (the buffer
+ * decides about them), and a killed subtree is jumped over whole; from the buffer
+ * only entries with a value count.
+ */
+#include "txn/txn.h"
+
+/* In the buffer: first entry with a value at or behind key. */
+static int buffer_from(struct caret__txn *t, uint8_t *key, size_t *len)
+{
+    struct caret__view v = {.pg = &t->buffer.pg};
+    struct caret__at at = {0};
+    int rc = caret__scan_from(&v, &at, key, len);
+
+    for (; rc == CARET_OK; rc = caret__scan_next(&v, &at, key, len)) {
+        struct caret__entry e = caret__page_entry(at.page, at.pos);
+        const uint8_t *val;
+        size_t vlen;
+        caret__private_value(&e, &val, &vlen);
+        if (vlen > 0 && (val[0] & CARET__TX_SET))
+            return CARET_OK;
+    }
+    return rc;
+}
+
+static int buffer_before(struct caret__txn *t, uint8_t *key, size_t *len)
+{
+    struct caret__view v = {.pg = &t->buffer.pg};
+    struct caret__at at = {0};
+    int rc;
+
+    while ((rc = caret__scan_before(&v, &at, key, len)) == CARET_OK) {
+        struct caret__entry e = caret__page_entry(at.page, at.pos);
+        const uint8_t *val;
+        size_t vlen;
+        caret__private_value(&e, &val, &vlen);
+        if (vlen > 0 && (val[0] & CARET__TX_SET))
+            return CARET_OK;
+    }
+    return rc;
+}
+
+/* Does the buffer decide about this key of the database?  *top: length of the killed ancestor, 0 = the key alone. */
+static bool hidden(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top)
+{
+    const uint8_t *val;
+    size_t vlen;
+    if (caret__buffer_killed(t, key, len, top))
+        return true;
+    *top = 0;
+    return caret__private_get(&t->buffer, key, len, &val, &vlen);
+}
+
+/* In the database: first key at or behind key that the buffer says nothing about. */
+static int tree_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
+{
+    struct caret__at at = {0};
+    size_t top;
+    int rc = caret__scan_from(v, &at, key, len);
+
+    while (rc == CARET_OK && hidden(t, key, *len, &top)) {
+        if (top != 0) {
+            key[top] = 0xff; /* behind everything below it */
+            *len = top + 1;
+            rc = caret__scan_from(v, &at, key, len);
+        } else {
+            rc = caret__scan_next(v, &at, key, len);
+        }
+    }
+    return rc;
+}
+
+static int tree_before(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
+{
+    struct caret__at at = {0};
+    size_t top;
+    int rc = caret__scan_before(v, &at, key, len);
+
+    while (rc == CARET_OK && hidden(t, key, *len, &top)) {
+        if (top != 0)
+            *len = top;
+        rc = caret__scan_before(v, &at, key, len);
+    }
+    return rc;
+}
+
+int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
+{
+    struct caret__at at = {0};
+    if (!t->changed)
+        return caret__scan_from(v, &at, key, len);
+    uint8_t other[CARET__KEY_MAX + 1];
+    size_t other_len = *len;
+
+    memcpy(other, key, *len);
+    int rc = tree_from(t, v, key, len), rc2 = buffer_from(t, other, &other_len);
+    if (rc < 0 || rc == CARET_RESTART)
+        return rc;
+    if (rc2 != CARET_OK)
+        return rc2 == CARET_NONE ? rc : rc2;
+    if (rc == CARET_OK && caret__bytes_compare(key, *len, other, other_len) <= 0)
+        return CARET_OK;
+    memcpy(key, other, other_len);
+    *len = other_len;
+    return CARET_OK;
+}
+
+int caret__merged_next(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
+{
+    struct caret__at at = {0};
+    if (!t->changed)
+        return caret__scan_next(v, &at, key, len);
+    key[(*len)++] = 0; /* the smallest string behind key; no key is that long and ends in 0 behind a whole one */
+    return caret__merged_from(t, v, key, len);
+}
+
+int caret__merged_before(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
+{
+    struct caret__at at = {0};
+    if (!t->changed)
+        return caret__scan_before(v, &at, key, len);
+    uint8_t other[CARET__KEY_MAX + 1];
+    size_t other_len = *len;
+
+    memcpy(other, key, *len);
+    int rc = tree_before(t, v, key, len), rc2 = buffer_before(t, other, &other_len);
+    if (rc < 0 || rc == CARET_RESTART)
+        return rc;
+    if (rc2 != CARET_OK)
+        return rc2 == CARET_NONE ? rc : rc2;
+    if (rc == CARET_OK && caret__bytes_compare(key, *len, other, other_len) >= 0)
+        return CARET_OK;
+    memcpy(key, other, other_len);
+    *len = other_len;
+    return CARET_OK;
+}

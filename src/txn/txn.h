@@ -1,0 +1,75 @@
+/*
+ * txn.h - a transaction as its session keeps it: read set, write buffer, journal.
+ *
+ * Writes go to a private ordered tree, the buffer.  An entry says what the
+ * transaction did to its key:
+ *     byte 0  flags: KILL  the key and all below were killed (what is in the buffer below came later)
+ *                    SET   it has the value that follows
+ *                    GONE  its value was deleted
+ *     rest    the value
+ * Reads look there first: an exact entry decides; else a KILL on the key or an
+ * ancestor says there is nothing; else the database is read and the leaf noted.
+ * Walks merge both in order (merge.c).
+ *
+ * Nested transactions are savepoints: from level 2 on (or when locals are to be
+ * restored) each change of the buffer first notes the old entry in the journal;
+ * rolling back plays it in reverse.
+ */
+#ifndef CARET_TXN_TXN_H
+#define CARET_TXN_TXN_H
+
+#include "log/log.h"
+#include "tree/reads.h"
+
+enum { CARET__TX_KILL = 1, CARET__TX_SET = 2, CARET__TX_GONE = 4 };
+
+struct caret__journal {
+    uint8_t *data;
+    size_t used, cap;
+};
+
+struct caret__txn {
+    unsigned level; /* 0 = no transaction */
+    unsigned restarts;
+    int flags; /* of the outermost begin */
+    bool restore_locals;
+    bool broken; /* a read said CARET_RESTART: so does everything until restart or rollback */
+    bool has_buffer, changed;
+    unsigned kills; /* KILL entries ever put into the buffer */
+    struct caret__reads reads;
+    struct caret__private buffer;
+    struct caret__journal journal;
+    size_t marks[CARET_MAX_NEST + 1];        /* journal length at each begin */
+    uint64_t lock_marks[CARET_MAX_NEST + 1]; /* caret__lock_mark at each begin */
+};
+
+/* ---- buffer.c ---- */
+int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen);
+int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len);
+int caret__buffer_kill(struct caret__txn *t, const uint8_t *key, size_t len);
+
+/* What the buffer says of key: 1 a value, -1 no value, 0 nothing. */
+int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen);
+
+/* Was key, or an ancestor of it, killed?  *top: length of the shortest one that was. */
+bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top);
+
+/* Put what the buffer holds into a batch, in key order; runs collects references to values written out of line. */
+int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
+                        struct caret__runref runs[CARET__MAX_RESERVED], unsigned *nruns);
+
+/* Note the entry of key in tree t before it changes (nothing if it is absent is noted too). */
+int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key, size_t len);
+/* The same for every entry that begins with key. */
+int caret__journal_note_below(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
+                              size_t len);
+/* Play the journal back down to `mark`; locals may be NULL. */
+void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__private *buffer,
+                         struct caret__private *locals);
+
+/* ---- merge.c: first key >= key, > key, < key as the transaction sees it ---- */
+int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len);
+int caret__merged_next(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len);
+int caret__merged_before(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len);
+
+#endif
