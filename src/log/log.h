@@ -95,6 +95,9 @@ int caret__flush(struct caret__engine *e, uint64_t upto, bool sync);
 /* File offset of an LSN, and how many bytes are contiguous from there. */
 uint64_t caret__log_offset(const struct caret__engine *e, uint64_t lsn, uint64_t *contiguous);
 
+/* Wait until everything up to lsn is on the disk (sync = commit): whoever gets the flush mutex syncs for all. */
+int caret__wait_durable(struct caret__engine *e, uint64_t lsn);
+
 /* Record an I/O failure for everybody: IO_FAILED from now on.  Returns CARET_E_IO. */
 int caret__io_failed(struct caret__engine *e, int errnum, const char *what);
 

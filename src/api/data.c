@@ -1,0 +1,495 @@
+/*
+ * data.c - get, set, delete, kill, incr, data.
+ *
+ * The quick way of a get: the node remembers (page, version, position); while the
+ * page's version is the remembered one, the value is one copy away.  A set is a
+ * commit of its own (log/commit.c) or an entry in the transaction's buffer.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/session.h"
+#include "base/number.h"
+
+/* ---------------------------------------------------------------------- get */
+
+/* Find the node's entry: by its hint, else from the root.  Notes the hint. */
+static inline int find(struct caret__view *v, struct caret__node *n, struct caret__at *at)
+{
+    struct caret__hint *h = &n->hint;
+
+    if (h->version != 0 && h->owner == v->pg->id && caret__at_recall(v, at, h->pgno, h->version)) {
+        if (h->found != 2) {
+            at->pos = h->pos;
+            at->found = h->found;
+            return CARET_OK;
+        }
+        at->pos = caret__page_find(at->page, caret__node_key(n), n->key_len, &at->found);
+        if ((at->found || (at->pos > 0 && at->pos < caret__page_count(at->page))) && caret__at_valid(v, at)) {
+            h->pos = (uint16_t)at->pos;
+            h->found = at->found;
+            return CARET_OK;
+        }
+    }
+    int rc = caret__seek(v, caret__node_key(n), n->key_len, at);
+    if (rc == CARET_OK)
+        *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found, 0};
+    return rc;
+}
+
+/* Copy a value out of line; false: the reference was not stable, look again. */
+static int read_run(caret_session *s, const struct caret__at *at, const struct caret__entry *e, size_t *len)
+{
+    struct caret__runref ref = {0};
+    caret__racy_copy(&ref, e->val, e->vlen < sizeof ref ? e->vlen : sizeof ref);
+    if (!caret__at_valid(&s->global, at))
+        return CARET_RESTART;
+    if (ref.len > CARET_MAX_VALUE || ref.pgno >= s->e->pg.max_pages)
+        return caret__corrupt_page(at->pgno, "reference to a long value makes no sense");
+    int rc = caret__session_out(s, ref.len);
+    if (rc != CARET_OK)
+        return rc;
+    const struct caret__pte *pte = &s->e->pg.ptab[ref.pgno];
+    uint64_t version = atomic_load_explicit(&pte->version, memory_order_acquire);
+    if (!caret__at_valid(&s->global, at))
+        return CARET_RESTART;
+    for (size_t done = 0; done < ref.len;) {
+        ssize_t n = pread(s->e->data_fd, s->out + done, ref.len - done,
+                          (off_t)((uint64_t)ref.pgno * CARET__PAGE_SIZE + done));
+        if (n <= 0)
+            return caret__fail_errno(CARET_E_IO, "%s: reading a value of %u bytes at page %u", s->e->path, ref.len,
+                                     ref.pgno);
+        done += (size_t)n;
+    }
+    if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
+        return CARET_RESTART;
+    *len = ref.len;
+    return CARET_OK;
+}
+
+/* The database's value, copied to the session's buffer; CARET_NONE if there is none. */
+static int get_global(caret_session *s, struct caret__node *n, size_t *len)
+{
+    struct caret__view *v = &s->global;
+    struct caret__at at;
+
+    for (;;) {
+        int rc = find(v, n, &at);
+        if (caret__unlikely(rc != CARET_OK))
+            return rc;
+        if (!at.found) {
+            if (!caret__at_valid(v, &at))
+                continue;
+            rc = caret__reads_note(v, &at);
+            return rc == CARET_OK ? CARET_NONE : rc;
+        }
+        struct caret__entry e = caret__page_entry(at.page, at.pos);
+        if (caret__unlikely(e.run)) {
+            rc = read_run(s, &at, &e, len);
+            if (rc == CARET_RESTART)
+                continue;
+            return rc == CARET_OK ? caret__reads_note(v, &at) : rc;
+        }
+        if (caret__unlikely(e.vlen > s->out_cap) && (rc = caret__session_out(s, e.vlen)) != CARET_OK)
+            return rc;
+        if (e.vlen != 0)
+            caret__racy_copy(s->out, e.val, e.vlen);
+        if (caret__unlikely(!caret__at_valid(v, &at)))
+            continue;
+        *len = e.vlen;
+        return caret__reads_note(v, &at);
+    }
+}
+
+/* A read inside a transaction: the buffer first; a conflict marks the transaction. */
+static int get_in_txn(caret_session *s, struct caret__node *n, caret_slice *out)
+{
+    const uint8_t *val;
+    size_t len;
+
+    if (s->txn.broken)
+        return CARET_RESTART;
+    int said = caret__buffer_get(&s->txn, caret__node_key(n), n->key_len, &val, &len);
+    if (said < 0)
+        return CARET_NONE;
+    if (said > 0) {
+        int rc = caret__session_out(s, len);
+        if (rc != CARET_OK)
+            return rc;
+        memcpy(s->out, val, len);
+        *out = (caret_slice){(const char *)s->out, len};
+        return CARET_OK;
+    }
+    int rc = get_global(s, n, &len);
+    if (rc == CARET_OK)
+        *out = (caret_slice){(const char *)s->out, len};
+    s->txn.broken = rc == CARET_RESTART;
+    return rc;
+}
+
+static int get_local(caret_session *s, struct caret__node *n, caret_slice *out)
+{
+    struct caret__at at;
+    int rc = caret__session_locals(s);
+
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__view v = {.pg = &s->locals.pg,
+                            .applied = atomic_load_explicit(&s->locals.lsn, memory_order_relaxed)};
+    rc = find(&v, n, &at);
+    if (rc != CARET_OK || !at.found)
+        return rc == CARET_OK ? CARET_NONE : rc;
+    struct caret__entry e = caret__page_entry(at.page, at.pos);
+    const uint8_t *val;
+    size_t len;
+    caret__private_value(&e, &val, &len);
+    rc = caret__session_out(s, len);
+    if (rc != CARET_OK)
+        return rc;
+    if (len != 0)
+        memcpy(s->out, val, len);
+    *out = (caret_slice){(const char *)s->out, len};
+    return CARET_OK;
+}
+
+int caret_get(caret_session *s, caret_node *node, caret_slice *value)
+{
+    struct caret__node *n = caret__node(node);
+    int rc = caret__node_check(node);
+
+    if (caret__unlikely(rc != CARET_OK))
+        return rc;
+    if (n->local)
+        return get_local(s, n, value);
+    rc = caret__session_enter(s);
+    if (caret__unlikely(rc != CARET_OK))
+        return rc;
+    caret__count(&caret__session_slot(s)->gets);
+    if (s->txn.level != 0)
+        return get_in_txn(s, n, value);
+    size_t len;
+    rc = get_global(s, n, &len);
+    if (rc == CARET_OK)
+        *value = (caret_slice){(const char *)s->out, len};
+    return rc;
+}
+
+int caret_get_copy(caret_session *s, caret_node *n, void *buf, size_t cap, size_t *len)
+{
+    caret_slice v;
+    int rc = caret_get(s, n, &v);
+    if (rc != CARET_OK)
+        return rc;
+    *len = v.len;
+    if (v.len > cap)
+        return caret__fail(CARET_E_BUFFER, "the value has %zu bytes, the buffer %zu", v.len, cap);
+    if (v.len != 0)
+        memcpy(buf, v.data, v.len);
+    return CARET_OK;
+}
+
+/* ---------------------------------------------------------------------- set */
+
+static int journal_local(caret_session *s, const uint8_t *key, size_t len)
+{
+    if (s->txn.level == 0 || !s->txn.restore_locals)
+        return CARET_OK;
+    return caret__journal_note(&s->txn.journal, &s->locals, true, key, len);
+}
+
+static int set_local(caret_session *s, struct caret__node *n, const void *value, size_t len)
+{
+    int rc = caret__session_locals(s);
+    if (rc == CARET_OK)
+        rc = journal_local(s, caret__node_key(n), n->key_len);
+    return rc == CARET_OK ? caret__private_set(&s->locals, caret__node_key(n), n->key_len, value, len) : rc;
+}
+
+/* A value too long for a page: written first, then committed by reference. */
+static int set_long(caret_session *s, struct caret__node *n, const void *value, size_t len, uint64_t *lsn)
+{
+    struct caret__runref ref;
+    int rc = caret__run_write(s->e, value, len, &ref);
+
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__batch_begin(&s->batch);
+    if (rc == CARET_OK)
+        rc = caret__batch_add(&s->batch, CARET__OP_SETRUN, caret__node_key(n), n->key_len, &ref, sizeof ref);
+    if (rc == CARET_OK)
+        rc = caret__commit(s->e, &s->batch, NULL, NULL, lsn);
+    caret__run_done(s->e, &ref);
+    return rc;
+}
+
+static struct caret__spot spot_of(const caret_session *s, const struct caret__node *n)
+{
+    const struct caret__hint *h = &n->hint;
+    struct caret__spot spot = {h->version, h->pgno, h->pos, h->found};
+    if (h->owner != s->e->pg.id)
+        spot.version = 0;
+    return spot;
+}
+
+static void keep_spot(const caret_session *s, struct caret__node *n, const struct caret__spot *spot)
+{
+    n->hint = (struct caret__hint){spot->version, s->e->pg.id, spot->pgno, spot->pos, spot->found, 0};
+}
+
+static int set_global(caret_session *s, struct caret__node *n, const void *value, size_t len)
+{
+    uint64_t lsn;
+    int rc;
+
+    if (caret__unlikely(!caret__value_inline(n->key_len, len))) {
+        rc = set_long(s, n, value, len, &lsn);
+    } else {
+        struct caret__spot spot = spot_of(s, n);
+        rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, NULL, NULL, &lsn);
+        keep_spot(s, n, &spot);
+    }
+    return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
+}
+
+/* Common beginning of all writers of globals. */
+static int enter_writer(caret_session *s)
+{
+    int rc = caret__session_enter(s);
+    if (rc == CARET_OK)
+        rc = caret__session_writes(s);
+    if (rc == CARET_OK && caret__unlikely(s->txn.broken && s->txn.level != 0))
+        return CARET_RESTART;
+    if (rc == CARET_OK)
+        caret__count(&caret__session_slot(s)->sets);
+    return rc;
+}
+
+int caret_set(caret_session *s, caret_node *node, const void *value, size_t len)
+{
+    struct caret__node *n = caret__node(node);
+    int rc = caret__node_check(node);
+
+    if (rc == CARET_OK && caret__unlikely(len > CARET_MAX_VALUE))
+        rc = caret__fail(CARET_E_VALUE2BIG, "a value of %zu bytes; %u is the limit", len, CARET_MAX_VALUE);
+    if (rc == CARET_OK && caret__unlikely(value == NULL && len != 0))
+        rc = caret__fail(CARET_E_INVALID, "caret_set: no value");
+    if (rc != CARET_OK)
+        return rc;
+    if (n->local)
+        return set_local(s, n, value, len);
+    rc = enter_writer(s);
+    if (rc != CARET_OK)
+        return rc;
+    if (s->txn.level != 0)
+        return caret__buffer_set(&s->txn, caret__node_key(n), n->key_len, value, len);
+    return set_global(s, n, value, len);
+}
+
+/* ----------------------------------------------------------- delete and kill */
+
+/* Is there anything at key, or (below) in its subtree? */
+static int exists(caret_session *s, bool local, const struct caret__node *n, bool below)
+{
+    uint8_t key[CARET__KEY_MAX + 2];
+    size_t len = n->key_len;
+    memcpy(key, caret__node_key(n), len);
+    int rc = caret__session_from(s, local, key, &len);
+    if (rc != CARET_OK)
+        return rc;
+    bool hit = len >= n->key_len && memcmp(key, caret__node_key(n), n->key_len) == 0 && (below || len == n->key_len);
+    return hit ? CARET_OK : CARET_NONE;
+}
+
+static int remove_local(caret_session *s, struct caret__node *n, bool below)
+{
+    int rc = caret__session_locals(s);
+    if (rc == CARET_OK && s->txn.level != 0 && s->txn.restore_locals)
+        rc = below ? caret__journal_note_below(&s->txn.journal, &s->locals, true, caret__node_key(n), n->key_len)
+                   : journal_local(s, caret__node_key(n), n->key_len);
+    if (rc != CARET_OK)
+        return rc;
+    rc = exists(s, true, n, below);
+    if (rc != CARET_OK)
+        return rc == CARET_NONE ? CARET_OK : rc;
+    return below ? caret__private_kill(&s->locals, caret__node_key(n), n->key_len)
+                 : caret__private_delete(&s->locals, caret__node_key(n), n->key_len);
+}
+
+static int remove_global(caret_session *s, struct caret__node *n, bool below)
+{
+    uint64_t lsn;
+    int rc = enter_writer(s);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (s->txn.level != 0)
+        return below ? caret__buffer_kill(&s->txn, caret__node_key(n), n->key_len)
+                     : caret__buffer_delete(&s->txn, caret__node_key(n), n->key_len);
+    rc = exists(s, false, n, below);
+    if (rc != CARET_OK)
+        return rc == CARET_NONE ? CARET_OK : rc;
+    rc = caret__batch_begin(&s->batch);
+    if (rc == CARET_OK)
+        rc = caret__batch_add(&s->batch, below ? CARET__OP_KILL : CARET__OP_DELETE, caret__node_key(n), n->key_len,
+                              NULL, 0);
+    if (rc == CARET_OK)
+        rc = caret__commit(s->e, &s->batch, NULL, NULL, &lsn);
+    return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
+}
+
+int caret_delete(caret_session *s, caret_node *node)
+{
+    int rc = caret__node_check(node);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__node *n = caret__node(node);
+    return n->local ? remove_local(s, n, false) : remove_global(s, n, false);
+}
+
+int caret_kill(caret_session *s, caret_node *node)
+{
+    int rc = caret__node_check(node);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__node *n = caret__node(node);
+    return n->local ? remove_local(s, n, true) : remove_global(s, n, true);
+}
+
+/* --------------------------------------------------------------------- incr */
+
+struct add {
+    struct caret__dec by;
+    int64_t by_int;
+    bool is_int;     /* by_int and want_int: the caller's numbers are integers */
+    bool want_int;
+    int64_t result_int;
+    char text[CARET__NUM_MAX];
+    size_t len;
+};
+
+/* old + by as canonical text; the quick way for integers. */
+static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
+{
+    struct add *a = ctx;
+    int64_t was = 0, sum;
+
+    if (a->is_int && (old == NULL || caret__i64_parse((const char *)old, old_len, &was)) &&
+        !__builtin_add_overflow(was, a->by_int, &sum) && sum < INT64_C(1000000000000000000) &&
+        sum > -INT64_C(1000000000000000000)) {
+        a->len = caret__i64_format(sum, a->text);
+        a->result_int = sum;
+    } else {
+        struct caret__dec r, before = old == NULL ? (struct caret__dec){0, 0}
+                                                  : caret__dec_parse((const char *)old, old_len);
+        int rc = caret__dec_add(before, a->by, &r);
+        if (rc != CARET_OK)
+            return rc;
+        a->len = caret__dec_format(r, a->text);
+        if (a->want_int && !caret__i64_parse(a->text, a->len, &a->result_int))
+            return caret__fail(CARET_E_NUMOFLOW, "the sum %.*s is no 64-bit integer", (int)a->len, a->text);
+    }
+    *val = (const uint8_t *)a->text;
+    *vlen = a->len;
+    return CARET_OK;
+}
+
+/* By reading and setting: locals, and inside a transaction. */
+static int incr_by_hand(caret_session *s, caret_node *node, struct add *a)
+{
+    caret_slice old = {NULL, 0};
+    const uint8_t *val;
+    size_t len;
+    int rc = caret_get(s, node, &old);
+
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return rc;
+    rc = add_values(a, rc == CARET_OK ? (const uint8_t *)old.data : NULL, old.len, &val, &len);
+    return rc == CARET_OK ? caret_set(s, node, val, len) : rc;
+}
+
+static int incr(caret_session *s, caret_node *node, struct add *a)
+{
+    struct caret__node *n = caret__node(node);
+    uint64_t lsn;
+
+    if (n->local)
+        return incr_by_hand(s, node, a);
+    int rc = caret__session_enter(s);
+    if (rc == CARET_OK && s->txn.level != 0)
+        return incr_by_hand(s, node, a);
+    if (rc == CARET_OK)
+        rc = enter_writer(s);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__spot spot = spot_of(s, n);
+    rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, NULL, 0, add_values, a, &lsn);
+    keep_spot(s, n, &spot);
+    return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
+}
+
+int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, caret_slice *result)
+{
+    struct add a = {0};
+    int rc = caret__node_check(node);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (by == NULL)
+        return caret__fail(CARET_E_INVALID, "caret_incr: no number to add");
+    a.is_int = caret__i64_parse(by, len, &a.by_int);
+    a.by = caret__dec_parse(by, len);
+    rc = incr(s, node, &a);
+    if (rc != CARET_OK || result == NULL)
+        return rc;
+    rc = caret__session_out(s, a.len);
+    if (rc == CARET_OK) {
+        memcpy(s->out, a.text, a.len);
+        *result = (caret_slice){(const char *)s->out, a.len};
+    }
+    return rc;
+}
+
+int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int64_t *result)
+{
+    struct add a = {.by_int = by, .is_int = true, .want_int = true};
+    char text[CARET__NUM_MAX];
+    int rc = caret__node_check(node);
+
+    if (rc != CARET_OK)
+        return rc;
+    a.by = caret__dec_parse(text, caret__i64_format(by, text));
+    rc = incr(s, node, &a);
+    if (rc == CARET_OK && result != NULL)
+        *result = a.result_int;
+    return rc;
+}
+
+/* --------------------------------------------------------------------- data */
+
+int caret_data(caret_session *s, caret_node *node, int *data)
+{
+    struct caret__node *n = caret__node(node);
+    uint8_t key[CARET__KEY_MAX + 2];
+    int rc = caret__node_check(node);
+
+    if (rc == CARET_OK)
+        rc = n->local ? caret__session_locals(s) : caret__session_enter(s);
+    if (rc == CARET_OK && !n->local && s->txn.level != 0 && s->txn.broken)
+        rc = CARET_RESTART;
+    if (rc != CARET_OK)
+        return rc;
+    *data = 0;
+    size_t len = n->key_len;
+    memcpy(key, caret__node_key(n), len);
+    rc = caret__session_from(s, n->local, key, &len);
+    if (rc == CARET_OK && len == n->key_len && memcmp(key, caret__node_key(n), len) == 0) {
+        *data = 1;
+        key[len++] = 0x01; /* the lowest first byte of a subscript */
+        rc = caret__session_from(s, n->local, key, &len);
+    }
+    if (rc == CARET_OK && len > n->key_len && memcmp(key, caret__node_key(n), n->key_len) == 0)
+        *data += 10;
+    if (rc == CARET_RESTART)
+        s->txn.broken = true;
+    return rc == CARET_NONE ? CARET_OK : rc;
+}

@@ -1,0 +1,84 @@
+/*
+ * session.c - what the functions on data share: entering, writing, results.
+ */
+#include "api/session.h"
+
+#include <stdlib.h>
+
+int caret__session_refuse(caret_session *s)
+{
+    if (s == NULL)
+        return caret__fail(CARET_E_INVALID, "no session");
+    if (s->e == NULL)
+        return caret__fail(CARET_E_CLOSED, "a global variable was used in a session without a database");
+    if (s->db->closed)
+        return caret__fail(CARET_E_CLOSED, "the database was closed");
+    int rc = caret__engine_forked(s->e);
+    if (rc == CARET_OK) { /* the parent's transaction and locks are not ours */
+        s->txn.level = 0;
+        s->global.reads = NULL;
+        caret__locker_init(s->e, &s->locker);
+        s->floor_id = (uint64_t)(s->e->slot + 1) << 32 | (uint32_t)s->floor_id;
+    }
+    return rc;
+}
+
+int caret__session_out(caret_session *s, size_t n)
+{
+    if (caret__likely(n <= s->out_cap))
+        return CARET_OK;
+    size_t cap = n < 256 ? 256 : n + n / 4;
+    uint8_t *out = realloc(s->out, cap);
+    if (out == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory for a value of %zu bytes", n);
+    s->out = out;
+    s->out_cap = cap;
+    return CARET_OK;
+}
+
+int caret__session_writes(caret_session *s)
+{
+    if (caret__unlikely(s->db->options.readonly))
+        return caret__fail(CARET_E_READONLY, "%s: opened read-only", s->e->path);
+    if (caret__unlikely(s->e->background == NULL && !s->e->options.no_thread))
+        caret__background_start(s->e); /* without it flushing is inline */
+    return CARET_OK;
+}
+
+int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
+{
+    caret__count(&caret__session_slot(s)->commits);
+    if (caret__likely(s->db->options.sync != CARET_SYNC_COMMIT) || (flags & CARET_TXN_BATCH))
+        return CARET_OK;
+    return caret__wait_durable(s->e, lsn);
+}
+
+void caret__session_stop(caret_session *s)
+{
+    if (s->db == NULL || s->db->closed)
+        return;
+    while (s->txn.level != 0)
+        if (caret_rollback(s) != CARET_OK)
+            break;
+    caret__lock_release_all(s->e, &s->locker);
+}
+
+int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len)
+{
+    struct caret__at at = {0};
+    if (!local)
+        return s->txn.level != 0 ? caret__merged_from(&s->txn, &s->global, key, len)
+                                 : caret__scan_from(&s->global, &at, key, len);
+    struct caret__view v = {.pg = &s->locals.pg};
+    return caret__scan_from(&v, &at, key, len);
+}
+
+int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *len)
+{
+    struct caret__at at = {0};
+    if (!local)
+        return s->txn.level != 0 ? caret__merged_before(&s->txn, &s->global, key, len)
+                                 : caret__scan_before(&s->global, &at, key, len);
+    struct caret__view v = {.pg = &s->locals.pg};
+    return caret__scan_before(&v, &at, key, len);
+}

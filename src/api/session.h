@@ -1,0 +1,98 @@
+/*
+ * session.h - what is inside a caret_db and a caret_session.
+ *
+ * Every public function on data begins with enter(): is the database open, are we
+ * a forked child that must attach first?  It chooses between the global view and
+ * the local one; inside a transaction global reads and writes go through
+ * txn/txn.h.
+ */
+#ifndef CARET_API_SESSION_H
+#define CARET_API_SESSION_H
+
+#include <pthread.h>
+
+#include "api/node.h"
+#include "base/error.h"
+#include "txn/lock.h"
+#include "txn/txn.h"
+
+struct caret_db {
+    struct caret__engine *e;
+    caret_options options;
+    bool closed;
+    unsigned refs; /* the handle itself and each session */
+    pthread_mutex_t lock;
+    struct caret_session *sessions;
+};
+
+struct caret_session {
+    struct caret_db *db; /* NULL: locals only */
+    struct caret__engine *e;
+    struct caret__view global;
+    struct caret__private locals;
+    bool has_locals;
+    struct caret__txn txn;
+    struct caret__locker locker;
+    struct caret__batch batch;
+    uint8_t *out; /* the value returned last */
+    size_t out_cap;
+    uint64_t floor_id;
+    struct caret_session *next, *prev;
+};
+
+/* Slow part of enter(): says why not, or attaches a forked child. */
+int caret__session_refuse(caret_session *s);
+
+/* May the session use its database now? */
+static inline int caret__session_enter(caret_session *s)
+{
+    if (caret__likely(s != NULL && s->e != NULL && !s->db->closed && *s->e->fork_mark != 0))
+        return CARET_OK;
+    return caret__session_refuse(s);
+}
+
+static inline int caret__node_check(const caret_node *n)
+{
+    if (caret__likely(n != NULL && caret__node_const(n)->magic == CARET__NODE_MAGIC))
+        return CARET_OK;
+    return caret__fail(CARET_E_INVALID, "not a node: make it with caret_node_var() first");
+}
+
+/* Locals come to life at first use. */
+static inline int caret__session_locals(caret_session *s)
+{
+    if (s->has_locals)
+        return CARET_OK;
+    if (s == NULL)
+        return caret__fail(CARET_E_INVALID, "no session");
+    int rc = caret__private_init(&s->locals);
+    s->has_locals = rc == CARET_OK;
+    return rc;
+}
+
+/* Room for n bytes in the session's result buffer. */
+int caret__session_out(caret_session *s, size_t n);
+
+/* Roll back whatever is in progress, release locks; for closing. */
+void caret__session_stop(caret_session *s);
+
+static inline void caret__count(_Atomic uint64_t *counter)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+static inline struct caret__procslot *caret__session_slot(const caret_session *s)
+{
+    return &s->e->slots[s->e->slot];
+}
+
+/* Before a global write: read-only?  The background thread starts at the first one. */
+int caret__session_writes(caret_session *s);
+
+/* After a commit: wait for the disk if the mode says so. */
+int caret__session_committed(caret_session *s, uint64_t lsn, int flags);
+
+/* Keys as the session sees them (transaction included): first >= key, next > key, last < key. */
+int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len);
+int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *len);
+
+#endif

@@ -1,0 +1,275 @@
+/*
+ * transaction.c - begin, commit, rollback, restart; locks of a session.
+ *
+ *     idle --begin--> level 1 --begin--> level 2 ...
+ *     level n --commit/rollback--> level n - 1          (n > 1: keep or play back the journal)
+ *     level 1 --commit--> idle, or CARET_RESTART: still level 1, broken
+ *     any level --restart--> level 1 with nothing done
+ *
+ * While `broken`, every read and write answers CARET_RESTART: user code that
+ * swallows the outcome can't commit what it saw.
+ */
+#include "api/session.h"
+
+#define FLOOR_AFTER 3u /* restarts until a transaction takes the floor: engine.md */
+
+static struct caret__private *locals_of(caret_session *s)
+{
+    return s->has_locals ? &s->locals : NULL;
+}
+
+/* A new view at the current state. */
+static void fresh_view(caret_session *s)
+{
+    struct caret__txn *t = &s->txn;
+    caret__reads_begin(&t->reads, atomic_load_explicit(s->global.pg->applied, memory_order_acquire));
+    s->global.reads = &t->reads;
+    t->broken = false;
+}
+
+static void drop_changes(caret_session *s)
+{
+    struct caret__txn *t = &s->txn;
+    caret__journal_undo(&t->journal, 0, t->has_buffer ? &t->buffer : NULL, locals_of(s));
+    if (t->changed)
+        caret__private_clear(&t->buffer);
+    t->changed = false;
+    t->kills = 0;
+}
+
+static void finish(caret_session *s)
+{
+    struct caret__txn *t = &s->txn;
+    if (t->restarts >= FLOOR_AFTER)
+        caret__floor_return(s->e, s->floor_id);
+    t->level = 0;
+    t->journal.used = 0;
+    if (t->changed)
+        caret__private_clear(&t->buffer);
+    t->changed = false;
+    t->kills = 0;
+    t->broken = false;
+    s->global.reads = NULL;
+}
+
+int caret_begin(caret_session *s, int flags)
+{
+    int rc = caret__session_enter(s);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__txn *t = &s->txn;
+    if (t->level >= CARET_MAX_NEST)
+        return caret__fail(CARET_E_TXN_TOO_DEEP, "%u transactions within each other; no more are possible",
+                           CARET_MAX_NEST);
+    if (t->level == 0) {
+        t->restarts = 0;
+        t->flags = flags;
+        t->restore_locals = false;
+        t->journal.used = 0;
+        fresh_view(s);
+    }
+    t->marks[t->level] = t->journal.used;
+    t->lock_marks[t->level] = caret__lock_mark(&s->locker);
+    t->level++;
+    return CARET_OK;
+}
+
+static int need_txn(caret_session *s)
+{
+    int rc = caret__session_enter(s);
+    if (rc == CARET_OK && s->txn.level == 0)
+        rc = caret__fail(CARET_E_NOTXN, "no transaction is in progress");
+    return rc;
+}
+
+static bool still_valid(void *ctx)
+{
+    const caret_session *s = ctx;
+    return caret__reads_valid(s->global.pg, &s->txn.reads);
+}
+
+static int commit_changes(caret_session *s)
+{
+    struct caret__runref runs[CARET__MAX_RESERVED];
+    unsigned nruns = 0;
+    uint64_t lsn = 0;
+    int rc = caret__buffer_batch(s->e, &s->txn, &s->batch, runs, &nruns);
+
+    if (rc == CARET_OK && s->batch.nops != 0)
+        rc = caret__commit(s->e, &s->batch, still_valid, s, &lsn);
+    for (unsigned i = 0; i < nruns; i++)
+        caret__run_done(s->e, &runs[i]);
+    if (rc == CARET_OK && lsn != 0)
+        rc = caret__session_committed(s, lsn, s->txn.flags);
+    return rc;
+}
+
+int caret_commit(caret_session *s)
+{
+    int rc = need_txn(s);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__txn *t = &s->txn;
+    if (t->broken)
+        return CARET_RESTART;
+    if (t->level > 1) {
+        t->level--;
+        return CARET_OK;
+    }
+    if (t->changed) {
+        rc = caret__session_writes(s);
+        if (rc == CARET_OK)
+            rc = commit_changes(s);
+    }
+    if (rc == CARET_RESTART) {
+        t->broken = true;
+        return rc;
+    }
+    if (rc != CARET_OK) /* nothing was committed; the caller may roll back */
+        return rc;
+    rc = t->restarts != 0 ? caret__lock_commit(s->e, &s->locker, t->lock_marks[0]) : CARET_OK;
+    finish(s);
+    return rc;
+}
+
+int caret_rollback(caret_session *s)
+{
+    int rc = need_txn(s);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__txn *t = &s->txn;
+    unsigned level = t->level - 1;
+    caret__lock_rollback(s->e, &s->locker, t->lock_marks[level]);
+    if (level == 0) {
+        drop_changes(s);
+        finish(s);
+        return CARET_OK;
+    }
+    caret__journal_undo(&t->journal, t->marks[level], t->has_buffer ? &t->buffer : NULL, locals_of(s));
+    t->level = level;
+    return CARET_OK;
+}
+
+int caret_restart(caret_session *s)
+{
+    int rc = need_txn(s);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__txn *t = &s->txn;
+    drop_changes(s);
+    rc = caret__lock_restart(s->e, &s->locker, t->lock_marks[0]);
+    if (rc != CARET_OK)
+        return rc;
+    t->journal.used = 0;
+    t->level = 1;
+    t->restarts++;
+    caret__count(&caret__session_slot(s)->restarts);
+    if (t->restarts >= FLOOR_AFTER)
+        caret__floor_take(s->e, s->floor_id);
+    fresh_view(s);
+    return CARET_OK;
+}
+
+unsigned caret_txn_level(const caret_session *s)
+{
+    return s != NULL ? s->txn.level : 0;
+}
+
+unsigned caret_txn_restarts(const caret_session *s)
+{
+    return s != NULL && s->txn.level != 0 ? s->txn.restarts : 0;
+}
+
+int caret_txn_restore_locals(caret_session *s, int all)
+{
+    int rc = need_txn(s);
+    if (rc == CARET_OK)
+        rc = caret__session_locals(s);
+    if (rc == CARET_OK)
+        s->txn.restore_locals = all != 0;
+    return rc;
+}
+
+int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
+{
+    if (fn == NULL)
+        return caret__fail(CARET_E_INVALID, "caret_transaction: no function");
+    int rc = caret_begin(s, flags);
+    if (rc != CARET_OK)
+        return rc;
+    unsigned level = s->txn.level;
+    for (;;) {
+        rc = fn(s, arg);
+        if (rc == CARET_OK)
+            rc = caret_commit(s);
+        if (rc == CARET_OK)
+            return CARET_OK;
+        if (rc != CARET_RESTART) {
+            while (s->txn.level >= level)
+                caret_rollback(s);
+            return rc;
+        }
+        if (level > 1) /* the outermost one starts again */
+            return rc;
+        rc = caret_restart(s);
+        if (rc != CARET_OK)
+            return rc;
+    }
+}
+
+/* -------------------------------------------------------------------- locks */
+
+static int enter_locks(caret_session *s, const caret_node *n)
+{
+    int rc = n != NULL ? caret__node_check(n) : CARET_OK;
+    if (rc == CARET_OK)
+        rc = caret__session_enter(s);
+    return rc;
+}
+
+int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns)
+{
+    int rc = enter_locks(s, n);
+    if (rc != CARET_OK)
+        return rc;
+    const struct caret__node *k = caret__node_const(n);
+    return caret__lock_take(s->e, &s->locker, caret__node_key(k), k->key_len, timeout_ns);
+}
+
+int caret_unlock(caret_session *s, const caret_node *n)
+{
+    int rc = enter_locks(s, n);
+    if (rc != CARET_OK)
+        return rc;
+    const struct caret__node *k = caret__node_const(n);
+    return caret__lock_release(s->e, &s->locker, caret__node_key(k), k->key_len);
+}
+
+int caret_unlock_all(caret_session *s)
+{
+    int rc = enter_locks(s, NULL);
+    return rc == CARET_OK ? caret__lock_release_all(s->e, &s->locker) : rc;
+}
+
+int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns)
+{
+    const uint8_t *keys[64];
+    size_t lens[64];
+    int rc = enter_locks(s, NULL);
+
+    if (rc == CARET_OK && (count > 64 || (nodes == NULL && count != 0)))
+        rc = caret__fail(CARET_E_INVALID, "caret_lock_all: %zu nodes; 64 at once are possible", count);
+    for (size_t i = 0; rc == CARET_OK && i < count; i++) {
+        rc = caret__node_check(nodes[i]);
+        if (rc == CARET_OK) {
+            keys[i] = caret__node_key(caret__node_const(nodes[i]));
+            lens[i] = caret__node_const(nodes[i])->key_len;
+        }
+    }
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__lock_release_all(s->e, &s->locker);
+    if (rc != CARET_OK)
+        return rc;
+    return count != 0 ? caret__lock_take_all(s->e, &s->locker, keys, lens, count, timeout_ns) : CARET_OK;
+}
