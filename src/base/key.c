@@ -380,8 +380,8 @@ static int unescape(const uint8_t *p, const uint8_t *end, char *buf, size_t cap,
         uint8_t c = *p;
 
         if (caret__unlikely(c == ESCAPE)) {
-            c = (uint8_t)(*++p - 1);
-            if (p == end || c > ESCAPE)
+            c = (uint8_t)(*++p - 1); /* 255 at the end */
+            if (c > ESCAPE)
                 return CARET_E_CORRUPT;
         }
         if (out < cap)

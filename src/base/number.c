@@ -7,9 +7,8 @@
  * so 1E-43 has magnitude -42 and 1E47 has magnitude 48.
  *
  * Addition scales the operand with the larger exponent until both have the same
- * one.  128 bits hold 38 digits: where that is not enough, the other operand has
- * no digit among the first 18 of the sum, and what is cut off from it matters
- * only as "a little more" or "a little less" (the sticky bit of the text books).
+ * one.  128 bits hold 38 digits: an operand that would need more is so much larger
+ * that the other one cannot change any of the 18 digits of the sum.
  */
 #include "base/number.h"
 
@@ -28,7 +27,7 @@
 /* Exponents are cut here, far outside of the range. */
 #define EXP_CLAMP     100000
 
-/* Digits that the wider operand of a sum is scaled to: 10^37 and two of them fit in 127 bits. */
+/* Digits that the larger operand of a sum is scaled to at most: the sum stays below 10^38. */
 #define SCALED_DIGITS 37
 
 static const uint64_t pow10_u64[20] = {
@@ -259,24 +258,19 @@ static struct caret__dec round_sum(wide sum, int32_t exp, bool negative)
     return d;
 }
 
-/* Both not 0, a.exp >= b.exp. */
+/* Both in range and not 0, a.exp >= b.exp. */
 static struct caret__dec add_aligned(struct caret__dec a, struct caret__dec b)
 {
-    uint64_t au = magnitude_of(a.mantissa), bu = magnitude_of(b.mantissa), cut;
-    bool a_negative = a.mantissa < 0, opposite = a_negative != (b.mantissa < 0);
-    unsigned gap = (unsigned)(a.exp - b.exp), room = SCALED_DIGITS - count_digits(au);
-    unsigned up = gap < room ? gap : room, down = gap - up;
-    wide x = au * pow10_wide(up), y;
+    uint64_t au = magnitude_of(a.mantissa), bu = magnitude_of(b.mantissa);
+    unsigned gap = (unsigned)(a.exp - b.exp);
+    wide x;
 
-    y = down < 20 ? bu / pow10_u64[down] : 0;
-    cut = down < 20 ? bu % pow10_u64[down] : bu;
-    if (!opposite)
-        return round_sum(x + y, a.exp - (int32_t)up, a_negative);
-    /* What was cut off b makes the difference a little less than x - y. */
-    y += cut != 0;
-    if (x >= y)
-        return round_sum(x - y, a.exp - (int32_t)up, a_negative);
-    return round_sum(y - x, a.exp - (int32_t)up, !a_negative);
+    if (gap > SCALED_DIGITS - count_digits(au))
+        return a; /* b is less than half of the 18th digit, also where a - b has one digit less */
+    x = au * pow10_wide(gap);
+    if ((a.mantissa < 0) == (b.mantissa < 0))
+        return round_sum(x + bu, b.exp, a.mantissa < 0);
+    return x >= bu ? round_sum(x - bu, b.exp, a.mantissa < 0) : round_sum(bu - x, b.exp, b.mantissa < 0);
 }
 
 int caret__dec_add(struct caret__dec a, struct caret__dec b, struct caret__dec *r)
