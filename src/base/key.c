@@ -308,28 +308,52 @@ struct number {
     bool negative;
 };
 
-static bool get_pairs(const uint8_t *p, size_t n, struct number *out)
+/* One pass: the end is where the pairs stop. */
+static inline bool get_pairs(const uint8_t *p, size_t n, struct number *out)
 {
-    uint8_t flip;
-    size_t len = caret__sub_len(p, n);
+    uint8_t flip = p[0] < CARET__SUB_ZERO ? 0xFF : 0;
+    uint64_t high = 0;
+    unsigned last = 0, i = 1;
 
-    if (len < 3)
-        return false;
-    out->negative = p[0] < CARET__SUB_ZERO;
-    out->exp = (out->negative ? CARET__SUB_ZERO - p[0] : p[0] - CARET__SUB_ZERO) - EXP_BIAS;
-    out->pairs = (unsigned)len - 2;
-    out->high = 0;
-    out->last = 0;
-    flip = out->negative ? 0xFF : 0;
-    for (size_t i = 1; i <= out->pairs; i++) {
+    for (n = caret__min(n, CARET__SUB_NUM_MAX); i < n; i++) {
         unsigned pair = (unsigned)(p[i] ^ flip) - 1;
 
         if (pair > 99)
-            return false;
-        out->high = out->high * 100 + out->last;
-        out->last = pair;
+            break;
+        high = high * 100 + last;
+        last = pair;
     }
+    if (i == 1 || i == n || (p[i] ^ flip) != 0)
+        return false;
+    out->negative = flip != 0;
+    out->exp = (out->negative ? CARET__SUB_ZERO - p[0] : p[0] - CARET__SUB_ZERO) - EXP_BIAS;
+    out->pairs = i - 1;
+    out->high = high;
+    out->last = last;
     return true;
+}
+
+/* Is it an integer of less than 10^18? */
+static inline bool is_short_integer(const struct number *number)
+{
+    return number->exp >= (int)number->pairs && number->exp < (int)PAIRS_MAX;
+}
+
+static inline int64_t short_integer(const struct number *number)
+{
+    static const int64_t pow100[PAIRS_MAX] = {INT64_C(1),
+                                              INT64_C(100),
+                                              INT64_C(10000),
+                                              INT64_C(1000000),
+                                              INT64_C(100000000),
+                                              INT64_C(10000000000),
+                                              INT64_C(1000000000000),
+                                              INT64_C(100000000000000),
+                                              INT64_C(10000000000000000),
+                                              INT64_C(1000000000000000000)};
+    int64_t v = (int64_t)(number->high * 100 + number->last) * pow100[number->exp - (int)number->pairs];
+
+    return number->negative ? -v : v;
 }
 
 /* A number to text.  What is not canonical then was not made by our encoder. */
@@ -367,7 +391,8 @@ static int get_number(const uint8_t *p, size_t n, char *text, size_t *len)
     }
     if (!get_pairs(p, n, &number))
         return CARET_E_CORRUPT;
-    *len = format_number(&number, text);
+    *len = is_short_integer(&number) ? caret__i64_format(short_integer(&number), text)
+                                     : format_number(&number, text);
     return *len != 0 ? CARET_OK : CARET_E_CORRUPT;
 }
 
@@ -441,18 +466,7 @@ static bool get_long_integer(const uint8_t *p, size_t n, int64_t *out)
 
 bool caret__sub_get_i64(const uint8_t *p, size_t n, int64_t *out)
 {
-    static const uint64_t pow100[10] = {UINT64_C(1),
-                                        UINT64_C(100),
-                                        UINT64_C(10000),
-                                        UINT64_C(1000000),
-                                        UINT64_C(100000000),
-                                        UINT64_C(10000000000),
-                                        UINT64_C(1000000000000),
-                                        UINT64_C(100000000000000),
-                                        UINT64_C(10000000000000000),
-                                        UINT64_C(1000000000000000000)};
     struct number number;
-    uint64_t u;
 
     if (n == 0 || !is_number_type(p[0]))
         return false;
@@ -460,12 +474,13 @@ bool caret__sub_get_i64(const uint8_t *p, size_t n, int64_t *out)
         *out = 0;
         return true;
     }
-    if (!get_pairs(p, n, &number) || number.exp < (int)number.pairs || number.exp > (int)PAIRS_MAX)
+    if (!get_pairs(p, n, &number))
         return false;
     if (number.exp == (int)PAIRS_MAX)
         return get_long_integer(p, n, out);
-    u = (number.high * 100 + number.last) * pow100[number.exp - (int)number.pairs];
-    *out = number.negative ? -(int64_t)u : (int64_t)u;
+    if (!is_short_integer(&number))
+        return false;
+    *out = short_integer(&number);
     return true;
 }
 
