@@ -107,6 +107,9 @@ int caret__io_failed(struct caret__engine *e, int errnum, const char *what);
  * so that everything committed before the call is in the data file afterwards. */
 int caret__checkpoint(struct caret__engine *e);
 
+/* force: also when nothing was committed since the last one; clean: the meta says that no log is needed. */
+int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean);
+
 /* Is the log or the arena a third full? */
 bool caret__checkpoint_due(const struct caret__engine *e);
 

@@ -54,7 +54,7 @@ typedef uint64_t caret__segoff;
 #define CARET__PAGE_SIZE 4096u
 #define CARET__MAX_PAGES (1u << 26)    /* 256 GiB; 1 GiB of address space for the page table */
 #define CARET__RING_SIZE (4u << 20)
-#define CARET__LOG_MIN (16u << 20)
+#define CARET__LOG_MIN (64u << 20)
 #define CARET__LOG_MAX (256u << 20)
 #define CARET__ARENA_STEP 1024u        /* 4 MiB */
 #define CARET__ARENA_SLOTS_MAX (1u << 18) /* 1 GiB */

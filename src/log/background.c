@@ -1,0 +1,135 @@
+/*
+ * background.c - the thread that flushes, syncs and checkpoints when due.
+ *
+ * Every process that writes has one (unless the options say no).  All signals are
+ * blocked in it, so the host never sees one handled there.  It sleeps on a futex
+ * word of its own process: writers wake it when the ring is a quarter full; else it
+ * looks once per sync interval.  Whatever it does goes through the shared flush and
+ * checkpoint mutexes, so it doesn't matter how many processes have one, or none:
+ * a writer that finds no room does the work itself.
+ *
+ * A forked child has no thread: it forgets the struct and starts its own at its
+ * first write.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "log/log.h"
+
+#define STACK_BYTES (256u << 10)
+
+struct caret__background {
+    struct caret__engine *e;
+    pthread_t thread;
+    _Atomic uint32_t word;    /* raised to wake */
+    _Atomic uint32_t pending; /* a wake is underway: others need not */
+    _Atomic uint32_t stop;
+};
+
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+static uint64_t interval_ns(const struct caret__engine *e)
+{
+    double s = e->options.sync_interval;
+    return s > 0.001 && s < 3600 ? (uint64_t)(s * 1e9) : UINT64_C(1000000000);
+}
+
+static void look(struct caret__engine *e, bool sync)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t head = atomic_load(&sh->log_head);
+
+    if (atomic_load(&sh->io_failed) != 0)
+        return;
+    if (head != atomic_load(&sh->log_written) || (sync && head != atomic_load(&sh->log_durable)))
+        (void)caret__flush(e, 0, sync);
+    if (caret__checkpoint_due(e))
+        (void)caret__checkpoint(e);
+}
+
+static void *run(void *arg)
+{
+    struct caret__background *b = arg;
+    uint64_t every = interval_ns(b->e), next = caret__now_ns() + every;
+
+    while (!atomic_load(&b->stop)) {
+        uint32_t seen = atomic_load(&b->word);
+        atomic_store(&b->pending, 0);
+        uint64_t now = caret__now_ns();
+        bool sync = now >= next && b->e->options.sync != CARET_SYNC_OFF;
+        look(b->e, sync);
+        if (now >= next)
+            next = now + every;
+        if (!atomic_load(&b->stop))
+            caret__futex_wait(&b->word, seen, next > now ? next - now : 1);
+    }
+    return NULL;
+}
+
+static int start_thread(struct caret__background *b)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+
+    if (pthread_attr_init(&attr) != 0)
+        return -1;
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&b->thread, &attr, run, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return rc;
+}
+
+int caret__background_start(struct caret__engine *e)
+{
+    int rc = CARET_OK;
+    pthread_mutex_lock(&starting);
+    if (e->background == NULL) {
+        struct caret__background *b = calloc(1, sizeof *b);
+        if (b != NULL)
+            b->e = e;
+        if (b == NULL || start_thread(b) != 0) {
+            free(b);
+            e->options.no_thread = 1; /* inline from now on */
+            rc = CARET_E_SYSTEM;
+        } else {
+            e->background = b;
+        }
+    }
+    pthread_mutex_unlock(&starting);
+    return rc;
+}
+
+void caret__background_stop(struct caret__engine *e)
+{
+    struct caret__background *b = e->background;
+    if (b == NULL)
+        return;
+    atomic_store(&b->stop, 1);
+    atomic_fetch_add(&b->word, 1);
+    caret__futex_wake(&b->word, 1);
+    pthread_join(b->thread, NULL);
+    e->background = NULL;
+    free(b);
+}
+
+void caret__background_wake(struct caret__engine *e)
+{
+    struct caret__background *b = e->background;
+    if (b == NULL || atomic_load_explicit(&b->pending, memory_order_relaxed) != 0)
+        return;
+    if (atomic_exchange(&b->pending, 1) == 0) {
+        atomic_fetch_add(&b->word, 1);
+        caret__futex_wake(&b->word, 1);
+    }
+}
+
+void caret__background_forked(struct caret__engine *e)
+{
+    e->background = NULL; /* the parent's; its memory is a copy that nobody uses */
+    pthread_mutex_init(&starting, NULL);
+}

@@ -1,0 +1,327 @@
+/*
+ * checkpoint.c - bringing the tree of an epoch into the data file.
+ *
+ *   freeze   (writer mutex, microseconds) copy the state block and the image of the
+ *            free map; epoch = e + 1 LAST.  From then on writers copy what they
+ *            change: the pages of epoch e stay as they are.
+ *   write    (no mutex but the role) private copies of the frozen pages with their
+ *            crc, sorted and joined into large writes; the bitmap images of parity
+ *            e & 1; fdatasync; meta slot e & 1; fdatasync; durable_epoch = e.
+ *   release  (writer mutex, 64 at a time) word.slot = none, slot free; then the
+ *            page numbers that died in e become free; released_epoch = e.
+ *
+ *      idle --freeze--> epoch = e+1 --write--> durable_epoch = e --release--> idle (released_epoch = e)
+ *
+ * The role is a robust mutex.  Whoever gets it after a death looks at the three
+ * epochs and goes on: durable < epoch - 1: write again (the same pages, they
+ * haven't changed); released < durable: release again (idempotent: a slot that was
+ * released is none of its page any more; pending bits that were merged are merged
+ * again, which is harmless because bit and pending word are moved word by word:
+ * the bit is set in the free map before the pending word is zeroed).
+ *
+ * Invariants: pages of the last durable tree are never written: a page written
+ * here was born in e, so its number was free in the durable tree of e - 1 (I1).
+ * A slot's bit is set after its page's word says "none"; a death in between leaks
+ * the slot until the next checkpoint finds it: not free, and its page elsewhere.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "log/log.h"
+#include "log/meta.h"
+#include "page/store.h"
+
+#define WRITE_BYTES (256u << 10) /* joined writes up to this size */
+#define RELEASE_BATCH 64u
+
+struct frozen_page {
+    uint32_t pgno, slot;
+};
+
+/* ------------------------------------------------------------------- freeze */
+
+static void copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
+{
+    _Atomic uint64_t *image = e->pg.maps[CARET__MAP_IMAGE], *fm = e->pg.maps[CARET__MAP_FREE];
+    _Atomic uint64_t *pending = e->pg.maps[CARET__MAP_PENDING0 + (epoch & 1u)];
+
+    for (uint32_t i = 0; i < CARET__BITMAP_WORDS(npages); i++)
+        atomic_store_explicit(&image[i],
+                              atomic_load_explicit(&fm[i], memory_order_relaxed) |
+                                  atomic_load_explicit(&pending[i], memory_order_relaxed),
+                              memory_order_relaxed);
+}
+
+static int freeze(struct caret__engine *e, bool force, bool *frozen)
+{
+    struct caret__shared *sh = e->sh;
+    int rc = caret__writer_lock(e);
+    if (rc != CARET_OK)
+        return rc;
+    uint32_t epoch = atomic_load(&sh->epoch);
+    uint64_t lsn = atomic_load(&sh->log_applied);
+    *frozen = force || lsn != atomic_load(&sh->checkpoint_lsn);
+    if (*frozen) {
+        struct caret__frozen *f = &sh->frozen;
+        copy_image(e, epoch, sh->ts.npages);
+        CARET_FAULT("freeze_image");
+        f->root = atomic_load(&sh->ts.root);
+        f->depth = sh->ts.depth;
+        f->npages = sh->ts.npages;
+        f->has_runs = sh->ts.has_runs;
+        f->nodes = 0;
+        f->lsn = lsn;
+        memcpy(&f->chain_seed, e->ring + (lsn - 8) % sh->ring_size, 8);
+        f->epoch = epoch;
+        CARET_FAULT("freeze_record");
+        atomic_store_explicit(&sh->epoch, epoch + 1, memory_order_release);
+        CARET_FAULT("freeze_epoch");
+    }
+    caret__writer_unlock(e);
+    return CARET_OK;
+}
+
+/* -------------------------------------------------------------------- write */
+
+static int by_pgno(const void *a, const void *b)
+{
+    uint32_t x = ((const struct frozen_page *)a)->pgno, y = ((const struct frozen_page *)b)->pgno;
+    return (x > y) - (x < y);
+}
+
+/* Is slot s the home of a page of the frozen tree? */
+static bool in_frozen_tree(const struct caret__engine *e, uint32_t s, uint32_t *pgno)
+{
+    const struct caret__frozen *f = &e->sh->frozen;
+    uint32_t p = __atomic_load_n(&e->pg.owners[s], __ATOMIC_RELAXED);
+
+    if (p == 0 || p >= f->npages)
+        return false;
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[p].word, memory_order_acquire);
+    if (caret__pte_slot(word) != s || caret__pte_epoch(word) != f->epoch)
+        return false;
+    uint64_t dead = atomic_load_explicit(&e->pg.maps[CARET__MAP_IMAGE][p / 64u], memory_order_relaxed);
+    *pgno = p;
+    return (dead >> (p % 64u) & 1u) == 0; /* died in its own epoch: in the image it is free */
+}
+
+static int collect(struct caret__engine *e, struct frozen_page **list, size_t *n)
+{
+    uint32_t nslots = atomic_load(&e->sh->nslots), pgno;
+
+    *n = 0;
+    *list = malloc((nslots + 1u) * sizeof **list);
+    if (*list == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory for a checkpoint of %u pages", e->path, nslots);
+    for (uint32_t s = 0; s < nslots; s++)
+        if (in_frozen_tree(e, s, &pgno))
+            (*list)[(*n)++] = (struct frozen_page){pgno, s};
+    qsort(*list, *n, sizeof **list, by_pgno);
+    return CARET_OK;
+}
+
+static int write_out(struct caret__engine *e, const uint8_t *buf, size_t len, uint64_t off)
+{
+    while (len != 0) {
+        ssize_t n = pwrite(e->data_fd, buf, len, (off_t)off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return caret__io_failed(e, n < 0 ? errno : EIO, "writing pages");
+        buf += n;
+        len -= (size_t)n;
+        off += (uint64_t)n;
+    }
+    CARET_FAULT("checkpoint_pages_written");
+    return CARET_OK;
+}
+
+static int write_pages(struct caret__engine *e, const struct frozen_page *list, size_t n)
+{
+    const size_t most = WRITE_BYTES / CARET__PAGE_SIZE;
+    uint8_t *buf = malloc(WRITE_BYTES);
+    int rc = CARET_OK;
+
+    if (buf == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory for a checkpoint", e->path);
+    for (size_t i = 0, k; rc == CARET_OK && i < n; i += k) {
+        for (k = 0; k < most && i + k < n && list[i + k].pgno == list[i].pgno + k; k++) {
+            uint8_t *p = buf + k * CARET__PAGE_SIZE;
+            caret__racy_copy(p, e->pg.arena + (size_t)list[i + k].slot * CARET__PAGE_SIZE, CARET__PAGE_SIZE);
+            uint32_t crc = caret__crc32c(0, p + 4, CARET__PAGE_SIZE - 4);
+            memcpy(p, &crc, 4);
+        }
+        rc = write_out(e, buf, k * CARET__PAGE_SIZE, (uint64_t)list[i].pgno * CARET__PAGE_SIZE);
+    }
+    free(buf);
+    return rc;
+}
+
+static int sync_data(struct caret__engine *e)
+{
+    return fdatasync(e->data_fd) == 0 ? CARET_OK : caret__io_failed(e, errno, "syncing the data file");
+}
+
+static int write_epoch(struct caret__engine *e, bool clean)
+{
+    struct caret__shared *sh = e->sh;
+    const struct caret__frozen *f = &sh->frozen;
+    struct frozen_page *list;
+    size_t n;
+    int rc = collect(e, &list, &n);
+
+    if (rc != CARET_OK)
+        return rc;
+    rc = write_pages(e, list, n);
+    free(list);
+    if (rc == CARET_OK)
+        rc = caret__images_write(e, f->epoch, f->npages);
+    if (rc == CARET_OK)
+        rc = sync_data(e);
+    CARET_FAULT("checkpoint_data_synced");
+    if (rc == CARET_OK)
+        rc = caret__meta_write_frozen(e, clean);
+    if (rc == CARET_OK)
+        rc = sync_data(e);
+    if (rc != CARET_OK)
+        return rc;
+    CARET_FAULT("checkpoint_meta_synced");
+    atomic_store(&sh->checkpoint_lsn, f->lsn);
+    atomic_store_explicit(&sh->durable_epoch, f->epoch, memory_order_release);
+    CARET_FAULT("checkpoint_durable");
+    atomic_fetch_add(&sh->checkpoints, 1);
+    return CARET_OK;
+}
+
+/* ------------------------------------------------------------------ release */
+
+/* One slot, under the writer mutex: its page is in the file now, or it was leaked by a death. */
+static void release_slot(struct caret__engine *e, uint32_t s, uint32_t epoch)
+{
+    struct caret__shared *sh = e->sh;
+    _Atomic uint64_t *bits = &e->pg.maps[CARET__MAP_SLOTS][s / 64u];
+    uint64_t bit = UINT64_C(1) << (s % 64u), free_bits = atomic_load_explicit(bits, memory_order_relaxed);
+    uint32_t p = e->pg.owners[s];
+
+    if (free_bits & bit)
+        return;
+    if (p < sh->ts.npages) {
+        struct caret__pte *pte = &e->pg.ptab[p];
+        uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+        if (caret__pte_slot(word) == s) {
+            if (caret__pte_epoch(word) > epoch)
+                return;
+            atomic_store_explicit(&pte->word, (uint32_t)word, memory_order_release);
+            CARET_FAULT("release_word");
+        }
+    }
+    atomic_store_explicit(bits, free_bits | bit, memory_order_release);
+    CARET_FAULT("release_bit");
+    sh->ts.free_slots++;
+}
+
+static int release_slots(struct caret__engine *e, uint32_t epoch)
+{
+    uint32_t nslots = atomic_load(&e->sh->nslots);
+    for (uint32_t s = 0; s < nslots; s += RELEASE_BATCH) {
+        int rc = caret__writer_lock(e);
+        if (rc != CARET_OK)
+            return rc;
+        for (uint32_t i = s; i < s + RELEASE_BATCH && i < nslots; i++)
+            release_slot(e, i, epoch);
+        caret__writer_unlock(e);
+    }
+    return CARET_OK;
+}
+
+static int release_pages(struct caret__engine *e, uint32_t epoch)
+{
+    struct caret__shared *sh = e->sh;
+    _Atomic uint64_t *fm = e->pg.maps[CARET__MAP_FREE], *pending = e->pg.maps[CARET__MAP_PENDING0 + (epoch & 1u)];
+    uint32_t words = CARET__BITMAP_WORDS(sh->frozen.npages);
+
+    for (uint32_t i = 0; i < words; i += 16 * RELEASE_BATCH) {
+        int rc = caret__writer_lock(e);
+        if (rc != CARET_OK)
+            return rc;
+        for (uint32_t k = i; k < i + 16 * RELEASE_BATCH && k < words; k++) {
+            uint64_t p = atomic_load_explicit(&pending[k], memory_order_relaxed);
+            if (p == 0)
+                continue;
+            uint64_t f = atomic_load_explicit(&fm[k], memory_order_relaxed);
+            sh->ts.free_pages += (uint32_t)__builtin_popcountll(p & ~f);
+            atomic_store_explicit(&fm[k], f | p, memory_order_release);
+            CARET_FAULT("release_free");
+            atomic_store_explicit(&pending[k], 0, memory_order_release);
+            CARET_FAULT("release_pending");
+        }
+        caret__writer_unlock(e);
+    }
+    return CARET_OK;
+}
+
+/* ------------------------------------------------------------------ the role */
+
+bool caret__checkpoint_due(const struct caret__engine *e)
+{
+    const struct caret__shared *sh = e->sh;
+    uint64_t log = atomic_load(&sh->log_head) - atomic_load(&sh->checkpoint_lsn);
+    uint32_t used = atomic_load(&sh->nslots) - __atomic_load_n(&sh->ts.free_slots, __ATOMIC_RELAXED);
+
+    return log > atomic_load(&sh->log_size) / 3 || used > sh->max_slots / 3 ||
+           atomic_load(&sh->checkpoint_wanted) != 0;
+}
+
+/* Finish what is unfinished: the steps behind the freeze. */
+static int finish(struct caret__engine *e, bool clean)
+{
+    struct caret__shared *sh = e->sh;
+    uint32_t epoch = atomic_load(&sh->epoch) - 1;
+    int rc = CARET_OK;
+
+    if (atomic_load(&sh->durable_epoch) < epoch)
+        rc = write_epoch(e, clean);
+    if (rc == CARET_OK && atomic_load(&sh->released_epoch) < epoch) {
+        rc = release_slots(e, epoch);
+        if (rc == CARET_OK)
+            rc = release_pages(e, epoch);
+        if (rc == CARET_OK)
+            atomic_store(&sh->released_epoch, epoch);
+        CARET_FAULT("checkpoint_released");
+    }
+    return rc;
+}
+
+int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t wanted = atomic_load(&sh->log_applied);
+    bool frozen = false;
+    int rc = caret__mutex_lock(&sh->checkpoint);
+
+    if (rc == EOWNERDEAD)
+        caret__mutex_consistent(&sh->checkpoint);
+    else if (rc != 0)
+        return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the checkpoint mutex", e->path);
+    rc = atomic_load(&sh->io_failed) == 0
+             ? finish(e, false)
+             : caret__fail(CARET_E_IO_FAILED, "%s: a write or sync failed earlier; close all users and open again",
+                           e->path);
+    bool doubt = atomic_exchange(&sh->checkpoint_wanted, 0) != 0;
+    if (rc == CARET_OK && (force || doubt || atomic_load(&sh->checkpoint_lsn) < wanted)) {
+        rc = freeze(e, force || doubt, &frozen);
+        if (rc == CARET_OK && frozen)
+            rc = finish(e, clean);
+    }
+    caret__mutex_unlock(&sh->checkpoint);
+    return rc;
+}
+
+int caret__checkpoint(struct caret__engine *e)
+{
+    return caret__checkpoint_as(e, false, false);
+}

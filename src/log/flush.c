@@ -1,0 +1,168 @@
+/*
+ * flush.c - from the ring to the log file, and to the disk.
+ *
+ *     written <= durable?  no:   durable <= written <= head
+ *
+ * The holder of the flush mutex reads log_head and pwrites [log_written, head) to
+ * the log file: LSN x lies at (x - log_base) mod log_size.  Ring space behind
+ * log_written may be reused by writers.  To sync it marks sync_in_progress, calls
+ * fdatasync, clears the mark and raises log_durable.  If runs (values out of line)
+ * were written, the data file is synced first: a durable record never refers to
+ * bytes that are not.
+ *
+ * A holder that died during fdatasync leaves the mark: whether the kernel reported
+ * an error to it is unknown, and it reports each only once.  The successor
+ * therefore does not trust the log for what was underway: it asks for a checkpoint,
+ * which rewrites the pages (and reports errors of its own).
+ *
+ * A failed pwrite or fdatasync is final (io_failed): the kernel has dropped the
+ * pages and a retry would report success.  Reads go on, writes are refused.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fault.h"
+#include "log/log.h"
+
+uint64_t caret__log_offset(const struct caret__engine *e, uint64_t lsn, uint64_t *contiguous)
+{
+    uint64_t size = atomic_load(&e->sh->log_size), off = (lsn - atomic_load(&e->sh->log_base)) % size;
+    if (contiguous != NULL)
+        *contiguous = size - off;
+    return off;
+}
+
+int caret__io_failed(struct caret__engine *e, int errnum, const char *what)
+{
+    uint32_t none = 0;
+    atomic_compare_exchange_strong(&e->sh->io_failed, &none, (uint32_t)errnum);
+    return caret__fail(errnum == ENOSPC ? CARET_E_DISKFULL : CARET_E_IO, "%s: %s: %s", e->path, what,
+                       strerror(errnum));
+}
+
+static int write_all(struct caret__engine *e, const uint8_t *p, uint64_t len, uint64_t off)
+{
+    while (len != 0) {
+        ssize_t n = pwrite(e->log_fd, p, len, (off_t)off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return caret__io_failed(e, n < 0 ? errno : EIO, "writing the log");
+        p += n;
+        len -= (uint64_t)n;
+        off += (uint64_t)n;
+    }
+    return CARET_OK;
+}
+
+/* The flush mutex is held: write what is new. */
+static int write_ring(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t from = atomic_load(&sh->log_written), head = atomic_load_explicit(&sh->log_head, memory_order_acquire);
+
+    if (head - from > sh->ring_size)
+        return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the log ring overflowed", e->path);
+    while (from < head) {
+        uint64_t room, off = caret__log_offset(e, from, &room), n = head - from < room ? head - from : room;
+        int rc = write_all(e, e->ring + from % sh->ring_size, n, off);
+        if (rc != CARET_OK)
+            return rc;
+        CARET_FAULT("flush_written");
+        from += n;
+        atomic_store_explicit(&sh->log_written, from, memory_order_release);
+    }
+    return CARET_OK;
+}
+
+static int sync_files(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t upto = atomic_load(&sh->log_written);
+
+    if (upto == atomic_load(&sh->log_durable))
+        return CARET_OK;
+    atomic_store(&sh->sync_in_progress, 1);
+    CARET_FAULT("flush_sync_begun");
+    if (atomic_exchange(&sh->runs_unsynced, 0) != 0 && fdatasync(e->data_fd) != 0)
+        return caret__io_failed(e, errno, "syncing the data file");
+    if (fdatasync(e->log_fd) != 0)
+        return caret__io_failed(e, errno, "syncing the log");
+    CARET_FAULT("flush_synced");
+    atomic_store(&sh->sync_in_progress, 0);
+    atomic_store(&sh->log_durable, upto);
+    atomic_fetch_add(&sh->durable_futex, 1);
+    caret__futex_wake(&sh->durable_futex, INT32_MAX);
+    atomic_fetch_add(&e->slots[e->slot].flushes, 1);
+    return CARET_OK;
+}
+
+/* We hold the flush mutex after a dead owner: its unfinished sync asks for a checkpoint. */
+static void owner_died(struct caret__shared *sh)
+{
+    if (atomic_exchange(&sh->sync_in_progress, 0) != 0) {
+        atomic_store(&sh->runs_unsynced, 1);
+        atomic_store(&sh->checkpoint_wanted, 1);
+    }
+    caret__mutex_consistent(&sh->flush);
+}
+
+static int flush_lock(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    int rc = caret__mutex_lock(&sh->flush);
+
+    if (rc == EOWNERDEAD) {
+        owner_died(sh);
+    } else if (rc != 0) {
+        return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the flush mutex", e->path);
+    }
+    return CARET_OK;
+}
+
+int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
+{
+    struct caret__shared *sh = e->sh;
+    if (upto == 0)
+        upto = atomic_load(&sh->log_head);
+    if (atomic_load(&sh->io_failed) != 0)
+        return caret__fail(CARET_E_IO_FAILED, "%s: a write or sync failed earlier; close all users and open again",
+                           e->path);
+    int rc = flush_lock(e);
+    if (rc != CARET_OK)
+        return rc;
+    if (atomic_load(&sh->log_written) < upto)
+        rc = write_ring(e);
+    bool doubtful = sync && atomic_load(&sh->checkpoint_wanted) != 0;
+    if (rc == CARET_OK && sync && atomic_load(&sh->log_durable) < upto)
+        rc = sync_files(e);
+    caret__mutex_unlock(&sh->flush);
+    return rc == CARET_OK && doubtful ? caret__checkpoint(e) : rc;
+}
+
+/* Group commit: one of those who wait syncs for all whose records are in the ring by then. */
+int caret__wait_durable(struct caret__engine *e, uint64_t lsn)
+{
+    struct caret__shared *sh = e->sh;
+
+    while (atomic_load(&sh->log_durable) < lsn) {
+        uint32_t seen = atomic_load(&sh->durable_futex);
+        int rc = caret__mutex_trylock(&sh->flush);
+        if (rc == 0 || rc == EOWNERDEAD) {
+            if (rc == EOWNERDEAD)
+                owner_died(sh);
+            caret__mutex_unlock(&sh->flush);
+            rc = caret__flush(e, lsn, true);
+            if (rc != CARET_OK)
+                return rc;
+        } else if (atomic_load(&sh->log_durable) < lsn) {
+            caret__futex_wait(&sh->durable_futex, seen, UINT64_C(100000000));
+        }
+        if (atomic_load(&sh->io_failed) != 0)
+            return caret__fail(CARET_E_IO_FAILED, "%s: the commit is visible, but whether it is on the disk is unknown",
+                               e->path);
+    }
+    return CARET_OK;
+}

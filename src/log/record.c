@@ -1,0 +1,61 @@
+/*
+ * record.c - building and checking log records; record.h has their layout.
+ */
+#include "log/record.h"
+
+#include <string.h>
+
+#include "base/crc32c.h"
+
+#define TRAILER_MARK 0x5ca1ab1eu
+#define MAX_RECORD (64u << 20) /* far above any ring: a length beyond it is no length */
+
+uint64_t caret__chain_start(uint32_t generation)
+{
+    uint64_t z = (generation + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15); /* splitmix64, Steele et al. 2014 */
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+uint64_t caret__record_trailer(uint64_t seed, const uint8_t *rec, uint32_t size)
+{
+    uint32_t crc = (uint32_t)seed ^ (uint32_t)(seed >> 32) * 0x9e3779b1u; /* both words count */
+    crc = caret__crc32c(crc, rec, size - CARET__REC_TAIL);
+    return crc | (uint64_t)(size ^ TRAILER_MARK) << 32;
+}
+
+uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail)
+{
+    uint32_t size;
+    uint64_t tail;
+
+    if (avail < CARET__REC_HEAD + CARET__REC_TAIL)
+        return 0;
+    memcpy(&size, rec, 4);
+    if (size < CARET__REC_HEAD + CARET__REC_TAIL || size % 8 != 0 || size > avail || size > MAX_RECORD)
+        return 0;
+    memcpy(&tail, rec + size - 8, 8);
+    return tail == caret__record_trailer(seed, rec, size) ? size : 0;
+}
+
+int caret__record_op(const uint8_t *rec, uint32_t size, uint32_t *off, struct caret__op_view *op)
+{
+    uint32_t end = size - CARET__REC_TAIL;
+    uint64_t head;
+
+    if (*off == end)
+        return 0;
+    if (*off > end || end - *off < CARET__OP_HEAD)
+        return -1;
+    memcpy(&head, rec + *off, 8);
+    op->kind = (uint8_t)head;
+    op->klen = (uint16_t)(head >> 16);
+    op->vlen = (uint32_t)(head >> 32);
+    if ((uint64_t)op->klen + op->vlen > end - *off - CARET__OP_HEAD)
+        return -1;
+    op->key = rec + *off + CARET__OP_HEAD;
+    op->val = op->key + op->klen;
+    *off += caret__op_size(op->klen, op->vlen);
+    return *off <= end ? 1 : -1;
+}
