@@ -2,7 +2,7 @@
  * engine.h - one open database as this process sees it.
  *
  * There is one engine per data file and process however often it is opened (a
- * registry by device and inode, shm/registry in segment.c); caret_db and
+ * registry by device and inode, shm/registry.c); caret_db and
  * sessions hold references.  The engine owns the descriptors, the mappings and
  * the process slot.
  *
@@ -33,9 +33,14 @@ struct caret__engine {
 
     int data_fd, log_fd, lock_fd, shm_fd;
     int dir_fd; /* directory of the data file, for fsync after creating */
-    char *path; /* resolved */
+    char *path;      /* resolved */
+    char *lock_path; /* of the lock file */
+    char *log_path;
+    char *seg_path;  /* of the segment */
     dev_t dev;
     ino_t ino;
+    dev_t lock_dev; /* of the lock file */
+    ino_t lock_ino;
 
     uint32_t slot;  /* index of our process slot */
     uint32_t nonce; /* of it when we took it */
@@ -69,7 +74,11 @@ void caret__futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t max_ns);
 void caret__futex_wake(_Atomic uint32_t *word, int count);
 uint64_t caret__now_ns(void); /* CLOCK_MONOTONIC */
 
-/* ---- shm/segment.c: create, map, grow ------------------------------------- */
+/* ---- shm/segment.c, shm/grow.c: create, map, grow (more in shm/segment.h) --- */
+
+/* Have memory allocated behind bytes [off, off + len) of the segment.  CARET_OK, or SHM
+ * with a message.  For regions that are backed in steps; growing is under the region's mutex. */
+int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len);
 
 /* Back more page numbers / arena slots / undo bytes / data file pages; caller holds the writer mutex.
  * CARET_OK, or SHM / DISKFULL / LIMIT with a message; nothing has changed then. */
@@ -82,6 +91,21 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages);
 
 /* Is the process in slot i (with that nonce) alive?  Kernel-true: asks for its record lock. */
 bool caret__slot_alive(struct caret__engine *e, uint32_t slot, uint32_t nonce);
+
+/* What frees the locks that a dead process held: called with its slot and nonce when the slot
+ * is reaped, behind a repair, and for the own slot when it is given back.  NULL = nothing to free.
+ * Set by txn/lock.c before any database is open. */
+extern void (*caret__reap_hook)(struct caret__engine *e, uint32_t slot, uint32_t nonce);
+
+/* Are the descriptors still those we opened?  A host that closed them all (a daemon) may have
+ * got the numbers again for other files: writing there would be a disaster. */
+bool caret__fds_ours(const struct caret__engine *e);
+
+/* Did this process attach itself (false: it is a fork of one that did; caret__engine_forked). */
+static inline bool caret__attached_here(const struct caret__engine *e)
+{
+    return *e->fork_mark != 0;
+}
 
 /* Is our own slot still ours?  False: evicted. */
 static inline bool caret__slot_ours(const struct caret__engine *e)

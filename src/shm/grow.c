@@ -1,0 +1,223 @@
+/*
+ * grow.c - allocate more of the segment and of the data file.
+ *
+ * Reading a hole in a tmpfs file allocates, and kills with SIGBUS when the file
+ * system is full.  So nothing is published before it was allocated:
+ *
+ *     allocate  ->  fill in (free bits)  ->  store the new size
+ *
+ * A death in between leaves memory that the next one allocates again.  Counters
+ * of free bits may then be wrong; repair counts them anew.
+ *
+ * Allocation is done in pieces, since a signal makes the kernel give up a piece
+ * (EINTR) and undo it: with pieces, a host with a fast interval timer still gets
+ * on.  Limits of the process (ulimit -f) are looked at first: running into them
+ * would raise a signal.
+ *
+ * The callers hold the writer mutex (at creation: nobody else can see it).  This
+ * is the only I/O done under it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "shm/segment.h"
+
+#define SHM_PIECE  (UINT64_C(256) << 10) /* arbitrary; some 100 us to allocate */
+#define FILE_PIECE (UINT64_C(16) << 20)
+
+/* posix_fallocate in pieces: 0 or an errno. */
+static int allocate(int fd, uint64_t off, uint64_t len, uint64_t piece)
+{
+    while (len > 0) {
+        uint64_t n = caret__min64(len, piece);
+        int rc;
+        do
+            rc = posix_fallocate(fd, (off_t)off, (off_t)n);
+        while (rc == EINTR);
+        if (rc != 0)
+            return rc;
+        off += n;
+        len -= n;
+    }
+    return 0;
+}
+
+int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
+{
+    uint64_t from = caret__align_down(off, 4096);
+    int rc = allocate(e->shm_fd, from, caret__align_up(off + len, 4096) - from, SHM_PIECE);
+
+    if (rc == 0)
+        return CARET_OK;
+    errno = rc;
+    return caret__fail_errno(CARET_E_SHM, "%s: no room for %llu KiB more of shared memory (%s)", e->path,
+                             (unsigned long long)(len >> 10), e->seg_path);
+}
+
+/* Where a position of a map lies in the segment. */
+static uint64_t place_of(const struct caret__engine *e, const void *p)
+{
+    return (uint64_t)((const uint8_t *)p - e->base);
+}
+
+/* Back the words of a bitmap that hold bits [from, to). */
+static int back_bits(struct caret__engine *e, unsigned map, uint32_t from, uint32_t to)
+{
+    uint64_t first = from / 64u, end = CARET__BITMAP_WORDS((uint64_t)to);
+
+    return caret__segment_back(e, place_of(e, e->pg.maps[map] + first), (end - first) * 8);
+}
+
+/* Set bits [from, to); returns how many were not set. */
+static uint32_t set_bits(_Atomic uint64_t *map, uint32_t from, uint32_t to)
+{
+    uint32_t fresh = 0;
+
+    while (from < to) {
+        uint32_t n = (uint32_t)caret__min64(64 - from % 64, to - from);
+        uint64_t mask = (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << from % 64;
+        uint64_t word = atomic_load_explicit(&map[from / 64], memory_order_relaxed);
+        fresh += (uint32_t)__builtin_popcountll(mask & ~word);
+        atomic_store_explicit(&map[from / 64], word | mask, memory_order_relaxed);
+        from += n;
+    }
+    return fresh;
+}
+
+static void clear_bit(_Atomic uint64_t *map, uint32_t i)
+{
+    uint64_t word = atomic_load_explicit(&map[i / 64], memory_order_relaxed);
+
+    atomic_store_explicit(&map[i / 64], word & ~(UINT64_C(1) << i % 64), memory_order_relaxed);
+}
+
+/* Take the reserved numbers in [from, to) out of the map again; returns how many. */
+static uint32_t clear_reserved(_Atomic uint64_t *map, uint32_t from, uint32_t to)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = from; i < to; i++) {
+        if (caret__pgno_reserved(i)) {
+            clear_bit(map, i);
+            n++;
+        } else { /* none until the next group */
+            i = (i / CARET__GROUP_PAGES + 1) * CARET__GROUP_PAGES - 1;
+        }
+    }
+    return n;
+}
+
+int caret__grow_file(struct caret__engine *e, uint64_t pages)
+{
+    uint64_t have = atomic_load(&e->sh->file_pages);
+    struct rlimit limit;
+    int rc;
+
+    if (pages <= have)
+        return CARET_OK;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        pages * CARET__PAGE_SIZE > limit.rlim_cur)
+        return caret__fail(CARET_E_DISKFULL, "%s: it would grow over this process's limit (ulimit -f)",
+                           e->path);
+    rc = allocate(e->data_fd, have * CARET__PAGE_SIZE, (pages - have) * CARET__PAGE_SIZE, FILE_PIECE);
+    errno = rc;
+    if (rc == ENOSPC || rc == EDQUOT || rc == EFBIG)
+        return caret__fail_errno(CARET_E_DISKFULL, "%s: cannot grow by %llu KiB", e->path,
+                                 (unsigned long long)((pages - have) * CARET__PAGE_SIZE >> 10));
+    if (rc != 0)
+        return caret__fail_errno(CARET_E_IO, "%s: cannot grow", e->path);
+    CARET_FAULT("grow_file");
+    atomic_store(&e->sh->file_pages, pages);
+    return CARET_OK;
+}
+
+/* Page table and bitmaps for page numbers below npages. */
+static int back_pages(struct caret__engine *e, uint32_t npages)
+{
+    uint32_t have = atomic_load(&e->sh->ptab_pages);
+    uint64_t size = sizeof(struct caret__pte);
+    int rc;
+
+    if (npages <= have)
+        return CARET_OK;
+    rc = caret__segment_back(e, e->sh->off_ptab + have * size, (npages - have) * size);
+    for (unsigned i = CARET__MAP_FREE; i <= CARET__MAP_IMAGE && rc == CARET_OK; i++)
+        rc = back_bits(e, i, have, npages);
+    if (rc == CARET_OK) {
+        CARET_FAULT("grow_ptab");
+        atomic_store(&e->sh->ptab_pages, npages);
+    }
+    return rc;
+}
+
+int caret__grow_pages(struct caret__engine *e, uint32_t npages)
+{
+    struct caret__tstate *ts = &e->sh->ts;
+    _Atomic uint64_t *map = e->pg.maps[CARET__MAP_FREE];
+    uint32_t have = ts->npages;
+    int rc;
+
+    if (npages <= have)
+        return CARET_OK;
+    if (npages > e->pg.max_pages)
+        return caret__fail(CARET_E_DISKFULL, "%s: it has reached its largest size, %llu MiB", e->path,
+                           (unsigned long long)((uint64_t)e->pg.max_pages * CARET__PAGE_SIZE >> 20));
+    rc = back_pages(e, npages);
+    if (rc == CARET_OK)
+        rc = caret__grow_file(e, npages);
+    if (rc != CARET_OK)
+        return rc;
+    uint32_t fresh = set_bits(map, have, npages);
+    CARET_FAULT("grow_pages_bits");
+    ts->free_pages += fresh - clear_reserved(map, have, npages);
+    CARET_FAULT("grow_pages_counted");
+    ts->npages = npages;
+    return CARET_OK;
+}
+
+int caret__grow_arena(struct caret__engine *e, uint32_t nslots)
+{
+    struct caret__shared *sh = e->sh;
+    uint32_t have = atomic_load(&sh->nslots), more = nslots - have;
+    int rc;
+
+    if (nslots <= have)
+        return CARET_OK;
+    if (nslots > sh->max_slots)
+        return caret__fail(CARET_E_LIMIT, "%s: the arena has reached its limit of %u pages", e->path,
+                           sh->max_slots);
+    rc = caret__segment_back(e, sh->off_arena + (uint64_t)have * CARET__PAGE_SIZE,
+                             (uint64_t)more * CARET__PAGE_SIZE);
+    if (rc == CARET_OK)
+        rc = caret__segment_back(e, sh->off_owners + (uint64_t)have * 4, (uint64_t)more * 4);
+    if (rc == CARET_OK)
+        rc = back_bits(e, CARET__MAP_SLOTS, have, nslots);
+    if (rc != CARET_OK)
+        return rc;
+    sh->ts.free_slots += set_bits(e->pg.maps[CARET__MAP_SLOTS], have, nslots);
+    CARET_FAULT("grow_arena_bits");
+    atomic_store_explicit(&sh->nslots, nslots, memory_order_release);
+    return CARET_OK;
+}
+
+int caret__grow_undo(struct caret__engine *e, uint64_t bytes)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t have = atomic_load(&sh->undo_cap);
+    int rc;
+
+    if (bytes <= have)
+        return CARET_OK;
+    if (bytes > sh->undo_max)
+        return caret__fail(CARET_E_LIMIT, "%s: a change needs %llu bytes of undo, %llu is the limit", e->path,
+                           (unsigned long long)bytes, (unsigned long long)sh->undo_max);
+    bytes = caret__min64(caret__align_up(bytes, UINT64_C(64) << 10), sh->undo_max);
+    rc = caret__segment_back(e, sh->off_undo + have, bytes - have);
+    if (rc == CARET_OK)
+        atomic_store(&sh->undo_cap, bytes);
+    return rc;
+}

@@ -1,0 +1,295 @@
+/*
+ * lockfile.c - NAME.caret-lock: who may open, who is alive, where the segment is.
+ *
+ *     byte 0              the gate: held exclusively while opening, recovering, closing
+ *     byte 1024 + i       held exclusively by the process in slot i for as long as it lives
+ *     bytes 4096..5119    the record: path of the live segment (struct caret__lockrec)
+ *
+ * The locks are POSIX record locks.  The kernel drops them when their process
+ * dies, however it dies, in whatever pid namespace; that is the one truth about
+ * life and death here.  Three of their properties matter:
+ *
+ *   - They belong to the process: a second lock by the same process never
+ *     conflicts.  So threads are kept apart by the registry's mutex, one engine
+ *     stands for all openings in a process, and nobody asks about its own slot.
+ *   - Closing *any* descriptor of the file drops all of the process's locks on it.
+ *     So it is opened once, and closed only when this process is through with the
+ *     database.  A second copy of the library in the process (one linked
+ *     statically, one loaded) does not know of the first: it finds out, as an open
+ *     file description's view (F_OFD_GETLK) shows the own process's locks too.  It
+ *     then refuses, and leaves its descriptor open for ever.
+ *   - A forked child inherits none.
+ *
+ * The last to close removes the file.  Whoever waited at the gate meanwhile has
+ * locked a file without a name: it compares and starts again.
+ *
+ * The record is written with one pwrite inside one page, so a killed writer leaves
+ * the old or the new one; a crc tells what is neither.
+ */
+#include "shm/lockfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "base/fault.h"
+
+static const char magic[8] = "CARETLK\n";
+
+/* ---------------------------------------------------------------- files */
+
+int caret__open_high(const char *path, int flags, mode_t mode)
+{
+    int fd;
+
+    do
+        fd = open(path, flags | O_CLOEXEC, mode);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0 || fd > 2)
+        return fd;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return high;
+}
+
+void caret__file_rights(int fd, uid_t uid, gid_t gid, mode_t mode)
+{
+    mode &= 0666;
+    if (fchown(fd, uid, gid) != 0 && fchown(fd, (uid_t)-1, gid) != 0)
+        mode &= ~(mode_t)0060; /* the group is another one than the data file's */
+    if (fchmod(fd, mode) != 0)
+        return; /* it stays as it was created: stricter */
+}
+
+/* ---------------------------------------------------------- record locks */
+
+static struct flock range(short type, off_t start, off_t len)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
+
+    return lock;
+}
+
+static int gate_lock(int fd)
+{
+    struct flock lock = range(F_WRLCK, CARET__LOCKBYTE_GATE, 1);
+    struct timespec nap = {0, 1000000};
+
+    while (fcntl(fd, F_SETLKW, &lock) != 0) {
+        if (errno == EDEADLK) /* the kernel sees rings by process, not by thread: not a real one */
+            nanosleep(&nap, NULL);
+        else if (errno != EINTR)
+            return -1;
+    }
+    return 0;
+}
+
+/* Does another copy of the library in this process hold locks on the file? */
+static bool held_by_own_process(int fd)
+{
+    off_t end = CARET__LOCKBYTE_SLOT0 + CARET__MAX_PROCS, at = 0;
+
+    while (at < end) {
+        struct flock lock = range(F_WRLCK, at, end - at);
+        if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+            return false;
+        if (lock.l_pid == getpid())
+            return true;
+        if (lock.l_len == 0)
+            return false;
+        at = caret__max64((uint64_t)at + 1, (uint64_t)(lock.l_start + lock.l_len));
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------ open, gate */
+
+static bool is_at_path(const struct caret__engine *e)
+{
+    struct stat st;
+
+    return lstat(e->lock_path, &st) == 0 && st.st_dev == e->lock_dev && st.st_ino == e->lock_ino;
+}
+
+/* Open or create; -1 with errno. */
+static int open_file(const char *path, const struct stat *like)
+{
+    for (;;) {
+        int fd = caret__open_high(path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+        if (fd >= 0 || errno != ENOENT)
+            return fd;
+        fd = caret__open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, like == NULL ? 0666 : 0600);
+        if (fd >= 0 && like != NULL)
+            caret__file_rights(fd, like->st_uid, like->st_gid, like->st_mode);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+}
+
+/* One try; CARET_NONE: the file was removed meanwhile. */
+static int open_once(struct caret__engine *e, const struct stat *like)
+{
+    struct stat st;
+    int fd = open_file(e->lock_path, like);
+
+    e->lock_fd = -1;
+    if (fd < 0)
+        return caret__fail_errno(CARET_E_OPEN, "%s: lock file", e->lock_path);
+    if (held_by_own_process(fd)) /* not closed: that would drop the other copy's locks */
+        return caret__fail(CARET_E_BUSY,
+                           "%s: in use by another copy of the library in this process, "
+                           "or its data file was replaced while in use",
+                           e->path);
+    e->lock_fd = fd;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return caret__fail(CARET_E_OPEN, "%s: lock file: not a regular file", e->lock_path);
+    e->lock_dev = st.st_dev;
+    e->lock_ino = st.st_ino;
+    if (gate_lock(fd) != 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
+    return is_at_path(e) ? CARET_OK : CARET_NONE;
+}
+
+int caret__lockfile_open(struct caret__engine *e, const struct stat *like)
+{
+    int rc;
+
+    while ((rc = open_once(e, like)) == CARET_NONE)
+        caret__lockfile_close(e);
+    if (rc != CARET_OK)
+        caret__lockfile_close(e);
+    return rc;
+}
+
+int caret__gate_take(struct caret__engine *e)
+{
+    if (!caret__fds_ours(e))
+        return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
+    if (gate_lock(e->lock_fd) != 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
+    if (is_at_path(e))
+        return CARET_OK;
+    caret__gate_release(e);
+    return caret__fail(CARET_E_EVICTED, "%s: the lock file was removed while the database was open",
+                       e->lock_path);
+}
+
+void caret__gate_release(struct caret__engine *e)
+{
+    struct flock lock = range(F_UNLCK, CARET__LOCKBYTE_GATE, 1);
+
+    if (e->lock_fd >= 0)
+        fcntl(e->lock_fd, F_SETLK, &lock);
+}
+
+void caret__lockfile_close(struct caret__engine *e)
+{
+    if (e->lock_fd >= 0)
+        close(e->lock_fd);
+    e->lock_fd = -1;
+}
+
+void caret__lockfile_remove(struct caret__engine *e)
+{
+    if (is_at_path(e))
+        unlink(e->lock_path);
+}
+
+bool caret__others_alive(struct caret__engine *e, pid_t *pid)
+{
+    struct flock lock = range(F_WRLCK, CARET__LOCKBYTE_SLOT0, CARET__MAX_PROCS);
+
+    *pid = 0;
+    if (fcntl(e->lock_fd, F_GETLK, &lock) != 0)
+        return true; /* can't be known: assume the worst */
+    if (lock.l_type == F_UNLCK)
+        return false;
+    *pid = lock.l_pid;
+    return true;
+}
+
+/* ---------------------------------------------------------------- record */
+
+/* A string that differs after each boot; "" if it can't be told. */
+static void boot_id(char id[40])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, id, 36) : 0;
+
+    memset(id + (n > 0 ? n : 0), 0, (size_t)(40 - (n > 0 ? n : 0)));
+    if (fd >= 0)
+        close(fd);
+}
+
+static uint32_t record_crc(const struct caret__lockrec *rec)
+{
+    return caret__crc32c(0, rec, offsetof(struct caret__lockrec, crc));
+}
+
+int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
+{
+    char boot[40];
+
+    if (pread(e->lock_fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET) != (ssize_t)sizeof *rec)
+        return CARET_NONE;
+    if (memcmp(rec->magic, magic, 8) != 0 || rec->crc != record_crc(rec))
+        return CARET_NONE;
+    boot_id(boot);
+    if (boot[0] == '\0' || memcmp(boot, rec->boot, sizeof boot) != 0)
+        return CARET_NONE;
+    if (rec->seg_path[0] != '/' || memchr(rec->seg_path, '\0', sizeof rec->seg_path) == NULL)
+        return CARET_NONE;
+    return CARET_OK;
+}
+
+static int put_record(struct caret__engine *e, const struct caret__lockrec *rec)
+{
+    ssize_t n;
+
+    do
+        n = pwrite(e->lock_fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET);
+    while (n < 0 && errno == EINTR);
+    if (n == (ssize_t)sizeof *rec)
+        return CARET_OK;
+    return caret__fail_errno(n < 0 && errno != ENOSPC && errno != EDQUOT ? CARET_E_IO : CARET_E_DISKFULL,
+                             "%s: cannot write", e->lock_path);
+}
+
+int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16])
+{
+    struct caret__lockrec rec;
+    struct stat st;
+
+    memset(&rec, 0, sizeof rec);
+    if (fstat(e->shm_fd, &st) != 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: shared segment", e->seg_path);
+    if (strlen(e->seg_path) >= sizeof rec.seg_path)
+        return caret__fail(CARET_E_SHM, "%s: the path of shm_dir is too long", e->seg_path);
+    memcpy(rec.magic, magic, sizeof rec.magic);
+    memcpy(rec.uuid, uuid, sizeof rec.uuid);
+    rec.dev = e->dev;
+    rec.ino = e->ino;
+    rec.seg_dev = st.st_dev;
+    rec.seg_ino = st.st_ino;
+    boot_id(rec.boot);
+    snprintf(rec.seg_path, sizeof rec.seg_path, "%s", e->seg_path);
+    rec.crc = record_crc(&rec);
+    return put_record(e, &rec);
+}
+
+int caret__lockrec_clear(struct caret__engine *e)
+{
+    struct caret__lockrec rec;
+
+    memset(&rec, 0, sizeof rec);
+    return put_record(e, &rec);
+}

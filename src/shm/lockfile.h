@@ -1,0 +1,87 @@
+/*
+ * lockfile.h - the lock file: the gate, the bytes of the process slots, the record.
+ */
+#ifndef CARET_SHM_LOCKFILE_H
+#define CARET_SHM_LOCKFILE_H
+
+#include "shm/engine.h"
+
+/* Bytes of the lock file that record locks are put on, and where the record lies. */
+#define CARET__LOCKBYTE_GATE  0
+#define CARET__LOCKBYTE_SLOT0 1024
+#define CARET__LOCKREC_OFFSET 4096
+
+/* The record: which segment is the live one.  Written and read under the gate only. */
+struct caret__lockrec {
+    char magic[8];      /*   0: "CARETLK\n" */
+    uint8_t uuid[16];   /*   8: of the data file */
+    uint64_t dev, ino;  /*  24: of the data file */
+    uint64_t seg_dev;   /*  40: of the segment */
+    uint64_t seg_ino;   /*  48 */
+    char boot[40];      /*  56: boot id of the machine, NUL-terminated */
+    char seg_path[924]; /*  96: NUL-terminated */
+    uint32_t crc;       /* 1020: crc32c of the bytes before */
+};
+_Static_assert(sizeof(struct caret__lockrec) == 1024, "lock file record");
+
+/* Open e->lock_path (creating it, like `like` when that is not NULL) and take the gate: nobody else opens or
+ * closes this database until caret__gate_release.  OPEN, BUSY (a second copy of the
+ * library in this process), SYSTEM.  Sets e->lock_fd. */
+struct stat;
+int caret__lockfile_open(struct caret__engine *e, const struct stat *like);
+
+/* Take the gate of the lock file that is open already.  EVICTED: the lock file is not the one at its path any more. */
+int caret__gate_take(struct caret__engine *e);
+void caret__gate_release(struct caret__engine *e);
+
+/* Under the gate: does a process other than this one hold a slot?  Its pid to *pid (0: not visible from here). */
+bool caret__others_alive(struct caret__engine *e, pid_t *pid);
+
+/* Under the gate: the record.  CARET_NONE: there is none, or it makes no sense, or is from before the last boot. */
+int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec);
+int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16]);
+int caret__lockrec_clear(struct caret__engine *e);
+
+/* Under the gate: remove the lock file (the gate goes with the descriptor). */
+void caret__lockfile_remove(struct caret__engine *e);
+
+/* Close it; every record lock of this process on it goes. */
+void caret__lockfile_close(struct caret__engine *e);
+
+/* Open a file so that its descriptor is above 2 and close-on-exec. */
+int caret__open_high(const char *path, int flags, mode_t mode);
+
+/* Give a file the owner, group and mode of another one, as far as we may; never more permissive. */
+void caret__file_rights(int fd, uid_t uid, gid_t gid, mode_t mode);
+
+/* ---- shm/slots.c (see engine.h for caret__slot_alive) ------------------------------------------ */
+
+/* Under the gate: take a process slot.  A slot whose owner died is given to `reap` first, with the
+ * nonce of the dead; e->slot and e->nonce are then the dead one's, so that the
+ * writer mutex can be taken.  LIMIT: all are in use. */
+typedef int caret__reap_fn(struct caret__engine *e, uint32_t slot, uint32_t nonce);
+int caret__slot_take(struct caret__engine *e, caret__reap_fn *reap);
+
+/* Under the gate: reap all slots whose owner died, but our own. */
+int caret__slots_reap(struct caret__engine *e, caret__reap_fn *reap);
+
+/* Give our slot back. */
+void caret__slot_give_back(struct caret__engine *e);
+
+/* ---- shm/registry.c ------------------------------------------------------------------------------ */
+
+/* One thread at a time opens, closes or re-attaches, in the whole process. */
+void caret__registry_lock(void);
+void caret__registry_unlock(void);
+
+/* Under that lock. */
+struct caret__engine *caret__registry_find(dev_t dev, ino_t ino);
+void caret__registry_add(struct caret__engine *e);
+void caret__registry_remove(struct caret__engine *e);
+
+/* A word that reads 1 here, and 0 in a forked child until it was set there. */
+int caret__fork_mark_new(struct caret__engine *e);
+void caret__fork_mark_set(struct caret__engine *e);
+void caret__fork_mark_free(struct caret__engine *e);
+
+#endif

@@ -1,0 +1,489 @@
+/*
+ * segment.c - the shared segment: place its regions, create it, map it.
+ *
+ *     0                                                             seg_size
+ *     | header | process slots | locks | bitmaps | page table | owners | undo | ring | arena |
+ *
+ * One sparse file, as large as all of its regions may become (about 2 GiB), of
+ * which only what is in use is allocated: header, process slots, the ring and
+ * the first steps of the others at creation, further steps by shm/grow.c.  A
+ * region starts at a multiple of 64 KiB, the largest machine page, so that each
+ * step can be allocated, and the ring mapped, by itself.
+ *
+ * Each process has four mappings, made once and never moved:
+ *     segment     whole, read and write                     e->base
+ *     ring        twice in a row, so that a record which    e->ring
+ *                 wraps can still be read and written in one piece
+ *     data file   read-only, as long as max_pages; what is  e->file_map
+ *                 behind the end of the file must not be touched, and isn't:
+ *                 page numbers below ts.npages are allocated before they exist
+ *     verified    private bits: file pages whose checksum was seen to be right
+ * They need address space, not memory.  Where that is limited (ulimit -v), or the
+ * size of files is (ulimit -f), the creator halves its limits until they fit;
+ * everybody after takes the sizes from the header.
+ *
+ * A segment is trusted no more than a file: at attach its owner and mode, then
+ * identity, layout signature and every offset are compared with what they must
+ * be; offsets are a pure function of max_pages and max_slots
+ * (caret__segment_place).
+ *
+ * Invariants: a segment is created under the opening gate, under a name that did
+ * not exist (random, O_EXCL, O_NOFOLLOW), with the data file's owner and mode; it
+ * becomes known to others only by the record in the lock file, written when it is
+ * complete; its magic is stored last.
+ */
+#include "shm/segment.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "shm/lockfile.h"
+
+#define REGION_ALIGN (64u << 10)
+#define MIN_PAGES    (1u << 15) /* fewest that limits are halved to: 16 bits of bitmap words stay whole */
+#define DEFAULT_DIR  "/dev/shm"
+
+/* Undo bytes backed at creation: a few pages' worth; commits that need more make it grow. */
+#define UNDO_INITIAL ((uint64_t)256 * CARET__PAGE_SIZE)
+
+/* ------------------------------------------------------------------ placing */
+
+static caret__segoff place(uint64_t *end, uint64_t size)
+{
+    uint64_t at = caret__align_up(*end, REGION_ALIGN);
+
+    *end = at + size;
+    return at;
+}
+
+void caret__segment_place(struct caret__shared *sh)
+{
+    uint64_t end = sizeof(struct caret__shared);
+    uint64_t page_map = (uint64_t)CARET__BITMAP_WORDS(sh->max_pages) * 8;
+
+    sh->page_size = CARET__PAGE_SIZE;
+    sh->max_procs = CARET__MAX_PROCS;
+    sh->ring_size = CARET__RING_SIZE;
+    sh->undo_max = CARET__UNDO_MAX;
+    sh->locks_size = CARET__LOCKS_SIZE;
+    sh->off_slots = place(&end, sizeof(struct caret__procslot) * sh->max_procs);
+    sh->off_locks = place(&end, sh->locks_size);
+    sh->off_bitmaps = place(&end, 4 * page_map + (uint64_t)CARET__BITMAP_WORDS(sh->max_slots) * 8);
+    sh->off_ptab = place(&end, sizeof(struct caret__pte) * sh->max_pages);
+    sh->off_owners = place(&end, sizeof(uint32_t) * (uint64_t)sh->max_slots);
+    sh->off_undo = place(&end, sh->undo_max);
+    sh->off_ring = place(&end, sh->ring_size);
+    sh->off_arena = place(&end, (uint64_t)CARET__PAGE_SIZE * sh->max_slots);
+    sh->seg_size = caret__align_up(end, REGION_ALIGN);
+}
+
+/* Could so many bytes of address space be mapped?  Half as much again is left to the host. */
+static bool address_space_has(uint64_t bytes)
+{
+    struct rlimit limit;
+    void *p;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    bytes += bytes / 2;
+    p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return false;
+    munmap(p, bytes);
+    return true;
+}
+
+static bool file_size_allowed(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+static uint64_t memory_to_use(const char *dir)
+{
+    uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4;
+    uint64_t limit = caret__min64(ram, UINT64_C(1) << 30);
+    struct statvfs fs;
+
+    if (statvfs(dir, &fs) == 0 && fs.f_blocks != 0) /* f_blocks 0: a tmpfs without limit */
+        limit = caret__min64(limit, (uint64_t)fs.f_bavail * fs.f_frsize / 2);
+    return limit;
+}
+
+/* Choose max_pages and max_slots, and place the regions. */
+static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const char *dir, uint32_t npages)
+{
+    uint64_t arena = e->options.arena_limit != 0 ? e->options.arena_limit : memory_to_use(dir);
+    uint64_t slots = caret__align_down(arena / CARET__PAGE_SIZE, 64);
+
+    slots = caret__min64(slots, CARET__ARENA_SLOTS_MAX);
+    sh->max_slots = (uint32_t)caret__max64(slots, CARET__ARENA_STEP);
+    sh->max_pages = CARET__MAX_PAGES;
+    for (;;) {
+        caret__segment_place(sh);
+        uint64_t space = sh->seg_size + 2 * sh->ring_size + (uint64_t)sh->max_pages * CARET__PAGE_SIZE;
+        if (file_size_allowed(sh->seg_size) && address_space_has(space))
+            return CARET_OK;
+        if (sh->max_pages / 2 >= MIN_PAGES && sh->max_pages / 2 >= npages + npages / 4)
+            sh->max_pages /= 2;
+        else if (sh->max_slots / 2 >= CARET__ARENA_STEP)
+            sh->max_slots = (uint32_t)caret__align_down(sh->max_slots / 2, 64);
+        else
+            return caret__fail(CARET_E_SHM,
+                               "%s: limits of this process (ulimit -v, -f) leave too little address space: "
+                               "%llu MiB are the least for this database",
+                               e->path, (unsigned long long)(space >> 20));
+    }
+}
+
+/* ------------------------------------------------------------------ mapping */
+
+static uint64_t new_id(void)
+{
+    static _Atomic uint64_t last;
+
+    /* the top bit keeps them apart from the ids of private stores */
+    return UINT64_C(1) << 63 | (atomic_fetch_add(&last, 1) + 1);
+}
+
+static void point_into(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    struct caret__pager *pg = &e->pg;
+    _Atomic uint64_t *map = (_Atomic uint64_t *)(e->base + sh->off_bitmaps);
+
+    e->slots = (struct caret__procslot *)(e->base + sh->off_slots);
+    e->locks = e->base + sh->off_locks;
+    e->undo = e->base + sh->off_undo;
+    pg->ptab = (struct caret__pte *)(e->base + sh->off_ptab);
+    pg->arena = e->base + sh->off_arena;
+    pg->ts = &sh->ts;
+    pg->applied = &sh->log_applied;
+    for (unsigned i = 0; i < CARET__MAPS; i++)
+        pg->maps[i] = map + (size_t)i * CARET__BITMAP_WORDS(sh->max_pages);
+    pg->owners = (uint32_t *)(e->base + sh->off_owners);
+    pg->max_pages = sh->max_pages;
+    pg->shared = true;
+    pg->file_pages_mapped = &e->file_pages_mapped;
+    pg->id = new_id();
+}
+
+static int no_space(struct caret__engine *e, const char *what)
+{
+    return caret__fail_errno(CARET_E_SHM, "%s: cannot map the %s", e->path, what);
+}
+
+static int map_ring(struct caret__engine *e, const struct caret__shared *sh)
+{
+    uint8_t *p = mmap(NULL, 2 * sh->ring_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (p == MAP_FAILED)
+        return no_space(e, "log ring");
+    e->ring = p;
+    for (unsigned i = 0; i < 2; i++) {
+        void *half = mmap(p + i * sh->ring_size, sh->ring_size, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_FIXED, e->shm_fd, (off_t)sh->off_ring);
+        if (half == MAP_FAILED)
+            return no_space(e, "log ring");
+    }
+    return CARET_OK;
+}
+
+/* Map the segment as `sizes` (a checked copy of its header) says. */
+static int map_segment(struct caret__engine *e, const struct caret__shared *sizes)
+{
+    void *p = mmap(NULL, sizes->seg_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, e->shm_fd, 0);
+
+    if (p == MAP_FAILED)
+        return no_space(e, "shared segment");
+    e->base = p;
+    e->map_len = sizes->seg_size;
+    e->sh = p;
+    return map_ring(e, sizes);
+}
+
+int caret__file_map(struct caret__engine *e)
+{
+    uint64_t len = (uint64_t)e->pg.max_pages * CARET__PAGE_SIZE;
+    size_t bits = CARET__BITMAP_WORDS(e->pg.max_pages) * sizeof(uint64_t);
+    void *p = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_NORESERVE, e->data_fd, 0);
+
+    if (p == MAP_FAILED)
+        return no_space(e, "data file");
+    e->file_map = e->pg.file = p;
+    e->file_map_len = len;
+    e->file_pages_mapped = e->pg.max_pages;
+    p = mmap(NULL, bits, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return no_space(e, "bits of verified pages");
+    e->pg.verified = p;
+    return CARET_OK;
+}
+
+void caret__segment_close(struct caret__engine *e)
+{
+    if (e->pg.verified != NULL)
+        munmap(e->pg.verified, CARET__BITMAP_WORDS(e->pg.max_pages) * sizeof(uint64_t));
+    if (e->file_map != NULL)
+        munmap((void *)(uintptr_t)e->file_map, e->file_map_len);
+    if (e->ring != NULL)
+        munmap(e->ring, 2 * (size_t)CARET__RING_SIZE);
+    if (e->base != NULL)
+        munmap(e->base, e->map_len);
+    if (e->shm_fd >= 0)
+        close(e->shm_fd);
+    free(e->seg_path);
+    memset(&e->pg, 0, sizeof e->pg);
+    e->file_map = NULL;
+    e->file_pages_mapped = 0;
+    e->ring = e->base = e->locks = e->undo = NULL;
+    e->sh = NULL;
+    e->slots = NULL;
+    e->shm_fd = -1;
+    e->seg_path = NULL;
+}
+
+/* ----------------------------------------------------------------- creating */
+
+/* FNV-1a of (uuid, device, inode): the part of the name that all segments of a data file share. */
+static uint64_t name_hash(const struct caret__identity *id)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325), place[2] = {id->dev, id->ino};
+    uint8_t bytes[32];
+
+    memcpy(bytes, id->uuid, 16);
+    memcpy(bytes + 16, place, 16);
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static int make_file(struct caret__engine *e, const struct caret__identity *id, const char *dir)
+{
+    uint64_t number;
+    char name[64], *real = realpath(dir, NULL);
+    size_t len;
+
+    if (real == NULL)
+        return caret__fail_errno(CARET_E_SHM, "%s: directory for shared memory", dir);
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        number = caret__now_ns() ^ (uint64_t)getpid() << 40;
+    snprintf(name, sizeof name, "/caret-%016llx-%016llx", (unsigned long long)name_hash(id),
+             (unsigned long long)number);
+    len = strlen(real) + strlen(name) + 1;
+    e->seg_path = malloc(len);
+    if (e->seg_path != NULL)
+        snprintf(e->seg_path, len, "%s%s", strcmp(real, "/") == 0 ? "" : real, name);
+    free(real);
+    if (e->seg_path == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory to open it", e->path);
+    e->shm_fd = caret__open_high(e->seg_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (e->shm_fd < 0)
+        return caret__fail_errno(CARET_E_SHM, "%s: cannot create the shared segment", e->seg_path);
+    caret__file_rights(e->shm_fd, id->uid, id->gid, id->mode);
+    return CARET_OK;
+}
+
+static int init_mutexes(struct caret__shared *sh)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < CARET__WRITER_MUTEXES; i++)
+        rc |= caret__mutex_init(&sh->writer[i]);
+    rc |= caret__mutex_init(&sh->flush);
+    rc |= caret__mutex_init(&sh->checkpoint);
+    rc |= caret__mutex_init(&sh->lock_mutex);
+    return rc == 0 ? CARET_OK : caret__fail(CARET_E_SYSTEM, "no robust mutexes on this system");
+}
+
+static void copy_sizes(struct caret__shared *to, const struct caret__shared *from)
+{
+    to->max_pages = from->max_pages;
+    to->max_slots = from->max_slots;
+    caret__segment_place(to);
+}
+
+/* Back and fill what every segment has from the start. */
+static int fill(struct caret__engine *e, const struct caret__shared *sizes, const struct caret__identity *id,
+                uint32_t npages)
+{
+    int rc = caret__segment_back(e, 0, caret__align_up(sizeof *e->sh, REGION_ALIGN));
+
+    if (rc == CARET_OK) {
+        struct caret__shared *sh = e->sh;
+        copy_sizes(sh, sizes);
+        memcpy(sh->uuid, id->uuid, sizeof sh->uuid);
+        sh->dev = id->dev;
+        sh->ino = id->ino;
+        sh->signature = caret__layout_signature();
+        point_into(e);
+        rc = init_mutexes(sh);
+    }
+    if (rc == CARET_OK)
+        rc = caret__segment_back(e, sizes->off_slots, sizeof(struct caret__procslot) * sizes->max_procs);
+    if (rc == CARET_OK)
+        rc = caret__segment_back(e, sizes->off_locks, CARET__LOCKS_INITIAL);
+    if (rc == CARET_OK)
+        rc = caret__segment_back(e, sizes->off_ring, sizes->ring_size);
+    if (rc == CARET_OK)
+        rc = caret__grow_undo(e, UNDO_INITIAL);
+    if (rc == CARET_OK)
+        rc = caret__grow_arena(e, CARET__ARENA_STEP);
+    if (rc == CARET_OK)
+        rc = caret__file_map(e);
+    if (rc == CARET_OK)
+        rc = caret__grow_pages(e, npages);
+    return rc;
+}
+
+int caret__segment_create(struct caret__engine *e, const struct caret__identity *id, const char *dir,
+                          uint32_t npages)
+{
+    struct caret__shared sizes = {0};
+    int rc;
+
+    e->shm_fd = -1;
+    dir = dir != NULL ? dir : DEFAULT_DIR;
+    rc = choose_sizes(e, &sizes, dir, npages);
+    if (rc == CARET_OK)
+        rc = make_file(e, id, dir);
+    if (rc != CARET_OK)
+        goto close_segment;
+    CARET_FAULT("segment_made");
+    if (ftruncate(e->shm_fd, (off_t)sizes.seg_size) != 0)
+        rc = caret__fail_errno(CARET_E_SHM, "%s: cannot make it %llu MiB long", e->seg_path,
+                               (unsigned long long)(sizes.seg_size >> 20));
+    else
+        rc = map_segment(e, &sizes);
+    if (rc == CARET_OK)
+        rc = fill(e, &sizes, id, npages);
+    if (rc == CARET_OK) {
+        e->sh->magic = CARET__SEG_MAGIC;
+        CARET_FAULT("segment_filled");
+        return CARET_OK;
+    }
+    unlink(e->seg_path);
+close_segment:
+    caret__segment_close(e);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- attaching */
+
+/* May this file be trusted as far as the data file is? */
+static bool rights_ok(const struct stat *st, const struct caret__identity *id)
+{
+    bool owner = st->st_uid == id->uid || st->st_uid == 0 || st->st_uid == geteuid() ||
+                 ((id->mode & S_IWGRP) != 0 && st->st_gid == id->gid) || (id->mode & S_IWOTH) != 0;
+
+    return S_ISREG(st->st_mode) && owner && (st->st_mode & 0777 & ~id->mode) == 0;
+}
+
+/* Compare the header with what it must be; *sizes gets a copy that can be relied on. */
+static int verify(struct caret__engine *e, const struct caret__identity *id, const char *path,
+                  struct caret__shared *sizes, uint64_t file_size)
+{
+    static const char foreign[] = "%s: shared segment %s: it belongs to another database or is damaged (%s)";
+    struct caret__shared *seen = sizes + 1;
+
+    if (file_size < sizeof *seen || pread(e->shm_fd, seen, sizeof *seen, 0) != (ssize_t)sizeof *seen)
+        return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "size");
+    if (seen->magic != CARET__SEG_MAGIC)
+        return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "magic number");
+    if (seen->signature != caret__layout_signature())
+        return caret__fail(
+            CARET_E_VERSION,
+            "%s: in use by another build of the library, whose shared memory is laid out otherwise", e->path);
+    if (memcmp(seen->uuid, id->uuid, 16) != 0 || seen->dev != id->dev || seen->ino != id->ino)
+        return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "identity");
+    if (seen->max_pages < MIN_PAGES || seen->max_pages > CARET__MAX_PAGES ||
+        seen->max_slots < CARET__ARENA_STEP || seen->max_slots > CARET__ARENA_SLOTS_MAX ||
+        seen->max_slots % 64 != 0)
+        return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "limits");
+    copy_sizes(sizes, seen);
+    if (memcmp(&sizes->seg_size, &seen->seg_size,
+               offsetof(struct caret__shared, generation) - offsetof(struct caret__shared, seg_size)) != 0 ||
+        sizes->seg_size != file_size)
+        return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "offsets");
+    if (atomic_load(&seen->nslots) > sizes->max_slots || atomic_load(&seen->ptab_pages) > sizes->max_pages ||
+        atomic_load(&seen->undo_cap) > sizes->undo_max || atomic_load(&seen->ts.npages) > sizes->max_pages)
+        return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "allocated sizes");
+    return CARET_OK;
+}
+
+static int open_segment(struct caret__engine *e, const struct caret__identity *id, const char *path,
+                        struct caret__shared *sizes)
+{
+    struct stat st;
+
+    e->shm_fd = caret__open_high(path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    if (e->shm_fd < 0 && errno == ENOENT)
+        return CARET_NONE;
+    if (e->shm_fd < 0 || fstat(e->shm_fd, &st) != 0)
+        return caret__fail_errno(CARET_E_SHM, "%s: shared segment %s", e->path, path);
+    if (!rights_ok(&st, id))
+        return caret__fail(CARET_E_SHM, "%s: shared segment %s: its owner or mode is not the data file's",
+                           e->path, path);
+    return verify(e, id, path, sizes, (uint64_t)st.st_size);
+}
+
+int caret__segment_attach(struct caret__engine *e, const struct caret__identity *id, const char *path)
+{
+    struct caret__shared *sizes = calloc(2, sizeof *sizes); /* too large for a small stack */
+    int rc;
+
+    e->shm_fd = -1;
+    e->seg_path = strdup(path);
+    if (sizes == NULL || e->seg_path == NULL)
+        rc = caret__fail(CARET_E_NOMEM, "%s: no memory to open it", e->path);
+    else
+        rc = open_segment(e, id, path, sizes);
+    if (rc == CARET_OK)
+        rc = map_segment(e, sizes);
+    if (rc == CARET_OK) {
+        point_into(e);
+        rc = caret__file_map(e);
+    }
+    free(sizes);
+    if (rc != CARET_OK)
+        caret__segment_close(e);
+    return rc;
+}
+
+/* ----------------------------------------------------------------- sweeping */
+
+void caret__segment_sweep(const struct caret__identity *id, const char *dir, const char *keep)
+{
+    char prefix[32], path[4096];
+    struct dirent *entry;
+    DIR *d;
+
+    dir = dir != NULL ? dir : DEFAULT_DIR;
+    d = opendir(dir);
+    if (d == NULL)
+        return;
+    snprintf(prefix, sizeof prefix, "caret-%016llx-", (unsigned long long)name_hash(id));
+    while ((entry = readdir(d)) != NULL) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        const char *base = keep != NULL ? strrchr(keep, '/') : NULL;
+        if (base != NULL && strcmp(base + 1, entry->d_name) == 0)
+            continue;
+        if (snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) < (int)sizeof path)
+            unlink(path);
+    }
+    closedir(d);
+}

@@ -1,0 +1,42 @@
+/*
+ * segment.h - creating and mapping the shared segment and the data file.
+ */
+#ifndef CARET_SHM_SEGMENT_H
+#define CARET_SHM_SEGMENT_H
+
+#include "shm/engine.h"
+
+/* Which data file a segment belongs to, and who may use it. */
+struct caret__identity {
+    uint8_t uuid[16];
+    uint64_t dev, ino;
+    uid_t uid;
+    gid_t gid;
+    mode_t mode;
+};
+
+/* Create a segment for at least `npages` pages in directory dir (NULL: /dev/shm), map it and
+ * the data file (e->data_fd), fill the engine.  The header has its identity and sizes, what must be
+ * backed is, all page numbers below npages exist; the words of log and tree are for the caller.
+ * e->path and e->options.arena_limit are used.  SHM, NOMEM, SYSTEM; nothing is left behind then. */
+int caret__segment_create(struct caret__engine *e, const struct caret__identity *id, const char *dir,
+                          uint32_t npages);
+
+/* Map an existing segment, after checking that it is one of this data file and this layout.
+ * CARET_NONE: there is no such file.  SHM, BUSY, VERSION, CORRUPT otherwise. */
+int caret__segment_attach(struct caret__engine *e, const struct caret__identity *id, const char *path);
+
+/* Map the data file (e->data_fd) for reading, to the size that the segment's header allows. */
+int caret__file_map(struct caret__engine *e);
+
+/* Unmap everything and close the segment (not the data file). */
+void caret__segment_close(struct caret__engine *e);
+
+/* Unlink all segments of this data file in dir but `keep` (a path, or NULL); nobody may be attached. */
+void caret__segment_sweep(const struct caret__identity *id, const char *dir, const char *keep);
+
+/* Where the regions of a segment of these sizes lie: sets the off_ fields, seg_size and
+ * the sizes of *sh, from its max_pages and max_slots. */
+void caret__segment_place(struct caret__shared *sh);
+
+#endif
