@@ -273,6 +273,7 @@ struct caret__shared {
     uint64_t ring_size, undo_max;
     uint32_t generation; /* of the log; mixed into its crc chain */
     uint32_t pad0;
+    uint64_t created;    /* of the data file, nanoseconds since 1970 */
 
     /* Allocated so far (grown under W, by fallocate before it is stored). */
     alignas(64) _Atomic uint32_t ptab_pages; /* entries of page table and bits of page bitmaps that are backed */

@@ -1,0 +1,71 @@
+/*
+ * meta.h - the meta slots and the bitmap images of the data file.
+ */
+#ifndef CARET_LOG_META_H
+#define CARET_LOG_META_H
+
+#include <stdbool.h>
+
+#include "shm/engine.h"
+
+#define CARET__FORMAT       1u /* of the data file, and the oldest reader that understands what we write */
+#define CARET__META_SPACING 16384u /* bytes from one slot to the other */
+#define CARET__META_CLEAN   1u     /* flag: no log is needed */
+#define CARET__FIRST_LSN    4096u  /* of a new database; 0 is no LSN, and 8 bytes lie before each */
+
+/* A meta slot: what a checkpoint says about the tree.  512 bytes, one sector: written whole or not. */
+struct caret__meta {
+    char magic[8];       /*   0: "CARETDB\n" */
+    uint32_t format;     /*   8: version of the format it was written in */
+    uint32_t min_reader; /*  12: oldest version that can read it */
+    uint32_t page_size;  /*  16 */
+    uint32_t flags;      /*  20: CARET__META_* */
+    uint8_t uuid[16];    /*  24: of the database, made at creation */
+    uint32_t epoch;      /*  40: of the checkpoint; slot epoch & 1 */
+    uint32_t generation; /*  44: of the log; mixed into its chain */
+    uint64_t lsn;        /*  48: the log from here on is not in the pages */
+    uint64_t chain_seed; /*  56: the 8 bytes before lsn in the log */
+    uint64_t log_base;   /*  64: LSN x lies at (x - log_base) mod log_size */
+    uint64_t log_size;   /*  72 */
+    uint32_t root;       /*  80 */
+    uint32_t depth;      /*  84 */
+    uint32_t npages;     /*  88 */
+    uint32_t has_runs;   /*  92 */
+    uint64_t nodes;      /*  96: 0 = not counted */
+    uint64_t created;    /* 104: nanoseconds since 1970 */
+    uint8_t spare[396];  /* 112 */
+    uint32_t crc;        /* 508: crc32c of the bytes before */
+};
+
+/* What the two slots say together. */
+struct caret__meta_pair {
+    struct caret__meta meta; /* the newest good one */
+    uint64_t reach; /* a damaged slot claims to be as new as this LSN: the log must reach it; 0 = none */
+};
+
+/* Read and check both slots.  FOREIGN, VERSION, CORRUPT, IO. */
+int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret__meta_pair *pair);
+
+/* Write a slot (crc is filled in); the caller syncs.  CARET_OK, or IO / DISKFULL with a message. */
+int caret__meta_write(int fd, const char *path, struct caret__meta *m);
+
+/* The meta slot of the frozen epoch (sh->frozen), for the checkpoint; I/O errors are final. */
+int caret__meta_write_frozen(struct caret__engine *e, bool clean);
+
+/* The bitmap images of an epoch for all page numbers below npages, from CARET__MAP_IMAGE; the same. */
+int caret__images_write(struct caret__engine *e, uint32_t epoch, uint32_t npages);
+
+/* Read the images of an epoch into CARET__MAP_FREE: CORRUPT names the page. *count: bits set. */
+int caret__images_read(struct caret__engine *e, uint32_t epoch, uint32_t npages, uint32_t *count);
+
+/* Fill one image page of `epoch` for group `group` from bits (words of the whole map). */
+void caret__image_fill(uint8_t *page, uint32_t epoch, uint32_t group, const _Atomic uint64_t *map,
+                       uint32_t npages);
+
+/* Where the image of a group lies. */
+static inline uint32_t caret__image_pgno(uint32_t epoch, uint32_t group)
+{
+    return group * CARET__GROUP_PAGES + (group == 0 ? CARET__FIRST_PAGE : 0) + (epoch & 1u);
+}
+
+#endif
