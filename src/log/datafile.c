@@ -1,0 +1,345 @@
+/*
+ * datafile.c - finding, checking and creating NAME.caret.
+ *
+ * Who opens a database may have typed anything, so a path is looked at before
+ * anything is created beside it: a directory, a device, a hard-linked file (whose
+ * lock file would have two names), a network file system (whose locks and mappings
+ * are not coherent), a file of somebody else: each has its own error.
+ *
+ * A new database is made whole under another name and renamed, so a death while
+ * creating leaves no half of one:
+ *
+ *     NAME.caret-new:  allocate, bitmap image, empty root, meta (clean), fsync
+ *     rename to NAME.caret, fsync of the directory
+ *
+ * It is then opened as any database that was closed cleanly: there is one way in.
+ * All this happens under the gate, so two creators don't meet.
+ *
+ *     page 0 .. FIRST_PAGE - 1    meta slots; epoch 1 is in slot 1, slot 0 is zero
+ *     FIRST_PAGE, + 1             bitmap images (even, odd epochs)
+ *     FIRST_PAGE + 2              the root, an empty leaf
+ */
+#include "log/open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "page/page.h"
+#include "shm/lockfile.h"
+
+/* Page numbers of a new database: 1 MiB, and as many in small builds. */
+#define NEW_PAGES 256u
+#define NEW_ROOT  (CARET__FIRST_PAGE + 2u)
+
+/* ------------------------------------------------------------------- path */
+
+static int no_memory(const char *path)
+{
+    return caret__fail(CARET_E_NOMEM, "%s: no memory to open it", path);
+}
+
+/* The file does not exist: the directory must. */
+static int resolve_new(const char *path, char **resolved)
+{
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    char *dir, *real;
+    struct stat st;
+    size_t len;
+
+    if (lstat(path, &st) == 0)
+        return caret__fail(CARET_E_OPEN, "%s: a symbolic link that leads nowhere", path);
+    if (*base == '\0')
+        return caret__fail(CARET_E_OPEN, "%s: no such directory", path);
+    dir = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    if (dir == NULL)
+        return no_memory(path);
+    real = realpath(dir, NULL);
+    free(dir);
+    if (real == NULL)
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot be created: its directory", path);
+    len = strlen(real) + strlen(base) + 2;
+    *resolved = malloc(len);
+    if (*resolved != NULL)
+        snprintf(*resolved, len, "%s/%s", strcmp(real, "/") == 0 ? "" : real, base);
+    free(real);
+    return *resolved != NULL ? CARET_OK : no_memory(path);
+}
+
+int caret__path_resolve(const char *path, char **resolved)
+{
+    *resolved = realpath(path, NULL);
+    if (*resolved != NULL)
+        return CARET_OK;
+    if (errno == ENOENT)
+        return resolve_new(path, resolved);
+    return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", path);
+}
+
+/* ----------------------------------------------------------------- checks */
+
+/* f_type of file systems on other machines' disks (linux/magic.h and their own headers). */
+static const struct {
+    uint32_t magic;
+    const char *name;
+} remote[] = {{0x6969, "NFS"},        {0xff534d42, "CIFS"},   {0xfe534d42, "SMB"},
+              {0x517b, "SMB"},        {0x564c, "NCP"},        {0x73757245, "Coda"},
+              {0x5346414f, "AFS"},    {0x6b414653, "AFS"},    {0x00c36400, "Ceph"},
+              {0x01021997, "9P"},     {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},
+              {0x7461636f, "OCFS2"},  {0x01161970, "GFS2"},   {0x786f4256, "VirtualBox shared folder"},
+              {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},  {0x20030528, "OrangeFS"}};
+
+static int check_file_system(const char *path, const struct statfs *fs)
+{
+    for (size_t i = 0; i < sizeof remote / sizeof remote[0]; i++) {
+        if ((uint32_t)fs->f_type == remote[i].magic)
+            return caret__fail(CARET_E_NETFS, "%s: on a network file system (%s); it must be on a local one",
+                               path, remote[i].name);
+    }
+    return CARET_OK;
+}
+
+static int check_kind(const char *path, const struct stat *st)
+{
+    if (S_ISDIR(st->st_mode))
+        return caret__fail(CARET_E_OPEN, "%s: a directory, not a database file", path);
+    if (!S_ISREG(st->st_mode))
+        return caret__fail(CARET_E_OPEN, "%s: not a regular file", path);
+    if (st->st_nlink > 1)
+        return caret__fail(CARET_E_OPEN, "%s: has %lu hard links; a database must have one name", path,
+                           (unsigned long)st->st_nlink);
+    return CARET_OK;
+}
+
+/* There is no file, or an empty one: may there be a database? */
+static int look_new(const struct caret__engine *e)
+{
+    const char *slash = strrchr(e->path, '/');
+    char *dir = strndup(e->path, slash == e->path ? 1 : (size_t)(slash - e->path));
+    struct statfs fs;
+    int rc = CARET_OK;
+
+    if (dir == NULL)
+        return no_memory(e->path);
+    if (e->options.no_create || e->readonly)
+        rc = caret__fail(CARET_E_NOTFOUND, "%s: no such database, and it is not to be created", e->path);
+    else if (statfs(dir, &fs) != 0)
+        rc = caret__fail_errno(CARET_E_OPEN, "%s: its directory", e->path);
+    else
+        rc = check_file_system(e->path, &fs);
+    if (rc == CARET_OK && access(dir, W_OK | X_OK) != 0)
+        rc = caret__fail_errno(CARET_E_OPEN, "%s: cannot be created", e->path);
+    free(dir);
+    return rc == CARET_OK ? CARET_NONE : rc;
+}
+
+/* The file is open: everything that can be said without the gate. */
+static int look_open(const struct caret__engine *e, int fd, struct stat *st)
+{
+    struct caret__meta_pair pair;
+    struct statfs fs;
+    int rc;
+
+    if (fstat(fd, st) != 0 || fstatfs(fd, &fs) != 0)
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
+    rc = check_kind(e->path, st);
+    if (rc == CARET_OK)
+        rc = check_file_system(e->path, &fs);
+    if (rc != CARET_OK)
+        return rc;
+    if (st->st_size == 0)
+        return look_new(e);
+    return caret__meta_read(fd, e->path, (uint64_t)st->st_size, &pair);
+}
+
+static int open_data(const char *path)
+{
+    return caret__open_high(path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+}
+
+int caret__data_look(const struct caret__engine *e, struct stat *st)
+{
+    int fd, rc;
+
+    memset(st, 0, sizeof *st);
+    if (stat(e->path, st) != 0)
+        return errno == ENOENT ? look_new(e)
+                               : caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
+    rc = check_kind(e->path, st); /* before opening: that could do things to a device */
+    if (rc != CARET_OK)
+        return rc;
+    fd = open_data(e->path);
+    if (fd < 0)
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened for reading and writing", e->path);
+    rc = look_open(e, fd, st);
+    close(fd);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- creation */
+
+static uint64_t wall_clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static int put(const struct caret__engine *e, int fd, const void *buf, size_t len, uint64_t off)
+{
+    if (pwrite(fd, buf, len, (off_t)off) == (ssize_t)len)
+        return CARET_OK;
+    return caret__fail_errno(CARET_E_IO, "%s: cannot write the new database", e->path);
+}
+
+static int put_pages(const struct caret__engine *e, int fd)
+{
+    uint64_t page[CARET__PAGE_SIZE / 8] = {0};
+    _Atomic uint64_t map[CARET__BITMAP_WORDS(NEW_PAGES)];
+    struct caret__page *root = (struct caret__page *)page;
+    int rc;
+
+    for (uint32_t i = 0; i < CARET__BITMAP_WORDS(NEW_PAGES); i++)
+        atomic_init(&map[i], 0);
+    for (uint32_t i = NEW_ROOT + 1; i < NEW_PAGES; i++)
+        map[i / 64] |= UINT64_C(1) << i % 64;
+    caret__image_fill((uint8_t *)page, 1, 0, map, NEW_PAGES);
+    rc = put(e, fd, page, sizeof page, (uint64_t)caret__image_pgno(1, 0) * CARET__PAGE_SIZE);
+    if (rc != CARET_OK)
+        return rc;
+    memset(page, 0, sizeof page);
+    caret__page_init(root, NEW_ROOT, 0);
+    root->crc = caret__crc32c(0, (uint8_t *)page + 4, CARET__PAGE_SIZE - 4);
+    return put(e, fd, page, sizeof page, (uint64_t)NEW_ROOT * CARET__PAGE_SIZE);
+}
+
+static int put_meta(const struct caret__engine *e, int fd)
+{
+    struct caret__meta m;
+
+    memset(&m, 0, sizeof m);
+    m.flags = CARET__META_CLEAN;
+    m.epoch = 1;
+    m.generation = 1;
+    m.lsn = CARET__FIRST_LSN;
+    m.root = NEW_ROOT;
+    m.depth = 1;
+    m.npages = NEW_PAGES;
+    m.created = wall_clock_ns();
+    if (getrandom(m.uuid, sizeof m.uuid, 0) != (ssize_t)sizeof m.uuid)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: no random numbers for its identity", e->path);
+    m.uuid[6] = (uint8_t)((m.uuid[6] & 0x0f) | 0x40); /* version and variant: RFC 4122, random */
+    m.uuid[8] = (uint8_t)((m.uuid[8] & 0x3f) | 0x80);
+    return caret__meta_write(fd, e->path, &m);
+}
+
+static int allocate(const struct caret__engine *e, int fd)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < (uint64_t)NEW_PAGES * CARET__PAGE_SIZE)
+        return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)", e->path);
+    do
+        errno = posix_fallocate(fd, 0, (off_t)NEW_PAGES * CARET__PAGE_SIZE);
+    while (errno == EINTR);
+    return errno == 0 ? CARET_OK : caret__fail_errno(CARET_E_DISKFULL, "%s: cannot be created", e->path);
+}
+
+/* Everything into the new file, and to the disk. */
+static int fill(const struct caret__engine *e, int fd)
+{
+    int rc = allocate(e, fd);
+
+    CARET_FAULT("create_allocated");
+    if (rc == CARET_OK)
+        rc = put_pages(e, fd);
+    CARET_FAULT("create_pages");
+    if (rc == CARET_OK)
+        rc = put_meta(e, fd);
+    if (rc == CARET_OK && fsync(fd) != 0)
+        rc = caret__fail_errno(CARET_E_IO, "%s: cannot sync the new database", e->path);
+    CARET_FAULT("create_synced");
+    return rc;
+}
+
+/* `empty`: the empty file that is replaced, or one without inode. */
+static int create(struct caret__engine *e, const struct stat *empty)
+{
+    char name[PATH_MAX];
+    int fd, rc;
+
+    if (snprintf(name, sizeof name, "%s-new", e->path) >= (int)sizeof name)
+        return caret__fail(CARET_E_OPEN, "%s: the path is too long", e->path);
+    unlink(name); /* of a creator that died */
+    fd = caret__open_high(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+    if (fd < 0)
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot be created", e->path);
+    if (empty->st_ino != 0)
+        caret__file_rights(fd, empty->st_uid, empty->st_gid, empty->st_mode);
+    rc = fill(e, fd);
+    close(fd);
+    if (rc == CARET_OK && rename(name, e->path) != 0)
+        rc = caret__fail_errno(CARET_E_OPEN, "%s: cannot be created", e->path);
+    CARET_FAULT("create_renamed");
+    if (rc != CARET_OK)
+        unlink(name);
+    else if (fsync(e->dir_fd) != 0)
+        rc = caret__fail_errno(CARET_E_IO, "%s: cannot sync its directory", e->path);
+    return rc;
+}
+
+/* ------------------------------------------------------------------- open */
+
+static int open_dir(struct caret__engine *e)
+{
+    const char *slash = strrchr(e->path, '/');
+    char *dir = strndup(e->path, slash == e->path ? 1 : (size_t)(slash - e->path));
+
+    if (dir == NULL)
+        return no_memory(e->path);
+    e->dir_fd = caret__open_high(dir, O_RDONLY | O_DIRECTORY, 0);
+    free(dir);
+    return e->dir_fd >= 0 ? CARET_OK : caret__fail_errno(CARET_E_OPEN, "%s: its directory", e->path);
+}
+
+int caret__data_open(struct caret__engine *e, struct caret__start *start)
+{
+    struct stat *st = &start->st;
+    int rc = open_dir(e);
+
+    start->created = false;
+    if (rc == CARET_OK)
+        rc = caret__data_look(e, st);
+    if (rc == CARET_NONE) {
+        rc = create(e, st);
+        start->created = rc == CARET_OK;
+    }
+    if (rc != CARET_OK)
+        return rc;
+    e->data_fd = open_data(e->path);
+    if (e->data_fd < 0 || fstat(e->data_fd, st) != 0)
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
+    rc = caret__meta_read(e->data_fd, e->path, (uint64_t)st->st_size, &start->pair);
+    if (rc != CARET_OK)
+        return rc;
+    e->dev = start->id.dev = st->st_dev;
+    e->ino = start->id.ino = st->st_ino;
+    start->id.uid = st->st_uid;
+    start->id.gid = st->st_gid;
+    start->id.mode = st->st_mode;
+    memcpy(start->id.uuid, start->pair.meta.uuid, sizeof start->id.uuid);
+    return CARET_OK;
+}

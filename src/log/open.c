@@ -1,0 +1,389 @@
+/*
+ * open.c - attaching a process to a database, and detaching it.
+ *
+ *   open      registry: is it open in this process?  -> one more reference
+ *             look at the path (nothing is created for what can't be a database)
+ *             gate
+ *             data file: open, or create
+ *             somebody else alive?  yes: join  the segment that the lock file names
+ *                                   no:  caret__recover makes one (recover.c)
+ *             gate is released
+ *   close     last reference in the process: gate
+ *             somebody else alive?  yes: flush, give the slot back
+ *                                   no:  a checkpoint marked clean, then segment, log
+ *                                        and lock file are removed
+ *   forked    in a child, at the first use of what it inherited: gate
+ *             the segment is still the live one?  yes: take a slot of our own
+ *                                                 no:  open anew, into the same engine
+ *
+ * The gate is a record lock: it keeps processes apart, the registry's mutex keeps
+ * the threads of one.  Lock order: registry, gate, checkpoint, flush, writer.
+ *
+ * Death while closing: before the clean meta is on the disk, the next opener
+ * recovers; after it, everything else is of no use to anybody, and the next opener
+ * sweeps it away.  An error of the last checkpoint leaves all files: reopening
+ * recovers from the log.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fault.h"
+#include "log/open.h"
+#include "shm/lockfile.h"
+
+/* The engine that this thread is attaching: for it, caret__engine_forked has nothing to do. */
+static _Thread_local const struct caret__engine *attaching;
+
+/* ------------------------------------------------------------------- memory */
+
+static char *with_suffix(const char *path, const char *suffix)
+{
+    size_t len = strlen(path) + strlen(suffix) + 1;
+    char *s = malloc(len);
+
+    if (s != NULL)
+        snprintf(s, len, "%s%s", path, suffix);
+    return s;
+}
+
+static void engine_delete(struct caret__engine *e)
+{
+    caret__fork_mark_free(e);
+    free((char *)(uintptr_t)e->options.shm_dir);
+    free(e->log_path);
+    free(e->lock_path);
+    free(e->path);
+    free(e);
+}
+
+/* Takes `path`, also when it fails. */
+static int engine_new(char *path, const caret_options *options, struct caret__engine **out)
+{
+    struct caret__engine *e = calloc(1, sizeof *e);
+    int rc = CARET_OK;
+
+    if (e == NULL) {
+        rc = caret__fail(CARET_E_NOMEM, "%s: no memory to open it", path);
+        free(path);
+        return rc;
+    }
+    e->path = path;
+    e->data_fd = e->log_fd = e->lock_fd = e->shm_fd = e->dir_fd = -1;
+    e->options = *options;
+    e->readonly = options->readonly != 0;
+    e->log_path = with_suffix(path, "-log");
+    e->lock_path = with_suffix(path, "-lock");
+    e->options.shm_dir = options->shm_dir != NULL ? realpath(options->shm_dir, NULL) : NULL;
+    if (options->shm_dir != NULL && e->options.shm_dir == NULL)
+        rc = caret__fail_errno(CARET_E_SHM, "%s: shm_dir", options->shm_dir);
+    else if (e->log_path == NULL || e->lock_path == NULL)
+        rc = caret__fail(CARET_E_NOMEM, "%s: no memory to open it", path);
+    else
+        rc = caret__fork_mark_new(e);
+    if (rc != CARET_OK)
+        engine_delete(e);
+    else
+        *out = e;
+    return rc;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* Unmap and close everything; the gate and the slot's lock go with the lock file. */
+static void detach(struct caret__engine *e)
+{
+    bool ours = caret__fds_ours(e) || e->base == NULL;
+
+    caret__segment_close(e);
+    if (!ours) { /* the host closed them: the numbers are of its own files now */
+        e->data_fd = e->log_fd = e->lock_fd = e->dir_fd = -1;
+        return;
+    }
+    close_fd(&e->data_fd);
+    close_fd(&e->log_fd);
+    close_fd(&e->dir_fd);
+    caret__lockfile_close(e);
+}
+
+/* --------------------------------------------------------------------- join */
+
+static int no_segment(const struct caret__engine *e, pid_t pid, const char *why)
+{
+    return caret__fail(CARET_E_BUSY, "%s: in use by another process (pid %ld), but %s", e->path, (long)pid,
+                       why);
+}
+
+/* Map the segment of those who are alive. */
+static int attach_segment(struct caret__engine *e, const struct caret__start *start, pid_t pid)
+{
+    struct caret__lockrec rec;
+    struct stat st;
+    int rc = caret__lockrec_read(e, &rec);
+
+    if (rc == CARET_NONE)
+        return no_segment(e, pid, "its lock file does not tell where its shared memory is");
+    if (rec.dev != start->id.dev || rec.ino != start->id.ino || memcmp(rec.uuid, start->id.uuid, 16) != 0)
+        return no_segment(e, pid, "the data file is another one: it was replaced while in use");
+    rc = caret__segment_attach(e, &start->id, rec.seg_path);
+    if (rc == CARET_NONE)
+        return caret__fail(CARET_E_BUSY,
+                           "%s: in use by another process (pid %ld), but its shared memory %s is not here: "
+                           "another container's directory, or it was removed",
+                           e->path, (long)pid, rec.seg_path);
+    if (rc != CARET_OK)
+        return rc;
+    if (fstat(e->shm_fd, &st) != 0 || st.st_dev != rec.seg_dev || st.st_ino != rec.seg_ino)
+        return no_segment(e, pid, "its shared memory was replaced");
+    return CARET_OK;
+}
+
+static int join(struct caret__engine *e, const struct caret__start *start, pid_t pid)
+{
+    int rc = attach_segment(e, start, pid);
+
+    if (rc != CARET_OK)
+        return rc;
+    e->log_fd = caret__open_high(e->log_path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    if (e->log_fd < 0)
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot open the log file", e->log_path);
+    CARET_FAULT("join_mapped");
+    return caret__slot_take(e, caret__reap);
+}
+
+/* ------------------------------------------------------------------- attach */
+
+/* Nobody else is alive and opening failed: what we made goes; what was there stays. */
+static void undo_creation(struct caret__engine *e, const struct caret__start *start)
+{
+    struct caret__lockrec rec;
+
+    if (start->created)
+        unlink(e->path);
+    if (caret__lockrec_read(e, &rec) == CARET_NONE)
+        caret__lockfile_remove(e);
+}
+
+/* The gate is ours. */
+static int attach_at_gate(struct caret__engine *e)
+{
+    struct caret__start start = {0};
+    pid_t pid;
+    bool others = caret__others_alive(e, &pid);
+    int rc = caret__data_open(e, &start);
+
+    CARET_FAULT("open_data");
+    if (rc == CARET_OK)
+        rc = others ? join(e, &start, pid) : caret__recover(e, &start);
+    if (rc != CARET_OK && !others)
+        undo_creation(e, &start);
+    return rc;
+}
+
+static int attach(struct caret__engine *e)
+{
+    struct stat st;
+    int rc = caret__data_look(e, &st);
+
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return rc;
+    rc = caret__lockfile_open(e, st.st_ino != 0 ? &st : NULL);
+    if (rc != CARET_OK)
+        return rc;
+    attaching = e;
+    rc = attach_at_gate(e);
+    attaching = NULL;
+    if (rc != CARET_OK) {
+        detach(e);
+        return rc;
+    }
+    caret__fork_mark_set(e);
+    caret__gate_release(e);
+    return CARET_OK;
+}
+
+/* --------------------------------------------------------------------- fork */
+
+/* Is the segment that we inherited still the one in use?  The gate is ours. */
+static bool segment_is_current(struct caret__engine *e)
+{
+    struct caret__lockrec rec;
+    struct stat st;
+
+    return caret__lockrec_read(e, &rec) == CARET_OK && fstat(e->shm_fd, &st) == 0 &&
+           st.st_dev == rec.seg_dev && st.st_ino == rec.seg_ino;
+}
+
+/* The registry is locked; we are a fork of the process that attached. */
+static int attach_forked(struct caret__engine *e)
+{
+    int rc;
+
+    caret__background_forked(e);
+    if (e->base != NULL && caret__gate_take(e) == CARET_OK) {
+        if (segment_is_current(e)) {
+            attaching = e;
+            rc = caret__slot_take(e, caret__reap);
+            attaching = NULL;
+            if (rc == CARET_OK)
+                caret__fork_mark_set(e);
+            caret__gate_release(e);
+            return rc;
+        }
+        caret__gate_release(e);
+    }
+    detach(e); /* all others have closed it, or died, and it was opened by somebody else since */
+    return attach(e);
+}
+
+int caret__engine_forked(struct caret__engine *e)
+{
+    int rc = CARET_OK;
+
+    if (attaching == e)
+        return CARET_OK;
+    caret__registry_lock();
+    if (!caret__attached_here(e))
+        rc = attach_forked(e);
+    caret__registry_unlock();
+    return rc;
+}
+
+/* --------------------------------------------------------------------- open */
+
+/* Is it open in this process?  Then *out is that engine, with one more reference. */
+static int find_open(const char *path, struct caret__engine **out)
+{
+    struct caret__engine *e;
+    struct stat st;
+    int rc = CARET_OK;
+
+    if (stat(path, &st) != 0)
+        return CARET_NONE;
+    e = caret__registry_find(st.st_dev, st.st_ino);
+    if (e == NULL)
+        return CARET_NONE;
+    if (!caret__attached_here(e))
+        rc = attach_forked(e);
+    if (rc == CARET_OK) {
+        e->refs++;
+        *out = e;
+    }
+    return rc;
+}
+
+static int open_new(char *path, const caret_options *options, struct caret__engine **out)
+{
+    struct caret__engine *e = NULL;
+    int rc = engine_new(path, options, &e);
+
+    if (rc != CARET_OK)
+        return rc;
+    rc = attach(e);
+    if (rc != CARET_OK) {
+        engine_delete(e);
+        return rc;
+    }
+    e->refs = 1;
+    caret__registry_add(e);
+    *out = e;
+    return CARET_OK;
+}
+
+int caret__engine_open(const char *path, const caret_options *options, struct caret__engine **out)
+{
+    static const caret_options defaults;
+    char *resolved;
+    int rc;
+
+    *out = NULL;
+    if (path == NULL || *path == '\0')
+        return caret__fail(CARET_E_INVALID, "no path of a database was given");
+    rc = caret__path_resolve(path, &resolved);
+    if (rc != CARET_OK)
+        return rc;
+    caret__registry_lock();
+    rc = find_open(resolved, out);
+    if (rc == CARET_NONE)
+        rc = open_new(resolved, options != NULL ? options : &defaults, out);
+    else
+        free(resolved);
+    caret__registry_unlock();
+    return rc;
+}
+
+/* -------------------------------------------------------------------- close */
+
+/* The last of all: one file remains. */
+static int close_last(struct caret__engine *e)
+{
+    int rc = caret__checkpoint_as(e, true, true);
+
+    if (rc != CARET_OK)
+        return rc; /* segment and log stay: the next to open recovers */
+    CARET_FAULT("close_clean");
+    unlink(e->seg_path);
+    CARET_FAULT("close_segment_gone");
+    unlink(e->log_path);
+    fsync(e->dir_fd);
+    CARET_FAULT("close_log_gone");
+    caret__lockfile_remove(e);
+    return CARET_OK;
+}
+
+static int close_among_others(struct caret__engine *e)
+{
+    int rc = CARET_OK;
+
+    if (!e->readonly && e->options.sync != CARET_SYNC_OFF && atomic_load(&e->sh->io_failed) == 0)
+        rc = caret__flush(e, 0, true); /* what we were promised, though our thread is gone */
+    if (caret__slot_ours(e)) {
+        int reaped = caret__reap(e, e->slot, e->nonce);
+        if (rc == CARET_OK)
+            rc = reaped;
+    }
+    CARET_FAULT("close_reaped");
+    caret__slot_give_back(e);
+    return rc;
+}
+
+/* The last reference of this process is gone. */
+static int leave(struct caret__engine *e)
+{
+    pid_t pid;
+    int rc;
+
+    if (!caret__attached_here(e)) /* a fork that never used it */
+        return CARET_OK;
+    caret__background_stop(e);
+    rc = caret__gate_take(e);
+    if (rc != CARET_OK)
+        return rc;
+    CARET_FAULT("close_gate");
+    return caret__others_alive(e, &pid) ? close_among_others(e) : close_last(e);
+}
+
+int caret__engine_close(struct caret__engine *e)
+{
+    int rc = CARET_OK;
+
+    caret__registry_lock();
+    if (--e->refs == 0) {
+        rc = leave(e);
+        caret__registry_remove(e);
+        detach(e);
+        engine_delete(e);
+    }
+    caret__registry_unlock();
+    return rc;
+}

@@ -1,0 +1,60 @@
+/*
+ * open.h - the parts of opening a database: data file, recovery, replay.
+ */
+#ifndef CARET_LOG_OPEN_H
+#define CARET_LOG_OPEN_H
+
+#include <sys/stat.h>
+
+#include "log/log.h"
+#include "log/meta.h"
+#include "shm/segment.h"
+
+/* What is known of the data file when the gate is ours. */
+struct caret__start {
+    struct stat st;
+    struct caret__identity id;
+    struct caret__meta_pair pair;
+    bool created; /* by us, just now */
+};
+
+/* ---- log/datafile.c ------------------------------------------------------------ */
+
+/* The path without links and dots; of a file that may not exist yet.  malloc'ed. */
+int caret__path_resolve(const char *path, char **resolved);
+
+/* Before anything is created: may e->path be opened?  CARET_NONE: it does not exist, or is
+ * empty (*st tells), and may be created.  NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS IO. */
+int caret__data_look(const struct caret__engine *e, struct stat *st);
+
+/* Under the gate: open the data file, creating it if need be; fills e->data_fd, e->dir_fd, e->dev,
+ * e->ino and *start. */
+int caret__data_open(struct caret__engine *e, struct caret__start *start);
+
+/* ---- log/recover.c ------------------------------------------------------------- */
+
+/* Under the gate, nobody else alive: make the segment from the data file, the log and what an old
+ * segment holds; take a slot; publish.  On an error everything is as before. */
+int caret__recover(struct caret__engine *e, struct caret__start *start);
+
+/* What a dead process left: repair, its locks, its reserved pages (a caret__reap_fn). */
+int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce);
+
+/* ---- log/replay.c -------------------------------------------------------------- */
+
+/* Apply the log's records from where the segment is (log_head == meta lsn) to the end of the chain.
+ * CORRUPT when the chain ends before `reach`. */
+int caret__replay(struct caret__engine *e, uint64_t reach);
+
+/* The log file, and where in it an LSN lies. */
+struct caret__logfile {
+    int fd;
+    const char *path;
+    uint64_t base, size; /* as in the meta */
+};
+
+/* Bytes of the log file at an LSN, around its end; at most `size` of them. */
+int caret__log_read(const struct caret__logfile *f, uint64_t lsn, void *buf, size_t len);
+int caret__log_write(const struct caret__logfile *f, uint64_t lsn, const void *buf, size_t len);
+
+#endif

@@ -1,0 +1,383 @@
+/*
+ * recover.c - the first to open makes a segment from what the last ones left.
+ *
+ * Power loss, kill -9 of everybody, a reboot, a clean close: one path.  Under the
+ * gate, with nobody else alive:
+ *
+ *   1  log     clean: a fresh log file.  Else it must be there, as long as the meta says.
+ *   2  rescue  not clean, same boot, and the old segment still exists: commits that
+ *              are only in its ring are appended to the log file.
+ *   3  build   a new segment: tree and free map of the checkpoint, no page changed.
+ *   4  replay  the log (replay.c) up to the end of its chain.
+ *   5  begin   generation + 1: a new chain, so that no old record can ever continue
+ *              it; a checkpoint, not clean, makes this durable.
+ *   6  publish the record in the lock file names the new segment; old ones are unlinked.
+ *
+ * Death anywhere: before 5 is durable, the next one starts at 1 and finds the same
+ * (2 writes the same bytes to the same places; checkpoints within 4 only shorten
+ * the replay).  After it, the old segment is of an older generation than the meta:
+ * everything in it is in the file, it is ignored.  Errors leave the old segment,
+ * the record and the log, so that the next opener can do better (more room).
+ *
+ * The rescue.  W = log_written, D = log_durable, H = log_head of the old segment:
+ *
+ *        meta.lsn ......... D ......... W ......... H
+ *        in the pages       | on disk   | in the    | only in the
+ *        before it          |           | page cache| ring
+ *
+ * The ring is copied from D on, not only from W, as the page cache may have lost
+ * what a failed sync had in hand; but not from further back than half a ring, as a
+ * writer that died may have been copying its next record there.  All of it must
+ * continue the chain of the file, and the replay must reach H: what was
+ * acknowledged to users is never dropped in silence.  The old segment is hostile:
+ * its numbers are checked, the bytes are copied before they are looked at.
+ *
+ * Its slots' nonces are raised first.  A process that is alive but lost its record
+ * locks (it closed all descriptors) finds itself evicted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "log/open.h"
+#include "shm/lockfile.h"
+
+/* What the old segment knew. */
+struct rescue {
+    struct caret__engine old; /* the segment, mapped */
+    uint64_t head;            /* LSN that the log must reach; 0 = no old segment */
+    uint64_t from;            /* its ring is of use from here on */
+    char path[sizeof((struct caret__lockrec *)0)->seg_path]; /* to be unlinked; "" = none */
+};
+
+/* ---------------------------------------------------------------- log file */
+
+static int log_failed(const struct caret__engine *e, const char *what)
+{
+    int code = errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO;
+
+    return caret__fail_errno(code, "%s: cannot %s the log file", e->log_path, what);
+}
+
+/* A fresh one.  Whatever lies there belongs to a database that was closed cleanly. */
+static int create_log(struct caret__engine *e, const struct caret__start *start, uint64_t size)
+{
+    unlink(e->log_path);
+    e->log_fd = caret__open_high(e->log_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    if (e->log_fd < 0)
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot create the log file", e->log_path);
+    caret__file_rights(e->log_fd, start->id.uid, start->id.gid, start->id.mode);
+    do
+        errno = posix_fallocate(e->log_fd, 0, (off_t)size);
+    while (errno == EINTR);
+    if (errno != 0)
+        return log_failed(e, "allocate");
+    if (fsync(e->log_fd) != 0 || fsync(e->dir_fd) != 0)
+        return log_failed(e, "sync");
+    CARET_FAULT("recover_log_made");
+    return CARET_OK;
+}
+
+static int open_log(struct caret__engine *e, const struct caret__meta *m)
+{
+    struct stat st;
+
+    e->log_fd = caret__open_high(e->log_path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    if (e->log_fd < 0 && errno == ENOENT)
+        return caret__fail(CARET_E_CORRUPT,
+                           "%s: was not closed cleanly and its log %s is missing: "
+                           "commits since the last checkpoint are in it",
+                           e->path, e->log_path);
+    if (e->log_fd < 0 || fstat(e->log_fd, &st) != 0)
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot open the log file", e->log_path);
+    if (!S_ISREG(st.st_mode))
+        return caret__fail(CARET_E_OPEN, "%s: the log file is not a regular file", e->log_path);
+    if ((uint64_t)st.st_size < m->log_size)
+        return caret__fail(CARET_E_CORRUPT, "%s: the log is shorter (%llu bytes) than it must be (%llu)",
+                           e->log_path, (unsigned long long)st.st_size, (unsigned long long)m->log_size);
+    return CARET_OK;
+}
+
+static int prepare_log(struct caret__engine *e, struct caret__start *start)
+{
+    struct caret__meta *m = &start->pair.meta;
+
+    if ((m->flags & CARET__META_CLEAN) == 0)
+        return open_log(e, m);
+    m->log_size = CARET__LOG_MIN;
+    m->log_base = caret__align_down(m->lsn, 4096);
+    return create_log(e, start, m->log_size);
+}
+
+/* ------------------------------------------------------------------ rescue */
+
+static int not_connected(struct caret__engine *e, const char *why)
+{
+    return caret__fail(CARET_E_CORRUPT,
+                       "%s: shared memory of the last users (%s) and the log do not fit together: %s",
+                       e->path, e->seg_path, why);
+}
+
+static void evict_all(struct caret__engine *old)
+{
+    for (uint32_t i = 0; i < CARET__MAX_PROCS; i++) {
+        if (atomic_load(&old->slots[i].state) != CARET__SLOT_FREE)
+            atomic_fetch_add(&old->slots[i].nonce, 1);
+    }
+}
+
+/* From which LSN on is the ring to be copied? */
+static int choose_range(struct rescue *r, const struct caret__meta *m)
+{
+    const struct caret__shared *sh = r->old.sh;
+    uint64_t half = CARET__RING_SIZE / 2;
+    uint64_t written = caret__max64(atomic_load(&sh->log_written), m->lsn);
+    uint64_t durable = caret__max64(atomic_load(&sh->log_durable), m->lsn);
+
+    r->head = atomic_load(&sh->log_head);
+    if (r->head < m->lsn || r->head % 8 != 0 || r->head - m->lsn > m->log_size)
+        return not_connected(&r->old, "log_head");
+    if (written > r->head || written % 8 != 0 || r->head - written > CARET__RING_SIZE - 8)
+        return not_connected(&r->old, "log_written");
+    r->from = written;
+    if (durable < written && durable % 8 == 0 && r->head - durable <= half)
+        r->from = durable;
+    return CARET_OK;
+}
+
+/* Check the old ring's records [from, head), copied to buf, against the chain. */
+static int verify_ring(struct rescue *r, uint64_t seed, const uint8_t *buf)
+{
+    uint64_t len = r->head - r->from, at = 0;
+
+    while (at < len) {
+        uint32_t size = caret__record_verify(seed, buf + at, len - at);
+        if (size == 0)
+            return not_connected(&r->old, "a record in the ring does not continue the chain");
+        memcpy(&seed, buf + at + size - 8, 8);
+        at += size;
+    }
+    return CARET_OK;
+}
+
+/* The old segment is mapped and of this generation: append what only its ring has. */
+static int copy_ring(struct caret__engine *e, struct rescue *r, const struct caret__meta *m)
+{
+    struct caret__logfile file = {e->log_fd, e->log_path, m->log_base, m->log_size};
+    uint64_t seed = m->chain_seed, len = r->head - r->from;
+    uint8_t *buf;
+    int rc = CARET_OK;
+
+    if (len == 0)
+        return CARET_OK;
+    buf = malloc(len);
+    if (buf == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);
+    memcpy(buf, r->old.ring + r->from % CARET__RING_SIZE, len);
+    if (r->from > m->lsn)
+        rc = caret__log_read(&file, r->from - 8, &seed, 8);
+    if (rc == CARET_OK)
+        rc = verify_ring(r, seed, buf);
+    CARET_FAULT("recover_ring_checked");
+    if (rc == CARET_OK)
+        rc = caret__log_write(&file, r->from, buf, len);
+    free(buf);
+    CARET_FAULT("recover_ring_copied");
+    return rc;
+}
+
+/* Map the segment that the lock file's record names, if it may hold something. */
+static int find_old(struct caret__engine *e, struct rescue *r, const struct caret__start *start)
+{
+    struct caret__lockrec rec;
+    int rc = caret__lockrec_read(e, &rec);
+
+    if (rc != CARET_OK)
+        return CARET_NONE;
+    if (rec.dev != start->id.dev || rec.ino != start->id.ino || memcmp(rec.uuid, start->id.uuid, 16) != 0)
+        return CARET_NONE; /* of another file that once had this name */
+    memcpy(r->path, rec.seg_path, sizeof r->path);
+    r->old.path = e->path;
+    r->old.data_fd = e->data_fd;
+    rc = caret__segment_attach(&r->old, &start->id, rec.seg_path);
+    if (rc == CARET_E_VERSION || rc == CARET_E_CORRUPT)
+        return caret__fail(
+            rc,
+            "%s: the shared memory of its last users, %s, can't be read by this build (or is damaged), "
+            "and may hold commits; open with the build that made it, or remove it",
+            e->path, rec.seg_path);
+    if (rc == CARET_OK && r->old.sh->generation != start->pair.meta.generation) {
+        caret__segment_close(&r->old);
+        return CARET_NONE;
+    }
+    return rc;
+}
+
+/* All that the old segment was needed for is in the log, on the disk: its memory may be scarce. */
+static void release_memory(const struct caret__engine *old)
+{
+    const struct caret__shared *sh = old->sh;
+    off_t ptab = (off_t)sh->off_ptab, ring = (off_t)sh->off_ring, arena = (off_t)sh->off_arena;
+
+    fallocate(old->shm_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, ptab, ring - ptab);
+    fallocate(old->shm_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, arena, (off_t)old->map_len - arena);
+}
+
+/* Step 2; r->head tells what the log must reach then. */
+static int rescue(struct caret__engine *e, struct rescue *r, const struct caret__start *start)
+{
+    int rc = find_old(e, r, start);
+    bool found = rc == CARET_OK;
+
+    if (found) {
+        evict_all(&r->old);
+        rc = choose_range(r, &start->pair.meta);
+        if (rc == CARET_OK)
+            rc = copy_ring(e, r, &start->pair.meta);
+    } else if (rc == CARET_NONE) {
+        rc = CARET_OK;
+    }
+    /* also what the file has: it may only be in the page cache */
+    if (rc == CARET_OK && fdatasync(e->log_fd) != 0)
+        rc = log_failed(e, "sync");
+    CARET_FAULT("recover_rescued");
+    if (found && rc == CARET_OK)
+        release_memory(&r->old);
+    if (found)
+        caret__segment_close(&r->old);
+    return rc;
+}
+
+/* ------------------------------------------------------------------- build */
+
+static void fill_words(struct caret__engine *e, const struct caret__meta *m)
+{
+    struct caret__shared *sh = e->sh;
+    _Atomic uint64_t *words[] = {&sh->log_head,    &sh->log_applied, &sh->log_written,
+                                 &sh->log_durable, &sh->undo_lsn,    &sh->checkpoint_lsn};
+
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
+        atomic_store(words[i], m->lsn);
+    memcpy(e->ring + (m->lsn - 8) % sh->ring_size, &m->chain_seed, 8);
+    atomic_store(&sh->log_base, m->log_base);
+    atomic_store(&sh->log_size, m->log_size);
+    sh->generation = m->generation;
+    sh->created = m->created;
+    atomic_store(&sh->epoch, m->epoch + 1);
+    atomic_store(&sh->durable_epoch, m->epoch);
+    atomic_store(&sh->released_epoch, m->epoch);
+    atomic_store(&sh->ts.root, m->root);
+    sh->ts.depth = m->depth;
+    sh->ts.nodes = m->nodes;
+    sh->ts.has_runs = m->has_runs;
+}
+
+static int build(struct caret__engine *e, const struct caret__start *start)
+{
+    const struct caret__meta *m = &start->pair.meta;
+    uint32_t count;
+    int rc = caret__segment_create(e, &start->id, e->options.shm_dir, m->npages);
+
+    if (rc != CARET_OK)
+        return rc;
+    fill_words(e, m);
+    rc = caret__images_read(e, m->epoch, m->npages, &count);
+    e->sh->ts.free_pages = count;
+    CARET_FAULT("recover_built");
+    return rc;
+}
+
+/* ------------------------------------------------------------------- begin */
+
+/* A new chain from here on, and a checkpoint that says so. */
+static int begin_generation(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t seed = caret__chain_start(sh->generation + 1);
+    int rc = caret__writer_lock(e);
+
+    if (rc != CARET_OK)
+        return rc;
+    sh->generation++;
+    memcpy(e->ring + (atomic_load(&sh->log_head) - 8) % sh->ring_size, &seed, 8);
+    caret__writer_unlock(e);
+    rc = caret__checkpoint_as(e, true, false);
+    CARET_FAULT("recover_begun");
+    return rc;
+}
+
+int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce)
+{
+    struct caret__shared *sh = e->sh;
+    int rc = caret__writer_lock(e); /* repairs, if it died with it */
+
+    if (rc != CARET_OK)
+        return rc;
+    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++) {
+        if (sh->reserved[i].count != 0 && sh->reserved[i].owner == slot) {
+            sh->reserved[i].count = 0;
+            atomic_fetch_sub(&sh->nreserved, 1);
+        }
+    }
+    caret__writer_unlock(e);
+    CARET_FAULT("reap_unlocked");
+    if (caret__reap_hook != NULL)
+        caret__reap_hook(e, slot, nonce);
+    return CARET_OK;
+}
+
+/* Steps 3 to 6; the segment is unlinked again when one fails. */
+static int take_over(struct caret__engine *e, const struct caret__start *start, const struct rescue *r)
+{
+    uint64_t reach = caret__max64(r->head, start->pair.reach);
+    int rc = build(e, start);
+
+    if (rc == CARET_OK)
+        rc = caret__slot_take(e, caret__reap);
+    if (rc == CARET_OK && (start->pair.meta.flags & CARET__META_CLEAN) == 0)
+        rc = caret__replay(e, reach);
+    CARET_FAULT("recover_replayed");
+    if (rc == CARET_OK)
+        rc = begin_generation(e);
+    if (rc == CARET_OK)
+        rc = caret__lockrec_write(e, start->id.uuid);
+    CARET_FAULT("recover_published");
+    if (rc != CARET_OK) {
+        if (e->seg_path != NULL)
+            unlink(e->seg_path);
+        return rc;
+    }
+    if (r->path[0] != '\0')
+        unlink(r->path); /* may be in another directory */
+    caret__segment_sweep(&start->id, e->options.shm_dir, e->seg_path);
+    return CARET_OK;
+}
+
+int caret__recover(struct caret__engine *e, struct caret__start *start)
+{
+    bool clean = (start->pair.meta.flags & CARET__META_CLEAN) != 0;
+    struct rescue *r = calloc(1, sizeof *r);
+    int rc;
+
+    if (r == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);
+    if (clean && start->pair.reach > start->pair.meta.lsn)
+        rc = caret__fail(CARET_E_CORRUPT, "%s: page 0 or %u (meta slots): the newest one is damaged", e->path,
+                         CARET__META_SPACING / CARET__PAGE_SIZE);
+    else
+        rc = prepare_log(e, start);
+    if (rc == CARET_OK && !clean)
+        rc = rescue(e, r, start);
+    if (rc == CARET_OK)
+        rc = take_over(e, start, r);
+    if (rc != CARET_OK && clean && e->log_fd >= 0)
+        unlink(e->log_path);
+    free(r);
+    return rc;
+}

@@ -1,0 +1,418 @@
+/*
+ * replay.c - applying the log behind the last checkpoint.
+ *
+ * The log is a chain: each record's crc is seeded with the end of the one before,
+ * the first with the meta's chain_seed.  The chain ends at the first record that
+ * does not continue it.  What ended it, the end of what was written or damage,
+ * the caller tells by how far it should have reached.
+ *
+ * Two passes, since the records do not say everything that was done:
+ *
+ *   1  scan    find the end of the chain.  A record with a value out of line
+ *              (SETRUN) counts only if the bytes of the run in the data file have
+ *              the crc that it names: otherwise the machine stopped before they
+ *              were on the disk, and nobody was promised that commit.  Note the runs.
+ *   2  apply   with the code of every commit, without undo (nobody watches).
+ *
+ * The allocator may hand out other page numbers now than it did then.  So the
+ * pages of all noted runs are taken out of the free map before pass 2 (claimed), or
+ * a page of the tree could be put where a later record's run lies; each is handed
+ * over, as a reservation, just before its own record takes it.  Runs of the chain are disjoint and
+ * free in the checkpoint's bitmap: pages are reused only after a checkpoint.
+ * Growth of the file is not logged either: it is repeated as far as runs need it.
+ *
+ * A checkpoint may be needed in between, when pages or slots run out.  It is an
+ * ordinary one; during it the claims are lifted, so that its image of the free map
+ * is true; should we die, the next one starts from there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/crc32c.h"
+#include "base/error.h"
+#include "base/fault.h"
+#include "log/open.h"
+#include "page/page.h"
+
+/* A run that a record of the chain refers to. */
+struct claim {
+    uint64_t lsn; /* end of the record */
+    uint32_t pgno, count;
+};
+
+struct replay {
+    struct caret__engine *e;
+    struct caret__logfile file;
+    uint64_t begin, end; /* of the chain */
+    uint8_t *buf;        /* log bytes [at, at + len) */
+    size_t cap, len;
+    uint64_t at;
+    struct claim *claims; /* in log order */
+    size_t nclaims, capclaims, done;
+};
+
+/* ---------------------------------------------------------------- log file */
+
+static int log_error(const struct caret__logfile *f, const char *what, uint64_t lsn)
+{
+    int code = errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO;
+
+    return caret__fail_errno(code, "%s: cannot %s at LSN %llu", f->path, what, (unsigned long long)lsn);
+}
+
+/* Bytes that are contiguous in the file from an LSN on, at most len; *off: where. */
+static size_t contiguous(const struct caret__logfile *f, uint64_t lsn, size_t len, off_t *off)
+{
+    uint64_t at = (lsn - f->base) % f->size;
+
+    *off = (off_t)at;
+    return caret__min(len, f->size - at);
+}
+
+int caret__log_read(const struct caret__logfile *f, uint64_t lsn, void *buf, size_t len)
+{
+    uint8_t *p = buf;
+
+    while (len > 0) {
+        off_t off;
+        size_t most = contiguous(f, lsn, len, &off);
+        ssize_t n = pread(f->fd, p, most, off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return log_error(f, "read", lsn);
+        if (n == 0)
+            return caret__fail(CARET_E_CORRUPT, "%s: the log is shorter than it must be", f->path);
+        p += n;
+        lsn += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return CARET_OK;
+}
+
+int caret__log_write(const struct caret__logfile *f, uint64_t lsn, const void *buf, size_t len)
+{
+    const uint8_t *p = buf;
+
+    while (len > 0) {
+        off_t off;
+        size_t most = contiguous(f, lsn, len, &off);
+        ssize_t n = pwrite(f->fd, p, most, off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return log_error(f, "write", lsn);
+        p += n;
+        lsn += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return CARET_OK;
+}
+
+/* Have bytes [lsn, lsn + n) in the buffer; *p points to them, or is NULL where the log ends. */
+static int peek(struct replay *r, uint64_t lsn, size_t n, const uint8_t **p)
+{
+    uint64_t last = r->begin + r->file.size; /* a chain goes round once at most */
+    int rc;
+
+    *p = NULL;
+    if (n > r->cap || lsn + n > last)
+        return CARET_OK;
+    if (lsn < r->at || lsn + n > r->at + r->len) {
+        r->at = lsn;
+        r->len = caret__min(r->cap, last - lsn);
+        rc = caret__log_read(&r->file, lsn, r->buf, r->len);
+        if (rc != CARET_OK) {
+            r->len = 0;
+            return rc;
+        }
+    }
+    *p = r->buf + (lsn - r->at);
+    return CARET_OK;
+}
+
+/* The record at lsn if it continues the chain; *size 0 at its end. */
+static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_t **rec, uint32_t *size)
+{
+    uint32_t n;
+    int rc = peek(r, lsn, CARET__REC_HEAD, rec);
+
+    *size = 0;
+    if (rc != CARET_OK || *rec == NULL)
+        return rc;
+    n = caret__le32(*rec);
+    if (n < CARET__REC_HEAD + CARET__REC_TAIL || n > r->cap)
+        return CARET_OK;
+    rc = peek(r, lsn, n, rec);
+    if (rc == CARET_OK && *rec != NULL)
+        *size = caret__record_verify(seed, *rec, n);
+    return rc;
+}
+
+/* -------------------------------------------------------------------- runs */
+
+/* Are the bytes of a run what its reference says? */
+static bool run_is_there(struct caret__engine *e, const struct caret__runref *ref)
+{
+    uint8_t buf[16384];
+    uint64_t off = (uint64_t)ref->pgno * CARET__PAGE_SIZE, left = ref->len;
+    uint32_t crc = 0;
+
+    while (left > 0) {
+        ssize_t n = pread(e->data_fd, buf, caret__min(left, sizeof buf), (off_t)off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        crc = caret__crc32c(crc, buf, (size_t)n);
+        off += (uint64_t)n;
+        left -= (uint64_t)n;
+    }
+    return crc == ref->crc;
+}
+
+static bool run_makes_sense(const struct caret__engine *e, const struct caret__runref *ref, uint32_t count)
+{
+    if (ref->len == 0 || ref->len > CARET_MAX_VALUE || (uint64_t)ref->pgno + count > e->pg.max_pages)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (caret__pgno_reserved(ref->pgno + i))
+            return false;
+    }
+    return true;
+}
+
+static int note_claim(struct replay *r, uint64_t lsn, uint32_t pgno, uint32_t count)
+{
+    if (r->nclaims == r->capclaims) {
+        size_t cap = r->capclaims == 0 ? 64 : 2 * r->capclaims;
+        struct claim *more = realloc(r->claims, cap * sizeof *more);
+        if (more == NULL)
+            return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", r->e->path);
+        r->claims = more;
+        r->capclaims = cap;
+    }
+    r->claims[r->nclaims++] = (struct claim){lsn, pgno, count};
+    return CARET_OK;
+}
+
+/* Note the runs of a record; CARET_NONE: one of them is not there, the chain ends before it. */
+static int note_runs(struct replay *r, const uint8_t *rec, uint32_t size, uint64_t lsn)
+{
+    struct caret__op_view op;
+    uint32_t off = CARET__REC_HEAD;
+    size_t before = r->nclaims;
+    int rc;
+
+    while ((rc = caret__record_op(rec, size, &off, &op)) > 0) {
+        struct caret__runref ref;
+        if (op.kind != CARET__OP_SETRUN || op.vlen != sizeof ref)
+            continue; /* what makes no sense is found when it is applied */
+        memcpy(&ref, op.val, sizeof ref);
+        uint32_t count = (ref.len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE;
+        if (!run_makes_sense(r->e, &ref, count) || !run_is_there(r->e, &ref)) {
+            r->nclaims = before;
+            return CARET_NONE;
+        }
+        rc = note_claim(r, lsn, ref.pgno, count);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    return CARET_OK;
+}
+
+/* Change the free bits of one claim; false: they were not all the opposite before. */
+static bool mark(struct caret__engine *e, const struct claim *c, bool is_free)
+{
+    _Atomic uint64_t *map = e->pg.maps[CARET__MAP_FREE];
+
+    for (uint32_t i = c->pgno; i < c->pgno + c->count; i++) {
+        uint64_t word = atomic_load_explicit(&map[i / 64], memory_order_relaxed), bit = UINT64_C(1) << i % 64;
+        if (((word & bit) != 0) == is_free)
+            return false;
+        atomic_store_explicit(&map[i / 64], word ^ bit, memory_order_relaxed);
+        e->sh->ts.free_pages += is_free ? 1u : UINT32_MAX;
+    }
+    return true;
+}
+
+static int mark_rest(struct replay *r, bool is_free)
+{
+    for (size_t i = r->done; i < r->nclaims; i++) {
+        if (!mark(r->e, &r->claims[i], is_free))
+            return caret__fail(CARET_E_CORRUPT,
+                               "%s: page %u: the log has a value where the free-space bitmap has none",
+                               r->e->path, r->claims[i].pgno);
+    }
+    return CARET_OK;
+}
+
+/* The record that ends at lsn is next: its runs may be taken, but by nothing else, so they
+ * become reserved as they were when it was committed. */
+static int hand_over(struct replay *r, uint64_t lsn)
+{
+    struct caret__shared *sh = r->e->sh;
+    uint32_t n = 0;
+
+    for (; r->done < r->nclaims && r->claims[r->done].lsn <= lsn; r->done++, n++) {
+        const struct claim *c = &r->claims[r->done];
+        if (n == CARET__MAX_RESERVED)
+            return caret__fail(CARET_E_CORRUPT, "%s: a log record before LSN %llu has too many long values",
+                               r->e->path, (unsigned long long)lsn);
+        mark(r->e, c, true);
+        sh->reserved[n] = (struct caret__reserved){.pgno = c->pgno, .count = c->count, .owner = r->e->slot};
+    }
+    atomic_store(&sh->nreserved, n);
+    return CARET_OK;
+}
+
+static void clear_reserved(struct caret__shared *sh)
+{
+    for (uint32_t i = atomic_load(&sh->nreserved); i > 0; i--)
+        sh->reserved[i - 1].count = 0;
+    atomic_store(&sh->nreserved, 0);
+}
+
+/* -------------------------------------------------------------------- scan */
+
+static int grow_for_claims(struct replay *r)
+{
+    uint32_t end = 0;
+
+    for (size_t i = 0; i < r->nclaims; i++)
+        end = (uint32_t)caret__max(end, r->claims[i].pgno + r->claims[i].count);
+    return caret__grow_pages(r->e, end);
+}
+
+static int scan(struct replay *r, uint64_t seed)
+{
+    const uint8_t *rec;
+    uint32_t size;
+    int rc;
+
+    for (r->end = r->begin;; r->end += size) {
+        rc = record_at(r, r->end, seed, &rec, &size);
+        if (rc != CARET_OK || size == 0)
+            return rc;
+        memcpy(&seed, rec + size - 8, 8);
+        rc = note_runs(r, rec, size, r->end + size);
+        if (rc != CARET_OK)
+            return rc == CARET_NONE ? CARET_OK : rc;
+    }
+}
+
+/* ------------------------------------------------------------------- apply */
+
+/* Make room by a checkpoint; the writer mutex is ours before and after. */
+static int make_room(struct replay *r)
+{
+    int rc = mark_rest(r, true);
+
+    caret__writer_unlock(r->e);
+    if (rc == CARET_OK)
+        rc = caret__checkpoint(r->e);
+    CARET_FAULT("replay_checkpoint");
+    int locked = caret__writer_lock(r->e);
+    if (rc == CARET_OK)
+        rc = locked;
+    return rc == CARET_OK ? mark_rest(r, false) : rc;
+}
+
+static int reserve(struct replay *r, const uint8_t *rec, uint32_t size)
+{
+    for (unsigned tries = 0;; tries++) {
+        struct caret__need need;
+        int rc = caret__record_need(r->e, rec, size, &need);
+        if (rc == CARET_OK)
+            rc = caret__reserve(r->e, &need, true);
+        if (rc != CARET_RESTART)
+            return rc;
+        if (tries == 2)
+            return caret__fail(CARET_E_SHM, "%s: recovery needs a larger arena than %u pages (arena_limit)",
+                               r->e->path, r->e->sh->max_slots);
+        rc = make_room(r);
+        if (rc != CARET_OK)
+            return rc;
+    }
+}
+
+/* One record, from the buffer through the ring into the pages. */
+static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
+{
+    struct caret__shared *sh = r->e->sh;
+    uint64_t head = atomic_load(&sh->log_head), lsn = head + size;
+    uint8_t *in_ring = r->e->ring + head % sh->ring_size;
+    int rc;
+
+    memcpy(in_ring, rec, size);
+    rc = reserve(r, in_ring, size);
+    if (rc == CARET_OK)
+        rc = hand_over(r, lsn);
+    if (rc != CARET_OK)
+        return rc;
+    atomic_store(&sh->log_head, lsn);
+    rc = caret__apply(r->e, in_ring, size, lsn, false);
+    clear_reserved(sh);
+    if (rc != CARET_OK)
+        return rc;
+    atomic_store(&sh->log_applied, lsn);
+    atomic_store(&sh->log_written, lsn);
+    atomic_store(&sh->log_durable, lsn);
+    CARET_FAULT("replay_applied");
+    return CARET_OK;
+}
+
+static int apply_all(struct replay *r)
+{
+    struct caret__shared *sh = r->e->sh;
+    int rc = CARET_OK;
+
+    while (rc == CARET_OK && atomic_load(&sh->log_head) < r->end) {
+        uint64_t head = atomic_load(&sh->log_head), seed;
+        const uint8_t *rec;
+        uint32_t size;
+        memcpy(&seed, r->e->ring + (head - 8) % sh->ring_size, 8);
+        rc = record_at(r, head, seed, &rec, &size);
+        if (rc == CARET_OK && size == 0)
+            rc = caret__fail(CARET_E_IO, "%s: the log changed while it was read", r->e->log_path);
+        if (rc == CARET_OK)
+            rc = apply(r, rec, size);
+    }
+    return rc;
+}
+
+int caret__replay(struct caret__engine *e, uint64_t reach)
+{
+    struct caret__shared *sh = e->sh;
+    struct replay r = {.e = e, .begin = atomic_load(&sh->log_head), .cap = sh->ring_size / 2};
+    uint64_t seed;
+    int rc;
+
+    r.file = (struct caret__logfile){e->log_fd, e->log_path, atomic_load(&sh->log_base),
+                                     atomic_load(&sh->log_size)};
+    r.buf = malloc(r.cap);
+    if (r.buf == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);
+    memcpy(&seed, e->ring + (r.begin - 8) % sh->ring_size, 8);
+    rc = scan(&r, seed);
+    if (rc == CARET_OK && r.end < reach)
+        rc = caret__fail(CARET_E_CORRUPT,
+                         "%s: the log is damaged: it ends at LSN %llu, commits exist up to %llu", e->path,
+                         (unsigned long long)r.end, (unsigned long long)reach);
+    if (rc == CARET_OK)
+        rc = caret__writer_lock(e);
+    if (rc == CARET_OK) {
+        rc = grow_for_claims(&r);
+        if (rc == CARET_OK)
+            rc = mark_rest(&r, false);
+        if (rc == CARET_OK)
+            rc = apply_all(&r);
+        caret__writer_unlock(e);
+    }
+    free(r.claims);
+    free(r.buf);
+    return rc;
+}
