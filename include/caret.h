@@ -68,14 +68,14 @@ extern "C" {
 #define CARET_API
 #endif
 
-#define CARET_VERSION "0.1.0"
+#define CARET_VERSION   "0.1.0"
 
 /* Limits.  The key limit is of the encoded key: name + subscripts as stored. */
-#define CARET_MAX_NAME 31u      /* bytes of a variable name after the '^' */
-#define CARET_MAX_SUBS 31u      /* subscripts of one node */
-#define CARET_MAX_KEY 1015u     /* bytes of an encoded key (less in `small` builds) */
+#define CARET_MAX_NAME  31u         /* bytes of a variable name after the '^' */
+#define CARET_MAX_SUBS  31u         /* subscripts of one node */
+#define CARET_MAX_KEY   1015u       /* bytes of an encoded key (less in `small` builds) */
 #define CARET_MAX_VALUE (16u << 20) /* bytes of a value */
-#define CARET_MAX_NEST 127u     /* transactions within transactions */
+#define CARET_MAX_NEST  127u        /* transactions within transactions */
 
 /* Outcomes that a caller is meant to handle. */
 enum {
@@ -105,21 +105,21 @@ enum {
     CARET_E_INTXN = -14,        /* not allowed inside a transaction */
     CARET_E_SYNTAX = -15,       /* ZWR text that can't be read */
 
-    CARET_E_NOTFOUND = -30,     /* no such database file, and create is off */
-    CARET_E_OPEN = -31,         /* the file can't be opened: directory, permission, ... */
-    CARET_E_FOREIGN = -32,      /* not a Caret database */
-    CARET_E_VERSION = -33,      /* format or layout version is not ours */
-    CARET_E_CORRUPT = -34,      /* damaged: file, page and reason are in the message */
-    CARET_E_NETFS = -35,        /* on a network file system */
-    CARET_E_BUSY = -36,         /* attached elsewhere in a way that excludes us (second mount, other /dev/shm) */
-    CARET_E_EVICTED = -37,      /* the process lost its slot (fd closed by the host, fork misuse) */
-    CARET_E_SHM = -38,          /* shared memory is full or can't be used */
-    CARET_E_DISKFULL = -39,     /* no room in the file system */
-    CARET_E_IO = -40,           /* read, write or sync failed */
-    CARET_E_IO_FAILED = -41,    /* an earlier write or sync failed: writes are refused until reopened */
-    CARET_E_NOMEM = -42,        /* malloc failed */
-    CARET_E_LIMIT = -43,        /* a table is full: processes, sessions, locks */
-    CARET_E_SYSTEM = -44        /* another system call failed */
+    CARET_E_NOTFOUND = -30,  /* no such database file, and create is off */
+    CARET_E_OPEN = -31,      /* the file can't be opened: directory, permission, ... */
+    CARET_E_FOREIGN = -32,   /* not a Caret database */
+    CARET_E_VERSION = -33,   /* format or layout version is not ours */
+    CARET_E_CORRUPT = -34,   /* damaged: file, page and reason are in the message */
+    CARET_E_NETFS = -35,     /* on a network file system */
+    CARET_E_BUSY = -36,      /* attached elsewhere in a way that excludes us (second mount, other /dev/shm) */
+    CARET_E_EVICTED = -37,   /* the process lost its slot (fd closed by the host, fork misuse) */
+    CARET_E_SHM = -38,       /* shared memory is full or can't be used */
+    CARET_E_DISKFULL = -39,  /* no room in the file system */
+    CARET_E_IO = -40,        /* read, write or sync failed */
+    CARET_E_IO_FAILED = -41, /* an earlier write or sync failed: writes are refused until reopened */
+    CARET_E_NOMEM = -42,     /* malloc failed */
+    CARET_E_LIMIT = -43,     /* a table is full: processes, sessions, locks */
+    CARET_E_SYSTEM = -44     /* another system call failed */
 };
 
 typedef struct caret_db caret_db;
@@ -147,14 +147,14 @@ enum { CARET_SYNC_INTERVAL = 0, CARET_SYNC_COMMIT = 1, CARET_SYNC_OFF = 2 };
 
 /* Options of caret_open(); zero everything, then set what differs. */
 typedef struct caret_options {
-    int no_create;         /* 1: a missing file is an error (CARET_E_NOTFOUND) */
-    int readonly;          /* 1: no writing through this caret_db */
-    int sync;              /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
-    double sync_interval;  /* seconds between syncs, 0 = 1 s; the smallest attached one counts */
-    int no_thread;         /* 1: no background thread; flushing and checkpoints run inline */
-    const char *shm_dir;   /* directory for the shared segment, NULL = /dev/shm */
-    size_t arena_limit;    /* bytes of changed pages kept in memory, 0 = automatic */
-    size_t log_limit;      /* bytes the log may grow to, 0 = automatic */
+    int no_create;        /* 1: a missing file is an error (CARET_E_NOTFOUND) */
+    int readonly;         /* 1: no writing through this caret_db */
+    int sync;             /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
+    double sync_interval; /* seconds between syncs, 0 = 1 s; the smallest attached one counts */
+    int no_thread;        /* 1: no background thread; flushing and checkpoints run inline */
+    const char *shm_dir;  /* directory for the shared segment, NULL = /dev/shm */
+    size_t arena_limit;   /* bytes of changed pages kept in memory, 0 = automatic */
+    size_t log_limit;     /* bytes the log may grow to, 0 = automatic */
 } caret_options;
 
 /*
@@ -222,7 +222,8 @@ CARET_API int caret_node_var(caret_node *n, size_t bytes, const char *name, size
 /* Make `n` a child of `parent` (n may be parent itself).  The string form takes the
  * subscript as text: "7" and "-.5" are numbers, "07" is a string.
  * Errors: MAXSUBS KEY2BIG BUFFER INVALID; n is then unchanged. */
-CARET_API int caret_node_child(caret_node *n, size_t bytes, const caret_node *parent, const char *sub, size_t len);
+CARET_API int caret_node_child(caret_node *n, size_t bytes, const caret_node *parent, const char *sub,
+                               size_t len);
 CARET_API int caret_node_child_int(caret_node *n, size_t bytes, const caret_node *parent, int64_t sub);
 
 /* The subscript a double stands for (shortest decimal that reads back the same).
@@ -254,7 +255,8 @@ CARET_API caret_slice caret_node_name(const caret_node *n, char buf[CARET_MAX_NA
 
 /* Subscript i (0 = first) as text.  *len is always set to the needed length; BUFFER
  * if cap is too small.  *is_number tells numbers from strings (may be NULL).  INVALID: no such i. */
-CARET_API int caret_node_subscript(const caret_node *n, unsigned i, char *buf, size_t cap, size_t *len, int *is_number);
+CARET_API int caret_node_subscript(const caret_node *n, unsigned i, char *buf, size_t cap, size_t *len,
+                                   int *is_number);
 
 /* The last subscript as an integer: 1 and *out if it is a canonical integer that fits, else 0. */
 CARET_API int caret_node_last_as_int(const caret_node *n, int64_t *out);
@@ -362,7 +364,8 @@ CARET_API int caret_unlock(caret_session *s, const caret_node *n);
 CARET_API int caret_unlock_all(caret_session *s);
 
 /* Release all, then take all of these or none. */
-CARET_API int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns);
+CARET_API int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count,
+                             uint64_t timeout_ns);
 
 /* -------------------------------------------------------------------- text */
 

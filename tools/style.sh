@@ -101,7 +101,7 @@ check_prefixes()
         echo "SKIP no libcaret.a is built"
         return
     fi
-    nm --defined-only -g "$library" | awk 'NF == 3 && $3 !~ /\.c\.[0-9a-f]+$/ && $3 !~ /^__(asan|odr|tsan)/ { print $3 }' |
+    nm --defined-only -g "$library" | awk 'NF == 3 && $3 !~ /\.(lto_priv|isra|part|constprop|cold)/ && $3 !~ /\.c\.[0-9a-f]+$/ && $3 !~ /^__(asan|odr|tsan)/ { print $3 }' |
         sort -u >"$scratch/symbols"
     where=$(basename "$library")
     grep -v '^caret_' "$scratch/symbols" | sed "s/.*/$where:1: external symbol & lacks the prefix caret_ or caret__/"
@@ -200,6 +200,7 @@ check_links()
     grep -E '\.md$' "$scratch/files" | while read -r file; do
         grep -noE '\]\([^)#: ]+' "$file" | while IFS= read -r link; do
             target=${link#*](}
+            case $target in http | https) continue ;; esac
             [ -e "$(dirname "$file")/$target" ] || echo "$file:${link%%:*}: link to $target leads nowhere"
         done
     done

@@ -57,8 +57,8 @@ static int read_run(caret_session *s, const struct caret__at *at, const struct c
         ssize_t n = pread(s->e->data_fd, s->out + done, ref.len - done,
                           (off_t)((uint64_t)ref.pgno * CARET__PAGE_SIZE + done));
         if (n <= 0)
-            return caret__fail_errno(CARET_E_IO, "%s: reading a value of %u bytes at page %u", s->e->path, ref.len,
-                                     ref.pgno);
+            return caret__fail_errno(CARET_E_IO, "%s: reading a value of %u bytes at page %u", s->e->path,
+                                     ref.len, ref.pgno);
         done += (size_t)n;
     }
     if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
@@ -296,7 +296,8 @@ static int exists(caret_session *s, bool local, const struct caret__node *n, boo
     int rc = caret__session_from(s, local, key, &len);
     if (rc != CARET_OK)
         return rc;
-    bool hit = len >= n->key_len && memcmp(key, caret__node_key(n), n->key_len) == 0 && (below || len == n->key_len);
+    bool hit =
+        len >= n->key_len && memcmp(key, caret__node_key(n), n->key_len) == 0 && (below || len == n->key_len);
     return hit ? CARET_OK : CARET_NONE;
 }
 
@@ -304,7 +305,8 @@ static int remove_local(caret_session *s, struct caret__node *n, bool below)
 {
     int rc = caret__session_locals(s);
     if (rc == CARET_OK && s->txn.level != 0 && s->txn.restore_locals)
-        rc = below ? caret__journal_note_below(&s->txn.journal, &s->locals, true, caret__node_key(n), n->key_len)
+        rc = below ? caret__journal_note_below(&s->txn.journal, &s->locals, true, caret__node_key(n),
+                                               n->key_len)
                    : journal_local(s, caret__node_key(n), n->key_len);
     if (rc != CARET_OK)
         return rc;
@@ -330,8 +332,8 @@ static int remove_global(caret_session *s, struct caret__node *n, bool below)
         return rc == CARET_NONE ? CARET_OK : rc;
     rc = caret__batch_begin(&s->batch);
     if (rc == CARET_OK)
-        rc = caret__batch_add(&s->batch, below ? CARET__OP_KILL : CARET__OP_DELETE, caret__node_key(n), n->key_len,
-                              NULL, 0);
+        rc = caret__batch_add(&s->batch, below ? CARET__OP_KILL : CARET__OP_DELETE, caret__node_key(n),
+                              n->key_len, NULL, 0);
     if (rc == CARET_OK)
         rc = caret__commit(s->e, &s->batch, NULL, NULL, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
@@ -360,7 +362,7 @@ int caret_kill(caret_session *s, caret_node *node)
 struct add {
     struct caret__dec by;
     int64_t by_int;
-    bool is_int;     /* by_int and want_int: the caller's numbers are integers */
+    bool is_int; /* by_int and want_int: the caller's numbers are integers */
     bool want_int;
     int64_t result_int;
     char text[CARET__NUM_MAX];
@@ -379,8 +381,8 @@ static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8
         a->len = caret__i64_format(sum, a->text);
         a->result_int = sum;
     } else {
-        struct caret__dec r, before = old == NULL ? (struct caret__dec){0, 0}
-                                                  : caret__dec_parse((const char *)old, old_len);
+        struct caret__dec r,
+            before = old == NULL ? (struct caret__dec){0, 0} : caret__dec_parse((const char *)old, old_len);
         int rc = caret__dec_add(before, a->by, &r);
         if (rc != CARET_OK)
             return rc;

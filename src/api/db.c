@@ -93,14 +93,17 @@ static unsigned check_space(struct caret__engine *e, const uint64_t *seen, char 
     for (uint32_t p = 0; p < ts->npages; p++) {
         uint64_t bit = UINT64_C(1) << (p % 64u);
         bool is_free = (e->pg.maps[CARET__MAP_FREE][p / 64u] & bit) != 0;
-        bool pending = ((e->pg.maps[CARET__MAP_PENDING0][p / 64u] | e->pg.maps[CARET__MAP_PENDING1][p / 64u]) & bit) != 0;
+        bool pending =
+            ((e->pg.maps[CARET__MAP_PENDING0][p / 64u] | e->pg.maps[CARET__MAP_PENDING1][p / 64u]) & bit) !=
+            0;
         bool used = (seen[p / 64u] & bit) != 0, fixed = caret__pgno_reserved(p);
         nfree += is_free;
         if (is_free + pending + used + fixed == 1)
             continue;
         findings++;
-        caret__report(report, cap, "page %u: %s%s%s%s\n", p, is_free + pending + used + fixed == 0 ? "leaked" : "",
-                      is_free ? "free " : "", pending ? "pending " : "", used ? "in the tree" : "");
+        caret__report(report, cap, "page %u: %s%s%s%s\n", p,
+                      is_free + pending + used + fixed == 0 ? "leaked" : "", is_free ? "free " : "",
+                      pending ? "pending " : "", used ? "in the tree" : "");
     }
     if (nfree != ts->free_pages) {
         findings++;
@@ -127,7 +130,8 @@ static unsigned check_slots(struct caret__engine *e, char *report, size_t cap)
     }
     if (nfree != e->sh->ts.free_slots) {
         findings++;
-        caret__report(report, cap, "arena: %u free slots, the state block says %u\n", nfree, e->sh->ts.free_slots);
+        caret__report(report, cap, "arena: %u free slots, the state block says %u\n", nfree,
+                      e->sh->ts.free_slots);
     }
     return findings;
 }

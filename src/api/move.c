@@ -66,7 +66,8 @@ static bool begins_with(const struct move *m, size_t len)
 
 static int no_room(size_t len)
 {
-    return caret__fail(CARET_E_BUFFER, "the node has no room for a key of %zu bytes: use a caret_node_buf", len);
+    return caret__fail(CARET_E_BUFFER, "the node has no room for a key of %zu bytes: use a caret_node_buf",
+                       len);
 }
 
 /* The node becomes `base` bytes of its own key and the subscript that follows there in m->key. */

@@ -78,7 +78,8 @@ void caret__session_stop(caret_session *s);
 
 static inline void caret__count(_Atomic uint64_t *counter)
 {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
 }
 static inline struct caret__procslot *caret__session_slot(const caret_session *s)
 {

@@ -20,20 +20,14 @@ static void apply_op(struct caret__w *w, const struct caret__op_view *op)
     uint32_t ref[2];
 
     switch (op->kind) {
-    case CARET__OP_SET:
-        caret__tree_set(w, op->key, op->klen, op->val, op->vlen, 0);
-        break;
+    case CARET__OP_SET: caret__tree_set(w, op->key, op->klen, op->val, op->vlen, 0); break;
     case CARET__OP_SETRUN:
         memcpy(ref, op->val, sizeof ref);
         caret__w_take_run(w, ref[0], (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
         caret__tree_set(w, op->key, op->klen, op->val, op->vlen, CARET__VLEN_RUN);
         break;
-    case CARET__OP_DELETE:
-        caret__tree_delete(w, op->key, op->klen);
-        break;
-    case CARET__OP_KILL:
-        caret__tree_kill(w, op->key, op->klen);
-        break;
+    case CARET__OP_DELETE: caret__tree_delete(w, op->key, op->klen); break;
+    case CARET__OP_KILL: caret__tree_kill(w, op->key, op->klen); break;
     }
 }
 
@@ -104,7 +98,8 @@ static void tally_path(struct caret__engine *e, const struct caret__op_view *op,
     t->before = path;
     t->has_before = true;
     if (e->sh->ts.has_runs && path.found) {
-        struct caret__entry en = caret__page_entry(caret__w_page(&w, path.pgno[path.leaf]), path.idx[path.leaf]);
+        struct caret__entry en =
+            caret__page_entry(caret__w_page(&w, path.pgno[path.leaf]), path.idx[path.leaf]);
         if (en.run && en.vlen >= 8)
             t->freed += 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE;
     }
@@ -133,7 +128,8 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
 
     while ((rc = caret__record_op(rec, size, &off, &op)) > 0) {
         if (!op_ok(e, &op))
-            return caret__fail(CARET_E_CORRUPT, "%s: a log record holds an operation that makes no sense", e->path);
+            return caret__fail(CARET_E_CORRUPT, "%s: a log record holds an operation that makes no sense",
+                               e->path);
         tally_op(e, &op, &t);
     }
     if (rc < 0)
@@ -181,8 +177,8 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
     if (sh->ts.free_slots >= want)
         return CARET_OK;
     if (want > sh->max_slots / 2)
-        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: the transaction may change %u pages, the arena holds %u", e->path,
-                           want, sh->max_slots);
+        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: the transaction may change %u pages, the arena holds %u",
+                           e->path, want, sh->max_slots);
     if (n < sh->max_slots) {
         uint32_t more = want > CARET__ARENA_STEP ? want : CARET__ARENA_STEP;
         int rc = caret__grow_arena(e, n + more < sh->max_slots ? n + more : sh->max_slots);
@@ -198,8 +194,8 @@ int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool
     uint32_t spare = is_kill ? 0 : KILL_PAGES;
 
     if (need->undo_bytes > sh->undo_max)
-        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: the change needs %llu bytes of undo, %llu is the limit", e->path,
-                           (unsigned long long)need->undo_bytes, (unsigned long long)sh->undo_max);
+        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: the change needs %llu bytes of undo, %llu is the limit",
+                           e->path, (unsigned long long)need->undo_bytes, (unsigned long long)sh->undo_max);
     if (need->undo_bytes > atomic_load_explicit(&sh->undo_cap, memory_order_relaxed)) {
         int rc = caret__grow_undo(e, need->undo_bytes);
         if (rc != CARET_OK)

@@ -35,7 +35,7 @@
 #include "log/meta.h"
 #include "page/store.h"
 
-#define WRITE_BYTES (256u << 10) /* joined writes up to this size */
+#define WRITE_BYTES   (256u << 10) /* joined writes up to this size */
 #define RELEASE_BATCH 64u
 
 struct frozen_page {
@@ -241,7 +241,8 @@ static int release_slots(struct caret__engine *e, uint32_t epoch)
 static int release_pages(struct caret__engine *e, uint32_t epoch)
 {
     struct caret__shared *sh = e->sh;
-    _Atomic uint64_t *fm = e->pg.maps[CARET__MAP_FREE], *pending = e->pg.maps[CARET__MAP_PENDING0 + (epoch & 1u)];
+    _Atomic uint64_t *fm = e->pg.maps[CARET__MAP_FREE],
+                     *pending = e->pg.maps[CARET__MAP_PENDING0 + (epoch & 1u)];
     uint32_t words = CARET__BITMAP_WORDS(sh->frozen.npages);
 
     for (uint32_t i = 0; i < words; i += 16 * RELEASE_BATCH) {
@@ -309,8 +310,8 @@ int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
         return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the checkpoint mutex", e->path);
     rc = atomic_load(&sh->io_failed) == 0
              ? finish(e, false)
-             : caret__fail(CARET_E_IO_FAILED, "%s: a write or sync failed earlier; close all users and open again",
-                           e->path);
+             : caret__fail(CARET_E_IO_FAILED,
+                           "%s: a write or sync failed earlier; close all users and open again", e->path);
     bool doubt = atomic_exchange(&sh->checkpoint_wanted, 0) != 0;
     if (rc == CARET_OK && (force || doubt || atomic_load(&sh->checkpoint_lsn) < wanted)) {
         rc = freeze(e, force || doubt, &frozen);

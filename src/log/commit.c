@@ -44,16 +44,18 @@ static int batch_grow(struct caret__batch *b, uint64_t want)
     uint64_t cap = (uint64_t)b->cap * 2 > want ? (uint64_t)b->cap * 2 : want;
     uint8_t *rec = cap <= CARET__RING_SIZE * UINT64_C(2) ? realloc(b->rec, cap) : NULL;
     if (rec == NULL)
-        return cap > CARET__RING_SIZE ? caret__fail(CARET_E_TXN_TOO_BIG, "a transaction's changes exceed %u bytes",
-                                                    CARET__RING_SIZE / 2)
-                                      : caret__fail(CARET_E_NOMEM, "no memory for a log record");
+        return cap > CARET__RING_SIZE
+                   ? caret__fail(CARET_E_TXN_TOO_BIG, "a transaction's changes exceed %u bytes",
+                                 CARET__RING_SIZE / 2)
+                   : caret__fail(CARET_E_NOMEM, "no memory for a log record");
     b->rec = rec;
     b->cap = (uint32_t)cap;
     return CARET_OK;
 }
 
 /* Write an op at p. */
-static void put_op(uint8_t *p, enum caret__op op, const uint8_t *key, size_t klen, const void *val, size_t vlen)
+static void put_op(uint8_t *p, enum caret__op op, const uint8_t *key, size_t klen, const void *val,
+                   size_t vlen)
 {
     uint64_t head = (uint64_t)op | (uint64_t)klen << 16 | (uint64_t)vlen << 32;
     uint32_t size = caret__op_size(klen, vlen);
@@ -65,8 +67,8 @@ static void put_op(uint8_t *p, enum caret__op op, const uint8_t *key, size_t kle
         memcpy(p + CARET__OP_HEAD + klen, val, vlen);
 }
 
-int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *key, size_t klen, const void *val,
-                     size_t vlen)
+int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *key, size_t klen,
+                     const void *val, size_t vlen)
 {
     uint32_t size = caret__op_size(klen, vlen);
     if ((uint64_t)b->size + size + CARET__REC_TAIL > b->cap) {
@@ -95,7 +97,8 @@ void caret__batch_destroy(struct caret__batch *b)
 static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint32_t size, bool only_kills)
 {
     uint64_t spare = only_kills ? LOG_SPARE / 2 : LOG_SPARE;
-    return head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <= sh->ring_size - 64u &&
+    return head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <=
+               sh->ring_size - 64u &&
            head + size + spare - atomic_load_explicit(&sh->checkpoint_lsn, memory_order_acquire) <=
                atomic_load_explicit(&sh->log_size, memory_order_relaxed);
 }
@@ -122,12 +125,14 @@ static int may_write(struct caret__engine *e)
         caret__floor_wait(e);
     if (caret__likely(err == 0))
         return CARET_OK;
-    return caret__fail(CARET_E_IO_FAILED, "%s: a write or sync failed earlier (%s); close all users and open again",
-                       e->path, strerror((int)err));
+    return caret__fail(CARET_E_IO_FAILED,
+                       "%s: a write or sync failed earlier (%s); close all users and open again", e->path,
+                       strerror((int)err));
 }
 
 /* Steps 3 and 4 for a record that stands in the ring at the old head already, but for head and trailer. */
-static inline uint64_t publish(struct caret__shared *sh, uint8_t *ring, uint64_t head, uint32_t size, uint32_t nops)
+static inline uint64_t publish(struct caret__shared *sh, uint8_t *ring, uint64_t head, uint32_t size,
+                               uint32_t nops)
 {
     uint8_t *rec = ring + head % sh->ring_size;
     uint64_t seed, first = size | (uint64_t)nops << 32;
@@ -157,13 +162,15 @@ static inline void make_visible(struct caret__engine *e, uint64_t lsn)
 static inline void afterwards(struct caret__engine *e, uint64_t lsn)
 {
     struct caret__shared *sh = e->sh;
-    if (caret__unlikely(lsn - atomic_load_explicit(&sh->log_written, memory_order_relaxed) > sh->ring_size / 4))
+    if (caret__unlikely(lsn - atomic_load_explicit(&sh->log_written, memory_order_relaxed) >
+                        sh->ring_size / 4))
         caret__background_wake(e);
 }
 
 /* ---------------------------------------------------------------- in general */
 
-int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx, uint64_t *lsn)
+int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,
+                  uint64_t *lsn)
 {
     struct caret__shared *sh = e->sh;
     uint32_t size = b->size + CARET__REC_TAIL;
@@ -171,8 +178,9 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
     int rc;
 
     if (size > sh->ring_size / 2)
-        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: %u bytes of changes in one transaction, %llu is the limit", e->path,
-                           size, (unsigned long long)sh->ring_size / 2);
+        return caret__fail(CARET_E_TXN_TOO_BIG,
+                           "%s: %u bytes of changes in one transaction, %llu is the limit", e->path, size,
+                           (unsigned long long)sh->ring_size / 2);
     for (;;) {
         rc = may_write(e);
         if (rc == CARET_OK)
@@ -184,7 +192,8 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
             return CARET_RESTART;
         }
         uint64_t head = atomic_load_explicit(&sh->log_head, memory_order_relaxed);
-        rc = has_room(sh, head, size, b->only_kills) ? caret__record_need(e, b->rec, size, &need) : CARET_RESTART;
+        rc = has_room(sh, head, size, b->only_kills) ? caret__record_need(e, b->rec, size, &need)
+                                                     : CARET_RESTART;
         if (rc == CARET_OK)
             rc = caret__reserve(e, &need, b->only_kills);
         if (rc == CARET_OK) {
@@ -215,7 +224,8 @@ static void locate(struct caret__engine *e, struct caret__spot *spot, const uint
     if (spot->version != 0 && spot->pgno < e->pg.max_pages) {
         const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
         uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-        if (atomic_load_explicit(&pte->version, memory_order_relaxed) == spot->version && !(word & CARET__PTE_OBSOLETE)) {
+        if (atomic_load_explicit(&pte->version, memory_order_relaxed) == spot->version &&
+            !(word & CARET__PTE_OBSOLETE)) {
             if (spot->found != 2)
                 return;
             const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
@@ -237,8 +247,8 @@ static void locate(struct caret__engine *e, struct caret__spot *spot, const uint
 }
 
 /* Can the set be done in the leaf as it is? */
-static bool fits_in_place(const struct caret__engine *e, const struct caret__spot *spot, const uint8_t *key, size_t klen,
-                          size_t vlen)
+static bool fits_in_place(const struct caret__engine *e, const struct caret__spot *spot, const uint8_t *key,
+                          size_t klen, size_t vlen)
 {
     uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
     const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
@@ -278,8 +288,8 @@ static void set_in_place(struct caret__engine *e, struct caret__spot *spot, cons
 }
 
 /* The old value at a spot, for compute. */
-static int compute_value(struct caret__engine *e, const struct caret__spot *spot, caret__compute *compute, void *ctx,
-                         const void **val, size_t *vlen)
+static int compute_value(struct caret__engine *e, const struct caret__spot *spot, caret__compute *compute,
+                         void *ctx, const void **val, size_t *vlen)
 {
     const uint8_t *old = NULL, *new_val;
     size_t old_len = 0;
@@ -294,7 +304,8 @@ static int compute_value(struct caret__engine *e, const struct caret__spot *spot
             memcpy(ref, en.val, sizeof ref);
             if (ref[0] < e->file_pages_mapped) {
                 old = e->file_map + (size_t)ref[0] * CARET__PAGE_SIZE;
-                old_len = ref[1] < CARET__PAGE_SIZE ? ref[1] : CARET__PAGE_SIZE; /* a number ends long before */
+                old_len =
+                    ref[1] < CARET__PAGE_SIZE ? ref[1] : CARET__PAGE_SIZE; /* a number ends long before */
             }
         }
     }
@@ -327,8 +338,9 @@ static int set_slowly(struct caret__engine *e, const uint8_t *key, size_t klen, 
 }
 
 /* One try under the mutex.  CARET_RESTART: *room tells what is short (true: ring or log). */
-static int try_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen, const void *val,
-                   size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn, bool *room)
+static int try_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
+                   const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn,
+                   bool *room)
 {
     struct caret__shared *sh = e->sh;
 

@@ -61,7 +61,8 @@ static int write_all(struct caret__engine *e, const uint8_t *p, uint64_t len, ui
 static int write_ring(struct caret__engine *e)
 {
     struct caret__shared *sh = e->sh;
-    uint64_t from = atomic_load(&sh->log_written), head = atomic_load_explicit(&sh->log_head, memory_order_acquire);
+    uint64_t from = atomic_load(&sh->log_written),
+             head = atomic_load_explicit(&sh->log_head, memory_order_acquire);
 
     if (head - from > sh->ring_size)
         return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the log ring overflowed", e->path);
@@ -128,8 +129,8 @@ int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
     if (upto == 0)
         upto = atomic_load(&sh->log_head);
     if (atomic_load(&sh->io_failed) != 0)
-        return caret__fail(CARET_E_IO_FAILED, "%s: a write or sync failed earlier; close all users and open again",
-                           e->path);
+        return caret__fail(CARET_E_IO_FAILED,
+                           "%s: a write or sync failed earlier; close all users and open again", e->path);
     int rc = flush_lock(e);
     if (rc != CARET_OK)
         return rc;
@@ -161,7 +162,8 @@ int caret__wait_durable(struct caret__engine *e, uint64_t lsn)
             caret__futex_wait(&sh->durable_futex, seen, UINT64_C(100000000));
         }
         if (atomic_load(&sh->io_failed) != 0)
-            return caret__fail(CARET_E_IO_FAILED, "%s: the commit is visible, but whether it is on the disk is unknown",
+            return caret__fail(CARET_E_IO_FAILED,
+                               "%s: the commit is visible, but whether it is on the disk is unknown",
                                e->path);
     }
     return CARET_OK;

@@ -28,7 +28,7 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
 
 /* Upper bound of what applying the record can take; for reservations. */
 struct caret__need {
-    uint32_t pages;      /* page numbers, each with an arena slot */
+    uint32_t pages; /* page numbers, each with an arena slot */
     uint64_t undo_bytes;
 };
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need);
@@ -64,12 +64,13 @@ struct caret__batch {
     bool only_kills; /* may use the reserve that is kept for emptying a full database */
 };
 int caret__batch_begin(struct caret__batch *b);
-int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *key, size_t klen, const void *val,
-                     size_t vlen);
+int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *key, size_t klen,
+                     const void *val, size_t vlen);
 void caret__batch_destroy(struct caret__batch *b);
 
 /* Commit a batch.  valid (may be NULL) is asked under the mutex; false: CARET_RESTART. */
-int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx, uint64_t *lsn);
+int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,
+                  uint64_t *lsn);
 
 /* For readers (struct caret__view): a page is ahead of log_applied. */
 int caret__stalled(void *engine, uint64_t version, unsigned tries);
@@ -118,7 +119,7 @@ bool caret__checkpoint_due(const struct caret__engine *e);
 /* The thread that flushes, syncs and checkpoints when due; started at the first write. */
 int caret__background_start(struct caret__engine *e);
 void caret__background_stop(struct caret__engine *e);
-void caret__background_wake(struct caret__engine *e); /* cheap when it is awake already */
+void caret__background_wake(struct caret__engine *e);   /* cheap when it is awake already */
 void caret__background_forked(struct caret__engine *e); /* in the child: forget the parent's thread */
 
 /* ---- log/meta.c: meta slots and bitmap images on disk --------------------------------------- */

@@ -8,11 +8,12 @@
 #include "base/crc32c.h"
 
 #define TRAILER_MARK 0x5ca1ab1eu
-#define MAX_RECORD (64u << 20) /* far above any ring: a length beyond it is no length */
+#define MAX_RECORD   (64u << 20) /* far above any ring: a length beyond it is no length */
 
 uint64_t caret__chain_start(uint32_t generation)
 {
-    uint64_t z = (generation + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15); /* splitmix64, Steele et al. 2014 */
+    uint64_t z =
+        (generation + UINT64_C(1)) * UINT64_C(0x9e3779b97f4a7c15); /* splitmix64, Steele et al. 2014 */
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;

@@ -19,8 +19,8 @@
 #ifndef CARET_LOG_RECORD_H
 #define CARET_LOG_RECORD_H
 
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum caret__op {
     CARET__OP_SET = 1,    /* value */
@@ -31,13 +31,13 @@ enum caret__op {
 
 #define CARET__REC_HEAD 8u
 #define CARET__REC_TAIL 8u
-#define CARET__OP_HEAD 8u
+#define CARET__OP_HEAD  8u
 
 /* Reference to a value in consecutive pages of the data file. */
 struct caret__runref {
-    uint32_t pgno;  /* first page */
-    uint32_t len;   /* bytes of the value */
-    uint32_t crc;   /* crc32c of the value */
+    uint32_t pgno; /* first page */
+    uint32_t len;  /* bytes of the value */
+    uint32_t crc;  /* crc32c of the value */
     uint32_t spare;
 };
 

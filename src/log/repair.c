@@ -26,8 +26,8 @@
 static int damaged(struct caret__engine *e, const char *what)
 {
     atomic_store(&e->sh->io_failed, (uint32_t)EUCLEAN);
-    return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: %s; close all users and open again", e->path,
-                       what);
+    return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: %s; close all users and open again",
+                       e->path, what);
 }
 
 /* Walk the undo entries from the end; false if they make no sense. */
@@ -108,7 +108,8 @@ int caret__writer_lock(struct caret__engine *e)
         if (rc != CARET_OK)
             return rc;
     }
-    pthread_mutex_t *m = &sh->writer[atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES];
+    pthread_mutex_t *m =
+        &sh->writer[atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES];
     int rc = caret__mutex_lock(m);
     if (caret__unlikely(rc != 0)) {
         if (rc != EOWNERDEAD)
@@ -122,7 +123,8 @@ int caret__writer_lock(struct caret__engine *e)
     }
     if (caret__unlikely(!caret__slot_ours(e))) {
         caret__mutex_unlock(m);
-        return caret__fail(CARET_E_EVICTED, "%s: this process lost its slot (were its descriptors closed?); open again",
+        return caret__fail(CARET_E_EVICTED,
+                           "%s: this process lost its slot (were its descriptors closed?); open again",
                            e->path);
     }
     atomic_store_explicit(&sh->writer_slot, e->slot + 1, memory_order_relaxed);
@@ -133,7 +135,8 @@ void caret__writer_unlock(struct caret__engine *e)
 {
     struct caret__shared *sh = e->sh;
     atomic_store_explicit(&sh->writer_slot, 0, memory_order_relaxed);
-    caret__mutex_unlock(&sh->writer[atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES]);
+    caret__mutex_unlock(
+        &sh->writer[atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES]);
 }
 
 /*

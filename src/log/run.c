@@ -32,7 +32,8 @@ static int reserve_run(struct caret__engine *e, uint32_t count, uint32_t *pgno)
     while (i < CARET__MAX_RESERVED && sh->reserved[i].count != 0)
         i++;
     if (i == CARET__MAX_RESERVED)
-        return caret__fail(CARET_E_LIMIT, "%s: %u long values are being written at once", e->path, CARET__MAX_RESERVED);
+        return caret__fail(CARET_E_LIMIT, "%s: %u long values are being written at once", e->path,
+                           CARET__MAX_RESERVED);
     *pgno = caret__find_run(&e->pg, sh, count);
     if (*pgno == 0) {
         uint32_t more = count + 8 > sh->ts.npages / 8 ? count + 8 : sh->ts.npages / 8;
@@ -43,7 +44,8 @@ static int reserve_run(struct caret__engine *e, uint32_t count, uint32_t *pgno)
         if (*pgno == 0)
             return caret__fail(CARET_E_DISKFULL, "%s: no %u consecutive free pages", e->path, count);
     }
-    sh->reserved[i] = (struct caret__reserved){.pgno = *pgno, .count = count, .owner = e->slot, .nonce = e->nonce};
+    sh->reserved[i] =
+        (struct caret__reserved){.pgno = *pgno, .count = count, .owner = e->slot, .nonce = e->nonce};
     atomic_fetch_add(&sh->nreserved, 1);
     return CARET_OK;
 }

@@ -20,11 +20,11 @@
 #include "caret.h"
 
 #if LUA_VERSION_NUM < 502
-#define caret__rawlen lua_objlen
+#define caret__rawlen        lua_objlen
 #define caret__setuser(L, i) lua_setfenv(L, i)
 #define caret__getuser(L, i) lua_getfenv(L, i)
 #else
-#define caret__rawlen lua_rawlen
+#define caret__rawlen        lua_rawlen
 #define caret__setuser(L, i) lua_setuservalue(L, i)
 #define caret__getuser(L, i) lua_getuservalue(L, i)
 #endif
@@ -52,7 +52,8 @@ struct caret__lnode {
 static inline struct caret__lnode *caret__lnode(lua_State *L, int i)
 {
     struct caret__lnode *n = lua_touserdata(L, i);
-    if (n == NULL || lua_islightuserdata(L, i) || caret__rawlen(L, i) < sizeof *n || n->magic != CARET__LNODE_MAGIC)
+    if (n == NULL || lua_islightuserdata(L, i) || caret__rawlen(L, i) < sizeof *n ||
+        n->magic != CARET__LNODE_MAGIC)
         return NULL;
     return n;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "binding.h"
+#include "lua/binding.h"
 
 int luaopen_caret_core(lua_State *L);
 
@@ -21,7 +21,8 @@ int caret__fail_values(lua_State *L, int rc)
 /* Is it the caller's mistake? */
 static int is_misuse(int rc)
 {
-    return rc <= CARET_E_INVALID && rc >= CARET_E_SYNTAX && rc != CARET_E_TXN_TOO_BIG && rc != CARET_E_NUMOFLOW;
+    return rc <= CARET_E_INVALID && rc >= CARET_E_SYNTAX && rc != CARET_E_TXN_TOO_BIG &&
+           rc != CARET_E_NUMOFLOW;
 }
 
 int caret__raise(lua_State *L, int rc)
@@ -72,8 +73,9 @@ void caret__put_sub(lua_State *L, caret_node_buf *tmp, const caret_node *parent,
     size_t len;
 
     if (type == LUA_TNUMBER) {
-        rc = is_integer(L, i, &v) ? caret_node_child_int(&tmp->node, sizeof *tmp, parent, v)
-                                  : caret_node_child_double(&tmp->node, sizeof *tmp, parent, lua_tonumber(L, i));
+        rc = is_integer(L, i, &v)
+                 ? caret_node_child_int(&tmp->node, sizeof *tmp, parent, v)
+                 : caret_node_child_double(&tmp->node, sizeof *tmp, parent, lua_tonumber(L, i));
     } else if (type == LUA_TSTRING) {
         const char *s = lua_tolstring(L, i, &len);
         rc = caret_node_child(&tmp->node, sizeof *tmp, parent, s, len);

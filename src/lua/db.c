@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "binding.h"
+#include "lua/binding.h"
 
 struct caret__ldb *caret__check_db(lua_State *L, int i)
 {

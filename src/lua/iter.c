@@ -5,7 +5,7 @@
  * pairs() hands the cursor itself out as a mutable node.  Changing what is being
  * walked is allowed: a step goes to what comes next then.
  */
-#include "binding.h"
+#include "lua/binding.h"
 
 /* Push a cursor like the node at 1, standing on it. */
 static struct caret__lnode *push_cursor(lua_State *L)

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "binding.h"
+#include "lua/binding.h"
 
 #define CACHE_MAX 64u /* children remembered by name; then the cache starts afresh */
 
@@ -356,7 +356,8 @@ static int meta_index(lua_State *L)
             lua_pushlstring(L, key + 2, len - 2);
             lua_gettable(L, lua_upvalueindex(1));
             if (lua_isnil(L, -1))
-                return luaL_error(L, "nodes have no method '%s'; a subscript of that name is n('%s')", key + 2, key);
+                return luaL_error(L, "nodes have no method '%s'; a subscript of that name is n('%s')",
+                                  key + 2, key);
             return 1;
         }
         if (n->mutable_) {
@@ -413,7 +414,8 @@ static int is_parent(lua_State *L, struct caret__lnode *child, int i)
         return 1;
     if (caret_node_depth(&child->node) != caret_node_depth(&p->node) + 1)
         return 0;
-    return caret_node_parent(&up.node, sizeof up, &child->node) == CARET_OK && caret_node_equal(&up.node, &p->node);
+    return caret_node_parent(&up.node, sizeof up, &child->node) == CARET_OK &&
+           caret_node_equal(&up.node, &p->node);
 }
 
 /* __call: a method of its parent, or a deeper node */
@@ -524,24 +526,13 @@ static int core_isnode(lua_State *L)
 
 int caret__open_node(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"node", core_node},
-                                         {"class", core_class},
-                                         {"isnode", core_isnode},
-                                         {"retype", core_retype},
-                                         {"get", node_get},
-                                         {"set", node_set},
-                                         {"number", node_number},
-                                         {"incr", node_incr},
-                                         {"kill", node_kill},
-                                         {"delete", node_delete},
-                                         {"data", node_data},
-                                         {"name", node_name},
-                                         {"varname", node_varname},
-                                         {"depth", node_depth},
-                                         {"subsarray", node_subsarray},
-                                         {"ismutable", node_ismutable},
-                                         {"repr", node_tostring},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"node", core_node},           {"class", core_class},   {"isnode", core_isnode},
+        {"retype", core_retype},       {"get", node_get},       {"set", node_set},
+        {"number", node_number},       {"incr", node_incr},     {"kill", node_kill},
+        {"delete", node_delete},       {"data", node_data},     {"name", node_name},
+        {"varname", node_varname},     {"depth", node_depth},   {"subsarray", node_subsarray},
+        {"ismutable", node_ismutable}, {"repr", node_tostring}, {NULL, NULL}};
     for (const luaL_Reg *f = functions; f->name != NULL; f++) {
         lua_pushcfunction(L, f->func);
         lua_setfield(L, -2, f->name);

@@ -61,7 +61,8 @@ static unsigned copy_suffix(uint8_t *dst, const struct caret__kv *kv, unsigned s
     return n + kv->b_len - skip;
 }
 
-static void fill_entry(struct caret__page *p, unsigned i, unsigned *heap, const struct caret__kv *kv, unsigned plen)
+static void fill_entry(struct caret__page *p, unsigned i, unsigned *heap, const struct caret__kv *kv,
+                       unsigned plen)
 {
     unsigned klen = kv->a_len + (unsigned)kv->b_len - plen;
     unsigned off = *heap - (2u + klen + kv->vlen);
@@ -117,12 +118,14 @@ bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t kle
     unsigned n = caret__page_list(&copy.page, kv);
     plen = caret__kv_prefix(kv, n);
     if (n != 0)
-        plen = (unsigned)caret__common_prefix(first, caret__min(caret__kv_key(&kv[0], first), plen), key, klen);
+        plen =
+            (unsigned)caret__common_prefix(first, caret__min(caret__kv_key(&kv[0], first), plen), key, klen);
     unsigned bytes = caret__kv_bytes(kv, n, plen);
     if (bytes + 10 + klen - plen + vlen > CARET__PAGE_USABLE)
         return false;
     /* A rebuild that frees next to nothing would come again with the next insert. */
-    if (n > 4 && klen >= p->prefix_len && plen >= p->prefix_len && bytes + CARET__PAGE_USABLE / 16 > CARET__PAGE_USABLE)
+    if (n > 4 && klen >= p->prefix_len && plen >= p->prefix_len &&
+        bytes + CARET__PAGE_USABLE / 16 > CARET__PAGE_USABLE)
         return false;
     return caret__page_fill(p, kv, n, plen);
 }

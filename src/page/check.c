@@ -45,7 +45,8 @@ static bool check_slot(const struct caret__page *p, unsigned i, uint8_t *used, c
     bool ok = true;
 
     if (e.klen != s->klen || !claim(used, p, s->off, 2u + e.klen + e.vlen)) {
-        caret__report(report, cap, "page %u: slot %u: entry at %u overlaps or leaves the heap\n", p->pgno, i, s->off);
+        caret__report(report, cap, "page %u: slot %u: entry at %u overlaps or leaves the heap\n", p->pgno, i,
+                      s->off);
         return false;
     }
     if (s->head != caret__key_head(e.key, e.klen)) {
@@ -89,7 +90,8 @@ bool caret__page_check(const struct caret__page *p, uint32_t pgno, char *report,
     unsigned free_bytes = 0;
 
     if (!caret__page_sane(p, pgno, p->level)) {
-        caret__report(report, cap, "page %u: header is damaged (says page %u, type %u, level %u, %u slots, heap %u)\n",
+        caret__report(report, cap,
+                      "page %u: header is damaged (says page %u, type %u, level %u, %u slots, heap %u)\n",
                       pgno, p->pgno, p->type, p->level, p->count, p->heap);
         return false;
     }
@@ -102,7 +104,8 @@ bool caret__page_check(const struct caret__page *p, uint32_t pgno, char *report,
     for (unsigned i = p->heap; i < CARET__PAGE_SIZE; i++)
         free_bytes += used[i] == 0;
     if (ok && free_bytes != p->garbage) {
-        caret__report(report, cap, "page %u: %u bytes of garbage, header says %u\n", pgno, free_bytes, p->garbage);
+        caret__report(report, cap, "page %u: %u bytes of garbage, header says %u\n", pgno, free_bytes,
+                      p->garbage);
         ok = false;
     }
     return check_hints(p, report, cap) && ok;

@@ -50,8 +50,8 @@ static inline int entry_compare(const struct caret__page *p, unsigned i, const u
 }
 
 /* Among slots with an equal head, from lo on: the first whose key is >= the suffix. */
-static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned count, uint32_t h, const uint8_t *suffix,
-                           size_t len, bool *found)
+static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned count, uint32_t h,
+                           const uint8_t *suffix, size_t len, bool *found)
 {
     int c = entry_compare(p, lo, suffix, len);
     if (c >= 0) {
@@ -165,8 +165,8 @@ void caret__page_init(struct caret__page *p, uint32_t pgno, unsigned level)
 }
 
 /* Write an entry at the low end of the heap; its offset. */
-static unsigned put_entry(struct caret__page *p, const uint8_t *suffix, size_t klen, const void *val, size_t vlen,
-                          unsigned vflag)
+static unsigned put_entry(struct caret__page *p, const uint8_t *suffix, size_t klen, const void *val,
+                          size_t vlen, unsigned vflag)
 {
     unsigned off = p->heap - (unsigned)(2 + klen + vlen);
     uint8_t *at = (uint8_t *)p + off;

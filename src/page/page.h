@@ -43,9 +43,9 @@
 #include "shm/layout.h"
 #include "shm/undo.h"
 
-#define CARET__PAGE_LEAF 1u
+#define CARET__PAGE_LEAF  1u
 #define CARET__PAGE_INNER 2u
-#define CARET__HINTS 16u
+#define CARET__HINTS      16u
 
 struct caret__slot {
     uint32_t head;
@@ -71,25 +71,26 @@ struct caret__page {
     struct caret__slot slot[];
 };
 
-#define CARET__PAGE_HEAD 96u
+#define CARET__PAGE_HEAD   96u
 #define CARET__PAGE_USABLE (CARET__PAGE_SIZE - CARET__PAGE_HEAD)
-#define CARET__MAX_SLOTS (CARET__PAGE_USABLE / 8u)
+#define CARET__MAX_SLOTS   (CARET__PAGE_USABLE / 8u)
 
 /* Value length word: top bit = the value is a struct caret__runref, stored out of line. */
-#define CARET__VLEN_RUN 0x8000u
-#define CARET__VLEN_MASK 0x7fffu
+#define CARET__VLEN_RUN    0x8000u
+#define CARET__VLEN_MASK   0x7fffu
 
 /* An inner entry's value: child page number, then a flag byte (values out of line below it). */
-#define CARET__CHILD_LEN 5u
+#define CARET__CHILD_LEN   5u
 
 /* Longest value kept in the page, and the largest entry: two always fit beside a prefix. */
-#define CARET__INLINE_MAX (CARET__PAGE_SIZE / 4u)
-#define CARET__ENTRY_MAX ((CARET__PAGE_USABLE - CARET__KEY_MAX) / 2u)
+#define CARET__INLINE_MAX  (CARET__PAGE_SIZE / 4u)
+#define CARET__ENTRY_MAX   ((CARET__PAGE_USABLE - CARET__KEY_MAX) / 2u)
 
 _Static_assert(sizeof(struct caret__slot) == 8, "slot");
 _Static_assert(offsetof(struct caret__page, hint) == 32, "page header");
 _Static_assert(offsetof(struct caret__page, slot) == CARET__PAGE_HEAD, "slots follow the hints");
-_Static_assert(CARET__ENTRY_MAX >= CARET__KEY_MAX + 2 + 8 + 16, "a maximal key fits with an out-of-line reference");
+_Static_assert(CARET__ENTRY_MAX >= CARET__KEY_MAX + 2 + 8 + 16,
+               "a maximal key fits with an out-of-line reference");
 
 /* Is a value of this length stored in the page under a key of that length? */
 static inline bool caret__value_inline(size_t klen, size_t vlen)

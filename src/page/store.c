@@ -72,7 +72,8 @@ static inline bool bit_reserved(const struct caret__shared *sh, uint32_t pgno)
 }
 
 /* First set bit at or after `hint` in a map of `bits` bits, going round once; UINT32_MAX if none. */
-static uint32_t find_bit(_Atomic uint64_t *map, uint32_t bits, uint32_t hint, const struct caret__shared *skip)
+static uint32_t find_bit(_Atomic uint64_t *map, uint32_t bits, uint32_t hint,
+                         const struct caret__shared *skip)
 {
     uint32_t words = CARET__BITMAP_WORDS(bits), at = hint / 64u < words ? hint / 64u : 0;
     uint64_t mask = ~UINT64_C(0) << (hint % 64u);
@@ -241,7 +242,8 @@ void caret__w_bump(struct caret__w *w, uint32_t pgno)
 
 /* --------------------------------------------------------------------- runs */
 
-static bool run_is_free(const struct caret__pager *pg, const struct caret__shared *sh, uint32_t pgno, uint32_t count)
+static bool run_is_free(const struct caret__pager *pg, const struct caret__shared *sh, uint32_t pgno,
+                        uint32_t count)
 {
     for (uint32_t i = pgno; i < pgno + count; i++) {
         uint64_t v = atomic_load_explicit(&pg->maps[CARET__MAP_FREE][i / 64u], memory_order_relaxed);

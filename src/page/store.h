@@ -20,8 +20,8 @@
 
 struct caret__w {
     struct caret__pager *pg;
-    struct caret__shared *sh;   /* NULL: private store */
-    struct caret__undo *undo;   /* NULL: private store, or replay at opening */
+    struct caret__shared *sh; /* NULL: private store */
+    struct caret__undo *undo; /* NULL: private store, or replay at opening */
     uint64_t lsn;
     uint32_t epoch;
     bool state_saved;
@@ -29,7 +29,8 @@ struct caret__w {
 };
 
 /* Where the bytes of a page are, given its page-table word. */
-static inline const struct caret__page *caret__page_at(const struct caret__pager *pg, uint32_t pgno, uint64_t word)
+static inline const struct caret__page *caret__page_at(const struct caret__pager *pg, uint32_t pgno,
+                                                       uint64_t word)
 {
     uint32_t slot = caret__pte_slot(word);
     if (caret__likely(slot != CARET__SLOT_NONE))

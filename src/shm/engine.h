@@ -32,19 +32,19 @@ struct caret__engine {
     uint64_t file_pages_mapped; /* file_map_len in pages */
 
     int data_fd, log_fd, lock_fd, shm_fd;
-    int dir_fd; /* directory of the data file, for fsync after creating */
+    int dir_fd;      /* directory of the data file, for fsync after creating */
     char *path;      /* resolved */
     char *lock_path; /* of the lock file */
     char *log_path;
-    char *seg_path;  /* of the segment */
+    char *seg_path; /* of the segment */
     dev_t dev;
     ino_t ino;
     dev_t lock_dev; /* of the lock file */
     ino_t lock_ino;
 
-    uint32_t slot;  /* index of our process slot */
-    uint32_t nonce; /* of it when we took it */
-    pid_t pid;      /* that attached */
+    uint32_t slot;                      /* index of our process slot */
+    uint32_t nonce;                     /* of it when we took it */
+    pid_t pid;                          /* that attached */
     const volatile uint32_t *fork_mark; /* 1 in the process that attached; reads 0 in a forked child */
 
     caret_options options; /* of the first opener in this process; shm_dir copied */
@@ -63,7 +63,7 @@ int caret__mutex_init(pthread_mutex_t *m);
  * it, must make the protected state whole and then call caret__mutex_consistent.
  * Spins briefly, then sleeps at most 1 s at a time (pthread_mutex_clocklock). */
 int caret__mutex_lock(pthread_mutex_t *m);
-int caret__mutex_trylock(pthread_mutex_t *m); /* 0, EOWNERDEAD or EBUSY */
+int caret__mutex_trylock(pthread_mutex_t *m);                      /* 0, EOWNERDEAD or EBUSY */
 int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns); /* 0, EOWNERDEAD or ETIMEDOUT */
 void caret__mutex_consistent(pthread_mutex_t *m);
 void caret__mutex_unlock(pthread_mutex_t *m);

@@ -34,38 +34,38 @@
 #include "base/limits.h"
 
 #define CARET__LAYOUT_VERSION 1u
-#define CARET__SEG_MAGIC UINT64_C(0x3167657374657263)
+#define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* A place in the segment, in bytes from its start. */
 typedef uint64_t caret__segoff;
 
 #ifdef CARET_SMALL
-#define CARET__PAGE_SIZE 512u
-#define CARET__MAX_PAGES (1u << 17)
-#define CARET__RING_SIZE (64u << 10)   /* a multiple of the machine's page size: it is mapped twice */
-#define CARET__LOG_MIN (256u << 10)
-#define CARET__LOG_MAX (1u << 20)
-#define CARET__ARENA_STEP 64u          /* slots allocated at a time */
+#define CARET__PAGE_SIZE       512u
+#define CARET__MAX_PAGES       (1u << 17)
+#define CARET__RING_SIZE       (64u << 10) /* a multiple of the machine's page size: it is mapped twice */
+#define CARET__LOG_MIN         (256u << 10)
+#define CARET__LOG_MAX         (1u << 20)
+#define CARET__ARENA_STEP      64u /* slots allocated at a time */
 #define CARET__ARENA_SLOTS_MAX (1u << 14)
-#define CARET__UNDO_MAX (4u << 20)
-#define CARET__MAX_PROCS 32u
-#define CARET__MAX_LOCKS 1024u
+#define CARET__UNDO_MAX        (4u << 20)
+#define CARET__MAX_PROCS       32u
+#define CARET__MAX_LOCKS       1024u
 #else
-#define CARET__PAGE_SIZE 4096u
-#define CARET__MAX_PAGES (1u << 26)    /* 256 GiB; 1 GiB of address space for the page table */
-#define CARET__RING_SIZE (4u << 20)
-#define CARET__LOG_MIN (64u << 20)
-#define CARET__LOG_MAX (256u << 20)
-#define CARET__ARENA_STEP 1024u        /* 4 MiB */
+#define CARET__PAGE_SIZE       4096u
+#define CARET__MAX_PAGES       (1u << 26) /* 256 GiB; 1 GiB of address space for the page table */
+#define CARET__RING_SIZE       (4u << 20)
+#define CARET__LOG_MIN         (64u << 20)
+#define CARET__LOG_MAX         (256u << 20)
+#define CARET__ARENA_STEP      1024u      /* 4 MiB */
 #define CARET__ARENA_SLOTS_MAX (1u << 18) /* 1 GiB */
-#define CARET__UNDO_MAX (64u << 20)
-#define CARET__MAX_PROCS 256u
-#define CARET__MAX_LOCKS 65536u
+#define CARET__UNDO_MAX        (64u << 20)
+#define CARET__MAX_PROCS       256u
+#define CARET__MAX_LOCKS       65536u
 #endif
 
-#define CARET__MAX_DEPTH 24u    /* levels of the tree; 512-byte pages with maximal keys stay below */
-#define CARET__WRITER_MUTEXES 4u /* one in use, the others are spares (engine.md, OOM reaper) */
-#define CARET__MAX_RESERVED 64u /* runs being written before their commit, all processes together */
+#define CARET__MAX_DEPTH      24u /* levels of the tree; 512-byte pages with maximal keys stay below */
+#define CARET__WRITER_MUTEXES 4u  /* one in use, the others are spares (engine.md, OOM reaper) */
+#define CARET__MAX_RESERVED   64u /* runs being written before their commit, all processes together */
 
 /* ------------------------------------------------------------ page numbers */
 
@@ -74,8 +74,8 @@ typedef uint64_t caret__segoff;
  * below CARET__FIRST_PAGE (meta slots) and the first two of each group of
  * CARET__GROUP_PAGES (the two bitmap images of the group; log/meta.h).
  */
-#define CARET__FIRST_PAGE ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
-#define CARET__GROUP_PAGES ((CARET__PAGE_SIZE - 32u) * 8u) /* page numbers per pair of bitmap images */
+#define CARET__FIRST_PAGE     ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
+#define CARET__GROUP_PAGES    ((CARET__PAGE_SIZE - 32u) * 8u)  /* page numbers per pair of bitmap images */
 
 /* Is the page number one of the meta slots' or bitmap images'? */
 static inline bool caret__pgno_reserved(uint32_t pgno)
@@ -99,9 +99,9 @@ struct caret__pte {
     _Atomic uint64_t version;
     _Atomic uint64_t word;
 };
-#define CARET__PTE_OBSOLETE (UINT64_C(1) << 31)
+#define CARET__PTE_OBSOLETE   (UINT64_C(1) << 31)
 #define CARET__PTE_EPOCH_MASK (CARET__PTE_OBSOLETE - 1)
-#define CARET__SLOT_NONE UINT32_MAX
+#define CARET__SLOT_NONE      UINT32_MAX
 
 static inline uint32_t caret__pte_slot(uint64_t word)
 {
@@ -124,15 +124,15 @@ static inline uint64_t caret__pte_make(uint32_t slot, uint32_t epoch)
  * `root` is read by readers without lock; the others only under W.
  */
 struct caret__tstate {
-    _Atomic uint32_t root;  /* page number of the root; a leaf when depth is 1 */
-    uint32_t depth;         /* levels, 1 = root is a leaf */
+    _Atomic uint32_t root;   /* page number of the root; a leaf when depth is 1 */
+    uint32_t depth;          /* levels, 1 = root is a leaf */
     _Atomic uint32_t npages; /* page numbers below this exist; the file is at least this long */
-    uint32_t page_hint;     /* where the search for a free page goes on */
-    uint32_t slot_hint;     /* where the search for a free arena slot goes on */
-    uint32_t free_pages;    /* bits set in the free map below npages */
-    uint32_t free_slots;    /* bits set in the slot map below nslots */
-    uint32_t has_runs;      /* 1 once a value was stored out of line */
-    uint64_t nodes;         /* entries in the tree */
+    uint32_t page_hint;      /* where the search for a free page goes on */
+    uint32_t slot_hint;      /* where the search for a free arena slot goes on */
+    uint32_t free_pages;     /* bits set in the free map below npages */
+    uint32_t free_slots;     /* bits set in the slot map below nslots */
+    uint32_t has_runs;       /* 1 once a value was stored out of line */
+    uint64_t nodes;          /* entries in the tree */
     uint64_t spare[3];
 };
 
@@ -156,13 +156,13 @@ enum { CARET__SLOT_FREE = 0, CARET__SLOT_USED = 1, CARET__SLOT_REAPING = 2 };
  * Counters are only ever written by the own process (relaxed) and summed by others.
  */
 struct caret__procslot {
-    _Atomic uint32_t state; /* G */
-    _Atomic uint32_t nonce; /* G: raised each time the slot is taken; 0 = never */
-    _Atomic uint64_t pid;   /* own, at attach: for people, not for decisions */
-    _Atomic uint64_t start; /* own: start time, nanoseconds since the epoch */
+    _Atomic uint32_t state;   /* G */
+    _Atomic uint32_t nonce;   /* G: raised each time the slot is taken; 0 = never */
+    _Atomic uint64_t pid;     /* own, at attach: for people, not for decisions */
+    _Atomic uint64_t start;   /* own: start time, nanoseconds since the epoch */
     _Atomic uint32_t sync_ms; /* own: smallest sync interval wanted, 0 = none */
     _Atomic uint32_t flags;
-    char command[32];         /* own: name of the program, NUL-terminated */
+    char command[32]; /* own: name of the program, NUL-terminated */
     _Atomic uint64_t gets, sets, commits, restarts, lock_waits, checkpoints, flushes, repairs;
     uint64_t spare[8];
 };
@@ -185,13 +185,13 @@ struct caret__reserved {
  */
 
 #ifdef CARET_SMALL
-#define CARET__LOCK_WAITERS 64u /* sessions that can wait for locks at a time */
-#define CARET__LOCK_IDLE 8u     /* names kept in the index though nobody holds them */
-#define CARET__LOCK_STEP 128u   /* cells backed at a time */
+#define CARET__LOCK_WAITERS 64u  /* sessions that can wait for locks at a time */
+#define CARET__LOCK_IDLE    8u   /* names kept in the index though nobody holds them */
+#define CARET__LOCK_STEP    128u /* cells backed at a time */
 #else
 #define CARET__LOCK_WAITERS 1024u
-#define CARET__LOCK_IDLE 64u
-#define CARET__LOCK_STEP 2048u /* 256 KiB */
+#define CARET__LOCK_IDLE    64u
+#define CARET__LOCK_STEP    2048u /* 256 KiB */
 #endif
 
 #define CARET__LOCK_KEY_HEAD 56u  /* bytes of the name in its first cell */
@@ -251,11 +251,11 @@ struct caret__lock_table {
     uint64_t repairs;
     uint32_t idle[CARET__LOCK_IDLE]; /* cells of names that were let go lately */
     struct caret__lock_waiter waiters[CARET__LOCK_WAITERS];
-    uint32_t buckets[CARET__MAX_LOCKS]; /* first cell by hash */
+    uint32_t buckets[CARET__MAX_LOCKS];                           /* first cell by hash */
     alignas(128) struct caret__lock_cell cells[CARET__MAX_LOCKS]; /* cell 0 is not used */
 };
 #define CARET__LOCKS_SIZE sizeof(struct caret__lock_table)
-#define CARET__LOCKS_INITIAL \
+#define CARET__LOCKS_INITIAL                                                                                 \
     (offsetof(struct caret__lock_table, cells) + CARET__LOCK_STEP * sizeof(struct caret__lock_cell))
 
 /* ------------------------------------------------------------------ header */
@@ -273,13 +273,14 @@ struct caret__shared {
     uint64_t ring_size, undo_max;
     uint32_t generation; /* of the log; mixed into its crc chain */
     uint32_t pad0;
-    uint64_t created;    /* of the data file, nanoseconds since 1970 */
+    uint64_t created; /* of the data file, nanoseconds since 1970 */
 
     /* Allocated so far (grown under W, by fallocate before it is stored). */
-    alignas(64) _Atomic uint32_t ptab_pages; /* entries of page table and bits of page bitmaps that are backed */
-    _Atomic uint32_t nslots;                 /* arena slots that are backed */
-    _Atomic uint64_t undo_cap;               /* bytes of the undo area that are backed */
-    _Atomic uint64_t file_pages;             /* pages the data file was allocated to */
+    alignas(64) _Atomic uint32_t
+        ptab_pages;              /* entries of page table and bits of page bitmaps that are backed */
+    _Atomic uint32_t nslots;     /* arena slots that are backed */
+    _Atomic uint64_t undo_cap;   /* bytes of the undo area that are backed */
+    _Atomic uint64_t file_pages; /* pages the data file was allocated to */
 
     /* Writer mutex and its spares. */
     alignas(64) _Atomic uint32_t writer_index;
@@ -299,23 +300,24 @@ struct caret__shared {
     alignas(64) struct caret__tstate ts; /* W */
 
     /* Epochs and checkpoints. */
-    alignas(64) _Atomic uint32_t epoch;  /* W: the epoch commits belong to; stored last in a freeze */
-    _Atomic uint32_t durable_epoch;      /* C: newest epoch whose meta is on disk */
-    _Atomic uint32_t released_epoch;     /* C under W: newest epoch whose slots and pages were released */
+    alignas(64) _Atomic uint32_t epoch; /* W: the epoch commits belong to; stored last in a freeze */
+    _Atomic uint32_t durable_epoch;     /* C: newest epoch whose meta is on disk */
+    _Atomic uint32_t released_epoch;    /* C under W: newest epoch whose slots and pages were released */
     _Atomic uint32_t checkpoint_wanted;
-    _Atomic uint64_t checkpoint_lsn;     /* C: frozen.lsn of durable_epoch: the log before it is not needed */
+    _Atomic uint64_t checkpoint_lsn; /* C: frozen.lsn of durable_epoch: the log before it is not needed */
     _Atomic uint64_t checkpoints;
-    struct caret__frozen frozen;         /* W at the freeze */
+    struct caret__frozen frozen; /* W at the freeze */
 
     /* Log file. */
     alignas(64) _Atomic uint64_t log_written; /* F: pwritten up to here */
     _Atomic uint64_t log_durable;             /* F: synced up to here */
     _Atomic uint64_t log_base;                /* F: file offset of LSN x is (x - log_base) mod log_size */
     _Atomic uint64_t log_size;                /* F */
-    _Atomic uint32_t sync_in_progress;        /* F: set around fdatasync; found set by a successor: the sync's fate is unknown */
-    _Atomic uint32_t io_failed;               /* anybody, never cleared: errno of the first failed write or sync */
-    _Atomic uint32_t durable_futex;           /* raised after each sync; commit-mode waiters sleep on it */
-    _Atomic uint32_t runs_unsynced;           /* W sets, F clears: the data file must be synced before the log */
+    _Atomic uint32_t
+        sync_in_progress; /* F: set around fdatasync; found set by a successor: the sync's fate is unknown */
+    _Atomic uint32_t io_failed;     /* anybody, never cleared: errno of the first failed write or sync */
+    _Atomic uint32_t durable_futex; /* raised after each sync; commit-mode waiters sleep on it */
+    _Atomic uint32_t runs_unsynced; /* W sets, F clears: the data file must be synced before the log */
     pthread_mutex_t flush;
     pthread_mutex_t checkpoint;
 
@@ -326,8 +328,8 @@ struct caret__shared {
 
     /* Lock manager (txn/lock.c); its table lies at off_locks. */
     alignas(64) pthread_mutex_t lock_mutex;
-    _Atomic uint32_t lock_nonce;  /* L: source of session numbers */
-    _Atomic uint32_t lock_futex;  /* raised at every release that somebody may wait for */
+    _Atomic uint32_t lock_nonce; /* L: source of session numbers */
+    _Atomic uint32_t lock_futex; /* raised at every release that somebody may wait for */
 
     _Atomic uint64_t repairs;
     struct caret__reserved reserved[CARET__MAX_RESERVED]; /* W */
@@ -346,7 +348,14 @@ _Static_assert(sizeof(struct caret__tstate) == 64, "tree-state block");
  *   image    free | pending as of the freeze, for the checkpointer; written at the freeze
  *   slots    1 = arena slot is free
  */
-enum { CARET__MAP_FREE = 0, CARET__MAP_PENDING0 = 1, CARET__MAP_PENDING1 = 2, CARET__MAP_IMAGE = 3, CARET__MAP_SLOTS = 4, CARET__MAPS = 5 };
+enum {
+    CARET__MAP_FREE = 0,
+    CARET__MAP_PENDING0 = 1,
+    CARET__MAP_PENDING1 = 2,
+    CARET__MAP_IMAGE = 3,
+    CARET__MAP_SLOTS = 4,
+    CARET__MAPS = 5
+};
 #define CARET__BITMAP_WORDS(bits) (((bits) + 63u) / 64u)
 
 uint64_t caret__layout_signature(void);

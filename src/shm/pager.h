@@ -23,10 +23,10 @@ struct caret__pager {
     uint8_t *arena;
     const uint8_t *file; /* read-only mapping of the data file; NULL for private memory */
     struct caret__tstate *ts;
-    _Atomic uint64_t *applied; /* log_applied, or the private store's change counter */
+    _Atomic uint64_t *applied;           /* log_applied, or the private store's change counter */
     _Atomic uint64_t *maps[CARET__MAPS]; /* private: only MAP_FREE */
-    uint32_t *owners;          /* shared: page number by arena slot */
-    uint64_t *verified;        /* shared: bit per page number whose file bytes passed their crc in this process */
+    uint32_t *owners;                    /* shared: page number by arena slot */
+    uint64_t *verified; /* shared: bit per page number whose file bytes passed their crc in this process */
     const uint64_t *file_pages_mapped; /* shared: pages of the file that may be touched */
     uint32_t max_pages;
     bool shared;

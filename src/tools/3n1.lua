@@ -163,8 +163,8 @@ end
 -- --------------------------------------------------------------- the parent
 
 local function divide(db, n, w)
-    for _, name in ipairs {"^step", "^longest", "^highest", "^blocks", "^queued", "^reads", "^updates", "^left"} do
-        db.node(name):kill()
+    for _, name in ipairs {"step", "longest", "highest", "blocks", "queued", "reads", "updates", "left"} do
+        db.node("^" .. name):kill()
     end
     local blocks, count = db.node("^blocks"), math.min(BLOCKS_PER_WORKER * w, n)
     blocks.__ = count
@@ -177,7 +177,8 @@ end
 
 local function ended(pid, hang)
     local how, number = host.wait(pid, hang)
-    return how, how and (how == "signal" and "was killed by signal %d" or "ended with status %d"):format(number)
+    local text = how == "signal" and "was killed by signal %d" or "ended with status %d"
+    return how, how and text:format(number)
 end
 
 -- Wait until every worker is queued or dead.
@@ -221,11 +222,12 @@ end
 
 local function print_results(r, json)
     if json then
-        print(('{"seconds":%.6f,"longest":%d,"highest":%d,"reads":%d,"updates":%d,"n":%d,"workers":%d}'):format(
-            r.seconds, r.longest, r.highest, r.reads, r.updates, r.n, r.workers))
+        local form = '{"seconds":%.6f,"longest":%d,"highest":%d,"reads":%d,"updates":%d,"n":%d,"workers":%d}'
+        print(form:format(r.seconds, r.longest, r.highest, r.reads, r.updates, r.n, r.workers))
     else
-        print(("3n+1 to %d with %d worker%s: %.3f s, longest %d, highest %d, reads %d, updates %d"):format(
-            r.n, r.workers, r.workers == 1 and "" or "s", r.seconds, r.longest, r.highest, r.reads, r.updates))
+        local form = "3n+1 to %d with %d worker%s: %.3f s, longest %d, highest %d, reads %d, updates %d"
+        print(form:format(r.n, r.workers, r.workers == 1 and "" or "s", r.seconds,
+            r.longest, r.highest, r.reads, r.updates))
     end
 end
 
@@ -265,7 +267,9 @@ local function parent(o)
     work(db, compute) -- nothing is left unless every worker died
     for _, pid in ipairs(pids) do
         local how, what = ended(pid, true)
-        if how == "signal" or what ~= "ended with status 0" then report(("worker %d %s"):format(pid, what)) end
+        if how == "signal" or what ~= "ended with status 0" then
+            report(("worker %d %s"):format(pid, what))
+        end
     end
     for i in db.node("^left"):subscripts() do
         report(("block %d was left unfinished by a dead worker and was computed again"):format(i))

@@ -113,9 +113,9 @@ static int host_rmdir(lua_State *L)
 
 static int open_host(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"spawn", host_spawn},     {"wait", host_wait},   {"getpid", host_getpid},
-                                         {"clock", host_clock},     {"sleep", host_sleep}, {"tempdir", host_tempdir},
-                                         {"rmdir", host_rmdir},     {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"spawn", host_spawn}, {"wait", host_wait},       {"getpid", host_getpid}, {"clock", host_clock},
+        {"sleep", host_sleep}, {"tempdir", host_tempdir}, {"rmdir", host_rmdir},   {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
 }

@@ -50,7 +50,8 @@ static void check_ends(struct walk *wk, const struct caret__page *p, const struc
     if (s->lower_len != 0 && caret__bytes_compare(key, n, s->lower, s->lower_len) < 0)
         FIND(wk, "page %u: first key lies before the range of the page\n", p->pgno);
     n = caret__page_key(p, p->count - 1u, key);
-    if (s->upper_len != 0 && caret__bytes_compare(key, n, s->upper, s->upper_len) >= (p->type == CARET__PAGE_LEAF ? 0 : 1))
+    if (s->upper_len != 0 &&
+        caret__bytes_compare(key, n, s->upper, s->upper_len) >= (p->type == CARET__PAGE_LEAF ? 0 : 1))
         FIND(wk, "page %u: last key lies behind the range of the page\n", p->pgno);
 }
 

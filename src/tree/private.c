@@ -55,7 +55,8 @@ static int grow(struct caret__private *t, uint32_t n)
 
 static struct caret__w begin(struct caret__private *t)
 {
-    struct caret__w w = {.pg = &t->pg, .lsn = atomic_fetch_add_explicit(&t->lsn, 1, memory_order_relaxed) + 1};
+    struct caret__w w = {.pg = &t->pg,
+                         .lsn = atomic_fetch_add_explicit(&t->lsn, 1, memory_order_relaxed) + 1};
     return w;
 }
 
@@ -89,7 +90,8 @@ static void free_blocks(struct caret__private *t)
 
     if (!t->ts.has_runs)
         return;
-    for (int rc = caret__scan_from(&v, &at, key, &len); rc == CARET_OK; rc = caret__scan_next(&v, &at, key, &len)) {
+    for (int rc = caret__scan_from(&v, &at, key, &len); rc == CARET_OK;
+         rc = caret__scan_next(&v, &at, key, &len)) {
         struct caret__entry e = caret__page_entry(at.page, at.pos);
         if (e.run)
             caret__private_free_value(e.val);
@@ -131,7 +133,9 @@ void caret__private_clear(struct caret__private *t)
 static int reserve(struct caret__private *t)
 {
     uint32_t need = caret__tree_set_pages(&t->ts);
-    return t->ts.free_pages >= need ? CARET_OK : grow(t, t->pages * 2 > t->pages + need ? t->pages * 2 : t->pages + need);
+    return t->ts.free_pages >= need
+               ? CARET_OK
+               : grow(t, t->pages * 2 > t->pages + need ? t->pages * 2 : t->pages + need);
 }
 
 /* What an entry holds for a value that has a block of its own. */
@@ -159,7 +163,8 @@ void caret__private_value(const struct caret__entry *e, const uint8_t **val, siz
     }
 }
 
-bool caret__private_get(struct caret__private *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen)
+bool caret__private_get(struct caret__private *t, const uint8_t *key, size_t len, const uint8_t **val,
+                        size_t *vlen)
 {
     struct caret__view v = {.pg = &t->pg, .applied = atomic_load_explicit(&t->lsn, memory_order_relaxed)};
     struct caret__at at;

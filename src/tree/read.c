@@ -35,7 +35,8 @@ static bool file_page_ok(const struct caret__pager *pg, uint32_t pgno)
 }
 
 /* Look up version, word and bytes of a page; false: start again (err tells whether to give up). */
-static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret__at *at, int *err, unsigned tries)
+static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret__at *at, int *err,
+                             unsigned tries)
 {
     const struct caret__pager *pg = v->pg;
     const struct caret__pte *pte = &pg->ptab[pgno];
@@ -78,7 +79,8 @@ struct bound {
     bool before; /* equal separators lead to the left */
 };
 
-static inline unsigned choose(const struct caret__at *at, const uint8_t *key, size_t len, const struct bound *b)
+static inline unsigned choose(const struct caret__at *at, const uint8_t *key, size_t len,
+                              const struct bound *b)
 {
     bool found;
     unsigned i = caret__page_find(at->page, key, len, &found);
@@ -112,7 +114,8 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
             at->pos = caret__page_find(at->page, key, len, &at->found);
             if (!caret__at_valid(v, at))
                 return CARET_RESTART;
-            return caret__page_sane(at->page, at->pgno, 0) ? CARET_OK : caret__corrupt_page(at->pgno, "not a leaf");
+            return caret__page_sane(at->page, at->pgno, 0) ? CARET_OK
+                                                           : caret__corrupt_page(at->pgno, "not a leaf");
         }
         uint32_t child = caret__page_child(at->page, choose(at, key, len, b));
         struct caret__at below;
@@ -137,13 +140,15 @@ static inline int seek(struct caret__view *v, const uint8_t *key, size_t len, st
         int rc = descend(v, key, len, at, b, tries);
         if (caret__likely(rc != CARET_RESTART))
             return rc;
-        if (tries > SPINS && v->stalled != NULL) { /* other reasons to retry end too, but not for ever in a spin */
+        if (tries > SPINS &&
+            v->stalled != NULL) { /* other reasons to retry end too, but not for ever in a spin */
             rc = v->stalled(v->ctx, 0, tries);
             if (rc != CARET_OK)
                 return rc;
         }
         if (tries > 1000000)
-            return caret__fail(CARET_E_CORRUPT, "page %u: no stable way to the key after a million tries", at->pgno);
+            return caret__fail(CARET_E_CORRUPT, "page %u: no stable way to the key after a million tries",
+                               at->pgno);
     }
 }
 

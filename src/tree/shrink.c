@@ -107,11 +107,8 @@ static unsigned join_list(const struct caret__page *left, const struct caret__pa
 {
     unsigned n = caret__page_list(left, kv);
     if (left->type == CARET__PAGE_INNER)
-        kv[n++] = (struct caret__kv){.a = sep,
-                                     .b = sep,
-                                     .val = mid,
-                                     .a_len = (uint16_t)sep_len,
-                                     .vlen = CARET__CHILD_LEN};
+        kv[n++] = (struct caret__kv){
+            .a = sep, .b = sep, .val = mid, .a_len = (uint16_t)sep_len, .vlen = CARET__CHILD_LEN};
     return n + caret__page_list(right, kv + n);
 }
 
@@ -171,7 +168,8 @@ void caret__shrink(struct caret__w *w, struct caret__path *path)
             break;
         struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
         unsigned i = path->idx[d - 1];
-        if (!(i < parent->count && join_children(w, parent, i)) && !(i > 0 && join_children(w, parent, i - 1)))
+        if (!(i < parent->count && join_children(w, parent, i)) &&
+            !(i > 0 && join_children(w, parent, i - 1)))
             break;
     }
     lower_root(w);
@@ -270,7 +268,8 @@ static uint64_t count_below(const struct caret__pager *pg, uint32_t pgno, const 
 
     if (p->type == CARET__PAGE_LEAF) {
         bool f;
-        unsigned lo = caret__page_find(p, r->lo, r->lo_len, &f), hi = caret__page_find(p, r->hi, r->hi_len, &f);
+        unsigned lo = caret__page_find(p, r->lo, r->lo_len, &f),
+                 hi = caret__page_find(p, r->hi, r->hi_len, &f);
         for (unsigned i = lo; pg->ts->has_runs && i < hi; i++) {
             struct caret__entry e = caret__page_entry(p, i);
             if (e.run && e.vlen >= 8)
@@ -279,7 +278,8 @@ static uint64_t count_below(const struct caret__pager *pg, uint32_t pgno, const 
         return n;
     }
     bool found;
-    unsigned lo = caret__page_child_index(p, r->lo, r->lo_len), hi = caret__page_find(p, r->hi, r->hi_len, &found);
+    unsigned lo = caret__page_child_index(p, r->lo, r->lo_len),
+             hi = caret__page_find(p, r->hi, r->hi_len, &found);
     for (unsigned i = lo; i <= hi; i++) {
         if (p->level == 1 && i > lo && i < hi && !caret__page_child_runs(p, i))
             n++;

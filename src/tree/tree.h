@@ -68,7 +68,8 @@ static inline bool caret__at_valid(const struct caret__view *v, const struct car
 }
 
 /* Take up a remembered leaf: true if its version is still the remembered one. */
-static inline bool caret__at_recall(const struct caret__view *v, struct caret__at *at, uint32_t pgno, uint64_t version)
+static inline bool caret__at_recall(const struct caret__view *v, struct caret__at *at, uint32_t pgno,
+                                    uint64_t version)
 {
     const struct caret__pte *pte = &v->pg->ptab[pgno];
     if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
@@ -105,7 +106,8 @@ int caret__scan_before(struct caret__view *v, struct caret__at *at, uint8_t *key
 int caret__corrupt_page(uint32_t pgno, const char *why);
 
 /* Set key; the value is in the page, or (vflag CARET__VLEN_RUN) a struct caret__runref. */
-void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const void *val, size_t vlen, unsigned vflag);
+void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                     unsigned vflag);
 
 /* Delete the value of key; children stay.  Nothing happens if it is not there. */
 void caret__tree_delete(struct caret__w *w, const uint8_t *key, size_t len);
@@ -157,12 +159,14 @@ void caret__private_destroy(struct caret__private *t);
 /* Empty it, keeping the memory of a few pages. */
 void caret__private_clear(struct caret__private *t);
 /* A value too long for a page is a block of its own: {pointer, length} in the entry. */
-int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val, size_t vlen);
+int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val,
+                       size_t vlen);
 int caret__private_delete(struct caret__private *t, const uint8_t *key, size_t len);
 int caret__private_kill(struct caret__private *t, const uint8_t *key, size_t len);
 
 /* The value of a key; false if there is none.  Points into the store, until its next change. */
-bool caret__private_get(struct caret__private *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen);
+bool caret__private_get(struct caret__private *t, const uint8_t *key, size_t len, const uint8_t **val,
+                        size_t *vlen);
 void caret__private_value(const struct caret__entry *e, const uint8_t **val, size_t *vlen);
 void caret__private_free_value(const uint8_t *entry_value);
 

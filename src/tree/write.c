@@ -106,7 +106,8 @@ static unsigned leaf_cut(const struct caret__page *p, const struct caret__kv *kv
 }
 
 /* The shortest separator s with left < s <= right; its length. */
-static unsigned separator(const uint8_t *left, size_t left_len, const uint8_t *right, size_t right_len, uint8_t *sep)
+static unsigned separator(const uint8_t *left, size_t left_len, const uint8_t *right, size_t right_len,
+                          uint8_t *sep)
 {
     size_t n = caret__common_prefix(left, left_len, right, right_len) + 1;
     memcpy(sep, right, n);
@@ -114,8 +115,8 @@ static unsigned separator(const uint8_t *left, size_t left_len, const uint8_t *r
 }
 
 /* Put {sep, left} in front of the parent's entry for left, which from now on leads to right. */
-static void link_split(struct caret__page *parent, unsigned i, const uint8_t *sep, unsigned sep_len, uint32_t left,
-                       uint32_t right)
+static void link_split(struct caret__page *parent, unsigned i, const uint8_t *sep, unsigned sep_len,
+                       uint32_t left, uint32_t right)
 {
     uint8_t child[CARET__CHILD_LEN];
 
@@ -232,8 +233,8 @@ static void mark_runs(struct caret__w *w, const struct caret__path *path)
 }
 
 /* Try to change the leaf at the end of a current path; false: no room. */
-static bool set_in_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len, const void *val,
-                        size_t vlen, unsigned vflag)
+static bool set_in_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len,
+                        const void *val, size_t vlen, unsigned vflag)
 {
     struct caret__page *p = caret__w_dirty(w, path->pgno[path->leaf]);
     unsigned pos = path->idx[path->leaf];
@@ -247,12 +248,14 @@ static bool set_in_leaf(struct caret__w *w, struct caret__path *path, const uint
         path->found = false;
     }
     if (!caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL) &&
-        !(caret__page_make_room(p, key, len, vlen) && caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL)))
+        !(caret__page_make_room(p, key, len, vlen) &&
+          caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL)))
         return false;
     return true;
 }
 
-void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const void *val, size_t vlen, unsigned vflag)
+void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                     unsigned vflag)
 {
     struct caret__path path;
 

@@ -16,8 +16,8 @@
 
 /* ------------------------------------------------------------------ journal */
 
-static int journal_push(struct caret__journal *j, bool local, const uint8_t *key, size_t len, const uint8_t *val,
-                        size_t vlen, bool absent)
+static int journal_push(struct caret__journal *j, bool local, const uint8_t *key, size_t len,
+                        const uint8_t *val, size_t vlen, bool absent)
 {
     size_t want = j->used + len + vlen + 16;
     if (want > j->cap) {
@@ -37,7 +37,8 @@ static int journal_push(struct caret__journal *j, bool local, const uint8_t *key
     return CARET_OK;
 }
 
-int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key, size_t len)
+int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
+                        size_t len)
 {
     const uint8_t *val = NULL;
     size_t vlen = 0;
@@ -45,8 +46,8 @@ int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool
     return journal_push(j, local, key, len, val, there ? vlen : 0, !there);
 }
 
-int caret__journal_note_below(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
-                              size_t len)
+int caret__journal_note_below(struct caret__journal *j, struct caret__private *t, bool local,
+                              const uint8_t *key, size_t len)
 {
     struct caret__view v = {.pg = &t->pg};
     struct caret__at at = {0};
@@ -55,7 +56,8 @@ int caret__journal_note_below(struct caret__journal *j, struct caret__private *t
 
     memcpy(k, key, len);
     int rc = caret__scan_from(&v, &at, k, &klen);
-    for (; rc == CARET_OK && klen >= len && memcmp(k, key, len) == 0; rc = caret__scan_next(&v, &at, k, &klen)) {
+    for (; rc == CARET_OK && klen >= len && memcmp(k, key, len) == 0;
+         rc = caret__scan_next(&v, &at, k, &klen)) {
         int bad = caret__journal_note(j, t, local, k, klen);
         if (bad != CARET_OK)
             return bad;
@@ -78,7 +80,8 @@ void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__pr
         if (foot[1] == ABSENT)
             caret__private_delete(t, key, foot[0]);
         else
-            caret__private_set(t, key, foot[0], key + foot[0], vlen); /* the page had room for it before: see reserve() */
+            caret__private_set(t, key, foot[0], key + foot[0],
+                               vlen); /* the page had room for it before: see reserve() */
     }
 }
 
@@ -96,7 +99,8 @@ static int prepare(struct caret__txn *t)
     return CARET_OK;
 }
 
-static int put(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t flags, const void *val, size_t vlen)
+static int put(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t flags, const void *val,
+               size_t vlen)
 {
     uint8_t small[512], *buf = small;
     int rc = CARET_OK;

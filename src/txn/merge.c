@@ -113,7 +113,8 @@ int caret__merged_next(struct caret__txn *t, struct caret__view *v, uint8_t *key
     struct caret__at at = {0};
     if (!t->changed)
         return caret__scan_next(v, &at, key, len);
-    key[(*len)++] = 0; /* the smallest string behind key; no key is that long and ends in 0 behind a whole one */
+    key[(*len)++] =
+        0; /* the smallest string behind key; no key is that long and ends in 0 behind a whole one */
     return caret__merged_from(t, v, key, len);
 }
 

@@ -49,7 +49,8 @@ int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len);
 int caret__buffer_kill(struct caret__txn *t, const uint8_t *key, size_t len);
 
 /* What the buffer says of key: 1 a value, -1 no value, 0 nothing. */
-int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen);
+int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
+                      size_t *vlen);
 
 /* Was key, or an ancestor of it, killed?  *top: length of the shortest one that was. */
 bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top);
@@ -59,10 +60,11 @@ int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct ca
                         struct caret__runref runs[CARET__MAX_RESERVED], unsigned *nruns);
 
 /* Note the entry of key in tree t before it changes (nothing if it is absent is noted too). */
-int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key, size_t len);
+int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
+                        size_t len);
 /* The same for every entry that begins with key. */
-int caret__journal_note_below(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
-                              size_t len);
+int caret__journal_note_below(struct caret__journal *j, struct caret__private *t, bool local,
+                              const uint8_t *key, size_t len);
 /* Play the journal back down to `mark`; locals may be NULL. */
 void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__private *buffer,
                          struct caret__private *locals);

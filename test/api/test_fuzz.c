@@ -17,7 +17,7 @@
 #include "caret.h"
 
 #define MAX_NODES 4000
-#define MAX_VAL 3000
+#define MAX_VAL   3000
 
 struct entry {
     caret_node_buf node;
@@ -117,11 +117,11 @@ static void model_copy(struct model *to, const struct model *from)
 
 /* ------------------------------------------------------------- random things */
 
-
 static void make_node(caret_node_buf *n, int local)
 {
     static const char *names[2][3] = {{"^a", "^b", "^abc"}, {"a", "b", "abc"}};
-    static const char *subs[] = {"", "x", "xy", "-1.5", ".5", "0", "00", "\x01", "\xff\xfe", "long-subscript-of-some-length"};
+    static const char *subs[] = {"",  "x",  "xy",   "-1.5",     ".5",
+                                 "0", "00", "\x01", "\xff\xfe", "long-subscript-of-some-length"};
     const char *name = names[local][rnd(3)];
     unsigned depth = rnd(4);
     OK(caret_node_var(&n->node, sizeof *n, name, strlen(name)));
