@@ -64,9 +64,33 @@ static inline void caret__racy_move(void *dst, const void *src, size_t n)
 {
     memmove(dst, src, n);
 }
+/*
+ * memcmp by words, inline.  Not libc's: for short lengths its newest versions use masked vector loads, and
+ * one that reaches into a page which is not mapped yet (keys lie at the end of a page, the next arena slot
+ * may be untouched) is suppressed by microcode at the price of 200 ns.
+ */
 static inline int caret__racy_cmp(const void *a, const void *b, size_t n)
 {
-    return memcmp(a, b, n);
+    const uint8_t *x = a, *y = b;
+    for (; n >= 8; n -= 8, x += 8, y += 8) {
+        uint64_t v, w;
+        memcpy(&v, x, 8);
+        memcpy(&w, y, 8);
+        if (v != w)
+            return __builtin_bswap64(v) < __builtin_bswap64(w) ? -1 : 1;
+    }
+    if (n >= 4) {
+        uint32_t v, w;
+        memcpy(&v, x, 4);
+        memcpy(&w, y, 4);
+        if (v != w)
+            return __builtin_bswap32(v) < __builtin_bswap32(w) ? -1 : 1;
+        n -= 4, x += 4, y += 4;
+    }
+    for (; n != 0; n--, x++, y++)
+        if (*x != *y)
+            return *x - *y;
+    return 0;
 }
 
 #endif

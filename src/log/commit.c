@@ -260,8 +260,9 @@ static bool fits_in_place(const struct caret__engine *e, const struct caret__spo
         return !en.run && (vlen <= en.vlen || caret__page_room(p) >= 2u + en.klen + vlen);
     }
     unsigned plen = p->prefix_len;
-    return klen >= plen && caret__page_room(p) >= 10u + klen - plen + vlen &&
-           memcmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
+    return !caret__page_wants_prefix(p, key, klen) && klen >= plen &&
+           caret__page_room(p) >= 10u + klen - plen + vlen &&
+           caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
 }
 
 static void set_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,

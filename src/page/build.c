@@ -112,7 +112,8 @@ bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t kle
     const uint8_t *prefix;
     unsigned plen = caret__page_prefix(p, &prefix);
 
-    if (klen >= plen && memcmp(prefix, key, plen) == 0 && caret__page_room(p) >= 10 + klen - plen + vlen)
+    if (klen >= plen && caret__racy_cmp(prefix, key, plen) == 0 &&
+        caret__page_room(p) >= 10 + klen - plen + vlen)
         return true;
     memcpy(&copy, p, CARET__PAGE_SIZE);
     unsigned n = caret__page_list(&copy.page, kv);
@@ -128,6 +129,36 @@ bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t kle
         bytes + CARET__PAGE_USABLE / 16 > CARET__PAGE_USABLE)
         return false;
     return caret__page_fill(p, kv, n, plen);
+}
+
+bool caret__page_wants_prefix(const struct caret__page *p, const uint8_t *key, size_t klen)
+{
+    uint8_t first[CARET__KEY_MAX], last[CARET__KEY_MAX];
+    unsigned n = p->count;
+
+    if (n < 8 || (n & (n - 1)) != 0)
+        return false;
+    unsigned a = caret__page_key(p, 0, first), b = caret__page_key(p, n - 1, last);
+    size_t common = caret__common_prefix(first, a, last, b);
+    common = caret__common_prefix(first, common, key, klen);
+    return common >= p->prefix_len + 4u;
+}
+
+void caret__page_lengthen_prefix(struct caret__page *p, const uint8_t *key, size_t klen)
+{
+    union {
+        struct caret__page page;
+        uint8_t bytes[CARET__PAGE_SIZE];
+    } copy;
+    struct caret__kv kv[CARET__MAX_SLOTS];
+    uint8_t first[CARET__PAGE_SIZE];
+
+    if (!caret__page_wants_prefix(p, key, klen))
+        return;
+    memcpy(&copy, p, CARET__PAGE_SIZE);
+    unsigned n = caret__page_list(&copy.page, kv), plen = caret__kv_prefix(kv, n);
+    caret__kv_key(&kv[0], first);
+    caret__page_fill(p, kv, n, (unsigned)caret__common_prefix(first, plen, key, klen));
 }
 
 void caret__page_preset_prefix(struct caret__page *p, const uint8_t *key, unsigned plen)

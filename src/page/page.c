@@ -184,7 +184,7 @@ bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key,
     const uint8_t *prefix = (const uint8_t *)p + p->prefix_off;
     unsigned plen = p->prefix_len, count = p->count;
 
-    if (klen < plen || (plen != 0 && memcmp(prefix, key, plen) != 0))
+    if (klen < plen || (plen != 0 && caret__racy_cmp(prefix, key, plen) != 0))
         return false;
     key += plen;
     klen -= plen;

@@ -249,6 +249,12 @@ unsigned caret__kv_prefix(const struct caret__kv *kv, unsigned n);
  * without garbage and with a prefix that key shares.  False: the page must be split (p unchanged). */
 bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t klen, size_t vlen);
 
+/* Do the keys of the page, and key, share so much behind its prefix that all heads are equal?  Looked at
+ * when the count is a power of two, so that it costs nothing on the whole. */
+bool caret__page_wants_prefix(const struct caret__page *p, const uint8_t *key, size_t klen);
+/* Rewrite the page with that longer prefix, if it wants one. */
+void caret__page_lengthen_prefix(struct caret__page *p, const uint8_t *key, size_t klen);
+
 /* Give an empty page a prefix that the keys to come are expected to share. */
 void caret__page_preset_prefix(struct caret__page *p, const uint8_t *key, unsigned plen);
 

@@ -122,6 +122,7 @@ static void link_split(struct caret__page *parent, unsigned i, const uint8_t *se
 
     memcpy(child, &left, 4);
     child[4] = caret__page_child_runs(parent, i);
+    caret__page_lengthen_prefix(parent, sep, sep_len);
     bool ok = caret__page_insert(parent, i, sep, sep_len, child, sizeof child, 0, NULL);
     CARET__ASSERT_ALWAYS(ok);
     caret__page_set_child(parent, i + 1, right);
@@ -247,6 +248,7 @@ static bool set_in_leaf(struct caret__w *w, struct caret__path *path, const uint
         caret__page_remove(p, pos, pos + 1, NULL);
         path->found = false;
     }
+    caret__page_lengthen_prefix(p, key, len);
     if (!caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL) &&
         !(caret__page_make_room(p, key, len, vlen) &&
           caret__page_insert(p, pos, key, len, val, vlen, vflag, NULL)))
