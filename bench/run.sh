@@ -1,0 +1,36 @@
+#!/bin/sh
+# bench/run.sh BUILD [RUNS]: every benchmark; tables, then JSON into BUILD/bench/results.json.
+# The two programs of a pair take turns, so that drift of the machine hits both.
+set -eu
+build=${1:-build}
+runs=${2:-5}
+here=$(cd "$(dirname "$0")" && pwd)
+out=$build/bench/results.json
+mkdir -p "$build/bench"
+: >"$out"
+
+if [ -x "$build/bench/ops" ]; then
+    "$build/bench/ops" -r "$runs" --json >>"$out"
+    sed -n 's/.*"work":"\([^"]*\)","caret_ns":\([^,]*\),"lmdb_ns":\([^,]*\),"ratio":\([^,]*\),"bar":\([^}]*\)}/\1: \2 ns, LMDB \3 ns, ratio \4 (bar \5)/p
+        s/.*"work":"\([^"]*\)","caret_ns":\([^,]*\),"bar_ns":\([^}]*\)}/\1: \2 ns (bar \3)/p' "$out"
+else
+    echo "the C operations are not built: liblmdb is missing"
+fi
+
+# median of the numbers on standard input
+median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+seconds() { sed 's/.*"seconds":\([0-9.]*\).*/\1/'; }
+
+tables='' one='' four=''
+i=0
+while [ $i -lt "$runs" ]; do
+    tables="$tables $(lua5.4 "$here/3n1_tables.lua" | cut -d ' ' -f 1)"
+    one="$one $("$build/caret" 3n1 -w 1 --json | seconds)"
+    four="$four $("$build/caret" 3n1 -w 4 --json | seconds)"
+    i=$((i + 1))
+done
+# shellcheck disable=SC2086
+t=$(printf '%s\n' $tables | median) a=$(printf '%s\n' $one | median) b=$(printf '%s\n' $four | median)
+awk -v t="$t" -v a="$a" -v b="$b" 'BEGIN {
+    printf "3n+1 to 100000: plain tables %.3f s; Caret 1 process %.3f s (%.1f times, bar 5), 4 processes %.3f s (%.2f of 1, bar 0.7)\n", t, a, a / t, b, b / a }'
+printf '{"work":"3n1","tables_s":%s,"one_s":%s,"four_s":%s}\n' "$t" "$a" "$b" >>"$out"
