@@ -328,9 +328,9 @@ static int reserve(struct replay *r, const uint8_t *rec, uint32_t size)
         int rc = caret__record_need(r->e, rec, size, &need);
         if (rc == CARET_OK)
             rc = caret__reserve(r->e, &need, true);
-        if (rc != CARET_RESTART)
+        if (rc != CARET_RESTART && rc != CARET_E_TXN_TOO_BIG)
             return rc;
-        if (tries == 2)
+        if (rc != CARET_RESTART || tries == 2)
             return caret__fail(CARET_E_SHM, "%s: recovery needs a larger arena than %u pages (arena_limit)",
                                r->e->path, r->e->sh->max_slots);
         rc = make_room(r);

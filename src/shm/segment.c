@@ -52,7 +52,8 @@
 #include "shm/lockfile.h"
 
 #define REGION_ALIGN (64u << 10)
-#define MIN_PAGES    (1u << 15) /* fewest that limits are halved to: 16 bits of bitmap words stay whole */
+#define MIN_SLOTS    (CARET__ARENA_STEP > 256u ? CARET__ARENA_STEP : 256u) /* arbitrary: several large commits */
+#define MIN_PAGES    (1u << 15) /* fewest page numbers that the limits are halved to; arbitrary */
 #define DEFAULT_DIR  "/dev/shm"
 
 /* Undo bytes backed at creation: a few pages' worth; commits that need more make it grow. */
@@ -130,7 +131,7 @@ static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const
     uint64_t slots = caret__align_down(arena / CARET__PAGE_SIZE, 64);
 
     slots = caret__min64(slots, CARET__ARENA_SLOTS_MAX);
-    sh->max_slots = (uint32_t)caret__max64(slots, CARET__ARENA_STEP);
+    sh->max_slots = (uint32_t)caret__max64(slots, MIN_SLOTS);
     sh->max_pages = CARET__MAX_PAGES;
     for (;;) {
         caret__segment_place(sh);
@@ -139,7 +140,7 @@ static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const
             return CARET_OK;
         if (sh->max_pages / 2 >= MIN_PAGES && sh->max_pages / 2 >= npages + npages / 4)
             sh->max_pages /= 2;
-        else if (sh->max_slots / 2 >= CARET__ARENA_STEP)
+        else if (sh->max_slots / 2 >= MIN_SLOTS)
             sh->max_slots = (uint32_t)caret__align_down(sh->max_slots / 2, 64);
         else
             return caret__fail(CARET_E_SHM,
@@ -409,9 +410,8 @@ static int verify(struct caret__engine *e, const struct caret__identity *id, con
             "%s: in use by another build of the library, whose shared memory is laid out otherwise", e->path);
     if (memcmp(seen->uuid, id->uuid, 16) != 0 || seen->dev != id->dev || seen->ino != id->ino)
         return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "identity");
-    if (seen->max_pages < MIN_PAGES || seen->max_pages > CARET__MAX_PAGES ||
-        seen->max_slots < CARET__ARENA_STEP || seen->max_slots > CARET__ARENA_SLOTS_MAX ||
-        seen->max_slots % 64 != 0)
+    if (seen->max_pages < MIN_PAGES || seen->max_pages > CARET__MAX_PAGES || seen->max_slots < MIN_SLOTS ||
+        seen->max_slots > CARET__ARENA_SLOTS_MAX || seen->max_slots % 64 != 0)
         return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "limits");
     copy_sizes(sizes, seen);
     if (memcmp(&sizes->seg_size, &seen->seg_size,

@@ -1,0 +1,198 @@
+/* A database in a temporary directory, children that use it and die. */
+#ifndef TEST_LOG_DATABASE_H
+#define TEST_LOG_DATABASE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "caret.h"
+
+static char dir[64], path[96], log_path[112], lock_path[112], shm_dir[96];
+static _Atomic uint32_t *word; /* shared with children */
+
+static inline int setup(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/caret-test-XXXXXX");
+    if (mkdtemp(dir) == NULL)
+        return -1;
+    snprintf(path, sizeof path, "%s/db.caret", dir);
+    snprintf(log_path, sizeof log_path, "%s-log", path);
+    snprintf(lock_path, sizeof lock_path, "%s-lock", path);
+    snprintf(shm_dir, sizeof shm_dir, "/dev/shm/%s", strrchr(dir, '/') + 1);
+    word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return mkdir(shm_dir, 0700);
+}
+
+static inline int teardown(void **state)
+{
+    char command[512];
+
+    (void)state;
+    munmap((void *)word, 4096);
+    snprintf(command, sizeof command, "rm -rf %s %s", dir, shm_dir);
+    return system(command);
+}
+
+#define OK(call) assert_ok((call), #call, __LINE__)
+static inline void assert_ok(int rc, const char *what, int line)
+{
+    if (rc != CARET_OK)
+        fail_msg("line %d: %s = %d (%s)", line, what, rc, caret_message());
+}
+
+static inline caret_options options(void)
+{
+    caret_options o = {.shm_dir = shm_dir, .no_thread = 1, .sync = CARET_SYNC_OFF};
+    return o;
+}
+
+static inline int try_open(caret_db **db)
+{
+    caret_options o = options();
+    return caret_open(path, &o, db);
+}
+
+static inline int open_code(const char *name)
+{
+    caret_options o = options();
+    caret_db *db = NULL;
+    int rc = caret_open(name, &o, &db);
+    caret_close(db);
+    return rc;
+}
+
+static inline caret_db *open_db(void)
+{
+    caret_db *db = NULL;
+    OK(try_open(&db));
+    return db;
+}
+
+static inline void node_of(caret_node_buf *n, int64_t i)
+{
+    OK(caret_node_var(&n->node, sizeof *n, "^t", 2));
+    OK(caret_node_child_int(&n->node, sizeof *n, &n->node, i));
+}
+
+/* Value of node i: i as text, repeated to len bytes. */
+static inline size_t text_of(int64_t i, size_t len, char *buf)
+{
+    char digits[24];
+    size_t n = (size_t)snprintf(digits, sizeof digits, "%lld.", (long long)i);
+
+    for (size_t k = 0; k < len; k++)
+        buf[k] = digits[k % n];
+    return len;
+}
+
+static char text[200000], other[200000];
+
+static inline void put(caret_db *db, int64_t from, int64_t to, size_t len)
+{
+    caret_session *s;
+    caret_node_buf n;
+
+    OK(caret_session_open(db, &s));
+    for (int64_t i = from; i < to; i++) {
+        node_of(&n, i);
+        OK(caret_set(s, &n.node, text, text_of(i, len, text)));
+    }
+    caret_session_close(s);
+}
+
+/* How many nodes from `from` on are there, each as put() left it. */
+static inline int64_t count(caret_db *db, int64_t from, size_t len)
+{
+    caret_session *s;
+    caret_node_buf n;
+    int64_t i = from;
+
+    OK(caret_session_open(db, &s));
+    for (;; i++) {
+        caret_slice v;
+        node_of(&n, i);
+        int rc = caret_get(s, &n.node, &v);
+        if (rc == CARET_NONE)
+            break;
+        OK(rc);
+        assert_int_equal(v.len, len);
+        text_of(i, len, other);
+        assert_memory_equal(v.data, other, len);
+    }
+    caret_session_close(s);
+    return i - from;
+}
+
+static inline void check(caret_db *db)
+{
+    char report[4096];
+    if (caret_check(db, report, sizeof report) != CARET_OK)
+        fail_msg("%s: %s", caret_message(), report);
+}
+
+static inline unsigned files_in(const char *name)
+{
+    char command[512], line[32] = "0";
+    snprintf(command, sizeof command, "ls -A %s | wc -l", name);
+    FILE *p = popen(command, "r");
+    assert_non_null(fgets(line, sizeof line, p));
+    pclose(p);
+    return (unsigned)atoi(line);
+}
+
+static inline void join(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("child: status %x", (unsigned)status);
+}
+
+static inline void until(uint32_t value)
+{
+    while (atomic_load(word) < value)
+        usleep(200);
+}
+
+/* A child that has put nodes [from, to) and then waits to be killed. */
+static inline pid_t child_with(int64_t from, int64_t to, size_t len)
+{
+    uint32_t before = atomic_load(word);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        put(open_db(), from, to, len);
+        atomic_fetch_add(word, 1);
+        for (;;)
+            pause();
+    }
+    until(before + 1);
+    return pid;
+}
+
+static inline void kill_and_wait(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#endif

@@ -1,0 +1,319 @@
+/* What can't be opened: its own error, that names it, and nothing is left behind. */
+#include "database.h"
+
+#include "base/crc32c.h"
+#include "log/meta.h"
+
+/* ----------------------------------------------------------------- the bad */
+
+static void write_file(const char *name, const void *bytes, size_t len, off_t off)
+{
+    int fd = open(name, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(pwrite(fd, bytes, len, off), len);
+    close(fd);
+}
+
+static void bad_paths_have_their_own_errors_and_leave_nothing(void **state)
+{
+    char name[160], link_name[160];
+
+    (void)state;
+    caret_options o = options();
+    caret_db *db = NULL;
+    assert_int_equal(open_code(dir), CARET_E_OPEN);
+    assert_non_null(strstr(caret_message(), "directory"));
+    assert_non_null(strstr(caret_message(), dir));
+    assert_int_equal(open_code("/dev/null"), CARET_E_OPEN);
+    snprintf(name, sizeof name, "%s/no/such.caret", dir);
+    assert_int_equal(open_code(name), CARET_E_OPEN);
+    assert_int_equal(open_code("/proc/x.caret"), CARET_E_OPEN);
+    o.no_create = 1;
+    assert_int_equal(caret_open(path, &o, &db), CARET_E_NOTFOUND);
+    snprintf(link_name, sizeof link_name, "%s/dangling", dir);
+    assert_int_equal(symlink("nowhere", link_name), 0);
+    assert_int_equal(open_code(link_name), CARET_E_OPEN);
+    unlink(link_name);
+    snprintf(name, sizeof name, "%s/fifo", dir);
+    assert_int_equal(mkfifo(name, 0600), 0);
+    assert_int_equal(open_code(name), CARET_E_OPEN);
+    unlink(name);
+    assert_int_equal(files_in(dir), 0);
+
+    snprintf(name, sizeof name, "%s/text", dir);
+    write_file(name, "hello, I am a letter to a friend", 32, 0);
+    assert_int_equal(open_code(name), CARET_E_FOREIGN);
+    assert_int_equal(files_in(dir), 1);
+    unlink(name);
+    write_file(path, "", 1, 1 << 20); /* a megabyte of zeros is none either */
+    assert_int_equal(open_code(path), CARET_E_FOREIGN);
+    unlink(path);
+    assert_int_equal(files_in(dir), 0);
+    assert_int_equal(files_in(shm_dir), 0);
+}
+
+static void hard_links_are_refused(void **state)
+{
+    char name[160];
+
+    (void)state;
+    OK(caret_close(open_db()));
+    snprintf(name, sizeof name, "%s/second", dir);
+    assert_int_equal(link(path, name), 0);
+    assert_int_equal(open_code(path), CARET_E_OPEN);
+    assert_int_equal(open_code(name), CARET_E_OPEN);
+    unlink(name);
+    assert_int_equal(open_code(path), CARET_OK);
+}
+
+/* Change the newest meta slot, with a right crc. */
+static void change_meta(void (*change)(struct caret__meta *m))
+{
+    struct caret__meta m[2];
+    int fd = open(path, O_RDWR);
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pread(fd, &m[i], sizeof m[i], i * CARET__META_SPACING), sizeof m[i]);
+    int best = m[1].epoch > m[0].epoch;
+    change(&m[best]);
+    m[best].crc = caret__crc32c(0, &m[best], offsetof(struct caret__meta, crc));
+    assert_int_equal(pwrite(fd, &m[best], sizeof m[best], best * CARET__META_SPACING), sizeof m[best]);
+    close(fd);
+}
+
+static void from_the_future(struct caret__meta *m)
+{
+    m->format = 7;
+    m->min_reader = 5;
+}
+static void of_other_pages(struct caret__meta *m)
+{
+    m->page_size = CARET__PAGE_SIZE * 2;
+}
+static void of_many_pages(struct caret__meta *m)
+{
+    m->npages = 1u << 20;
+}
+static void with_a_wild_root(struct caret__meta *m)
+{
+    m->root = m->npages + 5;
+}
+static void too_deep(struct caret__meta *m)
+{
+    m->depth = 200;
+}
+
+static void damaged_meta_is_told(void **state)
+{
+    static const struct {
+        void (*change)(struct caret__meta *m);
+        int code;
+    } cases[] = {{from_the_future, CARET_E_VERSION},
+                 {of_other_pages, CARET_E_VERSION},
+                 {of_many_pages, CARET_E_CORRUPT},
+                 {with_a_wild_root, CARET_E_CORRUPT},
+                 {too_deep, CARET_E_CORRUPT}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        OK(caret_close(open_db()));
+        change_meta(cases[i].change);
+        assert_int_equal(open_code(path), cases[i].code);
+        assert_non_null(strstr(caret_message(), path));
+        assert_int_equal(files_in(dir), 1);
+        unlink(path);
+    }
+}
+
+static void damaged_bitmap_names_its_page(void **state)
+{
+    (void)state;
+    caret_db *db = open_db();
+    put(db, 0, 10, 10);
+    OK(caret_close(db));
+    for (unsigned i = 0; i < 2; i++)
+        write_file(path, "rot", 3, (off_t)(CARET__FIRST_PAGE + i) * CARET__PAGE_SIZE + 100);
+    assert_int_equal(open_code(path), CARET_E_CORRUPT);
+    assert_non_null(strstr(caret_message(), "page"));
+    assert_int_equal(files_in(dir), 1);
+    assert_int_equal(files_in(shm_dir), 0);
+}
+
+static void torn_meta_slot_falls_back_if_the_log_reaches(void **state)
+{
+    struct caret__meta m[2];
+
+    (void)state;
+    /* two checkpoints, the newer one's slot is then destroyed: the log of 0..300 goes back to the older */
+    pid_t pid = fork();
+    if (pid == 0) {
+        caret_db *db = open_db();
+        put(db, 0, 100, 20);
+        OK(caret_checkpoint(db));
+        put(db, 100, 200, 20);
+        OK(caret_checkpoint(db));
+        put(db, 200, 300, 20);
+        OK(caret_sync(db));
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+    int fd = open(path, O_RDWR);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pread(fd, &m[i], sizeof m[i], i * CARET__META_SPACING), sizeof m[i]);
+    int best = m[1].epoch > m[0].epoch;
+    close(fd);
+    write_file(path, "tear", 4, best * CARET__META_SPACING + 200);
+    caret_db *db = NULL;
+    int rc = try_open(&db); /* pages of the older tree may have been reused since: an error, or everything */
+    if (rc == CARET_OK) {
+        assert_int_equal(count(db, 0, 20), 300);
+        check(db);
+        OK(caret_close(db));
+    } else {
+        assert_int_equal(rc, CARET_E_CORRUPT);
+    }
+}
+
+static void damaged_newest_slot_without_log_is_an_error(void **state)
+{
+    struct caret__meta m[2];
+
+    (void)state;
+    caret_db *db = open_db();
+    put(db, 0, 100, 20);
+    OK(caret_close(db));
+    int fd = open(path, O_RDWR);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pread(fd, &m[i], sizeof m[i], i * CARET__META_SPACING), sizeof m[i]);
+    close(fd);
+    write_file(path, "tear", 4, (m[1].epoch > m[0].epoch) * CARET__META_SPACING + 200);
+    assert_int_equal(open_code(path), CARET_E_CORRUPT);
+}
+
+static void missing_or_short_log_is_an_error(void **state)
+{
+    char command[512];
+
+    (void)state;
+    kill_and_wait(child_with(0, 100, 40));
+    snprintf(command, sizeof command, "cp %s %s.keep", log_path, log_path);
+    assert_int_equal(system(command), 0);
+    unlink(log_path);
+    assert_int_equal(open_code(path), CARET_E_CORRUPT);
+    assert_non_null(strstr(caret_message(), log_path));
+    write_file(log_path, "short", 5, 0);
+    assert_int_equal(open_code(path), CARET_E_CORRUPT);
+    snprintf(command, sizeof command, "mv %s.keep %s", log_path, log_path);
+    assert_int_equal(system(command), 0);
+    caret_db *db = open_db();
+    assert_int_equal(count(db, 0, 40), 100);
+    OK(caret_close(db));
+}
+
+static void damaged_log_is_no_silent_loss(void **state)
+{
+    struct caret__meta m;
+
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        caret_db *db = open_db();
+        put(db, 0, 300, 40);
+        OK(caret_sync(db)); /* all of it is in the log, the segment knows how far */
+        atomic_store(word, 1);
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, &m, sizeof m, 0), sizeof m);
+    close(fd);
+    write_file(log_path, "ROT", 3, (off_t)((m.lsn - m.log_base) % m.log_size) + 5000);
+    assert_int_equal(open_code(path), CARET_E_CORRUPT);
+    assert_int_equal(open_code(path), CARET_E_CORRUPT); /* and again: nothing was thrown away */
+}
+
+static void owners_with_another_shm_are_told_apart(void **state)
+{
+    char command[512];
+
+    (void)state;
+    pid_t child = child_with(0, 10, 10);
+    snprintf(command, sizeof command, "mv %s %s.away", shm_dir, shm_dir);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(mkdir(shm_dir, 0700), 0);
+    assert_int_equal(open_code(path), CARET_E_BUSY);
+    assert_non_null(strstr(caret_message(), "shared memory"));
+    snprintf(command, sizeof command, "rmdir %s; mv %s.away %s", shm_dir, shm_dir, shm_dir);
+    assert_int_equal(system(command), 0);
+    caret_db *db = open_db();
+    assert_int_equal(count(db, 0, 10), 10);
+    kill_and_wait(child);
+    OK(caret_close(db));
+}
+
+static void foreign_old_segment_is_an_error_that_keeps_it(void **state)
+{
+    char command[512];
+
+    (void)state;
+    kill_and_wait(child_with(0, 10, 10));
+    snprintf(command, sizeof command, "printf x | dd of=$(ls %s/*) bs=1 seek=8 conv=notrunc status=none",
+             shm_dir);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(open_code(path), CARET_E_VERSION);
+    assert_int_equal(files_in(shm_dir), 1);
+}
+
+static void full_shared_memory_leaves_nothing(void **state)
+{
+    char command[512];
+
+    (void)state;
+    snprintf(command, sizeof command, "mount -t tmpfs -o size=256k none %s 2>/dev/null", shm_dir);
+    if (system(command) != 0)
+        skip();
+    int rc = open_code(path);
+    unsigned files = files_in(shm_dir) + files_in(dir);
+    snprintf(command, sizeof command, "umount %s", shm_dir);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(rc, CARET_E_SHM);
+    assert_int_equal(files, 0);
+}
+
+static void full_disk_while_creating_leaves_nothing(void **state)
+{
+    char command[512], name[160];
+
+    (void)state;
+    snprintf(name, sizeof name, "%s/small", dir);
+    assert_int_equal(mkdir(name, 0700), 0);
+    snprintf(command, sizeof command, "mount -t tmpfs -o size=64k none %s 2>/dev/null", name);
+    if (system(command) != 0)
+        skip();
+    snprintf(name, sizeof name, "%s/small/db.caret", dir);
+    int rc = open_code(name);
+    snprintf(name, sizeof name, "%s/small", dir);
+    unsigned files = files_in(name);
+    snprintf(command, sizeof command, "umount %s", name);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(rc, CARET_E_DISKFULL);
+    assert_int_equal(files, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(bad_paths_have_their_own_errors_and_leave_nothing),
+        TEST(hard_links_are_refused),
+        TEST(damaged_meta_is_told),
+        TEST(damaged_bitmap_names_its_page),
+        TEST(torn_meta_slot_falls_back_if_the_log_reaches),
+        TEST(damaged_newest_slot_without_log_is_an_error),
+        TEST(missing_or_short_log_is_an_error),
+        TEST(damaged_log_is_no_silent_loss),
+        TEST(owners_with_another_shm_are_told_apart),
+        TEST(foreign_old_segment_is_an_error_that_keeps_it),
+        TEST(full_shared_memory_leaves_nothing),
+        TEST(full_disk_while_creating_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
