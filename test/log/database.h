@@ -1,6 +1,6 @@
 /* A database in a temporary directory, children that use it and die. */
-#ifndef TEST_LOG_DATABASE_H
-#define TEST_LOG_DATABASE_H
+#ifndef CARET_TEST_LOG_DATABASE_H
+#define CARET_TEST_LOG_DATABASE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@
 #include "caret.h"
 
 static char dir[64], path[96], log_path[112], lock_path[112], shm_dir[96];
-static _Atomic uint32_t *word; /* shared with children */
+static _Atomic uint32_t *signal_word; /* shared with children */
 
 static inline int setup(void **state)
 {
@@ -36,7 +36,7 @@ static inline int setup(void **state)
     snprintf(log_path, sizeof log_path, "%s-log", path);
     snprintf(lock_path, sizeof lock_path, "%s-lock", path);
     snprintf(shm_dir, sizeof shm_dir, "/dev/shm/%s", strrchr(dir, '/') + 1);
-    word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    signal_word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return mkdir(shm_dir, 0700);
 }
 
@@ -45,7 +45,7 @@ static inline int teardown(void **state)
     char command[512];
 
     (void)state;
-    munmap((void *)word, 4096);
+    munmap((void *)signal_word, 4096);
     snprintf(command, sizeof command, "rm -rf %s %s", dir, shm_dir);
     return system(command);
 }
@@ -167,19 +167,19 @@ static inline void join(pid_t pid)
 
 static inline void until(uint32_t value)
 {
-    while (atomic_load(word) < value)
+    while (atomic_load(signal_word) < value)
         usleep(200);
 }
 
 /* A child that has put nodes [from, to) and then waits to be killed. */
 static inline pid_t child_with(int64_t from, int64_t to, size_t len)
 {
-    uint32_t before = atomic_load(word);
+    uint32_t before = atomic_load(signal_word);
     pid_t pid = fork();
 
     if (pid == 0) {
         put(open_db(), from, to, len);
-        atomic_fetch_add(word, 1);
+        atomic_fetch_add(signal_word, 1);
         for (;;)
             pause();
     }

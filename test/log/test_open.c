@@ -98,7 +98,7 @@ static void forked_child_becomes_a_process_of_its_own(void **state)
         put(db, 10, 20, 10);
         OK(caret_stat(db, &stats));
         assert_int_equal(stats.processes, 2);
-        atomic_store(word, 1);
+        atomic_store(signal_word, 1);
         until(2);
         put(db, 20, 30, 10);
         OK(caret_close(db));
@@ -107,7 +107,7 @@ static void forked_child_becomes_a_process_of_its_own(void **state)
     until(1);
     assert_int_equal(count(db, 0, 10), 20);
     OK(caret_close(db)); /* the child goes on alone */
-    atomic_store(word, 2);
+    atomic_store(signal_word, 2);
     join(pid);
     assert_int_equal(files_in(dir), 1);
     db = open_db();
@@ -132,7 +132,7 @@ static void child_that_comes_late_opens_anew(void **state)
     OK(caret_close(db));
     db = open_db();
     put(db, 10, 15, 10);
-    atomic_store(word, 1);
+    atomic_store(signal_word, 1);
     join(pid);
     assert_int_equal(count(db, 0, 10), 20);
     check(db);
@@ -173,13 +173,13 @@ static void orphan_of_a_killed_parent_goes_on(void **state)
             until(1);
             put(db, 100, 200, 10);
             OK(caret_close(db));
-            atomic_store(word, 2);
+            atomic_store(signal_word, 2);
             _exit(0);
         }
         kill(getpid(), SIGKILL);
     }
     waitpid(pid, NULL, 0);
-    atomic_store(word, 1);
+    atomic_store(signal_word, 1);
     until(2);
     caret_db *db = open_db();
     assert_int_equal(count(db, 0, 10), 200);
@@ -224,7 +224,7 @@ static void evicted_process_is_told(void **state)
         OK(caret_session_open(db, &s));
         for (int fd = 3; fd < 64; fd++) /* what a daemon does */
             close(fd);
-        atomic_store(word, 1);
+        atomic_store(signal_word, 1);
         until(2);
         node_of(&n, 5);
         int rc = caret_set(s, &n.node, "x", 1);
@@ -233,7 +233,7 @@ static void evicted_process_is_told(void **state)
     until(1);
     caret_db *db = open_db(); /* nobody seems to be alive: recovers */
     assert_int_equal(count(db, 0, 5), 5);
-    atomic_store(word, 2);
+    atomic_store(signal_word, 2);
     join(pid);
     assert_int_equal(count(db, 0, 5), 5);
     OK(caret_close(db));

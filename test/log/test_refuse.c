@@ -219,7 +219,7 @@ static void damaged_log_is_no_silent_loss(void **state)
         caret_db *db = open_db();
         put(db, 0, 300, 40);
         OK(caret_sync(db)); /* all of it is in the log, the segment knows how far */
-        atomic_store(word, 1);
+        atomic_store(signal_word, 1);
         kill(getpid(), SIGKILL);
     }
     waitpid(pid, NULL, 0);

@@ -1,6 +1,6 @@
 /* An engine on a temporary data file, without log and recovery: for tests of the shm layer. */
-#ifndef TEST_SHM_FIXTURE_H
-#define TEST_SHM_FIXTURE_H
+#ifndef CARET_TEST_SHM_FIXTURE_H
+#define CARET_TEST_SHM_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
