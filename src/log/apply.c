@@ -49,7 +49,8 @@ static bool op_ok(const struct caret__engine *e, const struct caret__op_view *op
     return true;
 }
 
-int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn, bool undo)
+int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn,
+                 enum caret__apply_mode mode)
 {
     struct caret__shared *sh = e->sh;
     struct caret__undo u = {.area = e->undo,
@@ -59,7 +60,8 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
                             .cap = atomic_load_explicit(&sh->undo_cap, memory_order_relaxed)};
     struct caret__w w = {.pg = &e->pg,
                          .sh = sh,
-                         .undo = undo ? &u : NULL,
+                         .undo = mode != CARET__APPLY_REPLAY ? &u : NULL,
+                         .redo = mode == CARET__APPLY_REDO,
                          .lsn = lsn,
                          .epoch = atomic_load_explicit(&sh->epoch, memory_order_relaxed)};
     struct caret__op_view op;

@@ -200,7 +200,7 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
             uint8_t *rec = e->ring + head % sh->ring_size;
             memcpy(rec, b->rec, b->size);
             *lsn = publish(sh, e->ring, head, size, b->nops);
-            rc = caret__apply(e, rec, size, *lsn, true);
+            rc = caret__apply(e, rec, size, *lsn, CARET__APPLY_COMMIT);
             make_visible(e, *lsn);
             caret__writer_unlock(e);
             afterwards(e, *lsn);
@@ -333,7 +333,7 @@ static int set_slowly(struct caret__engine *e, const uint8_t *key, size_t klen, 
     uint8_t *rec = e->ring + head % sh->ring_size;
     put_op(rec + CARET__REC_HEAD, CARET__OP_SET, key, klen, val, vlen);
     *lsn = publish(sh, e->ring, head, size, 1);
-    rc = caret__apply(e, rec, size, *lsn, true);
+    rc = caret__apply(e, rec, size, *lsn, CARET__APPLY_COMMIT);
     make_visible(e, *lsn);
     return rc;
 }

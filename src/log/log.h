@@ -21,10 +21,16 @@ int caret__repair(struct caret__engine *e);
 
 /* ---- log/apply.c: change the tree as a record says ---------------------------- */
 
-/* Apply the whole record at LSN `lsn` (its end).  undo: keep undo entries
- * (a commit, a repair) or not (replay at opening, nobody else attached).
+enum caret__apply_mode {
+    CARET__APPLY_REPLAY, /* at opening: nobody else is attached, no undo */
+    CARET__APPLY_COMMIT,
+    CARET__APPLY_REDO /* repair: the versions of a dead writer's pages say nothing about what is saved */
+};
+
+/* Apply the whole record at LSN `lsn` (its end).
  * The caller holds the writer mutex and has reserved all that can run out. */
-int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn, bool undo);
+int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn,
+                 enum caret__apply_mode mode);
 
 /* Upper bound of what applying the record can take; for reservations. */
 struct caret__need {

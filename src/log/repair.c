@@ -87,7 +87,7 @@ int caret__repair(struct caret__engine *e)
         memcpy(&seed, e->ring + (applied - 8) % sh->ring_size, 8);
         if (caret__record_verify(seed, rec, head - applied) != head - applied)
             return damaged(e, "the record of the last commit");
-        int rc = caret__apply(e, rec, (uint32_t)(head - applied), head, true);
+        int rc = caret__apply(e, rec, (uint32_t)(head - applied), head, CARET__APPLY_REDO);
         if (rc != CARET_OK)
             return rc;
         CARET_FAULT("repair_redone");

@@ -354,7 +354,7 @@ static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
     if (rc != CARET_OK)
         return rc;
     atomic_store(&sh->log_head, lsn);
-    rc = caret__apply(r->e, in_ring, size, lsn, false);
+    rc = caret__apply(r->e, in_ring, size, lsn, CARET__APPLY_REPLAY);
     clear_reserved(sh);
     if (rc != CARET_OK)
         return rc;

@@ -31,8 +31,29 @@ static inline void set_version(struct caret__w *w, uint32_t pgno)
     CARET_FAULT("version_set");
 }
 
+/*
+ * Is the page saved (or new) in this application of the record?  In a commit its version tells: it is L.
+ * In a redo that is no sign: the dead writer raised versions, which are never restored, but its undo entries
+ * were used up.  There a private bit per arena slot tells.
+ */
+static inline bool is_saved(const struct caret__w *w, const struct caret__pte *pte)
+{
+    if (caret__likely(!w->redo))
+        return atomic_load_explicit(&pte->version, memory_order_relaxed) == w->lsn;
+    uint32_t slot = caret__pte_slot(atomic_load_explicit(&pte->word, memory_order_relaxed));
+    return (w->pg->redo_saved[slot / 64u] >> (slot % 64u) & 1u) != 0;
+}
+
+static inline void note_saved(struct caret__w *w, uint32_t slot)
+{
+    if (caret__unlikely(w->redo))
+        w->pg->redo_saved[slot / 64u] |= UINT64_C(1) << (slot % 64u);
+}
+
 void caret__w_begin(struct caret__w *w)
 {
+    if (w->redo)
+        memset(w->pg->redo_saved, 0, CARET__BITMAP_WORDS(w->sh->max_slots) * sizeof(uint64_t));
     w->state_saved = false;
     w->saved_word = NULL;
     if (w->undo != NULL)
@@ -146,6 +167,7 @@ static struct caret__page *new_page(struct caret__w *w, uint32_t *pgno)
     publish(w);
     set_version(w, n);
     atomic_store_explicit(&pte->word, caret__pte_make(slot, w->epoch), memory_order_release);
+    note_saved(w, slot);
     CARET_FAULT("page_born");
     *pgno = n;
     return (struct caret__page *)(w->pg->arena + (size_t)slot * CARET__PAGE_SIZE);
@@ -212,7 +234,8 @@ struct caret__page *caret__w_dirty(struct caret__w *w, uint32_t pgno)
     struct caret__page *p = (struct caret__page *)(uintptr_t)caret__w_page(w, pgno);
 
     CARET__ASSERT(caret__w_current(w, pgno));
-    if (atomic_load_explicit(&pte->version, memory_order_relaxed) != w->lsn) {
+    if (!is_saved(w, pte)) {
+        note_saved(w, caret__pte_slot(atomic_load_explicit(&pte->word, memory_order_relaxed)));
         if (w->undo != NULL) {
             caret__undo_save(w->undo, p, CARET__PAGE_SIZE);
             publish(w);

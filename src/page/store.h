@@ -24,6 +24,7 @@ struct caret__w {
     struct caret__undo *undo; /* NULL: private store, or replay at opening */
     uint64_t lsn;
     uint32_t epoch;
+    bool redo; /* versions can't tell what is saved: pg->redo_saved does */
     bool state_saved;
     const void *saved_word; /* bitmap word saved last: freeing neighbours saves it once */
 };

@@ -73,19 +73,15 @@ static int back_bits(struct caret__engine *e, unsigned map, uint32_t from, uint3
 }
 
 /* Set bits [from, to); returns how many were not set. */
-static uint32_t set_bits(_Atomic uint64_t *map, uint32_t from, uint32_t to)
+static void set_bits(_Atomic uint64_t *map, uint32_t from, uint32_t to)
 {
-    uint32_t fresh = 0;
-
     while (from < to) {
         uint32_t n = (uint32_t)caret__min64(64 - from % 64, to - from);
         uint64_t mask = (n == 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1) << from % 64;
         uint64_t word = atomic_load_explicit(&map[from / 64], memory_order_relaxed);
-        fresh += (uint32_t)__builtin_popcountll(mask & ~word);
         atomic_store_explicit(&map[from / 64], word | mask, memory_order_relaxed);
         from += n;
     }
-    return fresh;
 }
 
 static void clear_bit(_Atomic uint64_t *map, uint32_t i)
@@ -171,9 +167,9 @@ int caret__grow_pages(struct caret__engine *e, uint32_t npages)
         rc = caret__grow_file(e, npages);
     if (rc != CARET_OK)
         return rc;
-    uint32_t fresh = set_bits(map, have, npages);
+    set_bits(map, have, npages); /* some may be set already, by a grower that died before it stored npages */
     CARET_FAULT("grow_pages_bits");
-    ts->free_pages += fresh - clear_reserved(map, have, npages);
+    ts->free_pages += npages - have - clear_reserved(map, have, npages);
     CARET_FAULT("grow_pages_counted");
     ts->npages = npages;
     return CARET_OK;
@@ -198,7 +194,8 @@ int caret__grow_arena(struct caret__engine *e, uint32_t nslots)
         rc = back_bits(e, CARET__MAP_SLOTS, have, nslots);
     if (rc != CARET_OK)
         return rc;
-    sh->ts.free_slots += set_bits(e->pg.maps[CARET__MAP_SLOTS], have, nslots);
+    set_bits(e->pg.maps[CARET__MAP_SLOTS], have, nslots);
+    sh->ts.free_slots += more;
     CARET_FAULT("grow_arena_bits");
     atomic_store_explicit(&sh->nslots, nslots, memory_order_release);
     return CARET_OK;

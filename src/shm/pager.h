@@ -26,6 +26,7 @@ struct caret__pager {
     _Atomic uint64_t *applied;           /* log_applied, or the private store's change counter */
     _Atomic uint64_t *maps[CARET__MAPS]; /* private: only MAP_FREE */
     uint32_t *owners;                    /* shared: page number by arena slot */
+    uint64_t *redo_saved;                /* shared: bit per arena slot, for repair: saved in this redo */
     uint64_t *verified; /* shared: bit per page number whose file bytes passed their crc in this process */
     const uint64_t *file_pages_mapped; /* shared: pages of the file that may be touched */
     uint32_t max_pages;

@@ -216,10 +216,16 @@ static int map_segment(struct caret__engine *e, const struct caret__shared *size
     return map_ring(e, sizes);
 }
 
+/* Bytes of the private bitmaps: verified file pages, then arena slots saved in a redo. */
+static size_t private_bits(const struct caret__engine *e)
+{
+    return (CARET__BITMAP_WORDS(e->pg.max_pages) + CARET__BITMAP_WORDS(e->sh->max_slots)) * sizeof(uint64_t);
+}
+
 int caret__file_map(struct caret__engine *e)
 {
     uint64_t len = (uint64_t)e->pg.max_pages * CARET__PAGE_SIZE;
-    size_t bits = CARET__BITMAP_WORDS(e->pg.max_pages) * sizeof(uint64_t);
+    size_t bits = private_bits(e);
     void *p = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_NORESERVE, e->data_fd, 0);
 
     if (p == MAP_FAILED)
@@ -231,13 +237,14 @@ int caret__file_map(struct caret__engine *e)
     if (p == MAP_FAILED)
         return no_space(e, "bits of verified pages");
     e->pg.verified = p;
+    e->pg.redo_saved = e->pg.verified + CARET__BITMAP_WORDS(e->pg.max_pages);
     return CARET_OK;
 }
 
 void caret__segment_close(struct caret__engine *e)
 {
     if (e->pg.verified != NULL)
-        munmap(e->pg.verified, CARET__BITMAP_WORDS(e->pg.max_pages) * sizeof(uint64_t));
+        munmap(e->pg.verified, private_bits(e));
     if (e->file_map != NULL)
         munmap((void *)(uintptr_t)e->file_map, e->file_map_len);
     if (e->ring != NULL)

@@ -49,7 +49,8 @@ static int grow(struct caret__private *t, uint32_t n)
         map[i / 64u] |= UINT64_C(1) << (i % 64u);
     pg->maps[CARET__MAP_FREE] = (_Atomic uint64_t *)map;
     t->ts.free_pages += n - old - (old == 0);
-    t->ts.npages = t->pages = pg->max_pages = n;
+    t->ts.npages = n;
+    t->pages = pg->max_pages = n;
     return CARET_OK;
 }
 
@@ -115,7 +116,8 @@ void caret__private_clear(struct caret__private *t)
         uint8_t *arena = realloc(t->pg.arena, (size_t)FIRST_PAGES * CARET__PAGE_SIZE);
         if (arena != NULL) {
             t->pg.arena = arena;
-            t->pages = t->ts.npages = t->pg.max_pages = FIRST_PAGES;
+            t->ts.npages = FIRST_PAGES;
+            t->pages = t->pg.max_pages = FIRST_PAGES;
         }
     }
     uint64_t lsn = atomic_fetch_add_explicit(&t->lsn, 1, memory_order_relaxed) + 1;

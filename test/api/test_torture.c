@@ -1,0 +1,382 @@
+/*
+ * Processes are killed at random, and at every named fault point, while others use the database:
+ * nothing acknowledged is lost, transactions are whole, everything checks clean, locks are freed.
+ * Usage: test_torture [kills [seed]]
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fault.h"
+#include "base/rand.h"
+#include "caret.h"
+
+#define WORKERS  4
+#define ACCOUNTS 20
+#define EACH     1000
+
+static unsigned kills = 200;
+static uint64_t seed = 20261121;
+static char path[80], context[64]; /* context: what was going on, for messages */
+
+/* What the children had acknowledged, in memory shared with the parent. */
+static struct journal {
+    _Atomic uint64_t incrs[WORKERS];
+    _Atomic uint32_t go;
+    uint32_t names;
+    char name[256][40];
+} * journal;
+
+static void must(int rc, const char *what)
+{
+    if (rc != CARET_OK) {
+        fprintf(stderr, "%s: %d %s\n", what, rc, caret_message());
+        _exit(99);
+    }
+}
+
+static void account(caret_node_buf *n, unsigned i)
+{
+    caret_node_var(&n->node, sizeof *n, "^account", 8);
+    caret_node_child_int(&n->node, sizeof *n, &n->node, i);
+}
+
+static void counter(caret_node_buf *n, unsigned i)
+{
+    caret_node_var(&n->node, sizeof *n, "^count", 6);
+    caret_node_child_int(&n->node, sizeof *n, &n->node, i);
+}
+
+struct transfer {
+    unsigned from, to;
+};
+
+static int transfer(caret_session *s, void *arg)
+{
+    const struct transfer *t = arg;
+    caret_node_buf a, b;
+    account(&a, t->from);
+    account(&b, t->to);
+    int rc = caret_incr_int(s, &a.node, -7, NULL);
+    return rc == CARET_OK ? caret_incr_int(s, &b.node, 7, NULL) : rc;
+}
+
+/* One round of everything: splits, joins, kills, long values, transactions, locks. */
+static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand *r, unsigned round)
+{
+    caret_node_buf n, l;
+    char val[600];
+    struct transfer t = {caret__rand_below(r, ACCOUNTS), caret__rand_below(r, ACCOUNTS)};
+
+    memset(val, 'v', sizeof val);
+    must(caret_transaction(s, transfer, &t, 0), "transfer");
+    counter(&n, me);
+    must(caret_incr_int(s, &n.node, 1, NULL), "incr");
+    atomic_fetch_add(&journal->incrs[me], 1);
+    caret_node_var(&n.node, sizeof n, "^data", 5);
+    caret_node_child_int(&n.node, sizeof n, &n.node, me);
+    if (round % 60 == 59)
+        must(caret_kill(s, &n.node), "kill");
+    caret_node_child_int(&n.node, sizeof n, &n.node, (int64_t)caret__rand_below(r, 500));
+    if (round % 3 == 2)
+        must(caret_delete(s, &n.node), "delete");
+    else
+        must(caret_set(s, &n.node, val, caret__rand_below(r, sizeof val)), "set");
+    caret_node_var(&l.node, sizeof l, "^lock", 5);
+    int rc = caret_lock(s, &l.node, 0);
+    if (rc == CARET_OK)
+        must(caret_unlock(s, &l.node), "unlock");
+    if (round % 40 == 13) {
+        static char big[20000];
+        caret_node_child(&n.node, sizeof n, &n.node, "big", 3);
+        must(caret_set(s, &n.node, big, sizeof big), "long value");
+    }
+    if (round % 50 == 20)
+        must(caret_checkpoint(db), "checkpoint");
+}
+
+static void child(unsigned me, uint64_t random, unsigned rounds)
+{
+    caret_db *db;
+    caret_session *s;
+    struct caret__rand r;
+
+    caret__rand_seed(&r, random);
+    must(caret_open(path, NULL, &db), "open");
+    must(caret_session_open(db, &s), "session");
+    for (unsigned i = 0; i < rounds; i++)
+        work(db, s, me, &r, (unsigned)(random % 60) + i);
+    caret_session_close(s);
+    caret_close(db);
+    _exit(0);
+}
+
+static pid_t start(unsigned me, uint64_t random, unsigned rounds)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        child(me, random, rounds);
+    assert_true(pid > 0);
+    return pid;
+}
+
+static int reap(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void create(void)
+{
+    caret_db *db;
+    caret_session *s;
+    caret_node_buf n;
+
+    unlink(path);
+    memset(journal, 0, sizeof *journal);
+    must(caret_open(path, NULL, &db), "create");
+    must(caret_session_open(db, &s), "session");
+    for (unsigned i = 0; i < ACCOUNTS; i++) {
+        account(&n, i);
+        must(caret_set(s, &n.node, "1000", 4), "set");
+    }
+    caret_session_close(s);
+    must(caret_close(db), "close");
+}
+
+static int get_number(caret_session *s, caret_node_buf *n, uint64_t *out)
+{
+    char text[32];
+    size_t len;
+    int rc = caret_get_copy(s, &n->node, text, sizeof text - 1, &len);
+    if (rc == CARET_OK) {
+        text[len] = 0;
+        *out = (uint64_t)strtoll(text, NULL, 10);
+    }
+    return rc;
+}
+
+/* The invariants; slack: how many increments may be there without having been acknowledged. */
+static void verify(caret_db *db, unsigned slack)
+{
+    caret_session *s;
+    caret_node_buf n;
+    char report[2000];
+    uint64_t number;
+    long total = 0;
+
+    must(caret_session_open(db, &s), "session");
+    for (unsigned i = 0; i < ACCOUNTS; i++) {
+        account(&n, i);
+        must(get_number(s, &n, &number), "account");
+        total += (long)number;
+    }
+    assert_int_equal(total, ACCOUNTS * EACH);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        uint64_t acked = atomic_load(&journal->incrs[i]);
+        counter(&n, i);
+        number = 0;
+        (void)get_number(s, &n, &number);
+        assert_in_range(number, acked, acked + slack);
+    }
+    caret_node_var(&n.node, sizeof n, "^lock", 5);
+    assert_int_equal(caret_lock(s, &n.node, 3000000000u), CARET_OK); /* locks of the dead are freed */
+    caret_session_close(s);
+    if (caret_check(db, report, sizeof report) != CARET_OK)
+        fail_msg("%s: %s: %s", context, caret_message(), report);
+}
+
+/* Children are killed at random and replaced; somebody else stays attached, so that repair does it all. */
+static void random_kills_lose_nothing(void **state)
+{
+    pid_t pid[WORKERS];
+    struct caret__rand r;
+    caret_db *db;
+
+    (void)state;
+    print_message("seed %llu, %u kills\n", (unsigned long long)seed, kills);
+    caret__rand_seed(&r, seed);
+    create();
+    for (unsigned i = 0; i < WORKERS; i++)
+        pid[i] = start(i, caret__rand_next(&r), 1000000);
+    must(caret_open(path, NULL, &db), "open");
+    for (unsigned k = 0; k < kills; k++) {
+        unsigned i = caret__rand_below(&r, WORKERS);
+        usleep(500 + caret__rand_below(&r, 6000));
+        kill(pid[i], SIGKILL);
+        int status = reap(pid[i]);
+        if (WIFEXITED(status))
+            fail_msg("a worker ended by itself: status %d", WEXITSTATUS(status));
+        pid[i] = start(i, caret__rand_next(&r), 1000000);
+        if (k % 50 == 49)
+            print_message("%u kills\n", k + 1);
+    }
+    for (unsigned i = 0; i < WORKERS; i++) {
+        kill(pid[i], SIGKILL);
+        reap(pid[i]);
+    }
+    verify(db, kills + WORKERS);
+    must(caret_close(db), "close");
+}
+
+/* All are killed at once; the next opening recovers. */
+static void kill_all_and_reopen_loses_nothing(void **state)
+{
+    pid_t pid[WORKERS];
+    struct caret__rand r;
+    caret_db *db;
+    unsigned cycles = kills / 10 + 1;
+
+    (void)state;
+    caret__rand_seed(&r, seed + 1);
+    create();
+    for (unsigned c = 0; c < cycles; c++) {
+        for (unsigned i = 0; i < WORKERS; i++)
+            pid[i] = start(i, caret__rand_next(&r), 1000000);
+        usleep(5000 + caret__rand_below(&r, 40000));
+        for (unsigned i = 0; i < WORKERS; i++)
+            kill(pid[i], SIGKILL);
+        for (unsigned i = 0; i < WORKERS; i++) {
+            int status = reap(pid[i]);
+            if (WIFEXITED(status))
+                fail_msg("a worker ended by itself: status %d", WEXITSTATUS(status));
+        }
+        must(caret_open(path, NULL, &db), "reopen");
+        verify(db, WORKERS * (c + 1));
+        must(caret_close(db), "close");
+    }
+}
+
+#ifdef CARET_FAULTS
+
+/* A dry run in a child: the names of all fault points that the work meets. */
+static void find_names(void)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const char *names[256];
+        caret_db *db;
+        caret_session *s;
+        struct caret__rand r;
+        caret__rand_seed(&r, 1);
+        must(caret_open(path, NULL, &db), "open");
+        must(caret_session_open(db, &s), "session");
+        for (unsigned i = 0; i < 300; i++)
+            work(db, s, 0, &r, i);
+        caret_session_close(s);
+        must(caret_close(db), "close");
+        size_t n = caret__fault_names(names, 256);
+        for (size_t i = 0; i < n && i < 256; i++)
+            snprintf(journal->name[i], sizeof journal->name[i], "%s", names[i]);
+        journal->names = (uint32_t)(n < 256 ? n : 256);
+        _exit(0);
+    }
+    assert_int_equal(reap(pid), 0);
+}
+
+/* A child that dies at the n-th hit of a point; `second` dies at a point of the repair that follows. */
+static unsigned die_at(const char *name, unsigned nth)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        caret__fault_arm(name, nth, CARET__FAULT_KILL);
+        child(0, 1, 300);
+    }
+    int status = reap(pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        fail_msg("%s:%u: the child ended with status %d", name, nth, WEXITSTATUS(status));
+    return WIFSIGNALED(status);
+}
+
+static void death_at_every_fault_point(int attached)
+{
+    static const unsigned hits[] = {1, 2, 17};
+    unsigned deaths = 0;
+
+    create();
+    find_names();
+    print_message("%u fault points\n", journal->names);
+    assert_true(journal->names > 30);
+    for (unsigned i = 0; i < journal->names; i++) {
+        for (unsigned h = 0; h < 3; h++) {
+            char name[40];
+            caret_db *db = NULL;
+            memcpy(name, journal->name[i], sizeof name);
+            snprintf(context, sizeof context, "%s:%u", name, hits[h]);
+            if (attached)
+                must(caret_open(path, NULL, &db), "open");
+            deaths += die_at(name, hits[h]);
+            deaths += die_at("repair_restored", 1); /* whoever repairs may die too */
+            deaths += die_at("repair_redone", 1);
+            if (!attached)
+                must(caret_open(path, NULL, &db), name);
+            verify(db, 100000);
+            must(caret_close(db), "close");
+        }
+    }
+    print_message("%u deaths\n", deaths);
+    assert_true(deaths > journal->names);
+}
+
+static void death_at_every_fault_point_is_repaired(void **state)
+{
+    (void)state;
+    death_at_every_fault_point(1);
+}
+
+static void death_at_every_fault_point_is_recovered(void **state)
+{
+    (void)state;
+    death_at_every_fault_point(0);
+}
+
+#else
+
+static void death_at_every_fault_point_is_repaired(void **state)
+{
+    (void)state;
+    print_message("skipped: this build has no fault points (the small one has)\n");
+    skip();
+}
+#define death_at_every_fault_point_is_recovered death_at_every_fault_point_is_repaired
+
+#endif
+
+int main(int argc, char **argv)
+{
+    if (argc > 1)
+        kills = (unsigned)strtoul(argv[1], NULL, 10);
+    if (argc > 2)
+        seed = strtoull(argv[2], NULL, 10);
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%.40s/caret-torture-%d.caret", tmp != NULL ? tmp : "/tmp", (int)getpid());
+    journal = mmap(NULL, sizeof *journal, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (journal == MAP_FAILED)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_kills_lose_nothing),
+        cmocka_unit_test(kill_all_and_reopen_loses_nothing),
+        cmocka_unit_test(death_at_every_fault_point_is_repaired),
+        cmocka_unit_test(death_at_every_fault_point_is_recovered),
+    };
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    char lock[96];
+    snprintf(lock, sizeof lock, "%s-lock", path);
+    unlink(lock);
+    return rc;
+}
