@@ -14,10 +14,9 @@
  *
  * The role is a robust mutex.  Whoever gets it after a death looks at the three
  * epochs and goes on: durable < epoch - 1: write again (the same pages, they
- * haven't changed); released < durable: release again (idempotent: a slot that was
- * released is none of its page any more; pending bits that were merged are merged
- * again, which is harmless because bit and pending word are moved word by word:
- * the bit is set in the free map before the pending word is zeroed).
+ * haven't changed); released < durable: release again.  A slot that was released is
+ * none of its page any more.  A page number whose free bit was set, but whose pending
+ * bit was not cleared, is settled by repair before anybody can take it.
  *
  * Invariants: pages of the last durable tree are never written: a page written
  * here was born in e, so its number was free in the durable tree of e - 1 (I1).

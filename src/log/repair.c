@@ -5,7 +5,7 @@
  * exists and must become visible whole:
  *   1  undo_lsn > log_applied: restore the undo entries, last first.
  *   2  undo word = {generation + 1, 0} in one store.
- *   3  count free pages and slots anew from the bitmaps.
+ *   3  settle half-released page numbers; count free pages and slots anew.
  *   4  redo the record with the code that every commit uses, undo included.
  *   5  log_applied = log_head.
  * If it dies here, the next one does the same: before 2 the same entries are
@@ -59,9 +59,27 @@ static uint32_t count_bits(_Atomic uint64_t *map, uint32_t bits)
     return n;
 }
 
+/*
+ * A page number that is free and pending at once was being released by a checkpointer that died between its two
+ * stores: it is free.  Left pending it would be freed once more after somebody had taken it.
+ */
+static void settle_released(struct caret__engine *e)
+{
+    _Atomic uint64_t *fm = e->pg.maps[CARET__MAP_FREE];
+
+    for (uint32_t i = 0; i < CARET__BITMAP_WORDS(e->sh->ts.npages); i++) {
+        uint64_t is_free = atomic_load_explicit(&fm[i], memory_order_relaxed);
+        for (unsigned m = CARET__MAP_PENDING0; m <= CARET__MAP_PENDING1; m++)
+            if (atomic_load_explicit(&e->pg.maps[m][i], memory_order_relaxed) & is_free)
+                atomic_fetch_and_explicit(&e->pg.maps[m][i], ~is_free, memory_order_relaxed);
+    }
+}
+
 static void recount(struct caret__engine *e)
 {
     struct caret__tstate *ts = &e->sh->ts;
+
+    settle_released(e);
     ts->free_pages = count_bits(e->pg.maps[CARET__MAP_FREE], ts->npages);
     ts->free_slots = count_bits(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots));
 }

@@ -298,7 +298,7 @@ static unsigned die_at(const char *name, unsigned nth)
     }
     int status = reap(pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
-        fail_msg("%s:%u: the child ended with status %d", name, nth, WEXITSTATUS(status));
+        fail_msg("%s then %s:%u: the child ended with status %d", context, name, nth, WEXITSTATUS(status));
     return WIFSIGNALED(status);
 }
 
