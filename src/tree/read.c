@@ -105,10 +105,11 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
 
     if (b != NULL && b->range != NULL)
         b->range->lower_len = b->range->upper_len = 0;
-    if (!load_page(v, root, at, &err, tries))
-        return err == CARET_OK ? CARET_RESTART : err;
+    bool loaded = load_page(v, root, at, &err, tries);
     if (atomic_load_explicit(&pg->ts->root, memory_order_acquire) != root)
         return CARET_RESTART;
+    if (!loaded)
+        return err == CARET_OK ? CARET_RESTART : err;
     for (unsigned depth = 0; depth < CARET__MAX_DEPTH; depth++) {
         if (at->page->type != CARET__PAGE_INNER) {
             at->pos = caret__page_find(at->page, key, len, &at->found);
@@ -123,8 +124,9 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
             return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "child page number is out of range")
                                           : CARET_RESTART;
         bool ok = load_page(v, child, &below, &err, tries);
-        if (!caret__at_valid(v, at))
-            return err < 0 ? err : CARET_RESTART;
+        if (!caret__at_valid(v,
+                             at)) /* the child may be anything by now: what was found there means nothing */
+            return CARET_RESTART;
         if (!ok)
             return err == CARET_OK ? CARET_RESTART : err;
         *at = below;
