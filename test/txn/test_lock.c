@@ -60,6 +60,14 @@ static void locks_count_and_are_released_by_their_holder_only(void **state)
     }
     assert_int_equal(give(e, &s[0], "^c"), CARET_E_NOTLOCKED);
     assert_int_equal(take(e, &s[1], "^c", 0), OK);
+
+    assert_int_equal(take(e, &s[0], "^x", 0), OK);
+    assert_int_equal(take(e, &s[0], "^y", 0), OK);
+    assert_int_equal(give(e, &s[0], "^x"), OK); /* leaves a dead record, first in the list */
+    assert_int_equal(give(e, &s[1], "^c"), OK);
+    assert_int_equal(take(e, &s[1], "^x", 0), OK); /* the same cell, first in the other list */
+    assert_int_equal(give(e, &s[0], "^x"), CARET_E_NOTLOCKED);
+    assert_int_equal(give(e, &s[1], "^x"), OK);
     end_sessions(e, s, 2);
 }
 
@@ -164,6 +172,53 @@ static void long_names_are_told_apart(void **state)
     check_locks(e);
     n.len = CARET__KEY_MAX + 1;
     assert_int_equal(caret__lock_take(e, &s[0], n.key, n.len, 0), CARET_E_INVALID);
+    end_sessions(e, s, 2);
+}
+
+static struct name tailed(unsigned i)
+{
+    char text[110];
+
+    snprintf(text, sizeof text, "^a(\"%070d\",\"x%08u\")", 0, i);
+    return name(text);
+}
+
+struct hashed {
+    uint32_t hash;
+    unsigned i;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct hashed *x = a, *y = b;
+
+    return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+/* They differ behind their first cell only. */
+static void names_of_the_same_hash_are_told_apart(void **state)
+{
+    struct caret__engine *e = ((struct fixture *)*state)->e;
+    struct caret__locker s[2];
+    unsigned n = 400000, same = 1;
+    struct hashed *all = malloc(n * sizeof *all);
+    struct name a, b;
+
+    for (unsigned i = 0; i < n; i++) {
+        a = tailed(i * 7919 % 100000000);
+        all[i] = (struct hashed){caret__lt_hash(a.key, a.len), i * 7919 % 100000000};
+    }
+    qsort(all, n, sizeof *all, by_hash);
+    while (same < n && all[same].hash != all[same - 1].hash)
+        same++;
+    assert_true(same < n);
+    a = tailed(all[same - 1].i);
+    b = tailed(all[same].i);
+    free(all);
+    caret__locker_init(e, &s[0]);
+    caret__locker_init(e, &s[1]);
+    assert_int_equal(caret__lock_take(e, &s[0], a.key, a.len, 0), OK);
+    assert_int_equal(caret__lock_take(e, &s[1], b.key, b.len, 0), OK);
     end_sessions(e, s, 2);
 }
 
@@ -488,6 +543,7 @@ int main(void)
         cmocka_unit_test(rollback_releases_what_was_taken_since_the_mark),
         cmocka_unit_test(a_restart_keeps_locks_and_counts_them_once),
         cmocka_unit_test(long_names_are_told_apart),
+        cmocka_unit_test(names_of_the_same_hash_are_told_apart),
         cmocka_unit_test(a_full_table_refuses_and_leaves_nothing_behind),
         cmocka_unit_test(a_blocked_name_does_not_leave_with_the_idle_ones),
         cmocka_unit_test(random_operations_agree_with_a_model),
