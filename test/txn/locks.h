@@ -1,6 +1,6 @@
 /* A database, processes that use it, and sessions with locks. */
-#ifndef TEST_TXN_LOCKS_H
-#define TEST_TXN_LOCKS_H
+#ifndef CARET_TEST_TXN_LOCKS_H
+#define CARET_TEST_TXN_LOCKS_H
 
 #include <setjmp.h>
 #include <stdarg.h>
