@@ -301,8 +301,10 @@ int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
     struct caret__shared *sh = e->sh;
     uint64_t wanted = atomic_load(&sh->log_applied);
     bool frozen = false;
-    int rc = caret__mutex_lock(&sh->checkpoint);
 
+    if (!caret__fds_ours(e))
+        return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
+    int rc = caret__mutex_lock(&sh->checkpoint);
     if (rc == EOWNERDEAD)
         caret__mutex_consistent(&sh->checkpoint);
     else if (rc != 0)

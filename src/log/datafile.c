@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -247,10 +246,7 @@ static int put_meta(const struct caret__engine *e, int fd)
 
 static int allocate(const struct caret__engine *e, int fd)
 {
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        limit.rlim_cur < (uint64_t)NEW_PAGES * CARET__PAGE_SIZE)
+    if (!caret__file_size_allowed((uint64_t)NEW_PAGES * CARET__PAGE_SIZE))
         return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)", e->path);
     do
         errno = posix_fallocate(fd, 0, (off_t)NEW_PAGES * CARET__PAGE_SIZE);

@@ -131,6 +131,8 @@ int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
     if (atomic_load(&sh->io_failed) != 0)
         return caret__fail(CARET_E_IO_FAILED,
                            "%s: a write or sync failed earlier; close all users and open again", e->path);
+    if (!caret__fds_ours(e))
+        return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
     int rc = flush_lock(e);
     if (rc != CARET_OK)
         return rc;

@@ -32,6 +32,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fault.h"
 #include "log/open.h"
@@ -157,6 +158,9 @@ static int join(struct caret__engine *e, const struct caret__start *start, pid_t
     e->log_fd = caret__open_high(e->log_path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
     if (e->log_fd < 0)
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot open the log file", e->log_path);
+    if (!caret__file_size_allowed(
+            caret__max64(atomic_load(&e->sh->log_size), atomic_load(&e->sh->file_pages) * CARET__PAGE_SIZE)))
+        return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)", e->path);
     CARET_FAULT("join_mapped");
     return caret__slot_take(e, caret__reap);
 }

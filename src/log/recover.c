@@ -68,6 +68,9 @@ static int log_failed(const struct caret__engine *e, const char *what)
 /* A fresh one.  Whatever lies there belongs to a database that was closed cleanly. */
 static int create_log(struct caret__engine *e, const struct caret__start *start, uint64_t size)
 {
+    if (!caret__file_size_allowed(size))
+        return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)",
+                           e->log_path);
     unlink(e->log_path);
     e->log_fd = caret__open_high(e->log_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (e->log_fd < 0)

@@ -46,6 +46,13 @@ static int allocate(int fd, uint64_t off, uint64_t len, uint64_t piece)
     return 0;
 }
 
+bool caret__file_size_allowed(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 {
     uint64_t from = caret__align_down(off, 4096);
@@ -110,13 +117,11 @@ static uint32_t clear_reserved(_Atomic uint64_t *map, uint32_t from, uint32_t to
 int caret__grow_file(struct caret__engine *e, uint64_t pages)
 {
     uint64_t have = atomic_load(&e->sh->file_pages);
-    struct rlimit limit;
     int rc;
 
     if (pages <= have)
         return CARET_OK;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-        pages * CARET__PAGE_SIZE > limit.rlim_cur)
+    if (!caret__file_size_allowed(pages * CARET__PAGE_SIZE))
         return caret__fail(CARET_E_DISKFULL, "%s: it would grow over this process's limit (ulimit -f)",
                            e->path);
     rc = allocate(e->data_fd, have * CARET__PAGE_SIZE, (pages - have) * CARET__PAGE_SIZE, FILE_PIECE);

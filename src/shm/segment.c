@@ -106,13 +106,6 @@ static bool address_space_has(uint64_t bytes)
     return true;
 }
 
-static bool file_size_allowed(uint64_t bytes)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
-}
-
 static uint64_t memory_to_use(const char *dir)
 {
     uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4;
@@ -136,7 +129,7 @@ static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const
     for (;;) {
         caret__segment_place(sh);
         uint64_t space = sh->seg_size + 2 * sh->ring_size + (uint64_t)sh->max_pages * CARET__PAGE_SIZE;
-        if (file_size_allowed(sh->seg_size) && address_space_has(space))
+        if (caret__file_size_allowed(sh->seg_size) && address_space_has(space))
             return CARET_OK;
         if (sh->max_pages / 2 >= MIN_PAGES && sh->max_pages / 2 >= npages + npages / 4)
             sh->max_pages /= 2;

@@ -227,8 +227,11 @@ static void evicted_process_is_told(void **state)
         atomic_store(signal_word, 1);
         until(2);
         node_of(&n, 5);
-        int rc = caret_set(s, &n.node, "x", 1);
-        _exit(rc == CARET_E_EVICTED ? 0 : 1);
+        if (caret_set(s, &n.node, "x", 1) != CARET_E_EVICTED)
+            _exit(1);
+        if (caret_sync(db) != CARET_E_EVICTED || caret_checkpoint(db) != CARET_E_EVICTED)
+            _exit(2);
+        _exit(caret_close(db) == CARET_E_EVICTED ? 0 : 3);
     }
     until(1);
     caret_db *db = open_db(); /* nobody seems to be alive: recovers */

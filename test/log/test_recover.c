@@ -195,6 +195,31 @@ static void replay_that_outgrows_the_arena_takes_checkpoints(void **state)
     OK(caret_close(db));
 }
 
+/* Containers have 64 MiB of shared memory: enough to work, and to recover beside what the dead left there. */
+static void small_shared_memory_is_enough(void **state)
+{
+    char command[512];
+
+    (void)state;
+    snprintf(command, sizeof command, "mount -t tmpfs -o size=64m none %s 2>/dev/null", shm_dir);
+    if (system(command) != 0)
+        skip();
+    pid_t pid = fork();
+    if (pid == 0) {
+        put(open_db(), 0, 40000, 400);
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+    caret_db *db = NULL;
+    int rc = try_open(&db);
+    int64_t n = rc == CARET_OK ? count(db, 0, 400) : 0;
+    caret_close(db);
+    snprintf(command, sizeof command, "umount %s", shm_dir);
+    assert_int_equal(system(command), 0);
+    OK(rc);
+    assert_int_equal(n, 40000);
+}
+
 /* Die at each fault point of opening, recovering and closing; the next one finds everything. */
 static unsigned die_everywhere(const char *const *names, size_t n, void (*prepare)(void))
 {
@@ -328,6 +353,7 @@ int main(void)
         TEST(runs_keep_their_pages_in_a_replay),
         TEST(repeated_record_does_not_revive_what_followed_it),
         TEST(replay_that_outgrows_the_arena_takes_checkpoints),
+        TEST(small_shared_memory_is_enough),
         TEST(death_at_any_point_of_recovery_is_recovered),
         TEST(death_at_any_point_of_a_clean_session_is_recovered),
         TEST(death_while_creating_leaves_no_half_database),

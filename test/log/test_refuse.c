@@ -299,6 +299,30 @@ static void full_disk_while_creating_leaves_nothing(void **state)
     assert_int_equal(files, 0);
 }
 
+static void open_with_little_file_size(int code)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct rlimit limit = {150000, 150000}; /* less than the smallest log */
+        setrlimit(RLIMIT_FSIZE, &limit);
+        caret_db *db;
+        _exit(try_open(&db) == code ? 0 : 1);
+    }
+    join(pid);
+}
+
+static void file_size_limit_is_an_error_not_a_signal(void **state)
+{
+    (void)state;
+    open_with_little_file_size(CARET_E_DISKFULL);
+    assert_int_equal(files_in(dir), 0);
+    pid_t user = child_with(0, 1, 1);
+    open_with_little_file_size(CARET_E_DISKFULL); /* joins */
+    kill_and_wait(user);
+    OK(caret_close(open_db()));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +338,7 @@ int main(void)
         TEST(foreign_old_segment_is_an_error_that_keeps_it),
         TEST(full_shared_memory_leaves_nothing),
         TEST(full_disk_while_creating_leaves_nothing),
+        TEST(file_size_limit_is_an_error_not_a_signal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
