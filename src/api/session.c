@@ -40,7 +40,8 @@ int caret__session_writes(caret_session *s)
 {
     if (caret__unlikely(s->db->options.readonly))
         return caret__fail(CARET_E_READONLY, "%s: opened read-only", s->e->path);
-    if (caret__unlikely(s->e->background == NULL && !s->e->options.no_thread))
+    if (caret__unlikely(__atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) == NULL &&
+                        !s->e->options.no_thread))
         caret__background_start(s->e); /* without it flushing is inline */
     return CARET_OK;
 }

@@ -95,6 +95,12 @@ static inline int caret__racy_cmp(const void *a, const void *b, size_t n)
 
 #endif
 
+static inline uint8_t caret__racy8(const void *p)
+{
+    uint8_t v;
+    caret__racy_copy(&v, p, sizeof v);
+    return v;
+}
 static inline uint16_t caret__racy16(const void *p)
 {
     uint16_t v;

@@ -97,7 +97,7 @@ int caret__background_start(struct caret__engine *e)
             e->options.no_thread = 1; /* inline from now on */
             rc = CARET_E_SYSTEM;
         } else {
-            e->background = b;
+            __atomic_store_n(&e->background, b, __ATOMIC_RELEASE);
         }
     }
     pthread_mutex_unlock(&starting);
@@ -119,7 +119,7 @@ void caret__background_stop(struct caret__engine *e)
 
 void caret__background_wake(struct caret__engine *e)
 {
-    struct caret__background *b = e->background;
+    struct caret__background *b = __atomic_load_n(&e->background, __ATOMIC_ACQUIRE);
     if (b == NULL || atomic_load_explicit(&b->pending, memory_order_relaxed) != 0)
         return;
     if (atomic_exchange(&b->pending, 1) == 0) {

@@ -151,7 +151,7 @@ static uint32_t take_slot(struct caret__w *w, uint32_t pgno)
     clear_bit(w, w->pg->maps[CARET__MAP_SLOTS], slot);
     ts->slot_hint = slot + 1;
     ts->free_slots--;
-    w->pg->owners[slot] = pgno;
+    __atomic_store_n(&w->pg->owners[slot], pgno, __ATOMIC_RELAXED); /* a checkpointer may look */
     return slot;
 }
 

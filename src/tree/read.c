@@ -111,7 +111,7 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
     if (!loaded)
         return err == CARET_OK ? CARET_RESTART : err;
     for (unsigned depth = 0; depth < CARET__MAX_DEPTH; depth++) {
-        if (at->page->type != CARET__PAGE_INNER) {
+        if (caret__racy8(&at->page->type) != CARET__PAGE_INNER) {
             at->pos = caret__page_find(at->page, key, len, &at->found);
             if (!caret__at_valid(v, at))
                 return CARET_RESTART;

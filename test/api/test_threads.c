@@ -1,0 +1,111 @@
+/* Threads with a session each over one database: sums are right, reads are whole. Run under ThreadSanitizer too. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "caret.h"
+
+#define THREADS 4
+#define ROUNDS  2000
+
+static caret_db *db;
+
+/* Both halves of a pair are set in one transaction: they are always equal. */
+static int set_pair(caret_session *s, void *arg)
+{
+    caret_node_buf n;
+    int rc = CARET_OK;
+    for (int i = 0; i < 2 && rc == CARET_OK; i++) {
+        caret_node_var(&n.node, sizeof n, "^pair", 5);
+        caret_node_child_int(&n.node, sizeof n, &n.node, i * 1000);
+        rc = caret_set(s, &n.node, arg, strlen(arg));
+    }
+    return rc;
+}
+
+static int get_pair(caret_session *s, void *arg)
+{
+    char(*text)[32] = arg;
+    caret_node_buf n;
+    for (int i = 0; i < 2; i++) {
+        size_t len = 0;
+        caret_node_var(&n.node, sizeof n, "^pair", 5);
+        caret_node_child_int(&n.node, sizeof n, &n.node, i * 1000);
+        int rc = caret_get_copy(s, &n.node, text[i], 31, &len);
+        if (rc != CARET_OK)
+            return rc;
+        text[i][len] = 0;
+    }
+    return strcmp(text[0], text[1]) == 0 ? CARET_OK : CARET_E_CORRUPT;
+}
+
+static void *work(void *arg)
+{
+    long me = (long)arg, bad = 0;
+    caret_session *s;
+    caret_node_buf n, own;
+    char text[2][32];
+
+    if (caret_session_open(db, &s) != CARET_OK)
+        return (void *)1000000;
+    caret_node_var(&n.node, sizeof n, "^sum", 4);
+    for (int i = 0; i < ROUNDS; i++) {
+        bad += caret_incr_int(s, &n.node, 1, NULL) != CARET_OK;
+        caret_node_var(&own.node, sizeof own, "^own", 4);
+        caret_node_child_int(&own.node, sizeof own, &own.node, me);
+        caret_node_child_int(&own.node, sizeof own, &own.node, i);
+        bad += caret_set(s, &own.node, "0123456789012345678901234567890123456789", 40) != CARET_OK;
+        snprintf(text[0], sizeof text[0], "%ld-%d", me, i);
+        bad += caret_transaction(s, set_pair, text[0], 0) != CARET_OK;
+        bad += caret_transaction(s, get_pair, text, 0) != CARET_OK;
+        if (i % 500 == 499)
+            bad += caret_checkpoint(db) != CARET_OK;
+    }
+    caret_session_close(s);
+    return (void *)bad;
+}
+
+static void threads_share_a_database(void **state)
+{
+    pthread_t t[THREADS];
+    char path[80], report[2000], text[32];
+    caret_session *s;
+    caret_node_buf n;
+    size_t len;
+
+    (void)state;
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%.40s/caret-threads-%d.caret", tmp != NULL ? tmp : "/tmp", (int)getpid());
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    for (long i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, work, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *bad;
+        pthread_join(t[i], &bad);
+        assert_int_equal((long)bad, 0);
+    }
+    assert_int_equal(caret_session_open(db, &s), CARET_OK);
+    caret_node_var(&n.node, sizeof n, "^sum", 4);
+    assert_int_equal(caret_get_copy(s, &n.node, text, 31, &len), CARET_OK);
+    text[len] = 0;
+    assert_int_equal(atoi(text), THREADS * ROUNDS);
+    assert_int_equal(caret_check(db, report, sizeof report), CARET_OK);
+    caret_session_close(s);
+    assert_int_equal(caret_close(db), CARET_OK);
+    unlink(path);
+    strcat(path, "-lock");
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_a_database)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
