@@ -62,11 +62,20 @@ int caret__mutex_init(pthread_mutex_t *m);
 /* Lock.  Returns 0, or EOWNERDEAD when the previous owner died: the caller owns
  * it, must make the protected state whole and then call caret__mutex_consistent.
  * Spins briefly, then sleeps at most 1 s at a time (pthread_mutex_clocklock). */
-int caret__mutex_lock(pthread_mutex_t *m);
+int caret__mutex_lock_slow(pthread_mutex_t *m, int rc); /* rc: what trylock said */
+static inline int caret__mutex_lock(pthread_mutex_t *m)
+{
+    int rc = pthread_mutex_trylock(m);
+
+    return __builtin_expect(rc == 0, 1) ? 0 : caret__mutex_lock_slow(m, rc);
+}
 int caret__mutex_trylock(pthread_mutex_t *m);                      /* 0, EOWNERDEAD or EBUSY */
 int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns); /* 0, EOWNERDEAD or ETIMEDOUT */
 void caret__mutex_consistent(pthread_mutex_t *m);
-void caret__mutex_unlock(pthread_mutex_t *m);
+static inline void caret__mutex_unlock(pthread_mutex_t *m)
+{
+    pthread_mutex_unlock(m);
+}
 
 /* ---- shm/futex.c: raw futex words, shared between processes --------------- */
 

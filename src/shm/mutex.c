@@ -79,7 +79,7 @@ static int lock_until(pthread_mutex_t *m, uint64_t end)
 }
 #endif
 
-__attribute__((noinline)) static int lock_slow(pthread_mutex_t *m, int rc)
+int caret__mutex_lock_slow(pthread_mutex_t *m, int rc)
 {
     for (int i = 0; i < SPINS && rc == EBUSY; i++) {
         pause_cpu();
@@ -88,13 +88,6 @@ __attribute__((noinline)) static int lock_slow(pthread_mutex_t *m, int rc)
     while (rc == EBUSY || rc == ETIMEDOUT || rc == EINTR)
         rc = lock_until(m, caret__now_ns() + SECOND);
     return rc;
-}
-
-int caret__mutex_lock(pthread_mutex_t *m)
-{
-    int rc = pthread_mutex_trylock(m);
-
-    return caret__likely(rc == 0) ? 0 : lock_slow(m, rc);
 }
 
 int caret__mutex_trylock(pthread_mutex_t *m)
@@ -119,9 +112,4 @@ int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns)
 void caret__mutex_consistent(pthread_mutex_t *m)
 {
     pthread_mutex_consistent(m);
-}
-
-void caret__mutex_unlock(pthread_mutex_t *m)
-{
-    pthread_mutex_unlock(m);
 }
