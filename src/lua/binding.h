@@ -3,13 +3,23 @@
  *
  * The C module is "caret.core" (in caret.so); caret/init.lua makes the module
  * `caret` of it.  Objects:
- *   database  userdata struct ldb, closed by close(), __gc and __close
- *   node      userdata struct lnode with the caret_node inline; needs no __gc.
- *             Its user value (5.1: environment) keeps the database alive: either
- *             the database itself or a table {[0] = database, name = child, ...}
- *             that also remembers children by name.
+ *
+ *   state     struct caret__lstate, one per Lua state, in the registry: local
+ *             variables, and which database's transaction runs
+ *   database  userdata struct caret__ldb, closed by close(), __gc and __close.
+ *             Its user value is its table of anchors (enum caret__anchor)
+ *   node      userdata struct caret__lnode with the caret_node inline; no __gc.
+ *             Its user value (5.1: environment) is the anchors of its database,
+ *             or a cache {name = child} with weak values, whose metatable leads
+ *             to the anchors.  Either way a node keeps its database alive.
+ *
+ *     node --user value--> cache --metatable--> {__mode, [0]} --> anchors --[0]--> database
+ *       +----------------------- or, without a cache --------------> ^
+ *
  * Nodes are recognised by a magic word, not by their metatable, so that
  * subclasses may have metatables of their own.
+ *
+ * No Lua error crosses the engine: it never calls back into Lua.
  */
 #ifndef CARET_LUA_BINDING_H
 #define CARET_LUA_BINDING_H
@@ -30,61 +40,161 @@
 #endif
 
 #define CARET__LNODE_MAGIC UINT64_C(0x2e65646f6e2e7463)
+#define CARET__LDB_MAGIC   UINT64_C(0x2e2e62642e2e7463)
+
+/* What sits at which index of a database's table of anchors. */
+enum caret__anchor {
+    CARET__ANCHOR_DB = 0,    /* the database */
+    CARET__ANCHOR_CACHE = 1, /* metatable of its nodes' caches; its [0] is the table of anchors */
+    CARET__ANCHOR_NODE = 2   /* the function db.node */
+};
+
+/* What the running transaction was told to do, also if user code swallowed the error. */
+enum caret__pending { CARET__GO_ON = 0, CARET__GO_RESTART, CARET__GO_BACK };
+
+struct caret__lstate {
+    caret_session *locals;  /* the state's local variables; NULL when the state is closing */
+    struct caret__ldb *dbs; /* open databases */
+    struct caret__ldb *txn; /* whose transaction runs */
+    uint64_t serial;        /* last id given to a node */
+};
+
+/* Why a database can't be used at the moment; 0: it can. */
+enum { CARET__DB_CLOSED = 1, CARET__DB_OTHER_TXN = 2 };
 
 struct caret__ldb {
+    uint64_t magic;
     caret_db *db;
     caret_session *s;
-    int closed;
-    unsigned txn; /* depth of running transactions */
+    struct caret__lstate *st;
+    struct caret__ldb *next; /* in st->dbs */
+    int barred;              /* CARET__DB_* bits */
+    enum caret__pending pending;
 };
 
 struct caret__lnode {
     uint64_t magic;
-    struct caret__ldb *db;
-    const void *parent; /* the userdata it was made from; compared, never followed */
-    int mutable_;       /* reused by an iterator */
-    unsigned cached;    /* children in its cache */
-    uint64_t pad;
+    struct caret__ldb *db; /* alive as long as the node is */
+    caret_session *s;      /* the database's, or the state's for local variables */
+    uint64_t id;           /* of this object, as long as it has this address */
+    uint64_t parent;       /* id of the object it was made from, 0 = none */
+    uint16_t cached;       /* children put in its cache; 0 = it has no cache */
+    uint8_t method;        /* the last subscript is the name of this built-in method, 0 = none */
+    uint8_t is_mutable;    /* reused by an iterator */
+    uint8_t primed;        /* methods' children are worth caching */
+    uint8_t pad[3];
     caret_node node; /* last: the encoded key follows */
 };
+
+/* A built-in method of nodes; its number is its place in caret__methods. */
+struct caret__method {
+    const char *name;
+    lua_CFunction f;
+};
+#define CARET__METHODS_MAX 64
+extern const struct caret__method caret__methods[];
 
 /* A node at stack index i, or NULL. */
 static inline struct caret__lnode *caret__lnode(lua_State *L, int i)
 {
     struct caret__lnode *n = lua_touserdata(L, i);
-    if (n == NULL || lua_islightuserdata(L, i) || caret__rawlen(L, i) < sizeof *n ||
+    if (n == NULL || lua_type(L, i) != LUA_TUSERDATA || caret__rawlen(L, i) < sizeof *n ||
         n->magic != CARET__LNODE_MAGIC)
         return NULL;
     return n;
 }
 
-/* The node at i with an open database, else an error. */
-struct caret__lnode *caret__check_node(lua_State *L, int i);
+/* Raise why the node at i can't be used. */
+int caret__refuse_node(lua_State *L, int i);
+
+/* The usable node at i, else an error. */
+static inline struct caret__lnode *caret__check_node(lua_State *L, int i)
+{
+    struct caret__lnode *n = caret__lnode(L, i);
+    if (n == NULL || n->db->barred != 0)
+        caret__refuse_node(L, i);
+    return n;
+}
+
+/* The node at i for questions about its address, which a closed database answers too. */
+struct caret__lnode *caret__check_address(lua_State *L, int i);
+
+/* The database at i (any: also a closed one), or an error. */
+struct caret__ldb *caret__any_db(lua_State *L, int i);
+
+/* The usable database at i, or an error. */
 struct caret__ldb *caret__check_db(lua_State *L, int i);
 
-/* Raise what the C API said: misuse as a message with position, the rest as an error object. */
-int caret__raise(lua_State *L, int rc);
+/* Raise a message that blames the first line outside this module. */
+int caret__misuse(lua_State *L, const char *format, ...);
+
+/* Raise what the C API said under a database: misuse as a message with position, conflicts as
+ * the sentinel the transaction loop knows, the rest as an error object. */
+int caret__raise(lua_State *L, struct caret__ldb *d, int rc);
+int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *message);
+
+/* Raise and note: the sentinel of restart or rollback. */
+int caret__raise_pending(lua_State *L, struct caret__ldb *d, enum caret__pending what);
 
 /* nil, "NAME: text", "NAME" */
 int caret__fail_values(lua_State *L, int rc);
 
-/* Make tmp a child of parent by the Lua value at i (string, number). */
-void caret__put_sub(lua_State *L, caret_node_buf *tmp, const caret_node *parent, int i);
+/* Make n, of `bytes` bytes, a child of parent by the string or number at i. */
+int caret__sub(lua_State *L, caret_node *n, size_t bytes, const caret_node *parent, int i);
 
-/* Push a new node userdata with metatable and user value of the node at stack index `like`. */
+/* Make tmp the address that the values at first..last say: a name or a node, then subscripts or
+ * tables of them.  caret__address_below starts at what tmp is. */
+void caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
+void caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
+
+/* Push a node of the same kind as the one at index `like`, in room of `bytes` bytes, NULL = unset address. */
 struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *n, size_t bytes);
 
 /* Push the last subscript (or the name) of n: a canonical integer as an integer. */
 void caret__push_last(lua_State *L, const caret_node *n);
 
 /* The text of the value at i: a string, or a number in canonical form. */
-const char *caret__value_text(lua_State *L, int i, size_t *len, char buf[64]);
+const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64]);
 
-/* A number from canonical text: integer if it is one. */
+/* Is the number at i an integer? */
+int caret__integer(lua_State *L, int i, int64_t *out);
+
+/* Push the number that the text says; 0 and nothing if it is none. */
 int caret__push_number(lua_State *L, const char *s, size_t len);
 
-int caret__open_node(lua_State *L); /* adds the node functions to the table on top */
-int caret__open_db(lua_State *L);   /* adds the database functions */
-int caret__open_iter(lua_State *L); /* adds the iterators */
+/* Timeout in seconds at i: nothing waits for ever. */
+uint64_t caret__timeout(lua_State *L, int i);
+
+/* true, or nil and what the C API said. */
+int caret__results(lua_State *L, struct caret__ldb *d, int rc);
+
+/* What the files have to offer. */
+int caret__node_get(lua_State *L), caret__node_set(lua_State *L), caret__node_number(lua_State *L);
+int caret__node_incr(lua_State *L), caret__node_kill(lua_State *L), caret__node_delete(lua_State *L);
+int caret__node_data(lua_State *L), caret__node_has_value(lua_State *L), caret__node_has_tree(lua_State *L);
+int caret__node_add(lua_State *L), caret__node_subtract(lua_State *L);
+int caret__node_name(lua_State *L), caret__node_varname(lua_State *L), caret__node_depth(lua_State *L);
+int caret__node_subsarray(lua_State *L), caret__node_repr(lua_State *L), caret__node_ismutable(lua_State *L);
+int caret__node_equal(lua_State *L);
+int caret__node_subscripts(lua_State *L), caret__node_pairs(lua_State *L);
+int caret__node_next(lua_State *L), caret__node_previous(lua_State *L);
+int caret__node_grab(lua_State *L), caret__node_release(lua_State *L), caret__node_lock(lua_State *L);
+void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n);
+void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i);
+int caret__node_new(lua_State *L);
+int caret__db_lock(lua_State *L);
+int caret__transaction(lua_State *L), caret__tp(lua_State *L);
+int caret__trestart(lua_State *L), caret__trollback(lua_State *L);
+
+void caret__add_node(lua_State *L); /* each adds functions to the table on top */
+void caret__add_db(lua_State *L);
+void caret__add_data(lua_State *L);
+void caret__functions(lua_State *L, const luaL_Reg *f);
+struct caret__lstate *caret__state(lua_State *L);
+
+static inline caret_session *caret__session(const struct caret__ldb *d, const caret_node *n)
+{
+    return caret_node_is_local(n) ? d->st->locals : d->s;
+}
 
 #endif

@@ -1,14 +1,22 @@
 /*
- * core.c - the entry point of the binding and conversions between Lua and C.
+ * core.c - the entry point of the binding, and how errors are raised.
+ *
+ * Misuse is a message that begins with the position of the caller; what the
+ * database reports is an object {name, message, code}.  A conflict inside a
+ * transaction raises a sentinel and is noted in the database as pending too, so
+ * that a pcall() in user code can't hide it from the loop in transaction.c.
  */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "lua/binding.h"
 
 int luaopen_caret_core(lua_State *L);
+
+/* Addresses are keys of the registry. */
+static char state_key, restart_key, rollback_key;
+
+/* ------------------------------------------------------------------- errors */
 
 int caret__fail_values(lua_State *L, int rc)
 {
@@ -18,26 +26,90 @@ int caret__fail_values(lua_State *L, int rc)
     return 3;
 }
 
-/* Is it the caller's mistake? */
+int caret__results(lua_State *L, struct caret__ldb *d, int rc)
+{
+    if (rc == CARET_OK) {
+        lua_pushboolean(L, 1);
+        return 1;
+    }
+    return rc < 0 || rc == CARET_RESTART ? caret__raise(L, d, rc) : caret__fail_values(L, rc);
+}
+
+/* Is that chunk the Lua part of this module? */
+static int is_ours(const char *source)
+{
+    static const char tail[] = "caret/init.lua";
+    size_t len = strlen(source);
+    return len >= sizeof tail - 1 && strcmp(source + len - (sizeof tail - 1), tail) == 0;
+}
+
+/* Push "file:line: " of the first Lua function on the stack that is not ours. */
+static void push_where(lua_State *L)
+{
+    lua_Debug ar;
+    for (int level = 1; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline > 0 && !is_ours(ar.source)) {
+            lua_pushfstring(L, "%s:%d: ", ar.short_src, ar.currentline);
+            return;
+        }
+    }
+    lua_pushliteral(L, "");
+}
+
+int caret__misuse(lua_State *L, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    push_where(L);
+    lua_pushvfstring(L, format, args);
+    va_end(args);
+    lua_concat(L, 2);
+    return lua_error(L);
+}
+
+/* misuse(text): the same for the Lua part. */
+static int core_misuse(lua_State *L)
+{
+    return caret__misuse(L, "%s", lua_tostring(L, 1));
+}
+
+/* Is it the program that is wrong, rather than the world? */
 static int is_misuse(int rc)
 {
     return rc <= CARET_E_INVALID && rc >= CARET_E_SYNTAX && rc != CARET_E_TXN_TOO_BIG &&
-           rc != CARET_E_NUMOFLOW;
+           rc != CARET_E_NUMOFLOW && rc != CARET_E_READONLY;
 }
 
-int caret__raise(lua_State *L, int rc)
+static void push_sentinel(lua_State *L, enum caret__pending what)
 {
-    if (rc == CARET_RESTART) {
-        lua_getfield(L, LUA_REGISTRYINDEX, "caret.restart");
-        return lua_error(L);
-    }
-    if (is_misuse(rc) && rc != CARET_E_CLOSED)
-        return luaL_error(L, "%s", caret_message());
+    lua_pushlightuserdata(L, what == CARET__GO_RESTART ? &restart_key : &rollback_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+int caret__raise_pending(lua_State *L, struct caret__ldb *d, enum caret__pending what)
+{
+    d->pending = what;
+    push_sentinel(L, what);
+    return lua_error(L);
+}
+
+int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *message)
+{
+    const char *name = caret_strerror(rc);
+    size_t len = strlen(name);
+
+    if (rc == CARET_RESTART)
+        return caret__raise_pending(L, d, CARET__GO_RESTART);
+    if (is_misuse(rc))
+        return caret__misuse(L, "%s", message);
+    if (strncmp(message, name, len) == 0 && strncmp(message + len, ": ", 2) == 0)
+        message += len + 2;
     lua_createtable(L, 0, 3);
-    lua_pushstring(L, caret_strerror(rc));
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, caret_message());
+    lua_pushstring(L, message);
     lua_setfield(L, -2, "message");
+    lua_pushstring(L, name);
+    lua_setfield(L, -2, "name");
     lua_pushinteger(L, rc);
     lua_setfield(L, -2, "code");
     luaL_getmetatable(L, "caret.error");
@@ -45,159 +117,117 @@ int caret__raise(lua_State *L, int rc)
     return lua_error(L);
 }
 
+int caret__raise(lua_State *L, struct caret__ldb *d, int rc)
+{
+    return caret__raise_text(L, d, rc, caret_message());
+}
+
 static int error_tostring(lua_State *L)
 {
+    lua_getfield(L, 1, "name");
+    lua_pushliteral(L, ": ");
     lua_getfield(L, 1, "message");
+    lua_concat(L, 3);
     return 1;
 }
 
-static int is_integer(lua_State *L, int i, int64_t *out)
+static void add_sentinel(lua_State *L, char *key, const char *name, const char *message)
 {
-#if LUA_VERSION_NUM >= 503
-    int ok;
-    *out = (int64_t)lua_tointegerx(L, i, &ok);
-    return ok;
-#else
-    lua_Number d = lua_tonumber(L, i);
-    if (d != floor(d) || d < -9007199254740992.0 || d > 9007199254740992.0)
-        return 0;
-    *out = (int64_t)d;
-    return 1;
-#endif
+    lua_pushlightuserdata(L, key);
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, name);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, message);
+    lua_setfield(L, -2, "message");
+    luaL_getmetatable(L, "caret.error");
+    lua_setmetatable(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
 }
 
-void caret__put_sub(lua_State *L, caret_node_buf *tmp, const caret_node *parent, int i)
+/* -------------------------------------------------------------------- state */
+
+struct caret__lstate *caret__state(lua_State *L)
 {
-    int rc, type = lua_type(L, i);
-    int64_t v;
-    size_t len;
-
-    if (type == LUA_TNUMBER) {
-        rc = is_integer(L, i, &v)
-                 ? caret_node_child_int(&tmp->node, sizeof *tmp, parent, v)
-                 : caret_node_child_double(&tmp->node, sizeof *tmp, parent, lua_tonumber(L, i));
-    } else if (type == LUA_TSTRING) {
-        const char *s = lua_tolstring(L, i, &len);
-        rc = caret_node_child(&tmp->node, sizeof *tmp, parent, s, len);
-    } else {
-        luaL_error(L, "a subscript must be a string or a number, not a %s", luaL_typename(L, i));
-        return;
-    }
-    if (rc != CARET_OK)
-        caret__raise(L, rc);
-}
-
-const char *caret__value_text(lua_State *L, int i, size_t *len, char buf[64])
-{
-    int64_t v;
-
-    if (lua_type(L, i) == LUA_TSTRING)
-        return lua_tolstring(L, i, len);
-    if (lua_type(L, i) != LUA_TNUMBER) {
-        luaL_error(L, "a value must be a string or a number, not a %s", luaL_typename(L, i));
-        return NULL;
-    }
-    if (is_integer(L, i, &v)) {
-        *len = (size_t)snprintf(buf, 64, "%" PRId64, v);
-        return buf;
-    }
-    caret_node_buf n; /* a float as canonical text is what it is as a subscript */
-    int rc = caret_node_var(&n.node, sizeof n, "x", 1);
-    if (rc == CARET_OK)
-        rc = caret_node_child_double(&n.node, sizeof n, &n.node, lua_tonumber(L, i));
-    if (rc == CARET_OK)
-        rc = caret_node_subscript(&n.node, 0, buf, 64, len, NULL);
-    if (rc != CARET_OK)
-        caret__raise(L, rc);
-    return buf;
-}
-
-int caret__push_number(lua_State *L, const char *s, size_t len)
-{
-    char buf[64];
-    int64_t v = 0;
-    size_t i = len > 0 && s[0] == '-';
-
-    if (len == 0 || len >= sizeof buf)
-        return 0;
-    if (len - i <= 18) { /* plain digits? */
-        size_t k = i;
-        for (; k < len && s[k] >= '0' && s[k] <= '9'; k++)
-            v = v * 10 + (s[k] - '0');
-        if (k == len && len > i) {
-            lua_pushinteger(L, (lua_Integer)(i ? -v : v));
-            return 1;
-        }
-    }
-    lua_pushlstring(L, s, len);
-#if LUA_VERSION_NUM >= 503
-    memcpy(buf, s, len);
-    buf[len] = 0;
+    lua_pushlightuserdata(L, &state_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    struct caret__lstate *st = lua_touserdata(L, -1);
     lua_pop(L, 1);
-    return lua_stringtonumber(L, buf) != 0;
-#else
-    if (!lua_isnumber(L, -1)) {
-        lua_pop(L, 1);
-        return 0;
-    }
-    lua_Number d = lua_tonumber(L, -1);
-    lua_pop(L, 1);
-    lua_pushnumber(L, d);
-    return 1;
-#endif
+    return st;
 }
 
-void caret__push_last(lua_State *L, const caret_node *n)
+/* The state closes: it was made before any database, so all of those are closed. */
+static int state_gc(lua_State *L)
 {
-    char small[256];
-    int64_t v;
-    size_t len;
-    unsigned depth = caret_node_depth(n);
+    struct caret__lstate *st = lua_touserdata(L, 1);
+    caret_session_close(st->locals);
+    st->locals = NULL;
+    return 0;
+}
 
-    if (depth == 0) {
-        char name[CARET_MAX_NAME + 2];
-        caret_slice s = caret_node_name(n, name);
-        lua_pushlstring(L, s.data, s.len);
-        return;
+static void open_state(lua_State *L)
+{
+    lua_pushlightuserdata(L, &state_key);
+    struct caret__lstate *st = lua_newuserdata(L, sizeof *st);
+    memset(st, 0, sizeof *st);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, state_gc);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    if (caret_session_open(NULL, &st->locals) != CARET_OK)
+        luaL_error(L, "%s", caret_message());
+}
+
+void caret__functions(lua_State *L, const luaL_Reg *f)
+{
+    for (; f->name != NULL; f++) {
+        lua_pushcfunction(L, f->func);
+        lua_setfield(L, -2, f->name);
     }
-    if (caret_node_last_as_int(n, &v)
-#if LUA_VERSION_NUM < 503
-        && v >= -INT64_C(9007199254740992) && v <= INT64_C(9007199254740992)
-#endif
-    ) {
-        lua_pushinteger(L, (lua_Integer)v);
-        return;
-    }
-    if (caret_node_subscript(n, depth - 1, small, sizeof small, &len, NULL) == CARET_OK) {
+}
+
+/* zwr(bytes): as a ZWR literal */
+static int core_zwr(lua_State *L)
+{
+    char small[512];
+    size_t n, len;
+    const char *s = luaL_checklstring(L, 1, &n);
+
+    if (caret_str2zwr(s, n, 1, small, sizeof small, &len) == CARET_OK) {
         lua_pushlstring(L, small, len);
-        return;
+        return 1;
     }
     char *big = lua_newuserdata(L, len);
-    caret_node_subscript(n, depth - 1, big, len, &len, NULL);
+    if (caret_str2zwr(s, n, 1, big, len, &len) != CARET_OK)
+        return luaL_error(L, "%s", caret_message());
     lua_pushlstring(L, big, len);
-    lua_remove(L, -2);
+    return 1;
 }
 
 int luaopen_caret_core(lua_State *L)
 {
+    static const luaL_Reg functions[] = {{"misuse", core_misuse},
+                                         {"zwr", core_zwr},
+                                         {"transaction", caret__transaction},
+                                         {"tp", caret__tp},
+                                         {"trestart", caret__trestart},
+                                         {"trollback", caret__trollback},
+                                         {"lock_list", caret__db_lock},
+                                         {NULL, NULL}};
     luaL_newmetatable(L, "caret.error");
     lua_pushcfunction(L, error_tostring);
     lua_setfield(L, -2, "__tostring");
     lua_pop(L, 1);
-    lua_newtable(L); /* the error that a conflict raises: only the transaction loop catches it */
-    lua_pushliteral(L, "RESTART: the transaction must be run again; let this error pass");
-    lua_setfield(L, -2, "message");
-    luaL_getmetatable(L, "caret.error");
-    lua_setmetatable(L, -2);
-    lua_setfield(L, LUA_REGISTRYINDEX, "caret.restart");
+    add_sentinel(L, &restart_key, "RESTART", "the transaction must be run again; let this error pass");
+    add_sentinel(L, &rollback_key, "ROLLBACK", "the transaction is being rolled back; let this error pass");
+    open_state(L);
 
     lua_newtable(L);
-    lua_getfield(L, LUA_REGISTRYINDEX, "caret.restart");
-    lua_setfield(L, -2, "RESTART");
     lua_pushliteral(L, CARET_VERSION);
     lua_setfield(L, -2, "_VERSION");
-    caret__open_db(L);
-    caret__open_iter(L);
-    caret__open_node(L);
+    caret__functions(L, functions);
+    caret__add_db(L);
+    caret__add_node(L);
+    caret__add_data(L);
     return 1;
 }

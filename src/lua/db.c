@@ -1,111 +1,255 @@
 /*
- * db.c - databases in Lua: open, close, transactions' primitives, locks of lists.
+ * db.c - databases: open, close, and what concerns one as a whole.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lua/binding.h"
 
-struct caret__ldb *caret__check_db(lua_State *L, int i)
+struct caret__ldb *caret__any_db(lua_State *L, int i)
 {
-    struct caret__ldb *d = luaL_checkudata(L, i, "caret.db");
-    if (d->closed)
-        luaL_error(L, "CLOSED: the database was closed");
+    struct caret__ldb *d = lua_type(L, i) == LUA_TUSERDATA ? lua_touserdata(L, i) : NULL;
+    if (d == NULL || caret__rawlen(L, i) != sizeof *d || d->magic != CARET__LDB_MAGIC) {
+        caret__misuse(L, "a database was expected, not a %s (call methods with ':')", luaL_typename(L, i));
+        return NULL;
+    }
     return d;
 }
 
-/* open(path or nil, options or nil) -> db | nil, text, name */
-static int db_open(lua_State *L)
+struct caret__ldb *caret__check_db(lua_State *L, int i)
 {
-    caret_options o;
-    const char *path = luaL_optstring(L, 1, NULL);
+    struct caret__ldb *d = caret__any_db(L, i);
+    if (d->barred & CARET__DB_CLOSED)
+        caret__misuse(L, "CLOSED: the database was closed");
+    return d;
+}
 
-    memset(&o, 0, sizeof o);
-    if (lua_istable(L, 2)) {
-        lua_getfield(L, 2, "create");
-        o.no_create = lua_isboolean(L, -1) && !lua_toboolean(L, -1);
-        lua_getfield(L, 2, "readonly");
-        o.readonly = lua_toboolean(L, -1);
-        lua_getfield(L, 2, "sync");
-        if (!lua_isnil(L, -1)) {
-            const char *s = luaL_checkstring(L, -1);
-            o.sync = strcmp(s, "commit") == 0     ? CARET_SYNC_COMMIT
-                     : strcmp(s, "interval") == 0 ? CARET_SYNC_INTERVAL
-                     : strcmp(s, "off") == 0
-                         ? CARET_SYNC_OFF
-                         : luaL_error(L, "option sync is 'commit', 'interval' or 'off', not '%s'", s);
+/* ------------------------------------------------------------------- options */
+
+static int option_flag(lua_State *L, const char *name, int otherwise)
+{
+    lua_getfield(L, 2, name);
+    if (!lua_isnil(L, -1) && !lua_isboolean(L, -1))
+        caret__misuse(L, "option %s is true or false, not a %s", name, luaL_typename(L, -1));
+    int flag = lua_isnil(L, -1) ? otherwise : lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return flag;
+}
+
+static int option_sync(lua_State *L)
+{
+    static const char *const names[] = {"interval", "commit", "off"};
+    lua_getfield(L, 2, "sync");
+    const char *s = lua_isnil(L, -1) ? "interval" : lua_tostring(L, -1);
+    for (int i = 0; s != NULL && i <= CARET_SYNC_OFF; i++) {
+        if (strcmp(names[i], s) == 0) {
+            lua_pop(L, 1);
+            return i;
         }
-        lua_getfield(L, 2, "sync_interval");
-        o.sync_interval = luaL_optnumber(L, -1, 0);
-        lua_pop(L, 4);
     }
-    struct caret__ldb *d = lua_newuserdata(L, sizeof *d);
-    memset(d, 0, sizeof *d);
-    d->closed = 1;
-    luaL_getmetatable(L, "caret.db");
-    lua_setmetatable(L, -2);
-#if LUA_VERSION_NUM < 502
-    lua_newtable(L); /* the environment of its nodes: keeps it alive */
+    return caret__misuse(L, "option sync is 'commit', 'interval' or 'off', not %s",
+                         s != NULL ? s : luaL_typename(L, -1));
+}
+
+static lua_Number option_seconds(lua_State *L, const char *name)
+{
+    lua_getfield(L, 2, name);
+    lua_Number v = lua_tonumber(L, -1);
+    if (!lua_isnil(L, -1) && !(lua_type(L, -1) == LUA_TNUMBER && v > 0 && v < 1e9))
+        caret__misuse(L, "option %s is a number of seconds above 0", name);
+    lua_pop(L, 1);
+    return v;
+}
+
+/* An option nobody knows is a mistake that would go unnoticed. */
+static void check_names(lua_State *L)
+{
+    static const char *const known[] = {"create", "readonly", "sync", "sync_interval"};
+    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+        size_t i = 0, count = sizeof known / sizeof *known;
+        while (i < count && (name == NULL || strcmp(name, known[i]) != 0))
+            i++;
+        if (i == count)
+            caret__misuse(L, "open has no option '%s'", name != NULL ? name : luaL_typename(L, -2));
+    }
+}
+
+static void read_options(lua_State *L, caret_options *o)
+{
+    memset(o, 0, sizeof *o);
+    if (lua_isnoneornil(L, 2))
+        return;
+    if (!lua_istable(L, 2)) {
+        caret__misuse(L, "the options of open are a table, not a %s", luaL_typename(L, 2));
+        return;
+    }
+    check_names(L);
+    o->no_create = !option_flag(L, "create", 1);
+    o->readonly = option_flag(L, "readonly", 0);
+    o->sync = option_sync(L);
+    o->sync_interval = option_seconds(L, "sync_interval");
+}
+
+static const char *read_path(lua_State *L)
+{
+    if (lua_isnoneornil(L, 1))
+        return NULL;
+    if (lua_type(L, 1) != LUA_TSTRING) {
+        caret__misuse(L, "the path of a database is a string, not a %s", luaL_typename(L, 1));
+        return NULL;
+    }
+    const char *path = lua_tostring(L, 1);
+    if (strlen(path) != caret__rawlen(L, 1))
+        caret__misuse(L, "the path of a database has a zero byte in it");
+    return path;
+}
+
+/* ------------------------------------------------------------ open and close */
+
+/* The function db.node: core.node with class and database in front; upvalues 1 and 2. */
+static int node_function(lua_State *L)
+{
+    if (!lua_rawequal(L, 1, lua_upvalueindex(2))) { /* else it was called db:node(...) */
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_insert(L, 1);
+    }
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    return caret__node_new(L);
+}
+
+/* The database on top gets its table of anchors. */
+static void anchor(lua_State *L)
+{
+    lua_createtable(L, 2, 1);
+    lua_pushvalue(L, -2);
+    lua_rawseti(L, -2, CARET__ANCHOR_DB);
+    lua_createtable(L, 1, 1);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
     lua_pushvalue(L, -2);
     lua_rawseti(L, -2, 0);
-    lua_setfenv(L, -2);
-#endif
+    lua_rawseti(L, -2, CARET__ANCHOR_CACHE);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, node_function, 2);
+    lua_rawseti(L, -2, CARET__ANCHOR_NODE);
+    caret__setuser(L, -2);
+}
+
+/* open(path or nil, options or nil) -> db | nil, text, name; upvalues: metatables of nodes and databases */
+static int db_open(lua_State *L)
+{
+    struct caret__lstate *st = caret__state(L);
+    caret_options o;
+    const char *path = read_path(L);
+
+    read_options(L, &o);
+    if (st->locals == NULL)
+        return caret__misuse(L, "CLOSED: this Lua state is closing");
+    struct caret__ldb *d = lua_newuserdata(L, sizeof *d);
+    memset(d, 0, sizeof *d);
+    d->barred = CARET__DB_CLOSED;
+    d->magic = CARET__LDB_MAGIC;
+    d->st = st;
+    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_setmetatable(L, -2);
+    anchor(L);
     int rc = caret_open(path, &o, &d->db);
     if (rc != CARET_OK)
         return caret__fail_values(L, rc);
     rc = caret_session_open(d->db, &d->s);
     if (rc != CARET_OK) {
+        caret__fail_values(L, rc);
         caret_close(d->db);
-        return caret__fail_values(L, rc);
+        return 3;
     }
-    d->closed = 0;
+    d->barred = st->txn != NULL ? CARET__DB_OTHER_TXN : 0;
+    d->next = st->dbs;
+    st->dbs = d;
     return 1;
 }
 
-static int db_close(lua_State *L)
+static void forget(struct caret__ldb *d)
 {
-    struct caret__ldb *d = luaL_checkudata(L, 1, "caret.db");
-    if (d->closed)
-        return 0;
-    d->closed = 1;
+    struct caret__ldb **p = &d->st->dbs;
+    while (*p != NULL && *p != d)
+        p = &(*p)->next;
+    if (*p == d)
+        *p = d->next;
+}
+
+static int close_db(struct caret__ldb *d)
+{
+    if (d->barred & CARET__DB_CLOSED)
+        return CARET_OK;
+    d->barred |= CARET__DB_CLOSED;
+    forget(d);
     caret_session_close(d->s);
     d->s = NULL;
     int rc = caret_close(d->db);
     d->db = NULL;
-    return rc == CARET_OK ? 0 : caret__fail_values(L, rc);
+    return rc;
 }
 
+static int db_close(lua_State *L)
+{
+    struct caret__ldb *d = caret__any_db(L, 1);
+    return caret__results(L, d, close_db(d));
+}
+
+/* __gc and __close: nobody to tell what went wrong */
 static int db_gc(lua_State *L)
 {
-    db_close(L);
+    close_db(lua_touserdata(L, 1));
     return 0;
 }
 
-static int db_simple(lua_State *L, int rc)
+/* __index; upvalue 1: methods */
+static int db_index(lua_State *L)
 {
-    if (rc != CARET_OK)
-        return caret__fail_values(L, rc);
-    lua_pushboolean(L, 1);
+    caret__any_db(L, 1);
+    lua_settop(L, 2);
+    lua_rawget(L, lua_upvalueindex(1));
+    if (lua_toboolean(L, -1) && lua_type(L, -1) == LUA_TBOOLEAN) { /* node: one function for each database */
+        caret__getuser(L, 1);
+        lua_rawgeti(L, -1, CARET__ANCHOR_NODE);
+    }
     return 1;
 }
 
+static int db_tostring(lua_State *L)
+{
+    struct caret__ldb *d = caret__any_db(L, 1);
+    lua_pushfstring(L, "caret database (%s)", d->db != NULL ? caret_path(d->db) : "closed");
+    return 1;
+}
+
+/* ------------------------------------------------------------------- methods */
+
 static int db_sync(lua_State *L)
 {
-    return db_simple(L, caret_sync(caret__check_db(L, 1)->db));
+    struct caret__ldb *d = caret__check_db(L, 1);
+    return caret__results(L, d, caret_sync(d->db));
 }
 
 static int db_checkpoint(lua_State *L)
 {
-    return db_simple(L, caret_checkpoint(caret__check_db(L, 1)->db));
+    struct caret__ldb *d = caret__check_db(L, 1);
+    return caret__results(L, d, caret_checkpoint(d->db));
 }
 
+/* check(db) -> true | nil, text, name, findings */
 static int db_check(lua_State *L)
 {
     static const size_t cap = 65536;
     struct caret__ldb *d = caret__check_db(L, 1);
     char *report = lua_newuserdata(L, cap);
     int rc = caret_check(d->db, report, cap);
-    if (rc == CARET_OK)
-        return db_simple(L, rc);
+
+    if (rc != CARET_E_CORRUPT)
+        return caret__results(L, d, rc);
     caret__fail_values(L, rc);
     lua_pushstring(L, report);
     return 4;
@@ -117,160 +261,67 @@ static int db_path(lua_State *L)
     return 1;
 }
 
-/* begin(db, batch), commit(db), rollback(db), restart(db): an outcome number, for the loop in Lua. */
-static int db_begin(lua_State *L)
-{
-    struct caret__ldb *d = caret__check_db(L, 1);
-    int rc = caret_begin(d->s, lua_toboolean(L, 2) ? CARET_TXN_BATCH : 0);
-    if (rc != CARET_OK)
-        return caret__raise(L, rc);
-    if (lua_toboolean(L, 3) && caret_txn_level(d->s) == 1)
-        caret_txn_restore_locals(d->s, 1);
-    lua_pushinteger(L, (lua_Integer)caret_txn_level(d->s));
-    return 1;
-}
-
-/* true: committed; false: must be run again.  Errors are raised. */
-static int db_commit(lua_State *L)
-{
-    int rc = caret_commit(caret__check_db(L, 1)->s);
-    if (rc != CARET_OK && rc != CARET_RESTART)
-        return caret__raise(L, rc);
-    lua_pushboolean(L, rc == CARET_OK);
-    return 1;
-}
-
-/* Roll back until the level is below the given one. */
-static int db_rollback(lua_State *L)
-{
-    struct caret__ldb *d = caret__check_db(L, 1);
-    unsigned level = (unsigned)luaL_checkinteger(L, 2);
-    while (caret_txn_level(d->s) >= level && caret_txn_level(d->s) > 0)
-        if (caret_rollback(d->s) != CARET_OK)
-            break;
-    return 0;
-}
-
-static int db_restart(lua_State *L)
-{
-    int rc = caret_restart(caret__check_db(L, 1)->s);
-    return rc == CARET_OK ? 0 : caret__raise(L, rc);
-}
-
-static int db_level(lua_State *L)
-{
-    struct caret__ldb *d = caret__check_db(L, 1);
-    lua_pushinteger(L, (lua_Integer)caret_txn_level(d->s));
-    lua_pushinteger(L, (lua_Integer)caret_txn_restarts(d->s));
-    return 2;
-}
-
-static uint64_t timeout_at(lua_State *L, int i)
-{
-    if (lua_isnoneornil(L, i))
-        return CARET_FOREVER;
-    lua_Number t = luaL_checknumber(L, i);
-    return t <= 0 ? 0 : t > 1e9 ? CARET_FOREVER : (uint64_t)(t * 1e9);
-}
-
-/* lock(db, {node, ...}, timeout): releases all, takes all or none */
-static int db_lock(lua_State *L)
-{
-    const caret_node *nodes[64];
-    struct caret__ldb *d = caret__check_db(L, 1);
-    size_t n = 0;
-
-    if (!lua_isnoneornil(L, 2)) {
-        luaL_checktype(L, 2, LUA_TTABLE);
-        for (n = caret__rawlen(L, 2); n > 64;)
-            return luaL_error(L, "%d locks at once; 64 are possible", (int)n);
-        for (size_t i = 0; i < n; i++) {
-            lua_rawgeti(L, 2, (int)i + 1);
-            nodes[i] = &caret__check_node(L, -1)->node;
-            lua_pop(L, 1);
-        }
-    }
-    int rc = caret_lock_all(d->s, nodes, n, timeout_at(L, 3));
-    return rc < 0 ? caret__raise(L, rc) : db_simple(L, rc);
-}
-
-/* grab(node, timeout), release(node), lock(node, timeout) */
-static int node_grab(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    int rc = caret_lock(n->db->s, &n->node, timeout_at(L, 2));
-    return rc < 0 ? caret__raise(L, rc) : db_simple(L, rc);
-}
-
-static int node_release(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    int rc = caret_unlock(n->db->s, &n->node);
-    return rc != CARET_OK ? caret__raise(L, rc) : 0;
-}
-
-static int node_lock(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    const caret_node *one = &n->node;
-    int rc = caret_lock_all(n->db->s, &one, 1, timeout_at(L, 2));
-    return rc < 0 ? caret__raise(L, rc) : db_simple(L, rc);
-}
-
 static int db_stat(lua_State *L)
 {
+    struct caret__ldb *d = caret__check_db(L, 1);
     caret_stats st;
-    int rc = caret_stat(caret__check_db(L, 1)->db, &st);
+    int rc = caret_stat(d->db, &st);
     if (rc != CARET_OK)
-        return caret__raise(L, rc);
+        return caret__raise(L, d, rc);
+    const struct {
+        const char *name;
+        uint64_t v;
+    } fields[] = {{"pages", st.pages},
+                  {"free_pages", st.free_pages},
+                  {"arena_slots", st.arena_slots},
+                  {"arena_used", st.arena_used},
+                  {"depth", st.depth},
+                  {"log_head", st.log_head},
+                  {"log_durable", st.log_durable},
+                  {"checkpoint_lsn", st.checkpoint_lsn},
+                  {"epoch", st.epoch},
+                  {"checkpoints", st.checkpoints},
+                  {"repairs", st.repairs},
+                  {"gets", st.gets},
+                  {"sets", st.sets},
+                  {"commits", st.commits},
+                  {"restarts", st.restarts},
+                  {"lock_waits", st.lock_waits},
+                  {"processes", st.processes}};
     lua_newtable(L);
-#define FIELD(f) (lua_pushnumber(L, (lua_Number)st.f), lua_setfield(L, -2, #f))
-    FIELD(pages);
-    FIELD(free_pages);
-    FIELD(arena_slots);
-    FIELD(arena_used);
-    FIELD(depth);
-    FIELD(log_head);
-    FIELD(log_durable);
-    FIELD(checkpoints);
-    FIELD(repairs);
-    FIELD(gets);
-    FIELD(sets);
-    FIELD(commits);
-    FIELD(restarts);
-    FIELD(processes);
-#undef FIELD
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        lua_pushinteger(L, (lua_Integer)fields[i].v);
+        lua_setfield(L, -2, fields[i].name);
+    }
     return 1;
 }
 
-int caret__open_db(lua_State *L)
+/* open_function(node metatable, database methods) -> open; in methods, true stands for db.node */
+static int core_open_function(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"open", db_open},
+    static const luaL_Reg meta[] = {
+        {"__gc", db_gc}, {"__close", db_gc}, {"__tostring", db_tostring}, {NULL, NULL}};
+    lua_settop(L, 2);
+    lua_newtable(L);
+    caret__functions(L, meta);
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, db_index, 1);
+    lua_setfield(L, 3, "__index");
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 3);
+    lua_pushcclosure(L, db_open, 2);
+    return 1;
+}
+
+void caret__add_db(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"open_function", core_open_function},
                                          {"close", db_close},
                                          {"sync", db_sync},
                                          {"checkpoint", db_checkpoint},
                                          {"check", db_check},
                                          {"stat", db_stat},
                                          {"path", db_path},
-                                         {"begin", db_begin},
-                                         {"commit", db_commit},
-                                         {"rollback", db_rollback},
-                                         {"restart", db_restart},
-                                         {"level", db_level},
-                                         {"lock_all", db_lock},
-                                         {"grab", node_grab},
-                                         {"release", node_release},
-                                         {"lock", node_lock},
                                          {NULL, NULL}};
-    luaL_newmetatable(L, "caret.db");
-    lua_pushcfunction(L, db_gc);
-    lua_setfield(L, -2, "__gc");
-    lua_pushcfunction(L, db_gc);
-    lua_setfield(L, -2, "__close");
-    lua_setfield(L, -2, "db_meta"); /* init.lua adds methods */
-    for (const luaL_Reg *f = functions; f->name != NULL; f++) {
-        lua_pushcfunction(L, f->func);
-        lua_setfield(L, -2, f->name);
-    }
-    return 0;
+    caret__functions(L, functions);
 }

@@ -1,5 +1,5 @@
 /*
- * iter.c - iterators over children and nodes.
+ * iter.c - iterators over children.
  *
  * An iterator is a closure over a cursor: a node userdata with room for any key.
  * pairs() hands the cursor itself out as a mutable node.  Changing what is being
@@ -7,38 +7,31 @@
  */
 #include "lua/binding.h"
 
-/* Push a cursor like the node at 1, standing on it. */
-static struct caret__lnode *push_cursor(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    struct caret__lnode *c = caret__push_like(L, 1, &n->node, CARET_NODE_MAX);
-    c->mutable_ = 1;
-    return c;
-}
+enum upvalue { UP_CURSOR = 1, UP_STARTED = 2, UP_BACK = 3 };
 
-/* One step; upvalue 1: cursor, 2: started, 3: backwards.  0 = the end. */
-static int step(lua_State *L, struct caret__lnode **cursor)
+/* One step; NULL = the end. */
+static struct caret__lnode *step(lua_State *L)
 {
-    struct caret__lnode *c = caret__check_node(L, lua_upvalueindex(1));
-    int back = lua_toboolean(L, lua_upvalueindex(3)), rc;
+    struct caret__lnode *c = caret__check_node(L, lua_upvalueindex(UP_CURSOR));
+    int back = lua_toboolean(L, lua_upvalueindex(UP_BACK)), rc;
 
-    if (!lua_toboolean(L, lua_upvalueindex(2))) {
-        rc = back ? caret_last(c->db->s, &c->node) : caret_first(c->db->s, &c->node);
-        lua_pushboolean(L, 1);
-        lua_replace(L, lua_upvalueindex(2));
+    if (lua_toboolean(L, lua_upvalueindex(UP_STARTED))) {
+        rc = back ? caret_previous(c->s, &c->node) : caret_next(c->s, &c->node);
     } else {
-        rc = back ? caret_previous(c->db->s, &c->node) : caret_next(c->db->s, &c->node);
+        rc = back ? caret_last(c->s, &c->node) : caret_first(c->s, &c->node);
+        lua_pushboolean(L, rc == CARET_OK);
+        lua_replace(L, lua_upvalueindex(UP_STARTED));
     }
-    *cursor = c;
+    c->id = ++c->db->st->serial; /* it is another node now */
     if (rc != CARET_OK && rc != CARET_NONE)
-        caret__raise(L, rc);
-    return rc == CARET_OK;
+        caret__raise(L, c->db, rc);
+    return rc == CARET_OK ? c : NULL;
 }
 
 static int subscripts_step(lua_State *L)
 {
-    struct caret__lnode *c;
-    if (!step(L, &c))
+    struct caret__lnode *c = step(L);
+    if (c == NULL)
         return 0;
     caret__push_last(L, &c->node);
     return 1;
@@ -46,38 +39,33 @@ static int subscripts_step(lua_State *L)
 
 static int pairs_step(lua_State *L)
 {
-    struct caret__lnode *c;
-    caret_slice v;
-    if (!step(L, &c))
+    struct caret__lnode *c = step(L);
+    if (c == NULL)
         return 0;
-    lua_pushvalue(L, lua_upvalueindex(1));
-    int rc = caret_get(c->db->s, &c->node, &v);
-    if (rc == CARET_OK)
-        lua_pushlstring(L, v.data, v.len);
-    else if (rc == CARET_NONE)
-        lua_pushnil(L);
-    else
-        return caret__raise(L, rc);
+    lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
+    caret__push_value(L, c->db, c->s, &c->node);
     caret__push_last(L, &c->node);
     return 3;
 }
 
 static int iterate(lua_State *L, lua_CFunction f)
 {
+    struct caret__lnode *n = caret__check_node(L, 1);
     int back = lua_toboolean(L, 2);
-    push_cursor(L);
+
+    caret__push_like(L, 1, &n->node, CARET_NODE_MAX)->is_mutable = 1;
     lua_pushboolean(L, 0);
     lua_pushboolean(L, back);
     lua_pushcclosure(L, f, 3);
     return 1;
 }
 
-static int node_subscripts(lua_State *L)
+int caret__node_subscripts(lua_State *L)
 {
     return iterate(L, subscripts_step);
 }
 
-static int node_pairs(lua_State *L)
+int caret__node_pairs(lua_State *L)
 {
     return iterate(L, pairs_step);
 }
@@ -89,41 +77,29 @@ static int beside(lua_State *L, int back)
     caret_node_buf c;
     int rc;
 
-    caret_node_copy(&c.node, sizeof c, &n->node);
     if (lua_isnoneornil(L, 2)) {
-        rc = back ? caret_last(n->db->s, &c.node) : caret_first(n->db->s, &c.node);
+        caret_node_copy(&c.node, sizeof c, &n->node);
+        rc = back ? caret_last(n->s, &c.node) : caret_first(n->s, &c.node);
     } else {
-        caret__put_sub(L, &c, &n->node, 2);
-        rc = back ? caret_previous(n->db->s, &c.node) : caret_next(n->db->s, &c.node);
+        rc = caret__sub(L, &c.node, sizeof c, &n->node, 2);
+        if (rc == CARET_OK)
+            rc = back ? caret_previous(n->s, &c.node) : caret_next(n->s, &c.node);
     }
     if (rc == CARET_NONE)
-        return 0;
-    if (rc != CARET_OK)
-        return caret__raise(L, rc);
-    caret__push_last(L, &c.node);
+        lua_pushnil(L);
+    else if (rc != CARET_OK)
+        caret__raise(L, n->db, rc);
+    else
+        caret__push_last(L, &c.node);
     return 1;
 }
 
-static int node_next(lua_State *L)
+int caret__node_next(lua_State *L)
 {
     return beside(L, 0);
 }
 
-static int node_previous(lua_State *L)
+int caret__node_previous(lua_State *L)
 {
     return beside(L, 1);
-}
-
-int caret__open_iter(lua_State *L)
-{
-    static const luaL_Reg functions[] = {{"subscripts", node_subscripts},
-                                         {"pairs", node_pairs},
-                                         {"next", node_next},
-                                         {"previous", node_previous},
-                                         {NULL, NULL}};
-    for (const luaL_Reg *f = functions; f->name != NULL; f++) {
-        lua_pushcfunction(L, f->func);
-        lua_setfield(L, -2, f->name);
-    }
-    return 0;
 }

@@ -1,518 +1,394 @@
 /*
- * node.c - nodes in Lua.
+ * node.c - nodes as Lua objects: making them, and their metamethods.
  *
- * A node's metatable has closures made by node_class(methods): their upvalue 1 is
- * the class's table of methods.
  *   n.__            get; n.__ = v  set or, with nil, delete
  *   n.__name        the method, for n:__name()
  *   n.sub, n[3]     a child, remembered by the parent when named by a string
  *   n:name(...)     is n.name called with n: a child whose first argument is the
  *                   node it was made from is a method call
+ *
+ * The metamethods are closures over what they need (enum upvalue): no look-ups
+ * in the registry.  Which built-in methods a class overrides is a set of bits; a
+ * method that is not overridden is called directly, without finding its name.
+ *
+ * Children are remembered in a table with weak values, so that they go when
+ * nobody else has them.  A node that was made by a number or a call is likely to
+ * be used once: of its children that are called as methods the first is not
+ * worth a table.
+ *
+ * Every object has an id, as addresses of userdata are used again.  A cursor gets
+ * a new id with every step: a child made before is none of its children.
  */
 #include <string.h>
 
 #include "lua/binding.h"
 
-#define CACHE_MAX 64u /* children remembered by name; then the cache starts afresh */
+#define CACHE_MAX 64u /* children put into one cache; then it starts afresh */
 
-struct caret__lnode *caret__check_node(lua_State *L, int i)
+enum upvalue {
+    UP_METHODS = 1, /* table of the class's methods */
+    UP_CLASS = 2,   /* userdata struct class */
+    UP_NUMBERS = 3  /* table: name of a built-in method -> its number */
+};
+
+struct class {
+    uint64_t overridden; /* bit i: built-in method i */
+};
+
+const struct caret__method caret__methods[] = {{"", NULL},
+                                               {"get", caret__node_get},
+                                               {"set", caret__node_set},
+                                               {"number", caret__node_number},
+                                               {"incr", caret__node_incr},
+                                               {"kill", caret__node_kill},
+                                               {"delete", caret__node_delete},
+                                               {"data", caret__node_data},
+                                               {"has_value", caret__node_has_value},
+                                               {"has_tree", caret__node_has_tree},
+                                               {"name", caret__node_name},
+                                               {"varname", caret__node_varname},
+                                               {"depth", caret__node_depth},
+                                               {"subsarray", caret__node_subsarray},
+                                               {"repr", caret__node_repr},
+                                               {"ismutable", caret__node_ismutable},
+                                               {"subscripts", caret__node_subscripts},
+                                               {"pairs", caret__node_pairs},
+                                               {"next", caret__node_next},
+                                               {"previous", caret__node_previous},
+                                               {"grab", caret__node_grab},
+                                               {"lock_incr", caret__node_grab},
+                                               {"release", caret__node_release},
+                                               {"lock_decr", caret__node_release},
+                                               {"lock", caret__node_lock},
+                                               {NULL, NULL}};
+#define GET_BIT (UINT64_C(1) << 1)
+#define SET_BIT (UINT64_C(1) << 2)
+
+_Static_assert(sizeof caret__methods / sizeof *caret__methods <= CARET__METHODS_MAX, "a bit for each");
+
+int caret__refuse_node(lua_State *L, int i)
 {
     struct caret__lnode *n = caret__lnode(L, i);
     if (n == NULL)
-        luaL_error(L, "a node was expected, not a %s", luaL_typename(L, i));
-    else if (n->db->closed)
-        luaL_error(L, "CLOSED: the database of this node was closed");
-    return n;
-}
-
-/* Memory for a node; the caller sets metatable and user value. */
-static struct caret__lnode *new_node(lua_State *L, const caret_node *from, size_t bytes)
-{
-    struct caret__lnode *n = lua_newuserdata(L, sizeof *n - sizeof n->node + bytes);
-    memset(n, 0, sizeof *n - sizeof n->node);
-    caret_node_copy(&n->node, bytes, from);
-    n->magic = CARET__LNODE_MAGIC;
-    return n;
-}
-
-/* Push the database userdata (5.1: its environment) that the node at i keeps alive. */
-static void push_anchor(lua_State *L, int i)
-{
-    caret__getuser(L, i);
-#if LUA_VERSION_NUM >= 502
-    if (lua_istable(L, -1)) {
-        lua_rawgeti(L, -1, 0);
-        lua_remove(L, -2);
-    }
-#else
-    lua_rawgeti(L, -1, -1); /* a cache notes the shared environment there */
-    if (lua_isnil(L, -1))
-        lua_pop(L, 1);
-    else
-        lua_remove(L, -2);
-#endif
-}
-
-struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *n, size_t bytes)
-{
-    struct caret__lnode *from = lua_touserdata(L, like), *node = new_node(L, n, bytes);
-    node->db = from->db;
-    lua_getmetatable(L, like);
-    lua_setmetatable(L, -2);
-    push_anchor(L, like);
-    caret__setuser(L, -2);
-    return node;
-}
-
-/* ------------------------------------------------------------------- children */
-
-/* Push the cache of the node at 1, or nothing (returns 0). */
-static int push_cache(lua_State *L)
-{
-    caret__getuser(L, 1);
-#if LUA_VERSION_NUM >= 502
-    if (lua_istable(L, -1))
-        return 1;
-#else
-    lua_rawgeti(L, -1, -1);
-    int is_cache = !lua_isnil(L, -1);
-    lua_pop(L, 1);
-    if (is_cache)
-        return 1;
-#endif
-    lua_pop(L, 1);
+        return caret__misuse(L, "a node was expected, not a %s", luaL_typename(L, i));
+    if (n->db->barred & CARET__DB_CLOSED)
+        return caret__misuse(L, "CLOSED: the database of this node was closed");
+    if (!caret_node_is_local(&n->node))
+        return caret__misuse(L, "INTXN: a transaction of another database is running");
     return 0;
 }
 
-/* The child on top of the stack is remembered under the string at 2. */
-static void remember(lua_State *L, struct caret__lnode *parent)
+struct caret__lnode *caret__check_address(lua_State *L, int i)
 {
-    if (parent->cached >= CACHE_MAX || !push_cache(L)) {
-        lua_createtable(L, 1, 4);
-#if LUA_VERSION_NUM >= 502
-        push_anchor(L, 1);
-        lua_rawseti(L, -2, 0);
-#else
-        push_anchor(L, 1);
-        lua_rawseti(L, -2, -1);
-#endif
+    struct caret__lnode *n = caret__lnode(L, i);
+    if (n == NULL)
+        caret__misuse(L, "a node was expected, not a %s", luaL_typename(L, i));
+    return n;
+}
+
+/* ------------------------------------------------------------------- making */
+
+/* Push memory for a node with its head filled in, but for the address, metatable and user value. */
+static struct caret__lnode *push_head(lua_State *L, struct caret__ldb *d, size_t bytes)
+{
+    struct caret__lnode *n = lua_newuserdata(L, sizeof *n - sizeof n->node + bytes);
+    memset(n, 0, sizeof *n);
+    n->magic = CARET__LNODE_MAGIC;
+    n->db = d;
+    n->id = ++d->st->serial;
+    return n;
+}
+
+/* Push the anchors that keep the database of the node at i. */
+static void push_anchors(lua_State *L, int i, const struct caret__lnode *n)
+{
+    caret__getuser(L, i);
+    if (n->cached == 0)
+        return;
+    lua_getmetatable(L, -1);
+    lua_rawgeti(L, -1, 0);
+    lua_replace(L, -3);
+    lua_pop(L, 1);
+}
+
+/* The node on top gets metatable and anchors of the one at `like`. */
+static void dress(lua_State *L, int like, const struct caret__lnode *from)
+{
+    lua_getmetatable(L, like);
+    lua_setmetatable(L, -2);
+    push_anchors(L, like, from);
+    caret__setuser(L, -2);
+}
+
+struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *node, size_t bytes)
+{
+    struct caret__lnode *from = lua_touserdata(L, like), *n = push_head(L, from->db, bytes);
+    caret_node_copy(&n->node, bytes, node);
+    n->s = caret__session(n->db, &n->node);
+    dress(L, like, from);
+    return n;
+}
+
+/* Bytes that a child by the value at i takes, or nearly always. */
+static size_t guess_size(lua_State *L, const struct caret__lnode *n, int i)
+{
+    size_t len = lua_type(L, i) == LUA_TSTRING ? caret__rawlen(L, i) : 8;
+    return caret_node_size(&n->node) + ((len + 23u) & ~(size_t)7);
+}
+
+/* Push the child of the node at 1 by the value at 2. */
+static struct caret__lnode *push_child(lua_State *L, struct caret__lnode *n)
+{
+    size_t bytes = guess_size(L, n, 2);
+    struct caret__lnode *child = push_head(L, n->db, bytes);
+    int rc = caret__sub(L, &child->node, bytes, &n->node, 2);
+
+    if (rc == CARET_E_BUFFER) {
+        caret_node_buf tmp;
+        lua_pop(L, 1);
+        rc = caret__sub(L, &tmp.node, sizeof tmp, &n->node, 2);
+        if (rc == CARET_OK) {
+            child = push_head(L, n->db, caret_node_size(&tmp.node));
+            caret_node_copy(&child->node, caret_node_size(&tmp.node), &tmp.node);
+        }
+    }
+    if (rc != CARET_OK)
+        caret__raise(L, n->db, rc);
+    child->s = n->s;
+    child->parent = n->id;
+    dress(L, 1, n);
+    return child;
+}
+
+/* The child on top of the stack is remembered under the string at 2. */
+static void remember(lua_State *L, struct caret__lnode *n)
+{
+    if (n->cached == 0 || n->cached >= CACHE_MAX) {
+        push_anchors(L, 1, n);
+        lua_createtable(L, 0, 1);
+        lua_rawgeti(L, -2, CARET__ANCHOR_CACHE);
+        lua_setmetatable(L, -2);
+        lua_remove(L, -2);
         lua_pushvalue(L, -1);
         caret__setuser(L, 1);
-        parent->cached = 0;
+        n->cached = 0;
+    } else {
+        caret__getuser(L, 1);
     }
+    n->cached++;
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -3);
     lua_rawset(L, -3);
     lua_pop(L, 1);
-    parent->cached++;
 }
 
-/* Push the child of the node at 1 by the value at i. */
-static struct caret__lnode *push_child(lua_State *L, struct caret__lnode *n, int i)
+/* Push the child of the node at 1 by the string at 2, remembered if that is worth it. */
+static void push_named(lua_State *L, struct caret__lnode *n)
 {
-    caret_node_buf tmp;
-    caret__put_sub(L, &tmp, &n->node, i);
-    struct caret__lnode *child = caret__push_like(L, 1, &tmp.node, caret_node_size(&tmp.node));
-    child->parent = n;
-    return child;
+    struct caret__lnode *child = push_child(L, n);
+
+    lua_pushvalue(L, 2);
+    lua_rawget(L, lua_upvalueindex(UP_NUMBERS));
+    child->method = (uint8_t)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    if (n->is_mutable)
+        return;
+    child->primed = 1;
+    if (child->method == 0 || n->primed)
+        remember(L, n);
+    n->primed = 1;
 }
 
-/* ---------------------------------------------------------------------- values */
+/* -------------------------------------------------------------- metamethods */
 
-static int push_value(lua_State *L, struct caret__lnode *n)
+static struct class *class_of_closure(lua_State *L)
 {
-    caret_slice v;
-    int rc = caret_get(n->db->s, &n->node, &v);
-    if (rc == CARET_OK) {
-        lua_pushlstring(L, v.data, v.len);
+    return lua_touserdata(L, lua_upvalueindex(UP_CLASS));
+}
+
+/* n.__, n.__name */
+static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key, size_t len)
+{
+    if (len == 2 && !(class_of_closure(L)->overridden & GET_BIT)) {
+        caret__push_value(L, n->db, n->s, &n->node);
         return 1;
     }
-    if (rc != CARET_NONE)
-        return caret__raise(L, rc);
-    lua_pushnil(L);
-    return 1;
-}
-
-static void set_value(lua_State *L, struct caret__lnode *n, int i)
-{
-    char buf[64];
-    size_t len;
-    int rc;
-
-    if (lua_isnil(L, i)) {
-        rc = caret_delete(n->db->s, &n->node);
-    } else {
-        const char *s = caret__value_text(L, i, &len, buf);
-        rc = caret_set(n->db->s, &n->node, s, len);
-    }
-    if (rc != CARET_OK)
-        caret__raise(L, rc);
-}
-
-static int node_get(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    push_value(L, n);
-    if (lua_isnil(L, -1) && lua_gettop(L) > 2)
-        lua_pushvalue(L, 2);
-    return 1;
-}
-
-static int node_set(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    luaL_checkany(L, 2);
-    set_value(L, n, 2);
-    lua_settop(L, 2);
-    return 1;
-}
-
-static int node_number(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    caret_slice v;
-    int rc = caret_get(n->db->s, &n->node, &v);
-
-    if (rc == CARET_NONE) {
-        lua_settop(L, 2);
+    if (len == 2) {
+        lua_getfield(L, lua_upvalueindex(UP_METHODS), "get");
+        lua_pushvalue(L, 1);
+        lua_call(L, 1, 1);
         return 1;
     }
-    if (rc != CARET_OK)
-        return caret__raise(L, rc);
-    if (!caret__push_number(L, v.data, v.len))
-        return luaL_error(L, "the value is no number");
+    lua_pushlstring(L, key + 2, len - 2);
+    lua_gettable(L, lua_upvalueindex(UP_METHODS));
+    if (lua_isnil(L, -1))
+        return caret__misuse(L, "nodes have no method '%s'; the subnode of that name is node('%s')", key + 2,
+                             key);
     return 1;
 }
 
-static int incr_by(lua_State *L, struct caret__lnode *n, int i, int negate)
-{
-    char buf[66] = "1";
-    size_t len = 1;
-    caret_slice r;
-
-    if (!lua_isnoneornil(L, i)) {
-        const char *s = caret__value_text(L, i, &len, buf + 1);
-        if (len > 64)
-            return luaL_error(L, "the increment is no number");
-        memmove(buf, s, len);
-    }
-    if (negate) {
-        int minus = buf[0] == '-';
-        memmove(buf + !minus, buf + minus, len - (size_t)minus);
-        if (!minus)
-            buf[0] = '-';
-        len += minus ? (size_t)-1 : 1;
-    }
-    int rc = caret_incr(n->db->s, &n->node, buf, len, &r);
-    if (rc != CARET_OK)
-        return caret__raise(L, rc);
-    return caret__push_number(L, r.data, r.len);
-}
-
-static int node_incr(lua_State *L)
-{
-    return incr_by(L, caret__check_node(L, 1), 2, 0);
-}
-
-static int node_add(lua_State *L)
-{
-    incr_by(L, caret__check_node(L, 1), 2, 0);
-    lua_settop(L, 1);
-    return 1;
-}
-
-static int node_sub(lua_State *L)
-{
-    incr_by(L, caret__check_node(L, 1), 2, 1);
-    lua_settop(L, 1);
-    return 1;
-}
-
-static int node_done(lua_State *L, int rc)
-{
-    return rc == CARET_OK ? 0 : caret__raise(L, rc);
-}
-
-static int node_kill(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    return node_done(L, caret_kill(n->db->s, &n->node));
-}
-
-static int node_delete(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    return node_done(L, caret_delete(n->db->s, &n->node));
-}
-
-static int node_data(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    int data = 0, rc = caret_data(n->db->s, &n->node, &data);
-    if (rc != CARET_OK)
-        return caret__raise(L, rc);
-    lua_pushinteger(L, data);
-    return 1;
-}
-
-/* -------------------------------------------------------------------- addresses */
-
-static int node_eq(lua_State *L)
-{
-    struct caret__lnode *a = caret__lnode(L, 1), *b = caret__lnode(L, 2);
-    lua_pushboolean(L, a != NULL && b != NULL && a->db == b->db && caret_node_equal(&a->node, &b->node));
-    return 1;
-}
-
-static int node_tostring(lua_State *L)
-{
-    struct caret__lnode *n = caret__lnode(L, 1);
-    char small[512];
-    size_t len;
-    if (n == NULL)
-        return luaL_error(L, "a node was expected");
-    int rc = caret_node_zwr(&n->node, 1, small, sizeof small, &len);
-    if (rc == CARET_E_BUFFER) {
-        char *big = lua_newuserdata(L, len);
-        rc = caret_node_zwr(&n->node, 1, big, len, &len);
-        lua_pushlstring(L, big, len);
-        return 1;
-    }
-    lua_pushlstring(L, small, rc == CARET_OK ? len : 0);
-    return 1;
-}
-
-static int node_name(lua_State *L)
-{
-    struct caret__lnode *n = caret__lnode(L, 1);
-    if (n == NULL)
-        return luaL_error(L, "a node was expected");
-    caret__push_last(L, &n->node);
-    return 1;
-}
-
-static int node_varname(lua_State *L)
-{
-    struct caret__lnode *n = caret__lnode(L, 1);
-    char name[CARET_MAX_NAME + 2];
-    if (n == NULL)
-        return luaL_error(L, "a node was expected");
-    caret_slice s = caret_node_name(&n->node, name);
-    lua_pushlstring(L, s.data, s.len);
-    return 1;
-}
-
-static int node_depth(lua_State *L)
-{
-    struct caret__lnode *n = caret__lnode(L, 1);
-    if (n == NULL)
-        return luaL_error(L, "a node was expected");
-    lua_pushinteger(L, (lua_Integer)caret_node_depth(&n->node));
-    return 1;
-}
-
-static int node_subsarray(lua_State *L)
-{
-    struct caret__lnode *n = caret__lnode(L, 1);
-    caret_node_buf tmp;
-    if (n == NULL)
-        return luaL_error(L, "a node was expected");
-    unsigned depth = caret_node_depth(&n->node);
-    lua_createtable(L, (int)depth, 0);
-    caret_node_copy(&tmp.node, sizeof tmp, &n->node);
-    for (; depth > 0; depth--) {
-        caret__push_last(L, &tmp.node);
-        lua_rawseti(L, -2, (int)depth);
-        caret_node_parent(&tmp.node, sizeof tmp, &tmp.node);
-    }
-    return 1;
-}
-
-static int node_ismutable(lua_State *L)
-{
-    struct caret__lnode *n = caret__lnode(L, 1);
-    lua_pushboolean(L, n != NULL && n->mutable_);
-    return 1;
-}
-
-/* ------------------------------------------------------------------ metamethods */
-
-/* __index(n, key); upvalue 1: methods, 2: whether get is overridden */
 static int meta_index(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    if (lua_type(L, 2) == LUA_TSTRING) {
-        size_t len;
-        const char *key = lua_tolstring(L, 2, &len);
-        if (len >= 2 && key[0] == '_' && key[1] == '_') {
-            if (len == 2) {
-                if (!lua_toboolean(L, lua_upvalueindex(2)))
-                    return push_value(L, n);
-                lua_getfield(L, lua_upvalueindex(1), "get");
-                lua_pushvalue(L, 1);
-                lua_call(L, 1, 1);
-                return 1;
-            }
-            lua_pushlstring(L, key + 2, len - 2);
-            lua_gettable(L, lua_upvalueindex(1));
-            if (lua_isnil(L, -1))
-                return luaL_error(L, "nodes have no method '%s'; a subscript of that name is n('%s')",
-                                  key + 2, key);
-            return 1;
-        }
-        if (n->mutable_) {
-            push_child(L, n, 2);
-            return 1;
-        }
-        if (n->cached != 0 && push_cache(L)) {
-            lua_pushvalue(L, 2);
-            lua_rawget(L, -2);
-            if (!lua_isnil(L, -1))
-                return 1;
-            lua_pop(L, 2);
-        }
-        push_child(L, n, 2);
-        remember(L, n);
+    size_t len;
+
+    if (lua_type(L, 2) != LUA_TSTRING) {
+        push_child(L, n);
         return 1;
     }
-    push_child(L, n, 2);
+    const char *key = lua_tolstring(L, 2, &len);
+    if (key[0] == '_' && key[1] == '_')
+        return index_reserved(L, n, key, len);
+    if (n->cached != 0) {
+        caret__getuser(L, 1);
+        lua_pushvalue(L, 2);
+        lua_rawget(L, -2);
+        if (!lua_isnil(L, -1))
+            return 1;
+        lua_settop(L, 2);
+    }
+    push_named(L, n);
     return 1;
 }
 
-/* __newindex(n, key, value): only n.__ = v */
+static int refuse_assignment(lua_State *L)
+{
+    const char *key = lua_tostring(L, 2);
+    int number = lua_type(L, 2) == LUA_TNUMBER;
+
+    if (key == NULL)
+        return caret__misuse(L, "a subscript must be a string or a number, not a %s", luaL_typename(L, 2));
+    return caret__misuse(L,
+                         "a node is no table: write node[%s%s%s].__ = value to set the value of this subnode",
+                         number ? "" : "'", key, number ? "" : "'");
+}
+
+/* n.__ = v */
 static int meta_newindex(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
     size_t len = 0;
     const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &len) : NULL;
 
-    if (key == NULL || len != 2 || memcmp(key, "__", 2) != 0) {
-        lua_pushvalue(L, 2);
-        return luaL_error(L, "a node is no table: to set the value of a subnode write node[%s].__ = value",
-                          lua_tostring(L, -1) != NULL ? lua_tostring(L, -1) : "sub");
-    }
-    if (!lua_toboolean(L, lua_upvalueindex(2)) || lua_isnil(L, 3)) {
-        set_value(L, n, 3);
+    if (len != 2 || key[0] != '_' || key[1] != '_')
+        return refuse_assignment(L);
+    if (!(class_of_closure(L)->overridden & SET_BIT) || lua_isnil(L, 3)) {
+        caret__set_value(L, n->db, n->s, &n->node, 3);
         return 0;
     }
-    lua_getfield(L, lua_upvalueindex(1), "set");
+    lua_getfield(L, lua_upvalueindex(UP_METHODS), "set");
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 3);
     lua_call(L, 2, 0);
     return 0;
 }
 
-/* Was `child` made from the node at i, or does it look so? */
-static int is_parent(lua_State *L, struct caret__lnode *child, int i)
+/* Is the value at 2 the node that `child` was made from, or one of the same address? */
+static int is_parent(lua_State *L, const struct caret__lnode *child)
 {
-    struct caret__lnode *p = caret__lnode(L, i);
+    struct caret__lnode *p = caret__lnode(L, 2);
     caret_node_buf up;
 
     if (p == NULL)
         return 0;
-    if (child->parent == p)
+    if (child->parent == p->id && child->db == p->db)
         return 1;
-    if (caret_node_depth(&child->node) != caret_node_depth(&p->node) + 1)
-        return 0;
-    return caret_node_parent(&up.node, sizeof up, &child->node) == CARET_OK &&
+    return child->s == p->s && caret_node_depth(&child->node) == caret_node_depth(&p->node) + 1 &&
+           caret_node_parent(&up.node, sizeof up, &child->node) == CARET_OK &&
            caret_node_equal(&up.node, &p->node);
 }
 
-/* __call: a method of its parent, or a deeper node */
+/* The method that the last subscript of the node at 1 names, on the rest of the stack. */
+static int call_method(lua_State *L, const struct caret__lnode *n)
+{
+    int nargs = lua_gettop(L) - 1;
+
+    if (n->method != 0 && !(class_of_closure(L)->overridden >> n->method & 1u)) {
+        lua_remove(L, 1);
+        return caret__methods[n->method].f(L);
+    }
+    caret__push_last(L, &n->node);
+    lua_pushvalue(L, -1);
+    lua_gettable(L, lua_upvalueindex(UP_METHODS));
+    if (lua_isnil(L, -1))
+        return caret__misuse(L, "nodes have no method '%s'", lua_tostring(L, -2));
+    lua_replace(L, 1);
+    lua_pop(L, 1);
+    lua_call(L, nargs, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* A method of its parent, or a deeper node. */
 static int meta_call(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-
-    if (is_parent(L, n, 2)) {
-        caret__push_last(L, &n->node);
-        lua_pushvalue(L, -1);
-        lua_gettable(L, lua_upvalueindex(1));
-        if (lua_isnil(L, -1)) {
-            lua_pushvalue(L, -2);
-            return luaL_error(L, "nodes have no method '%s'", lua_tostring(L, -1));
-        }
-        lua_remove(L, -2);
-        lua_replace(L, 1);
-        lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-        return lua_gettop(L);
-    }
     caret_node_buf tmp;
-    int top = lua_gettop(L);
+
+    if (lua_type(L, 2) == LUA_TUSERDATA && is_parent(L, n))
+        return call_method(L, n);
     caret_node_copy(&tmp.node, sizeof tmp, &n->node);
-    for (int i = 2; i <= top; i++) {
-        if (lua_istable(L, i)) {
-            for (int k = 1, m = (int)caret__rawlen(L, i); k <= m; k++) {
-                lua_rawgeti(L, i, k);
-                caret__put_sub(L, &tmp, &tmp.node, -1);
-                lua_pop(L, 1);
-            }
-        } else {
-            caret__put_sub(L, &tmp, &tmp.node, i);
-        }
-    }
+    caret__address_below(L, n->db, &tmp, 2, lua_gettop(L));
     caret__push_like(L, 1, &tmp.node, caret_node_size(&tmp.node));
     return 1;
 }
 
-/* node(db, metatable, name or node): a node of the database; subscripts are added by calling it */
-static int core_node(lua_State *L)
-{
-    struct caret__ldb *d = caret__check_db(L, 1);
-    struct caret__lnode *from = caret__lnode(L, 3);
-    caret_node_buf tmp;
-    int rc;
+/* -------------------------------------------------------------- for init.lua */
 
-    if (from != NULL) {
-        rc = caret_node_copy(&tmp.node, sizeof tmp, &from->node);
-    } else {
-        size_t len;
-        if (lua_type(L, 3) != LUA_TSTRING)
-            return luaL_error(L, "a node needs a variable name or a node, not a %s", luaL_typename(L, 3));
-        const char *name = lua_tolstring(L, 3, &len);
-        rc = caret_node_var(&tmp.node, sizeof tmp, name, len);
-    }
-    if (rc != CARET_OK)
-        return caret__raise(L, rc);
-    struct caret__lnode *n = new_node(L, &tmp.node, caret_node_size(&tmp.node));
-    n->db = d;
-    lua_pushvalue(L, 2);
-    lua_setmetatable(L, -2);
-#if LUA_VERSION_NUM >= 502
+/* node(metatable, db, name or node, subs...): a node of the database */
+int caret__node_new(lua_State *L)
+{
+    struct caret__ldb *d = caret__check_db(L, 2);
+    caret_node_buf tmp;
+
+    caret__address(L, d, &tmp, 3, lua_gettop(L));
+    struct caret__lnode *n = push_head(L, d, caret_node_size(&tmp.node));
+    caret_node_copy(&n->node, caret_node_size(&tmp.node), &tmp.node);
+    n->s = caret__session(d, &tmp.node);
     lua_pushvalue(L, 1);
-#else
-    lua_getfenv(L, 1);
-#endif
+    lua_setmetatable(L, -2);
+    caret__getuser(L, 2);
     caret__setuser(L, -2);
     return 1;
 }
 
-/* class(methods, overrides_get, overrides_set, metatable): fills in the metatable of a node class */
+/* class(metatable, methods, numbers, equal) -> userdata: fills in the metatable of a node class */
 static int core_class(lua_State *L)
 {
-    static const struct {
-        const char *name;
-        lua_CFunction f;
-        int flag;
-    } meta[] = {{"__index", meta_index, 2}, {"__newindex", meta_newindex, 3}, {"__call", meta_call, 2},
-                {"__eq", node_eq, 2},       {"__tostring", node_tostring, 2}, {"__add", node_add, 2},
-                {"__sub", node_sub, 2}};
-    luaL_checktype(L, 1, LUA_TTABLE);
-    luaL_checktype(L, 4, LUA_TTABLE);
-    for (size_t i = 0; i < sizeof meta / sizeof *meta; i++) {
-        lua_pushvalue(L, 1);
-        lua_pushvalue(L, meta[i].flag);
-        lua_pushcclosure(L, meta[i].f, 2);
-        lua_setfield(L, 4, meta[i].name);
-    }
+    static const luaL_Reg meta[] = {{"__index", meta_index},
+                                    {"__newindex", meta_newindex},
+                                    {"__call", meta_call},
+                                    {"__tostring", caret__node_repr},
+                                    {"__add", caret__node_add},
+                                    {"__sub", caret__node_subtract},
+                                    {NULL, NULL}};
     lua_settop(L, 4);
+    struct class *class = lua_newuserdata(L, sizeof *class);
+    class->overridden = 0;
+    for (const luaL_Reg *f = meta; f->name != NULL; f++) {
+        lua_pushvalue(L, 2);
+        lua_pushvalue(L, 5);
+        lua_pushvalue(L, 3);
+        lua_pushcclosure(L, f->func, 3);
+        lua_setfield(L, 1, f->name);
+    }
+    lua_pushvalue(L, 4); /* one and the same for all: Lua 5.1 asks for that */
+    lua_setfield(L, 1, "__eq");
     return 1;
+}
+
+/* override(class, number): that built-in method is to be looked up from now on */
+static int core_override(lua_State *L)
+{
+    struct class *class = lua_touserdata(L, 1);
+    if (class != NULL)
+        class->overridden |= UINT64_C(1) << lua_tointeger(L, 2);
+    return 0;
 }
 
 /* retype(node, metatable): the node, being of that class from now on */
 static int core_retype(lua_State *L)
 {
     caret__check_node(L, 1);
-    luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
     lua_setmetatable(L, 1);
     return 1;
@@ -524,18 +400,24 @@ static int core_isnode(lua_State *L)
     return 1;
 }
 
-int caret__open_node(lua_State *L)
+void caret__add_node(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"node", core_node},           {"class", core_class},   {"isnode", core_isnode},
-        {"retype", core_retype},       {"get", node_get},       {"set", node_set},
-        {"number", node_number},       {"incr", node_incr},     {"kill", node_kill},
-        {"delete", node_delete},       {"data", node_data},     {"name", node_name},
-        {"varname", node_varname},     {"depth", node_depth},   {"subsarray", node_subsarray},
-        {"ismutable", node_ismutable}, {"repr", node_tostring}, {NULL, NULL}};
-    for (const luaL_Reg *f = functions; f->name != NULL; f++) {
-        lua_pushcfunction(L, f->func);
-        lua_setfield(L, -2, f->name);
+    static const luaL_Reg functions[] = {{"node", caret__node_new},
+                                         {"class", core_class},
+                                         {"override", core_override},
+                                         {"retype", core_retype},
+                                         {"isnode", core_isnode},
+                                         {"equal", caret__node_equal},
+                                         {NULL, NULL}};
+    caret__functions(L, functions);
+    lua_newtable(L); /* methods: name -> function; numbers: name -> number */
+    lua_newtable(L);
+    for (int i = 1; caret__methods[i].name != NULL; i++) {
+        lua_pushcfunction(L, caret__methods[i].f);
+        lua_setfield(L, -3, caret__methods[i].name);
+        lua_pushinteger(L, i);
+        lua_setfield(L, -2, caret__methods[i].name);
     }
-    return 0;
+    lua_setfield(L, -3, "numbers");
+    lua_setfield(L, -2, "methods");
 }

@@ -122,7 +122,7 @@ function TestCaret:test_dump_is_zwr()
     local n = db.node("^t")
     n.__ = "x"
     n[1]['a"b'].__ = "l\n"
-    lu.assertEquals(n:dump(), '^t="x"\n^t(1,"a""b")="l"_$C(10)_""')
+    lu.assertEquals(n:dump(), '^t="x"\n^t(1,"a""b")="l"_$C(10)')
 end
 
 function TestCaret:test_transaction_commits_returns_and_rolls_back()

@@ -1,0 +1,274 @@
+/*
+ * data.c - reading and changing data: methods of nodes, and of databases with an
+ * address in front.
+ *
+ * Nothing here allocates but the strings that are returned.
+ */
+#include <string.h>
+
+#include "lua/binding.h"
+
+/* ------------------------------------------------------------------- values */
+
+void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n)
+{
+    caret_slice v;
+    int rc = caret_get(s, n, &v);
+
+    if (rc == CARET_OK)
+        lua_pushlstring(L, v.data, v.len);
+    else if (rc == CARET_NONE)
+        lua_pushnil(L);
+    else
+        caret__raise(L, d, rc);
+}
+
+void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i)
+{
+    char buf[64];
+    size_t len;
+    int rc;
+
+    if (lua_isnil(L, i)) {
+        rc = caret_delete(s, n);
+    } else {
+        const char *text = caret__value_text(L, d, i, &len, buf);
+        rc = caret_set(s, n, text, len);
+    }
+    if (rc != CARET_OK)
+        caret__raise(L, d, rc);
+}
+
+int caret__node_get(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    lua_settop(L, 2);
+    caret__push_value(L, n->db, n->s, &n->node);
+    if (lua_isnil(L, -1))
+        lua_pop(L, 1); /* the default */
+    return 1;
+}
+
+int caret__node_set(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    if (lua_gettop(L) < 2)
+        return caret__misuse(L, "set needs a value (nil deletes)");
+    caret__set_value(L, n->db, n->s, &n->node, 2);
+    lua_settop(L, 2);
+    return 1;
+}
+
+int caret__node_number(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    caret_slice v;
+    int rc = caret_get(n->s, &n->node, &v);
+
+    if (rc == CARET_NONE) {
+        lua_settop(L, 2);
+        return 1;
+    }
+    if (rc != CARET_OK)
+        return caret__raise(L, n->db, rc);
+    if (caret__push_number(L, v.data, v.len))
+        return 1;
+    lua_pushlstring(L, v.data, v.len < 40 ? v.len : 40);
+    return caret__misuse(L, "the value '%s' is no number", lua_tostring(L, -1));
+}
+
+/* ---------------------------------------------------------------- increments */
+
+/* By decimal text, negated if asked for: exact for anything. */
+static int incr_text(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i, int negate)
+{
+    char number[64], buf[256] = "-";
+    size_t len;
+    const char *by = caret__value_text(L, d, i, &len, number);
+    caret_slice r;
+
+    if (len > sizeof buf - 1)
+        return caret__misuse(L, "an increment of %d characters is too long", (int)len);
+    if (negate && len != 0 && (by[0] == '-' || by[0] == '+')) {
+        memcpy(buf, by, len);
+        buf[0] = by[0] == '-' ? '+' : '-';
+    } else {
+        memcpy(buf + negate, by, len);
+        len += (size_t)negate;
+    }
+    int rc = caret_incr(s, n, buf, len, &r);
+    if (rc != CARET_OK)
+        return caret__raise(L, d, rc);
+    return caret__push_number(L, r.data, r.len);
+}
+
+/* Add what is at i (nothing: 1) and push the new value. */
+static int incr(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i, int negate)
+{
+    int64_t by = 1, result;
+
+    if (lua_isnoneornil(L, i)) {
+        lua_settop(L, i - 1);
+        lua_pushinteger(L, 1);
+    }
+    if (lua_type(L, i) != LUA_TNUMBER || !caret__integer(L, i, &by) || by == INT64_MIN)
+        return incr_text(L, d, s, n, i, negate);
+    int rc = caret_incr_int(s, n, negate ? -by : by, &result);
+    if (rc == CARET_E_NUMOFLOW) /* the sum is no integer: nothing was changed */
+        return incr_text(L, d, s, n, i, negate);
+    if (rc != CARET_OK)
+        return caret__raise(L, d, rc);
+    lua_pushinteger(L, (lua_Integer)result);
+    return 1;
+}
+
+int caret__node_incr(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    return incr(L, n->db, n->s, &n->node, 2, 0);
+}
+
+static int add(lua_State *L, int negate)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    if (lua_isnoneornil(L, 2))
+        return caret__misuse(L, "a node plus or minus nothing");
+    incr(L, n->db, n->s, &n->node, 2, negate);
+    lua_settop(L, 1);
+    return 1;
+}
+
+int caret__node_add(lua_State *L)
+{
+    return add(L, 0);
+}
+
+int caret__node_subtract(lua_State *L)
+{
+    return add(L, 1);
+}
+
+/* ------------------------------------------------------------- kill and data */
+
+static int done(lua_State *L, struct caret__ldb *d, int rc)
+{
+    return rc == CARET_OK ? 0 : caret__raise(L, d, rc);
+}
+
+int caret__node_kill(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    return done(L, n->db, caret_kill(n->s, &n->node));
+}
+
+int caret__node_delete(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    return done(L, n->db, caret_delete(n->s, &n->node));
+}
+
+static int data_of(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n)
+{
+    int data = 0, rc = caret_data(s, n, &data);
+    if (rc != CARET_OK)
+        caret__raise(L, d, rc);
+    return data;
+}
+
+int caret__node_data(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    lua_pushinteger(L, data_of(L, n->db, n->s, &n->node));
+    return 1;
+}
+
+int caret__node_has_value(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    lua_pushboolean(L, data_of(L, n->db, n->s, &n->node) % 10 == 1);
+    return 1;
+}
+
+int caret__node_has_tree(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    lua_pushboolean(L, data_of(L, n->db, n->s, &n->node) >= 10);
+    return 1;
+}
+
+/* ------------------------------------------------- databases: address in front */
+
+/* Make tmp of the arguments behind the database but the last `kept`; which session has it? */
+static caret_session *target(lua_State *L, struct caret__ldb **d, caret_node_buf *tmp, int kept)
+{
+    *d = caret__check_db(L, 1);
+    caret__address(L, *d, tmp, 2, lua_gettop(L) - kept);
+    if ((*d)->barred != 0 && !caret_node_is_local(&tmp->node))
+        caret__misuse(L, "INTXN: a transaction of another database is running");
+    return caret__session(*d, &tmp->node);
+}
+
+/* get(db, name, subs...) */
+static int db_get(lua_State *L)
+{
+    struct caret__ldb *d;
+    caret_node_buf n;
+    caret_session *s = target(L, &d, &n, 0);
+    caret__push_value(L, d, s, &n.node);
+    return 1;
+}
+
+/* set(db, name, subs..., value) */
+static int db_set(lua_State *L)
+{
+    struct caret__ldb *d;
+    caret_node_buf n;
+    if (lua_gettop(L) < 3)
+        return caret__misuse(L, "set needs a variable and a value");
+    caret_session *s = target(L, &d, &n, 1);
+    caret__set_value(L, d, s, &n.node, lua_gettop(L));
+    return 1;
+}
+
+/* incr(db, name) or incr(db, name, subs..., by) */
+static int db_incr(lua_State *L)
+{
+    struct caret__ldb *d;
+    caret_node_buf n;
+    int top = lua_gettop(L);
+    caret_session *s = target(L, &d, &n, top > 2);
+    return incr(L, d, s, &n.node, top > 2 ? top : top + 1, 0);
+}
+
+static int db_kill(lua_State *L)
+{
+    struct caret__ldb *d;
+    caret_node_buf n;
+    caret_session *s = target(L, &d, &n, 0);
+    return done(L, d, caret_kill(s, &n.node));
+}
+
+static int db_delete(lua_State *L)
+{
+    struct caret__ldb *d;
+    caret_node_buf n;
+    caret_session *s = target(L, &d, &n, 0);
+    return done(L, d, caret_delete(s, &n.node));
+}
+
+static int db_data(lua_State *L)
+{
+    struct caret__ldb *d;
+    caret_node_buf n;
+    caret_session *s = target(L, &d, &n, 0);
+    lua_pushinteger(L, data_of(L, d, s, &n.node));
+    return 1;
+}
+
+void caret__add_data(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"db_get", db_get},   {"db_set", db_set},       {"db_incr", db_incr},
+                                         {"db_kill", db_kill}, {"db_delete", db_delete}, {"db_data", db_data},
+                                         {NULL, NULL}};
+    caret__functions(L, functions);
+}

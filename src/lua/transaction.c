@@ -1,0 +1,360 @@
+/*
+ * transaction.c - functions run in transactions.
+ *
+ *     begin -> call -> commit ----------------------------> results
+ *                |       '-- conflict --.
+ *                |-- restart pending ---+--> outermost: restart and call again
+ *                |                      '--> inner: hand it on to the outermost
+ *                |-- rollback pending --> roll back, return nil, text, name
+ *                '-- error -------------> roll back, raise it on
+ *
+ * "Pending" is noted in the database by whoever raised the sentinel: it counts
+ * also if the function caught the error and returned as if nothing had happened.
+ *
+ * The function is called by lua_pcall(), so nothing jumps over a transaction and
+ * a coroutine can't be left inside of one.  Arguments stay on the stack for
+ * another run; a call allocates nothing of its own.
+ *
+ * While a transaction runs, the state's other databases are barred: what is done
+ * to them would not be undone with it.
+ *
+ * Local variables are the state's, not a database's, so they are put back here:
+ * those named (or all) are copied to a session of their own before, and copied
+ * back before a restart and after a rollback.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/binding.h"
+
+/* One call: where its things are on the stack. */
+struct run {
+    struct caret__ldb *d;
+    caret_session *saved; /* local variables as they were, or NULL */
+    unsigned level;
+    int batch;
+    int locals; /* index of their list, 0 = none */
+    int fn;     /* index of the function */
+    int first;  /* index of the first argument */
+    int nargs;
+    int base; /* results come above it */
+};
+
+/* ---------------------------------------------------------- local variables */
+
+/* Copy the variable n of one session to another. */
+static int copy_variable(caret_session *from, caret_session *to, const caret_node *variable)
+{
+    caret_node_buf n;
+    caret_slice v;
+    int rc = caret_node_copy(&n.node, sizeof n, variable);
+
+    while (rc == CARET_OK) {
+        rc = caret_get(from, &n.node, &v);
+        if (rc == CARET_OK)
+            rc = caret_set(to, &n.node, v.data, v.len);
+        if (rc == CARET_OK || rc == CARET_NONE)
+            rc = caret_node_next(from, &n.node);
+    }
+    return rc == CARET_NONE ? CARET_OK : rc;
+}
+
+static int copy_all(caret_session *from, caret_session *to)
+{
+    caret_node_buf n;
+    int rc = caret_first_var(from, &n.node, sizeof n, 1);
+
+    while (rc == CARET_OK) {
+        rc = copy_variable(from, to, &n.node);
+        if (rc == CARET_OK)
+            rc = caret_next(from, &n.node);
+    }
+    return rc == CARET_NONE ? CARET_OK : rc;
+}
+
+static int kill_all(caret_session *s)
+{
+    caret_node_buf n;
+    int rc;
+
+    do
+        rc = caret_first_var(s, &n.node, sizeof n, 1);
+    while (rc == CARET_OK && (rc = caret_kill(s, &n.node)) == CARET_OK);
+    return rc == CARET_NONE ? CARET_OK : rc;
+}
+
+/* Make n item i of the list of names; 0: there are no more, 1: a variable, 2: all of them. */
+static int listed(lua_State *L, int list, int i, caret_node_buf *n)
+{
+    size_t len;
+    lua_rawgeti(L, list, i);
+    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : NULL;
+    int what = name == NULL                 ? 0
+               : len == 1 && name[0] == '*' ? 2
+                                            : caret_node_var(&n->node, sizeof *n, name, len) == CARET_OK;
+    lua_pop(L, 1);
+    return what;
+}
+
+/* Is it a list of names of local variables? */
+static void check_list(lua_State *L, struct caret__ldb *d, int list)
+{
+    int count = (int)caret__rawlen(L, list);
+    for (int i = 1; i <= count; i++) {
+        caret_node_buf n;
+        size_t len = 0;
+        lua_rawgeti(L, list, i);
+        const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : NULL;
+        if (name == NULL || (len != 0 && name[0] == '^'))
+            caret__misuse(L, "the list of locals has names of local variables, not %s",
+                          name != NULL ? name : luaL_typename(L, -1));
+        if (!(len == 1 && name[0] == '*')) {
+            int rc = caret_node_var(&n.node, sizeof n, name, len);
+            if (rc != CARET_OK)
+                caret__raise(L, d, rc);
+        }
+        lua_pop(L, 1);
+    }
+}
+
+static int save_locals(lua_State *L, struct run *r)
+{
+    caret_node_buf n;
+    int rc = caret_session_open(NULL, &r->saved), what = 1;
+
+    for (int i = 1; rc == CARET_OK && (what = listed(L, r->locals, i, &n)) != 0; i++)
+        rc = what == 2 ? copy_all(r->d->st->locals, r->saved)
+                       : copy_variable(r->d->st->locals, r->saved, &n.node);
+    return rc;
+}
+
+static int restore_locals(lua_State *L, const struct run *r)
+{
+    caret_session *s = r->d->st->locals;
+    caret_node_buf n;
+    int rc = CARET_OK, what;
+
+    if (r->saved == NULL)
+        return CARET_OK;
+    for (int i = 1; rc == CARET_OK && (what = listed(L, r->locals, i, &n)) != 0; i++)
+        rc = what == 2 ? kill_all(s) : caret_kill(s, &n.node);
+    return rc == CARET_OK ? copy_all(r->saved, s) : rc;
+}
+
+/* ---------------------------------------------------------------- one attempt */
+
+static void bar_others(struct caret__ldb *d, int barred)
+{
+    for (struct caret__ldb *o = d->st->dbs; o != NULL; o = o->next)
+        if (o != d)
+            o->barred = (o->barred & ~CARET__DB_OTHER_TXN) | (barred ? CARET__DB_OTHER_TXN : 0);
+    d->st->txn = barred ? d : NULL;
+}
+
+static void begin(lua_State *L, struct run *r)
+{
+    struct caret__ldb *d = r->d;
+    if (d->st->txn != NULL && d->st->txn != d)
+        caret__misuse(L, "INTXN: a transaction of another database is running");
+    int rc = caret_begin(d->s, r->batch ? CARET_TXN_BATCH : 0);
+    if (rc != CARET_OK)
+        caret__raise(L, d, rc);
+    r->level = caret_txn_level(d->s);
+    if (r->level == 1) {
+        d->pending = CARET__GO_ON;
+        bar_others(d, 1);
+    }
+}
+
+/* The transaction is over, one way or another. */
+static void leave(struct run *r)
+{
+    caret_session_close(r->saved);
+    r->saved = NULL;
+    if (r->level == 1) {
+        bar_others(r->d, 0);
+        r->d->pending = CARET__GO_ON;
+    }
+}
+
+/* Undo it and what is in it. */
+static void back_out(lua_State *L, struct run *r)
+{
+    caret_session *s = r->d->s;
+    while (s != NULL && caret_txn_level(s) >= r->level)
+        if (caret_rollback(s) != CARET_OK)
+            break;
+    restore_locals(L, r);
+    leave(r);
+}
+
+/* Undo it and raise what the database said. */
+static int fail(lua_State *L, struct run *r, int rc)
+{
+    char message[512];
+    snprintf(message, sizeof message, "%s", caret_message()); /* the next call may change it */
+    back_out(L, r);
+    return caret__raise_text(L, r->d, rc, message);
+}
+
+/* Begin again, or let the outermost one do that. */
+static void restart(lua_State *L, struct run *r)
+{
+    struct caret__ldb *d = r->d;
+    int rc = restore_locals(L, r);
+
+    if (rc == CARET_OK && r->level > 1) {
+        leave(r);
+        caret__raise_pending(L, d, CARET__GO_RESTART);
+    }
+    if (rc == CARET_OK)
+        rc = caret_restart(d->s);
+    if (rc != CARET_OK)
+        fail(L, r, rc);
+    d->pending = CARET__GO_ON;
+}
+
+/* Closed inside: its session rolled everything back. */
+static int was_closed(lua_State *L, struct run *r, int failed)
+{
+    back_out(L, r);
+    return failed ? lua_error(L) : caret__misuse(L, "CLOSED: the database was closed in its transaction");
+}
+
+static int rolled_back(lua_State *L, struct run *r)
+{
+    r->d->pending = CARET__GO_ON;
+    back_out(L, r);
+    lua_settop(L, r->base);
+    lua_pushnil(L);
+    lua_pushliteral(L, "ROLLBACK: the transaction was rolled back");
+    lua_pushliteral(L, "ROLLBACK");
+    return 1;
+}
+
+/* The function was called with status `failed`: 1 = the results on the stack count, 0 = call it again. */
+static int settle(lua_State *L, struct run *r, int failed)
+{
+    struct caret__ldb *d = r->d;
+
+    if (d->s == NULL)
+        return was_closed(L, r, failed);
+    if (d->pending == CARET__GO_BACK)
+        return rolled_back(L, r);
+    if (d->pending != CARET__GO_RESTART && failed) {
+        back_out(L, r);
+        return lua_error(L);
+    }
+    int rc = d->pending == CARET__GO_RESTART ? CARET_RESTART : caret_commit(d->s);
+    if (rc == CARET_OK) {
+        leave(r);
+        return 1;
+    }
+    if (rc != CARET_RESTART)
+        return fail(L, r, rc);
+    restart(L, r);
+    return 0;
+}
+
+static int run(lua_State *L, struct run *r)
+{
+    int failed, rc = CARET_OK;
+
+    r->base = lua_gettop(L);
+    luaL_checkstack(L, r->nargs + 10, "too many arguments of a transaction");
+    begin(L, r);
+    if (r->locals != 0)
+        rc = save_locals(L, r);
+    if (rc != CARET_OK) {
+        r->locals = 0;
+        return fail(L, r, rc);
+    }
+    do {
+        lua_settop(L, r->base);
+        lua_pushvalue(L, r->fn);
+        for (int i = 0; i < r->nargs; i++)
+            lua_pushvalue(L, r->first + i);
+        failed = lua_pcall(L, r->nargs, LUA_MULTRET, 0);
+    } while (!settle(L, r, failed));
+    return lua_gettop(L) - r->base;
+}
+
+/* ----------------------------------------------------------------- from Lua */
+
+/* Read [id,] [locals,] fn from index 2 on; what follows are arguments. */
+static void read_call(lua_State *L, struct run *r)
+{
+    int i = 2;
+    *r = (struct run){.d = caret__check_db(L, 1)};
+    if (lua_type(L, i) == LUA_TSTRING) {
+        const char *id = lua_tostring(L, i++);
+        r->batch = strcmp(id, "BATCH") == 0 || strcmp(id, "BA") == 0;
+    }
+    if (lua_istable(L, i)) {
+        check_list(L, r->d, i);
+        r->locals = caret__rawlen(L, i) != 0 ? i : 0;
+        i++;
+    }
+    if (!lua_isfunction(L, i))
+        caret__misuse(L, "a transaction needs a function, not a %s", luaL_typename(L, i));
+    r->fn = i;
+    r->first = i + 1;
+    r->nargs = lua_gettop(L) - i;
+}
+
+/* tp(db, [id,] [locals,] fn, ...): run it now. */
+int caret__tp(lua_State *L)
+{
+    struct run r;
+    read_call(L, &r);
+    return run(L, &r);
+}
+
+/* What transaction() returns; upvalues: database, function, batch, locals. */
+static int call_transaction(lua_State *L)
+{
+    struct run r = {.d = caret__check_db(L, lua_upvalueindex(1)),
+                    .fn = lua_upvalueindex(2),
+                    .batch = lua_toboolean(L, lua_upvalueindex(3)),
+                    .locals = lua_toboolean(L, lua_upvalueindex(4)) ? lua_upvalueindex(4) : 0,
+                    .first = 1,
+                    .nargs = lua_gettop(L)};
+    return run(L, &r);
+}
+
+/* transaction(db, [id,] [locals,] fn) -> function that runs fn in a transaction */
+int caret__transaction(lua_State *L)
+{
+    struct run r;
+    read_call(L, &r);
+    if (r.nargs != 0)
+        return caret__misuse(
+            L, "transaction takes nothing behind the function: give arguments to what it returns");
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, r.fn);
+    lua_pushboolean(L, r.batch);
+    if (r.locals != 0)
+        lua_pushvalue(L, r.locals);
+    else
+        lua_pushboolean(L, 0);
+    lua_pushcclosure(L, call_transaction, 4);
+    return 1;
+}
+
+static int end_with(lua_State *L, enum caret__pending what)
+{
+    struct caret__ldb *d = caret__state(L)->txn;
+    if (d == NULL)
+        return caret__misuse(L, "NOTXN: no transaction is running");
+    return caret__raise_pending(L, d, what);
+}
+
+int caret__trestart(lua_State *L)
+{
+    return end_with(L, CARET__GO_RESTART);
+}
+
+int caret__trollback(lua_State *L)
+{
+    return end_with(L, CARET__GO_BACK);
+}

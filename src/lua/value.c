@@ -1,0 +1,210 @@
+/*
+ * value.c - Lua values to subscripts, values and addresses, and back.
+ *
+ * Numbers become canonical text: integers exactly, other floats as the shortest
+ * decimal that reads back the same.  What comes back: subscripts that are
+ * canonical integers as integers, everything else as strings.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lua/binding.h"
+
+#define EXACT INT64_C(9007199254740992) /* 2^53: beyond it a double skips integers */
+
+int caret__integer(lua_State *L, int i, int64_t *out)
+{
+#if LUA_VERSION_NUM >= 503
+    int ok;
+    *out = (int64_t)lua_tointegerx(L, i, &ok);
+    return ok;
+#else
+    lua_Number d = lua_tonumber(L, i);
+    if (d != floor(d) || d < -(lua_Number)EXACT || d > (lua_Number)EXACT)
+        return 0;
+    *out = (int64_t)d;
+    return 1;
+#endif
+}
+
+/* --------------------------------------------------------------- subscripts */
+
+int caret__sub(lua_State *L, caret_node *n, size_t bytes, const caret_node *parent, int i)
+{
+    int64_t v;
+    size_t len;
+
+    switch (lua_type(L, i)) {
+    case LUA_TNUMBER:
+        return caret__integer(L, i, &v) ? caret_node_child_int(n, bytes, parent, v)
+                                        : caret_node_child_double(n, bytes, parent, lua_tonumber(L, i));
+    case LUA_TSTRING: {
+        const char *s = lua_tolstring(L, i, &len);
+        return caret_node_child(n, bytes, parent, s, len);
+    }
+    default:
+        return caret__misuse(L, "a subscript must be a string or a number, not a %s", luaL_typename(L, i));
+    }
+}
+
+static void deepen(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int i)
+{
+    int rc = caret__sub(L, &tmp->node, sizeof *tmp, &tmp->node, i);
+    if (rc != CARET_OK)
+        caret__raise(L, d, rc);
+}
+
+void caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        if (!lua_istable(L, i)) {
+            deepen(L, d, tmp, i);
+            continue;
+        }
+        for (int k = 1, count = (int)caret__rawlen(L, i); k <= count; k++) {
+            lua_rawgeti(L, i, k);
+            deepen(L, d, tmp, lua_gettop(L));
+            lua_pop(L, 1);
+        }
+    }
+}
+
+void caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
+{
+    struct caret__lnode *from = caret__lnode(L, first);
+    size_t len;
+    int rc;
+
+    if (from != NULL) {
+        rc = caret_node_copy(&tmp->node, sizeof *tmp, &from->node);
+    } else if (last >= first && lua_type(L, first) == LUA_TSTRING) {
+        const char *name = lua_tolstring(L, first, &len);
+        rc = caret_node_var(&tmp->node, sizeof *tmp, name, len);
+    } else {
+        caret__misuse(L, "a variable name or a node was expected, not %s",
+                      last < first ? "nothing" : luaL_typename(L, first));
+        return;
+    }
+    if (rc != CARET_OK)
+        caret__raise(L, d, rc);
+    caret__address_below(L, d, tmp, first + 1, last);
+}
+
+void caret__push_last(lua_State *L, const caret_node *n)
+{
+    char small[256];
+    int64_t v;
+    size_t len;
+    unsigned depth = caret_node_depth(n);
+
+    if (depth == 0) {
+        char name[CARET_MAX_NAME + 2];
+        caret_slice s = caret_node_name(n, name);
+        lua_pushlstring(L, s.data, s.len);
+    } else if (caret_node_last_as_int(n, &v) && (LUA_VERSION_NUM >= 503 || (v >= -EXACT && v <= EXACT))) {
+        lua_pushinteger(L, (lua_Integer)v);
+    } else if (caret_node_subscript(n, depth - 1, small, sizeof small, &len, NULL) == CARET_OK) {
+        lua_pushlstring(L, small, len);
+    } else {
+        char *big = lua_newuserdata(L, len);
+        caret_node_subscript(n, depth - 1, big, len, &len, NULL);
+        lua_pushlstring(L, big, len);
+        lua_remove(L, -2);
+    }
+}
+
+/* ------------------------------------------------------------------- values */
+
+/* Digits of v at the end of buf; returns where they begin. */
+static const char *format_integer(int64_t v, size_t *len, char buf[64])
+{
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    char *p = buf + 64;
+
+    do
+        *--p = (char)('0' + u % 10u);
+    while ((u /= 10u) != 0);
+    if (v < 0)
+        *--p = '-';
+    *len = (size_t)(buf + 64 - p);
+    return p;
+}
+
+const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64])
+{
+    int64_t v;
+
+    if (lua_type(L, i) == LUA_TSTRING)
+        return lua_tolstring(L, i, len);
+    if (lua_type(L, i) != LUA_TNUMBER) {
+        caret__misuse(L, "a value must be a string or a number, not a %s", luaL_typename(L, i));
+        return NULL;
+    }
+    if (caret__integer(L, i, &v))
+        return format_integer(v, len, buf);
+    caret_node_buf n; /* a float as canonical text is what it is as a subscript */
+    int rc = caret_node_var(&n.node, sizeof n, "x", 1);
+    if (rc == CARET_OK)
+        rc = caret_node_child_double(&n.node, sizeof n, &n.node, lua_tonumber(L, i));
+    if (rc == CARET_OK)
+        rc = caret_node_subscript(&n.node, 0, buf, 64, len, NULL);
+    if (rc != CARET_OK)
+        caret__raise(L, d, rc);
+    return buf;
+}
+
+static size_t digits(const char *s, size_t len, size_t at)
+{
+    size_t n = 0;
+    while (at + n < len && s[at + n] >= '0' && s[at + n] <= '9')
+        n++;
+    return n;
+}
+
+/* Sign, digits, point, digits, exponent: Lua alone would also take "0x10" and " 1 ". */
+static int is_number(const char *s, size_t len)
+{
+    size_t at = len > 0 && (s[0] == '-' || s[0] == '+');
+    size_t whole = digits(s, len, at), fraction = 0;
+
+    at += whole;
+    if (at < len && s[at] == '.') {
+        fraction = digits(s, len, at + 1);
+        at += 1 + fraction;
+    }
+    if (whole + fraction == 0)
+        return 0;
+    if (at < len && (s[at] == 'E' || s[at] == 'e')) {
+        at++;
+        at += at < len && (s[at] == '-' || s[at] == '+');
+        size_t exponent = digits(s, len, at);
+        at += exponent;
+        if (exponent == 0)
+            return 0;
+    }
+    return at == len;
+}
+
+int caret__push_number(lua_State *L, const char *s, size_t len)
+{
+    int negative = len > 0 && s[0] == '-';
+    size_t n = digits(s, len, (size_t)negative);
+
+    if (n > 0 && n <= 18 && n + (size_t)negative == len) { /* a plain integer */
+        int64_t v = 0;
+        for (size_t k = (size_t)negative; k < len; k++)
+            v = v * 10 + (s[k] - '0');
+        lua_pushinteger(L, (lua_Integer)(negative ? -v : v));
+        return 1;
+    }
+    if (!is_number(s, len))
+        return 0;
+    lua_pushlstring(L, s, len);
+#if LUA_VERSION_NUM >= 503
+    lua_stringtonumber(L, lua_tostring(L, -1));
+#else
+    lua_pushnumber(L, lua_tonumber(L, -1));
+#endif
+    lua_remove(L, -2);
+    return 1;
+}
