@@ -88,6 +88,41 @@ static bool still_valid(void *ctx)
     return caret__reads_valid(s->global.pg, &s->txn.reads);
 }
 
+struct one {
+    const caret_session *s;
+    struct caret__op_view op;
+};
+
+/* Called under the writer mutex: CARET_ROLLBACK says that the transaction is not valid any more. */
+static int one_if_valid(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
+{
+    const struct one *one = ctx;
+    (void)old;
+    (void)old_len;
+    if (!caret__reads_valid(one->s->global.pg, &one->s->txn.reads))
+        return CARET_ROLLBACK;
+    *val = one->op.val;
+    *vlen = one->op.vlen;
+    return CARET_OK;
+}
+
+/* A transaction that only sets one node goes the way of a plain set: in place if it can. */
+static int commit_one(caret_session *s, uint64_t *lsn)
+{
+    struct one one = {.s = s};
+    const struct caret__reads *r = &s->txn.reads;
+    struct caret__spot spot = {0};
+    uint32_t off = CARET__REC_HEAD;
+
+    if (caret__record_op(s->batch.rec, s->batch.size + CARET__REC_TAIL, &off, &one.op) != 1 ||
+        one.op.kind != CARET__OP_SET)
+        return caret__commit(s->e, &s->batch, still_valid, s, lsn);
+    if (r->count != 0) /* likely the leaf that was read last */
+        spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, 2};
+    int rc = caret__commit_set(s->e, &spot, one.op.key, one.op.klen, NULL, 0, one_if_valid, &one, lsn);
+    return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
+}
+
 static int commit_changes(caret_session *s)
 {
     struct caret__runref runs[CARET__MAX_RESERVED];
@@ -95,7 +130,9 @@ static int commit_changes(caret_session *s)
     uint64_t lsn = 0;
     int rc = caret__buffer_batch(s->e, &s->txn, &s->batch, runs, &nruns);
 
-    if (rc == CARET_OK && s->batch.nops != 0)
+    if (rc == CARET_OK && s->batch.nops == 1 && nruns == 0)
+        rc = commit_one(s, &lsn);
+    else if (rc == CARET_OK && s->batch.nops != 0)
         rc = caret__commit(s->e, &s->batch, still_valid, s, &lsn);
     for (unsigned i = 0; i < nruns; i++)
         caret__run_done(s->e, &runs[i]);

@@ -23,6 +23,15 @@
 #include "log/log.h"
 #include "page/store.h"
 
+static inline void cpu_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 static int damaged(struct caret__engine *e, const char *what)
 {
     atomic_store(&e->sh->io_failed, (uint32_t)EUCLEAN);
@@ -169,7 +178,7 @@ int caret__stalled(void *engine, uint64_t version, unsigned tries)
 
     if (tries < 64) {
         for (unsigned i = 0; i < 16; i++)
-            __builtin_ia32_pause();
+            cpu_pause();
         return CARET_OK;
     }
     if (tries % 16 != 0) {
