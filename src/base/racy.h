@@ -119,6 +119,10 @@ static inline uint64_t caret__racy64(const void *p)
     caret__racy_copy(&v, p, sizeof v);
     return v;
 }
+static inline void caret__racy_put8(void *p, uint8_t v)
+{
+    caret__racy_copy(p, &v, sizeof v);
+}
 static inline void caret__racy_put16(void *p, uint16_t v)
 {
     caret__racy_copy(p, &v, sizeof v);

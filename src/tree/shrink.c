@@ -47,7 +47,7 @@ static bool remove_children(struct caret__w *w, struct caret__page *p, unsigned 
         caret__page_remove(p, from, to, NULL);
     } else { /* the last child goes: the one before takes its place */
         uint32_t last = caret__page_child(p, from - 1);
-        p->right_runs = caret__page_child_runs(p, from - 1);
+        caret__racy_put8(&p->right_runs, caret__page_child_runs(p, from - 1));
         caret__page_set_child(p, UINT16_MAX, last);
         caret__page_remove(p, from - 1, p->count, NULL);
     }
@@ -140,7 +140,7 @@ static bool join_children(struct caret__w *w, struct caret__page *parent, unsign
     bool ok = caret__page_fill(left, kv, n, plen);
     CARET__ASSERT_ALWAYS(ok);
     caret__page_set_child(left, UINT16_MAX, r.page.right);
-    left->right_runs = r.page.right_runs;
+    caret__racy_put8(&left->right_runs, r.page.right_runs);
     CARET_FAULT("joined");
     bool runs = caret__page_child_runs(parent, i) || caret__page_child_runs(parent, i + 1);
     caret__page_remove(parent, i, i + 1, NULL);

@@ -202,7 +202,7 @@ static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8
         ok = caret__page_fill(right, &kv[k], n - k, caret__kv_prefix(&kv[k], n - k));
         caret__page_init(p, path->pgno[d], 0);
         ok &= caret__page_fill(p, kv, k, caret__kv_prefix(kv, k));
-        p->last_pos = (uint16_t)(k > 0 ? k - 1 : 0);
+        caret__racy_put16(&p->last_pos, (uint16_t)(k > 0 ? k - 1 : 0));
     }
     CARET__ASSERT_ALWAYS(ok);
     CARET_FAULT("leaf_split");

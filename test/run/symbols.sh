@@ -1,0 +1,48 @@
+#!/bin/sh
+# What the built files show: the shared library only the functions of caret.h, a Lua
+# module only its loader, neither an unresolved name of ours, and both stay loaded
+# (NODELETE), since a thread of the engine may be running when a host unloads them.
+
+build=${CARET_BUILD:?the build folder}
+source=${CARET_SOURCE:?the source folder}
+passed=0
+failed=0
+
+for tool in nm readelf; do
+    command -v $tool >/dev/null || {
+        echo "$tool is not installed"
+        exit 77
+    }
+done
+
+# expect_none what text
+expect_none()
+{
+    if [ -z "$2" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf '%s:\n%s\n' "$1" "$2"
+    fi
+}
+
+exported() { nm -D --defined-only "$1" | awk '{ print $NF }' | sort -u; }
+unresolved() { nm -D --undefined-only "$1" | awk '{ print $NF }' | grep '^caret'; }
+unloadable() { readelf -d "$1" | grep -q NODELETE || echo "$1"; }
+
+library=$build/libcaret.so
+public=$(sed -n 's/^CARET_API .*[ *]\(caret_[a-z0-9_]*\)(.*/\1/p' "$source/include/caret.h" | sort -u)
+difference=$({ echo "$public" && exported "$library"; } | sort | uniq -u)
+expect_none "not both in caret.h and exported by libcaret.so" "$difference"
+expect_none "unresolved in libcaret.so" "$(unresolved "$library")"
+expect_none "without NODELETE" "$(unloadable "$library")"
+
+for module in "$build"/lua/*/caret.so; do
+    [ -f "$module" ] || continue
+    expect_none "exported by $module" "$(exported "$module" | grep -v '^luaopen_caret')"
+    expect_none "unresolved in $module" "$(unresolved "$module")"
+    expect_none "without NODELETE" "$(unloadable "$module")"
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
