@@ -220,7 +220,7 @@ static void release_slot(struct caret__engine *e, uint32_t s, uint32_t epoch)
     }
     atomic_store_explicit(bits, free_bits | bit, memory_order_release);
     CARET_FAULT("release_bit");
-    sh->ts.free_slots++;
+    caret__racy_put32(&sh->ts.free_slots, sh->ts.free_slots + 1);
 }
 
 static int release_slots(struct caret__engine *e, uint32_t epoch)

@@ -90,7 +90,7 @@ static void recount(struct caret__engine *e)
 
     settle_released(e);
     ts->free_pages = count_bits(e->pg.maps[CARET__MAP_FREE], ts->npages);
-    ts->free_slots = count_bits(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots));
+    caret__racy_put32(&ts->free_slots, count_bits(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots)));
 }
 
 int caret__repair(struct caret__engine *e)

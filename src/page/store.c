@@ -150,7 +150,7 @@ static uint32_t take_slot(struct caret__w *w, uint32_t pgno)
     CARET__ASSERT_ALWAYS(slot != UINT32_MAX);
     clear_bit(w, w->pg->maps[CARET__MAP_SLOTS], slot);
     ts->slot_hint = slot + 1;
-    ts->free_slots--;
+    caret__racy_put32(&ts->free_slots, ts->free_slots - 1);
     __atomic_store_n(&w->pg->owners[slot], pgno, __ATOMIC_RELAXED); /* a checkpointer may look */
     return slot;
 }

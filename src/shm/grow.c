@@ -24,6 +24,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/racy.h"
 #include "shm/segment.h"
 
 #define SHM_PIECE  (UINT64_C(256) << 10) /* arbitrary; some 100 us to allocate */
@@ -200,7 +201,7 @@ int caret__grow_arena(struct caret__engine *e, uint32_t nslots)
     if (rc != CARET_OK)
         return rc;
     set_bits(e->pg.maps[CARET__MAP_SLOTS], have, nslots);
-    sh->ts.free_slots += more;
+    caret__racy_put32(&sh->ts.free_slots, sh->ts.free_slots + more);
     CARET_FAULT("grow_arena_bits");
     atomic_store_explicit(&sh->nslots, nslots, memory_order_release);
     return CARET_OK;

@@ -364,7 +364,8 @@ static int open_database(void **state)
     const char *tmp = getenv("TMPDIR");
 
     (void)state;
-    snprintf(path, sizeof path, "%.80s/caret-concurrency-%d.caret", tmp != NULL ? tmp : "/tmp", (int)getpid());
+    snprintf(path, sizeof path, "%.80s/caret-concurrency-%d.caret", tmp != NULL ? tmp : "/tmp",
+             (int)getpid());
     unlink(path);
     return caret_open(path, NULL, &db);
 }
