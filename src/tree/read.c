@@ -113,10 +113,10 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
     for (unsigned depth = 0; depth < CARET__MAX_DEPTH; depth++) {
         if (caret__racy8(&at->page->type) != CARET__PAGE_INNER) {
             at->pos = caret__page_find(at->page, key, len, &at->found);
-            if (!caret__at_valid(v, at))
+            bool sane = caret__page_sane(at->page, at->pgno, 0);
+            if (!caret__at_valid(v, at)) /* after the last look at the page: all of it may be torn */
                 return CARET_RESTART;
-            return caret__page_sane(at->page, at->pgno, 0) ? CARET_OK
-                                                           : caret__corrupt_page(at->pgno, "not a leaf");
+            return sane ? CARET_OK : caret__corrupt_page(at->pgno, "not a leaf");
         }
         uint32_t child = caret__page_child(at->page, choose(at, key, len, b));
         struct caret__at below;
