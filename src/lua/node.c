@@ -253,8 +253,8 @@ static int meta_index(lua_State *L)
 
 static int refuse_assignment(lua_State *L)
 {
-    const char *key = lua_tostring(L, 2);
     int number = lua_type(L, 2) == LUA_TNUMBER;
+    const char *key = lua_tostring(L, 2); /* makes a number a string */
 
     if (key == NULL)
         return caret__misuse(L, "a subscript must be a string or a number, not a %s", luaL_typename(L, 2));

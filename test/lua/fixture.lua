@@ -1,0 +1,71 @@
+-- What the Lua tests share: a database of their own, and running them under
+-- several settings of the garbage collector.
+local lu = require "luaunit"
+local caret = require "caret"
+
+local fixture = {}
+
+local scratch = os.tmpname()
+os.remove(scratch)
+fixture.path = scratch .. ".caret"
+
+function fixture.open(options)
+    return assert(caret.open(fixture.path, options or {sync = "off"}))
+end
+
+--- A database whose variable ^t is empty; that node.
+function fixture.fresh()
+    local db = fixture.open()
+    local n = db.node("^t")
+    n:kill()
+    return db, n
+end
+
+function fixture.remove()
+    for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(fixture.path .. suffix) end
+end
+
+--- Run Lua text in another process with the database open as `db`.
+function fixture.elsewhere(text)
+    local file = scratch .. ".lua"
+    local f = assert(io.open(file, "w"))
+    f:write(("local caret = require 'caret'\nlocal db = assert(caret.open(%q))\n"):format(fixture.path),
+        text, "\ndb:close()\n")
+    f:close()
+    local ok, _, code = os.execute(('"%s" "%s"'):format(arg[-1], file))
+    os.remove(file)
+    if ok ~= true and ok ~= 0 then
+        error("the other process failed: " .. tostring(code or ok))
+    end
+end
+
+--- Bytes in use after everything unused was collected.
+function fixture.memory()
+    for _ = 1, 4 do collectgarbage() end
+    return collectgarbage("count") * 1024
+end
+
+-- Incremental at leisure, and never at rest; generational where there is such a thing.
+local collectors = {
+    function() end,
+    function()
+        collectgarbage("setpause", 0)
+        collectgarbage("setstepmul", 1000)
+    end,
+}
+if _VERSION == "Lua 5.4" then
+    collectors[3] = function() collectgarbage("generational") end
+end
+
+--- Run the tests of the file under every collector and leave.
+function fixture.run()
+    local failures = 0
+    for _, set in ipairs(collectors) do
+        set()
+        failures = failures + lu.LuaUnit.new():runSuite((table.unpack or unpack)(arg))
+    end
+    fixture.remove()
+    os.exit(failures == 0 and 0 or 1)
+end
+
+return fixture

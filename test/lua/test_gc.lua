@@ -1,0 +1,139 @@
+-- Memory: what keeps what alive, what is collected, what allocates nothing.
+local lu = require "luaunit"
+local caret = require "caret"
+local fixture = require "fixture"
+
+local db, n
+
+TestGc = {}
+
+function TestGc:setUp()
+    db, n = fixture.fresh()
+end
+
+function TestGc:tearDown()
+    db:close()
+end
+
+-- Bytes allocated by f, with the collector off.
+local function allocated(f)
+    f()
+    f()
+    f()
+    fixture.memory()
+    f()
+    collectgarbage("stop")
+    local before = collectgarbage("count")
+    f()
+    local after = collectgarbage("count")
+    collectgarbage("restart")
+    return (after - before) * 1024
+end
+
+function TestGc:test_many_children_do_not_grow_memory()
+    local before = fixture.memory()
+    for i = 1, 200000 do local _ = n["k" .. i][i] end
+    for i = 1, 30000 do n[i]:get() end
+    for i = 1, 30000 do n("c" .. i):data() end
+    lu.assertTrue(fixture.memory() < before + 20000)
+end
+
+function TestGc:test_remembered_children_of_many_levels_go()
+    local before = fixture.memory()
+    for i = 1, 40 do
+        for j = 1, 40 do
+            for k = 1, 40 do local _ = n["a" .. i]["b" .. j]["c" .. k] end
+        end
+    end
+    lu.assertTrue(fixture.memory() < before + 20000)
+end
+
+function TestGc:test_iterators_are_collected()
+    for i = 1, 3 do n[i].__ = i end
+    local before = fixture.memory()
+    for _ = 1, 3000 do
+        for child in n:pairs() do local _ = child:name() end
+        n:subscripts()()
+    end
+    lu.assertTrue(fixture.memory() < before + 20000)
+end
+
+function TestGc:test_paths_through_nodes_allocate_nothing()
+    local a = n.a
+    a.__ = "v"
+    local x
+    local function loop(f)
+        return function() for _ = 1, 200 do f() end end
+    end
+    lu.assertTrue(allocated(loop(function() x = a.__ end)) < 200)
+    lu.assertTrue(allocated(loop(function() x = a:get() end)) < 200)
+    lu.assertTrue(allocated(loop(function() a.__ = "w" end)) < 200)
+    lu.assertTrue(allocated(loop(function() a:set("w") end)) < 200)
+    lu.assertTrue(allocated(loop(function() a.__ = 5 end)) < 200)
+    lu.assertTrue(allocated(loop(function() a:incr() end)) < 200)
+    lu.assertTrue(allocated(loop(function() a:number() end)) < 200)
+    lu.assertTrue(allocated(loop(function() x = n.a.b.c.d.__ end)) < 200)
+    lu.assertNil(x)
+end
+
+function TestGc:test_a_node_keeps_its_database_open()
+    local node -- all that is left of it
+    do
+        local other = fixture.open()
+        node = other.node("^t").kept.deeper
+        node.__ = 1
+    end
+    local step = node:subscripts()
+    fixture.memory()
+    lu.assertEquals(node.__, "1")
+    lu.assertEquals(node[1].x:data(), 0)
+    lu.assertNil(step())
+end
+
+function TestGc:test_a_forgotten_database_is_closed()
+    local locked
+    do
+        local other = fixture.open()
+        locked = other.node("^t").l:grab(0)
+        local _ = other.node("^t").cached.children[3]
+    end
+    lu.assertTrue(locked)
+    fixture.memory()
+    lu.assertTrue((n.l:grab(0))) -- its locks are free: it was collected
+    n.l:release()
+end
+
+function TestGc:test_forgotten_classes_are_collected()
+    local weak = setmetatable({}, {__mode = "k"})
+    for _ = 1, 50 do
+        local new, class = caret.inherit(db.node)
+        function class:get() return self end
+        local _ = new("^t").a.b
+        weak[class] = true
+    end
+    fixture.memory()
+    lu.assertNil(next(weak))
+end
+
+function TestGc:test_nodes_used_while_the_state_closes()
+    fixture.elsewhere([[
+        local n = db.node("^t")
+        local t = {n}
+        if newproxy then
+            local p = newproxy(true)
+            getmetatable(p).__gc = function()
+                pcall(function() return t[1].x.__ end)
+                pcall(t[1].pairs, t[1])
+            end
+            keep = p
+        else
+            keep = setmetatable({}, {__gc = function()
+                pcall(function() return t[1].x.__ end)
+                pcall(t[1].pairs, t[1])
+            end})
+        end
+        late = assert(caret.open(]] .. ("%q"):format(fixture.path) .. [[)).node("v", 1)
+        late.__ = 1]])
+end
+
+fixture.run()

@@ -1,0 +1,121 @@
+-- Subclasses of nodes.
+local lu = require "luaunit"
+local caret = require "caret"
+local fixture = require "fixture"
+
+local db, n
+
+TestInherit = {}
+
+function TestInherit:setUp()
+    db, n = fixture.fresh()
+end
+
+function TestInherit:tearDown()
+    db:close()
+end
+
+function TestInherit:test_get_and_set_are_overridden_everywhere()
+    local gets, sets = 0, 0
+    local new, class, super = caret.inherit(db.node)
+    function class:get(...) gets = gets + 1; return super.get(self, ...) end
+    function class:set(v) sets = sets + 1; return super.set(self, v) end
+    local c = new("^t")
+    c.a.__ = 1
+    c.a:set(2)
+    c.a:__set(3)
+    lu.assertEquals(sets, 3)
+    lu.assertEquals({c.a.__, c.a:get(), c.a:__get(), c.none:get("d")}, {"3", "3", "3", "d"})
+    lu.assertEquals(gets, 4)
+    lu.assertEquals({n.a.__, n.a:get()}, {"3", "3"})
+    lu.assertEquals(gets, 4)
+end
+
+function TestInherit:test_what_never_calls_overrides()
+    local new, class = caret.inherit(db.node)
+    function class.get() error("get") end
+    function class.set() error("set") end
+    local c = new("^t")
+    c:settree {a = 1, b = {c = 2}}
+    lu.assertEquals(c.a:incr(), 2)
+    lu.assertEquals(c.a:number(), 2)
+    lu.assertEquals(c:gettree(), {a = "2", b = {c = "2"}})
+    local values = {}
+    for _, value, sub in c:pairs() do values[sub] = value end
+    lu.assertEquals(values, {a = "2"})
+end
+
+function TestInherit:test_children_are_of_the_subclass()
+    local new, class = caret.inherit(db.node)
+    function class:hello(x) return tostring(self) .. x end
+    local c = new("^t", 1)
+    lu.assertEquals(c:hello("!"), "^t(1)!")
+    lu.assertEquals(c.a.b:hello("!"), '^t(1,"a","b")!')
+    lu.assertEquals(c[2]:hello("!"), "^t(1,2)!")
+    lu.assertEquals(c("x", "y"):hello("!"), '^t(1,"x","y")!')
+    lu.assertEquals(c:__hello("?"), "^t(1)?")
+    c[1].__ = 1
+    for child in c:pairs() do lu.assertEquals(child:hello("!"), "^t(1,1)!") end
+    lu.assertErrorMsgContains("no method 'hello'", function() n:hello() end)
+    lu.assertTrue(caret.isnode(c))
+    lu.assertTrue(c == n[1])
+end
+
+function TestInherit:test_subclasses_of_subclasses()
+    local new, class, super = caret.inherit(db.node)
+    local new2, class2, super2 = caret.inherit(new)
+    function class:get() return "<" .. super.get(self) .. ">" end -- after the subclass was made
+    local c, c2 = new("^t"), new2("^t")
+    n.__ = "v"
+    lu.assertEquals({c.__, c2.__, c2:get()}, {"<v>", "<v>", "<v>"})
+    function class2:get() return "[" .. super2.get(self) .. "]" end
+    lu.assertEquals({c.__, c2.__, c2:get(), c2:__get()}, {"<v>", "[<v>]", "[<v>]", "[<v>]"})
+    local new3 = caret.inherit(new2)
+    lu.assertEquals(new3("^t").__, "[<v>]")
+    lu.assertEquals(new3("^t"):get(), "[<v>]")
+    function class:own() return 1 end
+    lu.assertEquals(new3("^t").x:own(), 1)
+end
+
+function TestInherit:test_overriding_after_nodes_were_made()
+    local new, class = caret.inherit(db.node)
+    local c = new("^t")
+    c.a.__ = "v"
+    lu.assertEquals({c.a.__, c.a:get()}, {"v", "v"})
+    function class.get() return "late" end
+    lu.assertEquals({c.a.__, c.a:get()}, {"late", "late"})
+    class.get = nil
+    lu.assertEquals({c.a.__, c.a:get()}, {"v", "v"})
+end
+
+function TestInherit:test_any_method_can_be_overridden()
+    local new, class, super = caret.inherit(db.node)
+    function class:incr(by) return super.incr(self, (by or 1) * 10) end
+    function class.settree() return "own" end
+    local c = new("^t")
+    lu.assertEquals({c.x:incr(2), c:settree {}}, {20, "own"})
+end
+
+function TestInherit:test_a_metatable_of_ones_own()
+    local new = caret.inherit(db.node, {__len = function() return 7 end, __concat = function() return "c" end,
+        __tostring = function() return "mine" end})
+    local c = new("^t")
+    lu.assertEquals(c .. "", "c")
+    lu.assertEquals(tostring(c.a), "mine")
+    c.a.__ = 5
+    lu.assertEquals(c.a.__, "5")
+end
+
+function TestInherit:test_the_superclass_is_not_to_be_changed()
+    local _, _, super = caret.inherit(db.node)
+    lu.assertErrorMsgContains("inherit", function() super.get = print end)
+    lu.assertErrorMsgContains("function that makes nodes", caret.inherit, 5)
+end
+
+function TestInherit:test_errors_in_overrides_pass()
+    local new, class = caret.inherit(db.node)
+    function class.get() error("mine", 0) end
+    lu.assertEquals({pcall(function() return new("^t").__ end)}, {false, "mine"})
+end
+
+fixture.run()

@@ -1,0 +1,168 @@
+-- Values: get, set, incr, number, data, kill, delete; on nodes and on databases.
+local lu = require "luaunit"
+local fixture = require "fixture"
+
+local db, n
+
+TestValues = {}
+
+function TestValues:setUp()
+    db, n = fixture.fresh()
+end
+
+function TestValues:tearDown()
+    db:close()
+end
+
+function TestValues:test_get_and_set()
+    n.a.__ = "text"
+    lu.assertEquals(n.a.__, "text")
+    lu.assertEquals(n.a:get(), "text")
+    lu.assertEquals(n.a:set("more"), "more")
+    lu.assertEquals(n.a:__get("default"), "more")
+    lu.assertNil(n.none.__)
+    lu.assertNil(n.none:get())
+    lu.assertEquals(n.none:get("default"), "default")
+    lu.assertEquals(n.none:get("default", 2, 3), "default")
+    n.empty.__ = ""
+    lu.assertEquals(n.empty.__, "")
+    lu.assertEquals(n.empty:get("default"), "")
+end
+
+function TestValues:test_nil_deletes_the_value_only()
+    n.a.__ = 1
+    n.a.b.__ = 2
+    n.a.__ = nil
+    lu.assertNil(n.a.__)
+    lu.assertEquals(n.a.b.__, "2")
+    n.a.b:set(nil)
+    lu.assertEquals(n.a:data(), 0)
+end
+
+function TestValues:test_values_of_any_bytes_and_sizes()
+    local all = {}
+    for i = 0, 255 do all[i + 1] = string.char(i) end
+    all = table.concat(all)
+    for _, size in ipairs {1, 100, 3000, 5000, 70000, 1000000} do
+        local v = all:rep(math.ceil(size / 256)):sub(1, size)
+        n.v.__ = v
+        lu.assertTrue(n.v.__ == v, size)
+    end
+    lu.assertErrorMsgContains("VALUE2BIG", function() n.v.__ = ("x"):rep(16 * 1024 * 1024 + 1) end)
+end
+
+function TestValues:test_numbers_become_canonical_text()
+    local cases = {[0.5] = ".5", [-0.25] = "-.25", [3] = "3", [-7] = "-7", [0] = "0",
+        [1e15] = "1000000000000000",
+        [0.1] = ".1", [1 / 3] = ".3333333333333333"}
+    for number, text in pairs(cases) do
+        n.x.__ = number
+        lu.assertEquals(n.x.__, text)
+        lu.assertEquals(n.x:number(), number)
+    end
+    n.x.__ = 6 / 2
+    lu.assertEquals(n.x.__, "3")
+    if math.type then
+        for _, i in ipairs {math.maxinteger, math.mininteger, math.maxinteger - 1} do
+            n.x.__ = i
+            lu.assertEquals(n.x.__, ("%d"):format(i))
+            lu.assertEquals(n.x:number(), i)
+        end
+        lu.assertEquals(math.type(n.x:number()), "integer")
+    end
+    for _, bad in ipairs {1 / 0, -1 / 0, 0 / 0} do
+        lu.assertError(function() n.x.__ = bad end)
+    end
+end
+
+function TestValues:test_number_reads_decimal_text_only()
+    local cases = {["12"] = 12, ["-3.5"] = -3.5, [".5"] = 0.5, ["007"] = 7, ["1E3"] = 1000, ["+5"] = 5,
+        ["12345678901234567890"] = 12345678901234567890}
+    for text, number in pairs(cases) do
+        n.x.__ = text
+        lu.assertEquals(n.x:number(), number, text)
+    end
+    for _, text in ipairs {"", "abc", "0x10", " 1", "1 ", "1e", "-", ".", "1\0", "inf", "nan"} do
+        n.x.__ = text
+        lu.assertErrorMsgContains("is no number", function() n.x:number() end)
+    end
+    lu.assertNil(n.none:number())
+    lu.assertEquals(n.none:number(7), 7)
+end
+
+function TestValues:test_incr_is_exact_and_returns_a_number()
+    for _ = 1, 10 do n.sum:incr(".1") end
+    lu.assertEquals(n.sum.__, "1")
+    lu.assertEquals(n.sum:incr(), 2)
+    lu.assertEquals(n.sum:incr(5), 7)
+    lu.assertEquals(n.sum:incr(-3), 4)
+    lu.assertEquals(n.sum:incr(0.5), 4.5)
+    lu.assertEquals(n.sum:incr(1), 5.5)
+    lu.assertEquals(n.sum:incr("1E1"), 15.5)
+    n.text.__ = "12 monkeys"
+    lu.assertEquals(n.text:incr(), 13)
+    n.none.__ = "monkeys"
+    lu.assertEquals(n.none:incr(2), 2)
+end
+
+function TestValues:test_plus_and_minus_increment()
+    local sum = n.sum
+    lu.assertIs(sum + 3, sum)
+    local _ = sum + 3 - 1
+    lu.assertEquals(sum.__, "5")
+    _ = sum - "2"
+    lu.assertEquals(sum.__, "3")
+    _ = sum - "-.5"
+    lu.assertEquals(sum.__, "3.5")
+    _ = sum - "+.5"
+    lu.assertEquals(sum.__, "3")
+    _ = sum - -4
+    lu.assertEquals(sum.__, "7")
+end
+
+function TestValues:test_data_kill_delete()
+    lu.assertEquals(n.a:data(), 0)
+    n.a.__ = 1
+    lu.assertEquals(n.a:data(), 1)
+    n.a.b.__ = 1
+    lu.assertEquals(n.a:data(), 11)
+    lu.assertTrue(n.a:has_value())
+    lu.assertTrue(n.a:has_tree())
+    n.a:delete()
+    lu.assertEquals(n.a:data(), 10)
+    lu.assertTrue(n.a:has_tree())
+    lu.assertFalse(n.a:has_value())
+    n.a:kill()
+    lu.assertEquals(n.a:data(), 0)
+    n.a:kill()
+    n.a:delete()
+end
+
+function TestValues:test_locals_have_the_same_methods()
+    local v = db.node("v")
+    v.a.__ = "x"
+    lu.assertEquals(v.a:get(), "x")
+    lu.assertEquals(v.n:incr(3), 3)
+    lu.assertEquals(v:data(), 10)
+    local got = {}
+    for s in v:subscripts() do got[#got + 1] = s end
+    lu.assertEquals(got, {"a", "n"})
+    v:kill()
+    lu.assertEquals(v:data(), 0)
+end
+
+function TestValues:test_databases_take_the_address_in_front()
+    db:set("^t", 1, "a", "value")
+    lu.assertEquals(db:get("^t", 1, "a"), "value")
+    lu.assertEquals(db:get(n, {1, "a"}), "value")
+    lu.assertEquals(db:data("^t", 1), 10)
+    lu.assertEquals(db:incr("^t"), 1)
+    lu.assertEquals(db:incr("^t", 5), 6)
+    lu.assertEquals(db:incr("^t", "c", 5), 5)
+    db:delete("^t", 1, "a")
+    lu.assertNil(db:get("^t", 1, "a"))
+    db:kill("^t")
+    lu.assertEquals(db:data("^t"), 0)
+end
+
+fixture.run()
