@@ -38,4 +38,4 @@ install: release
 	cmake --install build
 
 clean:
-	rm -rf build build-debug build-small build-asan build-tsan build-fuzz
+	rm -rf build build-debug build-small build-asan build-asan-small build-tsan build-tsan-small build-fuzz

@@ -153,6 +153,7 @@ test_asan()
     fi
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS-}"
     build asan && run_ctest asan build-asan -LE 'lua|run'
+    build asan-small && run_ctest asan-small build-asan-small -LE 'lua|run'
 }
 
 # Only the tests named in test/tsan.txt: those with threads.
@@ -177,6 +178,8 @@ test_tsan()
             export TSAN_OPTIONS="second_deadlock_stack=1:${TSAN_OPTIONS-}"
             # shellcheck disable=SC2086 # a list of words
             build tsan $targets && run_ctest tsan build-tsan -R "$pattern"
+            # shellcheck disable=SC2086 # a list of words
+            build tsan-small $targets && run_ctest tsan-small build-tsan-small -R "$pattern"
         fi
     fi
     without_aslr=
