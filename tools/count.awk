@@ -31,7 +31,8 @@ function show(id,    i, first) {
     else if (text ~ /\[  SKIPPED \] [0-9]+ test\(s\)/) skipped[id] += number_before(text, "test")
     else if (text ~ /\[  SKIPPED \] [^0-9]/ && text != listed[id, text]) {
         listed[id, text] = text
-        reasons[id] = reasons[id] "    " last[id] "\n    " text "\n"
+        if (!(index(reasons[id], last[id] "\n"))) reasons[id] = reasons[id] "    " last[id] "\n"
+        reasons[id] = reasons[id] "    " text "\n"
     } else if (text ~ /^Ran [0-9]+ tests? in /) {
         passed[id] += number_before(text, "success")
         failed[id] += number_before(text, "failure") + number_before(text, "error")
@@ -42,7 +43,7 @@ function show(id,    i, first) {
         skipped[id] += number_before(text, "skipped")
     } else if (last[id] ~ /\.\.\. SKIP$/) { # luaunit says why on the next line
         reasons[id] = reasons[id] "    " last[id] ": " text "\n"
-    } else if (text ~ /[Ss]kip/) reasons[id] = reasons[id] "    " text "\n"
+    } else if (text ~ /[Ss]kip/ && !index(reasons[id], text "\n")) reasons[id] = reasons[id] "    " text "\n"
     last[id] = text
     keep(id, text)
     next

@@ -202,8 +202,10 @@ static void small_shared_memory_is_enough(void **state)
 
     (void)state;
     snprintf(command, sizeof command, "mount -t tmpfs -o size=64m none %s 2>/dev/null", shm_dir);
-    if (system(command) != 0)
+    if (system(command) != 0) {
+        print_message("skipped: no tmpfs can be mounted here\n");
         skip();
+    }
     pid_t pid = fork();
     if (pid == 0) {
         put(open_db(), 0, 40000, 400);
@@ -300,6 +302,7 @@ static void death_at_any_point_of_recovery_is_recovered(void **state)
 {
     (void)state;
 #ifndef CARET_FAULTS
+    print_message("skipped: this build has no fault points (the small one has)\n");
     skip();
 #endif
     assert_true(die_everywhere(points, sizeof points / sizeof points[0], prepare_crashed) > 20);
@@ -309,6 +312,7 @@ static void death_at_any_point_of_a_clean_session_is_recovered(void **state)
 {
     (void)state;
 #ifndef CARET_FAULTS
+    print_message("skipped: this build has no fault points (the small one has)\n");
     skip();
 #endif
     assert_true(die_everywhere(points, sizeof points / sizeof points[0], prepare_clean) > 15);
@@ -321,6 +325,7 @@ static void death_while_creating_leaves_no_half_database(void **state)
 
     (void)state;
 #ifndef CARET_FAULTS
+    print_message("skipped: this build has no fault points (the small one has)\n");
     skip();
 #endif
     for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {

@@ -211,6 +211,7 @@ static void full_shared_memory_is_an_error_that_leaves_nothing(void **state)
     snprintf(command, sizeof command, "mount -t tmpfs -o size=64k none %s 2>/dev/null", dir);
     if (system(command) != 0) {
         rmdir(dir);
+        print_message("skipped: no tmpfs can be mounted here\n");
         skip();
     }
     rc = caret__segment_create(&f->e, &f->id, dir, NPAGES);
@@ -232,8 +233,10 @@ static void limited_address_space_gives_smaller_limits(void **state)
     struct fixture *f = *state;
     pid_t child;
 
-    if (SANITIZED) /* needs terabytes of address space itself */
+    if (SANITIZED) {
+        print_message("skipped: the sanitizer needs terabytes of address space itself\n");
         skip();
+    }
     child = fork();
     if (child == 0) {
         struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
