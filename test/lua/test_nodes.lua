@@ -155,6 +155,7 @@ function TestNodes:test_locals_belong_to_the_state()
     db.node("v", 1).__ = "local"
     lu.assertEquals(other.node("v", 1).__, "local")
     lu.assertTrue(other.node("v", 1) == db.node("v", 1))
+    lu.assertFalse(other.node("^v", 1) == db.node("^v", 1)) -- another database, as far as one can tell
     lu.assertNil(db.node("^v", 1).__)
     other:close()
     lu.assertEquals(db.node("v", 1).__, "local")
