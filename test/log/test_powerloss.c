@@ -1,0 +1,677 @@
+/*
+ * Power loss: whatever part of the unsynced writes survived, what was promised to be
+ * durable is there, commits are whole and none is there without those before it.
+ *
+ * A workload runs on real files while every change of them is recorded (tape.h).
+ * After each commit the digest of the whole database is noted.  Then for many
+ * moments and many parts of what was not synced, the files are made as they would
+ * be found after a reboot, and opened.  The digest found must be that of a commit
+ * k with promised <= k <= begun; caret_check must find nothing; writing goes on; and
+ * closing leaves one file.  A part of the openings is recorded too, and the power
+ * lost again in the middle of the recovery.
+ *
+ * CARET_POWER_STATES=n: how many states, all workloads together.  CARET_SEED=n.
+ */
+#include "tape.h"
+
+#include <inttypes.h>
+
+#include "database.h"
+
+#include "base/crc32c.h"
+#include "shm/layout.h"
+
+#define STEPS_MAX 4000u
+
+/* What a workload and its checkers share with their children. */
+struct world {
+    uint64_t digest[STEPS_MAX + 1];
+    uint64_t done; /* commits */
+    char error[512];
+    int sync;
+    uint64_t seed;
+    unsigned steps;
+    unsigned nodes, len; /* nodes of the tree, longest ordinary value */
+    bool stays_open;     /* no clean closing in between: the log goes round */
+    void (*work)(void);
+    void (*check)(caret_session *s, const struct player *p);
+    uint64_t states[LOSSES], nested;
+};
+
+static struct world *world;
+static char state_dir[112], state_path[128], state_shm[112];
+
+/* ---------------------------------------------------------------- workload */
+
+static uint64_t digest_of(caret_session *s)
+{
+    static char name[4096];
+    caret_node_buf n;
+    caret_slice v;
+    uint32_t crc[2] = {1, 2};
+    int rc = caret_first_var(s, &n.node, sizeof n, 0);
+
+    while (rc == CARET_OK) {
+        size_t len = 0;
+        rc = caret_get(s, &n.node, &v);
+        if (rc == CARET_OK) {
+            OK(caret_node_zwr(&n.node, 0, name, sizeof name, &len));
+            for (unsigned i = 0; i < 2; i++)
+                crc[i] = caret__crc32c(caret__crc32c(crc[i] + (uint32_t)len, name, len), v.data, v.len);
+        }
+        rc = caret_node_next(s, &n.node);
+        if (rc == CARET_NONE) {
+            OK(caret_node_var(&n.node, sizeof n, name, strcspn(name, "(")));
+            rc = caret_next(s, &n.node);
+        }
+    }
+    assert_int_equal(rc, CARET_NONE);
+    return (uint64_t)crc[1] << 32 | crc[0];
+}
+
+static void set_value(caret_session *s, uint32_t i, uint64_t what, size_t len)
+{
+    caret_node_buf n;
+
+    node_of(&n, i);
+    OK(caret_set(s, &n.node, text, text_of((int64_t)what, len, text)));
+}
+
+/* A transaction of `count` sets. */
+static void set_many(caret_session *s, struct caret__rand *r, uint64_t k, unsigned count)
+{
+    OK(caret_begin(s, 0));
+    for (unsigned i = 0; i < count; i++)
+        set_value(s, caret__rand_below(r, world->nodes), k, caret__rand_below(r, world->len));
+    OK(caret_commit(s));
+}
+
+static void kill_some(caret_session *s, struct caret__rand *r)
+{
+    uint32_t from = caret__rand_below(r, world->nodes), n = caret__rand_below(r, 30);
+    caret_node_buf node;
+
+    OK(caret_begin(s, 0));
+    for (uint32_t i = 0; i < n; i++) {
+        node_of(&node, from + i);
+        OK(caret_kill(s, &node.node));
+    }
+    OK(caret_commit(s));
+}
+
+static void set_below(caret_session *s, struct caret__rand *r, uint64_t k)
+{
+    caret_node_buf n;
+
+    node_of(&n, caret__rand_below(r, world->nodes));
+    OK(caret_node_child_int(&n.node, sizeof n, &n.node, (int64_t)k % 10));
+    OK(caret_node_child(&n.node, sizeof n, &n.node, "a longer name of a child", 24));
+    OK(caret_set(s, &n.node, text, text_of((int64_t)k, 20, text)));
+}
+
+/* Commit k; what it does follows from k and the seed. */
+static void step(caret_session *s, uint64_t k)
+{
+    struct caret__rand r;
+    caret_node_buf n;
+
+    caret__rand_seed(&r, world->seed * 1000003 + k);
+    uint32_t what = caret__rand_below(&r, 100);
+    if (world->stays_open && what < 30) {
+        set_many(s, &r, k, 100);
+    } else if (what < 35) {
+        set_value(s, caret__rand_below(&r, world->nodes), k, caret__rand_below(&r, world->len));
+    } else if (what < 55) {
+        set_many(s, &r, k, 2 + caret__rand_below(&r, 6));
+    } else if (what < 65) {
+        set_many(s, &r, k, 100); /* fills the log */
+    } else if (what < 73) {
+        set_value(s, caret__rand_below(&r, world->nodes), k, 1000 + caret__rand_below(&r, 20000));
+    } else if (what < 83) {
+        kill_some(s, &r);
+    } else if (what < 93) {
+        set_below(s, &r, k);
+    } else {
+        node_of(&n, world->nodes + 50);
+        OK(caret_incr(s, &n.node, "1", 1, NULL));
+    }
+}
+
+enum event { NOTHING, SYNC, CHECKPOINT, REOPEN, DIE };
+
+static enum event event_after(uint64_t k)
+{
+    struct caret__rand r;
+
+    caret__rand_seed(&r, world->seed * 77 + k);
+    uint32_t what = caret__rand_below(&r, 200);
+    return what < 10                         ? SYNC
+           : what < 16                       ? CHECKPOINT
+           : what < 19 && !world->stays_open ? REOPEN
+           : what < 24                       ? DIE
+                                             : NOTHING;
+}
+
+static caret_db *open_synced(void)
+{
+    caret_options o = options();
+    caret_db *db = NULL;
+
+    o.sync = world->sync;
+    OK(caret_open(path, &o, &db));
+    return db;
+}
+
+/* One process of the workload: until the end, or until it closes or dies. */
+static void work(void)
+{
+    caret_db *db = open_synced();
+    caret_session *s;
+    enum event event = NOTHING;
+
+    OK(caret_session_open(db, &s));
+    if (world->done == 0)
+        world->digest[0] = digest_of(s);
+    while (world->done < world->steps && event != REOPEN && event != DIE) {
+        uint64_t k = world->done + 1;
+        tape_mark(OP_BEGUN, 0, k);
+        step(s, k);
+        if (world->sync == CARET_SYNC_COMMIT)
+            tape_mark(OP_DURABLE, 0, k);
+        world->digest[k] = digest_of(s);
+        world->done = k;
+        event = event_after(k);
+        if (event == SYNC)
+            OK(caret_sync(db));
+        if (event == CHECKPOINT)
+            OK(caret_checkpoint(db));
+        if (event == SYNC || event == CHECKPOINT)
+            tape_mark(OP_DURABLE, 0, k);
+    }
+    if (event == DIE)
+        kill(getpid(), SIGKILL);
+    caret_session_close(s);
+    OK(caret_close(db));
+    tape_mark(OP_DURABLE, 0, world->done);
+}
+
+static void expect_end(pid_t pid)
+{
+    int status;
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) ? WEXITSTATUS(status) != 0 : WTERMSIG(status) != SIGKILL)
+        fail_msg("the workload failed: status %x", (unsigned)status);
+}
+
+/* One commit after the other, in processes that follow each other. */
+static void work_alone(void)
+{
+    while (world->done < world->steps) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            work();
+            _exit(0);
+        }
+        expect_end(pid);
+    }
+}
+
+/* --------------------------------------------------------- workload: a bank */
+
+#define ACCOUNTS 50u
+#define MONEY    100
+#define BRANCHES 3u
+
+static int64_t get_int(caret_session *s, const char *variable, int64_t i)
+{
+    caret_node_buf n;
+    char digits[24];
+    size_t len;
+
+    OK(caret_node_var(&n.node, sizeof n, variable, 2));
+    OK(caret_node_child_int(&n.node, sizeof n, &n.node, i));
+    if (caret_get_copy(s, &n.node, digits, sizeof digits - 1, &len) != CARET_OK)
+        return 0; /* there is none, or the transaction starts again: the next call will say so, too */
+    digits[len] = '\0';
+    return strtoll(digits, NULL, 10);
+}
+
+static int set_int(caret_session *s, const char *variable, int64_t i, int64_t value)
+{
+    caret_node_buf n;
+    char digits[24];
+
+    OK(caret_node_var(&n.node, sizeof n, variable, 2));
+    OK(caret_node_child_int(&n.node, sizeof n, &n.node, i));
+    return caret_set(s, &n.node, digits, (size_t)snprintf(digits, sizeof digits, "%lld", (long long)value));
+}
+
+struct transfer {
+    uint32_t from, to, branch;
+    int64_t amount;
+    uint64_t number;
+};
+
+/* Money moves; the branch counts its transfers, and the bank all: ^o(n) says whose the nth was. */
+static int transfer(caret_session *s, void *arg)
+{
+    const struct transfer *t = arg;
+    int64_t n = get_int(s, "^n", 0) + 1;
+    int rc = set_int(s, "^a", t->from, get_int(s, "^a", t->from) - t->amount);
+
+    if (rc == CARET_OK)
+        rc = set_int(s, "^a", t->to, get_int(s, "^a", t->to) + t->amount);
+    if (rc == CARET_OK)
+        rc = set_int(s, "^c", t->branch, (int64_t)t->number);
+    if (rc == CARET_OK)
+        rc = set_int(s, "^o", n, t->branch);
+    return rc == CARET_OK ? set_int(s, "^n", 0, n) : rc;
+}
+
+static void work_branch(uint32_t branch, uint64_t from, uint64_t to)
+{
+    caret_options o = options();
+    caret_db *db = NULL;
+    caret_session *s;
+    struct caret__rand r;
+
+    o.sync = world->sync;
+    o.sync_interval = 0.005;
+    o.no_thread = branch == 0;
+    caret__rand_seed(&r, world->seed * 10 + branch);
+    OK(caret_open(path, &o, &db));
+    OK(caret_session_open(db, &s));
+    for (uint64_t k = from; k <= to; k++) {
+        struct transfer t = {caret__rand_below(&r, ACCOUNTS), caret__rand_below(&r, ACCOUNTS), branch,
+                             (int64_t)caret__rand_below(&r, MONEY), k};
+        if (t.from == t.to)
+            t.to = (t.from + 1) % ACCOUNTS;
+        tape_mark(OP_BEGUN, branch, k);
+        OK(caret_transaction(s, transfer, &t, 0));
+        if (world->sync == CARET_SYNC_COMMIT)
+            tape_mark(OP_DURABLE, branch, k);
+        if (k % 40 == 0 && branch == 0)
+            OK(caret_checkpoint(db));
+        if (k % 25 == 0) {
+            OK(caret_sync(db));
+            tape_mark(OP_DURABLE, branch, k);
+        }
+    }
+    if (from == 1)
+        kill(getpid(), SIGKILL);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
+/* Several processes at once, twice; the first lot is killed. */
+static void work_bank(void)
+{
+    unsigned half = world->steps / 2;
+
+    for (uint64_t from = 1; from <= world->steps; from += half) {
+        pid_t pids[BRANCHES];
+        for (uint32_t i = 0; i < BRANCHES; i++) {
+            pids[i] = fork();
+            if (pids[i] == 0) {
+                work_branch(i, from, from + half - 1);
+                _exit(0);
+            }
+        }
+        for (uint32_t i = 0; i < BRANCHES; i++)
+            expect_end(pids[i]);
+    }
+}
+
+static void record(struct tape *t)
+{
+    world->done = 0;
+    tape_record(t, dir, path);
+    world->work();
+    tape_stop();
+}
+
+/* ----------------------------------------------------------------- checking */
+
+/* In a child: the outcome goes into world->error. */
+static void complain(const char *format, ...)
+{
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(world->error, sizeof world->error, format, ap);
+    va_end(ap);
+    _exit(1);
+}
+
+static void check_alone(caret_session *s, const struct player *p)
+{
+    uint64_t found = digest_of(s), low = p->durable[0], high = p->begun[0], k;
+
+    for (k = low; k <= high; k++)
+        if (world->digest[k] == found)
+            return;
+    for (k = 0; k < low; k++)
+        if (world->digest[k] == found)
+            complain("lost commits: the state is that of %" PRIu64 ", promised were %" PRIu64, k, low);
+    complain("the state is that of no commit (%" PRIu64 " to %" PRIu64 " are allowed)", low, high);
+}
+
+static void check_bank(caret_session *s, const struct player *p)
+{
+    int64_t sum = 0, total = get_int(s, "^n", 0), of[BRANCHES] = {0};
+
+    for (unsigned i = 0; i < ACCOUNTS; i++)
+        sum += get_int(s, "^a", i);
+    if (sum != 0)
+        complain("%" PRId64 " were made of nothing", sum);
+    for (int64_t i = 1; i <= total; i++)
+        of[get_int(s, "^o", i) % BRANCHES]++;
+    for (unsigned i = 0; i < BRANCHES; i++) {
+        int64_t n = get_int(s, "^c", i);
+        if (n != of[i])
+            complain("branch %u did %" PRId64 " transfers, the bank knows of %" PRId64, i, n, of[i]);
+        if ((uint64_t)n < p->durable[i] || (uint64_t)n > p->begun[i])
+            complain("branch %u did %" PRId64 " transfers, promised %" PRIu64 ", begun %" PRIu64, i, n,
+                     p->durable[i], p->begun[i]);
+    }
+}
+
+/* The files of a state are there: open and look. */
+static void check_state(const struct player *p, bool nested)
+{
+    caret_options o = {.shm_dir = state_shm, .no_thread = 1, .sync = CARET_SYNC_COMMIT};
+    char report[1024];
+    caret_db *db = NULL;
+    caret_session *s;
+    caret_node_buf n;
+
+    alarm(20);
+    if (caret_open(state_path, &o, &db) != CARET_OK)
+        complain("cannot be opened: %s", caret_message());
+    if (nested) /* the recovery is recorded; what follows is not */
+        atomic_store(&tape->recording, false);
+    OK(caret_session_open(db, &s));
+    world->check(s, p);
+    if (caret_check(db, report, sizeof report) != CARET_OK)
+        complain("check: %s: %s", caret_message(), report);
+    node_of(&n, 77777);
+    for (unsigned i = 0; i < 10; i++)
+        if (caret_set(s, &n.node, text, text_of(i, 300, text)) != CARET_OK)
+            complain("writing after it: %s", caret_message());
+    caret_session_close(s);
+    if (caret_close(db) != CARET_OK)
+        complain("closing: %s", caret_message());
+    for (unsigned i = 1; i < NAMES; i++) {
+        char name[160];
+        snprintf(name, sizeof name, "%s%s", state_path, suffixes[i]);
+        if (access(name, F_OK) == 0 && i != 1)
+            complain("%s is left after closing", suffixes[i]);
+    }
+    _exit(0);
+}
+
+static bool state_is_good(const struct image *m, const struct player *p, struct tape *recovery)
+{
+    int status;
+
+    image_put(m, state_path);
+    world->error[0] = '\0';
+    if (recovery != NULL)
+        tape_record(recovery, state_dir, state_path);
+    pid_t pid = fork();
+    if (pid == 0)
+        check_state(p, recovery != NULL);
+    waitpid(pid, &status, 0);
+    if (recovery != NULL)
+        tape_stop();
+    if (WIFSIGNALED(status)) {
+        char command[256]; /* its segment is left */
+        snprintf(world->error, sizeof world->error, "died of signal %d", WTERMSIG(status));
+        snprintf(command, sizeof command, "rm -f %s/*", state_shm);
+        return system(command) != 0;
+    }
+    return WEXITSTATUS(status) == 0;
+}
+
+static void report_bad(const struct player *p, enum loss loss, uint32_t one, const char *where)
+{
+    const struct op *op = &p->t->ops[p->next - 1];
+
+    print_error("%spower lost after operation %u (%s %s, file %u, %" PRIu64 "+%" PRIu64
+                "), kept: %s %u of %u: %s\n",
+                where, p->next - 1, op_names[op->kind], suffixes[op->name], op->file, op->off, op->len,
+                loss_names[loss], one, p->npending, world->error);
+    for (uint32_t i = 0; i < p->npending && i < 30; i++) {
+        op = &p->t->ops[p->pending[i]];
+        print_error("    pending %u: operation %u: %s %s->%s, file %u, %" PRIu64 "+%" PRIu64 "\n", i,
+                    p->pending[i], op_names[op->kind], suffixes[op->name], suffixes[op->to], op->file,
+                    op->off, op->len);
+    }
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+struct plan {
+    struct caret__rand r;
+    uint64_t of, per; /* of all states, take `of` out of `per` */
+    unsigned bad;
+    struct tape *recovery;
+};
+
+static bool taken(struct plan *plan)
+{
+    return caret__rand_next(&plan->r) % plan->per < plan->of;
+}
+
+static uint64_t play(struct plan *plan, const struct tape *t, const struct image *base,
+                     const struct player *outer);
+
+/* The recovery of a state was recorded: lose the power in it again. */
+static void play_recovery(struct plan *plan, const struct image *base, const struct player *outer)
+{
+    struct plan inner = *plan;
+
+    inner.recovery = NULL;
+    inner.of = 1;
+    inner.per = 15;
+    play(&inner, plan->recovery, base, outer);
+    plan->bad = inner.bad;
+    plan->r = inner.r;
+}
+
+static void one_state(struct plan *plan, const struct player *p, enum loss loss, uint32_t one)
+{
+    static struct image state;
+    bool nested = plan->recovery != NULL && caret__rand_below(&plan->r, 25) == 0;
+
+    player_state(p, &state, loss, one, &plan->r);
+    if (!state_is_good(&state, p, nested ? plan->recovery : NULL)) {
+        if (plan->bad++ < 5)
+            report_bad(p, loss, one, plan->recovery == NULL ? "in a recovery: " : "");
+    } else if (nested) {
+        play_recovery(plan, &state, p);
+    }
+    world->states[loss]++;
+    world->nested += plan->recovery == NULL;
+}
+
+/* States at this moment; one of each kind, and those with a choice for each choice. */
+static uint64_t states_now(struct plan *plan, const struct player *p)
+{
+    uint64_t n = 0;
+
+    for (unsigned loss = 0; loss < LOSSES; loss++) {
+        uint32_t choices = loss == LOSS_ALL_BUT_ONE || loss == LOSS_ONLY_ONE ? p->npending : 1;
+        for (uint32_t one = 0; one < choices; one++, n++)
+            if (plan->bad < 20 && taken(plan))
+                one_state(plan, p, loss, one);
+    }
+    return n;
+}
+
+static uint64_t play(struct plan *plan, const struct tape *t, const struct image *base,
+                     const struct player *outer)
+{
+    struct player *p = malloc(sizeof *p);
+    uint64_t n = 0;
+
+    player_begin(p, t, base);
+    if (outer != NULL) {
+        memcpy(p->begun, outer->begun, sizeof p->begun);
+        memcpy(p->durable, outer->durable, sizeof p->durable);
+    }
+    while (p->next < t->nops)
+        if (player_step(p))
+            n += states_now(plan, p);
+    image_clear(&p->disk);
+    free(p);
+    return n;
+}
+
+static uint64_t from_env(const char *name, uint64_t otherwise)
+{
+    const char *text_of_it = getenv(name);
+    return text_of_it != NULL ? strtoull(text_of_it, NULL, 10) : otherwise;
+}
+
+/* How often the writing of the log went from its end to its beginning. */
+static unsigned rounds_of_log(const struct tape *t)
+{
+    uint64_t last[TAPE_FILES] = {0};
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < t->nops; i++) {
+        const struct op *op = &t->ops[i];
+        if (op->kind == OP_WRITE && op->off == 0 && last[op->file] > CARET__LOG_MIN / 2)
+            n++;
+        if (op->kind == OP_WRITE)
+            last[op->file] = op->off;
+    }
+    return n;
+}
+
+/* Record a workload and try about as many states as were asked for. */
+static void lose_power(unsigned share)
+{
+    static const struct image nothing;
+    uint64_t wanted = from_env("CARET_POWER_STATES", CARET__PAGE_SIZE < 1024 ? 1200 : 200) * share / 100;
+    struct tape *t = tape_new();
+    struct plan plan = {.of = 0, .per = 1, .recovery = tape_new()};
+    uint64_t tried = 0;
+
+    world->seed = from_env("CARET_SEED", 1);
+    world->nodes = 400;
+    world->len = CARET__PAGE_SIZE / 5;
+    record(t);
+    caret__rand_seed(&plan.r, world->seed);
+    plan.per = play(&plan, t, &nothing, NULL);
+    plan.of = wanted * 2 / 3;
+    play(&plan, t, &nothing, NULL);
+    for (unsigned i = 0; i < LOSSES; i++)
+        tried += world->states[i];
+    print_message("%u commits, %u operations, the log went round %u times; of %" PRIu64 " states %" PRIu64
+                  " tried, and %" PRIu64 " within recoveries:",
+                  world->steps, t->nops, rounds_of_log(t), plan.per, tried - world->nested, world->nested);
+    for (unsigned i = 0; i < LOSSES; i++)
+        print_message(" %s %" PRIu64, loss_names[i], world->states[i]);
+    print_message("; seed %" PRIu64 "\n", world->seed);
+    assert_true(!world->stays_open || CARET__PAGE_SIZE > 1024 || rounds_of_log(t) > 1);
+    tape_delete(plan.recovery);
+    tape_delete(t);
+    if (plan.bad > 0)
+        fail_msg("%u states were not as promised", plan.bad);
+}
+
+static void lose_power_alone(int sync, unsigned steps, bool stays_open, unsigned share)
+{
+    memset(world, 0, sizeof *world);
+    world->sync = sync;
+    world->steps = steps;
+    world->stays_open = stays_open;
+    world->work = work_alone;
+    world->check = check_alone;
+    lose_power(share);
+}
+
+/* -------------------------------------------------------------------- tests */
+
+static void each_commit_survives_in_commit_mode(void **state)
+{
+    (void)state;
+    lose_power_alone(CARET_SYNC_COMMIT, 150, false, 25);
+}
+
+static void what_was_synced_survives_in_interval_mode(void **state)
+{
+    (void)state;
+    lose_power_alone(CARET_SYNC_INTERVAL, 300, false, 20);
+}
+
+static void the_log_goes_round_without_loss(void **state)
+{
+    (void)state;
+    lose_power_alone(CARET_SYNC_INTERVAL, 700, true, 20);
+}
+
+static void checkpoints_survive_without_syncs(void **state)
+{
+    (void)state;
+    lose_power_alone(CARET_SYNC_OFF, 300, false, 15);
+}
+
+static void transactions_of_several_processes_are_whole(void **state)
+{
+    (void)state;
+    memset(world, 0, sizeof *world);
+    world->sync = CARET_SYNC_COMMIT;
+    world->steps = 100;
+    world->work = work_bank;
+    world->check = check_bank;
+    lose_power(10);
+}
+
+static void order_survives_with_threads_that_sync(void **state)
+{
+    (void)state;
+    memset(world, 0, sizeof *world);
+    world->sync = CARET_SYNC_INTERVAL;
+    world->steps = 200;
+    world->work = work_bank;
+    world->check = check_bank;
+    lose_power(10);
+}
+
+static int setup_power(void **state)
+{
+    if (setup(state) != 0)
+        return -1;
+    world = mmap(NULL, sizeof *world, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    snprintf(state_dir, sizeof state_dir, "%s-state",
+             shm_dir); /* in memory: its speed matters, not its safety */
+    snprintf(state_path, sizeof state_path, "%s/db.caret", state_dir);
+    snprintf(state_shm, sizeof state_shm, "%s-shm", shm_dir);
+    return mkdir(state_dir, 0700) == 0 && mkdir(state_shm, 0700) == 0 ? 0 : -1;
+}
+
+static int teardown_power(void **state)
+{
+    char command[512];
+
+    munmap(world, sizeof *world);
+    snprintf(command, sizeof command, "rm -rf %s %s", state_dir, state_shm);
+    return system(command) == 0 ? teardown(state) : -1;
+}
+
+#define POWER_TEST(name) cmocka_unit_test_setup_teardown(name, setup_power, teardown_power)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {POWER_TEST(each_commit_survives_in_commit_mode),
+                                       POWER_TEST(what_was_synced_survives_in_interval_mode),
+                                       POWER_TEST(the_log_goes_round_without_loss),
+                                       POWER_TEST(transactions_of_several_processes_are_whole),
+                                       POWER_TEST(order_survives_with_threads_that_sync),
+                                       POWER_TEST(checkpoints_survive_without_syncs)};
+    return cmocka_run_group_tests_name("powerloss", tests, NULL, NULL);
+}
