@@ -72,20 +72,25 @@ static inline void caret__racy_move(void *dst, const void *src, size_t n)
 static inline int caret__racy_cmp(const void *a, const void *b, size_t n)
 {
     const uint8_t *x = a, *y = b;
-    for (; n >= 8; n -= 8, x += 8, y += 8) {
+    if (n >= 8) {
         uint64_t v, w;
-        memcpy(&v, x, 8);
-        memcpy(&w, y, 8);
-        if (v != w)
-            return __builtin_bswap64(v) < __builtin_bswap64(w) ? -1 : 1;
+        for (size_t i = 0;; i = i + 16 <= n ? i + 8 : n - 8) { /* the last word overlaps the one before */
+            memcpy(&v, x + i, 8);
+            memcpy(&w, y + i, 8);
+            if (v != w)
+                return __builtin_bswap64(v) < __builtin_bswap64(w) ? -1 : 1;
+            if (i + 8 == n)
+                return 0;
+        }
     }
     if (n >= 4) {
-        uint32_t v, w;
-        memcpy(&v, x, 4);
-        memcpy(&w, y, 4);
-        if (v != w)
-            return __builtin_bswap32(v) < __builtin_bswap32(w) ? -1 : 1;
-        n -= 4, x += 4, y += 4;
+        uint32_t v[2], w[2];
+        memcpy(v, x, 4);
+        memcpy(v + 1, x + n - 4, 4);
+        memcpy(w, y, 4);
+        memcpy(w + 1, y + n - 4, 4);
+        unsigned i = v[0] == w[0];
+        return v[i] == w[i] ? 0 : __builtin_bswap32(v[i]) < __builtin_bswap32(w[i]) ? -1 : 1;
     }
     for (; n != 0; n--, x++, y++)
         if (*x != *y)

@@ -18,15 +18,39 @@ static inline unsigned head_at(const struct caret__page *p, unsigned i)
     return caret__racy32(&p->slot[i].head);
 }
 
-/* First slot in [lo, lo + n) whose head is >= h (lo + n if none). */
+/* First slot in [lo, lo + n) whose head is >= h (lo + n if none): by halves. */
 static inline unsigned head_lower(const struct caret__page *p, unsigned lo, unsigned n, uint32_t h)
 {
     while (n > 1) {
         unsigned half = n / 2;
-        lo += (head_at(p, lo + half - 1) < h) * half;
+        lo = head_at(p, lo + half - 1) < h ? lo + half : lo;
         n -= half;
     }
     return n != 0 ? lo + (head_at(p, lo) < h) : lo;
+}
+
+/* The same for the few slots between two hints, by counting: no step waits for the one before. */
+static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsigned n, uint32_t h)
+{
+    unsigned i = 0;
+#if !defined(CARET__TSAN) && defined(__SSE2__)
+    typedef int32_t v4 __attribute__((vector_size(16)));
+    const int32_t flip = INT32_MIN, bound = (int32_t)(h ^ 0x80000000u);
+    const v4 sign = {flip, flip, flip, flip}, limit = {bound, bound, bound, bound};
+    v4 sum = {0, 0, 0, 0}, a, b;
+
+    for (; i + 4 <= n; i += 4) {
+        memcpy(&a, &p->slot[lo + i], 16);
+        memcpy(&b, &p->slot[lo + i + 2], 16);
+        sum -= ((v4){a[0], a[2], b[0], b[2]} ^ sign) < limit;
+    }
+    unsigned below = (unsigned)(sum[0] + sum[1] + sum[2] + sum[3]);
+#else
+    unsigned below = 0;
+#endif
+    for (; i < n; i++)
+        below += head_at(p, lo + i) < h;
+    return lo + below;
 }
 
 /* Narrow [*lo, *lo + *n) by the hints. */
@@ -40,13 +64,21 @@ static inline void narrow(const struct caret__page *p, unsigned count, uint32_t 
     *n = hi > *lo ? hi - *lo : 0;
 }
 
-/* Compare the key suffix with that of slot i: <0, 0, >0 as the slot's is less, equal, greater. */
+/*
+ * Compare the key suffix with that of slot i, whose head is the same: <0, 0, >0 as the slot's is
+ * less, equal, greater.  What is no longer than the head is told by the slot alone.
+ */
 static inline int entry_compare(const struct caret__page *p, unsigned i, const uint8_t *suffix, size_t len)
 {
-    struct caret__entry e = caret__page_entry(p, i);
-    size_t n = e.klen < len ? e.klen : len;
-    int c = n != 0 ? caret__racy_cmp(e.key, suffix, n) : 0;
-    return c != 0 ? c : (e.klen > len) - (e.klen < len);
+    unsigned klen = caret__racy16(&p->slot[i].klen);
+    if (klen > 4 && len > 4) {
+        struct caret__entry e = caret__page_entry(p, i);
+        size_t n = e.klen < len ? e.klen : len;
+        int c = n > 4 ? caret__racy_cmp(e.key + 4, suffix + 4, n - 4) : 0;
+        if (c != 0)
+            return c;
+    }
+    return (klen > len) - (klen < len);
 }
 
 /* Among slots with an equal head, from lo on: the first whose key is >= the suffix. */
@@ -93,7 +125,7 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
     unsigned lo = 0, n = count;
     if (count > CARET__HINTS)
         narrow(p, count, h, &lo, &n);
-    lo = head_lower(p, lo, n, h);
+    lo = head_count(p, lo, n, h);
     if (lo < count && head_at(p, lo) == h)
         return find_equal(p, lo, count, h, key, len, found);
     return lo;
