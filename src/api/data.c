@@ -13,28 +13,29 @@
 
 /* ---------------------------------------------------------------------- get */
 
-/* Find the node's entry: by its hint, else from the root.  Notes the hint. */
-static inline int find(struct caret__view *v, struct caret__node *n, struct caret__at *at)
+/* Find the node's entry: by its hint, in the leaf where its neighbours were last, or from the root. */
+static inline int find(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at)
 {
     struct caret__hint *h = &n->hint;
+    const uint8_t *key = caret__node_key(n);
+    uint32_t tag = 0;
 
-    if (h->version != 0 && h->owner == v->pg->id && caret__at_recall(v, at, h->pgno, h->version)) {
-        if (h->found != 2) {
-            at->pos = h->pos;
-            at->found = h->found;
-            return CARET_OK;
-        }
-        at->pos = caret__page_find(at->page, caret__node_key(n), n->key_len, &at->found);
-        if ((at->found || (at->pos > 0 && at->pos < caret__page_count(at->page))) && caret__at_valid(v, at)) {
-            h->pos = (uint16_t)at->pos;
-            h->found = at->found;
-            return CARET_OK;
-        }
+    if (h->version != 0 && h->found != CARET__HINT_LEAF && h->owner == v->pg->id &&
+        caret__at_recall(v, at, h->pgno, h->version)) {
+        at->pos = h->pos;
+        at->found = h->found;
+        return CARET_OK;
     }
-    int rc = caret__seek(v, caret__node_key(n), n->key_len, at);
-    if (rc == CARET_OK)
-        *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found, 0};
-    return rc;
+    struct caret__leaf *l = caret__leaf_of(&s->leaves, v->pg->id, key, n->key_len, &tag);
+    if (l == NULL || l->tag != tag || !caret__at_guess(v, at, l, key, n->key_len)) {
+        int rc = caret__seek(v, key, n->key_len, at);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    if (l != NULL)
+        *l = (struct caret__leaf){tag, at->pgno, at->version};
+    *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found, 0};
+    return CARET_OK;
 }
 
 /* Copy a value out of line; false: the reference was not stable, look again. */
@@ -74,7 +75,7 @@ static int get_global(caret_session *s, struct caret__node *n, size_t *len)
     struct caret__at at;
 
     for (;;) {
-        int rc = find(v, n, &at);
+        int rc = find(s, v, n, &at);
         if (caret__unlikely(rc != CARET_OK))
             return rc;
         if (!at.found) {
@@ -136,7 +137,7 @@ static int get_local(caret_session *s, struct caret__node *n, caret_slice *out)
         return rc;
     struct caret__view v = {.pg = &s->locals.pg,
                             .applied = atomic_load_explicit(&s->locals.lsn, memory_order_relaxed)};
-    rc = find(&v, n, &at);
+    rc = find(s, &v, n, &at);
     if (rc != CARET_OK || !at.found)
         return rc == CARET_OK ? CARET_NONE : rc;
     struct caret__entry e = caret__page_entry(at.page, at.pos);
@@ -222,18 +223,29 @@ static int set_long(caret_session *s, struct caret__node *n, const void *value, 
     return rc;
 }
 
-static struct caret__spot spot_of(const caret_session *s, const struct caret__node *n)
+/* Where a writer is to look first. */
+static struct caret__spot spot_of(caret_session *s, const struct caret__node *n)
 {
     const struct caret__hint *h = &n->hint;
-    struct caret__spot spot = {h->version, h->pgno, h->pos, h->found};
-    if (h->owner != s->e->pg.id)
-        spot.version = 0;
-    return spot;
+    uint32_t tag;
+
+    if (h->version != 0 && h->found != CARET__HINT_LEAF && h->owner == s->e->pg.id)
+        return (struct caret__spot){h->version, h->pgno, h->pos, h->found};
+    const struct caret__leaf *l =
+        caret__leaf_of(&s->leaves, s->e->pg.id, caret__node_key(n), n->key_len, &tag);
+    if (l != NULL && l->tag == tag)
+        return (struct caret__spot){l->version, l->pgno, 0, CARET__SPOT_LEAF};
+    return (struct caret__spot){0};
 }
 
-static void keep_spot(const caret_session *s, struct caret__node *n, const struct caret__spot *spot)
+static void keep_spot(caret_session *s, struct caret__node *n, const struct caret__spot *spot)
 {
+    uint32_t tag;
+    struct caret__leaf *l = caret__leaf_of(&s->leaves, s->e->pg.id, caret__node_key(n), n->key_len, &tag);
+
     n->hint = (struct caret__hint){spot->version, s->e->pg.id, spot->pgno, spot->pos, spot->found, 0};
+    if (l != NULL && spot->version != 0)
+        *l = (struct caret__leaf){tag, spot->pgno, spot->version};
 }
 
 static int set_global(caret_session *s, struct caret__node *n, const void *value, size_t len)

@@ -13,6 +13,7 @@
 
 #include "api/node.h"
 #include "base/error.h"
+#include "tree/leaves.h"
 #include "txn/lock.h"
 #include "txn/txn.h"
 
@@ -29,6 +30,7 @@ struct caret_session {
     struct caret_db *db; /* NULL: locals only */
     struct caret__engine *e;
     struct caret__view global;
+    struct caret__leaves leaves;
     struct caret__private locals;
     bool has_locals;
     struct caret__txn txn;

@@ -118,7 +118,7 @@ static int commit_one(caret_session *s, uint64_t *lsn)
         one.op.kind != CARET__OP_SET)
         return caret__commit(s->e, &s->batch, still_valid, s, lsn);
     if (r->count != 0) /* likely the leaf that was read last */
-        spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, 2};
+        spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, CARET__SPOT_LEAF};
     int rc = caret__commit_set(s->e, &spot, one.op.key, one.op.klen, NULL, 0, one_if_valid, &one, lsn);
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
 }

@@ -19,7 +19,7 @@
 
 #include "base/error.h"
 #include "log/log.h"
-#include "tree/tree.h"
+#include "tree/leaves.h"
 
 /* ------------------------------------------------------------------- batches */
 
@@ -218,25 +218,33 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
 
 /* ----------------------------------------------------------- one set, in place */
 
-/* Find the key under the mutex, by what is remembered if that still holds. */
+/* Does the key's place follow from what is remembered?  Then the spot is made to tell it. */
+static bool believe(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
+{
+    if (spot->version == 0 || spot->pgno >= e->pg.max_pages)
+        return false;
+    const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+    uint64_t version = atomic_load_explicit(&pte->version, memory_order_relaxed);
+    if (word & CARET__PTE_OBSOLETE || !caret__bytes_known(&e->pg, spot->pgno, word))
+        return false;
+    if (version == spot->version && spot->found != CARET__SPOT_LEAF)
+        return true;
+    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
+    bool found;
+    if ((version != spot->version && caret__pte_slot(word) == CARET__SLOT_NONE) ||
+        caret__racy8(&p->type) != CARET__PAGE_LEAF)
+        return false;
+    unsigned pos = caret__page_find(p, key, klen, &found);
+    *spot = (struct caret__spot){version, spot->pgno, (uint16_t)pos, found};
+    return caret__within(p, pos, found);
+}
+
+/* Find the key under the mutex. */
 static void locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
 {
-    if (spot->version != 0 && spot->pgno < e->pg.max_pages) {
-        const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
-        uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-        if (atomic_load_explicit(&pte->version, memory_order_relaxed) == spot->version &&
-            !(word & CARET__PTE_OBSOLETE)) {
-            if (spot->found != 2)
-                return;
-            const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
-            bool found;
-            unsigned pos = caret__page_find(p, key, klen, &found);
-            spot->pos = (uint16_t)pos;
-            spot->found = found;
-            if (found || (pos > 0 && pos < p->count)) /* inside of the leaf's keys: inside of its range */
-                return;
-        }
-    }
+    if (believe(e, spot, key, klen))
+        return;
     struct caret__w w = {.pg = &e->pg, .sh = e->sh};
     struct caret__path path;
     caret__descend(&w, key, klen, &path);

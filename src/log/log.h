@@ -50,8 +50,9 @@ struct caret__spot {
     uint64_t version; /* 0: not known */
     uint32_t pgno;
     uint16_t pos;
-    uint16_t found; /* 1 at pos, 0 to be inserted at pos, 2 the leaf is known but not the position */
+    uint16_t found; /* 1 at pos, 0 to be inserted at pos, or CARET__SPOT_LEAF */
 };
+#define CARET__SPOT_LEAF 2u /* the leaf is guessed, the position is not known */
 
 /* Computes the value to set from the old one, under the writer mutex: no blocking, no failing calls back.
  * old is NULL if there is none.  Returns CARET_OK, or an error: nothing is changed then. */

@@ -57,8 +57,7 @@ static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret_
     if (caret__unlikely(caret__pte_slot(at->word) == CARET__SLOT_NONE)) {
         if (pg->file == NULL || pgno >= *pg->file_pages_mapped)
             return false;
-        if ((__atomic_load_n(&pg->verified[pgno / 64u], __ATOMIC_RELAXED) >> (pgno % 64u) & 1u) == 0 &&
-            !file_page_ok(pg, pgno)) {
+        if (!caret__bytes_known(pg, pgno, at->word) && !file_page_ok(pg, pgno)) {
             if (caret__at_valid(v, at))
                 *err = caret__corrupt_page(pgno, "its checksum does not fit its contents");
             return false;

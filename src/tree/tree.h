@@ -67,6 +67,13 @@ static inline bool caret__at_valid(const struct caret__view *v, const struct car
                          atomic_load_explicit(&pte->word, memory_order_relaxed) == at->word);
 }
 
+/* Is the page in the arena, or in the file and found good by this process? */
+static inline bool caret__bytes_known(const struct caret__pager *pg, uint32_t pgno, uint64_t word)
+{
+    return caret__likely(caret__pte_slot(word) != CARET__SLOT_NONE) ||
+           (__atomic_load_n(&pg->verified[pgno / 64u], __ATOMIC_RELAXED) >> (pgno % 64u) & 1u) != 0;
+}
+
 /* Take up a remembered leaf: true if its version is still the remembered one. */
 static inline bool caret__at_recall(const struct caret__view *v, struct caret__at *at, uint32_t pgno,
                                     uint64_t version)
@@ -75,7 +82,7 @@ static inline bool caret__at_recall(const struct caret__view *v, struct caret__a
     if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
         return false;
     at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
-    if (at->word & CARET__PTE_OBSOLETE)
+    if (at->word & CARET__PTE_OBSOLETE || !caret__bytes_known(v->pg, pgno, at->word))
         return false;
     at->page = caret__page_at(v->pg, pgno, at->word);
     at->version = version;

@@ -1,0 +1,106 @@
+/*
+ * leaves.h - which leaf a neighbourhood of keys was met in last.
+ *
+ * Programs walk through neighbours: n[1], n[2], ... or, in several places at once,
+ * n, 3n+1, n/2.  A session therefore remembers, by a hash of the key without its
+ * last two bytes (the last pair of digits or character, and the terminator), the
+ * leaf where such a key was found, and tries it before it descends.
+ *
+ * What is remembered is a guess.  It is believed only if, now,
+ *   - the leaf has the remembered version: it still is what it was; or
+ *   - it is a live leaf in the arena (tree pages alone are there; a page number
+ *     whose bytes are in the file may have become part of a long value),
+ * and the key is in it or lies between two of its keys: a live leaf holds all
+ * keys between its first and its last, so the key's place is there.  A reader
+ * validates the version as ever; a writer holds the mutex.
+ */
+#ifndef CARET_TREE_LEAVES_H
+#define CARET_TREE_LEAVES_H
+
+#include <string.h>
+
+#include "tree/tree.h"
+
+#define CARET__LEAVES    256u /* a power of two */
+#define CARET__GROUP_MAX 64u  /* longer keys are not remembered */
+
+struct caret__leaf {
+    uint32_t tag; /* of the group; 0 = nothing is remembered here */
+    uint32_t pgno;
+    uint64_t version;
+};
+
+struct caret__leaves {
+    struct caret__leaf leaf[CARET__LEAVES];
+};
+
+static inline uint64_t caret__group_mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+/* The tag of a key's group, never 0.  `id` is the store's. */
+static inline uint32_t caret__group_tag(uint64_t id, const uint8_t *key, size_t len)
+{
+    size_t n = len > 2 ? len - 2 : 0, i = 0;
+    uint64_t h = id + n, word = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&word, key + i, 8);
+        h = caret__group_mix(h, word);
+    }
+    if (n >= 8) {
+        memcpy(&word, key + n - 8, 8);
+    } else {
+        word = 0;
+        for (; i < n; i++)
+            word = word << 8 | key[i];
+    }
+    return (uint32_t)caret__group_mix(h, word) | 1u;
+}
+
+/* Where the leaf of the key is remembered, NULL if it is not worth it. */
+static inline struct caret__leaf *caret__leaf_of(struct caret__leaves *l, uint64_t id, const uint8_t *key,
+                                                 size_t len, uint32_t *tag)
+{
+    if (len > CARET__GROUP_MAX)
+        return NULL;
+    *tag = caret__group_tag(id, key, len);
+    return &l->leaf[*tag / 2u % CARET__LEAVES];
+}
+
+/* Is the position one that shows that the key belongs to this leaf? */
+static inline bool caret__within(const struct caret__page *p, unsigned pos, bool found)
+{
+    return found || (pos > 0 && pos < caret__page_count(p));
+}
+
+/* Find the key in a leaf that is only guessed; false: not there, or changing: descend. */
+static inline bool caret__at_guess(struct caret__view *v, struct caret__at *at, const struct caret__leaf *l,
+                                   const uint8_t *key, size_t len)
+{
+    const struct caret__pte *pte = &v->pg->ptab[l->pgno];
+
+    at->pgno = l->pgno;
+    at->version = atomic_load_explicit(&pte->version, memory_order_acquire);
+    at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
+    if (at->word & CARET__PTE_OBSOLETE || !caret__bytes_known(v->pg, l->pgno, at->word))
+        return false;
+    if (at->version != l->version) {
+        if (caret__pte_slot(at->word) == CARET__SLOT_NONE)
+            return false;
+        if (at->version > v->applied) {
+            v->applied = atomic_load_explicit(v->pg->applied, memory_order_acquire);
+            if (at->version > v->applied)
+                return false;
+        }
+    }
+    at->page = caret__page_at(v->pg, l->pgno, at->word);
+    if (caret__racy8(&at->page->type) != CARET__PAGE_LEAF)
+        return false;
+    at->pos = caret__page_find(at->page, key, len, &at->found);
+    return caret__within(at->page, at->pos, at->found) && caret__at_valid(v, at);
+}
+
+#endif
