@@ -98,9 +98,8 @@ extern const struct caret__method caret__methods[];
 static inline struct caret__lnode *caret__lnode(lua_State *L, int i)
 {
     struct caret__lnode *n = lua_touserdata(L, i);
-    if (n == NULL || lua_type(L, i) != LUA_TUSERDATA || caret__rawlen(L, i) < sizeof *n ||
-        n->magic != CARET__LNODE_MAGIC)
-        return NULL;
+    if (n == NULL || caret__rawlen(L, i) < sizeof *n || n->magic != CARET__LNODE_MAGIC)
+        return NULL; /* a light userdata has the length 0 */
     return n;
 }
 

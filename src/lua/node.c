@@ -28,7 +28,9 @@
 enum upvalue {
     UP_METHODS = 1, /* table of the class's methods */
     UP_CLASS = 2,   /* userdata struct class */
-    UP_NUMBERS = 3  /* table: name of a built-in method -> its number */
+    UP_NUMBERS = 3, /* table: name of a built-in method -> its number */
+    UP_METHOD = 4,  /* __index: the function that overrides get; __newindex: that of set */
+    UPVALUES = 4
 };
 
 struct class {
@@ -92,10 +94,12 @@ struct caret__lnode *caret__check_address(lua_State *L, int i)
 static struct caret__lnode *push_head(lua_State *L, struct caret__ldb *d, size_t bytes)
 {
     struct caret__lnode *n = lua_newuserdata(L, sizeof *n - sizeof n->node + bytes);
-    memset(n, 0, sizeof *n);
-    n->magic = CARET__LNODE_MAGIC;
-    n->db = d;
+    n->db = d; /* field by field: a memset of this size costs more than all of them */
     n->id = ++d->st->serial;
+    n->parent = 0;
+    n->cached = 0;
+    n->method = n->is_mutable = n->primed = 0;
+    n->magic = CARET__LNODE_MAGIC;
     return n;
 }
 
@@ -214,7 +218,7 @@ static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key,
         return 1;
     }
     if (len == 2) {
-        lua_getfield(L, lua_upvalueindex(UP_METHODS), "get");
+        lua_pushvalue(L, lua_upvalueindex(UP_METHOD));
         lua_pushvalue(L, 1);
         lua_call(L, 1, 1);
         return 1;
@@ -276,7 +280,7 @@ static int meta_newindex(lua_State *L)
         caret__set_value(L, n->db, n->s, &n->node, 3);
         return 0;
     }
-    lua_getfield(L, lua_upvalueindex(UP_METHODS), "set");
+    lua_pushvalue(L, lua_upvalueindex(UP_METHOD));
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 3);
     lua_call(L, 2, 0);
@@ -368,7 +372,8 @@ static int core_class(lua_State *L)
         lua_pushvalue(L, 2);
         lua_pushvalue(L, 5);
         lua_pushvalue(L, 3);
-        lua_pushcclosure(L, f->func, 3);
+        lua_pushnil(L);
+        lua_pushcclosure(L, f->func, UPVALUES);
         lua_setfield(L, 1, f->name);
     }
     lua_pushvalue(L, 4); /* one and the same for all: Lua 5.1 asks for that */
@@ -376,12 +381,19 @@ static int core_class(lua_State *L)
     return 1;
 }
 
-/* override(class, number): that built-in method is to be looked up from now on */
+/* override(class, number, method, index, newindex): that built-in method is another one from now on;
+ * get and set are put into the metamethods that stand for them */
 static int core_override(lua_State *L)
 {
     struct class *class = lua_touserdata(L, 1);
-    if (class != NULL)
-        class->overridden |= UINT64_C(1) << lua_tointeger(L, 2);
+    uint64_t bit = UINT64_C(1) << lua_tointeger(L, 2);
+
+    lua_settop(L, 5);
+    class->overridden |= bit;
+    if (bit == GET_BIT || bit == SET_BIT) {
+        lua_pushvalue(L, 3);
+        lua_setupvalue(L, bit == GET_BIT ? 4 : 5, UP_METHOD);
+    }
     return 0;
 }
 

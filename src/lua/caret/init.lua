@@ -124,11 +124,12 @@ end
 
 -- ------------------------------------------------------------------ classes
 
--- A class record: class = table of methods, bits = userdata with what is overridden,
--- subs = records of subclasses.
+-- A class record: own = its methods, found through the parent's; bits = userdata with what is
+-- overridden; index, newindex = the metamethods, which hold the overriding get and set; subs = records
+-- of subclasses.  Users see `class`, an empty front of `own`, so that every assignment is noticed.
 local function overridden(record, name)
-    if record.bits and core.numbers[name] then
-        core.override(record.bits, core.numbers[name])
+    if core.numbers[name] then
+        core.override(record.bits, core.numbers[name], record.own[name], record.index, record.newindex)
     end
     for sub in pairs(record.subs) do
         overridden(sub, name)
@@ -136,13 +137,14 @@ local function overridden(record, name)
 end
 
 local function node_class(record, metatable)
-    local class = record.class
-    metatable.__pairs = function(node) return class.pairs(node) end
-    record.bits = core.class(metatable, class, core.numbers, core.equal)
+    local own = record.own
+    metatable.__pairs = function(node) return own.pairs(node) end
+    record.bits = core.class(metatable, own, core.numbers, core.equal)
+    record.index, record.newindex = metatable.__index, metatable.__newindex
 end
 
 local node_metatable = {}
-local base = {class = methods, subs = setmetatable({}, {__mode = "k"})}
+local base = {own = methods, subs = setmetatable({}, {__mode = "k"})}
 node_class(base, node_metatable)
 
 -- What inherit() gives as superclass: to be called, not to be changed.
@@ -162,21 +164,22 @@ function caret.inherit(constructor, metatable)
         misuse("inherit needs a function that makes nodes, not a " .. type(constructor))
     end
     local parent = made[constructor] or base
-    local class = {}
-    local record = {class = class, parent = parent, subs = setmetatable({}, {__mode = "k"})}
-    setmetatable(class, {
-        __index = parent.class,
-        __newindex = function(t, name, method)
-            rawset(t, name, method)
+    local own = setmetatable({}, {__index = parent.own})
+    local record = {own = own, parent = parent, subs = setmetatable({}, {__mode = "k"})}
+    record.class = setmetatable({}, {
+        __index = own,
+        __newindex = function(_, name, method)
+            own[name] = method
             overridden(record, name)
         end,
+        __pairs = function() return pairs(own) end,
     })
     local mt = {}
     node_class(record, mt)
     for name, f in pairs(metatable or {}) do mt[name] = f end
     local ancestor = parent
     while ancestor ~= base do -- what the parents override is overridden here
-        for name in pairs(ancestor.class) do overridden(record, name) end
+        for name in pairs(ancestor.own) do overridden(record, name) end
         ancestor = ancestor.parent
     end
     parent.subs[record] = true
@@ -184,7 +187,7 @@ function caret.inherit(constructor, metatable)
         return core.retype(constructor(...), mt)
     end
     made[new] = record
-    return new, class, parent == base and superclass or parent.class
+    return new, record.class, parent == base and superclass or parent.class
 end
 
 -- ------------------------------------------------------------------ databases
