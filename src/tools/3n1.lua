@@ -93,21 +93,23 @@ local function worker_functions(db)
         if high > (tonumber(highest.__) or 0) then highest.__ = high end
     end)
 
-    local path = {}
+    local path = {} -- luacheck: ignore 241 (the nodes on the way)
     local function sequence(start)
         local n, length, high = start, 0, 0
-        while n > 1 and not step[n].__ do
+        local here = step[n]
+        while n > 1 and not here.__ do
             length = length + 1
-            path[length] = n
+            path[length] = here
             n = n % 2 == 0 and n // 2 or 3 * n + 1
             if n > high then high = n end
+            here = step[n]
         end
         if length == 0 then return end
         local total = length
-        if n > 1 then total = total + tonumber(step[n].__) end
+        if n > 1 then total = total + tonumber(here.__) end
         raise(total, high)
         for i = 1, length do
-            step[path[i]].__ = total - i + 1
+            path[i].__ = total - i + 1
         end
     end
 

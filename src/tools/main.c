@@ -22,6 +22,7 @@
 
 #include "caret.h"
 #include "tools/embedded.h"
+#include "tools/pool.h"
 
 int luaopen_caret_core(lua_State *L);
 
@@ -190,7 +191,8 @@ static int run(lua_State *L)
 
 int main(int argc, char **argv)
 {
-    lua_State *L = luaL_newstate();
+    struct caret__pool *pool = caret__pool_new();
+    lua_State *L = pool != NULL ? lua_newstate(caret__pool_alloc, pool) : NULL;
     int status = 3;
 
     if (L == NULL) {
@@ -205,5 +207,6 @@ int main(int argc, char **argv)
     else
         fprintf(stderr, "caret: %s\n", luaL_tolstring(L, -1, NULL));
     lua_close(L);
+    caret__pool_destroy(pool);
     return status;
 }
