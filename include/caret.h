@@ -325,7 +325,9 @@ enum { CARET_TXN_BATCH = 1 /* do not wait for the disk at commit, whatever the m
 CARET_API int caret_begin(caret_session *s, int flags);
 
 /* Commit the innermost one.  CARET_RESTART (outermost only): somebody changed what it
- * read; everything is as after caret_begin() was undone, call caret_restart(). */
+ * read; everything is as after caret_begin() was undone, call caret_restart().  An error
+ * leaves it open, nothing was committed; but when waiting for the disk failed (CARET_SYNC_COMMIT:
+ * IO, DISKFULL, IO_FAILED) it is over and visible, and may be lost with the power. */
 CARET_API int caret_commit(caret_session *s);
 
 /* Roll back the innermost one. */

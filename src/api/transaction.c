@@ -123,7 +123,8 @@ static int commit_one(caret_session *s, uint64_t *lsn)
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
 }
 
-static int commit_changes(caret_session *s)
+/* *done: behind the commit point, whatever is returned. */
+static int commit_changes(caret_session *s, bool *done)
 {
     struct caret__runref runs[CARET__MAX_RESERVED];
     unsigned nruns = 0;
@@ -136,6 +137,7 @@ static int commit_changes(caret_session *s)
         rc = caret__commit(s->e, &s->batch, still_valid, s, &lsn);
     for (unsigned i = 0; i < nruns; i++)
         caret__run_done(s->e, &runs[i]);
+    *done = lsn != 0;
     if (rc == CARET_OK && lsn != 0)
         rc = caret__session_committed(s, lsn, s->txn.flags);
     return rc;
@@ -143,6 +145,7 @@ static int commit_changes(caret_session *s)
 
 int caret_commit(caret_session *s)
 {
+    bool done = false;
     int rc = need_txn(s);
     if (rc != CARET_OK)
         return rc;
@@ -156,17 +159,17 @@ int caret_commit(caret_session *s)
     if (t->changed) {
         rc = caret__session_writes(s);
         if (rc == CARET_OK)
-            rc = commit_changes(s);
+            rc = commit_changes(s, &done);
     }
     if (rc == CARET_RESTART) {
         t->broken = true;
         return rc;
     }
-    if (rc != CARET_OK) /* nothing was committed; the caller may roll back */
+    if (rc != CARET_OK && !done) /* nothing was committed; the caller may roll back */
         return rc;
-    rc = t->restarts != 0 ? caret__lock_commit(s->e, &s->locker, t->lock_marks[0]) : CARET_OK;
+    int unlocked = t->restarts != 0 ? caret__lock_commit(s->e, &s->locker, t->lock_marks[0]) : CARET_OK;
     finish(s);
-    return rc;
+    return rc != CARET_OK ? rc : unlocked;
 }
 
 int caret_rollback(caret_session *s)

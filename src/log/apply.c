@@ -171,6 +171,14 @@ static int reserve_pages(struct caret__engine *e, uint32_t want)
     return rc != CARET_OK && free_unreserved(sh) + 8 >= want ? CARET_OK : rc;
 }
 
+/* Could a checkpoint free so many slots?  Not if there are fewer, or nothing was changed since the last. */
+static bool checkpoint_helps(const struct caret__shared *sh, uint32_t want)
+{
+    return want <= atomic_load(&sh->nslots) &&
+           (atomic_load(&sh->checkpoint_lsn) != atomic_load(&sh->log_applied) ||
+            atomic_load(&sh->released_epoch) + 1 != atomic_load(&sh->epoch));
+}
+
 static int reserve_slots(struct caret__engine *e, uint32_t want)
 {
     struct caret__shared *sh = e->sh;
@@ -186,6 +194,8 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
         int rc = caret__grow_arena(e, n + more < sh->max_slots ? n + more : sh->max_slots);
         if (rc == CARET_OK && sh->ts.free_slots >= want)
             return CARET_OK;
+        if (rc != CARET_OK && !checkpoint_helps(sh, want))
+            return rc; /* shared memory is full: writers that would wait for ever are refused */
     }
     return CARET_RESTART;
 }

@@ -134,6 +134,8 @@ static int attach_segment(struct caret__engine *e, const struct caret__start *st
 
     if (rc == CARET_NONE)
         return no_segment(e, pid, "its lock file does not tell where its shared memory is");
+    if (rc != CARET_OK)
+        return rc;
     if (rec.dev != start->id.dev || rec.ino != start->id.ino || memcmp(rec.uuid, start->id.uuid, 16) != 0)
         return no_segment(e, pid, "the data file is another one: it was replaced while in use");
     rc = caret__segment_attach(e, &start->id, rec.seg_path);
@@ -170,11 +172,12 @@ static int join(struct caret__engine *e, const struct caret__start *start, pid_t
 /* Nobody else is alive and opening failed: what we made goes; what was there stays. */
 static void undo_creation(struct caret__engine *e, const struct caret__start *start)
 {
-    struct caret__lockrec rec;
+    struct stat st;
 
     if (start->created)
         unlink(e->path);
-    if (caret__lockrec_read(e, &rec) == CARET_NONE)
+    if (fstat(e->lock_fd, &st) == 0 &&
+        st.st_size == 0) /* no record was ever written: no segment depends on it */
         caret__lockfile_remove(e);
 }
 

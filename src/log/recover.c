@@ -202,7 +202,7 @@ static int find_old(struct caret__engine *e, struct rescue *r, const struct care
     int rc = caret__lockrec_read(e, &rec);
 
     if (rc != CARET_OK)
-        return CARET_NONE;
+        return rc;
     if (rec.dev != start->id.dev || rec.ino != start->id.ino || memcmp(rec.uuid, start->id.uuid, 16) != 0)
         return CARET_NONE; /* of another file that once had this name */
     memcpy(r->path, rec.seg_path, sizeof r->path);

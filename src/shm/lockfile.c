@@ -219,15 +219,21 @@ bool caret__others_alive(struct caret__engine *e, pid_t *pid)
 
 /* ---------------------------------------------------------------- record */
 
-/* A string that differs after each boot; "" if it can't be told. */
-static void boot_id(char id[40])
+/*
+ * A string that differs after each boot; "" on a system that can't tell it.  An error if it only
+ * can't be told now: who took that for a reboot would drop commits that are in the segment.
+ */
+static int boot_id(const struct caret__engine *e, char id[40])
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, id, 36) : 0;
 
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR))
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot read the identity of the boot", e->path);
     memset(id + (n > 0 ? n : 0), 0, (size_t)(40 - (n > 0 ? n : 0)));
     if (fd >= 0)
         close(fd);
+    return CARET_OK;
 }
 
 static uint32_t record_crc(const struct caret__lockrec *rec)
@@ -239,11 +245,16 @@ int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
 {
     char boot[40];
 
-    if (pread(e->lock_fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET) != (ssize_t)sizeof *rec)
+    ssize_t n = pread(e->lock_fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET);
+    if (n < 0)
+        return caret__fail_errno(CARET_E_IO, "%s: cannot be read", e->lock_path);
+    if (n != (ssize_t)sizeof *rec)
         return CARET_NONE;
     if (memcmp(rec->magic, magic, 8) != 0 || rec->crc != record_crc(rec))
         return CARET_NONE;
-    boot_id(boot);
+    int rc = boot_id(e, boot);
+    if (rc != CARET_OK)
+        return rc;
     if (boot[0] == '\0' || memcmp(boot, rec->boot, sizeof boot) != 0)
         return CARET_NONE;
     if (rec->seg_path[0] != '/' || memchr(rec->seg_path, '\0', sizeof rec->seg_path) == NULL)
@@ -280,7 +291,9 @@ int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16])
     rec.ino = e->ino;
     rec.seg_dev = st.st_dev;
     rec.seg_ino = st.st_ino;
-    boot_id(rec.boot);
+    int rc = boot_id(e, rec.boot);
+    if (rc != CARET_OK)
+        return rc;
     snprintf(rec.seg_path, sizeof rec.seg_path, "%s", e->seg_path);
     rec.crc = record_crc(&rec);
     return put_record(e, &rec);

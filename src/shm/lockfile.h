@@ -37,7 +37,8 @@ void caret__gate_release(struct caret__engine *e);
 /* Under the gate: does a process other than this one hold a slot?  Its pid to *pid (0: not visible from here). */
 bool caret__others_alive(struct caret__engine *e, pid_t *pid);
 
-/* Under the gate: the record.  CARET_NONE: there is none, or it makes no sense, or is from before the last boot. */
+/* Under the gate: the record.  CARET_NONE: there is none, or it makes no sense, or is from before the last boot.
+ * IO, SYSTEM: it can't be told now. */
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec);
 int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16]);
 int caret__lockrec_clear(struct caret__engine *e);
