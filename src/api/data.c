@@ -13,20 +13,14 @@
 
 /* ---------------------------------------------------------------------- get */
 
-/* Find the node's entry: by its hint, in the leaf where its neighbours were last, or from the root. */
-static inline int find(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at)
+/* By the leaf where its neighbours were last, or from the root.  *l: where that is remembered, or NULL. */
+static int find_anew(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at,
+                     struct caret__leaf **remembered)
 {
-    struct caret__hint *h = &n->hint;
     const uint8_t *key = caret__node_key(n);
     uint32_t tag = 0;
-
-    if (h->version != 0 && h->found != CARET__HINT_LEAF && h->owner == v->pg->id &&
-        caret__at_recall(v, at, h->pgno, h->version)) {
-        at->pos = h->pos;
-        at->found = h->found;
-        return CARET_OK;
-    }
     struct caret__leaf *l = caret__leaf_of(&s->leaves, v->pg->id, key, n->key_len, &tag);
+
     if (l == NULL || l->tag != tag || !caret__at_guess(v, at, l, key, n->key_len)) {
         int rc = caret__seek(v, key, n->key_len, at);
         if (rc != CARET_OK)
@@ -34,8 +28,30 @@ static inline int find(caret_session *s, struct caret__view *v, struct caret__no
     }
     if (l != NULL)
         *l = (struct caret__leaf){tag, at->pgno, at->version};
-    *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found, 0};
+    *remembered = l;
     return CARET_OK;
+}
+
+static inline bool has_hint(const struct caret__hint *h, const struct caret__view *v)
+{
+    return h->version != 0 && h->found != CARET__HINT_LEAF && h->owner == v->pg->id;
+}
+
+/* Find the node's entry: by its hint, or anew.  Notes the hint. */
+static inline int find(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at)
+{
+    struct caret__hint *h = &n->hint;
+    struct caret__leaf *l;
+
+    if (has_hint(h, v) && caret__at_recall(v, at, h->pgno, h->version)) {
+        at->pos = h->pos;
+        at->found = h->found;
+        return CARET_OK;
+    }
+    int rc = find_anew(s, v, n, at, &l);
+    if (rc == CARET_OK)
+        *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found, 0};
+    return rc;
 }
 
 /* Copy a value out of line; false: the reference was not stable, look again. */
@@ -223,29 +239,32 @@ static int set_long(caret_session *s, struct caret__node *n, const void *value, 
     return rc;
 }
 
-/* Where a writer is to look first. */
-static struct caret__spot spot_of(caret_session *s, const struct caret__node *n)
+/*
+ * A set of the node as a commit of its own.  Its place is looked for before the writer mutex is
+ * taken; under it only the version is compared.
+ */
+static int commit_node(caret_session *s, struct caret__node *n, const void *value, size_t len,
+                       caret__compute *compute, void *ctx, uint64_t *lsn)
 {
-    const struct caret__hint *h = &n->hint;
-    uint32_t tag;
+    struct caret__hint *h = &n->hint;
+    struct caret__spot spot = {h->version, h->pgno, h->pos, h->found};
+    struct caret__leaf *l = NULL;
+    struct caret__at at;
+    int rc;
 
-    if (h->version != 0 && h->found != CARET__HINT_LEAF && h->owner == s->e->pg.id)
-        return (struct caret__spot){h->version, h->pgno, h->pos, h->found};
-    const struct caret__leaf *l =
-        caret__leaf_of(&s->leaves, s->e->pg.id, caret__node_key(n), n->key_len, &tag);
-    if (l != NULL && l->tag == tag)
-        return (struct caret__spot){l->version, l->pgno, 0, CARET__SPOT_LEAF};
-    return (struct caret__spot){0};
-}
-
-static void keep_spot(caret_session *s, struct caret__node *n, const struct caret__spot *spot)
-{
-    uint32_t tag;
-    struct caret__leaf *l = caret__leaf_of(&s->leaves, s->e->pg.id, caret__node_key(n), n->key_len, &tag);
-
-    n->hint = (struct caret__hint){spot->version, s->e->pg.id, spot->pgno, spot->pos, spot->found, 0};
-    if (l != NULL && spot->version != 0)
-        *l = (struct caret__leaf){tag, spot->pgno, spot->version};
+    if (!has_hint(h, &s->global) || !caret__at_recall(&s->global, &at, h->pgno, h->version)) {
+        rc = find_anew(s, &s->global, n, &at, &l);
+        if (rc != CARET_OK)
+            return rc;
+        spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found};
+    }
+    rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
+    *h = (struct caret__hint){spot.version, s->e->pg.id, spot.pgno, spot.pos, spot.found, 0};
+    if (l != NULL && spot.version != 0) {
+        l->pgno = spot.pgno;
+        l->version = spot.version;
+    }
+    return rc;
 }
 
 static int set_global(caret_session *s, struct caret__node *n, const void *value, size_t len)
@@ -253,13 +272,10 @@ static int set_global(caret_session *s, struct caret__node *n, const void *value
     uint64_t lsn;
     int rc;
 
-    if (caret__unlikely(!caret__value_inline(n->key_len, len))) {
+    if (caret__unlikely(!caret__value_inline(n->key_len, len)))
         rc = set_long(s, n, value, len, &lsn);
-    } else {
-        struct caret__spot spot = spot_of(s, n);
-        rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, NULL, NULL, &lsn);
-        keep_spot(s, n, &spot);
-    }
+    else
+        rc = commit_node(s, n, value, len, NULL, NULL, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 
@@ -435,9 +451,7 @@ static int incr(caret_session *s, caret_node *node, struct add *a)
         rc = enter_writer(s);
     if (rc != CARET_OK)
         return rc;
-    struct caret__spot spot = spot_of(s, n);
-    rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, NULL, 0, add_values, a, &lsn);
-    keep_spot(s, n, &spot);
+    rc = commit_node(s, n, NULL, 0, add_values, a, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 

@@ -53,11 +53,7 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
                  enum caret__apply_mode mode)
 {
     struct caret__shared *sh = e->sh;
-    struct caret__undo u = {.area = e->undo,
-                            .base = e->base,
-                            .word = &sh->undo_word,
-                            .lsn = &sh->undo_lsn,
-                            .cap = atomic_load_explicit(&sh->undo_cap, memory_order_relaxed)};
+    struct caret__undo u = caret__undo_context(e, 0);
     struct caret__w w = {.pg = &e->pg,
                          .sh = sh,
                          .undo = mode != CARET__APPLY_REPLAY ? &u : NULL,
@@ -205,11 +201,12 @@ int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool
     struct caret__shared *sh = e->sh;
     uint32_t spare = is_kill ? 0 : KILL_PAGES;
 
-    if (need->undo_bytes > sh->undo_max)
+    if (need->undo_bytes > sh->undo_max - CARET__UNDO_FRONT)
         return caret__fail(CARET_E_TXN_TOO_BIG, "%s: the change needs %llu bytes of undo, %llu is the limit",
-                           e->path, (unsigned long long)need->undo_bytes, (unsigned long long)sh->undo_max);
-    if (need->undo_bytes > atomic_load_explicit(&sh->undo_cap, memory_order_relaxed)) {
-        int rc = caret__grow_undo(e, need->undo_bytes);
+                           e->path, (unsigned long long)need->undo_bytes,
+                           (unsigned long long)(sh->undo_max - CARET__UNDO_FRONT));
+    if (need->undo_bytes + CARET__UNDO_FRONT > atomic_load_explicit(&sh->undo_cap, memory_order_relaxed)) {
+        int rc = caret__grow_undo(e, need->undo_bytes + CARET__UNDO_FRONT);
         if (rc != CARET_OK)
             return rc;
     }

@@ -74,7 +74,7 @@ static int freeze(struct caret__engine *e, bool force, bool *frozen)
         f->has_runs = sh->ts.has_runs;
         f->nodes = 0;
         f->lsn = lsn;
-        memcpy(&f->chain_seed, e->ring + (lsn - 8) % sh->ring_size, 8);
+        memcpy(&f->chain_seed, caret__ring_at(e, lsn - 8), 8);
         f->epoch = epoch;
         CARET_FAULT("freeze_record");
         atomic_store_explicit(&sh->epoch, epoch + 1, memory_order_release);

@@ -130,21 +130,31 @@ static int may_write(struct caret__engine *e)
                        strerror((int)err));
 }
 
-/* Steps 3 and 4 for a record that stands in the ring at the old head already, but for head and trailer. */
-static inline uint64_t publish(struct caret__shared *sh, uint8_t *ring, uint64_t head, uint32_t size,
-                               uint32_t nops)
+/* Head of a record whose ops stand behind it; its crc. */
+static inline uint32_t finish_record(uint8_t *rec, uint32_t size, uint32_t nops)
 {
-    uint8_t *rec = ring + head % sh->ring_size;
-    uint64_t seed, first = size | (uint64_t)nops << 32;
-
+    uint64_t first = size | (uint64_t)nops << 32;
     memcpy(rec, &first, 8);
-    memcpy(&seed, ring + (head - 8) % sh->ring_size, 8);
-    uint64_t tail = caret__record_trailer(seed, rec, size);
-    memcpy(rec + size - 8, &tail, 8);
+    return caret__record_crc(rec, size);
+}
+
+/* Steps 3 and 4: the record goes behind the old head; *lsn: the new one.  Returns where it stands. */
+static inline uint8_t *publish(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint32_t crc,
+                               uint64_t *lsn)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t head = atomic_load_explicit(&sh->log_head, memory_order_relaxed);
+    uint64_t tail = caret__record_trailer(sh->log_seed, crc, size);
+    uint8_t *at = caret__ring_at(e, head);
+
+    memcpy(at, rec, size - CARET__REC_TAIL);
+    memcpy(at + size - CARET__REC_TAIL, &tail, CARET__REC_TAIL);
+    sh->log_seed = tail;
     CARET_FAULT("record_written");
     atomic_store_explicit(&sh->log_head, head + size, memory_order_release);
     CARET_FAULT("commit_point");
-    return head + size;
+    *lsn = head + size;
+    return at;
 }
 
 static inline void make_visible(struct caret__engine *e, uint64_t lsn)
@@ -174,6 +184,7 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
 {
     struct caret__shared *sh = e->sh;
     uint32_t size = b->size + CARET__REC_TAIL;
+    uint32_t crc = finish_record(b->rec, size, b->nops);
     struct caret__need need;
     int rc;
 
@@ -197,9 +208,7 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
         if (rc == CARET_OK)
             rc = caret__reserve(e, &need, b->only_kills);
         if (rc == CARET_OK) {
-            uint8_t *rec = e->ring + head % sh->ring_size;
-            memcpy(rec, b->rec, b->size);
-            *lsn = publish(sh, e->ring, head, size, b->nops);
+            const uint8_t *rec = publish(e, b->rec, size, crc, lsn);
             rc = caret__apply(e, rec, size, *lsn, CARET__APPLY_COMMIT);
             make_visible(e, *lsn);
             caret__writer_unlock(e);
@@ -276,12 +285,7 @@ static bool fits_in_place(const struct caret__engine *e, const struct caret__spo
 static void set_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
                          const void *val, size_t vlen, uint64_t lsn)
 {
-    struct caret__shared *sh = e->sh;
-    struct caret__undo u = {.area = e->undo,
-                            .base = e->base,
-                            .word = &sh->undo_word,
-                            .lsn = &sh->undo_lsn,
-                            .cap = atomic_load_explicit(&sh->undo_cap, memory_order_relaxed)};
+    struct caret__undo u = caret__undo_context(e, caret__undo_near(e));
     struct caret__pte *pte = &e->pg.ptab[spot->pgno];
     struct caret__edit ed = {&u, &pte->version, lsn};
     uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
@@ -323,13 +327,24 @@ static int compute_value(struct caret__engine *e, const struct caret__spot *spot
     return rc;
 }
 
-/* The slow way for one set: as a batch of one.  The mutex is held and given back. */
-static int set_slowly(struct caret__engine *e, const uint8_t *key, size_t klen, const void *val, size_t vlen,
-                      uint64_t *lsn)
+/* A set as a record, made before the mutex is taken unless its value is computed under it. */
+struct set_record {
+    uint32_t size, crc;
+    uint8_t rec[CARET__REC_HEAD + CARET__OP_HEAD + CARET__KEY_MAX + CARET__INLINE_MAX + 16 + CARET__REC_TAIL];
+};
+
+static inline void make_record(struct set_record *r, const uint8_t *key, size_t klen, const void *val,
+                               size_t vlen)
+{
+    r->size = CARET__REC_HEAD + caret__op_size(klen, vlen) + CARET__REC_TAIL;
+    put_op(r->rec + CARET__REC_HEAD, CARET__OP_SET, key, klen, val, vlen);
+    r->crc = finish_record(r->rec, r->size, 1);
+}
+
+/* The slow way for one set: as a batch of one.  The mutex is held. */
+static int set_slowly(struct caret__engine *e, const struct set_record *r, uint64_t *lsn)
 {
     struct caret__shared *sh = e->sh;
-    uint32_t size = CARET__REC_HEAD + caret__op_size(klen, vlen) + CARET__REC_TAIL;
-    uint64_t head = atomic_load_explicit(&sh->log_head, memory_order_relaxed);
     uint32_t pages = caret__tree_set_pages(&sh->ts);
     struct caret__need need = {pages, (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
 
@@ -338,38 +353,42 @@ static int set_slowly(struct caret__engine *e, const uint8_t *key, size_t klen, 
     int rc = caret__reserve(e, &need, false);
     if (rc != CARET_OK)
         return rc;
-    uint8_t *rec = e->ring + head % sh->ring_size;
-    put_op(rec + CARET__REC_HEAD, CARET__OP_SET, key, klen, val, vlen);
-    *lsn = publish(sh, e->ring, head, size, 1);
-    rc = caret__apply(e, rec, size, *lsn, CARET__APPLY_COMMIT);
+    const uint8_t *rec = publish(e, r->rec, r->size, r->crc, lsn);
+    rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT);
     make_visible(e, *lsn);
     return rc;
 }
 
-/* One try under the mutex.  CARET_RESTART: *room tells what is short (true: ring or log). */
-static int try_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
-                   const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn,
-                   bool *room)
+/* What a set is sure to write: the lines come all at once instead of one after the other. */
+static inline void will_write(const struct caret__engine *e)
 {
-    struct caret__shared *sh = e->sh;
+    caret__will_write(&e->sh->log_head);
+    const uint8_t *rec = caret__ring_at(e, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed));
+    caret__will_write(rec);
+    caret__will_write(rec + 64);
+}
 
+/* One try under the mutex.  CARET_RESTART: *room tells what is short (true: ring or log). */
+static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set_record *r,
+                   const uint8_t *key, size_t klen, const void *val, size_t vlen, caret__compute *compute,
+                   void *ctx, uint64_t *lsn, bool *room)
+{
+    will_write(e);
     locate(e, spot, key, klen);
     if (compute != NULL) {
         int rc = compute_value(e, spot, compute, ctx, &val, &vlen);
         if (rc != CARET_OK)
             return rc;
+        make_record(r, key, klen, val, vlen);
     }
-    uint32_t size = CARET__REC_HEAD + caret__op_size(klen, vlen) + CARET__REC_TAIL;
-    uint64_t head = atomic_load_explicit(&sh->log_head, memory_order_relaxed);
-    *room = !has_room(sh, head, size, false);
+    *room = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), r->size, false);
     if (*room)
         return CARET_RESTART;
     if (!fits_in_place(e, spot, key, klen, vlen)) {
         spot->version = 0;
-        return set_slowly(e, key, klen, val, vlen, lsn);
+        return set_slowly(e, r, lsn);
     }
-    put_op(e->ring + head % sh->ring_size + CARET__REC_HEAD, CARET__OP_SET, key, klen, val, vlen);
-    *lsn = publish(sh, e->ring, head, size, 1);
+    publish(e, r->rec, r->size, r->crc, lsn);
     set_in_place(e, spot, key, klen, val, vlen, *lsn);
     make_visible(e, *lsn);
     return CARET_OK;
@@ -378,6 +397,10 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, const uint
 int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
                       const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn)
 {
+    struct set_record r;
+
+    if (compute == NULL)
+        make_record(&r, key, klen, val, vlen);
     for (;;) {
         bool room = false;
         int rc = may_write(e);
@@ -385,7 +408,7 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
             rc = caret__writer_lock(e);
         if (rc != CARET_OK)
             return rc;
-        rc = try_set(e, spot, key, klen, val, vlen, compute, ctx, lsn, &room);
+        rc = try_set(e, spot, &r, key, klen, val, vlen, compute, ctx, lsn, &room);
         caret__writer_unlock(e);
         if (rc == CARET_OK)
             afterwards(e, *lsn);

@@ -68,7 +68,7 @@ static int write_ring(struct caret__engine *e)
         return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the log ring overflowed", e->path);
     while (from < head) {
         uint64_t room, off = caret__log_offset(e, from, &room), n = head - from < room ? head - from : room;
-        int rc = write_all(e, e->ring + from % sh->ring_size, n, off);
+        int rc = write_all(e, caret__ring_at(e, from), n, off);
         if (rc != CARET_OK)
             return rc;
         CARET_FAULT("flush_written");

@@ -6,6 +6,7 @@
 
 #include "log/record.h"
 #include "shm/engine.h"
+#include "shm/undo.h"
 
 /* ---- log/writer.c: the writer mutex --------------------------------------- */
 
@@ -42,6 +43,25 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
 /* Under the writer mutex: are there so many pages, slots, undo bytes?  Grows what can
  * grow.  CARET_OK; CARET_RESTART = a checkpoint must make room first; or an error. */
 int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool is_kill);
+
+/* The undo context of a commit that uses an area of the undo region (shm/undo.h). */
+static inline struct caret__undo caret__undo_context(const struct caret__engine *e, uint32_t area)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t backed = atomic_load_explicit(&sh->undo_cap, memory_order_relaxed);
+    return (struct caret__undo){.area = e->undo + caret__undo_offset(area),
+                                .base = e->base,
+                                .word = &sh->undo_word,
+                                .lsn = &sh->undo_lsn,
+                                .cap = caret__undo_room(area, backed),
+                                .tag = area << CARET__UNDO_SHIFT};
+}
+
+/* The small area of this process. */
+static inline uint32_t caret__undo_near(const struct caret__engine *e)
+{
+    return e->slot % CARET__UNDO_NEARS + 1;
+}
 
 /* ---- log/commit.c: one change or one transaction becomes visible ------------------ */
 

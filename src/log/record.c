@@ -19,11 +19,14 @@ uint64_t caret__chain_start(uint32_t generation)
     return z ^ z >> 31;
 }
 
-uint64_t caret__record_trailer(uint64_t seed, const uint8_t *rec, uint32_t size)
+uint32_t caret__record_crc(const uint8_t *rec, uint32_t size)
 {
-    uint32_t crc = (uint32_t)seed ^ (uint32_t)(seed >> 32) * 0x9e3779b1u; /* both words count */
-    crc = caret__crc32c(crc, rec, size - CARET__REC_TAIL);
-    return crc | (uint64_t)(size ^ TRAILER_MARK) << 32;
+    return caret__crc32c(0, rec, size - CARET__REC_TAIL);
+}
+
+uint64_t caret__record_trailer(uint64_t seed, uint32_t crc, uint32_t size)
+{
+    return caret__crc32c(crc, &seed, sizeof seed) | (uint64_t)(size ^ TRAILER_MARK) << 32;
 }
 
 uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail)
@@ -37,7 +40,7 @@ uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail)
     if (size < CARET__REC_HEAD + CARET__REC_TAIL || size % 8 != 0 || size > avail || size > MAX_RECORD)
         return 0;
     memcpy(&tail, rec + size - 8, 8);
-    return tail == caret__record_trailer(seed, rec, size) ? size : 0;
+    return tail == caret__record_trailer(seed, caret__record_crc(rec, size), size) ? size : 0;
 }
 
 int caret__record_op(const uint8_t *rec, uint32_t size, uint32_t *off, struct caret__op_view *op)

@@ -57,8 +57,11 @@ struct caret__op_view {
 /* First seed of a generation's chain. */
 uint64_t caret__chain_start(uint32_t generation);
 
-/* crc of a record body continuing `seed`; the trailer that belongs behind it. */
-uint64_t caret__record_trailer(uint64_t seed, const uint8_t *rec, uint32_t size);
+/* crc of a whole record but for its trailer: known before the writer mutex is taken. */
+uint32_t caret__record_crc(const uint8_t *rec, uint32_t size);
+
+/* The trailer of a record of that crc behind `seed`, the 8 bytes before it: the link of the chain. */
+uint64_t caret__record_trailer(uint64_t seed, uint32_t crc, uint32_t size);
 
 /* Check the record at rec, `avail` bytes of which may be read, against the chain: its size, or 0. */
 uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail);

@@ -267,7 +267,7 @@ static void fill_words(struct caret__engine *e, const struct caret__meta *m)
 
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
         atomic_store(words[i], m->lsn);
-    memcpy(e->ring + (m->lsn - 8) % sh->ring_size, &m->chain_seed, 8);
+    memcpy(caret__ring_at(e, m->lsn - 8), &m->chain_seed, 8);
     atomic_store(&sh->log_base, m->log_base);
     atomic_store(&sh->log_size, m->log_size);
     sh->generation = m->generation;
@@ -308,7 +308,8 @@ static int begin_generation(struct caret__engine *e)
     if (rc != CARET_OK)
         return rc;
     sh->generation++;
-    memcpy(e->ring + (atomic_load(&sh->log_head) - 8) % sh->ring_size, &seed, 8);
+    memcpy(caret__ring_at(e, atomic_load(&sh->log_head) - 8), &seed, 8);
+    sh->log_seed = seed;
     caret__writer_unlock(e);
     rc = caret__checkpoint_as(e, true, false);
     CARET_FAULT("recover_begun");

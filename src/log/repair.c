@@ -40,19 +40,25 @@ static int damaged(struct caret__engine *e, const char *what)
 }
 
 /* Walk the undo entries from the end; false if they make no sense. */
-static bool restore(struct caret__engine *e, uint32_t used)
+static bool restore(struct caret__engine *e, uint64_t word)
 {
+    const uint8_t *area = e->undo + caret__undo_offset(caret__undo_area(word));
+    uint32_t used = caret__undo_used(word);
+
+    if (caret__undo_area(word) > CARET__UNDO_NEARS ||
+        used > caret__undo_room(caret__undo_area(word), atomic_load(&e->sh->undo_cap)))
+        return false;
     while (used != 0) {
         uint64_t place, len;
         if (used < CARET__UNDO_FOOT)
             return false;
-        memcpy(&place, e->undo + used - 16, 8);
-        memcpy(&len, e->undo + used - 8, 8);
+        memcpy(&place, area + used - 16, 8);
+        memcpy(&len, area + used - 8, 8);
         uint64_t size = ((len + 7) & ~UINT64_C(7)) + CARET__UNDO_FOOT;
         if (len > CARET__PAGE_SIZE || size > used || place > e->sh->seg_size - len)
             return false;
         used -= (uint32_t)size;
-        caret__racy_copy(e->base + place, e->undo + used, len);
+        caret__racy_copy(e->base + place, area + used, len);
         CARET_FAULT("repair_restored");
     }
     return true;
@@ -100,18 +106,17 @@ int caret__repair(struct caret__engine *e)
 
     if (head < applied || head - applied > sh->ring_size)
         return damaged(e, "log_head and log_applied do not fit");
+    memcpy(&sh->log_seed, caret__ring_at(e, head - 8), 8);
     if (head > applied) {
         uint64_t word = atomic_load(&sh->undo_word);
-        if (atomic_load(&sh->undo_lsn) > applied) {
-            if ((uint32_t)word > atomic_load(&sh->undo_cap) || !restore(e, (uint32_t)word))
-                return damaged(e, "undo entries");
-        }
+        if (atomic_load(&sh->undo_lsn) > applied && !restore(e, word))
+            return damaged(e, "undo entries");
         atomic_store(&sh->undo_word, ((word >> 32) + 1) << 32);
         CARET_FAULT("repair_undone");
         recount(e);
-        const uint8_t *rec = e->ring + applied % sh->ring_size;
+        const uint8_t *rec = caret__ring_at(e, applied);
         uint64_t seed;
-        memcpy(&seed, e->ring + (applied - 8) % sh->ring_size, 8);
+        memcpy(&seed, caret__ring_at(e, applied - 8), 8);
         if (caret__record_verify(seed, rec, head - applied) != head - applied)
             return damaged(e, "the record of the last commit");
         int rc = caret__apply(e, rec, (uint32_t)(head - applied), head, CARET__APPLY_REDO);
@@ -135,8 +140,7 @@ int caret__writer_lock(struct caret__engine *e)
         if (rc != CARET_OK)
             return rc;
     }
-    pthread_mutex_t *m =
-        &sh->writer[atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES];
+    pthread_mutex_t *m = caret__writer_mutex(sh);
     int rc = caret__mutex_lock(m);
     if (caret__unlikely(rc != 0)) {
         if (rc != EOWNERDEAD)
@@ -162,8 +166,7 @@ void caret__writer_unlock(struct caret__engine *e)
 {
     struct caret__shared *sh = e->sh;
     atomic_store_explicit(&sh->writer_slot, 0, memory_order_relaxed);
-    caret__mutex_unlock(
-        &sh->writer[atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES]);
+    caret__mutex_unlock(caret__writer_mutex(sh));
 }
 
 /*
@@ -185,7 +188,7 @@ int caret__stalled(void *engine, uint64_t version, unsigned tries)
         sched_yield();
         return CARET_OK;
     }
-    pthread_mutex_t *m = &e->sh->writer[atomic_load(&e->sh->writer_index) % CARET__WRITER_MUTEXES];
+    pthread_mutex_t *m = caret__writer_mutex(e->sh);
     int rc = caret__mutex_trylock(m);
     if (rc == EBUSY && tries < 4096) {
         sched_yield();

@@ -344,7 +344,7 @@ static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
 {
     struct caret__shared *sh = r->e->sh;
     uint64_t head = atomic_load(&sh->log_head), lsn = head + size;
-    uint8_t *in_ring = r->e->ring + head % sh->ring_size;
+    uint8_t *in_ring = caret__ring_at(r->e, head);
     int rc;
 
     memcpy(in_ring, rec, size);
@@ -374,7 +374,7 @@ static int apply_all(struct replay *r)
         uint64_t head = atomic_load(&sh->log_head), seed;
         const uint8_t *rec;
         uint32_t size;
-        memcpy(&seed, r->e->ring + (head - 8) % sh->ring_size, 8);
+        memcpy(&seed, caret__ring_at(r->e, head - 8), 8);
         rc = record_at(r, head, seed, &rec, &size);
         if (rc == CARET_OK && size == 0)
             rc = caret__fail(CARET_E_IO, "%s: the log changed while it was read", r->e->log_path);
@@ -396,7 +396,7 @@ int caret__replay(struct caret__engine *e, uint64_t reach)
     r.buf = malloc(r.cap);
     if (r.buf == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);
-    memcpy(&seed, e->ring + (r.begin - 8) % sh->ring_size, 8);
+    memcpy(&seed, caret__ring_at(e, r.begin - 8), 8);
     rc = scan(&r, seed);
     if (rc == CARET_OK && r.end < reach)
         rc = caret__fail(CARET_E_CORRUPT,

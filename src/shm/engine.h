@@ -14,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include "base/bytes.h"
 #include "caret.h"
 #include "shm/pager.h"
 
@@ -65,6 +66,7 @@ int caret__mutex_init(pthread_mutex_t *m);
 int caret__mutex_lock_slow(pthread_mutex_t *m, int rc); /* rc: what trylock said */
 static inline int caret__mutex_lock(pthread_mutex_t *m)
 {
+    caret__will_write(m);
     int rc = pthread_mutex_trylock(m);
 
     return __builtin_expect(rc == 0, 1) ? 0 : caret__mutex_lock_slow(m, rc);
@@ -114,6 +116,12 @@ bool caret__fds_ours(const struct caret__engine *e);
 static inline bool caret__attached_here(const struct caret__engine *e)
 {
     return *e->fork_mark != 0;
+}
+
+/* Where the byte with that LSN lies in the ring. */
+static inline uint8_t *caret__ring_at(const struct caret__engine *e, uint64_t lsn)
+{
+    return e->ring + (lsn & (CARET__RING_SIZE - 1));
 }
 
 /* Is our own slot still ours?  False: evicted. */

@@ -67,18 +67,18 @@ static const uint64_t facts[] = {
     AT(caret__shared, generation), AT(caret__shared, created), AT(caret__shared, ptab_pages),
     AT(caret__shared, nslots), AT(caret__shared, undo_cap), AT(caret__shared, file_pages),
     AT(caret__shared, writer_index), AT(caret__shared, writer_slot), AT(caret__shared, writer),
-    AT(caret__shared, log_head), AT(caret__shared, log_applied), AT(caret__shared, applied_waiters),
-    AT(caret__shared, applied_futex), AT(caret__shared, undo_lsn), AT(caret__shared, undo_word),
-    AT(caret__shared, ts), AT(caret__shared, epoch), AT(caret__shared, durable_epoch),
-    AT(caret__shared, released_epoch), AT(caret__shared, checkpoint_wanted),
-    AT(caret__shared, checkpoint_lsn), AT(caret__shared, checkpoints), AT(caret__shared, frozen),
-    AT(caret__shared, log_written), AT(caret__shared, log_durable), AT(caret__shared, log_base),
-    AT(caret__shared, log_size), AT(caret__shared, sync_in_progress), AT(caret__shared, io_failed),
-    AT(caret__shared, durable_futex), AT(caret__shared, runs_unsynced), AT(caret__shared, flush),
-    AT(caret__shared, checkpoint), AT(caret__shared, floor_owner), AT(caret__shared, floor_deadline),
-    AT(caret__shared, floor_futex), AT(caret__shared, lock_mutex), AT(caret__shared, lock_nonce),
-    AT(caret__shared, lock_futex), AT(caret__shared, repairs), AT(caret__shared, reserved),
-    AT(caret__shared, nreserved)};
+    AT(caret__shared, spare_writer), AT(caret__shared, log_head), AT(caret__shared, log_seed),
+    AT(caret__shared, log_applied), AT(caret__shared, applied_waiters), AT(caret__shared, applied_futex),
+    AT(caret__shared, undo_lsn), AT(caret__shared, undo_word), AT(caret__shared, ts),
+    AT(caret__shared, epoch), AT(caret__shared, durable_epoch), AT(caret__shared, released_epoch),
+    AT(caret__shared, checkpoint_wanted), AT(caret__shared, checkpoint_lsn), AT(caret__shared, checkpoints),
+    AT(caret__shared, frozen), AT(caret__shared, log_written), AT(caret__shared, log_durable),
+    AT(caret__shared, log_base), AT(caret__shared, log_size), AT(caret__shared, sync_in_progress),
+    AT(caret__shared, io_failed), AT(caret__shared, durable_futex), AT(caret__shared, runs_unsynced),
+    AT(caret__shared, flush), AT(caret__shared, checkpoint), AT(caret__shared, floor_owner),
+    AT(caret__shared, floor_deadline), AT(caret__shared, floor_futex), AT(caret__shared, lock_mutex),
+    AT(caret__shared, lock_nonce), AT(caret__shared, lock_futex), AT(caret__shared, repairs),
+    AT(caret__shared, reserved), AT(caret__shared, nreserved)};
 
 uint64_t caret__layout_signature(void)
 {

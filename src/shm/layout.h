@@ -47,7 +47,7 @@ typedef uint64_t caret__segoff;
 #define CARET__LOG_MAX         (1u << 20)
 #define CARET__ARENA_STEP      64u /* slots allocated at a time */
 #define CARET__ARENA_SLOTS_MAX (1u << 14)
-#define CARET__UNDO_MAX        (4u << 20)
+#define CARET__UNDO_MAX        (4u << 20) /* bytes of the undo region */
 #define CARET__MAX_PROCS       32u
 #define CARET__MAX_LOCKS       1024u
 #else
@@ -282,20 +282,24 @@ struct caret__shared {
     _Atomic uint64_t undo_cap;   /* bytes of the undo area that are backed */
     _Atomic uint64_t file_pages; /* pages the data file was allocated to */
 
-    /* Writer mutex and its spares. */
-    alignas(64) _Atomic uint32_t writer_index;
-    _Atomic uint32_t writer_slot; /* W: process slot + 1 of the holder, 0 = none; for diagnosis and stalls */
-    pthread_mutex_t writer[CARET__WRITER_MUTEXES];
+    /* Read by all, changed hardly ever: not on a line that a commit writes. */
+    _Atomic uint32_t writer_index;
+    _Atomic uint32_t applied_waiters; /* processes that want a futex wake when log_applied moves */
 
-    /* The two words. */
-    alignas(64) _Atomic uint64_t log_head;    /* W */
-    alignas(64) _Atomic uint64_t log_applied; /* W */
-    _Atomic uint32_t applied_waiters;         /* processes that want a futex wake when log_applied moves */
+    /*
+     * What every commit writes lies on two lines that are neighbours: the mutex, and the words.  A line
+     * that goes from core to core is the price of a commit when several processes write.
+     */
+    alignas(128) pthread_mutex_t writer;
+    _Atomic uint32_t writer_slot; /* W: process slot + 1 of the holder, 0 = none; for diagnosis and stalls */
     _Atomic uint32_t applied_futex;
 
-    /* Undo.  word = generation << 32 | bytes used.  W. */
-    alignas(64) _Atomic uint64_t undo_lsn;
-    _Atomic uint64_t undo_word;
+    alignas(64) _Atomic uint64_t log_head; /* W: the two words */
+    uint64_t log_seed;                     /* W: the 8 bytes before log_head; derived: repair makes it anew */
+    _Atomic uint64_t log_applied;          /* W */
+    _Atomic uint64_t undo_lsn;             /* W */
+    _Atomic uint64_t undo_word;            /* W: generation, area, bytes used (shm/undo.h) */
+    alignas(64) pthread_mutex_t spare_writer[CARET__WRITER_MUTEXES - 1];
 
     alignas(64) struct caret__tstate ts; /* W */
 
@@ -336,6 +340,14 @@ struct caret__shared {
     _Atomic uint32_t nreserved;                           /* W: entries in use */
 };
 
+/* The writer mutex in use. */
+static inline pthread_mutex_t *caret__writer_mutex(struct caret__shared *sh)
+{
+    uint32_t i = atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES;
+    return __builtin_expect(i == 0, 1) ? &sh->writer : &sh->spare_writer[i - 1];
+}
+
+_Static_assert((CARET__RING_SIZE & (CARET__RING_SIZE - 1)) == 0, "a mask finds the place in the ring");
 _Static_assert(sizeof(struct caret__pte) == 16, "page table entry");
 _Static_assert(sizeof(struct caret__tstate) == 64, "tree-state block");
 

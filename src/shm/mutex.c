@@ -5,7 +5,7 @@
  * with EOWNERDEAD.  Another type would be wrong: RECURSIVE and ERRORCHECK compare
  * thread ids, and two pid namespaces that share a segment have equal ones.
  *
- *     lock:  trylock -> spin (trylock, pause) -> sleep until it is ours
+ *     lock:  trylock -> spin (pause, look, trylock when it looks free) -> sleep until it is ours
  *
  * What a mutex of ours protects takes well under a microsecond, so the owner is
  * nearly always about to let go: spinning is cheaper than a system call and the
@@ -24,10 +24,16 @@
 #include "base/racy.h"
 #include "shm/engine.h"
 
-/* Arbitrary; a trylock that fails costs about as much as a pause or two. */
-#define SPINS  100
+/*
+ * Looks before sleeping, and the pauses between two: every look takes the line from the holder, who needs it
+ * to unlock (3n+1 with two workers: 0.120 s with 1 pause, 0.112 with 8, the same with 32).  A few of the
+ * looks are tries, which alone can tell a dead owner.
+ */
+#define SPINS     24
+#define PAUSES    8
+#define TRY_EVERY 8
 
-#define SECOND UINT64_C(1000000000)
+#define SECOND    UINT64_C(1000000000)
 
 static inline void pause_cpu(void)
 {
@@ -79,12 +85,34 @@ static int lock_until(pthread_mutex_t *m, uint64_t end)
 }
 #endif
 
-int caret__mutex_lock_slow(pthread_mutex_t *m, int rc)
+/*
+ * Does it look free?  A try writes the line, which slows its holder down; a look does not.  glibc keeps
+ * the state of the lock in the first word, 0 = free; elsewhere every look is a try.
+ */
+static inline bool looks_free(const pthread_mutex_t *m)
+{
+#if defined(__GLIBC__) && !defined(CARET__TSAN)
+    return __atomic_load_n((const int *)m, __ATOMIC_RELAXED) == 0;
+#else
+    (void)m;
+    return true;
+#endif
+}
+
+static inline int spin(pthread_mutex_t *m, int rc)
 {
     for (int i = 0; i < SPINS && rc == EBUSY; i++) {
-        pause_cpu();
-        rc = pthread_mutex_trylock(m);
+        for (int k = 0; k < PAUSES; k++)
+            pause_cpu();
+        if (looks_free(m) || i % TRY_EVERY == TRY_EVERY - 1)
+            rc = pthread_mutex_trylock(m);
     }
+    return rc;
+}
+
+int caret__mutex_lock_slow(pthread_mutex_t *m, int rc)
+{
+    rc = spin(m, rc);
     while (rc == EBUSY || rc == ETIMEDOUT || rc == EINTR)
         rc = lock_until(m, caret__now_ns() + SECOND);
     return rc;
@@ -100,10 +128,7 @@ int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns)
     uint64_t end = caret__now_ns() + max_ns;
     int rc = pthread_mutex_trylock(m);
 
-    for (int i = 0; i < SPINS && rc == EBUSY; i++) {
-        pause_cpu();
-        rc = pthread_mutex_trylock(m);
-    }
+    rc = spin(m, rc);
     while (rc == EBUSY || rc == EINTR)
         rc = lock_until(m, end);
     return rc;

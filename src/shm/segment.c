@@ -300,10 +300,10 @@ static int make_file(struct caret__engine *e, const struct caret__identity *id, 
 
 static int init_mutexes(struct caret__shared *sh)
 {
-    int rc = 0;
+    int rc = caret__mutex_init(&sh->writer);
 
-    for (unsigned i = 0; i < CARET__WRITER_MUTEXES; i++)
-        rc |= caret__mutex_init(&sh->writer[i]);
+    for (unsigned i = 0; i < CARET__WRITER_MUTEXES - 1; i++)
+        rc |= caret__mutex_init(&sh->spare_writer[i]);
     rc |= caret__mutex_init(&sh->flush);
     rc |= caret__mutex_init(&sh->checkpoint);
     rc |= caret__mutex_init(&sh->lock_mutex);

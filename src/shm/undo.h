@@ -7,8 +7,12 @@
  *
  *     | old bytes, padded to 8 | u64 place | u32 length | u32 0 |      entries grow upwards
  *
- * The footer comes last so that entries are walked from the end.  The undo word
- * {generation:32, used:32} tells how many bytes count.  Undo counts exactly while
+ * The footer comes last so that entries are walked from the end.
+ *
+ * The region has a small area for each of CARET__UNDO_NEARS processes, for sets in
+ * place, and then the large one, area 0, for everything else.  The same few lines
+ * of the large one would go from core to core with every commit.  The undo word
+ * {generation:32, area:5, used:27} tells whose entries count, and how many bytes.  Undo counts exactly while
  * undo_lsn > log_applied (I4).  Order, each step before the next in every
  * process's eyes:
  *   begin     used = 0, then undo_lsn = L        (otherwise the entries of the commit before would count)
@@ -29,7 +33,35 @@
 #include "base/racy.h"
 #include "shm/layout.h"
 
-#define CARET__UNDO_FOOT 16u
+#define CARET__UNDO_FOOT  16u
+#define CARET__UNDO_NEARS 16u
+#define CARET__UNDO_NEAR                                                                                     \
+    (2u * CARET__PAGE_SIZE) /* bytes of a small area: a page's header and all slots fit */
+#define CARET__UNDO_SHIFT 27u
+#define CARET__UNDO_FRONT ((uint64_t)CARET__UNDO_NEARS * CARET__UNDO_NEAR) /* the large area begins here */
+
+_Static_assert(CARET__UNDO_MAX < 1u << CARET__UNDO_SHIFT, "bytes used fit the undo word");
+_Static_assert(CARET__UNDO_NEARS < 32, "areas fit the undo word");
+
+/* Area and bytes used, of an undo word. */
+static inline uint32_t caret__undo_area(uint64_t word)
+{
+    return (uint32_t)word >> CARET__UNDO_SHIFT;
+}
+static inline uint32_t caret__undo_used(uint64_t word)
+{
+    return (uint32_t)word & ((1u << CARET__UNDO_SHIFT) - 1);
+}
+/* Where an area begins in the region. */
+static inline uint64_t caret__undo_offset(uint32_t area)
+{
+    return area == 0 ? CARET__UNDO_FRONT : (uint64_t)(area - 1) * CARET__UNDO_NEAR;
+}
+/* Bytes of an area, when `backed` bytes of the region are. */
+static inline uint64_t caret__undo_room(uint32_t area, uint64_t backed)
+{
+    return area == 0 ? backed - CARET__UNDO_FRONT : CARET__UNDO_NEAR;
+}
 
 struct caret__undo {
     uint8_t *area;
@@ -38,6 +70,7 @@ struct caret__undo {
     _Atomic uint64_t *lsn;
     uint64_t cap;
     uint32_t used; /* also what is not published yet */
+    uint32_t tag;  /* the number of the area, shifted */
     uint32_t generation;
 };
 
@@ -45,7 +78,7 @@ static inline void caret__undo_begin(struct caret__undo *u, uint64_t lsn)
 {
     u->generation = (uint32_t)(atomic_load_explicit(u->word, memory_order_relaxed) >> 32);
     u->used = 0;
-    atomic_store_explicit(u->word, (uint64_t)u->generation << 32, memory_order_release);
+    atomic_store_explicit(u->word, (uint64_t)u->generation << 32 | u->tag, memory_order_release);
     CARET_FAULT("undo_begin");
     atomic_store_explicit(u->lsn, lsn, memory_order_release);
 }
@@ -68,7 +101,7 @@ static inline void caret__undo_save(struct caret__undo *u, const void *p, uint32
 static inline void caret__undo_publish(struct caret__undo *u)
 {
     CARET_FAULT("undo_saved");
-    atomic_store_explicit(u->word, (uint64_t)u->generation << 32 | u->used, memory_order_release);
+    atomic_store_explicit(u->word, (uint64_t)u->generation << 32 | u->tag | u->used, memory_order_release);
     CARET_FAULT("undo_published");
 }
 

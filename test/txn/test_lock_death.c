@@ -150,7 +150,7 @@ static void a_dead_commit_is_repaired_before_its_locks_are_free(void **state)
 {
     struct fixture *f = *state;
     struct caret__locker s;
-    pthread_mutex_t *writer = &f->e->sh->writer[0];
+    pthread_mutex_t *writer = &f->e->sh->writer;
 
     caret__locker_init(f->e, &s);
     join_killed(start(f, die_while_writing, NULL));
