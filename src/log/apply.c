@@ -154,6 +154,7 @@ static uint32_t free_unreserved(const struct caret__shared *sh)
     return n > held ? n - held : 0;
 }
 
+/* With the disk or shared memory full, what died since the last checkpoint is still to be had: kills make room that way. */
 static int reserve_pages(struct caret__engine *e, uint32_t want)
 {
     struct caret__shared *sh = e->sh;
@@ -164,15 +165,15 @@ static int reserve_pages(struct caret__engine *e, uint32_t want)
     if (more < want - have + 8)
         more = want - have + 8; /* bitmap images may lie in between */
     int rc = caret__grow_pages(e, n + more);
-    return rc != CARET_OK && free_unreserved(sh) + 8 >= want ? CARET_OK : rc;
+    if (rc != CARET_OK && free_unreserved(sh) + 8 >= want)
+        return CARET_OK;
+    return (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(sh) ? CARET_RESTART : rc;
 }
 
-/* Could a checkpoint free so many slots?  Not if there are fewer, or nothing was changed since the last. */
+/* Could a checkpoint free so many slots? */
 static bool checkpoint_helps(const struct caret__shared *sh, uint32_t want)
 {
-    return want <= atomic_load(&sh->nslots) &&
-           (atomic_load(&sh->checkpoint_lsn) != atomic_load(&sh->log_applied) ||
-            atomic_load(&sh->released_epoch) + 1 != atomic_load(&sh->epoch));
+    return want <= atomic_load(&sh->nslots) && caret__checkpoint_frees(sh);
 }
 
 static int reserve_slots(struct caret__engine *e, uint32_t want)

@@ -341,15 +341,25 @@ static inline void make_record(struct set_record *r, const uint8_t *key, size_t 
     r->crc = finish_record(r->rec, r->size, 1);
 }
 
+/* Pages of the value at a spot that lie out of line. */
+static uint32_t run_pages_at(const struct caret__engine *e, const struct caret__spot *spot)
+{
+    if (spot->found != 1)
+        return 0;
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
+    struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, spot->pgno, word), spot->pos);
+    return en.run && en.vlen >= 8 ? 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE : 0;
+}
+
 /* The slow way for one set: as a batch of one.  The mutex is held. */
-static int set_slowly(struct caret__engine *e, const struct set_record *r, uint64_t *lsn)
+static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, const struct set_record *r,
+                      uint64_t *lsn)
 {
     struct caret__shared *sh = e->sh;
     uint32_t pages = caret__tree_set_pages(&sh->ts);
     struct caret__need need = {pages, (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
 
-    if (sh->ts.has_runs)
-        need.undo_bytes += (CARET_MAX_VALUE / CARET__PAGE_SIZE + 1u) * 96u;
+    need.undo_bytes += run_pages_at(e, spot) * UINT64_C(96);
     int rc = caret__reserve(e, &need, false);
     if (rc != CARET_OK)
         return rc;
@@ -386,7 +396,7 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set
         return CARET_RESTART;
     if (!fits_in_place(e, spot, key, klen, vlen)) {
         spot->version = 0;
-        return set_slowly(e, r, lsn);
+        return set_slowly(e, spot, r, lsn);
     }
     publish(e, r->rec, r->size, r->crc, lsn);
     set_in_place(e, spot, key, klen, val, vlen, *lsn);

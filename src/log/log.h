@@ -138,6 +138,13 @@ int caret__checkpoint(struct caret__engine *e);
 /* force: also when nothing was committed since the last one; clean: the meta says that no log is needed. */
 int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean);
 
+/* Under the writer mutex: could a checkpoint free slots or pages? Not if nothing was changed since the last. */
+static inline bool caret__checkpoint_frees(const struct caret__shared *sh)
+{
+    return atomic_load(&sh->checkpoint_lsn) != atomic_load(&sh->log_applied) ||
+           atomic_load(&sh->released_epoch) + 1 != atomic_load(&sh->epoch);
+}
+
 /* Is the log or the arena a third full? */
 bool caret__checkpoint_due(const struct caret__engine *e);
 

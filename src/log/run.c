@@ -81,15 +81,29 @@ static int write_all(struct caret__engine *e, const uint8_t *p, size_t len, uint
     return CARET_OK;
 }
 
+/* Reserve; with the disk or shared memory full, what died since the last checkpoint is still to be had. */
+static int find_room(struct caret__engine *e, uint32_t count, uint32_t *pgno)
+{
+    for (;;) {
+        int rc = caret__writer_lock(e);
+        if (rc != CARET_OK)
+            return rc;
+        rc = reserve_run(e, count, pgno);
+        bool again = (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(e->sh);
+        caret__writer_unlock(e);
+        if (!again)
+            return rc;
+        rc = caret__checkpoint(e);
+        if (rc != CARET_OK)
+            return rc;
+    }
+}
+
 int caret__run_write(struct caret__engine *e, const void *val, size_t len, struct caret__runref *ref)
 {
     uint32_t pgno;
-    int rc = caret__writer_lock(e);
+    int rc = find_room(e, run_pages(len), &pgno);
 
-    if (rc != CARET_OK)
-        return rc;
-    rc = reserve_run(e, run_pages(len), &pgno);
-    caret__writer_unlock(e);
     if (rc != CARET_OK)
         return rc;
     *ref = (struct caret__runref){.pgno = pgno, .len = (uint32_t)len, .crc = caret__crc32c(0, val, len)};
