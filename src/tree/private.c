@@ -109,9 +109,23 @@ void caret__private_destroy(struct caret__private *t)
     memset(t, 0, sizeof *t);
 }
 
+/* The commonest tree to be emptied, a transaction's buffer: one leaf. */
+static bool clear_leaf(struct caret__private *t)
+{
+    uint32_t root = atomic_load_explicit(&t->ts.root, memory_order_relaxed);
+
+    if (t->ts.depth != 1 || t->ts.free_pages + 2 != t->pages) /* page 0, and the leaf */
+        return false;
+    t->pg.ptab[root].version = atomic_fetch_add_explicit(&t->lsn, 1, memory_order_relaxed) + 1;
+    caret__page_init((struct caret__page *)(t->pg.arena + (size_t)root * CARET__PAGE_SIZE), root, 0);
+    return true;
+}
+
 void caret__private_clear(struct caret__private *t)
 {
     free_blocks(t);
+    if (clear_leaf(t))
+        return;
     if (t->pages > 4 * FIRST_PAGES) { /* give most of the memory back; shrinking may move the blocks */
         uint8_t *arena = realloc(t->pg.arena, (size_t)FIRST_PAGES * CARET__PAGE_SIZE);
         if (arena != NULL) {
