@@ -181,7 +181,7 @@ int caret_get(caret_session *s, caret_node *node, caret_slice *value)
     rc = caret__session_enter(s);
     if (caret__unlikely(rc != CARET_OK))
         return rc;
-    caret__count(&caret__session_slot(s)->gets);
+    caret__count(s, CARET__GETS);
     if (s->txn.level != 0)
         return get_in_txn(s, n, value);
     size_t len;
@@ -288,7 +288,7 @@ static int enter_writer(caret_session *s)
     if (rc == CARET_OK && caret__unlikely(s->txn.broken && s->txn.level != 0))
         return CARET_RESTART;
     if (rc == CARET_OK)
-        caret__count(&caret__session_slot(s)->sets);
+        caret__count(s, CARET__SETS);
     return rc;
 }
 

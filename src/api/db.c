@@ -166,6 +166,19 @@ int caret_check(caret_db *db, char *report, size_t cap)
     return findings == 0 ? CARET_OK : caret__fail(CARET_E_CORRUPT, "%s: %u findings", e->path, findings);
 }
 
+/* What the sessions of this handle have counted and not yet added up. */
+static void add_unpublished(caret_db *db, caret_stats *out)
+{
+    pthread_mutex_lock(&db->lock);
+    for (const caret_session *s = db->sessions; s != NULL; s = s->next) {
+        out->gets += atomic_load_explicit(&s->counts[CARET__GETS], memory_order_relaxed);
+        out->sets += atomic_load_explicit(&s->counts[CARET__SETS], memory_order_relaxed);
+        out->commits += atomic_load_explicit(&s->counts[CARET__COMMITS], memory_order_relaxed);
+        out->restarts += atomic_load_explicit(&s->counts[CARET__RESTARTS], memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&db->lock);
+}
+
 int caret_stat(caret_db *db, caret_stats *out)
 {
     int rc = db_enter(db);
@@ -192,6 +205,7 @@ int caret_stat(caret_db *db, caret_stats *out)
         out->restarts += atomic_load(&p->restarts);
         out->lock_waits += atomic_load(&p->lock_waits);
     }
+    add_unpublished(db, out);
     return CARET_OK;
 }
 

@@ -48,16 +48,27 @@ int caret__session_writes(caret_session *s)
 
 int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
 {
-    caret__count(&caret__session_slot(s)->commits);
+    caret__count(s, CARET__COMMITS);
     if (caret__likely(s->db->options.sync != CARET_SYNC_COMMIT) || (flags & CARET_TXN_BATCH))
         return CARET_OK;
     return caret__wait_durable(s->e, lsn);
+}
+
+void caret__counts_publish(caret_session *s)
+{
+    struct caret__procslot *p = caret__session_slot(s);
+    _Atomic uint64_t *shared[CARET__COUNTERS] = {&p->gets, &p->sets, &p->commits, &p->restarts};
+
+    for (unsigned i = 0; i < CARET__COUNTERS; i++)
+        atomic_fetch_add_explicit(shared[i], atomic_exchange_explicit(&s->counts[i], 0, memory_order_relaxed),
+                                  memory_order_relaxed);
 }
 
 void caret__session_stop(caret_session *s)
 {
     if (s->db == NULL || s->db->closed)
         return;
+    caret__counts_publish(s);
     while (s->txn.level != 0)
         if (caret_rollback(s) != CARET_OK)
             break;

@@ -17,6 +17,10 @@
 #include "txn/lock.h"
 #include "txn/txn.h"
 
+/* What sessions count; see caret__count(). */
+enum caret__counter { CARET__GETS, CARET__SETS, CARET__COMMITS, CARET__RESTARTS, CARET__COUNTERS };
+#define CARET__COUNTED_AT_ONCE 256u
+
 struct caret_db {
     struct caret__engine *e;
     caret_options options;
@@ -31,6 +35,7 @@ struct caret_session {
     struct caret__engine *e;
     struct caret__view global;
     struct caret__leaves leaves;
+    _Atomic uint32_t counts[CARET__COUNTERS]; /* not yet added to the process's; own, caret_stat() looks */
     struct caret__private locals;
     bool has_locals;
     struct caret__txn txn;
@@ -78,14 +83,24 @@ int caret__session_out(caret_session *s, size_t n);
 /* Roll back whatever is in progress, release locks; for closing. */
 void caret__session_stop(caret_session *s);
 
-static inline void caret__count(_Atomic uint64_t *counter)
-{
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-}
 static inline struct caret__procslot *caret__session_slot(const caret_session *s)
 {
     return &s->e->slots[s->e->slot];
+}
+
+/* Add what the session has counted to its process's counters. */
+void caret__counts_publish(caret_session *s);
+
+/*
+ * Count a call.  The counters of a process are shared by its threads: an atomic addition for each call
+ * would cost as much as the call, a plain one would lose some.  So a session adds up a few first.
+ */
+static inline void caret__count(caret_session *s, enum caret__counter which)
+{
+    uint32_t n = atomic_load_explicit(&s->counts[which], memory_order_relaxed) + 1;
+    atomic_store_explicit(&s->counts[which], n, memory_order_relaxed);
+    if (caret__unlikely(n >= CARET__COUNTED_AT_ONCE))
+        caret__counts_publish(s);
 }
 
 /* Before a global write: read-only?  The background thread starts at the first one. */

@@ -9,6 +9,8 @@
  * While `broken`, every read and write answers CARET_RESTART: user code that
  * swallows the outcome can't commit what it saw.
  */
+#include <stdlib.h>
+
 #include "api/session.h"
 
 #define FLOOR_AFTER 3u /* restarts until a transaction takes the floor: engine.md */
@@ -203,7 +205,7 @@ int caret_restart(caret_session *s)
     t->journal.used = 0;
     t->level = 1;
     t->restarts++;
-    caret__count(&caret__session_slot(s)->restarts);
+    caret__count(s, CARET__RESTARTS);
     if (t->restarts >= FLOOR_AFTER)
         caret__floor_take(s->e, s->floor_id);
     fresh_view(s);
@@ -267,22 +269,34 @@ static int enter_locks(caret_session *s, const caret_node *n)
     return rc;
 }
 
+/* The name a lock on the node has; `room` is used for a local variable's. */
+static const uint8_t *lock_name(const caret_node *n, uint8_t room[CARET__KEY_MAX])
+{
+    const struct caret__node *k = caret__node_const(n);
+
+    if (!k->local)
+        return caret__node_key(k);
+    memcpy(room, caret__node_key(k), k->key_len);
+    room[0] |= CARET__LOCK_LOCAL;
+    return room;
+}
+
 int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns)
 {
+    uint8_t room[CARET__KEY_MAX];
     int rc = enter_locks(s, n);
     if (rc != CARET_OK)
         return rc;
-    const struct caret__node *k = caret__node_const(n);
-    return caret__lock_take(s->e, &s->locker, caret__node_key(k), k->key_len, timeout_ns);
+    return caret__lock_take(s->e, &s->locker, lock_name(n, room), caret__node_const(n)->key_len, timeout_ns);
 }
 
 int caret_unlock(caret_session *s, const caret_node *n)
 {
+    uint8_t room[CARET__KEY_MAX];
     int rc = enter_locks(s, n);
     if (rc != CARET_OK)
         return rc;
-    const struct caret__node *k = caret__node_const(n);
-    return caret__lock_release(s->e, &s->locker, caret__node_key(k), k->key_len);
+    return caret__lock_release(s->e, &s->locker, lock_name(n, room), caret__node_const(n)->key_len);
 }
 
 int caret_unlock_all(caret_session *s)
@@ -291,25 +305,32 @@ int caret_unlock_all(caret_session *s)
     return rc == CARET_OK ? caret__lock_release_all(s->e, &s->locker) : rc;
 }
 
+#define LOCKS_AT_ONCE 64u
+
 int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns)
 {
-    const uint8_t *keys[64];
-    size_t lens[64];
+    const uint8_t *keys[LOCKS_AT_ONCE];
+    uint8_t(*rooms)[CARET__KEY_MAX] = NULL; /* for names of locals */
+    size_t lens[LOCKS_AT_ONCE];
     int rc = enter_locks(s, NULL);
 
-    if (rc == CARET_OK && (count > 64 || (nodes == NULL && count != 0)))
-        rc = caret__fail(CARET_E_INVALID, "caret_lock_all: %zu nodes; 64 at once are possible", count);
+    if (rc == CARET_OK && (count > LOCKS_AT_ONCE || (nodes == NULL && count != 0)))
+        rc = caret__fail(CARET_E_INVALID, "caret_lock_all: %zu nodes; %u at once are possible", count,
+                         LOCKS_AT_ONCE);
     for (size_t i = 0; rc == CARET_OK && i < count; i++) {
         rc = caret__node_check(nodes[i]);
+        if (rc == CARET_OK && caret_node_is_local(nodes[i]) && rooms == NULL &&
+            (rooms = malloc(count * sizeof *rooms)) == NULL)
+            rc = caret__fail(CARET_E_NOMEM, "no memory for %zu names", count);
         if (rc == CARET_OK) {
-            keys[i] = caret__node_key(caret__node_const(nodes[i]));
+            keys[i] = lock_name(nodes[i], rooms != NULL ? rooms[i] : NULL);
             lens[i] = caret__node_const(nodes[i])->key_len;
         }
     }
-    if (rc != CARET_OK)
-        return rc;
-    rc = caret__lock_release_all(s->e, &s->locker);
-    if (rc != CARET_OK)
-        return rc;
-    return count != 0 ? caret__lock_take_all(s->e, &s->locker, keys, lens, count, timeout_ns) : CARET_OK;
+    if (rc == CARET_OK)
+        rc = caret__lock_release_all(s->e, &s->locker);
+    if (rc == CARET_OK && count != 0)
+        rc = caret__lock_take_all(s->e, &s->locker, keys, lens, count, timeout_ns);
+    free(rooms);
+    return rc;
 }

@@ -153,7 +153,8 @@ enum { CARET__SLOT_FREE = 0, CARET__SLOT_USED = 1, CARET__SLOT_REAPING = 2 };
 /*
  * One per attached process.  Whether it is alive is told by the record lock on
  * byte (CARET__LOCKBYTE_SLOT0 + index) of the lock file, never by pid.
- * Counters are only ever written by the own process (relaxed) and summed by others.
+ * Counters are only ever written by the own process (atomically added to, some calls late: a session adds
+ * up a few first) and summed by others.
  */
 struct caret__procslot {
     _Atomic uint32_t state;   /* G */

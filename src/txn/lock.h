@@ -1,7 +1,8 @@
 /*
  * lock.h - the lock manager: hierarchical, counted locks on names.
  *
- * A name is an encoded key (base/key.h).  A lock on it excludes every other
+ * A name is an encoded key (base/key.h); that of a local variable has
+ * CARET__LOCK_LOCAL in its first byte, so that a and ^a are two names.  A lock on it excludes every other
  * session from the name, from all names above it and from all below it.  Whether
  * there is data makes no difference.  Locks belong to a session, not to a process
  * or thread; when the process dies they are released.
@@ -13,6 +14,8 @@
 #define CARET_TXN_LOCK_H
 
 #include "shm/engine.h"
+
+#define CARET__LOCK_LOCAL 0x80u /* names are ASCII: the bit is free */
 
 /* A name held, as its owner remembers it: one record per name and transaction level that took it. */
 struct caret__held {

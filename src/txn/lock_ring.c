@@ -26,6 +26,7 @@
 
 #include "base/error.h"
 #include "base/zwr.h"
+#include "txn/lock.h"
 #include "txn/lock_table.h"
 
 void caret__lt_suspect(struct caret__lt_suspects *s, uint64_t owner, uint32_t nonce)
@@ -42,8 +43,13 @@ void caret__lt_suspect(struct caret__lt_suspects *s, uint64_t owner, uint32_t no
 
 void caret__lt_text(const uint8_t *key, size_t len, char *text, size_t cap)
 {
+    uint8_t plain[CARET__KEY_MAX];
     size_t n;
-    int r = caret__zwr_put_key(key, len, false, true, text, cap, &n);
+
+    len = len < sizeof plain ? len : sizeof plain;
+    memcpy(plain, key, len);
+    plain[0] &= (uint8_t)~CARET__LOCK_LOCAL;
+    int r = caret__zwr_put_key(plain, len, (key[0] & CARET__LOCK_LOCAL) != 0, true, text, cap, &n);
 
     if (r == CARET_OK && n < cap)
         text[n] = '\0';

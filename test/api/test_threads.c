@@ -104,8 +104,56 @@ static void threads_share_a_database(void **state)
     unlink(path);
 }
 
+static void *read_often(void *arg)
+{
+    caret_session *s;
+    caret_node_buf n;
+    caret_slice v;
+
+    if (caret_session_open(db, &s) != CARET_OK)
+        return arg;
+    caret_node_var(&n.node, sizeof n, "^a", 2);
+    for (int i = 0; i < 5000; i++)
+        caret_get(s, &n.node, &v);
+    caret_session_close(s);
+    return NULL;
+}
+
+static void no_call_of_a_thread_goes_uncounted(void **state)
+{
+    char path[64];
+    pthread_t t[THREADS];
+    caret_stats before, after;
+    caret_session *s;
+    caret_node_buf n;
+    caret_slice v;
+    (void)state;
+
+    snprintf(path, sizeof path, "/tmp/caret-counts-%d.caret", (int)getpid());
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    assert_int_equal(caret_stat(db, &before), CARET_OK);
+    for (long i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, read_often, path), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(t[i], &failed);
+        assert_null(failed);
+    }
+    assert_int_equal(caret_session_open(db, &s), CARET_OK);
+    caret_node_var(&n.node, sizeof n, "^a", 2);
+    caret_get(s, &n.node, &v);
+    assert_int_equal(caret_stat(db, &after), CARET_OK);
+    assert_int_equal(after.gets - before.gets, THREADS * 5000 + 1);
+    caret_session_close(s);
+    assert_int_equal(caret_close(db), CARET_OK);
+    unlink(path);
+    strcat(path, "-lock");
+    unlink(path);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_a_database)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_a_database),
+                                       cmocka_unit_test(no_call_of_a_thread_goes_uncounted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,19 @@ function TestLocks:test_lock_releases_all_and_takes_one()
     lu.assertNil((m.c:grab(0)))
 end
 
+function TestLocks:test_a_local_and_a_global_of_one_name_are_two_locks()
+    lu.assertTrue(db.node("t", 1):grab(0))
+    lu.assertTrue(m[1]:grab(0))
+    lu.assertNil((other.node("t"):grab(0)))
+    lu.assertNil((n[1]:grab(0)))
+    lu.assertTrue(db:lock {{"t", 1}, {"u"}})
+    lu.assertNil((other.node("u"):grab(0)))
+    lu.assertTrue(m[1]:grab(0))
+    db.node("u"):release()
+    lu.assertTrue(other.node("u"):grab(0))
+    lu.assertNil((db.node("u", 2):grab(0)))
+end
+
 function TestLocks:test_a_list_is_taken_as_a_whole_or_not()
     lu.assertTrue(db:lock {{"^t", 1}, n[2], {"^t", {3, "x"}}})
     lu.assertNil((m[1]:grab(0)))
