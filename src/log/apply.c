@@ -9,7 +9,8 @@
  * (caret__tree_set_pages).  A batch comes in key order, so paths are shared: each
  * page that differs from the previous op's path at its level is counted once; a
  * touched leaf may be cut in three, and every quarter page of new bytes may make
- * another leaf; every new leaf may need half an inner page.
+ * another leaf; every new leaf may need half an inner page.  Beside an unlinked leaf
+ * one or two neighbours are saved without being copied (caret__w_bump).
  */
 #include "base/error.h"
 #include "log/log.h"
@@ -77,8 +78,8 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
 struct tally {
     struct caret__path before;
     bool has_before;
-    uint64_t pages, leaves, bytes, freed;
-    unsigned sets;
+    uint64_t pages, leaves, bytes, freed, bumps;
+    unsigned sets, deletes;
 };
 
 static void tally_path(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
@@ -108,9 +109,11 @@ static void tally_op(struct caret__engine *e, const struct caret__op_view *op, s
     if (op->kind == CARET__OP_KILL) {
         t->freed += caret__tree_kill_pages(&e->pg, op->key, op->klen);
         t->pages += 4u * (e->sh->ts.depth + 2u);
+        t->bumps += 4u * (e->sh->ts.depth + 2u);
         return;
     }
     tally_path(e, op, t);
+    t->deletes += op->kind == CARET__OP_DELETE;
     t->sets++;
     t->bytes += 10u + op->klen + op->vlen;
     if (op->kind == CARET__OP_SETRUN)
@@ -136,7 +139,9 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
     uint64_t cuts = t.sets == 0 ? 0 : 2 * (2 * t.leaves + 4 * t.bytes / CARET__PAGE_USABLE);
     uint64_t pages = t.pages + (t.sets == 1 && cuts + t.pages < one ? one : cuts) + one;
     need->pages = pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX;
-    need->undo_bytes = (t.pages + one) * (CARET__PAGE_SIZE + 64u) + pages * 128u + t.freed * 96u + 4096u;
+    t.bumps += t.deletes != 0 ? 2 * t.leaves : 0;
+    need->undo_bytes =
+        (t.pages + t.bumps + one) * (CARET__PAGE_SIZE + 64u) + pages * 128u + t.freed * 96u + 4096u;
     return CARET_OK;
 }
 

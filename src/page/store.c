@@ -260,7 +260,10 @@ struct caret__page *caret__w_copy(struct caret__w *w, uint32_t *pgno)
 
 void caret__w_bump(struct caret__w *w, uint32_t pgno)
 {
-    set_version(w, pgno);
+    if (caret__w_current(w, pgno))
+        caret__w_dirty(w, pgno); /* saved: with version L it counts as such */
+    else
+        set_version(w, pgno);
 }
 
 /* --------------------------------------------------------------------- runs */
