@@ -80,6 +80,10 @@ static int read_run(caret_session *s, const struct caret__at *at, const struct c
     }
     if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
         return CARET_RESTART;
+    /* Above the leaf's version: freed by the commit that is being applied.  While the leaf is what it was,
+     * that isn't finished, and nobody can have written there. */
+    if (version > at->version && !caret__at_valid(&s->global, at))
+        return CARET_RESTART;
     *len = ref.len;
     return CARET_OK;
 }

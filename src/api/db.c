@@ -5,6 +5,7 @@
 
 #include "api/session.h"
 #include "page/check.h"
+#include "tree/past.h"
 
 static void db_unref(caret_db *db)
 {
@@ -263,6 +264,7 @@ void caret_session_close(caret_session *s)
         caret__private_destroy(&s->locals);
     if (s->txn.has_buffer)
         caret__private_destroy(&s->txn.buffer);
+    caret__past_destroy(&s->global);
     caret__reads_destroy(&s->txn.reads);
     caret__batch_destroy(&s->batch);
     free(s->txn.journal.data);

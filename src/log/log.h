@@ -15,6 +15,10 @@
 int caret__writer_lock(struct caret__engine *e);
 void caret__writer_unlock(struct caret__engine *e);
 
+/* The process in that slot is gone: see to it that nothing of it is being applied any more, repairing if it died
+ * there.  Does not wait for a writer that lives, but for the repairer of this commit.  CARET_OK, or as above. */
+int caret__writer_settle(struct caret__engine *e, uint32_t slot);
+
 /* ---- log/repair.c ----------------------------------------------------------- */
 
 /* The writer mutex is ours and its owner died: make the state whole (idempotent). */

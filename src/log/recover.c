@@ -45,6 +45,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/racy.h"
 #include "log/open.h"
 #include "shm/lockfile.h"
 
@@ -316,10 +317,21 @@ static int begin_generation(struct caret__engine *e)
     return rc;
 }
 
-int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce)
+/* Has the process in that slot, which is gone, pages reserved?  Nobody makes such entries any more. */
+static bool has_reserved(const struct caret__engine *e, uint32_t slot)
+{
+    const struct caret__reserved *r = e->sh->reserved;
+
+    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++)
+        if (caret__racy32(&r[i].count) != 0 && caret__racy32(&r[i].owner) == slot)
+            return true;
+    return false;
+}
+
+static int drop_reserved(struct caret__engine *e, uint32_t slot)
 {
     struct caret__shared *sh = e->sh;
-    int rc = caret__writer_lock(e); /* repairs, if it died with it */
+    int rc = caret__writer_lock(e);
 
     if (rc != CARET_OK)
         return rc;
@@ -330,6 +342,17 @@ int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce)
         }
     }
     caret__writer_unlock(e);
+    return CARET_OK;
+}
+
+int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce)
+{
+    int rc = caret__writer_settle(e, slot); /* repairs, if it died with it */
+
+    if (rc == CARET_OK && has_reserved(e, slot))
+        rc = drop_reserved(e, slot);
+    if (rc != CARET_OK)
+        return rc;
     CARET_FAULT("reap_unlocked");
     if (caret__reap_hook != NULL)
         caret__reap_hook(e, slot, nonce);

@@ -22,6 +22,9 @@
 #include "base/error.h"
 #include "log/log.h"
 #include "page/store.h"
+#include "tree/tree.h"
+
+#define QUEUE_NS UINT64_C(10000000)
 
 static inline void cpu_pause(void)
 {
@@ -162,6 +165,17 @@ int caret__writer_lock(struct caret__engine *e)
     return CARET_OK;
 }
 
+/* We have got the mutex of a dead owner, and want nothing else. */
+static int repair_and_unlock(struct caret__engine *e, pthread_mutex_t *m)
+{
+    int rc = caret__repair(e);
+
+    if (rc == CARET_OK)
+        caret__mutex_consistent(m); /* else left inconsistent: nobody writes any more */
+    caret__mutex_unlock(m);
+    return rc;
+}
+
 void caret__writer_unlock(struct caret__engine *e)
 {
     struct caret__shared *sh = e->sh;
@@ -170,43 +184,68 @@ void caret__writer_unlock(struct caret__engine *e)
 }
 
 /*
+ * Whoever holds the mutex and lives, stopped perhaps, has nothing to do with the dead one, but for its repairer:
+ * writer_slot is the dead one's until the repair is done and log_applied stored.  The kernel marks the mutex of
+ * a dead owner before it drops the record lock that says so.
+ */
+int caret__writer_settle(struct caret__engine *e, uint32_t slot)
+{
+    struct caret__shared *sh = e->sh;
+    pthread_mutex_t *m = caret__writer_mutex(sh);
+    int rc = caret__mutex_trylock(m);
+
+    if (rc == 0)
+        caret__mutex_unlock(m);
+    else if (rc == EOWNERDEAD)
+        return repair_and_unlock(e, m);
+    else if (rc != EBUSY)
+        return damaged(e, "the writer mutex");
+    if (rc == 0 || atomic_load(&sh->writer_slot) != slot + 1 ||
+        atomic_load(&sh->log_head) == atomic_load(&sh->log_applied))
+        return CARET_OK;
+    rc = caret__writer_lock(e);
+    if (rc == CARET_OK)
+        caret__writer_unlock(e);
+    return rc;
+}
+
+/*
  * A reader met a page that is ahead of log_applied.  Nearly always the writer is
- * between two stores: spin.  Then it may have been descheduled: yield.  Then look
- * at the mutex: its owner may be dead, and we are told so and repair.
+ * between two stores: spin.  Then look at the mutex: its owner may be dead, and we
+ * are told so and repair; or alive, but off the processor or stopped, perhaps for
+ * ever: then the reader reads around it (tree/past.c).
+ *
+ * version 0: some other reason to look again and again.  All of them are changes by
+ * writers that do go on; queueing up behind them lets the reader in, and is given
+ * up soon in case that it is now that one stops.
  */
 int caret__stalled(void *engine, uint64_t version, unsigned tries)
 {
     struct caret__engine *e = engine;
-    (void)version;
 
-    if (tries < 64) {
+    if (tries < CARET__STALL_TRIES) {
         for (unsigned i = 0; i < 16; i++)
             cpu_pause();
         return CARET_OK;
     }
-    if (tries % 16 != 0) {
+    if (version == 0 && tries % 16 != 0) {
         sched_yield();
         return CARET_OK;
     }
     pthread_mutex_t *m = caret__writer_mutex(e->sh);
     int rc = caret__mutex_trylock(m);
+    if (rc == EBUSY && version != 0)
+        return CARET_NONE;
     if (rc == EBUSY && tries < 4096) {
         sched_yield();
         return CARET_OK;
     }
-    if (rc == EBUSY) { /* alive, and slow or stopped: queue up behind it */
-        rc = caret__writer_lock(e);
-        if (rc == CARET_OK)
-            caret__writer_unlock(e);
-        return rc;
-    }
-    if (rc == EOWNERDEAD) {
-        rc = caret__repair(e);
-        if (rc == CARET_OK)
-            caret__mutex_consistent(m);
-        caret__mutex_unlock(m);
-        return rc;
-    }
+    if (rc == EBUSY)
+        rc = caret__mutex_lock_within(m, QUEUE_NS);
+    if (rc == ETIMEDOUT)
+        return CARET_OK;
+    if (rc == EOWNERDEAD)
+        return repair_and_unlock(e, m);
     if (rc == 0)
         caret__mutex_unlock(m);
     return rc == 0 ? CARET_OK : damaged(e, "the writer mutex");

@@ -4,7 +4,8 @@
  * descend():
  *   1  root number; its page's version and word; the root number again.
  *   2  version > log_applied (even the fresh one): the page is being changed:
- *      wait or repair, start again.  Obsolete: start again.
+ *      wait or repair, start again.  Its writer lives, but does not go on: descend
+ *      through the state of log_applied (past.c).  Obsolete: start again.
  *   3  inner page: the child for the key; the child's version and word; fence;
  *      this page's version and word must be unchanged, else start again.
  *   4  leaf: position; fence; version and word unchanged.
@@ -14,7 +15,7 @@
  */
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "tree/tree.h"
+#include "tree/past.h"
 
 #define SPINS 64u
 
@@ -23,8 +24,7 @@ int caret__corrupt_page(uint32_t pgno, const char *why)
     return caret__fail(CARET_E_CORRUPT, "page %u: %s", pgno, why);
 }
 
-/* Stable bytes of a page in the file: inside the file, and with the right crc? */
-static bool file_page_ok(const struct caret__pager *pg, uint32_t pgno)
+bool caret__file_page_ok(const struct caret__pager *pg, uint32_t pgno)
 {
     const struct caret__page *p = (const struct caret__page *)(pg->file + (size_t)pgno * CARET__PAGE_SIZE);
     uint32_t crc = caret__crc32c(0, (const uint8_t *)p + 4, CARET__PAGE_SIZE - 4);
@@ -36,7 +36,7 @@ static bool file_page_ok(const struct caret__pager *pg, uint32_t pgno)
 
 /* Look up version, word and bytes of a page; false: start again (err tells whether to give up). */
 static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret__at *at, int *err,
-                             unsigned tries)
+                             unsigned tries, bool past)
 {
     const struct caret__pager *pg = v->pg;
     const struct caret__pte *pte = &pg->ptab[pgno];
@@ -44,11 +44,14 @@ static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret_
     at->pgno = pgno;
     at->version = atomic_load_explicit(&pte->version, memory_order_acquire);
     at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
+    if (past && at->version > caret__past_lsn(v->past)) {
+        *err = caret__past_page(v, at);
+        return *err == CARET_OK;
+    }
     if (caret__unlikely(at->version > v->applied)) {
         v->applied = atomic_load_explicit(pg->applied, memory_order_acquire);
         if (at->version > v->applied) {
-            if (v->stalled != NULL)
-                *err = v->stalled(v->ctx, at->version, tries);
+            *err = caret__past_stalled(v, at->version, tries);
             return false;
         }
     }
@@ -57,7 +60,7 @@ static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret_
     if (caret__unlikely(caret__pte_slot(at->word) == CARET__SLOT_NONE)) {
         if (pg->file == NULL || pgno >= *pg->file_pages_mapped)
             return false;
-        if (!caret__bytes_known(pg, pgno, at->word) && !file_page_ok(pg, pgno)) {
+        if (!caret__bytes_known(pg, pgno, at->word) && !caret__file_page_ok(pg, pgno)) {
             if (caret__at_valid(v, at))
                 *err = caret__corrupt_page(pgno, "its checksum does not fit its contents");
             return false;
@@ -94,18 +97,26 @@ static inline unsigned choose(const struct caret__at *at, const uint8_t *key, si
     return i;
 }
 
-/* One descent; CARET_RESTART: start again. */
+static inline uint32_t root_of(const struct caret__view *v, bool past)
+{
+    return past ? caret__past_root(v->past) : atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
+}
+
+/* One descent; CARET_RESTART: start again; CARET_NONE: a stopped writer is in the way.
+ * past: through the state of caret__past_begin(). */
 static inline int descend(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
-                          const struct bound *b, unsigned tries)
+                          const struct bound *b, unsigned tries, bool past)
 {
     const struct caret__pager *pg = v->pg;
     int err = CARET_RESTART;
-    uint32_t root = atomic_load_explicit(&pg->ts->root, memory_order_acquire);
+    uint32_t root = root_of(v, past);
 
     if (b != NULL && b->range != NULL)
         b->range->lower_len = b->range->upper_len = 0;
-    bool loaded = load_page(v, root, at, &err, tries);
-    if (atomic_load_explicit(&pg->ts->root, memory_order_acquire) != root)
+    if (past && !caret__past_holds(v->past)) /* the number may be anything */
+        return CARET_RESTART;
+    bool loaded = load_page(v, root, at, &err, tries, past);
+    if (past ? !caret__past_holds(v->past) : root_of(v, false) != root)
         return CARET_RESTART;
     if (!loaded)
         return err == CARET_OK ? CARET_RESTART : err;
@@ -122,7 +133,7 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
         if (caret__unlikely(!child_ok(pg, child)))
             return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "child page number is out of range")
                                           : CARET_RESTART;
-        bool ok = load_page(v, child, &below, &err, tries);
+        bool ok = load_page(v, child, &below, &err, tries, past);
         if (!caret__at_valid(v,
                              at)) /* the child may be anything by now: what was found there means nothing */
             return CARET_RESTART;
@@ -134,17 +145,28 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
                                   : CARET_RESTART;
 }
 
+__attribute__((noinline, cold)) static int descend_past(struct caret__view *v, const uint8_t *key, size_t len,
+                                                        struct caret__at *at, const struct bound *b)
+{
+    int rc = caret__past_begin(v);
+    return rc == CARET_OK ? descend(v, key, len, at, b, 0, true) : rc;
+}
+
 static inline int seek(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
                        const struct bound *b)
 {
     for (unsigned tries = 0;; tries++) {
-        int rc = descend(v, key, len, at, b, tries);
-        if (caret__likely(rc != CARET_RESTART))
+        int rc = descend(v, key, len, at, b, tries, false);
+        if (caret__likely(rc == CARET_OK))
+            return rc;
+        if (rc == CARET_NONE)
+            rc = descend_past(v, key, len, at, b);
+        if (rc != CARET_RESTART)
             return rc;
         if (tries > SPINS &&
             v->stalled != NULL) { /* other reasons to retry end too, but not for ever in a spin */
             rc = v->stalled(v->ctx, 0, tries);
-            if (rc != CARET_OK)
+            if (rc != CARET_OK && rc != CARET_NONE)
                 return rc;
         }
         if (tries > 1000000)

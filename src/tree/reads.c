@@ -8,6 +8,10 @@
  *   3  point = r'
  * In this order: a commit between 1 and 2 fails the comparison, one after 2 has a
  * version above r' and is noticed at the next read.
+ *
+ * A page rebuilt beside a stopped writer (past.c) is as of its version, which is
+ * log_applied; what the set has of it from before the commit in progress is the
+ * same if that is the read point, and is kept: it names the page that was read.
  */
 #include "tree/reads.h"
 
@@ -80,7 +84,8 @@ int caret__reads_note_slow(struct caret__view *v, const struct caret__at *at)
         return CARET_OK;
     if (at->version > r->point) {
         uint64_t now = atomic_load_explicit(v->pg->applied, memory_order_acquire);
-        if (!caret__reads_valid(v->pg, r) || !unchanged(v->pg, at->pgno, at->version))
+        if (!caret__reads_valid(v->pg, r) ||
+            (!unchanged(v->pg, at->pgno, at->version) && !caret__at_valid(v, at)))
             return CARET_RESTART;
         r->point = now;
     }
@@ -91,7 +96,9 @@ int caret__reads_note_slow(struct caret__view *v, const struct caret__at *at)
     }
     uint32_t i = place(r, at->pgno);
     if (r->set[i].pgno != 0 && r->set[i].version != at->version)
-        return CARET_RESTART; /* read before in another version */
+        return at->version == r->point && !unchanged(v->pg, at->pgno, at->version) && caret__at_valid(v, at)
+                   ? CARET_OK       /* rebuilt, as of the read point */
+                   : CARET_RESTART; /* read before in another version */
     if (r->set[i].pgno == 0)
         r->count++;
     r->set[i] = (struct caret__read){.version = at->version, .pgno = at->pgno};

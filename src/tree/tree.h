@@ -18,6 +18,7 @@
 /* ------------------------------------------------------------------ reading */
 
 struct caret__reads; /* read set of a transaction (tree/reads.h) */
+struct caret__past;  /* tree/past.h */
 
 /* How one session reads one store. */
 struct caret__view {
@@ -25,10 +26,13 @@ struct caret__view {
     uint64_t applied;           /* log_applied as last seen: only ever behind */
     struct caret__reads *reads; /* transaction in progress, or NULL */
     /* A page with a version above log_applied stays so: wait, repair after a dead writer.
-     * CARET_OK: look again.  NULL for private stores. */
+     * CARET_OK: look again.  CARET_NONE: the writer lives and does not go on, read around it (past.c);
+     * that is, or CARET_OK, what is said when tries is CARET__STALL_TRIES.  NULL for private stores. */
     int (*stalled)(void *ctx, uint64_t version, unsigned tries);
-    void *ctx;
+    void *ctx;                /* the engine */
+    struct caret__past *past; /* pages rebuilt beside a stopped writer, NULL before the first */
 };
+#define CARET__STALL_TRIES 64u
 
 /* A place in a leaf, as it was at a version. */
 struct caret__at {
@@ -58,13 +62,18 @@ int caret__seek_range(struct caret__view *v, const uint8_t *key, size_t len, str
 int caret__seek_before(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
                        struct caret__range *range);
 
+/* Is `at` in a rebuilt page, and is that page still what is committed? */
+bool caret__past_valid(const struct caret__view *v, const struct caret__at *at);
+
 /* Is everything read through `at` since it was made what was committed? */
 static inline bool caret__at_valid(const struct caret__view *v, const struct caret__at *at)
 {
     const struct caret__pte *pte = &v->pg->ptab[at->pgno];
     atomic_thread_fence(memory_order_acquire);
-    return caret__likely(atomic_load_explicit(&pte->version, memory_order_relaxed) == at->version &&
-                         atomic_load_explicit(&pte->word, memory_order_relaxed) == at->word);
+    if (caret__likely(atomic_load_explicit(&pte->version, memory_order_relaxed) == at->version &&
+                      atomic_load_explicit(&pte->word, memory_order_relaxed) == at->word))
+        return true;
+    return caret__unlikely(v->past != NULL) && caret__past_valid(v, at);
 }
 
 /* Is the page in the arena, or in the file and found good by this process? */
@@ -111,6 +120,9 @@ int caret__scan_before(struct caret__view *v, struct caret__at *at, uint8_t *key
 /* ------------------------------------------------------------------ writing */
 
 int caret__corrupt_page(uint32_t pgno, const char *why);
+
+/* Stable bytes of a page in the file, inside what is mapped: have they the right crc?  Remembered if so. */
+bool caret__file_page_ok(const struct caret__pager *pg, uint32_t pgno);
 
 /* Set key; the value is in the page, or (vflag CARET__VLEN_RUN) a struct caret__runref. */
 void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const void *val, size_t vlen,

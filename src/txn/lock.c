@@ -36,8 +36,8 @@
  * The dead.  A process that dies leaves its locks behind.  Whoever is blocked asks
  * the kernel about the processes in its way: at the first failure (so a single
  * try suffices to see that a lock is free), then each second, and once more before it
- * gives up.  For a dead one it first takes and releases the writer mutex, which
- * finishes or undoes the commit it died in - nobody must see a lock released
+ * gives up.  For a dead one it first looks at the writer mutex, and so finishes or
+ * undoes the commit it died in (caret__writer_settle) - nobody must see a lock released
  * before the changes made under it - then releases its locks and tries again.
  * Whoever takes the slot of a dead process does the same.
  *
@@ -353,10 +353,9 @@ static int bury(struct caret__engine *e, const struct caret__lt_suspects *s, uns
         if ((s->in[slot / 64] >> slot % 64 & 1) == 0 || (slot == e->slot && s->nonce[slot] == e->nonce) ||
             caret__slot_alive(e, slot, s->nonce[slot]))
             continue;
-        r = caret__writer_lock(e); /* repairs */
+        r = caret__writer_settle(e, slot); /* repairs */
         if (r != CARET_OK)
             return r;
-        caret__writer_unlock(e);
         caret__locks_reap(e, slot, s->nonce[slot]);
         ++*found;
     }
