@@ -72,6 +72,11 @@ correct commit -DREADER
 correct commit -DROTX
 correct commit -DRWTX
 correct commit -DRANGE
+correct log -DCRASH=2 -DCK=1
+correct log
+correct log -DR=1
+correct locks -DMAXD=2
+correct locks -DMAXD=0
 bug arena -DBUG=1 -DREADER -DNC=2 -DCK=1 -DNS=2
 bug arena -DBUG=2 -DREADER -DNS=2 -DMAXD=0
 bug arena -DBUG=3 -DREADER -DNS=2 -DMAXD=0
@@ -97,6 +102,27 @@ bug arena -DBUG=22
 bug arena -DBUG=23
 bug arena -DBUG=24 -DATONCE
 bug arena -DBUG=25
+bug log -DBUG=1
+bug log -DBUG=2
+bug log -DBUG=3
+bug log -DBUG=4
+bug log -DBUG=5
+bug log -DBUG=6 -DCRASH=2 -DMAXD=0
+bug log -DBUG=7
+bug log -DBUG=8 -DR=1
+bug log -DBUG=9
+bug log -DBUG=10
+bug log -DBUG=11
+bug log -DBUG=12 -DCRASH=2 -DMAXD=0
+bug log -DBUG=13
+bug log -DBUG=14
+bug locks -DBUG=1
+bug locks -DBUG=2
+bug locks -DBUG=3 -DMAXD=0
+bug locks -DBUG=4 -DMAXD=0
+bug locks -DBUG=5
+bug locks -DBUG=6
+bug locks -DBUG=7
 bug commit -DBUG1 -DREADER
 bug commit -DBUG2 -DREADER
 bug commit -DBUG3 -DREADER -DMAXD=0
