@@ -202,7 +202,7 @@ test_fuzz()
         mkdir -p "$corpus"
         seeds=
         [ -d "test/fuzz/corpus/$name" ] && seeds=test/fuzz/corpus/$name
-        if timeout -k 5 180 "$program" -seed=1 -runs=200000 -max_total_time=20 -timeout=20 \
+        if timeout -k 5 180 "$program" -seed=1 -runs=200000 -max_total_time=20 -timeout=5 -len_control=0 -max_len=1200 \
             -artifact_prefix="$logs/$name-" "$corpus" $seeds >"$logs/$name.log" 2>&1 </dev/null; then
             pass
             echo "  $name: $(tail -n 1 "$logs/$name.log")"

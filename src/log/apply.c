@@ -82,12 +82,15 @@ struct tally {
     unsigned sets, deletes;
 };
 
-static void tally_path(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
+/* 0, or the number of a damaged page that the change would meet. */
+static uint32_t tally_path(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
 {
     struct caret__w w = {.pg = &e->pg, .sh = e->sh};
     struct caret__path path;
 
-    caret__descend(&w, op->key, op->klen, &path);
+    uint32_t bad = caret__descend(&w, op->key, op->klen, &path);
+    if (bad != 0)
+        return bad;
     for (unsigned d = 0; d <= path.leaf; d++) {
         if (t->has_before && d <= t->before.leaf && path.pgno[d] == t->before.pgno[d])
             continue;
@@ -102,22 +105,26 @@ static void tally_path(struct caret__engine *e, const struct caret__op_view *op,
         if (en.run && en.vlen >= 8)
             t->freed += 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE;
     }
+    return 0;
 }
 
-static void tally_op(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
+static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
 {
+    uint32_t bad;
+
     if (op->kind == CARET__OP_KILL) {
-        t->freed += caret__tree_kill_pages(&e->pg, op->key, op->klen);
+        t->freed += caret__tree_kill_pages(&e->pg, op->key, op->klen, &bad);
         t->pages += 4u * (e->sh->ts.depth + 2u);
         t->bumps += 4u * (e->sh->ts.depth + 2u);
-        return;
+        return bad;
     }
-    tally_path(e, op, t);
+    bad = tally_path(e, op, t);
     t->deletes += op->kind == CARET__OP_DELETE;
     t->sets++;
     t->bytes += 10u + op->klen + op->vlen;
     if (op->kind == CARET__OP_SETRUN)
         t->freed += 1 + caret__racy32(op->val + 4) / CARET__PAGE_SIZE;
+    return bad;
 }
 
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need)
@@ -131,7 +138,9 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
         if (!op_ok(e, &op))
             return caret__fail(CARET_E_CORRUPT, "%s: a log record holds an operation that makes no sense",
                                e->path);
-        tally_op(e, &op, &t);
+        uint32_t bad = tally_op(e, &op, &t);
+        if (bad != 0)
+            return caret__corrupt_page(bad, "damaged, or not where it belongs");
     }
     if (rc < 0)
         return caret__fail(CARET_E_CORRUPT, "%s: a log record can't be read", e->path);

@@ -249,18 +249,21 @@ static bool believe(struct caret__engine *e, struct caret__spot *spot, const uin
     return caret__within(p, pos, found);
 }
 
-/* Find the key under the mutex. */
-static void locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
+/* Find the key under the mutex.  CARET_OK or CORRUPT. */
+static int locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
 {
     if (believe(e, spot, key, klen))
-        return;
+        return CARET_OK;
     struct caret__w w = {.pg = &e->pg, .sh = e->sh};
     struct caret__path path;
-    caret__descend(&w, key, klen, &path);
+    uint32_t bad = caret__descend(&w, key, klen, &path);
+    if (bad != 0)
+        return caret__corrupt_page(bad, "damaged, or not where it belongs");
     spot->pgno = path.pgno[path.leaf];
     spot->pos = path.idx[path.leaf];
     spot->found = path.found;
     spot->version = atomic_load_explicit(&e->pg.ptab[spot->pgno].version, memory_order_relaxed);
+    return CARET_OK;
 }
 
 /* Can the set be done in the leaf as it is? */
@@ -384,9 +387,11 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set
                    void *ctx, uint64_t *lsn, bool *room)
 {
     will_write(e);
-    locate(e, spot, key, klen);
+    int rc = locate(e, spot, key, klen);
+    if (rc != CARET_OK)
+        return rc;
     if (compute != NULL) {
-        int rc = compute_value(e, spot, compute, ctx, &val, &vlen);
+        rc = compute_value(e, spot, compute, ctx, &val, &vlen);
         if (rc != CARET_OK)
             return rc;
         make_record(r, key, klen, val, vlen);

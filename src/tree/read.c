@@ -28,10 +28,28 @@ bool caret__file_page_ok(const struct caret__pager *pg, uint32_t pgno)
 {
     const struct caret__page *p = (const struct caret__page *)(pg->file + (size_t)pgno * CARET__PAGE_SIZE);
     uint32_t crc = caret__crc32c(0, (const uint8_t *)p + 4, CARET__PAGE_SIZE - 4);
-    if (caret__racy32(&p->crc) != crc)
+    char report[200] = "";
+    if (caret__racy32(&p->crc) != crc || !caret__page_check(p, pgno, report, sizeof report))
         return false;
     __atomic_fetch_or(&pg->verified[pgno / 64u], UINT64_C(1) << (pgno % 64u), __ATOMIC_RELAXED);
     return true;
+}
+
+bool caret__page_trusted(const struct caret__pager *pg, uint32_t pgno, unsigned level)
+{
+    if (!pg->shared)
+        return true;
+    if (pgno < CARET__FIRST_PAGE || pgno >= pg->max_pages || pgno >= pg->ts->npages)
+        return false;
+    uint64_t word = atomic_load_explicit(&pg->ptab[pgno].word, memory_order_relaxed);
+    if (word & CARET__PTE_OBSOLETE)
+        return false;
+    if (caret__unlikely(!caret__bytes_known(pg, pgno, word)) &&
+        (pg->file == NULL || pgno >= *pg->file_pages_mapped || !caret__file_page_ok(pg, pgno)))
+        return false;
+    const struct caret__page *p = caret__page_at(pg, pgno, word);
+    return caret__racy8(&p->level) == level &&
+           caret__racy8(&p->type) == (level == 0 ? CARET__PAGE_LEAF : CARET__PAGE_INNER);
 }
 
 /* Look up version, word and bytes of a page; false: start again (err tells whether to give up). */
@@ -62,7 +80,7 @@ static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret_
             return false;
         if (!caret__bytes_known(pg, pgno, at->word) && !caret__file_page_ok(pg, pgno)) {
             if (caret__at_valid(v, at))
-                *err = caret__corrupt_page(pgno, "its checksum does not fit its contents");
+                *err = caret__corrupt_page(pgno, "its checksum or its structure is wrong");
             return false;
         }
     }

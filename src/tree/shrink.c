@@ -24,14 +24,16 @@ union scratch {
 /* ------------------------------------------------------------------- unlink */
 
 /* The leaf at one end of a subtree gets this commit's version. */
-static void bump_edge(struct caret__w *w, uint32_t pgno, bool rightmost)
+static void bump_edge(struct caret__w *w, uint32_t pgno, unsigned level, bool rightmost)
 {
-    const struct caret__page *p = caret__w_page(w, pgno);
-    while (p->type == CARET__PAGE_INNER) {
+    while (caret__page_trusted(w->pg, pgno, level)) {
+        if (level-- == 0) {
+            caret__w_bump(w, pgno);
+            return;
+        }
+        const struct caret__page *p = caret__w_page(w, pgno);
         pgno = caret__page_child(p, rightmost ? p->count : 0);
-        p = caret__w_page(w, pgno);
     }
-    caret__w_bump(w, pgno);
 }
 
 /* Take children [from, to) out of a dirty inner page; true if none is left. */
@@ -53,9 +55,9 @@ static bool remove_children(struct caret__w *w, struct caret__page *p, unsigned 
     }
     CARET_FAULT("children_removed");
     bool behind = from < p->count + 1u;
-    bump_edge(w, caret__page_child(p, behind ? from : p->count), !behind);
+    bump_edge(w, caret__page_child(p, behind ? from : p->count), p->level - 1u, !behind);
     if (from > 0 && behind) /* the leaf before the seam: its range ends where it did, but be safe for walks */
-        bump_edge(w, caret__page_child(p, from - 1), true);
+        bump_edge(w, caret__page_child(p, from - 1), p->level - 1u, true);
     return false;
 }
 
@@ -120,6 +122,9 @@ static bool join_children(struct caret__w *w, struct caret__page *parent, unsign
     uint8_t sep[CARET__KEY_MAX], mid[CARET__CHILD_LEN];
     uint32_t left_no = caret__page_child(parent, i), right_no = caret__page_child(parent, i + 1);
 
+    if (!caret__page_trusted(w->pg, left_no, parent->level - 1u) ||
+        !caret__page_trusted(w->pg, right_no, parent->level - 1u))
+        return false; /* a damaged neighbour is left alone */
     memcpy(&l, caret__w_page(w, left_no), CARET__PAGE_SIZE);
     memcpy(&r, caret__w_page(w, right_no), CARET__PAGE_SIZE);
     if (caret__page_used(&l.page) + caret__page_used(&r.page) > CARET__PAGE_USABLE)
@@ -255,46 +260,67 @@ void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
         empty_root(w, root);
     lower_root(w);
     struct caret__path path; /* the edge that is left over may be nearly empty */
-    caret__descend(w, key, len, &path);
-    if (path.leaf > 0 && caret__w_current(w, path.pgno[path.leaf]))
+    if (caret__descend(w, key, len, &path) == 0 && path.leaf > 0 && caret__w_current(w, path.pgno[path.leaf]))
         caret__shrink(w, &path);
 }
 
-/* Pages a kill of key frees or copies at most: what is below the children that its range covers. */
-static uint64_t count_below(const struct caret__pager *pg, uint32_t pgno, const struct range *r)
-{
-    uint64_t word = atomic_load_explicit(&pg->ptab[pgno].word, memory_order_relaxed), n = 2;
-    const struct caret__page *p = caret__page_at(pg, pgno, word);
+/* What a kill frees or copies at most: everything below the children that its range covers. */
+struct count {
+    const struct caret__pager *pg;
+    const struct range *r;
+    uint32_t bad; /* a damaged page, 0 = none */
+};
 
-    if (p->type == CARET__PAGE_LEAF) {
-        bool f;
-        unsigned lo = caret__page_find(p, r->lo, r->lo_len, &f),
-                 hi = caret__page_find(p, r->hi, r->hi_len, &f);
-        for (unsigned i = lo; pg->ts->has_runs && i < hi; i++) {
-            struct caret__entry e = caret__page_entry(p, i);
-            if (e.run && e.vlen >= 8)
-                n += 1 + caret__racy32(e.val + 4) / CARET__PAGE_SIZE;
-        }
-        return n;
-    }
-    bool found;
-    unsigned lo = caret__page_child_index(p, r->lo, r->lo_len),
-             hi = caret__page_find(p, r->hi, r->hi_len, &found);
-    for (unsigned i = lo; i <= hi; i++) {
-        if (p->level == 1 && i > lo && i < hi && !caret__page_child_runs(p, i))
-            n++;
-        else
-            n += count_below(pg, caret__page_child(p, i), r);
+static uint64_t count_runs(const struct caret__page *p, unsigned from, unsigned to)
+{
+    uint64_t n = 0;
+    for (unsigned i = from; i < to; i++) {
+        struct caret__entry e = caret__page_entry(p, i);
+        if (e.run && e.vlen >= 8)
+            n += 1 + caret__racy32(e.val + 4) / CARET__PAGE_SIZE;
     }
     return n;
 }
 
-uint64_t caret__tree_kill_pages(const struct caret__pager *pg, const uint8_t *key, size_t len)
+static uint64_t count_below(struct count *c, uint32_t pgno, unsigned level)
+{
+    if (c->bad != 0 || !caret__page_trusted(c->pg, pgno, level)) {
+        c->bad = pgno;
+        return 0;
+    }
+    uint64_t word = atomic_load_explicit(&c->pg->ptab[pgno].word, memory_order_relaxed), n = 2;
+    const struct caret__page *p = caret__page_at(c->pg, pgno, word);
+    bool found;
+    unsigned hi = caret__page_find(p, c->r->hi, c->r->hi_len, &found);
+
+    if (level == 0)
+        return c->pg->ts->has_runs
+                   ? n + count_runs(p, caret__page_find(p, c->r->lo, c->r->lo_len, &found), hi)
+                   : n;
+    unsigned lo = caret__page_child_index(p, c->r->lo, c->r->lo_len);
+    for (unsigned i = lo; i <= hi; i++) {
+        if (level == 1 && i > lo && i < hi && !caret__page_child_runs(p, i))
+            n++;
+        else
+            n += count_below(c, caret__page_child(p, i), level - 1);
+    }
+    return n;
+}
+
+uint64_t caret__tree_kill_pages(const struct caret__pager *pg, const uint8_t *key, size_t len, uint32_t *bad)
 {
     uint8_t end[CARET__KEY_MAX + 1];
     struct range r = {key, end, len, len + 1};
+    struct count c = {pg, &r, 0};
+    uint32_t root = atomic_load_explicit(&pg->ts->root, memory_order_relaxed);
+    uint64_t n = 0;
 
     memcpy(end, key, len);
     end[len] = 0xff;
-    return count_below(pg, atomic_load_explicit(&pg->ts->root, memory_order_relaxed), &r);
+    if (pg->ts->depth == 0 || pg->ts->depth > CARET__MAX_DEPTH)
+        c.bad = root;
+    else
+        n = count_below(&c, root, pg->ts->depth - 1);
+    *bad = c.bad;
+    return n;
 }

@@ -140,7 +140,8 @@ void caret__tree_create(struct caret__w *w);
 /* What setting (or deleting) a key can take at most, and what killing key takes. */
 struct caret__need;
 uint32_t caret__tree_set_pages(const struct caret__tstate *ts);
-uint64_t caret__tree_kill_pages(const struct caret__pager *pg, const uint8_t *key, size_t len);
+/* *bad: the number of a damaged page in the way, if there is one. */
+uint64_t caret__tree_kill_pages(const struct caret__pager *pg, const uint8_t *key, size_t len, uint32_t *bad);
 
 /* Descent of a writer. */
 struct caret__path {
@@ -149,7 +150,12 @@ struct caret__path {
     unsigned leaf;                  /* index of the leaf = levels - 1 */
     bool found;
 };
-void caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path);
+/* 0, or the number of a damaged page on the way: the path can't be used then.  Behind the commit point
+ * there is none: whoever reserves for a change goes its way first. */
+uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path);
+
+/* May a writer rely on this page as one of that level: in use, and its bytes in the file found good? */
+bool caret__page_trusted(const struct caret__pager *pg, uint32_t pgno, unsigned level);
 void caret__touch_path(struct caret__w *w, struct caret__path *path);
 void caret__free_value(struct caret__w *w, const struct caret__entry *e);
 

@@ -22,23 +22,35 @@ union scratch {
 
 /* ------------------------------------------------------------------ descent */
 
-void caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path)
+uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path)
 {
     uint32_t pgno = atomic_load_explicit(&w->pg->ts->root, memory_order_relaxed);
+    unsigned levels = w->pg->ts->depth;
 
+    if (levels == 0 || levels > CARET__MAX_DEPTH)
+        return pgno;
     for (unsigned d = 0;; d++) {
-        CARET__ASSERT_ALWAYS(d < CARET__MAX_DEPTH);
+        if (caret__unlikely(!caret__page_trusted(w->pg, pgno, levels - 1 - d)))
+            return pgno;
         const struct caret__page *p = caret__w_page(w, pgno);
         path->pgno[d] = pgno;
         if (p->type == CARET__PAGE_LEAF) {
             path->idx[d] = (uint16_t)caret__page_find(p, key, len, &path->found);
             path->leaf = d;
-            return;
+            return 0;
         }
         unsigned i = caret__page_child_index(p, key, len);
         path->idx[d] = (uint16_t)i;
         pgno = caret__page_child(p, i);
     }
+}
+
+/* Behind the commit point: the way was gone before (caret__record_need). */
+static void descend_again(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path)
+{
+    uint32_t bad = caret__descend(w, key, len, path);
+    CARET__ASSERT_ALWAYS(bad == 0);
+    (void)bad;
 }
 
 /* Copy every page of the path that an older epoch owns.  A current page has only current pages above it. */
@@ -262,7 +274,7 @@ void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const v
     struct caret__path path;
 
     for (;;) {
-        caret__descend(w, key, len, &path);
+        descend_again(w, key, len, &path);
         caret__touch_path(w, &path);
         if (vflag & CARET__VLEN_RUN)
             mark_runs(w, &path);
@@ -276,7 +288,7 @@ void caret__tree_delete(struct caret__w *w, const uint8_t *key, size_t len)
 {
     struct caret__path path;
 
-    caret__descend(w, key, len, &path);
+    descend_again(w, key, len, &path);
     if (!path.found)
         return;
     caret__touch_path(w, &path);

@@ -224,7 +224,7 @@ static void write_and_close_states(void)
 static void a_lua_module_unloaded_with_its_state_can_come_back(void **state)
 {
     (void)state;
-    void *module;
+    void *module = NULL;
     lua = dlopen("liblua5.4.so.0", RTLD_NOW | RTLD_GLOBAL);
     if (lua == NULL || (module = library("lua/5.4/caret.so")) == NULL) {
         print_message("skipped: %s\n", dlerror());
