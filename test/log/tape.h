@@ -64,7 +64,7 @@ struct op {
 
 struct tape {
     pthread_mutex_t lock;
-    char dir[128], path[128];
+    char dir[192], path[192];
     uint64_t dir_ino;
     _Atomic bool recording;
     uint32_t nops, nfiles;
@@ -276,7 +276,7 @@ static void tape_record(struct tape *t, const char *dir, const char *path)
     t->dir_ino = st.st_ino;
     tape = t;
     for (unsigned i = 0; i < NAMES; i++) {
-        char name[160];
+        char name[224];
         snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
         if (stat(name, &st) == 0)
             new_file(st.st_ino);
@@ -408,7 +408,7 @@ static void put_file(const char *path, const struct bytes *b)
 static void image_put(const struct image *m, const char *path)
 {
     for (unsigned i = 0; i < NAMES; i++) {
-        char name[160];
+        char name[224];
         snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
         unlink(name);
         if (m->names[i] != 0)

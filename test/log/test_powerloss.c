@@ -12,7 +12,7 @@
  *
  * CARET_POWER_STATES=n: how many states, all workloads together.  CARET_SEED=n.
  */
-#include "tape.h"
+#include "fuseserver.h"
 
 #include <inttypes.h>
 
@@ -32,13 +32,15 @@ struct world {
     uint64_t seed;
     unsigned steps;
     unsigned nodes, len; /* nodes of the tree, longest ordinary value */
-    bool stays_open;     /* no clean closing in between: the log goes round */
+    bool behind_fuse;
+    bool stays_open; /* no clean closing in between: the log goes round */
     void (*work)(void);
     void (*check)(caret_session *s, const struct player *p);
     uint64_t states[LOSSES], nested;
 };
 
 static struct world *world;
+static bool may_mount;
 static char state_dir[112], state_path[128], state_shm[112];
 
 /* ---------------------------------------------------------------- workload */
@@ -323,9 +325,36 @@ static void work_bank(void)
     }
 }
 
+/* Through FUSE the tape sees what the kernel issues. */
+static void record_behind_fuse(struct tape *t)
+{
+    char back[160], back_path[192], command[256];
+
+    snprintf(back, sizeof back, "%s-back", state_dir);
+    snprintf(back_path, sizeof back_path, "%s%s", back, strrchr(path, '/'));
+    assert_int_equal(mkdir(back, 0700), 0);
+    tape_record(t, back, back_path);
+    pid_t server = may_mount ? fuse_start(dir, back) : 0;
+    if (server != 0) {
+        world->work();
+        fuse_end(server, dir);
+    }
+    tape_stop();
+    snprintf(command, sizeof command, "rm -rf %s", back);
+    assert_int_equal(system(command), 0);
+    if (server == 0) {
+        print_message("skipped: libfuse3, /dev/fuse or the right to mount is missing\n");
+        skip();
+    }
+}
+
 static void record(struct tape *t)
 {
     world->done = 0;
+    if (world->behind_fuse) {
+        record_behind_fuse(t);
+        return;
+    }
     tape_record(t, dir, path);
     world->work();
     tape_stop();
@@ -642,6 +671,18 @@ static void order_survives_with_threads_that_sync(void **state)
     lose_power(10);
 }
 
+static void what_the_kernel_issues_keeps_each_commit(void **state)
+{
+    (void)state;
+    memset(world, 0, sizeof *world);
+    world->sync = CARET_SYNC_COMMIT;
+    world->steps = 120;
+    world->behind_fuse = true;
+    world->work = work_alone;
+    world->check = check_alone;
+    lose_power(10);
+}
+
 static int setup_power(void **state)
 {
     if (setup(state) != 0)
@@ -667,11 +708,13 @@ static int teardown_power(void **state)
 
 int main(void)
 {
+    may_mount = own_mounts();
     const struct CMUnitTest tests[] = {POWER_TEST(each_commit_survives_in_commit_mode),
                                        POWER_TEST(what_was_synced_survives_in_interval_mode),
                                        POWER_TEST(the_log_goes_round_without_loss),
                                        POWER_TEST(transactions_of_several_processes_are_whole),
                                        POWER_TEST(order_survives_with_threads_that_sync),
-                                       POWER_TEST(checkpoints_survive_without_syncs)};
+                                       POWER_TEST(checkpoints_survive_without_syncs),
+                                       POWER_TEST(what_the_kernel_issues_keeps_each_commit)};
     return cmocka_run_group_tests_name("powerloss", tests, NULL, NULL);
 }
