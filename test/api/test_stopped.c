@@ -160,11 +160,24 @@ static void a_stopped_writer_that_is_killed_is_repaired(void **state)
     alarm(0);
 }
 
+/* A process that dies with a lock. */
+static void die_locked(int64_t i)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        caret_node_buf n;
+        open_both();
+        must(caret_lock(s, node(&n, "^lock", i, -1), 0), "lock");
+        kill(getpid(), SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+}
+
 /* Somebody who comes now can open, read, lock and leave; locks of the dead are freed. */
 static void opening_locks_and_closing_do_not_wait(void **state)
 {
     caret_node_buf n;
-    int status;
 
     (void)state;
     snprintf(context, sizeof context, "opening beside a stopped writer");
@@ -176,24 +189,18 @@ static void opening_locks_and_closing_do_not_wait(void **state)
     pid_t pid = start(writer);
     wait_for(READY);
     assert_true(stops(pid));
-    fflush(NULL);
-    pid_t dead = fork();
-    if (dead == 0) {
-        open_both();
-        must(caret_lock(s, node(&n, "^lock", 1, -1), 0), "lock");
-        kill(getpid(), SIGKILL);
-    }
-    waitpid(dead, &status, 0);
-    open_both();
+    die_locked(1);
+    open_both(); /* takes the slot of the dead one, whose lock is freed with it */
     assert_true(half_done());
-    must(caret_lock(s, node(&n, "^lock", 2, -1), 0), "lock");
-    must(caret_lock(s, node(&n, "^lock", 1, -1), UINT64_C(5000000000)), "lock of a dead process");
+    must(caret_lock(s, node(&n, "^lock", 1, -1), 0), "lock of a dead process");
+    die_locked(2);
+    must(caret_lock(s, node(&n, "^lock", 2, -1), UINT64_C(5000000000)), "lock of a dead process");
     must(caret_unlock_all(s), "unlock");
     close_both();
     kill(pid, SIGCONT);
     wait_for(DONE);
     kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
+    waitpid(pid, NULL, 0);
     alarm(0);
 }
 
