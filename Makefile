@@ -4,6 +4,7 @@
 #   make deps       install what is missing (apt, as root or with sudo)
 #   make demo       deps, build, run the main job
 #   make test       deps, all tests in all configurations
+#   make torture    deps, the long forms of the tests, with counts
 #   make bench      build and run the benchmarks
 #   make install    cmake --install (PREFIX=/usr/local, DESTDIR)
 #   make clean      remove all build folders
@@ -11,7 +12,7 @@
 PREFIX ?= /usr/local
 
 .NOTPARALLEL:
-.PHONY: release deps demo test bench install clean
+.PHONY: release deps demo test torture bench install clean
 
 release:
 	@sh tools/deps.sh --build
@@ -29,6 +30,9 @@ demo: deps release
 
 test: deps
 	@sh tools/test.sh
+
+torture: deps
+	@sh tools/torture.sh
 
 bench: deps release
 	@cmake --build build --target benchmarks
