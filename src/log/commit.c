@@ -42,11 +42,11 @@ int caret__batch_begin(struct caret__batch *b)
 static int batch_grow(struct caret__batch *b, uint64_t want)
 {
     uint64_t cap = (uint64_t)b->cap * 2 > want ? (uint64_t)b->cap * 2 : want;
-    uint8_t *rec = cap <= CARET__RING_SIZE * UINT64_C(2) ? realloc(b->rec, cap) : NULL;
+    uint8_t *rec = cap <= CARET__LOG_MAX ? realloc(b->rec, cap) : NULL;
     if (rec == NULL)
-        return cap > CARET__RING_SIZE
+        return cap > CARET__LOG_MAX
                    ? caret__fail(CARET_E_TXN_TOO_BIG, "a transaction's changes exceed %u bytes",
-                                 CARET__RING_SIZE / 2)
+                                 CARET__LOG_MAX / 2)
                    : caret__fail(CARET_E_NOMEM, "no memory for a log record");
     b->rec = rec;
     b->cap = (uint32_t)cap;
@@ -97,8 +97,9 @@ void caret__batch_destroy(struct caret__batch *b)
 static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint32_t size, bool only_kills)
 {
     uint64_t spare = only_kills ? LOG_SPARE / 2 : LOG_SPARE;
-    return head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <=
-               sh->ring_size - 64u &&
+    return (size > CARET__BIG_RECORD ||
+            head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <=
+                sh->ring_size - 64u) &&
            head + size + spare - atomic_load_explicit(&sh->checkpoint_lsn, memory_order_acquire) <=
                atomic_load_explicit(&sh->log_size, memory_order_relaxed);
 }
@@ -179,47 +180,89 @@ static inline void afterwards(struct caret__engine *e, uint64_t lsn)
 
 /* ---------------------------------------------------------------- in general */
 
-int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,
-                  uint64_t *lsn)
+/* The record of a batch, finished but for its trailer. */
+struct batch_record {
+    struct caret__batch *b;
+    uint32_t size, crc;
+};
+
+/* Steps 3 and 4 for a record that does not go through the ring; the flush mutex is held too. */
+static int publish_big(struct caret__engine *e, const struct batch_record *r, uint64_t *lsn)
 {
     struct caret__shared *sh = e->sh;
-    uint32_t size = b->size + CARET__REC_TAIL;
-    uint32_t crc = finish_record(b->rec, size, b->nops);
+    uint64_t tail = caret__record_trailer(sh->log_seed, r->crc, r->size);
+
+    memcpy(r->b->rec + r->size - CARET__REC_TAIL, &tail, CARET__REC_TAIL);
+    int rc = caret__flush_record(e, r->b->rec, r->size);
+    if (rc != CARET_OK)
+        return rc;
+    sh->big_seed = sh->log_seed;
+    sh->log_seed = tail;
+    *lsn = atomic_load_explicit(&sh->log_head, memory_order_relaxed) + r->size;
+    atomic_store_explicit(&sh->log_head, *lsn, memory_order_release);
+    CARET_FAULT("commit_point");
+    return CARET_OK;
+}
+
+/* One try under the mutex.  CARET_ROLLBACK: not valid.  CARET_RESTART: *room tells what is short. */
+static int try_batch(struct caret__engine *e, const struct batch_record *r, bool (*valid)(void *ctx),
+                     void *ctx, uint64_t *lsn, bool *room)
+{
     struct caret__need need;
     int rc;
 
-    if (size > sh->ring_size / 2)
+    if (valid != NULL && !valid(ctx))
+        return CARET_ROLLBACK;
+    *room = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), r->size,
+                      r->b->only_kills);
+    if (*room)
+        return CARET_RESTART;
+    rc = caret__record_need(e, r->b->rec, r->size, &need);
+    if (rc == CARET_OK)
+        rc = caret__reserve(e, &need, r->b->only_kills);
+    if (rc != CARET_OK)
+        return rc;
+    const uint8_t *rec = r->b->rec;
+    if (r->size > CARET__BIG_RECORD)
+        rc = publish_big(e, r, lsn);
+    else
+        rec = publish(e, rec, r->size, r->crc, lsn);
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT);
+    make_visible(e, *lsn);
+    return rc;
+}
+
+int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,
+                  uint64_t *lsn)
+{
+    struct batch_record r = {b, b->size + CARET__REC_TAIL, 0};
+    bool big = r.size > CARET__BIG_RECORD, room = false;
+
+    if (r.size > caret__record_limit(e->sh))
         return caret__fail(CARET_E_TXN_TOO_BIG,
-                           "%s: %u bytes of changes in one transaction, %llu is the limit", e->path, size,
-                           (unsigned long long)sh->ring_size / 2);
+                           "%s: %u bytes of changes in one transaction; half the log, %u, is the limit",
+                           e->path, r.size, caret__record_limit(e->sh));
+    r.crc = finish_record(b->rec, r.size, b->nops);
     for (;;) {
-        rc = may_write(e);
-        if (rc == CARET_OK)
-            rc = caret__writer_lock(e);
+        int rc = may_write(e);
+        if (rc == CARET_OK && big)
+            rc = caret__flush_hold(e);
         if (rc != CARET_OK)
             return rc;
-        if (valid != NULL && !valid(ctx)) {
-            caret__writer_unlock(e);
-            return CARET_RESTART;
-        }
-        uint64_t head = atomic_load_explicit(&sh->log_head, memory_order_relaxed);
-        rc = has_room(sh, head, size, b->only_kills) ? caret__record_need(e, b->rec, size, &need)
-                                                     : CARET_RESTART;
-        if (rc == CARET_OK)
-            rc = caret__reserve(e, &need, b->only_kills);
+        rc = caret__writer_lock(e);
         if (rc == CARET_OK) {
-            const uint8_t *rec = publish(e, b->rec, size, crc, lsn);
-            rc = caret__apply(e, rec, size, *lsn, CARET__APPLY_COMMIT);
-            make_visible(e, *lsn);
+            rc = try_batch(e, &r, valid, ctx, lsn, &room);
             caret__writer_unlock(e);
-            afterwards(e, *lsn);
-            return rc;
         }
-        bool slots = has_room(sh, head, size, b->only_kills);
-        caret__writer_unlock(e);
+        if (big)
+            caret__flush_release(e);
+        if (rc == CARET_OK)
+            afterwards(e, *lsn);
         if (rc != CARET_RESTART)
-            return rc;
-        rc = slots ? caret__checkpoint(e) : make_room(e, size);
+            return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
+        rc = room ? make_room(e, r.size) : caret__checkpoint(e);
         if (rc != CARET_OK)
             return rc;
     }

@@ -15,6 +15,16 @@
  * therefore does not trust the log for what was underway: it asks for a checkpoint,
  * which rewrites the pages (and reports errors of its own).
  *
+ * Big records.  A record too big for the ring (CARET__BIG_RECORD) is written to the
+ * log by its committer, who holds flush and writer mutex, in this order: everything
+ * before it, the record, ring_from = log_written = L, log_head = L.  Of it the ring
+ * has only the trailer.  Whoever needs ring bytes looks no further back than
+ * ring_from; who redoes the commit reads the record from the file.  A death before
+ * log_head leaves log_written ahead of it: whoever gets one of the two mutexes next
+ * sets it back.  If everybody dies there, the recovery may find the record whole at
+ * the end of the chain and takes it: a commit that nobody was told of, but whole,
+ * and valid where it stands.  The flush mutex is taken before the writer mutex, never after it.
+ *
  * A failed pwrite or fdatasync is final (io_failed): the kernel has dropped the
  * pages and a retry would report success.  Reads go on, writes are refused.
  */
@@ -100,9 +110,18 @@ static int sync_files(struct caret__engine *e)
     return CARET_OK;
 }
 
+void caret__flush_set_back(struct caret__shared *sh)
+{
+    uint64_t written = atomic_load(&sh->log_written), head = atomic_load(&sh->log_head);
+
+    if (written > head && atomic_compare_exchange_strong(&sh->log_written, &written, head))
+        atomic_store(&sh->ring_from, head);
+}
+
 /* We hold the flush mutex after a dead owner: its unfinished sync asks for a checkpoint. */
 static void owner_died(struct caret__shared *sh)
 {
+    caret__flush_set_back(sh);
     if (atomic_exchange(&sh->sync_in_progress, 0) != 0) {
         atomic_store(&sh->runs_unsynced, 1);
         atomic_store(&sh->checkpoint_wanted, 1);
@@ -123,17 +142,49 @@ static int flush_lock(struct caret__engine *e)
     return CARET_OK;
 }
 
+int caret__flush_hold(struct caret__engine *e)
+{
+    if (atomic_load(&e->sh->io_failed) != 0)
+        return caret__fail(CARET_E_IO_FAILED,
+                           "%s: a write or sync failed earlier; close all users and open again", e->path);
+    if (!caret__fds_ours(e))
+        return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
+    return flush_lock(e);
+}
+
+void caret__flush_release(struct caret__engine *e)
+{
+    caret__mutex_unlock(&e->sh->flush);
+}
+
+int caret__flush_record(struct caret__engine *e, const uint8_t *rec, uint32_t size)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t head = atomic_load(&sh->log_head), at = head, room;
+    int rc = write_ring(e);
+
+    for (uint32_t left = size; rc == CARET_OK && left != 0;) {
+        uint64_t off = caret__log_offset(e, at, &room), n = caret__min64(left, room);
+        rc = write_all(e, rec + (size - left), n, off);
+        at += n;
+        left -= (uint32_t)n;
+    }
+    if (rc != CARET_OK)
+        return rc;
+    CARET_FAULT("big_written");
+    memcpy(caret__ring_at(e, head + size - 8), rec + size - 8, 8);
+    atomic_store(&sh->ring_from, head + size);
+    atomic_store(&sh->log_written, head + size);
+    CARET_FAULT("big_ahead");
+    return CARET_OK;
+}
+
 int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
 {
     struct caret__shared *sh = e->sh;
     if (upto == 0)
         upto = atomic_load(&sh->log_head);
-    if (atomic_load(&sh->io_failed) != 0)
-        return caret__fail(CARET_E_IO_FAILED,
-                           "%s: a write or sync failed earlier; close all users and open again", e->path);
-    if (!caret__fds_ours(e))
-        return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
-    int rc = flush_lock(e);
+    int rc = caret__flush_hold(e);
     if (rc != CARET_OK)
         return rc;
     if (atomic_load(&sh->log_written) < upto)

@@ -124,6 +124,22 @@ void caret__run_done(struct caret__engine *e, const struct caret__runref *ref);
  * upto 0 = log_head).  With `sync` also fdatasync: log_durable >= upto afterwards. */
 int caret__flush(struct caret__engine *e, uint64_t upto, bool sync);
 
+/* Larger records do not go through the ring (flush.c).  The most a transaction can commit. */
+#define CARET__BIG_RECORD (CARET__RING_SIZE / 4u)
+static inline uint32_t caret__record_limit(const struct caret__shared *sh)
+{
+    return (uint32_t)(atomic_load_explicit(&sh->log_size, memory_order_relaxed) / 2);
+}
+
+/* For the committer of a big record: take the flush mutex, before the writer mutex; under both write the
+ * record to the log where log_head is, all before it first; give the flush mutex back. */
+int caret__flush_hold(struct caret__engine *e);
+int caret__flush_record(struct caret__engine *e, const uint8_t *rec, uint32_t size);
+void caret__flush_release(struct caret__engine *e);
+
+/* After the death of a holder of either mutex: what was written ahead of log_head does not count. */
+void caret__flush_set_back(struct caret__shared *sh);
+
 /* File offset of an LSN, and how many bytes are contiguous from there. */
 uint64_t caret__log_offset(const struct caret__engine *e, uint64_t lsn, uint64_t *contiguous);
 

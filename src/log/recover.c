@@ -143,14 +143,17 @@ static int choose_range(struct rescue *r, const struct caret__meta *m)
     uint64_t half = CARET__RING_SIZE / 2;
     uint64_t written = caret__max64(atomic_load(&sh->log_written), m->lsn);
     uint64_t durable = caret__max64(atomic_load(&sh->log_durable), m->lsn);
+    uint64_t from = atomic_load(&sh->ring_from);
 
     r->head = atomic_load(&sh->log_head);
+    if (written > r->head && written == from) /* died with a big record written, but not committed */
+        written = from = r->head;
     if (r->head < m->lsn || r->head % 8 != 0 || r->head - m->lsn > m->log_size)
         return not_connected(&r->old, "log_head");
     if (written > r->head || written % 8 != 0 || r->head - written > CARET__RING_SIZE - 8)
         return not_connected(&r->old, "log_written");
     r->from = written;
-    if (durable < written && durable % 8 == 0 && r->head - durable <= half)
+    if (durable < written && durable % 8 == 0 && r->head - durable <= half && durable >= from)
         r->from = durable;
     return CARET_OK;
 }
@@ -263,8 +266,8 @@ static int rescue(struct caret__engine *e, struct rescue *r, const struct caret_
 static void fill_words(struct caret__engine *e, const struct caret__meta *m)
 {
     struct caret__shared *sh = e->sh;
-    _Atomic uint64_t *words[] = {&sh->log_head,    &sh->log_applied, &sh->log_written,
-                                 &sh->log_durable, &sh->undo_lsn,    &sh->checkpoint_lsn};
+    _Atomic uint64_t *words[] = {&sh->log_head, &sh->log_applied,    &sh->log_written, &sh->log_durable,
+                                 &sh->undo_lsn, &sh->checkpoint_lsn, &sh->ring_from};
 
     for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++)
         atomic_store(words[i], m->lsn);

@@ -18,6 +18,8 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "log/log.h"
@@ -102,13 +104,63 @@ static void recount(struct caret__engine *e)
     caret__racy_put32(&ts->free_slots, count_bits(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots)));
 }
 
+/* A big record is in the log only: read it.  NULL: a message says why not. */
+static uint8_t *read_big(struct caret__engine *e, uint64_t lsn, uint32_t size)
+{
+    uint8_t *rec = malloc(size);
+    uint32_t done = 0;
+
+    if (rec == NULL) {
+        caret__fail(CARET_E_NOMEM, "%s: no memory to redo a commit of %u bytes", e->path, size);
+        return NULL;
+    }
+    while (done < size) {
+        uint64_t room, off = caret__log_offset(e, lsn + done, &room);
+        ssize_t n = pread(e->log_fd, rec + done, caret__min64(size - done, room), (off_t)off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            caret__fail_errno(CARET_E_IO, "%s: reading a commit of %u bytes to redo it", e->log_path, size);
+            free(rec);
+            return NULL;
+        }
+        done += (uint32_t)n;
+    }
+    return rec;
+}
+
+/* The record [applied, head) once more. */
+static int redo(struct caret__engine *e, uint64_t applied, uint64_t head)
+{
+    uint32_t size = (uint32_t)(head - applied);
+    const uint8_t *rec = caret__ring_at(e, applied);
+    uint8_t *big = NULL;
+    uint64_t seed;
+    int rc;
+
+    memcpy(&seed, caret__ring_at(e, applied - 8), 8);
+    if (size > CARET__BIG_RECORD) {
+        rec = big = read_big(e, applied, size);
+        if (big == NULL)
+            return CARET_E_IO;
+        seed = e->sh->big_seed; /* its trailer may lie in the ring where the one before it was */
+    }
+    if (caret__record_verify(seed, rec, size) != size)
+        rc = damaged(e, "the record of the last commit");
+    else
+        rc = caret__apply(e, rec, size, head, CARET__APPLY_REDO);
+    free(big);
+    return rc;
+}
+
 int caret__repair(struct caret__engine *e)
 {
     struct caret__shared *sh = e->sh;
     uint64_t head = atomic_load(&sh->log_head), applied = atomic_load(&sh->log_applied);
 
-    if (head < applied || head - applied > sh->ring_size)
+    if (head < applied || head - applied > caret__record_limit(sh))
         return damaged(e, "log_head and log_applied do not fit");
+    caret__flush_set_back(sh);
     memcpy(&sh->log_seed, caret__ring_at(e, head - 8), 8);
     if (head > applied) {
         uint64_t word = atomic_load(&sh->undo_word);
@@ -117,12 +169,7 @@ int caret__repair(struct caret__engine *e)
         atomic_store(&sh->undo_word, ((word >> 32) + 1) << 32);
         CARET_FAULT("repair_undone");
         recount(e);
-        const uint8_t *rec = caret__ring_at(e, applied);
-        uint64_t seed;
-        memcpy(&seed, caret__ring_at(e, applied - 8), 8);
-        if (caret__record_verify(seed, rec, head - applied) != head - applied)
-            return damaged(e, "the record of the last commit");
-        int rc = caret__apply(e, rec, (uint32_t)(head - applied), head, CARET__APPLY_REDO);
+        int rc = redo(e, applied, head);
         if (rc != CARET_OK)
             return rc;
         CARET_FAULT("repair_redone");

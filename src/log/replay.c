@@ -134,6 +134,18 @@ static int peek(struct replay *r, uint64_t lsn, size_t n, const uint8_t **p)
     return CARET_OK;
 }
 
+/* A record that is larger than the buffer: so it says. */
+static int grow_buffer(struct replay *r, uint32_t size)
+{
+    uint8_t *buf = realloc(r->buf, size);
+    if (buf == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it (a record of %u bytes)", r->e->path,
+                           size);
+    r->buf = buf;
+    r->cap = size;
+    return CARET_OK;
+}
+
 /* The record at lsn if it continues the chain; *size 0 at its end. */
 static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_t **rec, uint32_t *size)
 {
@@ -144,9 +156,11 @@ static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_
     if (rc != CARET_OK || *rec == NULL)
         return rc;
     n = caret__le32(*rec);
-    if (n < CARET__REC_HEAD + CARET__REC_TAIL || n > r->cap)
+    if (n < CARET__REC_HEAD + CARET__REC_TAIL || n > r->file.size)
         return CARET_OK;
-    rc = peek(r, lsn, n, rec);
+    rc = n > r->cap ? grow_buffer(r, n) : CARET_OK;
+    if (rc == CARET_OK)
+        rc = peek(r, lsn, n, rec);
     if (rc == CARET_OK && *rec != NULL)
         *size = caret__record_verify(seed, *rec, n);
     return rc;
@@ -339,22 +353,24 @@ static int reserve(struct replay *r, const uint8_t *rec, uint32_t size)
     }
 }
 
-/* One record, from the buffer through the ring into the pages. */
+/* One record, from the buffer (through the ring, if it is not big) into the pages. */
 static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
 {
     struct caret__shared *sh = r->e->sh;
     uint64_t head = atomic_load(&sh->log_head), lsn = head + size;
-    uint8_t *in_ring = caret__ring_at(r->e, head);
     int rc;
 
-    memcpy(in_ring, rec, size);
-    rc = reserve(r, in_ring, size);
+    if (size <= CARET__BIG_RECORD)
+        rec = memcpy(caret__ring_at(r->e, head), rec, size);
+    else
+        memcpy(caret__ring_at(r->e, lsn - 8), rec + size - 8, 8);
+    rc = reserve(r, rec, size);
     if (rc == CARET_OK)
         rc = hand_over(r, lsn);
     if (rc != CARET_OK)
         return rc;
     atomic_store(&sh->log_head, lsn);
-    rc = caret__apply(r->e, in_ring, size, lsn, CARET__APPLY_REPLAY);
+    rc = caret__apply(r->e, rec, size, lsn, CARET__APPLY_REPLAY);
     clear_reserved(sh);
     if (rc != CARET_OK)
         return rc;

@@ -316,8 +316,10 @@ struct caret__shared {
     /* Log file. */
     alignas(64) _Atomic uint64_t log_written; /* F: pwritten up to here */
     _Atomic uint64_t log_durable;             /* F: synced up to here */
-    _Atomic uint64_t log_base;                /* F: file offset of LSN x is (x - log_base) mod log_size */
-    _Atomic uint64_t log_size;                /* F */
+    uint64_t big_seed;                        /* W: the 8 bytes before the big record committed last */
+    _Atomic uint64_t ring_from; /* F: the ring holds nothing before it (log/flush.c, big records) */
+    _Atomic uint64_t log_base;  /* F: file offset of LSN x is (x - log_base) mod log_size */
+    _Atomic uint64_t log_size;  /* F */
     _Atomic uint32_t
         sync_in_progress; /* F: set around fdatasync; found set by a successor: the sync's fate is unknown */
     _Atomic uint32_t io_failed;     /* anybody, never cleared: errno of the first failed write or sync */
