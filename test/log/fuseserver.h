@@ -204,6 +204,7 @@ static pid_t fuse_start(const char *where, const char *back)
     close(ready[0]);
     if (n == 1) {
         memset(&tape_hooks, 0, sizeof tape_hooks);
+        sync_for_real = true;
         return pid;
     }
     waitpid(pid, NULL, 0);
@@ -212,6 +213,7 @@ static pid_t fuse_start(const char *where, const char *back)
 
 static void fuse_end(pid_t pid, const char *where)
 {
+    sync_for_real = false;
     umount2(where, MNT_DETACH);
     waitpid(pid, NULL, 0);
 }
