@@ -413,6 +413,8 @@ static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8
         a->len = caret__i64_format(sum, a->text);
         a->result_int = sum;
     } else {
+        if (a->want_int) /* it was given as an integer only */
+            a->by = caret__dec_parse(a->text, caret__i64_format(a->by_int, a->text));
         struct caret__dec r,
             before = old == NULL ? (struct caret__dec){0, 0} : caret__dec_parse((const char *)old, old_len);
         int rc = caret__dec_add(before, a->by, &r);
@@ -461,7 +463,7 @@ static int incr(caret_session *s, caret_node *node, struct add *a)
 
 int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, caret_slice *result)
 {
-    struct add a = {0};
+    struct add a; /* field by field: its text need not be cleared */
     int rc = caret__node_check(node);
 
     if (rc != CARET_OK)
@@ -469,6 +471,7 @@ int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, c
     if (by == NULL)
         return caret__fail(CARET_E_INVALID, "caret_incr: no number to add");
     a.is_int = caret__i64_parse(by, len, &a.by_int);
+    a.want_int = false;
     a.by = caret__dec_parse(by, len);
     rc = incr(s, node, &a);
     if (rc != CARET_OK || result == NULL)
@@ -483,13 +486,13 @@ int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, c
 
 int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int64_t *result)
 {
-    struct add a = {.by_int = by, .is_int = true, .want_int = true};
-    char text[CARET__NUM_MAX];
+    struct add a;
     int rc = caret__node_check(node);
 
     if (rc != CARET_OK)
         return rc;
-    a.by = caret__dec_parse(text, caret__i64_format(by, text));
+    a.is_int = a.want_int = true;
+    a.by_int = by;
     rc = incr(s, node, &a);
     if (rc == CARET_OK && result != NULL)
         *result = a.result_int;

@@ -139,8 +139,8 @@ unsigned caret__page_key(const struct caret__page *p, unsigned i, uint8_t *buf)
 
     if (plen + e.klen > CARET__KEY_MAX)
         return 0;
-    caret__racy_copy(buf, prefix, plen);
-    caret__racy_copy(buf + plen, e.key, e.klen);
+    caret__racy_copy_short(buf, prefix, plen);
+    caret__racy_copy_short(buf + plen, e.key, e.klen);
     return plen + e.klen;
 }
 
