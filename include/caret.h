@@ -154,7 +154,8 @@ typedef struct caret_options {
     int no_thread;        /* 1: no background thread; flushing and checkpoints run inline */
     const char *shm_dir;  /* directory for the shared segment, NULL = /dev/shm */
     size_t arena_limit;   /* bytes of changed pages kept in memory, 0 = automatic */
-    size_t log_limit;     /* bytes the log may grow to, 0 = automatic */
+    size_t log_size;      /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB.  Half of it is the limit of one
+                           * transaction.  Counts for the one who opens first after a clean close */
 } caret_options;
 
 /*

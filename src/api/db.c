@@ -28,6 +28,9 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
         options = &defaults;
     if (options->sync < 0 || options->sync > CARET_SYNC_OFF || options->sync_interval < 0)
         return caret__fail(CARET_E_INVALID, "caret_open: no such sync mode or interval");
+    if (options->log_size != 0 && (options->log_size < CARET__LOG_MIN || options->log_size > CARET__LOG_MAX))
+        return caret__fail(CARET_E_INVALID, "caret_open: a log of %zu bytes; %u to %u are possible",
+                           options->log_size, CARET__LOG_MIN, CARET__LOG_MAX);
     if (path == NULL)
         path = getenv("CARET_DB");
     if (path == NULL || *path == 0)

@@ -91,12 +91,16 @@ void caret__batch_destroy(struct caret__batch *b)
 
 /* --------------------------------------------------------------------- room */
 
-#define LOG_SPARE (CARET__LOG_MIN / 8u) /* of the log, kept for kills and for what is underway */
+/* Bytes of the log that are kept for kills and for what is underway. */
+static inline uint64_t log_spare(const struct caret__shared *sh)
+{
+    return atomic_load_explicit(&sh->log_size, memory_order_relaxed) / 8;
+}
 
 /* Is there room for size bytes in ring and log? Looked at under the mutex. */
 static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint32_t size, bool only_kills)
 {
-    uint64_t spare = only_kills ? LOG_SPARE / 2 : LOG_SPARE;
+    uint64_t spare = only_kills ? log_spare(sh) / 2 : log_spare(sh);
     return (size > CARET__BIG_RECORD ||
             head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <=
                 sh->ring_size - 64u) &&
@@ -114,7 +118,7 @@ static int make_room(struct caret__engine *e, uint32_t size)
         if (rc != CARET_OK)
             return rc;
     }
-    if (head + size + LOG_SPARE - atomic_load(&sh->checkpoint_lsn) > atomic_load(&sh->log_size))
+    if (head + size + log_spare(sh) - atomic_load(&sh->checkpoint_lsn) > atomic_load(&sh->log_size))
         return caret__checkpoint(e);
     return CARET_OK;
 }

@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "base/crc32c.h"
+#include "shm/layout.h"
 
 #define TRAILER_MARK 0x5ca1ab1eu
-#define MAX_RECORD   (64u << 20) /* far above any ring: a length beyond it is no length */
+#define MAX_RECORD   CARET__LOG_MAX /* a length beyond it is no length */
 
 uint64_t caret__chain_start(uint32_t generation)
 {

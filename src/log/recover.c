@@ -114,7 +114,7 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
 
     if ((m->flags & CARET__META_CLEAN) == 0)
         return open_log(e, m);
-    m->log_size = CARET__LOG_MIN;
+    m->log_size = e->options.log_size != 0 ? caret__align_up(e->options.log_size, 65536) : CARET__LOG_DEFAULT;
     m->log_base = caret__align_down(m->lsn, 4096);
     return create_log(e, start, m->log_size);
 }

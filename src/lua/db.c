@@ -61,10 +61,32 @@ static lua_Number option_seconds(lua_State *L, const char *name)
     return v;
 }
 
+static size_t option_bytes(lua_State *L, const char *name)
+{
+    int64_t v = 0;
+    lua_getfield(L, 2, name);
+    if (!lua_isnil(L, -1) &&
+        !(lua_type(L, -1) == LUA_TNUMBER && caret__integer(L, lua_gettop(L), &v) && v > 0))
+        caret__misuse(L, "option %s is a number of bytes, a whole one above 0", name);
+    lua_pop(L, 1);
+    return (size_t)v;
+}
+
+static const char *option_path(lua_State *L, const char *name)
+{
+    lua_getfield(L, 2, name);
+    if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
+        caret__misuse(L, "option %s is a path, not a %s", name, luaL_typename(L, -1));
+    const char *path = lua_tostring(L, -1);
+    lua_pop(L, 1);
+    return path;
+}
+
 /* An option nobody knows is a mistake that would go unnoticed. */
 static void check_names(lua_State *L)
 {
-    static const char *const known[] = {"create", "readonly", "sync", "sync_interval"};
+    static const char *const known[] = {"create",  "readonly",    "sync",    "sync_interval",
+                                        "shm_dir", "arena_limit", "log_size"};
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
         const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
         size_t i = 0, count = sizeof known / sizeof *known;
@@ -89,6 +111,9 @@ static void read_options(lua_State *L, caret_options *o)
     o->readonly = option_flag(L, "readonly", 0);
     o->sync = option_sync(L);
     o->sync_interval = option_seconds(L, "sync_interval");
+    o->arena_limit = option_bytes(L, "arena_limit");
+    o->log_size = option_bytes(L, "log_size");
+    o->shm_dir = option_path(L, "shm_dir"); /* the table keeps it while caret_open() runs */
 }
 
 static const char *read_path(lua_State *L)

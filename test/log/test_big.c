@@ -40,7 +40,7 @@ static void records_of_all_sizes_go_round_the_log(void **state)
     (void)state;
     caret_db *db = open_db();
     int64_t at = 0;
-    for (uint64_t written = 0, i = 0; written < 3u * CARET__LOG_MIN / 2; written += sizes[i++ % SIZES]) {
+    for (uint64_t written = 0, i = 0; written < 3u * CARET__LOG_DEFAULT / 2; written += sizes[i++ % SIZES]) {
         int64_t n = nodes_for(sizes[i % SIZES]);
         OK(put_at_once(db, at, at + n));
         put(db, at + n, at + n + 3, EACH); /* small ones in between */
@@ -143,7 +143,8 @@ static void a_transaction_beyond_the_limit_is_refused_and_changes_nothing(void *
     (void)state;
     caret_db *db = open_db();
     put(db, 0, 10, EACH);
-    assert_int_equal(put_at_once(db, 1000, 1000 + nodes_for(CARET__LOG_MIN * 3 / 4)), CARET_E_TXN_TOO_BIG);
+    assert_int_equal(put_at_once(db, 1000, 1000 + nodes_for(CARET__LOG_DEFAULT * 3 / 4)),
+                     CARET_E_TXN_TOO_BIG);
     assert_non_null(strstr(caret_message(), "limit"));
     assert_int_equal(count(db, 1000, EACH), 0);
     put(db, 10, 20, EACH);
@@ -152,9 +153,49 @@ static void a_transaction_beyond_the_limit_is_refused_and_changes_nothing(void *
     OK(caret_close(db));
 }
 
+static off_t size_of_log(void)
+{
+    struct stat st;
+    assert_int_equal(stat(log_path, &st), 0);
+    return st.st_size;
+}
+
+static void the_log_has_the_size_asked_for_and_is_enough(void **state)
+{
+    caret_options o = options();
+    caret_db *db;
+    (void)state;
+
+    o.log_size = CARET__LOG_MIN;
+    OK(caret_open(path, &o, &db));
+    assert_int_equal(size_of_log(), CARET__LOG_MIN);
+    int64_t n = nodes_for(CARET__LOG_MIN / 3); /* beyond half of it, nothing can be committed at once */
+    for (int64_t i = 0; i < 8; i++)
+        OK(put_at_once(db, i * n, (i + 1) * n));
+    assert_int_equal(put_at_once(db, 8 * n, 10 * n), CARET_E_TXN_TOO_BIG);
+    put(db, 8 * n, 9 * n, EACH);
+    assert_int_equal(count(db, 0, EACH), 9 * n);
+    check(db);
+    OK(caret_close(db));
+    o.log_size = CARET__LOG_MIN + 65536;
+    OK(caret_open(path, &o, &db)); /* made anew */
+    assert_int_equal(size_of_log(), o.log_size);
+    OK(caret_close(db));
+    db = open_db();
+    assert_int_equal(size_of_log(), CARET__LOG_DEFAULT);
+    assert_int_equal(count(db, 0, EACH), 9 * n);
+    OK(caret_close(db));
+    o.log_size = CARET__LOG_MIN - 1;
+    assert_int_equal(caret_open(path, &o, &db), CARET_E_INVALID);
+    assert_null(db);
+    o.log_size = (size_t)CARET__LOG_MAX + 1;
+    assert_int_equal(caret_open(path, &o, &db), CARET_E_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(the_log_has_the_size_asked_for_and_is_enough),
         TEST(records_of_all_sizes_go_round_the_log),
         TEST(big_commits_survive_the_loss_of_everybody),
         TEST(a_death_on_the_way_leaves_all_or_nothing),

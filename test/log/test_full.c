@@ -14,7 +14,7 @@
 
 #include "shm/layout.h"
 
-#define LOG_MIB (CARET__LOG_MIN >> 20)
+#define LOG_MIB (CARET__LOG_DEFAULT >> 20)
 
 static bool may_mount;
 static char mounted[128]; /* where the small file system is */

@@ -572,7 +572,7 @@ static unsigned rounds_of_log(const struct tape *t)
 
     for (uint32_t i = 0; i < t->nops; i++) {
         const struct op *op = &t->ops[i];
-        if (op->kind == OP_WRITE && op->off == 0 && last[op->file] > CARET__LOG_MIN / 2)
+        if (op->kind == OP_WRITE && op->off == 0 && last[op->file] > CARET__LOG_DEFAULT / 2)
             n++;
         if (op->kind == OP_WRITE)
             last[op->file] = op->off;

@@ -215,6 +215,14 @@ function database.lock(db, list, timeout)
 end
 
 --- Open or create a database: db, or nil, "NAME: text", "NAME".
+-- caret.open([path[, options]]); options, all of them optional:
+--   create = true         false: a missing file is an error
+--   readonly = false      true: no writing through this db
+--   sync = "interval"     "commit", "interval" or "off": what a loss of power may take
+--   sync_interval = 1     seconds between syncs
+--   log_size = 64 MiB     bytes of the log; half of it is the limit of one transaction
+--   arena_limit           bytes of changed pages kept in shared memory
+--   shm_dir = "/dev/shm"  where shared memory is
 caret.open = core.open_function(node_metatable, database)
 caret.trollback, caret.trestart = core.trollback, core.trestart
 
