@@ -93,6 +93,19 @@ static void arm_from_environment(void)
                      action != NULL ? CARET__FAULT_STOP : CARET__FAULT_KILL);
 }
 
+static _Atomic(const char *) seeded;
+
+void caret__fault_seed(const char *name)
+{
+    atomic_store(&seeded, name);
+}
+
+int caret__fault_seeded(const char *name)
+{
+    const char *is = atomic_load(&seeded);
+    return is != NULL && same(is, name);
+}
+
 /* True for the one who counts the last hit. */
 static bool count_down(void)
 {

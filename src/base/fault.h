@@ -26,6 +26,15 @@ enum { CARET__FAULT_KILL = 0, CARET__FAULT_STOP = 1 };
 #define CARET_FAULT(name) ((void)0)
 #endif
 
+/* A mistake that a test has asked for, to see whether another test would find it.  Never in release builds. */
+#ifdef CARET_FAULTS
+#define CARET_SEEDED(name) caret__fault_seeded("" name "")
+#else
+#define CARET_SEEDED(name) 0
+#endif
+int caret__fault_seeded(const char *name);
+void caret__fault_seed(const char *name); /* a literal; in this process and its children; NULL = none */
+
 void caret__fault_hit(const char *name);
 
 /* Act at the nth hit (1 = the next one) of `name` from now on.  Replaces what was armed. */
