@@ -151,10 +151,12 @@ typedef struct caret_options {
     int readonly;         /* 1: no writing through this caret_db */
     int sync;             /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
     double sync_interval; /* seconds between syncs, 0 = 1 s; the smallest attached one counts */
-    int no_thread;        /* 1: no background thread; flushing and checkpoints run inline */
-    const char *shm_dir;  /* directory for the shared segment, NULL = /dev/shm */
-    size_t arena_limit;   /* bytes of changed pages kept in memory, 0 = automatic */
-    size_t log_size;      /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB.  Half of it is the limit of one
+    int no_thread; /* 1: no background thread; flushing, syncs and checkpoints run in the calls that commit,
+                           * so the last commits before a pause wait for the next, or for caret_sync() */
+    const char *shm_dir; /* directory for the shared segment, NULL = /dev/shm */
+    size_t arena_limit;  /* bytes of changed pages kept in memory, 0 = automatic */
+    size_t
+        log_size; /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB (less on a small disk).  Half of it is the limit of one
                            * transaction.  Counts for the one who opens first after a clean close */
 } caret_options;
 
@@ -176,6 +178,11 @@ CARET_API const char *caret_path(const caret_db *db);
 
 /* Make everything committed so far durable, whatever the mode. */
 CARET_API int caret_sync(caret_db *db);
+
+/* How far is it?  *committed: the place in the log behind the last commit; *durable: the place up to which
+ * the log is on the disk.  Equal: a loss of power would take nothing.  Either may be NULL.  Places only grow
+ * while the database is in use.  CLOSED, EVICTED. */
+CARET_API int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed);
 
 /* Take a checkpoint now: afterwards the data file holds all that was committed before. */
 CARET_API int caret_checkpoint(caret_db *db);
@@ -320,7 +327,10 @@ CARET_API int caret_first_var(caret_session *s, caret_node *n, size_t bytes, int
 
 /* ------------------------------------------------------------ transactions */
 
-enum { CARET_TXN_BATCH = 1 /* do not wait for the disk at commit, whatever the mode */ };
+enum {
+    CARET_TXN_BATCH = 1, /* do not wait for the disk at commit, whatever the mode */
+    CARET_TXN_SYNC = 2   /* wait for the disk at commit, whatever the mode; BATCH wins */
+};
 
 /* Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP. */
 CARET_API int caret_begin(caret_session *s, int flags);

@@ -47,6 +47,7 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     db->options = *options;
     db->options.shm_dir = NULL;
     db->refs = 1;
+    caret__background_wants(db->e, options);
     *out = db;
     return CARET_OK;
 }
@@ -79,6 +80,20 @@ int caret_sync(caret_db *db)
 {
     int rc = db_enter(db);
     return rc == CARET_OK ? caret__flush(db->e, 0, true) : rc;
+}
+
+int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
+{
+    int rc = db_enter(db);
+    if (rc != CARET_OK)
+        return rc;
+    /* in this order: what is durable was committed */
+    uint64_t upto = atomic_load(&db->e->sh->log_durable);
+    if (durable != NULL)
+        *durable = upto;
+    if (committed != NULL)
+        *committed = caret__max64(atomic_load(&db->e->sh->log_applied), upto);
+    return CARET_OK;
 }
 
 int caret_checkpoint(caret_db *db)

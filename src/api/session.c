@@ -49,8 +49,11 @@ int caret__session_writes(caret_session *s)
 int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
 {
     caret__count(s, CARET__COMMITS);
-    if (caret__likely(s->db->options.sync != CARET_SYNC_COMMIT) || (flags & CARET_TXN_BATCH))
+    bool wait = s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0;
+    if (flags & CARET_TXN_BATCH)
         return CARET_OK;
+    if (caret__likely(!wait))
+        return caret__unlikely(s->e->options.no_thread) ? caret__background_inline(s->e) : CARET_OK;
     return caret__wait_durable(s->e, lsn);
 }
 

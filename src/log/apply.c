@@ -179,6 +179,8 @@ static int reserve_pages(struct caret__engine *e, uint32_t want)
     if (more < want - have + 8)
         more = want - have + 8; /* bitmap images may lie in between */
     int rc = caret__grow_pages(e, n + more);
+    if (rc != CARET_OK && more > want - have + 8)
+        rc = caret__grow_pages(e, n + want - have + 8); /* near the end of the disk, or of the page numbers */
     if (rc != CARET_OK && free_unreserved(sh) + 8 >= want)
         return CARET_OK;
     return (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(sh) ? CARET_RESTART : rc;

@@ -4,7 +4,8 @@
  * Every process that writes has one (unless the options say no).  All signals are
  * blocked in it, so the host never sees one handled there.  It sleeps on a futex
  * word of its own process: writers wake it when the ring is a quarter full; else it
- * looks once per sync interval.  Whatever it does goes through the shared flush and
+ * looks once per sync interval, the smallest that any process attached wants (each
+ * notes its own in its slot: one that only reads has no thread, but may want it).  Whatever it does goes through the shared flush and
  * checkpoint mutexes, so it doesn't matter how many processes have one, or none:
  * a writer that finds no room does the work itself.
  *
@@ -19,6 +20,7 @@
 #include "log/log.h"
 
 #define STACK_BYTES (256u << 10)
+#define LOOK_NS     UINT64_C(1000000000) /* it looks at least so often: others may want other intervals */
 
 struct caret__background {
     struct caret__engine *e;
@@ -30,10 +32,47 @@ struct caret__background {
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 
+void caret__background_wants(struct caret__engine *e, const caret_options *options)
+{
+    double s = options->sync_interval > 0 ? options->sync_interval : 1;
+    uint32_t ms = s < 0.001 ? 1 : s < 3600000 ? (uint32_t)(s * 1000) : 3600000000u;
+
+    if (options->sync == CARET_SYNC_OFF)
+        return;
+    uint64_t never = 0;
+    atomic_compare_exchange_strong(&e->synced, &never, caret__now_ns());
+    uint32_t was = atomic_load(&e->sync_ms);
+    while (was == 0 || ms < was) {
+        if (atomic_compare_exchange_strong(&e->sync_ms, &was, ms)) {
+            atomic_store(&e->slots[e->slot].sync_ms, ms);
+            caret__background_wake(e);
+            return;
+        }
+    }
+}
+
+#define NOBODY UINT64_MAX
+
+/* The smallest interval of those attached; NOBODY wants the log synced. */
 static uint64_t interval_ns(const struct caret__engine *e)
 {
-    double s = e->options.sync_interval;
-    return s > 0.001 && s < 3600 ? (uint64_t)(s * 1e9) : UINT64_C(1000000000);
+    uint32_t least = 0;
+
+    for (uint32_t i = 0; i < CARET__MAX_PROCS; i++) {
+        uint32_t ms = atomic_load_explicit(&e->slots[i].sync_ms, memory_order_relaxed);
+        if (ms != 0 && (least == 0 || ms < least) && atomic_load(&e->slots[i].state) == CARET__SLOT_USED)
+            least = ms;
+    }
+    return least != 0 ? least * UINT64_C(1000000) : NOBODY;
+}
+
+int caret__background_inline(struct caret__engine *e)
+{
+    uint64_t now = caret__now_ns(), last = atomic_load(&e->synced), every = interval_ns(e);
+
+    if (every == NOBODY || now - last < every || !atomic_compare_exchange_strong(&e->synced, &last, now))
+        return CARET_OK;
+    return caret__flush(e, 0, true);
 }
 
 static void look(struct caret__engine *e, bool sync)
@@ -52,18 +91,19 @@ static void look(struct caret__engine *e, bool sync)
 static void *run(void *arg)
 {
     struct caret__background *b = arg;
-    uint64_t every = interval_ns(b->e), next = caret__now_ns() + every;
+    uint64_t last = caret__now_ns(); /* when it was synced */
 
     while (!atomic_load(&b->stop)) {
         uint32_t seen = atomic_load(&b->word);
         atomic_store(&b->pending, 0);
-        uint64_t now = caret__now_ns();
-        bool sync = now >= next && b->e->options.sync != CARET_SYNC_OFF;
+        uint64_t now = caret__now_ns(), every = interval_ns(b->e); /* others come and go */
+        bool sync = every != NOBODY && now - last >= every;
         look(b->e, sync);
-        if (now >= next)
-            next = now + every;
+        if (sync)
+            last = now;
+        uint64_t left = every == NOBODY || sync ? every : every - (now - last);
         if (!atomic_load(&b->stop))
-            caret__futex_wait(&b->word, seen, next > now ? next - now : 1);
+            caret__futex_wait(&b->word, seen, caret__min64(left, LOOK_NS));
     }
     return NULL;
 }

@@ -114,9 +114,18 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
 
     if ((m->flags & CARET__META_CLEAN) == 0)
         return open_log(e, m);
-    m->log_size = e->options.log_size != 0 ? caret__align_up(e->options.log_size, 65536) : CARET__LOG_DEFAULT;
     m->log_base = caret__align_down(m->lsn, 4096);
-    return create_log(e, start, m->log_size);
+    m->log_size = e->options.log_size != 0 ? caret__align_up(e->options.log_size, 65536) : CARET__LOG_DEFAULT;
+    for (;;) {
+        int rc = create_log(e, start, m->log_size);
+        bool smaller = e->options.log_size == 0 && m->log_size / 2 >= CARET__LOG_MIN;
+        if (rc != CARET_E_DISKFULL || !smaller)
+            return rc;
+        close(e->log_fd); /* nobody has asked for this size: what the disk has is enough */
+        e->log_fd = -1;
+        unlink(e->log_path);
+        m->log_size /= 2;
+    }
 }
 
 /* ------------------------------------------------------------------ rescue */

@@ -259,6 +259,19 @@ static int db_sync(lua_State *L)
     return caret__results(L, d, caret_sync(d->db));
 }
 
+/* durable(db) -> place in the log that is on the disk, place behind the last commit */
+static int db_durable(lua_State *L)
+{
+    struct caret__ldb *d = caret__check_db(L, 1);
+    uint64_t durable, committed;
+    int rc = caret_durable(d->db, &durable, &committed);
+    if (rc != CARET_OK)
+        return caret__raise(L, d, rc);
+    lua_pushinteger(L, (lua_Integer)durable);
+    lua_pushinteger(L, (lua_Integer)committed);
+    return 2;
+}
+
 static int db_checkpoint(lua_State *L)
 {
     struct caret__ldb *d = caret__check_db(L, 1);
@@ -343,6 +356,7 @@ void caret__add_db(lua_State *L)
     static const luaL_Reg functions[] = {{"open_function", core_open_function},
                                          {"close", db_close},
                                          {"sync", db_sync},
+                                         {"durable", db_durable},
                                          {"checkpoint", db_checkpoint},
                                          {"check", db_check},
                                          {"stat", db_stat},

@@ -48,7 +48,9 @@ struct caret__engine {
     pid_t pid;                          /* that attached */
     const volatile uint32_t *fork_mark; /* 1 in the process that attached; reads 0 in a forked child */
 
-    caret_options options; /* of the first opener in this process; shm_dir copied */
+    _Atomic uint32_t sync_ms; /* smallest sync interval that a handle of this process wants, 0 = none */
+    _Atomic uint64_t synced;  /* when a process without a background thread synced last */
+    caret_options options;    /* of the first opener in this process; shm_dir copied */
     bool readonly;
     unsigned refs;
     struct caret__background *background; /* log/background.c; NULL = none */

@@ -107,7 +107,7 @@ static void occupy(struct caret__engine *e, struct caret__procslot *s)
     snprintf(s->command, sizeof s->command, "%s", program_invocation_short_name);
     atomic_store(&s->pid, (uint64_t)getpid());
     atomic_store(&s->start, wall_clock_ns());
-    atomic_store(&s->sync_ms, 0);
+    atomic_store(&s->sync_ms, atomic_load(&e->sync_ms));
     atomic_store(&s->flags, 0);
     _Atomic uint64_t *counters[] = {&s->gets,       &s->sets,        &s->commits, &s->restarts,
                                     &s->lock_waits, &s->checkpoints, &s->flushes, &s->repairs};

@@ -308,7 +308,7 @@ static void open_with_little_file_size(int code)
     pid_t pid = fork();
 
     if (pid == 0) {
-        struct rlimit limit = {150000, 150000}; /* less than the smallest log */
+        struct rlimit limit = {100000, 100000}; /* less than the smallest log */
         setrlimit(RLIMIT_FSIZE, &limit);
         caret_db *db;
         _exit(try_open(&db) == code ? 0 : 1);

@@ -231,3 +231,12 @@ function TestTransactions:test_a_call_allocates_nothing()
 end
 
 fixture.run()
+function TestTransactions:test_durable_tells_how_far_the_disk_is()
+    db.node("^t").__ = 1
+    local durable, committed = db:durable()
+    lu.assertTrue(math.type == nil or math.type(durable) == "integer")
+    lu.assertTrue(durable < committed)
+    lu.assertTrue(db:sync())
+    lu.assertEquals({db:durable()}, {committed, committed})
+end
+

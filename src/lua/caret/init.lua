@@ -194,7 +194,11 @@ end
 
 local database = {node = true} -- a function for each database: db.node(...) works as db:node(...) does
 
-for _, name in ipairs {"close", "sync", "checkpoint", "check", "path", "stat", "transaction", "tp"} do
+--- db:sync() makes everything durable; db:durable() tells how far it is: two places in the log, of what
+-- is on the disk and of the last commit.
+for _, name in ipairs {
+    "close", "sync", "durable", "checkpoint", "check", "path", "stat", "transaction", "tp",
+} do
     database[name] = core[name]
 end
 for _, name in ipairs {"get", "set", "incr", "kill", "delete", "data"} do
