@@ -4,6 +4,11 @@ caret - a hierarchical key-value database inside the process
 
   caret 3n1 [-n N] [-w WORKERS] [--db PATH] [--keep] [--json]
         many processes compute 3n+1 sequences through one database
+  caret check [FILE] [--json]   walk everything; exit status 1 if something is wrong
+  caret stat [FILE] [--json]    sizes and counts
   caret help
-  caret version]]
+  caret version
+
+FILE is $CARET_DB or ./data.caret when it is not given.
+Exit status: 0 fine, 1 a finding or a wrong answer, 2 usage, 3 the database.]]
 return 0

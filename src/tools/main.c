@@ -149,6 +149,13 @@ static int open_caret(lua_State *L)
     return 1;
 }
 
+static int open_arguments(lua_State *L)
+{
+    load_embedded(L, "tools/arguments.lua");
+    lua_call(L, 0, 1);
+    return 1;
+}
+
 static void preload(lua_State *L, const char *name, lua_CFunction f)
 {
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
@@ -168,6 +175,7 @@ static int run(lua_State *L)
     preload(L, "caret.core", luaopen_caret_core);
     preload(L, "caret", open_caret);
     preload(L, "caret.host", open_host);
+    preload(L, "caret.arguments", open_arguments);
     const char *command = argc > 1 ? argv[1] : "help";
     if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0)
         command = "help";
@@ -177,7 +185,7 @@ static int run(lua_State *L)
         return 1;
     }
     snprintf(name, sizeof name, "tools/%.40s.lua", command);
-    if (embedded(name) == NULL) {
+    if (embedded(name) == NULL || strcmp(command, "arguments") == 0) {
         fprintf(stderr, "caret: no command '%.40s'; `caret help` lists them\n", command);
         lua_pushinteger(L, 2);
         return 1;

@@ -1,0 +1,44 @@
+-- What the commands about one database have in common: their arguments, and how they fail.
+
+local arguments = {}
+
+function arguments.usage(command, text)
+    local form = "caret %s: %s; usage: caret %s [FILE] [--db FILE] [--json]\n"
+    io.stderr:write(form:format(command, text, command))
+    os.exit(2)
+end
+
+function arguments.fail(command, text)
+    io.stderr:write("caret ", command, ": ", tostring(text), "\n")
+    os.exit(3)
+end
+
+--- path or nil ($CARET_DB then), json
+function arguments.database(command, list)
+    local path, json, i = nil, false, 1
+    while i <= #list do
+        local a = list[i]
+        if a == "--json" then
+            json = true
+        elseif a == "--db" or a:sub(1, 1) ~= "-" then
+            if a == "--db" then
+                i = i + 1
+                a = list[i]
+            end
+            if not a or a == "" then arguments.usage(command, "--db needs a path") end
+            if path then arguments.usage(command, "one database at a time") end
+            path = a
+        else
+            arguments.usage(command, ("no option '%s'"):format(a))
+        end
+        i = i + 1
+    end
+    return path, json
+end
+
+--- A string as JSON.
+function arguments.quote(s)
+    return '"' .. s:gsub('[%c"\\\127-\255]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+end
+
+return arguments

@@ -1,0 +1,78 @@
+#!/bin/sh
+# caret check and caret stat: a good database, a damaged one, none, bad options.
+
+source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+caret=${CARET_BUILD:-$source/build}/caret
+passed=0
+failed=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+if [ ! -x "$caret" ]; then
+    echo "skipped: the tool is not built"
+    exit 77
+fi
+
+# expect status what arguments...: run the tool, out and err kept; counts
+expect()
+{
+    want=$1
+    what=$2
+    shift 2
+    timeout 60 "$caret" "$@" >"$dir/out" 2>"$dir/err"
+    status=$?
+    note $((status - want)) "$what (status $status, not $want)"
+}
+note()
+{
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        cat "$dir/out" "$dir/err"
+    fi
+}
+
+db=$dir/a.caret
+expect 0 "a database is made" 3n1 -n 2000 --db "$db" --keep
+expect 0 "a good database is clean" check "$db"
+grep -q 'nothing is wrong' "$dir/out"
+note $? "it says so"
+expect 0 "in JSON too" check --db "$db" --json
+grep -q '"clean":true,"findings":\[\]}' "$dir/out"
+note $? "which has no findings"
+expect 0 "stat" stat "$db" --json
+grep -q '"pages":[1-9][0-9]*,.*"depth":[1-9]' "$dir/out"
+note $? "it has pages and levels"
+expect 0 "stat for people" stat "$db"
+grep -q 'levels of the tree' "$dir/out"
+note $? "says what the numbers are"
+
+# a byte in the middle of every page behind the first few
+cp "$db" "$dir/bad.caret"
+page=12
+while [ $page -lt 60 ]; do
+    printf 'X' | dd of="$dir/bad.caret" bs=1 seek=$((page * 4096 + 2000)) conv=notrunc 2>/dev/null
+    printf 'Y' | dd of="$dir/bad.caret" bs=1 seek=$((page * 4096 + 4090)) conv=notrunc 2>/dev/null
+    page=$((page + 1))
+done
+expect 1 "a damaged one is not" check "$dir/bad.caret"
+grep -q 'page [0-9]' "$dir/out"
+note $? "the findings name pages"
+expect 1 "in JSON too" check "$dir/bad.caret" --json
+grep -q '"clean":false,"findings":\["' "$dir/out"
+note $? "with findings"
+
+expect 3 "no such file" check "$dir/none.caret"
+[ ! -e "$dir/none.caret" ]
+note $? "and none is made"
+echo 'not a database' >"$dir/foreign"
+expect 3 "a foreign file" stat "$dir/foreign"
+expect 2 "an option nobody knows" check --nonsense
+expect 2 "two databases" stat "$db" "$db"
+expect 2 "no path" check --db
+expect 2 "what is inside is no command" arguments
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
