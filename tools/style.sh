@@ -152,7 +152,7 @@ check_length()
 check_whitespace()
 {
     while read -r file; do
-        case $file in *.png | *.bin | *.caret | test/fuzz/corpus/*) continue ;; esac
+        case $file in *.png | *.bin | *.gz | *.caret | test/fuzz/corpus/*) continue ;; esac
         awk -v file="$file" '
         /\t/ && file !~ /(^|\/)Makefile$/ { print file ":" FNR ": tab" }
         /[ \t]$/ { print file ":" FNR ": trailing white space" }

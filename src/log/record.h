@@ -7,7 +7,7 @@
  *   A      u32 size   L - A, a multiple of 8
  *   A+4    u32 nops
  *   A+8    ops, each: u8 kind, u8 0, u16 key length, u32 value length, key, value, padded to 8
- *   L-8    u32 crc    crc32c, seeded with the 8 bytes before A (two words, low first), of [A, L-8)
+ *   L-8    u32 crc    crc32c of [A, L-8) and then of the 8 bytes before A: most of it is known before A is
  *   L-4    u32 size   again, xor 0x5ca1ab1e: a trailer is recognised, and differs from plain data
  *
  * The 8 bytes before A are the previous record's trailer, so the crc chains:

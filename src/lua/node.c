@@ -140,7 +140,18 @@ static size_t guess_size(lua_State *L, const struct caret__lnode *n, int i)
     return caret_node_size(&n->node) + ((len + 23u) & ~(size_t)7);
 }
 
-/* Push the child of the node at 1 by the value at 2. */
+/* There can be no subnode of that name, as the node has all the subscripts there can be: then the name can only
+ * mean the method.  Push it; false if there is none. */
+static int push_method(lua_State *L, int rc)
+{
+    if ((rc != CARET_E_MAXSUBS && rc != CARET_E_KEY2BIG) || lua_type(L, 2) != LUA_TSTRING)
+        return 0;
+    lua_pushvalue(L, 2);
+    lua_gettable(L, lua_upvalueindex(UP_METHODS));
+    return !lua_isnil(L, -1);
+}
+
+/* Push the child of the node at 1 by the value at 2.  NULL: the method of that name was pushed. */
 static struct caret__lnode *push_child(lua_State *L, struct caret__lnode *n)
 {
     size_t bytes = guess_size(L, n, 2);
@@ -156,6 +167,8 @@ static struct caret__lnode *push_child(lua_State *L, struct caret__lnode *n)
             caret_node_copy(&child->node, caret_node_size(&tmp.node), &tmp.node);
         }
     }
+    if (rc != CARET_OK && push_method(L, rc))
+        return NULL;
     if (rc != CARET_OK)
         caret__raise(L, n->db, rc);
     child->s = n->s;
@@ -191,6 +204,8 @@ static void push_named(lua_State *L, struct caret__lnode *n)
 {
     struct caret__lnode *child = push_child(L, n);
 
+    if (child == NULL)
+        return;
     lua_pushvalue(L, 2);
     lua_rawget(L, lua_upvalueindex(UP_NUMBERS));
     child->method = (uint8_t)lua_tointeger(L, -1);

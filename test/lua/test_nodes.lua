@@ -150,6 +150,22 @@ function TestNodes:test_a_copy_of_a_mutable_node_stays()
     lu.assertErrorMsgContains("subscript must be", get, cursor) -- it has moved on
 end
 
+function TestNodes:test_methods_work_where_no_subnode_can_be()
+    local deep = db.node("^t")
+    for i = 1, 31 do deep = deep[i] end
+    deep:set("at the bottom")
+    lu.assertEquals(deep:get(), "at the bottom")
+    lu.assertEquals(deep.__, "at the bottom")
+    lu.assertEquals(deep:depth(), 31)
+    lu.assertNil(deep:subscripts()())
+    lu.assertErrorMsgContains("MAXSUBS", function() return deep.nothing end)
+    lu.assertErrorMsgContains("MAXSUBS", function() return deep[1] end)
+    local long = db.node("^t", ("x"):rep(1000))
+    long:set(1)
+    lu.assertEquals(long:incr(), 2)
+    lu.assertErrorMsgContains("KEY2BIG", function() return long[("y"):rep(50)] end)
+end
+
 function TestNodes:test_locals_belong_to_the_state()
     local other = fixture.open()
     db.node("v", 1).__ = "local"
