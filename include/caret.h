@@ -150,9 +150,11 @@ typedef struct caret_options {
     int no_create;        /* 1: a missing file is an error (CARET_E_NOTFOUND) */
     int readonly;         /* 1: no writing through this caret_db */
     int sync;             /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
-    double sync_interval; /* seconds between syncs, 0 = 1 s; the smallest attached one counts */
+    double sync_interval; /* seconds between syncs, 0 = 1 s; the smallest attached one counts, a second
+                           * after it came at the latest */
     int no_thread; /* 1: no background thread; flushing, syncs and checkpoints run in the calls that commit,
-                           * so the last commits before a pause wait for the next, or for caret_sync() */
+                           * so the last commits before a pause wait for the next, or for caret_sync();
+                           * those with CARET_TXN_BATCH never do */
     const char *shm_dir; /* directory for the shared segment, NULL = /dev/shm */
     size_t arena_limit;  /* bytes of changed pages kept in memory, 0 = automatic */
     size_t
@@ -176,7 +178,7 @@ CARET_API int caret_close(caret_db *db);
 /* The path given to open, resolved.  Lives as long as db. */
 CARET_API const char *caret_path(const caret_db *db);
 
-/* Make everything committed so far durable, whatever the mode. */
+/* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED. */
 CARET_API int caret_sync(caret_db *db);
 
 /* How far is it?  *committed: the place in the log behind the last commit; *durable: the place up to which

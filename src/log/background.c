@@ -41,14 +41,14 @@ void caret__background_wants(struct caret__engine *e, const caret_options *optio
         return;
     uint64_t never = 0;
     atomic_compare_exchange_strong(&e->synced, &never, caret__now_ns());
+    pthread_mutex_lock(&starting);
     uint32_t was = atomic_load(&e->sync_ms);
-    while (was == 0 || ms < was) {
-        if (atomic_compare_exchange_strong(&e->sync_ms, &was, ms)) {
-            atomic_store(&e->slots[e->slot].sync_ms, ms);
-            caret__background_wake(e);
-            return;
-        }
+    if (was == 0 || ms < was) {
+        atomic_store(&e->sync_ms, ms);
+        atomic_store(&e->slots[e->slot].sync_ms, ms);
     }
+    pthread_mutex_unlock(&starting);
+    caret__background_wake(e);
 }
 
 #define NOBODY UINT64_MAX
