@@ -49,7 +49,7 @@ static int no_memory(const char *path)
     return caret__fail(CARET_E_NOMEM, "%s: no memory to open it", path);
 }
 
-/* The file does not exist: the directory must. */
+/* The file does not exist, or did not a moment ago (somebody else creates it): the directory must. */
 static int resolve_new(const char *path, char **resolved)
 {
     const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
@@ -57,7 +57,7 @@ static int resolve_new(const char *path, char **resolved)
     struct stat st;
     size_t len;
 
-    if (lstat(path, &st) == 0)
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
         return caret__fail(CARET_E_OPEN, "%s: a symbolic link that leads nowhere", path);
     if (*base == '\0')
         return caret__fail(CARET_E_OPEN, "%s: no such directory", path);

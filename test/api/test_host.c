@@ -96,6 +96,10 @@ static void a_forked_child_attaches_by_itself(void **state)
     assert_int_equal(caret_lock(s, &n.node, 0), CARET_OK);
     assert_int_equal(caret_begin(s, 0), CARET_OK);
     fflush(NULL);
+#ifdef __SANITIZE_ADDRESS__
+    usleep(
+        50000); /* AddressSanitizer's own allocator must be idle at a fork: our thread has just been started */
+#endif
     pid_t pid = fork();
     if (pid == 0) { /* the parent's lock and transaction are not ours */
         if (caret_incr_int(s, &n.node, 41, &sum) != CARET_OK || sum != 42 || caret_txn_level(s) != 0)

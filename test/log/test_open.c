@@ -1,6 +1,8 @@
 /* Opening and closing: one file remains, processes share, forks attach themselves. */
 #include "database.h"
 
+#include <sched.h>
+
 /* ---------------------------------------------------------------- the good */
 
 static void clean_close_leaves_one_file(void **state)
@@ -242,9 +244,36 @@ static void evicted_process_is_told(void **state)
     OK(caret_close(db));
 }
 
+static void all_who_open_a_new_database_at_once_get_it(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 40; round++) {
+        pid_t pid[6];
+        for (int i = 0; i < 6; i++) {
+            pid[i] = fork();
+            if (pid[i] == 0) {
+                while (atomic_load(signal_word) <= round)
+                    sched_yield();
+                caret_db *db = open_db();
+                put(db, i * 10, i * 10 + 10, 20);
+                OK(caret_close(db));
+                _exit(0);
+            }
+        }
+        atomic_store(signal_word, round + 1);
+        for (int i = 0; i < 6; i++)
+            join(pid[i]);
+        caret_db *db = open_db();
+        assert_int_equal(count(db, 0, 20), 60);
+        OK(caret_close(db));
+        unlink(path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(all_who_open_a_new_database_at_once_get_it),
         TEST(clean_close_leaves_one_file),
         TEST(reopened_many_times_keeps_everything),
         TEST(same_file_twice_in_a_process_is_one_engine),
