@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/session.h"
+#include "base/crc32c.h"
 #include "base/number.h"
 
 /* ---------------------------------------------------------------------- get */
@@ -84,6 +85,9 @@ static int read_run(caret_session *s, const struct caret__at *at, const struct c
      * that isn't finished, and nobody can have written there. */
     if (version > at->version && !caret__at_valid(&s->global, at))
         return CARET_RESTART;
+    if (caret__crc32c(0, s->out, ref.len) != ref.crc)
+        return caret__fail(CARET_E_CORRUPT, "%s: the value of %u bytes at page %u is damaged", s->e->path,
+                           ref.len, ref.pgno);
     *len = ref.len;
     return CARET_OK;
 }

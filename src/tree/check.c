@@ -5,6 +5,7 @@
  * of the file.  The caller holds the writer mutex or owns the store.
  */
 #include "page/check.h"
+#include "base/crc32c.h"
 #include "tree/tree.h"
 
 struct walk {
@@ -55,9 +56,20 @@ static void check_ends(struct walk *wk, const struct caret__page *p, const struc
         FIND(wk, "page %u: last key lies behind the range of the page\n", p->pgno);
 }
 
+/* The bytes of a value out of line: are they in the file, and what its reference says? */
+static void check_run(struct walk *wk, uint32_t pgno, uint32_t len, uint32_t crc)
+{
+    uint64_t end = (uint64_t)pgno * CARET__PAGE_SIZE + len;
+
+    if (end > *wk->pg->file_pages_mapped * CARET__PAGE_SIZE)
+        FIND(wk, "page %u: a value of %u bytes lies outside of the file\n", pgno, len);
+    else if (caret__crc32c(0, wk->pg->file + (size_t)pgno * CARET__PAGE_SIZE, len) != crc)
+        FIND(wk, "page %u: the value of %u bytes there is damaged\n", pgno, len);
+}
+
 static void check_values(struct walk *wk, const struct caret__page *p)
 {
-    uint32_t ref[2];
+    uint32_t ref[3];
     for (unsigned i = 0; i < p->count; i++) {
         struct caret__entry e = caret__page_entry(p, i);
         if (!wk->pg->shared || !e.run || e.vlen < sizeof ref)
@@ -66,6 +78,7 @@ static void check_values(struct walk *wk, const struct caret__page *p)
         for (uint32_t k = 0; k < (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE; k++)
             if (!mark(wk, ref[0] + k))
                 break;
+        check_run(wk, ref[0], ref[1], ref[2]);
     }
 }
 
@@ -77,8 +90,17 @@ static void walk_page(struct walk *wk, uint32_t pgno, unsigned level, const stru
     if (word & CARET__PTE_OBSOLETE)
         FIND(wk, "page %u: in the tree, but marked obsolete\n", pgno);
     const struct caret__page *p = caret__page_at(wk->pg, pgno, word);
+    bool in_file = wk->pg->shared && caret__pte_slot(word) == CARET__SLOT_NONE;
+    if (in_file && pgno >= *wk->pg->file_pages_mapped) {
+        FIND(wk, "page %u: lies outside of the file\n", pgno);
+        return;
+    }
     if (!caret__page_check(p, pgno, wk->report, wk->cap)) {
         wk->findings++;
+        return;
+    }
+    if (in_file && !caret__file_page_ok(wk->pg, pgno)) {
+        FIND(wk, "page %u: its checksum does not fit its contents\n", pgno);
         return;
     }
     if (p->level != level) {

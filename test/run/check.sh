@@ -49,6 +49,19 @@ expect 0 "stat for people" stat "$db"
 grep -q 'levels of the tree' "$dir/out"
 note $? "says what the numbers are"
 
+# one byte of one value: in a leaf of a small database, and in a long value
+damage()
+{
+    gzip -dc "$source/test/golden/1-clean.caret.gz" >"$dir/one.caret"
+    at=$(grep -abo "$1" "$dir/one.caret" | head -n 1 | cut -d : -f 1)
+    printf '#' | dd of="$dir/one.caret" bs=1 seek="$at" conv=notrunc 2>/dev/null
+    expect 1 "a byte of $2 is damaged" check "$dir/one.caret"
+    grep -q "page $((at / 4096))" "$dir/out"
+    note $? "its page is named"
+}
+damage 'v17v17' 'a value'
+damage 'long long long' 'a long value'
+
 # a byte in the middle of every page behind the first few
 cp "$db" "$dir/bad.caret"
 page=12
