@@ -1,11 +1,69 @@
 /*
  * db.c - opening, closing, and what concerns a database as a whole.
+ *
+ * All handles of the process are in one list, for fork: the child's copies of the
+ * sessions hold transactions and locks that are the parent's.  When the child
+ * attaches an engine, every session over it, of whatever handle, forgets them; it
+ * is not enough to do so for the one that was used first.
  */
 #include <stdlib.h>
 
 #include "api/session.h"
 #include "page/check.h"
+#include "shm/lockfile.h"
 #include "tree/past.h"
+
+/* --------------------------------------------------------------------- handles */
+
+static caret_db *volatile handles; /* changed under the registry's mutex, always whole */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* In a child: the thread that held the mutex at the fork does not exist there. */
+static void in_child(void)
+{
+    for (caret_db *db = handles; db != NULL; db = db->next)
+        pthread_mutex_init(&db->lock, NULL);
+}
+
+/* The registry is locked: this process, a fork, has attached the engine. */
+static void attached_in_child(struct caret__engine *e)
+{
+    for (caret_db *db = handles; db != NULL; db = db->next) {
+        if (db->e != e || db->closed)
+            continue;
+        for (caret_session *s = db->sessions; s != NULL; s = s->next) {
+            caret__session_disown(s);
+            caret__session_bind(s, e);
+        }
+    }
+}
+
+static void install(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+    caret__forked_hook = attached_in_child;
+}
+
+static void handle_add(caret_db *db)
+{
+    caret__registry_lock();
+    db->next = handles;
+    handles = db;
+    caret__registry_unlock();
+}
+
+static void handle_remove(const caret_db *db)
+{
+    caret__registry_lock();
+    if (handles == db)
+        handles = db->next;
+    for (caret_db *p = handles; p != NULL; p = p->next)
+        if (p->next == db)
+            p->next = db->next;
+    caret__registry_unlock();
+}
+
+/* ------------------------------------------------------------------ open, close */
 
 static void db_unref(caret_db *db)
 {
@@ -13,6 +71,7 @@ static void db_unref(caret_db *db)
     unsigned left = --db->refs;
     pthread_mutex_unlock(&db->lock);
     if (left == 0) {
+        handle_remove(db);
         pthread_mutex_destroy(&db->lock);
         free(db);
     }
@@ -43,11 +102,13 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
         free(db);
         return rc;
     }
+    pthread_once(&once, install);
     pthread_mutex_init(&db->lock, NULL);
     db->options = *options;
     db->options.shm_dir = NULL;
     db->refs = 1;
     caret__background_wants(db->e, options);
+    handle_add(db);
     *out = db;
     return CARET_OK;
 }
@@ -230,8 +291,6 @@ int caret_stat(caret_db *db, caret_stats *out)
 
 /* ------------------------------------------------------------------ sessions */
 
-static _Atomic uint32_t session_count;
-
 int caret_session_open(caret_db *db, caret_session **out)
 {
     if (out == NULL)
@@ -245,10 +304,7 @@ int caret_session_open(caret_db *db, caret_session **out)
         return caret__fail(CARET_E_NOMEM, "no memory for a session");
     if (db != NULL) {
         s->db = db;
-        s->e = db->e;
-        s->global = (struct caret__view){.pg = &db->e->pg, .stalled = caret__stalled, .ctx = db->e};
-        s->floor_id = (uint64_t)(db->e->slot + 1) << 32 | (atomic_fetch_add(&session_count, 1) + 1);
-        caret__locker_init(db->e, &s->locker);
+        caret__session_bind(s, db->e);
         pthread_mutex_lock(&db->lock);
         db->refs++;
         s->next = db->sessions;

@@ -13,14 +13,28 @@ int caret__session_refuse(caret_session *s)
         return caret__fail(CARET_E_CLOSED, "a global variable was used in a session without a database");
     if (s->db->closed)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
-    int rc = caret__engine_forked(s->e);
-    if (rc == CARET_OK) { /* the parent's transaction and locks are not ours */
-        s->txn.level = 0;
-        s->global.reads = NULL;
-        caret__locker_init(s->e, &s->locker);
-        s->floor_id = (uint64_t)(s->e->slot + 1) << 32 | (uint32_t)s->floor_id;
-    }
-    return rc;
+    return caret__engine_forked(s->e); /* db.c then disowns all sessions of the engine */
+}
+
+void caret__session_bind(caret_session *s, struct caret__engine *e)
+{
+    static _Atomic uint32_t count;
+
+    s->e = e;
+    s->global.pg = &e->pg;
+    s->global.stalled = caret__stalled;
+    s->global.ctx = e;
+    s->global.applied = 0;
+    s->floor_id = (uint64_t)(e->slot + 1) << 32 | (atomic_fetch_add(&count, 1) + 1);
+    caret__locker_init(e, &s->locker);
+}
+
+void caret__session_disown(caret_session *s)
+{
+    caret__txn_forget(s);
+    caret__locker_fini(&s->locker); /* the locks stay the parent's */
+    for (unsigned i = 0; i < CARET__COUNTERS; i++)
+        atomic_store_explicit(&s->counts[i], 0, memory_order_relaxed);
 }
 
 int caret__session_out(caret_session *s, size_t n)
@@ -71,6 +85,10 @@ void caret__session_stop(caret_session *s)
 {
     if (s->db == NULL || s->db->closed)
         return;
+    if (!caret__attached_here(s->e)) { /* in a fork of the process that used it */
+        caret__session_disown(s);
+        return;
+    }
     caret__counts_publish(s);
     while (s->txn.level != 0)
         if (caret_rollback(s) != CARET_OK)

@@ -28,6 +28,7 @@ struct caret_db {
     unsigned refs; /* the handle itself and each session */
     pthread_mutex_t lock;
     struct caret_session *sessions;
+    struct caret_db *next; /* of all handles of the process */
 };
 
 struct caret_session {
@@ -80,8 +81,17 @@ static inline int caret__session_locals(caret_session *s)
 /* Room for n bytes in the session's result buffer. */
 int caret__session_out(caret_session *s, size_t n);
 
+/* The session goes on with the engine as this process attached it last. */
+void caret__session_bind(caret_session *s, struct caret__engine *e);
+
 /* Roll back whatever is in progress, release locks; for closing. */
 void caret__session_stop(caret_session *s);
+
+/* In a forked child: forget the transaction and the locks, which are the parent's.  It needs a new locker. */
+void caret__session_disown(caret_session *s);
+
+/* transaction.c: drop the transaction in progress without a word to the shared memory. */
+void caret__txn_forget(caret_session *s);
 
 static inline struct caret__procslot *caret__session_slot(const caret_session *s)
 {

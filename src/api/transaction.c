@@ -54,6 +54,20 @@ static void finish(caret_session *s)
     s->global.reads = NULL;
 }
 
+void caret__txn_forget(caret_session *s)
+{
+    struct caret__txn *t = &s->txn;
+    if (t->level != 0)
+        drop_changes(s);
+    t->level = 0;
+    t->restarts = 0;
+    t->journal.used = 0;
+    t->broken = false;
+    s->global.reads = NULL;
+    if (caret__floor_self == s->floor_id)
+        caret__floor_self = 0;
+}
+
 int caret_begin(caret_session *s, int flags)
 {
     int rc = caret__session_enter(s);

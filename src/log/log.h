@@ -193,4 +193,7 @@ int caret__engine_close(struct caret__engine *e);
 /* First use in a forked child: take a slot of our own.  CARET_OK or an error. */
 int caret__engine_forked(struct caret__engine *e);
 
+/* Called then, the registry locked: whatever sessions the parent had over it are to forget what they own. */
+extern void (*caret__forked_hook)(struct caret__engine *e);
+
 #endif

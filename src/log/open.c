@@ -231,8 +231,9 @@ static bool segment_is_current(struct caret__engine *e)
            st.st_dev == rec.seg_dev && st.st_ino == rec.seg_ino;
 }
 
-/* The registry is locked; we are a fork of the process that attached. */
-static int attach_forked(struct caret__engine *e)
+void (*caret__forked_hook)(struct caret__engine *e);
+
+static int attach_anew(struct caret__engine *e)
 {
     int rc;
 
@@ -251,6 +252,16 @@ static int attach_forked(struct caret__engine *e)
     }
     detach(e); /* all others have closed it, or died, and it was opened by somebody else since */
     return attach(e);
+}
+
+/* The registry is locked; we are a fork of the process that attached. */
+static int attach_forked(struct caret__engine *e)
+{
+    int rc = attach_anew(e);
+
+    if (rc == CARET_OK && caret__forked_hook != NULL)
+        caret__forked_hook(e);
+    return rc;
 }
 
 int caret__engine_forked(struct caret__engine *e)

@@ -1,0 +1,369 @@
+/* fork, threads, exec: a child owns nothing of its parent's, a thread's end frees what it held. */
+#include "../log/database.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+static caret_session *session_of(caret_db *db)
+{
+    caret_session *s;
+    OK(caret_session_open(db, &s));
+    return s;
+}
+
+static void set_node(caret_session *s, int64_t i, const char *value)
+{
+    caret_node_buf n;
+    node_of(&n, i);
+    OK(caret_set(s, &n.node, value, strlen(value)));
+}
+
+/* The value of node i is `value`; NULL: there is none. */
+static bool has(caret_session *s, int64_t i, const char *value)
+{
+    caret_node_buf n;
+    caret_slice v;
+    node_of(&n, i);
+    int rc = caret_get(s, &n.node, &v);
+    if (rc == CARET_NONE)
+        return value == NULL;
+    OK(rc);
+    return value != NULL && v.len == strlen(value) && memcmp(v.data, value, v.len) == 0;
+}
+
+static int lock_node(caret_session *s, int64_t i)
+{
+    caret_node_buf n;
+    node_of(&n, i);
+    return caret_lock(s, &n.node, 0);
+}
+
+#define CHILD(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            print_message("line %d: not so: %s (%s)\n", __LINE__, #condition, caret_message());              \
+            _exit(1);                                                                                        \
+        }                                                                                                    \
+    } while (0)
+
+/* -------------------------------------------------------------------- forks */
+
+static void child_owns_no_transaction_of_its_parent(void **state)
+{
+    (void)state;
+    caret_db *db = open_db();
+    caret_session *s = session_of(db);
+    set_node(s, 1, "before");
+    OK(caret_begin(s, 0));
+    set_node(s, 1, "parent's");
+    OK(caret_begin(s, 0));
+    set_node(s, 2, "parent's");
+    pid_t pid = fork();
+    if (pid == 0) {
+        CHILD(has(s, 1, "before") && has(s, 2, NULL));
+        CHILD(caret_txn_level(s) == 0 && caret_commit(s) == CARET_E_NOTXN);
+        CHILD(caret_begin(s, 0) == CARET_OK);
+        CHILD(has(s, 1, "before") && has(s, 2, NULL));
+        set_node(s, 3, "child's");
+        CHILD(caret_commit(s) == CARET_OK); /* of its own change alone */
+        caret_session_close(s);
+        CHILD(caret_close(db) == CARET_OK);
+        _exit(0);
+    }
+    join(pid);
+    caret_session *second = session_of(db);
+    assert_true(has(second, 1, "before") && has(second, 2, NULL) && has(second, 3, "child's"));
+    OK(caret_commit(s));
+    OK(caret_commit(s));
+    assert_true(has(second, 1, "parent's") && has(second, 2, "parent's"));
+    caret_session_close(second);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
+/* Nor does ending what it inherited, used or not, end anything of the parent's. */
+static void child_that_closes_ends_nothing_of_its_parent(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 8; way++) {
+        int used = way % 4;
+        caret_db *db = open_db();
+        caret_session *s = session_of(db), *second = session_of(db);
+        OK(lock_node(s, 5));
+        if (way < 4)
+            OK(caret_begin(s, 0));
+        set_node(s, 1, "parent's");
+        OK(lock_node(s, 6));
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (used == 1)
+                CHILD(lock_node(s, 5) == CARET_LOCK_TIMEOUT);
+            if (used == 2)
+                CHILD(caret_rollback(s) == CARET_E_NOTXN);
+            if (used != 3)
+                caret_session_close(s);
+            CHILD(caret_close(db) == CARET_OK);
+            _exit(0);
+        }
+        join(pid);
+        assert_int_equal(lock_node(second, 5), CARET_LOCK_TIMEOUT);
+        assert_int_equal(lock_node(second, 6), CARET_LOCK_TIMEOUT);
+        if (way < 4)
+            OK(caret_commit(s));
+        assert_true(has(second, 1, "parent's"));
+        caret_session_close(second);
+        caret_session_close(s);
+        check(db);
+        OK(caret_close(db));
+        unlink(path);
+    }
+}
+
+/* It is the first use of the first session that attaches the child; all others are the child's then. */
+static void every_session_of_a_child_is_its_own(void **state)
+{
+    (void)state;
+    caret_db *db = open_db(), *again = open_db();
+    caret_session *s = session_of(db), *second = session_of(db), *third = session_of(again);
+    OK(lock_node(second, 1));
+    OK(caret_begin(second, 0));
+    set_node(second, 1, "parent's");
+    OK(caret_begin(third, 0));
+    set_node(third, 2, "parent's");
+    OK(lock_node(third, 2));
+    pid_t pid = fork();
+    if (pid == 0) {
+        CHILD(has(s, 1, NULL) && has(second, 1, NULL) && has(third, 2, NULL));
+        CHILD(caret_txn_level(second) == 0 && caret_txn_level(third) == 0);
+        caret_node_buf n;
+        node_of(&n, 1);
+        CHILD(caret_unlock(second, &n.node) == CARET_E_NOTLOCKED);
+        CHILD(lock_node(second, 1) == CARET_LOCK_TIMEOUT && lock_node(third, 2) == CARET_LOCK_TIMEOUT);
+        CHILD(lock_node(third, 3) == CARET_OK && lock_node(second, 3) == CARET_LOCK_TIMEOUT);
+        set_node(third, 3, "child's");
+        CHILD(caret_close(again) == CARET_OK && caret_close(db) == CARET_OK);
+        _exit(0);
+    }
+    join(pid);
+    assert_int_equal(lock_node(s, 1), CARET_LOCK_TIMEOUT);
+    assert_int_equal(lock_node(s, 2), CARET_LOCK_TIMEOUT);
+    OK(caret_commit(second));
+    OK(caret_commit(third));
+    assert_true(has(s, 1, "parent's") && has(s, 2, "parent's") && has(s, 3, "child's"));
+    caret_session_close(s);
+    caret_session_close(second);
+    caret_session_close(third);
+    OK(caret_close(again));
+    OK(caret_close(db));
+}
+
+static void locals_in_a_child_are_as_if_the_transaction_was_rolled_back(void **state)
+{
+    caret_node_buf n;
+    caret_slice v;
+
+    (void)state;
+    caret_db *db = open_db();
+    caret_session *s = session_of(db);
+    OK(caret_node_var(&n.node, sizeof n, "local", 5));
+    OK(caret_set(s, &n.node, "1", 1));
+    OK(caret_begin(s, 0));
+    OK(caret_txn_restore_locals(s, 1));
+    OK(caret_set(s, &n.node, "2", 1));
+    pid_t pid = fork();
+    if (pid == 0) {
+        CHILD(has(s, 1, NULL)); /* attaches */
+        CHILD(caret_get(s, &n.node, &v) == CARET_OK && v.len == 1 && v.data[0] == '1');
+        _exit(0);
+    }
+    join(pid);
+    OK(caret_rollback(s));
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
+static _Atomic int stop;
+
+static void *come_and_go(void *arg)
+{
+    caret_session *s;
+
+    while (!atomic_load(&stop)) {
+        if (caret_session_open(arg, &s) != CARET_OK)
+            return arg;
+        caret_session_close(s);
+    }
+    return NULL;
+}
+
+static void *write_on(void *arg)
+{
+    caret_db *db = arg;
+    caret_session *s;
+    caret_node_buf n;
+
+    if (caret_session_open(db, &s) != CARET_OK)
+        return arg;
+    for (int i = 0; !atomic_load(&stop); i++) {
+        node_of(&n, 1000 + i % 500);
+        if (caret_set(s, &n.node, "0123456789", 10) != CARET_OK)
+            return arg;
+    }
+    caret_session_close(s);
+    return NULL;
+}
+
+/* Other threads are anywhere in a commit, the background thread too: the child does not have them. */
+static void fork_of_a_process_with_writing_threads(void **state)
+{
+    pthread_t thread[3];
+
+    (void)state;
+    caret_options o = options();
+    caret_db *db;
+    o.no_thread = 0;
+    o.sync = CARET_SYNC_INTERVAL;
+    o.sync_interval = 0.002;
+    OK(caret_open(path, &o, &db));
+    caret_session *s = session_of(db);
+    atomic_store(&stop, 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, i < 2 ? write_on : come_and_go, db), 0);
+    for (int i = 0; i < 40; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(20);
+            char value[16];
+            snprintf(value, sizeof value, "%d", i);
+            if (i % 4 == 3) {
+                caret_session_close(s); /* as its first act */
+                s = session_of(db);
+            }
+            set_node(s, i, value);
+            CHILD(has(s, i, value) && caret_sync(db) == CARET_OK);
+            caret_session_close(s);
+            CHILD(caret_close(db) == CARET_OK);
+            _exit(0);
+        }
+        join(pid);
+    }
+    atomic_store(&stop, 1);
+    for (int i = 0; i < 3; i++) {
+        void *failed;
+        pthread_join(thread[i], &failed);
+        assert_null(failed);
+    }
+    for (int i = 0; i < 40; i++) {
+        char value[16];
+        snprintf(value, sizeof value, "%d", i);
+        assert_true(has(s, i, value));
+    }
+    caret_session_close(s);
+    check(db);
+    OK(caret_close(db));
+}
+
+/* Grandchildren of children that never used it, and a parent that has gone. */
+static void each_generation_attaches_itself(void **state)
+{
+    caret_stats stats;
+
+    (void)state;
+    caret_db *db = open_db();
+    caret_session *s = session_of(db);
+    set_node(s, 0, "0");
+    pid_t pid = fork();
+    if (pid == 0) {
+        pid = fork();
+        if (pid == 0) {
+            set_node(s, 2, "grandchild");
+            CHILD(caret_stat(db, &stats) == CARET_OK && stats.processes == 2);
+            pid = fork();
+            if (pid == 0) {
+                set_node(s, 3, "its child");
+                CHILD(caret_stat(db, &stats) == CARET_OK && stats.processes == 3);
+                _exit(0); /* without a word */
+            }
+            join(pid);
+            _exit(0);
+        }
+        join(pid);
+        set_node(s, 1, "child"); /* the slots of the dead are taken */
+        CHILD(caret_close(db) == CARET_OK);
+        _exit(0);
+    }
+    join(pid);
+    assert_true(has(s, 0, "0") && has(s, 1, "child") && has(s, 2, "grandchild") && has(s, 3, "its child"));
+    caret_session_close(s);
+    check(db);
+    OK(caret_close(db));
+    assert_int_equal(files_in(dir), 1);
+    assert_int_equal(files_in(shm_dir), 0);
+}
+
+/* --------------------------------------------------------------------- exec */
+
+/* What a program that is executed has open of a directory: counted by the shell that it is. */
+static unsigned open_after_exec(const char *where)
+{
+    char command[300], line[32] = "0";
+    snprintf(command, sizeof command, "ls -l /proc/self/fd | grep -c -e %s -e memfd:caret", where);
+    FILE *p = popen(command, "r");
+    assert_non_null(fgets(line, sizeof line, p));
+    pclose(p);
+    return (unsigned)atoi(line);
+}
+
+static unsigned open_here(const char *where)
+{
+    char name[64], target[300];
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    while ((entry = readdir(d)) != NULL) {
+        snprintf(name, sizeof name, "/proc/self/fd/%.20s", entry->d_name);
+        ssize_t len = readlink(name, target, sizeof target - 1);
+        if (len > 0 && strncmp(target, where, strlen(where)) == 0)
+            n++;
+    }
+    closedir(d);
+    return n;
+}
+
+static void exec_inherits_no_descriptor_and_no_lock(void **state)
+{
+    (void)state;
+    caret_db *db = open_db();
+    caret_session *s = session_of(db);
+    set_node(s, 1, "1");
+    OK(lock_node(s, 1));
+    assert_true(open_here(dir) >= 3 && open_here(shm_dir) >= 1);
+    assert_int_equal(open_after_exec(strrchr(dir, '/') + 1), 0);
+    pid_t pid = fork();
+    if (pid == 0) { /* attached, with a lock, and then it becomes another program */
+        OK(lock_node(s, 2));
+        execl("/bin/sh", "sh", "-c", "exit 0", (char *)NULL);
+        _exit(9);
+    }
+    join(pid);
+    OK(lock_node(s, 2));
+    caret_session_close(s);
+    OK(caret_close(db));
+    assert_int_equal(open_here(dir) + open_here(shm_dir), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(child_owns_no_transaction_of_its_parent),
+        TEST(child_that_closes_ends_nothing_of_its_parent),
+        TEST(every_session_of_a_child_is_its_own),
+        TEST(locals_in_a_child_are_as_if_the_transaction_was_rolled_back),
+        TEST(fork_of_a_process_with_writing_threads),
+        TEST(each_generation_attaches_itself),
+        TEST(exec_inherits_no_descriptor_and_no_lock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
