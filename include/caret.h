@@ -260,6 +260,9 @@ CARET_API int caret_node_is_local(const caret_node *n);
 CARET_API int caret_node_equal(const caret_node *a, const caret_node *b);
 CARET_API int caret_node_compare(const caret_node *a, const caret_node *b);
 
+/* Is n the address of a child of parent: the same with one subscript more?  1 or 0. */
+CARET_API int caret_node_is_child(const caret_node *n, const caret_node *parent);
+
 /* The variable name with its '^'; points into buf, terminated. */
 CARET_API caret_slice caret_node_name(const caret_node *n, char buf[CARET_MAX_NAME + 2]);
 
@@ -394,7 +397,7 @@ CARET_API int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_
 CARET_API int caret_node_parse(caret_node *n, size_t bytes, const char *text, size_t len, int utf8);
 
 struct caret_node {
-    uint64_t opaque[8];
+    uint64_t opaque[5];
 };
 union caret_node_buf {
     caret_node node;

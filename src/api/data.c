@@ -51,7 +51,7 @@ static inline int find(caret_session *s, struct caret__view *v, struct caret__no
     }
     int rc = find_anew(s, v, n, at, &l);
     if (rc == CARET_OK)
-        *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found, 0};
+        *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found};
     return rc;
 }
 
@@ -267,7 +267,7 @@ static int commit_node(caret_session *s, struct caret__node *n, const void *valu
         spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found};
     }
     rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
-    *h = (struct caret__hint){spot.version, s->e->pg.id, spot.pgno, spot.pos, spot.found, 0};
+    *h = (struct caret__hint){spot.version, s->e->pg.id, spot.pgno, spot.pos, spot.found};
     if (l != NULL && spot.version != 0) {
         l->pgno = spot.pgno;
         l->version = spot.version;

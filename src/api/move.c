@@ -166,7 +166,7 @@ static void remember(struct move *m)
     if (n->local || m->s->txn.changed || m->len != n->key_len)
         return;
     if (caret__seek(&m->s->global, caret__node_key(n), n->key_len, &at) == CARET_OK)
-        n->hint = (struct caret__hint){at.version, m->s->e->pg.id, at.pgno, (uint16_t)at.pos, at.found, 0};
+        n->hint = (struct caret__hint){at.version, m->s->e->pg.id, at.pgno, (uint16_t)at.pos, at.found};
 }
 
 int caret_next(caret_session *s, caret_node *node)

@@ -1,7 +1,7 @@
 /*
  * node.c - nodes: making, moving and comparing addresses without the database.
  *
- * A node is a head of 64 bytes and its encoded key, in memory of the caller; node.h
+ * A node is a head of 40 bytes and its encoded key, in memory of the caller; node.h
  * has the layout.  Nothing here allocates or keeps a pointer.
  *
  * Every function that makes a node first makes sure that the result fits, in the
@@ -107,7 +107,7 @@ int caret_node_var(caret_node *n, size_t bytes, const char *name, size_t len)
 static inline void adopt(struct caret__node *n, size_t cap, const struct caret__node *from)
 {
     if (n != from) {
-        memmove(caret__node_key(n), caret__node_key(from), from->key_len);
+        caret__copy_short(caret__node_key(n), caret__node_key(from), from->key_len);
         memcpy(n, from, offsetof(struct caret__node, hint));
     }
     n->key_cap = (uint16_t)cap;
@@ -154,12 +154,23 @@ int caret_node_child(caret_node *n, size_t bytes, const caret_node *parent, cons
     return CARET_OK;
 }
 
-/* The integer as text, where few bytes are left. */
-static int child_int_slow(caret_node *n, size_t bytes, const caret_node *parent, int64_t sub)
+/* Where few bytes are left: encoded aside. */
+static int child_int_tight(caret_node *n, size_t bytes, const caret_node *parent, int64_t sub)
 {
-    char text[INT_MAX_BYTES];
+    const struct caret__node *base = caret__node_const(parent);
+    size_t cap = capacity(bytes), size;
+    uint8_t code[INT_MAX_BYTES];
+    int rc = check_parent(n, parent);
 
-    return caret_node_child(n, bytes, parent, text, caret__i64_format(sub, text));
+    if (rc != CARET_OK)
+        return rc;
+    size = caret__sub_put_i64(code, sizeof code, sub);
+    if (base->key_len + size > limit(cap))
+        return too_long(base, base->key_len, size, cap);
+    adopt(caret__node(n), cap, base);
+    caret__copy_short(caret__node_key(caret__node(n)) + base->key_len, code, size);
+    grow(caret__node(n), size);
+    return CARET_OK;
 }
 
 int caret_node_child_int(caret_node *n, size_t bytes, const caret_node *parent, int64_t sub)
@@ -170,7 +181,7 @@ int caret_node_child_int(caret_node *n, size_t bytes, const caret_node *parent, 
 
     if (caret__unlikely(n == NULL || !caret__node_ok(parent) || base->depth >= CARET_MAX_SUBS ||
                         base->key_len + INT_MAX_BYTES > limit(cap)))
-        return child_int_slow(n, bytes, parent, sub);
+        return child_int_tight(n, bytes, parent, sub);
     adopt(node, cap, base);
     grow(node, caret__sub_put_i64(caret__node_key(node) + node->key_len, INT_MAX_BYTES, sub));
     return CARET_OK;
@@ -339,6 +350,14 @@ int caret_node_equal(const caret_node *a, const caret_node *b)
 
     return caret__node_ok(a) && caret__node_ok(b) && x->local == y->local && x->key_len == y->key_len &&
            memcmp(caret__node_key(x), caret__node_key(y), x->key_len) == 0;
+}
+
+int caret_node_is_child(const caret_node *n, const caret_node *parent)
+{
+    const struct caret__node *x = caret__node_const(n), *y = caret__node_const(parent);
+
+    return caret__node_ok(n) && caret__node_ok(parent) && x->local == y->local && x->depth == y->depth + 1 &&
+           x->last_off == y->key_len && memcmp(caret__node_key(x), caret__node_key(y), y->key_len) == 0;
 }
 
 int caret_node_compare(const caret_node *a, const caret_node *b)

@@ -1,13 +1,15 @@
 /*
  * node.h - what is inside a caret_node.
  *
- * A node is a fixed head, which fills `opaque[8]` of the public struct, and the
- * encoded key right behind it.  The head's second half is the hint: where the
+ * A node is a fixed head, which fills `opaque[5]` of the public struct, and the
+ * encoded key right behind it.  The head's second part is the hint: where the
  * key was found last.  A hint is never trusted before the version of its page
  * has been compared (tree/read.h), so a stale or foreign one costs only time.
  *
- *   offset 0        32              64
+ *   offset 0        16              40
  *          | key    | hint          | encoded key, key_cap bytes |
+ *
+ * Programs make nodes by the million: every byte here is written for each.
  */
 #ifndef CARET_API_NODE_H
 #define CARET_API_NODE_H
@@ -30,7 +32,6 @@ struct caret__hint {
     uint32_t pgno;    /* leaf */
     uint16_t pos;     /* slot in the leaf */
     uint16_t found;   /* CARET__HINT_* */
-    uint64_t spare;
 };
 
 struct caret__node {
@@ -40,15 +41,14 @@ struct caret__node {
     uint8_t name_len;  /* bytes of the name, without '^' and the 0x00 behind it */
     uint8_t depth;     /* number of subscripts */
     uint8_t local;     /* 1: local variable */
-    uint8_t pad[7];
-    uint64_t magic; /* CARET__NODE_MAGIC: made by caret_node_var() or a copy of such */
-    uint64_t spare;
+    uint8_t pad[3];
+    uint32_t magic; /* CARET__NODE_MAGIC: made by caret_node_var() or a copy of such */
     struct caret__hint hint;
 };
 
-#define CARET__NODE_MAGIC UINT64_C(0x65646f6e74657263)
+#define CARET__NODE_MAGIC 0x65646f6eu
 
-_Static_assert(sizeof(struct caret__hint) == 32, "hint fills half the head");
+_Static_assert(sizeof(struct caret__hint) == 24, "no holes");
 _Static_assert(sizeof(struct caret__node) == sizeof(struct caret_node), "head is the public size");
 
 static inline struct caret__node *caret__node(caret_node *n)

@@ -118,6 +118,27 @@ static inline bool caret__is_aligned(uint64_t v, uint64_t align)
     return (v & (align - 1)) == 0;
 }
 
+/* memcpy of what is mostly short: a node's key, a number. */
+static inline void caret__copy_short(void *dst, const void *src, size_t n)
+{
+    uint64_t a, b;
+
+    if (n >= 8 && n <= 16) {
+        memcpy(&a, src, 8);
+        memcpy(&b, (const uint8_t *)src + n - 8, 8);
+        memcpy(dst, &a, 8);
+        memcpy((uint8_t *)dst + n - 8, &b, 8);
+    } else if (n >= 4 && n < 8) {
+        uint32_t c, d;
+        memcpy(&c, src, 4);
+        memcpy(&d, (const uint8_t *)src + n - 4, 4);
+        memcpy(dst, &c, 4);
+        memcpy((uint8_t *)dst + n - 4, &d, 4);
+    } else {
+        memcpy(dst, src, n);
+    }
+}
+
 /* memcmp order with the shorter prefix first: the order of encoded keys. */
 static inline int caret__bytes_compare(const void *a, size_t an, const void *b, size_t bn)
 {

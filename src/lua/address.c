@@ -70,6 +70,6 @@ int caret__node_subsarray(lua_State *L)
 
 int caret__node_ismutable(lua_State *L)
 {
-    lua_pushboolean(L, caret__check_address(L, 1)->is_mutable);
+    lua_pushboolean(L, caret__check_address(L, 1)->kind & CARET__MUTABLE);
     return 1;
 }

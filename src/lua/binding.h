@@ -7,14 +7,21 @@
  *   state     struct caret__lstate, one per Lua state, in the registry: local
  *             variables, and which database's transaction runs
  *   database  userdata struct caret__ldb, closed by close(), __gc and __close.
- *             Its user value is its table of anchors (enum caret__anchor)
- *   node      userdata struct caret__lnode with the caret_node inline; no __gc.
- *             Its user value (5.1: environment) is the anchors of its database,
- *             or a cache {name = child} with weak values, whose metatable leads
- *             to the anchors.  Either way a node keeps its database alive.
+ *             Its user value is a table with the function db.node
+ *   node      userdata struct caret__lnode with the caret_node inline; no __gc,
+ *             no user value: creating one is creating 100 bytes
+ *   class     of nodes, of one database: a metatable.  Its integer fields (enum
+ *             caret__field) lead to the database, so every node keeps its
+ *             database alive, and to what else belongs to the class
  *
- *     node --user value--> cache --metatable--> {__mode, [0]} --> anchors --[0]--> database
- *       +----------------------- or, without a cache --------------> ^
+ * A node whose children are worth remembering gets a metatable of its own, a copy
+ * of its class's but for __index: that is a table {name = child} with weak values,
+ * so that Lua finds a child again without calling C.  What is not in the table
+ * comes to the __index of the table's metatable, a function of ours, which learns
+ * from the table whose children they are (node.c).
+ *
+ *     node --metatable--> {__index = cache, ...}      cache --metatable--> {__mode, __index}
+ *                                      '---------------> ^ [&key] = the node, weakly
  *
  * Nodes are recognised by a magic word, not by their metatable, so that
  * subclasses may have metatables of their own.
@@ -38,16 +45,26 @@
 #define caret__setuser(L, i) lua_setuservalue(L, i)
 #define caret__getuser(L, i) lua_getuservalue(L, i)
 #endif
+#if LUA_VERSION_NUM >= 504
+#define caret__newuserdata(L, n) lua_newuserdatauv(L, n, 0)
+#else
+#define caret__newuserdata(L, n) lua_newuserdata(L, n)
+#endif
 
-#define CARET__LNODE_MAGIC UINT64_C(0x2e65646f6e2e7463)
+#define CARET__LNODE_MAGIC 0x6e2e7463u
 #define CARET__LDB_MAGIC   UINT64_C(0x2e2e62642e2e7463)
 
-/* What sits at which index of a database's table of anchors. */
-enum caret__anchor {
-    CARET__ANCHOR_DB = 0,    /* the database */
-    CARET__ANCHOR_CACHE = 1, /* metatable of its nodes' caches; its [0] is the table of anchors */
-    CARET__ANCHOR_NODE = 2   /* the function db.node */
+/* What sits at which index of a class's metatable, and of those made of it. */
+enum caret__field {
+    CARET__FIELD_DB = 1,       /* the database */
+    CARET__FIELD_CLASS = 2,    /* the metatable of the class */
+    CARET__FIELD_SUBS = 3,     /* classes made of this one by inherit(): record -> metatable, weak keys */
+    CARET__FIELD_INDEX = 4,    /* our __index */
+    CARET__FIELD_NEWINDEX = 5, /* our __newindex */
+    CARET__FIELD_MISS = 6,     /* our __index of caches */
+    CARET__FIELD_RESERVED = 7  /* "__name" -> method, as far as it was asked for */
 };
+#define CARET__DB_NODE 1 /* where the function db.node is in a database's user value */
 
 /* What the running transaction was told to do, also if user code swallowed the error. */
 enum caret__pending { CARET__GO_ON = 0, CARET__GO_RESTART, CARET__GO_BACK };
@@ -56,7 +73,6 @@ struct caret__lstate {
     caret_session *locals;  /* the state's local variables; NULL when the state is closing */
     struct caret__ldb *dbs; /* open databases */
     struct caret__ldb *txn; /* whose transaction runs */
-    uint64_t serial;        /* last id given to a node */
 };
 
 /* Why a database can't be used at the moment; 0: it can. */
@@ -72,19 +88,26 @@ struct caret__ldb {
     enum caret__pending pending;
 };
 
-struct caret__lnode {
-    uint64_t magic;
-    struct caret__ldb *db; /* alive as long as the node is */
-    caret_session *s;      /* the database's, or the state's for local variables */
-    uint64_t id;           /* of this object, as long as it has this address */
-    uint64_t parent;       /* id of the object it was made from, 0 = none */
-    uint16_t cached;       /* children put in its cache; 0 = it has no cache */
-    uint8_t method;        /* the last subscript is the name of this built-in method, 0 = none */
-    uint8_t is_mutable;    /* reused by an iterator */
-    uint8_t primed;        /* methods' children are worth caching */
-    uint8_t pad[3];
-    caret_node node; /* last: the encoded key follows */
+enum {
+    CARET__LOCAL = 1,   /* a local variable: it is the state's, not the database's */
+    CARET__MUTABLE = 2, /* reused by an iterator */
+    CARET__PRIMED = 4   /* its children by name are worth remembering */
 };
+
+struct caret__lnode {
+    uint32_t magic;        /* first, see caret__own_node() */
+    uint8_t method;        /* the last subscript is the name of this built-in method, 0 = none */
+    uint8_t cached;        /* children put in its cache; 0 = it has no cache */
+    uint8_t kind;          /* CARET__LOCAL, ... */
+    struct caret__ldb *db; /* alive as long as the node is */
+    caret_node node;       /* last: the encoded key follows */
+};
+
+/* Whose variable it is: the database's session, or the state's. */
+static inline caret_session *caret__lnode_session(const struct caret__lnode *n)
+{
+    return n->kind & CARET__LOCAL ? n->db->st->locals : n->db->s;
+}
 
 /* A built-in method of nodes; its number is its place in caret__methods. */
 struct caret__method {
@@ -112,6 +135,16 @@ static inline struct caret__lnode *caret__check_node(lua_State *L, int i)
     struct caret__lnode *n = caret__lnode(L, i);
     if (n == NULL || n->db->barred != 0)
         caret__refuse_node(L, i);
+    return n;
+}
+
+/* The same for the first argument of a metamethod: only the debug library can call one with something
+ * else, which must be a userdata of a few bytes then. */
+static inline struct caret__lnode *caret__own_node(lua_State *L)
+{
+    struct caret__lnode *n = lua_touserdata(L, 1);
+    if (n == NULL || n->magic != CARET__LNODE_MAGIC || n->db->barred != 0)
+        caret__refuse_node(L, 1);
     return n;
 }
 
@@ -191,6 +224,7 @@ void caret__add_data(lua_State *L);
 void caret__functions(lua_State *L, const luaL_Reg *f);
 struct caret__lstate *caret__state(lua_State *L);
 
+/* The same of an address. */
 static inline caret_session *caret__session(const struct caret__ldb *d, const caret_node *n)
 {
     return caret_node_is_local(n) ? d->st->locals : d->s;

@@ -43,7 +43,7 @@ int caret__node_get(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
     lua_settop(L, 2);
-    caret__push_value(L, n->db, n->s, &n->node);
+    caret__push_value(L, n->db, caret__lnode_session(n), &n->node);
     if (lua_isnil(L, -1))
         lua_pop(L, 1); /* the default */
     return 1;
@@ -54,7 +54,7 @@ int caret__node_set(lua_State *L)
     struct caret__lnode *n = caret__check_node(L, 1);
     if (lua_gettop(L) < 2)
         return caret__misuse(L, "set needs a value (nil deletes)");
-    caret__set_value(L, n->db, n->s, &n->node, 2);
+    caret__set_value(L, n->db, caret__lnode_session(n), &n->node, 2);
     lua_settop(L, 2);
     return 1;
 }
@@ -63,7 +63,7 @@ int caret__node_number(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
     caret_slice v;
-    int rc = caret_get(n->s, &n->node, &v);
+    int rc = caret_get(caret__lnode_session(n), &n->node, &v);
 
     if (rc == CARET_NONE) {
         lua_settop(L, 2);
@@ -125,7 +125,7 @@ static int incr(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node
 int caret__node_incr(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    return incr(L, n->db, n->s, &n->node, 2, 0);
+    return incr(L, n->db, caret__lnode_session(n), &n->node, 2, 0);
 }
 
 static int add(lua_State *L, int negate)
@@ -133,7 +133,7 @@ static int add(lua_State *L, int negate)
     struct caret__lnode *n = caret__check_node(L, 1);
     if (lua_isnoneornil(L, 2))
         return caret__misuse(L, "a node plus or minus nothing");
-    incr(L, n->db, n->s, &n->node, 2, negate);
+    incr(L, n->db, caret__lnode_session(n), &n->node, 2, negate);
     lua_settop(L, 1);
     return 1;
 }
@@ -158,13 +158,13 @@ static int done(lua_State *L, struct caret__ldb *d, int rc)
 int caret__node_kill(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    return done(L, n->db, caret_kill(n->s, &n->node));
+    return done(L, n->db, caret_kill(caret__lnode_session(n), &n->node));
 }
 
 int caret__node_delete(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    return done(L, n->db, caret_delete(n->s, &n->node));
+    return done(L, n->db, caret_delete(caret__lnode_session(n), &n->node));
 }
 
 static int data_of(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n)
@@ -178,21 +178,21 @@ static int data_of(lua_State *L, struct caret__ldb *d, caret_session *s, caret_n
 int caret__node_data(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    lua_pushinteger(L, data_of(L, n->db, n->s, &n->node));
+    lua_pushinteger(L, data_of(L, n->db, caret__lnode_session(n), &n->node));
     return 1;
 }
 
 int caret__node_has_value(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    lua_pushboolean(L, data_of(L, n->db, n->s, &n->node) % 10 == 1);
+    lua_pushboolean(L, data_of(L, n->db, caret__lnode_session(n), &n->node) % 10 == 1);
     return 1;
 }
 
 int caret__node_has_tree(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    lua_pushboolean(L, data_of(L, n->db, n->s, &n->node) >= 10);
+    lua_pushboolean(L, data_of(L, n->db, caret__lnode_session(n), &n->node) >= 10);
     return 1;
 }
 

@@ -144,26 +144,7 @@ static int node_function(lua_State *L)
     return caret__node_new(L);
 }
 
-/* The database on top gets its table of anchors. */
-static void anchor(lua_State *L)
-{
-    lua_createtable(L, 2, 1);
-    lua_pushvalue(L, -2);
-    lua_rawseti(L, -2, CARET__ANCHOR_DB);
-    lua_createtable(L, 1, 1);
-    lua_pushliteral(L, "v");
-    lua_setfield(L, -2, "__mode");
-    lua_pushvalue(L, -2);
-    lua_rawseti(L, -2, 0);
-    lua_rawseti(L, -2, CARET__ANCHOR_CACHE);
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_pushvalue(L, -3);
-    lua_pushcclosure(L, node_function, 2);
-    lua_rawseti(L, -2, CARET__ANCHOR_NODE);
-    caret__setuser(L, -2);
-}
-
-/* open(path or nil, options or nil) -> db | nil, text, name; upvalues: metatables of nodes and databases */
+/* open(path or nil, options or nil) -> db | nil, text, name; upvalue: metatable of databases.  adopt() is to follow. */
 static int db_open(lua_State *L)
 {
     struct caret__lstate *st = caret__state(L);
@@ -178,9 +159,8 @@ static int db_open(lua_State *L)
     d->barred = CARET__DB_CLOSED;
     d->magic = CARET__LDB_MAGIC;
     d->st = st;
-    lua_pushvalue(L, lua_upvalueindex(2));
+    lua_pushvalue(L, lua_upvalueindex(1));
     lua_setmetatable(L, -2);
-    anchor(L);
     int rc = caret_open(path, &o, &d->db);
     if (rc != CARET_OK)
         return caret__fail_values(L, rc);
@@ -193,6 +173,21 @@ static int db_open(lua_State *L)
     d->barred = st->txn != NULL ? CARET__DB_OTHER_TXN : 0;
     d->next = st->dbs;
     st->dbs = d;
+    return 1;
+}
+
+/* adopt(db, metatable) -> db: nodes made by db.node are of that class */
+static int core_adopt(lua_State *L)
+{
+    caret__any_db(L, 1);
+    lua_settop(L, 2);
+    lua_createtable(L, 1, 0);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, 1);
+    lua_pushcclosure(L, node_function, 2);
+    lua_rawseti(L, 3, CARET__DB_NODE);
+    caret__setuser(L, 1);
+    lua_settop(L, 1);
     return 1;
 }
 
@@ -239,7 +234,7 @@ static int db_index(lua_State *L)
     lua_rawget(L, lua_upvalueindex(1));
     if (lua_toboolean(L, -1) && lua_type(L, -1) == LUA_TBOOLEAN) { /* node: one function for each database */
         caret__getuser(L, 1);
-        lua_rawgeti(L, -1, CARET__ANCHOR_NODE);
+        lua_rawgeti(L, -1, CARET__DB_NODE);
     }
     return 1;
 }
@@ -334,26 +329,25 @@ static int db_stat(lua_State *L)
     return 1;
 }
 
-/* open_function(node metatable, database methods) -> open; in methods, true stands for db.node */
+/* open_function(database methods) -> open; in methods, true stands for db.node */
 static int core_open_function(lua_State *L)
 {
     static const luaL_Reg meta[] = {
         {"__gc", db_gc}, {"__close", db_gc}, {"__tostring", db_tostring}, {NULL, NULL}};
-    lua_settop(L, 2);
+    lua_settop(L, 1);
     lua_newtable(L);
     caret__functions(L, meta);
-    lua_pushvalue(L, 2);
-    lua_pushcclosure(L, db_index, 1);
-    lua_setfield(L, 3, "__index");
     lua_pushvalue(L, 1);
-    lua_pushvalue(L, 3);
-    lua_pushcclosure(L, db_open, 2);
+    lua_pushcclosure(L, db_index, 1);
+    lua_setfield(L, 2, "__index");
+    lua_pushcclosure(L, db_open, 1);
     return 1;
 }
 
 void caret__add_db(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"open_function", core_open_function},
+                                         {"adopt", core_adopt},
                                          {"close", db_close},
                                          {"sync", db_sync},
                                          {"durable", db_durable},

@@ -16,13 +16,14 @@ static struct caret__lnode *step(lua_State *L)
     int back = lua_toboolean(L, lua_upvalueindex(UP_BACK)), rc;
 
     if (lua_toboolean(L, lua_upvalueindex(UP_STARTED))) {
-        rc = back ? caret_previous(c->s, &c->node) : caret_next(c->s, &c->node);
+        rc = back ? caret_previous(caret__lnode_session(c), &c->node)
+                  : caret_next(caret__lnode_session(c), &c->node);
     } else {
-        rc = back ? caret_last(c->s, &c->node) : caret_first(c->s, &c->node);
+        rc = back ? caret_last(caret__lnode_session(c), &c->node)
+                  : caret_first(caret__lnode_session(c), &c->node);
         lua_pushboolean(L, rc == CARET_OK);
         lua_replace(L, lua_upvalueindex(UP_STARTED));
     }
-    c->id = ++c->db->st->serial; /* it is another node now */
     if (rc != CARET_OK && rc != CARET_NONE)
         caret__raise(L, c->db, rc);
     return rc == CARET_OK ? c : NULL;
@@ -43,7 +44,7 @@ static int pairs_step(lua_State *L)
     if (c == NULL)
         return 0;
     lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
-    caret__push_value(L, c->db, c->s, &c->node);
+    caret__push_value(L, c->db, caret__lnode_session(c), &c->node);
     caret__push_last(L, &c->node);
     return 3;
 }
@@ -53,7 +54,7 @@ static int iterate(lua_State *L, lua_CFunction f)
     struct caret__lnode *n = caret__check_node(L, 1);
     int back = lua_toboolean(L, 2);
 
-    caret__push_like(L, 1, &n->node, CARET_NODE_MAX)->is_mutable = 1;
+    caret__push_like(L, 1, &n->node, CARET_NODE_MAX)->kind |= CARET__MUTABLE;
     lua_pushboolean(L, 0);
     lua_pushboolean(L, back);
     lua_pushcclosure(L, f, 3);
@@ -79,11 +80,13 @@ static int beside(lua_State *L, int back)
 
     if (lua_isnoneornil(L, 2)) {
         caret_node_copy(&c.node, sizeof c, &n->node);
-        rc = back ? caret_last(n->s, &c.node) : caret_first(n->s, &c.node);
+        rc = back ? caret_last(caret__lnode_session(n), &c.node)
+                  : caret_first(caret__lnode_session(n), &c.node);
     } else {
         rc = caret__sub(L, &c.node, sizeof c, &n->node, 2);
         if (rc == CARET_OK)
-            rc = back ? caret_previous(n->s, &c.node) : caret_next(n->s, &c.node);
+            rc = back ? caret_previous(caret__lnode_session(n), &c.node)
+                      : caret_next(caret__lnode_session(n), &c.node);
     }
     if (rc == CARET_NONE)
         lua_pushnil(L);

@@ -3,34 +3,43 @@
  *
  *   n.__            get; n.__ = v  set or, with nil, delete
  *   n.__name        the method, for n:__name()
- *   n.sub, n[3]     a child, remembered by the parent when named by a string
- *   n:name(...)     is n.name called with n: a child whose first argument is the
- *                   node it was made from is a method call
+ *   n.sub, n[3]     a child
+ *   n:name(...)     is n.name called with n: a child whose first argument is its
+ *                   parent is a method call
  *
  * The metamethods are closures over what they need (enum upvalue): no look-ups
  * in the registry.  Which built-in methods a class overrides is a set of bits; a
  * method that is not overridden is called directly, without finding its name.
  *
- * Children are remembered in a table with weak values, so that they go when
- * nobody else has them.  A node that was made by a number or a call is likely to
- * be used once: of its children that are called as methods the first is not
- * worth a table.
+ * Remembering children.  Nodes never change, so the same child can be the same
+ * object.  Making it costs one userdata; remembering it, a table and a metatable for
+ * the parent, which pays only if it is asked for again and again.  So a node is
+ * primed by the first child that is asked for by name, and remembers from the second
+ * on; a remembered child is primed from the start.  Thus of a path a.b.c that is
+ * walked twice every step is remembered, while those below a node that is used once,
+ * like n[i].name in a loop, never are.  A cache has weak values (a node nobody else
+ * has goes) and room for CACHE_MAX; then it starts afresh.
  *
- * Every object has an id, as addresses of userdata are used again.  A cursor gets
- * a new id with every step: a child made before is none of its children.
+ * Nothing is remembered of cursors, whose address changes, nor for numbers, of which
+ * there are too many.
  */
 #include <string.h>
 
 #include "lua/binding.h"
 
-#define CACHE_MAX 64u /* children put into one cache; then it starts afresh */
+#define CACHE_MAX 64u
+
+static char parent_key; /* its address is the key of the parent in a cache */
 
 enum upvalue {
-    UP_METHODS = 1, /* table of the class's methods */
-    UP_CLASS = 2,   /* userdata struct class */
-    UP_NUMBERS = 3, /* table: name of a built-in method -> its number */
-    UP_METHOD = 4,  /* __index: the function that overrides get; __newindex: that of set */
-    UPVALUES = 4
+    UP_METHODS = 1,  /* table of the class's methods */
+    UP_CLASS = 2,    /* userdata struct class */
+    UP_NUMBERS = 3,  /* table: name of a built-in method -> its number */
+    UP_METHOD = 4,   /* __index: the function that overrides get; __newindex: that of set */
+    UP_META = 5,     /* the class's metatable */
+    UP_CACHE = 6,    /* the metatable of caches */
+    UP_RESERVED = 7, /* table: "__name" -> method, as far as it was asked for */
+    UPVALUES = 7
 };
 
 struct class {
@@ -90,54 +99,62 @@ struct caret__lnode *caret__check_address(lua_State *L, int i)
 
 /* ------------------------------------------------------------------- making */
 
-/* Push memory for a node with its head filled in, but for the address, metatable and user value. */
-static struct caret__lnode *push_head(lua_State *L, struct caret__ldb *d, size_t bytes)
+/* Push memory for a node with its head filled in, but for the address and the metatable. */
+static inline struct caret__lnode *push_head(lua_State *L, struct caret__ldb *d, size_t bytes, unsigned kind)
 {
-    struct caret__lnode *n = lua_newuserdata(L, sizeof *n - sizeof n->node + bytes);
-    n->db = d; /* field by field: a memset of this size costs more than all of them */
-    n->id = ++d->st->serial;
-    n->parent = 0;
-    n->cached = 0;
-    n->method = n->is_mutable = n->primed = 0;
-    n->magic = CARET__LNODE_MAGIC;
+    struct caret__lnode *n = caret__newuserdata(L, sizeof *n - sizeof n->node + bytes);
+    n->magic = CARET__LNODE_MAGIC; /* field by field: a memset of this size costs more than all of them */
+    n->method = n->cached = 0;
+    n->kind = (uint8_t)kind;
+    n->db = d;
     return n;
 }
 
-/* Push the anchors that keep the database of the node at i. */
-static void push_anchors(lua_State *L, int i, const struct caret__lnode *n)
+/* Push the metatable of the class of the node at i. */
+static void push_class(lua_State *L, int i)
 {
-    caret__getuser(L, i);
+    struct caret__lnode *n = lua_touserdata(L, i);
+    lua_getmetatable(L, i);
     if (n->cached == 0)
         return;
-    lua_getmetatable(L, -1);
-    lua_rawgeti(L, -1, 0);
-    lua_replace(L, -3);
-    lua_pop(L, 1);
-}
-
-/* The node on top gets metatable and anchors of the one at `like`. */
-static void dress(lua_State *L, int like, const struct caret__lnode *from)
-{
-    lua_getmetatable(L, like);
-    lua_setmetatable(L, -2);
-    push_anchors(L, like, from);
-    caret__setuser(L, -2);
+    lua_rawgeti(L, -1, CARET__FIELD_CLASS);
+    lua_remove(L, -2);
 }
 
 struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *node, size_t bytes)
 {
-    struct caret__lnode *from = lua_touserdata(L, like), *n = push_head(L, from->db, bytes);
+    struct caret__lnode *from = lua_touserdata(L, like);
+    struct caret__lnode *n = push_head(L, from->db, bytes, from->kind & CARET__LOCAL);
     caret_node_copy(&n->node, bytes, node);
-    n->s = caret__session(n->db, &n->node);
-    dress(L, like, from);
+    push_class(L, like);
+    lua_setmetatable(L, -2);
     return n;
 }
 
-/* Bytes that a child by the value at i takes, or nearly always. */
-static size_t guess_size(lua_State *L, const struct caret__lnode *n, int i)
+/* The child on top gets its class. */
+static inline void dress(lua_State *L)
 {
-    size_t len = lua_type(L, i) == LUA_TSTRING ? caret__rawlen(L, i) : 8;
-    return caret_node_size(&n->node) + ((len + 23u) & ~(size_t)7);
+    lua_pushvalue(L, lua_upvalueindex(UP_META));
+    lua_setmetatable(L, -2);
+}
+
+/* Push the child of n by an integer. */
+static inline void push_numbered(lua_State *L, const struct caret__lnode *n, int64_t sub)
+{
+    /* room for what nearly all integers take */
+    size_t bytes = caret_node_size(&n->node) + (sub > -10000000000 && sub < 10000000000 ? 8 : 24);
+    struct caret__lnode *child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
+    int rc = caret_node_child_int(&child->node, bytes, &n->node, sub);
+
+    if (rc == CARET_E_BUFFER) {
+        lua_pop(L, 1);
+        bytes += 24;
+        child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
+        rc = caret_node_child_int(&child->node, bytes, &n->node, sub);
+    }
+    if (rc != CARET_OK)
+        caret__raise(L, n->db, rc);
+    dress(L);
 }
 
 /* There can be no subnode of that name, as the node has all the subscripts there can be: then the name can only
@@ -151,11 +168,12 @@ static int push_method(lua_State *L, int rc)
     return !lua_isnil(L, -1);
 }
 
-/* Push the child of the node at 1 by the value at 2.  NULL: the method of that name was pushed. */
-static struct caret__lnode *push_child(lua_State *L, struct caret__lnode *n)
+/* Push the child of n by the value at 2.  NULL: the method of that name was pushed. */
+static struct caret__lnode *push_child(lua_State *L, const struct caret__lnode *n)
 {
-    size_t bytes = guess_size(L, n, 2);
-    struct caret__lnode *child = push_head(L, n->db, bytes);
+    size_t len = lua_type(L, 2) == LUA_TSTRING ? caret__rawlen(L, 2) : 20;
+    size_t bytes = caret_node_size(&n->node) + ((len + 9u) & ~(size_t)7); /* enough, nearly always */
+    struct caret__lnode *child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
     int rc = caret__sub(L, &child->node, bytes, &n->node, 2);
 
     if (rc == CARET_E_BUFFER) {
@@ -163,34 +181,63 @@ static struct caret__lnode *push_child(lua_State *L, struct caret__lnode *n)
         lua_pop(L, 1);
         rc = caret__sub(L, &tmp.node, sizeof tmp, &n->node, 2);
         if (rc == CARET_OK) {
-            child = push_head(L, n->db, caret_node_size(&tmp.node));
-            caret_node_copy(&child->node, caret_node_size(&tmp.node), &tmp.node);
+            bytes = caret_node_size(&tmp.node);
+            child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
+            caret_node_copy(&child->node, bytes, &tmp.node);
         }
     }
     if (rc != CARET_OK && push_method(L, rc))
         return NULL;
     if (rc != CARET_OK)
         caret__raise(L, n->db, rc);
-    child->s = n->s;
-    child->parent = n->id;
-    dress(L, 1, n);
+    dress(L);
     return child;
+}
+
+/* ---------------------------------------------------------------- remembering */
+
+/* Push a metatable that is the class's but for its __index. */
+static void push_own_metatable(lua_State *L)
+{
+    lua_createtable(L, 6, 16);
+    for (lua_pushnil(L); lua_next(L, lua_upvalueindex(UP_META)) != 0;) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -4);
+    }
+}
+
+/* Push a new, empty cache of the node at 1 and make its metatable lead to it. */
+static void push_cache(lua_State *L, struct caret__lnode *n)
+{
+    if (n->cached != 0)
+        lua_getmetatable(L, 1);
+    else
+        push_own_metatable(L);
+    lua_createtable(L, 0, 4);
+    lua_pushlightuserdata(L, &parent_key);
+    lua_pushvalue(L, 1);
+    lua_rawset(L, -3);
+    lua_pushvalue(L, lua_upvalueindex(UP_CACHE));
+    lua_setmetatable(L, -2);
+    lua_pushliteral(L, "__index");
+    lua_pushvalue(L, -2);
+    lua_rawset(L, -4);
+    lua_insert(L, -2);
+    lua_setmetatable(L, 1);
+    n->cached = 0;
 }
 
 /* The child on top of the stack is remembered under the string at 2. */
 static void remember(lua_State *L, struct caret__lnode *n)
 {
     if (n->cached == 0 || n->cached >= CACHE_MAX) {
-        push_anchors(L, 1, n);
-        lua_createtable(L, 0, 1);
-        lua_rawgeti(L, -2, CARET__ANCHOR_CACHE);
-        lua_setmetatable(L, -2);
-        lua_remove(L, -2);
-        lua_pushvalue(L, -1);
-        caret__setuser(L, 1);
-        n->cached = 0;
+        push_cache(L, n);
     } else {
-        caret__getuser(L, 1);
+        lua_getmetatable(L, 1);
+        lua_pushliteral(L, "__index");
+        lua_rawget(L, -2);
+        lua_remove(L, -2);
     }
     n->cached++;
     lua_pushvalue(L, 2);
@@ -210,12 +257,12 @@ static void push_named(lua_State *L, struct caret__lnode *n)
     lua_rawget(L, lua_upvalueindex(UP_NUMBERS));
     child->method = (uint8_t)lua_tointeger(L, -1);
     lua_pop(L, 1);
-    if (n->is_mutable)
-        return;
-    child->primed = 1;
-    if (child->method == 0 || n->primed)
+    if (n->kind & CARET__PRIMED) {
+        child->kind |= CARET__PRIMED;
         remember(L, n);
-    n->primed = 1;
+    } else if (!(n->kind & CARET__MUTABLE)) {
+        n->kind |= CARET__PRIMED;
+    }
 }
 
 /* -------------------------------------------------------------- metamethods */
@@ -229,7 +276,7 @@ static struct class *class_of_closure(lua_State *L)
 static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key, size_t len)
 {
     if (len == 2 && !(class_of_closure(L)->overridden & GET_BIT)) {
-        caret__push_value(L, n->db, n->s, &n->node);
+        caret__push_value(L, n->db, caret__lnode_session(n), &n->node);
         return 1;
     }
     if (len == 2) {
@@ -238,36 +285,55 @@ static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key,
         lua_call(L, 1, 1);
         return 1;
     }
+    lua_pushvalue(L, 2);
+    lua_rawget(L, lua_upvalueindex(UP_RESERVED));
+    if (!lua_isnil(L, -1))
+        return 1;
     lua_pushlstring(L, key + 2, len - 2);
     lua_gettable(L, lua_upvalueindex(UP_METHODS));
     if (lua_isnil(L, -1))
         return caret__misuse(L, "nodes have no method '%s'; the subnode of that name is node('%s')", key + 2,
                              key);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, lua_upvalueindex(UP_RESERVED));
     return 1;
 }
 
-static int meta_index(lua_State *L)
+/* What the node n at 1 has under the key at 2. */
+static inline int index_node(lua_State *L, struct caret__lnode *n)
 {
-    struct caret__lnode *n = caret__check_node(L, 1);
+    int64_t sub;
     size_t len;
+    int type = lua_type(L, 2);
 
-    if (lua_type(L, 2) != LUA_TSTRING) {
+    if (type == LUA_TNUMBER && caret__integer(L, 2, &sub)) {
+        push_numbered(L, n, sub);
+        return 1;
+    }
+    if (type != LUA_TSTRING) {
         push_child(L, n);
         return 1;
     }
     const char *key = lua_tolstring(L, 2, &len);
     if (key[0] == '_' && key[1] == '_')
         return index_reserved(L, n, key, len);
-    if (n->cached != 0) {
-        caret__getuser(L, 1);
-        lua_pushvalue(L, 2);
-        lua_rawget(L, -2);
-        if (!lua_isnil(L, -1))
-            return 1;
-        lua_settop(L, 2);
-    }
     push_named(L, n);
     return 1;
+}
+
+static int meta_index(lua_State *L)
+{
+    return index_node(L, caret__own_node(L));
+}
+
+/* __index of caches: the child by that name is not remembered. */
+static int cache_miss(lua_State *L)
+{
+    lua_pushlightuserdata(L, &parent_key);
+    lua_rawget(L, 1);
+    lua_replace(L, 1);
+    return index_node(L, caret__own_node(L));
 }
 
 static int refuse_assignment(lua_State *L)
@@ -285,14 +351,14 @@ static int refuse_assignment(lua_State *L)
 /* n.__ = v */
 static int meta_newindex(lua_State *L)
 {
-    struct caret__lnode *n = caret__check_node(L, 1);
+    struct caret__lnode *n = caret__own_node(L);
     size_t len = 0;
     const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &len) : NULL;
 
     if (len != 2 || key[0] != '_' || key[1] != '_')
         return refuse_assignment(L);
     if (!(class_of_closure(L)->overridden & SET_BIT) || lua_isnil(L, 3)) {
-        caret__set_value(L, n->db, n->s, &n->node, 3);
+        caret__set_value(L, n->db, caret__lnode_session(n), &n->node, 3);
         return 0;
     }
     lua_pushvalue(L, lua_upvalueindex(UP_METHOD));
@@ -302,19 +368,11 @@ static int meta_newindex(lua_State *L)
     return 0;
 }
 
-/* Is the value at 2 the node that `child` was made from, or one of the same address? */
+/* Is the value at 2 the parent of `child`? */
 static int is_parent(lua_State *L, const struct caret__lnode *child)
 {
     struct caret__lnode *p = caret__lnode(L, 2);
-    caret_node_buf up;
-
-    if (p == NULL)
-        return 0;
-    if (child->parent == p->id && child->db == p->db)
-        return 1;
-    return child->s == p->s && caret_node_depth(&child->node) == caret_node_depth(&p->node) + 1 &&
-           caret_node_parent(&up.node, sizeof up, &child->node) == CARET_OK &&
-           caret_node_equal(&up.node, &p->node);
+    return p != NULL && child->db == p->db && caret_node_is_child(&child->node, &p->node);
 }
 
 /* The method that the last subscript of the node at 1 names, on the rest of the stack. */
@@ -340,7 +398,7 @@ static int call_method(lua_State *L, const struct caret__lnode *n)
 /* A method of its parent, or a deeper node. */
 static int meta_call(lua_State *L)
 {
-    struct caret__lnode *n = caret__check_node(L, 1);
+    struct caret__lnode *n = caret__own_node(L);
     caret_node_buf tmp;
 
     if (lua_type(L, 2) == LUA_TUSERDATA && is_parent(L, n))
@@ -360,64 +418,139 @@ int caret__node_new(lua_State *L)
     caret_node_buf tmp;
 
     caret__address(L, d, &tmp, 3, lua_gettop(L));
-    struct caret__lnode *n = push_head(L, d, caret_node_size(&tmp.node));
-    caret_node_copy(&n->node, caret_node_size(&tmp.node), &tmp.node);
-    n->s = caret__session(d, &tmp.node);
+    size_t bytes = caret_node_size(&tmp.node);
+    struct caret__lnode *n = push_head(L, d, bytes, caret_node_is_local(&tmp.node) ? CARET__LOCAL : 0);
+    caret_node_copy(&n->node, bytes, &tmp.node);
     lua_pushvalue(L, 1);
     lua_setmetatable(L, -2);
-    caret__getuser(L, 2);
-    caret__setuser(L, -2);
     return 1;
 }
 
-/* class(metatable, methods, numbers, equal) -> userdata: fills in the metatable of a node class */
+/* Push the closure of a metamethod of the class whose metatable, methods, numbers, bits, caches' metatable
+ * and reserved names are at 1, 2, 3, 5, 7, 8; bit: of the built-in method it may have to call. */
+static void push_metamethod(lua_State *L, lua_CFunction f, uint64_t bit)
+{
+    struct class *class = lua_touserdata(L, 5);
+
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, 5);
+    lua_pushvalue(L, 3);
+    if (class->overridden & bit)
+        lua_getfield(L, 2, bit == GET_BIT ? "get" : "set");
+    else
+        lua_pushnil(L);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 7);
+    lua_pushvalue(L, 8);
+    lua_pushcclosure(L, f, UPVALUES);
+}
+
+/* Copy the closure on top to field i of the table at 1 and, named, to the table at `to`. */
+static void put_metamethod(lua_State *L, int i, int to, const char *name)
+{
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, 1, i);
+    lua_setfield(L, to, name);
+}
+
+/* class(metatable, methods, numbers, equal, bits, db): fills in the metatable of a class of nodes of db */
 static int core_class(lua_State *L)
 {
-    static const luaL_Reg meta[] = {{"__index", meta_index},
-                                    {"__newindex", meta_newindex},
-                                    {"__call", meta_call},
-                                    {"__tostring", caret__node_repr},
-                                    {"__add", caret__node_add},
-                                    {"__sub", caret__node_subtract},
-                                    {NULL, NULL}};
-    lua_settop(L, 4);
-    struct class *class = lua_newuserdata(L, sizeof *class);
-    class->overridden = 0;
-    for (const luaL_Reg *f = meta; f->name != NULL; f++) {
-        lua_pushvalue(L, 2);
-        lua_pushvalue(L, 5);
-        lua_pushvalue(L, 3);
-        lua_pushnil(L);
-        lua_pushcclosure(L, f->func, UPVALUES);
+    static const luaL_Reg plain[] = {{"__tostring", caret__node_repr},
+                                     {"__add", caret__node_add},
+                                     {"__sub", caret__node_subtract},
+                                     {NULL, NULL}};
+    lua_settop(L, 6);
+    lua_createtable(L, 0, 2); /* 7: of caches */
+    lua_pushliteral(L, "v");
+    lua_setfield(L, 7, "__mode");
+    lua_newtable(L); /* 8: reserved names */
+    lua_pushvalue(L, 8);
+    lua_rawseti(L, 1, CARET__FIELD_RESERVED);
+    push_metamethod(L, meta_index, GET_BIT);
+    put_metamethod(L, CARET__FIELD_INDEX, 1, "__index");
+    push_metamethod(L, meta_newindex, SET_BIT);
+    put_metamethod(L, CARET__FIELD_NEWINDEX, 1, "__newindex");
+    push_metamethod(L, cache_miss, GET_BIT);
+    put_metamethod(L, CARET__FIELD_MISS, 7, "__index");
+    push_metamethod(L, meta_call, 0);
+    lua_setfield(L, 1, "__call");
+    for (const luaL_Reg *f = plain; f->name != NULL; f++) {
+        lua_pushcfunction(L, f->func);
         lua_setfield(L, 1, f->name);
     }
     lua_pushvalue(L, 4); /* one and the same for all: Lua 5.1 asks for that */
     lua_setfield(L, 1, "__eq");
+    lua_pushvalue(L, 6);
+    lua_rawseti(L, 1, CARET__FIELD_DB);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, 1, CARET__FIELD_CLASS);
+    return 0;
+}
+
+/* bits() -> userdata: what a class overrides; nothing yet */
+static int core_bits(lua_State *L)
+{
+    struct class *class = caret__newuserdata(L, sizeof *class);
+    class->overridden = 0;
     return 1;
 }
 
-/* override(class, number, method, index, newindex): that built-in method is another one from now on;
- * get and set are put into the metamethods that stand for them */
+/* override(bits, number): that built-in method is another one from now on */
 static int core_override(lua_State *L)
 {
     struct class *class = lua_touserdata(L, 1);
-    uint64_t bit = UINT64_C(1) << lua_tointeger(L, 2);
+    class->overridden |= UINT64_C(1) << lua_tointeger(L, 2);
+    return 0;
+}
 
-    lua_settop(L, 5);
-    class->overridden |= bit;
-    if (bit == GET_BIT || bit == SET_BIT) {
-        lua_pushvalue(L, 3);
-        lua_setupvalue(L, bit == GET_BIT ? 4 : 5, UP_METHOD);
+/* changed(metatable, "__name", number or nil, method): that method of the class is another one from now on; get
+ * and set are put into the metamethods that stand for them */
+static int core_changed(lua_State *L)
+{
+    uint64_t bit = UINT64_C(1) << lua_tointeger(L, 3);
+
+    lua_settop(L, 4);
+    lua_rawgeti(L, 1, CARET__FIELD_RESERVED);
+    lua_pushvalue(L, 2);
+    lua_pushnil(L);
+    lua_rawset(L, -3);
+    for (int i = CARET__FIELD_INDEX; i <= CARET__FIELD_MISS; i++) {
+        if (bit != (i == CARET__FIELD_NEWINDEX ? SET_BIT : GET_BIT))
+            continue;
+        lua_rawgeti(L, 1, i);
+        lua_pushvalue(L, 4);
+        lua_setupvalue(L, -2, UP_METHOD);
+        lua_pop(L, 1);
     }
     return 0;
 }
 
-/* retype(node, metatable): the node, being of that class from now on */
+/* retype(node, record, make): the node, being of that class from now on; make(record, db) makes its metatable
+ * when it is the first of its database */
 static int core_retype(lua_State *L)
 {
-    caret__check_node(L, 1);
-    lua_settop(L, 2);
+    struct caret__lnode *n = caret__check_node(L, 1);
+
+    lua_settop(L, 3);
+    lua_getmetatable(L, 1);
+    lua_rawgeti(L, 4, CARET__FIELD_SUBS);
+    lua_pushvalue(L, 2);
+    lua_rawget(L, 5);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, 3);
+        lua_pushvalue(L, 2);
+        lua_rawgeti(L, 4, CARET__FIELD_DB);
+        lua_call(L, 2, 1);
+        lua_pushvalue(L, 2);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, 5);
+    }
+    n->kind &= CARET__LOCAL | CARET__MUTABLE;
+    n->cached = 0;
     lua_setmetatable(L, 1);
+    lua_settop(L, 1);
     return 1;
 }
 
@@ -429,13 +562,10 @@ static int core_isnode(lua_State *L)
 
 void caret__add_node(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"node", caret__node_new},
-                                         {"class", core_class},
-                                         {"override", core_override},
-                                         {"retype", core_retype},
-                                         {"isnode", core_isnode},
-                                         {"equal", caret__node_equal},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"node", caret__node_new},   {"class", core_class},        {"bits", core_bits},
+        {"override", core_override}, {"changed", core_changed},    {"retype", core_retype},
+        {"isnode", core_isnode},     {"equal", caret__node_equal}, {NULL, NULL}};
     caret__functions(L, functions);
     lua_newtable(L); /* methods: name -> function; numbers: name -> number */
     lua_newtable(L);
@@ -447,4 +577,6 @@ void caret__add_node(lua_State *L)
     }
     lua_setfield(L, -3, "numbers");
     lua_setfield(L, -2, "methods");
+    lua_pushinteger(L, CARET__FIELD_SUBS);
+    lua_setfield(L, -2, "SUBS");
 }

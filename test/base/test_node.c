@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/key.h"
 
+#define HEAD sizeof(struct caret__node)
+
 static const char *zwr(const caret_node *n)
 {
     static char text[8000];
@@ -98,10 +100,10 @@ static void parents_and_copies(void **state)
     assert_int_equal(caret_node_child_int(exact, caret_node_size(exact), exact, INT64_MAX), CARET_E_BUFFER);
     assert_zwr(exact, "^oaks(42,\"x\",1)");
     free(exact);
-    assert_int_equal(caret_node_copy(&b.node, 64 + caret__node(&a.node)->key_len - 1, &a.node),
+    assert_int_equal(caret_node_copy(&b.node, HEAD + caret__node(&a.node)->key_len - 1, &a.node),
                      CARET_E_BUFFER);
     assert_zwr(&b.node, "^oaks");
-    assert_int_equal(caret_node_copy(&b.node, 64 + caret__node(&a.node)->key_len, &a.node), CARET_OK);
+    assert_int_equal(caret_node_copy(&b.node, HEAD + caret__node(&a.node)->key_len, &a.node), CARET_OK);
 }
 
 static void the_last_subscript_changes_in_place(void **state)
@@ -135,9 +137,9 @@ static void integers_never_leave_the_memory_of_the_node(void **state)
     caret_node_buf parent = node("^a");
 
     (void)state;
-    for (size_t bytes = 64 + 3; bytes < 64 + 40; bytes++) {
+    for (size_t bytes = HEAD + 3; bytes < HEAD + 40; bytes++) {
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-            size_t need = 64 + 2 + caret__sub_put_i64((uint8_t[32]){0}, 32, values[i]);
+            size_t need = HEAD + 2 + caret__sub_put_i64((uint8_t[32]){0}, 32, values[i]);
             int want = need <= bytes ? CARET_OK : CARET_E_BUFFER;
             caret_node *n = malloc(bytes);
 
@@ -229,10 +231,10 @@ static void bad_names_are_refused_and_nothing_is_written(void **state)
         assert_int_equal(caret_node_var(&n.node, sizeof n, bad[i], strlen(bad[i])), CARET_E_NAME);
         assert_zwr(&n.node, "^keep(1)");
     }
-    assert_int_equal(caret_node_var(&n.node, 64 + 4, "^oaks", 5), CARET_E_BUFFER);
+    assert_int_equal(caret_node_var(&n.node, HEAD + 4, "^oaks", 5), CARET_E_BUFFER);
     assert_int_equal(caret_node_var(&n.node, 10, "^oaks", 5), CARET_E_BUFFER);
     assert_zwr(&n.node, "^keep(1)");
-    assert_int_equal(caret_node_var(&n.node, 64 + 5, "^oaks", 5), CARET_OK);
+    assert_int_equal(caret_node_var(&n.node, HEAD + 5, "^oaks", 5), CARET_OK);
     assert_int_equal(caret_node_var(&n.node, sizeof n, NULL, 0), CARET_E_INVALID);
     assert_int_equal(caret_node_var(&n.node, sizeof n, "^a23456789012345678901234567890", 31), CARET_OK);
 }

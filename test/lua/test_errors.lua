@@ -162,7 +162,7 @@ function TestErrors:test_to_be_closed_variables()
 end
 
 function TestErrors:test_metamethods_called_with_the_wrong_thing()
-    local mt = getmetatable(n)
+    local mt = debug.getmetatable(n)
     for _, bad in ipairs {5, {}, "x", db, io.stdout} do
         lu.assertErrorMsgContains("node was expected", mt.__index, bad, "x")
         lu.assertErrorMsgContains("node was expected", mt.__newindex, bad, "__", 1)

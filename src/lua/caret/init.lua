@@ -124,28 +124,41 @@ end
 
 -- ------------------------------------------------------------------ classes
 
--- A class record: own = its methods, found through the parent's; bits = userdata with what is
--- overridden; index, newindex = the metamethods, which hold the overriding get and set; subs = records
--- of subclasses.  Users see `class`, an empty front of `own`, so that every assignment is noticed.
+-- A class record: own = its methods, found through the parent's; bits = userdata with what is overridden;
+-- metatable = fields its users want in the metatables; made = the metatables, one for each database; subs =
+-- records of subclasses.  Users see `class`, an empty front of `own`, so that every assignment is noticed.
+local weak = {__mode = "k"}
+
+local function record_of(own, metatable)
+    return {own = own, metatable = metatable, bits = core.bits(),
+        made = setmetatable({}, weak), subs = setmetatable({}, weak)}
+end
+
 local function overridden(record, name)
-    if core.numbers[name] then
-        core.override(record.bits, core.numbers[name], record.own[name], record.index, record.newindex)
+    local number, method = core.numbers[name], record.own[name]
+    if number then
+        core.override(record.bits, number)
+    end
+    for mt in pairs(record.made) do
+        core.changed(mt, "__" .. tostring(name), number, method)
     end
     for sub in pairs(record.subs) do
         overridden(sub, name)
     end
 end
 
-local function node_class(record, metatable)
+-- The metatable of the class's nodes in db.
+local function node_metatable(record, db)
     local own = record.own
-    metatable.__pairs = function(node) return own.pairs(node) end
-    record.bits = core.class(metatable, own, core.numbers, core.equal)
-    record.index, record.newindex = metatable.__index, metatable.__newindex
+    local mt = {[core.SUBS] = setmetatable({}, weak), __metatable = "caret.node"}
+    mt.__pairs = function(node) return own.pairs(node) end
+    core.class(mt, own, core.numbers, core.equal, record.bits, db)
+    for name, f in pairs(record.metatable) do mt[name] = f end
+    record.made[mt] = true
+    return mt
 end
 
-local node_metatable = {}
-local base = {own = methods, subs = setmetatable({}, {__mode = "k"})}
-node_class(base, node_metatable)
+local base = record_of(methods, {})
 
 -- What inherit() gives as superclass: to be called, not to be changed.
 local superclass = setmetatable({}, {
@@ -165,7 +178,8 @@ function caret.inherit(constructor, metatable)
     end
     local parent = made[constructor] or base
     local own = setmetatable({}, {__index = parent.own})
-    local record = {own = own, parent = parent, subs = setmetatable({}, {__mode = "k"})}
+    local record = record_of(own, metatable or {})
+    record.parent = parent
     record.class = setmetatable({}, {
         __index = own,
         __newindex = function(_, name, method)
@@ -174,9 +188,6 @@ function caret.inherit(constructor, metatable)
         end,
         __pairs = function() return pairs(own) end,
     })
-    local mt = {}
-    node_class(record, mt)
-    for name, f in pairs(metatable or {}) do mt[name] = f end
     local ancestor = parent
     while ancestor ~= base do -- what the parents override is overridden here
         for name in pairs(ancestor.own) do overridden(record, name) end
@@ -184,7 +195,7 @@ function caret.inherit(constructor, metatable)
     end
     parent.subs[record] = true
     local function new(...)
-        return core.retype(constructor(...), mt)
+        return core.retype(constructor(...), record, node_metatable)
     end
     made[new] = record
     return new, record.class, parent == base and superclass or parent.class
@@ -218,6 +229,8 @@ function database.lock(db, list, timeout)
     return core.lock_list(db, nodes, timeout)
 end
 
+local open = core.open_function(database)
+
 --- Open or create a database: db, or nil, "NAME: text", "NAME".
 -- caret.open([path[, options]]); options, all of them optional:
 --   create = true         false: a missing file is an error
@@ -227,7 +240,13 @@ end
 --   log_size = 64 MiB     bytes of the log; half of it is the limit of one transaction
 --   arena_limit           bytes of changed pages kept in shared memory
 --   shm_dir = "/dev/shm"  where shared memory is
-caret.open = core.open_function(node_metatable, database)
+function caret.open(path, options)
+    local db, text, name = open(path, options)
+    if not db then
+        return nil, text, name
+    end
+    return core.adopt(db, node_metatable(base, db))
+end
 caret.trollback, caret.trestart = core.trollback, core.trestart
 
 -- The default database, opened at first use: caret.node(...) and every method of databases.
