@@ -148,7 +148,7 @@ enum { CARET_SYNC_INTERVAL = 0, CARET_SYNC_COMMIT = 1, CARET_SYNC_OFF = 2 };
 /* Options of caret_open(); zero everything, then set what differs. */
 typedef struct caret_options {
     int no_create;        /* 1: a missing file is an error (CARET_E_NOTFOUND) */
-    int readonly;         /* 1: no writing through this caret_db */
+    int readonly;         /* 1: for reading only, see caret_open */
     int sync;             /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
     double sync_interval; /* seconds between syncs, 0 = 1 s; the smallest attached one counts, a second
                            * after it came at the latest */
@@ -166,6 +166,20 @@ typedef struct caret_options {
  * Open (or create) the database in file `path`; NULL means $CARET_DB, else
  * "./data.caret".  `options` may be NULL.  On success *db is to be closed with
  * caret_close().  May block while another process recovers the file.
+ *
+ * Opened with `readonly` nothing is ever written and no file is made, nobody waits for this process, and it
+ * needs no right but to read; caret_stat() tells which of these it is (CARET_VIEW_*):
+ *   - Somebody has the database open and his shared memory can be read here: each commit is seen at once.
+ *   - Somebody has, but his shared memory is out of reach (another user's, another container's): the last
+ *     checkpoint in the file is seen, and from the next call on a newer one as soon as it is there.
+ *   - Nobody has: everything.  Not closed cleanly, the log is replayed into private memory each time it is opened;
+ *     if log or shared memory of the last users can't be read, it is refused (OPEN, SHM, CORRUPT): somebody
+ *     who may write has to open it once.
+ * When those who had it open close it, or others open it, the handle follows.  No call sees two states mixed, nor
+ * does a transaction: it gets CARET_RESTART when what it reads is replaced.  Writing, locks, caret_sync and
+ * caret_checkpoint are READONLY; caret_check looks at the last checkpoint.  If the process has the database open
+ * for writing as well, the handle is one more over that.
+ *
  * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM INVALID.
  */
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
@@ -178,7 +192,7 @@ CARET_API int caret_close(caret_db *db);
 /* The path given to open, resolved.  Lives as long as db. */
 CARET_API const char *caret_path(const caret_db *db);
 
-/* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED. */
+/* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED READONLY. */
 CARET_API int caret_sync(caret_db *db);
 
 /* How far is it?  *committed: the place in the log behind the last commit; *durable: the place up to which
@@ -192,7 +206,8 @@ CARET_API int caret_checkpoint(caret_db *db);
 /* Walk everything: pages, order, fences, free space, shared structures.  Findings
  * are appended as text lines to `report` (cut at `cap`, always NUL-terminated).
  * Returns CARET_OK when clean, CARET_E_CORRUPT with findings.  Takes the writer
- * mutex while it runs: meant for tests and for the tool. */
+ * mutex while it runs: meant for tests and for the tool.  Opened read-only the last
+ * checkpoint is checked, with nobody waiting; BUSY if newer ones keep coming. */
 CARET_API int caret_check(caret_db *db, char *report, size_t cap);
 
 /* Counters and sizes of a database; see docs/engine.md for their meaning. */
@@ -201,7 +216,15 @@ typedef struct caret_stats {
     uint64_t log_head, log_durable, checkpoint_lsn, epoch, checkpoints, repairs;
     uint64_t gets, sets, commits, restarts, lock_waits; /* summed over attached processes */
     uint64_t processes;
+    uint64_t view; /* CARET_VIEW_*: what a database opened read-only sees */
 } caret_stats;
+
+enum {
+    CARET_VIEW_ATTACHED = 0, /* opened for writing, or so by another handle of this process */
+    CARET_VIEW_LIVE = 1,     /* each commit, at once, through the shared memory of those who are attached */
+    CARET_VIEW_FILE = 2 /* what is in the files: all of it if nobody is attached, else the last checkpoint */
+};
+
 CARET_API int caret_stat(caret_db *db, caret_stats *out);
 
 /* ---------------------------------------------------------------- sessions */

@@ -177,6 +177,11 @@ static int get_local(caret_session *s, struct caret__node *n, caret_slice *out)
     return CARET_OK;
 }
 
+static int get_guarded(caret_session *s, caret_node *node, void *value)
+{
+    return caret_get(s, node, value);
+}
+
 int caret_get(caret_session *s, caret_node *node, caret_slice *value)
 {
     struct caret__node *n = caret__node(node);
@@ -186,9 +191,9 @@ int caret_get(caret_session *s, caret_node *node, caret_slice *value)
         return rc;
     if (n->local)
         return get_local(s, n, value);
-    rc = caret__session_enter(s);
+    rc = caret__session_enter_read(s);
     if (caret__unlikely(rc != CARET_OK))
-        return rc;
+        return rc == CARET__GUARDED ? caret__guarded(s, node, get_guarded, value) : rc;
     caret__count(s, CARET__GETS);
     if (s->txn.level != 0)
         return get_in_txn(s, n, value);
@@ -505,6 +510,11 @@ int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int64_t *resu
 
 /* --------------------------------------------------------------------- data */
 
+static int data_guarded(caret_session *s, caret_node *node, void *data)
+{
+    return caret_data(s, node, data);
+}
+
 int caret_data(caret_session *s, caret_node *node, int *data)
 {
     struct caret__node *n = caret__node(node);
@@ -512,7 +522,9 @@ int caret_data(caret_session *s, caret_node *node, int *data)
     int rc = caret__node_check(node);
 
     if (rc == CARET_OK)
-        rc = n->local ? caret__session_locals(s) : caret__session_enter(s);
+        rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
+    if (rc == CARET__GUARDED)
+        return caret__guarded(s, node, data_guarded, data);
     if (rc == CARET_OK && !n->local && s->txn.level != 0 && s->txn.broken)
         rc = CARET_RESTART;
     if (rc != CARET_OK)

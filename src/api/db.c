@@ -9,9 +9,15 @@
 #include <stdlib.h>
 
 #include "api/session.h"
+#include "log/meta.h"
 #include "page/check.h"
 #include "shm/lockfile.h"
 #include "tree/past.h"
+
+#define CHECK_TRIES 20u /* arbitrary */
+
+_Static_assert(CARET_VIEW_LIVE == (int)CARET__OBSERVES_LIVE && CARET_VIEW_FILE == (int)CARET__OBSERVES_FILE,
+               "what caret_stat says");
 
 /* --------------------------------------------------------------------- handles */
 
@@ -73,6 +79,7 @@ static void db_unref(caret_db *db)
     if (left == 0) {
         handle_remove(db);
         pthread_mutex_destroy(&db->lock);
+        free(db->path);
         free(db);
     }
 }
@@ -98,6 +105,10 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     if (db == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory for a database handle");
     int rc = caret__engine_open(path, options, &db->e);
+    if (rc == CARET_OK && (db->path = strdup(db->e->path)) == NULL) {
+        caret__engine_close(db->e);
+        rc = caret__fail(CARET_E_NOMEM, "no memory for a database handle");
+    }
     if (rc != CARET_OK) {
         free(db);
         return rc;
@@ -107,7 +118,8 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     db->options = *options;
     db->options.shm_dir = NULL;
     db->refs = 1;
-    caret__background_wants(db->e, options);
+    if (!db->e->observes)
+        caret__background_wants(db->e, options);
     handle_add(db);
     *out = db;
     return CARET_OK;
@@ -127,39 +139,98 @@ int caret_close(caret_db *db)
 
 const char *caret_path(const caret_db *db)
 {
-    return db != NULL && !db->closed ? db->e->path : "";
+    return db != NULL && !db->closed ? db->path : "";
 }
 
-static int db_enter(caret_db *db)
+/* The view of a handle is over: open the database anew.  The handle is locked. */
+static int renew(caret_db *db)
 {
+    struct caret__engine *e;
+    int rc = caret__engine_open(db->path, &db->options, &e);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (e->dev != db->e->dev || e->ino != db->e->ino) {
+        caret__engine_close(e);
+        return caret__fail(CARET_E_EVICTED, "%s: the data file was replaced while it was open", db->path);
+    }
+    caret__engine_close(db->e);
+    db->e = e;
+    return CARET_OK;
+}
+
+int caret__db_engine(caret_db *db, struct caret__engine **e)
+{
+    int rc = CARET_OK;
+
+    pthread_mutex_lock(&db->lock);
+    if (db->e->observes && caret__observed_over(db->e))
+        rc = renew(db);
+    *e = db->e;
+    if (rc == CARET_OK && db->e->observes)
+        caret__engine_ref(db->e);
+    pthread_mutex_unlock(&db->lock);
+    return rc;
+}
+
+/* Only who was opened read-only has an engine that observes, or changes it for another. */
+static int db_enter(caret_db *db, struct caret__engine **e)
+{
+    int rc = CARET_OK;
+
     if (db == NULL || db->closed)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
-    return *db->e->fork_mark != 0 ? CARET_OK : caret__engine_forked(db->e);
+    if (db->options.readonly)
+        rc = caret__db_engine(db, e);
+    else
+        *e = db->e;
+    return rc == CARET_OK && *(*e)->fork_mark == 0 ? caret__engine_forked(*e) : rc;
+}
+
+static void db_leave(struct caret__engine *e)
+{
+    if (e->observes)
+        caret__engine_close(e);
+}
+
+/* For what is not to be had without writing. */
+static int enter_attached(caret_db *db, const char *what)
+{
+    struct caret__engine *e;
+    int rc = db_enter(db, &e);
+
+    if (rc != CARET_OK || !e->observes)
+        return rc;
+    rc = caret__fail(CARET_E_READONLY, "%s: opened read-only: no %s", db->path, what);
+    db_leave(e);
+    return rc;
 }
 
 int caret_sync(caret_db *db)
 {
-    int rc = db_enter(db);
+    int rc = enter_attached(db, "sync");
     return rc == CARET_OK ? caret__flush(db->e, 0, true) : rc;
 }
 
 int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
 {
-    int rc = db_enter(db);
+    struct caret__engine *e;
+    int rc = db_enter(db, &e);
     if (rc != CARET_OK)
         return rc;
     /* in this order: what is durable was committed */
-    uint64_t upto = atomic_load(&db->e->sh->log_durable);
+    uint64_t upto = atomic_load(&e->sh->log_durable);
     if (durable != NULL)
         *durable = upto;
     if (committed != NULL)
-        *committed = caret__max64(atomic_load(&db->e->sh->log_applied), upto);
+        *committed = caret__max64(atomic_load(&e->sh->log_applied), upto);
+    db_leave(e);
     return CARET_OK;
 }
 
 int caret_checkpoint(caret_db *db)
 {
-    int rc = db_enter(db);
+    int rc = enter_attached(db, "checkpoint");
     return rc == CARET_OK ? caret__checkpoint(db->e) : rc;
 }
 
@@ -216,17 +287,66 @@ static unsigned check_slots(struct caret__engine *e, char *report, size_t cap)
     return findings;
 }
 
+static int said(const struct caret__engine *e, unsigned findings)
+{
+    return findings == 0 ? CARET_OK : caret__fail(CARET_E_CORRUPT, "%s: %u findings", e->path, findings);
+}
+
+/* A view of a file that nobody changes: tree and space. */
+static int check_view(struct caret__engine *e, char *report, size_t cap)
+{
+    uint32_t npages = e->sh->ts.npages, epoch = atomic_load(&e->sh->durable_epoch), count;
+    uint64_t *seen = calloc(CARET__BITMAP_WORDS(npages), 8);
+    unsigned findings = 0;
+
+    if (seen == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory to check %u pages", npages);
+    if (atomic_load(&e->sh->nslots) == 0 && caret__images_read(e, epoch, npages, &count) != CARET_OK) {
+        findings++;
+        caret__report(report, cap, "%s\n", caret_message());
+    }
+    findings += caret__tree_check(&e->pg, seen, report, cap);
+    if (findings == 0)
+        findings = check_space(e, seen, report, cap);
+    free(seen);
+    return said(e, findings);
+}
+
+/* Opened read-only: the last checkpoint is checked, again if another one came meanwhile. */
+static int check_observed(struct caret__engine *of, char *report, size_t cap)
+{
+    for (unsigned i = 0; i < CHECK_TRIES; i++) {
+        struct caret__engine *e;
+        int rc = caret__engine_view(of, &e);
+        if (rc != CARET_OK)
+            return rc;
+        report[0] = 0;
+        rc = check_view(e, report, cap);
+        bool over = caret__observed_over(e);
+        caret__engine_view_end(e);
+        if (!over)
+            return rc;
+    }
+    report[0] = 0;
+    return caret__fail(CARET_E_BUSY, "%s: checkpoints come faster than it can be checked", of->path);
+}
+
 int caret_check(caret_db *db, char *report, size_t cap)
 {
+    struct caret__engine *e;
     if (report == NULL || cap == 0)
         return caret__fail(CARET_E_INVALID, "caret_check: no room for a report");
     report[0] = 0;
-    int rc = db_enter(db);
+    int rc = db_enter(db, &e);
+    if (rc == CARET_OK && e->observes) {
+        rc = check_observed(e, report, cap);
+        db_leave(e);
+        return rc;
+    }
     if (rc == CARET_OK)
-        rc = caret__writer_lock(db->e);
+        rc = caret__writer_lock(e);
     if (rc != CARET_OK)
         return rc;
-    struct caret__engine *e = db->e;
     uint64_t *seen = calloc(CARET__BITMAP_WORDS(e->sh->ts.npages), 8);
     unsigned findings = 0;
     if (seen != NULL) {
@@ -243,7 +363,7 @@ int caret_check(caret_db *db, char *report, size_t cap)
         return caret__fail(CARET_E_NOMEM, "no memory to check %u pages", e->sh->ts.npages);
     free(seen);
     findings += (unsigned)caret__locks_check(e, report + strlen(report), cap - strlen(report));
-    return findings == 0 ? CARET_OK : caret__fail(CARET_E_CORRUPT, "%s: %u findings", e->path, findings);
+    return said(e, findings);
 }
 
 /* What the sessions of this handle have counted and not yet added up. */
@@ -261,10 +381,11 @@ static void add_unpublished(caret_db *db, caret_stats *out)
 
 int caret_stat(caret_db *db, caret_stats *out)
 {
-    int rc = db_enter(db);
+    struct caret__engine *e;
+    int rc = db_enter(db, &e);
     if (rc != CARET_OK)
         return rc;
-    struct caret__shared *sh = db->e->sh;
+    struct caret__shared *sh = e->sh;
     *out = (caret_stats){.pages = sh->ts.npages,
                          .free_pages = sh->ts.free_pages,
                          .arena_slots = atomic_load(&sh->nslots),
@@ -275,9 +396,10 @@ int caret_stat(caret_db *db, caret_stats *out)
                          .checkpoint_lsn = atomic_load(&sh->checkpoint_lsn),
                          .epoch = atomic_load(&sh->epoch),
                          .checkpoints = atomic_load(&sh->checkpoints),
-                         .repairs = atomic_load(&sh->repairs)};
+                         .repairs = atomic_load(&sh->repairs),
+                         .view = e->observes};
     for (uint32_t i = 0; i < sh->max_procs; i++) {
-        struct caret__procslot *p = &db->e->slots[i];
+        struct caret__procslot *p = &e->slots[i];
         out->processes += atomic_load(&p->state) == CARET__SLOT_USED;
         out->gets += atomic_load(&p->gets);
         out->sets += atomic_load(&p->sets);
@@ -286,6 +408,7 @@ int caret_stat(caret_db *db, caret_stats *out)
         out->lock_waits += atomic_load(&p->lock_waits);
     }
     add_unpublished(db, out);
+    db_leave(e);
     return CARET_OK;
 }
 
@@ -296,15 +419,19 @@ int caret_session_open(caret_db *db, caret_session **out)
     if (out == NULL)
         return caret__fail(CARET_E_INVALID, "caret_session_open: no place for the result");
     *out = NULL;
-    int rc = db != NULL ? db_enter(db) : CARET_OK;
+    struct caret__engine *e = NULL;
+    int rc = db != NULL ? db_enter(db, &e) : CARET_OK;
     if (rc != CARET_OK)
         return rc;
     caret_session *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (s == NULL) {
+        if (e != NULL)
+            db_leave(e);
         return caret__fail(CARET_E_NOMEM, "no memory for a session");
+    }
     if (db != NULL) {
         s->db = db;
-        caret__session_bind(s, db->e);
+        caret__session_bind(s, e); /* keeps the reference to one that observes */
         pthread_mutex_lock(&db->lock);
         db->refs++;
         s->next = db->sessions;
@@ -332,6 +459,8 @@ void caret_session_close(caret_session *s)
             s->next->prev = s->prev;
         pthread_mutex_unlock(&s->db->lock);
         caret__locker_fini(&s->locker);
+        if (s->guarded)
+            caret__engine_close(s->e);
         db_unref(s->db);
     }
     if (s->has_locals)

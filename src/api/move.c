@@ -27,12 +27,30 @@ static int begin(struct move *m, caret_session *s, caret_node *node)
         return rc;
     m->s = s;
     m->n = caret__node(node);
-    rc = m->n->local ? caret__session_locals(s) : caret__session_enter(s);
+    rc = m->n->local ? caret__session_locals(s) : caret__session_enter_read(s);
     if (rc == CARET_OK && !m->n->local && s->txn.level != 0 && s->txn.broken)
         return CARET_RESTART;
     m->len = m->n->key_len;
     memcpy(m->key, caret__node_key(m->n), m->len);
     return rc;
+}
+
+/* A move, as an argument. */
+struct mover {
+    int (*move)(caret_session *s, caret_node *n);
+};
+
+static int move_guarded(caret_session *s, caret_node *n, void *arg)
+{
+    return ((const struct mover *)arg)->move(s, n);
+}
+
+/* begin() said rc, which is not CARET_OK: that, or the move again with an eye on the view (api/guard.c). */
+static int guarded(caret_session *s, caret_node *n, int (*move)(caret_session *s, caret_node *n), int rc)
+{
+    struct mover mover = {move};
+
+    return rc == CARET__GUARDED ? caret__guarded(s, n, move_guarded, &mover) : rc;
 }
 
 static int mark(struct move *m, int rc)
@@ -176,9 +194,9 @@ int caret_next(caret_session *s, caret_node *node)
     int rc = caret__node_check(node);
 
     if (rc == CARET_OK && n->depth > 0 && n->hint.found == 1 && n->hint.version != 0) {
-        rc = n->local ? caret__session_locals(s) : caret__session_enter(s);
+        rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
         if (rc != CARET_OK)
-            return rc;
+            return guarded(s, node, caret_next, rc);
         struct caret__view local = {.pg = &s->locals.pg};
         if (n->local || !s->txn.changed || s->txn.level == 0) {
             rc = next_in_leaf(n->local ? &local : &s->global, n);
@@ -190,7 +208,7 @@ int caret_next(caret_session *s, caret_node *node)
     }
     rc = begin(&m, s, node);
     if (rc != CARET_OK)
-        return rc;
+        return guarded(s, node, caret_next, rc);
     skip_below(&m, m.len);
     rc = go_from(&m);
     if (rc != CARET_OK)
@@ -210,8 +228,9 @@ int caret_previous(caret_session *s, caret_node *node)
     struct move m;
     int rc = begin(&m, s, node);
 
-    if (rc == CARET_OK)
-        rc = go_before(&m);
+    if (rc != CARET_OK)
+        return guarded(s, node, caret_previous, rc);
+    rc = go_before(&m);
     if (rc != CARET_OK)
         return rc;
     if (m.n->depth == 0)
@@ -229,7 +248,7 @@ int caret_first(caret_session *s, caret_node *node)
     int rc = begin(&m, s, node);
 
     if (rc != CARET_OK)
-        return rc;
+        return guarded(s, node, caret_first, rc);
     if (m.n->depth >= CARET_MAX_SUBS)
         return CARET_NONE;
     m.key[m.len++] = 0x01; /* the lowest first byte of a subscript */
@@ -250,7 +269,7 @@ int caret_last(caret_session *s, caret_node *node)
     int rc = begin(&m, s, node);
 
     if (rc != CARET_OK)
-        return rc;
+        return guarded(s, node, caret_last, rc);
     if (m.n->depth >= CARET_MAX_SUBS)
         return CARET_NONE;
     skip_below(&m, m.len);
@@ -270,7 +289,7 @@ int caret_node_next(caret_session *s, caret_node *node)
     int rc = begin(&m, s, node);
 
     if (rc != CARET_OK)
-        return rc;
+        return guarded(s, node, caret_node_next, rc);
     m.key[m.len++] = 0; /* the smallest string behind our key */
     rc = go_from(&m);
     if (rc != CARET_OK)
@@ -283,23 +302,30 @@ int caret_node_previous(caret_session *s, caret_node *node)
     struct move m;
     int rc = begin(&m, s, node);
 
-    if (rc == CARET_OK)
-        rc = go_before(&m);
+    if (rc != CARET_OK)
+        return guarded(s, node, caret_node_previous, rc);
+    rc = go_before(&m);
     if (rc != CARET_OK)
         return rc;
     return begins_with(&m, m.n->name_len + 1u) ? take_all(&m) : CARET_NONE;
 }
 
-int caret_first_var(caret_session *s, caret_node *node, size_t bytes, int local)
+/* The node is some variable already. */
+static int first_var(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = caret_node_var(node, bytes, local ? "a" : "^a", local ? 1 : 2);
+    int rc = begin(&m, s, node);
 
-    if (rc == CARET_OK)
-        rc = begin(&m, s, node);
     if (rc != CARET_OK)
-        return rc;
+        return guarded(s, node, first_var, rc);
     m.len = 0;
     rc = go_from(&m);
     return rc == CARET_OK ? take_var(&m) : rc;
+}
+
+int caret_first_var(caret_session *s, caret_node *node, size_t bytes, int local)
+{
+    int rc = caret_node_var(node, bytes, local ? "a" : "^a", local ? 1 : 2);
+
+    return rc == CARET_OK ? first_var(s, node) : rc;
 }

@@ -13,7 +13,16 @@ int caret__session_refuse(caret_session *s)
         return caret__fail(CARET_E_CLOSED, "a global variable was used in a session without a database");
     if (s->db->closed)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
+    if (s->guarded)
+        return caret__guard_enter(s);
     return caret__engine_forked(s->e); /* db.c then disowns all sessions of the engine */
+}
+
+int caret__session_refuse_read(caret_session *s)
+{
+    int rc = caret__session_refuse(s);
+
+    return rc == CARET_OK && s->guarded && !s->guarding ? CARET__GUARDED : rc;
 }
 
 void caret__session_bind(caret_session *s, struct caret__engine *e)
@@ -22,11 +31,15 @@ void caret__session_bind(caret_session *s, struct caret__engine *e)
 
     s->e = e;
     s->global.pg = &e->pg;
-    s->global.stalled = caret__stalled;
+    s->guarded = e->observes != CARET__OBSERVES_NOT;
+    s->global.stalled = s->guarded ? caret__observer_stalled : caret__stalled;
     s->global.ctx = e;
     s->global.applied = 0;
     s->floor_id = (uint64_t)(e->slot + 1) << 32 | (atomic_fetch_add(&count, 1) + 1);
-    caret__locker_init(e, &s->locker);
+    if (s->guarded)
+        s->locker = (struct caret__locker){0};
+    else
+        caret__locker_init(e, &s->locker);
 }
 
 void caret__session_disown(caret_session *s)
@@ -73,6 +86,8 @@ int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
 
 void caret__counts_publish(caret_session *s)
 {
+    if (s->guarded) /* there is no slot to add to */
+        return;
     struct caret__procslot *p = caret__session_slot(s);
     _Atomic uint64_t *shared[CARET__COUNTERS] = {&p->gets, &p->sets, &p->commits, &p->restarts};
 

@@ -29,10 +29,13 @@ struct caret_db {
     pthread_mutex_t lock;
     struct caret_session *sessions;
     struct caret_db *next; /* of all handles of the process */
+    char *path;
 };
 
 struct caret_session {
     struct caret_db *db; /* NULL: locals only */
+    bool guarded;        /* the engine only observes: guard.c; the session holds a reference to it */
+    bool guarding;       /* a guarded call is in progress */
     struct caret__engine *e;
     struct caret__view global;
     struct caret__leaves leaves;
@@ -51,6 +54,9 @@ struct caret_session {
 /* Slow part of enter(): says why not, or attaches a forked child. */
 int caret__session_refuse(caret_session *s);
 
+/* Slow part of enter_read(). */
+int caret__session_refuse_read(caret_session *s);
+
 /* May the session use its database now? */
 static inline int caret__session_enter(caret_session *s)
 {
@@ -58,6 +64,33 @@ static inline int caret__session_enter(caret_session *s)
         return CARET_OK;
     return caret__session_refuse(s);
 }
+
+/*
+ * The same for a call that reads nodes.  CARET__GUARDED: what it reads counts only if nothing has
+ * overtaken the view meanwhile; it returns what caret__guarded() makes of it.
+ */
+#define CARET__GUARDED (-1000)
+static inline int caret__session_enter_read(caret_session *s)
+{
+    if (caret__likely(s != NULL && s->e != NULL && !s->db->closed && *s->e->fork_mark != 0))
+        return CARET_OK;
+    return caret__session_refuse_read(s);
+}
+
+/* ---- guard.c: sessions over an engine that observes ---- */
+
+/* Call `read` for the node until it has seen one state; in a transaction that is no more: CARET_RESTART. */
+typedef int caret__reader(caret_session *s, caret_node *n, void *arg);
+int caret__guarded(caret_session *s, caret_node *n, caret__reader *read, void *arg);
+
+/* At the begin of any call: opens anew if need be, but not within a transaction. */
+int caret__guard_enter(caret_session *s);
+
+/* The transaction begins again: with what there is now. */
+int caret__guard_restart(caret_session *s);
+
+/* db.c: the engine of a handle, as it is now; for one that observes with a reference to be closed. */
+int caret__db_engine(caret_db *db, struct caret__engine **e);
 
 static inline int caret__node_check(const caret_node *n)
 {

@@ -214,13 +214,15 @@ int caret_restart(caret_session *s)
     struct caret__txn *t = &s->txn;
     drop_changes(s);
     rc = caret__lock_restart(s->e, &s->locker, t->lock_marks[0]);
+    if (rc == CARET_OK)
+        rc = caret__guard_restart(s);
     if (rc != CARET_OK)
         return rc;
     t->journal.used = 0;
     t->level = 1;
     t->restarts++;
     caret__count(s, CARET__RESTARTS);
-    if (t->restarts >= FLOOR_AFTER)
+    if (t->restarts >= FLOOR_AFTER && !s->guarded)
         caret__floor_take(s->e, s->floor_id);
     fresh_view(s);
     return CARET_OK;
@@ -275,11 +277,17 @@ int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
 
 /* -------------------------------------------------------------------- locks */
 
+/* n: the node to be locked; there is none when locks are only released, which is fine without any. */
 static int enter_locks(caret_session *s, const caret_node *n)
 {
     int rc = n != NULL ? caret__node_check(n) : CARET_OK;
     if (rc == CARET_OK)
         rc = caret__session_enter(s);
+    if (rc == CARET_OK && n != NULL && s->guarded)
+        rc = caret__fail(CARET_E_READONLY,
+                         "%s: opened read-only: there are no locks without shared memory "
+                         "to write to",
+                         s->e->path);
     return rc;
 }
 
@@ -326,7 +334,7 @@ int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t coun
     const uint8_t *keys[LOCKS_AT_ONCE];
     uint8_t(*rooms)[CARET__KEY_MAX] = NULL; /* for names of locals */
     size_t lens[LOCKS_AT_ONCE];
-    int rc = enter_locks(s, NULL);
+    int rc = enter_locks(s, nodes != NULL && count != 0 ? nodes[0] : NULL);
 
     if (rc == CARET_OK && (count > LOCKS_AT_ONCE || (nodes == NULL && count != 0)))
         rc = caret__fail(CARET_E_INVALID, "caret_lock_all: %zu nodes; %u at once are possible", count,

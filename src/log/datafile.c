@@ -162,9 +162,19 @@ static int look_open(const struct caret__engine *e, int fd, struct stat *st)
     return caret__meta_read(fd, e->path, (uint64_t)st->st_size, &pair);
 }
 
-static int open_data(const char *path)
+static int open_data(const struct caret__engine *e)
 {
-    return caret__open_high(path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    return caret__open_high(e->path, (e->readonly ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK,
+                            0);
+}
+
+static int cannot_open(const struct caret__engine *e)
+{
+    if (!e->readonly && (errno == EACCES || errno == EPERM || errno == EROFS))
+        return caret__fail_errno(
+            CARET_E_OPEN, "%s: may not be written here (option readonly opens it for reading)", e->path);
+    return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened for reading%s", e->path,
+                             e->readonly ? "" : " and writing");
 }
 
 int caret__data_look(const struct caret__engine *e, struct stat *st)
@@ -178,9 +188,9 @@ int caret__data_look(const struct caret__engine *e, struct stat *st)
     rc = check_kind(e->path, st); /* before opening: that could do things to a device */
     if (rc != CARET_OK)
         return rc;
-    fd = open_data(e->path);
+    fd = open_data(e);
     if (fd < 0)
-        return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened for reading and writing", e->path);
+        return cannot_open(e);
     rc = look_open(e, fd, st);
     close(fd);
     return rc;
@@ -314,7 +324,7 @@ static int open_dir(struct caret__engine *e)
 int caret__data_open(struct caret__engine *e, struct caret__start *start)
 {
     struct stat *st = &start->st;
-    int rc = open_dir(e);
+    int rc = e->readonly ? CARET_OK : open_dir(e);
 
     start->created = false;
     if (rc == CARET_OK)
@@ -325,7 +335,7 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start)
     }
     if (rc != CARET_OK)
         return rc;
-    e->data_fd = open_data(e->path);
+    e->data_fd = open_data(e);
     if (e->data_fd < 0 || fstat(e->data_fd, st) != 0)
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
     rc = caret__meta_read(e->data_fd, e->path, (uint64_t)st->st_size, &start->pair);

@@ -190,6 +190,23 @@ int caret__engine_open(const char *path, const caret_options *options, struct ca
 /* Drop a reference; the last in the process detaches, the last of all writes a final checkpoint. */
 int caret__engine_close(struct caret__engine *e);
 
+/* One more reference to an open engine. */
+void caret__engine_ref(struct caret__engine *e);
+
+/* ---- log/observe.c: opened read-only ------------------------------------------------------------- */
+
+/* Was what this engine observes overtaken?  Then what was read since it was found not to be means nothing, and
+ * the database is to be opened anew.  Asked before and behind each call that reads. */
+bool caret__observed_over(const struct caret__engine *e);
+
+/* In the place of caret__stalled: a dead writer can't be repaired by us, but read around. */
+int caret__observer_stalled(void *engine, uint64_t version, unsigned tries);
+
+/* A view of the last checkpoint of a database that is open (or of all of it, if nobody is attached), for checks;
+ * in no registry. */
+int caret__engine_view(const struct caret__engine *of, struct caret__engine **view);
+void caret__engine_view_end(struct caret__engine *view);
+
 /* First use in a forked child: take a slot of our own.  CARET_OK or an error. */
 int caret__engine_forked(struct caret__engine *e);
 

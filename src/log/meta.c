@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -158,6 +159,7 @@ int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret_
 {
     struct caret__meta m[2];
     enum verdict v[2];
+    struct stat st;
     int rc = read_slot(fd, path, 0, &m[0], &v[0]);
 
     if (rc == CARET_OK)
@@ -170,6 +172,8 @@ int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret_
                                   CARET__META_SPACING / CARET__PAGE_SIZE)
                     : caret__fail(CARET_E_FOREIGN, "%s: not a Caret database", path);
     }
+    if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > file_size) /* it grew, and then a slot was written */
+        file_size = (uint64_t)st.st_size;
     unsigned best = v[0] != SLOT_GOOD || (v[1] == SLOT_GOOD && m[1].epoch > m[0].epoch);
     pair->meta = m[best];
     pair->reach = v[!best] == SLOT_BAD ? m[!best].lsn : 0;

@@ -46,6 +46,9 @@ struct caret__meta_pair {
 /* Read and check both slots.  FOREIGN, VERSION, CORRUPT, IO. */
 int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret__meta_pair *pair);
 
+/* Where a slot has its epoch, with the generation of the log behind it: 8 bytes that every checkpoint changes. */
+#define CARET__META_WORD 40u
+
 /* Write a slot (crc is filled in); the caller syncs.  CARET_OK, or IO / DISKFULL with a message. */
 int caret__meta_write(int fd, const char *path, struct caret__meta *m);
 

@@ -104,6 +104,10 @@ static void close_fd(int *fd)
 /* Unmap and close everything; the gate and the slot's lock go with the lock file. */
 static void detach(struct caret__engine *e)
 {
+    if (e->observes) {
+        caret__observe_end(e);
+        return;
+    }
     bool ours = caret__fds_ours(e) || e->base == NULL;
 
     caret__segment_close(e);
@@ -121,12 +125,23 @@ static void detach(struct caret__engine *e)
 
 static int no_segment(const struct caret__engine *e, pid_t pid, const char *why)
 {
-    return caret__fail(CARET_E_BUSY, "%s: in use by another process (pid %ld), but %s", e->path, (long)pid,
-                       why);
+    char who[32] = "not visible from here";
+
+    if (pid > 0)
+        snprintf(who, sizeof who, "pid %ld", (long)pid);
+    return caret__fail(CARET_E_BUSY, "%s: in use by another process (%s), but %s", e->path, who, why);
 }
 
-/* Map the segment of those who are alive. */
-static int attach_segment(struct caret__engine *e, const struct caret__start *start, pid_t pid)
+static int segment_missing(const struct caret__engine *e, pid_t pid, const char *seg_path)
+{
+    char why[1100];
+
+    snprintf(why, sizeof why,
+             "its shared memory %s is not here: another container's directory, or it was removed", seg_path);
+    return no_segment(e, pid, why);
+}
+
+int caret__attach_live(struct caret__engine *e, const struct caret__start *start, pid_t pid)
 {
     struct caret__lockrec rec;
     struct stat st;
@@ -140,10 +155,7 @@ static int attach_segment(struct caret__engine *e, const struct caret__start *st
         return no_segment(e, pid, "the data file is another one: it was replaced while in use");
     rc = caret__segment_attach(e, &start->id, rec.seg_path);
     if (rc == CARET_NONE)
-        return caret__fail(CARET_E_BUSY,
-                           "%s: in use by another process (pid %ld), but its shared memory %s is not here: "
-                           "another container's directory, or it was removed",
-                           e->path, (long)pid, rec.seg_path);
+        return segment_missing(e, pid, rec.seg_path);
     if (rc != CARET_OK)
         return rc;
     if (fstat(e->shm_fd, &st) != 0 || st.st_dev != rec.seg_dev || st.st_ino != rec.seg_ino)
@@ -153,7 +165,7 @@ static int attach_segment(struct caret__engine *e, const struct caret__start *st
 
 static int join(struct caret__engine *e, const struct caret__start *start, pid_t pid)
 {
-    int rc = attach_segment(e, start, pid);
+    int rc = caret__attach_live(e, start, pid);
 
     if (rc != CARET_OK)
         return rc;
@@ -200,6 +212,8 @@ static int attach_at_gate(struct caret__engine *e)
 static int attach(struct caret__engine *e)
 {
     struct stat st;
+    if (e->readonly)
+        return caret__observe(e, false);
     int rc = caret__data_look(e, &st);
 
     if (rc != CARET_OK && rc != CARET_NONE)
@@ -268,7 +282,7 @@ int caret__engine_forked(struct caret__engine *e)
 {
     int rc = CARET_OK;
 
-    if (attaching == e)
+    if (attaching == e || e->observes) /* who observes owns nothing, and its child observes as well */
         return CARET_OK;
     caret__registry_lock();
     if (!caret__attached_here(e))
@@ -279,8 +293,19 @@ int caret__engine_forked(struct caret__engine *e)
 
 /* --------------------------------------------------------------------- open */
 
+/* One that observes this file, and still sees it as it is. */
+static struct caret__engine *find_observer(const struct stat *st)
+{
+    struct caret__engine *e = NULL;
+
+    while ((e = caret__registry_next(e)) != NULL)
+        if (e->dev == st->st_dev && e->ino == st->st_ino && e->observes && !caret__observed_over(e))
+            break;
+    return e;
+}
+
 /* Is it open in this process?  Then *out is that engine, with one more reference. */
-static int find_open(const char *path, struct caret__engine **out)
+static int find_open(const char *path, bool readonly, struct caret__engine **out)
 {
     struct caret__engine *e;
     struct stat st;
@@ -289,9 +314,11 @@ static int find_open(const char *path, struct caret__engine **out)
     if (stat(path, &st) != 0)
         return CARET_NONE;
     e = caret__registry_find(st.st_dev, st.st_ino);
+    if (e == NULL && readonly)
+        e = find_observer(&st);
     if (e == NULL)
         return CARET_NONE;
-    if (!caret__attached_here(e))
+    if (!e->observes && !caret__attached_here(e))
         rc = attach_forked(e);
     if (rc == CARET_OK) {
         e->refs++;
@@ -331,9 +358,10 @@ int caret__engine_open(const char *path, const caret_options *options, struct ca
     if (rc != CARET_OK)
         return rc;
     caret__registry_lock();
-    rc = find_open(resolved, out);
+    options = options != NULL ? options : &defaults;
+    rc = find_open(resolved, options->readonly != 0, out);
     if (rc == CARET_NONE)
-        rc = open_new(resolved, options != NULL ? options : &defaults, out);
+        rc = open_new(resolved, options, out);
     else
         free(resolved);
     caret__registry_unlock();
@@ -381,7 +409,7 @@ static int leave(struct caret__engine *e)
     pid_t pid;
     int rc;
 
-    if (!caret__attached_here(e)) /* a fork that never used it */
+    if (!caret__attached_here(e)) /* a fork that never used it, or one that only observes */
         return CARET_OK;
     caret__background_stop(e);
     rc = caret__gate_take(e);
@@ -404,4 +432,43 @@ int caret__engine_close(struct caret__engine *e)
     }
     caret__registry_unlock();
     return rc;
+}
+
+int caret__engine_view(const struct caret__engine *of, struct caret__engine **out)
+{
+    struct caret__engine *e = NULL;
+    char *path = strdup(of->path);
+    int rc = path != NULL ? engine_new(path, &of->options, &e)
+                          : caret__fail(CARET_E_NOMEM, "%s: no memory to read it", of->path);
+
+    if (rc != CARET_OK)
+        return rc;
+    caret__registry_lock(); /* record locks: one thread at a time, and never beside an engine that holds some */
+    rc = caret__registry_find(of->dev, of->ino) == NULL
+             ? caret__observe(e, true)
+             : caret__fail(CARET_E_BUSY, "%s: it is open for writing in this process: ask there", e->path);
+    caret__registry_unlock();
+    if (rc == CARET_OK && (e->dev != of->dev || e->ino != of->ino)) {
+        rc = caret__fail(CARET_E_EVICTED, "%s: the data file was replaced", e->path);
+        caret__observe_end(e);
+    }
+    if (rc != CARET_OK) {
+        engine_delete(e);
+        return rc;
+    }
+    *out = e;
+    return CARET_OK;
+}
+
+void caret__engine_view_end(struct caret__engine *e)
+{
+    caret__observe_end(e);
+    engine_delete(e);
+}
+
+void caret__engine_ref(struct caret__engine *e)
+{
+    caret__registry_lock();
+    e->refs++;
+    caret__registry_unlock();
 }

@@ -37,8 +37,23 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start);
  * segment holds; take a slot; publish.  On an error everything is as before. */
 int caret__recover(struct caret__engine *e, struct caret__start *start);
 
+/* For who only reads, the gate shared if there is a lock file, nobody alive: the same in private memory, changing
+ * nothing.  e->data_fd is open; the log is read if the database was not closed cleanly. */
+int caret__recover_private(struct caret__engine *e, struct caret__start *start);
+
 /* What a dead process left: repair, its locks, its reserved pages (a caret__reap_fn). */
 int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce);
+
+/* ---- log/open.c, log/observe.c ------------------------------------------------- */
+
+/* Map the segment of those who are alive; `pid` is one of them. */
+int caret__attach_live(struct caret__engine *e, const struct caret__start *start, pid_t pid);
+
+/* Open read-only.  file_only: the last checkpoint, whoever is attached. */
+int caret__observe(struct caret__engine *e, bool file_only);
+
+/* Unmap and close what an engine that observes has. */
+void caret__observe_end(struct caret__engine *e);
 
 /* ---- log/replay.c -------------------------------------------------------------- */
 
@@ -51,6 +66,8 @@ struct caret__logfile {
     int fd;
     const char *path;
     uint64_t base, size; /* as in the meta */
+    const uint8_t *tail; /* bytes from tail_from on that count instead of the file's; reading only */
+    uint64_t tail_from, tail_len;
 };
 
 /* Bytes of the log file at an LSN, around its end; at most `size` of them. */

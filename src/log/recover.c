@@ -92,14 +92,16 @@ static int open_log(struct caret__engine *e, const struct caret__meta *m)
 {
     struct stat st;
 
-    e->log_fd = caret__open_high(e->log_path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    e->log_fd = caret__open_high(e->log_path,
+                                 (e->readonly ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
     if (e->log_fd < 0 && errno == ENOENT)
         return caret__fail(CARET_E_CORRUPT,
                            "%s: was not closed cleanly and its log %s is missing: "
                            "commits since the last checkpoint are in it",
                            e->path, e->log_path);
     if (e->log_fd < 0 || fstat(e->log_fd, &st) != 0)
-        return caret__fail_errno(CARET_E_OPEN, "%s: cannot open the log file", e->log_path);
+        return caret__fail_errno(CARET_E_OPEN, "%s: was not closed cleanly, and its log cannot be opened",
+                                 e->log_path);
     if (!S_ISREG(st.st_mode))
         return caret__fail(CARET_E_OPEN, "%s: the log file is not a regular file", e->log_path);
     if ((uint64_t)st.st_size < m->log_size)
@@ -139,6 +141,7 @@ static int not_connected(struct caret__engine *e, const char *why)
 
 static void evict_all(struct caret__engine *old)
 {
+    atomic_store(&old->sh->ended, 1);
     for (uint32_t i = 0; i < CARET__MAX_PROCS; i++) {
         if (atomic_load(&old->slots[i].state) != CARET__SLOT_FREE)
             atomic_fetch_add(&old->slots[i].nonce, 1);
@@ -182,27 +185,43 @@ static int verify_ring(struct rescue *r, uint64_t seed, const uint8_t *buf)
     return CARET_OK;
 }
 
-/* The old segment is mapped and of this generation: append what only its ring has. */
-static int copy_ring(struct caret__engine *e, struct rescue *r, const struct caret__meta *m)
+static struct caret__logfile log_file(const struct caret__engine *e, const struct caret__meta *m)
 {
-    struct caret__logfile file = {e->log_fd, e->log_path, m->log_base, m->log_size};
+    return (struct caret__logfile){
+        .fd = e->log_fd, .path = e->log_path, .base = m->log_base, .size = m->log_size};
+}
+
+/* The old segment is mapped and of this generation: *buf gets what only its ring has, NULL if nothing. */
+static int take_ring(struct caret__engine *e, struct rescue *r, const struct caret__meta *m, uint8_t **buf)
+{
+    struct caret__logfile file = log_file(e, m);
     uint64_t seed = m->chain_seed, len = r->head - r->from;
-    uint8_t *buf;
     int rc = CARET_OK;
 
+    *buf = NULL;
     if (len == 0)
         return CARET_OK;
-    buf = malloc(len);
-    if (buf == NULL)
+    *buf = malloc(len);
+    if (*buf == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);
-    memcpy(buf, r->old.ring + r->from % CARET__RING_SIZE, len);
+    memcpy(*buf, r->old.ring + r->from % CARET__RING_SIZE, len);
     if (r->from > m->lsn)
         rc = caret__log_read(&file, r->from - 8, &seed, 8);
     if (rc == CARET_OK)
-        rc = verify_ring(r, seed, buf);
+        rc = verify_ring(r, seed, *buf);
     CARET_FAULT("recover_ring_checked");
-    if (rc == CARET_OK)
-        rc = caret__log_write(&file, r->from, buf, len);
+    return rc;
+}
+
+/* Append that to the log file. */
+static int copy_ring(struct caret__engine *e, struct rescue *r, const struct caret__meta *m)
+{
+    struct caret__logfile file = log_file(e, m);
+    uint8_t *buf;
+    int rc = take_ring(e, r, m, &buf);
+
+    if (rc == CARET_OK && buf != NULL)
+        rc = caret__log_write(&file, r->from, buf, r->head - r->from);
     free(buf);
     CARET_FAULT("recover_ring_copied");
     return rc;
@@ -221,6 +240,7 @@ static int find_old(struct caret__engine *e, struct rescue *r, const struct care
     memcpy(r->path, rec.seg_path, sizeof r->path);
     r->old.path = e->path;
     r->old.data_fd = e->data_fd;
+    r->old.observes = e->observes ? CARET__OBSERVES_LIVE : CARET__OBSERVES_NOT; /* reading only */
     rc = caret__segment_attach(&r->old, &start->id, rec.seg_path);
     if (rc == CARET_E_VERSION || rc == CARET_E_CORRUPT)
         return caret__fail(
@@ -398,6 +418,15 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
     return CARET_OK;
 }
 
+/* Closed cleanly, there is no log that could make up for a damaged slot. */
+static int check_clean(const struct caret__engine *e, const struct caret__start *start, bool clean)
+{
+    if (!clean || start->pair.reach <= start->pair.meta.lsn)
+        return CARET_OK;
+    return caret__fail(CARET_E_CORRUPT, "%s: page 0 or %u (meta slots): the newest one is damaged", e->path,
+                       CARET__META_SPACING / CARET__PAGE_SIZE);
+}
+
 int caret__recover(struct caret__engine *e, struct caret__start *start)
 {
     bool clean = (start->pair.meta.flags & CARET__META_CLEAN) != 0;
@@ -406,10 +435,8 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
 
     if (r == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);
-    if (clean && start->pair.reach > start->pair.meta.lsn)
-        rc = caret__fail(CARET_E_CORRUPT, "%s: page 0 or %u (meta slots): the newest one is damaged", e->path,
-                         CARET__META_SPACING / CARET__PAGE_SIZE);
-    else
+    rc = check_clean(e, start, clean);
+    if (rc == CARET_OK)
         rc = prepare_log(e, start);
     if (rc == CARET_OK && !clean)
         rc = rescue(e, r, start);
@@ -418,5 +445,61 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
     if (rc != CARET_OK && clean && e->log_fd >= 0)
         unlink(e->log_path);
     free(r);
+    return rc;
+}
+
+/* ----------------------------------------------------------------- private */
+
+/* What only the ring of the last users has becomes e->log_tail; *reach: how far the log must go with it. */
+static int look_at_ring(struct caret__engine *e, const struct caret__start *start, uint64_t *reach)
+{
+    struct rescue *r = e->lock_fd >= 0 ? calloc(1, sizeof *r) : NULL;
+    int rc = CARET_NONE;
+
+    if (e->lock_fd >= 0 && r == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory to read it", e->path);
+    if (r != NULL)
+        rc = find_old(e, r, start);
+    if (rc == CARET_OK) {
+        rc = choose_range(r, &start->pair.meta);
+        if (rc == CARET_OK)
+            rc = take_ring(e, r, &start->pair.meta, &e->log_tail);
+        e->log_tail_from = r->from;
+        e->log_tail_len = e->log_tail != NULL ? r->head - r->from : 0;
+        *reach = caret__max64(*reach, r->head);
+        caret__segment_close(&r->old);
+    } else if (rc == CARET_NONE) {
+        rc = CARET_OK;
+    }
+    free(r);
+    return rc;
+}
+
+int caret__recover_private(struct caret__engine *e, struct caret__start *start)
+{
+    const struct caret__meta *m = &start->pair.meta;
+    bool clean = (m->flags & CARET__META_CLEAN) != 0;
+    uint64_t reach = start->pair.reach;
+    uint32_t count;
+    int rc = check_clean(e, start, clean);
+
+    if (rc == CARET_OK && !clean)
+        rc = open_log(e, m);
+    if (rc == CARET_OK && !clean)
+        rc = look_at_ring(e, start, &reach);
+    if (rc == CARET_OK)
+        rc = caret__segment_private(e, &start->id, m->npages, !clean);
+    if (rc == CARET_OK) {
+        fill_words(e, m);
+        rc = caret__images_read(e, m->epoch, m->npages, &count);
+        e->sh->ts.free_pages = count;
+        if (clean && rc == CARET_E_CORRUPT)
+            rc = CARET_OK; /* reading does not need it; caret_check() looks again */
+    }
+    if (rc == CARET_OK && !clean)
+        rc = caret__replay(e, reach);
+    free(e->log_tail);
+    e->log_tail = NULL;
+    e->log_tail_len = 0;
     return rc;
 }

@@ -72,13 +72,34 @@ static size_t contiguous(const struct caret__logfile *f, uint64_t lsn, size_t le
     return caret__min(len, f->size - at);
 }
 
+/* Bytes at an LSN that the tail has: copied; 0: the file has them, *most at most before the tail begins. */
+static size_t from_tail(const struct caret__logfile *f, uint64_t lsn, uint8_t *p, size_t *most)
+{
+    if (f->tail_len == 0 || lsn >= f->tail_from + f->tail_len)
+        return 0;
+    if (lsn < f->tail_from) {
+        *most = caret__min(*most, f->tail_from - lsn);
+        return 0;
+    }
+    size_t n = caret__min(*most, f->tail_from + f->tail_len - lsn);
+    memcpy(p, f->tail + (lsn - f->tail_from), n);
+    return n;
+}
+
 int caret__log_read(const struct caret__logfile *f, uint64_t lsn, void *buf, size_t len)
 {
     uint8_t *p = buf;
 
     while (len > 0) {
         off_t off;
-        size_t most = contiguous(f, lsn, len, &off);
+        size_t most = len, copied = from_tail(f, lsn, p, &most);
+        if (copied != 0) {
+            p += copied;
+            lsn += copied;
+            len -= copied;
+            continue;
+        }
+        most = contiguous(f, lsn, most, &off);
         ssize_t n = pread(f->fd, p, most, off);
         if (n < 0 && errno == EINTR)
             continue;
@@ -344,6 +365,12 @@ static int reserve(struct replay *r, const uint8_t *rec, uint32_t size)
             rc = caret__reserve(r->e, &need, true);
         if (rc != CARET_RESTART && rc != CARET_E_TXN_TOO_BIG)
             return rc;
+        if (r->e->observes && rc == CARET_RESTART) /* a checkpoint would be needed */
+            return caret__fail(
+                CARET_E_SHM,
+                "%s: was not closed cleanly, and its log changes more than %u pages of private "
+                "memory hold: let somebody who may write open it once",
+                r->e->path, r->e->sh->max_slots);
         if (rc != CARET_RESTART || tries == 2)
             return caret__fail(CARET_E_SHM, "%s: recovery needs a larger arena than %u pages (arena_limit)",
                                r->e->path, r->e->sh->max_slots);
@@ -407,8 +434,9 @@ int caret__replay(struct caret__engine *e, uint64_t reach)
     uint64_t seed;
     int rc;
 
-    r.file = (struct caret__logfile){e->log_fd, e->log_path, atomic_load(&sh->log_base),
-                                     atomic_load(&sh->log_size)};
+    r.file = (struct caret__logfile){
+        e->log_fd,        e->log_path,    atomic_load(&sh->log_base), atomic_load(&sh->log_size), e->log_tail,
+        e->log_tail_from, e->log_tail_len};
     r.buf = malloc(r.cap);
     if (r.buf == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);

@@ -326,6 +326,9 @@ static int db_stat(lua_State *L)
         lua_pushinteger(L, (lua_Integer)fields[i].v);
         lua_setfield(L, -2, fields[i].name);
     }
+    static const char *const views[] = {"attached", "live", "file"};
+    lua_pushstring(L, st.view < sizeof views / sizeof *views ? views[st.view] : "?");
+    lua_setfield(L, -2, "view");
     return 1;
 }
 

@@ -18,6 +18,13 @@
 #include "caret.h"
 #include "shm/pager.h"
 
+/* How an engine that was opened read-only sees the database: log/observe.c. */
+enum caret__observes {
+    CARET__OBSERVES_NOT = 0, /* it does not: attached, with a process slot */
+    CARET__OBSERVES_LIVE,    /* the segment of those who are attached, mapped read-only */
+    CARET__OBSERVES_FILE     /* the data file, with a segment of its own in private memory */
+};
+
 struct caret__engine {
     struct caret__pager pg; /* first: pages of the shared store */
 
@@ -52,6 +59,10 @@ struct caret__engine {
     _Atomic uint64_t synced;  /* when a process without a background thread synced last */
     caret_options options;    /* of the first opener in this process; shm_dir copied */
     bool readonly;
+    uint8_t observes;  /* enum caret__observes; then there is no slot, no lock file, and fork_mark stays 0 */
+    uint64_t watch[2]; /* observes: epoch and generation in the meta slots when it was opened */
+    uint8_t *log_tail; /* observes, while opening: log bytes from log_tail_from on that no file has */
+    uint64_t log_tail_from, log_tail_len;
     unsigned refs;
     struct caret__background *background; /* log/background.c; NULL = none */
     struct caret__engine *next;           /* registry */

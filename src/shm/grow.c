@@ -120,7 +120,7 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages)
     uint64_t have = atomic_load(&e->sh->file_pages);
     int rc;
 
-    if (pages <= have)
+    if (pages <= have || e->observes) /* who only reads has new pages in memory alone */
         return CARET_OK;
     if (!caret__file_size_allowed(pages * CARET__PAGE_SIZE))
         return caret__fail(CARET_E_DISKFULL, "%s: it would grow over this process's limit (ulimit -f)",

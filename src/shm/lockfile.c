@@ -41,6 +41,8 @@
 #include "base/error.h"
 #include "base/fault.h"
 
+#define RIGHTS_TRIES 200 /* a second: arbitrary */
+
 static const char magic[8] = "CARETLK\n";
 
 /* ---------------------------------------------------------------- files */
@@ -79,9 +81,9 @@ static struct flock range(short type, off_t start, off_t len)
     return lock;
 }
 
-static int gate_lock(int fd)
+static int gate_lock(int fd, short type)
 {
-    struct flock lock = range(F_WRLCK, CARET__LOCKBYTE_GATE, 1);
+    struct flock lock = range(type, CARET__LOCKBYTE_GATE, 1);
     struct timespec nap = {0, 1000000};
 
     while (fcntl(fd, F_SETLKW, &lock) != 0) {
@@ -120,11 +122,32 @@ static bool is_at_path(const struct caret__engine *e)
     return lstat(e->lock_path, &st) == 0 && st.st_dev == e->lock_dev && st.st_ino == e->lock_ino;
 }
 
+/*
+ * Open what is there; -1 with errno.  It may not be ours to open for the moment that its maker takes from creating
+ * it to giving it the rights of the data file: so long it is empty.
+ */
+static int open_there(const char *path, int access)
+{
+    struct timespec nap = {0, 5000000};
+
+    for (int i = 0;; i++) {
+        struct stat st;
+        int fd = caret__open_high(path, access | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+        if (fd >= 0 || errno != EACCES || i == RIGHTS_TRIES)
+            return fd;
+        if (lstat(path, &st) == 0 && st.st_size != 0) {
+            errno = EACCES;
+            return -1;
+        }
+        nanosleep(&nap, NULL);
+    }
+}
+
 /* Open or create; -1 with errno. */
 static int open_file(const char *path, const struct stat *like)
 {
     for (;;) {
-        int fd = caret__open_high(path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+        int fd = open_there(path, O_RDWR);
         if (fd >= 0 || errno != ENOENT)
             return fd;
         fd = caret__open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, like == NULL ? 0666 : 0600);
@@ -135,11 +158,10 @@ static int open_file(const char *path, const struct stat *like)
     }
 }
 
-/* One try; CARET_NONE: the file was removed meanwhile. */
-static int open_once(struct caret__engine *e, const struct stat *like)
+/* The file is open (or -1, errno): take the gate.  CARET_NONE: the file was removed meanwhile. */
+static int begin(struct caret__engine *e, int fd, short type)
 {
     struct stat st;
-    int fd = open_file(e->lock_path, like);
 
     e->lock_fd = -1;
     if (fd < 0)
@@ -154,27 +176,46 @@ static int open_once(struct caret__engine *e, const struct stat *like)
         return caret__fail(CARET_E_OPEN, "%s: lock file: not a regular file", e->lock_path);
     e->lock_dev = st.st_dev;
     e->lock_ino = st.st_ino;
-    if (gate_lock(fd) != 0)
+    if (gate_lock(fd, type) != 0)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
     return is_at_path(e) ? CARET_OK : CARET_NONE;
 }
 
 int caret__lockfile_open(struct caret__engine *e, const struct stat *like)
 {
+    struct stat st;
     int rc;
 
-    while ((rc = open_once(e, like)) == CARET_NONE)
+    while ((rc = begin(e, open_file(e->lock_path, like), F_WRLCK)) == CARET_NONE)
         caret__lockfile_close(e);
     if (rc != CARET_OK)
         caret__lockfile_close(e);
+    else if (like != NULL && fstat(e->lock_fd, &st) == 0 &&
+             st.st_size == 0) /* its maker may have died before */
+        caret__file_rights(e->lock_fd, like->st_uid, like->st_gid, like->st_mode);
     return rc;
+}
+
+int caret__lockfile_look(struct caret__engine *e)
+{
+    for (;;) {
+        int fd = open_there(e->lock_path, O_RDONLY);
+        if (fd < 0 && errno == ENOENT)
+            return CARET_NONE;
+        int rc = begin(e, fd, F_RDLCK);
+        if (rc == CARET_OK)
+            return rc;
+        caret__lockfile_close(e);
+        if (rc != CARET_NONE)
+            return rc;
+    }
 }
 
 int caret__gate_take(struct caret__engine *e)
 {
     if (!caret__fds_ours(e))
         return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
-    if (gate_lock(e->lock_fd) != 0)
+    if (gate_lock(e->lock_fd, F_WRLCK) != 0)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
     if (is_at_path(e))
         return CARET_OK;

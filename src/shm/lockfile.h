@@ -30,6 +30,10 @@ _Static_assert(sizeof(struct caret__lockrec) == 1024, "lock file record");
 struct stat;
 int caret__lockfile_open(struct caret__engine *e, const struct stat *like);
 
+/* For who only reads: open e->lock_path and share the gate, which keeps openers and closers out but not others
+ * like us.  Creates and writes nothing.  CARET_NONE: there is no lock file.  OPEN, BUSY, SYSTEM. */
+int caret__lockfile_look(struct caret__engine *e);
+
 /* Take the gate of the lock file that is open already.  EVICTED: the lock file is not the one at its path any more. */
 int caret__gate_take(struct caret__engine *e);
 void caret__gate_release(struct caret__engine *e);
@@ -75,8 +79,9 @@ void caret__slot_give_back(struct caret__engine *e);
 void caret__registry_lock(void);
 void caret__registry_unlock(void);
 
-/* Under that lock. */
+/* Under that lock.  find: the engine that is attached, not one that observes; next: of all, NULL begins. */
 struct caret__engine *caret__registry_find(dev_t dev, ino_t ino);
+struct caret__engine *caret__registry_next(const struct caret__engine *e);
 void caret__registry_add(struct caret__engine *e);
 void caret__registry_remove(struct caret__engine *e);
 

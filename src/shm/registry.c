@@ -60,10 +60,15 @@ void caret__registry_unlock(void)
 struct caret__engine *caret__registry_find(dev_t dev, ino_t ino)
 {
     for (struct caret__engine *e = engines; e != NULL; e = e->next) {
-        if (e->dev == dev && e->ino == ino)
+        if (e->dev == dev && e->ino == ino && e->observes == CARET__OBSERVES_NOT)
             return e;
     }
     return NULL;
+}
+
+struct caret__engine *caret__registry_next(const struct caret__engine *e)
+{
+    return e == NULL ? engines : e->next;
 }
 
 void caret__registry_add(struct caret__engine *e)

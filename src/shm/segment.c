@@ -112,7 +112,7 @@ static uint64_t memory_to_use(const char *dir)
     uint64_t limit = caret__min64(ram, UINT64_C(1) << 30);
     struct statvfs fs;
 
-    if (statvfs(dir, &fs) == 0 && fs.f_blocks != 0) /* f_blocks 0: a tmpfs without limit */
+    if (dir != NULL && statvfs(dir, &fs) == 0 && fs.f_blocks != 0) /* f_blocks 0: a tmpfs without limit */
         limit = caret__min64(limit, (uint64_t)fs.f_bavail * fs.f_frsize / 2);
     return limit;
 }
@@ -180,6 +180,12 @@ static int no_space(struct caret__engine *e, const char *what)
     return caret__fail_errno(CARET_E_SHM, "%s: cannot map the %s", e->path, what);
 }
 
+/* What may this process do with the shared memory? */
+static int protection(const struct caret__engine *e)
+{
+    return e->observes == CARET__OBSERVES_LIVE ? PROT_READ : PROT_READ | PROT_WRITE;
+}
+
 static int map_ring(struct caret__engine *e, const struct caret__shared *sh)
 {
     uint8_t *p = mmap(NULL, 2 * sh->ring_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -188,8 +194,8 @@ static int map_ring(struct caret__engine *e, const struct caret__shared *sh)
         return no_space(e, "log ring");
     e->ring = p;
     for (unsigned i = 0; i < 2; i++) {
-        void *half = mmap(p + i * sh->ring_size, sh->ring_size, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_FIXED, e->shm_fd, (off_t)sh->off_ring);
+        void *half = mmap(p + i * sh->ring_size, sh->ring_size, protection(e), MAP_SHARED | MAP_FIXED,
+                          e->shm_fd, (off_t)sh->off_ring);
         if (half == MAP_FAILED)
             return no_space(e, "log ring");
     }
@@ -199,7 +205,7 @@ static int map_ring(struct caret__engine *e, const struct caret__shared *sh)
 /* Map the segment as `sizes` (a checked copy of its header) says. */
 static int map_segment(struct caret__engine *e, const struct caret__shared *sizes)
 {
-    void *p = mmap(NULL, sizes->seg_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, e->shm_fd, 0);
+    void *p = mmap(NULL, sizes->seg_size, protection(e), MAP_SHARED | MAP_NORESERVE, e->shm_fd, 0);
 
     if (p == MAP_FAILED)
         return no_space(e, "shared segment");
@@ -317,22 +323,29 @@ static void copy_sizes(struct caret__shared *to, const struct caret__shared *fro
     caret__segment_place(to);
 }
 
+static int fill_header(struct caret__engine *e, const struct caret__shared *sizes,
+                       const struct caret__identity *id)
+{
+    int rc = caret__segment_back(e, 0, caret__align_up(sizeof *e->sh, REGION_ALIGN));
+    struct caret__shared *sh = e->sh;
+
+    if (rc != CARET_OK)
+        return rc;
+    copy_sizes(sh, sizes);
+    memcpy(sh->uuid, id->uuid, sizeof sh->uuid);
+    sh->dev = id->dev;
+    sh->ino = id->ino;
+    sh->signature = caret__layout_signature();
+    point_into(e);
+    return init_mutexes(sh);
+}
+
 /* Back and fill what every segment has from the start. */
 static int fill(struct caret__engine *e, const struct caret__shared *sizes, const struct caret__identity *id,
                 uint32_t npages)
 {
-    int rc = caret__segment_back(e, 0, caret__align_up(sizeof *e->sh, REGION_ALIGN));
+    int rc = fill_header(e, sizes, id);
 
-    if (rc == CARET_OK) {
-        struct caret__shared *sh = e->sh;
-        copy_sizes(sh, sizes);
-        memcpy(sh->uuid, id->uuid, sizeof sh->uuid);
-        sh->dev = id->dev;
-        sh->ino = id->ino;
-        sh->signature = caret__layout_signature();
-        point_into(e);
-        rc = init_mutexes(sh);
-    }
     if (rc == CARET_OK)
         rc = caret__segment_back(e, sizes->off_slots, sizeof(struct caret__procslot) * sizes->max_procs);
     if (rc == CARET_OK)
@@ -379,6 +392,56 @@ int caret__segment_create(struct caret__engine *e, const struct caret__identity 
     unlink(e->seg_path);
 close_segment:
     caret__segment_close(e);
+    return rc;
+}
+
+/* The page table of a file that nobody changes here: zeros, not even allocated. */
+static int fill_for_reading(struct caret__engine *e, const struct caret__shared *sizes,
+                            const struct caret__identity *id, uint32_t npages)
+{
+    int rc = fill_header(e, sizes, id);
+
+    if (rc == CARET_OK)
+        rc = caret__file_map(e);
+    if (rc == CARET_OK) {
+        atomic_store(&e->sh->ts.npages, npages);
+        atomic_store(&e->sh->ptab_pages, npages);
+    }
+    return rc;
+}
+
+/* An anonymous file: in no directory, gone with the process.  -1: errno tells. */
+static int private_file(void)
+{
+    int fd = memfd_create("caret", MFD_CLOEXEC), high = fd;
+
+    if (fd >= 0 && fd <= 2) {
+        high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        close(fd);
+    }
+    return high;
+}
+
+int caret__segment_private(struct caret__engine *e, const struct caret__identity *id, uint32_t npages,
+                           bool build)
+{
+    struct caret__shared sizes = {0};
+    int rc;
+
+    e->shm_fd = -1;
+    rc = choose_sizes(e, &sizes, NULL, npages);
+    if (rc != CARET_OK)
+        return rc;
+    e->seg_path = strdup("private memory");
+    e->shm_fd = private_file();
+    if (e->seg_path == NULL || e->shm_fd < 0 || ftruncate(e->shm_fd, (off_t)sizes.seg_size) != 0)
+        rc = caret__fail_errno(CARET_E_SHM, "%s: private memory for reading it", e->path);
+    else
+        rc = map_segment(e, &sizes);
+    if (rc == CARET_OK)
+        rc = build ? fill(e, &sizes, id, npages) : fill_for_reading(e, &sizes, id, npages);
+    if (rc != CARET_OK)
+        caret__segment_close(e);
     return rc;
 }
 
@@ -429,7 +492,8 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
 {
     struct stat st;
 
-    e->shm_fd = caret__open_high(path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    e->shm_fd =
+        caret__open_high(path, (e->observes ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
     if (e->shm_fd < 0 && errno == ENOENT)
         return CARET_NONE;
     if (e->shm_fd < 0 || fstat(e->shm_fd, &st) != 0)

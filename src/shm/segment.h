@@ -22,7 +22,12 @@ struct caret__identity {
 int caret__segment_create(struct caret__engine *e, const struct caret__identity *id, const char *dir,
                           uint32_t npages);
 
-/* Map an existing segment, after checking that it is one of this data file and this layout.
+/* The same in private memory, for an engine that observes: nobody else sees it, and nothing is left of it.
+ * build: pages are to be changed in it (a log is replayed).  Without, it is only what reading the file takes. */
+int caret__segment_private(struct caret__engine *e, const struct caret__identity *id, uint32_t npages,
+                           bool build);
+
+/* Map an existing segment (an engine that observes: for reading only), after checking that it is one of this data file and this layout.
  * CARET_NONE: there is no such file.  SHM, BUSY, VERSION, CORRUPT otherwise. */
 int caret__segment_attach(struct caret__engine *e, const struct caret__identity *id, const char *path);
 

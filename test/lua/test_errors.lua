@@ -81,7 +81,29 @@ function TestErrors:test_failures_of_the_database_are_objects()
     lu.assertFalse(ok)
     lu.assertEquals(err.name, "READONLY")
     lu.assertEquals(reader.node("^t", "x").__, "9E46")
+    lu.assertEquals(reader:stat().view, "attached") -- to the same engine as the one that writes
     reader:close()
+end
+
+function TestErrors:test_read_only_is_a_view_of_the_file()
+    local path = fixture.path .. ".copy"
+    local d = assert(caret.open(path))
+    d.node("^t").x.__ = 1
+    d:close()
+    local reader = assert(caret.open(path, {readonly = true}))
+    lu.assertEquals(reader:stat().view, "file")
+    lu.assertEquals(reader.node("^t").x.__, "1")
+    lu.assertIsTrue(reader:check())
+    local ok, err = pcall(function() reader.node("^t").x.__ = 2 end)
+    lu.assertFalse(ok)
+    lu.assertEquals(err.name, "READONLY")
+    ok, err = pcall(function() reader.node("^t"):grab(0) end)
+    lu.assertFalse(ok)
+    lu.assertEquals(err.name, "READONLY")
+    local read = reader:transaction(function() return reader.node("^t").x.__ end)
+    lu.assertEquals(read(), "1")
+    reader:close()
+    os.remove(path)
 end
 
 local function refused(name, ...)

@@ -234,7 +234,8 @@ local open = core.open_function(database)
 --- Open or create a database: db, or nil, "NAME: text", "NAME".
 -- caret.open([path[, options]]); options, all of them optional:
 --   create = true         false: a missing file is an error
---   readonly = false      true: no writing through this db
+--   readonly = false      true: nothing is written and no file is made; db:stat().view tells what is seen:
+--                         "live" each commit of those who have it open, "file" what is in the files
 --   sync = "interval"     "commit", "interval" or "off": what a loss of power may take
 --   sync_interval = 1     seconds between syncs
 --   log_size = 64 MiB     bytes of the log; half of it is the limit of one transaction

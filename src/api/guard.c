@@ -1,0 +1,89 @@
+/*
+ * guard.c - sessions of a database that was opened read-only.
+ *
+ * Nobody keeps anything for an engine that observes (log/observe.c), so what a call
+ * has read counts only if the view was not overtaken by then:
+ *
+ *     call  ->  read, as ever  ->  overtaken?  no: that is the answer
+ *                                              yes, in a transaction: CARET_RESTART
+ *                                              yes: open anew, read again
+ *
+ * Whatever was read, an error too, means nothing when the view is over: pages may
+ * have been overwritten under it.  The node is put back as it was before.
+ *
+ * A handle and each of its sessions have a reference to the engine they use.  When
+ * it is over, the first that notices has the handle open the database anew; the
+ * others follow at their next call.  The last one lets go of the old engine.
+ *
+ * All this costs the sessions of other databases nothing: the word that tells a
+ * forked child is 0 for an engine that observes, so each call takes the slow way
+ * through caret__session_refuse().
+ */
+#include "api/session.h"
+
+#include <string.h>
+
+#include "tree/past.h"
+
+#define TRIES 1000u /* arbitrary: each is a checkpoint that came during a call */
+
+/* Go over to the engine that the handle has now. */
+static int move_on(caret_session *s)
+{
+    struct caret__engine *old = s->e, *e;
+    int rc = caret__db_engine(s->db, &e);
+
+    if (rc != CARET_OK)
+        return rc;
+    caret__past_destroy(&s->global);
+    caret__session_bind(s, e);
+    caret__engine_close(old);
+    return CARET_OK;
+}
+
+int caret__guard_enter(caret_session *s)
+{
+    if (s->guarding || !caret__observed_over(s->e))
+        return CARET_OK;
+    if (s->txn.level == 0)
+        return move_on(s);
+    s->txn.broken = true;
+    return CARET_OK;
+}
+
+int caret__guard_restart(caret_session *s)
+{
+    return s->guarded && caret__observed_over(s->e) ? move_on(s) : CARET_OK;
+}
+
+/* Again and again until the view holds; the node is `before` each time. */
+static int read_whole(caret_session *s, caret_node *n, const void *before, size_t bytes, caret__reader *read,
+                      void *arg)
+{
+    for (unsigned i = 0; i < TRIES; i++) {
+        int rc = read(s, n, arg);
+        if (!s->guarded || !caret__observed_over(s->e))
+            return rc;
+        memcpy(n, before, bytes);
+        if (s->txn.level != 0) {
+            s->txn.broken = true;
+            return CARET_RESTART;
+        }
+        rc = move_on(s);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    return caret__fail(CARET_E_BUSY, "%s: checkpoints come faster than it can be read", s->e->path);
+}
+
+int caret__guarded(caret_session *s, caret_node *n, caret__reader *read, void *arg)
+{
+    caret_node_buf before;
+    size_t bytes = sizeof *n + caret__node(n)->key_len;
+
+    memcpy(&before, n, bytes);
+    s->guarding = true;
+    int rc = read_whole(s, n, &before, bytes, read, arg);
+    s->guarding = false;
+    return rc;
+}

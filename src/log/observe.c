@@ -1,0 +1,266 @@
+/*
+ * observe.c - opening a database read-only: nothing is written, no file is made.
+ *
+ * Who only reads may lack every right but that of reading the data file: the file
+ * is somebody else's, lies on a read-only file system, or the shared memory is in
+ * another container.  So an engine that observes has no process slot, no record
+ * lock but a shared one on the gate while it opens, and nobody waits for it or
+ * keeps anything for it.  What it sees:
+ *
+ *   somebody is attached (a slot's byte is locked)
+ *     their segment can be read       LIVE  every commit, as they see it
+ *     it can't                        FILE  the last checkpoint
+ *   nobody is attached
+ *     closed cleanly                  FILE  everything
+ *     not                             FILE  everything: checkpoint, log, and the ring of the
+ *                                           last users, replayed into private memory
+ *
+ * LIVE maps the segment with PROT_READ.  Readers never needed more: page table,
+ * arena and undo entries tell the rest, also around a writer that died (past.c).
+ * FILE has a segment of its own, anonymous memory whose page table is zero:
+ * all pages are in the file.  So the code of trees and transactions is the same.
+ *
+ * Both read pages in the file that nobody keeps for them.  Why that is safe:
+ *
+ *   A page of the tree of checkpoint e is not written before the meta of e + 1 is in
+ *   the file (checkpoint.c: page numbers that died in e + 1 are given back behind it).
+ *
+ * So whoever reads pages and then finds that there is no newer meta has read pages
+ * of e.  It is the other way round for who writes: first the meta, then the pages.
+ *
+ *   FILE  over when the epoch or the generation in either meta slot is not what it
+ *         was when we opened.
+ *   LIVE  over when a meta slot says what this segment can't have written: another
+ *         generation, an epoch that it has not frozen, or another tree of the epoch
+ *         that it is writing; or when recovery emptied the segment (`ended`).
+ *         A segment that was closed cleanly is no reason: its last state is in the
+ *         file, until the next opener's first checkpoint.
+ *
+ * The API asks before and behind every call that reads (api/guard.c).  Over means:
+ * open anew, by the same rules, and read again; in a transaction, CARET_RESTART.
+ * No call and no transaction ever sees two states mixed.
+ *
+ * The numbers of the two slots are read through the mapping.  A slot is written by
+ * one pwrite of 512 bytes; the eight bytes that we look at are read with one load.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fault.h"
+#include "log/open.h"
+#include "shm/lockfile.h"
+#include "tree/tree.h"
+
+#define TRIES 200 /* arbitrary: each is lost to a checkpoint that came at the wrong moment */
+
+/* -------------------------------------------------------------------- over */
+
+static uint64_t slot_word(const struct caret__engine *e, unsigned slot)
+{
+    const uint8_t *p = e->file_map + (size_t)slot * CARET__META_SPACING + CARET__META_WORD;
+
+    return __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_ACQUIRE);
+}
+
+/* The slot has the epoch that this segment is writing: is it its tree? */
+static bool is_frozen_tree(const struct caret__engine *e, unsigned slot, uint32_t epoch)
+{
+    const struct caret__meta *m =
+        (const struct caret__meta *)(const void *)(e->file_map + (size_t)slot * CARET__META_SPACING);
+    const struct caret__frozen *f = &e->sh->frozen;
+
+    return f->epoch == epoch && m->lsn == f->lsn && m->root == f->root;
+}
+
+static bool live_over(const struct caret__engine *e)
+{
+    const struct caret__shared *sh = e->sh;
+
+    for (unsigned slot = 0; slot < 2; slot++) {
+        uint64_t word = slot_word(e, slot); /* before the epochs: they are stored first */
+        uint32_t epoch = (uint32_t)word, generation = (uint32_t)(word >> 32);
+        if (word == e->watch[slot])
+            continue;
+        if (generation != sh->generation || epoch >= atomic_load(&sh->epoch))
+            return true;
+        if (epoch > atomic_load(&sh->durable_epoch) && !is_frozen_tree(e, slot, epoch) &&
+            epoch > atomic_load(&sh->durable_epoch)) /* still: `frozen` was not that of the next one */
+            return true;
+    }
+    return atomic_load(&sh->ended) != 0;
+}
+
+bool caret__observed_over(const struct caret__engine *e)
+{
+    if (CARET_SEEDED("observe_blindly"))
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    if (e->observes == CARET__OBSERVES_LIVE)
+        return live_over(e);
+    return slot_word(e, 0) != e->watch[0] || slot_word(e, 1) != e->watch[1];
+}
+
+int caret__observer_stalled(void *engine, uint64_t version, unsigned tries)
+{
+    const struct caret__engine *e = engine;
+
+    if (tries < CARET__STALL_TRIES)
+        return CARET_OK;
+    if (caret__observed_over(e))
+        return caret__fail(CARET_E_EVICTED, "%s: its users have closed it", e->path);
+    if (version != 0)
+        return CARET_NONE;
+    sched_yield();
+    return CARET_OK;
+}
+
+/* ----------------------------------------------------------------- opening */
+
+static void nap(void)
+{
+    struct timespec ms = {0, 1000000};
+
+    nanosleep(&ms, NULL);
+}
+
+/* The words of the slots, as the file has them; for telling a file that is being changed from a damaged one. */
+static bool words_in_file(const struct caret__engine *e, uint64_t words[2])
+{
+    bool ok = e->data_fd >= 0;
+
+    for (unsigned slot = 0; slot < 2 && ok; slot++)
+        ok = pread(e->data_fd, &words[slot], 8, (off_t)(slot * CARET__META_SPACING + CARET__META_WORD)) == 8;
+    return ok;
+}
+
+/* A slot that is being written looks like a damaged one: those who are alive finish that. */
+static int settled_meta(struct caret__engine *e, struct caret__start *start)
+{
+    int rc = CARET_OK;
+
+    for (int i = 0; i < TRIES && rc == CARET_OK && start->pair.reach != 0; i++) {
+        nap();
+        rc = caret__meta_read(e->data_fd, e->path, (uint64_t)start->st.st_size, &start->pair);
+    }
+    return rc;
+}
+
+static int observe_live(struct caret__engine *e, struct caret__start *start, pid_t pid)
+{
+    e->observes = CARET__OBSERVES_LIVE;
+    return caret__attach_live(e, start, pid);
+}
+
+/* The last checkpoint of a database that others use, who are out of reach. */
+static int observe_checkpoint(struct caret__engine *e, struct caret__start *start)
+{
+    int rc = settled_meta(e, start);
+
+    e->observes = CARET__OBSERVES_FILE;
+    if (rc != CARET_OK)
+        return rc;
+    start->pair.meta.flags |= CARET__META_CLEAN; /* the log is none of our business */
+    return caret__recover_private(e, start);
+}
+
+/* They live, but their memory is not here, not ours to read, or of another build: what is there is the file. */
+static bool out_of_reach(int rc)
+{
+    return rc == CARET_E_BUSY || rc == CARET_E_SHM || rc == CARET_E_VERSION;
+}
+
+/* The gate is shared with us, or there is no lock file. */
+static int observe_at_gate(struct caret__engine *e, bool file_only)
+{
+    struct caret__start start = {0};
+    pid_t pid = 0;
+    bool others = e->lock_fd >= 0 && caret__others_alive(e, &pid);
+    int rc = caret__data_open(e, &start);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (others && !file_only) {
+        rc = observe_live(e, &start, pid);
+        if (!out_of_reach(rc))
+            return rc;
+        caret__segment_close(e);
+    }
+    if (others)
+        return observe_checkpoint(e, &start);
+    e->observes = CARET__OBSERVES_FILE;
+    return caret__recover_private(e, &start);
+}
+
+/* From now on we would notice.  But what was read so far? */
+static int begin_watch(struct caret__engine *e, const uint64_t before[2])
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        e->watch[slot] = slot_word(e, slot);
+    if (e->observes == CARET__OBSERVES_FILE && (e->watch[0] != before[0] || e->watch[1] != before[1]))
+        return CARET_RESTART;
+    return caret__observed_over(e) ? CARET_RESTART : CARET_OK;
+}
+
+/* CARET_RESTART: the file was changed meanwhile. */
+static int observe_once(struct caret__engine *e, bool file_only)
+{
+    uint64_t before[2] = {0}, after[2] = {0};
+    struct stat st;
+    int rc = caret__data_look(e, &st);
+
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__lockfile_look(e);
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return rc;
+    e->data_fd = caret__open_high(e->path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    bool known = words_in_file(e, before);
+    if (e->data_fd >= 0)
+        close(e->data_fd);
+    e->data_fd = -1;
+    rc = observe_at_gate(e, file_only);
+    CARET_FAULT("observe_opened");
+    if (rc == CARET_OK)
+        rc = begin_watch(e, before);
+    else if (known && words_in_file(e, after) && memcmp(before, after, sizeof before) != 0)
+        rc = CARET_RESTART; /* perhaps there is nothing wrong with it */
+    caret__lockfile_close(e);
+    return rc;
+}
+
+void caret__observe_end(struct caret__engine *e)
+{
+    caret__segment_close(e);
+    if (e->data_fd >= 0)
+        close(e->data_fd);
+    if (e->log_fd >= 0)
+        close(e->log_fd);
+    e->data_fd = e->log_fd = -1;
+    caret__lockfile_close(e);
+}
+
+int caret__observe(struct caret__engine *e, bool file_only)
+{
+    int rc = CARET_RESTART;
+
+    e->readonly = true;
+    for (int i = 0; i < TRIES && rc == CARET_RESTART; i++) {
+        if (i > 0)
+            nap();
+        e->observes = CARET__OBSERVES_FILE;
+        rc = observe_once(e, file_only);
+        if (rc != CARET_OK)
+            caret__observe_end(e);
+    }
+    if (rc == CARET_RESTART)
+        rc = caret__fail(CARET_E_BUSY, "%s: it is being opened and closed by others all the time", e->path);
+    if (rc == CARET_OK && e->log_fd >= 0) {
+        close(e->log_fd);
+        e->log_fd = -1;
+    }
+    return rc;
+}
