@@ -21,6 +21,7 @@
  *   - caret_session: one per thread (or per Lua state).  Using one from two
  *     threads at once is undefined; give each thread its own.  Locks and the
  *     transaction in progress belong to the session, as do local variables.
+ *     A thread that ends loses them: see caret_session_detach().
  *   - caret_node: memory of the caller; may be copied with caret_node_copy(),
  *     freed or overwritten at any time; has no destructor.  A node used for
  *     reading or writing is updated (it remembers where it was found), so two
@@ -160,6 +161,8 @@ typedef struct caret_options {
     size_t
         log_size; /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB (less on a small disk).  Half of it is the limit of one
                            * transaction.  Counts for the one who opens first after a clean close */
+    int any_fs; /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all who open it run on
+                           * this machine, and its locks, mappings and syncs are as good as a local one's */
 } caret_options;
 
 /*
@@ -231,6 +234,13 @@ CARET_API int caret_stat(caret_db *db, caret_stats *out);
 
 /* A session for the calling thread.  db may be NULL: local variables only. */
 CARET_API int caret_session_open(caret_db *db, caret_session **s);
+
+/*
+ * Have the session belong to no thread.  Otherwise the end of the thread that opened it (not of the process) rolls
+ * back its transaction and releases its locks; from then on it answers CARET_E_CLOSED, and caret_session_close() is
+ * still to be called.  For hosts that hand a session from thread to thread, as the Lua module does.  INVALID.
+ */
+CARET_API int caret_session_detach(caret_session *s);
 
 /* End it: rolls back its transaction, releases its locks, frees its locals. NULL is ignored. */
 CARET_API void caret_session_close(caret_session *s);

@@ -38,6 +38,8 @@ static void attached_in_child(struct caret__engine *e)
         if (db->e != e || db->closed)
             continue;
         for (caret_session *s = db->sessions; s != NULL; s = s->next) {
+            if (s->e == NULL)
+                continue;
             caret__session_disown(s);
             caret__session_bind(s, e);
         }
@@ -129,9 +131,11 @@ int caret_close(caret_db *db)
 {
     if (db == NULL || db->closed)
         return CARET_OK;
+    caret__threads_lock();
     for (caret_session *s = db->sessions; s != NULL; s = s->next)
         caret__session_stop(s);
     db->closed = true;
+    caret__threads_unlock();
     int rc = caret__engine_close(db->e);
     db_unref(db);
     return rc;
@@ -439,6 +443,7 @@ int caret_session_open(caret_db *db, caret_session **out)
             s->next->prev = s;
         db->sessions = s;
         pthread_mutex_unlock(&db->lock);
+        caret__thread_join(s);
     }
     *out = s;
     return CARET_OK;
@@ -448,7 +453,8 @@ void caret_session_close(caret_session *s)
 {
     if (s == NULL)
         return;
-    caret__session_stop(s);
+    caret__thread_leave(s);
+    caret__session_end(s);
     if (s->db != NULL) {
         pthread_mutex_lock(&s->db->lock);
         if (s->prev != NULL)
@@ -458,19 +464,7 @@ void caret_session_close(caret_session *s)
         if (s->next != NULL)
             s->next->prev = s->prev;
         pthread_mutex_unlock(&s->db->lock);
-        caret__locker_fini(&s->locker);
-        if (s->guarded)
-            caret__engine_close(s->e);
         db_unref(s->db);
     }
-    if (s->has_locals)
-        caret__private_destroy(&s->locals);
-    if (s->txn.has_buffer)
-        caret__private_destroy(&s->txn.buffer);
-    caret__past_destroy(&s->global);
-    caret__reads_destroy(&s->txn.reads);
-    caret__batch_destroy(&s->batch);
-    free(s->txn.journal.data);
-    free(s->out);
     free(s);
 }

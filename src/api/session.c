@@ -5,12 +5,16 @@
 
 #include <stdlib.h>
 
+#include "tree/past.h"
+
 int caret__session_refuse(caret_session *s)
 {
     if (s == NULL)
         return caret__fail(CARET_E_INVALID, "no session");
     if (s->e == NULL)
-        return caret__fail(CARET_E_CLOSED, "a global variable was used in a session without a database");
+        return caret__fail(CARET_E_CLOSED, s->db == NULL
+                                               ? "a global variable was used in a session without a database"
+                                               : "the thread that opened the session has ended");
     if (s->db->closed)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
     if (s->guarded)
@@ -84,6 +88,30 @@ int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
     return caret__wait_durable(s->e, lsn);
 }
 
+void caret__session_end(caret_session *s)
+{
+    caret__session_stop(s);
+    caret__locker_fini(&s->locker);
+    if (s->guarded)
+        caret__engine_close(s->e);
+    s->guarded = false;
+    s->e = NULL;
+    if (s->has_locals)
+        caret__private_destroy(&s->locals);
+    if (s->txn.has_buffer)
+        caret__private_destroy(&s->txn.buffer);
+    s->has_locals = s->txn.has_buffer = false;
+    caret__past_destroy(&s->global);
+    caret__reads_destroy(&s->txn.reads);
+    caret__batch_destroy(&s->batch);
+    free(s->txn.journal.data);
+    free(s->out);
+    s->txn = (struct caret__txn){0};
+    s->batch = (struct caret__batch){0};
+    s->out = NULL;
+    s->out_cap = 0;
+}
+
 void caret__counts_publish(caret_session *s)
 {
     if (s->guarded) /* there is no slot to add to */
@@ -98,7 +126,7 @@ void caret__counts_publish(caret_session *s)
 
 void caret__session_stop(caret_session *s)
 {
-    if (s->db == NULL || s->db->closed)
+    if (s->e == NULL || s->db->closed)
         return;
     if (!caret__attached_here(s->e)) { /* in a fork of the process that used it */
         caret__session_disown(s);

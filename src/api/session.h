@@ -48,7 +48,9 @@ struct caret_session {
     uint8_t *out; /* the value returned last */
     size_t out_cap;
     uint64_t floor_id;
-    struct caret_session *next, *prev;
+    struct caret_session *next, *prev; /* of the handle */
+    struct caret__thread *thread;      /* thread.c; NULL: of none */
+    struct caret_session *next_in_thread, *prev_in_thread;
 };
 
 /* Slow part of enter(): says why not, or attaches a forked child. */
@@ -119,6 +121,15 @@ void caret__session_bind(caret_session *s, struct caret__engine *e);
 
 /* Roll back whatever is in progress, release locks; for closing. */
 void caret__session_stop(caret_session *s);
+
+/* Stop it and free all but the struct, whose engine is then NULL: its thread has ended. */
+void caret__session_end(caret_session *s);
+
+/* ---- thread.c: the calling thread's sessions ---- */
+void caret__thread_join(caret_session *s);
+void caret__thread_leave(caret_session *s);
+void caret__threads_lock(void); /* no thread ends a session meanwhile; first in the order of locks */
+void caret__threads_unlock(void);
 
 /* In a forked child: forget the transaction and the locks, which are the parent's.  It needs a new locker. */
 void caret__session_disown(caret_session *s);

@@ -304,6 +304,9 @@ int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
 
     if (!caret__fds_ours(e))
         return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
+    if (caret__file_removed(e->data_fd))
+        return caret__fail(CARET_E_EVICTED,
+                           "%s: was removed or replaced while it was open: it can't be saved", e->path);
     int rc = caret__mutex_lock(&sh->checkpoint);
     if (rc == EOWNERDEAD)
         caret__mutex_consistent(&sh->checkpoint);

@@ -38,9 +38,14 @@
 #include "page/page.h"
 #include "shm/lockfile.h"
 
+/* Where each process that has it open holds a shared record lock.  The lock file tells who is alive, but only those
+ * who come by the same path. */
+#define DATA_LOCKBYTE ((off_t)1 << 62)
+#define CLAIM_TRIES   2000 /* two seconds: arbitrary */
+
 /* Page numbers of a new database: 1 MiB, and as many in small builds. */
-#define NEW_PAGES 256u
-#define NEW_ROOT  (CARET__FIRST_PAGE + 2u)
+#define NEW_PAGES     256u
+#define NEW_ROOT      (CARET__FIRST_PAGE + 2u)
 
 /* ------------------------------------------------------------------- path */
 
@@ -97,16 +102,31 @@ static const struct {
               {0x5346414f, "AFS"},    {0x6b414653, "AFS"},    {0x00c36400, "Ceph"},
               {0x01021997, "9P"},     {0x0bd00bd0, "Lustre"}, {0x47504653, "GPFS"},
               {0x7461636f, "OCFS2"},  {0x01161970, "GFS2"},   {0x786f4256, "VirtualBox shared folder"},
-              {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},  {0x20030528, "OrangeFS"}};
+              {0x19830326, "BeeGFS"}, {0xaad7aaea, "PanFS"},  {0x20030528, "OrangeFS"},
+              {0x65735546, "FUSE"}};
 
-static int check_file_system(const char *path, const struct statfs *fs)
+static int check_file_system(const struct caret__engine *e, const struct statfs *fs)
 {
-    for (size_t i = 0; i < sizeof remote / sizeof remote[0]; i++) {
+    for (size_t i = 0; i < sizeof remote / sizeof remote[0] && !e->options.any_fs; i++) {
         if ((uint32_t)fs->f_type == remote[i].magic)
-            return caret__fail(CARET_E_NETFS, "%s: on a network file system (%s); it must be on a local one",
-                               path, remote[i].name);
+            return caret__fail(CARET_E_NETFS,
+                               "%s: on a network file system (%s); it must be on a local one (option any_fs "
+                               "opens it all the same)",
+                               e->path, remote[i].name);
     }
     return CARET_OK;
+}
+
+/* The folder of the shared memory too: a mapping there must be one memory for all. */
+int caret__shm_dir_look(const struct caret__engine *e)
+{
+    struct statfs fs;
+
+    if (e->options.shm_dir == NULL)
+        return CARET_OK;
+    if (statfs(e->options.shm_dir, &fs) != 0)
+        return caret__fail_errno(CARET_E_SHM, "%s: shm_dir", e->options.shm_dir);
+    return check_file_system(e, &fs);
 }
 
 static int check_kind(const char *path, const struct stat *st)
@@ -136,7 +156,7 @@ static int look_new(const struct caret__engine *e)
     else if (statfs(dir, &fs) != 0)
         rc = caret__fail_errno(CARET_E_OPEN, "%s: its directory", e->path);
     else
-        rc = check_file_system(e->path, &fs);
+        rc = check_file_system(e, &fs);
     if (rc == CARET_OK && access(dir, W_OK | X_OK) != 0)
         rc = caret__fail_errno(CARET_E_OPEN, "%s: cannot be created", e->path);
     free(dir);
@@ -154,7 +174,7 @@ static int look_open(const struct caret__engine *e, int fd, struct stat *st)
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
     rc = check_kind(e->path, st);
     if (rc == CARET_OK)
-        rc = check_file_system(e->path, &fs);
+        rc = check_file_system(e, &fs);
     if (rc != CARET_OK)
         return rc;
     if (st->st_size == 0)
@@ -348,4 +368,52 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start)
     start->id.mode = st->st_mode;
     memcpy(start->id.uuid, start->pair.meta.uuid, sizeof start->id.uuid);
     return CARET_OK;
+}
+
+/* ------------------------------------------------------------------- claim */
+
+/* A record lock on a byte that no file is long enough to have. */
+static int lock_data(const struct caret__engine *e, short type)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = DATA_LOCKBYTE, .l_len = 1};
+    int rc;
+
+    do
+        rc = fcntl(e->data_fd, F_SETLK, &lock);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 ? 0 : errno;
+}
+
+bool caret__data_claimed(const struct caret__engine *e, pid_t *pid)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = DATA_LOCKBYTE, .l_len = 1};
+
+    if (fcntl(e->data_fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return false;
+    *pid = lock.l_pid;
+    return true;
+}
+
+int caret__data_claim(const struct caret__engine *e, bool others)
+{
+    struct timespec ms = {0, 1000000};
+    int error = 0;
+
+    for (int i = 0; i < CLAIM_TRIES; i++) {
+        error = others ? 0 : lock_data(e, F_WRLCK);
+        if (error == 0)
+            error = lock_data(e, F_RDLCK);
+        if (error == 0)
+            return CARET_OK;
+        if (error != EAGAIN && error != EACCES)
+            break;
+        nanosleep(&ms, NULL); /* one that is dying: the kernel takes its locks back one by one */
+    }
+    errno = error;
+    if (error != EAGAIN && error != EACCES)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock it", e->path);
+    return caret__fail(CARET_E_BUSY,
+                       "%s: in use by a process that has another lock file: through another path (a second "
+                       "mount of the file?), or %s was removed",
+                       e->path, e->lock_path);
 }

@@ -96,6 +96,13 @@ static int sync_files(struct caret__engine *e)
 
     if (upto == atomic_load(&sh->log_durable))
         return CARET_OK;
+    if (caret__file_removed(e->data_fd))
+        return caret__fail(CARET_E_EVICTED,
+                           "%s: was removed or replaced while it was open: it can't be saved", e->path);
+    if (caret__file_removed(e->log_fd))
+        return caret__fail(CARET_E_EVICTED,
+                           "%s: was removed while the database was open: a checkpoint, or closing, saves it",
+                           e->log_path);
     atomic_store(&sh->sync_in_progress, 1);
     CARET_FAULT("flush_sync_begun");
     if (atomic_exchange(&sh->runs_unsynced, 0) != 0 && fdatasync(e->data_fd) != 0)

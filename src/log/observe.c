@@ -178,12 +178,13 @@ static int observe_at_gate(struct caret__engine *e, bool file_only)
 {
     struct caret__start start = {0};
     pid_t pid = 0;
-    bool others = e->lock_fd >= 0 && caret__others_alive(e, &pid);
+    bool near = e->lock_fd >= 0 && caret__others_alive(e, &pid);
     int rc = caret__data_open(e, &start);
 
     if (rc != CARET_OK)
         return rc;
-    if (others && !file_only) {
+    bool others = near || caret__data_claimed(e, &pid); /* by another path: their lock file is not ours */
+    if (near && !file_only) {
         rc = observe_live(e, &start, pid);
         if (!out_of_reach(rc))
             return rc;

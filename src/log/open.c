@@ -87,6 +87,8 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
         rc = caret__fail(CARET_E_NOMEM, "%s: no memory to open it", path);
     else
         rc = caret__fork_mark_new(e);
+    if (rc == CARET_OK)
+        rc = caret__shm_dir_look(e);
     if (rc != CARET_OK)
         engine_delete(e);
     else
@@ -203,6 +205,8 @@ static int attach_at_gate(struct caret__engine *e)
 
     CARET_FAULT("open_data");
     if (rc == CARET_OK)
+        rc = caret__data_claim(e, others);
+    if (rc == CARET_OK)
         rc = others ? join(e, &start, pid) : caret__recover(e, &start);
     if (rc != CARET_OK && !others)
         undo_creation(e, &start);
@@ -255,7 +259,9 @@ static int attach_anew(struct caret__engine *e)
     if (e->base != NULL && caret__gate_take(e) == CARET_OK) {
         if (segment_is_current(e)) {
             attaching = e;
-            rc = caret__slot_take(e, caret__reap);
+            rc = caret__data_claim(e, true);
+            if (rc == CARET_OK)
+                rc = caret__slot_take(e, caret__reap);
             attaching = NULL;
             if (rc == CARET_OK)
                 caret__fork_mark_set(e);
@@ -370,21 +376,34 @@ int caret__engine_open(const char *path, const caret_options *options, struct ca
 
 /* -------------------------------------------------------------------- close */
 
+/*
+ * Nobody needs the segment any more.  Who is no owner may not remove it from a directory like /dev/shm: then at
+ * least its memory is given back, all but the header, which sends readers away.
+ */
+static void remove_segment(struct caret__engine *e)
+{
+    if (unlink(e->seg_path) == 0 || errno == ENOENT)
+        return;
+    atomic_store(&e->sh->ended, 1);
+    off_t head = (off_t)e->sh->off_slots;
+    fallocate(e->shm_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, head, (off_t)e->map_len - head);
+}
+
 /* The last of all: one file remains. */
 static int close_last(struct caret__engine *e)
 {
     int rc = caret__checkpoint_as(e, true, true);
 
-    if (rc != CARET_OK)
+    if (rc != CARET_OK && !caret__file_removed(e->data_fd))
         return rc; /* segment and log stay: the next to open recovers */
     CARET_FAULT("close_clean");
-    unlink(e->seg_path);
+    remove_segment(e);
     CARET_FAULT("close_segment_gone");
     unlink(e->log_path);
     fsync(e->dir_fd);
     CARET_FAULT("close_log_gone");
     caret__lockfile_remove(e);
-    return CARET_OK;
+    return rc;
 }
 
 static int close_among_others(struct caret__engine *e)

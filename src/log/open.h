@@ -31,6 +31,14 @@ int caret__data_look(const struct caret__engine *e, struct stat *st);
  * e->ino and *start. */
 int caret__data_open(struct caret__engine *e, struct caret__start *start);
 
+/* NETFS, SHM: not a folder for shared memory. */
+int caret__shm_dir_look(const struct caret__engine *e);
+
+/* Under the gate: say, with a record lock on the data file itself, that this process has it open.  BUSY: nobody else
+ * is alive (`others` is false) but somebody has it open by another path. */
+int caret__data_claim(const struct caret__engine *e, bool others);
+bool caret__data_claimed(const struct caret__engine *e, pid_t *pid); /* by another process */
+
 /* ---- log/recover.c ------------------------------------------------------------- */
 
 /* Under the gate, nobody else alive: make the segment from the data file, the log and what an old

@@ -85,8 +85,8 @@ static const char *option_path(lua_State *L, const char *name)
 /* An option nobody knows is a mistake that would go unnoticed. */
 static void check_names(lua_State *L)
 {
-    static const char *const known[] = {"create",  "readonly",    "sync",    "sync_interval",
-                                        "shm_dir", "arena_limit", "log_size"};
+    static const char *const known[] = {"create",  "readonly",    "sync",     "sync_interval",
+                                        "shm_dir", "arena_limit", "log_size", "any_fs"};
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
         const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
         size_t i = 0, count = sizeof known / sizeof *known;
@@ -109,6 +109,7 @@ static void read_options(lua_State *L, caret_options *o)
     check_names(L);
     o->no_create = !option_flag(L, "create", 1);
     o->readonly = option_flag(L, "readonly", 0);
+    o->any_fs = option_flag(L, "any_fs", 0);
     o->sync = option_sync(L);
     o->sync_interval = option_seconds(L, "sync_interval");
     o->arena_limit = option_bytes(L, "arena_limit");
@@ -170,6 +171,7 @@ static int db_open(lua_State *L)
         caret_close(d->db);
         return 3;
     }
+    caret_session_detach(d->s); /* it is the Lua state's, whatever thread runs that */
     d->barred = st->txn != NULL ? CARET__DB_OTHER_TXN : 0;
     d->next = st->dbs;
     st->dbs = d;

@@ -125,6 +125,9 @@ extern void (*caret__reap_hook)(struct caret__engine *e, uint32_t slot, uint32_t
  * got the numbers again for other files: writing there would be a disaster. */
 bool caret__fds_ours(const struct caret__engine *e);
 
+/* Has an open file lost its last name? */
+bool caret__file_removed(int fd);
+
 /* Did this process attach itself (false: it is a fork of one that did; caret__engine_forked). */
 static inline bool caret__attached_here(const struct caret__engine *e)
 {

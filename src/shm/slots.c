@@ -45,6 +45,13 @@ bool caret__fds_ours(const struct caret__engine *e)
     return same_file(e->lock_fd, e->lock_dev, e->lock_ino) && same_file(e->data_fd, e->dev, e->ino);
 }
 
+bool caret__file_removed(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
 /* Set or drop the record lock of a slot; false: somebody else has it. */
 static bool lock_byte(struct caret__engine *e, uint32_t slot, short type)
 {

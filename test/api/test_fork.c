@@ -302,6 +302,123 @@ static void each_generation_attaches_itself(void **state)
     assert_int_equal(files_in(shm_dir), 0);
 }
 
+/* ------------------------------------------------------------------- threads */
+
+struct worker {
+    caret_db *db;
+    caret_session *s;
+    bool detached;
+    bool close_itself;
+};
+
+/* Leaves a lock, a transaction in a transaction, and values in memory behind. */
+static void *hold_and_end(void *arg)
+{
+    struct worker *w = arg;
+    caret_node_buf n;
+
+    OK(caret_session_open(w->db, &w->s));
+    if (w->detached)
+        OK(caret_session_detach(w->s));
+    OK(lock_node(w->s, 1));
+    OK(caret_node_var(&n.node, sizeof n, "local", 5));
+    OK(caret_set(w->s, &n.node, text, 5000));
+    OK(caret_begin(w->s, 0));
+    set_node(w->s, 1, "never committed");
+    OK(caret_begin(w->s, 0));
+    OK(lock_node(w->s, 2));
+    if (w->close_itself)
+        caret_session_close(w->s);
+    return NULL;
+}
+
+static void end_of_a_thread_frees_what_it_held(void **state)
+{
+    caret_node_buf n;
+    caret_slice v;
+    pthread_t t;
+
+    (void)state;
+    caret_db *db = open_db();
+    caret_session *s = session_of(db);
+    for (int i = 0; i < 50; i++) {
+        struct worker w = {db, NULL, false, i % 3 == 2};
+        assert_int_equal(pthread_create(&t, NULL, hold_and_end, &w), 0);
+        pthread_join(t, NULL);
+        OK(lock_node(s, 1));
+        OK(lock_node(s, 2));
+        OK(caret_unlock_all(s));
+        assert_true(has(s, 1, NULL));
+        if (w.close_itself)
+            continue;
+        node_of(&n, 1);
+        assert_int_equal(caret_get(w.s, &n.node, &v), CARET_E_CLOSED);
+        assert_non_null(strstr(caret_message(), "thread"));
+        assert_int_equal(caret_set(w.s, &n.node, "x", 1), CARET_E_CLOSED);
+        assert_int_equal(caret_begin(w.s, 0), CARET_E_CLOSED);
+        if (i % 2 == 0)
+            caret_session_close(w.s);
+        else if (i == 49) { /* also behind its database */
+            caret_session_close(s);
+            check(db);
+            OK(caret_close(db));
+            caret_session_close(w.s);
+        }
+    }
+}
+
+static void detached_session_goes_from_thread_to_thread(void **state)
+{
+    pthread_t t;
+
+    (void)state;
+    caret_db *db = open_db();
+    caret_session *s = session_of(db);
+    struct worker w = {db, NULL, true, false};
+    assert_int_equal(pthread_create(&t, NULL, hold_and_end, &w), 0);
+    pthread_join(t, NULL);
+    assert_int_equal(lock_node(s, 1), CARET_LOCK_TIMEOUT);
+    assert_true(has(w.s, 1, "never committed"));
+    OK(caret_commit(w.s));
+    OK(caret_commit(w.s));
+    assert_true(has(s, 1, "never committed"));
+    caret_session_close(w.s);
+    OK(lock_node(s, 1));
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
+static void *end_in_a_child(void *arg)
+{
+    hold_and_end(arg);
+    pid_t pid = fork(); /* its sessions are this thread's there, too */
+    if (pid == 0)
+        return arg;
+    join(pid);
+    caret_session *second = session_of(((struct worker *)arg)->db);
+    assert_int_equal(lock_node(second, 1), CARET_LOCK_TIMEOUT); /* still ours */
+    caret_session_close(second);
+    return NULL;
+}
+
+static void thread_that_ends_in_a_child_ends_nothing_of_its_parent(void **state)
+{
+    pthread_t t;
+    void *child;
+
+    (void)state;
+    caret_db *db = open_db();
+    caret_session *s = session_of(db);
+    struct worker w = {db, NULL, false, false};
+    assert_int_equal(pthread_create(&t, NULL, end_in_a_child, &w), 0);
+    pthread_join(t, &child);
+    assert_null(child); /* a child ends with its only thread */
+    OK(lock_node(s, 1));
+    caret_session_close(w.s);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 /* --------------------------------------------------------------------- exec */
 
 /* What a program that is executed has open of a directory: counted by the shell that it is. */
@@ -363,6 +480,9 @@ int main(void)
         TEST(locals_in_a_child_are_as_if_the_transaction_was_rolled_back),
         TEST(fork_of_a_process_with_writing_threads),
         TEST(each_generation_attaches_itself),
+        TEST(end_of_a_thread_frees_what_it_held),
+        TEST(detached_session_goes_from_thread_to_thread),
+        TEST(thread_that_ends_in_a_child_ends_nothing_of_its_parent),
         TEST(exec_inherits_no_descriptor_and_no_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,7 @@ static inline void assert_ok(int rc, const char *what, int line)
 
 static inline caret_options options(void)
 {
-    caret_options o = {.shm_dir = shm_dir, .no_thread = 1, .sync = CARET_SYNC_OFF};
+    caret_options o = {.shm_dir = shm_dir, .no_thread = 1, .sync = CARET_SYNC_OFF, .any_fs = 1};
     return o;
 }
 

@@ -241,6 +241,7 @@ local open = core.open_function(database)
 --   log_size = 64 MiB     bytes of the log; half of it is the limit of one transaction
 --   arena_limit           bytes of changed pages kept in shared memory
 --   shm_dir = "/dev/shm"  where shared memory is
+--   any_fs = false        true: also on a network or FUSE file system (see caret.h)
 function caret.open(path, options)
     local db, text, name = open(path, options)
     if not db then
