@@ -10,6 +10,7 @@
  *   - the leaf has the remembered version: it still is what it was; or
  *   - it is a live leaf in the arena (tree pages alone are there; a page number
  *     whose bytes are in the file may have become part of a long value),
+ * its number is one of this store (tags of two stores can be the same),
  * and the key is in it or lies between two of its keys: a live leaf holds all
  * keys between its first and its last, so the key's place is there.  A reader
  * validates the version as ever; a writer holds the mutex.
@@ -80,6 +81,8 @@ static inline bool caret__within(const struct caret__page *p, unsigned pos, bool
 static inline bool caret__at_guess(struct caret__view *v, struct caret__at *at, const struct caret__leaf *l,
                                    const uint8_t *key, size_t len)
 {
+    if (caret__unlikely(l->pgno >= v->pg->max_pages))
+        return false;
     const struct caret__pte *pte = &v->pg->ptab[l->pgno];
 
     at->pgno = l->pgno;

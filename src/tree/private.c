@@ -15,7 +15,7 @@
 #define FIRST_PAGES 8u
 #define LIMIT_PAGES (1u << 24)
 
-static _Atomic uint64_t next_id = UINT64_C(1) << 63; /* ids of shared stores count from 1 */
+static _Atomic uint64_t next_id = 1; /* ids of shared stores have the top bit */
 
 static int nomem(size_t bytes)
 {

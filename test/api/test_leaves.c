@@ -1,0 +1,79 @@
+/* What a session remembers of where keys were found is never taken for that of another store. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "api/session.h"
+
+#define SESSIONS 6
+#define NODES    3000
+
+static char path[80];
+
+static void node(caret_node_buf *n, const char *name, int i)
+{
+    assert_int_equal(caret_node_var(&n->node, sizeof *n, name, strlen(name)), CARET_OK);
+    assert_int_equal(caret_node_child_int(&n->node, sizeof *n, &n->node, i), CARET_OK);
+}
+
+static void expect(caret_session *s, caret_node_buf *n, const char *text)
+{
+    caret_slice v;
+
+    assert_int_equal(caret_get(s, &n->node, &v), CARET_OK);
+    assert_int_equal(v.len, strlen(text));
+    assert_memory_equal(v.data, text, v.len);
+}
+
+/* The same subscripts below a global and a local variable of one name, in turns: the keys are the same bytes. */
+static void locals_and_globals_of_one_name_are_kept_apart(void **state)
+{
+    caret_db *db;
+    caret_session *s[SESSIONS];
+    caret_node_buf n;
+
+    (void)state;
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    for (int k = 0; k < SESSIONS; k++) { /* one after the other: their locals are the stores 1, 2, ... */
+        assert_int_equal(caret_session_open(db, &s[k]), CARET_OK);
+        node(&n, "a", 1);
+        assert_int_equal(caret_set(s[k], &n.node, "local", 5), CARET_OK);
+        assert_true(s[k]->locals.pg.id != s[k]->global.pg->id);
+        for (int i = 0; k == 0 && i < NODES; i++) {
+            node(&n, "^a", i);
+            assert_int_equal(caret_set(s[k], &n.node, "global", 6), CARET_OK);
+        }
+    }
+    for (int k = 0; k < SESSIONS; k++) {
+        for (int i = NODES - 1; i > 0; i -= 7) {
+            node(&n, "^a", i);
+            expect(s[k], &n, "global");
+            node(&n, "a", i);
+            caret_slice v;
+            assert_int_equal(caret_get(s[k], &n.node, &v), i == 1 ? CARET_OK : CARET_NONE);
+        }
+        caret_session_close(s[k]);
+    }
+    assert_int_equal(caret_close(db), CARET_OK);
+}
+
+int main(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%.40s/caret-leaves-%d.caret", tmp != NULL ? tmp : "/tmp", (int)getpid());
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(locals_and_globals_of_one_name_are_kept_apart),
+    };
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    char lock[96];
+    unlink(path);
+    snprintf(lock, sizeof lock, "%s-lock", path);
+    unlink(lock);
+    return rc;
+}
