@@ -17,7 +17,7 @@ one()
     shift 2
     name="$model $*"
     optimise=-O0 # the search of a seeded bug ends sooner than an optimiser does
-    [ "$kind $model" = "correct arena" ] && optimise=-Og
+    case "$kind $model" in "correct arena" | "correct snapshot") optimise=-Og ;; esac
     mkdir -p "$work/$$" && cd "$work/$$" || exit 1
     if ! spin -a "$@" "$here/$model.pml" >log 2>&1 ||
         ! ${CC:-cc} -w $optimise -DSAFETY -DCOLLAPSE -o pan pan.c >>log 2>&1 ||
@@ -75,6 +75,10 @@ correct commit -DRANGE
 correct log -DCRASH=2 -DCK=1
 correct log
 correct log -DR=1
+correct snapshot
+correct snapshot -DLOST -DNC=2
+correct snapshot -DPS=2 -DSN=1 -DMAXD=0
+correct snapshot -DPS=2 -DSN=1 -DNC=2 -DCK=0
 correct locks -DMAXD=2
 correct locks -DMAXD=0
 bug arena -DBUG=1 -DREADER -DNC=2 -DCK=1 -DNS=2
@@ -116,6 +120,24 @@ bug log -DBUG=11
 bug log -DBUG=12 -DCRASH=2 -DMAXD=0
 bug log -DBUG=13
 bug log -DBUG=14
+bug snapshot -DBUG=1
+bug snapshot -DBUG=2
+bug snapshot -DBUG=3
+bug snapshot -DBUG=4
+bug snapshot -DBUG=5
+bug snapshot -DBUG=6
+bug snapshot -DBUG=7
+bug snapshot -DBUG=8
+bug snapshot -DBUG=9
+bug snapshot -DBUG=10
+bug snapshot -DBUG=11
+bug snapshot -DBUG=12 -DLOST -DNC=2
+bug snapshot -DBUG=13 -DLOST -DNC=2
+bug snapshot -DBUG=14
+bug snapshot -DBUG=15
+bug snapshot -DBUG=16
+bug snapshot -DBUG=17 -DLOST -DNC=2
+bug snapshot -DBUG=18
 bug locks -DBUG=1
 bug locks -DBUG=2
 bug locks -DBUG=3 -DMAXD=0
