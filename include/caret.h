@@ -219,7 +219,9 @@ typedef struct caret_stats {
     uint64_t log_head, log_durable, checkpoint_lsn, epoch, checkpoints, repairs;
     uint64_t gets, sets, commits, restarts, lock_waits; /* summed over attached processes */
     uint64_t processes;
-    uint64_t view; /* CARET_VIEW_*: what a database opened read-only sees */
+    uint64_t view;       /* CARET_VIEW_*: what a database opened read-only sees */
+    uint64_t held_pages; /* dead, but kept for snapshots */
+    uint64_t snapshots;  /* processes that read any */
 } caret_stats;
 
 enum {
@@ -366,9 +368,23 @@ CARET_API int caret_first_var(caret_session *s, caret_node *n, size_t bytes, int
 /* ------------------------------------------------------------ transactions */
 
 enum {
-    CARET_TXN_BATCH = 1, /* do not wait for the disk at commit, whatever the mode */
-    CARET_TXN_SYNC = 2   /* wait for the disk at commit, whatever the mode; BATCH wins */
+    CARET_TXN_BATCH = 1,   /* do not wait for the disk at commit, whatever the mode */
+    CARET_TXN_SYNC = 2,    /* wait for the disk at commit, whatever the mode; BATCH wins */
+    CARET_TXN_SNAPSHOT = 4 /* read only, on a snapshot; see below */
 };
+
+/*
+ * Snapshots.  caret_begin(s, CARET_TXN_SNAPSHOT) takes a checkpoint, which waits for the disk if anything
+ * was committed since the last one, and from then on the session's reads of globals see the database
+ * as of that moment, until caret_commit() or caret_rollback().  They take no lock, are never restarted, and
+ * neither wait for writers nor make them wait; they read the data file.  A snapshot may last as long as
+ * it likes and may do I/O.  What it costs: pages that it reads are not reused while it lasts,
+ * so the file may grow by the size that the database had; they are free again when it ends or its process dies.
+ *   Writing a global in it: READONLY.  caret_begin() in it nests; beginning one inside a
+ * transaction: INTXN.  Locals and locks are as ever.  caret_restart() keeps the snapshot.
+ *   EVICTED from a read: the snapshot is lost, as the host closed our descriptors.  Errors of beginning: those of
+ * caret_checkpoint(), NOMEM, and READONLY for a database opened read-only.
+ */
 
 /* Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP. */
 CARET_API int caret_begin(caret_session *s, int flags);

@@ -62,12 +62,13 @@ static int read_run(caret_session *s, const struct caret__at *at, const struct c
     caret__racy_copy(&ref, e->val, e->vlen < sizeof ref ? e->vlen : sizeof ref);
     if (!caret__at_valid(&s->global, at))
         return CARET_RESTART;
-    if (ref.len > CARET_MAX_VALUE || ref.pgno >= s->e->pg.max_pages)
+    const struct caret__pager *pg = s->global.pg;
+    if (ref.len > CARET_MAX_VALUE || ref.pgno >= pg->max_pages)
         return caret__corrupt_page(at->pgno, "reference to a long value makes no sense");
     int rc = caret__session_out(s, ref.len);
     if (rc != CARET_OK)
         return rc;
-    const struct caret__pte *pte = &s->e->pg.ptab[ref.pgno];
+    const struct caret__pte *pte = &pg->ptab[ref.pgno];
     uint64_t version = atomic_load_explicit(&pte->version, memory_order_acquire);
     if (!caret__at_valid(&s->global, at))
         return CARET_RESTART;
@@ -145,7 +146,9 @@ static int get_in_txn(caret_session *s, struct caret__node *n, caret_slice *out)
         *out = (caret_slice){(const char *)s->out, len};
         return CARET_OK;
     }
-    int rc = get_global(s, n, &len);
+    int rc = caret__session_saw(s, CARET_OK);
+    if (rc == CARET_OK)
+        rc = caret__session_saw(s, get_global(s, n, &len));
     if (rc == CARET_OK)
         *out = (caret_slice){(const char *)s->out, len};
     s->txn.broken = rc == CARET_RESTART;

@@ -238,31 +238,40 @@ int caret_checkpoint(caret_db *db)
     return rc == CARET_OK ? caret__checkpoint(db->e) : rc;
 }
 
-/* Every page number is exactly one of: in the tree, free, waiting to be free, reserved by the format. */
+/* Is the page's bit set in that map? */
+static bool in_map(const struct caret__engine *e, unsigned map, uint32_t pgno)
+{
+    return (e->pg.maps[map][pgno / 64u] >> (pgno % 64u) & 1u) != 0;
+}
+
+/*
+ * Every page number is exactly one of: in the tree, free, waiting to be free, held for a snapshot, reserved by
+ * the format.
+ */
 static unsigned check_space(struct caret__engine *e, const uint64_t *seen, char *report, size_t cap)
 {
     const struct caret__tstate *ts = &e->sh->ts;
+    uint32_t nfree = 0, nheld = 0, counted = atomic_load(&e->sh->held_pages);
     unsigned findings = 0;
-    uint32_t nfree = 0;
 
     for (uint32_t p = 0; p < ts->npages; p++) {
-        uint64_t bit = UINT64_C(1) << (p % 64u);
-        bool is_free = (e->pg.maps[CARET__MAP_FREE][p / 64u] & bit) != 0;
-        bool pending =
-            ((e->pg.maps[CARET__MAP_PENDING0][p / 64u] | e->pg.maps[CARET__MAP_PENDING1][p / 64u]) & bit) !=
-            0;
-        bool used = (seen[p / 64u] & bit) != 0, fixed = caret__pgno_reserved(p);
+        bool is_free = in_map(e, CARET__MAP_FREE, p), held = in_map(e, CARET__MAP_HELD, p);
+        bool pending = in_map(e, CARET__MAP_PENDING0, p) || in_map(e, CARET__MAP_PENDING1, p);
+        bool used = (seen[p / 64u] >> (p % 64u) & 1u) != 0, fixed = caret__pgno_reserved(p);
+        int states = is_free + held + pending + used + fixed;
         nfree += is_free;
-        if (is_free + pending + used + fixed == 1)
+        nheld += held;
+        if (states == 1)
             continue;
         findings++;
-        caret__report(report, cap, "page %u: %s%s%s%s\n", p,
-                      is_free + pending + used + fixed == 0 ? "leaked" : "", is_free ? "free " : "",
-                      pending ? "pending " : "", used ? "in the tree" : "");
+        caret__report(report, cap, "page %u: %s%s%s%s%s\n", p, states == 0 ? "leaked" : "",
+                      is_free ? "free " : "", pending ? "pending " : "", held ? "held " : "",
+                      used ? "in the tree" : "");
     }
-    if (nfree != ts->free_pages) {
+    if (nfree != ts->free_pages || nheld != counted) {
         findings++;
-        caret__report(report, cap, "space: %u free pages, the state block says %u\n", nfree, ts->free_pages);
+        caret__report(report, cap, "space: %u free pages and %u held, the counters say %u and %u\n", nfree,
+                      nheld, ts->free_pages, counted);
     }
     return findings;
 }
@@ -401,10 +410,12 @@ int caret_stat(caret_db *db, caret_stats *out)
                          .epoch = atomic_load(&sh->epoch),
                          .checkpoints = atomic_load(&sh->checkpoints),
                          .repairs = atomic_load(&sh->repairs),
+                         .held_pages = atomic_load(&sh->held_pages),
                          .view = e->observes};
     for (uint32_t i = 0; i < sh->max_procs; i++) {
         struct caret__procslot *p = &e->slots[i];
         out->processes += atomic_load(&p->state) == CARET__SLOT_USED;
+        out->snapshots += atomic_load(&p->snap_lsn) != 0;
         out->gets += atomic_load(&p->gets);
         out->sets += atomic_load(&p->sets);
         out->commits += atomic_load(&p->commits);

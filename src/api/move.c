@@ -181,7 +181,7 @@ static void remember(struct move *m)
 {
     struct caret__at at;
     struct caret__node *n = m->n;
-    if (n->local || m->s->txn.changed || m->len != n->key_len)
+    if (n->local || m->s->txn.changed || m->s->txn.snapshot != NULL || m->len != n->key_len)
         return;
     if (caret__seek(&m->s->global, caret__node_key(n), n->key_len, &at) == CARET_OK)
         n->hint = (struct caret__hint){at.version, m->s->e->pg.id, at.pgno, (uint16_t)at.pos, at.found};

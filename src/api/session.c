@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "log/snapshot.h"
 #include "tree/past.h"
 
 int caret__session_refuse(caret_session *s)
@@ -69,6 +70,8 @@ int caret__session_out(caret_session *s, size_t n)
 
 int caret__session_writes(caret_session *s)
 {
+    if (caret__unlikely(s->txn.snapshot != NULL))
+        return caret__fail(CARET_E_READONLY, "%s: a snapshot can only be read; end it to write", s->e->path);
     if (caret__unlikely(s->db->options.readonly))
         return caret__fail(CARET_E_READONLY, "%s: opened read-only", s->e->path);
     if (caret__unlikely(__atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) == NULL &&
@@ -136,14 +139,59 @@ void caret__session_stop(caret_session *s)
     while (s->txn.level != 0)
         if (caret_rollback(s) != CARET_OK)
             break;
+    caret__session_snapshot_end(s);
     caret__lock_release_all(s->e, &s->locker);
 }
+
+/* ----------------------------------------------------------------- snapshots */
+
+int caret__session_snapshot(caret_session *s)
+{
+    if (s->guarded)
+        return caret__fail(CARET_E_READONLY,
+                           "%s: opened read-only, so nobody keeps a snapshot for it; open it for writing",
+                           s->e->path);
+    int rc = caret__snapshot_open(s->e, &s->txn.snapshot);
+
+    if (rc == CARET_OK) {
+        s->live = s->global;
+        s->global = (struct caret__view){.pg = &s->txn.snapshot->pg, .applied = UINT64_MAX};
+    }
+    return rc;
+}
+
+void caret__session_snapshot_end(caret_session *s)
+{
+    if (s->txn.snapshot == NULL)
+        return;
+    s->global = s->live;
+    caret__snapshot_close(s->txn.snapshot);
+    s->txn.snapshot = NULL;
+}
+
+int caret__session_saw(const caret_session *s, int rc)
+{
+    if (caret__likely(s->txn.snapshot == NULL))
+        return rc;
+    int holds = caret__snapshot_check(s->txn.snapshot);
+    return holds == CARET_OK ? rc : holds;
+}
+
+/* Keys as a transaction sees them. */
+static int step(caret_session *s, uint8_t *key, size_t *len,
+                int (*merged)(struct caret__txn *, struct caret__view *, uint8_t *, size_t *))
+{
+    int rc = caret__session_saw(s, CARET_OK); /* a lost one may not even be mapped */
+    return rc == CARET_OK ? caret__session_saw(s, merged(&s->txn, &s->global, key, len)) : rc;
+}
+
+/* ---------------------------------------------------------------------- keys */
 
 int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len)
 {
     struct caret__at at = {0};
     if (!local)
-        return s->txn.level != 0 ? caret__merged_from(&s->txn, &s->global, key, len)
+        return s->txn.level != 0 ? step(s, key, len, caret__merged_from)
                                  : caret__scan_from(&s->global, &at, key, len);
     struct caret__view v = {.pg = &s->locals.pg};
     return caret__scan_from(&v, &at, key, len);
@@ -153,7 +201,7 @@ int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *le
 {
     struct caret__at at = {0};
     if (!local)
-        return s->txn.level != 0 ? caret__merged_before(&s->txn, &s->global, key, len)
+        return s->txn.level != 0 ? step(s, key, len, caret__merged_before)
                                  : caret__scan_before(&s->global, &at, key, len);
     struct caret__view v = {.pg = &s->locals.pg};
     return caret__scan_before(&v, &at, key, len);

@@ -37,7 +37,8 @@ struct caret_session {
     bool guarded;        /* the engine only observes: guard.c; the session holds a reference to it */
     bool guarding;       /* a guarded call is in progress */
     struct caret__engine *e;
-    struct caret__view global;
+    struct caret__view global; /* of the database, or of the snapshot in progress */
+    struct caret__view live;   /* of the database, while there is a snapshot */
     struct caret__leaves leaves;
     _Atomic uint32_t counts[CARET__COUNTERS]; /* not yet added to the process's; own, caret_stat() looks */
     struct caret__private locals;
@@ -159,6 +160,13 @@ static inline void caret__count(caret_session *s, enum caret__counter which)
 
 /* Before a global write: read-only?  The background thread starts at the first one. */
 int caret__session_writes(caret_session *s);
+
+/* Look at the tree of a checkpoint from now on; at the database again. */
+int caret__session_snapshot(caret_session *s);
+void caret__session_snapshot_end(caret_session *s);
+
+/* What was read by a session in a transaction: does it count?  `rc` if so, else why not. */
+int caret__session_saw(const caret_session *s, int rc);
 
 /* After a commit: wait for the disk if the mode says so. */
 int caret__session_committed(caret_session *s, uint64_t lsn, int flags);

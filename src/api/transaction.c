@@ -6,6 +6,11 @@
  *     level 1 --commit--> idle, or CARET_RESTART: still level 1, broken
  *     any level --restart--> level 1 with nothing done
  *
+ * A snapshot (CARET_TXN_SNAPSHOT) is a transaction whose session looks at another
+ * store, that of a checkpoint (log/snapshot.h).  Nothing is noted, nothing can be
+ * written, nothing conflicts; after each look at its pages it is asked whether it
+ * was still there (api/session.c, api/data.c).
+ *
  * While `broken`, every read and write answers CARET_RESTART: user code that
  * swallows the outcome can't commit what it saw.
  */
@@ -24,9 +29,11 @@ static struct caret__private *locals_of(caret_session *s)
 static void fresh_view(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
+    t->broken = false;
+    if (t->snapshot != NULL)
+        return;
     caret__reads_begin(&t->reads, atomic_load_explicit(s->global.pg->applied, memory_order_acquire));
     s->global.reads = &t->reads;
-    t->broken = false;
 }
 
 static void drop_changes(caret_session *s)
@@ -52,6 +59,22 @@ static void finish(caret_session *s)
     t->kills = 0;
     t->broken = false;
     s->global.reads = NULL;
+    caret__session_snapshot_end(s);
+}
+
+static int begin_outermost(caret_session *s, int flags)
+{
+    struct caret__txn *t = &s->txn;
+    int rc = (flags & CARET_TXN_SNAPSHOT) != 0 ? caret__session_snapshot(s) : CARET_OK;
+
+    if (rc != CARET_OK)
+        return rc;
+    t->restarts = 0;
+    t->flags = flags;
+    t->restore_locals = false;
+    t->journal.used = 0;
+    fresh_view(s);
+    return CARET_OK;
 }
 
 void caret__txn_forget(caret_session *s)
@@ -64,6 +87,7 @@ void caret__txn_forget(caret_session *s)
     t->journal.used = 0;
     t->broken = false;
     s->global.reads = NULL;
+    caret__session_snapshot_end(s);
     if (caret__floor_self == s->floor_id)
         caret__floor_self = 0;
 }
@@ -77,13 +101,12 @@ int caret_begin(caret_session *s, int flags)
     if (t->level >= CARET_MAX_NEST)
         return caret__fail(CARET_E_TXN_TOO_DEEP, "%u transactions within each other; no more are possible",
                            CARET_MAX_NEST);
-    if (t->level == 0) {
-        t->restarts = 0;
-        t->flags = flags;
-        t->restore_locals = false;
-        t->journal.used = 0;
-        fresh_view(s);
-    }
+    if ((flags & CARET_TXN_SNAPSHOT) != 0 && t->level != 0 && t->snapshot == NULL)
+        return caret__fail(CARET_E_INTXN, "a snapshot cannot be begun inside a transaction");
+    if (t->level == 0)
+        rc = begin_outermost(s, flags);
+    if (rc != CARET_OK)
+        return rc;
     t->marks[t->level] = t->journal.used;
     t->lock_marks[t->level] = caret__lock_mark(&s->locker);
     t->level++;
@@ -222,7 +245,7 @@ int caret_restart(caret_session *s)
     t->level = 1;
     t->restarts++;
     caret__count(s, CARET__RESTARTS);
-    if (t->restarts >= FLOOR_AFTER && !s->guarded)
+    if (t->restarts >= FLOOR_AFTER && !s->guarded && t->snapshot == NULL)
         caret__floor_take(s->e, s->floor_id);
     fresh_view(s);
     return CARET_OK;

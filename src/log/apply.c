@@ -183,13 +183,13 @@ static int reserve_pages(struct caret__engine *e, uint32_t want)
         rc = caret__grow_pages(e, n + want - have + 8); /* near the end of the disk, or of the page numbers */
     if (rc != CARET_OK && free_unreserved(sh) + 8 >= want)
         return CARET_OK;
-    return (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(sh) ? CARET_RESTART : rc;
+    return (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(e) ? CARET_RESTART : rc;
 }
 
 /* Could a checkpoint free so many slots? */
-static bool checkpoint_helps(const struct caret__shared *sh, uint32_t want)
+static bool checkpoint_helps(const struct caret__engine *e, uint32_t want)
 {
-    return want <= atomic_load(&sh->nslots) && caret__checkpoint_frees(sh);
+    return want <= atomic_load(&e->sh->nslots) && caret__checkpoint_frees(e);
 }
 
 static int reserve_slots(struct caret__engine *e, uint32_t want)
@@ -207,7 +207,7 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
         int rc = caret__grow_arena(e, n + more < sh->max_slots ? n + more : sh->max_slots);
         if (rc == CARET_OK && sh->ts.free_slots >= want)
             return CARET_OK;
-        if (rc != CARET_OK && !checkpoint_helps(sh, want))
+        if (rc != CARET_OK && !checkpoint_helps(e, want))
             return rc; /* shared memory is full: writers that would wait for ever are refused */
     }
     return CARET_RESTART;

@@ -8,15 +8,16 @@
  *            crc, sorted and joined into large writes; the bitmap images of parity
  *            e & 1; fdatasync; meta slot e & 1; fdatasync; durable_epoch = e.
  *   release  (writer mutex, 64 at a time) word.slot = none, slot free; then the
- *            page numbers that died in e become free; released_epoch = e.
+ *            page numbers that died in e become free, or are held for a snapshot
+ *            (held.c); released_epoch = e.
  *
  *      idle --freeze--> epoch = e+1 --write--> durable_epoch = e --release--> idle (released_epoch = e)
  *
  * The role is a robust mutex.  Whoever gets it after a death looks at the three
  * epochs and goes on: durable < epoch - 1: write again (the same pages, they
  * haven't changed); released < durable: release again.  A slot that was released is
- * none of its page any more.  A page number whose free bit was set, but whose pending
- * bit was not cleared, is settled by repair before anybody can take it.
+ * none of its page any more.  A page number between two maps is settled by repair before
+ * anybody can take it.
  *
  * Invariants: pages of the last durable tree are never written: a page written
  * here was born in e, so its number was free in the durable tree of e - 1 (I1).
@@ -47,11 +48,13 @@ static void copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
 {
     _Atomic uint64_t *image = e->pg.maps[CARET__MAP_IMAGE], *fm = e->pg.maps[CARET__MAP_FREE];
     _Atomic uint64_t *pending = e->pg.maps[CARET__MAP_PENDING0 + (epoch & 1u)];
+    _Atomic uint64_t *held = e->pg.maps[CARET__MAP_HELD]; /* snapshots end with all of us */
 
     for (uint32_t i = 0; i < CARET__BITMAP_WORDS(npages); i++)
         atomic_store_explicit(&image[i],
                               atomic_load_explicit(&fm[i], memory_order_relaxed) |
-                                  atomic_load_explicit(&pending[i], memory_order_relaxed),
+                                  atomic_load_explicit(&pending[i], memory_order_relaxed) |
+                                  atomic_load_explicit(&held[i], memory_order_relaxed),
                               memory_order_relaxed);
 }
 
@@ -237,33 +240,6 @@ static int release_slots(struct caret__engine *e, uint32_t epoch)
     return CARET_OK;
 }
 
-static int release_pages(struct caret__engine *e, uint32_t epoch)
-{
-    struct caret__shared *sh = e->sh;
-    _Atomic uint64_t *fm = e->pg.maps[CARET__MAP_FREE],
-                     *pending = e->pg.maps[CARET__MAP_PENDING0 + (epoch & 1u)];
-    uint32_t words = CARET__BITMAP_WORDS(sh->frozen.npages);
-
-    for (uint32_t i = 0; i < words; i += 16 * RELEASE_BATCH) {
-        int rc = caret__writer_lock(e);
-        if (rc != CARET_OK)
-            return rc;
-        for (uint32_t k = i; k < i + 16 * RELEASE_BATCH && k < words; k++) {
-            uint64_t p = atomic_load_explicit(&pending[k], memory_order_relaxed);
-            if (p == 0)
-                continue;
-            uint64_t f = atomic_load_explicit(&fm[k], memory_order_relaxed);
-            sh->ts.free_pages += (uint32_t)__builtin_popcountll(p & ~f);
-            atomic_store_explicit(&fm[k], f | p, memory_order_release);
-            CARET_FAULT("release_free");
-            atomic_store_explicit(&pending[k], 0, memory_order_release);
-            CARET_FAULT("release_pending");
-        }
-        caret__writer_unlock(e);
-    }
-    return CARET_OK;
-}
-
 /* ------------------------------------------------------------------ the role */
 
 bool caret__checkpoint_due(const struct caret__engine *e)
@@ -273,7 +249,7 @@ bool caret__checkpoint_due(const struct caret__engine *e)
     uint32_t used = atomic_load(&sh->nslots) - __atomic_load_n(&sh->ts.free_slots, __ATOMIC_RELAXED);
 
     return log > atomic_load(&sh->log_size) / 3 || used > sh->max_slots / 3 ||
-           atomic_load(&sh->checkpoint_wanted) != 0;
+           atomic_load(&sh->checkpoint_wanted) != 0 || caret__held_stale(e);
 }
 
 /* Finish what is unfinished: the steps behind the freeze. */
@@ -288,7 +264,7 @@ static int finish(struct caret__engine *e, bool clean)
     if (rc == CARET_OK && atomic_load(&sh->released_epoch) < epoch) {
         rc = release_slots(e, epoch);
         if (rc == CARET_OK)
-            rc = release_pages(e, epoch);
+            rc = caret__release_pages(e, epoch);
         if (rc == CARET_OK)
             atomic_store(&sh->released_epoch, epoch);
         CARET_FAULT("checkpoint_released");
@@ -296,11 +272,31 @@ static int finish(struct caret__engine *e, bool clean)
     return rc;
 }
 
-int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
+/* The role is ours: see to it that all before `wanted` is in the file. */
+static int in_role(struct caret__engine *e, uint64_t wanted, bool force, bool clean)
+{
+    struct caret__shared *sh = e->sh;
+    bool frozen = false;
+    int rc = atomic_load(&sh->io_failed) == 0
+                 ? finish(e, false)
+                 : caret__fail(CARET_E_IO_FAILED,
+                               "%s: a write or sync failed earlier; close all users and open again", e->path);
+    bool doubt = atomic_exchange(&sh->checkpoint_wanted, 0) != 0;
+
+    if (rc == CARET_OK && (force || doubt || atomic_load(&sh->checkpoint_lsn) < wanted)) {
+        rc = freeze(e, force || doubt, &frozen);
+        if (rc == CARET_OK && frozen)
+            rc = finish(e, clean);
+    }
+    return rc == CARET_OK ? caret__held_release(e) : rc;
+}
+
+/* then (NULL: nothing) is called in the role, with durable_epoch = released_epoch = epoch - 1. */
+static int run(struct caret__engine *e, bool force, bool clean, int (*then)(struct caret__engine *, void *),
+               void *arg)
 {
     struct caret__shared *sh = e->sh;
     uint64_t wanted = atomic_load(&sh->log_applied);
-    bool frozen = false;
 
     if (!caret__fds_ours(e))
         return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
@@ -312,18 +308,21 @@ int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
         caret__mutex_consistent(&sh->checkpoint);
     else if (rc != 0)
         return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the checkpoint mutex", e->path);
-    rc = atomic_load(&sh->io_failed) == 0
-             ? finish(e, false)
-             : caret__fail(CARET_E_IO_FAILED,
-                           "%s: a write or sync failed earlier; close all users and open again", e->path);
-    bool doubt = atomic_exchange(&sh->checkpoint_wanted, 0) != 0;
-    if (rc == CARET_OK && (force || doubt || atomic_load(&sh->checkpoint_lsn) < wanted)) {
-        rc = freeze(e, force || doubt, &frozen);
-        if (rc == CARET_OK && frozen)
-            rc = finish(e, clean);
-    }
+    rc = in_role(e, wanted, force, clean);
+    if (rc == CARET_OK && then != NULL)
+        rc = then(e, arg);
     caret__mutex_unlock(&sh->checkpoint);
     return rc;
+}
+
+int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
+{
+    return run(e, force, clean, NULL, NULL);
+}
+
+int caret__checkpoint_then(struct caret__engine *e, int (*then)(struct caret__engine *, void *), void *arg)
+{
+    return run(e, false, false, then, arg);
 }
 
 int caret__checkpoint(struct caret__engine *e)

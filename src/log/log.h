@@ -158,10 +158,23 @@ int caret__checkpoint(struct caret__engine *e);
 /* force: also when nothing was committed since the last one; clean: the meta says that no log is needed. */
 int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean);
 
+/* Take one like caret__checkpoint() and, still in the role, call `then`: what it returns is returned. */
+int caret__checkpoint_then(struct caret__engine *e, int (*then)(struct caret__engine *, void *), void *arg);
+
+/* log/held.c, in the role: the page numbers that died in the epoch, which is durable, are free or held. */
+int caret__release_pages(struct caret__engine *e, uint32_t epoch);
+
+/* The held ones that no snapshot reads any more are free. */
+int caret__held_release(struct caret__engine *e);
+
+/* Are pages held, perhaps for a snapshot that has ended? */
+bool caret__held_stale(const struct caret__engine *e);
+
 /* Under the writer mutex: could a checkpoint free slots or pages? Not if nothing was changed since the last. */
-static inline bool caret__checkpoint_frees(const struct caret__shared *sh)
+static inline bool caret__checkpoint_frees(const struct caret__engine *e)
 {
-    return atomic_load(&sh->checkpoint_lsn) != atomic_load(&sh->log_applied) ||
+    const struct caret__shared *sh = e->sh;
+    return caret__held_stale(e) || atomic_load(&sh->checkpoint_lsn) != atomic_load(&sh->log_applied) ||
            atomic_load(&sh->released_epoch) + 1 != atomic_load(&sh->epoch);
 }
 

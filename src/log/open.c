@@ -36,6 +36,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "log/open.h"
+#include "log/snapshot.h"
 #include "shm/lockfile.h"
 
 /* The engine that this thread is attaching: for it, caret__engine_forked has nothing to do. */
@@ -76,6 +77,7 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
     }
     e->path = path;
     e->data_fd = e->log_fd = e->lock_fd = e->shm_fd = e->dir_fd = -1;
+    pthread_mutex_init(&e->snapshots_lock, NULL);
     e->options = *options;
     e->readonly = options->readonly != 0;
     e->log_path = with_suffix(path, "-log");
@@ -256,6 +258,7 @@ static int attach_anew(struct caret__engine *e)
     int rc;
 
     caret__background_forked(e);
+    caret__snapshots_forked(e);
     if (e->base != NULL && caret__gate_take(e) == CARET_OK) {
         if (segment_is_current(e)) {
             attaching = e;

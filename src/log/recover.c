@@ -47,6 +47,7 @@
 #include "base/fault.h"
 #include "base/racy.h"
 #include "log/open.h"
+#include "log/snapshot.h"
 #include "shm/lockfile.h"
 
 /* What the old segment knew. */
@@ -385,6 +386,7 @@ int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce)
         rc = drop_reserved(e, slot);
     if (rc != CARET_OK)
         return rc;
+    caret__snapshots_drop(e, slot);
     CARET_FAULT("reap_unlocked");
     if (caret__reap_hook != NULL)
         caret__reap_hook(e, slot, nonce);

@@ -79,19 +79,27 @@ static uint32_t count_bits(_Atomic uint64_t *map, uint32_t bits)
     return n;
 }
 
+static void take_out(_Atomic uint64_t *word, uint64_t bits)
+{
+    if (atomic_load_explicit(word, memory_order_relaxed) & bits)
+        atomic_fetch_and_explicit(word, ~bits, memory_order_relaxed);
+}
+
 /*
- * A page number that is free and pending at once was being released by a checkpointer that died between its two
- * stores: it is free.  Left pending it would be freed once more after somebody had taken it.
+ * A page number that is in two maps at once was on its way from one to the other (log/held.c) when the checkpointer
+ * died between its stores: it is where it was going to.  Left pending, or held, it would be freed once more after
+ * somebody had taken it.
  */
 static void settle_released(struct caret__engine *e)
 {
-    _Atomic uint64_t *fm = e->pg.maps[CARET__MAP_FREE];
+    _Atomic uint64_t *fm = e->pg.maps[CARET__MAP_FREE], *held = e->pg.maps[CARET__MAP_HELD];
 
     for (uint32_t i = 0; i < CARET__BITMAP_WORDS(e->sh->ts.npages); i++) {
         uint64_t is_free = atomic_load_explicit(&fm[i], memory_order_relaxed);
-        for (unsigned m = CARET__MAP_PENDING0; m <= CARET__MAP_PENDING1; m++)
-            if (atomic_load_explicit(&e->pg.maps[m][i], memory_order_relaxed) & is_free)
-                atomic_fetch_and_explicit(&e->pg.maps[m][i], ~is_free, memory_order_relaxed);
+        take_out(&held[i], is_free);
+        is_free |= atomic_load_explicit(&held[i], memory_order_relaxed);
+        take_out(&e->pg.maps[CARET__MAP_PENDING0][i], is_free);
+        take_out(&e->pg.maps[CARET__MAP_PENDING1][i], is_free);
     }
 }
 
@@ -101,6 +109,7 @@ static void recount(struct caret__engine *e)
 
     settle_released(e);
     ts->free_pages = count_bits(e->pg.maps[CARET__MAP_FREE], ts->npages);
+    atomic_store(&e->sh->held_pages, count_bits(e->pg.maps[CARET__MAP_HELD], ts->npages));
     caret__racy_put32(&ts->free_slots, count_bits(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots)));
 }
 

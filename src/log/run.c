@@ -89,7 +89,7 @@ static int find_room(struct caret__engine *e, uint32_t count, uint32_t *pgno)
         if (rc != CARET_OK)
             return rc;
         rc = reserve_run(e, count, pgno);
-        bool again = (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(e->sh);
+        bool again = (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(e);
         caret__writer_unlock(e);
         if (!again)
             return rc;

@@ -65,7 +65,10 @@ struct caret__engine {
     uint64_t log_tail_from, log_tail_len;
     unsigned refs;
     struct caret__background *background; /* log/background.c; NULL = none */
-    struct caret__engine *next;           /* registry */
+    pthread_mutex_t snapshots_lock;    /* of this process's list of snapshots; nothing is waited for in it */
+    struct caret__snapshot *snapshots; /* log/snapshot.c */
+    uint64_t snapshots_word;           /* what snap_lsn of our slot is, unless we pass for dead */
+    struct caret__engine *next;        /* registry */
 };
 
 /* ---- shm/mutex.c ------------------------------------------------------ */

@@ -54,8 +54,9 @@ static const uint64_t facts[] = {
     AT(caret__procslot, flags), AT(caret__procslot, command), AT(caret__procslot, gets),
     AT(caret__procslot, sets), AT(caret__procslot, commits), AT(caret__procslot, restarts),
     AT(caret__procslot, lock_waits), AT(caret__procslot, checkpoints), AT(caret__procslot, flushes),
-    AT(caret__procslot, repairs), sizeof(struct caret__reserved), AT(caret__reserved, pgno),
-    AT(caret__reserved, count), AT(caret__reserved, owner), AT(caret__reserved, nonce),
+    AT(caret__procslot, repairs), AT(caret__procslot, snap_lsn), AT(caret__procslot, snap_epoch),
+    sizeof(struct caret__reserved), AT(caret__reserved, pgno), AT(caret__reserved, count),
+    AT(caret__reserved, owner), AT(caret__reserved, nonce),
     /* the header, in its order */
     sizeof(struct caret__shared), AT(caret__shared, magic), AT(caret__shared, signature),
     AT(caret__shared, uuid), AT(caret__shared, dev), AT(caret__shared, ino), AT(caret__shared, seg_size),
@@ -72,14 +73,15 @@ static const uint64_t facts[] = {
     AT(caret__shared, undo_lsn), AT(caret__shared, undo_word), AT(caret__shared, ts),
     AT(caret__shared, epoch), AT(caret__shared, durable_epoch), AT(caret__shared, released_epoch),
     AT(caret__shared, checkpoint_wanted), AT(caret__shared, checkpoint_lsn), AT(caret__shared, checkpoints),
-    AT(caret__shared, frozen), AT(caret__shared, log_written), AT(caret__shared, log_durable),
-    AT(caret__shared, big_seed), AT(caret__shared, ring_from), AT(caret__shared, log_base),
-    AT(caret__shared, log_size), AT(caret__shared, sync_in_progress), AT(caret__shared, io_failed),
-    AT(caret__shared, durable_futex), AT(caret__shared, runs_unsynced), AT(caret__shared, flush),
-    AT(caret__shared, checkpoint), AT(caret__shared, floor_owner), AT(caret__shared, floor_deadline),
-    AT(caret__shared, floor_futex), AT(caret__shared, lock_mutex), AT(caret__shared, lock_nonce),
-    AT(caret__shared, lock_futex), AT(caret__shared, repairs), AT(caret__shared, reserved),
-    AT(caret__shared, nreserved), AT(caret__shared, ended)};
+    AT(caret__shared, frozen), AT(caret__shared, held_pages), AT(caret__shared, held_settled),
+    AT(caret__shared, log_written), AT(caret__shared, log_durable), AT(caret__shared, big_seed),
+    AT(caret__shared, ring_from), AT(caret__shared, log_base), AT(caret__shared, log_size),
+    AT(caret__shared, sync_in_progress), AT(caret__shared, io_failed), AT(caret__shared, durable_futex),
+    AT(caret__shared, runs_unsynced), AT(caret__shared, flush), AT(caret__shared, checkpoint),
+    AT(caret__shared, floor_owner), AT(caret__shared, floor_deadline), AT(caret__shared, floor_futex),
+    AT(caret__shared, lock_mutex), AT(caret__shared, lock_nonce), AT(caret__shared, lock_futex),
+    AT(caret__shared, repairs), AT(caret__shared, reserved), AT(caret__shared, nreserved),
+    AT(caret__shared, ended)};
 
 uint64_t caret__layout_signature(void)
 {

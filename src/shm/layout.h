@@ -33,7 +33,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 1u
+#define CARET__LAYOUT_VERSION 2u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* A place in the segment, in bytes from its start. */
@@ -167,7 +167,12 @@ struct caret__procslot {
     _Atomic uint32_t flags;
     char command[32]; /* own: name of the program, NUL-terminated */
     _Atomic uint64_t gets, sets, commits, restarts, lock_waits, checkpoints, flushes, repairs;
-    uint64_t spare[8];
+    /* Snapshots that the process reads (log/snapshot.h): the oldest one's LSN, 0 = none, and the newest one's
+     * epoch.  Own, under C for a new one; anybody who finds it dead, under C or G, stores 0. */
+    _Atomic uint64_t snap_lsn;
+    _Atomic uint32_t snap_epoch;
+    uint32_t pad;
+    uint64_t spare[6];
 };
 
 /* Pages of the file that a process is filling with a large value before its commit.  W. */
@@ -313,7 +318,9 @@ struct caret__shared {
     _Atomic uint32_t checkpoint_wanted;
     _Atomic uint64_t checkpoint_lsn; /* C: frozen.lsn of durable_epoch: the log before it is not needed */
     _Atomic uint64_t checkpoints;
-    struct caret__frozen frozen; /* W at the freeze */
+    struct caret__frozen frozen;   /* W at the freeze */
+    _Atomic uint32_t held_pages;   /* W: bits set in the held map; derived */
+    _Atomic uint64_t held_settled; /* C: mark of the snapshots for which `held` was gone through; 0 = do it */
 
     /* Log file. */
     alignas(64) _Atomic uint64_t log_written; /* F: pwritten up to here */
@@ -364,16 +371,18 @@ _Static_assert(sizeof(struct caret__tstate) == 64, "tree-state block");
  * of 64 bits (the slot map: of max_slots).  W; atomic because checks read them.
  *   free     1 = page number is free for use now
  *   pending  [2]  1 = died in the epoch of that parity; free once that epoch's checkpoint is durable
- *   image    free | pending as of the freeze, for the checkpointer; written at the freeze
+ *   held     1 = died, and was released, but a snapshot reads it (log/held.c)
+ *   image    free | pending | held as of the freeze, for the checkpointer; written at the freeze
  *   slots    1 = arena slot is free
  */
 enum {
     CARET__MAP_FREE = 0,
     CARET__MAP_PENDING0 = 1,
     CARET__MAP_PENDING1 = 2,
-    CARET__MAP_IMAGE = 3,
-    CARET__MAP_SLOTS = 4,
-    CARET__MAPS = 5
+    CARET__MAP_HELD = 3,
+    CARET__MAP_IMAGE = 4,
+    CARET__MAP_SLOTS = 5,
+    CARET__MAPS = 6
 };
 #define CARET__BITMAP_WORDS(bits) (((bits) + 63u) / 64u)
 

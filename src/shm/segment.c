@@ -81,7 +81,8 @@ void caret__segment_place(struct caret__shared *sh)
     sh->locks_size = CARET__LOCKS_SIZE;
     sh->off_slots = place(&end, sizeof(struct caret__procslot) * sh->max_procs);
     sh->off_locks = place(&end, sh->locks_size);
-    sh->off_bitmaps = place(&end, 4 * page_map + (uint64_t)CARET__BITMAP_WORDS(sh->max_slots) * 8);
+    sh->off_bitmaps =
+        place(&end, CARET__MAP_SLOTS * page_map + (uint64_t)CARET__BITMAP_WORDS(sh->max_slots) * 8);
     sh->off_ptab = place(&end, sizeof(struct caret__pte) * sh->max_pages);
     sh->off_owners = place(&end, sizeof(uint32_t) * (uint64_t)sh->max_slots);
     sh->off_undo = place(&end, sh->undo_max);
@@ -145,7 +146,7 @@ static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const
 
 /* ------------------------------------------------------------------ mapping */
 
-static uint64_t new_id(void)
+uint64_t caret__store_id(void)
 {
     static _Atomic uint64_t last;
 
@@ -172,7 +173,7 @@ static void point_into(struct caret__engine *e)
     pg->max_pages = sh->max_pages;
     pg->shared = true;
     pg->file_pages_mapped = &e->file_pages_mapped;
-    pg->id = new_id();
+    pg->id = caret__store_id();
 }
 
 static int no_space(struct caret__engine *e, const char *what)

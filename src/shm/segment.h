@@ -31,6 +31,9 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
  * CARET_NONE: there is no such file.  SHM, BUSY, VERSION, CORRUPT otherwise. */
 int caret__segment_attach(struct caret__engine *e, const struct caret__identity *id, const char *path);
 
+/* A new id for a store whose pages can be in a file: hints found in one never count in another. */
+uint64_t caret__store_id(void);
+
 /* Map the data file (e->data_fd) for reading, to the size that the segment's header allows. */
 int caret__file_map(struct caret__engine *e);
 

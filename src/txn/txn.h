@@ -35,6 +35,8 @@ struct caret__txn {
     bool restore_locals;
     bool broken; /* a read said CARET_RESTART: so does everything until restart or rollback */
     bool has_buffer, changed;
+    struct caret__snapshot
+        *snapshot;  /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
     unsigned kills; /* KILL entries ever put into the buffer */
     struct caret__reads reads;
     struct caret__private buffer;

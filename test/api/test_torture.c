@@ -71,7 +71,42 @@ static int transfer(caret_session *s, void *arg)
     return rc == CARET_OK ? caret_incr_int(s, &b.node, 7, NULL) : rc;
 }
 
-/* One round of everything: splits, joins, kills, long values, transactions, locks. */
+static int get_number(caret_session *s, caret_node_buf *n, uint64_t *out)
+{
+    char text[32];
+    size_t len;
+    int rc = caret_get_copy(s, &n->node, text, sizeof text - 1, &len);
+    if (rc == CARET_OK) {
+        text[len] = 0;
+        *out = (uint64_t)strtoll(text, NULL, 10);
+    }
+    return rc;
+}
+
+/* The money of all accounts in a snapshot that lasts for some rounds. */
+static void look_back(caret_db *db, unsigned round)
+{
+    static caret_session *s;
+    caret_node_buf n;
+    long total = 0;
+
+    if (round % 20 == 5 && s == NULL) {
+        must(caret_session_open(db, &s), "session of a snapshot");
+        must(caret_begin(s, CARET_TXN_SNAPSHOT), "snapshot");
+    } else if (round % 20 == 15 && s != NULL) {
+        for (unsigned i = 0; i < ACCOUNTS; i++) {
+            uint64_t number = 0;
+            account(&n, i);
+            must(get_number(s, &n, &number), "account in a snapshot");
+            total += (long)number;
+        }
+        must(total == (long)ACCOUNTS * EACH ? CARET_OK : 1, "money in a snapshot");
+        caret_session_close(s);
+        s = NULL;
+    }
+}
+
+/* One round of everything: splits, joins, kills, long values, transactions, locks, snapshots. */
 static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand *r, unsigned round)
 {
     caret_node_buf n, l;
@@ -103,6 +138,7 @@ static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand
     }
     if (round % 50 == 20)
         must(caret_checkpoint(db), "checkpoint");
+    look_back(db, round);
 }
 
 static void child(unsigned me, uint64_t random, unsigned rounds)
@@ -154,18 +190,6 @@ static void create(void)
     }
     caret_session_close(s);
     must(caret_close(db), "close");
-}
-
-static int get_number(caret_session *s, caret_node_buf *n, uint64_t *out)
-{
-    char text[32];
-    size_t len;
-    int rc = caret_get_copy(s, &n->node, text, sizeof text - 1, &len);
-    if (rc == CARET_OK) {
-        text[len] = 0;
-        *out = (uint64_t)strtoll(text, NULL, 10);
-    }
-    return rc;
 }
 
 /* The invariants; slack: how many increments may be there without having been acknowledged. */
