@@ -210,6 +210,7 @@ int luaopen_caret_core(lua_State *L)
                                          {"zwr", core_zwr},
                                          {"transaction", caret__transaction},
                                          {"tp", caret__tp},
+                                         {"snapshot", caret__snapshot},
                                          {"trestart", caret__trestart},
                                          {"trollback", caret__trollback},
                                          {"lock_list", caret__db_lock},

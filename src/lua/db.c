@@ -322,7 +322,9 @@ static int db_stat(lua_State *L)
                   {"commits", st.commits},
                   {"restarts", st.restarts},
                   {"lock_waits", st.lock_waits},
-                  {"processes", st.processes}};
+                  {"processes", st.processes},
+                  {"held_pages", st.held_pages},
+                  {"snapshots", st.snapshots}};
     lua_newtable(L);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         lua_pushinteger(L, (lua_Integer)fields[i].v);

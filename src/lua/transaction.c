@@ -18,6 +18,10 @@
  * While a transaction runs, the state's other databases are barred: what is done
  * to them would not be undone with it.
  *
+ * A snapshot is called by the same loop but never again: nothing in it conflicts, and
+ * there is nothing to undo, so no database is barred.  A transaction in it is the
+ * outermost one all the same; its restart goes back to where the snapshot was.
+ *
  * Local variables are the state's, not a database's, so they are put back here:
  * those named (or all) are copied to a session of their own before, and copied
  * back before a restart and after a rollback.
@@ -32,10 +36,11 @@ struct run {
     struct caret__ldb *d;
     caret_session *saved; /* local variables as they were, or NULL */
     unsigned level;
-    int batch;
-    int locals; /* index of their list, 0 = none */
-    int fn;     /* index of the function */
-    int first;  /* index of the first argument */
+    int outermost; /* of the transactions: a restart begins again here */
+    int flags;     /* CARET_TXN_* */
+    int locals;    /* index of their list, 0 = none */
+    int fn;        /* index of the function */
+    int first;     /* index of the first argument */
     int nargs;
     int base; /* results come above it */
 };
@@ -156,11 +161,12 @@ static void begin(lua_State *L, struct run *r)
     struct caret__ldb *d = r->d;
     if (d->st->txn != NULL && d->st->txn != d)
         caret__misuse(L, "INTXN: a transaction of another database is running");
-    int rc = caret_begin(d->s, r->batch ? CARET_TXN_BATCH : 0);
+    int rc = caret_begin(d->s, r->flags);
     if (rc != CARET_OK)
         caret__raise(L, d, rc);
     r->level = caret_txn_level(d->s);
-    if (r->level == 1) {
+    r->outermost = d->st->txn == NULL && (r->flags & CARET_TXN_SNAPSHOT) == 0;
+    if (r->outermost) {
         d->pending = CARET__GO_ON;
         bar_others(d, 1);
     }
@@ -171,7 +177,7 @@ static void leave(struct run *r)
 {
     caret_session_close(r->saved);
     r->saved = NULL;
-    if (r->level == 1) {
+    if (r->outermost) {
         bar_others(r->d, 0);
         r->d->pending = CARET__GO_ON;
     }
@@ -203,12 +209,18 @@ static void restart(lua_State *L, struct run *r)
     struct caret__ldb *d = r->d;
     int rc = restore_locals(L, r);
 
-    if (rc == CARET_OK && r->level > 1) {
+    if (rc == CARET_OK && !r->outermost) {
         leave(r);
         caret__raise_pending(L, d, CARET__GO_RESTART);
     }
-    if (rc == CARET_OK)
+    if (rc == CARET_OK && r->level == 1) {
         rc = caret_restart(d->s);
+    } else if (rc == CARET_OK) { /* in a snapshot */
+        while (rc == CARET_OK && caret_txn_level(d->s) >= r->level)
+            rc = caret_rollback(d->s);
+        if (rc == CARET_OK)
+            rc = caret_begin(d->s, r->flags);
+    }
     if (rc != CARET_OK)
         fail(L, r, rc);
     d->pending = CARET__GO_ON;
@@ -288,7 +300,8 @@ static void read_call(lua_State *L, struct run *r)
     *r = (struct run){.d = caret__check_db(L, 1)};
     if (lua_type(L, i) == LUA_TSTRING) {
         const char *id = lua_tostring(L, i++);
-        r->batch = strcmp(id, "BATCH") == 0 || strcmp(id, "BA") == 0;
+        if (strcmp(id, "BATCH") == 0 || strcmp(id, "BA") == 0)
+            r->flags = CARET_TXN_BATCH;
     }
     if (lua_istable(L, i)) {
         check_list(L, r->d, i);
@@ -310,12 +323,25 @@ int caret__tp(lua_State *L)
     return run(L, &r);
 }
 
+/* snapshot(db, fn, ...): run fn(...) now; what it reads is the database as it is at this moment. */
+int caret__snapshot(lua_State *L)
+{
+    struct run r = {.d = caret__check_db(L, 1),
+                    .flags = CARET_TXN_SNAPSHOT,
+                    .fn = 2,
+                    .first = 3,
+                    .nargs = lua_gettop(L) - 2};
+    if (!lua_isfunction(L, 2))
+        caret__misuse(L, "a snapshot needs a function, not a %s", luaL_typename(L, 2));
+    return run(L, &r);
+}
+
 /* What transaction() returns; upvalues: database, function, batch, locals. */
 static int call_transaction(lua_State *L)
 {
     struct run r = {.d = caret__check_db(L, lua_upvalueindex(1)),
                     .fn = lua_upvalueindex(2),
-                    .batch = lua_toboolean(L, lua_upvalueindex(3)),
+                    .flags = (int)lua_tointeger(L, lua_upvalueindex(3)),
                     .locals = lua_toboolean(L, lua_upvalueindex(4)) ? lua_upvalueindex(4) : 0,
                     .first = 1,
                     .nargs = lua_gettop(L)};
@@ -332,7 +358,7 @@ int caret__transaction(lua_State *L)
             L, "transaction takes nothing behind the function: give arguments to what it returns");
     lua_pushvalue(L, 1);
     lua_pushvalue(L, r.fn);
-    lua_pushboolean(L, r.batch);
+    lua_pushinteger(L, r.flags);
     if (r.locals != 0)
         lua_pushvalue(L, r.locals);
     else

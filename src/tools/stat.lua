@@ -13,6 +13,8 @@ if not db then arguments.fail("stat", text) end
 local rows = { -- field of db:stat(), what it says
     {"pages", "pages of the file"},
     {"free_pages", "of them free"},
+    {"held_pages", "of them dead, kept for snapshots"},
+    {"snapshots", "processes that read snapshots"},
     {"depth", "levels of the tree"},
     {"arena_slots", "pages that shared memory has room for now"},
     {"arena_used", "of them in use: changed since the last checkpoint"},

@@ -208,7 +208,7 @@ local database = {node = true} -- a function for each database: db.node(...) wor
 --- db:sync() makes everything durable; db:durable() tells how far it is: two places in the log, of what
 -- is on the disk and of the last commit.
 for _, name in ipairs {
-    "close", "sync", "durable", "checkpoint", "check", "path", "stat", "transaction", "tp",
+    "close", "sync", "durable", "checkpoint", "check", "path", "stat", "transaction", "tp", "snapshot",
 } do
     database[name] = core[name]
 end
