@@ -39,3 +39,10 @@ printf '{"work":"3n1","tables_s":%s,"one_s":%s,"four_s":%s}\n' "$t" "$a" "$b" >>
 sed -n 's/.*"work":"group commit","one_per_s":\([^,]*\),"eight_per_s":\([^,]*\),"gain":\([^,]*\),.*/sync commit: one process \1 a second, eight \2: \3 times (bar 4)/p
     s/.*"work":"bytes of a commit","bytes":\([^,]*\),.*/bytes written for a small commit: \1 (bar 8192)/p
     s/.*"work":"interval",.*"ratio":\([^,]*\),.*/a set with sync interval: \1 of one with off (bar 1.15)/p' "$out"
+
+"$build/bench/checkpoint" -d "$build/bench" --json >"$build/bench/checkpoint.json"
+cat "$build/bench/checkpoint.json" >>"$out"
+sed -n 's/.*"work":"checkpoint writes","pages":\([^,]*\),.*"ratio":\([^,]*\),"ratio_disk":\([^,]*\),.*/a checkpoint of \1 pages writes \2 times as many, the disk \3 (bar 1.2)/p
+    s/.*"work":"\([^"]*\)","times":\([^,]*\),"median_ms":\([^,]*\),"max_ms":\([^,]*\),.*"waited":\([^,]*\),"preempted":\([^,]*\),.*/\1: the longest set over each of \2: median \3 ms (bar 1), maximum \4 ms (bar 20); waited \5 of the time (bar 0.01), \6 without the processor/p
+    s/.*"work":"\([^"]*\)","log_mib":\([^,]*\),"median_s":\([^,]*\),"max_s":\([^,]*\),"bar_s":\([^}]*\)}/\1 after the death of all, a log of \2 MiB: \3 s, at most \4 s (bar \5)/p' "$build/bench/checkpoint.json"
+rm -f "$build/bench/checkpoint.json"

@@ -13,7 +13,7 @@
  *   - Every change is atomic; a transaction is serializable as a whole.
  *   - No function longjmps, aborts or calls exit.  No function calls back into
  *     user code but caret_transaction(), whose callback runs outside every
- *     internal lock.
+ *     internal lock, and caret_open() if asked to tell its progress.
  *
  * RULES
  *   - caret_db: may be used by all threads.  Opening the same file twice in one
@@ -163,6 +163,10 @@ typedef struct caret_options {
                            * transaction.  Counts for the one who opens first after a clean close */
     int any_fs; /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all who open it run on
                            * this machine, and its locks, mappings and syncs are as good as a local one's */
+    /* NULL, or called by caret_open() in its thread about once a second while it recovers a database, from the second
+     * second on: `part` from 0 to 1 is done.  It must not call functions of Caret, nor leave by longjmp or exit. */
+    void (*progress)(void *arg, double part);
+    void *progress_arg;
 } caret_options;
 
 /*

@@ -119,6 +119,7 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     pthread_mutex_init(&db->lock, NULL);
     db->options = *options;
     db->options.shm_dir = NULL;
+    db->options.progress = NULL;
     db->refs = 1;
     if (!db->e->observes)
         caret__background_wants(db->e, options);

@@ -348,6 +348,7 @@ static int open_new(char *path, const caret_options *options, struct caret__engi
         engine_delete(e);
         return rc;
     }
+    e->options.progress = NULL; /* it was of this call */
     e->refs = 1;
     caret__registry_add(e);
     *out = e;

@@ -52,7 +52,33 @@ struct replay {
     uint64_t at;
     struct claim *claims; /* in log order */
     size_t nclaims, capclaims, done;
+    uint64_t told; /* when, last */
+    unsigned records;
 };
+
+/* ---------------------------------------------------------------- progress */
+
+#define TELL_NS   UINT64_C(1000000000)
+#define LOOK_AT   256u /* records between two looks at the clock */
+#define SCAN_PART 0.2  /* what pass 1 takes of the time, about */
+
+/* A part of `part` is done: the opener may want to know, but not each time, and not of short recoveries. */
+static void tell(struct replay *r, double part)
+{
+    const caret_options *o = &r->e->options;
+    uint64_t every = CARET_SEEDED("slow_recovery") ? 0 : TELL_NS;
+
+    if (o->progress == NULL || (every != 0 && ++r->records % LOOK_AT != 0) ||
+        caret__now_ns() - r->told < every)
+        return;
+    r->told = caret__now_ns();
+    o->progress(o->progress_arg, part < 1 ? part : 1);
+}
+
+static double part_of(const struct replay *r, uint64_t lsn, uint64_t all)
+{
+    return all != 0 ? (double)(lsn - r->begin) / (double)all : 0;
+}
 
 /* ---------------------------------------------------------------- log file */
 
@@ -333,6 +359,7 @@ static int scan(struct replay *r, uint64_t seed)
         if (rc != CARET_OK || size == 0)
             return rc;
         memcpy(&seed, rec + size - 8, 8);
+        tell(r, SCAN_PART * part_of(r, r->end, r->file.size));
         rc = note_runs(r, rec, size, r->end + size);
         if (rc != CARET_OK)
             return rc == CARET_NONE ? CARET_OK : rc;
@@ -423,6 +450,7 @@ static int apply_all(struct replay *r)
             rc = caret__fail(CARET_E_IO, "%s: the log changed while it was read", r->e->log_path);
         if (rc == CARET_OK)
             rc = apply(r, rec, size);
+        tell(r, SCAN_PART + (1 - SCAN_PART) * part_of(r, head, r->end - r->begin));
     }
     return rc;
 }
@@ -430,7 +458,8 @@ static int apply_all(struct replay *r)
 int caret__replay(struct caret__engine *e, uint64_t reach)
 {
     struct caret__shared *sh = e->sh;
-    struct replay r = {.e = e, .begin = atomic_load(&sh->log_head), .cap = sh->ring_size / 2};
+    struct replay r = {
+        .e = e, .begin = atomic_load(&sh->log_head), .cap = sh->ring_size / 2, .told = caret__now_ns()};
     uint64_t seed;
     int rc;
 

@@ -85,8 +85,8 @@ static const char *option_path(lua_State *L, const char *name)
 /* An option nobody knows is a mistake that would go unnoticed. */
 static void check_names(lua_State *L)
 {
-    static const char *const known[] = {"create",  "readonly",    "sync",     "sync_interval",
-                                        "shm_dir", "arena_limit", "log_size", "any_fs"};
+    static const char *const known[] = {"create",      "readonly", "sync",   "sync_interval", "shm_dir",
+                                        "arena_limit", "log_size", "any_fs", "progress"};
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
         const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
         size_t i = 0, count = sizeof known / sizeof *known;
@@ -115,6 +115,38 @@ static void read_options(lua_State *L, caret_options *o)
     o->arena_limit = option_bytes(L, "arena_limit");
     o->log_size = option_bytes(L, "log_size");
     o->shm_dir = option_path(L, "shm_dir"); /* the table keeps it while caret_open() runs */
+}
+
+/* Option progress, a function; what it does wrong is its own affair: opening goes on. */
+struct progress {
+    lua_State *L;
+    int index; /* of the function on the stack; 0 = none */
+};
+
+static void call_progress(void *arg, double part)
+{
+    const struct progress *p = arg;
+
+    lua_pushvalue(p->L, p->index);
+    lua_pushnumber(p->L, part);
+    if (lua_pcall(p->L, 1, 0, 0) != 0)
+        lua_pop(p->L, 1);
+}
+
+/* Leaves the function on the stack. */
+static void read_progress(lua_State *L, caret_options *o, struct progress *p)
+{
+    if (!lua_istable(L, 2))
+        return;
+    lua_getfield(L, 2, "progress");
+    if (!lua_isnil(L, -1) && !lua_isfunction(L, -1))
+        caret__misuse(L, "option progress is a function, not a %s", luaL_typename(L, -1));
+    if (lua_isnil(L, -1))
+        return;
+    luaL_checkstack(L, 4, NULL);
+    *p = (struct progress){L, lua_gettop(L)};
+    o->progress = call_progress;
+    o->progress_arg = p;
 }
 
 static const char *read_path(lua_State *L)
@@ -152,7 +184,10 @@ static int db_open(lua_State *L)
     caret_options o;
     const char *path = read_path(L);
 
+    struct progress progress;
+
     read_options(L, &o);
+    read_progress(L, &o, &progress);
     if (st->locals == NULL)
         return caret__misuse(L, "CLOSED: this Lua state is closing");
     struct caret__ldb *d = lua_newuserdata(L, sizeof *d);

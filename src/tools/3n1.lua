@@ -250,7 +250,7 @@ end
 local function parent(o)
     local dir = not o.db and host.tempdir() or nil
     local path = o.db or dir .. "/3n1.caret"
-    local db, text = caret.open(path)
+    local db, text = caret.open(path, {progress = require("caret.arguments").progress})
     if not db then fail(text) end
     local function report(what) io.stderr:write("caret 3n1: ", what, "\n") end
 

@@ -13,6 +13,11 @@ function arguments.fail(command, text)
     os.exit(3)
 end
 
+--- Option progress of caret.open(): a line on standard error for each second that a recovery takes.
+function arguments.progress(part)
+    io.stderr:write(("caret: recovering: %.0f %%\n"):format(100 * part))
+end
+
 --- path or nil ($CARET_DB then), json
 function arguments.database(command, list)
     local path, json, i = nil, false, 1

@@ -7,7 +7,7 @@ local caret = require "caret"
 local arguments = require "caret.arguments"
 
 local path, json = arguments.database("check", {...})
-local db, text = caret.open(path, {create = false})
+local db, text = caret.open(path, {create = false, progress = arguments.progress})
 if not db then arguments.fail("check", text) end
 
 local ok, what, name, report = db:check()

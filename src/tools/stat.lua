@@ -7,7 +7,7 @@ local caret = require "caret"
 local arguments = require "caret.arguments"
 
 local path, json = arguments.database("stat", {...})
-local db, text = caret.open(path, {create = false})
+local db, text = caret.open(path, {create = false, progress = arguments.progress})
 if not db then arguments.fail("stat", text) end
 
 local rows = { -- field of db:stat(), what it says

@@ -347,6 +347,50 @@ static void death_while_creating_leaves_no_half_database(void **state)
     }
 }
 
+/* What an opener is told; part = 0: nothing. */
+struct told {
+    unsigned times;
+    double part;
+    bool back;
+};
+
+static void note_progress(void *arg, double part)
+{
+    struct told *t = arg;
+
+    t->times++;
+    t->back |= part < t->part || part > 1;
+    t->part = part;
+}
+
+/* Beyond the first second; the seeded mistake calls every recovery a slow one. */
+static void a_slow_recovery_tells_its_progress(void **state)
+{
+    struct told quick = {0}, slow = {0};
+    caret_options o = options();
+    caret_db *db;
+
+    (void)state;
+    o.progress = note_progress;
+    o.progress_arg = &quick;
+    kill_and_wait(child_with(0, 1000, 40));
+    OK(caret_open(path, &o, &db));
+    assert_int_equal(quick.times, 0);
+    OK(caret_close(db));
+    o.progress_arg = &slow;
+    kill_and_wait(child_with(0, 1000, 40));
+    caret__fault_seed("slow_recovery");
+    OK(caret_open(path, &o, &db));
+    caret__fault_seed(NULL);
+#ifdef CARET_FAULTS
+    assert_true(slow.times > 100);
+    assert_true(slow.part > 0.99);
+    assert_false(slow.back);
+#endif
+    assert_int_equal(count(db, 0, 40), 1000);
+    OK(caret_close(db));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +403,7 @@ int main(void)
         TEST(repeated_record_does_not_revive_what_followed_it),
         TEST(replay_that_outgrows_the_arena_takes_checkpoints),
         TEST(small_shared_memory_is_enough),
+        TEST(a_slow_recovery_tells_its_progress),
         TEST(death_at_any_point_of_recovery_is_recovered),
         TEST(death_at_any_point_of_a_clean_session_is_recovered),
         TEST(death_while_creating_leaves_no_half_database),

@@ -142,6 +142,7 @@ function TestErrors:test_bad_options_raise()
     lu.assertErrorMsgContains("option arena_limit", caret.open, fixture.path, {arena_limit = 0.5})
     lu.assertErrorMsgContains("option shm_dir", caret.open, fixture.path, {shm_dir = 7})
     lu.assertErrorMsgContains("option readonly", caret.open, fixture.path, {readonly = 1})
+    lu.assertErrorMsgContains("option progress is a function", caret.open, fixture.path, {progress = 1})
     lu.assertErrorMsgContains("no option 'colour'", caret.open, fixture.path, {colour = "red"})
 end
 

@@ -241,6 +241,8 @@ local open = core.open_function(database)
 --   log_size = 64 MiB     bytes of the log; half of it is the limit of one transaction
 --   arena_limit           bytes of changed pages kept in shared memory
 --   shm_dir = "/dev/shm"  where shared memory is
+--   progress              function(part): called once a second while a recovery takes longer than that, with
+--                         0 to 1; it must not use caret
 --   any_fs = false        true: also on a network or FUSE file system (see caret.h)
 function caret.open(path, options)
     local db, text, name = open(path, options)
