@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/fault.h"
 
 #define FIRST_SIZE 16u
 
@@ -84,8 +85,8 @@ int caret__reads_note_slow(struct caret__view *v, const struct caret__at *at)
         return CARET_OK;
     if (at->version > r->point) {
         uint64_t now = atomic_load_explicit(v->pg->applied, memory_order_acquire);
-        if (!caret__reads_valid(v->pg, r) ||
-            (!unchanged(v->pg, at->pgno, at->version) && !caret__at_valid(v, at)))
+        bool same = CARET_SEEDED("stale_read_point") || caret__reads_valid(v->pg, r);
+        if (!same || (!unchanged(v->pg, at->pgno, at->version) && !caret__at_valid(v, at)))
             return CARET_RESTART;
         r->point = now;
     }
