@@ -118,8 +118,7 @@ static int get_global(caret_session *s, struct caret__node *n, size_t *len)
         }
         if (caret__unlikely(e.vlen > s->out_cap) && (rc = caret__session_out(s, e.vlen)) != CARET_OK)
             return rc;
-        if (e.vlen != 0)
-            caret__racy_copy(s->out, e.val, e.vlen);
+        caret__racy_copy_value(s->out, e.val, e.vlen);
         if (caret__unlikely(!caret__at_valid(v, &at)))
             continue;
         *len = e.vlen;

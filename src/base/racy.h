@@ -131,6 +131,15 @@ static inline void caret__racy_copy_short(void *dst, const void *src, size_t n)
 #endif
 }
 
+/* The same for what is mostly short and can be long: a value. */
+static inline void caret__racy_copy_value(void *dst, const void *src, size_t n)
+{
+    if (caret__likely(n <= 32))
+        caret__racy_copy_short(dst, src, n);
+    else
+        caret__racy_copy(dst, src, n);
+}
+
 static inline uint8_t caret__racy8(const void *p)
 {
     uint8_t v;

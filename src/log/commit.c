@@ -62,9 +62,8 @@ static void put_op(uint8_t *p, enum caret__op op, const uint8_t *key, size_t kle
 
     memset(p + size - 8, 0, 8);
     memcpy(p, &head, 8);
-    memcpy(p + CARET__OP_HEAD, key, klen);
-    if (vlen != 0)
-        memcpy(p + CARET__OP_HEAD + klen, val, vlen);
+    caret__racy_copy_short(p + CARET__OP_HEAD, key, klen);
+    caret__racy_copy_value(p + CARET__OP_HEAD + klen, val, vlen);
 }
 
 int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *key, size_t klen,

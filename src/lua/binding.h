@@ -85,6 +85,7 @@ struct caret__ldb {
     struct caret__lstate *st;
     struct caret__ldb *next; /* in st->dbs */
     int barred;              /* CARET__DB_* bits */
+    int overridden;          /* some class of its nodes may override get or set */
     enum caret__pending pending;
 };
 
@@ -185,7 +186,7 @@ struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *
 /* Push the last subscript (or the name) of n: a canonical integer as an integer. */
 void caret__push_last(lua_State *L, const caret_node *n);
 
-/* The text of the value at i: a string, or a number in canonical form. */
+/* The text of the value at i: a string, or a number in canonical form.  NULL: it is nil. */
 const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64]);
 
 /* Is the number at i an integer? */

@@ -29,12 +29,8 @@ void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, care
     size_t len;
     int rc;
 
-    if (lua_isnil(L, i)) {
-        rc = caret_delete(s, n);
-    } else {
-        const char *text = caret__value_text(L, d, i, &len, buf);
-        rc = caret_set(s, n, text, len);
-    }
+    const char *text = caret__value_text(L, d, i, &len, buf);
+    rc = text != NULL ? caret_set(s, n, text, len) : caret_delete(s, n);
     if (rc != CARET_OK)
         caret__raise(L, d, rc);
 }
@@ -42,20 +38,28 @@ void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, care
 int caret__node_get(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    lua_settop(L, 2);
-    caret__push_value(L, n->db, caret__lnode_session(n), &n->node);
-    if (lua_isnil(L, -1))
-        lua_pop(L, 1); /* the default */
+    caret_slice v;
+    int rc = caret_get(caret__lnode_session(n), &n->node, &v);
+
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return caret__raise(L, n->db, rc);
+    if (rc == CARET_OK)
+        lua_pushlstring(L, v.data, v.len);
+    else
+        lua_settop(L, 2); /* the default */
     return 1;
 }
 
 int caret__node_set(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    if (lua_gettop(L) < 2)
+    int top = lua_gettop(L);
+
+    if (top < 2)
         return caret__misuse(L, "set needs a value (nil deletes)");
     caret__set_value(L, n->db, caret__lnode_session(n), &n->node, 2);
-    lua_settop(L, 2);
+    if (top > 2)
+        lua_settop(L, 2);
     return 1;
 }
 

@@ -28,6 +28,8 @@
 #include "lua/binding.h"
 
 #define CACHE_MAX 64u
+#define METATABLE_SIZE                                                                                       \
+    32 /* __index and __newindex are looked up with each access: sparse, and put in first */
 
 static char parent_key; /* its address is the key of the parent in a cache */
 
@@ -199,7 +201,7 @@ static struct caret__lnode *push_child(lua_State *L, const struct caret__lnode *
 /* Push a metatable that is the class's but for its __index. */
 static void push_own_metatable(lua_State *L)
 {
-    lua_createtable(L, 6, 16);
+    lua_createtable(L, 8, METATABLE_SIZE);
     for (lua_pushnil(L); lua_next(L, lua_upvalueindex(UP_META)) != 0;) {
         lua_pushvalue(L, -2);
         lua_insert(L, -2);
@@ -272,17 +274,28 @@ static struct class *class_of_closure(lua_State *L)
     return lua_touserdata(L, lua_upvalueindex(UP_CLASS));
 }
 
+/* Push the function that overrides get, or set, if there is one. */
+static inline int push_overriding(lua_State *L, const struct caret__lnode *n)
+{
+    if (!n->db->overridden)
+        return 0;
+    lua_pushvalue(L, lua_upvalueindex(UP_METHOD));
+    if (!lua_isnil(L, -1))
+        return 1;
+    lua_pop(L, 1);
+    return 0;
+}
+
 /* n.__, n.__name */
 static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key, size_t len)
 {
-    if (len == 2 && !(class_of_closure(L)->overridden & GET_BIT)) {
-        caret__push_value(L, n->db, caret__lnode_session(n), &n->node);
+    if (len == 2 && push_overriding(L, n)) {
+        lua_pushvalue(L, 1);
+        lua_call(L, 1, 1);
         return 1;
     }
     if (len == 2) {
-        lua_pushvalue(L, lua_upvalueindex(UP_METHOD));
-        lua_pushvalue(L, 1);
-        lua_call(L, 1, 1);
+        caret__push_value(L, n->db, caret__lnode_session(n), &n->node);
         return 1;
     }
     lua_pushvalue(L, 2);
@@ -357,11 +370,14 @@ static int meta_newindex(lua_State *L)
 
     if (len != 2 || key[0] != '_' || key[1] != '_')
         return refuse_assignment(L);
-    if (!(class_of_closure(L)->overridden & SET_BIT) || lua_isnil(L, 3)) {
+    if (!push_overriding(L, n)) {
         caret__set_value(L, n->db, caret__lnode_session(n), &n->node, 3);
         return 0;
     }
-    lua_pushvalue(L, lua_upvalueindex(UP_METHOD));
+    if (lua_isnil(L, 3)) { /* deletes: no set */
+        caret__set_value(L, n->db, caret__lnode_session(n), &n->node, 3);
+        return 0;
+    }
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 3);
     lua_call(L, 2, 0);
@@ -453,14 +469,18 @@ static void put_metamethod(lua_State *L, int i, int to, const char *name)
     lua_setfield(L, to, name);
 }
 
-/* class(metatable, methods, numbers, equal, bits, db): fills in the metatable of a class of nodes of db */
+/* class(methods, numbers, equal, bits, db) -> metatable of a class of nodes of db */
 static int core_class(lua_State *L)
 {
     static const luaL_Reg plain[] = {{"__tostring", caret__node_repr},
                                      {"__add", caret__node_add},
                                      {"__sub", caret__node_subtract},
                                      {NULL, NULL}};
-    lua_settop(L, 6);
+    struct caret__ldb *d = caret__any_db(L, 5);
+
+    lua_settop(L, 5);
+    lua_createtable(L, 8, METATABLE_SIZE);
+    lua_insert(L, 1);
     lua_createtable(L, 0, 2); /* 7: of caches */
     lua_pushliteral(L, "v");
     lua_setfield(L, 7, "__mode");
@@ -485,7 +505,9 @@ static int core_class(lua_State *L)
     lua_rawseti(L, 1, CARET__FIELD_DB);
     lua_pushvalue(L, 1);
     lua_rawseti(L, 1, CARET__FIELD_CLASS);
-    return 0;
+    d->overridden |= ((struct class *)lua_touserdata(L, 5))->overridden != 0;
+    lua_pushvalue(L, 1);
+    return 1;
 }
 
 /* bits() -> userdata: what a class overrides; nothing yet */
@@ -511,6 +533,8 @@ static int core_changed(lua_State *L)
     uint64_t bit = UINT64_C(1) << lua_tointeger(L, 3);
 
     lua_settop(L, 4);
+    lua_rawgeti(L, 1, CARET__FIELD_DB);
+    caret__any_db(L, 5)->overridden = 1;
     lua_rawgeti(L, 1, CARET__FIELD_RESERVED);
     lua_pushvalue(L, 2);
     lua_pushnil(L);

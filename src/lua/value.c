@@ -133,10 +133,13 @@ static const char *format_integer(int64_t v, size_t *len, char buf[64])
 const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64])
 {
     int64_t v;
+    int type = lua_type(L, i);
 
-    if (lua_type(L, i) == LUA_TSTRING)
+    if (type == LUA_TSTRING)
         return lua_tolstring(L, i, len);
-    if (lua_type(L, i) != LUA_TNUMBER) {
+    if (type == LUA_TNIL)
+        return NULL;
+    if (type != LUA_TNUMBER) {
         caret__misuse(L, "a value must be a string or a number, not a %s", luaL_typename(L, i));
         return NULL;
     }

@@ -31,10 +31,10 @@ unsigned caret__kv_key(const struct caret__kv *kv, uint8_t *buf)
 
 unsigned caret__kv_bytes(const struct caret__kv *kv, unsigned n, unsigned prefix_len)
 {
-    unsigned sum = prefix_len;
+    unsigned sum = 0;
     for (unsigned i = 0; i < n; i++)
-        sum += 8u + 2u + kv[i].a_len + kv[i].b_len + kv[i].vlen - prefix_len;
-    return sum;
+        sum += (unsigned)kv[i].a_len + kv[i].b_len + kv[i].vlen;
+    return prefix_len + sum + n * (8u + 2u) - n * prefix_len;
 }
 
 unsigned caret__kv_prefix(const struct caret__kv *kv, unsigned n)
@@ -46,34 +46,36 @@ unsigned caret__kv_prefix(const struct caret__kv *kv, unsigned n)
     return (unsigned)caret__common_prefix(first, a, last, b); /* keys are in order */
 }
 
-/* Copy key bytes [skip, end) of kv to dst. */
-static unsigned copy_suffix(uint8_t *dst, const struct caret__kv *kv, unsigned skip)
+/* Copy key bytes [skip, end) and the value of kv to dst. */
+static inline void copy_entry(uint8_t *dst, const struct caret__kv *kv, unsigned skip)
 {
-    unsigned n = 0;
     if (skip < kv->a_len) {
-        n = kv->a_len - skip;
-        caret__racy_copy(dst, kv->a + skip, n);
+        unsigned n = kv->a_len - skip;
+        caret__racy_copy_short(dst, kv->a + skip, n);
+        dst += n;
         skip = 0;
     } else {
         skip -= kv->a_len;
     }
-    caret__racy_copy(dst + n, kv->b + skip, kv->b_len - skip);
-    return n + kv->b_len - skip;
+    unsigned rest = kv->b_len - skip;
+    if (kv->val == kv->b + kv->b_len) { /* as it stands in a page: at once */
+        caret__racy_copy_value(dst, kv->b + skip, rest + kv->vlen);
+    } else {
+        caret__racy_copy_short(dst, kv->b + skip, rest);
+        caret__racy_copy_value(dst + rest, kv->val, kv->vlen);
+    }
 }
 
-static void fill_entry(struct caret__page *p, unsigned i, unsigned *heap, const struct caret__kv *kv,
-                       unsigned plen)
+static inline void fill_entry(struct caret__page *p, unsigned i, unsigned *heap, const struct caret__kv *kv,
+                              unsigned plen)
 {
     unsigned klen = kv->a_len + (unsigned)kv->b_len - plen;
     unsigned off = *heap - (2u + klen + kv->vlen);
-    uint8_t *at = (uint8_t *)p + off, head[4] = {0};
+    uint8_t *at = (uint8_t *)p + off;
 
     caret__racy_put16(at, (uint16_t)(kv->vlen | kv->vflag));
-    copy_suffix(at + 2, kv, plen);
-    if (kv->vlen != 0)
-        caret__racy_copy(at + 2 + klen, kv->val, kv->vlen);
-    caret__racy_copy(head, at + 2, klen < 4 ? klen : 4);
-    struct caret__slot s = {caret__be32(head), (uint16_t)off, (uint16_t)klen};
+    copy_entry(at + 2, kv, plen);
+    struct caret__slot s = {caret__key_head(at + 2, klen), (uint16_t)off, (uint16_t)klen};
     caret__racy_copy(&p->slot[i], &s, sizeof s);
     *heap = off;
 }

@@ -203,9 +203,8 @@ static unsigned put_entry(struct caret__page *p, const uint8_t *suffix, size_t k
     unsigned off = p->heap - (unsigned)(2 + klen + vlen);
     uint8_t *at = (uint8_t *)p + off;
     caret__racy_put16(at, (uint16_t)(vlen | vflag));
-    caret__racy_copy(at + 2, suffix, klen);
-    if (vlen != 0)
-        caret__racy_copy(at + 2 + klen, val, vlen);
+    caret__racy_copy_short(at + 2, suffix, klen);
+    caret__racy_copy_value(at + 2 + klen, val, vlen);
     caret__racy_put16(&p->heap, (uint16_t)off);
     return off;
 }
@@ -250,8 +249,7 @@ static void replace_same(struct caret__page *p, unsigned off, unsigned klen, con
         edit_go(ed);
     }
     caret__racy_put16(at, (uint16_t)(vlen | vflag));
-    if (vlen != 0)
-        caret__racy_copy(at + 2 + klen, val, vlen);
+    caret__racy_copy_value(at + 2 + klen, val, vlen);
     CARET_FAULT("page_replace_same");
 }
 

@@ -17,6 +17,7 @@
 -- ^blocks(i) while it computes block i: a block that is neither done nor locked was
 -- left by a dead one and is computed again.
 
+local tonumber = tonumber
 local caret = require "caret"
 local host = require "caret.host"
 

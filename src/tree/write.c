@@ -98,10 +98,8 @@ static void grow_root(struct caret__w *w)
 static unsigned middle(const struct caret__kv *kv, unsigned n)
 {
     unsigned total = caret__kv_bytes(kv, n, 0), sum = 0, k = 0;
-    while (k < n - 1 && sum + sum < total) {
-        sum += caret__kv_bytes(&kv[k], 1, 0);
-        k++;
-    }
+    for (; k < n - 1 && sum + sum < total; k++)
+        sum += 10u + kv[k].a_len + kv[k].b_len + kv[k].vlen;
     return k > 0 ? k : 1;
 }
 

@@ -150,9 +150,9 @@ end
 -- The metatable of the class's nodes in db.
 local function node_metatable(record, db)
     local own = record.own
-    local mt = {[core.SUBS] = setmetatable({}, weak), __metatable = "caret.node"}
+    local mt = core.class(own, core.numbers, core.equal, record.bits, db)
+    mt[core.SUBS], mt.__metatable = setmetatable({}, weak), "caret.node"
     mt.__pairs = function(node) return own.pairs(node) end
-    core.class(mt, own, core.numbers, core.equal, record.bits, db)
     for name, f in pairs(record.metatable) do mt[name] = f end
     record.made[mt] = true
     return mt
