@@ -84,13 +84,14 @@ static inline int caret__racy_cmp(const void *a, const void *b, size_t n)
         }
     }
     if (n >= 4) {
-        uint32_t v[2], w[2];
-        memcpy(v, x, 4);
-        memcpy(v + 1, x + n - 4, 4);
-        memcpy(w, y, 4);
-        memcpy(w + 1, y + n - 4, 4);
-        unsigned i = v[0] == w[0];
-        return v[i] == w[i] ? 0 : __builtin_bswap32(v[i]) < __builtin_bswap32(w[i]) ? -1 : 1;
+        uint32_t v, w;
+        memcpy(&v, x, 4);
+        memcpy(&w, y, 4);
+        if (v == w) {
+            memcpy(&v, x + n - 4, 4);
+            memcpy(&w, y + n - 4, 4);
+        }
+        return v == w ? 0 : __builtin_bswap32(v) < __builtin_bswap32(w) ? -1 : 1;
     }
     for (; n != 0; n--, x++, y++)
         if (*x != *y)

@@ -62,7 +62,8 @@ enum caret__field {
     CARET__FIELD_INDEX = 4,    /* our __index */
     CARET__FIELD_NEWINDEX = 5, /* our __newindex */
     CARET__FIELD_MISS = 6,     /* our __index of caches */
-    CARET__FIELD_RESERVED = 7  /* "__name" -> method, as far as it was asked for */
+    CARET__FIELD_RESERVED = 7, /* "__name" -> method, as far as it was asked for */
+    CARET__FIELD_PARENT = 8 /* metatable for nodes that were asked for children, if there is a special one */
 };
 #define CARET__DB_NODE 1 /* where the function db.node is in a database's user value */
 
@@ -92,7 +93,8 @@ struct caret__ldb {
 enum {
     CARET__LOCAL = 1,   /* a local variable: it is the state's, not the database's */
     CARET__MUTABLE = 2, /* reused by an iterator */
-    CARET__PRIMED = 4   /* its children by name are worth remembering */
+    CARET__PRIMED = 4,  /* its children by name are worth remembering */
+    CARET__PARENT = 8   /* it was asked for children */
 };
 
 struct caret__lnode {

@@ -20,6 +20,10 @@
  * like n[i].name in a loop, never are.  A cache has weak values (a node nobody else
  * has goes) and room for CACHE_MAX; then it starts afresh.
  *
+ * Classes with an overriding get have an __index in Lua (init.lua), so that Lua calls Lua
+ * for n.__ without C in between.  Finding children is better in C: a node of such a class
+ * changes to a second metatable, with our __index, when it is asked for one.
+ *
  * Nothing is remembered of cursors, whose address changes, nor for numbers, of which
  * there are too many.
  */
@@ -115,10 +119,7 @@ static inline struct caret__lnode *push_head(lua_State *L, struct caret__ldb *d,
 /* Push the metatable of the class of the node at i. */
 static void push_class(lua_State *L, int i)
 {
-    struct caret__lnode *n = lua_touserdata(L, i);
     lua_getmetatable(L, i);
-    if (n->cached == 0)
-        return;
     lua_rawgeti(L, -1, CARET__FIELD_CLASS);
     lua_remove(L, -2);
 }
@@ -313,6 +314,19 @@ static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key,
     return 1;
 }
 
+/* The node at 1 is asked for a child for the first time. */
+static void become_parent(lua_State *L, struct caret__lnode *n)
+{
+    n->kind |= CARET__PARENT;
+    if (n->cached != 0)
+        return;
+    lua_rawgeti(L, lua_upvalueindex(UP_META), CARET__FIELD_PARENT);
+    if (lua_istable(L, -1))
+        lua_setmetatable(L, 1);
+    else
+        lua_pop(L, 1);
+}
+
 /* What the node n at 1 has under the key at 2. */
 static inline int index_node(lua_State *L, struct caret__lnode *n)
 {
@@ -320,18 +334,19 @@ static inline int index_node(lua_State *L, struct caret__lnode *n)
     size_t len;
     int type = lua_type(L, 2);
 
-    if (type == LUA_TNUMBER && caret__integer(L, 2, &sub)) {
+    if (type == LUA_TSTRING) {
+        const char *key = lua_tolstring(L, 2, &len);
+        if (key[0] == '_' && key[1] == '_')
+            return index_reserved(L, n, key, len);
+    }
+    if (n->db->overridden && !(n->kind & CARET__PARENT))
+        become_parent(L, n);
+    if (type == LUA_TNUMBER && caret__integer(L, 2, &sub))
         push_numbered(L, n, sub);
-        return 1;
-    }
-    if (type != LUA_TSTRING) {
+    else if (type == LUA_TSTRING)
+        push_named(L, n);
+    else
         push_child(L, n);
-        return 1;
-    }
-    const char *key = lua_tolstring(L, 2, &len);
-    if (key[0] == '_' && key[1] == '_')
-        return index_reserved(L, n, key, len);
-    push_named(L, n);
     return 1;
 }
 
@@ -601,6 +616,15 @@ void caret__add_node(lua_State *L)
     }
     lua_setfield(L, -3, "numbers");
     lua_setfield(L, -2, "methods");
-    lua_pushinteger(L, CARET__FIELD_SUBS);
-    lua_setfield(L, -2, "SUBS");
+    static const struct {
+        const char *name;
+        int i;
+    } fields[] = {{"SUBS", CARET__FIELD_SUBS},
+                  {"INDEX", CARET__FIELD_INDEX},
+                  {"NEWINDEX", CARET__FIELD_NEWINDEX},
+                  {"PARENT", CARET__FIELD_PARENT}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        lua_pushinteger(L, fields[i].i);
+        lua_setfield(L, -2, fields[i].name);
+    }
 }

@@ -2,8 +2,8 @@
  * page.c - search and edit inside one page; page.h has the layout.
  *
  * Search: (1) the prefix decides for keys outside of it; (2) the hints narrow the
- * slots to a seventeenth; (3) a branch-free binary search over the heads finds
- * the first head >= ours; (4) only among equal heads are key bytes compared.
+ * slots to a seventeenth; (3) the heads below ours are counted, which is where
+ * the first head >= ours is; (4) only among equal heads are key bytes compared.
  * Heads and hints follow "B-trees Are Back" (Alhomssi, Leis; SIGMOD 2025) and
  * the key normalisation of Graefe's "Modern B-Tree Techniques" (2011).
  */
@@ -29,28 +29,43 @@ static inline unsigned head_lower(const struct caret__page *p, unsigned lo, unsi
     return n != 0 ? lo + (head_at(p, lo) < h) : lo;
 }
 
-/* The same for the few slots between two hints, by counting: no step waits for the one before. */
-static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsigned n, uint32_t h)
+#define WINDOW 16u
+
+/* The heads below h among WINDOW slots from lo on.  Nothing in it depends on data but the sum: a search among
+ * pages of all sizes would mispredict any loop with a number of turns. */
+static inline unsigned window_below(const struct caret__page *p, unsigned lo, uint32_t h)
 {
-    unsigned i = 0;
-#if !defined(CARET__TSAN) && defined(__SSE2__)
+#if !defined(CARET__TSAN) && (defined(__SSE2__) || defined(__ARM_NEON)) &&                                   \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     typedef int32_t v4 __attribute__((vector_size(16)));
     const int32_t flip = INT32_MIN, bound = (int32_t)(h ^ 0x80000000u);
-    const v4 sign = {flip, flip, flip, flip}, limit = {bound, bound, bound, bound};
-    v4 sum = {0, 0, 0, 0}, a, b;
+    const v4 sign = {flip, flip, flip, flip},
+             limit = {bound, flip, bound, flip}; /* no slot's rest is below */
+    v4 sum = {0, 0, 0, 0}, two;
 
-    for (; i + 4 <= n; i += 4) {
-        memcpy(&a, &p->slot[lo + i], 16);
-        memcpy(&b, &p->slot[lo + i + 2], 16);
-        sum -= ((v4){a[0], a[2], b[0], b[2]} ^ sign) < limit;
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < WINDOW; i += 2) {
+        memcpy(&two, &p->slot[lo + i], 16);
+        sum -= (two ^ sign) < limit;
     }
-    unsigned below = (unsigned)(sum[0] + sum[1] + sum[2] + sum[3]);
+    return (unsigned)(sum[0] + sum[2]);
 #else
     unsigned below = 0;
-#endif
-    for (; i < n; i++)
+    for (unsigned i = 0; i < WINDOW; i++)
         below += head_at(p, lo + i) < h;
-    return lo + below;
+    return below;
+#endif
+}
+
+/* The same as head_lower for the few slots between two hints.  The slots before them are below h, so the
+ * window may begin earlier, and those behind are not, so it may end later. */
+static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsigned n, unsigned count,
+                                  uint32_t h)
+{
+    if (caret__unlikely(n > WINDOW || count < WINDOW))
+        return head_lower(p, lo, n, h);
+    lo = lo <= count - WINDOW ? lo : count - WINDOW;
+    return lo + window_below(p, lo, h);
 }
 
 /* Narrow [*lo, *lo + *n) by the hints. */
@@ -107,6 +122,14 @@ static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned co
     return lo;
 }
 
+/* caret__key_head() of the last len bytes of a key, without a branch for each length. */
+static inline uint32_t head_of_rest(const uint8_t *rest, size_t len, size_t before)
+{
+    if (caret__likely(len < 4 && len + before >= 4))
+        return (uint32_t)((uint64_t)caret__be32(rest + len - 4) << 8 * (4 - len));
+    return caret__key_head(rest, len);
+}
+
 unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found)
 {
     unsigned count = caret__page_count(p);
@@ -121,11 +144,11 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
         key += plen;
         len -= plen;
     }
-    uint32_t h = caret__key_head(key, len);
+    uint32_t h = head_of_rest(key, len, plen);
     unsigned lo = 0, n = count;
     if (count > CARET__HINTS)
         narrow(p, count, h, &lo, &n);
-    lo = head_count(p, lo, n, h);
+    lo = head_count(p, lo, n, count, h);
     if (lo < count && head_at(p, lo) == h)
         return find_equal(p, lo, count, h, key, len, found);
     return lo;

@@ -125,22 +125,57 @@ end
 -- ------------------------------------------------------------------ classes
 
 -- A class record: own = its methods, found through the parent's; bits = userdata with what is overridden;
--- metatable = fields its users want in the metatables; made = the metatables, one for each database; subs =
+-- overridden = the same by name; metatable = fields its users want in the metatables; made = the metatables, one for each database; subs =
 -- records of subclasses.  Users see `class`, an empty front of `own`, so that every assignment is noticed.
 local weak = {__mode = "k"}
 
 local function record_of(own, metatable)
-    return {own = own, metatable = metatable, bits = core.bits(),
+    return {own = own, metatable = metatable, bits = core.bits(), overridden = {},
         made = setmetatable({}, weak), subs = setmetatable({}, weak)}
+end
+
+-- n.__ and n.__ = v where `own` overrides get or set.  Lua calls Lua: a quarter quicker than by way of C.
+local function reader(own, index)
+    return function(node, key)
+        if key == "__" then return own.get(node) end
+        return index(node, key)
+    end
+end
+
+local function writer(own, newindex)
+    return function(node, key, value)
+        if key == "__" and value ~= nil then
+            own.set(node, value)
+        else
+            newindex(node, key, value)
+        end
+    end
+end
+
+-- Give a metatable its reader and writer.
+local function hook(record, mt)
+    local users = record.metatable
+    if record.overridden.set and not users.__newindex then
+        mt.__newindex = writer(record.own, mt[core.NEWINDEX])
+    end
+    if record.overridden.get and not users.__index then
+        local parent = {} -- nodes that are asked for children change to this one
+        for key, value in pairs(mt) do parent[key] = value end
+        parent.__index = mt[core.INDEX]
+        mt[core.PARENT] = parent
+        mt.__index = reader(record.own, mt[core.INDEX])
+    end
 end
 
 local function overridden(record, name)
     local number, method = core.numbers[name], record.own[name]
     if number then
         core.override(record.bits, number)
+        record.overridden[name] = true
     end
     for mt in pairs(record.made) do
         core.changed(mt, "__" .. tostring(name), number, method)
+        if name == "get" or name == "set" then hook(record, mt) end
     end
     for sub in pairs(record.subs) do
         overridden(sub, name)
@@ -154,6 +189,7 @@ local function node_metatable(record, db)
     mt[core.SUBS], mt.__metatable = setmetatable({}, weak), "caret.node"
     mt.__pairs = function(node) return own.pairs(node) end
     for name, f in pairs(record.metatable) do mt[name] = f end
+    hook(record, mt)
     record.made[mt] = true
     return mt
 end
