@@ -93,6 +93,8 @@ static void *run(void *arg)
     struct caret__background *b = arg;
     uint64_t last = caret__now_ns(); /* when it was synced */
 
+    caret__populate(b->e->ring, b->e->sh->ring_size); /* so that committers need not fault it in */
+
     while (!atomic_load(&b->stop)) {
         uint32_t seen = atomic_load(&b->word);
         atomic_store(&b->pending, 0);

@@ -107,6 +107,9 @@ uint64_t caret__now_ns(void); /* CLOCK_MONOTONIC */
  * with a message.  For regions that are backed in steps; growing is under the region's mutex. */
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len);
 
+/* Have memory that is backed mapped now, not fault by fault, where the system can do that. */
+void caret__populate(void *p, uint64_t len);
+
 /* Back more page numbers / arena slots / undo bytes / data file pages; caller holds the writer mutex.
  * CARET_OK, or SHM / DISKFULL / LIMIT with a message; nothing has changed then. */
 int caret__grow_pages(struct caret__engine *e, uint32_t npages);

@@ -135,9 +135,9 @@ local function record_of(own, metatable)
 end
 
 -- n.__ and n.__ = v where `own` overrides get or set.  Lua calls Lua: a quarter quicker than by way of C.
-local function reader(own, index)
+local function reader(get, index)
     return function(node, key)
-        if key == "__" then return own.get(node) end
+        if key == "__" then return get(node) end
         return index(node, key)
     end
 end
@@ -163,7 +163,7 @@ local function hook(record, mt)
         for key, value in pairs(mt) do parent[key] = value end
         parent.__index = mt[core.INDEX]
         mt[core.PARENT] = parent
-        mt.__index = reader(record.own, mt[core.INDEX])
+        mt.__index = reader(record.own.get, mt[core.INDEX])
     end
 end
 
