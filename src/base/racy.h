@@ -127,8 +127,12 @@ static inline void caret__racy_copy_short(void *dst, const void *src, size_t n)
         memcpy(d + n - 4, &w, 4);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        d[i] = s[i];
+    if (n != 0) { /* one to three: first, middle, last */
+        uint8_t first = s[0], middle = s[n / 2], last = s[n - 1];
+        d[0] = first;
+        d[n / 2] = middle;
+        d[n - 1] = last;
+    }
 #endif
 }
 

@@ -175,7 +175,8 @@ static void begin(lua_State *L, struct run *r)
 /* The transaction is over, one way or another. */
 static void leave(struct run *r)
 {
-    caret_session_close(r->saved);
+    if (r->saved != NULL)
+        caret_session_close(r->saved);
     r->saved = NULL;
     if (r->outermost) {
         bar_others(r->d, 0);
@@ -273,7 +274,8 @@ static int run(lua_State *L, struct run *r)
     int failed, rc = CARET_OK;
 
     r->base = lua_gettop(L);
-    luaL_checkstack(L, r->nargs + 10, "too many arguments of a transaction");
+    if (r->nargs + 10 > LUA_MINSTACK)
+        luaL_checkstack(L, r->nargs + 10, "too many arguments of a transaction");
     begin(L, r);
     if (r->locals != 0)
         rc = save_locals(L, r);
@@ -336,15 +338,17 @@ int caret__snapshot(lua_State *L)
     return run(L, &r);
 }
 
-/* What transaction() returns; upvalues: database, function, batch, locals. */
+/* What transaction() returns; upvalues: database, function, flags, locals or nothing. */
 static int call_transaction(lua_State *L)
 {
-    struct run r = {.d = caret__check_db(L, lua_upvalueindex(1)),
+    struct run r = {.d = lua_touserdata(L, lua_upvalueindex(1)),
                     .fn = lua_upvalueindex(2),
                     .flags = (int)lua_tointeger(L, lua_upvalueindex(3)),
-                    .locals = lua_toboolean(L, lua_upvalueindex(4)) ? lua_upvalueindex(4) : 0,
+                    .locals = lua_isnone(L, lua_upvalueindex(4)) ? 0 : lua_upvalueindex(4),
                     .first = 1,
                     .nargs = lua_gettop(L)};
+    if (r.d->barred & CARET__DB_CLOSED)
+        caret__check_db(L, lua_upvalueindex(1)); /* raises */
     return run(L, &r);
 }
 
@@ -358,12 +362,11 @@ int caret__transaction(lua_State *L)
             L, "transaction takes nothing behind the function: give arguments to what it returns");
     lua_pushvalue(L, 1);
     lua_pushvalue(L, r.fn);
-    lua_pushinteger(L, r.flags);
+                    .flags = (int)lua_tointeger(L, lua_upvalueindex(3)),
+                    .locals = lua_isnone(L, lua_upvalueindex(4)) ? 0 : lua_upvalueindex(4),
     if (r.locals != 0)
         lua_pushvalue(L, r.locals);
-    else
-        lua_pushboolean(L, 0);
-    lua_pushcclosure(L, call_transaction, 4);
+    lua_pushcclosure(L, call_transaction, r.locals != 0 ? 4 : 3);
     return 1;
 }
 

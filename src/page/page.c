@@ -31,16 +31,41 @@ static inline unsigned head_lower(const struct caret__page *p, unsigned lo, unsi
 
 #define WINDOW 16u
 
+#if !defined(CARET__TSAN) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&                                    \
+    (defined(__SSE2__) || defined(__ARM_NEON))
+#define VECTORS 1
+typedef int32_t v4 __attribute__((vector_size(16)));
+#endif
+
+/* The hints below h. */
+static inline unsigned hints_below(const struct caret__page *p, uint32_t h)
+{
+#ifdef VECTORS
+    const int32_t flip = INT32_MIN, bound = (int32_t)(h ^ 0x80000000u); /* the comparison is signed */
+    const v4 sign = {flip, flip, flip, flip}, limit = {bound, bound, bound, bound};
+    v4 sum = {0, 0, 0, 0}, four;
+
+#pragma GCC unroll 4
+    for (unsigned i = 0; i < CARET__HINTS; i += 4) {
+        memcpy(&four, &p->hint[i], 16);
+        sum -= (four ^ sign) < limit;
+    }
+    return (unsigned)(sum[0] + sum[1] + sum[2] + sum[3]);
+#else
+    unsigned below = 0;
+    for (unsigned i = 0; i < CARET__HINTS; i++)
+        below += caret__racy32(&p->hint[i]) < h;
+    return below;
+#endif
+}
+
 /* The heads below h among WINDOW slots from lo on.  Nothing in it depends on data but the sum: a search among
  * pages of all sizes would mispredict any loop with a number of turns. */
 static inline unsigned window_below(const struct caret__page *p, unsigned lo, uint32_t h)
 {
-#if !defined(CARET__TSAN) && (defined(__SSE2__) || defined(__ARM_NEON)) &&                                   \
-    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    typedef int32_t v4 __attribute__((vector_size(16)));
+#ifdef VECTORS
     const int32_t flip = INT32_MIN, bound = (int32_t)(h ^ 0x80000000u);
-    const v4 sign = {flip, flip, flip, flip},
-             limit = {bound, flip, bound, flip}; /* no slot's rest is below */
+    const v4 sign = {flip, flip, flip, flip}, limit = {bound, flip, bound, flip}; /* no slot's rest is below */
     v4 sum = {0, 0, 0, 0}, two;
 
 #pragma GCC unroll 8
@@ -71,9 +96,7 @@ static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsi
 /* Narrow [*lo, *lo + *n) by the hints. */
 static inline void narrow(const struct caret__page *p, unsigned count, uint32_t h, unsigned *lo, unsigned *n)
 {
-    unsigned dist = count / (CARET__HINTS + 1), below = 0;
-    for (unsigned i = 0; i < CARET__HINTS; i++)
-        below += caret__racy32(&p->hint[i]) < h;
+    unsigned dist = count / (CARET__HINTS + 1), below = hints_below(p, h);
     *lo = below != 0 ? below * dist + 1 : 0;
     unsigned hi = below < CARET__HINTS ? (below + 1) * dist : count;
     *n = hi > *lo ? hi - *lo : 0;

@@ -207,6 +207,9 @@ int main(int argc, char **argv)
         fputs("caret: no memory\n", stderr);
         return 3;
     }
+    /* Most objects of a program over a database are nodes that live for a line: a collection in four times
+     * the live memory instead of two, done quickly, makes caret 3n1 two per cent faster. */
+    lua_gc(L, LUA_GCINC, 400, 400, 0);
     lua_pushcfunction(L, run);
     lua_pushinteger(L, argc);
     lua_pushlightuserdata(L, argv);
