@@ -102,6 +102,7 @@ struct caret__lnode {
     uint8_t method;        /* the last subscript is the name of this built-in method, 0 = none */
     uint8_t cached;        /* children put in its cache; 0 = it has no cache */
     uint8_t kind;          /* CARET__LOCAL, ... */
+    uint8_t words;         /* bytes of `node` / 8 */
     struct caret__ldb *db; /* alive as long as the node is */
     caret_node node;       /* last: the encoded key follows */
 };

@@ -112,6 +112,7 @@ static inline struct caret__lnode *push_head(lua_State *L, struct caret__ldb *d,
     n->magic = CARET__LNODE_MAGIC; /* field by field: a memset of this size costs more than all of them */
     n->method = n->cached = 0;
     n->kind = (uint8_t)kind;
+    n->words = (uint8_t)(bytes / 8);
     n->db = d;
     return n;
 }
@@ -145,7 +146,7 @@ static inline void dress(lua_State *L)
 static inline void push_numbered(lua_State *L, const struct caret__lnode *n, int64_t sub)
 {
     /* room for what nearly all integers take */
-    size_t bytes = caret_node_size(&n->node) + (sub > -10000000000 && sub < 10000000000 ? 8 : 24);
+    size_t bytes = 8u * n->words + (sub > -10000000000 && sub < 10000000000 ? 8 : 24);
     struct caret__lnode *child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
     int rc = caret_node_child_int(&child->node, bytes, &n->node, sub);
 

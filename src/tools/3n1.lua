@@ -96,6 +96,7 @@ local function worker_functions(db)
 
     local path = {} -- luacheck: ignore 241 (the nodes on the way)
     local function sequence(start)
+        local step, path = step, path -- luacheck: ignore 431 (a local is quicker than an upvalue)
         local n, length, high = start, 0, 0
         local here = step[n]
         while n > 1 and not here.__ do
