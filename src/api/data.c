@@ -94,7 +94,8 @@ static int read_run(caret_session *s, const struct caret__at *at, const struct c
 }
 
 /* The database's value, copied to the session's buffer; CARET_NONE if there is none. */
-static inline __attribute__((always_inline)) int get_global(caret_session *s, struct caret__node *n, size_t *len)
+static inline __attribute__((always_inline)) int get_global(caret_session *s, struct caret__node *n,
+                                                            size_t *len)
 {
     struct caret__view *v = &s->global;
     struct caret__at at;

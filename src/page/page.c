@@ -65,7 +65,8 @@ static inline unsigned window_below(const struct caret__page *p, unsigned lo, ui
 {
 #ifdef VECTORS
     const int32_t flip = INT32_MIN, bound = (int32_t)(h ^ 0x80000000u);
-    const v4 sign = {flip, flip, flip, flip}, limit = {bound, flip, bound, flip}; /* no slot's rest is below */
+    const v4 sign = {flip, flip, flip, flip},
+             limit = {bound, flip, bound, flip}; /* no slot's rest is below */
     v4 sum = {0, 0, 0, 0}, two;
 
 #pragma GCC unroll 8

@@ -24,7 +24,7 @@
 #include "tree/tree.h"
 
 #define CARET__LEAVES    1024u /* a power of two */
-#define CARET__GROUP_MAX 64u  /* longer keys are not remembered */
+#define CARET__GROUP_MAX 64u   /* longer keys are not remembered */
 
 struct caret__leaf {
     uint32_t tag; /* of the group; 0 = nothing is remembered here */
