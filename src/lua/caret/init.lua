@@ -125,8 +125,9 @@ end
 -- ------------------------------------------------------------------ classes
 
 -- A class record: own = its methods, found through the parent's; bits = userdata with what is overridden;
--- overridden = the same by name; metatable = fields its users want in the metatables; made = the metatables, one for each database; subs =
--- records of subclasses.  Users see `class`, an empty front of `own`, so that every assignment is noticed.
+-- overridden = the same by name; metatable = fields its users want in the metatables; made = the
+-- metatables, one for each database; subs = records of subclasses.  Users see `class`, an empty front of
+-- `own`, so that every assignment is noticed.
 local weak = {__mode = "k"}
 
 local function record_of(own, metatable)
@@ -135,9 +136,9 @@ local function record_of(own, metatable)
 end
 
 -- n.__ and n.__ = v where `own` overrides get or set.  Lua calls Lua: a quarter quicker than by way of C.
-local function reader(get, index)
+local function reader(overriding, index)
     return function(node, key)
-        if key == "__" then return get(node) end
+        if key == "__" then return overriding(node) end
         return index(node, key)
     end
 end
