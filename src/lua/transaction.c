@@ -362,8 +362,7 @@ int caret__transaction(lua_State *L)
             L, "transaction takes nothing behind the function: give arguments to what it returns");
     lua_pushvalue(L, 1);
     lua_pushvalue(L, r.fn);
-                    .flags = (int)lua_tointeger(L, lua_upvalueindex(3)),
-                    .locals = lua_isnone(L, lua_upvalueindex(4)) ? 0 : lua_upvalueindex(4),
+    lua_pushinteger(L, r.flags);
     if (r.locals != 0)
         lua_pushvalue(L, r.locals);
     lua_pushcclosure(L, call_transaction, r.locals != 0 ? 4 : 3);
