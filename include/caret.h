@@ -12,8 +12,8 @@
  *     on; its locks are released; a half-made change is finished or undone.
  *   - Every change is atomic; a transaction is serializable as a whole.
  *   - No function longjmps, aborts or calls exit.  No function calls back into
- *     user code but caret_transaction(), whose callback runs outside every
- *     internal lock, and caret_open() if asked to tell its progress.
+ *     user code but caret_transaction() and caret_backup(), whose callbacks run
+ *     outside every internal lock, and caret_open() if asked to tell its progress.
  *
  * RULES
  *   - caret_db: may be used by all threads.  Opening the same file twice in one
@@ -120,7 +120,8 @@ enum {
     CARET_E_IO_FAILED = -41, /* an earlier write or sync failed: writes are refused until reopened */
     CARET_E_NOMEM = -42,     /* malloc failed */
     CARET_E_LIMIT = -43,     /* a table is full: processes, sessions, locks */
-    CARET_E_SYSTEM = -44     /* another system call failed */
+    CARET_E_SYSTEM = -44,    /* another system call failed */
+    CARET_E_EXISTS = -45     /* there is a file of that name already */
 };
 
 typedef struct caret_db caret_db;
@@ -210,12 +211,41 @@ CARET_API int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed
 /* Take a checkpoint now: afterwards the data file holds all that was committed before. */
 CARET_API int caret_checkpoint(caret_db *db);
 
+/* Told how far a backup is, in bytes, outside every lock: now and then, and at the end.  Not 0: stop it.  It may use
+ * the database, or close it. */
+typedef int caret_backup_progress(void *arg, uint64_t done, uint64_t total);
+
+/* Options of caret_backup(); zero everything, then set what differs. */
+typedef struct caret_backup_options {
+    int compact;   /* 1: pages get new numbers, in the order of keys and without gaps: the smallest file */
+    int overwrite; /* 1: an existing file is replaced, whole or not at all; else it is an error, EXISTS */
+    caret_backup_progress *progress;
+    void *progress_arg;
+} caret_backup_options;
+
+/*
+ * Copy the database, as it is at the beginning of the call, to a new file, while everybody goes on; `options`
+ * may be NULL.  Every page and long value is verified on the way.  The copy is a database that was closed
+ * cleanly: to restore it, open it (or put it in the place of the lost one, without that one's -log and -lock
+ * file).  It has the same UUID: it is the same database at an earlier time.
+ *   The file appears under its name when it is complete and on the disk, never before: whoever is
+ * killed, or fails, leaves no half of one.  (On file systems that know no nameless files a killed backup leaves a file
+ * NAME-partial-..., which is to be removed.)  Not for a database opened read-only.
+ * ROLLBACK: progress said so.  EXISTS, BUSY (the file to replace is in use), OPEN, DISKFULL, IO; CORRUPT: the
+ * database is damaged; LIMIT: too large to be packed; READONLY, and what beginning a snapshot says.
+ */
+CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_options *options);
+
 /* Walk everything: pages, order, fences, free space, shared structures.  Findings
  * are appended as text lines to `report` (cut at `cap`, always NUL-terminated).
  * Returns CARET_OK when clean, CARET_E_CORRUPT with findings.  Takes the writer
  * mutex while it runs: meant for tests and for the tool.  Opened read-only the last
  * checkpoint is checked, with nobody waiting; BUSY if newer ones keep coming. */
 CARET_API int caret_check(caret_db *db, char *report, size_t cap);
+
+/* The same for the pages and values of a snapshot taken now, while writers go on: all that is on the disk and counts, but
+ * not what only lives in shared memory.  And what beginning a snapshot says. */
+CARET_API int caret_check_online(caret_db *db, char *report, size_t cap);
 
 /* Counters and sizes of a database; see docs/engine.md for their meaning. */
 typedef struct caret_stats {

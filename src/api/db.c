@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "api/session.h"
+#include "log/backup.h"
 #include "log/meta.h"
 #include "page/check.h"
 #include "shm/lockfile.h"
@@ -239,6 +240,22 @@ int caret_checkpoint(caret_db *db)
     return rc == CARET_OK ? caret__checkpoint(db->e) : rc;
 }
 
+int caret_backup(caret_db *db, const char *path, const caret_backup_options *options)
+{
+    static const caret_backup_options defaults;
+    int rc = enter_attached(db, "backup");
+
+    if (rc != CARET_OK)
+        return rc;
+    if (path == NULL || *path == '\0')
+        return caret__fail(CARET_E_INVALID, "caret_backup: no path");
+    struct caret__engine *e = db->e;
+    caret__engine_ref(e); /* the callback may close the handle */
+    rc = caret__backup(e, path, options != NULL ? options : &defaults);
+    int closed = caret__engine_close(e);
+    return rc != CARET_OK ? rc : closed;
+}
+
 /* Is the page's bit set in that map? */
 static bool in_map(const struct caret__engine *e, unsigned map, uint32_t pgno)
 {
@@ -378,6 +395,54 @@ int caret_check(caret_db *db, char *report, size_t cap)
     free(seen);
     findings += (unsigned)caret__locks_check(e, report + strlen(report), cap - strlen(report));
     return said(e, findings);
+}
+
+/* No page of a snapshot may be free, whatever the writers do. */
+static unsigned check_kept(const struct caret__engine *e, const uint64_t *seen, uint64_t npages, char *report,
+                           size_t cap)
+{
+    unsigned findings = 0;
+
+    for (uint32_t p = 0; p < npages; p++) {
+        if ((seen[p / 64u] >> (p % 64u) & 1u) == 0 || !in_map(e, CARET__MAP_FREE, p))
+            continue;
+        findings++;
+        caret__report(report, cap, "page %u: part of a snapshot, but free\n", p);
+    }
+    return findings;
+}
+
+static int check_snapshot(struct caret__engine *e, const struct caret__snapshot *s, char *report, size_t cap)
+{
+    uint64_t *seen = calloc(CARET__BITMAP_WORDS(s->pages_mapped), 8);
+
+    if (seen == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory to check %llu pages",
+                           (unsigned long long)s->pages_mapped);
+    unsigned findings = caret__tree_check(&s->pg, seen, report, cap);
+    findings += check_kept(e, seen, s->pages_mapped, report, cap);
+    free(seen);
+    int rc = caret__snapshot_check(s);
+    return rc == CARET_OK ? said(e, findings) : rc;
+}
+
+int caret_check_online(caret_db *db, char *report, size_t cap)
+{
+    struct caret__snapshot *s;
+
+    if (report == NULL || cap == 0)
+        return caret__fail(CARET_E_INVALID, "caret_check_online: no room for a report");
+    report[0] = 0;
+    if (db != NULL && !db->closed && db->options.readonly)
+        return caret_check(db, report, cap); /* takes no mutex either */
+    int rc = enter_attached(db, "online check");
+    if (rc == CARET_OK)
+        rc = caret__snapshot_open(db->e, &s);
+    if (rc != CARET_OK)
+        return rc;
+    rc = check_snapshot(db->e, s, report, cap);
+    caret__snapshot_close(s);
+    return rc;
 }
 
 /* What the sessions of this handle have counted and not yet added up. */

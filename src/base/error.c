@@ -61,6 +61,7 @@ static const struct outcome outcomes[] = {
     OUTCOME(CARET_E_NOMEM, "NOMEM", "out of memory"),
     OUTCOME(CARET_E_LIMIT, "LIMIT", "a table is full"),
     OUTCOME(CARET_E_SYSTEM, "SYSTEM", "a system call failed"),
+    OUTCOME(CARET_E_EXISTS, "EXISTS", "there is a file of that name"),
 };
 
 static _Thread_local char composed[CARET__MESSAGE_MAX];

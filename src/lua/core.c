@@ -211,6 +211,7 @@ int luaopen_caret_core(lua_State *L)
                                          {"transaction", caret__transaction},
                                          {"tp", caret__tp},
                                          {"snapshot", caret__snapshot},
+                                         {"backup", caret__backup_to},
                                          {"trestart", caret__trestart},
                                          {"trollback", caret__trollback},
                                          {"lock_list", caret__db_lock},

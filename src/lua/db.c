@@ -310,13 +310,17 @@ static int db_checkpoint(lua_State *L)
     return caret__results(L, d, caret_checkpoint(d->db));
 }
 
-/* check(db) -> true | nil, text, name, findings */
+/* check(db[, "online"]) -> true | nil, text, name, findings */
 static int db_check(lua_State *L)
 {
     static const size_t cap = 65536;
     struct caret__ldb *d = caret__check_db(L, 1);
+    const char *how = lua_isnoneornil(L, 2) ? "" : luaL_checkstring(L, 2);
+
+    if (*how != '\0' && strcmp(how, "online") != 0)
+        return caret__misuse(L, "check is 'online' or nothing, not '%s'", how);
     char *report = lua_newuserdata(L, cap);
-    int rc = caret_check(d->db, report, cap);
+    int rc = *how != '\0' ? caret_check_online(d->db, report, cap) : caret_check(d->db, report, cap);
 
     if (rc != CARET_E_CORRUPT)
         return caret__results(L, d, rc);

@@ -1,10 +1,15 @@
 -- What the commands about one database have in common: their arguments, and how they fail.
 
-local arguments = {}
+local arguments = {
+    forms = { -- where it differs
+        backup = "TO [--db FILE] [--compact] [--overwrite] [--quiet]",
+        check = "[FILE] [--db FILE] [--json] [--online]",
+    },
+}
 
 function arguments.usage(command, text)
-    local form = "caret %s: %s; usage: caret %s [FILE] [--db FILE] [--json]\n"
-    io.stderr:write(form:format(command, text, command))
+    local form = arguments.forms[command] or "[FILE] [--db FILE] [--json]"
+    io.stderr:write(("caret %s: %s; usage: caret %s %s\n"):format(command, text, command, form))
     os.exit(2)
 end
 
@@ -18,13 +23,15 @@ function arguments.progress(part)
     io.stderr:write(("caret: recovering: %.0f %%\n"):format(100 * part))
 end
 
---- path or nil ($CARET_DB then), json
-function arguments.database(command, list)
-    local path, json, i = nil, false, 1
+--- path or nil ($CARET_DB then), json, flags given: those of the set {["--name"] = true} that are allowed
+function arguments.database(command, list, flags)
+    local path, json, i, given = nil, false, 1, {}
     while i <= #list do
         local a = list[i]
         if a == "--json" then
             json = true
+        elseif flags and flags[a] then
+            given[a] = true
         elseif a == "--db" or a:sub(1, 1) ~= "-" then
             if a == "--db" then
                 i = i + 1
@@ -38,7 +45,7 @@ function arguments.database(command, list)
         end
         i = i + 1
     end
-    return path, json
+    return path, json, given
 end
 
 --- A string as JSON.

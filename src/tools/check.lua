@@ -1,16 +1,17 @@
 -- caret check: walk everything in a database and tell what is wrong.
 --
--- caret check [FILE] [--db FILE] [--json]; also while others use it: writers wait meanwhile.
+-- caret check [FILE] [--db FILE] [--json] [--online]; also while others use it: writers wait meanwhile,
+-- but not with --online, which checks a snapshot.
 -- Exit status: 0 nothing is wrong, 1 findings, 2 usage, 3 it can't be opened.
 
 local caret = require "caret"
 local arguments = require "caret.arguments"
 
-local path, json = arguments.database("check", {...})
+local path, json, given = arguments.database("check", {...}, {["--online"] = true})
 local db, text = caret.open(path, {create = false, progress = arguments.progress})
 if not db then arguments.fail("check", text) end
 
-local ok, what, name, report = db:check()
+local ok, what, name, report = db:check(given["--online"] and "online" or nil)
 local findings = {}
 for line in (report or ""):gmatch("[^\n]+") do
     findings[#findings + 1] = line

@@ -4,7 +4,10 @@ caret - a hierarchical key-value database inside the process
 
   caret 3n1 [-n N] [-w WORKERS] [--db PATH] [--keep] [--json]
         many processes compute 3n+1 sequences through one database
-  caret check [FILE] [--json]   walk everything; exit status 1 if something is wrong
+  caret backup TO [--db FILE] [--compact] [--overwrite] [--quiet]
+        copy the database to the file TO while others use it; open the copy to restore it
+  caret check [FILE] [--json] [--online]
+        walk everything; exit status 1 if something is wrong; --online: a snapshot, no writer waits
   caret stat [FILE] [--json]    sizes and counts
   caret help
   caret version

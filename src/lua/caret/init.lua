@@ -246,6 +246,7 @@ local database = {node = true} -- a function for each database: db.node(...) wor
 -- is on the disk and of the last commit.
 for _, name in ipairs {
     "close", "sync", "durable", "checkpoint", "check", "path", "stat", "transaction", "tp", "snapshot",
+    "backup",
 } do
     database[name] = core[name]
 end

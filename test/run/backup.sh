@@ -1,0 +1,96 @@
+#!/bin/sh
+# caret backup and caret check --online: a copy beside writers, names that are taken, damage, bad options.
+
+source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+caret=${CARET_BUILD:-$source/build}/caret
+passed=0
+failed=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+if [ ! -x "$caret" ]; then
+    echo "skipped: the tool is not built"
+    exit 77
+fi
+
+# expect status what arguments...: run the tool, out and err kept; counts
+expect()
+{
+    want=$1
+    what=$2
+    shift 2
+    timeout 60 "$caret" "$@" >"$dir/out" 2>"$dir/err"
+    status=$?
+    note $((status - want)) "$what (status $status, not $want)"
+}
+note()
+{
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        cat "$dir/out" "$dir/err"
+    fi
+}
+
+db=$dir/a.caret
+expect 0 "a database is made" 3n1 -n 3000 --db "$db" --keep
+expect 0 "it is copied" backup "$dir/b.caret" --db "$db"
+grep -q 'backed up to' "$dir/out"
+note $? "it says so"
+grep -q '100 %' "$dir/err"
+note $? "with progress"
+expect 0 "the copy is clean" check "$dir/b.caret"
+expect 0 "also when a snapshot is checked" check "$dir/b.caret" --online
+expect 3 "a file is not replaced" backup "$dir/b.caret" --db "$db"
+grep -q EXISTS "$dir/err"
+note $? "it says why"
+expect 0 "unless told to, and packed" backup "$dir/b.caret" --db "$db" --overwrite --compact --quiet
+[ ! -s "$dir/err" ]
+note $? "quietly"
+[ "$(wc -c <"$dir/b.caret")" -lt "$(wc -c <"$db")" ]
+note $? "smaller"
+expect 0 "and clean" check "$dir/b.caret"
+expect 0 "a copy of the copy" backup --db "$dir/b.caret" "$dir/c.caret" --compact
+cmp -s "$dir/b.caret" "$dir/c.caret"
+note $((1 - $?)) "is another one" # epoch and LSN went on
+
+# while others write
+"$caret" 3n1 -n 60000 -w 2 --db "$dir/w.caret" --keep >/dev/null 2>&1 &
+writer=$!
+i=0
+while [ $i -lt 100 ] && [ ! -e "$dir/w.caret" ]; do
+    sleep 0.05
+    i=$((i + 1))
+done
+for i in 1 2 3; do
+    expect 0 "a copy beside writers ($i)" backup "$dir/w$i.caret" --db "$dir/w.caret" --quiet
+    expect 0 "is clean" check "$dir/w$i.caret"
+    expect 0 "they are checked online" check "$dir/w.caret" --online
+done
+wait $writer
+note $? "the writers do not notice"
+
+# a damaged one
+page=12
+while [ $page -lt 60 ]; do
+    printf 'X' | dd of="$db" bs=1 seek=$((page * 4096 + 2000)) conv=notrunc 2>/dev/null
+    printf 'Y' | dd of="$db" bs=1 seek=$((page * 4096 + 4090)) conv=notrunc 2>/dev/null
+    page=$((page + 1))
+done
+expect 1 "a damaged one is not copied" backup "$dir/d.caret" --db "$db" --quiet
+[ ! -e "$dir/d.caret" ]
+note $? "no file is left"
+expect 1 "nor clean" check "$db" --online
+
+expect 3 "no such database" backup "$dir/e.caret" --db "$dir/none.caret"
+expect 3 "no such folder" backup "$dir/none/e.caret" --db "$dir/b.caret"
+expect 2 "where to?" backup --db "$dir/b.caret"
+expect 2 "two files" backup "$dir/e.caret" "$dir/f.caret"
+expect 2 "an option nobody knows" backup "$dir/e.caret" --nonsense
+find "$dir" -name '*partial*' | grep -q .
+note $((1 - $?)) "no half of a copy is left"
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
