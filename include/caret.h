@@ -266,6 +266,40 @@ enum {
 
 CARET_API int caret_stat(caret_db *db, caret_stats *out);
 
+/* ----------------------------------------------------------------- salvage */
+
+/* What caret_salvage() found, and did not. */
+typedef struct caret_salvaged {
+    uint64_t nodes;       /* written */
+    uint64_t pages;       /* of the file */
+    uint64_t leaves;      /* of nodes, that were read */
+    uint64_t lost_pages;  /* in use, and neither a page of the tree nor part of a long value that was found */
+    uint64_t lost_values; /* nodes whose long value is damaged: not written */
+    uint64_t stale_leaves;    /* copies from before, left out */
+    uint64_t doubtful_leaves; /* of which it can't be known whether they are the present */
+    uint64_t logged;          /* changes taken from the log */
+    uint64_t epoch;           /* of the checkpoint that was taken, 0 = it is not known */
+} caret_salvaged;
+
+enum { CARET_SALVAGE_SURE = 1 /* leave out doubtful leaves */ };
+
+/*
+ * Write every node that can still be read of a damaged database to a new file `out`, as ZWR text.  The database need
+ * not be one that can be opened: meta slots, roots and any other pages may be destroyed.  Nothing is changed, and
+ * it must not be open anywhere.
+ *
+ * What is in use is told by the free-space bitmap, and by the way from the root; the changes in the log of a
+ * database that was not closed cleanly are added.  Where bitmap and way are both destroyed, leaves are taken
+ * that may be from before: newest first, and nothing of an older one in the range of a newer.  Their nodes were true
+ * once, and may have been changed or killed since: doubtful_leaves counts them.
+ *
+ * counts and report may be NULL; report gets lines that name what is lost, cut at `cap`.
+ * CARET_OK: nothing is lost.  CARET_E_CORRUPT: something is, or it can't be known; the file is written all the same.
+ * OPEN (also if `out` exists), BUSY (it is open), FOREIGN, IO, DISKFULL, NOMEM, INVALID: there is no file.
+ */
+CARET_API int caret_salvage(const char *path, const char *out, int flags, caret_salvaged *counts,
+                            char *report, size_t cap);
+
 /* ---------------------------------------------------------------- sessions */
 
 /* A session for the calling thread.  db may be NULL: local variables only. */

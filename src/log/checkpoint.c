@@ -154,6 +154,7 @@ static int write_pages(struct caret__engine *e, const struct frozen_page *list, 
         for (k = 0; k < most && i + k < n && list[i + k].pgno == list[i].pgno + k; k++) {
             uint8_t *p = buf + k * CARET__PAGE_SIZE;
             caret__racy_copy(p, e->pg.arena + (size_t)list[i + k].slot * CARET__PAGE_SIZE, CARET__PAGE_SIZE);
+            memcpy(p + offsetof(struct caret__page, epoch), &e->sh->frozen.epoch, 4);
             uint32_t crc = caret__crc32c(0, p + 4, CARET__PAGE_SIZE - 4);
             memcpy(p, &crc, 4);
         }

@@ -250,6 +250,7 @@ static int put_pages(const struct caret__engine *e, int fd)
         return rc;
     memset(page, 0, sizeof page);
     caret__page_init(root, NEW_ROOT, 0);
+    root->epoch = 1;
     root->crc = caret__crc32c(0, (uint8_t *)page + 4, CARET__PAGE_SIZE - 4);
     return put(e, fd, page, sizeof page, (uint64_t)NEW_ROOT * CARET__PAGE_SIZE);
 }

@@ -175,9 +175,28 @@ int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret_
     if (fstat(fd, &st) == 0 && (uint64_t)st.st_size > file_size) /* it grew, and then a slot was written */
         file_size = (uint64_t)st.st_size;
     unsigned best = v[0] != SLOT_GOOD || (v[1] == SLOT_GOOD && m[1].epoch > m[0].epoch);
+    if (v[!best] == SLOT_EMPTY && m[best].epoch > 1) /* both were written: it may have been the newer one */
+        return caret__fail(CARET_E_CORRUPT,
+                           "%s: page %u (meta slot): nothing but zeros, where a checkpoint was", path,
+                           !best * CARET__META_SPACING / CARET__PAGE_SIZE);
     pair->meta = m[best];
     pair->reach = v[!best] == SLOT_BAD ? m[!best].lsn : 0;
     return check(&pair->meta, path, file_size);
+}
+
+int caret__meta_slot(int fd, unsigned slot, struct caret__meta *m)
+{
+    enum verdict v;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || read_slot(fd, "", slot, m, &v) != CARET_OK)
+        return -1;
+    if (v != SLOT_GOOD)
+        return v == SLOT_EMPTY ? 0 : -1;
+    return m->min_reader <= CARET__FORMAT && m->page_size == CARET__PAGE_SIZE &&
+                   nonsense(m, UINT64_MAX) == NULL
+               ? 1
+               : -1;
 }
 
 static void meta_seal(struct caret__meta *m)
@@ -308,6 +327,20 @@ static uint32_t take_group(struct caret__engine *e, const uint8_t *page, uint32_
         atomic_store_explicit(&map[first + i], word, memory_order_relaxed);
     }
     return count;
+}
+
+bool caret__image_good(const uint8_t *page, uint32_t pgno, uint32_t group, uint32_t *epoch)
+{
+    struct image_head head;
+
+    memcpy(&head, page, sizeof head);
+    *epoch = head.epoch;
+    return head.crc == image_crc(page) && head.pgno == pgno && head.group == group;
+}
+
+bool caret__image_bit(const uint8_t *page, uint32_t i)
+{
+    return (caret__le64(page + IMAGE_HEAD + i / 64 * 8) >> i % 64 & 1u) != 0;
 }
 
 int caret__images_read(struct caret__engine *e, uint32_t epoch, uint32_t npages, uint32_t *count)

@@ -375,6 +375,40 @@ static int db_stat(lua_State *L)
     return 1;
 }
 
+/* salvage(path, out, sure or nil) -> counts, lost, report | nil, text, name */
+static int core_salvage(lua_State *L)
+{
+    static const size_t cap = 65536;
+    const char *path = luaL_checkstring(L, 1), *out = luaL_checkstring(L, 2);
+    int flags = lua_toboolean(L, 3) ? CARET_SALVAGE_SURE : 0;
+    char *report = lua_newuserdata(L, cap);
+    caret_salvaged c;
+    int rc = caret_salvage(path, out, flags, &c, report, cap);
+
+    if (rc != CARET_OK && rc != CARET_E_CORRUPT)
+        return caret__fail_values(L, rc);
+    const struct {
+        const char *name;
+        uint64_t v;
+    } fields[] = {{"nodes", c.nodes},
+                  {"pages", c.pages},
+                  {"leaves", c.leaves},
+                  {"lost_pages", c.lost_pages},
+                  {"lost_values", c.lost_values},
+                  {"stale_leaves", c.stale_leaves},
+                  {"doubtful_leaves", c.doubtful_leaves},
+                  {"logged", c.logged},
+                  {"epoch", c.epoch}};
+    lua_newtable(L);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        lua_pushinteger(L, (lua_Integer)fields[i].v);
+        lua_setfield(L, -2, fields[i].name);
+    }
+    lua_pushboolean(L, rc != CARET_OK);
+    lua_pushstring(L, report);
+    return 3;
+}
+
 /* open_function(database methods) -> open; in methods, true stands for db.node */
 static int core_open_function(lua_State *L)
 {
@@ -401,6 +435,7 @@ void caret__add_db(lua_State *L)
                                          {"check", db_check},
                                          {"stat", db_stat},
                                          {"path", db_path},
+                                         {"salvage", core_salvage},
                                          {NULL, NULL}};
     caret__functions(L, functions);
 }

@@ -66,7 +66,8 @@ struct caret__page {
     uint32_t right;     /* inner: last child */
     uint16_t last_pos;  /* leaf: where the last insert went: ascending runs are recognised by it */
     uint8_t right_runs; /* inner: values out of line may be below `right` */
-    uint8_t spare[5];
+    uint8_t spare;
+    uint32_t epoch; /* of the checkpoint that wrote it; only in copies written to the file, for salvage */
     uint32_t hint[CARET__HINTS];
     struct caret__slot slot[];
 };

@@ -3,6 +3,7 @@
 local arguments = {
     forms = { -- where it differs
         backup = "TO [--db FILE] [--compact] [--overwrite] [--quiet]",
+        salvage = "[--sure] [--json] SRC OUT.zwr",
         check = "[FILE] [--db FILE] [--json] [--online]",
     },
 }

@@ -9,6 +9,8 @@ caret - a hierarchical key-value database inside the process
   caret check [FILE] [--json] [--online]
         walk everything; exit status 1 if something is wrong; --online: a snapshot, no writer waits
   caret stat [FILE] [--json]    sizes and counts
+  caret salvage [--sure] [--json] SRC OUT.zwr
+        write what can still be read of a damaged database to a new file; exit status 1 if something is lost
   caret help
   caret version
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# caret check and caret stat: a good database, a damaged one, none, bad options.
+# caret check, stat and salvage: a good database, a damaged one, none, bad options.
 
 source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 caret=${CARET_BUILD:-$source/build}/caret
@@ -76,6 +76,24 @@ note $? "the findings name pages"
 expect 1 "in JSON too" check "$dir/bad.caret" --json
 grep -q '"clean":false,"findings":\["' "$dir/out"
 note $? "with findings"
+
+# what is left of it, and all of a good one
+expect 0 "a good database is salvaged whole" salvage "$db" "$dir/good.zwr"
+grep -q 'nothing is lost' "$dir/out" && [ "$(wc -l <"$dir/good.zwr")" -gt 4000 ]
+note $? "with all its nodes"
+expect 1 "a damaged one is salvaged" salvage --json "$dir/bad.caret" "$dir/bad.zwr"
+grep -q '"lost":true,"nodes":[0-9]*,.*"findings":\["page ' "$dir/out" && [ -s "$dir/bad.zwr" ]
+note $? "and what is lost is told"
+tail -n +3 "$dir/bad.zwr" | sort >"$dir/bad.lines"
+tail -n +3 "$dir/good.zwr" | sort >"$dir/good.lines"
+[ "$(comm -23 "$dir/bad.lines" "$dir/good.lines" | wc -l)" = 0 ]
+note $? "nothing is invented"
+dd if=/dev/zero of="$dir/bad.caret" bs=4096 count=8 conv=notrunc 2>/dev/null
+expect 1 "without meta slots too" salvage --sure "$dir/bad.caret" "$dir/worse.zwr"
+cmp -s "$dir/bad.zwr" "$dir/worse.zwr" || tail -n +3 "$dir/worse.zwr" | sort | cmp -s - "$dir/bad.lines"
+note $? "the same comes back"
+expect 3 "no file is overwritten" salvage "$db" "$dir/good.zwr"
+expect 2 "salvage needs two paths" salvage "$db"
 
 expect 3 "no such file" check "$dir/none.caret"
 [ ! -e "$dir/none.caret" ]

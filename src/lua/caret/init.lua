@@ -289,6 +289,10 @@ function caret.open(path, options)
     end
     return core.adopt(db, node_metatable(base, db))
 end
+
+--- Write what can still be read of a damaged database to a new file of ZWR text (caret.h: caret_salvage).
+-- caret.salvage(path, out[, sure]): counts, whether something is lost, what; or nil, "NAME: text", "NAME".
+caret.salvage = core.salvage
 caret.trollback, caret.trestart = core.trollback, core.trestart
 
 -- The default database, opened at first use: caret.node(...) and every method of databases.

@@ -1,0 +1,171 @@
+/*
+ * salvage_log.c - what the log has behind the checkpoint that is salvaged.
+ *
+ * Replaying needs a whole tree; salvaging has none.  But the log's records are
+ * results, so their effect on single nodes can be told without the tree:
+ *
+ *     set     key -> how it ended: a value, a long value, or deleted
+ *     killed  the keys of kills
+ *
+ * A node of the checkpoint counts only if neither the first has its key nor the
+ * second its key or one above; then the nodes of the first are added.  A kill takes
+ * away what was set below it before.  Both are trees in private memory, not larger
+ * than the log.
+ *
+ * The chain is followed as far as it holds, as in recovery.  What only the shared
+ * memory of the last users had is not looked for.
+ */
+#include "log/salvage_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/key.h"
+#include "log/open.h"
+#include "shm/lockfile.h"
+
+enum { WAS_SET = 'S', WAS_RUN = 'R', WAS_DELETED = 'D' };
+
+static int note(struct caret__salvage_log *l, const struct caret__op_view *op)
+{
+    char tag = op->kind == CARET__OP_SET ? WAS_SET : op->kind == CARET__OP_SETRUN ? WAS_RUN : WAS_DELETED;
+    int rc = CARET_OK;
+
+    l->changes++;
+    if (op->klen == 0 || op->klen > CARET__KEY_MAX)
+        return CARET_OK;
+    if (op->kind == CARET__OP_KILL) {
+        rc = caret__private_kill(&l->set, op->key, op->klen);
+        return rc == CARET_OK ? caret__private_set(&l->killed, op->key, op->klen, "", 0) : rc;
+    }
+    uint32_t vlen = tag == WAS_DELETED ? 0 : op->vlen;
+    uint8_t *tagged = malloc((size_t)vlen + 1);
+    if (tagged == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory for the changes in the log");
+    tagged[0] = (uint8_t)tag;
+    memcpy(tagged + 1, op->val, vlen);
+    rc = caret__private_set(&l->set, op->key, op->klen, tagged, (size_t)vlen + 1);
+    free(tagged);
+    return rc;
+}
+
+static int note_record(struct caret__salvage_log *l, const uint8_t *rec, uint32_t size)
+{
+    struct caret__op_view op;
+    uint32_t off = CARET__REC_HEAD;
+    int rc = CARET_OK;
+
+    while (rc == CARET_OK && caret__record_op(rec, size, &off, &op) > 0)
+        rc = note(l, &op);
+    return rc;
+}
+
+/* The records of the chain, one after the other; what can't be read ends it. */
+static int follow(struct caret__salvage_log *l, const struct caret__logfile *f, const struct caret__meta *m)
+{
+    uint64_t lsn = m->lsn, seed = m->chain_seed;
+    uint8_t head[CARET__REC_HEAD], *rec = NULL;
+    int rc = CARET_OK;
+
+    while (rc == CARET_OK && caret__log_read(f, lsn, head, sizeof head) == CARET_OK) {
+        uint32_t size = caret__le32(head);
+        if (size < CARET__REC_HEAD + CARET__REC_TAIL || size > f->size || lsn + size > m->lsn + f->size)
+            break;
+        uint8_t *room = realloc(rec, size);
+        if (room == NULL) {
+            rc = caret__fail(CARET_E_NOMEM, "%s: no memory for a record of %u bytes", f->path, size);
+            break;
+        }
+        rec = room;
+        if (caret__log_read(f, lsn, rec, size) != CARET_OK || caret__record_verify(seed, rec, size) == 0)
+            break;
+        rc = note_record(l, rec, size);
+        memcpy(&seed, rec + size - 8, 8);
+        lsn += size;
+    }
+    free(rec);
+    return rc;
+}
+
+int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, const struct caret__meta *m)
+{
+    struct caret__logfile f = {.fd = caret__open_high(path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0),
+                               .path = path,
+                               .base = m->log_base,
+                               .size = m->log_size};
+    int rc;
+
+    if (f.fd < 0)
+        return CARET_NONE;
+    rc = caret__private_init(&l->set);
+    if (rc == CARET_OK) {
+        rc = caret__private_init(&l->killed);
+        if (rc != CARET_OK)
+            caret__private_destroy(&l->set);
+    }
+    l->read = rc == CARET_OK;
+    if (rc == CARET_OK)
+        rc = follow(l, &f, m);
+    close(f.fd);
+    return rc;
+}
+
+void caret__salvage_log_destroy(struct caret__salvage_log *l)
+{
+    if (!l->read)
+        return;
+    caret__private_destroy(&l->set);
+    caret__private_destroy(&l->killed);
+    l->read = false;
+}
+
+static bool is_killed(struct caret__salvage_log *l, const uint8_t *key, size_t len)
+{
+    const uint8_t *val, *zero = memchr(key, 0, len);
+    size_t at = zero != NULL ? (size_t)(zero - key) + 1 : len, vlen;
+
+    for (;;) {
+        if (caret__private_get(&l->killed, key, at, &val, &vlen))
+            return true;
+        size_t sub = at < len ? caret__sub_len(key + at, len - at) : 0;
+        if (sub == 0)
+            return false;
+        at += sub;
+    }
+}
+
+bool caret__salvage_log_hides(struct caret__salvage_log *l, const uint8_t *key, size_t len)
+{
+    const uint8_t *val;
+    size_t vlen;
+
+    return l->read && (caret__private_get(&l->set, key, len, &val, &vlen) || is_killed(l, key, len));
+}
+
+int caret__salvage_log_each(struct caret__salvage_log *l, caret__salvage_log_fn *each, void *ctx)
+{
+    uint8_t key[CARET__KEY_MAX + 2] = {0};
+    struct caret__view v = {.pg = &l->set.pg};
+    struct caret__at at = {0};
+    size_t len = 0;
+    int rc = CARET_NONE;
+
+    if (!l->read)
+        return CARET_OK;
+    v.applied = atomic_load_explicit(&l->set.lsn, memory_order_relaxed);
+    for (rc = caret__scan_from(&v, &at, key, &len); rc == CARET_OK;
+         rc = caret__scan_next(&v, &at, key, &len)) {
+        const uint8_t *val;
+        size_t vlen;
+        if (!caret__private_get(&l->set, key, len, &val, &vlen) || vlen == 0 || val[0] == WAS_DELETED)
+            continue;
+        rc = each(ctx, key, len, val + 1, vlen - 1, val[0] == WAS_RUN);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    return rc == CARET_NONE ? CARET_OK : rc;
+}

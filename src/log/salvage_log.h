@@ -1,0 +1,29 @@
+/*
+ * salvage_log.h - the log of a database that is salvaged.
+ */
+#ifndef CARET_LOG_SALVAGE_LOG_H
+#define CARET_LOG_SALVAGE_LOG_H
+
+#include "log/meta.h"
+#include "tree/tree.h"
+
+struct caret__salvage_log {
+    struct caret__private set, killed;
+    uint64_t changes;
+    bool read; /* the trees are there */
+};
+
+/* Read the log file behind the checkpoint of a meta slot, as far as its chain holds.  CARET_NONE: it can't be opened.
+ * NOMEM.  To be destroyed, whatever is returned. */
+int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, const struct caret__meta *m);
+void caret__salvage_log_destroy(struct caret__salvage_log *l);
+
+/* Does the log say otherwise about this node of the checkpoint? */
+bool caret__salvage_log_hides(struct caret__salvage_log *l, const uint8_t *key, size_t len);
+
+/* The nodes that the log ends with, in order; run: the value is a struct caret__runref. */
+typedef int caret__salvage_log_fn(void *ctx, const uint8_t *key, size_t len, const uint8_t *val, size_t vlen,
+                                  bool run);
+int caret__salvage_log_each(struct caret__salvage_log *l, caret__salvage_log_fn *each, void *ctx);
+
+#endif
