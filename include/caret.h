@@ -266,6 +266,36 @@ enum {
 
 CARET_API int caret_stat(caret_db *db, caret_stats *out);
 
+/* What takes the room. */
+#define CARET_MAX_LEVELS 24u
+typedef struct caret_usage_level {
+    uint64_t pages, entries; /* entries: nodes of leaves, children of inner pages */
+    uint64_t used, size;     /* bytes in use in these pages, and bytes of them */
+} caret_usage_level;
+
+typedef struct caret_usage_global {
+    char name[CARET_MAX_NAME + 2]; /* with the '^', NUL-terminated */
+    uint64_t nodes;
+    uint64_t leaves;      /* that have nodes of it; one that several globals share counts for each */
+    uint64_t bytes;       /* of its nodes in them */
+    uint64_t long_values; /* stored outside of leaves, */
+    uint64_t long_bytes;  /* their bytes, */
+    uint64_t long_pages;  /* and the pages they take */
+} caret_usage_global;
+
+typedef struct caret_usage {
+    unsigned levels;                           /* of the tree; */
+    caret_usage_level level[CARET_MAX_LEVELS]; /* level[0]: the leaves */
+    size_t globals;
+    caret_usage_global *global; /* in the order of their names */
+} caret_usage;
+
+/* Walk a snapshot of the database (opened read-only: the last checkpoint), all of it, and count.  Nobody waits for it.
+ * *usage is to be freed with caret_usage_free(), which ignores NULL.  CORRUPT names a damaged page; NOMEM, and what
+ * beginning a snapshot says; opened read-only BUSY, if new checkpoints keep coming. */
+CARET_API int caret_usage_get(caret_db *db, caret_usage **usage);
+CARET_API void caret_usage_free(caret_usage *usage);
+
 /* ----------------------------------------------------------------- salvage */
 
 /* What caret_salvage() found, and did not. */

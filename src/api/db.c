@@ -180,7 +180,7 @@ int caret__db_engine(caret_db *db, struct caret__engine **e)
 }
 
 /* Only who was opened read-only has an engine that observes, or changes it for another. */
-static int db_enter(caret_db *db, struct caret__engine **e)
+int caret__db_enter(caret_db *db, struct caret__engine **e)
 {
     int rc = CARET_OK;
 
@@ -193,7 +193,7 @@ static int db_enter(caret_db *db, struct caret__engine **e)
     return rc == CARET_OK && *(*e)->fork_mark == 0 ? caret__engine_forked(*e) : rc;
 }
 
-static void db_leave(struct caret__engine *e)
+void caret__db_leave(struct caret__engine *e)
 {
     if (e->observes)
         caret__engine_close(e);
@@ -203,12 +203,12 @@ static void db_leave(struct caret__engine *e)
 static int enter_attached(caret_db *db, const char *what)
 {
     struct caret__engine *e;
-    int rc = db_enter(db, &e);
+    int rc = caret__db_enter(db, &e);
 
     if (rc != CARET_OK || !e->observes)
         return rc;
     rc = caret__fail(CARET_E_READONLY, "%s: opened read-only: no %s", db->path, what);
-    db_leave(e);
+    caret__db_leave(e);
     return rc;
 }
 
@@ -221,7 +221,7 @@ int caret_sync(caret_db *db)
 int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
 {
     struct caret__engine *e;
-    int rc = db_enter(db, &e);
+    int rc = caret__db_enter(db, &e);
     if (rc != CARET_OK)
         return rc;
     /* in this order: what is durable was committed */
@@ -230,7 +230,7 @@ int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
         *durable = upto;
     if (committed != NULL)
         *committed = caret__max64(atomic_load(&e->sh->log_applied), upto);
-    db_leave(e);
+    caret__db_leave(e);
     return CARET_OK;
 }
 
@@ -368,10 +368,10 @@ int caret_check(caret_db *db, char *report, size_t cap)
     if (report == NULL || cap == 0)
         return caret__fail(CARET_E_INVALID, "caret_check: no room for a report");
     report[0] = 0;
-    int rc = db_enter(db, &e);
+    int rc = caret__db_enter(db, &e);
     if (rc == CARET_OK && e->observes) {
         rc = check_observed(e, report, cap);
-        db_leave(e);
+        caret__db_leave(e);
         return rc;
     }
     if (rc == CARET_OK)
@@ -461,7 +461,7 @@ static void add_unpublished(caret_db *db, caret_stats *out)
 int caret_stat(caret_db *db, caret_stats *out)
 {
     struct caret__engine *e;
-    int rc = db_enter(db, &e);
+    int rc = caret__db_enter(db, &e);
     if (rc != CARET_OK)
         return rc;
     struct caret__shared *sh = e->sh;
@@ -489,7 +489,7 @@ int caret_stat(caret_db *db, caret_stats *out)
         out->lock_waits += atomic_load(&p->lock_waits);
     }
     add_unpublished(db, out);
-    db_leave(e);
+    caret__db_leave(e);
     return CARET_OK;
 }
 
@@ -501,13 +501,13 @@ int caret_session_open(caret_db *db, caret_session **out)
         return caret__fail(CARET_E_INVALID, "caret_session_open: no place for the result");
     *out = NULL;
     struct caret__engine *e = NULL;
-    int rc = db != NULL ? db_enter(db, &e) : CARET_OK;
+    int rc = db != NULL ? caret__db_enter(db, &e) : CARET_OK;
     if (rc != CARET_OK)
         return rc;
     caret_session *s = calloc(1, sizeof *s);
     if (s == NULL) {
         if (e != NULL)
-            db_leave(e);
+            caret__db_leave(e);
         return caret__fail(CARET_E_NOMEM, "no memory for a session");
     }
     if (db != NULL) {

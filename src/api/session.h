@@ -95,6 +95,10 @@ int caret__guard_restart(caret_session *s);
 /* db.c: the engine of a handle, as it is now; for one that observes with a reference to be closed. */
 int caret__db_engine(caret_db *db, struct caret__engine **e);
 
+/* db.c: may the database be used now, by its engine?  To be left again. */
+int caret__db_enter(caret_db *db, struct caret__engine **e);
+void caret__db_leave(struct caret__engine *e);
+
 static inline int caret__node_check(const caret_node *n)
 {
     if (caret__likely(n != NULL && caret__node_const(n)->magic == CARET__NODE_MAGIC))

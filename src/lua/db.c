@@ -375,6 +375,51 @@ static int db_stat(lua_State *L)
     return 1;
 }
 
+static void set_count(lua_State *L, const char *name, uint64_t v)
+{
+    lua_pushinteger(L, (lua_Integer)v);
+    lua_setfield(L, -2, name);
+}
+
+/* usage(db) -> {levels = {{pages, entries, used, size}, ...}, globals = {{name, nodes, ...}, ...}} */
+static int db_usage(lua_State *L)
+{
+    struct caret__ldb *d = caret__check_db(L, 1);
+    caret_usage *u;
+    int rc = caret_usage_get(d->db, &u);
+
+    if (rc != CARET_OK)
+        return caret__fail_values(L, rc);
+    lua_createtable(L, 0, 2);
+    lua_createtable(L, (int)u->levels, 0);
+    for (unsigned i = 0; i < u->levels; i++) {
+        lua_createtable(L, 0, 4);
+        set_count(L, "pages", u->level[i].pages);
+        set_count(L, "entries", u->level[i].entries);
+        set_count(L, "used", u->level[i].used);
+        set_count(L, "size", u->level[i].size);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    lua_setfield(L, -2, "levels");
+    lua_createtable(L, (int)u->globals, 0);
+    for (size_t i = 0; i < u->globals; i++) {
+        const caret_usage_global *g = &u->global[i];
+        lua_createtable(L, 0, 7);
+        lua_pushstring(L, g->name);
+        lua_setfield(L, -2, "name");
+        set_count(L, "nodes", g->nodes);
+        set_count(L, "leaves", g->leaves);
+        set_count(L, "bytes", g->bytes);
+        set_count(L, "long_values", g->long_values);
+        set_count(L, "long_bytes", g->long_bytes);
+        set_count(L, "long_pages", g->long_pages);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    lua_setfield(L, -2, "globals");
+    caret_usage_free(u);
+    return 1;
+}
+
 /* salvage(path, out, sure or nil) -> counts, lost, report | nil, text, name */
 static int core_salvage(lua_State *L)
 {
@@ -436,6 +481,7 @@ void caret__add_db(lua_State *L)
                                          {"stat", db_stat},
                                          {"path", db_path},
                                          {"salvage", core_salvage},
+                                         {"usage", db_usage},
                                          {NULL, NULL}};
     caret__functions(L, functions);
 }

@@ -4,7 +4,8 @@ local arguments = {
     forms = { -- where it differs
         backup = "TO [--db FILE] [--compact] [--overwrite] [--quiet]",
         salvage = "[--sure] [--json] SRC OUT.zwr",
-        check = "[FILE] [--db FILE] [--json] [--online]",
+        check = "[FILE] [--db FILE] [--json] [--online] [--readonly]",
+        stat = "[FILE] [--db FILE] [--json] [--quick] [--readonly]",
     },
 }
 

@@ -1,14 +1,16 @@
 -- caret check: walk everything in a database and tell what is wrong.
 --
--- caret check [FILE] [--db FILE] [--json] [--online]; also while others use it: writers wait meanwhile,
--- but not with --online, which checks a snapshot.
+-- caret check [FILE] [--db FILE] [--json] [--online] [--readonly]
+-- Also while others use it: writers wait meanwhile, but not with --online, which checks a snapshot, nor with
+-- --readonly, which checks the last checkpoint and needs no right to write.
 -- Exit status: 0 nothing is wrong, 1 findings, 2 usage, 3 it can't be opened.
 
 local caret = require "caret"
 local arguments = require "caret.arguments"
 
-local path, json, given = arguments.database("check", {...}, {["--online"] = true})
-local db, text = caret.open(path, {create = false, progress = arguments.progress})
+local path, json, given = arguments.database("check", {...}, {["--online"] = true, ["--readonly"] = true})
+local readonly = given["--readonly"] or false
+local db, text = caret.open(path, {create = false, readonly = readonly, progress = arguments.progress})
 if not db then arguments.fail("check", text) end
 
 local ok, what, name, report = db:check(given["--online"] and "online" or nil)

@@ -45,6 +45,18 @@ note $? "which has no findings"
 expect 0 "stat" stat "$db" --json
 grep -q '"pages":[1-9][0-9]*,.*"depth":[1-9]' "$dir/out"
 note $? "it has pages and levels"
+grep -q '"levels":\[{"pages":[1-9].*"globals":\[{"name":"^' "$dir/out"
+note $? "what fills it, too"
+expect 0 "stat in short" stat --quick "$db" --json
+! grep -q '"levels"' "$dir/out"
+note $? "does not walk"
+before=$(stat -c '%y %s' "$db")
+expect 0 "stat without a trace" stat --readonly "$db" --json
+grep -q '"view":"file","levels"' "$dir/out"
+note $? "of the file"
+expect 0 "check without a trace" check --readonly "$db"
+[ "$before" = "$(stat -c '%y %s' "$db")" ]
+note $? "leaves none"
 expect 0 "stat for people" stat "$db"
 grep -q 'levels of the tree' "$dir/out"
 note $? "says what the numbers are"

@@ -243,10 +243,11 @@ end
 local database = {node = true} -- a function for each database: db.node(...) works as db:node(...) does
 
 --- db:sync() makes everything durable; db:durable() tells how far it is: two places in the log, of what
--- is on the disk and of the last commit.
+-- is on the disk and of the last commit.  db:usage() walks all of a snapshot: {levels = {{pages, entries,
+-- used, size}, ...} from the leaves up, globals = {{name, nodes, leaves, bytes, ...}, ...}} by name.
 for _, name in ipairs {
     "close", "sync", "durable", "checkpoint", "check", "path", "stat", "transaction", "tp", "snapshot",
-    "backup",
+    "backup", "usage",
 } do
     database[name] = core[name]
 end
