@@ -1,6 +1,7 @@
 /*
  * Processes are killed at random, and at every named fault point, while others use the database:
- * nothing acknowledged is lost, transactions are whole, everything checks clean, locks are freed.
+ * nothing acknowledged is lost, transactions are whole, everything checks clean, locks are freed.  After each death
+ * the successor compares all keys of the dead one with what it had been told (oracle.h).
  * Usage: test_torture [kills [seed]]
  */
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,8 +22,9 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
+#include "oracle.h"
 
-#define WORKERS  4
+#define WORKERS  8
 #define ACCOUNTS 20
 #define EACH     1000
 
@@ -32,6 +35,7 @@ static char path[80], context[64]; /* context: what was going on, for messages *
 /* What the children had acknowledged, in memory shared with the parent. */
 static struct journal {
     _Atomic uint64_t incrs[WORKERS];
+    struct oracle oracle[WORKERS];
     _Atomic uint32_t go;
     uint32_t names;
     char name[256][40];
@@ -114,6 +118,8 @@ static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand
     struct transfer t = {caret__rand_below(r, ACCOUNTS), caret__rand_below(r, ACCOUNTS)};
 
     memset(val, 'v', sizeof val);
+    for (unsigned i = 0; i < 10; i++)
+        must(oracle_round(&journal->oracle[me], s, me, r), "oracle");
     must(caret_transaction(s, transfer, &t, 0), "transfer");
     counter(&n, me);
     must(caret_incr_int(s, &n.node, 1, NULL), "incr");
@@ -141,6 +147,17 @@ static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand
     look_back(db, round);
 }
 
+/* Is everything of a dead worker as it must be?  Else this process ends. */
+static void consult(caret_session *s, unsigned worker)
+{
+    const char *wrong = oracle_check(&journal->oracle[worker], s, worker);
+
+    if (wrong != NULL) {
+        fprintf(stderr, "%s: %s\n", context, wrong);
+        _exit(98);
+    }
+}
+
 static void child(unsigned me, uint64_t random, unsigned rounds)
 {
     caret_db *db;
@@ -150,21 +167,12 @@ static void child(unsigned me, uint64_t random, unsigned rounds)
     caret__rand_seed(&r, random);
     must(caret_open(path, NULL, &db), "open");
     must(caret_session_open(db, &s), "session");
+    consult(s, me); /* what the one before left */
     for (unsigned i = 0; i < rounds; i++)
         work(db, s, me, &r, (unsigned)(random % 60) + i);
     caret_session_close(s);
     caret_close(db);
     _exit(0);
-}
-
-static pid_t start(unsigned me, uint64_t random, unsigned rounds)
-{
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0)
-        child(me, random, rounds);
-    assert_true(pid > 0);
-    return pid;
 }
 
 static int reap(pid_t pid)
@@ -192,7 +200,7 @@ static void create(void)
     must(caret_close(db), "close");
 }
 
-/* The invariants; slack: how many increments may be there without having been acknowledged. */
+/* The invariants, when nobody works; slack: how many increments may be there without having been acknowledged. */
 static void verify(caret_db *db, unsigned slack)
 {
     caret_session *s;
@@ -214,12 +222,89 @@ static void verify(caret_db *db, unsigned slack)
         number = 0;
         (void)get_number(s, &n, &number);
         assert_in_range(number, acked, acked + slack);
+        const char *wrong = oracle_check(&journal->oracle[i], s, i);
+        if (wrong != NULL)
+            fail_msg("%s: %s", context, wrong);
     }
     caret_node_var(&n.node, sizeof n, "^lock", 5);
     assert_int_equal(caret_lock(s, &n.node, 3000000000u), CARET_OK); /* locks of the dead are freed */
     caret_session_close(s);
     if (caret_check(db, report, sizeof report) != CARET_OK)
         fail_msg("%s: %s: %s", context, caret_message(), report);
+}
+
+static void print_counts(const char *what, unsigned deaths, caret_db *db)
+{
+    uint64_t operations = 0, checks = 0, in_flight = 0, found_new = 0;
+    caret_stats st = {0};
+
+    for (unsigned i = 0; i < WORKERS; i++) {
+        operations += atomic_load(&journal->oracle[i].operations);
+        checks += atomic_load(&journal->oracle[i].checks);
+        in_flight += atomic_load(&journal->oracle[i].in_flight);
+        found_new += atomic_load(&journal->oracle[i].found_new);
+    }
+    if (db != NULL)
+        must(caret_stat(db, &st), "stat");
+    print_message("%u %s, %llu repairs; %llu operations acknowledged, %llu times all keys of a worker "
+                  "compared; in %llu "
+                  "deaths one was in flight, and of these done in %llu\n",
+                  deaths, what, (unsigned long long)st.repairs, (unsigned long long)operations,
+                  (unsigned long long)checks, (unsigned long long)in_flight, (unsigned long long)found_new);
+}
+
+/* It was killed, by us or by a fault point that was armed. */
+static void assert_killed(int status)
+{
+    if (WIFEXITED(status))
+        fail_msg("a worker ended by itself: status %d", WEXITSTATUS(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+}
+
+/* With fault points half of the workers die at one of them, some time or other: between two steps of the protocol. */
+static pid_t start_doomed(unsigned me, struct caret__rand *r)
+{
+    unsigned nth = caret__rand_below(r, 2) == 0 ? 0 : 1 + caret__rand_below(r, 20000);
+    uint64_t random = caret__rand_next(r);
+
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (nth != 0)
+            caret__fault_arm("*", nth, CARET__FAULT_KILL);
+        child(me, random, 1000000);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+/* One that has died by itself, or is killed now. */
+static unsigned next_victim(pid_t pid[WORKERS], struct caret__rand *r)
+{
+    int status;
+    unsigned i = 0;
+    pid_t dead;
+
+    usleep(500 + caret__rand_below(r, 5000));
+    dead = waitpid(-1, &status, WNOHANG);
+    if (dead <= 0) {
+        dead = pid[caret__rand_below(r, WORKERS)];
+        kill(dead, SIGKILL);
+        status = reap(dead);
+    }
+    assert_killed(status);
+    while (pid[i] != dead)
+        i++;
+    return i;
+}
+
+static void kill_them(pid_t pid[WORKERS])
+{
+    for (unsigned i = 0; i < WORKERS; i++)
+        kill(pid[i], SIGKILL);
+    for (unsigned i = 0; i < WORKERS; i++)
+        assert_killed(reap(pid[i]));
 }
 
 /* Children are killed at random and replaced; somebody else stays attached, so that repair does it all. */
@@ -234,24 +319,17 @@ static void random_kills_lose_nothing(void **state)
     caret__rand_seed(&r, seed);
     create();
     for (unsigned i = 0; i < WORKERS; i++)
-        pid[i] = start(i, caret__rand_next(&r), 1000000);
+        pid[i] = start_doomed(i, &r);
     must(caret_open(path, NULL, &db), "open");
     for (unsigned k = 0; k < kills; k++) {
-        unsigned i = caret__rand_below(&r, WORKERS);
-        usleep(500 + caret__rand_below(&r, 6000));
-        kill(pid[i], SIGKILL);
-        int status = reap(pid[i]);
-        if (WIFEXITED(status))
-            fail_msg("a worker ended by itself: status %d", WEXITSTATUS(status));
-        pid[i] = start(i, caret__rand_next(&r), 1000000);
-        if (k % 50 == 49)
-            print_message("%u kills\n", k + 1);
+        unsigned i = next_victim(pid, &r);
+        pid[i] = start_doomed(i, &r);
+        if (k % 10000 == 9999)
+            print_counts("kills", k + 1, db);
     }
-    for (unsigned i = 0; i < WORKERS; i++) {
-        kill(pid[i], SIGKILL);
-        reap(pid[i]);
-    }
+    kill_them(pid);
     verify(db, kills + WORKERS);
+    print_counts("kills", kills + WORKERS, db);
     must(caret_close(db), "close");
 }
 
@@ -268,19 +346,16 @@ static void kill_all_and_reopen_loses_nothing(void **state)
     create();
     for (unsigned c = 0; c < cycles; c++) {
         for (unsigned i = 0; i < WORKERS; i++)
-            pid[i] = start(i, caret__rand_next(&r), 1000000);
-        usleep(5000 + caret__rand_below(&r, 40000));
-        for (unsigned i = 0; i < WORKERS; i++)
-            kill(pid[i], SIGKILL);
-        for (unsigned i = 0; i < WORKERS; i++) {
-            int status = reap(pid[i]);
-            if (WIFEXITED(status))
-                fail_msg("a worker ended by itself: status %d", WEXITSTATUS(status));
-        }
+            pid[i] = start_doomed(i, &r);
+        usleep(2000 + caret__rand_below(&r, 25000));
+        kill_them(pid);
         must(caret_open(path, NULL, &db), "reopen");
         verify(db, WORKERS * (c + 1));
         must(caret_close(db), "close");
+        if (c % 1000 == 999)
+            print_counts("times all were killed", c + 1, NULL);
     }
+    print_counts("times all were killed", cycles, NULL);
 }
 
 #ifdef CARET_FAULTS

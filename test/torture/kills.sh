@@ -1,5 +1,5 @@
 #!/bin/sh
-# Workers are killed one by one, then all at once with a reopening, then at every fault point and again
-# in the repair.  CARET_KILLS of them (20,000), a tenth as many reopenings; CARET_SEED starts the chance.
+# Eight workers are killed one by one, then all at once with a reopening, then at every fault point and again
+# in the repair.  CARET_KILLS of them (100,000), a tenth as many reopenings: two hours; CARET_SEED starts the chance.
 
-"$CARET_BUILD/test/test_api_torture" "${CARET_KILLS:-$((20000 * CARET_TORTURE))}" "${CARET_SEED:-$(date +%s)}"
+"$CARET_BUILD/test/test_api_torture" "${CARET_KILLS:-$((100000 * CARET_TORTURE))}" "${CARET_SEED:-$(date +%s)}"
