@@ -1,0 +1,229 @@
+/* Checkpoints: what they write and what they never touch, how epochs go on, what they give back. */
+#include "database.h"
+
+#include "base/crc32c.h"
+#include "base/rand.h"
+#include "log/log.h"
+#include "log/meta.h"
+#include "page/store.h"
+#include "tree/tree.h"
+
+static struct caret__engine *e;
+static struct caret__rand rng;
+
+static void open_engine(void)
+{
+    caret_options o = options();
+    OK(caret__engine_open(path, &o, &e));
+    caret__rand_seed(&rng, 99);
+}
+
+static void change_some(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct caret__spot spot = {0};
+        char key[16];
+        uint64_t lsn;
+        snprintf(key, sizeof key, "k%05u", caret__rand_below(&rng, 3000));
+        OK(caret__commit_set(e, &spot, (const uint8_t *)key, 6, text,
+                             text_of(i, caret__rand_below(&rng, 60), text), NULL, NULL, &lsn));
+    }
+}
+
+static void kill_some(const char *prefix)
+{
+    struct caret__batch b = {0};
+    uint64_t lsn;
+
+    OK(caret__batch_begin(&b));
+    OK(caret__batch_add(&b, CARET__OP_KILL, (const uint8_t *)prefix, strlen(prefix), NULL, 0));
+    OK(caret__commit(e, &b, NULL, NULL, &lsn));
+    caret__batch_destroy(&b);
+}
+
+static bool bit(unsigned map, uint32_t pgno)
+{
+    return (atomic_load(&e->pg.maps[map][pgno / 64]) >> pgno % 64 & 1u) != 0;
+}
+
+/* Is the number a page of the tree, as it is now? */
+static bool in_tree(uint32_t pgno)
+{
+    return !caret__pgno_reserved(pgno) && !bit(CARET__MAP_FREE, pgno) && !bit(CARET__MAP_PENDING0, pgno) &&
+           !bit(CARET__MAP_PENDING1, pgno);
+}
+
+static uint8_t *read_file(size_t pages)
+{
+    uint8_t *bytes = malloc(pages * CARET__PAGE_SIZE);
+
+    assert_non_null(bytes);
+    assert_int_equal(pread(e->data_fd, bytes, pages * CARET__PAGE_SIZE, 0), pages * CARET__PAGE_SIZE);
+    return bytes;
+}
+
+/* I1: between two checkpoints, and in the second, no byte of a page of the first one's tree changes. */
+static void pages_of_the_durable_tree_are_never_written(void **state)
+{
+    uint32_t compared = 0;
+
+    (void)state;
+    open_engine();
+    change_some(3000);
+    for (unsigned round = 0; round < 20; round++) {
+        OK(caret__checkpoint(e));
+        uint32_t n = atomic_load(&e->sh->ts.npages);
+        uint8_t *before = read_file(n), *tree = calloc(n, 1);
+        assert_non_null(tree);
+        for (uint32_t p = CARET__FIRST_PAGE; p < n; p++)
+            tree[p] = in_tree(p);
+        change_some(200);
+        if (round % 4 == 3)
+            kill_some("k01");
+        OK(caret__checkpoint(e));
+        uint8_t *after = read_file(n);
+        for (uint32_t p = CARET__FIRST_PAGE; p < n; p++) {
+            size_t at = (size_t)p * CARET__PAGE_SIZE;
+            if (tree[p] && memcmp(before + at, after + at, CARET__PAGE_SIZE) != 0)
+                fail_msg("round %u: page %u of the durable tree was written", round, p);
+            compared += tree[p];
+        }
+        free(before);
+        free(after);
+        free(tree);
+    }
+    assert_true(compared > 400);
+    OK(caret__engine_close(e));
+}
+
+/* The tree that the newest meta slot names, in the file alone; pages of it. */
+static unsigned walk_file(uint32_t pgno, unsigned level)
+{
+    static union {
+        uint8_t bytes[CARET__PAGE_SIZE];
+        struct caret__page page;
+    } buf[CARET__MAX_DEPTH];
+    struct caret__page *p = &buf[level].page;
+    char report[300] = "";
+    unsigned pages = 1;
+
+    assert_int_equal(pread(e->data_fd, p, CARET__PAGE_SIZE, (off_t)pgno * CARET__PAGE_SIZE),
+                     CARET__PAGE_SIZE);
+    assert_int_equal(p->crc, caret__crc32c(0, (const uint8_t *)p + 4, CARET__PAGE_SIZE - 4));
+    assert_int_equal(p->level, level);
+    if (!caret__page_check(p, pgno, report, sizeof report))
+        fail_msg("%s", report);
+    for (unsigned i = 0; level != 0 && i <= caret__page_count(p); i++)
+        pages += walk_file(caret__page_child(p, i), level - 1);
+    return pages;
+}
+
+static void the_file_holds_the_tree_that_the_meta_names(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    open_engine();
+    for (unsigned round = 0; round < 12; round++) {
+        struct caret__meta_pair pair;
+        change_some(round % 3 == 0 ? 1 : 700);
+        if (round == 7)
+            kill_some("k");
+        uint64_t lsn = atomic_load(&e->sh->log_applied);
+        uint32_t epoch = atomic_load(&e->sh->epoch);
+        OK(caret__checkpoint(e));
+        change_some(50); /* not in it */
+        assert_int_equal(fstat(e->data_fd, &st), 0);
+        OK(caret__meta_read(e->data_fd, path, (uint64_t)st.st_size, &pair));
+        assert_int_equal(pair.meta.epoch, epoch);
+        assert_int_equal(pair.meta.lsn, lsn);
+        assert_int_equal(pair.meta.flags & CARET__META_CLEAN, 0);
+        unsigned pages = walk_file(pair.meta.root, pair.meta.depth - 1);
+        assert_true(round < 3 || round >= 7 || pages > 5);
+    }
+    OK(caret__engine_close(e));
+}
+
+static void epochs_go_up_by_one(void **state)
+{
+    struct caret__shared *sh;
+
+    (void)state;
+    open_engine();
+    sh = e->sh;
+    for (unsigned i = 0; i < 10; i++) {
+        uint32_t epoch = atomic_load(&sh->epoch);
+        change_some(20);
+        OK(caret__checkpoint(e));
+        assert_int_equal(atomic_load(&sh->epoch), epoch + 1);
+        assert_int_equal(atomic_load(&sh->durable_epoch), epoch);
+        assert_int_equal(atomic_load(&sh->released_epoch), epoch);
+        assert_int_equal(atomic_load(&sh->checkpoint_lsn), atomic_load(&sh->log_applied));
+        OK(caret__checkpoint(e)); /* nothing was committed since */
+        assert_int_equal(atomic_load(&sh->epoch), epoch + 1);
+        OK(caret__checkpoint_as(e, true, false));
+        assert_int_equal(atomic_load(&sh->epoch), epoch + 2);
+    }
+    OK(caret__engine_close(e));
+}
+
+static void slots_and_dead_pages_are_given_back(void **state)
+{
+    struct caret__shared *sh;
+
+    (void)state;
+    open_engine();
+    sh = e->sh;
+    for (unsigned i = 0; i < 10; i++) {
+        change_some(1000);
+        if (i % 3 == 2)
+            kill_some("k0");
+        assert_true(sh->ts.free_slots < atomic_load(&sh->nslots));
+        OK(caret__checkpoint(e));
+        assert_int_equal(sh->ts.free_slots, atomic_load(&sh->nslots));
+        uint32_t is_free = 0;
+        for (uint32_t p = 0; p < atomic_load(&sh->ts.npages); p++) {
+            assert_false(bit(CARET__MAP_PENDING0, p) || bit(CARET__MAP_PENDING1, p));
+            assert_int_equal(caret__pte_slot(atomic_load(&e->pg.ptab[p].word)), CARET__SLOT_NONE);
+            is_free += bit(CARET__MAP_FREE, p);
+        }
+        assert_int_equal(is_free, sh->ts.free_pages);
+    }
+    OK(caret__engine_close(e));
+}
+
+/* Pages that are changed while nobody takes checkpoints make one due; taking it ends that. */
+static void a_checkpoint_is_due_when_log_or_arena_fill(void **state)
+{
+    (void)state;
+    open_engine();
+    OK(caret__checkpoint(e));
+    assert_false(caret__checkpoint_due(e));
+    unsigned n = 0;
+    while (!caret__checkpoint_due(e) && n < 5000000) {
+        change_some(100);
+        n += 100;
+    }
+    assert_true(caret__checkpoint_due(e));
+    uint64_t log = atomic_load(&e->sh->log_head) - atomic_load(&e->sh->checkpoint_lsn);
+    assert_true(log <= atomic_load(&e->sh->log_size) / 2);
+    OK(caret__checkpoint(e));
+    assert_false(caret__checkpoint_due(e));
+    atomic_store(&e->sh->checkpoint_wanted, 1);
+    assert_true(caret__checkpoint_due(e));
+    OK(caret__checkpoint(e));
+    assert_false(caret__checkpoint_due(e));
+    OK(caret__engine_close(e));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(pages_of_the_durable_tree_are_never_written),
+        TEST(the_file_holds_the_tree_that_the_meta_names),
+        TEST(epochs_go_up_by_one),
+        TEST(slots_and_dead_pages_are_given_back),
+        TEST(a_checkpoint_is_due_when_log_or_arena_fill),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
