@@ -35,12 +35,16 @@ int caret__results(lua_State *L, struct caret__ldb *d, int rc)
     return rc < 0 || rc == CARET_RESTART ? caret__raise(L, d, rc) : caret__fail_values(L, rc);
 }
 
-/* Is that chunk the Lua part of this module? */
+/* Is that chunk of the Lua part of this module? */
 static int is_ours(const char *source)
 {
-    static const char tail[] = "caret/init.lua";
+    static const char *const tails[] = {"caret/init.lua", "caret/json.lua"};
     size_t len = strlen(source);
-    return len >= sizeof tail - 1 && strcmp(source + len - (sizeof tail - 1), tail) == 0;
+
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+        if (len >= strlen(tails[i]) && strcmp(source + len - strlen(tails[i]), tails[i]) == 0)
+            return 1;
+    return 0;
 }
 
 /* Push "file:line: " of the first Lua function on the stack that is not ours. */

@@ -114,4 +114,105 @@ function TestIteration:test_every_iterator_is_independent_and_ends()
     lu.assertNil(none())
 end
 
+local function steps(...)
+    local got = {}
+    for child, value, sub, depth in ... do
+        lu.assertTrue(child:ismutable())
+        lu.assertEquals(child:name(), sub)
+        lu.assertEquals(child:get(), value)
+        got[#got + 1] = depth and depth .. ":" .. sub or sub
+    end
+    return got
+end
+
+function TestIteration:test_a_range_of_children()
+    for _, s in ipairs {"", -1, 0.5, 9, 10, "a", "b"} do n[s].__ = 1 end
+    n[11].below.__ = 1
+    local all = {"", -1, ".5", 9, 10, 11, "a", "b"}
+    lu.assertEquals(steps(n:range()), all)
+    lu.assertEquals(steps(n:range {}), all)
+    lu.assertEquals(steps(n:range {reverse = true}), reversed(all))
+    lu.assertEquals(steps(n:range {from = 9, to = 11}), {9, 10, 11})
+    lu.assertEquals(steps(n:range {from = 9, to = 11, reverse = true}), {11, 10, 9})
+    lu.assertEquals(steps(n:range {from = 1, to = 10.5}), {9, 10})
+    lu.assertEquals(steps(n:range {from = 1, to = 10.5, reverse = true}), {10, 9})
+    lu.assertEquals(steps(n:range {from = "10", to = "azz"}), {10, 11, "a"})
+    lu.assertEquals(steps(n:range {from = 11}), {11, "a", "b"})
+    lu.assertEquals(steps(n:range {to = ""}), {""})
+    lu.assertEquals(steps(n:range {to = 0, reverse = true}), {-1, ""})
+    lu.assertEquals(steps(n:range {from = 10, to = 9}), {})
+    lu.assertEquals(steps(n:range {from = 10, to = 9, reverse = true}), {})
+    lu.assertEquals(steps(n:range {from = "c"}), {})
+    lu.assertEquals(steps(n.none:range {from = 1, to = 2}), {})
+end
+
+function TestIteration:test_a_range_has_a_limit()
+    for i = 1, 20 do n[i].__ = i end
+    lu.assertEquals(steps(n:range {limit = 3}), {1, 2, 3})
+    lu.assertEquals(steps(n:range {limit = 0}), {})
+    lu.assertEquals(steps(n:range {limit = 2, reverse = true, to = 5}), {5, 4})
+    lu.assertEquals(steps(n:range {limit = 9, from = 19}), {19, 20})
+    local step = n:range {limit = 1}
+    lu.assertEquals(select(3, step()), 1)
+    lu.assertNil(step())
+    lu.assertNil(step())
+    step = n:range {to = 1}
+    step()
+    lu.assertNil(step())
+    n[1.5].__ = 1
+    lu.assertNil(step())
+end
+
+function TestIteration:test_a_range_of_what_is_changed_meanwhile()
+    for i = 1, 50 do n[i].__ = i end
+    for child in n:range {from = 10, to = 40} do child:kill() end
+    lu.assertEquals(#list(n:subscripts()), 19)
+    for child in n:range {reverse = true} do child:kill() end
+    lu.assertEquals(n:data(), 0)
+end
+
+function TestIteration:test_a_walk_goes_depth_first()
+    n:settree {__ = "top", [1] = "x", [2] = {__ = "y", a = {b = {c = "z"}}, d = "w"}, e = {f = "v"}}
+    lu.assertEquals(steps(n:walk()), {"1:1", "1:2", "2:a", "3:b", "4:c", "2:d", "1:e", "2:f"})
+    lu.assertEquals(steps(n:walk(2)), {"1:1", "1:2", "2:a", "2:d", "1:e", "2:f"})
+    lu.assertEquals(steps(n:walk(1)), {"1:1", "1:2", "1:e"})
+    lu.assertEquals(steps(n:walk(0)), {})
+    lu.assertEquals(steps(n[2]:walk(1e300)), {"1:a", "2:b", "3:c", "1:d"})
+    lu.assertEquals(steps(n[1]:walk()), {})
+    lu.assertEquals(steps(n.none:walk()), {})
+    local step = n[1]:walk()
+    step()
+    lu.assertNil(step())
+end
+
+function TestIteration:test_a_walk_to_the_deepest_node()
+    local deep = n
+    for i = 1, 31 do deep = deep[i] end
+    deep:__set(1)
+    lu.assertEquals(#steps(n:walk()), 31)
+end
+
+function TestIteration:test_a_walk_through_what_is_killed_meanwhile()
+    for i = 1, 9 do n[i].a.b.__ = i end
+    local seen = 0
+    for child, _, _, depth in n:walk() do
+        seen = seen + 1
+        if depth == 2 then child:kill() end
+    end
+    lu.assertEquals(seen, 18)
+    lu.assertEquals(n:data(), 0)
+end
+
+function TestIteration:test_bad_arguments_of_iterators()
+    lu.assertErrorMsgContains("range takes a table", function() n:range(5) end)
+    lu.assertErrorMsgContains("no option 'form'", function() n:range {form = 1} end)
+    lu.assertErrorMsgContains("no option 'number'", function() n:range {"x"} end)
+    lu.assertErrorMsgContains("subscript must be", function() n:range {from = {}} end)
+    lu.assertErrorMsgContains("KEY2BIG", function() n:range {to = ("x"):rep(2000)} end)
+    lu.assertErrorMsgContains("limit", function() n:range {limit = -1} end)
+    lu.assertErrorMsgContains("limit", function() n:range {limit = "3"} end)
+    lu.assertErrorMsgContains("number of levels", function() n:walk("x") end)
+    lu.assertErrorMsgContains("number of levels", function() n:walk(0 / 0) end)
+end
+
 fixture.run()

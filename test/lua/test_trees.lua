@@ -48,13 +48,102 @@ function TestTrees:test_filters()
     lu.assertEquals(n:gettree(), {a = "10", deep = {x = "40"}})
     local depths = {}
     local got = n:gettree(nil, function(node, sub, value, recurse, depth)
-        lu.assertEquals(node:name(), sub)
+        lu.assertEquals(depth == 0 and "" or node:name(), sub)
         depths[sub] = depth
         if sub == "deep" then return "cut", false end
         return value and value + 1, recurse
     end)
     lu.assertEquals(got, {a = 11, deep = "cut"})
-    lu.assertEquals(depths, {a = 1, deep = 1})
+    lu.assertEquals(depths, {[""] = 0, a = 1, deep = 1})
+end
+
+function TestTrees:test_filters_see_every_entry_of_a_table()
+    local seen = {}
+    n:settree({__ = 0, a = {__ = 1, [2] = "x"}}, function(node, key, value)
+        seen[tostring(node) .. " " .. tostring(key)] = type(value)
+        return key, value
+    end)
+    lu.assertEquals(seen, {["^t __"] = "number", ["^t a"] = "table", ['^t("a") __'] = "number",
+        ['^t("a") 2'] = "string"})
+    n:settree({a = {x = 1}, b = 1}, function(_, key, value)
+        if key == "a" then return "c", {y = value.x} end
+        if key == "b" then return "a", caret.DELETE end
+        return key, value
+    end)
+    lu.assertEquals(n:gettree(), {__ = "0", c = {y = "1"}})
+end
+
+function TestTrees:test_filters_see_every_node_of_a_tree()
+    n:settree {__ = "0", a = {__ = "1", b = "2"}, c = {d = {e = "3"}}}
+    local seen = {}
+    local got = n:gettree(2, function(node, sub, value, recurse, depth)
+        seen[#seen + 1] = table.concat({depth, sub, tostring(value), tostring(recurse), tostring(node)}, " ")
+        return value, recurse
+    end)
+    lu.assertEquals(seen, {"0  0 true ^t", '1 a 1 true ^t("a")', '2 b 2 false ^t("a","b")',
+        '1 c nil true ^t("c")', '2 d nil false ^t("c","d")'})
+    lu.assertEquals(got, {__ = "0", a = {__ = "1", b = "2"}})
+    got = n:gettree(nil, function(_, sub, value, _, depth) -- a value may go and what is below stay
+        return sub ~= "a" and value or nil, depth < 9
+    end)
+    lu.assertEquals(got, {__ = "0", a = {b = "2"}, c = {d = {e = "3"}}})
+    lu.assertEquals(n:gettree(nil, function(_, _, value) return value end), {__ = "0"})
+    lu.assertEquals(n:gettree(nil, function(_, _, _, recurse) return nil, recurse end), {})
+end
+
+function TestTrees:test_a_table_that_contains_itself_is_refused()
+    local tree = {a = 1, b = {}}
+    tree.b.c = tree
+    lu.assertErrorMsgContains('contains itself, at ^t("b","c")', n.settree, n, tree)
+    local shared = {x = 1}
+    n:kill()
+    n:settree {a = shared, b = {c = shared}} -- twice is fine
+    lu.assertEquals(n:gettree(), {a = {x = "1"}, b = {c = {x = "1"}}})
+end
+
+function TestTrees:test_the_deepest_tree()
+    local tree = {}
+    local bottom = tree
+    for i = 1, 31 do
+        bottom[i] = {}
+        bottom = bottom[i]
+    end
+    bottom.__ = "at the bottom"
+    n:settree(tree)
+    local got = n:gettree()
+    for i = 1, 30 do got = got[i] end
+    lu.assertEquals(got, {[31] = "at the bottom"})
+    bottom.below = 1
+    lu.assertErrorMsgContains("MAXSUBS", n.settree, n, tree)
+end
+
+function TestTrees:test_two_keys_of_one_node_are_refused()
+    lu.assertErrorMsgContains("two entries of a table mean ^t(1)", n.settree, n, {[1] = "a", ["1"] = "b"})
+    lu.assertErrorMsgContains("two entries of a table mean ^t(.5)", n.settree, n, {[0.5] = "a", [".5"] = "b"})
+    n:kill()
+    n:settree {[1] = "a", ["01"] = "b", ["1.0"] = "c", ["0x1"] = "d", nan = 1}
+    lu.assertEquals(n:gettree(), {[1] = "a", ["01"] = "b", ["1.0"] = "c", ["0x1"] = "d", nan = "1"})
+    local function one(_, _, value) return 1, value end
+    lu.assertErrorMsgContains("two entries of a table mean ^t(1)", n.settree, n, {a = 1, b = 2}, one)
+    local function own(_, _, value) return "__", value end
+    lu.assertErrorMsgContains("two entries of a table mean ^t", n.settree, n, {a = 1, b = 2}, own)
+    n:kill()
+    n:settree({{a = 1}, {b = 2}}, function(_, key, value)
+        return type(key) == "number" and key or "x", value
+    end)
+    lu.assertEquals(n[1].x.__ .. n[2].x.__, "12") -- at different nodes it is fine
+end
+
+function TestTrees:test_delete_at_the_top()
+    n:settree {__ = 1, a = 2}
+    n:settree(caret.DELETE)
+    lu.assertEquals(n:data(), 0)
+end
+
+function TestTrees:test_a_child_that_a_table_can_not_hold()
+    n("__").__ = "x"
+    lu.assertErrorMsgContains('a filter can leave out ^t("__")', n.gettree, n)
+    lu.assertEquals(n:gettree(nil, function(_, sub, value) return sub ~= "__" and value or nil, true end), {})
 end
 
 function TestTrees:test_bad_trees_change_nothing_of_the_bad_entry()
@@ -64,6 +153,8 @@ function TestTrees:test_bad_trees_change_nothing_of_the_bad_entry()
     lu.assertErrorMsgContains("subscript must be", n.settree, n, {[true] = 1})
     lu.assertEquals(n:data(), 0)
     lu.assertErrorMsgContains("maxdepth", n.gettree, n, {})
+    lu.assertErrorMsgContains("filter is a function", n.settree, n, {}, "x")
+    lu.assertErrorMsgContains("filter is a function", n.gettree, n, nil, {})
 end
 
 function TestTrees:test_dump_is_zwr()
