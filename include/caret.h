@@ -36,6 +36,8 @@
  *   - The data file must be on a local file system (network file systems are
  *     refused) and must not be hard-linked, truncated or replaced while in use.
  *   - All users of one database must share one /dev/shm (see shm_dir below).
+ *   - A data file that others truncate, a bad sector below a mapping, a tmpfs
+ *     that somebody cuts off: the process gets SIGBUS at the next touch.
  *   - A transaction callback can run more than once: no I/O, no sleeping in it.
  *   - Long transactions are restarted when what they read is changed.
  *

@@ -388,12 +388,24 @@ static void detached_session_goes_from_thread_to_thread(void **state)
     OK(caret_close(db));
 }
 
+/* The child ends when the thread that it began with has. */
+static void *exit_behind(void *thread)
+{
+    pthread_join(*(pthread_t *)thread, NULL);
+    _exit(0);
+}
+
 static void *end_in_a_child(void *arg)
 {
+    static pthread_t me, other_thread;
+
     hold_and_end(arg);
     pid_t pid = fork(); /* its sessions are this thread's there, too */
-    if (pid == 0)
+    if (pid == 0) {
+        me = pthread_self();
+        pthread_create(&other_thread, NULL, exit_behind, &me);
         return arg;
+    }
     join(pid);
     caret_session *second = session_of(((struct worker *)arg)->db);
     assert_int_equal(lock_node(second, 1), CARET_LOCK_TIMEOUT); /* still ours */
@@ -412,7 +424,7 @@ static void thread_that_ends_in_a_child_ends_nothing_of_its_parent(void **state)
     struct worker w = {db, NULL, false, false};
     assert_int_equal(pthread_create(&t, NULL, end_in_a_child, &w), 0);
     pthread_join(t, &child);
-    assert_null(child); /* a child ends with its only thread */
+    assert_null(child);
     OK(lock_node(s, 1));
     caret_session_close(w.s);
     caret_session_close(s);
@@ -469,6 +481,12 @@ static void exec_inherits_no_descriptor_and_no_lock(void **state)
     caret_session_close(s);
     OK(caret_close(db));
     assert_int_equal(open_here(dir) + open_here(shm_dir), 0);
+    caret_options o = {.readonly = 1};
+    OK(caret_open(path, &o, &db));
+    assert_true(open_here(dir) == 1 && open_here("/memfd:caret") == 1);
+    assert_int_equal(open_after_exec(strrchr(dir, '/') + 1), 0);
+    OK(caret_close(db));
+    assert_int_equal(open_here(dir) + open_here("/memfd:caret"), 0);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <grp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <sys/mount.h>
@@ -851,6 +852,76 @@ static void no_transaction_of_a_reader_sees_two_states(void **state)
     OK(caret_close(db));
 }
 
+static caret_db *shared_handle;
+static _Atomic uint32_t whole_audits;
+
+/* A thread with a session of its own over the one handle; NULL: all it saw was whole. */
+static void *audit_as_thread(void *arg)
+{
+    const char *said = "";
+    caret_session *s;
+    caret_stats st;
+    int rc = caret_session_open(shared_handle, &s);
+
+    if (rc != CARET_OK)
+        return strdup(caret_message());
+    while (atomic_load(signal_word) == 0 && *said == 0) {
+        struct audit a;
+        rc = caret_transaction(s, add_up, &a, 0);
+        if (rc == CARET_OK && (a.accounts != ACCOUNTS || a.sum != TOTAL))
+            said = "a sum is wrong";
+        else if (rc != CARET_OK && rc != CARET_E_BUSY)
+            said = caret_message();
+        if (caret_stat(shared_handle, &st) != CARET_OK && strstr(caret_message(), "BUSY") == NULL)
+            said = caret_message();
+        atomic_fetch_add(&whole_audits, rc == CARET_OK);
+    }
+    void *result = *said != 0 ? strdup(said) : NULL;
+    caret_session_close(s);
+    (void)arg;
+    return result;
+}
+
+/* One handle, whose threads all find at their own time that their view is over. */
+static void threads_of_a_reader_move_on_each_for_itself(void **state)
+{
+    pthread_t thread[3];
+    caret_options o = reading();
+
+    (void)state;
+    open_accounts();
+    pid_t banks = fork();
+    if (banks == 0) {
+        for (unsigned seed = 1; atomic_load(signal_word) == 0; seed++) {
+            pid_t bank = fork();
+            int status;
+            if (bank == 0)
+                be_the_bank(seed);
+            while (waitpid(bank, &status, WNOHANG) == 0)
+                if (atomic_load(signal_word) != 0)
+                    kill(bank, SIGKILL);
+        }
+        _exit(0);
+    }
+    OK(caret_open(path, &o, &shared_handle));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, audit_as_thread, NULL), 0);
+    sleep(2);
+    atomic_store(signal_word, 1);
+    for (int i = 0; i < 3; i++) {
+        void *said;
+        pthread_join(thread[i], &said);
+        if (said != NULL)
+            fail_msg("%s", (const char *)said);
+    }
+    join(banks);
+    assert_true(atomic_load(&whole_audits) > 10);
+    OK(caret_close(shared_handle));
+    caret_db *db = open_db();
+    check(db);
+    OK(caret_close(db));
+}
+
 /* The same, and the readers never ask whether their view is over: that must be found. */
 static void a_reader_that_never_asks_would_see_two(void **state)
 {
@@ -900,6 +971,7 @@ int main(int argc, char **argv)
         TEST(file_that_is_replaced_is_told_from_one_that_changed),
         TEST(dead_writer_is_read_around),
         TEST(no_transaction_of_a_reader_sees_two_states),
+        TEST(threads_of_a_reader_move_on_each_for_itself),
         TEST(a_reader_that_never_asks_would_see_two),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
