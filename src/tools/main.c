@@ -142,9 +142,10 @@ static int load_embedded(lua_State *L, const char *name)
     return 1;
 }
 
-static int open_caret(lua_State *L)
+/* A module that is a file below lua/; upvalue 1: its name here. */
+static int open_module(lua_State *L)
 {
-    load_embedded(L, "lua/caret/init.lua");
+    load_embedded(L, lua_tostring(L, lua_upvalueindex(1)));
     lua_call(L, 0, 1);
     return 1;
 }
@@ -164,6 +165,28 @@ static void preload(lua_State *L, const char *name, lua_CFunction f)
     lua_pop(L, 1);
 }
 
+/* Every file below lua/ is a module: lua/caret/json.lua is caret.json, lua/caret/init.lua is caret. */
+static void preload_modules(lua_State *L)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    for (const struct caret__embedded *e = caret__embedded; e->name != NULL; e++) {
+        char name[128];
+        size_t len = strlen(e->name);
+        if (strncmp(e->name, "lua/", 4) != 0 || len >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(len - 8), e->name + 4); /* without lua/ and .lua */
+        if (strlen(name) > 5 && strcmp(name + strlen(name) - 5, "/init") == 0)
+            name[strlen(name) - 5] = 0;
+        for (char *p = name; *p != 0; p++)
+            if (*p == '/')
+                *p = '.';
+        lua_pushstring(L, e->name);
+        lua_pushcclosure(L, open_module, 1);
+        lua_setfield(L, -2, name);
+    }
+    lua_pop(L, 1);
+}
+
 /* Runs protected: arguments are argc and argv; leaves the exit status. */
 static int run(lua_State *L)
 {
@@ -173,7 +196,7 @@ static int run(lua_State *L)
 
     luaL_openlibs(L);
     preload(L, "caret.core", luaopen_caret_core);
-    preload(L, "caret", open_caret);
+    preload_modules(L);
     preload(L, "caret.host", open_host);
     preload(L, "caret.arguments", open_arguments);
     const char *command = argc > 1 ? argv[1] : "help";

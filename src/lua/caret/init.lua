@@ -173,6 +173,11 @@ function methods.dump(node, maxlines)
     return table.concat(lines, "\n")
 end
 
+-- JSON is loaded when it is first used.
+for _, name in ipairs {"json", "setjson"} do
+    methods[name] = function(...) return require("caret.json")[name](...) end
+end
+
 -- ------------------------------------------------------------------ classes
 
 -- A class record: own = its methods, found through the parent's; bits = userdata with what is overridden;
