@@ -186,6 +186,12 @@ void caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tm
 /* Push a node of the same kind as the one at index `like`, in room of `bytes` bytes, NULL = unset address. */
 struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *n, size_t bytes);
 
+/* Cursors of iterators, in iter.c: push one at that address, of the kind of the node at `like`; the usable one in the
+ * first upvalue; put one with room for any key in its place, when a move said BUFFER. */
+void caret__push_cursor(lua_State *L, int like, const caret_node *at);
+struct caret__lnode *caret__cursor(lua_State *L);
+struct caret__lnode *caret__widen_cursor(lua_State *L);
+
 /* Push the last subscript (or the name) of n: a canonical integer as an integer. */
 void caret__push_last(lua_State *L, const caret_node *n);
 

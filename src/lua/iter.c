@@ -1,27 +1,64 @@
 /*
  * iter.c - iterators over children.
  *
- * An iterator is a closure over a cursor: a node userdata with room for any key.
- * pairs() hands the cursor itself out as a mutable node.  Changing what is being
- * walked is allowed: a step goes to what comes next then.
+ * An iterator is a closure over a cursor: a node userdata that moves.  pairs() hands the cursor
+ * itself out as a mutable node.  Changing what is being walked is allowed: a step
+ * goes to what comes next then.
+ *
+ * A cursor has room for ROOM bytes more than it needs at first.  When a subscript is longer, a
+ * new one with room for any key takes its place.  Closure and cursor are all that a
+ * loop allocates; neither is used again for another loop, as nobody can tell
+ * whether the program kept them.
  */
 #include "lua/binding.h"
 
 enum upvalue { UP_CURSOR = 1, UP_STARTED = 2, UP_BACK = 3 };
 
+#define ROOM 64u /* bytes: the encoded form of most subscripts */
+
+void caret__push_cursor(lua_State *L, int like, const caret_node *at)
+{
+    size_t bytes = caret_node_size(at) + ROOM;
+    caret__push_like(L, like, at, bytes < CARET_NODE_MAX ? bytes : CARET_NODE_MAX)->kind |= CARET__MUTABLE;
+}
+
+struct caret__lnode *caret__cursor(lua_State *L)
+{
+    return caret__check_node(L, lua_upvalueindex(1));
+}
+
+struct caret__lnode *caret__widen_cursor(lua_State *L)
+{
+    int i = lua_upvalueindex(1);
+    struct caret__lnode *old = lua_touserdata(L, i),
+                        *new = caret__push_like(L, i, &old->node, CARET_NODE_MAX);
+
+    new->kind |= CARET__MUTABLE;
+    lua_replace(L, i);
+    return new;
+}
+
+static int move(lua_State *L, struct caret__lnode *c, int back)
+{
+    caret_session *s = caret__lnode_session(c);
+
+    if (lua_toboolean(L, lua_upvalueindex(UP_STARTED)))
+        return back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
+    return back ? caret_last(s, &c->node) : caret_first(s, &c->node);
+}
+
 /* One step; NULL = the end. */
 static struct caret__lnode *step(lua_State *L)
 {
-    struct caret__lnode *c = caret__check_node(L, lua_upvalueindex(UP_CURSOR));
-    int back = lua_toboolean(L, lua_upvalueindex(UP_BACK)), rc;
+    struct caret__lnode *c = caret__cursor(L);
+    int back = lua_toboolean(L, lua_upvalueindex(UP_BACK)), rc = move(L, c, back);
 
-    if (lua_toboolean(L, lua_upvalueindex(UP_STARTED))) {
-        rc = back ? caret_previous(caret__lnode_session(c), &c->node)
-                  : caret_next(caret__lnode_session(c), &c->node);
-    } else {
-        rc = back ? caret_last(caret__lnode_session(c), &c->node)
-                  : caret_first(caret__lnode_session(c), &c->node);
-        lua_pushboolean(L, rc == CARET_OK);
+    if (rc == CARET_E_BUFFER) {
+        c = caret__widen_cursor(L);
+        rc = move(L, c, back);
+    }
+    if (rc == CARET_OK && !lua_toboolean(L, lua_upvalueindex(UP_STARTED))) {
+        lua_pushboolean(L, 1);
         lua_replace(L, lua_upvalueindex(UP_STARTED));
     }
     if (rc != CARET_OK && rc != CARET_NONE)
@@ -54,7 +91,7 @@ static int iterate(lua_State *L, lua_CFunction f)
     struct caret__lnode *n = caret__check_node(L, 1);
     int back = lua_toboolean(L, 2);
 
-    caret__push_like(L, 1, &n->node, CARET_NODE_MAX)->kind |= CARET__MUTABLE;
+    caret__push_cursor(L, 1, &n->node);
     lua_pushboolean(L, 0);
     lua_pushboolean(L, back);
     lua_pushcclosure(L, f, 3);

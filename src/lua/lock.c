@@ -44,23 +44,71 @@ int caret__node_lock(lua_State *L)
     return caret__results(L, n->db, caret_lock_all(n->db->s, &one, 1, timeout));
 }
 
-/* lock_list(db, {node, ...}, timeout): release all, take all of these or none. */
+/* Room for the addresses that tables say, kept in the registry: LOCKS_MAX of them. */
+static caret_node_buf *scratch(lua_State *L)
+{
+    static char key;
+
+    lua_pushlightuserdata(L, &key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        caret__newuserdata(L, LOCKS_MAX * sizeof(caret_node_buf));
+        lua_pushlightuserdata(L, &key);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, LUA_REGISTRYINDEX);
+    }
+    caret_node_buf *room = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return room;
+}
+
+/* The address that the table on top says, {name or node, subscript, ...}, made in *room. */
+static const caret_node *listed(lua_State *L, struct caret__ldb *d, caret_node_buf *room)
+{
+    int list = lua_gettop(L), count = (int)caret__rawlen(L, list);
+
+    luaL_checkstack(L, count, "too many subscripts");
+    for (int i = 1; i <= count; i++)
+        lua_rawgeti(L, list, i);
+    caret__address(L, d, room, list + 1, list + count);
+    lua_settop(L, list);
+    return &room->node;
+}
+
+static const caret_node *item(lua_State *L, struct caret__ldb *d, caret_node_buf *room, int i)
+{
+    const caret_node *node;
+
+    lua_rawgeti(L, 2, i);
+    if (lua_istable(L, -1)) {
+        node = listed(L, d, room);
+    } else {
+        struct caret__lnode *n = caret__check_node(L, lua_gettop(L));
+        if (n->db != d)
+            caret__misuse(L, "item %d of the locks is a node of another database", i);
+        node = &n->node;
+    }
+    lua_pop(L, 1);
+    return node;
+}
+
+/* lock(db, {node or {name, subs...}, ...}, timeout): release all, take all of these or none. */
 int caret__db_lock(lua_State *L)
 {
     const caret_node *nodes[LOCKS_MAX];
     struct caret__ldb *d = caret__check_db(L, 1);
     uint64_t timeout = caret__timeout(L, 3);
-    size_t count = caret__rawlen(L, 2);
+    size_t count = 0;
 
+    if (lua_istable(L, 2))
+        count = caret__rawlen(L, 2);
+    else if (!lua_isnoneornil(L, 2))
+        return caret__misuse(L, "lock takes a list of nodes and tables, not a %s", luaL_typename(L, 2));
     if (count > LOCKS_MAX)
         return caret__misuse(L, "%d locks at once; %d are possible", (int)count, LOCKS_MAX);
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, 2, (int)i + 1);
-        struct caret__lnode *n = caret__check_node(L, lua_gettop(L));
-        if (n->db != d)
-            return caret__misuse(L, "item %d of the locks is a node of another database", (int)i + 1);
-        nodes[i] = &n->node;
-        lua_pop(L, 1);
-    }
+    caret_node_buf *room = count != 0 ? scratch(L) : NULL;
+    for (size_t i = 0; i < count; i++)
+        nodes[i] = item(L, d, room + i, (int)i + 1);
     return caret__results(L, d, caret_lock_all(d->s, nodes, count, timeout));
 }

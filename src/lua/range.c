@@ -24,11 +24,6 @@ enum range_state {
 }; /* no child yet; the same, but on a bound; at a child */
 enum walk_upvalue { UP_WALKING = 2, UP_TOP = 3, UP_DEEPEST = 4, WALK_UPVALUES = 4 };
 
-static struct caret__lnode *cursor(lua_State *L)
-{
-    return caret__check_node(L, lua_upvalueindex(UP_CURSOR));
-}
-
 static void put_integer(lua_State *L, int upvalue, lua_Integer v)
 {
     lua_pushinteger(L, v);
@@ -42,11 +37,6 @@ static int push_step(lua_State *L, struct caret__lnode *c)
     caret__push_value(L, c->db, caret__lnode_session(c), &c->node);
     caret__push_last(L, &c->node);
     return 3;
-}
-
-static void push_cursor(lua_State *L, const caret_node *at)
-{
-    caret__push_like(L, 1, at, CARET_NODE_MAX)->kind |= CARET__MUTABLE;
 }
 
 /* -------------------------------------------------------------------- range */
@@ -86,11 +76,15 @@ static int is_behind(lua_State *L, const struct caret__lnode *c)
 static int range_step(lua_State *L)
 {
     lua_Number left = lua_tonumber(L, lua_upvalueindex(UP_LEFT));
-    struct caret__lnode *c = cursor(L);
+    struct caret__lnode *c = caret__cursor(L);
 
     if (left <= 0)
         return 0;
     int rc = range_move(L, c);
+    if (rc == CARET_E_BUFFER) {
+        c = caret__widen_cursor(L);
+        rc = range_move(L, c);
+    }
     if (rc != CARET_OK && rc != CARET_NONE)
         return caret__raise(L, c->db, rc);
     if (rc == CARET_NONE || is_behind(L, c))
@@ -120,20 +114,18 @@ static void check_options(lua_State *L)
     }
 }
 
-/* Push a cursor at the bound of that name among n's children, or at n if there is none; is there one? */
-static int push_bound(lua_State *L, struct caret__lnode *n, const char *name)
+/* Make `at` the bound of that name among n's children; 0: there is none. */
+static int read_bound(lua_State *L, struct caret__lnode *n, const char *name, caret_node_buf *at)
 {
-    caret_node_buf at;
-    int rc = CARET_OK, bounded;
+    int rc = CARET_OK;
 
     lua_getfield(L, 2, name);
-    bounded = !lua_isnil(L, -1);
+    int bounded = !lua_isnil(L, -1);
     if (bounded)
-        rc = caret__sub(L, &at.node, sizeof at, &n->node, lua_gettop(L));
+        rc = caret__sub(L, &at->node, sizeof *at, &n->node, lua_gettop(L));
     if (rc != CARET_OK)
         caret__raise(L, n->db, rc);
     lua_pop(L, 1);
-    push_cursor(L, bounded ? &at.node : &n->node);
     return bounded;
 }
 
@@ -150,20 +142,22 @@ static lua_Number read_limit(lua_State *L)
 int caret__node_range(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
+    caret_node_buf at;
 
     check_options(L);
     lua_Number limit = read_limit(L);
     lua_getfield(L, 2, "reverse");
     int back = lua_toboolean(L, -1);
     lua_settop(L, 2);
-    int bounded = push_bound(L, n, back ? "to" : "from");
+    int bounded = read_bound(L, n, back ? "to" : "from", &at);
+    caret__push_cursor(L, 1, bounded ? &at.node : &n->node);
     lua_pushinteger(L, bounded ? AT_BOUND : AT_START);
     lua_pushboolean(L, back);
     lua_pushnumber(L, limit);
-    if (!push_bound(L, n, back ? "from" : "to")) {
-        lua_pop(L, 1);
+    if (read_bound(L, n, back ? "from" : "to", &at))
+        caret__push_like(L, 1, &at.node, caret_node_size(&at.node));
+    else
         lua_pushnil(L);
-    }
     lua_pushcclosure(L, range_step, RANGE_UPVALUES);
     return 1;
 }
@@ -171,31 +165,45 @@ int caret__node_range(lua_State *L)
 /* --------------------------------------------------------------------- walk */
 
 /* To the next sibling of the node or of the nearest ancestor that has one; NONE: there is none below `top`. */
-static int beyond(caret_session *s, caret_node *n, unsigned top)
+static int beyond(struct caret__lnode *c, unsigned top)
 {
-    while (caret_node_depth(n) > top) {
-        int rc = caret_next(s, n);
+    while (caret_node_depth(&c->node) > top) {
+        int rc = caret_next(caret__lnode_session(c), &c->node);
         if (rc != CARET_NONE)
             return rc;
-        caret_node_parent(n, CARET_NODE_MAX, n);
+        caret_node_parent(&c->node, 8u * c->words, &c->node);
     }
     return CARET_NONE;
 }
 
-static int walk_step(lua_State *L)
+/* One step of the cursor, which may be another one afterwards. */
+static int walk_move(lua_State *L, unsigned top)
 {
-    struct caret__lnode *c = cursor(L);
-    caret_session *s = caret__lnode_session(c);
-    unsigned top = (unsigned)lua_tointeger(L, lua_upvalueindex(UP_TOP));
+    struct caret__lnode *c = caret__cursor(L);
     unsigned deepest = (unsigned)lua_tointeger(L, lua_upvalueindex(UP_DEEPEST));
     int rc = CARET_NONE;
 
+    if (caret_node_depth(&c->node) < deepest)
+        rc = caret_first(caret__lnode_session(c), &c->node);
+    if (rc == CARET_E_BUFFER) {
+        c = caret__widen_cursor(L);
+        rc = caret_first(caret__lnode_session(c), &c->node);
+    }
+    if (rc == CARET_NONE)
+        rc = beyond(c, top);
+    if (rc == CARET_E_BUFFER) /* perhaps on the way up: it goes on from there */
+        rc = beyond(caret__widen_cursor(L), top);
+    return rc;
+}
+
+static int walk_step(lua_State *L)
+{
+    unsigned top = (unsigned)lua_tointeger(L, lua_upvalueindex(UP_TOP));
+
     if (!lua_toboolean(L, lua_upvalueindex(UP_WALKING)))
         return 0;
-    if (caret_node_depth(&c->node) < deepest)
-        rc = caret_first(s, &c->node);
-    if (rc == CARET_NONE)
-        rc = beyond(s, &c->node, top);
+    int rc = walk_move(L, top);
+    struct caret__lnode *c = caret__cursor(L);
     if (rc == CARET_NONE) {
         lua_pushboolean(L, 0);
         lua_replace(L, lua_upvalueindex(UP_WALKING));
@@ -220,7 +228,7 @@ int caret__node_walk(lua_State *L)
         if (depth < (lua_Number)(deepest - top))
             deepest = top + (unsigned)depth;
     }
-    push_cursor(L, &n->node);
+    caret__push_cursor(L, 1, &n->node);
     lua_pushboolean(L, deepest > top);
     lua_pushinteger(L, (lua_Integer)top);
     lua_pushinteger(L, (lua_Integer)deepest);

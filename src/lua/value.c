@@ -164,20 +164,26 @@ static size_t digits(const char *s, size_t len, size_t at)
     return n;
 }
 
+/* A number's text in parts, as places in it. */
+struct parts {
+    size_t whole, point, end; /* where digits begin, the first behind them, the first behind the fraction */
+    int exponent;             /* has one */
+};
+
 /* Sign, digits, point, digits, exponent: Lua alone would also take "0x10" and " 1 ". */
-static int is_number(const char *s, size_t len)
+static int is_number(const char *s, size_t len, struct parts *p)
 {
     size_t at = len > 0 && (s[0] == '-' || s[0] == '+');
-    size_t whole = digits(s, len, at), fraction = 0;
 
-    at += whole;
-    if (at < len && s[at] == '.') {
-        fraction = digits(s, len, at + 1);
-        at += 1 + fraction;
-    }
-    if (whole + fraction == 0)
+    p->whole = at;
+    p->point = p->end = at + digits(s, len, at);
+    if (p->end < len && s[p->end] == '.')
+        p->end += 1 + digits(s, len, p->end + 1);
+    if (p->end - p->whole - (p->end > p->point) == 0)
         return 0;
-    if (at < len && (s[at] == 'E' || s[at] == 'e')) {
+    at = p->end;
+    p->exponent = at < len && (s[at] == 'E' || s[at] == 'e');
+    if (p->exponent) {
         at++;
         at += at < len && (s[at] == '-' || s[at] == '+');
         size_t exponent = digits(s, len, at);
@@ -188,10 +194,29 @@ static int is_number(const char *s, size_t len)
     return at == len;
 }
 
+/* Push it without making a string: digits and a power of ten that are both exact as floats, so that their quotient is
+ * the nearest float (Clinger 1990). */
+static int push_short(lua_State *L, const char *s, const struct parts *p)
+{
+    static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    int64_t v = 0;
+
+    if (p->exponent || p->end == p->point || p->end - p->whole > 16)
+        return 0;
+    for (size_t k = p->whole; k < p->end; k++)
+        if (k != p->point)
+            v = v * 10 + (s[k] - '0');
+    double d = (double)v / powers[p->end - p->point - 1];
+    lua_pushnumber(L, s[0] == '-' ? -d : d);
+    return 1;
+}
+
 int caret__push_number(lua_State *L, const char *s, size_t len)
 {
     int negative = len > 0 && s[0] == '-';
     size_t n = digits(s, len, (size_t)negative);
+    struct parts parts;
 
     if (n > 0 && n <= 18 && n + (size_t)negative == len) { /* a plain integer */
         int64_t v = 0;
@@ -200,12 +225,22 @@ int caret__push_number(lua_State *L, const char *s, size_t len)
         lua_pushinteger(L, (lua_Integer)(negative ? -v : v));
         return 1;
     }
-    if (!is_number(s, len))
+    if (!is_number(s, len, &parts))
         return 0;
-    lua_pushlstring(L, s, len);
+    if (push_short(L, s, &parts))
+        return 1;
 #if LUA_VERSION_NUM >= 503
+    char buf[64];
+    if (len < sizeof buf) {
+        memcpy(buf, s, len);
+        buf[len] = 0;
+        lua_stringtonumber(L, buf);
+        return 1;
+    }
+    lua_pushlstring(L, s, len);
     lua_stringtonumber(L, lua_tostring(L, -1));
 #else
+    lua_pushlstring(L, s, len); /* strtod() would ask the locale where LuaJIT does not */
     lua_pushnumber(L, lua_tonumber(L, -1));
 #endif
     lua_remove(L, -2);

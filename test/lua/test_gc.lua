@@ -77,6 +77,49 @@ function TestGc:test_paths_through_nodes_allocate_nothing()
     lu.assertNil(x)
 end
 
+-- Bytes for each call of f.
+local function each(f)
+    return allocated(function() for _ = 1, 200 do f() end end) / 200
+end
+
+function TestGc:test_no_call_allocates_anything_of_its_own()
+    local a, list = n.a, n.list
+    for i = 1, 9 do list[i].__ = i end
+    local add = db:transaction(function() a:incr() end)
+    local pass = db:transaction("BATCH", function(x, y) return x, y end)
+    local function body() a:set("x") end
+    local locals, locks = {"v", "*"}, {n.a, {"^t", "b", 3}}
+    local calls = {
+        function() a.__ = 1.5 end, function() return a.__ end, function() return a:number() end,
+        function() return a:incr(0.5) end, function() return a:incr(-0.25) end, function() return a + 0.5 end,
+        function() return a:data(), a:has_value(), a:has_tree(), a:__data() end,
+        function() return list:next(3), list:previous(3), list:next(), list:previous() end,
+        function() return a:name(), a:varname(), a:depth(), tostring(a) end,
+        function() return a == n.b, a:ismutable(), caret.isnode(a) end,
+        function() a:grab(0) a:release() end, function() a:lock(0) end,
+        function() db:lock(locks, 0) end, function() db:lock() end,
+        function() add() end, function() return pass(a, 5) end,
+        function() db:tp(body) end, function() db:tp("BATCH", locals, body) end, function() db:tp(add) end,
+        function() db:set("^t", "list", 7, 7) end, function() return db:get("^t", "list", 7) end,
+        function() return db:incr("^t", "a", 1), db:data("^t") end,
+        function() a:delete() a:kill() db:kill("^t", "c") db:delete("^t", "c") end,
+    }
+    for i, f in ipairs(calls) do
+        lu.assertTrue(each(f) < 1, "call " .. i)
+    end
+end
+
+function TestGc:test_steps_of_iterators_allocate_nothing()
+    local list = n.list
+    for i = 1, 500 do list[i].__ = i end
+    for _, name in ipairs {"subscripts", "pairs", "range", "walk"} do
+        local function start() return list["__" .. name](list) end
+        local step = start()
+        lu.assertTrue(each(function() step() end) < 1, name)
+        lu.assertTrue(each(start) < 400, name) -- a closure and a cursor, which is small
+    end
+end
+
 function TestGc:test_a_node_keeps_its_database_open()
     local node -- all that is left of it
     do

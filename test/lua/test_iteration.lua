@@ -203,6 +203,41 @@ function TestIteration:test_a_walk_through_what_is_killed_meanwhile()
     lu.assertEquals(n:data(), 0)
 end
 
+function TestIteration:test_subscripts_of_any_length()
+    local names = {1}
+    for _, len in ipairs {3, 70, 1, 300, 990, 2} do
+        names[#names + 1] = ("%c"):format(96 + #names) .. ("x"):rep(len)
+    end
+    for _, name in ipairs(names) do n[name].__ = #tostring(name) end
+    lu.assertEquals(list(n:subscripts()), names)
+    lu.assertEquals(list(n:subscripts(true)), reversed(names))
+    for _, back in ipairs {false, true} do
+        local expected = back and reversed(names) or names
+        for _, iterator in ipairs {n:pairs(back), n:range {reverse = back}, not back and n:walk() or nil} do
+            local got = {}
+            for child, value, sub in iterator do
+                lu.assertTrue(child:ismutable())
+                lu.assertEquals(child:name(), sub)
+                lu.assertEquals(value, tostring(#tostring(sub)))
+                got[#got + 1] = sub
+            end
+            lu.assertEquals(got, expected)
+        end
+    end
+end
+
+function TestIteration:test_a_walk_with_long_subscripts_at_every_place()
+    local long = ("l"):rep(100)
+    n:settree {[1] = {a = {b = "c"}}, [long] = {[long] = {[long] = "d"}, z = "e"}, m = {[long] = "f"},
+        q = {[long .. "2"] = {x = "g"}, y = "h"}, [("z"):rep(150)] = "i"}
+    local values = {}
+    for child, value in n:walk() do
+        lu.assertEquals(child:get(), value)
+        values[#values + 1] = value
+    end
+    lu.assertEquals(table.concat(values), "cdefghi")
+end
+
 function TestIteration:test_bad_arguments_of_iterators()
     lu.assertErrorMsgContains("range takes a table", function() n:range(5) end)
     lu.assertErrorMsgContains("no option 'form'", function() n:range {form = 1} end)

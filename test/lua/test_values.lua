@@ -165,4 +165,26 @@ function TestValues:test_databases_take_the_address_in_front()
     lu.assertEquals(db:data("^t"), 0)
 end
 
+function TestValues:test_numbers_are_the_nearest_floats()
+    local random = math.random
+    local texts = {"0.1", "-0.1", ".5", "-.5", "5.", "1.10", "123456789012345.6", "0.000000000000001", "+1.5",
+        "9007199254740993.0", "1234567890.12345678", "99999999999999.9", "-0.0", "1e5", "2.5E-3", "007.25",
+        "123456789012345678901234567890", "0.1000000000000000055511151231257827"}
+    for _ = 1, 2000 do
+        local digits = {}
+        for i = 1, random(17) do digits[i] = random(0, 9) end
+        table.insert(digits, random(#digits + 1), ".")
+        texts[#texts + 1] = (random(2) == 1 and "-" or "") .. table.concat(digits)
+    end
+    for _, text in ipairs(texts) do
+        n.__ = text
+        lu.assertEquals(n:number(), tonumber(text), text)
+    end
+    for _, text in ipairs {".", "-", "", "-.", "1e", "0x10", " 1", "1 ", "1.2.3", "1_0", ".e5", "nan",
+        "inf"} do
+        n.__ = text
+        lu.assertErrorMsgContains("is no number", function() return n:number() end)
+    end
+end
+
 fixture.run()

@@ -14,7 +14,6 @@ local core = require "caret.core"
 
 local caret = {_VERSION = core._VERSION, isnode = core.isnode}
 local methods, misuse = core.methods, core.misuse
-local unpack = table.unpack or unpack
 
 --- As a value in settree: delete what is there.
 caret.DELETE = setmetatable({}, {__tostring = function() return "caret.DELETE" end})
@@ -313,16 +312,7 @@ for _, name in ipairs {"get", "set", "incr", "kill", "delete", "data"} do
 end
 
 --- db:lock{ node or {name, subs...}, ... }[, timeout]: release all, take all of these or none.
-function database.lock(db, list, timeout)
-    local nodes = {}
-    if list ~= nil and type(list) ~= "table" then
-        misuse("lock takes a list of nodes and tables, not a " .. type(list))
-    end
-    for i, item in ipairs(list or {}) do
-        nodes[i] = type(item) == "table" and db.node(unpack(item)) or item
-    end
-    return core.lock_list(db, nodes, timeout)
-end
+database.lock = core.lock_list
 
 local open = core.open_function(database)
 
