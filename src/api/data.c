@@ -80,7 +80,8 @@ static int read_run(caret_session *s, const struct caret__at *at, const struct c
                                      ref.len, ref.pgno);
         done += (size_t)n;
     }
-    if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
+    atomic_thread_fence(memory_order_acquire); /* the bytes were read before this look */
+    if (atomic_load_explicit(&pte->version, memory_order_relaxed) != version)
         return CARET_RESTART;
     /* Above the leaf's version: freed by the commit that is being applied.  While the leaf is what it was,
      * that isn't finished, and nobody can have written there. */
