@@ -14,25 +14,6 @@
 
 /* ---------------------------------------------------------------------- get */
 
-/* By the leaf where its neighbours were last, or from the root.  *l: where that is remembered, or NULL. */
-static int find_anew(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at,
-                     struct caret__leaf **remembered)
-{
-    const uint8_t *key = caret__node_key(n);
-    uint32_t tag = 0;
-    struct caret__leaf *l = caret__leaf_of(&s->leaves, v->pg->id, key, n->key_len, &tag);
-
-    if (l == NULL || l->tag != tag || !caret__at_guess(v, at, l, key, n->key_len)) {
-        int rc = caret__seek(v, key, n->key_len, at);
-        if (rc != CARET_OK)
-            return rc;
-    }
-    if (l != NULL)
-        *l = (struct caret__leaf){tag, at->pgno, at->version};
-    *remembered = l;
-    return CARET_OK;
-}
-
 static inline bool has_hint(const struct caret__hint *h, const struct caret__view *v)
 {
     return h->version != 0 && h->found != CARET__HINT_LEAF && h->owner == v->pg->id;
@@ -49,7 +30,7 @@ static inline int find(caret_session *s, struct caret__view *v, struct caret__no
         at->found = h->found;
         return CARET_OK;
     }
-    int rc = find_anew(s, v, n, at, &l);
+    int rc = caret__find_leaf(&s->leaves, v, caret__node_key(n), n->key_len, at, &l);
     if (rc == CARET_OK)
         *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found};
     return rc;
@@ -270,7 +251,7 @@ static int commit_node(caret_session *s, struct caret__node *n, const void *valu
     int rc;
 
     if (!has_hint(h, &s->global) || !caret__at_recall(&s->global, &at, h->pgno, h->version)) {
-        rc = find_anew(s, &s->global, n, &at, &l);
+        rc = caret__find_leaf(&s->leaves, &s->global, caret__node_key(n), n->key_len, &at, &l);
         if (rc != CARET_OK)
             return rc;
         spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found};

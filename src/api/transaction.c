@@ -162,6 +162,25 @@ static int commit_one(caret_session *s, uint64_t *lsn)
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
 }
 
+/* Look for the places of the sets, so that there is little left to do under the mutex. */
+static int find_places(caret_session *s)
+{
+    struct caret__op_view op;
+    struct caret__leaf *l;
+    struct caret__at at;
+    uint32_t off = CARET__REC_HEAD;
+    int rc = CARET_OK;
+
+    while (rc == CARET_OK &&
+           caret__record_op(s->batch.rec, s->batch.size + CARET__REC_TAIL, &off, &op) == 1) {
+        rc = caret__find_leaf(&s->leaves, &s->global, op.key, op.klen, &at, &l);
+        if (rc == CARET_OK)
+            caret__batch_spot(&s->batch,
+                              &(struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found});
+    }
+    return rc;
+}
+
 /* *done: behind the commit point, whatever is returned. */
 static int commit_changes(caret_session *s, bool *done)
 {
@@ -172,8 +191,12 @@ static int commit_changes(caret_session *s, bool *done)
 
     if (rc == CARET_OK && s->batch.nops == 1 && nruns == 0)
         rc = commit_one(s, &lsn);
-    else if (rc == CARET_OK && s->batch.nops != 0)
-        rc = caret__commit(s->e, &s->batch, still_valid, s, &lsn);
+    else if (rc == CARET_OK && s->batch.nops != 0) {
+        if (caret__batch_wants_spots(&s->batch))
+            rc = find_places(s);
+        if (rc == CARET_OK)
+            rc = caret__commit(s->e, &s->batch, still_valid, s, &lsn);
+    }
     for (unsigned i = 0; i < nruns; i++)
         caret__run_done(s->e, &runs[i]);
     *done = lsn != 0;

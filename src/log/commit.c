@@ -12,8 +12,9 @@
  *
  * The commonest change, a set whose leaf belongs to the current epoch and has
  * room, is done in place (set_in_place): only the bytes that change are saved, not
- * the page, and no page or slot is needed.  If its process dies in step 5, repair
- * restores those bytes and redoes the record the general way.
+ * the page, and no page or slot is needed.  So is a batch of some sets, if all of them
+ * can be.  If its process dies in step 5, repair restores those bytes, of several
+ * changes of one page the last first, and redoes the record the general way.
  */
 #include <stdlib.h>
 
@@ -35,7 +36,8 @@ int caret__batch_begin(struct caret__batch *b)
     }
     b->size = CARET__REC_HEAD;
     b->nops = 0;
-    b->only_kills = true;
+    b->only_kills = b->only_sets = true;
+    b->nspots = 0;
     return CARET_OK;
 }
 
@@ -79,6 +81,7 @@ int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *k
     b->size += size;
     b->nops++;
     b->only_kills &= op == CARET__OP_KILL || op == CARET__OP_DELETE;
+    b->only_sets &= op == CARET__OP_SET;
     return CARET_OK;
 }
 
@@ -181,6 +184,141 @@ static inline void afterwards(struct caret__engine *e, uint64_t lsn)
         caret__background_wake(e);
 }
 
+/* --------------------------------------------------------------- sets in place */
+
+/* Does the key's place follow from what is remembered?  Then the spot is made to tell it. */
+static bool believe(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
+{
+    if (spot->version == 0 || spot->pgno >= e->pg.max_pages)
+        return false;
+    const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+    uint64_t version = atomic_load_explicit(&pte->version, memory_order_relaxed);
+    if (word & CARET__PTE_OBSOLETE || !caret__bytes_known(&e->pg, spot->pgno, word))
+        return false;
+    if (version == spot->version && spot->found != CARET__SPOT_LEAF)
+        return true;
+    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
+    bool found;
+    if ((version != spot->version && caret__pte_slot(word) == CARET__SLOT_NONE) ||
+        caret__racy8(&p->type) != CARET__PAGE_LEAF)
+        return false;
+    unsigned pos = caret__page_find(p, key, klen, &found);
+    *spot = (struct caret__spot){version, spot->pgno, (uint16_t)pos, found};
+    return caret__within(p, pos, found);
+}
+
+/* Find the key under the mutex.  CARET_OK or CORRUPT. */
+static int locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
+{
+    if (believe(e, spot, key, klen))
+        return CARET_OK;
+    struct caret__w w = {.pg = &e->pg, .sh = e->sh};
+    struct caret__path path;
+    uint32_t bad = caret__descend(&w, key, klen, &path);
+    if (bad != 0)
+        return caret__corrupt_page(bad, "damaged, or not where it belongs");
+    spot->pgno = path.pgno[path.leaf];
+    spot->pos = path.idx[path.leaf];
+    spot->found = path.found;
+    spot->version = atomic_load_explicit(&e->pg.ptab[spot->pgno].version, memory_order_relaxed);
+    return CARET_OK;
+}
+
+/* Can the set be done in the leaf as it is, in which sets before it will take `taken` bytes?  Adds its own. */
+static bool fits_in_place(const struct caret__engine *e, const struct caret__spot *spot, const uint8_t *key,
+                          size_t klen, size_t vlen, size_t *taken)
+{
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
+    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
+
+    if (caret__pte_epoch(word) != atomic_load_explicit(&e->sh->epoch, memory_order_relaxed))
+        return false;
+    if (spot->found) {
+        struct caret__entry en = caret__page_entry(p, spot->pos);
+        *taken += vlen <= en.vlen ? 0 : 2u + en.klen + vlen;
+        return !en.run && (vlen <= en.vlen || caret__page_room(p) >= *taken);
+    }
+    unsigned plen = p->prefix_len;
+    *taken += 10u + klen - plen + vlen;
+    return !caret__page_wants_prefix(p, key, klen) && klen >= plen && caret__page_room(p) >= *taken &&
+           caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
+}
+
+/* Change the leaf, whose place in it is known. */
+static void change_leaf(struct caret__engine *e, struct caret__undo *u, struct caret__spot *spot,
+                        const uint8_t *key, size_t klen, const void *val, size_t vlen, uint64_t lsn)
+{
+    struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+    struct caret__edit ed = {u, &pte->version, lsn};
+    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+    struct caret__page *p = (struct caret__page *)(uintptr_t)caret__page_at(&e->pg, spot->pgno, word);
+
+    bool ok = spot->found ? caret__page_replace(p, spot->pos, val, vlen, 0, &ed)
+                          : caret__page_insert(p, spot->pos, key, klen, val, vlen, 0, &ed);
+    CARET__ASSERT(ok);
+    (void)ok;
+    spot->found = 1;
+    spot->version = lsn;
+}
+
+static inline void set_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
+                                size_t klen, const void *val, size_t vlen, uint64_t lsn)
+{
+    struct caret__undo u = caret__undo_context(e, caret__undo_near(e));
+
+    caret__undo_begin(&u, lsn);
+    change_leaf(e, &u, spot, key, klen, val, vlen, lsn);
+}
+
+/* Find the places of a batch's sets: can all be done in place?  *undo: bytes of undo they take at most. */
+static bool batch_fits(struct caret__engine *e, struct caret__batch *b, uint64_t *undo)
+{
+    uint32_t off = CARET__REC_HEAD, leaf = 0;
+    struct caret__op_view op;
+    size_t taken = 0;
+
+    *undo = 0;
+    for (uint32_t i = 0; i < b->nops; i++) {
+        struct caret__spot *spot = &b->spots[i];
+        if (i >= b->nspots)
+            *spot = (struct caret__spot){0};
+        if (caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &op) != 1 ||
+            locate(e, spot, op.key, op.klen) != CARET_OK)
+            return false;
+        if (spot->pgno != leaf) /* ops come in the order of keys: never back to a leaf */
+            taken = 0;
+        leaf = spot->pgno;
+        if (!fits_in_place(e, spot, op.key, op.klen, op.vlen, &taken))
+            return false;
+        *undo += CARET__PAGE_SIZE + 4u * CARET__UNDO_FOOT;
+    }
+    return true;
+}
+
+/* Behind the commit point: what batch_fits() found to be possible. */
+static void batch_in_place(struct caret__engine *e, struct caret__batch *b, struct caret__undo *u,
+                           const uint8_t *rec, uint32_t size, uint64_t lsn)
+{
+    uint32_t off = CARET__REC_HEAD;
+    struct caret__op_view op;
+
+    caret__undo_begin(u, lsn);
+    for (uint32_t i = 0; i < b->nops && caret__record_op(rec, size, &off, &op) == 1; i++) {
+        struct caret__spot *spot = &b->spots[i];
+        const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+        if (atomic_load_explicit(&pte->version, memory_order_relaxed) !=
+            spot->version) { /* by a set before */
+            uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+            bool found;
+            spot->pos =
+                (uint16_t)caret__page_find(caret__page_at(&e->pg, spot->pgno, word), op.key, op.klen, &found);
+            spot->found = found;
+        }
+        change_leaf(e, u, spot, op.key, op.klen, op.val, op.vlen, lsn);
+    }
+}
+
 /* ---------------------------------------------------------------- in general */
 
 /* The record of a batch, finished but for its trailer. */
@@ -207,6 +345,20 @@ static int publish_big(struct caret__engine *e, const struct batch_record *r, ui
     return CARET_OK;
 }
 
+/* The batch in place; false: it can't be. */
+static bool try_in_place(struct caret__engine *e, const struct batch_record *r, uint64_t *lsn)
+{
+    struct caret__undo u = caret__undo_context(e, 0);
+    uint64_t undo;
+
+    if (r->size > CARET__BIG_RECORD || !batch_fits(e, r->b, &undo) || undo > u.cap)
+        return false;
+    const uint8_t *rec = publish(e, r->b->rec, r->size, r->crc, lsn);
+    batch_in_place(e, r->b, &u, rec, r->size, *lsn);
+    make_visible(e, *lsn);
+    return true;
+}
+
 /* One try under the mutex.  CARET_ROLLBACK: not valid.  CARET_RESTART: *room tells what is short. */
 static int try_batch(struct caret__engine *e, const struct batch_record *r, bool (*valid)(void *ctx),
                      void *ctx, uint64_t *lsn, bool *room)
@@ -220,6 +372,8 @@ static int try_batch(struct caret__engine *e, const struct batch_record *r, bool
                       r->b->only_kills);
     if (*room)
         return CARET_RESTART;
+    if (caret__batch_wants_spots(r->b) && try_in_place(e, r, lsn))
+        return CARET_OK;
     rc = caret__record_need(e, r->b->rec, r->size, &need);
     if (rc == CARET_OK)
         rc = caret__reserve(e, &need, r->b->only_kills);
@@ -271,83 +425,7 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
     }
 }
 
-/* ----------------------------------------------------------- one set, in place */
-
-/* Does the key's place follow from what is remembered?  Then the spot is made to tell it. */
-static bool believe(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
-{
-    if (spot->version == 0 || spot->pgno >= e->pg.max_pages)
-        return false;
-    const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
-    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-    uint64_t version = atomic_load_explicit(&pte->version, memory_order_relaxed);
-    if (word & CARET__PTE_OBSOLETE || !caret__bytes_known(&e->pg, spot->pgno, word))
-        return false;
-    if (version == spot->version && spot->found != CARET__SPOT_LEAF)
-        return true;
-    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
-    bool found;
-    if ((version != spot->version && caret__pte_slot(word) == CARET__SLOT_NONE) ||
-        caret__racy8(&p->type) != CARET__PAGE_LEAF)
-        return false;
-    unsigned pos = caret__page_find(p, key, klen, &found);
-    *spot = (struct caret__spot){version, spot->pgno, (uint16_t)pos, found};
-    return caret__within(p, pos, found);
-}
-
-/* Find the key under the mutex.  CARET_OK or CORRUPT. */
-static int locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
-{
-    if (believe(e, spot, key, klen))
-        return CARET_OK;
-    struct caret__w w = {.pg = &e->pg, .sh = e->sh};
-    struct caret__path path;
-    uint32_t bad = caret__descend(&w, key, klen, &path);
-    if (bad != 0)
-        return caret__corrupt_page(bad, "damaged, or not where it belongs");
-    spot->pgno = path.pgno[path.leaf];
-    spot->pos = path.idx[path.leaf];
-    spot->found = path.found;
-    spot->version = atomic_load_explicit(&e->pg.ptab[spot->pgno].version, memory_order_relaxed);
-    return CARET_OK;
-}
-
-/* Can the set be done in the leaf as it is? */
-static bool fits_in_place(const struct caret__engine *e, const struct caret__spot *spot, const uint8_t *key,
-                          size_t klen, size_t vlen)
-{
-    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
-    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
-
-    if (caret__pte_epoch(word) != atomic_load_explicit(&e->sh->epoch, memory_order_relaxed))
-        return false;
-    if (spot->found) {
-        struct caret__entry en = caret__page_entry(p, spot->pos);
-        return !en.run && (vlen <= en.vlen || caret__page_room(p) >= 2u + en.klen + vlen);
-    }
-    unsigned plen = p->prefix_len;
-    return !caret__page_wants_prefix(p, key, klen) && klen >= plen &&
-           caret__page_room(p) >= 10u + klen - plen + vlen &&
-           caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
-}
-
-static void set_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
-                         const void *val, size_t vlen, uint64_t lsn)
-{
-    struct caret__undo u = caret__undo_context(e, caret__undo_near(e));
-    struct caret__pte *pte = &e->pg.ptab[spot->pgno];
-    struct caret__edit ed = {&u, &pte->version, lsn};
-    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-    struct caret__page *p = (struct caret__page *)(uintptr_t)caret__page_at(&e->pg, spot->pgno, word);
-
-    caret__undo_begin(&u, lsn);
-    bool ok = spot->found ? caret__page_replace(p, spot->pos, val, vlen, 0, &ed)
-                          : caret__page_insert(p, spot->pos, key, klen, val, vlen, 0, &ed);
-    CARET__ASSERT(ok);
-    (void)ok;
-    spot->found = 1;
-    spot->version = lsn;
-}
+/* -------------------------------------------------------------------- one set */
 
 /* The old value at a spot, for compute. */
 static int compute_value(struct caret__engine *e, const struct caret__spot *spot, caret__compute *compute,
@@ -445,7 +523,8 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set
     *room = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), r->size, false);
     if (*room)
         return CARET_RESTART;
-    if (!fits_in_place(e, spot, key, klen, vlen)) {
+    size_t taken = 0;
+    if (!fits_in_place(e, spot, key, klen, vlen, &taken)) {
         spot->version = 0;
         return set_slowly(e, spot, r, lsn);
     }

@@ -86,6 +86,9 @@ typedef int caret__compute(void *ctx, const uint8_t *old, size_t old_len, const 
 int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
                       const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn);
 
+/* A batch of so many sets, and nothing else, may be done in place. */
+#define CARET__SPOTS 64u
+
 /* A record under construction in private memory. */
 struct caret__batch {
     uint8_t *rec;
@@ -93,11 +96,24 @@ struct caret__batch {
     uint32_t cap;
     uint32_t nops;
     bool only_kills; /* may use the reserve that is kept for emptying a full database */
+    bool only_sets;  /* of values in the page */
+    uint32_t nspots; /* of the first so many ops the place was looked for, see caret__batch_spot() */
+    struct caret__spot spots[CARET__SPOTS];
 };
 int caret__batch_begin(struct caret__batch *b);
 int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *key, size_t klen,
                      const void *val, size_t vlen);
 void caret__batch_destroy(struct caret__batch *b);
+
+/* Is it worth looking for the places of the ops, in order, before the mutex is taken? */
+static inline bool caret__batch_wants_spots(const struct caret__batch *b)
+{
+    return b->only_sets && b->nops <= CARET__SPOTS;
+}
+static inline void caret__batch_spot(struct caret__batch *b, const struct caret__spot *spot)
+{
+    b->spots[b->nspots++] = *spot;
+}
 
 /* Commit a batch.  valid (may be NULL) is asked under the mutex; false: CARET_RESTART. */
 int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,

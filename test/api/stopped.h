@@ -211,15 +211,25 @@ static inline int big(caret_session *session, void *arg)
     return put("^t", 7, -1, 'e', 2000);
 }
 
+/* Some sets that fit where they are, two of them in one leaf. */
+static inline int group(caret_session *session, void *arg)
+{
+    (void)session, (void)arg;
+    DO(put("^t", 40, -1, 'g', 30));
+    DO(put("^t", 40, 1, 'g', 3));
+    DO(put("^t", 20, 5, 'g', 3));
+    return put("^pair", 1, -1, 'g', 12);
+}
+
 static const char *const op_names[] = {"same length", "longer",   "shorter",  "insert",   "split",
                                        "delete",      "kill one", "kill var", "long",     "long to short",
                                        "incr",        "pairs",    "fill",     "thin out", "kill and set",
-                                       "kill all",    "big"};
+                                       "kill all",    "big",      "group"};
 #define OPS (sizeof op_names / sizeof op_names[0])
 
 static inline int run_op(unsigned op)
 {
-    static caret_txn_fn *const body[] = {pairs, fill, thin_out, kill_and_set, kill_all, big};
+    static caret_txn_fn *const body[] = {pairs, fill, thin_out, kill_and_set, kill_all, big, group};
     caret_node_buf n;
 
     switch (op) {

@@ -43,6 +43,7 @@ static const struct scenario scenarios[] = {
     {"a kill of a subtree", KILL_SOME, 1, true},
     {"a kill of a variable", 7, 0, false},
     {"a small transaction", 11, 1, true},
+    {"some sets in place", 17, 1, true},
     {"a small transaction after a checkpoint", 11, 0, false},
 };
 #define SCENARIOS (sizeof scenarios / sizeof scenarios[0])

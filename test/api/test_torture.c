@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,35 @@ static int transfer(caret_session *s, void *arg)
     return rc == CARET_OK ? caret_incr_int(s, &b.node, 7, NULL) : rc;
 }
 
+/* Three neighbours, new or not, in one transaction: all have the same value. */
+struct group {
+    unsigned me, id;
+    int64_t value;
+    bool gone;
+};
+
+static void member(caret_node_buf *n, unsigned me, unsigned id, unsigned i)
+{
+    caret_node_var(&n->node, sizeof *n, "^group", 6);
+    caret_node_child_int(&n->node, sizeof *n, &n->node, me);
+    caret_node_child_int(&n->node, sizeof *n, &n->node, id * 3 + i);
+}
+
+static int set_group(caret_session *s, void *arg)
+{
+    const struct group *g = arg;
+    caret_node_buf n;
+    char text[24];
+    size_t len = (size_t)snprintf(text, sizeof text, "%lld", (long long)g->value);
+    int rc = CARET_OK;
+
+    for (unsigned i = 0; i < 3 && rc == CARET_OK; i++) {
+        member(&n, g->me, g->id, i);
+        rc = g->gone ? caret_delete(s, &n.node) : caret_set(s, &n.node, text, len);
+    }
+    return rc;
+}
+
 static int get_number(caret_session *s, caret_node_buf *n, uint64_t *out)
 {
     char text[32];
@@ -121,6 +151,8 @@ static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand
     for (unsigned i = 0; i < 10; i++)
         must(oracle_round(&journal->oracle[me], s, me, r), "oracle");
     must(caret_transaction(s, transfer, &t, 0), "transfer");
+    struct group g = {me, caret__rand_below(r, 60), caret__rand_below(r, 100000), round % 4 == 3};
+    must(caret_transaction(s, set_group, &g, 0), "group");
     counter(&n, me);
     must(caret_incr_int(s, &n.node, 1, NULL), "incr");
     atomic_fetch_add(&journal->incrs[me], 1);
@@ -225,6 +257,14 @@ static void verify(caret_db *db, unsigned slack)
         const char *wrong = oracle_check(&journal->oracle[i], s, i);
         if (wrong != NULL)
             fail_msg("%s: %s", context, wrong);
+    }
+    for (unsigned i = 0; i < WORKERS * 60; i++) {
+        uint64_t value[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        for (unsigned k = 0; k < 3; k++) {
+            member(&n, i / 60, i % 60, k);
+            (void)get_number(s, &n, &value[k]);
+        }
+        assert_true(value[0] == value[1] && value[1] == value[2]);
     }
     caret_node_var(&n.node, sizeof n, "^lock", 5);
     assert_int_equal(caret_lock(s, &n.node, 3000000000u), CARET_OK); /* locks of the dead are freed */
