@@ -413,7 +413,7 @@ static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8
             before = old == NULL ? (struct caret__dec){0, 0} : caret__dec_parse((const char *)old, old_len);
         int rc = caret__dec_add(before, a->by, &r);
         if (rc != CARET_OK)
-            return rc;
+            return caret__fail(rc, "the magnitude of a number or of the sum is above 1E47");
         a->len = caret__dec_format(r, a->text);
         if (a->want_int && !caret__i64_parse(a->text, a->len, &a->result_int))
             return caret__fail(CARET_E_NUMOFLOW, "the sum %.*s is no 64-bit integer", (int)a->len, a->text);
