@@ -87,6 +87,7 @@ struct caret__ldb {
     struct caret__ldb *next; /* in st->dbs */
     int barred;              /* CARET__DB_* bits */
     int overridden;          /* some class of its nodes may override get or set */
+    int translated; /* errors are translated for another module's users, see core.c */
     enum caret__pending pending;
 };
 
@@ -233,6 +234,7 @@ int caret__trestart(lua_State *L), caret__trollback(lua_State *L);
 void caret__add_node(lua_State *L); /* each adds functions to the table on top */
 void caret__add_db(lua_State *L);
 void caret__add_data(lua_State *L);
+void caret__add_text(lua_State *L);
 void caret__functions(lua_State *L, const luaL_Reg *f);
 struct caret__lstate *caret__state(lua_State *L);
 

@@ -14,7 +14,7 @@
 int luaopen_caret_core(lua_State *L);
 
 /* Addresses are keys of the registry. */
-static char state_key, restart_key, rollback_key;
+static char state_key, restart_key, rollback_key, translator_key;
 
 /* ------------------------------------------------------------------- errors */
 
@@ -35,10 +35,11 @@ int caret__results(lua_State *L, struct caret__ldb *d, int rc)
     return rc < 0 || rc == CARET_RESTART ? caret__raise(L, d, rc) : caret__fail_values(L, rc);
 }
 
-/* Is that chunk of the Lua part of this module? */
+/* Is that chunk of the Lua part of this module, or of yottadb? */
 static int is_ours(const char *source)
 {
-    static const char *const tails[] = {"caret/init.lua", "caret/json.lua"};
+    static const char *const tails[] = {"caret/init.lua",   "caret/json.lua",  "yottadb/init.lua",
+                                        "yottadb/node.lua", "yottadb/key.lua", "yottadb/special.lua"};
     size_t len = strlen(source);
 
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
@@ -91,9 +92,36 @@ static void push_sentinel(lua_State *L, enum caret__pending what)
     lua_rawget(L, LUA_REGISTRYINDEX);
 }
 
+/* Raise what the translator of such databases makes of it. */
+static int raise_translated(lua_State *L, int rc, const char *message)
+{
+    luaL_checkstack(L, 4, NULL);
+    lua_pushlightuserdata(L, &translator_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    lua_pushstring(L, caret_strerror(rc));
+    lua_pushstring(L, message);
+    lua_call(L, 2, 1);
+    return lua_error(L);
+}
+
+/* translate(db, f): errors of this database are f("NAME", message) from now on; there is one f for all databases */
+static int core_translate(lua_State *L)
+{
+    struct caret__ldb *d = caret__any_db(L, 1);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_settop(L, 2);
+    lua_pushlightuserdata(L, &translator_key);
+    lua_insert(L, 2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    d->translated = 1;
+    return 0;
+}
+
 int caret__raise_pending(lua_State *L, struct caret__ldb *d, enum caret__pending what)
 {
     d->pending = what;
+    if (d->translated)
+        return raise_translated(L, what == CARET__GO_RESTART ? CARET_RESTART : CARET_ROLLBACK, "");
     push_sentinel(L, what);
     return lua_error(L);
 }
@@ -105,6 +133,8 @@ int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *me
 
     if (rc == CARET_RESTART)
         return caret__raise_pending(L, d, CARET__GO_RESTART);
+    if (d->translated)
+        return raise_translated(L, rc, message);
     if (is_misuse(rc))
         return caret__misuse(L, "%s", message);
     if (strncmp(message, name, len) == 0 && strncmp(message + len, ": ", 2) == 0)
@@ -211,6 +241,7 @@ static int core_zwr(lua_State *L)
 int luaopen_caret_core(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"misuse", core_misuse},
+                                         {"translate", core_translate},
                                          {"zwr", core_zwr},
                                          {"transaction", caret__transaction},
                                          {"tp", caret__tp},
@@ -235,5 +266,6 @@ int luaopen_caret_core(lua_State *L)
     caret__add_db(L);
     caret__add_node(L);
     caret__add_data(L);
+    caret__add_text(L);
     return 1;
 }
