@@ -59,13 +59,14 @@ if _VERSION == "Lua 5.4" then
     collectors[3] = function() collectgarbage("generational") end
 end
 
---- Run the tests of the file under every collector and leave.
-function fixture.run()
+--- Run the tests of the file under every collector, then `finally` if there is such a function, and leave.
+function fixture.run(finally)
     local failures = 0
     for _, set in ipairs(collectors) do
         set()
         failures = failures + lu.LuaUnit.new():runSuite((table.unpack or unpack)(arg))
     end
+    if finally then finally() end
     fixture.remove()
     os.exit(failures == 0 and 0 or 1)
 end

@@ -1,0 +1,66 @@
+--- The older class of nodes, yottadb.key: some methods are properties, and other fields may be set on a key
+-- as on a table.  What is no field is a child, as with nodes.
+
+local caret = require "caret"
+local core = require "caret.core"
+local node = require "yottadb.node"
+
+local text, misuse = core.text, core.misuse
+local super = node.superclass
+local weak = {__mode = "k"}
+local fields = setmetatable({}, weak)    -- tables of what was set on keys
+local positions = setmetatable({}, weak) -- where subscript_next and subscript_previous are
+local meta = {}
+
+local new, class = caret.inherit(node.new, meta)
+
+local properties = {
+    value = function(key) return key:__get() end,
+    name = text.name,
+    data = super.data,
+    has_value = super.has_value,
+    has_tree = super.has_tree,
+}
+
+function meta.__index(key, name)
+    local own = fields[key]
+    if own and own[name] ~= nil then return own[name] end
+    if properties[name] then return properties[name](key) end
+    if name == "__" then return class.get(key) end
+    if type(name) ~= "string" then return key(name) end
+    local method = name:match("^__(.+)")
+    if method then
+        return class[method] or misuse("keys have no method '" .. method .. "'")
+    elseif class[name] and super.depth(key) == 31 then
+        return class[name] -- there can't be such a child
+    end
+    return key(name)
+end
+
+function meta.__newindex(key, name, value)
+    if name == "value" or name == "__" then
+        if value == nil then super.delete(key) else class.set(key, value) end
+    elseif properties[name] then
+        misuse("the property '" .. name .. "' of a key can't be set")
+    else
+        fields[key] = fields[key] or {}
+        fields[key][name] = value
+    end
+end
+
+local function step(key, back, reset)
+    if reset then positions[key] = nil end
+    local sub = text.sibling(key, back, positions[key])
+    if sub then positions[key] = sub end
+    return sub
+end
+
+--- The subscript of the next sibling, from the key's own on, then of the one behind that, and so on; nil at
+-- the end.  reset: from the key's own again.
+function class.subscript_next(key, reset) return step(key, false, reset) end
+function class.subscript_previous(key, reset) return step(key, true, reset) end
+
+--- Iterator over the subscripts of the siblings behind (before) the key's own.
+function class.subscripts(key, reverse) return text.siblings(key, reverse) end
+
+return new
