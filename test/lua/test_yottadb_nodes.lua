@@ -187,6 +187,11 @@ function TestNodes:test_settree_bad_input()
     lu.assertErrorMsgContains("boolean", function() n:settree {a = true} end)
     lu.assertErrorMsgContains("boolean", function() n:settree {[true] = 1} end)
     lu.assertErrorMsgContains("maxdepth", function() n:gettree("deep") end)
+    lu.assertErrorMsgContains("filter", function() n:gettree(1, "x") end)
+    lu.assertErrorMsgContains("filter", function() n:settree({}, "x") end)
+    n("__").__ = 1
+    lu.assertErrorMsgContains('^t("__")', function() n:gettree() end)
+    lu.assertEquals(n:gettree(nil, function(_, sub, value) return sub ~= "__" and value or nil, sub == "" end), {})
     lu.assertErrorMsgEquals("mine", function() n:settree({a = 1}, function() error("mine", 0) end) end)
 end
 
@@ -199,7 +204,7 @@ function TestNodes:test_gettree_filter()
         if sub == "d" then return "changed", recurse end
         return value, recurse
     end)
-    lu.assertEquals(seen, {'^t("a") a 1 true 1', '^t("a","deep") deep nil true 2',
+    lu.assertEquals(seen, {'^t  nil true 0', '^t("a") a 1 true 1', '^t("a","deep") deep nil true 2',
         '^t("a","deep","er") er 2 false 3', '^t("b") b nil true 1', '^t("d") d 4 false 1'})
     lu.assertEquals(tree, {a = {__ = "1", deep = {er = "2"}}, d = "changed"})
 end

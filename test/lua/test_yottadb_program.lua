@@ -73,6 +73,7 @@ function TestProgram:test_people()
         say(id, tostring(value), me:greet())
     end
     local tree = people.berwyn:gettree(nil, function(_, sub, value, recurse, depth)
+        if depth == 0 then say("the tree of", value) end
         if sub == "age" then value = tonumber(value) + depth end
         return value, recurse
     end)
@@ -86,6 +87,7 @@ function TestProgram:test_people()
     lu.assertEquals(out, {
         "berwyn person I am Berwyn, 40",
         "mitch nil I am Mitch, ageless",
+        "the tree of person",
         "person 41 trees nil",
         "berwyn", "berwyn/age", "berwyn/likes/1", "berwyn/likes/2", "berwyn/name", "mitch/name",
     })

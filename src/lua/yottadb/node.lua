@@ -76,6 +76,12 @@ class.lock_decr, class.release = text.release, text.release
 
 -- --------------------------------------------------------------------- trees
 
+local function check_filter(name, filter)
+    if filter ~= nil and type(filter) ~= "function" then
+        misuse(("%s: the filter is a function, not a %s"):format(name, type(filter)))
+    end
+end
+
 -- What was stored is noted in tables like the tree: {subscript = the table of that child, [SET] = true}.
 local SET = {}
 
@@ -125,6 +131,7 @@ function class.settree(n, tree, filter)
     if type(tree) ~= "table" then
         misuse("settree needs a table, not a " .. type(tree))
     end
+    check_filter("settree", filter)
     settree(n, tree, filter, {})
     return n
 end
@@ -140,6 +147,9 @@ local function gettree(n, maxdepth, filter, depth, value)
             below = gettree(n(sub), maxdepth, filter, depth + 1, below)
             below = next(below) ~= nil and below or nil
         end
+        if sub == "__" and below ~= nil then
+            misuse("gettree: in a table __ is a node's value; a filter can leave out " .. tostring(child))
+        end
         tree[sub] = below
     end
     return tree
@@ -147,16 +157,19 @@ end
 
 --- The tree below the node, maxdepth levels of it, as a table.
 -- A node with a tree is a table with its value in `__`.
--- filter(node, sub, value, recurse, depth) -> value, recurse may change both.
+-- filter(node, sub, value, recurse, depth) -> value, recurse may change both; first it is called for the
+-- node itself, with depth 0 and "" for a subscript.
 function class.gettree(n, maxdepth, filter)
     maxdepth = maxdepth or math.huge
     if type(maxdepth) ~= "number" then
         misuse("gettree: maxdepth is a number, not a " .. type(maxdepth))
     end
-    if maxdepth < 1 then
-        return {__ = get(n)}
+    check_filter("gettree", filter)
+    local value, recurse = get(n), maxdepth > 0
+    if filter then
+        value, recurse = filter(n, "", value, recurse, 0)
     end
-    return gettree(n, maxdepth, filter, 1, get(n))
+    return recurse and gettree(n, maxdepth, filter, 1, value) or {__ = value}
 end
 
 return node
