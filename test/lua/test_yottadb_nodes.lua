@@ -191,7 +191,7 @@ function TestNodes:test_settree_bad_input()
     lu.assertErrorMsgContains("filter", function() n:settree({}, "x") end)
     n("__").__ = 1
     lu.assertErrorMsgContains('^t("__")', function() n:gettree() end)
-    lu.assertEquals(n:gettree(nil, function(_, sub, value) return sub ~= "__" and value or nil, sub == "" end), {})
+    lu.assertEquals(n:gettree(nil, function() return nil, true end), {})
     lu.assertErrorMsgEquals("mine", function() n:settree({a = 1}, function() error("mine", 0) end) end)
 end
 
@@ -207,6 +207,10 @@ function TestNodes:test_gettree_filter()
     lu.assertEquals(seen, {'^t  nil true 0', '^t("a") a 1 true 1', '^t("a","deep") deep nil true 2',
         '^t("a","deep","er") er 2 false 3', '^t("b") b nil true 1', '^t("d") d 4 false 1'})
     lu.assertEquals(tree, {a = {__ = "1", deep = {er = "2"}}, d = "changed"})
+    tree = n:gettree(nil, function(_, _, value, recurse, depth)
+        return depth == 1 and value or nil, recurse
+    end)
+    lu.assertEquals(tree, {a = {__ = "1"}, d = "4"})
 end
 
 function TestNodes:test_dump()

@@ -127,8 +127,8 @@ function TestSpecial:test_the_environment_selects_the_database()
     local back = ([[local ydb = require "yottadb"
         ydb.set("$ZGBLDIR", %q)
         ydb.set("$ZGBLDIR", "")
-        io.write(ydb.get("^t"))]]):format(second)
-    lu.assertEquals(run("ydb_gbldir=" .. fixture.path, back), "first")
+        io.write(ydb.get("^t"), " ", ydb.get("$ZGBLDIR"))]]):format(second)
+    lu.assertEquals(run("ydb_gbldir=" .. fixture.path, back), "first " .. fixture.path)
     lu.assertEquals(run("ydb_chset=UTF-8 ydb_gbldir=" .. second,
         [[io.write(require("yottadb").str2zwr("\195\169\133"))]]), '"\195\169"_$ZCH(133)')
 end

@@ -97,7 +97,7 @@ function TestTp:test_an_error_rolls_back_and_is_raised_on()
         lu.assertIs(err, e)
     end
     lu.assertEquals(code_of(ydb.tp, function() n.a.__ = 2; ydb.get("1x") end), ydb.YDB_ERR_INVVARNAME)
-    for _, code in ipairs {ydb.YDB_ERR_NODEEND, ydb.YDB_LOCK_TIMEOUT, ydb.YDB_NOTOK} do
+    for _, code in ipairs {ydb.YDB_ERR_NODEEND, -150000002, ydb.YDB_LOCK_TIMEOUT, ydb.YDB_NOTOK} do
         lu.assertEquals(code_of(ydb.tp, function() n.a.__ = 2; return code end), code)
     end
     lu.assertEquals(n.a.__, "1")
@@ -148,6 +148,16 @@ function TestTp:test_ids_and_locals()
     lu.assertEquals(pack(ydb.tp("id", function(x) return x end, "x")), {n = 1, "x"})
     lu.assertErrorMsgContains("needs a function", ydb.tp, "id", {"t"})
     lu.assertErrorMsgContains("needs a function", ydb.transaction)
+end
+
+function TestTp:test_what_the_database_refuses_is_a_database_error()
+    local large = ("x"):rep(1000)
+    local code, text = code_of(ydb.tp, function()
+        for i = 1, 50000 do n[i].__ = large end
+    end)
+    lu.assertEquals(code, ydb.YDB_ERR_DBFILERR)
+    lu.assertStrContains(text, "%YDB-E-DBFILERR, TXN_TOO_BIG: ")
+    lu.assertEquals(n:data(), 0)
 end
 
 function TestTp:test_a_caught_restart_tells_its_code()
@@ -215,6 +225,9 @@ function TestTp:test_lock_releases_all_and_takes_all_or_none()
     other.node("^t", 6):grab()
     lu.assertEquals(code_of(ydb.lock, {{"^t", 5}, {"^t", 6}}, 0), ydb.YDB_LOCK_TIMEOUT)
     lu.assertEquals({free(2), free(5)}, {true, true})
+    ydb.lock(n[3], 0)
+    ydb.lock("^v")
+    lu.assertTrue(free(3))
     ydb.lock {n[2]}
     ydb.lock()
     lu.assertTrue(free(2))

@@ -189,14 +189,12 @@ yottadb.release = yottadb.lock_decr
 
 local started = 0 -- when the outermost one began
 
--- What the function returned: a code to obey, or what is passed on.
+-- What the function returned: a code to obey, all but two as an error, or what is passed on.
 local function obey(...)
     local code = ...
     if code == yottadb.YDB_TP_RESTART then
         caret.trestart()
-    elseif code == yottadb.YDB_TP_ROLLBACK then
-        caret.trollback()
-    elseif code ~= 0 and errors.is_code(code) then
+    elseif code ~= yottadb.YDB_OK and errors.is_code(code) then
         errors.raise_code(code)
     end
     return ...
