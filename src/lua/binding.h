@@ -87,7 +87,7 @@ struct caret__ldb {
     struct caret__ldb *next; /* in st->dbs */
     int barred;              /* CARET__DB_* bits */
     int overridden;          /* some class of its nodes may override get or set */
-    int translated; /* errors are translated for another module's users, see core.c */
+    int translated; /* it is used through the module yottadb: errors (core.c) and floats (text.c) are different */
     enum caret__pending pending;
 };
 
@@ -198,6 +198,9 @@ void caret__push_last(lua_State *L, const caret_node *n);
 
 /* The text of the value at i: a string, or a number in canonical form.  NULL: it is nil. */
 const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64]);
+
+/* The same for the module yottadb: a float as Lua writes it. */
+const char *caret__value_as_lua(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64]);
 
 /* Is the number at i an integer? */
 int caret__integer(lua_State *L, int i, int64_t *out);

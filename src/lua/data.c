@@ -29,7 +29,8 @@ void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, care
     size_t len;
     int rc;
 
-    const char *text = caret__value_text(L, d, i, &len, buf);
+    const char *text =
+        d->translated ? caret__value_as_lua(L, d, i, &len, buf) : caret__value_text(L, d, i, &len, buf);
     rc = text != NULL ? caret_set(s, n, text, len) : caret_delete(s, n);
     if (rc != CARET_OK)
         caret__raise(L, d, rc);

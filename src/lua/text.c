@@ -6,6 +6,7 @@
  * To M the empty subscript is what stands before all others and behind them: steps
  * among siblings begin at it and end there.  Iterators over children show it like any other.
  */
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -231,6 +232,26 @@ static int text_node_previous(lua_State *L)
 }
 
 /* ----------------------------------------------------------------------- data */
+
+static int is_float(lua_State *L, int i)
+{
+#if LUA_VERSION_NUM >= 503
+    return lua_type(L, i) == LUA_TNUMBER && !lua_isinteger(L, i);
+#else
+    int64_t v; /* what is whole and exact passes for an integer */
+    return lua_type(L, i) == LUA_TNUMBER && !caret__integer(L, i, &v);
+#endif
+}
+
+const char *caret__value_as_lua(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64])
+{
+    if (!is_float(L, i))
+        return caret__value_text(L, d, i, len, buf);
+    lua_pushvalue(L, i); /* lua_tostring() changes what it is given */
+    *len = (size_t)snprintf(buf, 64, "%s", lua_tostring(L, -1));
+    lua_pop(L, 1);
+    return buf;
+}
 
 /* incr(node[, by]) -> the sum as text: 18 digits, which no Lua number of every version has */
 static int text_incr(lua_State *L)

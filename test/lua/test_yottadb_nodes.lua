@@ -57,7 +57,7 @@ function TestNodes:test_the_value()
     n.a.__ = 1
     n.__ = nil
     lu.assertEquals({n.__ or "none", n.a.__}, {"none", "1"})
-    n.a:set(ydb.DELETE)
+    n.a:set(nil)
     lu.assertNil(n.a.__)
     local local_one = ydb.node("t", 1)
     local_one.__ = 7

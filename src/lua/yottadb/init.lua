@@ -17,7 +17,7 @@ local node = require "yottadb.node"
 local special = require "yottadb.special"
 
 local text, misuse = core.text, core.misuse
-local current, special_of, written = database.current, special.of, node.written
+local current, special_of = database.current, special.of
 local select, type = select, type
 local unpack = table.unpack or unpack
 
@@ -99,18 +99,11 @@ function yottadb.set(name, ...)
     if n == 0 then
         misuse("set needs a value")
     end
-    local value, variable = select(n, ...), special_of(name)
+    local variable = special_of(name)
     if variable then
-        return special.set(variable, value)
+        return special.set(variable, (select(n, ...)))
     end
-    local stored = written(value)
-    if stored == value then
-        return core.db_set(current(), name, ...)
-    end
-    local args = {...}
-    args[n] = stored
-    core.db_set(current(), name, unpack(args, 1, n))
-    return value
+    return core.db_set(current(), name, ...)
 end
 
 --- incr(name [, {subs}] [, by]), or with plain subscripts incr(name, sub, ..., by): the sum, a string.

@@ -39,7 +39,7 @@ end
 
 function meta.__newindex(key, name, value)
     if name == "value" or name == "__" then
-        if value == nil then super.delete(key) else class.set(key, value) end
+        if value == nil then super.delete(key) else key:__set(value) end
     elseif properties[name] then
         misuse("the property '" .. name .. "' of a key can't be set")
     else

@@ -7,38 +7,14 @@ local database = require "yottadb.database"
 local errors = require "yottadb.errors"
 
 local text, misuse = core.text, core.misuse
-local type, tostring, floor = type, tostring, math.floor
-local math_type = math.type
 local DELETE = caret.DELETE
 
 local new, class, superclass = caret.inherit(function(...) return database.current().node(...) end)
 
 local node = {new = new, class = class, superclass = superclass}
 
--- -------------------------------------------------------------------- values
-
---- A value as it is to be stored: floats as Lua writes them, DELETE as nil.
-function node.written(value)
-    if type(value) == "number" then
-        if math_type then
-            return math_type(value) == "float" and tostring(value) or value
-        end
-        local exact = value == floor(value) and value >= -2 ^ 53 and value <= 2 ^ 53
-        return exact and value or tostring(value)
-    elseif value == DELETE then
-        return nil
-    end
-    return value
-end
-
-local written = node.written
 local get, set, delete, kill = superclass.get, superclass.set, superclass.delete, superclass.kill
 local data = superclass.data
-
-function class.set(n, value)
-    set(n, written(value))
-    return value
-end
 
 class.incr = text.incr
 class.name, class.subsarray = text.name, text.subsarray
@@ -92,8 +68,7 @@ local function put(n, value, seen)
         misuse("settree: the value of a node can't be a table: " .. tostring(n))
     end
     seen[SET] = true
-    value = written(value)
-    if value == nil then delete(n) else set(n, value) end
+    if value == DELETE then delete(n) else set(n, value) end
 end
 
 local enter
