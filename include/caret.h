@@ -170,6 +170,11 @@ typedef struct caret_options {
      * second on: `part` from 0 to 1 is done.  It must not call functions of Caret, nor leave by longjmp or exit. */
     void (*progress)(void *arg, double part);
     void *progress_arg;
+    /* NULL, or an existing folder to which the log is copied before it is overwritten: with a backup made since, it
+     * leads to any later moment (caret_restore).  Counts for all who have the database open, until the last closes it: give
+     * it whenever it may be opened first, or there will be a gap.  A checkpoint is due a minute after a commit then.  What
+     * can't be archived is not given up: checkpoints fail, and writers when the log is full. */
+    const char *archive;
 } caret_options;
 
 /*
@@ -237,6 +242,30 @@ typedef struct caret_backup_options {
  * database is damaged; LIMIT: too large to be packed; READONLY, and what beginning a snapshot says.
  */
 CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_options *options);
+
+/* Options of caret_restore(); zero everything, then set what differs. */
+typedef struct caret_restore_options {
+    const char *archive; /* folder that the log was copied to (caret_options); NULL = the backup alone */
+    uint64_t
+        lsn; /* go no further than this place (caret_durable's `committed`), which must be reached; 0 = the end */
+    uint64_t
+        time; /* nor than this time, nanoseconds since 1970, to the last checkpoint before it; 0 = the end */
+    const char *shm_dir; /* directory for shared memory while it is done, NULL = /dev/shm */
+    int any_fs;          /* as in caret_options */
+    caret_backup_progress
+        *progress; /* behind each file of the archive: its last place and its time; not 0: stop */
+    void *progress_arg;
+} caret_restore_options;
+
+/*
+ * Make a new database of a backup and the log that was archived since.  Each commit is there whole or not at all, in
+ * order.  It gets a new UUID, as another history begins; give it another folder for its archive.  *reached (may be NULL):
+ * the place it was brought to.  `path` appears when it is complete; whoever is killed leaves files NAME-partial-....
+ * EXISTS: `path` does; NOTFOUND: no backup, or the archive does not lead to `lsn`; CORRUPT: an archive file is damaged,
+ * or does not continue the one before; INVALID: not a backup; OPEN, DISKFULL, IO, NOMEM, ROLLBACK, and what caret_open() says.
+ */
+CARET_API int caret_restore(const char *backup, const char *path, const caret_restore_options *options,
+                            uint64_t *reached);
 
 /* Walk everything: pages, order, fences, free space, shared structures.  Findings
  * are appended as text lines to `report` (cut at `cap`, always NUL-terminated).

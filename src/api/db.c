@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "api/session.h"
+#include "log/archive.h"
 #include "log/backup.h"
 #include "log/meta.h"
 #include "page/check.h"
@@ -108,6 +109,11 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     if (db == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory for a database handle");
     int rc = caret__engine_open(path, options, &db->e);
+    if (rc == CARET_OK && options->archive != NULL && !db->e->observes) {
+        rc = caret__archive_begin(db->e, options->archive);
+        if (rc != CARET_OK)
+            caret__engine_close(db->e);
+    }
     if (rc == CARET_OK && (db->path = strdup(db->e->path)) == NULL) {
         caret__engine_close(db->e);
         rc = caret__fail(CARET_E_NOMEM, "no memory for a database handle");
@@ -119,7 +125,7 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     pthread_once(&once, install);
     pthread_mutex_init(&db->lock, NULL);
     db->options = *options;
-    db->options.shm_dir = NULL;
+    db->options.shm_dir = db->options.archive = NULL;
     db->options.progress = NULL;
     db->refs = 1;
     if (!db->e->observes)
@@ -254,6 +260,20 @@ int caret_backup(caret_db *db, const char *path, const caret_backup_options *opt
     rc = caret__backup(e, path, options != NULL ? options : &defaults);
     int closed = caret__engine_close(e);
     return rc != CARET_OK ? rc : closed;
+}
+
+int caret_restore(const char *backup, const char *path, const caret_restore_options *options,
+                  uint64_t *reached)
+{
+    static const caret_restore_options defaults;
+
+    if (backup == NULL || *backup == '\0' || path == NULL || *path == '\0')
+        return caret__fail(CARET_E_INVALID, "caret_restore: no path");
+    options = options != NULL ? options : &defaults;
+    if (options->archive == NULL && (options->lsn != 0 || options->time != 0))
+        return caret__fail(CARET_E_INVALID,
+                           "caret_restore: a later moment than that of the backup needs an archive");
+    return caret__restore(backup, path, options, reached);
 }
 
 /* Is the page's bit set in that map? */

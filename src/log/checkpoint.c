@@ -4,7 +4,8 @@
  *   freeze   (writer mutex, microseconds) copy the state block and the image of the
  *            free map; epoch = e + 1 LAST.  From then on writers copy what they
  *            change: the pages of epoch e stay as they are.
- *   write    (no mutex but the role) private copies of the frozen pages with their
+ *   write    (no mutex but the role) the log to its archive, if there is one
+ *            (archive.c); private copies of the frozen pages with their
  *            crc, sorted and joined into large writes; the bitmap images of parity
  *            e & 1; fdatasync; meta slot e & 1; fdatasync; durable_epoch = e.
  *   release  (writer mutex, 64 at a time) word.slot = none, slot free; then the
@@ -31,6 +32,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "log/archive.h"
 #include "log/log.h"
 #include "log/meta.h"
 #include "page/store.h"
@@ -175,8 +177,10 @@ static int write_epoch(struct caret__engine *e, bool clean)
     const struct caret__frozen *f = &sh->frozen;
     struct frozen_page *list;
     size_t n;
-    int rc = collect(e, &list, &n);
+    int rc = caret__archive_log(e, f->lsn);
 
+    if (rc == CARET_OK)
+        rc = collect(e, &list, &n);
     if (rc != CARET_OK)
         return rc;
     rc = write_pages(e, list, n);
@@ -194,6 +198,8 @@ static int write_epoch(struct caret__engine *e, bool clean)
         return rc;
     CARET_FAULT("checkpoint_meta_synced");
     atomic_store(&sh->checkpoint_lsn, f->lsn);
+    CARET_FAULT("checkpoint_lsn");
+    sh->checkpoint_seed = f->chain_seed;
     atomic_store_explicit(&sh->durable_epoch, f->epoch, memory_order_release);
     CARET_FAULT("checkpoint_durable");
     atomic_fetch_add(&sh->checkpoints, 1);
@@ -250,7 +256,9 @@ bool caret__checkpoint_due(const struct caret__engine *e)
     uint32_t used = atomic_load(&sh->nslots) - __atomic_load_n(&sh->ts.free_slots, __ATOMIC_RELAXED);
 
     return log > atomic_load(&sh->log_size) / 3 || used > sh->max_slots / 3 ||
-           atomic_load(&sh->checkpoint_wanted) != 0 || caret__held_stale(e);
+           atomic_load(&sh->checkpoint_wanted) != 0 || caret__held_stale(e) ||
+           (atomic_load(&sh->archive_len) != 0 && log != 0 &&
+            caret__now_ns() - atomic_load(&sh->archive_time) > CARET__ARCHIVE_EVERY);
 }
 
 /* Finish what is unfinished: the steps behind the freeze. */

@@ -35,6 +35,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fault.h"
+#include "log/archive.h"
 #include "log/open.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
@@ -58,6 +59,7 @@ static void engine_delete(struct caret__engine *e)
 {
     caret__fork_mark_free(e);
     free((char *)(uintptr_t)e->options.shm_dir);
+    free((char *)(uintptr_t)e->options.archive);
     free(e->log_path);
     free(e->lock_path);
     free(e->path);
@@ -82,6 +84,7 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
     e->readonly = options->readonly != 0;
     e->log_path = with_suffix(path, "-log");
     e->lock_path = with_suffix(path, "-lock");
+    e->options.archive = NULL;
     e->options.shm_dir = options->shm_dir != NULL ? realpath(options->shm_dir, NULL) : NULL;
     if (options->shm_dir != NULL && e->options.shm_dir == NULL)
         rc = caret__fail_errno(CARET_E_SHM, "%s: shm_dir", options->shm_dir);
@@ -91,6 +94,8 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
         rc = caret__fork_mark_new(e);
     if (rc == CARET_OK)
         rc = caret__shm_dir_look(e);
+    if (rc == CARET_OK && options->archive != NULL && !e->readonly)
+        rc = caret__archive_resolve(options->archive, (char **)(uintptr_t)&e->options.archive);
     if (rc != CARET_OK)
         engine_delete(e);
     else

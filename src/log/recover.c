@@ -46,6 +46,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/racy.h"
+#include "log/archive.h"
 #include "log/open.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
@@ -304,6 +305,7 @@ static void fill_words(struct caret__engine *e, const struct caret__meta *m)
     memcpy(caret__ring_at(e, m->lsn - 8), &m->chain_seed, 8);
     atomic_store(&sh->log_base, m->log_base);
     atomic_store(&sh->log_size, m->log_size);
+    sh->checkpoint_seed = m->chain_seed;
     sh->generation = m->generation;
     sh->created = m->created;
     atomic_store(&sh->epoch, m->epoch + 1);
@@ -399,6 +401,8 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
     uint64_t reach = caret__max64(r->head, start->pair.reach);
     int rc = build(e, start);
 
+    if (rc == CARET_OK && e->options.archive != NULL)
+        caret__archive_set(e->sh, e->options.archive);
     if (rc == CARET_OK)
         rc = caret__slot_take(e, caret__reap);
     if (rc == CARET_OK && (start->pair.meta.flags & CARET__META_CLEAN) == 0)

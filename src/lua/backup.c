@@ -1,5 +1,5 @@
 /*
- * backup.c - db:backup(path[, options]).
+ * backup.c - db:backup(path[, options]) and restore(backup, path[, options]).
  *
  * The progress function is Lua called from inside the C interface, so an error in
  * it must not get out there: it is caught, stops the backup, and is raised on when
@@ -90,5 +90,63 @@ int caret__backup_to(lua_State *L)
     if (rc != CARET_OK)
         return caret__fail_values(L, rc);
     lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* A path at index i. */
+static const char *path_at(lua_State *L, int i, const char *what)
+{
+    size_t len = 0;
+    const char *path = lua_type(L, i) == LUA_TSTRING ? lua_tolstring(L, i, &len) : NULL;
+
+    if (path == NULL || len == 0 || strlen(path) != len)
+        caret__misuse(L, "the path of %s is a string, not empty and without zero bytes", what);
+    return path;
+}
+
+/* The number at the top, named `name`: not negative. */
+static lua_Number number(lua_State *L, const char *name)
+{
+    lua_Number v = lua_tonumber(L, -1);
+
+    if (lua_type(L, -1) != LUA_TNUMBER || !(v >= 0 && v < 1e18))
+        caret__misuse(L, "option %s is a number, not a %s", name, luaL_typename(L, -1));
+    return v;
+}
+
+static void read_restore_options(lua_State *L, caret_restore_options *o)
+{
+    if (!lua_istable(L, 3)) {
+        caret__misuse(L, "the options of restore are a table, not a %s", luaL_typename(L, 3));
+        return;
+    }
+    for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
+        if (strcmp(name, "archive") == 0)
+            o->archive = path_at(L, -1, "an archive"); /* the table keeps it */
+        else if (strcmp(name, "lsn") == 0)
+            o->lsn = (uint64_t)number(L, name);
+        else if (strcmp(name, "any_fs") == 0)
+            o->any_fs = flag(L, name);
+        else if (strcmp(name, "time") == 0)
+            o->time = (uint64_t)(number(L, name) * 1e3) * 1000000u;
+        else
+            caret__misuse(L, "restore has no option '%s'", name);
+    }
+}
+
+/* restore(backup, path[, {archive, lsn, time, any_fs}]) -> place reached | nil, text, name; time in seconds since 1970 */
+int caret__restore_from(lua_State *L)
+{
+    const char *backup = path_at(L, 1, "a backup"), *path = path_at(L, 2, "the database to be made");
+    caret_restore_options o = {0};
+    uint64_t reached = 0;
+
+    if (!lua_isnoneornil(L, 3))
+        read_restore_options(L, &o);
+    int rc = caret_restore(backup, path, &o, &reached);
+    if (rc != CARET_OK)
+        return caret__fail_values(L, rc);
+    lua_pushinteger(L, (lua_Integer)reached);
     return 1;
 }

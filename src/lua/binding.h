@@ -233,6 +233,7 @@ int caret__db_lock(lua_State *L);
 int caret__backup_to(lua_State *L);
 int caret__transaction(lua_State *L), caret__tp(lua_State *L), caret__snapshot(lua_State *L);
 int caret__trestart(lua_State *L), caret__trollback(lua_State *L);
+int caret__restore_from(lua_State *L);
 
 void caret__add_node(lua_State *L); /* each adds functions to the table on top */
 void caret__add_db(lua_State *L);

@@ -247,6 +247,7 @@ int luaopen_caret_core(lua_State *L)
                                          {"tp", caret__tp},
                                          {"snapshot", caret__snapshot},
                                          {"backup", caret__backup_to},
+                                         {"restore", caret__restore_from},
                                          {"trestart", caret__trestart},
                                          {"trollback", caret__trollback},
                                          {"lock_list", caret__db_lock},

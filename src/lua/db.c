@@ -86,7 +86,7 @@ static const char *option_path(lua_State *L, const char *name)
 static void check_names(lua_State *L)
 {
     static const char *const known[] = {"create",      "readonly", "sync",   "sync_interval", "shm_dir",
-                                        "arena_limit", "log_size", "any_fs", "progress"};
+                                        "arena_limit", "log_size", "any_fs", "progress",      "archive"};
     for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
         const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
         size_t i = 0, count = sizeof known / sizeof *known;
@@ -114,6 +114,7 @@ static void read_options(lua_State *L, caret_options *o)
     o->sync_interval = option_seconds(L, "sync_interval");
     o->arena_limit = option_bytes(L, "arena_limit");
     o->log_size = option_bytes(L, "log_size");
+    o->archive = option_path(L, "archive");
     o->shm_dir = option_path(L, "shm_dir"); /* the table keeps it while caret_open() runs */
 }
 

@@ -65,9 +65,10 @@ typedef uint64_t caret__segoff;
 #define CARET__MAX_LOCKS       65536u
 #endif
 
-#define CARET__MAX_DEPTH      24u /* levels of the tree; 512-byte pages with maximal keys stay below */
-#define CARET__WRITER_MUTEXES 4u  /* one in use, the others are spares (engine.md, OOM reaper) */
-#define CARET__MAX_RESERVED   64u /* runs being written before their commit, all processes together */
+#define CARET__ARCHIVE_PATH   256u /* bytes of the path of an archive's folder, the 0 behind it included */
+#define CARET__MAX_DEPTH      24u  /* levels of the tree; 512-byte pages with maximal keys stay below */
+#define CARET__WRITER_MUTEXES 4u   /* one in use, the others are spares (engine.md, OOM reaper) */
+#define CARET__MAX_RESERVED   64u  /* runs being written before their commit, all processes together */
 
 /* ------------------------------------------------------------ page numbers */
 
@@ -321,6 +322,10 @@ struct caret__shared {
     struct caret__frozen frozen;   /* W at the freeze */
     _Atomic uint32_t held_pages;   /* W: bits set in the held map; derived */
     _Atomic uint64_t held_settled; /* C: mark of the snapshots for which `held` was gone through; 0 = do it */
+    uint64_t checkpoint_seed;      /* C: the 8 bytes of the log before checkpoint_lsn */
+    _Atomic uint64_t archive_time; /* C: CLOCK_MONOTONIC nanoseconds of the last attempt to archive */
+    _Atomic uint32_t archive_len;  /* C: bytes of the path that follows; 0 = the log is not archived */
+    char archive[CARET__ARCHIVE_PATH]; /* C: folder of the archive, before its length is stored */
 
     /* Log file. */
     alignas(64) _Atomic uint64_t log_written; /* F: pwritten up to here */

@@ -2,6 +2,7 @@
 
 local arguments = {
     forms = { -- where it differs
+        restore = "BACKUP TO [--archive FOLDER] [--lsn PLACE | --time 'YYYY-MM-DD HH:MM[:SS]']",
         backup = "TO [--db FILE] [--compact] [--overwrite] [--quiet]",
         salvage = "[--sure] [--json] SRC OUT.zwr",
         check = "[FILE] [--db FILE] [--json] [--online] [--readonly]",

@@ -6,6 +6,8 @@ caret - a hierarchical key-value database inside the process
         many processes compute 3n+1 sequences through one database
   caret backup TO [--db FILE] [--compact] [--overwrite] [--quiet]
         copy the database to the file TO while others use it; open the copy to restore it
+  caret restore BACKUP TO [--archive FOLDER] [--lsn PLACE | --time 'YYYY-MM-DD HH:MM[:SS]']
+        a backup and what was archived since become the database of a later moment
   caret check [FILE] [--json] [--online] [--readonly]
         walk everything; exit status 1 if something is wrong; --online: a snapshot, no writer waits
   caret stat [FILE] [--json] [--quick] [--readonly]

@@ -81,4 +81,39 @@ function TestBackup:test_progress()
     lu.assertErrorMsgContains("CLOSED", function() mine:backup(copy) end)
 end
 
+function TestBackup:test_restore_to_a_moment()
+    local folder = os.tmpname()
+    os.remove(folder)
+    os.execute("mkdir " .. folder)
+    local path, made = folder .. "/a.caret", folder .. "/b.caret"
+    local mine = assert(caret.open(path, {archive = folder, sync = "off"}))
+    local a = mine.node("^a")
+    a.__ = "backed up"
+    assert(mine:backup(copy))
+    a.__ = "then"
+    a.long.__ = ("x"):rep(20000)
+    local _, place = mine:durable()
+    a.__ = "later"
+    a.long:kill()
+    mine:close()
+
+    lu.assertEquals(caret.restore(copy, made, {archive = folder, lsn = place}), place)
+    local restored = assert(caret.open(made))
+    lu.assertEquals(restored.node("^a"):gettree(), {__ = "then", long = ("x"):rep(20000)})
+    restored:close()
+    lu.assertEquals(select(3, caret.restore(copy, made, {archive = folder})), "EXISTS")
+    os.remove(made)
+    lu.assertTrue(caret.restore(copy, made, {archive = folder, time = os.time() + 100}) > place)
+    restored = assert(caret.open(made))
+    lu.assertEquals(restored.node("^a"):gettree(), {__ = "later"})
+    restored:close()
+    os.remove(made)
+    lu.assertEquals(select(3, caret.restore(copy, made, {archive = folder, lsn = 1e9})), "NOTFOUND")
+    lu.assertEquals(select(3, caret.restore(copy .. "x", made)), "NOTFOUND")
+    lu.assertErrorMsgContains("not empty", function() caret.restore("", made) end)
+    lu.assertErrorMsgContains("no option 'when'", function() caret.restore(copy, made, {when = 1}) end)
+    lu.assertErrorMsgContains("is a number", function() caret.restore(copy, made, {lsn = "1"}) end)
+    os.execute("rm -r " .. folder)
+end
+
 fixture.run()

@@ -72,6 +72,20 @@ done
 wait $writer
 note $? "the writers do not notice"
 
+# a backup and the archive of the log
+expect 0 "a backup is restored" restore "$dir/b.caret" "$dir/r.caret"
+expect 0 "it is clean" check "$dir/r.caret"
+expect 3 "it is not replaced" restore "$dir/b.caret" "$dir/r.caret"
+mkdir "$dir/empty"
+expect 0 "an empty archive leads nowhere" restore "$dir/b.caret" "$dir/r2.caret" --archive "$dir/empty"
+expect 3 "so no later place is reached" restore "$dir/b.caret" "$dir/r3.caret" --archive "$dir/empty" --lsn 100000000
+[ ! -e "$dir/r3.caret" ]
+note $? "and nothing is made"
+expect 0 "a time" restore "$dir/b.caret" "$dir/r4.caret" --archive "$dir/empty" --time '2026-01-01 00:00'
+expect 2 "what is no time" restore "$dir/b.caret" "$dir/r5.caret" --archive "$dir/empty" --time yesterday
+expect 2 "a place needs an archive" restore "$dir/b.caret" "$dir/r5.caret" --lsn 5
+expect 1 "no backup" restore "$dir/err" "$dir/r5.caret"
+
 # a damaged one
 page=12
 while [ $page -lt 60 ]; do

@@ -12,7 +12,7 @@
 
 local core = require "caret.core"
 
-local caret = {_VERSION = core._VERSION, isnode = core.isnode}
+local caret = {_VERSION = core._VERSION, isnode = core.isnode, restore = core.restore}
 local methods, misuse = core.methods, core.misuse
 
 --- As a value in settree: delete what is there.
