@@ -174,7 +174,8 @@ static void point_into(struct caret__engine *e)
 
 static int no_space(struct caret__engine *e, const char *what)
 {
-    return caret__fail_errno(CARET_E_SHM, "%s: cannot map the %s", e->path, what);
+    return caret__fail_errno(e->observes ? CARET_E_NOMEM : CARET_E_SHM, "%s: cannot map the %s", e->path,
+                             what);
 }
 
 /* What may this process do with the shared memory? */
@@ -493,8 +494,12 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
         caret__open_high(path, (e->observes ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
     if (e->shm_fd < 0 && errno == ENOENT)
         return CARET_NONE;
-    if (e->shm_fd < 0 || fstat(e->shm_fd, &st) != 0)
-        return caret__fail_errno(CARET_E_SHM, "%s: shared segment %s", e->path, path);
+    if (e->shm_fd < 0 ||
+        fstat(e->shm_fd, &st) != 0) { /* what is short now is no sign that it is out of reach */
+        bool scarce = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+        return caret__fail_errno(scarce ? CARET_E_SYSTEM : CARET_E_SHM, "%s: shared segment %s", e->path,
+                                 path);
+    }
     if (!rights_ok(&st, id))
         return caret__fail(CARET_E_SHM, "%s: shared segment %s: its owner or mode is not the data file's",
                            e->path, path);

@@ -340,7 +340,109 @@ static void every_beginning(enum call kind, int error)
     }
 }
 
+/* ------------------------------------------------------------- reading only */
+
+/* Opened read-only while calls fail: all that the killed one left, or an error that says why not. */
+static void read_with_failures(enum call kind, int error, unsigned nth, bool for_ever, uint64_t view)
+{
+    caret_options o = {.readonly = 1};
+    caret_db *db = NULL;
+    caret_session *s = NULL;
+
+    alarm(20);
+    fail_nth(kind, error, nth, for_ever);
+    int rc = caret_open(path, &o, &db);
+    check_error(rc, "opening read-only");
+    caret_stats st;
+    if (rc == CARET_OK && (caret_stat(db, &st) != CARET_OK || st.view != view))
+        complain("what is short is taken for out of reach");
+    if (rc == CARET_OK) {
+        rc = caret_session_open(db, &s);
+        check_error(rc, "a session for reading");
+        for (int i = 0; rc == CARET_OK && i < OLD; i++) {
+            int read = node_is(s, 2000 + i, 9);
+            if (read == CARET_NONE)
+                complain("node %d is not there", i);
+            check_error(read, "reading");
+        }
+        caret_session_close(s);
+        check_error(caret_close(db), "closing what was read");
+    }
+    told->reached = failing.failed > 0;
+    _exit(0);
+}
+
+/* Somebody who has it open, until killed. */
+static pid_t live_owner(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        open_db();
+        atomic_store(signal_word, 1);
+        for (;;)
+            pause();
+    }
+    until(1);
+    return pid;
+}
+
+static bool one_reader(enum call kind, int error, unsigned nth, bool for_ever, bool live)
+{
+    begin();
+    atomic_store(signal_word, 0);
+    pid_t owner = live ? live_owner() : 0, pid = fork();
+    if (pid == 0)
+        read_with_failures(kind, error, nth, for_ever, live ? CARET_VIEW_LIVE : CARET_VIEW_FILE);
+    bool good = ended_well(pid, "the reader"), reached = told->reached;
+    if (owner != 0)
+        kill_and_wait(owner);
+    if (good && (pid = fork()) == 0)
+        without_failures();
+    good = good && ended_well(pid, "the next one");
+    cases++;
+    if (!good && bad++ < 10)
+        print_error("%s %u fails with %s, reading %s: %s\n", call_names[kind], nth, strerror(error),
+                    live ? "beside an owner" : "what a killed one left", told->complaint);
+    return reached && good;
+}
+
+static void readers(enum call kind, int error)
+{
+    cases = bad = 0;
+    after_kill = true;
+    for (unsigned how_many = 0; how_many < 4; how_many++)
+        for (unsigned nth = 1; one_reader(kind, error, nth, how_many % 2 != 0, how_many >= 2); nth++)
+            continue;
+    print_message("%u readers, %s failing with %s\n", cases, call_names[kind], strerror(error));
+    if (bad > 0)
+        fail_msg("%u of %u readers", bad, cases);
+}
+
 /* --------------------------------------------------------------------- tests */
+
+static void readers_get_errors_and_leave_everything(void **state)
+{
+    (void)state;
+    readers(CALL_OPEN, EMFILE);
+    readers(CALL_FALLOCATE, ENOSPC);
+    readers(CALL_FTRUNCATE, ENOSPC);
+    readers(CALL_MMAP, ENOMEM);
+    if (CALLS_SEE_MALLOC)
+        readers(CALL_MALLOC, ENOMEM);
+}
+
+/* The calls that change a file are not even made. */
+static void readers_write_nothing(void **state)
+{
+    static const enum call writing[] = {CALL_PWRITE, CALL_FDATASYNC, CALL_RENAME};
+
+    (void)state;
+    after_kill = true;
+    for (size_t i = 0; i < sizeof writing / sizeof writing[0]; i++)
+        for (int live = 0; live < 2; live++)
+            assert_false(one_reader(writing[i], EIO, 1, false, live != 0) || told->complaint[0] != 0);
+}
 
 static void no_descriptor_is_left(void **state)
 {
@@ -419,6 +521,8 @@ int main(void)
                                        CALL_TEST(allocating_finds_the_disk_or_memory_full),
                                        CALL_TEST(sizing_and_renaming_fail),
                                        CALL_TEST(mapping_fails),
-                                       CALL_TEST(memory_is_short)};
+                                       CALL_TEST(memory_is_short),
+                                       CALL_TEST(readers_get_errors_and_leave_everything),
+                                       CALL_TEST(readers_write_nothing)};
     return cmocka_run_group_tests_name("syscalls", tests, NULL, NULL);
 }
