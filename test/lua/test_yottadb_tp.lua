@@ -218,6 +218,12 @@ function TestTp:test_a_lock_not_got_is_raised()
     lu.assertEquals(code_of(ydb.lock, {"^t"}, 3e6), ydb.YDB_ERR_TIME2LONG)
 end
 
+function TestTp:test_a_deadlock_has_the_code_of_a_timeout_and_tells_the_ring()
+    local code, text = code_of(require("yottadb.node").got, nil, "DEADLOCK: ^a waits for ^b", "DEADLOCK")
+    lu.assertEquals(code, ydb.YDB_LOCK_TIMEOUT)
+    lu.assertStrContains(text, "^a waits for ^b")
+end
+
 function TestTp:test_lock_releases_all_and_takes_all_or_none()
     ydb.lock_incr("^t", {1})
     ydb.lock({{"^t", 2}, {"^t", {3, "x"}}, n[4], "^u"}, 1)
