@@ -229,7 +229,7 @@ int caret__node_grab(lua_State *L), caret__node_release(lua_State *L), caret__no
 void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n);
 void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i);
 int caret__node_new(lua_State *L);
-int caret__db_lock(lua_State *L);
+int caret__db_lock(lua_State *L), caret__variables(lua_State *L);
 int caret__backup_to(lua_State *L);
 int caret__transaction(lua_State *L), caret__tp(lua_State *L), caret__snapshot(lua_State *L);
 int caret__trestart(lua_State *L), caret__trollback(lua_State *L);

@@ -251,6 +251,7 @@ int luaopen_caret_core(lua_State *L)
                                          {"trestart", caret__trestart},
                                          {"trollback", caret__trollback},
                                          {"lock_list", caret__db_lock},
+                                         {"variables", caret__variables},
                                          {NULL, NULL}};
     luaL_newmetatable(L, "caret.error");
     lua_pushcfunction(L, error_tostring);

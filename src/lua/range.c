@@ -1,5 +1,5 @@
 /*
- * range.c - iterators over some of the children, and over all that is below.
+ * range.c - iterators over some of the children, over all that is below, over variables.
  *
  * Like those of iter.c they are closures over a cursor that they hand out as a
  * mutable node, and what is being walked may be changed: a step goes to what comes
@@ -233,5 +233,44 @@ int caret__node_walk(lua_State *L)
     lua_pushinteger(L, (lua_Integer)top);
     lua_pushinteger(L, (lua_Integer)deepest);
     lua_pushcclosure(L, walk_step, WALK_UPVALUES);
+    return 1;
+}
+
+/* ---------------------------------------------------------------- variables */
+
+static int variables_step(lua_State *L)
+{
+    struct caret__lnode *c = caret__cursor(L);
+    caret_session *s = caret__lnode_session(c);
+    char name[CARET_MAX_NAME + 2];
+    int rc;
+
+    if (lua_toboolean(L, lua_upvalueindex(UP_WALKING)))
+        rc = caret_next(s, &c->node);
+    else
+        rc = caret_first_var(s, &c->node, 8u * c->words, c->kind & CARET__LOCAL);
+    lua_pushboolean(L, rc == CARET_OK);
+    lua_replace(L, lua_upvalueindex(UP_WALKING));
+    if (rc == CARET_NONE)
+        return 0;
+    if (rc != CARET_OK)
+        return caret__raise(L, c->db, rc);
+    caret_slice v = caret_node_name(&c->node, name);
+    lua_pushlstring(L, v.data, v.len);
+    return 1;
+}
+
+/* variables(node) -> iterator over the names of all variables of its kind */
+int caret__variables(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    caret_node_buf at;
+
+    caret_node_copy(&at.node, sizeof at, &n->node);
+    while (caret_node_depth(&at.node) > 0)
+        caret_node_parent(&at.node, sizeof at, &at.node);
+    caret__push_cursor(L, 1, &at.node);
+    lua_pushboolean(L, 0);
+    lua_pushcclosure(L, variables_step, 2);
     return 1;
 }

@@ -6,6 +6,7 @@ local arguments = {
         backup = "TO [--db FILE] [--compact] [--overwrite] [--quiet]",
         salvage = "[--sure] [--json] SRC OUT.zwr",
         check = "[FILE] [--db FILE] [--json] [--online] [--readonly]",
+        repl = "[FILE] [--db FILE] [--readonly]",
         stat = "[FILE] [--db FILE] [--json] [--quick] [--readonly]",
     },
 }

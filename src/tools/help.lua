@@ -14,6 +14,10 @@ caret - a hierarchical key-value database inside the process
         sizes and counts; pages and fill by level, nodes and bytes by global, unless --quick
   caret salvage [--sure] [--json] SRC OUT.zwr
         write what can still be read of a damaged database to a new file; exit status 1 if something is lost
+  caret repl [FILE] [--readonly]
+        a Lua prompt with the database as db
+  caret run [--db FILE] PROGRAM [ARGUMENT...]
+        run a Lua program
   caret help
   caret version
 

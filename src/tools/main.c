@@ -22,6 +22,7 @@
 
 #include "caret.h"
 #include "tools/embedded.h"
+#include "tools/lines.h"
 #include "tools/pool.h"
 
 int luaopen_caret_core(lua_State *L);
@@ -142,17 +143,10 @@ static int load_embedded(lua_State *L, const char *name)
     return 1;
 }
 
-/* A module that is a file below lua/; upvalue 1: its name here. */
+/* A module that is a file in here; upvalue 1: its name. */
 static int open_module(lua_State *L)
 {
     load_embedded(L, lua_tostring(L, lua_upvalueindex(1)));
-    lua_call(L, 0, 1);
-    return 1;
-}
-
-static int open_arguments(lua_State *L)
-{
-    load_embedded(L, "tools/arguments.lua");
     lua_call(L, 0, 1);
     return 1;
 }
@@ -187,6 +181,29 @@ static void preload_modules(lua_State *L)
     lua_pop(L, 1);
 }
 
+/* Files of tools/ that are no commands but modules: tools/words.lua is caret.words. */
+static const char *const parts[] = {"arguments", "words"};
+
+static int is_part(const char *name)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i], name) == 0)
+            return 1;
+    return 0;
+}
+
+static void preload_parts(lua_State *L)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        lua_pushfstring(L, "caret.%s", parts[i]);
+        lua_pushfstring(L, "tools/%s.lua", parts[i]);
+        lua_pushcclosure(L, open_module, 1);
+        lua_rawset(L, -3);
+    }
+    lua_pop(L, 1);
+}
+
 /* Runs protected: arguments are argc and argv; leaves the exit status. */
 static int run(lua_State *L)
 {
@@ -197,8 +214,9 @@ static int run(lua_State *L)
     luaL_openlibs(L);
     preload(L, "caret.core", luaopen_caret_core);
     preload_modules(L);
+    preload_parts(L);
     preload(L, "caret.host", open_host);
-    preload(L, "caret.arguments", open_arguments);
+    preload(L, "caret.lines", caret__open_lines);
     const char *command = argc > 1 ? argv[1] : "help";
     if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0)
         command = "help";
@@ -208,7 +226,7 @@ static int run(lua_State *L)
         return 1;
     }
     snprintf(name, sizeof name, "tools/%.40s.lua", command);
-    if (embedded(name) == NULL || strcmp(command, "arguments") == 0) {
+    if (embedded(name) == NULL || is_part(command)) {
         fprintf(stderr, "caret: no command '%.40s'; `caret help` lists them\n", command);
         lua_pushinteger(L, 2);
         return 1;

@@ -238,6 +238,20 @@ function TestIteration:test_a_walk_with_long_subscripts_at_every_place()
     lu.assertEquals(table.concat(values), "cdefghi")
 end
 
+function TestIteration:test_names_of_variables()
+    for name in db:variables() do db.node(name):kill() end
+    lu.assertEquals(list(db:variables()), {})
+    for _, name in ipairs {"^t", "^a", "^" .. ("z"):rep(31), "^t1", "^Z", "local1"} do
+        db.node(name, "x", 1).__ = 1
+    end
+    lu.assertEquals(list(db:variables()), {"^Z", "^a", "^t", "^t1", "^" .. ("z"):rep(31)})
+    lu.assertEquals(list(db:variables(true)), {"local1"})
+    for name in db:variables() do db.node(name):kill() end -- also of what is killed meanwhile
+    lu.assertEquals(list(db:variables()), {})
+    db.node("local1"):kill()
+    lu.assertEquals(list(db:variables(true)), {})
+end
+
 function TestIteration:test_bad_arguments_of_iterators()
     lu.assertErrorMsgContains("range takes a table", function() n:range(5) end)
     lu.assertErrorMsgContains("no option 'form'", function() n:range {form = 1} end)

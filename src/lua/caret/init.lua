@@ -314,6 +314,12 @@ end
 --- db:lock{ node or {name, subs...}, ... }[, timeout]: release all, take all of these or none.
 database.lock = core.lock_list
 
+--- db:variables([locals]): iterator over the names of all global variables that have something, in order;
+-- true: of the local ones.
+function database.variables(db, locals)
+    return core.variables(db.node(locals and "a" or "^a"))
+end
+
 local open = core.open_function(database)
 
 --- Open or create a database: db, or nil, "NAME: text", "NAME".

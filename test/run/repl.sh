@@ -1,0 +1,251 @@
+#!/bin/sh
+# caret repl and caret run: lines from a pipe, and a terminal (by script(1)) with editing, completion, history, Ctrl-C.
+
+source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+caret=${CARET_BUILD:-$source/build}/caret
+passed=0
+failed=0
+skipped=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+if [ ! -x "$caret" ]; then
+    echo "skipped: the tool is not built"
+    exit 77
+fi
+unset CARET_DB
+export XDG_STATE_HOME="$dir/state" HOME="$dir" TERM=vt100
+db=$dir/a.caret
+
+note()
+{
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        cat "$dir/out" "$dir/err"
+    fi
+}
+
+# expect status what lines output: the prompt reads the lines and prints exactly that
+expect()
+{
+    printf '%s\n' "$3" | timeout 60 "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
+    status=$?
+    note $((status - $1)) "$2: status $status, not $1"
+    [ "$(cat "$dir/out")" = "$4" ]
+    note $? "$2: another output"
+}
+
+# complains text
+complains() { grep -qF "$1" "$dir/err"; note $? "says: $1"; }
+
+# ------------------------------------------------------------------ from a pipe
+
+expect 0 "a node prints what is below it" 'n = db.node("^oaks")
+n:settree {[1] = {shadow = 15}, name = "x\ny"}
+n
+n.none
+=n[1].shadow' '^oaks(1,"shadow")="15"
+^oaks("name")="x"_$C(10)_"y"
+^oaks(1,"shadow")="15"
+^oaks("name")="x"_$C(10)_"y"
+^oaks("none")   -- nothing is there
+^oaks(1,"shadow")="15"'
+expect 0 "expressions print their values" '1 + 1, "a\nb", nil
+_
+1 == 2
+{3, {x = 1}, "y", z = true, [10] = 1}
+db:get("^oaks", 1, "shadow") .. "!"
+nothing
+' '2	"a\nb"	nil
+2
+false
+{3, {x = 1}, "y", [10] = 1, z = true}
+"15!"
+nil'
+expect 0 "what is not finished goes on in the next line" 'for i = 1, 2 do
+    print(i)
+end
+t = {
+    1}
+1 +
+2
+[[a
+b]]
+t' '1
+2
+3
+"a\nb"
+{1}'
+expect 0 "a tree in a table" 'db.node("^oaks"):gettree()' '{{shadow = "15"}, name = "x\ny"}'
+expect 0 "globals are listed" 'db.node("^a", 1).__ = 1 db.node("v").__ = 1
+.globals' '^a
+^oaks'
+expect 0 "nothing behind .quit is read" '.quit
+print(1)' ''
+
+# fails status what lines text: status and a complaint; what follows is read all the same
+fails()
+{
+    printf '%s\n' "$3" | timeout 60 "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
+    status=$?
+    note $((status - $1)) "$2: status $status, not $1"
+    complains "$4"
+}
+
+fails 1 "an error" 'error("oh")
+print("still here")' 'stdin:1: oh'
+grep -q 'still here' "$dir/out"
+note $? "goes on after an error"
+fails 1 "an error of the module" 'db.node("^oaks").x = 5' 'a node is no table: write node'
+fails 1 "no Lua" 'x y' "near 'y'"
+fails 1 "an end too early" 'for i = 1, 2 do' 'not finished'
+fails 1 "an unknown command" '.foo' 'there is no .foo'
+printf '.help\n' | "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
+grep -q 'Tab completes' "$dir/out"
+note $? "tells what there is"
+
+usage()
+{
+    timeout 60 "$caret" "$@" </dev/null >"$dir/out" 2>"$dir/err"
+    status=$?
+    [ $status = "$want" ]
+    note $? "caret $*: status $status, not $want"
+}
+want=2
+usage repl --nonsense
+usage repl "$db" other
+usage repl --json
+usage run
+usage run --nonsense
+usage run --db
+usage words
+want=3
+usage repl "$dir/no/such/folder/x"
+usage repl --readonly "$dir/none.caret"
+[ ! -e "$dir/none.caret" ]
+note $? "no database is made for a reader"
+printf 'db.node("^oaks").name.__\ndb.node("^oaks").__ = 1\n' | "$caret" repl --readonly "$db" >"$dir/out" 2>"$dir/err"
+grep -q READONLY "$dir/err" && grep -q '"x' "$dir/out"
+note $? "a reader reads and does not write"
+
+# ------------------------------------------------------------------ caret run
+
+cat >"$dir/p.lua" <<'END'
+local caret = require "caret"
+assert(caret == _G.caret and rawget(_G, "db") == nil)
+print(arg[0]:match("[^/]*$"), arg[1], ...)
+db.node("^run").x.__ = arg[1]
+print(db.node("^run"):json(), undefined_name)
+if arg[2] then error(arg[2]) end
+END
+want=0
+usage run --db "$db" "$dir/p.lua" 7
+[ "$(cat "$dir/out")" = 'p.lua	7	7
+{"x":7}	nil' ]
+note $? "a program gets its arguments and the database"
+want=1
+usage run --db "$db" "$dir/p.lua" 7 oh
+complains "p.lua:6: oh"
+usage run "$dir/none.lua"
+complains "none.lua"
+echo 'x y' >"$dir/bad.lua"
+usage run "$dir/bad.lua"
+complains "bad.lua:1"
+echo 'print(...)' | "$caret" run - 1 2 >"$dir/out" 2>"$dir/err"
+[ "$(cat "$dir/out")" = '1	2' ]
+note $? "a program from standard input"
+
+# ----------------------------------------------------------------- a terminal
+
+[ ! -e "$dir/state" ]
+note $? "without a terminal there is no history"
+
+# The keys go through a pipe to script(1), which has the prompt on a terminal of its own.
+screen=$dir/screen
+type_keys()
+{
+    # shellcheck disable=SC2059 # escapes are wanted
+    printf "$1" >&3
+}
+
+# sees text: it comes to the screen within 20 seconds
+sees()
+{
+    tries=0
+    while ! grep -qaF "$1" "$screen" && [ $tries -lt 200 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    grep -qaF "$1" "$screen"
+    note $? "on the screen: $1"
+}
+
+start()
+{
+    : >"$screen"
+    rm -f "$dir/keys"
+    mkfifo "$dir/keys"
+    timeout 100 script -qfec "$caret repl $db" "$screen" <"$dir/keys" >"$dir/out" 2>"$dir/err" &
+    terminal=$!
+    exec 3>"$dir/keys"
+    sees '.help tells how'
+}
+
+# The prompt is left by Ctrl-D; its status is that of script.
+stop()
+{
+    type_keys '\004'
+    wait $terminal
+    note $? "the prompt is left by Ctrl-D"
+    exec 3>&-
+}
+
+edited=
+grep -q 'libedit\.so' "$caret" && edited=1
+if ! command -v script >/dev/null || ! script -qfec true /dev/null </dev/null >/dev/null 2>&1; then
+    echo "skipped: no script(1) to have a terminal with"
+    skipped=1
+else
+    start
+    type_keys '"se" .. "en"\r'
+    sees '"seen"'
+    type_keys 'this is dropped\003'
+    sees '^C'
+    type_keys '6 * 7\r'
+    sees '42'
+    type_keys 'while true do end\r'
+    sleep 0.5
+    type_keys '\003'
+    sees 'interrupted'
+    type_keys 'for i = 1, 1 do\rprint("l" .. "oop")\rend\r'
+    sees 'loop'
+    if [ $edited ]; then
+        type_keys 'db.node("^oa\t")[1].sha\t.__ .. "!"\r' # a global, a subscript
+        sees '"15!"'
+        type_keys 'n = db.node("^oaks")\r'
+        type_keys 'n:has_v\t()\r' # a method
+        sees 'false'
+        type_keys 'n["na\t.__ .. 1\r' # a subscript in brackets
+        sees 'y1"'
+        type_keys '11 * 11\r'
+        sees '121'
+        type_keys '\020 + 1\r' # Ctrl-P: the line before
+        sees '122'
+    fi
+    stop
+    if [ $edited ]; then
+        ls -l "$dir/state/caret/history" >"$dir/out"
+        grep -q '^-rw-------' "$dir/out" && grep -q '11' "$dir/state/caret/history"
+        note $? "the history is for its owner only"
+        start
+        type_keys '\020\020 + 1000\r'
+        sees '1121'
+        stop
+    fi
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
