@@ -46,3 +46,10 @@ sed -n 's/.*"work":"checkpoint writes","pages":\([^,]*\),.*"ratio":\([^,]*\),"ra
     s/.*"work":"\([^"]*\)","times":\([^,]*\),"median_ms":\([^,]*\),"max_ms":\([^,]*\),.*"waited":\([^,]*\),"preempted":\([^,]*\),.*/\1: the longest set over each of \2: median \3 ms (bar 1), maximum \4 ms (bar 20); waited \5 of the time (bar 0.01), \6 without the processor/p
     s/.*"work":"\([^"]*\)","log_mib":\([^,]*\),"median_s":\([^,]*\),"max_s":\([^,]*\),"bar_s":\([^}]*\)}/\1 after the death of all, a log of \2 MiB: \3 s, at most \4 s (bar \5)/p' "$build/bench/checkpoint.json"
 rm -f "$build/bench/checkpoint.json"
+
+# bytes of Lua memory for each call, of those that should take none
+CARET_BUILD=$build sh "$here/../tools/lua.sh" lua5.4 "$here/garbage.lua" --json >"$build/bench/garbage.json"
+cat "$build/bench/garbage.json" >>"$out"
+awk -F '"bytes":' '/"makes":""/ { n++; if ($2 + 0 >= 1) bad++ }
+    END { printf "calls from Lua that should allocate nothing: %d, of them allocate: %d (bar 0)\n", n, bad }' "$build/bench/garbage.json"
+rm -f "$build/bench/garbage.json"

@@ -159,6 +159,24 @@ function TestJson:test_reading_takes_all_of_json()
     lu.assertEquals(n:json(), '"\\udcff raw"')
 end
 
+function TestJson:test_what_is_written_is_utf8()
+    for _, s in ipairs {"\237\160\128", "\224\159\191", "\240\143\191\191", "\244\144\128\128", "\192\128",
+        "\248\136\128",
+        "\128", "\194", "\226\130", "\240\159\140", "\255\254"} do
+        n.__ = s
+        local expected = s:gsub(".", function(c) return ("\\udc%02x"):format(c:byte()) end)
+        lu.assertEquals(n:json(), '"' .. expected .. '"')
+        n:setjson(n:json())
+        lu.assertEquals(n.__, s)
+    end
+    for _, s in ipairs {"\194\128", "\223\191", "\224\160\128", "\237\159\191", "\238\128\128",
+        "\240\144\128\128",
+        "\244\143\191\191"} do
+        n.__ = s .. "\128" .. s
+        lu.assertEquals(n:json(), '"' .. s .. "\\udc80" .. s .. '"')
+    end
+end
+
 function TestJson:test_a_wrong_text_changes_nothing_and_says_where()
     n:settree {a = 1}
     local cases = {[""] = "column 1: a value was expected, not the end", ["[1,"] = "not the end",

@@ -178,7 +178,8 @@ local function write_array(w, node, length, level)
     local expected = 1
     w[#w + 1] = "["
     for child, value, sub in pairs_of(node) do
-        if sub == MARK then break end -- it is behind all numbers
+        -- the mark is behind all numbers; others if it was changed meanwhile
+        if type(sub) ~= "number" or sub < expected or sub > length then break end
         for i = expected, sub do
             if i > 1 then w[#w + 1] = "," end
             break_line(w, level + 1)
