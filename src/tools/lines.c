@@ -7,7 +7,7 @@
  * ours.
  * While Lua code runs it is SIGINT: the handler has Lua call a hook, which raises an error, as
  * lua(1) does, and leaves the next SIGINT to end the process, should the code be stuck.  The handler is
- * there only in call(), and in read() without libedit.
+ * there from open() to close(), and only on a terminal.
  *
  *   open(complete [, history]) -> is it a terminal?  complete(text before the cursor) -> text to insert,
  *                              possible words; history: path of a file, made with its folders
@@ -42,6 +42,7 @@ static struct {
     lua_State *running; /* whose code SIGINT stops */
     volatile sig_atomic_t stopped;
     int terminal;
+    struct sigaction before; /* what SIGINT did before open() */
     char prompt[80];
     char history[4096];
 #ifdef HAVE_LIBEDIT
@@ -71,7 +72,8 @@ static void on_sigint(int signal_number)
     lua_sethook(lines.running, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-static void handle_sigint(struct sigaction *old)
+/* From now on SIGINT stops what is running, or nothing. */
+static void arm(void)
 {
     struct sigaction mine;
 
@@ -79,7 +81,8 @@ static void handle_sigint(struct sigaction *old)
     mine.sa_handler = on_sigint; /* no SA_RESTART: it ends a read() */
     sigemptyset(&mine.sa_mask);
     lines.stopped = 0;
-    sigaction(SIGINT, &mine, old);
+    if (lines.terminal)
+        sigaction(SIGINT, &mine, NULL);
 }
 
 static int traceback(lua_State *L)
@@ -95,15 +98,13 @@ static int traceback(lua_State *L)
 /* call(f, ...) -> true, results | false, text */
 static int lines_call(lua_State *L)
 {
-    struct sigaction old;
-
     lua_pushcfunction(L, traceback);
     lua_insert(L, 1);
-    handle_sigint(&old);
+    arm();
     lines.running = L;
     int rc = lua_pcall(L, lua_gettop(L) - 2, LUA_MULTRET, 1);
     lines.running = NULL;
-    sigaction(SIGINT, &old, NULL);
+    arm();
     lua_sethook(L, NULL, 0, 0);
     lua_pushboolean(L, rc == LUA_OK);
     lua_replace(L, 1);
@@ -115,18 +116,15 @@ static int lines_call(lua_State *L)
 /* Push the next line of standard input without its end; what was typed before an interrupt is dropped. */
 static int read_plain(lua_State *L)
 {
-    struct sigaction old;
     char *line = NULL;
     size_t room = 0;
 
+    lines.stopped = 0;
     if (lines.terminal) {
         fputs(lines.prompt, stdout);
         fflush(stdout);
-        handle_sigint(&old);
     }
     ssize_t len = getline(&line, &room, stdin);
-    if (lines.terminal)
-        sigaction(SIGINT, &old, NULL);
     if (len >= 0) {
         lua_pushlstring(L, line, (size_t)len - (len > 0 && line[len - 1] == '\n'));
         free(line);
@@ -297,6 +295,8 @@ static int lines_open(lua_State *L)
     lua_pushvalue(L, 1);
     lua_rawset(L, LUA_REGISTRYINDEX);
     lines.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    sigaction(SIGINT, NULL, &lines.before);
+    arm();
 #ifdef HAVE_LIBEDIT
     if (lines.terminal && path != NULL)
         make_file(path);
@@ -338,6 +338,8 @@ static int lines_remember(lua_State *L)
 static int lines_close(lua_State *L)
 {
     (void)L;
+    if (lines.terminal)
+        sigaction(SIGINT, &lines.before, NULL);
 #ifdef HAVE_LIBEDIT
     if (lines.past != NULL)
         history_end(lines.past);

@@ -183,6 +183,17 @@ sees()
     note $? "on the screen: $1"
 }
 
+# answers text: the same, and the prompt is there again
+answers()
+{
+    sees "$1"
+    tries=0
+    while [ "$(tail -c 2 "$screen")" != '> ' ] && [ $tries -lt 200 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+}
+
 start()
 {
     : >"$screen"
@@ -191,7 +202,7 @@ start()
     timeout 100 script -qfec "$caret repl $db" "$screen" <"$dir/keys" >"$dir/out" 2>"$dir/err" &
     terminal=$!
     exec 3>"$dir/keys"
-    sees '.help tells how'
+    answers '.help tells how'
 }
 
 # The prompt is left by Ctrl-D; its status is that of script.
@@ -211,29 +222,30 @@ if ! command -v script >/dev/null || ! script -qfec true /dev/null </dev/null >/
 else
     start
     type_keys '"se" .. "en"\r'
-    sees '"seen"'
+    answers '"seen"'
     type_keys 'this is dropped\003'
-    sees '^C'
+    answers '^C'
     type_keys '6 * 7\r'
-    sees '42'
-    type_keys 'while true do end\r'
-    sleep 0.5
+    answers '42'
+    type_keys 'print("run" .. "ning") while true do end\r'
+    sees 'running'
     type_keys '\003'
-    sees 'interrupted'
+    answers 'interrupted'
     type_keys 'for i = 1, 1 do\rprint("l" .. "oop")\rend\r'
-    sees 'loop'
+    answers 'loop'
     if [ $edited ]; then
         type_keys 'db.node("^oa\t")[1].sha\t.__ .. "!"\r' # a global, a subscript
-        sees '"15!"'
-        type_keys 'n = db.node("^oaks")\r'
+        answers '"15!"'
+        type_keys 'n = db.node("^oaks") print("se" .. "t")\r'
+        answers 'set'
         type_keys 'n:has_v\t()\r' # a method
-        sees 'false'
+        answers 'false'
         type_keys 'n["na\t.__ .. 1\r' # a subscript in brackets
-        sees 'y1"'
+        answers 'y1"'
         type_keys '11 * 11\r'
-        sees '121'
+        answers '121'
         type_keys '\020 + 1\r' # Ctrl-P: the line before
-        sees '122'
+        answers '122'
     fi
     stop
     if [ $edited ]; then
@@ -242,7 +254,7 @@ else
         note $? "the history is for its owner only"
         start
         type_keys '\020\020 + 1000\r'
-        sees '1121'
+        answers '1121'
         stop
     fi
 fi
