@@ -134,6 +134,29 @@ function TestTrees:test_two_keys_of_one_node_are_refused()
     lu.assertEquals(n[1].x.__ .. n[2].x.__, "12") -- at different nodes it is fine
 end
 
+function TestTrees:test_errors_of_filters_pass()
+    n:settree {a = 1, b = {c = 2}}
+    local function bad() error("from the filter", 0) end
+    lu.assertErrorMsgEquals("from the filter", n.settree, n, {x = 1}, bad)
+    lu.assertErrorMsgEquals("from the filter", n.gettree, n, nil, bad)
+    local done, why, name = db:tp(function()
+        n:settree({x = 1, y = 2}, function(_, key, value)
+            if key == "y" then caret.trollback() end
+            return key, value
+        end)
+    end)
+    lu.assertEquals({done, name}, {nil, "ROLLBACK"}, why)
+    lu.assertEquals(n:gettree(), {a = "1", b = {c = "2"}})
+    local yielding = coroutine.wrap(function()
+        return n:__gettree(nil, function(_, _, value, recurse) -- n:gettree calls by way of C
+            coroutine.yield("between")
+            return value, recurse
+        end)
+    end)
+    for _ = 1, 4 do lu.assertEquals(yielding(), "between") end
+    lu.assertEquals(yielding(), {a = "1", b = {c = "2"}})
+end
+
 function TestTrees:test_delete_at_the_top()
     n:settree {__ = 1, a = 2}
     n:settree(caret.DELETE)

@@ -16,6 +16,7 @@ fi
 unset CARET_DB
 export XDG_STATE_HOME="$dir/state" HOME="$dir" TERM=vt100
 db=$dir/a.caret
+tab=$(printf '\t')
 
 note()
 {
@@ -59,12 +60,12 @@ _
 {3, {x = 1}, "y", z = true, [10] = 1}
 db:get("^oaks", 1, "shadow") .. "!"
 nothing
-' '2	"a\nb"	nil
+' "2$tab\"a\\nb\"${tab}nil
 2
 false
-{3, {x = 1}, "y", [10] = 1, z = true}
-"15!"
-nil'
+{3, {x = 1}, \"y\", [10] = 1, z = true}
+\"15!\"
+nil"
 expect 0 "what is not finished goes on in the next line" 'for i = 1, 2 do
     print(i)
 end
@@ -143,8 +144,8 @@ if arg[2] then error(arg[2]) end
 END
 want=0
 usage run --db "$db" "$dir/p.lua" 7
-[ "$(cat "$dir/out")" = 'p.lua	7	7
-{"x":7}	nil' ]
+[ "$(cat "$dir/out")" = "p.lua${tab}7${tab}7
+{\"x\":7}${tab}nil" ]
 note $? "a program gets its arguments and the database"
 want=1
 usage run --db "$db" "$dir/p.lua" 7 oh
@@ -155,7 +156,7 @@ echo 'x y' >"$dir/bad.lua"
 usage run "$dir/bad.lua"
 complains "bad.lua:1"
 echo 'print(...)' | "$caret" run - 1 2 >"$dir/out" 2>"$dir/err"
-[ "$(cat "$dir/out")" = '1	2' ]
+[ "$(cat "$dir/out")" = "1${tab}2" ]
 note $? "a program from standard input"
 
 # ----------------------------------------------------------------- a terminal
