@@ -379,8 +379,8 @@ static void print_tally(const char *name, const char *how, const struct tally *t
 {
     print_message("%s, %s: %u instructions, %u kills (%u before the commit point, %u in half a commit)\n",
                   name, how, trace->hi - trace->lo, t->kills, t->kills - t->half - t->committed, t->half);
-    assert_true(t->kills > 8 && t->kills > 4 * t->missed &&
-                t->half > 0); /* another way was taken: a signal, a fault */
+    assert_true(t->kills >= 4 * t->missed); /* another way was taken: a signal, a fault */
+    assert_true(wanted > 50 || (t->kills > 8 && t->half > 0));
 }
 
 /* The records from there on continue each other: a recovery would go through. */

@@ -29,7 +29,7 @@
 #define ACCOUNTS 20
 #define EACH     1000
 
-static unsigned kills = 200;
+static unsigned kills = 200, operations = 10; /* operations: of the oracle, in a round */
 static uint64_t seed = 20261121;
 static char path[80], context[64]; /* context: what was going on, for messages */
 
@@ -148,7 +148,7 @@ static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand
     struct transfer t = {caret__rand_below(r, ACCOUNTS), caret__rand_below(r, ACCOUNTS)};
 
     memset(val, 'v', sizeof val);
-    for (unsigned i = 0; i < 10; i++)
+    for (unsigned i = 0; i < operations; i++)
         must(oracle_round(&journal->oracle[me], s, me, r), "oracle");
     must(caret_transaction(s, transfer, &t, 0), "transfer");
     struct group g = {me, caret__rand_below(r, 60), caret__rand_below(r, 100000), round % 4 == 3};
@@ -275,11 +275,11 @@ static void verify(caret_db *db, unsigned slack)
 
 static void print_counts(const char *what, unsigned deaths, caret_db *db)
 {
-    uint64_t operations = 0, checks = 0, in_flight = 0, found_new = 0;
+    uint64_t done = 0, checks = 0, in_flight = 0, found_new = 0;
     caret_stats st = {0};
 
     for (unsigned i = 0; i < WORKERS; i++) {
-        operations += atomic_load(&journal->oracle[i].operations);
+        done += atomic_load(&journal->oracle[i].operations);
         checks += atomic_load(&journal->oracle[i].checks);
         in_flight += atomic_load(&journal->oracle[i].in_flight);
         found_new += atomic_load(&journal->oracle[i].found_new);
@@ -289,7 +289,7 @@ static void print_counts(const char *what, unsigned deaths, caret_db *db)
     print_message("%u %s, %llu repairs; %llu operations acknowledged, %llu times all keys of a worker "
                   "compared; in %llu "
                   "deaths one was in flight, and of these done in %llu\n",
-                  deaths, what, (unsigned long long)st.repairs, (unsigned long long)operations,
+                  deaths, what, (unsigned long long)st.repairs, (unsigned long long)done,
                   (unsigned long long)checks, (unsigned long long)in_flight, (unsigned long long)found_new);
 }
 
@@ -446,6 +446,7 @@ static void death_at_every_fault_point(int attached)
     static const unsigned hits[] = {1, 2, 17};
     unsigned deaths = 0;
 
+    operations = 1;
     create();
     find_names();
     print_message("%u fault points\n", journal->names);

@@ -70,7 +70,8 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     for (unsigned i = 0; i < 40; i++) {
         snprintf((char *)keys[i], sizeof keys[i], "key%03u", i);
-        kv[i] = (struct caret__kv){.b = keys[i], .b_len = 6, .val = val, .vlen = CARET__INLINE_MAX};
+        kv[i] =
+            (struct caret__kv){.a = keys[i], .b = keys[i], .b_len = 6, .val = val, .vlen = CARET__INLINE_MAX};
     }
     for (unsigned n = 1; n < 40; n++) {
         caret__page_init(&built.page, PGNO, 0);
