@@ -35,6 +35,16 @@ awk -v t="$t" -v a="$a" -v b="$b" 'BEGIN {
     printf "3n+1 to 100000: plain tables %.3f s; Caret 1 process %.3f s (%.1f times, bar 5), 4 processes %.3f s (%.2f of 1, bar 0.7)\n", t, a, a / t, b, b / a }'
 printf '{"work":"3n1","tables_s":%s,"one_s":%s,"four_s":%s}\n' "$t" "$a" "$b" >>"$out"
 
+for lua in lua5.4 luajit; do
+    if command -v $lua >/dev/null; then
+        echo "node objects, $lua:"
+        CARET_BUILD=$build sh "$here/../tools/lua.sh" $lua "$here/nodes.lua"
+        CARET_BUILD=$build sh "$here/../tools/lua.sh" $lua "$here/nodes.lua" --json >>"$out"
+    else
+        echo "$lua is not there: node objects are not measured with it"
+    fi
+done
+
 "$build/bench/sync" -d "$build/bench" -r 3 --json >>"$out"
 sed -n 's/.*"work":"group commit","one_per_s":\([^,]*\),"eight_per_s":\([^,]*\),"gain":\([^,]*\),.*/sync commit: one process \1 a second, eight \2: \3 times (bar 4)/p
     s/.*"work":"bytes of a commit","bytes":\([^,]*\),.*/bytes written for a small commit: \1 (bar 8192)/p

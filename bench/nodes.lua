@@ -1,0 +1,90 @@
+-- What node objects cost, beside naive designs of the same in plain Lua.
+-- tools/lua.sh lua5.4 bench/nodes.lua [--json]; likewise luajit and the others.
+-- Nanoseconds, the median of 7 runs.  Bars in brackets: Lua 5.4, LuaJIT.
+
+local caret = require "caret"
+local path = os.tmpname()
+os.remove(path)
+local db = assert(caret.open(path, {sync = "off"}))
+local json = arg and arg[1] == "--json"
+local jit = rawget(_G, "jit") ~= nil
+
+local function median(count, f)
+    local times = {}
+    f(count)
+    for i = 1, 7 do
+        collectgarbage()
+        local start = os.clock()
+        f(count)
+        times[i] = (os.clock() - start) / count * 1e9
+    end
+    table.sort(times)
+    return times[4]
+end
+
+local function show(work, count, f, bar, bar_jit)
+    local ns, wanted = median(count, f), jit and bar_jit or bar
+    if json then
+        local form = '{"interpreter":"%s","work":"%s","ns":%.1f%s}'
+        print(form:format(jit and "LuaJIT" or _VERSION, work, ns, wanted and (',"bar":' .. wanted) or ""))
+    else
+        print(("%-44s %8.1f %s"):format(work, ns, wanted and ("(bar " .. wanted .. ")") or ""))
+    end
+end
+
+-- The naive designs: a table for each node, which copies its parent's subscripts, or leads to its parent.
+local copying = {}
+function copying.__index(node, sub)
+    local child = {n = node.n + 1}
+    for i = 1, node.n do child[i] = node[i] end
+    child[child.n] = sub
+    return setmetatable(child, copying)
+end
+local linked = {}
+function linked.__index(node, sub)
+    return setmetatable({[1] = node, [2] = sub}, linked)
+end
+local copy_root = setmetatable({n = 1, "^t"}, copying)
+local link_root = setmetatable({false, "^t"}, linked)
+
+local t = db.node("^t")
+local one = db.node("^t", "one")
+one.__ = 1
+
+local function chain(root)
+    return function(count)
+        for _ = 1, count do
+            local _ = root.a.b.c.d.e.f.g.h.i.j.k.l.m.o.p.q.r.s.t.u.v.w.x.y.z.aa
+        end
+    end
+end
+
+show("chain of 26, tables that copy subscripts", 2000, chain(copy_root))
+show("chain of 26, tables that lead to parents", 20000, chain(link_root))
+show("chain of 26", 100000, chain(t), 400, 100)
+show("node[i], tables that lead to parents", 300000, function(count)
+    for i = 3, count + 2 do local _ = link_root[i] end
+end)
+show("node[i]", 300000, function(count) for i = 1, count do local _ = t[i] end end, 70, 40)
+show("node.__", 300000, function(count) for _ = 1, count do local _ = one.__ end end, 60)
+show("node:get()", 300000, function(count) for _ = 1, count do local _ = one:get() end end, 75)
+show("node:__get()", 300000, function(count) for _ = 1, count do local _ = one:__get() end end, 75)
+show("node.__ = v", 300000, function(count) for i = 1, count do one.__ = i end end, 130)
+show("node:incr()", 300000, function(count) for _ = 1, count do one:incr() end end, 160)
+show("node[i].__ = v, a million in order", 1000000, function(count)
+    for i = 1, count do t[i].__ = i end
+end, 280)
+show("node[i].__, a million in order", 1000000, function(count)
+    for i = 1, count do local _ = t[i].__ end
+end, 180)
+show("subscripts(), a step", 1000000, function() for _ in t:subscripts() do local _ = nil end end, 60, 30)
+show("pairs(), a step", 1000000, function() for _ in t:pairs() do local _ = nil end end, 110, 100)
+local set = db:transaction(function(v) one.__ = v end)
+show("transaction of one set", 100000, function(count) for i = 1, count do set(i) end end, 500)
+local group = {} -- luacheck: ignore 241
+for i = 1, 10 do group[i] = t[i * 1001] end
+local ten = db:transaction(function(v) for i = 1, 10 do group[i].__ = v end end)
+show("transaction of ten sets", 20000, function(count) for i = 1, count do ten(i) end end)
+
+db:close()
+for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(path .. suffix) end
