@@ -1,8 +1,13 @@
-# The Lua modules, build/lua/5.4 and build/lua/5.1 (the latter serves LuaJIT too),
+# The Lua modules, build/lua/5.4, 5.3, 5.2 and 5.1 (the last serves LuaJIT too),
 # and the tool, which carries the binding, its Lua files and a Lua 5.4 inside.
 
 find_path(LUA54_INCLUDE lua.h PATH_SUFFIXES lua5.4 lua54 NO_CACHE
     PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
+foreach(v 53 52) # optional
+    string(REGEX REPLACE "(.)(.)" "\\1.\\2" version ${v})
+    find_path(LUA${v}_INCLUDE lua.h PATH_SUFFIXES lua${version} lua${v} NO_CACHE
+        PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
+endforeach()
 find_path(LUA51_INCLUDE lua.h PATH_SUFFIXES lua5.1 lua51 luajit-2.1 NO_CACHE
     PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
 find_library(LUA54_LIBRARY NAMES liblua5.4.a liblua54.a lua5.4 lua54)
@@ -43,7 +48,7 @@ function(caret_lua_module version include)
 endfunction()
 
 if(lua_sources)
-    foreach(version 5.4 5.1)
+    foreach(version ${CARET_LUA_VERSIONS})
         string(REPLACE "." "" v ${version})
         if(LUA${v}_INCLUDE)
             caret_lua_module(${version} ${LUA${v}_INCLUDE})

@@ -1,6 +1,6 @@
 # Tests, all found by their place and name:
 #   test/<layer>/test_<topic>.c   cmocka program       -> <layer>/<topic>
-#   test/lua/test_<topic>.lua     luaunit, per Lua     -> lua5.4/<topic>, lua5.1/..., luajit/...
+#   test/lua/test_<topic>.lua     luaunit, per Lua     -> lua5.4/<topic>, lua5.3/..., luajit/...
 #   test/run/<topic>.sh           any other test       -> run/<topic>  (exit 77: skipped)
 #   test/fuzz/fuzz_<topic>.c      libFuzzer, with CARET_FUZZ
 # test/support/*.c is linked into every C test.
@@ -67,7 +67,7 @@ endif()
 
 if(NOT CARET_SANITIZE)
     file(GLOB lua_tests CONFIGURE_DEPENDS test/lua/test_*.lua)
-    foreach(interpreter lua5.4 lua5.1 luajit)
+    foreach(interpreter lua5.4 lua5.3 lua5.2 lua5.1 luajit)
         string(REGEX REPLACE "^lua" "" version ${interpreter})
         if(interpreter STREQUAL "luajit")
             set(version 5.1)

@@ -48,7 +48,7 @@ struct target {
     char *path;          /* resolved */
     char temp[PATH_MAX]; /* its name until then, "" = none */
     int fd, dir_fd;
-    bool exists;
+    bool there;
 };
 
 /* ------------------------------------------------------------------ writing */
@@ -288,8 +288,8 @@ static int look(struct target *t, const struct caret__engine *e, bool overwrite)
 {
     struct stat st;
 
-    t->exists = lstat(t->path, &st) == 0;
-    if (!t->exists)
+    t->there = lstat(t->path, &st) == 0;
+    if (!t->there)
         return CARET_OK;
     if (st.st_dev == e->dev && st.st_ino == e->ino)
         return caret__fail(CARET_E_INVALID, "%s: a database cannot be its own backup", t->path);

@@ -6,7 +6,9 @@
  * transaction raises a sentinel and is noted in the database as pending too, so
  * that a pcall() in user code can't hide it from the loop in transaction.c.
  */
+#include <dlfcn.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "lua/binding.h"
@@ -238,6 +240,14 @@ static int core_zwr(lua_State *L)
     return 1;
 }
 
+/* A thread of ours may run when the host lets go of the module: it stays mapped. */
+static void stay_mapped(void)
+{
+    Dl_info info;
+    if (dladdr((void *)(uintptr_t)&state_key, &info) != 0 && info.dli_fname != NULL)
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 int luaopen_caret_core(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"misuse", core_misuse},
@@ -253,6 +263,7 @@ int luaopen_caret_core(lua_State *L)
                                          {"lock_list", caret__db_lock},
                                          {"variables", caret__variables},
                                          {NULL, NULL}};
+    stay_mapped();
     luaL_newmetatable(L, "caret.error");
     lua_pushcfunction(L, error_tostring);
     lua_setfield(L, -2, "__tostring");

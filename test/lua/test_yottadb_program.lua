@@ -98,7 +98,7 @@ function TestProgram:test_orders()
     local attempts = 0
     local order = ydb.transaction("BATCH", {"counter"}, function(who, amount)
         attempts = attempts + 1
-        counter.__ = (counter.__ or 0) + 1
+        counter.__ = tonumber(counter.__ or 0) + 1
         local id = ydb.incr("^count")
         orders[id]:settree {who = who, amount = amount}
         if amount <= 0 then return ydb.YDB_TP_ROLLBACK end
@@ -115,7 +115,7 @@ function TestProgram:test_orders()
     fixture.elsewhere [[db.node("^orders", 3):settree {who = "eve", amount = 7}; db.node("^count"):incr()]]
     local total = 0
     for o, _, id in orders:pairs() do
-        total = total + o.amount.__
+        total = total + tonumber(o.amount.__)
         say(id, o.who.__)
     end
     say(total)

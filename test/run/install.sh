@@ -1,0 +1,119 @@
+#!/bin/sh
+# Every way to have Caret: installed below a prefix, as two files, as a rock.  Each is used by a program.
+
+source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${CARET_BUILD:-$source/build}
+passed=0
+failed=0
+skipped=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+
+note()
+{
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        tail -n 20 "$dir/log"
+    fi
+}
+skip()
+{
+    skipped=$((skipped + 1))
+    echo "skipped: $1"
+}
+
+cat >program.c <<'END'
+#include <stdio.h>
+#include <string.h>
+#include <caret.h>
+int main(int argc, char **argv)
+{
+    caret_db *db;
+    caret_session *s;
+    caret_node_buf n;
+    caret_slice v;
+    if (argc < 2 || caret_open(argv[1], NULL, &db) || caret_session_open(db, &s) ||
+        caret_node_var(&n.node, sizeof n, "^oaks", 5) || caret_node_child_int(&n.node, sizeof n, &n.node, 1) ||
+        caret_set(s, &n.node, "10", 2) || caret_get(s, &n.node, &v)) {
+        fprintf(stderr, "%s\n", caret_message());
+        return 1;
+    }
+    int bad = v.len != 2 || memcmp(v.data, "10", 2) != 0;
+    caret_session_close(s);
+    return caret_close(db) || bad;
+}
+END
+cat >program.lua <<'END'
+local caret = require "caret"
+local db = assert(caret.open(arg[1]))
+local oaks = db.node("^oaks")
+oaks[2].shadow.__ = 20
+assert(oaks[2].shadow.__ == "20")
+assert(select(2, pcall(function() return oaks.x.y.z:nonsense() end)):find("program.lua:6", 1, true))
+assert(db:close())
+END
+
+# ---- two files
+lua5.4 "$source/tools/amalgamate.lua" "$dir" >log 2>&1
+note $? "tools/amalgamate.lua"
+${CC:-cc} -O1 -Wall -Werror -c caret.c >log 2>&1
+note $? "caret.c compiles without a warning"
+${CC:-cc} -I. -o two program.c caret.o -pthread -lm >log 2>&1 && ./two two.caret >log 2>&1
+note $? "a program with caret.c runs"
+${CC:-cc} -O0 -shared -fPIC -o two.so caret.c -pthread -lm >log 2>&1 &&
+    [ -z "$(nm -D --defined-only two.so | awk '$3 !~ /^caret_[a-z]/')" ]
+note $? "caret.c shows nothing but the public names"
+
+# ---- below a prefix
+if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q ' U __[at]san_'; then
+    DESTDIR=$dir/stage cmake --install "$build" --prefix /opt/caret >log 2>&1
+    note $? "cmake --install"
+    at=$dir/stage/opt/caret
+    pc=$(find "$at" -name caret.pc)
+    sed "s,^prefix=.*,prefix=$at," "$pc" >caret.pc
+    flags="-I$at/include -L$(dirname "$(find "$at" -name libcaret.a)")"
+    if command -v pkg-config >/dev/null; then
+        flags=$(PKG_CONFIG_PATH=$dir pkg-config --cflags --libs caret)
+    else
+        skip "pkg-config is not there: its file is not tried"
+        flags="$flags -lcaret"
+    fi
+    # shellcheck disable=SC2086
+    ${CC:-cc} -o three program.c $flags >log 2>&1 &&
+        LD_LIBRARY_PATH=$(dirname "$(find "$at" -name libcaret.so)") ./three three.caret >log 2>&1
+    note $? "a program with the installed library runs"
+    for lua in lua5.4 lua5.1; do
+        v=${lua#lua}
+        if command -v $lua >/dev/null && [ -d "$at/lib/lua/$v" ]; then
+            LUA_PATH="$at/share/lua/$v/?.lua;$at/share/lua/$v/?/init.lua" LUA_CPATH="$at/lib/lua/$v/?.so" \
+                $lua program.lua three.caret >log 2>&1
+            note $? "the module installed for $lua runs"
+        else
+            skip "$lua or its module is not there"
+        fi
+    done
+else
+    skip "a build with sanitizers is not installed"
+fi
+
+# ---- a rock
+sh "$source/tools/rockspec.sh" >new.rockspec && cmp -s new.rockspec "$source/caret-scm-1.rockspec"
+note $? "caret-scm-1.rockspec lists all sources (else: sh tools/rockspec.sh >caret-scm-1.rockspec)"
+if command -v luarocks >/dev/null; then
+    mkdir rock && cp -r "$source/src" "$source/include" "$source/LICENSE" "$source/caret-scm-1.rockspec" rock
+    (cd rock && luarocks --lua-version 5.4 --tree "$dir/tree" make --deps-mode none caret-scm-1.rockspec) \
+        >log 2>&1
+    note $? "luarocks make"
+    LUA_PATH="$dir/tree/share/lua/5.4/?.lua;$dir/tree/share/lua/5.4/?/init.lua" \
+        LUA_CPATH="$dir/tree/lib/lua/5.4/?.so" lua5.4 program.lua rock.caret >log 2>&1
+    note $? "the rock runs"
+else
+    skip "luarocks is not there: the rock is not built"
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

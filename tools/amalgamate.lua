@@ -1,0 +1,188 @@
+-- lua5.4 tools/amalgamate.lua OUT: writes OUT/caret.c and OUT/caret.h, the whole engine as two files, and
+-- OUT/caret_lua.c, the Lua binding to be compiled beside them.
+--
+-- The sources become one translation unit: headers once and in the order in which they need each other, then
+-- the .c files, layer by layer.  What is static in one file may have the name of something static in
+-- another: such names get the file's name in front.  Strings, comments and members are left alone.
+
+local out = arg[1] or error("where to?  lua5.4 tools/amalgamate.lua FOLDER")
+local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
+local layers = {"base", "shm", "page", "tree", "log", "txn", "api"}
+
+local function read(path)
+    local f = assert(io.open(root .. "/" .. path, "rb"))
+    local text = f:read("a")
+    f:close()
+    return text
+end
+
+local function write(name, parts)
+    local f = assert(io.open(out .. "/" .. name, "wb"))
+    f:write(table.concat(parts))
+    f:close()
+end
+
+local function sources(layer)
+    local list = {}
+    local pipe = assert(io.popen(("ls '%s/src/%s'/*.c"):format(root, layer)))
+    for path in pipe:lines() do list[#list + 1] = "src/" .. layer .. "/" .. path:match("[^/]*$") end
+    pipe:close()
+    return list
+end
+
+-- ------------------------------------------------------------------ tokens
+
+-- Calls f(kind, text) for the pieces of C source: "word", "text" (strings, characters, comments), "other".
+local function tokens(text, f)
+    local at = 1
+    local function take(kind, pattern)
+        local from, to = text:find("^" .. pattern, at)
+        if not from then return false end
+        f(kind, text:sub(from, to))
+        at = to + 1
+        return true
+    end
+    while at <= #text do
+        local _ = take("text", "/%*.-%*/") or take("text", "//[^\n]*") or take("word", "[%a_][%w_]*")
+            or take("other", "%d[%w_%.]*")
+        if text:sub(at, at) == '"' or text:sub(at, at) == "'" then
+            local quote, to = text:sub(at, at), at + 1
+            while text:sub(to, to) ~= quote do
+                to = to + (text:sub(to, to) == "\\" and 2 or 1)
+            end
+            f("text", text:sub(at, to))
+            at = to + 1
+        elseif not text:find("^[%w_]", at) and text:sub(at, at) ~= "/" and at <= #text then
+            take("other", "[^%w_\"'/]+")
+        elseif text:sub(at, at) == "/" and not text:find("^/[%*/]", at) then
+            take("other", "/")
+        end
+    end
+end
+
+-- What a file defines for itself: statics, tags, constants and types; macros apart.
+local function own_names(text)
+    local code = {}
+    tokens(text, function(kind, piece) code[#code + 1] = kind == "text" and " " or piece end)
+    local plain = table.concat(code)
+    local names, macros, flat = {}, {}, plain
+    for name in plain:gmatch("\n%s*#%s*define%s+([%a_][%w_]*)") do macros[name] = true end
+    flat = flat:gsub("\\\n", " "):gsub("\n%s*#[^\n]*", "\n")
+    local depth, top = 0, {} -- only what stands outside of braces
+    for c in flat:gmatch(".") do
+        if c == "{" then depth = depth + 1 end
+        if depth == 0 or c == "{" and depth == 1 then top[#top + 1] = c end
+        if c == "}" then
+            depth = depth - 1
+            if depth == 0 then top[#top + 1] = "};" end
+        end
+    end
+    for statement in table.concat(top):gmatch("[^;]+") do
+        local s = statement:gsub("__attribute__%s*%b()", " "):gsub("alignas%s*%b()", " ")
+        if s:match("^[%s}]*static[%s]") or s:match("^[%s}]*_Thread_local%s+static") then
+            local name = s:match("([%a_][%w_]*)%s*%(") or s:match("([%a_][%w_]*)%s*[=%[]")
+                or s:match("([%a_][%w_]*)%s*$")
+            if s:match("=") and s:find("=") < (s:find("%(") or math.huge) then
+                name = s:match("([%a_][%w_]*)%s*[%[=]")
+            end
+            if name and name ~= "_Static_assert" then names[name] = true end
+        end
+        for tag in s:gmatch("struct%s+([%a_][%w_]*)%s*{") do names[tag] = true end
+        for tag in s:gmatch("union%s+([%a_][%w_]*)%s*{") do names[tag] = true end
+        for tag in s:gmatch("enum%s+([%a_][%w_]*)%s*{") do names[tag] = true end
+    end
+    for body in flat:gmatch("enum[%s%w_]*(%b{})") do
+        for name in body:gmatch("[{,]%s*([%a_][%w_]*)") do names[name] = true end
+    end
+    return names, macros
+end
+
+-- The text with the names in `clash` renamed, members excepted.
+local function renamed(text, prefix, clash)
+    local parts, before = {}, ""
+    tokens(text, function(kind, piece)
+        if kind == "word" and clash[piece] and not before:find("[%.>]%s*$") then
+            parts[#parts + 1] = prefix .. piece
+        else
+            parts[#parts + 1] = piece
+        end
+        before = before:sub(-8) .. (kind == "text" and "" or piece)
+    end)
+    return table.concat(parts)
+end
+
+-- ----------------------------------------------------------------- one unit
+
+local done, unit = {}, {}
+
+local function header(path)
+    if done[path] then return end
+    done[path] = true
+    local text = read(path)
+    for name in text:gmatch('\n%s*#%s*include%s+"([^"]+)"') do
+        if name ~= "caret.h" then header("src/" .. name) end
+    end
+    unit[#unit + 1] = "\n/* ---- " .. path .. " ---- */\n" .. text:gsub('\n%s*#%s*include%s+"[^"]+"', "")
+end
+
+local files, users, macro_users = {}, {}, {}
+for _, layer in ipairs(layers) do
+    for _, path in ipairs(sources(layer)) do
+        local text = read(path)
+        local names, macros = own_names("\n" .. text)
+        files[#files + 1] = {path = path, text = text, names = names, macros = macros}
+        for name in pairs(names) do users[name] = (users[name] or 0) + 1 end
+        for name in pairs(macros) do macro_users[name] = (macro_users[name] or 0) + 1 end
+    end
+end
+
+local notice = ([[
+/*
+ * Caret, the whole engine in one file.  Made by tools/amalgamate.lua from the sources: change those.
+ *
+ *     cc -O2 -c caret.c && cc program.c caret.o -pthread -lm
+ *
+%s */
+]]):format(read("LICENSE"):gsub("[^\n]*\n", function(line) return (" * " .. line):gsub(" +\n", "\n") end))
+
+unit[1] = notice .. [[
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include "caret.h"
+]]
+for _, file in ipairs(files) do
+    for name in file.text:gmatch('\n%s*#%s*include%s+"([^"]+)"') do
+        if name ~= "caret.h" then header("src/" .. name) end
+    end
+end
+for _, file in ipairs(files) do
+    local clash = {}
+    for name in pairs(file.names) do
+        if users[name] > 1 or macro_users[name] then clash[name] = true end
+    end
+    local prefix = "caret__" .. file.path:match("^src/(.*)%.c$"):gsub("%W", "_") .. "_c_"
+    local text = renamed(file.text, prefix, clash):gsub('\n%s*#%s*include%s+"[^"]+"', "")
+    unit[#unit + 1] = "\n/* ---- " .. file.path .. " ---- */\n" .. text
+    local undefs = {}
+    for name in pairs(file.macros) do undefs[#undefs + 1] = "#undef " .. name .. "\n" end
+    table.sort(undefs)
+    unit[#unit + 1] = table.concat(undefs)
+end
+unit[#unit + 1] = "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif\n"
+-- The system's headers come first: what they declare must not be hidden.
+local systems, seen = {}, {}
+for name in table.concat(unit):gmatch("\n%s*#%s*include%s+(<[^>]+>)") do
+    if not seen[name] and not name:find("intrin") and not name:find("acle") then
+        seen[name] = true
+        systems[#systems + 1] = "#include " .. name .. "\n"
+    end
+end
+table.sort(systems)
+unit[1] = unit[1] .. table.concat(systems) .. [[
+#if defined(__GNUC__)
+#pragma GCC visibility push(hidden)
+#endif
+]]
+write("caret.c", unit)
+write("caret.h", {read("include/caret.h")})
