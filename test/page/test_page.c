@@ -120,9 +120,9 @@ static void a_search_finds_the_first_key_that_is_not_less(void **state)
 #define UNDO_BYTES (8u * CARET__PAGE_SIZE)
 static struct {
     _Atomic uint64_t version;
-    union buffer page;
     uint8_t area[UNDO_BYTES];
     _Atomic uint64_t word, lsn;
+    union buffer page; /* last: its end is open */
 } shared;
 
 /* As repair does it: the entries from the last to the first. */
