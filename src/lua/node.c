@@ -388,11 +388,7 @@ static int meta_newindex(lua_State *L)
 
     if (len != 2 || key[0] != '_' || key[1] != '_')
         return refuse_assignment(L);
-    if (!push_overriding(L, n)) {
-        caret__set_value(L, n->db, caret__lnode_session(n), &n->node, 3);
-        return 0;
-    }
-    if (lua_isnil(L, 3)) { /* deletes: no set */
+    if (lua_isnil(L, 3) || !push_overriding(L, n)) { /* nil deletes: no set */
         caret__set_value(L, n->db, caret__lnode_session(n), &n->node, 3);
         return 0;
     }
