@@ -248,6 +248,8 @@ static int read_edited(lua_State *L)
 
     lines.L = L;
     lines.stopped = 0;
+    /* libedit itself leaves the line mode only after it showed the prompt: a Ctrl-D between the two would be lost. */
+    el_set(lines.el, EL_PREP_TERM, 1);
     const char *line = el_gets(lines.el, &len);
     lines.L = NULL;
     if (lines.stopped) {
