@@ -3,8 +3,8 @@
 #
 #   tools/test.sh [step...]    steps: release style small asan tsan fuzz model
 #
-# Every test case counts, not every program. The last line is
-# "N passed, N failed, N skipped"; the exit status is 1 if any failed or none ran.
+# Every test case counts, not every program. The last line is "N passed, N failed",
+# the one before tells how many were skipped; the exit status is 1 if any failed or none ran.
 # All output is kept in build/test-log/.
 
 set -u
@@ -254,6 +254,6 @@ if [ -n "$failures" ]; then
     echo "Failed (logs in build/test-log/):"
     printf '%s' "$failures"
 fi
-echo "$(($(date +%s) - begin)) seconds"
-echo "$passed passed, $failed failed, $skipped skipped"
+echo "$(($(date +%s) - begin)) seconds, $skipped skipped"
+echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
