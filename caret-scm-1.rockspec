@@ -103,6 +103,7 @@ build = {
                 "src/lua/lock.c",
                 "src/lua/node.c",
                 "src/lua/range.c",
+                "src/lua/recent.c",
                 "src/lua/text.c",
                 "src/lua/transaction.c",
                 "src/lua/value.c",

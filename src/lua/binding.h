@@ -70,10 +70,17 @@ enum caret__field {
 /* What the running transaction was told to do, also if user code swallowed the error. */
 enum caret__pending { CARET__GO_ON = 0, CARET__GO_RESTART, CARET__GO_BACK };
 
+/* Of the newest remembered children: see recent.c. */
+struct caret__recent {
+    uint32_t let_go, before, held;
+    int watched; /* a sentinel is there */
+};
+
 struct caret__lstate {
     caret_session *locals;  /* the state's local variables; NULL when the state is closing */
     struct caret__ldb *dbs; /* open databases */
     struct caret__ldb *txn; /* whose transaction runs */
+    struct caret__recent recent;
 };
 
 /* Why a database can't be used at the moment; 0: it can. */
@@ -213,6 +220,10 @@ uint64_t caret__timeout(lua_State *L, int i);
 
 /* true, or nil and what the C API said. */
 int caret__results(lua_State *L, struct caret__ldb *d, int rc);
+
+/* Keep the remembered child on top of the stack alive until after the next collection; prepare for that. */
+void caret__hold(lua_State *L, struct caret__recent *r);
+void caret__open_recent(lua_State *L);
 
 /* What the files have to offer. */
 int caret__node_get(lua_State *L), caret__node_set(lua_State *L), caret__node_number(lua_State *L);

@@ -271,6 +271,7 @@ int luaopen_caret_core(lua_State *L)
     add_sentinel(L, &restart_key, "RESTART", "the transaction must be run again; let this error pass");
     add_sentinel(L, &rollback_key, "ROLLBACK", "the transaction is being rolled back; let this error pass");
     open_state(L);
+    caret__open_recent(L);
 
     lua_newtable(L);
     lua_pushliteral(L, CARET_VERSION);

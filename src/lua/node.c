@@ -18,7 +18,7 @@
  * on; a remembered child is primed from the start.  Thus of a path a.b.c that is
  * walked twice every step is remembered, while those below a node that is used once,
  * like n[i].name in a loop, never are.  A cache has weak values (a node nobody else
- * has goes) and room for CACHE_MAX; then it starts afresh.
+ * has goes, but not at once: recent.c) and room for CACHE_MAX; then it starts afresh.
  *
  * Classes with an overriding get have an __index in Lua (init.lua), so that Lua calls Lua
  * for n.__ without C in between.  Finding children is better in C: a node of such a class
@@ -250,6 +250,7 @@ static void remember(lua_State *L, struct caret__lnode *n)
     lua_pushvalue(L, -3);
     lua_rawset(L, -3);
     lua_pop(L, 1);
+    caret__hold(L, &n->db->st->recent);
 }
 
 /* Push the child of the node at 1 by the string at 2, remembered if that is worth it. */

@@ -32,9 +32,9 @@ end
 
 function TestGc:test_many_children_do_not_grow_memory()
     local function loops()
-        for i = 1, 200000 do local _ = n["k" .. i][i] end
-        for i = 1, 30000 do n[i]:get() end
-        for i = 1, 30000 do n("c" .. i):data() end
+        for i = 1, fixture.times(200000) do local _ = n["k" .. i][i] end
+        for i = 1, fixture.times(30000) do n[i]:get() end
+        for i = 1, fixture.times(30000) do n("c" .. i):data() end
     end
     loops() -- Lua's own table of strings has its size now
     local before = fixture.memory()
@@ -44,12 +44,31 @@ end
 
 function TestGc:test_remembered_children_of_many_levels_go()
     local before = fixture.memory()
-    for i = 1, 40 do
+    for i = 1, fixture.times(40) do
         for j = 1, 40 do
             for k = 1, 40 do local _ = n["a" .. i]["b" .. j]["c" .. k] end
         end
     end
     lu.assertTrue(fixture.memory() < before + 20000)
+end
+
+function TestGc:test_a_path_outlives_the_next_collection_but_not_many()
+    local weak = setmetatable({}, {__mode = "v"})
+    local function walk() return n.newest.of.all.paths end
+    collectgarbage("stop") -- but for the collections below
+    for _ = 1, 4 do walk() end
+    weak[1] = walk()
+    collectgarbage()
+    lu.assertTrue(rawequal(weak[1], walk()))
+    fixture.memory()
+    lu.assertNil(weak[1])
+    for i = 1, 1000 do local _ = n.many["child" .. i] end -- only some of them are held
+    for i = 1, 1000 do weak[i] = n.many["child" .. i] end
+    collectgarbage()
+    collectgarbage("restart")
+    local held = 0
+    for _ in pairs(weak) do held = held + 1 end
+    lu.assertTrue(held > 0 and held <= 64, held)
 end
 
 function TestGc:test_iterators_are_collected()
