@@ -47,16 +47,27 @@ function fixture.memory()
     return collectgarbage("count") * 1024
 end
 
+local restless = false
+
+--- How often a long loop is to be gone through: less often while the collector never rests.
+function fixture.times(count)
+    return restless and count / 20 or count
+end
+
 -- Incremental at leisure, and never at rest; generational where there is such a thing.
 local collectors = {
     function() end,
     function()
+        restless = true
         collectgarbage("setpause", 0)
         collectgarbage("setstepmul", 1000)
     end,
 }
 if _VERSION == "Lua 5.4" then
-    collectors[3] = function() collectgarbage("generational") end
+    collectors[3] = function()
+        restless = false
+        collectgarbage("generational")
+    end
 end
 
 --- Run the tests of the file under every collector, then `finally` if there is such a function, and leave.

@@ -269,7 +269,7 @@ local function grow(node, depth)
 end
 
 function TestJson:test_random_trees_round_trip()
-    for _ = 1, 400 do
+    for _ = 1, fixture.times(400) do
         n:kill()
         grow(n, 4)
         local before, written = contents(n), n:json()
@@ -309,7 +309,7 @@ local function document(depth)
 end
 
 function TestJson:test_random_documents_round_trip()
-    for _ = 1, 400 do
+    for _ = 1, fixture.times(400) do
         local before = document(4)
         n:setjson(before)
         local first, tree = n:json(), contents(n)
