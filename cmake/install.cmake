@@ -1,4 +1,5 @@
-# cmake --install: libraries, header, pkg-config file, Lua modules, tool.
+# cmake --install: libraries, header, pkg-config file, Lua modules, tool,
+# its man page and completions.
 
 install(TARGETS caret_static caret_shared)
 install(FILES include/caret.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -13,4 +14,11 @@ foreach(version ${CARET_LUA_VERSIONS})
 endforeach()
 if(TARGET caret_tool)
     install(TARGETS caret_tool)
+endif()
+if(TARGET caret_pages)
+    set(pages ${CMAKE_BINARY_DIR}/pages)
+    install(FILES ${pages}/caret.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${pages}/caret DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${pages}/_caret DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${pages}/caret.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()

@@ -90,4 +90,13 @@ elseif(tool_sources)
     else()
         message(STATUS "libedit is missing: caret repl has no line editing (make deps installs it)")
     endif()
+    # The man page and the completion of shells, made by the tool itself from what `caret help` tells.
+    if(NOT CMAKE_CROSSCOMPILING AND NOT CARET_SANITIZE)
+        set(pages ${CMAKE_BINARY_DIR}/pages)
+        add_custom_command(OUTPUT ${pages}/caret.1
+            COMMAND ${CMAKE_COMMAND} -DTOOL=$<TARGET_FILE:caret_tool> -DOUT=${pages}
+                -P ${PROJECT_SOURCE_DIR}/cmake/pages.cmake
+            DEPENDS caret_tool cmake/pages.cmake VERBATIM COMMENT "Making man page and completions")
+        add_custom_target(caret_pages ALL DEPENDS ${pages}/caret.1)
+    endif()
 endif()

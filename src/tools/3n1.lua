@@ -20,51 +20,11 @@
 local tonumber = tonumber
 local caret = require "caret"
 local host = require "caret.host"
+local command = require "tool.command"
 
 local BLOCKS_PER_WORKER = 10
 local KNOWN = {[100000] = {longest = 350, highest = 1570824736}}
 local CHECKED_UP_TO = 1000000 -- a second computation on plain tables verifies answers up to this N
-
--- ------------------------------------------------------------------ options
-
-local function usage(text)
-    io.stderr:write("caret 3n1: ", text, "; options are -n N, -w WORKERS, --db PATH, --keep, --json\n")
-    os.exit(2)
-end
-
-local function whole(option, text, most)
-    local n = math.tointeger(tonumber(text or ""))
-    if not n or not text:match("^%d+$") or n < 1 or n > most then
-        usage(("%s needs a whole number from 1 to %d, not '%s'"):format(option, most, text or ""))
-    end
-    return n
-end
-
-local function parse(args)
-    local o, i = {n = 100000, w = 1}, 1
-    while i <= #args do
-        local a, value = args[i], args[i + 1]
-        if a == "-n" then
-            o.n, i = whole(a, value, 1000000000), i + 1
-        elseif a == "-w" then
-            o.w, i = whole(a, value, 200), i + 1
-        elseif a == "--db" or a == "--worker" then
-            if not value or value == "" then usage(a .. " needs a path") end
-            o[a:sub(3)], i = value, i + 1
-        elseif a == "--keep" or a == "--json" then
-            o[a:sub(3)] = true
-        else
-            usage(("no option '%s'"):format(a))
-        end
-        i = i + 1
-    end
-    return o
-end
-
-local function fail(text)
-    io.stderr:write("caret 3n1: ", text, "\n")
-    os.exit(3)
-end
 
 -- ---------------------------------------------------------------- the work
 
@@ -252,8 +212,8 @@ end
 local function parent(o)
     local dir = not o.db and host.tempdir() or nil
     local path = o.db or dir .. "/3n1.caret"
-    local db, text = caret.open(path, {progress = require("caret.arguments").progress})
-    if not db then fail(text) end
+    local db, text = caret.open(path, {progress = command.progress})
+    if not db then command.fail(text) end
     local function report(what) io.stderr:write("caret 3n1: ", what, "\n") end
 
     divide(db, o.n, o.w)
@@ -294,6 +254,22 @@ local function parent(o)
     return status
 end
 
-local o = parse {...}
-if o.worker then return worker(o.worker) end
-return parent(o)
+return {
+    summary = "many processes compute 3n+1 sequences through one database",
+    options = {
+        {"-n N", "the sequences from 1 to N", default = 100000, least = 1, most = 1000000000},
+        {"-w N", "so many worker processes", default = 1, least = 1, most = 200},
+        {"--keep", "keep the database"},
+        {"--worker FILE", "what its children are given", hidden = true},
+        command.JSON,
+        {"--db FILE", "the database, which is removed in the end; else one in a temporary folder"},
+    },
+    about = [[
+For every n follow the sequence (odd: 3n+1, even: n/2) until it meets a number whose length is known, and
+store the length of every number on the way. The workers share the database and nothing else. The longest
+sequence and the highest number are verified by a second computation: exit status 1 if they are wrong.]],
+    run = function(o)
+        if o.worker then return worker(o.worker) end
+        return parent(o)
+    end,
+}

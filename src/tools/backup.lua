@@ -1,59 +1,36 @@
 -- caret backup: copy a database to a new file while others use it.
---
--- caret backup TO [--db FILE] [--compact] [--overwrite] [--quiet]
---     --compact     pages get new numbers, without gaps: the smallest file
---     --overwrite   an existing file TO is replaced, whole or not at all
---     --quiet       no progress on the terminal
--- The copy is restored by opening it.  Exit status: 0 fine, 1 there is something wrong with the database (no
--- copy is made), 2 usage, 3 it can't be opened or copied.
 
-local caret = require "caret"
-local arguments = require "caret.arguments"
+local command = require "tool.command"
+local progress = require "tool.progress"
 
-local function parse(list)
-    local o, i = {compact = false, overwrite = false}, 1
-    while i <= #list do
-        local a = list[i]
-        if a == "--compact" or a == "--overwrite" or a == "--quiet" then
-            o[a:sub(3)] = true
-        elseif a == "--db" then
-            i = i + 1
-            o.db = list[i]
-            if not o.db or o.db == "" then arguments.usage("backup", "--db needs a path") end
-        elseif a:sub(1, 1) == "-" then
-            arguments.usage("backup", ("no option '%s'"):format(a))
-        elseif o.to then
-            arguments.usage("backup", "one file at a time")
-        else
-            o.to = a
-        end
-        i = i + 1
-    end
-    if not o.to or o.to == "" then arguments.usage("backup", "where to?") end
-    return o
+local function run(o)
+    if o[1] == "" then command.usage("TO needs a path") end
+    local db = command.open(o)
+    local bytes = 0
+    local bar = progress.new("backing up", "MiB", 2 ^ 20, not o.quiet)
+    local ok, what, name = db:backup(o[1], {compact = o.compact, overwrite = o.overwrite,
+        progress = function(done, total)
+            bytes = total
+            bar:show(done, total)
+        end})
+    bar:finish()
+    if not ok then command.fail(what, name == "CORRUPT" and 1 or 3) end
+    print(("%s: backed up to %s, %.1f MiB"):format(db:path(), o[1], bytes / 2 ^ 20))
+    return 0
 end
 
-local o = parse {...}
-local db, text = caret.open(o.db, {create = false, progress = arguments.progress})
-if not db then arguments.fail("backup", text) end
-
-local percent, bytes = -1, 0
-local function progress(done, total)
-    bytes = total
-    local now = math.floor(done * 100 / total)
-    if now ~= percent and not o.quiet then
-        percent = now
-        io.stderr:write(("\r%3d %% of %.1f MiB"):format(now, total / 2 ^ 20))
-    end
-end
-
-local ok, what, name = db:backup(o.to, {compact = o.compact, overwrite = o.overwrite, progress = progress})
-if percent >= 0 then io.stderr:write "\n" end
-if not ok then
-    io.stderr:write("caret backup: ", what, "\n")
-    db:close()
-    return name == "CORRUPT" and 1 or 3
-end
-print(("%s: backed up to %s, %.1f MiB"):format(db:path(), o.to, bytes / 2 ^ 20))
-db:close()
-return 0
+return {
+    summary = "copy a database to a new file while others use it",
+    operands = {"TO"},
+    options = {
+        {"--compact", "give pages new numbers, without gaps: the smallest file", default = false},
+        {"--overwrite", "replace an existing file TO, whole or not at all", default = false},
+        {"--quiet", "show no progress"},
+        command.DB,
+    },
+    about = [[
+The copy is the database as it is when the command begins. To restore it, open it. Every page is verified
+on the way: exit status 1 says that the database is damaged, and there is no copy.]],
+    examples = {{"caret backup --db forest.caret /backup/forest.caret --compact"}},
+    run = run,
+}

@@ -1,34 +1,42 @@
 -- caret check: walk everything in a database and tell what is wrong.
---
--- caret check [FILE] [--db FILE] [--json] [--online] [--readonly]
--- Also while others use it: writers wait meanwhile, but not with --online, which checks a snapshot, nor with
--- --readonly, which checks the last checkpoint and needs no right to write.
--- Exit status: 0 nothing is wrong, 1 findings, 2 usage, 3 it can't be opened.
 
-local caret = require "caret"
-local arguments = require "caret.arguments"
+local command = require "tool.command"
+local json = require "tool.json"
 
-local path, json, given = arguments.database("check", {...}, {["--online"] = true, ["--readonly"] = true})
-local readonly = given["--readonly"] or false
-local db, text = caret.open(path, {create = false, readonly = readonly, progress = arguments.progress})
-if not db then arguments.fail("check", text) end
-
-local ok, what, name, report = db:check(given["--online"] and "online" or nil)
-local findings = {}
-for line in (report or ""):gmatch("[^\n]+") do
-    findings[#findings + 1] = line
+local function split(report)
+    local findings = {}
+    for line in (report or ""):gmatch("[^\n]+") do findings[#findings + 1] = line end
+    return findings
 end
-if not ok and name ~= "CORRUPT" then arguments.fail("check", what) end
 
-if json then
-    for i, line in ipairs(findings) do findings[i] = arguments.quote(line) end
-    print(('{"file":%s,"clean":%s,"findings":[%s]}'):format(
-        arguments.quote(db:path()), ok and "true" or "false", table.concat(findings, ",")))
-elseif ok then
-    print(db:path() .. ": nothing is wrong")
-else
-    for _, line in ipairs(findings) do print(line) end
-    print(("%s: %d findings"):format(db:path(), #findings))
+local function run(o)
+    command.file_operand(o)
+    local db = command.open(o)
+    local ok, what, name, report = db:check(o.online and "online" or nil)
+    if not ok and name ~= "CORRUPT" then command.fail(what) end
+    local findings = split(report)
+    if o.json then
+        local result = json.object("file", db:path(), "clean", ok and true or false, "findings", findings)
+        print(json.encode(result))
+    elseif ok then
+        print(db:path() .. ": nothing is wrong")
+    else
+        for _, line in ipairs(findings) do print(line) end
+        print(("%s: %d findings"):format(db:path(), #findings))
+    end
+    return ok and 0 or 1
 end
-db:close()
-return ok and 0 or 1
+
+return {
+    summary = "walk everything in a database and tell what is wrong",
+    operands = {"[FILE]"},
+    options = {
+        {"--online", "check a snapshot of what is on the disk: no writer waits"},
+        command.READONLY, command.JSON, command.DB,
+    },
+    about = [[
+Pages, their order, free space and shared structures are walked. It may be in use: writers wait
+meanwhile, but not with --online, nor with --readonly, which checks the last checkpoint. Exit status 1:
+something is wrong.]],
+    run = run,
+}

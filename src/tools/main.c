@@ -1,126 +1,25 @@
 /*
  * main.c - the tool `caret`: a Lua 5.4 with the module and the tool's programs inside.
  *
- * `caret COMMAND ARGUMENTS` runs tools/COMMAND.lua.  Programs are ordinary Lua over
- * the public module; what Lua itself lacks (processes, a monotonic clock) is the
- * small table `host` below.  Exit status: 0 fine, 1 finding or wrong answer,
- * 2 usage, 3 database error.
+ * `caret COMMAND ARGUMENTS` is a call of main() in tools/command.lua, which knows the
+ * commands.  They are ordinary Lua over the public module; what Lua itself lacks
+ * is in the module caret.host (host.c).  Every file tools/X.lua is the module tool.X.
+ * Exit status: 0 fine, 1 finding or wrong answer, 2 usage, 3 database error.
  */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 
-#include "caret.h"
 #include "tools/embedded.h"
+#include "tools/host.h"
 #include "tools/lines.h"
 #include "tools/pool.h"
 
 int luaopen_caret_core(lua_State *L);
-
-/* ---------------------------------------------------------------------- host */
-
-/* spawn(argument, ...) -> pid: this program again; it dies with its parent */
-static int host_spawn(lua_State *L)
-{
-    int n = lua_gettop(L);
-    pid_t parent = getpid();
-    const char **argv = lua_newuserdata(L, ((size_t)n + 2) * sizeof *argv);
-
-    argv[0] = "caret";
-    for (int i = 1; i <= n; i++)
-        argv[i] = luaL_checkstring(L, i);
-    argv[n + 1] = NULL;
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent)
-            _exit(1);
-        execv("/proc/self/exe", (char **)(uintptr_t)argv);
-        _exit(127);
-    }
-    if (pid < 0)
-        return luaL_error(L, "can't start a process: %s", strerror(errno));
-    lua_pushinteger(L, pid);
-    return 1;
-}
-
-/* wait(pid, hang) -> nil while it runs; else how it ended: "exit" or "signal", and the number */
-static int host_wait(lua_State *L)
-{
-    int status;
-    pid_t pid;
-    while ((pid = waitpid((pid_t)luaL_checkinteger(L, 1), &status, lua_toboolean(L, 2) ? 0 : WNOHANG)) < 0 &&
-           errno == EINTR)
-        continue;
-    if (pid <= 0)
-        return 0;
-    lua_pushstring(L, WIFSIGNALED(status) ? "signal" : "exit");
-    lua_pushinteger(L, WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    return 2;
-}
-
-static int host_getpid(lua_State *L)
-{
-    lua_pushinteger(L, getpid());
-    return 1;
-}
-
-static int host_clock(lua_State *L)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    lua_pushnumber(L, (lua_Number)t.tv_sec + (lua_Number)t.tv_nsec * 1e-9);
-    return 1;
-}
-
-static int host_sleep(lua_State *L)
-{
-    lua_Number s = luaL_checknumber(L, 1);
-    struct timespec t = {(time_t)s, (long)((s - (lua_Number)(time_t)s) * 1e9)};
-    nanosleep(&t, NULL);
-    return 0;
-}
-
-/* tempdir() -> a new empty directory below $TMPDIR or /tmp */
-static int host_tempdir(lua_State *L)
-{
-    const char *base = getenv("TMPDIR");
-    lua_pushfstring(L, "%s/caret-XXXXXX", base != NULL && *base != 0 ? base : "/tmp");
-    char *path = strdup(lua_tostring(L, -1));
-    if (path == NULL || mkdtemp(path) == NULL) {
-        free(path);
-        return luaL_error(L, "can't make a temporary directory: %s", strerror(errno));
-    }
-    lua_pushstring(L, path);
-    free(path);
-    return 1;
-}
-
-static int host_rmdir(lua_State *L)
-{
-    lua_pushboolean(L, rmdir(luaL_checkstring(L, 1)) == 0);
-    return 1;
-}
-
-static int open_host(lua_State *L)
-{
-    static const luaL_Reg functions[] = {
-        {"spawn", host_spawn}, {"wait", host_wait},       {"getpid", host_getpid}, {"clock", host_clock},
-        {"sleep", host_sleep}, {"tempdir", host_tempdir}, {"rmdir", host_rmdir},   {NULL, NULL}};
-    luaL_newlib(L, functions);
-    return 1;
-}
 
 /* ------------------------------------------------------------ embedded programs */
 
@@ -159,47 +58,31 @@ static void preload(lua_State *L, const char *name, lua_CFunction f)
     lua_pop(L, 1);
 }
 
-/* Every file below lua/ is a module: lua/caret/json.lua is caret.json, lua/caret/init.lua is caret. */
+/* Name of the module that a file is: caret.json for lua/caret/json.lua, caret for lua/caret/init.lua, tool.get for
+ * tools/get.lua. */
+static void module_name(char *name, size_t size, const char *file)
+{
+    int is_tool = strncmp(file, "tools/", 6) == 0;
+    const char *path = strchr(file, '/') + 1;
+
+    snprintf(name, size, "%s%.*s", is_tool ? "tool." : "", (int)(strlen(path) - 4), path);
+    char *end = name + strlen(name);
+    if (end - name > 5 && strcmp(end - 5, "/init") == 0)
+        end[-5] = 0;
+    for (char *p = name; *p != 0; p++)
+        if (*p == '/')
+            *p = '.';
+}
+
 static void preload_modules(lua_State *L)
 {
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
     for (const struct caret__embedded *e = caret__embedded; e->name != NULL; e++) {
         char name[128];
-        size_t len = strlen(e->name);
-        if (strncmp(e->name, "lua/", 4) != 0 || len >= sizeof name)
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)(len - 8), e->name + 4); /* without lua/ and .lua */
-        if (strlen(name) > 5 && strcmp(name + strlen(name) - 5, "/init") == 0)
-            name[strlen(name) - 5] = 0;
-        for (char *p = name; *p != 0; p++)
-            if (*p == '/')
-                *p = '.';
+        module_name(name, sizeof name, e->name);
         lua_pushstring(L, e->name);
         lua_pushcclosure(L, open_module, 1);
         lua_setfield(L, -2, name);
-    }
-    lua_pop(L, 1);
-}
-
-/* Files of tools/ that are no commands but modules: tools/words.lua is caret.words. */
-static const char *const parts[] = {"arguments", "words"};
-
-static int is_part(const char *name)
-{
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcmp(parts[i], name) == 0)
-            return 1;
-    return 0;
-}
-
-static void preload_parts(lua_State *L)
-{
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        lua_pushfstring(L, "caret.%s", parts[i]);
-        lua_pushfstring(L, "tools/%s.lua", parts[i]);
-        lua_pushcclosure(L, open_module, 1);
-        lua_rawset(L, -3);
     }
     lua_pop(L, 1);
 }
@@ -209,32 +92,20 @@ static int run(lua_State *L)
 {
     int argc = (int)lua_tointeger(L, 1);
     char **argv = lua_touserdata(L, 2);
-    char name[64];
 
     luaL_openlibs(L);
-    preload(L, "caret.core", luaopen_caret_core);
     preload_modules(L);
-    preload_parts(L);
-    preload(L, "caret.host", open_host);
+    preload(L, "caret.core", luaopen_caret_core);
+    preload(L, "caret.host", caret__open_host);
     preload(L, "caret.lines", caret__open_lines);
-    const char *command = argc > 1 ? argv[1] : "help";
-    if (strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0)
-        command = "help";
-    if (strcmp(command, "--version") == 0 || strcmp(command, "version") == 0) {
-        puts("caret " CARET_VERSION);
-        lua_pushinteger(L, 0);
-        return 1;
-    }
-    snprintf(name, sizeof name, "tools/%.40s.lua", command);
-    if (embedded(name) == NULL || is_part(command)) {
-        fprintf(stderr, "caret: no command '%.40s'; `caret help` lists them\n", command);
-        lua_pushinteger(L, 2);
-        return 1;
-    }
-    load_embedded(L, name);
-    for (int i = 2; i < argc; i++)
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "tool.command");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "main");
+    luaL_checkstack(L, argc, "too many arguments");
+    for (int i = 1; i < argc; i++)
         lua_pushstring(L, argv[i]);
-    lua_call(L, argc > 2 ? argc - 2 : 0, 1);
+    lua_call(L, argc > 1 ? argc - 1 : 0, 1);
     return 1;
 }
 

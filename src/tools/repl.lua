@@ -1,15 +1,13 @@
 -- caret repl: a Lua prompt with a database at hand.
 --
--- caret repl [FILE] [--db FILE] [--readonly]
---
 -- Expressions print their value, nodes the tree below them.  What is not finished yet goes on in the next
 -- line.  Without a terminal, lines come from standard input, no prompt is printed, and an error
--- makes the exit status 1.  Exit status else: 0 fine, 2 usage, 3 the database can't be opened.
+-- makes the exit status 1.
 
 local caret = require "caret"
 local lines = require "caret.lines"
-local arguments = require "caret.arguments"
-local words = require "caret.words"
+local command = require "tool.command"
+local words = require "tool.words"
 
 local LINES = 30 -- of a tree
 
@@ -24,12 +22,6 @@ An expression prints its value; a node, what is below it.  db is the database.
   .globals   the names of all global variables     .help   this text     .quit   leave (or Ctrl-D)
 
 Tab completes names of globals, methods and subscripts; Ctrl-C drops the line or stops what is running.]]
-
--- ------------------------------------------------------------------ arguments
-
-local path, json, given = arguments.database("repl", {...}, {["--readonly"] = true})
-if json then arguments.usage("repl", "no option '--json'") end
-local readonly = given["--readonly"] or false
 
 -- --------------------------------------------------------------------- values
 
@@ -161,13 +153,13 @@ local function read_chunk(terminal)
     end
 end
 
-local function run(db, text)
-    local command = text:match("^%s*%.(%a+)%s*$")
-    if command == "quit" or command == "exit" then return true end
-    if command then
-        local f = commands[command]
+local function run_chunk(db, text)
+    local name = text:match("^%s*%.(%a+)%s*$")
+    if name == "quit" or name == "exit" then return true end
+    if name then
+        local f = commands[name]
         if not f then
-            report(("there is no .%s; .help tells what there is"):format(command))
+            report(("there is no .%s; .help tells what there is"):format(name))
         else
             print_results(lines.call(f, db))
         end
@@ -182,19 +174,33 @@ local function run(db, text)
     return false
 end
 
-local db, text = caret.open(path, {readonly = readonly, progress = arguments.progress})
-if not db then arguments.fail("repl", text) end
-_G.caret, _G.db = caret, db
-local terminal = lines.open(words.completion(db, _G), history_path())
-if terminal then
-    print(("caret %s, %s: .help tells how, .quit leaves"):format(caret._VERSION, db:path()))
+local function run(o)
+    command.file_operand(o)
+    local db = command.open(o, not o.readonly)
+    _G.caret, _G.db = caret, db
+    local terminal = lines.open(words.completion(db, _G), history_path())
+    if terminal then
+        print(("caret %s, %s: .help tells how, .quit leaves"):format(caret._VERSION, db:path()))
+    end
+    local done, ended = false, false
+    while not done and not ended do
+        local text
+        text, ended = read_chunk(terminal)
+        if text then done = run_chunk(db, text) end
+    end
+    if terminal and ended then print() end
+    lines.close()
+    return not terminal and failed and 1 or 0
 end
-local done, ended = false, false
-while not done and not ended do
-    text, ended = read_chunk(terminal)
-    if text then done = run(db, text) end
-end
-if terminal and ended then print() end
-lines.close()
-db:close()
-return not terminal and failed and 1 or 0
+
+return {
+    summary = "a Lua prompt with the database as db",
+    operands = {"[FILE]"},
+    options = {command.READONLY, command.DB},
+    plain = true,
+    about = [[
+Expressions print their value, nodes the tree below them. Tab completes, Ctrl-C drops the line or stops
+what is running, .help tells more. Without a terminal lines are read from standard input, and an error
+makes the exit status 1.]],
+    run = run,
+}

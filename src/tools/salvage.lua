@@ -1,32 +1,10 @@
 -- caret salvage: write every node that can still be read of a damaged database to a file.
---
--- caret salvage [--sure] [--json] SRC OUT.zwr; SRC must not be open, OUT.zwr must not exist.
--- Exit status: 0 nothing is lost, 1 something is (the file is written all the same), 2 usage,
--- 3 no file was written.
 
 local caret = require "caret"
-local arguments = require "caret.arguments"
+local command = require "tool.command"
+local json = require "tool.json"
 
-local paths, sure, json = {}, false, false
-for _, a in ipairs {...} do
-    if a == "--sure" then
-        sure = true
-    elseif a == "--json" then
-        json = true
-    elseif a:sub(1, 1) == "-" then
-        arguments.usage("salvage", ("no option '%s'"):format(a))
-    else
-        paths[#paths + 1] = a
-    end
-end
-if #paths ~= 2 then
-    arguments.usage("salvage", "from which database, to which file?")
-end
-
-local counts, lost, report = caret.salvage(paths[1], paths[2], sure)
-if not counts then arguments.fail("salvage", lost) end
-
-local rows = {
+local rows = { -- count, what it says
     {"nodes", "nodes written"},
     {"leaves", "leaves read"},
     {"lost_pages", "pages lost: in use, and nothing that can be read"},
@@ -37,20 +15,41 @@ local rows = {
     {"pages", "pages of the file"},
     {"epoch", "epoch of the checkpoint"},
 }
-local lines, findings = {}, {}
-for line in report:gmatch("[^\n]+") do
-    findings[#findings + 1] = json and arguments.quote(line) or line
+
+local function print_json(o, counts, lost, findings)
+    local fields = {"file", o[1], "out", o[2], "lost", lost}
+    for _, row in ipairs(rows) do
+        fields[#fields + 1] = row[1]
+        fields[#fields + 1] = counts[row[1]]
+    end
+    fields[#fields + 1] = "findings"
+    fields[#fields + 1] = findings
+    print(json.encode(json.object(table.unpack(fields))))
 end
-for i, row in ipairs(rows) do
-    local n = counts[row[1]]
-    lines[i] = json and ('"%s":%d'):format(row[1], n) or ("%15d  %s"):format(n, row[2])
+
+local function run(o)
+    local counts, lost, report = caret.salvage(o[1], o[2], o.sure)
+    if not counts then command.fail(lost) end
+    local findings = {}
+    for line in report:gmatch("[^\n]+") do findings[#findings + 1] = line end
+    if o.json then
+        print_json(o, counts, lost, findings)
+    else
+        for _, line in ipairs(findings) do print(line) end
+        for _, row in ipairs(rows) do print(("%15d  %s"):format(counts[row[1]], row[2])) end
+        print(("%s: %s"):format(o[1], lost and "something is lost, or can't be known" or "nothing is lost"))
+    end
+    return lost and 1 or 0
 end
-if json then
-    print(('{"file":%s,"out":%s,"lost":%s,%s,"findings":[%s]}'):format(arguments.quote(paths[1]),
-        arguments.quote(paths[2]), tostring(lost), table.concat(lines, ","), table.concat(findings, ",")))
-else
-    if #findings > 0 then print(table.concat(findings, "\n")) end
-    print(table.concat(lines, "\n"))
-    print(("%s: %s"):format(paths[1], lost and "something is lost, or can't be known" or "nothing is lost"))
-end
-return lost and 1 or 0
+
+return {
+    summary = "write what can still be read of a damaged database to a file",
+    operands = {"SRC", "OUT"},
+    options = {{"--sure", "leave out what may be from an older state"}, command.JSON},
+    about = [[
+SRC may be damaged in any way, and must not be open; it is not changed. OUT must not exist; it becomes
+ZWR text, which `caret load` reads. Exit status 1: something is lost, or it can't be known; the file is
+written all the same.]],
+    examples = {{"caret salvage broken.caret saved.zwr && caret load --db new.caret saved.zwr"}},
+    run = run,
+}

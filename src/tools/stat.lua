@@ -1,18 +1,7 @@
 -- caret stat: sizes and counts of a database.
---
--- caret stat [FILE] [--db FILE] [--json] [--quick] [--readonly]
--- It walks a snapshot of the whole tree to tell what fills it, which takes a while if that is large; not
--- with --quick.
--- --readonly: without any right to write, and leaving no trace (see caret_open).
--- Exit status: 0 fine, 2 usage, 3 it can't be opened, or is damaged.
 
-local caret = require "caret"
-local arguments = require "caret.arguments"
-
-local path, json, given = arguments.database("stat", {...}, {["--quick"] = true, ["--readonly"] = true})
-local readonly = given["--readonly"] or false
-local db, text = caret.open(path, {create = false, readonly = readonly, progress = arguments.progress})
-if not db then arguments.fail("stat", text) end
+local command = require "tool.command"
+local json = require "tool.json"
 
 local rows = { -- field of db:stat(), what it says
     {"pages", "pages of the file"},
@@ -35,38 +24,42 @@ local rows = { -- field of db:stat(), what it says
     {"restarts", "restarts of transactions"},
     {"lock_waits", "waits for locks"},
 }
-local stat, lines = db:stat(), {}
-local usage, damage
-if not given["--quick"] then
-    usage, damage = db:usage()
-    if not usage then arguments.fail("stat", damage) end
-    table.sort(usage.globals, function(a, b) -- what takes most room first
+local level_fields = {"pages", "entries", "used", "size"}
+local global_fields = {"name", "nodes", "leaves", "bytes", "long_values", "long_bytes", "long_pages"}
+
+-- What takes most room comes first.
+local function usage_of(db)
+    local usage, damage = db:usage()
+    if not usage then command.fail(damage) end
+    table.sort(usage.globals, function(a, b)
         local x, y = a.bytes + a.long_bytes, b.bytes + b.long_bytes
         if x ~= y then return x > y end
         return a.name < b.name
     end)
+    return usage
 end
 
---- A table of numbers (and a name) as JSON.
-local function object(t, fields)
-    local list = {}
-    for i, name in ipairs(fields) do
-        local v = t[name]
-        list[i] = ('"%s":%s'):format(name, type(v) == "string" and arguments.quote(v) or ("%d"):format(v))
+local function print_json(db, stat, usage)
+    local list = {"file", db:path()}
+    local function add(name, value)
+        list[#list + 1] = name
+        list[#list + 1] = value
     end
-    return "{" .. table.concat(list, ",") .. "}"
+    local function all(tables, names)
+        local objects = {}
+        for i, t in ipairs(tables) do objects[i] = json.fields(t, names) end
+        return objects
+    end
+    for _, row in ipairs(rows) do add(row[1], stat[row[1]]) end
+    add("view", stat.view)
+    if usage then
+        add("levels", all(usage.levels, level_fields))
+        add("globals", all(usage.globals, global_fields))
+    end
+    print(json.encode(json.object(table.unpack(list))))
 end
 
-local function objects(list, fields)
-    local out = {}
-    for i, t in ipairs(list) do out[i] = object(t, fields) end
-    return "[" .. table.concat(out, ",") .. "]"
-end
-
-local level_fields = {"pages", "entries", "used", "size"}
-local global_fields = {"name", "nodes", "leaves", "bytes", "long_values", "long_bytes", "long_pages"}
-
-local function print_usage()
+local function print_usage(usage)
     print("\nlevel      pages    entries   fill  (0: the leaves)")
     for i, l in ipairs(usage.levels) do
         print(("%5d %10d %10d %5.1f%%"):format(i - 1, l.pages, l.entries, 100 * l.used / l.size))
@@ -78,20 +71,31 @@ local function print_usage()
     end
 end
 
-for i, row in ipairs(rows) do
-    lines[i] = json and ('"%s":%d'):format(row[1], stat[row[1]]) or ("%15d  %s"):format(stat[row[1]], row[2])
-end
-if json then
-    lines[#lines + 1] = '"view":' .. arguments.quote(stat.view)
-    if usage then
-        lines[#lines + 1] = '"levels":' .. objects(usage.levels, level_fields)
-        lines[#lines + 1] = '"globals":' .. objects(usage.globals, global_fields)
+local function run(o)
+    command.file_operand(o)
+    local db = command.open(o)
+    local stat = db:stat()
+    local usage = not o.quick and usage_of(db) or nil
+    if o.json then
+        print_json(db, stat, usage)
+        return 0
     end
-    print(('{"file":%s,%s}'):format(arguments.quote(db:path()), table.concat(lines, ",")))
-else
-    print(db:path() .. "\n" .. table.concat(lines, "\n"))
-    if readonly then print(("%15s  what is seen: see caret_open"):format(stat.view)) end
-    if usage then print_usage() end
+    print(db:path())
+    for _, row in ipairs(rows) do print(("%15d  %s"):format(stat[row[1]], row[2])) end
+    if o.readonly then print(("%15s  what is seen: see caret_open"):format(stat.view)) end
+    if usage then print_usage(usage) end
+    return 0
 end
-db:close()
-return 0
+
+return {
+    summary = "sizes and counts of a database, and what fills it",
+    operands = {"[FILE]"},
+    options = {
+        {"--quick", "do not walk the tree: no levels and globals"},
+        command.READONLY, command.JSON, command.DB,
+    },
+    about = [[
+It walks a snapshot of the whole tree to tell pages and fill by level, nodes and bytes by global; a large
+one takes a while, and nobody waits for it.]],
+    run = run,
+}

@@ -115,7 +115,7 @@ expect 3 "a foreign file" stat "$dir/foreign"
 expect 2 "an option nobody knows" check --nonsense
 expect 2 "two databases" stat "$db" "$db"
 expect 2 "no path" check --db
-expect 2 "what is inside is no command" arguments
+expect 2 "what is inside is no command" command
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

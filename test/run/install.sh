@@ -72,6 +72,8 @@ note $? "caret.c shows nothing but the public names"
 if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q ' U __[at]san_'; then
     DESTDIR=$dir/stage cmake --install "$build" --prefix /opt/caret >log 2>&1
     note $? "cmake --install"
+    [ -n "$(find "$dir/stage" -path "*man1/caret.1")" ] && [ -n "$(find "$dir/stage" -name _caret)" ]
+    note $? "man page and completions are installed"
     at=$dir/stage/opt/caret
     pc=$(find "$at" -name caret.pc)
     sed "s,^prefix=.*,prefix=$at," "$pc" >caret.pc

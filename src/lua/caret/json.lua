@@ -233,6 +233,8 @@ function write(w, node, value, level)
     end
 end
 
+json.quote = quote -- any bytes as a JSON string
+
 --- The node and what is below it as JSON text; nil if there is nothing.
 -- @param[opt] options indent: a number of spaces, or what to indent with; without it all is on one line
 function json.json(node, options)

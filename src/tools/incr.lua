@@ -1,0 +1,25 @@
+-- caret incr: count.
+
+local command = require "tool.command"
+
+local function run(o)
+    local by = o[2] or "1"
+    if not tonumber(by) then command.usage(("'%s' is no number"):format(by)) end
+    command.address(o[1])
+    local db = command.open(o, true)
+    local core = require "caret.core"
+    local result = core.text.incr(command.node(db, o[1]), by)
+    print(result)
+    return 0
+end
+
+return {
+    summary = "add to a value in one atomic step, and print the sum",
+    operands = {"NODE", "[BY]"},
+    options = {command.DB},
+    about = [[
+BY is 1 when it is not given, and may be negative or a fraction; sums are exact, with 18 decimal digits.
+No value, or one that is no number, counts as 0. The database is made if it is not there.]],
+    examples = {{"caret incr '^oaks'"}, {"caret incr '^oaks(1,\"shadow\")' -0.5"}},
+    run = run,
+}

@@ -1,0 +1,311 @@
+-- Help, the man page and the completion of shells, all made from the tables of the commands.
+
+local command = require "tool.command"
+local caret = require "caret"
+
+local pages = {}
+
+local ABOUT = "a hierarchical key-value database inside the process"
+
+-- Chapters that belong to all commands: caret help NAME, and sections of the man page.
+pages.chapters = {
+    {"nodes", "Nodes", [[
+A node is written as in ZWR text: the name of a global variable with its ^, and subscripts in
+parentheses. Subscripts that are numbers are written bare, others in double quotes, a quote in them
+twice; bytes that can't be printed are joined in by _$C(number). Shells take most of these signs for
+themselves, so put the whole into single quotes.
+
+    '^oaks'   '^oaks(1)'   '^oaks(1,"shadow")'   '^log("a""b"_$C(10))']]},
+    {"environment", "Environment", [[
+CARET_DB names the database for all commands that are not given --db; without it that is data.caret in
+the current folder.]]},
+    {"status", "Exit status", [[
+    0   fine
+    1   a finding, or no: nothing is there, something is lost, an answer is wrong
+    2   wrong arguments
+    3   the database, a file or the system failed
+
+A command whose standard output is closed early, or which is interrupted, ends by that signal.]]},
+}
+
+-- ----------------------------------------------------------------------- text
+
+-- Paragraphs: text and whether it stays as it is.
+local function paragraphs(text)
+    return coroutine.wrap(function()
+        for paragraph in (text .. "\n\n"):gmatch("(.-)\n\n+") do
+            if paragraph ~= "" then coroutine.yield(paragraph, paragraph:find("^ ") ~= nil) end
+        end
+    end)
+end
+
+-- Words in lines of at most `width`, those behind the first indented.
+local function wrap(text, width, indent)
+    local lines, line = {}, nil
+    for word in text:gmatch("%S+") do
+        if line and #line + 1 + #word > width then
+            lines[#lines + 1], line = line, nil
+        end
+        line = line and line .. " " .. word or (#lines > 0 and indent or "") .. word
+    end
+    lines[#lines + 1] = line
+    return table.concat(lines, "\n")
+end
+
+-- "[--raw] [--db FILE] NODE..."
+local function arguments(spec)
+    local words = {}
+    for _, option in ipairs(spec.options or {}) do
+        if not option.hidden then
+            words[#words + 1] = "[" .. option[1]:gsub("^%-%a, ", "") .. "]"
+        end
+    end
+    for _, operand in ipairs(spec.operands or {}) do words[#words + 1] = operand end
+    return table.concat(words, " ")
+end
+
+local function visible(spec)
+    local list = {}
+    for _, option in ipairs(spec.options or {}) do
+        if not option.hidden then
+            local default = option.default and (" (%s)"):format(option.default) or ""
+            list[#list + 1] = {option[1], option[2] .. default, option = option}
+        end
+    end
+    return list
+end
+
+local function columns(out, rows, indent)
+    local width = 0
+    for _, row in ipairs(rows) do width = math.max(width, #row[1]) end
+    for _, row in ipairs(rows) do
+        local space = (" "):rep(indent + width + 2)
+        out[#out + 1] = (" "):rep(indent) .. row[1] .. (" "):rep(width - #row[1] + 2)
+            .. wrap(row[2], 78, space)
+    end
+end
+
+local function prose(out, text)
+    for paragraph, fixed in paragraphs(text) do
+        out[#out + 1] = ""
+        out[#out + 1] = fixed and paragraph or wrap(paragraph, 78, "")
+    end
+end
+
+--- Help for one command.
+function pages.command(name, spec)
+    local out = {("caret %s - %s"):format(name, spec.summary), ""}
+    out[#out + 1] = wrap(("usage: caret %s %s"):format(name, arguments(spec)), 78, "           ")
+    if spec.about then prose(out, spec.about) end
+    local options = visible(spec)
+    if #options > 0 then
+        out[#out + 1] = "\noptions:"
+        columns(out, options, 2)
+    end
+    if spec.examples then
+        out[#out + 1] = "\nexamples:"
+        for _, example in ipairs(spec.examples) do
+            out[#out + 1] = "  " .. example[1]
+            if example[2] then out[#out + 1] = "        " .. example[2] end
+        end
+    end
+    return table.concat(out, "\n")
+end
+
+--- Help for a chapter; nil if there is none of that name.
+function pages.chapter(name)
+    for _, chapter in ipairs(pages.chapters) do
+        if chapter[1] == name then
+            local out = {chapter[2]}
+            prose(out, chapter[3])
+            return table.concat(out, "\n")
+        end
+    end
+    return nil
+end
+
+--- Help: all commands.
+function pages.overview()
+    local out = {("caret - %s"):format(ABOUT), "", "usage: caret COMMAND [ARGUMENT...]"}
+    for _, group in ipairs(command.groups) do
+        out[#out + 1] = "\n" .. group[1] .. ":"
+        local rows = {}
+        for i = 2, #group do rows[i - 1] = {("%-10s"):format(group[i]), command.find(group[i]).summary} end
+        columns(out, rows, 2)
+    end
+    out[#out + 1] = "\nMore: `caret help COMMAND`; about all of them `caret help CHAPTER`:"
+    local rows = {}
+    for i, chapter in ipairs(pages.chapters) do rows[i] = {("%-11s"):format(chapter[1]), chapter[2]} end
+    columns(out, rows, 2)
+    return table.concat(out, "\n")
+end
+
+-- ------------------------------------------------------------------ man page
+
+local function roff(text)
+    return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("^([.'])", "\\&%1"):gsub("\n([.'])", "\n\\&%1")
+        :gsub("%^", "\\(ha"):gsub("`", "\\(ga"):gsub("'", "\\(aq"))
+end
+
+local function roff_prose(out, text)
+    for paragraph, fixed in paragraphs(text) do
+        out[#out + 1] = ".PP"
+        if fixed then
+            out[#out + 1] = ".EX\n" .. roff(paragraph) .. "\n.EE"
+        else
+            out[#out + 1] = roff((paragraph:gsub("%s+", " ")))
+        end
+    end
+end
+
+local function roff_command(out, name, spec)
+    out[#out + 1] = (".SS caret %s %s"):format(roff(name), roff(arguments(spec)))
+    out[#out + 1] = roff((spec.summary:gsub("^%l", string.upper))) .. "."
+    if spec.about then roff_prose(out, spec.about) end
+    for _, row in ipairs(visible(spec)) do
+        out[#out + 1] = (".TP\n.B %s\n%s"):format(roff(row[1]), roff(row[2]))
+    end
+    for _, example in ipairs(spec.examples or {}) do
+        out[#out + 1] = (".PP\n.EX\n    %s\n.EE"):format(roff(example[1]))
+        if example[2] then out[#out + 1] = (".RS 8\n%s\n.RE"):format(roff(example[2])) end
+    end
+end
+
+--- The page caret(1), as man macros.
+function pages.man()
+    local out = {
+        '.\\" Made by `caret help --man`.',
+        ('.TH CARET 1 "" "Caret %s" "Caret"'):format(caret._VERSION),
+        ".SH NAME", "caret \\- " .. roff(ABOUT), ".SH SYNOPSIS",
+        ".B caret\n.I COMMAND\n[\\fIARGUMENT\\fR...]",
+        ".SH DESCRIPTION",
+        "Commands look at and change databases, keep them well, and run Lua programs over them.",
+    }
+    for _, group in ipairs(command.groups) do
+        out[#out + 1] = ".SH " .. roff(group[1]:upper())
+        for i = 2, #group do roff_command(out, group[i], command.find(group[i])) end
+    end
+    for _, chapter in ipairs(pages.chapters) do
+        out[#out + 1] = ".SH " .. roff(chapter[2]:upper())
+        roff_prose(out, chapter[3])
+    end
+    return table.concat(out, "\n")
+end
+
+-- ---------------------------------------------------------------- completion
+
+-- All commands with the names of their options: "get", "print ...", {"--db FILE", ...}
+local function each_command()
+    return coroutine.wrap(function()
+        for name, spec in command.all() do
+            local options = {}
+            for _, row in ipairs(visible(spec)) do
+                local names, value = command.declared(row.option)
+                for _, n in ipairs(names) do options[#options + 1] = {n, value, row.option[2]} end
+            end
+            coroutine.yield(name, spec.summary, options)
+        end
+    end)
+end
+
+local function chapter_names()
+    local names = {}
+    for _, chapter in ipairs(pages.chapters) do names[#names + 1] = chapter[1] end
+    return table.concat(names, " ")
+end
+
+local completions = {}
+
+function completions.bash()
+    local names, cases = {}, {}
+    for name, _, options in each_command() do
+        names[#names + 1] = name
+        local words = {"--help"}
+        for _, option in ipairs(options) do words[#words + 1] = option[1] end
+        cases[#cases + 1] = ("        %s) words=\"%s\" ;;"):format(name, table.concat(words, " "))
+    end
+    local commands = table.concat(names, " ")
+    return ([[
+# Completion of caret for bash, made by `caret completion bash`.
+_caret()
+{
+    local word=${COMP_WORDS[COMP_CWORD]} words=
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words="@COMMANDS@"
+    elif [ "${COMP_WORDS[1]}" = help ]; then
+        words="@COMMANDS@ @CHAPTERS@"
+    elif [ "${word#-}" != "$word" ]; then
+        case ${COMP_WORDS[1]} in
+@CASES@
+        esac
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
+    fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -o filenames -F _caret caret]]):gsub("@(%u+)@",
+        {COMMANDS = commands, CHAPTERS = chapter_names(), CASES = table.concat(cases, "\n")})
+end
+
+-- Text within single quotes, of an option's description in _arguments.
+local function zsh_text(text)
+    return (text:gsub("'", "'\\''"):gsub("[%[%]:]", "\\%0"))
+end
+
+function completions.zsh()
+    local names, cases = {}, {}
+    for name, summary, options in each_command() do
+        names[#names + 1] = ("        '%s:%s'"):format(name, zsh_text(summary))
+        local words = {"'--help[tell how]'"}
+        for _, option in ipairs(options) do
+            local value = option[2] and (":%s:%s"):format(option[2],
+                option[2] == "FILE" and "_files" or option[2] == "FOLDER" and "_files -/" or " ") or ""
+            words[#words + 1] = ("'%s[%s]%s'"):format(option[1], zsh_text(option[3]), value)
+        end
+        words[#words + 1] = "'*:argument:_files'"
+        cases[#cases + 1] = ("    %s) _arguments %s ;;"):format(name, table.concat(words, " "))
+    end
+    return ([[
+#compdef caret
+# Completion of caret for zsh, made by `caret completion zsh`.
+local -a commands
+if (( CURRENT == 2 )); then
+    commands=(
+@COMMANDS@
+    )
+    _describe command commands
+    return
+fi
+shift words
+(( CURRENT-- ))
+case $words[1] in
+@CASES@
+esac]]):gsub("@(%u+)@", {COMMANDS = table.concat(names, "\n"), CASES = table.concat(cases, "\n")})
+end
+
+local function fish_text(text)
+    return "'" .. text:gsub("[\\']", "\\%0") .. "'"
+end
+
+function completions.fish()
+    local out = {"# Completion of caret for fish, made by `caret completion fish`."}
+    for name, summary, options in each_command() do
+        out[#out + 1] = ("complete -c caret -n __fish_use_subcommand -f -a %s -d %s"):format(name,
+            fish_text(summary))
+        for _, option in ipairs(options) do
+            local kind = option[1]:find("^%-%-") and "-l" or "-s"
+            out[#out + 1] = ("complete -c caret -n '__fish_seen_subcommand_from %s' %s %s%s -d %s"):format(
+                name, kind, option[1]:gsub("^%-+", ""), option[2] and " -r" or "", fish_text(option[3]))
+        end
+    end
+    return table.concat(out, "\n")
+end
+
+--- The completion script for a shell; nil for one that is not known.
+function pages.completion(shell)
+    local make = completions[shell]
+    return make and (make())
+end
+
+return pages

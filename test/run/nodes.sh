@@ -1,0 +1,219 @@
+#!/bin/sh
+# The tool's arguments, help, man page and completion, and its commands about nodes: get set incr kill data ls tree.
+
+source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+caret=${CARET_BUILD:-$source/build}/caret
+passed=0
+failed=0
+skipped=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+if [ ! -x "$caret" ]; then
+    echo "skipped: the tool is not built"
+    exit 77
+fi
+
+note()
+{
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        cat "$dir/out" "$dir/err"
+    fi
+}
+
+# is status output arguments...: runs the tool, which prints exactly that
+is()
+{
+    want=$1
+    output=$2
+    shift 2
+    timeout 60 "$caret" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+    [ "$status" = "$want" ]
+    note $? "caret $*: status $status, not $want"
+    [ "$(cat "$dir/out")" = "$output" ]
+    note $? "caret $*: should print $output"
+}
+
+# fails status text arguments...: one line that has the text
+fails()
+{
+    want=$1
+    text=$2
+    shift 2
+    timeout 60 "$caret" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+    [ "$status" = "$want" ] && [ "$(wc -l <"$dir/err")" = 1 ] && [ ! -s "$dir/out" ] && grep -qF -- "$text" "$dir/err"
+    note $? "caret $*: status $status, not $want, in one line with $text"
+}
+
+# ----------------------------------------------------------------- arguments
+
+export CARET_DB="$dir/a.caret"
+fails 2 "no command 'nonsense'" nonsense
+fails 2 "no command 'command'" command
+fails 2 "no option '--nonsense'" get --nonsense '^a'
+fails 2 "NODE is missing" get
+fails 2 "VALUE is missing" set '^a'
+fails 2 "one argument too many" set '^a' 1 2
+fails 2 "--db needs a value" get '^a' --db
+fails 2 "--json takes no value" get --json=1 '^a'
+fails 2 "whole number of at least 0" ls --limit x
+fails 2 "whole number of at least 0" ls --limit=-1
+fails 2 "no global: write ^a" set a 1
+fails 2 "SYNTAX" set '^a(' 1
+fails 2 "MAXSUBS" set "^a(1$(yes ,1 | head -n 31 | tr -d '\n'))" 1
+fails 2 "KEY2BIG" set "^a(\"$(head -c 2000 /dev/zero | tr '\0' x)\")" 1
+fails 2 "NAME" set '^1' 1
+fails 3 "NOTFOUND" get '^a'
+fails 3 "NOTFOUND" kill '^a'
+fails 3 "OPEN" set --db "$dir/no/such/folder" '^a' 1
+[ ! -e "$dir/a.caret" ]
+note $? "no database is made by mistakes"
+
+# --------------------------------------------------------------------- nodes
+
+is 0 '' set '^oaks(1,"shadow")' 10
+is 0 10 get '^oaks(1,"shadow")'
+is 0 10 get --db="$dir/a.caret" '^oaks(1,"shadow")'
+is 0 '10
+10' get '^oaks(1,"shadow")' --db "$dir/a.caret" '^oaks(1,"shadow")'
+is 0 10.5 incr '^oaks(1,"shadow")' .5
+is 0 9 incr '^oaks(1,"shadow")' -1.5
+is 0 1 incr '^count'
+fails 2 "is no number" incr '^count' many
+is 0 '' set '^oaks' ''
+is 0 '' get '^oaks'
+is 0 '""' get --zwr '^oaks'
+is 1 '' get '^oaks(1)'
+is 0 11 data '^oaks'
+is 0 10 data '^oaks(1)'
+is 0 1 data '^oaks(1,"shadow")'
+is 1 0 data '^none'
+is 0 '' set -- '^minus' -x
+is 0 -x get '^minus'
+is 0 '{"__":"","1":{"shadow":9}}' get --json '^oaks'
+is 0 '' set --json '^list' '[1,{"a":"é","b":[]},"3"]'
+is 0 '[1,{"a":"é","b":[]},"3"]' get --json '^list'
+fails 3 "SYNTAX" set --json '^list' '[1,'
+is 0 '[1,{"a":"é","b":[]},"3"]' get --json '^list'
+
+# every byte, by standard input and back
+awk 'BEGIN { for (i = 0; i < 256; i++) printf "%c", i }' | LC_ALL=C cat >"$dir/bytes"
+head -c 65536 /dev/urandom >>"$dir/bytes"
+printf '\n' >>"$dir/bytes"
+"$caret" set --raw '^bytes("\x",$C(0,255))' - <"$dir/bytes" && "$caret" get --raw '^bytes("\x",$C(0,255))' >"$dir/out" &&
+    cmp "$dir/bytes" "$dir/out"
+note $? "any bytes come back"
+head -c 17000000 /dev/zero | "$caret" set '^bytes' - 2>"$dir/err"
+[ $? = 3 ] && grep -q VALUE2BIG "$dir/err"
+note $? "a value can be too big"
+echo ten | "$caret" set '^ten' -
+is 0 '"ten"' get --zwr '^ten'
+is 0 '' kill --value '^bytes' '^ten'
+is 0 10 data '^bytes'
+is 0 '' kill '^bytes' '^list' '^none'
+
+for i in 1 2 3 10 b a '"' '' 2.5; do
+    case $i in
+    [0-9]*) sub=$i ;;
+    '"') sub='""""' ;;
+    *) sub="\"$i\"" ;;
+    esac
+    "$caret" set "^t($sub,\"x\")" "$i"
+    note $? "set ^t($sub)"
+done
+"$caret" set '^t(2)' two
+is 0 '""
+1
+2
+2.5
+3
+10
+""""
+"a"
+"b"' ls '^t'
+is 0 '2
+2.5' ls '^t' --from 2 --limit 2
+is 0 '10
+3' ls '^t' --from 3 --to 10 --reverse --raw
+is 0 '11  2="two"' ls '^t' -l --from 2 --to 2
+is 0 '[{"subscript":2,"data":11,"value":"two"},
+{"subscript":"2.5","data":10}]' ls '^t' --json --from 2 -n 2
+is 1 '[]' ls '^none' --json
+is 1 '' ls '^none'
+is 0 '^count
+^minus
+^oaks
+^t' ls
+is 0 '^oaks
+^minus' ls --to ^oaks -r -n 2
+is 0 '^t(2)="two"
+^t(2,"x")="2"' tree '^t(2)'
+is 0 '^t(3,"x")="3"
+^t(2.5,"x")="2.5"
+^t(2,"x")="2"
+^t(2)="two"' tree '^t' --from 2 --to 3 --reverse
+is 0 '^t(2)="two"' tree '^t' --depth 1
+is 1 '' tree '^t(1)' --depth 0
+is 0 '{"node":["^t","","x"],"value":""}' tree '^t' --json --limit 1
+grep -q 'stopped at 1 nodes' "$dir/err"
+note $? "says that there is more"
+is 1 '' tree '^none'
+
+# a reader that goes away, a full disk
+"$caret" 3n1 -n 20000 --keep --db "$dir/big.caret" >/dev/null
+{ "$caret" tree --all --db "$dir/big.caret" '^step' 2>"$dir/err"; echo $? >"$dir/status"; } | head -n 1 >"$dir/out"
+[ ! -s "$dir/err" ] && [ "$(cat "$dir/status")" = 141 ]
+note $? "a closed pipe ends it without a word"
+[ ! -e "$dir/big.caret-log" ]
+note $? "and the database is closed"
+"$caret" ls >/dev/full 2>"$dir/err"
+[ $? = 3 ] && grep -q 'No space left' "$dir/err"
+note $? "a full disk is told"
+
+# ----------------------------------------------------- help, man, completion
+
+for command in $("$caret" help | sed -n 's/^  \([a-z0-9]*\)  .*/\1/p'); do
+    case $command in nodes | environment | formats | status) continue ;; esac
+    "$caret" help "$command" >"$dir/help" 2>"$dir/err" && "$caret" "$command" --help >"$dir/out" 2>>"$dir/err" &&
+        cmp -s "$dir/help" "$dir/out" && grep -q "^usage: caret $command" "$dir/out" &&
+        [ "$(wc -L <"$dir/out")" -le 110 ]
+    note $? "help for $command"
+    for script in bash zsh fish; do
+        "$caret" completion $script | grep -q -- "$command"
+        note $? "$script completes $command"
+    done
+    "$caret" help --man | tr -d '\\' | grep -q "^.SS caret $command"
+    note $? "the man page has $command"
+done
+is 2 '' help nonsense
+is 2 '' completion csh
+"$caret" completion bash >"$dir/completion" && bash -n "$dir/completion" 2>"$dir/err" &&
+    [ "$(bash -c ". '$dir/completion'; COMP_WORDS=(caret check --re); COMP_CWORD=2; _caret; echo \${COMPREPLY[*]}")" = --readonly ]
+note $? "bash completes an option"
+for checker in zsh fish; do
+    if command -v $checker >/dev/null; then
+        "$caret" completion $checker >"$dir/completion" && $checker -n "$dir/completion" 2>"$dir/err"
+        note $? "$checker reads its completion"
+    else
+        echo "skipped: no $checker to read its completion"
+        skipped=$((skipped + 1))
+    fi
+done
+"$caret" help --man >"$dir/caret.1"
+if command -v groff >/dev/null; then
+    groff -man -ww -z "$dir/caret.1" >"$dir/out" 2>"$dir/err"
+    [ ! -s "$dir/err" ]
+    note $? "groff finds nothing wrong with the man page"
+else
+    echo "skipped: no groff to read the man page"
+    skipped=$((skipped + 1))
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
