@@ -1,7 +1,7 @@
 # Tests, all found by their place and name:
 #   test/<layer>/test_<topic>.c   cmocka program       -> <layer>/<topic>
 #   test/lua/test_<topic>.lua     luaunit, per Lua     -> lua5.4/<topic>, lua5.3/..., luajit/...
-#   test/run/<topic>.sh           any other test       -> run/<topic>  (exit 77: skipped)
+#   test/run/<topic>.sh           any other test       -> run/<topic>  (exit 77: skipped; common.sh is what they share)
 #   test/fuzz/fuzz_<topic>.c      libFuzzer, with CARET_FUZZ
 # test/support/*.c is linked into every C test.
 #
@@ -99,6 +99,7 @@ endif()
 # ---------------------------------------------------------------- other programs
 
 file(GLOB run_tests CONFIGURE_DEPENDS test/run/*.sh)
+list(FILTER run_tests EXCLUDE REGEX "/common\\.sh$")
 foreach(source ${run_tests})
     get_filename_component(topic ${source} NAME_WE)
     caret_test(run/${topic} LABELS run COMMAND sh ${source})

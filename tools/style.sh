@@ -189,7 +189,7 @@ check_shell()
         head -n 1 "$file" | grep -q bash && shell=bash
         $shell -n "$file" 2>&1 | sed "s|^\([^:]*\): \([0-9]*\): \(.*\)|$file:\2: \3|"
         if command -v shellcheck >/dev/null; then
-            shellcheck -S warning -f gcc -s $shell "$file" | sed 's/^\([^:]*:[0-9]*\):[0-9]*:/\1:/'
+            shellcheck -x -P SCRIPTDIR -S warning -f gcc -s $shell "$file" | sed 's/^\([^:]*:[0-9]*\):[0-9]*:/\1:/'
         fi
     done
 }

@@ -1,60 +1,39 @@
 #!/bin/sh
 # The main job: right answers for several N and W, bad options, workers that are killed.
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-caret=${CARET_BUILD:-$source/build}/caret
-passed=0
-failed=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret
 
-if [ ! -x "$caret" ]; then
-    echo "skipped: the tool is not built"
-    exit 77
-fi
-
-# check what: counts the status of the command before it
-check()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        cat "$dir/out" "$dir/err" 2>/dev/null
-    fi
-}
-
-# job arguments...: run it, out and err kept
-job() { timeout 60 "$caret" 3n1 "$@" >"$dir/out" 2>"$dir/err"; }
+job() { keep "$caret" 3n1 "$@"; }
 
 job -n 100000 -w 1 --json && grep -q '"longest":350,"highest":1570824736,"reads":447008,"updates":217263,"n":100000,"workers":1}' "$dir/out"
-check $? "N = 100,000 with one worker says what it must"
+note $? "N = 100,000 with one worker says what it must"
 job -n 100000 -w 4 --json && grep -q '"longest":350,"highest":1570824736,' "$dir/out"
-check $? "four workers find the same"
+note $? "four workers find the same"
 job -n 1000 -w 3 --json && grep -q '"longest":178,"highest":250504,' "$dir/out"
-check $? "N = 1,000"
+note $? "N = 1,000"
 job -n 1 -w 2 --json && grep -q '"longest":0,"highest":0,' "$dir/out"
-check $? "N = 1 with more workers than numbers"
+note $? "N = 1 with more workers than numbers"
 
 for bad in "-n 0" "-n x" "-n 1.5" "-w 0" "-w 1000" "--nonsense" "-n" "--db"; do
     # shellcheck disable=SC2086
     job $bad
     [ $? -eq 2 ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && [ ! -s "$dir/out" ]
-    check $? "bad option $bad: one line, status 2"
+    note $? "bad option $bad: one line, status 2"
 done
 
-"$caret" nonsense >"$dir/out" 2>"$dir/err"
+keep "$caret" nonsense
 [ $? -eq 2 ] && [ "$(wc -l <"$dir/err")" -eq 1 ]
-check $? "an unknown command: one line, status 2"
+note $? "an unknown command: one line, status 2"
 job --db / -n 10
 [ $? -eq 3 ] && [ "$(wc -l <"$dir/err")" -eq 1 ]
-check $? "a path that is a directory: one line, status 3"
+note $? "a path that is a directory: one line, status 3"
 
 job -n 100 --db "$dir/kept.caret" --keep && [ -f "$dir/kept.caret" ]
-check $? "--keep keeps the database"
+note $? "--keep keeps the database"
 job -n 100 --db "$dir/gone.caret" && [ ! -f "$dir/gone.caret" ]
-check $? "without it the database is removed"
+note $? "without it the database is removed"
 
 # The first child of a process, from /proc: procps may be missing.
 children()
@@ -76,7 +55,6 @@ done
 sleep 0.3
 [ -n "$victim" ] && kill -9 "$victim"
 wait $job && grep -q '"longest":442,"highest":24648077896,' "$dir/out" && grep -q "worker $victim was killed by signal 9" "$dir/err"
-check $? "a worker killed in the middle: right answer, death reported"
+note $? "a worker killed in the middle: right answer, death reported"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

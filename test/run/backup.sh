@@ -1,38 +1,9 @@
 #!/bin/sh
 # caret backup and caret check --online: a copy beside writers, names that are taken, damage, bad options.
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-caret=${CARET_BUILD:-$source/build}/caret
-passed=0
-failed=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-if [ ! -x "$caret" ]; then
-    echo "skipped: the tool is not built"
-    exit 77
-fi
-
-# expect status what arguments...: run the tool, out and err kept; counts
-expect()
-{
-    want=$1
-    what=$2
-    shift 2
-    timeout 60 "$caret" "$@" >"$dir/out" 2>"$dir/err"
-    status=$?
-    note $((status - want)) "$what (status $status, not $want)"
-}
-note()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        cat "$dir/out" "$dir/err"
-    fi
-}
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret
 
 db=$dir/a.caret
 expect 0 "a database is made" 3n1 -n 3000 --db "$db" --keep
@@ -104,5 +75,4 @@ expect 2 "an option nobody knows" backup "$dir/e.caret" --nonsense
 find "$dir" -name '*partial*' | grep -q .
 note $((1 - $?)) "no half of a copy is left"
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish

@@ -1,30 +1,9 @@
 #!/bin/sh
 # Every way to have Caret: installed below a prefix, as two files, as a rock.  Each is used by a program.
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${CARET_BUILD:-$source/build}
-passed=0
-failed=0
-skipped=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
 cd "$dir" || exit 1
-
-note()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        tail -n 20 "$dir/log"
-    fi
-}
-skip()
-{
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
 
 cat >program.c <<'END'
 #include <stdio.h>
@@ -58,19 +37,19 @@ assert(db:close())
 END
 
 # ---- two files
-lua5.4 "$source/tools/amalgamate.lua" "$dir" >log 2>&1
+lua5.4 "$source/tools/amalgamate.lua" "$dir" >out 2>&1
 note $? "tools/amalgamate.lua"
-${CC:-cc} -O1 -Wall -Werror -c caret.c >log 2>&1
+${CC:-cc} -O1 -Wall -Werror -c caret.c >out 2>&1
 note $? "caret.c compiles without a warning"
-${CC:-cc} -I. -o two program.c caret.o -pthread -lm >log 2>&1 && ./two two.caret >log 2>&1
+${CC:-cc} -I. -o two program.c caret.o -pthread -lm >out 2>&1 && ./two two.caret >out 2>&1
 note $? "a program with caret.c runs"
-${CC:-cc} -O0 -shared -fPIC -o two.so caret.c -pthread -lm >log 2>&1 &&
+${CC:-cc} -O0 -shared -fPIC -o two.so caret.c -pthread -lm >out 2>&1 &&
     [ -z "$(nm -D --defined-only two.so | awk '$3 !~ /^caret_[a-z]/')" ]
 note $? "caret.c shows nothing but the public names"
 
 # ---- below a prefix
 if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q ' U __[at]san_'; then
-    DESTDIR=$dir/stage cmake --install "$build" --prefix /opt/caret >log 2>&1
+    DESTDIR=$dir/stage cmake --install "$build" --prefix /opt/caret >out 2>&1
     note $? "cmake --install"
     [ -n "$(find "$dir/stage" -path "*man1/caret.1")" ] && [ -n "$(find "$dir/stage" -name _caret)" ]
     note $? "man page and completions are installed"
@@ -85,14 +64,14 @@ if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q 
         flags="$flags -lcaret"
     fi
     # shellcheck disable=SC2086
-    ${CC:-cc} -o three program.c $flags >log 2>&1 &&
-        LD_LIBRARY_PATH=$(dirname "$(find "$at" -name libcaret.so)") ./three three.caret >log 2>&1
+    ${CC:-cc} -o three program.c $flags >out 2>&1 &&
+        LD_LIBRARY_PATH=$(dirname "$(find "$at" -name libcaret.so)") ./three three.caret >out 2>&1
     note $? "a program with the installed library runs"
     for lua in lua5.4 lua5.1; do
         v=${lua#lua}
         if command -v $lua >/dev/null && [ -d "$at/lib/lua/$v" ]; then
             LUA_PATH="$at/share/lua/$v/?.lua;$at/share/lua/$v/?/init.lua" LUA_CPATH="$at/lib/lua/$v/?.so" \
-                $lua program.lua three.caret >log 2>&1
+                $lua program.lua three.caret >out 2>&1
             note $? "the module installed for $lua runs"
         else
             skip "$lua or its module is not there"
@@ -108,14 +87,13 @@ note $? "caret-scm-1.rockspec lists all sources (else: sh tools/rockspec.sh >car
 if command -v luarocks >/dev/null; then
     mkdir rock && cp -r "$source/src" "$source/include" "$source/LICENSE" "$source/caret-scm-1.rockspec" rock
     (cd rock && luarocks --lua-version 5.4 --tree "$dir/tree" make --deps-mode none caret-scm-1.rockspec) \
-        >log 2>&1
+        >out 2>&1
     note $? "luarocks make"
     LUA_PATH="$dir/tree/share/lua/5.4/?.lua;$dir/tree/share/lua/5.4/?/init.lua" \
-        LUA_CPATH="$dir/tree/lib/lua/5.4/?.so" lua5.4 program.lua rock.caret >log 2>&1
+        LUA_CPATH="$dir/tree/lib/lua/5.4/?.so" lua5.4 program.lua rock.caret >out 2>&1
     note $? "the rock runs"
 else
     skip "luarocks is not there: the rock is not built"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

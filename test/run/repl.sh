@@ -1,36 +1,15 @@
 #!/bin/sh
 # caret repl and caret run: lines from a pipe, and a terminal (by script(1)) with editing, completion, history, Ctrl-C.
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-caret=${CARET_BUILD:-$source/build}/caret
-passed=0
-failed=0
-skipped=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-if [ ! -x "$caret" ]; then
-    echo "skipped: the tool is not built"
-    exit 77
-fi
-unset CARET_DB
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret
 export XDG_STATE_HOME="$dir/state" HOME="$dir" TERM=vt100
 db=$dir/a.caret
 tab=$(printf '\t')
 
-note()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        cat "$dir/out" "$dir/err"
-    fi
-}
-
-# expect status what lines output: the prompt reads the lines and prints exactly that
-expect()
+# answer status what lines output: the prompt reads the lines and prints exactly that
+answer()
 {
     printf '%s\n' "$3" | timeout 60 "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
     status=$?
@@ -44,7 +23,7 @@ complains() { grep -qF "$1" "$dir/err"; note $? "says: $1"; }
 
 # ------------------------------------------------------------------ from a pipe
 
-expect 0 "a node prints what is below it" 'n = db.node("^oaks")
+answer 0 "a node prints what is below it" 'n = db.node("^oaks")
 n:settree {[1] = {shadow = 15}, name = "x\ny"}
 n
 n.none
@@ -54,7 +33,7 @@ n.none
 ^oaks("name")="x"_$C(10)_"y"
 ^oaks("none")   -- nothing is there
 ^oaks(1,"shadow")="15"'
-expect 0 "expressions print their values" '1 + 1, "a\nb", nil
+answer 0 "expressions print their values" '1 + 1, "a\nb", nil
 _
 1 == 2
 {3, {x = 1}, "y", z = true, [10] = 1}
@@ -66,7 +45,7 @@ false
 {3, {x = 1}, \"y\", [10] = 1, z = true}
 \"15!\"
 nil"
-expect 0 "what is not finished goes on in the next line" 'for i = 1, 2 do
+answer 0 "what is not finished goes on in the next line" 'for i = 1, 2 do
     print(i)
 end
 t = {
@@ -80,11 +59,11 @@ t' '1
 3
 "a\nb"
 {1}'
-expect 0 "a tree in a table" 'db.node("^oaks"):gettree()' '{{shadow = "15"}, name = "x\ny"}'
-expect 0 "globals are listed" 'db.node("^a", 1).__ = 1 db.node("v").__ = 1
+answer 0 "a tree in a table" 'db.node("^oaks"):gettree()' '{{shadow = "15"}, name = "x\ny"}'
+answer 0 "globals are listed" 'db.node("^a", 1).__ = 1 db.node("v").__ = 1
 .globals' '^a
 ^oaks'
-expect 0 "nothing behind .quit is read" '.quit
+answer 0 "nothing behind .quit is read" '.quit
 print(1)' ''
 
 # fails status what lines text: status and a complaint; what follows is read all the same
@@ -110,10 +89,7 @@ note $? "tells what there is"
 
 usage()
 {
-    timeout 60 "$caret" "$@" </dev/null >"$dir/out" 2>"$dir/err"
-    status=$?
-    [ $status = "$want" ]
-    note $? "caret $*: status $status, not $want"
+    expect "$want" "caret $*" "$@"
 }
 want=2
 usage repl --nonsense
@@ -218,8 +194,7 @@ stop()
 edited=
 grep -q 'libedit\.so' "$caret" && edited=1
 if ! command -v script >/dev/null || ! script -qfec true /dev/null </dev/null >/dev/null 2>&1; then
-    echo "skipped: no script(1) to have a terminal with"
-    skipped=1
+    skip "no script(1) to have a terminal with"
 else
     start
     type_keys '"se" .. "en"\r'
@@ -260,5 +235,4 @@ else
     fi
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -2,12 +2,9 @@
 # Each style check finds what it is there for: a clean little tree passes, and one
 # planted fault after the other is reported by its check, at its place.
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-tree=$(mktemp -d) || exit 1
-trap 'rm -rf "$tree"' EXIT
-passed=0
-failed=0
-skipped=0
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+tree=$dir/tree
 
 clean_tree()
 {
@@ -26,31 +23,26 @@ clean_tree()
     printf '# Title\n\nSee [the header](../include/caret.h).\n' >"$tree/docs/page.md"
 }
 
+check() { keep sh "$source/tools/style.sh" --root "$tree" "$@"; }
+
 # finds check pattern: the check fails and reports a line like pattern
 finds()
 {
-    output=$(sh "$source/tools/style.sh" --root "$tree" ${library:+--library "$library"} "$1")
+    check ${library:+--library "$library"} "$1"
     status=$?
-    if echo "$output" | grep -q "^$1: skipped"; then
-        skipped=$((skipped + 1))
-        echo "$output" | head -n 1
-    elif [ $status != 0 ] && echo "$output" | grep -q "$2"; then
-        passed=$((passed + 1))
+    if grep -q "^$1: skipped" "$dir/out"; then
+        skip "$(head -n 1 "$dir/out")"
     else
-        failed=$((failed + 1))
-        printf 'check %s does not report: %s\nbut (status %s):\n%s\n' "$1" "$2" $status "$output"
+        [ $status != 0 ] && grep -q "$2" "$dir/out"
+        note $? "check $1 does not report: $2 (status $status)"
     fi
     clean_tree
 }
 
 library=
 clean_tree
-if output=$(sh "$source/tools/style.sh" --root "$tree"); then
-    passed=$((passed + 1))
-else
-    failed=$((failed + 1))
-    printf 'the clean tree does not pass:\n%s\n' "$output"
-fi
+check
+note $? "the clean tree does not pass"
 
 printf 'int caret__f(int  n);\n' >>"$tree/src/base/key.c"
 finds format 'src/base/key.c:7: not as'
@@ -116,13 +108,8 @@ if command -v cc >/dev/null && command -v ar >/dev/null; then
     make_library 'int caret__key(int n) { return n; }'
     finds prefixes 'include/caret.h:6: caret_get is declared but not defined'
     make_library 'int caret_get(int n) { return n; }'
-    if sh "$source/tools/style.sh" --root "$tree" --library "$library" prefixes >/dev/null; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "a library with the right symbols does not pass"
-    fi
+    check --library "$library" prefixes
+    note $? "a library with the right symbols does not pass"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

@@ -3,27 +3,15 @@
 # module only its loader, neither an unresolved name of ours, and both stay loaded
 # (NODELETE), since a thread of the engine may be running when a host unloads them.
 
-build=${CARET_BUILD:?the build folder}
-source=${CARET_SOURCE:?the source folder}
-passed=0
-failed=0
-
-for tool in nm readelf; do
-    command -v $tool >/dev/null || {
-        echo "$tool is not installed"
-        exit 77
-    }
-done
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need nm readelf
 
 # expect_none what text
 expect_none()
 {
-    if [ -z "$2" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf '%s:\n%s\n' "$1" "$2"
-    fi
+    [ -z "$2" ]
+    note $? "$1: $2"
 }
 
 exported() { nm -D --defined-only "$1" | awk '{ print $NF }' | sort -u; }
@@ -44,5 +32,4 @@ for module in "$build"/lua/*/caret.so; do
     expect_none "without NODELETE" "$(unloadable "$module")"
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish
