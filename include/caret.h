@@ -563,6 +563,10 @@ CARET_API int caret_unlock_all(caret_session *s);
 CARET_API int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count,
                              uint64_t timeout_ns);
 
+/* Take all of these or none, beside what is held: a lock of them that is held counts once more. */
+CARET_API int caret_lock_more(caret_session *s, const caret_node *const *nodes, size_t count,
+                              uint64_t timeout_ns);
+
 /* -------------------------------------------------------------------- text */
 
 /* Bytes to ZWR and back: "a"_$C(10)_"b".  *len is always set to the needed length. BUFFER, SYNTAX.

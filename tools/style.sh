@@ -83,6 +83,7 @@ check_includes()
                 if (name ~ /^(lua|lauxlib|lualib|luajit)/ && own != "lua" && own != "tools" && own != "bench")
                     finding("only lua, tools and bench know Lua")
             } else if (name == "caret.h") {
+            } else if (file ~ /^include\/yottadb\// && from == "") {
             } else if (own == "include") finding("the public header includes only system headers")
             else if (from == own || (from == "" && own == "bench")) {
             } else if (own in rank) {
@@ -152,6 +153,8 @@ check_length()
 check_whitespace()
 {
     while read -r file; do
+        # libyottadb.h has tabs, by which its clients find the constants.
+        case $file in include/yottadb/libyottadb.h) continue ;; esac
         case $file in *.png | *.bin | *.gz | *.caret | test/fuzz/corpus/*) continue ;; esac
         awk -v file="$file" '
         /\t/ && file !~ /(^|\/)Makefile$/ { print file ":" FNR ": tab" }

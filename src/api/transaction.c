@@ -375,7 +375,9 @@ int caret_unlock_all(caret_session *s)
 
 #define LOCKS_AT_ONCE 64u
 
-int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns)
+/* Take all or none; `only`: and release before what is held. */
+static int lock_list(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns,
+                     bool only)
 {
     const uint8_t *keys[LOCKS_AT_ONCE];
     uint8_t(*rooms)[CARET__KEY_MAX] = NULL; /* for names of locals */
@@ -383,7 +385,7 @@ int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t coun
     int rc = enter_locks(s, nodes != NULL && count != 0 ? nodes[0] : NULL);
 
     if (rc == CARET_OK && (count > LOCKS_AT_ONCE || (nodes == NULL && count != 0)))
-        rc = caret__fail(CARET_E_INVALID, "caret_lock_all: %zu nodes; %u at once are possible", count,
+        rc = caret__fail(CARET_E_INVALID, "a list of locks has %zu nodes; %u at once are possible", count,
                          LOCKS_AT_ONCE);
     for (size_t i = 0; rc == CARET_OK && i < count; i++) {
         rc = caret__node_check(nodes[i]);
@@ -395,10 +397,20 @@ int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t coun
             lens[i] = caret__node_const(nodes[i])->key_len;
         }
     }
-    if (rc == CARET_OK)
+    if (rc == CARET_OK && only)
         rc = caret__lock_release_all(s->e, &s->locker);
     if (rc == CARET_OK && count != 0)
         rc = caret__lock_take_all(s->e, &s->locker, keys, lens, count, timeout_ns);
     free(rooms);
     return rc;
+}
+
+int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns)
+{
+    return lock_list(s, nodes, count, timeout_ns, true);
+}
+
+int caret_lock_more(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns)
+{
+    return lock_list(s, nodes, count, timeout_ns, false);
 }

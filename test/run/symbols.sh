@@ -25,6 +25,13 @@ expect_none "not both in caret.h and exported by libcaret.so" "$difference"
 expect_none "unresolved in libcaret.so" "$(unresolved "$library")"
 expect_none "without NODELETE" "$(unloadable "$library")"
 
+library=$build/yottadb/libyottadb.so
+public=$(sed -n 's/^[a-z].*[ *]\(ydb_[a-z0-9_]*\)(.*/\1/p' "$source/include/yottadb/libyottadb.h" | sort -u)
+difference=$({ echo "$public" && exported "$library"; } | sort | uniq -u)
+expect_none "not both in libyottadb.h and exported by libyottadb.so" "$difference"
+expect_none "unresolved in libyottadb.so" "$(unresolved "$library")"
+expect_none "without NODELETE" "$(unloadable "$library")"
+
 for module in "$build"/lua/*/caret.so; do
     [ -f "$module" ] || continue
     expect_none "exported by $module" "$(exported "$module" | grep -v '^luaopen_caret')"

@@ -1,0 +1,194 @@
+/*
+ * database.c - which database: the one of $ZGBLDIR.
+ *
+ * In this order: what $ZGBLDIR was set to, the environment's $ydb_gbldir, $CARET_DB, ./data.caret.  It is opened, and
+ * made if there is none, when it is first used.  A name that ends with .gld is that of a global directory of
+ * YottaDB: the database is the file beside it with .caret instead.
+ *
+ * All that were opened stay open, as their locks do.  `current` is read without a mutex by each call; lists and names
+ * are under CARET__YDB_DATABASES.
+ */
+#include <string.h>
+
+#include "yottadb/session.h"
+
+static struct caret__ydb_database *_Atomic current; /* NULL: that of name(), to be opened */
+static struct caret__ydb_database *_Atomic opened;
+static char *selected; /* what $ZGBLDIR was set to, or NULL */
+
+static const char *name(void)
+{
+    const char *n = selected;
+
+    if (n == NULL)
+        n = getenv("ydb_gbldir");
+    if (n == NULL || *n == '\0')
+        n = getenv("CARET_DB");
+    return n != NULL && *n != '\0' ? n : "./data.caret";
+}
+
+size_t caret__ydb_gbldir(char *room, size_t cap)
+{
+    caret__ydb_take(CARET__YDB_DATABASES);
+    int n = snprintf(room, cap, "%s", name());
+    caret__ydb_give(CARET__YDB_DATABASES);
+    return (size_t)n;
+}
+
+struct caret__ydb_database *caret__ydb_databases(void)
+{
+    return atomic_load(&opened);
+}
+
+/* ------------------------------------------------------------------------ open */
+
+static struct caret__ydb_database *new_database(const char *n)
+{
+    size_t len = strlen(n);
+    struct caret__ydb_database *d = calloc(1, sizeof *d + len + 3);
+
+    if (d == NULL)
+        return NULL;
+    memcpy(d->path, n, len + 1);
+    if (len > 4 && strcmp(n + len - 4, ".gld") == 0)
+        memcpy(d->path + len - 4, ".caret", 7);
+    return d;
+}
+
+/* The database of that name, opened if it isn't. */
+static int find(struct caret__ydb_call *c, const char *n, struct caret__ydb_database **database)
+{
+    struct caret__ydb_database *d = new_database(n), *old = atomic_load(&opened);
+
+    if (d == NULL)
+        return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a database");
+    while (old != NULL && strcmp(old->path, d->path) != 0)
+        old = old->next;
+    if (old != NULL) {
+        free(d);
+        *database = old;
+        return YDB_OK;
+    }
+    if (caret_open(d->path, NULL, &d->db) != CARET_OK) {
+        free(d);
+        return caret__ydb_fail(c, YDB_ERR_ZGBLDIRACC, "can't open the database of $ZGBLDIR %s: %s", n,
+                               caret_message());
+    }
+    d->next = atomic_load(&opened);
+    atomic_store(&opened, d);
+    *database = d;
+    return YDB_OK;
+}
+
+static int open_current(struct caret__ydb_call *c, struct caret__ydb_database **database)
+{
+    int status = YDB_OK;
+
+    caret__ydb_take(CARET__YDB_DATABASES);
+    *database = atomic_load(&current);
+    if (*database == NULL)
+        status = find(c, name(), database);
+    if (status == YDB_OK)
+        atomic_store(&current, *database);
+    caret__ydb_give(CARET__YDB_DATABASES);
+    return status;
+}
+
+int caret__ydb_database_of(struct caret__ydb_call *c, struct caret__ydb_database **database)
+{
+    *database = c->in != NULL ? c->in->database : atomic_load_explicit(&current, memory_order_acquire);
+    return *database != NULL ? YDB_OK : open_current(c, database);
+}
+
+int caret__ydb_gbldir_set(struct caret__ydb_call *c, const char *value, size_t len)
+{
+    struct caret__ydb_database *d;
+    char *copy = len != 0 ? strndup(value, len) : NULL;
+
+    if (c->in != NULL) {
+        free(copy);
+        return caret__ydb_fail(c, YDB_ERR_UNIMPLOP,
+                               "$ZGBLDIR can't be set in a transaction, which is of one database");
+    }
+    if (len != 0 && copy == NULL)
+        return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a name");
+    caret__ydb_take(CARET__YDB_DATABASES);
+    char *old = selected;
+    selected = copy;
+    int status = find(c, name(), &d);
+    if (status == YDB_OK)
+        atomic_store(&current, d);
+    else
+        selected = old;
+    caret__ydb_give(CARET__YDB_DATABASES);
+    free(status == YDB_OK ? old : copy);
+    return status;
+}
+
+/* -------------------------------------------------------------------- sessions */
+
+/* The thread's session of the database becomes its current one. */
+static int use(struct caret__ydb_call *c, struct caret__ydb_database *d)
+{
+    struct caret__ydb_thread *t = c->self;
+    struct caret__ydb_own *own = t->sessions;
+
+    while (own != NULL && own->database != d)
+        own = own->next;
+    if (own == NULL) {
+        own = calloc(1, sizeof *own);
+        if (own == NULL)
+            return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a session");
+        int rc = caret_session_open(d->db, &own->s);
+        if (rc != CARET_OK) {
+            free(own);
+            return caret__ydb_failed(c, rc);
+        }
+        caret_session_detach(own->s); /* thread.c ends it */
+        own->database = d;
+        own->next = t->sessions;
+        t->sessions = own;
+    }
+    t->database = d;
+    t->s = own->s;
+    return YDB_OK;
+}
+
+int caret__ydb_session(struct caret__ydb_call *c, caret_session **s)
+{
+    struct caret__ydb_database *d;
+    struct caret__ydb_thread *t = c->self;
+
+    if (c->in != NULL) {
+        *s = c->in->s;
+        return caret__ydb_tp_check(c);
+    }
+    d = atomic_load_explicit(&current, memory_order_acquire);
+    if (!caret__ydb_likely(d != NULL && t->database == d)) {
+        int status = caret__ydb_database_of(c, &d);
+        if (status == YDB_OK)
+            status = use(c, d);
+        if (status != YDB_OK)
+            return status;
+    }
+    *s = t->s;
+    return YDB_OK;
+}
+
+void caret__ydb_close_sessions(struct caret__ydb_thread *t)
+{
+    while (t->sessions != NULL) {
+        struct caret__ydb_own *own = t->sessions;
+        t->sessions = own->next;
+        caret_session_close(own->s);
+        free(own);
+    }
+    t->database = NULL;
+    t->s = NULL;
+}
+
+void caret__ydb_close_databases(void)
+{
+    for (struct caret__ydb_database *d = atomic_load(&opened); d != NULL; d = d->next)
+        caret_close(d->db);
+}

@@ -1,0 +1,379 @@
+/*
+ * lock.c - ydb_lock_s, ydb_lock_incr_s, ydb_lock_decr_s.
+ *
+ * Locks are the process's: what one thread took another may release, and threads of one process don't exclude each other.
+ * So each database has one session for locks, under CARET__YDB_LOCKS.  Nobody holds the mutex for long: who waits
+ * does so for SLICE_NS at a time, and lets others in between.
+ *
+ * In a transaction: what it took is released when the level that took it is undone.  When it begins again its locks are kept,
+ * `carried`; taking one of them again succeeds at once and counts once; those that the last run did not take are released
+ * at the end.
+ */
+#include <stdarg.h>
+#include <time.h>
+
+#include "yottadb/session.h"
+
+#define SLICE_NS UINT64_C(20000000)
+#define PAUSE_NS 50000
+
+struct caret__ydb_taken {
+    struct caret__ydb_taken *next;
+    struct caret__ydb_database *database;
+    unsigned level;
+    bool carried;
+    caret_node node; /* as long as it has to be */
+};
+
+/* ---------------------------------------------------------------- transactions */
+
+static struct caret__ydb_taken *new_taken(struct caret__ydb_call *c, struct caret__ydb_database *d,
+                                          const caret_node *n)
+{
+    size_t size = caret_node_size(n);
+    struct caret__ydb_taken *k = malloc(offsetof(struct caret__ydb_taken, node) + size);
+
+    if (k == NULL)
+        return NULL;
+    *k = (struct caret__ydb_taken){.database = d, .level = c->in->tp.level};
+    if (caret_node_copy(&k->node, size, n) == CARET_OK)
+        return k;
+    free(k);
+    return NULL;
+}
+
+/* The one taken last; the link to it. */
+static struct caret__ydb_taken **find_taken(struct caret__ydb_call *c, const struct caret__ydb_database *d,
+                                            const caret_node *n, bool carried)
+{
+    for (struct caret__ydb_taken **k = &c->in->tp.taken; *k != NULL; k = &(*k)->next)
+        if ((*k)->database == d && (*k)->carried == carried && caret_node_equal(&(*k)->node, n))
+            return k;
+    return NULL;
+}
+
+static void drop(struct caret__ydb_taken **link)
+{
+    struct caret__ydb_taken *k = *link;
+
+    *link = k->next;
+    free(k);
+}
+
+/* Release and forget those of that level and above, or those carried. */
+static void release(struct caret__ydb_thread *owner, unsigned level, bool carried)
+{
+    struct caret__ydb_taken **k = &owner->tp.taken;
+
+    if (*k == NULL)
+        return;
+    caret__ydb_take(CARET__YDB_LOCKS);
+    while (*k != NULL)
+        if (carried ? (*k)->carried : (*k)->level >= level) {
+            caret_unlock((*k)->database->locks, &(*k)->node);
+            drop(k);
+        } else {
+            k = &(*k)->next;
+        }
+    caret__ydb_give(CARET__YDB_LOCKS);
+}
+
+void caret__ydb_locks_rollback(struct caret__ydb_thread *owner, unsigned level)
+{
+    release(owner, level, false);
+}
+
+void caret__ydb_locks_commit(struct caret__ydb_thread *owner, unsigned level)
+{
+    if (level == 1) {
+        release(owner, 0, true);
+        caret__ydb_locks_forget(owner);
+    }
+    for (struct caret__ydb_taken *k = owner->tp.taken; k != NULL; k = k->next)
+        if (k->level == level)
+            k->level--;
+}
+
+void caret__ydb_locks_restart(struct caret__ydb_thread *owner)
+{
+    for (struct caret__ydb_taken *k = owner->tp.taken; k != NULL; k = k->next) {
+        k->carried = true;
+        k->level = 1;
+    }
+}
+
+void caret__ydb_locks_forget(struct caret__ydb_thread *owner)
+{
+    while (owner->tp.taken != NULL)
+        drop(&owner->tp.taken);
+}
+
+/* --------------------------------------------------------------------- waiting */
+
+/* One try, with the mutex held. */
+typedef int attempt(caret_session *s, const caret_node *const *nodes, size_t n, uint64_t timeout_ns);
+
+static int take_one(caret_session *s, const caret_node *const *nodes, size_t n, uint64_t timeout_ns)
+{
+    (void)n;
+    return caret_lock(s, nodes[0], timeout_ns);
+}
+
+/* In slices, as others of the process want the mutex too. */
+static int wait_for(struct caret__ydb_call *c, caret_session *s, const caret_node *const *nodes, size_t n,
+                    uint64_t timeout_ns, attempt *try)
+{
+    uint64_t start = caret__ydb_now(), gone = 0;
+    int rc;
+
+    for (;;) {
+        uint64_t left = timeout_ns - gone;
+        rc = try(s, nodes, n, left < SLICE_NS ? left : SLICE_NS);
+        gone = caret__ydb_now() - start;
+        if (rc != CARET_LOCK_TIMEOUT || gone >= timeout_ns || caret__ydb_exiting())
+            break;
+        caret__ydb_give(CARET__YDB_LOCKS);
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+        caret__ydb_take(CARET__YDB_LOCKS);
+    }
+    if (rc == CARET_OK)
+        return YDB_OK;
+    return caret__ydb_exiting()
+               ? caret__ydb_fail(c, YDB_ERR_CALLINAFTERXIT, "ydb_exit() was called meanwhile")
+               : caret__ydb_failed(c, rc);
+}
+
+/* Take the mutex, and the session for locks. */
+static int enter(struct caret__ydb_call *c, struct caret__ydb_database **d)
+{
+    int status = c->in != NULL ? caret__ydb_tp_check(c) : YDB_OK;
+
+    if (status == YDB_OK)
+        status = caret__ydb_database_of(c, d);
+    if (status != YDB_OK)
+        return status;
+    caret__ydb_take(CARET__YDB_LOCKS);
+    if ((*d)->locks != NULL)
+        return YDB_OK;
+    int rc = caret_session_open((*d)->db, &(*d)->locks);
+    if (rc == CARET_OK) {
+        caret_session_detach((*d)->locks);
+        return YDB_OK;
+    }
+    caret__ydb_give(CARET__YDB_LOCKS);
+    return caret__ydb_failed(c, rc);
+}
+
+static int leave(int status)
+{
+    caret__ydb_give(CARET__YDB_LOCKS);
+    return status;
+}
+
+/* -------------------------------------------------------------------- one lock */
+
+static int take_in_tp(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *n,
+                      uint64_t timeout_ns)
+{
+    struct caret__ydb_taken **carried = find_taken(c, d, n, true);
+
+    if (carried != NULL) {
+        (*carried)->carried = false;
+        (*carried)->level = c->in->tp.level;
+        return YDB_OK;
+    }
+    struct caret__ydb_taken *k = new_taken(c, d, n);
+    if (k == NULL)
+        return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a lock");
+    int status = wait_for(c, d->locks, &n, 1, timeout_ns, take_one);
+    if (status != YDB_OK) {
+        free(k);
+        return status;
+    }
+    k->next = c->in->tp.taken;
+    c->in->tp.taken = k;
+    return YDB_OK;
+}
+
+/* Mostly it is free: then no clock is looked at. */
+static int take(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *n,
+                uint64_t timeout_ns)
+{
+    if (c->in != NULL)
+        return take_in_tp(c, d, n, timeout_ns);
+    int rc = caret_lock(d->locks, n, 0);
+    if (rc == CARET_OK)
+        return YDB_OK;
+    if (rc != CARET_LOCK_TIMEOUT || timeout_ns == 0)
+        return caret__ydb_failed(c, rc);
+    return wait_for(c, d->locks, &n, 1, timeout_ns, take_one);
+}
+
+static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb_buffer_t *v, int n,
+                     const ydb_buffer_t *subs)
+{
+    struct caret__ydb_database *d;
+    struct caret__ydb_path *path;
+    int status = caret__ydb_check_time(c, ns);
+
+    if (status == YDB_OK)
+        status = caret__ydb_node(c, v, n, subs, &path);
+    if (status == YDB_OK)
+        status = enter(c, &d);
+    return status == YDB_OK ? leave(take(c, d, &path->node.node, ns)) : status;
+}
+
+static int lock_decr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
+{
+    struct caret__ydb_database *d;
+    struct caret__ydb_path *path;
+    int status = caret__ydb_node(c, v, n, subs, &path);
+
+    if (status == YDB_OK)
+        status = enter(c, &d);
+    if (status != YDB_OK)
+        return status;
+    struct caret__ydb_taken **k = c->in != NULL ? find_taken(c, d, &path->node.node, false) : NULL;
+    if (k != NULL)
+        drop(k);
+    int rc = caret_unlock(d->locks, &path->node.node);
+    if (rc != CARET_OK && rc != CARET_E_NOTLOCKED) /* what is not held is released already */
+        return leave(caret__ydb_failed(c, rc));
+    return leave(YDB_OK);
+}
+
+/* -------------------------------------------------------------------- a list */
+
+static void release_all(struct caret__ydb_call *c)
+{
+    if (c->in != NULL)
+        caret__ydb_locks_forget(c->in);
+    for (struct caret__ydb_database *d = caret__ydb_databases(); d != NULL; d = d->next)
+        if (d->locks != NULL)
+            caret_unlock_all(d->locks);
+}
+
+static int note_all(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *const *nodes,
+                    size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct caret__ydb_taken *k = new_taken(c, d, nodes[i]);
+        if (k == NULL) {
+            release_all(c);
+            return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for locks");
+        }
+        k->next = c->in->tp.taken;
+        c->in->tp.taken = k;
+    }
+    return YDB_OK;
+}
+
+static int take_list(struct caret__ydb_call *c, unsigned long long ns, const caret_node *const *nodes,
+                     size_t n)
+{
+    struct caret__ydb_database *d;
+    int status = enter(c, &d);
+
+    if (status != YDB_OK)
+        return status;
+    release_all(c);
+    if (n != 0)
+        status = wait_for(c, d->locks, nodes, n, ns, caret_lock_more);
+    if (n != 0 && status == YDB_OK && c->in != NULL)
+        status = note_all(c, d, nodes, n);
+    return leave(status);
+}
+
+static int lock(struct caret__ydb_call *c, unsigned long long ns, int namecount, va_list args)
+{
+    const caret_node *nodes[YDB_MAX_NAMES];
+    int status = caret__ydb_check_time(c, ns);
+
+    if (status == YDB_OK && namecount < 0)
+        status = caret__ydb_fail(c, YDB_ERR_INVNAMECOUNT, "%d names", namecount);
+    if (status == YDB_OK && namecount > YDB_MAX_NAMES)
+        status =
+            caret__ydb_fail(c, YDB_ERR_NAMECOUNT2HI, "%d names; %d are the most", namecount, YDB_MAX_NAMES);
+    if (status != YDB_OK)
+        return status;
+    caret_node_buf *room = calloc((size_t)namecount + 1, sizeof *room);
+    if (room == NULL)
+        return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for %d names", namecount);
+    for (int i = 0; status == YDB_OK && i < namecount; i++) {
+        const ydb_buffer_t *v = va_arg(args, const ydb_buffer_t *);
+        int n = va_arg(args, int);
+        status = caret__ydb_node_make(c, v, n, va_arg(args, const ydb_buffer_t *), &room[i]);
+        nodes[i] = &room[i].node;
+    }
+    if (status == YDB_OK)
+        status = take_list(c, ns, nodes, (size_t)namecount);
+    free(room);
+    return status;
+}
+
+/* ------------------------------------------------------------------------- ABI */
+
+int ydb_lock_s(unsigned long long timeout_nsec, int namecount, ...)
+{
+    struct caret__ydb_call c;
+    va_list args;
+
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    va_start(args, namecount);
+    int status = lock(&c, timeout_nsec, namecount, args);
+    va_end(args);
+    return caret__ydb_end(&c, status);
+}
+
+int ydb_lock_st(uint64_t tptoken, ydb_buffer_t *errstr, unsigned long long timeout_nsec, int namecount, ...)
+{
+    struct caret__ydb_call c;
+    va_list args;
+
+    if (!caret__ydb_begin_st(&c, tptoken, errstr))
+        return c.status;
+    va_start(args, namecount);
+    int status = lock(&c, timeout_nsec, namecount, args);
+    va_end(args);
+    return caret__ydb_end_st(&c, status);
+}
+
+int ydb_lock_incr_s(unsigned long long timeout_nsec, const ydb_buffer_t *varname, int subs_used,
+                    const ydb_buffer_t *subsarray)
+{
+    struct caret__ydb_call c;
+
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    return caret__ydb_end(&c, lock_incr(&c, timeout_nsec, varname, subs_used, subsarray));
+}
+
+int ydb_lock_incr_st(uint64_t tptoken, ydb_buffer_t *errstr, unsigned long long timeout_nsec,
+                     const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray)
+{
+    struct caret__ydb_call c;
+
+    if (!caret__ydb_begin_st(&c, tptoken, errstr))
+        return c.status;
+    return caret__ydb_end_st(&c, lock_incr(&c, timeout_nsec, varname, subs_used, subsarray));
+}
+
+int ydb_lock_decr_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray)
+{
+    struct caret__ydb_call c;
+
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    return caret__ydb_end(&c, lock_decr(&c, varname, subs_used, subsarray));
+}
+
+int ydb_lock_decr_st(uint64_t tptoken, ydb_buffer_t *errstr, const ydb_buffer_t *varname, int subs_used,
+                     const ydb_buffer_t *subsarray)
+{
+    struct caret__ydb_call c;
+
+    if (!caret__ydb_begin_st(&c, tptoken, errstr))
+        return c.status;
+    return caret__ydb_end_st(&c, lock_decr(&c, varname, subs_used, subsarray));
+}

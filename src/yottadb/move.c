@@ -1,0 +1,199 @@
+/*
+ * move.c - from node to node: ydb_subscript_next_s and so on.
+ *
+ * The caller gives back the subscript it got last.  So the node in the cache moves along with him, and knows where
+ * in the tree it is.
+ *
+ * Siblings begin and end at the empty subscript, as M's $ORDER does it: from it the way on leads to the first, the
+ * way back to the last of them, and who arrives there on the way back is at the end.
+ */
+#include "yottadb/session.h"
+
+/* ------------------------------------------------------------------ siblings */
+
+/* On the way back from the empty subscript: the last sibling. */
+static int to_last(caret_session *s, caret_node *n)
+{
+    caret_node_buf last;
+    int rc = caret_node_copy(&last.node, sizeof last, n);
+
+    if (rc == CARET_OK)
+        rc = caret_node_parent(&last.node, sizeof last, &last.node);
+    if (rc == CARET_OK)
+        rc = caret_last(s, &last.node);
+    return rc == CARET_OK ? caret_node_copy(n, sizeof last, &last.node) : rc;
+}
+
+static int move(caret_session *s, caret_node *n, bool back, bool empty)
+{
+    if (!back)
+        return caret_next(s, n);
+    return empty ? to_last(s, n) : caret_previous(s, n);
+}
+
+/* The name of the variable. */
+static int store_name(struct caret__ydb_call *c, const caret_node *n, ydb_buffer_t *ret)
+{
+    char room[CARET_MAX_NAME + 2];
+    caret_slice name = caret_node_name(n, room);
+
+    return caret__ydb_store(c, ret, name.data, name.len);
+}
+
+/* Subscript i. */
+static int store_sub(struct caret__ydb_call *c, const caret_node *n, unsigned i, ydb_buffer_t *ret)
+{
+    size_t len;
+    int rc = caret_node_subscript(n, i, ret->buf_addr, ret->len_alloc, &len, NULL);
+
+    ret->len_used = (unsigned)len;
+    if (caret__ydb_likely(rc == CARET_OK))
+        return YDB_OK;
+    if (rc != CARET_E_BUFFER)
+        return caret__ydb_failed(c, rc);
+    return caret__ydb_fail(c, YDB_ERR_INVSTRLEN, "the buffer for a subscript has %u bytes, %zu are needed",
+                           ret->len_alloc, len);
+}
+
+/* The variable behind or before: a node of its own, as the cached one is the variable asked for. */
+static int next_variable(struct caret__ydb_call *c, caret_session *s, const caret_node *from, bool back,
+                         ydb_buffer_t *ret)
+{
+    caret_node_buf n;
+    int rc = caret_node_copy(&n.node, sizeof n, from);
+
+    if (rc == CARET_OK)
+        rc = back ? caret_previous(s, &n.node) : caret_next(s, &n.node);
+    return rc == CARET_OK ? store_name(c, &n.node, ret) : caret__ydb_failed(c, rc);
+}
+
+static int sibling(struct caret__ydb_call *c, caret_session *s, struct caret__ydb_path *path, bool empty,
+                   ydb_buffer_t *ret, bool back)
+{
+    caret_node *n = &path->node.node;
+
+    if (path->depth == 0 || caret_node_depth(n) == 0)
+        return next_variable(c, s, n, back, ret);
+    int rc = move(s, n, back, empty);
+    if (rc != CARET_OK)
+        return caret__ydb_failed(c, rc); /* it did not move */
+    int status = store_sub(c, n, caret_node_depth(n) - 1, ret);
+    caret__ydb_moved(path, status == YDB_OK ? ret : NULL);
+    if (status == YDB_OK && back && ret->len_used == 0)
+        return YDB_ERR_NODEEND;
+    return status;
+}
+
+int caret__ydb_sibling(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
+                       ydb_buffer_t *ret, bool back)
+{
+    struct caret__ydb_path *path;
+    caret_session *s;
+
+    if (!caret__ydb_likely(caret__ydb_writable(ret)))
+        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID,
+                               "the buffer for the result is NULL, or at no address");
+    int status = caret__ydb_node(c, v, n, subs, &path);
+    if (status != YDB_OK)
+        return status;
+    bool local = caret_node_is_local(&path->node.node) != 0, empty = n != 0 && subs[n - 1].len_used == 0;
+    status = local ? caret__ydb_locals(c, &s) : caret__ydb_session(c, &s);
+    if (status != YDB_OK)
+        return status;
+    status = sibling(c, s, path, empty, ret, back);
+    if (status == YDB_ERR_NODEEND)
+        ret->len_used = 0;
+    if (local)
+        caret__ydb_locals_done();
+    return status;
+}
+
+/* --------------------------------------------------------------- depth first */
+
+static int store_all(struct caret__ydb_call *c, const caret_node *n, int *ret_n, ydb_buffer_t *ret)
+{
+    int depth = (int)caret_node_depth(n), room = *ret_n;
+
+    for (int i = 0; i < depth && i < room; i++) {
+        int status = caret__ydb_writable(&ret[i])
+                         ? store_sub(c, n, (unsigned)i, &ret[i])
+                         : caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "buffer %d is at no address", i);
+        if (status != YDB_OK) {
+            *ret_n = i;
+            return status;
+        }
+    }
+    *ret_n = depth;
+    if (depth <= room)
+        return YDB_OK;
+    return caret__ydb_fail(c, YDB_ERR_INSUFFSUBS, "%d buffers for %d subscripts", room, depth);
+}
+
+int caret__ydb_step(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
+                    int *ret_n, ydb_buffer_t *ret, bool back)
+{
+    struct caret__ydb_path *path;
+    caret_session *s;
+    caret_node_buf at;
+
+    if (ret_n == NULL || *ret_n < 0 || (*ret_n != 0 && ret == NULL))
+        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID,
+                               "the buffers for subscripts, or their number, are NULL");
+    int status = caret__ydb_node(c, v, n, subs, &path);
+    if (status != YDB_OK)
+        return status;
+    bool local = caret_node_is_local(&path->node.node) != 0;
+    status = local ? caret__ydb_locals(c, &s) : caret__ydb_session(c, &s);
+    if (status != YDB_OK)
+        return status;
+    int rc = caret_node_copy(&at.node, sizeof at, &path->node.node);
+    if (rc == CARET_OK)
+        rc = back ? caret_node_previous(s, &at.node) : caret_node_next(s, &at.node);
+    if (local)
+        caret__ydb_locals_done();
+    return rc == CARET_OK ? store_all(c, &at.node, ret_n, ret) : caret__ydb_failed(c, rc);
+}
+
+/* ------------------------------------------------------------------------- ABI */
+
+int ydb_subscript_next_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
+                         ydb_buffer_t *ret_value)
+{
+    struct caret__ydb_call c;
+
+    if (!caret__ydb_likely(caret__ydb_begin(&c)))
+        return c.status;
+    return caret__ydb_end(&c, caret__ydb_sibling(&c, varname, subs_used, subsarray, ret_value, false));
+}
+
+int ydb_subscript_previous_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
+                             ydb_buffer_t *ret_value)
+{
+    struct caret__ydb_call c;
+
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    return caret__ydb_end(&c, caret__ydb_sibling(&c, varname, subs_used, subsarray, ret_value, true));
+}
+
+int ydb_node_next_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
+                    int *ret_subs_used, ydb_buffer_t *ret_subsarray)
+{
+    struct caret__ydb_call c;
+
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    return caret__ydb_end(
+        &c, caret__ydb_step(&c, varname, subs_used, subsarray, ret_subs_used, ret_subsarray, false));
+}
+
+int ydb_node_previous_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
+                        int *ret_subs_used, ydb_buffer_t *ret_subsarray)
+{
+    struct caret__ydb_call c;
+
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    return caret__ydb_end(
+        &c, caret__ydb_step(&c, varname, subs_used, subsarray, ret_subs_used, ret_subsarray, true));
+}

@@ -1,0 +1,207 @@
+/*
+ * path.c - nodes from strings; path.h has the idea.
+ */
+#include "yottadb/path.h"
+
+#include <string.h>
+
+#include "yottadb/session.h"
+
+void caret__ydb_paths_init(struct caret__ydb_paths *paths)
+{
+    for (unsigned i = 0; i < CARET__YDB_PATHS; i++) {
+        paths->path[i].depth = CARET__YDB_EMPTY;
+        paths->order[i] = &paths->path[i];
+    }
+}
+
+static inline bool same(const char *a, const char *b, size_t n)
+{
+    if (n > 16)
+        return memcmp(a, b, n) == 0;
+    for (; n >= 8; n -= 8, a += 8, b += 8) {
+        uint64_t x, y;
+        memcpy(&x, a, 8);
+        memcpy(&y, b, 8);
+        if (x != y)
+            return false;
+    }
+    while (n-- > 0)
+        if (*a++ != *b++)
+            return false;
+    return true;
+}
+
+/* Is it the path of these strings, but for the last subscript? */
+static inline bool matches(const struct caret__ydb_path *p, const ydb_buffer_t *v, int n,
+                           const ydb_buffer_t *subs)
+{
+    if (p->depth != n || p->lens[0] != v->len_used || !same(p->raw, v->buf_addr, v->len_used))
+        return false;
+    const char *at = p->raw + v->len_used;
+    for (int i = 0; i + 1 < n; i++) {
+        if (p->lens[i + 1] != subs[i].len_used || !same(at, subs[i].buf_addr, subs[i].len_used))
+            return false;
+        at += subs[i].len_used;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------- arguments */
+
+static int bad_name(struct caret__ydb_call *c, const ydb_buffer_t *v)
+{
+    const char *name = v->buf_addr;
+    size_t len = v->len_used, up = len != 0 && name[0] == '^', shown = len < 64 ? len : 64;
+
+    for (size_t i = up; i < len; i++) {
+        char ch = name[i];
+        bool letter = (ch >= 'A' && ch <= 'Z') || (ch >= 'a' && ch <= 'z') || (i == up && ch == '%');
+        if (!letter && !(i > up && ch >= '0' && ch <= '9'))
+            return caret__ydb_fail(c, YDB_ERR_INVVARNAME, "'%.*s' is no name of a variable", (int)shown,
+                                   name);
+    }
+    if (len > up + YDB_MAX_IDENT)
+        return caret__ydb_fail(c, YDB_ERR_VARNAME2LONG,
+                               "the name %.*s... has %zu characters; %d are the most", (int)shown, name,
+                               len - up, YDB_MAX_IDENT);
+    return caret__ydb_fail(c, YDB_ERR_INVVARNAME, "'%.*s' is no name of a variable", (int)shown, name);
+}
+
+static int bad_sub(struct caret__ydb_call *c, int i, const ydb_buffer_t *b)
+{
+    if (b->len_used > b->len_alloc)
+        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "subscript %d: len_used %u is over len_alloc %u",
+                               i + 1, b->len_used, b->len_alloc);
+    return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "subscript %d: %u bytes at no address", i + 1,
+                           b->len_used);
+}
+
+/* May the buffers be looked at?  Special variables are no nodes. */
+static inline int check(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
+{
+    if (!caret__ydb_readable(v))
+        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "the name of the variable is %s",
+                               v == NULL ? "NULL" : "in a buffer that makes no sense");
+    if (v->len_used == 0)
+        return bad_name(c, v);
+    if (v->buf_addr[0] == '$')
+        return caret__ydb_special_refuse(c, v);
+    if (n < 0)
+        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "subs_used is %d", n);
+    if (n > YDB_MAX_SUBS)
+        return caret__ydb_fail(c, YDB_ERR_MAXNRSUBSCRIPTS, "%d subscripts; %d are the most", n, YDB_MAX_SUBS);
+    if (n != 0 && subs == NULL)
+        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "%d subscripts in an array at no address", n);
+    for (int i = 0; i < n; i++)
+        if (!caret__ydb_likely(caret__ydb_readable(&subs[i])))
+            return bad_sub(c, i, &subs[i]);
+    return YDB_OK;
+}
+
+/* ---------------------------------------------------------------------- making */
+
+static int make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
+                caret_node_buf *node)
+{
+    int rc = caret_node_var(&node->node, sizeof *node, v->buf_addr, v->len_used);
+
+    if (rc == CARET_E_NAME)
+        return bad_name(c, v);
+    for (int i = 0; rc == CARET_OK && i < n; i++)
+        rc = caret_node_child(&node->node, sizeof *node, &node->node,
+                              subs[i].len_used != 0 ? subs[i].buf_addr : "", subs[i].len_used);
+    return rc == CARET_OK ? YDB_OK : caret__ydb_failed(c, rc);
+}
+
+int caret__ydb_node_make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
+                         caret_node_buf *node)
+{
+    int status = check(c, v, n, subs);
+
+    return status == YDB_OK ? make(c, v, n, subs, node) : status;
+}
+
+/* Remember the strings that the path was made of, if there is room. */
+static void remember(struct caret__ydb_path *p, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
+{
+    size_t used = v->len_used;
+
+    memcpy(p->raw, v->buf_addr, used); /* a name: it fits */
+    p->lens[0] = v->len_used;
+    for (int i = 0; i + 1 < n; i++) {
+        if (subs[i].len_used > sizeof p->raw - used)
+            return;
+        if (subs[i].len_used != 0)
+            memcpy(p->raw + used, subs[i].buf_addr, subs[i].len_used);
+        used += subs[i].len_used;
+        p->lens[i + 1] = subs[i].len_used;
+    }
+    p->depth = n;
+    caret__ydb_moved(p, n != 0 ? &subs[n - 1] : NULL);
+}
+
+void caret__ydb_moved(struct caret__ydb_path *p, const ydb_buffer_t *ret)
+{
+    p->last_len = CARET__YDB_UNKNOWN;
+    if (ret == NULL || ret->len_used > sizeof p->last)
+        return;
+    if (ret->len_used != 0)
+        memcpy(p->last, ret->buf_addr, ret->len_used);
+    p->last_len = ret->len_used;
+}
+
+static void to_front(struct caret__ydb_paths *paths, unsigned i)
+{
+    struct caret__ydb_path *p = paths->order[i];
+
+    for (; i > 0; i--)
+        paths->order[i] = paths->order[i - 1];
+    paths->order[0] = p;
+}
+
+static int make_anew(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
+                     struct caret__ydb_path **path)
+{
+    struct caret__ydb_paths *paths = &c->self->paths;
+    struct caret__ydb_path *p = paths->order[CARET__YDB_PATHS - 1];
+    int status;
+
+    p->depth = CARET__YDB_EMPTY;
+    status = make(c, v, n, subs, &p->node);
+    if (status != YDB_OK)
+        return status;
+    remember(p, v, n, subs);
+    if (p->depth != CARET__YDB_EMPTY)
+        to_front(paths, CARET__YDB_PATHS - 1);
+    *path = p;
+    return YDB_OK;
+}
+
+int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
+                    struct caret__ydb_path **path)
+{
+    struct caret__ydb_paths *paths = &c->self->paths;
+    int status = check(c, v, n, subs);
+    unsigned i = 0;
+
+    if (!caret__ydb_likely(status == YDB_OK))
+        return status;
+    while (i < CARET__YDB_PATHS && !matches(paths->order[i], v, n, subs))
+        i++;
+    if (i == CARET__YDB_PATHS)
+        return make_anew(c, v, n, subs, path);
+    if (i != 0)
+        to_front(paths, i);
+    struct caret__ydb_path *p = *path = paths->order[0];
+    if (n == 0)
+        return YDB_OK;
+    const ydb_buffer_t *last = &subs[n - 1];
+    if (last->len_used == p->last_len && same(p->last, last->buf_addr, last->len_used))
+        return YDB_OK;
+    int rc = caret_node_set_last(&p->node.node, last->len_used != 0 ? last->buf_addr : "", last->len_used);
+    if (rc != CARET_OK)
+        return caret__ydb_failed(c, rc);
+    caret__ydb_moved(p, last);
+    return YDB_OK;
+}
