@@ -10,6 +10,7 @@
 --     examples   {{"caret ...", "what that does"}, ...}
 --     raw        true: options end at the first operand
 --     plain      true: its standard output and signals are left alone
+--     catches    true: at a signal it stops by itself and returns; host.interrupted() tells
 --     run        function(o) -> exit status; o.limit is an option's value, o[1] the first operand
 --
 -- Help, the man page and the completion of shells are made from these tables and nothing else
@@ -23,7 +24,7 @@ local command = {}
 
 command.groups = {
     {"Nodes", "get", "set", "incr", "kill", "data", "ls", "tree"},
-    {"Databases", "stat", "check", "backup", "restore", "salvage"},
+    {"Databases", "dump", "load", "stat", "check", "backup", "restore", "salvage"},
     {"Lua", "repl", "run"},
     {"Benchmark", "3n1"},
     {"Help", "help", "completion", "version"},
@@ -178,6 +179,14 @@ function command.view(o)
     return command.open(o)
 end
 
+--- What an option may be.
+function command.choice(name, text, choices)
+    for _, choice in ipairs(choices) do
+        if text == choice then return text end
+    end
+    command.usage(("%s is one of %s, not '%s'"):format(name, table.concat(choices, ", "), text))
+end
+
 --- The operand FILE is another way to say --db.
 function command.file_operand(o)
     if o[1] == "" then command.usage("FILE needs a path") end
@@ -208,6 +217,11 @@ local function checked(ok, text, number)
     if ok then return end
     if number == host.EPIPE then error(closed_pipe, 0) end
     command.fail("standard output: " .. text)
+end
+
+--- End the command without a word: nobody reads its output any more.
+function command.closed_pipe()
+    error(closed_pipe, 0)
 end
 
 --- Write to standard output; a command whose reader has gone ends without a word.
@@ -288,14 +302,12 @@ function command.main(name, ...)
         host.ignore_pipes()
         print = print_checked -- luacheck: ignore 121
     end
+    if spec.catches then host.catch_signals() end
     local ok, result = xpcall(run, explain, spec, list)
-    if ok then return close_all(result or 0) end
-    if result == closed_pipe then
-        close_all(1)
-        host.die_of_pipe()
-    end
-    local status = report(result)
-    close_all(status)
+    local signal = result == closed_pipe and host.SIGPIPE or host.interrupted()
+    local status = ok and (result or 0) or result == closed_pipe and 1 or report(result)
+    status = close_all(status)
+    if signal then host.die(signal) end
     return status
 end
 

@@ -6,6 +6,8 @@
 #include "tools/host.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,36 @@
 #include <lauxlib.h>
 
 #include "caret.h"
+
+/* -------------------------------------------------------------------- signals */
+
+volatile sig_atomic_t caret__interrupted;
+
+/* A signal makes the reading end readable, so that one that comes just before a wait ends it too. */
+static int wake[2] = {-1, -1};
+
+static void note_signal(int number)
+{
+    int saved = errno;
+
+    caret__interrupted = number;
+    if (write(wake[1], "", 1) < 0)
+        errno = saved; /* the pipe is full: it is readable */
+    errno = saved;
+}
+
+int caret__host_wait(int fd, double seconds)
+{
+    struct pollfd fds[2] = {{.fd = wake[0], .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    int timeout = seconds < 0 ? -1 : seconds < 1e6 ? (int)(seconds * 1e3 + 0.999) : 1000000000;
+
+    if (caret__interrupted != 0)
+        return 0;
+    int n = poll(fds, 2, timeout);
+    return n > 0 && caret__interrupted == 0 && fds[1].revents != 0;
+}
+
+/* ------------------------------------------------------------------ processes */
 
 /* spawn(argument, ...) -> pid: this program again; it dies with its parent */
 static int host_spawn(lua_State *L)
@@ -36,7 +68,7 @@ static int host_spawn(lua_State *L)
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent)
             _exit(1);
-        signal(SIGPIPE, SIG_DFL);
+        signal(SIGPIPE, SIG_DFL); /* those that are caught are so by themselves */
         execv("/proc/self/exe", (char **)(uintptr_t)argv);
         _exit(127);
     }
@@ -75,11 +107,15 @@ static int host_clock(lua_State *L)
     return 1;
 }
 
+/* sleep(seconds): less if a signal comes that is caught */
 static int host_sleep(lua_State *L)
 {
     lua_Number s = luaL_checknumber(L, 1);
     struct timespec t = {(time_t)s, (long)((s - (lua_Number)(time_t)s) * 1e9)};
-    nanosleep(&t, NULL);
+    if (wake[0] < 0)
+        nanosleep(&t, NULL);
+    else
+        caret__host_wait(-1, s);
     return 0;
 }
 
@@ -121,12 +157,37 @@ static int host_ignore_pipes(lua_State *L)
     return 0;
 }
 
-/* End as a program does that knows nothing of this. */
-static int host_die_of_pipe(lua_State *L)
+/* Have interrupted() tell of signals from now on; calls that wait end early. */
+static int host_catch_signals(lua_State *L)
 {
-    signal(SIGPIPE, SIG_DFL);
-    raise(SIGPIPE);
-    return luaL_error(L, "standard output is closed");
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = note_signal}, old;
+
+    if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+        return luaL_error(L, "no pipe for signals: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    return 0;
+}
+
+/* interrupted() -> the number of the signal that came, or nil */
+static int host_interrupted(lua_State *L)
+{
+    if (caret__interrupted == 0)
+        return 0;
+    lua_pushinteger(L, caret__interrupted);
+    return 1;
+}
+
+/* die(signal): end as a program does that does not catch it */
+static int host_die(lua_State *L)
+{
+    int number = (int)luaL_checkinteger(L, 1);
+
+    signal(number, SIG_DFL);
+    raise(number);
+    return luaL_error(L, "signal %d", number);
 }
 
 /* --------------------------------------------------------------------- nodes */
@@ -166,11 +227,15 @@ int caret__open_host(lua_State *L)
                                          {"rmdir", host_rmdir},
                                          {"isatty", host_isatty},
                                          {"ignore_pipes", host_ignore_pipes},
-                                         {"die_of_pipe", host_die_of_pipe},
+                                         {"catch_signals", host_catch_signals},
+                                         {"interrupted", host_interrupted},
+                                         {"die", host_die},
                                          {"parse", host_parse},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);
     lua_pushinteger(L, EPIPE);
     lua_setfield(L, -2, "EPIPE");
+    lua_pushinteger(L, SIGPIPE);
+    lua_setfield(L, -2, "SIGPIPE");
     return 1;
 }

@@ -16,6 +16,43 @@ twice; bytes that can't be printed are joined in by _$C(number). Shells take mos
 themselves, so put the whole into single quotes.
 
     '^oaks'   '^oaks(1)'   '^oaks(1,"shadow")'   '^log("a""b"_$C(10))']]},
+    {"formats", "Formats of dump and load", [[
+All of them bring back exactly what was there: any bytes in values and subscripts, empty ones, numbers that
+look like strings. A subscript that is a canonical number is a number, wherever it is read.
+
+zwr: two lines of a header, the first ending in UTF-8 unless --bytes was given, the second in ZWR; then a
+line NODE=VALUE for each node, as M databases write it.
+
+    Caret 0.1.0 dump UTF-8
+    21-NOV-2026  08:30:00 ZWR
+    ^oaks(1,"shadow")="10"
+
+jsonl: a line for each node. A subscript or value is a JSON number if it is a whole one of at most 15 digits
+in canonical form, and a string else; a byte that is no UTF-8 is a lone surrogate, as Python's surrogateescape
+has it: byte FF is "\udcff". When it is read, any number of at most 18 digits is taken, and true, false and
+null are values of these letters.
+
+    {"node":["^oaks",1,"shadow"],"value":10}
+
+json: one object whose members are globals. A node with children is an object of them, and "__" is its own
+value; the subscript "__" is the key "___", one more _ each time. Strings and numbers are as in jsonl; keys
+are always strings. An array that is read stands for the subscripts from 1 up. It is read as a whole, so it
+has to fit into memory.
+
+    {
+     "^oaks": {
+      "1": {
+       "shadow": 10
+      }
+     }
+    }
+
+csv: a row for each node, with as many columns as the deepest one needs, as RFC 4180 has it, with line ends
+of LF. A field that is empty stands for a subscript that the node does not have; the empty subscript is in
+quotes: "". All bytes are as they are.
+
+    global,sub1,sub2,value
+    ^oaks,1,shadow,10]]},
     {"environment", "Environment", [[
 CARET_DB names the database for all commands that are not given --db; without it that is data.caret in
 the current folder.]]},

@@ -32,6 +32,11 @@ function progress:show(done, total)
     io.stderr:flush()
 end
 
+--- Does standard output go to the terminal too?
+function progress.is_output()
+    return host.isatty(1)
+end
+
 --- Take the line away.
 function progress:finish()
     if self.shown then io.stderr:write("\r\27[K") end

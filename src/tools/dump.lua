@@ -1,0 +1,79 @@
+-- caret dump: nodes as text.
+
+local command = require "tool.command"
+local progress = require "tool.progress"
+local transfer = require "caret.transfer"
+
+local FORMATS = {"zwr", "jsonl", "json", "csv"}
+
+local function dump_to(o, db, fd)
+    local nodes = {}
+    for i, text in ipairs(o) do
+        command.address(text)
+        nodes[i] = text
+    end
+    local bar = progress.new("dumping", "nodes", 1, not o.quiet and (o.output or not progress.is_output()))
+    local count, text, closed = transfer.dump {
+        path = db:path(), readonly = o.readonly, nodes = nodes, format = o.format, bytes = o.bytes, fd = fd,
+        progress = function(n) bar:show(n) end,
+    }
+    bar:finish()
+    if closed then command.closed_pipe() end
+    return count, text
+end
+
+-- Under another name until it is whole.
+local function dump_to_file(o, db)
+    local old = io.open(o.output, "r")
+    if old then
+        old:close()
+        if not o.overwrite then
+            command.fail(o.output .. " is there already; --overwrite replaces it")
+        end
+    end
+    local partial = ("%s-partial-%d"):format(o.output, require("caret.host").getpid())
+    local fd, text = transfer.open(partial, "w")
+    if not fd then command.fail(("%s: %s"):format(partial, text)) end
+    local ok, count, wrong = pcall(dump_to, o, db, fd)
+    local closed, unwritten = transfer.close(fd, true)
+    if ok and count and closed and not require("caret.host").interrupted() then
+        local renamed, why = os.rename(partial, o.output)
+        if renamed then return count end
+        unwritten = why
+    end
+    os.remove(partial)
+    if not ok then error(count, 0) end
+    return nil, wrong or unwritten or "interrupted"
+end
+
+local function run(o)
+    command.choice("--format", o.format, FORMATS)
+    for _, text in ipairs(o) do command.address(text) end
+    local db = command.open(o)
+    local count, text
+    if o.output then count, text = dump_to_file(o, db) else count, text = dump_to(o, db, 1) end
+    if not count then command.fail(text) end
+    return 0
+end
+
+return {
+    summary = "write all nodes, or those below some, as text",
+    operands = {"[NODE...]"},
+    options = {
+        {"-f, --format FORMAT", "zwr, jsonl, json or csv", default = "zwr"},
+        {"-o, --output FILE", "into this new file, which appears when it is whole"},
+        {"--overwrite", "replace that file"},
+        {"--bytes", "ZWR text in which all bytes above 126 are written by number"},
+        {"--quiet", "show no progress"},
+        command.READONLY, command.DB,
+    },
+    about = [[
+What is written is a snapshot, the state of one moment: others go on meanwhile. Nodes come in the order
+of the database. `caret load` reads all formats back exactly; `caret help formats` has their rules.]],
+    examples = {
+        {"caret dump -o forest.zwr"},
+        {"caret dump -f jsonl '^oaks' '^trees(7)' | gzip >oaks.jsonl.gz"},
+    },
+    catches = true,
+    run = run,
+}
