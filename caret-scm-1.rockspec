@@ -17,6 +17,7 @@ dependencies = {"lua >= 5.1, < 5.5"}
 build = {
     type = "builtin",
     modules = {
+        ["caret.ffi"] = "src/lua/caret/ffi.lua",
         ["caret"] = "src/lua/caret/init.lua",
         ["caret.json"] = "src/lua/caret/json.lua",
         ["yottadb.database"] = "src/lua/yottadb/database.lua",
@@ -99,6 +100,7 @@ build = {
                 "src/lua/core.c",
                 "src/lua/data.c",
                 "src/lua/db.c",
+                "src/lua/ffi.c",
                 "src/lua/iter.c",
                 "src/lua/lock.c",
                 "src/lua/node.c",

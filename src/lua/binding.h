@@ -51,6 +51,7 @@
 #define caret__newuserdata(L, n) lua_newuserdata(L, n)
 #endif
 
+#define CARET__EXACT       INT64_C(9007199254740992) /* 2^53: beyond it a double skips integers */
 #define CARET__LNODE_MAGIC 0x6e2e7463u
 #define CARET__LDB_MAGIC   UINT64_C(0x2e2e62642e2e7463)
 
@@ -129,11 +130,22 @@ struct caret__method {
 #define CARET__METHODS_MAX 64
 extern const struct caret__method caret__methods[];
 
+/* Nodes as LuaJIT has them, tables; ffi.c.  NULL: it is none; make a table of the userdata on top. */
+#if LUA_VERSION_NUM == 501
+struct caret__lnode *caret__lnode_in_table(lua_State *L, int i);
+void caret__wrap_node(lua_State *L, const struct caret__lnode *n);
+void caret__add_ffi(lua_State *L);
+#else
+#define caret__lnode_in_table(L, i) NULL
+#endif
+
 /* A node at stack index i, or NULL. */
 static inline struct caret__lnode *caret__lnode(lua_State *L, int i)
 {
     struct caret__lnode *n = lua_touserdata(L, i);
-    if (n == NULL || caret__rawlen(L, i) < sizeof *n || n->magic != CARET__LNODE_MAGIC)
+    if (n == NULL)
+        return caret__lnode_in_table(L, i);
+    if (caret__rawlen(L, i) < sizeof *n || n->magic != CARET__LNODE_MAGIC)
         return NULL; /* a light userdata has the length 0 */
     return n;
 }
@@ -206,6 +218,10 @@ void caret__push_last(lua_State *L, const caret_node *n);
 /* The text of the value at i: a string, or a number in canonical form.  NULL: it is nil. */
 const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64]);
 
+/* Digits of v at the end of buf, and where they begin; a float as canonical text, NULL: it is not finite. */
+const char *caret__format_integer(int64_t v, size_t *len, char buf[64]);
+const char *caret__format_float(double v, size_t *len, char buf[64]);
+
 /* The same for the module yottadb: a float as Lua writes it. */
 const char *caret__value_as_lua(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64]);
 
@@ -214,6 +230,9 @@ int caret__integer(lua_State *L, int i, int64_t *out);
 
 /* Push the number that the text says; 0 and nothing if it is none. */
 int caret__push_number(lua_State *L, const char *s, size_t len);
+
+/* The number that the text says, if that is read without looking twice; else 0. */
+int caret__plain_number(const char *s, size_t len, double *out);
 
 /* Timeout in seconds at i: nothing waits for ever. */
 uint64_t caret__timeout(lua_State *L, int i);

@@ -40,8 +40,9 @@ int caret__results(lua_State *L, struct caret__ldb *d, int rc)
 /* Is that chunk of the Lua part of this module, or of yottadb? */
 static int is_ours(const char *source)
 {
-    static const char *const tails[] = {"caret/init.lua",   "caret/json.lua",  "yottadb/init.lua",
-                                        "yottadb/node.lua", "yottadb/key.lua", "yottadb/special.lua"};
+    static const char *const tails[] = {"caret/init.lua",     "caret/json.lua",   "caret/ffi.lua",
+                                        "yottadb/init.lua",   "yottadb/node.lua", "yottadb/key.lua",
+                                        "yottadb/special.lua"};
     size_t len = strlen(source);
 
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
@@ -281,5 +282,8 @@ int luaopen_caret_core(lua_State *L)
     caret__add_node(L);
     caret__add_data(L);
     caret__add_text(L);
+#if LUA_VERSION_NUM == 501
+    caret__add_ffi(L);
+#endif
     return 1;
 }

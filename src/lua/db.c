@@ -214,15 +214,19 @@ static int db_open(lua_State *L)
     return 1;
 }
 
-/* adopt(db, metatable) -> db: nodes made by db.node are of that class */
+/* adopt(db, metatable[, function]) -> db: nodes made by db.node are of that class; or it is that function */
 static int core_adopt(lua_State *L)
 {
     caret__any_db(L, 1);
-    lua_settop(L, 2);
+    lua_settop(L, 3);
     lua_createtable(L, 1, 0);
-    lua_pushvalue(L, 2);
-    lua_pushvalue(L, 1);
-    lua_pushcclosure(L, node_function, 2);
+    lua_insert(L, 3);
+    if (lua_isnil(L, 4)) {
+        lua_pop(L, 1);
+        lua_pushvalue(L, 2);
+        lua_pushvalue(L, 1);
+        lua_pushcclosure(L, node_function, 2);
+    }
     lua_rawseti(L, 3, CARET__DB_NODE);
     caret__setuser(L, 1);
     lua_settop(L, 1);

@@ -30,8 +30,7 @@ struct caret__lnode *caret__cursor(lua_State *L)
 struct caret__lnode *caret__widen_cursor(lua_State *L)
 {
     int i = lua_upvalueindex(1);
-    struct caret__lnode *old = lua_touserdata(L, i),
-                        *new = caret__push_like(L, i, &old->node, CARET_NODE_MAX);
+    struct caret__lnode *old = caret__lnode(L, i), *new = caret__push_like(L, i, &old->node, CARET_NODE_MAX);
 
     new->kind |= CARET__MUTABLE;
     lua_replace(L, i);

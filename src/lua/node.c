@@ -129,9 +129,13 @@ static void push_class(lua_State *L, int i)
 
 struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *node, size_t bytes)
 {
-    struct caret__lnode *from = lua_touserdata(L, like);
+    struct caret__lnode *from = caret__lnode(L, like);
     struct caret__lnode *n = push_head(L, from->db, bytes, from->kind & CARET__LOCAL);
     caret_node_copy(&n->node, bytes, node);
+#if LUA_VERSION_NUM == 501
+    if (lua_istable(L, like))
+        caret__wrap_node(L, n);
+#endif
     push_class(L, like);
     lua_setmetatable(L, -2);
     return n;
@@ -601,10 +605,16 @@ static int core_isnode(lua_State *L)
 
 void caret__add_node(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"node", caret__node_new},   {"class", core_class},        {"bits", core_bits},
-        {"override", core_override}, {"changed", core_changed},    {"retype", core_retype},
-        {"isnode", core_isnode},     {"equal", caret__node_equal}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"node", caret__node_new},
+                                         {"class", core_class},
+                                         {"bits", core_bits},
+                                         {"override", core_override},
+                                         {"changed", core_changed},
+                                         {"retype", core_retype},
+                                         {"isnode", core_isnode},
+                                         {"equal", caret__node_equal},
+                                         {"refuse_assignment", refuse_assignment},
+                                         {NULL, NULL}};
     caret__functions(L, functions);
     lua_newtable(L); /* methods: name -> function; numbers: name -> number */
     lua_newtable(L);
@@ -619,10 +629,9 @@ void caret__add_node(lua_State *L)
     static const struct {
         const char *name;
         int i;
-    } fields[] = {{"SUBS", CARET__FIELD_SUBS},
-                  {"INDEX", CARET__FIELD_INDEX},
-                  {"NEWINDEX", CARET__FIELD_NEWINDEX},
-                  {"PARENT", CARET__FIELD_PARENT}};
+    } fields[] = {
+        {"DB", CARET__FIELD_DB},       {"CLASS", CARET__FIELD_CLASS},       {"SUBS", CARET__FIELD_SUBS},
+        {"INDEX", CARET__FIELD_INDEX}, {"NEWINDEX", CARET__FIELD_NEWINDEX}, {"PARENT", CARET__FIELD_PARENT}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         lua_pushinteger(L, fields[i].i);
         lua_setfield(L, -2, fields[i].name);

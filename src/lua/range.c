@@ -66,7 +66,7 @@ static int range_move(lua_State *L, struct caret__lnode *c)
 /* Is the cursor behind the other bound? */
 static int is_behind(lua_State *L, const struct caret__lnode *c)
 {
-    const struct caret__lnode *end = lua_touserdata(L, lua_upvalueindex(UP_END));
+    const struct caret__lnode *end = caret__lnode(L, lua_upvalueindex(UP_END));
     if (end == NULL)
         return 0;
     int order = caret_node_compare(&c->node, &end->node);

@@ -10,8 +10,6 @@
 
 #include "lua/binding.h"
 
-#define EXACT INT64_C(9007199254740992) /* 2^53: beyond it a double skips integers */
-
 int caret__integer(lua_State *L, int i, int64_t *out)
 {
 #if LUA_VERSION_NUM >= 503
@@ -20,7 +18,7 @@ int caret__integer(lua_State *L, int i, int64_t *out)
     return ok;
 #else
     lua_Number d = lua_tonumber(L, i);
-    if (d != floor(d) || d < -(lua_Number)EXACT || d > (lua_Number)EXACT)
+    if (d != floor(d) || d < -(lua_Number)CARET__EXACT || d > (lua_Number)CARET__EXACT)
         return 0;
     *out = (int64_t)d;
     return 1;
@@ -57,7 +55,7 @@ static void deepen(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int 
 void caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
 {
     for (int i = first; i <= last; i++) {
-        if (!lua_istable(L, i)) {
+        if (!lua_istable(L, i) || caret__lnode(L, i) != NULL) { /* a node is no subscript */
             deepen(L, d, tmp, i);
             continue;
         }
@@ -101,7 +99,8 @@ void caret__push_last(lua_State *L, const caret_node *n)
         char name[CARET_MAX_NAME + 2];
         caret_slice s = caret_node_name(n, name);
         lua_pushlstring(L, s.data, s.len);
-    } else if (caret_node_last_as_int(n, &v) && (LUA_VERSION_NUM >= 503 || (v >= -EXACT && v <= EXACT))) {
+    } else if (caret_node_last_as_int(n, &v) &&
+               (LUA_VERSION_NUM >= 503 || (v >= -CARET__EXACT && v <= CARET__EXACT))) {
         lua_pushinteger(L, (lua_Integer)v);
     } else if (caret_node_subscript(n, depth - 1, small, sizeof small, &len, NULL) == CARET_OK) {
         lua_pushlstring(L, small, len);
@@ -115,8 +114,7 @@ void caret__push_last(lua_State *L, const caret_node *n)
 
 /* ------------------------------------------------------------------- values */
 
-/* Digits of v at the end of buf; returns where they begin. */
-static const char *format_integer(int64_t v, size_t *len, char buf[64])
+const char *caret__format_integer(int64_t v, size_t *len, char buf[64])
 {
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     char *p = buf + 64;
@@ -128,6 +126,19 @@ static const char *format_integer(int64_t v, size_t *len, char buf[64])
         *--p = '-';
     *len = (size_t)(buf + 64 - p);
     return p;
+}
+
+/* A float as canonical text is what it is as a subscript. */
+const char *caret__format_float(double v, size_t *len, char buf[64])
+{
+    caret_node_buf n;
+    int rc = caret_node_var(&n.node, sizeof n, "x", 1);
+
+    if (rc == CARET_OK)
+        rc = caret_node_child_double(&n.node, sizeof n, &n.node, v);
+    if (rc == CARET_OK)
+        rc = caret_node_subscript(&n.node, 0, buf, 64, len, NULL);
+    return rc == CARET_OK ? buf : NULL;
 }
 
 const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64])
@@ -144,16 +155,11 @@ const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t 
         return NULL;
     }
     if (caret__integer(L, i, &v))
-        return format_integer(v, len, buf);
-    caret_node_buf n; /* a float as canonical text is what it is as a subscript */
-    int rc = caret_node_var(&n.node, sizeof n, "x", 1);
-    if (rc == CARET_OK)
-        rc = caret_node_child_double(&n.node, sizeof n, &n.node, lua_tonumber(L, i));
-    if (rc == CARET_OK)
-        rc = caret_node_subscript(&n.node, 0, buf, 64, len, NULL);
-    if (rc != CARET_OK)
-        caret__raise(L, d, rc);
-    return buf;
+        return caret__format_integer(v, len, buf);
+    const char *text = caret__format_float(lua_tonumber(L, i), len, buf);
+    if (text == NULL)
+        caret__raise(L, d, CARET_E_INVALID);
+    return text;
 }
 
 static size_t digits(const char *s, size_t len, size_t at)
@@ -194,9 +200,9 @@ static int is_number(const char *s, size_t len, struct parts *p)
     return at == len;
 }
 
-/* Push it without making a string: digits and a power of ten that are both exact as floats, so that their quotient is
- * the nearest float (Clinger 1990). */
-static int push_short(lua_State *L, const char *s, const struct parts *p)
+/* Digits and a power of ten that are both exact as floats, so that their quotient is the nearest float (Clinger
+ * 1990). */
+static int read_short(const char *s, const struct parts *p, double *out)
 {
     static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -208,27 +214,53 @@ static int push_short(lua_State *L, const char *s, const struct parts *p)
         if (k != p->point)
             v = v * 10 + (s[k] - '0');
     double d = (double)v / powers[p->end - p->point - 1];
-    lua_pushnumber(L, s[0] == '-' ? -d : d);
+    *out = s[0] == '-' ? -d : d;
     return 1;
+}
+
+/* The same of at most 18 digits and perhaps a minus. */
+static int read_integer(const char *s, size_t len, int64_t *out)
+{
+    int negative = len > 0 && s[0] == '-';
+    size_t n = len - (size_t)negative;
+    int64_t v = 0;
+
+    if (n == 0 || n > 18 || digits(s, len, (size_t)negative) != n)
+        return 0;
+    for (size_t k = (size_t)negative; k < len; k++)
+        v = v * 10 + (s[k] - '0');
+    *out = negative ? -v : v;
+    return 1;
+}
+
+int caret__plain_number(const char *s, size_t len, double *out)
+{
+    struct parts parts;
+    int64_t v;
+
+    if (read_integer(s, len, &v)) {
+        *out = (double)v;
+        return 1;
+    }
+    return is_number(s, len, &parts) && read_short(s, &parts, out);
 }
 
 int caret__push_number(lua_State *L, const char *s, size_t len)
 {
-    int negative = len > 0 && s[0] == '-';
-    size_t n = digits(s, len, (size_t)negative);
     struct parts parts;
+    int64_t v;
+    double d;
 
-    if (n > 0 && n <= 18 && n + (size_t)negative == len) { /* a plain integer */
-        int64_t v = 0;
-        for (size_t k = (size_t)negative; k < len; k++)
-            v = v * 10 + (s[k] - '0');
-        lua_pushinteger(L, (lua_Integer)(negative ? -v : v));
+    if (read_integer(s, len, &v)) {
+        lua_pushinteger(L, (lua_Integer)v);
         return 1;
     }
     if (!is_number(s, len, &parts))
         return 0;
-    if (push_short(L, s, &parts))
+    if (read_short(s, &parts, &d)) {
+        lua_pushnumber(L, d);
         return 1;
+    }
 #if LUA_VERSION_NUM >= 503
     char buf[64];
     if (len < sizeof buf) {

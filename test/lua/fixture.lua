@@ -54,6 +54,21 @@ function fixture.times(count)
     return restless and count / 20 or count
 end
 
+--- Bytes allocated by f, with the collector off (and LuaJIT's compiler, whose traces would count).
+function fixture.allocated(f)
+    local jit = rawget(_G, "jit")
+    if jit then require("jit").off() end
+    fixture.memory()
+    collectgarbage("stop")
+    for _ = 1, 3 do f() end -- weakly remembered children are there again
+    local before = collectgarbage("count")
+    f()
+    local after = collectgarbage("count")
+    collectgarbage("restart")
+    if jit then require("jit").on() end
+    return (after - before) * 1024
+end
+
 -- Incremental at leisure, and never at rest; generational where there is such a thing.
 local collectors = {
     function() end,

@@ -12,6 +12,19 @@
 
 local core = require "caret.core"
 
+-- LuaJIT compiles calls through its FFI; $CARET_FFI "off", or no compiler, means the C module alone.
+local function has_ffi()
+    if not rawget(_G, "jit") or not require("jit").status() or os.getenv "CARET_FFI" == "off" then
+        return false
+    end
+    local ok, ffi = pcall(require, "ffi")
+    return ok and type(ffi) == "table" and ffi.abi "64bit" and ffi.abi "le"
+end
+
+if core.ffi and has_ffi() then
+    core = require "caret.ffi"(core)
+end
+
 local caret = {_VERSION = core._VERSION, isnode = core.isnode, restore = core.restore}
 local methods, misuse = core.methods, core.misuse
 
@@ -53,7 +66,7 @@ local function put(node, key, value, filter, above, tree, seen)
     check_once(node, tree, key, child, seen)
     if value == caret.DELETE then
         if own then methods.delete(node) else methods.kill(child) end
-    elseif type(value) ~= "table" then
+    elseif type(value) ~= "table" or core.isnode(value) then
         set(child, value)
     elseif own then
         misuse("settree: the value of a node can't be a table: " .. tostring(node))

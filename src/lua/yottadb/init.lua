@@ -161,7 +161,7 @@ function yottadb.lock(list, timeout)
         misuse("lock takes a table of nodes and tables, not a " .. type(list))
     end
     for i, item in ipairs(list or {}) do
-        nodes[i] = type(item) == "table" and address(unpack(item)) or address(item)
+        nodes[i] = type(item) == "table" and not core.isnode(item) and address(unpack(item)) or address(item)
     end
     timeout = node.timeout(timeout)
     database.release_all()

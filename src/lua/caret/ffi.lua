@@ -1,0 +1,525 @@
+--- Nodes for LuaJIT: what makes them, reads and changes them, in Lua and through its FFI, so that it is
+-- compiled into the traces of the program.  All else is the C module's, which takes these nodes too
+-- (ffi.c); init.lua uses this module in front of it.
+--
+-- A node is a table of four fields, with the metatable of its class and database:
+--
+--     "__:parent"  the node that it was made of as a child, or that one's parent, or false
+--     "__:sub"     its last subscript then
+--     "__:key"     the C struct with the encoded key; or, as long as there is none, how often one was needed,
+--                  or the subscript between parent and this one
+--     "__:kids"    the children by name that are remembered; or, as long as there are none, a number: the
+--                  bound, negative if the next one is to be remembered, 0 for a node that moves
+--
+-- A new child is nothing but such a table: in a loop LuaJIT finds out that n[i] does not outlive it and
+-- makes no table at all.  Its first uses put the key together in a buffer that all nodes share; a node that
+-- is used more often gets a key of its own, which remembers where in the database it was found.
+--
+-- The parent of a node without a key has one.  So that it need not get one for n[i].name or n[i]:get(), the
+-- child of a node that has none leads to that one's parent, and the subscript between them is in the place of
+-- its key.
+--
+-- LuaJIT inlines a function in the loop that calls it, unless it was compiled by itself before and ends in a
+-- call of C.  So the usual ways through these functions call none, and no function calls itself.
+--
+-- Whether a subscript is allowed must be known at once all the same.  The bound of a node is no less than the
+-- bytes of its key, nor than LEVEL for each of its subscripts: below LIMIT a child can't be wrong, and only
+-- beyond it is asked.
+--
+-- Children are remembered by the rules of node.c: from the second that is asked for by name on, weakly, KIDS
+-- of them.  A node that moves remembers nothing, and its children get their keys at once.
+--
+-- No function here allocates between a call of C and the look at what it left in a buffer, nor between the
+-- making of a key in the shared buffer and its use: a finalizer that uses the database can't get in between.
+
+local ffi = require "ffi"
+
+local rawequal, rawget, select, setmetatable, type = rawequal, rawget, select, setmetatable, type
+local byte, sub_of = string.byte, string.sub
+local ffi_string, getmetatable = ffi.string, debug.getmetatable
+
+-- As in ffi.c.
+local CLASSIC, NONE, END, NUMBER = -1000, -1001, -1002, -1003
+local MAXSUBS, KEY2BIG, BUFFER = -3, -4, -7 -- CARET_E_*
+local VALUES, WORDS = 65536, 144 -- bytes of the buffer; words for any key
+local KIDS, RECENT, LEVEL, LIMIT = 64, 64, 32, 900
+local ROOM = 2 -- words that a cursor has for what is longer than its first key
+
+ffi.cdef [[
+struct caret__lnode {
+    uint32_t magic;
+    uint8_t method, cached, kind, words;
+    void *db;
+    uint64_t node[?];
+};
+struct caret__ffi {
+    int (*child)(void *n, int words, const void *parent, double sub);
+    int (*child_text)(void *n, int words, const void *parent, const char *sub, size_t len);
+    int (*words)(const void *n);
+    int (*copy)(void *n, int words, const void *from);
+    int (*is_child)(const void *n, const void *parent);
+    int (*equal)(const void *a, const void *b);
+    int (*last)(const void *n, char *text, double *number);
+    int (*get)(void *n, char *value);
+    int (*number)(void *n, double *number);
+    int (*set)(void *n, const char *value, size_t len);
+    int (*set_number)(void *n, double value);
+    int (*incr)(void *n, double by, double *sum);
+    int (*data)(void *n);
+    int (*subscript)(void *cursor, int back, char *text, double *number);
+    int (*pair)(void *cursor, int back, char *value, double *number);
+};
+]]
+
+-- The C module's table, and what stands in front of it here.
+return function(core)
+    local lnode = ffi.typeof("struct caret__lnode")
+    local classic, misuse, c_side = core.methods, core.misuse, core.ffi
+    local check, fail, call = c_side.check, c_side.fail, c_side.call
+    local locate, key -- below
+    local c = ffi.cast("struct caret__ffi *", c_side.functions(function(node) return key(node) end))
+
+    -- Each by itself: LuaJIT takes the address in such a local for a constant.
+    local c_child, c_child_text, c_words, c_copy = c.child, c.child_text, c.words, c.copy
+    local c_is_child, c_equal, c_last, c_get, c_number = c.is_child, c.equal, c.last, c.get, c.number
+    local c_set, c_set_number, c_incr, c_data = c.set, c.set_number, c.incr, c.data
+    local c_subscript, c_pair = c.subscript, c.pair
+
+    local scratch, beside = ffi.new(lnode, WORDS), ffi.new(lnode, WORDS)
+    local text, number = ffi.new("char[?]", VALUES), ffi.new("double[1]")
+    local weak = {__mode = "v"}
+
+    -- ------------------------------------------------------------------ keys
+
+    -- What is in the place of a key that nobody needed, or that was needed once, or twice.
+    local function fresh() end
+    local function used() end
+    local function twice() end
+
+    local function is_key(own)
+        local kind = type(own)
+        return kind == "cdata" or kind == "userdata"
+    end
+
+    -- Is it the subscript between parent and node that is in the place of the key?
+    local function is_between(own)
+        local kind = type(own)
+        return kind == "number" or kind == "string"
+    end
+
+    -- Make at, of so many words, the key of the child of the node with that key.
+    local function put(at, words, parent, sub)
+        if type(sub) == "number" then return c_child(at, words, parent, sub) end
+        return c_child_text(at, words, parent, sub, #sub)
+    end
+
+    -- Make at, of so many words, the key of the node, which has none; that of its parent is there.
+    local function fill(at, words, node)
+        local from, between = node["__:parent"]["__:key"], node["__:key"]
+        if type(between) ~= "function" then
+            local rc = put(at, words, from, between)
+            if rc ~= 0 then return rc end
+            from = at
+        end
+        return put(at, words, from, node["__:sub"])
+    end
+
+    local function filled(at, words, node)
+        local rc = fill(at, words, node)
+        if rc ~= 0 then fail(node["__:parent"], rc) end
+    end
+
+    -- The node's own key, made if there is none.
+    function key(node)
+        local own = node["__:key"]
+        if not is_key(own) then
+            filled(scratch, WORDS, node)
+            local between = is_between(own)
+            local words = c_words(scratch)
+            own = ffi.new(lnode, words)
+            filled(own, words, node)
+            node["__:key"] = own
+            if between then node["__:parent"] = false end
+        end
+        return own
+    end
+
+    -- The key of something that has to be a node, good for one call.
+    function locate(node)
+        local own = type(node) == "table" and node["__:key"]
+        local kind = type(own) -- as is_key(), without a call: LuaJIT begins with the functions called most
+        if kind == "cdata" or kind == "userdata" then return own end
+        if own == fresh then
+            node["__:key"] = used
+        elseif own == used then
+            node["__:key"] = twice
+        elseif own == twice then
+            return key(node)
+        elseif not own then
+            check(node)
+        end
+        filled(scratch, WORDS, node)
+        return scratch
+    end
+
+    -- ------------------------------------------------------------------ data
+
+    local methods = setmetatable({}, {__index = classic})
+
+    local function get(node, default)
+        local len = c_get(locate(node), text)
+        if len >= 0 then return ffi_string(text, len) end
+        if len == NONE then return default end
+        return classic.get(node, default)
+    end
+    methods.get = get
+
+    function methods.number(node, default)
+        local got = c_number(locate(node), number)
+        if got == NUMBER then return number[0] end
+        if got == NONE then return default end
+        return classic.number(node, default)
+    end
+
+    -- A value that is not nil.
+    local function assign(node, value)
+        local rc = CLASSIC
+        if type(value) == "string" then
+            rc = c_set(locate(node), value, #value)
+        elseif type(value) == "number" then
+            rc = c_set_number(locate(node), value)
+        end
+        if rc == CLASSIC then
+            classic.set(node, value)
+        elseif rc ~= 0 then
+            fail(node, rc)
+        end
+    end
+
+    function methods.set(node, ...)
+        local value = ...
+        if value == nil then return classic.set(node, ...) end
+        assign(node, value)
+        return value
+    end
+
+    function methods.incr(node, by)
+        local rc = CLASSIC
+        if by == nil or type(by) == "number" then
+            rc = c_incr(locate(node), by or 1, number)
+        end
+        if rc == 0 then return number[0] end
+        if rc == CLASSIC then return classic.incr(node, by) end
+        return fail(node, rc)
+    end
+
+    local function data(node)
+        local got = c_data(locate(node))
+        if got >= 0 then return got end
+        return classic.data(node)
+    end
+    methods.data = data
+    function methods.has_value(node) return data(node) % 10 == 1 end
+    function methods.has_tree(node) return data(node) >= 10 end
+
+    -- ---------------------------------------------------------------- moving
+
+    -- Where an iterator over the node's children is: a key that moves.
+    local function cursor(from, room)
+        local words = math.min(c_words(from) + room, WORDS)
+        local at = ffi.new(lnode, words)
+        c_copy(at, words, from)
+        at.kind = at.kind + 2 -- CARET__MUTABLE
+        return at
+    end
+
+    -- The next step failed with that: the cursor to do it again with, or an error.
+    local function again(at, node, rc)
+        if rc == BUFFER and at.words < WORDS then
+            local wide = cursor(at, WORDS)
+            wide.kind = at.kind
+            return wide
+        end
+        if rc == CLASSIC then check(node) end
+        return fail(node, rc)
+    end
+
+    -- One step in children.
+    local function subscript(at, back)
+        local len = c_subscript(at, back, text, number)
+        if len == NUMBER then return number[0], at end
+        if len >= 0 then return ffi_string(text, len), at end
+        return nil, at, len
+    end
+
+    local function new_subscripts(node, back)
+        check(node)
+        local at = cursor(key(node), ROOM)
+        return function()
+            local sub, _, rc = subscript(at, back)
+            if sub ~= nil or rc == END then return sub end
+            at = again(at, node, rc)
+            return (subscript(at, back))
+        end
+    end
+
+    -- The cursor's own subscript.
+    local function last(at)
+        local len = c_last(at, text, number)
+        if len == NUMBER then return number[0] end
+        return ffi_string(text, len)
+    end
+
+    -- One step of a node that moves.
+    local function pair(moving, back)
+        local at = moving["__:key"]
+        local len = c_pair(at, back, text, number)
+        local sub = number[0]
+        if len >= 0 then
+            -- Nothing is decided behind the making of the string: LuaJIT leaves it out where nobody wants it.
+            if sub == sub then return moving, ffi_string(text, len), sub end
+            local value = ffi_string(text, len)
+            return moving, value, last(at)
+        elseif len == NONE then
+            return moving, nil, sub == sub and sub or last(at)
+        elseif len == END then
+            return nil
+        elseif len == CLASSIC then -- or it is a long value
+            check(moving)
+            return moving, classic.get(moving), last(at)
+        end
+        moving["__:key"] = again(at, moving, len)
+        return pair(moving, back)
+    end
+
+    local function new_pairs(node, back)
+        check(node)
+        local moving = setmetatable({["__:parent"] = false, ["__:sub"] = false,
+            ["__:key"] = cursor(key(node), ROOM), ["__:kids"] = 0}, getmetatable(node))
+        if back == 1 then return function() return pair(moving, 1) end end
+        return function() return pair(moving, 0) end
+    end
+
+    -- A new closure is nothing that LuaJIT compiles: by way of C the loops around go on being compiled.
+    jit.off(new_subscripts)
+    jit.off(new_pairs)
+    function methods.subscripts(node, reverse) return call(new_subscripts, node, reverse and 1 or 0) end
+    function methods.pairs(node, reverse) return call(new_pairs, node, reverse and 1 or 0) end
+
+    -- The subscript behind (before) sub among the node's children.
+    local function sibling(node, sub, back, otherwise)
+        local from, rc, kind = locate(node), CLASSIC, type(sub)
+        if sub == nil then
+            rc = c_copy(beside, WORDS, from)
+        elseif kind == "number" or kind == "string" then
+            rc = put(beside, WORDS, from, sub)
+            beside.kind = beside.kind + 8 -- CARET__PARENT: it is among the children already
+        end
+        if rc ~= 0 then return otherwise(node, sub) end
+        local got, _, problem = subscript(beside, back)
+        if problem and problem ~= END then return otherwise(node, sub) end
+        return got
+    end
+
+    function methods.next(node, sub) return sibling(node, sub, 0, classic.next) end
+    function methods.previous(node, sub) return sibling(node, sub, 1, classic.previous) end
+
+    -- ----------------------------------------------------------- remembering
+
+    -- The newest children that were remembered are held for a while; recent.c tells why and how, but LuaJIT
+    -- can't compile calls of it.
+    local recent, let_go, before, held, watched = {}, 0, 0, 0, false -- luacheck: ignore 241
+
+    -- There was a collection: what was to be told by the end of an object that nobody holds.
+    local collected
+    function collected()
+        if held - let_go > RECENT then let_go = held - RECENT end -- the others were overwritten
+        for i = let_go, before - 1 do recent[i % RECENT + 1] = false end
+        let_go, before = math.max(let_go, before), held
+        watched = let_go ~= held
+        if watched then ffi.gc(ffi.new("char[1]"), collected) end
+    end
+
+    local function hold(child)
+        recent[held % RECENT + 1] = child
+        held = held + 1
+        if not watched then
+            watched = true
+            ffi.gc(ffi.new("char[1]"), collected)
+        end
+    end
+
+    -- --------------------------------------------------------------- classes
+
+    local nodes = {methods = methods}
+
+    -- Is it a node?
+    local function is_node(value)
+        return type(value) == "table" and rawget(value, "__:key") ~= nil
+    end
+    nodes.isnode = is_node
+
+    -- __eq of all classes
+    function nodes.equal(a, b)
+        if not is_node(a) or not is_node(b) then return false end
+        return c_equal(key(a), key(b)) ~= 0
+    end
+
+    -- A new child that may be wrong: it, with its key; or, where no child can be, the method of that name.
+    local function checked(child, own)
+        local rc = fill(scratch, WORDS, child)
+        if rc == 0 then
+            key(child)
+            return child
+        end
+        return (rc == MAXSUBS or rc == KEY2BIG) and own[child["__:sub"]] or fail(child["__:parent"], rc)
+    end
+
+    -- The metatable of a class of nodes of db; see node.c.
+    function nodes.class(own, _, equal, _, db)
+        local barred = ffi.cast("int *", c_side.barred(db))
+        local mt, reserved = {}, {}
+        local deeper = c_side.node_function(mt, db)
+
+        local function child(parent, sub, bound, primed)
+            if barred[0] ~= 0 then check(parent) end
+            if primed then bound = -bound end
+            local above, between = parent, parent["__:key"]
+            local kind = type(between)
+            if kind == "function" and not primed then -- two steps from the parent's parent
+                above, between = parent["__:parent"], parent["__:sub"]
+            else
+                if kind ~= "cdata" and kind ~= "userdata" then key(parent) end
+                between = fresh
+            end
+            local node = setmetatable({["__:parent"] = above, ["__:sub"] = sub, ["__:key"] = between,
+                ["__:kids"] = bound}, mt)
+            if bound >= LIMIT or bound <= -LIMIT then return checked(node, own) end
+            return node
+        end
+
+        -- Is the first the parent of the node?  Its own address may have changed, if it is one that moves.
+        local function is_parent(first, node)
+            if type(first) ~= "table" then return false end
+            local above, between = node["__:parent"], node["__:key"]
+            if is_between(between) then
+                if rawequal(first["__:parent"], above) and first["__:sub"] == between and
+                    not is_between(first["__:key"]) then return true end
+            elseif rawequal(first, above) and first["__:kids"] ~= 0 then
+                return true
+            end
+            return is_node(first) and c_is_child(key(node), key(first)) ~= 0
+        end
+
+        local function bound_of(kids)
+            if type(kids) == "table" then return kids[1] end
+            if kids == 0 then return LIMIT end -- one that moves
+            return kids < 0 and -kids or kids
+        end
+
+        -- By name.
+        local function named(node, sub, kids)
+            local bound = bound_of(kids) + LEVEL + 2 * #sub
+            if type(kids) == "number" and kids >= 0 then
+                if kids > 0 then node["__:kids"] = -kids end
+                return child(node, sub, bound)
+            elseif type(kids) == "number" or kids[2] >= KIDS then
+                kids = setmetatable({bound_of(kids), 0}, weak)
+                node["__:kids"] = kids
+            end
+            local kid = child(node, sub, bound, true)
+            kids[sub], kids[2] = kid, kids[2] + 1
+            hold(kid)
+            return kid
+        end
+
+        local function method(sub)
+            local f = own[sub_of(sub, 3)]
+            if f == nil then
+                misuse(("nodes have no method '%s'; the subnode of that name is node('%s')"):format(
+                    sub_of(sub, 3), sub))
+            end
+            reserved[sub] = f
+            return f
+        end
+
+        local function index(node, sub)
+            local kids, kind = type(node) == "table" and node["__:kids"], type(sub)
+            if not kids then
+                check(node)
+            elseif kind == "string" then
+                if sub == "__" then return get(node) end
+                local kid = type(kids) == "table" and kids[sub]
+                if kid then return kid end
+                if byte(sub) == 95 and byte(sub, 2) == 95 then return reserved[sub] or method(sub) end
+                return named(node, sub, kids)
+            elseif kind == "number" and sub - sub == 0 then -- finite
+                return child(node, sub, bound_of(kids) + LEVEL)
+            elseif kind == "number" then
+                return deeper(node, sub) -- raises
+            end
+            misuse("a subscript must be a string or a number, not a " .. kind)
+        end
+
+        -- The method of the first that the node's name means.
+        local function method_of(node)
+            local name = node["__:sub"] or last(key(node))
+            local f = own[name]
+            if f == nil then misuse("nodes have no method '" .. name .. "'") end
+            return f
+        end
+
+        -- Few arguments are passed on one by one: LuaJIT does not compile every use of `...`.
+        local function call_node(node, first, ...)
+            local kids, n = type(node) == "table" and node["__:kids"], select("#", ...)
+            if not kids then check(node) end
+            local a, b, d = ...
+            if is_parent(first, node) then
+                local f = method_of(node)
+                if n == 0 then return f(first) end
+                if n == 1 then return f(first, a) end
+                if n == 2 then return f(first, a, b) end
+                if n == 3 then return f(first, a, b, d) end
+                return f(first, ...)
+            elseif n == 0 then
+                local kind = type(first)
+                if kind == "string" then return child(node, first, bound_of(kids) + LEVEL + 2 * #first) end
+                if kind == "number" and first - first == 0 then
+                    return child(node, first, bound_of(kids) + LEVEL)
+                end
+                if kind == "nil" then return deeper(node) end
+                return deeper(node, first)
+            end
+            if n == 1 then return deeper(node, first, a) end
+            if n == 2 then return deeper(node, first, a, b) end
+            return deeper(node, first, ...)
+        end
+
+        mt[core.DB], mt[core.CLASS], mt.__index, mt[core.INDEX] = db, mt, index, index
+        function mt.__newindex(node, sub, value)
+            if sub == "__" and value ~= nil then return assign(node, value) end
+            check(node)
+            if sub ~= "__" then core.refuse_assignment(node, sub) end
+            classic.delete(node)
+        end
+        mt[core.NEWINDEX], mt.__call, mt.__eq = mt.__newindex, call_node, equal
+        mt.__tostring, mt.__add, mt.__sub = classic.repr, c_side.add, c_side.subtract
+        mt["__:reserved"], mt["__:node"] = reserved, deeper
+        return mt
+    end
+
+    -- That method of the class is another one from now on; get and set are init.lua's to change.
+    function nodes.changed(mt, name)
+        mt["__:reserved"][name] = nil
+    end
+
+    function nodes.retype(node, record, make)
+        local kids = node["__:kids"]
+        if type(kids) == "table" then node["__:kids"] = kids[1] end
+        return core.retype(node, record, make)
+    end
+
+    function nodes.adopt(db, mt) return core.adopt(db, mt, mt["__:node"]) end
+
+    return setmetatable(nodes, {__index = core})
+end

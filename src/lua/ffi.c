@@ -1,0 +1,407 @@
+/*
+ * ffi.c - what LuaJIT's compiled code calls, without lua_State: the C side of
+ * caret/ffi.lua, which has the design.
+ *
+ * LuaJIT compiles a call of a C function through its FFI into the trace, while a
+ * lua_CFunction ends it.  core.ffi.functions() hands out a table of such functions as
+ * one pointer: nothing of it is a symbol of the module, so whatever form the module
+ * has (shared, in a rock, linked into the host) there is one copy of the engine.
+ *
+ * A node is a Lua table there.  Its field KEY is the struct caret__lnode, as a
+ * cdata or, made in C, as a userdata; or something else as long as there is no need of it,
+ * and then the function in the registry under lnode_key makes it.  caret__lnode() comes
+ * here for tables, so that all other functions of the module take such nodes too.
+ *
+ * Results are ints, which LuaJIT passes without allocating anything: the collector can't
+ * run, nor a finalizer use the database, between a call and the look at
+ * what it left in a buffer.  What a function does not do quickly, or must not, it leaves
+ * alone and says CLASSIC: the function of the same name for lua_State does it
+ * then, and raises the errors.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lua/binding.h"
+
+#if LUA_VERSION_NUM == 501
+
+#define KEY "__:key" /* fields, as in ffi.lua */
+
+/* Lengths are 0 or more; else these, or a code of the C API. */
+enum outcome {
+    CLASSIC = -1000, /* nothing was done: take the usual way */
+    NONE = -1001,    /* no value */
+    END = -1002,     /* no next one */
+    NUMBER = -1003,  /* it is a number, which is in the other place */
+    AGAIN = -1004    /* conflict: CARET_RESTART */
+};
+
+#define BUFFER_SIZE 65536 /* for values; longer ones take the usual way */
+
+struct functions {
+    int (*child)(struct caret__lnode *, int, const struct caret__lnode *, double);
+    int (*child_text)(struct caret__lnode *, int, const struct caret__lnode *, const char *, size_t);
+    int (*words)(const struct caret__lnode *);
+    int (*copy)(struct caret__lnode *, int, const struct caret__lnode *);
+    int (*is_child)(const struct caret__lnode *, const struct caret__lnode *);
+    int (*equal)(const struct caret__lnode *, const struct caret__lnode *);
+    int (*last)(const struct caret__lnode *, char *, double *);
+    int (*get)(struct caret__lnode *, char *);
+    int (*number)(struct caret__lnode *, double *);
+    int (*set)(struct caret__lnode *, const char *, size_t);
+    int (*set_number)(struct caret__lnode *, double);
+    int (*incr)(struct caret__lnode *, double, double *);
+    int (*data)(struct caret__lnode *);
+    int (*subscript)(struct caret__lnode *, int, char *, double *);
+    int (*pair)(struct caret__lnode *, int, char *, double *);
+};
+
+/* ------------------------------------------------------------------ addresses */
+
+/* How many bytes of caret_node are in a struct of so many words behind its head? */
+static inline size_t room(int words)
+{
+    return 8u * (size_t)words;
+}
+
+/* Is it an integer to the module? */
+static inline int is_whole(double v)
+{
+    return v >= -(double)CARET__EXACT && v <= (double)CARET__EXACT && v == (double)(int64_t)v;
+}
+
+/* Fill in the head of a node that becomes a child of another. */
+static inline void behead(struct caret__lnode *n, int words, const struct caret__lnode *parent)
+{
+    if (n == parent)
+        return;
+    n->magic = CARET__LNODE_MAGIC;
+    n->method = n->cached = 0;
+    n->kind = parent->kind & CARET__LOCAL;
+    n->words = (uint8_t)words;
+    n->db = parent->db;
+}
+
+static int ffi_child(struct caret__lnode *n, int words, const struct caret__lnode *parent, double sub)
+{
+    behead(n, words, parent);
+    if (is_whole(sub))
+        return caret_node_child_int(&n->node, room(words), &parent->node, (int64_t)sub);
+    return caret_node_child_double(&n->node, room(words), &parent->node, sub);
+}
+
+static int ffi_child_text(struct caret__lnode *n, int words, const struct caret__lnode *parent,
+                          const char *sub, size_t len)
+{
+    behead(n, words, parent);
+    return caret_node_child(&n->node, room(words), &parent->node, sub, len);
+}
+
+/* Words that a node of that address takes. */
+static int ffi_words(const struct caret__lnode *n)
+{
+    return (int)(caret_node_size(&n->node) / 8);
+}
+
+/* See ffi.lua: no less than the bytes of the key, nor than what the depth counts for. */
+static int ffi_bound(const struct caret__lnode *n)
+{
+    int bytes = (int)(caret_node_size(&n->node) - sizeof n->node),
+        levels = 32 * (int)caret_node_depth(&n->node);
+    return n->kind & CARET__MUTABLE ? 0 : bytes > levels ? bytes : levels;
+}
+
+static int ffi_copy(struct caret__lnode *n, int words, const struct caret__lnode *from)
+{
+    behead(n, words, from);
+    return caret_node_copy(&n->node, room(words), &from->node);
+}
+
+static int ffi_is_child(const struct caret__lnode *n, const struct caret__lnode *parent)
+{
+    return n->db == parent->db && caret_node_is_child(&n->node, &parent->node);
+}
+
+static int ffi_equal(const struct caret__lnode *a, const struct caret__lnode *b)
+{
+    return caret_node_equal(&a->node, &b->node) && (a->db == b->db || caret_node_is_local(&a->node));
+}
+
+/* The last subscript: NUMBER in *number, or the length of its text. */
+static int ffi_last(const struct caret__lnode *n, char *text, double *number)
+{
+    int64_t v;
+    size_t len;
+    unsigned depth = caret_node_depth(&n->node);
+
+    if (depth == 0) {
+        char name[CARET_MAX_NAME + 2];
+        caret_slice s = caret_node_name(&n->node, name);
+        memcpy(text, s.data, s.len);
+        return (int)s.len;
+    }
+    if (caret_node_last_as_int(&n->node, &v) && v >= -CARET__EXACT && v <= CARET__EXACT) {
+        *number = (double)v;
+        return NUMBER;
+    }
+    int rc = caret_node_subscript(&n->node, depth - 1, text, BUFFER_SIZE, &len, NULL);
+    return rc == CARET_OK ? (int)len : rc;
+}
+
+/* ----------------------------------------------------------------------- data */
+
+/* As caret__check_node() sees it. */
+static inline int refused(const struct caret__lnode *n)
+{
+    return n->db->barred != 0 && (n->db->barred & CARET__DB_CLOSED || !(n->kind & CARET__LOCAL));
+}
+
+static int ffi_get(struct caret__lnode *n, char *value)
+{
+    caret_slice v;
+
+    if (refused(n))
+        return CLASSIC;
+    int rc = caret_get(caret__lnode_session(n), &n->node, &v);
+    if (rc == CARET_NONE)
+        return NONE;
+    if (rc != CARET_OK || v.len > BUFFER_SIZE)
+        return CLASSIC; /* asked again it says the same */
+    memcpy(value, v.data, v.len);
+    return (int)v.len;
+}
+
+static int ffi_number(struct caret__lnode *n, double *number)
+{
+    caret_slice v;
+
+    if (refused(n))
+        return CLASSIC;
+    int rc = caret_get(caret__lnode_session(n), &n->node, &v);
+    if (rc == CARET_NONE)
+        return NONE;
+    return rc == CARET_OK && caret__plain_number(v.data, v.len, number) ? NUMBER : CLASSIC;
+}
+
+/* What a writer's result is here: 0, or a code that caret__raise() knows. */
+static inline int written(int rc)
+{
+    return rc == CARET_RESTART ? AGAIN : rc;
+}
+
+static int ffi_set(struct caret__lnode *n, const char *value, size_t len)
+{
+    if (refused(n))
+        return CLASSIC;
+    return written(caret_set(caret__lnode_session(n), &n->node, value, len));
+}
+
+static int ffi_set_number(struct caret__lnode *n, double value)
+{
+    char buf[64];
+    size_t len;
+
+    if (refused(n))
+        return CLASSIC;
+    const char *text = is_whole(value)     ? caret__format_integer((int64_t)value, &len, buf)
+                       : n->db->translated ? NULL
+                                           : caret__format_float(value, &len, buf);
+    if (text == NULL)
+        return CLASSIC;
+    return written(caret_set(caret__lnode_session(n), &n->node, text, len));
+}
+
+static int ffi_incr(struct caret__lnode *n, double by, double *sum)
+{
+    int64_t result;
+
+    if (refused(n) || !is_whole(by))
+        return CLASSIC;
+    int rc = caret_incr_int(caret__lnode_session(n), &n->node, (int64_t)by, &result);
+    if (rc == CARET_E_NUMOFLOW) /* the sum is no integer: nothing was changed */
+        return CLASSIC;
+    if (rc == CARET_OK)
+        *sum = (double)result;
+    return written(rc);
+}
+
+static int ffi_data(struct caret__lnode *n)
+{
+    int data, rc = CARET_E_CLOSED;
+
+    if (!refused(n))
+        rc = caret_data(caret__lnode_session(n), &n->node, &data);
+    return rc == CARET_OK ? data : CLASSIC;
+}
+
+/* --------------------------------------------------------------------- moving */
+
+/* Move a cursor: to the first (last) child of the node that it was made of, then to siblings. */
+static int ffi_step(struct caret__lnode *c, int back)
+{
+    int rc;
+
+    if (refused(c))
+        return CLASSIC;
+    caret_session *s = caret__lnode_session(c);
+    if (c->kind & CARET__PARENT)
+        rc = back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
+    else
+        rc = back ? caret_last(s, &c->node) : caret_first(s, &c->node);
+    if (rc == CARET_OK)
+        c->kind |= CARET__PARENT; /* it went down */
+    return rc == CARET_NONE ? END : written(rc);
+}
+
+/* The same, and where it is then. */
+static int ffi_subscript(struct caret__lnode *c, int back, char *text, double *number)
+{
+    int rc = ffi_step(c, back);
+    return rc == CARET_OK ? ffi_last(c, text, number) : rc;
+}
+
+/* The same, and the value there: its length or NONE.  *number is its subscript, NaN if that is text. */
+static int ffi_pair(struct caret__lnode *c, int back, char *value, double *number)
+{
+    int64_t sub;
+    int rc = ffi_step(c, back);
+
+    if (rc != CARET_OK)
+        return rc;
+    int whole = caret_node_last_as_int(&c->node, &sub) && sub >= -CARET__EXACT && sub <= CARET__EXACT;
+    *number = whole ? (double)sub : NAN;
+    return ffi_get(c, value);
+}
+
+/* -------------------------------------------------------------- tables as nodes */
+
+static char lnode_key; /* its address is the registry's key of the function that makes a node's key */
+
+/* What the userdata or cdata on top is made of, else NULL. */
+static struct caret__lnode *memory(lua_State *L)
+{
+    int type = lua_type(L, -1);
+
+    if (type == LUA_TUSERDATA)
+        return lua_touserdata(L, -1);
+    return strcmp(lua_typename(L, type), "cdata") == 0
+               ? (struct caret__lnode *)(uintptr_t)lua_topointer(L, -1)
+               : NULL;
+}
+
+struct caret__lnode *caret__lnode_in_table(lua_State *L, int i)
+{
+    if (!lua_istable(L, i))
+        return NULL;
+    lua_pushvalue(L, i);
+    lua_pushliteral(L, KEY);
+    lua_rawget(L, -2);
+    if (lua_type(L, -1) == LUA_TFUNCTION || lua_isstring(L, -1)) { /* or a number */
+        lua_pop(L, 1);
+        lua_pushlightuserdata(L, &lnode_key);
+        lua_rawget(L, LUA_REGISTRYINDEX);
+        lua_pushvalue(L, -2);
+        lua_call(L, 1, 1);
+    }
+    struct caret__lnode *n = memory(L);
+    lua_pop(L, 2);
+    return n != NULL && n->magic == CARET__LNODE_MAGIC ? n : NULL;
+}
+
+void caret__wrap_node(lua_State *L, const struct caret__lnode *n)
+{
+    lua_createtable(L, 0, 4);
+    lua_insert(L, -2);
+    lua_setfield(L, -2, KEY);
+    lua_pushinteger(L, ffi_bound(n));
+    lua_setfield(L, -2, "__:kids");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__:parent");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__:sub");
+}
+
+/* name or node, subs... -> node; upvalues: metatable, database.  Also called with the database in front, for db:node. */
+static int node_function(lua_State *L)
+{
+    if (!lua_rawequal(L, 1, lua_upvalueindex(2))) {
+        lua_pushvalue(L, lua_upvalueindex(2));
+        lua_insert(L, 1);
+    }
+    lua_pushnil(L);
+    lua_insert(L, 1);
+    caret__node_new(L);
+    caret__wrap_node(L, lua_touserdata(L, -1));
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_setmetatable(L, -2);
+    return 1;
+}
+
+/* node_function(metatable, db) -> function that makes such nodes */
+static int ffi_node_function(lua_State *L)
+{
+    caret__any_db(L, 2);
+    lua_settop(L, 2);
+    lua_pushcclosure(L, node_function, 2);
+    return 1;
+}
+
+/* barred(db) -> pointer to an int that is 0 as long as the database can be used; db keeps it */
+static int ffi_barred(lua_State *L)
+{
+    lua_pushlightuserdata(L, &caret__any_db(L, 1)->barred);
+    return 1;
+}
+
+/* check(node): raise why it can't be used, if it can't */
+static int ffi_check(lua_State *L)
+{
+    caret__check_node(L, 1);
+    return 0;
+}
+
+/* fail(node, code): raise what the C API said just now about the node */
+static int ffi_fail(lua_State *L)
+{
+    int rc = (int)lua_tointeger(L, 2);
+    return caret__raise(L, caret__check_address(L, 1)->db, rc == AGAIN ? CARET_RESTART : rc);
+}
+
+/* call(f, ...) -> f(...): LuaJIT goes on compiling behind it, whatever f does */
+static int ffi_call(lua_State *L)
+{
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* functions(make) -> pointer to the functions; make(node) is to make the key of a node that has none */
+static int ffi_functions(lua_State *L)
+{
+    static const struct functions functions = {
+        ffi_child,  ffi_child_text, ffi_words,      ffi_copy, ffi_is_child, ffi_equal,     ffi_last, ffi_get,
+        ffi_number, ffi_set,        ffi_set_number, ffi_incr, ffi_data,     ffi_subscript, ffi_pair};
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_pushlightuserdata(L, &lnode_key);
+    lua_pushvalue(L, 1);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&functions);
+    return 1;
+}
+
+void caret__add_ffi(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"functions", ffi_functions},
+                                         {"node_function", ffi_node_function},
+                                         {"barred", ffi_barred},
+                                         {"check", ffi_check},
+                                         {"fail", ffi_fail},
+                                         {"call", ffi_call},
+                                         {"add", caret__node_add},
+                                         {"subtract", caret__node_subtract},
+                                         {NULL, NULL}};
+    lua_newtable(L);
+    caret__functions(L, functions);
+    lua_setfield(L, -2, "ffi");
+}
+
+#endif
