@@ -35,6 +35,20 @@ awk -v t="$t" -v a="$a" -v b="$b" 'BEGIN {
     printf "3n+1 to 100000: plain tables %.3f s; Caret 1 process %.3f s (%.1f times, bar 5), 4 processes %.3f s (%.2f of 1, bar 0.7)\n", t, a, a / t, b, b / a }'
 printf '{"work":"3n1","tables_s":%s,"one_s":%s,"four_s":%s}\n' "$t" "$a" "$b" >>"$out"
 
+if command -v luajit >/dev/null; then
+    jit='' jit_tables='' i=0
+    while [ $i -lt "$runs" ]; do
+        jit_tables="$jit_tables $(luajit "$here/3n1_luajit.lua" tables | cut -d ' ' -f 1)"
+        jit="$jit $(CARET_BUILD=$build sh "$here/../tools/lua.sh" luajit "$here/3n1_luajit.lua" nodes | cut -d ' ' -f 1)"
+        i=$((i + 1))
+    done
+    # shellcheck disable=SC2086
+    t=$(printf '%s\n' $jit_tables | median) a=$(printf '%s\n' $jit | median)
+    awk -v t="$t" -v a="$a" 'BEGIN {
+        printf "3n+1 to 100000, LuaJIT: plain tables %.4f s; Caret 1 process %.3f s (%.1f times, bar 7)\n", t, a, a / t }'
+    printf '{"work":"3n1 luajit","tables_s":%s,"one_s":%s}\n' "$t" "$a" >>"$out"
+fi
+
 for lua in lua5.4 luajit; do
     if command -v $lua >/dev/null; then
         echo "node objects, $lua:"
