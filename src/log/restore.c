@@ -14,9 +14,15 @@
  *
  * Times are those of the files: each tells when its last commit was there.
  *
+ * The archive ends at the LSN for which there is no file.  If files of later LSNs are
+ * there, what is between is lost, and with it all behind: that is an error, unless what is wanted is
+ * not behind it.  If there are none, nobody can tell whether anything was committed
+ * between there and a wanted time: the result is made, and that is said.
+ *
  * Whoever is killed leaves files TO-partial-..., a database of some moment in between;
  * TO itself appears when it is complete.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +30,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -273,6 +280,60 @@ static int commit(struct restore *r, uint32_t size)
     return rc;
 }
 
+/* ------------------------------------------------------------ where the archive ends */
+
+/* The LSN at which the first file behind r->lsn begins; 0: there is none. */
+static int file_behind(const struct restore *r, uint64_t *lsn)
+{
+    DIR *dir = opendir(r->archive);
+    const struct dirent *entry;
+    char name[300];
+
+    *lsn = 0;
+    if (dir == NULL)
+        return caret__fail_errno(CARET_E_OPEN, "%s: folder of the archive", r->archive);
+    while ((entry = readdir(dir)) != NULL) {
+        const char *dash = strchr(entry->d_name, '-');
+        uint64_t at = dash != NULL ? strtoull(dash + 1, NULL, 16) : 0;
+        if (at > r->lsn && (*lsn == 0 || at < *lsn) &&
+            caret__archive_name(name, sizeof name, r->archive, r->meta.uuid, at) &&
+            strcmp(strrchr(name, '/') + 1, entry->d_name) == 0)
+            *lsn = at;
+    }
+    closedir(dir);
+    return CARET_OK;
+}
+
+/* There is no file that begins at r->lsn, and more is wanted.  CARET_NONE: perhaps nothing is missing. */
+static int archive_ends(const struct restore *r)
+{
+    char when[40] = "with the backup";
+    uint64_t next;
+    struct tm tm;
+    time_t seconds = (time_t)(r->head.time / UINT64_C(1000000000));
+    int rc = file_behind(r, &next);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (next != 0)
+        return caret__fail(CARET_E_NOTFOUND,
+                           "%s is missing: the log from LSN %llu to %llu; without it nothing behind LSN %llu "
+                           "can be restored (ask for that LSN to have what is before)",
+                           r->name, (unsigned long long)r->lsn, (unsigned long long)next,
+                           (unsigned long long)r->lsn);
+    if (r->head.time != 0 && gmtime_r(&seconds, &tm) != NULL)
+        strftime(when, sizeof when, "at %Y-%m-%d %H:%M:%S UTC", &tm);
+    if (r->o->lsn != 0)
+        return caret__fail(CARET_E_NOTFOUND, "%s: the archive ends %s, at LSN %llu, before LSN %llu",
+                           r->archive, when, (unsigned long long)r->lsn, (unsigned long long)r->o->lsn);
+    if (r->o->time == 0)
+        return CARET_OK;
+    return caret__fail(CARET_NONE,
+                       "%s: the archive ends %s, at LSN %llu, before the time that was asked for: what was "
+                       "committed between is not in it",
+                       r->archive, when, (unsigned long long)r->lsn);
+}
+
 /* The records of the file in hand, up to the LSN that is wanted. */
 static int take_file(struct restore *r)
 {
@@ -294,32 +355,38 @@ static int take_file(struct restore *r)
     return rc;
 }
 
+/* The next file; CARET_NONE: what is wanted is reached, or the archive ends. */
+static int replay_file(struct restore *r, bool *ends)
+{
+    int rc = next_file(r);
+
+    *ends = rc == CARET_NONE;
+    if (rc == CARET_OK && r->o->time != 0 && r->head.time > r->o->time)
+        rc = CARET_NONE;
+    if (rc == CARET_OK)
+        rc = take_file(r);
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+    if (rc == CARET_OK && r->o->progress != NULL &&
+        r->o->progress(r->o->progress_arg, r->lsn, r->head.time) != 0)
+        rc = caret__fail(CARET_ROLLBACK, "%s: restoring was stopped by its caller", r->to);
+    return rc;
+}
+
 static int replay(struct restore *r)
 {
+    bool ends = false;
     int rc = CARET_OK;
 
-    while (rc == CARET_OK && r->archive != NULL && (r->o->lsn == 0 || r->lsn < r->o->lsn)) {
-        rc = next_file(r);
-        if (rc == CARET_OK && r->o->time != 0 && r->head.time > r->o->time)
-            rc = CARET_NONE;
-        if (rc == CARET_OK)
-            rc = take_file(r);
-        if (r->fd >= 0)
-            close(r->fd);
-        r->fd = -1;
-        if (rc == CARET_OK && r->o->progress != NULL &&
-            r->o->progress(r->o->progress_arg, r->lsn, r->head.time) != 0)
-            rc = caret__fail(CARET_ROLLBACK, "%s: restoring was stopped by its caller", r->to);
-    }
+    while (rc == CARET_OK && r->archive != NULL && (r->o->lsn == 0 || r->lsn < r->o->lsn))
+        rc = replay_file(r, &ends);
     if (rc == CARET_NONE)
-        rc = CARET_OK;
+        rc = ends ? archive_ends(r) : CARET_OK;
     if (rc == CARET_OK && r->o->lsn > r->lsn)
-        rc = caret__fail(
-            CARET_E_NOTFOUND,
-            "%s: the archive leads to LSN %llu, not to %llu: the file that begins there is missing, or "
-            "no commit ends there",
-            r->archive != NULL ? r->archive : r->to, (unsigned long long)r->lsn,
-            (unsigned long long)r->o->lsn);
+        rc = caret__fail(CARET_E_NOTFOUND, "%s: no commit ends at LSN %llu; one ends at %llu",
+                         r->archive != NULL ? r->archive : r->to, (unsigned long long)r->o->lsn,
+                         (unsigned long long)r->lsn);
     return rc;
 }
 
@@ -339,7 +406,7 @@ static int bring_forward(struct restore *r)
     rc = replay(r);
     CARET_FAULT("restore_replayed");
     int closed = caret__engine_close(r->e);
-    return rc != CARET_OK ? rc : closed;
+    return closed != CARET_OK && (rc == CARET_OK || rc == CARET_NONE) ? closed : rc;
 }
 
 /* --------------------------------------------------------------------- the name */
@@ -405,11 +472,14 @@ int caret__restore(const char *backup, const char *to, const caret_restore_optio
         rc = make_copy(r, backup);
     if (rc == CARET_OK)
         rc = bring_forward(r);
-    if (rc == CARET_OK)
-        rc = publish(r);
-    if (rc == CARET_OK && reached != NULL)
+    if (rc == CARET_OK || rc == CARET_NONE) {
+        int named = publish(r);
+        rc = named == CARET_OK ? rc : named;
+    }
+    bool done = rc == CARET_OK || rc == CARET_NONE;
+    if (done && reached != NULL)
         *reached = r->lsn;
-    if (rc != CARET_OK && made)
+    if (!done && made)
         remove_temp(r);
     caret__batch_destroy(&r->batch);
     free(r->rec);

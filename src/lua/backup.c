@@ -135,7 +135,8 @@ static void read_restore_options(lua_State *L, caret_restore_options *o)
     }
 }
 
-/* restore(backup, path[, {archive, lsn, time, any_fs}]) -> place reached | nil, text, name; time in seconds since 1970 */
+/* restore(backup, path[, {archive, lsn, time, any_fs}]) -> place reached[, warning] | nil, text, name; time in seconds
+ * since 1970; the warning tells that the archive ends before it. */
 int caret__restore_from(lua_State *L)
 {
     const char *backup = path_at(L, 1, "a backup"), *path = path_at(L, 2, "the database to be made");
@@ -145,8 +146,11 @@ int caret__restore_from(lua_State *L)
     if (!lua_isnoneornil(L, 3))
         read_restore_options(L, &o);
     int rc = caret_restore(backup, path, &o, &reached);
-    if (rc != CARET_OK)
+    if (rc != CARET_OK && rc != CARET_NONE)
         return caret__fail_values(L, rc);
     lua_pushinteger(L, (lua_Integer)reached);
-    return 1;
+    if (rc == CARET_OK)
+        return 1;
+    lua_pushstring(L, caret_message());
+    return 2;
 }
