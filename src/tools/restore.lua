@@ -16,6 +16,7 @@ local function run(o)
     if not reached then
         command.fail(text, (name == "CORRUPT" or name == "FOREIGN") and 1 or 3)
     end
+    if text then io.stderr:write("caret restore: ", text, "\n") end -- the archive ends before the time
     print(("%s: restored to %s, up to place %d of the log"):format(o[1], o[2], reached))
     return 0
 end
@@ -29,8 +30,9 @@ return {
         {"--time TIME", "nor than this local time, YYYY-MM-DD HH:MM[:SS]: to the last checkpoint before"},
     },
     about = [[
-TO must not exist. Without an archive it is the backup alone. Exit status 1: backup or archive are
-damaged.]],
+TO must not exist. Without an archive it is the backup alone. A file that is missing in the middle of the
+archive is an error that names it, and the place that can be reached; an archive that ends before TIME is
+told on standard error. Exit status 1: backup or archive are damaged.]],
     examples = {{"caret restore monday.caret forest.caret --archive /archive --time '2026-11-21 08:30'"}},
     run = run,
 }

@@ -593,6 +593,22 @@ static void on_file(const char *what, int nth)
     assert_int_equal(system(command), 0);
 }
 
+/* A file is missing behind moments[0]: said so, with its name and place, and nothing is made. */
+static void refused_for_a_gap(uint64_t lsn, uint64_t time)
+{
+    caret_restore_options o = from_archive(lsn);
+    char name[80], place[80];
+
+    o.time = time;
+    assert_int_equal(caret_restore(backup, restored, &o, NULL), CARET_E_NOTFOUND);
+    snprintf(name, sizeof name, "-%016llx.caret-archive is missing", (unsigned long long)moments[0].lsn);
+    snprintf(place, sizeof place, "from LSN %llu to %llu;", (unsigned long long)moments[0].lsn,
+             (unsigned long long)moments[1].lsn);
+    assert_non_null(strstr(caret_message(), name));
+    assert_non_null(strstr(caret_message(), place));
+    assert_int_not_equal(access(restored, F_OK), 0);
+}
+
 static void gaps_and_damage_are_found(void **state)
 {
     caret_db *db = open_archived();
@@ -610,12 +626,15 @@ static void gaps_and_damage_are_found(void **state)
     assert_true(file_count() >= 4);
     caret_restore_options o = from_archive(end);
     on_file("rm $f", 2);
-    assert_int_equal(caret_restore(backup, restored, &o, NULL), CARET_E_NOTFOUND);
-    o.lsn = 0; /* what can be had without it */
+    refused_for_a_gap(end, 0);
+    refused_for_a_gap(0, 0);
+    refused_for_a_gap(0, UINT64_MAX);
     uint64_t reached = 0;
+    o.lsn = moments[0].lsn; /* what can be had without it */
     OK(caret_restore(backup, restored, &o, &reached));
     assert_int_equal(reached, moments[0].lsn);
     remove_restored();
+    o.lsn = 0;
     on_file("printf X | dd of=$f bs=1 seek=300 conv=notrunc 2>/dev/null", 1);
     assert_int_equal(caret_restore(backup, restored, &o, NULL), CARET_E_CORRUPT);
     assert_int_not_equal(access(restored, F_OK), 0);
@@ -694,10 +713,62 @@ static void a_time_is_reached_from_below(void **state)
         caret_restore_options o = from_archive(0);
         uint64_t reached;
         o.time = times[i];
-        OK(caret_restore(backup, restored, &o, &reached));
+        if (i < 3) {
+            OK(caret_restore(backup, restored, &o, &reached));
+        } else { /* nobody knows whether there was more until then */
+            assert_int_equal(caret_restore(backup, restored, &o, &reached), CARET_NONE);
+            assert_non_null(strstr(caret_message(), "the archive ends at 20"));
+        }
         assert_int_equal(reached, moments[i].lsn);
+        assert_int_equal(access(restored, F_OK), 0);
         remove_restored();
     }
+}
+
+/* A copy of the backup goes on by itself, with changes of the same sizes as other copies'. */
+static void go_another_way(const char *name, int64_t first)
+{
+    char copy[112], folder[112], command[512];
+    caret_options o = options();
+    caret_db *db = NULL;
+
+    snprintf(copy, sizeof copy, "%s/%s.caret", dir, name);
+    snprintf(folder, sizeof folder, "%s/%s", dir, name);
+    snprintf(command, sizeof command, "cp %s %s && mkdir %s", backup, copy, folder);
+    assert_int_equal(system(command), 0);
+    o.archive = folder;
+    OK(caret_open(copy, &o, &db));
+    for (int64_t from = first; from < first + 100; from += 20) {
+        put(db, from, from + 20, 50);
+        OK(caret_checkpoint(db));
+    }
+    OK(caret_close(db));
+    caret_restore_options restoring = from_archive(0);
+    restoring.archive = folder;
+    OK(caret_restore(backup, restored, &restoring, NULL));
+    remove_restored();
+}
+
+/* The files of two copies fit together by name and size, and each is undamaged: the chain says that they do not. */
+static void a_file_of_another_history_is_not_taken(void **state)
+{
+    caret_db *db = open_archived();
+    caret_restore_options o = from_archive(0);
+    char command[512], mixed[112];
+
+    (void)state;
+    OK(caret_backup(db, backup, NULL));
+    OK(caret_close(db));
+    go_another_way("a", 100);
+    go_another_way("b", 200);
+    snprintf(mixed, sizeof mixed, "%s/a", dir);
+    snprintf(command, sizeof command,
+             "cd %s && test \"$(ls a)\" = \"$(ls b)\" && cp b/$(ls b | sed -n 3p) a/", dir);
+    assert_int_equal(system(command), 0);
+    o.archive = mixed;
+    assert_int_equal(caret_restore(backup, restored, &o, NULL), CARET_E_CORRUPT);
+    assert_non_null(strstr(caret_message(), "does not continue the one before"));
+    assert_int_not_equal(access(restored, F_OK), 0);
 }
 
 int main(void)
@@ -715,6 +786,7 @@ int main(void)
         ARCHIVE(gaps_and_damage_are_found),
         ARCHIVE(another_history_is_not_mixed_in),
         ARCHIVE(a_time_is_reached_from_below),
+        ARCHIVE(a_file_of_another_history_is_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

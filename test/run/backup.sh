@@ -51,9 +51,30 @@ expect 3 "so no later place is reached" restore "$dir/b.caret" "$dir/r3.caret" -
 [ ! -e "$dir/r3.caret" ]
 note $? "and nothing is made"
 expect 0 "a time" restore "$dir/b.caret" "$dir/r4.caret" --archive "$dir/empty" --time '2026-01-01 00:00'
+grep -q 'the archive ends with the backup' "$dir/err"
+note $? "that it does not reach is told"
 expect 2 "what is no time" restore "$dir/b.caret" "$dir/r5.caret" --archive "$dir/empty" --time yesterday
 expect 2 "a place needs an archive" restore "$dir/b.caret" "$dir/r5.caret" --lsn 5
 expect 1 "no backup" restore "$dir/err" "$dir/r5.caret"
+
+cat >"$dir/archived.lua" <<'END'
+local caret = require "caret"
+local db = assert(caret.open(arg[1], {archive = arg[3]}))
+assert(db:backup(arg[2]))
+for i = 1, 3 do
+    db.node("^t")[i].__ = i
+    db:checkpoint()
+end
+db:close()
+END
+mkdir "$dir/archive"
+expect 0 "with an archive" run "$dir/archived.lua" "$dir/v.caret" "$dir/v.backup" "$dir/archive"
+expect 0 "it is brought up to its end" restore "$dir/v.backup" "$dir/v1.caret" --archive "$dir/archive"
+missing=$(find "$dir/archive" -name '*.caret-archive' | sort | sed -n 2p)
+rm "$missing"
+expect 3 "but not over a gap" restore "$dir/v.backup" "$dir/v2.caret" --archive "$dir/archive" --time '2100-01-01 00:00'
+grep -q "$(basename "$missing") is missing" "$dir/err"
+note $? "which is named"
 
 # a damaged one
 page=12
