@@ -49,6 +49,11 @@ int caret__recover(struct caret__engine *e, struct caret__start *start);
  * nothing.  e->data_fd is open; the log is read if the database was not closed cleanly. */
 int caret__recover_private(struct caret__engine *e, struct caret__start *start);
 
+/* The gate shared, nobody alive, the log open, not closed cleanly: what only the ring of the last users has becomes
+ * e->log_tail (malloc'ed; NULL: nothing), *reach is raised to where the log must go with it.  start: identity and meta.
+ * Errors say that their memory can't be read or does not fit. */
+int caret__log_tail(struct caret__engine *e, const struct caret__start *start, uint64_t *reach);
+
 /* What a dead process left: repair, its locks, its reserved pages (a caret__reap_fn). */
 int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce);
 

@@ -456,8 +456,7 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
 
 /* ----------------------------------------------------------------- private */
 
-/* What only the ring of the last users has becomes e->log_tail; *reach: how far the log must go with it. */
-static int look_at_ring(struct caret__engine *e, const struct caret__start *start, uint64_t *reach)
+int caret__log_tail(struct caret__engine *e, const struct caret__start *start, uint64_t *reach)
 {
     struct rescue *r = e->lock_fd >= 0 ? calloc(1, sizeof *r) : NULL;
     int rc = CARET_NONE;
@@ -492,7 +491,7 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start)
     if (rc == CARET_OK && !clean)
         rc = open_log(e, m);
     if (rc == CARET_OK && !clean)
-        rc = look_at_ring(e, start, &reach);
+        rc = caret__log_tail(e, start, &reach);
     if (rc == CARET_OK)
         rc = caret__segment_private(e, &start->id, m->npages, !clean);
     if (rc == CARET_OK) {

@@ -97,7 +97,6 @@ struct salvage {
     bool walk_whole;                     /* nothing in the way of the walk was damaged */
     struct leaves sure, doubtful;
     struct caret__salvage_log log;
-    bool log_missing;
     struct caret__salvage_counts *counts;
     char *report;
     size_t cap;
@@ -627,7 +626,7 @@ static void report_pages(struct salvage *s)
 /* Is everything there that must be?  A slot that is damaged may have been the newest. */
 static bool is_complete(const struct salvage *s)
 {
-    return s->root_meta != NULL && !s->damaged_meta && !s->log_missing && s->walk_whole &&
+    return s->root_meta != NULL && !s->damaged_meta && !s->log.lost && s->walk_whole &&
            s->counts->lost_pages == 0 && s->counts->lost_values == 0;
 }
 
@@ -681,26 +680,11 @@ static int open_file(struct salvage *s)
 /* The log counts if the checkpoint is known that it goes on from. */
 static int read_log(struct salvage *s)
 {
-    const struct caret__meta *m = s->root_meta;
-    size_t len = strlen(s->path) + sizeof "-log";
-
-    if (m == NULL || (m->flags & CARET__META_CLEAN) != 0)
+    if (s->root_meta == NULL || (s->root_meta->flags & CARET__META_CLEAN) != 0)
         return CARET_OK;
-    char *log_path = malloc(len);
-    if (log_path == NULL)
-        return no_memory(s);
-    memcpy(log_path, s->path, len - sizeof "-log");
-    memcpy(log_path + len - sizeof "-log", "-log", sizeof "-log");
-    int rc = caret__salvage_log_read(&s->log, log_path, m);
-    s->log_missing = rc == CARET_NONE;
-    if (s->log_missing)
-        caret__report(s->report, s->cap,
-                      "%s: the log is missing: what was committed behind the last checkpoint "
-                      "is lost\n",
-                      log_path);
+    int rc = caret__salvage_log_read(&s->log, s->path, s->fd, s->root_meta, s->report, s->cap);
     s->counts->logged = s->log.changes;
-    free(log_path);
-    return rc == CARET_NONE ? CARET_OK : rc;
+    return rc;
 }
 
 static int salvage(struct salvage *s, bool sure_only, caret__salvage_fn *each, void *ctx)

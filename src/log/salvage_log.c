@@ -12,20 +12,22 @@
  * away what was set below it before.  Both are trees in private memory, not larger
  * than the log.
  *
- * The chain is followed as far as it holds, as in recovery.  What only the shared
- * memory of the last users had is not looked for.
+ * The chain is followed as far as it holds, as in recovery, and on into the ring of killed users, whose commits
+ * may be nowhere else: where the lock file names a segment that still exists.
  */
 #include "log/salvage_log.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/key.h"
 #include "log/open.h"
+#include "page/check.h"
 #include "shm/lockfile.h"
 
 enum { WAS_SET = 'S', WAS_RUN = 'R', WAS_DELETED = 'D' };
@@ -65,7 +67,8 @@ static int note_record(struct caret__salvage_log *l, const uint8_t *rec, uint32_
 }
 
 /* The records of the chain, one after the other; what can't be read ends it. */
-static int follow(struct caret__salvage_log *l, const struct caret__logfile *f, const struct caret__meta *m)
+static int follow(struct caret__salvage_log *l, const struct caret__logfile *f, const struct caret__meta *m,
+                  uint64_t *end)
 {
     uint64_t lsn = m->lsn, seed = m->chain_seed;
     uint8_t head[CARET__REC_HEAD], *rec = NULL;
@@ -88,20 +91,71 @@ static int follow(struct caret__salvage_log *l, const struct caret__logfile *f, 
         lsn += size;
     }
     free(rec);
+    *end = lsn;
     return rc;
 }
 
-int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, const struct caret__meta *m)
+/* What only the memory of killed users has, if that is still there: e->log_tail. */
+static int read_tail(struct caret__engine *e, const struct caret__meta *m, uint64_t *reach)
 {
-    struct caret__logfile f = {.fd = caret__open_high(path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0),
-                               .path = path,
-                               .base = m->log_base,
-                               .size = m->log_size};
-    int rc;
+    struct caret__start start = {.pair.meta = *m};
+    int rc = caret__lockfile_look(e);
 
-    if (f.fd < 0)
-        return CARET_NONE;
-    rc = caret__private_init(&l->set);
+    if (rc == CARET_NONE) /* no lock file: a copy of a database, or one that was moved */
+        return CARET_OK;
+    if (rc == CARET_OK && fstat(e->data_fd, &start.st) != 0)
+        rc = caret__fail_errno(CARET_E_IO, "%s: can't be looked at", e->path);
+    start.id = (struct caret__identity){.dev = start.st.st_dev,
+                                        .ino = start.st.st_ino,
+                                        .uid = start.st.st_uid,
+                                        .gid = start.st.st_gid,
+                                        .mode = start.st.st_mode};
+    memcpy(start.id.uuid, m->uuid, sizeof start.id.uuid);
+    if (rc == CARET_OK)
+        rc = caret__log_tail(e, &start, reach);
+    caret__lockfile_close(e);
+    return rc;
+}
+
+static int read_all(struct caret__salvage_log *l, struct caret__engine *e, const struct caret__meta *m,
+                    char *report, size_t cap)
+{
+    uint64_t reach = 0, end = 0;
+    int rc = read_tail(e, m, &reach);
+
+    if (rc != CARET_OK) {
+        l->lost = true;
+        caret__report(report, cap, "commits that were not in the log yet may be lost: %s\n", caret_message());
+    }
+    struct caret__logfile f = {.fd = e->log_fd,
+                               .path = e->log_path,
+                               .base = m->log_base,
+                               .size = m->log_size,
+                               .tail = e->log_tail,
+                               .tail_from = e->log_tail_from,
+                               .tail_len = e->log_tail_len};
+    rc = follow(l, &f, m, &end);
+    if (rc == CARET_OK && end < reach) {
+        l->lost = true;
+        caret__report(report, cap, "%s: damaged at LSN %llu: what was committed behind it is lost\n", f.path,
+                      (unsigned long long)end);
+    }
+    free(e->log_tail);
+    return rc;
+}
+
+static int open_and_read(struct caret__salvage_log *l, struct caret__engine *e, const struct caret__meta *m,
+                         char *report, size_t cap)
+{
+    e->log_fd = caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    if (e->log_fd < 0) {
+        l->lost = true;
+        caret__report(report, cap,
+                      "%s: the log is missing: what was committed behind the last checkpoint is lost\n",
+                      e->log_path);
+        return CARET_OK;
+    }
+    int rc = caret__private_init(&l->set);
     if (rc == CARET_OK) {
         rc = caret__private_init(&l->killed);
         if (rc != CARET_OK)
@@ -109,8 +163,31 @@ int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, cons
     }
     l->read = rc == CARET_OK;
     if (rc == CARET_OK)
-        rc = follow(l, &f, m);
-    close(f.fd);
+        rc = read_all(l, e, m, report, cap);
+    close(e->log_fd);
+    return rc;
+}
+
+int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, int fd,
+                            const struct caret__meta *m, char *report, size_t cap)
+{
+    size_t len = strlen(path) + 8;
+    char *names = malloc(3 * len);
+
+    if (names == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory to salvage its log", path);
+    struct caret__engine e = {.path = names,
+                              .log_path = names + len,
+                              .lock_path = names + 2 * len,
+                              .data_fd = fd,
+                              .lock_fd = -1,
+                              .readonly = true,
+                              .observes = CARET__OBSERVES_FILE};
+    snprintf(e.path, len, "%s", path);
+    snprintf(e.log_path, len, "%s-log", path);
+    snprintf(e.lock_path, len, "%s-lock", path);
+    int rc = open_and_read(l, &e, m, report, cap);
+    free(names);
     return rc;
 }
 

@@ -11,11 +11,14 @@ struct caret__salvage_log {
     struct caret__private set, killed;
     uint64_t changes;
     bool read; /* the trees are there */
+    bool lost; /* something that was committed is missing, or that can't be known */
 };
 
-/* Read the log file behind the checkpoint of a meta slot, as far as its chain holds.  CARET_NONE: it can't be opened.
- * NOMEM.  To be destroyed, whatever is returned. */
-int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, const struct caret__meta *m);
+/* Read the log of the data file `path` (open as fd) behind the checkpoint of a meta slot, as far as its chain holds, and
+ * what only the memory of killed users has.  What is lost is noted in l->lost and in the report.  NOMEM.  To
+ * be destroyed, whatever is returned. */
+int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, int fd,
+                            const struct caret__meta *m, char *report, size_t cap);
 void caret__salvage_log_destroy(struct caret__salvage_log *l);
 
 /* Does the log say otherwise about this node of the checkpoint? */

@@ -476,6 +476,37 @@ static void changes_in_the_log_are_salvaged(void **state)
     forget_history();
 }
 
+/* Killed, nothing synced: the commits are in shared memory, and come back as long as that is there. */
+static void commits_in_the_memory_of_the_dead_are_salvaged(void **state)
+{
+    char command[600], report[600];
+    caret_salvaged counts;
+    int rc;
+
+    (void)state;
+    snprintf(out_name, sizeof out_name, "%s/out.zwr", dir);
+    kill_and_wait(child_with(0, 100, 40));
+    truth = salvaged(path, 0, &rc, &counts);
+    OK(rc);
+    assert_int_equal(truth.n, 100);
+    snprintf(file_name, sizeof file_name, "%s/copy", dir);
+    snprintf(command, sizeof command, "cp %s %s; cp %s-log %s-log", path, file_name, path, file_name);
+    assert_int_equal(system(command), 0);
+    struct lines found = salvaged(file_name, 0, &rc, &counts); /* a copy has no memory */
+    assert_true(found.n < 100);
+    drop(&found);
+    snprintf(command, sizeof command,
+             "for f in %s/*; do head -c 100 /dev/zero | tr '\\0' 'x' | dd of=$f bs=1 seek=8 conv=notrunc; "
+             "done 2>/dev/null",
+             shm_dir);
+    assert_int_equal(system(command), 0);
+    snprintf(out_name, sizeof out_name, "%s/out2.zwr", dir);
+    assert_int_equal(caret_salvage(path, out_name, 0, &counts, report, sizeof report), CARET_E_CORRUPT);
+    assert_non_null(strstr(report, "commits that were not in the log yet may be lost"));
+    assert_true(counts.nodes < 100);
+    drop(&truth);
+}
+
 static void what_is_no_database_gives_no_file(void **state)
 {
     caret_salvaged counts;
@@ -505,6 +536,7 @@ int main(void)
         TEST(whatever_is_damaged_the_rest_comes_back),
         TEST(cut_off_file),
         TEST(changes_in_the_log_are_salvaged),
+        TEST(commits_in_the_memory_of_the_dead_are_salvaged),
         TEST(what_is_no_database_gives_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
