@@ -191,7 +191,9 @@ typedef struct caret_options {
  *     if log or shared memory of the last users can't be read, it is refused (OPEN, SHM, CORRUPT): somebody
  *     who may write has to open it once.
  * When those who had it open close it, or others open it, the handle follows.  No call sees two states mixed, nor
- * does a transaction: it gets CARET_RESTART when what it reads is replaced.  Writing, locks, caret_sync and
+ * does a transaction: it gets CARET_RESTART when what it reads is replaced.  With the shared memory out of reach nobody
+ * keeps pages for it, so that a transaction that takes longer than from one checkpoint to the next can't come to its
+ * end: after ten restarts and ten seconds caret_restart() says BUSY.  Read in shorter ones, or from a backup.  Writing, locks, caret_sync and
  * caret_checkpoint are READONLY; caret_check looks at the last checkpoint.  If the process has the database open
  * for writing as well, the handle is one more over that.
  *
@@ -532,7 +534,8 @@ CARET_API int caret_rollback(caret_session *s);
 
 /* After CARET_RESTART from any call (or at will): drop everything done since the
  * outermost begin and begin it again at depth 1 with a new view.  After 3 restarts
- * it runs undisturbed: other writers wait for it up to one second. */
+ * it runs undisturbed: other writers wait for it up to one second.  BUSY: a reader without access to the
+ * shared memory (caret_open) was overtaken by checkpoints again and again; it is to be rolled back. */
 CARET_API int caret_restart(caret_session *s);
 
 /* Depth: 0 = none.  Restarts of the current outermost transaction so far. */

@@ -5,7 +5,8 @@
  * has read counts only if the view was not overtaken by then:
  *
  *     call  ->  read, as ever  ->  overtaken?  no: that is the answer
- *                                              yes, in a transaction: CARET_RESTART
+ *                                              yes, in a transaction: CARET_RESTART,
+ *                                                   ten times and for ten seconds: BUSY
  *                                              yes: open anew, read again
  *
  * Whatever was read, an error too, means nothing when the view is over: pages may
@@ -25,7 +26,15 @@
 
 #include "tree/past.h"
 
-#define TRIES 1000u /* arbitrary: each is a checkpoint that came during a call */
+#define TRIES          1000u /* arbitrary: each is a checkpoint that came during a call */
+
+/* A transaction that is overtaken again and again for so long will be for ever. */
+#define OVERTAKEN_MOST 10u
+#ifdef CARET_SMALL
+#define OVERTAKEN_NS UINT64_C(300000000)
+#else
+#define OVERTAKEN_NS UINT64_C(10000000000)
+#endif
 
 /* Go over to the engine that the handle has now. */
 static int move_on(caret_session *s)
@@ -53,7 +62,24 @@ int caret__guard_enter(caret_session *s)
 
 int caret__guard_restart(caret_session *s)
 {
-    return s->guarded && caret__observed_over(s->e) ? move_on(s) : CARET_OK;
+    struct caret__txn *t = &s->txn;
+    uint64_t now = caret__now_ns();
+
+    if (!s->guarded || !caret__observed_over(s->e))
+        return CARET_OK;
+    if (t->restarts == 0) {
+        t->overtaken = 0;
+        t->overtaken_since = now;
+    }
+    if (++t->overtaken > OVERTAKEN_MOST && now - t->overtaken_since > OVERTAKEN_NS)
+        return caret__fail(
+            CARET_E_BUSY,
+            "%s: this transaction began %u times, and each time a checkpoint replaced what it "
+            "was reading: the shared memory of those who write is out of reach here, so nobody "
+            "keeps pages for it.  Read in shorter transactions, or from a backup, or let "
+            "this process have access to their shared memory",
+            s->e->path, t->overtaken);
+    return move_on(s);
 }
 
 /* Again and again until the view holds; the node is `before` each time. */

@@ -308,16 +308,16 @@ int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
             rc = caret_commit(s);
         if (rc == CARET_OK)
             return CARET_OK;
-        if (rc != CARET_RESTART) {
+        if (rc == CARET_RESTART) {
+            if (level > 1) /* the outermost one starts again */
+                return rc;
+            rc = caret_restart(s);
+        }
+        if (rc != CARET_OK) {
             while (s->txn.level >= level)
                 caret_rollback(s);
             return rc;
         }
-        if (level > 1) /* the outermost one starts again */
-            return rc;
-        rc = caret_restart(s);
-        if (rc != CARET_OK)
-            return rc;
     }
 }
 

@@ -36,8 +36,10 @@ struct caret__txn {
     bool broken; /* a read said CARET_RESTART: so does everything until restart or rollback */
     bool has_buffer, changed;
     struct caret__snapshot
-        *snapshot;  /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
-    unsigned kills; /* KILL entries ever put into the buffer */
+        *snapshot;      /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
+    unsigned kills;     /* KILL entries ever put into the buffer */
+    unsigned overtaken; /* restarts since the view was (api/guard.c), */
+    uint64_t overtaken_since; /* and when the first of them was */
     struct caret__reads reads;
     struct caret__private buffer;
     struct caret__journal journal;

@@ -477,6 +477,68 @@ static void out_of_reach_the_last_checkpoint_is_seen(void **state)
     OK(caret_close(db));
 }
 
+/* In a transaction: read, have a checkpoint made, read on. */
+static int read_across_a_checkpoint(caret_session *s, void *arg)
+{
+    caret_node_buf n;
+    caret_slice v;
+
+    node_of(&n, 3);
+    int rc = caret_get(s, &n.node, &v);
+    if (rc != CARET_OK)
+        return rc;
+    ++*(unsigned *)arg;
+    uint32_t asked = atomic_fetch_add(signal_word, 1) + 1;
+    until(asked + 1);
+    return caret_get(s, &n.node, &v);
+}
+
+/* No checkpoint leaves a transaction so much time, out of reach of the shared memory: an error says so, and what helps. */
+static void a_reader_that_never_comes_to_its_end_is_told(void **state)
+{
+    (void)state;
+#ifndef CARET_SMALL
+    print_message("skipped: takes ten seconds in this build (the small one has it)\n");
+    skip();
+#endif
+    if (!may_become_nobody())
+        skip();
+    pid_t pid = fork();
+    if (pid == 0) {
+        caret_session *s;
+        unsigned begun = 0;
+        become_nobody();
+        until(2);
+        caret_db *mine = open_reading();
+        CHILD(view_of(mine) == CARET_VIEW_FILE);
+        OK(caret_session_open(mine, &s));
+        CHILD(caret_transaction(s, read_across_a_checkpoint, &begun, 0) == CARET_E_BUSY);
+        CHILD(begun > 10 && caret_txn_level(s) == 0);
+        CHILD(strstr(caret_message(), "shorter transactions, or from a backup") != NULL);
+        caret_session_close(s);
+        CHILD(count(mine, 0, 30) == 10); /* and it can go on */
+        CHILD(caret_close(mine) == CARET_OK);
+        _exit(0);
+    }
+    caret_db *db = open_db();
+    put(db, 0, 10, 30);
+    OK(caret_checkpoint(db));
+    let_read(false);
+    atomic_store(signal_word, 2);
+    int status;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        if (atomic_load(signal_word) % 2 == 1) {
+            usleep(10000);
+            put(db, 100, 101, 30);
+            OK(caret_checkpoint(db));
+            atomic_fetch_add(signal_word, 1);
+        }
+        usleep(100);
+    }
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    OK(caret_close(db));
+}
+
 /* Those it observes close, or are killed, and others open it: the reader goes on with these. */
 static void reader_outlives_those_it_observes(void **state)
 {
@@ -965,6 +1027,7 @@ int main(int argc, char **argv)
         TEST(read_only_file_system),
         TEST(live_database_of_somebody_else_is_seen_commit_by_commit),
         TEST(out_of_reach_the_last_checkpoint_is_seen),
+        TEST(a_reader_that_never_comes_to_its_end_is_told),
         TEST(reader_outlives_those_it_observes),
         TEST(both_kinds_of_handles_in_one_process),
         TEST(forked_child_of_a_reader_reads),
