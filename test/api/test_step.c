@@ -5,7 +5,7 @@
  * all the time (it repairs), or nobody was (the next opening recovers).
  *
  * A first run of each is stepped all the way, and the places of its instructions noted.  The others run to the last
- * place before the wanted one that had not been passed before, where a breakpoint stands, and are stepped from there.
+ * place from where it is not far, through a breakpoint, and are stepped from there.
  *
  * CARET_STEP=n kills at every n-th instruction, CARET_STEP=1 at all of them; else some in each commit.  CARET_SEED:
  * which ones.  Where ptrace is refused the tests are skipped.
@@ -149,11 +149,26 @@ static pid_t start_stepped(const struct scenario *sc)
     return pid;
 }
 
+/* One instruction; false: it has done all. */
+static bool step(pid_t pid)
+{
+    int status;
+
+    if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) != 0)
+        fail_msg("%s: no single step: %s", context, strerror(errno));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFSTOPPED(status))
+        fail_msg("%s: a process ended: %x", context, (unsigned)status);
+    return atomic_load(&shared->step) != DONE;
+}
+
 /* The places of the instructions of one run; the writer mutex was held at those from lo to hi. */
 #define PLACES (4u << 20)
 static struct trace {
     uintptr_t place[PLACES];
-    uint32_t anchor[PLACES]; /* the last one up to here whose place is new */
+    uint32_t
+        anchor[PLACES]; /* the one up to here from which stepping is shortest, as a breakpoint leads there */
+    uint32_t pass[PLACES]; /* the how-manieth of its place each is */
     unsigned n, lo, hi;
 } * trace;
 
@@ -169,8 +184,8 @@ static void set_text(pid_t pid, uintptr_t at, long word)
         fail_msg("%s: no breakpoint: %s", context, strerror(errno));
 }
 
-/* Run to the first pass of a place; false: it went another way, and has ended. */
-static bool run_to(pid_t pid, uintptr_t at)
+/* Run to the next pass of a place; false: it went another way, and has ended. */
+static bool run_to_next(pid_t pid, uintptr_t at)
 {
     long text = ptrace(PTRACE_PEEKTEXT, pid, (void *)at, NULL);
     int status;
@@ -186,15 +201,24 @@ static bool run_to(pid_t pid, uintptr_t at)
     ptrace(PTRACE_POKEUSER, pid, (void *)offsetof(struct user, regs.rip), (void *)at);
     return true;
 }
+
+static bool run_to(pid_t pid, uintptr_t at, uint32_t pass)
+{
+    bool reached = run_to_next(pid, at);
+
+    while (reached && --pass > 0)
+        reached = step(pid) && run_to_next(pid, at);
+    return reached;
+}
 #else /* step all the way */
 static uintptr_t place_of(pid_t pid)
 {
     (void)pid;
     return 0;
 }
-static bool run_to(pid_t pid, uintptr_t at)
+static bool run_to(pid_t pid, uintptr_t at, uint32_t pass)
 {
-    (void)pid, (void)at;
+    (void)pid, (void)at, (void)pass;
     return true;
 }
 #endif
@@ -207,23 +231,35 @@ static struct trace *new_trace(void)
     return t;
 }
 
-/* Which places are new (a set of them, by hashing). */
+/* How often each place was passed before (a table of them, by hashing), and from where to step: running through a
+ * breakpoint costs as much as some steps. */
+#define PASS_COST 3u
 static void find_anchors(void)
 {
     size_t size = 1;
     while (size < 2u * trace->n)
         size *= 2;
-    uintptr_t *set = calloc(size, sizeof *set);
+    struct seen {
+        uintptr_t place;
+        uint32_t passes;
+    } *seen = calloc(size, sizeof *seen);
 
-    assert_non_null(set);
-    for (uint32_t i = 0; i < trace->n; i++) {
+    assert_non_null(seen);
+    for (uint32_t i = 0, cost = 0; i < trace->n; i++) {
         size_t at = (trace->place[i] * UINT64_C(0x9E3779B97F4A7C15)) >> 20 & (size - 1);
-        while (set[at] != 0 && set[at] != trace->place[i])
+        while (seen[at].place != 0 && seen[at].place != trace->place[i])
             at = (at + 1) & (size - 1);
-        trace->anchor[i] = i == 0 || set[at] == 0 ? i : trace->anchor[i - 1];
-        set[at] = trace->place[i];
+        seen[at].place = trace->place[i];
+        trace->pass[i] = ++seen[at].passes;
+        if (i == 0 || PASS_COST * trace->pass[i] <= cost + 1) {
+            trace->anchor[i] = i;
+            cost = PASS_COST * trace->pass[i];
+        } else {
+            trace->anchor[i] = trace->anchor[i - 1];
+            cost++;
+        }
     }
-    free(set);
+    free(seen);
 }
 
 /* What one run met. */
@@ -243,19 +279,6 @@ static void kill_stepped(pid_t pid)
     do
         assert_int_equal(waitpid(pid, &status, 0), pid);
     while (WIFSTOPPED(status)); /* some that were on the way */
-}
-
-/* One instruction; false: it has done all. */
-static bool step(pid_t pid)
-{
-    int status;
-
-    if (ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) != 0)
-        fail_msg("%s: no single step: %s", context, strerror(errno));
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (!WIFSTOPPED(status))
-        fail_msg("%s: a process ended: %x", context, (unsigned)status);
-    return atomic_load(&shared->step) != DONE;
 }
 
 /* Step all the way and take notes. */
@@ -286,7 +309,7 @@ static bool go_to(pid_t pid, struct caret__shared *sh, unsigned nth)
         return false;
     }
     unsigned i = trace->anchor[nth];
-    bool reached = i == 0 || run_to(pid, trace->place[i]);
+    bool reached = i == 0 || run_to(pid, trace->place[i], trace->pass[i]);
     for (; reached && i < nth; i++)
         reached = step(pid);
     return reached;

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
@@ -954,11 +955,14 @@ static void threads_of_a_reader_move_on_each_for_itself(void **state)
     open_accounts();
     pid_t banks = fork();
     if (banks == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
         for (unsigned seed = 1; atomic_load(signal_word) == 0; seed++) {
             pid_t bank = fork();
             int status;
-            if (bank == 0)
+            if (bank == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL);
                 be_the_bank(seed);
+            }
             while (waitpid(bank, &status, WNOHANG) == 0)
                 if (atomic_load(signal_word) != 0)
                     kill(bank, SIGKILL);
