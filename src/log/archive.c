@@ -4,12 +4,14 @@
  * A backup and all that was logged since give the database of any later moment.
  * So with an archive no checkpoint gives log up that is not in it:
  *
- *   checkpoint e: pages written --> archive [checkpoint_lsn, frozen.lsn) --> meta e --> checkpoint_lsn = frozen.lsn
+ *   checkpoint e: pages written --> log synced --> archive [checkpoint_lsn, frozen.lsn) --> meta e
+ *                 --> checkpoint_lsn = frozen.lsn
  *
  * One file for each checkpoint, named by UUID and first LSN, so that each file's
  * end is the next one's name.  It is written under another name, synced, renamed,
  * and the folder synced, before the meta is written: what a meta does not need any
- * more is in the archive, on the disk.
+ * more is in the archive, on the disk.  The log is synced before: what is in the archive no loss of power
+ * takes from the database, which would write another history in its place then.
  *
  * Long values are in the data file, not in the log; they go into the file too.
  * They are all still there: a run that was logged in epoch e or freed in it is not
@@ -17,7 +19,7 @@
  *
  * Death anywhere: the checkpoint is made again, by a successor or after a recovery,
  * from the same LSN on, and replaces the file.  It may be longer then (more was
- * committed), or shorter (the power was lost, and with it the end of the log): one
+ * committed), or shorter (the disk had lied, and lost the end of the log): one
  * is the beginning of the other.  If it is not, the folder holds the history of
  * another copy of this database, and the checkpoint fails rather than mix them.
  *
@@ -391,7 +393,7 @@ int caret__archive_log(struct caret__engine *e, uint64_t to)
     if (!caret__archive_name(w.name, sizeof w.name, w.dir, sh->uuid, from) ||
         snprintf(w.temp, sizeof w.temp, "%s-partial", w.name) >= (int)sizeof w.temp)
         return caret__fail(CARET_E_OPEN, "%s: the path of the archive is too long", w.dir);
-    int rc = caret__flush(e, to, false);
+    int rc = caret__flush(e, to, true);
     if (rc == CARET_OK)
         rc = write_file(&w);
     if (rc == CARET_OK)

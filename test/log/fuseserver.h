@@ -39,6 +39,7 @@ static void *fs_init(struct fuse_conn_info *conn, struct fuse_config *config)
     (void)conn;
     config->use_ino = 1; /* the engine knows files by their numbers */
     config->nullpath_ok = 0;
+    config->attr_timeout = 0; /* a file with two names has two nodes, with a number of links in each */
     return NULL;
 }
 
@@ -128,6 +129,13 @@ static int fs_rename(const char *from, const char *to, unsigned flags)
     return flags != 0 ? -EINVAL : result(rename(at(from, a), at(to, b)));
 }
 
+static int fs_link(const char *from, const char *to)
+{
+    char a[320], b[320];
+
+    return result(link(at(from, a), at(to, b)));
+}
+
 static int fs_unlink(const char *name)
 {
     char buf[320];
@@ -166,6 +174,7 @@ static const struct fuse_operations fs_operations = {
     .truncate = fs_truncate,
     .fallocate = fs_fallocate,
     .rename = fs_rename,
+    .link = fs_link,
     .unlink = fs_unlink,
     .chmod = fs_chmod,
     .chown = fs_chown,

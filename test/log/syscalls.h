@@ -84,6 +84,7 @@ static struct tape_hooks {
     int (*ftruncate)(int fd, off_t len);
     int (*rename)(const char *from, const char *to);
     int (*unlink)(const char *path);
+    int (*link)(const char *from, const char *to);
 } tape_hooks;
 
 static inline bool on_tape(int fd)
@@ -193,6 +194,19 @@ int rename(const char *from, const char *to)
         return failed_with(error);
     return path_on_tape(to) ? tape_hooks.rename(from, to)
                             : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+/* Of a file, or with AT_SYMLINK_FOLLOW of a descriptor's link in /proc, as one without a name gets one. */
+int linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    return path_on_tape(to) && tape_hooks.link != NULL
+               ? tape_hooks.link(from, to)
+               : (int)syscall(SYS_linkat, from_dir, from, to_dir, to, flags);
+}
+
+int link(const char *from, const char *to)
+{
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 int unlink(const char *path)

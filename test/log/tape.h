@@ -11,7 +11,7 @@
  * that are not yet (pending):
  *
  *     write, allocate, truncate   pending until a sync of that file
- *     create, rename, unlink      pending until a sync of the directory
+ *     create, link, rename, unlink  pending until a sync of the directory
  *
  * After each operation the power may go.  Then the disk has the image and any part
  * of what is pending, in its order: nothing, all, all but one, one, any, and of any
@@ -21,6 +21,7 @@
 #ifndef CARET_TEST_LOG_TAPE_H
 #define CARET_TEST_LOG_TAPE_H
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ enum op_kind {
     OP_TRUNCATE,
     OP_SYNC,
     OP_CREATE,
+    OP_LINK,
     OP_RENAME,
     OP_UNLINK,
     OP_SYNC_DIR,
@@ -48,15 +50,21 @@ enum op_kind {
     OP_DURABLE /* mark: worker `file` was promised its commits up to `len` */
 };
 
-static const char *const op_names[] = {"write",  "allocate", "truncate", "sync",  "create",
+static const char *const op_names[] = {"write",  "allocate", "truncate", "sync",  "create", "link",
                                        "rename", "unlink",   "sync dir", "begun", "durable"};
 
-/* The names a database uses; a file is known by a number, names point to numbers. */
-#define NAMES 4u
-static const char *const suffixes[NAMES] = {"", "-new", "-log", "-lock"};
+/* The names in the folder of the database; a file is known by a number, names point to numbers.  What begins with the
+ * name of the database is kept as a suffix to it, else as "/name".  The same for all tapes. */
+#define NAMES_MAX 2048u
+#define NAMES     4u /* that each database uses */
+static struct names {
+    uint32_t n;
+    char name[NAMES_MAX][96];
+} * names;
 
 struct op {
-    uint8_t kind, name, to;
+    uint8_t kind;
+    uint16_t name, to;
     uint32_t file;
     uint64_t off, len;
     uint64_t data; /* where in the tape's bytes */
@@ -92,19 +100,42 @@ static uint32_t file_of_ino(uint64_t ino)
     return UINT32_MAX;
 }
 
-static unsigned name_of(const char *path)
+/* Is it of the folder? */
+static bool in_dir(const char *path)
 {
-    size_t n = strlen(tape->path);
+    size_t n = strlen(tape->dir);
 
-    for (unsigned i = 0; i < NAMES; i++)
-        if (strncmp(path, tape->path, n) == 0 && strcmp(path + n, suffixes[i]) == 0)
-            return i;
-    return NAMES;
+    return strncmp(path, tape->dir, n) == 0 && path[n] == '/' && strchr(path + n + 1, '/') == NULL;
 }
 
+/* Of a path in the folder; a new one under the lock. */
+static uint16_t name_of(const char *path)
+{
+    size_t n = strlen(tape->path);
+    const char *name = strncmp(path, tape->path, n) == 0 ? path + n : strrchr(path, '/');
+
+    for (uint32_t i = 0; i < names->n; i++)
+        if (strcmp(names->name[i], name) == 0)
+            return (uint16_t)i;
+    if (names->n == NAMES_MAX || strlen(name) >= sizeof names->name[0])
+        tape_die("too many names");
+    strcpy(names->name[names->n], name);
+    return (uint16_t)names->n++;
+}
+
+/* The path of a name beside the database at `path`. */
+static const char *path_of(const char *path, uint32_t name, char buf[320])
+{
+    const char *slash = strrchr(path, '/'), *text = names->name[name];
+
+    snprintf(buf, 320, "%.*s%s", *text == '/' ? (int)(slash - path) : (int)strlen(path), path, text);
+    return buf;
+}
+
+/* The folder too: a file without a name is made there. */
 static bool tape_wants_path(const char *path)
 {
-    return tape != NULL && atomic_load(&tape->recording) && name_of(path) < NAMES;
+    return tape != NULL && atomic_load(&tape->recording) && (in_dir(path) || strcmp(path, tape->dir) == 0);
 }
 
 static bool tape_wants_fd(int fd)
@@ -148,10 +179,13 @@ static int tape_open(const char *path, int flags, mode_t mode)
     struct stat st;
 
     pthread_mutex_lock(&tape->lock);
-    bool existed = stat(path, &st) == 0;
+    bool nameless = (flags & O_TMPFILE) == O_TMPFILE, existed = !nameless && stat(path, &st) == 0;
     int fd = real_open(path, flags, mode);
-    if (fd >= 0 && !existed && fstat(fd, &st) == 0)
-        note(OP_CREATE, new_file(st.st_ino))->name = (uint8_t)name_of(path);
+    if (fd >= 0 && !existed && fstat(fd, &st) == 0) {
+        uint32_t file = new_file(st.st_ino);
+        if (!nameless)
+            note(OP_CREATE, file)->name = name_of(path);
+    }
     pthread_mutex_unlock(&tape->lock);
     return fd;
 }
@@ -214,11 +248,25 @@ static int tape_rename(const char *from, const char *to)
     int rc = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
     if (rc == 0) {
         struct stat st;
-        if (stat(to, &st) != 0 || name_of(from) == NAMES)
+        if (stat(to, &st) != 0 || file_of_ino(st.st_ino) == UINT32_MAX || !in_dir(from))
             tape_die("rename of an unknown file");
         struct op *op = note(OP_RENAME, file_of_ino(st.st_ino));
-        op->name = (uint8_t)name_of(from);
-        op->to = (uint8_t)name_of(to);
+        op->name = name_of(from);
+        op->to = name_of(to);
+    }
+    pthread_mutex_unlock(&tape->lock);
+    return rc;
+}
+
+static int tape_link(const char *from, const char *to)
+{
+    pthread_mutex_lock(&tape->lock);
+    int rc = (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW);
+    if (rc == 0) {
+        struct stat st;
+        if (stat(to, &st) != 0 || file_of_ino(st.st_ino) == UINT32_MAX)
+            tape_die("link of an unknown file");
+        note(OP_LINK, file_of_ino(st.st_ino))->name = name_of(to);
     }
     pthread_mutex_unlock(&tape->lock);
     return rc;
@@ -229,7 +277,7 @@ static int tape_unlink(const char *path)
     pthread_mutex_lock(&tape->lock);
     int rc = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     if (rc == 0)
-        note(OP_UNLINK, 0)->name = (uint8_t)name_of(path);
+        note(OP_UNLINK, 0)->name = name_of(path);
     pthread_mutex_unlock(&tape->lock);
     return rc;
 }
@@ -239,6 +287,18 @@ static void tape_mark(enum op_kind kind, uint32_t worker, uint64_t commit)
     pthread_mutex_lock(&tape->lock);
     note(kind, worker)->len = commit;
     pthread_mutex_unlock(&tape->lock);
+}
+
+/* The names, before the first tape is made. */
+static void names_init(void)
+{
+    static const char *const first[NAMES] = {"", "-new", "-log", "-lock"};
+
+    names = mmap(NULL, sizeof *names, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (names == MAP_FAILED)
+        tape_die("no memory");
+    for (; names->n < NAMES; names->n++)
+        strcpy(names->name[names->n], first[names->n]);
 }
 
 static struct tape *tape_new(void)
@@ -275,14 +335,13 @@ static void tape_record(struct tape *t, const char *dir, const char *path)
         tape_die(dir);
     t->dir_ino = st.st_ino;
     tape = t;
-    for (unsigned i = 0; i < NAMES; i++) {
-        char name[224];
-        snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
-        if (stat(name, &st) == 0)
+    for (uint32_t i = 0; i < names->n; i++) {
+        char name[320];
+        if (stat(path_of(path, i, name), &st) == 0)
             new_file(st.st_ino);
     }
     tape_hooks = (struct tape_hooks){tape_wants_fd,  tape_wants_path, tape_open,   tape_pwrite, tape_sync,
-                                     tape_fallocate, tape_ftruncate,  tape_rename, tape_unlink};
+                                     tape_fallocate, tape_ftruncate,  tape_rename, tape_unlink, tape_link};
     atomic_store(&t->recording, true);
 }
 
@@ -302,7 +361,7 @@ struct bytes {
 /* Files by number, and what the names point to (file + 1; 0 = nothing). */
 struct image {
     struct bytes files[TAPE_FILES];
-    uint32_t names[NAMES];
+    uint32_t names[NAMES_MAX];
     uint32_t nfiles;
 };
 
@@ -364,7 +423,7 @@ static void write_sectors(struct bytes *b, const struct op *op, const uint8_t *d
 /* r: torn. */
 static void image_apply(struct image *m, const struct tape *t, const struct op *op, struct caret__rand *r)
 {
-    if (op->kind < OP_SYNC || op->kind == OP_CREATE)
+    if (op->kind < OP_SYNC || op->kind == OP_CREATE || op->kind == OP_LINK || op->kind == OP_RENAME)
         m->nfiles = m->nfiles > op->file + 1 ? m->nfiles : op->file + 1;
     switch (op->kind) {
     case OP_WRITE: write_sectors(&m->files[op->file], op, t->data + op->data, r); break;
@@ -377,7 +436,8 @@ static void image_apply(struct image *m, const struct tape *t, const struct op *
         b->len = op->len;
         break;
     }
-    case OP_CREATE: m->names[op->name] = op->file + 1; break;
+    case OP_CREATE:
+    case OP_LINK: m->names[op->name] = op->file + 1; break;
     case OP_RENAME:
         m->names[op->to] = op->file + 1;
         m->names[op->name] = 0;
@@ -404,22 +464,32 @@ static void put_file(const char *path, const struct bytes *b)
     close(fd);
 }
 
-/* Make the files at path those of the image. */
+static void empty_folder(const char *name)
+{
+    DIR *folder = opendir(name);
+    const struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        syscall(SYS_unlinkat, dirfd(folder), entry->d_name, 0);
+    closedir(folder);
+}
+
+/* Make the files in the folder of `path` those of the image. */
 static void image_put(const struct image *m, const char *path)
 {
-    for (unsigned i = 0; i < NAMES; i++) {
-        char name[224];
-        snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
-        unlink(name);
+    char name[320];
+
+    snprintf(name, sizeof name, "%.*s", (int)(strrchr(path, '/') - path), path);
+    empty_folder(name);
+    for (uint32_t i = 0; i < names->n; i++)
         if (m->names[i] != 0)
-            put_file(name, &m->files[m->names[i] - 1]);
-    }
+            put_file(path_of(path, i, name), &m->files[m->names[i] - 1]);
 }
 
 /* The image with files numbered as tape_record numbers those that image_put made. */
 static void image_renumber(struct image *to, const struct image *from)
 {
-    for (unsigned i = 0; i < NAMES; i++) {
+    for (uint32_t i = 0; i < names->n; i++) {
         if (from->names[i] == 0)
             continue;
         bytes_copy(&to->files[to->nfiles], &from->files[from->names[i] - 1]);
@@ -451,7 +521,7 @@ static void player_begin(struct player *p, const struct tape *t, const struct im
 
 static bool is_of_names(const struct op *op)
 {
-    return op->kind == OP_CREATE || op->kind == OP_RENAME || op->kind == OP_UNLINK;
+    return op->kind >= OP_CREATE && op->kind <= OP_UNLINK;
 }
 
 /* What `sync` covers is on the disk now. */
@@ -497,7 +567,7 @@ static void player_state(const struct player *p, struct image *out, enum loss lo
 {
     bool wanted[TAPE_FILES] = {false};
 
-    for (unsigned i = 0; i < NAMES; i++)
+    for (uint32_t i = 0; i < names->n; i++)
         if (p->disk.names[i] != 0)
             wanted[p->disk.names[i] - 1] = true;
     for (uint32_t i = 0; i < p->npending; i++)

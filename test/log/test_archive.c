@@ -531,7 +531,7 @@ static void the_archive_is_on_the_disk_before_the_meta_slot_is_written(void **st
     memset(&order, 0, sizeof order);
     order.archive_fd = -1;
     tape_hooks = (struct tape_hooks){every_fd,        every_path,      order_open,   order_pwrite, order_sync,
-                                     order_fallocate, order_ftruncate, order_rename, order_unlink};
+                                     order_fallocate, order_ftruncate, order_rename, order_unlink, NULL};
     for (int i = 0; i < 3; i++) {
         caret_db *db = open_archived();
         work(db, 40 + (uint64_t)i, 300, 0);

@@ -10,6 +10,11 @@
  * closing leaves one file.  A part of the openings is recorded too, and the power
  * lost again in the middle of the recovery.
  *
+ * One workload has its log archived (in the folder of the database), makes backups and, behind FUSE, restores
+ * them.  A backup that has its name must be a database with the digest of its moment, and an acknowledged one must have it;
+ * a backup and the archive must lead to a commit, not before the last acknowledged checkpoint; and after recovery,
+ * more commits and a closing, to exactly what is in the database.
+ *
  * CARET_POWER_STATES=n: how many states, all workloads together.  CARET_SEED=n.
  */
 #include "fuseserver.h"
@@ -21,7 +26,11 @@
 #include "base/crc32c.h"
 #include "shm/layout.h"
 
-#define STEPS_MAX 4000u
+#define STEPS_MAX   4000u
+#define BACKUPS_MAX 40u
+
+/* Who marks what has begun and what is promised (tape_mark). */
+enum { COMMITS, BACKUPS = 3, CHECKPOINTS, RESTORES };
 
 /* What a workload and its checkers share with their children. */
 struct world {
@@ -33,7 +42,10 @@ struct world {
     unsigned steps;
     unsigned nodes, len; /* nodes of the tree, longest ordinary value */
     bool behind_fuse;
-    bool stays_open; /* no clean closing in between: the log goes round */
+    bool stays_open;                              /* no clean closing in between: the log goes round */
+    bool archived;                                /* and there are backups */
+    uint64_t backups, backup_of[BACKUPS_MAX + 1]; /* the nth was made behind so many commits */
+    uint64_t restores, restored[BACKUPS_MAX + 1]; /* digests */
     void (*work)(void);
     void (*check)(caret_session *s, const struct player *p);
     uint64_t states[LOSSES], nested;
@@ -139,7 +151,7 @@ static void step(caret_session *s, uint64_t k)
     }
 }
 
-enum event { NOTHING, SYNC, CHECKPOINT, REOPEN, DIE };
+enum event { NOTHING, SYNC, CHECKPOINT, REOPEN, DIE, BACKUP, RESTORE };
 
 static enum event event_after(uint64_t k)
 {
@@ -151,7 +163,66 @@ static enum event event_after(uint64_t k)
            : what < 16                       ? CHECKPOINT
            : what < 19 && !world->stays_open ? REOPEN
            : what < 24                       ? DIE
+           : what < 32 && world->archived    ? BACKUP
+           : what < 36 && world->archived    ? RESTORE
                                              : NOTHING;
+}
+
+/* The name of the nth backup: a new one, or every second time one that is replaced. */
+static const char *backup_name(const char *database, uint64_t n, char buf[200])
+{
+    snprintf(buf, 200, n % 2 == 0 ? "%s-copy" : "%s-copy%" PRIu64, database, n);
+    return buf;
+}
+
+static void back_up(caret_db *db)
+{
+    uint64_t n = world->backups + 1;
+    caret_backup_options o = {.compact = n % 4 < 2, .overwrite = n % 2 == 0};
+    char name[200];
+
+    if (n > BACKUPS_MAX)
+        return;
+    world->backup_of[n] = world->done;
+    tape_mark(OP_BEGUN, BACKUPS, n);
+    OK(caret_backup(db, backup_name(path, n, name), &o));
+    tape_mark(OP_DURABLE, BACKUPS, n);
+    world->backups = n;
+}
+
+static uint64_t digest_of_file(const char *name)
+{
+    caret_options o = {.readonly = 1, .any_fs = 1};
+    char report[1024];
+    caret_db *db = NULL;
+    caret_session *s;
+
+    OK(caret_open(name, &o, &db));
+    OK(caret_session_open(db, &s));
+    uint64_t found = digest_of(s);
+    caret_session_close(s);
+    if (caret_check(db, report, sizeof report) != CARET_OK)
+        fail_msg("%s: %s: %s", name, caret_message(), report);
+    OK(caret_close(db));
+    return found;
+}
+
+/* Of the newest backup that has a name of its own.  Where a name is given without the tape seeing it there is none. */
+static void restore_one(void)
+{
+    uint64_t n = world->restores + 1, last = (world->backups - 1) | 1;
+    caret_restore_options o = {.archive = dir, .shm_dir = shm_dir, .any_fs = 1};
+    char from[200], to[200];
+
+    if (!world->behind_fuse || world->backups == 0 || n > BACKUPS_MAX)
+        return;
+    last = last > world->backups ? last - 2 : last;
+    snprintf(to, sizeof to, "%s-again%" PRIu64, path, n);
+    tape_mark(OP_BEGUN, RESTORES, n);
+    OK(caret_restore(backup_name(path, last, from), to, &o, NULL));
+    tape_mark(OP_DURABLE, RESTORES, n);
+    world->restored[n] = digest_of_file(to);
+    world->restores = n;
 }
 
 static caret_db *open_synced(void)
@@ -160,6 +231,8 @@ static caret_db *open_synced(void)
     caret_db *db = NULL;
 
     o.sync = world->sync;
+    if (world->archived)
+        o.archive = dir;
     OK(caret_open(path, &o, &db));
     return db;
 }
@@ -187,14 +260,21 @@ static void work(void)
             OK(caret_sync(db));
         if (event == CHECKPOINT)
             OK(caret_checkpoint(db));
+        if (event == BACKUP)
+            back_up(db);
+        if (event == RESTORE)
+            restore_one();
         if (event == SYNC || event == CHECKPOINT)
             tape_mark(OP_DURABLE, 0, k);
+        if (event == CHECKPOINT)
+            tape_mark(OP_DURABLE, CHECKPOINTS, k);
     }
     if (event == DIE)
         kill(getpid(), SIGKILL);
     caret_session_close(s);
     OK(caret_close(db));
     tape_mark(OP_DURABLE, 0, world->done);
+    tape_mark(OP_DURABLE, CHECKPOINTS, world->done);
 }
 
 static void expect_end(pid_t pid)
@@ -350,7 +430,7 @@ static void record_behind_fuse(struct tape *t)
 
 static void record(struct tape *t)
 {
-    world->done = 0;
+    world->done = world->backups = world->restores = 0;
     if (world->behind_fuse) {
         record_behind_fuse(t);
         return;
@@ -424,10 +504,100 @@ static void look_at_state(const struct player *p)
     OK(caret_close(db));
 }
 
+/* A file that has the name of a database: it must be one, whole, with one of these digests. */
+static void expect_digest(const char *name, const uint64_t *digests, uint64_t n, const char *what)
+{
+    caret_options o = {.readonly = 1};
+    char report[1024];
+    caret_db *db = NULL;
+    caret_session *s;
+
+    if (caret_open(name, &o, &db) != CARET_OK)
+        complain("%s cannot be opened: %s", what, caret_message());
+    OK(caret_session_open(db, &s));
+    uint64_t found = digest_of(s);
+    caret_session_close(s);
+    if (caret_check(db, report, sizeof report) != CARET_OK)
+        complain("%s: check: %s: %s", what, caret_message(), report);
+    OK(caret_close(db));
+    for (uint64_t i = 0; i < n; i++)
+        if (digests[i] == found)
+            return;
+    complain("%s has the state of no moment that it may be of", what);
+}
+
+static void check_backup(uint64_t n, const struct player *p)
+{
+    uint64_t digests[BACKUPS_MAX], count = 0, last = p->durable[BACKUPS];
+    char name[200], what[60];
+
+    snprintf(what, sizeof what, "backup %" PRIu64, n);
+    if (access(backup_name(state_path, n, name), F_OK) != 0) {
+        if (n <= last)
+            complain("%s was acknowledged, and is not there", what);
+        return;
+    }
+    if (n % 2 != 0) {
+        digests[count++] = world->digest[world->backup_of[n]];
+    } else { /* the last one of this name, or one that was in the making */
+        for (uint64_t i = last > 2 ? last & ~UINT64_C(1) : 2; i <= p->begun[BACKUPS]; i += 2)
+            digests[count++] = world->digest[world->backup_of[i]];
+    }
+    expect_digest(name, digests, count, what);
+}
+
+/* The newest three of them. */
+static void check_backups(const struct player *p)
+{
+    uint64_t n = p->begun[BACKUPS];
+    char name[200];
+
+    for (uint64_t i = n > 2 ? n - 2 : 1; i <= n; i++)
+        check_backup(i, p);
+    for (uint64_t i = 1; i <= p->begun[RESTORES]; i++) {
+        snprintf(name, sizeof name, "%s-again%" PRIu64, state_path, i);
+        if (access(name, F_OK) != 0 && i <= p->durable[RESTORES])
+            complain("what was restored, and acknowledged, is not there");
+        if (access(name, F_OK) == 0 && i <= world->restores)
+            expect_digest(name, &world->restored[i], 1, "what was restored");
+    }
+}
+
+/* From the newest acknowledged backup that has a name of its own, with the archive: one of these digests. */
+static void check_archive(const struct player *p, const uint64_t *digests, uint64_t n, const char *what)
+{
+    uint64_t last = p->durable[BACKUPS] - (p->durable[BACKUPS] % 2 == 0);
+    caret_restore_options o = {.archive = state_dir, .shm_dir = state_shm};
+    char from[200], to[200];
+
+    if (p->durable[BACKUPS] == 0)
+        return;
+    snprintf(to, sizeof to, "%s-restored", state_path);
+    if (caret_restore(backup_name(state_path, last, from), to, &o, NULL) != CARET_OK)
+        complain("%s: %s", what, caret_message());
+    expect_digest(to, digests, n, what);
+    unlink(to);
+}
+
+/* As it lies there, before anybody opens the database. */
+static void look_at_archive(const struct player *p)
+{
+    uint64_t low = p->durable[CHECKPOINTS], of_backup;
+
+    check_backups(p);
+    if (p->durable[BACKUPS] == 0)
+        return;
+    of_backup = world->backup_of[p->durable[BACKUPS]];
+    low = low > of_backup ? low : of_backup;
+    check_archive(p, world->digest + low, p->begun[0] - low + 1, "a backup and the archive");
+}
+
 /* The files of a state are there: open and look. */
 static void check_state(const struct player *p, bool nested)
 {
     caret_options o = {.shm_dir = state_shm, .no_thread = 1, .sync = CARET_SYNC_COMMIT};
+    bool archived = world->archived && !nested;
+    uint64_t end = 0;
     char report[1024];
     caret_db *db = NULL;
     caret_session *s;
@@ -436,6 +606,10 @@ static void check_state(const struct player *p, bool nested)
     alarm(20);
     if (!nested && p->next % 3 == 0)
         look_at_state(p);
+    if (archived)
+        look_at_archive(p);
+    if (world->archived)
+        o.archive = state_dir;
     if (caret_open(state_path, &o, &db) != CARET_OK)
         complain("cannot be opened: %s", caret_message());
     if (nested) /* the recovery is recorded; what follows is not */
@@ -448,15 +622,19 @@ static void check_state(const struct player *p, bool nested)
     for (unsigned i = 0; i < 10; i++)
         if (caret_set(s, &n.node, text, text_of(i, 300, text)) != CARET_OK)
             complain("writing after it: %s", caret_message());
+    if (archived)
+        end = digest_of(s);
     caret_session_close(s);
     if (caret_close(db) != CARET_OK)
         complain("closing: %s", caret_message());
     for (unsigned i = 1; i < NAMES; i++) {
         char name[160];
-        snprintf(name, sizeof name, "%s%s", state_path, suffixes[i]);
+        snprintf(name, sizeof name, "%s%s", state_path, names->name[i]);
         if (access(name, F_OK) == 0 && i != 1)
-            complain("%s is left after closing", suffixes[i]);
+            complain("%s is left after closing", names->name[i]);
     }
+    if (archived)
+        check_archive(p, &end, 1, "after recovery a backup and the archive");
     _exit(0);
 }
 
@@ -489,12 +667,12 @@ static void report_bad(const struct player *p, enum loss loss, uint32_t one, con
 
     print_error("%spower lost after operation %u (%s %s, file %u, %" PRIu64 "+%" PRIu64
                 "), kept: %s %u of %u: %s\n",
-                where, p->next - 1, op_names[op->kind], suffixes[op->name], op->file, op->off, op->len,
+                where, p->next - 1, op_names[op->kind], names->name[op->name], op->file, op->off, op->len,
                 loss_names[loss], one, p->npending, world->error);
     for (uint32_t i = 0; i < p->npending && i < 30; i++) {
         op = &p->t->ops[p->pending[i]];
         print_error("    pending %u: operation %u: %s %s->%s, file %u, %" PRIu64 "+%" PRIu64 "\n", i,
-                    p->pending[i], op_names[op->kind], suffixes[op->name], suffixes[op->to], op->file,
+                    p->pending[i], op_names[op->kind], names->name[op->name], names->name[op->to], op->file,
                     op->off, op->len);
     }
 }
@@ -703,6 +881,31 @@ static void what_the_kernel_issues_keeps_each_commit(void **state)
     lose_power(10);
 }
 
+static void lose_power_archived(bool behind_fuse, unsigned steps, unsigned share)
+{
+    memset(world, 0, sizeof *world);
+    world->sync = CARET_SYNC_INTERVAL;
+    world->steps = steps;
+    world->archived = true;
+    world->behind_fuse = behind_fuse;
+    world->work = work_alone;
+    world->check = check_alone;
+    lose_power(share);
+    assert_true(world->backups > 4 && (!behind_fuse || world->restores > 1));
+}
+
+static void backups_and_archive_survive(void **state)
+{
+    (void)state;
+    lose_power_archived(false, 200, 10);
+}
+
+static void backups_and_archive_survive_as_the_kernel_issues_them(void **state)
+{
+    (void)state;
+    lose_power_archived(true, 150, 8);
+}
+
 static int setup_power(void **state)
 {
     if (setup(state) != 0)
@@ -729,12 +932,15 @@ static int teardown_power(void **state)
 int main(void)
 {
     may_mount = own_mounts();
+    names_init();
     const struct CMUnitTest tests[] = {POWER_TEST(each_commit_survives_in_commit_mode),
                                        POWER_TEST(what_was_synced_survives_in_interval_mode),
                                        POWER_TEST(the_log_goes_round_without_loss),
                                        POWER_TEST(transactions_of_several_processes_are_whole),
                                        POWER_TEST(order_survives_with_threads_that_sync),
                                        POWER_TEST(checkpoints_survive_without_syncs),
+                                       POWER_TEST(backups_and_archive_survive),
+                                       POWER_TEST(backups_and_archive_survive_as_the_kernel_issues_them),
                                        POWER_TEST(what_the_kernel_issues_keeps_each_commit)};
     return cmocka_run_group_tests_name("powerloss", tests, NULL, NULL);
 }
