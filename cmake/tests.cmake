@@ -18,7 +18,8 @@ set(test_environment "CARET_BUILD=${CMAKE_BINARY_DIR};CARET_SOURCE=${PROJECT_SOU
 # caret_test(name label... COMMAND command...)
 function(caret_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;COMMAND;ENVIRONMENT")
-    add_test(NAME ${name} COMMAND ${run_limited} ${arg_COMMAND})
+    add_test(NAME ${name}
+        COMMAND sh ${PROJECT_SOURCE_DIR}/tools/watched.sh ${name} ${run_limited} ${arg_COMMAND})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 SKIP_RETURN_CODE 77
         ENVIRONMENT "${test_environment};${arg_ENVIRONMENT}")
 endfunction()

@@ -233,6 +233,17 @@ make_locale()
     [ -d "$logs/locale/de_DE.UTF-8" ] && export LOCPATH="$logs/locale"
 }
 
+# What tests left behind, and which ran when it appeared: no failure, as databases of others may be in use here.
+export CARET_LEAVINGS="$logs/leavings"
+: >"$CARET_LEAVINGS"
+tell_leavings()
+{
+    sort -u "$CARET_LEAVINGS" | while read -r path name; do
+        [ -e "$path" ] && echo "$path $name"
+    done | awk '{ by[$1] = by[$1] " " $2 } END { for (path in by) print "  left behind: " path ", by one of" by[path] }' |
+        sort
+}
+
 begin=$(date +%s)
 make_locale
 [ $# -eq 0 ] && set -- release style small asan tsan fuzz model
@@ -250,6 +261,7 @@ for step in "$@"; do
 done
 
 echo
+tell_leavings
 if [ -n "$failures" ]; then
     echo "Failed (logs in build/test-log/):"
     printf '%s' "$failures"

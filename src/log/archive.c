@@ -4,14 +4,14 @@
  * A backup and all that was logged since give the database of any later moment.
  * So with an archive no checkpoint gives log up that is not in it:
  *
- *   checkpoint e: pages written --> log synced --> archive [checkpoint_lsn, frozen.lsn) --> meta e
+ *   checkpoint e: long values and log synced --> archive [checkpoint_lsn, frozen.lsn) --> pages, meta e
  *                 --> checkpoint_lsn = frozen.lsn
  *
  * One file for each checkpoint, named by UUID and first LSN, so that each file's
  * end is the next one's name.  It is written under another name, synced, renamed,
  * and the folder synced, before the meta is written: what a meta does not need any
- * more is in the archive, on the disk.  The log is synced before: what is in the archive no loss of power
- * takes from the database, which would write another history in its place then.
+ * more is in the archive, on the disk.  Log and data file (long values are there) are synced before: no loss of
+ * power takes from the database what is in the archive, and has it write another history in its place.
  *
  * Long values are in the data file, not in the log; they go into the file too.
  * They are all still there: a run that was logged in epoch e or freed in it is not
@@ -376,6 +376,23 @@ static int write_file(struct writer *w)
     return rc;
 }
 
+/* What will be in the archive is on the disk: long values first.  Under the flush mutex, as failed syncs are noted there. */
+static int sync_first(struct caret__engine *e, uint64_t to)
+{
+    int rc = caret__flush(e, to, false);
+
+    if (rc == CARET_OK)
+        rc = caret__flush_hold(e);
+    if (rc != CARET_OK)
+        return rc;
+    if (fdatasync(e->data_fd) != 0)
+        rc = caret__io_failed(e, errno, "syncing the data file");
+    else if (fdatasync(e->log_fd) != 0)
+        rc = caret__io_failed(e, errno, "syncing the log");
+    caret__flush_release(e);
+    return rc;
+}
+
 int caret__archive_log(struct caret__engine *e, uint64_t to)
 {
     struct caret__shared *sh = e->sh;
@@ -393,7 +410,7 @@ int caret__archive_log(struct caret__engine *e, uint64_t to)
     if (!caret__archive_name(w.name, sizeof w.name, w.dir, sh->uuid, from) ||
         snprintf(w.temp, sizeof w.temp, "%s-partial", w.name) >= (int)sizeof w.temp)
         return caret__fail(CARET_E_OPEN, "%s: the path of the archive is too long", w.dir);
-    int rc = caret__flush(e, to, true);
+    int rc = sync_first(e, to);
     if (rc == CARET_OK)
         rc = write_file(&w);
     if (rc == CARET_OK)

@@ -5,6 +5,7 @@
 #ifndef CARET_TEST_API_STOPPED_H
 #define CARET_TEST_API_STOPPED_H
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -464,21 +465,46 @@ static inline bool half_done(void)
     return atomic_load(&s->e->sh->log_head) != atomic_load(&s->e->sh->log_applied);
 }
 
-/* Run the tests on a database of their own. */
+static pid_t tester;
+
+static inline void stop_tester(int sig)
+{
+    (void)sig;
+    kill(tester, SIGKILL);
+}
+
+/* Run the tests on a database of their own, in a child: however that ends, nothing is left. */
 static inline int with_database(int (*run)(void))
 {
     const char *tmp = getenv("TMPDIR");
-    char command[400];
+    char folder[80], command[400];
+    int status = 1;
 
-    snprintf(path, sizeof path, "%.40s/caret-stopped-%d.caret", tmp != NULL ? tmp : "/tmp", (int)getpid());
-    snprintf(shm_dir, sizeof shm_dir, "/dev/shm/caret-stopped-%d", (int)getpid());
+    snprintf(folder, sizeof folder, "%.40s/caret-stopped-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    snprintf(shm_dir, sizeof shm_dir, "/dev/shm/caret-stopped-XXXXXX");
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED || mkdir(shm_dir, 0700) != 0)
+    if (shared == MAP_FAILED || mkdtemp(folder) == NULL || mkdtemp(shm_dir) == NULL) {
+        perror("no folder for a database");
         return 1;
-    signal(SIGALRM, hangs);
-    int rc = run();
-    snprintf(command, sizeof command, "rm -rf '%s' '%s' '%s-lock' '%s-log'", shm_dir, path, path, path);
-    return system(command) != 0 || rc != 0;
+    }
+    snprintf(path, sizeof path, "%.60s/db.caret", folder);
+    fflush(NULL);
+    tester = fork();
+    if (tester == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGALRM, hangs);
+        exit(run());
+    }
+    signal(SIGTERM, stop_tester); /* of timeout(1) */
+    signal(SIGINT, stop_tester);
+    while (tester > 0 && waitpid(tester, &status, 0) < 0 && errno == EINTR)
+        continue;
+    snprintf(command, sizeof command, "rm -rf '%s' '%s'*", folder, shm_dir);
+    if (system(command) != 0 || !WIFEXITED(status)) {
+        fprintf(stderr, "the tests ended with status %x\n", (unsigned)status);
+        return 1;
+    }
+    return WEXITSTATUS(status);
 }
 
 #endif
