@@ -79,6 +79,7 @@ correct snapshot
 correct snapshot -DLOST -DNC=2
 correct snapshot -DPS=2 -DSN=1 -DMAXD=0
 correct snapshot -DPS=2 -DSN=1 -DNC=2 -DCK=0
+correct archive
 correct locks -DMAXD=2
 correct locks -DMAXD=0
 bug arena -DBUG=1 -DREADER -DNC=2 -DCK=1 -DNS=2
@@ -106,6 +107,15 @@ bug arena -DBUG=22
 bug arena -DBUG=23
 bug arena -DBUG=24 -DATONCE
 bug arena -DBUG=25
+bug archive -DBUG=1
+bug archive -DBUG=2
+bug archive -DBUG=3
+bug archive -DBUG=4
+bug archive -DBUG=5
+bug archive -DBUG=6
+bug archive -DBUG=7
+bug archive -DBUG=8
+bug archive -DBUG=9
 bug log -DBUG=1
 bug log -DBUG=2
 bug log -DBUG=3
