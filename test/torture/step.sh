@@ -10,10 +10,10 @@ if ! { cmake --preset release && cmake --build "$build" --target test_api_step; 
     tail -n 40 "$log"
     exit 1
 fi
-parts=$((16 * ${CARET_STEP:-1}))
+every=${CARET_STEP:-1}
 part()
 {
-    CARET_STEP=$parts CARET_SEED=$(($1 * ${CARET_STEP:-1})) "$build/test/test_api_step" >"$log.$1" 2>&1
+    CARET_STEP=$((16 * every)) CARET_SEED=$(($1 * every)) "$build/test/test_api_step" >"$log.$1" 2>&1
     status=$?
     grep -e 'ERROR' -e 'skipped:' "$log.$1"
     tail -n 1 "$log.$1"
