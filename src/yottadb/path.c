@@ -178,6 +178,32 @@ static int make_anew(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, co
     return YDB_OK;
 }
 
+/* Most subscripts are small integers: spelt so that the text is canonical, they need not be looked at as text. */
+static inline bool small_integer(const ydb_buffer_t *b, int64_t *number)
+{
+    uint32_t n = 0;
+
+    if (b->len_used - 1 >= 9 || (b->buf_addr[0] == '0' && b->len_used > 1))
+        return false;
+    for (unsigned i = 0; i < b->len_used; i++) {
+        unsigned digit = (unsigned char)b->buf_addr[i] - (unsigned)'0';
+        if (digit > 9)
+            return false;
+        n = n * 10 + digit;
+    }
+    *number = n;
+    return true;
+}
+
+static int set_last(caret_node *n, const ydb_buffer_t *sub)
+{
+    int64_t number;
+
+    if (small_integer(sub, &number))
+        return caret_node_set_last_int(n, number);
+    return caret_node_set_last(n, sub->len_used != 0 ? sub->buf_addr : "", sub->len_used);
+}
+
 int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
                     struct caret__ydb_path **path)
 {
@@ -199,7 +225,7 @@ int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
     const ydb_buffer_t *last = &subs[n - 1];
     if (last->len_used == p->last_len && same(p->last, last->buf_addr, last->len_used))
         return YDB_OK;
-    int rc = caret_node_set_last(&p->node.node, last->len_used != 0 ? last->buf_addr : "", last->len_used);
+    int rc = set_last(&p->node.node, last);
     if (rc != CARET_OK)
         return caret__ydb_failed(c, rc);
     caret__ydb_moved(p, last);
