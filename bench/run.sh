@@ -17,6 +17,12 @@ else
     echo "the C operations are not built: liblmdb is missing"
 fi
 
+"$build/bench/yottadb" -r "$runs" --json >"$build/bench/yottadb.json"
+cat "$build/bench/yottadb.json" >>"$out"
+sed -n 's/.*"work":"\(yottadb [^"]*\)","a":\([^,]*\),"b":\([^,]*\),"ratio":\([^,]*\),"bar":\([^}]*\)}/\1: \2 beside \3, ratio \4 (bar \5)/p
+    s/.*"work":"\(yottadb [^"]*\)","ns":\([^,]*\),"bar_ns":\([^}]*\)}/\1: \2 ns (bar \3)/p' "$build/bench/yottadb.json"
+rm -f "$build/bench/yottadb.json"
+
 # median of the numbers on standard input
 median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 seconds() { sed 's/.*"seconds":\([0-9.]*\).*/\1/'; }
