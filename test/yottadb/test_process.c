@@ -2,6 +2,7 @@
 #include "yottadb/api.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <pthread.h>
 
 static void in_child(int (*f)(void), int want)
@@ -253,7 +254,8 @@ static int fork_beside_threads(void)
             int own_rc = -1;
             NEED(set_text("^busy", "child") == YDB_OK);
             NEED(pthread_create(&own, NULL, one_set, &own_rc) == 0 && pthread_join(own, NULL) == 0);
-            exit(own_rc == YDB_OK ? 7 : 8);
+            NEED(ydb_exit() == YDB_OK);
+            _exit(own_rc == YDB_OK ? 7 : 8); /* LeakSanitizer would find what threads of the parent had */
         }
         NEED(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
     }
@@ -449,8 +451,8 @@ int main(int argc, char **argv)
                 return cases[i].f();
         return 1;
     }
-    static char self[512];
-    program = realpath(argv[0], NULL) != NULL ? realpath(argv[0], self) : argv[0];
+    static char self[PATH_MAX];
+    program = realpath(argv[0], self) != NULL ? self : argv[0];
     make_folder();
     return remove_folder(cmocka_run_group_tests(tests, NULL, NULL));
 }
