@@ -6,13 +6,14 @@
 #   make test       deps, all tests in all configurations
 #   make torture    deps, the long forms of the tests, with counts
 #   make bench      build and run the benchmarks
+#   make rivals     install the systems that 3n+1 can be compared with, build their programs
 #   make install    cmake --install (PREFIX=/usr/local, DESTDIR)
 #   make clean      remove all build folders
 
 PREFIX ?= /usr/local
 
 .NOTPARALLEL:
-.PHONY: release deps demo test torture bench install clean
+.PHONY: release deps demo test torture bench rivals install clean
 
 release:
 	@sh tools/deps.sh --build
@@ -37,6 +38,13 @@ torture: deps
 bench: deps release
 	@cmake --build build --target benchmarks
 	@sh bench/run.sh build
+
+rivals:
+	@sh tools/deps.sh --rivals
+	@$(MAKE) --no-print-directory release
+	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build build --target benchmarks
+	build/caret 3n1 --list
 
 install: release
 	cmake --install build

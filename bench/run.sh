@@ -30,7 +30,7 @@ seconds() { sed 's/.*"seconds":\([0-9.]*\).*/\1/'; }
 tables='' one='' four=''
 i=0
 while [ $i -lt "$runs" ]; do
-    tables="$tables $(lua5.4 "$here/3n1_tables.lua" | cut -d ' ' -f 1)"
+    tables="$tables $(lua5.4 "$here/../src/tools/rivals/tables.lua" | seconds)"
     one="$one $("$build/caret" 3n1 -w 1 --json | seconds)"
     four="$four $("$build/caret" 3n1 -w 4 --json | seconds)"
     i=$((i + 1))

@@ -5,12 +5,15 @@
 #                            can't be done, say which are needed and exit 1
 #   tools/deps.sh --build    install nothing; exit 1 and say so when something
 #                            that the build needs is not there
+#   tools/deps.sh --rivals   install what is in tools/rivals.txt as well
 #
 # When everything is there already, nothing is asked of any package server.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
 list=tools/packages.txt
+more=
+[ "${1-}" = --rivals ] && more=tools/rivals.txt
 
 check_build()
 {
@@ -35,8 +38,8 @@ check_build()
 
 [ "${1-}" = --build ] && check_build
 
-required_names() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' -e '/^?/d' $list; }
-optional_names() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -n -e 's/^?//p' $list; }
+required_names() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' -e '/^?/d' $list $more; }
+optional_names() { sed -e 's/#.*//' -e 's/[[:space:]]//g' -n -e 's/^?//p' $list $more; }
 
 installed() { [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 available() { apt-cache policy "$1" 2>/dev/null | grep -q '^ *Candidate: [^(]'; }

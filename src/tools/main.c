@@ -18,6 +18,7 @@
 #include "tools/host.h"
 #include "tools/lines.h"
 #include "tools/pool.h"
+#include "tools/programs.h"
 #include "tools/transfer.h"
 
 int luaopen_caret_core(lua_State *L);
@@ -100,6 +101,7 @@ static int run(lua_State *L)
     preload(L, "caret.host", caret__open_host);
     preload(L, "caret.lines", caret__open_lines);
     preload(L, "caret.transfer", caret__open_transfer);
+    preload(L, "caret.programs", caret__open_programs);
     lua_getglobal(L, "require");
     lua_pushliteral(L, "tool.command");
     lua_call(L, 1, 1);

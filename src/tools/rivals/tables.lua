@@ -1,5 +1,5 @@
--- The 3n+1 job on plain Lua tables: what it costs without a database.
--- lua5.4 bench/3n1_tables.lua [N] prints seconds, longest, highest, reads, updates.
+-- The 3n+1 job on plain Lua tables: what it costs without a database.  Lua 5.3, 5.4; for others // becomes /.
+-- lua5.4 src/tools/rivals/tables.lua [N] prints what caret 3n1 --json prints.
 local N = tonumber(arg and arg[1]) or 100000
 local start = os.clock()
 local step, longest, highest, reads, updates = {}, 0, 0, 0, 0
@@ -29,5 +29,5 @@ for first = 1, N do
         end
     end
 end
-reads = reads + 2
-print(("%.6f %d %d %d %d"):format(os.clock() - start, longest, highest, reads, updates))
+print(('{"seconds":%.6f,"longest":%d,"highest":%.0f,"reads":%d,"updates":%d,"n":%d,"workers":1}'):format(
+    os.clock() - start, longest, highest, reads, updates, N))

@@ -1,0 +1,113 @@
+-- A worker of caret 3n1 (see 3n1.lua), and what its parent does with left blocks.
+--
+-- It runs in the tool, and by `caret 3n1 --lua luajit` in other Luas, which know no // and get a / instead:
+-- both halve even numbers alone.
+
+local tonumber = tonumber
+local caret = require "caret"
+
+local worker = {}
+
+local reads, updates = 0, 0
+
+--- How many nodes that count were read and written by this process.
+function worker.counts()
+    return reads, updates
+end
+
+-- Nodes that count: only these are the benchmark's reads and updates.
+local function counted(db)
+    local new, class, node = caret.inherit(db.node)
+    local get, set = node.get, node.set
+    function class.get(n)
+        reads = reads + 1
+        return get(n)
+    end
+    function class.set(n, value)
+        updates = updates + 1
+        return set(n, value)
+    end
+    return new
+end
+
+--- compute(block), and the nodes of the two maxima, of a database.
+function worker.functions(db)
+    local node = counted(db)
+    local step, longest, highest = node("^step"), node("^longest"), node("^highest")
+
+    local raise = db:transaction("BATCH", function(length, high)
+        if length > (tonumber(longest.__) or 0) then longest.__ = length end
+        if high > (tonumber(highest.__) or 0) then highest.__ = high end
+    end)
+
+    local path = {} -- luacheck: ignore 241 (the nodes on the way)
+    local function sequence(start)
+        local step, path = step, path -- luacheck: ignore 431 (a local is quicker than an upvalue)
+        local n, length, high = start, 0, 0
+        local here = step[n]
+        while n > 1 and not here.__ do
+            length = length + 1
+            path[length] = here
+            n = n % 2 == 0 and n // 2 or 3 * n + 1
+            if n > high then high = n end
+            here = step[n]
+        end
+        if length == 0 then return end
+        local total = length
+        if n > 1 then total = total + tonumber(here.__) end
+        raise(total, high)
+        for i = 1, length do
+            path[i].__ = total - i + 1
+        end
+    end
+
+    local function compute(block)
+        for n = block.first:number(), block.last:number() do
+            sequence(n)
+        end
+        block.done.__ = 1
+    end
+    return compute, longest, highest
+end
+
+--- Compute the blocks nobody has taken; then those that were left by the dead.
+function worker.work(db, compute, pid)
+    local blocks, count = db.node("^blocks"), db.node("^blocks"):number()
+    for i = 1, count do
+        local block = blocks[i]
+        if not block.taken.__ and block:grab(0) then
+            if block.taken:incr() == 1 then compute(block) end
+            block:release()
+        end
+    end
+    for i = 1, count do
+        local block = blocks[i]
+        if not block.done.__ then
+            block:grab() -- whoever computes it has it
+            if not block.done.__ then
+                db.node("^left", i).__ = pid
+                compute(block)
+            end
+            block:release()
+        end
+    end
+end
+
+--- The whole life of a worker with this process id.
+function worker.run(path, pid)
+    local db = assert(caret.open(path, {create = false}))
+    local compute = worker.functions(db)
+    db.node("^finished", pid):grab()
+    db.node("^queued"):incr(-1)
+    db.node("^queued", pid).__ = 1
+    db.node("^trigger", pid):grab()
+    db.node("^trigger", pid):release()
+    worker.work(db, compute, pid)
+    db.node("^reads"):incr(reads)
+    db.node("^updates"):incr(updates)
+    db.node("^finished", pid):release()
+    db:close()
+    return 0
+end
+
+return worker

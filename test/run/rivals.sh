@@ -1,0 +1,177 @@
+#!/bin/sh
+# caret 3n1 beside other systems: every rival that is here answers rightly at a small N; one that does not start,
+# dies, or answers wrongly gets no figure, and the others go on.
+
+source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${CARET_BUILD:-$source/build}
+caret=$build/caret
+passed=0
+failed=0
+skipped=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/tmp" "$dir/bin"
+TMPDIR=$dir/tmp
+export TMPDIR
+
+if [ ! -x "$caret" ]; then
+    echo "skipped: the tool is not built"
+    exit 77
+fi
+
+check()
+{
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $2"
+        cat "$dir/out" "$dir/err" 2>/dev/null
+    fi
+}
+
+run() { timeout 120 "$caret" 3n1 "$@" >"$dir/out" 2>"$dir/err"; }
+
+# left_behind: does nothing remain of a run?
+left_behind() { [ -z "$(ls -A "$dir/tmp")" ]; }
+
+# gone pid: it does not run, soon.  One that nobody waits for may be dead and still listed.
+gone()
+{
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        grep -q ') [^ZX] ' "/proc/$1/stat" 2>/dev/null || return 0
+        sleep 0.2
+    done
+    return 1
+}
+
+# Every rival that can run here, alone and with several processes where that makes sense.
+"$caret" 3n1 --list | cut -c1-16,47- >"$dir/list"
+while read -r name what; do
+    case $name in resp* | program) continue ;; esac
+    case $what in
+    *here)
+        run --rivals "$name" -n 300 -w 1,2 --runs 1 --json && grep -q '"longest":127,"highest":13120,' "$dir/out" &&
+            ! grep -q '"status":"failed"' "$dir/out" && left_behind
+        check $? "$name says what it must, and leaves nothing"
+        ;;
+    *)
+        echo "skipped $name: ${what#*can\'t run: }"
+        skipped=$((skipped + 1))
+        ;;
+    esac
+done <"$dir/list"
+
+# --------------------------------------------------------------- bad rivals
+
+# stub text: a program that behaves so; what follows is its message
+stub()
+{
+    printf '#!/bin/sh\n%s\n' "$2" >"$dir/bin/$1"
+    chmod +x "$dir/bin/$1"
+}
+
+right='{"seconds":0.5,"longest":127,"highest":13120,"reads":10,"updates":5}'
+wrong='{"seconds":0.5,"longest":126,"highest":13120,"reads":10,"updates":5}'
+
+# other what message: with this program the run ends with 1, the program's row failed, and Caret's has a figure
+other()
+{
+    timeout 60 "$caret" 3n1 --rivals caret --program "$dir/bin/stub" -n 300 --runs 1 >"$dir/out" 2>"$dir/err"
+    [ $? -eq 1 ] && grep -q "failed: .*$2" "$dir/out" && [ "$(grep -c "$2" "$dir/err")" -eq 1 ] &&
+        [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q 'Lua 5.4 .*█' "$dir/out" && left_behind
+    check $? "$1: one line, no figure, the others go on, status 1"
+}
+
+stub stub "echo '$right'"
+run --program "$dir/bin/stub" -n 300 --runs 2 && grep -q "bin/stub .* 500 ms .*█" "$dir/out"
+check $? "a program that answers rightly gets a row"
+stub stub "echo '$wrong'"
+other "a wrong answer" "WRONG ANSWER: longest 126 and highest 13120 should be 127 and 13120"
+stub stub "echo no >&2; exit 3"
+other "an exit status" "ended with status 3: no"
+stub stub 'kill -9 $$'
+other "a death" "ended with status 137"
+stub stub "echo nothing"
+other "no result" "printed no result"
+rm "$dir/bin/stub"
+other "a program that does not exist" "ended with status 127"
+stub stub "sleep 100 & echo \$! >$dir/pid; wait"
+timeout 60 "$caret" 3n1 --program "$dir/bin/stub" -n 300 --limit 1 >"$dir/out" 2>"$dir/err"
+[ $? -eq 1 ] && grep -q "stopped after 1 s" "$dir/err" && gone "$(cat "$dir/pid")" && left_behind
+check $? "a program that hangs is stopped, with its children"
+
+# with_server what message: the same for Redis with the stub redis-server
+with_server()
+{
+    PATH=$dir/bin:$PATH timeout 60 "$caret" 3n1 --rivals caret,redis -n 50000 --runs 1 >"$dir/out" 2>"$dir/err"
+    [ $? -eq 1 ] && grep -q "failed: its server .*$2" "$dir/out" && [ "$(wc -l <"$dir/err")" -eq 1 ] &&
+        grep -q 'Lua 5.4 .*█' "$dir/out" && left_behind
+    check $? "$1: one line, no figure, the others go on, status 1"
+}
+
+if grep -q '^redis .*here' "$dir/list"; then
+    server=$(command -v redis-server)
+    stub redis-server 'echo "no room"; exit 1'
+    with_server "a server that does not start" "status 1 at the start: no room"
+    stub redis-server "'$server' \"\$@\" & sleep 0.6; kill -9 \$!; exit 5"
+    with_server "a server that dies midway" "ended with status"
+    # A server of the user's: its keys stay, ours go.
+    port=$("$caret" run - <<'LUA'
+print(require("caret.programs").port())
+LUA
+    )
+    "$server" --bind 127.0.0.1 --port "$port" --save "" --dir "$dir" >/dev/null 2>&1 &
+    redis=$!
+    sleep 0.3
+    printf 'SET mine 1\r\n' >"$dir/set"
+    lua=luajit
+    command -v luajit >/dev/null || lua=lua5.1
+    $lua -e "require 'redis'.connect('127.0.0.1', $port):set('mine', 1)"
+    run --resp "127.0.0.1:$port" --rivals resp -n 1000 --runs 1 && grep -q "127.0.0.1:$port, Lua client .*█" "$dir/out" &&
+        [ "$($lua -e "print(table.concat(require 'redis'.connect('127.0.0.1', $port):keys('*'), ' '))")" = mine ]
+    check $? "--resp runs on a server that is there, and leaves its data alone"
+    kill "$redis"
+    wait "$redis" 2>/dev/null
+    run --resp "127.0.0.1:$port" --rivals resp -n 1000 --runs 1
+    [ $? -eq 1 ] && [ "$(wc -l <"$dir/err")" -ge 1 ] && ! grep -q '█' "$dir/out"
+    check $? "--resp where nobody listens: failed, status 1"
+else
+    echo "skipped bad servers: Redis is not here"
+    skipped=$((skipped + 1))
+fi
+
+# Ctrl-C in the middle: nothing runs, nothing remains.
+stub stub "sleep 100 & echo \$! >$dir/pid; wait"
+rm -f "$dir/pid"
+"$caret" 3n1 --program "$dir/bin/stub" -n 300 >"$dir/out" 2>"$dir/err" &
+job=$!
+tries=0
+while [ ! -s "$dir/pid" ] && [ $tries -lt 100 ]; do
+    sleep 0.05
+    tries=$((tries + 1))
+done
+kill -TERM $job
+wait $job
+[ $? -eq 143 ] && gone "$(cat "$dir/pid")" && left_behind
+check $? "interrupted: nothing runs, nothing remains"
+
+# ------------------------------------------------------------------ arguments
+
+for bad in "--rivals nobody" "--rivals ," "--runs 0" "--resp nowhere" "-w 1,x" "-n 10,0" "--limit 0" "--runs 1 --keep" \
+    "--lua nolua"; do
+    # shellcheck disable=SC2086 # several words
+    run $bad
+    [ $? -eq 2 ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && [ ! -s "$dir/out" ] && left_behind
+    check $? "$bad: one line, status 2"
+done
+
+for interpreter in luajit lua5.1 lua5.4; do
+    command -v $interpreter >/dev/null || continue
+    run --lua $interpreter -n 1000 -w 2 --json && grep -q '"longest":178,"highest":250504,' "$dir/out" &&
+        [ ! -s "$dir/err" ] && left_behind
+    check $? "workers in $interpreter"
+done
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
