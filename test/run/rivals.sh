@@ -2,35 +2,12 @@
 # caret 3n1 beside other systems: every rival that is here answers rightly at a small N; one that does not start,
 # dies, or answers wrongly gets no figure, and the others go on.
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${CARET_BUILD:-$source/build}
-caret=$build/caret
-passed=0
-failed=0
-skipped=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-mkdir "$dir/tmp" "$dir/bin"
-TMPDIR=$dir/tmp
-export TMPDIR
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret
+mkdir "$dir/bin"
 
-if [ ! -x "$caret" ]; then
-    echo "skipped: the tool is not built"
-    exit 77
-fi
-
-check()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        cat "$dir/out" "$dir/err" 2>/dev/null
-    fi
-}
-
-run() { timeout 120 "$caret" 3n1 "$@" >"$dir/out" 2>"$dir/err"; }
+run() { keep "$caret" 3n1 "$@"; }
 
 # left_behind: does nothing remain of a run?
 left_behind() { [ -z "$(ls -A "$dir/tmp")" ]; }
@@ -53,11 +30,10 @@ while read -r name what; do
     *here)
         run --rivals "$name" -n 300 -w 1,2 --runs 1 --json && grep -q '"longest":127,"highest":13120,' "$dir/out" &&
             ! grep -q '"status":"failed"' "$dir/out" && left_behind
-        check $? "$name says what it must, and leaves nothing"
+        note $? "$name says what it must, and leaves nothing"
         ;;
     *)
-        echo "skipped $name: ${what#*can\'t run: }"
-        skipped=$((skipped + 1))
+        skip "$name: ${what#*can\'t run: }"
         ;;
     esac
 done <"$dir/list"
@@ -80,12 +56,12 @@ other()
     timeout 60 "$caret" 3n1 --rivals caret --program "$dir/bin/stub" -n 300 --runs 1 >"$dir/out" 2>"$dir/err"
     [ $? -eq 1 ] && grep -q "failed: .*$2" "$dir/out" && [ "$(grep -c "$2" "$dir/err")" -eq 1 ] &&
         [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q 'Lua 5.4 .*█' "$dir/out" && left_behind
-    check $? "$1: one line, no figure, the others go on, status 1"
+    note $? "$1: one line, no figure, the others go on, status 1"
 }
 
 stub stub "echo '$right'"
 run --program "$dir/bin/stub" -n 300 --runs 2 && grep -q "bin/stub .* 500 ms .*█" "$dir/out"
-check $? "a program that answers rightly gets a row"
+note $? "a program that answers rightly gets a row"
 stub stub "echo '$wrong'"
 other "a wrong answer" "WRONG ANSWER: longest 126 and highest 13120 should be 127 and 13120"
 stub stub "echo no >&2; exit 3"
@@ -99,7 +75,7 @@ other "a program that does not exist" "ended with status 127"
 stub stub "sleep 100 & echo \$! >$dir/pid; wait"
 timeout 60 "$caret" 3n1 --program "$dir/bin/stub" -n 300 --limit 1 >"$dir/out" 2>"$dir/err"
 [ $? -eq 1 ] && grep -q "stopped after 1 s" "$dir/err" && gone "$(cat "$dir/pid")" && left_behind
-check $? "a program that hangs is stopped, with its children"
+note $? "a program that hangs is stopped, with its children"
 
 # with_server what message: the same for Redis with the stub redis-server
 with_server()
@@ -107,7 +83,7 @@ with_server()
     PATH=$dir/bin:$PATH timeout 60 "$caret" 3n1 --rivals caret,redis -n 50000 --runs 1 >"$dir/out" 2>"$dir/err"
     [ $? -eq 1 ] && grep -q "failed: its server .*$2" "$dir/out" && [ "$(wc -l <"$dir/err")" -eq 1 ] &&
         grep -q 'Lua 5.4 .*█' "$dir/out" && left_behind
-    check $? "$1: one line, no figure, the others go on, status 1"
+    note $? "$1: one line, no figure, the others go on, status 1"
 }
 
 if grep -q '^redis .*here' "$dir/list"; then
@@ -124,21 +100,19 @@ LUA
     "$server" --bind 127.0.0.1 --port "$port" --save "" --dir "$dir" >/dev/null 2>&1 &
     redis=$!
     sleep 0.3
-    printf 'SET mine 1\r\n' >"$dir/set"
     lua=luajit
     command -v luajit >/dev/null || lua=lua5.1
     $lua -e "require 'redis'.connect('127.0.0.1', $port):set('mine', 1)"
     run --resp "127.0.0.1:$port" --rivals resp -n 1000 --runs 1 && grep -q "127.0.0.1:$port, Lua client .*█" "$dir/out" &&
         [ "$($lua -e "print(table.concat(require 'redis'.connect('127.0.0.1', $port):keys('*'), ' '))")" = mine ]
-    check $? "--resp runs on a server that is there, and leaves its data alone"
+    note $? "--resp runs on a server that is there, and leaves its data alone"
     kill "$redis"
     wait "$redis" 2>/dev/null
     run --resp "127.0.0.1:$port" --rivals resp -n 1000 --runs 1
     [ $? -eq 1 ] && [ "$(wc -l <"$dir/err")" -ge 1 ] && ! grep -q '█' "$dir/out"
-    check $? "--resp where nobody listens: failed, status 1"
+    note $? "--resp where nobody listens: failed, status 1"
 else
-    echo "skipped bad servers: Redis is not here"
-    skipped=$((skipped + 1))
+    skip "bad servers: Redis is not here"
 fi
 
 # Ctrl-C in the middle: nothing runs, nothing remains.
@@ -154,7 +128,7 @@ done
 kill -TERM $job
 wait $job
 [ $? -eq 143 ] && gone "$(cat "$dir/pid")" && left_behind
-check $? "interrupted: nothing runs, nothing remains"
+note $? "interrupted: nothing runs, nothing remains"
 
 # ------------------------------------------------------------------ arguments
 
@@ -163,15 +137,14 @@ for bad in "--rivals nobody" "--rivals ," "--runs 0" "--resp nowhere" "-w 1,x" "
     # shellcheck disable=SC2086 # several words
     run $bad
     [ $? -eq 2 ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && [ ! -s "$dir/out" ] && left_behind
-    check $? "$bad: one line, status 2"
+    note $? "$bad: one line, status 2"
 done
 
 for interpreter in luajit lua5.1 lua5.4; do
     command -v $interpreter >/dev/null || continue
     run --lua $interpreter -n 1000 -w 2 --json && grep -q '"longest":178,"highest":250504,' "$dir/out" &&
         [ ! -s "$dir/err" ] && left_behind
-    check $? "workers in $interpreter"
+    note $? "workers in $interpreter"
 done
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

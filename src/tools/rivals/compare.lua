@@ -163,6 +163,10 @@ end
 function compare.run(o, sizes, processes)
     o.runs = o.runs or 5
     local formats = require "tool.rivals.formats"
+    if o.out then
+        local ok, why = programs.mkdir(o.out)
+        if not ok then command.fail("--out: " .. why) end
+    end
     if programs.slow_build then
         report(("this build of the tool has %s: its figures say nothing"):format(programs.slow_build))
     end
@@ -174,6 +178,7 @@ function compare.run(o, sizes, processes)
         error(results, 0)
     end
     command.write(o.json and formats.json(results) or formats.table(results, host.isatty(1)))
+    if o.out then require("tool.rivals.files").all(results, o.out) end
     return status_of(results)
 end
 

@@ -12,7 +12,8 @@ function formats.seconds(s)
     if s >= 10 then return ("%.1f s"):format(s) end
     if s >= 1 then return ("%.2f s"):format(s) end
     if s >= 0.1 then return ("%.0f ms"):format(s * 1000) end
-    return ("%.1f ms"):format(s * 1000)
+    if s >= 0.001 then return ("%.1f ms"):format(s * 1000) end
+    return ("%.0f µs"):format(s * 1e6)
 end
 
 --- 12,345,678
