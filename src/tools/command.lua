@@ -26,7 +26,7 @@ command.groups = {
     {"Nodes", "get", "set", "incr", "kill", "data", "ls", "tree"},
     {"Databases", "dump", "load", "stat", "check", "backup", "restore", "salvage"},
     {"Lua", "repl", "run"},
-    {"Benchmark", "3n1"},
+    {"Benchmark", "3n1", "bench"},
     {"Help", "help", "completion", "version"},
 }
 

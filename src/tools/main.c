@@ -17,6 +17,7 @@
 #include "tools/embedded.h"
 #include "tools/host.h"
 #include "tools/lines.h"
+#include "tools/measure.h"
 #include "tools/pool.h"
 #include "tools/programs.h"
 #include "tools/transfer.h"
@@ -101,6 +102,7 @@ static int run(lua_State *L)
     preload(L, "caret.host", caret__open_host);
     preload(L, "caret.lines", caret__open_lines);
     preload(L, "caret.transfer", caret__open_transfer);
+    preload(L, "caret.measure", caret__open_measure);
     preload(L, "caret.programs", caret__open_programs);
     lua_getglobal(L, "require");
     lua_pushliteral(L, "tool.command");

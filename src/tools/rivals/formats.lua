@@ -1,6 +1,7 @@
 -- The results of a comparison as a table for the terminal and as JSON.
 
 local json = require "tool.json"
+local machine = require "tool.rivals.machine"
 
 local formats = {}
 
@@ -107,7 +108,6 @@ end
 
 local FIELDS = {"name", "title", "version", "n", "workers", "status", "reason", "seconds", "least", "most",
     "runs", "ops_per_second", "longest", "highest", "reads", "updates", "durability", "settings"}
-local MACHINE = {"cpu", "cores", "memory_mib", "system", "kernel", "load"}
 
 --- Everything, for programs and for `caret bench compare`.
 function formats.json(results)
@@ -116,9 +116,9 @@ function formats.json(results)
     for i, name in ipairs(sorted_names(results.left_out)) do
         left_out[i] = json.object("name", name, "reason", results.left_out[name])
     end
-    local machine = json.fields(results.machine, MACHINE)
+    local described = machine.object(results.machine)
     return json.encode(json.object("benchmark", "3n1", "caret", results.caret, "began", results.began,
-        "machine", machine, "runs", results.runs,
+        "machine", described, "runs", results.runs,
         "slow_build", results.slow_build, "rows", rows, "left_out", left_out)) .. "\n"
 end
 

@@ -1,5 +1,7 @@
 -- What a benchmark ran on.
 
+local json = require "tool.json"
+
 local machine = {}
 
 local function first_line(path)
@@ -39,6 +41,12 @@ function machine.describe()
     return {cpu = cpu or "unknown processor", cores = cores, memory_mib = memory,
         kernel = first_line("/proc/sys/kernel/osrelease") or "unknown", system = system_name(),
         load = tonumber((first_line("/proc/loadavg") or "0"):match("^[%d.]+"))}
+end
+
+--- The same for JSON.
+function machine.object(description)
+    local fields = {"cpu", "cores", "memory_mib", "system", "kernel", "load"}
+    return json.fields(description or machine.describe(), fields)
 end
 
 return machine
