@@ -57,4 +57,20 @@ sleep 0.3
 wait $job && grep -q '"longest":442,"highest":24648077896,' "$dir/out" && grep -q "worker $victim was killed by signal 9" "$dir/err"
 note $? "a worker killed in the middle: right answer, death reported"
 
+# Ctrl-C in the middle: nothing runs, nothing remains.
+"$caret" 3n1 -n 3000000 -w 2 >"$dir/out" 2>"$dir/err" &
+job=$!
+victim=
+tries=0
+while [ -z "$victim" ] && [ $tries -lt 100 ]; do
+    sleep 0.02
+    tries=$((tries + 1))
+    victim=$(children $job)
+done
+sleep 0.2
+kill -TERM $job
+wait $job
+[ $? -eq 143 ] && [ ! -s "$dir/out" ] && [ -z "$(ls -A "$TMPDIR")" ] && ! grep -q ') [^ZX] ' "/proc/$victim/stat" 2>/dev/null
+note $? "interrupted: nothing runs, nothing remains"
+
 finish

@@ -163,6 +163,7 @@ function draw.run(o)
     end
     local dir = host.tempdir()
     o.db, o.keep = dir .. "/3n1.caret", true
+    function o.interrupted() programs.remove(dir) end
     local ok, status = pcall(function()
         local status = require("tool.3n1.job").run(o)
         if status ~= 0 then return status end

@@ -47,21 +47,21 @@ local function ended(pid, hang)
 end
 
 -- Wait until every worker is queued or dead.
-local function gather(db, pids, report)
+local function gather(db, pids, pause)
     local queued, missing = db.node("^queued"), #pids
     while missing > 0 do
         missing = queued:number()
         for i = #pids, 1, -1 do
             local how, text = ended(pids[i])
             if how then
-                report(("worker %d %s before the start"):format(pids[i], text))
+                io.stderr:write(("caret 3n1: worker %d %s before the start\n"):format(pids[i], text))
                 if not queued[pids[i]].__ then
                     missing = queued:incr(-1)
                 end
                 table.remove(pids, i)
             end
         end
-        if missing > 0 then host.sleep(0.001) end
+        if missing > 0 then pause(0.001) end
     end
 end
 
@@ -113,6 +113,71 @@ local function other_lua(interpreter, version, path)
     end
 end
 
+-- Raised when the user wants an end.
+local interrupted = {}
+
+-- Sleep so long, or until something happens.
+local function pause(seconds)
+    local what = programs.pause(seconds)
+    if math.type(what) == "integer" then error(setmetatable({signal = what}, interrupted), 0) end
+end
+
+local function report(what) io.stderr:write("caret 3n1: ", what, "\n") end
+
+-- Start the workers, let them go, wait for the last: seconds.
+local function time_workers(db, pids, w, spawn)
+    local trigger, finished = db.node("^trigger"), db.node("^finished")
+    trigger:grab()
+    for i = 1, w do pids[i] = spawn() end
+    local there = table.move(pids, 1, w, 1, {})
+    gather(db, there, pause)
+    local start = host.clock()
+    trigger:release()
+    while not finished:grab(0.2) do pause(0) end -- asleep; Ctrl-C is noticed in between
+    local seconds = host.clock() - start
+    finished:release()
+    return seconds
+end
+
+-- What the workers left undone or untold.
+local function tell_deaths(db, pids)
+    for _, pid in ipairs(pids) do
+        local how, what = ended(pid, true)
+        if how == "signal" or how and what ~= "ended with status 0" then
+            report(("worker %d %s"):format(pid, what))
+        end
+    end
+    for i in db.node("^left"):subscripts() do
+        report(("block %d was left unfinished by a dead worker and was computed again"):format(i))
+    end
+end
+
+-- The job in an open database: true if the answer was right.
+local function compute_all(db, o, pids, spawn)
+    divide(db, o.n, o.w)
+    local r = {seconds = time_workers(db, pids, o.w, spawn), n = o.n, workers = o.w}
+    local compute, longest, highest = worker.functions(db)
+    worker.work(db, compute, host.getpid()) -- nothing is left unless every worker died
+    tell_deaths(db, pids)
+    r.longest, r.highest = tonumber(longest.__) or 0, tonumber(highest.__) or 0
+    local reads, updates = worker.counts()
+    r.reads = reads + db.node("^reads"):number(0)
+    r.updates = updates + db.node("^updates"):number(0)
+    local wrong = verify(r)
+    if wrong then report(wrong) else print_results(r, o.json) end
+    return not wrong
+end
+
+local function clean_up(path, dir, keep)
+    os.remove(path .. "-worker.lua")
+    if not keep then
+        for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(path .. suffix) end
+        if dir then host.rmdir(dir) end
+    elseif dir then
+        report("the database is kept at " .. path)
+    end
+end
+
 --- Run it; the exit status.
 function job.run(o)
     local version = o.lua and version_of(o.lua)
@@ -120,48 +185,24 @@ function job.run(o)
     local path = o.db or dir .. "/3n1.caret"
     local db, text = caret.open(path, {progress = command.progress})
     if not db then command.fail(text) end
-    local function report(what) io.stderr:write("caret 3n1: ", what, "\n") end
-
-    local function own() return host.spawn("3n1", "--worker", path) end
-    local spawn = version and other_lua(o.lua, version, path) or own
-    divide(db, o.n, o.w)
-    db.node("^trigger"):grab()
+    local function own()
+        return programs.start({"/proc/self/exe", "3n1", "--worker", path}, {err = "/dev/stderr"})
+    end
     local pids = {}
-    for i = 1, o.w do pids[i] = spawn() end
-    gather(db, pids, report)
-    local start = host.clock()
-    db.node("^trigger"):release()
-    db.node("^finished"):grab()
-    local seconds = host.clock() - start
-    db.node("^finished"):release()
-
-    local compute, longest, highest = worker.functions(db)
-    worker.work(db, compute, host.getpid()) -- nothing is left unless every worker died
-    for _, pid in ipairs(pids) do
-        local how, what = ended(pid, true)
-        if how == "signal" or what ~= "ended with status 0" then
-            report(("worker %d %s"):format(pid, what))
-        end
+    programs.watch()
+    local ok, right = pcall(compute_all, db, o, pids, version and other_lua(o.lua, version, path) or own)
+    if not ok then
+        for _, pid in ipairs(pids) do programs.kill(pid) end
+        for _, pid in ipairs(pids) do host.wait(pid, true) end
     end
-    for i in db.node("^left"):subscripts() do
-        report(("block %d was left unfinished by a dead worker and was computed again"):format(i))
-    end
-    local r = {seconds = seconds, n = o.n, workers = o.w,
-        longest = tonumber(longest.__) or 0, highest = tonumber(highest.__) or 0}
-    local reads, updates = worker.counts()
-    r.reads = reads + db.node("^reads"):number(0)
-    r.updates = updates + db.node("^updates"):number(0)
-    local wrong = verify(r)
-    if wrong then report(wrong) else print_results(r, o.json) end
     db:close()
-    os.remove(path .. "-worker.lua")
-    if not o.keep then
-        for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(path .. suffix) end
-        if dir then host.rmdir(dir) end
-    elseif dir then
-        report("the database is kept at " .. path)
+    clean_up(path, dir, o.keep)
+    if ok then return right and 0 or 1 end
+    if getmetatable(right) == interrupted then
+        if o.interrupted then o.interrupted() end
+        programs.die(right.signal)
     end
-    return wrong and 1 or 0
+    error(right, 0)
 end
 
 return job
