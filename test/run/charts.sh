@@ -23,6 +23,8 @@ awk -F , -v s="$seconds" '$1 == "caret" && $NF != "settings" && /,1000,2,ok,/ { 
 note $? "JSON and CSV have the same rows"
 [ "$(grep -c failed "$out/results.csv")" -eq 4 ] && ! grep failed "$out/results.csv" | grep -q 'e-\|0\.0'
 note $? "a row that failed has no figure"
+tr '{' '\n' <"$out/results.json" | grep '"status":"failed"' >"$dir/failed" && ! grep -qE 'seconds|least|longest|highest|reads|runs' "$dir/failed"
+note $? "in JSON neither"
 grep -q '^| 3n+1 to 1,000 | 1 process | 2 processes |' "$out/results.md"
 note $? "Markdown has a column for each number of processes"
 [ "$(grep -c '<svg' "$out/index.html")" -eq 5 ] && ! grep -qE '(src|href)=|https?://[^w]' "$out/index.html"

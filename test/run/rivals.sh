@@ -70,6 +70,10 @@ stub stub 'kill -9 $$'
 other "a death" "ended with status 137"
 stub stub "echo nothing"
 other "no result" "printed no result"
+stub stub "echo x >>$dir/calls; [ \$(wc -l <$dir/calls) -lt 3 ] || exit 7; echo '$right'"
+run --program "$dir/bin/stub" -n 300 --runs 3
+[ $? -eq 1 ] && grep -q 'failed: .*status 7' "$dir/out" && ! grep -q '500 ms' "$dir/out" && [ "$(wc -l <"$dir/calls")" -eq 3 ]
+note $? "one that fails in a later round has no figure, and isn't run again"
 rm "$dir/bin/stub"
 other "a program that does not exist" "ended with status 127"
 stub stub "sleep 100 & echo \$! >$dir/pid; wait"
