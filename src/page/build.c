@@ -1,6 +1,9 @@
 /*
- * build.c - making a page anew from a list of entries: after a split, for a
- * join, to get rid of garbage or to shorten the prefix.
+ * build.c - making a page anew.
+ *
+ * From entries of one other page, whose prefix the new one has too (a split, getting rid of garbage, a longer
+ * prefix): caret__page_take moves them as they stand.  From any list of entries (a join, a shorter prefix):
+ * caret__page_fill puts each key together.
  */
 #include "page/page.h"
 
@@ -80,6 +83,61 @@ static inline void fill_entry(struct caret__page *p, unsigned i, unsigned *heap,
     *heap = off;
 }
 
+/* The header of a page whose n slots and entries are in place. */
+static inline void finish_page(struct caret__page *p, unsigned n, unsigned heap)
+{
+    caret__racy_put16(&p->count, (uint16_t)n);
+    caret__racy_put16(&p->heap, (uint16_t)heap);
+    caret__racy_put16(&p->garbage, 0);
+    unsigned dist = n / (CARET__HINTS + 1);
+    for (unsigned i = 0; dist != 0 && i < CARET__HINTS; i++)
+        caret__racy_put32(&p->hint[i], p->slot[(i + 1) * dist].head);
+}
+
+unsigned caret__page_shared(const struct caret__page *src, unsigned from, unsigned to)
+{
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(src, &prefix);
+
+    if (from >= to)
+        return plen;
+    struct caret__entry first = caret__page_entry(src, from), last = caret__page_entry(src, to - 1);
+    return plen + (unsigned)caret__common_prefix(first.key, first.klen, last.key, last.klen); /* in order */
+}
+
+bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to,
+                      unsigned prefix_len)
+{
+    const uint8_t *prefix;
+    unsigned skip = prefix_len - caret__page_prefix(src, &prefix), n = to - from;
+    unsigned heap = CARET__PAGE_SIZE - prefix_len, floor = CARET__PAGE_HEAD + 8u * n;
+
+    if (heap < floor)
+        return false;
+    if (prefix_len != 0) {
+        caret__racy_copy((uint8_t *)p + heap, prefix, prefix_len - skip);
+        if (skip != 0)
+            caret__racy_copy((uint8_t *)p + CARET__PAGE_SIZE - skip, caret__page_entry(src, from).key, skip);
+    }
+    caret__racy_put16(&p->prefix_off, (uint16_t)(prefix_len != 0 ? heap : 0));
+    caret__racy_put16(&p->prefix_len, (uint16_t)prefix_len);
+    for (unsigned i = 0; i < n; i++) {
+        struct caret__entry e = caret__page_entry(src, from + i);
+        unsigned klen = e.klen - skip, size = 2u + klen + e.vlen;
+        if (e.klen < skip || heap - floor < size)
+            return false; /* it was damaged */
+        heap -= size;
+        uint8_t *at = (uint8_t *)p + heap;
+        caret__racy_put16(at, (uint16_t)(e.vlen | (e.run ? CARET__VLEN_RUN : 0)));
+        caret__racy_copy_value(at + 2, e.key + skip, klen + e.vlen);
+        struct caret__slot s = {skip == 0 ? src->slot[from + i].head : caret__key_head(at + 2, klen),
+                                (uint16_t)heap, (uint16_t)klen};
+        caret__racy_copy(&p->slot[i], &s, sizeof s);
+    }
+    finish_page(p, n, heap);
+    return true;
+}
+
 bool caret__page_fill(struct caret__page *p, const struct caret__kv *kv, unsigned n, unsigned prefix_len)
 {
     if (caret__kv_bytes(kv, n, prefix_len) > CARET__PAGE_USABLE)
@@ -94,13 +152,17 @@ bool caret__page_fill(struct caret__page *p, const struct caret__kv *kv, unsigne
     caret__racy_put16(&p->prefix_len, (uint16_t)prefix_len);
     for (unsigned i = 0; i < n; i++)
         fill_entry(p, i, &heap, &kv[i], prefix_len);
-    caret__racy_put16(&p->count, (uint16_t)n);
-    caret__racy_put16(&p->heap, (uint16_t)heap);
-    caret__racy_put16(&p->garbage, 0);
-    unsigned dist = n / (CARET__HINTS + 1);
-    for (unsigned i = 0; dist != 0 && i < CARET__HINTS; i++)
-        caret__racy_put32(&p->hint[i], p->slot[(i + 1) * dist].head);
+    finish_page(p, n, heap);
     return true;
+}
+
+/* The page anew with that shorter prefix. */
+static bool shorten_prefix(struct caret__page *p, const struct caret__page *copy, unsigned plen)
+{
+    struct caret__kv kv[CARET__MAX_SLOTS];
+    unsigned n = caret__page_list(copy, kv);
+
+    return caret__page_fill(p, kv, n, plen);
 }
 
 bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t klen, size_t vlen)
@@ -109,28 +171,25 @@ bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t kle
         struct caret__page page;
         uint8_t bytes[CARET__PAGE_SIZE];
     } copy;
-    struct caret__kv kv[CARET__MAX_SLOTS];
     uint8_t first[CARET__PAGE_SIZE];
     const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix);
+    unsigned old = caret__page_prefix(p, &prefix), n = caret__page_count(p), plen = 0;
 
-    if (klen >= plen && caret__racy_cmp(prefix, key, plen) == 0 &&
-        caret__page_room(p) >= 10 + klen - plen + vlen)
+    if (klen >= old && caret__racy_cmp(prefix, key, old) == 0 &&
+        caret__page_room(p) >= 10 + klen - old + vlen)
         return true;
-    memcpy(&copy, p, CARET__PAGE_SIZE);
-    unsigned n = caret__page_list(&copy.page, kv);
-    plen = caret__kv_prefix(kv, n);
-    if (n != 0)
-        plen =
-            (unsigned)caret__common_prefix(first, caret__min(caret__kv_key(&kv[0], first), plen), key, klen);
-    unsigned bytes = caret__kv_bytes(kv, n, plen);
+    if (n != 0) {
+        caret__page_key(p, 0, first);
+        plen = (unsigned)caret__common_prefix(first, caret__page_shared(p, 0, n), key, klen);
+    }
+    unsigned bytes = caret__page_used(p) + (old - plen) * (n - 1);
     if (bytes + 10 + klen - plen + vlen > CARET__PAGE_USABLE)
         return false;
     /* A rebuild that frees next to nothing would come again with the next insert. */
-    if (n > 4 && klen >= p->prefix_len && plen >= p->prefix_len &&
-        bytes + CARET__PAGE_USABLE / 16 > CARET__PAGE_USABLE)
+    if (n > 4 && klen >= old && plen >= old && bytes + CARET__PAGE_USABLE / 16 > CARET__PAGE_USABLE)
         return false;
-    return caret__page_fill(p, kv, n, plen);
+    memcpy(&copy, p, CARET__PAGE_SIZE);
+    return plen >= old ? caret__page_take(p, &copy.page, 0, n, plen) : shorten_prefix(p, &copy.page, plen);
 }
 
 bool caret__page_wants_prefix(const struct caret__page *p, const uint8_t *key, size_t klen)
@@ -152,15 +211,14 @@ void caret__page_lengthen_prefix(struct caret__page *p, const uint8_t *key, size
         struct caret__page page;
         uint8_t bytes[CARET__PAGE_SIZE];
     } copy;
-    struct caret__kv kv[CARET__MAX_SLOTS];
     uint8_t first[CARET__PAGE_SIZE];
 
     if (!caret__page_wants_prefix(p, key, klen))
         return;
     memcpy(&copy, p, CARET__PAGE_SIZE);
-    unsigned n = caret__page_list(&copy.page, kv), plen = caret__kv_prefix(kv, n);
-    caret__kv_key(&kv[0], first);
-    caret__page_fill(p, kv, n, (unsigned)caret__common_prefix(first, plen, key, klen));
+    unsigned n = caret__page_count(p), plen = caret__page_shared(p, 0, n);
+    caret__page_key(p, 0, first);
+    caret__page_take(p, &copy.page, 0, n, (unsigned)caret__common_prefix(first, plen, key, klen));
 }
 
 void caret__page_preset_prefix(struct caret__page *p, const uint8_t *key, unsigned plen)

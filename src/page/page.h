@@ -239,6 +239,12 @@ void caret__page_set_child_runs(struct caret__page *p, unsigned i);
  * False if they do not fit; then the page is garbage.  Keeps pgno, type, level, right. */
 bool caret__page_fill(struct caret__page *p, const struct caret__kv *kv, unsigned n, unsigned prefix_len);
 
+/* Fill an empty page with the entries [from, to) of another page, all of which share prefix_len bytes, at least
+ * the other's prefix; the whole prefix they share.  False: the other page is damaged, and this one garbage. */
+bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to,
+                      unsigned prefix_len);
+unsigned caret__page_shared(const struct caret__page *src, unsigned from, unsigned to);
+
 /* The entries of a page (a private copy, which they point into); returns their number. */
 unsigned caret__page_list(const struct caret__page *copy, struct caret__kv *kv);
 

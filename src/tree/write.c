@@ -95,16 +95,18 @@ static void grow_root(struct caret__w *w)
 }
 
 /* Index of the first entry of the right half, by bytes; 1..n-1. */
-static unsigned middle(const struct caret__kv *kv, unsigned n)
+static unsigned middle(const struct caret__page *p, unsigned n)
 {
-    unsigned total = caret__kv_bytes(kv, n, 0), sum = 0, k = 0;
-    for (; k < n - 1 && sum + sum < total; k++)
-        sum += 10u + kv[k].a_len + kv[k].b_len + kv[k].vlen;
+    unsigned half = caret__page_used(p) / 2, sum = 0, k = 0;
+    for (; k < n - 1 && sum < half; k++) {
+        struct caret__entry e = caret__page_entry(p, k);
+        sum += 10u + e.klen + e.vlen;
+    }
     return k > 0 ? k : 1;
 }
 
 /* Where a leaf is cut for a key that goes to pos: entries [k, n) move to the right. */
-static unsigned leaf_cut(const struct caret__page *p, const struct caret__kv *kv, unsigned n, unsigned pos)
+static unsigned leaf_cut(const struct caret__page *p, unsigned n, unsigned pos)
 {
     if (pos == n)
         return n;
@@ -112,7 +114,13 @@ static unsigned leaf_cut(const struct caret__page *p, const struct caret__kv *kv
         return pos == 0 ? 0 : 1;
     if (pos > 0 && p->last_pos + 1u == pos)
         return pos;
-    return middle(kv, n);
+    return middle(p, n);
+}
+
+/* The entries [from, to) of src for an empty page, with the longest prefix. */
+static bool take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to)
+{
+    return caret__page_take(p, src, from, to, caret__page_shared(src, from, to));
 }
 
 /* The shortest separator s with left < s <= right; its length. */
@@ -145,7 +153,6 @@ static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8
 static void split_inner(struct caret__w *w, struct caret__path *path, unsigned d)
 {
     union scratch copy;
-    struct caret__kv kv[CARET__MAX_SLOTS];
     uint8_t sep[CARET__KEY_MAX];
 
     if (d == 0) {
@@ -154,9 +161,9 @@ static void split_inner(struct caret__w *w, struct caret__path *path, unsigned d
     }
     struct caret__page *p = caret__w_dirty(w, path->pgno[d]);
     memcpy(&copy, p, CARET__PAGE_SIZE);
-    unsigned n = caret__page_list(&copy.page, kv), i = path->idx[d];
-    unsigned k = n == 1 ? 0 : i == n ? n - 1 : middle(kv, n); /* entry k moves up */
-    unsigned sep_len = caret__kv_key(&kv[k], sep);
+    unsigned n = caret__page_count(p), i = path->idx[d];
+    unsigned k = n == 1 ? 0 : i == n ? n - 1 : middle(p, n); /* entry k moves up */
+    unsigned sep_len = caret__page_key(p, k, sep);
     struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
     if (!caret__page_make_room(parent, sep, sep_len, CARET__CHILD_LEN)) {
         split_inner(w, path, d - 1);
@@ -164,15 +171,15 @@ static void split_inner(struct caret__w *w, struct caret__path *path, unsigned d
     }
     uint32_t right_no;
     struct caret__page *right = caret__w_alloc(w, p->level, &right_no);
-    bool ok = caret__page_fill(right, &kv[k + 1], n - k - 1, caret__kv_prefix(&kv[k + 1], n - k - 1));
+    bool ok = take(right, &copy.page, k + 1, n);
     caret__page_set_child(right, UINT16_MAX, copy.page.right);
     if (copy.page.right_runs)
         caret__page_set_child_runs(right, UINT16_MAX);
     caret__page_init(p, path->pgno[d], p->level);
-    ok &= caret__page_fill(p, kv, k, caret__kv_prefix(kv, k));
+    ok &= take(p, &copy.page, 0, k);
     CARET__ASSERT_ALWAYS(ok);
-    caret__page_set_child(p, UINT16_MAX, caret__le32(kv[k].val));
-    if (kv[k].val[4] != 0)
+    caret__page_set_child(p, UINT16_MAX, caret__page_child(&copy.page, k));
+    if (caret__page_child_runs(&copy.page, k))
         caret__page_set_child_runs(p, UINT16_MAX);
     CARET_FAULT("inner_split");
     link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
@@ -182,7 +189,6 @@ static void split_inner(struct caret__w *w, struct caret__path *path, unsigned d
 static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len)
 {
     union scratch copy;
-    struct caret__kv kv[CARET__MAX_SLOTS];
     uint8_t a[CARET__KEY_MAX], b[CARET__KEY_MAX], sep[CARET__KEY_MAX + 1];
     unsigned d = path->leaf;
 
@@ -192,10 +198,10 @@ static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8
     }
     struct caret__page *p = caret__w_dirty(w, path->pgno[d]);
     memcpy(&copy, p, CARET__PAGE_SIZE);
-    unsigned n = caret__page_list(&copy.page, kv), k = leaf_cut(&copy.page, kv, n, path->idx[d]);
+    unsigned n = caret__page_count(p), k = leaf_cut(p, n, path->idx[d]);
     const uint8_t *left_key = k > 0 ? a : key, *right_key = k < n ? b : key;
-    unsigned left_len = k > 0 ? caret__kv_key(&kv[k - 1], a) : (unsigned)len;
-    unsigned right_len = k < n ? caret__kv_key(&kv[k], b) : (unsigned)len;
+    unsigned left_len = k > 0 ? caret__page_key(p, k - 1, a) : (unsigned)len;
+    unsigned right_len = k < n ? caret__page_key(p, k, b) : (unsigned)len;
     unsigned sep_len = separator(left_key, left_len, right_key, right_len, sep);
     struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
     if (!caret__page_make_room(parent, sep, sep_len, CARET__CHILD_LEN)) {
@@ -209,9 +215,9 @@ static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8
         unsigned plen = caret__page_prefix(&copy.page, (const uint8_t **)&left_key);
         caret__page_preset_prefix(right, key, (unsigned)caret__common_prefix(left_key, plen, key, len));
     } else {
-        ok = caret__page_fill(right, &kv[k], n - k, caret__kv_prefix(&kv[k], n - k));
+        ok = take(right, &copy.page, k, n);
         caret__page_init(p, path->pgno[d], 0);
-        ok &= caret__page_fill(p, kv, k, caret__kv_prefix(kv, k));
+        ok &= take(p, &copy.page, 0, k);
         caret__racy_put16(&p->last_pos, (uint16_t)(k > 0 ? k - 1 : 0));
     }
     CARET__ASSERT_ALWAYS(ok);

@@ -61,6 +61,42 @@ static void a_filled_page_holds_the_listed_entries(void **state)
     }
 }
 
+static void a_part_of_a_page_is_taken_as_it_is(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 600; round++) {
+        union buffer built;
+        make(round % 5, 20 + round % 150);
+        unsigned from = below(model.n), to = from + 1 + below(model.n - from);
+        unsigned old = page.page.prefix_len, all = caret__page_shared(&page.page, from, to);
+        memmove(&model.p[0], &model.p[from], (to - from) * sizeof model.p[0]);
+        model.n = to - from;
+        assert_int_equal(all, shared_by_all());
+        for (unsigned prefix = old; prefix <= all; prefix += 1 + (all - old) / 3) {
+            memset(&built, 0x55, sizeof built);
+            caret__page_init(&built.page, PGNO, 0);
+            assert_true(caret__page_take(&built.page, &page.page, from, to, prefix));
+            assert_int_equal(built.page.prefix_len, prefix);
+            assert_int_equal(built.page.garbage, 0);
+            same(&built.page, &model);
+        }
+    }
+}
+
+/* Slots of a damaged page may all lead to the same long entry. */
+static void nothing_is_taken_of_a_damaged_page(void **state)
+{
+    union buffer built;
+
+    (void)state;
+    make(1, 120);
+    caret__page_init(&built.page, PGNO, 0);
+    struct caret__slot s = {page.page.slot[0].head, page.page.heap, CARET__PAGE_SIZE / 2};
+    for (unsigned i = 0; i < page.page.count; i++)
+        page.page.slot[i] = s;
+    assert_false(caret__page_take(&built.page, &page.page, 0, page.page.count, page.page.prefix_len));
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     static uint8_t keys[40][8], val[CARET__INLINE_MAX];
@@ -146,6 +182,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_filled_page_holds_the_listed_entries, seed_it),
+        cmocka_unit_test_setup(a_part_of_a_page_is_taken_as_it_is, seed_it),
+        cmocka_unit_test_setup(nothing_is_taken_of_a_damaged_page, seed_it),
         cmocka_unit_test_setup(what_does_not_fit_is_refused, seed_it),
         cmocka_unit_test_setup(room_that_was_made_is_there, seed_it),
         cmocka_unit_test_setup(a_longer_prefix_keeps_the_entries_and_takes_less, seed_it),
