@@ -1,5 +1,5 @@
 /*
- * background.c - the thread that flushes, syncs and checkpoints when due.
+ * background.c - the thread that flushes, syncs and checkpoints when due, and makes room ahead of the writers.
  *
  * Every process that writes has one (unless the options say no).  All signals are
  * blocked in it, so the host never sees one handled there.  It sleeps on a futex
@@ -75,6 +75,17 @@ int caret__background_inline(struct caret__engine *e)
     return caret__flush(e, 0, true);
 }
 
+/* Have arena slots at hand before a writer must wait for them to be made. */
+static void provide_slots(struct caret__engine *e)
+{
+    uint32_t nslots = caret__grow_ahead(e);
+
+    if (nslots == 0 || caret__writer_lock(e) != CARET_OK)
+        return;
+    (void)caret__grow_arena(e, nslots); /* does nothing if another has done it */
+    caret__writer_unlock(e);
+}
+
 static void look(struct caret__engine *e, bool sync)
 {
     struct caret__shared *sh = e->sh;
@@ -82,6 +93,7 @@ static void look(struct caret__engine *e, bool sync)
 
     if (atomic_load(&sh->io_failed) != 0)
         return;
+    provide_slots(e);
     if (head != atomic_load(&sh->log_written) || (sync && head != atomic_load(&sh->log_durable)))
         (void)caret__flush(e, 0, sync);
     if (caret__checkpoint_due(e))

@@ -496,7 +496,8 @@ static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, c
     return rc;
 }
 
-/* What a set is sure to write: the lines come all at once instead of one after the other. */
+/* What a set is sure to write: the lines come all at once instead of one after the other.  Done before the mutex
+ * is asked for, so that they come with it, and under it, in case they went away again. */
 static inline void will_write(const struct caret__engine *e)
 {
     caret__will_write(&e->sh->log_head);
@@ -544,6 +545,7 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
     for (;;) {
         bool room = false;
         int rc = may_write(e);
+        will_write(e);
         if (rc == CARET_OK)
             rc = caret__writer_lock(e);
         if (rc != CARET_OK)

@@ -15,7 +15,9 @@
  * would raise a signal.
  *
  * The callers hold the writer mutex (at creation: nobody else can see it).  This
- * is the only I/O done under it.
+ * is the only I/O done under it.  Most of it is done before: a thread in the background allocates the next
+ * slots of the arena when half of a step is left, which takes a millisecond, and then takes the mutex to
+ * publish them, which finds them allocated (caret__grow_ahead).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -194,6 +196,34 @@ int caret__grow_pages(struct caret__engine *e, uint32_t npages)
     return CARET_OK;
 }
 
+/* Allocate what slots [have, nslots) take.  Done twice it does no harm. */
+static int back_slots(struct caret__engine *e, uint32_t have, uint32_t nslots)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t more = nslots - have;
+    int rc =
+        caret__segment_back(e, sh->off_arena + (uint64_t)have * CARET__PAGE_SIZE, more * CARET__PAGE_SIZE);
+
+    if (rc == CARET_OK)
+        rc = caret__segment_back(e, sh->off_owners + (uint64_t)have * 4, more * 4);
+    if (rc == CARET_OK)
+        rc = back_bits(e, CARET__MAP_SLOTS, have, nslots);
+    if (rc == CARET_OK)
+        caret__populate(e->pg.arena + (size_t)have * CARET__PAGE_SIZE, more * CARET__PAGE_SIZE);
+    return rc;
+}
+
+uint32_t caret__grow_ahead(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    uint32_t have = atomic_load(&sh->nslots), want = have + CARET__ARENA_STEP;
+
+    if (caret__racy32(&sh->ts.free_slots) >= CARET__ARENA_STEP / 2 || want > sh->max_slots ||
+        back_slots(e, have, want) != CARET_OK)
+        return 0;
+    return want;
+}
+
 int caret__grow_arena(struct caret__engine *e, uint32_t nslots)
 {
     struct caret__shared *sh = e->sh;
@@ -205,15 +235,9 @@ int caret__grow_arena(struct caret__engine *e, uint32_t nslots)
     if (nslots > sh->max_slots)
         return caret__fail(CARET_E_LIMIT, "%s: the arena has reached its limit of %u pages", e->path,
                            sh->max_slots);
-    rc = caret__segment_back(e, sh->off_arena + (uint64_t)have * CARET__PAGE_SIZE,
-                             (uint64_t)more * CARET__PAGE_SIZE);
-    if (rc == CARET_OK)
-        rc = caret__segment_back(e, sh->off_owners + (uint64_t)have * 4, (uint64_t)more * 4);
-    if (rc == CARET_OK)
-        rc = back_bits(e, CARET__MAP_SLOTS, have, nslots);
+    rc = back_slots(e, have, nslots);
     if (rc != CARET_OK)
         return rc;
-    caret__populate(e->pg.arena + (size_t)have * CARET__PAGE_SIZE, (uint64_t)more * CARET__PAGE_SIZE);
     set_bits(e->pg.maps[CARET__MAP_SLOTS], have, nslots);
     caret__racy_put32(&sh->ts.free_slots, sh->ts.free_slots + more);
     CARET_FAULT("grow_arena_bits");
