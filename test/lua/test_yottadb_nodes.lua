@@ -319,7 +319,7 @@ function TestNodes:test_a_million_keys_would_leave_nothing()
         return fixture.memory()
     end
     local before = keys() -- Lua's own table of strings has its size now
-    lu.assertTrue(keys() - before < 20000)
+    lu.assertTrue(keys() - before < 200000) -- its size changes by 100 KB at times, the keys would take 2 MB
 end
 
 fixture.run(function() require("yottadb.database").current():close() end)
