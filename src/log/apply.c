@@ -44,8 +44,7 @@ static bool op_ok(const struct caret__engine *e, const struct caret__op_view *op
         if (op->vlen != sizeof(struct caret__runref))
             return false;
         memcpy(ref, op->val, sizeof ref);
-        return ref[0] != 0 && ref[1] <= CARET_MAX_VALUE &&
-               ref[0] + (uint64_t)ref[1] / CARET__PAGE_SIZE < e->sh->ts.npages;
+        return ref[0] != 0 && ref[1] <= CARET_MAX_VALUE && caret__run_below(ref[0], ref[1], e->sh->ts.npages);
     }
     return true;
 }

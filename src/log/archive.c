@@ -309,7 +309,7 @@ static int put_values(struct writer *w)
     for (size_t i = 0; rc == CARET_OK && i < w->nrefs; i++) {
         const struct caret__runref *ref = &w->refs[i];
         const uint8_t *value = w->e->file_map + (size_t)ref->pgno * CARET__PAGE_SIZE;
-        if (ref->pgno + (uint64_t)ref->len / CARET__PAGE_SIZE >= w->e->file_pages_mapped ||
+        if (!caret__run_below(ref->pgno, ref->len, w->e->file_pages_mapped) ||
             caret__crc32c(0, value, ref->len) != ref->crc)
             return caret__fail(CARET_E_CORRUPT,
                                "%s: page %u: the long value there is damaged: the log is not archived",

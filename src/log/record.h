@@ -19,8 +19,11 @@
 #ifndef CARET_LOG_RECORD_H
 #define CARET_LOG_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "shm/layout.h"
 
 enum caret__op {
     CARET__OP_SET = 1,    /* value */
@@ -40,6 +43,12 @@ struct caret__runref {
     uint32_t crc;  /* crc32c of the value */
     uint32_t spare;
 };
+
+/* Do all pages of a run lie below that number? */
+static inline bool caret__run_below(uint32_t pgno, uint32_t len, uint64_t npages)
+{
+    return pgno + ((uint64_t)len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE <= npages;
+}
 
 static inline uint32_t caret__op_size(size_t klen, size_t vlen)
 {

@@ -192,6 +192,34 @@ static void the_log_has_the_size_asked_for_and_is_enough(void **state)
     assert_int_equal(caret_open(path, &o, &db), CARET_E_INVALID);
 }
 
+/* A value that fills its pages to the last byte, and these are the last of the file. */
+static void a_long_value_may_end_where_the_file_does(void **state)
+{
+    caret_options o = options();
+    caret_db *db = NULL;
+    caret_session *s;
+    caret_node_buf n;
+    caret_stats st;
+
+    (void)state;
+    o.archive = dir;
+    OK(caret_open(path, &o, &db));
+    OK(caret_session_open(db, &s));
+    for (int64_t i = 0; i < 6; i++) { /* what is free is the end of the file, nearly all of it */
+        OK(caret_stat(db, &st));
+        size_t len = (size_t)(st.free_pages - (uint64_t)i % 3) * CARET__PAGE_SIZE;
+        char *value = calloc(1, len);
+        assert_true(len > 0 && len <= CARET_MAX_VALUE);
+        node_of(&n, i);
+        OK(caret_set(s, &n.node, value, len));
+        OK(caret_checkpoint(db));
+        free(value);
+    }
+    caret_session_close(s);
+    check(db);
+    OK(caret_close(db));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +227,7 @@ int main(void)
         TEST(records_of_all_sizes_go_round_the_log),
         TEST(big_commits_survive_the_loss_of_everybody),
         TEST(a_death_on_the_way_leaves_all_or_nothing),
+        TEST(a_long_value_may_end_where_the_file_does),
         TEST(a_transaction_beyond_the_limit_is_refused_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
