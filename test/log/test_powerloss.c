@@ -778,11 +778,18 @@ static unsigned rounds_of_log(const struct tape *t)
     return n;
 }
 
+/* States that are tried in a normal run; each is a fork, which takes sanitizers long. */
+#if defined(__SANITIZE_ADDRESS__)
+#define STATES (CARET__PAGE_SIZE < 1024 ? 400u : 80u)
+#else
+#define STATES (CARET__PAGE_SIZE < 1024 ? 1200u : 200u)
+#endif
+
 /* Record a workload and try about as many states as were asked for. */
 static void lose_power(unsigned share)
 {
     static const struct image nothing;
-    uint64_t wanted = from_env("CARET_POWER_STATES", CARET__PAGE_SIZE < 1024 ? 1200 : 200) * share / 100;
+    uint64_t wanted = from_env("CARET_POWER_STATES", STATES) * share / 100;
     struct tape *t = tape_new();
     struct plan plan = {.of = 0, .per = 1, .recovery = tape_new()};
     uint64_t tried = 0;
