@@ -44,8 +44,8 @@ printf '{"work":"3n1","tables_s":%s,"one_s":%s,"four_s":%s}\n' "$t" "$a" "$b" >>
 if command -v luajit >/dev/null; then
     jit='' jit_tables='' i=0
     while [ $i -lt "$runs" ]; do
-        jit_tables="$jit_tables $(luajit "$here/3n1_luajit.lua" tables | cut -d ' ' -f 1)"
-        jit="$jit $(CARET_BUILD=$build sh "$here/../tools/lua.sh" luajit "$here/3n1_luajit.lua" nodes | cut -d ' ' -f 1)"
+        jit_tables="$jit_tables $(sed 's,n // 2,n / 2,' "$here/../src/tools/rivals/tables.lua" | luajit - | seconds)"
+        jit="$jit $("$build/caret" 3n1 --lua luajit --json | seconds)"
         i=$((i + 1))
     done
     # shellcheck disable=SC2086
