@@ -28,40 +28,63 @@ function files.csv(results)
     return table.concat(lines, "\n") .. "\n"
 end
 
+local function median(row)
+    return row.median and formats.seconds(row.median) or row.status
+end
+
 local function range(row)
-    if not row then return "" end
     if not row.median then return row.status end
     if #row.times == 1 then return formats.seconds(row.median) .. " (one run)" end
     return ("%s (%s – %s)"):format(formats.seconds(row.median), formats.seconds(row.min), -- luacheck: ignore
         formats.seconds(row.max))
 end
 
--- A table with a column for each number of processes.
-local function markdown_table(results, n, add)
-    local heads, cells, order = {}, {}, {}
-    for i, w in ipairs(results.w) do heads[i] = ("%d process%s"):format(w, w == 1 and "" or "es") end
+-- The systems with rows of this N, the quickest with the first number of processes first: {row, by_w = {[w]
+-- = row}}.
+local function systems(results, n)
+    local list, by_name = {}, {}
     for _, row in ipairs(results.rows) do
         if row.n == n then
-            if not cells[row.name] then cells[row.name], order[#order + 1] = {}, row end
-            cells[row.name][row.w] = row
+            local s = by_name[row.name]
+            if not s then
+                s = {row = row, place = #list, by_w = {}}
+                by_name[row.name], list[#list + 1] = s, s
+            end
+            s.by_w[row.w] = row
         end
     end
+    table.sort(list, function(a, b)
+        local x, y = a.row.median or math.huge, b.row.median or math.huge
+        if x ~= y then return x < y end
+        return a.place < b.place
+    end)
+    return list
+end
+
+-- A table with a column for each number of processes.
+local function markdown_table(results, n, cell, add)
+    local heads = {}
+    for i, w in ipairs(results.w) do heads[i] = ("%d process%s"):format(w, w == 1 and "" or "es") end
     local form = "| 3n+1 to %s | %s | a loss of power takes |"
     add(form:format(formats.thousands(n), table.concat(heads, " | ")))
     add("|---|" .. ("---|"):rep(#heads + 1))
-    for _, row in ipairs(order) do
-        local line = {row.title}
-        for i, w in ipairs(results.w) do line[i + 1] = range(cells[row.name][w]) end
-        line[#line + 1] = row.durability
+    for _, s in ipairs(systems(results, n)) do
+        local line = {s.row.title}
+        for i, w in ipairs(results.w) do line[i + 1] = s.by_w[w] and cell(s.by_w[w]) or "" end
+        line[#line + 1] = s.row.durability
         add("| " .. table.concat(line, " | ") .. " |")
     end
     add("")
 end
 
+--- For each N a table of medians, and one with the least and the most.
 function files.markdown(results)
     local lines = {}
     local function add(text) lines[#lines + 1] = text end
-    for _, n in ipairs(results.n) do markdown_table(results, n, add) end
+    for _, n in ipairs(results.n) do
+        markdown_table(results, n, median, add)
+        markdown_table(results, n, range, add)
+    end
     add(formats.machine(results))
     return table.concat(lines, "\n") .. "\n"
 end
