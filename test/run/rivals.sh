@@ -103,7 +103,10 @@ LUA
     )
     "$server" --bind 127.0.0.1 --port "$port" --save "" --dir "$dir" >/dev/null 2>&1 &
     redis=$!
-    sleep 0.3
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        echo "os.exit(require('caret.programs').listens($port) and 0 or 1)" | "$caret" run - && break
+        sleep 0.3
+    done
     lua=luajit
     command -v luajit >/dev/null || lua=lua5.1
     $lua -e "require 'redis'.connect('127.0.0.1', $port):set('mine', 1)"
