@@ -139,8 +139,8 @@ figure{margin:0;overflow-x:auto}svg{display:block;width:100%;min-width:33rem;max
 margin:1rem 0}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;white-space:nowrap}
 td,th{padding:.25rem .6rem;border-bottom:1px solid #dfe3e6;text-align:right}
-td:first-child,th:first-child,td.text{text-align:left}.soft{color:#5c6670;font-size:.9rem}.bad{color:#b3261e}
-@media(prefers-color-scheme:dark){body{background:#15191d;color:#e8ebee}.soft{color:#9aa5b0}
+td:first-child,th:first-child,td.text{text-align:left}p.soft{color:#5c6670;font-size:.9rem}.bad{color:#b3261e}
+@media(prefers-color-scheme:dark){body{background:#15191d;color:#e8ebee}p.soft{color:#9aa5b0}
 td,th{border-color:#343b42}.bad{color:#ef766e}}
 ]]
 
