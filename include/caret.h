@@ -573,6 +573,91 @@ CARET_API int caret_lock_all(caret_session *s, const caret_node *const *nodes, s
 CARET_API int caret_lock_more(caret_session *s, const caret_node *const *nodes, size_t count,
                               uint64_t timeout_ns);
 
+/* ------------------------------------------------------------ what is going on */
+
+/* A lock that is held, or waited for. */
+typedef struct caret_lock_info {
+    const char *name; /* of the node, as ZWR text, NUL-terminated; a very long one is cut with "..." */
+    int waits;        /* 1: the owner does not hold it but waits for it */
+    int alive; /* 0: the owner is dead.  Whoever needs the lock next gets it; so it stands in nobody's way */
+    uint64_t pid;     /* of the owner, as it sees itself: in another container it means another process */
+    char command[32]; /* name of its program */
+    uint32_t session; /* number of its session */
+    uint32_t count;   /* how often it is taken; 0 when waited for */
+    uint32_t waiting; /* sessions that it keeps waiting */
+    uint64_t age_ns;  /* since it was taken first, or is waited for; precise to some milliseconds */
+} caret_lock_info;
+
+typedef struct caret_lock_list {
+    size_t count;
+    caret_lock_info *lock; /* in the order of names, the held one of a name before those who wait */
+} caret_lock_list;
+
+/* All locks of a database at one moment, which others can neither take nor release meanwhile: some microseconds
+ * for each thousand.  *list is to be freed with caret_locks_free(), which ignores NULL.  READONLY (opened so), NOMEM,
+ * CLOSED, EVICTED, SYSTEM. */
+CARET_API int caret_locks_get(caret_db *db, caret_lock_list **list);
+CARET_API void caret_locks_free(caret_lock_list *list);
+
+/* Release what dead processes hold (pid not 0: what the dead one of that number does), finishing or undoing first the
+ * commit that it died in.  Locks of the living are never taken away: who believes that he is alone must be.
+ * *cleared (may be NULL): how many processes.  READONLY, NOMEM, CLOSED, EVICTED, CORRUPT. */
+CARET_API int caret_locks_clear(caret_db *db, uint64_t pid, unsigned *cleared);
+
+/* A process that has the database open, or died with it open and was not tidied away yet. */
+typedef struct caret_process {
+    uint64_t pid;                           /* as it sees itself */
+    char command[32];                       /* name of its program */
+    int alive, self;                        /* self: it is this one */
+    uint64_t opened;                        /* when it opened it, nanoseconds since 1970 */
+    uint64_t gets, sets, commits, restarts; /* since then; a session tells them some dozens at a time */
+    uint64_t lock_waits, checkpoints, flushes, repairs;
+    uint64_t snapshot; /* place in the log of its oldest snapshot, 0 = it reads none */
+} caret_process;
+
+typedef struct caret_process_list {
+    size_t count;
+    caret_process *process;
+} caret_process_list;
+
+/* Who has the database open.  *list is to be freed with caret_processes_free(), which ignores NULL. NOMEM, CLOSED,
+ * READONLY: only who opened it for writing sees the others. */
+CARET_API int caret_processes_get(caret_db *db, caret_process_list **list);
+CARET_API void caret_processes_free(caret_process_list *list);
+
+/*
+ * Following the log.  A caret_log reads, change by change, what was committed since the last checkpoint, and goes on
+ * with what is committed then.  Writers neither wait for it nor notice it, and nothing is kept for it: who is so slow
+ * that the log has gone round (64 MiB, unless log_size says otherwise) is told so.  One thread at a time
+ * may use it.  It keeps the database open.
+ */
+typedef struct caret_log caret_log;
+
+#define CARET_LOG_END UINT64_MAX /* behind the last commit */
+
+enum { CARET_CHANGE_SET = 1, CARET_CHANGE_DELETE = 2, CARET_CHANGE_KILL = 3 };
+
+/* One change of a commit.  Everything in it lives until the next call with the same log. */
+typedef struct caret_change {
+    uint64_t lsn;          /* the place in the log behind its commit, as caret_durable() tells places */
+    uint32_t index, count; /* of the changes of that commit: which, from 0, and how many */
+    int kind; /* CARET_CHANGE_*; what comes of an incr is a set, and so is what comes of a merge */
+    const caret_node *node;
+    caret_slice
+        value; /* of a set.  data is NULL if it was a long one, of len bytes, that was replaced since */
+} caret_change;
+
+/* Begin at a place in the log: 0 = at the oldest commit there is, CARET_LOG_END, or a change's lsn to go on behind it.
+ * NOTFOUND: the place is not, or no longer, in the log.  READONLY, CLOSED, NOMEM, CORRUPT, IO. */
+CARET_API int caret_log_open(caret_db *db, uint64_t from, caret_log **log);
+
+/* The next change.  CARET_NONE: there is none yet, ask again later.  NOTFOUND: too slow, what comes next is
+ * overwritten; begin anew with caret_log_open().  CORRUPT, IO, NOMEM, EVICTED. */
+CARET_API int caret_log_next(caret_log *log, caret_change *change);
+
+/* NULL is ignored. */
+CARET_API void caret_log_close(caret_log *log);
+
 /* -------------------------------------------------------------------- text */
 
 /* Bytes to ZWR and back: "a"_$C(10)_"b".  *len is always set to the needed length. BUFFER, SYNTAX.

@@ -205,17 +205,22 @@ void caret__db_leave(struct caret__engine *e)
         caret__engine_close(e);
 }
 
-/* For what is not to be had without writing. */
+int caret__db_enter_attached(caret_db *db, const char *what, struct caret__engine **e)
+{
+    int rc = caret__db_enter(db, e);
+
+    if (rc != CARET_OK || !(*e)->observes)
+        return rc;
+    rc = caret__fail(CARET_E_READONLY, "%s: opened read-only: no %s", db->path, what);
+    caret__db_leave(*e);
+    return rc;
+}
+
 static int enter_attached(caret_db *db, const char *what)
 {
     struct caret__engine *e;
-    int rc = caret__db_enter(db, &e);
 
-    if (rc != CARET_OK || !e->observes)
-        return rc;
-    rc = caret__fail(CARET_E_READONLY, "%s: opened read-only: no %s", db->path, what);
-    caret__db_leave(e);
-    return rc;
+    return caret__db_enter_attached(db, what, &e);
 }
 
 int caret_sync(caret_db *db)

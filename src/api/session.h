@@ -99,6 +99,9 @@ int caret__db_engine(caret_db *db, struct caret__engine **e);
 int caret__db_enter(caret_db *db, struct caret__engine **e);
 void caret__db_leave(struct caret__engine *e);
 
+/* The same for what is not to be had of a database opened read-only: READONLY, which names `what`.  Not to be left. */
+int caret__db_enter_attached(caret_db *db, const char *what, struct caret__engine **e);
+
 static inline int caret__node_check(const caret_node *n)
 {
     if (caret__likely(n != NULL && caret__node_const(n)->magic == CARET__NODE_MAGIC))

@@ -240,6 +240,7 @@ enum { CARET__CELL_FREE = 0, CARET__CELL_NAME = 1, CARET__CELL_MORE = 2 };
 /* A session that sleeps until it gets a lock.  Derived: dropped by repair, the session comes again. */
 struct caret__lock_waiter {
     uint64_t owner; /* as in the cell */
+    uint64_t since; /* CLOCK_MONOTONIC nanoseconds; for people */
     uint32_t nonce;
     uint32_t cell;  /* the name it waits for; 0 = record is free */
     uint32_t walk;  /* search for rings: number of the search that came here last */

@@ -25,6 +25,7 @@ local command = {}
 command.groups = {
     {"Nodes", "get", "set", "incr", "kill", "data", "ls", "tree"},
     {"Databases", "dump", "load", "stat", "check", "backup", "restore", "salvage"},
+    {"What is going on", "top", "locks", "log", "watch"},
     {"Lua", "repl", "run"},
     {"Benchmark", "3n1", "bench"},
     {"Help", "help", "completion", "version"},

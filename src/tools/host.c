@@ -78,6 +78,35 @@ static int host_spawn(lua_State *L)
     return 1;
 }
 
+/* execute({program, argument, ...}, {NAME = value or nil, ...}) -> pid: found by $PATH, with these in its environment;
+ * it ends with status 127 if it can't be run */
+static int host_execute(lua_State *L)
+{
+    size_t n = (size_t)lua_rawlen(L, 1);
+    char **argv = lua_newuserdatauv(L, (n + 1) * sizeof *argv, 0);
+
+    for (size_t i = 0; i < n; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1); /* the table keeps them */
+        argv[i] = (char *)(uintptr_t)luaL_checkstring(L, -1);
+        lua_pop(L, 1);
+    }
+    argv[n] = NULL;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1))
+            setenv(lua_tostring(L, -2), lua_tostring(L, -1), 1);
+        signal(SIGPIPE, SIG_DFL);
+        execvp(argv[0], argv);
+        fprintf(stderr, "caret: %s: %s\n", argv[0], strerror(errno));
+        _exit(127);
+    }
+    if (pid < 0)
+        return luaL_error(L, "can't start a process: %s", strerror(errno));
+    lua_pushinteger(L, pid);
+    return 1;
+}
+
 /* wait(pid, hang) -> nil while it runs; else how it ended: "exit" or "signal", and the number */
 static int host_wait(lua_State *L)
 {
@@ -219,6 +248,7 @@ static int host_parse(lua_State *L)
 int caret__open_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"spawn", host_spawn},
+                                         {"execute", host_execute},
                                          {"wait", host_wait},
                                          {"getpid", host_getpid},
                                          {"clock", host_clock},

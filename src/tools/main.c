@@ -16,6 +16,7 @@
 
 #include "tools/embedded.h"
 #include "tools/host.h"
+#include "tools/inspect.h"
 #include "tools/lines.h"
 #include "tools/measure.h"
 #include "tools/pool.h"
@@ -104,6 +105,7 @@ static int run(lua_State *L)
     preload(L, "caret.transfer", caret__open_transfer);
     preload(L, "caret.measure", caret__open_measure);
     preload(L, "caret.programs", caret__open_programs);
+    preload(L, "caret.inspect", caret__open_inspect);
     lua_getglobal(L, "require");
     lua_pushliteral(L, "tool.command");
     lua_call(L, 1, 1);

@@ -383,6 +383,23 @@ static void suspect_all(const struct caret__lock_table *t, struct caret__lt_susp
     }
 }
 
+int caret__locks_bury(struct caret__engine *e, uint64_t pid, unsigned *found)
+{
+    struct caret__lt_suspects *s = calloc(1, sizeof *s);
+    int r = s != NULL ? enter(e) : caret__fail(CARET_E_NOMEM, "no memory to ask who lives");
+
+    if (r == CARET_OK) {
+        suspect_all(caret__lt(e), s);
+        leave(e);
+        for (uint32_t slot = 0; slot < CARET__MAX_PROCS && pid != 0; slot++)
+            if (atomic_load(&e->slots[slot].pid) != pid)
+                s->in[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+        r = bury(e, s, found);
+    }
+    free(s);
+    return r;
+}
+
 /* --------------------------------------------------------------- waiting */
 
 struct wait {

@@ -89,6 +89,9 @@ int caret__lock_commit(struct caret__engine *e, struct caret__locker *me, uint64
  */
 void caret__locks_reap(struct caret__engine *e, uint32_t slot, uint32_t slot_nonce);
 
+/* Release the locks of those who are dead; of the process `pid` only, if that is not 0.  *found: how many. */
+int caret__locks_bury(struct caret__engine *e, uint64_t pid, unsigned *found);
+
 /* ---- lock_check.c --------------------------------------------------------------- */
 
 struct caret__lock_info {
@@ -100,11 +103,12 @@ struct caret__lock_info {
     uint64_t pid;
     uint32_t count;
     uint32_t waiting; /* sessions it keeps waiting */
-    uint64_t age_ns;  /* since it was taken first; precise to some milliseconds */
+    uint64_t age_ns;  /* since it was taken first, or is waited for; precise to some milliseconds */
+    bool waits;       /* it is not held by the owner but waited for; count and waiting are 0 */
 };
 
-/* Call `each` for every lock held, in the order of names, until it returns false.  It is called
- * with a copy, outside of the mutex. */
+/* Call `each` for every lock held and every wait, in the order of names and the held one of a name first, until it
+ * returns false.  It is called with a copy, outside of the mutex. */
 int caret__lock_list(struct caret__engine *e, bool (*each)(void *arg, const struct caret__lock_info *lock),
                      void *arg);
 

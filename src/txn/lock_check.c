@@ -30,35 +30,51 @@ struct copy {
     uint8_t key[CARET__KEY_MAX];
 };
 
-static void copy_lock(struct caret__engine *e, uint32_t cell, uint64_t now, struct copy *to)
+static void copy_owner(struct caret__engine *e, uint32_t cell, uint64_t owner, uint32_t nonce, uint64_t age,
+                       struct copy *to)
 {
-    const struct caret__lock_table *t = caret__lt(e);
-    const struct caret__lock_cell *c = &t->cells[cell];
-    uint32_t slot = caret__lt_slot(c->owner);
+    uint32_t slot = caret__lt_slot(owner);
 
-    to->info = (struct caret__lock_info){.len = caret__lt_key(t, cell, to->key),
-                                         .owner = c->owner,
+    to->info = (struct caret__lock_info){.len = caret__lt_key(caret__lt(e), cell, to->key),
+                                         .owner = owner,
                                          .slot = slot,
-                                         .nonce = c->nonce,
-                                         .count = caret__lt_count(c),
-                                         .waiting = caret__lt_waiting(t, cell),
-                                         .age_ns = now > c->since ? now - c->since : 0};
+                                         .nonce = nonce,
+                                         .age_ns = age};
     if (slot < CARET__MAX_PROCS)
         to->info.pid = atomic_load_explicit(&e->slots[slot].pid, memory_order_relaxed);
 }
 
-/* Copies of all held locks; *n of them.  NULL: no memory. */
+static uint64_t age_of(uint64_t since, uint64_t now)
+{
+    return now > since ? now - since : 0;
+}
+
+/* Copies of all held locks and of all waits; *n of them.  NULL: no memory. */
 static struct copy *copy_all(struct caret__engine *e, size_t *n)
 {
     const struct caret__lock_table *t = caret__lt(e);
-    struct copy *copies = malloc((t->held + 1) * sizeof *copies);
+    size_t cap = (size_t)t->held + t->waiting, held = 0;
+    struct copy *copies = malloc((cap + 1) * sizeof *copies);
     uint64_t now = caret__now_ns();
-    size_t cap = t->held;
 
     *n = 0;
-    for (uint32_t i = 1; copies != NULL && i < t->used && *n < cap; i++) {
-        if (caret__lt_count(&t->cells[i]) > 0)
-            copy_lock(e, i, now, &copies[(*n)++]);
+    for (uint32_t i = 1; copies != NULL && i < t->used && held < t->held; i++) {
+        const struct caret__lock_cell *c = &t->cells[i];
+
+        if (caret__lt_count(c) == 0)
+            continue;
+        copy_owner(e, i, c->owner, c->nonce, age_of(c->since, now), &copies[held]);
+        copies[held].info.count = caret__lt_count(c);
+        copies[held++].info.waiting = caret__lt_waiting(t, i);
+    }
+    *n = held;
+    for (uint32_t r = 0; copies != NULL && r < t->waiters_n && *n < cap; r++) {
+        const struct caret__lock_waiter *w = &t->waiters[r];
+
+        if (w->cell == 0)
+            continue;
+        copy_owner(e, w->cell, w->owner, w->nonce, age_of(w->since, now), &copies[*n]);
+        copies[(*n)++].info.waits = true;
     }
     return copies;
 }
@@ -66,8 +82,9 @@ static struct copy *copy_all(struct caret__engine *e, size_t *n)
 static int by_name(const void *a, const void *b)
 {
     const struct copy *x = a, *y = b;
+    int order = caret__bytes_compare(x->key, x->info.len, y->key, y->info.len);
 
-    return caret__bytes_compare(x->key, x->info.len, y->key, y->info.len);
+    return order != 0 ? order : x->info.waits - y->info.waits;
 }
 
 int caret__lock_list(struct caret__engine *e, bool (*each)(void *arg, const struct caret__lock_info *lock),

@@ -415,7 +415,8 @@ uint32_t caret__lt_wait(struct caret__lock_table *t, uint32_t cell, uint64_t own
 
     if (record == 0)
         return 0;
-    t->waiters[record - 1] = (struct caret__lock_waiter){.owner = owner, .nonce = nonce, .cell = cell};
+    t->waiters[record - 1] =
+        (struct caret__lock_waiter){.owner = owner, .since = caret__now_ns(), .nonce = nonce, .cell = cell};
     t->waiting++;
     CARET_FAULT("lock:wait-recorded");
     at(t, cell)->waiters++;

@@ -1,29 +1,10 @@
 #!/bin/sh
+# shellcheck disable=SC2016 # $C() is text here
 # The tool's arguments, help, man page and completion, and its commands about nodes: get set incr kill data ls tree.
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-caret=${CARET_BUILD:-$source/build}/caret
-passed=0
-failed=0
-skipped=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-if [ ! -x "$caret" ]; then
-    echo "skipped: the tool is not built"
-    exit 77
-fi
-
-note()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        cat "$dir/out" "$dir/err"
-    fi
-}
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret
 
 # is status output arguments...: runs the tool, which prints exactly that
 is()
@@ -201,8 +182,7 @@ for checker in zsh fish; do
         "$caret" completion $checker >"$dir/completion" && $checker -n "$dir/completion" 2>"$dir/err"
         note $? "$checker reads its completion"
     else
-        echo "skipped: no $checker to read its completion"
-        skipped=$((skipped + 1))
+        skip "no $checker to read its completion"
     fi
 done
 "$caret" help --man >"$dir/caret.1"
@@ -211,9 +191,7 @@ if command -v groff >/dev/null; then
     [ ! -s "$dir/err" ]
     note $? "groff finds nothing wrong with the man page"
 else
-    echo "skipped: no groff to read the man page"
-    skipped=$((skipped + 1))
+    skip "no groff to read the man page"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" = 0 ]
+finish

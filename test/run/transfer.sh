@@ -3,30 +3,10 @@
 # caret dump and caret load: each format to the byte, random trees there and back, files of M databases, bad lines,
 # closed pipes and full disks, signals in the middle.
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-caret=${CARET_BUILD:-$source/build}/caret
-passed=0
-failed=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-
-if [ ! -x "$caret" ]; then
-    echo "skipped: the tool is not built"
-    exit 77
-fi
-unset CARET_DB
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret
 cd "$dir" || exit 1
-
-note()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        head -n 20 out err
-    fi
-}
 
 # try status arguments...: runs the tool, out and err kept
 try()
@@ -371,5 +351,4 @@ rm -f half.zwr
 ! ls ./*partial* >out 2>/dev/null
 note $? "a dump that is stopped leaves nothing"
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish

@@ -1,0 +1,135 @@
+#!/bin/sh
+# shellcheck disable=SC2016 # $C() is text here
+# caret locks, log, watch, top: what they tell of other processes, as text and JSON; bad options; how they end.
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret
+cd "$dir" || exit 1
+export CARET_DB="$dir/a.caret"
+
+# try status arguments...: runs the tool, out and err kept
+try()
+{
+    want=$1
+    shift
+    timeout 60 "$caret" "$@" >out 2>err </dev/null
+    status=$?
+    [ "$status" = "$want" ]
+    note $? "caret $*: status $status, not $want"
+}
+
+# until command...: succeeds, within 20 seconds
+until_true()
+{
+    tries=0
+    while ! "$@" >/dev/null 2>&1 && [ $tries -lt 200 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    "$@" >out 2>err
+    note $? "in time: $*"
+}
+
+try 0 set '^x' 0
+try 1 locks
+try 1 log
+[ ! -s out ]
+note $? "nothing is locked, nothing in the log"
+try 3 locks --db none.caret
+try 2 locks --clear x
+try 2 log --node 'x('
+try 2 watch
+try 2 watch '^x' --interval 0
+try 2 top --interval x
+try 2 top --limit 0
+
+# A process that holds locks and changes things until the file `go` is there.
+cat >holder.lua <<'END'
+local x = db.node("^x")
+x[1]:grab() x[2]:grab() x[2]:grab()
+local function wait_for(name)
+    while true do
+        local f = io.open(name)
+        if f then return f:close() end
+        os.execute("sleep 0.05")
+    end
+end
+io.open("held", "w"):close()
+wait_for("go")
+for i = 1, 3 do x[i].__ = i end
+db:tp(function() x[1]:kill() x[2]:delete() db.node("^y").__ = "\1é" end)
+io.open("changed", "w"):close()
+wait_for("end")
+END
+"$caret" run holder.lua &
+holder=$!
+until_true test -e held
+echo 'db.node("^x"):grab(30)' | "$caret" run - &
+waiter=$!
+until_true sh -c "'$caret' locks | grep -q waits"
+[ "$(wc -l <out)" = 0 ] && try 0 locks
+[ "$(awk '{print $3}' out | tr '\n' ' ')" = 'waits holds holds ' ] && grep -q " $holder  *holds 2x .*\^x(2)   (1 wait)" out
+note $? "who holds and who waits"
+try 0 locks --json
+grep -q "^\[{\"name\":\"^x\",\"waits\":true,\"alive\":true,\"pid\":$waiter,.*\"count\":2,\"waiting\":1,\"age\":" out
+note $? "in JSON, too"
+try 1 locks --clear $holder
+grep -q 'is alive: end it' err
+note $? "nothing is taken from the living"
+try 0 locks --clear dead
+
+env --default-signal "$caret" watch '^x' >watched 2>watched.err &
+watcher=$!
+env --default-signal "$caret" watch '^y' -- sh -c 'printf "%s %s %s\n" "$CARET_KIND" "$CARET_NODE" "$CARET_VALUE" >>ran; exit 3' &
+runner=$!
+env --default-signal "$caret" top --json --interval 0.05 >top.json 2>top.err &
+top=$!
+until_true sh -c "'$caret' set '^x(0)' probe; grep -q probe watched" # they are there when they see something
+until_true sh -c "'$caret' set '^y(0)' probe; grep -q probe ran"
+touch go
+until_true test -e changed
+until_true grep -q '^set ^y ' ran
+[ "$(tail -n 1 ran)" = "set ^y $(printf '\001é')" ]
+note $? "a command is run, and knows why"
+try 0 log
+[ "$(grep -v probe out | cut -d ' ' -f 2-)" = '1/1 set ^x(1)="1"
+1/1 set ^x(2)="2"
+1/1 set ^x(3)="3"
+1/3 kill ^x(1)
+2/3 delete ^x(2)
+3/3 set ^y=$C(1)_"é"' ]
+note $? "the log"
+second=$(sed -n 's/ .*x(2)="2"$//p' out)
+try 0 log --from "$second" --limit 1 --json
+grep -q '^{"lsn":[0-9]*,"index":1,"count":1,"kind":"set","node":"^x(3)","value":"3"}$' out
+note $? "from a place on, in JSON"
+try 0 log --node '^x(1)'
+[ "$(cut -d ' ' -f 3- out)" = 'set ^x(1)="1"
+kill ^x(1)' ]
+note $? "of one node"
+try 3 log --from 1
+grep -q NOTFOUND err
+note $? "a place that is not in the log"
+until_true grep -q 'delete ^x(2)' watched
+kill -INT $watcher
+wait $watcher
+[ $? = 130 ] && [ "$(grep -vc probe watched)" = 5 ] && [ ! -s watched.err ]
+note $? "changes are seen as they happen, until Ctrl-C"
+"$caret" watch '^x' 2>first.err | head -n 1 >first &
+until_true sh -c "'$caret' set '^x(1)' 7; [ -s first ]"
+"$caret" set '^x(1)' 8 # it notices when it writes
+grep -q '="7"' first && [ ! -s first.err ]
+note $? "a pipe that closes"
+
+try 0 top -n 1 -i 0.1
+grep -q 'per second: [0-9]* gets' out && grep -q " $holder .*caret" out && ! grep -q "$(printf '\033')" out
+note $? "top in plain text"
+kill -INT $runner $top
+[ ! -s top.err ] && grep -q '"globals":\[{"name":"^[xy]","changes":[1-9]' top.json && grep -q '"rates":{"gets":' top.json
+note $? "top saw the changes"
+kill $holder $waiter
+wait $holder $waiter $runner $top
+try 0 check
+
+finish
