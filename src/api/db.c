@@ -245,6 +245,22 @@ int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
     return CARET_OK;
 }
 
+int caret_compact(const char *path, const caret_options *options)
+{
+    caret_options o = options != NULL ? *options : (caret_options){0};
+    caret_db *db;
+
+    if (o.readonly)
+        return caret__fail(CARET_E_READONLY, "caret_compact: not of a database opened read-only");
+    o.no_create = 1;
+    int rc = caret_open(path, &o, &db);
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__engine_compact(db->e);
+    int closed = caret_close(db);
+    return rc == CARET_OK ? closed : rc;
+}
+
 int caret_checkpoint(caret_db *db)
 {
     int rc = enter_attached(db, "checkpoint");

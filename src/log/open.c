@@ -36,6 +36,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "log/archive.h"
+#include "log/backup.h"
 #include "log/open.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
@@ -398,19 +399,70 @@ static void remove_segment(struct caret__engine *e)
     fallocate(e->shm_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, head, (off_t)e->map_len - head);
 }
 
+/*
+ * Compacting.  The gate is ours and nobody else is attached, so nothing changes between the copy and the end:
+ *
+ *   copy to NAME-partial-... and sync, as a backup    the database is as it was
+ *   final checkpoint                                  the file is whole without log and segment
+ *   remove segment and log                            as ever
+ *   rename the copy over it                           and so is this one, with the same content
+ *   remove the lock file                              as ever
+ *
+ * A death before the rename leaves the copy, which is to be removed; one behind it leaves a clean file.
+ */
+static int make_compact(struct caret__engine *e, char **copy)
+{
+    static const caret_backup_options options = {.compact = 1};
+    size_t size = strlen(e->path) + 40;
+    int rc;
+
+    *copy = malloc(size);
+    if (*copy == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory to compact it", e->path);
+    snprintf(*copy, size, "%s-partial-%llx", e->path, (unsigned long long)caret__now_ns());
+    rc = caret__backup(e, *copy, &options);
+    CARET_FAULT("compact_copied");
+    if (rc == CARET_OK)
+        return CARET_OK;
+    free(*copy);
+    *copy = NULL;
+    return rc;
+}
+
+static int take_compact(struct caret__engine *e, char *copy, int rc)
+{
+    if (copy == NULL)
+        return rc;
+    if (rc == CARET_OK && !caret__file_removed(e->data_fd) && rename(copy, e->path) == 0) {
+        CARET_FAULT("compact_renamed");
+        fsync(e->dir_fd);
+    } else {
+        if (rc == CARET_OK)
+            rc = caret__fail_errno(CARET_E_IO, "%s: cannot be replaced by its compact copy", e->path);
+        unlink(copy);
+    }
+    free(copy);
+    return rc;
+}
+
 /* The last of all: one file remains. */
 static int close_last(struct caret__engine *e)
 {
+    char *copy = NULL;
+    int compacted = e->compact ? make_compact(e, &copy) : CARET_OK;
     int rc = caret__checkpoint_as(e, true, true);
 
-    if (rc != CARET_OK && !caret__file_removed(e->data_fd))
+    if (rc != CARET_OK && !caret__file_removed(e->data_fd)) {
+        take_compact(e, copy, rc);
         return rc; /* segment and log stay: the next to open recovers */
+    }
     CARET_FAULT("close_clean");
     remove_segment(e);
     CARET_FAULT("close_segment_gone");
     unlink(e->log_path);
     fsync(e->dir_fd);
     CARET_FAULT("close_log_gone");
+    rc = take_compact(e, copy, rc == CARET_OK ? compacted : rc);
     caret__lockfile_remove(e);
     return rc;
 }
@@ -444,7 +496,12 @@ static int leave(struct caret__engine *e)
     if (rc != CARET_OK)
         return rc;
     CARET_FAULT("close_gate");
-    return caret__others_alive(e, &pid) ? close_among_others(e) : close_last(e);
+    if (!caret__others_alive(e, &pid))
+        return close_last(e);
+    rc = close_among_others(e);
+    return rc == CARET_OK && e->compact
+               ? caret__fail(CARET_E_BUSY, "%s: not compacted: it is open in process %d", e->path, (int)pid)
+               : rc;
 }
 
 int caret__engine_close(struct caret__engine *e)
@@ -458,6 +515,18 @@ int caret__engine_close(struct caret__engine *e)
         detach(e);
         engine_delete(e);
     }
+    caret__registry_unlock();
+    return rc;
+}
+
+int caret__engine_compact(struct caret__engine *e)
+{
+    int rc = CARET_OK;
+
+    caret__registry_lock();
+    if (e->refs != 1)
+        rc = caret__fail(CARET_E_BUSY, "%s: not compacted: this process has it open elsewhere", e->path);
+    e->compact = rc == CARET_OK;
     caret__registry_unlock();
     return rc;
 }

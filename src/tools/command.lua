@@ -24,7 +24,8 @@ local command = {}
 
 command.groups = {
     {"Nodes", "get", "set", "incr", "kill", "data", "ls", "tree"},
-    {"Databases", "dump", "load", "stat", "check", "backup", "restore", "salvage"},
+    {"Databases", "dump", "load", "stat", "check", "backup", "restore", "salvage",
+        "compact"},
     {"What is going on", "top", "locks", "log", "watch"},
     {"Lua", "repl", "run"},
     {"Benchmark", "3n1", "bench"},

@@ -3,6 +3,7 @@
  *
  *   handle = inspect.open(path)   one more handle of a database that is open: handle:locks(), handle:clear(pid),
  *                                 handle:processes(), handle:log(place)
+ *   inspect.compact(path)         replace the file of a database that nobody has open
  *   log:next(prefix)              the next change below a node: place, index, count, kind, node, value, length
  *   log:count(counts, most)       how many changes there are by global, added to the table
  *
@@ -74,6 +75,12 @@ static int inspect_open(lua_State *L)
     h->db = NULL;
     luaL_setmetatable(L, HANDLE);
     return caret_open(path, &options, &h->db) == CARET_OK ? 1 : raise(L);
+}
+
+/* compact(path) | raises */
+static int inspect_compact(lua_State *L)
+{
+    return caret_compact(luaL_checkstring(L, 1), NULL) == CARET_OK ? 0 : raise(L);
 }
 
 static int handle_close(lua_State *L)
@@ -298,7 +305,7 @@ int caret__open_inspect(lua_State *L)
                                       {"log", handle_log},     {NULL, NULL}};
     static const luaL_Reg log[] = {
         {"close", log_close}, {"next", log_next}, {"count", log_count}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"open", inspect_open}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"open", inspect_open}, {"compact", inspect_compact}, {NULL, NULL}};
 
     new_class(L, HANDLE, handle, handle_close);
     new_class(L, LOG, log, log_close);

@@ -223,20 +223,18 @@ static void small_shared_memory_is_enough(void **state)
 }
 
 /* Die at each fault point of opening, recovering and closing; the next one finds everything. */
-static unsigned die_everywhere(const char *const *names, size_t n, void (*prepare)(void))
+static unsigned die_everywhere(const char *const *names, size_t n, void (*prepare)(void), int (*use)(void))
 {
     unsigned died = 0;
+    char command[128];
 
     for (size_t i = 0; i < n; i++) {
         for (unsigned nth = 1; nth < 4; nth++) {
             prepare();
             pid_t pid = fork();
             if (pid == 0) {
-                caret_db *db;
                 caret__fault_arm(names[i], nth, CARET__FAULT_KILL);
-                if (try_open(&db) != CARET_OK || caret_close(db) != CARET_OK)
-                    _exit(1);
-                _exit(0);
+                _exit(use() != CARET_OK);
             }
             int status;
             waitpid(pid, &status, 0);
@@ -253,12 +251,29 @@ static unsigned die_everywhere(const char *const *names, size_t n, void (*prepar
             assert_int_equal(count(db, 0, 40), 100);
             check(db);
             OK(caret_close(db));
+            snprintf(command, sizeof command, "rm -f %s-partial-*", path); /* of a compaction */
+            assert_int_equal(system(command), 0);
             assert_int_equal(files_in(dir), 1);
             assert_int_equal(files_in(shm_dir), 0);
             unlink(path);
         }
     }
     return died;
+}
+
+static int open_and_close(void)
+{
+    caret_db *db;
+    int rc = try_open(&db);
+
+    return rc == CARET_OK ? caret_close(db) : rc;
+}
+
+static int compact(void)
+{
+    caret_options o = options();
+
+    return caret_compact(path, &o);
 }
 
 static void prepare_crashed(void)
@@ -305,7 +320,8 @@ static void death_at_any_point_of_recovery_is_recovered(void **state)
     print_message("skipped: this build has no fault points (the small one has)\n");
     skip();
 #endif
-    assert_true(die_everywhere(points, sizeof points / sizeof points[0], prepare_crashed) > 20);
+    assert_true(die_everywhere(points, sizeof points / sizeof points[0], prepare_crashed, open_and_close) >
+                20);
 }
 
 static void death_at_any_point_of_a_clean_session_is_recovered(void **state)
@@ -315,7 +331,21 @@ static void death_at_any_point_of_a_clean_session_is_recovered(void **state)
     print_message("skipped: this build has no fault points (the small one has)\n");
     skip();
 #endif
-    assert_true(die_everywhere(points, sizeof points / sizeof points[0], prepare_clean) > 15);
+    assert_true(die_everywhere(points, sizeof points / sizeof points[0], prepare_clean, open_and_close) > 15);
+}
+
+static void death_at_any_point_of_compacting_is_recovered(void **state)
+{
+    static const char *const at[] = {"close_gate",     "backup_linked",      "backup_named",
+                                     "compact_copied", "compact_renamed",    "checkpoint_durable",
+                                     "close_clean",    "close_segment_gone", "close_log_gone"};
+
+    (void)state;
+#ifndef CARET_FAULTS
+    print_message("skipped: this build has no fault points (the small one has)\n");
+    skip();
+#endif
+    assert_true(die_everywhere(at, sizeof at / sizeof at[0], prepare_crashed, compact) > 8);
 }
 
 static void death_while_creating_leaves_no_half_database(void **state)
@@ -406,6 +436,7 @@ int main(void)
         TEST(a_slow_recovery_tells_its_progress),
         TEST(death_at_any_point_of_recovery_is_recovered),
         TEST(death_at_any_point_of_a_clean_session_is_recovered),
+        TEST(death_at_any_point_of_compacting_is_recovered),
         TEST(death_while_creating_leaves_no_half_database),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,4 +96,25 @@ expect 2 "an option nobody knows" backup "$dir/e.caret" --nonsense
 find "$dir" -name '*partial*' | grep -q .
 note $((1 - $?)) "no half of a copy is left"
 
+# in its place
+echo 'for i = 1, 30000 do db.node("^gone", i).__ = ("x"):rep(100) end db.node("^gone"):kill() db.node("^kept", 1).__ = 1' |
+    "$caret" run --db "$dir/l.caret" -
+expect 0 "a database is compacted" compact "$dir/l.caret" --json
+grep -q '"before":[0-9]*,"after":[0-9]*}' "$dir/out" && [ "$(wc -c <"$dir/l.caret")" -lt 200000 ]
+note $? "it is smaller"
+expect 0 "and clean" check "$dir/l.caret"
+expect 0 "with what was in it" get --db "$dir/l.caret" '^kept(1)'
+expect 0 "once more" compact --db "$dir/l.caret"
+echo 'db.node("^kept", 2):grab() io.open(arg[1], "w"):close() while true do os.execute("sleep 0.1") end' |
+    "$caret" run --db "$dir/l.caret" - "$dir/open" &
+user=$!
+while [ ! -e "$dir/open" ]; do sleep 0.05; done
+expect 3 "one that is in use is not" compact "$dir/l.caret"
+grep -q "BUSY.*open in process $user" "$dir/err"
+note $? "it says who uses it"
+kill $user
+expect 3 "nor one that is not there" compact "$dir/none.caret"
+find "$dir" -name '*partial*' | grep -q .
+note $((1 - $?)) "no half of a copy is left there"
+
 finish
