@@ -107,6 +107,7 @@ build = {
                 "src/lua/iter.c",
                 "src/lua/lock.c",
                 "src/lua/node.c",
+                "src/lua/options.c",
                 "src/lua/range.c",
                 "src/lua/recent.c",
                 "src/lua/text.c",

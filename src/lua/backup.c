@@ -33,36 +33,19 @@ static int tell(void *arg, uint64_t done, uint64_t total)
     return stop;
 }
 
-/* The flag on top, named `name`. */
-static int flag(lua_State *L, const char *name)
-{
-    if (!lua_isboolean(L, -1))
-        caret__misuse(L, "option %s is true or false, not a %s", name, luaL_typename(L, -1));
-    return lua_toboolean(L, -1);
-}
-
-/* The options at index 3; the progress function goes to index t->fn. */
+/* The options at index 3; the progress function stays on the stack. */
 static void read_options(lua_State *L, caret_backup_options *o, struct telling *t)
 {
-    if (!lua_istable(L, 3)) {
-        caret__misuse(L, "the options of backup are a table, not a %s", luaL_typename(L, 3));
+    static const char *const known[] = {"compact", "overwrite", "progress", NULL};
+
+    if (!caret__check_options(L, 3, "backup", known))
         return;
-    }
-    for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-        if (strcmp(name, "compact") == 0) {
-            o->compact = flag(L, name);
-        } else if (strcmp(name, "overwrite") == 0) {
-            o->overwrite = flag(L, name);
-        } else if (strcmp(name, "progress") == 0) {
-            luaL_checktype(L, -1, LUA_TFUNCTION);
-            lua_pushvalue(L, -1);
-            lua_replace(L, t->fn);
-            o->progress = tell;
-            o->progress_arg = t;
-        } else {
-            caret__misuse(L, "backup has no option '%s'", name);
-        }
+    o->compact = caret__option_flag(L, 3, "compact", 0);
+    o->overwrite = caret__option_flag(L, 3, "overwrite", 0);
+    t->fn = caret__option_function(L, 3, "progress");
+    if (t->fn != 0) {
+        o->progress = tell;
+        o->progress_arg = t;
     }
 }
 
@@ -71,17 +54,11 @@ int caret__backup_to(lua_State *L)
 {
     struct caret__ldb *d = caret__check_db(L, 1);
     caret_backup_options o = {0};
-    struct telling t = {L, 4, 0};
-    size_t len;
+    struct telling t = {L, 0, 0};
+    const char *path = caret__path(L, 2, "the path of a backup");
 
-    if (lua_type(L, 2) != LUA_TSTRING)
-        return caret__misuse(L, "the path of a backup is a string, not a %s", luaL_typename(L, 2));
-    const char *path = lua_tolstring(L, 2, &len);
-    if (len == 0 || strlen(path) != len)
-        return caret__misuse(L, "the path of a backup is empty or has a zero byte in it");
-    lua_settop(L, 4);
-    if (!lua_isnil(L, 3))
-        read_options(L, &o, &t);
+    lua_settop(L, 3);
+    read_options(L, &o, &t);
     int rc = caret_backup(d->db, path, &o);
     if (t.failed) {
         lua_settop(L, t.fn);
@@ -93,58 +70,28 @@ int caret__backup_to(lua_State *L)
     return 1;
 }
 
-/* A path at index i. */
-static const char *path_at(lua_State *L, int i, const char *what)
-{
-    size_t len = 0;
-    const char *path = lua_type(L, i) == LUA_TSTRING ? lua_tolstring(L, i, &len) : NULL;
-
-    if (path == NULL || len == 0 || strlen(path) != len)
-        caret__misuse(L, "the path of %s is a string, not empty and without zero bytes", what);
-    return path;
-}
-
-/* The number at the top, named `name`: not negative. */
-static lua_Number number(lua_State *L, const char *name)
-{
-    lua_Number v = lua_tonumber(L, -1);
-
-    if (lua_type(L, -1) != LUA_TNUMBER || !(v >= 0 && v < 1e18))
-        caret__misuse(L, "option %s is a number, not a %s", name, luaL_typename(L, -1));
-    return v;
-}
-
 static void read_restore_options(lua_State *L, caret_restore_options *o)
 {
-    if (!lua_istable(L, 3)) {
-        caret__misuse(L, "the options of restore are a table, not a %s", luaL_typename(L, 3));
+    static const char *const known[] = {"archive", "lsn", "time", "any_fs", NULL};
+
+    if (!caret__check_options(L, 3, "restore", known))
         return;
-    }
-    for (lua_pushnil(L); lua_next(L, 3) != 0; lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-        if (strcmp(name, "archive") == 0)
-            o->archive = path_at(L, -1, "an archive"); /* the table keeps it */
-        else if (strcmp(name, "lsn") == 0)
-            o->lsn = (uint64_t)number(L, name);
-        else if (strcmp(name, "any_fs") == 0)
-            o->any_fs = flag(L, name);
-        else if (strcmp(name, "time") == 0)
-            o->time = (uint64_t)(number(L, name) * 1e3) * 1000000u;
-        else
-            caret__misuse(L, "restore has no option '%s'", name);
-    }
+    o->archive = caret__option_path(L, 3, "archive");
+    o->lsn = (uint64_t)caret__option_number(L, 3, "lsn", "bytes");
+    o->time = (uint64_t)(caret__option_number(L, 3, "time", "seconds") * 1e3) * 1000000u;
+    o->any_fs = caret__option_flag(L, 3, "any_fs", 0);
 }
 
 /* restore(backup, path[, {archive, lsn, time, any_fs}]) -> place reached[, warning] | nil, text, name; time in seconds
  * since 1970; the warning tells that the archive ends before it. */
 int caret__restore_from(lua_State *L)
 {
-    const char *backup = path_at(L, 1, "a backup"), *path = path_at(L, 2, "the database to be made");
+    const char *backup = caret__path(L, 1, "the path of a backup");
+    const char *path = caret__path(L, 2, "the path of the database to be made");
     caret_restore_options o = {0};
     uint64_t reached = 0;
 
-    if (!lua_isnoneornil(L, 3))
-        read_restore_options(L, &o);
+    read_restore_options(L, &o);
     int rc = caret_restore(backup, path, &o, &reached);
     if (rc != CARET_OK && rc != CARET_NONE)
         return caret__fail_values(L, rc);

@@ -237,6 +237,20 @@ int caret__plain_number(const char *s, size_t len, double *out);
 /* Timeout in seconds at i: nothing waits for ever. */
 uint64_t caret__timeout(lua_State *L, int i);
 
+/* Options, in options.c: is there a table at i?  Its names are among those of the function `what`, NULL at the end. */
+int caret__check_options(lua_State *L, int i, const char *what, const char *const *known);
+
+/* The option of that name in the table at i: 0, NULL or `otherwise` if it is not given.  A path lives as long as the
+ * table has it; a function stays on the stack, at the index that is returned. */
+int caret__option_flag(lua_State *L, int i, const char *name, int otherwise);
+int caret__option_function(lua_State *L, int i, const char *name);
+lua_Number caret__option_number(lua_State *L, int i, const char *name, const char *unit);
+size_t caret__option_bytes(lua_State *L, int i, const char *name);
+const char *caret__option_path(lua_State *L, int i, const char *name);
+
+/* The path at i, which errors call `what`. */
+const char *caret__path(lua_State *L, int i, const char *what);
+
 /* true, or nil and what the C API said. */
 int caret__results(lua_State *L, struct caret__ldb *d, int rc);
 

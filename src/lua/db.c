@@ -26,16 +26,6 @@ struct caret__ldb *caret__check_db(lua_State *L, int i)
 
 /* ------------------------------------------------------------------- options */
 
-static int option_flag(lua_State *L, const char *name, int otherwise)
-{
-    lua_getfield(L, 2, name);
-    if (!lua_isnil(L, -1) && !lua_isboolean(L, -1))
-        caret__misuse(L, "option %s is true or false, not a %s", name, luaL_typename(L, -1));
-    int flag = lua_isnil(L, -1) ? otherwise : lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return flag;
-}
-
 static int option_sync(lua_State *L)
 {
     static const char *const names[] = {"interval", "commit", "off"};
@@ -61,61 +51,23 @@ static lua_Number option_seconds(lua_State *L, const char *name)
     return v;
 }
 
-static size_t option_bytes(lua_State *L, const char *name)
-{
-    int64_t v = 0;
-    lua_getfield(L, 2, name);
-    if (!lua_isnil(L, -1) &&
-        !(lua_type(L, -1) == LUA_TNUMBER && caret__integer(L, lua_gettop(L), &v) && v > 0))
-        caret__misuse(L, "option %s is a number of bytes, a whole one above 0", name);
-    lua_pop(L, 1);
-    return (size_t)v;
-}
-
-static const char *option_path(lua_State *L, const char *name)
-{
-    lua_getfield(L, 2, name);
-    if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
-        caret__misuse(L, "option %s is a path, not a %s", name, luaL_typename(L, -1));
-    const char *path = lua_tostring(L, -1);
-    lua_pop(L, 1);
-    return path;
-}
-
-/* An option nobody knows is a mistake that would go unnoticed. */
-static void check_names(lua_State *L)
-{
-    static const char *const known[] = {"create",      "readonly", "sync",   "sync_interval", "shm_dir",
-                                        "arena_limit", "log_size", "any_fs", "progress",      "archive"};
-    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
-        size_t i = 0, count = sizeof known / sizeof *known;
-        while (i < count && (name == NULL || strcmp(name, known[i]) != 0))
-            i++;
-        if (i == count)
-            caret__misuse(L, "open has no option '%s'", name != NULL ? name : luaL_typename(L, -2));
-    }
-}
-
 static void read_options(lua_State *L, caret_options *o)
 {
+    static const char *const known[] = {"create",   "readonly",    "sync",    "sync_interval",
+                                        "log_size", "arena_limit", "shm_dir", "archive",
+                                        "progress", "any_fs",      NULL};
     memset(o, 0, sizeof *o);
-    if (lua_isnoneornil(L, 2))
+    if (!caret__check_options(L, 2, "open", known))
         return;
-    if (!lua_istable(L, 2)) {
-        caret__misuse(L, "the options of open are a table, not a %s", luaL_typename(L, 2));
-        return;
-    }
-    check_names(L);
-    o->no_create = !option_flag(L, "create", 1);
-    o->readonly = option_flag(L, "readonly", 0);
-    o->any_fs = option_flag(L, "any_fs", 0);
+    o->no_create = !caret__option_flag(L, 2, "create", 1);
+    o->readonly = caret__option_flag(L, 2, "readonly", 0);
+    o->any_fs = caret__option_flag(L, 2, "any_fs", 0);
     o->sync = option_sync(L);
     o->sync_interval = option_seconds(L, "sync_interval");
-    o->arena_limit = option_bytes(L, "arena_limit");
-    o->log_size = option_bytes(L, "log_size");
-    o->archive = option_path(L, "archive");
-    o->shm_dir = option_path(L, "shm_dir"); /* the table keeps it while caret_open() runs */
+    o->arena_limit = caret__option_bytes(L, 2, "arena_limit");
+    o->log_size = caret__option_bytes(L, 2, "log_size");
+    o->archive = caret__option_path(L, 2, "archive");
+    o->shm_dir = caret__option_path(L, 2, "shm_dir");
 }
 
 /* Option progress, a function; what it does wrong is its own affair: opening goes on. */
@@ -137,31 +89,11 @@ static void call_progress(void *arg, double part)
 /* Leaves the function on the stack. */
 static void read_progress(lua_State *L, caret_options *o, struct progress *p)
 {
-    if (!lua_istable(L, 2))
+    *p = (struct progress){L, lua_istable(L, 2) ? caret__option_function(L, 2, "progress") : 0};
+    if (p->index == 0)
         return;
-    lua_getfield(L, 2, "progress");
-    if (!lua_isnil(L, -1) && !lua_isfunction(L, -1))
-        caret__misuse(L, "option progress is a function, not a %s", luaL_typename(L, -1));
-    if (lua_isnil(L, -1))
-        return;
-    luaL_checkstack(L, 4, NULL);
-    *p = (struct progress){L, lua_gettop(L)};
     o->progress = call_progress;
     o->progress_arg = p;
-}
-
-static const char *read_path(lua_State *L)
-{
-    if (lua_isnoneornil(L, 1))
-        return NULL;
-    if (lua_type(L, 1) != LUA_TSTRING) {
-        caret__misuse(L, "the path of a database is a string, not a %s", luaL_typename(L, 1));
-        return NULL;
-    }
-    const char *path = lua_tostring(L, 1);
-    if (strlen(path) != caret__rawlen(L, 1))
-        caret__misuse(L, "the path of a database has a zero byte in it");
-    return path;
 }
 
 /* ------------------------------------------------------------ open and close */
@@ -183,8 +115,7 @@ static int db_open(lua_State *L)
 {
     struct caret__lstate *st = caret__state(L);
     caret_options o;
-    const char *path = read_path(L);
-
+    const char *path = lua_isnoneornil(L, 1) ? NULL : caret__path(L, 1, "the path of a database");
     struct progress progress;
 
     read_options(L, &o);
@@ -320,10 +251,11 @@ static int db_check(lua_State *L)
 {
     static const size_t cap = 65536;
     struct caret__ldb *d = caret__check_db(L, 1);
-    const char *how = lua_isnoneornil(L, 2) ? "" : luaL_checkstring(L, 2);
+    const char *how = lua_isnoneornil(L, 2) ? "" : lua_tostring(L, 2);
 
-    if (*how != '\0' && strcmp(how, "online") != 0)
-        return caret__misuse(L, "check is 'online' or nothing, not '%s'", how);
+    if (how == NULL || (*how != '\0' && strcmp(how, "online") != 0))
+        return caret__misuse(L, "check is 'online' or nothing, not '%s'",
+                             how != NULL ? how : luaL_typename(L, 2));
     char *report = lua_newuserdata(L, cap);
     int rc = *how != '\0' ? caret_check_online(d->db, report, cap) : caret_check(d->db, report, cap);
 
@@ -429,7 +361,8 @@ static int db_usage(lua_State *L)
 static int core_salvage(lua_State *L)
 {
     static const size_t cap = 65536;
-    const char *path = luaL_checkstring(L, 1), *out = luaL_checkstring(L, 2);
+    const char *path = caret__path(L, 1, "the path of the damaged database");
+    const char *out = caret__path(L, 2, "the path of the file to write");
     int flags = lua_toboolean(L, 3) ? CARET_SALVAGE_SURE : 0;
     char *report = lua_newuserdata(L, cap);
     caret_salvaged c;

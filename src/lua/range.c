@@ -97,23 +97,6 @@ static int range_step(lua_State *L)
     return push_step(L, c);
 }
 
-/* An option nobody knows is a mistake that would go unnoticed. */
-static void check_options(lua_State *L)
-{
-    if (lua_isnoneornil(L, 2)) {
-        lua_settop(L, 1);
-        lua_newtable(L);
-    }
-    if (!lua_istable(L, 2))
-        caret__misuse(L, "range takes a table {from=, to=, reverse=, limit=}, not a %s", luaL_typename(L, 2));
-    for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-        if (strcmp(name, "from") != 0 && strcmp(name, "to") != 0 && strcmp(name, "reverse") != 0 &&
-            strcmp(name, "limit") != 0)
-            caret__misuse(L, "range has no option '%s'", *name != 0 ? name : luaL_typename(L, -2));
-    }
-}
-
 /* Make `at` the bound of that name among n's children; 0: there is none. */
 static int read_bound(lua_State *L, struct caret__lnode *n, const char *name, caret_node_buf *at)
 {
@@ -141,10 +124,14 @@ static lua_Number read_limit(lua_State *L)
 
 int caret__node_range(lua_State *L)
 {
+    static const char *const known[] = {"from", "to", "reverse", "limit", NULL};
     struct caret__lnode *n = caret__check_node(L, 1);
     caret_node_buf at;
 
-    check_options(L);
+    if (!caret__check_options(L, 2, "range", known)) {
+        lua_settop(L, 1);
+        lua_newtable(L);
+    }
     lua_Number limit = read_limit(L);
     lua_getfield(L, 2, "reverse");
     int back = lua_toboolean(L, -1);

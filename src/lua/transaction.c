@@ -295,15 +295,26 @@ static int run(lua_State *L, struct run *r)
 
 /* ----------------------------------------------------------------- from Lua */
 
+/* What the id of a transaction asks for.  To M programs an id is any word, and most mean nothing. */
+static int flags_of(lua_State *L, const struct caret__ldb *d, const char *id)
+{
+    if (strcmp(id, "BATCH") == 0 || strcmp(id, "BA") == 0)
+        return CARET_TXN_BATCH;
+    if (strcmp(id, "SYNC") == 0 && !d->translated)
+        return CARET_TXN_SYNC;
+    if (!d->translated)
+        caret__misuse(L, "a transaction is 'BATCH' or 'SYNC', not '%s'", id);
+    return 0;
+}
+
 /* Read [id,] [locals,] fn from index 2 on; what follows are arguments. */
 static void read_call(lua_State *L, struct run *r)
 {
     int i = 2;
     *r = (struct run){.d = caret__check_db(L, 1)};
     if (lua_type(L, i) == LUA_TSTRING) {
-        const char *id = lua_tostring(L, i++);
-        if (strcmp(id, "BATCH") == 0 || strcmp(id, "BA") == 0)
-            r->flags = CARET_TXN_BATCH;
+        r->flags = flags_of(L, r->d, lua_tostring(L, i));
+        i++;
     }
     if (lua_istable(L, i)) {
         check_list(L, r->d, i);

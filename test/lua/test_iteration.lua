@@ -253,7 +253,7 @@ function TestIteration:test_names_of_variables()
 end
 
 function TestIteration:test_bad_arguments_of_iterators()
-    lu.assertErrorMsgContains("range takes a table", function() n:range(5) end)
+    lu.assertErrorMsgContains("the options of range are a table", function() n:range(5) end)
     lu.assertErrorMsgContains("no option 'form'", function() n:range {form = 1} end)
     lu.assertErrorMsgContains("no option 'number'", function() n:range {"x"} end)
     lu.assertErrorMsgContains("subscript must be", function() n:range {from = {}} end)

@@ -132,11 +132,22 @@ function TestTransactions:test_a_conflict_can_not_be_hidden()
     end
 end
 
+function TestTransactions:test_sync_waits_for_the_disk()
+    db:sync()
+    db:tp(function() n.a.__ = 1 end)
+    local durable, committed = db:durable()
+    lu.assertTrue(durable < committed)
+    db:tp("SYNC", function() n.a.__ = 2 end)
+    durable, committed = db:durable()
+    lu.assertEquals(durable, committed)
+end
+
 function TestTransactions:test_options()
     lu.assertEquals(db:tp("BATCH", function() return 1 end), 1)
     lu.assertEquals(db:tp("BA", {}, function(x) return x end, 2), 2)
     lu.assertEquals(db:tp({"*"}, function() return 3 end), 3)
-    lu.assertEquals(db:transaction("any id", {"v"}, function(x) return x end)(4), 4)
+    lu.assertEquals(db:transaction("SYNC", {"v"}, function(x) return x end)(4), 4)
+    lu.assertErrorMsgContains("'BATCH' or 'SYNC', not 'SNYC'", db.tp, db, "SNYC", print)
     lu.assertErrorMsgContains("needs a function", db.tp, db, "BATCH")
     lu.assertErrorMsgContains("needs a function", db.transaction, db)
     lu.assertErrorMsgContains("names of local variables", db.tp, db, {"^g"}, print)
