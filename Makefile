@@ -7,13 +7,14 @@
 #   make torture    deps, the long forms of the tests, with counts
 #   make bench      build and run the benchmarks
 #   make rivals     install the systems that 3n+1 can be compared with, build their programs
+#   make docs       deps, the reference of the Lua module as HTML
 #   make install    cmake --install (PREFIX=/usr/local, DESTDIR)
 #   make clean      remove all build folders
 
 PREFIX ?= /usr/local
 
 .NOTPARALLEL:
-.PHONY: release deps demo test torture bench rivals install clean
+.PHONY: release deps demo test torture bench rivals docs install clean
 
 release:
 	@sh tools/deps.sh --build
@@ -45,6 +46,12 @@ rivals:
 	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build --target benchmarks
 	build/caret 3n1 --list
+
+docs: deps
+	@mkdir -p build/docs
+	@lua5.4 tools/reference.lua build/docs
+	@cd build/docs && ldoc -q .
+	@echo build/docs/html/index.html
 
 install: release
 	cmake --install build

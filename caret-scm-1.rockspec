@@ -20,6 +20,7 @@ build = {
         ["caret.ffi"] = "src/lua/caret/ffi.lua",
         ["caret"] = "src/lua/caret/init.lua",
         ["caret.json"] = "src/lua/caret/json.lua",
+        ["caret.meta"] = "src/lua/caret/meta.lua",
         ["yottadb.database"] = "src/lua/yottadb/database.lua",
         ["yottadb.errors"] = "src/lua/yottadb/errors.lua",
         ["yottadb"] = "src/lua/yottadb/init.lua",

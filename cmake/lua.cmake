@@ -67,10 +67,12 @@ elseif(tool_sources)
     # that it runs from any folder.  Names are relative to src/.
     set(embedded ${CMAKE_BINARY_DIR}/generated/embedded.c)
     set(embedded_from)
-    foreach(file ${lua_files})
+    set(embedded_files ${lua_files})
+    list(FILTER embedded_files EXCLUDE REGEX "/meta\\.lua$") # for editors only
+    foreach(file ${embedded_files})
         list(APPEND embedded_from ${PROJECT_SOURCE_DIR}/src/${file})
     endforeach()
-    list(JOIN lua_files "," embedded_names)
+    list(JOIN embedded_files "," embedded_names)
     add_custom_command(OUTPUT ${embedded}
         COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR}/src -DNAMES=${embedded_names}
             -DOUT=${embedded} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake

@@ -4,7 +4,7 @@
 # $CARET_BUILD is the build folder, by default build/.
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-build=${CARET_BUILD:-$root/build}
+build=$(cd "${CARET_BUILD:-$root/build}" && pwd)
 interpreter=${1:?which Lua: lua5.4, lua5.3, lua5.2, lua5.1 or luajit}
 shift
 

@@ -8,6 +8,7 @@ local fixture = {}
 local scratch = os.tmpname()
 os.remove(scratch)
 fixture.path = scratch .. ".caret"
+fixture.root = arg[0]:match "^(.*)test/lua/[^/]*$" -- the repository, as "" or with a slash at the end
 
 function fixture.open(options)
     return assert(caret.open(fixture.path, options or {sync = "off"}))
@@ -19,6 +20,16 @@ function fixture.fresh()
     local n = db.node("^t")
     n:kill()
     return db, n
+end
+
+--- The methods of nodes, by name.
+function fixture.node_methods(db)
+    local methods, found = getmetatable(select(3, caret.inherit(db.node))).__index, {}
+    while type(methods) == "table" do
+        for name, method in pairs(methods) do found[name] = found[name] or method end
+        methods = (getmetatable(methods) or {}).__index
+    end
+    return found
 end
 
 function fixture.remove()

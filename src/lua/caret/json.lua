@@ -243,7 +243,9 @@ function json.json(node, options)
         misuse("the options of json are a table, not a " .. type(options))
     end
     for name, value in pairs(options or {}) do
-        if name ~= "indent" then misuse(("json has no option '%s'; there is indent"):format(tostring(name))) end
+        if name ~= "indent" then
+            misuse(("json has no option '%s'; there is indent"):format(tostring(name)))
+        end
         if type(value) ~= "string" and type(value) ~= "number" then
             misuse("option indent of json is a number of spaces or a string, not a " .. type(value))
         end

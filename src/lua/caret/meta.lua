@@ -1,0 +1,562 @@
+---@meta caret
+
+-- The reference of the module `caret`, in the annotations of the Lua language server: what is shown in an
+-- editor, and what tools/reference.lua makes HTML of (make docs).  test/lua/test_reference.lua compares it
+-- with what the module has at run time.  Nothing here is ever run.
+
+---Caret, a hierarchical key-value database that lives inside the process.
+---
+---A database is one file, shared by any number of processes through memory. What is in it are variables, each a
+---tree of nodes; a node has a value, or children, or both. Nodes are objects:
+---
+---```lua
+---local caret = require "caret"
+---local db = assert(caret.open("forest.caret"))
+---local oaks = db.node("^oaks")
+---oaks[1].shadow.__ = 15
+---print(oaks[1].shadow.__)                  --> 15
+---```
+---
+---**Threads and processes.** A database object belongs to the Lua state that opened it, and all coroutines of the
+---state share it: its locks, and the transaction in progress. Another Lua state, in whatever thread, opens the
+---file for itself. After a fork the child may go on using what it inherited; it owns none of its parent's locks
+---and is in no transaction.
+---
+---**Errors.** Misuse (a wrong type, a bad name, a database that was closed) raises a message that begins with the
+---caller's `file:line:`. A failure of the database under a read or write raises an object with the fields of
+---`caret.Error`. What a program is meant to handle (open, a lock that was not got, backup) is returned:
+---`nil, "NAME: text", "NAME"`.
+---
+---Every method of databases is a function of the module too, `caret.get("^oaks", 1)` for `db:get("^oaks", 1)`.
+---They use the default database, `$CARET_DB` or else `./data.caret`, which is opened when it is first used;
+---a failure to open it raises.
+---@class caret
+---@field node fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Node
+---@field get fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): string?
+---@field set fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]|caret.Value|nil): caret.Value?
+---@field incr fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]|caret.Value): number
+---@field delete fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[])
+---@field kill fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[])
+---@field data fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Data
+---@field variables fun(locals?: boolean): fun(): string?
+---@field transaction fun(...: "BATCH"|"SYNC"|string[]|function): function
+---@field tp fun(...: any): any
+---@field snapshot fun(fn: function, ...: any): any
+---@field lock fun(list?: table, timeout?: number): true?, string?, string?
+---@field sync fun(): true?, string?, string?
+---@field durable fun(): integer, integer
+---@field checkpoint fun(): true?, string?, string?
+---@field backup fun(path: string, options?: caret.BackupOptions): true?, string?, string?
+---@field check fun(how?: "online"): true?, string?, string?, string?
+---@field stat fun(): caret.Stat
+---@field usage fun(): caret.Usage?, string?, string?
+---@field path fun(): string
+local caret = {}
+
+---The version of the module, like "0.1.0".
+---@type string
+caret._VERSION = nil
+
+---As a value in the table given to `Node:settree`: delete what is there.
+---@type table
+caret.DELETE = nil
+
+---A variable's name, `"^oaks"` for a global one, which is in the file, `"oaks"` for a local one, which is the Lua
+---state's own; or a node, which stands for its address.
+---@alias caret.Address string|caret.Node
+
+---A string of any bytes, or a number. What comes back is an integer if it is a canonical one (Lua 5.1, 5.2 and
+---LuaJIT: within `2^53`), else a string.
+---@alias caret.Subscript string|number
+
+---What can be stored: a string of any bytes, 16 MiB at most, or a number, which is stored as its shortest decimal
+---text. What comes back is always a string.
+---@alias caret.Value string|number
+
+---What is at a node: 0 nothing, 1 a value, 10 children, 11 both.
+---@alias caret.Data 0|1|10|11
+
+---What a failure of the database raises; `tostring` gives `NAME: message`.
+---@class caret.Error
+---@field name string the error, as include/caret.h lists them without `CARET_E_`: "READONLY", "DISKFULL", "IO", ...
+---@field message string what was wrong, with what
+---@field code integer its number there
+
+---Options of `caret.open`; any other name is refused.
+---@class caret.OpenOptions
+---@field create? boolean false: a missing file is an error, NOTFOUND; default true
+---@field readonly? boolean true: nothing is written and no file is made, and no right but to read is needed
+---@field sync? "commit"|"interval"|"off" what a loss of power may take: nothing, the last interval (default), or what the system had not written by itself; never the order, and a killed process takes nothing in any mode
+---@field sync_interval? number seconds between syncs in mode "interval", default 1; the smallest of all who have the database open counts
+---@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB; half of it is the limit of one transaction. Counts for who opens first after a clean close
+---@field arena_limit? integer bytes of changed pages that are kept in shared memory; default: by the memory there is
+---@field shm_dir? string the folder of shared memory, default /dev/shm; all users of a database need the same
+---@field archive? string an existing folder to which the log is copied before it is overwritten, for `caret.restore`; give it whenever the database may be opened first, or there will be a gap
+---@field progress? fun(part: number) called with 0 to 1, once a second while a recovery takes longer than that; it must not use caret; errors in it are ignored
+---@field any_fs? boolean true: also on a network or FUSE file system, which is refused otherwise; only if all users run on one machine, and its locks, mappings and syncs are as good as a local one's
+
+---Options of `Database:backup`; any other name is refused.
+---@class caret.BackupOptions
+---@field compact? boolean true: pages in the order of keys and without gaps, the smallest file
+---@field overwrite? boolean true: replace an existing file, whole or not at all; otherwise it is an error, EXISTS
+---@field progress? fun(done: integer, total: integer): boolean? called now and then with bytes; what it raises goes on to the caller, and false stops the backup, which is the outcome ROLLBACK then
+
+---Options of `caret.restore`; any other name is refused.
+---@class caret.RestoreOptions
+---@field archive? string the folder that the log was copied to; without it: the backup alone
+---@field lsn? integer no further than this place, which must be reached; see `Database:durable`
+---@field time? number nor than this time, seconds since 1970, to the last checkpoint before it
+---@field any_fs? boolean as for `caret.open`
+
+---Options of `Node:range`; any other name is refused.
+---@class caret.RangeOptions
+---@field from? caret.Subscript the first child, in the order of the database; it need not be there
+---@field to? caret.Subscript the last one, included
+---@field reverse? boolean true: from `to` down to `from`
+---@field limit? number this many at most
+
+---Options of `Node:json`; any other name is refused.
+---@class caret.JsonOptions
+---@field indent? integer|string a number of spaces, or what to indent with; without it all is on one line
+
+---What `Database:stat` gives: counters and sizes.
+---@class caret.Stat
+---@field pages integer pages of the file
+---@field free_pages integer of these, unused
+---@field arena_slots integer pages that fit into shared memory
+---@field arena_used integer of these, in use: changed since the last checkpoint, or kept for reading
+---@field depth integer levels of the tree
+---@field log_head integer the place in the log behind the last commit, in bytes
+---@field log_durable integer the place up to which the log is on the disk
+---@field checkpoint_lsn integer the place where the last checkpoint stands
+---@field epoch integer the number of the present epoch, which a checkpoint ends
+---@field checkpoints integer checkpoints taken since the database was opened by somebody
+---@field repairs integer commits that were finished or undone for a process that died in them
+---@field gets integer reads, of all attached processes
+---@field sets integer changes of theirs
+---@field commits integer commits of theirs
+---@field restarts integer transactions of theirs that were begun again
+---@field lock_waits integer locks they waited for
+---@field processes integer processes that have the database open
+---@field held_pages integer dead pages that are kept for snapshots
+---@field snapshots integer processes that read snapshots
+---@field view "attached"|"live"|"file" what a database opened read-only sees: "live" each commit of those who have it open, "file" what is in the files; "attached": it is open for writing in this process too
+
+---What `Database:usage` gives.
+---@class caret.Usage
+---@field levels caret.UsageLevel[] from the leaves up
+---@field globals caret.UsageGlobal[] in the order of their names
+
+---One level of the tree.
+---@class caret.UsageLevel
+---@field pages integer pages of the level
+---@field entries integer nodes in leaves, children in other pages
+---@field used integer bytes in use in these pages
+---@field size integer bytes of these pages
+
+---One global variable.
+---@class caret.UsageGlobal
+---@field name string its name, with the "^"
+---@field nodes integer nodes that have a value
+---@field leaves integer leaves that have nodes of it; one that several globals share counts for each
+---@field bytes integer bytes of its nodes in them
+---@field long_values integer values that are stored outside of leaves
+---@field long_bytes integer their bytes
+---@field long_pages integer the pages they take
+
+---Open a database, or create it. The same file opened twice in one process gives two objects over one engine, each
+---with locks and transactions of its own. It is closed by `close()`, by the collector, or at the end of a variable
+---that is `<close>`.
+---
+---May wait while another process recovers the file.
+---@param path? string the file; its parts `-log` and `-lock` lie beside it while it is open. Default `$CARET_DB`, else `./data.caret`. The folder must be on a local file system and writable
+---@param options? caret.OpenOptions
+---@return caret.Database? db nil if it can't be opened
+---@return string? text what is wrong, "NAME: text"
+---@return string? name NOTFOUND, OPEN, FOREIGN (not a Caret database), VERSION, CORRUPT, NETFS, BUSY (in use elsewhere in a way that excludes us), SHM, DISKFULL, IO, NOMEM, LIMIT, SYSTEM or INVALID
+function caret.open(path, options) end
+
+---Close the default database, if it is open. The next use opens it again.
+---@return true? ok
+---@return string? text what went wrong in the last checkpoint; it is closed all the same
+---@return string? name
+function caret.close() end
+
+---Is it a node, of whatever database and class?
+---@param value any
+---@return boolean
+function caret.isnode(value) end
+
+---Make a class of nodes. Methods that are set on `class` override; `get` and `set` also behind `.__`. Children of a
+---node are of its class. A subclass of a subclass is made from the `new` of that.
+---
+---```lua
+---local new, Tree = caret.inherit(db.node)
+---function Tree.height(n) return n.shadow:number() * math.tan(math.rad(n.angle:number())) end
+---local oak = new("^oaks", 1):settree {shadow = 10, angle = 45}
+---print(("%.1f"):format(oak:height()))      --> 10.0
+---```
+---@param constructor function what makes nodes: `caret.node`, a database's `db.node`, or another `new`
+---@param metatable? table metamethods for the nodes of the class, besides those that nodes have
+---@return fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Node new makes nodes of the class
+---@return table class set methods here; each gets the node first
+---@return table superclass the methods of the class above, to be called with a node: `superclass.get(n)`
+function caret.inherit(constructor, metatable) end
+
+---Roll back the innermost transaction: leave its function at once, and have the transaction return
+---`nil, "ROLLBACK: ...", "ROLLBACK"`. Does not return; a `pcall` in between can't hide it. Outside of a transaction
+---it raises NOTXN.
+function caret.trollback() end
+
+---Begin the outermost transaction again, as a conflict does. Does not return; a `pcall` in between can't hide it.
+---Outside of a transaction it raises NOTXN.
+function caret.trestart() end
+
+---Make a database of a backup and, if there is one, of an archive of the log: as it was at the end of the archive, or
+---at a place or time before. The file appears when it is complete.
+---@param backup string the file that `Database:backup` made
+---@param path string the database to be made; there must be no such file
+---@param options? caret.RestoreOptions
+---@return integer? lsn the place that was reached
+---@return string? text what is wrong
+---@return string? name EXISTS, NOTFOUND (no backup, or the archive does not lead to `lsn`), CORRUPT, INVALID (not a backup), OPEN, DISKFULL, IO, NOMEM, or what `caret.open` says
+function caret.restore(backup, path, options) end
+
+---Write every node that can still be read of a damaged database to a new file of ZWR text. Nobody may have it open.
+---@param path string the damaged database
+---@param out string the file to write; there must be none of that name
+---@param sure? boolean true: only what certainly belongs to the last state
+---@return table? counts nodes, pages, leaves, lost_pages, lost_values, stale_leaves, doubtful_leaves, logged, epoch; see `caret_salvage` in include/caret.h
+---@return boolean|string lost was something lost? Or what is wrong, "NAME: text"
+---@return string report what was lost, as lines; or the error's name
+function caret.salvage(path, out, sure) end
+
+---An open database: one session on it. After `close()` it, its nodes and their iterators raise CLOSED.
+---@class caret.Database
+local Database = {}
+
+---Make a node. Nothing is looked up; making one costs next to nothing. `db:node(...)` is the same; `db.node` can be
+---handed around as a function. Raises NAME (not a name), MAXSUBS (over 31 subscripts), KEY2BIG (over 1,015 bytes).
+---@param variable caret.Address a name or a node, of which it makes an immutable copy, deeper by the rest
+---@param ... caret.Subscript|caret.Subscript[] tables are spliced in
+---@return caret.Node
+---@overload fun(self: caret.Database, variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Node
+function Database.node(variable, ...) end
+
+---The value, or nil.
+---@param variable caret.Address
+---@param ... caret.Subscript|caret.Subscript[]
+---@return string?
+function Database:get(variable, ...) end
+
+---Set a value: `db:set("^oaks", 1, "shadow", 15)`. Raises VALUE2BIG over 16 MiB, READONLY, DISKFULL, IO, SHM.
+---@param variable caret.Address
+---@param ... caret.Subscript|caret.Subscript[]|caret.Value|nil subscripts and, last, the value; nil deletes it
+---@return caret.Value? value the value as it was given
+function Database:set(variable, ...) end
+
+---Add to a value, as one atomic step: `db:incr("^count")`, `db:incr("^oaks", 1, "shadow", .5)`. See `Node:incr`.
+---@param variable caret.Address
+---@param ... caret.Subscript|caret.Subscript[]|caret.Value subscripts and, last, what to add. Behind a name alone it may be left out, and is 1; with subscripts it must be there
+---@return number sum
+function Database:incr(variable, ...) end
+
+---Delete the value, but not the children.
+---@param variable caret.Address
+---@param ... caret.Subscript|caret.Subscript[]
+function Database:delete(variable, ...) end
+
+---Delete the node and everything below it.
+---@param variable caret.Address
+---@param ... caret.Subscript|caret.Subscript[]
+function Database:kill(variable, ...) end
+
+---What is there?
+---@param variable caret.Address
+---@param ... caret.Subscript|caret.Subscript[]
+---@return caret.Data
+function Database:data(variable, ...) end
+
+---The names of all global variables that have something, in order: `for name in db:variables() do`.
+---@param locals? boolean true: of the local ones instead
+---@return fun(): string?
+function Database:variables(locals) end
+
+---Make a function that runs `fn` in a transaction: `db:transaction([id,] [locals,] fn)`. What it is called with goes
+---to `fn`, and what `fn` returns comes back. Everything `fn` does to the database becomes visible at one moment, or
+---not at all, as if no other ran meanwhile (serializable). An error in `fn` rolls back and is raised on.
+---
+---**`fn` may run more than once**: when another process changed what it read, it is begun again by itself, after three
+---times while the others wait. So no input or output in it, no sleeping, and no change of Lua variables that a second
+---run would spoil.
+---
+---Transactions nest: an inner one is a savepoint. A coroutine can't yield out of one ("attempt to yield across a
+---C-call boundary"), and a second database can't be used in it (INTXN).
+---
+---```lua
+---local transfer = db:transaction(function(from, to, amount)
+---    local accounts = db.node("^accounts")
+---    accounts[from]:incr(-amount)
+---    accounts[to]:incr(amount)
+---    if accounts[from]:number() < 0 then caret.trollback() end
+---    return "done"
+---end)
+---db:set("^accounts", "ann", 10)
+---print(transfer("ann", "bob", 7))          --> done
+---print(transfer("ann", "bob", 7))          --> nil ROLLBACK: the transaction was rolled back ROLLBACK
+---```
+---@param ... "BATCH"|"SYNC"|string[]|function an optional id: "BATCH" (or "BA"), do not wait for the disk at commit; "SYNC": wait for it; each in any mode. Then an optional list of local variables that a restart or rollback puts back, {"*"} for all. Then the function
+---@return function run raises TXN_TOO_BIG, READONLY, and, if waiting for the disk failed, IO or DISKFULL: it is committed then but may be lost with the power
+function Database:transaction(...) end
+
+---Run a function in a transaction now: `db:tp([id,] [locals,] fn, ...)`. See `Database:transaction`.
+---@param ... any an optional id, an optional list of local variables, the function, its arguments
+---@return any ... what the function returns; or nil, "ROLLBACK: ...", "ROLLBACK"
+function Database:tp(...) end
+
+---Run a function on a snapshot now: what it reads is the database as it is at this moment, for as long as it likes.
+---It is run once, disturbs nobody, and may do input and output. Setting a global in it raises READONLY; another object
+---of the same database may. Inside of a transaction it raises INTXN.
+---@param fn function
+---@param ... any its arguments
+---@return any ... what it returns
+function Database:snapshot(fn, ...) end
+
+---Release all locks of this database object, then take all of these or none. 64 at most.
+---@param list? table of nodes, or tables {name or node, subscripts...}; nil or an empty one only releases
+---@param timeout? number seconds to wait for all of them together; nil: for ever; 0: one try
+---@return true? got
+---@return string? text why not
+---@return string? name LOCK_TIMEOUT, DEADLOCK (waiting would close a ring; the text names it) or LIMIT
+function Database:lock(list, timeout) end
+
+---Wait until everything committed so far is on the disk, whatever the mode.
+---@return true? ok failures raise: IO, DISKFULL, IO_FAILED, READONLY
+---@return string? text
+---@return string? name
+function Database:sync() end
+
+---How far is the disk?
+---@return integer durable the place in the log up to which it is on the disk
+---@return integer committed the place behind the last commit; when both are equal a loss of power takes nothing
+function Database:durable() end
+
+---Take a checkpoint: afterwards the data file holds all that was committed before. They come by themselves.
+---@return true? ok failures raise: IO, DISKFULL, IO_FAILED, READONLY
+---@return string? text
+---@return string? name
+function Database:checkpoint() end
+
+---Copy the database, as it is now, to a new file, while everybody goes on. The copy appears when it is complete and on
+---the disk; to restore it, open it. Every page is verified on the way.
+---@param path string
+---@param options? caret.BackupOptions
+---@return true? ok
+---@return string? text what is wrong
+---@return string? name EXISTS, OPEN, BUSY, DISKFULL, IO, CORRUPT, LIMIT, READONLY, INVALID, ROLLBACK
+function Database:backup(path, options) end
+
+---Walk everything and look whether it is right. Writers wait meanwhile; with "online" they do not, and what only lives
+---in shared memory is not looked at.
+---@param how? "online"
+---@return true? ok
+---@return string? text
+---@return string? name CORRUPT
+---@return string? findings one a line
+function Database:check(how) end
+
+---Counters and sizes.
+---@return caret.Stat
+function Database:stat() end
+
+---What takes the room: walks all of a snapshot, which takes its time; nobody waits for it.
+---@return caret.Usage? usage
+---@return string? text what is wrong
+---@return string? name CORRUPT, NOMEM, ...
+function Database:usage() end
+
+---The path of the file, resolved.
+---@return string
+function Database:path() end
+
+---Close it, releasing its locks and rolling back its transaction. Closing it again does nothing. The last process to
+---close takes a checkpoint; the database is one file then.
+---@return true? ok
+---@return string? text what went wrong in the last checkpoint; it is closed all the same
+---@return string? name
+function Database:close() end
+
+---A node: an address in a database, whether or not something is there. It never changes (but see `Node:pairs`), and keeps
+---its database from being collected.
+---
+---`n.sub`, `n["sub"]`, `n[3]` and `n("sub", 3)` are children; `n.__` is the value, and `n.__ = v` sets it. `n:get()` calls
+---a method; `n:__get()` does too. So any name can be a subscript; only those that begin with `__` need `n("__x")`.
+---Nodes are equal if their addresses are; `tostring` gives `^oaks(1,"shadow")`.
+---@class caret.Node
+---@field __ any the value: when read a string, or nil if there is none; set it to a string or number, or to nil, which deletes the value, not the children
+---@field [caret.Subscript] caret.Node a child
+---@overload fun(...: caret.Subscript|caret.Subscript[]): caret.Node
+---@operator add(number): caret.Node
+---@operator sub(number): caret.Node
+local Node = {}
+
+---The value, as `n.__`.
+---@param default? any what to return if there is none
+---@return string|any
+function Node:get(default) end
+
+---Set the value, as `n.__ = value`. Raises VALUE2BIG over 16 MiB, READONLY, DISKFULL, IO, SHM.
+---@param value caret.Value? nil deletes it
+---@return caret.Value? value as it was given
+function Node:set(value) end
+
+---The value as a Lua number, without making a string.
+---@param default? any what to return if there is none
+---@return number|any number raises if the value is no number
+function Node:number(default) end
+
+---Add to the value, as one atomic step that no other process comes between. It is decimal with 18 digits, not binary
+---floating point: ten times `.1` is 1. No value counts as 0, and a text as the number it begins with. `n + by` and
+---`n - by` do the same and give the node. Raises NUMOFLOW beyond 1E47, the value stays then.
+---@param by? caret.Value what to add, default 1; a string for more digits than a float has
+---@return number sum the new value, rounded to a float if it has a fraction
+function Node:incr(by) end
+
+---Delete the node and everything below it. What is not there is no error.
+function Node:kill() end
+
+---Delete the value, but not the children.
+function Node:delete() end
+
+---What is there?
+---@return caret.Data
+function Node:data() end
+
+---Is there a value?
+---@return boolean
+function Node:has_value() end
+
+---Are there children?
+---@return boolean
+function Node:has_tree() end
+
+---The subscripts of the children, in order: `for sub in n:subscripts() do`. The order is "", numbers by value, other
+---strings by bytes. Anything may be changed meanwhile: a step goes to what comes next then.
+---@param reverse? boolean true: from the last
+---@return fun(): string|integer
+function Node:subscripts(reverse) end
+
+---The children in order: `for child, value, sub in n:pairs() do`. From Lua 5.2 on `pairs(n)` is the same. The child is
+---*mutable*: the same object, moved on, in each step. Keep one with `db.node(child)`. Anything may be changed
+---meanwhile, the child's subtree too: a step goes to what comes next then.
+---@param reverse? boolean true: from the last
+---@return fun(): caret.Node, string?, string|integer
+function Node:pairs(reverse) end
+
+---Some of the children, as `Node:pairs` gives them: `for child, value, sub in n:range {from = 10, to = 20} do`.
+---@param options? caret.RangeOptions
+---@return fun(): caret.Node, string?, string|integer
+function Node:range(options) end
+
+---Every node below, parents first, with how far below it is: `for node, value, sub, depth in n:walk() do`. The node is
+---mutable, as in `Node:pairs`. Nodes without a value, which only have children, come too.
+---@param maxdepth? number levels, default all
+---@return fun(): caret.Node, string?, string|integer, integer
+function Node:walk(maxdepth) end
+
+---The subscript behind `sub` among the children; nil at the end. `sub` itself need not be there.
+---@param sub? caret.Subscript nil: the first
+---@return string|integer|nil
+function Node:next(sub) end
+
+---The subscript before `sub` among the children; nil at the end.
+---@param sub? caret.Subscript nil: the last
+---@return string|integer|nil
+function Node:previous(sub) end
+
+---Store a table as the tree below the node; the entry `__` is a node's own value. What is there and not in the table
+---stays; `caret.DELETE` as a value kills a subtree or, at `__`, deletes a value. A table that contains itself is
+---refused, as are two keys that are one subscript (1 and "1"). An entry that can't be stored raises, and those before it
+---are stored: run it in a transaction to have all or nothing.
+---@param tree table values and such tables
+---@param filter? fun(node: caret.Node, key: any, value: any): any, any called for every entry, subtrees and `__` too, before it is stored; returns the key and value to store, nil for either leaves it out
+---@return caret.Node node the node itself
+function Node:settree(tree, filter) end
+
+---The tree below the node as a table: a child with children is a table, with its own value at `__`; any other a string.
+---@param maxdepth? number levels, default all; 0: only the node's own value
+---@param filter? fun(node: caret.Node, sub: string|integer, value: string?, recurse: boolean, depth: integer): any, boolean? called for every node, first for the node itself, with "" for a subscript and depth 0; returns the value to have (nil: none), and whether what is below comes too. The node it gets is mutable
+---@return table
+function Node:gettree(maxdepth, filter) end
+
+---The node and what is below it as JSON text. The way there and back is exact: numbers of any size, empty arrays, nodes with
+---a value and children (the member "__"), and bytes that are no UTF-8.
+---@param options? caret.JsonOptions
+---@return string? text nil if there is nothing
+function Node:json(options) end
+
+---Replace the node and what is below it by what a JSON text says. A text that is wrong raises SYNTAX with line and column,
+---and nothing was changed then. Run it in a transaction if others are to see either tree as a whole.
+---@param text string
+---@return caret.Node node the node itself
+function Node:setjson(text) end
+
+---The node and everything below it as ZWR text, a line for each value: `^oaks(1,"shadow")="15"`.
+---@param maxlines? number lines at most, default 30
+---@return string
+function Node:dump(maxlines) end
+
+---Take a lock on the node's name, once more if this database object holds it. It excludes others from locking the node,
+---what is above and what is below it; data are not kept from anybody. It is freed when the process ends, however.
+---In a transaction: a rollback releases it.
+---@param timeout? number seconds to wait; nil: for ever; 0: one try
+---@return true? got
+---@return string? text why not
+---@return string? name LOCK_TIMEOUT, DEADLOCK (waiting would close a ring; the text names it) or LIMIT
+function Node:grab(timeout) end
+
+---The same as `Node:grab`.
+---@param timeout? number
+---@return true? got
+---@return string? text
+---@return string? name
+function Node:lock_incr(timeout) end
+
+---Give back a lock, once. Raises NOTLOCKED if it is not held.
+function Node:release() end
+
+---The same as `Node:release`.
+function Node:lock_decr() end
+
+---Release all locks of this database object, then take this one.
+---@param timeout? number seconds to wait; nil: for ever; 0: one try
+---@return true? got
+---@return string? text why not
+---@return string? name LOCK_TIMEOUT, DEADLOCK or LIMIT
+function Node:lock(timeout) end
+
+---The last subscript; for a variable its name.
+---@return string|integer
+function Node:name() end
+
+---The name of the variable, "^oaks".
+---@return string
+function Node:varname() end
+
+---How many subscripts there are, 0 to 31.
+---@return integer
+function Node:depth() end
+
+---The subscripts as a table: `db.node(n:varname(), n:subsarray())` is `n`.
+---@return (string|integer)[]
+function Node:subsarray() end
+
+---The address as text, `^oaks(1,"shadow")`, as `tostring(n)` gives it.
+---@return string
+function Node:repr() end
+
+---Is it the moving node of an iterator?
+---@return boolean
+function Node:ismutable() end
+
+return caret
