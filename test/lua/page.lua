@@ -3,7 +3,8 @@
 -- The blocks ```lua are run one after the other, as if the rest of the page were comments.  What they print
 -- is what stands behind `-->` in them, on the same line and those below; blanks are alike, "..." stands for
 -- anything.  In blocks ```console the lines that begin with "$ " are commands for the shell, which have to
--- succeed, and the others what they print.  A block ```lua 5.4 is left out by older versions, a block
+-- succeed, and the others what they print.  A block ```lua file NAME becomes that file, for the commands.  A
+-- block ```lua 5.4 is left out by older versions, ```lua with MODULE where that is not there, and a block
 -- ```lua norun: REASON by all.  In Lua files the page is what stands behind `---`.
 --
 -- Each block that is to be run must have come to its end.  The last line of output is "N blocks".
@@ -14,54 +15,64 @@ local path, name = arg[1], arg[2] or arg[1]
 
 local lua_version = tonumber(_VERSION:match "%d%.%d")
 
--- Is a block that begins with ```info run as Lua?
-local function is_lua(info, at)
-    local option = info:match "^lua%s*(.*)$"
-    if not option then return false end
-    if option == "" then return true end
-    if option:match "^norun: %S+ %S+" then return false end
-    local version = option:match "^5%.%d$"
-    return assert(version, at .. ": ```" .. info .. " is none of lua, lua 5.4, lua norun: REASON") and
-        lua_version >= tonumber(version)
+local code, expected, blocks, begun = {}, {}, {}, 0 -- code by line; blocks: what is not Lua to be run
+
+-- The lines of a block whose fence is at `from`, as {text =, line =}, and where it ends.
+local function read_block(lines, from)
+    local block, at = {}, from + 1
+    while lines[at] and not lines[at]:match "^%s*```" do
+        block[#block + 1] = {text = lines[at], line = at}
+        at = at + 1
+    end
+    begun = begun + 1
+    blocks[begun] = block
+    return block, at
 end
 
-local code, expected, blocks, begun = {}, {}, {}, 0
+local readers = {}
 
--- One block of Lua; the line of its end counts it.
-local function read_lua(lines, from)
-    begun = begun + 1
-    local at = from + 1
-    while lines[at] and not lines[at]:match "^%s*```" do
-        code[at] = lines[at]
-        local text = lines[at]:match "%-%->%s?(.*)$"
-        if text then expected[#expected + 1] = {line = at, text = text} end
-        at = at + 1
+function readers.lua(block, at)
+    for _, l in ipairs(block) do
+        code[l.line] = l.text
+        local text = l.text:match "%-%->%s?(.*)$"
+        if text then expected[#expected + 1] = {line = l.line, text = text} end
     end
     code[at] = "ended_block()"
-    return at
 end
 
-local function read_console(lines, from)
-    begun = begun + 1
-    local at, commands = from + 1, {}
-    while lines[at] and not lines[at]:match "^%s*```" do
-        local command = lines[at]:match "^%s*%$ (.*)$"
+function readers.file(block, at, file)
+    block.file = file
+    code[at] = ("write_block(%d) ended_block()"):format(begun)
+end
+
+function readers.console(block, at)
+    block.commands = {}
+    for _, l in ipairs(block) do
+        local command = l.text:match "^%s*%$ (.*)$"
         if command then
-            commands[#commands + 1] = {command = command, line = at, output = {}}
+            table.insert(block.commands, {text = command, line = l.line, output = {}})
         else
-            local command_above = assert(commands[#commands], ("%s:%d: no command"):format(name, at))
-            table.insert(command_above.output, lines[at])
+            local above = assert(block.commands[#block.commands], ("%s:%d: no command"):format(name, l.line))
+            table.insert(above.output, l.text)
         end
-        at = at + 1
     end
-    blocks[begun] = commands
-    code[at] = ("console(%d) ended_block()"):format(begun)
-    return at
+    code[at] = ("run_block(%d) ended_block()"):format(begun)
 end
 
-local function skip(lines, at)
-    repeat at = at + 1 until not lines[at] or lines[at]:match "^%s*```"
-    return at
+-- What reads a block that begins with ```info; nil: it is not for us.
+local function reader_of(info, at)
+    local option = info:match "^lua%s*(.*)$"
+    local version, file = (option or ""):match "^5%.%d$", (option or ""):match "^file (%S+)$"
+    local module = (option or ""):match "^with (%S+)$"
+    if info == "console" then return readers.console end
+    if file then return readers.file, file end
+    if option == "" or version and lua_version >= tonumber(version) or module and pcall(require, module) then
+        return readers.lua
+    end
+    if option and not version and not module and not option:match "^norun: %S+ %S+" then
+        error(("%s:%d: ```%s is none of lua, lua 5.4, lua file NAME, lua with MODULE, lua norun: REASON")
+            :format(name, at, info), 0)
+    end
 end
 
 local lines = {}
@@ -72,13 +83,13 @@ local at = 1
 while at <= #lines do
     local info = lines[at]:match "^%s*```(.*)$"
     if info then
-        local place = ("%s:%d"):format(name, at)
-        if is_lua(info, place) then
-            at = read_lua(lines, at)
-        elseif info == "console" then
-            at = read_console(lines, at)
+        local reader, argument = reader_of(info, at)
+        if reader then
+            local block
+            block, at = read_block(lines, at)
+            reader(block, at, argument)
         else
-            at = skip(lines, at)
+            repeat at = at + 1 until not lines[at] or lines[at]:match "^%s*```"
         end
     end
     at = at + 1
@@ -121,16 +132,20 @@ function _G.ended_block()
     ended = ended + 1
 end
 
-function _G.console(i)
-    for _, c in ipairs(blocks[i]) do
-        local pipe = io.popen("{ " .. c.command .. "\n} 2>&1 </dev/null; echo \"status $?\"")
+function _G.write_block(i)
+    local f = assert(io.open(blocks[i].file, "w"))
+    for _, l in ipairs(blocks[i]) do f:write(l.text, "\n") end
+    f:close()
+end
+
+function _G.run_block(i)
+    for _, c in ipairs(blocks[i].commands) do
+        local pipe = io.popen("{ " .. c.text .. "\n} 2>&1 </dev/null; echo \"status $?\"")
         local got = pipe:read "*a"
         pipe:close()
-        local output = got:gsub("status %d+\n$", "")
+        local output, wanted = got:gsub("status %d+\n$", ""), table.concat(c.output, "\n")
         if not got:match "status 0\n$" then fail(c.line, "the command failed: %s", output) end
-        if not fits(output, table.concat(c.output, "\n")) then
-            fail(c.line, "the command printed\n%snot\n%s", output, table.concat(c.output, "\n"))
-        end
+        if not fits(output, wanted) then fail(c.line, "the command printed\n%snot\n%s", output, wanted) end
     end
 end
 

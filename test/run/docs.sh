@@ -1,5 +1,5 @@
 #!/bin/sh
-# The reference becomes HTML without a warning, with every function in it; the C example of the README runs.
+# The reference becomes HTML without a warning, with every function in it; the C examples compile and run.
 # (What is Lua in the documents is run by test/lua/test_docs.lua.)
 
 source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -47,15 +47,18 @@ else
     note $? "every function is in the HTML"
 fi
 
-# ---- the C example
-awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$source/README.md" >forest.c
+# ---- the C examples, each a program
 if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q ' U __[at]san_'; then
-    ${CC:-cc} -Wall -Werror -I"$source/include" forest.c "$build/libcaret.a" -lm -pthread -o forest >log 2>&1
-    note $? "the C example of the README compiles"
-    ./forest >log 2>&1 && [ "$(cat log)" = quercus ]
-    note $? "the C example of the README runs"
+    for page in README.md docs/migrating/lmdb.md; do
+        rm -f example* ./*.caret*
+        awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$source/$page" >example.c
+        ${CC:-cc} -Wall -Werror -I"$source/include" example.c "$build/libcaret.a" -lm -pthread -o example >log 2>&1
+        note $? "the C example of $page compiles"
+        ./example >log 2>&1 && grep -qxF -e quercus -e '^words("quercus")' log
+        note $? "the C example of $page runs"
+    done
 else
-    skip "a build with sanitizers: the C example is not linked with it"
+    skip "a build with sanitizers: the C examples are not linked with it"
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
