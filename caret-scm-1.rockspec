@@ -21,6 +21,7 @@ build = {
         ["caret"] = "src/lua/caret/init.lua",
         ["caret.json"] = "src/lua/caret/json.lua",
         ["caret.meta"] = "src/lua/caret/meta.lua",
+        ["caret.trees"] = "src/lua/caret/trees.lua",
         ["yottadb.database"] = "src/lua/yottadb/database.lua",
         ["yottadb.errors"] = "src/lua/yottadb/errors.lua",
         ["yottadb"] = "src/lua/yottadb/init.lua",

@@ -212,6 +212,11 @@ void caret__push_cursor(lua_State *L, int like, const caret_node *at);
 struct caret__lnode *caret__cursor(lua_State *L);
 struct caret__lnode *caret__widen_cursor(lua_State *L);
 
+/* Push a step function f over the children of the node at 1, backwards if 2 is true; in f, one step of the cursor, or
+ * NULL: the end. */
+int caret__iterate(lua_State *L, lua_CFunction f);
+struct caret__lnode *caret__step(lua_State *L);
+
 /* Push the last subscript (or the name) of n: a canonical integer as an integer. */
 void caret__push_last(lua_State *L, const caret_node *n);
 

@@ -46,8 +46,7 @@ static int move(lua_State *L, struct caret__lnode *c, int back)
     return back ? caret_last(s, &c->node) : caret_first(s, &c->node);
 }
 
-/* One step; NULL = the end. */
-static struct caret__lnode *step(lua_State *L)
+struct caret__lnode *caret__step(lua_State *L)
 {
     struct caret__lnode *c = caret__cursor(L);
     int back = lua_toboolean(L, lua_upvalueindex(UP_BACK)), rc = move(L, c, back);
@@ -67,7 +66,7 @@ static struct caret__lnode *step(lua_State *L)
 
 static int subscripts_step(lua_State *L)
 {
-    struct caret__lnode *c = step(L);
+    struct caret__lnode *c = caret__step(L);
     if (c == NULL)
         return 0;
     caret__push_last(L, &c->node);
@@ -76,7 +75,7 @@ static int subscripts_step(lua_State *L)
 
 static int pairs_step(lua_State *L)
 {
-    struct caret__lnode *c = step(L);
+    struct caret__lnode *c = caret__step(L);
     if (c == NULL)
         return 0;
     lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
@@ -85,7 +84,7 @@ static int pairs_step(lua_State *L)
     return 3;
 }
 
-static int iterate(lua_State *L, lua_CFunction f)
+int caret__iterate(lua_State *L, lua_CFunction f)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
     int back = lua_toboolean(L, 2);
@@ -99,12 +98,12 @@ static int iterate(lua_State *L, lua_CFunction f)
 
 int caret__node_subscripts(lua_State *L)
 {
-    return iterate(L, subscripts_step);
+    return caret__iterate(L, subscripts_step);
 }
 
 int caret__node_pairs(lua_State *L)
 {
-    return iterate(L, pairs_step);
+    return caret__iterate(L, pairs_step);
 }
 
 /* next(n, sub) / previous(n, sub): the subscript behind / before sub among n's children; nil starts */

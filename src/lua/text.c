@@ -71,7 +71,7 @@ static int text_subsarray(lua_State *L)
 
 /* ------------------------------------------------------------------ iterators */
 
-enum upvalue { UP_CURSOR = 1, UP_BACK = 2, UP_STARTED = 3 };
+enum upvalue { UP_CURSOR = 1, UP_BACK = 2 }; /* of steps among siblings */
 
 /* What a call of the C API found: 1, or 0 if there is nothing more. */
 static int found(lua_State *L, struct caret__ldb *d, int rc)
@@ -86,25 +86,9 @@ static int move(caret_session *s, caret_node *n, int back)
     return back ? caret_previous(s, n) : caret_next(s, n);
 }
 
-/* One step among children; NULL = the end. */
-static struct caret__lnode *step(lua_State *L)
-{
-    struct caret__lnode *c = caret__check_node(L, lua_upvalueindex(UP_CURSOR));
-    caret_session *s = caret__lnode_session(c);
-    int back = lua_toboolean(L, lua_upvalueindex(UP_BACK));
-
-    if (lua_toboolean(L, lua_upvalueindex(UP_STARTED)))
-        return found(L, c->db, move(s, &c->node, back)) ? c : NULL;
-    if (!found(L, c->db, back ? caret_last(s, &c->node) : caret_first(s, &c->node)))
-        return NULL;
-    lua_pushboolean(L, 1);
-    lua_replace(L, lua_upvalueindex(UP_STARTED));
-    return c;
-}
-
 static int children_step(lua_State *L)
 {
-    struct caret__lnode *c = step(L);
+    struct caret__lnode *c = caret__step(L);
     if (c == NULL)
         return 0;
     push_last(L, &c->node);
@@ -113,7 +97,7 @@ static int children_step(lua_State *L)
 
 static int pairs_step(lua_State *L)
 {
-    struct caret__lnode *c = step(L);
+    struct caret__lnode *c = caret__step(L);
     if (c == NULL)
         return 0;
     lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
@@ -159,34 +143,28 @@ static int siblings_step(lua_State *L)
                         lua_toboolean(L, lua_upvalueindex(UP_BACK)));
 }
 
-static int iterate(lua_State *L, lua_CFunction f)
+/* subscripts(node, reverse) -> iterator: the subscripts of its children */
+static int text_subscripts(lua_State *L)
+{
+    return caret__iterate(L, children_step);
+}
+
+/* pairs(node, reverse) -> iterator: child, its value or nil, its subscript */
+static int text_pairs(lua_State *L)
+{
+    return caret__iterate(L, pairs_step);
+}
+
+/* siblings(node, reverse) -> iterator: the subscripts behind (before) the node's own, or names of variables */
+static int text_siblings(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
     int back = lua_toboolean(L, 2);
 
     caret__push_like(L, 1, &n->node, CARET_NODE_MAX)->kind |= CARET__MUTABLE;
     lua_pushboolean(L, back);
-    lua_pushboolean(L, 0);
-    lua_pushcclosure(L, f, 3);
+    lua_pushcclosure(L, siblings_step, 2);
     return 1;
-}
-
-/* subscripts(node, reverse) -> iterator: the subscripts of its children */
-static int text_subscripts(lua_State *L)
-{
-    return iterate(L, children_step);
-}
-
-/* pairs(node, reverse) -> iterator: child, its value or nil, its subscript */
-static int text_pairs(lua_State *L)
-{
-    return iterate(L, pairs_step);
-}
-
-/* siblings(node, reverse) -> iterator: the subscripts behind (before) the node's own, or names of variables */
-static int text_siblings(lua_State *L)
-{
-    return iterate(L, siblings_step);
 }
 
 /* sibling(node, reverse[, sub]) -> the subscript or name behind (before) its own, or behind that one, or nil */

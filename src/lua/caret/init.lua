@@ -11,7 +11,6 @@
 -- database.
 
 local core = require "caret.core"
-
 -- LuaJIT compiles calls through its FFI; $CARET_FFI "off", or no compiler, means the C module alone.
 local function has_ffi()
     if not rawget(_G, "jit") or not require("jit").status() or os.getenv "CARET_FFI" == "off" then
@@ -23,139 +22,19 @@ end
 
 if core.ffi and has_ffi() then
     core = require "caret.ffi"(core)
+    package.loaded["caret.core"] = core -- for the other files
 end
+
+local trees = require "caret.trees"
 
 local caret = {_VERSION = core._VERSION, isnode = core.isnode, restore = core.restore}
 local methods, misuse = core.methods, core.misuse
 
---- As a value in settree: delete what is there.
-caret.DELETE = setmetatable({}, {__tostring = function() return "caret.DELETE" end})
-
 -- ------------------------------------------------------------------ trees
 
-local get, set, data, pairs_of = core.methods.get, core.methods.set, core.methods.data, core.methods.pairs
+local get, data, pairs_of = methods.get, methods.data, methods.pairs
 
-local function check_filter(name, filter)
-    if filter ~= nil and type(filter) ~= "function" then
-        misuse(("%s: the filter is a function, not a %s"):format(name, type(filter)))
-    end
-end
-
-local function twice(child)
-    misuse("settree: two entries of a table mean " .. tostring(child))
-end
-
--- Entries that name one node would be stored in any order: 1 and "1", or keys changed by a filter.
-local function check_once(node, tree, key, child, seen)
-    if seen then
-        local name = key == "__" and child or child:__name() -- the parent itself stands for its own value
-        if seen[name] then twice(child) end
-        seen[name] = true
-    elseif type(key) == "string" then
-        local number = tonumber(key)
-        if number and rawget(tree, number) ~= nil and node(number) == child then twice(child) end
-    end
-end
-
-local settree
-
--- One entry of a table: a value, a subtree, or what is to be deleted.
-local function put(node, key, value, filter, above, tree, seen)
-    local own = key == "__"
-    local child = own and node or node(key)
-    check_once(node, tree, key, child, seen)
-    if value == caret.DELETE then
-        if own then methods.delete(node) else methods.kill(child) end
-    elseif type(value) ~= "table" or core.isnode(value) then
-        set(child, value)
-    elseif own then
-        misuse("settree: the value of a node can't be a table: " .. tostring(node))
-    else
-        settree(child, value, filter, above)
-    end
-end
-
--- above: the tables that this one is in.
-function settree(node, tree, filter, above)
-    local seen = filter and {}
-    if above[tree] then
-        misuse("settree: a table contains itself, at " .. tostring(node))
-    end
-    above[tree] = true
-    for key, value in pairs(tree) do
-        if filter then
-            key, value = filter(node, key, value)
-        end
-        if key ~= nil and value ~= nil then
-            put(node, key, value, filter, above, tree, seen)
-        end
-    end
-    above[tree] = nil
-end
-
---- Store a table as the tree below the node; `__` holds a node's own value.  What is there and not in
--- the table stays; caret.DELETE as a value kills a subtree, or deletes a node's own value.
--- An entry that can't be stored raises, and those before it are stored: run it in a transaction to have
--- all or nothing.  A table that contains itself is refused, as are two keys that are one subscript (1, "1").
--- @param tree a table of values and such tables
--- @param[opt] filter function(node, key, value) -> key, value: called for every entry, subtrees and `__`
--- too, before it is stored, and may change both; nil for either leaves the entry out
--- @return the node
-function methods.settree(node, tree, filter)
-    if type(tree) ~= "table" then
-        misuse("settree needs a table, not a " .. type(tree))
-    end
-    check_filter("settree", filter)
-    if tree == caret.DELETE then
-        methods.kill(node)
-    else
-        settree(node, tree, filter, {})
-    end
-    return node
-end
-
-local function gettree(node, maxdepth, filter, depth)
-    local tree = {}
-    for child, value, sub in pairs_of(node) do
-        local recurse = depth < maxdepth and data(child) >= 10
-        if filter then
-            value, recurse = filter(child, sub, value, recurse, depth)
-        end
-        if recurse then
-            local below = gettree(node(sub), maxdepth, filter, depth + 1)
-            if next(below) ~= nil then
-                below.__ = value
-                value = below
-            end
-        end
-        if sub == "__" and value ~= nil then
-            misuse("gettree: in a table __ is a node's value; a filter can leave out " .. tostring(child))
-        end
-        tree[sub] = value
-    end
-    return tree
-end
-
---- The tree below the node as a table; `__` holds a node's own value.
--- @param[opt] maxdepth this many levels; all by default, 0: only the node's own value
--- @param[opt] filter function(node, subscript, value, recurse, depth) -> value, recurse: called for every
--- node, and may change both: the value that comes (nil: none) and whether what is below comes too.  First
--- it is called for the node itself, with depth 0 and "" for a subscript.  The node it gets is mutable.
--- @return a table; what is a node with children is a table in it, any other a string
-function methods.gettree(node, maxdepth, filter)
-    maxdepth = maxdepth or math.huge
-    if type(maxdepth) ~= "number" then
-        misuse("gettree: maxdepth is a number, not a " .. type(maxdepth))
-    end
-    check_filter("gettree", filter)
-    local value, recurse = get(node), maxdepth > 0
-    if filter then
-        value, recurse = filter(node, "", value, recurse, 0)
-    end
-    local tree = recurse and gettree(node, maxdepth, filter, 1) or {}
-    tree.__ = value
-    return tree
-end
+caret.DELETE, methods.settree, methods.gettree = trees.DELETE, trees.settree, trees.gettree
 
 --- ZWR text of the node and everything below it, maxlines lines at most (30).
 function methods.dump(node, maxlines)

@@ -1,0 +1,150 @@
+--- Tables to trees and back: the methods settree and gettree of nodes, and what the module yottadb makes its
+-- own of.  Its DELETE deletes values only, it takes two tables for one node, and a child whose children a
+-- filter left out stays a table.
+
+local core = require "caret.core"
+
+local methods, misuse = core.methods, core.misuse
+local get, set, data, kill, delete = methods.get, methods.set, methods.data, methods.kill, methods.delete
+
+local trees = {}
+
+--- As a value in settree: delete what is there.
+trees.DELETE = setmetatable({}, {__tostring = function() return "caret.DELETE" end})
+
+local function check_filter(name, filter)
+    if filter ~= nil and type(filter) ~= "function" then
+        misuse(("%s: the filter is a function, not a %s"):format(name, type(filter)))
+    end
+end
+
+-- ------------------------------------------------------------------ settree
+
+--- Raise what settree can't take.
+function trees.check(tree, filter)
+    if type(tree) ~= "table" then
+        misuse("settree needs a table, not a " .. type(tree))
+    end
+    check_filter("settree", filter)
+end
+
+--- put(node, key, value, filter, a, b, c) for every entry that the filter lets pass.  (A vararg here, in the
+-- midst of a recursion, and LuaJIT 2.1 beta 3 compiles it wrong: entries get lost.)
+function trees.each(node, tree, put, filter, a, b, c)
+    for key, value in pairs(tree) do
+        local to, what = key, value
+        if filter then
+            to, what = filter(node, key, value)
+        end
+        if to ~= nil and what ~= nil then
+            put(node, to, what, filter, a, b, c)
+        end
+    end
+end
+
+--- The value of a node is to be a table.
+function trees.refuse_value(node)
+    misuse("settree: the value of a node can't be a table: " .. tostring(node))
+end
+
+local function twice(child)
+    misuse("settree: two entries of a table mean " .. tostring(child))
+end
+
+-- Entries that name one node would be stored in any order: 1 and "1", or keys changed by a filter.
+local function check_once(node, tree, key, child, seen)
+    if seen then
+        local name = key == "__" and child or child:__name() -- the parent itself stands for its own value
+        if seen[name] then twice(child) end
+        seen[name] = true
+    elseif type(key) == "string" then
+        local number = tonumber(key)
+        if number and rawget(tree, number) ~= nil and node(number) == child then twice(child) end
+    end
+end
+
+local settree
+
+-- One entry of a table: a value, a subtree, or what is to be deleted.
+local function put(node, key, value, filter, above, tree, seen)
+    local own = key == "__"
+    local child = own and node or node(key)
+    check_once(node, tree, key, child, seen)
+    if value == trees.DELETE then
+        if own then delete(node) else kill(child) end
+    elseif type(value) ~= "table" then
+        set(child, value)
+    elseif own then
+        trees.refuse_value(node)
+    else
+        settree(child, value, filter, above)
+    end
+end
+
+-- above: the tables that this one is in.
+function settree(node, tree, filter, above)
+    if above[tree] then
+        misuse("settree: a table contains itself, at " .. tostring(node))
+    end
+    above[tree] = true
+    trees.each(node, tree, put, filter, above, tree, filter and {})
+    above[tree] = nil
+end
+
+function trees.settree(node, tree, filter)
+    trees.check(tree, filter)
+    if tree == trees.DELETE then
+        kill(node)
+    else
+        settree(node, tree, filter, {})
+    end
+    return node
+end
+
+-- ------------------------------------------------------------------ gettree
+
+-- how: maxdepth; filter; pairs, of nodes; join(table, value), a child's subtree and value as one.
+local function read(node, depth, how)
+    local tree = {}
+    for child, value, sub in how.pairs(node) do
+        local recurse = depth < how.maxdepth and data(child) >= 10
+        if how.filter then
+            value, recurse = how.filter(child, sub, value, recurse, depth)
+        end
+        if recurse then
+            value = how.join(read(node(sub), depth + 1, how), value)
+        end
+        if sub == "__" and value ~= nil then
+            misuse("gettree: in a table __ is a node's value; a filter can leave out " .. tostring(child))
+        end
+        tree[sub] = value
+    end
+    return tree
+end
+
+--- A method gettree(node, maxdepth, filter), by that pairs and join.
+function trees.reader(pairs_of, join)
+    return function(node, maxdepth, filter)
+        maxdepth = maxdepth or math.huge
+        if type(maxdepth) ~= "number" then
+            misuse("gettree: maxdepth is a number, not a " .. type(maxdepth))
+        end
+        check_filter("gettree", filter)
+        local value, recurse = get(node), maxdepth > 0
+        if filter then
+            value, recurse = filter(node, "", value, recurse, 0)
+        end
+        local how = {maxdepth = maxdepth, filter = filter, pairs = pairs_of, join = join}
+        local tree = recurse and read(node, 1, how) or {}
+        tree.__ = value
+        return tree
+    end
+end
+
+trees.gettree = trees.reader(methods.pairs, function(tree, value)
+    if next(tree) == nil then return value end
+    tree.__ = value
+    return tree
+end)
+
+return trees
