@@ -13,7 +13,7 @@ oaks[1].shadow.__ = 10]],
     license = "MIT",
 }
 supported_platforms = {"linux"}
-dependencies = {"lua >= 5.1, < 5.5"}
+dependencies = {"lua >= 5.1, < 5.6"}
 build = {
     type = "builtin",
     modules = {

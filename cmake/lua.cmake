@@ -1,4 +1,4 @@
-# The Lua modules, build/lua/5.4, 5.3, 5.2 and 5.1 (the last serves LuaJIT too),
+# The Lua modules, build/lua/5.5 to 5.1 (the last serves LuaJIT too),
 # and the tool, which carries the binding, its Lua files and a Lua 5.4 inside.
 
 find_path(LUA54_INCLUDE lua.h PATH_SUFFIXES lua5.4 lua54 NO_CACHE
@@ -8,6 +8,11 @@ foreach(v 53 52) # optional
     find_path(LUA${v}_INCLUDE lua.h PATH_SUFFIXES lua${version} lua${v} NO_CACHE
         PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
 endforeach()
+find_path(LUA55_INCLUDE lua.h PATH_SUFFIXES lua5.5 lua55 NO_CACHE
+    PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
+if(LUA55_INCLUDE) # where there is one: tools/lua55.sh brings it for the tests
+    list(PREPEND CARET_LUA_VERSIONS 5.5)
+endif()
 find_path(LUA51_INCLUDE lua.h PATH_SUFFIXES lua5.1 lua51 luajit-2.1 NO_CACHE
     PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
 find_library(LUA54_LIBRARY NAMES liblua5.4.a liblua54.a lua5.4 lua54)

@@ -85,11 +85,16 @@ local collectors = {
     function() end,
     function()
         restless = true
-        collectgarbage("setpause", 0)
-        collectgarbage("setstepmul", 1000)
+        if _VERSION == "Lua 5.5" then
+            collectgarbage("param", "pause", 0)
+            collectgarbage("param", "stepmul", 1000)
+        else
+            collectgarbage("setpause", 0)
+            collectgarbage("setstepmul", 1000)
+        end
     end,
 }
-if _VERSION == "Lua 5.4" then
+if _VERSION >= "Lua 5.4" then
     collectors[3] = function()
         restless = false
         collectgarbage("generational")

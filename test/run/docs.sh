@@ -2,48 +2,28 @@
 # The reference becomes HTML without a warning, with every function in it; the C examples compile and run.
 # (What is Lua in the documents is run by test/lua/test_docs.lua.)
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${CARET_BUILD:-$source/build}
-passed=0
-failed=0
-skipped=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need lua5.4
 cd "$dir" || exit 1
-
-note()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        tail -n 20 "$dir/log"
-    fi
-}
-skip()
-{
-    skipped=$((skipped + 1))
-    echo "skipped: $1"
-}
 
 # ---- the reference
 mkdir reference
-lua5.4 "$source/tools/reference.lua" reference >log 2>&1
+lua5.4 "$source/tools/reference.lua" reference >out 2>&1
 note $? "tools/reference.lua"
 if ! command -v ldoc >/dev/null; then
     skip "ldoc is not there: the reference is not made"
 elif ! lua5.1 -e 'require "discount"' 2>/dev/null && ! lua5.2 -e 'require "discount"' 2>/dev/null; then
     skip "lua-discount is not there: ldoc would not write the reference as it should"
 else
-    (cd reference && ldoc -q . 2>&1 | grep -v '^reading configuration') >log
-    [ ! -s log ]
+    (cd reference && ldoc -q . 2>&1 | grep -v '^reading configuration') >out
+    [ ! -s out ]
     note $? "ldoc has something to say"
     sed -n 's/^function caret\.\([a-z]*\)(.*/\1/p; s/^function \([A-Z][a-z]*[.:][a-z_]*\)(.*/\1/p' \
         "$source/src/lua/caret/meta.lua" | while read -r name; do
         grep -q "<a name = \"$name\">" reference/html/index.html || echo "$name is not in the HTML"
-    done >log
-    [ ! -s log ]
+    done >out
+    [ ! -s out ]
     note $? "every function is in the HTML"
 fi
 
@@ -52,14 +32,13 @@ if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q 
     for page in README.md docs/migrating/lmdb.md; do
         rm -f example* ./*.caret*
         awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "$source/$page" >example.c
-        ${CC:-cc} -Wall -Werror -I"$source/include" example.c "$build/libcaret.a" -lm -pthread -o example >log 2>&1
+        ${CC:-cc} -Wall -Werror -I"$source/include" example.c "$build/libcaret.a" -lm -pthread -o example >out 2>&1
         note $? "the C example of $page compiles"
-        ./example >log 2>&1 && grep -qxF -e quercus -e '^words("quercus")' log
+        ./example >out 2>&1 && grep -qxF -e quercus -e '^words("quercus")' out
         note $? "the C example of $page runs"
     done
 else
     skip "a build with sanitizers: the C examples are not linked with it"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

@@ -5,45 +5,31 @@
 # $CARET_NGINX and $CARET_NGINX_MODULES say which nginx it is, and where its modules are.  (On Debian the package
 # of the module replaces luajit, so `make deps` does not install it.)
 
-source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${CARET_BUILD:-$source/build}
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need perl
+cd "$dir" || exit 1
 nginx=${CARET_NGINX:-$(command -v openresty || command -v nginx)}
 modules=${CARET_NGINX_MODULES:-/usr/lib/nginx/modules}
-page=$source/docs/guide/prefork.md
-passed=0
-failed=0
-dir=$(mktemp -d) || exit 1
-cd "$dir" || exit 1
 
-skip()
-{
-    echo "skipped: $1"
-    rm -rf "$dir"
-    exit 77
-}
-finish()
+stop()
 {
     [ -s nginx.pid ] && kill "$(cat nginx.pid)" 2>/dev/null && sleep 0.3
-    cd / && rm -rf "$dir"
+    rm -rf "$dir"
 }
-trap finish EXIT
-note()
-{
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $2"
-        tail -n 5 error.log log
-    fi
-}
+trap stop EXIT
 
-[ -n "$nginx" ] || skip "neither openresty nor nginx is there"
-command -v perl >/dev/null || skip "perl, which asks the server, is not there"
-[ -d "$build/lua/5.1" ] || skip "the module for Lua 5.1 and LuaJIT is not built"
+# leave reason: the whole test is skipped
+leave()
+{
+    echo "skipped: $1"
+    exit 77
+}
+[ -n "$nginx" ] || leave "neither openresty nor nginx is installed"
+[ -d "$build/lua/5.1" ] || leave "the module for Lua 5.1 and LuaJIT is not built"
 
 # ---- the page's blocks, with the places of this test instead of its own
-block() { awk -v fence="$1" '$0 == "```" fence { on = 1; next } /^```/ { on = 0 } on' "$page"; }
+block() { awk -v fence="$1" '$0 == "```" fence { on = 1; next } /^```/ { on = 0 } on' "$source/docs/guide/prefork.md"; }
 port=$((20000 + $$ % 20000))
 block "lua file site.lua" | sed "s,/var/lib/site,$dir," >site.lua
 {
@@ -51,12 +37,12 @@ block "lua file site.lua" | sed "s,/var/lib/site,$dir," >site.lua
     for module in ndk_http_module ngx_http_lua_module; do
         [ -e "$modules/$module.so" ] && echo "load_module $modules/$module.so;"
     done
-    printf 'pid %s/nginx.pid;\nerror_log %s/error.log;\n' "$dir" "$dir"
+    printf 'pid %s/nginx.pid;\nerror_log %s/err;\n' "$dir" "$dir"
     block nginx | sed -e "s,/usr/local/share/lua/5.1,$build/lua/5.1,g" -e "s,/usr/local/lib/lua/5.1,$build/lua/5.1,g" \
         -e "s,/srv/site,$dir," -e "s,8080,$port," -e "s,^http {,http { access_log off; client_body_temp_path $dir/b; \
         proxy_temp_path $dir/p; fastcgi_temp_path $dir/f; uwsgi_temp_path $dir/u; scgi_temp_path $dir/s;,"
 } >nginx.conf
-$nginx -t -p "$dir" -c "$dir/nginx.conf" >log 2>&1 || skip "this nginx can't run the page's configuration: $(head -n 1 log)"
+$nginx -t -p "$dir" -c "$dir/nginx.conf" >out 2>&1 || leave "this nginx can't run the page's configuration: $(head -n 1 out)"
 
 # ask PATH COUNT: the last answer
 ask()
@@ -70,11 +56,11 @@ ask()
             $answer = join "", <$s>;
         }
         $answer =~ /^HTTP.1.1 200/ or die $answer;
-        print +(split /\r\n\r\n/, $answer)[1];' "$port" "$1" "$2" 2>>log
+        print +(split /\r\n\r\n/, $answer)[1];' "$port" "$1" "$2" 2>>err
 }
 workers() { ps -o pid= --ppid "$(cat nginx.pid)" | sort; }
 
-$nginx -p "$dir" -c "$dir/nginx.conf" >log 2>&1
+$nginx -p "$dir" -c "$dir/nginx.conf" >out 2>&1
 note $? "nginx starts"
 for i in 1 2 3 4; do
     ask "/hit?page=a" 100 >"answer$i" &
@@ -90,10 +76,9 @@ ask "/hit?page=a" 50 >answer # some may have been for the dead one
 before=$(ask "/hit?page=a" 1)
 [ "$before" -ge 403 ] && [ "$before" -le 452 ]
 note $? "a worker is killed, the others go on"
-$nginx -p "$dir" -c "$dir/nginx.conf" -s reload >log 2>&1
+$nginx -p "$dir" -c "$dir/nginx.conf" -s reload >out 2>&1
 sleep 0.5
 [ "$(ask "/hit?page=a" 10)" = $((before + 10)) ]
 note $? "a reload forgets nothing"
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+finish
