@@ -1,13 +1,13 @@
 -- lua5.4 tools/amalgamate.lua OUT: writes OUT/caret.c and OUT/caret.h, the whole engine as two files, and
--- OUT/caret_lua.c, the Lua binding to be compiled beside them.
+-- OUT/caret_lua.c, the Lua modules caret and yottadb, to be compiled beside them by a program that embeds
+-- Lua: their Lua files are in it, and it needs no path.
 --
--- The sources become one translation unit: headers once and in the order in which they need each other, then
--- the .c files, layer by layer.  What is static in one file may have the name of something static in
+-- Each .c file is one translation unit: headers once and in the order in which they need each other, then
+-- the sources, layer by layer.  What is static in one file may have the name of something static in
 -- another: such names get the file's name in front.  Strings, comments and members are left alone.
 
 local out = arg[1] or error("where to?  lua5.4 tools/amalgamate.lua FOLDER")
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
-local layers = {"base", "shm", "page", "tree", "log", "txn", "api"}
 
 local function read(path)
     local f = assert(io.open(root .. "/" .. path, "rb"))
@@ -113,50 +113,33 @@ end
 
 -- ----------------------------------------------------------------- one unit
 
-local done, unit = {}, {}
-
-local function header(path)
-    if done[path] then return end
-    done[path] = true
+-- The header and those it needs, at the end of the unit, once.
+local function add_header(unit, path)
+    if unit.done[path] then return end
+    unit.done[path] = true
     local text = read(path)
     for name in text:gmatch('\n%s*#%s*include%s+"([^"]+)"') do
-        if name ~= "caret.h" then header("src/" .. name) end
+        if name ~= "caret.h" then add_header(unit, "src/" .. name) end
     end
     unit[#unit + 1] = "\n/* ---- " .. path .. " ---- */\n" .. text:gsub('\n%s*#%s*include%s+"[^"]+"', "")
 end
 
-local files, users, macro_users = {}, {}, {}
-for _, layer in ipairs(layers) do
-    for _, path in ipairs(sources(layer)) do
-        local text = read(path)
-        local names, macros = own_names("\n" .. text)
-        files[#files + 1] = {path = path, text = text, names = names, macros = macros}
-        for name in pairs(names) do users[name] = (users[name] or 0) + 1 end
-        for name in pairs(macros) do macro_users[name] = (macro_users[name] or 0) + 1 end
+-- The sources of the layers, and how many of them define each name.
+local function load_layers(layers)
+    local files, users, macro_users = {}, {}, {}
+    for _, layer in ipairs(layers) do
+        for _, path in ipairs(sources(layer)) do
+            local text = read(path)
+            local names, macros = own_names("\n" .. text)
+            files[#files + 1] = {path = path, text = text, names = names, macros = macros}
+            for name in pairs(names) do users[name] = (users[name] or 0) + 1 end
+            for name in pairs(macros) do macro_users[name] = (macro_users[name] or 0) + 1 end
+        end
     end
+    return files, users, macro_users
 end
 
-local notice = ([[
-/*
- * Caret, the whole engine in one file.  Made by tools/amalgamate.lua from the sources: change those.
- *
- *     cc -O2 -c caret.c && cc program.c caret.o -pthread -lm
- *
-%s */
-]]):format(read("LICENSE"):gsub("[^\n]*\n", function(line) return (" * " .. line):gsub(" +\n", "\n") end))
-
-unit[1] = notice .. [[
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
-#include "caret.h"
-]]
-for _, file in ipairs(files) do
-    for name in file.text:gmatch('\n%s*#%s*include%s+"([^"]+)"') do
-        if name ~= "caret.h" then header("src/" .. name) end
-    end
-end
-for _, file in ipairs(files) do
+local function add_source(unit, file, users, macro_users)
     local clash = {}
     for name in pairs(file.names) do
         if users[name] > 1 or macro_users[name] then clash[name] = true end
@@ -169,20 +152,131 @@ for _, file in ipairs(files) do
     table.sort(undefs)
     unit[#unit + 1] = table.concat(undefs)
 end
-unit[#unit + 1] = "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif\n"
+
 -- The system's headers come first: what they declare must not be hidden.
-local systems, seen = {}, {}
-for name in table.concat(unit):gmatch("\n%s*#%s*include%s+(<[^>]+>)") do
-    if not seen[name] and not name:find("intrin") and not name:find("acle") then
-        seen[name] = true
-        systems[#systems + 1] = "#include " .. name .. "\n"
+local function system_headers(unit)
+    local systems, seen = {}, {}
+    for name in table.concat(unit):gmatch("\n%s*#%s*include%s+(<[^>]+>)") do
+        if not seen[name] and not name:find("intrin") and not name:find("acle") then
+            seen[name] = true
+            systems[#systems + 1] = "#include " .. name .. "\n"
+        end
     end
+    table.sort(systems)
+    return table.concat(systems)
 end
-table.sort(systems)
-unit[1] = unit[1] .. table.concat(systems) .. [[
-#if defined(__GNUC__)
-#pragma GCC visibility push(hidden)
+
+local license = read("LICENSE"):gsub("[^\n]*\n", function(line)
+    return (" * " .. line):gsub(" +\n", "\n")
+end)
+
+local OPENING = [[
+/*
+ * %s  Made by tools/amalgamate.lua from the sources: change those.
+ *
+ *     %s
+ *
+%s */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
 #endif
+#include "caret.h"
 ]]
-write("caret.c", unit)
+
+-- The layers as one file; what: its first line; compile: how it is compiled; tail: what comes behind.
+local function write_unit(name, layers, what, compile, tail)
+    local unit = {done = {}}
+    local files, users, macro_users = load_layers(layers)
+    for _, file in ipairs(files) do
+        for header in file.text:gmatch('\n%s*#%s*include%s+"([^"]+)"') do
+            if header ~= "caret.h" then add_header(unit, "src/" .. header) end
+        end
+    end
+    for _, file in ipairs(files) do add_source(unit, file, users, macro_users) end
+    write(name, {
+        OPENING:format(what, compile, license), system_headers(unit),
+        "#if defined(__GNUC__)\n#pragma GCC visibility push(hidden)\n#endif\n", table.concat(unit),
+        "#if defined(__GNUC__)\n#pragma GCC visibility pop\n#endif\n", tail or "",
+    })
+end
+
+-- ------------------------------------------------------------- the Lua part
+
+local LOADER = [[
+static int run_embedded(lua_State *L, size_t i)
+{
+    const char *text = (const char *)lua_files[i].text;
+
+    if (luaL_loadbuffer(L, text, lua_files[i].len, lua_files[i].chunk) != 0)
+        return lua_error(L);
+    lua_pushstring(L, lua_files[i].name);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
+static int load_embedded(lua_State *L)
+{
+    return run_embedded(L, (size_t)lua_tointeger(L, lua_upvalueindex(1)));
+}
+
+/* The module of that name; the others, which it requires, go into package.preload. */
+static int open_embedded(lua_State *L, const char *name)
+{
+    size_t own = 0;
+
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "preload");
+    lua_pushcfunction(L, luaopen_caret_core);
+    lua_setfield(L, -2, "caret.core");
+    for (size_t i = 0; i < sizeof lua_files / sizeof *lua_files; i++) {
+        if (strcmp(lua_files[i].name, name) == 0)
+            own = i;
+        lua_pushinteger(L, (lua_Integer)i);
+        lua_pushcclosure(L, load_embedded, 1);
+        lua_setfield(L, -2, lua_files[i].name);
+    }
+    return run_embedded(L, own);
+}
+
+/*
+ * Put them into package.preload, or call luaL_requiref(L, "caret", luaopen_caret, 0): the module caret, for a
+ * state that has the standard libraries.  The same for yottadb.
+ */
+CARET_API int luaopen_caret(lua_State *L);
+CARET_API int luaopen_yottadb(lua_State *L);
+
+int luaopen_caret(lua_State *L)
+{
+    return open_embedded(L, "caret");
+}
+
+int luaopen_yottadb(lua_State *L)
+{
+    return open_embedded(L, "yottadb");
+}
+]]
+
+-- Every Lua file as bytes, and the functions that load them.
+local function embedded()
+    local arrays, files = {}, {}
+    local pipe = assert(io.popen(("cd '%s/src/lua' && ls */*.lua"):format(root)))
+    for path in pipe:lines() do
+        local module = path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
+        if module ~= "caret.meta" then
+            local name = "lua_" .. module:gsub("%.", "_")
+            local bytes = read("src/lua/" .. path):gsub(".", function(c) return c:byte() .. "," end)
+            arrays[#arrays + 1] = ("static const unsigned char %s[] = {%s0};\n"):format(name, bytes)
+            files[#files + 1] = ('    {"%s", "@%s", %s, sizeof %s - 1},\n'):format(module, path, name, name)
+        end
+    end
+    pipe:close()
+    return table.concat(arrays) .. "static const struct {\n    const char *name, *chunk;\n"
+        .. "    const unsigned char *text;\n    size_t len;\n} lua_files[] = {\n"
+        .. table.concat(files) .. "};\n\n" .. LOADER
+end
+
+write_unit("caret.c", {"base", "shm", "page", "tree", "log", "txn", "api"},
+    "Caret, the whole engine in one file.", "cc -O2 -c caret.c && cc program.c caret.o -pthread -lm")
+write_unit("caret_lua.c", {"lua"}, "Caret's Lua modules in one file; caret.c has the engine.",
+    "cc -O2 -I/usr/include/lua5.4 program.c caret.c caret_lua.c -llua5.4 -pthread -lm -ldl", embedded())
 write("caret.h", {read("include/caret.h")})

@@ -47,6 +47,56 @@ ${CC:-cc} -O0 -shared -fPIC -o two.so caret.c -pthread -lm >out 2>&1 &&
     [ -z "$(nm -D --defined-only two.so | awk '$3 !~ /^caret_[a-z]/')" ]
 note $? "caret.c shows nothing but the public names"
 
+# ---- and the Lua modules as a third
+cat >embed.c <<'END'
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+int luaopen_caret(lua_State *L), luaopen_yottadb(lua_State *L);
+int main(int argc, char **argv)
+{
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "preload");
+    lua_pushcfunction(L, luaopen_caret);
+    lua_setfield(L, -2, "caret");
+    lua_pushcfunction(L, luaopen_yottadb);
+    lua_setfield(L, -2, "yottadb");
+    lua_newtable(L);
+    lua_pushstring(L, argv[argc - 1]);
+    lua_rawseti(L, -2, 1);
+    lua_setglobal(L, "arg");
+    int bad = luaL_loadfile(L, argv[1]) != 0 || lua_pcall(L, 0, 0, 0) != 0;
+    if (bad)
+        fprintf(stderr, "%s\n", lua_tostring(L, -1));
+    lua_close(L);
+    return bad;
+}
+END
+cat >embedded.lua <<'END'
+package.path, package.cpath = "", ""
+dofile "program.lua"
+local ydb = require "yottadb"
+ydb.set("$ZGBLDIR", arg[1])
+assert(ydb.get("^oaks", 2, "shadow") == "20")
+local ok, text = pcall(function() ydb.node("^oaks"):settree(5) end)
+assert(not ok and text:find("embedded.lua:6", 1, true), text)
+END
+for v in 5.4 5.1; do
+    if [ ! -e "/usr/include/lua$v/lua.h" ]; then
+        skip "Lua $v's headers are not there: caret_lua.c is not compiled for it"
+        continue
+    fi
+    ${CC:-cc} -O0 -Wall -Wextra -Werror "-I/usr/include/lua$v" -c caret_lua.c >out 2>&1
+    note $? "caret_lua.c compiles for Lua $v without a warning"
+    ${CC:-cc} "-I/usr/include/lua$v" embed.c caret.o caret_lua.o "-llua$v" -pthread -lm -ldl -o embed >out 2>&1 &&
+        ./embed embedded.lua "embed$v.caret" >out 2>&1
+    note $? "a program with Lua $v and Caret inside runs"
+done
+[ -z "$(nm --defined-only caret_lua.o | awk '$2 == "T" && $3 !~ /^(caret__|luaopen_(caret|caret_core|yottadb)$)/')" ]
+note $? "caret_lua.c has no other names"
+
 # ---- below a prefix
 if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q ' U __[at]san_'; then
     DESTDIR=$dir/stage cmake --install "$build" --prefix /opt/caret >out 2>&1

@@ -42,6 +42,11 @@ function trees.each(node, tree, put, filter, a, b, c)
     end
 end
 
+--- Is it a table, and no object of ours?
+function trees.is_tree(value)
+    return type(value) == "table" and value ~= trees.DELETE and not core.isnode(value)
+end
+
 --- The value of a node is to be a table.
 function trees.refuse_value(node)
     misuse("settree: the value of a node can't be a table: " .. tostring(node))
@@ -72,7 +77,7 @@ local function put(node, key, value, filter, above, tree, seen)
     check_once(node, tree, key, child, seen)
     if value == trees.DELETE then
         if own then delete(node) else kill(child) end
-    elseif type(value) ~= "table" then
+    elseif not trees.is_tree(value) then
         set(child, value)
     elseif own then
         trees.refuse_value(node)

@@ -58,7 +58,7 @@ local SET = {}
 local function put(n, value, seen)
     if seen[SET] then
         misuse("settree: two entries of the table are the node " .. tostring(n))
-    elseif type(value) == "table" and value ~= DELETE then
+    elseif trees.is_tree(value) then
         trees.refuse_value(n)
     end
     seen[SET] = true
@@ -73,7 +73,7 @@ local function enter(n, key, value, filter, seen)
     local child = n(key)
     local sub = text.name(child)
     seen[sub] = seen[sub] or {}
-    if type(value) == "table" and value ~= DELETE then
+    if trees.is_tree(value) then
         trees.each(child, value, enter, filter, seen[sub])
     else
         put(child, value, seen[sub])
