@@ -228,6 +228,7 @@ static int db_set(lua_State *L)
 {
     struct caret__ldb *d;
     caret_node_buf n;
+    caret__check_db(L, 1);
     if (lua_gettop(L) < 3)
         return caret__misuse(L, "set needs a variable and a value");
     caret_session *s = target(L, &d, &n, 1);

@@ -38,8 +38,11 @@ caret.DELETE, methods.settree, methods.gettree = trees.DELETE, trees.settree, tr
 
 --- ZWR text of the node and everything below it, maxlines lines at most (30).
 function methods.dump(node, maxlines)
-    local lines = {}
+    local lines, own = {}, get(node)
     maxlines = maxlines or 30
+    if type(maxlines) ~= "number" then
+        misuse("dump: maxlines is a number, not a " .. type(maxlines))
+    end
     local function add(n, value)
         if value ~= nil then
             if #lines >= maxlines then
@@ -58,7 +61,7 @@ function methods.dump(node, maxlines)
         end
         return true
     end
-    if add(node, get(node)) then
+    if add(node, own) then
         walk(node)
     end
     return table.concat(lines, "\n")
@@ -160,6 +163,9 @@ function caret.inherit(constructor, metatable)
     if type(constructor) ~= "function" then
         misuse("inherit needs a function that makes nodes, not a " .. type(constructor))
     end
+    if metatable ~= nil and type(metatable) ~= "table" then
+        misuse("the metatable of inherit is a table, not a " .. type(metatable))
+    end
     local parent = made[constructor] or base
     local own = setmetatable({}, {__index = parent.own})
     local record = record_of(own, metatable or {})
@@ -209,6 +215,7 @@ database.lock = core.lock_list
 --- db:variables([locals]): iterator over the names of all global variables that have something, in order;
 -- true: of the local ones.
 function database.variables(db, locals)
+    core.path(db) -- raises if it is none, or closed
     return core.variables(db.node(locals and "a" or "^a"))
 end
 

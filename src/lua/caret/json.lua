@@ -238,7 +238,7 @@ json.quote = quote -- any bytes as a JSON string
 --- The node and what is below it as JSON text; nil if there is nothing.
 -- @param[opt] options indent: a number of spaces, or what to indent with; without it all is on one line
 function json.json(node, options)
-    local w = {}
+    local w, present = {}, data(node)
     if options ~= nil and type(options) ~= "table" then
         misuse("the options of json are a table, not a " .. type(options))
     end
@@ -251,7 +251,7 @@ function json.json(node, options)
         end
         w.indent = type(value) == "number" and rep(" ", value) or value
     end
-    if data(node) == 0 then return nil end
+    if present == 0 then return nil end
     write(w, node, get(node), 0)
     return concat(w)
 end
@@ -429,6 +429,7 @@ end
 -- where; nothing was changed then.  Run it in a transaction if others are to see either tree as a whole.
 -- @return the node
 function json.setjson(node, text)
+    data(node) -- raises if it is no node
     if type(text) ~= "string" then
         misuse("setjson needs JSON text, not a " .. type(text))
     end

@@ -6,6 +6,7 @@ local core = require "caret.core"
 
 local methods, misuse = core.methods, core.misuse
 local get, set, data, kill, delete = methods.get, methods.set, methods.data, methods.kill, methods.delete
+local check_node = methods.varname -- raises if it is none
 
 local trees = {}
 
@@ -21,7 +22,8 @@ end
 -- ------------------------------------------------------------------ settree
 
 --- Raise what settree can't take.
-function trees.check(tree, filter)
+function trees.check(node, tree, filter)
+    check_node(node)
     if type(tree) ~= "table" then
         misuse("settree needs a table, not a " .. type(tree))
     end
@@ -97,7 +99,7 @@ function settree(node, tree, filter, above)
 end
 
 function trees.settree(node, tree, filter)
-    trees.check(tree, filter)
+    trees.check(node, tree, filter)
     if tree == trees.DELETE then
         kill(node)
     else
@@ -130,6 +132,7 @@ end
 --- A method gettree(node, maxdepth, filter), by that pairs and join.
 function trees.reader(pairs_of, join)
     return function(node, maxdepth, filter)
+        check_node(node)
         maxdepth = maxdepth or math.huge
         if type(maxdepth) ~= "number" then
             misuse("gettree: maxdepth is a number, not a " .. type(maxdepth))

@@ -84,7 +84,7 @@ end
 -- filter(node, key, value) -> key, value may change both; nil leaves the entry out.  A node that would be
 -- set twice, as 1 and as "1" or by the filter, is an error.
 function class.settree(n, tree, filter)
-    trees.check(tree, filter)
+    trees.check(n, tree, filter)
     trees.each(n, tree, enter, filter, {})
     return n
 end

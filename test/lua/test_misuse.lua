@@ -1,0 +1,337 @@
+-- Every public function, called wrongly: the error says what was wrong, and blames the line that called it.
+-- A function that is not in these tables fails.
+local lu = require "luaunit"
+local caret = require "caret"
+local fixture = require "fixture"
+
+local db, n = fixture.fresh()
+local function f() end
+
+-- Calls, each on a line of its own, and what their error says.  What takes no argument, or any, has none.
+local functions = {
+    open = {
+        {function() caret.open({}) end, "path of a database is a string, not a table"},
+        {function() caret.open("") end, "path of a database is empty"},
+        {function() caret.open("a\0b") end, "path of a database has a zero byte"},
+        {function() caret.open("x", 5) end, "options of open are a table, not a number"},
+        {function() caret.open("x", {colour = 1}) end, "open has no option 'colour'; there are create, "},
+        {function() caret.open("x", {true}) end, "open has no option 'number'"},
+        {function() caret.open("x", {create = 1}) end, "option create is true or false, not a number"},
+        {function() caret.open("x", {sync = "x"}) end, "option sync is 'commit', 'interval' or 'off', not x"},
+        {function() caret.open("x", {sync_interval = 0}) end, "option sync_interval is a number of seconds"},
+        {function() caret.open("x", {log_size = 1.5}) end, "option log_size is a number of bytes"},
+        {function() caret.open("x", {archive = 5}) end, "option archive, a path, is a string, not a number"},
+        {function() caret.open("x", {progress = 5}) end, "option progress is a function, not a number"},
+    },
+    restore = {
+        {function() caret.restore() end, "path of a backup is a string"},
+        {function() caret.restore("a", 5) end, "path of the database to be made is a string, not a number"},
+        {function() caret.restore("a", "b", 5) end, "options of restore are a table, not a number"},
+        {function() caret.restore("a", "b", {lsn = "1"}) end, "option lsn is a number of bytes"},
+        {function() caret.restore("a", "b", {time = -1}) end, "option time is a number of seconds"},
+    },
+    salvage = {
+        {function() caret.salvage() end, "path of the damaged database is a string"},
+        {function() caret.salvage("a", {}) end, "path of the file to write is a string, not a table"},
+    },
+    inherit = {
+        {function() caret.inherit() end, "inherit needs a function that makes nodes, not a nil"},
+        {function() caret.inherit(db.node, 5) end, "metatable of inherit is a table, not a number"},
+    },
+    trestart = {{function() caret.trestart() end, "NOTXN: no transaction is running"}},
+    trollback = {{function() caret.trollback() end, "NOTXN: no transaction is running"}},
+    isnode = {},
+    close = {},
+}
+
+local databases = {
+    node = {
+        {function() db.node() end, "variable name or a node was expected, not nothing"},
+        {function() db:node(5) end, "variable name or a node was expected, not number"},
+        {function() db.node("^1") end, "NAME: "},
+        {function() db.node("^t", {}, {{}}) end, "subscript must be a string or a number, not a table"},
+        {function() db.node("^t", nil) end, "subscript must be a string or a number, not a nil"},
+        {function() db.node("^t", 0 / 0) end, "INVALID: "},
+        {function() db.node("^t", ("x"):rep(1100)) end, "KEY2BIG: "},
+    },
+    get = {
+        {function() db:get() end, "variable name or a node was expected, not nothing"},
+        {function() db:get("^t", true) end, "subscript must be a string or a number, not a boolean"},
+    },
+    set = {
+        {function() db:set("^t") end, "set needs a variable and a value"},
+        {function() db:set("^t", {}) end, "value must be a string or a number, not a table"},
+        {function() db:set("^t", f, 1) end, "subscript must be a string or a number, not a function"},
+        {function() db:set("^t", 0 / 0) end, "INVALID: "},
+    },
+    incr = {
+        {function() db:incr() end, "variable name or a node was expected"},
+        {function() db:incr("^t", "x", {}) end, "value must be a string or a number, not a table"},
+    },
+    delete = {{function() db:delete(5) end, "variable name or a node was expected, not number"}},
+    kill = {{function() db:kill({}) end, "variable name or a node was expected, not table"}},
+    data = {{function() db:data(true) end, "variable name or a node was expected, not boolean"}},
+    variables = {},
+    transaction = {
+        {function() db:transaction() end, "transaction needs a function, not a"},
+        {function() db:transaction("SNYC", f) end, "transaction is 'BATCH' or 'SYNC', not 'SNYC'"},
+        {function() db:transaction({"^g"}, f) end, "names of local variables, not ^g"},
+        {function() db:transaction({5}, f) end, "names of local variables, not number"},
+        {function() db:transaction(f, 5) end, "give arguments to what it returns"},
+    },
+    tp = {
+        {function() db:tp(5) end, "transaction needs a function, not a number"},
+        {function() db:tp("BATCH", {"1x"}, f) end, "NAME: "},
+    },
+    snapshot = {{function() db:snapshot("x") end, "snapshot needs a function, not a string"}},
+    lock = {
+        {function() db:lock(5) end, "lock takes a list of nodes and tables, not a number"},
+        {function() db:lock({5}) end, "a node was expected, not a number"},
+        {function() db:lock({{}}) end, "variable name or a node was expected"},
+        {function() db:lock({}, "soon") end, "timeout is a number of seconds, not a string"},
+    },
+    backup = {
+        {function() db:backup() end, "path of a backup is a string"},
+        {function() db:backup("x", 5) end, "options of backup are a table, not a number"},
+        {function() db:backup("x", {compact = 1}) end, "option compact is true or false, not a number"},
+        {function() db:backup("x", {progress = {}}) end, "option progress is a function, not a table"},
+    },
+    check = {
+        {function() db:check("all") end, "check is 'online' or nothing, not 'all'"},
+        {function() db:check({}) end, "check is 'online' or nothing, not 'table'"},
+    },
+    sync = {}, durable = {}, checkpoint = {}, stat = {}, usage = {}, path = {}, close = {},
+}
+
+local nodes = {
+    set = {
+        {function() n:set() end, "set needs a value"},
+        {function() n:set(true) end, "value must be a string or a number, not a boolean"},
+        {function() n:set(1 / 0) end, "INVALID: "},
+    },
+    number = {{function() n.word:number() end, "the value 'word' is no number"}},
+    incr = {
+        {function() n:incr({}) end, "value must be a string or a number, not a table"},
+        {function() n:incr(("1"):rep(300)) end, "increment of 300 characters is too long"},
+    },
+    range = {
+        {function() n:range(5) end, "options of range are a table, not a number"},
+        {function() n:range {form = 1} end, "range has no option 'form'; there are from, to, reverse, limit"},
+        {function() n:range {from = {}} end, "subscript must be a string or a number, not a table"},
+        {function() n:range {limit = -1} end, "option limit of range is a number of children"},
+    },
+    walk = {{function() n:walk("deep") end, "walk takes a number of levels"}},
+    next = {{function() n:next({}) end, "subscript must be a string or a number, not a table"}},
+    previous = {{function() n:previous(f) end, "subscript must be a string or a number, not a function"}},
+    grab = {{function() n:grab("soon") end, "timeout is a number of seconds, not a string"}},
+    lock_incr = {{function() n:lock_incr({}) end, "timeout is a number of seconds, not a table"}},
+    lock = {{function() n:lock(true) end, "timeout is a number of seconds, not a boolean"}},
+    release = {{function() n:release() end, "NOTLOCKED: "}},
+    lock_decr = {{function() n:lock_decr() end, "NOTLOCKED: "}},
+    settree = {
+        {function() n:settree() end, "settree needs a table, not a nil"},
+        {function() n:settree({a = f}) end, "value must be a string or a number, not a function"},
+        {function() n:settree({[true] = 1}) end, "subscript must be a string or a number, not a boolean"},
+        {function() n:settree({}, 5) end, "settree: the filter is a function, not a number"},
+    },
+    gettree = {
+        {function() n:gettree("all") end, "gettree: maxdepth is a number, not a string"},
+        {function() n:gettree(1, {}) end, "gettree: the filter is a function, not a table"},
+    },
+    json = {
+        {function() n:json("x") end, "options of json are a table, not a string"},
+        {function() n:json {spaces = 1} end, "json has no option 'spaces'; there is indent"},
+        {function() n:json {indent = true} end, "option indent of json is a number of spaces or a string"},
+    },
+    setjson = {
+        {function() n:setjson() end, "setjson needs JSON text, not a nil"},
+        {function() n:setjson("[1,") end, "SYNTAX: the JSON text at line 1, column 4"},
+    },
+    dump = {{function() n:dump("x") end, "dump: maxlines is a number, not a string"}},
+    get = {}, kill = {}, delete = {}, data = {}, has_value = {}, has_tree = {}, subscripts = {}, pairs = {},
+    name = {}, varname = {}, depth = {}, subsarray = {}, repr = {}, ismutable = {},
+}
+
+-- What needs no database, and so is answered after it was closed.
+local addresses = {name = true, varname = true, depth = true, subsarray = true, repr = true, ismutable = true}
+
+-- What those need that look at it before anything else.
+local arguments = {set = 1, setjson = "1", settree = {a = 1}}
+
+local others = { -- what is no function
+    {function() n.x = 5 end, "a node is no table: write node['x'].__ = value"},
+    {function() n[1] = 5 end, "a node is no table: write node[1].__ = value"},
+    {function() n[{}] = 5 end, "subscript must be a string or a number, not a table"},
+    {function() n.__ = {} end, "value must be a string or a number, not a table"},
+    {function() return n[true] .. "" end, "subscript must be a string or a number, not a boolean"},
+    {function() return n(nil, 1) .. "" end, "subscript must be a string or a number, not a nil"},
+    {function() return n + {} .. "" end, "value must be a string or a number, not a table"},
+    {function() return n - f .. "" end, "value must be a string or a number, not a function"},
+    {function() n:nothing() end, "nodes have no method 'nothing'"},
+    {function() n:__nothing() end, "nodes have no method 'nothing'"},
+}
+
+TestMisuse = {}
+
+function TestMisuse:setUp()
+    n:kill()
+    n.word.__ = "word"
+end
+
+-- The call raises that, and blames the line of the function it is in.
+local function check(call, says, what)
+    local ok, err = pcall(call)
+    lu.assertFalse(ok, what)
+    lu.assertEquals(type(err), "string", what)
+    lu.assertStrContains(err, says, false, false, what)
+    local line = ("test_misuse.lua:%d: "):format(debug.getinfo(call, "S").linedefined)
+    lu.assertStrContains(err, line, false, false, what)
+end
+
+local function check_all(cases, names)
+    for name in pairs(names) do
+        lu.assertNotNil(cases[name], name .. " is in no table of test_misuse.lua")
+    end
+    for name, calls in pairs(cases) do
+        lu.assertNotNil(names[name], name .. " is no function any more")
+        for i, case in ipairs(calls) do check(case[1], case[2], name .. " " .. i) end
+    end
+end
+
+local function database_methods()
+    local set = {}
+    for name in pairs(caret) do
+        if db[name] ~= nil then set[name] = true end
+    end
+    return set
+end
+
+local function node_methods()
+    return fixture.node_methods(db)
+end
+
+function TestMisuse:test_functions_of_the_module()
+    local names, methods = {close = true}, database_methods()
+    for name, value in pairs(caret) do
+        if type(value) == "function" and not methods[name] then names[name] = true end
+    end
+    check_all(functions, names)
+end
+
+function TestMisuse:test_methods_of_databases()
+    check_all(databases, database_methods())
+end
+
+function TestMisuse:test_methods_of_nodes()
+    check_all(nodes, node_methods())
+end
+
+function TestMisuse:test_what_is_no_function()
+    for i, case in ipairs(others) do check(case[1], case[2], i) end
+end
+
+function TestMisuse:test_methods_of_the_wrong_thing()
+    for name in pairs(node_methods()) do
+        local method = n["__" .. name]
+        for _, bad in ipairs {5, "^t", {}, db, io.stdout, f} do
+            check(function() method(bad, {}) end, "a node was expected, not a ", name)
+        end
+        check(function() method() end, "a node was expected, not a ", name)
+    end
+    for name in pairs(database_methods()) do
+        local method = db[name]
+        if name ~= "node" then -- it knows its database
+            for _, bad in ipairs {5, "^t", {}, n, io.stdout} do
+                check(function() method(bad) end, "a database was expected, not a ", name)
+            end
+            check(function() method() end, "a database was expected, not a ", name)
+        end
+    end
+end
+
+function TestMisuse:test_a_closed_database()
+    local closed = fixture.open()
+    local x = closed.node("^t", "x")
+    local methods, steps = {}, {x:subscripts(), x:pairs(), x:range(), x:walk(), closed:variables()}
+    for name in pairs(node_methods()) do methods[name] = x["__" .. name] end
+    closed:close()
+    for name, method in pairs(methods) do
+        local call = function() method(x, arguments[name]) end
+        if addresses[name] then call() else check(call, "CLOSED: ", name) end
+    end
+    for name in pairs(database_methods()) do
+        local call = function() closed[name](closed, "^t", f) end
+        if name == "close" then call() else check(call, "CLOSED: ", name) end
+    end
+    for i, step in ipairs(steps) do
+        check(function() step() end, "CLOSED: ", i)
+    end
+    check(function() return x.y .. "" end, "CLOSED: ")
+    check(function() x.__ = 1 end, "CLOSED: ")
+    check(function() return x + 1 .. "" end, "CLOSED: ")
+    lu.assertEquals(tostring(x), '^t("x")')
+end
+
+function TestMisuse:test_another_database_in_a_transaction()
+    local other = fixture.open()
+    local x, methods = other.node("^t", "x"), {}
+    for name in pairs(node_methods()) do methods[name] = x["__" .. name] end
+    db:tp(function()
+        for name, method in pairs(methods) do
+            local call = function() method(x, arguments[name]) end
+            if addresses[name] then call() else check(call, "INTXN: ", name) end
+        end
+        for _, name in ipairs {"get", "kill", "delete", "data", "incr"} do
+            check(function() other[name](other, "^t") end, "INTXN: ", name)
+        end
+        check(function() other:set("^t", 1) end, "INTXN: ")
+        check(function() other:tp(f) end, "INTXN: ")
+    end)
+    other:close()
+end
+
+function TestMisuse:test_yielding_in_a_transaction_is_refused()
+    for _, run in ipairs {db.tp, db.snapshot} do
+        local ok, err = coroutine.resume(coroutine.create(function() run(db, coroutine.yield) end))
+        lu.assertFalse(ok)
+        lu.assertStrMatches(err, ".*attempt to yield across.*boundary")
+        n.after.__ = 1 -- it is over
+        lu.assertEquals(n.after.__, "1")
+    end
+end
+
+-- ------------------------------------------------------------------ yottadb
+
+local ydb = require "yottadb"
+
+local harmless = {init = true, block_M_signals = true, ydb_eintr_handler = true, isnode = true,
+    get_error_code = true}
+local coded = {require = true, trestart = true, trollback = true} -- raise a code, whatever they are given
+local takes = {str2zwr = 5, zwr2str = 5, tp = f, transaction = f, inherit = f} -- not bad for these
+
+function TestMisuse:test_functions_of_yottadb()
+    ydb.set("$ZGBLDIR", fixture.path)
+    local count = 0
+    for name, value in pairs(ydb) do
+        if type(value) == "function" and harmless[name] then
+            value(5)
+        elseif type(value) == "function" and coded[name] then
+            local ok, err = pcall(value)
+            lu.assertFalse(ok)
+            lu.assertStrMatches(err, "YDB Error: %-?%d+: .*")
+        elseif type(value) == "function" then
+            for _, bad in ipairs {5, true, f, {{}}} do
+                if takes[name] ~= bad then
+                    check(function() value(bad, {{}}) end, "", name)
+                    count = count + 1
+                end
+            end
+        end
+    end
+    lu.assertTrue(count > 80)
+end
+
+fixture.run(function()
+    require("yottadb.database").current():close()
+    db:close()
+end)
