@@ -139,6 +139,12 @@ void caret__add_ffi(lua_State *L);
 #define caret__lnode_in_table(L, i) NULL
 #endif
 
+/* What the value at i is, for errors: an argument that is missing is nil. */
+static inline const char *caret__typename(lua_State *L, int i)
+{
+    return lua_isnone(L, i) ? "nil" : luaL_typename(L, i);
+}
+
 /* A node at stack index i, or NULL. */
 static inline struct caret__lnode *caret__lnode(lua_State *L, int i)
 {

@@ -10,7 +10,7 @@ struct caret__ldb *caret__any_db(lua_State *L, int i)
 {
     struct caret__ldb *d = lua_type(L, i) == LUA_TUSERDATA ? lua_touserdata(L, i) : NULL;
     if (d == NULL || caret__rawlen(L, i) != sizeof *d || d->magic != CARET__LDB_MAGIC) {
-        caret__misuse(L, "a database was expected, not a %s (call methods with ':')", luaL_typename(L, i));
+        caret__misuse(L, "a database was expected, not a %s (call methods with ':')", caret__typename(L, i));
         return NULL;
     }
     return d;
@@ -38,7 +38,7 @@ static int option_sync(lua_State *L)
         }
     }
     return caret__misuse(L, "option sync is 'commit', 'interval' or 'off', not %s",
-                         s != NULL ? s : luaL_typename(L, -1));
+                         s != NULL ? s : caret__typename(L, -1));
 }
 
 static lua_Number option_seconds(lua_State *L, const char *name)
@@ -255,7 +255,7 @@ static int db_check(lua_State *L)
 
     if (how == NULL || (*how != '\0' && strcmp(how, "online") != 0))
         return caret__misuse(L, "check is 'online' or nothing, not '%s'",
-                             how != NULL ? how : luaL_typename(L, 2));
+                             how != NULL ? how : caret__typename(L, 2));
     char *report = lua_newuserdata(L, cap);
     int rc = *how != '\0' ? caret_check_online(d->db, report, cap) : caret_check(d->db, report, cap);
 

@@ -12,7 +12,7 @@ uint64_t caret__timeout(lua_State *L, int i)
     if (lua_isnoneornil(L, i))
         return CARET_FOREVER;
     if (lua_type(L, i) != LUA_TNUMBER) {
-        caret__misuse(L, "a timeout is a number of seconds, not a %s", luaL_typename(L, i));
+        caret__misuse(L, "a timeout is a number of seconds, not a %s", caret__typename(L, i));
         return 0;
     }
     lua_Number t = lua_tonumber(L, i);
@@ -104,7 +104,7 @@ int caret__db_lock(lua_State *L)
     if (lua_istable(L, 2) && caret__lnode(L, 2) == NULL)
         count = caret__rawlen(L, 2);
     else if (!lua_isnoneornil(L, 2))
-        return caret__misuse(L, "lock takes a list of nodes and tables, not a %s", luaL_typename(L, 2));
+        return caret__misuse(L, "lock takes a list of nodes and tables, not a %s", caret__typename(L, 2));
     if (count > LOCKS_MAX)
         return caret__misuse(L, "%d locks at once; %d are possible", (int)count, LOCKS_MAX);
     caret_node_buf *room = count != 0 ? scratch(L) : NULL;

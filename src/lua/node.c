@@ -89,7 +89,8 @@ int caret__refuse_node(lua_State *L, int i)
 {
     struct caret__lnode *n = caret__lnode(L, i);
     if (n == NULL)
-        return caret__misuse(L, "a node was expected, not a %s", luaL_typename(L, i));
+        return caret__misuse(L, "a node was expected, not a %s (call methods with ':')",
+                             caret__typename(L, i));
     if (n->db->barred & CARET__DB_CLOSED)
         return caret__misuse(L, "CLOSED: the database of this node was closed");
     if (!caret_node_is_local(&n->node))
@@ -101,7 +102,7 @@ struct caret__lnode *caret__check_address(lua_State *L, int i)
 {
     struct caret__lnode *n = caret__lnode(L, i);
     if (n == NULL)
-        caret__misuse(L, "a node was expected, not a %s", luaL_typename(L, i));
+        caret__misuse(L, "a node was expected, not a %s (call methods with ':')", caret__typename(L, i));
     return n;
 }
 
@@ -378,7 +379,7 @@ static int refuse_assignment(lua_State *L)
     const char *key = lua_tostring(L, 2); /* makes a number a string */
 
     if (key == NULL)
-        return caret__misuse(L, "a subscript must be a string or a number, not a %s", luaL_typename(L, 2));
+        return caret__misuse(L, "a subscript must be a string or a number, not a %s", caret__typename(L, 2));
     return caret__misuse(L,
                          "a node is no table: write node[%s%s%s].__ = value to set the value of this subnode",
                          number ? "" : "'", key, number ? "" : "'");

@@ -13,7 +13,7 @@ static void refuse(lua_State *L, int key, const char *what, const char *const *k
 {
     luaL_Buffer b;
 
-    const char *name = lua_type(L, key) == LUA_TSTRING ? lua_tostring(L, key) : luaL_typename(L, key);
+    const char *name = lua_type(L, key) == LUA_TSTRING ? lua_tostring(L, key) : caret__typename(L, key);
     luaL_buffinit(L, &b);
     for (const char *const *k = known; *k != NULL; k++) {
         luaL_addstring(&b, k == known ? "" : ", ");
@@ -28,7 +28,7 @@ int caret__check_options(lua_State *L, int i, const char *what, const char *cons
     if (lua_isnoneornil(L, i))
         return 0;
     if (!lua_istable(L, i))
-        return caret__misuse(L, "the options of %s are a table, not a %s", what, luaL_typename(L, i));
+        return caret__misuse(L, "the options of %s are a table, not a %s", what, caret__typename(L, i));
     for (lua_pushnil(L); lua_next(L, i) != 0; lua_pop(L, 1)) {
         const char *const *k = known;
         while (*k != NULL && (lua_type(L, -2) != LUA_TSTRING || strcmp(*k, lua_tostring(L, -2)) != 0))
@@ -43,7 +43,7 @@ int caret__option_flag(lua_State *L, int i, const char *name, int otherwise)
 {
     lua_getfield(L, i, name);
     if (!lua_isnil(L, -1) && !lua_isboolean(L, -1))
-        caret__misuse(L, "option %s is true or false, not a %s", name, luaL_typename(L, -1));
+        caret__misuse(L, "option %s is true or false, not a %s", name, caret__typename(L, -1));
     int flag = lua_isnil(L, -1) ? otherwise : lua_toboolean(L, -1);
     lua_pop(L, 1);
     return flag;
@@ -76,7 +76,7 @@ const char *caret__path(lua_State *L, int i, const char *what)
     const char *path = lua_type(L, i) == LUA_TSTRING ? lua_tolstring(L, i, &len) : NULL;
 
     if (path == NULL)
-        caret__misuse(L, "%s is a string, not a %s", what, luaL_typename(L, i));
+        caret__misuse(L, "%s is a string, not a %s", what, caret__typename(L, i));
     else if (len == 0)
         caret__misuse(L, "%s is empty", what);
     else if (strlen(path) != len)
@@ -105,7 +105,7 @@ int caret__option_function(lua_State *L, int i, const char *name)
         return 0;
     }
     if (!lua_isfunction(L, -1))
-        caret__misuse(L, "option %s is a function, not a %s", name, luaL_typename(L, -1));
+        caret__misuse(L, "option %s is a function, not a %s", name, caret__typename(L, -1));
     luaL_checkstack(L, 4, NULL);
     return lua_gettop(L);
 }

@@ -112,7 +112,7 @@ static void check_list(lua_State *L, struct caret__ldb *d, int list)
         const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : NULL;
         if (name == NULL || (len != 0 && name[0] == '^'))
             caret__misuse(L, "the list of locals has names of local variables, not %s",
-                          name != NULL ? name : luaL_typename(L, -1));
+                          name != NULL ? name : caret__typename(L, -1));
         if (!(len == 1 && name[0] == '*')) {
             int rc = caret_node_var(&n.node, sizeof n, name, len);
             if (rc != CARET_OK)
@@ -322,7 +322,7 @@ static void read_call(lua_State *L, struct run *r)
         i++;
     }
     if (!lua_isfunction(L, i))
-        caret__misuse(L, "a transaction needs a function, not a %s", luaL_typename(L, i));
+        caret__misuse(L, "a transaction needs a function, not a %s", caret__typename(L, i));
     r->fn = i;
     r->first = i + 1;
     r->nargs = lua_gettop(L) - i;
@@ -345,7 +345,7 @@ int caret__snapshot(lua_State *L)
                     .first = 3,
                     .nargs = lua_gettop(L) - 2};
     if (!lua_isfunction(L, 2))
-        caret__misuse(L, "a snapshot needs a function, not a %s", luaL_typename(L, 2));
+        caret__misuse(L, "a snapshot needs a function, not a %s", caret__typename(L, 2));
     return run(L, &r);
 }
 

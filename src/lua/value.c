@@ -41,7 +41,7 @@ int caret__sub(lua_State *L, caret_node *n, size_t bytes, const caret_node *pare
         return caret_node_child(n, bytes, parent, s, len);
     }
     default:
-        return caret__misuse(L, "a subscript must be a string or a number, not a %s", luaL_typename(L, i));
+        return caret__misuse(L, "a subscript must be a string or a number, not a %s", caret__typename(L, i));
     }
 }
 
@@ -80,7 +80,7 @@ void caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int
         rc = caret_node_var(&tmp->node, sizeof *tmp, name, len);
     } else {
         caret__misuse(L, "a variable name or a node was expected, not %s",
-                      last < first ? "nothing" : luaL_typename(L, first));
+                      last < first ? "nothing" : caret__typename(L, first));
         return;
     }
     if (rc != CARET_OK)
@@ -151,7 +151,7 @@ const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t 
     if (type == LUA_TNIL)
         return NULL;
     if (type != LUA_TNUMBER) {
-        caret__misuse(L, "a value must be a string or a number, not a %s", luaL_typename(L, i));
+        caret__misuse(L, "a value must be a string or a number, not a %s", caret__typename(L, i));
         return NULL;
     }
     if (caret__integer(L, i, &v))
