@@ -86,7 +86,7 @@ caret.DELETE = nil
 ---@class caret.OpenOptions
 ---@field create? boolean false: a missing file is an error, NOTFOUND; default true
 ---@field readonly? boolean true: nothing is written and no file is made, and no right but to read is needed
----@field sync? "commit"|"interval"|"off" what a loss of power may take: nothing, the last interval (default), or what the system had not written by itself; never the order, and a killed process takes nothing in any mode
+---@field sync? "commit"|"interval"|"off" what a loss of power may take: nothing, the last interval (default), or all since the last checkpoint; what is left is a state that was, and a killed process takes nothing in any mode
 ---@field sync_interval? number seconds between syncs in mode "interval", default 1; the smallest of all who have the database open counts
 ---@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB; half of it is the limit of one transaction. Counts for who opens first after a clean close
 ---@field arena_limit? integer bytes of changed pages that are kept in shared memory; default: by the memory there is
