@@ -225,6 +225,14 @@ function TestErrors:test_the_default_database()
     local path = fixture.path .. ".default"
     local ok, _, code = os.execute(("CARET_DB='%s' '%s' '%s'"):format(path, arg[-1], file))
     lu.assertTrue(ok == true or ok == 0, tostring(code))
+    f = assert(io.open(file, "w"))
+    f:write([[
+        local caret = require "caret"
+        local ok, text = pcall(function() caret.get("^d") end)
+        assert(not ok and text:find("%.lua:2: OPEN: /no/such/x"), text)]])
+    f:close()
+    ok, _, code = os.execute(("CARET_DB=/no/such/x '%s' '%s'"):format(arg[-1], file))
+    lu.assertTrue(ok == true or ok == 0, tostring(code))
     for _, name in ipairs {file, path, path .. "-log", path .. "-lock"} do os.remove(name) end
 end
 

@@ -251,7 +251,9 @@ caret.trollback, caret.trestart = core.trollback, core.trestart
 local default
 local function default_db()
     if not default then
-        default = assert(caret.open())
+        local text
+        default, text = caret.open()
+        if not default then misuse(text) end
     end
     return default
 end
