@@ -147,7 +147,7 @@ static inline bool add_to_totals(void *arg, const struct caret__lock_info *lock)
 {
     struct totals *totals = arg;
 
-    totals->held++;
+    totals->held += !lock->waits;
     totals->waiting += lock->waiting;
     return true;
 }
