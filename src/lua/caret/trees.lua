@@ -10,6 +10,9 @@ local check_node = methods.varname -- raises if it is none
 
 local trees = {}
 
+-- LuaJIT 2.1 beta 3 compiles the recursion of settree wrong at times: entries get lost.
+if rawget(_G, "jit") then require("jit").off(true, true) end
+
 --- As a value in settree: delete what is there.
 trees.DELETE = setmetatable({}, {__tostring = function() return "caret.DELETE" end})
 
@@ -30,8 +33,7 @@ function trees.check(node, tree, filter)
     check_filter("settree", filter)
 end
 
---- put(node, key, value, filter, a, b, c) for every entry that the filter lets pass.  (A vararg here, in the
--- midst of a recursion, and LuaJIT 2.1 beta 3 compiles it wrong: entries get lost.)
+--- put(node, key, value, filter, a, b, c) for every entry that the filter lets pass.
 function trees.each(node, tree, put, filter, a, b, c)
     for key, value in pairs(tree) do
         local to, what = key, value
