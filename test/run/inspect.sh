@@ -116,7 +116,7 @@ kill -INT $watcher
 wait $watcher
 [ $? = 130 ] && [ "$(grep -vc probe watched)" = 5 ] && [ ! -s watched.err ]
 note $? "changes are seen as they happen, until Ctrl-C"
-"$caret" watch '^x' 2>first.err | head -n 1 >first &
+timeout 30 "$caret" watch '^x' 2>first.err | head -n 1 >first & # it may have written both before head is gone
 until_true sh -c "'$caret' set '^x(1)' 7; [ -s first ]"
 "$caret" set '^x(1)' 8 # it notices when it writes
 grep -q '="7"' first && [ ! -s first.err ]
