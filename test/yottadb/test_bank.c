@@ -141,6 +141,7 @@ static void the_total_never_changes(void **state)
     int status;
 
     (void)state;
+    may_fork();
     open_accounts();
     for (int i = 0; i < PROCESSES; i++)
         pids[i] = start(i);
@@ -158,6 +159,7 @@ static void nor_when_processes_are_killed(void **state)
     int status;
 
     (void)state;
+    may_fork();
     open_accounts();
     for (int i = 0; i < PROCESSES; i++)
         pids[i] = start(i);

@@ -25,6 +25,7 @@ static int lock0(unsigned long long ns)
 static void takes_a_list_and_gives_back_the_rest(void **state)
 {
     (void)state;
+    may_fork();
     assert_int_equal(lock1(0, "a", "1"), YDB_OK);
     assert_int_equal(lock1(0, "a", "1"), YDB_OK); /* once, not twice */
     assert_false(is_free("a", "1"));
@@ -42,6 +43,7 @@ static void takes_all_or_none(void **state)
     struct holder h;
 
     (void)state;
+    may_fork();
     hold(&h, "b", NULL);
     assert_int_equal(lock1(0, "x", "1"), YDB_OK);
     assert_int_equal(lock2(0, "a", "b"), YDB_LOCK_TIMEOUT);
@@ -59,6 +61,7 @@ static void takes_all_or_none(void **state)
 static void refuses_lists_that_are_none(void **state)
 {
     (void)state;
+    may_fork();
     assert_int_equal(lock1(0, "a", "1"), YDB_OK);
     fails(lock0((unsigned long long)YDB_MAX_TIME_NSEC + 1), TIME2LONG, "the longest");
     fails(mode->st ? ydb_lock_st(token, &errstr, 0, -1) : ydb_lock_s(0, -1), INVNAMECOUNT, "-1 names");
@@ -75,6 +78,7 @@ static int call(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)
 static void refuses_what_is_no_node(void **state)
 {
     (void)state;
+    may_fork();
     node_errors(call, false);
     assert_true(is_free("good", NULL));
 }
@@ -87,6 +91,7 @@ static void takes_a_list_made_at_run_time(void **state)
     char room[11][16];
 
     (void)state;
+    may_fork();
     if (mode->st)
         list.n = 4 + 3 * 10;
     int at = 0;

@@ -18,6 +18,7 @@ static int give(const char *name, const char *sub)
 static void excludes_above_and_below(void **state)
 {
     (void)state;
+    may_fork();
     assert_int_equal(take("a", "1", 0), YDB_OK);
     assert_false(is_free("a", "1"));
     assert_false(is_free("a", NULL));
@@ -33,6 +34,7 @@ static void knows_globals_from_locals(void **state)
     const struct mode *own = mode;
 
     (void)state;
+    may_fork();
     assert_int_equal(take("a", NULL, 0), YDB_OK);
     mode = own->caret[0] != '\0' ? &modes[1] : &modes[0];
     assert_true(is_free("a", NULL));
@@ -42,6 +44,7 @@ static void knows_globals_from_locals(void **state)
 static void counts(void **state)
 {
     (void)state;
+    may_fork();
     for (int i = 0; i < 3; i++)
         assert_int_equal(take("a", NULL, 0), YDB_OK);
     for (int i = 0; i < 3; i++) {
@@ -58,6 +61,7 @@ static void times_out(void **state)
     uint64_t begin;
 
     (void)state;
+    may_fork();
     hold(&h, "a", "1");
     assert_int_equal(take("a", "1", 0), YDB_LOCK_TIMEOUT);
     begin = now_ms();
@@ -73,6 +77,7 @@ static void waits_until_it_is_free(void **state)
     struct holder h;
 
     (void)state;
+    may_fork();
     hold(&h, "a", "1");
     pid_t waiter = fork();
     if (waiter == 0) {
@@ -90,6 +95,7 @@ static void waits_until_it_is_free(void **state)
 static void refuses_times_that_are_too_long(void **state)
 {
     (void)state;
+    may_fork();
     fails(take("a", NULL, YDB_MAX_TIME_NSEC + 1), TIME2LONG, "2147483647000001 ns");
     fails(take("a", NULL, ~0ull), TIME2LONG, "the longest");
     assert_true(is_free("a", NULL));

@@ -40,6 +40,7 @@ static void *set_local(void *arg)
 static void locals_and_locks_outlive_a_thread(void **state)
 {
     (void)state;
+    may_fork();
     run_threads(1, set_local);
     mode = &modes[1];
     assert_string_equal(value_of("mine", NULL), "from a thread");
@@ -65,6 +66,7 @@ static void waiting_for_a_lock_keeps_nobody(void **state)
     pthread_t t;
 
     (void)state;
+    may_fork();
     hold(&h, "held", NULL);
     atomic_store(&bad, 0);
     assert_int_equal(pthread_create(&t, NULL, wait_for_lock, NULL), 0);
@@ -100,6 +102,7 @@ static void *end_in_transaction(void *arg)
 static void a_thread_that_ends_is_rolled_back(void **state)
 {
     (void)state;
+    may_fork();
     run_threads(4, end_in_transaction);
     assert_string_equal(value_of("lost", NULL), "(undefined)");
     assert_true(is_free("lost", NULL));

@@ -105,6 +105,7 @@ static void begins_again_on_a_conflict(void **state)
     int ok = YDB_OK;
 
     (void)state;
+    may_fork();
     put("a", NULL, "mine");
     runs = 0;
     assert_int_equal(tp(read_then_write, &ok), YDB_OK);
@@ -131,6 +132,7 @@ static int notice_conflict(void *arg)
 static void calls_say_that_there_is_a_conflict(void **state)
 {
     (void)state;
+    may_fork();
     put("a", NULL, "mine");
     runs = 0;
     assert_int_equal(tp(notice_conflict, NULL), YDB_OK);
@@ -322,6 +324,7 @@ static void gives_locks_back_when_undone(void **state)
     int code = YDB_TP_ROLLBACK;
 
     (void)state;
+    may_fork();
     assert_int_equal(lock_incr(0, var("l"), 0, NULL), YDB_OK); /* was held before */
     runs = 0;
     assert_int_equal(tp(take_locks, &code), YDB_TP_ROLLBACK);
@@ -338,6 +341,7 @@ static void keeps_locks_when_it_begins_again(void **state)
     ydb_buffer_t one = b("1");
 
     (void)state;
+    may_fork();
     runs = 0;
     assert_int_equal(tp(take_locks, &code), YDB_OK);
     assert_int_equal(runs, 2);
@@ -360,6 +364,7 @@ static void what_was_released_stays_released(void **state)
     int code = YDB_TP_ROLLBACK;
 
     (void)state;
+    may_fork();
     assert_int_equal(lock_incr(0, var("l"), 0, NULL), YDB_OK);
     assert_int_equal(tp(give_and_undo, &code), YDB_TP_ROLLBACK);
     assert_true(is_free("l", NULL));

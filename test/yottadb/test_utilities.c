@@ -244,6 +244,7 @@ static void a_core_of_a_copy_leaves_the_process_alive(void **state)
     struct rlimit none = {0, 0};
 
     (void)state;
+    may_fork();
     setrlimit(RLIMIT_CORE, &none); /* no file */
     signal(SIGABRT, SIG_IGN);
     ydb_fork_n_core();
