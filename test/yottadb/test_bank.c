@@ -12,9 +12,9 @@
 #define PROCESSES 4
 #define THREADS   2
 #ifdef CARET_ASSERTS
-#define TRANSFERS 150
+#define TRANSFERS 1000
 #else
-#define TRANSFERS 2000
+#define TRANSFERS 8000
 #endif
 
 struct teller {
