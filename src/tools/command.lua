@@ -231,6 +231,11 @@ function command.write(...)
     checked(io.stdout:write(...))
 end
 
+--- What was written so far gets there now; the same.
+function command.flush()
+    checked(io.stdout:flush())
+end
+
 local function print_checked(...)
     local texts = table.pack(...)
     for i = 1, texts.n do texts[i] = tostring(texts[i]) end
@@ -251,7 +256,7 @@ end
 
 local function run(spec, list)
     local status = spec.run(command.parse(spec, list))
-    if not spec.plain then checked(io.stdout:flush()) end
+    if not spec.plain then command.flush() end
     return status
 end
 

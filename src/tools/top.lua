@@ -132,7 +132,7 @@ local function run(o)
         local s = sample(state)
         if host.interrupted() then break end
         if o.json then print_json(state, s) else print_text(state, s) end
-        io.stdout:flush()
+        command.flush()
         n = n + 1
     until n == o.limit
     return 0

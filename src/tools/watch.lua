@@ -50,7 +50,7 @@ local function run(o)
     while seen < limit and not host.interrupted() do
         local n, last = drain(o, log, o[2] and math.huge or limit - seen)
         if n == 0 then
-            io.stdout:flush()
+            command.flush()
             host.sleep(interval)
         elseif o[2] then
             run_command(o, last)
