@@ -318,7 +318,7 @@ static void memory(void)
 {
     double a[MAX_RUNS], b[MAX_RUNS], r[MAX_RUNS];
     struct strings s[REMEMBERED + 1];
-    char names[REMEMBERED + 1][8];
+    char names[REMEMBERED + 1][16];
 
     for (int i = 0; i <= REMEMBERED; i++) {
         snprintf(names[i], sizeof names[i], "^m%d", i);

@@ -219,6 +219,15 @@ static int host_die(lua_State *L)
     return luaL_error(L, "signal %d", number);
 }
 
+/* abandoned() -> is standard output a pipe or socket whose reader has gone? */
+static int host_abandoned(lua_State *L)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+
+    lua_pushboolean(L, poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0);
+    return 1;
+}
+
 /* --------------------------------------------------------------------- nodes */
 
 /* parse(ZWR text) -> name, table of subscripts as text | nil, what is wrong */
@@ -260,6 +269,7 @@ int caret__open_host(lua_State *L)
                                          {"catch_signals", host_catch_signals},
                                          {"interrupted", host_interrupted},
                                          {"die", host_die},
+                                         {"abandoned", host_abandoned},
                                          {"parse", host_parse},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);

@@ -51,6 +51,7 @@ local function run(o)
         local n, last = drain(o, log, o[2] and math.huge or limit - seen)
         if n == 0 then
             command.flush()
+            if not o[2] and host.abandoned() then command.closed_pipe() end
             host.sleep(interval)
         elseif o[2] then
             run_command(o, last)

@@ -116,11 +116,11 @@ kill -INT $watcher
 wait $watcher
 [ $? = 130 ] && [ "$(grep -vc probe watched)" = 5 ] && [ ! -s watched.err ]
 note $? "changes are seen as they happen, until Ctrl-C"
-timeout 30 "$caret" watch '^x' 2>first.err | head -n 1 >first & # it may have written both before head is gone
+{ timeout 30 "$caret" watch '^x' 2>first.err; echo $? >first.status; } | head -n 1 >first &
 until_true sh -c "'$caret' set '^x(1)' 7; [ -s first ]"
-"$caret" set '^x(1)' 8 # it notices when it writes
-grep -q '="7"' first && [ ! -s first.err ]
-note $? "a pipe that closes"
+until_true [ -s first.status ] # though nothing changes any more
+grep -q '="7"' first && [ "$(cat first.status)" = 141 ] && [ ! -s first.err ]
+note $? "a pipe that closes ends it"
 
 try 0 top -n 1 -i 0.1
 grep -q 'per second: [0-9]* gets' out && grep -q " $holder .*caret" out && ! grep -q "$(printf '\033')" out
