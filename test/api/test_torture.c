@@ -477,7 +477,7 @@ static void death_at_every_fault_point(int attached)
         }
     }
     print_message("%u deaths\n", deaths);
-    assert_true(deaths > journal->names);
+    assert_true(deaths > journal->names * HITS / (HITS == 1 ? 2 : 3)); /* not every point is met again */
 }
 
 static void death_at_every_fault_point_is_repaired(void **state)
