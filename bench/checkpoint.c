@@ -23,10 +23,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "caret.h"
+#include "measure.h"
 
 #define PAGE      4096.0
 #define GROUP     ((4096.0 - 32) * 8) /* page numbers of one page of the bitmap */
@@ -39,21 +38,6 @@ static char path[400];
 static uint32_t nodes = 1000000;
 static int json, runs = 5;
 static char value[VALUE_LEN + 1] = "012345678901234567890123456789012345678901234567890123456789";
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void must(int rc, const char *what)
-{
-    if (rc == CARET_OK)
-        return;
-    fprintf(stderr, "checkpoint: %s: %s\n", what, caret_message());
-    _exit(1);
-}
 
 struct user {
     caret_db *db;

@@ -14,10 +14,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "caret.h"
+#include "measure.h"
 
 #define PROCESSES 8
 #define SECONDS   1.5
@@ -25,21 +24,6 @@
 #define MOST_RUNS 20
 
 static char path[400];
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void must(int rc, const char *what)
-{
-    if (rc == CARET_OK)
-        return;
-    fprintf(stderr, "sync: %s: %s\n", what, caret_message());
-    exit(1);
-}
 
 static void set(caret_session *s, int64_t a, int64_t b)
 {

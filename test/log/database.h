@@ -140,6 +140,30 @@ static inline int64_t count(caret_db *db, int64_t from, size_t len)
     return i - from;
 }
 
+/* Everything below ^t in one number. */
+static inline uint64_t digest(caret_db *db)
+{
+    caret_session *s;
+    caret_node_buf n;
+    caret_slice v;
+    uint64_t sum = 0;
+    char name[64];
+    size_t len;
+
+    OK(caret_session_open(db, &s));
+    OK(caret_node_var(&n.node, sizeof n, "^t", 2));
+    while (caret_node_next(s, &n.node) == CARET_OK) {
+        OK(caret_node_zwr(&n.node, 0, name, sizeof name, &len));
+        OK(caret_get(s, &n.node, &v));
+        for (size_t i = 0; i < len; i++)
+            sum = sum * 31 + (uint8_t)name[i];
+        for (size_t i = 0; i < v.len; i++)
+            sum = sum * 31 + (uint8_t)v.data[i];
+    }
+    caret_session_close(s);
+    return sum;
+}
+
 static inline void check(caret_db *db)
 {
     char report[4096];

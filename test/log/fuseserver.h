@@ -14,6 +14,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "apart.h"
 #include "tape.h"
 
 #ifdef HAVE_FUSE3
@@ -241,11 +242,5 @@ static void fuse_end(pid_t pid, const char *where)
     (void)where;
 }
 #endif
-
-/* Mounts that nobody else sees, and that go with this process. */
-static bool own_mounts(void)
-{
-    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-}
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "database.h"
 
+#include "apart.h"
+
 #include <grp.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -12,14 +14,6 @@
 #include <sys/vfs.h>
 
 #define GROUP 20001 /* of two users, 20002 and 20003; none of them need exist */
-#define CHILD(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            print_message("line %d: not so: %s (%s)\n", __LINE__, #condition, caret_message());              \
-            _exit(1);                                                                                        \
-        }                                                                                                    \
-    } while (0)
-
 /* ------------------------------------------------------- what the kernel says */
 
 static uint32_t fake_fs; /* instead of the true type of every file system, 0 = none */
@@ -227,11 +221,6 @@ static void locks_of_the_dead_in_another_pid_namespace_are_freed(void **state)
 }
 
 /* ------------------------------------------------- other memory, other mounts */
-
-static bool own_mounts(void)
-{
-    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-}
 
 /* In a child with mounts of its own: 0, or 77 if there can't be any. */
 static void with_own_mounts(void (*body)(void))

@@ -4,6 +4,8 @@
  */
 #include "database.h"
 
+#include "apart.h"
+
 #include <dirent.h>
 #include <grp.h>
 #include <pthread.h>
@@ -16,8 +18,6 @@
 
 #include "base/crc32c.h"
 #include "base/fault.h"
-
-#define NOBODY 65534
 
 /* ------------------------------------------------------------------ helpers */
 
@@ -79,34 +79,11 @@ static uint32_t state_of(const char *where)
     return crc;
 }
 
-#define CHILD(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            print_message("line %d: not so: %s (%s)\n", __LINE__, #condition, caret_message());              \
-            _exit(1);                                                                                        \
-        }                                                                                                    \
-    } while (0)
-
 /* Everybody may read; as a file that its owner alone may write usually is. */
 static void let_read(bool segment_too)
 {
     chmod(dir, 0755);
     chmod(shm_dir, segment_too ? 0755 : 0700);
-}
-
-/* In a child: somebody without any rights. */
-static void become_nobody(void)
-{
-    if (setgroups(0, NULL) != 0 || setgid(NOBODY) != 0 || setuid(NOBODY) != 0)
-        _exit(77);
-}
-
-static bool may_become_nobody(void)
-{
-    if (geteuid() == 0)
-        return true;
-    print_message("skipped: only root can become somebody else\n");
-    return false;
 }
 
 /* A child that runs `with` as somebody without rights; waits for it. */
