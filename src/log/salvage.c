@@ -475,9 +475,14 @@ struct teller {
 
 static int tell_node(const struct teller *t, struct caret__salvaged_node *node, bool run)
 {
+    struct salvage *s = t->s;
+    uint32_t pgno = run && node->vlen >= 4 ? caret__le32(node->val) : 0;
+
     if (run) {
-        node->val = read_value(t->s, node->val, node->vlen, &node->vlen) ? t->s->value : NULL;
-        t->s->counts->lost_values += node->val == NULL;
+        node->val = read_value(s, node->val, node->vlen, &node->vlen) ? s->value : NULL;
+        if (node->val == NULL && s->counts->lost_values++ < LISTED)
+            caret__report(s->report, s->cap, "page %u: the long value there is damaged, its node left out\n",
+                          pgno);
     }
     return t->each(t->ctx, node);
 }
