@@ -281,6 +281,7 @@ int caret__node_subscripts(lua_State *L), caret__node_pairs(lua_State *L);
 int caret__node_range(lua_State *L), caret__node_walk(lua_State *L);
 int caret__node_next(lua_State *L), caret__node_previous(lua_State *L);
 int caret__node_grab(lua_State *L), caret__node_release(lua_State *L), caret__node_lock(lua_State *L);
+void caret__push_text(lua_State *L, caret_slice v);
 void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n);
 void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i);
 int caret__node_new(lua_State *L);

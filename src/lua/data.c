@@ -10,13 +10,58 @@
 
 /* ------------------------------------------------------------------- values */
 
+/*
+ * Lua before 5.3 and LuaJIT may run a finalizer in lua_pushlstring() before the bytes are looked at, and if that uses
+ * the database, something else is in the session's memory then.  So short text is put aside.
+ */
+#define ASIDE 512u
+
+void caret__push_text(lua_State *L, caret_slice v)
+{
+    char aside[ASIDE];
+    if (LUA_VERSION_NUM < 503 && v.len <= sizeof aside) {
+        memcpy(aside, v.data, v.len);
+        v.data = aside;
+    }
+    lua_pushlstring(L, v.data, v.len);
+}
+
+/* Push what n has; a longer value is copied to memory of Lua's, until it fits. */
+static void push_long(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, size_t len)
+{
+    int rc = CARET_E_BUFFER;
+
+    while (rc == CARET_E_BUFFER) {
+        size_t cap = len;
+        char *buf = lua_newuserdata(L, cap);
+        rc = caret_get_copy(s, n, buf, cap, &len);
+        if (rc == CARET_OK)
+            lua_pushlstring(L, buf, len);
+        else if (rc == CARET_NONE)
+            lua_pushnil(L);
+        else if (rc == CARET_E_BUFFER)
+            lua_pop(L, 1);
+    }
+    if (rc != CARET_OK && rc != CARET_NONE)
+        caret__raise(L, d, rc);
+    lua_remove(L, -2);
+}
+
+static void push_got(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, caret_slice v)
+{
+    if (LUA_VERSION_NUM < 503 && v.len > ASIDE)
+        push_long(L, d, s, n, v.len);
+    else
+        caret__push_text(L, v);
+}
+
 void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n)
 {
     caret_slice v;
     int rc = caret_get(s, n, &v);
 
     if (rc == CARET_OK)
-        lua_pushlstring(L, v.data, v.len);
+        push_got(L, d, s, n, v);
     else if (rc == CARET_NONE)
         lua_pushnil(L);
     else
@@ -45,7 +90,7 @@ int caret__node_get(lua_State *L)
     if (rc != CARET_OK && rc != CARET_NONE)
         return caret__raise(L, n->db, rc);
     if (rc == CARET_OK)
-        lua_pushlstring(L, v.data, v.len);
+        push_got(L, n->db, caret__lnode_session(n), &n->node, v);
     else
         lua_settop(L, 2); /* the default */
     return 1;
@@ -78,7 +123,7 @@ int caret__node_number(lua_State *L)
         return caret__raise(L, n->db, rc);
     if (caret__push_number(L, v.data, v.len))
         return 1;
-    lua_pushlstring(L, v.data, v.len < 40 ? v.len : 40);
+    caret__push_text(L, (caret_slice){v.data, v.len < 40 ? v.len : 40});
     return caret__misuse(L, "the value '%s' is no number", lua_tostring(L, -1));
 }
 

@@ -12,11 +12,11 @@
  * and then the function in the registry under lnode_key makes it.  caret__lnode() comes
  * here for tables, so that all other functions of the module take such nodes too.
  *
- * Results are ints, which LuaJIT passes without allocating anything: the collector can't
- * run, nor a finalizer use the database, between a call and the look at
- * what it left in a buffer.  What a function does not do quickly, or must not, it leaves
- * alone and says CLASSIC: the function of the same name for lua_State does it
- * then, and raises the errors.
+ * Results are ints, which LuaJIT passes without allocating anything; text and numbers
+ * are left in a buffer and in box[0].  box[1] counts the texts, as a finalizer may use
+ * the database before the caller looks at his.  What a function does not do quickly,
+ * or must not, it leaves alone and says CLASSIC: the function of the same name for lua_State
+ * does it then, and raises the errors.
  */
 #include <math.h>
 #include <string.h>
@@ -46,7 +46,7 @@ struct functions {
     int (*is_child)(const struct caret__lnode *, const struct caret__lnode *);
     int (*equal)(const struct caret__lnode *, const struct caret__lnode *);
     int (*last)(const struct caret__lnode *, char *, double *);
-    int (*get)(struct caret__lnode *, char *);
+    int (*get)(struct caret__lnode *, char *, double *);
     int (*number)(struct caret__lnode *, double *);
     int (*set)(struct caret__lnode *, const char *, size_t);
     int (*set_number)(struct caret__lnode *, double);
@@ -127,13 +127,14 @@ static int ffi_equal(const struct caret__lnode *a, const struct caret__lnode *b)
     return caret_node_equal(&a->node, &b->node) && (a->db == b->db || caret_node_is_local(&a->node));
 }
 
-/* The last subscript: NUMBER in *number, or the length of its text. */
-static int ffi_last(const struct caret__lnode *n, char *text, double *number)
+/* The last subscript: NUMBER in the box, or the length of its text. */
+static int ffi_last(const struct caret__lnode *n, char *text, double *box)
 {
     int64_t v;
     size_t len;
     unsigned depth = caret_node_depth(&n->node);
 
+    box[1]++;
     if (depth == 0) {
         char name[CARET_MAX_NAME + 2];
         caret_slice s = caret_node_name(&n->node, name);
@@ -141,7 +142,7 @@ static int ffi_last(const struct caret__lnode *n, char *text, double *number)
         return (int)s.len;
     }
     if (caret_node_last_as_int(&n->node, &v) && v >= -CARET__EXACT && v <= CARET__EXACT) {
-        *number = (double)v;
+        box[0] = (double)v;
         return NUMBER;
     }
     int rc = caret_node_subscript(&n->node, depth - 1, text, BUFFER_SIZE, &len, NULL);
@@ -156,7 +157,7 @@ static inline int refused(const struct caret__lnode *n)
     return n->db->barred != 0 && (n->db->barred & CARET__DB_CLOSED || !(n->kind & CARET__LOCAL));
 }
 
-static int ffi_get(struct caret__lnode *n, char *value)
+static int ffi_get(struct caret__lnode *n, char *text, double *box)
 {
     caret_slice v;
 
@@ -167,11 +168,12 @@ static int ffi_get(struct caret__lnode *n, char *value)
         return NONE;
     if (rc != CARET_OK || v.len > BUFFER_SIZE)
         return CLASSIC; /* asked again it says the same */
-    memcpy(value, v.data, v.len);
+    box[1]++;
+    memcpy(text, v.data, v.len);
     return (int)v.len;
 }
 
-static int ffi_number(struct caret__lnode *n, double *number)
+static int ffi_number(struct caret__lnode *n, double *box)
 {
     caret_slice v;
 
@@ -180,7 +182,7 @@ static int ffi_number(struct caret__lnode *n, double *number)
     int rc = caret_get(caret__lnode_session(n), &n->node, &v);
     if (rc == CARET_NONE)
         return NONE;
-    return rc == CARET_OK && caret__plain_number(v.data, v.len, number) ? NUMBER : CLASSIC;
+    return rc == CARET_OK && caret__plain_number(v.data, v.len, box) ? NUMBER : CLASSIC;
 }
 
 /* What a writer's result is here: 0, or a code that caret__raise() knows. */
@@ -211,7 +213,7 @@ static int ffi_set_number(struct caret__lnode *n, double value)
     return written(caret_set(caret__lnode_session(n), &n->node, text, len));
 }
 
-static int ffi_incr(struct caret__lnode *n, double by, double *sum)
+static int ffi_incr(struct caret__lnode *n, double by, double *box)
 {
     int64_t result;
 
@@ -221,7 +223,7 @@ static int ffi_incr(struct caret__lnode *n, double by, double *sum)
     if (rc == CARET_E_NUMOFLOW) /* the sum is no integer: nothing was changed */
         return CLASSIC;
     if (rc == CARET_OK)
-        *sum = (double)result;
+        box[0] = (double)result;
     return written(rc);
 }
 
@@ -254,14 +256,14 @@ static int ffi_step(struct caret__lnode *c, int back)
 }
 
 /* The same, and where it is then. */
-static int ffi_subscript(struct caret__lnode *c, int back, char *text, double *number)
+static int ffi_subscript(struct caret__lnode *c, int back, char *text, double *box)
 {
     int rc = ffi_step(c, back);
-    return rc == CARET_OK ? ffi_last(c, text, number) : rc;
+    return rc == CARET_OK ? ffi_last(c, text, box) : rc;
 }
 
-/* The same, and the value there: its length or NONE.  *number is its subscript, NaN if that is text. */
-static int ffi_pair(struct caret__lnode *c, int back, char *value, double *number)
+/* The same, and the value there: its length or NONE.  box[0] is its subscript, NaN if that is text. */
+static int ffi_pair(struct caret__lnode *c, int back, char *text, double *box)
 {
     int64_t sub;
     int rc = ffi_step(c, back);
@@ -269,8 +271,8 @@ static int ffi_pair(struct caret__lnode *c, int back, char *value, double *numbe
     if (rc != CARET_OK)
         return rc;
     int whole = caret_node_last_as_int(&c->node, &sub) && sub >= -CARET__EXACT && sub <= CARET__EXACT;
-    *number = whole ? (double)sub : NAN;
-    return ffi_get(c, value);
+    box[0] = whole ? (double)sub : NAN;
+    return ffi_get(c, text, box);
 }
 
 /* -------------------------------------------------------------- tables as nodes */

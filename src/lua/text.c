@@ -245,7 +245,7 @@ static int text_incr(lua_State *L)
     int rc = caret_incr(caret__lnode_session(n), &n->node, by, len, &sum);
     if (rc != CARET_OK)
         return caret__raise(L, n->db, rc);
-    lua_pushlstring(L, sum.data, sum.len);
+    caret__push_text(L, sum);
     return 1;
 }
 

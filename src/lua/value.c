@@ -272,7 +272,7 @@ int caret__push_number(lua_State *L, const char *s, size_t len)
     lua_pushlstring(L, s, len);
     lua_stringtonumber(L, lua_tostring(L, -1));
 #else
-    lua_pushlstring(L, s, len); /* strtod() would ask the locale where LuaJIT does not */
+    caret__push_text(L, (caret_slice){s, len}); /* strtod() would ask the locale where LuaJIT does not */
     lua_pushnumber(L, lua_tonumber(L, -1));
 #endif
     lua_remove(L, -2);

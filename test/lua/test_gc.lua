@@ -168,6 +168,58 @@ function TestGc:test_forgotten_classes_are_collected()
     lu.assertNil(next(weak))
 end
 
+-- Objects whose finalizers read and set other nodes, and make such an object again.
+local function disturb(work, state)
+    local function finalizer()
+        if not state.on then return end
+        state.runs = state.runs + 1
+        work()
+        disturb(work, state)
+    end
+    if rawget(_G, "newproxy") then
+        getmetatable(newproxy(true)).__gc = finalizer
+    else
+        setmetatable({}, {__gc = finalizer})
+    end
+end
+
+function TestGc:test_finalizers_may_use_the_database()
+    local state = {on = true, runs = 0}
+    for i = 1, 100 do
+        n[i].__, n[i].name.__, n[i]["text" .. i].__ = i, "name" .. i, "text" .. i
+        n[i].long.__ = ("long"):rep(200 + i)
+    end
+    disturb(function()
+        local _ = n[7].name.__ .. n[8].text8.__ .. n[9].long.__
+        n.other.deep[state.runs % 10].__ = state.runs
+        for _, v in n:pairs() do _ = v end
+    end, state)
+    local kept -- luacheck: ignore 231
+    local function same(got, want)
+        kept = {got, want}
+        if got ~= want then lu.fail(("%.40s instead of %.40s"):format(tostring(got), tostring(want))) end
+    end
+    for _ = 1, fixture.times(400) do
+        for i = 1, 100 do
+            local node = n[i]
+            same(node.__, tostring(i))
+            same(node:number(), i)
+            same(n[i].name.__, "name" .. i)
+            same(node["text" .. i].__, "text" .. i)
+            same(n[i].long.__, ("long"):rep(200 + i))
+            same(n:next(i - 1), i)
+        end
+        for child, value, sub in n:pairs() do
+            if type(sub) == "number" then
+                same(value, tostring(sub))
+                same(child:next(), "long")
+            end
+        end
+    end
+    state.on = false
+    lu.assertTrue(state.runs > 3)
+end
+
 function TestGc:test_nodes_used_while_the_state_closes()
     fixture.elsewhere([[
         local n = db.node("^t")

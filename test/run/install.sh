@@ -117,8 +117,9 @@ if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q 
     ${CC:-cc} -o three program.c $flags >out 2>&1 &&
         LD_LIBRARY_PATH=$(dirname "$(find "$at" -name libcaret.so)") ./three three.caret >out 2>&1
     note $? "a program with the installed library runs"
-    for lua in lua5.4 lua5.1; do
+    for lua in lua5.4 lua5.1 luajit; do
         v=${lua#lua}
+        [ $lua = luajit ] && v=5.1
         if command -v $lua >/dev/null && [ -d "$at/lib/lua/$v" ]; then
             LUA_PATH="$at/share/lua/$v/?.lua;$at/share/lua/$v/?/init.lua" LUA_CPATH="$at/lib/lua/$v/?.so" \
                 $lua program.lua three.caret >out 2>&1

@@ -29,8 +29,10 @@
 -- Children are remembered by the rules of node.c: from the second that is asked for by name on, weakly, KIDS
 -- of them.  A node that moves remembers nothing, and its children get their keys at once.
 --
--- No function here allocates between a call of C and the look at what it left in a buffer, nor between the
--- making of a key in the shared buffer and its use: a finalizer that uses the database can't get in between.
+-- A finalizer may use the database, wherever something is allocated, and wherever LuaJIT goes on in another
+-- trace because a condition turned out otherwise.  So nothing is allocated or decided between the making of a
+-- key in the shared buffer and its use, nor between a call of C and the look at a number in the box.  A text
+-- is taken if no other was left since.
 
 local ffi = require "ffi"
 
@@ -45,39 +47,37 @@ local VALUES, WORDS = 65536, 144 -- bytes of the buffer; words for any key
 local KIDS, RECENT, LEVEL, LIMIT = 64, 64, 32, 900
 local ROOM = 2 -- words that a cursor has for what is longer than its first key
 
-ffi.cdef [[
-struct caret__lnode {
+-- Types without names: the module may be loaded twice.
+local lnode = ffi.typeof [[struct {
     uint32_t magic;
     uint8_t method, cached, kind, words;
     void *db;
     uint64_t node[?];
-};
-struct caret__ffi {
+}]]
+local functions = ffi.typeof [[struct {
     int (*child)(void *n, int words, const void *parent, double sub);
     int (*child_text)(void *n, int words, const void *parent, const char *sub, size_t len);
     int (*words)(const void *n);
     int (*copy)(void *n, int words, const void *from);
     int (*is_child)(const void *n, const void *parent);
     int (*equal)(const void *a, const void *b);
-    int (*last)(const void *n, char *text, double *number);
-    int (*get)(void *n, char *value);
-    int (*number)(void *n, double *number);
+    int (*last)(const void *n, char *text, double box[2]);
+    int (*get)(void *n, char *text, double box[2]);
+    int (*number)(void *n, double box[2]);
     int (*set)(void *n, const char *value, size_t len);
     int (*set_number)(void *n, double value);
-    int (*incr)(void *n, double by, double *sum);
+    int (*incr)(void *n, double by, double box[2]);
     int (*data)(void *n);
-    int (*subscript)(void *cursor, int back, char *text, double *number);
-    int (*pair)(void *cursor, int back, char *value, double *number);
-};
-]]
+    int (*subscript)(void *cursor, int back, char *text, double box[2]);
+    int (*pair)(void *cursor, int back, char *text, double box[2]);
+} *]]
 
 -- The C module's table, and what stands in front of it here.
 return function(core)
-    local lnode = ffi.typeof("struct caret__lnode")
     local classic, misuse, c_side = core.methods, core.misuse, core.ffi
     local check, fail, call = c_side.check, c_side.fail, c_side.call
     local locate, key -- below
-    local c = ffi.cast("struct caret__ffi *", c_side.functions(function(node) return key(node) end))
+    local c = ffi.cast(functions, c_side.functions(function(node) return key(node) end))
 
     -- Each by itself: LuaJIT takes the address in such a local for a constant.
     local c_child, c_child_text, c_words, c_copy = c.child, c.child_text, c.words, c.copy
@@ -86,7 +86,7 @@ return function(core)
     local c_subscript, c_pair = c.subscript, c.pair
 
     local scratch, beside = ffi.new(lnode, WORDS), ffi.new(lnode, WORDS)
-    local text, number = ffi.new("char[?]", VALUES), ffi.new("double[1]")
+    local text, box = ffi.new("char[?]", VALUES), ffi.new("double[2]") -- what C leaves; box[1] counts texts
     local weak = {__mode = "v"}
 
     -- ------------------------------------------------------------------ keys
@@ -115,13 +115,13 @@ return function(core)
 
     -- Make at, of so many words, the key of the node, which has none; that of its parent is there.
     local function fill(at, words, node)
-        local from, between = node["__:parent"]["__:key"], node["__:key"]
+        local from, between, sub = node["__:parent"]["__:key"], node["__:key"], node["__:sub"]
         if type(between) ~= "function" then
             local rc = put(at, words, from, between)
             if rc ~= 0 then return rc end
             from = at
         end
-        return put(at, words, from, node["__:sub"])
+        return put(at, words, from, sub)
     end
 
     local function filled(at, words, node)
@@ -137,6 +137,7 @@ return function(core)
             local between = is_between(own)
             local words = c_words(scratch)
             own = ffi.new(lnode, words)
+            if is_key(node["__:key"]) then return node["__:key"] end -- a finalizer made it
             filled(own, words, node)
             node["__:key"] = own
             if between then node["__:parent"] = false end
@@ -167,16 +168,21 @@ return function(core)
     local methods = setmetatable({}, {__index = classic})
 
     local function get(node, default)
-        local len = c_get(locate(node), text)
-        if len >= 0 then return ffi_string(text, len) end
+        local len = c_get(locate(node), text, box)
+        local count = box[1]
+        if len >= 0 then
+            if box[1] ~= count then return get(node, default) end
+            return ffi_string(text, len)
+        end
         if len == NONE then return default end
         return classic.get(node, default)
     end
     methods.get = get
 
     function methods.number(node, default)
-        local got = c_number(locate(node), number)
-        if got == NUMBER then return number[0] end
+        local got = c_number(locate(node), box)
+        local number = box[0]
+        if got == NUMBER then return number end
         if got == NONE then return default end
         return classic.number(node, default)
     end
@@ -204,11 +210,11 @@ return function(core)
     end
 
     function methods.incr(node, by)
-        local rc = CLASSIC
-        if by == nil or type(by) == "number" then
-            rc = c_incr(locate(node), by or 1, number)
-        end
-        if rc == 0 then return number[0] end
+        if by == nil then by = 1 end
+        if type(by) ~= "number" then return classic.incr(node, by) end
+        local rc = c_incr(locate(node), by, box)
+        local sum = box[0]
+        if rc == 0 then return sum end
         if rc == CLASSIC then return classic.incr(node, by) end
         return fail(node, rc)
     end
@@ -244,38 +250,43 @@ return function(core)
         return fail(node, rc)
     end
 
-    -- One step in children.
+    -- The cursor's own subscript.
+    local function last(at)
+        local len = c_last(at, text, box)
+        local number, count = box[0], box[1]
+        if len == NUMBER then return number end
+        if box[1] ~= count then return last(at) end
+        return ffi_string(text, len)
+    end
+
+    -- One step in children: the subscript; nil and why not.
     local function subscript(at, back)
-        local len = c_subscript(at, back, text, number)
-        if len == NUMBER then return number[0], at end
-        if len >= 0 then return ffi_string(text, len), at end
-        return nil, at, len
+        local len = c_subscript(at, back, text, box)
+        local number, count = box[0], box[1]
+        if len == NUMBER then return number end
+        if len < 0 then return nil, len end
+        if box[1] ~= count then return last(at) end
+        return ffi_string(text, len)
     end
 
     local function new_subscripts(node, back)
         check(node)
         local at = cursor(key(node), ROOM)
         return function()
-            local sub, _, rc = subscript(at, back)
+            local sub, rc = subscript(at, back)
             if sub ~= nil or rc == END then return sub end
             at = again(at, node, rc)
             return (subscript(at, back))
         end
     end
 
-    -- The cursor's own subscript.
-    local function last(at)
-        local len = c_last(at, text, number)
-        if len == NUMBER then return number[0] end
-        return ffi_string(text, len)
-    end
-
     -- One step of a node that moves.
     local function pair(moving, back)
         local at = moving["__:key"]
-        local len = c_pair(at, back, text, number)
-        local sub = number[0]
+        local len = c_pair(at, back, text, box)
+        local sub, count = box[0], box[1]
         if len >= 0 then
+            if box[1] ~= count then return moving, get(moving), last(at) end
             -- Nothing is decided behind the making of the string: LuaJIT leaves it out where nobody wants it.
             if sub == sub then return moving, ffi_string(text, len), sub end
             local value = ffi_string(text, len)
@@ -316,7 +327,7 @@ return function(core)
             beside.kind = beside.kind + 8 -- CARET__PARENT: it is among the children already
         end
         if rc ~= 0 then return otherwise(node, sub) end
-        local got, _, problem = subscript(beside, back)
+        local got, problem = subscript(beside, back)
         if problem and problem ~= END then return otherwise(node, sub) end
         return got
     end
@@ -428,8 +439,10 @@ return function(core)
                 node["__:kids"] = kids
             end
             local kid = child(node, sub, bound, true)
-            kids[sub], kids[2] = kid, kids[2] + 1
-            hold(kid)
+            if type(kid) == "table" then -- and no method
+                kids[sub], kids[2] = kid, kids[2] + 1
+                hold(kid)
+            end
             return kid
         end
 
