@@ -192,7 +192,7 @@ function TestGc:test_finalizers_may_use_the_database()
     disturb(function()
         local _ = n[7].name.__ .. n[8].text8.__ .. n[9].long.__
         n.other.deep[state.runs % 10].__ = state.runs
-        for _, v in n:pairs() do _ = v end
+        for _, v in n:pairs() do local _ = v end
     end, state)
     local kept -- luacheck: ignore 231
     local function same(got, want)
