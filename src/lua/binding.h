@@ -31,6 +31,8 @@
 #ifndef CARET_LUA_BINDING_H
 #define CARET_LUA_BINDING_H
 
+#include <stdint.h>
+
 #include <lauxlib.h>
 #include <lua.h>
 
@@ -40,10 +42,16 @@
 #define caret__rawlen        lua_objlen
 #define caret__setuser(L, i) lua_setfenv(L, i)
 #define caret__getuser(L, i) lua_getfenv(L, i)
+static inline void caret__rawgetp(lua_State *L, int i, const void *key)
+{
+    lua_pushlightuserdata(L, (void *)(uintptr_t)key);
+    lua_rawget(L, i);
+}
 #else
-#define caret__rawlen        lua_rawlen
-#define caret__setuser(L, i) lua_setuservalue(L, i)
-#define caret__getuser(L, i) lua_getuservalue(L, i)
+#define caret__rawgetp(L, i, key) ((void)lua_rawgetp(L, i, key))
+#define caret__rawlen             lua_rawlen
+#define caret__setuser(L, i)      lua_setuservalue(L, i)
+#define caret__getuser(L, i)      lua_getuservalue(L, i)
 #endif
 #if LUA_VERSION_NUM >= 504
 #define caret__newuserdata(L, n) lua_newuserdatauv(L, n, 0)

@@ -367,8 +367,17 @@ static int meta_index(lua_State *L)
 /* __index of caches: the child by that name is not remembered. */
 static int cache_miss(lua_State *L)
 {
-    lua_pushlightuserdata(L, &parent_key);
-    lua_rawget(L, 1);
+    int64_t sub;
+
+    caret__rawgetp(L, 1, &parent_key);
+    if (lua_type(L, 2) == LUA_TNUMBER &&
+        caret__integer(L, 2, &sub)) { /* the commonest, and never remembered */
+        const struct caret__lnode *n = lua_touserdata(L, -1);
+        if (n != NULL && n->magic == CARET__LNODE_MAGIC && n->db->barred == 0) {
+            push_numbered(L, n, sub);
+            return 1;
+        }
+    }
     lua_replace(L, 1);
     return index_node(L, caret__own_node(L));
 }
