@@ -97,19 +97,6 @@ static void fill(void)
     close_it(&u);
 }
 
-static int up(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts them. */
-static double median(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, up);
-    return n == 0 ? 0 : n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 /* ------------------------------------------------------------------------ writes */
 
 static double io(const char *name)

@@ -1,9 +1,10 @@
-/* What the C benchmarks share: the clock, and ending at the first error. */
+/* What the C benchmarks share: the clock, medians, and ending at the first error. */
 #ifndef CARET_BENCH_MEASURE_H
 #define CARET_BENCH_MEASURE_H
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,20 @@ static inline double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static inline int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts v; 0 if there is nothing. */
+static inline double median(double *v, unsigned n)
+{
+    qsort(v, n, sizeof *v, by_value);
+    return n == 0 ? 0 : n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
 /* Also in a child: nothing of the parent's is written again. */

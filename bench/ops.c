@@ -9,27 +9,9 @@
  * Then single operations of Caret on one node.
  */
 #include <lmdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "caret.h"
-
-#define MAX_RUNS 25
-
-static unsigned nodes = 1000000, runs = 5;
-static int json;
-static char dir[64];
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
+#include "workload.h"
 
 static void die(const char *what)
 {
@@ -37,63 +19,24 @@ static void die(const char *what)
     exit(1);
 }
 
-static uint32_t shuffled(uint32_t i) /* a permutation of 1..nodes, the same for both */
-{
-    return (uint32_t)((uint64_t)i * 2654435761u % nodes) + 1;
-}
-
-enum { SEQ_SET, RANDOM_GET, RANDOM_SET, KINDS };
-static const char *const kinds[KINDS] = {"sequential set", "random get", "random update"};
-
 /* --------------------------------------------------------------------- Caret */
 
-struct ours {
-    caret_db *db;
-    caret_session *s;
-    caret_node_buf n;
-};
-
-static void ours_open(struct ours *o, unsigned run)
+static void ours_open(struct handles *o, unsigned run)
 {
     char path[96];
     snprintf(path, sizeof path, "%s/ours-%u.caret", dir, run);
-    caret_options opt = {.sync = CARET_SYNC_INTERVAL};
-    if (caret_open(path, &opt, &o->db) != CARET_OK || caret_session_open(o->db, &o->s) != CARET_OK)
-        die("open");
-    caret_node_var(&o->n.node, sizeof o->n, "^BCAT", 5);
-    caret_node_child(&o->n.node, sizeof o->n, &o->n.node, "lvd", 3);
-    caret_node_child_int(&o->n.node, sizeof o->n, &o->n.node, 1);
+    handles_open(o, path);
+    handles_at(o, "^BCAT");
 }
 
-static void ours_close(struct ours *o, unsigned run)
+static void ours_close(struct handles *o, unsigned run)
 {
     char path[96];
-    caret_session_close(o->s);
-    caret_close(o->db);
+    handles_close(o);
     snprintf(path, sizeof path, "%s/ours-%u.caret", dir, run);
     unlink(path);
     strcat(path, "-lock");
     unlink(path);
-}
-
-static double ours_run(struct ours *o, int kind)
-{
-    char val[32];
-    caret_slice got;
-    double t = now();
-    for (unsigned i = 0; i < nodes; i++) {
-        unsigned key = kind == SEQ_SET ? i + 1 : shuffled(i);
-        caret_node_set_last_int(&o->n.node, key);
-        if (kind == RANDOM_GET) {
-            if (caret_get(o->s, &o->n.node, &got) != CARET_OK)
-                die("get");
-        } else {
-            int len = snprintf(val, sizeof val, "%010u", kind == SEQ_SET ? key : key + 7);
-            if (caret_set(o->s, &o->n.node, val, (size_t)len) != CARET_OK)
-                die("set");
-        }
-    }
-    return (now() - t) / nodes;
 }
 
 /* ---------------------------------------------------------------------- LMDB */
@@ -131,7 +74,7 @@ static double lmdb_run(struct lmdb *l, int kind)
 {
     unsigned char key[16] = "BCAT\0lvd\0";
     char val[32];
-    double t = now();
+    double t = now_ns();
     for (unsigned i = 0; i < nodes; i++) {
         unsigned k = kind == SEQ_SET ? i + 1 : shuffled(i);
         for (int b = 0; b < 4; b++)
@@ -152,34 +95,22 @@ static double lmdb_run(struct lmdb *l, int kind)
                 exit(1);
         }
     }
-    return (now() - t) / nodes;
+    return (now_ns() - t) / nodes;
 }
 
 /* --------------------------------------------------------------------- tables */
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, unsigned n)
-{
-    qsort(v, n, sizeof *v, by_value);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
 
 static void against_lmdb(void)
 {
     static const double bars[KINDS] = {0.55, 0.75, 0.6};
     double a[KINDS][MAX_RUNS], b[KINDS][MAX_RUNS], r[KINDS][MAX_RUNS];
     for (unsigned run = 0; run < runs; run++) {
-        struct ours o;
+        struct handles o;
         struct lmdb l;
         ours_open(&o, run);
         lmdb_open(&l, run);
         for (int k = 0; k < KINDS; k++) {
-            a[k][run] = ours_run(&o, k);
+            a[k][run] = handles_run(&o, k);
             b[k][run] = lmdb_run(&l, k);
             r[k][run] = a[k][run] / b[k][run];
         }
@@ -206,7 +137,7 @@ static int txn_body(caret_session *s, void *arg)
 
 enum { GET, SET, NEXT, INCR, LOCK, TXN, SINGLES };
 
-static double single(struct ours *o, int what, unsigned count)
+static double single(struct handles *o, int what, unsigned count)
 {
     static const caret_node_buf zero;
     caret_slice v;
@@ -214,7 +145,7 @@ static double single(struct ours *o, int what, unsigned count)
     caret_node_buf n = zero;
     caret_node_copy(&n.node, sizeof n, &o->n.node);
     caret_node_set_last_int(&n.node, 1);
-    double t = now();
+    double t = now_ns();
     for (unsigned i = 0; i < count; i++) {
         int rc = 0;
         switch (what) {
@@ -231,7 +162,7 @@ static double single(struct ours *o, int what, unsigned count)
         if (rc != CARET_OK)
             die("single operation");
     }
-    return (now() - t) / count;
+    return (now_ns() - t) / count;
 }
 
 static void singles(void)
@@ -239,9 +170,9 @@ static void singles(void)
     static const char *const names[SINGLES] = {"get, one node", "set, one node", "next",
                                                "incr",          "lock + unlock", "transaction (get+set)"};
     static const double bars[SINGLES] = {30, 85, 25, 150, 150, 350};
-    struct ours o;
+    struct handles o;
     ours_open(&o, 0);
-    ours_run(&o, SEQ_SET);
+    handles_run(&o, SEQ_SET);
     if (!json)
         printf("\n%-22s %10s %10s\n", "ns per operation", "Caret", "bar");
     for (int k = 0; k < SINGLES; k++) {
@@ -257,22 +188,10 @@ static void singles(void)
 
 int main(int argc, char **argv)
 {
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
-            nodes = (unsigned)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "-r") == 0 && i + 1 < argc)
-            runs = (unsigned)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--json") == 0)
-            json = 1;
-        else
-            return fprintf(stderr, "usage: ops [-n NODES] [-r RUNS] [--json]\n"), 2;
-    }
-    if (nodes < 10 || runs < 1 || runs > MAX_RUNS)
-        return fprintf(stderr, "ops: at least 10 nodes, 1 to %d runs\n", MAX_RUNS), 2;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(dir, sizeof dir, "%.40s/caret-ops-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    if (mkdtemp(dir) == NULL)
-        return perror("ops"), 1;
+    int rc = workload_begin(argc, argv);
+
+    if (rc != 0)
+        return rc;
     against_lmdb();
     singles();
     rmdir(dir);

@@ -10,28 +10,11 @@
  * from as many variables in turn as are remembered, and from one more, which are made anew each time.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "caret.h"
+#include "workload.h"
 #include "yottadb/libyottadb.h"
 
-#define MAX_RUNS   25
 #define REMEMBERED 6 /* src/yottadb/path.h */
-
-static unsigned nodes = 1000000, runs = 5;
-static int json;
-static char dir[64];
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void die(const char *what)
 {
@@ -39,66 +22,6 @@ static void die(const char *what)
     ydb_zstatus(text, sizeof text);
     fprintf(stderr, "yottadb: %s: %s %s\n", what, caret_message(), text);
     exit(1);
-}
-
-static uint32_t shuffled(uint32_t i) /* a permutation of 1..nodes */
-{
-    return (uint32_t)((uint64_t)i * 2654435761u % nodes) + 1;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, unsigned n)
-{
-    qsort(v, n, sizeof *v, by_value);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
-enum { SEQ_SET, RANDOM_GET, RANDOM_SET, KINDS };
-static const char *const kinds[KINDS] = {"sequential set", "random get", "random update"};
-
-/* ---------------------------------------------------------------- with handles */
-
-struct handles {
-    caret_db *db;
-    caret_session *s;
-    caret_node_buf n;
-};
-
-static void handles_open(struct handles *o)
-{
-    char path[96];
-    snprintf(path, sizeof path, "%s/handles.caret", dir);
-    if (caret_open(path, NULL, &o->db) != CARET_OK || caret_session_open(o->db, &o->s) != CARET_OK)
-        die("open");
-}
-
-static double handles_run(struct handles *o, const char *var, int kind)
-{
-    char val[32];
-    caret_slice got;
-
-    caret_node_var(&o->n.node, sizeof o->n, var, strlen(var));
-    caret_node_child(&o->n.node, sizeof o->n, &o->n.node, "lvd", 3);
-    caret_node_child_int(&o->n.node, sizeof o->n, &o->n.node, 1);
-    double t = now();
-    for (unsigned i = 0; i < nodes; i++) {
-        unsigned key = kind == SEQ_SET ? i + 1 : shuffled(i);
-        caret_node_set_last_int(&o->n.node, key);
-        if (kind == RANDOM_GET) {
-            if (caret_get(o->s, &o->n.node, &got) != CARET_OK)
-                die("get");
-        } else {
-            int len = snprintf(val, sizeof val, "%010u", kind == SEQ_SET ? key : key + 7);
-            if (caret_set(o->s, &o->n.node, val, (size_t)len) != CARET_OK)
-                die("set");
-        }
-    }
-    return (now() - t) / nodes;
 }
 
 /* ---------------------------------------------------------------- with strings */
@@ -135,7 +58,7 @@ static double strings_run(const char *var, int kind)
     struct strings s;
 
     strings_make(&s, var);
-    double t = now();
+    double t = now_ns();
     for (unsigned i = 0; i < nodes; i++) {
         unsigned key = kind == SEQ_SET ? i + 1 : shuffled(i);
         number(&s, key);
@@ -149,7 +72,7 @@ static double strings_run(const char *var, int kind)
                 die("set");
         }
     }
-    return (now() - t) / nodes;
+    return (now_ns() - t) / nodes;
 }
 
 /* ---------------------------------------------------------------------- tables */
@@ -182,10 +105,11 @@ static void in_turns(struct handles *o)
 
     for (unsigned run = 0; run < runs; run++) {
         snprintf(name, sizeof name, "^BCAT%u", run);
+        handles_at(o, name);
         for (int k = 0; k < KINDS; k++) {
             if (run % 2 == 0)
                 a[k][run] = strings_run(name, k);
-            b[k][run] = handles_run(o, name, k);
+            b[k][run] = handles_run(o, k);
             if (run % 2 != 0)
                 a[k][run] = strings_run(name, k);
             c[k][run] = strings_run(name + 1, k);
@@ -231,7 +155,7 @@ static double single(int what, unsigned count)
 
     strings_make(&s, "^BCAT0");
     number(&s, 1);
-    double t = now();
+    double t = now_ns();
     for (unsigned i = 0; i < count; i++) {
         int rc = YDB_OK;
         switch (what) {
@@ -248,7 +172,7 @@ static double single(int what, unsigned count)
         if (rc != YDB_OK)
             die("single operation");
     }
-    return (now() - t) / count;
+    return (now_ns() - t) / count;
 }
 
 static void singles(void)
@@ -280,14 +204,14 @@ static void *read_all(void *arg)
 static double reading(int threads)
 {
     pthread_t t[4];
-    double begin = now();
+    double begin = now_ns();
 
     for (int i = 0; i < threads; i++)
         if (pthread_create(&t[i], NULL, read_all, NULL) != 0)
             die("thread");
     for (int i = 0; i < threads; i++)
         pthread_join(t[i], NULL);
-    return threads * (double)nodes / (now() - begin) * 1e3;
+    return threads * (double)nodes / (now_ns() - begin) * 1e3;
 }
 
 static void threads(void)
@@ -307,11 +231,11 @@ static void threads(void)
 
 static double rotate(struct strings *s, int variables, unsigned count)
 {
-    double t = now();
+    double t = now_ns();
     for (unsigned i = 0, v = 0; i < count; i++, v = v + 1 < (unsigned)variables ? v + 1 : 0)
         if (ydb_get_s(&s[v].var, 2, s[v].subs, &s[v].value) != YDB_OK)
             die("get");
-    return (now() - t) / count;
+    return (now_ns() - t) / count;
 }
 
 static void memory(void)
@@ -343,31 +267,19 @@ int main(int argc, char **argv)
     struct handles o;
     char command[100], path[96];
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
-            nodes = (unsigned)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "-r") == 0 && i + 1 < argc)
-            runs = (unsigned)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--json") == 0)
-            json = 1;
-        else
-            return fprintf(stderr, "usage: yottadb [-n NODES] [-r RUNS] [--json]\n"), 2;
-    }
-    if (nodes < 10 || runs < 1 || runs > MAX_RUNS)
-        return fprintf(stderr, "yottadb: at least 10 nodes, 1 to %d runs\n", MAX_RUNS), 2;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(dir, sizeof dir, "%.40s/caret-ydb-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    if (mkdtemp(dir) == NULL)
-        return perror("yottadb"), 1;
+    int rc = workload_begin(argc, argv);
+
+    if (rc != 0)
+        return rc;
     snprintf(path, sizeof path, "%s/strings.caret", dir);
     setenv("ydb_gbldir", path, 1);
-    handles_open(&o);
+    snprintf(path, sizeof path, "%s/handles.caret", dir);
+    handles_open(&o, path);
     in_turns(&o);
     singles();
     threads();
     memory();
-    caret_session_close(o.s);
-    caret_close(o.db);
+    handles_close(&o);
     ydb_exit();
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     return system(command) == 0 ? 0 : 1;
