@@ -140,7 +140,8 @@ note $? "a program from standard input"
 [ ! -e "$dir/state" ]
 note $? "without a terminal there is no history"
 
-# The keys go through a pipe to script(1), which has the prompt on a terminal of its own.
+# The keys go through a pipe to script(1), which has the prompt on a terminal of its own. It runs $SHELL, /bin/sh
+# without one: the prompt takes that shell's place, as Ctrl-C goes to it too, and dash would end with 130 for it.
 screen=$dir/screen
 type_keys()
 {
@@ -176,7 +177,7 @@ start()
     : >"$screen"
     rm -f "$dir/keys"
     mkfifo "$dir/keys"
-    timeout 100 script -qfec "$caret repl $db" "$screen" <"$dir/keys" >"$dir/out" 2>"$dir/err" &
+    timeout 100 script -qfec "exec $caret repl $db" "$screen" <"$dir/keys" >"$dir/out" 2>"$dir/err" &
     terminal=$!
     exec 3>"$dir/keys"
     answers '.help tells how'
@@ -187,7 +188,8 @@ stop()
 {
     type_keys '\004'
     wait $terminal
-    note $? "the prompt is left by Ctrl-D"
+    status=$?
+    note $status "the prompt is left by Ctrl-D (status $status)"
     exec 3>&-
 }
 
