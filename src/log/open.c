@@ -483,6 +483,16 @@ static int close_among_others(struct caret__engine *e)
     return rc;
 }
 
+/* Data and lock file were removed while it was open: nobody will come and sweep up, so the last to leave does.  The
+ * gate is that of those who still have the old lock file open; it goes with the descriptor, as our slot does. */
+static void leave_removed(struct caret__engine *e)
+{
+    pid_t pid;
+
+    if (caret__fds_ours(e) && caret__file_removed(e->data_fd) && !caret__others_alive(e, &pid))
+        remove_segment(e);
+}
+
 /* The last reference of this process is gone. */
 static int leave(struct caret__engine *e)
 {
@@ -493,6 +503,8 @@ static int leave(struct caret__engine *e)
         return CARET_OK;
     caret__background_stop(e);
     rc = caret__gate_take(e);
+    if (rc == CARET_E_EVICTED)
+        leave_removed(e);
     if (rc != CARET_OK)
         return rc;
     CARET_FAULT("close_gate");

@@ -219,7 +219,6 @@ int caret__gate_take(struct caret__engine *e)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
     if (is_at_path(e))
         return CARET_OK;
-    caret__gate_release(e);
     return caret__fail(CARET_E_EVICTED, "%s: the lock file was removed while the database was open",
                        e->lock_path);
 }

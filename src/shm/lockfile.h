@@ -34,7 +34,8 @@ int caret__lockfile_open(struct caret__engine *e, const struct stat *like);
  * like us.  Creates and writes nothing.  CARET_NONE: there is no lock file.  OPEN, BUSY, SYSTEM. */
 int caret__lockfile_look(struct caret__engine *e);
 
-/* Take the gate of the lock file that is open already.  EVICTED: the lock file is not the one at its path any more. */
+/* Take the gate of the lock file that is open already.  EVICTED: it is not the one at its path any more, or the
+ * descriptor is another file's; in the first case the gate is ours, among those who still have that file open. */
 int caret__gate_take(struct caret__engine *e);
 void caret__gate_release(struct caret__engine *e);
 

@@ -543,6 +543,39 @@ static void removed_or_replaced_file_is_told(void **state)
     }
 }
 
+/* As when a program removes its temporary folder before it closes. */
+static void memory_of_a_removed_database_goes_with_the_last(void **state)
+{
+    char command[200];
+
+    (void)state;
+    caret_db *db = open_db();
+    put(db, 0, 10, 10);
+    pid_t child = child_with(10, 20, 10);
+    snprintf(command, sizeof command, "rm %s*", path);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(caret_close(db), CARET_E_EVICTED);
+    assert_int_equal(files_in(shm_dir), 1); /* the child uses it */
+    kill_and_wait(child);
+
+    db = open_db(); /* another database: what the dead left is not its own */
+    OK(caret_sync(db));
+    child = fork();
+    if (child == 0) {
+        put(db, 0, 10, 10); /* attached */
+        atomic_store(signal_word, 1);
+        until(2);
+        _exit(caret_close(db) == CARET_E_EVICTED ? 0 : 1);
+    }
+    until(1);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(caret_close(db), CARET_E_EVICTED);
+    assert_int_equal(files_in(shm_dir), 2);
+    atomic_store(signal_word, 2);
+    join(child);
+    assert_int_equal(files_in(shm_dir), 1);
+}
+
 static void removed_log_is_told_and_a_checkpoint_saves_all(void **state)
 {
     (void)state;
@@ -596,6 +629,7 @@ int main(int argc, char **argv)
         TEST(users_of_a_group_share_whatever_their_umask),
         TEST(memory_of_another_users_segment_is_given_back),
         TEST(removed_or_replaced_file_is_told),
+        TEST(memory_of_a_removed_database_goes_with_the_last),
         TEST(removed_log_is_told_and_a_checkpoint_saves_all),
         TEST(removed_segment_with_owners_is_told),
     };
