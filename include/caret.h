@@ -249,10 +249,12 @@ CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_op
  * Open the database, replace its file by a compact copy (as caret_backup() makes it with `compact`), and close it.  Nobody
  * else may have it open; who wants to open it meanwhile waits.  The old file is replaced whole or not at all, also when
  * this process is killed, which may leave a copy NAME-partial-..., to be removed.  It needs room for both.
- * `options` may be NULL.  BUSY: it is open elsewhere, and was left as it is; what caret_open(), caret_backup() and
+ * `options` may be NULL, and so may `progress`, which is told how far the copy is, as in caret_backup(), but must not
+ * call functions of Caret.  ROLLBACK: it said so, and the file is left as it is.  BUSY: it is open elsewhere, and was left as it is; what caret_open(), caret_backup() and
  * caret_close() say.
  */
-CARET_API int caret_compact(const char *path, const caret_options *options);
+CARET_API int caret_compact(const char *path, const caret_options *options, caret_backup_progress *progress,
+                            void *progress_arg);
 
 /* Options of caret_restore(); zero everything, then set what differs. */
 typedef struct caret_restore_options {

@@ -245,8 +245,10 @@ int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
     return CARET_OK;
 }
 
-int caret_compact(const char *path, const caret_options *options)
+int caret_compact(const char *path, const caret_options *options, caret_backup_progress *progress,
+                  void *progress_arg)
 {
+    const caret_backup_options how = {.compact = 1, .progress = progress, .progress_arg = progress_arg};
     caret_options o = options != NULL ? *options : (caret_options){0};
     caret_db *db;
 
@@ -256,7 +258,7 @@ int caret_compact(const char *path, const caret_options *options)
     int rc = caret_open(path, &o, &db);
     if (rc != CARET_OK)
         return rc;
-    rc = caret__engine_compact(db->e);
+    rc = caret__engine_compact(db->e, &how);
     int closed = caret_close(db);
     return rc == CARET_OK ? closed : rc;
 }

@@ -412,7 +412,6 @@ static void remove_segment(struct caret__engine *e)
  */
 static int make_compact(struct caret__engine *e, char **copy)
 {
-    static const caret_backup_options options = {.compact = 1};
     size_t size = strlen(e->path) + 40;
     int rc;
 
@@ -420,7 +419,7 @@ static int make_compact(struct caret__engine *e, char **copy)
     if (*copy == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to compact it", e->path);
     snprintf(*copy, size, "%s-partial-%llx", e->path, (unsigned long long)caret__now_ns());
-    rc = caret__backup(e, *copy, &options);
+    rc = caret__backup(e, *copy, e->compact);
     CARET_FAULT("compact_copied");
     if (rc == CARET_OK)
         return CARET_OK;
@@ -449,7 +448,7 @@ static int take_compact(struct caret__engine *e, char *copy, int rc)
 static int close_last(struct caret__engine *e)
 {
     char *copy = NULL;
-    int compacted = e->compact ? make_compact(e, &copy) : CARET_OK;
+    int compacted = e->compact != NULL ? make_compact(e, &copy) : CARET_OK;
     int rc = caret__checkpoint_as(e, true, true);
 
     if (rc != CARET_OK && !caret__file_removed(e->data_fd)) {
@@ -511,7 +510,7 @@ static int leave(struct caret__engine *e)
     if (!caret__others_alive(e, &pid))
         return close_last(e);
     rc = close_among_others(e);
-    return rc == CARET_OK && e->compact
+    return rc == CARET_OK && e->compact != NULL
                ? caret__fail(CARET_E_BUSY, "%s: not compacted: it is open in process %d", e->path, (int)pid)
                : rc;
 }
@@ -531,14 +530,14 @@ int caret__engine_close(struct caret__engine *e)
     return rc;
 }
 
-int caret__engine_compact(struct caret__engine *e)
+int caret__engine_compact(struct caret__engine *e, const caret_backup_options *how)
 {
     int rc = CARET_OK;
 
     caret__registry_lock();
     if (e->refs != 1)
         rc = caret__fail(CARET_E_BUSY, "%s: not compacted: this process has it open elsewhere", e->path);
-    e->compact = rc == CARET_OK;
+    e->compact = rc == CARET_OK ? how : NULL;
     caret__registry_unlock();
     return rc;
 }

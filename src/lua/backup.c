@@ -11,8 +11,9 @@
 
 struct telling {
     lua_State *L;
-    int fn;     /* index of the function */
-    int failed; /* what it raised is at that index now */
+    int fn;      /* index of the function */
+    int failed;  /* what it raised is at that index now */
+    double unit; /* of the second number it is told */
 };
 
 /* caret_backup_progress: false from the function, or an error, stops the backup */
@@ -23,7 +24,7 @@ static int tell(void *arg, uint64_t done, uint64_t total)
 
     lua_pushvalue(L, t->fn);
     lua_pushnumber(L, (lua_Number)done);
-    lua_pushnumber(L, (lua_Number)total);
+    lua_pushnumber(L, (lua_Number)total / t->unit);
     t->failed = lua_pcall(L, 2, 1, 0) != 0;
     int stop = t->failed || (lua_isboolean(L, -1) && !lua_toboolean(L, -1));
     if (t->failed)
@@ -54,7 +55,7 @@ int caret__backup_to(lua_State *L)
 {
     struct caret__ldb *d = caret__check_db(L, 1);
     caret_backup_options o = {0};
-    struct telling t = {L, 0, 0};
+    struct telling t = {.L = L, .unit = 1};
     const char *path = caret__path(L, 2, "the path of a backup");
 
     lua_settop(L, 3);
@@ -70,9 +71,9 @@ int caret__backup_to(lua_State *L)
     return 1;
 }
 
-static void read_restore_options(lua_State *L, caret_restore_options *o)
+static void read_restore_options(lua_State *L, caret_restore_options *o, struct telling *t)
 {
-    static const char *const known[] = {"archive", "lsn", "time", "any_fs", NULL};
+    static const char *const known[] = {"archive", "lsn", "time", "any_fs", "progress", NULL};
 
     if (!caret__check_options(L, 3, "restore", known))
         return;
@@ -80,19 +81,30 @@ static void read_restore_options(lua_State *L, caret_restore_options *o)
     o->lsn = (uint64_t)caret__option_number(L, 3, "lsn", "bytes");
     o->time = (uint64_t)(caret__option_number(L, 3, "time", "seconds") * 1e3) * 1000000u;
     o->any_fs = caret__option_flag(L, 3, "any_fs", 0);
+    t->fn = caret__option_function(L, 3, "progress");
+    if (t->fn != 0) {
+        o->progress = tell;
+        o->progress_arg = t;
+    }
 }
 
-/* restore(backup, path[, {archive, lsn, time, any_fs}]) -> place reached[, warning] | nil, text, name; time in seconds
+/* restore(backup, path[, {archive, lsn, time, any_fs, progress}]) -> place reached[, warning] | nil, text, name; time in seconds
  * since 1970; the warning tells that the archive ends before it. */
 int caret__restore_from(lua_State *L)
 {
     const char *backup = caret__path(L, 1, "the path of a backup");
     const char *path = caret__path(L, 2, "the path of the database to be made");
     caret_restore_options o = {0};
+    struct telling t = {.L = L, .unit = 1e9};
     uint64_t reached = 0;
 
-    read_restore_options(L, &o);
+    lua_settop(L, 3);
+    read_restore_options(L, &o, &t);
     int rc = caret_restore(backup, path, &o, &reached);
+    if (t.failed) {
+        lua_settop(L, t.fn);
+        return lua_error(L);
+    }
     if (rc != CARET_OK && rc != CARET_NONE)
         return caret__fail_values(L, rc);
     lua_pushinteger(L, (lua_Integer)reached);

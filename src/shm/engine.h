@@ -59,8 +59,9 @@ struct caret__engine {
     _Atomic uint64_t synced;  /* when a process without a background thread synced last */
     caret_options options;    /* of the first opener in this process; shm_dir copied */
     bool readonly;
-    bool compact;     /* when the last of all closes it the file is replaced by a compact copy (log/open.c) */
-    uint8_t observes; /* enum caret__observes; then there is no slot, no lock file, and fork_mark stays 0 */
+    /* Not NULL: when the last of all closes it the file is replaced by a compact copy (log/open.c). */
+    const caret_backup_options *compact;
+    uint8_t observes;  /* enum caret__observes; then there is no slot, no lock file, and fork_mark stays 0 */
     uint64_t watch[2]; /* observes: epoch and generation in the meta slots when it was opened */
     uint8_t *log_tail; /* observes, while opening: log bytes from log_tail_from on that no file has */
     uint64_t log_tail_from, log_tail_len;

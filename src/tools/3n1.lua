@@ -22,7 +22,7 @@ end
 
 local function run(o)
     if o.worker then return worker.run(o.worker, require("caret.host").getpid()) end
-    if o.list then return require("tool.rivals.compare").list() end
+    if o.list then return require("tool.rivals.compare").list(o) end
     local n, w = numbers("n", o.n), numbers("w", o.w)
     if o.rivals or o.runs or o.resp or o.program or o.out or #n > 1 or #w > 1 then
         for _, name in ipairs {"db", "keep", "lua", "draw"} do

@@ -1,6 +1,7 @@
 -- caret backup: copy a database to a new file while others use it.
 
 local command = require "tool.command"
+local json = require "tool.json"
 local progress = require "tool.progress"
 
 local function run(o)
@@ -15,7 +16,11 @@ local function run(o)
         end})
     bar:finish()
     if not ok then command.fail(what, name == "CORRUPT" and 1 or 3) end
-    print(("%s: backed up to %s, %.1f MiB"):format(db:path(), o[1], bytes / 2 ^ 20))
+    if o.json then
+        print(json.encode(json.object("file", db:path(), "backup", o[1], "bytes", bytes)))
+    else
+        print(("%s: backed up to %s, %.1f MiB"):format(db:path(), o[1], bytes / 2 ^ 20))
+    end
     return 0
 end
 
@@ -26,7 +31,7 @@ return {
         {"--compact", "give pages new numbers, without gaps: the smallest file", default = false},
         {"--overwrite", "replace an existing file TO, whole or not at all", default = false},
         {"--quiet", "show no progress"},
-        command.DB,
+        command.JSON, command.DB,
     },
     about = [[
 The copy is the database as it is when the command begins. To restore it, open it. Every page is verified

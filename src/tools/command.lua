@@ -9,8 +9,9 @@
 --     about      paragraphs, separated by empty lines; indented ones stay as they are
 --     examples   {{"caret ...", "what that does"}, ...}
 --     raw        true: options end at the first operand
---     plain      true: its standard output and signals are left alone
---     catches    true: at a signal it stops by itself and returns; host.interrupted() tells
+--     plain      true: its standard output is left alone
+--     catches    true: at a signal it stops by itself and returns, host.interrupted() tells; for others
+--                host.stopped is raised in what they do
 --     run        function(o) -> exit status; o.limit is an option's value, o[1] the first operand
 --
 -- Help, the man page and the completion of shells are made from these tables and nothing else
@@ -291,7 +292,7 @@ local function wants_help(spec, list)
     return false
 end
 
---- caret NAME ARGUMENT...: the exit status.
+--- caret NAME ARGUMENT...: the exit status, and the signal that this process is to end by when all is closed.
 function command.main(name, ...)
     local list = {...}
     name = aliases[name] or name or "help"
@@ -309,13 +310,12 @@ function command.main(name, ...)
         host.ignore_pipes()
         print = print_checked -- luacheck: ignore 121
     end
-    if spec.catches then host.catch_signals() end
+    host.catch_signals(not spec.catches)
     local ok, result = xpcall(run, explain, spec, list)
     local signal = result == closed_pipe and host.SIGPIPE or host.interrupted()
-    local status = ok and (result or 0) or result == closed_pipe and 1 or report(result)
-    status = close_all(status)
-    if signal then host.die(signal) end
-    return status
+    local status = ok and (result or 0) or (result == closed_pipe or result == host.stopped) and 1 or
+        report(result)
+    return close_all(status), signal
 end
 
 return command

@@ -4,6 +4,7 @@ local caret = require "caret"
 local command = require "tool.command"
 local inspect = require "caret.inspect"
 local json = require "tool.json"
+local progress = require "tool.progress"
 
 local function size(path)
     local f, text = io.open(path, "r")
@@ -20,7 +21,10 @@ local function run(o)
     local path = db:path()
     db:close()
     local before = size(path)
-    inspect.compact(path)
+    local bar = progress.new("compacting", "MiB", 2 ^ 20, not o.quiet)
+    local ok, wrong = pcall(inspect.compact, path, function(done, total) bar:show(done, total) end)
+    bar:finish()
+    if not ok then error(wrong, 0) end
     local after = size(path)
     if o.json then
         print(json.encode(json.object("file", path, "before", before, "after", after)))
@@ -33,12 +37,12 @@ end
 return {
     summary = "make the file of a database as small as it can be",
     operands = {"[FILE]"},
-    options = {command.JSON, command.DB},
+    options = {{"--quiet", "show no progress"}, command.JSON, command.DB},
     about = [[
 A compact copy is made beside the file, verified and synced, and then takes its place, whole or not at
-all. Nobody else may have the database open: then nothing is done, and the exit status is 3; who opens it
-meanwhile waits. It needs room for both files. If it is killed a file NAME-partial-... may be left, which
-is to be removed.
+all: Ctrl-C leaves the file as it was. Nobody else may have the database open: then nothing is done, and the
+exit status is 3; who opens it meanwhile waits. It needs room for both files. If it is killed a file
+NAME-partial-... may be left, which is to be removed.
 
 Pages that are freed are used again, so this is for a database that will stay smaller than it was. While
 others use it, `caret backup --compact` makes such a copy elsewhere.]],

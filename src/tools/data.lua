@@ -1,17 +1,18 @@
 -- caret data: what is there?
 
 local command = require "tool.command"
+local json = require "tool.json"
 
 local function run(o)
     local data = command.node(command.view(o), o[1]):__data()
-    print(data)
+    print(o.json and json.encode(json.object("node", o[1], "data", data)) or data)
     return data == 0 and 1 or 0
 end
 
 return {
     summary = "tell whether a node has a value, or children",
     operands = {"NODE"},
-    options = {command.DB},
+    options = {command.JSON, command.DB},
     about = [[
 It prints
 

@@ -1,18 +1,25 @@
 /*
  * host.c - the Lua module caret.host: what commands need of the system and Lua lacks.
  *
- * Processes, a monotonic clock, terminals, the pipe that closed, and nodes from text.
+ * Processes, a monotonic clock, terminals, the pipe that closed, temporary folders, and nodes from text.
+ *
+ * Signals that want an end (SIGINT, SIGTERM, SIGHUP) are caught from catch_signals() on.  A command that stops by
+ * itself asks interrupted(); for all others host.stopped is raised in the Lua code that runs, once, so that
+ * it unwinds, closes its databases and removes what it made.  Who sends another a second later means it: that one
+ * has its usual effect.
  */
 #include "tools/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +30,52 @@
 
 /* -------------------------------------------------------------------- signals */
 
+#define PATIENCE 1 /* seconds from a signal to one that ends the process at once */
+
 volatile sig_atomic_t caret__interrupted;
+
+static time_t first_signal;  /* when it came */
+static lua_State *unwinding; /* where the first one raises host.stopped, NULL = nowhere */
+
+int caret__host_stop(lua_State *L)
+{
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&caret__interrupted);
+    return lua_error(L);
+}
+
+void caret__host_die(int number)
+{
+    sigset_t none;
+
+    fflush(NULL);
+    signal(number, SIG_DFL);
+    raise(number);
+    sigemptyset(&none); /* programs.watch() may have blocked it */
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void raise_stopped(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    lua_sethook(L, NULL, 0, 0);
+    caret__host_stop(L);
+}
+
+static time_t seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+void caret__host_interrupt(int number)
+{
+    if (caret__interrupted == 0) {
+        caret__interrupted = number;
+        first_signal = seconds_now();
+    }
+}
 
 /* A signal makes the reading end readable, so that one that comes just before a wait ends it too. */
 static int wake[2] = {-1, -1};
@@ -32,7 +84,15 @@ static void note_signal(int number)
 {
     int saved = errno;
 
-    caret__interrupted = number;
+    if (caret__interrupted == 0) {
+        caret__host_interrupt(number);
+        if (unwinding != NULL) /* as Lua's own interpreter does it */
+            lua_sethook(unwinding, raise_stopped, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT,
+                        1);
+    } else if (seconds_now() - first_signal > PATIENCE) {
+        signal(number, SIG_DFL);
+        raise(number); /* when this handler returns */
+    }
     if (write(wake[1], "", 1) < 0)
         errno = saved; /* the pipe is full: it is readable */
     errno = saved;
@@ -50,33 +110,6 @@ int caret__host_wait(int fd, double seconds)
 }
 
 /* ------------------------------------------------------------------ processes */
-
-/* spawn(argument, ...) -> pid: this program again; it dies with its parent */
-static int host_spawn(lua_State *L)
-{
-    int n = lua_gettop(L);
-    pid_t parent = getpid();
-    const char **argv = lua_newuserdata(L, ((size_t)n + 2) * sizeof *argv);
-
-    argv[0] = "caret";
-    for (int i = 1; i <= n; i++)
-        argv[i] = luaL_checkstring(L, i);
-    argv[n + 1] = NULL;
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent)
-            _exit(1);
-        signal(SIGPIPE, SIG_DFL); /* those that are caught are so by themselves */
-        execv("/proc/self/exe", (char **)(uintptr_t)argv);
-        _exit(127);
-    }
-    if (pid < 0)
-        return luaL_error(L, "can't start a process: %s", strerror(errno));
-    lua_pushinteger(L, pid);
-    return 1;
-}
 
 /* execute({program, argument, ...}, {NAME = value or nil, ...}) -> pid: found by $PATH, with these in its environment;
  * it ends with status 127 if it can't be run */
@@ -122,6 +155,13 @@ static int host_wait(lua_State *L)
     return 2;
 }
 
+/* kill(pid, signal) */
+static int host_kill(lua_State *L)
+{
+    kill((pid_t)luaL_checkinteger(L, 1), (int)luaL_checkinteger(L, 2));
+    return 0;
+}
+
 static int host_getpid(lua_State *L)
 {
     lua_pushinteger(L, getpid());
@@ -148,6 +188,8 @@ static int host_sleep(lua_State *L)
     return 0;
 }
 
+/* ---------------------------------------------------------- temporary folders */
+
 /* tempdir() -> a new empty directory below $TMPDIR or /tmp */
 static int host_tempdir(lua_State *L)
 {
@@ -163,10 +205,38 @@ static int host_tempdir(lua_State *L)
     return 1;
 }
 
-static int host_rmdir(lua_State *L)
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-    lua_pushboolean(L, rmdir(luaL_checkstring(L, 1)) == 0);
-    return 1;
+    (void)st, (void)kind, (void)where;
+    remove(path);
+    return 0;
+}
+
+static void remove_folder(const char *path)
+{
+    nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* remove(folder): with all that is in it */
+static int host_remove(lua_State *L)
+{
+    remove_folder(luaL_checkstring(L, 1));
+    return 0;
+}
+
+/* scratch(f) -> what f(folder) returns; the new folder is removed behind it, however it ends.  No signal gets in
+ * between, as all of this is C. */
+static int host_scratch(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 1);
+    host_tempdir(L);
+    lua_replace(L, 2);
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    int rc = lua_pcall(L, 1, LUA_MULTRET, 0);
+    remove_folder(lua_tostring(L, 2));
+    return rc == LUA_OK ? lua_gettop(L) - 2 : lua_error(L);
 }
 
 /* ------------------------------------------------------- terminals and pipes */
@@ -186,7 +256,8 @@ static int host_ignore_pipes(lua_State *L)
     return 0;
 }
 
-/* Have interrupted() tell of signals from now on; calls that wait end early. */
+/* catch_signals(unwind): have interrupted() tell of signals from now on; calls that wait end early.  unwind: the first
+ * raises host.stopped, too. */
 static int host_catch_signals(lua_State *L)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -194,6 +265,7 @@ static int host_catch_signals(lua_State *L)
 
     if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         return luaL_error(L, "no pipe for signals: %s", strerror(errno));
+    unwinding = lua_toboolean(L, 1) ? L : NULL;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
@@ -207,16 +279,6 @@ static int host_interrupted(lua_State *L)
         return 0;
     lua_pushinteger(L, caret__interrupted);
     return 1;
-}
-
-/* die(signal): end as a program does that does not catch it */
-static int host_die(lua_State *L)
-{
-    int number = (int)luaL_checkinteger(L, 1);
-
-    signal(number, SIG_DFL);
-    raise(number);
-    return luaL_error(L, "signal %d", number);
 }
 
 /* abandoned() -> is standard output a pipe or socket whose reader has gone? */
@@ -256,19 +318,19 @@ static int host_parse(lua_State *L)
 
 int caret__open_host(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"spawn", host_spawn},
-                                         {"execute", host_execute},
+    static const luaL_Reg functions[] = {{"execute", host_execute},
                                          {"wait", host_wait},
+                                         {"kill", host_kill},
                                          {"getpid", host_getpid},
                                          {"clock", host_clock},
                                          {"sleep", host_sleep},
                                          {"tempdir", host_tempdir},
-                                         {"rmdir", host_rmdir},
+                                         {"remove", host_remove},
+                                         {"scratch", host_scratch},
                                          {"isatty", host_isatty},
                                          {"ignore_pipes", host_ignore_pipes},
                                          {"catch_signals", host_catch_signals},
                                          {"interrupted", host_interrupted},
-                                         {"die", host_die},
                                          {"abandoned", host_abandoned},
                                          {"parse", host_parse},
                                          {NULL, NULL}};
@@ -277,5 +339,7 @@ int caret__open_host(lua_State *L)
     lua_setfield(L, -2, "EPIPE");
     lua_pushinteger(L, SIGPIPE);
     lua_setfield(L, -2, "SIGPIPE");
+    lua_pushlightuserdata(L, (void *)(uintptr_t)&caret__interrupted);
+    lua_setfield(L, -2, "stopped");
     return 1;
 }

@@ -7,8 +7,17 @@
 #include <lua.h>
 #include <signal.h>
 
-/* The signal that came since a command said that it catches them, 0 = none (SIGINT, SIGTERM, SIGHUP). */
+/* The signal that came, 0 = none (SIGINT, SIGTERM, SIGHUP).  What takes long in C looks here now and then. */
 extern volatile sig_atomic_t caret__interrupted;
+
+/* This signal came, and was not caught but taken by sigwait() or the like. */
+void caret__host_interrupt(int number);
+
+/* Raise what such a signal is in Lua: host.stopped.  Does not return. */
+int caret__host_stop(lua_State *L);
+
+/* End as a program does that does not catch this signal. */
+void caret__host_die(int number);
 
 /* Wait until fd (-1: none) can be read, or so many seconds (below 0: for ever), or until such a signal comes.
  * 1: it can be read. */

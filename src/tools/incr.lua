@@ -1,6 +1,7 @@
 -- caret incr: count.
 
 local command = require "tool.command"
+local json = require "tool.json"
 
 local function run(o)
     local by = o[2] or "1"
@@ -9,14 +10,14 @@ local function run(o)
     local db = command.open(o, true)
     local core = require "caret.core"
     local result = core.text.incr(command.node(db, o[1]), by)
-    print(result)
+    print(o.json and json.encode(json.object("node", o[1], "value", result)) or result)
     return 0
 end
 
 return {
     summary = "add to a value in one atomic step, and print the sum",
     operands = {"NODE", "[BY]"},
-    options = {command.DB},
+    options = {command.JSON, command.DB},
     about = [[
 BY is 1 when it is not given, and may be negative or a fraction; sums are exact, with 18 decimal digits.
 No value, or one that is no number, counts as 0. The database is made if it is not there.]],

@@ -3,7 +3,7 @@
  *
  *   handle = inspect.open(path)   one more handle of a database that is open: handle:locks(), handle:clear(pid),
  *                                 handle:processes(), handle:log(place)
- *   inspect.compact(path)         replace the file of a database that nobody has open
+ *   inspect.compact(path, progress)   replace the file of a database that nobody has open; progress(done, total) in bytes
  *   log:next(prefix)              the next change below a node: place, index, count, kind, node, value, length
  *   log:count(counts, most)       how many changes there are by global, added to the table
  *
@@ -77,10 +77,29 @@ static int inspect_open(lua_State *L)
     return caret_open(path, &options, &h->db) == CARET_OK ? 1 : raise(L);
 }
 
-/* compact(path) | raises */
+/* The function at index 2; what it raises stops the work, and stays on the stack. */
+static int tell(void *arg, uint64_t done, uint64_t total)
+{
+    lua_State *L = arg;
+
+    lua_settop(L, 2);
+    lua_pushvalue(L, 2);
+    lua_pushinteger(L, (lua_Integer)done);
+    lua_pushinteger(L, (lua_Integer)total);
+    return lua_pcall(L, 2, 0, 0) != LUA_OK;
+}
+
+/* compact(path, progress) | raises */
 static int inspect_compact(lua_State *L)
 {
-    return caret_compact(luaL_checkstring(L, 1), NULL) == CARET_OK ? 0 : raise(L);
+    const char *path = luaL_checkstring(L, 1);
+
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_settop(L, 2);
+    int rc = caret_compact(path, NULL, tell, L);
+    if (rc == CARET_ROLLBACK && lua_gettop(L) > 2)
+        return lua_error(L);
+    return rc == CARET_OK ? 0 : raise(L);
 }
 
 static int handle_close(lua_State *L)

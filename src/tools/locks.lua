@@ -30,6 +30,10 @@ local function clear(o, handle)
             living.command), 1)
     end
     local n = handle:clear(pid or 0)
+    if o.json then
+        print(json.encode(json.object("cleared", n)))
+        return 0
+    end
     print(n == 0 and "no dead process had locks"
         or ("the locks of %d dead processes were released"):format(n))
     return 0

@@ -91,7 +91,7 @@ static void preload_modules(lua_State *L)
     lua_pop(L, 1);
 }
 
-/* Runs protected: arguments are argc and argv; leaves the exit status. */
+/* Runs protected: arguments are argc and argv; leaves the exit status, and a signal to end by or nil. */
 static int run(lua_State *L)
 {
     int argc = (int)lua_tointeger(L, 1);
@@ -113,15 +113,15 @@ static int run(lua_State *L)
     luaL_checkstack(L, argc, "too many arguments");
     for (int i = 1; i < argc; i++)
         lua_pushstring(L, argv[i]);
-    lua_call(L, argc > 1 ? argc - 1 : 0, 1);
-    return 1;
+    lua_call(L, argc > 1 ? argc - 1 : 0, 2);
+    return 2;
 }
 
 int main(int argc, char **argv)
 {
     struct caret__pool *pool = caret__pool_new();
     lua_State *L = pool != NULL ? lua_newstate(caret__pool_alloc, pool) : NULL;
-    int status = 3;
+    int status = 3, number = 0;
 
     if (L == NULL) {
         fputs("caret: no memory\n", stderr);
@@ -133,11 +133,16 @@ int main(int argc, char **argv)
     lua_pushcfunction(L, run);
     lua_pushinteger(L, argc);
     lua_pushlightuserdata(L, argv);
-    if (lua_pcall(L, 2, 1, 0) == LUA_OK)
-        status = lua_isinteger(L, -1) ? (int)lua_tointeger(L, -1) : 0;
+    if (lua_pcall(L, 2, 2, 0) == LUA_OK) {
+        status = lua_isinteger(L, -2) ? (int)lua_tointeger(L, -2) : 0;
+        number = (int)lua_tointeger(L, -1);
+    } else if (lua_islightuserdata(L, -1)) /* host.stopped: a signal as the command had just ended */
+        number = caret__interrupted;
     else
         fprintf(stderr, "caret: %s\n", luaL_tolstring(L, -1, NULL));
-    lua_close(L);
+    lua_close(L); /* and with it each database that is still open */
     caret__pool_destroy(pool);
+    if (number != 0)
+        caret__host_die(number);
     return status;
 }

@@ -19,6 +19,7 @@
 #include <lauxlib.h>
 
 #include "caret.h"
+#include "tools/host.h"
 
 #define EXACT   64u /* nanoseconds that have a bucket of their own */
 #define STEPS   32u /* for each power of two above */
@@ -113,8 +114,13 @@ static void close_user(struct user *u)
     caret_close(u->db);
 }
 
+/* An operation failed, or the user wants an end. */
 static int fail(lua_State *L, struct user *u, const char *what)
 {
+    if (caret__interrupted != 0) {
+        close_user(u);
+        return caret__host_stop(L);
+    }
     lua_pushfstring(L, "%s: %s", what, caret_message());
     close_user(u);
     return lua_error(L);
@@ -196,7 +202,7 @@ static int measure_operation(lua_State *L)
         record(h, begin, cost);
         if (rc == CARET_NONE && what == NEXT)
             caret_node_set_last_int(&u.n.node, 1);
-        else if (rc != CARET_OK)
+        else if (rc != CARET_OK || caret__interrupted != 0)
             return fail(L, &u, operations[what]);
     }
     close_user(&u);
@@ -354,7 +360,7 @@ static int measure_load(lua_State *L)
     memset(l.value, 'x', RECORD);
     open_user(L, &l.u, "^record", CARET_SYNC_INTERVAL);
     for (lua_Integer i = 0; i < records; i++)
-        if (insert(&l) != CARET_OK)
+        if (insert(&l) != CARET_OK || caret__interrupted != 0)
             return fail(L, &l.u, "load");
     close_user(&l.u);
     return 0;
@@ -382,7 +388,7 @@ static int measure_mix(lua_State *L)
         uint64_t begin = now();
         int rc = perform(&l, kind);
         record(&h[kind], begin, cost);
-        if (rc != CARET_OK)
+        if (rc != CARET_OK || caret__interrupted != 0)
             return fail(L, &l.u, kinds[kind]);
     }
     close_user(&l.u);

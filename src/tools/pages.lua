@@ -62,7 +62,8 @@ the current folder.]]},
     2   wrong arguments
     3   the database, a file or the system failed
 
-A command whose standard output is closed early, or which is interrupted, ends by that signal.]]},
+A command whose standard output is closed early, or which is interrupted, ends by that signal when it has
+cleaned up. Another one a second later ends it at once.]]},
 }
 
 -- ----------------------------------------------------------------------- text

@@ -10,7 +10,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include <lauxlib.h>
 
 #include "tools/embedded.h"
+#include "tools/host.h"
 
 /* ------------------------------------------------------------------ processes */
 
@@ -36,17 +36,38 @@ static void watched(sigset_t *set)
     sigaddset(set, SIGHUP);
 }
 
+static void mask_watched(int how)
+{
+    sigset_t set;
+    watched(&set);
+    sigprocmask(how, &set, NULL);
+}
+
 /* watch(): see above */
 static int programs_watch(lua_State *L)
 {
-    sigset_t set;
     (void)L;
-    watched(&set);
-    sigprocmask(SIG_BLOCK, &set, NULL);
+    mask_watched(SIG_BLOCK);
     return 0;
 }
 
-/* pause(seconds) -> nil: so long nothing happened; true: a child ended; a number: this signal wants an end */
+/* unwatch(): what came meanwhile has its effect now */
+static int programs_unwatch(lua_State *L)
+{
+    (void)L;
+    mask_watched(SIG_UNBLOCK);
+    return 0;
+}
+
+/* Does the user want an end?  After watch(). */
+static int end_is_wanted(void)
+{
+    sigset_t set;
+    return sigpending(&set) == 0 &&
+           (sigismember(&set, SIGINT) || sigismember(&set, SIGTERM) || sigismember(&set, SIGHUP));
+}
+
+/* pause(seconds) -> nil: so long nothing happened; true: a child ended.  Raises host.stopped: a signal wants an end. */
 static int programs_pause(lua_State *L)
 {
     lua_Number s = luaL_checknumber(L, 1);
@@ -57,9 +78,10 @@ static int programs_pause(lua_State *L)
     int sig = sigtimedwait(&set, NULL, &t);
     if (sig == SIGCHLD)
         lua_pushboolean(L, 1);
-    else if (sig > 0)
-        lua_pushinteger(L, sig);
-    else
+    else if (sig > 0) {
+        caret__host_interrupt(sig);
+        return caret__host_stop(L);
+    } else
         lua_pushnil(L);
     return 1;
 }
@@ -147,19 +169,6 @@ static int programs_kill(lua_State *L)
     return 0;
 }
 
-/* die(signal): end as a program does that knows nothing of this */
-static int programs_die(lua_State *L)
-{
-    int sig = (int)luaL_checkinteger(L, 1);
-    sigset_t none;
-    fflush(NULL);
-    signal(sig, SIG_DFL);
-    raise(sig);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    return luaL_error(L, "signal %d", sig);
-}
-
 /* -------------------------------------------------------------------- network */
 
 static struct sockaddr_in loopback(int port)
@@ -226,20 +235,6 @@ static int programs_exists(lua_State *L)
     return 1;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
-{
-    (void)st, (void)kind, (void)where;
-    remove(path);
-    return 0;
-}
-
-/* remove(folder): with all that is in it */
-static int programs_remove(lua_State *L)
-{
-    nftw(luaL_checkstring(L, 1), remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    return 0;
-}
-
 /* mkdir(path) -> true | nil, reason; one that is there is fine */
 static int programs_mkdir(lua_State *L)
 {
@@ -283,8 +278,8 @@ static int programs_text(lua_State *L)
 
 /*
  * reference(n) -> longest, highest of the 3n+1 sequences from 1 to n, known from nothing but arithmetic: a
- * sequence is followed until it falls below its start, whose length is in the array then.  nil: no memory, or a
- * number that needs more than 63 bits.
+ * sequence is followed until it falls below its start, whose length is in the array then.  nil: no memory, a
+ * number that needs more than 63 bits, or the user wants an end.
  */
 static int programs_reference(lua_State *L)
 {
@@ -294,6 +289,10 @@ static int programs_reference(lua_State *L)
     if (length == NULL)
         return 0;
     for (uint64_t start = 2; start <= n; start++) {
+        if (start % (1u << 20) == 0 && (caret__interrupted != 0 || end_is_wanted())) {
+            free(length);
+            return 0;
+        }
         uint64_t m = start;
         uint16_t steps = 0;
         do {
@@ -334,21 +333,13 @@ static const char *slow_build(void)
 
 int caret__open_programs(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"watch", programs_watch},
-                                         {"pause", programs_pause},
-                                         {"start", programs_start},
-                                         {"kill", programs_kill},
-                                         {"die", programs_die},
-                                         {"port", programs_port},
-                                         {"listens", programs_listens},
-                                         {"find", programs_find},
-                                         {"exists", programs_exists},
-                                         {"remove", programs_remove},
-                                         {"mkdir", programs_mkdir},
-                                         {"folder", programs_folder},
-                                         {"text", programs_text},
-                                         {"reference", programs_reference},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"watch", programs_watch},         {"unwatch", programs_unwatch},
+                                         {"pause", programs_pause},         {"start", programs_start},
+                                         {"kill", programs_kill},           {"port", programs_port},
+                                         {"listens", programs_listens},     {"find", programs_find},
+                                         {"exists", programs_exists},       {"mkdir", programs_mkdir},
+                                         {"folder", programs_folder},       {"text", programs_text},
+                                         {"reference", programs_reference}, {NULL, NULL}};
     luaL_newlib(L, functions);
     lua_pushstring(L, slow_build());
     lua_setfield(L, -2, "slow_build");

@@ -2,6 +2,7 @@
 
 local caret = require "caret"
 local command = require "tool.command"
+local host = require "caret.host"
 
 local function explain(wrong_value)
     if type(wrong_value) ~= "string" then return wrong_value end
@@ -26,7 +27,8 @@ local function run(o)
     provide(o)
     local ok, text = xpcall(f, explain, table.unpack(o, 2))
     if not ok then
-        if type(text) == "table" then error(text, 0) end -- the database can't be opened
+        -- the database can't be opened, or the user wants an end
+        if type(text) == "table" or text == host.stopped then error(text, 0) end
         command.fail(text, 1)
     end
     return 0

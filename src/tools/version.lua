@@ -1,8 +1,13 @@
 -- caret version.
 
 local caret = require "caret"
+local command = require "tool.command"
+local json = require "tool.json"
 
 return {
     summary = "tell which version this is",
-    run = function() print("caret " .. caret._VERSION) end,
+    options = {command.JSON},
+    run = function(o)
+        print(o.json and json.encode(json.object("caret", caret._VERSION)) or "caret " .. caret._VERSION)
+    end,
 }

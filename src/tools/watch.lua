@@ -4,11 +4,18 @@ local changes = require "tool.changes"
 local command = require "tool.command"
 local host = require "caret.host"
 
+-- How the command ends; when we are to end, it is told so too.
 local function wait_for(pid)
+    local told = false
     while true do
-        local how, number = host.wait(pid)
+        local how, number = host.wait(pid, told)
         if how then return how == "exit" and number or 128 + number end
-        host.sleep(0.01)
+        if host.interrupted() then
+            host.kill(pid, host.interrupted())
+            told = true
+        else
+            host.sleep(0.01)
+        end
     end
 end
 

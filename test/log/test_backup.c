@@ -297,6 +297,31 @@ static void progress_is_told_and_can_stop_it(void **state)
     OK(caret_close(open_db()));
 }
 
+static void compacting_tells_its_progress_and_can_be_stopped(void **state)
+{
+    caret_options o = options();
+    caret_db *db = filled();
+    uint64_t was = digest(db);
+    struct stat before, after;
+    struct progress p = {.stop_at = 2};
+
+    (void)state;
+    OK(caret_close(db));
+    unsigned files = files_in(dir);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(caret_compact(path, &o, note_progress, &p), CARET_ROLLBACK);
+    assert_int_equal(files_in(dir), files);
+    assert_int_equal(files_in(shm_dir), 0);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+    p = (struct progress){0};
+    OK(caret_compact(path, &o, note_progress, &p));
+    assert_true(p.calls > 1 && p.done == p.total);
+    db = open_db();
+    assert_true(digest(db) == was);
+    OK(caret_close(db));
+}
+
 /* ------------------------------------------------------------- failures, deaths */
 
 /* A file system without nameless files. */
@@ -539,6 +564,7 @@ int main(void)
         BACKUP(a_copy_beside_writers_is_one_moment),
         BACKUP(a_file_is_only_replaced_when_told_to),
         BACKUP(progress_is_told_and_can_stop_it),
+        BACKUP(compacting_tells_its_progress_and_can_be_stopped),
         BACKUP(a_file_that_appears_late_is_not_replaced),
         BACKUP(failing_calls_leave_no_file),
         BACKUP(a_damaged_database_is_not_copied),

@@ -273,7 +273,7 @@ static int compact(void)
 {
     caret_options o = options();
 
-    return caret_compact(path, &o);
+    return caret_compact(path, &o, NULL, NULL);
 }
 
 static void prepare_crashed(void)

@@ -108,6 +108,20 @@ function TestBackup:test_restore_to_a_moment()
     lu.assertEquals(restored.node("^a"):gettree(), {__ = "later"})
     restored:close()
     os.remove(made)
+    local last, time = 0, nil
+    lu.assertEquals(caret.restore(copy, made, {archive = folder, progress = function(lsn, seconds)
+        last, time = lsn, seconds
+    end}), last)
+    lu.assertAlmostEquals(time, os.time(), 60)
+    os.remove(made)
+    lu.assertEquals(select(3, caret.restore(copy, made, {archive = folder,
+        progress = function() return false end})), "ROLLBACK")
+    local thing = {}
+    local raised, err = pcall(caret.restore, copy, made, {archive = folder,
+        progress = function() error(thing) end})
+    lu.assertFalse(raised)
+    lu.assertIs(err, thing)
+    lu.assertNil(io.open(made))
     lu.assertEquals(select(3, caret.restore(copy, made, {archive = folder, lsn = 1e9})), "NOTFOUND")
     lu.assertEquals(select(3, caret.restore(copy .. "x", made)), "NOTFOUND")
     lu.assertErrorMsgContains("is empty", function() caret.restore("", made) end)

@@ -32,6 +32,13 @@ note $? "a path that is a directory: one line, status 3"
 
 job -n 100 --db "$dir/kept.caret" --keep && [ -f "$dir/kept.caret" ]
 note $? "--keep keeps the database"
+expect 3 "a database that is there already is not taken" 3n1 -n 100 --db "$dir/kept.caret"
+[ -f "$dir/kept.caret" ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q 'keep' "$dir/err"
+note $? "but kept, and the message tells what to do"
+echo 'not a database' >"$dir/letter"
+expect 3 "nor is another file" 3n1 -n 100 --db "$dir/letter"
+[ -f "$dir/letter" ]
+note $? "which is kept too"
 job -n 100 --db "$dir/gone.caret" && [ ! -f "$dir/gone.caret" ]
 note $? "without it the database is removed"
 

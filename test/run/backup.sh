@@ -44,6 +44,12 @@ note $? "the writers do not notice"
 # a backup and the archive of the log
 expect 0 "a backup is restored" restore "$dir/b.caret" "$dir/r.caret"
 expect 0 "it is clean" check "$dir/r.caret"
+expect 0 "with its result as JSON" restore "$dir/b.caret" "$dir/rj.caret" --json
+grep -q '^{"backup":"[^"]*/b.caret","file":"[^"]*/rj.caret","lsn":[0-9]*}$' "$dir/out"
+note $? "one object"
+expect 0 "and that of a backup" backup --db "$dir/b.caret" "$dir/bj.caret" --json
+grep -q '^{"file":"[^"]*/b.caret","backup":"[^"]*/bj.caret","bytes":[0-9]*}$' "$dir/out"
+note $? "is one, too"
 expect 3 "it is not replaced" restore "$dir/b.caret" "$dir/r.caret"
 mkdir "$dir/empty"
 expect 0 "an empty archive leads nowhere" restore "$dir/b.caret" "$dir/r2.caret" --archive "$dir/empty"
@@ -113,6 +119,7 @@ expect 3 "one that is in use is not" compact "$dir/l.caret"
 grep -q "BUSY.*open in process $user" "$dir/err"
 note $? "it says who uses it"
 kill $user
+wait $user
 expect 3 "nor one that is not there" compact "$dir/none.caret"
 find "$dir" -name '*partial*' | grep -q .
 note $((1 - $?)) "no half of a copy is left there"

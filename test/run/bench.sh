@@ -55,6 +55,10 @@ keep "$caret" 3n1 --runs 1 -n 300 --json && cp "$dir/out" "$dir/real.json" &&
     keep "$caret" bench compare "$dir/real.json" "$dir/real.json" --json && grep -q '"ratio":1,"verdict":"within the range"' "$dir/out"
 note $? "a real result compared with itself"
 
+echo '{"rows":[{"name":"caret"}]}' >"$dir/odd.json"
+expect 3 "JSON that is no result" bench compare "$dir/a.json" "$dir/odd.json"
+grep -q 'odd.json is no result' "$dir/err"
+note $? "is told"
 echo nonsense >"$dir/bad.json"
 expect 3 "a file that is no JSON" bench compare "$dir/a.json" "$dir/bad.json"
 expect 3 "a file that is not there" bench compare "$dir/a.json" "$dir/none.json"

@@ -9,9 +9,14 @@
 #   note $? "says what is right"
 #   finish                        # last: prints the counts, and is the exit status
 #
+# Where it is permitted a test has a /dev/shm of its own, and fails if it leaves shared memory there.
+#
 # $source and $build are the folders of the repository and of the build, $caret is the tool, and $dir a folder for
 # this test alone, removed at its end with all in it; TMPDIR is in it, so what a tool leaves there goes too.
 
+if [ -z "${CARET_OWN_MEMORY:-}" ] && unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
+    CARET_OWN_MEMORY=1 exec unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec sh "$0" "$@"' "$0" "$@"
+fi
 source=${CARET_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${CARET_BUILD:-$source/build}
 caret=$build/caret
@@ -72,8 +77,16 @@ skip()
     echo "skipped: $1"
 }
 
+# left: the shared memory that is there, if it is ours alone
+left() { [ -z "${CARET_OWN_MEMORY:-}" ] || find /dev/shm -name 'caret-*'; }
+
 finish()
 {
+    if [ -n "$(left)" ]; then
+        failed=$((failed + 1))
+        echo "FAILED: nothing is left in shared memory"
+        left
+    fi
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" -eq 0 ]
     exit

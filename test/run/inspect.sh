@@ -77,6 +77,9 @@ note $? "in JSON, too"
 try 1 locks --clear $holder
 grep -q 'is alive: end it' err
 note $? "nothing is taken from the living"
+try 0 locks --clear dead --json
+grep -q '^{"cleared":[0-9]}$' out
+note $? "what was cleared as JSON"
 try 0 locks --clear dead
 
 env --default-signal "$caret" watch '^x' >watched 2>watched.err &

@@ -66,6 +66,8 @@ is 0 '10
 is 0 10.5 incr '^oaks(1,"shadow")' .5
 is 0 9 incr '^oaks(1,"shadow")' -1.5
 is 0 1 incr '^count'
+is 0 '{"node":"^count","value":"1.5"}' incr '^count' .5 --json
+is 0 '{"node":"^count","value":"1"}' incr '^count' -.5 --json
 fails 2 "is no number" incr '^count' many
 is 0 '' set '^oaks' ''
 is 0 '' get '^oaks'
@@ -75,6 +77,8 @@ is 0 11 data '^oaks'
 is 0 10 data '^oaks(1)'
 is 0 1 data '^oaks(1,"shadow")'
 is 1 0 data '^none'
+is 1 '{"node":"^none","data":0}' data '^none' --json
+is 0 "{\"caret\":\"$("$caret" version | cut -c 7-)\"}" version --json
 is 0 '' set -- '^minus' -x
 is 0 -x get '^minus'
 is 0 '{"__":"","1":{"shadow":9}}' get --json '^oaks'

@@ -107,6 +107,7 @@ caret.DELETE = nil
 ---@field lsn? integer no further than this place, which must be reached; see `Database:durable`
 ---@field time? number nor than this time, seconds since 1970, to the last checkpoint before it
 ---@field any_fs? boolean as for `caret.open`
+---@field progress? fun(place: integer, time: number): boolean? called behind each file of the archive with its last place and its time, seconds since 1970; what it raises goes on to the caller, and false stops it, which is the outcome ROLLBACK then
 
 ---Options of `Node:range`; any other name is refused.
 ---@class caret.RangeOptions

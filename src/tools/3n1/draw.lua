@@ -15,7 +15,6 @@ local caret = require "caret"
 local command = require "tool.command"
 local files = require "tool.rivals.files"
 local host = require "caret.host"
-local programs = require "caret.programs"
 
 local draw = {}
 
@@ -161,10 +160,8 @@ function draw.run(o)
     elseif o.db or o.keep then
         command.usage("--draw takes a database of its own: no --db, no --keep")
     end
-    local dir = host.tempdir()
-    o.db, o.keep = dir .. "/3n1.caret", true
-    function o.interrupted() programs.remove(dir) end
-    local ok, status = pcall(function()
+    return host.scratch(function(dir)
+        o.db, o.keep = dir .. "/3n1.caret", true
         local status = require("tool.3n1.job").run(o)
         if status ~= 0 then return status end
         local db = assert(caret.open(o.db, {create = false}))
@@ -174,9 +171,6 @@ function draw.run(o)
         if not o.json then print(("%s: %d numbers"):format(o.draw, count)) end
         return 0
     end)
-    programs.remove(dir)
-    if not ok then error(status, 0) end
-    return status
 end
 
 return draw

@@ -20,6 +20,7 @@
 local caret = require "caret"
 local host = require "caret.host"
 local programs = require "caret.programs"
+local children = require "tool.children"
 local command = require "tool.command"
 local worker = require "tool.3n1.worker"
 
@@ -47,7 +48,7 @@ local function ended(pid, hang)
 end
 
 -- Wait until every worker is queued or dead.
-local function gather(db, pids, pause)
+local function gather(db, pids)
     local queued, missing = db.node("^queued"), #pids
     while missing > 0 do
         missing = queued:number()
@@ -61,7 +62,7 @@ local function gather(db, pids, pause)
                 table.remove(pids, i)
             end
         end
-        if missing > 0 then pause(0.001) end
+        if missing > 0 then programs.pause(0.001) end
     end
 end
 
@@ -79,6 +80,7 @@ end
 -- What is wrong with the answer; nil: nothing.
 local function verify(r)
     local longest, highest = programs.reference(r.n)
+    programs.pause(0)
     if not longest then return "no memory to verify the answer by a second computation: no result" end
     if r.longest == longest and r.highest == highest then return nil end
     return ("WRONG ANSWER: longest %d and highest %d should be %d and %d"):format(
@@ -113,15 +115,6 @@ local function other_lua(interpreter, version, path)
     end
 end
 
--- Raised when the user wants an end.
-local interrupted = {}
-
--- Sleep so long, or until something happens.
-local function pause(seconds)
-    local what = programs.pause(seconds)
-    if math.type(what) == "integer" then error(setmetatable({signal = what}, interrupted), 0) end
-end
-
 local function report(what) io.stderr:write("caret 3n1: ", what, "\n") end
 
 -- Start the workers, let them go, wait for the last: seconds.
@@ -130,10 +123,10 @@ local function time_workers(db, pids, w, spawn)
     trigger:grab()
     for i = 1, w do pids[i] = spawn() end
     local there = table.move(pids, 1, w, 1, {})
-    gather(db, there, pause)
+    gather(db, there)
     local start = host.clock()
     trigger:release()
-    while not finished:grab(0.2) do pause(0) end -- asleep; Ctrl-C is noticed in between
+    while not finished:grab(0.2) do programs.pause(0) end -- asleep; Ctrl-C is noticed in between
     local seconds = host.clock() - start
     finished:release()
     return seconds
@@ -168,41 +161,45 @@ local function compute_all(db, o, pids, spawn)
     return not wrong
 end
 
-local function clean_up(path, dir, keep)
+-- What the run made is gone, or kept.
+local function clean_up(o, path, dir)
     os.remove(path .. "-worker.lua")
-    if not keep then
-        for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(path .. suffix) end
-        if dir then host.rmdir(dir) end
+    if o.keep then
+        if dir then report("the database is kept at " .. path) end
     elseif dir then
-        report("the database is kept at " .. path)
+        host.remove(dir)
+    else
+        for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(path .. suffix) end
     end
+end
+
+local function open(path)
+    local db, text = caret.open(path, {progress = command.progress})
+    if not db then command.fail(text) end
+    return db
 end
 
 --- Run it; the exit status.
 function job.run(o)
     local version = o.lua and version_of(o.lua)
-    local dir = not o.db and host.tempdir() or nil
-    local path = o.db or dir .. "/3n1.caret"
-    local db, text = caret.open(path, {progress = command.progress})
-    if not db then command.fail(text) end
-    local function own()
-        return programs.start({"/proc/self/exe", "3n1", "--worker", path}, {err = "/dev/stderr"})
+    if o.db and not o.keep and programs.exists(o.db) then
+        command.fail(o.db .. " is there already, and would be removed in the end; --keep keeps it")
     end
-    local pids = {}
-    programs.watch()
-    local ok, right = pcall(compute_all, db, o, pids, version and other_lua(o.lua, version, path) or own)
-    if not ok then
-        for _, pid in ipairs(pids) do programs.kill(pid) end
-        for _, pid in ipairs(pids) do host.wait(pid, true) end
-    end
-    db:close()
-    clean_up(path, dir, o.keep)
-    if ok then return right and 0 or 1 end
-    if getmetatable(right) == interrupted then
-        if o.interrupted then o.interrupted() end
-        programs.die(right.signal)
-    end
-    error(right, 0)
+    local path, pids, dir, db, right = o.db, {}, nil, nil, nil
+    return children.guard(function()
+        dir = not path and host.tempdir() or nil
+        path = path or dir .. "/3n1.caret"
+        db = open(path)
+        local function own()
+            return programs.start({"/proc/self/exe", "3n1", "--worker", path}, {err = "/dev/stderr"})
+        end
+        right = compute_all(db, o, pids, version and other_lua(o.lua, version, path) or own)
+        return right and 0 or 1
+    end, function()
+        if right == nil then children.kill(pids) end
+        if db then db:close() end
+        if db or dir then clean_up(o, path, dir) end
+    end)
 end
 
 return job

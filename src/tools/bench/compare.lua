@@ -5,9 +5,17 @@ local command = require "tool.command"
 local formats = require "tool.rivals.formats"
 local host = require "caret.host"
 local json = require "tool.json"
-local programs = require "caret.programs"
 
 local compare = {}
+
+local function is_result(t)
+    if type(t) ~= "table" or type(t.rows) ~= "table" then return false end
+    for _, row in ipairs(t.rows) do
+        local named = type(row) == "table" and type(row.name) == "string"
+        if not named or not tonumber(row.n) or not tonumber(row.workers) then return false end
+    end
+    return true
+end
 
 -- A JSON file as a table: Caret reads JSON into nodes.
 local function read(db, path)
@@ -18,9 +26,7 @@ local function read(db, path)
     local node = db.node("results")
     if not pcall(node.setjson, node, text) then command.fail(path .. " is no JSON") end
     local t = node:gettree()
-    if type(t) ~= "table" or type(t.rows) ~= "table" then
-        command.fail(path .. " is no result of caret 3n1 or caret bench")
-    end
+    if not is_result(t) then command.fail(path .. " is no result of caret 3n1 or caret bench") end
     return t
 end
 
@@ -103,15 +109,12 @@ end
 
 function compare.run(o)
     if not o[3] then command.usage("compare needs two files") end
-    local dir = host.tempdir()
-    local ok, list = pcall(function()
+    local list = host.scratch(function(dir)
         local db = assert(caret.open(dir .. "/compare.caret", {sync = "off"}))
         local a, b = read(db, o[2]), read(db, o[3])
         db:close()
         return changes(a, b)
     end)
-    programs.remove(dir)
-    if not ok then error(list, 0) end
     if o.json then print_json(list) else print_changes(list) end
     for _, c in ipairs(list) do
         if c.verdict == "lost" then return 1 end

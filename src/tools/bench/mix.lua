@@ -4,6 +4,7 @@
 -- 3n1/job.lua; each adds its histograms to ^histogram(kind, nanoseconds), where the parent finds the sums.
 
 local caret = require "caret"
+local children = require "tool.children"
 local command = require "tool.command"
 local host = require "caret.host"
 local measure = require "caret.measure"
@@ -40,26 +41,26 @@ local function gather(db, pids)
         for _, pid in ipairs(pids) do
             if check(pid) then command.fail("a worker ended before the start: no result", 1) end
         end
-        host.sleep(0.001)
+        programs.pause(0.001)
     end
 end
 
 -- Seconds that all workers took.
-local function run_workers(db, path, letter, o)
+local function run_workers(db, path, letter, o, pids)
     db.node("^queued").__ = o.w
     db.node("^trigger"):grab()
-    local pids = {}
     for i = 1, o.w do
-        pids[i] = host.spawn("bench", "mix", "--worker", letter, "--db", path, "--seed", tostring(i), "-n",
-            tostring(o.n), "--count", tostring(o.count), o.uniform and "--uniform" or "--")
+        pids[i] = programs.start({"/proc/self/exe", "bench", "mix", "--worker", letter, "--db", path,
+            "--seed", i, "-n", o.n, "--count", o.count, o.uniform and "--uniform" or "--"},
+            {err = "/dev/stderr"})
     end
     gather(db, pids)
     local start = host.clock()
     db.node("^trigger"):release()
-    db.node("^finished"):grab()
+    while not db.node("^finished"):grab(0.2) do programs.pause(0) end -- Ctrl-C is noticed in between
     local seconds = host.clock() - start
     db.node("^finished"):release()
-    for _, pid in ipairs(pids) do check(pid, true) end
+    while #pids > 0 do check(table.remove(pids), true) end
     return seconds
 end
 
@@ -73,7 +74,9 @@ local function run_mix(list, dir, letter, o)
     local path = ("%s/%s.caret"):format(dir, letter)
     measure.load(path, o.n)
     local db = assert(caret.open(path))
-    local seconds = run_workers(db, path, letter, o)
+    local pids = {}
+    local seconds = children.guard(function() return run_workers(db, path, letter, o, pids) end,
+        function() children.kill(pids) end)
     local all, parts = {}, {}
     for node, _, kind in db.node("^histogram"):pairs() do
         local histogram = read_histogram(node)
@@ -94,12 +97,9 @@ function mix.run(o)
     if not letters:find("^[A-F]+$") then
         command.usage(("--mix needs some of the letters A to F, not '%s'"):format(o.mix))
     end
-    local dir = host.tempdir()
-    local ok, wrong = pcall(function()
+    host.scratch(function(dir)
         for letter in letters:gmatch(".") do run_mix(list, dir, letter, o) end
     end)
-    programs.remove(dir)
-    if not ok then error(wrong, 0) end
     for _, row in ipairs(list) do row.n, row.workers = o.n, o.w end
     rows.print("mix", list, o)
     return 0

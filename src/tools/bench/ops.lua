@@ -3,7 +3,6 @@
 local caret = require "caret"
 local host = require "caret.host"
 local measure = require "caret.measure"
-local programs = require "caret.programs"
 local rows = require "tool.bench.rows"
 
 local ops = {}
@@ -47,13 +46,11 @@ local function in_lua(list, path, o)
 end
 
 function ops.run(o)
-    local dir, list = host.tempdir(), {}
-    local ok, wrong = pcall(function()
+    local list = {}
+    host.scratch(function(dir)
         in_c(list, dir .. "/ops.caret", o)
         in_lua(list, dir .. "/ops.caret", o)
     end)
-    programs.remove(dir)
-    if not ok then error(wrong, 0) end
     for _, row in ipairs(list) do row.n, row.workers = o.n, 1 end
     rows.print("ops", list, o)
     return 0

@@ -7,7 +7,9 @@
 local caret = require "caret"
 local host = require "caret.host"
 local programs = require "caret.programs"
+local children = require "tool.children"
 local command = require "tool.command"
+local json = require "tool.json"
 local machine = require "tool.rivals.machine"
 local one = require "tool.rivals.one"
 local rivals = require "tool.rivals.list"
@@ -62,6 +64,7 @@ local function make_rows(list, sizes, processes)
     local rows, left_out = {}, {}
     for _, n in ipairs(sizes) do
         local longest, highest = programs.reference(n)
+        programs.pause(0)
         if not longest then command.fail(("no memory to compute the answer for N = %d"):format(n)) end
         for _, w in ipairs(processes) do
             for _, rival in ipairs(list) do
@@ -133,10 +136,15 @@ end
 -- -------------------------------------------------------------------- command
 
 --- caret 3n1 --list
-function compare.list()
+function compare.list(o)
     for _, rival in ipairs(rivals.all {resp = "HOST:PORT", program = "COMMAND"}) do
         local why = rival.missing and rival.missing()
-        print(("%-16s %-28s %s"):format(rival.name, rival.title, why and "can't run: " .. why or "here"))
+        if o.json then
+            print(json.encode(json.object("name", rival.name, "title", rival.title, "durability",
+                rival.durability, "settings", rival.settings, "missing", why)))
+        else
+            print(("%-16s %-28s %s"):format(rival.name, rival.title, why and "can't run: " .. why or "here"))
+        end
     end
     return 0
 end
@@ -145,7 +153,6 @@ local function measure(o, sizes, processes)
     local rows, left_out = make_rows(chosen(o), sizes, processes)
     warm_up(rows, o.limit)
     for round = 1, o.runs do run_round(rows, round, o) end
-    progress("")
     summarise(rows)
     return {machine = machine.describe(), rows = rows, left_out = left_out, runs = o.runs, n = sizes,
         w = processes, began = os.date("!%Y-%m-%dT%H:%M:%SZ"), caret = caret._VERSION,
@@ -170,13 +177,8 @@ function compare.run(o, sizes, processes)
     if programs.slow_build then
         report(("this build of the tool has %s: its figures say nothing"):format(programs.slow_build))
     end
-    programs.watch()
-    local ok, results = pcall(measure, o, sizes, processes)
-    if not ok then
-        progress("")
-        if one.signal(results) then programs.die(one.signal(results)) end
-        error(results, 0)
-    end
+    local results = children.guard(function() return measure(o, sizes, processes) end,
+        function() progress("") end)
     command.write(o.json and formats.json(results) or formats.table(results, host.isatty(1)))
     if o.out then require("tool.rivals.files").all(results, o.out) end
     return status_of(results)

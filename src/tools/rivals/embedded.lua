@@ -23,6 +23,7 @@ local function caret_lua(interpreter)
             if interpreter then table.move({"--lua", interpreter}, 1, 2, #list + 1, list) end
             return {list}
         end,
+        cleanup = rivals.sweep,
     }
 end
 
@@ -41,6 +42,7 @@ local function in_c(name, title, durability, settings, version, ...)
         commands = function(place)
             return {table.move(options, 1, #options, 7, {program, "-n", place.n, "-w", place.w, place.dir})}
         end,
+        cleanup = name == "caret" and rivals.sweep or nil,
     }
 end
 

@@ -15,6 +15,8 @@
 --
 -- place has dir (an empty folder), port (free), n, w, env (for the programs), write(name, text) -> path.
 
+local caret = require "caret"
+local host = require "caret.host"
 local programs = require "caret.programs"
 
 local rivals = {}
@@ -33,6 +35,18 @@ function rivals.ask(shell_command)
     local line = f:read("l")
     f:close()
     return line and line ~= "" and line or nil
+end
+
+--- cleanup() of what uses Caret: who is killed leaves shared memory, which the next to open gives back when
+-- the last of them is dead.
+function rivals.sweep(place)
+    local path = place.dir .. "/3n1.caret"
+    for _ = 1, 100 do
+        local db = caret.open(path, {create = false})
+        if db then db:close() end
+        if not programs.exists(path .. "-lock") then break end
+        host.sleep(0.02)
+    end
 end
 
 --- An embedded program for an interpreter without //.

@@ -119,7 +119,7 @@ local function caret_as_yottadb()
             place.env.LUA_PATH_5_4 = ("%s/?.lua;%s/?/init.lua;;"):format(folder, folder)
             place.env.LUA_CPATH_5_4 = folder .. "/?.so;;"
         end,
-        commands = lua_commands,
+        commands = lua_commands, cleanup = rivals.sweep,
     }
 end
 

@@ -8,8 +8,6 @@ local one = {}
 
 local SERVER_START = 20 -- seconds that a server may take until it answers
 
-local interrupted = {} -- raised when the user wants an end
-
 -- The first or last line of a file that says something; nil if none does.
 local function line_of(path, which)
     local f, found = io.open(path), nil
@@ -29,17 +27,6 @@ end
 
 local function how_ended(how, number)
     return (how == "signal" and "was killed by signal %d" or "ended with status %d"):format(number)
-end
-
--- Sleep until something happens, at most so long.
-local function pause(seconds)
-    local what = programs.pause(seconds)
-    if math.type(what) == "integer" then error(setmetatable({signal = what}, interrupted), 0) end
-end
-
---- The signal that an error stands for; nil: it is another error.
-function one.signal(wrong)
-    return getmetatable(wrong) == interrupted and wrong.signal or nil
 end
 
 local function start_server(rival, place)
@@ -62,7 +49,7 @@ local function start_server(rival, place)
             local text = ("its server did not answer within %d s"):format(SERVER_START)
             return because(text, place.server_log, "last")
         end
-        pause(0.01)
+        programs.pause(0.01)
     end
     return nil
 end
@@ -82,7 +69,7 @@ local function program_gone(place, running)
         local how, number = host.wait(pid)
         if how then running[pid] = nil end
         if how and (how ~= "exit" or number ~= 0) then
-            if place.server then pause(0.1) end -- it may be the one that died
+            if place.server then programs.pause(0.1) end -- it may be the one that died
             return server_gone(place) or because("a process " .. how_ended(how, number), err, "first")
         end
     end
@@ -96,7 +83,7 @@ local function wait_for(place, running, deadline)
         if wrong then return wrong end
         if not next(running) then return nil end
         if host.clock() > deadline then return ("it was stopped after %d s"):format(place.limit) end
-        pause(0.2)
+        programs.pause(0.2)
     end
 end
 
@@ -151,10 +138,10 @@ local function stop(rival, place)
     for pid in pairs(place.all) do programs.kill(pid) end
     for pid in pairs(place.all) do host.wait(pid, true) end
     if rival.cleanup then pcall(rival.cleanup, place) end
-    programs.remove(place.dir)
+    host.remove(place.dir)
 end
 
---- Run it: its result, or nil and what went wrong.  answer: {longest=, highest=}.
+--- Run it, under children.guard(): its result, or nil and what went wrong.  answer: {longest=, highest=}.
 function one.run(rival, n, w, limit, answer)
     local place = {dir = host.tempdir(), port = programs.port(), n = n, w = w, limit = limit, env = {},
         all = {}, errors = {}}
@@ -168,7 +155,7 @@ function one.run(rival, n, w, limit, answer)
     local ok, r, why = pcall(attempt, rival, place, answer)
     stop(rival, place)
     if ok then return r, why end
-    if one.signal(r) then error(r, 0) end
+    if r == host.stopped then error(r, 0) end
     return nil, tostring(r)
 end
 
