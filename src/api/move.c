@@ -148,31 +148,43 @@ static int take_all(struct move *m)
 
 /* ------------------------------------------------------------------ siblings */
 
-/* Next slot of the remembered leaf; CARET_NONE: not decided here. */
+/* The key in a slot from the node's last subscript on, if it is below the node's parent: its length, or 0.  In the leaf
+ * that the node's own key is in the prefix is the node's as well. */
+static size_t below_parent(const struct caret__page *p, unsigned i, const struct caret__node *n, uint8_t *buf)
+{
+    const uint8_t *prefix, *own = caret__node_key(n);
+    struct caret__entry e = caret__page_entry(p, i);
+    unsigned base = n->last_off, plen = caret__page_prefix(p, &prefix), from = plen > base ? plen : base,
+             skip = from - plen;
+
+    if (from > n->key_len || e.klen <= skip || from + e.klen - skip > CARET__KEY_MAX ||
+        (skip != 0 && caret__racy_cmp(e.key, own + plen, skip) != 0))
+        return 0;
+    caret__racy_copy_short(buf, own + base, from - base);
+    caret__racy_copy_short(buf + from - base, e.key + skip, e.klen - skip);
+    return from - base + e.klen - skip;
+}
+
+/* Next slot of the remembered leaf, if it is the next sibling's own; CARET_NONE: not decided here. */
 static int next_in_leaf(struct caret__view *v, struct caret__node *n)
 {
     struct caret__hint *h = &n->hint;
     struct caret__at at;
-    uint8_t buf[CARET__KEY_MAX];
+    uint8_t sub[CARET__KEY_MAX];
 
     if (h->version == 0 || h->owner != v->pg->id || h->found != 1 ||
         !caret__at_recall(v, &at, h->pgno, h->version) || h->pos + 1u >= caret__page_count(at.page))
         return CARET_NONE;
-    unsigned len = caret__page_key(at.page, h->pos + 1u, buf), base = n->last_off;
-    if (!caret__at_valid(v, &at) || len <= base || memcmp(buf, caret__node_key(n), base) != 0)
-        return CARET_NONE;
-    if (len > n->key_len && memcmp(buf, caret__node_key(n), n->key_len) == 0)
-        return CARET_NONE; /* a descendant */
-    size_t sub = caret__sub_len(buf + base, len - base);
-    if (sub == 0 || base + sub > n->key_cap)
+    size_t len = below_parent(at.page, h->pos + 1u, n, sub);
+    if (!caret__at_valid(v, &at) || len == 0 || caret__sub_len(sub, len) != len ||
+        n->last_off + len > n->key_cap)
         return CARET_NONE;
     int rc = caret__reads_note(v, &at);
     if (rc != CARET_OK)
         return rc;
-    memcpy(caret__node_key(n) + base, buf + base, sub);
-    n->key_len = (uint16_t)(base + sub);
+    caret__racy_copy_short(caret__node_key(n) + n->last_off, sub, len);
+    n->key_len = (uint16_t)(n->last_off + len);
     h->pos++;
-    h->found = base + sub == len;
     return CARET_OK;
 }
 

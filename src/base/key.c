@@ -380,6 +380,46 @@ static size_t format_number(const struct number *number, char *text)
     return caret__dec_format(d, text);
 }
 
+/* Two digits of each of the four pairs in the low bytes of w, as text, the lowest byte's first. */
+static inline uint64_t spell4(uint64_t w)
+{
+    uint64_t lanes = (w | w << 16) & UINT64_C(0x0000FFFF0000FFFF);
+
+    lanes = (lanes | lanes << 8) & UINT64_C(0x00FF00FF00FF00FF);
+    uint64_t tens = (lanes * 103 >> 10) & UINT64_C(0x000F000F000F000F);
+    return (tens | (lanes - 10 * tens) << 8) + UINT64_C(0x3030303030303030);
+}
+
+/* Integers from 1 to 99999999, which most are: the text in the low bytes of *text, and its length; 0 = something else. */
+static inline unsigned get_small(const uint8_t *p, size_t n, uint64_t *text)
+{
+    unsigned exp = p[0] - (unsigned)(CARET__SUB_ZERO + EXP_BIAS), i = 0, pair = 0;
+    uint64_t w = 0;
+
+    if (exp - 1 > 3)
+        return 0;
+    for (; i < exp && i + 1 < n && (pair = p[i + 1] - 1u) <= 99; i++)
+        w |= (uint64_t)pair << 8 * i;
+    if (i == 0 || i + 1 >= n || p[i + 1] != END_POSITIVE)
+        return 0;
+    unsigned skip = (w & 0xFF) < 10;
+    *text = spell4(w) >> 8 * skip;
+    return 2 * exp - skip;
+}
+
+/* The low n bytes of w, 1 to 8, and no more. */
+static inline void put_text(char *buf, uint64_t w, unsigned n)
+{
+    if (n >= 4) {
+        caret__put_le32(buf, (uint32_t)w);
+        caret__put_le32(buf + n - 4, (uint32_t)(w >> 8 * (n - 4)));
+    } else {
+        buf[0] = (char)w;
+        buf[n / 2] = (char)(w >> 8 * (n / 2));
+        buf[n - 1] = (char)(w >> 8 * (n - 1));
+    }
+}
+
 static int get_number(const uint8_t *p, size_t n, char *text, size_t *len)
 {
     struct number number;
@@ -435,6 +475,7 @@ static int get_string(const uint8_t *p, size_t n, char *buf, size_t cap, size_t 
 int caret__sub_get(const uint8_t *p, size_t n, char *buf, size_t cap, size_t *len, bool *is_number)
 {
     char text[CARET__NUM_MAX];
+    uint64_t small;
     int rc;
 
     *len = 0;
@@ -443,6 +484,12 @@ int caret__sub_get(const uint8_t *p, size_t n, char *buf, size_t cap, size_t *le
         return CARET_E_CORRUPT;
     if (p[0] == CARET__SUB_STRING)
         return get_string(p, n, buf, cap, len);
+    *len = get_small(p, n, &small);
+    *is_number = *len != 0;
+    if (*is_number && *len <= cap)
+        put_text(buf, small, (unsigned)*len);
+    if (*is_number)
+        return *len <= cap ? CARET_OK : CARET_E_BUFFER;
     if (p[0] == CARET__SUB_EMPTY)
         return CARET_OK;
     rc = is_number_type(p[0]) ? get_number(p, n, text, len) : CARET_E_CORRUPT;
