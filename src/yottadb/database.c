@@ -42,42 +42,66 @@ struct caret__ydb_database *caret__ydb_databases(void)
 
 /* ------------------------------------------------------------------------ open */
 
-static struct caret__ydb_database *new_database(const char *n)
+/* The file that a name stands for; to be freed. */
+static char *file_of(const char *n)
 {
     size_t len = strlen(n);
-    struct caret__ydb_database *d = calloc(1, sizeof *d + len + 3);
+    char *file = malloc(len + 3);
+
+    if (file == NULL)
+        return NULL;
+    memcpy(file, n, len + 1);
+    if (len > 4 && strcmp(n + len - 4, ".gld") == 0)
+        memcpy(file + len - 4, ".caret", 7);
+    return file;
+}
+
+/* The one that was opened from that file, if there is one. */
+static struct caret__ydb_database *of_file(const char *resolved)
+{
+    struct caret__ydb_database *d = atomic_load(&opened);
+
+    while (d != NULL && strcmp(caret_path(d->db), resolved) != 0)
+        d = d->next;
+    return d;
+}
+
+/* Open a file.  It may be another name of one that was opened: then that is it, with its locks. */
+static int open_file(struct caret__ydb_call *c, const char *n, const char *file,
+                     struct caret__ydb_database **database)
+{
+    struct caret__ydb_database *d = calloc(1, sizeof *d), *old;
 
     if (d == NULL)
-        return NULL;
-    memcpy(d->path, n, len + 1);
-    if (len > 4 && strcmp(n + len - 4, ".gld") == 0)
-        memcpy(d->path + len - 4, ".caret", 7);
-    return d;
+        return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a database");
+    if (caret_open(file, NULL, &d->db) != CARET_OK) {
+        free(d);
+        return caret__ydb_fail(c, YDB_ERR_ZGBLDIRACC, "can't open the database of $ZGBLDIR %s: %s", n,
+                               caret_message());
+    }
+    old = of_file(caret_path(d->db));
+    if (old != NULL) {
+        caret_close(d->db);
+        free(d);
+    } else {
+        d->next = atomic_load(&opened);
+        atomic_store(&opened, d);
+    }
+    *database = old != NULL ? old : d;
+    return YDB_OK;
 }
 
 /* The database of that name, opened if it isn't. */
 static int find(struct caret__ydb_call *c, const char *n, struct caret__ydb_database **database)
 {
-    struct caret__ydb_database *d = new_database(n), *old = atomic_load(&opened);
+    char *file = file_of(n);
 
-    if (d == NULL)
-        return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a database");
-    while (old != NULL && strcmp(old->path, d->path) != 0)
-        old = old->next;
-    if (old != NULL) {
-        free(d);
-        *database = old;
-        return YDB_OK;
-    }
-    if (caret_open(d->path, NULL, &d->db) != CARET_OK) {
-        free(d);
-        return caret__ydb_fail(c, YDB_ERR_ZGBLDIRACC, "can't open the database of $ZGBLDIR %s: %s", n,
-                               caret_message());
-    }
-    d->next = atomic_load(&opened);
-    atomic_store(&opened, d);
-    *database = d;
-    return YDB_OK;
+    if (file == NULL)
+        return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for the name of a database");
+    *database = of_file(file);
+    int status = *database != NULL ? YDB_OK : open_file(c, n, file, database);
+    free(file);
+    return status;
 }
 
 static int open_current(struct caret__ydb_call *c, struct caret__ydb_database **database)

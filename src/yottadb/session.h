@@ -47,12 +47,11 @@
 
 enum { CARET__YDB_RUNNING, CARET__YDB_FORKED, CARET__YDB_EXITED };
 
-/* A database that was opened; it stays open until ydb_exit(). */
+/* A database that was opened, one for each file; it stays open until ydb_exit(). */
 struct caret__ydb_database {
     struct caret__ydb_database *next;
     caret_db *db;
     caret_session *locks; /* lock.c */
-    char path[];
 };
 
 /* A session of a thread. */

@@ -301,6 +301,12 @@ static int several(void)
     NEED(set_text("$ZGBLDIR", "/nowhere/at/all.caret") == YDB_ERR_ZGBLDIRACC);
     NEED(says("^a", "two") && says("$ZGBLDIR", two)); /* all is as before */
     NEED(set_text("$ZGBLDIR", one) == YDB_OK && says("^a", "one"));
+    NEED(set_text("$ZGBLDIR", "./one.gld") == YDB_OK &&
+         says("^a", "one")); /* the same file by another name */
+    NEED(ydb_lock_incr_s(0, &v, 0, NULL) == YDB_OK);
+    NEED(mkdir("below", 0700) == 0 && chdir("below") == 0);
+    NEED(set_text("$ZGBLDIR", "./one.gld") == YDB_OK); /* and another file by the same one */
+    NEED(ydb_get_s(&v, 0, NULL, &ret) == YDB_ERR_GVUNDEF);
     NEED(set_text("$ZGBLDIR", "") == YDB_OK && says("$ZGBLDIR", getenv("CARET_DB")));
     return 7;
 }
