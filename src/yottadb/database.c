@@ -1,14 +1,16 @@
 /*
  * database.c - which database: the one of $ZGBLDIR.
  *
- * In this order: what $ZGBLDIR was set to, the environment's $ydb_gbldir, $CARET_DB, ./data.caret.  It is opened, and
- * made if there is none, when it is first used.  A name that ends with .gld is that of a global directory of
- * YottaDB: the database is the file beside it with .caret instead.
+ * In this order: what $ZGBLDIR was set to, the environment's $ydb_gbldir, $CARET_DB, ./data.caret.  It is opened when
+ * it is first used: made if there is none, for reading only if the process may not write to it.  A name that ends
+ * with .gld is that of a global directory of YottaDB: the database is the file beside it with .caret instead.
  *
  * All that were opened stay open, as their locks do.  `current` is read without a mutex by each call; lists and names
  * are under CARET__YDB_DATABASES.
  */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "yottadb/session.h"
 
@@ -66,15 +68,23 @@ static struct caret__ydb_database *of_file(const char *resolved)
     return d;
 }
 
+/* To be opened for reading only? */
+static bool may_only_be_read(const char *file)
+{
+    return faccessat(AT_FDCWD, file, W_OK, AT_EACCESS) != 0 &&
+           faccessat(AT_FDCWD, file, R_OK, AT_EACCESS) == 0;
+}
+
 /* Open a file.  It may be another name of one that was opened: then that is it, with its locks. */
 static int open_file(struct caret__ydb_call *c, const char *n, const char *file,
                      struct caret__ydb_database **database)
 {
     struct caret__ydb_database *d = calloc(1, sizeof *d), *old;
+    caret_options options = {.readonly = may_only_be_read(file)};
 
     if (d == NULL)
         return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a database");
-    if (caret_open(file, NULL, &d->db) != CARET_OK) {
+    if (caret_open(file, &options, &d->db) != CARET_OK) {
         free(d);
         return caret__ydb_fail(c, YDB_ERR_ZGBLDIRACC, "can't open the database of $ZGBLDIR %s: %s", n,
                                caret_message());

@@ -322,6 +322,21 @@ static int nowhere(void)
     return 7;
 }
 
+/* Somebody else's. */
+static int of_others(void)
+{
+    char text[400];
+    ydb_buffer_t v = b("^end");
+
+    NEED(geteuid() != 0 || seteuid(65534) == 0);
+    NEED(says("^end", "written"));
+    NEED(set_text("^end", "again") == YDB_ERR_DBFILERR);
+    NEED(ydb_zstatus(text, sizeof text) == YDB_OK && strstr(text, "READONLY") != NULL);
+    NEED(ydb_lock_incr_s(0, &v, 0, NULL) == YDB_ERR_DBFILERR);
+    NEED(says("^end", "written") && set_text("local", "works") == YDB_OK);
+    return 7;
+}
+
 /* ------------------------------------------------------------------------ main */
 
 /* A new process for each: this program with the name of a case. */
@@ -342,6 +357,7 @@ static const struct {
     {"folder", in_current_folder},
     {"several", several},
     {"nowhere", nowhere},
+    {"others", of_others},
 };
 
 static const char *program;
@@ -439,6 +455,17 @@ static void the_database_is_that_of_zgbldir(void **state)
     try_case("several", "");
 }
 
+static void what_may_not_be_written_can_be_read(void **state)
+{
+    const char *file = getenv("CARET_DB");
+
+    (void)state;
+    try_case("write", "");
+    assert_int_equal(chmod(test_folder, 0755) | chmod(file, 0444), 0);
+    try_case("others", "");
+    assert_int_equal(chmod(test_folder, 0700) | chmod(file, 0600), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +479,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_of_threads_goes_on),
         cmocka_unit_test(the_database_is_that_of_the_environment),
         cmocka_unit_test(the_database_is_that_of_zgbldir),
+        cmocka_unit_test(what_may_not_be_written_can_be_read),
     };
     if (argc > 2) {
         snprintf(test_folder, sizeof test_folder, "%s", argv[2]);
