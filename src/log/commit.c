@@ -12,8 +12,9 @@
  *
  * The commonest change, a set whose leaf belongs to the current epoch and has
  * room, is done in place (set_in_place): only the bytes that change are saved, not
- * the page, and no page or slot is needed.  So is a batch of some sets, if all of them
- * can be.  If its process dies in step 5, repair restores those bytes, of several
+ * the page, and no page or slot is needed.  So are the sets of a small batch, but for a
+ * few whose leaves are too full or of an older epoch: these go the general way first, which leaves the leaves
+ * of the others alone.  If its process dies in step 5, repair restores what was saved, of several
  * changes of one page the last first, and redoes the record the general way.
  */
 #include <stdlib.h>
@@ -225,9 +226,12 @@ static int locate(struct caret__engine *e, struct caret__spot *spot, const uint8
     return CARET_OK;
 }
 
-/* Can the set be done in the leaf as it is, in which sets before it will take `taken` bytes?  Adds its own. */
+/*
+ * Can the set be done in the leaf as it is, in which sets before it will take `taken` bytes?  Adds its own.
+ * `again`: there are such sets; one of them may have made the value of this key shorter.
+ */
 static bool fits_in_place(const struct caret__engine *e, const struct caret__spot *spot, const uint8_t *key,
-                          size_t klen, size_t vlen, size_t *taken)
+                          size_t klen, size_t vlen, bool again, size_t *taken)
 {
     uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
     const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
@@ -236,8 +240,9 @@ static bool fits_in_place(const struct caret__engine *e, const struct caret__spo
         return false;
     if (spot->found) {
         struct caret__entry en = caret__page_entry(p, spot->pos);
-        *taken += vlen <= en.vlen ? 0 : 2u + en.klen + vlen;
-        return !en.run && (vlen <= en.vlen || caret__page_room(p) >= *taken);
+        bool grows = again || vlen > en.vlen;
+        *taken += grows ? 2u + en.klen + vlen : 0;
+        return !en.run && (!grows || caret__page_room(p) >= *taken);
     }
     unsigned plen = p->prefix_len;
     *taken += 10u + klen - plen + vlen;
@@ -271,42 +276,96 @@ static inline void set_in_place(struct caret__engine *e, struct caret__spot *spo
     change_leaf(e, &u, spot, key, klen, val, vlen, lsn);
 }
 
-/* Find the places of a batch's sets: can all be done in place?  *undo: bytes of undo they take at most. */
-static bool batch_fits(struct caret__engine *e, struct caret__batch *b, uint64_t *undo)
+/* Pages of the value at a spot that lie out of line. */
+static uint32_t run_pages_at(const struct caret__engine *e, const struct caret__spot *spot)
 {
-    uint32_t off = CARET__REC_HEAD, leaf = 0;
-    struct caret__op_view op;
-    size_t taken = 0;
+    if (spot->found != 1)
+        return 0;
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
+    struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, spot->pgno, word), spot->pos);
+    return en.run && en.vlen >= 8 ? 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE : 0;
+}
 
-    *undo = 0;
-    for (uint32_t i = 0; i < b->nops; i++) {
+#define SLOW_MAX 4u /* sets of a small batch that may go the general way alone */
+
+/* How the sets of a small batch are done. */
+struct plan {
+    uint64_t slow; /* bit i: set i in the general way, else in place */
+    unsigned nslow;
+    uint64_t in_place; /* bytes of undo that those in place take at most */
+};
+
+/* All sets of that leaf, of the first n, in the general way. */
+static void plan_slow(const struct caret__batch *b, uint32_t n, uint32_t pgno, struct plan *plan)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t bit = UINT64_C(1) << i;
+        if (b->spots[i].pgno != pgno || (plan->slow & bit) != 0)
+            continue;
+        plan->slow |= bit;
+        plan->nslow++;
+    }
+}
+
+/* Find the places of a small batch's sets and how each is to be done.  false: the whole batch in the general way. */
+static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct plan *plan)
+{
+    uint32_t off = CARET__REC_HEAD;
+    size_t taken[CARET__SPOTS]; /* of the leaf of each, by the sets up to it */
+    struct caret__op_view op;
+
+    *plan = (struct plan){0};
+    for (uint32_t i = 0; i < b->nops && plan->nslow <= SLOW_MAX; i++) {
         struct caret__spot *spot = &b->spots[i];
         if (i >= b->nspots)
             *spot = (struct caret__spot){0};
         if (caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &op) != 1 ||
             locate(e, spot, op.key, op.klen) != CARET_OK)
             return false;
-        if (spot->pgno != leaf) /* ops come in the order of keys: never back to a leaf */
-            taken = 0;
-        leaf = spot->pgno;
-        if (!fits_in_place(e, spot, op.key, op.klen, op.vlen, &taken))
-            return false;
-        *undo += CARET__PAGE_SIZE + 4u * CARET__UNDO_FOOT;
+        uint32_t k = i;
+        while (k > 0 && b->spots[k - 1].pgno != spot->pgno)
+            k--;
+        taken[i] = k > 0 ? taken[k - 1] : 0;
+        bool slow = k > 0 && (plan->slow >> (k - 1) & 1u) != 0;
+        if (slow || !fits_in_place(e, spot, op.key, op.klen, op.vlen, k > 0, &taken[i]))
+            plan_slow(b, i + 1, spot->pgno, plan);
+        plan->in_place += CARET__PAGE_SIZE + 4u * CARET__UNDO_FOOT;
     }
-    return true;
+    return plan->nslow <= SLOW_MAX;
 }
 
-/* Behind the commit point: what batch_fits() found to be possible. */
-static void batch_in_place(struct caret__engine *e, struct caret__batch *b, struct caret__undo *u,
-                           const uint8_t *rec, uint32_t size, uint64_t lsn)
+/* Behind the commit point: the sets that need more than their leaf. */
+static void sets_in_general(struct caret__engine *e, const struct plan *plan, struct caret__undo *u,
+                            const uint8_t *rec, uint32_t size, uint64_t lsn)
+{
+    struct caret__w w = {.pg = &e->pg,
+                         .sh = e->sh,
+                         .undo = u,
+                         .lsn = lsn,
+                         .epoch = atomic_load_explicit(&e->sh->epoch, memory_order_relaxed)};
+    uint32_t off = CARET__REC_HEAD;
+    struct caret__op_view op;
+
+    caret__w_begin(&w);
+    for (uint32_t i = 0; i < CARET__SPOTS && caret__record_op(rec, size, &off, &op) == 1; i++)
+        if ((plan->slow >> i & 1u) != 0)
+            caret__tree_set(&w, op.key, op.klen, op.val, op.vlen, 0);
+}
+
+/* Then those in place; their leaves are as they were, but for each other's changes. */
+static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const struct plan *plan,
+                          struct caret__undo *u, const uint8_t *rec, uint32_t size, uint64_t lsn)
 {
     uint32_t off = CARET__REC_HEAD;
     struct caret__op_view op;
 
-    caret__undo_begin(u, lsn);
     for (uint32_t i = 0; i < b->nops && caret__record_op(rec, size, &off, &op) == 1; i++) {
         struct caret__spot *spot = &b->spots[i];
         const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+        if ((plan->slow >> i & 1u) != 0) {
+            spot->version = 0;
+            continue;
+        }
         if (atomic_load_explicit(&pte->version, memory_order_relaxed) !=
             spot->version) { /* by a set before */
             uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
@@ -345,18 +404,40 @@ static int publish_big(struct caret__engine *e, const struct batch_record *r, ui
     return CARET_OK;
 }
 
-/* The batch in place; false: it can't be. */
-static bool try_in_place(struct caret__engine *e, const struct batch_record *r, uint64_t *lsn)
+/* What the sets that are not done in place may need. */
+static struct caret__need plan_need(const struct caret__engine *e, const struct caret__batch *b,
+                                    const struct plan *plan)
+{
+    uint32_t pages = plan->nslow * caret__tree_set_pages(&e->sh->ts);
+    struct caret__need need = {pages, plan->in_place + (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
+
+    for (uint32_t i = 0; i < b->nops; i++)
+        if ((plan->slow >> i & 1u) != 0)
+            need.undo_bytes += run_pages_at(e, &b->spots[i]) * UINT64_C(96);
+    return need;
+}
+
+/* A small batch, as planned.  CARET_RESTART: short of something, as in try_batch(). */
+static int try_small(struct caret__engine *e, const struct batch_record *r, const struct plan *plan,
+                     uint64_t *lsn)
 {
     struct caret__undo u = caret__undo_context(e, 0);
-    uint64_t undo;
 
-    if (r->size > CARET__BIG_RECORD || !batch_fits(e, r->b, &undo) || undo > u.cap)
-        return false;
+    if (plan->nslow != 0 || plan->in_place > u.cap) {
+        struct caret__need need = plan_need(e, r->b, plan);
+        int rc = caret__reserve(e, &need, false);
+        if (rc != CARET_OK)
+            return rc;
+        u = caret__undo_context(e, 0);
+    }
     const uint8_t *rec = publish(e, r->b->rec, r->size, r->crc, lsn);
-    batch_in_place(e, r->b, &u, rec, r->size, *lsn);
+    if (plan->slow != 0)
+        sets_in_general(e, plan, &u, rec, r->size, *lsn);
+    else
+        caret__undo_begin(&u, *lsn);
+    sets_in_place(e, r->b, plan, &u, rec, r->size, *lsn);
     make_visible(e, *lsn);
-    return true;
+    return CARET_OK;
 }
 
 /* One try under the mutex.  CARET_ROLLBACK: not valid.  CARET_RESTART: *room tells what is short. */
@@ -364,6 +445,7 @@ static int try_batch(struct caret__engine *e, const struct batch_record *r, bool
                      void *ctx, uint64_t *lsn, bool *room)
 {
     struct caret__need need;
+    struct plan plan;
     int rc;
 
     if (valid != NULL && !valid(ctx))
@@ -372,8 +454,8 @@ static int try_batch(struct caret__engine *e, const struct batch_record *r, bool
                       r->b->only_kills);
     if (*room)
         return CARET_RESTART;
-    if (caret__batch_wants_spots(r->b) && try_in_place(e, r, lsn))
-        return CARET_OK;
+    if (caret__batch_wants_spots(r->b) && r->size <= CARET__BIG_RECORD && make_plan(e, r->b, &plan))
+        return try_small(e, r, &plan, lsn);
     rc = caret__record_need(e, r->b->rec, r->size, &need);
     if (rc == CARET_OK)
         rc = caret__reserve(e, &need, r->b->only_kills);
@@ -468,16 +550,6 @@ static inline void make_record(struct set_record *r, const uint8_t *key, size_t 
     r->crc = finish_record(r->rec, r->size, 1);
 }
 
-/* Pages of the value at a spot that lie out of line. */
-static uint32_t run_pages_at(const struct caret__engine *e, const struct caret__spot *spot)
-{
-    if (spot->found != 1)
-        return 0;
-    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
-    struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, spot->pgno, word), spot->pos);
-    return en.run && en.vlen >= 8 ? 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE : 0;
-}
-
 /* The slow way for one set: as a batch of one.  The mutex is held. */
 static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, const struct set_record *r,
                       uint64_t *lsn)
@@ -525,7 +597,7 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set
     if (*room)
         return CARET_RESTART;
     size_t taken = 0;
-    if (!fits_in_place(e, spot, key, klen, vlen, &taken)) {
+    if (!fits_in_place(e, spot, key, klen, vlen, false, &taken)) {
         spot->version = 0;
         return set_slowly(e, spot, r, lsn);
     }
