@@ -277,6 +277,16 @@ static int set_global(caret_session *s, struct caret__node *n, const void *value
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 
+static int set_in_txn(caret_session *s, const struct caret__node *n, const void *value, size_t len)
+{
+    const struct caret__hint *h = &n->hint;
+    struct caret__spot spot = {0};
+
+    if (has_hint(h, &s->global))
+        spot = (struct caret__spot){h->version, h->pgno, h->pos, h->found};
+    return caret__buffer_set(&s->txn, caret__node_key(n), n->key_len, value, len, &spot);
+}
+
 /* Common beginning of all writers of globals. */
 static int enter_writer(caret_session *s)
 {
@@ -306,9 +316,7 @@ int caret_set(caret_session *s, caret_node *node, const void *value, size_t len)
     rc = enter_writer(s);
     if (rc != CARET_OK)
         return rc;
-    if (s->txn.level != 0)
-        return caret__buffer_set(&s->txn, caret__node_key(n), n->key_len, value, len);
-    return set_global(s, n, value, len);
+    return s->txn.level != 0 ? set_in_txn(s, n, value, len) : set_global(s, n, value, len);
 }
 
 /* ----------------------------------------------------------- delete and kill */

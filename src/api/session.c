@@ -106,6 +106,7 @@ void caret__session_end(caret_session *s)
     s->has_locals = s->txn.has_buffer = false;
     caret__past_destroy(&s->global);
     caret__reads_destroy(&s->txn.reads);
+    caret__batch_destroy(&s->txn.list);
     caret__batch_destroy(&s->batch);
     free(s->txn.journal.data);
     free(s->out);

@@ -39,11 +39,8 @@ static void fresh_view(caret_session *s)
 static void drop_changes(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
-    caret__journal_undo(&t->journal, 0, t->has_buffer ? &t->buffer : NULL, locals_of(s));
-    if (t->changed)
-        caret__private_clear(&t->buffer);
-    t->changed = false;
-    t->kills = 0;
+    caret__journal_undo(&t->journal, 0, t->in_tree ? &t->buffer : NULL, locals_of(s));
+    caret__buffer_clear(t);
 }
 
 static void finish(caret_session *s)
@@ -53,10 +50,7 @@ static void finish(caret_session *s)
         caret__floor_return(s->e, s->floor_id);
     t->level = 0;
     t->journal.used = 0;
-    if (t->changed)
-        caret__private_clear(&t->buffer);
-    t->changed = false;
-    t->kills = 0;
+    caret__buffer_clear(t);
     t->broken = false;
     s->global.reads = NULL;
     caret__session_snapshot_end(s);
@@ -146,39 +140,44 @@ static int one_if_valid(void *ctx, const uint8_t *old, size_t old_len, const uin
 }
 
 /* A transaction that only sets one node goes the way of a plain set: in place if it can. */
-static int commit_one(caret_session *s, uint64_t *lsn)
+static int commit_one(caret_session *s, struct caret__batch *b, uint64_t *lsn)
 {
     struct one one = {.s = s};
     const struct caret__reads *r = &s->txn.reads;
     struct caret__spot spot = {0};
     uint32_t off = CARET__REC_HEAD;
 
-    if (caret__record_op(s->batch.rec, s->batch.size + CARET__REC_TAIL, &off, &one.op) != 1 ||
+    if (caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &one.op) != 1 ||
         one.op.kind != CARET__OP_SET)
-        return caret__commit(s->e, &s->batch, still_valid, s, lsn);
-    if (r->count != 0) /* likely the leaf that was read last */
+        return caret__commit(s->e, b, still_valid, s, lsn);
+    if (b->nspots != 0 && b->spots[0].version != 0)
+        spot = b->spots[0];
+    else if (r->count != 0) /* likely the leaf that was read last */
         spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, CARET__SPOT_LEAF};
     int rc = caret__commit_set(s->e, &spot, one.op.key, one.op.klen, NULL, 0, one_if_valid, &one, lsn);
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
 }
 
 /* Look for the places of the sets, so that there is little left to do under the mutex. */
-static int find_places(caret_session *s)
+static int find_places(caret_session *s, struct caret__batch *b)
 {
     struct caret__op_view op;
     struct caret__leaf *l;
     struct caret__at at;
     uint32_t off = CARET__REC_HEAD;
-    int rc = CARET_OK;
 
-    while (rc == CARET_OK &&
-           caret__record_op(s->batch.rec, s->batch.size + CARET__REC_TAIL, &off, &op) == 1) {
-        rc = caret__find_leaf(&s->leaves, &s->global, op.key, op.klen, &at, &l);
-        if (rc == CARET_OK)
-            caret__batch_spot(&s->batch,
-                              &(struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found});
+    for (uint32_t i = 0; caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &op) == 1; i++) {
+        struct caret__spot *spot = &b->spots[i];
+        if (i < b->nspots && spot->version != 0 &&
+            caret__at_recall(&s->global, &at, spot->pgno, spot->version))
+            continue;
+        int rc = caret__find_leaf(&s->leaves, &s->global, op.key, op.klen, &at, &l);
+        if (rc != CARET_OK)
+            return rc;
+        *spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found};
     }
-    return rc;
+    b->nspots = b->nops;
+    return CARET_OK;
 }
 
 /* *done: behind the commit point, whatever is returned. */
@@ -187,15 +186,16 @@ static int commit_changes(caret_session *s, bool *done)
     struct caret__runref runs[CARET__MAX_RESERVED];
     unsigned nruns = 0;
     uint64_t lsn = 0;
-    int rc = caret__buffer_batch(s->e, &s->txn, &s->batch, runs, &nruns);
+    struct caret__batch *b = s->txn.in_tree ? &s->batch : &s->txn.list;
+    int rc = s->txn.in_tree ? caret__buffer_batch(s->e, &s->txn, b, runs, &nruns) : CARET_OK;
 
-    if (rc == CARET_OK && s->batch.nops == 1 && nruns == 0)
-        rc = commit_one(s, &lsn);
-    else if (rc == CARET_OK && s->batch.nops != 0) {
-        if (caret__batch_wants_spots(&s->batch))
-            rc = find_places(s);
+    if (rc == CARET_OK && b->nops == 1 && nruns == 0)
+        rc = commit_one(s, b, &lsn);
+    else if (rc == CARET_OK && b->nops != 0) {
+        if (caret__batch_wants_spots(b))
+            rc = find_places(s, b);
         if (rc == CARET_OK)
-            rc = caret__commit(s->e, &s->batch, still_valid, s, &lsn);
+            rc = caret__commit(s->e, b, still_valid, s, &lsn);
     }
     for (unsigned i = 0; i < nruns; i++)
         caret__run_done(s->e, &runs[i]);
@@ -247,7 +247,7 @@ int caret_rollback(caret_session *s)
         finish(s);
         return CARET_OK;
     }
-    caret__journal_undo(&t->journal, t->marks[level], t->has_buffer ? &t->buffer : NULL, locals_of(s));
+    caret__journal_undo(&t->journal, t->marks[level], t->in_tree ? &t->buffer : NULL, locals_of(s));
     t->level = level;
     return CARET_OK;
 }

@@ -85,38 +85,111 @@ void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__pr
     }
 }
 
-/* ------------------------------------------------------------------- buffer */
+/* --------------------------------------------------------------------- list */
 
-static int prepare(struct caret__txn *t)
+#define LIST_OPS   32u   /* a list is searched from end to end */
+#define LIST_BYTES 4096u /* of its record */
+
+static bool fits_list(const struct caret__txn *t, size_t len, size_t vlen)
 {
-    if (!t->has_buffer) {
-        int rc = caret__private_init(&t->buffer);
-        if (rc != CARET_OK)
-            return rc;
-        t->has_buffer = true;
-    }
+    if (t->in_tree || t->level > 1 || !caret__value_inline(len, vlen))
+        return false;
+    return !t->changed || (t->list.nops < LIST_OPS && t->list.size + caret__op_size(len, vlen) <= LIST_BYTES);
+}
+
+static int list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                    const struct caret__spot *spot)
+{
+    int rc = t->changed ? CARET_OK : caret__batch_begin(&t->list);
+    if (rc == CARET_OK)
+        rc = caret__batch_add(&t->list, CARET__OP_SET, key, len, val, vlen);
+    if (rc != CARET_OK)
+        return rc;
+    caret__batch_spot(&t->list, spot);
     t->changed = true;
     return CARET_OK;
 }
 
-static int put(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t flags, const void *val,
-               size_t vlen)
+/* The next listed set behind *off; false: that was the last. */
+static bool list_next(const struct caret__txn *t, uint32_t *off, struct caret__op_view *op)
+{
+    return caret__record_op(t->list.rec, t->list.size + CARET__REC_TAIL, off, op) == 1;
+}
+
+static int list_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
+                    size_t *vlen)
+{
+    uint32_t off = CARET__REC_HEAD;
+    struct caret__op_view op;
+    int said = 0;
+
+    while (list_next(t, &off, &op)) {
+        if (op.klen != len || memcmp(op.key, key, len) != 0)
+            continue;
+        *val = op.val;
+        *vlen = op.vlen;
+        said = 1;
+    }
+    return said;
+}
+
+/* --------------------------------------------------------------------- tree */
+
+static int put_entry(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t flags, const void *val,
+                     size_t vlen)
 {
     uint8_t small[512], *buf = small;
-    int rc = CARET_OK;
 
-    if (t->level > 1)
-        rc = caret__journal_note(&t->journal, &t->buffer, false, key, len);
-    if (rc != CARET_OK)
-        return rc;
     if (vlen + 1 > sizeof small && (buf = malloc(vlen + 1)) == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory for a value of %zu bytes", vlen);
     buf[0] = flags;
     if (vlen != 0)
         memcpy(buf + 1, val, vlen);
-    rc = caret__private_set(&t->buffer, key, len, buf, vlen + 1);
+    int rc = caret__private_set(&t->buffer, key, len, buf, vlen + 1);
     if (buf != small)
         free(buf);
+    return rc;
+}
+
+static int put(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t flags, const void *val,
+               size_t vlen)
+{
+    int rc = t->level > 1 ? caret__journal_note(&t->journal, &t->buffer, false, key, len) : CARET_OK;
+    return rc == CARET_OK ? put_entry(t, key, len, flags, val, vlen) : rc;
+}
+
+int caret__buffer_spill(struct caret__txn *t)
+{
+    uint32_t off = CARET__REC_HEAD;
+    struct caret__op_view op;
+    int rc = CARET_OK;
+
+    if (t->in_tree)
+        return CARET_OK;
+    if (!t->has_buffer && (rc = caret__private_init(&t->buffer)) != CARET_OK)
+        return rc;
+    t->has_buffer = true;
+    while (rc == CARET_OK && t->changed && list_next(t, &off, &op)) /* none of them is above the first mark */
+        rc = put_entry(t, op.key, op.klen, CARET__TX_SET, op.val, op.vlen);
+    if (rc != CARET_OK)
+        caret__private_clear(&t->buffer); /* the list is whole */
+    t->in_tree = rc == CARET_OK;
+    return rc;
+}
+
+void caret__buffer_clear(struct caret__txn *t)
+{
+    if (t->in_tree)
+        caret__private_clear(&t->buffer);
+    t->changed = t->in_tree = false;
+    t->kills = 0;
+}
+
+/* Before a write to the tree. */
+static int prepare(struct caret__txn *t)
+{
+    int rc = caret__buffer_spill(t);
+    t->changed |= rc == CARET_OK;
     return rc;
 }
 
@@ -130,8 +203,11 @@ static uint8_t kill_flag(struct caret__txn *t, const uint8_t *key, size_t len)
     return val[0] & CARET__TX_KILL;
 }
 
-int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
+int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                      const struct caret__spot *spot)
 {
+    if (fits_list(t, len, vlen))
+        return list_set(t, key, len, val, vlen, spot);
     int rc = prepare(t);
     return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_SET | kill_flag(t, key, len), val, vlen);
 }
@@ -178,6 +254,8 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
 
     if (!t->changed)
         return 0;
+    if (!t->in_tree)
+        return list_get(t, key, len, val, vlen);
     if (caret__private_get(&t->buffer, key, len, val, vlen) && *vlen > 0) {
         uint8_t flags = (*val)[0];
         *val += 1;

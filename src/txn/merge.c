@@ -94,9 +94,13 @@ int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key
         return caret__scan_from(v, &at, key, len);
     uint8_t other[CARET__KEY_MAX + 1];
     size_t other_len = *len;
+    int rc = caret__buffer_spill(t);
 
+    if (rc != CARET_OK)
+        return rc;
     memcpy(other, key, *len);
-    int rc = tree_from(t, v, key, len), rc2 = buffer_from(t, other, &other_len);
+    rc = tree_from(t, v, key, len);
+    int rc2 = buffer_from(t, other, &other_len);
     if (rc < 0 || rc == CARET_RESTART)
         return rc;
     if (rc2 != CARET_OK)
@@ -125,9 +129,13 @@ int caret__merged_before(struct caret__txn *t, struct caret__view *v, uint8_t *k
         return caret__scan_before(v, &at, key, len);
     uint8_t other[CARET__KEY_MAX + 1];
     size_t other_len = *len;
+    int rc = caret__buffer_spill(t);
 
+    if (rc != CARET_OK)
+        return rc;
     memcpy(other, key, *len);
-    int rc = tree_before(t, v, key, len), rc2 = buffer_before(t, other, &other_len);
+    rc = tree_before(t, v, key, len);
+    int rc2 = buffer_before(t, other, &other_len);
     if (rc < 0 || rc == CARET_RESTART)
         return rc;
     if (rc2 != CARET_OK)

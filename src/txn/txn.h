@@ -1,8 +1,12 @@
 /*
  * txn.h - a transaction as its session keeps it: read set, write buffer, journal.
  *
- * Writes go to a private ordered tree, the buffer.  An entry says what the
- * transaction did to its key:
+ * Writes are kept in one of two forms.  Most transactions set a few nodes and do no more
+ * to the database: theirs are listed, in the order they came, as the log record
+ * they will become; of two sets of one key the later counts.  The first write
+ * of another kind, a long value, one set too many, a savepoint or a walk has the list moved
+ * (caret__buffer_spill) to a private ordered tree, the buffer, and everything goes there
+ * until the end.  An entry of the tree says what the transaction did to its key:
  *     byte 0  flags: KILL  the key and all below were killed (what is in the buffer below came later)
  *                    SET   it has the value that follows
  *                    GONE  its value was deleted
@@ -33,14 +37,17 @@ struct caret__txn {
     unsigned restarts;
     int flags; /* of the outermost begin */
     bool restore_locals;
-    bool broken; /* a read said CARET_RESTART: so does everything until restart or rollback */
-    bool has_buffer, changed;
+    bool broken;     /* a read said CARET_RESTART: so does everything until restart or rollback */
+    bool changed;    /* there are writes: */
+    bool in_tree;    /* in `buffer`, else in `list` */
+    bool has_buffer; /* `buffer` was made, in this transaction or an earlier one */
     struct caret__snapshot
         *snapshot;      /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
     unsigned kills;     /* KILL entries ever put into the buffer */
     unsigned overtaken; /* restarts since the view was (api/guard.c), */
     uint64_t overtaken_since; /* and when the first of them was */
     struct caret__reads reads;
+    struct caret__batch list;
     struct caret__private buffer;
     struct caret__journal journal;
     size_t marks[CARET_MAX_NEST + 1];        /* journal length at each begin */
@@ -48,7 +55,9 @@ struct caret__txn {
 };
 
 /* ---- buffer.c ---- */
-int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen);
+/* spot: where the key was seen last, version 0 = unknown; a help for the commit. */
+int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                      const struct caret__spot *spot);
 int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len);
 int caret__buffer_kill(struct caret__txn *t, const uint8_t *key, size_t len);
 
@@ -59,7 +68,13 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
 /* Was key, or an ancestor of it, killed?  *top: length of the shortest one that was. */
 bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top);
 
-/* Put what the buffer holds into a batch, in key order; runs collects references to values written out of line. */
+/* Have the writes in the tree. */
+int caret__buffer_spill(struct caret__txn *t);
+
+/* Forget all writes. */
+void caret__buffer_clear(struct caret__txn *t);
+
+/* Put what the tree holds into a batch, in key order; runs collects references to values written out of line. */
 int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
                         struct caret__runref runs[CARET__MAX_RESERVED], unsigned *nruns);
 

@@ -1,0 +1,325 @@
+/*
+ * Transactions of a few sets, which are listed instead of put into a tree (txn/txn.h) and committed leaf by leaf
+ * (log/commit.c): beside a model, with all that moves the list to the tree, and killed at every fault point of a commit
+ * that splits one leaf and changes others in place.
+ * Usage: test_short_txn [transactions [seed]]
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fault.h"
+#include "base/rand.h"
+#include "caret.h"
+
+#define KEYS    2000u
+#define LONGEST 90u /* bytes of a value; some go beyond what a page takes */
+#define HUGE    3000u
+
+static unsigned transactions = 4000;
+static uint64_t seed = 20261121;
+static char path[80];
+static struct caret__rand rng;
+static caret_db *db;
+static caret_session *s;
+
+/* Of each key: bytes of its value and what they are filled with; -1 = none. */
+static struct model {
+    int len;
+    unsigned char fill;
+} now[KEYS], before[KEYS];
+
+#define OK(call)                                                                                             \
+    do {                                                                                                     \
+        int rc_ = (call);                                                                                    \
+        if (rc_ != CARET_OK)                                                                                 \
+            fail_msg("%s: %d %s", #call, rc_, caret_message());                                              \
+    } while (0)
+
+static caret_node *node(caret_node_buf *n, unsigned key)
+{
+    OK(caret_node_var(&n->node, sizeof *n, "^short", 6));
+    OK(caret_node_child_int(&n->node, sizeof *n, &n->node, (int64_t)key * 7 - 900));
+    return &n->node;
+}
+
+static unsigned below(unsigned n)
+{
+    return (unsigned)caret__rand_below(&rng, n);
+}
+
+static void check_key(unsigned key)
+{
+    caret_node_buf n;
+    caret_slice v;
+    int rc = caret_get(s, node(&n, key), &v);
+
+    assert_int_equal(rc, now[key].len < 0 ? CARET_NONE : CARET_OK);
+    if (rc != CARET_OK)
+        return;
+    assert_int_equal(v.len, now[key].len);
+    for (size_t i = 0; i < v.len; i++)
+        assert_int_equal((unsigned char)v.data[i], now[key].fill);
+}
+
+/* All keys in order, by walking. */
+static void check_walk(void)
+{
+    caret_node_buf n;
+    int64_t at;
+
+    OK(caret_node_var(&n.node, sizeof n, "^short", 6));
+    OK(caret_node_child(&n.node, sizeof n, &n.node, "", 0));
+    for (unsigned key = 0; key < KEYS; key++) {
+        if (now[key].len < 0)
+            continue;
+        OK(caret_next(s, &n.node));
+        assert_true(caret_node_last_as_int(&n.node, &at));
+        assert_int_equal(at, (int64_t)key * 7 - 900);
+    }
+    assert_int_equal(caret_next(s, &n.node), CARET_NONE);
+}
+
+static void set(unsigned key, unsigned len)
+{
+    static char value[HUGE];
+    caret_node_buf n;
+
+    now[key] = (struct model){(int)len, (unsigned char)below(256)};
+    memset(value, now[key].fill, len);
+    OK(caret_set(s, node(&n, key), value, len));
+}
+
+/* What else a transaction may do: each moves the list to the tree. */
+static void something_else(void)
+{
+    unsigned key = below(KEYS), what = below(6);
+    struct model inner[KEYS];
+    caret_node_buf n;
+
+    switch (what) {
+    case 0: OK(caret_delete(s, node(&n, key))); break;
+    case 1: OK(caret_kill(s, node(&n, key))); break;
+    case 2: check_walk(); return;
+    case 3: set(key, HUGE); return;
+    case 4:
+    default:
+        memcpy(inner, now, sizeof now);
+        OK(caret_begin(s, 0));
+        if (below(2) != 0)
+            set(key, below(LONGEST));
+        if (what == 4) {
+            OK(caret_rollback(s));
+            memcpy(now, inner, sizeof now);
+        } else {
+            OK(caret_commit(s));
+        }
+        return;
+    }
+    now[key].len = -1;
+}
+
+static void transaction(void)
+{
+    unsigned sets = below(8) == 0 ? below(70) : below(8), key = below(KEYS);
+    bool others = below(6) == 0;
+
+    if (below(3) == 0) /* out of line: its leaf can't be changed in place when it goes */
+        set(key, HUGE);
+    memcpy(before, now, sizeof now);
+    OK(caret_begin(s, 0));
+    for (unsigned i = 0; i < sets; i++) {
+        key = below(3) == 0   ? key
+              : below(3) == 0 ? (key + 1) % KEYS
+                              : below(KEYS); /* often the same again, or near */
+        set(key, below(LONGEST));
+        if (others && below(sets) == 0)
+            something_else();
+        check_key(below(2) != 0 ? key : below(KEYS));
+    }
+    if (below(6) == 0) {
+        OK(caret_rollback(s));
+        memcpy(now, before, sizeof now);
+    } else {
+        OK(caret_commit(s));
+    }
+}
+
+static void empty(void)
+{
+    caret_node_buf n;
+
+    OK(caret_node_var(&n.node, sizeof n, "^short", 6));
+    OK(caret_kill(s, &n.node));
+    for (unsigned key = 0; key < KEYS; key++)
+        now[key].len = -1;
+}
+
+static void open_empty(void)
+{
+    unlink(path);
+    OK(caret_open(path, NULL, &db));
+    OK(caret_session_open(db, &s));
+    empty();
+}
+
+static void check_all(void)
+{
+    char report[2000];
+
+    for (unsigned key = 0; key < KEYS; key++)
+        check_key(key);
+    check_walk();
+    if (caret_check(db, report, sizeof report) != CARET_OK)
+        fail_msg("%s: %s", caret_message(), report);
+}
+
+static void close_all(void)
+{
+    caret_session_close(s);
+    OK(caret_close(db));
+    unlink(path);
+}
+
+static void short_transactions_are_what_the_model_says(void **state)
+{
+    (void)state;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    caret__rand_seed(&rng, seed);
+    open_empty();
+    for (unsigned i = 0; i < transactions; i++) {
+        transaction();
+        if (i % 200 == 0)
+            OK(caret_checkpoint(db)); /* leaves of an older epoch */
+        if (i % 500 == 0 || (i < 600 && i % 20 == 0))
+            check_all();
+        if (i % 900 == 899) /* leaves are to be split again */
+            empty();
+    }
+    check_all();
+    close_all();
+}
+
+/* What was set twice is there once, as set last, also if it was longer the first time. */
+static void the_last_set_of_a_key_counts(void **state)
+{
+    (void)state;
+    open_empty();
+    caret__rand_seed(&rng, 1);
+    for (unsigned key = 0; key < KEYS; key++) /* leaves without room */
+        set(key, 40);
+    for (unsigned key = 0; key < KEYS; key++) {
+        OK(caret_begin(s, 0));
+        set(key, 1);
+        set(key, 40);
+        check_key(key);
+        set((key + 1) % KEYS, 45);
+        set(key, 39);
+        OK(caret_commit(s));
+        check_key(key);
+    }
+    check_all();
+    close_all();
+}
+
+#ifdef CARET_FAULTS
+/* The ith key of a try: each has keys of its own, all over, until there are none left. */
+static unsigned key_of(unsigned try, unsigned i)
+{
+    return (try * 5 + i) * 1237 % KEYS;
+}
+
+/* Child: a transaction in which the nth fault point kills. */
+static void die_at(unsigned try, unsigned nth)
+{
+    OK(caret_open(path, NULL, &db));
+    OK(caret_session_open(db, &s));
+    caret__fault_arm("*", nth, CARET__FAULT_KILL);
+    OK(caret_begin(s, 0));
+    for (unsigned i = 0; i < 5; i++)
+        set(key_of(try, i), 1 + (i * 17 + try) % 60);
+    OK(caret_commit(s));
+    _exit(0);
+}
+
+/* Look what the try left: all of it or nothing.  Was it all? */
+static bool all_or_nothing(unsigned try)
+{
+    caret_node_buf n;
+    caret_slice v;
+
+    OK(caret_node_var(&n.node, sizeof n, "^other",
+                      6)); /* a writer repairs; readers may look at the state before */
+    OK(caret_set(s, &n.node, "1", 1));
+    bool all = caret_get(s, node(&n, key_of(try, 0)), &v) == CARET_OK;
+
+    for (unsigned i = 0; i < 5; i++) {
+        if (all) /* as set() says */
+            now[key_of(try, i)] = (struct model){(int)(1 + (i * 17 + try) % 60), (unsigned char)below(256)};
+        check_key(key_of(try, i));
+    }
+    return all;
+}
+
+static void a_death_in_a_short_transaction_leaves_all_or_nothing(void **state)
+{
+    unsigned deaths = 0, done = 0, nth = 1, whole = 0;
+    (void)state;
+    open_empty();
+    caret__rand_seed(&rng, 3);
+    for (unsigned try = 0; whole < 25; try++, nth++) {
+        int status;
+        if (try % (KEYS / 5) == 0)
+            empty();
+        pid_t pid = fork();
+        if (pid == 0)
+            die_at(try, nth);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        bool all = all_or_nothing(try);
+        if (WIFEXITED(status)) { /* it has fewer fault points */
+            assert_int_equal(WEXITSTATUS(status), 0);
+            assert_true(all);
+            nth = 0;
+            whole++;
+        } else {
+            assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+            deaths++;
+            done += all;
+        }
+        if (try % 20 == 0)
+            check_all();
+    }
+    check_all();
+    print_message("%u deaths, %u of them behind the commit point\n", deaths, done);
+    assert_true(done > 0 && done < deaths);
+    close_all();
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_transactions_are_what_the_model_says),
+        cmocka_unit_test(the_last_set_of_a_key_counts),
+#ifdef CARET_FAULTS
+        cmocka_unit_test(a_death_in_a_short_transaction_leaves_all_or_nothing),
+#endif
+    };
+
+    if (argc > 1)
+        transactions = (unsigned)atoi(argv[1]);
+    if (argc > 2)
+        seed = strtoull(argv[2], NULL, 10);
+    const char *tmp = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%.40s/caret-short-%d.caret", tmp != NULL ? tmp : "/tmp", (int)getpid());
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
