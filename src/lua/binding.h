@@ -111,7 +111,9 @@ enum {
     CARET__LOCAL = 1,   /* a local variable: it is the state's, not the database's */
     CARET__MUTABLE = 2, /* reused by an iterator */
     CARET__PRIMED = 4,  /* its children by name are worth remembering */
-    CARET__PARENT = 8   /* it was asked for children */
+    CARET__PARENT = 8,  /* it was asked for children */
+    CARET__AMONG = 16,  /* an iterator: it is among the children it walks, no longer at their parent */
+    CARET__BACK = 32    /* an iterator that goes backwards */
 };
 
 struct caret__lnode {
@@ -222,7 +224,7 @@ struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *
 
 /* Cursors of iterators, in iter.c: push one at that address, of the kind of the node at `like`; the usable one in the
  * first upvalue; put one with room for any key in its place, when a move said BUFFER. */
-void caret__push_cursor(lua_State *L, int like, const caret_node *at);
+struct caret__lnode *caret__push_cursor(lua_State *L, int like, const caret_node *at);
 struct caret__lnode *caret__cursor(lua_State *L);
 struct caret__lnode *caret__widen_cursor(lua_State *L);
 

@@ -12,14 +12,16 @@
  */
 #include "lua/binding.h"
 
-enum upvalue { UP_CURSOR = 1, UP_STARTED = 2, UP_BACK = 3 };
+enum upvalue { UP_CURSOR = 1 };
 
 #define ROOM 64u /* bytes: the encoded form of most subscripts */
 
-void caret__push_cursor(lua_State *L, int like, const caret_node *at)
+struct caret__lnode *caret__push_cursor(lua_State *L, int like, const caret_node *at)
 {
     size_t bytes = caret_node_size(at) + ROOM;
-    caret__push_like(L, like, at, bytes < CARET_NODE_MAX ? bytes : CARET_NODE_MAX)->kind |= CARET__MUTABLE;
+    struct caret__lnode *c = caret__push_like(L, like, at, bytes < CARET_NODE_MAX ? bytes : CARET_NODE_MAX);
+    c->kind |= CARET__MUTABLE;
+    return c;
 }
 
 struct caret__lnode *caret__cursor(lua_State *L)
@@ -32,32 +34,32 @@ struct caret__lnode *caret__widen_cursor(lua_State *L)
     int i = lua_upvalueindex(1);
     struct caret__lnode *old = caret__lnode(L, i), *new = caret__push_like(L, i, &old->node, CARET_NODE_MAX);
 
-    new->kind |= CARET__MUTABLE;
+    new->kind = old->kind &(uint8_t)~CARET__PARENT; /* it has the metatable of the class */
     lua_replace(L, i);
     return new;
 }
 
-static int move(lua_State *L, struct caret__lnode *c, int back)
+static int move(struct caret__lnode *c)
 {
     caret_session *s = caret__lnode_session(c);
+    int back = c->kind & CARET__BACK;
 
-    if (lua_toboolean(L, lua_upvalueindex(UP_STARTED)))
+    if (c->kind & CARET__AMONG)
         return back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
-    return back ? caret_last(s, &c->node) : caret_first(s, &c->node);
+    int rc = back ? caret_last(s, &c->node) : caret_first(s, &c->node);
+    if (rc == CARET_OK)
+        c->kind |= CARET__AMONG;
+    return rc;
 }
 
 struct caret__lnode *caret__step(lua_State *L)
 {
     struct caret__lnode *c = caret__cursor(L);
-    int back = lua_toboolean(L, lua_upvalueindex(UP_BACK)), rc = move(L, c, back);
+    int rc = move(c);
 
     if (rc == CARET_E_BUFFER) {
         c = caret__widen_cursor(L);
-        rc = move(L, c, back);
-    }
-    if (rc == CARET_OK && !lua_toboolean(L, lua_upvalueindex(UP_STARTED))) {
-        lua_pushboolean(L, 1);
-        lua_replace(L, lua_upvalueindex(UP_STARTED));
+        rc = move(c);
     }
     if (rc != CARET_OK && rc != CARET_NONE)
         caret__raise(L, c->db, rc);
@@ -87,12 +89,10 @@ static int pairs_step(lua_State *L)
 int caret__iterate(lua_State *L, lua_CFunction f)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    int back = lua_toboolean(L, 2);
+    unsigned back = lua_toboolean(L, 2) ? CARET__BACK : 0;
 
-    caret__push_cursor(L, 1, &n->node);
-    lua_pushboolean(L, 0);
-    lua_pushboolean(L, back);
-    lua_pushcclosure(L, f, 3);
+    caret__push_cursor(L, 1, &n->node)->kind |= (uint8_t)back;
+    lua_pushcclosure(L, f, 1);
     return 1;
 }
 

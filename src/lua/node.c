@@ -600,7 +600,7 @@ static int core_retype(lua_State *L)
         lua_pushvalue(L, -2);
         lua_rawset(L, 5);
     }
-    n->kind &= CARET__LOCAL | CARET__MUTABLE;
+    n->kind &= (uint8_t) ~(CARET__PRIMED | CARET__PARENT);
     n->cached = 0;
     lua_setmetatable(L, 1);
     lua_settop(L, 1);
