@@ -180,10 +180,10 @@ int caret_node_child_int(caret_node *n, size_t bytes, const caret_node *parent, 
     size_t cap = capacity(bytes);
 
     if (caret__unlikely(n == NULL || !caret__node_ok(parent) || base->depth >= CARET_MAX_SUBS ||
-                        base->key_len + INT_MAX_BYTES > limit(cap)))
+                        base->key_len + CARET__SUB_SHORT > limit(cap) || !caret__sub_short(sub)))
         return child_int_tight(n, bytes, parent, sub);
     adopt(node, cap, base);
-    grow(node, caret__sub_put_i64(caret__node_key(node) + node->key_len, INT_MAX_BYTES, sub));
+    grow(node, caret__sub_put_i64(caret__node_key(node) + node->key_len, CARET__SUB_SHORT, sub));
     return CARET_OK;
 }
 

@@ -134,6 +134,12 @@ static inline void caret__copy_short(void *dst, const void *src, size_t n)
         memcpy(&d, (const uint8_t *)src + n - 4, 4);
         memcpy(dst, &c, 4);
         memcpy((uint8_t *)dst + n - 4, &d, 4);
+    } else if (n >= 2 && n < 4) {
+        uint16_t e, f;
+        memcpy(&e, src, 2);
+        memcpy(&f, (const uint8_t *)src + n - 2, 2);
+        memcpy(dst, &e, 2);
+        memcpy((uint8_t *)dst + n - 2, &f, 2);
     } else {
         memcpy(dst, src, n);
     }

@@ -249,7 +249,7 @@ size_t caret__sub_put_i64(uint8_t *dst, size_t cap, int64_t v)
     uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
     char text[CARET__NUM_MAX];
 
-    if (caret__likely(cap >= CARET__SUB_NUM_MAX && u - 1 < 9999999999999999u)) {
+    if (caret__likely(cap >= CARET__SUB_SHORT && u - 1 < 9999999999999999u)) {
         if (caret__likely(u < 100000000))
             return put_pairs(dst, split4((uint32_t)u), 4, v < 0);
         return put_pairs(dst, split4((uint32_t)(u / 100000000)) | split4((uint32_t)(u % 100000000)) << 32, 8,

@@ -56,7 +56,13 @@ size_t caret__sub_size(const char *sub, size_t len);
  * Returns its encoded length, 0 if that is over cap (dst may be scribbled on). */
 size_t caret__sub_put(uint8_t *dst, size_t cap, const char *sub, size_t len);
 
-/* The same as caret__sub_put() of the integer's text, quicker. */
+/* The same as caret__sub_put() of the integer's text, quicker.  An integer that is caret__sub_short() takes no
+ * more than CARET__SUB_SHORT bytes, and needs no more room. */
+#define CARET__SUB_SHORT 10u
+static inline bool caret__sub_short(int64_t v)
+{
+    return (uint64_t)v + UINT64_C(9999999999999999) <= UINT64_C(19999999999999998);
+}
 size_t caret__sub_put_i64(uint8_t *dst, size_t cap, int64_t v);
 
 /* Bytes of the encoded subscript at p, 0 = malformed.  Finds the end only;

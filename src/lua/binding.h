@@ -247,7 +247,20 @@ const char *caret__format_float(double v, size_t *len, char buf[64]);
 const char *caret__value_as_lua(lua_State *L, struct caret__ldb *d, int i, size_t *len, char buf[64]);
 
 /* Is the number at i an integer? */
-int caret__integer(lua_State *L, int i, int64_t *out);
+static inline int caret__integer(lua_State *L, int i, int64_t *out)
+{
+#if LUA_VERSION_NUM >= 503
+    int ok;
+    *out = (int64_t)lua_tointegerx(L, i, &ok);
+    return ok;
+#else
+    lua_Number d = lua_tonumber(L, i);
+    if (!(d >= -(lua_Number)CARET__EXACT && d <= (lua_Number)CARET__EXACT) || d != (lua_Number)(int64_t)d)
+        return 0;
+    *out = (int64_t)d;
+    return 1;
+#endif
+}
 
 /* Push the number that the text says; 0 and nothing if it is none. */
 int caret__push_number(lua_State *L, const char *s, size_t len);

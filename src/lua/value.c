@@ -5,25 +5,9 @@
  * decimal that reads back the same.  What comes back: subscripts that are
  * canonical integers as integers, everything else as strings.
  */
-#include <math.h>
 #include <string.h>
 
 #include "lua/binding.h"
-
-int caret__integer(lua_State *L, int i, int64_t *out)
-{
-#if LUA_VERSION_NUM >= 503
-    int ok;
-    *out = (int64_t)lua_tointegerx(L, i, &ok);
-    return ok;
-#else
-    lua_Number d = lua_tonumber(L, i);
-    if (d != floor(d) || d < -(lua_Number)CARET__EXACT || d > (lua_Number)CARET__EXACT)
-        return 0;
-    *out = (int64_t)d;
-    return 1;
-#endif
-}
 
 /* --------------------------------------------------------------- subscripts */
 
