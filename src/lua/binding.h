@@ -17,11 +17,10 @@
  * A node whose children are worth remembering gets a metatable of its own, a copy
  * of its class's but for __index: that is a table {name = child} with weak values,
  * so that Lua finds a child again without calling C.  What is not in the table
- * comes to the __index of the table's metatable, a function of ours, which learns
- * from the table whose children they are (node.c).
+ * comes to the __index of the table's metatable, a function of ours, which finds
+ * there whose children they are (node.c).
  *
- *     node --metatable--> {__index = cache, ...}      cache --metatable--> {__mode, __index}
- *                                      '---------------> ^ [&key] = the node, weakly
+ *     node --metatable--> {__index = cache, ...}      cache --metatable--> {node, __mode, __index}
  *
  * Nodes are recognised by a magic word, not by their metatable, so that
  * subclasses may have metatables of their own.
@@ -42,16 +41,10 @@
 #define caret__rawlen        lua_objlen
 #define caret__setuser(L, i) lua_setfenv(L, i)
 #define caret__getuser(L, i) lua_getfenv(L, i)
-static inline void caret__rawgetp(lua_State *L, int i, const void *key)
-{
-    lua_pushlightuserdata(L, (void *)(uintptr_t)key);
-    lua_rawget(L, i);
-}
 #else
-#define caret__rawgetp(L, i, key) ((void)lua_rawgetp(L, i, key))
-#define caret__rawlen             lua_rawlen
-#define caret__setuser(L, i)      lua_setuservalue(L, i)
-#define caret__getuser(L, i)      lua_getuservalue(L, i)
+#define caret__rawlen        lua_rawlen
+#define caret__setuser(L, i) lua_setuservalue(L, i)
+#define caret__getuser(L, i) lua_getuservalue(L, i)
 #endif
 #if LUA_VERSION_NUM >= 504
 #define caret__newuserdata(L, n) lua_newuserdatauv(L, n, 0)

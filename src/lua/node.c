@@ -35,7 +35,7 @@
 #define METATABLE_SIZE                                                                                       \
     32 /* __index and __newindex are looked up with each access: sparse, and put in first */
 
-static char parent_key; /* its address is the key of the parent in a cache */
+#define CACHE_PARENT 1 /* where the parent is in the metatable of a cache */
 
 enum upvalue {
     UP_METHODS = 1,  /* table of the class's methods */
@@ -43,9 +43,8 @@ enum upvalue {
     UP_NUMBERS = 3,  /* table: name of a built-in method -> its number */
     UP_METHOD = 4,   /* __index: the function that overrides get; __newindex: that of set */
     UP_META = 5,     /* the class's metatable */
-    UP_CACHE = 6,    /* the metatable of caches */
-    UP_RESERVED = 7, /* table: "__name" -> method, as far as it was asked for */
-    UPVALUES = 7
+    UP_RESERVED = 6, /* table: "__name" -> method, as far as it was asked for */
+    UPVALUES = 6
 };
 
 struct class {
@@ -226,10 +225,13 @@ static void push_cache(lua_State *L, struct caret__lnode *n)
     else
         push_own_metatable(L);
     lua_createtable(L, 0, 4);
-    lua_pushlightuserdata(L, &parent_key);
+    lua_createtable(L, CACHE_PARENT, 2);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_rawgeti(L, lua_upvalueindex(UP_META), CARET__FIELD_MISS);
+    lua_setfield(L, -2, "__index");
     lua_pushvalue(L, 1);
-    lua_rawset(L, -3);
-    lua_pushvalue(L, lua_upvalueindex(UP_CACHE));
+    lua_rawseti(L, -2, CACHE_PARENT);
     lua_setmetatable(L, -2);
     lua_pushliteral(L, "__index");
     lua_pushvalue(L, -2);
@@ -369,7 +371,8 @@ static int cache_miss(lua_State *L)
 {
     int64_t sub;
 
-    caret__rawgetp(L, 1, &parent_key);
+    lua_getmetatable(L, 1);
+    lua_rawgeti(L, -1, CACHE_PARENT);
     if (lua_type(L, 2) == LUA_TNUMBER &&
         caret__integer(L, 2, &sub)) { /* the commonest, and never remembered */
         const struct caret__lnode *n = lua_touserdata(L, -1);
@@ -379,6 +382,7 @@ static int cache_miss(lua_State *L)
         }
     }
     lua_replace(L, 1);
+    lua_settop(L, 2);
     return index_node(L, caret__own_node(L));
 }
 
@@ -471,8 +475,8 @@ int caret__node_new(lua_State *L)
     return 1;
 }
 
-/* Push the closure of a metamethod of the class whose metatable, methods, numbers, bits, caches' metatable
- * and reserved names are at 1, 2, 3, 5, 7, 8; bit: of the built-in method it may have to call. */
+/* Push the closure of a metamethod of the class whose metatable, methods, numbers, bits and reserved names are
+ * at 1, 2, 3, 5, 7; bit: of the built-in method it may have to call. */
 static void push_metamethod(lua_State *L, lua_CFunction f, uint64_t bit)
 {
     struct class *class = lua_touserdata(L, 5);
@@ -486,16 +490,15 @@ static void push_metamethod(lua_State *L, lua_CFunction f, uint64_t bit)
         lua_pushnil(L);
     lua_pushvalue(L, 1);
     lua_pushvalue(L, 7);
-    lua_pushvalue(L, 8);
     lua_pushcclosure(L, f, UPVALUES);
 }
 
-/* Copy the closure on top to field i of the table at 1 and, named, to the table at `to`. */
-static void put_metamethod(lua_State *L, int i, int to, const char *name)
+/* Put the closure on top into the table at 1, by number and by name. */
+static void put_metamethod(lua_State *L, int i, const char *name)
 {
     lua_pushvalue(L, -1);
     lua_rawseti(L, 1, i);
-    lua_setfield(L, to, name);
+    lua_setfield(L, 1, name);
 }
 
 /* class(methods, numbers, equal, bits, db) -> metatable of a class of nodes of db */
@@ -510,18 +513,15 @@ static int core_class(lua_State *L)
     lua_settop(L, 5);
     lua_createtable(L, 8, METATABLE_SIZE);
     lua_insert(L, 1);
-    lua_createtable(L, 0, 2); /* 7: of caches */
-    lua_pushliteral(L, "v");
-    lua_setfield(L, 7, "__mode");
-    lua_newtable(L); /* 8: reserved names */
-    lua_pushvalue(L, 8);
+    lua_newtable(L); /* 7: reserved names */
+    lua_pushvalue(L, 7);
     lua_rawseti(L, 1, CARET__FIELD_RESERVED);
     push_metamethod(L, meta_index, GET_BIT);
-    put_metamethod(L, CARET__FIELD_INDEX, 1, "__index");
+    put_metamethod(L, CARET__FIELD_INDEX, "__index");
     push_metamethod(L, meta_newindex, SET_BIT);
-    put_metamethod(L, CARET__FIELD_NEWINDEX, 1, "__newindex");
+    put_metamethod(L, CARET__FIELD_NEWINDEX, "__newindex");
     push_metamethod(L, cache_miss, GET_BIT);
-    put_metamethod(L, CARET__FIELD_MISS, 7, "__index");
+    lua_rawseti(L, 1, CARET__FIELD_MISS);
     push_metamethod(L, meta_call, 0);
     lua_setfield(L, 1, "__call");
     for (const luaL_Reg *f = plain; f->name != NULL; f++) {

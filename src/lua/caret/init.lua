@@ -93,13 +93,10 @@ local function reader(overriding, index)
     end
 end
 
-local function writer(own, newindex)
+local function writer(overriding, newindex)
     return function(node, key, value)
-        if key == "__" and value ~= nil then
-            own.set(node, value)
-        else
-            newindex(node, key, value)
-        end
+        if key == "__" and value ~= nil then return overriding(node, value) end
+        return newindex(node, key, value)
     end
 end
 
@@ -107,7 +104,7 @@ end
 local function hook(record, mt)
     local users = record.metatable
     if record.overridden.set and not users.__newindex then
-        mt.__newindex = writer(record.own, mt[core.NEWINDEX])
+        mt.__newindex = writer(record.own.set, mt[core.NEWINDEX])
     end
     if record.overridden.get and not users.__index then
         local parent = {} -- nodes that are asked for children change to this one
