@@ -22,6 +22,8 @@ function(caret_lua_module version include)
     string(REPLACE "." "" v ${version})
     add_library(caret_lua${v}_objects OBJECT ${lua_sources})
     target_link_libraries(caret_lua${v}_objects PUBLIC caret_flags)
+    # An operation calls Lua's API about ten times: without a detour each.
+    target_compile_options(caret_lua${v}_objects PRIVATE -fno-plt)
     target_include_directories(caret_lua${v}_objects SYSTEM PUBLIC ${include})
     # luaopen_* must be visible; the version script of the module hides the rest.
     set_target_properties(caret_lua${v}_objects PROPERTIES C_VISIBILITY_PRESET default)
