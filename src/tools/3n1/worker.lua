@@ -37,14 +37,16 @@ function worker.functions(db)
     local step, longest, highest = node("^step"), node("^longest"), node("^highest")
 
     local raise = db:transaction("BATCH", function(length, high)
-        if length > (tonumber(longest.__) or 0) then longest.__ = length end
-        if high > (tonumber(highest.__) or 0) then highest.__ = high end
+        if length > (tonumber(get(longest)) or 0) then longest.__ = length end
+        if high > (tonumber(get(highest)) or 0) then highest.__ = high end
     end)
 
-    local path = {} -- luacheck: ignore 241 (the nodes on the way)
-    local function sequence(start)
+    -- Follow the sequence of n to a number whose length is known, and store the lengths of all on the way.
+    -- Their nodes are kept: a node knows where it was found, or where it would be.
+    local path = {}
+    local function by_nodes(n)
         local step, path, get = step, path, get -- luacheck: ignore 431 (a local is quicker than an upvalue)
-        local n, length, high = start, 0, 0
+        local length, high = 0, 0
         local here = step[n]
         while n > 1 and not get(here) do
             length = length + 1
@@ -61,6 +63,25 @@ function worker.functions(db)
             set(path[i], total - i + 1)
         end
     end
+
+    -- The same for LuaJIT: it makes no object at all of a step[n] that nobody keeps, which is worth more.
+    local function by_numbers(n)
+        local length, high = 0, 0
+        while n > 1 and not get(step[n]) do
+            length = length + 1
+            path[length] = n
+            n = n % 2 == 0 and n // 2 or 3 * n + 1
+            if n > high then high = n end
+        end
+        if length == 0 then return end
+        local total = length
+        if n > 1 then total = total + tonumber(get(step[n])) end
+        raise(total, high)
+        for i = 1, length do
+            set(step[path[i]], total - i + 1)
+        end
+    end
+    local sequence = rawget(_G, "jit") and by_numbers or by_nodes
 
     local function compute(block)
         for n = block.first:number(), block.last:number() do
