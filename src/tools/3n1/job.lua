@@ -152,7 +152,7 @@ local function compute_all(db, o, pids, spawn)
     local compute, longest, highest = worker.functions(db)
     worker.work(db, compute, host.getpid()) -- nothing is left unless every worker died
     tell_deaths(db, pids)
-    r.longest, r.highest = tonumber(longest.__) or 0, tonumber(highest.__) or 0
+    r.longest, r.highest = longest:number(0), highest:number(0)
     local reads, updates = worker.counts()
     r.reads = reads + db.node("^reads"):number(0)
     r.updates = updates + db.node("^updates"):number(0)

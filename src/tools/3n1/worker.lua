@@ -3,7 +3,6 @@
 -- It runs in the tool, and by `caret 3n1 --lua luajit` in other Luas, which know no // and get a / instead:
 -- both halve even numbers alone.
 
-local tonumber = tonumber
 local caret = require "caret"
 
 local worker = {}
@@ -15,40 +14,40 @@ function worker.counts()
     return reads, updates
 end
 
--- Nodes that count: only these are the benchmark's reads and updates. Also returned are the class's get and
--- set: get(node) is node.__ without the way from Lua into C and back into Lua, to the class's function.
+-- Nodes that count: only these are the benchmark's reads and updates. Also returned are the class's number
+-- and set: number(node) is node:number() without the way from Lua into C and back to the class's function.
 local function counted(db)
     local new, class, node = caret.inherit(db.node)
-    local get, set = node.get, node.set
-    function class.get(n)
+    local number, set = node.number, node.set
+    function class.number(n, default)
         reads = reads + 1
-        return get(n)
+        return number(n, default)
     end
     function class.set(n, value)
         updates = updates + 1
         return set(n, value)
     end
-    return new, class.get, class.set
+    return new, class.number, class.set
 end
 
 --- compute(block), and the nodes of the two maxima, of a database.
 function worker.functions(db)
-    local node, get, set = counted(db)
+    local node, number, set = counted(db)
     local step, longest, highest = node("^step"), node("^longest"), node("^highest")
 
     local raise = db:transaction("BATCH", function(length, high)
-        if length > (tonumber(get(longest)) or 0) then longest.__ = length end
-        if high > (tonumber(get(highest)) or 0) then highest.__ = high end
+        if length > number(longest, 0) then longest.__ = length end
+        if high > number(highest, 0) then highest.__ = high end
     end)
 
     -- Follow the sequence of n to a number whose length is known, and store the lengths of all on the way.
     -- Their nodes are kept: a node knows where it was found, or where it would be.
     local path = {}
     local function by_nodes(n)
-        local step, path, get = step, path, get -- luacheck: ignore 431 (a local is quicker than an upvalue)
+        local step, path, number = step, path, number -- luacheck: ignore 431 (quicker than upvalues)
         local length, high = 0, 0
         local here = step[n]
-        while n > 1 and not get(here) do
+        while n > 1 and not number(here) do
             length = length + 1
             path[length] = here
             n = n % 2 == 0 and n // 2 or 3 * n + 1
@@ -57,7 +56,7 @@ function worker.functions(db)
         end
         if length == 0 then return end
         local total = length
-        if n > 1 then total = total + tonumber(get(here)) end
+        if n > 1 then total = total + number(here) end
         raise(total, high)
         for i = 1, length do
             set(path[i], total - i + 1)
@@ -67,7 +66,7 @@ function worker.functions(db)
     -- The same for LuaJIT: it makes no object at all of a step[n] that nobody keeps, which is worth more.
     local function by_numbers(n)
         local length, high = 0, 0
-        while n > 1 and not get(step[n]) do
+        while n > 1 and not number(step[n]) do
             length = length + 1
             path[length] = n
             n = n % 2 == 0 and n // 2 or 3 * n + 1
@@ -75,7 +74,7 @@ function worker.functions(db)
         end
         if length == 0 then return end
         local total = length
-        if n > 1 then total = total + tonumber(get(step[n])) end
+        if n > 1 then total = total + number(step[n]) end
         raise(total, high)
         for i = 1, length do
             set(step[path[i]], total - i + 1)
