@@ -337,6 +337,16 @@ static unsigned check_space(struct caret__engine *e, const uint64_t *seen, char 
     return findings;
 }
 
+static unsigned check_reserved(const struct caret__shared *sh, char *report, size_t cap)
+{
+    uint32_t n = caret__reserved_count(sh), said = atomic_load(&sh->nreserved);
+
+    if (n == said)
+        return 0;
+    caret__report(report, cap, "long values: pages of %u are reserved, the counter says %u\n", n, said);
+    return 1;
+}
+
 /* Every arena slot is free or belongs to one page. */
 static unsigned check_slots(struct caret__engine *e, char *report, size_t cap)
 {
@@ -427,6 +437,7 @@ int caret_check(caret_db *db, char *report, size_t cap)
         findings = caret__tree_check(&e->pg, seen, report, cap);
         findings += check_space(e, seen, report, cap);
         findings += check_slots(e, report, cap);
+        findings += check_reserved(e->sh, report, cap);
         if (atomic_load(&e->sh->log_head) != atomic_load(&e->sh->log_applied)) {
             findings++;
             caret__report(report, cap, "log: head and applied differ under the writer mutex\n");

@@ -134,6 +134,10 @@ void caret__floor_wait(struct caret__engine *e); /* writers: while somebody else
 int caret__run_write(struct caret__engine *e, const void *val, size_t len, struct caret__runref *ref);
 void caret__run_done(struct caret__engine *e, const struct caret__runref *ref);
 
+/* Under the writer mutex: give up an entry that holds; how many do. */
+void caret__reserved_drop(struct caret__shared *sh, struct caret__reserved *r);
+uint32_t caret__reserved_count(const struct caret__shared *sh);
+
 /* ---- log/flush.c: from the ring to the log file -------------------------------- */
 
 /* pwrite ring bytes [log_written, upto) to the log file (takes the flush mutex;

@@ -371,10 +371,8 @@ static int drop_reserved(struct caret__engine *e, uint32_t slot)
     if (rc != CARET_OK)
         return rc;
     for (unsigned i = 0; i < CARET__MAX_RESERVED; i++) {
-        if (sh->reserved[i].count != 0 && sh->reserved[i].owner == slot) {
-            sh->reserved[i].count = 0;
-            atomic_fetch_sub(&sh->nreserved, 1);
-        }
+        if (sh->reserved[i].count != 0 && sh->reserved[i].owner == slot)
+            caret__reserved_drop(sh, &sh->reserved[i]);
     }
     caret__writer_unlock(e);
     return CARET_OK;

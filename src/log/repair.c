@@ -5,7 +5,7 @@
  * exists and must become visible whole:
  *   1  undo_lsn > log_applied: restore the undo entries, last first.
  *   2  undo word = {generation + 1, 0} in one store.
- *   3  settle half-released page numbers; count free pages and slots anew.
+ *   3  settle half-released page numbers; count free pages, slots and reservations anew.
  *   4  redo the record with the code that every commit uses, undo included.
  *   5  log_applied = log_head.
  * If it dies here, the next one does the same: before 2 the same entries are
@@ -110,6 +110,7 @@ static void recount(struct caret__engine *e)
     settle_released(e);
     ts->free_pages = count_bits(e->pg.maps[CARET__MAP_FREE], ts->npages);
     atomic_store(&e->sh->held_pages, count_bits(e->pg.maps[CARET__MAP_HELD], ts->npages));
+    atomic_store(&e->sh->nreserved, caret__reserved_count(e->sh));
     caret__racy_put32(&ts->free_slots, count_bits(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots)));
 }
 

@@ -5,7 +5,14 @@
  * outside of it, and taken by the commit that stores the reference (its redo takes
  * the same ones).  A reservation is an entry in the shared table: the pages stay
  * free in the bitmap, so a death before the commit loses nothing; the entry of a
- * dead process is cleared when its slot is reaped.  The file must be synced before
+ * dead process is cleared when its slot is reaped.
+ *
+ * Entries are changed by the holder of the writer mutex, `count` last: with it the
+ * entry holds, for the owner that stands in it.  `nreserved`, the number of those that
+ * hold, lags behind by one when the holder dies in between; repair counts anew
+ * before anybody can believe it and hand out reserved pages.
+ *
+ * The file must be synced before
  * a log record that refers to the run: `runs_unsynced` tells the flusher; and the
  * reference carries the value's crc, so that a replay stops before a record whose
  * run did not reach the disk.
@@ -44,10 +51,30 @@ static int reserve_run(struct caret__engine *e, uint32_t count, uint32_t *pgno)
         if (*pgno == 0)
             return caret__fail(CARET_E_DISKFULL, "%s: no %u consecutive free pages", e->path, count);
     }
-    sh->reserved[i] =
-        (struct caret__reserved){.pgno = *pgno, .count = count, .owner = e->slot, .nonce = e->nonce};
+    struct caret__reserved *r = &sh->reserved[i];
+    r->pgno = *pgno;
+    r->owner = e->slot;
+    r->nonce = e->nonce;
+    __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
+    CARET_FAULT("run_reserved");
     atomic_fetch_add(&sh->nreserved, 1);
     return CARET_OK;
+}
+
+void caret__reserved_drop(struct caret__shared *sh, struct caret__reserved *r)
+{
+    __atomic_store_n(&r->count, 0, __ATOMIC_RELEASE);
+    CARET_FAULT("run_unreserved");
+    atomic_fetch_sub(&sh->nreserved, 1);
+}
+
+uint32_t caret__reserved_count(const struct caret__shared *sh)
+{
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++)
+        n += sh->reserved[i].count != 0;
+    return n;
 }
 
 void caret__run_done(struct caret__engine *e, const struct caret__runref *ref)
@@ -56,10 +83,8 @@ void caret__run_done(struct caret__engine *e, const struct caret__runref *ref)
     if (caret__writer_lock(e) != CARET_OK)
         return; /* our slot will be reaped, and the entry with it */
     for (unsigned i = 0; i < CARET__MAX_RESERVED; i++) {
-        if (sh->reserved[i].count != 0 && sh->reserved[i].pgno == ref->pgno) {
-            sh->reserved[i].count = 0;
-            atomic_fetch_sub(&sh->nreserved, 1);
-        }
+        if (sh->reserved[i].count != 0 && sh->reserved[i].pgno == ref->pgno)
+            caret__reserved_drop(sh, &sh->reserved[i]);
     }
     caret__writer_unlock(e);
 }

@@ -355,7 +355,7 @@ struct caret__shared {
 
     _Atomic uint64_t repairs;
     struct caret__reserved reserved[CARET__MAX_RESERVED]; /* W */
-    _Atomic uint32_t nreserved;                           /* W: entries in use */
+    _Atomic uint32_t nreserved;                           /* W: entries in use; derived */
     _Atomic uint32_t
         ended; /* G: 1 = recovery took what was in here; for those who only read (log/observe.c) */
 };
