@@ -4,8 +4,10 @@
  *     written <= durable?  no:   durable <= written <= head
  *
  * The holder of the flush mutex reads log_head and pwrites [log_written, head) to
- * the log file: LSN x lies at (x - log_base) mod log_size.  Ring space behind
- * log_written may be reused by writers.  To sync it marks sync_in_progress, calls
+ * the log file: LSN x lies at (x - log_base) mod log_size.  log_written moves when
+ * all of it is written, also where the file ends in the middle of a record: like
+ * log_durable it always stands behind a whole one, for it is there that a recovery
+ * begins to read the ring.  Ring space behind log_written may be reused by writers.  To sync it marks sync_in_progress, calls
  * fdatasync, clears the mark and raises log_durable.  If runs (values out of line)
  * were written, the data file is synced first: a durable record never refers to
  * bytes that are not.
@@ -78,14 +80,14 @@ static int write_ring(struct caret__engine *e)
     if (head - from > sh->ring_size)
         return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the log ring overflowed", e->path);
     while (from < head) {
-        uint64_t room, off = caret__log_offset(e, from, &room), n = head - from < room ? head - from : room;
+        uint64_t room, off = caret__log_offset(e, from, &room), n = caret__min64(head - from, room);
         int rc = write_all(e, caret__ring_at(e, from), n, off);
         if (rc != CARET_OK)
             return rc;
         CARET_FAULT("flush_written");
         from += n;
-        atomic_store_explicit(&sh->log_written, from, memory_order_release);
     }
+    atomic_store_explicit(&sh->log_written, head, memory_order_release);
     return CARET_OK;
 }
 
