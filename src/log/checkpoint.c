@@ -16,7 +16,10 @@
  *
  * The role is a robust mutex.  Whoever gets it after a death looks at the three
  * epochs and goes on: durable < epoch - 1: write again (the same pages, they
- * haven't changed); released < durable: release again.  A slot that was released is
+ * haven't changed); released < durable: release again.  A death within the freeze
+ * leaves a record of no checkpoint (frozen.epoch, 0 while the others are stored):
+ * then one is frozen anew, whether or not there is something to save, since who asks for
+ * it may need the record (snapshot.c).  A slot that was released is
  * none of its page any more.  A page number between two maps is settled by repair before
  * anybody can take it.
  *
@@ -39,6 +42,7 @@
 
 #define WRITE_BYTES   (256u << 10) /* joined writes up to this size */
 #define RELEASE_BATCH 64u
+#define SETTLING      2u /* checkpoint_wanted: by the one underway; whoever wants one stores 1 */
 
 struct frozen_page {
     uint32_t pgno, slot;
@@ -73,6 +77,8 @@ static int freeze(struct caret__engine *e, bool force, bool *frozen)
         struct caret__frozen *f = &sh->frozen;
         copy_image(e, epoch, sh->ts.npages);
         CARET_FAULT("freeze_image");
+        __atomic_store_n(&f->epoch, 0, __ATOMIC_RELAXED);
+        atomic_thread_fence(memory_order_release);
         f->root = atomic_load(&sh->ts.root);
         f->depth = sh->ts.depth;
         f->npages = sh->ts.npages;
@@ -80,7 +86,8 @@ static int freeze(struct caret__engine *e, bool force, bool *frozen)
         f->nodes = 0;
         f->lsn = lsn;
         memcpy(&f->chain_seed, caret__ring_at(e, lsn - 8), 8);
-        f->epoch = epoch;
+        CARET_FAULT("freeze_half");
+        __atomic_store_n(&f->epoch, epoch, __ATOMIC_RELEASE);
         CARET_FAULT("freeze_record");
         atomic_store_explicit(&sh->epoch, epoch + 1, memory_order_release);
         CARET_FAULT("freeze_epoch");
@@ -290,13 +297,18 @@ static int in_role(struct caret__engine *e, uint64_t wanted, bool force, bool cl
                  ? finish(e, false)
                  : caret__fail(CARET_E_IO_FAILED,
                                "%s: a write or sync failed earlier; close all users and open again", e->path);
-    bool doubt = atomic_exchange(&sh->checkpoint_wanted, 0) != 0;
+    uint32_t doubt = atomic_load(&sh->checkpoint_wanted), settled = SETTLING;
 
-    if (rc == CARET_OK && (force || doubt || atomic_load(&sh->checkpoint_lsn) < wanted)) {
-        rc = freeze(e, force || doubt, &frozen);
+    force |= doubt != 0 || sh->frozen.epoch != atomic_load(&sh->epoch) - 1;
+    if (doubt != 0)
+        atomic_store(&sh->checkpoint_wanted, SETTLING);
+    if (rc == CARET_OK && (force || atomic_load(&sh->checkpoint_lsn) < wanted)) {
+        rc = freeze(e, force, &frozen);
         if (rc == CARET_OK && frozen)
             rc = finish(e, clean);
     }
+    if (rc == CARET_OK && doubt != 0) /* unless somebody wants one again */
+        atomic_compare_exchange_strong(&sh->checkpoint_wanted, &settled, 0);
     return rc == CARET_OK ? caret__held_release(e) : rc;
 }
 
@@ -312,6 +324,7 @@ static int run(struct caret__engine *e, bool force, bool clean, int (*then)(stru
     if (caret__file_removed(e->data_fd))
         return caret__fail(CARET_E_EVICTED,
                            "%s: was removed or replaced while it was open: it can't be saved", e->path);
+    CARET_FAULT("checkpoint_asked");
     int rc = caret__mutex_lock(&sh->checkpoint);
     if (rc == EOWNERDEAD)
         caret__mutex_consistent(&sh->checkpoint);

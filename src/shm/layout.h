@@ -141,7 +141,7 @@ struct caret__tstate {
 
 /* The tree as frozen by a checkpoint, copied under W; read by C. */
 struct caret__frozen {
-    uint32_t epoch;
+    uint32_t epoch; /* 0: the others are being stored, or whoever did so has died */
     uint32_t root, depth, npages;
     uint32_t has_runs, pad;
     uint64_t nodes;
