@@ -312,7 +312,7 @@ static bool in_map(const struct caret__engine *e, unsigned map, uint32_t pgno)
 static unsigned check_space(struct caret__engine *e, const uint64_t *seen, char *report, size_t cap)
 {
     const struct caret__tstate *ts = &e->sh->ts;
-    uint32_t nfree = 0, nheld = 0, counted = atomic_load(&e->sh->held_pages);
+    uint32_t nfree = 0, nheld = 0, ndead = 0, counted = atomic_load(&e->sh->held_pages);
     unsigned findings = 0;
 
     for (uint32_t p = 0; p < ts->npages; p++) {
@@ -322,6 +322,7 @@ static unsigned check_space(struct caret__engine *e, const uint64_t *seen, char 
         int states = is_free + held + pending + used + fixed;
         nfree += is_free;
         nheld += held;
+        ndead += pending;
         if (states == 1)
             continue;
         findings++;
@@ -329,10 +330,10 @@ static unsigned check_space(struct caret__engine *e, const uint64_t *seen, char 
                       is_free ? "free " : "", pending ? "pending " : "", held ? "held " : "",
                       used ? "in the tree" : "");
     }
-    if (nfree != ts->free_pages || nheld != counted) {
+    if (nfree != ts->free_pages || nheld != counted || ndead != ts->dead_pages) {
         findings++;
-        caret__report(report, cap, "space: %u free pages and %u held, the counters say %u and %u\n", nfree,
-                      nheld, ts->free_pages, counted);
+        caret__report(report, cap, "space: %u free pages, %u held, %u dead; the counters say %u, %u, %u\n",
+                      nfree, nheld, ndead, ts->free_pages, counted, ts->dead_pages);
     }
     return findings;
 }

@@ -256,6 +256,17 @@ static int release_slots(struct caret__engine *e, uint32_t epoch)
 
 /* ------------------------------------------------------------------ the role */
 
+/* Nothing is reused before a checkpoint: the file grows by what dies between two. */
+#define MUCH_DEAD (CARET__LOG_DEFAULT / CARET__PAGE_SIZE) /* arbitrary; pages */
+
+uint32_t caret__checkpoint_dead(const struct caret__engine *e)
+{
+    uint32_t npages = atomic_load_explicit(&e->sh->ts.npages, memory_order_relaxed);
+    uint32_t much = npages / 8 > MUCH_DEAD ? npages / 8 : MUCH_DEAD;
+
+    return caret__racy32(&e->sh->ts.dead_pages) / much;
+}
+
 bool caret__checkpoint_due(const struct caret__engine *e)
 {
     const struct caret__shared *sh = e->sh;
@@ -264,6 +275,7 @@ bool caret__checkpoint_due(const struct caret__engine *e)
 
     return log > atomic_load(&sh->log_size) / 3 || used > sh->max_slots / 3 ||
            atomic_load(&sh->checkpoint_wanted) != 0 || caret__held_stale(e) ||
+           caret__checkpoint_dead(e) != 0 ||
            (atomic_load(&sh->archive_len) != 0 && log != 0 &&
             caret__now_ns() - atomic_load(&sh->archive_time) > CARET__ARCHIVE_EVERY);
 }

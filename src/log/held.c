@@ -64,6 +64,8 @@ static void release_word(struct caret__engine *e, const struct caret__keepers *k
         atomic_store_explicit(&held[word], load(&held[word]) | kept, memory_order_release);
         CARET_FAULT("release_held");
     }
+    if (from != held)
+        caret__racy_put32(&sh->ts.dead_pages, sh->ts.dead_pages - (uint32_t)__builtin_popcountll(dead));
     sh->ts.free_pages += freed;
     atomic_store_explicit(&fm[word], f | (dead & ~kept), memory_order_release);
     if (from == held)

@@ -198,7 +198,10 @@ static inline bool caret__checkpoint_frees(const struct caret__engine *e)
            atomic_load(&sh->released_epoch) + 1 != atomic_load(&sh->epoch);
 }
 
-/* Is the log or the arena a third full? */
+/* How many times as much is dead as makes a checkpoint due: an eighth of the file, and as much as the log is long. */
+uint32_t caret__checkpoint_dead(const struct caret__engine *e);
+
+/* Is the log or the arena a third full, or much dead? */
 bool caret__checkpoint_due(const struct caret__engine *e);
 
 /* ---- log/background.c ------------------------------------------------------------------ */

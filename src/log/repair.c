@@ -69,16 +69,6 @@ static bool restore(struct caret__engine *e, uint64_t word)
     return true;
 }
 
-static uint32_t count_bits(_Atomic uint64_t *map, uint32_t bits)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < bits / 64u; i++)
-        n += (uint32_t)__builtin_popcountll(atomic_load_explicit(&map[i], memory_order_relaxed));
-    for (uint32_t i = bits & ~63u; i < bits; i++)
-        n += (uint32_t)(atomic_load_explicit(&map[i / 64u], memory_order_relaxed) >> (i % 64u) & 1u);
-    return n;
-}
-
 static void take_out(_Atomic uint64_t *word, uint64_t bits)
 {
     if (atomic_load_explicit(word, memory_order_relaxed) & bits)
@@ -108,10 +98,13 @@ static void recount(struct caret__engine *e)
     struct caret__tstate *ts = &e->sh->ts;
 
     settle_released(e);
-    ts->free_pages = count_bits(e->pg.maps[CARET__MAP_FREE], ts->npages);
-    atomic_store(&e->sh->held_pages, count_bits(e->pg.maps[CARET__MAP_HELD], ts->npages));
+    ts->free_pages = caret__map_count(e->pg.maps[CARET__MAP_FREE], ts->npages);
+    caret__racy_put32(&ts->dead_pages, caret__map_count(e->pg.maps[CARET__MAP_PENDING0], ts->npages) +
+                                           caret__map_count(e->pg.maps[CARET__MAP_PENDING1], ts->npages));
+    atomic_store(&e->sh->held_pages, caret__map_count(e->pg.maps[CARET__MAP_HELD], ts->npages));
     atomic_store(&e->sh->nreserved, caret__reserved_count(e->sh));
-    caret__racy_put32(&ts->free_slots, count_bits(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots)));
+    caret__racy_put32(&ts->free_slots,
+                      caret__map_count(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots)));
 }
 
 /* A big record is in the log only: read it.  NULL: a message says why not. */

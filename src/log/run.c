@@ -12,10 +12,13 @@
  * hold, lags behind by one when the holder dies in between; repair counts anew
  * before anybody can believe it and hand out reserved pages.
  *
- * The file must be synced before
- * a log record that refers to the run: `runs_unsynced` tells the flusher; and the
- * reference carries the value's crc, so that a replay stops before a record whose
- * run did not reach the disk.
+ * A run that was replaced can be reused when the next checkpoint is durable.  Long
+ * values fill neither log nor arena, so dead pages make one due, too; and whoever
+ * writes long values faster than it comes, takes it himself.
+ *
+ * The file must be synced before a log record that refers to the run:
+ * `runs_unsynced` tells the flusher; and the reference carries the value's crc, so
+ * that a replay stops before a record whose run did not reach the disk.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -124,9 +127,22 @@ static int find_room(struct caret__engine *e, uint32_t count, uint32_t *pgno)
     }
 }
 
+/* If it fails the file grows: this is nothing that a value must wait for. */
+static void keep_file_small(struct caret__engine *e)
+{
+    uint32_t dead = caret__checkpoint_dead(e);
+
+    if (dead > 1)
+        (void)caret__checkpoint(e);
+    else if (dead == 1)
+        caret__background_wake(e);
+}
+
 int caret__run_write(struct caret__engine *e, const void *val, size_t len, struct caret__runref *ref)
 {
     uint32_t pgno;
+
+    keep_file_small(e);
     int rc = find_room(e, run_pages(len), &pgno);
 
     if (rc != CARET_OK)

@@ -111,6 +111,16 @@ static uint32_t find_bit(_Atomic uint64_t *map, uint32_t bits, uint32_t hint,
     return UINT32_MAX;
 }
 
+uint32_t caret__map_count(const _Atomic uint64_t *map, uint32_t bits)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < bits / 64u; i++)
+        n += (uint32_t)__builtin_popcountll(atomic_load_explicit(&map[i], memory_order_relaxed));
+    for (uint32_t i = bits & ~63u; i < bits; i++)
+        n += (uint32_t)(atomic_load_explicit(&map[i / 64u], memory_order_relaxed) >> (i % 64u) & 1u);
+    return n;
+}
+
 static void clear_bit(struct caret__w *w, _Atomic uint64_t *map, uint32_t bit)
 {
     _Atomic uint64_t *word = &map[bit / 64u];
@@ -186,6 +196,7 @@ static void release_number(struct caret__w *w, uint32_t pgno)
 {
     if (w->pg->shared) {
         set_bit(w, w->pg->maps[CARET__MAP_PENDING0 + (w->epoch & 1u)], pgno);
+        caret__racy_put32(&w->pg->ts->dead_pages, w->pg->ts->dead_pages + 1);
     } else {
         set_bit(w, w->pg->maps[CARET__MAP_FREE], pgno);
         w->pg->ts->free_pages++;

@@ -77,6 +77,9 @@ void caret__w_bump(struct caret__w *w, uint32_t pgno);
 /* Save the tree-state block once, before its first change in this commit. */
 void caret__w_save_state(struct caret__w *w);
 
+/* Bits of a map that are set, of the first `bits`. */
+uint32_t caret__map_count(const _Atomic uint64_t *map, uint32_t bits);
+
 /* First run of `count` free page numbers that nobody has reserved, 0 if there is none. */
 uint32_t caret__find_run(const struct caret__pager *pg, const struct caret__shared *sh, uint32_t count);
 

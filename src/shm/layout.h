@@ -33,7 +33,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 2u
+#define CARET__LAYOUT_VERSION 3u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* A place in the segment, in bytes from its start. */
@@ -136,7 +136,9 @@ struct caret__tstate {
     uint32_t free_slots;     /* bits set in the slot map below nslots */
     uint32_t has_runs;       /* 1 once a value was stored out of line */
     uint64_t nodes;          /* entries in the tree */
-    uint64_t spare[3];
+    uint32_t dead_pages;     /* bits set in the pending maps: died since the last checkpoint; derived */
+    uint32_t pad;
+    uint64_t spare[2];
 };
 
 /* The tree as frozen by a checkpoint, copied under W; read by C. */

@@ -217,6 +217,22 @@ static void a_checkpoint_is_due_when_log_or_arena_fill(void **state)
     OK(caret__engine_close(e));
 }
 
+/* The log has a few bytes of each: without checkpoints of their own they would fill the disk. */
+static void replacing_long_values_does_not_grow_the_file_for_ever(void **state)
+{
+    const uint64_t len = CARET__LOG_DEFAULT / 512;
+    struct stat st;
+
+    (void)state;
+    caret_db *db = open_db();
+    for (uint64_t written = 0, i = 0; written < 6u * CARET__LOG_DEFAULT; written += len, i++)
+        put(db, (int64_t)i % 3, (int64_t)i % 3 + 1, len);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true((uint64_t)st.st_size < 4u * CARET__LOG_DEFAULT);
+    check(db);
+    OK(caret_close(db));
+}
+
 #ifdef CARET_FAULTS
 
 /* The values of one state: of 60 bytes, or of 20 and twice as many. */
@@ -337,6 +353,7 @@ int main(void)
         TEST(epochs_go_up_by_one),
         TEST(slots_and_dead_pages_are_given_back),
         TEST(a_checkpoint_is_due_when_log_or_arena_fill),
+        TEST(replacing_long_values_does_not_grow_the_file_for_ever),
         TEST(a_freeze_that_died_is_nobodys_snapshot),
         TEST(a_wanted_checkpoint_outlives_whoever_takes_it),
     };
