@@ -276,8 +276,8 @@ typedef struct caret_restore_options {
  * the place it was brought to.  `path` appears when it is complete; whoever is killed leaves files NAME-partial-....
  * CARET_NONE: done, but the archive ends before `time`, so that later commits may be missing: caret_message() says where
  * (what was not copied out yet is in the log of the database itself).
- * EXISTS: `path` does; NOTFOUND: no backup, the archive does not lead to `lsn`, or a file in its middle is missing: the
- * message names it, and the place up to which restoring is possible; CORRUPT: an archive file is damaged,
+ * EXISTS: `path` does; NOTFOUND: no backup, one that is of later than `lsn` or `time` (take an older one), the archive
+ * does not lead to `lsn`, or a file in its middle is missing: the message names it, and the place up to which restoring is possible; CORRUPT: an archive file is damaged,
  * or does not continue the one before; INVALID: not a backup; OPEN, DISKFULL, IO, NOMEM, ROLLBACK, and what caret_open() says.
  */
 CARET_API int caret_restore(const char *backup, const char *path, const caret_restore_options *options,

@@ -282,8 +282,8 @@ static int commit(struct restore *r, uint32_t size)
 
 /* ------------------------------------------------------------ where the archive ends */
 
-/* The LSN at which the first file behind r->lsn begins; 0: there is none. */
-static int file_behind(const struct restore *r, uint64_t *lsn)
+/* The LSN at which the first file behind r->lsn begins, or the last one before it; 0: there is none. */
+static int file_beside(const struct restore *r, bool behind, uint64_t *lsn)
 {
     DIR *dir = opendir(r->archive);
     const struct dirent *entry;
@@ -295,13 +295,50 @@ static int file_behind(const struct restore *r, uint64_t *lsn)
     while ((entry = readdir(dir)) != NULL) {
         const char *dash = strchr(entry->d_name, '-');
         uint64_t at = dash != NULL ? strtoull(dash + 1, NULL, 16) : 0;
-        if (at > r->lsn && (*lsn == 0 || at < *lsn) &&
-            caret__archive_name(name, sizeof name, r->archive, r->meta.uuid, at) &&
+        bool nearer = behind ? at > r->lsn && (*lsn == 0 || at < *lsn) : at < r->lsn && at > *lsn;
+        if (nearer && caret__archive_name(name, sizeof name, r->archive, r->meta.uuid, at) &&
             strcmp(strrchr(name, '/') + 1, entry->d_name) == 0)
             *lsn = at;
     }
     closedir(dir);
     return CARET_OK;
+}
+
+/* When was the last commit of the backup there?  0: the archive does not tell. */
+static int time_of_backup(struct restore *r, uint64_t *time)
+{
+    struct caret__archive_head head;
+    uint64_t start;
+    int rc = file_beside(r, false, &start);
+
+    *time = 0;
+    if (rc != CARET_OK || start == 0 ||
+        !caret__archive_name(r->name, sizeof r->name, r->archive, r->meta.uuid, start))
+        return rc;
+    int fd = caret__open_high(r->name, O_RDONLY | O_NOCTTY, 0);
+    if (fd < 0)
+        return errno == ENOENT ? CARET_OK : caret__fail_errno(CARET_E_OPEN, "%s: cannot be read", r->name);
+    if (caret__archive_read_head(fd, r->name, &head) == CARET_OK && head.end == r->lsn)
+        *time = head.time;
+    close(fd);
+    return CARET_OK;
+}
+
+/* A backup leads to what came after it, not to what was before. */
+static int not_before_backup(struct restore *r, const char *backup)
+{
+    uint64_t time = 0;
+    int rc = r->o->time != 0 ? time_of_backup(r, &time) : CARET_OK;
+
+    if (rc == CARET_OK && r->o->lsn != 0 && r->lsn > r->o->lsn)
+        rc = caret__fail(CARET_E_NOTFOUND,
+                         "%s: this backup is of LSN %llu, behind LSN %llu: take an older one", backup,
+                         (unsigned long long)r->lsn, (unsigned long long)r->o->lsn);
+    if (rc == CARET_OK && time > r->o->time)
+        rc = caret__fail(CARET_E_NOTFOUND,
+                         "%s: this backup has commits behind the time that was asked for: take an older one",
+                         backup);
+    return rc;
 }
 
 /* There is no file that begins at r->lsn, and more is wanted.  CARET_NONE: perhaps nothing is missing. */
@@ -311,7 +348,7 @@ static int archive_ends(const struct restore *r)
     uint64_t next;
     struct tm tm;
     time_t seconds = (time_t)(r->head.time / UINT64_C(1000000000));
-    int rc = file_behind(r, &next);
+    int rc = file_beside(r, true, &next);
 
     if (rc != CARET_OK)
         return rc;
@@ -470,6 +507,8 @@ int caret__restore(const char *backup, const char *to, const caret_restore_optio
     bool made = rc == CARET_OK;
     if (rc == CARET_OK)
         rc = make_copy(r, backup);
+    if (rc == CARET_OK)
+        rc = not_before_backup(r, backup);
     if (rc == CARET_OK)
         rc = bring_forward(r);
     if (rc == CARET_OK || rc == CARET_NONE) {

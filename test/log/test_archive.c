@@ -586,6 +586,32 @@ static void refused_for_a_gap(uint64_t lsn, uint64_t time)
     assert_int_not_equal(access(restored, F_OK), 0);
 }
 
+/* What was before it is not to be had of a backup: nothing else is made instead. */
+static void a_backup_leads_to_nothing_before_it(void **state)
+{
+    caret_db *db = open_archived();
+    struct timespec now;
+    uint64_t before;
+
+    (void)state;
+    work(db, 3, 50, 0);
+    OK(caret_checkpoint(db));
+    OK(caret_durable(db, NULL, &before));
+    clock_gettime(CLOCK_REALTIME, &now);
+    work(db, 4, 50, 0);
+    OK(caret_backup(db, backup, NULL));
+    work(db, 5, 50, 0);
+    OK(caret_close(db));
+    caret_restore_options o = from_archive(before);
+    assert_int_equal(caret_restore(backup, restored, &o, NULL), CARET_E_NOTFOUND);
+    o = from_archive(0);
+    o.time = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    assert_int_equal(caret_restore(backup, restored, &o, NULL), CARET_E_NOTFOUND);
+    assert_int_not_equal(access(restored, F_OK), 0);
+    o.time = 0;
+    OK(caret_restore(backup, restored, &o, NULL));
+}
+
 static void gaps_and_damage_are_found(void **state)
 {
     caret_db *db = open_archived();
@@ -761,6 +787,7 @@ int main(void)
         ARCHIVE(the_archive_is_on_the_disk_before_the_meta_slot_is_written),
         ARCHIVE(a_killed_restoring_makes_nothing_of_that_name),
         ARCHIVE(gaps_and_damage_are_found),
+        ARCHIVE(a_backup_leads_to_nothing_before_it),
         ARCHIVE(another_history_is_not_mixed_in),
         ARCHIVE(a_time_is_reached_from_below),
         ARCHIVE(a_file_of_another_history_is_not_taken),
