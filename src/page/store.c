@@ -195,6 +195,7 @@ struct caret__page *caret__w_alloc(struct caret__w *w, unsigned level, uint32_t 
 static void release_number(struct caret__w *w, uint32_t pgno)
 {
     if (w->pg->shared) {
+        caret__w_save_state(w);
         set_bit(w, w->pg->maps[CARET__MAP_PENDING0 + (w->epoch & 1u)], pgno);
         caret__racy_put32(&w->pg->ts->dead_pages, w->pg->ts->dead_pages + 1);
     } else {
