@@ -1,6 +1,7 @@
 -- caret dump: nodes as text.
 
 local command = require "tool.command"
+local host = require "caret.host"
 local progress = require "tool.progress"
 local transfer = require "caret.transfer"
 
@@ -19,31 +20,51 @@ local function dump_to(o, db, fd)
     }
     bar:finish()
     if closed then command.closed_pipe() end
+    if closed == false then text = ("%s: %s"):format(o.output or "standard output", text) end
     return count, text
 end
 
--- Under another name until it is whole.
-local function dump_to_file(o, db)
-    local old = io.open(o.output, "r")
-    if old then
-        old:close()
-        if not o.overwrite then
-            command.fail(o.output .. " is there already; --overwrite replaces it")
-        end
-    end
-    local partial = ("%s-partial-%d"):format(o.output, require("caret.host").getpid())
-    local fd, text = transfer.open(partial, "w")
-    if not fd then command.fail(("%s: %s"):format(partial, text)) end
+-- To a descriptor that is ours.  nil, text: it failed, and what was written is of no use.
+local function dump_and_close(o, db, fd)
     local ok, count, wrong = pcall(dump_to, o, db, fd)
     local closed, unwritten = transfer.close(fd, true)
-    if ok and count and closed and not require("caret.host").interrupted() then
-        local renamed, why = os.rename(partial, o.output)
-        if renamed then return count end
-        unwritten = why
+    if not ok then error(count, 0) end
+    if host.interrupted() then return nil, "interrupted" end
+    if count and not closed then return nil, ("%s: %s"):format(o.output, unwritten) end
+    return count, wrong
+end
+
+-- Under another name until it is whole.
+local function dump_to_file(o, db, path)
+    local partial = ("%s-partial-%d"):format(path, host.getpid())
+    local fd, text = transfer.open(partial, "n")
+    if not fd then command.fail(("%s: %s"):format(partial, text)) end
+    local ok, count, wrong = pcall(dump_and_close, o, db, fd)
+    if ok and count then
+        local published, why = transfer.publish(partial, path, o.overwrite)
+        if published then return count end
+        count, wrong = nil, ("%s: %s"):format(path, why)
     end
     os.remove(partial)
     if not ok then error(count, 0) end
-    return nil, wrong or unwritten or "interrupted"
+    return count, wrong
+end
+
+-- A file that is there is replaced only if that was asked for; devices and pipes are written to.
+local function dump_to_output(o, db)
+    local path, kind = transfer.resolve(o.output)
+    if kind == "folder" then
+        command.fail(o.output .. " is a folder")
+    elseif path == db:path() then
+        command.fail(o.output .. " is the database itself")
+    elseif kind == "file" and not o.overwrite then
+        command.fail(o.output .. " is there already; --overwrite replaces it")
+    elseif kind ~= "other" then
+        return dump_to_file(o, db, path or o.output)
+    end
+    local fd, text = transfer.open(path, "w")
+    if not fd then command.fail(("%s: %s"):format(path, text)) end
+    return dump_and_close(o, db, fd)
 end
 
 local function run(o)
@@ -51,7 +72,11 @@ local function run(o)
     for _, text in ipairs(o) do command.address(text) end
     local db = command.open(o)
     local count, text
-    if o.output then count, text = dump_to_file(o, db) else count, text = dump_to(o, db, 1) end
+    if o.output then
+        count, text = dump_to_output(o, db)
+    else
+        count, text = dump_to(o, db, 1)
+    end
     if not count then command.fail(text) end
     return 0
 end

@@ -16,13 +16,17 @@ local function open_input(path)
     return fd, size
 end
 
+local function shown(path)
+    return path == "-" and "stdin" or path
+end
+
 local function reporter(o, path, bar)
     local n = 0
     return function(line, reason)
         n = n + 1
         bar:finish()
         if n <= REPORTED then
-            io.stderr:write(("%s:%d: %s\n"):format(path == "-" and "stdin" or path, line, reason))
+            io.stderr:write(("%s:%d: %s\n"):format(shown(path), line, reason))
         elseif n == REPORTED + 1 then
             io.stderr:write("more bad lines are only counted\n")
         end
@@ -51,7 +55,7 @@ local function tell(o, path, counts)
             "seconds", counts.seconds)))
     else
         local done = o.check and "could be loaded" or "loaded"
-        print(("%s: %d nodes %s, %d bad lines, %.1f s"):format(path, counts.nodes, done, counts.bad,
+        print(("%s: %d nodes %s, %d bad lines, %.1f s"):format(shown(path), counts.nodes, done, counts.bad,
             counts.seconds))
     end
 end
@@ -63,8 +67,8 @@ local function run(o)
     for _, path in ipairs(o) do
         local counts, text = load_file(o, db, path)
         if text then
-            command.fail(("%s:%d: %s (%d nodes were loaded before)"):format(path, counts.line or 0, text,
-                counts.nodes or 0))
+            command.fail(("%s:%d: %s (%d nodes were loaded before)"):format(shown(path), counts.line or 0,
+                text, counts.nodes or 0))
         end
         if not (o.quiet and counts.bad == 0) then tell(o, path, counts) end
         if counts.bad > 0 then status = 1 end

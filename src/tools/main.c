@@ -6,6 +6,7 @@
  * is in the module caret.host (host.c).  Every file tools/X.lua is the module tool.X.
  * Exit status: 0 fine, 1 finding or wrong answer, 2 usage, 3 database error.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,8 +118,18 @@ static int run(lua_State *L)
     return 2;
 }
 
+/* A standard descriptor that is closed must not become that of a file which is opened next: it is taken by one that can
+ * be neither read (0) nor written (1, 2), so that using it fails. */
+static void take_closed_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
+            return;
+}
+
 int main(int argc, char **argv)
 {
+    take_closed_descriptors();
     struct caret__pool *pool = caret__pool_new();
     lua_State *L = pool != NULL ? lua_newstate(caret__pool_alloc, pool) : NULL;
     int status = 3, number = 0;

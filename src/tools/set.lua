@@ -4,7 +4,8 @@ local command = require "tool.command"
 
 -- Standard input; the line break in the end is the terminal's or echo's, not the value's.
 local function read_input(raw)
-    local text = io.read("a")
+    local text, why = io.read("a")
+    if not text then command.fail("standard input: " .. why) end
     return raw and text or (text:gsub("\r?\n$", ""))
 end
 

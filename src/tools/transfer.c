@@ -140,13 +140,15 @@ static int push_dumped(lua_State *L, const struct caret__dump *d, int rc)
     if (rc == CARET_RESTART)
         return failed(L,
                       "somebody changed the database meanwhile: without --readonly it would be a snapshot");
-    failed(L, d->out->error != 0 ? strerror(d->out->error) : caret_message());
+    if (d->out->error == 0)
+        return failed(L, caret_message());
+    failed(L, strerror(d->out->error));
     lua_pushboolean(L, d->out->error == EPIPE);
     return 3;
 }
 
 /* dump{path=, readonly=, nodes=, format=, bytes=, fd=, progress=}: how many nodes, less if a signal came
- * | nil, text, whether a pipe was closed */
+ * | nil, text[, it was the output that failed: is it a pipe that was closed?] */
 static int transfer_dump(lua_State *L)
 {
     struct caret__out out;
@@ -240,13 +242,14 @@ static int transfer_load(lua_State *L)
 
 /* ---------------------------------------------------------------------- files */
 
-/* open(path, "r" or "w") -> descriptor, bytes of a regular file | nil, text.  "w": a new file. */
+/* open(path, "r", "w" or "n") -> descriptor, bytes of a regular file | nil, text.  "w": one that is there; "n": a new
+ * file. */
 static int transfer_open(lua_State *L)
 {
-    const char *path = luaL_checkstring(L, 1);
-    int write = *luaL_checkstring(L, 2) == 'w';
+    const char *path = luaL_checkstring(L, 1), *how = luaL_checkstring(L, 2);
+    int flags = *how == 'n' ? O_WRONLY | O_CREAT | O_EXCL : *how == 'w' ? O_WRONLY : O_RDONLY;
     struct stat st;
-    int fd = open(path, (write ? O_WRONLY | O_CREAT | O_EXCL : O_RDONLY) | O_CLOEXEC, 0666);
+    int fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
 
     if (fd < 0)
         return failed(L, strerror(errno));
@@ -259,9 +262,40 @@ static int transfer_open(lua_State *L)
 static int transfer_close(lua_State *L)
 {
     int fd = (int)luaL_checkinteger(L, 1);
-    int bad = lua_toboolean(L, 2) && fsync(fd) != 0;
+    int bad = lua_toboolean(L, 2) && fsync(fd) != 0 && errno != EINVAL && errno != EROFS; /* not of a pipe */
 
     if (close(fd) != 0 || bad)
+        return failed(L, strerror(errno));
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* resolve(path) -> path without links, "file", "folder" or "other" | nil: nothing is there */
+static int transfer_resolve(lua_State *L)
+{
+    const char *given = luaL_checkstring(L, 1);
+    struct stat st;
+
+    if (stat(given, &st) != 0)
+        return 0;
+    char *path = realpath(given, NULL); /* of /dev/stdout there may be none */
+    lua_pushstring(L, path != NULL ? path : given);
+    lua_pushstring(L, S_ISREG(st.st_mode) ? "file" : S_ISDIR(st.st_mode) ? "folder" : "other");
+    free(path);
+    return 2;
+}
+
+/* publish(from, to, overwrite) -> true | nil, text: rename it; without overwrite nothing is replaced, as far as the file
+ * system can tell */
+static int transfer_publish(lua_State *L)
+{
+    const char *from = luaL_checkstring(L, 1), *to = luaL_checkstring(L, 2);
+    unsigned flags = lua_toboolean(L, 3) ? 0 : RENAME_NOREPLACE;
+    int rc = renameat2(AT_FDCWD, from, AT_FDCWD, to, flags);
+
+    if (rc != 0 && flags != 0 && (errno == EINVAL || errno == ENOSYS))
+        rc = rename(from, to);
+    if (rc != 0)
         return failed(L, strerror(errno));
     lua_pushboolean(L, 1);
     return 1;
@@ -273,6 +307,8 @@ int caret__open_transfer(lua_State *L)
                                          {"load", transfer_load},
                                          {"open", transfer_open},
                                          {"close", transfer_close},
+                                         {"resolve", transfer_resolve},
+                                         {"publish", transfer_publish},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;

@@ -140,6 +140,27 @@ try 3 dump --db golden.caret -o golden.zwr
 says 'is there already'
 try 0 dump --db golden.caret -o golden.copy
 try 0 dump --db golden.caret -o golden.copy --overwrite
+cp golden.copy golden.first
+try 3 dump --db golden.caret -o golden.caret --overwrite
+says 'is the database itself'
+try 3 dump --db golden.caret -o . --overwrite
+says 'is a folder'
+ln -s golden.copy golden.link
+try 0 dump --db golden.caret -o golden.link --overwrite
+[ -L golden.link ] && [ ! -L golden.copy ] && same golden.first golden.link
+note $? "what a link leads to is replaced"
+mkfifo golden.pipe
+"$caret" dump --db golden.caret -o golden.pipe --overwrite 2>err &
+cat golden.pipe >golden.copy
+wait $! && [ -p golden.pipe ] && same golden.first golden.copy
+note $? "a pipe is written to, not replaced"
+try 3 dump --db golden.caret -o /dev/full --overwrite
+says '/dev/full: No space left on device'
+[ -c /dev/full ]
+note $? "and so is a device"
+"$caret" dump --db golden.caret -o /dev/stdout 2>err | cat >golden.copy
+same golden.first golden.copy
+note $? "also /dev/stdout"
 ! ls ./*partial* 2>/dev/null
 note $? "no half of a file is left"
 
@@ -311,6 +332,24 @@ for format in zwr jsonl json csv; do
 done
 [ ! -e big.caret-log ]
 note $? "the database is closed each time"
+
+# Closed or unreadable standard files are told; no other file takes their place.
+for arguments in "load --db new.caret" "set --db new.caret ^x -"; do
+    # shellcheck disable=SC2086 # words
+    timeout 20 "$caret" $arguments <&- >out 2>err
+    [ $? = 3 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'Bad file descriptor' err
+    note $? "$arguments with standard input closed"
+    # shellcheck disable=SC2086
+    timeout 20 "$caret" $arguments <. >out 2>err
+    [ $? = 3 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'Is a directory' err
+    note $? "$arguments with a folder as standard input"
+done
+for arguments in "dump" "tree ^a" "stat" "help"; do
+    # shellcheck disable=SC2086
+    CARET_DB=golden.caret timeout 20 "$caret" $arguments >&- 2>err
+    [ $? = 3 ] && grep -q 'standard output: Bad file descriptor' err
+    note $? "$arguments with standard output closed"
+done
 
 # A load that is stopped leaves nodes 1 to n, each whole, and a sound database.
 "$caret" dump --db big.caret -o big.zwr
