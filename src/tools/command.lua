@@ -275,7 +275,7 @@ end
 
 local function report(wrong)
     if getmetatable(wrong) ~= failure then
-        wrong = {text = tostring(wrong):gsub("^tools/%w+%.lua:%d+: ", ""), status = 3}
+        wrong = {text = tostring(wrong):gsub("^tools/[%w/]+%.lua:%d+: ", ""), status = 3}
     end
     io.stderr:write("caret ", command.name, ": ", wrong.text, "\n")
     return wrong.status

@@ -135,7 +135,7 @@ static int host_execute(lua_State *L)
         _exit(127);
     }
     if (pid < 0)
-        return luaL_error(L, "can't start a process: %s", strerror(errno));
+        return luaL_error(L, "SYSTEM: can't start a process: %s", strerror(errno));
     lua_pushinteger(L, pid);
     return 1;
 }
@@ -193,12 +193,15 @@ static int host_sleep(lua_State *L)
 /* tempdir() -> a new empty directory below $TMPDIR or /tmp */
 static int host_tempdir(lua_State *L)
 {
-    const char *base = getenv("TMPDIR");
-    lua_pushfstring(L, "%s/caret-XXXXXX", base != NULL && *base != 0 ? base : "/tmp");
+    const char *set = getenv("TMPDIR");
+    char *base = realpath(set != NULL && *set != 0 ? set : "/tmp", NULL); /* others go there from elsewhere */
+    lua_pushfstring(L, "%s/caret-XXXXXX", base != NULL ? base : set != NULL ? set : "/tmp");
+    free(base);
     char *path = strdup(lua_tostring(L, -1));
     if (path == NULL || mkdtemp(path) == NULL) {
         free(path);
-        return luaL_error(L, "can't make a temporary directory: %s", strerror(errno));
+        return luaL_error(L, "SYSTEM: can't make a temporary directory %s: %s", lua_tostring(L, -1),
+                          strerror(errno));
     }
     lua_pushstring(L, path);
     free(path);
@@ -264,7 +267,7 @@ static int host_catch_signals(lua_State *L)
     struct sigaction action = {.sa_handler = note_signal}, old;
 
     if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
-        return luaL_error(L, "no pipe for signals: %s", strerror(errno));
+        return luaL_error(L, "SYSTEM: no pipe for signals: %s", strerror(errno));
     unwinding = lua_toboolean(L, 1) ? L : NULL;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)

@@ -154,7 +154,7 @@ static int programs_start(lua_State *L)
     if (pid == 0)
         become(L, (char **)(uintptr_t)argv, parent);
     if (pid < 0)
-        return luaL_error(L, "can't start a process: %s", strerror(errno));
+        return luaL_error(L, "SYSTEM: can't start a process: %s", strerror(errno));
     setpgid(pid, pid); /* whoever is first */
     lua_pushinteger(L, pid);
     return 1;
@@ -189,7 +189,7 @@ static int programs_port(lua_State *L)
     if (fd >= 0)
         close(fd);
     if (!ok)
-        return luaL_error(L, "no free port on 127.0.0.1: %s", strerror(errno));
+        return luaL_error(L, "SYSTEM: no free port on 127.0.0.1: %s", strerror(errno));
     lua_pushinteger(L, ntohs(a.sin_port));
     return 1;
 }

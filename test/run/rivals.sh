@@ -50,6 +50,15 @@ stub()
 right='{"seconds":0.5,"longest":127,"highest":13120,"reads":10,"updates":5}'
 wrong='{"seconds":0.5,"longest":126,"highest":13120,"reads":10,"updates":5}'
 
+# Where the user is, and where he wants temporary files to be.
+stub here "[ -f marker ] && echo '$right'"
+(cd "$dir/bin" && touch marker && mkdir t && TMPDIR=t timeout 60 "$caret" 3n1 --rivals caret,tables --program ./here -n 300 --runs 1 \
+    >"$dir/out" 2>"$dir/err" && [ -z "$(ls -A t)" ])
+note $? "a program and a temporary folder by relative paths"
+TMPDIR="$dir/none" timeout 60 "$caret" 3n1 -n 300 >"$dir/out" 2>"$dir/err"
+[ $? -eq 3 ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q "$dir/none" "$dir/err"
+note $? "a temporary folder that is not there: one line, status 3"
+
 # other what message: with this program the run ends with 1, the program's row failed, and Caret's has a figure
 other()
 {

@@ -11,6 +11,7 @@
 --     server(place)       {program, argument...} of the server to start first; nil: it needs none
 --     ready(place)        can the server be used?
 --     commands(place)     the programs to run at once: the first prints what caret 3n1 --json prints
+--     here                true: the programs run where the user is, else in an empty folder
 --     prepare(place), cleanup(place)
 --
 -- place has dir (an empty folder), port (free), n, w, env (for the programs), write(name, text) -> path.

@@ -56,7 +56,8 @@ end
 
 local function elsewhere(mode, address)
     local at, port = address:match("^([%w.:-]+):(%d+)$")
-    if not at and address ~= "HOST:PORT" then
+    local possible = at and tonumber(port) >= 1 and tonumber(port) <= 65535
+    if not possible and address ~= "HOST:PORT" then
         command.usage(("--resp needs HOST:PORT, not '%s'"):format(address))
     end
     return {
@@ -78,7 +79,7 @@ return function(o)
     end
     if o.program then
         list[#list + 1] = {
-            name = "program", title = o.program, durability = "unknown", settings = "as given",
+            name = "program", title = o.program, durability = "unknown", settings = "as given", here = true,
             commands = function(place)
                 return {{"sh", "-c", o.program .. ' "$@"', "sh", "-n", place.n, "-w", place.w}}
             end,
