@@ -126,8 +126,8 @@ local function attempt(rival, place, answer)
     for i, argv in ipairs(rival.commands(place)) do
         local err = ("%s/program-%d.err"):format(place.dir, i)
         for k, word in ipairs(argv) do argv[k] = tostring(word) end
-        local pid = programs.start(argv, {dir = not rival.here and place.dir or nil, out = ("%s/program-%d.out"):format(place.dir, i),
-            err = err, env = place.env})
+        local pid = programs.start(argv, {dir = not rival.here and place.dir or nil,
+            out = ("%s/program-%d.out"):format(place.dir, i), err = err, env = place.env})
         place.all[pid], place.errors[i] = true, err
         running[pid] = err
     end
