@@ -2,7 +2,6 @@
 -- between two results.
 
 local command = require "tool.command"
-local programs = require "caret.programs"
 
 local kinds = {ops = true, mix = true, compare = true}
 
@@ -10,10 +9,7 @@ local function run(o)
     local kind = o[1]
     if not kinds[kind] then command.usage(("there is 'ops', 'mix' and 'compare', not '%s'"):format(kind)) end
     if kind ~= "compare" and o[2] then command.usage(("'%s' is one argument too many"):format(o[2])) end
-    if programs.slow_build and not o.worker then
-        local form = "caret bench: this build has %s: its figures say nothing\n"
-        io.stderr:write(form:format(programs.slow_build))
-    end
+    if not o.worker and kind ~= "compare" then command.warn_of_slow_build() end
     return require("tool.bench." .. kind).run(o)
 end
 

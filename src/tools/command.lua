@@ -71,6 +71,15 @@ function command.usage(text)
     command.fail(("%s; see `caret help %s`"):format(text, command.name), 2)
 end
 
+--- Before a command prints figures: one line if this build is slow by intent.
+function command.warn_of_slow_build()
+    local why = require("caret.programs").slow_build
+    if why then
+        local form = "caret %s: this build of the tool has %s: its figures say nothing\n"
+        io.stderr:write(form:format(command.name, why))
+    end
+end
+
 -- --------------------------------------------------------------- arguments
 
 --- An option's names, what its value is called (nil: it has none), and its key in the result.

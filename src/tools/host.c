@@ -111,7 +111,7 @@ int caret__host_wait(int fd, double seconds)
 
 /* ------------------------------------------------------------------ processes */
 
-/* execute({program, argument, ...}, {NAME = value or nil, ...}) -> pid: found by $PATH, with these in its environment;
+/* execute({program, argument, ...}, {NAME = value, or false to have none, ...}) -> pid: found by $PATH, with these in its environment;
  * it ends with status 127 if it can't be run */
 static int host_execute(lua_State *L)
 {
@@ -128,7 +128,10 @@ static int host_execute(lua_State *L)
     pid_t pid = fork();
     if (pid == 0) {
         for (lua_pushnil(L); lua_next(L, 2) != 0; lua_pop(L, 1))
-            setenv(lua_tostring(L, -2), lua_tostring(L, -1), 1);
+            if (lua_isstring(L, -1))
+                setenv(lua_tostring(L, -2), lua_tostring(L, -1), 1);
+            else
+                unsetenv(lua_tostring(L, -2));
         signal(SIGPIPE, SIG_DFL);
         execvp(argv[0], argv);
         fprintf(stderr, "caret: %s: %s\n", argv[0], strerror(errno));

@@ -14,6 +14,9 @@ local function run(o)
         n = n + 1
         command.write(o.json and changes.json(change) or changes.line(change), "\n")
     end
+    if n == 0 and host.isatty(2) then
+        io.stderr:write("caret log: nothing was committed since the last checkpoint\n")
+    end
     return n > 0 and 0 or 1
 end
 

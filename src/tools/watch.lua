@@ -19,10 +19,17 @@ local function wait_for(pid)
     end
 end
 
+local LARGEST = 100000 -- bytes of a value in the environment; the system takes a little more
+
+-- What can stand in the environment; false: it can't.
+local function for_environment(value)
+    return value and #value <= LARGEST and not value:find("\0", 1, true) and value or false
+end
+
 -- The command gets the last change of what came; more that comes meanwhile is for the next run.
 local function run_command(o, change)
     local pid = host.execute({table.unpack(o, 2)}, {
-        CARET_NODE = change.node, CARET_VALUE = change.value, CARET_KIND = change.kind,
+        CARET_NODE = change.node, CARET_VALUE = for_environment(change.value), CARET_KIND = change.kind,
         CARET_LSN = tostring(change.lsn),
     })
     local status = wait_for(pid)
@@ -83,7 +90,8 @@ return {
 What is committed from now on at NODE, below it, or above it by a kill, is printed as `caret log` does.
 With a COMMAND nothing is printed: the command is run after each change, or after several that came since
 it was run last, with the last one in the environment: CARET_NODE, CARET_VALUE, CARET_KIND (set, delete,
-kill) and CARET_LSN.
+kill) and CARET_LSN. CARET_VALUE is not set for a delete or kill, nor for a value above 100,000 bytes or with
+a byte 0: `caret get --raw "$CARET_NODE"` has those.
 
 It looks into the log now and then and costs writers nothing. So nothing is kept for it either: when more
 is committed between two looks, or while the command runs, than the log holds, some changes are left out,

@@ -42,6 +42,21 @@ note $? "which is kept too"
 job -n 100 --db "$dir/gone.caret" && [ ! -f "$dir/gone.caret" ]
 note $? "without it the database is removed"
 
+# Builds that are slow by intent say so: the one with tiny pages, if it is there.
+slow=$source/build-small/caret
+if [ -x "$slow" ]; then
+    for arguments in "3n1 -n 100" "3n1 -n 100 --runs 1" "bench ops -n 1000 --count 100"; do
+        # shellcheck disable=SC2086 # words
+        keep "$slow" $arguments && grep -q 'has tiny pages: its figures say nothing' "$dir/err" && [ "$(wc -l <"$dir/err")" -eq 1 ]
+        note $? "a slow build warns: $arguments"
+        # shellcheck disable=SC2086
+        keep "$slow" $arguments --json && grep -q '"slow_build":"tiny pages"' "$dir/out"
+        note $? "also in JSON: $arguments"
+    done
+else
+    skip "a slow build warns: there is none in build-small/"
+fi
+
 # The first child of a process, from /proc: procps may be missing.
 children()
 {

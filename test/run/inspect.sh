@@ -125,6 +125,25 @@ until_true [ -s first.status ] # though nothing changes any more
 grep -q '="7"' first && [ "$(cat first.status)" = 141 ] && [ ! -s first.err ]
 note $? "a pipe that closes ends it"
 
+# The environment of a command takes neither every byte nor every length.
+CARET_VALUE=stale "$caret" watch '^z' -- sh -c 'echo "$CARET_NODE ${CARET_VALUE-none}" >>told' 2>told.err &
+teller=$!
+until_true sh -c "'$caret' set '^z(0)' probe; grep -q 'probe' told"
+for value in 'printf "a\0b"' 'head -c 200000 /dev/zero'; do
+    : >told
+    sh -c "$value" | tr '\1' '\0' | "$caret" set --raw '^z(1)' -
+    until_true grep -qxF '^z(1) none' told
+    note $? "a value that can't be in the environment is not: $value"
+done
+: >told
+"$caret" kill '^z(1)'
+until_true grep -qxF '^z(1) none' told
+note $? "nor is one of a kill"
+[ ! -s told.err ]
+note $? "the command can be run each time"
+kill $teller
+wait $teller
+
 try 0 top -n 1 -i 0.1
 grep -q 'per second: [0-9]* gets' out && grep -q " $holder .*caret" out && ! grep -q "$(printf '\033')" out
 note $? "top in plain text"

@@ -68,8 +68,10 @@ end
 
 local function print_results(r, json)
     if json then
-        local form = '{"seconds":%.6f,"longest":%d,"highest":%d,"reads":%d,"updates":%d,"n":%d,"workers":%d}'
-        print(form:format(r.seconds, r.longest, r.highest, r.reads, r.updates, r.n, r.workers))
+        local form = '{"seconds":%.6f,"longest":%d,"highest":%d,"reads":%d,"updates":%d,"n":%d,' ..
+            '"workers":%d%s}'
+        local slow = programs.slow_build and (',"slow_build":"%s"'):format(programs.slow_build) or ""
+        print(form:format(r.seconds, r.longest, r.highest, r.reads, r.updates, r.n, r.workers, slow))
     else
         local form = "3n+1 to %d with %d worker%s: %.3f s, longest %d, highest %d, reads %d, updates %d"
         print(form:format(r.n, r.workers, r.workers == 1 and "" or "s", r.seconds,
@@ -182,6 +184,7 @@ end
 --- Run it; the exit status.
 function job.run(o)
     local version = o.lua and version_of(o.lua)
+    if not o.json then command.warn_of_slow_build() end
     if o.db and not o.keep and programs.exists(o.db) then
         command.fail(o.db .. " is there already, and would be removed in the end; --keep keeps it")
     end

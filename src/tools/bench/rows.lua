@@ -46,7 +46,8 @@ function rows.print(benchmark, list, o)
     local objects = {}
     for i, r in ipairs(list) do objects[i] = json.fields(r, FIELDS) end
     command.write(json.encode(json.object("benchmark", benchmark, "caret", require("caret")._VERSION,
-        "began", os.date("!%Y-%m-%dT%H:%M:%SZ"), "machine", machine.object(), "rows", objects)), "\n")
+        "began", os.date("!%Y-%m-%dT%H:%M:%SZ"), "machine", machine.object(),
+        "slow_build", require("caret.programs").slow_build, "rows", objects)), "\n")
 end
 
 return rows

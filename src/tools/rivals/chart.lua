@@ -121,7 +121,7 @@ function chart.bars(d)
     for _, group in ipairs(d.groups) do
         for _, b in ipairs(group.bars) do least, most = limits(least, most, b.value) end
     end
-    local list = ticks(least, most)
+    local list = ticks(0.8 * least, most) -- so that the shortest is a bar, too
     local scale = log_scale(list, LEFT, WIDTH - RIGHT)
     c:text(12, 22, "title", "start", d.title)
     c:text(12, 38, "soft", "start", d.note)

@@ -174,9 +174,7 @@ function compare.run(o, sizes, processes)
         local ok, why = programs.mkdir(o.out)
         if not ok then command.fail("--out: " .. why) end
     end
-    if programs.slow_build then
-        report(("this build of the tool has %s: its figures say nothing"):format(programs.slow_build))
-    end
+    command.warn_of_slow_build()
     local results = children.guard(function() return measure(o, sizes, processes) end,
         function() progress("") end)
     command.write(o.json and formats.json(results) or formats.table(results, host.isatty(1)))
