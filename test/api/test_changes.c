@@ -195,7 +195,8 @@ static void every_change_is_seen_while_the_log_goes_round(void **state)
         }
         OK(rc);
         if (c.count == 1) { /* within a transaction they come in the order of nodes, the last of each */
-            assert_int_equal(strtoll(c.value.data, NULL, 10), seen + 1);
+            if (c.value.data != NULL) /* a long one may be gone by now */
+                assert_int_equal(strtoll(c.value.data, NULL, 10), seen + 1);
             seen++;
         } else if (c.index == c.count - 1) {
             seen += PERIOD / 2;
