@@ -6,8 +6,10 @@
  * subscript at that place is the sibling, whether it has a value of its own or
  * only children.  Likewise backwards.
  *
- * The quick way of caret_next: the node remembers its slot; if the next slot of
- * the same leaf, still unchanged, is no descendant, it is the answer.
+ * The quick way: a node that has a value remembers its slot.  The slot beside it in
+ * the same leaf, still unchanged, is mostly the answer: the next or previous node
+ * always, the next sibling unless it is below ours or has only children, the
+ * previous sibling by its subscript, whatever is below that.
  */
 #include "api/session.h"
 #include "base/key.h"
@@ -53,21 +55,21 @@ static int guarded(caret_session *s, caret_node *n, int (*move)(caret_session *s
     return rc == CARET__GUARDED ? caret__guarded(s, n, move_guarded, &mover) : rc;
 }
 
-static int mark(struct move *m, int rc)
+static inline int mark(caret_session *s, int rc)
 {
     if (rc == CARET_RESTART)
-        m->s->txn.broken = true;
+        s->txn.broken = true;
     return rc;
 }
 
 static int go_from(struct move *m)
 {
-    return mark(m, caret__session_from(m->s, m->n->local, m->key, &m->len));
+    return mark(m->s, caret__session_from(m->s, m->n->local, m->key, &m->len));
 }
 
 static int go_before(struct move *m)
 {
-    return mark(m, caret__session_before(m->s, m->n->local, m->key, &m->len));
+    return mark(m->s, caret__session_before(m->s, m->n->local, m->key, &m->len));
 }
 
 /* Behind everything below the first `len` bytes of the key. */
@@ -126,36 +128,22 @@ static int take_var(struct move *m)
 /* The node becomes the whole of m->key, which is in its variable. */
 static int take_all(struct move *m)
 {
-    size_t at = m->n->name_len + 1u, last = m->len;
-    unsigned depth = 0;
+    int rc = caret__node_take_key(m->n, m->key, m->len);
 
-    if (m->len > m->n->key_cap)
-        return no_room(m->len);
-    while (at < m->len) {
-        size_t sub = caret__sub_len(m->key + at, m->len - at);
-        if (sub == 0 || ++depth > CARET_MAX_SUBS)
-            return caret__fail(CARET_E_CORRUPT, "a key in the database can't be decoded");
-        last = at;
-        at += sub;
-    }
-    memcpy(caret__node_key(m->n), m->key, m->len);
-    m->n->key_len = (uint16_t)m->len;
-    m->n->last_off = (uint16_t)last;
-    m->n->depth = (uint8_t)depth;
     m->n->hint.version = 0;
-    return CARET_OK;
+    return rc;
 }
 
-/* ------------------------------------------------------------------ siblings */
+/* ------------------------------------------------------------- the quick way */
 
-/* The key in a slot from the node's last subscript on, if it is below the node's parent: its length, or 0.  In the leaf
- * that the node's own key is in the prefix is the node's as well. */
-static size_t below_parent(const struct caret__page *p, unsigned i, const struct caret__node *n, uint8_t *buf)
+/* The key in a slot from `base` on, if it begins with the first `base` bytes of the node's: its length, or 0.  In the
+ * leaf that the node's own key is in the prefix is the node's as well. */
+static size_t key_from(const struct caret__page *p, unsigned i, const struct caret__node *n, unsigned base,
+                       uint8_t *buf)
 {
     const uint8_t *prefix, *own = caret__node_key(n);
     struct caret__entry e = caret__page_entry(p, i);
-    unsigned base = n->last_off, plen = caret__page_prefix(p, &prefix), from = plen > base ? plen : base,
-             skip = from - plen;
+    unsigned plen = caret__page_prefix(p, &prefix), from = plen > base ? plen : base, skip = from - plen;
 
     if (from > n->key_len || e.klen <= skip || from + e.klen - skip > CARET__KEY_MAX ||
         (skip != 0 && caret__racy_cmp(e.key, own + plen, skip) != 0))
@@ -165,59 +153,125 @@ static size_t below_parent(const struct caret__page *p, unsigned i, const struct
     return from - base + e.klen - skip;
 }
 
-/* Next slot of the remembered leaf, if it is the next sibling's own; CARET_NONE: not decided here. */
-static int next_in_leaf(struct caret__view *v, struct caret__node *n)
+/* The same of the slot beside the remembered one, at a distance of 1 or -1, noted as read: *rc. */
+static inline size_t beside(struct caret__view *v, const struct caret__node *n, int by, unsigned base,
+                            uint8_t *buf, int *rc)
 {
-    struct caret__hint *h = &n->hint;
+    const struct caret__hint *h = &n->hint;
+    unsigned pos = h->pos + (unsigned)by; /* before 0 is behind all */
     struct caret__at at;
-    uint8_t sub[CARET__KEY_MAX];
 
-    if (h->version == 0 || h->owner != v->pg->id || h->found != 1 ||
-        !caret__at_recall(v, &at, h->pgno, h->version) || h->pos + 1u >= caret__page_count(at.page))
-        return CARET_NONE;
-    size_t len = below_parent(at.page, h->pos + 1u, n, sub);
-    if (!caret__at_valid(v, &at) || len == 0 || caret__sub_len(sub, len) != len ||
-        n->last_off + len > n->key_cap)
-        return CARET_NONE;
-    int rc = caret__reads_note(v, &at);
+    *rc = CARET_NONE;
+    if (h->owner != v->pg->id || !caret__at_recall(v, &at, h->pgno, h->version) ||
+        pos >= caret__page_count(at.page))
+        return 0;
+    size_t len = key_from(at.page, pos, n, base, buf);
+    if (!caret__at_valid(v, &at) || len == 0 || base + len > n->key_cap)
+        return 0;
+    *rc = caret__reads_note(v, &at);
+    return len;
+}
+
+/* The ways below: CARET_NONE where nothing is decided. */
+
+static inline int next_in_leaf(struct caret__view *v, struct caret__node *n)
+{
+    uint8_t sub[CARET__KEY_MAX];
+    int rc;
+    size_t len = beside(v, n, 1, n->last_off, sub, &rc);
+
     if (rc != CARET_OK)
         return rc;
+    if (caret__sub_len(sub, len) != len)
+        return CARET_NONE;
     caret__racy_copy_short(caret__node_key(n) + n->last_off, sub, len);
     n->key_len = (uint16_t)(n->last_off + len);
-    h->pos++;
+    n->hint.pos++;
     return CARET_OK;
 }
 
-/* Where the walk stands is remembered when the sibling found is a key itself. */
-static void remember(struct move *m)
+static inline int previous_in_leaf(struct caret__view *v, struct caret__node *n)
+{
+    uint8_t key[CARET__KEY_MAX];
+    int rc;
+    size_t len = beside(v, n, -1, n->last_off, key, &rc), sub = rc == CARET_OK ? caret__sub_len(key, len) : 0;
+
+    if (rc != CARET_OK)
+        return rc;
+    if (sub == 0)
+        return CARET_NONE;
+    caret__racy_copy_short(caret__node_key(n) + n->last_off, key, sub);
+    n->key_len = (uint16_t)(n->last_off + sub);
+    n->hint.pos--;
+    if (sub != len)
+        n->hint.version = 0; /* of the sibling's own key nothing is known */
+    return CARET_OK;
+}
+
+static inline int step_in_leaf(struct caret__view *v, struct caret__node *n, int by)
+{
+    uint8_t key[CARET__KEY_MAX];
+    unsigned base = n->name_len + 1u;
+    int rc;
+    size_t len = beside(v, n, by, base, key + base, &rc);
+
+    if (rc != CARET_OK)
+        return rc;
+    caret__racy_copy_short(key, caret__node_key(n), base);
+    rc = caret__node_take_key(n, key, base + len);
+    if (rc == CARET_OK)
+        n->hint.pos = (uint16_t)(n->hint.pos + by);
+    return rc;
+}
+
+enum way { NEXT, PREVIOUS, NODE_NEXT, NODE_PREVIOUS };
+
+static inline int go(struct caret__view *v, struct caret__node *n, enum way way)
+{
+    if (way == NEXT)
+        return next_in_leaf(v, n);
+    return way == PREVIOUS ? previous_in_leaf(v, n) : step_in_leaf(v, n, way == NODE_NEXT ? 1 : -1);
+}
+
+/* Try the quick way.  Whatever is unusual is left to the long one. */
+static inline int quickly(caret_session *s, caret_node *node, enum way way)
+{
+    struct caret__node *n = caret__node(node);
+
+    if (!caret__node_ok(node) || n->hint.found != 1 || n->hint.version == 0 || n->depth == 0)
+        return CARET_NONE;
+    if ((n->local ? caret__session_locals(s) : caret__session_enter_read(s)) != CARET_OK)
+        return CARET_NONE;
+    if (n->local) {
+        struct caret__view local = {.pg = &s->locals.pg};
+        return go(&local, n, way);
+    }
+    if (s->txn.level != 0 && (s->txn.changed || s->txn.broken))
+        return CARET_NONE;
+    return mark(s, go(&s->global, n, way));
+}
+
+/* ------------------------------------------------------------------ siblings */
+
+/* Where the walk stands is remembered when what was found is a key itself.  `rc`: of what took it. */
+static int remembered(struct move *m, int rc)
 {
     struct caret__at at;
     struct caret__node *n = m->n;
-    if (n->local || m->s->txn.changed || m->s->txn.snapshot != NULL || m->len != n->key_len)
-        return;
+    if (rc != CARET_OK || n->local || m->s->txn.changed || m->s->txn.snapshot != NULL || m->len != n->key_len)
+        return rc;
     if (caret__seek(&m->s->global, caret__node_key(n), n->key_len, &at) == CARET_OK)
         n->hint = (struct caret__hint){at.version, m->s->e->pg.id, at.pgno, (uint16_t)at.pos, at.found};
+    return CARET_OK;
 }
 
 int caret_next(caret_session *s, caret_node *node)
 {
     struct move m;
-    struct caret__node *n = caret__node(node);
-    int rc = caret__node_check(node);
+    int rc = quickly(s, node, NEXT);
 
-    if (rc == CARET_OK && n->depth > 0 && n->hint.found == 1 && n->hint.version != 0) {
-        rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
-        if (rc != CARET_OK)
-            return guarded(s, node, caret_next, rc);
-        struct caret__view local = {.pg = &s->locals.pg};
-        if (n->local || !s->txn.changed || s->txn.level == 0) {
-            rc = next_in_leaf(n->local ? &local : &s->global, n);
-            if (rc == CARET_RESTART)
-                s->txn.broken = true;
-            if (rc != CARET_NONE)
-                return rc;
-        }
-    }
+    if (rc != CARET_NONE)
+        return rc;
     rc = begin(&m, s, node);
     if (rc != CARET_OK)
         return guarded(s, node, caret_next, rc);
@@ -229,17 +283,17 @@ int caret_next(caret_session *s, caret_node *node)
         return take_var(&m);
     if (!begins_with(&m, m.n->last_off))
         return CARET_NONE;
-    rc = take_sub(&m, m.n->last_off, m.n->depth);
-    if (rc == CARET_OK)
-        remember(&m);
-    return rc;
+    return remembered(&m, take_sub(&m, m.n->last_off, m.n->depth));
 }
 
 int caret_previous(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = begin(&m, s, node);
+    int rc = quickly(s, node, PREVIOUS);
 
+    if (rc != CARET_NONE)
+        return rc;
+    rc = begin(&m, s, node);
     if (rc != CARET_OK)
         return guarded(s, node, caret_previous, rc);
     rc = go_before(&m);
@@ -249,7 +303,7 @@ int caret_previous(caret_session *s, caret_node *node)
         return take_var(&m);
     if (!begins_with(&m, m.n->last_off) || m.len == m.n->last_off)
         return CARET_NONE;
-    return take_sub(&m, m.n->last_off, m.n->depth);
+    return remembered(&m, take_sub(&m, m.n->last_off, m.n->depth));
 }
 
 /* ------------------------------------------------------------------ children */
@@ -269,10 +323,7 @@ int caret_first(caret_session *s, caret_node *node)
         return rc;
     if (!begins_with(&m, m.n->key_len))
         return CARET_NONE;
-    rc = take_sub(&m, m.n->key_len, m.n->depth + 1u);
-    if (rc == CARET_OK)
-        remember(&m);
-    return rc;
+    return remembered(&m, take_sub(&m, m.n->key_len, m.n->depth + 1u));
 }
 
 int caret_last(caret_session *s, caret_node *node)
@@ -290,7 +341,7 @@ int caret_last(caret_session *s, caret_node *node)
         return rc;
     if (!begins_with(&m, m.n->key_len) || m.len == m.n->key_len)
         return CARET_NONE;
-    return take_sub(&m, m.n->key_len, m.n->depth + 1u);
+    return remembered(&m, take_sub(&m, m.n->key_len, m.n->depth + 1u));
 }
 
 /* ----------------------------------------------------------------- depth first */
@@ -298,28 +349,34 @@ int caret_last(caret_session *s, caret_node *node)
 int caret_node_next(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = begin(&m, s, node);
+    int rc = quickly(s, node, NODE_NEXT);
 
+    if (rc != CARET_NONE)
+        return rc;
+    rc = begin(&m, s, node);
     if (rc != CARET_OK)
         return guarded(s, node, caret_node_next, rc);
     m.key[m.len++] = 0; /* the smallest string behind our key */
     rc = go_from(&m);
     if (rc != CARET_OK)
         return rc;
-    return begins_with(&m, m.n->name_len + 1u) ? take_all(&m) : CARET_NONE;
+    return begins_with(&m, m.n->name_len + 1u) ? remembered(&m, take_all(&m)) : CARET_NONE;
 }
 
 int caret_node_previous(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = begin(&m, s, node);
+    int rc = quickly(s, node, NODE_PREVIOUS);
 
+    if (rc != CARET_NONE)
+        return rc;
+    rc = begin(&m, s, node);
     if (rc != CARET_OK)
         return guarded(s, node, caret_node_previous, rc);
     rc = go_before(&m);
     if (rc != CARET_OK)
         return rc;
-    return begins_with(&m, m.n->name_len + 1u) ? take_all(&m) : CARET_NONE;
+    return begins_with(&m, m.n->name_len + 1u) ? remembered(&m, take_all(&m)) : CARET_NONE;
 }
 
 /* The node is some variable already. */

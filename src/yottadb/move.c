@@ -110,10 +110,12 @@ int caret__ydb_sibling(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, 
 
 /* --------------------------------------------------------------- depth first */
 
-static int store_all(struct caret__ydb_call *c, const caret_node *n, int *ret_n, ydb_buffer_t *ret)
+static int store_all(struct caret__ydb_call *c, struct caret__ydb_path *path, int *ret_n, ydb_buffer_t *ret)
 {
+    const caret_node *n = &path->node.node;
     int depth = (int)caret_node_depth(n), room = *ret_n;
 
+    caret__ydb_keep_begin(path);
     for (int i = 0; i < depth && i < room; i++) {
         int status = caret__ydb_writable(&ret[i])
                          ? store_sub(c, n, (unsigned)i, &ret[i])
@@ -122,11 +124,13 @@ static int store_all(struct caret__ydb_call *c, const caret_node *n, int *ret_n,
             *ret_n = i;
             return status;
         }
+        caret__ydb_keep(path, i, depth, &ret[i]);
     }
     *ret_n = depth;
-    if (depth <= room)
-        return YDB_OK;
-    return caret__ydb_fail(c, YDB_ERR_INSUFFSUBS, "%d buffers for %d subscripts", room, depth);
+    if (depth > room)
+        return caret__ydb_fail(c, YDB_ERR_INSUFFSUBS, "%d buffers for %d subscripts", room, depth);
+    caret__ydb_keep_end(path, depth);
+    return YDB_OK;
 }
 
 int caret__ydb_step(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
@@ -134,7 +138,6 @@ int caret__ydb_step(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
 {
     struct caret__ydb_path *path;
     caret_session *s;
-    caret_node_buf at;
 
     if (ret_n == NULL || *ret_n < 0 || (*ret_n != 0 && ret == NULL))
         return caret__ydb_fail(c, YDB_ERR_PARAMINVALID,
@@ -146,12 +149,11 @@ int caret__ydb_step(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
     status = local ? caret__ydb_locals(c, &s) : caret__ydb_session(c, &s);
     if (status != YDB_OK)
         return status;
-    int rc = caret_node_copy(&at.node, sizeof at, &path->node.node);
-    if (rc == CARET_OK)
-        rc = back ? caret_node_previous(s, &at.node) : caret_node_next(s, &at.node);
+    caret_node *at = &path->node.node;
+    int rc = back ? caret_node_previous(s, at) : caret_node_next(s, at);
     if (local)
         caret__ydb_locals_done();
-    return rc == CARET_OK ? store_all(c, &at.node, ret_n, ret) : caret__ydb_failed(c, rc);
+    return rc == CARET_OK ? store_all(c, path, ret_n, ret) : caret__ydb_failed(c, rc); /* it did not move */
 }
 
 /* ------------------------------------------------------------------------- ABI */

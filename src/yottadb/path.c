@@ -129,23 +129,42 @@ int caret__ydb_node_make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n
     return status == YDB_OK ? make(c, v, n, subs, node) : status;
 }
 
+void caret__ydb_keep_begin(struct caret__ydb_path *p)
+{
+    p->depth = CARET__YDB_EMPTY;
+    p->used = p->lens[0];
+    p->last_len = CARET__YDB_UNKNOWN;
+}
+
+void caret__ydb_keep(struct caret__ydb_path *p, int i, int n, const ydb_buffer_t *sub)
+{
+    if (i + 1 == n) {
+        caret__ydb_moved(p, sub);
+    } else if (p->used > CARET__YDB_RAW || sub->len_used > CARET__YDB_RAW - p->used) {
+        p->used = CARET__YDB_RAW + 1;
+    } else {
+        if (sub->len_used != 0)
+            memcpy(p->raw + p->used, sub->buf_addr, sub->len_used);
+        p->used += sub->len_used;
+        p->lens[i + 1] = sub->len_used;
+    }
+}
+
+void caret__ydb_keep_end(struct caret__ydb_path *p, int n)
+{
+    if (p->used <= CARET__YDB_RAW)
+        p->depth = n;
+}
+
 /* Remember the strings that the path was made of, if there is room. */
 static void remember(struct caret__ydb_path *p, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
 {
-    size_t used = v->len_used;
-
-    memcpy(p->raw, v->buf_addr, used); /* a name: it fits */
+    memcpy(p->raw, v->buf_addr, v->len_used); /* a name: it fits */
     p->lens[0] = v->len_used;
-    for (int i = 0; i + 1 < n; i++) {
-        if (subs[i].len_used > sizeof p->raw - used)
-            return;
-        if (subs[i].len_used != 0)
-            memcpy(p->raw + used, subs[i].buf_addr, subs[i].len_used);
-        used += subs[i].len_used;
-        p->lens[i + 1] = subs[i].len_used;
-    }
-    p->depth = n;
-    caret__ydb_moved(p, n != 0 ? &subs[n - 1] : NULL);
+    caret__ydb_keep_begin(p);
+    for (int i = 0; i < n; i++)
+        caret__ydb_keep(p, i, n, &subs[i]);
+    caret__ydb_keep_end(p, n);
 }
 
 void caret__ydb_moved(struct caret__ydb_path *p, const ydb_buffer_t *ret)

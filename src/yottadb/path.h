@@ -32,6 +32,7 @@
 struct caret__ydb_path {
     int depth;
     uint32_t last_len;
+    uint32_t used;                     /* of raw; more than there is: they don't fit */
     uint32_t lens[CARET_MAX_SUBS + 1]; /* name, subscripts but the last */
     char raw[CARET__YDB_RAW];
     char last[CARET__YDB_LAST];
@@ -54,7 +55,13 @@ int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *varname, int 
 /* The node's last subscript was changed: to what was stored in `ret`, or to something else (NULL). */
 void caret__ydb_moved(struct caret__ydb_path *path, const ydb_buffer_t *ret);
 
-/* The same without keeping it. */
+/* The node is another one of the variable.  Begin, keep its n subscripts in order, each while its buffer says what it is, and
+ * end; without the end the path is empty. */
+void caret__ydb_keep_begin(struct caret__ydb_path *path);
+void caret__ydb_keep(struct caret__ydb_path *path, int i, int n, const ydb_buffer_t *sub);
+void caret__ydb_keep_end(struct caret__ydb_path *path, int n);
+
+/* The node of these strings without keeping it. */
 int caret__ydb_node_make(struct caret__ydb_call *c, const ydb_buffer_t *varname, int subs_used,
                          const ydb_buffer_t *subs, caret_node_buf *node);
 

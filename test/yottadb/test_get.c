@@ -192,6 +192,29 @@ static void remembers_nothing_of_a_failed_call(void **state)
     assert_string_equal(text(&o), "one");
 }
 
+/* The walk that went before knows the way to the node it came to, by what its buffers said then. */
+static void is_not_misled_by_a_walk(void **state)
+{
+    ydb_buffer_t s[2] = {b("p"), b("1")}, value = b("one"), shared[2];
+    struct out o, both;
+    int n = 2;
+
+    (void)state;
+    assert_int_equal(set(var("a"), 2, s, &value), YDB_OK);
+    shared[0] = shared[1] = *out(&both); /* one buffer for two subscripts */
+    assert_int_equal(node_next(var("a"), 0, NULL, &n, shared), YDB_OK);
+    assert_int_equal(n, 2);
+    assert_memory_equal(both.room, "1", 1);
+    s[0] = b("1");
+    assert_int_not_equal(get(var("a"), 2, s, out(&o)), YDB_OK);
+    s[0] = b("p");
+    assert_int_equal(get(var("a"), 2, s, out(&o)), YDB_OK);
+    assert_string_equal(text(&o), "one");
+    n = 1;
+    assert_int_equal(node_next(var("a"), 0, NULL, &n, shared), YDB_ERR_INSUFFSUBS);
+    assert_int_not_equal(get(var("a"), 1, shared, out(&o)), YDB_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +230,7 @@ int main(void)
         EACH(refuses_what_is_no_node),
         EACH(mixes_up_no_nodes),
         EACH(remembers_nothing_of_a_failed_call),
+        EACH(is_not_misled_by_a_walk),
     };
     make_folder();
     return remove_folder(cmocka_run_group_tests(tests, NULL, NULL));
