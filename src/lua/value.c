@@ -209,10 +209,14 @@ static int read_integer(const char *s, size_t len, int64_t *out)
     size_t n = len - (size_t)negative;
     int64_t v = 0;
 
-    if (n == 0 || n > 18 || digits(s, len, (size_t)negative) != n)
+    if (n == 0 || n > 18)
         return 0;
-    for (size_t k = (size_t)negative; k < len; k++)
-        v = v * 10 + (s[k] - '0');
+    for (size_t k = (size_t)negative; k < len; k++) {
+        unsigned digit = (unsigned)(s[k] - '0');
+        if (digit > 9)
+            return 0;
+        v = v * 10 + digit;
+    }
     *out = negative ? -v : v;
     return 1;
 }
