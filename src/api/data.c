@@ -20,7 +20,8 @@ static inline bool has_hint(const struct caret__hint *h, const struct caret__vie
 }
 
 /* Find the node's entry: by its hint, or anew.  Notes the hint. */
-static inline int find(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at)
+static inline __attribute__((always_inline)) int find(caret_session *s, struct caret__view *v,
+                                                      struct caret__node *n, struct caret__at *at)
 {
     struct caret__hint *h = &n->hint;
     struct caret__leaf *l;

@@ -109,8 +109,10 @@ static inline bool caret__at_guess(struct caret__view *v, struct caret__at *at, 
 
 /* Find a key by the leaf where its neighbours were last, or from the root.  *where: the place that remembers it
  * now, or NULL.  To be validated. */
-static inline int caret__find_leaf(struct caret__leaves *leaves, struct caret__view *v, const uint8_t *key,
-                                   size_t len, struct caret__at *at, struct caret__leaf **where)
+static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__leaves *leaves,
+                                                                  struct caret__view *v, const uint8_t *key,
+                                                                  size_t len, struct caret__at *at,
+                                                                  struct caret__leaf **where)
 {
     uint32_t tag = 0;
     struct caret__leaf *l = caret__leaf_of(leaves, v->pg->id, key, len, &tag);

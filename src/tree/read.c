@@ -53,8 +53,8 @@ bool caret__page_trusted(const struct caret__pager *pg, uint32_t pgno, unsigned 
 }
 
 /* Look up version, word and bytes of a page; false: start again (err tells whether to give up). */
-static inline bool load_page(struct caret__view *v, uint32_t pgno, struct caret__at *at, int *err,
-                             unsigned tries, bool past)
+static inline __attribute__((always_inline)) bool
+load_page(struct caret__view *v, uint32_t pgno, struct caret__at *at, int *err, unsigned tries, bool past)
 {
     const struct caret__pager *pg = v->pg;
     const struct caret__pte *pte = &pg->ptab[pgno];
