@@ -224,17 +224,17 @@ static int set_local(caret_session *s, struct caret__node *n, const void *value,
 /* A value too long for a page: written first, then committed by reference. */
 static int set_long(caret_session *s, struct caret__node *n, const void *value, size_t len, uint64_t *lsn)
 {
+    struct caret__room room = {0};
     struct caret__runref ref;
-    int rc = caret__run_write(s->e, value, len, &ref);
+    int rc = caret__run_write(s->e, &room, value, len, &ref);
 
-    if (rc != CARET_OK)
-        return rc;
-    rc = caret__batch_begin(&s->batch);
+    if (rc == CARET_OK)
+        rc = caret__batch_begin(&s->batch);
     if (rc == CARET_OK)
         rc = caret__batch_add(&s->batch, CARET__OP_SETRUN, caret__node_key(n), n->key_len, &ref, sizeof ref);
     if (rc == CARET_OK)
         rc = caret__commit(s->e, &s->batch, NULL, NULL, lsn);
-    caret__run_done(s->e, &ref);
+    caret__room_done(s->e, &room);
     return rc;
 }
 

@@ -183,13 +183,12 @@ static int find_places(caret_session *s, struct caret__batch *b)
 /* *done: behind the commit point, whatever is returned. */
 static int commit_changes(caret_session *s, bool *done)
 {
-    struct caret__runref runs[CARET__MAX_RESERVED];
-    unsigned nruns = 0;
+    struct caret__room room = {0};
     uint64_t lsn = 0;
     struct caret__batch *b = s->txn.in_tree ? &s->batch : &s->txn.list;
-    int rc = s->txn.in_tree ? caret__buffer_batch(s->e, &s->txn, b, runs, &nruns) : CARET_OK;
+    int rc = s->txn.in_tree ? caret__buffer_batch(s->e, &s->txn, b, &room) : CARET_OK;
 
-    if (rc == CARET_OK && b->nops == 1 && nruns == 0)
+    if (rc == CARET_OK && b->nops == 1 && room.n == 0)
         rc = commit_one(s, b, &lsn);
     else if (rc == CARET_OK && b->nops != 0) {
         if (caret__batch_wants_spots(b))
@@ -197,8 +196,7 @@ static int commit_changes(caret_session *s, bool *done)
         if (rc == CARET_OK)
             rc = caret__commit(s->e, b, still_valid, s, &lsn);
     }
-    for (unsigned i = 0; i < nruns; i++)
-        caret__run_done(s->e, &runs[i]);
+    caret__room_done(s->e, &room);
     *done = lsn != 0;
     if (rc == CARET_OK && lsn != 0)
         rc = caret__session_committed(s, lsn, s->txn.flags);

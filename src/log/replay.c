@@ -318,13 +318,19 @@ static int hand_over(struct replay *r, uint64_t lsn)
     struct caret__shared *sh = r->e->sh;
     uint32_t n = 0;
 
-    for (; r->done < r->nclaims && r->claims[r->done].lsn <= lsn; r->done++, n++) {
+    for (; r->done < r->nclaims && r->claims[r->done].lsn <= lsn; r->done++) {
         const struct claim *c = &r->claims[r->done];
+        struct caret__reserved *last = n != 0 ? &sh->reserved[n - 1] : NULL;
+        if (last != NULL && last->pgno + last->count == c->pgno) { /* they lie in a few reservations */
+            mark(r->e, c, true);
+            last->count += c->count;
+            continue;
+        }
         if (n == CARET__MAX_RESERVED)
             return caret__fail(CARET_E_CORRUPT, "%s: a log record before LSN %llu has too many long values",
                                r->e->path, (unsigned long long)lsn);
         mark(r->e, c, true);
-        sh->reserved[n] = (struct caret__reserved){.pgno = c->pgno, .count = c->count, .owner = r->e->slot};
+        sh->reserved[n++] = (struct caret__reserved){.pgno = c->pgno, .count = c->count, .owner = r->e->slot};
     }
     atomic_store(&sh->nreserved, n);
     return CARET_OK;

@@ -219,7 +219,8 @@ static int read_record(struct restore *r, uint32_t *size)
 /* ------------------------------------------------------------------- committing */
 
 /* A long value from the archive file to pages of the copy. */
-static int take_value(struct restore *r, const struct caret__op_view *op, struct caret__runref *ref)
+static int take_value(struct restore *r, const struct caret__op_view *op, struct caret__room *room,
+                      struct caret__runref *ref)
 {
     struct caret__runref was;
 
@@ -233,48 +234,62 @@ static int take_value(struct restore *r, const struct caret__op_view *op, struct
     if (rc == CARET_OK && caret__crc32c(0, value, was.len) != was.crc)
         rc = damaged(r, "a long value is damaged");
     if (rc == CARET_OK)
-        rc = caret__run_write(r->e, value, was.len, ref);
+        rc = caret__run_write(r->e, room, value, was.len, ref);
     r->value_at += was.len;
     free(value);
     return rc;
 }
 
-static int add_op(struct restore *r, const struct caret__op_view *op, struct caret__runref *runs,
-                  unsigned *nruns)
+static int add_op(struct restore *r, const struct caret__op_view *op, struct caret__room *room)
 {
     const void *val = op->val;
+    struct caret__runref ref;
     int rc = CARET_OK;
 
     if (op->kind == CARET__OP_SETRUN) {
-        if (op->vlen != sizeof *runs || *nruns == CARET__MAX_RESERVED)
+        if (op->vlen != sizeof ref)
             return damaged(r, "a long value makes no sense");
-        rc = take_value(r, op, &runs[*nruns]);
-        val = &runs[*nruns];
-        *nruns += rc == CARET_OK;
+        rc = take_value(r, op, room, &ref);
+        val = &ref;
     }
     return rc == CARET_OK
                ? caret__batch_add(&r->batch, (enum caret__op)op->kind, op->key, op->klen, val, op->vlen)
                : rc;
 }
 
+/* Pages of the long values of the record. */
+static uint64_t pages_of(const struct restore *r, uint32_t size)
+{
+    struct caret__runref ref;
+    struct caret__op_view op;
+    uint32_t off = CARET__REC_HEAD;
+    uint64_t pages = 0;
+
+    while (caret__record_op(r->rec, size, &off, &op) > 0) {
+        if (op.kind != CARET__OP_SETRUN || op.vlen != sizeof ref)
+            continue;
+        memcpy(&ref, op.val, sizeof ref);
+        pages += caret__run_pages(ref.len);
+    }
+    return pages;
+}
+
 /* Commit what the record says. */
 static int commit(struct restore *r, uint32_t size)
 {
-    struct caret__runref runs[CARET__MAX_RESERVED];
+    struct caret__room room = {.ahead = pages_of(r, size)};
     struct caret__op_view op;
     uint32_t off = CARET__REC_HEAD;
-    unsigned nruns = 0;
     uint64_t lsn = 0;
     int rc = caret__batch_begin(&r->batch), more = 1;
 
     while (rc == CARET_OK && (more = caret__record_op(r->rec, size, &off, &op)) > 0)
-        rc = add_op(r, &op, runs, &nruns);
+        rc = add_op(r, &op, &room);
     if (rc == CARET_OK && more < 0)
         rc = damaged(r, "the record there can't be read");
     if (rc == CARET_OK)
         rc = caret__commit(r->e, &r->batch, NULL, NULL, &lsn);
-    for (unsigned i = 0; i < nruns; i++)
-        caret__run_done(r->e, &runs[i]);
+    caret__room_done(r->e, &room);
     if (rc == CARET_OK && lsn != r->lsn + size)
         rc = damaged(r, "the record there does not take the place that it took");
     return rc;

@@ -7,6 +7,9 @@
  * free in the bitmap, so a death before the commit loses nothing; the entry of a
  * dead process is cleared when its slot is reaped.
  *
+ * The values of a transaction lie one behind the other in a few such reservations, as
+ * large as there is room: so that it may have any number of them.
+ *
  * Entries are changed by the holder of the writer mutex, `count` last: with it the
  * entry holds, for the owner that stands in it.  `nreserved`, the number of those that
  * hold, lags behind by one when the holder dies in between; repair counts anew
@@ -21,46 +24,98 @@
  * that a replay stops before a record whose run did not reach the disk.
  */
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "log/log.h"
 #include "page/store.h"
+#include "shm/lockfile.h"
 
-static uint32_t run_pages(size_t len)
-{
-    return (uint32_t)((len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
-}
+#define KEPT_ENTRIES 8u                        /* of the table */
+#define MOST_PAGES   (CARET__GROUP_PAGES / 2u) /* of a reservation: bitmap images lie between them */
+#define WAIT_MS      10000u                    /* for others who write long values; arbitrary */
 
-/* Under the mutex: find and reserve; the file is grown when there is no room. */
-static int reserve_run(struct caret__engine *e, uint32_t count, uint32_t *pgno)
+/*
+ * Find an entry that is not in use.  Those of the dead, who were not reaped yet, are given up when there is none.  The last
+ * few are for commits that have some already and take the rest at once: so those of half a commit each never wait
+ * for each other.
+ */
+static struct caret__reserved *free_entry(struct caret__engine *e, bool *scarce)
 {
     struct caret__shared *sh = e->sh;
-    unsigned i = 0;
+    struct caret__reserved *found = NULL;
+    unsigned nfree = 0;
 
-    while (i < CARET__MAX_RESERVED && sh->reserved[i].count != 0)
-        i++;
-    if (i == CARET__MAX_RESERVED)
-        return caret__fail(CARET_E_LIMIT, "%s: %u long values are being written at once", e->path,
-                           CARET__MAX_RESERVED);
-    *pgno = caret__find_run(&e->pg, sh, count);
-    if (*pgno == 0) {
-        uint32_t more = count + 8 > sh->ts.npages / 8 ? count + 8 : sh->ts.npages / 8;
+    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++) {
+        struct caret__reserved *r = &sh->reserved[i];
+        if (r->count == 0) {
+            found = r;
+            nfree++;
+        }
+    }
+    for (unsigned i = 0; nfree <= KEPT_ENTRIES && i < CARET__MAX_RESERVED; i++) {
+        struct caret__reserved *r = &sh->reserved[i];
+        if (r->count != 0 && !caret__slot_alive(e, r->owner, r->nonce)) {
+            caret__reserved_drop(sh, r);
+            found = r;
+            nfree++;
+        }
+    }
+    *scarce = nfree <= KEPT_ENTRIES;
+    return found;
+}
+
+/* Consecutive free pages; their number is `ahead` if there are so many, or if `all`; else what can be had, `pages` at least. */
+static int find_pages(struct caret__engine *e, uint32_t pages, uint32_t ahead, bool all, uint32_t *pgno,
+                      uint32_t *count)
+{
+    struct caret__shared *sh = e->sh;
+
+    for (*count = ahead;; *count = caret__max(*count / 4, pages)) {
+        *pgno = caret__find_run(&e->pg, sh, *count);
+        if (*pgno != 0)
+            return CARET_OK;
+        if (all || *count == pages)
+            break;
+    }
+    *count = ahead;
+    for (unsigned tries = 0; tries < 2 && *pgno == 0; tries++) { /* the first may lie around a bitmap image */
+        uint32_t more = ahead + 8 > sh->ts.npages / 8 ? ahead + 8 : sh->ts.npages / 8;
         int rc = caret__grow_pages(e, sh->ts.npages + more);
         if (rc != CARET_OK)
             return rc;
-        *pgno = caret__find_run(&e->pg, sh, count);
-        if (*pgno == 0)
-            return caret__fail(CARET_E_DISKFULL, "%s: no %u consecutive free pages", e->path, count);
+        *pgno = caret__find_run(&e->pg, sh, ahead);
     }
-    struct caret__reserved *r = &sh->reserved[i];
-    r->pgno = *pgno;
+    return *pgno != 0 ? CARET_OK
+                      : caret__fail(CARET_E_DISKFULL, "%s: no %u consecutive free pages", e->path, ahead);
+}
+
+/* Under the mutex: find and reserve; the file is grown when there is no room.  RESTART: wait, many do this now. */
+static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t pages)
+{
+    uint32_t ahead = (uint32_t)caret__max64(pages, caret__min64(room->ahead, MOST_PAGES)), pgno, count;
+    bool scarce;
+    struct caret__reserved *r = free_entry(e, &scarce);
+
+    if (room->n == CARET__ROOM_ENTRIES)
+        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: more than %u MiB of long values in one transaction",
+                           e->path,
+                           (unsigned)(CARET__ROOM_ENTRIES * (uint64_t)MOST_PAGES * CARET__PAGE_SIZE >> 20));
+    if (r == NULL || (scarce && room->n == 0))
+        return CARET_RESTART;
+    int rc = find_pages(e, pages, ahead, scarce || room->n + 1 == CARET__ROOM_ENTRIES, &pgno, &count);
+    if (rc != CARET_OK)
+        return rc;
+    r->pgno = pgno;
     r->owner = e->slot;
     r->nonce = e->nonce;
     __atomic_store_n(&r->count, count, __ATOMIC_RELEASE);
     CARET_FAULT("run_reserved");
-    atomic_fetch_add(&sh->nreserved, 1);
+    atomic_fetch_add(&e->sh->nreserved, 1);
+    room->first[room->n++] = room->pgno = pgno;
+    room->left = count;
     return CARET_OK;
 }
 
@@ -80,16 +135,17 @@ uint32_t caret__reserved_count(const struct caret__shared *sh)
     return n;
 }
 
-void caret__run_done(struct caret__engine *e, const struct caret__runref *ref)
+void caret__room_done(struct caret__engine *e, struct caret__room *room)
 {
     struct caret__shared *sh = e->sh;
-    if (caret__writer_lock(e) != CARET_OK)
-        return; /* our slot will be reaped, and the entry with it */
-    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++) {
-        if (sh->reserved[i].count != 0 && sh->reserved[i].pgno == ref->pgno)
-            caret__reserved_drop(sh, &sh->reserved[i]);
-    }
+    if (room->n == 0 || caret__writer_lock(e) != CARET_OK)
+        return; /* our slot will be reaped, and the entries with it */
+    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++)
+        for (unsigned k = 0; k < room->n; k++)
+            if (sh->reserved[i].count != 0 && sh->reserved[i].pgno == room->first[k])
+                caret__reserved_drop(sh, &sh->reserved[i]);
     caret__writer_unlock(e);
+    room->n = 0;
 }
 
 static int write_all(struct caret__engine *e, const uint8_t *p, size_t len, uint64_t off)
@@ -110,15 +166,24 @@ static int write_all(struct caret__engine *e, const uint8_t *p, size_t len, uint
 }
 
 /* Reserve; with the disk or shared memory full, what died since the last checkpoint is still to be had. */
-static int find_room(struct caret__engine *e, uint32_t count, uint32_t *pgno)
+static int find_room(struct caret__engine *e, struct caret__room *room, uint32_t pages)
 {
-    for (;;) {
+    static const struct timespec moment = {0, 1000000};
+
+    for (unsigned waited = 0;;) {
         int rc = caret__writer_lock(e);
         if (rc != CARET_OK)
             return rc;
-        rc = reserve_run(e, count, pgno);
+        rc = reserve(e, room, pages);
         bool again = (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(e);
         caret__writer_unlock(e);
+        if (rc == CARET_RESTART && ++waited > WAIT_MS)
+            return caret__fail(CARET_E_LIMIT, "%s: others have been writing %u long values for %u seconds",
+                               e->path, CARET__MAX_RESERVED, WAIT_MS / 1000u);
+        if (rc == CARET_RESTART) {
+            nanosleep(&moment, NULL);
+            continue;
+        }
         if (!again)
             return rc;
         rc = caret__checkpoint(e);
@@ -138,21 +203,25 @@ static void keep_file_small(struct caret__engine *e)
         caret__background_wake(e);
 }
 
-int caret__run_write(struct caret__engine *e, const void *val, size_t len, struct caret__runref *ref)
+int caret__run_write(struct caret__engine *e, struct caret__room *room, const void *val, size_t len,
+                     struct caret__runref *ref)
 {
-    uint32_t pgno;
+    uint32_t pages = caret__run_pages(len);
 
-    keep_file_small(e);
-    int rc = find_room(e, run_pages(len), &pgno);
-
+    if (room->left < pages) {
+        keep_file_small(e);
+        int rc = find_room(e, room, pages);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    *ref =
+        (struct caret__runref){.pgno = room->pgno, .len = (uint32_t)len, .crc = caret__crc32c(0, val, len)};
+    room->pgno += pages;
+    room->left -= pages;
+    room->ahead -= caret__min64(room->ahead, pages);
+    int rc = write_all(e, val, len, (uint64_t)ref->pgno * CARET__PAGE_SIZE);
     if (rc != CARET_OK)
         return rc;
-    *ref = (struct caret__runref){.pgno = pgno, .len = (uint32_t)len, .crc = caret__crc32c(0, val, len)};
-    rc = write_all(e, val, len, (uint64_t)pgno * CARET__PAGE_SIZE);
-    if (rc != CARET_OK) {
-        caret__run_done(e, ref);
-        return rc;
-    }
     CARET_FAULT("run_written");
     atomic_store(&e->sh->runs_unsynced, 1);
     return CARET_OK;

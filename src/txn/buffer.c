@@ -267,9 +267,32 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
 
 /* ------------------------------------------------------------------ to a batch */
 
-static int batch_entry(struct caret__engine *e, struct caret__batch *b, const uint8_t *key, size_t len,
-                       const uint8_t *val, size_t vlen, struct caret__runref *runs, unsigned *nruns)
+/* Pages of the long values from `key` on. */
+static uint64_t pages_ahead(struct caret__txn *t, const uint8_t *key, size_t len)
 {
+    struct caret__view v = {.pg = &t->buffer.pg};
+    struct caret__at at = {0};
+    uint8_t k[CARET__KEY_MAX + 1];
+    uint64_t pages = 0;
+
+    memcpy(k, key, len);
+    for (int rc = caret__scan_from(&v, &at, k, &len); rc == CARET_OK;
+         rc = caret__scan_next(&v, &at, k, &len)) {
+        struct caret__entry en = caret__page_entry(at.page, at.pos);
+        const uint8_t *val;
+        size_t vlen;
+        caret__private_value(&en, &val, &vlen);
+        if (vlen > 0 && (val[0] & CARET__TX_SET) && !caret__value_inline(len, vlen - 1))
+            pages += caret__run_pages(vlen - 1);
+    }
+    return pages;
+}
+
+static int batch_entry(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
+                       const uint8_t *key, size_t len, const uint8_t *val, size_t vlen,
+                       struct caret__room *room)
+{
+    struct caret__runref ref;
     int rc = CARET_OK;
 
     if (b->size > caret__record_limit(e->sh))
@@ -284,25 +307,20 @@ static int batch_entry(struct caret__engine *e, struct caret__batch *b, const ui
         return rc;
     if (caret__value_inline(len, vlen - 1))
         return caret__batch_add(b, CARET__OP_SET, key, len, val + 1, vlen - 1);
-    if (*nruns == CARET__MAX_RESERVED)
-        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: more than %u long values in one transaction", e->path,
-                           CARET__MAX_RESERVED);
-    rc = caret__run_write(e, val + 1, vlen - 1, &runs[*nruns]);
-    if (rc != CARET_OK)
-        return rc;
-    ++*nruns;
-    return caret__batch_add(b, CARET__OP_SETRUN, key, len, &runs[*nruns - 1], sizeof *runs);
+    if (room->n == 0)
+        room->ahead = pages_ahead(t, key, len);
+    rc = caret__run_write(e, room, val + 1, vlen - 1, &ref);
+    return rc == CARET_OK ? caret__batch_add(b, CARET__OP_SETRUN, key, len, &ref, sizeof ref) : rc;
 }
 
 int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
-                        struct caret__runref runs[CARET__MAX_RESERVED], unsigned *nruns)
+                        struct caret__room *room)
 {
     struct caret__view v = {.pg = &t->buffer.pg};
     struct caret__at at = {0};
     uint8_t key[CARET__KEY_MAX + 1];
     size_t len = 0;
 
-    *nruns = 0;
     int rc = caret__batch_begin(b);
     if (rc != CARET_OK)
         return rc;
@@ -312,7 +330,7 @@ int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct ca
         const uint8_t *val;
         size_t vlen;
         caret__private_value(&en, &val, &vlen);
-        int bad = vlen == 0 ? CARET_OK : batch_entry(e, b, key, len, val, vlen, runs, nruns);
+        int bad = vlen == 0 ? CARET_OK : batch_entry(e, t, b, key, len, val, vlen, room);
         if (bad != CARET_OK)
             return bad;
     }

@@ -74,9 +74,9 @@ int caret__buffer_spill(struct caret__txn *t);
 /* Forget all writes. */
 void caret__buffer_clear(struct caret__txn *t);
 
-/* Put what the tree holds into a batch, in key order; runs collects references to values written out of line. */
+/* Put what the tree holds into a batch, in key order; room: where long values are written. */
 int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
-                        struct caret__runref runs[CARET__MAX_RESERVED], unsigned *nruns);
+                        struct caret__room *room);
 
 /* Note the entry of key in tree t before it changes (nothing if it is absent is noted too). */
 int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,

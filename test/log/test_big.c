@@ -53,6 +53,43 @@ static void records_of_all_sizes_go_round_the_log(void **state)
     OK(caret_close(db));
 }
 
+/* Long values lie outside of the record, and nothing else limits their number.  `round` 1 makes holes. */
+static void change_many(int64_t many, int64_t round)
+{
+    caret_db *db = open_db();
+    caret_session *s;
+    caret_node_buf n;
+
+    OK(caret_session_open(db, &s));
+    OK(caret_begin(s, 0));
+    for (int64_t i = 0; i < many; i += round == 1 ? 3 : 1) {
+        node_of(&n, i);
+        if (round == 1)
+            OK(caret_delete(s, &n.node));
+        else
+            OK(caret_set(s, &n.node, text, text_of(i, (size_t)(2000 + 1500 * round), text)));
+    }
+    OK(caret_commit(s));
+    _exit(0); /* a recovery finds it in the log */
+}
+
+static void a_transaction_may_have_many_long_values(void **state)
+{
+    const int64_t many = 300;
+
+    (void)state;
+    for (int64_t round = 0; round < 3; round++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            change_many(many, round);
+        join(pid);
+        caret_db *db = open_db();
+        check(db);
+        assert_int_equal(count(db, 0, (size_t)(2000 + 1500 * round)), round == 1 ? 0 : many);
+        OK(caret_close(db));
+    }
+}
+
 /* Alone, so that it also starts the log of a generation. */
 static void big_commits_survive_the_loss_of_everybody(void **state)
 {
@@ -228,6 +265,7 @@ int main(void)
         TEST(big_commits_survive_the_loss_of_everybody),
         TEST(a_death_on_the_way_leaves_all_or_nothing),
         TEST(a_long_value_may_end_where_the_file_does),
+        TEST(a_transaction_may_have_many_long_values),
         TEST(a_transaction_beyond_the_limit_is_refused_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
