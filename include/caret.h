@@ -141,8 +141,8 @@ typedef struct caret_slice {
 /* The symbol of an outcome, e.g. "KEY2BIG"; never NULL. */
 CARET_API const char *caret_strerror(int code);
 
-/* Text of the calling thread's last error (or deadlock, restart, lock timeout; CARET_NONE
- * leaves it alone), "SYMBOL: what, with what".  Valid until the thread's next call; never NULL. */
+/* Text of the calling thread's last error (or deadlock, lock timeout; CARET_NONE and CARET_RESTART
+ * leave it alone), "SYMBOL: what, with what".  Valid until the thread's next call; never NULL. */
 CARET_API const char *caret_message(void);
 
 /* ---------------------------------------------------------------- database */
@@ -163,7 +163,7 @@ typedef struct caret_options {
     size_t arena_limit;  /* bytes of changed pages kept in memory, 0 = automatic */
     size_t
         log_size; /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB (less on a small disk).  Half of it is the limit of one
-                           * transaction.  Counts for the one who opens first after a clean close */
+                           * transaction, beside 1 GiB of values of over 1 KiB.  Counts for the one who opens first after a clean close */
     int any_fs; /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all who open it run on
                            * this machine, and its locks, mappings and syncs are as good as a local one's */
     /* NULL, or called by caret_open() in its thread about once a second while it recovers a database, from the second
@@ -201,7 +201,8 @@ typedef struct caret_options {
  */
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
 
-/* Close.  Sessions of it that are still open answer CARET_E_CLOSED from now on.
+/* Close.  No other thread may be in a call with this handle or one of its sessions.  Those of them that are
+ * still open answer CARET_E_CLOSED from now on.
  * The last process to close writes a checkpoint: the database is then one file.
  * NULL is ignored.  Errors of the final checkpoint are returned; the handle is gone anyway. */
 CARET_API int caret_close(caret_db *db);

@@ -105,6 +105,16 @@ unsigned caret__page_shared(const struct caret__page *src, unsigned from, unsign
     return plen + (unsigned)caret__common_prefix(first.key, first.klen, last.key, last.klen); /* in order */
 }
 
+/* The page has a prefix of that length: its last bytes, which the caller stores. */
+static uint8_t *place_prefix(struct caret__page *p, unsigned len)
+{
+    unsigned off = CARET__PAGE_SIZE - len;
+
+    caret__racy_put16(&p->prefix_off, (uint16_t)(len != 0 ? off : 0));
+    caret__racy_put16(&p->prefix_len, (uint16_t)len);
+    return (uint8_t *)p + off;
+}
+
 bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to,
                       unsigned prefix_len)
 {
@@ -114,13 +124,10 @@ bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsi
 
     if (heap < floor)
         return false;
-    if (prefix_len != 0) {
-        caret__racy_copy((uint8_t *)p + heap, prefix, prefix_len - skip);
-        if (skip != 0)
-            caret__racy_copy((uint8_t *)p + CARET__PAGE_SIZE - skip, caret__page_entry(src, from).key, skip);
-    }
-    caret__racy_put16(&p->prefix_off, (uint16_t)(prefix_len != 0 ? heap : 0));
-    caret__racy_put16(&p->prefix_len, (uint16_t)prefix_len);
+    uint8_t *to_prefix = place_prefix(p, prefix_len);
+    caret__racy_copy(to_prefix, prefix, prefix_len - skip);
+    if (skip != 0)
+        caret__racy_copy(to_prefix + prefix_len - skip, caret__page_entry(src, from).key, skip);
     for (unsigned i = 0; i < n; i++) {
         struct caret__entry e = caret__page_entry(src, from + i);
         unsigned klen = e.klen - skip, size = 2u + klen + e.vlen;
@@ -143,13 +150,12 @@ bool caret__page_fill(struct caret__page *p, const struct caret__kv *kv, unsigne
     if (caret__kv_bytes(kv, n, prefix_len) > CARET__PAGE_USABLE)
         return false;
     unsigned heap = CARET__PAGE_SIZE - prefix_len;
+    uint8_t *prefix = place_prefix(p, prefix_len);
     if (prefix_len != 0) {
         uint8_t key[CARET__PAGE_SIZE];
         caret__kv_key(&kv[0], key);
-        caret__racy_copy((uint8_t *)p + heap, key, prefix_len);
+        caret__racy_copy(prefix, key, prefix_len);
     }
-    caret__racy_put16(&p->prefix_off, (uint16_t)(prefix_len != 0 ? heap : 0));
-    caret__racy_put16(&p->prefix_len, (uint16_t)prefix_len);
     for (unsigned i = 0; i < n; i++)
         fill_entry(p, i, &heap, &kv[i], prefix_len);
     finish_page(p, n, heap);
@@ -225,9 +231,6 @@ void caret__page_preset_prefix(struct caret__page *p, const uint8_t *key, unsign
 {
     if (plen == 0)
         return;
-    unsigned heap = CARET__PAGE_SIZE - plen;
-    caret__racy_copy((uint8_t *)p + heap, key, plen);
-    caret__racy_put16(&p->prefix_off, (uint16_t)heap);
-    caret__racy_put16(&p->prefix_len, (uint16_t)plen);
-    caret__racy_put16(&p->heap, (uint16_t)heap);
+    caret__racy_copy(place_prefix(p, plen), key, plen);
+    caret__racy_put16(&p->heap, (uint16_t)(CARET__PAGE_SIZE - plen));
 }

@@ -1,4 +1,5 @@
 /* fork, threads, exec: a child owns nothing of its parent's, a thread's end frees what it held. */
+#include "../log/child.h"
 #include "../log/database.h"
 
 #include <dirent.h>
@@ -38,14 +39,6 @@ static int lock_node(caret_session *s, int64_t i)
     node_of(&n, i);
     return caret_lock(s, &n.node, 0);
 }
-
-#define CHILD(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            print_message("line %d: not so: %s (%s)\n", __LINE__, #condition, caret_message());              \
-            _exit(1);                                                                                        \
-        }                                                                                                    \
-    } while (0)
 
 /* -------------------------------------------------------------------- forks */
 

@@ -9,16 +9,9 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#define NOBODY 65534
+#include "child.h"
 
-/* In a child: what cmocka would say. */
-#define CHILD(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            print_message("line %d: not so: %s (%s)\n", __LINE__, #condition, caret_message());              \
-            _exit(1);                                                                                        \
-        }                                                                                                    \
-    } while (0)
+#define NOBODY 65534
 
 /* Mounts that nobody else sees, and that go with this process. */
 static inline bool own_mounts(void)
