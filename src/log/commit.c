@@ -524,10 +524,9 @@ static int compute_value(struct caret__engine *e, const struct caret__spot *spot
         if (en.run && en.vlen >= 8) {
             uint32_t ref[2];
             memcpy(ref, en.val, sizeof ref);
-            if (ref[0] < e->file_pages_mapped) {
+            if (caret__run_below(ref[0], ref[1], e->sh->ts.npages)) { /* read as far as the number goes */
                 old = e->file_map + (size_t)ref[0] * CARET__PAGE_SIZE;
-                old_len =
-                    ref[1] < CARET__PAGE_SIZE ? ref[1] : CARET__PAGE_SIZE; /* a number ends long before */
+                old_len = ref[1];
             }
         }
     }

@@ -90,6 +90,16 @@ function TestValues:test_number_reads_decimal_text_only()
     lu.assertEquals(n.none:number(7), 7)
 end
 
+function TestValues:test_incr_reads_the_whole_of_a_long_number()
+    local zeros = ("0"):rep(20000)
+    n.long:set(zeros .. "7")
+    lu.assertEquals(n.long:incr(), 8)
+    n.long:set("." .. zeros .. "1E20001")
+    lu.assertEquals(n.long:incr(), 2)
+    n.long:set("12" .. (" "):rep(20000))
+    lu.assertEquals(n.long:incr(), 13)
+end
+
 function TestValues:test_incr_is_exact_and_returns_a_number()
     for _ = 1, 10 do n.sum:incr(".1") end
     lu.assertEquals(n.sum.__, "1")
