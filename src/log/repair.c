@@ -15,9 +15,23 @@
  * If log_head == log_applied the owner died before its commit point or behind the
  * end, or in a growth, freeze or release, whose steps are whole one by one; only
  * the counters may be off.
+ *
+ * The kernel hands a dead owner's mutex over by a list in the owner's own memory.  When it kills for want of memory
+ * it may have taken that memory away before it looks: the mutex then stays locked for ever by nobody, an orphan.
+ * Who has waited for a mutex for ORPHAN_NS while writer_slot named a process that is gone moves to the next
+ * spare one:
+ *   1  lock the spare.  Whoever moves has to, so there is one at a time; if it dies, the next one goes on.
+ *   2  look again: writer_index and writer_slot are still those of the orphan.
+ *   3  repair, as behind a dead owner.
+ *   4  writer_index = the spare's: from here on it is the writer mutex, and we hold it.
+ * Nobody can get the orphan any more: its lock word names a dead thread, and the kernel looked at the
+ * list before it dropped the record lock that told us of the death.  Its waiters look at writer_index whenever
+ * their wait times out.  A process that lost its record lock but lives (it closed its descriptors) passes for dead
+ * only if there is no process of its number either.
  */
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -184,6 +198,107 @@ int caret__repair(struct caret__engine *e)
     return CARET_OK;
 }
 
+/* ------------------------------------------------------- the mutex, and orphans */
+
+#ifdef CARET_SMALL
+#define ORPHAN_NS UINT64_C(300000000)
+#else
+#define ORPHAN_NS UINT64_C(3000000000)
+#endif
+#define LOOK_NS (ORPHAN_NS / 3)
+
+/* What writer_slot says when that process has the mutex. */
+static inline uint32_t holder_of(uint32_t slot, uint32_t nonce)
+{
+    return (slot + 1) | nonce << CARET__HOLDER_SLOT_BITS;
+}
+static inline uint32_t holder_slot(uint32_t holder) /* + 1 */
+{
+    return holder & ((1u << CARET__HOLDER_SLOT_BITS) - 1);
+}
+
+/* writer_slot, if the process it names is gone; else 0. */
+static uint32_t dead_holder(struct caret__engine *e)
+{
+    uint32_t holder = atomic_load(&e->sh->writer_slot), slot = holder_slot(holder) - 1;
+
+    if (holder == 0 || slot >= e->sh->max_procs)
+        return 0;
+    const struct caret__procslot *p = &e->slots[slot];
+    uint32_t nonce = atomic_load(&p->nonce);
+    pid_t pid = (pid_t)atomic_load(&p->pid);
+    if (holder_of(slot, nonce) != holder) /* it was gone when another process got its slot */
+        return holder;
+    if (caret__slot_alive(e, slot, nonce))
+        return 0;
+    return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH ? holder : 0;
+}
+
+/* Step 1 to 4.  The orphan has that index.  0: *m is the writer mutex now, and ours; EOWNERDEAD: the same, from a
+ * dead owner; ETIMEDOUT: it was no orphan, or look again; else nobody will write any more. */
+static int leave_orphan(struct caret__engine *e, uint32_t index, uint32_t holder, pthread_mutex_t **m)
+{
+    struct caret__shared *sh = e->sh;
+
+    if (index + 1 >= CARET__WRITER_MUTEXES)
+        return ENOTRECOVERABLE; /* that was the last one */
+    pthread_mutex_t *spare = &sh->spare_writer[index];
+    int rc = caret__mutex_lock_within(spare, LOOK_NS);
+    CARET_FAULT("spare_locked");
+    if (rc != 0 && rc != EOWNERDEAD)
+        return rc;
+    uint32_t now = atomic_load(&sh->writer_index);
+    if (now == index + 1) { /* another one moved: it is what we want */
+        *m = spare;
+        return rc;
+    }
+    int again = ETIMEDOUT;
+    if (now == index && atomic_load(&sh->writer_slot) == holder) {
+        again = caret__repair(e) == CARET_OK ? 0 : ENOTRECOVERABLE;
+        CARET_FAULT("orphan_repaired");
+    }
+    if (rc == EOWNERDEAD && again != ENOTRECOVERABLE)
+        caret__mutex_consistent(spare);
+    if (again != 0) {
+        caret__mutex_unlock(spare);
+        return again;
+    }
+    atomic_store(&sh->writer_slot, holder_of(e->slot, e->nonce));
+    atomic_store(&sh->writer_index, index + 1);
+    CARET_FAULT("orphan_left");
+    *m = spare;
+    return 0;
+}
+
+/* The mutex was busy: wait for it, or for another one that takes its place. */
+static int wait_for_writer(struct caret__engine *e, pthread_mutex_t **m)
+{
+    struct caret__shared *sh = e->sh;
+    uint32_t dead = 0, index;
+    uint64_t since = 0;
+
+    for (;;) {
+        index = atomic_load(&sh->writer_index);
+        *m = caret__writer_mutex(sh);
+        int rc = caret__mutex_lock_within(*m, LOOK_NS);
+        if (rc == 0 && atomic_load(&sh->writer_index) != index) { /* cannot be; but two writers must not */
+            caret__mutex_unlock(*m);
+            continue;
+        }
+        if (rc != ETIMEDOUT)
+            return rc;
+        uint32_t holder = dead_holder(e);
+        if (holder == 0 || holder != dead || index != atomic_load(&sh->writer_index)) {
+            dead = holder;
+            since = caret__now_ns();
+        } else if (caret__now_ns() - since >= ORPHAN_NS) {
+            rc = leave_orphan(e, index, holder, m);
+            if (rc != ETIMEDOUT)
+                return rc;
+        }
+    }
+}
+
 int caret__writer_lock(struct caret__engine *e)
 {
     struct caret__shared *sh = e->sh;
@@ -194,7 +309,10 @@ int caret__writer_lock(struct caret__engine *e)
             return rc;
     }
     pthread_mutex_t *m = caret__writer_mutex(sh);
-    int rc = caret__mutex_lock(m);
+    caret__will_write(m);
+    int rc = pthread_mutex_trylock(m);
+    if (caret__unlikely(rc == EBUSY))
+        rc = wait_for_writer(e, &m);
     if (caret__unlikely(rc != 0)) {
         if (rc != EOWNERDEAD)
             return damaged(e, "the writer mutex");
@@ -211,7 +329,7 @@ int caret__writer_lock(struct caret__engine *e)
                            "%s: this process lost its slot (were its descriptors closed?); open again",
                            e->path);
     }
-    atomic_store_explicit(&sh->writer_slot, e->slot + 1, memory_order_relaxed);
+    atomic_store_explicit(&sh->writer_slot, holder_of(e->slot, e->nonce), memory_order_relaxed);
     return CARET_OK;
 }
 
@@ -250,7 +368,7 @@ int caret__writer_settle(struct caret__engine *e, uint32_t slot)
         return repair_and_unlock(e, m);
     else if (rc != EBUSY)
         return damaged(e, "the writer mutex");
-    if (rc == 0 || atomic_load(&sh->writer_slot) != slot + 1 ||
+    if (rc == 0 || holder_slot(atomic_load(&sh->writer_slot)) != slot + 1 ||
         atomic_load(&sh->log_head) == atomic_load(&sh->log_applied))
         return CARET_OK;
     rc = caret__writer_lock(e);

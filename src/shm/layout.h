@@ -65,10 +65,11 @@ typedef uint64_t caret__segoff;
 #define CARET__MAX_LOCKS       65536u
 #endif
 
-#define CARET__ARCHIVE_PATH   256u /* bytes of the path of an archive's folder, the 0 behind it included */
-#define CARET__MAX_DEPTH      24u  /* levels of the tree; 512-byte pages with maximal keys stay below */
-#define CARET__WRITER_MUTEXES 4u   /* one in use, the others are spares (engine.md, OOM reaper) */
-#define CARET__MAX_RESERVED   64u  /* runs being written before their commit, all processes together */
+#define CARET__ARCHIVE_PATH     256u /* bytes of the path of an archive's folder, the 0 behind it included */
+#define CARET__MAX_DEPTH        24u  /* levels of the tree; 512-byte pages with maximal keys stay below */
+#define CARET__WRITER_MUTEXES   4u   /* one in use, the others are spares (log/repair.c) */
+#define CARET__HOLDER_SLOT_BITS 10u  /* of writer_slot */
+#define CARET__MAX_RESERVED     64u  /* runs being written before their commit, all processes together */
 
 /* ------------------------------------------------------------ page numbers */
 
@@ -77,8 +78,8 @@ typedef uint64_t caret__segoff;
  * below CARET__FIRST_PAGE (meta slots) and the first two of each group of
  * CARET__GROUP_PAGES (the two bitmap images of the group; log/meta.h).
  */
-#define CARET__FIRST_PAGE     ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
-#define CARET__GROUP_PAGES    ((CARET__PAGE_SIZE - 32u) * 8u)  /* page numbers per pair of bitmap images */
+#define CARET__FIRST_PAGE       ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
+#define CARET__GROUP_PAGES      ((CARET__PAGE_SIZE - 32u) * 8u)  /* page numbers per pair of bitmap images */
 
 /* Is the page number one of the meta slots' or bitmap images'? */
 static inline bool caret__pgno_reserved(uint32_t pgno)
@@ -303,7 +304,7 @@ struct caret__shared {
      * that goes from core to core is the price of a commit when several processes write.
      */
     alignas(128) pthread_mutex_t writer;
-    _Atomic uint32_t writer_slot; /* W: process slot + 1 of the holder, 0 = none; for diagnosis and stalls */
+    _Atomic uint32_t writer_slot; /* W: the holder: process slot + 1, nonce above; 0 = none (log/repair.c) */
     _Atomic uint32_t applied_futex;
 
     alignas(64) _Atomic uint64_t log_head; /* W: the two words */

@@ -126,10 +126,11 @@ int caret__mutex_trylock(pthread_mutex_t *m)
 
 int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns)
 {
-    uint64_t end = caret__now_ns() + max_ns;
-    int rc = pthread_mutex_trylock(m);
+    int rc = spin(m, pthread_mutex_trylock(m));
 
-    rc = spin(m, rc);
+    if (rc != EBUSY)
+        return rc;
+    uint64_t end = caret__now_ns() + max_ns;
     while (rc == EBUSY || rc == EINTR)
         rc = lock_until(m, end);
     return rc;
