@@ -3,11 +3,8 @@
 
 local command = require "tool.command"
 
-local kinds = {ops = true, mix = true, compare = true}
-
 local function run(o)
     local kind = o[1]
-    if not kinds[kind] then command.usage(("there is 'ops', 'mix' and 'compare', not '%s'"):format(kind)) end
     if kind ~= "compare" and o[2] then command.usage(("'%s' is one argument too many"):format(o[2])) end
     if not o.worker and kind ~= "compare" then command.warn_of_slow_build() end
     return require("tool.bench." .. kind).run(o)
@@ -16,6 +13,7 @@ end
 return {
     summary = "measure operations and mixes of them, compare results",
     operands = {"KIND", "[FILE]", "[FILE]"},
+    choices = {"ops", "mix", "compare"},
     options = {
         {"-n N", "nodes (ops) or records (mix)", default = 100000, least = 1000, most = 100000000},
         {"--count N", "operations for each row; of each process (mix)", default = 100000, least = 100,

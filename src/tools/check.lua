@@ -11,18 +11,21 @@ end
 
 local function run(o)
     command.file_operand(o)
-    local db = command.open(o)
-    local ok, what, name, report = db:check(o.online and "online" or nil)
+    local db, what, name = command.try(o)
+    local path, ok, report = db and db:path() or o.db or os.getenv("CARET_DB") or "data.caret", nil, what
+    if db then
+        ok, what, name, report = db:check(o.online and "online" or nil)
+    end
     if not ok and name ~= "CORRUPT" then command.fail(what) end
     local findings = split(report)
     if o.json then
-        local result = json.object("file", db:path(), "clean", ok and true or false, "findings", findings)
+        local result = json.object("file", path, "clean", ok and true or false, "findings", findings)
         print(json.encode(result))
     elseif ok then
-        print(db:path() .. ": nothing is wrong")
+        print(path .. ": nothing is wrong")
     else
         for _, line in ipairs(findings) do print(line) end
-        print(("%s: %d findings"):format(db:path(), #findings))
+        print(("%s: %d finding%s"):format(path, #findings, #findings == 1 and "" or "s"))
     end
     return ok and 0 or 1
 end

@@ -5,7 +5,8 @@
 --     summary    one line: what it does
 --     operands   {"NODE", "[FILE]", "WORD..."}: [] may be left out, ... any number
 --     options    {{"-n, --limit N", "what it does", default = 10, least = 1, most = 99}, ...}; a word
---                behind the names is a value, N a whole number
+--                behind the names is a value, N a whole number; choices = {"a", "b"}: one of these
+--     choices    what the first operand can be
 --     about      paragraphs, separated by empty lines; indented ones stay as they are
 --     examples   {{"caret ...", "what that does"}, ...}
 --     raw        true: options end at the first operand
@@ -71,6 +72,8 @@ function command.usage(text)
     command.fail(("%s; see `caret help %s`"):format(text, command.name), 2)
 end
 
+command.FORMATS = {"zwr", "jsonl", "json", "csv"} -- of dump and load
+
 --- Before a command prints figures: one line if this build is slow by intent.
 function command.warn_of_slow_build()
     local why = require("caret.programs").slow_build
@@ -98,9 +101,18 @@ local function by_name(spec)
     return all
 end
 
+-- What an option or operand may be.
+local function check_choice(name, text, choices)
+    for _, choice in ipairs(choices) do
+        if text == choice then return end
+    end
+    command.usage(("%s is one of %s, not '%s'"):format(name, table.concat(choices, ", "), text))
+end
+
 local function check_value(name, known, text)
     local option = known.option
     if text == "" then command.usage(name .. " needs a value") end
+    if option.choices then check_choice(name, text, option.choices) end
     if known.value ~= "N" then return text end
     local n = math.tointeger(tonumber(text))
     local least, most = option.least or 0, option.most or math.maxinteger
@@ -146,6 +158,7 @@ local function check_operands(spec, o)
     elseif #o > most then
         command.usage(("'%s' is one argument too many"):format(o[most + 1]))
     end
+    if spec.choices and o[1] then check_choice(spec.operands[1]:gsub("%W", ""), o[1], spec.choices) end
 end
 
 --- Read a command's arguments.
@@ -176,12 +189,19 @@ function command.progress(part)
     io.stderr:write(("caret: recovering: %.0f %%\n"):format(100 * part))
 end
 
---- Open o.db, or fail; it is closed when the command ends.  create: make it if it is not there.
-function command.open(o, create)
-    local db, text = caret.open(o.db, {create = create or false, readonly = o.readonly or false,
+--- Open o.db; it is closed when the command ends.  create: make it if it is not there.  Or nil, text, name.
+function command.try(o, create)
+    local db, text, name = caret.open(o.db, {create = create or false, readonly = o.readonly or false,
         progress = command.progress})
-    if not db then command.fail(text) end
+    if not db then return nil, text, name end
     opened[#opened + 1] = db
+    return db
+end
+
+--- The same, or fail.
+function command.open(o, create)
+    local db, text = command.try(o, create)
+    if not db then command.fail(text) end
     return db
 end
 
@@ -189,14 +209,6 @@ end
 function command.view(o)
     o.readonly = true
     return command.open(o)
-end
-
---- What an option may be.
-function command.choice(name, text, choices)
-    for _, choice in ipairs(choices) do
-        if text == choice then return text end
-    end
-    command.usage(("%s is one of %s, not '%s'"):format(name, table.concat(choices, ", "), text))
 end
 
 --- The operand FILE is another way to say --db.

@@ -5,8 +5,6 @@ local host = require "caret.host"
 local progress = require "tool.progress"
 local transfer = require "caret.transfer"
 
-local FORMATS = {"zwr", "jsonl", "json", "csv"}
-
 local function dump_to(o, db, fd)
     local nodes = {}
     for i, text in ipairs(o) do
@@ -68,7 +66,6 @@ local function dump_to_output(o, db)
 end
 
 local function run(o)
-    command.choice("--format", o.format, FORMATS)
     for _, text in ipairs(o) do command.address(text) end
     local db = command.open(o)
     local count, text
@@ -85,7 +82,7 @@ return {
     summary = "write all nodes, or those below some, as text",
     operands = {"[NODE...]"},
     options = {
-        {"-f, --format FORMAT", "zwr, jsonl, json or csv", default = "zwr"},
+        {"-f, --format FORMAT", "zwr, jsonl, json or csv", default = "zwr", choices = command.FORMATS},
         {"-o, --output FILE", "into this new file, which appears when it is whole"},
         {"--overwrite", "replace that file"},
         {"--bytes", "ZWR text in which all bytes above 126 are written by number"},

@@ -6,7 +6,6 @@ local json = require "tool.json"
 local progress = require "tool.progress"
 local transfer = require "caret.transfer"
 
-local FORMATS = {"zwr", "jsonl", "json", "csv"}
 local REPORTED = 100 -- bad lines that are told
 
 local function open_input(path)
@@ -61,7 +60,6 @@ local function tell(o, path, counts)
 end
 
 local function run(o)
-    if o.format then command.choice("--format", o.format, FORMATS) end
     local db, status = not o.check and command.open(o, true) or nil, 0
     if #o == 0 then o[1] = "-" end
     for _, path in ipairs(o) do
@@ -85,7 +83,8 @@ return {
     summary = "read nodes from text that `caret dump` or others wrote",
     operands = {"[INPUT...]"},
     options = {
-        {"-f, --format FORMAT", "zwr, jsonl, json or csv; else it is seen from the beginning"},
+        {"-f, --format FORMAT", "zwr, jsonl, json or csv; else it is seen from the beginning",
+            choices = command.FORMATS},
         {"-k, --keep-going", "leave bad lines out; else the first ends it"},
         {"--atomic", "each INPUT is one transaction, all of it or nothing (of half the log's size at most)"},
         {"--check", "look for bad lines only: no database is needed"},

@@ -232,34 +232,46 @@ end
 
 -- ---------------------------------------------------------------- completion
 
--- All commands with the names of their options: "get", "print ...", {"--db FILE", ...}
+local function names_to_help()
+    local names = {}
+    for name in command.all() do names[#names + 1] = name end
+    for _, chapter in ipairs(pages.chapters) do names[#names + 1] = chapter[1] end
+    return names
+end
+
+-- All commands with the names of their options, and what their first operand can be: "get", "print ...",
+-- {{"--db", "FILE", "the database", choices}, ...}, nil
 local function each_command()
     return coroutine.wrap(function()
         for name, spec in command.all() do
             local options = {}
             for _, row in ipairs(visible(spec)) do
                 local names, value = command.declared(row.option)
-                for _, n in ipairs(names) do options[#options + 1] = {n, value, row.option[2]} end
+                local about, choices = row.option[2], row.option.choices
+                for _, n in ipairs(names) do options[#options + 1] = {n, value, about, choices} end
             end
-            coroutine.yield(name, spec.summary, options)
+            coroutine.yield(name, spec.summary, options, name == "help" and names_to_help() or spec.choices)
         end
     end)
-end
-
-local function chapter_names()
-    local names = {}
-    for _, chapter in ipairs(pages.chapters) do names[#names + 1] = chapter[1] end
-    return table.concat(names, " ")
 end
 
 local completions = {}
 
 function completions.bash()
-    local names, cases = {}, {}
-    for name, _, options in each_command() do
+    local names, cases, values = {}, {}, {}
+    local function add_values(command_name, before, choices)
+        if not choices then return end
+        values[#values + 1] = ("    '%s %s') words=\"%s\" ;;"):format(command_name, before,
+            table.concat(choices, " "))
+    end
+    for name, _, options, operands in each_command() do
         names[#names + 1] = name
+        add_values(name, name, operands)
         local words = {"--help"}
-        for _, option in ipairs(options) do words[#words + 1] = option[1] end
+        for _, option in ipairs(options) do
+            words[#words + 1] = option[1]
+            add_values(name, option[1], option[4])
+        end
         cases[#cases + 1] = ("        %s) words=\"%s\" ;;"):format(name, table.concat(words, " "))
     end
     local commands = table.concat(names, " ")
@@ -268,22 +280,23 @@ function completions.bash()
 _caret()
 {
     local word=${COMP_WORDS[COMP_CWORD]} words=
+    case "${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD - 1]}" in
+@VALUES@
+    esac
     if [ "$COMP_CWORD" -eq 1 ]; then
         words="@COMMANDS@"
-    elif [ "${COMP_WORDS[1]}" = help ]; then
-        words="@COMMANDS@ @CHAPTERS@"
     elif [ "${word#-}" != "$word" ]; then
         case ${COMP_WORDS[1]} in
 @CASES@
         esac
-    else
+    elif [ -z "$words" ]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
     fi
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 complete -o filenames -F _caret caret]]):gsub("@(%u+)@",
-        {COMMANDS = commands, CHAPTERS = chapter_names(), CASES = table.concat(cases, "\n")})
+        {COMMANDS = commands, VALUES = table.concat(values, "\n"), CASES = table.concat(cases, "\n")})
 end
 
 -- Text within single quotes, of an option's description in _arguments.
@@ -291,16 +304,22 @@ local function zsh_text(text)
     return (text:gsub("'", "'\\''"):gsub("[%[%]:]", "\\%0"))
 end
 
+-- What completes the value of an option.
+local function zsh_value(option)
+    if option[4] then return ("(%s)"):format(table.concat(option[4], " ")) end
+    return option[2] == "FILE" and "_files" or option[2] == "FOLDER" and "_files -/" or " "
+end
+
 function completions.zsh()
     local names, cases = {}, {}
-    for name, summary, options in each_command() do
+    for name, summary, options, operands in each_command() do
         names[#names + 1] = ("        '%s:%s'"):format(name, zsh_text(summary))
         local words = {"'--help[tell how]'"}
         for _, option in ipairs(options) do
-            local value = option[2] and (":%s:%s"):format(option[2],
-                option[2] == "FILE" and "_files" or option[2] == "FOLDER" and "_files -/" or " ") or ""
+            local value = option[2] and (":%s:%s"):format(option[2], zsh_value(option)) or ""
             words[#words + 1] = ("'%s[%s]%s'"):format(option[1], zsh_text(option[3]), value)
         end
+        if operands then words[#words + 1] = ("'1:word:(%s)'"):format(table.concat(operands, " ")) end
         words[#words + 1] = "'*:argument:_files'"
         cases[#cases + 1] = ("    %s) _arguments %s ;;"):format(name, table.concat(words, " "))
     end
@@ -326,24 +345,32 @@ local function fish_text(text)
     return "'" .. text:gsub("[\\']", "\\%0") .. "'"
 end
 
+local function fish_value(option)
+    if option[4] then return (" -x -a '%s'"):format(table.concat(option[4], " ")) end
+    return option[2] and " -r" or ""
+end
+
 function completions.fish()
     local out = {"# Completion of caret for fish, made by `caret completion fish`."}
-    for name, summary, options in each_command() do
+    for name, summary, options, operands in each_command() do
         out[#out + 1] = ("complete -c caret -n __fish_use_subcommand -f -a %s -d %s"):format(name,
             fish_text(summary))
+        if operands then
+            out[#out + 1] = ("complete -c caret -n '__fish_seen_subcommand_from %s' -a '%s'"):format(name,
+                table.concat(operands, " "))
+        end
         for _, option in ipairs(options) do
             local kind = option[1]:find("^%-%-") and "-l" or "-s"
             out[#out + 1] = ("complete -c caret -n '__fish_seen_subcommand_from %s' %s %s%s -d %s"):format(
-                name, kind, option[1]:gsub("^%-+", ""), option[2] and " -r" or "", fish_text(option[3]))
+                name, kind, option[1]:gsub("^%-+", ""), fish_value(option), fish_text(option[3]))
         end
     end
     return table.concat(out, "\n")
 end
 
---- The completion script for a shell; nil for one that is not known.
+--- The completion script for a shell.
 function pages.completion(shell)
-    local make = completions[shell]
-    return make and (make())
+    return (completions[shell]())
 end
 
 return pages

@@ -78,6 +78,13 @@ note $? "the same comes back"
 expect 3 "no file is overwritten" salvage "$db" "$dir/good.zwr"
 expect 2 "salvage needs two paths" salvage "$db"
 
+head -c 40000 "$db" >"$dir/short.caret"
+expect 1 "a file that was cut off is damaged" check "$dir/short.caret"
+grep -q '1 finding$' "$dir/out" && grep -q 'it was cut off' "$dir/out"
+note $? "it says how"
+expect 1 "in JSON as well" check "$dir/short.caret" --json
+grep -q 'short.caret","clean":false,"findings":\["CORRUPT: ' "$dir/out"
+note $? "it is a finding"
 expect 3 "no such file" check "$dir/none.caret"
 [ ! -e "$dir/none.caret" ]
 note $? "and none is made"

@@ -181,6 +181,21 @@ is 2 '' completion csh
 "$caret" completion bash >"$dir/completion" && bash -n "$dir/completion" 2>"$dir/err" &&
     [ "$(bash -c ". '$dir/completion'; COMP_WORDS=(caret check --re); COMP_CWORD=2; _caret; echo \${COMPREPLY[*]}")" = --readonly ]
 note $? "bash completes an option"
+# completes word...: what bash offers for the last of them
+completes() { bash -c ". '$dir/completion'; shift; COMP_WORDS=(caret \"\$@\"); COMP_CWORD=\$#; _caret; echo \${COMPREPLY[*]}" sh "$@"; }
+[ "$(completes x dump --format js)" = 'jsonl json' ] && [ "$(completes x bench '')" = 'ops mix compare' ] &&
+    [ "$(completes x completion z)" = zsh ] && [ "$(completes x help form)" = formats ] && [ "$(completes x bench --unif)" = --uniform ]
+note $? "and what values it can have"
+if command -v fish >/dev/null; then
+    "$caret" completion fish >"$dir/completion.fish"
+    # shellcheck disable=SC2016 # fish's
+    fish -c 'source $argv[1]; complete -C "caret load -f j"; complete -C "caret bench m"' "$dir/completion.fish" 2>"$dir/err" |
+        cut -f 1 | tr '\n' ' ' >"$dir/out"
+    grep -q 'json jsonl' "$dir/out" && grep -q 'mix' "$dir/out"
+    note $? "so does fish"
+else
+    skip "no fish to complete values"
+fi
 for checker in zsh fish; do
     if command -v $checker >/dev/null; then
         "$caret" completion $checker >"$dir/completion" && $checker -n "$dir/completion" 2>"$dir/err"
