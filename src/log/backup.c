@@ -288,6 +288,8 @@ static int look(struct target *t, const struct caret__engine *e, bool overwrite)
 {
     struct stat st;
 
+    if (strcmp(t->path, e->log_path) == 0 || strcmp(t->path, e->lock_path) == 0)
+        return caret__fail(CARET_E_INVALID, "%s: a file of the database itself", t->path);
     t->there = lstat(t->path, &st) == 0;
     if (!t->there)
         return CARET_OK;

@@ -126,8 +126,11 @@ static int read_meta(struct restore *r, int fd, const char *backup)
 /* Step 1. */
 static int make_copy(struct restore *r, const char *backup)
 {
-    int from = caret__open_high(backup, O_RDONLY | O_NOCTTY, 0), to = -1, rc;
+    int to = -1, rc;
 
+    if (caret__registry_has(backup))
+        return caret__fail(CARET_E_INVALID, "%s: a database that is open here, and no backup", backup);
+    int from = caret__open_high(backup, O_RDONLY | O_NOCTTY, 0);
     if (from < 0)
         return caret__fail_errno(errno == ENOENT ? CARET_E_NOTFOUND : CARET_E_OPEN, "%s: the backup", backup);
     rc = read_meta(r, from, backup);

@@ -644,24 +644,12 @@ static void drop(struct leaves *l)
     free(l->list);
 }
 
-/* Is it open in this process?  Then it must not even be opened here: closing drops the process's lock on it. */
-static bool open_here(const char *path)
-{
-    struct stat st;
-    bool found;
-
-    caret__registry_lock();
-    found = stat(path, &st) == 0 && caret__registry_find(st.st_dev, st.st_ino) != NULL;
-    caret__registry_unlock();
-    return found;
-}
-
 static int open_file(struct salvage *s)
 {
     struct stat st;
     pid_t pid;
 
-    if (open_here(s->path))
+    if (caret__registry_has(s->path))
         return caret__fail(CARET_E_BUSY, "%s: is open in this process: it must be closed to be salvaged",
                            s->path);
     s->fd = caret__open_high(s->path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);

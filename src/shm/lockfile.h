@@ -80,6 +80,9 @@ void caret__slot_give_back(struct caret__engine *e);
 void caret__registry_lock(void);
 void caret__registry_unlock(void);
 
+/* Is this file attached in this process?  Then it must not be opened in another way: closing it would drop our locks. */
+bool caret__registry_has(const char *path);
+
 /* Under that lock.  find: the engine that is attached, not one that observes; next: of all, NULL begins. */
 struct caret__engine *caret__registry_find(dev_t dev, ino_t ino);
 struct caret__engine *caret__registry_next(const struct caret__engine *e);

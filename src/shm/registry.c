@@ -20,6 +20,7 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -64,6 +65,16 @@ struct caret__engine *caret__registry_find(dev_t dev, ino_t ino)
             return e;
     }
     return NULL;
+}
+
+bool caret__registry_has(const char *path)
+{
+    struct stat st;
+
+    caret__registry_lock();
+    bool found = stat(path, &st) == 0 && caret__registry_find(st.st_dev, st.st_ino) != NULL;
+    caret__registry_unlock();
+    return found;
 }
 
 struct caret__engine *caret__registry_next(const struct caret__engine *e)

@@ -11,6 +11,26 @@
 #define COMMITS 300
 #define FIELDS  40
 
+/* Record locks that this process holds on a file. */
+static unsigned own_locks(const char *name)
+{
+    char line[200], wanted[60];
+    unsigned n = 0;
+    struct stat st;
+    FILE *f = fopen("/proc/locks", "r");
+
+    assert_non_null(f);
+    assert_int_equal(stat(name, &st), 0);
+    snprintf(wanted, sizeof wanted, " %d ", (int)getpid());
+    while (fgets(line, sizeof line, f) != NULL) {
+        char inode[40];
+        snprintf(inode, sizeof inode, ":%llu ", (unsigned long long)st.st_ino);
+        n += strstr(line, wanted) != NULL && strstr(line, inode) != NULL;
+    }
+    fclose(f);
+    return n;
+}
+
 static char copy[112];
 
 static int setup_backup(void **state)
@@ -241,6 +261,13 @@ static void a_file_is_only_replaced_when_told_to(void **state)
     kill_and_wait(pid);
     OK(caret_backup(db, copy, &over));
     assert_int_equal(caret_backup(db, path, &over), CARET_E_INVALID);
+    assert_int_equal(caret_backup(db, log_path, &over), CARET_E_INVALID);
+    assert_int_equal(caret_backup(db, lock_path, &over), CARET_E_INVALID);
+    caret_restore_options r = {.shm_dir = shm_dir, .any_fs = 1};
+    assert_int_equal(caret_restore(path, lock_path, &r, NULL), CARET_E_EXISTS);
+    snprintf(place, sizeof place, "%s/never.caret", dir);
+    assert_int_equal(caret_restore(path, place, &r, NULL), CARET_E_INVALID);
+    assert_int_equal(own_locks(path), 1); /* nothing has dropped it */
     assert_int_equal(caret_backup(db, dir, &over), CARET_E_OPEN);
     snprintf(place, sizeof place, "%s/none/copy.caret", dir);
     assert_int_equal(caret_backup(db, place, NULL), CARET_E_OPEN);
