@@ -142,12 +142,6 @@ void caret__add_ffi(lua_State *L);
 #define caret__lnode_in_table(L, i) NULL
 #endif
 
-/* What the value at i is, for errors: an argument that is missing is nil. */
-static inline const char *caret__typename(lua_State *L, int i)
-{
-    return lua_isnone(L, i) ? "nil" : luaL_typename(L, i);
-}
-
 /* A node at stack index i, or NULL. */
 static inline struct caret__lnode *caret__lnode(lua_State *L, int i)
 {
@@ -157,6 +151,18 @@ static inline struct caret__lnode *caret__lnode(lua_State *L, int i)
     if (caret__rawlen(L, i) < sizeof *n || n->magic != CARET__LNODE_MAGIC)
         return NULL; /* a light userdata has the length 0 */
     return n;
+}
+
+/* What the value at i is, for errors: an argument that is missing is nil. */
+static inline const char *caret__typename(lua_State *L, int i)
+{
+    return lua_isnone(L, i) ? "nil" : caret__lnode(L, i) != NULL ? "node" : luaL_typename(L, i);
+}
+
+/* Is it a table, and none that LuaJIT has for a node? */
+static inline int caret__is_table(lua_State *L, int i)
+{
+    return lua_istable(L, i) && caret__lnode(L, i) == NULL;
 }
 
 /* Raise why the node at i can't be used. */

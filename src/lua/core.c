@@ -83,6 +83,13 @@ static int core_misuse(lua_State *L)
     return caret__misuse(L, "%s", lua_tostring(L, 1));
 }
 
+/* typename(value): what it is, for messages; a node is a node with every Lua. */
+static int core_typename(lua_State *L)
+{
+    lua_pushstring(L, caret__typename(L, 1));
+    return 1;
+}
+
 /* Is it the program that is wrong, rather than the world? */
 static int is_misuse(int rc)
 {
@@ -253,6 +260,7 @@ static void stay_mapped(void)
 int luaopen_caret_core(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"misuse", core_misuse},
+                                         {"typename", core_typename},
                                          {"translate", core_translate},
                                          {"zwr", core_zwr},
                                          {"transaction", caret__transaction},

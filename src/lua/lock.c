@@ -81,7 +81,7 @@ static const caret_node *item(lua_State *L, struct caret__ldb *d, caret_node_buf
     const caret_node *node;
 
     lua_rawgeti(L, 2, i);
-    if (lua_istable(L, -1) && caret__lnode(L, -1) == NULL) {
+    if (caret__is_table(L, -1)) {
         node = listed(L, d, room);
     } else {
         struct caret__lnode *n = caret__check_node(L, lua_gettop(L));
@@ -101,7 +101,7 @@ int caret__db_lock(lua_State *L)
     uint64_t timeout = caret__timeout(L, 3);
     size_t count = 0;
 
-    if (lua_istable(L, 2) && caret__lnode(L, 2) == NULL)
+    if (caret__is_table(L, 2))
         count = caret__rawlen(L, 2);
     else if (!lua_isnoneornil(L, 2))
         return caret__misuse(L, "lock takes a list of nodes and tables, not a %s", caret__typename(L, 2));

@@ -27,7 +27,7 @@ int caret__check_options(lua_State *L, int i, const char *what, const char *cons
 {
     if (lua_isnoneornil(L, i))
         return 0;
-    if (!lua_istable(L, i))
+    if (!caret__is_table(L, i))
         return caret__misuse(L, "the options of %s are a table, not a %s", what, caret__typename(L, i));
     for (lua_pushnil(L); lua_next(L, i) != 0; lua_pop(L, 1)) {
         const char *const *k = known;

@@ -245,6 +245,23 @@ static int rolled_back(lua_State *L, struct run *r)
     return 1;
 }
 
+/* What the function raised is on top.  Is it what Lua says to coroutines that would leave it midway? */
+static int is_yield(lua_State *L)
+{
+    const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    return message != NULL && strstr(message, "attempt to yield across") != NULL &&
+           strstr(message, "midway") == NULL;
+}
+
+/* Raise it on. */
+static int raise_on(lua_State *L)
+{
+    if (is_yield(L))
+        return caret__misuse(L, "a coroutine can't leave a transaction or snapshot midway: %s",
+                             lua_tostring(L, -1));
+    return lua_error(L);
+}
+
 /* The function was called with status `failed`: 1 = the results on the stack count, 0 = call it again. */
 static int settle(lua_State *L, struct run *r, int failed)
 {
@@ -256,7 +273,7 @@ static int settle(lua_State *L, struct run *r, int failed)
         return rolled_back(L, r);
     if (d->pending != CARET__GO_RESTART && failed) {
         back_out(L, r);
-        return lua_error(L);
+        return raise_on(L);
     }
     int rc = d->pending == CARET__GO_RESTART ? CARET_RESTART : caret_commit(d->s);
     if (rc == CARET_OK) {
@@ -316,7 +333,7 @@ static void read_call(lua_State *L, struct run *r)
         r->flags = flags_of(L, r->d, lua_tostring(L, i));
         i++;
     }
-    if (lua_istable(L, i)) {
+    if (caret__is_table(L, i)) {
         check_list(L, r->d, i);
         r->locals = caret__rawlen(L, i) != 0 ? i : 0;
         i++;

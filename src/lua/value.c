@@ -39,7 +39,7 @@ static void deepen(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int 
 void caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
 {
     for (int i = first; i <= last; i++) {
-        if (!lua_istable(L, i) || caret__lnode(L, i) != NULL) { /* a node is no subscript */
+        if (!caret__is_table(L, i)) {
             deepen(L, d, tmp, i);
             continue;
         }

@@ -22,6 +22,15 @@ function fixture.fresh()
     return db, n
 end
 
+--- The methods of databases, each of which is a function of the module too: a set of names.
+function fixture.database_methods(db)
+    local set = {}
+    for name in pairs(caret) do
+        if db[name] ~= nil then set[name] = true end
+    end
+    return set
+end
+
 --- The methods of nodes, by name.
 function fixture.node_methods(db)
     local methods, found = getmetatable(select(3, caret.inherit(db.node))).__index, {}

@@ -106,6 +106,23 @@ function TestInherit:test_a_metatable_of_ones_own()
     lu.assertEquals(c.a.__, "5")
 end
 
+function TestInherit:test_metamethods_are_inherited()
+    local new = caret.inherit(db.node, {__len = function() return 7 end,
+        __concat = function() return "c" end})
+    local new2, class2 = caret.inherit(new, {__concat = function() return "c2" end})
+    function class2.get() return "got" end
+    local new3 = caret.inherit(new2)
+    lu.assertEquals({new("^t") .. "", new2("^t") .. "", new3("^t").x .. "", new3("^t").x.__},
+        {"c", "c2", "c2", "got"})
+    local len = debug.getmetatable(new3("^t")).__len -- Lua 5.1 never calls that of a table
+    lu.assertEquals(len(), 7)
+
+    local indexed = caret.inherit(db.node, {__index = function(_, key) return key .. "!" end})
+    local indexed2, class = caret.inherit(indexed)
+    function class.get() return "hidden" end
+    lu.assertEquals({indexed2("^t").x, indexed2("^t").__}, {"x!", "__!"})
+end
+
 function TestInherit:test_the_superclass_is_not_to_be_changed()
     local _, _, super = caret.inherit(db.node)
     lu.assertErrorMsgContains("inherit", function() super.get = print end)

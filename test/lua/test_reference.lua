@@ -54,13 +54,8 @@ local function field_names(name)
     return sorted(set)
 end
 
--- Every function of the module that is also a method of databases.
 local function database_methods()
-    local set = {}
-    for name in pairs(caret) do
-        if db[name] ~= nil then set[name] = true end
-    end
-    return set
+    return fixture.database_methods(db)
 end
 
 function TestReference:test_functions_of_the_module()

@@ -101,6 +101,13 @@ function TestTrees:test_a_table_that_contains_itself_is_refused()
     lu.assertEquals(n:gettree(), {a = {x = "1"}, b = {c = {x = "1"}}})
 end
 
+function TestTrees:test_a_node_is_no_table()
+    n.word.__ = "word"
+    lu.assertErrorMsgContains("settree needs a table, not a node", n.x.__settree, n.x, n.word)
+    lu.assertErrorMsgContains("value must be a string or a number, not a node", n.settree, n, {x = n.word})
+    lu.assertEquals(n:gettree(), {word = "word"})
+end
+
 function TestTrees:test_the_deepest_tree()
     local tree = {}
     local bottom = tree
@@ -195,6 +202,9 @@ function TestTrees:test_dump_stops_at_a_number_of_lines()
     lu.assertEquals(lines, 30)
     lu.assertStrContains(n:dump(5), '^t(5)="5"\n...etc.')
     lu.assertNotStrContains(n:dump(40), "etc.")
+    lu.assertEquals(n:dump(1.5), n:dump(2))
+    lu.assertEquals(n:dump(-0.5), n:dump(0))
+    lu.assertNotStrContains(n:dump(math.huge), "etc.")
 end
 
 fixture.run()

@@ -293,6 +293,23 @@ function TestNodes:test_keys_have_methods_and_children()
     lu.assertErrorMsgContains("no method", function() k:__nothing() end)
 end
 
+function TestNodes:test_keys_have_subclasses()
+    local new, class, super = ydb.inherit(ydb.key)
+    function class:double() return self.value * 2 end
+    function class:get() return super.get(self) .. "0" end
+    local key = new("^t", {"a"})
+    key.value, key.note = 4, "n"
+    lu.assertEquals({key.value, key.__, key:get(), key.note, key.name}, {"40", "40", "40", "n", "a"})
+    lu.assertEquals({key:double(), key:__double(), ydb.get("^t", "a")}, {80, 80, "4"})
+    lu.assertEquals(tostring(key.sub.sub), '^t("a","sub","sub")')
+    local subs = {}
+    for i = 1, 31 do subs[i] = i end
+    local deepest = new("^t", subs)
+    deepest.value = 1
+    lu.assertEquals({deepest:double(), deepest:get(), deepest.value}, {20, "10", "10"})
+    lu.assertError(function() return deepest.nothing end)
+end
+
 function TestNodes:test_keys_step_over_siblings()
     for i = 1, 4 do n[i].__ = i end
     local k = ydb.key("^t", {2})

@@ -471,7 +471,7 @@ return function(core)
             elseif kind == "number" then
                 return deeper(node, sub) -- raises
             end
-            misuse("a subscript must be a string or a number, not a " .. kind)
+            misuse("a subscript must be a string or a number, not a " .. core.typename(sub))
         end
 
         -- The method of the first that the node's name means.
@@ -483,29 +483,28 @@ return function(core)
         end
 
         -- Few arguments are passed on one by one: LuaJIT does not compile every use of `...`.
-        local function call_node(node, first, ...)
+        local function call_node(node, ...)
             local kids, n = type(node) == "table" and node["__:kids"], select("#", ...)
             if not kids then check(node) end
-            local a, b, d = ...
+            local first, a, b, d = ...
             if is_parent(first, node) then
                 local f = method_of(node)
-                if n == 0 then return f(first) end
-                if n == 1 then return f(first, a) end
-                if n == 2 then return f(first, a, b) end
-                if n == 3 then return f(first, a, b, d) end
-                return f(first, ...)
-            elseif n == 0 then
+                if n == 1 then return f(first) end
+                if n == 2 then return f(first, a) end
+                if n == 3 then return f(first, a, b) end
+                if n == 4 then return f(first, a, b, d) end
+                return f(...)
+            elseif n == 1 then
                 local kind = type(first)
                 if kind == "string" then return child(node, first, bound_of(kids) + LEVEL + 2 * #first) end
                 if kind == "number" and first - first == 0 then
                     return child(node, first, bound_of(kids) + LEVEL)
                 end
-                if kind == "nil" then return deeper(node) end
                 return deeper(node, first)
             end
-            if n == 1 then return deeper(node, first, a) end
-            if n == 2 then return deeper(node, first, a, b) end
-            return deeper(node, first, ...)
+            if n == 2 then return deeper(node, first, a) end
+            if n == 3 then return deeper(node, first, a, b) end
+            return deeper(node, ...)
         end
 
         mt[core.DB], mt[core.CLASS], mt.__index, mt[core.INDEX] = db, mt, index, index
@@ -527,7 +526,7 @@ return function(core)
     end
 
     function nodes.retype(node, record, make)
-        local kids = node["__:kids"]
+        local kids = is_node(node) and node["__:kids"]
         if type(kids) == "table" then node["__:kids"] = kids[1] end
         return core.retype(node, record, make)
     end

@@ -46,7 +46,7 @@ function methods.dump(node, maxlines)
     local function add(n, value)
         if value ~= nil then
             if #lines >= maxlines then
-                lines[#lines + 1] = ("...etc.   -- stopped at %d lines; dump(n) gives n"):format(maxlines)
+                lines[#lines + 1] = ("...etc.   -- stopped at %d lines; dump(n) gives n"):format(#lines)
                 return false
             end
             lines[#lines + 1] = tostring(n) .. "=" .. core.zwr(value)
@@ -100,13 +100,27 @@ local function writer(overriding, newindex)
     end
 end
 
+-- The field of that name that users want in the metatable: of the class, else of those above it.
+local function wanted(record, name)
+    if record then
+        local field = record.metatable[name]
+        if field ~= nil then return field end
+        return wanted(record.parent, name)
+    end
+end
+
+-- Put all of these into a metatable.
+local function add_wanted(record, mt)
+    if record.parent then add_wanted(record.parent, mt) end
+    for name, field in pairs(record.metatable) do mt[name] = field end
+end
+
 -- Give a metatable its reader and writer.
 local function hook(record, mt)
-    local users = record.metatable
-    if record.overridden.set and not users.__newindex then
+    if record.overridden.set and not wanted(record, "__newindex") then
         mt.__newindex = writer(record.own.set, mt[core.NEWINDEX])
     end
-    if record.overridden.get and not users.__index then
+    if record.overridden.get and not wanted(record, "__index") then
         local parent = {} -- nodes that are asked for children change to this one
         for key, value in pairs(mt) do parent[key] = value end
         parent.__index = mt[core.INDEX]
@@ -136,7 +150,7 @@ local function node_metatable(record, db)
     local mt = core.class(own, core.numbers, core.equal, record.bits, db)
     mt[core.SUBS], mt.__metatable = setmetatable({}, weak), "caret.node"
     mt.__pairs = function(node) return own.pairs(node) end
-    for name, f in pairs(record.metatable) do mt[name] = f end
+    add_wanted(record, mt)
     hook(record, mt)
     record.made[mt] = true
     return mt
@@ -155,13 +169,14 @@ local superclass = setmetatable({}, {
 local made = setmetatable({}, {__mode = "k"}) -- class record by constructor
 
 --- new, class, superclass = caret.inherit(caret.node or db.node or another new [, metatable])
--- Methods set on `class` override; get and set also behind `.__`.  Children are of the subclass.
+-- Methods set on `class` override; get and set also behind `.__`.  Children are of the subclass, and classes
+-- made of it have its metamethods too.
 function caret.inherit(constructor, metatable)
     if type(constructor) ~= "function" then
         misuse("inherit needs a function that makes nodes, not a " .. type(constructor))
     end
-    if metatable ~= nil and type(metatable) ~= "table" then
-        misuse("the metatable of inherit is a table, not a " .. type(metatable))
+    if metatable ~= nil and core.typename(metatable) ~= "table" then
+        misuse("the metatable of inherit is a table, not a " .. core.typename(metatable))
     end
     local parent = made[constructor] or base
     local own = setmetatable({}, {__index = parent.own})

@@ -27,7 +27,8 @@
 local core = require "caret.core"
 
 local get, set, kill, data = core.methods.get, core.methods.set, core.methods.kill, core.methods.data
-local pairs_of, subscripts_of, misuse = core.methods.pairs, core.methods.subscripts, core.misuse
+local pairs_of, subscripts_of = core.methods.pairs, core.methods.subscripts
+local misuse, typename = core.misuse, core.typename
 local byte, char, find, match = string.byte, string.char, string.find, string.match
 local rep, sub_of, concat = string.rep, string.sub, table.concat
 
@@ -239,8 +240,8 @@ json.quote = quote -- any bytes as a JSON string
 -- @param[opt] options indent: a number of spaces, or what to indent with; without it all is on one line
 function json.json(node, options)
     local w, present = {}, data(node)
-    if options ~= nil and type(options) ~= "table" then
-        misuse("the options of json are a table, not a " .. type(options))
+    if options ~= nil and typename(options) ~= "table" then
+        misuse("the options of json are a table, not a " .. typename(options))
     end
     for name, value in pairs(options or {}) do
         if name ~= "indent" then

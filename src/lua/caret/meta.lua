@@ -198,7 +198,7 @@ function caret.isnode(value) end
 ---print(("%.1f"):format(oak:height()))      --> 10.0
 ---```
 ---@param constructor function what makes nodes: `caret.node`, a database's `db.node`, or another `new`
----@param metatable? table metamethods for the nodes of the class, besides those that nodes have
+---@param metatable? table metamethods for the nodes of the class, and of classes made of it, besides those that nodes have
 ---@return fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Node new makes nodes of the class
 ---@return table class set methods here; each gets the node first
 ---@return table superclass the methods of the class above, to be called with a node: `superclass.get(n)`

@@ -4,7 +4,7 @@
 
 local core = require "caret.core"
 
-local methods, misuse = core.methods, core.misuse
+local methods, misuse, typename = core.methods, core.misuse, core.typename
 local get, set, data, kill, delete = methods.get, methods.set, methods.data, methods.kill, methods.delete
 local check_node = methods.varname -- raises if it is none
 
@@ -27,8 +27,8 @@ end
 --- Raise what settree can't take.
 function trees.check(node, tree, filter)
     check_node(node)
-    if type(tree) ~= "table" then
-        misuse("settree needs a table, not a " .. type(tree))
+    if typename(tree) ~= "table" then
+        misuse("settree needs a table, not a " .. typename(tree))
     end
     check_filter("settree", filter)
 end

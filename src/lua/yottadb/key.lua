@@ -7,6 +7,7 @@ local node = require "yottadb.node"
 
 local text, misuse = core.text, core.misuse
 local super = node.superclass
+local find, getmetatable = string.find, debug.getmetatable
 local weak = {__mode = "k"}
 local fields = setmetatable({}, weak)    -- tables of what was set on keys
 local positions = setmetatable({}, weak) -- where subscript_next and subscript_previous are
@@ -26,13 +27,9 @@ function meta.__index(key, name)
     local own = fields[key]
     if own and own[name] ~= nil then return own[name] end
     if properties[name] then return properties[name](key) end
-    if name == "__" then return class.get(key) end
-    if type(name) ~= "string" then return key(name) end
-    local method = name:match("^__(.+)")
-    if method then
-        return class[method] or misuse("keys have no method '" .. method .. "'")
-    elseif class[name] and super.depth(key) == 31 then
-        return class[name] -- there can't be such a child
+    if name == "__" then return properties.value(key) end
+    if type(name) == "string" and (find(name, "^__") or super.depth(key) == 31) then
+        return getmetatable(key)[core.INDEX](key, name) -- a method; children would take the place of this
     end
     return key(name)
 end
