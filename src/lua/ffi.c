@@ -17,6 +17,10 @@
  * the database before the caller looks at his.  What a function does not do quickly,
  * or must not, it leaves alone and says CLASSIC: the function of the same name for lua_State
  * does it then, and raises the errors.
+ *
+ * A key that is made for one call is in memory that all share, and a finalizer may make another one there before the
+ * call.  So each making has a number, which is in box[2] as long as nothing else was made, and the call is given
+ * that: if it is another one by now, the call does nothing and says CLASSIC.
  */
 #include <math.h>
 #include <string.h>
@@ -41,18 +45,18 @@ enum outcome {
 struct functions {
     int (*child)(struct caret__lnode *, int, const struct caret__lnode *, double);
     int (*child_text)(struct caret__lnode *, int, const struct caret__lnode *, const char *, size_t);
-    int (*words)(const struct caret__lnode *);
+    int (*words)(const double *, const struct caret__lnode *, double);
     int (*copy)(struct caret__lnode *, int, const struct caret__lnode *);
     int (*is_child)(const struct caret__lnode *, const struct caret__lnode *);
     int (*equal)(const struct caret__lnode *, const struct caret__lnode *);
     int (*last)(const struct caret__lnode *, char *, double *);
-    int (*get)(struct caret__lnode *, char *, double *);
-    int (*number)(struct caret__lnode *, double *);
-    int (*set)(struct caret__lnode *, const char *, size_t);
-    int (*set_number)(struct caret__lnode *, double);
-    int (*incr)(struct caret__lnode *, double, double *);
-    int (*data)(struct caret__lnode *);
-    int (*subscript)(struct caret__lnode *, int, char *, double *);
+    int (*get)(char *, double *, struct caret__lnode *, double);
+    int (*number)(double *, struct caret__lnode *, double);
+    int (*set)(const char *, size_t, const double *, struct caret__lnode *, double);
+    int (*set_number)(double, const double *, struct caret__lnode *, double);
+    int (*incr)(double, double *, struct caret__lnode *, double);
+    int (*data)(const double *, struct caret__lnode *, double);
+    int (*subscript)(int, char *, double *, struct caret__lnode *, double);
     int (*pair)(struct caret__lnode *, int, char *, double *);
 };
 
@@ -97,10 +101,16 @@ static int ffi_child_text(struct caret__lnode *n, int words, const struct caret_
     return caret_node_child(&n->node, room(words), &parent->node, sub, len);
 }
 
-/* Words that a node of that address takes. */
-static int ffi_words(const struct caret__lnode *n)
+/* Is a key something else than what it was made as?  0: it is a node's own, which nothing changes. */
+static inline int is_stale(const double *box, double made)
 {
-    return (int)(caret_node_size(&n->node) / 8);
+    return made != 0 && made != box[2];
+}
+
+/* Words that a node of that address takes. */
+static int ffi_words(const double *box, const struct caret__lnode *n, double made)
+{
+    return is_stale(box, made) ? CLASSIC : (int)(caret_node_size(&n->node) / 8);
 }
 
 /* See ffi.lua: no less than the bytes of the key, nor than what the depth counts for. */
@@ -151,17 +161,19 @@ static int ffi_last(const struct caret__lnode *n, char *text, double *box)
 
 /* ----------------------------------------------------------------------- data */
 
-/* As caret__check_node() sees it. */
-static inline int refused(const struct caret__lnode *n)
+/* As caret__check_node() sees it; or it is stale. */
+static inline int refused(const double *box, const struct caret__lnode *n, double made)
 {
+    if (is_stale(box, made))
+        return 1;
     return n->db->barred != 0 && (n->db->barred & CARET__DB_CLOSED || !(n->kind & CARET__LOCAL));
 }
 
-static int ffi_get(struct caret__lnode *n, char *text, double *box)
+static int ffi_get(char *text, double *box, struct caret__lnode *n, double made)
 {
     caret_slice v;
 
-    if (refused(n))
+    if (refused(box, n, made))
         return CLASSIC;
     int rc = caret_get(caret__lnode_session(n), &n->node, &v);
     if (rc == CARET_NONE)
@@ -173,11 +185,11 @@ static int ffi_get(struct caret__lnode *n, char *text, double *box)
     return (int)v.len;
 }
 
-static int ffi_number(struct caret__lnode *n, double *box)
+static int ffi_number(double *box, struct caret__lnode *n, double made)
 {
     caret_slice v;
 
-    if (refused(n))
+    if (refused(box, n, made))
         return CLASSIC;
     int rc = caret_get(caret__lnode_session(n), &n->node, &v);
     if (rc == CARET_NONE)
@@ -191,19 +203,19 @@ static inline int written(int rc)
     return rc == CARET_RESTART ? AGAIN : rc;
 }
 
-static int ffi_set(struct caret__lnode *n, const char *value, size_t len)
+static int ffi_set(const char *value, size_t len, const double *box, struct caret__lnode *n, double made)
 {
-    if (refused(n))
+    if (refused(box, n, made))
         return CLASSIC;
     return written(caret_set(caret__lnode_session(n), &n->node, value, len));
 }
 
-static int ffi_set_number(struct caret__lnode *n, double value)
+static int ffi_set_number(double value, const double *box, struct caret__lnode *n, double made)
 {
     char buf[64];
     size_t len;
 
-    if (refused(n))
+    if (refused(box, n, made))
         return CLASSIC;
     const char *text = is_whole(value)     ? caret__format_integer((int64_t)value, &len, buf)
                        : n->db->translated ? NULL
@@ -213,11 +225,11 @@ static int ffi_set_number(struct caret__lnode *n, double value)
     return written(caret_set(caret__lnode_session(n), &n->node, text, len));
 }
 
-static int ffi_incr(struct caret__lnode *n, double by, double *box)
+static int ffi_incr(double by, double *box, struct caret__lnode *n, double made)
 {
     int64_t result;
 
-    if (refused(n) || !is_whole(by))
+    if (refused(box, n, made) || !is_whole(by))
         return CLASSIC;
     int rc = caret_incr_int(caret__lnode_session(n), &n->node, (int64_t)by, &result);
     if (rc == CARET_E_NUMOFLOW) /* the sum is no integer: nothing was changed */
@@ -227,11 +239,11 @@ static int ffi_incr(struct caret__lnode *n, double by, double *box)
     return written(rc);
 }
 
-static int ffi_data(struct caret__lnode *n)
+static int ffi_data(const double *box, struct caret__lnode *n, double made)
 {
     int data, rc = CARET_E_CLOSED;
 
-    if (!refused(n))
+    if (!refused(box, n, made))
         rc = caret_data(caret__lnode_session(n), &n->node, &data);
     return rc == CARET_OK ? data : CLASSIC;
 }
@@ -243,8 +255,6 @@ static int ffi_step(struct caret__lnode *c, int back)
 {
     int rc;
 
-    if (refused(c))
-        return CLASSIC;
     caret_session *s = caret__lnode_session(c);
     if (c->kind & CARET__PARENT)
         rc = back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
@@ -256,9 +266,9 @@ static int ffi_step(struct caret__lnode *c, int back)
 }
 
 /* The same, and where it is then. */
-static int ffi_subscript(struct caret__lnode *c, int back, char *text, double *box)
+static int ffi_subscript(int back, char *text, double *box, struct caret__lnode *c, double made)
 {
-    int rc = ffi_step(c, back);
+    int rc = refused(box, c, made) ? CLASSIC : ffi_step(c, back);
     return rc == CARET_OK ? ffi_last(c, text, box) : rc;
 }
 
@@ -266,13 +276,13 @@ static int ffi_subscript(struct caret__lnode *c, int back, char *text, double *b
 static int ffi_pair(struct caret__lnode *c, int back, char *text, double *box)
 {
     int64_t sub;
-    int rc = ffi_step(c, back);
+    int rc = refused(box, c, 0) ? CLASSIC : ffi_step(c, back);
 
     if (rc != CARET_OK)
         return rc;
     int whole = caret_node_last_as_int(&c->node, &sub) && sub >= -CARET__EXACT && sub <= CARET__EXACT;
     box[0] = whole ? (double)sub : NAN;
-    return ffi_get(c, text, box);
+    return ffi_get(text, box, c, 0);
 }
 
 /* -------------------------------------------------------------- tables as nodes */

@@ -220,6 +220,42 @@ function TestGc:test_finalizers_may_use_the_database()
     lu.assertTrue(state.runs > 3)
 end
 
+-- LuaJIT runs finalizers wherever it leaves a trace: between the making of a key and its use, too.
+function TestGc:test_finalizers_may_use_the_database_in_the_midst_of_a_use()
+    local state = {on = true, runs = 0}
+    disturb(function()
+        local child = n.other[state.runs % 7]
+        child.__ = state.runs
+        local _ = child:get(), n.other:next(3) -- luacheck: ignore 531
+        for _, value in n.other:pairs() do local _ = value end
+        db:tp(function() n.other:incr() end)
+    end, state)
+    for i = 1, 50 do n.list[i].__ = i end
+    local function same(what, got, want)
+        if got ~= want then error(("%s: %s instead of %s"):format(what, tostring(got), want), 0) end
+    end
+    local jit = rawget(_G, "jit")
+    local pace = jit and collectgarbage("setstepmul", 200)
+    local ok, err = pcall(function()
+        for i = 1, jit and 2000 or fixture.times(2000) do
+            local j, key = i % 50 + 1, "some" .. i
+            local node = n.list[j]
+            same("read", n.list[j].__, tostring(j))
+            n.list[j].deep(key).__ = key
+            same("written", n.list[j].deep[key]:get(), key)
+            same("next", node.deep:next("a"), key)
+            for _, value, sub in node.deep:pairs() do same("pairs", value, sub) end
+            node.deep:kill()
+            for _, value, sub in n.list:range {to = 50} do same("range", value, tostring(sub)) end
+            same("gettree", #n.list:gettree(1), 50)
+        end
+    end)
+    if pace then collectgarbage("setstepmul", pace) end
+    state.on = false
+    lu.assertTrue(ok, err)
+    lu.assertTrue(state.runs > 3)
+end
+
 function TestGc:test_nodes_used_while_the_state_closes()
     fixture.elsewhere([[
         local n = db.node("^t")

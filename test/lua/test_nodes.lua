@@ -160,6 +160,7 @@ function TestNodes:test_methods_work_where_no_subnode_can_be()
     lu.assertNil(deep:subscripts()())
     lu.assertErrorMsgContains("MAXSUBS", function() return deep.nothing end)
     lu.assertErrorMsgContains("MAXSUBS", function() return deep[1] end)
+    lu.assertErrorMsgContains("MAXSUBS", function() return deep("get") end) -- no method is meant
     local long = db.node("^t", ("x"):rep(1000))
     long:set(1)
     lu.assertEquals(long:incr(), 2)

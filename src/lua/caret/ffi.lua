@@ -29,10 +29,11 @@
 -- Children are remembered by the rules of node.c: from the second that is asked for by name on, weakly, KIDS
 -- of them.  A node that moves remembers nothing, and its children get their keys at once.
 --
--- A finalizer may use the database, wherever something is allocated, and wherever LuaJIT goes on in another
--- trace because a condition turned out otherwise.  So nothing is allocated or decided between the making of a
--- key in the shared buffer and its use, nor between a call of C and the look at a number in the box.  A text
--- is taken if no other was left since.
+-- A finalizer may use the database, wherever something is allocated, and wherever LuaJIT leaves a trace:
+-- where a condition turns out otherwise, at the end of a function compiled by itself.  So each making of
+-- a key in a shared buffer has a number, and C looks whether the key is still the one of that number
+-- (ffi.c).  Nothing is decided between a call of C and the look at a number in the box.  A text is taken
+-- if no other was left since, and nothing is decided behind that.
 
 local ffi = require "ffi"
 
@@ -57,26 +58,26 @@ local lnode = ffi.typeof [[struct {
 local functions = ffi.typeof [[struct {
     int (*child)(void *n, int words, const void *parent, double sub);
     int (*child_text)(void *n, int words, const void *parent, const char *sub, size_t len);
-    int (*words)(const void *n);
+    int (*words)(const double box[3], const void *n, double made);
     int (*copy)(void *n, int words, const void *from);
     int (*is_child)(const void *n, const void *parent);
     int (*equal)(const void *a, const void *b);
-    int (*last)(const void *n, char *text, double box[2]);
-    int (*get)(void *n, char *text, double box[2]);
-    int (*number)(void *n, double box[2]);
-    int (*set)(void *n, const char *value, size_t len);
-    int (*set_number)(void *n, double value);
-    int (*incr)(void *n, double by, double box[2]);
-    int (*data)(void *n);
-    int (*subscript)(void *cursor, int back, char *text, double box[2]);
-    int (*pair)(void *cursor, int back, char *text, double box[2]);
+    int (*last)(const void *n, char *text, double box[3]);
+    int (*get)(char *text, double box[3], void *n, double made);
+    int (*number)(double box[3], void *n, double made);
+    int (*set)(const char *value, size_t len, const double box[3], void *n, double made);
+    int (*set_number)(double value, const double box[3], void *n, double made);
+    int (*incr)(double by, double box[3], void *n, double made);
+    int (*data)(const double box[3], void *n, double made);
+    int (*subscript)(int back, char *text, double box[3], void *cursor, double made);
+    int (*pair)(void *cursor, int back, char *text, double box[3]);
 } *]]
 
 -- The C module's table, and what stands in front of it here.
 return function(core)
     local classic, misuse, c_side = core.methods, core.misuse, core.ffi
     local check, fail, call = c_side.check, c_side.fail, c_side.call
-    local locate, key -- below
+    local key -- below
     local c = ffi.cast(functions, c_side.functions(function(node) return key(node) end))
 
     -- Each by itself: LuaJIT takes the address in such a local for a constant.
@@ -86,7 +87,7 @@ return function(core)
     local c_subscript, c_pair = c.subscript, c.pair
 
     local scratch, beside = ffi.new(lnode, WORDS), ffi.new(lnode, WORDS)
-    local text, box = ffi.new("char[?]", VALUES), ffi.new("double[2]") -- what C leaves; box[1] counts texts
+    local text, box = ffi.new("char[?]", VALUES), ffi.new("double[3]") -- what C leaves; as in ffi.c
     local weak = {__mode = "v"}
 
     -- ------------------------------------------------------------------ keys
@@ -113,62 +114,71 @@ return function(core)
         return c_child_text(at, words, parent, sub, #sub)
     end
 
-    -- Make at, of so many words, the key of the node, which has none; that of its parent is there.
-    local function fill(at, words, node)
-        local from, between, sub = node["__:parent"]["__:key"], node["__:key"], node["__:sub"]
-        if type(between) ~= "function" then
-            local rc = put(at, words, from, between)
-            if rc ~= 0 then return rc end
-            from = at
-        end
-        return put(at, words, from, sub)
+    -- The same by two steps if there is a subscript between that parent and the node.
+    local function fill(at, words, parent, between, sub)
+        if type(between) == "function" then return put(at, words, parent, sub) end
+        local rc = put(at, words, parent, between)
+        if rc ~= 0 then return rc end
+        return put(at, words, at, sub)
     end
 
-    local function filled(at, words, node)
-        local rc = fill(at, words, node)
-        if rc ~= 0 then fail(node["__:parent"], rc) end
+    -- The number of what is going to be made in a shared buffer.
+    local function begin()
+        local made = box[2] + 1
+        box[2] = made
+        return made
     end
 
-    -- The node's own key, made if there is none.
-    function key(node)
-        local own = node["__:key"]
-        if not is_key(own) then
-            filled(scratch, WORDS, node)
-            local between = is_between(own)
-            local words = c_words(scratch)
-            own = ffi.new(lnode, words)
-            if is_key(node["__:key"]) then return node["__:key"] end -- a finalizer made it
-            filled(own, words, node)
-            node["__:key"] = own
-            if between then node["__:parent"] = false end
-        end
+    -- The node's own key, made if there is none; nil and why not.
+    local function make_key(node)
+        local parent, between, sub = node["__:parent"], node["__:key"], node["__:sub"]
+        if is_key(between) then return between end
+        local from, made, words = parent["__:key"], begin(), 0
+        if fill(scratch, WORDS, from, between, sub) == 0 then words = c_words(box, scratch, made) end
+        if words <= 0 then words = WORDS end
+        local own = ffi.new(lnode, words)
+        local rc = fill(own, words, from, between, sub)
+        if rc ~= 0 then return nil, rc end
+        node["__:key"] = own
+        if is_between(between) then node["__:parent"] = false end
         return own
     end
 
-    -- The key of something that has to be a node, good for one call.
-    function locate(node)
+    function key(node)
+        local own, rc = make_key(node)
+        return own or fail(node["__:parent"], rc)
+    end
+
+    -- The key of something that has to be a node, and its number: good for one call.  It is made in that
+    -- buffer, unless the node has its own, which is number 0.
+    local function locate_in(at, node)
         local own = type(node) == "table" and node["__:key"]
         local kind = type(own) -- as is_key(), without a call: LuaJIT begins with the functions called most
-        if kind == "cdata" or kind == "userdata" then return own end
+        if kind == "cdata" or kind == "userdata" then return own, 0 end
         if own == fresh then
             node["__:key"] = used
         elseif own == used then
             node["__:key"] = twice
         elseif own == twice then
-            return key(node)
+            return key(node), 0
         elseif not own then
             check(node)
         end
-        filled(scratch, WORDS, node)
-        return scratch
+        local parent, sub, made = node["__:parent"], node["__:sub"], begin()
+        if not parent or fill(at, WORDS, parent["__:key"], own, sub) ~= 0 then -- or a finalizer was here
+            return key(node), 0
+        end
+        return at, made
     end
+
+    local function locate(node) return locate_in(scratch, node) end
 
     -- ------------------------------------------------------------------ data
 
     local methods = setmetatable({}, {__index = classic})
 
     local function get(node, default)
-        local len = c_get(locate(node), text, box)
+        local len = c_get(text, box, locate(node))
         local count = box[1]
         if len >= 0 then
             if box[1] ~= count then return get(node, default) end
@@ -180,7 +190,7 @@ return function(core)
     methods.get = get
 
     function methods.number(node, default)
-        local got = c_number(locate(node), box)
+        local got = c_number(box, locate(node))
         local number = box[0]
         if got == NUMBER then return number end
         if got == NONE then return default end
@@ -191,9 +201,9 @@ return function(core)
     local function assign(node, value)
         local rc = CLASSIC
         if type(value) == "string" then
-            rc = c_set(locate(node), value, #value)
+            rc = c_set(value, #value, box, locate(node))
         elseif type(value) == "number" then
-            rc = c_set_number(locate(node), value)
+            rc = c_set_number(value, box, locate(node))
         end
         if rc == CLASSIC then
             classic.set(node, value)
@@ -212,7 +222,7 @@ return function(core)
     function methods.incr(node, by)
         if by == nil then by = 1 end
         if type(by) ~= "number" then return classic.incr(node, by) end
-        local rc = c_incr(locate(node), by, box)
+        local rc = c_incr(by, box, locate(node))
         local sum = box[0]
         if rc == 0 then return sum end
         if rc == CLASSIC then return classic.incr(node, by) end
@@ -220,7 +230,7 @@ return function(core)
     end
 
     local function data(node)
-        local got = c_data(locate(node))
+        local got = c_data(box, locate(node))
         if got >= 0 then return got end
         return classic.data(node)
     end
@@ -232,7 +242,7 @@ return function(core)
 
     -- Where an iterator over the node's children is: a key that moves.
     local function cursor(from, room)
-        local words = math.min(c_words(from) + room, WORDS)
+        local words = math.min(c_words(box, from, 0) + room, WORDS)
         local at = ffi.new(lnode, words)
         c_copy(at, words, from)
         at.kind = at.kind + 2 -- CARET__MUTABLE
@@ -259,9 +269,9 @@ return function(core)
         return ffi_string(text, len)
     end
 
-    -- One step in children: the subscript; nil and why not.
-    local function subscript(at, back)
-        local len = c_subscript(at, back, text, box)
+    -- One step in children: the subscript; nil and why not.  made: as locate_in() has it.
+    local function subscript(at, back, made)
+        local len = c_subscript(back, text, box, at, made)
         local number, count = box[0], box[1]
         if len == NUMBER then return number end
         if len < 0 then return nil, len end
@@ -273,10 +283,10 @@ return function(core)
         check(node)
         local at = cursor(key(node), ROOM)
         return function()
-            local sub, rc = subscript(at, back)
+            local sub, rc = subscript(at, back, 0)
             if sub ~= nil or rc == END then return sub end
             at = again(at, node, rc)
-            return (subscript(at, back))
+            return (subscript(at, back, 0))
         end
     end
 
@@ -286,11 +296,14 @@ return function(core)
         local len = c_pair(at, back, text, box)
         local sub, count = box[0], box[1]
         if len >= 0 then
-            if box[1] ~= count then return moving, get(moving), last(at) end
             -- Nothing is decided behind the making of the string: LuaJIT leaves it out where nobody wants it.
-            if sub == sub then return moving, ffi_string(text, len), sub end
-            local value = ffi_string(text, len)
-            return moving, value, last(at)
+            if sub == sub then
+                if box[1] == count then return moving, ffi_string(text, len), sub end
+            elseif box[1] == count then
+                local value = ffi_string(text, len)
+                return moving, value, last(at)
+            end
+            return moving, get(moving), last(at)
         elseif len == NONE then
             return moving, nil, sub == sub and sub or last(at)
         elseif len == END then
@@ -319,15 +332,19 @@ return function(core)
 
     -- The subscript behind (before) sub among the node's children.
     local function sibling(node, sub, back, otherwise)
-        local from, rc, kind = locate(node), CLASSIC, type(sub)
-        if sub == nil then
-            rc = c_copy(beside, WORDS, from)
-        elseif kind == "number" or kind == "string" then
+        local kind = type(sub)
+        if kind ~= "nil" and kind ~= "number" and kind ~= "string" then return otherwise(node, sub) end
+        local from, made = locate_in(beside, node)
+        local rc, own = 0, made == 0
+        if own then made = begin() end
+        if sub ~= nil then
             rc = put(beside, WORDS, from, sub)
             beside.kind = beside.kind + 8 -- CARET__PARENT: it is among the children already
+        elseif own then
+            rc = c_copy(beside, WORDS, from)
         end
         if rc ~= 0 then return otherwise(node, sub) end
-        local got, problem = subscript(beside, back)
+        local got, problem = subscript(beside, back, made)
         if problem and problem ~= END then return otherwise(node, sub) end
         return got
     end
@@ -378,11 +395,8 @@ return function(core)
 
     -- A new child that may be wrong: it, with its key; or, where no child can be, the method of that name.
     local function checked(child, own)
-        local rc = fill(scratch, WORDS, child)
-        if rc == 0 then
-            key(child)
-            return child
-        end
+        local made, rc = make_key(child)
+        if made then return child end
         return (rc == MAXSUBS or rc == KEY2BIG) and own[child["__:sub"]] or fail(child["__:parent"], rc)
     end
 
@@ -495,10 +509,10 @@ return function(core)
                 if n == 4 then return f(first, a, b, d) end
                 return f(...)
             elseif n == 1 then
-                local kind = type(first)
-                if kind == "string" then return child(node, first, bound_of(kids) + LEVEL + 2 * #first) end
-                if kind == "number" and first - first == 0 then
-                    return child(node, first, bound_of(kids) + LEVEL)
+                local kind, bound = type(first), bound_of(kids) + LEVEL
+                if kind == "string" then bound = bound + 2 * #first end
+                if bound < LIMIT and (kind == "string" or kind == "number" and first - first == 0) then
+                    return child(node, first, bound)
                 end
                 return deeper(node, first)
             end
