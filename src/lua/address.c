@@ -19,13 +19,14 @@ int caret__node_repr(lua_State *L)
     struct caret__lnode *n = caret__check_address(L, 1);
     char small[512];
     size_t len;
+    int utf8 = !n->db->bytes;
 
-    if (caret_node_zwr(&n->node, 1, small, sizeof small, &len) == CARET_OK) {
+    if (caret_node_zwr(&n->node, utf8, small, sizeof small, &len) == CARET_OK) {
         lua_pushlstring(L, small, len);
         return 1;
     }
     char *big = lua_newuserdata(L, len);
-    int rc = caret_node_zwr(&n->node, 1, big, len, &len);
+    int rc = caret_node_zwr(&n->node, utf8, big, len, &len);
     if (rc != CARET_OK)
         return caret__raise(L, n->db, rc);
     lua_pushlstring(L, big, len);

@@ -97,6 +97,7 @@ struct caret__ldb {
     int barred;              /* CARET__DB_* bits */
     int overridden;          /* some class of its nodes may override get or set */
     int translated; /* it is used through the module yottadb: errors (core.c) and floats (text.c) are different */
+    int bytes;      /* and text in ZWR form has bytes, not characters */
     enum caret__pending pending;
 };
 

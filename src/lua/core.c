@@ -115,11 +115,13 @@ static int raise_translated(lua_State *L, int rc, const char *message)
     return lua_error(L);
 }
 
-/* translate(db, f): errors of this database are f("NAME", message) from now on; there is one f for all databases */
+/* translate(db, f, utf8): errors of this database are f("NAME", message) from now on; there is one f for all
+ * databases.  And if not utf8, what it prints is bytes. */
 static int core_translate(lua_State *L)
 {
     struct caret__ldb *d = caret__any_db(L, 1);
     luaL_checktype(L, 2, LUA_TFUNCTION);
+    d->bytes = !lua_toboolean(L, 3);
     lua_settop(L, 2);
     lua_pushlightuserdata(L, &translator_key);
     lua_insert(L, 2);
@@ -231,19 +233,20 @@ void caret__functions(lua_State *L, const luaL_Reg *f)
     }
 }
 
-/* zwr(bytes): as a ZWR literal */
+/* zwr(bytes[, node]): as a ZWR literal, of the form that the node's database has */
 static int core_zwr(lua_State *L)
 {
     char small[512];
     size_t n, len;
     const char *s = luaL_checklstring(L, 1, &n);
+    int utf8 = lua_isnoneornil(L, 2) || !caret__check_address(L, 2)->db->bytes;
 
-    if (caret_str2zwr(s, n, 1, small, sizeof small, &len) == CARET_OK) {
+    if (caret_str2zwr(s, n, utf8, small, sizeof small, &len) == CARET_OK) {
         lua_pushlstring(L, small, len);
         return 1;
     }
     char *big = lua_newuserdata(L, len);
-    if (caret_str2zwr(s, n, 1, big, len, &len) != CARET_OK)
+    if (caret_str2zwr(s, n, utf8, big, len, &len) != CARET_OK)
         return luaL_error(L, "%s", caret_message());
     lua_pushlstring(L, big, len);
     return 1;

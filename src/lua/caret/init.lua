@@ -49,7 +49,7 @@ function methods.dump(node, maxlines)
                 lines[#lines + 1] = ("...etc.   -- stopped at %d lines; dump(n) gives n"):format(#lines)
                 return false
             end
-            lines[#lines + 1] = tostring(n) .. "=" .. core.zwr(value)
+            lines[#lines + 1] = tostring(n) .. "=" .. core.zwr(value, n)
         end
         return true
     end

@@ -8,7 +8,10 @@ local caret = require "caret"
 local core = require "caret.core"
 local errors = require "yottadb.errors"
 
-local database = {}
+local database = {
+    -- As YottaDB, by $ydb_chset: text in ZWR form has bytes in M mode, characters in UTF-8 mode.
+    utf8 = (os.getenv("ydb_chset") or os.getenv("gtm_chset") or ""):upper() == "UTF-8",
+}
 
 local opened = {}      -- databases by path; they stay open, as their locks do
 local selected         -- what $ZGBLDIR was set to
@@ -27,7 +30,7 @@ local function open(name)
         if not db then
             errors.raise("ZGBLDIRACC", ("can't open the database of $ZGBLDIR %s: %s"):format(name, text))
         end
-        core.translate(db, errors.translate)
+        core.translate(db, errors.translate, database.utf8)
         opened[path] = db
     end
     return opened[path]

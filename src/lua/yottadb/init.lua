@@ -261,14 +261,11 @@ function yottadb.trollback() leave(caret.trollback, "YDB_TP_ROLLBACK") end
 
 -- ---------------------------------------------------------------------- text
 
--- As YottaDB, by $ydb_chset: M mode takes bytes, UTF-8 mode characters.
-local utf8_mode = (os.getenv("ydb_chset") or os.getenv("gtm_chset") or ""):upper() == "UTF-8"
-
 local function convert(f, value, what)
     if type(value) ~= "string" and type(value) ~= "number" then
         misuse(what .. " needs a string, not a " .. type(value))
     end
-    local result, message = f(tostring(value), utf8_mode)
+    local result, message = f(tostring(value), database.utf8)
     return result or errors.raise("PARAMINVALID", message)
 end
 
