@@ -180,6 +180,9 @@ local OPENING = [[
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wunused-function" /* what headers offer inline */
+#endif
 #include "caret.h"
 ]]
 

@@ -39,8 +39,12 @@ END
 # ---- two files
 lua5.4 "$source/tools/amalgamate.lua" "$dir" >out 2>&1
 note $? "tools/amalgamate.lua"
-${CC:-cc} -O0 -Wall -Werror -c caret.c >out 2>&1
+${CC:-cc} -O2 -Wall -Wextra -Werror -c caret.c >out 2>&1
 note $? "caret.c compiles without a warning"
+if command -v clang >/dev/null; then
+    clang -Wall -Wextra -Werror -fsyntax-only caret.c >out 2>&1
+    note $? "and with clang"
+fi
 ${CC:-cc} -I. -o two program.c caret.o -pthread -lm >out 2>&1 && ./two two.caret >out 2>&1
 note $? "a program with caret.c runs"
 ${CC:-cc} -O0 -shared -fPIC -o two.so caret.c -pthread -lm >out 2>&1 &&
