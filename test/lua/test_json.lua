@@ -228,6 +228,7 @@ function TestJson:test_indented()
     n:setjson(text)
     lu.assertEquals(contents(n), before)
     lu.assertStrContains(n:json {indent = "\t"}, "\n\t\t1,")
+    lu.assertEquals(n:json {indent = 2.5}, text)
 end
 
 function TestJson:test_subclasses_and_locals()

@@ -147,6 +147,8 @@ local nodes = {
         {function() n:json(n) end, "options of json are a table, not a node"},
         {function() n:json {spaces = 1} end, "json has no option 'spaces'; there is indent"},
         {function() n:json {indent = true} end, "option indent of json is a number of spaces or a string"},
+        {function() n:json {indent = -1} end, "number of spaces from 0 to 999, not -1"},
+        {function() n:json {indent = 0 / 0} end, "number of spaces from 0 to 999, not "},
     },
     setjson = {
         {function() n:setjson() end, "setjson needs JSON text, not a nil"},

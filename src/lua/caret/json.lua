@@ -247,10 +247,13 @@ function json.json(node, options)
         if name ~= "indent" then
             misuse(("json has no option '%s'; there is indent"):format(tostring(name)))
         end
-        if type(value) ~= "string" and type(value) ~= "number" then
-            misuse("option indent of json is a number of spaces or a string, not a " .. type(value))
+        local spaces = type(value) == "number"
+        if type(value) ~= "string" and not spaces then
+            misuse("option indent of json is a number of spaces or a string, not a " .. typename(value))
+        elseif spaces and not (value >= 0 and value < 1000) then
+            misuse(("option indent of json is a number of spaces from 0 to 999, not %s"):format(value))
         end
-        w.indent = type(value) == "number" and rep(" ", value) or value
+        w.indent = spaces and rep(" ", math.floor(value)) or value
     end
     if present == 0 then return nil end
     write(w, node, get(node), 0)
