@@ -10,7 +10,8 @@ local check_node = methods.varname -- raises if it is none
 
 local trees = {}
 
--- LuaJIT 2.1 beta 3 compiles the recursion of settree wrong at times: entries get lost.
+-- LuaJIT 2.1 beta 3 compiles such a recursion wrong at times, where it goes on behind a call of C: entries
+-- get lost.  So they do on plain tables, with os.clock() for the call, and not with -Ominstitch=100000.
 if rawget(_G, "jit") then require("jit").off(true, true) end
 
 --- As a value in settree: delete what is there.
