@@ -38,6 +38,12 @@ while read -r name what; do
     esac
 done <"$dir/list"
 
+# More processes than GT.M's default lock space has room for.
+if grep -q '^gtm .*here' "$dir/list"; then
+    run --rivals gtm,gtm-tuned -n 300 -w 70 --runs 1 --limit 40 --json && [ "$(grep -o '"status":"ok"' "$dir/out" | wc -l)" -eq 2 ]
+    note $? "GT.M in seventy processes"
+fi
+
 # --------------------------------------------------------------- bad rivals
 
 # stub text: a program that behaves so; what follows is its message

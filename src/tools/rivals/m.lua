@@ -31,10 +31,13 @@ local function prepare(folder, routines, settings)
         end
         place.env.gtmroutines, place.env.gtmgbldir = place.env.gtm_routines, place.env.gtm_gbldir
         place.write("threen.m", programs.text("rivals/programs/threen.m"))
-        local form = "change -segment DEFAULT -file=%s/3n1.dat %s\nexit\n"
-        local orders = place.write("gde", form:format(dir, settings))
+        -- The default lock space is full at some 60 processes, and all wait for ever.  The file stands last,
+        -- as its name goes on to the end of the line.
+        local form = "change -segment DEFAULT -lock_space=1000 %s -file=%s/3n1.dat\nexit\n"
+        local orders = place.write("gde", form:format(settings, dir))
         run_to_end(place, {f .. "/mumps", "-run", "GDE"}, orders)
         run_to_end(place, {f .. "/mupip", "create"})
+        if not programs.exists(dir .. "/3n1.dat") then error("GDE did not take its settings", 0) end
         run_to_end(place, {f .. "/mumps", "threen.m"})
     end
 end
