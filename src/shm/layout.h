@@ -33,7 +33,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 3u
+#define CARET__LAYOUT_VERSION 4u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* A place in the segment, in bytes from its start. */
