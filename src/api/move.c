@@ -168,7 +168,7 @@ static inline size_t beside(struct caret__view *v, const struct caret__node *n, 
     size_t len = key_from(at.page, pos, n, base, buf);
     if (!caret__at_valid(v, &at) || len == 0 || base + len > n->key_cap)
         return 0;
-    *rc = caret__reads_note(v, &at);
+    *rc = caret__walk_note(v, &at);
     return len;
 }
 

@@ -25,7 +25,7 @@ static int take_key(struct caret__view *v, struct caret__at *at, uint8_t *key, s
     memcpy(key, buf, n);
     *len = n;
     at->found = true;
-    return CARET_SEEDED("walk_unnoted") ? CARET_OK : caret__reads_note(v, at);
+    return caret__walk_note(v, at);
 }
 
 /* From a leaf position at or behind the end: the first key of the next leaf that has one. */
@@ -48,7 +48,7 @@ static int next_leaf(struct caret__view *v, struct caret__at *at, uint8_t *key, 
         }
         if (!caret__at_valid(v, at))
             continue;
-        rc = caret__reads_note(v, at);
+        rc = caret__walk_note(v, at);
         if (rc != CARET_OK)
             return rc;
         if (range.upper_len == 0)
@@ -93,7 +93,7 @@ int caret__scan_next(struct caret__view *v, struct caret__at *at, uint8_t *key, 
                 return rc;
             if (at->pos + at->found < caret__page_count(at->page) || !caret__at_valid(v, at))
                 continue;
-            rc = caret__reads_note(v, at);
+            rc = caret__walk_note(v, at);
             if (rc != CARET_OK)
                 return rc;
             if (range.upper_len == 0)
@@ -134,7 +134,7 @@ int caret__scan_before(struct caret__view *v, struct caret__at *at, uint8_t *key
         }
         if (!caret__at_valid(v, at))
             continue;
-        rc = caret__reads_note(v, at);
+        rc = caret__walk_note(v, at);
         if (rc != CARET_OK)
             return rc;
         if (range.lower_len == 0)

@@ -12,6 +12,7 @@
 #ifndef CARET_TREE_TREE_H
 #define CARET_TREE_TREE_H
 
+#include "base/fault.h"
 #include "caret.h"
 #include "page/store.h"
 
@@ -105,6 +106,11 @@ int caret__reads_note_slow(struct caret__view *v, const struct caret__at *at);
 static inline int caret__reads_note(struct caret__view *v, const struct caret__at *at)
 {
     return caret__likely(v->reads == NULL) ? CARET_OK : caret__reads_note_slow(v, at);
+}
+/* The same for a leaf that a walk met. */
+static inline int caret__walk_note(struct caret__view *v, const struct caret__at *at)
+{
+    return CARET_SEEDED("walk_unnoted") ? CARET_OK : caret__reads_note(v, at);
 }
 
 /*
