@@ -174,11 +174,24 @@ static uint32_t new_file(uint64_t ino)
     return tape->nfiles++;
 }
 
+static void tape_lock(void)
+{
+    if (pthread_mutex_lock(&tape->lock) == EOWNERDEAD) /* by tape_kill(): nothing was underway */
+        pthread_mutex_consistent(&tape->lock);
+}
+
+/* Kill this process, but no other thread of it between an operation and its note, and with the lock in its hand. */
+static void tape_kill(void)
+{
+    tape_lock();
+    kill(getpid(), SIGKILL);
+}
+
 static int tape_open(const char *path, int flags, mode_t mode)
 {
     struct stat st;
 
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     bool nameless = (flags & O_TMPFILE) == O_TMPFILE, existed = !nameless && stat(path, &st) == 0;
     int fd = real_open(path, flags, mode);
     if (fd >= 0 && !existed && fstat(fd, &st) == 0) {
@@ -192,7 +205,7 @@ static int tape_open(const char *path, int flags, mode_t mode)
 
 static ssize_t tape_pwrite(int fd, const void *buf, size_t len, off_t off)
 {
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     ssize_t n = syscall(SYS_pwrite64, fd, buf, len, off);
     if (n > 0) {
         if (tape->used + (uint64_t)n > TAPE_BYTES - sizeof *tape)
@@ -210,7 +223,7 @@ static ssize_t tape_pwrite(int fd, const void *buf, size_t len, off_t off)
 
 static int tape_sync(int fd)
 {
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     uint32_t file = file_of_fd(fd);
     note(file == UINT32_MAX ? OP_SYNC_DIR : OP_SYNC, file);
     pthread_mutex_unlock(&tape->lock);
@@ -219,7 +232,7 @@ static int tape_sync(int fd)
 
 static int tape_fallocate(int fd, int mode, off_t off, off_t len)
 {
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     int rc = (int)syscall(SYS_fallocate, fd, mode, off, len);
     if (rc == 0) {
         if (mode != 0)
@@ -234,7 +247,7 @@ static int tape_fallocate(int fd, int mode, off_t off, off_t len)
 
 static int tape_ftruncate(int fd, off_t len)
 {
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     int rc = (int)syscall(SYS_ftruncate, fd, len);
     if (rc == 0)
         note(OP_TRUNCATE, file_of_fd(fd))->len = (uint64_t)len;
@@ -244,7 +257,7 @@ static int tape_ftruncate(int fd, off_t len)
 
 static int tape_rename(const char *from, const char *to)
 {
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     int rc = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
     if (rc == 0) {
         struct stat st;
@@ -260,7 +273,7 @@ static int tape_rename(const char *from, const char *to)
 
 static int tape_link(const char *from, const char *to)
 {
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     int rc = (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW);
     if (rc == 0) {
         struct stat st;
@@ -274,7 +287,7 @@ static int tape_link(const char *from, const char *to)
 
 static int tape_unlink(const char *path)
 {
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     int rc = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     if (rc == 0)
         note(OP_UNLINK, 0)->name = name_of(path);
@@ -284,7 +297,7 @@ static int tape_unlink(const char *path)
 
 static void tape_mark(enum op_kind kind, uint32_t worker, uint64_t commit)
 {
-    pthread_mutex_lock(&tape->lock);
+    tape_lock();
     note(kind, worker)->len = commit;
     pthread_mutex_unlock(&tape->lock);
 }
@@ -311,6 +324,7 @@ static struct tape *tape_new(void)
         tape_die("no memory");
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&t->lock, &attr);
     pthread_mutexattr_destroy(&attr);
     return t;

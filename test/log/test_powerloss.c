@@ -270,7 +270,7 @@ static void work(void)
             tape_mark(OP_DURABLE, CHECKPOINTS, k);
     }
     if (event == DIE)
-        kill(getpid(), SIGKILL);
+        tape_kill();
     caret_session_close(s);
     OK(caret_close(db));
     tape_mark(OP_DURABLE, 0, world->done);
@@ -381,7 +381,7 @@ static void work_branch(uint32_t branch, uint64_t from, uint64_t to)
         }
     }
     if (from == 1)
-        kill(getpid(), SIGKILL);
+        tape_kill();
     caret_session_close(s);
     OK(caret_close(db));
 }
