@@ -2,9 +2,12 @@
  * leaves.h - which leaf a neighbourhood of keys was met in last.
  *
  * Programs walk through neighbours: n[1], n[2], ... or, in several places at once,
- * n, 3n+1, n/2.  A session therefore remembers, by a hash of the key without its
- * last two bytes (the last pair of digits or character, and the terminator), the
- * leaf where such a key was found, and tries it before it descends.
+ * n, 3n+1, n/2.  A session therefore remembers the leaf where a key was found, by
+ * two groups that the key belongs to, and tries the leaf of either before it descends:
+ *   near  the keys that differ in the last two bytes alone (the last pair of digits or
+ *         character, and the terminator), for places that are densely filled
+ *   far   those that share all before the last three bytes and the upper two bits of the
+ *         first of these, for places where the keys of a leaf are far apart
  *
  * What is remembered is a guess.  It is believed only if, now,
  *   - the leaf has the remembered version: it still is what it was; or
@@ -23,7 +26,7 @@
 
 #include "tree/tree.h"
 
-#define CARET__LEAVES    1024u /* a power of two */
+#define CARET__LEAVES    2048u /* a power of two */
 #define CARET__GROUP_MAX 64u   /* longer keys are not remembered */
 
 struct caret__leaf {
@@ -42,11 +45,11 @@ static inline uint64_t caret__group_mix(uint64_t h, uint64_t word)
     return h ^ h >> 32;
 }
 
-/* The tag of a key's group, never 0.  `id` is the store's. */
-static inline uint32_t caret__group_tag(uint64_t id, const uint8_t *key, size_t len)
+/* The tag of the keys that begin with those n bytes, never 0.  `id` tells stores and kinds of groups apart. */
+static inline uint32_t caret__group_tag(uint64_t id, const uint8_t *key, size_t n)
 {
-    size_t n = len > 2 ? len - 2 : 0, i = 0;
     uint64_t h = id + n, word = 0;
+    size_t i = 0;
 
     for (; i + 8 <= n; i += 8) {
         memcpy(&word, key + i, 8);
@@ -62,14 +65,20 @@ static inline uint32_t caret__group_tag(uint64_t id, const uint8_t *key, size_t 
     return (uint32_t)caret__group_mix(h, word) | 1u;
 }
 
-/* Where the leaf of the key is remembered, NULL if it is not worth it. */
-static inline struct caret__leaf *caret__leaf_of(struct caret__leaves *l, uint64_t id, const uint8_t *key,
-                                                 size_t len, uint32_t *tag)
+static inline uint32_t caret__near_tag(uint64_t id, const uint8_t *key, size_t len)
 {
-    if (len > CARET__GROUP_MAX)
-        return NULL;
-    *tag = caret__group_tag(id, key, len);
-    return &l->leaf[*tag / 2u % CARET__LEAVES];
+    return caret__group_tag(id, key, len > 2 ? len - 2 : 0);
+}
+static inline uint32_t caret__far_tag(uint64_t id, const uint8_t *key, size_t len)
+{
+    size_t n = len > 3 ? len - 3 : 0;
+    return caret__group_tag(id + ((1u + (uint64_t)key[n] / 64u) << 56), key, n);
+}
+
+/* Where the leaf of a group is remembered. */
+static inline struct caret__leaf *caret__leaf_of(struct caret__leaves *l, uint32_t tag)
+{
+    return &l->leaf[tag / 2u % CARET__LEAVES];
 }
 
 /* Is the position one that shows that the key belongs to this leaf? */
@@ -114,17 +123,25 @@ static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__
                                                                   size_t len, struct caret__at *at,
                                                                   struct caret__leaf **where)
 {
-    uint32_t tag = 0;
-    struct caret__leaf *l = caret__leaf_of(leaves, v->pg->id, key, len, &tag);
-
-    if (l == NULL || l->tag != tag || !caret__at_guess(v, at, l, key, len)) {
-        int rc = caret__seek(v, key, len, at);
-        if (rc != CARET_OK)
-            return rc;
+    if (caret__unlikely(len > CARET__GROUP_MAX)) {
+        *where = NULL;
+        return caret__seek(v, key, len, at);
     }
-    if (l != NULL)
-        *l = (struct caret__leaf){tag, at->pgno, at->version};
-    *where = l;
+    uint32_t tag = caret__near_tag(v->pg->id, key, len);
+    struct caret__leaf *near = caret__leaf_of(leaves, tag);
+
+    *where = near;
+    if (near->tag != tag || !caret__at_guess(v, at, near, key, len)) {
+        uint32_t far_tag = caret__far_tag(v->pg->id, key, len);
+        struct caret__leaf *far = caret__leaf_of(leaves, far_tag);
+        if (far->tag != far_tag || !caret__at_guess(v, at, far, key, len)) {
+            int rc = caret__seek(v, key, len, at);
+            if (rc != CARET_OK)
+                return rc;
+        }
+        *far = (struct caret__leaf){far_tag, at->pgno, at->version};
+    }
+    *near = (struct caret__leaf){tag, at->pgno, at->version};
     return CARET_OK;
 }
 
