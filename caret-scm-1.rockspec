@@ -103,6 +103,8 @@ build = {
                 "src/lua/address.c",
                 "src/lua/backup.c",
                 "src/lua/core.c",
+                "src/lua/counted.c",
+                "src/lua/cursor.c",
                 "src/lua/data.c",
                 "src/lua/db.c",
                 "src/lua/ffi.c",

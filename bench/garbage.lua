@@ -18,6 +18,7 @@ local a, list, number, text = n.a, n.list, n.number, n.text
 for i = 1, 100 do list[i].__ = i end
 text.__ = "some text"
 local step, pair, walk, range = list:subscripts(), list:pairs(), list:walk(), list:range()
+local cursor = list:cursor(1)
 local changing = db:transaction(function() number:incr() end)
 local reading = db:transaction("BATCH", function(x) return x end)
 local batch = function() text:set("x") end
@@ -57,6 +58,9 @@ local works = { -- what, the function, bytes that it must make
     {"n(i)", function() return list(7) end, "node"},
     {"n('a', 'b')", function() return n("a", "b") end, "node"},
     {"db.node(name, i)", function() return db.node("^garbage", 7) end, "node"},
+    {"n:cursor(i)", function() return list:cursor(7) end, "node"},
+    {"cursor:__move(i)", function() return cursor:__move(7) end},
+    {"cursor:move(i)", function() return cursor:move(7) end, "node"},
     {"n:subscripts()", function() return list:subscripts() end, "iterator"},
     {"n:pairs()", function() return list:pairs() end, "iterator"},
     {"n:range(options)", function() return list:range(options) end, "iterator"},

@@ -103,6 +103,9 @@ show("node[i], tables that lead to parents", 300000, function(count)
     for i = 3, count + 2 do local _ = link_root[i] end
 end)
 show("node[i]", 300000, function(count) for i = 1, count do local _ = t[i] end end, 70, 40)
+local cursor = t:cursor(1)
+local move = cursor.__move
+show("move(cursor, i)", 300000, function(count) for i = 1, count do move(cursor, i) end end)
 -- Values are looked at: LuaJIT makes no strings that nobody wants.
 local kept -- luacheck: ignore 231
 show("node.__", 300000, function(count) for _ = 1, count do kept = one.__ end end, 60)
@@ -116,6 +119,10 @@ end, 280)
 show("node[i].__, a million in order", 1000000, function(count)
     for i = 1, count do kept = t[i].__ end
 end, 180)
+local number = cursor.__number
+show("number(move(cursor, i)), a million in order", 1000000, function(count)
+    for i = 1, count do kept = number(move(cursor, i)) end
+end)
 show("subscripts(), a step", 1000000, function() for _ in t:subscripts() do local _ = nil end end, 60, 30)
 show("pairs(), a step", 1000000, function() for _ in t:pairs() do local _ = nil end end, 110, 100)
 show("pairs(), a step, and its value", 1000000, function() for _, v in t:pairs() do kept = v end end)

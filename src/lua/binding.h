@@ -103,11 +103,12 @@ struct caret__ldb {
 
 enum {
     CARET__LOCAL = 1,   /* a local variable: it is the state's, not the database's */
-    CARET__MUTABLE = 2, /* reused by an iterator */
+    CARET__MUTABLE = 2, /* its address changes: an iterator's, or a cursor */
     CARET__PRIMED = 4,  /* its children by name are worth remembering */
     CARET__PARENT = 8,  /* it was asked for children */
     CARET__AMONG = 16,  /* an iterator: it is among the children it walks, no longer at their parent */
-    CARET__BACK = 32    /* an iterator that goes backwards */
+    CARET__BACK = 32,   /* an iterator that goes backwards */
+    CARET__MOVES = 64   /* a cursor of the program's (cursor.c) */
 };
 
 struct caret__lnode {
@@ -303,6 +304,7 @@ int caret__node_equal(lua_State *L);
 int caret__node_subscripts(lua_State *L), caret__node_pairs(lua_State *L);
 int caret__node_range(lua_State *L), caret__node_walk(lua_State *L);
 int caret__node_next(lua_State *L), caret__node_previous(lua_State *L);
+int caret__node_cursor(lua_State *L), caret__node_move(lua_State *L);
 int caret__node_grab(lua_State *L), caret__node_release(lua_State *L), caret__node_lock(lua_State *L);
 void caret__push_text(lua_State *L, caret_slice v);
 void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n);
@@ -315,6 +317,7 @@ int caret__trestart(lua_State *L), caret__trollback(lua_State *L);
 int caret__restore_from(lua_State *L);
 
 void caret__add_node(lua_State *L); /* each adds functions to the table on top */
+void caret__add_counted(lua_State *L);
 void caret__add_db(lua_State *L);
 void caret__add_data(lua_State *L);
 void caret__add_text(lua_State *L);

@@ -292,6 +292,7 @@ int luaopen_caret_core(lua_State *L)
     caret__functions(L, functions);
     caret__add_db(L);
     caret__add_node(L);
+    caret__add_counted(L);
     caret__add_data(L);
     caret__add_text(L);
 #if LUA_VERSION_NUM == 501

@@ -58,6 +58,7 @@ struct functions {
     int (*data)(const double *, struct caret__lnode *, double);
     int (*subscript)(int, char *, double *, struct caret__lnode *, double);
     int (*pair)(struct caret__lnode *, int, char *, double *);
+    int (*move)(struct caret__lnode *, double);
 };
 
 /* ------------------------------------------------------------------ addresses */
@@ -285,6 +286,14 @@ static int ffi_pair(struct caret__lnode *c, int back, char *text, double *box)
     return ffi_get(text, box, c, 0);
 }
 
+/* Move a cursor of the program's to an integer. */
+static int ffi_move(struct caret__lnode *n, double sub)
+{
+    if (n->db->barred != 0 || (n->kind & CARET__MOVES) == 0 || !is_whole(sub))
+        return CLASSIC;
+    return caret_node_set_last_int(&n->node, (int64_t)sub);
+}
+
 /* -------------------------------------------------------------- tables as nodes */
 
 static char lnode_key; /* its address is the registry's key of the function that makes a node's key */
@@ -389,9 +398,10 @@ static int ffi_call(lua_State *L)
 /* functions(make) -> pointer to the functions; make(node) is to make the key of a node that has none */
 static int ffi_functions(lua_State *L)
 {
-    static const struct functions functions = {
-        ffi_child,  ffi_child_text, ffi_words,      ffi_copy, ffi_is_child, ffi_equal,     ffi_last, ffi_get,
-        ffi_number, ffi_set,        ffi_set_number, ffi_incr, ffi_data,     ffi_subscript, ffi_pair};
+    static const struct functions functions = {ffi_child,    ffi_child_text, ffi_words,      ffi_copy,
+                                               ffi_is_child, ffi_equal,      ffi_last,       ffi_get,
+                                               ffi_number,   ffi_set,        ffi_set_number, ffi_incr,
+                                               ffi_data,     ffi_subscript,  ffi_pair,       ffi_move};
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_pushlightuserdata(L, &lnode_key);
     lua_pushvalue(L, 1);

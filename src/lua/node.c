@@ -73,6 +73,8 @@ const struct caret__method caret__methods[] = {{"", NULL},
                                                {"walk", caret__node_walk},
                                                {"next", caret__node_next},
                                                {"previous", caret__node_previous},
+                                               {"cursor", caret__node_cursor},
+                                               {"move", caret__node_move},
                                                {"grab", caret__node_grab},
                                                {"lock_incr", caret__node_grab},
                                                {"release", caret__node_release},
@@ -151,8 +153,9 @@ static inline void dress(lua_State *L)
 /* Push the child of n by an integer. */
 static inline void push_numbered(lua_State *L, const struct caret__lnode *n, int64_t sub)
 {
+    size_t own = n->kind & CARET__MUTABLE ? caret_node_size(&n->node) : 8u * n->words;
     /* room for what nearly all integers take */
-    size_t bytes = 8u * n->words + (sub > -10000000000 && sub < 10000000000 ? 8 : 24);
+    size_t bytes = own + (sub > -10000000000 && sub < 10000000000 ? 8 : 24);
     struct caret__lnode *child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
     int rc = caret_node_child_int(&child->node, bytes, &n->node, sub);
 

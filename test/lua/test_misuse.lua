@@ -34,6 +34,7 @@ local functions = {
         {function() caret.salvage() end, "path of the damaged database is a string"},
         {function() caret.salvage("a", {}) end, "path of the file to write is a string, not a table"},
     },
+    counted = {{function() caret.counted(n) end, "counted needs a function, not a node"}},
     inherit = {
         {function() caret.inherit() end, "inherit needs a function that makes nodes, not a nil"},
         {function() caret.inherit(db.node, 5) end, "metatable of inherit is a table, not a number"},
@@ -125,6 +126,11 @@ local nodes = {
     },
     walk = {{function() n:walk("deep") end, "walk takes a number of levels"}},
     next = {{function() n:next({}) end, "subscript must be a string or a number, not a table"}},
+    cursor = {{function() n:cursor() end, "subscript must be a string or a number, not a nil"}},
+    move = {
+        {function() n:move(1) end, "only a cursor can be moved: node:cursor(sub) makes one"},
+        {function() n:cursor(1):move() end, "subscript must be a string or a number, not a nil"},
+    },
     previous = {{function() n:previous(f) end, "subscript must be a string or a number, not a function"}},
     grab = {{function() n:grab("soon") end, "timeout is a number of seconds, not a string"}},
     lock_incr = {{function() n:lock_incr({}) end, "timeout is a number of seconds, not a table"}},
@@ -317,7 +323,8 @@ local ydb = require "yottadb"
 local harmless = {init = true, block_M_signals = true, ydb_eintr_handler = true, isnode = true,
     get_error_code = true}
 local coded = {require = true, trestart = true, trollback = true} -- raise a code, whatever they are given
-local takes = {str2zwr = 5, zwr2str = 5, tp = f, transaction = f, inherit = f} -- not bad for these
+-- not bad for these
+local takes = {str2zwr = 5, zwr2str = 5, tp = f, transaction = f, inherit = f, counted = f}
 
 function TestMisuse:test_functions_of_yottadb()
     ydb.set("$ZGBLDIR", fixture.path)

@@ -77,6 +77,18 @@ function TestTraces:test_numbers()
     assert_compiled(function(count) for _ = 1, count do local _ = a:number() end end)
 end
 
+function TestTraces:test_cursors()
+    local c = n:cursor(1)
+    local move, number, set = c.__move, c.__number, c.__set
+    assert_compiled(function(count) for i = 1, count do c:move(i) end end)
+    assert_compiled(function(count) for i = 1, count do move(c, i).__ = i end end)
+    assert_compiled(function(count) for i = 1, count do local _ = number(move(c, i)) end end)
+    assert_compiled(function(count) for i = 1, count do set(move(c, 2 * i), i) end end)
+    local counted, calls = caret.counted(number)
+    assert_compiled(function(count) for i = 1, count do local _ = counted(move(c, i)) end end)
+    lu.assertTrue(calls() > 0)
+end
+
 function TestTraces:test_writing()
     local a = n.a
     assert_compiled(function(count) for i = 1, count do a.__ = i end end)

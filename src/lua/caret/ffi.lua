@@ -46,7 +46,8 @@ local CLASSIC, NONE, END, NUMBER = -1000, -1001, -1002, -1003
 local MAXSUBS, KEY2BIG, BUFFER = -3, -4, -7 -- CARET_E_*
 local VALUES, WORDS = 65536, 144 -- bytes of the buffer; words for any key
 local KIDS, RECENT, LEVEL, LIMIT = 64, 64, 32, 900
-local ROOM = 2 -- words that a cursor has for what is longer than its first key
+local ROOM = 2 -- words that an iterator's cursor has for what is longer than its first key
+local MUTABLE, MOVES = 2, 64 -- CARET__MUTABLE, CARET__MOVES
 
 -- Types without names: the module may be loaded twice.
 local lnode = ffi.typeof [[struct {
@@ -71,6 +72,7 @@ local functions = ffi.typeof [[struct {
     int (*data)(const double box[3], void *n, double made);
     int (*subscript)(int back, char *text, double box[3], void *cursor, double made);
     int (*pair)(void *cursor, int back, char *text, double box[3]);
+    int (*move)(void *cursor, double sub);
 } *]]
 
 -- The C module's table, and what stands in front of it here.
@@ -84,7 +86,7 @@ return function(core)
     local c_child, c_child_text, c_words, c_copy = c.child, c.child_text, c.words, c.copy
     local c_is_child, c_equal, c_last, c_get, c_number = c.is_child, c.equal, c.last, c.get, c.number
     local c_set, c_set_number, c_incr, c_data = c.set, c.set_number, c.incr, c.data
-    local c_subscript, c_pair = c.subscript, c.pair
+    local c_subscript, c_pair, c_move = c.subscript, c.pair, c.move
 
     local scratch, beside = ffi.new(lnode, WORDS), ffi.new(lnode, WORDS)
     local text, box = ffi.new("char[?]", VALUES), ffi.new("double[3]") -- what C leaves; as in ffi.c
@@ -245,7 +247,7 @@ return function(core)
         local words = math.min(c_words(box, from, 0) + room, WORDS)
         local at = ffi.new(lnode, words)
         c_copy(at, words, from)
-        at.kind = at.kind + 2 -- CARET__MUTABLE
+        at.kind = at.kind + MUTABLE
         return at
     end
 
@@ -347,6 +349,23 @@ return function(core)
         local got, problem = subscript(beside, back, made)
         if problem and problem ~= END then return otherwise(node, sub) end
         return got
+    end
+
+    -- Cursors of programs: see cursor.c.
+    local function new_cursor(node, sub)
+        local made = key(classic.cursor(node, sub)) -- which looks at the arguments
+        local at = cursor(made, WORDS)
+        at.kind = at.kind + MOVES
+        return setmetatable({["__:parent"] = false, ["__:sub"] = false, ["__:key"] = at, ["__:kids"] = 0},
+            getmetatable(node))
+    end
+    jit.off(new_cursor)
+    function methods.cursor(node, sub) return call(new_cursor, node, sub) end
+
+    function methods.move(node, sub)
+        local at = type(node) == "table" and node["__:key"]
+        if type(at) == "cdata" and type(sub) == "number" and c_move(at, sub) == 0 then return node end
+        return classic.move(node, sub)
     end
 
     function methods.next(node, sub) return sibling(node, sub, 0, classic.next) end

@@ -203,6 +203,21 @@ function caret.inherit(constructor, metatable)
     return new, record.class, parent == base and superclass or parent.class
 end
 
+--- f, calls = caret.counted(f): a function that does what f does and counts how often it was called, and
+-- one that says it.  For methods of classes; nodes' own methods are counted in C, for 2 ns.
+function caret.counted(f)
+    if type(f) ~= "function" then
+        misuse("counted needs a function, not a " .. core.typename(f))
+    end
+    local counted, calls = core.counted(f)
+    if counted then return counted, calls end
+    local n = 0
+    return function(...)
+        n = n + 1
+        return f(...)
+    end, function() return n end
+end
+
 -- ------------------------------------------------------------------ databases
 
 local database = {node = true} -- a function for each database: db.node(...) works as db:node(...) does
