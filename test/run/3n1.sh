@@ -64,7 +64,7 @@ children()
 }
 
 # Kill one worker in the middle: the answer is right, and the death is told.
-timeout 60 "$caret" 3n1 -n 400000 -w 3 --json >"$dir/out" 2>"$dir/err" &
+timeout 60 "$caret" 3n1 -n 1000000 -w 3 --json >"$dir/out" 2>"$dir/err" &
 job=$!
 victim=
 tries=0
@@ -76,7 +76,7 @@ while [ -z "$victim" ] && [ $tries -lt 100 ]; do
 done
 sleep 0.3
 [ -n "$victim" ] && kill -9 "$victim"
-wait $job && grep -q '"longest":442,"highest":24648077896,' "$dir/out" && grep -q "worker $victim was killed by signal 9" "$dir/err"
+wait $job && grep -q '"longest":524,"highest":56991483520,' "$dir/out" && grep -q "worker $victim was killed by signal 9" "$dir/err"
 note $? "a worker killed in the middle: right answer, death reported"
 
 # Ctrl-C in the middle: nothing runs, nothing remains.

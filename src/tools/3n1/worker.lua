@@ -7,26 +7,20 @@ local caret = require "caret"
 
 local worker = {}
 
-local reads, updates = 0, 0
+local function none() return 0 end
+local reads, updates = none, none
 
 --- How many nodes that count were read and written by this process.
 function worker.counts()
-    return reads, updates
+    return reads(), updates()
 end
 
 -- Nodes that count: only these are the benchmark's reads and updates. Also returned are the class's number
--- and set: number(node) is node:number() without the way from Lua into C and back to the class's function.
+-- and set: number(node) is node:number() without the way to find it.
 local function counted(db)
     local new, class, node = caret.inherit(db.node)
-    local number, set = node.number, node.set
-    function class.number(n, default)
-        reads = reads + 1
-        return number(n, default)
-    end
-    function class.set(n, value)
-        updates = updates + 1
-        return set(n, value)
-    end
+    class.number, reads = caret.counted(node.number)
+    class.set, updates = caret.counted(node.set)
     return new, class.number, class.set
 end
 
@@ -34,6 +28,7 @@ end
 function worker.functions(db)
     local node, number, set = counted(db)
     local step, longest, highest = node("^step"), node("^longest"), node("^highest")
+    local move = step.__move
 
     local raise = db:transaction("BATCH", function(length, high)
         if length > number(longest, 0) then longest.__ = length end
@@ -41,18 +36,20 @@ function worker.functions(db)
     end)
 
     -- Follow the sequence of n to a number whose length is known, and store the lengths of all on the way.
-    -- Their nodes are kept: a node knows where it was found, or where it would be.
-    local path = {}
-    local function by_nodes(n)
-        local step, path, number = step, path, number -- luacheck: ignore 431 (quicker than upvalues)
+    -- Cursors stand on the way: moving one costs less than making a node, and it knows where it was found.
+    local path = setmetatable({}, {__index = function(path, i)
+        path[i] = step:cursor(1)
+        return path[i]
+    end})
+    local function sequence(n)
+        local path, number, move = path, number, move -- luacheck: ignore 431 (quicker than upvalues)
         local length, high = 0, 0
-        local here = step[n]
+        local here = move(path[1], n)
         while n > 1 and not number(here) do
             length = length + 1
-            path[length] = here
             n = n % 2 == 0 and n // 2 or 3 * n + 1
             if n > high then high = n end
-            here = step[n]
+            here = move(path[length + 1], n)
         end
         if length == 0 then return end
         local total = length
@@ -62,25 +59,6 @@ function worker.functions(db)
             set(path[i], total - i + 1)
         end
     end
-
-    -- The same for LuaJIT: it makes no object at all of a step[n] that nobody keeps, which is worth more.
-    local function by_numbers(n)
-        local length, high = 0, 0
-        while n > 1 and not number(step[n]) do
-            length = length + 1
-            path[length] = n
-            n = n % 2 == 0 and n // 2 or 3 * n + 1
-            if n > high then high = n end
-        end
-        if length == 0 then return end
-        local total = length
-        if n > 1 then total = total + number(step[n]) end
-        raise(total, high)
-        for i = 1, length do
-            set(step[path[i]], total - i + 1)
-        end
-    end
-    local sequence = rawget(_G, "jit") and by_numbers or by_nodes
 
     local function compute(block)
         for n = block.first:number(), block.last:number() do
@@ -124,8 +102,8 @@ function worker.run(path, pid)
     db.node("^trigger", pid):grab()
     db.node("^trigger", pid):release()
     worker.work(db, compute, pid)
-    db.node("^reads"):incr(reads)
-    db.node("^updates"):incr(updates)
+    db.node("^reads"):incr(reads())
+    db.node("^updates"):incr(updates())
     db.node("^finished", pid):release()
     db:close()
     return 0
