@@ -182,6 +182,11 @@ static inline void caret__racy_put32(void *p, uint32_t v)
     caret__racy_copy(p, &v, sizeof v);
 }
 
+static inline void caret__racy_put64(void *p, uint64_t v)
+{
+    caret__racy_copy(p, &v, sizeof v);
+}
+
 /* Length of the common prefix. */
 static inline size_t caret__common_prefix(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
 {

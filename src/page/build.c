@@ -115,10 +115,12 @@ static uint8_t *place_prefix(struct caret__page *p, unsigned len)
     return (uint8_t *)p + off;
 }
 
+#define CHUNK 16u /* bytes that are copied at once for an entry that has no more */
+
 bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to,
                       unsigned prefix_len)
 {
-    const uint8_t *prefix;
+    const uint8_t *prefix, *base = (const uint8_t *)src;
     unsigned skip = prefix_len - caret__page_prefix(src, &prefix), n = to - from;
     unsigned heap = CARET__PAGE_SIZE - prefix_len, floor = CARET__PAGE_HEAD + 8u * n;
 
@@ -129,17 +131,23 @@ bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsi
     if (skip != 0)
         caret__racy_copy(to_prefix + prefix_len - skip, caret__page_entry(src, from).key, skip);
     for (unsigned i = 0; i < n; i++) {
-        struct caret__entry e = caret__page_entry(src, from + i);
-        unsigned klen = e.klen - skip, size = 2u + klen + e.vlen;
-        if (e.klen < skip || heap - floor < size)
+        uint64_t slot = caret__racy64(&src->slot[from + i]); /* head, offset, key length, as in page.h */
+        unsigned off = (unsigned)(slot >> 32) & 0xffffu, klen = (unsigned)(slot >> 48);
+        if (off < CARET__PAGE_HEAD || off > CARET__PAGE_SIZE - 2u)
             return false; /* it was damaged */
-        heap -= size;
-        uint8_t *at = (uint8_t *)p + heap;
-        caret__racy_put16(at, (uint16_t)(e.vlen | (e.run ? CARET__VLEN_RUN : 0)));
-        caret__racy_copy_value(at + 2, e.key + skip, klen + e.vlen);
-        struct caret__slot s = {skip == 0 ? src->slot[from + i].head : caret__key_head(at + 2, klen),
-                                (uint16_t)heap, (uint16_t)klen};
-        caret__racy_copy(&p->slot[i], &s, sizeof s);
+        unsigned vword = caret__racy16(base + off), all = 2u + klen + (vword & CARET__VLEN_MASK);
+        if (klen < skip || off + all > CARET__PAGE_SIZE || heap - floor < all - skip)
+            return false;
+        uint8_t *end = (uint8_t *)p + heap;
+        if (all - skip <= CHUNK && heap - floor >= CHUNK)
+            caret__racy_copy(end - CHUNK, base + off + all - CHUNK, CHUNK); /* nothing is below it yet */
+        else
+            caret__racy_copy_value(end - (all - 2 - skip), base + off + 2 + skip, all - 2 - skip);
+        heap -= all - skip;
+        caret__racy_put16((uint8_t *)p + heap, (uint16_t)vword);
+        uint32_t head =
+            skip == 0 ? (uint32_t)slot : caret__key_head_behind((uint8_t *)p + heap + 2, klen - skip, 4);
+        caret__racy_put64(&p->slot[i], head | (uint64_t)heap << 32 | (uint64_t)(klen - skip) << 48);
     }
     finish_page(p, n, heap);
     return true;

@@ -146,14 +146,6 @@ static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned co
     return lo;
 }
 
-/* caret__key_head() of the last len bytes of a key, without a branch for each length. */
-static inline uint32_t head_of_rest(const uint8_t *rest, size_t len, size_t before)
-{
-    if (caret__likely(len < 4 && len + before >= 4))
-        return (uint32_t)((uint64_t)caret__be32(rest + len - 4) << 8 * (4 - len));
-    return caret__key_head(rest, len);
-}
-
 unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found)
 {
     unsigned count = caret__page_count(p);
@@ -168,7 +160,7 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
         key += plen;
         len -= plen;
     }
-    uint32_t h = head_of_rest(key, len, plen);
+    uint32_t h = caret__key_head_behind(key, len, plen);
     unsigned lo = 0, n = count;
     if (count > CARET__HINTS)
         narrow(p, count, h, &lo, &n);

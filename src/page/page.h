@@ -110,6 +110,14 @@ static inline uint32_t caret__key_head(const uint8_t *key, size_t len)
     return h;
 }
 
+/* The same where `before` bytes that can be read come before the key: without a branch for each length. */
+static inline uint32_t caret__key_head_behind(const uint8_t *key, size_t len, size_t before)
+{
+    if (caret__likely(len < 4 && len + before >= 4))
+        return (uint32_t)((uint64_t)caret__be32(key + len - 4) << 8 * (4 - len));
+    return caret__key_head(key, len);
+}
+
 /* ------------------------------------------------------------------ reading */
 
 static inline unsigned caret__page_count(const struct caret__page *p)
