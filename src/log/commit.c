@@ -567,11 +567,11 @@ static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, c
     return rc;
 }
 
-/* What a set is sure to write: the lines come all at once instead of one after the other.  Done before the mutex
- * is asked for, so that they come with it, and under it, in case they went away again. */
+/* What a set is sure to write besides the mutex's line: these lines come all at once, not one after the other.  Not
+ * before the mutex is held: its holder would lose them. */
 static inline void will_write(const struct caret__engine *e)
 {
-    caret__will_write(&e->sh->log_head);
+    caret__will_write(&e->sh->log_applied);
     const uint8_t *rec = caret__ring_at(e, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed));
     caret__will_write(rec);
     caret__will_write(rec + 64);
@@ -616,7 +616,6 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
     for (;;) {
         bool room = false;
         int rc = may_write(e);
-        will_write(e);
         if (rc == CARET_OK)
             rc = caret__writer_lock(e);
         if (rc != CARET_OK)

@@ -300,18 +300,19 @@ struct caret__shared {
     _Atomic uint32_t applied_waiters; /* processes that want a futex wake when log_applied moves */
 
     /*
-     * What every commit writes lies on two lines that are neighbours: the mutex, and the words.  A line
-     * that goes from core to core is the price of a commit when several processes write.
+     * What every commit writes lies on two lines that are neighbours.  A line that goes from core to core is
+     * the price of a commit when several processes write.  What a committer reads before it can go on comes
+     * with the mutex.
      */
     alignas(128) pthread_mutex_t writer;
+    _Atomic uint64_t log_head;    /* W: the two words */
+    uint64_t log_seed;            /* W: the 8 bytes before log_head; derived: repair makes it anew */
     _Atomic uint32_t writer_slot; /* W: the holder: process slot + 1, nonce above; 0 = none (log/repair.c) */
-    _Atomic uint32_t applied_futex;
 
-    alignas(64) _Atomic uint64_t log_head; /* W: the two words */
-    uint64_t log_seed;                     /* W: the 8 bytes before log_head; derived: repair makes it anew */
-    _Atomic uint64_t log_applied;          /* W */
-    _Atomic uint64_t undo_lsn;             /* W */
-    _Atomic uint64_t undo_word;            /* W: generation, area, bytes used (shm/undo.h) */
+    alignas(64) _Atomic uint64_t log_applied; /* W */
+    _Atomic uint32_t applied_futex;
+    _Atomic uint64_t undo_lsn;  /* W */
+    _Atomic uint64_t undo_word; /* W: generation, area, bytes used (shm/undo.h) */
     alignas(64) pthread_mutex_t spare_writer[CARET__WRITER_MUTEXES - 1];
 
     alignas(64) struct caret__tstate ts; /* W */
