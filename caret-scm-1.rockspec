@@ -78,6 +78,7 @@ build = {
                 "src/log/run.c",
                 "src/log/salvage.c",
                 "src/log/salvage_log.c",
+                "src/log/small.c",
                 "src/log/snapshot.c",
                 "src/log/tail.c",
                 "src/txn/buffer.c",

@@ -12,16 +12,13 @@
  *
  * The commonest change, a set whose leaf belongs to the current epoch and has
  * room, is done in place (set_in_place): only the bytes that change are saved, not
- * the page, and no page or slot is needed.  So are the sets of a small batch, but for a
- * few whose leaves are too full or of an older epoch: these go the general way first, which leaves the leaves
- * of the others alone.  If its process dies in step 5, repair restores what was saved, of several
+ * the page, and no page or slot is needed.  So are most sets of a small batch (small.c).
+ * If its process dies in step 5, repair restores what was saved, of several
  * changes of one page the last first, and redoes the record the general way.
  */
 #include <stdlib.h>
 
-#include "base/error.h"
-#include "log/log.h"
-#include "tree/leaves.h"
+#include "log/commit.h"
 
 /* ------------------------------------------------------------------- batches */
 
@@ -146,36 +143,6 @@ static inline uint32_t finish_record(uint8_t *rec, uint32_t size, uint32_t nops)
     return caret__record_crc(rec, size);
 }
 
-/* Steps 3 and 4: the record goes behind the old head; *lsn: the new one.  Returns where it stands. */
-static inline uint8_t *publish(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint32_t crc,
-                               uint64_t *lsn)
-{
-    struct caret__shared *sh = e->sh;
-    uint64_t head = atomic_load_explicit(&sh->log_head, memory_order_relaxed);
-    uint64_t tail = caret__record_trailer(sh->log_seed, crc, size);
-    uint8_t *at = caret__ring_at(e, head);
-
-    memcpy(at, rec, size - CARET__REC_TAIL);
-    memcpy(at + size - CARET__REC_TAIL, &tail, CARET__REC_TAIL);
-    sh->log_seed = tail;
-    CARET_FAULT("record_written");
-    atomic_store_explicit(&sh->log_head, head + size, memory_order_release);
-    CARET_FAULT("commit_point");
-    *lsn = head + size;
-    return at;
-}
-
-static inline void make_visible(struct caret__engine *e, uint64_t lsn)
-{
-    CARET_FAULT("before_applied");
-    atomic_store_explicit(&e->sh->log_applied, lsn, memory_order_release);
-    CARET_FAULT("after_applied");
-    if (caret__unlikely(atomic_load_explicit(&e->sh->applied_waiters, memory_order_relaxed) != 0)) {
-        atomic_fetch_add(&e->sh->applied_futex, 1);
-        caret__futex_wake(&e->sh->applied_futex, INT32_MAX);
-    }
-}
-
 /* After unlocking: have the background thread look if the ring fills or a checkpoint is due. */
 static inline void afterwards(struct caret__engine *e, uint64_t lsn)
 {
@@ -187,207 +154,19 @@ static inline void afterwards(struct caret__engine *e, uint64_t lsn)
 
 /* --------------------------------------------------------------- sets in place */
 
-/* Does the key's place follow from what is remembered?  Then the spot is made to tell it. */
-static bool believe(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
-{
-    if (spot->version == 0 || spot->pgno >= e->pg.max_pages)
-        return false;
-    const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
-    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-    uint64_t version = atomic_load_explicit(&pte->version, memory_order_relaxed);
-    if (word & CARET__PTE_OBSOLETE || !caret__bytes_known(&e->pg, spot->pgno, word))
-        return false;
-    if (version == spot->version && spot->found != CARET__SPOT_LEAF)
-        return true;
-    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
-    bool found;
-    if ((version != spot->version && caret__pte_slot(word) == CARET__SLOT_NONE) ||
-        caret__racy8(&p->type) != CARET__PAGE_LEAF)
-        return false;
-    unsigned pos = caret__page_find(p, key, klen, &found);
-    *spot = (struct caret__spot){version, spot->pgno, (uint16_t)pos, found};
-    return caret__within(p, pos, found);
-}
-
-/* Find the key under the mutex.  CARET_OK or CORRUPT. */
-static int locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
-{
-    if (believe(e, spot, key, klen))
-        return CARET_OK;
-    struct caret__w w = {.pg = &e->pg, .sh = e->sh};
-    struct caret__path path;
-    uint32_t bad = caret__descend(&w, key, klen, &path);
-    if (bad != 0)
-        return caret__corrupt_page(bad, "damaged, or not where it belongs");
-    spot->pgno = path.pgno[path.leaf];
-    spot->pos = path.idx[path.leaf];
-    spot->found = path.found;
-    spot->version = atomic_load_explicit(&e->pg.ptab[spot->pgno].version, memory_order_relaxed);
-    return CARET_OK;
-}
-
-/*
- * Can the set be done in the leaf as it is, in which sets before it will take `taken` bytes?  Adds its own.
- * `again`: there are such sets; one of them may have made the value of this key shorter.
- */
-static bool fits_in_place(const struct caret__engine *e, const struct caret__spot *spot, const uint8_t *key,
-                          size_t klen, size_t vlen, bool again, size_t *taken)
-{
-    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
-    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
-
-    if (caret__pte_epoch(word) != atomic_load_explicit(&e->sh->epoch, memory_order_relaxed))
-        return false;
-    if (spot->found) {
-        struct caret__entry en = caret__page_entry(p, spot->pos);
-        bool grows = again || vlen > en.vlen;
-        *taken += grows ? 2u + en.klen + vlen : 0;
-        return !en.run && (!grows || caret__page_room(p) >= *taken);
-    }
-    unsigned plen = p->prefix_len;
-    *taken += 10u + klen - plen + vlen;
-    return !caret__page_wants_prefix(p, key, klen) && klen >= plen && caret__page_room(p) >= *taken &&
-           caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
-}
-
-/* Change the leaf, whose place in it is known. */
-static void change_leaf(struct caret__engine *e, struct caret__undo *u, struct caret__spot *spot,
-                        const uint8_t *key, size_t klen, const void *val, size_t vlen, uint64_t lsn)
-{
-    struct caret__pte *pte = &e->pg.ptab[spot->pgno];
-    struct caret__edit ed = {u, &pte->version, lsn};
-    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-    struct caret__page *p = (struct caret__page *)(uintptr_t)caret__page_at(&e->pg, spot->pgno, word);
-
-    bool ok = spot->found ? caret__page_replace(p, spot->pos, val, vlen, 0, &ed)
-                          : caret__page_insert(p, spot->pos, key, klen, val, vlen, 0, &ed);
-    CARET__ASSERT(ok);
-    (void)ok;
-    spot->found = 1;
-    spot->version = lsn;
-}
-
 static inline void set_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
                                 size_t klen, const void *val, size_t vlen, uint64_t lsn)
 {
     struct caret__undo u = caret__undo_context(e, caret__undo_near(e));
 
     caret__undo_begin(&u, lsn);
-    change_leaf(e, &u, spot, key, klen, val, vlen, lsn);
-}
-
-/* Pages of the value at a spot that lie out of line. */
-static uint32_t run_pages_at(const struct caret__engine *e, const struct caret__spot *spot)
-{
-    if (spot->found != 1)
-        return 0;
-    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
-    struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, spot->pgno, word), spot->pos);
-    return en.run && en.vlen >= 8 ? 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE : 0;
-}
-
-#define SLOW_MAX 4u /* sets of a small batch that may go the general way alone */
-
-/* How the sets of a small batch are done. */
-struct plan {
-    uint64_t slow; /* bit i: set i in the general way, else in place */
-    unsigned nslow;
-    uint64_t in_place; /* bytes of undo that those in place take at most */
-};
-
-/* All sets of that leaf, of the first n, in the general way. */
-static void plan_slow(const struct caret__batch *b, uint32_t n, uint32_t pgno, struct plan *plan)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t bit = UINT64_C(1) << i;
-        if (b->spots[i].pgno != pgno || (plan->slow & bit) != 0)
-            continue;
-        plan->slow |= bit;
-        plan->nslow++;
-    }
-}
-
-/* Find the places of a small batch's sets and how each is to be done.  false: the whole batch in the general way. */
-static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct plan *plan)
-{
-    uint32_t off = CARET__REC_HEAD;
-    size_t taken[CARET__SPOTS]; /* of the leaf of each, by the sets up to it */
-    struct caret__op_view op;
-
-    *plan = (struct plan){0};
-    for (uint32_t i = 0; i < b->nops && plan->nslow <= SLOW_MAX; i++) {
-        struct caret__spot *spot = &b->spots[i];
-        if (i >= b->nspots)
-            *spot = (struct caret__spot){0};
-        if (caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, &op) != 1 ||
-            locate(e, spot, op.key, op.klen) != CARET_OK)
-            return false;
-        uint32_t k = i;
-        while (k > 0 && b->spots[k - 1].pgno != spot->pgno)
-            k--;
-        taken[i] = k > 0 ? taken[k - 1] : 0;
-        bool slow = k > 0 && (plan->slow >> (k - 1) & 1u) != 0;
-        if (slow || !fits_in_place(e, spot, op.key, op.klen, op.vlen, k > 0, &taken[i]))
-            plan_slow(b, i + 1, spot->pgno, plan);
-        plan->in_place += CARET__PAGE_SIZE + 4u * CARET__UNDO_FOOT;
-    }
-    return plan->nslow <= SLOW_MAX;
-}
-
-/* Behind the commit point: the sets that need more than their leaf. */
-static void sets_in_general(struct caret__engine *e, const struct plan *plan, struct caret__undo *u,
-                            const uint8_t *rec, uint32_t size, uint64_t lsn)
-{
-    struct caret__w w = {.pg = &e->pg,
-                         .sh = e->sh,
-                         .undo = u,
-                         .lsn = lsn,
-                         .epoch = atomic_load_explicit(&e->sh->epoch, memory_order_relaxed)};
-    uint32_t off = CARET__REC_HEAD;
-    struct caret__op_view op;
-
-    caret__w_begin(&w);
-    for (uint32_t i = 0; i < CARET__SPOTS && caret__record_op(rec, size, &off, &op) == 1; i++)
-        if ((plan->slow >> i & 1u) != 0)
-            caret__tree_set(&w, op.key, op.klen, op.val, op.vlen, 0);
-}
-
-/* Then those in place; their leaves are as they were, but for each other's changes. */
-static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const struct plan *plan,
-                          struct caret__undo *u, const uint8_t *rec, uint32_t size, uint64_t lsn)
-{
-    uint32_t off = CARET__REC_HEAD;
-    struct caret__op_view op;
-
-    for (uint32_t i = 0; i < b->nops && caret__record_op(rec, size, &off, &op) == 1; i++) {
-        struct caret__spot *spot = &b->spots[i];
-        const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
-        if ((plan->slow >> i & 1u) != 0) {
-            spot->version = 0;
-            continue;
-        }
-        if (atomic_load_explicit(&pte->version, memory_order_relaxed) !=
-            spot->version) { /* by a set before */
-            uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-            bool found;
-            spot->pos =
-                (uint16_t)caret__page_find(caret__page_at(&e->pg, spot->pgno, word), op.key, op.klen, &found);
-            spot->found = found;
-        }
-        change_leaf(e, u, spot, op.key, op.klen, op.val, op.vlen, lsn);
-    }
+    caret__change_leaf(e, &u, spot, key, klen, val, vlen, lsn);
 }
 
 /* ---------------------------------------------------------------- in general */
 
-/* The record of a batch, finished but for its trailer. */
-struct batch_record {
-    struct caret__batch *b;
-    uint32_t size, crc;
-};
-
 /* Steps 3 and 4 for a record that does not go through the ring; the flush mutex is held too. */
-static int publish_big(struct caret__engine *e, const struct batch_record *r, uint64_t *lsn)
+static int publish_big(struct caret__engine *e, const struct caret__finished *r, uint64_t *lsn)
 {
     struct caret__shared *sh = e->sh;
     uint64_t tail = caret__record_trailer(sh->log_seed, r->crc, r->size);
@@ -404,48 +183,11 @@ static int publish_big(struct caret__engine *e, const struct batch_record *r, ui
     return CARET_OK;
 }
 
-/* What the sets that are not done in place may need. */
-static struct caret__need plan_need(const struct caret__engine *e, const struct caret__batch *b,
-                                    const struct plan *plan)
-{
-    uint32_t pages = plan->nslow * caret__tree_set_pages(&e->sh->ts);
-    struct caret__need need = {pages, plan->in_place + (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
-
-    for (uint32_t i = 0; i < b->nops; i++)
-        if ((plan->slow >> i & 1u) != 0)
-            need.undo_bytes += run_pages_at(e, &b->spots[i]) * UINT64_C(96);
-    return need;
-}
-
-/* A small batch, as planned.  CARET_RESTART: short of something, as in try_batch(). */
-static int try_small(struct caret__engine *e, const struct batch_record *r, const struct plan *plan,
-                     uint64_t *lsn)
-{
-    struct caret__undo u = caret__undo_context(e, 0);
-
-    if (plan->nslow != 0 || plan->in_place > u.cap) {
-        struct caret__need need = plan_need(e, r->b, plan);
-        int rc = caret__reserve(e, &need, false);
-        if (rc != CARET_OK)
-            return rc;
-        u = caret__undo_context(e, 0);
-    }
-    const uint8_t *rec = publish(e, r->b->rec, r->size, r->crc, lsn);
-    if (plan->slow != 0)
-        sets_in_general(e, plan, &u, rec, r->size, *lsn);
-    else
-        caret__undo_begin(&u, *lsn);
-    sets_in_place(e, r->b, plan, &u, rec, r->size, *lsn);
-    make_visible(e, *lsn);
-    return CARET_OK;
-}
-
 /* One try under the mutex.  CARET_ROLLBACK: not valid.  CARET_RESTART: *room tells what is short. */
-static int try_batch(struct caret__engine *e, const struct batch_record *r, bool (*valid)(void *ctx),
+static int try_batch(struct caret__engine *e, const struct caret__finished *r, bool (*valid)(void *ctx),
                      void *ctx, uint64_t *lsn, bool *room)
 {
     struct caret__need need;
-    struct plan plan;
     int rc;
 
     if (valid != NULL && !valid(ctx))
@@ -454,8 +196,11 @@ static int try_batch(struct caret__engine *e, const struct batch_record *r, bool
                       r->b->only_kills);
     if (*room)
         return CARET_RESTART;
-    if (caret__batch_wants_spots(r->b) && r->size <= CARET__BIG_RECORD && make_plan(e, r->b, &plan))
-        return try_small(e, r, &plan, lsn);
+    rc = CARET_NONE;
+    if (caret__batch_wants_spots(r->b) && r->size <= CARET__BIG_RECORD)
+        rc = caret__commit_small(e, r, lsn);
+    if (rc != CARET_NONE)
+        return rc;
     rc = caret__record_need(e, r->b->rec, r->size, &need);
     if (rc == CARET_OK)
         rc = caret__reserve(e, &need, r->b->only_kills);
@@ -465,18 +210,18 @@ static int try_batch(struct caret__engine *e, const struct batch_record *r, bool
     if (r->size > CARET__BIG_RECORD)
         rc = publish_big(e, r, lsn);
     else
-        rec = publish(e, rec, r->size, r->crc, lsn);
+        rec = caret__publish(e, rec, r->size, r->crc, lsn);
     if (rc != CARET_OK)
         return rc;
     rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT);
-    make_visible(e, *lsn);
+    caret__make_visible(e, *lsn);
     return rc;
 }
 
 int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,
                   uint64_t *lsn)
 {
-    struct batch_record r = {b, b->size + CARET__REC_TAIL, 0};
+    struct caret__finished r = {b, b->size + CARET__REC_TAIL, 0};
     bool big = r.size > CARET__BIG_RECORD, room = false;
 
     if (r.size > caret__record_limit(e->sh))
@@ -557,13 +302,13 @@ static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, c
     uint32_t pages = caret__tree_set_pages(&sh->ts);
     struct caret__need need = {pages, (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
 
-    need.undo_bytes += run_pages_at(e, spot) * UINT64_C(96);
+    need.undo_bytes += caret__run_pages_at(e, spot) * UINT64_C(96);
     int rc = caret__reserve(e, &need, false);
     if (rc != CARET_OK)
         return rc;
-    const uint8_t *rec = publish(e, r->rec, r->size, r->crc, lsn);
+    const uint8_t *rec = caret__publish(e, r->rec, r->size, r->crc, lsn);
     rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT);
-    make_visible(e, *lsn);
+    caret__make_visible(e, *lsn);
     return rc;
 }
 
@@ -583,7 +328,7 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set
                    void *ctx, uint64_t *lsn, bool *room)
 {
     will_write(e);
-    int rc = locate(e, spot, key, klen);
+    int rc = caret__locate(e, spot, key, klen);
     if (rc != CARET_OK)
         return rc;
     if (compute != NULL) {
@@ -596,13 +341,13 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set
     if (*room)
         return CARET_RESTART;
     size_t taken = 0;
-    if (!fits_in_place(e, spot, key, klen, vlen, false, &taken)) {
+    if (!caret__fits_in_place(e, spot, key, klen, vlen, false, &taken)) {
         spot->version = 0;
         return set_slowly(e, spot, r, lsn);
     }
-    publish(e, r->rec, r->size, r->crc, lsn);
+    caret__publish(e, r->rec, r->size, r->crc, lsn);
     set_in_place(e, spot, key, klen, val, vlen, *lsn);
-    make_visible(e, *lsn);
+    caret__make_visible(e, *lsn);
     return CARET_OK;
 }
 

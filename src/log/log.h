@@ -87,7 +87,7 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
                       const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn);
 
 /* A batch of so many sets, and nothing else, may be done in place. */
-#define CARET__SPOTS 64u
+#define CARET__SPOTS 128u
 
 /* A record under construction in private memory. */
 struct caret__batch {

@@ -43,24 +43,3 @@ uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail)
     memcpy(&tail, rec + size - 8, 8);
     return tail == caret__record_trailer(seed, caret__record_crc(rec, size), size) ? size : 0;
 }
-
-int caret__record_op(const uint8_t *rec, uint32_t size, uint32_t *off, struct caret__op_view *op)
-{
-    uint32_t end = size - CARET__REC_TAIL;
-    uint64_t head;
-
-    if (*off == end)
-        return 0;
-    if (*off > end || end - *off < CARET__OP_HEAD)
-        return -1;
-    memcpy(&head, rec + *off, 8);
-    op->kind = (uint8_t)head;
-    op->klen = (uint16_t)(head >> 16);
-    op->vlen = (uint32_t)(head >> 32);
-    if ((uint64_t)op->klen + op->vlen > end - *off - CARET__OP_HEAD)
-        return -1;
-    op->key = rec + *off + CARET__OP_HEAD;
-    op->val = op->key + op->klen;
-    *off += caret__op_size(op->klen, op->vlen);
-    return *off <= end ? 1 : -1;
-}

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "shm/layout.h"
 
@@ -76,6 +77,26 @@ uint64_t caret__record_trailer(uint64_t seed, uint32_t crc, uint32_t size);
 uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail);
 
 /* Decode the op at rec+*off (bounded by size - tail), advancing *off: 1, 0 at the end, -1 malformed. */
-int caret__record_op(const uint8_t *rec, uint32_t size, uint32_t *off, struct caret__op_view *op);
+static inline int caret__record_op(const uint8_t *rec, uint32_t size, uint32_t *off,
+                                   struct caret__op_view *op)
+{
+    uint32_t end = size - CARET__REC_TAIL;
+    uint64_t head;
+
+    if (*off == end)
+        return 0;
+    if (*off > end || end - *off < CARET__OP_HEAD)
+        return -1;
+    memcpy(&head, rec + *off, 8);
+    op->kind = (uint8_t)head;
+    op->klen = (uint16_t)(head >> 16);
+    op->vlen = (uint32_t)(head >> 32);
+    if ((uint64_t)op->klen + op->vlen > end - *off - CARET__OP_HEAD)
+        return -1;
+    op->key = rec + *off + CARET__OP_HEAD;
+    op->val = op->key + op->klen;
+    *off += caret__op_size(op->klen, op->vlen);
+    return *off <= end ? 1 : -1;
+}
 
 #endif

@@ -87,8 +87,19 @@ void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__pr
 
 /* --------------------------------------------------------------------- list */
 
-#define LIST_OPS   32u   /* a list is searched from end to end */
-#define LIST_BYTES 4096u /* of its record */
+#define LIST_OPS   CARET__SPOTS /* a list is searched from end to end */
+#define LIST_BYTES 8192u        /* of its record */
+
+/* The bit of a key in `listed`, by its end. */
+static inline unsigned bit_of(const uint8_t *key, size_t len)
+{
+    uint64_t end = 0;
+    if (len >= 8)
+        memcpy(&end, key + len - 8, 8);
+    else
+        memcpy(&end, key, len);
+    return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+}
 
 static bool fits_list(const struct caret__txn *t, size_t len, size_t vlen)
 {
@@ -100,12 +111,19 @@ static bool fits_list(const struct caret__txn *t, size_t len, size_t vlen)
 static int list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
                     const struct caret__spot *spot)
 {
-    int rc = t->changed ? CARET_OK : caret__batch_begin(&t->list);
+    unsigned bit = bit_of(key, len);
+    int rc = CARET_OK;
+
+    if (!t->changed) {
+        rc = caret__batch_begin(&t->list);
+        memset(t->listed, 0, sizeof t->listed);
+    }
     if (rc == CARET_OK)
         rc = caret__batch_add(&t->list, CARET__OP_SET, key, len, val, vlen);
     if (rc != CARET_OK)
         return rc;
     caret__batch_spot(&t->list, spot);
+    t->listed[bit / 64] |= UINT64_C(1) << bit % 64;
     t->changed = true;
     return CARET_OK;
 }
@@ -121,8 +139,11 @@ static int list_get(const struct caret__txn *t, const uint8_t *key, size_t len, 
 {
     uint32_t off = CARET__REC_HEAD;
     struct caret__op_view op;
+    unsigned bit = bit_of(key, len);
     int said = 0;
 
+    if ((t->listed[bit / 64] >> bit % 64 & 1u) == 0)
+        return 0;
     while (list_next(t, &off, &op)) {
         if (op.klen != len || memcmp(op.key, key, len) != 0)
             continue;

@@ -48,6 +48,7 @@ struct caret__txn {
     uint64_t overtaken_since; /* and when the first of them was */
     struct caret__reads reads;
     struct caret__batch list;
+    uint64_t listed[4]; /* a bit for each key in it, by hash: most reads need not look there */
     struct caret__private buffer;
     struct caret__journal journal;
     size_t marks[CARET_MAX_NEST + 1];        /* journal length at each begin */

@@ -1,6 +1,6 @@
 /*
  * Transactions of a few sets, which are listed instead of put into a tree (txn/txn.h) and committed leaf by leaf
- * (log/commit.c): beside a model, with all that moves the list to the tree, and killed at every fault point of a commit
+ * (log/small.c): beside a model, with all that moves the list to the tree, and killed at every fault point of a commit
  * that splits one leaf and changes others in place.
  * Usage: test_short_txn [transactions [seed]]
  */
@@ -130,7 +130,7 @@ static void something_else(void)
 
 static void transaction(void)
 {
-    unsigned sets = below(8) == 0 ? below(70) : below(8), key = below(KEYS);
+    unsigned sets = below(8) == 0 ? below(150) : below(8), key = below(KEYS);
     bool others = below(6) == 0;
 
     if (below(3) == 0) /* out of line: its leaf can't be changed in place when it goes */

@@ -1,0 +1,148 @@
+/*
+ * commit.h - what both ways of committing share (commit.c, small.c): the record in the ring, the commit point, the
+ * end; where a key is, and the change of a leaf that has room for it.
+ *
+ * All of it is done under the writer mutex.
+ */
+#ifndef CARET_LOG_COMMIT_H
+#define CARET_LOG_COMMIT_H
+
+#include "base/error.h"
+#include "log/log.h"
+#include "tree/leaves.h"
+
+/* Steps 3 and 4: the record goes behind the old head; *lsn: the new one.  Returns where it stands. */
+static inline uint8_t *caret__publish(struct caret__engine *e, const uint8_t *rec, uint32_t size,
+                                      uint32_t crc, uint64_t *lsn)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t head = atomic_load_explicit(&sh->log_head, memory_order_relaxed);
+    uint64_t tail = caret__record_trailer(sh->log_seed, crc, size);
+    uint8_t *at = caret__ring_at(e, head);
+
+    memcpy(at, rec, size - CARET__REC_TAIL);
+    memcpy(at + size - CARET__REC_TAIL, &tail, CARET__REC_TAIL);
+    sh->log_seed = tail;
+    CARET_FAULT("record_written");
+    atomic_store_explicit(&sh->log_head, head + size, memory_order_release);
+    CARET_FAULT("commit_point");
+    *lsn = head + size;
+    return at;
+}
+
+static inline void caret__make_visible(struct caret__engine *e, uint64_t lsn)
+{
+    CARET_FAULT("before_applied");
+    atomic_store_explicit(&e->sh->log_applied, lsn, memory_order_release);
+    CARET_FAULT("after_applied");
+    if (caret__unlikely(atomic_load_explicit(&e->sh->applied_waiters, memory_order_relaxed) != 0)) {
+        atomic_fetch_add(&e->sh->applied_futex, 1);
+        caret__futex_wake(&e->sh->applied_futex, INT32_MAX);
+    }
+}
+
+/* Does the key's place follow from what is remembered?  Then the spot is made to tell it. */
+static inline bool caret__believe(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
+                                  size_t klen)
+{
+    if (spot->version == 0 || spot->pgno >= e->pg.max_pages)
+        return false;
+    const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+    uint64_t version = atomic_load_explicit(&pte->version, memory_order_relaxed);
+    if (word & CARET__PTE_OBSOLETE || !caret__bytes_known(&e->pg, spot->pgno, word))
+        return false;
+    if (version == spot->version && spot->found != CARET__SPOT_LEAF)
+        return true;
+    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
+    bool found;
+    if ((version != spot->version && caret__pte_slot(word) == CARET__SLOT_NONE) ||
+        caret__racy8(&p->type) != CARET__PAGE_LEAF)
+        return false;
+    unsigned pos = caret__page_find(p, key, klen, &found);
+    *spot = (struct caret__spot){version, spot->pgno, (uint16_t)pos, found};
+    return caret__within(p, pos, found);
+}
+
+/* Find the key.  CARET_OK or CORRUPT. */
+static inline int caret__locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
+                                size_t klen)
+{
+    if (caret__believe(e, spot, key, klen))
+        return CARET_OK;
+    struct caret__w w = {.pg = &e->pg, .sh = e->sh};
+    struct caret__path path;
+    uint32_t bad = caret__descend(&w, key, klen, &path);
+    if (bad != 0)
+        return caret__corrupt_page(bad, "damaged, or not where it belongs");
+    spot->pgno = path.pgno[path.leaf];
+    spot->pos = path.idx[path.leaf];
+    spot->found = path.found;
+    spot->version = atomic_load_explicit(&e->pg.ptab[spot->pgno].version, memory_order_relaxed);
+    return CARET_OK;
+}
+
+/*
+ * Can the set be done in the leaf as it is, in which sets before it will take `taken` bytes?  Adds its own.
+ * `again`: there are such sets; one of them may have made the value of this key shorter.
+ */
+static inline bool caret__fits_in_place(const struct caret__engine *e, const struct caret__spot *spot,
+                                        const uint8_t *key, size_t klen, size_t vlen, bool again,
+                                        size_t *taken)
+{
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
+    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
+
+    if (caret__pte_epoch(word) != atomic_load_explicit(&e->sh->epoch, memory_order_relaxed))
+        return false;
+    if (spot->found) {
+        struct caret__entry en = caret__page_entry(p, spot->pos);
+        bool grows = again || vlen > en.vlen;
+        *taken += grows ? 2u + en.klen + vlen : 0;
+        return !en.run && (!grows || caret__page_room(p) >= *taken);
+    }
+    unsigned plen = p->prefix_len;
+    *taken += 10u + klen - plen + vlen;
+    return !caret__page_wants_prefix(p, key, klen) && klen >= plen && caret__page_room(p) >= *taken &&
+           caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
+}
+
+/* Change the leaf, whose place in it is known. */
+static inline void caret__change_leaf(struct caret__engine *e, struct caret__undo *u,
+                                      struct caret__spot *spot, const uint8_t *key, size_t klen,
+                                      const void *val, size_t vlen, uint64_t lsn)
+{
+    struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+    struct caret__edit ed = {u, &pte->version, lsn};
+    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+    struct caret__page *p = (struct caret__page *)(uintptr_t)caret__page_at(&e->pg, spot->pgno, word);
+
+    bool ok = spot->found ? caret__page_replace(p, spot->pos, val, vlen, 0, &ed)
+                          : caret__page_insert(p, spot->pos, key, klen, val, vlen, 0, &ed);
+    CARET__ASSERT(ok);
+    (void)ok;
+    spot->found = 1;
+    spot->version = lsn;
+}
+
+/* Pages of the value at a spot that lie out of line. */
+static inline uint32_t caret__run_pages_at(const struct caret__engine *e, const struct caret__spot *spot)
+{
+    if (spot->found != 1)
+        return 0;
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
+    struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, spot->pgno, word), spot->pos);
+    return en.run && en.vlen >= 8 ? 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE : 0;
+}
+
+/* A batch whose record is finished but for its trailer. */
+struct caret__finished {
+    struct caret__batch *b;
+    uint32_t size, crc;
+};
+
+/* small.c: commit a batch of a few sets, mostly in place.  CARET_NONE: not so, but in general; CARET_RESTART: a
+ * checkpoint must make room first; or an error.  Nothing was done then. */
+int caret__commit_small(struct caret__engine *e, const struct caret__finished *r, uint64_t *lsn);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * small.c - committing a few sets at once, mostly in place.
+ *
+ * Each set finds its leaf.  One that belongs to the current epoch and has room for all sets of
+ * the batch that go to it is changed in place, as by a lone set: only the bytes that
+ * change are saved.  The sets of other leaves, SLOW_MAX of them at most, go the general way first,
+ * which leaves the leaves of the others alone: it changes those of its own keys, their new halves,
+ * and pages above them.  All sets of one leaf go the same way, so two of one key stay in order.
+ *
+ * Nothing can fail behind the commit point: what the slow ones may need is reserved before, and so is the undo
+ * memory for all.  A death there is repaired as ever: what was saved is restored, the last first, and the
+ * record redone the general way.
+ */
+#include <string.h>
+
+#include "log/commit.h"
+
+#define SLOW_MAX 4u                  /* sets of a batch that may go the general way alone */
+#define LEAVES   (2u * CARET__SPOTS) /* places for leaves: half of them stay free */
+
+_Static_assert(LEAVES <= 256, "a place fits a byte");
+
+/* A leaf that sets of the batch go to. */
+struct goal {
+    uint32_t pgno; /* 0: the place is free (page 0 is never a leaf) */
+    bool slow;
+    size_t taken; /* bytes that the sets so far will take */
+};
+
+/* How the sets are done. */
+struct plan {
+    struct caret__op_view op[CARET__SPOTS];
+    uint8_t goal_of[CARET__SPOTS];
+    uint32_t mask; /* places in use - 1 */
+    unsigned nslow;
+    uint64_t in_place; /* bytes of undo that those in place take at most */
+    struct goal goals[LEAVES];
+};
+
+_Static_assert(CARET__FIRST_PAGE > 0, "no leaf is page 0");
+
+/* The place of that leaf, by hashing. */
+static inline uint32_t place_of(const struct plan *plan, uint32_t pgno)
+{
+    uint32_t i = pgno * 0x9E3779B1u >> 16 & plan->mask;
+
+    while (plan->goals[i].pgno != 0 && plan->goals[i].pgno != pgno)
+        i = (i + 1) & plan->mask;
+    return i;
+}
+
+static inline bool is_slow(const struct plan *plan, uint32_t i)
+{
+    return plan->goals[plan->goal_of[i]].slow;
+}
+
+/* Find the place of each set and how it is to be done.  false: the whole batch in the general way. */
+static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct plan *plan)
+{
+    uint32_t off = CARET__REC_HEAD;
+    bool slow = false;
+
+    plan->mask = 7;
+    while (plan->mask + 1 < 2 * b->nops)
+        plan->mask = 2 * plan->mask + 1;
+    memset(plan->goals, 0, (plan->mask + 1) * sizeof plan->goals[0]);
+    for (uint32_t i = 0; i < b->nops; i++) {
+        struct caret__spot *spot = &b->spots[i];
+        struct caret__op_view *op = &plan->op[i];
+        if (i >= b->nspots)
+            *spot = (struct caret__spot){0};
+        if (caret__record_op(b->rec, b->size + CARET__REC_TAIL, &off, op) != 1 ||
+            caret__locate(e, spot, op->key, op->klen) != CARET_OK)
+            return false;
+        uint32_t at = place_of(plan, spot->pgno);
+        struct goal *goal = &plan->goals[at];
+        bool again = goal->pgno != 0;
+        plan->goal_of[i] = (uint8_t)at;
+        goal->pgno = spot->pgno;
+        if (goal->slow || caret__fits_in_place(e, spot, op->key, op->klen, op->vlen, again, &goal->taken))
+            continue;
+        goal->slow = slow = true;
+    }
+    plan->nslow = 0;
+    for (uint32_t i = 0; slow && i < b->nops; i++)
+        plan->nslow += is_slow(plan, i);
+    plan->in_place = (uint64_t)b->nops * (CARET__PAGE_SIZE + 4u * CARET__UNDO_FOOT);
+    return plan->nslow <= SLOW_MAX;
+}
+
+/* What the sets may need. */
+static struct caret__need plan_need(const struct caret__engine *e, const struct caret__batch *b,
+                                    const struct plan *plan)
+{
+    uint32_t pages = plan->nslow * caret__tree_set_pages(&e->sh->ts);
+    struct caret__need need = {pages, plan->in_place + (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
+
+    for (uint32_t i = 0; i < b->nops; i++)
+        if (is_slow(plan, i))
+            need.undo_bytes += caret__run_pages_at(e, &b->spots[i]) * UINT64_C(96);
+    return need;
+}
+
+/* Behind the commit point: the sets that need more than their leaf. */
+static void sets_in_general(struct caret__engine *e, const struct caret__batch *b, const struct plan *plan,
+                            struct caret__undo *u, uint64_t lsn)
+{
+    struct caret__w w = {.pg = &e->pg,
+                         .sh = e->sh,
+                         .undo = u,
+                         .lsn = lsn,
+                         .epoch = atomic_load_explicit(&e->sh->epoch, memory_order_relaxed)};
+
+    caret__w_begin(&w);
+    for (uint32_t i = 0; i < b->nops; i++) {
+        const struct caret__op_view *op = &plan->op[i];
+        if (is_slow(plan, i))
+            caret__tree_set(&w, op->key, op->klen, op->val, op->vlen, 0);
+    }
+}
+
+/* Then those in place; their leaves are as they were, but for each other's changes. */
+static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const struct plan *plan,
+                          struct caret__undo *u, uint64_t lsn)
+{
+    for (uint32_t i = 0; i < b->nops; i++) {
+        const struct caret__op_view *op = &plan->op[i];
+        struct caret__spot *spot = &b->spots[i];
+        const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+        if (is_slow(plan, i)) {
+            spot->version = 0;
+            continue;
+        }
+        if (atomic_load_explicit(&pte->version, memory_order_relaxed) !=
+            spot->version) { /* by a set before */
+            uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+            bool found;
+            spot->pos = (uint16_t)caret__page_find(caret__page_at(&e->pg, spot->pgno, word), op->key,
+                                                   op->klen, &found);
+            spot->found = found;
+        }
+        caret__change_leaf(e, u, spot, op->key, op->klen, op->val, op->vlen, lsn);
+    }
+}
+
+int caret__commit_small(struct caret__engine *e, const struct caret__finished *r, uint64_t *lsn)
+{
+    struct caret__undo u = caret__undo_context(e, 0);
+    struct plan plan;
+
+    if (!make_plan(e, r->b, &plan))
+        return CARET_NONE;
+    if (plan.nslow != 0 || plan.in_place > u.cap) {
+        struct caret__need need = plan_need(e, r->b, &plan);
+        int rc = caret__reserve(e, &need, false);
+        if (rc != CARET_OK)
+            return rc;
+        u = caret__undo_context(e, 0);
+    }
+    caret__publish(e, r->b->rec, r->size, r->crc, lsn);
+    if (plan.nslow != 0)
+        sets_in_general(e, r->b, &plan, &u, *lsn);
+    else
+        caret__undo_begin(&u, *lsn);
+    sets_in_place(e, r->b, &plan, &u, *lsn);
+    caret__make_visible(e, *lsn);
+    return CARET_OK;
+}
