@@ -103,7 +103,7 @@ static unsigned get(uint64_t n)
     return (unsigned)number(here);
 }
 
-static int raise_maxima(caret_session *session, void *arg)
+static int keep_all(caret_session *session, void *arg)
 {
     const struct job_found *f = arg;
     union slot longest, highest;
@@ -114,15 +114,15 @@ static int raise_maxima(caret_session *session, void *arg)
         rc = set_number(&longest.node, f->total);
     if (rc == CARET_OK && f->highest > number(named(&highest, "^highest")))
         rc = set_number(&highest.node, f->highest);
+    for (unsigned i = 0; rc == CARET_OK && i < f->count; i++)
+        rc = set_number(&steps[i].node, f->total - i);
     return rc;
 }
 
 static void keep(const struct job_found *f)
 {
     struct job_found copy = *f;
-    check(caret_transaction(s, raise_maxima, &copy, CARET_TXN_BATCH), "transaction");
-    for (unsigned i = 0; i < f->count; i++)
-        check(set_number(&steps[i].node, f->total - i), "set");
+    check(caret_transaction(s, keep_all, &copy, CARET_TXN_BATCH), "transaction");
 }
 
 static void maxima(uint64_t *longest, uint64_t *highest)

@@ -30,17 +30,21 @@ function worker.functions(db)
     local step, longest, highest = node("^step"), node("^longest"), node("^highest")
     local move = step.__move
 
-    local raise = db:transaction("BATCH", function(length, high)
-        if length > number(longest, 0) then longest.__ = length end
-        if high > number(highest, 0) then highest.__ = high end
-    end)
-
-    -- Follow the sequence of n to a number whose length is known, and store the lengths of all on the way.
     -- Cursors stand on the way: moving one costs less than making a node, and it knows where it was found.
     local path = setmetatable({}, {__index = function(path, i)
         path[i] = step:cursor(1)
         return path[i]
     end})
+
+    local keep = db:transaction("BATCH", function(length, total, high)
+        if total > number(longest, 0) then longest.__ = total end
+        if high > number(highest, 0) then highest.__ = high end
+        for i = 1, length do
+            set(path[i], total - i + 1)
+        end
+    end)
+
+    -- Follow the sequence of n to a number whose length is known, and keep the lengths of all on the way.
     local function sequence(n)
         local path, number, move = path, number, move -- luacheck: ignore 431 (quicker than upvalues)
         local length, high = 0, 0
@@ -54,10 +58,7 @@ function worker.functions(db)
         if length == 0 then return end
         local total = length
         if n > 1 then total = total + number(here) end
-        raise(total, high)
-        for i = 1, length do
-            set(path[i], total - i + 1)
-        end
+        keep(length, total, high)
     end
 
     local function compute(block)
