@@ -142,7 +142,7 @@ struct caret__finished {
 };
 
 /* small.c: commit a batch of a few sets, mostly in place.  CARET_NONE: not so, but in general; CARET_RESTART: a
- * checkpoint must make room first; or an error.  Nothing was done then. */
+ * checkpoint must make room first.  Nothing was done then. */
 int caret__commit_small(struct caret__engine *e, const struct caret__finished *r, uint64_t *lsn);
 
 #endif

@@ -153,8 +153,8 @@ int caret__commit_small(struct caret__engine *e, const struct caret__finished *r
     if (plan.nslow != 0 || plan.in_place > u.cap) {
         struct caret__need need = plan_need(e, r->b, &plan);
         int rc = caret__reserve(e, &need, false);
-        if (rc != CARET_OK)
-            return rc;
+        if (rc != CARET_OK) /* an error is not the last word: in general the same sets may need less */
+            return rc == CARET_RESTART ? rc : CARET_NONE;
         u = caret__undo_context(e, 0);
     }
     caret__publish(e, r->b->rec, r->size, r->crc, lsn);

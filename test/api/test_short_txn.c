@@ -231,6 +231,29 @@ static void the_last_set_of_a_key_counts(void **state)
     close_all();
 }
 
+/* In the smallest arena: changes of a few leaves, each of which must be copied. */
+static void the_smallest_arena_holds_a_few_sets(void **state)
+{
+    caret_options o = {.arena_limit = 1};
+    (void)state;
+    unlink(path);
+    OK(caret_open(path, &o, &db));
+    OK(caret_session_open(db, &s));
+    caret__rand_seed(&rng, 4);
+    empty();
+    for (unsigned key = 0; key < KEYS / 8; key++)
+        set(key, 40);
+    for (unsigned key = 0; key + 80 < KEYS / 8; key++) {
+        OK(caret_checkpoint(db));
+        OK(caret_begin(s, 0));
+        for (unsigned i = 0; i < 4; i++)
+            set(key + i * 25, 40);
+        OK(caret_commit(s));
+    }
+    check_all();
+    close_all();
+}
+
 #ifdef CARET_FAULTS
 /* The ith key of a try: each has keys of its own, all over, until there are none left. */
 static unsigned key_of(unsigned try, unsigned i)
@@ -310,6 +333,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_transactions_are_what_the_model_says),
         cmocka_unit_test(the_last_set_of_a_key_counts),
+        cmocka_unit_test(the_smallest_arena_holds_a_few_sets),
 #ifdef CARET_FAULTS
         cmocka_unit_test(a_death_in_a_short_transaction_leaves_all_or_nothing),
 #endif
