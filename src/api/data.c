@@ -125,7 +125,8 @@ static int get_in_txn(caret_session *s, struct caret__node *n, caret_slice *out)
         int rc = caret__session_out(s, len);
         if (rc != CARET_OK)
             return rc;
-        memcpy(s->out, val, len);
+        if (len != 0)
+            memcpy(s->out, val, len);
         *out = (caret_slice){(const char *)s->out, len};
         return CARET_OK;
     }

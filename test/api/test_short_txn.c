@@ -254,6 +254,20 @@ static void the_smallest_arena_holds_a_few_sets(void **state)
     close_all();
 }
 
+/* The first value that a session reads may be an empty one of its own transaction. */
+static void an_empty_value_is_the_first_that_is_read(void **state)
+{
+    (void)state;
+    open_empty();
+    caret__rand_seed(&rng, 5);
+    OK(caret_begin(s, 0));
+    set(1, 0);
+    check_key(1);
+    OK(caret_commit(s));
+    check_key(1);
+    close_all();
+}
+
 #ifdef CARET_FAULTS
 /* The ith key of a try: each has keys of its own, all over, until there are none left. */
 static unsigned key_of(unsigned try, unsigned i)
@@ -334,6 +348,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(short_transactions_are_what_the_model_says),
         cmocka_unit_test(the_last_set_of_a_key_counts),
         cmocka_unit_test(the_smallest_arena_holds_a_few_sets),
+        cmocka_unit_test(an_empty_value_is_the_first_that_is_read),
 #ifdef CARET_FAULTS
         cmocka_unit_test(a_death_in_a_short_transaction_leaves_all_or_nothing),
 #endif
