@@ -340,8 +340,8 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set
     *room = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), r->size, false);
     if (*room)
         return CARET_RESTART;
-    size_t taken = 0;
-    if (!caret__fits_in_place(e, spot, key, klen, vlen, false, &taken)) {
+    struct caret__taken taken = {0};
+    if (!caret__fits_in_place(e, spot, key, klen, vlen, &taken)) {
         spot->version = 0;
         return set_slowly(e, spot, r, lsn);
     }

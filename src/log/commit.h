@@ -82,13 +82,16 @@ static inline int caret__locate(struct caret__engine *e, struct caret__spot *spo
     return CARET_OK;
 }
 
-/*
- * Can the set be done in the leaf as it is, in which sets before it will take `taken` bytes?  Adds its own.
- * `again`: there are such sets; one of them may have made the value of this key shorter.
- */
+/* What the sets of a batch that go to one leaf will have done to it. */
+struct caret__taken {
+    size_t bytes; /* of its room */
+    bool shrunk;  /* a value has got shorter: which one is not remembered */
+};
+
+/* Can the set be done in the leaf as it is, behind those sets of it that *taken tells of?  Adds its own. */
 static inline bool caret__fits_in_place(const struct caret__engine *e, const struct caret__spot *spot,
-                                        const uint8_t *key, size_t klen, size_t vlen, bool again,
-                                        size_t *taken)
+                                        const uint8_t *key, size_t klen, size_t vlen,
+                                        struct caret__taken *taken)
 {
     uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
     const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
@@ -97,13 +100,14 @@ static inline bool caret__fits_in_place(const struct caret__engine *e, const str
         return false;
     if (spot->found) {
         struct caret__entry en = caret__page_entry(p, spot->pos);
-        bool grows = again || vlen > en.vlen;
-        *taken += grows ? 2u + en.klen + vlen : 0;
-        return !en.run && (!grows || caret__page_room(p) >= *taken);
+        bool grows = vlen > en.vlen || taken->shrunk; /* perhaps this one */
+        taken->shrunk |= vlen < en.vlen;
+        taken->bytes += grows ? 2u + en.klen + vlen : 0;
+        return !en.run && (!grows || caret__page_room(p) >= taken->bytes);
     }
     unsigned plen = p->prefix_len;
-    *taken += 10u + klen - plen + vlen;
-    return !caret__page_wants_prefix(p, key, klen) && klen >= plen && caret__page_room(p) >= *taken &&
+    taken->bytes += 10u + klen - plen + vlen;
+    return !caret__page_wants_prefix(p, key, klen) && klen >= plen && caret__page_room(p) >= taken->bytes &&
            caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
 }
 

@@ -24,7 +24,7 @@ _Static_assert(LEAVES <= 256, "a place fits a byte");
 struct goal {
     uint32_t pgno; /* 0: the place is free (page 0 is never a leaf) */
     bool slow;
-    size_t taken; /* bytes that the sets so far will take */
+    struct caret__taken taken; /* by the sets so far */
 };
 
 /* How the sets are done. */
@@ -74,10 +74,9 @@ static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct pl
             return false;
         uint32_t at = place_of(plan, spot->pgno);
         struct goal *goal = &plan->goals[at];
-        bool again = goal->pgno != 0;
         plan->goal_of[i] = (uint8_t)at;
         goal->pgno = spot->pgno;
-        if (goal->slow || caret__fits_in_place(e, spot, op->key, op->klen, op->vlen, again, &goal->taken))
+        if (goal->slow || caret__fits_in_place(e, spot, op->key, op->klen, op->vlen, &goal->taken))
             continue;
         goal->slow = slow = true;
     }

@@ -269,6 +269,24 @@ static void an_empty_value_is_the_first_that_is_read(void **state)
 }
 
 #ifdef CARET_FAULTS
+/* Values that stay as long as they are take no room, however many of a leaf are set. */
+static void full_leaves_are_changed_in_place(void **state)
+{
+    (void)state;
+    open_empty();
+    caret__rand_seed(&rng, 6);
+    for (unsigned key = 0; key < 200; key++)
+        set(key, 40);
+    uint64_t edits = caret__fault_hits("edit_go");
+    OK(caret_begin(s, 0));
+    for (unsigned key = 20; key < 120; key++)
+        set(key, 40);
+    OK(caret_commit(s));
+    assert_int_equal(caret__fault_hits("edit_go") - edits, 100);
+    check_all();
+    close_all();
+}
+
 /* The ith key of a try: each has keys of its own, all over, until there are none left. */
 static unsigned key_of(unsigned try, unsigned i)
 {
@@ -350,6 +368,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_smallest_arena_holds_a_few_sets),
         cmocka_unit_test(an_empty_value_is_the_first_that_is_read),
 #ifdef CARET_FAULTS
+        cmocka_unit_test(full_leaves_are_changed_in_place),
         cmocka_unit_test(a_death_in_a_short_transaction_leaves_all_or_nothing),
 #endif
     };
