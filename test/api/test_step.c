@@ -30,10 +30,10 @@ static uint64_t seed = 1;
 
 struct scenario {
     const char *name;
-    unsigned op, warm; /* as in stopped.h, but SPLIT, KILL_SOME and SETTLE */
+    unsigned op, warm; /* as in stopped.h, but for those below */
     bool quick;        /* also where every instruction is many, by fault points and assertions */
 };
-enum { SPLIT = 100, KILL_SOME, SETTLE };
+enum { SPLIT = 100, KILL_SOME, MANY, SETTLE };
 
 static const struct scenario scenarios[] = {
     {"a set in place", 0, 1, true},
@@ -45,6 +45,7 @@ static const struct scenario scenarios[] = {
     {"a small transaction", 11, 1, true},
     {"some sets in place", 17, 1, true},
     {"a small transaction after a checkpoint", 11, 0, false},
+    {"many sets, most of them in place", MANY, 1, false},
 };
 #define SCENARIOS (sizeof scenarios / sizeof scenarios[0])
 
@@ -82,6 +83,23 @@ static bool holds(struct caret__shared *sh, pid_t pid)
 
 /* ---------------------------------------------------------------------- who is stepped */
 
+/* Nearly a hundred sets in place, and two of leaves that are split. */
+static int many(caret_session *session, void *arg)
+{
+    (void)session, (void)arg;
+    for (int i = 0; i < KEYS; i++) {
+        if (i != 40)
+            DO(put("^t", i, -1, 'm', 20 + (size_t)i % 30));
+        if (i == 27 || i == 47)
+            DO(put("^t", 40, i == 27 ? 23 : 25, 'm', CARET__PAGE_SIZE / 5));
+    }
+    for (int i = 0; i < KEYS; i++)
+        if (i % 10 < 5)
+            DO(put("^k", i / 10, i, 'm', 30));
+    DO(put("^pair", 1, -1, 'm', 5)); /* what comes in its leaf now may be what has got shorter */
+    return put("^pair", 1, -1, 'm', 9);
+}
+
 static void run_scenario(unsigned op)
 {
     caret_node_buf n;
@@ -89,6 +107,7 @@ static void run_scenario(unsigned op)
     switch (op) {
     case SPLIT: must(put("^t", 40, 1, 'z', CARET__PAGE_SIZE / 5), "split"); break;
     case KILL_SOME: must(caret_kill(s, node(&n, "^k", 3, -1)), "kill"); break;
+    case MANY: must(caret_transaction(s, many, NULL, 0), "many"); break;
     case SETTLE:
         must(caret__writer_lock(s->e), "repair");
         caret__writer_unlock(s->e);
@@ -101,7 +120,7 @@ static void run_scenario(unsigned op)
 static void fill_up(void)
 {
     for (int i = 0; i < 12; i++)
-        must(put("^t", 40, 10 + i, 'f', CARET__PAGE_SIZE / 5), "fill");
+        must(put("^t", 40, 10 + 2 * i, 'f', CARET__PAGE_SIZE / 5), "fill");
 }
 
 static void stepped(const struct scenario *sc)
@@ -111,7 +130,7 @@ static void stepped(const struct scenario *sc)
     open_both();
     if (sc->op != SETTLE) {
         reset();
-        if (sc->op == SPLIT)
+        if (sc->op == SPLIT || sc->op == MANY)
             fill_up();
         if (!sc->warm)
             must(caret_checkpoint(db), "checkpoint");
@@ -371,7 +390,7 @@ static void measure(const struct scenario *sc, uint64_t *pre, uint64_t *post)
     assert_true(r.committed && !r.half && !r.held);
     *post = read_state();
     assert_true(*pre != *post);
-    if (sc->op == SPLIT)
+    if (sc->op == SPLIT || sc->op == MANY)
         assert_true(atomic_load(&s->e->sh->ts.npages) - s->e->sh->ts.free_pages > pages);
     close_both();
 }
