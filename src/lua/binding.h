@@ -220,8 +220,10 @@ int caret__sub(lua_State *L, caret_node *n, size_t bytes, const caret_node *pare
 void caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
 void caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
 
-/* Push a node of the same kind as the one at index `like`, in room of `bytes` bytes, NULL = unset address. */
-struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *n, size_t bytes);
+/* Push a node like the one at index `like`, in room of `bytes` bytes; kind: what it is besides, 0 or CARET__MUTABLE
+ * and more. */
+struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *n, size_t bytes,
+                                      unsigned kind);
 
 /* Cursors of iterators, in iter.c: push one at that address, of the kind of the node at `like`; the usable one in the
  * first upvalue; put one with room for any key in its place, when a move said BUFFER. */

@@ -21,7 +21,7 @@ int caret__node_cursor(lua_State *L)
 
     if (rc != CARET_OK)
         return caret__raise(L, n->db, rc);
-    caret__push_like(L, 1, &at.node, CARET_NODE_MAX)->kind |= CARET__MUTABLE | CARET__MOVES;
+    caret__push_like(L, 1, &at.node, CARET_NODE_MAX, CARET__MUTABLE | CARET__MOVES);
     return 1;
 }
 

@@ -19,9 +19,7 @@ enum upvalue { UP_CURSOR = 1 };
 struct caret__lnode *caret__push_cursor(lua_State *L, int like, const caret_node *at)
 {
     size_t bytes = caret_node_size(at) + ROOM;
-    struct caret__lnode *c = caret__push_like(L, like, at, bytes < CARET_NODE_MAX ? bytes : CARET_NODE_MAX);
-    c->kind |= CARET__MUTABLE;
-    return c;
+    return caret__push_like(L, like, at, bytes < CARET_NODE_MAX ? bytes : CARET_NODE_MAX, CARET__MUTABLE);
 }
 
 struct caret__lnode *caret__cursor(lua_State *L)
@@ -32,9 +30,10 @@ struct caret__lnode *caret__cursor(lua_State *L)
 struct caret__lnode *caret__widen_cursor(lua_State *L)
 {
     int i = lua_upvalueindex(1);
-    struct caret__lnode *old = caret__lnode(L, i), *new = caret__push_like(L, i, &old->node, CARET_NODE_MAX);
+    struct caret__lnode *old = caret__lnode(L, i);
+    unsigned kind = old->kind & ~CARET__PARENT; /* it has the metatable of the class */
+    struct caret__lnode *new = caret__push_like(L, i, &old->node, CARET_NODE_MAX, kind);
 
-    new->kind = old->kind &(uint8_t)~CARET__PARENT; /* it has the metatable of the class */
     lua_replace(L, i);
     return new;
 }

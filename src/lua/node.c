@@ -129,10 +129,11 @@ static void push_class(lua_State *L, int i)
     lua_remove(L, -2);
 }
 
-struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *node, size_t bytes)
+struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *node, size_t bytes,
+                                      unsigned kind)
 {
     struct caret__lnode *from = caret__lnode(L, like);
-    struct caret__lnode *n = push_head(L, from->db, bytes, from->kind & CARET__LOCAL);
+    struct caret__lnode *n = push_head(L, from->db, bytes, (from->kind & CARET__LOCAL) | kind);
     caret_node_copy(&n->node, bytes, node);
 #if LUA_VERSION_NUM == 501
     if (lua_istable(L, like))
@@ -457,7 +458,7 @@ static int meta_call(lua_State *L)
         return call_method(L, n);
     caret_node_copy(&tmp.node, sizeof tmp, &n->node);
     caret__address_below(L, n->db, &tmp, 2, lua_gettop(L));
-    caret__push_like(L, 1, &tmp.node, caret_node_size(&tmp.node));
+    caret__push_like(L, 1, &tmp.node, caret_node_size(&tmp.node), 0);
     return 1;
 }
 

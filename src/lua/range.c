@@ -142,7 +142,7 @@ int caret__node_range(lua_State *L)
     lua_pushboolean(L, back);
     lua_pushnumber(L, limit);
     if (read_bound(L, n, back ? "from" : "to", &at))
-        caret__push_like(L, 1, &at.node, caret_node_size(&at.node));
+        caret__push_like(L, 1, &at.node, caret_node_size(&at.node), 0);
     else
         lua_pushnil(L);
     lua_pushcclosure(L, range_step, RANGE_UPVALUES);

@@ -161,7 +161,7 @@ static int text_siblings(lua_State *L)
     struct caret__lnode *n = caret__check_node(L, 1);
     int back = lua_toboolean(L, 2);
 
-    caret__push_like(L, 1, &n->node, CARET_NODE_MAX)->kind |= CARET__MUTABLE;
+    caret__push_like(L, 1, &n->node, CARET_NODE_MAX, CARET__MUTABLE);
     lua_pushboolean(L, back);
     lua_pushcclosure(L, siblings_step, 2);
     return 1;

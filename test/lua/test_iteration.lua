@@ -73,6 +73,36 @@ function TestIteration:test_pairs_gives_mutable_children()
     lu.assertEquals(count, 0)
 end
 
+-- By whatever iterator, a child of the moving node is below where that is now, and stays there.
+function TestIteration:test_children_of_moving_nodes()
+    local wide = ("wide"):rep(40) -- the cursor becomes another one on the way
+    for i = 1, 10 do n[i].x.__ = i end
+    n[wide].x.__ = 11
+    local function check(what, ...)
+        local kept = {}
+        for node, _, _, level in ... do
+            if level ~= 2 then
+                local i = node:name() == wide and 11 or node:name()
+                for _ = 1, 4 do lu.assertEquals(node.x:number(), i, what) end
+                node.y.__ = what
+                lu.assertEquals(n(node:name()).y.__, what)
+                kept[#kept + 1] = {i, node.x, node("x"), node[3]}
+            end
+        end
+        lu.assertEquals(#kept, 11, what)
+        for _, k in ipairs(kept) do
+            lu.assertEquals({k[2]:number(), k[3]:number()}, {k[1], k[1]}, what)
+            lu.assertTrue(k[4] == n(k[1] == 11 and wide or k[1])(3), what)
+        end
+    end
+    check("pairs", n:pairs())
+    check("back", n:pairs(true))
+    check("range", n:range())
+    check("to", n:range {to = wide, reverse = true})
+    check("walk", n:walk(1))
+    check("deep", n:walk())
+end
+
 function TestIteration:test_pairs_of_lua()
     if _VERSION == "Lua 5.1" then return end
     for i = 1, 3 do n[i].__ = -i end

@@ -136,6 +136,17 @@ function TestNodes:test_pairs_gives_mutable_child_value_and_string()
     end
 end
 
+function TestNodes:test_children_of_moving_nodes()
+    for i = 1, 10 do n[i].x.__ = i end
+    local kept = {}
+    for child, _, sub in n:pairs() do
+        for _ = 1, 4 do lu.assertEquals(child.x.__, sub) end
+        child.y.__ = "y" .. sub
+        kept[sub] = child.x
+    end
+    for i = 1, 10 do lu.assertEquals({n[i].y.__, kept[tostring(i)].__}, {"y" .. i, tostring(i)}) end
+end
+
 -- ------------------------------------------------------------------- trees
 
 function TestNodes:test_trees_round_trip_with_string_keys()
