@@ -257,12 +257,12 @@ static int ffi_step(struct caret__lnode *c, int back)
     int rc;
 
     caret_session *s = caret__lnode_session(c);
-    if (c->kind & CARET__PARENT)
+    if (c->kind & CARET__AMONG)
         rc = back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
     else
         rc = back ? caret_last(s, &c->node) : caret_first(s, &c->node);
     if (rc == CARET_OK)
-        c->kind |= CARET__PARENT; /* it went down */
+        c->kind |= CARET__AMONG; /* it went down */
     return rc == CARET_NONE ? END : written(rc);
 }
 

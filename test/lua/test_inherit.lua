@@ -61,6 +61,28 @@ function TestInherit:test_children_are_of_the_subclass()
     lu.assertTrue(c == n[1])
 end
 
+-- A constructor may give the very node that it got.
+function TestInherit:test_a_moving_node_becomes_one_of_the_class()
+    local as_oak, oak = caret.inherit(function(node) return node end)
+    function oak.rings(node) return 2 * node:number() end
+    for i = 1, 3 do n[i].__, n[i].below.__ = i, 10 end
+    local function rings(...)
+        local got = {}
+        for node in ... do
+            lu.assertTrue(rawequal(as_oak(node), node))
+            got[#got + 1] = node:rings()
+            lu.assertEquals(node.below:rings(), 20)
+            if #got > 3 then break end
+        end
+        return got
+    end
+    lu.assertEquals(rings(n:pairs()), {2, 4, 6})
+    lu.assertEquals(rings(n:pairs(true)), {6, 4, 2})
+    lu.assertEquals(rings(n:range {from = 2}), {4, 6})
+    local c = as_oak(n:cursor(1))
+    lu.assertEquals({c:rings(), c:move(3):rings(), c.below:rings()}, {2, 6, 20})
+end
+
 function TestInherit:test_subclasses_of_subclasses()
     local new, class, super = caret.inherit(db.node)
     local new2, class2, super2 = caret.inherit(new)

@@ -47,7 +47,7 @@ local MAXSUBS, KEY2BIG, BUFFER = -3, -4, -7 -- CARET_E_*
 local VALUES, WORDS = 65536, 144 -- bytes of the buffer; words for any key
 local KIDS, RECENT, LEVEL, LIMIT = 64, 64, 32, 900
 local ROOM = 2 -- words that an iterator's cursor has for what is longer than its first key
-local MUTABLE, MOVES = 2, 64 -- CARET__MUTABLE, CARET__MOVES
+local MUTABLE, AMONG, MOVES = 2, 16, 64 -- CARET__MUTABLE, ...
 
 -- Types without names: the module may be loaded twice.
 local lnode = ffi.typeof [[struct {
@@ -341,7 +341,7 @@ return function(core)
         if own then made = begin() end
         if sub ~= nil then
             rc = put(beside, WORDS, from, sub)
-            beside.kind = beside.kind + 8 -- CARET__PARENT: it is among the children already
+            beside.kind = beside.kind + AMONG
         elseif own then
             rc = c_copy(beside, WORDS, from)
         end
