@@ -17,19 +17,17 @@ int caret__node_equal(lua_State *L)
 int caret__node_repr(lua_State *L)
 {
     struct caret__lnode *n = caret__check_address(L, 1);
-    char small[512];
-    size_t len;
-    int utf8 = !n->db->bytes;
+    char small[512], *text = small;
+    size_t room = sizeof small, len;
+    int rc;
 
-    if (caret_node_zwr(&n->node, utf8, small, sizeof small, &len) == CARET_OK) {
-        lua_pushlstring(L, small, len);
-        return 1;
+    while ((rc = caret_node_zwr(&n->node, !n->db->bytes, text, room, &len)) == CARET_E_BUFFER) {
+        room = len; /* too few again, if a finalizer moves the node */
+        text = lua_newuserdata(L, room);
     }
-    char *big = lua_newuserdata(L, len);
-    int rc = caret_node_zwr(&n->node, utf8, big, len, &len);
     if (rc != CARET_OK)
         return caret__raise(L, n->db, rc);
-    lua_pushlstring(L, big, len);
+    lua_pushlstring(L, text, len);
     return 1;
 }
 

@@ -19,7 +19,11 @@ enum upvalue { UP_CURSOR = 1 };
 struct caret__lnode *caret__push_cursor(lua_State *L, int like, const caret_node *at)
 {
     size_t bytes = caret_node_size(at) + ROOM;
-    return caret__push_like(L, like, at, bytes < CARET_NODE_MAX ? bytes : CARET_NODE_MAX, CARET__MUTABLE);
+    caret_node_buf tmp;
+
+    caret_node_copy(&tmp.node, sizeof tmp, at); /* a finalizer may move it in what follows */
+    return caret__push_like(L, like, &tmp.node, bytes < CARET_NODE_MAX ? bytes : CARET_NODE_MAX,
+                            CARET__MUTABLE);
 }
 
 struct caret__lnode *caret__cursor(lua_State *L)

@@ -151,6 +151,16 @@ static inline void dress(lua_State *L)
     lua_setmetatable(L, -2);
 }
 
+/* Push a child of n that was made aside: where there was too little room for it. */
+static struct caret__lnode *push_made(lua_State *L, const struct caret__lnode *n, const caret_node *made)
+{
+    size_t bytes = caret_node_size(made);
+    struct caret__lnode *child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
+
+    caret_node_copy(&child->node, bytes, made);
+    return child;
+}
+
 /* Push the child of n by an integer. */
 static inline void push_numbered(lua_State *L, const struct caret__lnode *n, int64_t sub)
 {
@@ -161,10 +171,11 @@ static inline void push_numbered(lua_State *L, const struct caret__lnode *n, int
     int rc = caret_node_child_int(&child->node, bytes, &n->node, sub);
 
     if (rc == CARET_E_BUFFER) {
+        caret_node_buf tmp;
         lua_pop(L, 1);
-        bytes += 24;
-        child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
-        rc = caret_node_child_int(&child->node, bytes, &n->node, sub);
+        rc = caret_node_child_int(&tmp.node, sizeof tmp, &n->node, sub);
+        if (rc == CARET_OK)
+            push_made(L, n, &tmp.node);
     }
     if (rc != CARET_OK)
         caret__raise(L, n->db, rc);
@@ -194,11 +205,8 @@ static struct caret__lnode *push_child(lua_State *L, const struct caret__lnode *
         caret_node_buf tmp;
         lua_pop(L, 1);
         rc = caret__sub(L, &tmp.node, sizeof tmp, &n->node, 2);
-        if (rc == CARET_OK) {
-            bytes = caret_node_size(&tmp.node);
-            child = push_head(L, n->db, bytes, n->kind & CARET__LOCAL);
-            caret_node_copy(&child->node, bytes, &tmp.node);
-        }
+        if (rc == CARET_OK)
+            child = push_made(L, n, &tmp.node);
     }
     if (rc != CARET_OK && push_method(L, rc))
         return NULL;

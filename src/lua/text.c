@@ -17,17 +17,11 @@
 /* Push subscript i as text. */
 static void push_subscript(lua_State *L, const caret_node *n, unsigned i)
 {
-    char small[256];
+    char text[CARET_NODE_MAX]; /* as in caret__push_last() */
     size_t len = 0;
 
-    if (caret_node_subscript(n, i, small, sizeof small, &len, NULL) == CARET_OK) {
-        lua_pushlstring(L, small, len);
-        return;
-    }
-    char *big = lua_newuserdata(L, len);
-    caret_node_subscript(n, i, big, len, &len, NULL);
-    lua_pushlstring(L, big, len);
-    lua_remove(L, -2);
+    int rc = caret_node_subscript(n, i, text, sizeof text, &len, NULL);
+    lua_pushlstring(L, text, rc == CARET_OK ? len : 0);
 }
 
 /* Push the last subscript, or the name. */

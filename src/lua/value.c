@@ -74,7 +74,7 @@ void caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int
 
 void caret__push_last(lua_State *L, const caret_node *n)
 {
-    char small[256];
+    char text[CARET_NODE_MAX]; /* for any: allocating lets a finalizer run, which may move n */
     int64_t v;
     size_t len;
     unsigned depth = caret_node_depth(n);
@@ -86,13 +86,9 @@ void caret__push_last(lua_State *L, const caret_node *n)
     } else if (caret_node_last_as_int(n, &v) &&
                (LUA_VERSION_NUM >= 503 || (v >= -CARET__EXACT && v <= CARET__EXACT))) {
         lua_pushinteger(L, (lua_Integer)v);
-    } else if (caret_node_subscript(n, depth - 1, small, sizeof small, &len, NULL) == CARET_OK) {
-        lua_pushlstring(L, small, len);
     } else {
-        char *big = lua_newuserdata(L, len);
-        caret_node_subscript(n, depth - 1, big, len, &len, NULL);
-        lua_pushlstring(L, big, len);
-        lua_remove(L, -2);
+        int rc = caret_node_subscript(n, depth - 1, text, sizeof text, &len, NULL);
+        lua_pushlstring(L, text, rc == CARET_OK ? len : 0);
     }
 }
 

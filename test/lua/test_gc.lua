@@ -256,6 +256,42 @@ function TestGc:test_finalizers_may_use_the_database_in_the_midst_of_a_use()
     lu.assertTrue(state.runs > 3)
 end
 
+-- What is made of a cursor is of where it was before or behind, whole, and of no other place.
+function TestGc:test_finalizers_may_move_a_cursor_in_use()
+    local state, long, longer = {on = true, runs = 0}, ("a"):rep(300), ("b"):rep(900)
+    local c = n:cursor(1)
+    local move, name, pairs_of, subscripts = c.__move, c.__name, c.__pairs, c.__subscripts
+    for _, sub in ipairs {1, long, longer} do n(sub)[1].__ = "one" end
+    disturb(function() move(c, state.runs % 3 == 0 and 1 or longer) end, state)
+    local function check(sub, from)
+        if sub ~= 1 and sub ~= from and sub ~= longer then lu.fail(("%q %s"):format(sub, type(sub))) end
+    end
+    local adjustable = _VERSION < "Lua 5.5"
+    local pause = adjustable and collectgarbage("setpause", 0)
+    local pace = adjustable and collectgarbage("setstepmul", 10000)
+    local ok, err = pcall(function()
+        for i = 1, fixture.times(2000) do
+            local from = i % 2 == 0 and long or 1
+            check(name(move(c, from)), from)
+            check(db.node(move(c, from)):name(), from)
+            check(move(c, from)[1]:subsarray()[1], from)
+            check(move(c, from).below:subsarray()[1], from)
+            check(move(c, from)(2 ^ 60):subsarray()[1], from)
+            lu.assertEquals(tostring(move(c, from)):sub(1, 3), "^t(")
+            for child, value in pairs_of(move(c, from)) do
+                check(child:subsarray()[1], from)
+                lu.assertEquals(value, "one")
+            end
+            for sub in subscripts(move(c, from)) do lu.assertEquals(sub, 1) end
+        end
+    end)
+    if pace then collectgarbage("setstepmul", pace) end
+    if pause then collectgarbage("setpause", pause) end
+    state.on = false
+    lu.assertTrue(ok, err)
+    lu.assertTrue(state.runs > 3)
+end
+
 function TestGc:test_nodes_used_while_the_state_closes()
     fixture.elsewhere([[
         local n = db.node("^t")

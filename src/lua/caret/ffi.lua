@@ -140,6 +140,10 @@ return function(core)
         if words <= 0 then words = WORDS end
         local own = ffi.new(lnode, words)
         local rc = fill(own, words, from, between, sub)
+        if rc == BUFFER then -- a finalizer moved the parent
+            own = ffi.new(lnode, WORDS)
+            rc = fill(own, WORDS, from, between, sub)
+        end
         if rc ~= 0 then return nil, rc end
         node["__:key"] = own
         if is_between(between) then node["__:parent"] = false end
@@ -246,7 +250,10 @@ return function(core)
     local function cursor(from, room)
         local words = math.min(c_words(box, from, 0) + room, WORDS)
         local at = ffi.new(lnode, words)
-        c_copy(at, words, from)
+        if c_copy(at, words, from) ~= 0 then -- a finalizer moved it
+            at = ffi.new(lnode, WORDS)
+            c_copy(at, WORDS, from)
+        end
         at.kind = at.kind + MUTABLE
         return at
     end
