@@ -35,7 +35,7 @@ struct caret__lnode *caret__widen_cursor(lua_State *L)
 {
     int i = lua_upvalueindex(1);
     struct caret__lnode *old = caret__lnode(L, i);
-    unsigned kind = old->kind & ~CARET__PARENT; /* it has the metatable of the class */
+    unsigned kind = old->kind & ~(unsigned)CARET__PARENT; /* it has the metatable of the class */
     struct caret__lnode *new = caret__push_like(L, i, &old->node, CARET_NODE_MAX, kind);
 
     lua_replace(L, i);

@@ -111,14 +111,6 @@ static inline int spin(pthread_mutex_t *m, int rc)
     return rc;
 }
 
-int caret__mutex_lock_slow(pthread_mutex_t *m, int rc)
-{
-    rc = spin(m, rc);
-    while (rc == EBUSY || rc == ETIMEDOUT || rc == EINTR)
-        rc = lock_until(m, caret__now_ns() + SECOND);
-    return rc;
-}
-
 int caret__mutex_trylock(pthread_mutex_t *m)
 {
     return pthread_mutex_trylock(m);
@@ -133,6 +125,13 @@ int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns)
     uint64_t end = caret__now_ns() + max_ns;
     while (rc == EBUSY || rc == EINTR)
         rc = lock_until(m, end);
+    return rc;
+}
+
+int caret__mutex_lock_slow(pthread_mutex_t *m, int rc)
+{
+    while (rc == EBUSY || rc == ETIMEDOUT)
+        rc = caret__mutex_lock_within(m, SECOND);
     return rc;
 }
 
