@@ -140,6 +140,17 @@ static inline int64_t count(caret_db *db, int64_t from, size_t len)
     return i - from;
 }
 
+static inline void kill_all(caret_db *db)
+{
+    caret_session *s;
+    caret_node_buf n;
+
+    OK(caret_session_open(db, &s));
+    OK(caret_node_var(&n.node, sizeof n, "^t", 2));
+    OK(caret_kill(s, &n.node));
+    caret_session_close(s);
+}
+
 /* Everything below ^t in one number. */
 static inline uint64_t digest(caret_db *db)
 {

@@ -118,12 +118,7 @@ static void big_commits_survive_the_loss_of_everybody(void **state)
         caret_db *db = open_db();
         assert_int_equal(count(db, 0, EACH), at);
         check(db);
-        caret_session *s;
-        caret_node_buf n;
-        OK(caret_session_open(db, &s));
-        OK(caret_node_var(&n.node, sizeof n, "^t", 2));
-        OK(caret_kill(s, &n.node));
-        caret_session_close(s);
+        kill_all(db);
         OK(caret_close(db));
     }
 }

@@ -295,12 +295,7 @@ static void a_freeze_that_died_is_nobodys_snapshot(void **state)
     (void)state;
     for (unsigned i = 0; i < 4; i++) {
         caret_db *db = open_db();
-        caret_session *s;
-        caret_node_buf n;
-        OK(caret_session_open(db, &s));
-        OK(caret_node_var(&n.node, sizeof n, "^t", 2));
-        OK(caret_kill(s, &n.node));
-        caret_session_close(s);
+        kill_all(db);
         put(db, 0, 300, 60);
         OK(caret_checkpoint(db));
         pid_t pid = begin_snapshot_late();

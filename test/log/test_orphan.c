@@ -150,16 +150,40 @@ static void writers_move_on_and_data_is_whole(void **state)
     OK(caret_close(db));
 }
 
+/* Where who moves on to a spare mutex may die. */
+static const char *const points[] = {"spare_locked", "orphan_repaired", "orphan_left"};
+
+/* A fresh database whose writer mutex a dead writer has, behind its commit point. */
+static caret_db *with_orphan(caret_session **s)
+{
+    unlink(path);
+    caret_db *db = open_db();
+
+    OK(caret_session_open(db, s));
+    assert_killed(child_at("undo_published", HIDE));
+    return db;
+}
+
+/* The first spare mutex is in use, for a set too. */
+static void assert_moved(caret_db *db, caret_session *s)
+{
+    OK(caret_set(s, number(50), "x", 1));
+    assert_int_equal(in_use(db), 1);
+}
+
+static void end(caret_db *db, caret_session *s)
+{
+    assert_clean(db);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 static void a_death_while_moving_is_made_good(void **state)
 {
-    static const char *const points[] = {"spare_locked", "orphan_repaired", "orphan_left"};
     (void)state;
     for (unsigned i = 0; i < 3; i++) {
         caret_session *s;
-        unlink(path);
-        caret_db *db = open_db();
-        OK(caret_session_open(db, &s));
-        assert_killed(child_at("undo_published", HIDE));
+        caret_db *db = with_orphan(&s);
         pid_t waiters[3];
         for (unsigned k = 0; k < 3; k++) /* several wait at once, one of them is told to die at the point */
             waiters[k] = child_at(k == 0 ? points[i] : "no such point", EARLY);
@@ -167,35 +191,25 @@ static void a_death_while_moving_is_made_good(void **state)
             assert_ended_well(waiters[k]);
         int status;
         assert_int_equal(waitpid(waiters[0], &status, 0), waiters[0]); /* if it was the one that moved */
-        OK(caret_set(s, number(50), "x", 1));
-        assert_int_equal(in_use(db), 1);
+        assert_moved(db, s);
         caret_slice v;
         OK(caret_get(s, number(0), &v)); /* who was last, we can't know */
         assert_all(s, v.len == strlen(points[i]) ? points[i] : "no such point");
-        assert_clean(db);
-        caret_session_close(s);
-        OK(caret_close(db));
+        end(db, s);
     }
 }
 
 /* The only one that moves dies. */
 static void the_next_one_goes_on(void **state)
 {
-    static const char *const points[] = {"spare_locked", "orphan_repaired", "orphan_left"};
     (void)state;
     for (unsigned i = 0; i < 3; i++) {
         caret_session *s;
-        unlink(path);
-        caret_db *db = open_db();
-        OK(caret_session_open(db, &s));
-        assert_killed(child_at("undo_published", HIDE));
+        caret_db *db = with_orphan(&s);
         assert_killed(child_at(points[i], EARLY));
-        OK(caret_set(s, number(50), "x", 1));
-        assert_int_equal(in_use(db), 1);
+        assert_moved(db, s);
         assert_all(s, "undo_published");
-        assert_clean(db);
-        caret_session_close(s);
-        OK(caret_close(db));
+        end(db, s);
     }
 }
 
