@@ -19,6 +19,12 @@ static inline bool has_hint(const struct caret__hint *h, const struct caret__vie
     return h->version != 0 && h->found != CARET__HINT_LEAF && h->owner == v->pg->id;
 }
 
+/* The hint as a commit takes it. */
+static inline struct caret__spot spot_of(const struct caret__hint *h)
+{
+    return (struct caret__spot){h->version, h->pgno, h->pos, h->found};
+}
+
 /* Find the node's entry: by its hint, or anew.  Notes the hint. */
 static inline __attribute__((always_inline)) int find(caret_session *s, struct caret__view *v,
                                                       struct caret__node *n, struct caret__at *at)
@@ -247,7 +253,7 @@ static int commit_node(caret_session *s, struct caret__node *n, const void *valu
                        caret__compute *compute, void *ctx, uint64_t *lsn)
 {
     struct caret__hint *h = &n->hint;
-    struct caret__spot spot = {h->version, h->pgno, h->pos, h->found};
+    struct caret__spot spot = spot_of(h);
     struct caret__leaf *l = NULL;
     struct caret__at at;
     int rc;
@@ -285,7 +291,7 @@ static int set_in_txn(caret_session *s, const struct caret__node *n, const void 
     struct caret__spot spot = {0};
 
     if (has_hint(h, &s->global))
-        spot = (struct caret__spot){h->version, h->pgno, h->pos, h->found};
+        spot = spot_of(h);
     return caret__buffer_set(&s->txn, caret__node_key(n), n->key_len, value, len, &spot);
 }
 
