@@ -325,10 +325,15 @@ return function(core)
         return pair(moving, back)
     end
 
+    -- A node that moves, of the class of that one.
+    local function moving_node(node, at)
+        return setmetatable({["__:parent"] = false, ["__:sub"] = false, ["__:key"] = at, ["__:kids"] = 0},
+            getmetatable(node))
+    end
+
     local function new_pairs(node, back)
         check(node)
-        local moving = setmetatable({["__:parent"] = false, ["__:sub"] = false,
-            ["__:key"] = cursor(key(node), ROOM), ["__:kids"] = 0}, getmetatable(node))
+        local moving = moving_node(node, cursor(key(node), ROOM))
         if back == 1 then return function() return pair(moving, 1) end end
         return function() return pair(moving, 0) end
     end
@@ -360,11 +365,13 @@ return function(core)
 
     -- Cursors of programs: see cursor.c.
     local function new_cursor(node, sub)
-        local made = key(classic.cursor(node, sub)) -- which looks at the arguments
-        local at = cursor(made, WORDS)
-        at.kind = at.kind + MOVES
-        return setmetatable({["__:parent"] = false, ["__:sub"] = false, ["__:key"] = at, ["__:kids"] = 0},
-            getmetatable(node))
+        check(node)
+        local kind, at = type(sub), ffi.new(lnode, WORDS)
+        if kind ~= "number" and kind ~= "string" or put(at, WORDS, key(node), sub) ~= 0 then
+            return classic.cursor(node, sub) -- raises
+        end
+        at.kind = at.kind + MUTABLE + MOVES
+        return moving_node(node, at)
     end
     jit.off(new_cursor)
     function methods.cursor(node, sub) return call(new_cursor, node, sub) end
