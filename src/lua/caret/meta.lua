@@ -491,9 +491,9 @@ function Node:previous(sub) end
 
 ---A cursor: a child of this node that `Node:move` makes another child of it, in place. A loop that has to do with
 ---many children makes one object instead of one for each. It is *mutable*, as that of `Node:pairs`, and any other node in all
----else; keep where it is with `db.node(cursor)`. It takes a kilobyte. A lock stays
----with the node that it was taken on: release it before the cursor moves. Call its methods as `cursor:__move(sub)`, `cursor:__get()`:
----without the underscores each call makes a subnode, as nothing is remembered of a node that moves.
+---else; keep where it is with `db.node(cursor)`. It takes a kilobyte. A lock stays with the node that it was taken on:
+---release it before the cursor moves. Call its methods as `cursor:__move(sub)`, `cursor:__get()`: without the underscores
+---each call makes a subnode, as nothing is remembered of a node that moves.
 ---@param sub caret.Subscript where it is at first
 ---@return caret.Node cursor
 function Node:cursor(sub) end
