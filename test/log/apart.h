@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -17,6 +18,35 @@
 static inline bool own_mounts(void)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+static inline bool own_pids(void)
+{
+    return unshare(CLONE_NEWPID) == 0;
+}
+
+/* May a child do that?  Ask before there are others: who skips a test leaves nobody behind. */
+static inline bool permitted(bool (*in_child)(void), const char *what)
+{
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(in_child() ? 0 : 77);
+    waitpid(pid, &status, 0);
+    if (status != 0)
+        printf("skipped: %s can't be made here\n", what);
+    return status == 0;
+}
+
+static inline bool may_have_own_mounts(void)
+{
+    return permitted(own_mounts, "mount namespaces");
+}
+
+static inline bool may_have_own_pids(void)
+{
+    return permitted(own_pids, "pid namespaces");
 }
 
 /* In a child: somebody without any rights. */

@@ -7,10 +7,9 @@
  * there; reads go on; kill makes room; and when there is room, writing goes on
  * without opening anew.  Afterwards everything is there and the check is clean.
  */
-#include <sched.h>
-#include <sys/mount.h>
-
 #include "database.h"
+
+#include "apart.h"
 
 #include "shm/layout.h"
 
@@ -19,12 +18,6 @@
 static bool may_mount;
 static char mounted[128]; /* where the small file system is */
 static unsigned refusals, opened;
-
-/* Mounts that nobody else sees. */
-static bool own_mounts(void)
-{
-    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
-}
 
 static bool mount_small(const char *where, unsigned kib, bool again)
 {
