@@ -52,7 +52,7 @@ build()
     shift
     log=$logs/$preset-build.log
     start=$(date +%s)
-    if cmake --preset "$preset" >"$log" 2>&1 && timeout -k 5 600 cmake --build --preset "$preset" \
+    if cmake --preset "$preset" >"$log" 2>&1 && cmake --build --preset "$preset" \
         --parallel "$jobs" ${1:+--target "$@"} >>"$log" 2>&1; then
         echo "  $preset: built in $(($(date +%s) - start)) s"
         sed -n 's/^-- \(.*is missing\)/  note: \1/p' "$log"
@@ -62,6 +62,9 @@ build()
     return 1
 }
 
+# watched seconds name command...: as every test is run (test/watch.c)
+watched() { "$logs/watch" "$@"; }
+
 # run_ctest preset folder [ctest option...]
 run_ctest()
 {
@@ -70,7 +73,7 @@ run_ctest()
     shift 2
     log=$logs/$preset.log
     start=$(date +%s)
-    $without_aslr timeout -k 5 840 ctest --test-dir "$folder" -V -j "$jobs" "$@" >"$log" 2>&1 </dev/null
+    $without_aslr ctest --test-dir "$folder" -V -j "$jobs" "$@" >"$log" 2>&1 </dev/null
     status=$?
     awk -f tools/count.awk "$log" >"$logs/$preset.summary"
     sed '$d' "$logs/$preset.summary"
@@ -95,7 +98,7 @@ run_counted()
     shift
     log=$logs/$name.log
     start=$(date +%s)
-    timeout -k 5 600 "$@" >"$log" 2>&1 </dev/null
+    watched 600 "$name" "$@" >"$log" 2>&1 </dev/null
     status=$?
     counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed\(, \([0-9]*\) skipped\)\{0,1\}.*/\1 \2 \4/p' "$log" | tail -n 1)
     # shellcheck disable=SC2086 # three numbers
@@ -177,9 +180,9 @@ test_tsan()
             [ -f test/tsan.supp ] && TSAN_OPTIONS="suppressions=$root/test/tsan.supp:${TSAN_OPTIONS-}"
             export TSAN_OPTIONS="second_deadlock_stack=1:${TSAN_OPTIONS-}"
             # shellcheck disable=SC2086 # a list of words
-            build tsan $targets && run_ctest tsan build-tsan -R "$pattern"
+            build tsan watch $targets && run_ctest tsan build-tsan -R "$pattern"
             # shellcheck disable=SC2086 # a list of words
-            build tsan-small $targets && run_ctest tsan-small build-tsan-small -R "$pattern"
+            build tsan-small watch $targets && run_ctest tsan-small build-tsan-small -R "$pattern"
         fi
     fi
     without_aslr=
@@ -202,7 +205,7 @@ test_fuzz()
         mkdir -p "$corpus"
         seeds=
         [ -d "test/fuzz/corpus/$name" ] && seeds=test/fuzz/corpus/$name
-        if timeout -k 5 180 "$program" -seed=1 -runs=200000 -max_total_time=20 -timeout=5 -len_control=0 -max_len=1200 \
+        if watched 180 "$name" "$program" -seed=1 -runs=200000 -max_total_time=20 -timeout=100 -len_control=0 -max_len=1200 \
             -artifact_prefix="$logs/$name-" "$corpus" $seeds >"$logs/$name.log" 2>&1 </dev/null; then
             pass
             echo "  $name: $(tail -n 1 "$logs/$name.log")"
@@ -245,6 +248,7 @@ tell_leavings()
 }
 
 begin=$(date +%s)
+cc -D_GNU_SOURCE -O -Itest -o "$logs/watch" test/watch.c || exit 1
 make_locale
 [ $# -eq 0 ] && set -- release style small asan tsan fuzz model
 for step in "$@"; do
