@@ -26,9 +26,10 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
+#include "crowd.h"
 
 #define KEYS     70 /* of each variable */
-#define PATIENCE 60 /* seconds until the watchdog takes a reader for hanging */
+#define PATIENCE 60 /* seconds of patience() until a reader is taken for hanging */
 
 static char path[80], shm_dir[80], context[120];
 

@@ -2,6 +2,8 @@
 #include "../log/child.h"
 #include "../log/database.h"
 
+#include "crowd.h"
+
 #include <dirent.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -230,7 +232,7 @@ static void fork_of_a_process_with_writing_threads(void **state)
     for (int i = 0; i < 40; i++) {
         pid_t pid = fork();
         if (pid == 0) {
-            alarm(20);
+            patience(20);
             char value[16];
             snprintf(value, sizeof value, "%d", i);
             if (i % 4 == 3) {

@@ -41,6 +41,7 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
+#include "crowd.h"
 
 #define WORKERS  8
 #define TXNS     20000 /* of a worker */
@@ -312,7 +313,7 @@ static void work(uint32_t w, uint64_t until, const char *mistake)
     caret_session *s;
     struct txn *t;
 
-    alarm(120); /* should the test die */
+    patience(120); /* should the test die */
     check(caret_open(path, NULL, &db));
     check(caret_session_open(db, &s));
     caret__fault_seed(mistake);

@@ -463,7 +463,7 @@ static void expect_state(const struct stop *r, bool opened, uint64_t pre, uint64
 static void kill_at(const struct scenario *sc, bool attached, unsigned k, const uint64_t state[2],
                     struct tally *t)
 {
-    alarm(PATIENCE);
+    patience(PATIENCE);
     snprintf(context, sizeof context, "%s, %s, instruction %u from %u to %u", sc->name,
              attached ? "attached" : "alone", k, trace->lo, trace->hi);
     struct stop r = step_and_kill(sc, k);
@@ -553,7 +553,7 @@ static void kill_repairer(const struct scenario *sc, unsigned at, uint64_t pre, 
     trace = repair;
     (void)step_started(repairer, NEVER);
     for (unsigned k = repair->lo + (unsigned)(seed % stride()); k < repair->hi + BEHIND; k += stride()) {
-        alarm(PATIENCE);
+        patience(PATIENCE);
         snprintf(context, sizeof context, "%s, killed at %u, its repair at %u", sc->name, at, k);
         trace = commit;
         repairer = die_at(sc, at);

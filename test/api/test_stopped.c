@@ -70,7 +70,7 @@ static void check_op(pid_t pid, unsigned op, bool warm, unsigned *stopped, unsig
     atomic_store(&shared->op, op);
     atomic_store(&shared->warm, warm);
     for (unsigned n = 0; n <= hits;) {
-        alarm(PATIENCE);
+        patience(PATIENCE);
         snprintf(context, sizeof context, "%s, %s pages, fault point %u", op_names[op],
                  warm ? "current" : "frozen", n);
         atomic_store(&shared->nth, n);
@@ -128,7 +128,7 @@ static void a_stopped_writer_that_is_killed_is_repaired(void **state)
     open_both();
     make_handles();
     for (unsigned op = 0; op < OPS; op++) {
-        alarm(PATIENCE);
+        patience(PATIENCE);
         snprintf(context, sizeof context, "%s, killed", op_names[op]);
         atomic_store(&shared->op, op);
         atomic_store(&shared->nth, 0);
@@ -181,7 +181,7 @@ static void opening_locks_and_closing_do_not_wait(void **state)
 
     (void)state;
     snprintf(context, sizeof context, "opening beside a stopped writer");
-    alarm(PATIENCE);
+    patience(PATIENCE);
     atomic_store(&shared->op, 11);
     atomic_store(&shared->warm, 1);
     atomic_store(&shared->nth, 40);
@@ -255,7 +255,7 @@ static bool stop_three(unsigned op, unsigned nth, unsigned copy, unsigned m)
     uint64_t pre, post, want;
     int status;
 
-    alarm(PATIENCE);
+    patience(PATIENCE);
     snprintf(context, sizeof context, "%s, point %u, page %u, repair %u", op_names[op], nth, copy, m);
     atomic_store(&shared->op, op);
     atomic_store(&shared->warm, 1);
@@ -355,7 +355,7 @@ static bool writer_goes_on(pid_t w, unsigned nth, unsigned copy)
 {
     uint64_t pre;
 
-    alarm(PATIENCE);
+    patience(PATIENCE);
     atomic_store(&shared->nth, nth);
     atomic_store(&shared->step, IDLE);
     wait_for(READY);

@@ -81,7 +81,7 @@ static void readers_go_on_beside_writers_stopped_at_random(void **state)
     for (unsigned k = 0; k < rounds; k++) {
         unsigned i = caret__rand_below(&r, 3);
         snprintf(context, sizeof context, "round %u", k);
-        alarm(PATIENCE);
+        patience(PATIENCE);
         usleep(caret__rand_below(&r, 3000));
         kill(pid[i], SIGSTOP);
         assert_int_equal(waitpid(pid[i], &status, WUNTRACED), pid[i]);

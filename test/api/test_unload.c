@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "caret.h"
+#include "crowd.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__has_feature)
 /* What a host leaves open when it goes is what these tests are about. */
@@ -51,7 +52,7 @@ static void in_child(void (*run)(void))
     pid_t pid = fork();
     int status = -1;
     if (pid == 0) {
-        alarm(60);
+        patience(60);
         run();
         exit(0);
     }

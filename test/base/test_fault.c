@@ -10,6 +10,7 @@
 #define CARET_FAULTS 1
 #endif
 #include "base/fault.h"
+#include "crowd.h"
 
 /* Status of a child that runs body(); a stopped one is reported as such and then killed. */
 static int run_child(void (*body)(void))
@@ -21,7 +22,7 @@ static int run_child(void (*body)(void))
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        alarm(20);
+        patience(20);
         body();
         _exit(7);
     }

@@ -24,6 +24,7 @@
 #include "database.h"
 
 #include "base/crc32c.h"
+#include "crowd.h"
 #include "shm/layout.h"
 
 #define STEPS_MAX   4000u
@@ -603,7 +604,7 @@ static void check_state(const struct player *p, bool nested)
     caret_session *s;
     caret_node_buf n;
 
-    alarm(20);
+    patience(20);
     if (!nested && p->next % 3 == 0)
         look_at_state(p);
     if (archived)

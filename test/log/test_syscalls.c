@@ -19,6 +19,7 @@
 #include "database.h"
 
 #include "base/fault.h"
+#include "crowd.h"
 #include "shm/layout.h"
 
 #define COMMITS 100
@@ -194,7 +195,7 @@ static void with_failures(enum call kind, int error, unsigned nth, bool for_ever
     caret_options o = how();
     caret_db *db = NULL;
 
-    alarm(20);
+    patience(20);
     fail_nth(kind, error, nth, for_ever);
     int rc = caret_open(path, &o, &db);
     check_error(rc, "opening");
@@ -220,7 +221,7 @@ static void without_failures(void)
     caret_db *db = NULL;
     caret_session *s;
 
-    alarm(20);
+    patience(20);
     if (caret_open(path, &o, &db) != CARET_OK)
         complain("opening again: %s", caret_message());
     OK(caret_session_open(db, &s));
@@ -349,7 +350,7 @@ static void read_with_failures(enum call kind, int error, unsigned nth, bool for
     caret_db *db = NULL;
     caret_session *s = NULL;
 
-    alarm(20);
+    patience(20);
     fail_nth(kind, error, nth, for_ever);
     int rc = caret_open(path, &o, &db);
     check_error(rc, "opening read-only");

@@ -1,6 +1,8 @@
 /* Locks between processes and threads: waiting, waking, deadlocks, death at any moment. */
 #include "txn/locks.h"
 
+#include "crowd.h"
+
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -39,7 +41,7 @@ static void run(struct fixture *f, body_fn *body, void *arg)
     struct caret__locker s;
     int rc;
 
-    alarm(250);
+    patience(250);
     caret__locker_init(e, &s);
     rc = body(e, &s, arg);
     if (rc != 0)
@@ -729,7 +731,7 @@ int main(void)
         cmocka_unit_test(processes_killed_at_random_leave_no_trace),
     };
 
-    alarm(280);
+    patience(280);
     if (getenv("CARET_TEST") != NULL)
         cmocka_set_test_filter(getenv("CARET_TEST"));
     return cmocka_run_group_tests(tests, locks_setup, locks_teardown);
