@@ -64,13 +64,11 @@ children()
 }
 
 # Kill one worker in the middle: the answer is right, and the death is told.
-timeout 60 "$caret" 3n1 -n 1000000 -w 3 --json >"$dir/out" 2>"$dir/err" &
+timeout "$patience" "$caret" 3n1 -n 1000000 -w 3 --json >"$dir/out" 2>"$dir/err" &
 job=$!
 victim=
-tries=0
-while [ -z "$victim" ] && [ $tries -lt 100 ]; do
+while [ -z "$victim" ] && kill -0 $job; do
     sleep 0.02
-    tries=$((tries + 1))
     parent=$(children $job)
     victim=$(children "$parent")
 done
@@ -83,10 +81,8 @@ note $? "a worker killed in the middle: right answer, death reported"
 "$caret" 3n1 -n 3000000 -w 2 >"$dir/out" 2>"$dir/err" &
 job=$!
 victim=
-tries=0
-while [ -z "$victim" ] && [ $tries -lt 100 ]; do
+while [ -z "$victim" ] && kill -0 $job; do
     sleep 0.02
-    tries=$((tries + 1))
     victim=$(children $job)
 done
 sleep 0.2

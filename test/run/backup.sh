@@ -28,11 +28,7 @@ note $((1 - $?)) "is another one" # epoch and LSN went on
 # while others write
 "$caret" 3n1 -n 60000 -w 2 --db "$dir/w.caret" --keep >/dev/null 2>&1 &
 writer=$!
-i=0
-while [ $i -lt 100 ] && [ ! -e "$dir/w.caret" ]; do
-    sleep 0.05
-    i=$((i + 1))
-done
+soon test -e "$dir/w.caret"
 for i in 1 2 3; do
     expect 0 "a copy beside writers ($i)" backup "$dir/w$i.caret" --db "$dir/w.caret" --quiet
     expect 0 "is clean" check "$dir/w$i.caret"

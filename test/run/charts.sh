@@ -50,7 +50,7 @@ browser=$(command -v chromium || command -v chromium-browser || command -v googl
 if [ -n "$browser" ]; then
     mkdir -p "$build/bench"
     chrome() {
-        timeout 50 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync \
+        timeout "$patience" "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync \
             --disable-background-networking --disable-component-update --user-data-dir="$dir/chrome" "$@" \
             "file://$out/index.html" >"$dir/out" 2>"$dir/err" </dev/null
     }

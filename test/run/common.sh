@@ -56,8 +56,22 @@ note()
     fi
 }
 
-# keep command...: run it for a minute at most with nothing to read, its output in $dir/out and $dir/err
-keep() { timeout 60 "$@" </dev/null >"$dir/out" 2>"$dir/err"; }
+# Seconds after which a command is taken for hanging: a minute of a machine that is its own (test/crowd.h).
+patience=$(awk -v processors="$(nproc)" '{ split($4, now, "/"); c = (now[1] > $1 ? now[1] : $1) / processors
+    print int(60 * (c > 1 ? c : 1)) }' /proc/loadavg)
+
+# keep command...: run it with nothing to read, its output in $dir/out and $dir/err
+keep() { timeout "$patience" "$@" </dev/null >"$dir/out" 2>"$dir/err"; }
+
+# soon command...: wait until it succeeds, no longer than for a command that hangs
+soon()
+{
+    deadline=$(($(date +%s) + patience))
+    until "$@" >/dev/null 2>&1; do
+        [ "$(date +%s)" -lt "$deadline" ] || return 1
+        sleep 0.05
+    done
+}
 
 # expect status what arguments...: one case, the tool ends with that status
 expect()

@@ -13,20 +13,16 @@ try()
 {
     want=$1
     shift
-    timeout 60 "$caret" "$@" >out 2>err </dev/null
+    timeout "$patience" "$caret" "$@" >out 2>err </dev/null
     status=$?
     [ "$status" = "$want" ]
     note $? "caret $*: status $status, not $want"
 }
 
-# until command...: succeeds, within 20 seconds
+# until_true command...: one case, it succeeds in the end
 until_true()
 {
-    tries=0
-    while ! "$@" >/dev/null 2>&1 && [ $tries -lt 200 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    soon "$@"
     "$@" >out 2>err
     note $? "in time: $*"
 }
@@ -119,7 +115,7 @@ kill -INT $watcher
 wait $watcher
 [ $? = 130 ] && [ "$(grep -vc probe watched)" = 5 ] && [ ! -s watched.err ]
 note $? "changes are seen as they happen, until Ctrl-C"
-{ timeout 30 "$caret" watch '^x' 2>first.err; echo $? >first.status; } | head -n 1 >first &
+{ timeout "$patience" "$caret" watch '^x' 2>first.err; echo $? >first.status; } | head -n 1 >first &
 until_true sh -c "'$caret' set '^x(1)' 7; [ -s first ]"
 until_true [ -s first.status ] # though nothing changes any more
 grep -q '="7"' first && [ "$(cat first.status)" = 141 ] && [ ! -s first.err ]

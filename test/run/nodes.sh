@@ -12,7 +12,7 @@ is()
     want=$1
     output=$2
     shift 2
-    timeout 60 "$caret" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    timeout "$patience" "$caret" "$@" >"$dir/out" 2>"$dir/err" </dev/null
     status=$?
     [ "$status" = "$want" ]
     note $? "caret $*: status $status, not $want"
@@ -26,7 +26,7 @@ fails()
     want=$1
     text=$2
     shift 2
-    timeout 60 "$caret" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    timeout "$patience" "$caret" "$@" >"$dir/out" 2>"$dir/err" </dev/null
     status=$?
     [ "$status" = "$want" ] && [ "$(wc -l <"$dir/err")" = 1 ] && [ ! -s "$dir/out" ] && grep -qF -- "$text" "$dir/err"
     note $? "caret $*: status $status, not $want, in one line with $text"

@@ -14,7 +14,7 @@ modules=${CARET_NGINX_MODULES:-/usr/lib/nginx/modules}
 
 stop()
 {
-    [ -s nginx.pid ] && kill "$(cat nginx.pid)" 2>/dev/null && sleep 0.3
+    [ -s nginx.pid ] && kill "$(cat nginx.pid)" 2>/dev/null && soon test ! -e nginx.pid
     rm -rf "$dir"
 }
 trap stop EXIT

@@ -11,7 +11,7 @@ tab=$(printf '\t')
 # answer status what lines output: the prompt reads the lines and prints exactly that
 answer()
 {
-    printf '%s\n' "$3" | timeout 60 "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
+    printf '%s\n' "$3" | timeout "$patience" "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
     status=$?
     note $((status - $1)) "$2: status $status, not $1"
     [ "$(cat "$dir/out")" = "$4" ]
@@ -69,7 +69,7 @@ print(1)' ''
 # fails status what lines text: status and a complaint; what follows is read all the same
 fails()
 {
-    printf '%s\n' "$3" | timeout 60 "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
+    printf '%s\n' "$3" | timeout "$patience" "$caret" repl "$db" >"$dir/out" 2>"$dir/err"
     status=$?
     note $((status - $1)) "$2: status $status, not $1"
     complains "$4"
@@ -149,27 +149,20 @@ type_keys()
     printf "$1" >&3
 }
 
-# sees text: it comes to the screen within 20 seconds
+# sees text: it comes to the screen
 sees()
 {
-    tries=0
-    while ! grep -qaF "$1" "$screen" && [ $tries -lt 200 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-    grep -qaF "$1" "$screen"
+    soon grep -qaF "$1" "$screen"
     note $? "on the screen: $1"
 }
+
+prompted() { [ "$(tail -c 2 "$screen")" = '> ' ]; }
 
 # answers text: the same, and the prompt is there again
 answers()
 {
     sees "$1"
-    tries=0
-    while [ "$(tail -c 2 "$screen")" != '> ' ] && [ $tries -lt 200 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
+    soon prompted
 }
 
 start()
@@ -177,7 +170,7 @@ start()
     : >"$screen"
     rm -f "$dir/keys"
     mkfifo "$dir/keys"
-    timeout 100 script -qfec "exec $caret repl $db" "$screen" <"$dir/keys" >"$dir/out" 2>"$dir/err" &
+    timeout "$patience" script -qfec "exec $caret repl $db" "$screen" <"$dir/keys" >"$dir/out" 2>"$dir/err" &
     terminal=$!
     exec 3>"$dir/keys"
     answers '.help tells how'

@@ -13,14 +13,8 @@ run() { keep "$caret" 3n1 "$@"; }
 left_behind() { [ -z "$(ls -A "$dir/tmp")" ]; }
 
 # gone pid: it does not run, soon.  One that nobody waits for may be dead and still listed.
-gone()
-{
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        grep -q ') [^ZX] ' "/proc/$1/stat" 2>/dev/null || return 0
-        sleep 0.2
-    done
-    return 1
-}
+dead() { ! grep -q ') [^ZX] ' "/proc/$1/stat"; }
+gone() { soon dead "$1"; }
 
 # Every rival that can run here, alone and with several processes where that makes sense.
 "$caret" 3n1 --list | cut -c1-16,47- >"$dir/list"
@@ -58,17 +52,17 @@ wrong='{"seconds":0.5,"longest":126,"highest":13120,"reads":10,"updates":5}'
 
 # Where the user is, and where he wants temporary files to be.
 stub here "[ -f marker ] && echo '$right'"
-(cd "$dir/bin" && touch marker && mkdir t && TMPDIR=t timeout 60 "$caret" 3n1 --rivals caret,tables --program ./here -n 300 --runs 1 \
+(cd "$dir/bin" && touch marker && mkdir t && TMPDIR=t timeout "$patience" "$caret" 3n1 --rivals caret,tables --program ./here -n 300 --runs 1 \
     >"$dir/out" 2>"$dir/err" && [ -z "$(ls -A t)" ])
 note $? "a program and a temporary folder by relative paths"
-TMPDIR="$dir/none" timeout 60 "$caret" 3n1 -n 300 >"$dir/out" 2>"$dir/err"
+TMPDIR="$dir/none" timeout "$patience" "$caret" 3n1 -n 300 >"$dir/out" 2>"$dir/err"
 [ $? -eq 3 ] && [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q "$dir/none" "$dir/err"
 note $? "a temporary folder that is not there: one line, status 3"
 
 # other what message: with this program the run ends with 1, the program's row failed, and Caret's has a figure
 other()
 {
-    timeout 60 "$caret" 3n1 --rivals caret --program "$dir/bin/stub" -n 300 --runs 1 >"$dir/out" 2>"$dir/err"
+    timeout "$patience" "$caret" 3n1 --rivals caret --program "$dir/bin/stub" -n 300 --runs 1 >"$dir/out" 2>"$dir/err"
     [ $? -eq 1 ] && grep -q "failed: .*$2" "$dir/out" && [ "$(grep -c "$2" "$dir/err")" -eq 1 ] &&
         [ "$(wc -l <"$dir/err")" -eq 1 ] && grep -q 'Lua 5.4 .*█' "$dir/out" && left_behind
     note $? "$1: one line, no figure, the others go on, status 1"
@@ -91,15 +85,15 @@ run --program "$dir/bin/stub" -n 300 --runs 3
 note $? "one that fails in a later round has no figure, and isn't run again"
 rm "$dir/bin/stub"
 other "a program that does not exist" "ended with status 127"
-stub stub "sleep 100 & echo \$! >$dir/pid; wait"
-timeout 60 "$caret" 3n1 --program "$dir/bin/stub" -n 300 --limit 1 >"$dir/out" 2>"$dir/err"
+stub stub "sleep 1000 & echo \$! >$dir/pid; wait"
+timeout "$patience" "$caret" 3n1 --program "$dir/bin/stub" -n 300 --limit 1 >"$dir/out" 2>"$dir/err"
 [ $? -eq 1 ] && grep -q "stopped after 1 s" "$dir/err" && gone "$(cat "$dir/pid")" && left_behind
 note $? "a program that hangs is stopped, with its children"
 
 # with_server what message: the same for Redis with the stub redis-server
 with_server()
 {
-    PATH=$dir/bin:$PATH timeout 60 "$caret" 3n1 --rivals caret,redis -n 50000 --runs 1 >"$dir/out" 2>"$dir/err"
+    PATH=$dir/bin:$PATH timeout "$patience" "$caret" 3n1 --rivals caret,redis -n 20000 --runs 1 >"$dir/out" 2>"$dir/err"
     [ $? -eq 1 ] && grep -q "failed: its server .*$2" "$dir/out" && [ "$(wc -l <"$dir/err")" -eq 1 ] &&
         grep -q 'Lua 5.4 .*█' "$dir/out" && left_behind
     note $? "$1: one line, no figure, the others go on, status 1"
@@ -109,8 +103,15 @@ if grep -q '^redis .*here' "$dir/list"; then
     server=$(command -v redis-server)
     stub redis-server 'echo "no room"; exit 1'
     with_server "a server that does not start" "status 1 at the start: no room"
-    stub redis-server "'$server' \"\$@\" & sleep 0.6; kill -9 \$!; exit 5"
-    with_server "a server that dies midway" "ended with status"
+    stub redis-server "[ \"\$#\" -gt 4 ] || exec '$server' \"\$@\"
+        '$server' \"\$@\" &
+        until [ \"\$(redis-cli -p \"\$4\" info stats | sed -n 's/^total_commands_processed:\\([0-9]*\\).*/\\1/p')\" -gt 1000 ]; do
+            sleep 0.05
+        done 2>/dev/null
+        kill -9 \$!
+        sleep 0.5 # who has lost it fails before this tells that it is gone
+        exit 5"
+    with_server "a server that dies midway" "ended with status 5"
     # A server of the user's: its keys stay, ours go.
     port=$("$caret" run - <<'LUA'
 print(require("caret.programs").port())
@@ -118,10 +119,8 @@ LUA
     )
     "$server" --bind 127.0.0.1 --port "$port" --save "" --dir "$dir" >/dev/null 2>&1 &
     redis=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        echo "os.exit(require('caret.programs').listens($port) and 0 or 1)" | "$caret" run - && break
-        sleep 0.3
-    done
+    echo "os.exit(require('caret.programs').listens($port) and 0 or 1)" >"$dir/listens.lua"
+    soon "$caret" run "$dir/listens.lua"
     lua=luajit
     command -v luajit >/dev/null || lua=lua5.1
     $lua -e "require 'redis'.connect('127.0.0.1', $port):set('mine', 1)"
@@ -138,15 +137,11 @@ else
 fi
 
 # Ctrl-C in the middle: nothing runs, nothing remains.
-stub stub "sleep 100 & echo \$! >$dir/pid; wait"
+stub stub "sleep 1000 & echo \$! >$dir/pid; wait"
 rm -f "$dir/pid"
 "$caret" 3n1 --program "$dir/bin/stub" -n 300 >"$dir/out" 2>"$dir/err" &
 job=$!
-tries=0
-while [ ! -s "$dir/pid" ] && [ $tries -lt 100 ]; do
-    sleep 0.05
-    tries=$((tries + 1))
-done
+soon test -s "$dir/pid"
 kill -TERM $job
 wait $job
 [ $? -eq 143 ] && gone "$(cat "$dir/pid")" && left_behind

@@ -26,7 +26,7 @@ stop()
     shift 3
     what="SIG$name after $after s: caret $*"
     rm -f "$dir/new.caret" "$dir/new.zwr"
-    timeout --preserve-status -k 20 -s "$name" "$after" "$caret" "$@" <>"$dir/pipe" >"$dir/out" 2>"$dir/err"
+    timeout --preserve-status -k "$patience" -s "$name" "$after" "$caret" "$@" <>"$dir/pipe" >"$dir/out" 2>"$dir/err"
     status=$?
     wrong=
     [ $status -eq $((128 + number)) ] || [ $status -le 1 ] || wrong="$wrong status $status;"

@@ -13,7 +13,7 @@ try()
 {
     want=$1
     shift
-    timeout 100 "$caret" "$@" >out 2>err </dev/null
+    timeout "$patience" "$caret" "$@" >out 2>err </dev/null
     status=$?
     [ "$status" = "$want" ]
     note $? "caret $*: status $status, not $want"
@@ -336,17 +336,17 @@ note $? "the database is closed each time"
 # Closed or unreadable standard files are told; no other file takes their place.
 for arguments in "load --db new.caret" "set --db new.caret ^x -"; do
     # shellcheck disable=SC2086 # words
-    timeout 20 "$caret" $arguments <&- >out 2>err
+    timeout "$patience" "$caret" $arguments <&- >out 2>err
     [ $? = 3 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'Bad file descriptor' err
     note $? "$arguments with standard input closed"
     # shellcheck disable=SC2086
-    timeout 20 "$caret" $arguments <. >out 2>err
+    timeout "$patience" "$caret" $arguments <. >out 2>err
     [ $? = 3 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'Is a directory' err
     note $? "$arguments with a folder as standard input"
 done
 for arguments in "dump" "tree ^a" "stat" "help"; do
     # shellcheck disable=SC2086
-    CARET_DB=golden.caret timeout 20 "$caret" $arguments >&- 2>err
+    CARET_DB=golden.caret timeout "$patience" "$caret" $arguments >&- 2>err
     [ $? = 3 ] && grep -q 'standard output: Bad file descriptor' err
     note $? "$arguments with standard output closed"
 done
@@ -360,11 +360,7 @@ for signal in INT TERM KILL; do
     loader=$!
     exec 3>input
     head -n 150000 big.zwr >&3
-    tries=0
-    while ! "$caret" get --db new.caret '^big(1000,"name")' >/dev/null 2>&1 && [ $tries -lt 200 ]; do
-        sleep 0.05
-        tries=$((tries + 1))
-    done
+    soon "$caret" get --db new.caret '^big(1000,"name")'
     kill -$signal $loader
     wait $loader
     status=$?

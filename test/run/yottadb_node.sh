@@ -12,7 +12,7 @@ if [ "$(cat "$cache/made" 2>/dev/null)" != $version ]; then
     rm -rf "$cache"
     mkdir -p "$cache"
     if ! (cd "$cache" && echo '{"private": true}' >package.json &&
-        timeout 120 npm install --fetch-retries=0 --no-audit --no-fund mg-dbx-napi@$version >log 2>&1); then
+        timeout $((2 * patience)) npm install --fetch-retries=0 --no-audit --no-fund mg-dbx-napi@$version >log 2>&1); then
         echo "skipped: the package could not be fetched: $(grep -i 'error' "$cache/log" | head -n 1)"
         exit 77
     fi

@@ -25,7 +25,7 @@ if [ "$(cat "$cache/made" 2>/dev/null)" != "$made" ]; then
     if ! $python -m venv "$cache/venv" >"$cache/log" 2>&1; then
         echo "skipped: no virtual environment can be made: $(tail -n 1 "$cache/log")"
         exit 77
-    elif ! timeout 200 "$cache/venv/bin/pip" install --retries 1 --disable-pip-version-check --no-cache-dir yottadb==2.0.1 >"$cache/log" 2>&1; then
+    elif ! timeout $((3 * patience)) "$cache/venv/bin/pip" install --retries 1 --disable-pip-version-check --no-cache-dir yottadb==2.0.1 >"$cache/log" 2>&1; then
         if grep -qE '\.[ch]:[0-9]+:[0-9]+: error|undefined reference' "$cache/log" && ! grep -q 'ffi' "$cache/log"; then
             cp "$cache/log" "$dir/out"
             note 1 "the package is built"

@@ -19,7 +19,7 @@ made=$(cat "$prefix"/*.h | cksum)
 [ "$(cat "$cache/made" 2>/dev/null)" = "$made" ] || rm -rf "$cache/target/debug/build/yottadb-"* "$cache/target/debug/.fingerprint/yottadb-"*
 
 export PKG_CONFIG_PATH="$prefix"
-if ! (cd "$cache" && timeout 280 cargo build --locked >log 2>&1); then
+if ! (cd "$cache" && timeout $((4 * patience)) cargo build --locked >log 2>&1); then
     if grep -qE '^error(\[E[0-9]*\])?: .*(cannot find|mismatched|not found in)|undefined (reference|symbol)' "$cache/log"; then
         cp "$cache/log" "$dir/out"
         note 1 "the crate is built"

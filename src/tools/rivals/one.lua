@@ -63,23 +63,33 @@ local function server_gone(place)
     return because("its server " .. how_ended(how, number), place.server_log, "last")
 end
 
+-- When a program fails, the server may have died; that takes a moment to be seen.  nil: it still answers.
+local function server_died(rival, place)
+    local deadline = host.clock() + SERVER_START
+    repeat
+        if place.server then programs.pause(0.1) end
+        local wrong = server_gone(place)
+        if wrong then return wrong end
+    until not place.server or rival.ready(place) or host.clock() > deadline
+    return nil
+end
+
 -- nil, or what went wrong with one of the programs that run; those that ended well are taken out.
-local function program_gone(place, running)
+local function program_gone(rival, place, running)
     for pid, err in pairs(running) do
         local how, number = host.wait(pid)
         if how then running[pid] = nil end
         if how and (how ~= "exit" or number ~= 0) then
-            if place.server then programs.pause(0.1) end -- it may be the one that died
-            return server_gone(place) or because("a process " .. how_ended(how, number), err, "first")
+            return server_died(rival, place) or because("a process " .. how_ended(how, number), err, "first")
         end
     end
     return nil
 end
 
 -- Wait for all programs; what went wrong, or nil.
-local function wait_for(place, running, deadline)
+local function wait_for(rival, place, running, deadline)
     while true do
-        local wrong = program_gone(place, running) or server_gone(place)
+        local wrong = program_gone(rival, place, running) or server_gone(place)
         if wrong then return wrong end
         if not next(running) then return nil end
         if host.clock() > deadline then return ("it was stopped after %d s"):format(place.limit) end
@@ -100,7 +110,7 @@ local function read_result(path)
 end
 
 local function check(rival, place, running, answer)
-    local wrong = wait_for(place, running, host.clock() + place.limit)
+    local wrong = wait_for(rival, place, running, host.clock() + place.limit)
     if wrong then return nil, wrong end
     if rival.strict then
         for _, err in pairs(place.errors) do
