@@ -532,6 +532,15 @@ enum {
  * caret_checkpoint(), NOMEM, and READONLY for a database opened read-only.
  */
 
+/*
+ * A transaction belongs to its session.  Other sessions, of this database or another, of this thread or another, are no part
+ * of it: what they read is what is committed at that moment, without anything the transaction has changed; what they
+ * change takes effect at once, is not undone by caret_rollback(), and is done again by a body that is run again.  (The
+ * Lua module refuses such changes: INTXN.)  Reading never waits for the transaction.  A change by another session to what the
+ * transaction has read restarts it, also if the same thread makes it; and where the transaction runs undisturbed (see
+ * caret_restart), a change by another session of another thread waits for it, up to one second.
+ */
+
 /* Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP. */
 CARET_API int caret_begin(caret_session *s, int flags);
 

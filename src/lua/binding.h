@@ -85,7 +85,7 @@ struct caret__lstate {
     struct caret__recent recent;
 };
 
-/* Why a database can't be used at the moment; 0: it can. */
+/* Why a database can't be used at the moment, or can only be read; 0: it can. */
 enum { CARET__DB_CLOSED = 1, CARET__DB_OTHER_TXN = 2 };
 
 struct caret__ldb {
@@ -174,9 +174,26 @@ int caret__refuse_node(lua_State *L, int i);
 static inline struct caret__lnode *caret__check_node(lua_State *L, int i)
 {
     struct caret__lnode *n = caret__lnode(L, i);
-    if (n == NULL || n->db->barred != 0)
+    if (n == NULL || n->db->barred & CARET__DB_CLOSED)
         caret__refuse_node(L, i);
     return n;
+}
+
+/* Raise INTXN: the transaction that runs is not that database's.  It can't be `what`, as `why`. */
+int caret__refuse_in_txn(lua_State *L, const struct caret__ldb *d, const char *what, const char *why);
+
+/* To be asked before anything of session s is changed, where s is the database's or the state's. */
+static inline void caret__check_change(lua_State *L, const struct caret__ldb *d, const caret_session *s)
+{
+    if (d->barred != 0 && s == d->s)
+        caret__refuse_in_txn(L, d, "changed", "that would not be undone with it");
+}
+
+/* The same before locks are taken or released. */
+static inline void caret__check_locks(lua_State *L, const struct caret__ldb *d)
+{
+    if (d->barred != 0)
+        caret__refuse_in_txn(L, d, "locked", "a restart would do it again, and a rollback not undo it");
 }
 
 /* The same for the first argument of a metamethod: only the debug library can call one with something
@@ -184,7 +201,7 @@ static inline struct caret__lnode *caret__check_node(lua_State *L, int i)
 static inline struct caret__lnode *caret__own_node(lua_State *L)
 {
     struct caret__lnode *n = lua_touserdata(L, 1);
-    if (n == NULL || n->magic != CARET__LNODE_MAGIC || n->db->barred != 0)
+    if (n == NULL || n->magic != CARET__LNODE_MAGIC || n->db->barred & CARET__DB_CLOSED)
         caret__refuse_node(L, 1);
     return n;
 }

@@ -74,6 +74,7 @@ void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, care
     size_t len;
     int rc;
 
+    caret__check_change(L, d, s);
     const char *text =
         d->translated ? caret__value_as_lua(L, d, i, &len, buf) : caret__value_text(L, d, i, &len, buf);
     rc = text != NULL ? caret_set(s, n, text, len) : caret_delete(s, n);
@@ -157,6 +158,7 @@ static int incr(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node
 {
     int64_t by = 1, result;
 
+    caret__check_change(L, d, s);
     if (lua_isnoneornil(L, i)) {
         lua_settop(L, i - 1);
         lua_pushinteger(L, 1);
@@ -200,21 +202,24 @@ int caret__node_subtract(lua_State *L)
 
 /* ------------------------------------------------------------- kill and data */
 
-static int done(lua_State *L, struct caret__ldb *d, int rc)
+static int removed(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n,
+                   int (*remove)(caret_session *s, caret_node *n))
 {
+    caret__check_change(L, d, s);
+    int rc = remove(s, n);
     return rc == CARET_OK ? 0 : caret__raise(L, d, rc);
 }
 
 int caret__node_kill(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    return done(L, n->db, caret_kill(caret__lnode_session(n), &n->node));
+    return removed(L, n->db, caret__lnode_session(n), &n->node, caret_kill);
 }
 
 int caret__node_delete(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    return done(L, n->db, caret_delete(caret__lnode_session(n), &n->node));
+    return removed(L, n->db, caret__lnode_session(n), &n->node, caret_delete);
 }
 
 static int data_of(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n)
@@ -253,8 +258,6 @@ static caret_session *target(lua_State *L, struct caret__ldb **d, caret_node_buf
 {
     *d = caret__check_db(L, 1);
     caret__address(L, *d, tmp, 2, lua_gettop(L) - kept);
-    if ((*d)->barred != 0 && !caret_node_is_local(&tmp->node))
-        caret__misuse(L, "INTXN: a transaction of another database is running");
     return caret__session(*d, &tmp->node);
 }
 
@@ -296,7 +299,7 @@ static int db_kill(lua_State *L)
     struct caret__ldb *d;
     caret_node_buf n;
     caret_session *s = target(L, &d, &n, 0);
-    return done(L, d, caret_kill(s, &n.node));
+    return removed(L, d, s, &n.node, caret_kill);
 }
 
 static int db_delete(lua_State *L)
@@ -304,7 +307,7 @@ static int db_delete(lua_State *L)
     struct caret__ldb *d;
     caret_node_buf n;
     caret_session *s = target(L, &d, &n, 0);
-    return done(L, d, caret_delete(s, &n.node));
+    return removed(L, d, s, &n.node, caret_delete);
 }
 
 static int db_data(lua_State *L)

@@ -165,6 +165,12 @@ static int ffi_last(const struct caret__lnode *n, char *text, double *box)
 /* As caret__check_node() sees it; or it is stale. */
 static inline int refused(const double *box, const struct caret__lnode *n, double made)
 {
+    return is_stale(box, made) || n->db->barred & CARET__DB_CLOSED;
+}
+
+/* The same, and as caret__check_change() sees it. */
+static inline int refused_change(const double *box, const struct caret__lnode *n, double made)
+{
     if (is_stale(box, made))
         return 1;
     return n->db->barred != 0 && (n->db->barred & CARET__DB_CLOSED || !(n->kind & CARET__LOCAL));
@@ -206,7 +212,7 @@ static inline int written(int rc)
 
 static int ffi_set(const char *value, size_t len, const double *box, struct caret__lnode *n, double made)
 {
-    if (refused(box, n, made))
+    if (refused_change(box, n, made))
         return CLASSIC;
     return written(caret_set(caret__lnode_session(n), &n->node, value, len));
 }
@@ -216,7 +222,7 @@ static int ffi_set_number(double value, const double *box, struct caret__lnode *
     char buf[64];
     size_t len;
 
-    if (refused(box, n, made))
+    if (refused_change(box, n, made))
         return CLASSIC;
     const char *text = is_whole(value)     ? caret__format_integer((int64_t)value, &len, buf)
                        : n->db->translated ? NULL
@@ -230,7 +236,7 @@ static int ffi_incr(double by, double *box, struct caret__lnode *n, double made)
 {
     int64_t result;
 
-    if (refused(box, n, made) || !is_whole(by))
+    if (refused_change(box, n, made) || !is_whole(by))
         return CLASSIC;
     int rc = caret_incr_int(caret__lnode_session(n), &n->node, (int64_t)by, &result);
     if (rc == CARET_E_NUMOFLOW) /* the sum is no integer: nothing was changed */

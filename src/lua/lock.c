@@ -25,12 +25,14 @@ int caret__node_grab(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
     uint64_t timeout = caret__timeout(L, 2);
+    caret__check_locks(L, n->db);
     return caret__results(L, n->db, caret_lock(n->db->s, &n->node, timeout));
 }
 
 int caret__node_release(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
+    caret__check_locks(L, n->db);
     int rc = caret_unlock(n->db->s, &n->node);
     return rc != CARET_OK ? caret__raise(L, n->db, rc) : 0;
 }
@@ -41,6 +43,7 @@ int caret__node_lock(lua_State *L)
     struct caret__lnode *n = caret__check_node(L, 1);
     const caret_node *one = &n->node;
     uint64_t timeout = caret__timeout(L, 2);
+    caret__check_locks(L, n->db);
     return caret__results(L, n->db, caret_lock_all(n->db->s, &one, 1, timeout));
 }
 
@@ -107,6 +110,8 @@ int caret__db_lock(lua_State *L)
         return caret__misuse(L, "lock takes a list of nodes and tables, not a %s", caret__typename(L, 2));
     if (count > LOCKS_MAX)
         return caret__misuse(L, "%d locks at once; %d are possible", (int)count, LOCKS_MAX);
+    if (count != 0) /* to release all can be done again */
+        caret__check_locks(L, d);
     caret_node_buf *room = count != 0 ? scratch(L) : NULL;
     for (size_t i = 0; i < count; i++)
         nodes[i] = item(L, d, room + i, (int)i + 1);

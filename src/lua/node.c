@@ -92,11 +92,7 @@ int caret__refuse_node(lua_State *L, int i)
     if (n == NULL)
         return caret__misuse(L, "a node was expected, not a %s (call methods with ':')",
                              caret__typename(L, i));
-    if (n->db->barred & CARET__DB_CLOSED)
-        return caret__misuse(L, "CLOSED: the database of this node was closed");
-    if (!caret_node_is_local(&n->node))
-        return caret__misuse(L, "INTXN: a transaction of another database is running");
-    return 0;
+    return caret__misuse(L, "CLOSED: the database of this node was closed");
 }
 
 struct caret__lnode *caret__check_address(lua_State *L, int i)
@@ -388,7 +384,7 @@ static int cache_miss(lua_State *L)
     if (lua_type(L, 2) == LUA_TNUMBER &&
         caret__integer(L, 2, &sub)) { /* the commonest, and never remembered */
         const struct caret__lnode *n = lua_touserdata(L, -1);
-        if (n != NULL && n->magic == CARET__LNODE_MAGIC && n->db->barred == 0) {
+        if (n != NULL && n->magic == CARET__LNODE_MAGIC && !(n->db->barred & CARET__DB_CLOSED)) {
             push_numbered(L, n, sub);
             return 1;
         }

@@ -236,6 +236,7 @@ static int text_incr(lua_State *L)
 
     if (!lua_isnoneornil(L, 2))
         by = caret__value_text(L, n->db, 2, &len, number);
+    caret__check_change(L, n->db, caret__lnode_session(n));
     int rc = caret_incr(caret__lnode_session(n), &n->node, by, len, &sum);
     if (rc != CARET_OK)
         return caret__raise(L, n->db, rc);
@@ -247,6 +248,7 @@ static int text_incr(lua_State *L)
 static int text_release(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
+    caret__check_locks(L, n->db);
     int rc = caret_unlock(n->db->s, &n->node);
     return rc != CARET_OK && rc != CARET_E_NOTLOCKED ? caret__raise(L, n->db, rc) : 0;
 }

@@ -15,8 +15,10 @@
  * a coroutine can't be left inside of one.  Arguments stay on the stack for
  * another run; a call allocates nothing of its own.
  *
- * While a transaction runs, the state's other databases are barred: what is done
- * to them would not be undone with it.
+ * While a transaction runs, the state's other databases are barred: what is changed
+ * in them would not be undone with it, and neither would a lock.  They can be read, also
+ * in a snapshot; that is no part of the transaction.  Another handle of the same file is
+ * another database here: it sees what was committed, not what the transaction did.
  *
  * A snapshot is called by the same loop but never again: nothing in it conflicts, and
  * there is nothing to undo, so no database is barred.  A transaction in it is the
@@ -156,11 +158,19 @@ static void bar_others(struct caret__ldb *d, int barred)
     d->st->txn = barred ? d : NULL;
 }
 
+int caret__refuse_in_txn(lua_State *L, const struct caret__ldb *d, const char *what, const char *why)
+{
+    const char *path = caret_path(d->db), *running = caret_path(d->st->txn->db);
+
+    return caret__misuse(L, "INTXN: %s can't be %s%s in a transaction of %s: %s; do it before or afterwards",
+                         path, what, strcmp(path, running) == 0 ? " by another handle" : "", running, why);
+}
+
 static void begin(lua_State *L, struct run *r)
 {
     struct caret__ldb *d = r->d;
-    if (d->st->txn != NULL && d->st->txn != d)
-        caret__misuse(L, "INTXN: a transaction of another database is running");
+    if ((r->flags & CARET_TXN_SNAPSHOT) == 0)
+        caret__check_change(L, d, d->s);
     int rc = caret_begin(d->s, r->flags);
     if (rc != CARET_OK)
         caret__raise(L, d, rc);

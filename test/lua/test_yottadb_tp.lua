@@ -260,6 +260,29 @@ function TestTp:test_other_threads_of_control_are_excluded()
     ydb.lock_incr(n.k, 1) -- it has ended
 end
 
+function TestTp:test_another_database_can_be_read()
+    local name = fixture.path:gsub("%.caret$", "-other.caret")
+    local function use(which) ydb.set("$ZGBLDIR", which) end
+    use(name)
+    ydb.set("^x", 1)
+    use(fixture.path)
+    ydb.tp(function()
+        n.a.__ = 1
+        use(name)
+        n.b.__ = ydb.get("^x")
+        for _, change in ipairs {ydb.set, ydb.incr, ydb.delete_tree, ydb.lock_incr} do
+            local ok, err = pcall(change, "^x", 5)
+            lu.assertFalse(ok)
+            lu.assertStrContains(tostring(err), "INTXN: ")
+            lu.assertStrContains(tostring(err), name)
+            lu.assertStrContains(tostring(err), fixture.path)
+        end
+        use(fixture.path)
+    end)
+    lu.assertEquals({n.a.__, n.b.__}, {"1", "1"})
+    for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(name .. suffix) end
+end
+
 function TestTp:test_the_module_caret_is_untouched()
     lu.assertErrorMsgContains("NOTXN", caret.trestart)
     other.node("^t", "a").__ = 1

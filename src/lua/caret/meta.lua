@@ -306,7 +306,11 @@ function Database:variables(locals) end
 ---run would spoil.
 ---
 ---Transactions nest: an inner one is a savepoint. A coroutine can't yield out of one ("attempt to yield across a
----C-call boundary"), and a second database can't be used in it (INTXN).
+---C-call boundary").
+---
+---A second database, or another object of the same file, can be read in it: nodes, walks, snapshots. That is no part of
+---the transaction: each read sees what is committed at that moment, never what this transaction has done, and does not make
+---it start again. Changing or locking one raises INTXN, as that would not be undone with it.
 ---
 ---```lua
 ---local transfer = db:transaction(function(from, to, amount)
@@ -331,7 +335,7 @@ function Database:tp(...) end
 
 ---Run a function on a snapshot now: what it reads is the database as it is at this moment, for as long as it likes.
 ---It is run once, disturbs nobody, and may do input and output. Setting a global in it raises READONLY; another object
----of the same database may. Inside of a transaction it raises INTXN.
+---of the same database may. Inside of a transaction of this object it raises INTXN.
 ---@param fn function
 ---@param ... any its arguments
 ---@return any ... what it returns
