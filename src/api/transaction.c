@@ -46,7 +46,7 @@ static void drop_changes(caret_session *s)
 static void finish(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
-    if (t->restarts >= FLOOR_AFTER)
+    if (t->restarts >= FLOOR_AFTER && !s->guarded) /* such a one has no floor, and may not write to shared memory */
         caret__floor_return(s->e, s->floor_id);
     t->level = 0;
     t->journal.used = 0;
@@ -218,6 +218,8 @@ int caret_commit(caret_session *s)
     }
     if (t->changed) {
         rc = caret__session_writes(s);
+        if (t->restarts >= FLOOR_AFTER)
+            caret__floor_speak(s->floor_id);
         if (rc == CARET_OK)
             rc = commit_changes(s, &done);
     }

@@ -5,6 +5,10 @@
  * it before they ask for the writer mutex and wait, outside of every lock, until
  * it is returned, its holder is dead, or the deadline (one second) passes: it can
  * delay, never block.
+ *
+ * A thread may have the floors of several databases, and a session may go to
+ * another thread.  So who commits says as whom (caret__floor_speak), and who
+ * returns a floor is known by the word in shared memory alone.
  */
 #include "log/log.h"
 
@@ -26,12 +30,16 @@ void caret__floor_take(struct caret__engine *e, uint64_t self)
     }
 }
 
+void caret__floor_speak(uint64_t self)
+{
+    caret__floor_self = self;
+}
+
 void caret__floor_return(struct caret__engine *e, uint64_t self)
 {
     struct caret__shared *sh = e->sh;
-    if (caret__floor_self != self)
-        return;
-    caret__floor_self = 0;
+    if (caret__floor_self == self)
+        caret__floor_self = 0;
     if (atomic_compare_exchange_strong(&sh->floor_owner, &self, 0)) {
         atomic_fetch_add(&sh->floor_futex, 1);
         caret__futex_wake(&sh->floor_futex, INT32_MAX);
