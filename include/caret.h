@@ -54,6 +54,18 @@
  *   caret_message() gives the text of the calling thread's last error: it
  *   starts with the symbol and says what was wrong with what.
  *   A call that fails has changed nothing.
+ *
+ * ARGUMENTS
+ *   NULL is an error, INVALID, for every pointer of every function, but where it is said that it may be NULL, and:
+ *     bytes with the length 0: text, values, buffers (`buf` of size 0 asks for the length, BUFFER);
+ *     what closes or frees (NULL is ignored), and `arg` of callbacks, which is only handed on;
+ *     functions that return no code: for NULL, or memory that holds no node, they say 0, or an empty string.
+ *   A length or size above PTRDIFF_MAX, an unknown bit of `flags`, and an option out of its range are INVALID as
+ *   well; longer values and subscripts than there can be are VALUE2BIG and KEY2BIG, and not looked at.  A yes or no
+ *   is 0 or not 0; in structs of options 0 or 1, as anything else tells of one that was not zeroed.
+ *   The message names function, argument, and what is expected.  What can't be told: memory that was freed, a session
+ *   of another thread that is in use, a node that says it has more room than there is, and one whose key or hint
+ *   was overwritten with other bytes.
  */
 #ifndef CARET_H
 #define CARET_H
@@ -92,7 +104,7 @@ enum {
 
 /* Errors.  Misuse first (the program is wrong), then conditions of the world. */
 enum {
-    CARET_E_INVALID = -1,       /* an argument makes no sense */
+    CARET_E_INVALID = -1,       /* an argument makes no sense: see ARGUMENTS */
     CARET_E_NAME = -2,          /* bad variable name */
     CARET_E_MAXSUBS = -3,       /* over 31 subscripts */
     CARET_E_KEY2BIG = -4,       /* the encoded key is too long */
@@ -151,10 +163,11 @@ enum { CARET_SYNC_INTERVAL = 0, CARET_SYNC_COMMIT = 1, CARET_SYNC_OFF = 2 };
 
 /* Options of caret_open(); zero everything, then set what differs. */
 typedef struct caret_options {
-    int no_create;        /* 1: a missing file is an error (CARET_E_NOTFOUND) */
-    int readonly;         /* 1: for reading only, see caret_open */
-    int sync;             /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
-    double sync_interval; /* seconds between syncs, 0 = 1 s; the smallest attached one counts, a second
+    int no_create; /* 1: a missing file is an error (CARET_E_NOTFOUND) */
+    int readonly;  /* 1: for reading only, see caret_open */
+    int sync;      /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
+    double
+        sync_interval; /* seconds between syncs, up to a million, 0 = 1 s; the smallest attached one counts, a second
                            * after it came at the latest */
     int no_thread; /* 1: no background thread; flushing, syncs and checkpoints run in the calls that commit,
                            * so the last commits before a pause wait for the next, or for caret_sync();
@@ -197,7 +210,8 @@ typedef struct caret_options {
  * caret_checkpoint are READONLY; caret_check looks at the last checkpoint.  If the process has the database open
  * for writing as well, the handle is one more over that.
  *
- * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM INVALID.
+ * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM; INVALID names the option
+ * that is out of range, or contradicts another (archive with readonly).
  */
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
 
@@ -207,7 +221,7 @@ CARET_API int caret_open(const char *path, const caret_options *options, caret_d
  * NULL is ignored.  Errors of the final checkpoint are returned; the handle is gone anyway. */
 CARET_API int caret_close(caret_db *db);
 
-/* The path given to open, resolved.  Lives as long as db. */
+/* The path given to open, resolved.  Lives as long as db.  Empty: db is NULL or closed. */
 CARET_API const char *caret_path(const caret_db *db);
 
 /* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED READONLY. */
@@ -250,7 +264,7 @@ CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_op
  * Open the database, replace its file by a compact copy (as caret_backup() makes it with `compact`), and close it.  Nobody
  * else may have it open; who wants to open it meanwhile waits.  The old file is replaced whole or not at all, also when
  * this process is killed, which may leave a copy NAME-partial-..., to be removed.  It needs room for both.
- * `options` may be NULL, and so may `progress`, which is told how far the copy is, as in caret_backup(), but must not
+ * `path` and `options` may be NULL, as in caret_open(), and so may `progress`, which is told how far the copy is, as in caret_backup(), but must not
  * call functions of Caret.  ROLLBACK: it said so, and the file is left as it is.  BUSY: it is open elsewhere, and was left as it is; what caret_open(), caret_backup() and
  * caret_close() say.
  */
@@ -396,14 +410,14 @@ CARET_API void caret_session_close(caret_session *s);
 /* -------------------------------------------------------------------- nodes */
 
 /* Bytes enough for any node: declare `caret_node_buf n;` and use &n.node, or
- * allocate caret_node_bytes(key bytes) with the alignment of uint64_t. */
+ * allocate caret_node_bytes(key bytes) with the alignment of uint64_t.  `bytes` of the functions below: of the memory at n. */
 #define CARET_NODE_MAX 1152u
 typedef union caret_node_buf caret_node_buf;
 
-/* Bytes of a node that can hold an encoded key of `key_len` bytes. */
+/* Bytes of a node that can hold an encoded key of `key_len` bytes; SIZE_MAX if nothing can. */
 CARET_API size_t caret_node_bytes(size_t key_len);
 
-/* Bytes that an existing node occupies at least (for an exact copy). */
+/* Bytes that an existing node occupies at least (for an exact copy).  No node: those of its head. */
 CARET_API size_t caret_node_size(const caret_node *n);
 
 /* Make `n`, in `bytes` bytes of memory, the node of a variable: "^name" or "name".
@@ -437,14 +451,15 @@ CARET_API unsigned caret_node_depth(const caret_node *n);
 /* 1 if the variable is local (no '^'). */
 CARET_API int caret_node_is_local(const caret_node *n);
 
-/* Same address?  1 or 0.  caret_node_compare gives <0, 0, >0 in database order (locals before globals). */
+/* Same address?  1 or 0.  caret_node_compare gives <0, 0, >0 in database order (locals before globals,
+ * what is no node before both). */
 CARET_API int caret_node_equal(const caret_node *a, const caret_node *b);
 CARET_API int caret_node_compare(const caret_node *a, const caret_node *b);
 
 /* Is n the address of a child of parent: the same with one subscript more?  1 or 0. */
 CARET_API int caret_node_is_child(const caret_node *n, const caret_node *parent);
 
-/* The variable name with its '^'; points into buf, terminated. */
+/* The variable name with its '^'; points into buf, terminated.  Empty: n is no node, or buf is NULL. */
 CARET_API caret_slice caret_node_name(const caret_node *n, char buf[CARET_MAX_NAME + 2]);
 
 /* Subscript i (0 = first) as text.  *len is always set to the needed length; BUFFER
@@ -452,7 +467,7 @@ CARET_API caret_slice caret_node_name(const caret_node *n, char buf[CARET_MAX_NA
 CARET_API int caret_node_subscript(const caret_node *n, unsigned i, char *buf, size_t cap, size_t *len,
                                    int *is_number);
 
-/* The last subscript as an integer: 1 and *out if it is a canonical integer that fits, else 0. */
+/* The last subscript as an integer: 1 and *out (may be NULL) if it is a canonical integer that fits, else 0. */
 CARET_API int caret_node_last_as_int(const caret_node *n, int64_t *out);
 
 /* The node as ZWR text, ^oaks(1,"shadow").  utf8: 1 leaves printable UTF-8 readable, 0 is the byte form. */
@@ -485,7 +500,7 @@ CARET_API int caret_kill(caret_session *s, caret_node *n);
  * significant digits.  `result` (may be NULL) lives until the session's next call. NUMOFLOW. */
 CARET_API int caret_incr(caret_session *s, caret_node *n, const char *by, size_t len, caret_slice *result);
 
-/* The same by an integer; *result is set when it fits an int64, else CARET_E_NUMOFLOW and nothing changes. */
+/* The same by an integer; *result (may be NULL) is set when it fits an int64, else CARET_E_NUMOFLOW and nothing changes. */
 CARET_API int caret_incr_int(caret_session *s, caret_node *n, int64_t by, int64_t *result);
 
 /* $DATA: 0 nothing, 1 value, 10 children, 11 both. */
@@ -541,7 +556,8 @@ enum {
  * caret_restart), a change by another session of another thread waits for it, up to one second.
  */
 
-/* Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP. */
+/* Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP; INVALID: unknown flags; CLOSED: the session has
+ * no database. */
 CARET_API int caret_begin(caret_session *s, int flags);
 
 /* Commit the innermost one.  CARET_RESTART (outermost only): somebody changed what it
@@ -559,7 +575,7 @@ CARET_API int caret_rollback(caret_session *s);
  * shared memory (caret_open) was overtaken by checkpoints again and again; it is to be rolled back. */
 CARET_API int caret_restart(caret_session *s);
 
-/* Depth: 0 = none.  Restarts of the current outermost transaction so far. */
+/* Depth: 0 = none, also in a forked child.  Restarts of the current outermost transaction so far. */
 CARET_API unsigned caret_txn_level(const caret_session *s);
 CARET_API unsigned caret_txn_restarts(const caret_session *s);
 
@@ -586,7 +602,7 @@ CARET_API int caret_unlock(caret_session *s, const caret_node *n);
 /* Give back all the session's locks. */
 CARET_API int caret_unlock_all(caret_session *s);
 
-/* Release all, then take all of these or none. */
+/* Release all, then take all of these or none: 64 at most; `nodes` may be NULL if count is 0. */
 CARET_API int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count,
                              uint64_t timeout_ns);
 

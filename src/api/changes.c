@@ -22,9 +22,9 @@ int caret_log_open(caret_db *db, uint64_t from, caret_log **out)
     struct caret__engine *e;
 
     if (out == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_log_open: no place for the result");
+        return caret__null(__func__, "log", "a place for the handle");
     *out = NULL;
-    int rc = caret__db_enter_attached(db, "log", &e);
+    int rc = caret__db_enter_attached(__func__, db, "log", &e);
     if (rc != CARET_OK)
         return rc;
     caret_log *log = calloc(1, sizeof *log);
@@ -108,8 +108,8 @@ static void count_changes(caret_log *log)
 int caret_log_next(caret_log *log, caret_change *out)
 {
     if (log == NULL || out == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_log_next: no %s",
-                           log == NULL ? "log" : "place for the result");
+        return caret__null(__func__, log == NULL ? "log" : "change",
+                           log == NULL ? "an open log" : "a place for it");
     int rc = caret__attached_here(log->tail.e) ? CARET_OK : caret__engine_forked(log->tail.e);
     while (rc == CARET_OK) {
         if (log->rec != NULL && (rc = next_change(log, out)) != CARET_NONE)

@@ -178,10 +178,12 @@ static int get_guarded(caret_session *s, caret_node *node, void *value)
 int caret_get(caret_session *s, caret_node *node, caret_slice *value)
 {
     struct caret__node *n = caret__node(node);
-    int rc = caret__node_check(node);
+    int rc = caret__args_check(__func__, s, node);
 
     if (caret__unlikely(rc != CARET_OK))
         return rc;
+    if (caret__unlikely(value == NULL))
+        return caret__null(__func__, "value", "a place for the value");
     if (n->local)
         return get_local(s, n, value);
     rc = caret__session_enter_read(s);
@@ -200,7 +202,13 @@ int caret_get(caret_session *s, caret_node *node, caret_slice *value)
 int caret_get_copy(caret_session *s, caret_node *n, void *buf, size_t cap, size_t *len)
 {
     caret_slice v;
-    int rc = caret_get(s, n, &v);
+    int rc = caret__args_check(__func__, s, n);
+    if (rc == CARET_OK && len == NULL)
+        rc = caret__null(__func__, "len", "a place for the length");
+    if (rc == CARET_OK && !caret__bytes_ok(buf, cap))
+        rc = caret__refuse_bytes(__func__, "buf", buf, cap);
+    if (rc == CARET_OK)
+        rc = caret_get(s, n, &v);
     if (rc != CARET_OK)
         return rc;
     *len = v.len;
@@ -311,12 +319,12 @@ static int enter_writer(caret_session *s)
 int caret_set(caret_session *s, caret_node *node, const void *value, size_t len)
 {
     struct caret__node *n = caret__node(node);
-    int rc = caret__node_check(node);
+    int rc = caret__args_check(__func__, s, node);
 
+    if (rc == CARET_OK && caret__unlikely(value == NULL && len != 0))
+        rc = caret__refuse_bytes(__func__, "value", value, len);
     if (rc == CARET_OK && caret__unlikely(len > CARET_MAX_VALUE))
         rc = caret__fail(CARET_E_VALUE2BIG, "a value of %zu bytes; %u is the limit", len, CARET_MAX_VALUE);
-    if (rc == CARET_OK && caret__unlikely(value == NULL && len != 0))
-        rc = caret__fail(CARET_E_INVALID, "caret_set: no value");
     if (rc != CARET_OK)
         return rc;
     if (n->local)
@@ -383,7 +391,7 @@ static int remove_global(caret_session *s, struct caret__node *n, bool below)
 
 int caret_delete(caret_session *s, caret_node *node)
 {
-    int rc = caret__node_check(node);
+    int rc = caret__args_check(__func__, s, node);
     if (rc != CARET_OK)
         return rc;
     struct caret__node *n = caret__node(node);
@@ -392,7 +400,7 @@ int caret_delete(caret_session *s, caret_node *node)
 
 int caret_kill(caret_session *s, caret_node *node)
 {
-    int rc = caret__node_check(node);
+    int rc = caret__args_check(__func__, s, node);
     if (rc != CARET_OK)
         return rc;
     struct caret__node *n = caret__node(node);
@@ -474,12 +482,14 @@ static int incr(caret_session *s, caret_node *node, struct add *a)
 int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, caret_slice *result)
 {
     struct add a; /* field by field: its text need not be cleared */
-    int rc = caret__node_check(node);
+    int rc = caret__args_check(__func__, s, node);
 
+    if (rc == CARET_OK && by == NULL)
+        rc = caret__null(__func__, "by", "a number to add, as text,");
+    if (rc == CARET_OK && !caret__bytes_ok(by, len))
+        rc = caret__refuse_bytes(__func__, "by", by, len);
     if (rc != CARET_OK)
         return rc;
-    if (by == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_incr: no number to add");
     a.is_int = caret__i64_parse(by, len, &a.by_int);
     a.want_int = false;
     a.by = caret__dec_parse(by, len);
@@ -497,7 +507,7 @@ int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, c
 int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int64_t *result)
 {
     struct add a;
-    int rc = caret__node_check(node);
+    int rc = caret__args_check(__func__, s, node);
 
     if (rc != CARET_OK)
         return rc;
@@ -520,8 +530,10 @@ int caret_data(caret_session *s, caret_node *node, int *data)
 {
     struct caret__node *n = caret__node(node);
     uint8_t key[CARET__KEY_MAX + 2];
-    int rc = caret__node_check(node);
+    int rc = caret__args_check(__func__, s, node);
 
+    if (rc == CARET_OK && data == NULL)
+        rc = caret__null(__func__, "data", "a place for the result");
     if (rc == CARET_OK)
         rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
     if (rc == CARET__GUARDED)

@@ -17,6 +17,8 @@
 #include "tree/past.h"
 
 #define CHECK_TRIES 20u /* arbitrary */
+#define SYNC_INTERVAL_MOST                                                                                   \
+    1000000.0 /* seconds, eleven days: what is asked for is kept in milliseconds, 32 bits of them */
 
 _Static_assert(CARET_VIEW_LIVE == (int)CARET__OBSERVES_LIVE && CARET_VIEW_FILE == (int)CARET__OBSERVES_FILE,
                "what caret_stat says");
@@ -88,19 +90,69 @@ static void db_unref(caret_db *db)
     }
 }
 
+/* A yes or no in structs of options: anything else tells of one that was not zeroed. */
+static int check_flag(const char *function, const char *option, int flag)
+{
+    if (flag == 0 || flag == 1)
+        return CARET_OK;
+    return caret__fail(CARET_E_INVALID, "%s: option %s is %d; 0 or 1 is expected (zero the struct first)",
+                       function, option, flag);
+}
+
+static int check_sync(const char *function, const caret_options *o)
+{
+    if (o->sync < CARET_SYNC_INTERVAL || o->sync > CARET_SYNC_OFF)
+        return caret__fail(CARET_E_INVALID,
+                           "%s: option sync is %d; CARET_SYNC_INTERVAL, _COMMIT or _OFF is expected",
+                           function, o->sync);
+    if (!(o->sync_interval >= 0 && o->sync_interval <= SYNC_INTERVAL_MOST))
+        return caret__fail(
+            CARET_E_INVALID,
+            "%s: option sync_interval is %g; seconds from 0 (which means 1) to %.0f are expected", function,
+            o->sync_interval, SYNC_INTERVAL_MOST);
+    return CARET_OK;
+}
+
+static int check_options(const char *function, const caret_options *o)
+{
+    int rc = check_sync(function, o);
+
+    if (rc == CARET_OK)
+        rc = check_flag(function, "no_create", o->no_create);
+    if (rc == CARET_OK)
+        rc = check_flag(function, "readonly", o->readonly);
+    if (rc == CARET_OK)
+        rc = check_flag(function, "no_thread", o->no_thread);
+    if (rc == CARET_OK)
+        rc = check_flag(function, "any_fs", o->any_fs);
+    if (rc != CARET_OK)
+        return rc;
+    if (o->log_size != 0 && (o->log_size < CARET__LOG_MIN || o->log_size > CARET__LOG_MAX))
+        return caret__fail(CARET_E_INVALID, "%s: option log_size is %zu; %u to %u bytes, or 0, are expected",
+                           function, o->log_size, CARET__LOG_MIN, CARET__LOG_MAX);
+    if (o->arena_limit > PTRDIFF_MAX)
+        return caret__fail(CARET_E_INVALID, "%s: option arena_limit is %zu, more than memory can have",
+                           function, o->arena_limit);
+    if ((o->shm_dir != NULL && *o->shm_dir == '\0') || (o->archive != NULL && *o->archive == '\0'))
+        return caret__fail(CARET_E_INVALID, "%s: option %s is empty; a folder, or NULL, is expected",
+                           function, o->shm_dir != NULL && *o->shm_dir == '\0' ? "shm_dir" : "archive");
+    if (o->readonly && o->archive != NULL)
+        return caret__fail(CARET_E_INVALID, "%s: option archive with readonly, which archives nothing",
+                           function);
+    return CARET_OK;
+}
+
 int caret_open(const char *path, const caret_options *options, caret_db **out)
 {
     static const caret_options defaults;
     if (out == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_open: no place for the result");
+        return caret__null(__func__, "db", "a place for the handle");
     *out = NULL;
     if (options == NULL)
         options = &defaults;
-    if (options->sync < 0 || options->sync > CARET_SYNC_OFF || options->sync_interval < 0)
-        return caret__fail(CARET_E_INVALID, "caret_open: no such sync mode or interval");
-    if (options->log_size != 0 && (options->log_size < CARET__LOG_MIN || options->log_size > CARET__LOG_MAX))
-        return caret__fail(CARET_E_INVALID, "caret_open: a log of %zu bytes; %u to %u are possible",
-                           options->log_size, CARET__LOG_MIN, CARET__LOG_MAX);
+    int rc = check_options(__func__, options);
+    if (rc != CARET_OK)
+        return rc;
     if (path == NULL)
         path = getenv("CARET_DB");
     if (path == NULL || *path == 0)
@@ -108,7 +160,7 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     caret_db *db = calloc(1, sizeof *db);
     if (db == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory for a database handle");
-    int rc = caret__engine_open(path, options, &db->e);
+    rc = caret__engine_open(path, options, &db->e);
     if (rc == CARET_OK && options->archive != NULL && !db->e->observes) {
         rc = caret__archive_begin(db->e, options->archive);
         if (rc != CARET_OK)
@@ -186,11 +238,13 @@ int caret__db_engine(caret_db *db, struct caret__engine **e)
 }
 
 /* Only who was opened read-only has an engine that observes, or changes it for another. */
-int caret__db_enter(caret_db *db, struct caret__engine **e)
+int caret__db_enter(const char *function, caret_db *db, struct caret__engine **e)
 {
     int rc = CARET_OK;
 
-    if (db == NULL || db->closed)
+    if (db == NULL)
+        return caret__null(function, "db", "an open database");
+    if (db->closed)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
     if (db->options.readonly)
         rc = caret__db_engine(db, e);
@@ -205,9 +259,9 @@ void caret__db_leave(struct caret__engine *e)
         caret__engine_close(e);
 }
 
-int caret__db_enter_attached(caret_db *db, const char *what, struct caret__engine **e)
+int caret__db_enter_attached(const char *function, caret_db *db, const char *what, struct caret__engine **e)
 {
-    int rc = caret__db_enter(db, e);
+    int rc = caret__db_enter(function, db, e);
 
     if (rc != CARET_OK || !(*e)->observes)
         return rc;
@@ -216,23 +270,23 @@ int caret__db_enter_attached(caret_db *db, const char *what, struct caret__engin
     return rc;
 }
 
-static int enter_attached(caret_db *db, const char *what)
+static int enter_attached(const char *function, caret_db *db, const char *what)
 {
     struct caret__engine *e;
 
-    return caret__db_enter_attached(db, what, &e);
+    return caret__db_enter_attached(function, db, what, &e);
 }
 
 int caret_sync(caret_db *db)
 {
-    int rc = enter_attached(db, "sync");
+    int rc = enter_attached(__func__, db, "sync");
     return rc == CARET_OK ? caret__flush(db->e, 0, true) : rc;
 }
 
 int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
 {
     struct caret__engine *e;
-    int rc = caret__db_enter(db, &e);
+    int rc = caret__db_enter(__func__, db, &e);
     if (rc != CARET_OK)
         return rc;
     /* in this order: what is durable was committed */
@@ -251,11 +305,14 @@ int caret_compact(const char *path, const caret_options *options, caret_backup_p
     const caret_backup_options how = {.compact = 1, .progress = progress, .progress_arg = progress_arg};
     caret_options o = options != NULL ? *options : (caret_options){0};
     caret_db *db;
+    int rc = check_options(__func__, &o);
 
+    if (rc != CARET_OK)
+        return rc;
     if (o.readonly)
         return caret__fail(CARET_E_READONLY, "caret_compact: not of a database opened read-only");
     o.no_create = 1;
-    int rc = caret_open(path, &o, &db);
+    rc = caret_open(path, &o, &db);
     if (rc != CARET_OK)
         return rc;
     rc = caret__engine_compact(db->e, &how);
@@ -265,19 +322,33 @@ int caret_compact(const char *path, const caret_options *options, caret_backup_p
 
 int caret_checkpoint(caret_db *db)
 {
-    int rc = enter_attached(db, "checkpoint");
+    int rc = enter_attached(__func__, db, "checkpoint");
     return rc == CARET_OK ? caret__checkpoint(db->e) : rc;
+}
+
+static int check_path(const char *function, const char *argument, const char *path)
+{
+    if (path == NULL)
+        return caret__null(function, argument, "the path of a file");
+    if (*path == '\0')
+        return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
+                           argument);
+    return CARET_OK;
 }
 
 int caret_backup(caret_db *db, const char *path, const caret_backup_options *options)
 {
     static const caret_backup_options defaults;
-    int rc = enter_attached(db, "backup");
+    int rc = enter_attached(__func__, db, "backup");
 
+    if (rc == CARET_OK)
+        rc = check_path(__func__, "path", path);
+    if (rc == CARET_OK && options != NULL)
+        rc = check_flag(__func__, "compact", options->compact);
+    if (rc == CARET_OK && options != NULL)
+        rc = check_flag(__func__, "overwrite", options->overwrite);
     if (rc != CARET_OK)
         return rc;
-    if (path == NULL || *path == '\0')
-        return caret__fail(CARET_E_INVALID, "caret_backup: no path");
     struct caret__engine *e = db->e;
     caret__engine_ref(e); /* the callback may close the handle */
     rc = caret__backup(e, path, options != NULL ? options : &defaults);
@@ -290,12 +361,20 @@ int caret_restore(const char *backup, const char *path, const caret_restore_opti
 {
     static const caret_restore_options defaults;
 
-    if (backup == NULL || *backup == '\0' || path == NULL || *path == '\0')
-        return caret__fail(CARET_E_INVALID, "caret_restore: no path");
+    int rc = check_path(__func__, "backup", backup);
+
     options = options != NULL ? options : &defaults;
+    if (rc == CARET_OK)
+        rc = check_path(__func__, "path", path);
+    if (rc == CARET_OK)
+        rc = check_flag(__func__, "any_fs", options->any_fs);
+    if (rc != CARET_OK)
+        return rc;
     if (options->archive == NULL && (options->lsn != 0 || options->time != 0))
         return caret__fail(CARET_E_INVALID,
-                           "caret_restore: a later moment than that of the backup needs an archive");
+                           "caret_restore: option %s without archive: a later moment than that of the backup "
+                           "needs one",
+                           options->lsn != 0 ? "lsn" : "time");
     return caret__restore(backup, path, options, reached);
 }
 
@@ -416,13 +495,20 @@ static int check_observed(struct caret__engine *of, char *report, size_t cap)
     return caret__fail(CARET_E_BUSY, "%s: checkpoints come faster than it can be checked", of->path);
 }
 
+static int no_report(const char *function, const char *report, size_t cap)
+{
+    return report == NULL ? caret__null(function, "report", "room for a report")
+           : cap == 0 ? caret__fail(CARET_E_INVALID, "%s: cap is 0; room for a report is expected", function)
+                      : caret__refuse_bytes(function, "report", report, cap);
+}
+
 int caret_check(caret_db *db, char *report, size_t cap)
 {
     struct caret__engine *e;
-    if (report == NULL || cap == 0)
-        return caret__fail(CARET_E_INVALID, "caret_check: no room for a report");
+    if (!caret__bytes_ok(report, cap) || cap == 0)
+        return no_report(__func__, report, cap);
     report[0] = 0;
-    int rc = caret__db_enter(db, &e);
+    int rc = caret__db_enter(__func__, db, &e);
     if (rc == CARET_OK && e->observes) {
         rc = check_observed(e, report, cap);
         caret__db_leave(e);
@@ -485,12 +571,12 @@ int caret_check_online(caret_db *db, char *report, size_t cap)
 {
     struct caret__snapshot *s;
 
-    if (report == NULL || cap == 0)
-        return caret__fail(CARET_E_INVALID, "caret_check_online: no room for a report");
+    if (!caret__bytes_ok(report, cap) || cap == 0)
+        return no_report(__func__, report, cap);
     report[0] = 0;
     if (db != NULL && !db->closed && db->options.readonly)
         return caret_check(db, report, cap); /* takes no mutex either */
-    int rc = enter_attached(db, "online check");
+    int rc = enter_attached(__func__, db, "online check");
     if (rc == CARET_OK)
         rc = caret__snapshot_open(db->e, &s);
     if (rc != CARET_OK)
@@ -516,7 +602,9 @@ static void add_unpublished(caret_db *db, caret_stats *out)
 int caret_stat(caret_db *db, caret_stats *out)
 {
     struct caret__engine *e;
-    int rc = caret__db_enter(db, &e);
+    if (out == NULL)
+        return caret__null(__func__, "out", "a place for the numbers");
+    int rc = caret__db_enter(__func__, db, &e);
     if (rc != CARET_OK)
         return rc;
     struct caret__shared *sh = e->sh;
@@ -553,10 +641,10 @@ int caret_stat(caret_db *db, caret_stats *out)
 int caret_session_open(caret_db *db, caret_session **out)
 {
     if (out == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_session_open: no place for the result");
+        return caret__null(__func__, "s", "a place for the session");
     *out = NULL;
     struct caret__engine *e = NULL;
-    int rc = db != NULL ? caret__db_enter(db, &e) : CARET_OK;
+    int rc = db != NULL ? caret__db_enter(__func__, db, &e) : CARET_OK;
     if (rc != CARET_OK)
         return rc;
     caret_session *s = calloc(1, sizeof *s);

@@ -71,9 +71,9 @@ int caret_locks_get(caret_db *db, caret_lock_list **out)
     struct locks l = {.rc = CARET_OK};
 
     if (out == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_locks_get: no place for the result");
+        return caret__null(__func__, "list", "a place for the list");
     *out = NULL;
-    int rc = caret__db_enter_attached(db, "locks", &l.e);
+    int rc = caret__db_enter_attached(__func__, db, "locks", &l.e);
     if (rc != CARET_OK)
         return rc;
     l.list = calloc(1, sizeof *l.list);
@@ -102,7 +102,7 @@ int caret_locks_clear(caret_db *db, uint64_t pid, unsigned *cleared)
 {
     struct caret__engine *e;
     unsigned found = 0;
-    int rc = caret__db_enter_attached(db, "locks to be cleared", &e);
+    int rc = caret__db_enter_attached(__func__, db, "locks to be cleared", &e);
 
     if (rc == CARET_OK)
         rc = caret__locks_bury(e, pid, &found);
@@ -138,9 +138,9 @@ int caret_processes_get(caret_db *db, caret_process_list **out)
     struct caret__engine *e;
 
     if (out == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_processes_get: no place for the result");
+        return caret__null(__func__, "list", "a place for the list");
     *out = NULL;
-    int rc = caret__db_enter_attached(db, "list of processes", &e);
+    int rc = caret__db_enter_attached(__func__, db, "list of processes", &e);
     if (rc != CARET_OK)
         return rc;
     caret_process_list *list = calloc(1, sizeof *list);

@@ -21,10 +21,12 @@ struct move {
     size_t len;
 };
 
-static int begin(struct move *m, caret_session *s, caret_node *node)
+static int begin(const char *function, struct move *m, caret_session *s, caret_node *node)
 {
-    int rc = caret__node_check(node);
+    int rc = caret__args_check(function, s, node);
 
+    if (rc == CARET_OK && !caret__node_whole(node))
+        rc = caret__not_a_node(function, "n", node);
     if (rc != CARET_OK)
         return rc;
     m->s = s;
@@ -238,7 +240,7 @@ static inline int quickly(caret_session *s, caret_node *node, enum way way)
 {
     struct caret__node *n = caret__node(node);
 
-    if (!caret__node_ok(node) || n->hint.found != 1 || n->hint.version == 0 || n->depth == 0)
+    if (s == NULL || !caret__node_ok(node) || n->hint.found != 1 || n->hint.version == 0 || n->depth == 0)
         return CARET_NONE;
     if ((n->local ? caret__session_locals(s) : caret__session_enter_read(s)) != CARET_OK)
         return CARET_NONE;
@@ -272,7 +274,7 @@ int caret_next(caret_session *s, caret_node *node)
 
     if (rc != CARET_NONE)
         return rc;
-    rc = begin(&m, s, node);
+    rc = begin(__func__, &m, s, node);
     if (rc != CARET_OK)
         return guarded(s, node, caret_next, rc);
     skip_below(&m, m.len);
@@ -293,7 +295,7 @@ int caret_previous(caret_session *s, caret_node *node)
 
     if (rc != CARET_NONE)
         return rc;
-    rc = begin(&m, s, node);
+    rc = begin(__func__, &m, s, node);
     if (rc != CARET_OK)
         return guarded(s, node, caret_previous, rc);
     rc = go_before(&m);
@@ -311,7 +313,7 @@ int caret_previous(caret_session *s, caret_node *node)
 int caret_first(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = begin(&m, s, node);
+    int rc = begin(__func__, &m, s, node);
 
     if (rc != CARET_OK)
         return guarded(s, node, caret_first, rc);
@@ -329,7 +331,7 @@ int caret_first(caret_session *s, caret_node *node)
 int caret_last(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = begin(&m, s, node);
+    int rc = begin(__func__, &m, s, node);
 
     if (rc != CARET_OK)
         return guarded(s, node, caret_last, rc);
@@ -353,7 +355,7 @@ int caret_node_next(caret_session *s, caret_node *node)
 
     if (rc != CARET_NONE)
         return rc;
-    rc = begin(&m, s, node);
+    rc = begin(__func__, &m, s, node);
     if (rc != CARET_OK)
         return guarded(s, node, caret_node_next, rc);
     m.key[m.len++] = 0; /* the smallest string behind our key */
@@ -370,7 +372,7 @@ int caret_node_previous(caret_session *s, caret_node *node)
 
     if (rc != CARET_NONE)
         return rc;
-    rc = begin(&m, s, node);
+    rc = begin(__func__, &m, s, node);
     if (rc != CARET_OK)
         return guarded(s, node, caret_node_previous, rc);
     rc = go_before(&m);
@@ -383,7 +385,7 @@ int caret_node_previous(caret_session *s, caret_node *node)
 static int first_var(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = begin(&m, s, node);
+    int rc = begin("caret_first_var", &m, s, node);
 
     if (rc != CARET_OK)
         return guarded(s, node, first_var, rc);
@@ -394,6 +396,8 @@ static int first_var(caret_session *s, caret_node *node)
 
 int caret_first_var(caret_session *s, caret_node *node, size_t bytes, int local)
 {
+    if (s == NULL || node == NULL)
+        return caret__null(__func__, s == NULL ? "s" : "n", s == NULL ? "a session" : "memory for a node");
     int rc = caret_node_var(node, bytes, local ? "a" : "^a", local ? 1 : 2);
 
     return rc == CARET_OK ? first_var(s, node) : rc;

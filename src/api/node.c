@@ -30,10 +30,37 @@ _Static_assert(CARET__KEY_MAX <= CARET_MAX_KEY, "the public limit is the largest
 _Static_assert(CARET_NODE_MAX >= sizeof(struct caret__node) + CARET__KEY_MAX + CARET__SUB_NUM_MAX,
                "any node fits");
 
-static int not_a_node(const caret_node *n)
+int caret__not_a_node(const char *function, const char *argument, const caret_node *n)
 {
-    return caret__fail(CARET_E_INVALID, "%s",
-                       n == NULL ? "the node is NULL" : "the memory holds no node (see caret_node_var)");
+    if (n == NULL)
+        return caret__null(function, argument, "a node");
+    return caret__fail(CARET_E_INVALID, "%s: %s is %s; caret_node_var() and caret_node_parse() make one",
+                       function, argument,
+                       caret__node_const(n)->magic != CARET__NODE_MAGIC ? "memory that holds no node"
+                                                                        : "a node that was overwritten");
+}
+
+/* A node is to be made at n, of that one. */
+static int check_from(const char *function, const caret_node *n, const char *argument, const caret_node *from)
+{
+    if (n == NULL)
+        return caret__null(function, "n", "memory for a node");
+    return caret__node_whole(from) ? CARET_OK : caret__not_a_node(function, argument, from);
+}
+
+/* Subscripts that no key has room for, whatever they are: not looked at. */
+static int bad_subscript(const char *function, const char *sub, size_t len)
+{
+    if (!caret__bytes_ok(sub, len))
+        return caret__refuse_bytes(function, "sub", sub, len);
+    return caret__fail(CARET_E_KEY2BIG,
+                       "a subscript of %zu bytes; the limit of the whole key, encoded, is %u", len,
+                       CARET__KEY_MAX);
+}
+
+static inline bool may_be_subscript(const char *sub, size_t len)
+{
+    return len <= CARET__KEY_MAX && (sub != NULL || len == 0);
 }
 
 /* Room for a key in `bytes` bytes of memory. */
@@ -70,6 +97,8 @@ static inline size_t limit(size_t cap)
 
 size_t caret_node_bytes(size_t key_len)
 {
+    if (key_len > PTRDIFF_MAX) /* nothing has so many: no memory can be had of the sum */
+        return SIZE_MAX;
     return sizeof(struct caret__node) + (size_t)caret__align_up(key_len, 8);
 }
 
@@ -81,10 +110,13 @@ size_t caret_node_size(const caret_node *n)
 int caret_node_var(caret_node *n, size_t bytes, const char *name, size_t len)
 {
     struct caret__node *node = caret__node(n);
-    bool local = len == 0 || name[0] != '^';
+    bool local;
 
     if (n == NULL || name == NULL)
-        return caret__fail(CARET_E_INVALID, "the %s is NULL", n == NULL ? "node" : "name");
+        return caret__null(__func__, n == NULL ? "n" : "name", n == NULL ? "memory for a node" : "a name");
+    if (!caret__bytes_ok(name, len))
+        return caret__refuse_bytes(__func__, "name", name, len);
+    local = len == 0 || name[0] != '^';
     if (!caret__name_valid(name + !local, len - !local))
         return caret__fail(CARET_E_NAME,
                            "'%.*s' is no variable name (%% or a letter, then letters and digits, %u at most)",
@@ -122,27 +154,29 @@ static inline void grow(struct caret__node *n, size_t size)
     n->depth++;
 }
 
-static int check_parent(const caret_node *n, const caret_node *parent)
+static int check_parent(const char *function, const caret_node *n, const caret_node *parent)
 {
-    if (n == NULL || !caret__node_ok(parent))
-        return not_a_node(n == NULL ? n : parent);
+    if (caret__unlikely(n == NULL || !caret__node_ok(parent)))
+        return check_from(function, n, "parent", parent);
     if (caret__node_const(parent)->depth < CARET_MAX_SUBS)
         return CARET_OK;
     return caret__fail(CARET_E_MAXSUBS, "a child of a node with %u subscripts would have too many",
                        CARET_MAX_SUBS);
 }
 
-int caret_node_child(caret_node *n, size_t bytes, const caret_node *parent, const char *sub, size_t len)
+static inline __attribute__((always_inline)) int put_child(const char *function, caret_node *n, size_t bytes,
+                                                           const caret_node *parent, const char *sub,
+                                                           size_t len)
 {
     struct caret__node *node = caret__node(n);
     const struct caret__node *base = caret__node_const(parent);
     size_t cap = capacity(bytes), size, room;
-    int rc = check_parent(n, parent);
+    int rc = check_parent(function, n, parent);
 
     if (rc != CARET_OK)
         return rc;
-    if (sub == NULL && len > 0)
-        return caret__fail(CARET_E_INVALID, "the subscript is NULL");
+    if (caret__unlikely(!may_be_subscript(sub, len)))
+        return bad_subscript(function, sub, len);
     room = limit(cap) > base->key_len ? limit(cap) - base->key_len : 0;
     if (2 * len + 2 > room) { /* perhaps too long: look closer */
         size = caret__sub_size(sub, len);
@@ -154,13 +188,18 @@ int caret_node_child(caret_node *n, size_t bytes, const caret_node *parent, cons
     return CARET_OK;
 }
 
+int caret_node_child(caret_node *n, size_t bytes, const caret_node *parent, const char *sub, size_t len)
+{
+    return put_child(__func__, n, bytes, parent, sub, len);
+}
+
 /* Where few bytes are left: encoded aside. */
 static int child_int_tight(caret_node *n, size_t bytes, const caret_node *parent, int64_t sub)
 {
     const struct caret__node *base = caret__node_const(parent);
     size_t cap = capacity(bytes), size;
     uint8_t code[INT_MAX_BYTES];
-    int rc = check_parent(n, parent);
+    int rc = check_parent("caret_node_child_int", n, parent);
 
     if (rc != CARET_OK)
         return rc;
@@ -192,16 +231,17 @@ int caret_node_child_double(caret_node *n, size_t bytes, const caret_node *paren
     char text[CARET__NUM_MAX];
 
     if (!isfinite(sub))
-        return caret__fail(CARET_E_INVALID, "%s is no subscript", isnan(sub) ? "NaN" : "an infinity");
-    return caret_node_child(n, bytes, parent, text, caret__double_format(sub, text));
+        return caret__fail(CARET_E_INVALID, "%s: %s is not a subscript; a finite number is expected",
+                           __func__, isnan(sub) ? "NaN" : "an infinity");
+    return put_child(__func__, n, bytes, parent, text, caret__double_format(sub, text));
 }
 
 /* ---------------------------------------------------------- last subscript */
 
-static int check_last(const caret_node *n)
+static int check_last(const char *function, const caret_node *n)
 {
-    if (!caret__node_ok(n))
-        return not_a_node(n);
+    if (!caret__node_whole(n))
+        return caret__not_a_node(function, "n", n);
     if (caret__node_const(n)->depth == 0)
         return caret__fail(CARET_E_INVALID, "%s%s has no subscript to change",
                            caret__node_const(n)->local ? "" : "^",
@@ -209,16 +249,16 @@ static int check_last(const caret_node *n)
     return CARET_OK;
 }
 
-int caret_node_set_last(caret_node *n, const char *sub, size_t len)
+static int set_last(const char *function, caret_node *n, const char *sub, size_t len)
 {
     struct caret__node *node = caret__node(n);
     size_t room, size;
-    int rc = check_last(n);
+    int rc = check_last(function, n);
 
     if (rc != CARET_OK)
         return rc;
-    if (sub == NULL && len > 0)
-        return caret__fail(CARET_E_INVALID, "the subscript is NULL");
+    if (!may_be_subscript(sub, len))
+        return bad_subscript(function, sub, len);
     room = limit(node->key_cap) - node->last_off;
     if (2 * len + 2 > room) {
         size = caret__sub_size(sub, len);
@@ -231,11 +271,16 @@ int caret_node_set_last(caret_node *n, const char *sub, size_t len)
     return CARET_OK;
 }
 
+int caret_node_set_last(caret_node *n, const char *sub, size_t len)
+{
+    return set_last(__func__, n, sub, len);
+}
+
 static int set_last_int_slow(caret_node *n, int64_t sub)
 {
     char text[INT_MAX_BYTES];
 
-    return caret_node_set_last(n, text, caret__i64_format(sub, text));
+    return set_last("caret_node_set_last_int", n, text, caret__i64_format(sub, text));
 }
 
 int caret_node_set_last_int(caret_node *n, int64_t sub)
@@ -255,11 +300,15 @@ int caret_node_set_last_int(caret_node *n, int64_t sub)
 int caret_node_last_as_int(const caret_node *n, int64_t *out)
 {
     const struct caret__node *node = caret__node_const(n);
+    int64_t v;
 
-    if (!caret__node_ok(n) || node->depth == 0)
+    if (!caret__node_ok(n) || node->depth == 0 || node->last_off > node->key_len ||
+        !caret__sub_get_i64(caret__node_key(node) + node->last_off, (size_t)node->key_len - node->last_off,
+                            &v))
         return 0;
-    return caret__sub_get_i64(caret__node_key(node) + node->last_off, (size_t)node->key_len - node->last_off,
-                              out);
+    if (out != NULL)
+        *out = v;
+    return 1;
 }
 
 /* ----------------------------------------------------- from and to other nodes */
@@ -267,9 +316,10 @@ int caret_node_last_as_int(const caret_node *n, int64_t *out)
 int caret_node_parent(caret_node *n, size_t bytes, const caret_node *child)
 {
     const struct caret__node *from = caret__node_const(child);
+    int rc = check_from(__func__, n, "child", child);
 
-    if (n == NULL || !caret__node_ok(child))
-        return not_a_node(n == NULL ? n : child);
+    if (rc != CARET_OK)
+        return rc;
     if (from->depth == 0)
         return caret__fail(CARET_E_INVALID, "%s%s is a variable and has no parent", from->local ? "" : "^",
                            (const char *)caret__node_key(from));
@@ -281,8 +331,8 @@ int caret_node_copy(caret_node *n, size_t bytes, const caret_node *from)
     const struct caret__node *source = caret__node_const(from);
     size_t cap = capacity(bytes);
 
-    if (n == NULL || !caret__node_ok(from))
-        return not_a_node(n == NULL ? n : from);
+    if (caret__unlikely(n == NULL || !caret__node_ok(from)))
+        return check_from(__func__, n, "from", from);
     if (cap < source->key_len)
         return no_room(source->key_len, bytes);
     memmove(n, from, sizeof *source + source->key_len);
@@ -357,7 +407,8 @@ int caret_node_is_child(const caret_node *n, const caret_node *parent)
     const struct caret__node *x = caret__node_const(n), *y = caret__node_const(parent);
 
     return caret__node_ok(n) && caret__node_ok(parent) && x->local == y->local && x->depth == y->depth + 1 &&
-           x->last_off == y->key_len && memcmp(caret__node_key(x), caret__node_key(y), y->key_len) == 0;
+           x->last_off == y->key_len && x->key_len >= y->key_len &&
+           memcmp(caret__node_key(x), caret__node_key(y), y->key_len) == 0;
 }
 
 int caret_node_compare(const caret_node *a, const caret_node *b)
@@ -376,7 +427,9 @@ caret_slice caret_node_name(const caret_node *n, char buf[CARET_MAX_NAME + 2])
     const struct caret__node *node = caret__node_const(n);
     size_t at = 0;
 
-    if (caret__node_ok(n)) {
+    if (buf == NULL)
+        return (caret_slice){"", 0};
+    if (caret__node_whole(n)) {
         if (!node->local)
             buf[at++] = '^';
         memcpy(buf + at, caret__node_key(node), node->name_len);
@@ -406,12 +459,19 @@ int caret_node_subscript(const caret_node *n, unsigned i, char *buf, size_t cap,
     size_t at;
     int rc;
 
+    if (len == NULL)
+        return caret__null(__func__, "len", "a place for the length");
     *len = 0;
-    if (!caret__node_ok(n))
-        return not_a_node(n);
+    if (!caret__node_whole(n))
+        return caret__not_a_node(__func__, "n", n);
+    if (!caret__bytes_ok(buf, cap))
+        return caret__refuse_bytes(__func__, "buf", buf, cap);
     if (i >= node->depth)
-        return caret__fail(CARET_E_INVALID, "subscript %u of a node that has %u", i, node->depth);
+        return caret__fail(CARET_E_INVALID, "%s: i is %u; the node has %u subscripts, from 0 on", __func__, i,
+                           node->depth);
     at = find_sub(node, i);
+    if (at >= node->key_len)
+        return caret__not_a_node(__func__, "n", n);
     rc = caret__sub_get(caret__node_key(node) + at, node->key_len - at, buf, cap, len, &number);
     if (is_number != NULL)
         *is_number = number;

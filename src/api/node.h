@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "caret.h"
 
 /* What is known of pos, if the version still holds. */
@@ -64,10 +65,26 @@ static inline uint8_t *caret__node_key(const struct caret__node *n)
     return (uint8_t *)(uintptr_t)(n + 1);
 }
 
+/* Is it a node whose key can be read?  The head is the caller's memory, and may have been overwritten. */
 static inline bool caret__node_ok(const caret_node *n)
 {
-    return n != NULL && caret__node_const(n)->magic == CARET__NODE_MAGIC;
+    return n != NULL && caret__node_const(n)->magic == CARET__NODE_MAGIC &&
+           (unsigned)caret__node_const(n)->key_len - 2u <=
+               CARET__KEY_MAX - 2u; /* a name has a byte, and its end */
 }
+
+/* The same, and all that its head says of the key is possible. */
+static inline bool caret__node_whole(const caret_node *n)
+{
+    const struct caret__node *p = caret__node_const(n);
+
+    return caret__node_ok(n) && p->key_len <= p->key_cap && p->last_off <= p->key_len &&
+           p->name_len < p->last_off && p->name_len <= CARET_MAX_NAME && p->depth <= CARET_MAX_SUBS &&
+           (p->depth == 0) == (p->last_off == p->key_len);
+}
+
+/* INVALID: that argument of a public function is no node. */
+int caret__not_a_node(const char *function, const char *argument, const caret_node *n);
 
 /* Make `n`, in `bytes` bytes, the node of an encoded key, without a hint.  The key may come
  * from anywhere, n's own included.  CORRUPT, BUFFER; n is then unchanged. */

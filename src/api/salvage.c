@@ -160,8 +160,13 @@ int caret_salvage(const char *path, const char *out, int flags, caret_salvaged *
     int rc;
 
     if (path == NULL || out == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_salvage: no path to salvage %s",
-                           path == NULL ? "from" : "to");
+        return caret__null(__func__, path == NULL ? "path" : "out",
+                           path == NULL ? "the path of a database" : "the path of a file to be made");
+    if ((flags & ~CARET_SALVAGE_SURE) != 0)
+        return caret__fail(CARET_E_INVALID, "%s: flags are CARET_SALVAGE_SURE or 0, not 0x%x", __func__,
+                           (unsigned)flags);
+    if (report != NULL && !caret__bytes_ok(report, cap))
+        return caret__refuse_bytes(__func__, "report", report, cap);
     if (report == NULL || cap == 0) {
         report = nothing;
         cap = sizeof nothing;

@@ -11,11 +11,13 @@
 int caret__session_refuse(caret_session *s)
 {
     if (s == NULL)
-        return caret__fail(CARET_E_INVALID, "no session");
+        return caret__fail(CARET_E_INVALID, "the session is NULL");
     if (s->e == NULL)
-        return caret__fail(CARET_E_CLOSED, s->db == NULL
-                                               ? "a global variable was used in a session without a database"
-                                               : "the thread that opened the session has ended");
+        return caret__fail(
+            CARET_E_CLOSED,
+            s->db == NULL
+                ? "a session without a database has local variables only: no globals, transactions, locks"
+                : "the thread that opened the session has ended");
     if (s->db->closed)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
     if (s->guarded)

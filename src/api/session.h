@@ -96,17 +96,18 @@ int caret__guard_restart(caret_session *s);
 int caret__db_engine(caret_db *db, struct caret__engine **e);
 
 /* db.c: may the database be used now, by its engine?  To be left again. */
-int caret__db_enter(caret_db *db, struct caret__engine **e);
+int caret__db_enter(const char *function, caret_db *db, struct caret__engine **e);
 void caret__db_leave(struct caret__engine *e);
 
 /* The same for what is not to be had of a database opened read-only: READONLY, which names `what`.  Not to be left. */
-int caret__db_enter_attached(caret_db *db, const char *what, struct caret__engine **e);
+int caret__db_enter_attached(const char *function, caret_db *db, const char *what, struct caret__engine **e);
 
-static inline int caret__node_check(const caret_node *n)
+/* Are these a session and a node?  Each function on data asks first; the function's name is for the message. */
+static inline int caret__args_check(const char *function, const caret_session *s, const caret_node *n)
 {
-    if (caret__likely(n != NULL && caret__node_const(n)->magic == CARET__NODE_MAGIC))
+    if (caret__likely(s != NULL && caret__node_ok(n)))
         return CARET_OK;
-    return caret__fail(CARET_E_INVALID, "not a node: make it with caret_node_var() first");
+    return s == NULL ? caret__null(function, "s", "a session") : caret__not_a_node(function, "n", n);
 }
 
 /* Locals come to life at first use. */
@@ -114,8 +115,6 @@ static inline int caret__session_locals(caret_session *s)
 {
     if (s->has_locals)
         return CARET_OK;
-    if (s == NULL)
-        return caret__fail(CARET_E_INVALID, "no session");
     int rc = caret__private_init(&s->locals);
     s->has_locals = rc == CARET_OK;
     return rc;

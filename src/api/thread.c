@@ -116,7 +116,7 @@ void caret__thread_leave(caret_session *s)
 int caret_session_detach(caret_session *s)
 {
     if (s == NULL)
-        return caret__fail(CARET_E_INVALID, "no session");
+        return caret__null(__func__, "s", "a session");
     caret__thread_leave(s);
     return CARET_OK;
 }

@@ -14,6 +14,7 @@
  * While `broken`, every read and write answers CARET_RESTART: user code that
  * swallows the outcome can't commit what it saw.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/session.h"
@@ -46,7 +47,8 @@ static void drop_changes(caret_session *s)
 static void finish(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
-    if (t->restarts >= FLOOR_AFTER && !s->guarded) /* such a one has no floor, and may not write to shared memory */
+    if (t->restarts >= FLOOR_AFTER &&
+        !s->guarded) /* such a one has no floor, and may not write to shared memory */
         caret__floor_return(s->e, s->floor_id);
     t->level = 0;
     t->journal.used = 0;
@@ -88,6 +90,12 @@ void caret__txn_forget(caret_session *s)
 
 int caret_begin(caret_session *s, int flags)
 {
+    if (caret__unlikely(s == NULL))
+        return caret__null(__func__, "s", "a session");
+    if (caret__unlikely((flags & ~(CARET_TXN_BATCH | CARET_TXN_SYNC | CARET_TXN_SNAPSHOT)) != 0))
+        return caret__fail(CARET_E_INVALID,
+                           "caret_begin: flags are CARET_TXN_BATCH, _SYNC and _SNAPSHOT, not 0x%x",
+                           (unsigned)flags);
     int rc = caret__session_enter(s);
     if (rc != CARET_OK)
         return rc;
@@ -107,9 +115,9 @@ int caret_begin(caret_session *s, int flags)
     return CARET_OK;
 }
 
-static int need_txn(caret_session *s)
+static int need_txn(const char *function, caret_session *s)
 {
-    int rc = caret__session_enter(s);
+    int rc = s != NULL ? caret__session_enter(s) : caret__null(function, "s", "a session");
     if (rc == CARET_OK && s->txn.level == 0)
         rc = caret__fail(CARET_E_NOTXN, "no transaction is in progress");
     return rc;
@@ -206,7 +214,7 @@ static int commit_changes(caret_session *s, bool *done)
 int caret_commit(caret_session *s)
 {
     bool done = false;
-    int rc = need_txn(s);
+    int rc = need_txn(__func__, s);
     if (rc != CARET_OK)
         return rc;
     struct caret__txn *t = &s->txn;
@@ -236,7 +244,7 @@ int caret_commit(caret_session *s)
 
 int caret_rollback(caret_session *s)
 {
-    int rc = need_txn(s);
+    int rc = need_txn(__func__, s);
     if (rc != CARET_OK)
         return rc;
     struct caret__txn *t = &s->txn;
@@ -254,7 +262,7 @@ int caret_rollback(caret_session *s)
 
 int caret_restart(caret_session *s)
 {
-    int rc = need_txn(s);
+    int rc = need_txn(__func__, s);
     if (rc != CARET_OK)
         return rc;
     struct caret__txn *t = &s->txn;
@@ -274,19 +282,26 @@ int caret_restart(caret_session *s)
     return CARET_OK;
 }
 
+/* Is it in one?  In a fork that has not attached itself yet the transaction is the parent's. */
+static bool in_txn(const caret_session *s)
+{
+    return s != NULL && s->txn.level != 0 && s->e != NULL && !s->db->closed &&
+           (s->guarded || caret__attached_here(s->e));
+}
+
 unsigned caret_txn_level(const caret_session *s)
 {
-    return s != NULL ? s->txn.level : 0;
+    return in_txn(s) ? s->txn.level : 0;
 }
 
 unsigned caret_txn_restarts(const caret_session *s)
 {
-    return s != NULL && s->txn.level != 0 ? s->txn.restarts : 0;
+    return in_txn(s) ? s->txn.restarts : 0;
 }
 
 int caret_txn_restore_locals(caret_session *s, int all)
 {
-    int rc = need_txn(s);
+    int rc = need_txn(__func__, s);
     if (rc == CARET_OK)
         rc = caret__session_locals(s);
     if (rc == CARET_OK)
@@ -296,8 +311,8 @@ int caret_txn_restore_locals(caret_session *s, int all)
 
 int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
 {
-    if (fn == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_transaction: no function");
+    if (s == NULL || fn == NULL)
+        return caret__null(__func__, s == NULL ? "s" : "fn", s == NULL ? "a session" : "a function");
     int rc = caret_begin(s, flags);
     if (rc != CARET_OK)
         return rc;
@@ -323,13 +338,11 @@ int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
 
 /* -------------------------------------------------------------------- locks */
 
-/* n: the node to be locked; there is none when locks are only released, which is fine without any. */
-static int enter_locks(caret_session *s, const caret_node *n)
+/* takes: locks are asked for by name, not only released, which is fine without any. */
+static int enter_locks(caret_session *s, bool takes)
 {
-    int rc = n != NULL ? caret__node_check(n) : CARET_OK;
-    if (rc == CARET_OK)
-        rc = caret__session_enter(s);
-    if (rc == CARET_OK && n != NULL && s->guarded)
+    int rc = caret__session_enter(s);
+    if (rc == CARET_OK && takes && s->guarded)
         rc = caret__fail(CARET_E_READONLY,
                          "%s: opened read-only: there are no locks without shared memory "
                          "to write to",
@@ -352,7 +365,9 @@ static const uint8_t *lock_name(const caret_node *n, uint8_t room[CARET__KEY_MAX
 int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns)
 {
     uint8_t room[CARET__KEY_MAX];
-    int rc = enter_locks(s, n);
+    int rc = caret__args_check(__func__, s, n);
+    if (rc == CARET_OK)
+        rc = enter_locks(s, true);
     if (rc != CARET_OK)
         return rc;
     return caret__lock_take(s->e, &s->locker, lock_name(n, room), caret__node_const(n)->key_len, timeout_ns);
@@ -361,7 +376,9 @@ int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns)
 int caret_unlock(caret_session *s, const caret_node *n)
 {
     uint8_t room[CARET__KEY_MAX];
-    int rc = enter_locks(s, n);
+    int rc = caret__args_check(__func__, s, n);
+    if (rc == CARET_OK)
+        rc = enter_locks(s, true);
     if (rc != CARET_OK)
         return rc;
     return caret__lock_release(s->e, &s->locker, lock_name(n, room), caret__node_const(n)->key_len);
@@ -369,28 +386,43 @@ int caret_unlock(caret_session *s, const caret_node *n)
 
 int caret_unlock_all(caret_session *s)
 {
-    int rc = enter_locks(s, NULL);
+    int rc = s != NULL ? enter_locks(s, false) : caret__null(__func__, "s", "a session");
     return rc == CARET_OK ? caret__lock_release_all(s->e, &s->locker) : rc;
 }
 
 #define LOCKS_AT_ONCE 64u
 
+/* Are these a session and a list of nodes that can be locked at once? */
+static int list_check(const char *function, const caret_session *s, const caret_node *const *nodes,
+                      size_t count)
+{
+    if (s == NULL || (nodes == NULL && count != 0))
+        return caret__null(function, s == NULL ? "s" : "nodes", s == NULL ? "a session" : "a list of nodes");
+    if (count > LOCKS_AT_ONCE)
+        return caret__fail(CARET_E_INVALID, "%s: count is %zu; %u locks at once are possible", function,
+                           count, LOCKS_AT_ONCE);
+    for (size_t i = 0; i < count; i++)
+        if (!caret__node_ok(nodes[i])) {
+            char argument[32];
+            snprintf(argument, sizeof argument, "nodes[%zu]", i);
+            return caret__not_a_node(function, argument, nodes[i]);
+        }
+    return CARET_OK;
+}
+
 /* Take all or none; `only`: and release before what is held. */
-static int lock_list(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns,
-                     bool only)
+static int lock_list(const char *function, caret_session *s, const caret_node *const *nodes, size_t count,
+                     uint64_t timeout_ns, bool only)
 {
     const uint8_t *keys[LOCKS_AT_ONCE];
     uint8_t(*rooms)[CARET__KEY_MAX] = NULL; /* for names of locals */
     size_t lens[LOCKS_AT_ONCE];
-    int rc = enter_locks(s, nodes != NULL && count != 0 ? nodes[0] : NULL);
+    int rc = list_check(function, s, nodes, count);
 
-    if (rc == CARET_OK && (count > LOCKS_AT_ONCE || (nodes == NULL && count != 0)))
-        rc = caret__fail(CARET_E_INVALID, "a list of locks has %zu nodes; %u at once are possible", count,
-                         LOCKS_AT_ONCE);
+    if (rc == CARET_OK)
+        rc = enter_locks(s, count != 0);
     for (size_t i = 0; rc == CARET_OK && i < count; i++) {
-        rc = caret__node_check(nodes[i]);
-        if (rc == CARET_OK && caret_node_is_local(nodes[i]) && rooms == NULL &&
-            (rooms = malloc(count * sizeof *rooms)) == NULL)
+        if (caret_node_is_local(nodes[i]) && rooms == NULL && (rooms = malloc(count * sizeof *rooms)) == NULL)
             rc = caret__fail(CARET_E_NOMEM, "no memory for %zu names", count);
         if (rc == CARET_OK) {
             keys[i] = lock_name(nodes[i], rooms != NULL ? rooms[i] : NULL);
@@ -407,10 +439,10 @@ static int lock_list(caret_session *s, const caret_node *const *nodes, size_t co
 
 int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns)
 {
-    return lock_list(s, nodes, count, timeout_ns, true);
+    return lock_list(__func__, s, nodes, count, timeout_ns, true);
 }
 
 int caret_lock_more(caret_session *s, const caret_node *const *nodes, size_t count, uint64_t timeout_ns)
 {
-    return lock_list(s, nodes, count, timeout_ns, false);
+    return lock_list(__func__, s, nodes, count, timeout_ns, false);
 }

@@ -143,9 +143,9 @@ int caret_usage_get(caret_db *db, caret_usage **out)
     struct caret__engine *e;
 
     if (out == NULL)
-        return caret__fail(CARET_E_INVALID, "caret_usage_get: no place for the result");
+        return caret__null(__func__, "usage", "a place for the result");
     *out = NULL;
-    int rc = caret__db_enter(db, &e);
+    int rc = caret__db_enter(__func__, db, &e);
     if (rc != CARET_OK)
         return rc;
     caret_usage *u = calloc(1, sizeof *u);

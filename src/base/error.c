@@ -115,6 +115,20 @@ int caret__fail_errno(int code, const char *fmt, ...)
     return code;
 }
 
+int caret__null(const char *function, const char *argument, const char *expected)
+{
+    return caret__fail(CARET_E_INVALID, "%s: %s is NULL; %s is expected", function, argument, expected);
+}
+
+int caret__refuse_bytes(const char *function, const char *argument, const void *bytes, size_t len)
+{
+    if (bytes == NULL)
+        return caret__fail(CARET_E_INVALID, "%s: %s is NULL, but its length is %zu; NULL has the length 0",
+                           function, argument, len);
+    return caret__fail(CARET_E_INVALID, "%s: the length of %s is %zu, which is more than memory can have",
+                       function, argument, len);
+}
+
 int caret__outcome(int code)
 {
     message = find(code)->text;

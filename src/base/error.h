@@ -14,6 +14,9 @@
 #ifndef CARET_BASE_ERROR_H
 #define CARET_BASE_ERROR_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "caret.h"
 
 /* Longer texts are cut. */
@@ -24,6 +27,18 @@ __attribute__((format(printf, 2, 3), cold)) int caret__fail(int code, const char
 
 /* The same with ": " and the text of errno behind it; errno is kept. */
 __attribute__((format(printf, 2, 3), cold)) int caret__fail_errno(int code, const char *fmt, ...);
+
+/* INVALID: that argument of a public function is NULL where `expected` has to be. */
+__attribute__((cold)) int caret__null(const char *function, const char *argument, const char *expected);
+
+/* Bytes that a caller gives, or room for them: NULL only if there are none, and no more than memory can have.  If it is
+ * not so, caret__refuse_bytes() says that: INVALID. */
+static inline bool caret__bytes_ok(const void *bytes, size_t len)
+{
+    return (bytes != NULL || len == 0) && len <= PTRDIFF_MAX;
+}
+__attribute__((cold)) int caret__refuse_bytes(const char *function, const char *argument, const void *bytes,
+                                              size_t len);
 
 /* Note the standard text of an outcome and return it. */
 int caret__outcome(int code);

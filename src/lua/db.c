@@ -45,8 +45,8 @@ static lua_Number option_seconds(lua_State *L, const char *name)
 {
     lua_getfield(L, 2, name);
     lua_Number v = lua_tonumber(L, -1);
-    if (!lua_isnil(L, -1) && !(lua_type(L, -1) == LUA_TNUMBER && v > 0 && v < 1e9))
-        caret__misuse(L, "option %s is a number of seconds above 0", name);
+    if (!lua_isnil(L, -1) && !(lua_type(L, -1) == LUA_TNUMBER && v > 0 && v <= 1e6))
+        caret__misuse(L, "option %s is a number of seconds above 0, up to a million", name);
     lua_pop(L, 1);
     return v;
 }

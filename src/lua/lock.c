@@ -16,7 +16,11 @@ uint64_t caret__timeout(lua_State *L, int i)
         return 0;
     }
     lua_Number t = lua_tonumber(L, i);
-    if (!(t > 0))
+    if (t != t) {
+        caret__misuse(L, "a timeout is a number of seconds, not NaN");
+        return 0;
+    }
+    if (t <= 0)
         return 0;
     return t > 1e9 ? CARET_FOREVER : (uint64_t)(t * 1e9);
 }

@@ -313,7 +313,7 @@ static void holders_and_waiters_are_listed(void **state)
     join(pid);
     caret_session_close(s);
     OK(caret_close(db));
-    assert_int_equal(caret_locks_get(NULL, &list), CARET_E_CLOSED);
+    assert_int_equal(caret_locks_get(NULL, &list), CARET_E_INVALID);
     caret_locks_free(NULL);
     caret_processes_free(NULL);
 }

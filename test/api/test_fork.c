@@ -56,6 +56,7 @@ static void child_owns_no_transaction_of_its_parent(void **state)
     set_node(s, 2, "parent's");
     pid_t pid = fork();
     if (pid == 0) {
+        CHILD(caret_txn_level(s) == 0 && caret_txn_restarts(s) == 0); /* before anything attached it */
         CHILD(has(s, 1, "before") && has(s, 2, NULL));
         CHILD(caret_txn_level(s) == 0 && caret_commit(s) == CARET_E_NOTXN);
         CHILD(caret_begin(s, 0) == CARET_OK);

@@ -91,7 +91,7 @@ static void every_node_and_every_page_is_counted(void **state)
     assert_int_equal(pages_of(u) + st.free_pages + reserved, st.pages);
     caret_usage_free(u);
     OK(caret_close(db));
-    assert_int_equal(caret_usage_get(NULL, &u), CARET_E_CLOSED);
+    assert_int_equal(caret_usage_get(NULL, &u), CARET_E_INVALID);
     assert_null(u);
 }
 

@@ -199,7 +199,8 @@ static void subscripts_come_back_as_text(void **state)
         }
     }
     assert_int_equal(caret_node_subscript(&n.node, 5, buf, sizeof buf, &len, NULL), CARET_E_INVALID);
-    assert_string_equal(caret_message(), "INVALID: subscript 5 of a node that has 5");
+    assert_string_equal(caret_message(),
+                        "INVALID: caret_node_subscript: i is 5; the node has 5 subscripts, from 0 on");
 }
 
 static void nodes_compare_in_database_order(void **state)

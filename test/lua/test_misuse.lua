@@ -18,7 +18,12 @@ local functions = {
         {function() caret.open("x", {true}) end, "open has no option 'number'"},
         {function() caret.open("x", {create = 1}) end, "option create is true or false, not a number"},
         {function() caret.open("x", {sync = "x"}) end, "option sync is 'commit', 'interval' or 'off', not x"},
-        {function() caret.open("x", {sync_interval = 0}) end, "option sync_interval is a number of seconds"},
+        {function() caret.open("x", {sync_interval = 0}) end, "option sync_interval is a number"},
+        {function() caret.open("x", {sync_interval = 0 / 0}) end, "option sync_interval is a number"},
+        {function() caret.open("x", {sync_interval = 1 / 0}) end, "option sync_interval is a number"},
+        {function() caret.open("x", {log_size = 0 / 0}) end, "option log_size is a number of bytes"},
+        {function() caret.open("x", {arena_limit = 1 / 0}) end, "option arena_limit is a number of bytes"},
+        {function() caret.open("x", {arena_limit = -1}) end, "option arena_limit is a number of bytes"},
         {function() caret.open("x", {log_size = 1.5}) end, "option log_size is a number of bytes"},
         {function() caret.open("x", {archive = 5}) end, "option archive, a path, is a string, not a number"},
         {function() caret.open("x", {progress = 5}) end, "option progress is a function, not a number"},
@@ -29,6 +34,7 @@ local functions = {
         {function() caret.restore("a", "b", 5) end, "options of restore are a table, not a number"},
         {function() caret.restore("a", "b", {lsn = "1"}) end, "option lsn is a number of bytes"},
         {function() caret.restore("a", "b", {time = -1}) end, "option time is a number of seconds"},
+        {function() caret.restore("a", "b", {time = 1e12}) end, "option time is a number of seconds"},
     },
     salvage = {
         {function() caret.salvage() end, "path of the damaged database is a string"},
@@ -132,7 +138,10 @@ local nodes = {
         {function() n:cursor(1):move() end, "subscript must be a string or a number, not a nil"},
     },
     previous = {{function() n:previous(f) end, "subscript must be a string or a number, not a function"}},
-    grab = {{function() n:grab("soon") end, "timeout is a number of seconds, not a string"}},
+    grab = {
+        {function() n:grab("soon") end, "timeout is a number of seconds, not a string"},
+        {function() n:grab(0 / 0) end, "timeout is a number of seconds, not NaN"},
+    },
     lock_incr = {{function() n:lock_incr({}) end, "timeout is a number of seconds, not a table"}},
     lock = {{function() n:lock(true) end, "timeout is a number of seconds, not a boolean"}},
     release = {{function() n:release() end, "NOTLOCKED: "}},
@@ -169,8 +178,8 @@ local nodes = {
 local addresses = {name = true, varname = true, depth = true, subsarray = true, repr = true, ismutable = true}
 
 -- What can't be done to another database in a transaction.
-local changing = {set = true, incr = true, delete = true, kill = true, settree = true, setjson = true, grab = true,
-    lock_incr = true, release = true, lock_decr = true, lock = true, tp = true}
+local changing = {set = true, incr = true, delete = true, kill = true, settree = true, setjson = true,
+    grab = true, lock_incr = true, release = true, lock_decr = true, lock = true, tp = true}
 local wants = {move = true, cursor = true} -- a subscript: tried in test_second.lua
 
 -- What those need that look at it before anything else.

@@ -1,5 +1,5 @@
--- A second database in a transaction, and a second handle of the same file: it can be read, which is no part of
--- the transaction, and it can't be changed.
+-- A second database in a transaction, and a second handle of the same file: it can be read, which is no part
+-- of the transaction, and it can't be changed.
 local lu = require "luaunit"
 local caret = require "caret"
 local fixture = require "fixture"
@@ -34,7 +34,8 @@ local function reading(d)
     local s = d.node("^s")
     local cursor, got = s:cursor("a"), {}
     local function add(v) got[#got + 1] = tostring(v) end
-    add(s.__) add(s.a.__) add(s:get()) add(s.b:number()) add(s:data()) add(s.a:has_value()) add(s.a:has_tree())
+    add(s.__) add(s.a.__) add(s:get()) add(s.b:number()) add(s:data())
+    add(s.a:has_value()) add(s.a:has_tree())
     add(collect(s:subscripts())) add(collect(s:subscripts(true))) add(collect(s:pairs()))
     add(collect(s:range {from = "a"})) add(collect(s:walk())) add(collect(d:variables()))
     add(s:next(3)) add(s:previous("a")) add(s:json()) add(s:dump()) add(s:gettree().a.x)
@@ -57,7 +58,8 @@ end
 local function changes(d)
     local s = d.node("^s")
     return {
-        function() s.__ = 1 end, function() s:set(1) end, function() s.a.__ = nil end, function() s:incr() end,
+        function() s.__ = 1 end, function() s:set(1) end, function() s.a.__ = nil end,
+        function() s:incr() end,
         function() s:incr("2.5") end, function() return s + 1 end, function() return s - 1 end,
         function() s:kill() end, function() s:delete() end, function() s:settree {q = 1} end,
         function() s:setjson "[1]" end, function() d:set("^s", 1) end, function() d:incr("^s") end,
@@ -85,7 +87,9 @@ function TestSecond:test_changing_it_is_refused_with_both_names()
         lu.assertEquals(n[i].after.__, tostring(i))
     end
     for _, change in ipairs(changes(again)) do
-        db:tp(function() refused(change, db:path() .. " can't be ", " by another handle in a transaction of ") end)
+        db:tp(function()
+            refused(change, db:path() .. " can't be ", " by another handle in a transaction of ")
+        end)
     end
     lu.assertEquals(reading(second), before)
     second.node("^s").a.__ = 5 -- afterwards it can

@@ -1,0 +1,683 @@
+/*
+ * Every function of caret.h with wrong arguments: an error that names function and argument, never a crash.
+ *
+ * Each call is noted as text.  At the end the notes are compared with the header: each function must have been called with
+ * NULL for each of its pointers, with SIZE_MAX for each size, with NAN for each double, and with -1 for its flags.
+ */
+#include "../log/database.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+
+#include "api/node.h"
+#include "base/rand.h"
+
+#define NOTES_MAX 1000u
+#define PARTS_MAX 16u
+
+static const char *notes[NOTES_MAX];
+static size_t nnotes;
+
+static void note(const char *call)
+{
+    assert_true(nnotes < NOTES_MAX);
+    notes[nnotes++] = call;
+}
+
+/* The call must answer `code`, and its message have the name of the function and these words. */
+#define BAD(call, code, words) refused(#call, (call), CARET_E_##code, #code, words, __LINE__)
+static void refused(const char *call, int rc, int code, const char *symbol, const char *words, int line)
+{
+    char name[64] = "", expected[80];
+
+    note(call);
+    snprintf(name, sizeof name, "%.*s: ", (int)strcspn(call, "("), call);
+    snprintf(expected, sizeof expected, "%s: %s", symbol, code == CARET_E_INVALID ? name : "");
+    if (rc != code || strncmp(caret_message(), expected, strlen(expected)) != 0 ||
+        strstr(caret_message(), words) == NULL)
+        fail_msg("line %d: %s = %d: %s", line, call, rc, caret_message());
+}
+
+/* The call must answer that. */
+#define IS(call, value) answered(#call, (int)(call), value, __LINE__)
+static void answered(const char *call, int got, int value, int line)
+{
+    note(call);
+    if (got != value)
+        fail_msg("line %d: %s = %d, not %d: %s", line, call, got, value, caret_message());
+}
+
+#define VOID(call) (note(#call), (call))
+
+/* ------------------------------------------------------------ one of each thing */
+
+static caret_db *db;
+static caret_session *s;
+static caret_node_buf made, local;
+static caret_node *const n = &made.node, *const l = &local.node;
+static caret_node_buf room;
+static caret_node *const to = &room.node;
+static char buf[200];
+static size_t len;
+
+static int begin(void **state)
+{
+    int rc = setup(state);
+
+    db = open_db();
+    OK(caret_session_open(db, &s));
+    OK(caret_node_parse(n, sizeof made, "^t(1,\"two\",3)", 13, 0));
+    OK(caret_node_parse(l, sizeof local, "t(1,\"two\",3)", 12, 0));
+    OK(caret_set(s, n, "value", 5));
+    OK(caret_set(s, l, "value", 5));
+    return rc;
+}
+
+static int end(void **state)
+{
+    caret_session_close(s);
+    OK(caret_close(db));
+    return teardown(state);
+}
+
+/* ----------------------------------------------------------------------- tables */
+
+static void nodes(void **state)
+{
+    (void)state;
+    uint64_t nothing[CARET_NODE_MAX / 8] = {0};
+    caret_node *no = (caret_node *)nothing;
+    int64_t v;
+    int number;
+
+    IS(caret_node_bytes(SIZE_MAX) == SIZE_MAX, 1);
+    note("caret_node_bytes(SIZE_MAX)");
+    IS(caret_node_size(NULL), 40);
+    BAD(caret_node_var(NULL, 100, "^x", 2), INVALID, "n is NULL");
+    BAD(caret_node_var(to, 100, NULL, 2), INVALID, "name is NULL");
+    BAD(caret_node_var(to, 100, NULL, 0), INVALID, "name is NULL");
+    BAD(caret_node_var(to, 100, "^x", SIZE_MAX), INVALID, "length of name");
+    BAD(caret_node_var(to, 100, "", 0), NAME, "''");
+    BAD(caret_node_var(to, 0, "^x", 2), BUFFER, "there are");
+    IS(caret_node_var(to, SIZE_MAX, "^x", 2), CARET_OK);
+    BAD(caret_node_child(NULL, 100, n, "x", 1), INVALID, "n is NULL");
+    BAD(caret_node_child(to, 100, NULL, "x", 1), INVALID, "parent is NULL");
+    BAD(caret_node_child(to, 100, no, "x", 1), INVALID, "parent is memory that holds no node");
+    BAD(caret_node_child(to, 100, n, NULL, 1), INVALID, "sub is NULL");
+    BAD(caret_node_child(to, 100, n, "x", SIZE_MAX), INVALID, "length of sub");
+    BAD(caret_node_child(to, 100, n, "x", (size_t)PTRDIFF_MAX), KEY2BIG, "limit");
+    IS(caret_node_child(to, SIZE_MAX, n, "x", 1), CARET_OK);
+    BAD(caret_node_child_int(NULL, 100, n, 1), INVALID, "n is NULL");
+    BAD(caret_node_child_int(to, 100, NULL, 1), INVALID, "parent is NULL");
+    BAD(caret_node_child_int(to, 100, no, 1), INVALID, "parent is memory");
+    IS(caret_node_child_int(to, SIZE_MAX, n, INT64_MIN), CARET_OK);
+    BAD(caret_node_child_double(NULL, 100, n, 1), INVALID, "n is NULL");
+    BAD(caret_node_child_double(to, 100, NULL, 1), INVALID, "parent is NULL");
+    BAD(caret_node_child_double(to, 100, n, NAN), INVALID, "NaN is not a subscript");
+    BAD(caret_node_child_double(to, 100, n, -INFINITY), INVALID, "an infinity is not a subscript");
+    IS(caret_node_child_double(to, SIZE_MAX, n, 1e308), CARET_OK);
+    BAD(caret_node_set_last_int(NULL, 1), INVALID, "n is NULL");
+    BAD(caret_node_set_last_int(no, 1), INVALID, "n is memory");
+    BAD(caret_node_set_last(NULL, "x", 1), INVALID, "n is NULL");
+    BAD(caret_node_set_last(to, NULL, 1), INVALID, "sub is NULL");
+    BAD(caret_node_set_last(to, "x", SIZE_MAX), INVALID, "length of sub");
+    BAD(caret_node_parent(NULL, 100, n), INVALID, "n is NULL");
+    BAD(caret_node_parent(to, 100, NULL), INVALID, "child is NULL");
+    IS(caret_node_parent(to, SIZE_MAX, n), CARET_OK);
+    BAD(caret_node_copy(NULL, 100, n), INVALID, "n is NULL");
+    BAD(caret_node_copy(to, 100, NULL), INVALID, "from is NULL");
+    BAD(caret_node_copy(to, 100, no), INVALID, "from is memory");
+    IS(caret_node_copy(to, SIZE_MAX, n), CARET_OK);
+    IS(caret_node_depth(NULL), 0);
+    IS(caret_node_is_local(NULL), 0);
+    IS(caret_node_equal(NULL, n), 0);
+    IS(caret_node_equal(n, NULL), 0);
+    IS(caret_node_compare(NULL, n), -1);
+    IS(caret_node_compare(n, NULL), 1);
+    IS(caret_node_is_child(NULL, n), 0);
+    IS(caret_node_is_child(n, NULL), 0);
+    IS(caret_node_name(NULL, buf).len, 0);
+    IS(caret_node_name(n, NULL).len, 0);
+    BAD(caret_node_subscript(NULL, 0, buf, sizeof buf, &len, &number), INVALID, "n is NULL");
+    BAD(caret_node_subscript(n, 0, NULL, 1, &len, &number), INVALID, "buf is NULL");
+    BAD(caret_node_subscript(n, 0, buf, SIZE_MAX, &len, &number), INVALID, "length of buf");
+    BAD(caret_node_subscript(n, 0, buf, sizeof buf, NULL, &number), INVALID, "len is NULL");
+    BAD(caret_node_subscript(n, 3, buf, sizeof buf, &len, &number), INVALID, "i is 3");
+    BAD(caret_node_subscript(n, UINT32_MAX, buf, sizeof buf, &len, &number), INVALID, "i is 4294967295");
+    IS(caret_node_subscript(n, 1, NULL, 0, &len, NULL), CARET_E_BUFFER);
+    assert_int_equal(len, 3);
+    IS(caret_node_last_as_int(NULL, &v), 0);
+    IS(caret_node_last_as_int(n, NULL), 1);
+    BAD(caret_node_zwr(NULL, 1, buf, sizeof buf, &len), INVALID, "n is NULL");
+    BAD(caret_node_zwr(n, 1, NULL, 10, &len), INVALID, "buf is NULL");
+    BAD(caret_node_zwr(n, 1, buf, SIZE_MAX, &len), INVALID, "length of buf");
+    BAD(caret_node_zwr(n, 1, buf, sizeof buf, NULL), INVALID, "len is NULL");
+    IS(caret_node_zwr(n, -1, NULL, 0, &len), CARET_E_BUFFER);
+    BAD(caret_node_parse(NULL, 100, "^x", 2, 0), INVALID, "n is NULL");
+    BAD(caret_node_parse(to, 100, NULL, 2, 0), INVALID, "text is NULL");
+    BAD(caret_node_parse(to, 100, "^x", SIZE_MAX, 0), INVALID, "length of text");
+    IS(caret_node_parse(to, SIZE_MAX, "^x", 2, 0), CARET_OK);
+    IS(caret_node_parse(to, 100, NULL, 0, 0), CARET_E_NAME);
+}
+
+static void text_and_errors(void **state)
+{
+    (void)state;
+    IS(strlen(caret_strerror(INT32_MIN)) > 0, 1);
+    note("caret_strerror()");
+    IS(caret_message() != NULL, 1);
+    note("caret_message()");
+    BAD(caret_str2zwr(NULL, 1, 0, buf, sizeof buf, &len), INVALID, "in is NULL");
+    BAD(caret_str2zwr("x", SIZE_MAX, 0, buf, sizeof buf, &len), INVALID, "length of in");
+    BAD(caret_str2zwr("x", 1, 0, NULL, 1, &len), INVALID, "buf is NULL");
+    BAD(caret_str2zwr("x", 1, 0, buf, SIZE_MAX, &len), INVALID, "length of buf");
+    BAD(caret_str2zwr("x", 1, 0, buf, sizeof buf, NULL), INVALID, "len is NULL");
+    IS(caret_str2zwr(NULL, 0, 0, NULL, 0, &len), CARET_E_BUFFER);
+    BAD(caret_zwr2str(NULL, 1, 0, buf, sizeof buf, &len), INVALID, "in is NULL");
+    BAD(caret_zwr2str("1", SIZE_MAX, 0, buf, sizeof buf, &len), INVALID, "length of in");
+    BAD(caret_zwr2str("1", 1, 0, NULL, 1, &len), INVALID, "buf is NULL");
+    BAD(caret_zwr2str("1", 1, 0, buf, SIZE_MAX, &len), INVALID, "length of buf");
+    BAD(caret_zwr2str("1", 1, 0, buf, sizeof buf, NULL), INVALID, "len is NULL");
+    IS(caret_zwr2str(NULL, 0, 0, NULL, 0, &len), CARET_OK);
+}
+
+/* The functions on data, for the node of a global and of a local variable. */
+static void data_of(caret_node *x)
+{
+    caret_slice v;
+    int64_t sum;
+    int what;
+
+    BAD(caret_get(NULL, x, &v), INVALID, "s is NULL");
+    BAD(caret_get(s, NULL, &v), INVALID, "n is NULL");
+    BAD(caret_get(s, x, NULL), INVALID, "value is NULL");
+    BAD(caret_get_copy(NULL, x, buf, sizeof buf, &len), INVALID, "s is NULL");
+    BAD(caret_get_copy(s, NULL, buf, sizeof buf, &len), INVALID, "n is NULL");
+    BAD(caret_get_copy(s, x, NULL, sizeof buf, &len), INVALID, "buf is NULL");
+    BAD(caret_get_copy(s, x, buf, SIZE_MAX, &len), INVALID, "length of buf");
+    BAD(caret_get_copy(s, x, buf, sizeof buf, NULL), INVALID, "len is NULL");
+    IS(caret_get_copy(s, x, NULL, 0, &len), CARET_E_BUFFER);
+    BAD(caret_set(NULL, x, "x", 1), INVALID, "s is NULL");
+    BAD(caret_set(s, NULL, "x", 1), INVALID, "n is NULL");
+    BAD(caret_set(s, x, NULL, 1), INVALID, "value is NULL");
+    BAD(caret_set(s, x, "x", SIZE_MAX), VALUE2BIG, "limit");
+    BAD(caret_set(s, x, "x", CARET_MAX_VALUE + 1), VALUE2BIG, "limit");
+    BAD(caret_delete(NULL, x), INVALID, "s is NULL");
+    BAD(caret_delete(s, NULL), INVALID, "n is NULL");
+    BAD(caret_kill(NULL, x), INVALID, "s is NULL");
+    BAD(caret_kill(s, NULL), INVALID, "n is NULL");
+    BAD(caret_incr(NULL, x, "1", 1, &v), INVALID, "s is NULL");
+    BAD(caret_incr(s, NULL, "1", 1, &v), INVALID, "n is NULL");
+    BAD(caret_incr(s, x, NULL, 1, &v), INVALID, "by is NULL");
+    BAD(caret_incr(s, x, "1", SIZE_MAX, &v), INVALID, "length of by");
+    BAD(caret_incr_int(NULL, x, 1, &sum), INVALID, "s is NULL");
+    BAD(caret_incr_int(s, NULL, 1, &sum), INVALID, "n is NULL");
+    BAD(caret_data(NULL, x, &what), INVALID, "s is NULL");
+    BAD(caret_data(s, NULL, &what), INVALID, "n is NULL");
+    BAD(caret_data(s, x, NULL), INVALID, "data is NULL");
+    BAD(caret_next(NULL, x), INVALID, "s is NULL");
+    BAD(caret_next(s, NULL), INVALID, "n is NULL");
+    BAD(caret_previous(NULL, x), INVALID, "s is NULL");
+    BAD(caret_previous(s, NULL), INVALID, "n is NULL");
+    BAD(caret_first(NULL, x), INVALID, "s is NULL");
+    BAD(caret_first(s, NULL), INVALID, "n is NULL");
+    BAD(caret_last(NULL, x), INVALID, "s is NULL");
+    BAD(caret_last(s, NULL), INVALID, "n is NULL");
+    BAD(caret_node_next(NULL, x), INVALID, "s is NULL");
+    BAD(caret_node_next(s, NULL), INVALID, "n is NULL");
+    BAD(caret_node_previous(NULL, x), INVALID, "s is NULL");
+    BAD(caret_node_previous(s, NULL), INVALID, "n is NULL");
+    OK(caret_get(s, x, &v)); /* none of that changed anything */
+    assert_int_equal(v.len, 5);
+    assert_memory_equal(v.data, "value", 5);
+    OK(caret_node_copy(to, sizeof room, x));
+    OK(caret_node_set_last_int(to, 4));
+    IS(caret_incr(s, to, "1", 1, NULL), CARET_OK);
+    IS(caret_incr_int(s, to, 1, NULL), CARET_OK);
+    OK(caret_kill(s, to));
+}
+
+static void data(void **state)
+{
+    (void)state;
+    data_of(n);
+    data_of(l);
+    BAD(caret_first_var(NULL, to, sizeof room, 0), INVALID, "s is NULL");
+    BAD(caret_first_var(s, NULL, sizeof room, 0), INVALID, "n is NULL");
+    BAD(caret_first_var(s, to, 1, 0), BUFFER, "there are 1");
+    IS(caret_first_var(s, to, SIZE_MAX, 7), CARET_OK);
+    caret_session *alone; /* has no database */
+    OK(caret_session_open(NULL, &alone));
+    assert_int_equal(caret_set(alone, l, "x", 1), CARET_OK);
+    assert_int_equal(caret_set(alone, n, "x", 1), CARET_E_CLOSED);
+    assert_int_equal(caret_begin(alone, 0), CARET_E_CLOSED);
+    assert_int_equal(caret_lock(alone, l, 0), CARET_E_CLOSED);
+    assert_int_equal(caret_unlock_all(alone), CARET_E_CLOSED);
+    assert_int_equal(caret_txn_level(alone), 0);
+    caret_session_close(alone);
+}
+
+static int nothing_to_do(caret_session *session, void *arg)
+{
+    (void)session;
+    return arg == NULL ? CARET_OK : CARET_E_INVALID;
+}
+
+static void transactions_and_locks(void **state)
+{
+    (void)state;
+    const caret_node *list[65] = {n, NULL, l};
+
+    BAD(caret_begin(NULL, 0), INVALID, "s is NULL");
+    BAD(caret_begin(s, -1), INVALID, "flags are");
+    BAD(caret_begin(s, 8), INVALID, "not 0x8");
+    IS(caret_txn_level(s), 0);
+    BAD(caret_commit(NULL), INVALID, "s is NULL");
+    BAD(caret_rollback(NULL), INVALID, "s is NULL");
+    BAD(caret_restart(NULL), INVALID, "s is NULL");
+    IS(caret_commit(s), CARET_E_NOTXN);
+    IS(caret_rollback(s), CARET_E_NOTXN);
+    IS(caret_restart(s), CARET_E_NOTXN);
+    IS(caret_txn_level(NULL), 0);
+    IS(caret_txn_restarts(NULL), 0);
+    BAD(caret_txn_restore_locals(NULL, 1), INVALID, "s is NULL");
+    IS(caret_txn_restore_locals(s, 1), CARET_E_NOTXN);
+    BAD(caret_transaction(NULL, nothing_to_do, NULL, 0), INVALID, "s is NULL");
+    BAD(caret_transaction(s, NULL, NULL, 0), INVALID, "fn is NULL");
+    IS(caret_transaction(s, nothing_to_do, NULL, -1), CARET_E_INVALID);
+    IS(caret_transaction(s, nothing_to_do, NULL, 0), CARET_OK);
+    BAD(caret_lock(NULL, n, 0), INVALID, "s is NULL");
+    BAD(caret_lock(s, NULL, 0), INVALID, "n is NULL");
+    BAD(caret_unlock(NULL, n), INVALID, "s is NULL");
+    BAD(caret_unlock(s, NULL), INVALID, "n is NULL");
+    BAD(caret_unlock_all(NULL), INVALID, "s is NULL");
+    BAD(caret_lock_all(NULL, list, 1, 0), INVALID, "s is NULL");
+    BAD(caret_lock_all(s, NULL, 1, 0), INVALID, "nodes is NULL");
+    BAD(caret_lock_all(s, list, 2, 0), INVALID, "nodes[1] is NULL");
+    BAD(caret_lock_all(s, list, 65, 0), INVALID, "count is 65");
+    BAD(caret_lock_all(s, list, SIZE_MAX, 0), INVALID, "count is");
+    BAD(caret_lock_more(NULL, list, 1, 0), INVALID, "s is NULL");
+    BAD(caret_lock_more(s, NULL, 1, 0), INVALID, "nodes is NULL");
+    BAD(caret_lock_more(s, list, 3, 0), INVALID, "nodes[1] is NULL");
+    BAD(caret_lock_more(s, list, SIZE_MAX, 0), INVALID, "count is");
+    IS(caret_lock(s, n, UINT64_MAX - 1), CARET_OK);
+    IS(caret_lock_all(s, NULL, 0, UINT64_MAX), CARET_OK);
+    IS(caret_unlock(s, n), CARET_E_NOTLOCKED); /* that released it */
+    IS(caret_lock_more(s, NULL, 0, 0), CARET_OK);
+}
+
+static void databases(void **state)
+{
+    (void)state;
+    caret_options o = options();
+    caret_session *other_session;
+    caret_log *log;
+    caret_change change;
+    caret_stats stats;
+    caret_usage *usage;
+    caret_lock_list *locks;
+    caret_process_list *processes;
+    uint64_t place;
+    unsigned cleared;
+    char copy[128], copied[256];
+    caret_db *none;
+
+    snprintf(copy, sizeof copy, "%s/copy", dir);
+    BAD(caret_open(path, &o, NULL), INVALID, "db is NULL");
+    setenv("CARET_DB", path, 1); /* which NULL means */
+    IS(caret_open(NULL, &o, &none), CARET_OK);
+    OK(caret_close(none));
+    IS(caret_compact(NULL, &o, NULL, NULL), CARET_E_BUSY);
+    IS(caret_compact(path, NULL, NULL, NULL) != CARET_OK, 1); /* another shm_dir */
+    note("caret_open(path, NULL, &db)");                      /* the same: not with the user's /dev/shm */
+    unsetenv("CARET_DB");
+    IS(caret_close(NULL), CARET_OK);
+    IS(*caret_path(NULL), 0);
+    note("caret_path(NULL)");
+    BAD(caret_sync(NULL), INVALID, "db is NULL");
+    BAD(caret_durable(NULL, &place, &place), INVALID, "db is NULL");
+    IS(caret_durable(db, NULL, &place), CARET_OK);
+    IS(caret_durable(db, &place, NULL), CARET_OK);
+    BAD(caret_checkpoint(NULL), INVALID, "db is NULL");
+    BAD(caret_backup(NULL, copy, NULL), INVALID, "db is NULL");
+    BAD(caret_backup(db, NULL, NULL), INVALID, "path is NULL");
+    BAD(caret_backup(db, "", NULL), INVALID, "path is empty");
+    IS(caret_backup(db, copy, NULL), CARET_OK);
+    BAD(caret_restore(NULL, path, NULL, &place), INVALID, "backup is NULL");
+    BAD(caret_restore(copy, NULL, NULL, &place), INVALID, "path is NULL");
+    BAD(caret_restore(copy, "", NULL, &place), INVALID, "path is empty");
+    IS(caret_restore(copy, path, NULL, NULL), CARET_E_EXISTS);
+    BAD(caret_check(NULL, buf, sizeof buf), INVALID, "db is NULL");
+    BAD(caret_check(db, NULL, 1), INVALID, "report is NULL");
+    BAD(caret_check(db, buf, 0), INVALID, "cap is 0");
+    BAD(caret_check(db, buf, SIZE_MAX), INVALID, "length of report");
+    BAD(caret_check_online(NULL, buf, sizeof buf), INVALID, "db is NULL");
+    BAD(caret_check_online(db, NULL, 1), INVALID, "report is NULL");
+    BAD(caret_check_online(db, buf, SIZE_MAX), INVALID, "length of report");
+    BAD(caret_stat(NULL, &stats), INVALID, "db is NULL");
+    BAD(caret_stat(db, NULL), INVALID, "out is NULL");
+    BAD(caret_usage_get(NULL, &usage), INVALID, "db is NULL");
+    BAD(caret_usage_get(db, NULL), INVALID, "usage is NULL");
+    VOID(caret_usage_free(NULL));
+    snprintf(copied, sizeof copied, "%s/zwr", dir);
+    BAD(caret_salvage(NULL, copied, 0, NULL, NULL, 0), INVALID, "path is NULL");
+    BAD(caret_salvage(copy, NULL, 0, NULL, NULL, 0), INVALID, "out is NULL");
+    BAD(caret_salvage(copy, copied, -1, NULL, NULL, 0), INVALID, "flags are");
+    BAD(caret_salvage(copy, copied, 2, NULL, NULL, 0), INVALID, "not 0x2");
+    BAD(caret_salvage(copy, copied, 0, NULL, buf, SIZE_MAX), INVALID, "length of report");
+    IS(caret_salvage(copy, copied, 0, NULL, NULL, 0), CARET_OK);
+    BAD(caret_session_open(db, NULL), INVALID, "s is NULL");
+    IS(caret_session_open(NULL, &other_session), CARET_OK);
+    caret_session_close(other_session);
+    BAD(caret_session_detach(NULL), INVALID, "s is NULL");
+    VOID(caret_session_close(NULL));
+    BAD(caret_locks_get(NULL, &locks), INVALID, "db is NULL");
+    BAD(caret_locks_get(db, NULL), INVALID, "list is NULL");
+    VOID(caret_locks_free(NULL));
+    BAD(caret_locks_clear(NULL, 0, &cleared), INVALID, "db is NULL");
+    IS(caret_locks_clear(db, UINT64_MAX, NULL), CARET_OK);
+    BAD(caret_processes_get(NULL, &processes), INVALID, "db is NULL");
+    BAD(caret_processes_get(db, NULL), INVALID, "list is NULL");
+    VOID(caret_processes_free(NULL));
+    BAD(caret_log_open(NULL, 0, &log), INVALID, "db is NULL");
+    BAD(caret_log_open(db, 0, NULL), INVALID, "log is NULL");
+    IS(caret_log_open(db, CARET_LOG_END - 1, &log), CARET_E_NOTFOUND);
+    OK(caret_log_open(db, CARET_LOG_END, &log));
+    BAD(caret_log_next(NULL, &change), INVALID, "log is NULL");
+    BAD(caret_log_next(log, NULL), INVALID, "change is NULL");
+    caret_log_close(log);
+    VOID(caret_log_close(NULL));
+}
+
+/* A database closed under its sessions, and its own handle as far as they keep it. */
+static void what_is_closed(void **state)
+{
+    (void)state;
+    caret_db *mine = open_db();
+    caret_session *left;
+    caret_slice v;
+    int what;
+
+    OK(caret_session_open(mine, &left));
+    OK(caret_begin(left, 0));
+    OK(caret_close(mine));
+    assert_int_equal(caret_get(left, n, &v), CARET_E_CLOSED);
+    assert_int_equal(caret_set(left, n, "x", 1), CARET_E_CLOSED);
+    assert_int_equal(caret_data(left, n, &what), CARET_E_CLOSED);
+    assert_int_equal(caret_next(left, n), CARET_E_CLOSED);
+    assert_int_equal(caret_commit(left), CARET_E_CLOSED);
+    assert_int_equal(caret_lock(left, n, 0), CARET_E_CLOSED);
+    assert_int_equal(caret_unlock_all(left), CARET_E_CLOSED);
+    assert_int_equal(caret_txn_level(left) + caret_txn_restarts(left), 0);
+    assert_int_equal(caret_sync(mine), CARET_E_CLOSED);
+    assert_int_equal(caret_check(mine, buf, sizeof buf), CARET_E_CLOSED);
+    caret_session_close(left);
+}
+
+/* ---------------------------------------------------------------------- options */
+
+static void opens_not(caret_options o, const char *option)
+{
+    caret_db *none;
+
+    BAD(caret_open(path, &o, &none), INVALID, option);
+    assert_null(none);
+    assert_int_equal(caret_compact(path, &o, NULL, NULL), CARET_E_INVALID);
+    assert_non_null(strstr(caret_message(), option));
+}
+
+static void options_of_opening(void **state)
+{
+    (void)state;
+    const double intervals[] = {NAN, INFINITY, -INFINITY, -1, -1e-300, 1e300, 1e7};
+    const int flags[] = {-1, 2, INT32_MAX, INT32_MIN};
+    caret_options o;
+
+    for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
+        opens_not((o = options(), o.sync = CARET_SYNC_INTERVAL, o.sync_interval = intervals[i], o),
+                  "sync_interval");
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        opens_not((o = options(), o.no_create = flags[i], o), "option no_create");
+        opens_not((o = options(), o.readonly = flags[i], o), "option readonly");
+        opens_not((o = options(), o.no_thread = flags[i], o), "option no_thread");
+        opens_not((o = options(), o.any_fs = flags[i], o), "option any_fs");
+    }
+    opens_not((o = options(), o.sync = -1, o), "option sync is -1");
+    opens_not((o = options(), o.sync = 3, o), "option sync is 3");
+    opens_not((o = options(), o.log_size = 1, o), "option log_size");
+    opens_not((o = options(), o.log_size = SIZE_MAX, o), "option log_size");
+    opens_not((o = options(), o.arena_limit = SIZE_MAX, o), "option arena_limit");
+    opens_not((o = options(), o.shm_dir = "", o), "option shm_dir");
+    opens_not((o = options(), o.archive = "", o), "option archive");
+    opens_not((o = options(), o.readonly = 1, o.archive = "/tmp", o), "option archive with readonly");
+    memset(&o, 0x5a, sizeof o); /* never zeroed: nothing in it is looked at that leads elsewhere */
+    opens_not(o, "option");
+}
+
+static void options_of_backup_and_restore(void **state)
+{
+    (void)state;
+    caret_backup_options b = {.compact = 2};
+    caret_restore_options r = {.any_fs = -1};
+
+    BAD(caret_backup(db, "/nowhere/x", &b), INVALID, "option compact is 2");
+    b = (caret_backup_options){.overwrite = -1};
+    BAD(caret_backup(db, "/nowhere/x", &b), INVALID, "option overwrite is -1");
+    BAD(caret_restore("/nowhere/x", "/nowhere/y", &r, NULL), INVALID, "option any_fs is -1");
+    r = (caret_restore_options){.lsn = 1};
+    BAD(caret_restore("/nowhere/x", "/nowhere/y", &r, NULL), INVALID, "option lsn without archive");
+    r = (caret_restore_options){.time = 1};
+    BAD(caret_restore("/nowhere/x", "/nowhere/y", &r, NULL), INVALID, "option time without archive");
+}
+
+/* --------------------------------------------------------------- overwritten nodes */
+
+static void call_all(caret_node *x, bool writes)
+{
+    caret_slice v;
+    int64_t i;
+    int what;
+
+    caret_node_size(x);
+    caret_node_depth(x);
+    caret_node_is_local(x);
+    caret_node_equal(x, n);
+    caret_node_compare(n, x);
+    caret_node_is_child(x, n);
+    caret_node_is_child(n, x);
+    caret_node_name(x, buf);
+    for (unsigned k = 0; k < 40; k++)
+        caret_node_subscript(x, k, buf, sizeof buf, &len, NULL);
+    caret_node_last_as_int(x, &i);
+    caret_node_zwr(x, 0, buf, sizeof buf, &len);
+    caret_node_child(to, sizeof room, x, "x", 1);
+    caret_node_child_int(to, sizeof room, x, 7);
+    caret_node_child_double(to, sizeof room, x, .5);
+    caret_node_parent(to, sizeof room, x);
+    if (caret_node_copy(to, sizeof room, x) == CARET_OK) {
+        caret_node_set_last_int(to, 7);
+        caret_node_copy(to, sizeof room, x);
+        caret_node_set_last(to, "seven", 5);
+    }
+    caret_get(s, x, &v);
+    caret_get_copy(s, x, buf, sizeof buf, &len);
+    caret_data(s, x, &what);
+    int (*const moves[])(caret_session *, caret_node *) = {caret_next, caret_previous,  caret_first,
+                                                           caret_last, caret_node_next, caret_node_previous};
+    for (size_t k = 0; k < sizeof moves / sizeof *moves; k++)
+        if (caret_node_copy(to, sizeof room, x) == CARET_OK)
+            moves[k](s, to);
+    caret_lock(s, x, 0);
+    caret_unlock_all(s);
+    if (writes) {
+        caret_set(s, x, "x", 1);
+        caret_incr_int(s, x, 1, &i);
+        caret_delete(s, x);
+        caret_kill(s, x);
+    }
+}
+
+/* One field of the head that is not as it was. */
+static void overwrite(struct caret__node *head, struct caret__rand *r)
+{
+    static const uint16_t edges[] = {0, 1, 2, 0xff, CARET__KEY_MAX, CARET__KEY_MAX + 1, 0x7fff, 0xffff};
+    uint32_t which = caret__rand_below(r, 6);
+    uint16_t word =
+        caret__rand_below(r, 2) ? edges[caret__rand_below(r, 8)] : (uint16_t)caret__rand_below(r, 65536);
+
+    if (which == 0)
+        head->key_len = word;
+    else if (which == 1)
+        head->last_off = word;
+    else if (which == 2)
+        head->name_len = (uint8_t)word;
+    else if (which == 3)
+        head->depth = (uint8_t)word;
+    else if (which == 4)
+        head->hint = (struct caret__hint){word, word, word, word, word};
+    else
+        head->magic = word;
+}
+
+/*
+ * Whatever the head of a node says, nothing beyond its memory is touched (AddressSanitizer looks); its room is what the
+ * caller said.  Keys of locals are read and written, those of globals read.  A wrong hint is never a wrong answer.
+ */
+static void overwritten_nodes(void **state)
+{
+    (void)state;
+    struct caret__rand r;
+    caret_slice v;
+
+    caret__rand_seed(&r, 1);
+    for (unsigned round = 0; round < 3000; round++) {
+        caret_node_buf *x = malloc(sizeof *x);
+        *x = round % 2 ? local : made;
+        for (uint32_t times = 1 + caret__rand_below(&r, 3); times > 0; times--)
+            overwrite(caret__node(&x->node), &r);
+        call_all(&x->node, round % 2);
+        free(x);
+        x = malloc(sizeof *x);
+        *x = made;
+        struct caret__hint *h = &caret__node(&x->node)->hint;
+        OK(caret_get(s, &x->node, &v));
+        h->pos = (uint16_t)caret__rand_below(&r, 65536);
+        h->version = caret__rand_below(&r, 2) ? h->version - 1 : UINT64_MAX;
+        OK(caret_get(s, &x->node, &v));
+        assert_int_equal(v.len, 5);
+        assert_memory_equal(v.data, "value", 5);
+        free(x);
+    }
+}
+
+/* ------------------------------------------------------------------ completeness */
+
+/* Cut text at the commas outside of parentheses; its parts, and how many. */
+static unsigned cut(char *text_, char *part[PARTS_MAX])
+{
+    unsigned count_ = 0, depth = 0;
+
+    for (char *p = text_; *p != 0 && count_ < PARTS_MAX; p++) {
+        if (p == text_ || (p[-1] == 0 && depth == 0))
+            part[count_++] = p;
+        depth += *p == '(' || *p == '[';
+        depth -= *p == ')' || *p == ']';
+        if (*p == ',' && depth == 0)
+            *p = 0;
+    }
+    return count_;
+}
+
+/* Was the function called with that for its argument i? */
+static bool was_called(const char *function, unsigned i, const char *with)
+{
+    char call[400], *part[PARTS_MAX];
+    size_t name = strlen(function);
+
+    for (size_t k = 0; k < nnotes; k++) {
+        if (strncmp(notes[k], function, name) != 0 || notes[k][name] != '(')
+            continue;
+        if (with == NULL)
+            return true;
+        snprintf(call, sizeof call, "%s", notes[k] + name + 1);
+        *strrchr(call, ')') = 0;
+        if (cut(call, part) > i && strcmp(part[i] + strspn(part[i], " "), with) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What an argument that is declared so has to be tried with; NULL: nothing. */
+static const char *trial(const char *declared)
+{
+    if (strchr(declared, '*') != NULL || strchr(declared, '[') != NULL)
+        return strstr(declared, "void *arg") != NULL || strstr(declared, "progress_arg") != NULL ? NULL
+                                                                                                 : "NULL";
+    if (strstr(declared, "size_t ") != NULL)
+        return "SIZE_MAX";
+    if (strstr(declared, "double ") != NULL)
+        return "NAN";
+    return strstr(declared, "int flags") != NULL ? "-1" : NULL;
+}
+
+static unsigned missing(char *declaration)
+{
+    char *open = strchr(declaration, '('), *name = open, *part[PARTS_MAX];
+    unsigned found = 0, count_;
+
+    *strrchr(declaration, ')') = 0;
+    *open = 0;
+    while (name > declaration && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
+        name--;
+    if (!was_called(name, 0, NULL)) {
+        print_error("%s is not tested\n", name);
+        return 1;
+    }
+    count_ = cut(open + 1, part);
+    for (unsigned i = 0; i < count_; i++) {
+        const char *with = trial(part[i]);
+        if (with == NULL || was_called(name, i, with))
+            continue;
+        print_error("%s: not tested with %s for '%s'\n", name, with, part[i]);
+        found++;
+    }
+    return found;
+}
+
+static void every_function_of_the_header_was_tried(void **state)
+{
+    (void)state;
+    static char header[200000], declaration[1000];
+    FILE *f = fopen(CARET_HEADER, "r");
+    unsigned functions = 0, found = 0;
+
+    assert_non_null(f);
+    header[fread(header, 1, sizeof header - 1, f)] = 0;
+    fclose(f);
+    for (char *p = header; (p = strstr(p, "\nCARET_API ")) != NULL; p++) {
+        snprintf(declaration, sizeof declaration, "%.*s", (int)strcspn(p + 1, ";"), p + 1);
+        functions++;
+        found += missing(declaration);
+    }
+    assert_true(functions > 70);
+    assert_int_equal(found, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nodes, begin, end),
+        cmocka_unit_test_setup_teardown(text_and_errors, begin, end),
+        cmocka_unit_test_setup_teardown(data, begin, end),
+        cmocka_unit_test_setup_teardown(transactions_and_locks, begin, end),
+        cmocka_unit_test_setup_teardown(databases, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_closed, begin, end),
+        cmocka_unit_test_setup_teardown(options_of_opening, begin, end),
+        cmocka_unit_test_setup_teardown(options_of_backup_and_restore, begin, end),
+        cmocka_unit_test_setup_teardown(overwritten_nodes, begin, end),
+        cmocka_unit_test(
+            every_function_of_the_header_was_tried), /* last: it looks at the notes of the others */
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
