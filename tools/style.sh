@@ -117,6 +117,14 @@ check_prefixes()
     done <"$scratch/public"
 }
 
+# A descriptor that is kept is asked about before each use: its number is for shm/file.c alone.
+check_descriptors()
+{
+    c_files | grep -v '^src/shm/file\.[ch]$' | while read -r file; do
+        grep -nE '(\.|->)unasked\b' "$file" | sed "s|^\([0-9]*\):.*|$file:\1: a number that nobody asked about: caret__fd()|"
+    done
+}
+
 # #ifndef CARET_..._H first, used once.
 check_guards()
 {
@@ -212,7 +220,7 @@ check_links()
 passed=0
 failed=0
 skipped=0
-[ $# -eq 0 ] && set -- format includes prefixes guards length whitespace paths lua shell links
+[ $# -eq 0 ] && set -- format includes prefixes descriptors guards length whitespace paths lua shell links
 for check in "$@"; do
     "check_$check" >"$findings"
     if reason=$(sed -n 's/^SKIP //p' "$findings") && [ -n "$reason" ]; then

@@ -61,8 +61,10 @@ static int read_run(caret_session *s, const struct caret__at *at, const struct c
     if (!caret__at_valid(&s->global, at))
         return CARET_RESTART;
     for (size_t done = 0; done < ref.len;) {
-        ssize_t n = pread(s->e->data_fd, s->out + done, ref.len - done,
+        ssize_t n = pread(caret__fd(&s->e->data_fd), s->out + done, ref.len - done,
                           (off_t)((uint64_t)ref.pgno * CARET__PAGE_SIZE + done));
+        if (n < 0 && !caret__fds_ours(s->e))
+            return caret__fds_check(s->e);
         if (n <= 0)
             return caret__fail_errno(CARET_E_IO, "%s: reading a value of %u bytes at page %u", s->e->path,
                                      ref.len, ref.pgno);

@@ -239,7 +239,7 @@ static int note_values(struct writer *w, const uint8_t *rec, uint32_t size)
 static int fill_buffer(struct writer *w, size_t size)
 {
     struct caret__engine *e = w->e;
-    struct caret__logfile file = {.fd = e->log_fd,
+    struct caret__logfile file = {.fd = caret__fd(&e->log_fd),
                                   .path = e->log_path,
                                   .base = atomic_load(&e->sh->log_base),
                                   .size = atomic_load(&e->sh->log_size)};
@@ -359,7 +359,7 @@ static int write_file(struct writer *w)
     w->fd = caret__open_high(w->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
     if (w->fd < 0)
         return failed(w, "create");
-    if (fstat(w->e->data_fd, &st) == 0)
+    if (fstat(caret__fd(&w->e->data_fd), &st) == 0)
         caret__file_rights(w->fd, st.st_uid, st.st_gid, st.st_mode);
     CARET_FAULT("archive_created");
     w->at = sizeof w->head;
@@ -385,9 +385,9 @@ static int sync_first(struct caret__engine *e, uint64_t to)
         rc = caret__flush_hold(e);
     if (rc != CARET_OK)
         return rc;
-    if (fdatasync(e->data_fd) != 0)
+    if (fdatasync(caret__fd(&e->data_fd)) != 0)
         rc = caret__io_failed(e, errno, "syncing the data file");
-    else if (fdatasync(e->log_fd) != 0)
+    else if (fdatasync(caret__fd(&e->log_fd)) != 0)
         rc = caret__io_failed(e, errno, "syncing the log");
     caret__flush_release(e);
     return rc;

@@ -358,7 +358,7 @@ static int open_target(struct target *t, const struct caret__engine *e)
         return caret__fail(CARET_E_NOMEM, "%s: no memory for a backup", t->path);
     const char *dir = dirname(copy);
     t->dir_fd = caret__open_high(dir, O_RDONLY | O_DIRECTORY, 0);
-    if (t->dir_fd < 0 || fstat(e->data_fd, &st) != 0)
+    if (t->dir_fd < 0 || fstat(caret__fd(&e->data_fd), &st) != 0)
         rc = caret__fail_errno(CARET_E_OPEN, "%s: its directory", t->path);
     else
         rc = make_file(t, dir);

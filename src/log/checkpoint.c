@@ -138,7 +138,7 @@ static int collect(struct caret__engine *e, struct frozen_page **list, size_t *n
 static int write_out(struct caret__engine *e, const uint8_t *buf, size_t len, uint64_t off)
 {
     while (len != 0) {
-        ssize_t n = pwrite(e->data_fd, buf, len, (off_t)off);
+        ssize_t n = pwrite(caret__fd(&e->data_fd), buf, len, (off_t)off);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -175,7 +175,8 @@ static int write_pages(struct caret__engine *e, const struct frozen_page *list, 
 
 static int sync_data(struct caret__engine *e)
 {
-    return fdatasync(e->data_fd) == 0 ? CARET_OK : caret__io_failed(e, errno, "syncing the data file");
+    return fdatasync(caret__fd(&e->data_fd)) == 0 ? CARET_OK
+                                                  : caret__io_failed(e, errno, "syncing the data file");
 }
 
 static int write_epoch(struct caret__engine *e, bool clean)
@@ -331,13 +332,15 @@ static int run(struct caret__engine *e, bool force, bool clean, int (*then)(stru
     struct caret__shared *sh = e->sh;
     uint64_t wanted = atomic_load(&sh->log_applied);
 
-    if (!caret__fds_ours(e))
-        return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
-    if (caret__file_removed(e->data_fd))
+    int rc = caret__fds_check(e);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (caret__file_removed(&e->data_fd))
         return caret__fail(CARET_E_EVICTED,
                            "%s: was removed or replaced while it was open: it can't be saved", e->path);
     CARET_FAULT("checkpoint_asked");
-    int rc = caret__mutex_lock(&sh->checkpoint);
+    rc = caret__mutex_lock(&sh->checkpoint);
     if (rc == EOWNERDEAD)
         caret__mutex_consistent(&sh->checkpoint);
     else if (rc != 0)

@@ -323,7 +323,7 @@ static int create(struct caret__engine *e, const struct stat *empty)
     CARET_FAULT("create_renamed");
     if (rc != CARET_OK)
         unlink(name);
-    else if (fsync(e->dir_fd) != 0)
+    else if (fsync(caret__fd(&e->dir_fd)) != 0)
         rc = caret__fail_errno(CARET_E_IO, "%s: cannot sync its directory", e->path);
     return rc;
 }
@@ -337,9 +337,9 @@ static int open_dir(struct caret__engine *e)
 
     if (dir == NULL)
         return no_memory(e->path);
-    e->dir_fd = caret__open_high(dir, O_RDONLY | O_DIRECTORY, 0);
+    bool open = caret__fd_set(&e->dir_fd, caret__open_high(dir, O_RDONLY | O_DIRECTORY, 0));
     free(dir);
-    return e->dir_fd >= 0 ? CARET_OK : caret__fail_errno(CARET_E_OPEN, "%s: its directory", e->path);
+    return open ? CARET_OK : caret__fail_errno(CARET_E_OPEN, "%s: its directory", e->path);
 }
 
 int caret__data_open(struct caret__engine *e, struct caret__start *start)
@@ -356,10 +356,9 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start)
     }
     if (rc != CARET_OK)
         return rc;
-    e->data_fd = open_data(e);
-    if (e->data_fd < 0 || fstat(e->data_fd, st) != 0)
+    if (!caret__fd_set(&e->data_fd, open_data(e)) || fstat(caret__fd(&e->data_fd), st) != 0)
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
-    rc = caret__meta_read(e->data_fd, e->path, (uint64_t)st->st_size, &start->pair);
+    rc = caret__meta_read(caret__fd(&e->data_fd), e->path, (uint64_t)st->st_size, &start->pair);
     if (rc != CARET_OK)
         return rc;
     e->dev = start->id.dev = st->st_dev;
@@ -380,7 +379,7 @@ static int lock_data(const struct caret__engine *e, short type)
     int rc;
 
     do
-        rc = fcntl(e->data_fd, F_SETLK, &lock);
+        rc = fcntl(caret__fd(&e->data_fd), F_SETLK, &lock);
     while (rc != 0 && errno == EINTR);
     return rc == 0 ? 0 : errno;
 }
@@ -389,7 +388,7 @@ bool caret__data_claimed(const struct caret__engine *e, pid_t *pid)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = DATA_LOCKBYTE, .l_len = 1};
 
-    if (fcntl(e->data_fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+    if (fcntl(caret__fd(&e->data_fd), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
         return false;
     *pid = lock.l_pid;
     return true;

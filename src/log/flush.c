@@ -50,6 +50,9 @@ uint64_t caret__log_offset(const struct caret__engine *e, uint64_t lsn, uint64_t
 int caret__io_failed(struct caret__engine *e, int errnum, const char *what)
 {
     uint32_t none = 0;
+
+    if (caret__fds_check(e) != CARET_OK) /* that concerns this process only */
+        return CARET_E_EVICTED;
     atomic_compare_exchange_strong(&e->sh->io_failed, &none, (uint32_t)errnum);
     return caret__fail(errnum == ENOSPC || errnum == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO, "%s: %s: %s",
                        e->path, what, strerror(errnum));
@@ -58,7 +61,7 @@ int caret__io_failed(struct caret__engine *e, int errnum, const char *what)
 static int write_all(struct caret__engine *e, const uint8_t *p, uint64_t len, uint64_t off)
 {
     while (len != 0) {
-        ssize_t n = pwrite(e->log_fd, p, len, (off_t)off);
+        ssize_t n = pwrite(caret__fd(&e->log_fd), p, len, (off_t)off);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -98,18 +101,18 @@ static int sync_files(struct caret__engine *e)
 
     if (upto == atomic_load(&sh->log_durable))
         return CARET_OK;
-    if (caret__file_removed(e->data_fd))
+    if (caret__file_removed(&e->data_fd))
         return caret__fail(CARET_E_EVICTED,
                            "%s: was removed or replaced while it was open: it can't be saved", e->path);
-    if (caret__file_removed(e->log_fd))
+    if (caret__file_removed(&e->log_fd))
         return caret__fail(CARET_E_EVICTED,
                            "%s: was removed while the database was open: a checkpoint, or closing, saves it",
                            e->log_path);
     atomic_store(&sh->sync_in_progress, 1);
     CARET_FAULT("flush_sync_begun");
-    if (atomic_exchange(&sh->runs_unsynced, 0) != 0 && fdatasync(e->data_fd) != 0)
+    if (atomic_exchange(&sh->runs_unsynced, 0) != 0 && fdatasync(caret__fd(&e->data_fd)) != 0)
         return caret__io_failed(e, errno, "syncing the data file");
-    if (fdatasync(e->log_fd) != 0)
+    if (fdatasync(caret__fd(&e->log_fd)) != 0)
         return caret__io_failed(e, errno, "syncing the log");
     CARET_FAULT("flush_synced");
     atomic_store(&sh->sync_in_progress, 0);
@@ -157,9 +160,8 @@ int caret__flush_hold(struct caret__engine *e)
     if (atomic_load(&e->sh->io_failed) != 0)
         return caret__fail(CARET_E_IO_FAILED,
                            "%s: a write or sync failed earlier; close all users and open again", e->path);
-    if (!caret__fds_ours(e))
-        return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
-    return flush_lock(e);
+    int rc = caret__fds_check(e);
+    return rc == CARET_OK ? flush_lock(e) : rc;
 }
 
 void caret__flush_release(struct caret__engine *e)

@@ -240,7 +240,7 @@ int caret__meta_write_frozen(struct caret__engine *e, bool clean)
     m.nodes = f->nodes;
     m.created = sh->created;
     meta_seal(&m);
-    error = write_at(e->data_fd, &m, sizeof m, (m.epoch & 1u) * CARET__META_SPACING);
+    error = write_at(caret__fd(&e->data_fd), &m, sizeof m, (m.epoch & 1u) * CARET__META_SPACING);
     return error == 0 ? CARET_OK : caret__io_failed(e, error, "writing a meta slot");
 }
 
@@ -301,8 +301,8 @@ int caret__images_write(struct caret__engine *e, uint32_t epoch, uint32_t npages
 
     for (uint32_t g = 0; g < groups(npages); g++) {
         caret__image_fill((uint8_t *)page, epoch, g, e->pg.maps[CARET__MAP_IMAGE], npages);
-        int error =
-            write_at(e->data_fd, page, sizeof page, (uint64_t)caret__image_pgno(epoch, g) * CARET__PAGE_SIZE);
+        int error = write_at(caret__fd(&e->data_fd), page, sizeof page,
+                             (uint64_t)caret__image_pgno(epoch, g) * CARET__PAGE_SIZE);
         if (error != 0)
             return caret__io_failed(e, error, "writing the free-space bitmap");
         CARET_FAULT("image_written");
@@ -351,7 +351,8 @@ int caret__images_read(struct caret__engine *e, uint32_t epoch, uint32_t npages,
     *count = 0;
     for (uint32_t g = 0; g < groups(npages); g++) {
         uint32_t pgno = caret__image_pgno(epoch, g);
-        int rc = read_at(e->data_fd, e->path, page, sizeof page, (uint64_t)pgno * CARET__PAGE_SIZE);
+        int rc =
+            read_at(caret__fd(&e->data_fd), e->path, page, sizeof page, (uint64_t)pgno * CARET__PAGE_SIZE);
         if (rc != CARET_OK)
             return rc;
         memcpy(&head, page, sizeof head);

@@ -130,10 +130,11 @@ static void nap(void)
 /* The words of the slots, as the file has them; for telling a file that is being changed from a damaged one. */
 static bool words_in_file(const struct caret__engine *e, uint64_t words[2])
 {
-    bool ok = e->data_fd >= 0;
+    bool ok = caret__fd(&e->data_fd) >= 0;
 
     for (unsigned slot = 0; slot < 2 && ok; slot++)
-        ok = pread(e->data_fd, &words[slot], 8, (off_t)(slot * CARET__META_SPACING + CARET__META_WORD)) == 8;
+        ok = pread(caret__fd(&e->data_fd), &words[slot], 8,
+                   (off_t)(slot * CARET__META_SPACING + CARET__META_WORD)) == 8;
     return ok;
 }
 
@@ -144,7 +145,7 @@ static int settled_meta(struct caret__engine *e, struct caret__start *start)
 
     for (int i = 0; i < TRIES && rc == CARET_OK && start->pair.reach != 0; i++) {
         nap();
-        rc = caret__meta_read(e->data_fd, e->path, (uint64_t)start->st.st_size, &start->pair);
+        rc = caret__meta_read(caret__fd(&e->data_fd), e->path, (uint64_t)start->st.st_size, &start->pair);
     }
     return rc;
 }
@@ -178,7 +179,7 @@ static int observe_at_gate(struct caret__engine *e, bool file_only)
 {
     struct caret__start start = {0};
     pid_t pid = 0;
-    bool near = e->lock_fd >= 0 && caret__others_alive(e, &pid);
+    bool near = caret__fd_known(&e->lock_fd) && caret__others_alive(e, &pid);
     int rc = caret__data_open(e, &start);
 
     if (rc != CARET_OK)
@@ -218,11 +219,9 @@ static int observe_once(struct caret__engine *e, bool file_only)
     rc = caret__lockfile_look(e);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    e->data_fd = caret__open_high(e->path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    caret__fd_set(&e->data_fd, caret__open_high(e->path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
     bool known = words_in_file(e, before);
-    if (e->data_fd >= 0)
-        close(e->data_fd);
-    e->data_fd = -1;
+    caret__fd_close(&e->data_fd);
     rc = observe_at_gate(e, file_only);
     CARET_FAULT("observe_opened");
     if (rc == CARET_OK)
@@ -236,11 +235,8 @@ static int observe_once(struct caret__engine *e, bool file_only)
 void caret__observe_end(struct caret__engine *e)
 {
     caret__segment_close(e);
-    if (e->data_fd >= 0)
-        close(e->data_fd);
-    if (e->log_fd >= 0)
-        close(e->log_fd);
-    e->data_fd = e->log_fd = -1;
+    caret__fd_close(&e->data_fd);
+    caret__fd_close(&e->log_fd);
     caret__lockfile_close(e);
 }
 
@@ -259,9 +255,7 @@ int caret__observe(struct caret__engine *e, bool file_only)
     }
     if (rc == CARET_RESTART)
         rc = caret__fail(CARET_E_BUSY, "%s: it is being opened and closed by others all the time", e->path);
-    if (rc == CARET_OK && e->log_fd >= 0) {
-        close(e->log_fd);
-        e->log_fd = -1;
-    }
+    if (rc == CARET_OK)
+        caret__fd_close(&e->log_fd);
     return rc;
 }

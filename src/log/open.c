@@ -79,7 +79,6 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
         return rc;
     }
     e->path = path;
-    e->data_fd = e->log_fd = e->lock_fd = e->shm_fd = e->dir_fd = -1;
     pthread_mutex_init(&e->snapshots_lock, NULL);
     e->options = *options;
     e->readonly = options->readonly != 0;
@@ -104,13 +103,6 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
     return rc;
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 /* Unmap and close everything; the gate and the slot's lock go with the lock file. */
 static void detach(struct caret__engine *e)
 {
@@ -118,16 +110,10 @@ static void detach(struct caret__engine *e)
         caret__observe_end(e);
         return;
     }
-    bool ours = caret__fds_ours(e) || e->base == NULL;
-
     caret__segment_close(e);
-    if (!ours) { /* the host closed them: the numbers are of its own files now */
-        e->data_fd = e->log_fd = e->lock_fd = e->dir_fd = -1;
-        return;
-    }
-    close_fd(&e->data_fd);
-    close_fd(&e->log_fd);
-    close_fd(&e->dir_fd);
+    caret__fd_close(&e->data_fd);
+    caret__fd_close(&e->log_fd);
+    caret__fd_close(&e->dir_fd);
     caret__lockfile_close(e);
 }
 
@@ -168,7 +154,7 @@ int caret__attach_live(struct caret__engine *e, const struct caret__start *start
         return segment_missing(e, pid, rec.seg_path);
     if (rc != CARET_OK)
         return rc;
-    if (fstat(e->shm_fd, &st) != 0 || st.st_dev != rec.seg_dev || st.st_ino != rec.seg_ino)
+    if (fstat(caret__fd(&e->shm_fd), &st) != 0 || st.st_dev != rec.seg_dev || st.st_ino != rec.seg_ino)
         return no_segment(e, pid, "its shared memory was replaced");
     return CARET_OK;
 }
@@ -179,8 +165,8 @@ static int join(struct caret__engine *e, const struct caret__start *start, pid_t
 
     if (rc != CARET_OK)
         return rc;
-    e->log_fd = caret__open_high(e->log_path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
-    if (e->log_fd < 0)
+    if (!caret__fd_set(&e->log_fd,
+                       caret__open_high(e->log_path, O_RDWR | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0)))
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot open the log file", e->log_path);
     if (!caret__file_size_allowed(
             caret__max64(atomic_load(&e->sh->log_size), atomic_load(&e->sh->file_pages) * CARET__PAGE_SIZE)))
@@ -198,7 +184,7 @@ static void undo_creation(struct caret__engine *e, const struct caret__start *st
 
     if (start->created)
         unlink(e->path);
-    if (fstat(e->lock_fd, &st) == 0 &&
+    if (fstat(caret__fd(&e->lock_fd), &st) == 0 &&
         st.st_size == 0) /* no record was ever written: no segment depends on it */
         caret__lockfile_remove(e);
 }
@@ -253,7 +239,7 @@ static bool segment_is_current(struct caret__engine *e)
     struct caret__lockrec rec;
     struct stat st;
 
-    return caret__lockrec_read(e, &rec) == CARET_OK && fstat(e->shm_fd, &st) == 0 &&
+    return caret__lockrec_read(e, &rec) == CARET_OK && fstat(caret__fd(&e->shm_fd), &st) == 0 &&
            st.st_dev == rec.seg_dev && st.st_ino == rec.seg_ino;
 }
 
@@ -396,7 +382,8 @@ static void remove_segment(struct caret__engine *e)
         return;
     atomic_store(&e->sh->ended, 1);
     off_t head = (off_t)e->sh->off_slots;
-    fallocate(e->shm_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, head, (off_t)e->map_len - head);
+    fallocate(caret__fd(&e->shm_fd), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, head,
+              (off_t)e->map_len - head);
 }
 
 /*
@@ -432,9 +419,9 @@ static int take_compact(struct caret__engine *e, char *copy, int rc)
 {
     if (copy == NULL)
         return rc;
-    if (rc == CARET_OK && !caret__file_removed(e->data_fd) && rename(copy, e->path) == 0) {
+    if (rc == CARET_OK && !caret__file_removed(&e->data_fd) && rename(copy, e->path) == 0) {
         CARET_FAULT("compact_renamed");
-        fsync(e->dir_fd);
+        fsync(caret__fd(&e->dir_fd));
     } else {
         if (rc == CARET_OK)
             rc = caret__fail_errno(CARET_E_IO, "%s: cannot be replaced by its compact copy", e->path);
@@ -451,7 +438,7 @@ static int close_last(struct caret__engine *e)
     int compacted = e->compact != NULL ? make_compact(e, &copy) : CARET_OK;
     int rc = caret__checkpoint_as(e, true, true);
 
-    if (rc != CARET_OK && !caret__file_removed(e->data_fd)) {
+    if (rc != CARET_OK && !caret__file_removed(&e->data_fd)) {
         take_compact(e, copy, rc);
         return rc; /* segment and log stay: the next to open recovers */
     }
@@ -459,7 +446,7 @@ static int close_last(struct caret__engine *e)
     remove_segment(e);
     CARET_FAULT("close_segment_gone");
     unlink(e->log_path);
-    fsync(e->dir_fd);
+    fsync(caret__fd(&e->dir_fd));
     CARET_FAULT("close_log_gone");
     rc = take_compact(e, copy, rc == CARET_OK ? compacted : rc);
     caret__lockfile_remove(e);
@@ -488,7 +475,7 @@ static void leave_removed(struct caret__engine *e)
 {
     pid_t pid;
 
-    if (caret__fds_ours(e) && caret__file_removed(e->data_fd) && !caret__others_alive(e, &pid))
+    if (caret__fds_ours(e) && caret__file_removed(&e->data_fd) && !caret__others_alive(e, &pid))
         remove_segment(e);
 }
 

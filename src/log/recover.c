@@ -75,16 +75,16 @@ static int create_log(struct caret__engine *e, const struct caret__start *start,
         return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)",
                            e->log_path);
     unlink(e->log_path);
-    e->log_fd = caret__open_high(e->log_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (e->log_fd < 0)
+    if (!caret__fd_set(&e->log_fd,
+                       caret__open_high(e->log_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)))
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot create the log file", e->log_path);
-    caret__file_rights(e->log_fd, start->id.uid, start->id.gid, start->id.mode);
+    caret__file_rights(caret__fd(&e->log_fd), start->id.uid, start->id.gid, start->id.mode);
     do
-        errno = posix_fallocate(e->log_fd, 0, (off_t)size);
+        errno = posix_fallocate(caret__fd(&e->log_fd), 0, (off_t)size);
     while (errno == EINTR);
     if (errno != 0)
         return log_failed(e, "allocate");
-    if (fsync(e->log_fd) != 0 || fsync(e->dir_fd) != 0)
+    if (fsync(caret__fd(&e->log_fd)) != 0 || fsync(caret__fd(&e->dir_fd)) != 0)
         return log_failed(e, "sync");
     CARET_FAULT("recover_log_made");
     return CARET_OK;
@@ -94,14 +94,15 @@ static int open_log(struct caret__engine *e, const struct caret__meta *m)
 {
     struct stat st;
 
-    e->log_fd = caret__open_high(e->log_path,
-                                 (e->readonly ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
-    if (e->log_fd < 0 && errno == ENOENT)
+    int access = e->readonly ? O_RDONLY : O_RDWR;
+    bool open = caret__fd_set(&e->log_fd,
+                              caret__open_high(e->log_path, access | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
+    if (!open && errno == ENOENT)
         return caret__fail(CARET_E_CORRUPT,
                            "%s: was not closed cleanly and its log %s is missing: "
                            "commits since the last checkpoint are in it",
                            e->path, e->log_path);
-    if (e->log_fd < 0 || fstat(e->log_fd, &st) != 0)
+    if (!open || fstat(caret__fd(&e->log_fd), &st) != 0)
         return caret__fail_errno(CARET_E_OPEN, "%s: was not closed cleanly, and its log cannot be opened",
                                  e->log_path);
     if (!S_ISREG(st.st_mode))
@@ -125,8 +126,7 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
         bool smaller = e->options.log_size == 0 && m->log_size / 2 >= CARET__LOG_MIN;
         if (rc != CARET_E_DISKFULL || !smaller)
             return rc;
-        close(e->log_fd); /* nobody has asked for this size: what the disk has is enough */
-        e->log_fd = -1;
+        caret__fd_close(&e->log_fd); /* nobody has asked for this size: what the disk has is enough */
         unlink(e->log_path);
         m->log_size /= 2;
     }
@@ -190,7 +190,7 @@ static int verify_ring(struct rescue *r, uint64_t seed, const uint8_t *buf)
 static struct caret__logfile log_file(const struct caret__engine *e, const struct caret__meta *m)
 {
     return (struct caret__logfile){
-        .fd = e->log_fd, .path = e->log_path, .base = m->log_base, .size = m->log_size};
+        .fd = caret__fd(&e->log_fd), .path = e->log_path, .base = m->log_base, .size = m->log_size};
 }
 
 /* The old segment is mapped and of this generation: *buf gets what only its ring has, NULL if nothing. */
@@ -263,8 +263,9 @@ static void release_memory(const struct caret__engine *old)
     const struct caret__shared *sh = old->sh;
     off_t ptab = (off_t)sh->off_ptab, ring = (off_t)sh->off_ring, arena = (off_t)sh->off_arena;
 
-    fallocate(old->shm_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, ptab, ring - ptab);
-    fallocate(old->shm_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, arena, (off_t)old->map_len - arena);
+    fallocate(caret__fd(&old->shm_fd), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, ptab, ring - ptab);
+    fallocate(caret__fd(&old->shm_fd), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, arena,
+              (off_t)old->map_len - arena);
 }
 
 /* Step 2; r->head tells what the log must reach then. */
@@ -282,7 +283,7 @@ static int rescue(struct caret__engine *e, struct rescue *r, const struct caret_
         rc = CARET_OK;
     }
     /* also what the file has: it may only be in the page cache */
-    if (rc == CARET_OK && fdatasync(e->log_fd) != 0)
+    if (rc == CARET_OK && fdatasync(caret__fd(&e->log_fd)) != 0)
         rc = log_failed(e, "sync");
     CARET_FAULT("recover_rescued");
     if (found && rc == CARET_OK)
@@ -446,7 +447,7 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
         rc = rescue(e, r, start);
     if (rc == CARET_OK)
         rc = take_over(e, start, r);
-    if (rc != CARET_OK && clean && e->log_fd >= 0)
+    if (rc != CARET_OK && clean && caret__fd_known(&e->log_fd))
         unlink(e->log_path);
     free(r);
     return rc;
@@ -456,10 +457,10 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
 
 int caret__log_tail(struct caret__engine *e, const struct caret__start *start, uint64_t *reach)
 {
-    struct rescue *r = e->lock_fd >= 0 ? calloc(1, sizeof *r) : NULL;
+    struct rescue *r = caret__fd_known(&e->lock_fd) ? calloc(1, sizeof *r) : NULL;
     int rc = CARET_NONE;
 
-    if (e->lock_fd >= 0 && r == NULL)
+    if (caret__fd_known(&e->lock_fd) && r == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to read it", e->path);
     if (r != NULL)
         rc = find_old(e, r, start);

@@ -133,7 +133,7 @@ static uint8_t *read_big(struct caret__engine *e, uint64_t lsn, uint32_t size)
     }
     while (done < size) {
         uint64_t room, off = caret__log_offset(e, lsn + done, &room);
-        ssize_t n = pread(e->log_fd, rec + done, caret__min64(size - done, room), (off_t)off);
+        ssize_t n = pread(caret__fd(&e->log_fd), rec + done, caret__min64(size - done, room), (off_t)off);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {

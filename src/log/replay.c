@@ -223,7 +223,7 @@ static bool run_is_there(struct caret__engine *e, const struct caret__runref *re
     uint32_t crc = 0;
 
     while (left > 0) {
-        ssize_t n = pread(e->data_fd, buf, caret__min(left, sizeof buf), (off_t)off);
+        ssize_t n = pread(caret__fd(&e->data_fd), buf, caret__min(left, sizeof buf), (off_t)off);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -469,9 +469,13 @@ int caret__replay(struct caret__engine *e, uint64_t reach)
     uint64_t seed;
     int rc;
 
-    r.file = (struct caret__logfile){
-        e->log_fd,        e->log_path,    atomic_load(&sh->log_base), atomic_load(&sh->log_size), e->log_tail,
-        e->log_tail_from, e->log_tail_len};
+    r.file = (struct caret__logfile){caret__fd(&e->log_fd),
+                                     e->log_path,
+                                     atomic_load(&sh->log_base),
+                                     atomic_load(&sh->log_size),
+                                     e->log_tail,
+                                     e->log_tail_from,
+                                     e->log_tail_len};
     r.buf = malloc(r.cap);
     if (r.buf == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);

@@ -151,11 +151,13 @@ void caret__room_done(struct caret__engine *e, struct caret__room *room)
 static int write_all(struct caret__engine *e, const uint8_t *p, size_t len, uint64_t off)
 {
     while (len != 0) {
-        ssize_t n = pwrite(e->data_fd, p, len, (off_t)off);
+        ssize_t n = pwrite(caret__fd(&e->data_fd), p, len, (off_t)off);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == ENOSPC)
             return caret__fail(CARET_E_DISKFULL, "%s: no room for a value of %zu bytes", e->path, len);
+        if (n < 0 && !caret__fds_ours(e))
+            return caret__fds_check(e);
         if (n < 0)
             return caret__fail_errno(CARET_E_IO, "%s: writing a value of %zu bytes", e->path, len);
         p += n;

@@ -657,7 +657,8 @@ static int open_file(struct salvage *s)
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened for reading", s->path);
     if (!S_ISREG(st.st_mode))
         return caret__fail(CARET_E_OPEN, "%s: not a regular file", s->path);
-    struct caret__engine e = {.data_fd = s->fd};
+    struct caret__engine e = {0};
+    caret__fd_set(&e.data_fd, s->fd);
     if (caret__data_claimed(&e, &pid))
         return caret__fail(CARET_E_BUSY, "%s: is open (pid %ld): it must be closed to be salvaged", s->path,
                            (long)pid);

@@ -103,7 +103,7 @@ static int read_tail(struct caret__engine *e, const struct caret__meta *m, uint6
 
     if (rc == CARET_NONE) /* no lock file: a copy of a database, or one that was moved */
         return CARET_OK;
-    if (rc == CARET_OK && fstat(e->data_fd, &start.st) != 0)
+    if (rc == CARET_OK && fstat(caret__fd(&e->data_fd), &start.st) != 0)
         rc = caret__fail_errno(CARET_E_IO, "%s: can't be looked at", e->path);
     start.id = (struct caret__identity){.dev = start.st.st_dev,
                                         .ino = start.st.st_ino,
@@ -127,7 +127,7 @@ static int read_all(struct caret__salvage_log *l, struct caret__engine *e, const
         l->lost = true;
         caret__report(report, cap, "commits that were not in the log yet may be lost: %s\n", caret_message());
     }
-    struct caret__logfile f = {.fd = e->log_fd,
+    struct caret__logfile f = {.fd = caret__fd(&e->log_fd),
                                .path = e->log_path,
                                .base = m->log_base,
                                .size = m->log_size,
@@ -147,8 +147,8 @@ static int read_all(struct caret__salvage_log *l, struct caret__engine *e, const
 static int open_and_read(struct caret__salvage_log *l, struct caret__engine *e, const struct caret__meta *m,
                          char *report, size_t cap)
 {
-    e->log_fd = caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
-    if (e->log_fd < 0) {
+    if (!caret__fd_set(&e->log_fd,
+                       caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0))) {
         l->lost = true;
         caret__report(report, cap,
                       "%s: the log is missing: what was committed behind the last checkpoint is lost\n",
@@ -164,7 +164,7 @@ static int open_and_read(struct caret__salvage_log *l, struct caret__engine *e, 
     l->read = rc == CARET_OK;
     if (rc == CARET_OK)
         rc = read_all(l, e, m, report, cap);
-    close(e->log_fd);
+    caret__fd_close(&e->log_fd);
     return rc;
 }
 
@@ -179,10 +179,9 @@ int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, int 
     struct caret__engine e = {.path = names,
                               .log_path = names + len,
                               .lock_path = names + 2 * len,
-                              .data_fd = fd,
-                              .lock_fd = -1,
                               .readonly = true,
                               .observes = CARET__OBSERVES_FILE};
+    caret__fd_set(&e.data_fd, fd);
     snprintf(e.path, len, "%s", path);
     snprintf(e.log_path, len, "%s-log", path);
     snprintf(e.lock_path, len, "%s-lock", path);

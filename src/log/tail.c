@@ -46,7 +46,7 @@ static int lost(const struct caret__tail *t, uint64_t lsn)
 
 static int read_file(struct caret__tail *t, uint64_t lsn, uint8_t *to, size_t n)
 {
-    struct caret__logfile file = {.fd = t->e->log_fd,
+    struct caret__logfile file = {.fd = caret__fd(&t->e->log_fd),
                                   .path = t->e->log_path,
                                   .base = atomic_load(&t->e->sh->log_base),
                                   .size = atomic_load(&t->e->sh->log_size)};

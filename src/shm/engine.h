@@ -16,6 +16,7 @@
 
 #include "base/bytes.h"
 #include "caret.h"
+#include "shm/file.h"
 #include "shm/pager.h"
 
 /* How an engine that was opened read-only sees the database: log/observe.c. */
@@ -39,16 +40,14 @@ struct caret__engine {
     size_t file_map_len;
     uint64_t file_pages_mapped; /* file_map_len in pages */
 
-    int data_fd, log_fd, lock_fd, shm_fd;
-    int dir_fd;      /* directory of the data file, for fsync after creating */
-    char *path;      /* resolved */
-    char *lock_path; /* of the lock file */
+    struct caret__fd data_fd, log_fd, lock_fd, shm_fd;
+    struct caret__fd dir_fd; /* directory of the data file, for fsync after creating */
+    char *path;              /* resolved */
+    char *lock_path;         /* of the lock file */
     char *log_path;
     char *seg_path; /* of the segment */
     dev_t dev;
     ino_t ino;
-    dev_t lock_dev; /* of the lock file */
-    ino_t lock_ino;
 
     uint32_t slot;                      /* index of our process slot */
     uint32_t nonce;                     /* of it when we took it */
@@ -133,12 +132,12 @@ bool caret__slot_alive(struct caret__engine *e, uint32_t slot, uint32_t nonce);
  * Set by txn/lock.c before any database is open. */
 extern void (*caret__reap_hook)(struct caret__engine *e, uint32_t slot, uint32_t nonce);
 
-/* Are the descriptors still those we opened?  A host that closed them all (a daemon) may have
- * got the numbers again for other files: writing there would be a disaster. */
+/* Are all descriptors that we have still those we opened (shm/file.c)?  If not: EVICTED, with what to do. */
 bool caret__fds_ours(const struct caret__engine *e);
+int caret__fds_check(const struct caret__engine *e);
 
 /* Has an open file lost its last name? */
-bool caret__file_removed(int fd);
+bool caret__file_removed(const struct caret__fd *f);
 
 /* Did this process attach itself (false: it is a fork of one that did; caret__engine_forked). */
 static inline bool caret__attached_here(const struct caret__engine *e)

@@ -60,7 +60,11 @@ bool caret__file_size_allowed(uint64_t bytes)
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 {
     uint64_t from = caret__align_down(off, 4096);
-    int rc = allocate(e->shm_fd, from, caret__align_up(off + len, 4096) - from, SHM_PIECE);
+    int rc = caret__fds_check(e);
+
+    if (rc != CARET_OK)
+        return rc;
+    rc = allocate(caret__fd(&e->shm_fd), from, caret__align_up(off + len, 4096) - from, SHM_PIECE);
 
     if (rc == 0)
         return CARET_OK;
@@ -140,7 +144,11 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages)
     if (!caret__file_size_allowed(pages * CARET__PAGE_SIZE))
         return caret__fail(CARET_E_DISKFULL, "%s: it would grow over this process's limit (ulimit -f)",
                            e->path);
-    rc = allocate(e->data_fd, have * CARET__PAGE_SIZE, (pages - have) * CARET__PAGE_SIZE, FILE_PIECE);
+    rc = caret__fds_check(e);
+    if (rc != CARET_OK)
+        return rc;
+    rc = allocate(caret__fd(&e->data_fd), have * CARET__PAGE_SIZE, (pages - have) * CARET__PAGE_SIZE,
+                  FILE_PIECE);
     errno = rc;
     if (rc == ENOSPC || rc == EDQUOT || rc == EFBIG)
         return caret__fail_errno(CARET_E_DISKFULL, "%s: cannot grow by %llu KiB", e->path,

@@ -119,7 +119,7 @@ static bool is_at_path(const struct caret__engine *e)
 {
     struct stat st;
 
-    return lstat(e->lock_path, &st) == 0 && st.st_dev == e->lock_dev && st.st_ino == e->lock_ino;
+    return lstat(e->lock_path, &st) == 0 && st.st_dev == e->lock_fd.dev && st.st_ino == e->lock_fd.ino;
 }
 
 /*
@@ -163,7 +163,7 @@ static int begin(struct caret__engine *e, int fd, short type)
 {
     struct stat st;
 
-    e->lock_fd = -1;
+    e->lock_fd = (struct caret__fd){0};
     if (fd < 0)
         return caret__fail_errno(CARET_E_OPEN, "%s: lock file", e->lock_path);
     if (held_by_own_process(fd)) /* not closed: that would drop the other copy's locks */
@@ -171,11 +171,8 @@ static int begin(struct caret__engine *e, int fd, short type)
                            "%s: in use by another copy of the library in this process, "
                            "or its data file was replaced while in use",
                            e->path);
-    e->lock_fd = fd;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (!caret__fd_set(&e->lock_fd, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return caret__fail(CARET_E_OPEN, "%s: lock file: not a regular file", e->lock_path);
-    e->lock_dev = st.st_dev;
-    e->lock_ino = st.st_ino;
     if (gate_lock(fd, type) != 0)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
     return is_at_path(e) ? CARET_OK : CARET_NONE;
@@ -190,9 +187,9 @@ int caret__lockfile_open(struct caret__engine *e, const struct stat *like)
         caret__lockfile_close(e);
     if (rc != CARET_OK)
         caret__lockfile_close(e);
-    else if (like != NULL && fstat(e->lock_fd, &st) == 0 &&
+    else if (like != NULL && fstat(caret__fd(&e->lock_fd), &st) == 0 &&
              st.st_size == 0) /* its maker may have died before */
-        caret__file_rights(e->lock_fd, like->st_uid, like->st_gid, like->st_mode);
+        caret__file_rights(caret__fd(&e->lock_fd), like->st_uid, like->st_gid, like->st_mode);
     return rc;
 }
 
@@ -213,9 +210,11 @@ int caret__lockfile_look(struct caret__engine *e)
 
 int caret__gate_take(struct caret__engine *e)
 {
-    if (!caret__fds_ours(e))
-        return caret__fail(CARET_E_EVICTED, "%s: this process has closed the files of the database", e->path);
-    if (gate_lock(e->lock_fd, F_WRLCK) != 0)
+    int rc = caret__fds_check(e);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (gate_lock(caret__fd(&e->lock_fd), F_WRLCK) != 0)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
     if (is_at_path(e))
         return CARET_OK;
@@ -227,15 +226,12 @@ void caret__gate_release(struct caret__engine *e)
 {
     struct flock lock = range(F_UNLCK, CARET__LOCKBYTE_GATE, 1);
 
-    if (e->lock_fd >= 0)
-        fcntl(e->lock_fd, F_SETLK, &lock);
+    fcntl(caret__fd(&e->lock_fd), F_SETLK, &lock);
 }
 
 void caret__lockfile_close(struct caret__engine *e)
 {
-    if (e->lock_fd >= 0)
-        close(e->lock_fd);
-    e->lock_fd = -1;
+    caret__fd_close(&e->lock_fd);
 }
 
 void caret__lockfile_remove(struct caret__engine *e)
@@ -249,7 +245,7 @@ bool caret__others_alive(struct caret__engine *e, pid_t *pid)
     struct flock lock = range(F_WRLCK, CARET__LOCKBYTE_SLOT0, CARET__MAX_PROCS);
 
     *pid = 0;
-    if (fcntl(e->lock_fd, F_GETLK, &lock) != 0)
+    if (fcntl(caret__fd(&e->lock_fd), F_GETLK, &lock) != 0)
         return true; /* can't be known: assume the worst */
     if (lock.l_type == F_UNLCK)
         return false;
@@ -285,7 +281,7 @@ int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
 {
     char boot[40];
 
-    ssize_t n = pread(e->lock_fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET);
+    ssize_t n = pread(caret__fd(&e->lock_fd), rec, sizeof *rec, CARET__LOCKREC_OFFSET);
     if (n < 0)
         return caret__fail_errno(CARET_E_IO, "%s: cannot be read", e->lock_path);
     if (n != (ssize_t)sizeof *rec)
@@ -307,7 +303,7 @@ static int put_record(struct caret__engine *e, const struct caret__lockrec *rec)
     ssize_t n;
 
     do
-        n = pwrite(e->lock_fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET);
+        n = pwrite(caret__fd(&e->lock_fd), rec, sizeof *rec, CARET__LOCKREC_OFFSET);
     while (n < 0 && errno == EINTR);
     if (n == (ssize_t)sizeof *rec)
         return CARET_OK;
@@ -321,7 +317,7 @@ int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16])
     struct stat st;
 
     memset(&rec, 0, sizeof rec);
-    if (fstat(e->shm_fd, &st) != 0)
+    if (fstat(caret__fd(&e->shm_fd), &st) != 0)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: shared segment", e->seg_path);
     if (strlen(e->seg_path) >= sizeof rec.seg_path)
         return caret__fail(CARET_E_SHM, "%s: the path of shm_dir is too long", e->seg_path);

@@ -193,7 +193,7 @@ static int map_ring(struct caret__engine *e, const struct caret__shared *sh)
     e->ring = p;
     for (unsigned i = 0; i < 2; i++) {
         void *half = mmap(p + i * sh->ring_size, sh->ring_size, protection(e), MAP_SHARED | MAP_FIXED,
-                          e->shm_fd, (off_t)sh->off_ring);
+                          caret__fd(&e->shm_fd), (off_t)sh->off_ring);
         if (half == MAP_FAILED)
             return no_space(e, "log ring");
     }
@@ -203,7 +203,8 @@ static int map_ring(struct caret__engine *e, const struct caret__shared *sh)
 /* Map the segment as `sizes` (a checked copy of its header) says. */
 static int map_segment(struct caret__engine *e, const struct caret__shared *sizes)
 {
-    void *p = mmap(NULL, sizes->seg_size, protection(e), MAP_SHARED | MAP_NORESERVE, e->shm_fd, 0);
+    void *p =
+        mmap(NULL, sizes->seg_size, protection(e), MAP_SHARED | MAP_NORESERVE, caret__fd(&e->shm_fd), 0);
 
     if (p == MAP_FAILED)
         return no_space(e, "shared segment");
@@ -223,7 +224,7 @@ int caret__file_map(struct caret__engine *e)
 {
     uint64_t len = (uint64_t)e->pg.max_pages * CARET__PAGE_SIZE;
     size_t bits = private_bits(e);
-    void *p = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_NORESERVE, e->data_fd, 0);
+    void *p = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_NORESERVE, caret__fd(&e->data_fd), 0);
 
     if (p == MAP_FAILED)
         return no_space(e, "data file");
@@ -248,8 +249,7 @@ void caret__segment_close(struct caret__engine *e)
         munmap(e->ring, 2 * (size_t)CARET__RING_SIZE);
     if (e->base != NULL)
         munmap(e->base, e->map_len);
-    if (e->shm_fd >= 0)
-        close(e->shm_fd);
+    caret__fd_close(&e->shm_fd);
     free(e->seg_path);
     memset(&e->pg, 0, sizeof e->pg);
     e->file_map = NULL;
@@ -257,7 +257,6 @@ void caret__segment_close(struct caret__engine *e)
     e->ring = e->base = e->locks = e->undo = NULL;
     e->sh = NULL;
     e->slots = NULL;
-    e->shm_fd = -1;
     e->seg_path = NULL;
 }
 
@@ -295,10 +294,10 @@ static int make_file(struct caret__engine *e, const struct caret__identity *id, 
     free(real);
     if (e->seg_path == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to open it", e->path);
-    e->shm_fd = caret__open_high(e->seg_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (e->shm_fd < 0)
+    if (!caret__fd_set(&e->shm_fd,
+                       caret__open_high(e->seg_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)))
         return caret__fail_errno(CARET_E_SHM, "%s: cannot create the shared segment", e->seg_path);
-    caret__file_rights(e->shm_fd, id->uid, id->gid, id->mode);
+    caret__file_rights(caret__fd(&e->shm_fd), id->uid, id->gid, id->mode);
     return CARET_OK;
 }
 
@@ -367,7 +366,6 @@ int caret__segment_create(struct caret__engine *e, const struct caret__identity 
     struct caret__shared sizes = {0};
     int rc;
 
-    e->shm_fd = -1;
     dir = dir != NULL ? dir : DEFAULT_DIR;
     rc = choose_sizes(e, &sizes, dir, npages);
     if (rc == CARET_OK)
@@ -375,7 +373,7 @@ int caret__segment_create(struct caret__engine *e, const struct caret__identity 
     if (rc != CARET_OK)
         goto close_segment;
     CARET_FAULT("segment_made");
-    if (ftruncate(e->shm_fd, (off_t)sizes.seg_size) != 0)
+    if (ftruncate(caret__fd(&e->shm_fd), (off_t)sizes.seg_size) != 0)
         rc = caret__fail_errno(CARET_E_SHM, "%s: cannot make it %llu MiB long", e->seg_path,
                                (unsigned long long)(sizes.seg_size >> 20));
     else
@@ -424,15 +422,13 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
                            bool build)
 {
     struct caret__shared sizes = {0};
-    int rc;
+    int rc = choose_sizes(e, &sizes, NULL, npages);
 
-    e->shm_fd = -1;
-    rc = choose_sizes(e, &sizes, NULL, npages);
     if (rc != CARET_OK)
         return rc;
     e->seg_path = strdup("private memory");
-    e->shm_fd = private_file();
-    if (e->seg_path == NULL || e->shm_fd < 0 || ftruncate(e->shm_fd, (off_t)sizes.seg_size) != 0)
+    if (!caret__fd_set(&e->shm_fd, private_file()) || e->seg_path == NULL ||
+        ftruncate(caret__fd(&e->shm_fd), (off_t)sizes.seg_size) != 0)
         rc = caret__fail_errno(CARET_E_SHM, "%s: private memory for reading it", e->path);
     else
         rc = map_segment(e, &sizes);
@@ -461,7 +457,8 @@ static int verify(struct caret__engine *e, const struct caret__identity *id, con
     static const char foreign[] = "%s: shared segment %s: it belongs to another database or is damaged (%s)";
     struct caret__shared *seen = sizes + 1;
 
-    if (file_size < sizeof *seen || pread(e->shm_fd, seen, sizeof *seen, 0) != (ssize_t)sizeof *seen)
+    if (file_size < sizeof *seen ||
+        pread(caret__fd(&e->shm_fd), seen, sizeof *seen, 0) != (ssize_t)sizeof *seen)
         return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "size");
     if (seen->magic != CARET__SEG_MAGIC)
         return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "magic number");
@@ -490,12 +487,13 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
 {
     struct stat st;
 
-    e->shm_fd =
-        caret__open_high(path, (e->observes ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
-    if (e->shm_fd < 0 && errno == ENOENT)
+    bool open = caret__fd_set(
+        &e->shm_fd,
+        caret__open_high(path, (e->observes ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
+    if (!open && errno == ENOENT)
         return CARET_NONE;
-    if (e->shm_fd < 0 ||
-        fstat(e->shm_fd, &st) != 0) { /* what is short now is no sign that it is out of reach */
+    if (!open ||
+        fstat(caret__fd(&e->shm_fd), &st) != 0) { /* what is short now is no sign that it is out of reach */
         bool scarce = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
         return caret__fail_errno(scarce ? CARET_E_SYSTEM : CARET_E_SHM, "%s: shared segment %s", e->path,
                                  path);
@@ -511,7 +509,6 @@ int caret__segment_attach(struct caret__engine *e, const struct caret__identity 
     struct caret__shared *sizes = calloc(2, sizeof *sizes); /* too large for a small stack */
     int rc;
 
-    e->shm_fd = -1;
     e->seg_path = strdup(path);
     if (sizes == NULL || e->seg_path == NULL)
         rc = caret__fail(CARET_E_NOMEM, "%s: no memory to open it", e->path);

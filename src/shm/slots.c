@@ -33,23 +33,32 @@
 
 void (*caret__reap_hook)(struct caret__engine *e, uint32_t slot, uint32_t nonce);
 
-static bool same_file(int fd, dev_t dev, ino_t ino)
-{
-    struct stat st;
-
-    return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
-}
-
 bool caret__fds_ours(const struct caret__engine *e)
 {
-    return same_file(e->lock_fd, e->lock_dev, e->lock_ino) && same_file(e->data_fd, e->dev, e->ino);
+    const struct caret__fd *all[] = {&e->data_fd, &e->lock_fd, &e->log_fd, &e->shm_fd};
+
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (caret__fd_known(all[i]) && caret__fd(all[i]) < 0)
+            return false;
+    return true;
 }
 
-bool caret__file_removed(int fd)
+int caret__fds_check(const struct caret__engine *e)
+{
+    if (caret__fds_ours(e))
+        return CARET_OK;
+    return caret__fail(CARET_E_EVICTED,
+                       "%s: this process has closed the descriptors of the database, as daemons do at their "
+                       "start: close the handle, and open it again after that",
+                       e->path);
+}
+
+bool caret__file_removed(const struct caret__fd *f)
 {
     struct stat st;
+    int fd = caret__fd(f);
 
-    return fstat(fd, &st) == 0 && st.st_nlink == 0;
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
 /* Set or drop the record lock of a slot; false: somebody else has it. */
@@ -60,7 +69,7 @@ static bool lock_byte(struct caret__engine *e, uint32_t slot, short type)
     int rc;
 
     do
-        rc = fcntl(e->lock_fd, F_SETLK, &lock);
+        rc = fcntl(caret__fd(&e->lock_fd), F_SETLK, &lock);
     while (rc != 0 && errno == EINTR);
     return rc == 0;
 }
@@ -75,7 +84,7 @@ bool caret__slot_alive(struct caret__engine *e, uint32_t slot, uint32_t nonce)
         return false;
     if (slot == e->slot && nonce == e->nonce && caret__attached_here(e))
         return true;
-    if (!same_file(e->lock_fd, e->lock_dev, e->lock_ino) || fcntl(e->lock_fd, F_GETLK, &lock) != 0)
+    if (fcntl(caret__fd(&e->lock_fd), F_GETLK, &lock) != 0)
         return true; /* can't be known: nothing of it is taken away */
     return lock.l_type != F_UNLCK;
 }
@@ -167,6 +176,5 @@ void caret__slot_give_back(struct caret__engine *e)
     if (caret__slot_ours(e))
         atomic_store(&e->slots[e->slot].state, CARET__SLOT_FREE);
     CARET_FAULT("slot_freed");
-    if (same_file(e->lock_fd, e->lock_dev, e->lock_ino))
-        lock_byte(e, e->slot, F_UNLCK);
+    lock_byte(e, e->slot, F_UNLCK);
 }

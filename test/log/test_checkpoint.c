@@ -59,7 +59,8 @@ static uint8_t *read_file(size_t pages)
     uint8_t *bytes = malloc(pages * CARET__PAGE_SIZE);
 
     assert_non_null(bytes);
-    assert_int_equal(pread(e->data_fd, bytes, pages * CARET__PAGE_SIZE, 0), pages * CARET__PAGE_SIZE);
+    assert_int_equal(pread(caret__fd(&e->data_fd), bytes, pages * CARET__PAGE_SIZE, 0),
+                     pages * CARET__PAGE_SIZE);
     return bytes;
 }
 
@@ -108,7 +109,7 @@ static unsigned walk_file(uint32_t pgno, unsigned level)
     char report[300] = "";
     unsigned pages = 1;
 
-    assert_int_equal(pread(e->data_fd, p, CARET__PAGE_SIZE, (off_t)pgno * CARET__PAGE_SIZE),
+    assert_int_equal(pread(caret__fd(&e->data_fd), p, CARET__PAGE_SIZE, (off_t)pgno * CARET__PAGE_SIZE),
                      CARET__PAGE_SIZE);
     assert_int_equal(p->crc, caret__crc32c(0, (const uint8_t *)p + 4, CARET__PAGE_SIZE - 4));
     assert_int_equal(p->level, level);
@@ -134,8 +135,8 @@ static void the_file_holds_the_tree_that_the_meta_names(void **state)
         uint32_t epoch = atomic_load(&e->sh->epoch);
         OK(caret__checkpoint(e));
         change_some(50); /* not in it */
-        assert_int_equal(fstat(e->data_fd, &st), 0);
-        OK(caret__meta_read(e->data_fd, path, (uint64_t)st.st_size, &pair));
+        assert_int_equal(fstat(caret__fd(&e->data_fd), &st), 0);
+        OK(caret__meta_read(caret__fd(&e->data_fd), path, (uint64_t)st.st_size, &pair));
         assert_int_equal(pair.meta.epoch, epoch);
         assert_int_equal(pair.meta.lsn, lsn);
         assert_int_equal(pair.meta.flags & CARET__META_CLEAN, 0);

@@ -40,7 +40,7 @@ static void read_log(uint64_t lsn, uint8_t *to, size_t len)
     while (len != 0) {
         uint64_t room, off = caret__log_offset(e, lsn, &room);
         size_t n = len < room ? len : room;
-        assert_int_equal(pread(e->log_fd, to, n, (off_t)off), n);
+        assert_int_equal(pread(caret__fd(&e->log_fd), to, n, (off_t)off), n);
         to += n;
         lsn += n;
         len -= n;

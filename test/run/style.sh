@@ -62,6 +62,9 @@ finds includes 'include/caret.h:9: the public header'
 printf '#include <lua.h>\n' >>"$tree/src/base/key.c"
 finds includes 'src/base/key.c:7: only lua, tools and bench'
 
+printf 'int caret__f(struct caret__fd *f) { return f->unasked; }\n' >>"$tree/src/base/key.c"
+finds descriptors 'src/base/key.c:7: a number that nobody asked about'
+
 printf 'int key_h;\n' >"$tree/src/base/key.h"
 finds guards 'src/base/key.h:1: no header guard'
 printf '#ifndef CARET_KEY_H\n#define CARET_KAY_H\n#endif\n' >"$tree/src/base/key.h"

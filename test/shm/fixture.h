@@ -33,13 +33,12 @@ static inline void engine_init(struct fixture *f, struct caret__engine *e)
     struct stat st;
 
     memset(e, 0, sizeof *e);
-    e->shm_fd = e->lock_fd = e->log_fd = -1;
     e->path = f->path;
     e->lock_path = f->lock_path;
     e->options.arena_limit = 16u << 20;
-    e->data_fd = caret__open_high(f->path, O_RDWR | O_CREAT, 0600);
-    assert_true(e->data_fd > 2);
-    assert_int_equal(fstat(e->data_fd, &st), 0);
+    caret__fd_set(&e->data_fd, caret__open_high(f->path, O_RDWR | O_CREAT, 0600));
+    assert_true(caret__fd(&e->data_fd) > 2);
+    assert_int_equal(fstat(caret__fd(&e->data_fd), &st), 0);
     e->dev = f->id.dev = st.st_dev;
     e->ino = f->id.ino = st.st_ino;
     f->id.uid = st.st_uid;
@@ -67,7 +66,7 @@ static inline void engine_done(struct caret__engine *e)
 {
     caret__segment_close(e);
     caret__lockfile_close(e);
-    close(e->data_fd);
+    caret__fd_close(&e->data_fd);
     caret__fork_mark_free(e);
 }
 

@@ -51,7 +51,7 @@ static void segment_has_the_rights_of_the_data_file(void **state)
     struct stat st;
 
     create(f);
-    assert_int_equal(fstat(f->e.shm_fd, &st), 0);
+    assert_int_equal(fstat(caret__fd(&f->e.shm_fd), &st), 0);
     assert_int_equal(st.st_mode & 0777, f->id.mode & 0666);
     assert_int_equal(st.st_uid, f->id.uid);
 }
@@ -135,12 +135,12 @@ static void short_or_open_to_all_segments_are_refused(void **state)
 
     create(f);
     size = f->e.sh->seg_size;
-    assert_int_equal(fchmod(f->e.shm_fd, 0666), 0);
+    assert_int_equal(fchmod(caret__fd(&f->e.shm_fd), 0666), 0);
     assert_int_equal(attach_again(f), CARET_E_SHM);
-    assert_int_equal(fchmod(f->e.shm_fd, 0600), 0);
-    assert_int_equal(ftruncate(f->e.shm_fd, (off_t)size - 65536), 0);
+    assert_int_equal(fchmod(caret__fd(&f->e.shm_fd), 0600), 0);
+    assert_int_equal(ftruncate(caret__fd(&f->e.shm_fd), (off_t)size - 65536), 0);
     assert_int_equal(attach_again(f), CARET_E_CORRUPT);
-    assert_int_equal(ftruncate(f->e.shm_fd, 100), 0);
+    assert_int_equal(ftruncate(caret__fd(&f->e.shm_fd), 100), 0);
     assert_int_equal(attach_again(f), CARET_E_CORRUPT);
 }
 
@@ -176,7 +176,7 @@ static void pages_grow_with_table_bitmaps_and_file(void **state)
         assert_int_equal(bit, !caret__pgno_reserved(i));
     }
     assert_int_equal(atomic_load(&f->e.pg.ptab[want - 1].word), 0);
-    assert_int_equal(fstat(f->e.data_fd, &st), 0);
+    assert_int_equal(fstat(caret__fd(&f->e.data_fd), &st), 0);
     assert_true((uint64_t)st.st_size >= (uint64_t)want * CARET__PAGE_SIZE);
     assert_int_equal(f->e.file_map[(size_t)want * CARET__PAGE_SIZE - 1], 0);
 }

@@ -64,7 +64,7 @@ static pid_t attached_child(struct fixture *f)
     pid_t child = fork();
 
     if (child == 0) {
-        f->e.lock_fd = -1; /* as an unrelated process would */
+        f->e.lock_fd = (struct caret__fd){0}; /* as an unrelated process would */
         if (attach(&f->e) != CARET_OK)
             _exit(1);
         atomic_store(&notes->word, f->e.slot + 100);
@@ -180,7 +180,7 @@ static void foreign_descriptors_make_nobody_dead(void **state)
     child = attached_child(f);
     assert_true(caret__fds_ours(&f->e));
     int null = open("/dev/null", O_RDWR);
-    dup2(null, f->e.lock_fd); /* a host that closed everything and opened something else */
+    dup2(null, caret__fd(&f->e.lock_fd)); /* a host that closed everything and opened something else */
     close(null);
     assert_false(caret__fds_ours(&f->e));
     assert_true(caret__slot_alive(&f->e, 1, 1));
@@ -267,7 +267,7 @@ static void record_is_kept_and_checked(void **state)
     assert_int_equal(caret__lockrec_read(&f->e, &rec), CARET_OK);
     assert_string_equal(rec.seg_path, f->e.seg_path);
     assert_memory_equal(rec.uuid, f->id.uuid, 16);
-    assert_int_equal(pwrite(f->e.lock_fd, &byte, 1, CARET__LOCKREC_OFFSET + 200), 1);
+    assert_int_equal(pwrite(caret__fd(&f->e.lock_fd), &byte, 1, CARET__LOCKREC_OFFSET + 200), 1);
     assert_int_equal(caret__lockrec_read(&f->e, &rec), CARET_NONE);
     assert_int_equal(caret__lockrec_write(&f->e, f->id.uuid), CARET_OK);
     assert_int_equal(caret__lockrec_clear(&f->e), CARET_OK);
@@ -282,7 +282,7 @@ static void all_slots_in_use_is_an_error(void **state)
     if (child == 0) {
         caret__lockfile_open(&f->e, NULL);
         struct flock all = {.l_type = F_WRLCK, .l_start = CARET__LOCKBYTE_SLOT0, .l_len = CARET__MAX_PROCS};
-        fcntl(f->e.lock_fd, F_SETLK, &all);
+        fcntl(caret__fd(&f->e.lock_fd), F_SETLK, &all);
         caret__gate_release(&f->e);
         atomic_store(&notes->word, 1);
         for (;;)
