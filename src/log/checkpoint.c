@@ -39,6 +39,7 @@
 #include "log/log.h"
 #include "log/meta.h"
 #include "page/store.h"
+#include "shm/lockfile.h"
 
 #define WRITE_BYTES   (256u << 10) /* joined writes up to this size */
 #define RELEASE_BATCH 64u
@@ -339,6 +340,7 @@ static int run(struct caret__engine *e, bool force, bool clean, int (*then)(stru
     if (caret__file_removed(&e->data_fd))
         return caret__fail(CARET_E_EVICTED,
                            "%s: was removed or replaced while it was open: it can't be saved", e->path);
+    caret__rights_follow(e);
     CARET_FAULT("checkpoint_asked");
     rc = caret__mutex_lock(&sh->checkpoint);
     if (rc == EOWNERDEAD)

@@ -38,14 +38,9 @@
 #include "page/page.h"
 #include "shm/lockfile.h"
 
-/* Where each process that has it open holds a shared record lock.  The lock file tells who is alive, but only those
- * who come by the same path. */
-#define DATA_LOCKBYTE ((off_t)1 << 62)
-#define CLAIM_TRIES   2000 /* two seconds: arbitrary */
-
 /* Page numbers of a new database: 1 MiB, and as many in small builds. */
-#define NEW_PAGES     256u
-#define NEW_ROOT      (CARET__FIRST_PAGE + 2u)
+#define NEW_PAGES 256u
+#define NEW_ROOT  (CARET__FIRST_PAGE + 2u)
 
 /* ------------------------------------------------------------------- path */
 
@@ -368,52 +363,4 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start)
     start->id.mode = st->st_mode;
     memcpy(start->id.uuid, start->pair.meta.uuid, sizeof start->id.uuid);
     return CARET_OK;
-}
-
-/* ------------------------------------------------------------------- claim */
-
-/* A record lock on a byte that no file is long enough to have. */
-static int lock_data(const struct caret__engine *e, short type)
-{
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = DATA_LOCKBYTE, .l_len = 1};
-    int rc;
-
-    do
-        rc = fcntl(caret__fd(&e->data_fd), F_SETLK, &lock);
-    while (rc != 0 && errno == EINTR);
-    return rc == 0 ? 0 : errno;
-}
-
-bool caret__data_claimed(const struct caret__engine *e, pid_t *pid)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = DATA_LOCKBYTE, .l_len = 1};
-
-    if (fcntl(caret__fd(&e->data_fd), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
-        return false;
-    *pid = lock.l_pid;
-    return true;
-}
-
-int caret__data_claim(const struct caret__engine *e, bool others)
-{
-    struct timespec ms = {0, 1000000};
-    int error = 0;
-
-    for (int i = 0; i < CLAIM_TRIES; i++) {
-        error = others ? 0 : lock_data(e, F_WRLCK);
-        if (error == 0)
-            error = lock_data(e, F_RDLCK);
-        if (error == 0)
-            return CARET_OK;
-        if (error != EAGAIN && error != EACCES)
-            break;
-        nanosleep(&ms, NULL); /* one that is dying: the kernel takes its locks back one by one */
-    }
-    errno = error;
-    if (error != EAGAIN && error != EACCES)
-        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock it", e->path);
-    return caret__fail(CARET_E_BUSY,
-                       "%s: in use by a process that has another lock file: through another path (a second "
-                       "mount of the file?), or %s was removed",
-                       e->path, e->lock_path);
 }

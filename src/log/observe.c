@@ -55,6 +55,8 @@
 #include "shm/lockfile.h"
 #include "tree/tree.h"
 
+#define SETTLING_MS                                                                                          \
+    60000u        /* naps of a millisecond; arbitrary: recovering the largest log takes some seconds */
 #define TRIES 200 /* arbitrary: each is lost to a checkpoint that came at the wrong moment */
 
 /* -------------------------------------------------------------------- over */
@@ -174,27 +176,61 @@ static bool out_of_reach(int rc)
     return rc == CARET_E_BUSY || rc == CARET_E_SHM || rc == CARET_E_VERSION;
 }
 
-/* The gate is shared with us, or there is no lock file. */
-static int observe_at_gate(struct caret__engine *e, bool file_only)
+/* Without a lock file, where is their segment?  The end of the log tells. */
+static void find_record(struct caret__engine *e, const struct caret__start *start)
+{
+    if (caret__fd_known(&e->lock_fd) || caret__fd_known(&e->log_fd))
+        return;
+    caret__fd_set(&e->log_fd,
+                  caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
+    e->log_end = start->pair.meta.log_size;
+}
+
+/* They live, or perhaps do: their segment, if it is that of this generation and in reach.  CARET_NONE: it is not. */
+static int observe_users(struct caret__engine *e, struct caret__start *start, pid_t pid)
+{
+    find_record(e, start);
+    int rc = observe_live(e, start, pid);
+    if (rc == CARET_OK && e->sh->generation == start->pair.meta.generation && atomic_load(&e->sh->ended) == 0)
+        return CARET_OK;
+    if (rc != CARET_OK && !out_of_reach(rc))
+        return rc;
+    caret__segment_close(e);
+    caret__fd_close(&e->log_fd);
+    return CARET_NONE;
+}
+
+/* Nobody lives: all of it, in private memory. */
+static int observe_rest(struct caret__engine *e, struct caret__start *start)
+{
+    e->observes = CARET__OBSERVES_FILE;
+    return caret__recover_private(e, start);
+}
+
+static int observe_settled(struct caret__engine *e, bool file_only)
 {
     struct caret__start start = {0};
     pid_t pid = 0;
-    bool near = caret__fd_known(&e->lock_fd) && caret__others_alive(e, &pid);
+    bool writer = caret__fd_known(&e->lock_fd), alive = writer && caret__others_alive(e, &pid);
     int rc = caret__data_open(e, &start);
 
     if (rc != CARET_OK)
         return rc;
-    bool others = near || caret__data_claimed(e, &pid); /* by another path: their lock file is not ours */
-    if (near && !file_only) {
-        rc = observe_live(e, &start, pid);
-        if (!out_of_reach(rc))
+    bool claimed =
+        !alive && caret__data_claimed(e, &pid); /* with a lock file: by another path, and so another one */
+    bool hidden = !writer && !claimed && caret__data_obstructed(e);
+    if (!file_only && (alive || hidden || (claimed && !writer))) {
+        rc = observe_users(e, &start, pid);
+        if (rc != CARET_NONE)
             return rc;
-        caret__segment_close(e);
     }
-    if (others)
+    if (alive || claimed)
         return observe_checkpoint(e, &start);
-    e->observes = CARET__OBSERVES_FILE;
-    return caret__recover_private(e, &start);
+    rc = observe_rest(e, &start);
+    if (rc == CARET_OK || !hidden)
+        return rc;
+    caret__segment_close(e);
+    return observe_checkpoint(e, &start);
 }
 
 /* From now on we would notice.  But what was read so far? */
@@ -205,6 +241,35 @@ static int begin_watch(struct caret__engine *e, const uint64_t before[2])
     if (e->observes == CARET__OBSERVES_FILE && (e->watch[0] != before[0] || e->watch[1] != before[1]))
         return CARET_RESTART;
     return caret__observed_over(e) ? CARET_RESTART : CARET_OK;
+}
+
+/* Does somebody open it first, or close it last? */
+static bool is_settling(const struct caret__engine *e, pid_t *pid)
+{
+    return caret__data_gate_busy(e, pid) ||
+           (caret__fd_known(&e->lock_fd) && caret__data_obstructed(e) && caret__gate_busy(e, pid));
+}
+
+static int await_settled(const struct caret__engine *e)
+{
+    pid_t pid = 0;
+
+    for (unsigned i = 0; is_settling(e, &pid); i++) {
+        if (i == SETTLING_MS)
+            return caret__fail(CARET_E_BUSY, "%s: process %ld has been opening or closing it for a minute",
+                               e->path, (long)pid);
+        nap();
+    }
+    return CARET_OK;
+}
+
+/* Nobody has begun that, nor put another file there, since it was settled and the words are the same. */
+static bool still_settled(const struct caret__engine *e)
+{
+    struct stat st;
+    pid_t pid;
+
+    return !is_settling(e, &pid) && stat(e->path, &st) == 0 && st.st_dev == e->dev && st.st_ino == e->ino;
 }
 
 /* CARET_RESTART: the file was changed meanwhile. */
@@ -221,11 +286,17 @@ static int observe_once(struct caret__engine *e, bool file_only)
         return rc;
     caret__fd_set(&e->data_fd, caret__open_high(e->path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
     bool known = words_in_file(e, before);
+    rc = await_settled(e);
     caret__fd_close(&e->data_fd);
-    rc = observe_at_gate(e, file_only);
+    if (rc != CARET_OK)
+        return rc;
+    CARET_FAULT("observe_settled");
+    rc = observe_settled(e, file_only);
     CARET_FAULT("observe_opened");
     if (rc == CARET_OK)
         rc = begin_watch(e, before);
+    if (rc == CARET_OK && !still_settled(e))
+        rc = CARET_RESTART;
     else if (known && words_in_file(e, after) && memcmp(before, after, sizeof before) != 0)
         rc = CARET_RESTART; /* perhaps there is nothing wrong with it */
     caret__lockfile_close(e);

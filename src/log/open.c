@@ -172,7 +172,8 @@ static int join(struct caret__engine *e, const struct caret__start *start, pid_t
             caret__max64(atomic_load(&e->sh->log_size), atomic_load(&e->sh->file_pages) * CARET__PAGE_SIZE)))
         return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)", e->path);
     CARET_FAULT("join_mapped");
-    return caret__slot_take(e, caret__reap);
+    rc = caret__slot_take(e, caret__reap);
+    return rc == CARET_OK ? caret__data_claim_slot(e) : rc;
 }
 
 /* ------------------------------------------------------------------- attach */
@@ -189,6 +190,17 @@ static void undo_creation(struct caret__engine *e, const struct caret__start *st
         caret__lockfile_remove(e);
 }
 
+static int open_first(struct caret__engine *e, struct caret__start *start)
+{
+    int rc = caret__data_claim(e);
+
+    if (rc == CARET_OK)
+        caret__rights_follow(e); /* of the lock file: others may be waiting for the right to open it */
+    if (rc == CARET_OK)
+        rc = caret__recover(e, start);
+    return rc == CARET_OK ? caret__data_claim_slot(e) : rc;
+}
+
 /* The gate is ours. */
 static int attach_at_gate(struct caret__engine *e)
 {
@@ -199,9 +211,11 @@ static int attach_at_gate(struct caret__engine *e)
 
     CARET_FAULT("open_data");
     if (rc == CARET_OK)
-        rc = caret__data_claim(e, others);
+        rc = caret__lockfile_trust(e);
     if (rc == CARET_OK)
-        rc = others ? join(e, &start, pid) : caret__recover(e, &start);
+        rc = others ? join(e, &start, pid) : open_first(e, &start);
+    if (rc == CARET_OK)
+        caret__rights_follow(e);
     if (rc != CARET_OK && !others)
         undo_creation(e, &start);
     return rc;
@@ -254,9 +268,9 @@ static int attach_anew(struct caret__engine *e)
     if (e->base != NULL && caret__gate_take(e) == CARET_OK) {
         if (segment_is_current(e)) {
             attaching = e;
-            rc = caret__data_claim(e, true);
+            rc = caret__slot_take(e, caret__reap);
             if (rc == CARET_OK)
-                rc = caret__slot_take(e, caret__reap);
+                rc = caret__data_claim_slot(e);
             attaching = NULL;
             if (rc == CARET_OK)
                 caret__fork_mark_set(e);
@@ -435,6 +449,8 @@ static int take_compact(struct caret__engine *e, char *copy, int rc)
 static int close_last(struct caret__engine *e)
 {
     char *copy = NULL;
+
+    caret__data_gate(e);
     int compacted = e->compact != NULL ? make_compact(e, &copy) : CARET_OK;
     int rc = caret__checkpoint_as(e, true, true);
 

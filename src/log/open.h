@@ -34,10 +34,23 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start);
 /* NETFS, SHM: not a folder for shared memory. */
 int caret__shm_dir_look(const struct caret__engine *e);
 
-/* Under the gate: say, with a record lock on the data file itself, that this process has it open.  BUSY: nobody else
- * is alive (`others` is false) but somebody has it open by another path. */
-int caret__data_claim(const struct caret__engine *e, bool others);
-bool caret__data_claimed(const struct caret__engine *e, pid_t *pid); /* by another process */
+/* ---- log/claim.c --------------------------------------------------------------- */
+
+/* Under the gate, nobody else alive: say, with record locks on the data file itself, that this process is opening it.
+ * BUSY: somebody has it open by another path. */
+int caret__data_claim(const struct caret__engine *e);
+
+/* Under the gate: the slot is taken, and the database is open: claim that, and nothing else.  BUSY, SYSTEM. */
+int caret__data_claim_slot(const struct caret__engine *e);
+
+/* Under the gate: for readers, say that the last one closes it. */
+void caret__data_gate(const struct caret__engine *e);
+
+/* Has another process such a lock; is somebody opening it first or closing it last; is there any lock, which then
+ * can be a reader's that hides the others? */
+bool caret__data_claimed(const struct caret__engine *e, pid_t *pid);
+bool caret__data_gate_busy(const struct caret__engine *e, pid_t *pid);
+bool caret__data_obstructed(const struct caret__engine *e);
 
 /* ---- log/recover.c ------------------------------------------------------------- */
 

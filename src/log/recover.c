@@ -80,7 +80,7 @@ static int create_log(struct caret__engine *e, const struct caret__start *start,
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot create the log file", e->log_path);
     caret__file_rights(caret__fd(&e->log_fd), start->id.uid, start->id.gid, start->id.mode);
     do
-        errno = posix_fallocate(caret__fd(&e->log_fd), 0, (off_t)size);
+        errno = posix_fallocate(caret__fd(&e->log_fd), 0, (off_t)(size + sizeof(struct caret__lockrec)));
     while (errno == EINTR);
     if (errno != 0)
         return log_failed(e, "allocate");
@@ -457,13 +457,12 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
 
 int caret__log_tail(struct caret__engine *e, const struct caret__start *start, uint64_t *reach)
 {
-    struct rescue *r = caret__fd_known(&e->lock_fd) ? calloc(1, sizeof *r) : NULL;
-    int rc = CARET_NONE;
+    struct rescue *r = calloc(1, sizeof *r);
 
-    if (caret__fd_known(&e->lock_fd) && r == NULL)
+    if (r == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to read it", e->path);
-    if (r != NULL)
-        rc = find_old(e, r, start);
+    e->log_end = start->pair.meta.log_size;
+    int rc = find_old(e, r, start);
     if (rc == CARET_OK) {
         rc = choose_range(r, &start->pair.meta);
         if (rc == CARET_OK)

@@ -101,8 +101,8 @@ static int read_tail(struct caret__engine *e, const struct caret__meta *m, uint6
     struct caret__start start = {.pair.meta = *m};
     int rc = caret__lockfile_look(e);
 
-    if (rc == CARET_NONE) /* no lock file: a copy of a database, or one that was moved */
-        return CARET_OK;
+    if (rc == CARET_NONE) /* no lock file, or one for writers: the log has its record too */
+        rc = CARET_OK;
     if (rc == CARET_OK && fstat(caret__fd(&e->data_fd), &start.st) != 0)
         rc = caret__fail_errno(CARET_E_IO, "%s: can't be looked at", e->path);
     start.id = (struct caret__identity){.dev = start.st.st_dev,

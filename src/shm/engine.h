@@ -64,6 +64,7 @@ struct caret__engine {
     uint64_t watch[2]; /* observes: epoch and generation in the meta slots when it was opened */
     uint8_t *log_tail; /* observes, while opening: log bytes from log_tail_from on that no file has */
     uint64_t log_tail_from, log_tail_len;
+    uint64_t log_end; /* observes, while opening: where in the log file the record is, 0 = not known */
     unsigned refs;
     struct caret__background *background; /* log/background.c; NULL = none */
     pthread_mutex_t snapshots_lock;    /* of this process's list of snapshots; nothing is waited for in it */

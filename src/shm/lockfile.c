@@ -20,6 +20,10 @@
  *     then refuses, and leaves its descriptor open for ever.
  *   - A forked child inherits none.
  *
+ * Whoever can open a file for reading can put read locks on it, and so keep the gate and the slots
+ * from others for ever.  So the file can only be opened by those who may write the data file; one that
+ * somebody else made is refused.  Readers do without (log/observe.c).
+ *
  * The last to close removes the file.  Whoever waited at the gate meanwhile has
  * locked a file without a name: it compares and starts again.
  *
@@ -40,8 +44,10 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/fault.h"
+#include "shm/layout.h"
 
-#define RIGHTS_TRIES 200 /* a second: arbitrary */
+#define RIGHTS_TRIES 200  /* a second: arbitrary */
+#define MEETINGS     1000 /* arbitrary: as many others may have removed it, one after the other */
 
 static const char magic[8] = "CARETLK\n";
 
@@ -65,11 +71,49 @@ int caret__open_high(const char *path, int flags, mode_t mode)
 
 void caret__file_rights(int fd, uid_t uid, gid_t gid, mode_t mode)
 {
+    struct stat st;
+
     mode &= 0666;
+    if (fstat(fd, &st) == 0 && (st.st_mode & 0777 & ~mode) != 0)
+        fchmod(fd, st.st_mode & mode); /* before it is another group's */
     if (fchown(fd, uid, gid) != 0 && fchown(fd, (uid_t)-1, gid) != 0)
         mode &= ~(mode_t)0060; /* the group is another one than the data file's */
     if (fchmod(fd, mode) != 0)
         return; /* it stays as it was created: stricter */
+}
+
+/* Who may write the data file may read and write the lock file; others may not even lock it. */
+static mode_t for_writers(mode_t mode)
+{
+    return 0600 | ((mode & S_IWGRP) != 0 ? 0060 : 0) | ((mode & S_IWOTH) != 0 ? 0006 : 0);
+}
+
+static void follow(const struct caret__fd *f, const struct stat *like, mode_t mode)
+{
+    struct stat st;
+    int fd = caret__fd(f);
+
+    if (fd >= 0 && fstat(fd, &st) == 0 &&
+        (st.st_uid != like->st_uid || st.st_gid != like->st_gid || (st.st_mode & 0777) != (mode & 0666)))
+        caret__file_rights(fd, like->st_uid, like->st_gid, mode);
+}
+
+void caret__rights_follow(const struct caret__engine *e)
+{
+    struct stat like;
+    int fd = caret__fd(&e->data_fd);
+
+    if (fd < 0 || fstat(fd, &like) != 0)
+        return;
+    follow(&e->lock_fd, &like, for_writers(like.st_mode));
+    follow(&e->log_fd, &like, like.st_mode);
+    follow(&e->shm_fd, &like, like.st_mode);
+}
+
+bool caret__owner_trusted(const struct stat *st, uid_t uid, gid_t gid, mode_t mode)
+{
+    return st->st_uid == uid || st->st_uid == 0 || st->st_uid == geteuid() ||
+           ((mode & S_IWGRP) != 0 && st->st_gid == gid) || (mode & S_IWOTH) != 0;
 }
 
 /* ---------------------------------------------------------- record locks */
@@ -115,11 +159,15 @@ static bool held_by_own_process(int fd)
 
 /* ------------------------------------------------------------ open, gate */
 
-static bool is_at_path(const struct caret__engine *e)
+/* CARET_NONE: it was removed or replaced.  SYSTEM: that can't be told. */
+static int at_path(const struct caret__engine *e)
 {
     struct stat st;
 
-    return lstat(e->lock_path, &st) == 0 && st.st_dev == e->lock_fd.dev && st.st_ino == e->lock_fd.ino;
+    if (lstat(e->lock_path, &st) != 0)
+        return errno == ENOENT ? CARET_NONE
+                               : caret__fail_errno(CARET_E_SYSTEM, "%s: cannot be looked at", e->lock_path);
+    return st.st_dev == e->lock_fd.dev && st.st_ino == e->lock_fd.ino ? CARET_OK : CARET_NONE;
 }
 
 /*
@@ -143,23 +191,34 @@ static int open_there(const char *path, int access)
     }
 }
 
+/* It is ours and new.  Without a data file to be like, its mode says what the umask left of the right to write. */
+static void give_rights(int fd, const struct stat *like)
+{
+    struct stat st;
+
+    if (like == NULL && fstat(fd, &st) == 0)
+        like = &st;
+    if (like != NULL)
+        caret__file_rights(fd, like->st_uid, like->st_gid, for_writers(like->st_mode));
+}
+
 /* Open or create; -1 with errno. */
 static int open_file(const char *path, const struct stat *like)
 {
-    for (;;) {
+    for (int i = 0;; i++) {
         int fd = open_there(path, O_RDWR);
         if (fd >= 0 || errno != ENOENT)
             return fd;
-        fd = caret__open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, like == NULL ? 0666 : 0600);
-        if (fd >= 0 && like != NULL)
-            caret__file_rights(fd, like->st_uid, like->st_gid, like->st_mode);
-        if (fd >= 0 || errno != EEXIST)
+        fd = caret__open_high(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, like == NULL ? 0622 : 0600);
+        if (fd >= 0)
+            give_rights(fd, like);
+        if (fd >= 0 || errno != EEXIST || i == MEETINGS)
             return fd;
     }
 }
 
-/* The file is open (or -1, errno): take the gate.  CARET_NONE: the file was removed meanwhile. */
-static int begin(struct caret__engine *e, int fd, short type)
+/* The file is open (or -1, errno): take it over. */
+static int begin(struct caret__engine *e, int fd)
 {
     struct stat st;
 
@@ -173,39 +232,81 @@ static int begin(struct caret__engine *e, int fd, short type)
                            e->path);
     if (!caret__fd_set(&e->lock_fd, fd) || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return caret__fail(CARET_E_OPEN, "%s: lock file: not a regular file", e->lock_path);
-    if (gate_lock(fd, type) != 0)
-        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
-    return is_at_path(e) ? CARET_OK : CARET_NONE;
+    return CARET_OK;
+}
+
+/* Whoever may write the folder could have put it there, to hold the gate for ever or to tell of a false segment. */
+static int trust(const struct caret__engine *e, const struct stat *like)
+{
+    struct stat st;
+
+    if (fstat(caret__fd(&e->lock_fd), &st) != 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot be looked at", e->lock_path);
+    if (caret__owner_trusted(&st, like->st_uid, like->st_gid, like->st_mode))
+        return CARET_OK;
+    return caret__fail(CARET_E_OPEN,
+                       "%s: belongs to user %u, who may not write the database: if nobody uses it, remove "
+                       "this file",
+                       e->lock_path, (unsigned)st.st_uid);
+}
+
+/* Open it and take the gate.  CARET_NONE: it was removed meanwhile. */
+static int open_and_lock(struct caret__engine *e, const struct stat *like)
+{
+    struct stat here = {.st_uid = geteuid(), .st_gid = getegid(), .st_mode = S_IWOTH};
+    int rc = begin(e, open_file(e->lock_path, like));
+
+    if (rc == CARET_OK)
+        rc = trust(e, like != NULL ? like : &here); /* no data file: once there is one it is asked again */
+    if (rc == CARET_OK && gate_lock(caret__fd(&e->lock_fd), F_WRLCK) != 0)
+        rc = caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
+    return rc == CARET_OK ? at_path(e) : rc;
 }
 
 int caret__lockfile_open(struct caret__engine *e, const struct stat *like)
 {
-    struct stat st;
-    int rc;
+    int rc = CARET_NONE;
 
-    while ((rc = begin(e, open_file(e->lock_path, like), F_WRLCK)) == CARET_NONE)
-        caret__lockfile_close(e);
-    if (rc != CARET_OK)
-        caret__lockfile_close(e);
-    else if (like != NULL && fstat(caret__fd(&e->lock_fd), &st) == 0 &&
-             st.st_size == 0) /* its maker may have died before */
-        caret__file_rights(caret__fd(&e->lock_fd), like->st_uid, like->st_gid, like->st_mode);
+    for (int i = 0; i < MEETINGS && rc == CARET_NONE; i++) {
+        rc = open_and_lock(e, like);
+        if (rc != CARET_OK)
+            caret__lockfile_close(e);
+    }
+    if (rc == CARET_NONE)
+        return caret__fail(CARET_E_BUSY, "%s: was removed or replaced each time that it was opened",
+                           e->lock_path);
     return rc;
+}
+
+int caret__lockfile_trust(const struct caret__engine *e)
+{
+    struct stat like;
+
+    if (fstat(caret__fd(&e->data_fd), &like) != 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot be looked at", e->path);
+    return trust(e, &like);
 }
 
 int caret__lockfile_look(struct caret__engine *e)
 {
-    for (;;) {
-        int fd = open_there(e->lock_path, O_RDONLY);
-        if (fd < 0 && errno == ENOENT)
-            return CARET_NONE;
-        int rc = begin(e, fd, F_RDLCK);
-        if (rc == CARET_OK)
-            return rc;
+    int fd = caret__open_high(e->lock_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+
+    if (fd < 0 && (errno == ENOENT || errno == EACCES || errno == EPERM))
+        return CARET_NONE;
+    int rc = begin(e, fd);
+    if (rc != CARET_OK)
         caret__lockfile_close(e);
-        if (rc != CARET_NONE)
-            return rc;
-    }
+    return rc;
+}
+
+bool caret__gate_busy(const struct caret__engine *e, pid_t *pid)
+{
+    struct flock lock = range(F_RDLCK, CARET__LOCKBYTE_GATE, 1);
+
+    if (fcntl(caret__fd(&e->lock_fd), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return false;
+    *pid = lock.l_pid;
+    return true;
 }
 
 int caret__gate_take(struct caret__engine *e)
@@ -216,8 +317,13 @@ int caret__gate_take(struct caret__engine *e)
         return rc;
     if (gate_lock(caret__fd(&e->lock_fd), F_WRLCK) != 0)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
-    if (is_at_path(e))
-        return CARET_OK;
+    rc = at_path(e);
+    if (rc == CARET_OK)
+        return rc;
+    if (rc != CARET_NONE) {
+        caret__gate_release(e);
+        return rc;
+    }
     return caret__fail(CARET_E_EVICTED, "%s: the lock file was removed while the database was open",
                        e->lock_path);
 }
@@ -236,7 +342,7 @@ void caret__lockfile_close(struct caret__engine *e)
 
 void caret__lockfile_remove(struct caret__engine *e)
 {
-    if (is_at_path(e))
+    if (at_path(e) == CARET_OK)
         unlink(e->lock_path);
 }
 
@@ -281,7 +387,11 @@ int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
 {
     char boot[40];
 
-    ssize_t n = pread(caret__fd(&e->lock_fd), rec, sizeof *rec, CARET__LOCKREC_OFFSET);
+    bool near = caret__fd_known(&e->lock_fd);
+    if (!near && (e->log_end == 0 || !caret__fd_known(&e->log_fd)))
+        return CARET_NONE;
+    ssize_t n = pread(caret__fd(near ? &e->lock_fd : &e->log_fd), rec, sizeof *rec,
+                      near ? CARET__LOCKREC_OFFSET : (off_t)e->log_end);
     if (n < 0)
         return caret__fail_errno(CARET_E_IO, "%s: cannot be read", e->lock_path);
     if (n != (ssize_t)sizeof *rec)
@@ -298,17 +408,17 @@ int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
     return CARET_OK;
 }
 
-static int put_record(struct caret__engine *e, const struct caret__lockrec *rec)
+static int put_record(const struct caret__fd *f, const char *path, off_t at, const struct caret__lockrec *rec)
 {
     ssize_t n;
 
     do
-        n = pwrite(caret__fd(&e->lock_fd), rec, sizeof *rec, CARET__LOCKREC_OFFSET);
+        n = pwrite(caret__fd(f), rec, sizeof *rec, at);
     while (n < 0 && errno == EINTR);
     if (n == (ssize_t)sizeof *rec)
         return CARET_OK;
     return caret__fail_errno(n < 0 && errno != ENOSPC && errno != EDQUOT ? CARET_E_IO : CARET_E_DISKFULL,
-                             "%s: cannot write", e->lock_path);
+                             "%s: cannot write", path);
 }
 
 int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16])
@@ -332,7 +442,9 @@ int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16])
         return rc;
     snprintf(rec.seg_path, sizeof rec.seg_path, "%s", e->seg_path);
     rec.crc = record_crc(&rec);
-    return put_record(e, &rec);
+    if (caret__fd_known(&e->log_fd)) /* for readers, first: who sees it sees the other one */
+        rc = put_record(&e->log_fd, e->log_path, (off_t)atomic_load(&e->sh->log_size), &rec);
+    return rc == CARET_OK ? put_record(&e->lock_fd, e->lock_path, CARET__LOCKREC_OFFSET, &rec) : rc;
 }
 
 int caret__lockrec_clear(struct caret__engine *e)
@@ -340,5 +452,5 @@ int caret__lockrec_clear(struct caret__engine *e)
     struct caret__lockrec rec;
 
     memset(&rec, 0, sizeof rec);
-    return put_record(e, &rec);
+    return put_record(&e->lock_fd, e->lock_path, CARET__LOCKREC_OFFSET, &rec);
 }

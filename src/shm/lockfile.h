@@ -4,6 +4,8 @@
 #ifndef CARET_SHM_LOCKFILE_H
 #define CARET_SHM_LOCKFILE_H
 
+#include <sys/stat.h>
+
 #include "shm/engine.h"
 
 /* Bytes of the lock file that record locks are put on, and where the record lies. */
@@ -24,15 +26,20 @@ struct caret__lockrec {
 };
 _Static_assert(sizeof(struct caret__lockrec) == 1024, "lock file record");
 
-/* Open e->lock_path (creating it, like `like` when that is not NULL) and take the gate: nobody else opens or
+/* Open e->lock_path (creating it, for those who may write `like` when that is not NULL) and take the gate: nobody else opens or
  * closes this database until caret__gate_release.  OPEN, BUSY (a second copy of the
  * library in this process), SYSTEM.  Sets e->lock_fd. */
-struct stat;
 int caret__lockfile_open(struct caret__engine *e, const struct stat *like);
 
-/* For who only reads: open e->lock_path and share the gate, which keeps openers and closers out but not others
- * like us.  Creates and writes nothing.  CARET_NONE: there is no lock file.  OPEN, BUSY, SYSTEM. */
+/* Once there is a data file: is the lock file's owner one who may write that?  OPEN: no.  SYSTEM. */
+int caret__lockfile_trust(const struct caret__engine *e);
+
+/* For one who only reads: open e->lock_path, to ask.  Creates, writes and locks nothing.
+ * CARET_NONE: there is no lock file, or it is for writers only.  OPEN, BUSY. */
 int caret__lockfile_look(struct caret__engine *e);
+
+/* For that one: does somebody hold the gate, opening or closing? */
+bool caret__gate_busy(const struct caret__engine *e, pid_t *pid);
 
 /* Take the gate of the lock file that is open already.  EVICTED: it is not the one at its path any more, or the
  * descriptor is another file's; in the first case the gate is ours, among those who still have that file open. */
@@ -42,8 +49,9 @@ void caret__gate_release(struct caret__engine *e);
 /* Under the gate: does a process other than this one hold a slot?  Its pid to *pid (0: not visible from here). */
 bool caret__others_alive(struct caret__engine *e, pid_t *pid);
 
-/* Under the gate: the record.  CARET_NONE: there is none, or it makes no sense, or is from before the last boot.
- * IO, SYSTEM: it can't be told now. */
+/* Under the gate, or reading only: the record.  CARET_NONE: there is none, or it makes no sense, or is from before
+ * the last boot.  IO, SYSTEM: it can't be told now.  It is in the lock file, and once more at the end of the log, for
+ * readers who have no lock file: e->log_end tells them where. */
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec);
 int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16]);
 int caret__lockrec_clear(struct caret__engine *e);
@@ -59,6 +67,12 @@ int caret__open_high(const char *path, int flags, mode_t mode);
 
 /* Give a file the owner, group and mode of another one, as far as we may; never more permissive. */
 void caret__file_rights(int fd, uid_t uid, gid_t gid, mode_t mode);
+
+/* Log, segment and lock file get what the data file has by now: the lock file is for those who may write it. */
+void caret__rights_follow(const struct caret__engine *e);
+
+/* May a file of that owner be trusted as far as the data file is, which has these rights? */
+bool caret__owner_trusted(const struct stat *st, uid_t uid, gid_t gid, mode_t mode);
 
 /* ---- shm/slots.c (see engine.h for caret__slot_alive) ------------------------------------------ */
 

@@ -444,10 +444,8 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
 /* May this file be trusted as far as the data file is? */
 static bool rights_ok(const struct stat *st, const struct caret__identity *id)
 {
-    bool owner = st->st_uid == id->uid || st->st_uid == 0 || st->st_uid == geteuid() ||
-                 ((id->mode & S_IWGRP) != 0 && st->st_gid == id->gid) || (id->mode & S_IWOTH) != 0;
-
-    return S_ISREG(st->st_mode) && owner && (st->st_mode & 0777 & ~id->mode) == 0;
+    return S_ISREG(st->st_mode) && caret__owner_trusted(st, id->uid, id->gid, id->mode) &&
+           (st->st_mode & 0777 & ~id->mode) == 0;
 }
 
 /* Compare the header with what it must be; *sizes gets a copy that can be relied on. */
@@ -497,6 +495,11 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
         bool scarce = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
         return caret__fail_errno(scarce ? CARET_E_SYSTEM : CARET_E_SHM, "%s: shared segment %s", e->path,
                                  path);
+    }
+    if (!e->observes &&
+        (st.st_mode & 0777 & ~id->mode) != 0) { /* the data file's were taken back meanwhile */
+        caret__rights_follow(e);
+        fstat(caret__fd(&e->shm_fd), &st);
     }
     if (!rights_ok(&st, id))
         return caret__fail(CARET_E_SHM, "%s: shared segment %s: its owner or mode is not the data file's",

@@ -128,20 +128,35 @@ static void damaged_or_foreign_headers_are_refused(void **state)
     assert_int_equal(attach_again(f), CARET_OK);
 }
 
-static void short_or_open_to_all_segments_are_refused(void **state)
+static void short_segments_are_refused(void **state)
 {
     struct fixture *f = *state;
     uint64_t size;
 
     create(f);
     size = f->e.sh->seg_size;
-    assert_int_equal(fchmod(caret__fd(&f->e.shm_fd), 0666), 0);
-    assert_int_equal(attach_again(f), CARET_E_SHM);
-    assert_int_equal(fchmod(caret__fd(&f->e.shm_fd), 0600), 0);
     assert_int_equal(ftruncate(caret__fd(&f->e.shm_fd), (off_t)size - 65536), 0);
     assert_int_equal(attach_again(f), CARET_E_CORRUPT);
     assert_int_equal(ftruncate(caret__fd(&f->e.shm_fd), 100), 0);
     assert_int_equal(attach_again(f), CARET_E_CORRUPT);
+}
+
+/* The data file may have been open to more when the segment was made. */
+static void a_segment_open_to_more_than_the_data_file_is_no_longer(void **state)
+{
+    struct fixture *f = *state;
+    struct stat st;
+
+    create(f);
+    assert_int_equal(fchmod(caret__fd(&f->e.shm_fd), 0664), 0);
+    assert_int_equal(attach_again(f), CARET_OK);
+    assert_int_equal(fstat(caret__fd(&f->e.shm_fd), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    if (geteuid() != 0)
+        return;
+    f->id.uid = 65534; /* but one of another owner is refused */
+    assert_int_equal(fchown(caret__fd(&f->e.shm_fd), 65533, 65533), 0);
+    assert_int_equal(attach_again(f), CARET_E_SHM);
 }
 
 static void missing_segment_is_no_error_and_a_link_is(void **state)
@@ -308,7 +323,8 @@ int main(void)
         TEST(ring_wraps_in_one_piece),
         TEST(two_processes_see_one_segment),
         TEST(damaged_or_foreign_headers_are_refused),
-        TEST(short_or_open_to_all_segments_are_refused),
+        TEST(short_segments_are_refused),
+        TEST(a_segment_open_to_more_than_the_data_file_is_no_longer),
         TEST(missing_segment_is_no_error_and_a_link_is),
         TEST(pages_grow_with_table_bitmaps_and_file),
         TEST(arena_and_undo_grow_to_their_limits_only),

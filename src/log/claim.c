@@ -1,0 +1,126 @@
+/*
+ * claim.c - record locks on the data file itself.
+ *
+ *     byte CLAIM + i        write-locked by the process in slot i
+ *     byte CLAIM + slots    write-locked while somebody opens it first or closes it last
+ *
+ * No file is so long that it has these bytes.  They serve two who can't ask the lock
+ * file: one who came by another path (a second mount of the file alone) has another
+ * lock file, and one who may only read the data file has none.
+ *
+ *   first opener   locks all of them; gives back all but its slot's when it is open
+ *   joiner         locks the byte of its slot
+ *   last closer    locks the last byte; all go with the descriptor
+ *   reader         locks nothing: it asks which are *write*-locked
+ *
+ * Who may only read a file can put read locks on it, and so keep others from
+ * write-locking.  The kernel knows no lock that would be stronger.  So a claim is
+ * made if it can be made, and nobody waits for a read lock: to ask for a read lock
+ * (F_GETLK) tells of write locks alone, which are those of writers.  What such a reader
+ * takes away is what claims are for: opening by a second path is then refused for
+ * its log is missing there, not for the claim, and other readers without
+ * the lock file can't tell who is alive (log/observe.c says what they do then).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "log/open.h"
+#include "shm/layout.h"
+#include "shm/lockfile.h"
+
+#define CLAIM      ((off_t)1 << 62)
+#define CLAIM_GATE (CLAIM + CARET__MAX_PROCS)
+#define ALL        (CARET__MAX_PROCS + 1)
+#define TRIES      2000 /* two seconds: arbitrary */
+
+/* 0 or errno. */
+static int lock(const struct caret__engine *e, short type, off_t start, off_t len)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
+    int rc;
+
+    do
+        rc = fcntl(caret__fd(&e->data_fd), F_SETLK, &lock);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 ? 0 : errno;
+}
+
+/* Would another process's lock be in the way of one of that type? */
+static bool in_the_way(const struct caret__engine *e, short type, off_t start, off_t len, pid_t *pid)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
+
+    if (fcntl(caret__fd(&e->data_fd), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return false;
+    *pid = lock.l_pid;
+    return true;
+}
+
+bool caret__data_claimed(const struct caret__engine *e, pid_t *pid)
+{
+    return in_the_way(e, F_RDLCK, CLAIM, ALL, pid);
+}
+
+bool caret__data_obstructed(const struct caret__engine *e)
+{
+    pid_t pid;
+
+    return in_the_way(e, F_WRLCK, CLAIM, ALL, &pid);
+}
+
+bool caret__data_gate_busy(const struct caret__engine *e, pid_t *pid)
+{
+    return in_the_way(e, F_RDLCK, CLAIM_GATE, 1, pid);
+}
+
+/* Wait for a write lock that is in the way, not for a read lock. */
+static int claim(const struct caret__engine *e, off_t start, off_t len)
+{
+    struct timespec ms = {0, 1000000};
+    pid_t pid;
+
+    for (int i = 0; i < TRIES; i++) {
+        int error = lock(e, F_WRLCK, start, len);
+        if (error == 0)
+            return CARET_OK;
+        errno = error;
+        if (error != EAGAIN && error != EACCES)
+            return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock it", e->path);
+        if (!in_the_way(e, F_RDLCK, start, len, &pid) && caret__data_obstructed(e))
+            return CARET_NONE;
+        nanosleep(&ms, NULL); /* one that is dying: the kernel takes its locks back one by one */
+    }
+    return caret__fail(CARET_E_BUSY,
+                       "%s: in use by a process that has another lock file: through another path (a second "
+                       "mount of the file?), or %s was removed",
+                       e->path, e->lock_path);
+}
+
+int caret__data_claim(const struct caret__engine *e)
+{
+    int rc = claim(e, CLAIM, ALL);
+
+    if (rc == CARET_NONE) /* a reader's lock: what can be had of the rest */
+        rc = claim(e, CLAIM_GATE, 1);
+    return rc == CARET_NONE ? CARET_OK : rc;
+}
+
+int caret__data_claim_slot(const struct caret__engine *e)
+{
+    off_t own = CLAIM + (off_t)e->slot;
+    int rc = claim(e, own, 1);
+
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return rc;
+    if (own > CLAIM)
+        lock(e, F_UNLCK, CLAIM, own - CLAIM);
+    lock(e, F_UNLCK, own + 1, CLAIM_GATE - own);
+    return CARET_OK;
+}
+
+void caret__data_gate(const struct caret__engine *e)
+{
+    lock(e, F_WRLCK, CLAIM_GATE, 1);
+}
