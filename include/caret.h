@@ -695,6 +695,44 @@ CARET_API int caret_log_next(caret_log *log, caret_change *change);
 /* NULL is ignored. */
 CARET_API void caret_log_close(caret_log *log);
 
+/*
+ * Shared memory.  While a database is open its memory is a file in /dev/shm, or in the shm_dir it was opened
+ * with.  The last close removes it; if all users were killed it stays, as the next opening recovers from it.  The
+ * first to open a database also removes what no database needs any more, by the rules of `state` below.
+ */
+enum {
+    CARET_SHM_USED = 1,     /* somebody has it mapped, or its database is in use */
+    CARET_SHM_NEEDED = 2,   /* its users were killed: the next opening of its database recovers from it */
+    CARET_SHM_LOST = 3,     /* its database is not where it was, and it has commits that the log has not */
+    CARET_SHM_ORPHANED = 4, /* nobody needs it, wherever its database is: openings remove it */
+    CARET_SHM_UNKNOWN = 5   /* it can't be told: of another build, or not for this user to read */
+};
+
+/* One file.  Everything in it lives until the callback returns. */
+typedef struct caret_shm_info {
+    const char *file;    /* its path */
+    const char *path;    /* of the data file when it was made; "" = not known */
+    const char *why;     /* how its state is known, in words */
+    uint64_t bytes;      /* of memory that it takes */
+    int state;           /* CARET_SHM_* */
+    int removed;         /* 1: it was, by this call */
+    size_t pids;         /* of the processes that use it, as far as they are visible from here */
+    const uint64_t *pid; /* they */
+} caret_shm_info;
+
+/* Called for each; CARET_OK goes on, anything else ends the call with that code.  No function of Caret may be called. */
+typedef int caret_shm_each(void *arg, const caret_shm_info *info);
+
+enum {
+    CARET_SHM_REMOVE = 1, /* remove the orphaned ones */
+    CARET_SHM_REMOVE_LOST =
+        2 /* and the lost ones: if their database still exists, commits of its last second are lost */
+};
+
+/* Tell of all segments in a folder (NULL: /dev/shm).  From any thread; no database need be open.  each may be NULL.
+ * INVALID: flags.  SHM: the folder can't be read.  NOMEM. */
+CARET_API int caret_shm(const char *dir, int flags, caret_shm_each *each, void *arg);
+
 /* -------------------------------------------------------------------- text */
 
 /* Bytes to ZWR and back: "a"_$C(10)_"b".  *len is always set to the needed length. BUFFER, SYNTAX.

@@ -98,6 +98,16 @@ static int claim(const struct caret__engine *e, off_t start, off_t len)
                        e->path, e->lock_path);
 }
 
+bool caret__data_claimed_by_any(int fd, pid_t *pid)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = CLAIM, .l_len = ALL};
+
+    if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return false;
+    *pid = lock.l_pid;
+    return true;
+}
+
 int caret__data_claim(const struct caret__engine *e)
 {
     int rc = claim(e, CLAIM, ALL);

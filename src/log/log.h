@@ -239,6 +239,9 @@ void caret__background_forked(struct caret__engine *e); /* in the child: forget 
 /* Attach this process to the database at path, creating or recovering it if need be. */
 int caret__engine_open(const char *path, const caret_options *options, struct caret__engine **e);
 
+/* The same for a database that nobody else is to open: its memory has no name, and is gone with the process. */
+int caret__engine_open_alone(const char *path, const caret_options *options, struct caret__engine **e);
+
 /* Drop a reference; the last in the process detaches, the last of all writes a final checkpoint. */
 int caret__engine_close(struct caret__engine *e);
 

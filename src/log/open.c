@@ -38,6 +38,7 @@
 #include "log/archive.h"
 #include "log/backup.h"
 #include "log/open.h"
+#include "log/orphan.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
 
@@ -198,7 +199,11 @@ static int open_first(struct caret__engine *e, struct caret__start *start)
         caret__rights_follow(e); /* of the lock file: others may be waiting for the right to open it */
     if (rc == CARET_OK)
         rc = caret__recover(e, start);
-    return rc == CARET_OK ? caret__data_claim_slot(e) : rc;
+    if (rc == CARET_OK)
+        rc = caret__data_claim_slot(e);
+    if (rc == CARET_OK)
+        caret__shm_sweep(e);
+    return rc;
 }
 
 /* The gate is ours. */
@@ -342,13 +347,14 @@ static int find_open(const char *path, bool readonly, struct caret__engine **out
     return rc;
 }
 
-static int open_new(char *path, const caret_options *options, struct caret__engine **out)
+static int open_new(char *path, const caret_options *options, bool alone, struct caret__engine **out)
 {
     struct caret__engine *e = NULL;
     int rc = engine_new(path, options, &e);
 
     if (rc != CARET_OK)
         return rc;
+    e->alone = alone;
     rc = attach(e);
     if (rc != CARET_OK) {
         engine_delete(e);
@@ -361,7 +367,7 @@ static int open_new(char *path, const caret_options *options, struct caret__engi
     return CARET_OK;
 }
 
-int caret__engine_open(const char *path, const caret_options *options, struct caret__engine **out)
+static int open_engine(const char *path, const caret_options *options, bool alone, struct caret__engine **out)
 {
     static const caret_options defaults;
     char *resolved;
@@ -377,11 +383,21 @@ int caret__engine_open(const char *path, const caret_options *options, struct ca
     options = options != NULL ? options : &defaults;
     rc = find_open(resolved, options->readonly != 0, out);
     if (rc == CARET_NONE)
-        rc = open_new(resolved, options, out);
+        rc = open_new(resolved, options, alone, out);
     else
         free(resolved);
     caret__registry_unlock();
     return rc;
+}
+
+int caret__engine_open(const char *path, const caret_options *options, struct caret__engine **out)
+{
+    return open_engine(path, options, false, out);
+}
+
+int caret__engine_open_alone(const char *path, const caret_options *options, struct caret__engine **out)
+{
+    return open_engine(path, options, true, out);
 }
 
 /* -------------------------------------------------------------------- close */
@@ -392,7 +408,7 @@ int caret__engine_open(const char *path, const caret_options *options, struct ca
  */
 static void remove_segment(struct caret__engine *e)
 {
-    if (unlink(e->seg_path) == 0 || errno == ENOENT)
+    if (e->alone || unlink(e->seg_path) == 0 || errno == ENOENT)
         return;
     atomic_store(&e->sh->ended, 1);
     off_t head = (off_t)e->sh->off_slots;

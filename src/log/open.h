@@ -50,6 +50,7 @@ void caret__data_gate(const struct caret__engine *e);
  * can be a reader's that hides the others? */
 bool caret__data_claimed(const struct caret__engine *e, pid_t *pid);
 bool caret__data_gate_busy(const struct caret__engine *e, pid_t *pid);
+bool caret__data_claimed_by_any(int fd, pid_t *pid); /* this process's too */
 bool caret__data_obstructed(const struct caret__engine *e);
 
 /* ---- log/recover.c ------------------------------------------------------------- */

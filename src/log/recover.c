@@ -322,7 +322,8 @@ static int build(struct caret__engine *e, const struct caret__start *start)
 {
     const struct caret__meta *m = &start->pair.meta;
     uint32_t count;
-    int rc = caret__segment_create(e, &start->id, e->options.shm_dir, m->npages);
+    int rc = e->alone ? caret__segment_private(e, &start->id, m->npages, true)
+                      : caret__segment_create(e, &start->id, e->options.shm_dir, m->npages);
 
     if (rc != CARET_OK)
         return rc;
@@ -413,8 +414,7 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
         rc = caret__lockrec_write(e, start->id.uuid);
     CARET_FAULT("recover_published");
     if (rc != CARET_OK) {
-        if (e->seg_path != NULL)
-            unlink(e->seg_path);
+        caret__segment_unlink(e);
         return rc;
     }
     if (r->path[0] != '\0')

@@ -455,7 +455,7 @@ static int bring_forward(struct restore *r)
         options.log_size = 0;
     options.shm_dir = r->o->shm_dir;
     options.any_fs = r->o->any_fs;
-    int rc = caret__engine_open(r->temp, &options, &r->e);
+    int rc = caret__engine_open_alone(r->temp, &options, &r->e);
     if (rc != CARET_OK)
         return rc;
     rc = replay(r);

@@ -58,6 +58,7 @@ struct caret__engine {
     _Atomic uint64_t synced;  /* when a process without a background thread synced last */
     caret_options options;    /* of the first opener in this process; shm_dir copied */
     bool readonly;
+    bool alone; /* the segment has no name */
     /* Not NULL: when the last of all closes it the file is replaced by a compact copy (log/open.c). */
     const caret_backup_options *compact;
     uint8_t observes;  /* enum caret__observes; then there is no slot, no lock file, and fork_mark stays 0 */

@@ -33,8 +33,11 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 4u
+#define CARET__LAYOUT_VERSION 5u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
+
+/* Room for a path in segment and lock file. */
+#define CARET__SEG_PATH       924u
 
 /* A place in the segment, in bytes from its start. */
 typedef uint64_t caret__segoff;
@@ -362,6 +365,9 @@ struct caret__shared {
     _Atomic uint32_t nreserved;                           /* W: entries in use; derived */
     _Atomic uint32_t
         ended; /* G: 1 = recovery took what was in here; for those who only read (log/observe.c) */
+
+    char data_path
+        [CARET__SEG_PATH]; /* of the data file, NUL-terminated; constant.  "": too long (log/orphan.c) */
 };
 
 /* The writer mutex in use. */

@@ -383,11 +383,19 @@ static uint32_t record_crc(const struct caret__lockrec *rec)
     return caret__crc32c(0, rec, offsetof(struct caret__lockrec, crc));
 }
 
+/* Does it make sense, in this boot? */
+static bool is_record(const struct caret__lockrec *rec, const char boot[40])
+{
+    return memcmp(rec->magic, magic, 8) == 0 && rec->crc == record_crc(rec) && boot[0] != '\0' &&
+           memcmp(boot, rec->boot, sizeof rec->boot) == 0 && rec->seg_path[0] == '/' &&
+           memchr(rec->seg_path, '\0', sizeof rec->seg_path) != NULL;
+}
+
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
 {
+    bool near = caret__fd_known(&e->lock_fd);
     char boot[40];
 
-    bool near = caret__fd_known(&e->lock_fd);
     if (!near && (e->log_end == 0 || !caret__fd_known(&e->log_fd)))
         return CARET_NONE;
     ssize_t n = pread(caret__fd(near ? &e->lock_fd : &e->log_fd), rec, sizeof *rec,
@@ -396,16 +404,19 @@ int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
         return caret__fail_errno(CARET_E_IO, "%s: cannot be read", e->lock_path);
     if (n != (ssize_t)sizeof *rec)
         return CARET_NONE;
-    if (memcmp(rec->magic, magic, 8) != 0 || rec->crc != record_crc(rec))
-        return CARET_NONE;
     int rc = boot_id(e, boot);
     if (rc != CARET_OK)
         return rc;
-    if (boot[0] == '\0' || memcmp(boot, rec->boot, sizeof boot) != 0)
-        return CARET_NONE;
-    if (rec->seg_path[0] != '/' || memchr(rec->seg_path, '\0', sizeof rec->seg_path) == NULL)
-        return CARET_NONE;
-    return CARET_OK;
+    return is_record(rec, boot) ? CARET_OK : CARET_NONE;
+}
+
+bool caret__lockrec_parse(int fd, struct caret__lockrec *rec)
+{
+    struct caret__engine nobody = {0};
+    char boot[40];
+
+    return pread(fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET) == (ssize_t)sizeof *rec &&
+           boot_id(&nobody, boot) == CARET_OK && is_record(rec, boot);
 }
 
 static int put_record(const struct caret__fd *f, const char *path, off_t at, const struct caret__lockrec *rec)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "shm/engine.h"
+#include "shm/layout.h"
 
 /* Bytes of the lock file that record locks are put on, and where the record lies. */
 #define CARET__LOCKBYTE_GATE  0
@@ -15,14 +16,14 @@
 
 /* The record: which segment is the live one.  Written and read under the gate only. */
 struct caret__lockrec {
-    char magic[8];      /*   0: "CARETLK\n" */
-    uint8_t uuid[16];   /*   8: of the data file */
-    uint64_t dev, ino;  /*  24: of the data file */
-    uint64_t seg_dev;   /*  40: of the segment */
-    uint64_t seg_ino;   /*  48 */
-    char boot[40];      /*  56: boot id of the machine, NUL-terminated */
-    char seg_path[924]; /*  96: NUL-terminated */
-    uint32_t crc;       /* 1020: crc32c of the bytes before */
+    char magic[8];                  /*   0: "CARETLK\n" */
+    uint8_t uuid[16];               /*   8: of the data file */
+    uint64_t dev, ino;              /*  24: of the data file */
+    uint64_t seg_dev;               /*  40: of the segment */
+    uint64_t seg_ino;               /*  48 */
+    char boot[40];                  /*  56: boot id of the machine, NUL-terminated */
+    char seg_path[CARET__SEG_PATH]; /*  96: NUL-terminated */
+    uint32_t crc;                   /* 1020: crc32c of the bytes before */
 };
 _Static_assert(sizeof(struct caret__lockrec) == 1024, "lock file record");
 
@@ -53,6 +54,8 @@ bool caret__others_alive(struct caret__engine *e, pid_t *pid);
  * the last boot.  IO, SYSTEM: it can't be told now.  It is in the lock file, and once more at the end of the log, for
  * readers who have no lock file: e->log_end tells them where. */
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec);
+/* The record of the lock file with that descriptor; false: none of this boot. */
+bool caret__lockrec_parse(int fd, struct caret__lockrec *rec);
 int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16]);
 int caret__lockrec_clear(struct caret__engine *e);
 

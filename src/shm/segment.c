@@ -44,6 +44,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -54,7 +55,7 @@
 #define REGION_ALIGN (64u << 10)
 #define MIN_SLOTS    (CARET__ARENA_STEP > 256u ? CARET__ARENA_STEP : 256u) /* arbitrary: several large commits */
 #define MIN_PAGES    (1u << 15) /* fewest page numbers that the limits are halved to; arbitrary */
-#define DEFAULT_DIR  "/dev/shm"
+#define HOLD_TRIES   1000       /* naps of a millisecond; arbitrary: a sweeper looks for less than one */
 
 /* Undo bytes backed at creation: a few pages' worth; commits that need more make it grow. */
 #define UNDO_INITIAL ((uint64_t)256 * CARET__PAGE_SIZE)
@@ -275,30 +276,70 @@ static uint64_t name_hash(const struct caret__identity *id)
     return hash;
 }
 
-static int make_file(struct caret__engine *e, const struct caret__identity *id, const char *dir)
+/* Say that somebody has it: false if a sweeper (log/orphan.c) is looking at it.  The lock is that of the open file, so forks share it. */
+static bool hold(const struct caret__engine *e)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+    return fcntl(caret__fd(&e->shm_fd), F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+/* A path that nobody has; malloc'ed. */
+static char *new_path(const struct caret__identity *id, const char *real)
 {
     uint64_t number;
-    char name[64], *real = realpath(dir, NULL);
-    size_t len;
+    size_t len = strlen(real) + 64;
+    char *path = malloc(len);
 
-    if (real == NULL)
-        return caret__fail_errno(CARET_E_SHM, "%s: directory for shared memory", dir);
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         number = caret__now_ns() ^ (uint64_t)getpid() << 40;
-    snprintf(name, sizeof name, "/caret-%016llx-%016llx", (unsigned long long)name_hash(id),
-             (unsigned long long)number);
-    len = strlen(real) + strlen(name) + 1;
-    e->seg_path = malloc(len);
-    if (e->seg_path != NULL)
-        snprintf(e->seg_path, len, "%s%s", strcmp(real, "/") == 0 ? "" : real, name);
-    free(real);
+    if (path != NULL)
+        snprintf(path, len, "%s/caret-%016llx-%016llx" CARET__SEG_SUFFIX, strcmp(real, "/") == 0 ? "" : real,
+                 (unsigned long long)name_hash(id), (unsigned long long)number);
+    return path;
+}
+
+/* CARET_NONE: a sweeper took it for one whose maker has died, between its creation and our lock. */
+static int make_held(struct caret__engine *e, const struct caret__identity *id, const char *real)
+{
+    struct stat st;
+
+    e->seg_path = new_path(id, real);
     if (e->seg_path == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to open it", e->path);
     if (!caret__fd_set(&e->shm_fd,
                        caret__open_high(e->seg_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)))
         return caret__fail_errno(CARET_E_SHM, "%s: cannot create the shared segment", e->seg_path);
-    caret__file_rights(caret__fd(&e->shm_fd), id->uid, id->gid, id->mode);
-    return CARET_OK;
+    if (hold(e) && fstat(caret__fd(&e->shm_fd), &st) == 0 && st.st_nlink != 0)
+        return CARET_OK;
+    unlink(e->seg_path);
+    caret__fd_close(&e->shm_fd);
+    free(e->seg_path);
+    e->seg_path = NULL;
+    return CARET_NONE;
+}
+
+static int make_file(struct caret__engine *e, const struct caret__identity *id, const char *dir)
+{
+    char *real = realpath(dir, NULL);
+    int rc = CARET_NONE;
+
+    if (real == NULL)
+        return caret__fail_errno(CARET_E_SHM, "%s: directory for shared memory", dir);
+    for (int i = 0; i < HOLD_TRIES && rc == CARET_NONE; i++)
+        rc = make_held(e, id, real);
+    free(real);
+    if (rc == CARET_NONE)
+        rc = caret__fail(CARET_E_SHM, "%s: what is made there is removed at once", dir);
+    if (rc == CARET_OK)
+        caret__file_rights(caret__fd(&e->shm_fd), id->uid, id->gid, id->mode);
+    return rc;
+}
+
+void caret__segment_unlink(const struct caret__engine *e)
+{
+    if (e->seg_path != NULL && e->seg_path[0] == '/')
+        unlink(e->seg_path);
 }
 
 static int init_mutexes(struct caret__shared *sh)
@@ -332,6 +373,8 @@ static int fill_header(struct caret__engine *e, const struct caret__shared *size
     memcpy(sh->uuid, id->uuid, sizeof sh->uuid);
     sh->dev = id->dev;
     sh->ino = id->ino;
+    if (strlen(e->path) < sizeof sh->data_path)
+        snprintf(sh->data_path, sizeof sh->data_path, "%s", e->path);
     sh->signature = caret__layout_signature();
     point_into(e);
     return init_mutexes(sh);
@@ -366,7 +409,7 @@ int caret__segment_create(struct caret__engine *e, const struct caret__identity 
     struct caret__shared sizes = {0};
     int rc;
 
-    dir = dir != NULL ? dir : DEFAULT_DIR;
+    dir = dir != NULL ? dir : CARET__SEG_DIR;
     rc = choose_sizes(e, &sizes, dir, npages);
     if (rc == CARET_OK)
         rc = make_file(e, id, dir);
@@ -385,7 +428,7 @@ int caret__segment_create(struct caret__engine *e, const struct caret__identity 
         CARET_FAULT("segment_filled");
         return CARET_OK;
     }
-    unlink(e->seg_path);
+    caret__segment_unlink(e);
 close_segment:
     caret__segment_close(e);
     return rc;
@@ -504,6 +547,8 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
     if (!rights_ok(&st, id))
         return caret__fail(CARET_E_SHM, "%s: shared segment %s: its owner or mode is not the data file's",
                            e->path, path);
+    for (int i = 0; i < HOLD_TRIES && !hold(e); i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
     return verify(e, id, path, sizes, (uint64_t)st.st_size);
 }
 
@@ -537,7 +582,7 @@ void caret__segment_sweep(const struct caret__identity *id, const char *dir, con
     struct dirent *entry;
     DIR *d;
 
-    dir = dir != NULL ? dir : DEFAULT_DIR;
+    dir = dir != NULL ? dir : CARET__SEG_DIR;
     d = opendir(dir);
     if (d == NULL)
         return;

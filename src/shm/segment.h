@@ -6,6 +6,10 @@
 
 #include "shm/engine.h"
 
+/* Where segments are unless shm_dir says otherwise, and how the names of those end whose users hold a lock on them. */
+#define CARET__SEG_DIR    "/dev/shm"
+#define CARET__SEG_SUFFIX ".held"
+
 /* Which data file a segment belongs to, and who may use it. */
 struct caret__identity {
     uint8_t uuid[16];
@@ -30,6 +34,9 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
 /* Map an existing segment (an engine that observes: for reading only), after checking that it is one of this data file and this layout.
  * CARET_NONE: there is no such file.  SHM, BUSY, VERSION, CORRUPT otherwise. */
 int caret__segment_attach(struct caret__engine *e, const struct caret__identity *id, const char *path);
+
+/* Remove the file of our segment, if it has one. */
+void caret__segment_unlink(const struct caret__engine *e);
 
 /* A new id for a store whose pages can be in a file: hints found in one never count in another. */
 uint64_t caret__store_id(void);

@@ -4,6 +4,7 @@
  *   handle = inspect.open(path)   one more handle of a database that is open: handle:locks(), handle:clear(pid),
  *                                 handle:processes(), handle:log(place)
  *   inspect.compact(path, progress)   replace the file of a database that nobody has open; progress(done, total) in bytes
+ *   inspect.shm(dir, remove, lost)   the segments in a folder (nil: /dev/shm): a list of tables; some are removed
  *   log:next(prefix)              the next change below a node: place, index, count, kind, node, value, length
  *   log:count(counts, most)       how many changes there are by global, added to the table
  *
@@ -100,6 +101,41 @@ static int inspect_compact(lua_State *L)
     if (rc == CARET_ROLLBACK && lua_gettop(L) > 2)
         return lua_error(L);
     return rc == CARET_OK ? 0 : raise(L);
+}
+
+/* The list is at the top of the stack. */
+static int push_segment(void *arg, const caret_shm_info *info)
+{
+    static const char *const states[] = {"", "used", "needed", "lost", "orphaned", "unknown"};
+    lua_State *L = arg;
+
+    lua_createtable(L, 0, 7);
+    set_string(L, "file", info->file);
+    set_string(L, "database", info->path);
+    set_string(L, "state", states[info->state]);
+    set_string(L, "why", info->why);
+    set_integer(L, "bytes", info->bytes);
+    set_flag(L, "removed", info->removed);
+    lua_createtable(L, (int)info->pids, 0);
+    for (size_t i = 0; i < info->pids; i++) {
+        lua_pushinteger(L, (lua_Integer)info->pid[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "pids");
+    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    return CARET_OK;
+}
+
+/* shm(dir, remove, lost) -> list | raises */
+static int inspect_shm(lua_State *L)
+{
+    const char *dir = luaL_optstring(L, 1, NULL);
+    int flags = lua_toboolean(L, 2) ? CARET_SHM_REMOVE : 0;
+
+    if (lua_toboolean(L, 3))
+        flags |= CARET_SHM_REMOVE_LOST;
+    lua_newtable(L);
+    return caret_shm(dir, flags, push_segment, L) == CARET_OK ? 1 : raise(L);
 }
 
 static int handle_close(lua_State *L)
@@ -324,7 +360,8 @@ int caret__open_inspect(lua_State *L)
                                       {"log", handle_log},     {NULL, NULL}};
     static const luaL_Reg log[] = {
         {"close", log_close}, {"next", log_next}, {"count", log_count}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"open", inspect_open}, {"compact", inspect_compact}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"open", inspect_open}, {"compact", inspect_compact}, {"shm", inspect_shm}, {NULL, NULL}};
 
     new_class(L, HANDLE, handle, handle_close);
     new_class(L, LOG, log, log_close);

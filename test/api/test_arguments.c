@@ -340,6 +340,9 @@ static void databases(void **state)
     IS(caret_durable(db, NULL, &place), CARET_OK);
     IS(caret_durable(db, &place, NULL), CARET_OK);
     BAD(caret_checkpoint(NULL), INVALID, "db is NULL");
+    IS(caret_shm(NULL, 0, NULL, NULL), CARET_OK);
+    BAD(caret_shm("/nowhere/at/all", 0, NULL, NULL), SHM, "/nowhere/at/all");
+    BAD(caret_shm(NULL, -1, NULL, NULL), INVALID, "flags");
     BAD(caret_backup(NULL, copy, NULL), INVALID, "db is NULL");
     BAD(caret_backup(db, NULL, NULL), INVALID, "path is NULL");
     BAD(caret_backup(db, "", NULL), INVALID, "path is empty");

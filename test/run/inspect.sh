@@ -1,6 +1,6 @@
 #!/bin/sh
 # shellcheck disable=SC2016 # $C() is text here
-# caret locks, log, watch, top: what they tell of other processes, as text and JSON; bad options; how they end.
+# caret locks, log, watch, top, shm: what they tell of other processes, as text and JSON; bad options; how they end.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -149,5 +149,33 @@ note $? "top saw the changes"
 kill $holder $waiter
 wait $holder $waiter $runner $top
 try 0 check
+
+# A database whose users are killed, and whose files are deleted: its memory is found, told of, removed.
+export CARET_DB="$dir/b.caret"
+echo 'db.node("^x").__ = 1 db:sync() io.open("stays", "w"):close() os.execute("exec sleep 600")' >stays.lua
+"$caret" run stays.lua &
+killed=$!
+until_true test -e stays
+segments() { "$caret" shm | grep -B 1 -F " $CARET_DB:" >found; }
+segments
+grep -q ": used, by $killed\$" found
+note $? "memory in use, and by whom"
+sleeper=$(pgrep -P $killed)
+kill -9 $killed
+wait $killed 2>/dev/null
+[ -n "$sleeper" ] && kill "$sleeper"
+segments
+grep -q ": needed\$" found
+note $? "what the next opening needs"
+rm -f "$CARET_DB" "$CARET_DB"-*
+segments
+grep -q ": orphaned\$" found
+note $? "what nobody needs"
+"$caret" shm --remove --json | grep -q '"database":"'"$CARET_DB"'","state":"orphaned",.*"removed":true}'
+note $? "is removed, and that is said"
+! segments
+note $? "is gone"
+try 2 shm --lost
+try 3 shm --shm-dir /nowhere
 
 finish

@@ -1,0 +1,18 @@
+/*
+ * orphan.h - segments in shared memory that nobody uses any more.
+ */
+#ifndef CARET_LOG_ORPHAN_H
+#define CARET_LOG_ORPHAN_H
+
+#include "shm/engine.h"
+
+/* One more flag: give back memory of segments that may hold commits, all that a recovery does not read. */
+#define CARET__SHM_SHRINK 0x100
+
+/* caret_shm() with the registry locked.  each may be NULL. */
+int caret__shm_visit(const char *dir, int flags, caret_shm_each *each, void *arg);
+
+/* At an opening by the first, the registry is locked: remove what nobody needs, wherever its database was. */
+void caret__shm_sweep(const struct caret__engine *e);
+
+#endif

@@ -1,0 +1,260 @@
+/* Segments of databases that were killed, deleted, moved: what is needed stays, what is not goes at the next opening. */
+#include <stdbool.h>
+
+#include "log/database.h"
+
+#include "base/fault.h"
+
+static char second[112]; /* another database, with the same shm_dir */
+
+struct seen {
+    int n[CARET_SHM_UNKNOWN + 1], removed;
+    uint64_t bytes, pid;
+    char path[96], why[160];
+};
+
+static int see(void *arg, const caret_shm_info *info)
+{
+    struct seen *s = arg;
+
+    s->n[info->state]++;
+    s->removed += info->removed;
+    s->bytes += info->bytes;
+    s->pid = info->pids != 0 ? info->pid[0] : 0;
+    snprintf(s->path, sizeof s->path, "%s", info->path);
+    snprintf(s->why, sizeof s->why, "%s", info->why);
+    return CARET_OK;
+}
+
+static struct seen look(int flags)
+{
+    struct seen s = {0};
+
+    OK(caret_shm(shm_dir, flags, see, &s));
+    return s;
+}
+
+static void open_and_close_another(void)
+{
+    caret_options o = options();
+    caret_db *db = NULL;
+
+    snprintf(second, sizeof second, "%s/second.caret", dir);
+    OK(caret_open(second, &o, &db));
+    OK(caret_close(db));
+}
+
+/* A killed user; synced: all that it has put is in the log. */
+static void killed_user(bool synced)
+{
+    uint32_t before = atomic_load(signal_word);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        caret_db *db = open_db();
+        put(db, 0, 50, 100);
+        if (synced && caret_sync(db) != CARET_OK)
+            _exit(1);
+        atomic_fetch_add(signal_word, 1);
+        for (;;)
+            pause();
+    }
+    until(before + 1);
+    struct seen s = look(CARET_SHM_REMOVE | CARET_SHM_REMOVE_LOST); /* which does nothing to one in use */
+    assert_int_equal(s.n[CARET_SHM_USED], 1);
+    assert_int_equal(s.removed, 0);
+    assert_int_equal(s.pid, pid);
+    assert_string_equal(s.path, path);
+    kill_and_wait(pid);
+}
+
+static void command(const char *format, const char *a, const char *b)
+{
+    char line[400];
+
+    snprintf(line, sizeof line, format, a, b);
+    assert_int_equal(system(line), 0);
+}
+
+static void what_a_recovery_needs_stays(void **state)
+{
+    (void)state;
+    killed_user(false);
+    assert_int_equal(look(CARET_SHM_REMOVE | CARET_SHM_REMOVE_LOST).n[CARET_SHM_NEEDED], 1);
+    open_and_close_another();
+    assert_int_equal(files_in(shm_dir), 1);
+    caret_db *db = open_db();
+    assert_int_equal(count(db, 0, 100), 50);
+    OK(caret_close(db));
+    assert_int_equal(files_in(shm_dir), 0);
+}
+
+static void that_of_a_deleted_database_goes(void **state)
+{
+    (void)state;
+    killed_user(true);
+    command("rm %s*", path, "");
+    assert_int_equal(look(0).n[CARET_SHM_ORPHANED], 1);
+    open_and_close_another();
+    assert_int_equal(files_in(shm_dir), 0);
+}
+
+static void one_that_was_replaced_needs_nothing(void **state)
+{
+    (void)state;
+    killed_user(false);
+    command("cp %s %s.copy", path, path);
+    open_and_close_another();
+    command("cat %s >%s", second, path); /* the same file, with another database in it */
+    assert_int_equal(look(CARET_SHM_REMOVE).removed, 1);
+    assert_int_equal(files_in(shm_dir), 0);
+}
+
+/* Commits of its last second are nowhere else, and it may have been moved: it was. */
+static void a_moved_database_loses_nothing(void **state)
+{
+    char there[120];
+
+    (void)state;
+    for (int swept = 0; swept < 2; swept++) {
+        killed_user(false);
+        uint64_t whole = look(0).bytes;
+        snprintf(there, sizeof there, "%s/moved.caret", dir);
+        command("mv %s %s", path, there);
+        command("mv %s-log %s-log", path, there);
+        command("mv %s-lock %s-lock", path, there);
+        assert_int_equal(look(CARET_SHM_REMOVE).n[CARET_SHM_LOST], 1);
+        if (swept) {
+            open_and_close_another();
+            struct seen s = look(0);
+            assert_int_equal(s.n[CARET_SHM_LOST], 1);
+            assert_true(s.bytes < whole);
+        }
+        caret_options o = options();
+        caret_db *db = NULL;
+        OK(caret_open(there, &o, &db));
+        assert_int_equal(count(db, 0, 100), 50);
+        check(db);
+        OK(caret_close(db));
+        assert_int_equal(files_in(shm_dir), 0);
+        unlink(there);
+    }
+}
+
+static void a_lost_one_goes_when_that_is_asked_for(void **state)
+{
+    (void)state;
+    killed_user(false);
+    command("rm %s*", path, "");
+    assert_int_equal(look(CARET_SHM_REMOVE).removed, 0);
+    assert_int_equal(look(CARET_SHM_REMOVE_LOST).removed, 1);
+    assert_int_equal(files_in(shm_dir), 0);
+    assert_int_equal(caret_shm(shm_dir, 4, NULL, NULL), CARET_E_INVALID);
+    assert_int_equal(caret_shm("/nowhere", 0, NULL, NULL), CARET_E_SHM);
+}
+
+/* Files of other builds, which hold no locks, and of other programs are left alone. */
+static void what_is_not_ours_is_left_alone(void **state)
+{
+    (void)state;
+    command("touch %s/caret-0123456789abcdef-0123456789abcdef %s/caret-something", shm_dir, shm_dir);
+    struct seen s = look(CARET_SHM_REMOVE | CARET_SHM_REMOVE_LOST);
+    assert_int_equal(s.n[CARET_SHM_UNKNOWN], 1);
+    assert_int_equal(files_in(shm_dir), 2);
+}
+
+#ifdef CARET_FAULTS
+/* In a child: dies at the nth point of that name; false: it came to its end. */
+static bool dies(const char *name, unsigned nth, void (*work)(void))
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        caret__fault_arm(name, nth, CARET__FAULT_KILL);
+        work();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFSIGNALED(status))
+        assert_int_equal(status, 0);
+    return WIFSIGNALED(status);
+}
+
+static void open_and_close(void)
+{
+    caret_db *db = NULL;
+
+    if (try_open(&db) == CARET_OK)
+        caret_close(db);
+}
+
+static void restore(void)
+{
+    char from[120], to[120];
+    caret_restore_options o = {.shm_dir = shm_dir, .any_fs = 1};
+
+    snprintf(from, sizeof from, "%s/backup", dir);
+    snprintf(to, sizeof to, "%s/restored", dir);
+    if (caret_restore(from, to, &o, NULL) != CARET_OK)
+        _exit(1);
+}
+
+static void makers_that_die_leave_nothing(void **state)
+{
+    (void)state;
+    for (unsigned nth = 1; dies("*", nth, open_and_close); nth += 1 + nth / 8) {
+        command("rm -f %s*", path, "");
+        open_and_close_another();
+        struct seen s =
+            look(CARET_SHM_REMOVE_LOST); /* of these some have commits: the first ones of a new database */
+        assert_int_equal(s.n[CARET_SHM_ORPHANED] + s.n[CARET_SHM_NEEDED], 0);
+        assert_int_equal(files_in(shm_dir), 0);
+    }
+}
+
+static void killed_restorings_leave_no_memory(void **state)
+{
+    char backup[120];
+    caret_db *db = open_db();
+
+    (void)state;
+    snprintf(backup, sizeof backup, "%s/backup", dir);
+    put(db, 0, 50, 100);
+    OK(caret_backup(db, backup, NULL));
+    OK(caret_close(db));
+    for (unsigned nth = 1; dies("*", nth, restore); nth += 1 + nth / 8) {
+        assert_int_equal(files_in(shm_dir), 0);
+        command("rm -f %s/restored*", dir, "");
+        open_and_close_another();
+        assert_int_equal(files_in(shm_dir), 0);
+    }
+}
+#else
+static void makers_that_die_leave_nothing(void **state)
+{
+    (void)state;
+    print_message("skipped: this build has no fault points (the small one has)\n");
+    skip();
+}
+
+static void killed_restorings_leave_no_memory(void **state)
+{
+    makers_that_die_leave_nothing(state);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_a_recovery_needs_stays),
+        TEST(that_of_a_deleted_database_goes),
+        TEST(one_that_was_replaced_needs_nothing),
+        TEST(a_moved_database_loses_nothing),
+        TEST(a_lost_one_goes_when_that_is_asked_for),
+        TEST(what_is_not_ours_is_left_alone),
+        TEST(makers_that_die_leave_nothing),
+        TEST(killed_restorings_leave_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
