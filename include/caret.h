@@ -109,7 +109,7 @@ enum {
     CARET_E_MAXSUBS = -3,       /* over 31 subscripts */
     CARET_E_KEY2BIG = -4,       /* the encoded key is too long */
     CARET_E_VALUE2BIG = -5,     /* the value is over 16 MiB */
-    CARET_E_NUMOFLOW = -6,      /* result of incr above 1E47 */
+    CARET_E_NUMOFLOW = -6,      /* incr: 1E47 or more, or more digits than can be kept */
     CARET_E_BUFFER = -7,        /* the caller's buffer is too small; the needed size was returned */
     CARET_E_CLOSED = -8,        /* the database was closed */
     CARET_E_READONLY = -9,      /* opened read-only */
@@ -496,12 +496,28 @@ CARET_API int caret_delete(caret_session *s, caret_node *n);
 /* Kill n and everything below it. */
 CARET_API int caret_kill(caret_session *s, caret_node *n);
 
-/* Add `by` (decimal text) to the value of n, as one atomic step, exactly, with 18
- * significant digits.  `result` (may be NULL) lives until the session's next call. NUMOFLOW. */
+/*
+ * Add `by` to the value of n, as one atomic step, exactly.  `by` is decimal text: digits, perhaps
+ * with a sign before them, a point among them, an exponent after `E`; all of it, or INVALID.
+ * The value counts as far as its beginning looks like a number ("12 oaks" is 12),
+ * and as 0 otherwise, or when there is none.
+ *
+ * Value, `by` and sum have up to 38 significant digits, and are 0 or from 1E-43 to below 1E47 in
+ * magnitude: else NUMOFLOW, and nothing changes.  Nothing is ever rounded.
+ * `result` (may be NULL) is canonical text of at most 82 bytes, and lives until the session's next call.
+ */
 CARET_API int caret_incr(caret_session *s, caret_node *n, const char *by, size_t len, caret_slice *result);
 
-/* The same by an integer; *result (may be NULL) is set when it fits an int64, else CARET_E_NUMOFLOW and nothing changes. */
+/* The same by an integer; *result (may be NULL) is the exact sum.  NUMOFLOW, and nothing changes, also if the
+ * sum is not an integer of 64 bits, as when the value is 1.5. */
 CARET_API int caret_incr_int(caret_session *s, caret_node *n, int64_t by, int64_t *result);
+
+/*
+ * The same by the rules of M, as GT.M and YottaDB count: value, `by` and sum are cut off, toward zero,
+ * after 18 significant digits; below 1E-43 is 0; `by` counts as far as its beginning looks like
+ * a number, as the value does.  NUMOFLOW from 1E47 on, and nothing changes.
+ */
+CARET_API int caret_incr_m(caret_session *s, caret_node *n, const char *by, size_t len, caret_slice *result);
 
 /* $DATA: 0 nothing, 1 value, 10 children, 11 both. */
 CARET_API int caret_data(caret_session *s, caret_node *n, int *data);

@@ -241,7 +241,8 @@ int ydb_delete_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t 
 /* Kill all local variables but those named.  NAMECOUNT2HI, INVNAMECOUNT, GVNUNSUPPORTED, ISVUNSUPPORTED. */
 int ydb_delete_excl_s(int namecount, const ydb_buffer_t *varnames);
 
-/* Add increment (NULL: 1) as one atomic step; the sum comes back.  NUMOFLOW.  INVSTRLEN: it was added all the same. */
+/* Add increment (NULL: 1) as one atomic step, by M's rules: 18 digits, the rest cut off.  The sum comes back.  NUMOFLOW
+ * from 1E47 on.  INVSTRLEN: it was added all the same. */
 int ydb_incr_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
                const ydb_buffer_t *increment, ydb_buffer_t *ret_value);
 

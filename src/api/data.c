@@ -10,6 +10,7 @@
 
 #include "api/session.h"
 #include "base/crc32c.h"
+#include "base/decimal.h"
 #include "base/number.h"
 
 /* ---------------------------------------------------------------------- get */
@@ -412,41 +413,55 @@ int caret_kill(caret_session *s, caret_node *node)
 /* --------------------------------------------------------------------- incr */
 
 struct add {
-    struct caret__dec by;
+    struct caret__rules rules;
+    struct caret__dec by; /* unless is_int */
     int64_t by_int;
-    bool is_int; /* by_int and want_int: the caller's numbers are integers */
-    bool want_int;
+    bool is_int;
+    bool want_int; /* the caller's result is an int64 */
     int64_t result_int;
-    char text[CARET__NUM_MAX];
+    char text[CARET__DEC_MAX];
     size_t len;
 };
 
-/* old + by as canonical text; the quick way for integers. */
+static int cannot_add(int outcome, struct caret__rules rules)
+{
+    if (outcome == CARET__DEC_INEXACT)
+        return caret__fail(CARET_E_NUMOFLOW, "the value, or the sum, needs more than %u significant digits",
+                           rules.digits);
+    return caret__fail(CARET_E_NUMOFLOW, outcome == CARET__DEC_UNDERFLOW
+                                             ? "the value, or the sum, is not 0 but nearer to it than 1E-43"
+                                             : "the magnitude of the value, or of the sum, is 1E47 or more");
+}
+
+/* The same for what is no short integer. */
+static int add_decimals(struct add *a, const uint8_t *old, size_t old_len)
+{
+    struct caret__dec sum = {0, 0, false};
+    int outcome = caret__dec_parse(a->rules, (const char *)old, old_len, &sum, NULL);
+
+    if (outcome == CARET__DEC_OK)
+        outcome = caret__dec_add(a->rules, sum, a->is_int ? caret__dec_from_int(a->by_int) : a->by, &sum);
+    if (outcome != CARET__DEC_OK)
+        return cannot_add(outcome, a->rules);
+    a->len = caret__dec_format(sum, a->text);
+    if (a->want_int && !caret__dec_to_int(sum, &a->result_int))
+        return caret__fail(CARET_E_NUMOFLOW, "the sum %.*s is not a 64-bit integer", (int)a->len, a->text);
+    return CARET_OK;
+}
+
+/* old + by as canonical text. */
 static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
 {
     struct add *a = ctx;
-    int64_t was = 0, sum;
+    int rc = CARET_OK;
 
-    if (a->is_int && (old == NULL || caret__i64_parse((const char *)old, old_len, &was)) &&
-        !__builtin_add_overflow(was, a->by_int, &sum) && sum < INT64_C(1000000000000000000) &&
-        sum > -INT64_C(1000000000000000000)) {
-        a->len = caret__i64_format(sum, a->text);
-        a->result_int = sum;
-    } else {
-        if (a->want_int) /* it was given as an integer only */
-            a->by = caret__dec_parse(a->text, caret__i64_format(a->by_int, a->text));
-        struct caret__dec r,
-            before = old == NULL ? (struct caret__dec){0, 0} : caret__dec_parse((const char *)old, old_len);
-        int rc = caret__dec_add(before, a->by, &r);
-        if (rc != CARET_OK)
-            return caret__fail(rc, "the magnitude of a number or of the sum is above 1E47");
-        a->len = caret__dec_format(r, a->text);
-        if (a->want_int && !caret__i64_parse(a->text, a->len, &a->result_int))
-            return caret__fail(CARET_E_NUMOFLOW, "the sum %.*s is no 64-bit integer", (int)a->len, a->text);
-    }
+    if (a->is_int && caret__add_small(a->rules, (const char *)old, old_len, a->by_int, &a->result_int))
+        a->len = caret__i64_format(a->result_int, a->text);
+    else
+        rc = add_decimals(a, old, old_len);
     *val = (const uint8_t *)a->text;
     *vlen = a->len;
-    return CARET_OK;
+    return rc;
 }
 
 /* By reading and setting: locals, and inside a transaction. */
@@ -481,29 +496,79 @@ static int incr(caret_session *s, caret_node *node, struct add *a)
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 
+/* incr, and the sum as a text of the session's. */
+static int incr_text(caret_session *s, caret_node *node, struct add *a, caret_slice *result)
+{
+    int rc = incr(s, node, a);
+
+    if (rc != CARET_OK || result == NULL)
+        return rc;
+    rc = caret__session_out(s, a->len);
+    if (rc == CARET_OK) {
+        memcpy(s->out, a->text, a->len);
+        *result = (caret_slice){(const char *)s->out, a->len};
+    }
+    return rc;
+}
+
+/* Is all of it one number, with no more than one sign? */
+static bool whole_number(const char *by, size_t len, size_t used)
+{
+    return used != 0 && used == len && (len < 2 || (by[1] != '-' && by[1] != '+'));
+}
+
+static int incr_check(const char *function, const caret_session *s, const caret_node *node, const char *by,
+                      size_t len)
+{
+    int rc = caret__args_check(function, s, node);
+
+    if (rc == CARET_OK && by == NULL)
+        rc = caret__null(function, "by", "a number to add, as text,");
+    if (rc == CARET_OK && !caret__bytes_ok(by, len))
+        rc = caret__refuse_bytes(function, "by", by, len);
+    return rc;
+}
+
 int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, caret_slice *result)
 {
     struct add a; /* field by field: its text need not be cleared */
-    int rc = caret__args_check(__func__, s, node);
+    int rc = incr_check(__func__, s, node, by, len);
 
-    if (rc == CARET_OK && by == NULL)
-        rc = caret__null(__func__, "by", "a number to add, as text,");
-    if (rc == CARET_OK && !caret__bytes_ok(by, len))
-        rc = caret__refuse_bytes(__func__, "by", by, len);
     if (rc != CARET_OK)
         return rc;
-    a.is_int = caret__i64_parse(by, len, &a.by_int);
+    a.rules = CARET__EXACT38;
     a.want_int = false;
-    a.by = caret__dec_parse(by, len);
-    rc = incr(s, node, &a);
-    if (rc != CARET_OK || result == NULL)
-        return rc;
-    rc = caret__session_out(s, a.len);
-    if (rc == CARET_OK) {
-        memcpy(s->out, a.text, a.len);
-        *result = (caret_slice){(const char *)s->out, a.len};
+    a.is_int = caret__i64_parse(by, len, &a.by_int);
+    if (!a.is_int) {
+        size_t used;
+        int outcome = caret__dec_parse(a.rules, by, len, &a.by, &used);
+        if (!whole_number(by, len, used))
+            return caret__fail(CARET_E_INVALID,
+                               "'%.*s' is not a number to add: digits, perhaps with a sign, a point, an "
+                               "exponent after E",
+                               (int)caret__min(len, 40), by);
+        if (outcome != CARET__DEC_OK)
+            return cannot_add(outcome, a.rules);
     }
-    return rc;
+    return incr_text(s, node, &a, result);
+}
+
+int caret_incr_m(caret_session *s, caret_node *node, const char *by, size_t len, caret_slice *result)
+{
+    struct add a;
+    int rc = incr_check(__func__, s, node, by, len);
+
+    if (rc != CARET_OK)
+        return rc;
+    a.rules = CARET__M18;
+    a.want_int = false;
+    a.is_int = len <= a.rules.digits && caret__i64_parse(by, len, &a.by_int);
+    if (!a.is_int) {
+        int outcome = caret__dec_parse(a.rules, by, len, &a.by, NULL);
+        if (outcome != CARET__DEC_OK)
+            return cannot_add(outcome, a.rules);
+    }
+    return incr_text(s, node, &a, result);
 }
 
 int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int64_t *result)
@@ -513,6 +578,7 @@ int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int64_t *resu
 
     if (rc != CARET_OK)
         return rc;
+    a.rules = CARET__EXACT38;
     a.is_int = a.want_int = true;
     a.by_int = by;
     rc = incr(s, node, &a);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/decimal.h"
 #include "base/number.h"
 #include "caret.h"
 
@@ -356,27 +357,44 @@ static inline int64_t short_integer(const struct number *number)
     return number->negative ? -v : v;
 }
 
+/*
+ * 1E47 was the last number until the range of numbers came to end below it; now that text is a
+ * string.  A key of that time keeps its place after all other numbers, and is still read and moved to.
+ */
+#define OLD_LAST_EXP 24
+
+static inline bool is_old_last(const struct number *number)
+{
+    return number->exp == OLD_LAST_EXP && number->pairs == 1 && number->last == 10;
+}
+
+static size_t put_old_last(bool negative, char *text)
+{
+    text[0] = '-';
+    text[negative] = '1';
+    memset(text + negative + 1, '0', 47);
+    return negative + 48u;
+}
+
 /* A number to text.  What is not canonical then was not made by our encoder. */
 static size_t format_number(const struct number *number, char *text)
 {
-    struct caret__dec d;
+    struct caret__dec d = {0, 2 * (number->exp - (int)number->pairs), number->negative};
     unsigned tail = number->last;
-    int exp = 2 * (number->exp - (int)number->pairs);
 
+    if (is_old_last(number))
+        return put_old_last(number->negative, text);
     if (tail % 10 == 0) {
         /* 18 digits in 10 pairs start and end in the middle of one. */
         if (number->high >= UINT64_C(100000000000000000))
             return 0;
-        d.mantissa = (int64_t)(number->high * 10 + tail / 10);
-        exp++;
+        d.mantissa = number->high * 10 + tail / 10;
+        d.exp++;
     } else {
         if (number->high >= UINT64_C(10000000000000000))
             return 0;
-        d.mantissa = (int64_t)(number->high * 100 + tail);
+        d.mantissa = number->high * 100 + tail;
     }
-    if (number->negative)
-        d.mantissa = -d.mantissa;
-    d.exp = exp;
     return caret__dec_format(d, text);
 }
 
@@ -495,7 +513,7 @@ int caret__sub_get(const uint8_t *p, size_t n, char *buf, size_t cap, size_t *le
     rc = is_number_type(p[0]) ? get_number(p, n, text, len) : CARET_E_CORRUPT;
     if (rc != CARET_OK)
         return rc;
-    *is_number = true;
+    *is_number = *len < 48 || caret__num_canonical(text, *len); /* or it is the last one of old */
     if (*len > cap)
         return CARET_E_BUFFER;
     memcpy(buf, text, *len);
@@ -561,6 +579,7 @@ int caret__key_depth(const uint8_t *key, size_t n, size_t *last_off)
 /* Encoding what was decoded must give the same bytes. */
 static bool sub_valid(const uint8_t *p, size_t len)
 {
+    struct number number;
     char text[CARET__KEY_MAX];
     uint8_t again[CARET__KEY_MAX + CARET__SUB_NUM_MAX];
     size_t n;
@@ -568,6 +587,8 @@ static bool sub_valid(const uint8_t *p, size_t len)
 
     if (len > CARET__KEY_MAX || caret__sub_get(p, len, text, sizeof text, &n, &is_number) != CARET_OK)
         return false;
+    if (is_number_type(p[0]) && p[0] != CARET__SUB_ZERO && get_pairs(p, len, &number) && is_old_last(&number))
+        return true;
     return caret__sub_put(again, sizeof again, text, n) == len && memcmp(again, p, len) == 0;
 }
 

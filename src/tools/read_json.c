@@ -183,7 +183,8 @@ static int canonical(struct cursor *c, caret_slice *s)
         rc = caret_kill(c->l->session, &n.node);
     if (rc == CARET_OK)
         rc = caret_incr(c->l->session, &n.node, s->data, s->len, s);
-    return rc == CARET_E_NUMOFLOW ? bad(c, "the number is above 1E47: write it as a string") : rc;
+    return rc == CARET_E_NUMOFLOW ? bad(c, "the number is not from 1E-43 to below 1E47: write it as a string")
+                                  : rc;
 }
 
 static int read_number(struct cursor *c, caret_slice *s)

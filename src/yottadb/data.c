@@ -148,9 +148,9 @@ int caret__ydb_incr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
         status = reach(c, path, &local, &s);
     if (status != YDB_OK)
         return status;
-    int rc = by == NULL          ? caret_incr(s, &path->node.node, "1", 1, &sum)
-             : by->len_used == 0 ? caret_incr(s, &path->node.node, "0", 1, &sum)
-                                 : caret_incr(s, &path->node.node, by->buf_addr, by->len_used, &sum);
+    int rc = by == NULL          ? caret_incr_m(s, &path->node.node, "1", 1, &sum)
+             : by->len_used == 0 ? caret_incr_m(s, &path->node.node, "0", 1, &sum)
+                                 : caret_incr_m(s, &path->node.node, by->buf_addr, by->len_used, &sum);
     return leave(local,
                  rc == CARET_OK ? caret__ydb_store(c, ret, sum.data, sum.len) : caret__ydb_failed(c, rc));
 }

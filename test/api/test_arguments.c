@@ -211,6 +211,10 @@ static void data_of(caret_node *x)
     BAD(caret_incr(s, NULL, "1", 1, &v), INVALID, "n is NULL");
     BAD(caret_incr(s, x, NULL, 1, &v), INVALID, "by is NULL");
     BAD(caret_incr(s, x, "1", SIZE_MAX, &v), INVALID, "length of by");
+    BAD(caret_incr_m(NULL, x, "1", 1, &v), INVALID, "s is NULL");
+    BAD(caret_incr_m(s, NULL, "1", 1, &v), INVALID, "n is NULL");
+    BAD(caret_incr_m(s, x, NULL, 1, &v), INVALID, "by is NULL");
+    BAD(caret_incr_m(s, x, "1", SIZE_MAX, &v), INVALID, "length of by");
     BAD(caret_incr_int(NULL, x, 1, &sum), INVALID, "s is NULL");
     BAD(caret_incr_int(s, NULL, 1, &sum), INVALID, "n is NULL");
     BAD(caret_data(NULL, x, &what), INVALID, "s is NULL");
@@ -234,6 +238,7 @@ static void data_of(caret_node *x)
     OK(caret_node_copy(to, sizeof room, x));
     OK(caret_node_set_last_int(to, 4));
     IS(caret_incr(s, to, "1", 1, NULL), CARET_OK);
+    IS(caret_incr_m(s, to, "1", 1, NULL), CARET_OK);
     IS(caret_incr_int(s, to, 1, NULL), CARET_OK);
     OK(caret_kill(s, to));
 }

@@ -101,7 +101,7 @@ static void encoded_order_is_collation_order(void **state)
 static void known_subscripts_are_in_order(void **state)
 {
     static const char *const order[] = {"",
-                                        "-100000000000000000000000000000000000000000000000",
+                                        "-10000000000000000000000000000000000000000000000",
                                         "-1000",
                                         "-999",
                                         "-100",
@@ -135,7 +135,7 @@ static void known_subscripts_are_in_order(void **state)
                                         "10000",
                                         "123456789012345678",
                                         "1000000000000000000",
-                                        "100000000000000000000000000000000000000000000000",
+                                        "10000000000000000000000000000000000000000000000",
                                         "\1",
                                         "\1\1",
                                         "\2",
@@ -400,6 +400,33 @@ static void a_number_with_over_18_digits_is_damaged(void **state)
     }
 }
 
+/* As databases of the time have it in which 1E47 was a number. */
+static void keys_with_1e47_as_a_number_are_still_read(void **state)
+{
+    static const char old[][6] = {"a\0\xae\x0b\0", "a\0\x52\xf4\xff"};
+    uint8_t last[64], string[64];
+    char text[CARET__NUM_MAX];
+    size_t len;
+    bool is_number;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const uint8_t *sub = (const uint8_t *)old[i] + 2;
+        assert_int_equal(caret__sub_len(sub, 3), 3);
+        assert_int_equal(caret__sub_get(sub, 3, text, sizeof text, &len, &is_number), CARET_OK);
+        assert_false(is_number); /* so it is written in quotes, as that text has to be now */
+        assert_int_equal(len, 48 + i);
+        assert_memory_equal(text + i, "100000000000000000000000000000000000000000000000", 48);
+        assert_true(caret__key_valid((const uint8_t *)old[i], 5));
+        put(string, text, len);
+        assert_int_equal(string[0], CARET__SUB_STRING);
+    }
+    put(last, "99999999999999999900000000000000000000000000000", 47);
+    assert_true(memcmp(last, old[0] + 2, 3) < 0 && (uint8_t)old[0][2] < CARET__SUB_STRING);
+    put(last, "-99999999999999999900000000000000000000000000000", 48);
+    assert_true(memcmp(last, old[1] + 2, 3) > 0);
+}
+
 static void a_number_stored_as_a_string_is_not_valid(void **state)
 {
     static const char aliases[][8] = {"a\0\xfe\061\062\0",
@@ -495,6 +522,7 @@ int main(void)
         cmocka_unit_test(decoders_stay_within_their_bytes_on_garbage),
         cmocka_unit_test(damaged_encodings_never_pass_for_valid_ones),
         cmocka_unit_test(a_number_with_over_18_digits_is_damaged),
+        cmocka_unit_test(keys_with_1e47_as_a_number_are_still_read),
         cmocka_unit_test(a_number_stored_as_a_string_is_not_valid),
         cmocka_unit_test(a_parent_comes_before_its_children_and_they_before_its_end),
         cmocka_unit_test(names_are_checked),

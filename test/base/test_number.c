@@ -33,7 +33,7 @@ static void canonical_numbers_are_exactly_those_of_the_data_model(void **state)
                                       ".0000000000000000000000000000000000000000001",
                                       "-.0000000000000000000000000000000000000000001",
                                       ".000000000000000000000000000000000000000000123456789012345678",
-                                      "100000000000000000000000000000000000000000000000",
+                                      "10000000000000000000000000000000000000000000000",
                                       "99999999999999999900000000000000000000000000000"};
     static const char *const no[] = {"",
                                      "-",
@@ -65,6 +65,8 @@ static void canonical_numbers_are_exactly_those_of_the_data_model(void **state)
                                      "12345678901234567.89",
                                      ".1234567890123456789",
                                      ".00000000000000000000000000000000000000000001",
+                                     "100000000000000000000000000000000000000000000000",
+                                     "-100000000000000000000000000000000000000000000000",
                                      "1000000000000000000000000000000000000000000000000",
                                      "100000000000000001000000000000000000000000000000000",
                                      "200000000000000000000000000000000000000000000000",
@@ -106,7 +108,7 @@ static int canonical_by_regex(const regex_t *re, const char *s)
         point = s + strlen(s);
     /* of the first digit: 10^magnitude */
     magnitude = first < point ? (int)(point - first) - 1 : (int)(point - first);
-    return magnitude >= -43 && (magnitude < 47 || (magnitude == 47 && first == last && *first == '1'));
+    return magnitude >= -43 && magnitude < 47;
 }
 
 static void canonical_agrees_with_a_regular_expression(void **state)
@@ -135,255 +137,6 @@ static void canonical_agrees_with_a_regular_expression(void **state)
     }
     assert_true(found > 20000);
     regfree(&re);
-}
-
-static const char *formatted(struct caret__dec d)
-{
-    static char buf[CARET__NUM_MAX + 1];
-    size_t n = caret__dec_format(d, buf);
-
-    assert_true(n <= CARET__NUM_MAX);
-    buf[n] = '\0';
-    return buf;
-}
-
-static struct caret__dec dec(const char *s)
-{
-    return caret__dec_parse(s, strlen(s));
-}
-
-static void coercion_takes_the_longest_numeric_prefix(void **state)
-{
-    static const char *const cases[][2] = {
-        {"", "0"},
-        {"abc", "0"},
-        {"12abc", "12"},
-        {"-12abc", "-12"},
-        {"+7", "7"},
-        {"--7", "7"},
-        {"-+-+-7", "-7"},
-        {"007", "7"},
-        {"1.50", "1.5"},
-        {"0.5", ".5"},
-        {"-0.5x", "-.5"},
-        {"5.", "5"},
-        {".", "0"},
-        {"-.", "0"},
-        {".5.5", ".5"},
-        {"1E3", "1000"},
-        {"1E+3", "1000"},
-        {"15E-1", "1.5"},
-        {"1E", "1"},
-        {"1E+", "1"},
-        {"1Ex", "1"},
-        {"1e3", "1"},
-        {"E3", "0"},
-        {".E3", "0"},
-        {"1E3.5", "1000"},
-        {"-0", "0"},
-        {"0E99999", "0"},
-        {" 1", "0"},
-        {"1 ", "1"},
-        {"12345678901234567850", "12345678901234567900"},
-        {"1234567890123456784.9", "1234567890123456780"},
-        {"9999999999999999995", "10000000000000000000"},
-        {"0.0000000000000000001234567890123456785", ".000000000000000000123456789012345679"},
-        {"1E-43", ".0000000000000000000000000000000000000000001"},
-        {"1E-44", "0"},
-        {"1E-999999999999", "0"},
-        {"1E47", "100000000000000000000000000000000000000000000000"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(formatted(dec(cases[i][0])), cases[i][1]) != 0)
-            fail_msg("%s became %s, not %s", cases[i][0], formatted(dec(cases[i][0])), cases[i][1]);
-    }
-    assert_int_equal(caret__dec_format(dec("1E48"), (char[CARET__NUM_MAX]){0}), 0);
-    assert_int_equal(caret__dec_format(dec("1E999999999999"), (char[CARET__NUM_MAX]){0}), 0);
-    assert_string_equal(formatted(caret__dec_parse("1\0002", 3)), "1");
-}
-
-static void canonical_text_survives_parse_and_format(void **state)
-{
-    struct caret__rand r = seeded(__func__);
-    char text[64];
-
-    (void)state;
-    for (int i = 0; i < 100000; i++) {
-        size_t n = rand_number(&r, text);
-
-        if (caret__num_canonical(text, n))
-            assert_string_equal(formatted(dec(text)), text);
-    }
-}
-
-static void sums_are_decimal_and_exact(void **state)
-{
-    static const char *const cases[][3] = {
-        {"1", "1", "2"},
-        {"1", "-1", "0"},
-        {".1", ".2", ".3"},
-        {"0", "0", "0"},
-        {"999", "1", "1000"},
-        {"1000", "-1", "999"},
-        {"-5", "3", "-2"},
-        {"5", "-8", "-3"},
-        {".999999999999999999", ".000000000000000001", "1"},
-        {"999999999999999999", "1", "1000000000000000000"},
-        {"1", "-.000000000000000001", ".999999999999999999"},
-        {"999999999999999999", "999999999999999999", "2000000000000000000"},
-        {"100000000000000000", ".5", "100000000000000001"},
-        {"100000000000000000", ".4", "100000000000000000"},
-        {"-100000000000000000", "-.5", "-100000000000000001"},
-        {"100000000000000000", "-.5", "99999999999999999.5"},
-        {"100000000000000000", "-.6", "99999999999999999.4"},
-        {"1E21", "999999999999999999", "1001000000000000000000"},
-        {"1E30", "1", "1000000000000000000000000000000"},
-        {"1E20", "-1E-20", "100000000000000000000"},
-        {"1E47", "-1E-43", "100000000000000000000000000000000000000000000000"},
-        {"1000000000000000005E1", "-.0000000000000001", "10000000000000000100"},
-        {"100000000000000000E20", "5E19", "10000000000000000100000000000000000000"},
-        {"100000000000000001E21", "-5E20", "100000000000000001000000000000000000000"},
-        {"100000000000000001E21", "-500000000000000000001", "100000000000000001000000000000000000000"},
-        {"100000000000000002E21", "-500000000000000001E3", "100000000000000001000000000000000000000"},
-        {"100000000000000002E40", "-5E39", "1000000000000000020000000000000000000000000000000000000000"},
-        {"3E-43", "-2E-43", ".0000000000000000000000000000000000000000001"},
-        {"15E-44", "-11E-44", "0"},
-        {"12abc", "1E1", "22"},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct caret__dec sum;
-        int rc = caret__dec_add(dec(cases[i][0]), dec(cases[i][1]), &sum);
-
-        if (strlen(cases[i][2]) > 48) {
-            assert_int_equal(rc, CARET_E_NUMOFLOW);
-            continue;
-        }
-        assert_int_equal(rc, CARET_OK);
-        if (strcmp(formatted(sum), cases[i][2]) != 0)
-            fail_msg("%s + %s = %s, not %s", cases[i][0], cases[i][1], formatted(sum), cases[i][2]);
-    }
-}
-
-static void a_tenth_added_ten_times_is_one(void **state)
-{
-    struct caret__dec sum = {0, 0};
-
-    (void)state;
-    for (int i = 0; i < 10; i++)
-        assert_int_equal(caret__dec_add(sum, dec(".1"), &sum), CARET_OK);
-    assert_string_equal(formatted(sum), "1");
-}
-
-static void overflow_is_an_error_and_changes_nothing(void **state)
-{
-    struct caret__dec sum = {42, 0};
-
-    (void)state;
-    assert_int_equal(caret__dec_add(dec("1E47"), dec("1E47"), &sum), CARET_E_NUMOFLOW);
-    assert_int_equal(caret__dec_add(dec("1E47"), dec("1E30"), &sum), CARET_E_NUMOFLOW);
-    assert_int_equal(caret__dec_add(dec("-1E47"), dec("-1E46"), &sum), CARET_E_NUMOFLOW);
-    assert_int_equal(caret__dec_add(dec("1E48"), dec("-1E48"), &sum), CARET_E_NUMOFLOW);
-    assert_int_equal(caret__dec_add(dec("0"), dec("1E99999999"), &sum), CARET_E_NUMOFLOW);
-    assert_int_equal(sum.mantissa, 42);
-    assert_int_equal(caret__dec_add(dec("1E47"), dec("1E28"), &sum), CARET_OK); /* rounds to 1E47 */
-    assert_string_equal(formatted(sum), "100000000000000000000000000000000000000000000000");
-}
-
-/* Fixed point with 64 digits on either side of the point, one digit per element. */
-struct fixed {
-    int digit[128]; /* digit[0] is the lowest; all have the sign of the number */
-};
-
-static struct fixed to_fixed(struct caret__dec d)
-{
-    struct fixed f = {{0}};
-
-    for (int i = 0; d.mantissa != 0; i++, d.mantissa /= 10)
-        f.digit[64 + d.exp + i] = (int)(d.mantissa % 10);
-    return f;
-}
-
-/* a + b by school arithmetic, rounded to 18 digits half away from zero, as canonical text. */
-static const char *school_sum(struct caret__dec a, struct caret__dec b)
-{
-    static char text[160];
-    struct fixed x = to_fixed(a), y = to_fixed(b);
-    int top = 127, low = 0, sign = 1, at = 0;
-
-    for (int i = 0; i < 128; i++)
-        x.digit[i] += y.digit[i];
-    while (top > 0 && x.digit[top] == 0)
-        top--;
-    if (x.digit[top] < 0)
-        sign = -1;
-    for (int i = 0; i < 128; i++)
-        x.digit[i] *= sign;
-    for (int i = 0; i < 127; i++) {
-        while (x.digit[i] < 0)
-            x.digit[i] += 10, x.digit[i + 1]--;
-        while (x.digit[i] > 9)
-            x.digit[i] -= 10, x.digit[i + 1]++;
-    }
-    for (top = 127; top > 0 && x.digit[top] == 0;)
-        top--;
-    if (top - 18 >= 0) {
-        x.digit[top - 17] += x.digit[top - 18] >= 5;
-        for (int i = 0; i <= top - 18; i++)
-            x.digit[i] = 0;
-        for (int i = 0; i < 127; i++) {
-            while (x.digit[i] > 9)
-                x.digit[i] -= 10, x.digit[i + 1]++;
-        }
-    }
-    for (top = 127; top > 63 && x.digit[top] == 0;)
-        top--;
-    while (low < 64 && x.digit[low] == 0)
-        low++;
-    if (top == 63 && low == 64)
-        return "0";
-    if (sign < 0)
-        text[at++] = '-';
-    for (int i = top; i >= low; i--) {
-        if (i == 63)
-            text[at++] = '.';
-        text[at++] = (char)('0' + x.digit[i]);
-    }
-    text[at] = '\0';
-    return text;
-}
-
-static void sums_agree_with_school_arithmetic(void **state)
-{
-    struct caret__rand r = seeded(__func__);
-    char a[64], b[64];
-
-    (void)state;
-    for (int i = 0; i < 200000; i++) {
-        struct caret__dec x, y, sum;
-        const char *want;
-
-        rand_number(&r, a);
-        rand_number(&r, b);
-        x = dec(a);
-        y = dec(b);
-        if (i % 3 == 0 && x.exp < 28 && x.exp > -42) /* far and near ties */
-            y = (struct caret__dec){caret__rand_below(&r, 2) ? 5 : -5,
-                                    x.exp - 1 + (int)caret__rand_below(&r, 3)};
-        want = school_sum(x, y);
-        if (caret__dec_add(x, y, &sum) == CARET_E_NUMOFLOW) {
-            assert_true(strlen(want) >= 48);
-            continue;
-        }
-        if (!canonical(want))
-            want = "0"; /* too small */
-        if (strcmp(formatted(sum), want) != 0)
-            fail_msg("%s + %s (%lldE%d) = %s, not %s", a, b, (long long)y.mantissa, y.exp, formatted(sum),
-                     want);
-    }
 }
 
 static void integers_format_and_parse_over_all_of_int64(void **state)
@@ -441,35 +194,6 @@ static void integer_parse_refuses_all_other_texts(void **state)
     assert_int_equal(v, 77);
 }
 
-static void small_sums_agree_with_decimal_ones(void **state)
-{
-    struct caret__rand r = seeded(__func__);
-    char text[64], quick[CARET__NUM_MAX];
-    int taken = 0;
-
-    (void)state;
-    for (int i = 0; i < 100000; i++) {
-        size_t n = i % 5 ? (size_t)sprintf(text, "%lld", (long long)rand_int(&r)) : rand_sub(&r, text), len;
-        int64_t by = rand_int(&r) >> caret__rand_below(&r, 30), sum;
-        struct caret__dec exact;
-        char by_text[32];
-
-        text[n] = '\0';
-        if (!caret__add_small(text, n, by, quick, &len, &sum))
-            continue;
-        taken++;
-        sprintf(by_text, "%lld", (long long)by);
-        assert_int_equal(caret__dec_add(caret__dec_parse(text, n), dec(by_text), &exact), CARET_OK);
-        quick[len] = '\0';
-        assert_string_equal(quick, formatted(exact));
-        assert_true(sum == strtoll(quick, NULL, 10));
-    }
-    assert_true(taken > 20000);
-    assert_false(caret__add_small("1.5", 3, 1, quick, &(size_t){0}, &(int64_t){0}));
-    assert_false(caret__add_small("x", 1, 1, quick, &(size_t){0}, &(int64_t){0}));
-    assert_false(caret__add_small("100000000000000000", 18, 1, quick, &(size_t){0}, &(int64_t){0}));
-}
-
 static const char *double_text(double v)
 {
     static char buf[CARET__NUM_MAX + 1];
@@ -504,7 +228,8 @@ static void doubles_print_canonically(void **state)
         {0x1p63, "9223372036854776000"},
         {1e22, "10000000000000000000000"},
         {1e23, "100000000000000000000000"},
-        {1e47, "100000000000000000000000000000000000000000000000"},
+        {1e47, "1E47"},
+        {1e46, "10000000000000000000000000000000000000000000000"},
         {1.5e47, "1.5E47"},
         {1e48, "1E48"},
         {1e300, "1E300"},
@@ -589,7 +314,7 @@ static void doubles_read_back_the_same_and_no_shorter_text_does(void **state)
         digits = significant(double_text(v));
         if (digits > 1 && !(v < 0x1p63 && v == floor(v)) && reads_back_with(v, digits - 1))
             fail_msg("%a became %s, but %d digits are enough", v, double_text(v), digits - 1);
-        if (v >= 1e-43 && v <= 1e47 && significant(double_text(v)) <= 18)
+        if (v >= 1e-43 && v < 1e47 && significant(double_text(v)) <= 18)
             assert_true(canonical(double_text(v)));
     }
 }
@@ -617,15 +342,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(canonical_numbers_are_exactly_those_of_the_data_model),
         cmocka_unit_test(canonical_agrees_with_a_regular_expression),
-        cmocka_unit_test(coercion_takes_the_longest_numeric_prefix),
-        cmocka_unit_test(canonical_text_survives_parse_and_format),
-        cmocka_unit_test(sums_are_decimal_and_exact),
-        cmocka_unit_test(a_tenth_added_ten_times_is_one),
-        cmocka_unit_test(overflow_is_an_error_and_changes_nothing),
-        cmocka_unit_test(sums_agree_with_school_arithmetic),
         cmocka_unit_test(integers_format_and_parse_over_all_of_int64),
         cmocka_unit_test(integer_parse_refuses_all_other_texts),
-        cmocka_unit_test(small_sums_agree_with_decimal_ones),
         cmocka_unit_test(doubles_print_canonically),
         cmocka_unit_test(doubles_read_back_the_same_and_no_shorter_text_does),
         cmocka_unit_test(texts_do_not_depend_on_the_locale),

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/key.h"
 #include "base/number.h"
@@ -71,11 +72,27 @@ static void as_text(const char *text, size_t n)
 /* Decimal arithmetic on the two halves. */
 static void as_numbers(const char *text, size_t n)
 {
-    struct caret__dec r, a = caret__dec_parse(text, n / 2), b = caret__dec_parse(text + n / 2, n - n / 2);
-    char out[CARET__NUM_MAX];
+    const struct caret__rules rules[] = {CARET__EXACT38, CARET__M18};
+    int (*const run[])(struct caret__rules, struct caret__dec, struct caret__dec, struct caret__dec *) = {
+        caret__dec_add,  caret__dec_sub, caret__dec_mul, caret__dec_div,
+        caret__dec_idiv, caret__dec_mod, caret__dec_pow};
+    struct caret__dec a, b, r;
+    char out[CARET__DEC_MAX];
 
-    if (caret__dec_add(a, b, &r) == CARET_OK)
-        check(caret__num_canonical(out, caret__dec_format(r, out)));
+    for (int m = 0; m < 2; m++) {
+        if (caret__dec_parse(rules[m], text, n / 2, &a, NULL) != CARET__DEC_OK ||
+            caret__dec_parse(rules[m], text + n / 2, n - n / 2, &b, NULL) != CARET__DEC_OK)
+            continue;
+        for (size_t i = 0; i < sizeof run / sizeof *run; i++) {
+            if (run[i](rules[m], a, b, &r) != CARET__DEC_OK)
+                continue;
+            size_t len = caret__dec_format(r, out);
+            check(len != 0 && len <= 82 && (m == 0 || caret__num_canonical(out, len)));
+            check(caret__dec_parse(rules[m], out, len, &a, NULL) == CARET__DEC_OK &&
+                  caret__dec_compare(a, r) == 0);
+            check(caret__dec_parse(rules[m], text, n / 2, &a, NULL) == CARET__DEC_OK);
+        }
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -274,7 +274,7 @@ bad '{"node":["^a"],"value":1,"value":2}\n' 'each once'
 bad '{"node":["^a"],"value":"\\ud800"}\n' 'half of a surrogate pair'
 bad '{"node":["^a"],"value":01}\n' 'column 24: no value'
 bad '{"node":["^a"],"value":1234567890123456789}\n' 'over 18 digits'
-bad '{"node":["^a"],"value":1e99}\n' 'above 1E47'
+bad '{"node":["^a"],"value":1e99}\n' 'below 1E47'
 bad '{"^a":\n {"x": nope}}' 'bad:2: column 8: no value'
 bad '{"^a": [1,2}' "']' is missing"
 bad '{"a": 1}' 'begins with ^'

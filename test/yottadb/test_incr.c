@@ -29,6 +29,20 @@ static void is_exact(void **state)
     assert_string_equal(value_of("a", NULL), "1");
     put("a", NULL, "999999999999999999");
     assert_string_equal(add("1"), "1000000000000000000");
+    put("a", NULL, "0"); /* cut off after 18 digits, and not rounded */
+    assert_string_equal(add("1234567890123456789"), "1234567890123456780");
+    assert_string_equal(add("-99"), "1234567890123456690"); /* -90 of it */
+    put("a", NULL, "999999999999999999");
+    assert_string_equal(add(".6"), "999999999999999999");
+    assert_string_equal(add("2"), "1000000000000000000");
+    put("a", NULL, "1700000000000000001");
+    assert_string_equal(add("1"), "1700000000000000000");
+    put("a", NULL, "100000000000000000");
+    assert_string_equal(add("-.5"), "100000000000000000");
+    put("a", NULL, "99999999999999999900000000000000000000000000000");
+    assert_string_equal(add("1"), "99999999999999999900000000000000000000000000000");
+    put("a", NULL, "1E-44");
+    assert_string_equal(add("0"), "0");
     put("a", NULL, "12 apples");
     assert_string_equal(add("3 pears"), "15");
     put("a", NULL, "pears");
@@ -41,8 +55,11 @@ static void refuses_sums_that_are_too_big(void **state)
     ydb_buffer_t by = b("9E46");
 
     (void)state;
+    ydb_buffer_t one = b("1E46");
+
     put("a", NULL, "9E46");
     fails(incr(var("a"), 0, NULL, &by, out(&o)), NUMOFLOW, "1E47");
+    fails(incr(var("a"), 0, NULL, &one, out(&o)), NUMOFLOW, "1E47"); /* 1E47 itself */
     assert_string_equal(value_of("a", NULL), "9E46");
 }
 
