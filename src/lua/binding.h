@@ -285,6 +285,13 @@ static inline int caret__integer(lua_State *L, int i, int64_t *out)
 /* Push the number that the text says; 0 and nothing if it is none. */
 int caret__push_number(lua_State *L, const char *s, size_t len);
 
+/* An integer, as text where the numbers of this Lua can't be it. */
+void caret__push_integer(lua_State *L, int64_t v);
+
+/* Add by the rules of the module that the database is used through; the sum lives until the session's next call. */
+int caret__incr_text(struct caret__ldb *d, caret_session *s, caret_node *n, const char *by, size_t len,
+                     caret_slice *sum);
+
 /* The number that the text says, if that is read without looking twice; else 0. */
 int caret__plain_number(const char *s, size_t len, double *out);
 

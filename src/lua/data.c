@@ -130,6 +130,40 @@ int caret__node_number(lua_State *L)
 
 /* ---------------------------------------------------------------- increments */
 
+int caret__incr_text(struct caret__ldb *d, caret_session *s, caret_node *n, const char *by, size_t len,
+                     caret_slice *sum)
+{
+    return d->translated ? caret_incr_m(s, n, by, len, sum) : caret_incr(s, n, by, len, sum);
+}
+
+/* Does the canonical text of an integer fit 64 bits? */
+static int to_integer(caret_slice s, int64_t *out)
+{
+    size_t i = s.len > 0 && s.data[0] == '-';
+    uint64_t u = 0, most = (uint64_t)INT64_MAX + i;
+
+    if (s.len - i > 19)
+        return 0;
+    for (; i < s.len; i++)
+        u = u * 10 + (uint64_t)(s.data[i] - '0');
+    *out = (int64_t)(s.data[0] == '-' ? 0 - u : u);
+    return u <= most;
+}
+
+/* A sum as a number; as text where it is an integer and no Lua number is that integer. */
+static int push_sum(lua_State *L, caret_slice sum)
+{
+    int64_t v;
+
+    if (memchr(sum.data, '.', sum.len) != NULL)
+        return caret__push_number(L, sum.data, sum.len);
+    if (to_integer(sum, &v))
+        caret__push_integer(L, v);
+    else
+        caret__push_text(L, sum);
+    return 1;
+}
+
 /* By decimal text, negated if asked for: exact for anything. */
 static int incr_text(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i, int negate)
 {
@@ -147,30 +181,32 @@ static int incr_text(lua_State *L, struct caret__ldb *d, caret_session *s, caret
         memcpy(buf + negate, by, len);
         len += (size_t)negate;
     }
-    int rc = caret_incr(s, n, buf, len, &r);
+    int rc = caret__incr_text(d, s, n, buf, len, &r);
     if (rc != CARET_OK)
         return caret__raise(L, d, rc);
-    return caret__push_number(L, r.data, r.len);
+    return push_sum(L, r);
 }
 
-/* Add what is at i (nothing: 1) and push the new value. */
+/* Add what is at i (nothing there: 1) and push the new value. */
 static int incr(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i, int negate)
 {
     int64_t by = 1, result;
 
     caret__check_change(L, d, s);
-    if (lua_isnoneornil(L, i)) {
+    if (lua_isnone(L, i)) {
         lua_settop(L, i - 1);
         lua_pushinteger(L, 1);
     }
-    if (lua_type(L, i) != LUA_TNUMBER || !caret__integer(L, i, &by) || by == INT64_MIN)
+    if (lua_isnil(L, i))
+        return caret__misuse(L, "an increment must be a number, not nil; leave it out to add 1");
+    if (d->translated || lua_type(L, i) != LUA_TNUMBER || !caret__integer(L, i, &by) || by == INT64_MIN)
         return incr_text(L, d, s, n, i, negate);
     int rc = caret_incr_int(s, n, negate ? -by : by, &result);
-    if (rc == CARET_E_NUMOFLOW) /* the sum is no integer: nothing was changed */
+    if (rc == CARET_E_NUMOFLOW) /* the sum is not such an integer: nothing was changed */
         return incr_text(L, d, s, n, i, negate);
     if (rc != CARET_OK)
         return caret__raise(L, d, rc);
-    lua_pushinteger(L, (lua_Integer)result);
+    caret__push_integer(L, result);
     return 1;
 }
 

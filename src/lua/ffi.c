@@ -37,7 +37,8 @@ enum outcome {
     NONE = -1001,    /* no value */
     END = -1002,     /* no next one */
     NUMBER = -1003,  /* it is a number, which is in the other place */
-    AGAIN = -1004    /* conflict: CARET_RESTART */
+    AGAIN = -1004,   /* conflict: CARET_RESTART */
+    INTEGER = -1005  /* the other place has an int64 that is no double */
 };
 
 #define BUFFER_SIZE 65536 /* for values; longer ones take the usual way */
@@ -236,11 +237,15 @@ static int ffi_incr(double by, double *box, struct caret__lnode *n, double made)
 {
     int64_t result;
 
-    if (refused_change(box, n, made) || !is_whole(by))
+    if (refused_change(box, n, made) || !is_whole(by) || n->db->translated)
         return CLASSIC;
     int rc = caret_incr_int(caret__lnode_session(n), &n->node, (int64_t)by, &result);
-    if (rc == CARET_E_NUMOFLOW) /* the sum is no integer: nothing was changed */
+    if (rc == CARET_E_NUMOFLOW) /* the sum is not such an integer: nothing was changed */
         return CLASSIC;
+    if (rc == CARET_OK && (result > CARET__EXACT || result < -CARET__EXACT)) {
+        memcpy(box, &result, sizeof result);
+        return INTEGER;
+    }
     if (rc == CARET_OK)
         box[0] = (double)result;
     return written(rc);

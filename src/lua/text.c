@@ -225,7 +225,7 @@ const char *caret__value_as_lua(lua_State *L, struct caret__ldb *d, int i, size_
     return buf;
 }
 
-/* incr(node[, by]) -> the sum as text: 18 digits, which no Lua number of every version has */
+/* incr(node[, by]) -> the sum as text: more digits than a Lua number of every version has */
 static int text_incr(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
@@ -237,7 +237,7 @@ static int text_incr(lua_State *L)
     if (!lua_isnoneornil(L, 2))
         by = caret__value_text(L, n->db, 2, &len, number);
     caret__check_change(L, n->db, caret__lnode_session(n));
-    int rc = caret_incr(caret__lnode_session(n), &n->node, by, len, &sum);
+    int rc = caret__incr_text(n->db, caret__lnode_session(n), &n->node, by, len, &sum);
     if (rc != CARET_OK)
         return caret__raise(L, n->db, rc);
     caret__push_text(L, sum);

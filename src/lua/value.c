@@ -5,6 +5,7 @@
  * decimal that reads back the same.  What comes back: subscripts that are
  * canonical integers as integers, everything else as strings.
  */
+#include <math.h>
 #include <string.h>
 
 #include "lua/binding.h"
@@ -136,10 +137,28 @@ const char *caret__value_text(lua_State *L, struct caret__ldb *d, int i, size_t 
     }
     if (caret__integer(L, i, &v))
         return caret__format_integer(v, len, buf);
-    const char *text = caret__format_float(lua_tonumber(L, i), len, buf);
+    double number = lua_tonumber(L, i);
+    if (!isfinite(number))
+        caret__raise_text(L, d, CARET_E_INVALID,
+                          isnan(number) ? "INVALID: NaN can't be a value"
+                                        : "INVALID: an infinity can't be a value");
+    const char *text = caret__format_float(number, len, buf);
     if (text == NULL)
         caret__raise(L, d, CARET_E_INVALID);
     return text;
+}
+
+void caret__push_integer(lua_State *L, int64_t v)
+{
+    char buf[64];
+    size_t len;
+
+    if (LUA_VERSION_NUM >= 503 || (v >= -CARET__EXACT && v <= CARET__EXACT)) {
+        lua_pushinteger(L, (lua_Integer)v);
+        return;
+    }
+    const char *text = caret__format_integer(v, &len, buf);
+    lua_pushlstring(L, text, len);
 }
 
 static size_t digits(const char *s, size_t len, size_t at)
@@ -156,7 +175,8 @@ struct parts {
     int exponent;             /* has one */
 };
 
-/* Sign, digits, point, digits, exponent: Lua alone would also take "0x10" and " 1 ". */
+/* Sign, digits, point, digits, `E`, exponent: what caret_incr() takes.  Lua alone would also take "0x10", " 1 " and
+ * "1e3", which is 1 to the database. */
 static int is_number(const char *s, size_t len, struct parts *p)
 {
     size_t at = len > 0 && (s[0] == '-' || s[0] == '+');
@@ -168,7 +188,7 @@ static int is_number(const char *s, size_t len, struct parts *p)
     if (p->end - p->whole - (p->end > p->point) == 0)
         return 0;
     at = p->end;
-    p->exponent = at < len && (s[at] == 'E' || s[at] == 'e');
+    p->exponent = at < len && s[at] == 'E';
     if (p->exponent) {
         at++;
         at += at < len && (s[at] == '-' || s[at] == '+');

@@ -3,9 +3,16 @@
 local command = require "tool.command"
 local json = require "tool.json"
 
+-- Digits, perhaps with a sign, a point, an exponent after E: what Node:incr takes.  tonumber() takes more.
+local function is_number(text)
+    local number, exponent = text:match("^[-+]?([%d.]*)(.*)$")
+    return number:find("%d") and number:find("^%d*%.?%d*$")
+        and (exponent == "" or exponent:find("^E[-+]?%d+$"))
+end
+
 local function run(o)
     local by = o[2] or "1"
-    if not tonumber(by) then command.usage(("'%s' is no number"):format(by)) end
+    if not is_number(by) then command.usage(("'%s' is not a number"):format(by)) end
     command.address(o[1])
     local db = command.open(o, true)
     local core = require "caret.core"
@@ -19,7 +26,8 @@ return {
     operands = {"NODE", "[BY]"},
     options = {command.JSON, command.DB},
     about = [[
-BY is 1 when it is not given, and may be negative or a fraction; sums are exact, with 18 decimal digits.
+BY is 1 when it is not given, and may be negative or a fraction. Sums are exact up to 38 digits; what would
+need more is refused and changes nothing.
 No value, or one that is no number, counts as 0. The database is made if it is not there.]],
     examples = {{"caret incr '^oaks'"}, {"caret incr '^oaks(1,\"shadow\")' -0.5"}},
     run = run,

@@ -71,7 +71,88 @@ function TestValues:test_numbers_become_canonical_text()
         lu.assertEquals(math.type(n.x:number()), "integer")
     end
     for _, bad in ipairs {1 / 0, -1 / 0, 0 / 0} do
-        lu.assertError(function() n.x.__ = bad end)
+        lu.assertErrorMsgContains("can't be a value", function() n.x.__ = bad end)
+        lu.assertErrorMsgContains("can't be a value", function() n.x:incr(bad) end)
+        lu.assertErrorMsgContains("can't be a value", function() db:set("^t", bad) end)
+        lu.assertErrorMsgContains("is not a subscript", function() return n[bad] end)
+    end
+end
+
+-- What comes back where the numbers of this Lua can't be that integer.
+local function integer(text)
+    local fits = math.type and tostring(math.tointeger(tonumber(text))) == text
+    return fits and math.tointeger(tonumber(text)) or text
+end
+
+function TestValues:test_integers_of_any_length_up_to_38_digits_add_exactly()
+    local nine = ("9"):rep(38)
+    for _, case in ipairs {{"1700000000000000001", 1, "1700000000000000002"},
+        {"9007199254740992", 1, "9007199254740993"}, {"-9007199254740992", -1, "-9007199254740993"},
+        {"9223372036854775806", 1, "9223372036854775807"}, {"9223372036854775807", 1, "9223372036854775808"},
+        {"-9223372036854775808", -1, "-9223372036854775809"},
+        {"0", "1234567890123456789", "1234567890123456789"},
+        {"1", "9223372036854775807", "9223372036854775808"}, {nine, -1, ("9"):rep(37) .. "8"},
+        {nine, 1, "1" .. ("0"):rep(38)}, {nine, "-" .. nine, "0"}} do
+        n.x.__ = case[1]
+        local sum = n.x:incr(case[2])
+        lu.assertEquals(n.x.__, case[3])
+        lu.assertEquals(sum, #case[3] < 16 and tonumber(case[3]) or integer(case[3]))
+        n.x.__ = case[1]
+        lu.assertEquals(db:incr("^t", "x", case[2]), sum)
+        n.x.__ = case[1]
+        lu.assertEquals((n.x + case[2]).__, case[3])
+    end
+    n.x.__ = "12345678901234567890"
+    lu.assertEquals((n.x - "12345678901234567889.5").__, ".5")
+    n.x.__ = "999999999999999999"
+    lu.assertEquals({n.x:incr(.6), n.x.__}, {1e18, "999999999999999999.6"})
+end
+
+function TestValues:test_what_would_need_more_digits_changes_nothing()
+    for _, case in ipairs {{("9"):rep(38), .1}, {"1E46", 1}, {("7"):rep(39), 1}, {"9E46", "1E46"},
+        {"1", "1E47"}, {"1", 1e47}, {"1", "1E-38"}, {"1E-43", 1}, {"1E-44", 0}, {"1", 2 ^ 200}} do
+        n.x.__ = case[1]
+        local ok, err = pcall(function() n.x:incr(case[2]) end)
+        lu.assertEquals({ok, err.name}, {false, "NUMOFLOW"}, case[1])
+        lu.assertEquals(n.x.__, case[1])
+    end
+end
+
+function TestValues:test_floats_add_as_their_shortest_decimal()
+    for _, case in ipairs {{2 ^ 53, "9007199254740992"}, {2 ^ 63, "9223372036854776000"},
+        {-2 ^ 63, "-9223372036854775808"}, {0.1, ".1"}, {1e-7, ".0000001"},
+        {2 ^ 64, "18446744073709552000"}, {1e22, "10000000000000000000000"}} do
+        n.x:delete()
+        n.x:incr(case[1])
+        lu.assertEquals(n.x.__, case[2])
+    end
+    n.x.__ = -1
+    n.x:incr(2 ^ 63)
+    lu.assertEquals(n.x.__, "9223372036854775999")
+end
+
+function TestValues:test_an_increment_that_is_no_number_is_misuse()
+    n.x.__ = 5
+    for _, by in ipairs {"five", "", " 5", "5 ", "0x10", "1e3", "1E", ".", "-", "--5", "+-5",
+        "12 oaks", "1\0", "nan"} do
+        for _, f in ipairs {function() n.x:incr(by) end, function() return n.x + by end,
+            function() return n.x - by end, function() db:incr("^t", "x", by) end} do
+            local line = debug.getinfo(f, "S").linedefined
+            local ok, err = pcall(f)
+            lu.assertFalse(ok, by)
+            lu.assertStrContains(tostring(err), ("test_values.lua:%d: "):format(line), by)
+            lu.assertStrContains(tostring(err), "is not a number to add", by)
+        end
+    end
+    for _, f in ipairs {function() n.x:incr(nil) end, function() db:incr("^t", "x", nil) end} do
+        lu.assertErrorMsgContains("leave it out to add 1", f)
+    end
+    lu.assertEquals(n.x.__, "5")
+    for _, by in ipairs {"12", "+12", "1.2E1", "012", "12.0"} do
+        n.x.__ = by
+        lu.assertEquals(n.x:number(), 12)
+        n.x.__ = 0
+        lu.assertEquals(n.x:incr(by), 12)
     end
 end
 
@@ -82,7 +163,8 @@ function TestValues:test_number_reads_decimal_text_only()
         n.x.__ = text
         lu.assertEquals(n.x:number(), number, text)
     end
-    for _, text in ipairs {"", "abc", "0x10", " 1", "1 ", "1e", "-", ".", "1\0", "inf", "nan"} do
+    for _, text in ipairs {"", "abc", "0x10", " 1", "1 ", "1e", "1e3", "1E", "--1", "-", ".", "1\0", "inf",
+        "nan"} do
         n.x.__ = text
         lu.assertErrorMsgContains("is no number", function() n.x:number() end)
     end
@@ -178,7 +260,7 @@ end
 function TestValues:test_numbers_are_the_nearest_floats()
     local random = math.random
     local texts = {"0.1", "-0.1", ".5", "-.5", "5.", "1.10", "123456789012345.6", "0.000000000000001", "+1.5",
-        "9007199254740993.0", "1234567890.12345678", "99999999999999.9", "-0.0", "1e5", "2.5E-3", "007.25",
+        "9007199254740993.0", "1234567890.12345678", "99999999999999.9", "-0.0", "1E5", "2.5E-3", "007.25",
         "123456789012345678901234567890", "0.1000000000000000055511151231257827"}
     for _ = 1, 2000 do
         local digits = {}

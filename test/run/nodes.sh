@@ -68,7 +68,11 @@ is 0 9 incr '^oaks(1,"shadow")' -1.5
 is 0 1 incr '^count'
 is 0 '{"node":"^count","value":"1.5"}' incr '^count' .5 --json
 is 0 '{"node":"^count","value":"1"}' incr '^count' -.5 --json
-fails 2 "is no number" incr '^count' many
+for by in many 0x10 1e3 ' 5' '' . 1E '12 oaks'; do fails 2 "is not a number" incr '^count' "$by"; done
+is 0 1700000000000000002 incr '^stamp' 1700000000000000002
+is 0 1700000000000000003 incr '^stamp'
+is 0 1000000000000000001700000000000000003 incr '^stamp' 1E36
+is 0 '' kill '^stamp'
 is 0 '' set '^oaks' ''
 is 0 '' get '^oaks'
 is 0 '""' get --zwr '^oaks'

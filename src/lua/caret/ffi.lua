@@ -42,7 +42,7 @@ local byte, sub_of = string.byte, string.sub
 local ffi_string, getmetatable = ffi.string, debug.getmetatable
 
 -- As in ffi.c.
-local CLASSIC, NONE, END, NUMBER = -1000, -1001, -1002, -1003
+local CLASSIC, NONE, END, NUMBER, INTEGER = -1000, -1001, -1002, -1003, -1005
 local MAXSUBS, KEY2BIG, BUFFER = -3, -4, -7 -- CARET_E_*
 local VALUES, WORDS = 65536, 144 -- bytes of the buffer; words for any key
 local KIDS, RECENT, LEVEL, LIMIT = 64, 64, 32, 900
@@ -225,12 +225,21 @@ return function(core)
         return value
     end
 
-    function methods.incr(node, by)
-        if by == nil then by = 1 end
-        if type(by) ~= "number" then return classic.incr(node, by) end
+    -- The int64 in the box, which no double is.
+    local function integer_text()
+        return (tostring(ffi.cast("int64_t *", box)[0]):gsub("LL$", ""))
+    end
+
+    function methods.incr(node, ...)
+        local by = ...
+        if type(by) ~= "number" then
+            if select("#", ...) > 0 then return classic.incr(node, ...) end
+            by = 1
+        end
         local rc = c_incr(by, box, locate(node))
         local sum = box[0]
         if rc == 0 then return sum end
+        if rc == INTEGER then return integer_text() end
         if rc == CLASSIC then return classic.incr(node, by) end
         return fail(node, rc)
     end

@@ -37,7 +37,7 @@ local json = {}
 local MARK = "__json"
 local MARKS = {array = true, object = true, string = true, ["object string"] = true}
 local WORDS = {["true"] = true, ["false"] = true, ["null"] = true}
-local MOST, LEAST = 48, -42 -- where the point may be without an exponent, as for floats: 1E47, 1E-43
+local MOST, LEAST = 47, -42 -- where the point may be without an exponent, as for floats: below 1E47, 1E-43
 
 -- ------------------------------------------------------------------ numbers
 
@@ -49,7 +49,7 @@ local function canonical(sign, whole, fraction, exponent)
     local n = #digits
     if n == 0 then
         return "0"
-    elseif point < LEAST or point > MOST or point == MOST and digits ~= "1" then
+    elseif point < LEAST or point > MOST then
         local rest = n > 1 and "." .. sub_of(digits, 2) or ""
         return ("%s%s%sE%d"):format(sign, sub_of(digits, 1, 1), rest, point - 1)
     elseif point >= n then

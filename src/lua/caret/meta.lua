@@ -34,7 +34,7 @@
 ---@field node fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Node
 ---@field get fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): string?
 ---@field set fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]|caret.Value|nil): caret.Value?
----@field incr fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]|caret.Value): number
+---@field incr fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]|caret.Value): number|string
 ---@field delete fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[])
 ---@field kill fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[])
 ---@field data fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Data
@@ -273,7 +273,7 @@ function Database:set(variable, ...) end
 ---Add to a value, as one atomic step: `db:incr("^count")`, `db:incr("^oaks", 1, "shadow", .5)`. See `Node:incr`.
 ---@param variable caret.Address
 ---@param ... caret.Subscript|caret.Subscript[]|caret.Value subscripts and, last, what to add. Behind a name alone it may be left out, and is 1; with subscripts it must be there
----@return number sum
+---@return number|string sum
 function Database:incr(variable, ...) end
 
 ---Delete the value, but not the children.
@@ -431,14 +431,15 @@ function Node:set(value) end
 
 ---The value as a Lua number, without making a string.
 ---@param default? any what to return if there is none
----@return number|any number raises if the value is no number
+---@return number|any number raises if the value is no number; an exponent is written with E
 function Node:number(default) end
 
----Add to the value, as one atomic step that no other process comes between. It is decimal with 18 digits, not binary
----floating point: ten times `.1` is 1. No value counts as 0, and a text as the number it begins with. `n + by` and
----`n - by` do the same and give the node. Raises NUMOFLOW beyond 1E47, the value stays then.
----@param by? caret.Value what to add, default 1; a string for more digits than a float has
----@return number sum the new value, rounded to a float if it has a fraction
+---Add to the value, as one atomic step that no other process comes between. It is decimal and exact with up to 38 digits,
+---not binary floating point: ten times `.1` is 1. No value counts as 0, and a text as the number it begins with. `n + by`
+---and `n - by` do the same and give the node. Raises NUMOFLOW for what needs more digits or is not below 1E47; the value
+---stays then.
+---@param by? caret.Value what to add, 1 if it is left out; a string for more digits than a float has. No number, or nil: misuse
+---@return number|string sum the new value: rounded to a float if it has a fraction, text if it is an integer that no number is
 function Node:incr(by) end
 
 ---Delete the node and everything below it. What is not there is no error.
