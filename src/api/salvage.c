@@ -19,12 +19,14 @@
 #include "base/zwr.h"
 #include "caret.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 #define OUT_BYTES (256u << 10)
 
 struct writer {
     const char *path;
     int fd;
+    uint64_t written;
     size_t used;
     char *out;  /* OUT_BYTES of them */
     char *line; /* a node's text */
@@ -35,18 +37,11 @@ struct writer {
 
 static int flush(struct writer *w)
 {
-    const char *p = w->out;
-
-    while (w->used > 0) {
-        ssize_t n = write(w->fd, p, w->used);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return caret__fail_errno(errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO,
-                                     "%s: cannot be written", w->path);
-        p += n;
-        w->used -= (size_t)n;
-    }
+    errno = caret__file_write(w->fd, w->out, w->used, w->written);
+    if (errno != 0)
+        return caret__fail_errno(caret__write_code(errno), "%s: cannot be written", w->path);
+    w->written += w->used;
+    w->used = 0;
     return CARET_OK;
 }
 

@@ -109,7 +109,10 @@ int caret__fail_errno(int code, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    compose(code, strerror_r(saved, buf, sizeof buf), fmt, args);
+    compose(code,
+            saved == EFBIG ? "larger than a file of this process may be (ulimit -f), or of the file system"
+                           : strerror_r(saved, buf, sizeof buf),
+            fmt, args);
     va_end(args);
     errno = saved;
     return code;

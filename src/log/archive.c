@@ -43,6 +43,7 @@
 #include "base/error.h"
 #include "log/open.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 static const char magic[8] = "CARETARC";
 
@@ -186,24 +187,15 @@ static int compare_old(const struct writer *w)
 
 static int failed(const struct writer *w, const char *what)
 {
-    return caret__fail_errno(errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO,
-                             "%s: cannot %s the archive of the log", w->temp, what);
+    return caret__fail_errno(caret__write_code(errno), "%s: cannot %s the archive of the log", w->temp, what);
 }
 
 static int put(struct writer *w, const void *bytes, size_t len)
 {
-    const uint8_t *p = bytes;
-
-    while (len > 0) {
-        ssize_t n = pwrite(w->fd, p, len, (off_t)w->at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return failed(w, "write");
-        p += n;
-        len -= (size_t)n;
-        w->at += (uint64_t)n;
-    }
+    errno = caret__file_write(w->fd, bytes, len, w->at);
+    if (errno != 0)
+        return failed(w, "write");
+    w->at += len;
     CARET_FAULT("archive_written");
     return CARET_OK;
 }

@@ -39,6 +39,7 @@
 #include "log/open.h"
 #include "page/check.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 #include "tree/tree.h"
 
 #define CHUNK (256u << 10) /* written between two looks at the snapshot; arbitrary */
@@ -55,21 +56,9 @@ struct target {
 
 int caret__copy_write(const struct caret__copy *c, const void *bytes, size_t len, uint64_t off)
 {
-    const uint8_t *p = bytes;
-
-    while (len > 0) {
-        ssize_t n = pwrite(c->fd, p, len, (off_t)off);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            errno = n == 0 ? EIO : errno;
-            return caret__fail_errno(errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO,
-                                     "%s: cannot write the backup", c->path);
-        }
-        p += n;
-        len -= (size_t)n;
-        off += (uint64_t)n;
-    }
+    errno = caret__file_write(c->fd, bytes, len, off);
+    if (errno != 0)
+        return caret__fail_errno(caret__write_code(errno), "%s: cannot write the backup", c->path);
     CARET_FAULT("backup_written");
     return CARET_OK;
 }
@@ -92,14 +81,11 @@ static int allocate(const struct caret__copy *c, uint64_t pages)
 
     if (!caret__file_size_allowed(len))
         return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)", c->path);
-    do
-        errno = posix_fallocate(c->fd, 0, (off_t)len);
-    while (errno == EINTR);
+    errno = caret__file_allocate(c->fd, 0, len, len);
     if (errno == 0)
         return CARET_OK;
-    return caret__fail_errno(errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? CARET_E_DISKFULL
-                                                                                  : CARET_E_IO,
-                             "%s: no room for a backup of %llu KiB", c->path, (unsigned long long)len >> 10);
+    return caret__fail_errno(caret__write_code(errno), "%s: no room for a backup of %llu KiB", c->path,
+                             (unsigned long long)len >> 10);
 }
 
 static bool is_used(const struct caret__copy *c, uint32_t pgno)
@@ -256,8 +242,9 @@ static int copy_snapshot(const struct target *t, const struct caret__snapshot *s
 
 static int cannot_create(const struct target *t)
 {
-    return caret__fail_errno(errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_OPEN,
-                             "%s: cannot be created", t->path);
+    bool full = caret__write_code(errno) == CARET_E_DISKFULL;
+
+    return caret__fail_errno(full ? CARET_E_DISKFULL : CARET_E_OPEN, "%s: cannot be created", t->path);
 }
 
 static int exists(const struct target *t)
@@ -341,7 +328,8 @@ static int make_file(struct target *t, const char *dir)
     if (rc != CARET_OK)
         return rc;
     t->fd = caret__open_high(t->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-    if (t->fd >= 0 && ftruncate(t->fd, CARET__PAGE_SIZE) == 0) /* an empty file would be a new database */
+    if (t->fd >= 0 && caret__file_size_allowed(CARET__PAGE_SIZE) &&
+        ftruncate(t->fd, CARET__PAGE_SIZE) == 0) /* an empty file would be a new database */
         return CARET_OK;
     if (t->fd < 0)
         t->temp[0] = '\0';

@@ -40,6 +40,7 @@
 #include "log/meta.h"
 #include "page/store.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 #define WRITE_BYTES   (256u << 10) /* joined writes up to this size */
 #define RELEASE_BATCH 64u
@@ -138,16 +139,10 @@ static int collect(struct caret__engine *e, struct frozen_page **list, size_t *n
 
 static int write_out(struct caret__engine *e, const uint8_t *buf, size_t len, uint64_t off)
 {
-    while (len != 0) {
-        ssize_t n = pwrite(caret__fd(&e->data_fd), buf, len, (off_t)off);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return caret__io_failed(e, n < 0 ? errno : EIO, "writing pages");
-        buf += n;
-        len -= (size_t)n;
-        off += (uint64_t)n;
-    }
+    int error = caret__file_write(caret__fd(&e->data_fd), buf, len, off);
+
+    if (error != 0)
+        return caret__io_failed(e, error, "writing pages");
     CARET_FAULT("checkpoint_pages_written");
     return CARET_OK;
 }

@@ -37,6 +37,7 @@
 #include "base/fault.h"
 #include "page/page.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 /* Page numbers of a new database: 1 MiB, and as many in small builds. */
 #define NEW_PAGES 256u
@@ -223,9 +224,10 @@ static uint64_t wall_clock_ns(void)
 
 static int put(const struct caret__engine *e, int fd, const void *buf, size_t len, uint64_t off)
 {
-    if (pwrite(fd, buf, len, (off_t)off) == (ssize_t)len)
-        return CARET_OK;
-    return caret__fail_errno(CARET_E_IO, "%s: cannot write the new database", e->path);
+    errno = caret__file_write(fd, buf, len, off);
+    return errno == 0
+               ? CARET_OK
+               : caret__fail_errno(caret__write_code(errno), "%s: cannot write the new database", e->path);
 }
 
 static int put_pages(const struct caret__engine *e, int fd)
@@ -274,10 +276,9 @@ static int allocate(const struct caret__engine *e, int fd)
 {
     if (!caret__file_size_allowed((uint64_t)NEW_PAGES * CARET__PAGE_SIZE))
         return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)", e->path);
-    do
-        errno = posix_fallocate(fd, 0, (off_t)NEW_PAGES * CARET__PAGE_SIZE);
-    while (errno == EINTR);
-    return errno == 0 ? CARET_OK : caret__fail_errno(CARET_E_DISKFULL, "%s: cannot be created", e->path);
+    errno = caret__file_allocate(fd, 0, (uint64_t)NEW_PAGES * CARET__PAGE_SIZE, UINT64_MAX);
+    return errno == 0 ? CARET_OK
+                      : caret__fail_errno(caret__write_code(errno), "%s: cannot be created", e->path);
 }
 
 /* Everything into the new file, and to the disk. */

@@ -28,7 +28,8 @@
  * and valid where it stands.  The flush mutex is taken before the writer mutex, never after it.
  *
  * A failed pwrite or fdatasync is final (io_failed): the kernel has dropped the
- * pages and a retry would report success.  Reads go on, writes are refused.
+ * pages and a retry would report success.  Reads go on, writes are refused.  Only a
+ * write that was not even made, for a limit of this process (shm/write.c), is not.
  */
 #include <errno.h>
 #include <sched.h>
@@ -38,6 +39,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "log/log.h"
+#include "shm/write.h"
 
 uint64_t caret__log_offset(const struct caret__engine *e, uint64_t lsn, uint64_t *contiguous)
 {
@@ -53,24 +55,17 @@ int caret__io_failed(struct caret__engine *e, int errnum, const char *what)
 
     if (caret__fds_check(e) != CARET_OK) /* that concerns this process only */
         return CARET_E_EVICTED;
-    atomic_compare_exchange_strong(&e->sh->io_failed, &none, (uint32_t)errnum);
-    return caret__fail(errnum == ENOSPC || errnum == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO, "%s: %s: %s",
-                       e->path, what, strerror(errnum));
+    if (errnum != EFBIG) /* a limit of this process: nothing was written, others can */
+        atomic_compare_exchange_strong(&e->sh->io_failed, &none, (uint32_t)errnum);
+    errno = errnum;
+    return caret__fail_errno(caret__write_code(errnum), "%s: %s", e->path, what);
 }
 
 static int write_all(struct caret__engine *e, const uint8_t *p, uint64_t len, uint64_t off)
 {
-    while (len != 0) {
-        ssize_t n = pwrite(caret__fd(&e->log_fd), p, len, (off_t)off);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return caret__io_failed(e, n < 0 ? errno : EIO, "writing the log");
-        p += n;
-        len -= (uint64_t)n;
-        off += (uint64_t)n;
-    }
-    return CARET_OK;
+    int error = caret__file_write(caret__fd(&e->log_fd), p, len, off);
+
+    return error == 0 ? CARET_OK : caret__io_failed(e, error, "writing the log");
 }
 
 /* The flush mutex is held: write what is new. */

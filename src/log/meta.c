@@ -35,6 +35,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "log/log.h"
+#include "shm/write.h"
 
 static const char magic[8] = "CARETDB\n";
 
@@ -84,23 +85,6 @@ static int read_at(int fd, const char *path, void *buf, size_t len, uint64_t off
         off += (uint64_t)n;
     }
     return CARET_OK;
-}
-
-static int write_at(int fd, const void *buf, size_t len, uint64_t off)
-{
-    const uint8_t *p = buf;
-
-    while (len > 0) {
-        ssize_t n = pwrite(fd, p, len, (off_t)off);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : EIO;
-        p += n;
-        len -= (size_t)n;
-        off += (uint64_t)n;
-    }
-    return 0;
 }
 
 static int read_slot(int fd, const char *path, unsigned slot, struct caret__meta *m, enum verdict *verdict)
@@ -210,11 +194,10 @@ static void meta_seal(struct caret__meta *m)
 int caret__meta_write(int fd, const char *path, struct caret__meta *m)
 {
     meta_seal(m);
-    errno = write_at(fd, m, sizeof *m, (m->epoch & 1u) * CARET__META_SPACING);
+    errno = caret__file_write(fd, m, sizeof *m, (m->epoch & 1u) * CARET__META_SPACING);
     if (errno == 0)
         return CARET_OK;
-    return caret__fail_errno(errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO,
-                             "%s: cannot write its meta slot", path);
+    return caret__fail_errno(caret__write_code(errno), "%s: cannot write its meta slot", path);
 }
 
 int caret__meta_write_frozen(struct caret__engine *e, bool clean)
@@ -240,7 +223,7 @@ int caret__meta_write_frozen(struct caret__engine *e, bool clean)
     m.nodes = f->nodes;
     m.created = sh->created;
     meta_seal(&m);
-    error = write_at(caret__fd(&e->data_fd), &m, sizeof m, (m.epoch & 1u) * CARET__META_SPACING);
+    error = caret__file_write(caret__fd(&e->data_fd), &m, sizeof m, (m.epoch & 1u) * CARET__META_SPACING);
     return error == 0 ? CARET_OK : caret__io_failed(e, error, "writing a meta slot");
 }
 
@@ -301,8 +284,8 @@ int caret__images_write(struct caret__engine *e, uint32_t epoch, uint32_t npages
 
     for (uint32_t g = 0; g < groups(npages); g++) {
         caret__image_fill((uint8_t *)page, epoch, g, e->pg.maps[CARET__MAP_IMAGE], npages);
-        int error = write_at(caret__fd(&e->data_fd), page, sizeof page,
-                             (uint64_t)caret__image_pgno(epoch, g) * CARET__PAGE_SIZE);
+        int error = caret__file_write(caret__fd(&e->data_fd), page, sizeof page,
+                                      (uint64_t)caret__image_pgno(epoch, g) * CARET__PAGE_SIZE);
         if (error != 0)
             return caret__io_failed(e, error, "writing the free-space bitmap");
         CARET_FAULT("image_written");

@@ -41,6 +41,7 @@
 #include "log/orphan.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 /* The engine that this thread is attaching: for it, caret__engine_forked has nothing to do. */
 static _Thread_local const struct caret__engine *attaching;

@@ -50,6 +50,7 @@
 #include "log/open.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 /* What the old segment knew. */
 struct rescue {
@@ -63,14 +64,13 @@ struct rescue {
 
 static int log_failed(const struct caret__engine *e, const char *what)
 {
-    int code = errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO;
-
-    return caret__fail_errno(code, "%s: cannot %s the log file", e->log_path, what);
+    return caret__fail_errno(caret__write_code(errno), "%s: cannot %s the log file", e->log_path, what);
 }
 
 /* A fresh one.  Whatever lies there belongs to a database that was closed cleanly. */
 static int create_log(struct caret__engine *e, const struct caret__start *start, uint64_t size)
 {
+    size += sizeof(struct caret__lockrec); /* where readers find it */
     if (!caret__file_size_allowed(size))
         return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)",
                            e->log_path);
@@ -79,9 +79,7 @@ static int create_log(struct caret__engine *e, const struct caret__start *start,
                        caret__open_high(e->log_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)))
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot create the log file", e->log_path);
     caret__file_rights(caret__fd(&e->log_fd), start->id.uid, start->id.gid, start->id.mode);
-    do
-        errno = posix_fallocate(caret__fd(&e->log_fd), 0, (off_t)(size + sizeof(struct caret__lockrec)));
-    while (errno == EINTR);
+    errno = caret__file_allocate(caret__fd(&e->log_fd), 0, size, size);
     if (errno != 0)
         return log_failed(e, "allocate");
     if (fsync(caret__fd(&e->log_fd)) != 0 || fsync(caret__fd(&e->dir_fd)) != 0)

@@ -36,6 +36,7 @@
 #include "base/fault.h"
 #include "log/open.h"
 #include "page/page.h"
+#include "shm/write.h"
 
 /* A run that a record of the chain refers to. */
 struct claim {
@@ -84,9 +85,8 @@ static double part_of(const struct replay *r, uint64_t lsn, uint64_t all)
 
 static int log_error(const struct caret__logfile *f, const char *what, uint64_t lsn)
 {
-    int code = errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO;
-
-    return caret__fail_errno(code, "%s: cannot %s at LSN %llu", f->path, what, (unsigned long long)lsn);
+    return caret__fail_errno(caret__write_code(errno), "%s: cannot %s at LSN %llu", f->path, what,
+                             (unsigned long long)lsn);
 }
 
 /* Bytes that are contiguous in the file from an LSN on, at most len; *off: where. */
@@ -147,14 +147,12 @@ int caret__log_write(const struct caret__logfile *f, uint64_t lsn, const void *b
     while (len > 0) {
         off_t off;
         size_t most = contiguous(f, lsn, len, &off);
-        ssize_t n = pwrite(f->fd, p, most, off);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
+        errno = caret__file_write(f->fd, p, most, (uint64_t)off);
+        if (errno != 0)
             return log_error(f, "write", lsn);
-        p += n;
-        lsn += (uint64_t)n;
-        len -= (size_t)n;
+        p += most;
+        lsn += most;
+        len -= most;
     }
     return CARET_OK;
 }

@@ -38,6 +38,7 @@
 #include "log/archive.h"
 #include "log/open.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 #define GENERATIONS 1000000u /* that may have begun between two files; arbitrary */
 
@@ -60,8 +61,7 @@ struct restore {
 
 static int cannot(const char *path, const char *what)
 {
-    return caret__fail_errno(errno == ENOSPC || errno == EDQUOT ? CARET_E_DISKFULL : CARET_E_IO,
-                             "%s: cannot %s", path, what);
+    return caret__fail_errno(caret__write_code(errno), "%s: cannot %s", path, what);
 }
 
 /* ------------------------------------------------------------------- the copy */
@@ -78,13 +78,9 @@ static int copy_bytes(const struct restore *r, int from, int to, const char *bac
     while (rc == CARET_OK && (n = pread(from, buf, 1u << 20, at)) != 0) {
         if (n < 0)
             rc = cannot(backup, "read the backup");
-        for (ssize_t done = 0, k; rc == CARET_OK && done < n; done += k) {
-            k = pwrite(to, buf + done, (size_t)(n - done), at + done);
-            if (k <= 0) {
-                k = 0;
-                rc = cannot(r->temp, "write the copy");
-            }
-        }
+        errno = rc == CARET_OK ? caret__file_write(to, buf, (size_t)n, (uint64_t)at) : 0;
+        if (errno != 0)
+            rc = cannot(r->temp, "write the copy");
         at += n;
     }
     free(buf);

@@ -32,6 +32,7 @@
 #include "log/log.h"
 #include "page/store.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 #define KEPT_ENTRIES 8u                        /* of the table */
 #define MOST_PAGES   (CARET__GROUP_PAGES / 2u) /* of a reservation: bitmap images lie between them */
@@ -148,25 +149,6 @@ void caret__room_done(struct caret__engine *e, struct caret__room *room)
     room->n = 0;
 }
 
-static int write_all(struct caret__engine *e, const uint8_t *p, size_t len, uint64_t off)
-{
-    while (len != 0) {
-        ssize_t n = pwrite(caret__fd(&e->data_fd), p, len, (off_t)off);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == ENOSPC)
-            return caret__fail(CARET_E_DISKFULL, "%s: no room for a value of %zu bytes", e->path, len);
-        if (n < 0 && !caret__fds_ours(e))
-            return caret__fds_check(e);
-        if (n < 0)
-            return caret__fail_errno(CARET_E_IO, "%s: writing a value of %zu bytes", e->path, len);
-        p += n;
-        len -= (size_t)n;
-        off += (uint64_t)n;
-    }
-    return CARET_OK;
-}
-
 /* Reserve; with the disk or shared memory full, what died since the last checkpoint is still to be had. */
 static int find_room(struct caret__engine *e, struct caret__room *room, uint32_t pages)
 {
@@ -221,9 +203,11 @@ int caret__run_write(struct caret__engine *e, struct caret__room *room, const vo
     room->pgno += pages;
     room->left -= pages;
     room->ahead -= caret__min64(room->ahead, pages);
-    int rc = write_all(e, val, len, (uint64_t)ref->pgno * CARET__PAGE_SIZE);
-    if (rc != CARET_OK)
-        return rc;
+    errno = caret__file_write(caret__fd(&e->data_fd), val, len, (uint64_t)ref->pgno * CARET__PAGE_SIZE);
+    if (errno != 0 && !caret__fds_ours(e))
+        return caret__fds_check(e);
+    if (errno != 0)
+        return caret__fail_errno(caret__write_code(errno), "%s: writing a value of %zu bytes", e->path, len);
     CARET_FAULT("run_written");
     atomic_store(&e->sh->runs_unsynced, 1);
     return CARET_OK;

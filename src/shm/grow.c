@@ -22,40 +22,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/racy.h"
 #include "shm/segment.h"
+#include "shm/write.h"
 
 #define SHM_PIECE  (UINT64_C(256) << 10) /* arbitrary; some 100 us to allocate */
 #define FILE_PIECE (UINT64_C(16) << 20)
-
-/* posix_fallocate in pieces: 0 or an errno. */
-static int allocate(int fd, uint64_t off, uint64_t len, uint64_t piece)
-{
-    while (len > 0) {
-        uint64_t n = caret__min64(len, piece);
-        int rc;
-        do
-            rc = posix_fallocate(fd, (off_t)off, (off_t)n);
-        while (rc == EINTR);
-        if (rc != 0)
-            return rc;
-        off += n;
-        len -= n;
-    }
-    return 0;
-}
-
-bool caret__file_size_allowed(uint64_t bytes)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
-}
 
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 {
@@ -64,7 +40,8 @@ int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 
     if (rc != CARET_OK)
         return rc;
-    rc = allocate(caret__fd(&e->shm_fd), from, caret__align_up(off + len, 4096) - from, SHM_PIECE);
+    rc =
+        caret__file_allocate(caret__fd(&e->shm_fd), from, caret__align_up(off + len, 4096) - from, SHM_PIECE);
 
     if (rc == 0)
         return CARET_OK;
@@ -147,14 +124,12 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages)
     rc = caret__fds_check(e);
     if (rc != CARET_OK)
         return rc;
-    rc = allocate(caret__fd(&e->data_fd), have * CARET__PAGE_SIZE, (pages - have) * CARET__PAGE_SIZE,
-                  FILE_PIECE);
+    rc = caret__file_allocate(caret__fd(&e->data_fd), have * CARET__PAGE_SIZE,
+                              (pages - have) * CARET__PAGE_SIZE, FILE_PIECE);
     errno = rc;
-    if (rc == ENOSPC || rc == EDQUOT || rc == EFBIG)
-        return caret__fail_errno(CARET_E_DISKFULL, "%s: cannot grow by %llu KiB", e->path,
-                                 (unsigned long long)((pages - have) * CARET__PAGE_SIZE >> 10));
     if (rc != 0)
-        return caret__fail_errno(CARET_E_IO, "%s: cannot grow", e->path);
+        return caret__fail_errno(caret__write_code(rc), "%s: cannot grow by %llu KiB", e->path,
+                                 (unsigned long long)((pages - have) * CARET__PAGE_SIZE >> 10));
     CARET_FAULT("grow_file");
     atomic_store(&e->sh->file_pages, pages);
     return CARET_OK;

@@ -45,6 +45,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "shm/layout.h"
+#include "shm/write.h"
 
 #define RIGHTS_TRIES 200  /* a second: arbitrary */
 #define MEETINGS     1000 /* arbitrary: as many others may have removed it, one after the other */
@@ -421,15 +422,8 @@ bool caret__lockrec_parse(int fd, struct caret__lockrec *rec)
 
 static int put_record(const struct caret__fd *f, const char *path, off_t at, const struct caret__lockrec *rec)
 {
-    ssize_t n;
-
-    do
-        n = pwrite(caret__fd(f), rec, sizeof *rec, at);
-    while (n < 0 && errno == EINTR);
-    if (n == (ssize_t)sizeof *rec)
-        return CARET_OK;
-    return caret__fail_errno(n < 0 && errno != ENOSPC && errno != EDQUOT ? CARET_E_IO : CARET_E_DISKFULL,
-                             "%s: cannot write", path);
+    errno = caret__file_write(caret__fd(f), rec, sizeof *rec, (uint64_t)at);
+    return errno == 0 ? CARET_OK : caret__fail_errno(caret__write_code(errno), "%s: cannot write", path);
 }
 
 int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16])

@@ -51,6 +51,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 #define REGION_ALIGN (64u << 10)
 #define MIN_SLOTS    (CARET__ARENA_STEP > 256u ? CARET__ARENA_STEP : 256u) /* arbitrary: several large commits */

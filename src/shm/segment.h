@@ -50,9 +50,6 @@ void caret__segment_close(struct caret__engine *e);
 /* Unlink all segments of this data file in dir but `keep` (a path, or NULL); nobody may be attached. */
 void caret__segment_sweep(const struct caret__identity *id, const char *dir, const char *keep);
 
-/* May this process make a file so long (ulimit -f)?  Trying would raise a signal. */
-bool caret__file_size_allowed(uint64_t bytes);
-
 /* Where the regions of a segment of these sizes lie: sets the off_ fields, seg_size and
  * the sizes of *sh, from its max_pages and max_slots. */
 void caret__segment_place(struct caret__shared *sh);

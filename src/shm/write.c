@@ -1,0 +1,69 @@
+/*
+ * write.c - writing to files and allocating in them, within the limits of the process.
+ *
+ * Who writes beyond the largest size of a file that he is allowed (ulimit -f) gets SIGXFSZ, which ends the process.  A
+ * library must not do that to its host, and can't handle the signal either, as signals are the host's.  The file may be
+ * larger than the limit though we never wrote so far: others, without a limit, grew it.  And the limit may have been
+ * lowered since we looked.  So each write asks before it is made: getrlimit, 100 ns beside a write of microseconds.
+ *
+ *     over the limit   nothing is written; EFBIG, which becomes CARET_E_DISKFULL.  It concerns this process
+ *                      only: the database is not marked as failed, another process can write the same.
+ *
+ * A write of which the kernel does a part is gone on with; EINTR is tried again.
+ */
+#include "shm/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "caret.h"
+
+bool caret__file_size_allowed(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+int caret__file_write(int fd, const void *buf, size_t len, uint64_t off)
+{
+    const uint8_t *p = buf;
+
+    if (!caret__file_size_allowed(off + len))
+        return EFBIG;
+    while (len > 0) {
+        ssize_t n = pwrite(fd, p, len, (off_t)off);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? errno : EIO;
+        p += n;
+        len -= (size_t)n;
+        off += (uint64_t)n;
+    }
+    return 0;
+}
+
+int caret__file_allocate(int fd, uint64_t off, uint64_t len, uint64_t piece)
+{
+    while (len > 0) {
+        uint64_t n = caret__min64(len, piece);
+        int rc;
+        do
+            rc = posix_fallocate(fd, (off_t)off, (off_t)n);
+        while (rc == EINTR);
+        if (rc != 0)
+            return rc;
+        off += n;
+        len -= n;
+    }
+    return 0;
+}
+
+int caret__write_code(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG ? CARET_E_DISKFULL : CARET_E_IO;
+}

@@ -1,0 +1,24 @@
+/*
+ * write.h - writing to files and allocating in them.
+ */
+#ifndef CARET_SHM_WRITE_H
+#define CARET_SHM_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* May this process make a file so long (ulimit -f)?  Trying would raise a signal. */
+bool caret__file_size_allowed(uint64_t bytes);
+
+/* Write all of it at an offset: 0 or an errno.  EFBIG: the process may not write so far into a file. */
+int caret__file_write(int fd, const void *buf, size_t len, uint64_t off);
+
+/* Allocate [off, off + len) in pieces of at most `piece` bytes: 0 or an errno.  Beyond the end of the file only what
+ * caret__file_size_allowed() has allowed. */
+int caret__file_allocate(int fd, uint64_t off, uint64_t len, uint64_t piece);
+
+/* The outcome for an errno of these two: CARET_E_DISKFULL or CARET_E_IO. */
+int caret__write_code(int error);
+
+#endif
