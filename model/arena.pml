@@ -52,10 +52,9 @@
 
 #define UFREE 1                 /* kinds of undo entries */
 #define USLOTS 2
-#define UPEND 3
-#define UWORD 4
-#define UROOT 5
-#define UPAGE 6
+#define UWORD 3
+#define UROOT 4
+#define UPAGE 5
 #define UMAX 7
 
 byte mx;
@@ -186,14 +185,17 @@ inline pick(x, map, redo) {
 #define IN_PLACE(w) (BIRTH(w) == EPOCH)
 #endif
 
-/* Page o dies.  It keeps its slot, and its number waits, until this epoch is durable. */
+/*
+ * Page o dies.  It keeps its slot, and its number waits, until this epoch is durable.  No undo: its
+ * version, its pending bit and its flag, in this order, tell repair that L killed it.
+ */
 inline drop() {
+#ifdef ATONCE
     atomic {
         PUT(UWORD, o, word[o], 0);
         X(ver[o] = L)
     };
     if
-#ifdef ATONCE
     :: BIRTH(word[o]) == epoch ->       /* born in this epoch: both are free from the next commit on */
         X(word[o] = NOSLOT(word[o]) | OBSOLETE);
         atomic {
@@ -203,20 +205,58 @@ inline drop() {
             X(slots = slots | BIT(so))
         }
     :: BIRTH(word[o]) != epoch ->
-#else
-    :: true ->
-#endif
-        X(word[o] = word[o] | OBSOLETE);
-        atomic {
-#if BUG == 4
-            PUT(UFREE, 0, free, 0);
-            X(free = free | BIT(o))
-#else
-            PUT(UPEND, epoch & 1, pend[epoch & 1], 0);
-            X(pend[epoch & 1] = pend[epoch & 1] | BIT(o))
-#endif
-        }
+        X(pend[epoch & 1] = pend[epoch & 1] | BIT(o));
+        X(word[o] = word[o] | OBSOLETE)
     fi
+#else
+#if BUG == 4
+    X(ver[o] = L);
+    X(word[o] = word[o] | OBSOLETE);
+    atomic {
+        PUT(UFREE, 0, free, 0);
+        X(free = free | BIT(o))
+    }
+#elif BUG == 26
+    X(ver[o] = L);
+    X(word[o] = word[o] | OBSOLETE);
+    X(pend[epoch & 1] = pend[epoch & 1] | BIT(o))
+#elif BUG == 27
+    X(pend[epoch & 1] = pend[epoch & 1] | BIT(o));
+    X(ver[o] = L);
+    X(word[o] = word[o] | OBSOLETE)
+#else
+    X(ver[o] = L);
+    X(pend[epoch & 1] = pend[epoch & 1] | BIT(o));
+    X(word[o] = word[o] | OBSOLETE)
+#endif
+#endif
+}
+
+/* Repair: the pages that died in commit head are alive again. */
+inline take_back() {
+    i = 1;
+    do
+    :: i > NP || BUG == 28 -> break
+    :: else ->
+        if
+        :: (pend[epoch & 1] & BIT(i)) && (ver[i] == head || BUG == 29) ->
+#if BUG == 30
+            X(pend[epoch & 1] = pend[epoch & 1] & ~BIT(i));
+            X(word[i] = (free & BIT(i) -> word[i] : word[i] & ~OBSOLETE))
+#else
+            X(word[i] = (free & BIT(i) -> word[i] : word[i] & ~OBSOLETE));
+            X(pend[epoch & 1] = pend[epoch & 1] & ~BIT(i))
+#endif
+        :: else
+        fi;
+        i++
+    od;
+    i = 0;
+    d_step {                            /* all is as of log_applied: the redo goes through live pages */
+        hb = BIT(rt[1]) | BIT(rt[2]);
+        assert(!DIED(word[rt[1]]) && !DIED(word[rt[2]]) && !((pend[0] | pend[1]) & hb));
+        hb = 0
+    }
 }
 
 /* Apply record L: change leaf k in place, or by a new page that takes its role. */
@@ -282,7 +322,6 @@ inline repair() {
                 if
                 :: uk[i] == UFREE -> X(free = u0[i])
                 :: uk[i] == USLOTS -> X(slots = u0[i])
-                :: uk[i] == UPEND -> X(pend[up[i]] = u0[i])
                 :: uk[i] == UWORD -> X(word[up[i]] = u0[i])
                 :: uk[i] == UROOT -> X(rt[up[i]] = u0[i])
                 :: uk[i] == UPAGE -> X(s0[up[i]] = u0[i]); X(s1[up[i]] = u1[i])
@@ -291,6 +330,7 @@ inline repair() {
         :: else
         fi;
         X(ucnt = 0);
+        take_back();
         L = head;
         ep = epoch;
         apply(true)

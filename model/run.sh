@@ -107,6 +107,11 @@ bug arena -DBUG=22
 bug arena -DBUG=23
 bug arena -DBUG=24 -DATONCE
 bug arena -DBUG=25
+bug arena -DBUG=26
+bug arena -DBUG=27
+bug arena -DBUG=28
+bug arena -DBUG=29
+bug arena -DBUG=30 -DNC=2 -DNS=2 -DMAXD=2
 bug archive -DBUG=1
 bug archive -DBUG=2
 bug archive -DBUG=3
@@ -172,6 +177,8 @@ bug commit -DHOLE6 -DREADER -DSTOPPED
 bug commit -DHOLE7 -DRWTX -DSTOPPED
 bug commit -DHOLE8 -DRANGE
 bug commit -DHOLE9 -DREADER -DSTOPPED
+bug commit -DHOLE10 -DREADER
+bug commit -DHOLE11 -DREADER -DSTOPPED
 END
 
 xargs -r -P "$jobs" -d '\n' -n 1 sh "$here/run.sh" --one <"$work/runs" | tee "$work/results"

@@ -12,6 +12,16 @@
  * touched leaf may be cut in three, and every quarter page of new bytes may make
  * another leaf; every new leaf may need half an inner page.  Beside an unlinked leaf
  * one or two neighbours are saved without being copied (caret__w_bump).
+ *
+ * Kills always make room, also in a full database.  What one takes is bounded by the depth
+ * of the tree (tree/shrink.c): 2 copies a level, and some 4 KiB of undo a level and edge.  For that,
+ *   - kill_pages() page numbers and slots are left to kills by all others;
+ *   - what a kill needs of undo is backed from the beginning (shm/segment.c);
+ *   - numbers and slots that earlier kills took come back with a checkpoint, which
+ *     takes nothing.  So a kill that finds none has one taken, and tries again.
+ * Several kills and deletes in one commit take what their edges take together.  After a checkpoint
+ * there is nothing to be saved whole, so the undo that is backed does for some thousand edges
+ * (some hundred in the small build); numbers and slots, for as many as are free then.
  */
 #include "base/error.h"
 #include "log/log.h"
@@ -76,10 +86,9 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
 /* ------------------------------------------------------------------- needs */
 
 struct tally {
-    struct caret__path before;
-    bool has_before;
-    uint64_t pages, leaves, bytes, freed, bumps;
-    unsigned sets, deletes;
+    struct caret__edges edges; /* pages that the ops find and may copy */
+    uint64_t leaves, bytes, taken;
+    unsigned sets, deletes, kills;
 };
 
 /* 0, or the number of a damaged page that the change would meet. */
@@ -91,40 +100,59 @@ static uint32_t tally_path(struct caret__engine *e, const struct caret__op_view 
     uint32_t bad = caret__descend(&w, op->key, op->klen, &path);
     if (bad != 0)
         return bad;
-    for (unsigned d = 0; d <= path.leaf; d++) {
-        if (t->has_before && d <= t->before.leaf && path.pgno[d] == t->before.pgno[d])
-            continue;
-        t->pages++;
-        t->leaves += d == path.leaf;
-    }
-    t->before = path;
-    t->has_before = true;
+    for (unsigned d = 0; d <= path.leaf; d++)
+        if (caret__edge_note(&t->edges, path.pgno[d], d))
+            t->leaves += d == path.leaf;
     if (e->sh->ts.has_runs && path.found) {
         struct caret__entry en =
             caret__page_entry(caret__w_page(&w, path.pgno[path.leaf]), path.idx[path.leaf]);
-        if (en.run && en.vlen >= 8)
-            t->freed += 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE;
+        if (!caret__tree_run_ok(&e->pg, &en))
+            return path.pgno[path.leaf];
     }
     return 0;
 }
 
 static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
 {
-    uint32_t bad;
-
     if (op->kind == CARET__OP_KILL) {
-        t->freed += caret__tree_kill_pages(&e->pg, op->key, op->klen, &bad);
-        t->pages += 4u * (e->sh->ts.depth + 2u);
-        t->bumps += 4u * (e->sh->ts.depth + 2u);
-        return bad;
+        t->kills++;
+        return caret__tree_kill_look(&e->pg, op->key, op->klen, &t->edges);
     }
-    bad = tally_path(e, op, t);
-    t->deletes += op->kind == CARET__OP_DELETE;
+    if (op->kind == CARET__OP_DELETE) {
+        t->deletes++;
+        return tally_path(e, op, t);
+    }
     t->sets++;
     t->bytes += 10u + op->klen + op->vlen;
     if (op->kind == CARET__OP_SETRUN)
-        t->freed += 1 + caret__racy32(op->val + 4) / CARET__PAGE_SIZE;
-    return bad;
+        t->taken += 1 + caret__racy32(op->val + 4) / CARET__PAGE_SIZE;
+    return tally_path(e, op, t);
+}
+
+/* Page numbers, each with a slot.  Kills and deletes copy what they find, and no more. */
+static uint64_t pages_of(const struct tally *t, const struct caret__tstate *ts)
+{
+    uint64_t pages = t->edges.pages, one = caret__tree_set_pages(ts);
+
+    if (t->sets == 0)
+        return pages + ts->depth;
+    uint64_t cuts = 2 * (2 * t->leaves + 4 * t->bytes / CARET__PAGE_USABLE);
+    if (t->sets == 1 && cuts + pages < one)
+        cuts = one;
+    return pages + cuts + one + (uint64_t)t->kills * 2u * (ts->depth + 2u);
+}
+
+/*
+ * Pages that are saved whole at most: what the ops find, and neighbours: those that are joined, up to two a level, and those
+ * at the seams (caret__w_bump).  All belong to the current epoch, so each has a slot.
+ */
+static uint64_t saved_of(const struct tally *t, const struct caret__shared *sh)
+{
+    uint64_t pages = t->edges.pages + (t->sets != 0 ? caret__tree_set_pages(&sh->ts) : 0);
+
+    pages += (uint64_t)t->kills * (2u * sh->ts.depth + 8u);
+    pages += t->deletes != 0 ? 2 * t->edges.pages + 2u * sh->ts.depth : 0;
+    return caret__min64(pages, atomic_load_explicit(&sh->nslots, memory_order_relaxed) - sh->ts.free_slots);
 }
 
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need)
@@ -144,19 +172,20 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
     }
     if (rc < 0)
         return caret__fail(CARET_E_CORRUPT, "%s: a log record can't be read", e->path);
-    uint32_t one = caret__tree_set_pages(&e->sh->ts);
-    uint64_t cuts = t.sets == 0 ? 0 : 2 * (2 * t.leaves + 4 * t.bytes / CARET__PAGE_USABLE);
-    uint64_t pages = t.pages + (t.sets == 1 && cuts + t.pages < one ? one : cuts) + one;
+    uint64_t pages = pages_of(&t, &e->sh->ts);
     need->pages = pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX;
-    t.bumps += t.deletes != 0 ? 2 * t.leaves : 0;
-    need->undo_bytes =
-        (t.pages + t.bumps + one) * (CARET__PAGE_SIZE + 64u) + pages * 128u + t.freed * 96u + 4096u;
+    need->undo_saved = saved_of(&t, e->sh) * (CARET__PAGE_SIZE + CARET__UNDO_FOOT);
+    need->undo_bytes = need->undo_saved + pages * 128u + t.taken * 96u + 4096u;
     return CARET_OK;
 }
 
 /* --------------------------------------------------------------- reservation */
 
-#define KILL_PAGES 64u /* kept so that a full database can be emptied */
+/* Kept so that a full database can be emptied: what one kill takes, and some. */
+static uint32_t kill_pages(const struct caret__shared *sh)
+{
+    return caret__max(64, 3u * sh->ts.depth);
+}
 
 static uint32_t free_unreserved(const struct caret__shared *sh)
 {
@@ -166,6 +195,12 @@ static uint32_t free_unreserved(const struct caret__shared *sh)
     for (unsigned i = 0; i < CARET__MAX_RESERVED; i++)
         held += sh->reserved[i].count;
     return n > held ? n - held : 0;
+}
+
+uint32_t caret__pages_to_take(const struct caret__shared *sh)
+{
+    uint32_t n = free_unreserved(sh), kept = kill_pages(sh);
+    return n > kept ? n - kept : 0;
 }
 
 /* With the disk or shared memory full, what died since the last checkpoint is still to be had: kills make room that way. */
@@ -181,8 +216,6 @@ static int reserve_pages(struct caret__engine *e, uint32_t want)
     int rc = caret__grow_pages(e, n + more);
     if (rc != CARET_OK && more > want - have + 8)
         rc = caret__grow_pages(e, n + want - have + 8); /* near the end of the disk, or of the page numbers */
-    if (rc != CARET_OK && free_unreserved(sh) + 8 >= want)
-        return CARET_OK;
     return (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(e) ? CARET_RESTART : rc;
 }
 
@@ -213,20 +246,30 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
     return CARET_RESTART;
 }
 
+static int reserve_undo(struct caret__engine *e, const struct caret__need *need, bool is_kill)
+{
+    uint64_t cap = atomic_load_explicit(&e->sh->undo_cap, memory_order_relaxed);
+    uint64_t bytes = need->undo_bytes + CARET__UNDO_FRONT;
+    int rc;
+
+    if (bytes <= cap)
+        return CARET_OK;
+    if (bytes > e->sh->undo_max)
+        rc = caret__fail(CARET_E_TXN_TOO_BIG, "%s: the change needs %llu bytes of undo, %llu is the limit",
+                         e->path, (unsigned long long)need->undo_bytes,
+                         (unsigned long long)(e->sh->undo_max - CARET__UNDO_FRONT));
+    else
+        rc = caret__grow_undo(e, bytes);
+    bool helps = is_kill && bytes - need->undo_saved <= cap && caret__checkpoint_frees(e);
+    return rc != CARET_OK && helps ? CARET_RESTART : rc;
+}
+
 int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool is_kill)
 {
-    struct caret__shared *sh = e->sh;
-    uint32_t spare = is_kill ? 0 : KILL_PAGES;
+    uint32_t spare = is_kill ? 0 : kill_pages(e->sh);
+    int rc = reserve_undo(e, need, is_kill);
 
-    if (need->undo_bytes > sh->undo_max - CARET__UNDO_FRONT)
-        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: the change needs %llu bytes of undo, %llu is the limit",
-                           e->path, (unsigned long long)need->undo_bytes,
-                           (unsigned long long)(sh->undo_max - CARET__UNDO_FRONT));
-    if (need->undo_bytes + CARET__UNDO_FRONT > atomic_load_explicit(&sh->undo_cap, memory_order_relaxed)) {
-        int rc = caret__grow_undo(e, need->undo_bytes + CARET__UNDO_FRONT);
-        if (rc != CARET_OK)
-            return rc;
-    }
-    int rc = reserve_slots(e, need->pages + spare);
+    if (rc == CARET_OK)
+        rc = reserve_slots(e, need->pages + spare);
     return rc == CARET_OK ? reserve_pages(e, need->pages + spare) : rc;
 }

@@ -300,10 +300,12 @@ static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, c
 {
     struct caret__shared *sh = e->sh;
     uint32_t pages = caret__tree_set_pages(&sh->ts);
-    struct caret__need need = {pages, (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
+    struct caret__need need = {.pages = pages,
+                               .undo_bytes = (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
 
-    need.undo_bytes += caret__run_pages_at(e, spot) * UINT64_C(96);
-    int rc = caret__reserve(e, &need, false);
+    int rc = caret__value_check(e, spot);
+    if (rc == CARET_OK)
+        rc = caret__reserve(e, &need, false);
     if (rc != CARET_OK)
         return rc;
     const uint8_t *rec = caret__publish(e, r->rec, r->size, r->crc, lsn);

@@ -129,14 +129,16 @@ static inline void caret__change_leaf(struct caret__engine *e, struct caret__und
     spot->version = lsn;
 }
 
-/* Pages of the value at a spot that lie out of line. */
-static inline uint32_t caret__run_pages_at(const struct caret__engine *e, const struct caret__spot *spot)
+/* Can the value at a spot be given up?  CARET_OK or CORRUPT. */
+static inline int caret__value_check(const struct caret__engine *e, const struct caret__spot *spot)
 {
     if (spot->found != 1)
-        return 0;
+        return CARET_OK;
     uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
     struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, spot->pgno, word), spot->pos);
-    return en.run && en.vlen >= 8 ? 1 + caret__racy32(en.val + 4) / CARET__PAGE_SIZE : 0;
+    return caret__tree_run_ok(&e->pg, &en)
+               ? CARET_OK
+               : caret__corrupt_page(spot->pgno, "refers to a value outside of the file");
 }
 
 /* A batch whose record is finished but for its trailer. */

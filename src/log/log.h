@@ -41,12 +41,16 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
 struct caret__need {
     uint32_t pages; /* page numbers, each with an arena slot */
     uint64_t undo_bytes;
+    uint64_t undo_saved; /* of these, for pages of the current epoch: none after a checkpoint */
 };
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need);
 
 /* Under the writer mutex: are there so many pages, slots, undo bytes?  Grows what can
  * grow.  CARET_OK; CARET_RESTART = a checkpoint must make room first; or an error. */
 int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool is_kill);
+
+/* Under the writer mutex: free page numbers that nobody has reserved, but for those that are left to kills. */
+uint32_t caret__pages_to_take(const struct caret__shared *sh);
 
 /* The undo context of a commit that uses an area of the undo region (shm/undo.h). */
 static inline struct caret__undo caret__undo_context(const struct caret__engine *e, uint32_t area)

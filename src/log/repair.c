@@ -4,12 +4,14 @@
  * A dead owner may have been anywhere.  If log_head > log_applied its commit
  * exists and must become visible whole:
  *   1  undo_lsn > log_applied: restore the undo entries, last first.
- *   2  undo word = {generation + 1, 0} in one store.
+ *   2  undo word = {generation + 1, 0} in one store; the pages that died in the commit,
+ *      which are in no entry, are alive again (page/store.c).
  *   3  settle half-released page numbers; count free pages, slots and reservations anew.
  *   4  redo the record with the code that every commit uses, undo included.
  *   5  log_applied = log_head.
  * If it dies here, the next one does the same: before 2 the same entries are
- * restored again; between 2 and 4 there is nothing to restore; in 4 the redo has
+ * restored again; between 2 and 4 there is nothing to restore, and what was taken back
+ * stays so; in 4 the redo has
  * its own undo.  Versions are never restored: they stay at the LSN of the commit,
  * readers wait for log_applied or help to repair.
  * If log_head == log_applied the owner died before its commit point or behind the
@@ -185,6 +187,7 @@ int caret__repair(struct caret__engine *e)
             return damaged(e, "undo entries");
         atomic_store(&sh->undo_word, ((word >> 32) + 1) << 32);
         CARET_FAULT("repair_undone");
+        caret__take_back(&e->pg, atomic_load(&sh->epoch), head);
         recount(e);
         int rc = redo(e, applied, head);
         if (rc != CARET_OK)

@@ -392,6 +392,8 @@ static int reserve(struct replay *r, const uint8_t *rec, uint32_t size)
     for (unsigned tries = 0;; tries++) {
         struct caret__need need;
         int rc = caret__record_need(r->e, rec, size, &need);
+        need.undo_bytes = need.undo_saved =
+            0; /* nobody looks, and who dies here leaves nothing that counts */
         if (rc == CARET_OK)
             rc = caret__reserve(r->e, &need, true);
         if (rc != CARET_RESTART && rc != CARET_E_TXN_TOO_BIG)

@@ -75,7 +75,7 @@ static int find_pages(struct caret__engine *e, uint32_t pages, uint32_t ahead, b
     struct caret__shared *sh = e->sh;
 
     for (*count = ahead;; *count = caret__max(*count / 4, pages)) {
-        *pgno = caret__find_run(&e->pg, sh, *count);
+        *pgno = *count <= caret__pages_to_take(sh) ? caret__find_run(&e->pg, sh, *count) : 0;
         if (*pgno != 0)
             return CARET_OK;
         if (all || *count == pages)

@@ -78,6 +78,8 @@ static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct pl
         goal->pgno = spot->pgno;
         if (goal->slow || caret__fits_in_place(e, spot, op->key, op->klen, op->vlen, &goal->taken))
             continue;
+        if (caret__value_check(e, spot) != CARET_OK)
+            return false; /* as in general */
         goal->slow = slow = true;
     }
     plan->nslow = 0;
@@ -88,16 +90,12 @@ static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct pl
 }
 
 /* What the sets may need. */
-static struct caret__need plan_need(const struct caret__engine *e, const struct caret__batch *b,
-                                    const struct plan *plan)
+static struct caret__need plan_need(const struct caret__engine *e, const struct plan *plan)
 {
     uint32_t pages = plan->nslow * caret__tree_set_pages(&e->sh->ts);
-    struct caret__need need = {pages, plan->in_place + (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
 
-    for (uint32_t i = 0; i < b->nops; i++)
-        if (is_slow(plan, i))
-            need.undo_bytes += caret__run_pages_at(e, &b->spots[i]) * UINT64_C(96);
-    return need;
+    return (struct caret__need){
+        .pages = pages, .undo_bytes = plan->in_place + (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
 }
 
 /* Behind the commit point: the sets that need more than their leaf. */
@@ -150,7 +148,7 @@ int caret__commit_small(struct caret__engine *e, const struct caret__finished *r
     if (!make_plan(e, r->b, &plan))
         return CARET_NONE;
     if (plan.nslow != 0 || plan.in_place > u.cap) {
-        struct caret__need need = plan_need(e, r->b, &plan);
+        struct caret__need need = plan_need(e, &plan);
         int rc = caret__reserve(e, &need, false);
         if (rc != CARET_OK) /* an error is not the last word: in general the same sets may need less */
             return rc == CARET_RESTART ? rc : CARET_NONE;

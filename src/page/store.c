@@ -3,10 +3,22 @@
  *
  * Order of the stores for a page that comes to life: bitmap bits and state block
  * saved, its old page-table word saved, published; version = L; word = {slot,
- * epoch}; bytes.  For a page that dies: word saved, published; version = L;
- * obsolete flag; pending bit.  A death in between is undone by restoring the
- * words in reverse; versions stay at L, which is right, for the redo changes the
- * same or other pages under the same L.
+ * epoch}; bytes.  If the process dies in between, the words are restored in reverse; versions
+ * stay at L, which is right, for the redo changes the same or other pages under
+ * the same L.
+ *
+ * A page that dies is not in the undo area: however many pages a commit gives up, its
+ * undo does not grow, so a kill of any size finds room when memory is full.  The
+ * page itself tells all:
+ *
+ *     version = L  ->  pending bit of this epoch  ->  obsolete flag
+ *
+ * No byte of it changes, and its slot and number stay its own until a checkpoint releases
+ * them.  "Pending, of version L" therefore says that L killed it: who is pending from
+ * an earlier commit has that one's version, and is never touched again.  Repair takes these
+ * deaths back (caret__take_back) before it redoes L: flag, then bit, so that a page with
+ * the flag is always found by its bit.  A page that was born in L, too, is free
+ * by then, its word restored: only the bit goes.
  */
 #include "page/store.h"
 
@@ -129,10 +141,10 @@ static void clear_bit(struct caret__w *w, _Atomic uint64_t *map, uint32_t bit)
     atomic_store_explicit(word, v & ~(UINT64_C(1) << (bit % 64u)), memory_order_relaxed);
 }
 
-static void set_bit(struct caret__w *w, _Atomic uint64_t *map, uint32_t bit)
+/* Not saved: of a page that died, see above. */
+static void set_bit(_Atomic uint64_t *map, uint32_t bit)
 {
     _Atomic uint64_t *word = &map[bit / 64u];
-    save_word(w, word);
     uint64_t v = atomic_load_explicit(word, memory_order_relaxed);
     atomic_store_explicit(word, v | UINT64_C(1) << (bit % 64u), memory_order_relaxed);
 }
@@ -192,14 +204,15 @@ struct caret__page *caret__w_alloc(struct caret__w *w, unsigned level, uint32_t 
 
 /* ---------------------------------------------------------------------- death */
 
+/* Its number waits for the checkpoint; that of a private page is free at once.  The counters are derived. */
 static void release_number(struct caret__w *w, uint32_t pgno)
 {
     if (w->pg->shared) {
-        caret__w_save_state(w);
-        set_bit(w, w->pg->maps[CARET__MAP_PENDING0 + (w->epoch & 1u)], pgno);
+        set_bit(w->pg->maps[CARET__MAP_PENDING0 + (w->epoch & 1u)], pgno);
+        CARET_FAULT("page_pending");
         caret__racy_put32(&w->pg->ts->dead_pages, w->pg->ts->dead_pages + 1);
     } else {
-        set_bit(w, w->pg->maps[CARET__MAP_FREE], pgno);
+        set_bit(w->pg->maps[CARET__MAP_FREE], pgno);
         w->pg->ts->free_pages++;
     }
 }
@@ -209,12 +222,38 @@ void caret__w_free(struct caret__w *w, uint32_t pgno)
     struct caret__pte *pte = &w->pg->ptab[pgno];
     uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
 
-    save(w, (const void *)&pte->word, 8);
-    publish(w);
     set_version(w, pgno);
+    release_number(w, pgno);
     atomic_store_explicit(&pte->word, word | CARET__PTE_OBSOLETE, memory_order_release);
     CARET_FAULT("page_obsolete");
-    release_number(w, pgno);
+}
+
+/* Those of one word of the map. */
+static void take_back_word(struct caret__pager *pg, _Atomic uint64_t *pending, uint64_t is_free,
+                           uint32_t first, uint64_t lsn)
+{
+    uint64_t dead = atomic_load_explicit(pending, memory_order_relaxed);
+
+    for (uint64_t left = dead; left != 0; left &= left - 1) {
+        struct caret__pte *pte = &pg->ptab[first + (uint32_t)__builtin_ctzll(left)];
+        uint64_t bit = left & -left, word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+        if (atomic_load_explicit(&pte->version, memory_order_relaxed) != lsn)
+            continue;
+        if ((is_free & bit) == 0)
+            atomic_store_explicit(&pte->word, word & ~CARET__PTE_OBSOLETE, memory_order_release);
+        CARET_FAULT("repair_unflagged");
+        dead &= ~bit;
+        atomic_store_explicit(pending, dead, memory_order_release);
+        CARET_FAULT("repair_unpended");
+    }
+}
+
+void caret__take_back(struct caret__pager *pg, uint32_t epoch, uint64_t lsn)
+{
+    _Atomic uint64_t *pending = pg->maps[CARET__MAP_PENDING0 + (epoch & 1u)], *fm = pg->maps[CARET__MAP_FREE];
+
+    for (uint32_t i = 0; i < CARET__BITMAP_WORDS(pg->ts->npages); i++)
+        take_back_word(pg, &pending[i], atomic_load_explicit(&fm[i], memory_order_relaxed), i * 64u, lsn);
 }
 
 void caret__w_take_run(struct caret__w *w, uint32_t pgno, uint32_t count)

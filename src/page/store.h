@@ -6,8 +6,8 @@
  *   - A page whose epoch of birth is not the current one is part of a frozen or
  *     durable tree: it is never changed.  caret__touch() copies it to a new page
  *     number and arena slot; the old number becomes obsolete with version L (I1).
- *   - Before bytes, flags or state words change, their old contents are in the
- *     undo area and the page's version is L (I2).  A page with version L needs
+ *   - Before bytes or words change, their old contents are in the undo area and
+ *     the page's version is L (I2).  Deaths need no undo (store.c).  A page with version L needs
  *     nothing more in this commit: it is new, or was saved whole.
  *   - Nothing here can fail: what runs out was reserved before the commit point (I3).
  * A private store has no undo, no epochs and no slots: page number = slot.
@@ -52,8 +52,12 @@ void caret__w_begin(struct caret__w *w);
 /* A new, empty page of that level. */
 struct caret__page *caret__w_alloc(struct caret__w *w, unsigned level, uint32_t *pgno);
 
-/* The page dies in this commit. */
+/* The page dies in this commit.  Takes no undo. */
 void caret__w_free(struct caret__w *w, uint32_t pgno);
+
+/* For repair, when the undo entries have been restored: the pages that died in commit lsn, which has to be redone,
+ * are alive again.  epoch: the present one. */
+void caret__take_back(struct caret__pager *pg, uint32_t epoch, uint64_t lsn);
 
 /* Consecutive pages of the data file (a value stored out of line): taken and given back as a whole. */
 void caret__w_take_run(struct caret__w *w, uint32_t pgno, uint32_t count);

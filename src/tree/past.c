@@ -11,7 +11,8 @@
  *   root    its number; then the undo count, and the entries on it, last first
  *   page    version <= a: as it is.  Above:
  *             1  the page-table word; the count, the entries on the word: where the
- *                page was, and its flags
+ *                page was.  It was alive, for the way to it is as of a: the obsolete
+ *                flag, which has no entry (page/store.c), is L's
  *             2  copy the bytes from there
  *             3  fence; only now the count, and the entries on the bytes, last first
  *             4  generation = g and log_applied = a, else all this is dropped
@@ -202,8 +203,7 @@ static int build(const struct caret__view *v, const struct caret__past *p, uint3
     *word = atomic_load_explicit(&pte->word, memory_order_acquire);
     if (!undo_on(p->e, &pte->word, sizeof *word, word))
         return damaged(p, pgno, "the undo entries of a commit make no sense");
-    if (*word & CARET__PTE_OBSOLETE)
-        return CARET_RESTART;
+    *word &= ~CARET__PTE_OBSOLETE;
     uint32_t slot = caret__pte_slot(*word);
     if (slot == CARET__SLOT_NONE) {
         if (pgno >= *pg->file_pages_mapped)

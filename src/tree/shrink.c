@@ -8,11 +8,18 @@
  * had looked there for a key would not notice that the key went elsewhere.
  *
  * Two neighbours below one parent are joined when both together fill at most two
- * thirds of a page.
+ * thirds of a page.  One of them belongs to the path, so it is current: the join goes there,
+ * and takes no new page.
  *
  * Kill removes all keys in [key, key || 0xFF).  It edits only the two edge paths;
  * subtrees between them are unlinked whole and their pages freed by number: leaves
  * are not read, unless the entry says that values out of line are below it.
+ *
+ * That kills make room, also where there is none, rests on this: a kill changes pages of the two
+ * edges that lose something, and no others; it copies them at most, 2 a level; its joins and
+ * its unlinking copy none; and pages that die need no undo (page/store.c).  So what it takes does
+ * not grow with the subtree.  A page that it finds nothing in is not touched: of several
+ * kills in one commit, each touches pages that it would have touched alone, or current ones.
  */
 #include "tree/tree.h"
 
@@ -114,7 +121,7 @@ static unsigned join_list(const struct caret__page *left, const struct caret__pa
     return n + caret__page_list(right, kv + n);
 }
 
-/* Child i and i + 1 of a dirty page become one if they fit; true if they did. */
+/* Child i and i + 1 of a dirty page, one of them current, become one if they fit; true if they did. */
 static bool join_children(struct caret__w *w, struct caret__page *parent, unsigned i)
 {
     union scratch l, r;
@@ -135,24 +142,20 @@ static bool join_children(struct caret__w *w, struct caret__page *parent, unsign
     unsigned n = join_list(&l.page, &r.page, sep, sep_len, mid, kv), plen = caret__kv_prefix(kv, n);
     if (n > CARET__MAX_SLOTS || caret__kv_bytes(kv, n, plen) > CARET__PAGE_USABLE * 2u / 3u)
         return false;
-    struct caret__page *left;
-    if (caret__w_current(w, left_no)) {
-        left = caret__w_dirty(w, left_no);
-    } else {
-        left = caret__w_copy(w, &left_no);
-    }
-    caret__page_init(left, left_no, l.page.level);
-    bool ok = caret__page_fill(left, kv, n, plen);
+    uint32_t home = caret__w_current(w, left_no) ? left_no : right_no;
+    struct caret__page *p = caret__w_dirty(w, home);
+    caret__page_init(p, home, l.page.level);
+    bool ok = caret__page_fill(p, kv, n, plen);
     CARET__ASSERT_ALWAYS(ok);
-    caret__page_set_child(left, UINT16_MAX, r.page.right);
-    caret__racy_put8(&left->right_runs, r.page.right_runs);
+    caret__page_set_child(p, UINT16_MAX, r.page.right);
+    caret__racy_put8(&p->right_runs, r.page.right_runs);
     CARET_FAULT("joined");
     bool runs = caret__page_child_runs(parent, i) || caret__page_child_runs(parent, i + 1);
     caret__page_remove(parent, i, i + 1, NULL);
-    caret__page_set_child(parent, i, left_no);
+    caret__page_set_child(parent, i, home);
     if (runs)
         caret__page_set_child_runs(parent, i);
-    caret__w_free(w, right_no);
+    caret__w_free(w, home == left_no ? right_no : left_no);
     return true;
 }
 
@@ -195,6 +198,8 @@ static void free_leaf_values(struct caret__w *w, const struct caret__page *p, un
     }
 }
 
+#define AHEAD 8u /* children whose entries of the page table are fetched before their turn; arbitrary */
+
 /* Every page of a subtree dies. */
 static void free_subtree(struct caret__w *w, uint32_t pgno, unsigned level, bool runs)
 {
@@ -202,29 +207,56 @@ static void free_subtree(struct caret__w *w, uint32_t pgno, unsigned level, bool
         const struct caret__page *p = caret__w_page(w, pgno);
         if (level == 0)
             free_leaf_values(w, p, 0, p->count);
-        for (unsigned i = 0; level > 0 && i <= p->count; i++)
+        for (unsigned i = 0; level > 0 && i <= p->count; i++) {
+            if (i + AHEAD <= p->count)
+                __builtin_prefetch(&w->pg->ptab[caret__page_child(p, i + AHEAD)], 1);
             free_subtree(w, caret__page_child(p, i), level - 1, caret__page_child_runs(p, i));
+        }
     }
     caret__w_free(w, pgno);
+}
+
+/* Which entries of a page are in the range, [*from, *to); of an inner page, which children may be: [*from, *to] */
+static void place(const struct caret__page *p, const struct range *r, unsigned *from, unsigned *to)
+{
+    bool found;
+
+    *to = caret__page_find(p, r->hi, r->hi_len, &found);
+    *from = p->type == CARET__PAGE_LEAF ? caret__page_find(p, r->lo, r->lo_len, &found)
+                                        : caret__page_child_index(p, r->lo, r->lo_len);
+}
+
+/* Is there a key of the range below this page?  Children between the edges are never empty. */
+static bool holds(const struct caret__w *w, uint32_t pgno, const struct range *r)
+{
+    const struct caret__page *p = caret__w_page(w, pgno);
+    unsigned from, to;
+
+    place(p, r, &from, &to);
+    if (p->type == CARET__PAGE_LEAF)
+        return from < to;
+    return to > from + 1 || holds(w, caret__page_child(p, from), r) ||
+           (to != from && holds(w, caret__page_child(p, to), r));
 }
 
 /* Remove the range below page pgno (current, on an edge); true if nothing is left in it. */
 static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r)
 {
     struct caret__page *p = caret__w_dirty(w, pgno);
-    bool found;
-    unsigned hi = caret__page_find(p, r->hi, r->hi_len, &found);
+    unsigned lo, hi;
 
+    place(p, r, &lo, &hi);
     if (p->type == CARET__PAGE_LEAF) {
-        unsigned lo = caret__page_find(p, r->lo, r->lo_len, &found);
         free_leaf_values(w, p, lo, hi);
         caret__page_remove(p, lo, hi, NULL);
         return p->count == 0;
     }
-    unsigned lo = caret__page_child_index(p, r->lo, r->lo_len), from = lo + 1, to = hi;
+    unsigned from = lo + 1, to = hi;
     for (unsigned edge = 0; edge < 2 && (edge == 0 || hi != lo); edge++) {
         unsigned i = edge == 0 ? lo : hi;
         uint32_t child = caret__page_child(p, i);
+        if (!holds(w, child, r))
+            continue;
         if (!caret__w_current(w, child)) {
             caret__w_copy(w, &child);
             caret__page_set_child(p, i, child);
@@ -250,6 +282,8 @@ void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
 
     memcpy(end, key, len);
     end[len] = 0xff;
+    if (!holds(w, root, &r))
+        return;
     caret__w_save_state(w);
     if (!caret__w_current(w, root)) {
         caret__w_copy(w, &root);
@@ -264,63 +298,68 @@ void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
         caret__shrink(w, &path);
 }
 
-/* What a kill frees or copies at most: everything below the children that its range covers. */
-struct count {
+/* ------------------------------------------------------------- before a kill */
+
+/* Looking at what a kill will meet. */
+struct look {
     const struct caret__pager *pg;
     const struct range *r;
+    struct caret__edges *edges;
     uint32_t bad; /* a damaged page, 0 = none */
 };
 
-static uint64_t count_runs(const struct caret__page *p, unsigned from, unsigned to)
+/* Are the values out of line where values can be? */
+static bool runs_ok(const struct look *k, const struct caret__page *p, unsigned from, unsigned to)
 {
-    uint64_t n = 0;
     for (unsigned i = from; i < to; i++) {
         struct caret__entry e = caret__page_entry(p, i);
-        if (e.run && e.vlen >= 8)
-            n += 1 + caret__racy32(e.val + 4) / CARET__PAGE_SIZE;
+        if (!caret__tree_run_ok(k->pg, &e))
+            return false;
     }
-    return n;
+    return true;
 }
 
-static uint64_t count_below(struct count *c, uint32_t pgno, unsigned level)
+/* Look at all that the kill will read below page pgno; true if something of the range is there. */
+static bool look_below(struct look *k, uint32_t pgno, unsigned level, bool edge)
 {
-    if (c->bad != 0 || !caret__page_trusted(c->pg, pgno, level)) {
-        c->bad = pgno;
-        return 0;
-    }
-    uint64_t word = atomic_load_explicit(&c->pg->ptab[pgno].word, memory_order_relaxed), n = 2;
-    const struct caret__page *p = caret__page_at(c->pg, pgno, word);
-    bool found;
-    unsigned hi = caret__page_find(p, c->r->hi, c->r->hi_len, &found);
+    const struct caret__pager *pg = k->pg;
+    unsigned lo, hi;
 
-    if (level == 0)
-        return c->pg->ts->has_runs
-                   ? n + count_runs(p, caret__page_find(p, c->r->lo, c->r->lo_len, &found), hi)
-                   : n;
-    unsigned lo = caret__page_child_index(p, c->r->lo, c->r->lo_len);
-    for (unsigned i = lo; i <= hi; i++) {
-        if (level == 1 && i > lo && i < hi && !caret__page_child_runs(p, i))
-            n++;
-        else
-            n += count_below(c, caret__page_child(p, i), level - 1);
+    if (!caret__page_trusted(pg, pgno, level)) {
+        k->bad = pgno;
+        return false;
     }
-    return n;
+    const struct caret__page *p =
+        caret__page_at(pg, pgno, atomic_load_explicit(&pg->ptab[pgno].word, memory_order_relaxed));
+    place(p, k->r, &lo, &hi);
+    bool some = level == 0 ? hi > lo : hi > lo + 1;
+    if (level == 0 && pg->ts->has_runs && !runs_ok(k, p, lo, hi))
+        k->bad = pgno;
+    for (unsigned i = lo; level > 0 && i <= hi && k->bad == 0; i++) {
+        bool outer = edge && (i == lo || i == hi);
+        uint32_t child = caret__page_child(p, i);
+        if (level > 1 || outer || caret__page_child_runs(p, i))
+            some |= look_below(k, child, level - 1, outer);
+        else if (caret__unlikely(child < CARET__FIRST_PAGE || child >= pg->ts->npages))
+            k->bad = pgno;
+    }
+    if (edge && some) /* it may have to be copied */
+        caret__edge_note(k->edges, pgno, pg->ts->depth - 1 - level);
+    return some;
 }
 
-uint64_t caret__tree_kill_pages(const struct caret__pager *pg, const uint8_t *key, size_t len, uint32_t *bad)
+uint32_t caret__tree_kill_look(const struct caret__pager *pg, const uint8_t *key, size_t len,
+                               struct caret__edges *edges)
 {
     uint8_t end[CARET__KEY_MAX + 1];
     struct range r = {key, end, len, len + 1};
-    struct count c = {pg, &r, 0};
+    struct look k = {pg, &r, edges, 0};
     uint32_t root = atomic_load_explicit(&pg->ts->root, memory_order_relaxed);
-    uint64_t n = 0;
 
     memcpy(end, key, len);
     end[len] = 0xff;
     if (pg->ts->depth == 0 || pg->ts->depth > CARET__MAX_DEPTH)
-        c.bad = root;
-    else
-        n = count_below(&c, root, pg->ts->depth - 1);
-    *bad = c.bad;
-    return n;
+        return root;
+    (void)look_below(&k, root, pg->ts->depth - 1, true);
+    return k.bad;
 }

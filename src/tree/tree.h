@@ -146,8 +146,27 @@ void caret__tree_create(struct caret__w *w);
 /* What setting (or deleting) a key can take at most, and what killing key takes. */
 struct caret__need;
 uint32_t caret__tree_set_pages(const struct caret__tstate *ts);
-/* *bad: the number of a damaged page in the way, if there is one. */
-uint64_t caret__tree_kill_pages(const struct caret__pager *pg, const uint8_t *key, size_t len, uint32_t *bad);
+/* Pages that several changes, one after the other, may have to copy: each once, in key order. */
+struct caret__edges {
+    uint32_t last[CARET__MAX_DEPTH]; /* the page of each level that was met last, the root's first */
+    uint64_t pages;
+};
+/* Note one; true if it differs from the last of its level. */
+static inline bool caret__edge_note(struct caret__edges *edges, uint32_t pgno, unsigned d)
+{
+    bool differs = edges->last[d] != pgno;
+    edges->last[d] = pgno;
+    edges->pages += differs;
+    return differs;
+}
+
+/* Before a kill: look at all pages that it will read, and note those that it will copy; nothing else takes
+ * a page.  0, or the number of a damaged page. */
+uint32_t caret__tree_kill_look(const struct caret__pager *pg, const uint8_t *key, size_t len,
+                               struct caret__edges *edges);
+
+/* Is a value out of line, if this is one, where values can be?  Else it can't be freed. */
+bool caret__tree_run_ok(const struct caret__pager *pg, const struct caret__entry *e);
 
 /* Descent of a writer. */
 struct caret__path {

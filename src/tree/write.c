@@ -240,6 +240,17 @@ void caret__free_value(struct caret__w *w, const struct caret__entry *e)
     caret__w_free_run(w, ref[0], (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
 }
 
+bool caret__tree_run_ok(const struct caret__pager *pg, const struct caret__entry *e)
+{
+    uint32_t ref[2];
+
+    if (!e->run || e->vlen < sizeof ref)
+        return true;
+    memcpy(ref, e->val, sizeof ref);
+    return ref[0] >= CARET__FIRST_PAGE &&
+           ref[0] + ((uint64_t)ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE <= pg->ts->npages;
+}
+
 /* Values out of line may be below every page of the path from now on. */
 static void mark_runs(struct caret__w *w, const struct caret__path *path)
 {

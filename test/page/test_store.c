@@ -19,7 +19,7 @@ static unsigned below(unsigned n)
 static void begin(void)
 {
     caret_options o = options();
-    struct caret__need need = {200, 200 * (CARET__PAGE_SIZE + 256u)};
+    struct caret__need need = {.pages = 200, .undo_bytes = 200 * (CARET__PAGE_SIZE + 256u)};
 
     caret__rand_seed(&rng, 5);
     OK(caret__engine_open(path, &o, &e));
@@ -40,6 +40,12 @@ static void begin(void)
     caret__w_begin(&w);
 }
 
+static bool bit(unsigned map, uint32_t at)
+{
+    return (atomic_load(&e->pg.maps[map][at / 64]) >> at % 64 & 1u) != 0;
+}
+
+/* As repair does it. */
 static void restore(void)
 {
     uint32_t used = caret__undo_used(atomic_load(&e->sh->undo_word));
@@ -51,6 +57,10 @@ static void restore(void)
         used -= (uint32_t)((len + 7) & ~UINT64_C(7)) + CARET__UNDO_FOOT;
         caret__racy_copy(e->base + place, undo.area + used, len);
     }
+    caret__take_back(&e->pg, w.epoch, w.lsn);
+    e->sh->ts.dead_pages = 0; /* derived; repair counts */
+    for (uint32_t i = 0; i < e->sh->ts.npages; i++)
+        e->sh->ts.dead_pages += bit(CARET__MAP_PENDING0, i) + bit(CARET__MAP_PENDING1, i);
 }
 
 /* What began is undone, a commit follows, and all is well. */
@@ -67,11 +77,6 @@ static void end(void)
     caret_db *db = open_db();
     check(db);
     OK(caret_close(db));
-}
-
-static bool bit(unsigned map, uint32_t at)
-{
-    return (atomic_load(&e->pg.maps[map][at / 64]) >> at % 64 & 1u) != 0;
 }
 
 static uint64_t word_of(uint32_t pgno)
