@@ -150,18 +150,20 @@ int caret__archive_read_head(int fd, const char *name, struct caret__archive_hea
     return CARET_OK;
 }
 
-/* Are the first `len` bytes of log the same in both files? */
-static bool same_log(int a, int b, uint64_t len)
+/* Are the first `len` bytes of log the same in both files?  1 yes, 0 no, -1 they can't be read (errno). */
+static int same_log(int a, int b, uint64_t len)
 {
     uint8_t x[8192], y[8192];
 
     for (uint64_t at = sizeof(struct caret__archive_head), n; len > 0; at += n, len -= n) {
         n = caret__min64(len, sizeof x);
-        if (pread(a, x, n, (off_t)at) != (ssize_t)n || pread(b, y, n, (off_t)at) != (ssize_t)n ||
-            memcmp(x, y, n) != 0)
-            return false;
+        ssize_t in_a = pread(a, x, n, (off_t)at), in_b = in_a < 0 ? -1 : pread(b, y, n, (off_t)at);
+        if (in_a < 0 || in_b < 0)
+            return -1;
+        if (in_a != (ssize_t)n || in_b != (ssize_t)n || memcmp(x, y, n) != 0)
+            return 0;
     }
-    return true;
+    return 1;
 }
 
 /* There may be a file of that name: it must be of the same history.  A damaged one may be replaced. */
@@ -172,9 +174,15 @@ static int compare_old(const struct writer *w)
 
     if (fd < 0)
         return errno == ENOENT ? CARET_OK : caret__fail_errno(CARET_E_OPEN, "%s: cannot be read", w->name);
-    if (caret__archive_read_head(fd, w->name, &old) == CARET_OK &&
-        (old.start_seed != w->head.start_seed ||
-         !same_log(fd, w->fd, caret__min64(old.end, w->head.end) - old.start)))
+    rc = caret__archive_read_head(fd, w->name, &old);
+    int same = 1;
+    if (rc == CARET_OK)
+        same = old.start_seed == w->head.start_seed &&
+               same_log(fd, w->fd, caret__min64(old.end, w->head.end) - old.start);
+    rc = rc == CARET_E_IO ? rc : CARET_OK;
+    if (same < 0)
+        rc = caret__fail_errno(CARET_E_IO, "%s: cannot be read", w->name);
+    if (same == 0)
         rc = caret__fail(
             CARET_E_EXISTS,
             "%s: holds the history of another copy of this database; give this one an archive of its own",

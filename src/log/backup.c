@@ -253,7 +253,7 @@ static int exists(const struct target *t)
                        "%s: there is a file of this name; a backup replaces it only if told to", t->path);
 }
 
-/* Somebody uses the database that is to be replaced. */
+/* Somebody uses the database that is to be replaced, or may. */
 static bool in_use(const struct target *t, const struct stat *st)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -264,7 +264,7 @@ static bool in_use(const struct target *t, const struct stat *st)
     if (here) /* closing a descriptor of it would drop our locks */
         return true;
     int fd = caret__open_high(t->path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-    bool locked = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    bool locked = fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK; /* or can't be told */
     if (fd >= 0)
         close(fd);
     return locked;
@@ -369,7 +369,11 @@ static int link_nameless(struct target *t, bool overwrite)
     }
     if (linkat(AT_FDCWD, link, AT_FDCWD, overwrite ? t->temp : t->path, AT_SYMLINK_FOLLOW) == 0)
         return CARET_OK;
+    int error = errno;
+    if (error != EEXIST && t->temp[0] != '\0')
+        unlink(t->temp);
     t->temp[0] = '\0';
+    errno = error;
     return errno == EEXIST ? exists(t) : cannot_create(t);
 }
 

@@ -47,49 +47,68 @@ static int lock(const struct caret__engine *e, short type, off_t start, off_t le
     return rc == 0 ? 0 : errno;
 }
 
-/* Would another process's lock be in the way of one of that type? */
-static bool in_the_way(const struct caret__engine *e, short type, off_t start, off_t len, pid_t *pid)
+static int answer(int rc, const struct flock *lock, pid_t *pid)
+{
+    if (rc != 0 || lock->l_type == F_UNLCK)
+        return rc != 0 ? -1 : 0;
+    *pid = lock->l_pid;
+    return 1;
+}
+
+/* Would another process's lock be in the way of one of that type?  1, 0, -1: that can't be known (errno). */
+static int in_the_way(const struct caret__engine *e, short type, off_t start, off_t len, pid_t *pid)
 {
     struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = len};
 
-    if (fcntl(caret__fd(&e->data_fd), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
-        return false;
-    *pid = lock.l_pid;
-    return true;
+    return answer(fcntl(caret__fd(&e->data_fd), F_GETLK, &lock), &lock, pid);
 }
 
-bool caret__data_claimed(const struct caret__engine *e, pid_t *pid)
+int caret__data_claimed(const struct caret__engine *e, pid_t *pid)
 {
     return in_the_way(e, F_RDLCK, CLAIM, ALL, pid);
 }
 
-bool caret__data_obstructed(const struct caret__engine *e)
+int caret__data_obstructed(const struct caret__engine *e)
 {
     pid_t pid;
 
     return in_the_way(e, F_WRLCK, CLAIM, ALL, &pid);
 }
 
-bool caret__data_gate_busy(const struct caret__engine *e, pid_t *pid)
+int caret__data_gate_busy(const struct caret__engine *e, pid_t *pid)
 {
     return in_the_way(e, F_RDLCK, CLAIM_GATE, 1, pid);
 }
 
-/* Wait for a write lock that is in the way, not for a read lock. */
+static int cannot_lock(const struct caret__engine *e, int error)
+{
+    errno = error;
+    return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock it", e->path);
+}
+
+/* Is all that is in the way a reader's lock?  1, 0, -1 (errno). */
+static int only_readers(const struct caret__engine *e, off_t start, off_t len)
+{
+    pid_t pid;
+    int writer = in_the_way(e, F_RDLCK, start, len, &pid);
+
+    return writer == 0 ? caret__data_obstructed(e) : writer > 0 ? 0 : -1;
+}
+
+/* Wait for a write lock that is in the way, not for a read lock: CARET_NONE. */
 static int claim(const struct caret__engine *e, off_t start, off_t len)
 {
     struct timespec ms = {0, 1000000};
-    pid_t pid;
 
     for (int i = 0; i < TRIES; i++) {
         int error = lock(e, F_WRLCK, start, len);
         if (error == 0)
             return CARET_OK;
-        errno = error;
         if (error != EAGAIN && error != EACCES)
-            return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock it", e->path);
-        if (!in_the_way(e, F_RDLCK, start, len, &pid) && caret__data_obstructed(e))
-            return CARET_NONE;
+            return cannot_lock(e, error);
+        int readers = only_readers(e, start, len);
+        if (readers != 0)
+            return readers > 0 ? CARET_NONE : cannot_lock(e, errno);
         nanosleep(&ms, NULL); /* one that is dying: the kernel takes its locks back one by one */
     }
     return caret__fail(CARET_E_BUSY,
@@ -98,14 +117,11 @@ static int claim(const struct caret__engine *e, off_t start, off_t len)
                        e->path, e->lock_path);
 }
 
-bool caret__data_claimed_by_any(int fd, pid_t *pid)
+int caret__data_claimed_by_any(int fd, pid_t *pid)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = CLAIM, .l_len = ALL};
 
-    if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
-        return false;
-    *pid = lock.l_pid;
-    return true;
+    return answer(fcntl(fd, F_OFD_GETLK, &lock), &lock, pid);
 }
 
 int caret__data_claim(const struct caret__engine *e)
@@ -124,10 +140,11 @@ int caret__data_claim_slot(const struct caret__engine *e)
 
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    if (own > CLAIM)
-        lock(e, F_UNLCK, CLAIM, own - CLAIM);
-    lock(e, F_UNLCK, own + 1, CLAIM_GATE - own);
-    return CARET_OK;
+    int error = own > CLAIM ? lock(e, F_UNLCK, CLAIM, own - CLAIM) : 0;
+    if (error == 0)
+        error = lock(e, F_UNLCK, own + 1, CLAIM_GATE - own);
+    return error == 0 ? CARET_OK
+                      : cannot_lock(e, error); /* what is left of ours would keep the next from joining */
 }
 
 void caret__data_gate(const struct caret__engine *e)

@@ -319,8 +319,11 @@ static int create(struct caret__engine *e, const struct stat *empty)
     CARET_FAULT("create_renamed");
     if (rc != CARET_OK)
         unlink(name);
-    else if (fsync(caret__fd(&e->dir_fd)) != 0)
+    else if (fsync(caret__fd(&e->dir_fd)) != 0) {
         rc = caret__fail_errno(CARET_E_IO, "%s: cannot sync its directory", e->path);
+        if (empty->st_ino == 0)
+            unlink(e->path);
+    }
     return rc;
 }
 
@@ -347,8 +350,9 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start)
     if (rc == CARET_OK)
         rc = caret__data_look(e, st);
     if (rc == CARET_NONE) {
+        bool replaces = st->st_ino != 0;
         rc = create(e, st);
-        start->created = rc == CARET_OK;
+        start->created = rc == CARET_OK && !replaces;
     }
     if (rc != CARET_OK)
         return rc;

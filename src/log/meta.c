@@ -223,6 +223,7 @@ int caret__meta_write_frozen(struct caret__engine *e, bool clean)
     m.nodes = f->nodes;
     m.created = sh->created;
     meta_seal(&m);
+    e->meta_written = true;
     error = caret__file_write(caret__fd(&e->data_fd), &m, sizeof m, (m.epoch & 1u) * CARET__META_SPACING);
     return error == 0 ? CARET_OK : caret__io_failed(e, error, "writing a meta slot");
 }

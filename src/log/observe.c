@@ -43,6 +43,7 @@
  * The numbers of the two slots are read through the mapping.  A slot is written by
  * one pwrite of 512 bytes; the eight bytes that we look at are read with one load.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -176,21 +177,30 @@ static bool out_of_reach(int rc)
     return rc == CARET_E_BUSY || rc == CARET_E_SHM || rc == CARET_E_VERSION;
 }
 
-/* Without a lock file, where is their segment?  The end of the log tells. */
-static void find_record(struct caret__engine *e, const struct caret__start *start)
+static int unknown_users(const struct caret__engine *e)
+{
+    return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot tell who has it open", e->path);
+}
+
+/* Without a lock file, where is their segment?  The end of the log tells, if there is one that we may read. */
+static int find_record(struct caret__engine *e, const struct caret__start *start)
 {
     if (caret__fd_known(&e->lock_fd) || caret__fd_known(&e->log_fd))
-        return;
-    caret__fd_set(&e->log_fd,
-                  caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
+        return CARET_OK;
     e->log_end = start->pair.meta.log_size;
+    bool open = caret__fd_set(
+        &e->log_fd, caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
+    if (open || errno == ENOENT || errno == EACCES || errno == EPERM || errno == ELOOP)
+        return CARET_OK;
+    return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot be looked at", e->log_path);
 }
 
 /* They live, or perhaps do: their segment, if it is that of this generation and in reach.  CARET_NONE: it is not. */
 static int observe_users(struct caret__engine *e, struct caret__start *start, pid_t pid)
 {
-    find_record(e, start);
-    int rc = observe_live(e, start, pid);
+    int rc = find_record(e, start);
+    if (rc == CARET_OK)
+        rc = observe_live(e, start, pid);
     if (rc == CARET_OK && e->sh->generation == start->pair.meta.generation && atomic_load(&e->sh->ended) == 0)
         return CARET_OK;
     if (rc != CARET_OK && !out_of_reach(rc))
@@ -211,23 +221,27 @@ static int observe_settled(struct caret__engine *e, bool file_only)
 {
     struct caret__start start = {0};
     pid_t pid = 0;
-    bool writer = caret__fd_known(&e->lock_fd), alive = writer && caret__others_alive(e, &pid);
-    int rc = caret__data_open(e, &start);
+    bool writer = caret__fd_known(&e->lock_fd);
+    int alive = writer ? caret__others_alive(e, &pid) : 0;
+    int rc = alive >= 0 ? caret__data_open(e, &start) : unknown_users(e);
 
     if (rc != CARET_OK)
         return rc;
-    bool claimed =
-        !alive && caret__data_claimed(e, &pid); /* with a lock file: by another path, and so another one */
-    bool hidden = !writer && !claimed && caret__data_obstructed(e);
-    if (!file_only && (alive || hidden || (claimed && !writer))) {
+    int claimed =
+        alive > 0 ? 0
+                  : caret__data_claimed(e, &pid); /* with a lock file: by another path, and so another one */
+    int hidden = writer || claimed != 0 ? 0 : caret__data_obstructed(e);
+    if (claimed < 0 || hidden < 0)
+        return unknown_users(e);
+    if (!file_only && (alive > 0 || hidden > 0 || (claimed > 0 && !writer))) {
         rc = observe_users(e, &start, pid);
         if (rc != CARET_NONE)
             return rc;
     }
-    if (alive || claimed)
+    if (alive > 0 || claimed > 0)
         return observe_checkpoint(e, &start);
     rc = observe_rest(e, &start);
-    if (rc == CARET_OK || !hidden)
+    if (rc == CARET_OK || hidden == 0)
         return rc;
     caret__segment_close(e);
     return observe_checkpoint(e, &start);
@@ -243,33 +257,45 @@ static int begin_watch(struct caret__engine *e, const uint64_t before[2])
     return caret__observed_over(e) ? CARET_RESTART : CARET_OK;
 }
 
-/* Does somebody open it first, or close it last? */
-static bool is_settling(const struct caret__engine *e, pid_t *pid)
+/* Does somebody open it first, or close it last?  1, 0, -1: it can't be known (errno). */
+static int is_settling(const struct caret__engine *e, pid_t *pid)
 {
-    return caret__data_gate_busy(e, pid) ||
-           (caret__fd_known(&e->lock_fd) && caret__data_obstructed(e) && caret__gate_busy(e, pid));
+    int busy = caret__data_gate_busy(e, pid);
+
+    if (busy != 0 || !caret__fd_known(&e->lock_fd))
+        return busy;
+    busy = caret__data_obstructed(e);
+    return busy > 0 ? caret__gate_busy(e, pid) : busy;
 }
 
 static int await_settled(const struct caret__engine *e)
 {
     pid_t pid = 0;
+    int busy;
 
-    for (unsigned i = 0; is_settling(e, &pid); i++) {
+    for (unsigned i = 0; (busy = is_settling(e, &pid)) > 0; i++) {
         if (i == SETTLING_MS)
             return caret__fail(CARET_E_BUSY, "%s: process %ld has been opening or closing it for a minute",
                                e->path, (long)pid);
         nap();
     }
-    return CARET_OK;
+    return busy == 0 ? CARET_OK : unknown_users(e);
 }
 
-/* Nobody has begun that, nor put another file there, since it was settled and the words are the same. */
-static bool still_settled(const struct caret__engine *e)
+/* Nobody has begun that, nor put another file there, since it was settled and the words are the same.
+ * CARET_RESTART: somebody has. */
+static int still_settled(const struct caret__engine *e)
 {
     struct stat st;
     pid_t pid;
+    int busy = is_settling(e, &pid);
 
-    return !is_settling(e, &pid) && stat(e->path, &st) == 0 && st.st_dev == e->dev && st.st_ino == e->ino;
+    if (busy != 0)
+        return busy > 0 ? CARET_RESTART : unknown_users(e);
+    if (stat(e->path, &st) != 0)
+        return errno == ENOENT ? CARET_RESTART
+                               : caret__fail_errno(CARET_E_OPEN, "%s: cannot be looked at", e->path);
+    return st.st_dev == e->dev && st.st_ino == e->ino ? CARET_OK : CARET_RESTART;
 }
 
 /* CARET_RESTART: the file was changed meanwhile. */
@@ -284,7 +310,9 @@ static int observe_once(struct caret__engine *e, bool file_only)
     rc = caret__lockfile_look(e);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    caret__fd_set(&e->data_fd, caret__open_high(e->path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
+    if (!caret__fd_set(&e->data_fd,
+                       caret__open_high(e->path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0)))
+        return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
     bool known = words_in_file(e, before);
     rc = await_settled(e);
     caret__fd_close(&e->data_fd);
@@ -295,8 +323,8 @@ static int observe_once(struct caret__engine *e, bool file_only)
     CARET_FAULT("observe_opened");
     if (rc == CARET_OK)
         rc = begin_watch(e, before);
-    if (rc == CARET_OK && !still_settled(e))
-        rc = CARET_RESTART;
+    if (rc == CARET_OK)
+        rc = still_settled(e);
     else if (known && words_in_file(e, after) && memcmp(before, after, sizeof before) != 0)
         rc = CARET_RESTART; /* perhaps there is nothing wrong with it */
     caret__lockfile_close(e);

@@ -156,7 +156,9 @@ int caret__attach_live(struct caret__engine *e, const struct caret__start *start
         return segment_missing(e, pid, rec.seg_path);
     if (rc != CARET_OK)
         return rc;
-    if (fstat(caret__fd(&e->shm_fd), &st) != 0 || st.st_dev != rec.seg_dev || st.st_ino != rec.seg_ino)
+    if (fstat(caret__fd(&e->shm_fd), &st) != 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: shared segment %s", e->path, rec.seg_path);
+    if (st.st_dev != rec.seg_dev || st.st_ino != rec.seg_ino)
         return no_segment(e, pid, "its shared memory was replaced");
     return CARET_OK;
 }
@@ -185,8 +187,8 @@ static void undo_creation(struct caret__engine *e, const struct caret__start *st
 {
     struct stat st;
 
-    if (start->created)
-        unlink(e->path);
+    if (start->created && unlink(e->path) == 0)
+        unlink(e->log_path); /* whatever the file said, it is gone */
     if (fstat(caret__fd(&e->lock_fd), &st) == 0 &&
         st.st_size == 0) /* no record was ever written: no segment depends on it */
         caret__lockfile_remove(e);
@@ -200,10 +202,13 @@ static int open_first(struct caret__engine *e, struct caret__start *start)
         caret__rights_follow(e); /* of the lock file: others may be waiting for the right to open it */
     if (rc == CARET_OK)
         rc = caret__recover(e, start);
-    if (rc == CARET_OK)
-        rc = caret__data_claim_slot(e);
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__data_claim_slot(e);
     if (rc == CARET_OK)
         caret__shm_sweep(e);
+    else
+        caret__segment_unlink(e); /* all that is committed is in the log by now */
     return rc;
 }
 
@@ -212,17 +217,20 @@ static int attach_at_gate(struct caret__engine *e)
 {
     struct caret__start start = {0};
     pid_t pid;
-    bool others = caret__others_alive(e, &pid);
+    int others = caret__others_alive(e, &pid);
+
+    if (others < 0) /* to join the dead, or to recover below the living, would destroy what is there */
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot tell who has it open", e->lock_path);
     int rc = caret__data_open(e, &start);
 
     CARET_FAULT("open_data");
     if (rc == CARET_OK)
         rc = caret__lockfile_trust(e);
     if (rc == CARET_OK)
-        rc = others ? join(e, &start, pid) : open_first(e, &start);
+        rc = others != 0 ? join(e, &start, pid) : open_first(e, &start);
     if (rc == CARET_OK)
         caret__rights_follow(e);
-    if (rc != CARET_OK && !others)
+    if (rc != CARET_OK && others == 0)
         undo_creation(e, &start);
     return rc;
 }
@@ -275,11 +283,14 @@ static int attach_anew(struct caret__engine *e)
         if (segment_is_current(e)) {
             attaching = e;
             rc = caret__slot_take(e, caret__reap);
-            if (rc == CARET_OK)
+            if (rc == CARET_OK) {
                 rc = caret__data_claim_slot(e);
+                if (rc == CARET_OK)
+                    caret__fork_mark_set(e);
+                else
+                    caret__slot_give_back(e);
+            }
             attaching = NULL;
-            if (rc == CARET_OK)
-                caret__fork_mark_set(e);
             caret__gate_release(e);
             return rc;
         }
@@ -441,6 +452,8 @@ static int make_compact(struct caret__engine *e, char **copy)
     CARET_FAULT("compact_copied");
     if (rc == CARET_OK)
         return CARET_OK;
+    if (rc != CARET_E_EXISTS)
+        unlink(*copy); /* all that failed may be the sync of its name */
     free(*copy);
     *copy = NULL;
     return rc;
@@ -508,7 +521,7 @@ static void leave_removed(struct caret__engine *e)
 {
     pid_t pid;
 
-    if (caret__fds_ours(e) && caret__file_removed(&e->data_fd) && !caret__others_alive(e, &pid))
+    if (caret__fds_ours(e) && caret__file_removed(&e->data_fd) && caret__others_alive(e, &pid) == 0)
         remove_segment(e);
 }
 
@@ -527,12 +540,18 @@ static int leave(struct caret__engine *e)
     if (rc != CARET_OK)
         return rc;
     CARET_FAULT("close_gate");
-    if (!caret__others_alive(e, &pid))
+    int others = caret__others_alive(e, &pid);
+    if (others == 0)
         return close_last(e);
-    rc = close_among_others(e);
-    return rc == CARET_OK && e->compact != NULL
-               ? caret__fail(CARET_E_BUSY, "%s: not compacted: it is open in process %d", e->path, (int)pid)
-               : rc;
+    if (others < 0) /* nothing was promised yet, and what is there stays, for the next to open */
+        rc = caret__fail_errno(CARET_E_SYSTEM, "%s: cannot tell who has it open: not closed cleanly",
+                               e->lock_path);
+    int left = close_among_others(e);
+    if (rc != CARET_OK || left != CARET_OK)
+        return rc != CARET_OK ? rc : left;
+    return e->compact == NULL
+               ? CARET_OK
+               : caret__fail(CARET_E_BUSY, "%s: not compacted: it is open in process %d", e->path, (int)pid);
 }
 
 int caret__engine_close(struct caret__engine *e)

@@ -15,7 +15,7 @@ struct caret__start {
     struct stat st;
     struct caret__identity id;
     struct caret__meta_pair pair;
-    bool created; /* by us, just now */
+    bool created; /* by us, just now, where nothing was */
 };
 
 /* ---- log/datafile.c ------------------------------------------------------------ */
@@ -47,11 +47,11 @@ int caret__data_claim_slot(const struct caret__engine *e);
 void caret__data_gate(const struct caret__engine *e);
 
 /* Has another process such a lock; is somebody opening it first or closing it last; is there any lock, which then
- * can be a reader's that hides the others? */
-bool caret__data_claimed(const struct caret__engine *e, pid_t *pid);
-bool caret__data_gate_busy(const struct caret__engine *e, pid_t *pid);
-bool caret__data_claimed_by_any(int fd, pid_t *pid); /* this process's too */
-bool caret__data_obstructed(const struct caret__engine *e);
+ * can be a reader's that hides the others?  1 yes, 0 no, -1 it can't be known now (errno). */
+int caret__data_claimed(const struct caret__engine *e, pid_t *pid);
+int caret__data_gate_busy(const struct caret__engine *e, pid_t *pid);
+int caret__data_claimed_by_any(int fd, pid_t *pid); /* this process's too */
+int caret__data_obstructed(const struct caret__engine *e);
 
 /* ---- log/recover.c ------------------------------------------------------------- */
 

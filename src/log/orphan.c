@@ -70,23 +70,24 @@ static void judge(struct judged *j, int state, const char *why)
 
 /* ------------------------------------------------------------------ database */
 
-/* The lock file's record; false: there is none that can be read. */
-static bool read_record(const struct judged *j, struct caret__lockrec *rec)
+/* The lock file's record.  CARET_NONE: there is none of this boot.  Else it can't be told. */
+static int read_record(const struct judged *j, struct caret__lockrec *rec)
 {
     char name[CARET__SEG_PATH + 8];
 
     snprintf(name, sizeof name, "%s-lock", j->path);
     int fd = caret__open_high(name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
     if (fd < 0)
-        return false;
-    bool read = caret__lockrec_parse(fd, rec);
+        return errno == ENOENT ? CARET_NONE : caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", name);
+    int rc = caret__lockrec_parse(fd, name, rec);
     close(fd);
-    return read;
+    return rc;
 }
 
 static void judge_known(struct judged *j, const struct caret__meta *m)
 {
     struct caret__lockrec rec;
+    int rc = CARET_OK;
 
     if (memcmp(m->uuid, j->sh.uuid, sizeof m->uuid) != 0)
         judge(j, CARET_SHM_ORPHANED, "another database is in the place of its own");
@@ -94,8 +95,10 @@ static void judge_known(struct judged *j, const struct caret__meta *m)
         judge(j, CARET_SHM_ORPHANED, "its database was closed cleanly");
     else if (m->generation > j->sh.generation)
         judge(j, CARET_SHM_ORPHANED, "its database was recovered since");
-    else if (!read_record(j, &rec))
-        judge(j, CARET_SHM_LOST, "the lock file that would name it is not there or can't be read");
+    else if ((rc = read_record(j, &rec)) == CARET_NONE)
+        judge(j, CARET_SHM_LOST, "the lock file that would name it is not there or has no record");
+    else if (rc != CARET_OK)
+        judge(j, CARET_SHM_UNKNOWN, "the lock file that would name it can't be read");
     else if (rec.seg_dev != j->st.st_dev || rec.seg_ino != j->st.st_ino)
         judge(j, CARET_SHM_ORPHANED, "its database does not know it");
     else
@@ -109,10 +112,11 @@ static void judge_database(struct judged *j)
     struct stat st;
     pid_t pid;
     int fd = caret__open_high(j->path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
+    int claimed = fd >= 0 ? caret__data_claimed_by_any(fd, &pid) : -1;
 
-    if (fd < 0 || fstat(fd, &st) != 0) {
+    if (claimed < 0 || fstat(fd, &st) != 0) {
         judge(j, CARET_SHM_UNKNOWN, "its database can't be opened");
-    } else if (caret__data_claimed_by_any(fd, &pid)) {
+    } else if (claimed > 0) {
         judge(j, CARET_SHM_USED, "its database is in use");
         if (pid == getpid())
             return; /* by another copy of the library: closing would drop its locks */
@@ -134,12 +138,13 @@ static bool log_has_all(const struct caret__shared *sh)
 static void judge_owner(struct judged *j)
 {
     struct stat st;
+    int error = stat(j->path, &st) == 0 ? 0 : errno;
 
     if (caret__registry_find((dev_t)j->sh.dev, (ino_t)j->sh.ino) != NULL)
         judge(j, CARET_SHM_USED, "its database is open in this process");
-    else if (stat(j->path, &st) == 0 && st.st_dev == j->sh.dev && st.st_ino == j->sh.ino)
+    else if (error == 0 && st.st_dev == j->sh.dev && st.st_ino == j->sh.ino)
         judge_database(j);
-    else if (errno == EACCES)
+    else if (error != 0 && error != ENOENT && error != ENOTDIR)
         judge(j, CARET_SHM_UNKNOWN, "its database can't be looked at");
     else if (log_has_all(&j->sh))
         judge(j, CARET_SHM_ORPHANED, "its database is not at its path, and the log has all that is in it");
@@ -150,11 +155,14 @@ static void judge_owner(struct judged *j)
 
 /* ------------------------------------------------------------------- segment */
 
-static bool lock_segment(int fd, short type)
+/* Lock it, if nobody has: CARET_SHM_USED: somebody has.  CARET_SHM_UNKNOWN: that can't be told. */
+static int lock_segment(int fd)
 {
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
-    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return 0;
+    return errno == EAGAIN || errno == EACCES ? CARET_SHM_USED : CARET_SHM_UNKNOWN;
 }
 
 /* Who registered in it, as far as they can be seen from here. */
@@ -172,10 +180,15 @@ static void list_pids(struct judged *j)
     }
 }
 
-static void judge_header(struct judged *j, bool held)
+static void judge_header(struct judged *j, int held)
 {
-    bool whole = pread(j->fd, &j->sh, sizeof j->sh, 0) == (ssize_t)sizeof j->sh;
+    ssize_t n = pread(j->fd, &j->sh, sizeof j->sh, 0);
+    bool whole = n == (ssize_t)sizeof j->sh;
 
+    if (n < 0 || held == CARET_SHM_UNKNOWN) {
+        judge(j, CARET_SHM_UNKNOWN, "it can't be read or locked");
+        return;
+    }
     if (whole && j->sh.magic == CARET__SEG_MAGIC && j->sh.signature != caret__layout_signature()) {
         judge(j, CARET_SHM_UNKNOWN, "of another build of the library");
         return;
@@ -183,7 +196,7 @@ static void judge_header(struct judged *j, bool held)
     bool finished = whole && j->sh.magic == CARET__SEG_MAGIC;
     if (finished)
         memcpy(j->path, j->sh.data_path, sizeof j->path - 1);
-    if (held)
+    if (held == CARET_SHM_USED)
         judge(j, CARET_SHM_USED, finished ? "in use" : "is being made");
     else if (!finished)
         judge(j, CARET_SHM_ORPHANED, "whoever made it died before it was used");
@@ -206,7 +219,7 @@ static void judge_file(struct judged *j)
     else if (!ours)
         judge(j, CARET_SHM_UNKNOWN, "of another build of the library");
     else
-        judge_header(j, !lock_segment(j->fd, F_WRLCK));
+        judge_header(j, lock_segment(j->fd));
 }
 
 /* ------------------------------------------------------------------ removing */

@@ -4,6 +4,8 @@
  * Power loss, kill -9 of everybody, a reboot, a clean close: one path.  Under the
  * gate, with nobody else alive:
  *
+ *   0  settle  what the last ones wrote last may only be in the page cache, or lost there (a sync of theirs had
+ *              failed): the meta slot that counts is written once more and synced, before anything relies on it.
  *   1  log     clean: a fresh log file.  Else it must be there, as long as the meta says.
  *   2  rescue  not clean, same boot, and the old segment still exists: commits that
  *              are only in its ring are appended to the log file.
@@ -18,6 +20,13 @@
  * the replay).  After it, the old segment is of an older generation than the meta:
  * everything in it is in the file, it is ignored.  Errors leave the old segment,
  * the record and the log, so that the next opener can do better (more room).
+ *
+ * Errors of an opening after a clean close: what was made goes, the file is as it was.
+ * That ends where 5 begins to write its meta slot.  It is not clean, so it needs its
+ * log; and whether a write or sync that failed has reached the disk nobody can tell.
+ * So from there on the log stays.  It fits to what the slot says, if that is there, and a
+ * file that is clean does not look at it.  All that can be done before is done before: the
+ * record of 6 is composed, and has its block on the disk.
  *
  * The rescue.  W = log_written, D = log_durable, H = log_head of the old segment:
  *
@@ -67,14 +76,13 @@ static int log_failed(const struct caret__engine *e, const char *what)
     return caret__fail_errno(caret__write_code(errno), "%s: cannot %s the log file", e->log_path, what);
 }
 
-/* A fresh one.  Whatever lies there belongs to a database that was closed cleanly. */
+/* A fresh one. */
 static int create_log(struct caret__engine *e, const struct caret__start *start, uint64_t size)
 {
     size += sizeof(struct caret__lockrec); /* where readers find it */
     if (!caret__file_size_allowed(size))
         return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)",
                            e->log_path);
-    unlink(e->log_path);
     if (!caret__fd_set(&e->log_fd,
                        caret__open_high(e->log_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)))
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot create the log file", e->log_path);
@@ -93,6 +101,9 @@ static int open_log(struct caret__engine *e, const struct caret__meta *m)
     struct stat st;
 
     int access = e->readonly ? O_RDONLY : O_RDWR;
+    if (!e->readonly && !caret__file_size_allowed(m->log_size + sizeof(struct caret__lockrec)))
+        return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)",
+                           e->log_path);
     bool open = caret__fd_set(&e->log_fd,
                               caret__open_high(e->log_path, access | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0));
     if (!open && errno == ENOENT)
@@ -111,6 +122,24 @@ static int open_log(struct caret__engine *e, const struct caret__meta *m)
     return CARET_OK;
 }
 
+/*
+ * Step 0.  A clean file without a log was closed to the end, and the last closing removes the log after its sync.  Else
+ * it may have been killed before that, or the sync failed: a loss of power would bring back the slot before, whose
+ * log and pages this recovery is going to give up.
+ */
+static int settle_meta(struct caret__engine *e, const struct caret__start *start, bool clean)
+{
+    struct caret__meta m = start->pair.meta;
+
+    if (clean && access(e->log_path, F_OK) != 0 && errno == ENOENT)
+        return CARET_OK;
+    int rc = caret__meta_write(caret__fd(&e->data_fd), e->path, &m);
+    if (rc == CARET_OK && fdatasync(caret__fd(&e->data_fd)) != 0)
+        rc = caret__fail_errno(CARET_E_IO, "%s: cannot be synced", e->path);
+    CARET_FAULT("recover_settled");
+    return rc;
+}
+
 static int prepare_log(struct caret__engine *e, struct caret__start *start)
 {
     struct caret__meta *m = &start->pair.meta;
@@ -118,6 +147,7 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
     if ((m->flags & CARET__META_CLEAN) == 0)
         return open_log(e, m);
     m->log_base = caret__align_down(m->lsn, 4096);
+    unlink(e->log_path); /* it belongs to a database that was closed cleanly */
     m->log_size = e->options.log_size != 0 ? caret__align_up(e->options.log_size, 65536) : CARET__LOG_DEFAULT;
     for (;;) {
         int rc = create_log(e, start, m->log_size);
@@ -397,6 +427,7 @@ int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce)
 static int take_over(struct caret__engine *e, const struct caret__start *start, const struct rescue *r)
 {
     uint64_t reach = caret__max64(r->head, start->pair.reach);
+    struct caret__lockrec rec;
     int rc = build(e, start);
 
     if (rc == CARET_OK && e->options.archive != NULL)
@@ -407,9 +438,11 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
         rc = caret__replay(e, reach);
     CARET_FAULT("recover_replayed");
     if (rc == CARET_OK)
+        rc = caret__lockrec_make(e, start->id.uuid, &rec);
+    if (rc == CARET_OK)
         rc = begin_generation(e);
     if (rc == CARET_OK)
-        rc = caret__lockrec_write(e, start->id.uuid);
+        rc = caret__lockrec_write(e, &rec);
     CARET_FAULT("recover_published");
     if (rc != CARET_OK) {
         caret__segment_unlink(e);
@@ -440,12 +473,16 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to recover it", e->path);
     rc = check_clean(e, start, clean);
     if (rc == CARET_OK)
+        rc = settle_meta(e, start, clean);
+    if (rc == CARET_OK)
+        rc = caret__lockrec_reserve(e);
+    if (rc == CARET_OK)
         rc = prepare_log(e, start);
     if (rc == CARET_OK && !clean)
         rc = rescue(e, r, start);
     if (rc == CARET_OK)
         rc = take_over(e, start, r);
-    if (rc != CARET_OK && clean && caret__fd_known(&e->log_fd))
+    if (rc != CARET_OK && clean && !e->meta_written)
         unlink(e->log_path);
     free(r);
     return rc;

@@ -213,8 +213,8 @@ static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_
 
 /* -------------------------------------------------------------------- runs */
 
-/* Are the bytes of a run what its reference says? */
-static bool run_is_there(struct caret__engine *e, const struct caret__runref *ref)
+/* Are the bytes of a run what its reference says?  CARET_NONE: no.  That ends the chain: who can't read must not say it. */
+static int run_is_there(struct caret__engine *e, const struct caret__runref *ref)
 {
     uint8_t buf[16384];
     uint64_t off = (uint64_t)ref->pgno * CARET__PAGE_SIZE, left = ref->len;
@@ -224,13 +224,16 @@ static bool run_is_there(struct caret__engine *e, const struct caret__runref *re
         ssize_t n = pread(caret__fd(&e->data_fd), buf, caret__min(left, sizeof buf), (off_t)off);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
-            return false;
+        if (n < 0)
+            return caret__fail_errno(CARET_E_IO, "%s: cannot read a value of %u bytes at page %u", e->path,
+                                     ref->len, ref->pgno);
+        if (n == 0)
+            return CARET_NONE;
         crc = caret__crc32c(crc, buf, (size_t)n);
         off += (uint64_t)n;
         left -= (uint64_t)n;
     }
-    return crc == ref->crc;
+    return crc == ref->crc ? CARET_OK : CARET_NONE;
 }
 
 static bool run_makes_sense(const struct caret__engine *e, const struct caret__runref *ref, uint32_t count)
@@ -272,11 +275,11 @@ static int note_runs(struct replay *r, const uint8_t *rec, uint32_t size, uint64
             continue; /* what makes no sense is found when it is applied */
         memcpy(&ref, op.val, sizeof ref);
         uint32_t count = (ref.len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE;
-        if (!run_makes_sense(r->e, &ref, count) || !run_is_there(r->e, &ref)) {
+        rc = run_makes_sense(r->e, &ref, count) ? run_is_there(r->e, &ref) : CARET_NONE;
+        if (rc == CARET_OK)
+            rc = note_claim(r, lsn, ref.pgno, count);
+        if (rc == CARET_NONE)
             r->nclaims = before;
-            return CARET_NONE;
-        }
-        rc = note_claim(r, lsn, ref.pgno, count);
         if (rc != CARET_OK)
             return rc;
     }

@@ -462,15 +462,22 @@ static int bring_forward(struct restore *r)
 
 /* --------------------------------------------------------------------- the name */
 
-static void remove_temp(const struct restore *r)
+/* What is beside the copy, of which nobody else knows. */
+static void remove_beside(const struct restore *r)
 {
-    static const char *const suffixes[] = {"", "-log", "-lock"};
+    static const char *const suffixes[] = {"-log", "-lock"};
     char name[4200];
 
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "%s%s", r->temp, suffixes[i]);
         unlink(name);
     }
+}
+
+static void remove_temp(const struct restore *r)
+{
+    unlink(r->temp);
+    remove_beside(r);
 }
 
 /* Step 3. */
@@ -526,6 +533,7 @@ int caret__restore(const char *backup, const char *to, const caret_restore_optio
     if (rc == CARET_OK)
         rc = bring_forward(r);
     if (rc == CARET_OK || rc == CARET_NONE) {
+        remove_beside(r); /* closed cleanly: at most a lock file that could not be removed */
         int named = publish(r);
         rc = named == CARET_OK ? rc : named;
     }

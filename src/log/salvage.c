@@ -659,7 +659,10 @@ static int open_file(struct salvage *s)
         return caret__fail(CARET_E_OPEN, "%s: not a regular file", s->path);
     struct caret__engine e = {0};
     caret__fd_set(&e.data_fd, s->fd);
-    if (caret__data_claimed(&e, &pid))
+    int claimed = caret__data_claimed(&e, &pid);
+    if (claimed < 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot tell who has it open", s->path);
+    if (claimed > 0)
         return caret__fail(CARET_E_BUSY, "%s: is open (pid %ld): it must be closed to be salvaged", s->path,
                            (long)pid);
     uint64_t pages = ((uint64_t)st.st_size + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE;

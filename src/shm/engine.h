@@ -42,8 +42,10 @@ struct caret__engine {
 
     struct caret__fd data_fd, log_fd, lock_fd, shm_fd;
     struct caret__fd dir_fd; /* directory of the data file, for fsync after creating */
-    char *path;              /* resolved */
-    char *lock_path;         /* of the lock file */
+    bool
+        meta_written; /* a meta slot was written by us, or half of one: the file may say anything but what it said */
+    char *path;      /* resolved */
+    char *lock_path; /* of the lock file */
     char *log_path;
     char *seg_path; /* of the segment */
     dev_t dev;

@@ -58,12 +58,14 @@ bool caret__fd_known(const struct caret__fd *f)
     return f->unasked != 0;
 }
 
-/* Did fstat tell what the number is? */
-static bool answered(const struct caret__fd *f)
+/* Is the number another file's, or nobody's?  Asked once: a second answer could contradict the first. */
+static bool is_lost(const struct caret__fd *f)
 {
     struct stat st;
 
-    return fstat(f->unasked - 1, &st) == 0 || errno == EBADF;
+    if (fstat(f->unasked - 1, &st) != 0)
+        return errno == EBADF;
+    return st.st_dev != f->dev || st.st_ino != f->ino;
 }
 
 void caret__fd_close(struct caret__fd *f)
@@ -71,7 +73,7 @@ void caret__fd_close(struct caret__fd *f)
     int before = errno;
 
     /* only EBADF tells that it is not open any more; whatever else fstat fails with, it must not stay open */
-    if (f->unasked != 0 && (caret__fd(f) >= 0 || !answered(f)))
+    if (f->unasked != 0 && !is_lost(f))
         close(f->unasked - 1);
     *f = (struct caret__fd){0};
     errno = before;

@@ -160,15 +160,24 @@ static bool held_by_own_process(int fd)
 
 /* ------------------------------------------------------------ open, gate */
 
-/* CARET_NONE: it was removed or replaced.  SYSTEM: that can't be told. */
-static int at_path(const struct caret__engine *e)
+/* 1, or 0: it was removed or replaced, or -1: that can't be told (errno). */
+static int is_at_path(const struct caret__engine *e)
 {
     struct stat st;
 
     if (lstat(e->lock_path, &st) != 0)
-        return errno == ENOENT ? CARET_NONE
-                               : caret__fail_errno(CARET_E_SYSTEM, "%s: cannot be looked at", e->lock_path);
-    return st.st_dev == e->lock_fd.dev && st.st_ino == e->lock_fd.ino ? CARET_OK : CARET_NONE;
+        return errno == ENOENT ? 0 : -1;
+    return st.st_dev == e->lock_fd.dev && st.st_ino == e->lock_fd.ino;
+}
+
+/* CARET_NONE: it was removed or replaced.  SYSTEM: that can't be told. */
+static int at_path(const struct caret__engine *e)
+{
+    int there = is_at_path(e);
+
+    if (there < 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot be looked at", e->lock_path);
+    return there > 0 ? CARET_OK : CARET_NONE;
 }
 
 /*
@@ -300,14 +309,21 @@ int caret__lockfile_look(struct caret__engine *e)
     return rc;
 }
 
-bool caret__gate_busy(const struct caret__engine *e, pid_t *pid)
+/* Is a lock of another process in the way?  1, 0, -1: that can't be known (errno). */
+static int in_the_way(const struct caret__engine *e, struct flock lock, pid_t *pid)
 {
-    struct flock lock = range(F_RDLCK, CARET__LOCKBYTE_GATE, 1);
-
-    if (fcntl(caret__fd(&e->lock_fd), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
-        return false;
+    *pid = 0;
+    if (fcntl(caret__fd(&e->lock_fd), F_GETLK, &lock) != 0)
+        return -1;
+    if (lock.l_type == F_UNLCK)
+        return 0;
     *pid = lock.l_pid;
-    return true;
+    return 1;
+}
+
+int caret__gate_busy(const struct caret__engine *e, pid_t *pid)
+{
+    return in_the_way(e, range(F_RDLCK, CARET__LOCKBYTE_GATE, 1), pid);
 }
 
 int caret__gate_take(struct caret__engine *e)
@@ -343,39 +359,37 @@ void caret__lockfile_close(struct caret__engine *e)
 
 void caret__lockfile_remove(struct caret__engine *e)
 {
-    if (at_path(e) == CARET_OK)
+    if (is_at_path(e) > 0)
         unlink(e->lock_path);
 }
 
-bool caret__others_alive(struct caret__engine *e, pid_t *pid)
+int caret__others_alive(struct caret__engine *e, pid_t *pid)
 {
-    struct flock lock = range(F_WRLCK, CARET__LOCKBYTE_SLOT0, CARET__MAX_PROCS);
-
-    *pid = 0;
-    if (fcntl(caret__fd(&e->lock_fd), F_GETLK, &lock) != 0)
-        return true; /* can't be known: assume the worst */
-    if (lock.l_type == F_UNLCK)
-        return false;
-    *pid = lock.l_pid;
-    return true;
+    return in_the_way(e, range(F_WRLCK, CARET__LOCKBYTE_SLOT0, CARET__MAX_PROCS), pid);
 }
 
 /* ---------------------------------------------------------------- record */
 
-/*
- * A string that differs after each boot; "" on a system that can't tell it.  An error if it only
- * can't be told now: who took that for a reboot would drop commits that are in the segment.
- */
-static int boot_id(const struct caret__engine *e, char id[40])
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, id, 36) : 0;
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EINTR))
-        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot read the identity of the boot", e->path);
-    memset(id + (n > 0 ? n : 0), 0, (size_t)(40 - (n > 0 ? n : 0)));
+/*
+ * A string that differs after each boot; "" on a system that can't tell it: no such file, or not for us.  An error if
+ * it only can't be told now: who took that for a reboot would drop commits that are in the segment.
+ */
+static int boot_id(const char *path, char id[40])
+{
+    int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+    bool never = fd < 0 && (errno == ENOENT || errno == EACCES || errno == EPERM);
+    ssize_t n = fd >= 0 ? read(fd, id, 36) : 0;
+    int error = errno;
+
     if (fd >= 0)
         close(fd);
+    errno = error;
+    if ((fd < 0 && !never) || n < 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot read the identity of the boot (" BOOT_ID ")",
+                                 path);
+    memset(id + n, 0, (size_t)(40 - n));
     return CARET_OK;
 }
 
@@ -384,40 +398,53 @@ static uint32_t record_crc(const struct caret__lockrec *rec)
     return caret__crc32c(0, rec, offsetof(struct caret__lockrec, crc));
 }
 
-/* Does it make sense, in this boot? */
-static bool is_record(const struct caret__lockrec *rec, const char boot[40])
+static bool makes_sense(const struct caret__lockrec *rec)
 {
-    return memcmp(rec->magic, magic, 8) == 0 && rec->crc == record_crc(rec) && boot[0] != '\0' &&
-           memcmp(boot, rec->boot, sizeof rec->boot) == 0 && rec->seg_path[0] == '/' &&
+    return memcmp(rec->magic, magic, 8) == 0 && rec->crc == record_crc(rec) && rec->seg_path[0] == '/' &&
            memchr(rec->seg_path, '\0', sizeof rec->seg_path) != NULL;
+}
+
+/* Whole, and of this boot?  CARET_NONE: no.  SYSTEM: the boot can't be told. */
+static int is_of_this_boot(const char *path, const struct caret__lockrec *rec)
+{
+    char boot[40];
+
+    if (!makes_sense(rec))
+        return CARET_NONE;
+    int rc = boot_id(path, boot);
+    if (rc != CARET_OK)
+        return rc;
+    if (boot[0] == '\0' && rec->boot[0] != '\0')
+        return caret__fail(
+            CARET_E_SYSTEM,
+            "%s: its shared memory %s may hold commits, unless the machine was restarted since, "
+            "which can't be told here, without " BOOT_ID ": open it where that can be read",
+            path, rec->seg_path);
+    return boot[0] != '\0' && memcmp(boot, rec->boot, sizeof boot) == 0 ? CARET_OK : CARET_NONE;
 }
 
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
 {
     bool near = caret__fd_known(&e->lock_fd);
-    char boot[40];
 
     if (!near && (e->log_end == 0 || !caret__fd_known(&e->log_fd)))
         return CARET_NONE;
     ssize_t n = pread(caret__fd(near ? &e->lock_fd : &e->log_fd), rec, sizeof *rec,
                       near ? CARET__LOCKREC_OFFSET : (off_t)e->log_end);
     if (n < 0)
-        return caret__fail_errno(CARET_E_IO, "%s: cannot be read", e->lock_path);
+        return caret__fail_errno(CARET_E_IO, "%s: cannot be read", near ? e->lock_path : e->log_path);
     if (n != (ssize_t)sizeof *rec)
         return CARET_NONE;
-    int rc = boot_id(e, boot);
-    if (rc != CARET_OK)
-        return rc;
-    return is_record(rec, boot) ? CARET_OK : CARET_NONE;
+    return is_of_this_boot(e->path, rec);
 }
 
-bool caret__lockrec_parse(int fd, struct caret__lockrec *rec)
+int caret__lockrec_parse(int fd, const char *name, struct caret__lockrec *rec)
 {
-    struct caret__engine nobody = {0};
-    char boot[40];
+    ssize_t n = pread(fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET);
 
-    return pread(fd, rec, sizeof *rec, CARET__LOCKREC_OFFSET) == (ssize_t)sizeof *rec &&
-           boot_id(&nobody, boot) == CARET_OK && is_record(rec, boot);
+    if (n < 0)
+        return caret__fail_errno(CARET_E_IO, "%s: cannot be read", name);
+    return n == (ssize_t)sizeof *rec ? is_of_this_boot(name, rec) : CARET_NONE;
 }
 
 static int put_record(const struct caret__fd *f, const char *path, off_t at, const struct caret__lockrec *rec)
@@ -426,30 +453,53 @@ static int put_record(const struct caret__fd *f, const char *path, off_t at, con
     return errno == 0 ? CARET_OK : caret__fail_errno(caret__write_code(errno), "%s: cannot write", path);
 }
 
-int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16])
+int caret__lockrec_make(struct caret__engine *e, const uint8_t uuid[16], struct caret__lockrec *rec)
 {
-    struct caret__lockrec rec;
     struct stat st;
 
-    memset(&rec, 0, sizeof rec);
+    memset(rec, 0, sizeof *rec);
     if (fstat(caret__fd(&e->shm_fd), &st) != 0)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: shared segment", e->seg_path);
-    if (strlen(e->seg_path) >= sizeof rec.seg_path)
+    if (strlen(e->seg_path) >= sizeof rec->seg_path)
         return caret__fail(CARET_E_SHM, "%s: the path of shm_dir is too long", e->seg_path);
-    memcpy(rec.magic, magic, sizeof rec.magic);
-    memcpy(rec.uuid, uuid, sizeof rec.uuid);
-    rec.dev = e->dev;
-    rec.ino = e->ino;
-    rec.seg_dev = st.st_dev;
-    rec.seg_ino = st.st_ino;
-    int rc = boot_id(e, rec.boot);
+    memcpy(rec->magic, magic, sizeof rec->magic);
+    memcpy(rec->uuid, uuid, sizeof rec->uuid);
+    rec->dev = e->dev;
+    rec->ino = e->ino;
+    rec->seg_dev = st.st_dev;
+    rec->seg_ino = st.st_ino;
+    int rc = boot_id(e->path, rec->boot);
     if (rc != CARET_OK)
         return rc;
-    snprintf(rec.seg_path, sizeof rec.seg_path, "%s", e->seg_path);
-    rec.crc = record_crc(&rec);
+    snprintf(rec->seg_path, sizeof rec->seg_path, "%s", e->seg_path);
+    rec->crc = record_crc(rec);
+    return CARET_OK;
+}
+
+int caret__lockrec_write(struct caret__engine *e, const struct caret__lockrec *rec)
+{
+    int rc = CARET_OK;
+
     if (caret__fd_known(&e->log_fd)) /* for readers, first: who sees it sees the other one */
-        rc = put_record(&e->log_fd, e->log_path, (off_t)atomic_load(&e->sh->log_size), &rec);
-    return rc == CARET_OK ? put_record(&e->lock_fd, e->lock_path, CARET__LOCKREC_OFFSET, &rec) : rc;
+        rc = put_record(&e->log_fd, e->log_path, (off_t)atomic_load(&e->sh->log_size), rec);
+    return rc == CARET_OK ? put_record(&e->lock_fd, e->lock_path, CARET__LOCKREC_OFFSET, rec) : rc;
+}
+
+/* The length of the file says whether a record was ever written: it stays. */
+int caret__lockrec_reserve(struct caret__engine *e)
+{
+    int rc;
+
+    if (!caret__file_size_allowed(CARET__LOCKREC_OFFSET + sizeof(struct caret__lockrec)))
+        return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)",
+                           e->lock_path);
+    do
+        rc = fallocate(caret__fd(&e->lock_fd), FALLOC_FL_KEEP_SIZE, CARET__LOCKREC_OFFSET,
+                       sizeof(struct caret__lockrec));
+    while (rc != 0 && errno == EINTR);
+    if (rc == 0 || caret__write_code(errno) != CARET_E_DISKFULL) /* not all file systems can */
+        return CARET_OK;
+    return caret__fail_errno(CARET_E_DISKFULL, "%s: no room for a record of 1 KiB", e->lock_path);
 }
 
 int caret__lockrec_clear(struct caret__engine *e)

@@ -39,24 +39,28 @@ int caret__lockfile_trust(const struct caret__engine *e);
  * CARET_NONE: there is no lock file, or it is for writers only.  OPEN, BUSY. */
 int caret__lockfile_look(struct caret__engine *e);
 
-/* For that one: does somebody hold the gate, opening or closing? */
-bool caret__gate_busy(const struct caret__engine *e, pid_t *pid);
+/* For that one: does somebody hold the gate, opening or closing?  1 yes, 0 no, -1 it can't be known now (errno). */
+int caret__gate_busy(const struct caret__engine *e, pid_t *pid);
 
 /* Take the gate of the lock file that is open already.  EVICTED: it is not the one at its path any more, or the
  * descriptor is another file's; in the first case the gate is ours, among those who still have that file open. */
 int caret__gate_take(struct caret__engine *e);
 void caret__gate_release(struct caret__engine *e);
 
-/* Under the gate: does a process other than this one hold a slot?  Its pid to *pid (0: not visible from here). */
-bool caret__others_alive(struct caret__engine *e, pid_t *pid);
+/* Under the gate: does a process other than this one hold a slot?  Its pid to *pid (0: not visible from here).
+ * 1 yes, 0 no, -1 it can't be known now (errno): neither is to be assumed where the other would do harm. */
+int caret__others_alive(struct caret__engine *e, pid_t *pid);
 
 /* Under the gate, or reading only: the record.  CARET_NONE: there is none, or it makes no sense, or is from before
  * the last boot.  IO, SYSTEM: it can't be told now.  It is in the lock file, and once more at the end of the log, for
  * readers who have no lock file: e->log_end tells them where. */
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec);
-/* The record of the lock file with that descriptor; false: none of this boot. */
-bool caret__lockrec_parse(int fd, struct caret__lockrec *rec);
-int caret__lockrec_write(struct caret__engine *e, const uint8_t uuid[16]);
+/* The same for the lock file with that descriptor and name. */
+int caret__lockrec_parse(int fd, const char *name, struct caret__lockrec *rec);
+int caret__lockrec_reserve(struct caret__engine *e); /* its block, so that writing finds room: DISKFULL */
+int caret__lockrec_make(struct caret__engine *e, const uint8_t uuid[16],
+                        struct caret__lockrec *rec); /* of e's segment */
+int caret__lockrec_write(struct caret__engine *e, const struct caret__lockrec *rec);
 int caret__lockrec_clear(struct caret__engine *e);
 
 /* Under the gate: remove the lock file (the gate goes with the descriptor). */

@@ -277,12 +277,17 @@ static uint64_t name_hash(const struct caret__identity *id)
     return hash;
 }
 
-/* Say that somebody has it: false if a sweeper (log/orphan.c) is looking at it.  The lock is that of the open file, so forks share it. */
-static bool hold(const struct caret__engine *e)
+/*
+ * Say that somebody has it: 1, or 0 if a sweeper (log/orphan.c) is looking at it, or -1, errno.  The lock is that of the
+ * open file, so forks share it.  Where there are no such locks, nobody sweeps.
+ */
+static int hold(const struct caret__engine *e)
 {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
 
-    return fcntl(caret__fd(&e->shm_fd), F_OFD_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+    if (fcntl(caret__fd(&e->shm_fd), F_OFD_SETLK, &lock) == 0 || errno == EINVAL || errno == EOPNOTSUPP)
+        return 1;
+    return errno == EAGAIN || errno == EACCES ? 0 : -1;
 }
 
 /* A path that nobody has; malloc'ed. */
@@ -308,16 +313,18 @@ static int make_held(struct caret__engine *e, const struct caret__identity *id, 
     e->seg_path = new_path(id, real);
     if (e->seg_path == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to open it", e->path);
-    if (!caret__fd_set(&e->shm_fd,
-                       caret__open_high(e->seg_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)))
-        return caret__fail_errno(CARET_E_SHM, "%s: cannot create the shared segment", e->seg_path);
-    if (hold(e) && fstat(caret__fd(&e->shm_fd), &st) == 0 && st.st_nlink != 0)
+    int rc = CARET_NONE, fd = caret__open_high(e->seg_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+    int held = caret__fd_set(&e->shm_fd, fd) ? hold(e) : -1;
+    if (held < 0 || fstat(caret__fd(&e->shm_fd), &st) != 0)
+        rc = caret__fail_errno(CARET_E_SHM, "%s: cannot create the shared segment", e->seg_path);
+    else if (held > 0 && st.st_nlink != 0)
         return CARET_OK;
-    unlink(e->seg_path);
+    if (fd >= 0) /* it was made, but can't be used */
+        unlink(e->seg_path);
     caret__fd_close(&e->shm_fd);
     free(e->seg_path);
     e->seg_path = NULL;
-    return CARET_NONE;
+    return rc;
 }
 
 static int make_file(struct caret__engine *e, const struct caret__identity *id, const char *dir)
@@ -499,8 +506,11 @@ static int verify(struct caret__engine *e, const struct caret__identity *id, con
     static const char foreign[] = "%s: shared segment %s: it belongs to another database or is damaged (%s)";
     struct caret__shared *seen = sizes + 1;
 
-    if (file_size < sizeof *seen ||
-        pread(caret__fd(&e->shm_fd), seen, sizeof *seen, 0) != (ssize_t)sizeof *seen)
+    ssize_t n = pread(caret__fd(&e->shm_fd), seen, sizeof *seen, 0);
+
+    if (n < 0)
+        return caret__fail_errno(CARET_E_IO, "%s: shared segment %s: cannot be read", e->path, path);
+    if (file_size < sizeof *seen || n != (ssize_t)sizeof *seen)
         return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "size");
     if (seen->magic != CARET__SEG_MAGIC)
         return caret__fail(CARET_E_CORRUPT, foreign, e->path, path, "magic number");
@@ -524,6 +534,11 @@ static int verify(struct caret__engine *e, const struct caret__identity *id, con
     return CARET_OK;
 }
 
+static int cannot_use(const struct caret__engine *e, int code, const char *path)
+{
+    return caret__fail_errno(code, "%s: shared segment %s", e->path, path);
+}
+
 static int open_segment(struct caret__engine *e, const struct caret__identity *id, const char *path,
                         struct caret__shared *sizes)
 {
@@ -535,21 +550,24 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
     if (!open && errno == ENOENT)
         return CARET_NONE;
     if (!open ||
-        fstat(caret__fd(&e->shm_fd), &st) != 0) { /* what is short now is no sign that it is out of reach */
-        bool scarce = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-        return caret__fail_errno(scarce ? CARET_E_SYSTEM : CARET_E_SHM, "%s: shared segment %s", e->path,
-                                 path);
+        fstat(caret__fd(&e->shm_fd), &st) != 0) { /* what fails now is no sign that it is out of reach */
+        bool reach = open || (errno != EACCES && errno != EPERM && errno != ELOOP && errno != ENOTDIR);
+        return cannot_use(e, reach ? CARET_E_SYSTEM : CARET_E_SHM, path);
     }
     if (!e->observes &&
         (st.st_mode & 0777 & ~id->mode) != 0) { /* the data file's were taken back meanwhile */
         caret__rights_follow(e);
-        fstat(caret__fd(&e->shm_fd), &st);
+        if (fstat(caret__fd(&e->shm_fd), &st) != 0)
+            return cannot_use(e, CARET_E_SYSTEM, path);
     }
     if (!rights_ok(&st, id))
         return caret__fail(CARET_E_SHM, "%s: shared segment %s: its owner or mode is not the data file's",
                            e->path, path);
-    for (int i = 0; i < HOLD_TRIES && !hold(e); i++)
+    int held = hold(e);
+    for (int i = 0; i < HOLD_TRIES && held == 0; i++, held = hold(e))
         nanosleep(&(struct timespec){0, 1000000}, NULL);
+    if (held < 0)
+        return cannot_use(e, CARET_E_SYSTEM, path);
     return verify(e, id, path, sizes, (uint64_t)st.st_size);
 }
 

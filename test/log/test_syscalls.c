@@ -288,8 +288,6 @@ static bool ended_well(pid_t pid, const char *what)
     return told->complaint[0] == '\0';
 }
 
-static const char *const call_names[CALLS] = {"open",      "pwrite", "fdatasync", "fallocate",
-                                              "ftruncate", "rename", "mmap",      "malloc"};
 #ifdef CARET_SMALL
 #define MOST 60u
 #else

@@ -258,18 +258,23 @@ static void second_copy_in_the_process_is_refused_and_harms_nothing(void **state
 static void record_is_kept_and_checked(void **state)
 {
     struct fixture *f = *state;
-    struct caret__lockrec rec;
+    struct caret__lockrec rec, made;
+    struct stat st;
     char byte = 'x';
 
     assert_int_equal(caret__lockfile_open(&f->e, NULL), CARET_OK);
     assert_int_equal(caret__lockrec_read(&f->e, &rec), CARET_NONE);
-    assert_int_equal(caret__lockrec_write(&f->e, f->id.uuid), CARET_OK);
+    assert_int_equal(caret__lockrec_reserve(&f->e), CARET_OK);
+    assert_int_equal(fstat(caret__fd(&f->e.lock_fd), &st), 0);
+    assert_int_equal(st.st_size, 0); /* which says that there was none yet */
+    assert_int_equal(caret__lockrec_make(&f->e, f->id.uuid, &made), CARET_OK);
+    assert_int_equal(caret__lockrec_write(&f->e, &made), CARET_OK);
     assert_int_equal(caret__lockrec_read(&f->e, &rec), CARET_OK);
     assert_string_equal(rec.seg_path, f->e.seg_path);
     assert_memory_equal(rec.uuid, f->id.uuid, 16);
     assert_int_equal(pwrite(caret__fd(&f->e.lock_fd), &byte, 1, CARET__LOCKREC_OFFSET + 200), 1);
     assert_int_equal(caret__lockrec_read(&f->e, &rec), CARET_NONE);
-    assert_int_equal(caret__lockrec_write(&f->e, f->id.uuid), CARET_OK);
+    assert_int_equal(caret__lockrec_write(&f->e, &made), CARET_OK);
     assert_int_equal(caret__lockrec_clear(&f->e), CARET_OK);
     assert_int_equal(caret__lockrec_read(&f->e, &rec), CARET_NONE);
 }
