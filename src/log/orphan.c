@@ -32,7 +32,7 @@
  * layouts of other builds.
  *
  * To open a data file or a lock file and to close it drops the record locks of this process.
- * So nothing of a database that is open here is opened: the registry, which must be locked,
+ * So nothing of a database that is open here, or is being opened, is opened: the registry, which must be locked,
  * knows; of another copy of the library in this process an open file description's view tells.
  */
 #include <dirent.h>
@@ -52,6 +52,14 @@
 #include "shm/layout.h"
 #include "shm/lockfile.h"
 
+/* What is to be done with each of them. */
+struct task {
+    int flags;
+    caret_shm_each *each;
+    void *arg;
+    const struct caret__engine *opening; /* not in the registry yet; NULL = none */
+};
+
 struct judged {
     caret_shm_info info;
     char file[PATH_MAX];
@@ -60,6 +68,7 @@ struct judged {
     struct caret__shared sh; /* as it was read */
     struct stat st;
     int fd;
+    const struct caret__engine *opening;
 };
 
 static void judge(struct judged *j, int state, const char *why)
@@ -135,12 +144,20 @@ static bool log_has_all(const struct caret__shared *sh)
     return sh->log_written == sh->log_head && sh->io_failed == 0 && sh->sync_in_progress == 0;
 }
 
+static bool is_open_here(const struct judged *j)
+{
+    const struct caret__engine *o = j->opening;
+
+    return (o != NULL && o->dev == j->sh.dev && o->ino == j->sh.ino) ||
+           caret__registry_find((dev_t)j->sh.dev, (ino_t)j->sh.ino) != NULL;
+}
+
 static void judge_owner(struct judged *j)
 {
     struct stat st;
     int error = stat(j->path, &st) == 0 ? 0 : errno;
 
-    if (caret__registry_find((dev_t)j->sh.dev, (ino_t)j->sh.ino) != NULL)
+    if (is_open_here(j))
         judge(j, CARET_SHM_USED, "its database is open in this process");
     else if (error == 0 && st.st_dev == j->sh.dev && st.st_ino == j->sh.ino)
         judge_database(j);
@@ -259,7 +276,7 @@ static bool is_name(const char *name)
            (name[39] == '\0' || strcmp(name + 39, CARET__SEG_SUFFIX) == 0);
 }
 
-static int visit(const char *dir, const char *name, int flags, caret_shm_each *each, void *arg)
+static int visit(const char *dir, const char *name, const struct task *t)
 {
     struct judged *j = calloc(1, sizeof *j);
     int rc = CARET_OK;
@@ -267,21 +284,22 @@ static int visit(const char *dir, const char *name, int flags, caret_shm_each *e
     if (j == NULL)
         return caret__fail(CARET_E_NOMEM, "%s/%s: no memory to look at it", dir, name);
     snprintf(j->file, sizeof j->file, "%s/%s", dir, name);
+    j->opening = t->opening;
     j->info = (caret_shm_info){.file = j->file, .path = j->path, .pid = j->pids};
     if (lstat(j->file, &j->st) == 0 && S_ISREG(j->st.st_mode)) {
         j->info.bytes = (uint64_t)j->st.st_blocks * 512;
         judge_file(j);
         if (j->fd >= 0) {
-            act(j, flags);
+            act(j, t->flags);
             close(j->fd);
         }
-        rc = each != NULL ? each(arg, &j->info) : CARET_OK;
+        rc = t->each != NULL ? t->each(t->arg, &j->info) : CARET_OK;
     }
     free(j);
     return rc;
 }
 
-int caret__shm_visit(const char *dir, int flags, caret_shm_each *each, void *arg)
+static int visit_all(const char *dir, const struct task *t)
 {
     struct dirent *entry;
     int rc = CARET_OK;
@@ -292,15 +310,21 @@ int caret__shm_visit(const char *dir, int flags, caret_shm_each *each, void *arg
         return caret__fail_errno(CARET_E_SHM, "%s: directory for shared memory", dir);
     while (rc == CARET_OK && (entry = readdir(d)) != NULL)
         if (is_name(entry->d_name))
-            rc = visit(dir, entry->d_name, flags, each, arg);
+            rc = visit(dir, entry->d_name, t);
     closedir(d);
     return rc;
+}
+
+int caret__shm_visit(const char *dir, int flags, caret_shm_each *each, void *arg)
+{
+    return visit_all(dir, &(struct task){.flags = flags, .each = each, .arg = arg});
 }
 
 void caret__shm_sweep(const struct caret__engine *e)
 {
     int before = errno;
 
-    (void)caret__shm_visit(e->options.shm_dir, CARET_SHM_REMOVE | CARET__SHM_SHRINK, NULL, NULL);
+    (void)visit_all(e->options.shm_dir,
+                    &(struct task){.flags = CARET_SHM_REMOVE | CARET__SHM_SHRINK, .opening = e});
     errno = before;
 }
