@@ -114,7 +114,7 @@ static const char *nonsense(const struct caret__meta *m, uint64_t file_size)
         return "the depth of the tree makes no sense";
     if (m->lsn < CARET__FIRST_LSN || m->lsn % 8 != 0 || m->epoch == 0)
         return "its log position or epoch makes no sense";
-    if ((m->flags & CARET__META_CLEAN) == 0 && (m->log_size < CARET__LOG_MIN || m->log_size % 65536 != 0 ||
+    if ((m->flags & CARET__META_CLEAN) == 0 && (m->log_size < CARET__LOG_LEAST || m->log_size % 65536 != 0 ||
                                                 m->log_size > CARET__LOG_MAX || m->log_base > m->lsn))
         return "the size of its log makes no sense";
     return NULL;

@@ -49,6 +49,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -140,6 +141,19 @@ static int settle_meta(struct caret__engine *e, const struct caret__start *start
     return rc;
 }
 
+/* Nobody has asked for a size: it may take half of what the disk has, as the file is to grow, too. */
+static uint64_t default_log_size(const struct caret__engine *e)
+{
+    uint64_t size = CARET__LOG_DEFAULT, record = sizeof(struct caret__lockrec); /* behind it */
+    struct statvfs fs;
+
+    if (fstatvfs(caret__fd(&e->dir_fd), &fs) != 0 || fs.f_blocks == 0) /* f_blocks 0: a tmpfs without limit */
+        return size;
+    while (size / 2 >= CARET__LOG_LEAST && size + record > (uint64_t)fs.f_bavail * fs.f_frsize / 2)
+        size /= 2;
+    return size;
+}
+
 static int prepare_log(struct caret__engine *e, struct caret__start *start)
 {
     struct caret__meta *m = &start->pair.meta;
@@ -148,10 +162,11 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
         return open_log(e, m);
     m->log_base = caret__align_down(m->lsn, 4096);
     unlink(e->log_path); /* it belongs to a database that was closed cleanly */
-    m->log_size = e->options.log_size != 0 ? caret__align_up(e->options.log_size, 65536) : CARET__LOG_DEFAULT;
+    m->log_size =
+        e->options.log_size != 0 ? caret__align_up(e->options.log_size, 65536) : default_log_size(e);
     for (;;) {
         int rc = create_log(e, start, m->log_size);
-        bool smaller = e->options.log_size == 0 && m->log_size / 2 >= CARET__LOG_MIN;
+        bool smaller = e->options.log_size == 0 && m->log_size / 2 >= CARET__LOG_LEAST;
         if (rc != CARET_E_DISKFULL || !smaller)
             return rc;
         caret__fd_close(&e->log_fd); /* nobody has asked for this size: what the disk has is enough */

@@ -46,6 +46,7 @@ typedef uint64_t caret__segoff;
 #define CARET__PAGE_SIZE       512u
 #define CARET__MAX_PAGES       (1u << 17)
 #define CARET__RING_SIZE       (64u << 10) /* a multiple of the machine's page size: it is mapped twice */
+#define CARET__LOG_LEAST       (64u << 10)
 #define CARET__LOG_MIN         (128u << 10)
 #define CARET__LOG_DEFAULT     (256u << 10)
 #define CARET__LOG_MAX         (1u << 20)
@@ -58,7 +59,8 @@ typedef uint64_t caret__segoff;
 #define CARET__PAGE_SIZE       4096u
 #define CARET__MAX_PAGES       (1u << 26) /* 256 GiB; 1 GiB of address space for the page table */
 #define CARET__RING_SIZE       (4u << 20)
-#define CARET__LOG_MIN         (8u << 20) /* of the log file: see caret_options */
+#define CARET__LOG_LEAST       (4u << 20) /* of the log file where the disk is small: as long as the ring */
+#define CARET__LOG_MIN         (8u << 20) /* that may be asked for: see caret_options */
 #define CARET__LOG_DEFAULT     (64u << 20)
 #define CARET__LOG_MAX         (1u << 30)
 #define CARET__ARENA_STEP      1024u      /* 4 MiB */

@@ -160,14 +160,19 @@ static void one_size(const char *where, unsigned kib, bool by_other, int64_t mos
     mounted[0] = '\0';
 }
 
+static void need_mounts(void)
+{
+    if (may_mount)
+        return;
+    print_message("skipped: no private mounts are allowed here\n");
+    skip();
+}
+
 /* Sizes in steps. */
 static void every_size(const char *where, bool by_other, unsigned from, unsigned to, unsigned steps,
                        int64_t most)
 {
-    if (!may_mount) {
-        print_message("skipped: no private mounts are allowed here\n");
-        skip();
-    }
+    need_mounts();
     refusals = opened = 0;
     for (unsigned i = 0; i <= steps; i++)
         one_size(where, from + (to - from) * i / steps, by_other, most);
@@ -208,6 +213,92 @@ static void shared_memory_that_others_fill_goes_on_when_they_leave(void **state)
     every_size(shm_dir, true, 1024, 16384, 2 * STEPS, FILL);
 }
 
+/* A new database, and the same closed and opened again, where the log that users get does not fit. */
+static void small_disk(unsigned kib)
+{
+    if (!mount_small(dir, kib, false))
+        fail_msg("mount: %s", strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        caret_db *db = NULL;
+        caret_session *s;
+        if (try_open(&db) != CARET_OK)
+            fail_msg("a disk of %u KiB, opened %d times: %s", kib, i, caret_message());
+        OK(caret_session_open(db, &s));
+        for (int64_t n = 0; n < 40; n++)
+            OK(put_one(s, n));
+        for (int64_t n = 0; n < 40; n++)
+            expect_one(s, n, true);
+        caret_session_close(s);
+        OK(caret_close(db));
+        assert_int_equal(files_in(dir), 1);
+    }
+    assert_int_equal(umount(dir), 0);
+    mounted[0] = '\0';
+}
+
+#define NEW_KIB   (256u * CARET__PAGE_SIZE >> 10) /* a new data file */
+#define LEAST_KIB (CARET__LOG_LEAST >> 10)
+
+static void a_smaller_log_leaves_room(void **state)
+{
+    (void)state;
+    need_mounts();
+    for (unsigned log = LEAST_KIB; log <= CARET__LOG_DEFAULT >> 10; log *= 2) { /* exactly, and around it */
+        small_disk(NEW_KIB + log + NEW_KIB / 2);
+        small_disk(NEW_KIB + 2 * log);
+        small_disk(NEW_KIB + 2 * log + 4);
+    }
+}
+
+/* Closed cleanly, and then so much is free: it is opened, or refused and as it was. */
+static bool little_is_free(unsigned kib)
+{
+    unsigned size = NEW_KIB + 2 * (CARET__LOG_DEFAULT >> 10) + 1024, used;
+    char filler[160];
+    struct stat st;
+
+    if (!mount_small(dir, size, false))
+        fail_msg("mount: %s", strerror(errno));
+    caret_db *db = open_db();
+    put(db, 0, 40, 20);
+    OK(caret_close(db));
+    assert_int_equal(stat(path, &st), 0);
+    used = (unsigned)(st.st_blocks / 2) + kib;
+    snprintf(filler, sizeof filler, "%s/filler", dir);
+    int fd = open(filler, O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(posix_fallocate(fd, 0, (off_t)(size - used) * 1024), 0);
+    close(fd);
+    db = NULL;
+    int rc = try_open(&db);
+    if (rc != CARET_OK)
+        expect_refusal(rc);
+    OK(caret_close(db));
+    assert_int_equal(files_in(dir), 2); /* nothing is left beside it */
+    unlink(filler);
+    db = open_db();
+    assert_int_equal(count(db, 0, 20), 40);
+    check(db);
+    OK(caret_close(db));
+    assert_int_equal(umount(dir), 0);
+    mounted[0] = '\0';
+    return rc == CARET_OK;
+}
+
+static void a_disk_that_is_nearly_full_loses_nothing(void **state)
+{
+    unsigned could = 0, could_not = 0;
+
+    (void)state;
+    need_mounts();
+    for (unsigned kib = 0; kib <= 16; kib += 4)
+        *(little_is_free(kib) ? &could : &could_not) += 1;
+    for (unsigned log = LEAST_KIB; log <= CARET__LOG_DEFAULT >> 10; log *= 2)
+        for (unsigned more = 0; more <= 8; more += 4)
+            *(little_is_free(log + more) ? &could : &could_not) += 1;
+    print_message("%u could be opened, %u not\n", could, could_not);
+    assert_true(could > 0 && could_not > 0);
+}
+
 static int teardown_full(void **state)
 {
     if (mounted[0] != '\0')
@@ -221,7 +312,9 @@ static int teardown_full(void **state)
 int main(void)
 {
     may_mount = own_mounts();
-    const struct CMUnitTest tests[] = {FULL_TEST(a_full_disk_refuses_and_is_emptied),
+    const struct CMUnitTest tests[] = {FULL_TEST(a_smaller_log_leaves_room),
+                                       FULL_TEST(a_disk_that_is_nearly_full_loses_nothing),
+                                       FULL_TEST(a_full_disk_refuses_and_is_emptied),
                                        FULL_TEST(a_disk_that_others_fill_goes_on_when_they_leave),
                                        FULL_TEST(small_shared_memory_refuses_or_works),
                                        FULL_TEST(shared_memory_that_others_fill_goes_on_when_they_leave)};
