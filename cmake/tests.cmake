@@ -14,6 +14,11 @@ target_compile_options(watch PRIVATE -Wall -Wextra $<$<BOOL:${CARET_WERROR}>:-We
 set_target_properties(watch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
 set(test_environment "CARET_BUILD=${CMAKE_BINARY_DIR};CARET_SOURCE=${PROJECT_SOURCE_DIR}")
 
+# Those that take long, the longest first: they begin before the others, so that no processor is idle at the end.
+set(long_tests run/yottadb_rust log/powerloss api/step api/torture run/install run/lua55 api/stopped log/syscalls
+    run/transfer run/yottadb_python run/rivals run/signals log/full log/backup lua5.2/yottadb_tp lua5.3/gc api/snapshot
+    lua5.1/gc log/orphan)
+
 # caret_test(name label... COMMAND command...)
 function(caret_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;COMMAND;ENVIRONMENT")
@@ -21,6 +26,11 @@ function(caret_test name)
         COMMAND $<TARGET_FILE:watch> 290 ${name} ${arg_COMMAND})
     set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 36000 SKIP_RETURN_CODE 77
         ENVIRONMENT "${test_environment};${arg_ENVIRONMENT}")
+    list(FIND long_tests ${name} place)
+    if(NOT place EQUAL -1)
+        math(EXPR cost "1000 - ${place}")
+        set_tests_properties(${name} PROPERTIES COST ${cost})
+    endif()
 endfunction()
 
 # ---------------------------------------------------------------- C

@@ -14,6 +14,9 @@
  * Files: what nobody had made in /dev/shm and the folder for temporary files when it began, but is there at its end,
  * is noted in the file that CARET_LEAVINGS names; tools/test.sh looks at that when all is over.
  *
+ * Cost: a last line tells how long the test took, and how many seconds of a processor it and all its processes used: that
+ * number does not depend on what else the machine does.  tools/test.sh sorts them.
+ *
  * The test itself is in a process group of its own.  SIGHUP, SIGINT and SIGTERM end it with all its processes.
  */
 #include <dirent.h>
@@ -25,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +42,7 @@ static double limit;
 static const char *name;
 static pid_t test;
 static int test_status = -1; /* as of wait(); -1: it runs */
+static double cost;          /* seconds of a processor, of those that have ended */
 static sigset_t awaited;
 
 /* --------------------------------------------------------------------- files */
@@ -189,19 +194,6 @@ static unsigned signal_all(int sig, bool say)
     return count;
 }
 
-/* Takes the status of whoever has ended. */
-static bool any_children(void)
-{
-    int status;
-    pid_t pid;
-
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (pid == test)
-            test_status = status;
-    }
-    return pid == 0;
-}
-
 /* ---------------------------------------------------------------------- time */
 
 static double now(void)
@@ -210,6 +202,27 @@ static double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double used(const struct rusage *usage)
+{
+    return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+           (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;
+}
+
+/* Takes the status and the cost of whoever has ended. */
+static bool any_children(void)
+{
+    struct rusage usage;
+    int status;
+    pid_t pid;
+
+    while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+        cost += used(&usage);
+        if (pid == test)
+            test_status = status;
+    }
+    return pid == 0;
 }
 
 /* Until a child has ended, or for a second: how long that was, by our clock.  Other signals end everything. */
@@ -314,8 +327,10 @@ int main(int argc, char **argv)
     sigprocmask(SIG_BLOCK, &awaited, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     list_leavings(&before);
+    double begin = now();
     start(argv + 3);
     int status = watch();
     note_leavings(&before);
+    printf("watch: %s took %.1f s, %.1f s of a processor\n", name, now() - begin, cost);
     return status;
 }

@@ -25,6 +25,7 @@ function show(id,    i, first) {
     text = $0
     sub(/^[0-9]+: /, "", text)
     if (text ~ /^(Test command|Working Directory|Environment variables|Test timeout computed|MALLOC_)/) next
+    if (text ~ /^watch: /) next
     if (text ~ /^ CARET_(BUILD|SOURCE|LUA)=/) next
     if (text ~ /\[  PASSED  \] [0-9]+ test\(s\)/) passed[id] += number_before(text, "test")
     else if (text ~ /\[  FAILED  \] [0-9]+ test\(s\)/) failed[id] += number_before(text, "test")
