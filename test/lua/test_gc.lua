@@ -61,7 +61,7 @@ end
 function TestGc:test_iterators_are_collected()
     for i = 1, 3 do n[i].__ = i end
     local before = fixture.memory()
-    for _ = 1, 3000 do
+    for _ = 1, fixture.times(3000) do
         for child in n:pairs() do local _ = child:name() end
         n:subscripts()()
     end
@@ -270,7 +270,7 @@ function TestGc:test_finalizers_may_move_a_cursor_in_use()
     local pause = adjustable and collectgarbage("setpause", 0)
     local pace = adjustable and collectgarbage("setstepmul", 10000)
     local ok, err = pcall(function()
-        for i = 1, fixture.times(2000) do
+        for i = 1, fixture.times(300) do
             local from = i % 2 == 0 and long or 1
             check(name(move(c, from)), from)
             check(db.node(move(c, from)):name(), from)
