@@ -1,11 +1,14 @@
 #!/bin/sh
 # Builds every configuration and runs every test. See CONTRIBUTING.md.
 #
-#   tools/test.sh [step...]    steps: release style small asan tsan fuzz model
+#   tools/test.sh [step...]    steps: release small asan tsan fuzz model style
+#
+# First the programs of all steps are built. Then the parts that the steps have are run in two lanes beside each other,
+# so that a part that waits, or uses one processor, leaves none idle; each prints what it has to say when it has ended.
 #
 # Every test case counts, not every program. The last line is "N passed, N failed",
 # the one before tells how many were skipped; the exit status is 1 if any failed or none ran.
-# All output is kept in build/test-log/.
+# All output is kept in build/test-log/; "times" there has what each test cost, the dearest first.
 
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -15,10 +18,13 @@ mkdir -p "$logs" || exit 1
 jobs=$(nproc 2>/dev/null || echo 2)
 [ "$jobs" -gt 8 ] && jobs=8
 
+tests_at_once=$((jobs / 2 + 1)) # in each lane
+
 passed=0
 failed=0
 skipped=0
 failures=
+parts= # what is to be run when all is built
 
 add()
 {
@@ -45,7 +51,7 @@ skip()
     echo "  skipped $1: $2"
 }
 
-# build preset [target...]
+# build preset [target...]: if that succeeds, the preset is a part
 build()
 {
     preset=$1
@@ -56,10 +62,10 @@ build()
         --parallel "$jobs" ${1:+--target "$@"} >>"$log" 2>&1; then
         echo "  $preset: built in $(($(date +%s) - start)) s"
         sed -n 's/^-- \(.*is missing\)/  note: \1/p' "$log"
-        return 0
+        parts="$parts $preset"
+    else
+        fail "build of $preset" "$log"
     fi
-    fail "build of $preset" "$log"
-    return 1
 }
 
 # watched seconds name command...: as every test is run (test/watch.c)
@@ -73,14 +79,16 @@ run_ctest()
     shift 2
     log=$logs/$preset.log
     start=$(date +%s)
-    $without_aslr ctest --test-dir "$folder" -V -j "$jobs" "$@" >"$log" 2>&1 </dev/null
+    $without_aslr ctest --test-dir "$folder" -V -j "$tests_at_once" "$@" >"$log" 2>&1 </dev/null
     status=$?
+    sed -n "s|.*watch: \(.*\) took \(.*\) s, \(.*\) s of a processor$|\3 \2 $preset \1|p" "$log" >"$logs/$preset.times"
+    cost=$(awk '{ sum += $1 } END { printf "%.0f", sum }' "$logs/$preset.times")
     awk -f tools/count.awk "$log" >"$logs/$preset.summary"
     sed '$d' "$logs/$preset.summary"
     # shellcheck disable=SC2046 # three numbers
     set -- $(tail -n 1 "$logs/$preset.summary")
     add "$2" "$3" "$4"
-    echo "  $preset: $2 passed, $3 failed, $4 skipped in $(($(date +%s) - start)) s"
+    echo "  $preset: $2 passed, $3 failed, $4 skipped in $(($(date +%s) - start)) s, $cost s of a processor"
     if [ "$3" -gt 0 ]; then
         failures="$failures$(sed -n "s/^  FAILED /  $preset: /p" "$logs/$preset.summary")
 "
@@ -128,23 +136,23 @@ simple='int main(void) { return 0; }'
 fuzzer='int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n);
 int LLVMFuzzerTestOneInput(const unsigned char *d, unsigned long n) { return n > 1 && d[0] == d[1] && 0; }'
 
+# Some kernels place mappings where TSan expects none.
 without_aslr=
-test_release()
+find_aslr()
 {
-    build release && run_ctest release build
+    without_aslr=
+    if setarch -R true 2>/dev/null; then
+        without_aslr="setarch -R"
+    fi
 }
 
-test_style()
-{
-    run_counted style sh tools/style.sh
-}
+# ------------------------------------------------------------------ building
 
-test_small()
-{
-    build small && run_ctest small build-small -LE 'lua|run'
-}
+build_release() { build release; }
+build_small() { build small; }
+build_style() { parts="$parts style"; }
 
-test_asan()
+build_asan()
 {
     if ! can_build cc -fsanitize=address,undefined "$simple" && grep -q LeakSanitizer "$logs/probe.log"; then
         echo "  note: this system does not let LeakSanitizer work: leaks are not looked for"
@@ -155,17 +163,14 @@ test_asan()
         return
     fi
     export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS-}"
-    build asan && run_ctest asan build-asan -LE 'lua|run'
-    build asan-small && run_ctest asan-small build-asan-small -LE 'lua|run'
+    build asan
+    build asan-small
 }
 
 # Only the tests named in test/tsan.txt: those with threads.
-test_tsan()
+build_tsan()
 {
-    without_aslr=
-    if setarch -R true 2>/dev/null; then
-        without_aslr="setarch -R" # some kernels place mappings where TSan expects none
-    fi
+    find_aslr
     if ! command -v clang >/dev/null; then
         skip "tsan" "clang is not installed (gcc's ThreadSanitizer does not know fences)"
     elif ! can_build clang -fsanitize=thread "$simple"; then
@@ -176,54 +181,110 @@ test_tsan()
             skip "tsan" "test/tsan.txt names no test"
         else
             targets=$(echo "$names" | sed -e 's|/|_|' -e 's/^/test_/')
-            pattern="^($(echo "$names" | tr '\n' '|' | sed 's/|$//'))\$"
+            tsan_pattern="^($(echo "$names" | tr '\n' '|' | sed 's/|$//'))\$"
             [ -f test/tsan.supp ] && TSAN_OPTIONS="suppressions=$root/test/tsan.supp:${TSAN_OPTIONS-}"
-            export TSAN_OPTIONS="second_deadlock_stack=1:${TSAN_OPTIONS-}"
+            export tsan_pattern TSAN_OPTIONS="second_deadlock_stack=1:${TSAN_OPTIONS-}"
             # shellcheck disable=SC2086 # a list of words
-            build tsan watch $targets && run_ctest tsan build-tsan -R "$pattern"
+            build tsan watch $targets
             # shellcheck disable=SC2086 # a list of words
-            build tsan-small watch $targets && run_ctest tsan-small build-tsan-small -R "$pattern"
+            build tsan-small watch $targets
         fi
     fi
     without_aslr=
 }
 
-# clang: everything must compile without a warning; then each fuzzer from a fixed seed.
-test_fuzz()
+# clang: everything must compile without a warning; each fuzzer is a part.
+build_fuzz()
 {
     if ! can_build clang -fsanitize=fuzzer,address "$fuzzer"; then
         skip "fuzz" "clang with libFuzzer is not there: $(tail -n 1 "$logs/probe.log")"
         return
     fi
-    build fuzz || return
+    before=$parts
+    build fuzz
+    [ "$parts" = "$before" ] && return
+    parts=$before
     pass
     for program in build-fuzz/fuzz/fuzz_*; do
-        [ -x "$program" ] || continue
-        name=$(basename "$program")
-        corpus=$logs/$name.corpus
-        rm -rf "$corpus"
-        mkdir -p "$corpus"
-        seeds=
-        [ -d "test/fuzz/corpus/$name" ] && seeds=test/fuzz/corpus/$name
-        if watched 180 "$name" "$program" -seed=1 -runs=200000 -max_total_time=20 -timeout=100 -len_control=0 -max_len=1200 \
-            -artifact_prefix="$logs/$name-" "$corpus" $seeds >"$logs/$name.log" 2>&1 </dev/null; then
-            pass
-            echo "  $name: $(tail -n 1 "$logs/$name.log")"
-        else
-            fail "$name" "$logs/$name.log"
-        fi
+        [ -x "$program" ] && parts="$parts $(basename "$program")"
     done
 }
 
-test_model()
+build_model()
 {
     if [ ! -f model/run.sh ]; then
         skip "model" "there is none"
     elif ! command -v spin >/dev/null; then
         skip "model" "spin is not installed"
     else
-        run_counted model sh model/run.sh
+        parts="$parts model"
     fi
+}
+
+# ------------------------------------------------------------------- running
+
+# From a fixed seed.
+run_fuzzer()
+{
+    name=$1
+    corpus=$logs/$name.corpus
+    rm -rf "$corpus"
+    mkdir -p "$corpus"
+    seeds=
+    [ -d "test/fuzz/corpus/$name" ] && seeds=test/fuzz/corpus/$name
+    # shellcheck disable=SC2086 # a folder or nothing
+    if watched 180 "$name" "build-fuzz/fuzz/$name" -seed=1 -runs=200000 -max_total_time=20 -timeout=100 -len_control=0 \
+        -max_len=1200 -artifact_prefix="$logs/$name-" "$corpus" $seeds >"$logs/$name.log" 2>&1 </dev/null; then
+        pass
+        echo "  $name: $(sed -n 's/^\(Done .*\)/\1/p' "$logs/$name.log")"
+    else
+        fail "$name" "$logs/$name.log"
+    fi
+}
+
+run_tsan()
+{
+    find_aslr
+    run_ctest "$1" "build-$1" -R "$tsan_pattern"
+}
+
+run_part()
+{
+    case $1 in
+    release) run_ctest release build ;;
+    small | asan | asan-small) run_ctest "$1" "build-$1" -LE 'lua|run' ;;
+    tsan | tsan-small) run_tsan "$1" ;;
+    fuzz_*) run_fuzzer "$1" ;;
+    model) run_counted model sh model/run.sh ;;
+    style) run_counted style sh tools/style.sh ;;
+    esac
+}
+
+# What a part prints, and then its counts and failures: $logs/PART.part and $logs/PART.counts.
+if [ "${1-}" = --part ]; then
+    run_part "$2" >"$logs/$2.part" 2>&1
+    printf '%s %s %s\n%s' "$passed" "$failed" "$skipped" "$failures" >"$logs/$2.counts"
+    cat "$logs/$2.part"
+    exit 0
+fi
+
+# xargs, as what a shell runs in the background ignores SIGINT, and some tests need it.
+run_parts()
+{
+    rm -f "$logs"/*.counts "$logs"/*.times
+    # shellcheck disable=SC2086 # a list of words
+    printf '%s\n' $parts | xargs -r -n 1 -P 2 sh tools/test.sh --part
+    for part in $parts; do
+        if [ ! -f "$logs/$part.counts" ]; then
+            fail "$part: it was ended"
+            continue
+        fi
+        # shellcheck disable=SC2046 # three numbers
+        add $(head -n 1 "$logs/$part.counts")
+        failures="$failures$(sed 1d "$logs/$part.counts" && echo .)"
+        failures=${failures%.}
+    done
+    cat "$logs"/*.times 2>/dev/null | sort -rn >"$logs/times"
 }
 
 # A locale with a decimal comma, for the tests that must not mind it; the system's own
@@ -250,19 +311,22 @@ tell_leavings()
 begin=$(date +%s)
 cc -D_GNU_SOURCE -O -Itest -o "$logs/watch" test/watch.c || exit 1
 make_locale
-[ $# -eq 0 ] && set -- release style small asan tsan fuzz model
+[ $# -eq 0 ] && set -- release small asan tsan fuzz model style
 for step in "$@"; do
     case $step in
-    release | style | small | asan | tsan | fuzz | model)
-        echo "== $step"
-        "test_$step"
-        ;;
+    release | style | small | asan | tsan | fuzz | model) ;;
     *)
         echo "no such step: $step" >&2
         exit 2
         ;;
     esac
 done
+echo "== build"
+for step in "$@"; do
+    "build_$step"
+done
+echo "== test"
+run_parts
 
 echo
 tell_leavings
