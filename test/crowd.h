@@ -36,4 +36,13 @@ static inline void patience(unsigned seconds)
     alarm((unsigned)(seconds * crowd()));
 }
 
+/* Waits until that is so; a minute without it is the end. */
+#define UNTIL(condition)                                                                                     \
+    do {                                                                                                     \
+        patience(60);                                                                                        \
+        while (!(condition))                                                                                 \
+            usleep(1000);                                                                                    \
+        patience(0);                                                                                         \
+    } while (0)
+
 #endif

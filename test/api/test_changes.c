@@ -1,6 +1,8 @@
 /* Following the log: every change, in order, whole, whatever checkpoints and the end of the file do; and who holds what. */
 #include "../log/database.h"
 
+#include "crowd.h"
+
 #include <stdbool.h>
 
 #ifdef CARET_SMALL
@@ -260,16 +262,18 @@ static void in_child(bool die)
     _exit(0);
 }
 
+static bool has_locks(caret_db *db, size_t n, caret_lock_list **list)
+{
+    OK(caret_locks_get(db, list));
+    if ((*list)->count >= n)
+        return true;
+    caret_locks_free(*list);
+    return false;
+}
+
 static void wait_for_locks(caret_db *db, size_t n, caret_lock_list **list)
 {
-    for (int i = 0; i < 5000; i++) {
-        OK(caret_locks_get(db, list));
-        if ((*list)->count >= n)
-            return;
-        caret_locks_free(*list);
-        usleep(1000);
-    }
-    fail_msg("there are not %zu locks", n);
+    UNTIL(has_locks(db, n, list));
 }
 
 static void holders_and_waiters_are_listed(void **state)

@@ -21,6 +21,7 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
+#include "crowd.h"
 
 #define NODES 400u
 #define LIVE  5u
@@ -344,10 +345,7 @@ static int reap(pid_t pid)
 
 static void wait_for(uint32_t n)
 {
-    for (unsigned i = 0; atomic_load(&shared[0]) < n; i++) {
-        assert_true(i < 20000);
-        usleep(1000);
-    }
+    UNTIL(atomic_load(&shared[0]) >= n);
 }
 
 /* A child that begins a snapshot, tells so, and does nothing more. */

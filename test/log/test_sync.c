@@ -1,6 +1,8 @@
 /* When a commit is on the disk: the three modes, single transactions, and several processes. */
 #include "database.h"
 
+#include "crowd.h"
+
 #include <stdbool.h>
 
 static caret_db *open_with(int sync, double interval, int no_thread)
@@ -31,14 +33,6 @@ static void put_flagged(caret_db *db, int flags)
     OK(caret_set(s, &n.node, "x", 1));
     OK(caret_commit(s));
     caret_session_close(s);
-}
-
-/* Within ten seconds, which no machine is too slow for. */
-static bool gets_durable(caret_db *db)
-{
-    for (int i = 0; i < 10000 && behind(db) != 0; i++)
-        usleep(1000);
-    return behind(db) == 0;
 }
 
 static void mode_commit_waits_for_the_disk(void **state)
@@ -83,7 +77,7 @@ static void mode_interval_gets_there_by_itself(void **state)
     caret_db *db = open_with(CARET_SYNC_INTERVAL, 0.02, 0);
     for (int i = 0; i < 5; i++) {
         put(db, i * 10, i * 10 + 10, 30);
-        assert_true(gets_durable(db));
+        UNTIL(behind(db) == 0);
     }
     OK(caret_close(db));
 }
@@ -103,7 +97,7 @@ static void smallest_interval_of_all_counts(void **state)
         }
         until((uint32_t)round + 1);
         caret_db *db = open_with(CARET_SYNC_INTERVAL, 0.02, 0);
-        assert_true(gets_durable(db));
+        UNTIL(behind(db) == 0);
         kill_and_wait(pid);
         OK(caret_close(db));
     }

@@ -76,8 +76,10 @@ ask "/hit?page=a" 50 >answer # some may have been for the dead one
 before=$(ask "/hit?page=a" 1)
 [ "$before" -ge 403 ] && [ "$before" -le 452 ]
 note $? "a worker is killed, the others go on"
+workers >old
+reloaded() { [ -n "$(workers)" ] && ! workers | grep -qxFf old; }
 $nginx -p "$dir" -c "$dir/nginx.conf" -s reload >out 2>&1
-sleep 0.5
+soon reloaded
 [ "$(ask "/hit?page=a" 10)" = $((before + 10)) ]
 note $? "a reload forgets nothing"
 

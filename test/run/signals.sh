@@ -86,9 +86,16 @@ done
 # watch tells the command that runs.
 "$caret" watch '^watched' -- "$dir/sleeper" >"$dir/out" 2>"$dir/err" &
 watch=$!
-sleep 0.3
-keep "$caret" set '^watched' 1
-sleep 0.3
+# It may not watch yet when the first change comes.
+changes=0
+told()
+{
+    changes=$((changes + 1))
+    "$caret" set '^watched' "$changes"
+    # shellcheck disable=SC2046 # several files
+    grep -qsx sleep /dev/null $(running | sed 's|environ|comm|')
+}
+soon told
 kill -TERM $watch
 wait $watch
 [ $? -eq 143 ] && [ -z "$(running)" ]
