@@ -287,13 +287,17 @@ return function(core)
         return ffi_string(text, len)
     end
 
-    -- One step in children: the subscript; nil and why not.  made: as locate_in() has it.
+    -- One step in children: the subscript; nil and why not.  made: as locate_in() has it; in a shared buffer
+    -- a finalizer may have left what it looked for itself.
     local function subscript(at, back, made)
         local len = c_subscript(back, text, box, at, made)
         local number, count = box[0], box[1]
         if len == NUMBER then return number end
         if len < 0 then return nil, len end
-        if box[1] ~= count then return last(at) end
+        if box[1] ~= count then
+            if made ~= 0 then return nil, BUFFER end
+            return last(at)
+        end
         return ffi_string(text, len)
     end
 
