@@ -144,22 +144,28 @@ static bool log_has_all(const struct caret__shared *sh)
     return sh->log_written == sh->log_head && sh->io_failed == 0 && sh->sync_in_progress == 0;
 }
 
-static bool is_open_here(const struct judged *j)
+/* What this process has open, or is opening, with its inode: which may be a new file's, that got the number of a deleted one. */
+static const struct caret__engine *open_here(const struct judged *j)
 {
     const struct caret__engine *o = j->opening;
 
-    return (o != NULL && o->dev == j->sh.dev && o->ino == j->sh.ino) ||
-           caret__registry_find((dev_t)j->sh.dev, (ino_t)j->sh.ino) != NULL;
+    if (o != NULL && o->dev == j->sh.dev && o->ino == j->sh.ino)
+        return o;
+    return caret__registry_find((dev_t)j->sh.dev, (ino_t)j->sh.ino);
 }
 
 static void judge_owner(struct judged *j)
 {
     struct stat st;
     int error = stat(j->path, &st) == 0 ? 0 : errno;
+    bool there = error == 0 && st.st_dev == j->sh.dev && st.st_ino == j->sh.ino;
+    const struct caret__engine *here = open_here(j);
 
-    if (is_open_here(j))
+    if (here != NULL && (here->base == NULL || memcmp(here->sh->uuid, j->sh.uuid, sizeof j->sh.uuid) == 0))
         judge(j, CARET_SHM_USED, "its database is open in this process");
-    else if (error == 0 && st.st_dev == j->sh.dev && st.st_ino == j->sh.ino)
+    else if (there && here != NULL)
+        judge(j, CARET_SHM_ORPHANED, "another database is in the place of its own");
+    else if (there)
         judge_database(j);
     else if (error != 0 && error != ENOENT && error != ENOTDIR)
         judge(j, CARET_SHM_UNKNOWN, "its database can't be looked at");
