@@ -2,7 +2,7 @@
  * Every system call of every operation fails, on databases in every state.
  *
  *     operation   opening, closing, a checkpoint (with an archive too), a backup (over another one too), compacting,
- *                 restoring, reading only
+ *                 restoring, reading only (also as a user who may not open the lock file)
  *     state       new, an empty file, closed cleanly, killed, killed in a recovery (at each of its syncs), restored,
  *                 with others attached
  *     failure     a kind of call, with an errno, having done nothing, half or all of its work; once or from then on
@@ -16,6 +16,8 @@
  * CARET_MATRIX=n: each nth case (1: all).  CARET_MATRIX_ONLY=text: those whose name has the text in it.
  */
 #include "syscalls.h"
+
+#include <sys/prctl.h>
 
 #include "database.h"
 
@@ -41,6 +43,7 @@ enum operation {
     COMPACT,
     RESTORE,
     READING,
+    READING_APART,
     OPERATIONS
 };
 
@@ -53,9 +56,11 @@ static const char *const state_names[STATES] = {"new",
                                                 "killed in a recovery (3)",
                                                 "restored",
                                                 "live"};
-static const char *const operation_names[OPERATIONS] = {
-    "opening",    "closing",   "a checkpoint", "an archiving checkpoint", "a backup", "a backup over another",
-    "compacting", "restoring", "reading"};
+static const char *const operation_names[OPERATIONS] = {"opening",      "closing",
+                                                        "a checkpoint", "an archiving checkpoint",
+                                                        "a backup",     "a backup over another",
+                                                        "compacting",   "restoring",
+                                                        "reading",      "reading apart"};
 
 #define ONE(state) (1u << (state))
 #define ALL        ((1u << STATES) - 1u)
@@ -71,7 +76,8 @@ static const unsigned tried_in[OPERATIONS] = {
     [OVERWRITE] = ONE(CLEAN) | ONE(LIVE),
     [COMPACT] = ONE(CLEAN) | RECOVERED | ONE(RESTORED),
     [RESTORE] = ONE(CLEAN) | ONE(KILLED),
-    [READING] = ONE(CLEAN) | RECOVERED | ONE(RESTORED) | ONE(LIVE)};
+    [READING] = ONE(CLEAN) | RECOVERED | ONE(RESTORED) | ONE(LIVE),
+    [READING_APART] = ONE(CLEAN) | ONE(KILLED) | ONE(HALF2) | ONE(LIVE)};
 
 static const struct failure {
     enum call kind;
@@ -423,7 +429,7 @@ static bool needs_open(enum operation operation)
 static void go_on(caret_db *db, enum operation operation)
 {
     look(db, "when calls fail no more");
-    if (operation != READING) {
+    if (operation < READING) {
         int rc = set_more(db, 3);
         if (rc != CARET_OK && rc != CARET_E_IO_FAILED)
             complain("writing when calls fail no more: %s", caret_message());
@@ -431,6 +437,13 @@ static void go_on(caret_db *db, enum operation operation)
     int rc = caret_close(db);
     if (rc != CARET_OK && rc != CARET_E_IO_FAILED)
         complain("closing when calls fail no more: %s", caret_message());
+}
+
+/* For whom the data file, its log and the shared memory are there to be read, and the lock file is not there. */
+static void become_another_user(void)
+{
+    if (seteuid(65534) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0) /* to see its own descriptors and mappings */
+        complain("seteuid: %s", strerror(errno));
 }
 
 /* The one whose calls fail. */
@@ -441,6 +454,8 @@ static void operate_failing(enum operation operation, enum state state)
 
     (void)state;
     (void)caret_message();
+    if (operation == READING_APART)
+        become_another_user();
     fds = entries_in("/proc/self/fd");
     if (needs_open(operation)) {
         db = opened(operation);
@@ -457,7 +472,7 @@ static void operate_failing(enum operation operation, enum state state)
     told->failed = failing.failed;
     told->may_be_shorter |= operation == RESTORE; /* the backup was made before */
     check_error(rc, operation_names[operation]);
-    if ((operation == OPENING || operation == READING) && (rc == CARET_OK) != (db != NULL))
+    if ((operation == OPENING || operation >= READING) && (rc == CARET_OK) != (db != NULL))
         complain("a handle and an error");
     if (db == NULL && rc != CARET_OK && operation == OPENING && again_here)
         db = opened(operation);
@@ -649,6 +664,19 @@ OPERATION_TEST(compacting_loses_nothing, COMPACT)
 OPERATION_TEST(what_is_restored_is_whole_or_not_there, RESTORE)
 OPERATION_TEST(reading_changes_nothing, READING)
 
+static void reading_apart_changes_nothing(void **state)
+{
+    (void)state;
+    if (geteuid() != 0) {
+        print_message("skipped: only root can become another user\n");
+        skip();
+    }
+    assert_int_equal(chmod(dir, 0755) | chmod(shm_dir, 0755), 0);
+    mode_t before = umask(022);
+    try_operation(READING_APART);
+    umask(before);
+}
+
 /* --------------------------------------------------------------- single cases */
 
 static void a_path_of_shared_memory_that_is_too_long_harms_nothing(void **state)
@@ -778,6 +806,7 @@ int main(void)
                                        MATRIX_TEST(compacting_loses_nothing),
                                        MATRIX_TEST(what_is_restored_is_whole_or_not_there),
                                        MATRIX_TEST(reading_changes_nothing),
+                                       MATRIX_TEST(reading_apart_changes_nothing),
                                        MATRIX_TEST(a_path_of_shared_memory_that_is_too_long_harms_nothing),
                                        MATRIX_TEST(the_log_goes_when_the_file_is_on_the_disk)};
     return cmocka_run_group_tests_name("matrix", tests, NULL, NULL);
