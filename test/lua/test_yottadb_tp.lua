@@ -7,6 +7,7 @@ local fixture = require "fixture"
 ydb.set("$ZGBLDIR", fixture.path)
 
 local n, other
+local another = fixture.path:gsub("%.caret$", "-other.caret")
 
 TestTp = {}
 
@@ -261,7 +262,7 @@ function TestTp:test_other_threads_of_control_are_excluded()
 end
 
 function TestTp:test_another_database_can_be_read()
-    local name = fixture.path:gsub("%.caret$", "-other.caret")
+    local name = another
     local function use(which) ydb.set("$ZGBLDIR", which) end
     use(name)
     ydb.set("^x", 1)
@@ -280,7 +281,6 @@ function TestTp:test_another_database_can_be_read()
         use(fixture.path)
     end)
     lu.assertEquals({n.a.__, n.b.__}, {"1", "1"})
-    for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(name .. suffix) end
 end
 
 function TestTp:test_the_module_caret_is_untouched()
@@ -289,4 +289,10 @@ function TestTp:test_the_module_caret_is_untouched()
     lu.assertEquals(other.node("^t", "a"):incr(), 2)
 end
 
-fixture.run(function() require("yottadb.database").current():close() end)
+fixture.run(function()
+    for _, path in ipairs {another, fixture.path} do
+        ydb.set("$ZGBLDIR", path)
+        require("yottadb.database").current():close()
+    end
+    os.remove(another)
+end)
