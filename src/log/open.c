@@ -38,7 +38,6 @@
 #include "log/archive.h"
 #include "log/backup.h"
 #include "log/open.h"
-#include "log/orphan.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
@@ -205,9 +204,7 @@ static int open_first(struct caret__engine *e, struct caret__start *start)
     if (rc != CARET_OK)
         return rc;
     rc = caret__data_claim_slot(e);
-    if (rc == CARET_OK)
-        caret__shm_sweep(e);
-    else
+    if (rc != CARET_OK)
         caret__segment_unlink(e); /* all that is committed is in the log by now */
     return rc;
 }

@@ -57,7 +57,8 @@ struct task {
     int flags;
     caret_shm_each *each;
     void *arg;
-    const struct caret__engine *opening; /* not in the registry yet; NULL = none */
+    const struct caret__identity *opening; /* not in the registry yet; NULL = none */
+    const char *keep;                      /* its segment that the record names */
 };
 
 struct judged {
@@ -68,7 +69,7 @@ struct judged {
     struct caret__shared sh; /* as it was read */
     struct stat st;
     int fd;
-    const struct caret__engine *opening;
+    const struct task *task;
 };
 
 static void judge(struct judged *j, int state, const char *why)
@@ -144,14 +145,27 @@ static bool log_has_all(const struct caret__shared *sh)
     return sh->log_written == sh->log_head && sh->io_failed == 0 && sh->sync_in_progress == 0;
 }
 
-/* What this process has open, or is opening, with its inode: which may be a new file's, that got the number of a deleted one. */
-static const struct caret__engine *open_here(const struct judged *j)
+/* The data file is the one that is being opened here, or its inode was that of another.  What the record does not name
+ * was never used, or can't be: a recovery ignores it. */
+static void judge_opening(struct judged *j, bool there)
 {
-    const struct caret__engine *o = j->opening;
+    bool same = memcmp(j->task->opening->uuid, j->sh.uuid, sizeof j->sh.uuid) == 0;
 
-    if (o != NULL && o->dev == j->sh.dev && o->ino == j->sh.ino)
-        return o;
-    return caret__registry_find((dev_t)j->sh.dev, (ino_t)j->sh.ino);
+    if (same && strcmp(j->file, j->task->keep) == 0)
+        judge(j, CARET_SHM_USED, "its database is being opened");
+    else if (!same && there)
+        judge(j, CARET_SHM_ORPHANED, "another database is in the place of its own");
+    else if (log_has_all(&j->sh))
+        judge(j, CARET_SHM_ORPHANED, "its database does not know it, and the log has all that is in it");
+    else
+        judge(j, CARET_SHM_LOST, "its database does not know it; commits that were not in the log are in it");
+}
+
+static bool is_opening(const struct judged *j)
+{
+    const struct caret__identity *id = j->task->opening;
+
+    return id != NULL && id->dev == j->sh.dev && id->ino == j->sh.ino;
 }
 
 static void judge_owner(struct judged *j)
@@ -159,9 +173,12 @@ static void judge_owner(struct judged *j)
     struct stat st;
     int error = stat(j->path, &st) == 0 ? 0 : errno;
     bool there = error == 0 && st.st_dev == j->sh.dev && st.st_ino == j->sh.ino;
-    const struct caret__engine *here = open_here(j);
+    const struct caret__engine *here = caret__registry_find((dev_t)j->sh.dev, (ino_t)j->sh.ino);
 
-    if (here != NULL && (here->base == NULL || memcmp(here->sh->uuid, j->sh.uuid, sizeof j->sh.uuid) == 0))
+    if (is_opening(j))
+        judge_opening(j, there);
+    else if (here != NULL &&
+             (here->base == NULL || memcmp(here->sh->uuid, j->sh.uuid, sizeof j->sh.uuid) == 0))
         judge(j, CARET_SHM_USED, "its database is open in this process");
     else if (there && here != NULL)
         judge(j, CARET_SHM_ORPHANED, "another database is in the place of its own");
@@ -290,7 +307,7 @@ static int visit(const char *dir, const char *name, const struct task *t)
     if (j == NULL)
         return caret__fail(CARET_E_NOMEM, "%s/%s: no memory to look at it", dir, name);
     snprintf(j->file, sizeof j->file, "%s/%s", dir, name);
-    j->opening = t->opening;
+    j->task = t;
     j->info = (caret_shm_info){.file = j->file, .path = j->path, .pid = j->pids};
     if (lstat(j->file, &j->st) == 0 && S_ISREG(j->st.st_mode)) {
         j->info.bytes = (uint64_t)j->st.st_blocks * 512;
@@ -326,11 +343,11 @@ int caret__shm_visit(const char *dir, int flags, caret_shm_each *each, void *arg
     return visit_all(dir, &(struct task){.flags = flags, .each = each, .arg = arg});
 }
 
-void caret__shm_sweep(const struct caret__engine *e)
+void caret__shm_sweep(const struct caret__identity *opening, const char *dir, const char *keep)
 {
     int before = errno;
 
-    (void)visit_all(e->options.shm_dir,
-                    &(struct task){.flags = CARET_SHM_REMOVE | CARET__SHM_SHRINK, .opening = e});
+    (void)visit_all(
+        dir, &(struct task){.flags = CARET_SHM_REMOVE | CARET__SHM_SHRINK, .opening = opening, .keep = keep});
     errno = before;
 }

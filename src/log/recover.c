@@ -9,6 +9,7 @@
  *   1  log     clean: a fresh log file.  Else it must be there, as long as the meta says.
  *   2  rescue  not clean, same boot, and the old segment still exists: commits that
  *              are only in its ring are appended to the log file.
+ *      sweep   segments that no database needs (orphan.c), and those of this one that the record does not name, go.
  *   3  build   a new segment: tree and free map of the checkpoint, no page changed.
  *   4  replay  the log (replay.c) up to the end of its chain.
  *   5  begin   generation + 1: a new chain, so that no old record can ever continue
@@ -58,6 +59,7 @@
 #include "base/racy.h"
 #include "log/archive.h"
 #include "log/open.h"
+#include "log/orphan.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
@@ -438,6 +440,19 @@ int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce)
     return CARET_OK;
 }
 
+/*
+ * Memory that nobody needs goes before a new segment asks for some: when kills have filled the folder, no opening would
+ * come to its end and sweep.  Of this database the record names the one that counts; closed cleanly, none does.
+ */
+static void make_room(const struct caret__engine *e, const struct caret__start *start, const struct rescue *r,
+                      bool clean)
+{
+    if (clean || r->path[0] != '\0')
+        caret__segment_sweep(&start->id, e->options.shm_dir, r->path);
+    caret__shm_sweep(&start->id, e->options.shm_dir, r->path);
+    CARET_FAULT("recover_swept");
+}
+
 /* Steps 3 to 6; the segment is unlinked again when one fails. */
 static int take_over(struct caret__engine *e, const struct caret__start *start, const struct rescue *r)
 {
@@ -495,6 +510,8 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
         rc = prepare_log(e, start);
     if (rc == CARET_OK && !clean)
         rc = rescue(e, r, start);
+    if (rc == CARET_OK)
+        make_room(e, start, r, clean);
     if (rc == CARET_OK)
         rc = take_over(e, start, r);
     if (rc != CARET_OK && clean && !e->meta_written)

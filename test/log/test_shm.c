@@ -213,6 +213,33 @@ static void makers_that_die_leave_nothing(void **state)
     }
 }
 
+/* They could fill the folder: then no opening would come to where it used to sweep. */
+static void killed_openings_do_not_pile_up(void **state)
+{
+    (void)state;
+    killed_user(false);
+    for (int i = 0; i < 3; i++) {
+        assert_true(dies("recover_built", 1, open_and_close));
+        assert_int_equal(files_in(shm_dir), 2); /* what is needed, and that of the last maker */
+    }
+    assert_true(dies("recover_swept", 1, open_and_close));
+    assert_int_equal(files_in(shm_dir), 1);
+    caret_db *db = open_db();
+    assert_int_equal(count(db, 0, 100), 50);
+    OK(caret_close(db));
+    assert_int_equal(files_in(shm_dir), 0);
+}
+
+/* Nor does what databases that were deleted have left stand in the way of the first memory of another. */
+static void memory_is_swept_before_it_is_taken(void **state)
+{
+    (void)state;
+    killed_user(true);
+    command("rm %s*", path, "");
+    assert_true(dies("recover_swept", 1, open_and_close));
+    assert_int_equal(files_in(shm_dir), 0);
+}
+
 static void killed_restorings_leave_no_memory(void **state)
 {
     char backup[120];
@@ -238,6 +265,16 @@ static void makers_that_die_leave_nothing(void **state)
     skip();
 }
 
+static void killed_openings_do_not_pile_up(void **state)
+{
+    makers_that_die_leave_nothing(state);
+}
+
+static void memory_is_swept_before_it_is_taken(void **state)
+{
+    makers_that_die_leave_nothing(state);
+}
+
 static void killed_restorings_leave_no_memory(void **state)
 {
     makers_that_die_leave_nothing(state);
@@ -254,6 +291,8 @@ int main(void)
         TEST(a_lost_one_goes_when_that_is_asked_for),
         TEST(what_is_not_ours_is_left_alone),
         TEST(makers_that_die_leave_nothing),
+        TEST(killed_openings_do_not_pile_up),
+        TEST(memory_is_swept_before_it_is_taken),
         TEST(killed_restorings_leave_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
