@@ -651,7 +651,7 @@ static struct caret__dec root(struct caret__dec d)
 static struct caret__dec fraction_power(struct caret__dec x, u128 f, unsigned places)
 {
     struct caret__dec r = one;
-    bool more;
+    bool more = false;
 
     for (int i = 0; i < 128 && f != 0; i++) {
         f *= 2;
