@@ -15,6 +15,8 @@ struct caret__start {
     struct stat st;
     struct caret__identity id;
     struct caret__meta_pair pair;
+    uint32_t
+        slots; /* that the arena of the last users could have: what they committed must find room again; 0 = not known */
     bool created; /* by us, just now, where nothing was */
 };
 

@@ -314,13 +314,14 @@ static void release_memory(const struct caret__engine *old)
 }
 
 /* Step 2; r->head tells what the log must reach then. */
-static int rescue(struct caret__engine *e, struct rescue *r, const struct caret__start *start)
+static int rescue(struct caret__engine *e, struct rescue *r, struct caret__start *start)
 {
     int rc = find_old(e, r, start);
     bool found = rc == CARET_OK;
 
     if (found) {
         evict_all(&r->old);
+        start->slots = r->old.sh->max_slots;
         rc = choose_range(r, &start->pair.meta);
         if (rc == CARET_OK)
             rc = copy_ring(e, r, &start->pair.meta);
@@ -368,7 +369,7 @@ static int build(struct caret__engine *e, const struct caret__start *start)
     const struct caret__meta *m = &start->pair.meta;
     uint32_t count;
     int rc = e->alone ? caret__segment_private(e, &start->id, m->npages, true)
-                      : caret__segment_create(e, &start->id, e->options.shm_dir, m->npages);
+                      : caret__segment_create(e, &start->id, e->options.shm_dir, m->npages, start->slots);
 
     if (rc != CARET_OK)
         return rc;

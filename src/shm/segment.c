@@ -117,11 +117,14 @@ static uint64_t memory_to_use(const char *dir)
 }
 
 /* Choose max_pages and max_slots, and place the regions. */
-static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const char *dir, uint32_t npages)
+static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const char *dir, uint32_t npages,
+                        uint32_t least_slots)
 {
     uint64_t arena = e->options.arena_limit != 0 ? e->options.arena_limit : memory_to_use(dir);
     uint64_t slots = caret__align_down(arena / CARET__PAGE_SIZE, 64);
 
+    if (e->options.arena_limit == 0)
+        slots = caret__max64(slots, least_slots);
     slots = caret__min64(slots, CARET__ARENA_SLOTS_MAX);
     sh->max_slots = (uint32_t)caret__max64(slots, MIN_SLOTS);
     sh->max_pages = CARET__MAX_PAGES;
@@ -412,13 +415,13 @@ static int fill(struct caret__engine *e, const struct caret__shared *sizes, cons
 }
 
 int caret__segment_create(struct caret__engine *e, const struct caret__identity *id, const char *dir,
-                          uint32_t npages)
+                          uint32_t npages, uint32_t slots)
 {
     struct caret__shared sizes = {0};
     int rc;
 
     dir = dir != NULL ? dir : CARET__SEG_DIR;
-    rc = choose_sizes(e, &sizes, dir, npages);
+    rc = choose_sizes(e, &sizes, dir, npages, slots);
     if (rc == CARET_OK)
         rc = make_file(e, id, dir);
     if (rc != CARET_OK)
@@ -473,7 +476,7 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
                            bool build)
 {
     struct caret__shared sizes = {0};
-    int rc = choose_sizes(e, &sizes, NULL, npages);
+    int rc = choose_sizes(e, &sizes, NULL, npages, 0);
 
     if (rc != CARET_OK)
         return rc;

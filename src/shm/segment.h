@@ -22,9 +22,10 @@ struct caret__identity {
 /* Create a segment for at least `npages` pages in directory dir (NULL: /dev/shm), map it and
  * the data file (e->data_fd), fill the engine.  The header has its identity and sizes, what must be
  * backed is, all page numbers below npages exist; the words of log and tree are for the caller.
- * e->path and e->options.arena_limit are used.  SHM, NOMEM, SYSTEM; nothing is left behind then. */
+ * e->path and e->options.arena_limit are used; without such a limit the arena can have `slots` at least, however little
+ * room there is now.  SHM, NOMEM, SYSTEM; nothing is left behind then. */
 int caret__segment_create(struct caret__engine *e, const struct caret__identity *id, const char *dir,
-                          uint32_t npages);
+                          uint32_t npages, uint32_t slots);
 
 /* The same in private memory, for an engine that observes: nobody else sees it, and nothing is left of it.
  * build: pages are to be changed in it (a log is replayed).  Without, it is only what reading the file takes. */

@@ -19,7 +19,7 @@
 
 static void create(struct fixture *f)
 {
-    assert_int_equal(caret__segment_create(&f->e, &f->id, NULL, NPAGES), CARET_OK);
+    assert_int_equal(caret__segment_create(&f->e, &f->id, NULL, NPAGES, 0), CARET_OK);
 }
 
 static uint32_t bits(_Atomic uint64_t *map, uint32_t n)
@@ -229,7 +229,7 @@ static void full_shared_memory_is_an_error_that_leaves_nothing(void **state)
         print_message("skipped: no tmpfs can be mounted here\n");
         skip();
     }
-    rc = caret__segment_create(&f->e, &f->id, dir, NPAGES);
+    rc = caret__segment_create(&f->e, &f->id, dir, NPAGES, 0);
     DIR *d = opendir(dir);
     unsigned files = 0;
     for (struct dirent *entry = readdir(d); entry != NULL; entry = readdir(d))
@@ -256,7 +256,7 @@ static void limited_address_space_gives_smaller_limits(void **state)
     if (child == 0) {
         struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
         setrlimit(RLIMIT_AS, &limit);
-        if (caret__segment_create(&f->e, &f->id, NULL, NPAGES) != CARET_OK) {
+        if (caret__segment_create(&f->e, &f->id, NULL, NPAGES, 0) != CARET_OK) {
             fprintf(stderr, "%s\n", caret_message());
             _exit(1);
         }
@@ -276,7 +276,7 @@ static void file_size_limit_is_an_error_not_a_signal(void **state)
     if (child == 0) {
         struct rlimit limit = {65536, 65536};
         setrlimit(RLIMIT_FSIZE, &limit);
-        _exit(caret__segment_create(&f->e, &f->id, NULL, NPAGES) == CARET_E_SHM ? 0 : 1);
+        _exit(caret__segment_create(&f->e, &f->id, NULL, NPAGES, 0) == CARET_E_SHM ? 0 : 1);
     }
     join(child);
     create(f);
@@ -299,11 +299,11 @@ static void sweep_removes_only_own_leftovers(void **state)
 
     create(f);
     engine_init(f, &leftover);
-    assert_int_equal(caret__segment_create(&leftover, &f->id, NULL, NPAGES), CARET_OK);
+    assert_int_equal(caret__segment_create(&leftover, &f->id, NULL, NPAGES, 0), CARET_OK);
     snprintf(own, sizeof own, "%s", leftover.seg_path);
     caret__segment_close(&leftover);
     other.uuid[0] = 99;
-    assert_int_equal(caret__segment_create(&leftover, &other, NULL, NPAGES), CARET_OK);
+    assert_int_equal(caret__segment_create(&leftover, &other, NULL, NPAGES, 0), CARET_OK);
     snprintf(foreign, sizeof foreign, "%s", leftover.seg_path);
     caret__segment_sweep(&f->id, NULL, f->e.seg_path);
     assert_int_equal(access(own, F_OK), -1);

@@ -22,7 +22,7 @@ static int setup(void **state)
     notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     reaped = 0;
     reap_result = CARET_OK;
-    return caret__segment_create(&f->e, &f->id, NULL, 256);
+    return caret__segment_create(&f->e, &f->id, NULL, 256, 0);
 }
 
 static int teardown(void **state)
