@@ -919,8 +919,8 @@ static int setup_power(void **state)
     if (setup(state) != 0)
         return -1;
     world = mmap(NULL, sizeof *world, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    snprintf(state_dir, sizeof state_dir, "%s-state",
-             shm_dir); /* in memory: its speed matters, not its safety */
+    /* in memory if there is enough: its speed matters, not its safety */
+    snprintf(state_dir, sizeof state_dir, "%s-state", shm_room() >= 256 ? shm_dir : dir);
     snprintf(state_path, sizeof state_path, "%s/db.caret", state_dir);
     snprintf(state_shm, sizeof state_shm, "%s-shm", shm_dir);
     return mkdir(state_dir, 0700) == 0 && mkdir(state_shm, 0700) == 0 ? 0 : -1;
