@@ -539,8 +539,10 @@ static void memory_of_a_removed_database_goes_with_the_last(void **state)
     assert_int_equal(files_in(shm_dir), 1); /* the child uses it */
     kill_and_wait(child);
 
-    db = open_db(); /* another database: what the dead left is not its own */
+    db = open_db(); /* another database in its place: what the dead left is not its own, and may be swept */
     OK(caret_sync(db));
+    int files = files_in(shm_dir);
+    assert_in_range(files, 1, 2);
     child = fork();
     if (child == 0) {
         put(db, 0, 10, 10); /* attached */
@@ -551,10 +553,10 @@ static void memory_of_a_removed_database_goes_with_the_last(void **state)
     until(1);
     assert_int_equal(system(command), 0);
     assert_int_equal(caret_close(db), CARET_E_EVICTED);
-    assert_int_equal(files_in(shm_dir), 2);
+    assert_int_equal(files_in(shm_dir), files);
     atomic_store(signal_word, 2);
     join(child);
-    assert_int_equal(files_in(shm_dir), 1);
+    assert_int_equal(files_in(shm_dir), files - 1);
 }
 
 static void removed_log_is_told_and_a_checkpoint_saves_all(void **state)
