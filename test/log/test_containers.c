@@ -545,16 +545,16 @@ static void memory_of_a_removed_database_goes_with_the_last(void **state)
     assert_in_range(files, 1, 2);
     child = fork();
     if (child == 0) {
-        put(db, 0, 10, 10); /* attached */
-        atomic_store(signal_word, 1);
-        until(2);
+        put(db, 0, 10, 10); /* attached; that the first child was said 1 */
+        atomic_store(signal_word, 2);
+        until(3);
         _exit(caret_close(db) == CARET_E_EVICTED ? 0 : 1);
     }
-    until(1);
+    until(2);
     assert_int_equal(system(command), 0);
     assert_int_equal(caret_close(db), CARET_E_EVICTED);
     assert_int_equal(files_in(shm_dir), files);
-    atomic_store(signal_word, 2);
+    atomic_store(signal_word, 3);
     join(child);
     assert_int_equal(files_in(shm_dir), files - 1);
 }
