@@ -11,6 +11,10 @@
  *   4  leaf: position; fence; version and word unchanged.
  * What is stable and still makes no sense is damage: CARET_E_CORRUPT.
  *
+ * A page is asked for as soon as its place is known (caret__page_ask), unless the descent before
+ * came to it too: then the caches have it, and asking would only cost.  That is a matter of time
+ * alone; what the place of a page says, and whether it still says so, is looked at as ever.
+ *
  * Pages that are read from the file have their crc checked once per process.
  */
 #include "base/crc32c.h"
@@ -115,6 +119,17 @@ static inline unsigned choose(const struct caret__at *at, const uint8_t *key, si
     return i;
 }
 
+/* The page that a descent comes to below `depth`. */
+static inline __attribute__((always_inline)) void ask(struct caret__view *v, const struct caret__at *at,
+                                                      unsigned depth)
+{
+    uint32_t *warm = &v->warm[depth % CARET__WARM];
+
+    if (*warm != at->pgno)
+        caret__page_ask(at->page);
+    *warm = at->pgno;
+}
+
 static inline uint32_t root_of(const struct caret__view *v, bool past)
 {
     return past ? caret__past_root(v->past) : atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
@@ -152,6 +167,8 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
             return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "child page number is out of range")
                                           : CARET_RESTART;
         bool ok = load_page(v, child, &below, &err, tries, past);
+        if (ok)
+            ask(v, &below, depth);
         if (!caret__at_valid(v,
                              at)) /* the child may be anything by now: what was found there means nothing */
             return CARET_RESTART;

@@ -21,6 +21,8 @@
 struct caret__reads; /* read set of a transaction (tree/reads.h) */
 struct caret__past;  /* tree/past.h */
 
+#define CARET__WARM 4u
+
 /* How one session reads one store. */
 struct caret__view {
     const struct caret__pager *pg;
@@ -30,7 +32,9 @@ struct caret__view {
      * CARET_OK: look again.  CARET_NONE: the writer lives and does not go on, read around it (past.c);
      * that is, or CARET_OK, what is said when tries is CARET__STALL_TRIES.  NULL for private stores. */
     int (*stalled)(void *ctx, uint64_t version, unsigned tries);
-    void *ctx;                /* the engine */
+    void *ctx; /* the engine */
+    uint32_t
+        warm[CARET__WARM]; /* page numbers that the last descent came to, by depth: those are in the caches */
     struct caret__past *past; /* pages rebuilt beside a stopped writer, NULL before the first */
 };
 #define CARET__STALL_TRIES 64u
