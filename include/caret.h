@@ -487,6 +487,25 @@ CARET_API int caret_get(caret_session *s, caret_node *n, caret_slice *value);
 /* The same into a buffer: *len is the length of the value; BUFFER if cap is too small. */
 CARET_API int caret_get_copy(caret_session *s, caret_node *n, void *buf, size_t cap, size_t *len);
 
+/*
+ * The values of `count` nodes, given as pointers, which may be of any variables, locals too, in any order, and one
+ * may be there twice: values[i] is that of nodes[i]; its data is NULL if there is none.  What caret_get() of each in
+ * turn would say, but all of them wait for memory together: where they lie far apart, 16 take the time of a few.
+ * All values point to memory of the session, valid until the session's next call, and take it together.  Outside of a
+ * transaction each is as of some moment of the call; in one, and in a snapshot, they are one state.
+ * count 0: CARET_OK.  Errors: those of caret_get() for the first node that has one, the values mean nothing then;
+ * INVALID, before anything is read, for a pointer that is NULL or not to a node.
+ */
+CARET_API int caret_get_many(caret_session *s, caret_node *const *nodes, size_t count, caret_slice *values);
+
+/*
+ * For nodes that will be read soon: have them looked for and brought near, all together, without waiting for it.
+ * It reads nothing and says nothing about them; it is no part of a transaction's reads.  It costs some 50 ns a node,
+ * and is worth it where they lie far apart.  More than some dozens at a time push each other out again.
+ * INVALID for a pointer that is NULL or not to a node; no other errors: a closed database says so when it is read.
+ */
+CARET_API int caret_prefetch(caret_session *s, caret_node *const *nodes, size_t count);
+
 /* Set the value of n.  VALUE2BIG over 16 MiB. */
 CARET_API int caret_set(caret_session *s, caret_node *n, const void *value, size_t len);
 
@@ -538,6 +557,20 @@ CARET_API int caret_first(caret_session *s, caret_node *n);
 CARET_API int caret_last(caret_session *s, caret_node *n);
 CARET_API int caret_node_next(caret_session *s, caret_node *n);
 CARET_API int caret_node_previous(caret_session *s, caret_node *n);
+
+/*
+ * The same moves, and the value at the place where n is then, in one call: the quick way through many nodes.
+ * value->data is NULL, and CARET_OK is returned, if that node has no value, only children: so with siblings, as
+ * caret_node_next and caret_node_previous come to nodes with a value (outside of a transaction it may be
+ * deleted while the call is made).  `value` points to memory of the session, valid until its next call.
+ * CARET_NONE: there is no such node, and n is unchanged.  Any error, also one of reading the value, leaves n
+ * where it was.  Outside of a transaction place and value are as of the call, each call for itself; in
+ * one, and in a snapshot, all of it is one state.  Errors: those of moving and of caret_get(); INVALID without `value`.
+ */
+CARET_API int caret_next_get(caret_session *s, caret_node *n, caret_slice *value);
+CARET_API int caret_previous_get(caret_session *s, caret_node *n, caret_slice *value);
+CARET_API int caret_node_next_get(caret_session *s, caret_node *n, caret_slice *value);
+CARET_API int caret_node_previous_get(caret_session *s, caret_node *n, caret_slice *value);
 
 /* The first variable of a kind (local = 1: locals); caret_next goes on from it. */
 CARET_API int caret_first_var(caret_session *s, caret_node *n, size_t bytes, int local);

@@ -345,8 +345,9 @@ static int exists(caret_session *s, bool local, const struct caret__node *n, boo
 {
     uint8_t key[CARET__KEY_MAX + 2];
     size_t len = n->key_len;
+    struct caret__at at;
     memcpy(key, caret__node_key(n), len);
-    int rc = caret__session_from(s, local, key, &len);
+    int rc = caret__session_from(s, local, key, &len, &at);
     if (rc != CARET_OK)
         return rc;
     bool hit =
@@ -598,6 +599,7 @@ int caret_data(caret_session *s, caret_node *node, int *data)
 {
     struct caret__node *n = caret__node(node);
     uint8_t key[CARET__KEY_MAX + 2];
+    struct caret__at at;
     int rc = caret__args_check(__func__, s, node);
 
     if (rc == CARET_OK && data == NULL)
@@ -613,11 +615,11 @@ int caret_data(caret_session *s, caret_node *node, int *data)
     *data = 0;
     size_t len = n->key_len;
     memcpy(key, caret__node_key(n), len);
-    rc = caret__session_from(s, n->local, key, &len);
+    rc = caret__session_from(s, n->local, key, &len, &at);
     if (rc == CARET_OK && len == n->key_len && memcmp(key, caret__node_key(n), len) == 0) {
         *data = 1;
         key[len++] = 0x01; /* the lowest first byte of a subscript */
-        rc = caret__session_from(s, n->local, key, &len);
+        rc = caret__session_from(s, n->local, key, &len, &at);
     }
     if (rc == CARET_OK && len > n->key_len && memcmp(key, caret__node_key(n), n->key_len) == 0)
         *data += 10;

@@ -10,6 +10,12 @@
  * the same leaf, still unchanged, is mostly the answer: the next or previous node
  * always, the next sibling unless it is below ours or has only children, the
  * previous sibling by its subscript, whatever is below that.
+ *
+ * With the value (caret_next_get and its like): the quick way copies it out of that slot
+ * before the one look whether the page is what it was, so key and value are of one moment,
+ * and asks for an entry further on, so that it is there when the walk is.  A value out of
+ * line, and all that the quick way leaves, is a move and then a get; if the get fails the node
+ * is put back.
  */
 #include "api/session.h"
 #include "base/key.h"
@@ -19,6 +25,7 @@ struct move {
     struct caret__node *n;
     uint8_t key[CARET__KEY_MAX + 2];
     size_t len;
+    struct caret__at at; /* where the key was found; pgno 0 = not known */
 };
 
 static int begin(const char *function, struct move *m, caret_session *s, caret_node *node)
@@ -66,12 +73,12 @@ static inline int mark(caret_session *s, int rc)
 
 static int go_from(struct move *m)
 {
-    return mark(m->s, caret__session_from(m->s, m->n->local, m->key, &m->len));
+    return mark(m->s, caret__session_from(m->s, m->n->local, m->key, &m->len, &m->at));
 }
 
 static int go_before(struct move *m)
 {
-    return mark(m->s, caret__session_before(m->s, m->n->local, m->key, &m->len));
+    return mark(m->s, caret__session_before(m->s, m->n->local, m->key, &m->len, &m->at));
 }
 
 /* Behind everything below the first `len` bytes of the key. */
@@ -155,9 +162,31 @@ static size_t key_from(const struct caret__page *p, unsigned i, const struct car
     return from - base + e.klen - skip;
 }
 
+/* Where a value is put that is wanted too: the session's result buffer.  NULL: none is wanted. */
+struct wanted {
+    caret_session *s;
+    caret_slice *value;
+};
+
+#define AHEAD 4 /* entries that are asked for before a walk comes to them; arbitrary */
+
+/* Copy the value in a slot; false: it is out of line, or there is no room for it.  To be validated. */
+static inline __attribute__((always_inline)) bool take_value(const struct wanted *w,
+                                                             const struct caret__page *p, unsigned pos)
+{
+    struct caret__entry e = caret__page_entry(p, pos);
+
+    if (e.run || (e.vlen >= w->s->out_cap && caret__session_out(w->s, e.vlen + 1u) != CARET_OK))
+        return false;
+    caret__racy_copy_value(w->s->out, e.val, e.vlen);
+    *w->value = (caret_slice){(const char *)w->s->out, e.vlen};
+    return true;
+}
+
 /* The same of the slot beside the remembered one, at a distance of 1 or -1, noted as read: *rc. */
-static inline size_t beside(struct caret__view *v, const struct caret__node *n, int by, unsigned base,
-                            uint8_t *buf, int *rc)
+static inline __attribute__((always_inline)) size_t beside(struct caret__view *v, const struct caret__node *n,
+                                                           int by, unsigned base, uint8_t *buf,
+                                                           const struct wanted *w, int *rc)
 {
     const struct caret__hint *h = &n->hint;
     unsigned pos = h->pos + (unsigned)by; /* before 0 is behind all */
@@ -167,6 +196,12 @@ static inline size_t beside(struct caret__view *v, const struct caret__node *n, 
     if (h->owner != v->pg->id || !caret__at_recall(v, &at, h->pgno, h->version) ||
         pos >= caret__page_count(at.page))
         return 0;
+    if (w != NULL) {
+        caret__page_ask_entry(at.page, pos + (unsigned)(AHEAD * by));
+        if (!take_value(w, at.page, pos))
+            return 0;
+    }
+    CARET_FAULT("walk_beside"); /* a page that changes here is one that has changed since it was recalled */
     size_t len = key_from(at.page, pos, n, base, buf);
     if (!caret__at_valid(v, &at) || len == 0 || base + len > n->key_cap)
         return 0;
@@ -176,11 +211,12 @@ static inline size_t beside(struct caret__view *v, const struct caret__node *n, 
 
 /* The ways below: CARET_NONE where nothing is decided. */
 
-static inline int next_in_leaf(struct caret__view *v, struct caret__node *n)
+static inline __attribute__((always_inline)) int next_in_leaf(struct caret__view *v, struct caret__node *n,
+                                                              const struct wanted *w)
 {
     uint8_t sub[CARET__KEY_MAX];
     int rc;
-    size_t len = beside(v, n, 1, n->last_off, sub, &rc);
+    size_t len = beside(v, n, 1, n->last_off, sub, w, &rc);
 
     if (rc != CARET_OK)
         return rc;
@@ -192,15 +228,17 @@ static inline int next_in_leaf(struct caret__view *v, struct caret__node *n)
     return CARET_OK;
 }
 
-static inline int previous_in_leaf(struct caret__view *v, struct caret__node *n)
+static inline __attribute__((always_inline)) int
+previous_in_leaf(struct caret__view *v, struct caret__node *n, const struct wanted *w)
 {
     uint8_t key[CARET__KEY_MAX];
     int rc;
-    size_t len = beside(v, n, -1, n->last_off, key, &rc), sub = rc == CARET_OK ? caret__sub_len(key, len) : 0;
+    size_t len = beside(v, n, -1, n->last_off, key, w, &rc),
+           sub = rc == CARET_OK ? caret__sub_len(key, len) : 0;
 
     if (rc != CARET_OK)
         return rc;
-    if (sub == 0)
+    if (sub == 0 || (w != NULL && sub != len)) /* the value was that of a node below the sibling */
         return CARET_NONE;
     caret__racy_copy_short(caret__node_key(n) + n->last_off, key, sub);
     n->key_len = (uint16_t)(n->last_off + sub);
@@ -210,12 +248,13 @@ static inline int previous_in_leaf(struct caret__view *v, struct caret__node *n)
     return CARET_OK;
 }
 
-static inline int step_in_leaf(struct caret__view *v, struct caret__node *n, int by)
+static inline __attribute__((always_inline)) int step_in_leaf(struct caret__view *v, struct caret__node *n,
+                                                              int by, const struct wanted *w)
 {
     uint8_t key[CARET__KEY_MAX];
     unsigned base = n->name_len + 1u;
     int rc;
-    size_t len = beside(v, n, by, base, key + base, &rc);
+    size_t len = beside(v, n, by, base, key + base, w, &rc);
 
     if (rc != CARET_OK)
         return rc;
@@ -228,15 +267,17 @@ static inline int step_in_leaf(struct caret__view *v, struct caret__node *n, int
 
 enum way { NEXT, PREVIOUS, NODE_NEXT, NODE_PREVIOUS };
 
-static inline int go(struct caret__view *v, struct caret__node *n, enum way way)
+static inline __attribute__((always_inline)) int go(struct caret__view *v, struct caret__node *n,
+                                                    enum way way, const struct wanted *w)
 {
     if (way == NEXT)
-        return next_in_leaf(v, n);
-    return way == PREVIOUS ? previous_in_leaf(v, n) : step_in_leaf(v, n, way == NODE_NEXT ? 1 : -1);
+        return next_in_leaf(v, n, w);
+    return way == PREVIOUS ? previous_in_leaf(v, n, w) : step_in_leaf(v, n, way == NODE_NEXT ? 1 : -1, w);
 }
 
 /* Try the quick way.  Whatever is unusual is left to the long one. */
-static inline int quickly(caret_session *s, caret_node *node, enum way way)
+static inline __attribute__((always_inline)) int quickly(caret_session *s, caret_node *node, enum way way,
+                                                         const struct wanted *w)
 {
     struct caret__node *n = caret__node(node);
 
@@ -244,13 +285,12 @@ static inline int quickly(caret_session *s, caret_node *node, enum way way)
         return CARET_NONE;
     if ((n->local ? caret__session_locals(s) : caret__session_enter_read(s)) != CARET_OK)
         return CARET_NONE;
-    if (n->local) {
-        struct caret__view local = {.pg = &s->locals.pg};
-        return go(&local, n, way);
-    }
-    if (s->txn.level != 0 && (s->txn.changed || s->txn.broken))
+    struct caret__view local, *v = &s->global;
+    if (n->local)
+        *(v = &local) = (struct caret__view){.pg = &s->locals.pg};
+    else if (s->txn.level != 0 && (s->txn.changed || s->txn.broken))
         return CARET_NONE;
-    return mark(s, go(&s->global, n, way));
+    return mark(s, go(v, n, way, w));
 }
 
 /* ------------------------------------------------------------------ siblings */
@@ -258,25 +298,21 @@ static inline int quickly(caret_session *s, caret_node *node, enum way way)
 /* Where the walk stands is remembered when what was found is a key itself.  `rc`: of what took it. */
 static int remembered(struct move *m, int rc)
 {
-    struct caret__at at;
+    const struct caret__at *at = &m->at;
     struct caret__node *n = m->n;
-    if (rc != CARET_OK || n->local || m->s->txn.changed || m->s->txn.snapshot != NULL || m->len != n->key_len)
-        return rc;
-    if (caret__seek(&m->s->global, caret__node_key(n), n->key_len, &at) == CARET_OK)
-        n->hint = (struct caret__hint){at.version, m->s->e->pg.id, at.pgno, (uint16_t)at.pos, at.found};
-    return CARET_OK;
+
+    if (rc == CARET_OK && !n->local && at->pgno != 0 && m->s->txn.snapshot == NULL && m->len == n->key_len)
+        n->hint = (struct caret__hint){at->version, m->s->e->pg.id, at->pgno, (uint16_t)at->pos, at->found};
+    return rc;
 }
 
-int caret_next(caret_session *s, caret_node *node)
+static int next_slowly(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = quickly(s, node, NEXT);
+    int rc = begin("caret_next", &m, s, node);
 
-    if (rc != CARET_NONE)
-        return rc;
-    rc = begin(__func__, &m, s, node);
     if (rc != CARET_OK)
-        return guarded(s, node, caret_next, rc);
+        return guarded(s, node, next_slowly, rc);
     skip_below(&m, m.len);
     rc = go_from(&m);
     if (rc != CARET_OK)
@@ -288,16 +324,13 @@ int caret_next(caret_session *s, caret_node *node)
     return remembered(&m, take_sub(&m, m.n->last_off, m.n->depth));
 }
 
-int caret_previous(caret_session *s, caret_node *node)
+static int previous_slowly(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = quickly(s, node, PREVIOUS);
+    int rc = begin("caret_previous", &m, s, node);
 
-    if (rc != CARET_NONE)
-        return rc;
-    rc = begin(__func__, &m, s, node);
     if (rc != CARET_OK)
-        return guarded(s, node, caret_previous, rc);
+        return guarded(s, node, previous_slowly, rc);
     rc = go_before(&m);
     if (rc != CARET_OK)
         return rc;
@@ -348,16 +381,13 @@ int caret_last(caret_session *s, caret_node *node)
 
 /* ----------------------------------------------------------------- depth first */
 
-int caret_node_next(caret_session *s, caret_node *node)
+static int node_next_slowly(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = quickly(s, node, NODE_NEXT);
+    int rc = begin("caret_node_next", &m, s, node);
 
-    if (rc != CARET_NONE)
-        return rc;
-    rc = begin(__func__, &m, s, node);
     if (rc != CARET_OK)
-        return guarded(s, node, caret_node_next, rc);
+        return guarded(s, node, node_next_slowly, rc);
     m.key[m.len++] = 0; /* the smallest string behind our key */
     rc = go_from(&m);
     if (rc != CARET_OK)
@@ -365,21 +395,114 @@ int caret_node_next(caret_session *s, caret_node *node)
     return begins_with(&m, m.n->name_len + 1u) ? remembered(&m, take_all(&m)) : CARET_NONE;
 }
 
-int caret_node_previous(caret_session *s, caret_node *node)
+static int node_previous_slowly(caret_session *s, caret_node *node)
 {
     struct move m;
-    int rc = quickly(s, node, NODE_PREVIOUS);
+    int rc = begin("caret_node_previous", &m, s, node);
 
-    if (rc != CARET_NONE)
-        return rc;
-    rc = begin(__func__, &m, s, node);
     if (rc != CARET_OK)
-        return guarded(s, node, caret_node_previous, rc);
+        return guarded(s, node, node_previous_slowly, rc);
     rc = go_before(&m);
     if (rc != CARET_OK)
         return rc;
     return begins_with(&m, m.n->name_len + 1u) ? remembered(&m, take_all(&m)) : CARET_NONE;
 }
+
+/* ------------------------------------------------------------------- the moves */
+
+int caret_next(caret_session *s, caret_node *n)
+{
+    int rc = quickly(s, n, NEXT, NULL);
+
+    return rc != CARET_NONE ? rc : next_slowly(s, n);
+}
+
+int caret_previous(caret_session *s, caret_node *n)
+{
+    int rc = quickly(s, n, PREVIOUS, NULL);
+
+    return rc != CARET_NONE ? rc : previous_slowly(s, n);
+}
+
+int caret_node_next(caret_session *s, caret_node *n)
+{
+    int rc = quickly(s, n, NODE_NEXT, NULL);
+
+    return rc != CARET_NONE ? rc : node_next_slowly(s, n);
+}
+
+int caret_node_previous(caret_session *s, caret_node *n)
+{
+    int rc = quickly(s, n, NODE_PREVIOUS, NULL);
+
+    return rc != CARET_NONE ? rc : node_previous_slowly(s, n);
+}
+
+/* Move, then get; the node is put back if its value can't be read. */
+static int move_and_get(const char *function, caret_session *s, caret_node *node, caret_slice *value,
+                        int (*move)(caret_session *s, caret_node *n))
+{
+    caret_node_buf before;
+    int rc = caret__args_check(function, s, node);
+
+    if (rc == CARET_OK && !caret__node_whole(node))
+        rc = caret__not_a_node(function, "n", node);
+    if (rc != CARET_OK)
+        return rc;
+    size_t bytes = sizeof *node + caret__node(node)->key_len;
+    memcpy(&before, node, bytes);
+    rc = move(s, node);
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__session_out(s, 1); /* an empty value is not NULL */
+    if (rc == CARET_OK)
+        rc = caret_get(s, node, value);
+    if (rc == CARET_NONE)
+        *value = (caret_slice){NULL, 0};
+    if (rc == CARET_NONE || rc == CARET_OK)
+        return CARET_OK;
+    memcpy(node, &before, bytes);
+    return rc;
+}
+
+/* The quick way, else `move` and a get. */
+static inline __attribute__((always_inline)) int step(const char *function, caret_session *s, caret_node *n,
+                                                      caret_slice *value, enum way way,
+                                                      int (*move)(caret_session *s, caret_node *n))
+{
+    struct wanted w = {s, value};
+
+    if (caret__unlikely(value == NULL))
+        return caret__null(function, "value", "a place for the value");
+    int rc = quickly(s, n, way, &w);
+    if (caret__unlikely(rc != CARET_OK))
+        return rc == CARET_NONE ? move_and_get(function, s, n, value, move) : rc;
+    if (!caret__node(n)->local)
+        caret__count(s, CARET__GETS);
+    return CARET_OK;
+}
+
+int caret_next_get(caret_session *s, caret_node *n, caret_slice *value)
+{
+    return step(__func__, s, n, value, NEXT, next_slowly);
+}
+
+int caret_previous_get(caret_session *s, caret_node *n, caret_slice *value)
+{
+    return step(__func__, s, n, value, PREVIOUS, previous_slowly);
+}
+
+int caret_node_next_get(caret_session *s, caret_node *n, caret_slice *value)
+{
+    return step(__func__, s, n, value, NODE_NEXT, node_next_slowly);
+}
+
+int caret_node_previous_get(caret_session *s, caret_node *n, caret_slice *value)
+{
+    return step(__func__, s, n, value, NODE_PREVIOUS, node_previous_slowly);
+}
+
+/* ------------------------------------------------------------------- variables */
 
 /* The node is some variable already. */
 static int first_var(caret_session *s, caret_node *node)

@@ -112,10 +112,11 @@ void caret__session_end(caret_session *s)
     caret__batch_destroy(&s->batch);
     free(s->txn.journal.data);
     free(s->out);
+    free(s->many);
     s->txn = (struct caret__txn){0};
     s->batch = (struct caret__batch){0};
-    s->out = NULL;
-    s->out_cap = 0;
+    s->out = s->many = NULL;
+    s->out_cap = s->many_cap = 0;
 }
 
 void caret__counts_publish(caret_session *s)
@@ -181,31 +182,36 @@ int caret__session_saw(const caret_session *s, int rc)
 }
 
 /* Keys as a transaction sees them. */
-static int step(caret_session *s, uint8_t *key, size_t *len,
-                int (*merged)(struct caret__txn *, struct caret__view *, uint8_t *, size_t *))
+static int step(caret_session *s, uint8_t *key, size_t *len, struct caret__at *at, bool back)
 {
     int rc = caret__session_saw(s, CARET_OK); /* a lost one may not even be mapped */
-    return rc == CARET_OK ? caret__session_saw(s, merged(&s->txn, &s->global, key, len)) : rc;
+
+    if (rc != CARET_OK)
+        return rc;
+    if (!s->txn.changed)
+        rc = back ? caret__scan_before(&s->global, at, key, len) : caret__scan_from(&s->global, at, key, len);
+    else
+        rc = back ? caret__merged_before(&s->txn, &s->global, key, len)
+                  : caret__merged_from(&s->txn, &s->global, key, len);
+    return caret__session_saw(s, rc);
 }
 
 /* ---------------------------------------------------------------------- keys */
 
-int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len)
+int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len, struct caret__at *at)
 {
-    struct caret__at at = {0};
+    *at = (struct caret__at){0};
     if (!local)
-        return s->txn.level != 0 ? step(s, key, len, caret__merged_from)
-                                 : caret__scan_from(&s->global, &at, key, len);
+        return s->txn.level != 0 ? step(s, key, len, at, false) : caret__scan_from(&s->global, at, key, len);
     struct caret__view v = {.pg = &s->locals.pg};
-    return caret__scan_from(&v, &at, key, len);
+    return caret__scan_from(&v, at, key, len);
 }
 
-int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *len)
+int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *len, struct caret__at *at)
 {
-    struct caret__at at = {0};
+    *at = (struct caret__at){0};
     if (!local)
-        return s->txn.level != 0 ? step(s, key, len, caret__merged_before)
-                                 : caret__scan_before(&s->global, &at, key, len);
+        return s->txn.level != 0 ? step(s, key, len, at, true) : caret__scan_before(&s->global, at, key, len);
     struct caret__view v = {.pg = &s->locals.pg};
-    return caret__scan_before(&v, &at, key, len);
+    return caret__scan_before(&v, at, key, len);
 }

@@ -48,6 +48,8 @@ struct caret_session {
     struct caret__batch batch;
     uint8_t *out; /* the value returned last */
     size_t out_cap;
+    uint8_t *many; /* the values returned last by caret_get_many() */
+    size_t many_cap;
     uint64_t floor_id;
     struct caret_session *next, *prev; /* of the handle */
     struct caret__thread *thread;      /* thread.c; NULL: of none */
@@ -177,8 +179,9 @@ int caret__session_saw(const caret_session *s, int rc);
 /* After a commit: wait for the disk if the mode says so. */
 int caret__session_committed(caret_session *s, uint64_t lsn, int flags);
 
-/* Keys as the session sees them (transaction included): first >= key, next > key, last < key. */
-int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len);
-int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *len);
+/* Keys as the session sees them (transaction included): first >= key, last < key.  at: where that is;
+ * at->pgno is 0 if it is not known. */
+int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len, struct caret__at *at);
+int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *len, struct caret__at *at);
 
 #endif

@@ -170,6 +170,20 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
     return lo;
 }
 
+void caret__page_ask_slots(const struct caret__page *p, const uint8_t *key, size_t len)
+{
+    unsigned count = caret__page_count(p), lo = 0, n = count;
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix);
+
+    if (count <= CARET__HINTS || len < plen)
+        return;
+    narrow(p, count, caret__key_head_behind(key + plen, len - plen, plen), &lo, &n);
+    __builtin_prefetch(&p->slot[lo < count ? lo : count - 1]);
+    __builtin_prefetch((const char *)&p->slot[lo < count ? lo : count - 1] + 64);
+    __builtin_prefetch(prefix);
+}
+
 unsigned caret__page_key(const struct caret__page *p, unsigned i, uint8_t *buf)
 {
     const uint8_t *prefix;

@@ -176,6 +176,17 @@ static inline struct caret__entry caret__page_entry(const struct caret__page *p,
     return e;
 }
 
+/* Have the entry in slot i fetched, if there is one: it will be read soon.  Nothing that is read here counts. */
+static inline __attribute__((always_inline)) void caret__page_ask_entry(const struct caret__page *p,
+                                                                        unsigned i)
+{
+    if (i < caret__page_count(p)) {
+        unsigned off = caret__racy16(&p->slot[i].off) % CARET__PAGE_SIZE;
+        __builtin_prefetch((const char *)p + off);
+        __builtin_prefetch((const char *)p + off + 64);
+    }
+}
+
 /* The prefix, clamped; returns its length. */
 static inline unsigned caret__page_prefix(const struct caret__page *p, const uint8_t **prefix)
 {
@@ -185,6 +196,15 @@ static inline unsigned caret__page_prefix(const struct caret__page *p, const uin
     *prefix = (const uint8_t *)p + off;
     return len;
 }
+
+/* The same in two steps, where other work comes between: first header and hints, then the slots that they leave, for a
+ * key that shares the prefix, and the prefix. */
+static inline __attribute__((always_inline)) void caret__page_ask_head(const struct caret__page *p)
+{
+    __builtin_prefetch(p);
+    __builtin_prefetch((const char *)p + 64);
+}
+void caret__page_ask_slots(const struct caret__page *p, const uint8_t *key, size_t len);
 
 /* First slot whose key is >= key; *found tells whether it is equal. */
 unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found);

@@ -130,6 +130,18 @@ static inline __attribute__((always_inline)) void ask(struct caret__view *v, con
     *warm = at->pgno;
 }
 
+/* A walk has come to a leaf's parent: ask for the leaf that follows.  What is read here counts for nothing. */
+static inline void ask_beside(const struct caret__pager *pg, const struct caret__page *p, unsigned i)
+{
+    uint32_t next = i <= caret__page_count(p) ? caret__page_child(p, i) : 0;
+
+    if (caret__racy8(&p->level) != 1 || next == 0 || !child_ok(pg, next))
+        return;
+    uint64_t word = atomic_load_explicit(&pg->ptab[next].word, memory_order_relaxed);
+    if (pg->file != NULL || caret__pte_slot(word) != CARET__SLOT_NONE)
+        caret__page_ask(caret__page_at(pg, next, word));
+}
+
 static inline uint32_t root_of(const struct caret__view *v, bool past)
 {
     return past ? caret__past_root(v->past) : atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
@@ -161,8 +173,11 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
                 return CARET_RESTART;
             return sane ? CARET_OK : caret__corrupt_page(at->pgno, "not a leaf");
         }
-        uint32_t child = caret__page_child(at->page, choose(at, key, len, b));
+        unsigned chosen = choose(at, key, len, b);
+        uint32_t child = caret__page_child(at->page, chosen);
         struct caret__at below;
+        if (b != NULL && b->range != NULL)
+            ask_beside(pg, at->page, b->before ? chosen - 1 : chosen + 1);
         if (caret__unlikely(!child_ok(pg, child)))
             return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "child page number is out of range")
                                           : CARET_RESTART;

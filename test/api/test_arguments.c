@@ -185,6 +185,7 @@ static void text_and_errors(void **state)
 /* The functions on data, for the node of a global and of a local variable. */
 static void data_of(caret_node *x)
 {
+    caret_node *const list[2] = {x, NULL};
     caret_slice v;
     int64_t sum;
     int what;
@@ -232,6 +233,29 @@ static void data_of(caret_node *x)
     BAD(caret_node_next(s, NULL), INVALID, "n is NULL");
     BAD(caret_node_previous(NULL, x), INVALID, "s is NULL");
     BAD(caret_node_previous(s, NULL), INVALID, "n is NULL");
+    BAD(caret_next_get(NULL, x, &v), INVALID, "s is NULL");
+    BAD(caret_next_get(s, NULL, &v), INVALID, "n is NULL");
+    BAD(caret_next_get(s, x, NULL), INVALID, "value is NULL");
+    BAD(caret_previous_get(NULL, x, &v), INVALID, "s is NULL");
+    BAD(caret_previous_get(s, NULL, &v), INVALID, "n is NULL");
+    BAD(caret_previous_get(s, x, NULL), INVALID, "value is NULL");
+    BAD(caret_node_next_get(NULL, x, &v), INVALID, "s is NULL");
+    BAD(caret_node_next_get(s, NULL, &v), INVALID, "n is NULL");
+    BAD(caret_node_next_get(s, x, NULL), INVALID, "value is NULL");
+    BAD(caret_node_previous_get(NULL, x, &v), INVALID, "s is NULL");
+    BAD(caret_node_previous_get(s, NULL, &v), INVALID, "n is NULL");
+    BAD(caret_node_previous_get(s, x, NULL), INVALID, "value is NULL");
+    BAD(caret_get_many(NULL, list, 1, &v), INVALID, "s is NULL");
+    BAD(caret_get_many(s, NULL, 1, &v), INVALID, "nodes is NULL");
+    BAD(caret_get_many(s, list, SIZE_MAX, &v), INVALID, "count is");
+    BAD(caret_get_many(s, list, 1, NULL), INVALID, "values is NULL");
+    BAD(caret_get_many(s, list, 2, &v), INVALID, "nodes[1] is NULL");
+    IS(caret_get_many(s, NULL, 0, NULL), CARET_OK);
+    BAD(caret_prefetch(NULL, list, 1), INVALID, "s is NULL");
+    BAD(caret_prefetch(s, NULL, 1), INVALID, "nodes is NULL");
+    BAD(caret_prefetch(s, list, SIZE_MAX), INVALID, "count is");
+    BAD(caret_prefetch(s, list, 2), INVALID, "nodes[1] is NULL");
+    IS(caret_prefetch(s, NULL, 0), CARET_OK);
     OK(caret_get(s, x, &v)); /* none of that changed anything */
     assert_int_equal(v.len, 5);
     assert_memory_equal(v.data, "value", 5);
@@ -516,6 +540,13 @@ static void call_all(caret_node *x, bool writes)
     for (size_t k = 0; k < sizeof moves / sizeof *moves; k++)
         if (caret_node_copy(to, sizeof room, x) == CARET_OK)
             moves[k](s, to);
+    int (*const steps[])(caret_session *, caret_node *, caret_slice *) = {
+        caret_next_get, caret_previous_get, caret_node_next_get, caret_node_previous_get};
+    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
+        if (caret_node_copy(to, sizeof room, x) == CARET_OK)
+            steps[k](s, to, &v);
+    caret_get_many(s, &x, 1, &v);
+    caret_prefetch(s, &x, 1);
     caret_lock(s, x, 0);
     caret_unlock_all(s);
     if (writes) {
