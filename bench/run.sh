@@ -13,6 +13,10 @@ if [ -x "$build/bench/ops" ]; then
     "$build/bench/ops" -r "$runs" --json >>"$out"
     sed -n 's/.*"work":"\([^"]*\)","caret_ns":\([^,]*\),"lmdb_ns":\([^,]*\),"ratio":\([^,]*\),"bar":\([^}]*\)}/\1: \2 ns, LMDB \3 ns, ratio \4 (bar \5)/p
         s/.*"work":"\([^"]*\)","caret_ns":\([^,]*\),"bar_ns":\([^}]*\)}/\1: \2 ns (bar \3)/p' "$out"
+    "$build/bench/walks" -r "$runs" --json >"$build/bench/walks.json"
+    cat "$build/bench/walks.json" >>"$out"
+    sed -n 's/.*"work":"\([^"]*\)","caret_ns":\([^,]*\),"lmdb_ns":\([^,]*\),"ratio":\([^,]*\),"bar":\([^}]*\)}/\1: \2 ns, LMDB \3 ns, ratio \4 (bar \5)/p' "$build/bench/walks.json"
+    rm -f "$build/bench/walks.json"
 else
     echo "the C operations are not built: liblmdb is missing"
 fi

@@ -321,6 +321,7 @@ void caret__open_recent(lua_State *L);
 
 /* What the files have to offer. */
 int caret__node_get(lua_State *L), caret__node_set(lua_State *L), caret__node_number(lua_State *L);
+int caret__node_get_many(lua_State *L);
 int caret__node_incr(lua_State *L), caret__node_kill(lua_State *L), caret__node_delete(lua_State *L);
 int caret__node_data(lua_State *L), caret__node_has_value(lua_State *L), caret__node_has_tree(lua_State *L);
 int caret__node_add(lua_State *L), caret__node_subtract(lua_State *L);
@@ -334,6 +335,8 @@ int caret__node_cursor(lua_State *L), caret__node_move(lua_State *L);
 int caret__node_grab(lua_State *L), caret__node_release(lua_State *L), caret__node_lock(lua_State *L);
 void caret__push_text(lua_State *L, caret_slice v);
 void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n);
+/* The same of a value that was just got, or stepped to, at n. */
+void caret__push_got(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, caret_slice v);
 void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i);
 int caret__node_new(lua_State *L);
 int caret__db_lock(lua_State *L), caret__variables(lua_State *L);

@@ -47,7 +47,7 @@ static void push_long(lua_State *L, struct caret__ldb *d, caret_session *s, care
     lua_remove(L, -2);
 }
 
-static void push_got(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, caret_slice v)
+void caret__push_got(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, caret_slice v)
 {
     if (LUA_VERSION_NUM < 503 && v.len > ASIDE)
         push_long(L, d, s, n, v.len);
@@ -61,11 +61,54 @@ void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, car
     int rc = caret_get(s, n, &v);
 
     if (rc == CARET_OK)
-        push_got(L, d, s, n, v);
+        caret__push_got(L, d, s, n, v);
     else if (rc == CARET_NONE)
         lua_pushnil(L);
     else
         caret__raise(L, d, rc);
+}
+
+#define AT_ONCE 16 /* as many as caret_prefetch() looks for together */
+
+/* Put the values of the children base(t[first..last]), t at index 2, into the table at 3. */
+static void get_some(lua_State *L, const caret_node *base, int first, int last)
+{
+    caret_node_buf child[AT_ONCE];
+    caret_node *list[AT_ONCE];
+    struct caret__lnode *n = caret__check_node(L, 1);
+
+    for (int i = first; i <= last; i++) {
+        caret_node_buf *c = &child[i - first];
+        lua_rawgeti(L, 2, i);
+        int rc = caret__sub(L, &c->node, sizeof *c, base, lua_gettop(L));
+        if (rc != CARET_OK)
+            caret__raise(L, n->db, rc);
+        lua_pop(L, 1);
+        list[i - first] = &c->node;
+    }
+    caret_prefetch(caret__lnode_session(n), list, (size_t)(last - first + 1));
+    for (int i = first; i <= last; i++) {
+        n = caret__check_node(L, 1); /* a finalizer may have closed the database */
+        lua_rawgeti(L, 2, i);
+        caret__push_value(L, n->db, caret__lnode_session(n), list[i - first]);
+        lua_rawset(L, 3);
+    }
+}
+
+/* n:get_many {sub, ...} -> {[sub] = value, ...} */
+int caret__node_get_many(lua_State *L)
+{
+    struct caret__lnode *n = caret__check_node(L, 1);
+    caret_node_buf base;
+
+    if (!caret__is_table(L, 2))
+        return caret__misuse(L, "get_many takes a table of subscripts, not a %s", caret__typename(L, 2));
+    caret_node_copy(&base.node, sizeof base, &n->node);
+    lua_settop(L, 2);
+    lua_newtable(L);
+    for (int i = 1, count = (int)caret__rawlen(L, 2); i <= count; i += AT_ONCE)
+        get_some(L, &base.node, i, i + AT_ONCE - 1 < count ? i + AT_ONCE - 1 : count);
+    return 1;
 }
 
 void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i)
@@ -91,7 +134,7 @@ int caret__node_get(lua_State *L)
     if (rc != CARET_OK && rc != CARET_NONE)
         return caret__raise(L, n->db, rc);
     if (rc == CARET_OK)
-        push_got(L, n->db, caret__lnode_session(n), &n->node, v);
+        caret__push_got(L, n->db, caret__lnode_session(n), &n->node, v);
     else
         lua_settop(L, 2); /* the default */
     return 1;

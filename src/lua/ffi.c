@@ -262,6 +262,18 @@ static int ffi_data(const double *box, struct caret__lnode *n, double made)
 
 /* --------------------------------------------------------------------- moving */
 
+/* A value as ffi_get() leaves it: its length; NONE; CLASSIC: too long, asked again it says the same. */
+static inline int put_value(char *text, double *box, const caret_slice *v)
+{
+    if (v->data == NULL)
+        return NONE;
+    if (v->len > BUFFER_SIZE)
+        return CLASSIC;
+    box[1]++;
+    memcpy(text, v->data, v->len);
+    return (int)v->len;
+}
+
 /* Move a cursor: to the first (last) child of the node that it was made of, then to siblings. */
 static int ffi_step(struct caret__lnode *c, int back)
 {
@@ -288,13 +300,18 @@ static int ffi_subscript(int back, char *text, double *box, struct caret__lnode 
 static int ffi_pair(struct caret__lnode *c, int back, char *text, double *box)
 {
     int64_t sub;
-    int rc = refused(box, c, 0) ? CLASSIC : ffi_step(c, back);
+    caret_slice v;
+    int rc = CLASSIC, among = c->kind & CARET__AMONG;
 
+    if (!refused(box, c, 0))
+        rc = !among ? ffi_step(c, back)
+                    : written(back ? caret_previous_get(caret__lnode_session(c), &c->node, &v)
+                                   : caret_next_get(caret__lnode_session(c), &c->node, &v));
     if (rc != CARET_OK)
-        return rc;
+        return among && rc == CARET_NONE ? END : rc;
     int whole = caret_node_last_as_int(&c->node, &sub) && sub >= -CARET__EXACT && sub <= CARET__EXACT;
     box[0] = whole ? (double)sub : NAN;
-    return ffi_get(text, box, c, 0);
+    return among ? put_value(text, box, &v) : ffi_get(text, box, c, 0);
 }
 
 /* Move a cursor of the program's to an integer. */

@@ -42,11 +42,15 @@ struct caret__lnode *caret__widen_cursor(lua_State *L)
     return new;
 }
 
-static int move(struct caret__lnode *c)
+/* With its value if `value` is not NULL and the cursor is among the children already: *got says so. */
+static int move(struct caret__lnode *c, caret_slice *value, int *got)
 {
     caret_session *s = caret__lnode_session(c);
     int back = c->kind & CARET__BACK;
 
+    *got = value != NULL && c->kind & CARET__AMONG;
+    if (*got)
+        return back ? caret_previous_get(s, &c->node, value) : caret_next_get(s, &c->node, value);
     if (c->kind & CARET__AMONG)
         return back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
     int rc = back ? caret_last(s, &c->node) : caret_first(s, &c->node);
@@ -55,18 +59,25 @@ static int move(struct caret__lnode *c)
     return rc;
 }
 
-struct caret__lnode *caret__step(lua_State *L)
+static struct caret__lnode *step(lua_State *L, caret_slice *value, int *got)
 {
     struct caret__lnode *c = caret__cursor(L);
-    int rc = move(c);
+    int rc = move(c, value, got);
 
     if (rc == CARET_E_BUFFER) {
         c = caret__widen_cursor(L);
-        rc = move(c);
+        rc = move(c, value, got);
     }
     if (rc != CARET_OK && rc != CARET_NONE)
         caret__raise(L, c->db, rc);
     return rc == CARET_OK ? c : NULL;
+}
+
+struct caret__lnode *caret__step(lua_State *L)
+{
+    int got;
+
+    return step(L, NULL, &got);
 }
 
 static int subscripts_step(lua_State *L)
@@ -80,11 +91,18 @@ static int subscripts_step(lua_State *L)
 
 static int pairs_step(lua_State *L)
 {
-    struct caret__lnode *c = caret__step(L);
+    caret_slice value;
+    int got;
+    struct caret__lnode *c = step(L, &value, &got);
     if (c == NULL)
         return 0;
     lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
-    caret__push_value(L, c->db, caret__lnode_session(c), &c->node);
+    if (got && value.data == NULL)
+        lua_pushnil(L);
+    else if (got)
+        caret__push_got(L, c->db, caret__lnode_session(c), &c->node, value);
+    else
+        caret__push_value(L, c->db, caret__lnode_session(c), &c->node);
     caret__push_last(L, &c->node);
     return 3;
 }

@@ -80,6 +80,7 @@ const struct caret__method caret__methods[] = {{"", NULL},
                                                {"release", caret__node_release},
                                                {"lock_decr", caret__node_release},
                                                {"lock", caret__node_lock},
+                                               {"get_many", caret__node_get_many},
                                                {NULL, NULL}};
 #define GET_BIT (UINT64_C(1) << 1)
 #define SET_BIT (UINT64_C(1) << 2)

@@ -321,15 +321,10 @@ static const struct {
                              {begin_json, node_json, end_json},
                              {begin_csv, node_csv, NULL}};
 
-static int emit(struct writer *w, caret_node *n, each_fn *each)
+static int emit(struct writer *w, caret_node *n, const caret_slice *v, each_fn *each)
 {
-    caret_slice v = {NULL, 0};
-    int rc = each != count_columns ? caret_get(w->s, n, &v) : CARET_OK;
+    int rc = each(w, n, v);
 
-    if (rc == CARET_NONE)
-        return CARET_OK;
-    if (rc == CARET_OK)
-        rc = each(w, n, &v);
     if (rc == CARET_OK && w->o->error != 0)
         rc = CARET_E_IO;
     if (rc == CARET_OK && each != count_columns && ++w->d->dumped % STEP == 0 && w->d->progress(w->d) != 0)
@@ -352,18 +347,21 @@ static int behind(struct writer *w, const caret_node *n, caret_node_buf *end)
 static int walk(struct writer *w, const caret_node *from, each_fn *each)
 {
     caret_node_buf at, end;
-    int data = 0, bound = behind(w, from, &end), rc;
+    caret_slice v;
+    int bound = behind(w, from, &end), rc;
 
     if (bound != CARET_OK && bound != CARET_NONE)
         return bound;
     caret_node_copy(&at.node, sizeof at, from);
-    rc = caret_data(w->s, &at.node, &data);
-    if (rc == CARET_OK && data % 10 == 1)
-        rc = emit(w, &at.node, each);
-    while (rc == CARET_OK && (rc = caret_node_next(w->s, &at.node)) == CARET_OK) {
+    rc = caret_get(w->s, &at.node, &v);
+    if (rc == CARET_OK)
+        rc = emit(w, &at.node, &v, each);
+    else if (rc == CARET_NONE)
+        rc = CARET_OK;
+    while (rc == CARET_OK && (rc = caret_node_next_get(w->s, &at.node, &v)) == CARET_OK) {
         if (bound == CARET_OK && caret_node_compare(&at.node, &end.node) >= 0)
             return CARET_OK;
-        rc = emit(w, &at.node, each);
+        rc = emit(w, &at.node, &v, each);
     }
     return rc == CARET_NONE ? CARET_OK : rc;
 }

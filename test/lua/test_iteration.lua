@@ -34,6 +34,54 @@ function TestIteration:test_subscripts_in_order_both_ways()
     lu.assertEquals(list(n.none:subscripts()), {})
 end
 
+function TestIteration:test_get_many()
+    local subs, expected = {}, {}
+    for i = 1, 100 do
+        subs[i] = i * 7 % 101
+        if i % 3 ~= 0 then
+            n[subs[i]].__ = "v" .. i
+            expected[subs[i]] = "v" .. i
+        end
+    end
+    subs[101], subs[102], expected.long = "long", "only children", ("x"):rep(70000)
+    n.long.__, n["only children"].below.__ = expected.long, 1
+    lu.assertEquals(n:get_many(subs), expected)
+    lu.assertEquals(n:get_many {}, {})
+    db:transaction(function()
+        n[7].__, expected[7] = "changed", "changed"
+        n[14]:kill()
+        expected[14] = nil
+        lu.assertEquals(n:get_many(subs), expected)
+    end)()
+    local loc = db.node("loc")
+    loc.a.__ = 1
+    lu.assertEquals(loc:get_many {"a", "b", 1.5}, {a = "1"})
+    loc:kill()
+end
+
+-- A step of pairs gives key and value at once: of children with and without values, long ones, both ways.
+function TestIteration:test_pairs_give_the_values()
+    local expected, order = {}, {}
+    for i = 1, 120 do
+        if i % 5 == 0 then
+            n[i].below.__ = 1
+        else
+            n[i].__ = i % 17 == 0 and ("x"):rep(70000 + i) or "v" .. i
+        end
+        if i % 7 == 0 then n[i].deep.er.__ = 2 end
+        expected[i], order[i] = n[i].__ or false, i
+    end
+    for _, back in ipairs {false, true} do
+        local values, subs = {}, {}
+        for child, value, sub in n:pairs(back) do
+            lu.assertEquals(child.__, value)
+            values[sub], subs[#subs + 1] = value or false, sub
+        end
+        lu.assertEquals(values, expected)
+        lu.assertEquals(subs, back and reversed(order) or order)
+    end
+end
+
 function TestIteration:test_next_and_previous()
     for _, s in ipairs {9, 10, 0.5, "b"} do n[s].__ = 1 end
     lu.assertEquals(n:next(), ".5")

@@ -124,6 +124,10 @@ local nodes = {
         {function() n:incr({}) end, "value must be a string or a number, not a table"},
         {function() n:incr(("1"):rep(300)) end, "increment of 300 characters is too long"},
     },
+    get_many = {
+        {function() n:get_many(1) end, "get_many takes a table of subscripts, not a number"},
+        {function() n:get_many {{}} end, "subscript must be a string or a number, not a table"},
+    },
     range = {
         {function() n:range(5) end, "options of range are a table, not a number"},
         {function() n:range {form = 1} end, "range has no option 'form'; there are from, to, reverse, limit"},
@@ -183,7 +187,7 @@ local changing = {set = true, incr = true, delete = true, kill = true, settree =
 local wants = {move = true, cursor = true} -- a subscript: tried in test_second.lua
 
 -- What those need that look at it before anything else.
-local arguments = {set = 1, setjson = "1", settree = {a = 1}}
+local arguments = {set = 1, setjson = "1", get_many = {"a"}, settree = {a = 1}}
 
 local others = { -- what is no function
     {function() n.x = 5 end, "a node is no table: write node['x'].__ = value"},
