@@ -112,6 +112,15 @@ static uint64_t hash_id(uint64_t hash, uint32_t id)
 }
 
 /* A list: ids of four bytes, one behind the other. */
+static void note_list(uint32_t key, struct seen *seen, const caret_slice *list)
+{
+    *seen = (struct seen){key, (uint32_t)(list->len / 4), list->len % 4};
+    for (uint32_t i = 0, id; i < seen->length; i++) {
+        memcpy(&id, list->data + 4 * (size_t)i, 4);
+        seen->hash = hash_id(seen->hash, id);
+    }
+}
+
 static int look(caret_session *s, uint32_t key, struct seen *seen, caret_slice *list)
 {
     caret_node_buf n;
@@ -121,12 +130,31 @@ static int look(caret_session *s, uint32_t key, struct seen *seen, caret_slice *
         *list = (caret_slice){"", 0};
     else if (rc != CARET_OK)
         return rc;
-    *seen = (struct seen){key, (uint32_t)(list->len / 4), list->len % 4};
-    for (uint32_t i = 0, id; i < seen->length; i++) {
-        memcpy(&id, list->data + 4 * (size_t)i, 4);
-        seen->hash = hash_id(seen->hash, id);
-    }
+    note_list(key, seen, list);
     return CARET_OK;
+}
+
+/* All that the transaction reads, one by one or at once. */
+static int look_at_all(caret_session *s, struct txn *t, bool at_once)
+{
+    static caret_node_buf n[READS];
+    caret_node *nodes[READS];
+    caret_slice list[READS];
+    int rc = CARET_OK;
+
+    for (uint32_t i = 0; i < t->reads; i++)
+        list_node(&n[i], t->read[i].key), nodes[i] = &n[i].node;
+    if (at_once)
+        rc = caret_get_many(s, nodes, t->reads, list);
+    for (uint32_t i = 0; i < t->reads && rc == CARET_OK; i++) {
+        if (at_once)
+            note_list(t->read[i].key, &t->read[i], &list[i]);
+        else
+            rc = look(s, t->read[i].key, &t->read[i], &list[0]);
+        if (rc == CARET_OK)
+            atomic_store(&t->looked, i + 1);
+    }
+    return rc;
 }
 
 static int append(caret_session *s, uint32_t key, uint32_t id)
@@ -144,33 +172,35 @@ static int append(caret_session *s, uint32_t key, uint32_t id)
     return caret_set(s, &n.node, buf, list.len + 4);
 }
 
-/* One step through the children of ^set, or through its nodes. */
-static int scan_step(caret_session *s, caret_node *n, uint32_t way)
+/* One step through the children of ^set, or through its nodes; VALUED: and the value.  Else the value is not touched. */
+#define VALUED 4u
+static int scan_step(caret_session *s, caret_node *n, uint32_t way, caret_slice *v)
 {
-    switch (way) {
-    case 0: return caret_next(s, n);
-    case 1: return caret_previous(s, n);
-    case 2: return caret_node_next(s, n);
-    default: return caret_node_previous(s, n);
-    }
+    static int (*const moves[])(caret_session *, caret_node *) = {caret_next, caret_previous, caret_node_next,
+                                                                  caret_node_previous};
+    static int (*const steps[])(caret_session *, caret_node *, caret_slice *) = {
+        caret_next_get, caret_previous_get, caret_node_next_get, caret_node_previous_get};
+
+    return way & VALUED ? steps[way % 4](s, n, v) : moves[way % 4](s, n);
 }
 
 static int scan(caret_session *s, struct txn *t, uint32_t way)
 {
     caret_node_buf n;
+    caret_slice id;
     int64_t child;
 
     memset(t->children, 0, sizeof t->children);
     caret_node_var(&n.node, sizeof n, "^set", 4);
     caret_node_child_int(&n.node, sizeof n, &n.node, way % 2 == 0 ? -1 : CHILDREN);
-    int rc = scan_step(s, &n.node, way);
-    for (; rc == CARET_OK; rc = scan_step(s, &n.node, way))
+    int rc = scan_step(s, &n.node, way, &id);
+    for (; rc == CARET_OK; rc = scan_step(s, &n.node, way, &id))
         if (caret_node_last_as_int(&n.node, &child) && child >= 0 && child < CHILDREN)
             t->children[child / 64] |= UINT64_C(1) << child % 64;
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
-/* All lists, by caret_node_next or caret_node_previous; those that it does not meet are empty. */
+/* All lists, by caret_node_next or caret_node_previous, or these with the value; those that it does not meet are empty. */
 static int walk(caret_session *s, struct txn *t, uint32_t way)
 {
     caret_node_buf n;
@@ -180,12 +210,14 @@ static int walk(caret_session *s, struct txn *t, uint32_t way)
     for (uint32_t k = 0; k < KEYS; k++)
         t->read[k] = (struct seen){k, 0, 0};
     list_node(&n, way % 2 == 0 ? -1 : KEYS);
-    int rc = scan_step(s, &n.node, 2 + way % 2);
-    for (; rc == CARET_OK; rc = scan_step(s, &n.node, 2 + way % 2)) {
+    way |= 2;
+    int rc = scan_step(s, &n.node, way, &list);
+    for (; rc == CARET_OK; rc = scan_step(s, &n.node, way, &list)) {
         if (!caret_node_last_as_int(&n.node, &key) || key < 0 || key >= KEYS)
             continue;
-        rc = look(s, (uint32_t)key, &t->read[key], &list);
-        if (rc != CARET_OK)
+        if (way & VALUED)
+            note_list((uint32_t)key, &t->read[key], &list);
+        else if ((rc = look(s, (uint32_t)key, &t->read[key], &list)) != CARET_OK)
             return rc;
     }
     if (rc == CARET_NONE)
@@ -195,14 +227,10 @@ static int walk(caret_session *s, struct txn *t, uint32_t way)
 
 static int body(caret_session *s, struct txn *t, uint32_t id)
 {
-    caret_slice list;
     caret_node_buf n;
-    int rc = t->walks ? walk(s, t, id) : CARET_OK;
+    int rc = t->walks ? walk(s, t, id) : look_at_all(s, t, id % 3 == 0);
 
-    for (uint32_t i = 0; !t->walks && i < t->reads && rc == CARET_OK; i++)
-        if ((rc = look(s, t->read[i].key, &t->read[i], &list)) == CARET_OK)
-            atomic_store(&t->looked, i + 1);
-    if (rc == CARET_OK && t->scans && (rc = scan(s, t, id % 4)) == CARET_OK)
+    if (rc == CARET_OK && t->scans && (rc = scan(s, t, id % 8)) == CARET_OK)
         atomic_store(&t->scanned, true);
     for (uint32_t i = 0; i < t->appends && rc == CARET_OK; i++)
         rc = append(s, t->append[i], id);
