@@ -534,8 +534,8 @@ int caret_check(caret_db *db, char *report, size_t cap)
     if (seen == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory to check %u pages", e->sh->ts.npages);
     free(seen);
-    findings += (unsigned)caret__locks_check(e, report + strlen(report), cap - strlen(report));
-    return said(e, findings);
+    rc = caret__locks_check(e, report, cap, &findings);
+    return rc == CARET_OK || findings != 0 ? said(e, findings) : rc;
 }
 
 /* No page of a snapshot may be free, whatever the writers do. */

@@ -112,7 +112,7 @@ struct caret__lock_info {
 int caret__lock_list(struct caret__engine *e, bool (*each)(void *arg, const struct caret__lock_info *lock),
                      void *arg);
 
-/* Is the table sound?  Appends findings to report.  CARET_OK, CARET_E_CORRUPT, or why it can't be told. */
-int caret__locks_check(struct caret__engine *e, char *report, size_t cap);
+/* Is the table sound?  Appends findings to report and adds their number to *found.  Not CARET_OK: it can't be told. */
+int caret__locks_check(struct caret__engine *e, char *report, size_t cap, unsigned *found);
 
 #endif

@@ -169,7 +169,7 @@ static void check_key(struct check *ck, uint32_t cell)
             FOUND(ck, "cell %u continues a key and has a count\n", more);
     }
     caret__lt_key(ck->t, cell, key);
-    if (!caret__key_valid(key, len))
+    if (!caret__lt_valid(key, len))
         FOUND(ck, "cell %u has a malformed key\n", cell);
     else if (c->hash != caret__lt_hash(key, len))
         FOUND(ck, "cell %u has a wrong hash\n", cell);
@@ -311,7 +311,7 @@ static void check_all(struct check *ck)
         FOUND(ck, "%u names are counted as held, there are %u\n", ck->t->held, held);
 }
 
-int caret__locks_check(struct caret__engine *e, char *report, size_t cap)
+int caret__locks_check(struct caret__engine *e, char *report, size_t cap, unsigned *found)
 {
     struct check ck = {.e = e, .t = caret__lt(e), .report = report, .cap = cap};
     int r = CARET_OK;
@@ -325,8 +325,7 @@ int caret__locks_check(struct caret__engine *e, char *report, size_t cap)
         ck.waiters = ck.wanted_below + CARET__MAX_LOCKS;
         check_all(&ck);
         caret__mutex_unlock(&e->sh->lock_mutex);
-        if (ck.found > 0)
-            r = caret__fail(CARET_E_CORRUPT, "%u findings in the lock table", ck.found);
+        *found += ck.found;
     }
     free(ck.seen);
     free(ck.below);

@@ -80,7 +80,7 @@ static void index_held(struct caret__lock_table *t)
 
         if (c->kind != CARET__CELL_NAME)
             continue;
-        if (!claim(t, c) || (len = caret__lt_key(t, i, key), !caret__key_valid(key, len))) {
+        if (!claim(t, c) || (len = caret__lt_key(t, i, key), !caret__lt_valid(key, len))) {
             lose(t, i);
             continue;
         }

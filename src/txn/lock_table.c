@@ -35,6 +35,7 @@
  * CARET__LOCK_STEP more are backed by fallocate (shm/layout.h).
  */
 #include "txn/lock_table.h"
+#include "txn/lock.h"
 
 #include "base/fault.h"
 #include "base/key.h"
@@ -71,6 +72,17 @@ size_t caret__lt_key(const struct caret__lock_table *t, uint32_t cell, uint8_t k
         done += n;
     }
     return len;
+}
+
+bool caret__lt_valid(const uint8_t *key, size_t len)
+{
+    uint8_t plain[CARET__KEY_MAX];
+
+    if (len == 0 || len > sizeof plain)
+        return false;
+    memcpy(plain, key, len);
+    plain[0] &= (uint8_t)~CARET__LOCK_LOCAL; /* which is not a part of a name that key.h knows */
+    return caret__key_valid(plain, len);
 }
 
 static bool same_rest(const struct caret__lock_table *t, const struct caret__lock_cell *c, const uint8_t *key,

@@ -48,6 +48,9 @@ uint32_t caret__lt_ensure(struct caret__engine *e, const uint8_t *key, size_t le
 /* Copy the key out; returns its length. */
 size_t caret__lt_key(const struct caret__lock_table *t, uint32_t cell, uint8_t key[CARET__KEY_MAX]);
 
+/* Is it a key that a session can have asked for, of a global or of a local variable? */
+bool caret__lt_valid(const uint8_t *key, size_t len);
+
 /* Is the cell (not) the name of these bytes? */
 bool caret__lt_is(const struct caret__lock_table *t, uint32_t cell, const uint8_t *key, size_t len);
 

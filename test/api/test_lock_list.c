@@ -1,4 +1,5 @@
-/* caret_lock_all and caret_lock_more: all of a list or none, and what becomes of the locks held before. */
+/* caret_lock_all and caret_lock_more: all of a list or none, and what becomes of the locks held before; what caret_check
+ * says of locks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "api/session.h"
 #include "caret.h"
+#include "txn/lock_table.h"
 
 static caret_db *db;
 static caret_session *mine, *other;
@@ -76,12 +79,38 @@ static void none_is_taken_if_one_is_not_free(void **state)
     assert_int_equal(caret_lock_more(mine, NULL, 0, 0), CARET_OK);
 }
 
+static void a_lock_on_a_local_variable_is_sound(void **state)
+{
+    char report[500];
+
+    (void)state;
+    assert_int_equal(caret_lock(mine, &c.node, 0), CARET_OK);
+    int rc = caret_check(db, report, sizeof report);
+    assert_string_equal(report, "");
+    assert_int_equal(rc, CARET_OK);
+}
+
+static void findings_among_locks_are_told_and_counted(void **state)
+{
+    char report[500];
+
+    (void)state;
+    caret__lt(db->e)->held++;
+    int rc = caret_check(db, report, sizeof report);
+    caret__lt(db->e)->held--;
+    assert_int_equal(rc, CARET_E_CORRUPT);
+    assert_string_equal(report, "locks: 2 names are counted as held, there are 1\n");
+    assert_non_null(strstr(caret_message(), " 1 findings"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(all_gives_back_the_rest, setup),
         cmocka_unit_test_setup(more_keeps_the_rest, setup),
         cmocka_unit_test_setup(none_is_taken_if_one_is_not_free, setup),
+        cmocka_unit_test_setup(a_lock_on_a_local_variable_is_sound, setup),
+        cmocka_unit_test_setup(findings_among_locks_are_told_and_counted, setup),
     };
     char folder[] = "/tmp/caret-locks-XXXXXX", path[64], command[80];
 

@@ -148,6 +148,20 @@ static void a_restart_keeps_locks_and_counts_them_once(void **state)
     end_sessions(e, s, 2);
 }
 
+static void a_local_variable_and_a_global_are_two_names(void **state)
+{
+    struct caret__engine *e = ((struct fixture *)*state)->e;
+    struct caret__locker s[2];
+
+    caret__locker_init(e, &s[0]);
+    caret__locker_init(e, &s[1]);
+    assert_int_equal(take(e, &s[0], "a(1)", 0), OK);
+    assert_int_equal(take(e, &s[1], "^a(1)", 0), OK);
+    assert_int_equal(take(e, &s[1], "a", 0), BLOCKED);
+    check_locks(e);
+    end_sessions(e, s, 2);
+}
+
 /* Names of all lengths up to the limit, over several cells. */
 static void long_names_are_told_apart(void **state)
 {
@@ -542,6 +556,7 @@ int main(void)
         cmocka_unit_test(several_are_taken_all_or_none),
         cmocka_unit_test(rollback_releases_what_was_taken_since_the_mark),
         cmocka_unit_test(a_restart_keeps_locks_and_counts_them_once),
+        cmocka_unit_test(a_local_variable_and_a_global_are_two_names),
         cmocka_unit_test(long_names_are_told_apart),
         cmocka_unit_test(names_of_the_same_hash_are_told_apart),
         cmocka_unit_test(a_full_table_refuses_and_leaves_nothing_behind),

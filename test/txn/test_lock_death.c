@@ -518,8 +518,9 @@ static void check_aftermath(struct fixture *f, struct caret__locker *mine)
     check_locks(f->e);
     caret__locker_init(f->e, &s);
     assert_int_equal(take(f->e, &s, "^held(1)", 0), BLOCKED);
+    assert_int_equal(take(f->e, &s, "held(1)", 0), BLOCKED);
     assert_int_equal(take_all(f->e, &s, vars, 3, FOREVER), OK);
-    assert_int_equal(lock_totals(f->e).held, 5);
+    assert_int_equal(lock_totals(f->e).held, 6);
     assert_int_equal(caret__lock_release_all(f->e, &s), OK);
     assert_int_equal(give(f->e, mine, "^held(1,2)"), OK);
     assert_int_equal(take(f->e, &s, "^held(1,2,3)", 0), BLOCKED);
@@ -535,6 +536,10 @@ static void hold_something(struct caret__engine *e, struct caret__locker *s)
     assert_int_equal(take(e, s, "^held(1,2)", 0), OK);
     assert_int_equal(
         take(e, s, "^held(1,2,\"and a long one, that goes on in further cells of the table\")", 0), OK);
+    assert_int_equal(
+        take(e, s,
+             "held(1,2,\"the name of a local, and that is long as well, as a name of a global may be\")", 0),
+        OK);
 }
 
 static void death_at_any_point_is_repaired(void **state)
