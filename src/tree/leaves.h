@@ -18,6 +18,9 @@
  * keys between its first and its last, so the key's place is there.  That was read
  * from a page that may be changing: a reader validates the version as ever, behind
  * its last look at the page; a writer compares it under the mutex.
+ *
+ * A guess that is wrong costs a search in a page that nobody needs and no cache has.  So guesses are counted, and while
+ * few are right only one look-up in sixteen makes one.
  */
 #ifndef CARET_TREE_LEAVES_H
 #define CARET_TREE_LEAVES_H
@@ -26,8 +29,12 @@
 
 #include "tree/tree.h"
 
-#define CARET__LEAVES    2048u /* a power of two */
-#define CARET__GROUP_MAX 64u   /* longer keys are not remembered */
+#define CARET__LEAVES      2048u /* a power of two */
+#define CARET__GROUP_MAX   64u   /* longer keys are not remembered */
+
+/* A right guess saves about twice what a wrong one costs. */
+#define CARET__DOUBT       32u
+#define CARET__GUESS_EVERY 16u
 
 struct caret__leaf {
     uint32_t tag; /* of the group; 0 = nothing is remembered here */
@@ -36,8 +43,22 @@ struct caret__leaf {
 };
 
 struct caret__leaves {
+    unsigned doubt; /* grows with guesses that were wrong */
+    unsigned turn;  /* look-ups without a guess */
     struct caret__leaf leaf[CARET__LEAVES];
 };
+
+static inline void caret__guessed(struct caret__leaves *l, bool right)
+{
+    unsigned less = l->doubt < 2 ? l->doubt : 2, more = l->doubt < 2 * CARET__DOUBT;
+    l->doubt = right ? l->doubt - less : l->doubt + more;
+}
+
+/* Shall a guess be made?  Where keys come at random it is only now and then, to notice when that ends. */
+static inline bool caret__shall_guess(struct caret__leaves *l)
+{
+    return caret__likely(l->doubt <= CARET__DOUBT) || ++l->turn % CARET__GUESS_EVERY == 0;
+}
 
 static inline uint64_t caret__group_mix(uint64_t h, uint64_t word)
 {
@@ -62,7 +83,7 @@ static inline uint32_t caret__group_tag(uint64_t id, const uint8_t *key, size_t 
         for (; i < n; i++)
             word = word << 8 | key[i];
     }
-    return (uint32_t)caret__group_mix(h, word) | 1u;
+    return (uint32_t)(caret__group_mix(h, word) >> 32) | 1u;
 }
 
 static inline uint32_t caret__near_tag(uint64_t id, const uint8_t *key, size_t len)
@@ -78,7 +99,7 @@ static inline uint32_t caret__far_tag(uint64_t id, const uint8_t *key, size_t le
 /* Where the leaf of a group is remembered. */
 static inline struct caret__leaf *caret__leaf_of(struct caret__leaves *l, uint32_t tag)
 {
-    return &l->leaf[tag / 2u % CARET__LEAVES];
+    return &l->leaf[tag / (UINT32_MAX / CARET__LEAVES + 1u)];
 }
 
 /* Is the position one that shows that the key belongs to this leaf? */
@@ -123,7 +144,7 @@ static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__
                                                                   size_t len, struct caret__at *at,
                                                                   struct caret__leaf **where)
 {
-    if (caret__unlikely(len > CARET__GROUP_MAX)) {
+    if (caret__unlikely(len > CARET__GROUP_MAX) || !caret__shall_guess(leaves)) {
         *where = NULL;
         return caret__seek(v, key, len, at);
     }
@@ -131,16 +152,19 @@ static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__
     struct caret__leaf *near = caret__leaf_of(leaves, tag);
 
     *where = near;
-    if (near->tag != tag || !caret__at_guess(v, at, near, key, len)) {
+    bool right = near->tag == tag && caret__at_guess(v, at, near, key, len);
+    if (!right) {
         uint32_t far_tag = caret__far_tag(v->pg->id, key, len);
         struct caret__leaf *far = caret__leaf_of(leaves, far_tag);
-        if (far->tag != far_tag || !caret__at_guess(v, at, far, key, len)) {
+        right = far->tag == far_tag && caret__at_guess(v, at, far, key, len);
+        if (!right) {
             int rc = caret__seek(v, key, len, at);
             if (rc != CARET_OK)
                 return rc;
         }
         *far = (struct caret__leaf){far_tag, at->pgno, at->version};
     }
+    caret__guessed(leaves, right);
     *near = (struct caret__leaf){tag, at->pgno, at->version};
     return CARET_OK;
 }

@@ -1,4 +1,4 @@
-/* What a session remembers of where keys were found is never taken for that of another store. */
+/* What a session remembers of where keys were found: never taken for that of another store, and not lost at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,12 +63,54 @@ static void locals_and_globals_of_one_name_are_kept_apart(void **state)
     assert_int_equal(caret_close(db), CARET_OK);
 }
 
+/* Groups that lie side by side have places of their own: they are needed at the same time. */
+static void groups_side_by_side_have_places_of_their_own(void **state)
+{
+    static struct caret__leaves leaves;
+    caret_node_buf n;
+    unsigned used = 0;
+
+    (void)state;
+    for (int i = 1000; i < 21000; i += 100) {
+        node(&n, "^neighbours", i + 1);
+        uint32_t tag =
+            caret__near_tag(7, caret__node_key(caret__node(&n.node)), caret__node(&n.node)->key_len);
+        struct caret__leaf *l = caret__leaf_of(&leaves, tag);
+        used += l->tag == 0;
+        l->tag = tag;
+    }
+    assert_true(used > 170); /* of 200; at random it would be 190 */
+}
+
+/* Where guesses are wrong few are made; all are again when they are right. */
+static void guesses_are_made_where_they_are_right(void **state)
+{
+    static struct caret__leaves leaves;
+    unsigned made = 0;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        bool now = caret__shall_guess(&leaves);
+        made += now;
+        if (now)
+            caret__guessed(&leaves, i % 8 == 0);
+    }
+    assert_in_range(made, 60, 150);
+    for (int i = 0; i < 1000; i++)
+        if (caret__shall_guess(&leaves))
+            caret__guessed(&leaves, i % 5 != 0);
+    for (int i = 0; i < 100; i++)
+        assert_true(caret__shall_guess(&leaves));
+}
+
 int main(void)
 {
     const char *tmp = getenv("TMPDIR");
     snprintf(path, sizeof path, "%.40s/caret-leaves-%d.caret", tmp != NULL ? tmp : "/tmp", (int)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locals_and_globals_of_one_name_are_kept_apart),
+        cmocka_unit_test(groups_side_by_side_have_places_of_their_own),
+        cmocka_unit_test(guesses_are_made_where_they_are_right),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     char lock[96];
