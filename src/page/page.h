@@ -94,22 +94,24 @@ _Static_assert(CARET__ENTRY_MAX >= CARET__KEY_MAX + 2 + 8 + 16,
                "a maximal key fits with an out-of-line reference");
 
 /*
- * Have fetched what a search will look at, all at once: header, hints and slots of some 200 entries, and the end,
- * where the prefix of a page that was filled at once is.  Else each of these is waited for after the one before.
+ * Have the page fetched, all at once, before anything in it is looked at: into the first cache what a search begins with
+ * (header, hints, and the end, where the prefix of a page that was filled at once is), into the second the slots and the
+ * entries.  Else each of these is waited for after the one before.
  * Inlined whatever it costs: the compiler takes a call of a function without any effect but this for superfluous.
  */
-#define CARET__ASKED (CARET__PAGE_SIZE < 28u * 64u ? CARET__PAGE_SIZE : 28u * 64u)
 static inline __attribute__((always_inline)) void caret__page_ask(const struct caret__page *p)
 {
     const char *at = (const char *)p;
 
-    for (unsigned i = 0; i < CARET__ASKED; i += 256) {
-        __builtin_prefetch(at + i);
-        __builtin_prefetch(at + i + 64);
-        __builtin_prefetch(at + i + 128);
-        __builtin_prefetch(at + i + 192);
-    }
+    __builtin_prefetch(at);
+    __builtin_prefetch(at + 64);
     __builtin_prefetch(at + CARET__PAGE_SIZE - 64);
+    for (unsigned i = 0; i < CARET__PAGE_SIZE; i += 256) {
+        __builtin_prefetch(at + i, 0, 2);
+        __builtin_prefetch(at + i + 64, 0, 2);
+        __builtin_prefetch(at + i + 128, 0, 2);
+        __builtin_prefetch(at + i + 192, 0, 2);
+    }
 }
 
 /* Is a value of this length stored in the page under a key of that length? */
