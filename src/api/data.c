@@ -23,7 +23,7 @@ static inline bool has_hint(const struct caret__hint *h, const struct caret__vie
 /* The hint as a commit takes it. */
 static inline struct caret__spot spot_of(const struct caret__hint *h)
 {
-    return (struct caret__spot){h->version, h->pgno, h->pos, h->found};
+    return (struct caret__spot){h->version, h->pgno, h->pos, (uint8_t)h->found, 0};
 }
 
 /* Find the node's entry: by its hint, or anew.  Notes the hint. */
@@ -256,6 +256,30 @@ static int set_long(caret_session *s, struct caret__node *n, const void *value, 
     return rc;
 }
 
+/* The place of a key in the leaf is known: behind all others?  Then the leaf's bound is worth knowing. */
+static inline void note_append(caret_session *s, const struct caret__node *n, const struct caret__at *at)
+{
+    struct caret__edge *g = &s->leaves.edge;
+
+    if (!at->found && at->pos == caret__page_count(at->page) &&
+        !(g->known && caret__is_edge(g, &s->global, at)))
+        caret__edge_learn(g, &s->global, at, caret__node_key(n), n->key_len);
+}
+
+/* A commit left the leaf, which had that version before, as spot says. */
+static inline void remember_leaf(caret_session *s, struct caret__leaf *l, const struct caret__spot *spot,
+                                 uint64_t before)
+{
+    struct caret__edge *g = &s->leaves.edge;
+
+    if (spot->version == 0)
+        return;
+    l->pgno = spot->pgno;
+    l->version = spot->version;
+    if (spot->kept && g->version == before && g->pgno == spot->pgno)
+        g->version = spot->version;
+}
+
 /*
  * A set of the node as a commit of its own.  Its place is looked for before the writer mutex is
  * taken; under it only the version is compared.
@@ -273,14 +297,14 @@ static int commit_node(caret_session *s, struct caret__node *n, const void *valu
         rc = caret__find_leaf(&s->leaves, &s->global, caret__node_key(n), n->key_len, &at, &l);
         if (rc != CARET_OK)
             return rc;
-        spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found};
+        spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found, 1};
+        if (l != NULL)
+            note_append(s, n, &at);
     }
     rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
     *h = (struct caret__hint){spot.version, s->e->pg.id, spot.pgno, spot.pos, spot.found};
-    if (l != NULL && spot.version != 0) {
-        l->pgno = spot.pgno;
-        l->version = spot.version;
-    }
+    if (rc == CARET_OK && l != NULL)
+        remember_leaf(s, l, &spot, at.version);
     return rc;
 }
 

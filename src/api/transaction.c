@@ -161,7 +161,7 @@ static int commit_one(caret_session *s, struct caret__batch *b, uint64_t *lsn)
     if (b->nspots != 0 && b->spots[0].version != 0)
         spot = b->spots[0];
     else if (r->count != 0) /* likely the leaf that was read last */
-        spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, CARET__SPOT_LEAF};
+        spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, CARET__SPOT_LEAF, 0};
     int rc = caret__commit_set(s->e, &spot, one.op.key, one.op.klen, NULL, 0, one_if_valid, &one, lsn);
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
 }
@@ -182,7 +182,7 @@ static int find_places(caret_session *s, struct caret__batch *b)
         int rc = caret__find_leaf(&s->leaves, &s->global, op.key, op.klen, &at, &l);
         if (rc != CARET_OK)
             return rc;
-        *spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found};
+        *spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found, 0};
     }
     b->nspots = b->nops;
     return CARET_OK;

@@ -60,7 +60,7 @@ static inline bool caret__believe(struct caret__engine *e, struct caret__spot *s
         caret__racy8(&p->type) != CARET__PAGE_LEAF)
         return false;
     unsigned pos = caret__page_find(p, key, klen, &found);
-    *spot = (struct caret__spot){version, spot->pgno, (uint16_t)pos, found};
+    *spot = (struct caret__spot){version, spot->pgno, (uint16_t)pos, found, 0};
     return caret__within(p, pos, found);
 }
 
@@ -68,16 +68,20 @@ static inline bool caret__believe(struct caret__engine *e, struct caret__spot *s
 static inline int caret__locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
                                 size_t klen)
 {
-    if (caret__believe(e, spot, key, klen))
-        return CARET_OK;
     struct caret__w w = {.pg = &e->pg, .sh = e->sh};
     struct caret__path path;
+    if (caret__believe(e, spot, key, klen)) {
+        CARET__ASSERT(caret__descend(&w, key, klen, &path) == 0 && path.pgno[path.leaf] == spot->pgno &&
+                      path.idx[path.leaf] == spot->pos && path.found == spot->found);
+        return CARET_OK;
+    }
     uint32_t bad = caret__descend(&w, key, klen, &path);
     if (bad != 0)
         return caret__corrupt_page(bad, "damaged, or not where it belongs");
     spot->pgno = path.pgno[path.leaf];
     spot->pos = path.idx[path.leaf];
     spot->found = path.found;
+    spot->kept = 0;
     spot->version = atomic_load_explicit(&e->pg.ptab[spot->pgno].version, memory_order_relaxed);
     return CARET_OK;
 }

@@ -78,7 +78,8 @@ struct caret__spot {
     uint64_t version; /* 0: not known */
     uint32_t pgno;
     uint16_t pos;
-    uint16_t found; /* 1 at pos, 0 to be inserted at pos, or CARET__SPOT_LEAF */
+    uint8_t found; /* 1 at pos, 0 to be inserted at pos, or CARET__SPOT_LEAF */
+    uint8_t kept;  /* 1 from the caller: 0 if the commit did not find the leaf as it was at that version */
 };
 #define CARET__SPOT_LEAF 2u /* the leaf is guessed, the position is not known */
 

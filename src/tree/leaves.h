@@ -21,6 +21,11 @@
  *
  * A guess that is wrong costs a search in a page that nobody needs and no cache has.  So guesses are counted, and while
  * few are right only one look-up in sixteen makes one.
+ *
+ * Keys that are appended lie behind the last one of their leaf.  For one leaf, the one that the session appended to
+ * twice with nobody's change between, its upper bound is remembered too, with the version (struct caret__edge): a page
+ * whose range changes gets a new version (docs/engine.md, I2), so with the version unchanged a key between last and
+ * bound belongs there.  A commit of our own in place, which found that very version, leaves the range as it is.
  */
 #ifndef CARET_TREE_LEAVES_H
 #define CARET_TREE_LEAVES_H
@@ -42,7 +47,18 @@ struct caret__leaf {
     uint64_t version;
 };
 
+/* The leaf that was appended to. */
+struct caret__edge {
+    uint64_t version;
+    uint32_t pgno;
+    uint64_t owner;     /* id of the store */
+    bool known;         /* the bound is */
+    unsigned upper_len; /* 0: there is none */
+    uint8_t upper[CARET__KEY_MAX];
+};
+
 struct caret__leaves {
+    struct caret__edge edge;
     unsigned doubt; /* grows with guesses that were wrong */
     unsigned turn;  /* look-ups without a guess */
     struct caret__leaf leaf[CARET__LEAVES];
@@ -58,6 +74,41 @@ static inline void caret__guessed(struct caret__leaves *l, bool right)
 static inline bool caret__shall_guess(struct caret__leaves *l)
 {
     return caret__likely(l->doubt <= CARET__DOUBT) || ++l->turn % CARET__GUESS_EVERY == 0;
+}
+
+static inline bool caret__is_edge(const struct caret__edge *g, const struct caret__view *v,
+                                  const struct caret__at *at)
+{
+    return g->version == at->version && g->pgno == at->pgno && g->owner == v->pg->id;
+}
+
+/* Is a key behind all of a leaf's keys below its bound, as far as that is known? */
+static inline bool caret__appends(const struct caret__edge *g, const struct caret__view *v,
+                                  const struct caret__at *at, const uint8_t *key, size_t len)
+{
+    if (at->pos == 0 || !g->known || !caret__is_edge(g, v, at))
+        return false;
+    int cmp = memcmp(key, g->upper, len < g->upper_len ? len : g->upper_len);
+    return g->upper_len == 0 || cmp < 0 || (cmp == 0 && len < g->upper_len);
+}
+
+/* A key is about to be appended to a leaf whose bound is not known: if it was the last time too, find it out. */
+static inline void caret__edge_learn(struct caret__edge *g, struct caret__view *v, const struct caret__at *at,
+                                     const uint8_t *key, size_t len)
+{
+    struct caret__range range;
+    struct caret__at again;
+    bool twice = caret__is_edge(g, v, at);
+
+    g->version = at->version;
+    g->pgno = at->pgno;
+    g->owner = v->pg->id;
+    g->known =
+        twice && caret__seek_range(v, key, len, &again, &range) == CARET_OK && caret__is_edge(g, v, &again);
+    if (!g->known)
+        return;
+    g->upper_len = range.upper_len;
+    memcpy(g->upper, range.upper, range.upper_len);
 }
 
 static inline uint64_t caret__group_mix(uint64_t h, uint64_t word)
@@ -109,8 +160,8 @@ static inline bool caret__within(const struct caret__page *p, unsigned pos, bool
 }
 
 /* Find the key in a leaf that is only guessed; false: not there, or changing: descend.  To be validated. */
-static inline bool caret__at_guess(struct caret__view *v, struct caret__at *at, const struct caret__leaf *l,
-                                   const uint8_t *key, size_t len)
+static inline bool caret__at_guess(const struct caret__edge *g, struct caret__view *v, struct caret__at *at,
+                                   const struct caret__leaf *l, const uint8_t *key, size_t len)
 {
     if (caret__unlikely(l->pgno >= v->pg->max_pages))
         return false;
@@ -134,7 +185,7 @@ static inline bool caret__at_guess(struct caret__view *v, struct caret__at *at, 
     if (caret__racy8(&at->page->type) != CARET__PAGE_LEAF)
         return false;
     at->pos = caret__page_find(at->page, key, len, &at->found);
-    return caret__within(at->page, at->pos, at->found);
+    return caret__within(at->page, at->pos, at->found) || caret__appends(g, v, at, key, len);
 }
 
 /* Find a key by the leaf where its neighbours were last, or from the root.  *where: the place that remembers it
@@ -152,11 +203,11 @@ static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__
     struct caret__leaf *near = caret__leaf_of(leaves, tag);
 
     *where = near;
-    bool right = near->tag == tag && caret__at_guess(v, at, near, key, len);
+    bool right = near->tag == tag && caret__at_guess(&leaves->edge, v, at, near, key, len);
     if (!right) {
         uint32_t far_tag = caret__far_tag(v->pg->id, key, len);
         struct caret__leaf *far = caret__leaf_of(leaves, far_tag);
-        right = far->tag == far_tag && caret__at_guess(v, at, far, key, len);
+        right = far->tag == far_tag && caret__at_guess(&leaves->edge, v, at, far, key, len);
         if (!right) {
             int rc = caret__seek(v, key, len, at);
             if (rc != CARET_OK)

@@ -103,6 +103,41 @@ static void guesses_are_made_where_they_are_right(void **state)
         assert_true(caret__shall_guess(&leaves));
 }
 
+/* One session appends between the keys of another, leaf after leaf, whose last key is followed by another leaf's bound;
+ * the other changes the same leaves now and then.  A third one finds everything where it belongs. */
+static void appended_keys_are_in_their_leaf(void **state)
+{
+    caret_db *db;
+    caret_session *s[3];
+    caret_node_buf n;
+    char report[400];
+
+    (void)state;
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    for (int k = 0; k < 3; k++)
+        assert_int_equal(caret_session_open(db, &s[k]), CARET_OK);
+    for (int i = 0; i < NODES; i += 3) {
+        node(&n, "^b", i);
+        assert_int_equal(caret_set(s[0], &n.node, "first", 5), CARET_OK);
+    }
+    for (int i = 0; i < 2 * NODES; i++) {
+        node(&n, "^b", i);
+        if (i % 3 != 0 || i >= NODES)
+            assert_int_equal(caret_set(s[1], &n.node, "append", 6), CARET_OK);
+        node(&n, "^b", i + 40);
+        if (i >= NODES && i % 41 == 0)
+            assert_int_equal(caret_set(s[0], &n.node, "other", 5), CARET_OK);
+    }
+    for (int i = 0; i < 2 * NODES; i++) {
+        node(&n, "^b", i);
+        expect(s[2], &n, i % 3 == 0 && i < NODES ? "first" : "append");
+    }
+    assert_int_equal(caret_check(db, report, sizeof report), CARET_OK);
+    for (int k = 0; k < 3; k++)
+        caret_session_close(s[k]);
+    assert_int_equal(caret_close(db), CARET_OK);
+}
+
 int main(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -111,6 +146,7 @@ int main(void)
         cmocka_unit_test(locals_and_globals_of_one_name_are_kept_apart),
         cmocka_unit_test(groups_side_by_side_have_places_of_their_own),
         cmocka_unit_test(guesses_are_made_where_they_are_right),
+        cmocka_unit_test(appended_keys_are_in_their_leaf),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     char lock[96];
