@@ -3,11 +3,13 @@
  *
  *   prefetch   sixteen at a time: those whose hints hold have their entries asked for,
  *              the others are looked for in step (tree/many.c), and get hints
- *   get        caret_get() of each, which now finds them by their hints
+ *   get        the value of each that was found so, copied and then validated as caret_get()
+ *              does it; of the others, and of all in a transaction, by caret_get(), which
+ *              now finds them by their hints
  *
- * All that counts is read by caret_get(): a transaction's own changes and its read set,
- * locals, long values, snapshots, views that are overtaken.  The prefetch adds hints only,
- * and a hint is believed only while the version of its page is the one in it.
+ * So what is special is read by caret_get(): a transaction's own changes and its read set,
+ * locals, long values, views that are overtaken, pages that were being changed.  A hint
+ * is believed only while the version of its page is the one in it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,80 +56,128 @@ static inline bool is_known(const struct caret__view *v, const struct caret__nod
     return true;
 }
 
-static void prefetch_some(caret_session *s, caret_node *const *nodes, size_t count)
+/* Some nodes, and what is known of them. */
+struct some {
+    struct caret__lane lane[CARET__LANES];
+    struct caret__node *of[CARET__LANES]; /* the node of a lane */
+    unsigned n;
+    uint8_t lane_of[CARET__LANES]; /* of a node, or NO_LANE */
+};
+#define NO_LANE UINT8_MAX
+
+static void seek_some(caret_session *s, caret_node *const *nodes, size_t count, struct some *k)
 {
     struct caret__view *v = &s->global;
-    struct caret__lane lane[CARET__LANES];
-    struct caret__node *of[CARET__LANES];
-    unsigned n = 0;
 
     for (size_t i = 0; i < count; i++) {
         struct caret__node *node = caret__node(nodes[i]);
+        k->lane_of[i] = NO_LANE;
         if (node->local || is_known(v, node))
             continue;
-        lane[n].key = caret__node_key(node);
-        lane[n].len = node->key_len;
-        of[n++] = node;
+        k->lane_of[i] = (uint8_t)k->n;
+        k->lane[k->n].key = caret__node_key(node);
+        k->lane[k->n].len = node->key_len;
+        k->of[k->n++] = node;
     }
-    if (n == 0)
+    if (k->n == 0)
         return;
-    caret__seek_many(v, lane, n);
-    for (unsigned i = 0; i < n; i++) {
-        const struct caret__at *at = &lane[i].at;
-        if (lane[i].there)
-            of[i]->hint =
+    caret__seek_many(v, k->lane, k->n);
+    for (unsigned i = 0; i < k->n; i++) {
+        const struct caret__at *at = &k->lane[i].at;
+        if (k->lane[i].there)
+            k->of[i]->hint =
                 (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found};
     }
 }
 
-/* Those of the nodes that are globals, if the session can read them as they are: else caret_get() says why not. */
-static void prefetch(caret_session *s, caret_node *const *nodes, size_t count)
+/* Look for those of the nodes that are globals, if the session can read them as they are; else (false) caret_get() says
+ * why not. */
+static bool prefetch(caret_session *s, caret_node *const *nodes, size_t count, struct some *k)
 {
+    k->n = 0;
     if (s->e == NULL || s->guarded || caret__session_enter_read(s) != CARET_OK ||
         caret__session_saw(s, CARET_OK) != CARET_OK)
-        return;
-    prefetch_some(s, nodes, count);
+        return false;
+    seek_some(s, nodes, count, k);
+    return true;
 }
 
 int caret_prefetch(caret_session *s, caret_node *const *nodes, size_t count)
 {
     int rc = check_nodes(__func__, s, nodes, count);
+    struct some k;
 
     for (size_t i = 0; rc == CARET_OK && i < count; i += CARET__LANES)
-        prefetch(s, nodes + i, caret__min(count - i, CARET__LANES));
+        prefetch(s, nodes + i, caret__min(count - i, CARET__LANES), &k);
     return rc;
 }
 
-/* Put a value behind `used` bytes of the session's. */
-static int keep(caret_session *s, size_t used, const caret_slice *value)
+/* Room for a value of that length behind `used` bytes of the session's. */
+static int make_room(caret_session *s, size_t used, size_t len)
 {
-    if (used + value->len + 1 > s->many_cap) {
-        size_t cap = used + value->len + (used + value->len) / 2 + 1024;
-        uint8_t *many = realloc(s->many, cap);
-        if (many == NULL)
-            return caret__fail(CARET_E_NOMEM, "no memory for values of %zu bytes", used + value->len);
-        s->many = many;
-        s->many_cap = cap;
-    }
-    if (value->len != 0)
-        caret__racy_copy_value(s->many + used, value->data, value->len);
+    if (caret__likely(used + len + 1 <= s->many_cap))
+        return CARET_OK;
+    size_t cap = used + len + (used + len) / 2 + 1024;
+    uint8_t *many = realloc(s->many, cap);
+    if (many == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory for values of %zu bytes", used + len);
+    s->many = many;
+    s->many_cap = cap;
     return CARET_OK;
+}
+
+/* The value that a lane found, behind `used` bytes; *len: SIZE_MAX for none.  CARET_RESTART: not to be had so. */
+static inline int take(caret_session *s, const struct caret__lane *l, size_t used, size_t *len)
+{
+    *len = SIZE_MAX;
+    if (!l->there)
+        return CARET_RESTART;
+    if (l->at.found) {
+        struct caret__entry e = caret__page_entry(l->at.page, l->at.pos);
+        int rc = e.run ? CARET_RESTART : make_room(s, used, e.vlen);
+        if (rc != CARET_OK)
+            return rc;
+        CARET_FAULT("many_found"); /* until it is validated the entry may be anything */
+        caret__racy_copy_value(s->many + used, e.val, e.vlen);
+        *len = e.vlen;
+    }
+    if (!caret__at_valid(&s->global, &l->at))
+        return CARET_RESTART;
+    caret__count(s, CARET__GETS);
+    return CARET_OK;
+}
+
+/* The same by caret_get(), of any node. */
+static int get_one(caret_session *s, caret_node *n, size_t used, size_t *len)
+{
+    caret_slice value;
+    int rc = caret_get(s, n, &value);
+
+    *len = rc == CARET_OK ? value.len : SIZE_MAX;
+    if (rc == CARET_OK)
+        rc = make_room(s, used, value.len);
+    if (rc == CARET_OK && value.len != 0)
+        memcpy(s->many + used, value.data, value.len);
+    return rc == CARET_NONE ? CARET_OK : rc;
 }
 
 /* The values of some nodes: their lengths, SIZE_MAX for none. */
 static int get_some(caret_session *s, caret_node *const *nodes, size_t count, caret_slice *values,
                     size_t *used)
 {
-    prefetch(s, nodes, count);
+    struct some k;
+    bool direct = prefetch(s, nodes, count, &k) && s->txn.level == 0;
+
     for (size_t i = 0; i < count; i++) {
-        caret_slice value;
-        int rc = caret_get(s, nodes[i], &value);
-        if (rc == CARET_OK)
-            rc = keep(s, *used, &value);
-        if (rc != CARET_OK && rc != CARET_NONE)
+        size_t *len = &values[i].len;
+        int rc = CARET_RESTART;
+        if (direct && k.lane_of[i] != NO_LANE)
+            rc = take(s, &k.lane[k.lane_of[i]], *used, len);
+        if (rc == CARET_RESTART)
+            rc = get_one(s, nodes[i], *used, len);
+        if (rc != CARET_OK)
             return rc;
-        values[i].len = rc == CARET_OK ? value.len : SIZE_MAX;
-        *used += rc == CARET_OK ? value.len : 0;
+        *used += *len != SIZE_MAX ? *len : 0;
     }
     return CARET_OK;
 }

@@ -146,42 +146,76 @@ static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned co
     return lo;
 }
 
-unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found)
+/* The prefix decides: -1, 0, 1 as the key lies before, among or behind the keys that share it. */
+static inline int prefix_compare(const uint8_t *prefix, unsigned plen, const uint8_t *key, size_t len)
 {
-    unsigned count = caret__page_count(p);
-    const uint8_t *prefix;
-    unsigned plen = caret__page_prefix(p, &prefix);
+    int c = plen != 0 ? caret__racy_cmp(prefix, key, plen < len ? plen : len) : 0;
 
-    *found = false;
-    if (plen != 0) {
-        int c = caret__racy_cmp(prefix, key, plen < len ? plen : len);
-        if (c != 0 || len < plen)
-            return c < 0 ? count : 0;
-        key += plen;
-        len -= plen;
-    }
-    uint32_t h = caret__key_head_behind(key, len, plen);
-    unsigned lo = 0, n = count;
-    if (count > CARET__HINTS)
-        narrow(p, count, h, &lo, &n);
-    lo = head_count(p, lo, n, count, h);
-    if (lo < count && head_at(p, lo) == h)
-        return find_equal(p, lo, count, h, key, len, found);
+    if (caret__likely(c == 0 && len >= plen))
+        return 0;
+    return c < 0 ? 1 : -1;
+}
+
+/* Steps 1 and 2 but for the prefix's bytes, which need not be looked at yet. */
+static inline struct caret__window window_of(const struct caret__page *p, const uint8_t *key, size_t len,
+                                             unsigned plen)
+{
+    struct caret__window w = {.count = caret__page_count(p), .plen = plen};
+
+    w.n = w.count;
+    w.head = len < plen ? 0 : caret__key_head_behind(key + plen, len - plen, plen);
+    if (w.count > CARET__HINTS)
+        narrow(p, w.count, w.head, &w.lo, &w.n);
+    return w;
+}
+
+/* Steps 3 and 4. */
+static inline unsigned find_within(const struct caret__page *p, const struct caret__window *w,
+                                   const uint8_t *key, size_t len, bool *found)
+{
+    unsigned lo = head_count(p, w->lo, w->n, w->count, w->head);
+
+    if (lo < w->count && head_at(p, lo) == w->head)
+        return find_equal(p, lo, w->count, w->head, key + w->plen, len - w->plen, found);
     return lo;
 }
 
-void caret__page_ask_slots(const struct caret__page *p, const uint8_t *key, size_t len)
+unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found)
 {
-    unsigned count = caret__page_count(p), lo = 0, n = count;
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix);
+    int c = prefix_compare(prefix, plen, key, len);
+
+    *found = false;
+    if (c != 0)
+        return c < 0 ? 0 : caret__page_count(p);
+    struct caret__window w = window_of(p, key, len, plen);
+    return find_within(p, &w, key, len, found);
+}
+
+void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w)
+{
     const uint8_t *prefix;
     unsigned plen = caret__page_prefix(p, &prefix);
 
-    if (count <= CARET__HINTS || len < plen)
-        return;
-    narrow(p, count, caret__key_head_behind(key + plen, len - plen, plen), &lo, &n);
-    __builtin_prefetch(&p->slot[lo < count ? lo : count - 1]);
-    __builtin_prefetch((const char *)&p->slot[lo < count ? lo : count - 1] + 64);
+    *w = window_of(p, key, len, plen);
+    const char *slots = (const char *)&p->slot[w->lo < w->count ? w->lo : 0];
+    __builtin_prefetch(slots);
+    __builtin_prefetch(slots + 64);
     __builtin_prefetch(prefix);
+}
+
+unsigned caret__page_find_narrowed(const struct caret__page *p, const struct caret__window *w,
+                                   const uint8_t *key, size_t len, bool *found)
+{
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix);
+    int c = prefix_compare(prefix, plen, key, len);
+
+    *found = false;
+    if (c != 0 || plen != w->plen) /* another prefix: the page has changed, and the position means nothing */
+        return c <= 0 ? 0 : w->count;
+    return find_within(p, w, key, len, found);
 }
 
 unsigned caret__page_key(const struct caret__page *p, unsigned i, uint8_t *buf)

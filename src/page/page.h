@@ -199,17 +199,26 @@ static inline unsigned caret__page_prefix(const struct caret__page *p, const uin
     return len;
 }
 
-/* The same in two steps, where other work comes between: first header and hints, then the slots that they leave, for a
- * key that shares the prefix, and the prefix. */
+/* First slot whose key is >= key; *found tells whether it is equal. */
+unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found);
+
+/* The same in two steps, where other work comes between, so that what the second looks at has come: the slots that the
+ * hints leave for a key, which are asked for as the prefix is; then the position, while the page is unchanged. */
+struct caret__window {
+    uint32_t head;        /* of the key behind the prefix */
+    unsigned lo, n;       /* the slots */
+    unsigned count, plen; /* of the page */
+};
+void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w);
+unsigned caret__page_find_narrowed(const struct caret__page *p, const struct caret__window *w,
+                                   const uint8_t *key, size_t len, bool *found);
+
+/* Have header and hints fetched: what the first step looks at. */
 static inline __attribute__((always_inline)) void caret__page_ask_head(const struct caret__page *p)
 {
     __builtin_prefetch(p);
     __builtin_prefetch((const char *)p + 64);
 }
-void caret__page_ask_slots(const struct caret__page *p, const uint8_t *key, size_t len);
-
-/* First slot whose key is >= key; *found tells whether it is equal. */
-unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found);
 
 /* Inner page: index of the child whose range holds key (count means `right`). */
 static inline unsigned caret__page_child_index(const struct caret__page *p, const uint8_t *key, size_t len)

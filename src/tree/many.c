@@ -50,7 +50,7 @@ static inline uint32_t root_of(const struct caret__view *v)
 /* At a leaf: is the key there? */
 static inline void arrive(const struct caret__view *v, struct caret__lane *l)
 {
-    l->at.pos = caret__page_find(l->at.page, l->key, l->len, &l->at.found);
+    l->at.pos = caret__page_find_narrowed(l->at.page, &l->window, l->key, l->len, &l->at.found);
     if (l->at.found)
         caret__page_ask_entry(l->at.page, l->at.pos);
     bool leaf = caret__page_sane(l->at.page, l->at.pgno, 0);
@@ -67,7 +67,9 @@ static inline void choose(const struct caret__view *v, struct caret__lane *l)
         arrive(v, l);
         return;
     }
-    l->child = caret__page_child(p, caret__page_child_index(p, l->key, l->len));
+    bool found;
+    unsigned i = caret__page_find_narrowed(p, &l->window, l->key, l->len, &found);
+    l->child = caret__page_child(p, i + found);
     l->going = l->child < v->pg->max_pages && l->child < v->pg->ts->npages;
     if (l->going)
         __builtin_prefetch(&v->pg->ptab[l->child]);
@@ -101,7 +103,7 @@ void caret__seek_many(struct caret__view *v, struct caret__lane *lane, unsigned 
         going = false;
         for (unsigned i = 0; i < n; i++)
             if (lane[i].going)
-                caret__page_ask_slots(lane[i].at.page, lane[i].key, lane[i].len);
+                caret__page_narrow(lane[i].at.page, lane[i].key, lane[i].len, &lane[i].window);
         for (unsigned i = 0; i < n; i++)
             if (lane[i].going)
                 choose(v, &lane[i]);

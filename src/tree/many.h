@@ -12,8 +12,9 @@
 struct caret__lane {
     const uint8_t *key;
     size_t len;
-    struct caret__at at; /* where it is, or would be, if there: that was so at at.version */
-    uint32_t child;      /* where the descent goes on */
+    struct caret__at at;         /* where it is, or would be, if there: that was so at at.version */
+    struct caret__window window; /* of the page it is at */
+    uint32_t child;              /* where the descent goes on */
     bool going;
     bool there;
 };
