@@ -32,11 +32,9 @@ static bool claim(uint8_t *used, const struct caret__page *p, unsigned off, unsi
 {
     if (off < p->heap || off + len > CARET__PAGE_SIZE)
         return len == 0;
-    for (unsigned i = off; i < off + len; i++) {
-        if (used[i] != 0)
-            return false;
-        used[i] = 1;
-    }
+    if (memchr(used + off, 1, len) != NULL)
+        return false;
+    memset(used + off, 1, len);
     return true;
 }
 
@@ -89,7 +87,7 @@ bool caret__page_check(const struct caret__page *p, uint32_t pgno, char *report,
 {
     uint8_t used[CARET__PAGE_SIZE] = {0};
     bool ok = true;
-    unsigned free_bytes = 0;
+    unsigned free_bytes;
 
     if (!caret__page_sane(p, pgno, p->level)) {
         caret__report(report, cap,
@@ -101,10 +99,12 @@ bool caret__page_check(const struct caret__page *p, uint32_t pgno, char *report,
         caret__report(report, cap, "page %u: prefix lies outside of the heap\n", pgno);
         return false;
     }
-    for (unsigned i = 0; i < p->count; i++)
+    free_bytes = CARET__PAGE_SIZE - p->heap - p->prefix_len;
+    for (unsigned i = 0; i < p->count; i++) {
+        struct caret__entry e = caret__page_entry(p, i);
         ok &= check_slot(p, i, used, report, cap);
-    for (unsigned i = p->heap; i < CARET__PAGE_SIZE; i++)
-        free_bytes += used[i] == 0;
+        free_bytes -= 2u + e.klen + e.vlen; /* right if nothing overlaps */
+    }
     if (ok && free_bytes != p->garbage) {
         caret__report(report, cap, "page %u: %u bytes of garbage, header says %u\n", pgno, free_bytes,
                       p->garbage);
