@@ -33,7 +33,8 @@ struct plan {
     uint8_t goal_of[CARET__SPOTS];
     uint32_t mask; /* places in use - 1 */
     unsigned nslow;
-    uint64_t in_place; /* bytes of undo that those in place take at most */
+    uint64_t in_place; /* bytes of undo that the sets take at most in place */
+    size_t longest;    /* value among those of the sets so far */
     struct goal goals[LEAVES];
 };
 
@@ -54,12 +55,30 @@ static inline bool is_slow(const struct plan *plan, uint32_t i)
     return plan->goals[plan->goal_of[i]].slow;
 }
 
+/*
+ * Bytes of undo that set i takes in place at most: header and slots, or an entry.  A set before it may have put the
+ * value that this one replaces, or moved the slots from its position on.
+ */
+static uint64_t undo_of(const struct caret__engine *e, struct plan *plan, const struct caret__spot *spot,
+                        uint32_t i)
+{
+    const struct caret__op_view *op = &plan->op[i];
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
+    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
+    size_t old = spot->found ? caret__page_entry(p, spot->pos).vlen : 0;
+    uint64_t moved = spot->found ? 0 : caret__page_count(p) - spot->pos + i;
+
+    plan->longest = caret__max(plan->longest, op->vlen);
+    return CARET__PAGE_HEAD + 4u * CARET__UNDO_FOOT + op->klen + caret__max(old, plan->longest) + 8 * moved;
+}
+
 /* Find the place of each set and how it is to be done.  false: the whole batch in the general way. */
 static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct plan *plan)
 {
     uint32_t off = CARET__REC_HEAD;
     bool slow = false;
 
+    plan->in_place = plan->longest = 0;
     plan->mask = 7;
     while (plan->mask + 1 < 2 * b->nops)
         plan->mask = 2 * plan->mask + 1;
@@ -76,6 +95,7 @@ static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct pl
         struct goal *goal = &plan->goals[at];
         plan->goal_of[i] = (uint8_t)at;
         goal->pgno = spot->pgno;
+        plan->in_place += undo_of(e, plan, spot, i);
         if (goal->slow || caret__fits_in_place(e, spot, op->key, op->klen, op->vlen, &goal->taken))
             continue;
         if (caret__value_check(e, spot) != CARET_OK)
@@ -85,7 +105,6 @@ static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct pl
     plan->nslow = 0;
     for (uint32_t i = 0; slow && i < b->nops; i++)
         plan->nslow += is_slow(plan, i);
-    plan->in_place = (uint64_t)b->nops * (CARET__PAGE_SIZE + 4u * CARET__UNDO_FOOT);
     return plan->nslow <= SLOW_MAX;
 }
 
@@ -142,18 +161,18 @@ static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const
 
 int caret__commit_small(struct caret__engine *e, const struct caret__finished *r, uint64_t *lsn)
 {
-    struct caret__undo u = caret__undo_context(e, 0);
     struct plan plan;
 
     if (!make_plan(e, r->b, &plan))
         return CARET_NONE;
-    if (plan.nslow != 0 || plan.in_place > u.cap) {
+    bool near = plan.nslow == 0 && plan.in_place <= CARET__UNDO_NEAR;
+    if (!near) {
         struct caret__need need = plan_need(e, &plan);
         int rc = caret__reserve(e, &need, false);
         if (rc != CARET_OK) /* an error is not the last word: in general the same sets may need less */
             return rc == CARET_RESTART ? rc : CARET_NONE;
-        u = caret__undo_context(e, 0);
     }
+    struct caret__undo u = caret__undo_context(e, near ? caret__undo_near(e) : 0);
     caret__publish(e, r->b->rec, r->size, r->crc, lsn);
     if (plan.nslow != 0)
         sets_in_general(e, r->b, &plan, &u, *lsn);

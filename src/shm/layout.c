@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "shm/layout.h"
+#include "shm/undo.h"
 
 /* FNV-1a over the bytes of 64-bit numbers. */
 static uint64_t mix(uint64_t hash, uint64_t number)
@@ -34,7 +34,8 @@ static const uint64_t facts[] = {
     0,
 #endif
     CARET__PAGE_SIZE, CARET__MAX_PAGES, CARET__RING_SIZE, CARET__UNDO_MAX, CARET__MAX_PROCS, CARET__MAX_LOCKS,
-    CARET__MAX_DEPTH, CARET__KEY_MAX, CARET__MAPS, sizeof(pthread_mutex_t),
+    CARET__MAX_DEPTH, CARET__KEY_MAX, CARET__MAPS, CARET__UNDO_NEARS, CARET__UNDO_NEAR,
+    sizeof(pthread_mutex_t),
     /* page table, tree state, frozen tree */
     sizeof(struct caret__pte), AT(caret__pte, version), AT(caret__pte, word), sizeof(struct caret__tstate),
     AT(caret__tstate, root), AT(caret__tstate, depth), AT(caret__tstate, npages),

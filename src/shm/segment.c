@@ -51,6 +51,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "shm/lockfile.h"
+#include "shm/undo.h"
 #include "shm/write.h"
 
 #define REGION_ALIGN (64u << 10)
@@ -58,8 +59,8 @@
 #define MIN_PAGES    (1u << 15) /* fewest page numbers that the limits are halved to; arbitrary */
 #define HOLD_TRIES   1000       /* naps of a millisecond; arbitrary: a sweeper looks for less than one */
 
-/* Undo bytes backed at creation: a few pages' worth; commits that need more make it grow. */
-#define UNDO_INITIAL ((uint64_t)256 * CARET__PAGE_SIZE)
+/* Undo bytes backed at creation: the small areas and a few pages' worth; commits that need more make it grow. */
+#define UNDO_INITIAL (CARET__UNDO_FRONT + (uint64_t)224 * CARET__PAGE_SIZE)
 
 /* ------------------------------------------------------------------ placing */
 

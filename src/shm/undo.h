@@ -10,8 +10,8 @@
  * The footer comes last so that entries are walked from the end.
  *
  * The region has a small area for each of CARET__UNDO_NEARS processes, for sets in
- * place, and then the large one, area 0, for everything else.  The same few lines
- * of the large one would go from core to core with every commit.  The undo word
+ * place, alone or in a batch, and then the large one, area 0, for everything else.  The same
+ * lines of the large one would go from core to core with every commit.  The undo word
  * {generation:32, area:5, used:27} tells whose entries count, and how many bytes.  Undo counts exactly while
  * undo_lsn > log_applied (I4).  Order, each step before the next in every
  * process's eyes:
@@ -36,7 +36,7 @@
 #define CARET__UNDO_FOOT  16u
 #define CARET__UNDO_NEARS 16u
 #define CARET__UNDO_NEAR                                                                                     \
-    (2u * CARET__PAGE_SIZE) /* bytes of a small area: a page's header and all slots fit */
+    (8u * CARET__PAGE_SIZE) /* bytes of a small area: header and all slots of a page fit seven times */
 #define CARET__UNDO_SHIFT 27u
 #define CARET__UNDO_FRONT ((uint64_t)CARET__UNDO_NEARS * CARET__UNDO_NEAR) /* the large area begins here */
 

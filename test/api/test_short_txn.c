@@ -17,9 +17,11 @@
 
 #include <cmocka.h>
 
+#include "api/session.h"
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
+#include "shm/undo.h"
 
 #define KEYS    2000u
 #define LONGEST 90u /* bytes of a value; some go beyond what a page takes */
@@ -268,6 +270,39 @@ static void an_empty_value_is_the_first_that_is_read(void **state)
     close_all();
 }
 
+/* Where the last commit saved what it overwrote. */
+static uint32_t area_of_undo(void)
+{
+    return caret__undo_area(atomic_load(&s->e->sh->undo_word));
+}
+
+/* A transaction of so many sets from that key on, of a length that their leaves have room for. */
+static void set_some(unsigned first, unsigned sets)
+{
+    OK(caret_begin(s, 0));
+    for (unsigned key = first; key < first + sets; key++)
+        set(key, 5);
+    OK(caret_commit(s));
+}
+
+/* Lines of an area that all use would go from core to core with each commit. */
+static void sets_in_place_save_in_the_area_of_their_process(void **state)
+{
+    (void)state;
+    open_empty();
+    caret__rand_seed(&rng, 7);
+    for (unsigned key = 0; key < 1000; key++)
+        set(key, 5);
+    set_some(500, 2);
+    assert_int_equal(area_of_undo(), caret__undo_near(s->e));
+    set_some(300, 8);
+    assert_int_equal(area_of_undo(), caret__undo_near(s->e));
+    set_some(1000, 300); /* more than are done in place */
+    assert_int_equal(area_of_undo(), 0);
+    check_all();
+    close_all();
+}
+
 #ifdef CARET_FAULTS
 /* Values that stay as long as they are take no room, however many of a leaf are set. */
 static void full_leaves_are_changed_in_place(void **state)
@@ -367,6 +402,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_last_set_of_a_key_counts),
         cmocka_unit_test(the_smallest_arena_holds_a_few_sets),
         cmocka_unit_test(an_empty_value_is_the_first_that_is_read),
+        cmocka_unit_test(sets_in_place_save_in_the_area_of_their_process),
 #ifdef CARET_FAULTS
         cmocka_unit_test(full_leaves_are_changed_in_place),
         cmocka_unit_test(a_death_in_a_short_transaction_leaves_all_or_nothing),
