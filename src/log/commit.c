@@ -190,6 +190,7 @@ static int try_batch(struct caret__engine *e, const struct caret__finished *r, b
     struct caret__need need;
     int rc;
 
+    caret__will_commit(e, r->size);
     if (valid != NULL && !valid(ctx))
         return CARET_ROLLBACK;
     *room = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), r->size,
@@ -314,22 +315,12 @@ static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, c
     return rc;
 }
 
-/* What a set is sure to write besides the mutex's line: these lines come all at once, not one after the other.  Not
- * before the mutex is held: its holder would lose them. */
-static inline void will_write(const struct caret__engine *e)
-{
-    caret__will_write(&e->sh->log_applied);
-    const uint8_t *rec = caret__ring_at(e, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed));
-    caret__will_write(rec);
-    caret__will_write(rec + 64);
-}
-
 /* One try under the mutex.  CARET_RESTART: *room tells what is short (true: ring or log). */
 static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set_record *r,
                    const uint8_t *key, size_t klen, const void *val, size_t vlen, caret__compute *compute,
                    void *ctx, uint64_t *lsn, bool *room)
 {
-    will_write(e);
+    caret__will_commit(e, 64);
     int rc = caret__locate(e, spot, key, klen);
     if (rc != CARET_OK)
         return rc;

@@ -11,6 +11,20 @@
 #include "log/log.h"
 #include "tree/leaves.h"
 
+#define CARET__WRITTEN_SOON                                                                                  \
+    512u /* bytes of a record that are fetched ahead: as many lines as come at once, or so */
+
+/* What a commit is sure to write besides the mutex's line: these lines come all at once, not one after the other.  Not
+ * before the mutex is held: its holder would lose them. */
+static inline void caret__will_commit(const struct caret__engine *e, uint32_t size)
+{
+    const uint8_t *rec = caret__ring_at(e, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed));
+
+    caret__will_write(&e->sh->log_applied);
+    for (uint32_t i = 0; i <= size && i < CARET__WRITTEN_SOON; i += 64)
+        caret__will_write(rec + i);
+}
+
 /* Steps 3 and 4: the record goes behind the old head; *lsn: the new one.  Returns where it stands. */
 static inline uint8_t *caret__publish(struct caret__engine *e, const uint8_t *rec, uint32_t size,
                                       uint32_t crc, uint64_t *lsn)
