@@ -85,6 +85,7 @@ int caret__session_writes(caret_session *s)
 int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
 {
     caret__count(s, CARET__COMMITS);
+    s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
     bool wait = s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0;
     if (flags & CARET_TXN_BATCH)
         return CARET_OK;

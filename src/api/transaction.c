@@ -26,14 +26,20 @@ static struct caret__private *locals_of(caret_session *s)
     return s->has_locals ? &s->locals : NULL;
 }
 
-/* A new view at the current state. */
+/*
+ * A new view.  Its read point may be in the past, for leaves are read as they are, and one that is newer moves the
+ * point: so nobody need fetch the line of log_applied, which every commit writes, from the core that wrote it.  Behind a
+ * restart it is exact: a leaf that is read around a stopped writer has that version, and must not conflict again.
+ */
 static void fresh_view(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
     t->broken = false;
     if (t->snapshot != NULL)
         return;
-    caret__reads_begin(&t->reads, atomic_load_explicit(s->global.pg->applied, memory_order_acquire));
+    if (t->restarts != 0)
+        s->global.applied = atomic_load_explicit(s->global.pg->applied, memory_order_acquire);
+    caret__reads_begin(&t->reads, s->global.applied);
     s->global.reads = &t->reads;
 }
 
