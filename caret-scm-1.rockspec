@@ -42,6 +42,7 @@ build = {
                 "src/shm/grow.c",
                 "src/shm/layout.c",
                 "src/shm/lockfile.c",
+                "src/shm/memory.c",
                 "src/shm/mutex.c",
                 "src/shm/registry.c",
                 "src/shm/segment.c",

@@ -173,7 +173,9 @@ typedef struct caret_options {
                            * so the last commits before a pause wait for the next, or for caret_sync();
                            * those with CARET_TXN_BATCH never do */
     const char *shm_dir; /* directory for the shared segment, NULL = /dev/shm */
-    size_t arena_limit;  /* bytes of changed pages kept in memory, 0 = automatic */
+    size_t
+        arena_limit; /* bytes of changed pages kept in memory; 0: a quarter of what is available to the process,
+                      * and half of what shm_dir has left, are the most */
     size_t
         log_size; /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least).  Half of it is the limit of one
                            * transaction, beside 1 GiB of values of over 1 KiB.  Counts for the one who opens first after a clean close */

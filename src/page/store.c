@@ -65,7 +65,7 @@ static inline void note_saved(struct caret__w *w, uint32_t slot)
 void caret__w_begin(struct caret__w *w)
 {
     if (w->redo)
-        memset(w->pg->redo_saved, 0, CARET__BITMAP_WORDS(w->sh->max_slots) * sizeof(uint64_t));
+        memset(w->pg->redo_saved, 0, CARET__BITMAP_WORDS(atomic_load(&w->sh->nslots)) * sizeof(uint64_t));
     w->state_saved = false;
     w->saved_word = NULL;
     if (w->undo != NULL)

@@ -64,7 +64,7 @@ typedef uint64_t caret__segoff;
 #define CARET__LOG_DEFAULT     (64u << 20)
 #define CARET__LOG_MAX         (1u << 30)
 #define CARET__ARENA_STEP      1024u      /* 4 MiB */
-#define CARET__ARENA_SLOTS_MAX (1u << 18) /* 1 GiB */
+#define CARET__ARENA_SLOTS_MAX (1u << 24) /* 64 GiB of address space */
 #define CARET__UNDO_MAX        (64u << 20)
 #define CARET__MAX_PROCS       256u
 #define CARET__MAX_LOCKS       65536u

@@ -4,11 +4,12 @@
  *     0                                                             seg_size
  *     | header | process slots | locks | bitmaps | page table | owners | undo | ring | arena |
  *
- * One sparse file, as large as all of its regions may become (about 2 GiB), of
- * which only what is in use is allocated: header, process slots, the ring and
- * the first steps of the others at creation, further steps by shm/grow.c.  A
- * region starts at a multiple of 64 KiB, the largest machine page, so that each
- * step can be allocated, and the ring mapped, by itself.
+ * One sparse file, as large as all of its regions may become: the arena up to a
+ * quarter of the memory there is, the page table 1 GiB.  Only what is in use is
+ * allocated: header, process slots, the ring and the first steps of the others at
+ * creation, further steps by shm/grow.c.  A region starts at a multiple of 64 KiB,
+ * the largest machine page, so that each step can be allocated, and the ring
+ * mapped, by itself.
  *
  * Each process has four mappings, made once and never moved:
  *     segment     whole, read and write                     e->base
@@ -51,6 +52,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "shm/lockfile.h"
+#include "shm/memory.h"
 #include "shm/undo.h"
 #include "shm/write.h"
 
@@ -106,10 +108,11 @@ static bool address_space_has(uint64_t bytes)
     return true;
 }
 
+/* The arena takes this only if so much is changed between two checkpoints; what a small database changes is small. */
 static uint64_t memory_to_use(const char *dir)
 {
-    uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4;
-    uint64_t limit = caret__min64(ram, UINT64_C(1) << 30);
+    uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t limit = caret__min64(ram, caret__memory_available("")) / 4;
     struct statvfs fs;
 
     if (dir != NULL && statvfs(dir, &fs) == 0 && fs.f_blocks != 0) /* f_blocks 0: a tmpfs without limit */

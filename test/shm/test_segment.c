@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include "base/bytes.h"
+#include "shm/memory.h"
 
 #define NPAGES 256u
 
@@ -243,6 +245,54 @@ static void full_shared_memory_is_an_error_that_leaves_nothing(void **state)
     assert_null(f->e.base);
 }
 
+/* As in a container: the arena may take half of what the folder has left, and an arena in use leaves room. */
+static void a_small_folder_gives_a_small_arena(void **state)
+{
+    const uint64_t room = CARET__PAGE_SIZE < 1024 ? 4 << 20 : 64 << 20;
+    struct fixture *f = *state;
+    char dir[96], command[256];
+
+    snprintf(dir, sizeof dir, "%s/shm", f->dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    snprintf(command, sizeof command, "mount -t tmpfs -o size=%llu none %s 2>/dev/null",
+             (unsigned long long)room, dir);
+    if (system(command) != 0) {
+        rmdir(dir);
+        print_message("skipped: no tmpfs can be mounted here\n");
+        skip();
+    }
+    f->e.options.arena_limit = 0;
+    int rc = caret__segment_create(&f->e, &f->id, dir, NPAGES, 0);
+    uint64_t arena = rc == CARET_OK ? (uint64_t)f->e.sh->max_slots * CARET__PAGE_SIZE : 0;
+    if (rc == CARET_OK)
+        rc = caret__grow_arena(&f->e, f->e.sh->max_slots);
+    caret__segment_close(&f->e);
+    snprintf(command, sizeof command, "umount %s", dir);
+    assert_int_equal(system(command), 0);
+    rmdir(dir);
+    assert_int_equal(rc, CARET_OK);
+    assert_in_range(arena, room / 4, room / 2);
+}
+
+/* Nor more than a quarter of the memory; and a large machine's arena is larger than 1 GiB. */
+static void the_arena_is_a_quarter_of_the_memory(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t most = (uint64_t)CARET__ARENA_SLOTS_MAX * CARET__PAGE_SIZE;
+    uint64_t before = caret__min64(caret__memory_available("") / 4, most);
+    struct statvfs fs;
+
+    assert_int_equal(statvfs("/dev/shm", &fs), 0);
+    if (fs.f_blocks != 0 && (uint64_t)fs.f_bavail * fs.f_frsize / 4 < before) {
+        print_message("skipped: /dev/shm has less than the memory leaves, and others use it, too\n");
+        skip();
+    }
+    f->e.options.arena_limit = 0;
+    create(f);
+    uint64_t arena = (uint64_t)f->e.sh->max_slots * CARET__PAGE_SIZE;
+    assert_in_range(arena, SANITIZED ? 1 : before / 2, before + before / 2); /* others take and give memory */
+}
+
 static void limited_address_space_gives_smaller_limits(void **state)
 {
     struct fixture *f = *state;
@@ -329,6 +379,8 @@ int main(void)
         TEST(pages_grow_with_table_bitmaps_and_file),
         TEST(arena_and_undo_grow_to_their_limits_only),
         TEST(full_shared_memory_is_an_error_that_leaves_nothing),
+        TEST(a_small_folder_gives_a_small_arena),
+        TEST(the_arena_is_a_quarter_of_the_memory),
         TEST(limited_address_space_gives_smaller_limits),
         TEST(file_size_limit_is_an_error_not_a_signal),
         TEST(sweep_removes_only_own_leftovers),

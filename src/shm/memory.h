@@ -1,0 +1,13 @@
+/*
+ * memory.h - how much memory there is for us.
+ */
+#ifndef CARET_SHM_MEMORY_H
+#define CARET_SHM_MEMORY_H
+
+#include <stdint.h>
+
+/* Bytes of memory that are available now: of the machine, and of the control groups this process is in.  root: ""; a
+ * test's folder with proc and sys in it. UINT64_MAX if nothing tells. */
+uint64_t caret__memory_available(const char *root);
+
+#endif
