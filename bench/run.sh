@@ -21,6 +21,8 @@ else
     echo "the C operations are not built: liblmdb is missing"
 fi
 
+"$build/bench/misses" -r "$runs" # what a look-up waits for: docs/memory.md
+"$build/bench/misses" -r "$runs" --json >>"$out"
 "$build/bench/yottadb" -r "$runs" --json >"$build/bench/yottadb.json"
 cat "$build/bench/yottadb.json" >>"$out"
 sed -n 's/.*"work":"\(yottadb [^"]*\)","a":\([^,]*\),"b":\([^,]*\),"ratio":\([^,]*\),"bar":\([^}]*\)}/\1: \2 beside \3, ratio \4 (bar \5)/p
