@@ -58,6 +58,7 @@ build = {
                 "src/tree/private.c",
                 "src/tree/read.c",
                 "src/tree/reads.c",
+                "src/tree/row.c",
                 "src/tree/scan.c",
                 "src/tree/shrink.c",
                 "src/tree/write.c",

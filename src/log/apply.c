@@ -27,15 +27,25 @@
 #include "log/log.h"
 #include "tree/tree.h"
 
-static void apply_op(struct caret__w *w, const struct caret__op_view *op)
+static inline bool is_set(const struct caret__op_view *op)
+{
+    return op->kind == CARET__OP_SET || op->kind == CARET__OP_SETRUN;
+}
+
+static void take_run(struct caret__w *w, const struct caret__op_view *op)
 {
     uint32_t ref[2];
 
+    memcpy(ref, op->val, sizeof ref);
+    caret__w_take_run(w, ref[0], (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
+}
+
+static void apply_op(struct caret__w *w, const struct caret__op_view *op)
+{
     switch (op->kind) {
     case CARET__OP_SET: caret__tree_set(w, op->key, op->klen, op->val, op->vlen, 0); break;
     case CARET__OP_SETRUN:
-        memcpy(ref, op->val, sizeof ref);
-        caret__w_take_run(w, ref[0], (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
+        take_run(w, op);
         caret__tree_set(w, op->key, op->klen, op->val, op->vlen, CARET__VLEN_RUN);
         break;
     case CARET__OP_DELETE: caret__tree_delete(w, op->key, op->klen); break;
@@ -60,8 +70,68 @@ static bool op_ok(const struct caret__engine *e, const struct caret__op_view *op
     return true;
 }
 
+/* Sets in key order that wait to be done at once. */
+struct row {
+    struct caret__cursor at;
+    unsigned n;
+    struct caret__kv kv[CARET__ROW];
+};
+
+static void end_row(struct caret__w *w, struct row *row)
+{
+    if (row->n != 0)
+        caret__tree_set_row(w, &row->at, row->kv, row->n);
+    row->n = 0;
+}
+
+static void apply_in_row(struct caret__w *w, struct row *row, const struct caret__op_view *op)
+{
+    if (!is_set(op)) {
+        end_row(w, row);
+        apply_op(w, op);
+        row->at.there = false;
+        return;
+    }
+    if (op->kind == CARET__OP_SETRUN)
+        take_run(w, op);
+    row->kv[row->n++] = (struct caret__kv){.b = op->key,
+                                           .val = op->val,
+                                           .b_len = op->klen,
+                                           .vlen = (uint16_t)op->vlen,
+                                           .vflag = op->kind == CARET__OP_SETRUN ? CARET__VLEN_RUN : 0};
+    if (row->n == CARET__ROW)
+        end_row(w, row);
+}
+
+/* 0, or -1: an op can't be read. */
+static int apply_ops(struct caret__w *w, const uint8_t *rec, uint32_t size)
+{
+    struct caret__op_view op;
+    uint32_t off = CARET__REC_HEAD;
+    int rc;
+
+    while ((rc = caret__record_op(rec, size, &off, &op)) > 0)
+        apply_op(w, &op);
+    return rc;
+}
+
+static __attribute__((noinline)) int apply_rows(struct caret__w *w, const uint8_t *rec, uint32_t size)
+{
+    struct caret__op_view op;
+    struct row row;
+    uint32_t off = CARET__REC_HEAD;
+    int rc;
+
+    row.n = 0;
+    row.at.there = false;
+    while ((rc = caret__record_op(rec, size, &off, &op)) > 0)
+        apply_in_row(w, &row, &op);
+    end_row(w, &row);
+    return rc;
+}
+
 int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn,
-                 enum caret__apply_mode mode)
+                 enum caret__apply_mode mode, bool in_rows)
 {
     struct caret__shared *sh = e->sh;
     struct caret__undo u = caret__undo_context(e, 0);
@@ -71,13 +141,9 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
                          .redo = mode == CARET__APPLY_REDO,
                          .lsn = lsn,
                          .epoch = atomic_load_explicit(&sh->epoch, memory_order_relaxed)};
-    struct caret__op_view op;
-    uint32_t off = CARET__REC_HEAD;
-    int rc;
 
     caret__w_begin(&w);
-    while ((rc = caret__record_op(rec, size, &off, &op)) > 0)
-        apply_op(&w, &op);
+    int rc = in_rows ? apply_rows(&w, rec, size) : apply_ops(&w, rec, size);
     return rc == 0 ? CARET_OK
                    : caret__fail(CARET_E_CORRUPT, "%s: the record before LSN %llu can't be read", e->path,
                                  (unsigned long long)lsn);
@@ -89,7 +155,21 @@ struct tally {
     struct caret__edges edges; /* pages that the ops find and may copy */
     uint64_t leaves, bytes, taken;
     unsigned sets, deletes, kills;
+    bool in_rows;               /* the sets come in key order: */
+    unsigned nrow;              /* how many the row has, */
+    uint64_t rows;              /* and how many rows were before */
+    struct caret__op_view last; /* the op before */
+    struct caret__row_need row;
 };
+
+/* Is the op where it has to be for the sets to be done in rows? */
+static bool in_order(const struct tally *t, const struct caret__op_view *op)
+{
+    if (t->last.key == NULL)
+        return true;
+    int c = caret__bytes_compare(t->last.key, t->last.klen, op->key, op->klen);
+    return c < 0 || (c == 0 && !is_set(&t->last));
+}
 
 /* 0, or the number of a damaged page that the change would meet. */
 static uint32_t tally_path(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
@@ -112,8 +192,19 @@ static uint32_t tally_path(struct caret__engine *e, const struct caret__op_view 
     return 0;
 }
 
+/* As apply_in_row() does. */
+static void count_rows(struct tally *t, bool set)
+{
+    t->nrow += set;
+    if (t->nrow != 0 && (!set || t->nrow == CARET__ROW)) {
+        t->rows++;
+        t->nrow = 0;
+    }
+}
+
 static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
 {
+    count_rows(t, is_set(op));
     if (op->kind == CARET__OP_KILL) {
         t->kills++;
         return caret__tree_kill_look(&e->pg, op->key, op->klen, &t->edges);
@@ -123,10 +214,23 @@ static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *o
         return tally_path(e, op, t);
     }
     t->sets++;
-    t->bytes += 10u + op->klen + op->vlen;
     if (op->kind == CARET__OP_SETRUN)
         t->taken += 1 + caret__racy32(op->val + 4) / CARET__PAGE_SIZE;
+    if (t->in_rows) {
+        struct caret__w w = {.pg = &e->pg, .sh = e->sh};
+        return caret__row_look(&w, &t->row, op->key, op->klen, op->vlen, &t->edges);
+    }
+    t->bytes += 10u + op->klen + op->vlen;
     return tally_path(e, op, t);
+}
+
+/* In rows: each leaf that a kill or delete joins with another may be cut once more. */
+static uint64_t pages_of_rows(const struct tally *t, const struct caret__tstate *ts, uint64_t made)
+{
+    uint64_t joins = caret__min64(2u * (uint64_t)t->deletes, 2 * t->edges.pages);
+
+    return t->edges.pages + made + t->rows + joins + (uint64_t)t->kills * 2u * (ts->depth + 2u) +
+           caret__tree_set_pages(ts);
 }
 
 /* Page numbers, each with a slot.  Kills and deletes copy what they find, and no more. */
@@ -155,9 +259,9 @@ static uint64_t saved_of(const struct tally *t, const struct caret__shared *sh)
     return caret__min64(pages, atomic_load_explicit(&sh->nslots, memory_order_relaxed) - sh->ts.free_slots);
 }
 
-int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need)
+/* CARET_NONE: the sets are not in order. */
+static int tally_ops(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct tally *t)
 {
-    struct tally t = {0};
     struct caret__op_view op;
     uint32_t off = CARET__REC_HEAD;
     int rc;
@@ -166,16 +270,38 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
         if (!op_ok(e, &op))
             return caret__fail(CARET_E_CORRUPT, "%s: a log record holds an operation that makes no sense",
                                e->path);
-        uint32_t bad = tally_op(e, &op, &t);
+        if (t->in_rows && !in_order(t, &op))
+            return CARET_NONE;
+        uint32_t bad = tally_op(e, &op, t);
+        t->last = op;
         if (bad != 0)
             return caret__corrupt_page(bad, "damaged, or not where it belongs");
     }
-    if (rc < 0)
-        return caret__fail(CARET_E_CORRUPT, "%s: a log record can't be read", e->path);
-    uint64_t pages = pages_of(&t, &e->sh->ts);
+    return rc < 0 ? caret__fail(CARET_E_CORRUPT, "%s: a log record can't be read", e->path) : CARET_OK;
+}
+
+/* Less than this is not worth while. */
+#define ROWS_FROM (CARET__RING_SIZE / 64u)
+
+int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need)
+{
+    struct tally t = {.in_rows = size >= ROWS_FROM};
+    uint64_t made = 0;
+    int rc = tally_ops(e, rec, size, &t);
+
+    if (t.in_rows && rc == CARET_OK)
+        made = caret__row_pages(&t.row, &e->sh->ts);
+    if (rc == CARET_NONE || made == UINT64_MAX) {
+        t = (struct tally){.in_rows = false};
+        rc = tally_ops(e, rec, size, &t);
+    }
+    if (rc != CARET_OK)
+        return rc;
+    need->in_rows = t.in_rows && t.sets != 0;
+    uint64_t pages = need->in_rows ? pages_of_rows(&t, &e->sh->ts, made) : pages_of(&t, &e->sh->ts);
     need->pages = pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX;
     need->undo_saved = saved_of(&t, e->sh) * (CARET__PAGE_SIZE + CARET__UNDO_FOOT);
-    need->undo_bytes = need->undo_saved + pages * 128u + t.taken * 96u + 4096u;
+    need->undo_bytes = need->undo_saved + pages * 80u + t.taken * 96u + 4096u;
     return CARET_OK;
 }
 

@@ -214,7 +214,9 @@ static int try_batch(struct caret__engine *e, const struct caret__finished *r, b
         rec = caret__publish(e, rec, r->size, r->crc, lsn);
     if (rc != CARET_OK)
         return rc;
-    rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT);
+    uint32_t free_slots = e->sh->ts.free_slots;
+    rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT, need.in_rows);
+    CARET__ASSERT_CMP(free_slots - e->sh->ts.free_slots, <=, need.pages); /* else it was luck */
     caret__make_visible(e, *lsn);
     return rc;
 }
@@ -310,7 +312,7 @@ static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, c
     if (rc != CARET_OK)
         return rc;
     const uint8_t *rec = caret__publish(e, r->rec, r->size, r->crc, lsn);
-    rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT);
+    rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT, false);
     caret__make_visible(e, *lsn);
     return rc;
 }

@@ -32,16 +32,17 @@ enum caret__apply_mode {
     CARET__APPLY_REDO /* repair: the versions of a dead writer's pages say nothing about what is saved */
 };
 
-/* Apply the whole record at LSN `lsn` (its end).
+/* Apply the whole record at LSN `lsn` (its end); in_rows: as caret__record_need() said.
  * The caller holds the writer mutex and has reserved all that can run out. */
 int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn,
-                 enum caret__apply_mode mode);
+                 enum caret__apply_mode mode, bool in_rows);
 
 /* Upper bound of what applying the record can take; for reservations. */
 struct caret__need {
     uint32_t pages; /* page numbers, each with an arena slot */
     uint64_t undo_bytes;
     uint64_t undo_saved; /* of these, for pages of the current epoch: none after a checkpoint */
+    bool in_rows;        /* counted for sets that are done in rows (tree/row.c) */
 };
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need);
 

@@ -148,6 +148,15 @@ static uint8_t *read_big(struct caret__engine *e, uint64_t lsn, uint32_t size)
     return rec;
 }
 
+/* The tree is as it was, so what was counted then is counted again, and is there. */
+static int apply_again(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn)
+{
+    struct caret__need need;
+    int rc = caret__record_need(e, rec, size, &need);
+
+    return rc == CARET_OK ? caret__apply(e, rec, size, lsn, CARET__APPLY_REDO, need.in_rows) : rc;
+}
+
 /* The record [applied, head) once more. */
 static int redo(struct caret__engine *e, uint64_t applied, uint64_t head)
 {
@@ -167,7 +176,7 @@ static int redo(struct caret__engine *e, uint64_t applied, uint64_t head)
     if (caret__record_verify(seed, rec, size) != size)
         rc = damaged(e, "the record of the last commit");
     else
-        rc = caret__apply(e, rec, size, head, CARET__APPLY_REDO);
+        rc = apply_again(e, rec, size, head);
     free(big);
     return rc;
 }

@@ -390,11 +390,12 @@ static int make_room(struct replay *r)
     return rc == CARET_OK ? mark_rest(r, false) : rc;
 }
 
-static int reserve(struct replay *r, const uint8_t *rec, uint32_t size)
+static int reserve(struct replay *r, const uint8_t *rec, uint32_t size, bool *in_rows)
 {
     for (unsigned tries = 0;; tries++) {
-        struct caret__need need;
+        struct caret__need need = {0};
         int rc = caret__record_need(r->e, rec, size, &need);
+        *in_rows = need.in_rows;
         need.undo_bytes = need.undo_saved =
             0; /* nobody looks, and who dies here leaves nothing that counts */
         if (rc == CARET_OK)
@@ -421,19 +422,20 @@ static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
 {
     struct caret__shared *sh = r->e->sh;
     uint64_t head = atomic_load(&sh->log_head), lsn = head + size;
+    bool in_rows;
     int rc;
 
     if (size <= CARET__BIG_RECORD)
         rec = memcpy(caret__ring_at(r->e, head), rec, size);
     else
         memcpy(caret__ring_at(r->e, lsn - 8), rec + size - 8, 8);
-    rc = reserve(r, rec, size);
+    rc = reserve(r, rec, size, &in_rows);
     if (rc == CARET_OK)
         rc = hand_over(r, lsn);
     if (rc != CARET_OK)
         return rc;
     atomic_store(&sh->log_head, lsn);
-    rc = caret__apply(r->e, rec, size, lsn, CARET__APPLY_REPLAY);
+    rc = caret__apply(r->e, rec, size, lsn, CARET__APPLY_REPLAY, in_rows);
     clear_reserved(sh);
     if (rc != CARET_OK)
         return rc;

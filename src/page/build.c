@@ -170,6 +170,24 @@ bool caret__page_fill(struct caret__page *p, const struct caret__kv *kv, unsigne
     return true;
 }
 
+unsigned caret__page_fill_begin(struct caret__page *p, const uint8_t *key, unsigned prefix_len)
+{
+    if (prefix_len != 0)
+        caret__racy_copy(place_prefix(p, prefix_len), key, prefix_len);
+    return CARET__PAGE_SIZE - prefix_len;
+}
+
+void caret__page_fill_put(struct caret__page *p, unsigned i, unsigned *heap, const struct caret__kv *kv,
+                          unsigned prefix_len)
+{
+    fill_entry(p, i, heap, kv, prefix_len);
+}
+
+void caret__page_fill_end(struct caret__page *p, unsigned n, unsigned heap)
+{
+    finish_page(p, n, heap);
+}
+
 /* The page anew with that shorter prefix. */
 static bool shorten_prefix(struct caret__page *p, const struct caret__page *copy, unsigned plen)
 {

@@ -297,6 +297,13 @@ void caret__page_set_child_runs(struct caret__page *p, unsigned i);
  * False if they do not fit; then the page is garbage.  Keeps pgno, type, level, right. */
 bool caret__page_fill(struct caret__page *p, const struct caret__kv *kv, unsigned n, unsigned prefix_len);
 
+/* The same in steps, for n entries that are known to fit, into an empty page: begin, with a key that has the prefix;
+ * put each in order; end.  *heap, from begin to end, is how far the page is filled. */
+unsigned caret__page_fill_begin(struct caret__page *p, const uint8_t *key, unsigned prefix_len);
+void caret__page_fill_put(struct caret__page *p, unsigned i, unsigned *heap, const struct caret__kv *kv,
+                          unsigned prefix_len);
+void caret__page_fill_end(struct caret__page *p, unsigned n, unsigned heap);
+
 /* Fill an empty page with the entries [from, to) of another page, all of which share prefix_len bytes, at least
  * the other's prefix; the whole prefix they share.  False: the other page is damaged, and this one garbage. */
 bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to,

@@ -67,7 +67,7 @@ void caret__w_begin(struct caret__w *w)
     if (w->redo)
         memset(w->pg->redo_saved, 0, CARET__BITMAP_WORDS(atomic_load(&w->sh->nslots)) * sizeof(uint64_t));
     w->state_saved = false;
-    w->saved_word = NULL;
+    w->saved_word[0] = w->saved_word[1] = NULL;
     if (w->undo != NULL)
         caret__undo_begin(w->undo, w->lsn);
 }
@@ -81,11 +81,11 @@ void caret__w_save_state(struct caret__w *w)
     publish(w);
 }
 
-static void save_word(struct caret__w *w, _Atomic uint64_t *word)
+static void save_word(struct caret__w *w, _Atomic uint64_t *word, unsigned which)
 {
-    if (w->undo == NULL || w->saved_word == (const void *)word)
+    if (w->undo == NULL || w->saved_word[which] == (const void *)word)
         return;
-    w->saved_word = (const void *)word;
+    w->saved_word[which] = (const void *)word;
     save(w, (const void *)word, 8);
     publish(w);
 }
@@ -133,10 +133,10 @@ uint32_t caret__map_count(const _Atomic uint64_t *map, uint32_t bits)
     return n;
 }
 
-static void clear_bit(struct caret__w *w, _Atomic uint64_t *map, uint32_t bit)
+static void clear_bit(struct caret__w *w, unsigned map, uint32_t bit)
 {
-    _Atomic uint64_t *word = &map[bit / 64u];
-    save_word(w, word);
+    _Atomic uint64_t *word = &w->pg->maps[map][bit / 64u];
+    save_word(w, word, map == CARET__MAP_SLOTS);
     uint64_t v = atomic_load_explicit(word, memory_order_relaxed);
     atomic_store_explicit(word, v & ~(UINT64_C(1) << (bit % 64u)), memory_order_relaxed);
 }
@@ -155,7 +155,7 @@ static uint32_t take_page(struct caret__w *w)
     uint32_t pgno = find_bit(w->pg->maps[CARET__MAP_FREE], ts->npages, ts->page_hint, w->sh);
 
     CARET__ASSERT_ALWAYS(pgno != UINT32_MAX);
-    clear_bit(w, w->pg->maps[CARET__MAP_FREE], pgno);
+    clear_bit(w, CARET__MAP_FREE, pgno);
     ts->page_hint = pgno + 1;
     ts->free_pages--;
     return pgno;
@@ -170,7 +170,7 @@ static uint32_t take_slot(struct caret__w *w, uint32_t pgno)
     uint32_t slot = find_bit(w->pg->maps[CARET__MAP_SLOTS], nslots, ts->slot_hint, NULL);
 
     CARET__ASSERT_ALWAYS(slot != UINT32_MAX);
-    clear_bit(w, w->pg->maps[CARET__MAP_SLOTS], slot);
+    clear_bit(w, CARET__MAP_SLOTS, slot);
     ts->slot_hint = slot + 1;
     caret__racy_put32(&ts->free_slots, ts->free_slots - 1);
     __atomic_store_n(&w->pg->owners[slot], pgno, __ATOMIC_RELAXED); /* a checkpointer may look */
@@ -261,7 +261,7 @@ void caret__w_take_run(struct caret__w *w, uint32_t pgno, uint32_t count)
     caret__w_save_state(w);
     for (uint32_t i = pgno; i < pgno + count; i++) {
         struct caret__pte *pte = &w->pg->ptab[i];
-        clear_bit(w, w->pg->maps[CARET__MAP_FREE], i);
+        clear_bit(w, CARET__MAP_FREE, i);
         save(w, (const void *)&pte->word, 8);
         publish(w);
         set_version(w, i);

@@ -186,6 +186,51 @@ uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len
 /* May a writer rely on this page as one of that level: in use, and its bytes in the file found good? */
 bool caret__page_trusted(const struct caret__pager *pg, uint32_t pgno, unsigned level);
 void caret__touch_path(struct caret__w *w, struct caret__path *path);
+
+/* ---- row.c: many sets in key order ---- */
+
+/* The leaf that a row of keys has come to. */
+struct caret__cursor {
+    bool there; /* what follows is known */
+    struct caret__path path;
+    unsigned upper_len; /* of the bound that the keys of the leaf lie below; 0 = none */
+    uint8_t upper[CARET__KEY_MAX];
+};
+static inline bool caret__cursor_holds(const struct caret__cursor *c, const uint8_t *key, size_t len)
+{
+    return c->there && (c->upper_len == 0 || caret__bytes_compare(key, len, c->upper, c->upper_len) < 0);
+}
+/* Go to the leaf of a key: 0, or the number of a damaged page. */
+uint32_t caret__cursor_seek(const struct caret__w *w, struct caret__cursor *c, const uint8_t *key,
+                            size_t len);
+
+/* Set n keys in ascending order, each of which is kv.b alone.  The cursor is where the sets before, in the same
+ * order, have left it; anything else that changes the tree must clear c->there. */
+#define CARET__ROW 512u
+void caret__tree_set_row(struct caret__w *w, struct caret__cursor *c, const struct caret__kv *kv, unsigned n);
+
+/* What sets in ascending order may need, counted leaf by leaf; see row.c. */
+struct caret__row_need {
+    struct caret__cursor at;
+    const struct caret__page *leaf; /* of `at` */
+    bool past_end;                  /* of the leaf's entries */
+    unsigned longest;               /* entry of the group */
+    uint64_t bytes, inserts;        /* of the group: whole entries, without prefix */
+    const uint8_t *first, *last;    /* its keys */
+    size_t first_len, last_len;
+    uint64_t leaves;           /* new ones, of the groups so far */
+    uint64_t above;            /* bytes of the pages above that the row meets, */
+    struct caret__edges inner; /* and their number */
+    unsigned key_max;          /* the longest that may become a separator, or is one */
+};
+/* The next set.  Pages it will meet are noted in *edges.  0, or the number of a damaged page. */
+uint32_t caret__row_look(const struct caret__w *w, struct caret__row_need *r, const uint8_t *key, size_t klen,
+                         size_t vlen, struct caret__edges *edges);
+/* Behind the last: new pages at most.  UINT64_MAX: no bound is known, the sets must go the general way. */
+uint64_t caret__row_pages(struct caret__row_need *r, const struct caret__tstate *ts);
+
+/* ---- the other ways ---- */
+
 void caret__free_value(struct caret__w *w, const struct caret__entry *e);
 
 /* shrink.c: the leaf at the end of path became empty, or nearly so. */

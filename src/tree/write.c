@@ -13,7 +13,7 @@
  * leave the leaf full and open an empty one; an ascending run inside a leaf is cut
  * behind its last insert; otherwise in the middle, by bytes.
  */
-#include "tree/tree.h"
+#include "tree/split.h"
 
 union scratch {
     struct caret__page page;
@@ -77,8 +77,7 @@ void caret__touch_path(struct caret__w *w, struct caret__path *path)
 
 /* -------------------------------------------------------------------- splits */
 
-/* A new root above the old one. */
-static void grow_root(struct caret__w *w)
+void caret__grow_root(struct caret__w *w)
 {
     struct caret__tstate *ts = w->pg->ts;
     uint32_t old = atomic_load_explicit(&ts->root, memory_order_relaxed), pgno;
@@ -123,8 +122,7 @@ static bool take(struct caret__page *p, const struct caret__page *src, unsigned 
     return caret__page_take(p, src, from, to, caret__page_shared(src, from, to));
 }
 
-/* The shortest separator s with left < s <= right; its length. */
-static unsigned separator(const uint8_t *left, size_t left_len, const uint8_t *right, size_t right_len,
+unsigned caret__separator(const uint8_t *left, size_t left_len, const uint8_t *right, size_t right_len,
                           uint8_t *sep)
 {
     size_t n = caret__common_prefix(left, left_len, right, right_len) + 1;
@@ -132,8 +130,7 @@ static unsigned separator(const uint8_t *left, size_t left_len, const uint8_t *r
     return (unsigned)n;
 }
 
-/* Put {sep, left} in front of the parent's entry for left, which from now on leads to right. */
-static void link_split(struct caret__page *parent, unsigned i, const uint8_t *sep, unsigned sep_len,
+void caret__link_split(struct caret__page *parent, unsigned i, const uint8_t *sep, unsigned sep_len,
                        uint32_t left, uint32_t right)
 {
     uint8_t child[CARET__CHILD_LEN];
@@ -147,16 +144,13 @@ static void link_split(struct caret__page *parent, unsigned i, const uint8_t *se
     CARET_FAULT("split_linked");
 }
 
-static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len);
-
-/* Split inner page d of the path (its parent has room or is split first). */
-static void split_inner(struct caret__w *w, struct caret__path *path, unsigned d)
+void caret__split_inner(struct caret__w *w, struct caret__path *path, unsigned d)
 {
     union scratch copy;
     uint8_t sep[CARET__KEY_MAX];
 
     if (d == 0) {
-        grow_root(w);
+        caret__grow_root(w);
         return;
     }
     struct caret__page *p = caret__w_dirty(w, path->pgno[d]);
@@ -166,7 +160,7 @@ static void split_inner(struct caret__w *w, struct caret__path *path, unsigned d
     unsigned sep_len = caret__page_key(p, k, sep);
     struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
     if (!caret__page_make_room(parent, sep, sep_len, CARET__CHILD_LEN)) {
-        split_inner(w, path, d - 1);
+        caret__split_inner(w, path, d - 1);
         return;
     }
     uint32_t right_no;
@@ -182,7 +176,7 @@ static void split_inner(struct caret__w *w, struct caret__path *path, unsigned d
     if (caret__page_child_runs(&copy.page, k))
         caret__page_set_child_runs(p, UINT16_MAX);
     CARET_FAULT("inner_split");
-    link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
+    caret__link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
 }
 
 /* Split the leaf of the path for a key that shall go to its position. */
@@ -193,7 +187,7 @@ static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8
     unsigned d = path->leaf;
 
     if (d == 0) {
-        grow_root(w);
+        caret__grow_root(w);
         return;
     }
     struct caret__page *p = caret__w_dirty(w, path->pgno[d]);
@@ -202,10 +196,10 @@ static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8
     const uint8_t *left_key = k > 0 ? a : key, *right_key = k < n ? b : key;
     unsigned left_len = k > 0 ? caret__page_key(p, k - 1, a) : (unsigned)len;
     unsigned right_len = k < n ? caret__page_key(p, k, b) : (unsigned)len;
-    unsigned sep_len = separator(left_key, left_len, right_key, right_len, sep);
+    unsigned sep_len = caret__separator(left_key, left_len, right_key, right_len, sep);
     struct caret__page *parent = caret__w_dirty(w, path->pgno[d - 1]);
     if (!caret__page_make_room(parent, sep, sep_len, CARET__CHILD_LEN)) {
-        split_inner(w, path, d - 1);
+        caret__split_inner(w, path, d - 1);
         return;
     }
     uint32_t right_no;
@@ -222,7 +216,7 @@ static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8
     }
     CARET__ASSERT_ALWAYS(ok);
     CARET_FAULT("leaf_split");
-    link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
+    caret__link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
 }
 
 /* ------------------------------------------------------------ set and delete */
@@ -251,8 +245,7 @@ bool caret__tree_run_ok(const struct caret__pager *pg, const struct caret__entry
            ref[0] + ((uint64_t)ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE <= pg->ts->npages;
 }
 
-/* Values out of line may be below every page of the path from now on. */
-static void mark_runs(struct caret__w *w, const struct caret__path *path)
+void caret__mark_runs(struct caret__w *w, const struct caret__path *path)
 {
     for (unsigned d = 0; d < path->leaf; d++) {
         if (!caret__page_child_runs(caret__w_page(w, path->pgno[d]), path->idx[d]))
@@ -260,8 +253,7 @@ static void mark_runs(struct caret__w *w, const struct caret__path *path)
     }
 }
 
-/* Try to change the leaf at the end of a current path; false: no room. */
-static bool set_in_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len,
+bool caret__set_in_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len,
                         const void *val, size_t vlen, unsigned vflag)
 {
     struct caret__page *p = caret__w_dirty(w, path->pgno[path->leaf]);
@@ -292,8 +284,8 @@ void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const v
         descend_again(w, key, len, &path);
         caret__touch_path(w, &path);
         if (vflag & CARET__VLEN_RUN)
-            mark_runs(w, &path);
-        if (set_in_leaf(w, &path, key, len, val, vlen, vflag))
+            caret__mark_runs(w, &path);
+        if (caret__set_in_leaf(w, &path, key, len, val, vlen, vflag))
             return;
         split_leaf(w, &path, key, len);
     }
