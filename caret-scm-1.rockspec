@@ -61,6 +61,7 @@ build = {
                 "src/tree/row.c",
                 "src/tree/scan.c",
                 "src/tree/shrink.c",
+                "src/tree/undone.c",
                 "src/tree/write.c",
                 "src/log/apply.c",
                 "src/log/archive.c",

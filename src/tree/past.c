@@ -45,7 +45,7 @@
 
 #include "base/error.h"
 #include "page/store.h"
-#include "shm/engine.h"
+#include "tree/undone.h"
 
 #define PAGES 16u /* rebuilt pages that are kept; a descent needs two at a time */
 
@@ -67,6 +67,7 @@ struct caret__past {
     uint32_t generation; /* of the undo entries then */
     unsigned next;       /* image to be used next */
     unsigned last;       /* image used last: perhaps the parent of what is looked for */
+    struct caret__undone undone;
     struct tag tag[PAGES];
     union image image[PAGES];
 };
@@ -113,6 +114,8 @@ int caret__past_begin(struct caret__view *v)
 
 void caret__past_destroy(struct caret__view *v)
 {
+    if (v->past != NULL)
+        caret__undone_destroy(&v->past->undone);
     free(v->past);
     v->past = NULL;
 }
@@ -126,53 +129,17 @@ int caret__past_stalled(const struct caret__view *v, uint64_t version, unsigned 
     return v->stalled(v->ctx, version, tries);
 }
 
-/* -------------------------------------------------------------------- undoing */
-
-/* Copy what an entry saved of [place, place + size) over buf. */
-static void undo_one(const uint8_t *saved, uint64_t from, uint64_t len, uint64_t place, uint64_t size,
-                     uint8_t *buf)
+/* Undo on bytes of the segment, read before, what the commit in progress has saved of them (undone.c). */
+static bool undo_on(struct caret__past *p, const void *what, uint64_t size, void *buf)
 {
-    uint64_t start = from > place ? from : place;
-    uint64_t end = from + len < place + size ? from + len : place + size;
-
-    if (start < end)
-        caret__racy_copy(buf + (start - place), saved + (start - from), end - start);
+    return caret__undone_on(&p->undone, p->e, p->applied, p->generation, what, size, buf);
 }
 
-/*
- * buf holds bytes of the segment, read before: undo on them what the commit in progress has saved, last first.
- * False: the entries make no sense, which is so while a writer begins anew.
- */
-static bool undo_on(const struct caret__engine *e, const void *what, uint64_t size, void *buf)
-{
-    uint64_t place = (uint64_t)((const uint8_t *)what - e->base), foot[2];
-
-    atomic_thread_fence(memory_order_acquire); /* the count is read behind the bytes */
-    uint64_t word = atomic_load_explicit(&e->sh->undo_word, memory_order_acquire);
-    uint64_t backed = atomic_load_explicit(&e->sh->undo_cap, memory_order_acquire);
-    uint64_t used = caret__undo_used(word);
-    if (caret__undo_area(word) > CARET__UNDO_NEARS || used > caret__undo_room(caret__undo_area(word), backed))
-        return false;
-    const uint8_t *area = e->undo + caret__undo_offset(caret__undo_area(word));
-    while (used != 0) {
-        if (used < CARET__UNDO_FOOT)
-            return false;
-        caret__racy_copy(foot, area + used - CARET__UNDO_FOOT, sizeof foot);
-        uint64_t padded = (foot[1] + 7) & ~UINT64_C(7);
-        if (foot[1] > CARET__PAGE_SIZE || padded + CARET__UNDO_FOOT > used ||
-            foot[0] > e->sh->seg_size - foot[1])
-            return false;
-        used -= padded + CARET__UNDO_FOOT;
-        undo_one(area + used, foot[0], foot[1], place, size, buf);
-    }
-    return true;
-}
-
-uint32_t caret__past_root(const struct caret__past *p)
+uint32_t caret__past_root(struct caret__past *p)
 {
     uint32_t root = atomic_load_explicit(&p->e->sh->ts.root, memory_order_acquire);
 
-    undo_on(p->e, &p->e->sh->ts.root, sizeof root, &root); /* what makes no sense does not hold */
+    undo_on(p, &p->e->sh->ts.root, sizeof root, &root); /* what makes no sense does not hold */
     return root;
 }
 
@@ -194,14 +161,14 @@ static int damaged(const struct caret__past *p, uint32_t pgno, const char *what)
 }
 
 /* Steps 1 to 4 of the opening comment. */
-static int build(const struct caret__view *v, const struct caret__past *p, uint32_t pgno, uint64_t *word,
+static int build(const struct caret__view *v, struct caret__past *p, uint32_t pgno, uint64_t *word,
                  union image *image)
 {
     const struct caret__pager *pg = v->pg;
     const struct caret__pte *pte = &pg->ptab[pgno];
 
     *word = atomic_load_explicit(&pte->word, memory_order_acquire);
-    if (!undo_on(p->e, &pte->word, sizeof *word, word))
+    if (!undo_on(p, &pte->word, sizeof *word, word))
         return damaged(p, pgno, "the undo entries of a commit make no sense");
     *word &= ~CARET__PTE_OBSOLETE;
     uint32_t slot = caret__pte_slot(*word);
@@ -217,7 +184,7 @@ static int build(const struct caret__view *v, const struct caret__past *p, uint3
         const struct caret__page *from = caret__page_at(pg, pgno, *word);
         caret__racy_copy(image, from, CARET__PAGE_SIZE);
         CARET_FAULT("past_copied");
-        if (!undo_on(p->e, from, CARET__PAGE_SIZE, image))
+        if (!undo_on(p, from, CARET__PAGE_SIZE, image))
             return damaged(p, pgno, "the undo entries of a commit make no sense");
     }
     return caret__past_holds(p) ? CARET_OK : CARET_RESTART;

@@ -21,7 +21,7 @@ bool caret__past_holds(const struct caret__past *p);
 uint64_t caret__past_lsn(const struct caret__past *p);
 
 /* Number of the root, in that state if caret__past_holds() afterwards. */
-uint32_t caret__past_root(const struct caret__past *p);
+uint32_t caret__past_root(struct caret__past *p);
 
 /* The page at->pgno, whose version is above caret__past_lsn(), as it was: page, word and version of `at`.
  * CARET_OK; CARET_RESTART: the writer went on; CORRUPT: the undo entries make no sense. */
