@@ -19,10 +19,12 @@
 #include <stdlib.h>
 
 #include "log/commit.h"
+#include "shm/memory.h"
 
 /* ------------------------------------------------------------------- batches */
 
 #define BATCH_FIRST 512u
+#define MUCH        (64u << 20) /* from then on it grows by a quarter; arbitrary */
 
 int caret__batch_begin(struct caret__batch *b)
 {
@@ -41,13 +43,13 @@ int caret__batch_begin(struct caret__batch *b)
 
 static int batch_grow(struct caret__batch *b, uint64_t want)
 {
-    uint64_t cap = (uint64_t)b->cap * 2 > want ? (uint64_t)b->cap * 2 : want;
-    uint8_t *rec = cap <= CARET__LOG_MAX ? realloc(b->rec, cap) : NULL;
+    uint64_t cap = caret__max64((uint64_t)b->cap + (b->cap < MUCH ? b->cap : b->cap / 4), want);
+    if (cap > UINT32_MAX)
+        return caret__fail(CARET_E_TXN_TOO_BIG, "a transaction's changes exceed 4 GiB");
+    uint8_t *rec = caret__memory_has(cap - b->cap) ? realloc(b->rec, cap) : NULL;
     if (rec == NULL)
-        return cap > CARET__LOG_MAX
-                   ? caret__fail(CARET_E_TXN_TOO_BIG, "a transaction's changes exceed %u bytes",
-                                 CARET__LOG_MAX / 2)
-                   : caret__fail(CARET_E_NOMEM, "no memory for a log record");
+        return caret__fail(CARET_E_NOMEM, "no memory for a log record of %llu bytes",
+                           (unsigned long long)cap);
     b->rec = rec;
     b->cap = (uint32_t)cap;
     return CARET_OK;

@@ -22,16 +22,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/racy.h"
+#include "shm/memory.h"
 #include "shm/segment.h"
 #include "shm/write.h"
 
 #define SHM_PIECE  (UINT64_C(256) << 10) /* arbitrary; some 100 us to allocate */
 #define FILE_PIECE (UINT64_C(16) << 20)
+#define MUCH       (UINT64_C(16) << 20) /* arbitrary */
 
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 {
@@ -179,6 +182,21 @@ int caret__grow_pages(struct caret__engine *e, uint32_t npages)
     return CARET_OK;
 }
 
+/* Of much memory it is asked beforehand whether it is there: whoever takes the last of it is killed, or others are. */
+static int much_is_there(struct caret__engine *e, uint64_t bytes)
+{
+    struct statvfs fs;
+    bool room = fstatvfs(caret__fd(&e->shm_fd), &fs) != 0 || fs.f_blocks == 0 || bytes <= MUCH ||
+                bytes <= (uint64_t)fs.f_bavail * fs.f_frsize;
+
+    if (room && caret__memory_has(bytes))
+        return CARET_OK;
+    return caret__fail(CARET_E_SHM, "%s: no room for %llu MiB more of shared memory (%s): %s is full",
+                       e->path, (unsigned long long)(bytes >> 20),
+                       e->seg_path != NULL ? e->seg_path : "private",
+                       room ? "the memory of the machine, or of this group," : "shm_dir");
+}
+
 /* Allocate what slots [have, nslots) take.  Done twice it does no harm. */
 static int back_slots(struct caret__engine *e, uint32_t have, uint32_t nslots)
 {
@@ -218,7 +236,9 @@ int caret__grow_arena(struct caret__engine *e, uint32_t nslots)
     if (nslots > sh->max_slots)
         return caret__fail(CARET_E_LIMIT, "%s: the arena has reached its limit of %u pages", e->path,
                            sh->max_slots);
-    rc = back_slots(e, have, nslots);
+    rc = much_is_there(e, (uint64_t)more * CARET__PAGE_SIZE);
+    if (rc == CARET_OK)
+        rc = back_slots(e, have, nslots);
     if (rc != CARET_OK)
         return rc;
     set_bits(e->pg.maps[CARET__MAP_SLOTS], have, nslots);

@@ -23,6 +23,7 @@
 #include "base/bytes.h"
 
 #define PATH_BYTES 1024
+#define LITTLE     (UINT64_C(16) << 20) /* arbitrary; to ask takes a tenth of a millisecond */
 #define FOLDER     "/sys/fs/cgroup"
 
 /* The number after `name` at the beginning of a line; name "": the first number of the file.  false: there is none. */
@@ -117,4 +118,9 @@ uint64_t caret__memory_available(const char *root)
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
     uint64_t here = number_in(path, "MemAvailable:", &kib) ? kib << 10 : UINT64_MAX;
     return caret__min64(here, left_in_groups(root));
+}
+
+bool caret__memory_has(uint64_t bytes)
+{
+    return bytes <= LITTLE || bytes + bytes / 8 <= caret__memory_available("");
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "shm/memory.h"
 #include "tree/tree.h"
 
 #define FIRST_PAGES 8u
@@ -17,9 +18,12 @@
 
 static _Atomic uint64_t next_id = 1; /* ids of shared stores have the top bit */
 
+#define MUCH ((64u << 20) / CARET__PAGE_SIZE) /* pages: from then on it grows by a quarter; arbitrary */
+
 static int nomem(size_t bytes)
 {
-    return caret__fail(CARET_E_NOMEM, "no memory for %zu bytes of local data", bytes);
+    return caret__fail(CARET_E_NOMEM, "no memory for %zu bytes of local data, or of a transaction's changes",
+                       bytes);
 }
 
 /* Grow to n pages; the pager's pointers move. */
@@ -29,7 +33,7 @@ static int grow(struct caret__private *t, uint32_t n)
     size_t bytes = (size_t)n * CARET__PAGE_SIZE, words = CARET__BITMAP_WORDS(n);
     uint32_t old = t->pages;
 
-    if (n > LIMIT_PAGES)
+    if (n > LIMIT_PAGES || !caret__memory_has((uint64_t)(n - old) * CARET__PAGE_SIZE))
         return nomem(bytes);
     uint8_t *arena = realloc(pg->arena, bytes);
     if (arena == NULL)
@@ -149,9 +153,10 @@ void caret__private_clear(struct caret__private *t)
 static int reserve(struct caret__private *t)
 {
     uint32_t need = caret__tree_set_pages(&t->ts);
-    return t->ts.free_pages >= need
-               ? CARET_OK
-               : grow(t, t->pages * 2 > t->pages + need ? t->pages * 2 : t->pages + need);
+
+    if (caret__likely(t->ts.free_pages >= need))
+        return CARET_OK;
+    return grow(t, t->pages + caret__max(t->pages < MUCH ? t->pages : t->pages / 4, need));
 }
 
 /* What an entry holds for a value that has a block of its own. */
