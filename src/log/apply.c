@@ -256,6 +256,9 @@ static uint64_t saved_of(const struct tally *t, const struct caret__shared *sh)
 
     pages += (uint64_t)t->kills * (2u * sh->ts.depth + 8u);
     pages += t->deletes != 0 ? 2 * t->edges.pages + 2u * sh->ts.depth : 0;
+    if (sh->frozen.epoch + 1 == atomic_load_explicit(&sh->epoch, memory_order_relaxed) &&
+        sh->frozen.lsn == atomic_load_explicit(&sh->log_applied, memory_order_relaxed))
+        return 0; /* the epoch has only begun */
     return caret__min64(pages, atomic_load_explicit(&sh->nslots, memory_order_relaxed) - sh->ts.free_slots);
 }
 
@@ -359,8 +362,10 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
     if (sh->ts.free_slots >= want)
         return CARET_OK;
     if (want > sh->max_slots / 2)
-        return caret__fail(CARET_E_TXN_TOO_BIG, "%s: the transaction may change %u pages, the arena holds %u",
-                           e->path, want, sh->max_slots);
+        return caret__fail(CARET_E_TXN_TOO_BIG,
+                           "%s: the transaction may change %u pages, half of the arena is the limit, %u "
+                           "(arena_limit; room in shm_dir, and memory, when it was opened first)",
+                           e->path, want, sh->max_slots / 2);
     if (n < sh->max_slots) {
         uint32_t more = want > CARET__ARENA_STEP ? want : CARET__ARENA_STEP;
         int rc = caret__grow_arena(e, n + more < sh->max_slots ? n + more : sh->max_slots);
@@ -380,10 +385,13 @@ static int reserve_undo(struct caret__engine *e, const struct caret__need *need,
 
     if (bytes <= cap)
         return CARET_OK;
+    if (bytes > e->sh->undo_max && bytes - need->undo_saved <= e->sh->undo_max)
+        return CARET_RESTART; /* in a new epoch it needs less */
     if (bytes > e->sh->undo_max)
-        rc = caret__fail(CARET_E_TXN_TOO_BIG, "%s: the change needs %llu bytes of undo, %llu is the limit",
-                         e->path, (unsigned long long)need->undo_bytes,
-                         (unsigned long long)(e->sh->undo_max - CARET__UNDO_FRONT));
+        rc = caret__fail(
+            CARET_E_TXN_TOO_BIG,
+            "%s: the transaction changes too much: it needs %llu bytes of undo, %llu is the limit", e->path,
+            (unsigned long long)need->undo_bytes, (unsigned long long)(e->sh->undo_max - CARET__UNDO_FRONT));
     else
         rc = caret__grow_undo(e, bytes);
     bool helps = is_kill && bytes - need->undo_saved <= cap && caret__checkpoint_frees(e);

@@ -66,34 +66,42 @@ static void copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
                               memory_order_relaxed);
 }
 
+void caret__freeze(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    struct caret__frozen *f = &sh->frozen;
+    uint32_t epoch = atomic_load(&sh->epoch);
+    uint64_t lsn = atomic_load(&sh->log_applied);
+
+    CARET__ASSERT(atomic_load(&sh->durable_epoch) + 1 == epoch &&
+                  atomic_load(&sh->released_epoch) + 1 == epoch);
+    copy_image(e, epoch, sh->ts.npages);
+    CARET_FAULT("freeze_image");
+    __atomic_store_n(&f->epoch, 0, __ATOMIC_RELAXED);
+    atomic_thread_fence(memory_order_release);
+    f->root = atomic_load(&sh->ts.root);
+    f->depth = sh->ts.depth;
+    f->npages = sh->ts.npages;
+    f->has_runs = sh->ts.has_runs;
+    f->nodes = 0;
+    f->lsn = lsn;
+    memcpy(&f->chain_seed, caret__ring_at(e, lsn - 8), 8);
+    CARET_FAULT("freeze_half");
+    __atomic_store_n(&f->epoch, epoch, __ATOMIC_RELEASE);
+    CARET_FAULT("freeze_record");
+    atomic_store_explicit(&sh->epoch, epoch + 1, memory_order_release);
+    CARET_FAULT("freeze_epoch");
+}
+
 static int freeze(struct caret__engine *e, bool force, bool *frozen)
 {
     struct caret__shared *sh = e->sh;
     int rc = caret__writer_lock(e);
     if (rc != CARET_OK)
         return rc;
-    uint32_t epoch = atomic_load(&sh->epoch);
-    uint64_t lsn = atomic_load(&sh->log_applied);
-    *frozen = force || lsn != atomic_load(&sh->checkpoint_lsn);
-    if (*frozen) {
-        struct caret__frozen *f = &sh->frozen;
-        copy_image(e, epoch, sh->ts.npages);
-        CARET_FAULT("freeze_image");
-        __atomic_store_n(&f->epoch, 0, __ATOMIC_RELAXED);
-        atomic_thread_fence(memory_order_release);
-        f->root = atomic_load(&sh->ts.root);
-        f->depth = sh->ts.depth;
-        f->npages = sh->ts.npages;
-        f->has_runs = sh->ts.has_runs;
-        f->nodes = 0;
-        f->lsn = lsn;
-        memcpy(&f->chain_seed, caret__ring_at(e, lsn - 8), 8);
-        CARET_FAULT("freeze_half");
-        __atomic_store_n(&f->epoch, epoch, __ATOMIC_RELEASE);
-        CARET_FAULT("freeze_record");
-        atomic_store_explicit(&sh->epoch, epoch + 1, memory_order_release);
-        CARET_FAULT("freeze_epoch");
-    }
+    *frozen = force || atomic_load(&sh->log_applied) != atomic_load(&sh->checkpoint_lsn);
+    if (*frozen)
+        caret__freeze(e);
     caret__writer_unlock(e);
     return CARET_OK;
 }

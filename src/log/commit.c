@@ -15,6 +15,15 @@
  * the page, and no page or slot is needed.  So are most sets of a small batch (small.c).
  * If its process dies in step 5, repair restores what was saved, of several
  * changes of one page the last first, and redoes the record the general way.
+ *
+ * Large transactions.  Their records do not go through the ring (flush.c).  Step 2 counts what step 5 takes, leaf by
+ * leaf (tree/row.c), and refuses what arena, undo area, disk or memory cannot hold, before anything has
+ * changed.  What is changed in place is saved whole, and the undo area may be too small for that; of a page of an
+ * older epoch nothing is saved but its page-table word.  So what finds no room takes a checkpoint and tries again
+ * while it still has that role: under one holding of the writer mutex the epoch is frozen, if anything was changed
+ * since, and the record committed; every page it meets is copied.  The role comes before the flush mutex, and that before
+ * the writer mutex.  Whoever has the role next finishes that checkpoint.  Other writers wait as long as it
+ * takes, readers read around it (tree/past.c).
  */
 #include <stdlib.h>
 
@@ -145,6 +154,15 @@ static inline uint32_t finish_record(uint8_t *rec, uint32_t size, uint32_t nops)
     return caret__record_crc(rec, size);
 }
 
+int caret__record_refused(const struct caret__engine *e, uint64_t size)
+{
+    return caret__fail(
+        CARET_E_TXN_TOO_BIG,
+        "%s: %llu bytes of changes in one transaction; three quarters of the log, %u, are the limit "
+        "(log_size)",
+        e->path, (unsigned long long)size, caret__record_limit(e->sh));
+}
+
 /* After unlocking: have the background thread look if the ring fills or a checkpoint is due. */
 static inline void afterwards(struct caret__engine *e, uint64_t lsn)
 {
@@ -223,35 +241,60 @@ static int try_batch(struct caret__engine *e, const struct caret__finished *r, b
     return rc;
 }
 
+/* What caret__commit() was asked for. */
+struct commit {
+    struct caret__finished r;
+    bool (*valid)(void *ctx);
+    void *ctx;
+    uint64_t *lsn;
+    bool room; /* it was room in ring or log that was missing */
+};
+
+/* One try.  freeze: in the checkpoint role. */
+static int try_commit(struct caret__engine *e, struct commit *c, bool freeze)
+{
+    bool big = c->r.size > CARET__BIG_RECORD;
+    int rc = big ? caret__flush_hold(e) : CARET_OK;
+
+    if (rc != CARET_OK)
+        return rc;
+    rc = caret__writer_lock(e);
+    if (rc == CARET_OK) {
+        if (freeze && e->sh->frozen.lsn != atomic_load(&e->sh->log_applied))
+            caret__freeze(e);
+        rc = try_batch(e, &c->r, c->valid, c->ctx, c->lsn, &c->room);
+        caret__writer_unlock(e);
+    }
+    if (big)
+        caret__flush_release(e);
+    return rc;
+}
+
+static int try_in_role(struct caret__engine *e, void *arg)
+{
+    return try_commit(e, arg, true);
+}
+
 int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,
                   uint64_t *lsn)
 {
-    struct caret__finished r = {b, b->size + CARET__REC_TAIL, 0};
-    bool big = r.size > CARET__BIG_RECORD, room = false;
+    struct commit c = {{b, b->size + CARET__REC_TAIL, 0}, valid, ctx, lsn, false};
 
-    if (r.size > caret__record_limit(e->sh))
-        return caret__fail(CARET_E_TXN_TOO_BIG,
-                           "%s: %u bytes of changes in one transaction; half the log, %u, is the limit",
-                           e->path, r.size, caret__record_limit(e->sh));
-    r.crc = finish_record(b->rec, r.size, b->nops);
-    for (;;) {
+    if (c.r.size > caret__record_limit(e->sh))
+        return caret__record_refused(e, c.r.size);
+    c.r.crc = finish_record(b->rec, c.r.size, b->nops);
+    bool big = c.r.size > CARET__BIG_RECORD;
+    for (bool again = false;; again = true) {
         int rc = may_write(e);
-        if (rc == CARET_OK && big)
-            rc = caret__flush_hold(e);
-        if (rc != CARET_OK)
-            return rc;
-        rc = caret__writer_lock(e);
-        if (rc == CARET_OK) {
-            rc = try_batch(e, &r, valid, ctx, lsn, &room);
-            caret__writer_unlock(e);
-        }
-        if (big)
-            caret__flush_release(e);
+        if (rc == CARET_OK && again && big)
+            rc = caret__checkpoint_then(e, try_in_role, &c);
+        else if (rc == CARET_OK)
+            rc = try_commit(e, &c, false);
         if (rc == CARET_OK)
             afterwards(e, *lsn);
         if (rc != CARET_RESTART)
             return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
-        rc = room ? make_room(e, r.size) : caret__checkpoint(e);
+        rc = big ? CARET_OK : c.room ? make_room(e, c.r.size) : caret__checkpoint(e);
         if (rc != CARET_OK)
             return rc;
     }

@@ -166,12 +166,17 @@ uint32_t caret__reserved_count(const struct caret__shared *sh);
  * upto 0 = log_head).  With `sync` also fdatasync: log_durable >= upto afterwards. */
 int caret__flush(struct caret__engine *e, uint64_t upto, bool sync);
 
-/* Larger records do not go through the ring (flush.c).  The most a transaction can commit. */
+/* Larger records do not go through the ring (flush.c).  The most a transaction can commit: an eighth of the log is kept
+ * for kills, another is left to the others (arbitrary). */
 #define CARET__BIG_RECORD (CARET__RING_SIZE / 4u)
 static inline uint32_t caret__record_limit(const struct caret__shared *sh)
 {
-    return (uint32_t)(atomic_load_explicit(&sh->log_size, memory_order_relaxed) / 2);
+    uint64_t size = atomic_load_explicit(&sh->log_size, memory_order_relaxed);
+    return (uint32_t)caret__min64(size / 4 * 3, UINT32_MAX - 0xffffffu);
 }
+
+/* TXN_TOO_BIG: the log is too short for that record. */
+int caret__record_refused(const struct caret__engine *e, uint64_t size);
 
 /* For the committer of a big record: take the flush mutex, before the writer mutex; under both write the
  * record to the log where log_head is, all before it first; give the flush mutex back. */
@@ -199,6 +204,10 @@ int caret__checkpoint(struct caret__engine *e);
 
 /* force: also when nothing was committed since the last one; clean: the meta says that no log is needed. */
 int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean);
+
+/* In the role, when nothing is left to do in it, under the writer mutex: freeze the epoch.  From then on no page is
+ * of the current one.  What is frozen is written by the next who takes a checkpoint. */
+void caret__freeze(struct caret__engine *e);
 
 /* Take one like caret__checkpoint() and, still in the role, call `then`: what it returns is returned. */
 int caret__checkpoint_then(struct caret__engine *e, int (*then)(struct caret__engine *, void *), void *arg);

@@ -63,9 +63,9 @@ typedef uint64_t caret__segoff;
 #define CARET__LOG_MIN         (8u << 20) /* that may be asked for: see caret_options */
 #define CARET__LOG_DEFAULT     (64u << 20)
 #define CARET__LOG_MAX         (1u << 30)
-#define CARET__ARENA_STEP      1024u      /* 4 MiB */
-#define CARET__ARENA_SLOTS_MAX (1u << 24) /* 64 GiB of address space */
-#define CARET__UNDO_MAX        (64u << 20)
+#define CARET__ARENA_STEP      1024u        /* 4 MiB */
+#define CARET__ARENA_SLOTS_MAX (1u << 24)   /* 64 GiB of address space */
+#define CARET__UNDO_MAX        (127u << 20) /* for 1.6 M pages; the undo word has 27 bits */
 #define CARET__MAX_PROCS       256u
 #define CARET__MAX_LOCKS       65536u
 #endif

@@ -317,9 +317,7 @@ static int batch_entry(struct caret__engine *e, struct caret__txn *t, struct car
     int rc = CARET_OK;
 
     if (b->size > caret__record_limit(e->sh))
-        return caret__fail(CARET_E_TXN_TOO_BIG,
-                           "%s: too many changes in one transaction; half the log, %u bytes, is the limit",
-                           e->path, caret__record_limit(e->sh));
+        return caret__record_refused(e, b->size);
     if (val[0] & CARET__TX_KILL)
         rc = caret__batch_add(b, CARET__OP_KILL, key, len, NULL, 0);
     else if (val[0] & CARET__TX_GONE)
