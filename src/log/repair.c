@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "log/log.h"
+#include "log/open.h"
 #include "page/store.h"
 #include "tree/tree.h"
 
@@ -123,29 +123,38 @@ static void recount(struct caret__engine *e)
                       caret__map_count(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots)));
 }
 
-/* A big record is in the log only: read it.  NULL: a message says why not. */
-static uint8_t *read_big(struct caret__engine *e, uint64_t lsn, uint32_t size)
-{
-    uint8_t *rec = malloc(size);
-    uint32_t done = 0;
+/* A record that is in the log only. */
+struct big {
+    struct caret__mapping mapped;
+    uint8_t *read; /* where it can't be mapped */
+};
 
-    if (rec == NULL) {
+/* Have it; NULL: a message says why not. */
+static const uint8_t *look_at_big(struct caret__engine *e, uint64_t lsn, uint32_t size, struct big *big)
+{
+    struct caret__logfile file = {.fd = caret__fd(&e->log_fd),
+                                  .path = e->log_path,
+                                  .base = atomic_load(&e->sh->log_base),
+                                  .size = atomic_load(&e->sh->log_size)};
+    const uint8_t *rec = caret__log_map(&file, lsn, size, &big->mapped);
+
+    big->read = NULL;
+    if (rec != NULL)
+        return rec;
+    big->read = malloc(size);
+    if (big->read == NULL)
         caret__fail(CARET_E_NOMEM, "%s: no memory to redo a commit of %u bytes", e->path, size);
-        return NULL;
-    }
-    while (done < size) {
-        uint64_t room, off = caret__log_offset(e, lsn + done, &room);
-        ssize_t n = pread(caret__fd(&e->log_fd), rec + done, caret__min64(size - done, room), (off_t)off);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            caret__fail_errno(CARET_E_IO, "%s: reading a commit of %u bytes to redo it", e->log_path, size);
-            free(rec);
-            return NULL;
-        }
-        done += (uint32_t)n;
-    }
-    return rec;
+    else if (caret__log_read(&file, lsn, big->read, size) == CARET_OK)
+        return big->read;
+    free(big->read);
+    big->read = NULL;
+    return NULL;
+}
+
+static void leave_big(struct big *big)
+{
+    caret__log_unmap(&big->mapped);
+    free(big->read);
 }
 
 /* The tree is as it was, so what was counted then is counted again, and is there. */
@@ -162,14 +171,14 @@ static int redo(struct caret__engine *e, uint64_t applied, uint64_t head)
 {
     uint32_t size = (uint32_t)(head - applied);
     const uint8_t *rec = caret__ring_at(e, applied);
-    uint8_t *big = NULL;
+    struct big big = {0};
     uint64_t seed;
     int rc;
 
     memcpy(&seed, caret__ring_at(e, applied - 8), 8);
     if (size > CARET__BIG_RECORD) {
-        rec = big = read_big(e, applied, size);
-        if (big == NULL)
+        rec = look_at_big(e, applied, size, &big);
+        if (rec == NULL)
             return CARET_E_IO;
         seed = e->sh->big_seed; /* its trailer may lie in the ring where the one before it was */
     }
@@ -177,7 +186,7 @@ static int redo(struct caret__engine *e, uint64_t applied, uint64_t head)
         rc = damaged(e, "the record of the last commit");
     else
         rc = apply_again(e, rec, size, head);
-    free(big);
+    leave_big(&big);
     return rc;
 }
 

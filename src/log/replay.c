@@ -28,6 +28,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -51,7 +53,8 @@ struct replay {
     uint8_t *buf;        /* log bytes [at, at + len) */
     size_t cap, len;
     uint64_t at;
-    struct claim *claims; /* in log order */
+    struct caret__mapping mapped; /* the record looked at last, if it is larger than the buffer at first */
+    struct claim *claims;         /* in log order */
     size_t nclaims, capclaims, done;
     uint64_t told; /* when, last */
     unsigned records;
@@ -140,6 +143,37 @@ int caret__log_read(const struct caret__logfile *f, uint64_t lsn, void *buf, siz
     return CARET_OK;
 }
 
+const uint8_t *caret__log_map(const struct caret__logfile *f, uint64_t lsn, size_t len,
+                              struct caret__mapping *m)
+{
+    const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
+    struct stat st;
+    off_t off;
+    size_t first = contiguous(f, lsn, len, &off), skip = (size_t)off % unit;
+
+    *m = (struct caret__mapping){NULL, 0};
+    if (f->tail_len != 0 || (first < len && f->size % unit != 0) || fstat(f->fd, &st) != 0 ||
+        (uint64_t)st.st_size < f->size)
+        return NULL;
+    uint8_t *p = mmap(NULL, skip + len, PROT_READ, MAP_SHARED, f->fd, off - (off_t)skip);
+    if (p == MAP_FAILED)
+        return NULL;
+    *m = (struct caret__mapping){p, skip + len};
+    if (first < len && /* the rest is where the file begins */
+        mmap(p + skip + first, len - first, PROT_READ, MAP_SHARED | MAP_FIXED, f->fd, 0) == MAP_FAILED) {
+        caret__log_unmap(m);
+        return NULL;
+    }
+    return p + skip;
+}
+
+void caret__log_unmap(struct caret__mapping *m)
+{
+    if (m->at != NULL)
+        munmap(m->at, m->len);
+    *m = (struct caret__mapping){NULL, 0};
+}
+
 int caret__log_write(const struct caret__logfile *f, uint64_t lsn, const void *buf, size_t len)
 {
     const uint8_t *p = buf;
@@ -203,9 +237,14 @@ static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_
     n = caret__le32(*rec);
     if (n < CARET__REC_HEAD + CARET__REC_TAIL || n > r->file.size)
         return CARET_OK;
-    rc = n > r->cap ? grow_buffer(r, n) : CARET_OK;
-    if (rc == CARET_OK)
-        rc = peek(r, lsn, n, rec);
+    caret__log_unmap(&r->mapped);
+    *rec = n > r->cap && lsn + n <= r->begin + r->file.size ? caret__log_map(&r->file, lsn, n, &r->mapped)
+                                                            : NULL;
+    if (*rec == NULL) {
+        rc = n > r->cap ? grow_buffer(r, n) : CARET_OK;
+        if (rc == CARET_OK)
+            rc = peek(r, lsn, n, rec);
+    }
     if (rc == CARET_OK && *rec != NULL)
         *size = caret__record_verify(seed, *rec, n);
     return rc;
@@ -500,6 +539,7 @@ int caret__replay(struct caret__engine *e, uint64_t reach)
             rc = apply_all(&r);
         caret__writer_unlock(e);
     }
+    caret__log_unmap(&r.mapped);
     free(r.claims);
     free(r.buf);
     return rc;
