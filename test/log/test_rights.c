@@ -117,10 +117,11 @@ static pid_t writer_child(int64_t from, bool stays)
             pause();
         _exit(0); /* without closing: as if killed */
     }
-    int status;
+    siginfo_t end = {0};
     while (atomic_load(signal_word) <= before)
-        if (waitpid(pid, &status, WNOHANG) == pid)
-            fail_msg("the writer from %d ended: %x", (int)from, (unsigned)status);
+        if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == pid &&
+            atomic_load(signal_word) <= before) /* it may have said so and ended in between */
+            fail_msg("the writer from %d ended: %d", (int)from, end.si_status);
     return pid;
 }
 
