@@ -5,7 +5,7 @@
  * README.md says what is checked and what each -D does.
  *
  * Two leaves of two words each, which must always be seen equal.  A adds 1 to both leaves,
- * B adds 4 to leaf one, S (structural, the way every commit goes today) adds 64 to both; T stores in
+ * B adds 4 to leaf two, S (structural, the way every commit goes today) adds 64 to both; T stores in
  * leaf one a result of what it has read from leaf two.  Each is one commit, and may die before each of its steps.
  * Done twice, lost, or on top of half a change, an addition is seen.
  */
@@ -46,13 +46,12 @@ byte most;                      /* highest applied */
 #define IN(k, at) (lsn[k] && lsn[k] <= (at))
 /* What the leaves must hold as of an LSN. */
 #define AFTER(k) (lsn[k] > lsn[T] -> 1 : 0)
-#define E2(at) ((IN(A, at) -> 1 : 0) + (IN(S, at) -> 64 : 0))
-#define E1(at) ((IN(T, at) -> 128 + (IN(A, lsn[T]) -> 16 : 0) : 0) + \
+#define E2(at) ((IN(A, at) -> 1 : 0) + (IN(B, at) -> 4 : 0) + (IN(S, at) -> 64 : 0))
+#define E1(at) ((IN(T, at) -> 128 + (IN(A, lsn[T]) -> 16 : 0) + (IN(B, lsn[T]) -> 32 : 0) : 0) + \
     (IN(A, at) && (!IN(T, at) || AFTER(A)) -> 1 : 0) + \
-    (IN(B, at) && (!IN(T, at) || AFTER(B)) -> 4 : 0) + \
     (IN(S, at) && (!IN(T, at) || AFTER(S)) -> 64 : 0))
 
-#define WRITES(k, leaf) ((leaf) == 1 || (k) == A || (k) == S)
+#define WRITES(k, leaf) ((k) == A || (k) == S || (leaf) == ((k) == B -> 2 : 1))
 #define NEW(k, l, old) ((k) == T -> res[l] : (old) + ((k) == A -> 1 : ((k) == B -> 4 : 64)))
 #define AT(p, i) (3 * ((p) - 1) + (i))
 
@@ -134,9 +133,6 @@ inline repair() {
         do
         :: l > head -> break
         :: l <= head && owner[l] == p && !done[l] ->
-#if BUG == 7
-            let_go(p);
-#endif
 #if BUG != 6
             i = un[p];
             do
@@ -163,8 +159,8 @@ inline repair() {
 
 inline lock() {
     if
-    :: atomic { mx == FREE && !ANY_LOST -> mx = HELD; mine = true }
-    :: atomic { mx == DEAD || (mx == FREE && ANY_LOST) -> mx = HELD; mine = true }; repair()
+    :: atomic { mx == FREE -> mx = HELD; mine = true }
+    :: atomic { mx == DEAD -> mx = HELD; mine = true }; repair()
     fi
 }
 
@@ -177,6 +173,8 @@ inline unlock() { X(mx = FREE; mine = false) }
     :: atomic { HELP -> mx = HELD; mine = true }; repair(); unlock() \
     od
 
+#define MAY_TAKE (latch[leaf] == 0 || (BUG == 7 && dead[latch[leaf]]))
+
 /* Steps 1 to 6 of the plan.  T: v[2] is the version of what it has read. */
 inline commit() {
     do
@@ -184,8 +182,8 @@ inline commit() {
         do
         :: leaf > 2 -> break
         :: leaf <= 2 && WRITES(me, leaf) ->
-            WAIT(latch[leaf] == 0);
-            X(if :: latch[leaf] == 0 -> latch[leaf] = me; ok = true :: else -> ok = false fi);
+            WAIT(MAY_TAKE);
+            X(if :: MAY_TAKE -> latch[leaf] = me; ok = true :: else -> ok = false fi);
             if
             :: ok -> v[leaf] = ver[leaf]; leaf++
             :: else
@@ -195,8 +193,8 @@ inline commit() {
         lock();                         /* 2 */
         ok = true;
 #if BUG != 9
-        if :: ver[1] != v[1] -> ok = false :: else fi;
-        if :: (WRITES(me, 2) || me == T) && ver[2] != v[2] -> ok = false :: else fi;
+        if :: WRITES(me, 1) && ver[1] != v[1] -> ok = false :: else fi;
+        if :: ver[2] != v[2] -> ok = false :: else fi;
 #endif
         if
         :: !ok -> unlock(); let_go(me); if :: me == T -> goto again :: else fi
@@ -323,7 +321,7 @@ proctype Transaction() {
     me = T;
 again:
     read(2);
-    y0 = ((y0 & 1) -> 16 : 0);
+    y0 = ((y0 & 1) -> 16 : 0) + ((y0 & 4) -> 32 : 0);
     commit();
 died: ended++
 }
@@ -337,7 +335,7 @@ proctype Reader() {
     read(2);
     x2 = y0;
     assert((!(x1 & 1) || x1 >= 128) || (x2 & 1));     /* never half a commit */
-    assert(x1 >= 128 || !(x1 & 64) || (x2 & 64));
+    assert(x1 >= 128 || !(x1 & 64) || (x2 & 64))
 died: ended++
 }
 
@@ -359,7 +357,7 @@ died: skip
 init {
     atomic {
         un[A] = 1; up[AT(A, 0)] = 1; u0[AT(A, 0)] = OLD; u1[AT(A, 0)] = OLD;
-        un[B] = 1; up[AT(B, 0)] = 1; u0[AT(B, 0)] = OLD; u1[AT(B, 0)] = OLD;
+        un[B] = 1; up[AT(B, 0)] = 2; u0[AT(B, 0)] = OLD; u1[AT(B, 0)] = OLD;
         nproc = 2;
         run Writer(A);
         run Writer(B);

@@ -80,6 +80,11 @@ correct snapshot -DLOST -DNC=2
 correct snapshot -DPS=2 -DSN=1 -DMAXD=0
 correct snapshot -DPS=2 -DSN=1 -DNC=2 -DCK=0
 correct archive
+correct parallel -DRWTX
+correct parallel -DREADER
+correct parallel -DREADER -DAROUND -DMAXD=0
+correct parallel -DSTRUCTURE
+correct parallel -DMAXD=2
 correct locks -DMAXD=2
 correct locks -DMAXD=0
 bug arena -DBUG=1 -DREADER -DNC=2 -DCK=1 -DNS=2
@@ -153,6 +158,20 @@ bug snapshot -DBUG=15
 bug snapshot -DBUG=16
 bug snapshot -DBUG=17 -DLOST -DNC=2
 bug snapshot -DBUG=18
+bug parallel -DBUG=1 -DRWTX -DMAXD=0
+bug parallel -DBUG=2 -DREADER
+bug parallel -DBUG=3
+bug parallel -DBUG=4
+bug parallel -DBUG=5
+bug parallel -DBUG=6
+bug parallel -DBUG=7
+bug parallel -DBUG=8 -DREADER -DAROUND -DMAXD=0
+bug parallel -DBUG=9 -DRWTX -DMAXD=0
+bug parallel -DBUG=10
+bug parallel -DBUG=11 -DREADER -DAROUND -DMAXD=0
+bug parallel -DBUG=12 -DREADER -DMAXD=0
+bug parallel -DBUG=13 -DSTRUCTURE
+bug parallel -DBUG=14 -DREADER
 bug locks -DBUG=1
 bug locks -DBUG=2
 bug locks -DBUG=3 -DMAXD=0
