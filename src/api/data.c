@@ -17,7 +17,7 @@
 
 static inline bool has_hint(const struct caret__hint *h, const struct caret__view *v)
 {
-    return h->version != 0 && h->found != CARET__HINT_LEAF && h->owner == v->pg->id;
+    return h->found != CARET__HINT_LEAF && h->owner == v->pg->id;
 }
 
 /* The hint as a commit takes it. */
@@ -302,7 +302,8 @@ static int commit_node(caret_session *s, struct caret__node *n, const void *valu
             note_append(s, n, &at);
     }
     rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
-    *h = (struct caret__hint){spot.version, s->e->pg.id, spot.pgno, spot.pos, spot.found};
+    uint64_t owner = spot.version != 0 ? s->e->pg.id : 0; /* 0: it is not known where it is now */
+    *h = (struct caret__hint){spot.version, owner, spot.pgno, spot.pos, spot.found};
     if (rc == CARET_OK && l != NULL)
         remember_leaf(s, l, &spot, at.version);
     return rc;

@@ -48,7 +48,7 @@ static inline bool is_known(const struct caret__view *v, const struct caret__nod
     const struct caret__hint *h = &n->hint;
     struct caret__at at;
 
-    if (h->version == 0 || h->found == CARET__HINT_LEAF || h->owner != v->pg->id ||
+    if (h->found == CARET__HINT_LEAF || h->owner != v->pg->id ||
         !caret__at_recall(v, &at, h->pgno, h->version))
         return false;
     if (h->found)

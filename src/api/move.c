@@ -112,7 +112,7 @@ static int take_sub(struct move *m, size_t base, unsigned depth)
     m->n->key_len = (uint16_t)(base + sub);
     m->n->last_off = (uint16_t)base;
     m->n->depth = (uint8_t)depth;
-    m->n->hint.version = 0;
+    m->n->hint.owner = 0;
     return CARET_OK;
 }
 
@@ -130,7 +130,7 @@ static int take_var(struct move *m)
     m->n->key_len = m->n->last_off = (uint16_t)len;
     m->n->name_len = (uint8_t)(len - 1);
     m->n->depth = 0;
-    m->n->hint.version = 0;
+    m->n->hint.owner = 0;
     return CARET_OK;
 }
 
@@ -139,7 +139,7 @@ static int take_all(struct move *m)
 {
     int rc = caret__node_take_key(m->n, m->key, m->len);
 
-    m->n->hint.version = 0;
+    m->n->hint.owner = 0;
     return rc;
 }
 
@@ -244,7 +244,7 @@ previous_in_leaf(struct caret__view *v, struct caret__node *n, const struct want
     n->key_len = (uint16_t)(n->last_off + sub);
     n->hint.pos--;
     if (sub != len)
-        n->hint.version = 0; /* of the sibling's own key nothing is known */
+        n->hint.owner = 0; /* of the sibling's own key nothing is known */
     return CARET_OK;
 }
 
@@ -281,7 +281,7 @@ static inline __attribute__((always_inline)) int quickly(caret_session *s, caret
 {
     struct caret__node *n = caret__node(node);
 
-    if (s == NULL || !caret__node_ok(node) || n->hint.found != 1 || n->hint.version == 0 || n->depth == 0)
+    if (s == NULL || !caret__node_ok(node) || n->hint.found != CARET__HINT_FOUND || n->depth == 0)
         return CARET_NONE;
     if ((n->local ? caret__session_locals(s) : caret__session_enter_read(s)) != CARET_OK)
         return CARET_NONE;

@@ -28,8 +28,8 @@ enum {
 };
 
 struct caret__hint {
-    uint64_t version; /* of the page when the position was noted; 0 = no hint */
-    uint64_t owner;   /* which tree it was: caret__tree.id */
+    uint64_t version; /* of the page when the position was noted; 0: unchanged since opening */
+    uint64_t owner;   /* which tree it was: the id of its pager; 0 = no hint */
     uint32_t pgno;    /* leaf */
     uint16_t pos;     /* slot in the leaf */
     uint16_t found;   /* CARET__HINT_* */
