@@ -62,6 +62,7 @@ build = {
                 "src/tree/scan.c",
                 "src/tree/shrink.c",
                 "src/tree/undone.c",
+                "src/tree/walk.c",
                 "src/tree/write.c",
                 "src/log/apply.c",
                 "src/log/archive.c",

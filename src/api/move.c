@@ -13,12 +13,14 @@
  *
  * With the value (caret_next_get and its like): the quick way copies it out of that slot
  * before the one look whether the page is what it was, so key and value are of one moment,
- * and asks for an entry further on, so that it is there when the walk is.  A value out of
- * line, and all that the quick way leaves, is a move and then a get; if the get fails the node
- * is put back.
+ * and asks for an entry further on, so that it is there when the walk is.  After a few steps the
+ * leaf is copied, and key and value are taken from there (tree/walk.c), and the leaf beside it is
+ * found without a descent.  A value out of line, and all that the quick way leaves, is a move and then a
+ * get; if the get fails the node is put back.
  */
 #include "api/session.h"
 #include "base/key.h"
+#include "tree/walk.h"
 
 struct move {
     caret_session *s;
@@ -183,30 +185,111 @@ static inline __attribute__((always_inline)) bool take_value(const struct wanted
     return true;
 }
 
-/* The same of the slot beside the remembered one, at a distance of 1 or -1, noted as read: *rc. */
+/* The same of the leaf beside `from`, which the walk leaves: its first key, or its last. */
+static __attribute__((noinline)) size_t across(struct caret__view *v, const struct caret__node *n, int by,
+                                               unsigned base, uint8_t *buf, const struct wanted *w,
+                                               struct caret__at *at, int *rc)
+{
+    struct caret__at from = *at, parent;
+    uint8_t key[CARET__KEY_MAX];
+    struct caret__entry e = {0};
+
+    if (!caret__walk_beside(v, &from, by, &parent, at))
+        return 0;
+    const struct caret__page *p = w != NULL ? caret__walk_copy(v->walk, at) : at->page;
+    if (p == NULL)
+        return 0;
+    size_t len = caret__page_key(p, at->pos, key);
+    bool sane = caret__page_sane(p, at->pgno, 0);
+    CARET_FAULT("walk_across");
+    if (!caret__at_valid(v, at) || !caret__at_valid(v, &parent) || !caret__at_valid(v, &from) || !sane)
+        return 0;
+    caret__walk_on(v->walk, at, by);
+    if (w != NULL) {
+        caret__walk_keep(v, at, by);
+        e = caret__page_entry(p, at->pos);
+        *w->value = (caret_slice){(const char *)e.val, e.vlen};
+    } else {
+        caret__page_ask(at->page);
+    }
+    if (e.run || len <= base || len > n->key_cap || memcmp(key, caret__node_key(n), base) != 0)
+        return 0;
+    *rc = caret__walk_note(v, &from);
+    if (*rc == CARET_OK)
+        *rc = caret__walk_note(v, at);
+    memcpy(buf, key + base, len - base);
+    return len - base;
+}
+
+/* The same of the slot beside the remembered one, at a distance of 1 or -1, noted as read: *rc.  at: where it is. */
 static inline __attribute__((always_inline)) size_t beside(struct caret__view *v, const struct caret__node *n,
                                                            int by, unsigned base, uint8_t *buf,
-                                                           const struct wanted *w, int *rc)
+                                                           const struct wanted *w, struct caret__at *at,
+                                                           int *rc)
 {
     const struct caret__hint *h = &n->hint;
-    unsigned pos = h->pos + (unsigned)by; /* before 0 is behind all */
-    struct caret__at at;
+    bool held = w != NULL && caret__walk_holds(v, h->owner, h->pgno, h->version, at);
 
     *rc = CARET_NONE;
-    if (h->owner != v->pg->id || !caret__at_recall(v, &at, h->pgno, h->version) ||
-        pos >= caret__page_count(at.page))
+    if (!held && (h->owner != v->pg->id || !caret__at_recall(v, at, h->pgno, h->version)))
         return 0;
+    at->pos = h->pos + (unsigned)by; /* before 0 is behind all */
+    if (at->pos >= caret__page_count(at->page))
+        return across(v, n, by, base, buf, w, at, rc);
     if (w != NULL) {
-        caret__page_ask_entry(at.page, pos + (unsigned)(AHEAD * by));
-        if (!take_value(w, at.page, pos))
+        caret__page_ask_entry(at->page, at->pos + (unsigned)(AHEAD * by));
+        if (!take_value(w, at->page, at->pos))
             return 0;
     }
     CARET_FAULT("walk_beside"); /* a page that changes here is one that has changed since it was recalled */
-    size_t len = key_from(at.page, pos, n, base, buf);
-    if (!caret__at_valid(v, &at) || len == 0 || base + len > n->key_cap)
+    size_t len = key_from(at->page, at->pos, n, base, buf);
+    if (!caret__at_valid(v, at) || len == 0 || base + len > n->key_cap)
         return 0;
-    *rc = caret__walk_note(v, &at);
+    if (w != NULL && !held)
+        caret__walk_step(v, at, by);
+    *rc = caret__walk_note(v, at);
     return len;
+}
+
+/* A step to the place `at`. */
+static inline void arrive(struct caret__node *n, const struct caret__at *at)
+{
+    n->hint.version = at->version;
+    n->hint.pgno = at->pgno;
+    n->hint.pos = (uint16_t)at->pos;
+}
+
+/*
+ * The quickest: the sibling beside, in the copy of the leaf, when all that differs is the end of the subscript, eight
+ * bytes at most.  What comes before it is in the page's prefix, and in the node; that the end is one is seen
+ * by the only byte in it that ends a subscript.
+ */
+static inline __attribute__((always_inline)) int beside_in_copy(struct caret__view *v, struct caret__node *n,
+                                                                int by, const struct wanted *w)
+{
+    struct caret__walk *k = v->walk;
+    struct caret__at at;
+    unsigned base = n->last_off, pos = n->hint.pos + (unsigned)by;
+
+    if (!caret__walk_holds(v, n->hint.owner, n->hint.pgno, n->hint.version, &at) || pos >= k->count)
+        return CARET_NONE;
+    struct caret__entry e = caret__page_entry(k->copy, pos);
+    unsigned plen = k->prefix_len;
+    uint8_t *own = caret__node_key(n);
+    if (e.run || plen < base || plen >= n->key_len || plen + 8u > n->key_cap)
+        return CARET_NONE;
+    uint64_t end = caret__le64(e.key);
+    if (!caret__sub_ends(plen > base ? own[base] : e.key[0], end, e.klen, plen - base))
+        return CARET_NONE;
+    int rc = caret__walk_note(v, &at);
+    if (caret__unlikely(rc != CARET_OK))
+        return rc;
+    caret__put_le64(own + plen, end);
+    n->key_len = (uint16_t)(plen + e.klen);
+    n->hint.pos = (uint16_t)pos;
+    *w->value = (caret_slice){(const char *)e.val, e.vlen};
+    caret__walk_ask(k);
+    return CARET_OK;
 }
 
 /* The ways below: CARET_NONE where nothing is decided. */
@@ -215,8 +298,9 @@ static inline __attribute__((always_inline)) int next_in_leaf(struct caret__view
                                                               const struct wanted *w)
 {
     uint8_t sub[CARET__KEY_MAX];
+    struct caret__at at;
     int rc;
-    size_t len = beside(v, n, 1, n->last_off, sub, w, &rc);
+    size_t len = beside(v, n, 1, n->last_off, sub, w, &at, &rc);
 
     if (rc != CARET_OK)
         return rc;
@@ -224,7 +308,7 @@ static inline __attribute__((always_inline)) int next_in_leaf(struct caret__view
         return CARET_NONE;
     caret__racy_copy_short(caret__node_key(n) + n->last_off, sub, len);
     n->key_len = (uint16_t)(n->last_off + len);
-    n->hint.pos++;
+    arrive(n, &at);
     return CARET_OK;
 }
 
@@ -232,8 +316,9 @@ static inline __attribute__((always_inline)) int
 previous_in_leaf(struct caret__view *v, struct caret__node *n, const struct wanted *w)
 {
     uint8_t key[CARET__KEY_MAX];
+    struct caret__at at;
     int rc;
-    size_t len = beside(v, n, -1, n->last_off, key, w, &rc),
+    size_t len = beside(v, n, -1, n->last_off, key, w, &at, &rc),
            sub = rc == CARET_OK ? caret__sub_len(key, len) : 0;
 
     if (rc != CARET_OK)
@@ -242,7 +327,7 @@ previous_in_leaf(struct caret__view *v, struct caret__node *n, const struct want
         return CARET_NONE;
     caret__racy_copy_short(caret__node_key(n) + n->last_off, key, sub);
     n->key_len = (uint16_t)(n->last_off + sub);
-    n->hint.pos--;
+    arrive(n, &at);
     if (sub != len)
         n->hint.owner = 0; /* of the sibling's own key nothing is known */
     return CARET_OK;
@@ -253,15 +338,16 @@ static inline __attribute__((always_inline)) int step_in_leaf(struct caret__view
 {
     uint8_t key[CARET__KEY_MAX];
     unsigned base = n->name_len + 1u;
+    struct caret__at at;
     int rc;
-    size_t len = beside(v, n, by, base, key + base, w, &rc);
+    size_t len = beside(v, n, by, base, key + base, w, &at, &rc);
 
     if (rc != CARET_OK)
         return rc;
     caret__racy_copy_short(key, caret__node_key(n), base);
     rc = caret__node_take_key(n, key, base + len);
     if (rc == CARET_OK)
-        n->hint.pos = (uint16_t)(n->hint.pos + by);
+        arrive(n, &at);
     return rc;
 }
 
@@ -270,6 +356,10 @@ enum way { NEXT, PREVIOUS, NODE_NEXT, NODE_PREVIOUS };
 static inline __attribute__((always_inline)) int go(struct caret__view *v, struct caret__node *n,
                                                     enum way way, const struct wanted *w)
 {
+    int rc = w != NULL ? beside_in_copy(v, n, way == NEXT || way == NODE_NEXT ? 1 : -1, w) : CARET_NONE;
+
+    if (rc != CARET_NONE)
+        return rc;
     if (way == NEXT)
         return next_in_leaf(v, n, w);
     return way == PREVIOUS ? previous_in_leaf(v, n, w) : step_in_leaf(v, n, way == NODE_NEXT ? 1 : -1, w);

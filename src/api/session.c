@@ -41,6 +41,7 @@ void caret__session_bind(caret_session *s, struct caret__engine *e)
     s->guarded = e->observes != CARET__OBSERVES_NOT;
     s->global.stalled = s->guarded ? caret__observer_stalled : caret__stalled;
     s->global.ctx = e;
+    s->global.walk = &s->walk;
     s->global.applied = 0;
     s->floor_id = (uint64_t)(e->slot + 1) << 32 | (atomic_fetch_add(&count, 1) + 1);
     if (s->guarded)
@@ -108,6 +109,7 @@ void caret__session_end(caret_session *s)
         caret__private_destroy(&s->txn.buffer);
     s->has_locals = s->txn.has_buffer = false;
     caret__past_destroy(&s->global);
+    caret__walk_destroy(&s->walk);
     caret__reads_destroy(&s->txn.reads);
     caret__batch_destroy(&s->txn.list);
     caret__batch_destroy(&s->batch);
@@ -160,7 +162,7 @@ int caret__session_snapshot(caret_session *s)
 
     if (rc == CARET_OK) {
         s->live = s->global;
-        s->global = (struct caret__view){.pg = &s->txn.snapshot->pg, .applied = UINT64_MAX};
+        s->global = (struct caret__view){.pg = &s->txn.snapshot->pg, .applied = UINT64_MAX, .walk = &s->walk};
     }
     return rc;
 }

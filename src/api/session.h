@@ -14,6 +14,7 @@
 #include "api/node.h"
 #include "base/error.h"
 #include "tree/leaves.h"
+#include "tree/walk.h"
 #include "txn/lock.h"
 #include "txn/txn.h"
 
@@ -40,6 +41,7 @@ struct caret_session {
     struct caret__view global; /* of the database, or of the snapshot in progress */
     struct caret__view live;   /* of the database, while there is a snapshot */
     struct caret__leaves leaves;
+    struct caret__walk walk;                  /* `global` leads to it */
     _Atomic uint32_t counts[CARET__COUNTERS]; /* not yet added to the process's; own, caret_stat() looks */
     struct caret__private locals;
     bool has_locals;

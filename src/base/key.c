@@ -30,6 +30,8 @@
 #define END_NEGATIVE   0xFF
 #define ESCAPE         0x01
 
+_Static_assert(FIRST_NEGATIVE == CARET__SUB_LOWEST && LAST_POSITIVE == CARET__SUB_HIGHEST,
+               "types of numbers");
 _Static_assert(FIRST_NEGATIVE > CARET__SUB_EMPTY && LAST_POSITIVE < CARET__SUB_STRING, "types don't overlap");
 _Static_assert(CARET__SUB_NUM_MAX == 1 + PAIRS_MAX + 1, "type, pairs, end");
 

@@ -38,7 +38,9 @@
 
 enum {
     CARET__SUB_EMPTY = 0x01,
+    CARET__SUB_LOWEST = 0x52, /* of numbers */
     CARET__SUB_ZERO = 0x80,
+    CARET__SUB_HIGHEST = 0xAE,
     CARET__SUB_STRING = 0xFE,
     CARET__SUB_BEYOND = 0xFF /* greater than any subscript's first byte */
 };
@@ -68,6 +70,24 @@ size_t caret__sub_put_i64(uint8_t *dst, size_t cap, int64_t v);
 /* Bytes of the encoded subscript at p, 0 = malformed.  Finds the end only;
  * it does not look at what is inside. */
 size_t caret__sub_len(const uint8_t *p, size_t n);
+
+/*
+ * Do the n bytes at the front of `end`, 1 to 8 of them, complete a subscript of that type, and nothing more?  `before`
+ * bytes of it come before them, the type first, which did not end it; 0: they begin with the type.  The word is
+ * little-endian, and what is in it behind the n bytes does not matter.  As caret__sub_len() says it: what ends a
+ * number or a string comes at no other place in it.
+ */
+static inline __attribute__((always_inline)) bool caret__sub_ends(uint8_t type, uint64_t end, size_t n,
+                                                                  size_t before)
+{
+    uint64_t w = type < CARET__SUB_ZERO ? ~end : end;
+    uint64_t zero = (w - UINT64_C(0x0101010101010101)) & ~w & UINT64_C(0x8080808080808080);
+
+    if (type != CARET__SUB_STRING && (type < CARET__SUB_LOWEST || type > CARET__SUB_HIGHEST ||
+                                      type == CARET__SUB_ZERO || n + before > CARET__SUB_NUM_MAX))
+        return false;
+    return zero != 0 && (size_t)__builtin_ctzll(zero) / 8 == n - 1; /* the lowest flag is exact */
+}
 
 /* Decode the subscript at p.  *len is set to the needed length also when cap is
  * too small.  Bare codes: CARET_OK, CARET_E_BUFFER, CARET_E_CORRUPT. */

@@ -23,25 +23,6 @@
  */
 #include "tree/many.h"
 
-/* Version, word and place of a page, if it can be read just so. */
-static inline bool come_to(struct caret__view *v, uint32_t pgno, struct caret__at *at)
-{
-    const struct caret__pte *pte = &v->pg->ptab[pgno];
-
-    at->pgno = pgno;
-    at->version = atomic_load_explicit(&pte->version, memory_order_acquire);
-    at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
-    if (at->version > v->applied) {
-        v->applied = atomic_load_explicit(v->pg->applied, memory_order_acquire);
-        if (at->version > v->applied)
-            return false;
-    }
-    if (at->word & CARET__PTE_OBSOLETE || !caret__bytes_known(v->pg, pgno, at->word))
-        return false;
-    at->page = caret__page_at(v->pg, pgno, at->word);
-    return true;
-}
-
 static inline uint32_t root_of(const struct caret__view *v)
 {
     return atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
@@ -79,7 +60,7 @@ static inline void choose(const struct caret__view *v, struct caret__lane *l)
 static inline void go_down(struct caret__view *v, struct caret__lane *l)
 {
     struct caret__at below;
-    bool known = come_to(v, l->child, &below);
+    bool known = caret__at_meet(v, l->child, &below);
 
     l->going = known && caret__at_valid(v, &l->at);
     if (!l->going)
@@ -92,7 +73,7 @@ void caret__seek_many(struct caret__view *v, struct caret__lane *lane, unsigned 
 {
     uint32_t root = root_of(v);
     struct caret__at top;
-    bool going = come_to(v, root, &top) && root_of(v) == root;
+    bool going = caret__at_meet(v, root, &top) && root_of(v) == root;
 
     for (unsigned i = 0; i < n; i++) {
         lane[i].at = top;

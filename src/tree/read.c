@@ -20,6 +20,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "tree/past.h"
+#include "tree/walk.h"
 
 #define SPINS 64u
 
@@ -189,6 +190,8 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
             return CARET_RESTART;
         if (!ok)
             return err == CARET_OK ? CARET_RESTART : err;
+        if (b != NULL && v->walk != NULL && !past)
+            caret__walk_from(v->walk, v, at, chosen, child);
         *at = below;
     }
     return caret__at_valid(v, at) ? caret__corrupt_page(at->pgno, "the tree is too deep: pages form a ring")

@@ -20,6 +20,7 @@
 
 struct caret__reads; /* read set of a transaction (tree/reads.h) */
 struct caret__past;  /* tree/past.h */
+struct caret__walk;  /* tree/walk.h */
 
 #define CARET__WARM 4u
 
@@ -36,6 +37,7 @@ struct caret__view {
     uint32_t
         warm[CARET__WARM]; /* page numbers that the last descent came to, by depth: those are in the caches */
     struct caret__past *past; /* pages rebuilt beside a stopped writer, NULL before the first */
+    struct caret__walk *walk; /* of the session; NULL: nothing is remembered */
 };
 #define CARET__STALL_TRIES 64u
 
@@ -101,6 +103,25 @@ static inline bool caret__at_recall(const struct caret__view *v, struct caret__a
     at->page = caret__page_at(v->pg, pgno, at->word);
     at->version = version;
     at->pgno = pgno;
+    return true;
+}
+
+/* Version, word and place of a page, if it can be read just so; else a descent has to wait, repair, or verify. */
+static inline bool caret__at_meet(struct caret__view *v, uint32_t pgno, struct caret__at *at)
+{
+    const struct caret__pte *pte = &v->pg->ptab[pgno];
+
+    at->pgno = pgno;
+    at->version = atomic_load_explicit(&pte->version, memory_order_acquire);
+    at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
+    if (at->version > v->applied) {
+        v->applied = atomic_load_explicit(v->pg->applied, memory_order_acquire);
+        if (at->version > v->applied)
+            return false;
+    }
+    if (at->word & CARET__PTE_OBSOLETE || !caret__bytes_known(v->pg, pgno, at->word))
+        return false;
+    at->page = caret__page_at(v->pg, pgno, at->word);
     return true;
 }
 
