@@ -32,6 +32,7 @@ build = {
             sources = {
                 "src/base/crc32c.c",
                 "src/base/decimal.c",
+                "src/base/decimal_text.c",
                 "src/base/error.c",
                 "src/base/fault.c",
                 "src/base/key.c",

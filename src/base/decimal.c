@@ -6,12 +6,12 @@
  * so 1E-43 has magnitude -42 and what is just below 1E47 has magnitude 47.
  *
  * A mantissa has at most 38 digits, a product or a dividend 76: both halves of a
- * `struct wide`.  Its division is Knuth's algorithm D (TAOCP 2, 4.3.1) for two digits
+ * `struct caret__wide`.  Its division is Knuth's algorithm D (TAOCP 2, 4.3.1) for two digits
  * of base 2^64, as in Warren, Hacker's Delight, divlu.  Where all fits 128 bits, which
  * is the rule, none of this is needed.
  *
- * Each operation computes an integer and an exponent and hands them to fit(), the only
- * place that knows about digits and range.
+ * Each operation computes an integer and an exponent and hands them to caret__dec_fit(), which with what it
+ * needs is the only place that knows about digits and range (decimal_parts.h).  Text: decimal_text.c.
  *
  * Powers are taken in 38 digits, cut off: whole ones by squaring; the fraction of the exponent by its
  * binary digits, for each of which another square root is taken of the base.
@@ -21,68 +21,44 @@
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
+#include "base/decimal_parts.h"
 #include "base/number.h"
 
 typedef caret__u128 u128;
 
-/* Magnitudes of the range. */
-#define LOWEST    (-42)
-#define HIGHEST   47
-
-/* Exponents of texts are cut here, far outside of the range, also after 16 MiB of zeros. */
-#define EXP_CLAMP 100000000
-
-#define E19       ((u128)UINT64_C(10000000000000000000))
-#define U(x)      ((u128)UINT64_C(x))
-
-/* 10^18: two of them are added, and one is divided, in 64 bits.  Rules with fewer digits go the long way. */
-#define SMALL     UINT64_C(1000000000000000000)
+#define U(x) ((u128)UINT64_C(x))
 
 #define TENS(m)                                                                                              \
     (m), (m)*U(10), (m)*U(100), (m)*U(1000), (m)*U(10000), (m)*U(100000), (m)*U(1000000), (m)*U(10000000),   \
         (m)*U(100000000), (m)*U(1000000000)
 
-static const u128 tens[40] = {TENS(U(1)), TENS(U(10000000000)), TENS(E19 *U(10)), TENS(E19 *U(100000000000))};
+const u128 caret__tens[40] = {TENS(U(1)), TENS(U(10000000000)), TENS(CARET__E19 *U(10)),
+                              TENS(CARET__E19 *U(100000000000))};
 
 static const struct caret__dec zero = {0, 0, false}, one = {1, 0, false};
 
-/* Decimal digits; 0 for 0. */
-static unsigned count_digits(u128 u)
-{
-    uint64_t high = (uint64_t)(u >> 64), low = (uint64_t)u;
-    unsigned bits =
-        high != 0 ? 128 - (unsigned)__builtin_clzll(high) : 64 - (unsigned)__builtin_clzll(low | 1);
-    unsigned guess = bits * 1233 >> 12; /* 1233 / 4096 is log10(2) from below, near enough for 128 bits */
-
-    return guess + (u >= tens[guess]);
-}
-
 static int magnitude(struct caret__dec d)
 {
-    return (int)count_digits(d.mantissa) + d.exp;
+    return (int)caret__digits(d.mantissa) + d.exp;
 }
 
 /* ------------------------------------------------------------------ 256 bits */
 
-struct wide {
-    u128 high, low;
-};
-
-static struct wide multiply(u128 a, u128 b)
+static struct caret__wide multiply(u128 a, u128 b)
 {
     uint64_t a1 = (uint64_t)(a >> 64), a0 = (uint64_t)a, b1 = (uint64_t)(b >> 64), b0 = (uint64_t)b;
     u128 low = (u128)a0 * b0;
 
     if ((a1 | b1) == 0)
-        return (struct wide){0, low};
+        return (struct caret__wide){0, low};
     u128 x = (u128)a1 * b0 + (uint64_t)(low >> 64);
     u128 y = (u128)a0 * b1 + (uint64_t)x;
-    return (struct wide){(u128)a1 * b1 + (uint64_t)(x >> 64) + (uint64_t)(y >> 64), y << 64 | (uint64_t)low};
+    return (struct caret__wide){(u128)a1 * b1 + (uint64_t)(x >> 64) + (uint64_t)(y >> 64),
+                                y << 64 | (uint64_t)low};
 }
 
-static bool less(struct wide a, struct wide b)
+static bool less(struct caret__wide a, struct caret__wide b)
 {
     return a.high < b.high || (a.high == b.high && a.low < b.low);
 }
@@ -104,7 +80,7 @@ static uint64_t quotient_digit(u128 *u, uint64_t next, u128 d)
 }
 
 /* u / d, which must be below 2^128: u.high < d. */
-static u128 divide(struct wide u, u128 d, u128 *rest)
+static u128 divide(struct caret__wide u, u128 d, u128 *rest)
 {
     assert(u.high < d);
     if (u.high == 0) {
@@ -116,7 +92,7 @@ static u128 divide(struct wide u, u128 d, u128 *rest)
                                   : 64 + (unsigned)__builtin_clzll((uint64_t)d);
     d <<= shift; /* D1: the highest bit is set */
     if (shift != 0)
-        u = (struct wide){u.high << shift | u.low >> (128 - shift), u.low << shift};
+        u = (struct caret__wide){u.high << shift | u.low >> (128 - shift), u.low << shift};
     uint64_t q1 = quotient_digit(&u.high, (uint64_t)(u.low >> 64), d);
     uint64_t q0 = quotient_digit(&u.high, (uint64_t)u.low, d);
     *rest = u.high >> shift;
@@ -124,63 +100,54 @@ static u128 divide(struct wide u, u128 d, u128 *rest)
 }
 
 /* m * 10^k, which must have at most 76 digits. */
-static struct wide scale(u128 m, unsigned k)
+static struct caret__wide scale(u128 m, unsigned k)
 {
-    assert(count_digits(m) + k <= 2 * CARET__DEC_DIGITS);
+    assert(caret__digits(m) + k <= 2 * CARET__DEC_DIGITS);
     if (k <= CARET__DEC_DIGITS)
-        return multiply(m, tens[k]);
-    return multiply(m * tens[k - CARET__DEC_DIGITS], tens[CARET__DEC_DIGITS]);
+        return multiply(m, caret__tens[k]);
+    return multiply(m * caret__tens[k - CARET__DEC_DIGITS], caret__tens[CARET__DEC_DIGITS]);
 }
 
 /* Digits of what is below 10^76. */
-static unsigned count_wide(struct wide m)
+static unsigned count_wide(struct caret__wide m)
 {
     u128 rest;
 
     if (m.high == 0)
-        return count_digits(m.low);
-    return CARET__DEC_DIGITS + count_digits(divide(m, tens[CARET__DEC_DIGITS], &rest));
+        return caret__digits(m.low);
+    return CARET__DEC_DIGITS + caret__digits(divide(m, caret__tens[CARET__DEC_DIGITS], &rest));
 }
 
 /* ------------------------------------------------------------ digits and range */
 
-/* What was computed, before it is made to fit. */
-struct raw {
-    struct wide m; /* below 10^76 */
-    int32_t exp;
-    bool negative;
-    bool more; /* the true value goes on after the digits of m */
-};
-
-static struct raw raw_of(struct caret__dec d)
+static struct caret__raw raw_of(struct caret__dec d)
 {
-    return (struct raw){{0, d.mantissa}, d.exp, d.negative, false};
+    return (struct caret__raw){{0, d.mantissa}, d.exp, d.negative, false};
 }
 
 /* Cut off all but the first `digits` of `have`. */
-static void cut(struct raw *x, unsigned have, unsigned digits)
+static void cut(struct caret__raw *x, unsigned have, unsigned digits)
 {
     while (have > digits) {
         unsigned drop = have - digits < CARET__DEC_DIGITS ? have - digits : CARET__DEC_DIGITS;
         u128 rest;
-        x->m = (struct wide){0, divide(x->m, tens[drop], &rest)};
+        x->m = (struct caret__wide){0, divide(x->m, caret__tens[drop], &rest)};
         x->exp += (int32_t)drop;
         x->more |= rest != 0;
         have -= drop;
     }
 }
 
-/* The same for what is not in range or has too many digits; or is 0. */
-static int fit_slow(struct caret__rules rules, struct raw x, struct caret__dec *r)
+int caret__dec_fit_slow(struct caret__rules rules, struct caret__raw x, struct caret__dec *r)
 {
     unsigned have = count_wide(x.m);
     int size = (int)have + x.exp;
 
-    if (size > HIGHEST && have != 0)
+    if (size > CARET__DEC_HIGHEST && have != 0)
         return CARET__DEC_OVERFLOW;
-    if (size < LOWEST && have != 0 && rules.exact)
+    if (size < CARET__DEC_LOWEST && have != 0 && rules.exact)
         return CARET__DEC_UNDERFLOW;
-    if (size < LOWEST || have == 0) {
+    if (size < CARET__DEC_LOWEST || have == 0) {
         *r = zero;
         return CARET__DEC_OK;
     }
@@ -191,120 +158,12 @@ static int fit_slow(struct caret__rules rules, struct raw x, struct caret__dec *
     return CARET__DEC_OK;
 }
 
-/* Below 10^18, and in range whatever its digits are? */
-static inline bool is_small(u128 m, int exp)
-{
-    return m - 1 < SMALL - 1 && exp >= LOWEST && exp <= HIGHEST - 18;
-}
-
-static inline int fit(struct caret__rules rules, struct raw x, struct caret__dec *r)
-{
-    if (x.m.high != 0 || !is_small(x.m.low, x.exp) || x.more || rules.digits < 18)
-        return fit_slow(rules, x, r);
-    *r = (struct caret__dec){x.m.low, x.exp, x.negative};
-    return CARET__DEC_OK;
-}
-
 /* Two numbers in the same unit below 10^18, which most are: nothing of them is cut off, nor of their sum, but by a carry. */
 static inline bool both_small(struct caret__rules rules, const struct caret__dec *a,
                               const struct caret__dec *b)
 {
-    return a->exp == b->exp && is_small(a->mantissa, a->exp) && is_small(b->mantissa, b->exp) &&
-           rules.digits >= 18;
-}
-
-/* ------------------------------------------------------------------ from text */
-
-static inline bool is_digit(char c)
-{
-    return (unsigned char)(c - '0') < 10;
-}
-
-/* Digits while they are read. */
-struct reading {
-    uint64_t first, second; /* the first 19 significant ones, the next 19 */
-    unsigned kept, max;
-    int64_t exp;
-    bool more;
-};
-
-/* One after the first 19. */
-static void read_late_digit(struct reading *r, unsigned digit, bool fraction)
-{
-    if (r->kept == r->max) {
-        r->more |= digit != 0;
-        r->exp += !fraction;
-        return;
-    }
-    r->second = r->second * 10 + digit;
-    r->kept++;
-    r->exp -= fraction;
-}
-
-static size_t read_digits(struct reading *r, const char *s, size_t n, size_t i, bool fraction)
-{
-    unsigned early = r->max < 19 ? r->max : 19, kept = r->kept;
-    uint64_t first = r->first;
-    size_t from = i;
-
-    for (; i < n && kept < early && is_digit(s[i]); i++) {
-        first = first * 10 + (unsigned)(s[i] - '0');
-        kept += first != 0;
-    }
-    r->first = first;
-    r->kept = kept;
-    r->exp -= fraction ? (int64_t)(i - from) : 0;
-    for (; i < n && is_digit(s[i]); i++)
-        read_late_digit(r, (unsigned)(s[i] - '0'), fraction);
-    return i;
-}
-
-/* The exponent at s[i] == 'E'; returns the place after it, or i where no digit is. */
-static size_t read_exponent(const char *s, size_t n, size_t i, int64_t *exp)
-{
-    size_t at = i + 1;
-    bool negative = false;
-    int64_t e = 0;
-
-    if (at < n && (s[at] == '+' || s[at] == '-'))
-        negative = s[at++] == '-';
-    if (at == n || !is_digit(s[at]))
-        return i;
-    for (; at < n && is_digit(s[at]); at++) {
-        if (e < EXP_CLAMP)
-            e = e * 10 + (s[at] - '0');
-    }
-    *exp += negative ? -e : e;
-    return at;
-}
-
-static int32_t clamp(int64_t exp)
-{
-    return (int32_t)(exp > EXP_CLAMP ? EXP_CLAMP : exp < -EXP_CLAMP ? -EXP_CLAMP : exp);
-}
-
-int caret__dec_parse(struct caret__rules rules, const char *s, size_t n, struct caret__dec *r, size_t *used)
-{
-    struct reading x = {.max = rules.digits};
-    bool negative = false;
-    size_t i = 0, first, digits;
-
-    for (; i < n && (s[i] == '+' || s[i] == '-'); i++)
-        negative ^= s[i] == '-';
-    first = i;
-    i = read_digits(&x, s, n, i, false);
-    digits = i - first;
-    if (i < n && s[i] == '.') {
-        first = i + 1;
-        i = read_digits(&x, s, n, first, true);
-        digits += i - first;
-    }
-    if (digits != 0 && i < n && s[i] == 'E')
-        i = read_exponent(s, n, i, &x.exp);
-    if (used != NULL)
-        *used = digits != 0 ? i : 0;
-    u128 m = x.kept <= 19 ? x.first : x.first * tens[x.kept - 19] + x.second;
-    return fit(rules, (struct raw){{0, m}, clamp(x.exp), negative, x.more}, r);
+    return a->exp == b->exp && caret__dec_small(a->mantissa, a->exp) &&
+           caret__dec_small(b->mantissa, b->exp) && rules.digits >= 18;
 }
 
 /* ------------------------------------------------------------------- integers */
@@ -322,7 +181,7 @@ bool caret__dec_to_int(struct caret__dec d, int64_t *out)
         d.mantissa /= 10;
     if (d.mantissa != 0 && (d.exp < 0 || magnitude(d) > 19))
         return false;
-    u128 m = d.mantissa != 0 ? d.mantissa * tens[d.exp] : 0;
+    u128 m = d.mantissa != 0 ? d.mantissa * caret__tens[d.exp] : 0;
     if (m > most)
         return false;
     *out = (int64_t)(d.negative ? -(uint64_t)m : (uint64_t)m);
@@ -331,7 +190,7 @@ bool caret__dec_to_int(struct caret__dec d, int64_t *out)
 
 bool caret__add_small(struct caret__rules rules, const char *s, size_t n, int64_t by, int64_t *sum)
 {
-    int64_t v = 0, most = rules.digits >= 19 ? INT64_MAX : (int64_t)tens[rules.digits] - 1, total;
+    int64_t v = 0, most = rules.digits >= 19 ? INT64_MAX : (int64_t)caret__tens[rules.digits] - 1, total;
 
     if (n > 0 && !caret__i64_parse(s, n, &v))
         return false;
@@ -357,7 +216,7 @@ static void cut_smaller(unsigned digits, struct caret__dec *a, struct caret__dec
     int place = magnitude(*a) - (int)digits, drop = place - b->exp;
     if (drop <= 0)
         return;
-    b->mantissa = drop > (int)CARET__DEC_DIGITS ? 0 : b->mantissa / tens[drop];
+    b->mantissa = drop > (int)CARET__DEC_DIGITS ? 0 : b->mantissa / caret__tens[drop];
     b->exp = place;
 }
 
@@ -368,9 +227,9 @@ static int add_aligned(struct caret__rules rules, struct caret__dec a, struct ca
     unsigned gap = (unsigned)(a.exp - b.exp);
     bool negative = a.negative;
 
-    if (count_digits(a.mantissa) + gap > 2 * CARET__DEC_DIGITS)
+    if (caret__digits(a.mantissa) + gap > 2 * CARET__DEC_DIGITS)
         return CARET__DEC_INEXACT; /* over 38 digits lie between the first of a and the last of b */
-    struct wide x = scale(a.mantissa, gap);
+    struct caret__wide x = scale(a.mantissa, gap);
     if (a.negative == b.negative) {
         x.low += b.mantissa;
         x.high += x.low < b.mantissa;
@@ -381,7 +240,7 @@ static int add_aligned(struct caret__rules rules, struct caret__dec a, struct ca
         x.high -= x.low < b.mantissa;
         x.low -= b.mantissa;
     }
-    return fit(rules, (struct raw){x, b.exp, negative, false}, r);
+    return caret__dec_fit(rules, (struct caret__raw){x, b.exp, negative, false}, r);
 }
 
 /* Give both the lower exponent if they stay below 10^18: M cuts nothing off then either. */
@@ -390,9 +249,10 @@ static inline bool align_small(struct caret__rules rules, struct caret__dec *a, 
     struct caret__dec *high = a->exp > b->exp ? a : b, *low = a->exp > b->exp ? b : a;
     int gap = high->exp - low->exp;
 
-    if (gap != 0 && (gap >= 18 || high->mantissa >= SMALL || !is_small(high->mantissa * tens[gap], low->exp)))
+    if (gap != 0 && (gap >= 18 || high->mantissa >= CARET__DEC_SMALL ||
+                     !caret__dec_small(high->mantissa * caret__tens[gap], low->exp)))
         return false;
-    high->mantissa *= tens[gap];
+    high->mantissa *= caret__tens[gap];
     high->exp = low->exp;
     return both_small(rules, a, b);
 }
@@ -404,7 +264,8 @@ static inline int add_small(struct caret__rules rules, const struct caret__dec *
     bool same = a->negative == b->negative;
     uint64_t m = same ? u + v : u > v ? u - v : v - u;
 
-    return fit(rules, (struct raw){{0, m}, a->exp, same || u > v ? a->negative : b->negative, false}, r);
+    return caret__dec_fit(
+        rules, (struct caret__raw){{0, m}, a->exp, same || u > v ? a->negative : b->negative, false}, r);
 }
 
 int caret__dec_add(struct caret__rules rules, struct caret__dec a, struct caret__dec b, struct caret__dec *r)
@@ -414,7 +275,7 @@ int caret__dec_add(struct caret__rules rules, struct caret__dec a, struct caret_
     if (!rules.exact && a.mantissa != 0 && b.mantissa != 0)
         cut_smaller(rules.digits, &a, &b);
     if (a.mantissa == 0 || b.mantissa == 0)
-        return fit(rules, raw_of(a.mantissa == 0 ? b : a), r);
+        return caret__dec_fit(rules, raw_of(a.mantissa == 0 ? b : a), r);
     return a.exp >= b.exp ? add_aligned(rules, a, b, r) : add_aligned(rules, b, a, r);
 }
 
@@ -437,9 +298,9 @@ static int compare_magnitudes(struct caret__dec a, struct caret__dec b)
     if (size_a != size_b)
         return size_a < size_b ? -1 : 1;
     if (a.exp > b.exp)
-        a.mantissa *= tens[a.exp - b.exp];
+        a.mantissa *= caret__tens[a.exp - b.exp];
     else
-        b.mantissa *= tens[b.exp - a.exp];
+        b.mantissa *= caret__tens[b.exp - a.exp];
     return (a.mantissa > b.mantissa) - (a.mantissa < b.mantissa);
 }
 
@@ -459,21 +320,23 @@ int caret__dec_compare(struct caret__dec a, struct caret__dec b)
 
 /* -------------------------------------------------------- products, quotients */
 
-static struct raw product(struct caret__dec a, struct caret__dec b)
+static struct caret__raw product(struct caret__dec a, struct caret__dec b)
 {
-    return (struct raw){multiply(a.mantissa, b.mantissa), a.exp + b.exp, a.negative != b.negative, false};
+    return (struct caret__raw){multiply(a.mantissa, b.mantissa), a.exp + b.exp, a.negative != b.negative,
+                               false};
 }
 
 int caret__dec_mul(struct caret__rules rules, struct caret__dec a, struct caret__dec b, struct caret__dec *r)
 {
-    return fit(rules, product(a, b), r);
+    return caret__dec_fit(rules, product(a, b), r);
 }
 
 /* Digits before the point of the quotient of two mantissas; 0 or less: zeros after it. */
 static int quotient_size(u128 a, u128 b)
 {
-    int size_a = (int)count_digits(a), size_b = (int)count_digits(b);
-    int at_least = size_a >= size_b ? a >= b * tens[size_a - size_b] : a * tens[size_b - size_a] >= b;
+    int size_a = (int)caret__digits(a), size_b = (int)caret__digits(b);
+    int at_least =
+        size_a >= size_b ? a >= b * caret__tens[size_a - size_b] : a * caret__tens[size_b - size_a] >= b;
 
     return size_a - size_b + at_least;
 }
@@ -482,15 +345,16 @@ static int quotient_size(u128 a, u128 b)
 #define ALL UINT_MAX
 
 /* The first `digits` digits of a / b, neither of which is 0; more: one of the next `beyond` is not 0. */
-static struct raw quotient(struct caret__dec a, struct caret__dec b, unsigned digits, unsigned beyond)
+static struct caret__raw quotient(struct caret__dec a, struct caret__dec b, unsigned digits, unsigned beyond)
 {
     int k = (int)digits - quotient_size(a.mantissa, b.mantissa);
-    struct wide dividend = scale(a.mantissa, k > 0 ? (unsigned)k : 0);
-    u128 divisor = k < 0 ? b.mantissa * tens[-k] : b.mantissa, rest, q = divide(dividend, divisor, &rest);
+    struct caret__wide dividend = scale(a.mantissa, k > 0 ? (unsigned)k : 0);
+    u128 divisor = k < 0 ? b.mantissa * caret__tens[-k] : b.mantissa, rest,
+         q = divide(dividend, divisor, &rest);
     bool more = rest != 0 && (beyond > CARET__DEC_DIGITS ||
-                              !less(multiply(rest, tens[beyond]), (struct wide){0, divisor}));
+                              !less(multiply(rest, caret__tens[beyond]), (struct caret__wide){0, divisor}));
 
-    return (struct raw){{0, q}, a.exp - b.exp - k, a.negative != b.negative, more};
+    return (struct caret__raw){{0, q}, a.exp - b.exp - k, a.negative != b.negative, more};
 }
 
 int caret__dec_div(struct caret__rules rules, struct caret__dec a, struct caret__dec b, struct caret__dec *r)
@@ -505,7 +369,7 @@ int caret__dec_div(struct caret__rules rules, struct caret__dec a, struct caret_
         *r = (struct caret__dec){(uint64_t)a.mantissa / (uint64_t)b.mantissa, 0, a.negative != b.negative};
         return CARET__DEC_OK;
     }
-    return fit(rules, quotient(a, b, rules.digits, ALL), r);
+    return caret__dec_fit(rules, quotient(a, b, rules.digits, ALL), r);
 }
 
 int caret__dec_idiv(struct caret__rules rules, struct caret__dec a, struct caret__dec b, struct caret__dec *r)
@@ -522,7 +386,7 @@ int caret__dec_idiv(struct caret__rules rules, struct caret__dec a, struct caret
         return CARET__DEC_OK;
     }
     unsigned digits = size <= (int)rules.digits ? (unsigned)size : rules.digits;
-    return fit(rules, quotient(a, b, digits, (unsigned)size - digits), r);
+    return caret__dec_fit(rules, quotient(a, b, digits, (unsigned)size - digits), r);
 }
 
 /* ---------------------------------------------------------------------- modulo */
@@ -532,7 +396,7 @@ static struct caret__dec floor_of(struct caret__dec d)
 {
     if (d.exp >= 0)
         return d;
-    u128 unit = -d.exp > (int)CARET__DEC_DIGITS ? 0 : tens[-d.exp];
+    u128 unit = -d.exp > (int)CARET__DEC_DIGITS ? 0 : caret__tens[-d.exp];
     u128 whole = unit != 0 ? d.mantissa / unit : 0;
     bool fraction = d.mantissa != whole * unit || (unit == 0 && d.mantissa != 0);
 
@@ -564,10 +428,10 @@ static struct caret__dec remainder_of(struct caret__dec a, struct caret__dec b)
     if (a.mantissa == 0 || compare_magnitudes(a, b) < 0)
         return a;
     if (a.exp < b.exp)
-        d *= tens[b.exp - a.exp]; /* not above |a| */
+        d *= caret__tens[b.exp - a.exp]; /* not above |a| */
     for (m %= d; m != 0 && exp > b.exp;) {
         int k = exp - b.exp < (int)CARET__DEC_DIGITS ? exp - b.exp : (int)CARET__DEC_DIGITS;
-        divide(multiply(m, tens[k]), d, &m);
+        divide(multiply(m, caret__tens[k]), d, &m);
         exp -= k;
     }
     return (struct caret__dec){m, m != 0 ? exp : 0, a.negative && m != 0};
@@ -581,7 +445,7 @@ static struct caret__dec remainder_of(struct caret__dec a, struct caret__dec b)
 static bool no_step_cuts(struct caret__rules rules, const struct caret__dec *a, const struct caret__dec *b)
 {
     return both_small(rules, a, b) &&
-           (a->negative == b->negative || (a->mantissa < tens[9] && b->mantissa < tens[9]));
+           (a->negative == b->negative || (a->mantissa < caret__tens[9] && b->mantissa < caret__tens[9]));
 }
 
 int caret__dec_mod(struct caret__rules rules, struct caret__dec a, struct caret__dec b, struct caret__dec *r)
@@ -593,7 +457,7 @@ int caret__dec_mod(struct caret__rules rules, struct caret__dec a, struct caret_
     a = remainder_of(a, b);
     if (a.mantissa != 0 && a.negative != b.negative)
         return caret__dec_add(rules, a, b, r);
-    return fit(rules, raw_of(a), r);
+    return caret__dec_fit(rules, raw_of(a), r);
 }
 
 /* ---------------------------------------------------------------------- powers */
@@ -602,7 +466,7 @@ int caret__dec_mod(struct caret__rules rules, struct caret__dec a, struct caret_
 #define FAR 1000
 
 /* 38 digits of it, whatever its range; *more notes what was lost. */
-static struct caret__dec keep(struct raw x, bool *more)
+static struct caret__dec keep(struct caret__raw x, bool *more)
 {
     cut(&x, count_wide(x.m), CARET__DEC_DIGITS);
     *more |= x.more;
@@ -625,7 +489,7 @@ static struct caret__dec whole_power(struct caret__dec x, u128 n, bool *more)
 }
 
 /* The square root of what has 75 or 76 digits, cut off: Newton's, from the one of binary floating point. */
-static u128 integer_root(struct wide n)
+static u128 integer_root(struct caret__wide n)
 {
     u128 rest, x = (u128)sqrt((double)n.high * 0x1p128 + (double)n.low);
 
@@ -640,7 +504,7 @@ static u128 integer_root(struct wide n)
 
 static struct caret__dec root(struct caret__dec d)
 {
-    unsigned k = 2 * CARET__DEC_DIGITS - count_digits(d.mantissa);
+    unsigned k = 2 * CARET__DEC_DIGITS - caret__digits(d.mantissa);
 
     k -= (unsigned)(d.exp - (int)k) & 1;
     return (struct caret__dec){integer_root(scale(d.mantissa, k)), (d.exp - (int)k) / 2, false};
@@ -656,9 +520,9 @@ static struct caret__dec fraction_power(struct caret__dec x, u128 f, unsigned pl
     for (int i = 0; i < 128 && f != 0; i++) {
         f *= 2;
         x = root(x);
-        if (f < tens[places])
+        if (f < caret__tens[places])
             continue;
-        f -= tens[places];
+        f -= caret__tens[places];
         r = keep(product(r, x), &more);
     }
     return r;
@@ -666,10 +530,11 @@ static struct caret__dec fraction_power(struct caret__dec x, u128 f, unsigned pl
 
 static struct caret__dec rounded(struct caret__dec d)
 {
-    unsigned have = count_digits(d.mantissa), drop = have > 34 ? have - 34 : 0;
+    unsigned have = caret__digits(d.mantissa), drop = have > 34 ? have - 34 : 0;
 
     if (drop > 0)
-        d = (struct caret__dec){(d.mantissa + tens[drop] / 2) / tens[drop], d.exp + (int)drop, d.negative};
+        d = (struct caret__dec){(d.mantissa + caret__tens[drop] / 2) / caret__tens[drop], d.exp + (int)drop,
+                                d.negative};
     return d;
 }
 
@@ -685,14 +550,15 @@ static struct exponent split(struct caret__dec b)
     int size = magnitude(b);
 
     if (b.exp >= 0) {
-        e.whole = size <= (int)CARET__DEC_DIGITS ? b.mantissa * tens[b.exp] : tens[CARET__DEC_DIGITS];
+        e.whole =
+            size <= (int)CARET__DEC_DIGITS ? b.mantissa * caret__tens[b.exp] : caret__tens[CARET__DEC_DIGITS];
         return e;
     }
     for (; b.exp < -(int)CARET__DEC_DIGITS + 1; b.exp++)
         b.mantissa /= 10;
     e.places = (unsigned)-b.exp;
-    e.whole = b.mantissa / tens[e.places];
-    e.fraction = b.mantissa % tens[e.places];
+    e.whole = b.mantissa / caret__tens[e.places];
+    e.fraction = b.mantissa % caret__tens[e.places];
     return e;
 }
 
@@ -709,11 +575,11 @@ static int power(struct caret__rules rules, struct caret__dec a, struct exponent
 
     if (e.fraction != 0)
         p = rounded(keep(product(p, fraction_power(a, e.fraction, e.places)), &more));
-    struct raw x = inverse ? quotient(one, p, CARET__DEC_DIGITS, ALL) : raw_of(p);
+    struct caret__raw x = inverse ? quotient(one, p, CARET__DEC_DIGITS, ALL) : raw_of(p);
     if (inverse && e.fraction != 0)
         x = raw_of(rounded(keep(x, &more)));
     x.more |= more;
-    return fit(rules, x, r);
+    return caret__dec_fit(rules, x, r);
 }
 
 int caret__dec_pow(struct caret__rules rules, struct caret__dec a, struct caret__dec b, struct caret__dec *r)
@@ -732,66 +598,4 @@ int caret__dec_pow(struct caret__rules rules, struct caret__dec a, struct caret_
     if (rules.exact && e.fraction != 0)
         return CARET__DEC_INEXACT;
     return power(rules, a, e, b.negative, r);
-}
-
-/* --------------------------------------------------------------------- to text */
-
-/* All digits of a mantissa; returns how many. */
-static unsigned put_digits(u128 m, char *out)
-{
-    unsigned n;
-    char *p;
-
-    if (m - 1 < SMALL)
-        return (unsigned)caret__i64_format((int64_t)m, out);
-    n = count_digits(m);
-    p = out + n;
-    while (m >> 64 != 0) {
-        uint64_t low = (uint64_t)(m % E19);
-        m /= E19;
-        for (int i = 0; i < 19; i++, low /= 10)
-            *--p = (char)('0' + low % 10);
-    }
-    for (uint64_t u = (uint64_t)m; p > out; u /= 10)
-        *--p = (char)('0' + u % 10);
-    return n;
-}
-
-/* Digits, not ending in 0, times 10^exp. */
-static size_t put_plain(const char *digits, int n, int exp, char *out)
-{
-    int point = n + exp; /* digits before the point */
-
-    if (exp >= 0) {
-        memcpy(out, digits, (size_t)n);
-        memset(out + n, '0', (size_t)exp);
-        return (size_t)point;
-    }
-    if (point < 0) {
-        out[0] = '.';
-        memset(out + 1, '0', (size_t)-point);
-        memcpy(out + 1 - point, digits, (size_t)n);
-        return (size_t)(1 - point + n);
-    }
-    memcpy(out, digits, (size_t)point);
-    out[point] = '.';
-    memcpy(out + point + 1, digits + point, (size_t)(n - point));
-    return (size_t)n + 1;
-}
-
-size_t caret__dec_format(struct caret__dec d, char *buf)
-{
-    char digits[CARET__DEC_DIGITS + 1];
-    int n = (int)put_digits(d.mantissa, digits), size = n + d.exp;
-
-    if (n == 0) {
-        buf[0] = '0';
-        return 1;
-    }
-    if (size > HIGHEST || size < LOWEST)
-        return 0;
-    for (; digits[n - 1] == '0'; n--)
-        d.exp++;
-    buf[0] = '-';
-    return d.negative + put_plain(digits, n, d.exp, buf + d.negative);
 }
