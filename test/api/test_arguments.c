@@ -606,6 +606,8 @@ static void overwritten_nodes(void **state)
         OK(caret_get(s, &x->node, &v));
         assert_int_equal(v.len, 5);
         assert_memory_equal(v.data, "value", 5);
+        caret__node(&x->node)->magic++; /* all else is as in a node */
+        assert_int_equal(caret_get(s, &x->node, &v), CARET_E_INVALID);
         free(x);
     }
 }

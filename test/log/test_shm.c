@@ -4,13 +4,19 @@
 #include "log/database.h"
 
 #include "base/fault.h"
+#include "shm/layout.h"
 
 static char second[112]; /* another database, with the same shm_dir */
+
+/* How the name of a copy of a segment ends that is put there as if it had been left. */
+#define COPY "-fedcba9876543210.held"
 
 struct seen {
     int n[CARET_SHM_UNKNOWN + 1], removed;
     uint64_t bytes, pid;
     char path[96], why[160];
+    int copy; /* state of COPY */
+    char copy_why[160];
 };
 
 static int see(void *arg, const caret_shm_info *info)
@@ -23,6 +29,10 @@ static int see(void *arg, const caret_shm_info *info)
     s->pid = info->pids != 0 ? info->pid[0] : 0;
     snprintf(s->path, sizeof s->path, "%s", info->path);
     snprintf(s->why, sizeof s->why, "%s", info->why);
+    if (strstr(info->file, COPY) != NULL) {
+        s->copy = info->state;
+        snprintf(s->copy_why, sizeof s->copy_why, "%s", info->why);
+    }
     return CARET_OK;
 }
 
@@ -106,8 +116,87 @@ static void one_that_was_replaced_needs_nothing(void **state)
     command("cp %s %s.copy", path, path);
     open_and_close_another();
     command("cat %s >%s", second, path); /* the same file, with another database in it */
+    assert_string_equal(look(0).why, "another database is in the place of its own");
     assert_int_equal(look(CARET_SHM_REMOVE).removed, 1);
     assert_int_equal(files_in(shm_dir), 0);
+}
+
+static void assert_copy(int state, const char *why)
+{
+    struct seen s = look(0);
+
+    assert_string_equal(s.copy_why, why);
+    assert_int_equal(s.copy, state);
+}
+
+static void put_earlier_back(void)
+{
+    command("cp %s/earlier $(cat %s/name)", dir, dir);
+}
+
+/* What was left of an earlier life is not needed, but nothing goes while the database is in use. */
+static void an_earlier_segment_of_the_same_database_goes(void **state)
+{
+    uint32_t before;
+
+    (void)state;
+    killed_user(false);
+    command("f=$(ls %s/caret-*.held) && cp $f %s/earlier", shm_dir, dir);
+    command("f=$(ls %s/caret-*.held) && echo ${f%%-*}" COPY " >%s/name", shm_dir, dir);
+    killed_user(false); /* which recovers first */
+    put_earlier_back();
+    assert_copy(CARET_SHM_ORPHANED, "its database was recovered since");
+    caret_db *db = open_db();
+    assert_int_equal(files_in(shm_dir), 1);
+    put_earlier_back();
+    assert_copy(CARET_SHM_USED, "its database is open in this process");
+    OK(caret_close(db));
+    assert_copy(CARET_SHM_ORPHANED, "its database was closed cleanly");
+    before = atomic_load(signal_word);
+    pid_t pid = fork();
+    if (pid == 0) {
+        open_db();
+        atomic_fetch_add(signal_word, 1);
+        for (;;)
+            pause();
+    }
+    until(before + 1);
+    put_earlier_back();
+    assert_copy(CARET_SHM_USED, "its database is in use");
+    kill_and_wait(pid);
+    assert_int_equal(look(CARET_SHM_REMOVE).removed, 1);
+    command("rm %s/earlier %s/name", dir, dir);
+}
+
+static void set_in_segment(off_t field, uint32_t value)
+{
+    char name[200];
+    FILE *list = popen("ls -d $CARET_TEST_SHM_DIR/caret-*.held", "r");
+
+    assert_non_null(fgets(name, sizeof name, list));
+    pclose(list);
+    name[strcspn(name, "\n")] = 0;
+    int fd = open(name, O_WRONLY);
+    assert_int_equal(pwrite(fd, &value, sizeof value, field), sizeof value);
+    close(fd);
+}
+
+/* Written is not enough: if the disk failed, or was not waited for to the end, nobody knows what the log has. */
+static void what_the_log_may_not_have_is_lost_not_orphaned(void **state)
+{
+    static const off_t doubts[] = {offsetof(struct caret__shared, io_failed),
+                                   offsetof(struct caret__shared, sync_in_progress)};
+
+    (void)state;
+    setenv("CARET_TEST_SHM_DIR", shm_dir, 1);
+    killed_user(true);
+    command("rm %s*", path, "");
+    for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++) {
+        set_in_segment(doubts[i], 1);
+        assert_int_equal(look(CARET_SHM_REMOVE).n[CARET_SHM_LOST], 1);
+        set_in_segment(doubts[i], 0);
+    }
+    assert_int_equal(look(CARET_SHM_REMOVE).removed, 1);
 }
 
 /* Commits of its last second are nowhere else, and it may have been moved: it was. */
@@ -287,6 +376,8 @@ int main(void)
         TEST(what_a_recovery_needs_stays),
         TEST(that_of_a_deleted_database_goes),
         TEST(one_that_was_replaced_needs_nothing),
+        TEST(an_earlier_segment_of_the_same_database_goes),
+        TEST(what_the_log_may_not_have_is_lost_not_orphaned),
         TEST(a_moved_database_loses_nothing),
         TEST(a_lost_one_goes_when_that_is_asked_for),
         TEST(what_is_not_ours_is_left_alone),
