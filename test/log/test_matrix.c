@@ -21,6 +21,8 @@
 
 #include "database.h"
 
+#include "complaint.h"
+
 #include "shm/layout.h"
 
 #ifdef CARET_SMALL
@@ -107,34 +109,11 @@ struct told {
     unsigned count[CALLS];
     unsigned failed;
     bool may_be_shorter; /* the copy that was made or not */
-    char complaint[700];
+    char complaint[COMPLAINT_MAX];
 };
 
 static struct told *told;
 static char out[112], archive[112], copy_path[128], restored_path[128];
-
-static void complain(const char *format, ...)
-{
-    va_list ap;
-
-    failing.armed = false;
-    va_start(ap, format);
-    vsnprintf(told->complaint, sizeof told->complaint, format, ap);
-    va_end(ap);
-    _exit(1);
-}
-
-/* An error is fine if it has a name and a text, and does not call the database damaged. */
-static void check_error(int rc, const char *what)
-{
-    if (rc == CARET_OK)
-        return;
-    const char *message = caret_message(), *name = caret_strerror(rc);
-    if (rc > 0 || rc == CARET_E_CORRUPT || rc == CARET_E_FOREIGN || rc == CARET_E_VERSION)
-        complain("%s: %d %s (%s)", what, rc, name, message);
-    if (strncmp(message, name, strlen(name)) != 0 || strlen(message) < strlen(name) + 4)
-        complain("%s: %s has no text: %s", what, name, message);
-}
 
 #define DO(call)                                                                                             \
     do {                                                                                                     \
@@ -790,6 +769,7 @@ static int setup_matrix(void **state)
     snprintf(copy_path, sizeof copy_path, "%s/copy.caret", out);
     snprintf(restored_path, sizeof restored_path, "%s/restored.caret", out);
     told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    complaint = told->complaint;
     return told != MAP_FAILED && mkdir(out, 0700) == 0 && mkdir(archive, 0700) == 0 ? 0 : -1;
 }
 

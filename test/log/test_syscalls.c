@@ -18,6 +18,8 @@
 
 #include "database.h"
 
+#include "complaint.h"
+
 #include "base/fault.h"
 #include "crowd.h"
 #include "shm/layout.h"
@@ -31,36 +33,12 @@ enum status { UNTRIED, BEGUN, ACKNOWLEDGED, REFUSED };
 struct told {
     uint8_t status[COMMITS];
     bool reached; /* the call that was to fail was made */
-    unsigned errors;
-    char complaint[512];
+    char complaint[COMPLAINT_MAX];
 };
 
 static struct told *told;
 static bool after_kill; /* the beginning */
 static int sync_mode;
-
-static void complain(const char *format, ...)
-{
-    va_list ap;
-
-    va_start(ap, format);
-    vsnprintf(told->complaint, sizeof told->complaint, format, ap);
-    va_end(ap);
-    _exit(1);
-}
-
-/* An error is fine if it has a name and a text, and does not call the database damaged. */
-static void check_error(int rc, const char *what)
-{
-    if (rc == CARET_OK)
-        return;
-    told->errors++;
-    const char *message = caret_message(), *name = caret_strerror(rc);
-    if (rc > 0 || rc == CARET_E_CORRUPT || rc == CARET_E_FOREIGN || rc == CARET_E_VERSION)
-        complain("%s: %d %s (%s)", what, rc, name, message);
-    if (strncmp(message, name, strlen(name)) != 0 || strlen(message) < strlen(name) + 4)
-        complain("%s: %s has no text: %s", what, name, message);
-}
 
 /* -------------------------------------------------------------------- script */
 
@@ -506,6 +484,7 @@ static int setup_calls(void **state)
         return -1;
     sync_mode = CARET_SYNC_INTERVAL;
     told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    complaint = told->complaint;
     return told != MAP_FAILED ? 0 : -1;
 }
 
