@@ -256,6 +256,34 @@ function TestGc:test_finalizers_may_use_the_database_in_the_midst_of_a_use()
     lu.assertTrue(state.runs > 3)
 end
 
+-- The same where ffi.lua asks whether that has happened: a hook is there each time.
+function TestGc:test_what_was_found_by_others_meanwhile_is_not_returned()
+    local jit, asked, lines, disturbed = rawget(_G, "jit"), {}, 0, 0
+    lu.skipIf(not (type(require("caret.core").ffi) == "table" and package.loaded["caret.ffi"]),
+        "nodes are the C module's here, not the FFI's")
+    local path = package.searchpath("caret.ffi", package.path)
+    for line in io.lines(path) do
+        lines = lines + 1
+        asked[lines] = line:find("box[1] ~= count", 1, true) or line:find("box[1] == count", 1, true)
+    end
+    for i = 1, 9 do n.other[i].__, n.list["some" .. i].__ = i, "value" .. i end
+    local function use()
+        return (n.list:next("some4")), (n.list:previous("some7")), n.list.some7.__, n.list:get("none")
+    end
+    jit.off() -- compiled code has no hooks
+    debug.sethook(function(_, line)
+        if not asked[line] or debug.getinfo(2, "S").source ~= "@" .. path then return end
+        disturbed = disturbed + 1
+        if disturbed > 20 then return end -- it is tried again each time
+        local _ = n.other:next(3), n.other:previous(8), n.other[2]:get(), n.other:incr() -- luacheck: ignore
+    end, "l")
+    local got = {pcall(use)}
+    debug.sethook()
+    jit.on()
+    lu.assertEquals(got, {true, "some5", "some6", "value7", "none"})
+    lu.assertTrue(disturbed > 2)
+end
+
 -- What is made of a cursor is of where it was before or behind, whole, and of no other place.
 function TestGc:test_finalizers_may_move_a_cursor_in_use()
     local state, long, longer = {on = true, runs = 0}, ("a"):rep(300), ("b"):rep(900)
