@@ -75,6 +75,9 @@ correct commit -DRANGE
 correct log -DCRASH=2 -DCK=1
 correct log
 correct log -DR=1
+correct log -DLONG=4 -DMAXD=0
+correct log -DLONG=4 -DCK=1
+correct log -DLONG=3 -DNC=4 -DCK=1 -DMAXD=0
 correct snapshot
 correct snapshot -DLOST -DNC=2
 correct snapshot -DPS=2 -DSN=1 -DMAXD=0
@@ -140,6 +143,9 @@ bug log -DBUG=11
 bug log -DBUG=12 -DCRASH=2 -DMAXD=0
 bug log -DBUG=13
 bug log -DBUG=14
+bug log -DBUG=15 -DLONG=3 -DNC=4 -DCK=1 -DMAXD=0
+bug log -DBUG=16 -DLONG=3 -DMAXD=0
+bug log -DBUG=17 -DLONG=3 -DMAXD=0
 bug snapshot -DBUG=1
 bug snapshot -DBUG=2
 bug snapshot -DBUG=3

@@ -44,7 +44,8 @@
 
 #define WRITE_BYTES   (256u << 10) /* joined writes up to this size */
 #define RELEASE_BATCH 64u
-#define SETTLING      2u /* checkpoint_wanted: by the one underway; whoever wants one stores 1 */
+#define PACE_PAGES    64u /* what the pace of the others is counted for */
+#define SETTLING      2u  /* checkpoint_wanted: by the one underway; whoever wants one stores 1 */
 
 struct frozen_page {
     uint32_t pgno, slot;
@@ -66,7 +67,7 @@ static void copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
                               memory_order_relaxed);
 }
 
-void caret__freeze(struct caret__engine *e)
+void caret__freeze(struct caret__engine *e, uint64_t log_size)
 {
     struct caret__shared *sh = e->sh;
     struct caret__frozen *f = &sh->frozen;
@@ -77,6 +78,7 @@ void caret__freeze(struct caret__engine *e)
                   atomic_load(&sh->released_epoch) + 1 == epoch);
     copy_image(e, epoch, sh->ts.npages);
     CARET_FAULT("freeze_image");
+    caret__log_plan(e, epoch, log_size);
     __atomic_store_n(&f->epoch, 0, __ATOMIC_RELAXED);
     atomic_thread_fence(memory_order_release);
     f->root = atomic_load(&sh->ts.root);
@@ -96,12 +98,15 @@ void caret__freeze(struct caret__engine *e)
 static int freeze(struct caret__engine *e, bool force, bool *frozen)
 {
     struct caret__shared *sh = e->sh;
-    int rc = caret__writer_lock(e);
+    uint64_t log_size;
+    int rc = caret__log_prepare(e, &log_size);
+    if (rc == CARET_OK)
+        rc = caret__writer_lock(e);
     if (rc != CARET_OK)
         return rc;
     *frozen = force || atomic_load(&sh->log_applied) != atomic_load(&sh->checkpoint_lsn);
     if (*frozen)
-        caret__freeze(e);
+        caret__freeze(e, log_size);
     caret__writer_unlock(e);
     return CARET_OK;
 }
@@ -183,6 +188,16 @@ static int sync_data(struct caret__engine *e)
                                                   : caret__io_failed(e, errno, "syncing the data file");
 }
 
+/* How quickly do others write while a checkpoint does? */
+static void note_pace(struct caret__engine *e, size_t pages)
+{
+    struct caret__shared *sh = e->sh;
+    uint64_t log = atomic_load(&sh->log_head) - sh->frozen.lsn;
+
+    if (pages >= PACE_PAGES)
+        atomic_store(&sh->pace_log, (uint32_t)caret__min64(log / (pages / PACE_PAGES), UINT32_MAX));
+}
+
 static int write_epoch(struct caret__engine *e, bool clean)
 {
     struct caret__shared *sh = e->sh;
@@ -197,6 +212,7 @@ static int write_epoch(struct caret__engine *e, bool clean)
         return rc;
     rc = write_pages(e, list, n);
     free(list);
+    note_pace(e, n);
     if (rc == CARET_OK)
         rc = caret__images_write(e, f->epoch, f->npages);
     if (rc == CARET_OK)
@@ -243,6 +259,8 @@ static void release_slot(struct caret__engine *e, uint32_t s, uint32_t epoch)
     atomic_store_explicit(bits, free_bits | bit, memory_order_release);
     CARET_FAULT("release_bit");
     caret__racy_put32(&sh->ts.free_slots, sh->ts.free_slots + 1);
+    if (s < sh->ts.slot_hint)
+        sh->ts.slot_hint = s;
 }
 
 static int release_slots(struct caret__engine *e, uint32_t epoch)
@@ -261,26 +279,56 @@ static int release_slots(struct caret__engine *e, uint32_t epoch)
 
 /* ------------------------------------------------------------------ the role */
 
-/* Nothing is reused before a checkpoint: the file grows by what dies between two. */
+static uint32_t slots_used(const struct caret__engine *e)
+{
+    uint32_t all = atomic_load(&e->sh->nslots), left = caret__racy32(&e->sh->ts.free_slots);
+
+    return all > left ? all - left : 0;
+}
+
+/*
+ * Nothing is reused before a checkpoint: the file grows by what dies between two.  A page that died since it
+ * was copied to a slot is not counted: arena and log set bounds to these.
+ */
 #define MUCH_DEAD (CARET__LOG_DEFAULT / CARET__PAGE_SIZE) /* arbitrary; pages */
 
 uint32_t caret__checkpoint_dead(const struct caret__engine *e)
 {
     uint32_t npages = atomic_load_explicit(&e->sh->ts.npages, memory_order_relaxed);
     uint32_t much = npages / 8 > MUCH_DEAD ? npages / 8 : MUCH_DEAD;
+    uint32_t dead = caret__racy32(&e->sh->ts.dead_pages), used = slots_used(e);
 
-    return caret__racy32(&e->sh->ts.dead_pages) / much;
+    return dead > used ? (dead - used) / much : 0;
+}
+
+/*
+ * A checkpoint should end before log and arena are full, but not begin earlier than that takes: what is changed
+ * once more in between need not be written twice.  It is due when a third of either is in use; a log that was made
+ * longer is used further, as far as twice what came in while the last checkpoint wrote as many pages leaves room.
+ */
+static bool log_due(const struct caret__shared *sh, uint32_t used)
+{
+    uint64_t log = atomic_load(&sh->log_head) - atomic_load(&sh->checkpoint_lsn);
+    uint64_t size = atomic_load(&sh->log_size), pace = atomic_load(&sh->pace_log);
+
+    if (log <= size / 3)
+        return false;
+    return size <= CARET__LOG_DEFAULT || log + size / 6 + 2 * pace * (used / PACE_PAGES) > size;
+}
+
+static bool arena_due(const struct caret__shared *sh, uint32_t used)
+{
+    return used > sh->max_slots / 5 * 2;
 }
 
 bool caret__checkpoint_due(const struct caret__engine *e)
 {
     const struct caret__shared *sh = e->sh;
     uint64_t log = atomic_load(&sh->log_head) - atomic_load(&sh->checkpoint_lsn);
-    uint32_t used = atomic_load(&sh->nslots) - __atomic_load_n(&sh->ts.free_slots, __ATOMIC_RELAXED);
+    uint32_t used = slots_used(e);
 
-    return log > atomic_load(&sh->log_size) / 3 || used > sh->max_slots / 3 ||
-           atomic_load(&sh->checkpoint_wanted) != 0 || caret__held_stale(e) ||
-           caret__checkpoint_dead(e) != 0 ||
+    return log_due(sh, used) || arena_due(sh, used) || atomic_load(&sh->checkpoint_wanted) != 0 ||
+           caret__held_stale(e) || caret__checkpoint_dead(e) != 0 ||
            (atomic_load(&sh->archive_len) != 0 && log != 0 &&
             caret__now_ns() - atomic_load(&sh->archive_time) > CARET__ARCHIVE_EVERY);
 }
@@ -294,6 +342,8 @@ static int finish(struct caret__engine *e, bool clean)
 
     if (atomic_load(&sh->durable_epoch) < epoch)
         rc = write_epoch(e, clean);
+    if (rc == CARET_OK)
+        rc = caret__log_switch(e);
     if (rc == CARET_OK && atomic_load(&sh->released_epoch) < epoch) {
         rc = release_slots(e, epoch);
         if (rc == CARET_OK)
@@ -303,6 +353,13 @@ static int finish(struct caret__engine *e, bool clean)
         CARET_FAULT("checkpoint_released");
     }
     return rc;
+}
+
+/* Did a checkpoint end since there were so many? */
+static bool another_ended(const struct caret__engine *e, uint64_t before)
+{
+    return atomic_load(&e->sh->checkpoints) != before &&
+           atomic_load(&e->sh->released_epoch) + 1 == atomic_load(&e->sh->epoch);
 }
 
 /* The role is ours: see to it that all before `wanted` is in the file. */
@@ -329,12 +386,9 @@ static int in_role(struct caret__engine *e, uint64_t wanted, bool force, bool cl
     return rc == CARET_OK ? caret__held_release(e) : rc;
 }
 
-/* then (NULL: nothing) is called in the role, with durable_epoch = released_epoch = epoch - 1. */
-static int run(struct caret__engine *e, bool force, bool clean, int (*then)(struct caret__engine *, void *),
-               void *arg)
+static int take_role(struct caret__engine *e)
 {
     struct caret__shared *sh = e->sh;
-    uint64_t wanted = atomic_load(&sh->log_applied);
 
     int rc = caret__fds_check(e);
 
@@ -350,16 +404,41 @@ static int run(struct caret__engine *e, bool force, bool clean, int (*then)(stru
         caret__mutex_consistent(&sh->checkpoint);
     else if (rc != 0)
         return caret__fail(CARET_E_CORRUPT, "%s: shared memory is damaged: the checkpoint mutex", e->path);
+    return CARET_OK;
+}
+
+/* then (NULL: nothing) is called in the role, with durable_epoch = released_epoch = epoch - 1. */
+static int run(struct caret__engine *e, bool force, bool clean, int (*then)(struct caret__engine *, void *),
+               void *arg)
+{
+    uint64_t wanted = atomic_load(&e->sh->log_applied);
+    int rc = take_role(e);
+
+    if (rc != CARET_OK)
+        return rc;
     rc = in_role(e, wanted, force, clean);
     if (rc == CARET_OK && then != NULL)
         rc = then(e, arg);
-    caret__mutex_unlock(&sh->checkpoint);
+    caret__mutex_unlock(&e->sh->checkpoint);
     return rc;
 }
 
 int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
 {
     return run(e, force, clean, NULL, NULL);
+}
+
+int caret__checkpoint_room(struct caret__engine *e)
+{
+    uint64_t wanted = atomic_load(&e->sh->log_applied), before = atomic_load(&e->sh->checkpoints);
+    int rc = take_role(e);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (!another_ended(e, before) || atomic_load(&e->sh->io_failed) != 0)
+        rc = in_role(e, wanted, false, false);
+    caret__mutex_unlock(&e->sh->checkpoint);
+    return rc;
 }
 
 int caret__checkpoint_then(struct caret__engine *e, int (*then)(struct caret__engine *, void *), void *arg)

@@ -108,6 +108,12 @@ static inline uint64_t log_spare(const struct caret__shared *sh)
     return atomic_load_explicit(&sh->log_size, memory_order_relaxed) / 8;
 }
 
+/* Must the log be made longer before so many bytes can follow? (lengthen.c) */
+static inline bool beyond_limit(const struct caret__shared *sh, uint64_t head, uint32_t size)
+{
+    return head + size - 1 >= atomic_load_explicit(&sh->log_limit, memory_order_relaxed) - 1;
+}
+
 /* Is there room for size bytes in ring and log? Looked at under the mutex. */
 static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint32_t size, bool only_kills)
 {
@@ -116,7 +122,8 @@ static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint3
             head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <=
                 sh->ring_size - 64u) &&
            head + size + spare - atomic_load_explicit(&sh->checkpoint_lsn, memory_order_acquire) <=
-               atomic_load_explicit(&sh->log_size, memory_order_relaxed);
+               atomic_load_explicit(&sh->log_size, memory_order_relaxed) &&
+           !beyond_limit(sh, head, size);
 }
 
 /* Outside the mutex: have the ring written, or a checkpoint taken. */
@@ -129,8 +136,9 @@ static int make_room(struct caret__engine *e, uint32_t size)
         if (rc != CARET_OK)
             return rc;
     }
-    if (head + size + log_spare(sh) - atomic_load(&sh->checkpoint_lsn) > atomic_load(&sh->log_size))
-        return caret__checkpoint(e);
+    if (head + size + log_spare(sh) - atomic_load(&sh->checkpoint_lsn) > atomic_load(&sh->log_size) ||
+        beyond_limit(sh, head, size))
+        return caret__checkpoint_room(e);
     return CARET_OK;
 }
 
@@ -261,7 +269,7 @@ static int try_commit(struct caret__engine *e, struct commit *c, bool freeze)
     rc = caret__writer_lock(e);
     if (rc == CARET_OK) {
         if (freeze && e->sh->frozen.lsn != atomic_load(&e->sh->log_applied))
-            caret__freeze(e);
+            caret__freeze(e, 0);
         rc = try_batch(e, &c->r, c->valid, c->ctx, c->lsn, &c->room);
         caret__writer_unlock(e);
     }
@@ -294,7 +302,7 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
             afterwards(e, *lsn);
         if (rc != CARET_RESTART)
             return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
-        rc = big ? CARET_OK : c.room ? make_room(e, c.r.size) : caret__checkpoint(e);
+        rc = big ? CARET_OK : c.room ? make_room(e, c.r.size) : caret__checkpoint_room(e);
         if (rc != CARET_OK)
             return rc;
     }
@@ -411,7 +419,7 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
             afterwards(e, *lsn);
         if (rc != CARET_RESTART)
             return rc;
-        rc = room ? make_room(e, (uint32_t)(klen + vlen + 64)) : caret__checkpoint(e);
+        rc = room ? make_room(e, (uint32_t)(klen + vlen + 64)) : caret__checkpoint_room(e);
         if (rc != CARET_OK)
             return rc;
     }

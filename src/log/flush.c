@@ -159,6 +159,11 @@ int caret__flush_hold(struct caret__engine *e)
     return rc == CARET_OK ? flush_lock(e) : rc;
 }
 
+int caret__flush_ring(struct caret__engine *e)
+{
+    return write_ring(e);
+}
+
 void caret__flush_release(struct caret__engine *e)
 {
     caret__mutex_unlock(&e->sh->flush);

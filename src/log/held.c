@@ -67,6 +67,8 @@ static void release_word(struct caret__engine *e, const struct caret__keepers *k
     if (from != held)
         caret__racy_put32(&sh->ts.dead_pages, sh->ts.dead_pages - (uint32_t)__builtin_popcountll(dead));
     sh->ts.free_pages += freed;
+    if (freed != 0 && word < sh->ts.page_hint / 64u) /* low numbers first: the end of the file becomes free */
+        sh->ts.page_hint = word * 64u;
     atomic_store_explicit(&fm[word], f | (dead & ~kept), memory_order_release);
     if (from == held)
         CARET_FAULT("held_free");

@@ -4,6 +4,7 @@
 #ifndef CARET_LOG_LOG_H
 #define CARET_LOG_LOG_H
 
+#include "log/meta.h"
 #include "log/record.h"
 #include "shm/engine.h"
 #include "shm/undo.h"
@@ -167,11 +168,15 @@ uint32_t caret__reserved_count(const struct caret__shared *sh);
 int caret__flush(struct caret__engine *e, uint64_t upto, bool sync);
 
 /* Larger records do not go through the ring (flush.c).  The most a transaction can commit: an eighth of the log is kept
- * for kills, another is left to the others (arbitrary). */
+ * for kills, another is left to the others (arbitrary); and what a log that was made longer on the way takes would not fit
+ * into that of a restored copy. */
 #define CARET__BIG_RECORD (CARET__RING_SIZE / 4u)
 static inline uint32_t caret__record_limit(const struct caret__shared *sh)
 {
     uint64_t size = atomic_load_explicit(&sh->log_size, memory_order_relaxed);
+    bool longer = size > CARET__LOG_DEFAULT && atomic_load(&sh->log_kind) == CARET__META_LONGER;
+
+    size = longer ? CARET__LOG_DEFAULT : size;
     return (uint32_t)caret__min64(size / 4 * 3, UINT32_MAX - 0xffffffu);
 }
 
@@ -181,6 +186,7 @@ int caret__record_refused(const struct caret__engine *e, uint64_t size);
 /* For the committer of a big record: take the flush mutex, before the writer mutex; under both write the
  * record to the log where log_head is, all before it first; give the flush mutex back. */
 int caret__flush_hold(struct caret__engine *e);
+int caret__flush_ring(struct caret__engine *e); /* all that the ring has, to the log */
 int caret__flush_record(struct caret__engine *e, const uint8_t *rec, uint32_t size);
 void caret__flush_release(struct caret__engine *e);
 
@@ -196,18 +202,36 @@ int caret__wait_durable(struct caret__engine *e, uint64_t lsn);
 /* Record an I/O failure for everybody: IO_FAILED from now on.  Returns CARET_E_IO. */
 int caret__io_failed(struct caret__engine *e, int errnum, const char *what);
 
+/* ---- log/lengthen.c: a longer log, by the holder of the checkpoint role -------------- */
+
+/* Before a freeze: is the log worth lengthening?  Then its file is made longer; the size, or 0. */
+int caret__log_prepare(struct caret__engine *e, uint64_t *size);
+
+/* In the freeze of that epoch: plan it. */
+void caret__log_plan(struct caret__engine *e, uint32_t epoch, uint64_t size);
+
+/* Where the log lies, as the meta slot of that epoch is to say; the flags for it (CARET__META_ASKED, _LONGER). */
+uint32_t caret__log_place(const struct caret__shared *sh, uint32_t epoch, uint64_t *base, uint64_t *size);
+
+/* The meta slot of durable_epoch is on the disk: if the longer log is in it, that is the log from now on. */
+int caret__log_switch(struct caret__engine *e);
+
 /* ---- log/checkpoint.c --------------------------------------------------------------- */
 
 /* Take a checkpoint (or wait for the one in progress and take over if its owner died)
  * so that everything committed before the call is in the data file afterwards. */
 int caret__checkpoint(struct caret__engine *e);
 
+/* The same for a writer that lacks room: one that was underway is enough, if it made some. */
+int caret__checkpoint_room(struct caret__engine *e);
+
 /* force: also when nothing was committed since the last one; clean: the meta says that no log is needed. */
 int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean);
 
 /* In the role, when nothing is left to do in it, under the writer mutex: freeze the epoch.  From then on no page is
- * of the current one.  What is frozen is written by the next who takes a checkpoint. */
-void caret__freeze(struct caret__engine *e);
+ * of the current one.  What is frozen is written by the next who takes a checkpoint.  log_size: of the log after that
+ * checkpoint, as caret__log_prepare() says; 0: as it is. */
+void caret__freeze(struct caret__engine *e, uint64_t log_size);
 
 /* Take one like caret__checkpoint() and, still in the role, call `then`: what it returns is returned. */
 int caret__checkpoint_then(struct caret__engine *e, int (*then)(struct caret__engine *, void *), void *arg);

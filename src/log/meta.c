@@ -209,13 +209,11 @@ int caret__meta_write_frozen(struct caret__engine *e, bool clean)
 
     memset(&m, 0, sizeof m);
     memcpy(m.uuid, sh->uuid, sizeof m.uuid);
-    m.flags = clean ? CARET__META_CLEAN : 0;
     m.epoch = f->epoch;
     m.generation = sh->generation;
     m.lsn = f->lsn;
     m.chain_seed = f->chain_seed;
-    m.log_base = atomic_load(&sh->log_base);
-    m.log_size = atomic_load(&sh->log_size);
+    m.flags = caret__log_place(sh, f->epoch, &m.log_base, &m.log_size) | (clean ? CARET__META_CLEAN : 0);
     m.root = f->root;
     m.depth = f->depth;
     m.npages = f->npages;

@@ -341,6 +341,16 @@ static int rescue(struct caret__engine *e, struct rescue *r, struct caret__start
 
 /* ------------------------------------------------------------------- build */
 
+/* Who chose the size of the log?  Before slots said so a longer one than usual had been asked for. */
+static uint32_t log_kind(const struct caret__engine *e, const struct caret__meta *m)
+{
+    uint32_t kind = m->flags & (CARET__META_ASKED | CARET__META_LONGER);
+
+    if ((m->flags & CARET__META_CLEAN) != 0) /* it is a new one */
+        return e->options.log_size != 0 ? CARET__META_ASKED : 0;
+    return kind == 0 && m->log_size > CARET__LOG_DEFAULT ? CARET__META_ASKED : kind;
+}
+
 static void fill_words(struct caret__engine *e, const struct caret__meta *m)
 {
     struct caret__shared *sh = e->sh;
@@ -352,6 +362,7 @@ static void fill_words(struct caret__engine *e, const struct caret__meta *m)
     memcpy(caret__ring_at(e, m->lsn - 8), &m->chain_seed, 8);
     atomic_store(&sh->log_base, m->log_base);
     atomic_store(&sh->log_size, m->log_size);
+    atomic_store(&sh->log_kind, log_kind(e, m));
     sh->checkpoint_seed = m->chain_seed;
     sh->generation = m->generation;
     sh->created = m->created;

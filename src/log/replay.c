@@ -36,8 +36,10 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/fault.h"
+#include "log/meta.h"
 #include "log/open.h"
 #include "page/page.h"
+#include "shm/lockfile.h"
 #include "shm/write.h"
 
 /* A run that a record of the chain refers to. */
@@ -50,6 +52,7 @@ struct replay {
     struct caret__engine *e;
     struct caret__logfile file;
     uint64_t begin, end; /* of the chain */
+    uint64_t reach;      /* it leads to there at least; 0: nothing is known */
     uint8_t *buf;        /* log bytes [at, at + len) */
     size_t cap, len;
     uint64_t at;
@@ -394,6 +397,33 @@ static int grow_for_claims(struct replay *r)
     return caret__grow_pages(r->e, end);
 }
 
+/*
+ * A meta slot is damaged, the other leads to here.  If the damaged one said that the log is longer (lengthen.c), the
+ * chain goes on where only that one tells.
+ */
+static int goes_on_elsewhere(struct replay *r, uint64_t seed)
+{
+    struct caret__logfile file = r->file;
+    const uint8_t *rec;
+    struct stat st;
+    uint32_t size;
+
+    if (fstat(file.fd, &st) != 0 || (uint64_t)st.st_size <= file.size + sizeof(struct caret__lockrec))
+        return CARET_OK;
+    r->file.base = r->end - (r->end - file.base) % file.size;
+    r->file.size = caret__align_down((uint64_t)st.st_size - sizeof(struct caret__lockrec), 65536);
+    r->len = 0;
+    int rc = record_at(r, r->end, seed, &rec, &size);
+    r->file = file;
+    r->len = 0;
+    if (rc != CARET_OK || size == 0)
+        return rc;
+    return caret__fail(CARET_E_CORRUPT,
+                       "%s: page 0 or %u (meta slots): the newest one is damaged, and only it tells where "
+                       "the log goes on after LSN %llu",
+                       r->e->path, CARET__META_SPACING / CARET__PAGE_SIZE, (unsigned long long)r->end);
+}
+
 static int scan(struct replay *r, uint64_t seed)
 {
     const uint8_t *rec;
@@ -403,7 +433,7 @@ static int scan(struct replay *r, uint64_t seed)
     for (r->end = r->begin;; r->end += size) {
         rc = record_at(r, r->end, seed, &rec, &size);
         if (rc != CARET_OK || size == 0)
-            return rc;
+            return rc == CARET_OK && r->reach != 0 ? goes_on_elsewhere(r, seed) : rc;
         memcpy(&seed, rec + size - 8, 8);
         tell(r, SCAN_PART * part_of(r, r->end, r->file.size));
         rc = note_runs(r, rec, size, r->end + size);
@@ -508,8 +538,11 @@ static int apply_all(struct replay *r)
 int caret__replay(struct caret__engine *e, uint64_t reach)
 {
     struct caret__shared *sh = e->sh;
-    struct replay r = {
-        .e = e, .begin = atomic_load(&sh->log_head), .cap = sh->ring_size / 2, .told = caret__now_ns()};
+    struct replay r = {.e = e,
+                       .begin = atomic_load(&sh->log_head),
+                       .reach = reach,
+                       .cap = sh->ring_size / 2,
+                       .told = caret__now_ns()};
     uint64_t seed;
     int rc;
 

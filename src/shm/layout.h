@@ -33,7 +33,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 5u
+#define CARET__LAYOUT_VERSION 6u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* Room for a path in segment and lock file. */
@@ -62,7 +62,7 @@ typedef uint64_t caret__segoff;
 #define CARET__LOG_LEAST       (4u << 20) /* of the log file where the disk is small: as long as the ring */
 #define CARET__LOG_MIN         (8u << 20) /* that may be asked for: see caret_options */
 #define CARET__LOG_DEFAULT     (64u << 20)
-#define CARET__LOG_MAX         (1u << 30)
+#define CARET__LOG_MAX         (1u << 30)   /* its replay is to take less than 20 s */
 #define CARET__ARENA_STEP      1024u        /* 4 MiB */
 #define CARET__ARENA_SLOTS_MAX (1u << 24)   /* 64 GiB of address space */
 #define CARET__UNDO_MAX        (127u << 20) /* for 1.6 M pages; the undo word has 27 bits */
@@ -181,7 +181,8 @@ struct caret__procslot {
     _Atomic uint64_t snap_lsn;
     _Atomic uint32_t snap_epoch;
     uint32_t pad;
-    uint64_t spare[6];
+    _Atomic uint64_t file_limit; /* own, at attach: the longest file it may write (ulimit -f) */
+    uint64_t spare[5];
 };
 
 /* Pages of the file that a process is filling with a large value before its commit.  W. */
@@ -344,6 +345,8 @@ struct caret__shared {
     _Atomic uint64_t ring_from; /* F: the ring holds nothing before it (log/flush.c, big records) */
     _Atomic uint64_t log_base;  /* F: file offset of LSN x is (x - log_base) mod log_size */
     _Atomic uint64_t log_size;  /* F */
+    _Atomic uint64_t
+        log_limit; /* W: nothing may be written from this LSN on; 0 = no such limit (log/lengthen.c) */
     _Atomic uint32_t
         sync_in_progress; /* F: set around fdatasync; found set by a successor: the sync's fate is unknown */
     _Atomic uint32_t io_failed;     /* anybody, never cleared: errno of the first failed write or sync */
@@ -351,6 +354,13 @@ struct caret__shared {
     _Atomic uint32_t runs_unsynced; /* W sets, F clears: the data file must be synced before the log */
     pthread_mutex_t flush;
     pthread_mutex_t checkpoint;
+
+    /* A longer log is planned: W and C (log/lengthen.c). */
+    _Atomic uint64_t log_next_size; /* 0 = none is; stored last */
+    uint64_t log_next_base;
+    uint32_t log_next_epoch;   /* whose meta slot has the two */
+    _Atomic uint32_t log_kind; /* W: CARET__META_ASKED or _LONGER, or 0: as the meta slot says of log_size */
+    _Atomic uint32_t pace_log; /* C: bytes of log while the last checkpoint wrote 64 pages */
 
     /* The floor: a transaction that was restarted too often runs alone. */
     alignas(64) _Atomic uint64_t floor_owner; /* slot + 1 << 32 | nonce of the session; 0 = nobody */

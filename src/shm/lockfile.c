@@ -485,6 +485,14 @@ int caret__lockrec_write(struct caret__engine *e, const struct caret__lockrec *r
     return rc == CARET_OK ? put_record(&e->lock_fd, e->lock_path, CARET__LOCKREC_OFFSET, rec) : rc;
 }
 
+int caret__lockrec_repeat(struct caret__engine *e, uint64_t end)
+{
+    struct caret__lockrec rec;
+    int rc = caret__lockrec_make(e, e->sh->uuid, &rec);
+
+    return rc == CARET_OK ? put_record(&e->log_fd, e->log_path, (off_t)end, &rec) : rc;
+}
+
 /* The length of the file says whether a record was ever written: it stays. */
 int caret__lockrec_reserve(struct caret__engine *e)
 {

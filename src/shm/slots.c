@@ -30,6 +30,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "shm/lockfile.h"
+#include "shm/write.h"
 
 void (*caret__reap_hook)(struct caret__engine *e, uint32_t slot, uint32_t nonce);
 
@@ -125,6 +126,7 @@ static void occupy(struct caret__engine *e, struct caret__procslot *s)
     atomic_store(&s->start, wall_clock_ns());
     atomic_store(&s->sync_ms, atomic_load(&e->sync_ms));
     atomic_store(&s->flags, 0);
+    atomic_store(&s->file_limit, caret__file_size_limit());
     _Atomic uint64_t *counters[] = {&s->gets,       &s->sets,        &s->commits, &s->restarts,
                                     &s->lock_waits, &s->checkpoints, &s->flushes, &s->repairs};
     for (unsigned i = 0; i < sizeof counters / sizeof counters[0]; i++)

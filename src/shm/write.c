@@ -21,11 +21,17 @@
 #include "base/bytes.h"
 #include "caret.h"
 
-bool caret__file_size_allowed(uint64_t bytes)
+uint64_t caret__file_size_limit(void)
 {
     struct rlimit limit;
 
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
+                                                                                   : limit.rlim_cur;
+}
+
+bool caret__file_size_allowed(uint64_t bytes)
+{
+    return bytes <= caret__file_size_limit();
 }
 
 int caret__file_write(int fd, const void *buf, size_t len, uint64_t off)

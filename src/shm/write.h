@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The longest file that this process may write (ulimit -f); UINT64_MAX: any. */
+uint64_t caret__file_size_limit(void);
+
 /* May this process make a file so long (ulimit -f)?  Trying would raise a signal. */
 bool caret__file_size_allowed(uint64_t bytes);
 

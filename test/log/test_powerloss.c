@@ -15,7 +15,7 @@
  * a backup and the archive must lead to a commit, not before the last acknowledged checkpoint; and after recovery,
  * more commits and a closing, to exactly what is in the database.
  *
- * CARET_POWER_STATES=n: how many states, all workloads together.  CARET_SEED=n.
+ * CARET_POWER_STATES=n: how many states, all workloads together.  CARET_SEED=n.  CARET_POWER_TEST=pattern: only those.
  */
 #include "fuseserver.h"
 
@@ -25,6 +25,7 @@
 
 #include "base/crc32c.h"
 #include "crowd.h"
+#include "log/log.h"
 #include "shm/layout.h"
 
 #define STEPS_MAX   4000u
@@ -44,6 +45,8 @@ struct world {
     unsigned nodes, len; /* nodes of the tree, longest ordinary value */
     bool behind_fuse;
     bool stays_open;                              /* no clean closing in between: the log goes round */
+    bool grows;                                   /* the log becomes longer on the way */
+    uint64_t grew;                                /* after so many commits */
     bool archived;                                /* and there are backups */
     uint64_t backups, backup_of[BACKUPS_MAX + 1]; /* the nth was made behind so many commits */
     uint64_t restores, restored[BACKUPS_MAX + 1]; /* digests */
@@ -124,6 +127,15 @@ static void set_below(caret_session *s, struct caret__rand *r, uint64_t k)
     OK(caret_set(s, &n.node, text, text_of((int64_t)k, 20, text)));
 }
 
+/* The kth part of a tree that is larger than a short log. */
+static void fill_part(caret_session *s, uint64_t k)
+{
+    OK(caret_begin(s, 0));
+    for (uint32_t i = 0; i < 50; i++)
+        set_value(s, (uint32_t)k * 50 + i, k, 60);
+    OK(caret_commit(s));
+}
+
 /* Commit k; what it does follows from k and the seed. */
 static void step(caret_session *s, uint64_t k)
 {
@@ -132,7 +144,9 @@ static void step(caret_session *s, uint64_t k)
 
     caret__rand_seed(&r, world->seed * 1000003 + k);
     uint32_t what = caret__rand_below(&r, 100);
-    if (world->stays_open && what < 30) {
+    if (world->grows && k <= 60) {
+        fill_part(s, k);
+    } else if (world->stays_open && what < 30) {
         set_many(s, &r, k, 100);
     } else if (what < 35) {
         set_value(s, caret__rand_below(&r, world->nodes), k, caret__rand_below(&r, world->len));
@@ -238,6 +252,21 @@ static caret_db *open_synced(void)
     return db;
 }
 
+/* Many nodes, then sets everywhere and checkpoints when they are due: from then on the log is longer. */
+static void make_log_grow(caret_db *db, caret_session *s, uint64_t k)
+{
+    struct caret__engine *e;
+    caret_options o = options();
+
+    OK(caret__engine_open(path, &o, &e));
+    if (world->grew == 0 && caret__checkpoint_due(e))
+        OK(caret_checkpoint(db));
+    if (world->grew == 0 && atomic_load(&e->sh->log_size) > CARET__LOG_DEFAULT)
+        world->grew = k;
+    (void)s;
+    OK(caret__engine_close(e));
+}
+
 /* One process of the workload: until the end, or until it closes or dies. */
 static void work(void)
 {
@@ -256,7 +285,9 @@ static void work(void)
             tape_mark(OP_DURABLE, 0, k);
         world->digest[k] = digest_of(s);
         world->done = k;
-        event = event_after(k);
+        event = world->grows ? NOTHING : event_after(k);
+        if (world->grows)
+            make_log_grow(db, s, k);
         if (event == SYNC)
             OK(caret_sync(db));
         if (event == CHECKPOINT)
@@ -702,7 +733,7 @@ static void play_recovery(struct plan *plan, const struct image *base, const str
 
     inner.recovery = NULL;
     inner.of = 1;
-    inner.per = 15;
+    inner.per = world->grows ? 10000 : 15; /* it has more pages */
     play(&inner, plan->recovery, base, outer);
     plan->bad = inner.bad;
     plan->r = inner.r;
@@ -796,7 +827,7 @@ static void lose_power(unsigned share)
     uint64_t tried = 0;
 
     world->seed = from_env("CARET_SEED", 1);
-    world->nodes = 400;
+    world->nodes = world->grows ? 3000 : 400;
     world->len = CARET__PAGE_SIZE / 5;
     record(t);
     caret__rand_seed(&plan.r, world->seed);
@@ -811,7 +842,9 @@ static void lose_power(unsigned share)
     for (unsigned i = 0; i < LOSSES; i++)
         print_message(" %s %" PRIu64, loss_names[i], world->states[i]);
     print_message("; seed %" PRIu64 "\n", world->seed);
-    assert_true(!world->stays_open || CARET__PAGE_SIZE > 1024 || rounds_of_log(t) > 1);
+    assert_true(!world->stays_open || world->grows || CARET__PAGE_SIZE > 1024 || rounds_of_log(t) > 1);
+    assert_true(!world->grows || CARET__PAGE_SIZE > 1024 ||
+                (world->grew != 0 && world->grew < world->steps / 2));
     tape_delete(plan.recovery);
     tape_delete(t);
     if (plan.bad > 0)
@@ -847,6 +880,20 @@ static void the_log_goes_round_without_loss(void **state)
 {
     (void)state;
     lose_power_alone(CARET_SYNC_INTERVAL, 700, true, 20);
+}
+
+static void the_log_becomes_longer_without_loss(void **state)
+{
+    (void)state;
+    memset(world, 0, sizeof *world);
+    world->sync = CARET_SYNC_COMMIT;
+    world->steps = 300;
+    world->stays_open = true;
+    world->grows = true;
+    world->work = work_alone;
+    world->check = check_alone;
+    lose_power(10);
+    print_message("the log became longer after %" PRIu64 " commits\n", world->grew);
 }
 
 static void checkpoints_survive_without_syncs(void **state)
@@ -944,11 +991,13 @@ int main(void)
     const struct CMUnitTest tests[] = {POWER_TEST(each_commit_survives_in_commit_mode),
                                        POWER_TEST(what_was_synced_survives_in_interval_mode),
                                        POWER_TEST(the_log_goes_round_without_loss),
+                                       POWER_TEST(the_log_becomes_longer_without_loss),
                                        POWER_TEST(transactions_of_several_processes_are_whole),
                                        POWER_TEST(order_survives_with_threads_that_sync),
                                        POWER_TEST(checkpoints_survive_without_syncs),
                                        POWER_TEST(backups_and_archive_survive),
                                        POWER_TEST(backups_and_archive_survive_as_the_kernel_issues_them),
                                        POWER_TEST(what_the_kernel_issues_keeps_each_commit)};
+    cmocka_set_test_filter(getenv("CARET_POWER_TEST"));
     return cmocka_run_group_tests_name("powerloss", tests, NULL, NULL);
 }
