@@ -29,6 +29,7 @@
  * the slot until the next checkpoint finds it: not free, and its page elsewhere.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,7 +43,8 @@
 #include "shm/lockfile.h"
 #include "shm/write.h"
 
-#define WRITE_BYTES   (256u << 10) /* joined writes up to this size */
+#define WRITE_BYTES   (256u << 10)           /* joined writes up to this size */
+#define SEND_BYTES    (2 * CARET__RING_SIZE) /* arbitrary: a tenth of a second of a slow disk */
 #define RELEASE_BATCH 64u
 #define PACE_PAGES    64u /* what the pace of the others is counted for */
 #define SETTLING      2u  /* checkpoint_wanted: by the one underway; whoever wants one stores 1 */
@@ -150,20 +152,45 @@ static int collect(struct caret__engine *e, struct frozen_page **list, size_t *n
     return CARET_OK;
 }
 
-static int write_out(struct caret__engine *e, const uint8_t *buf, size_t len, uint64_t off)
+/* Where in the file pages were written that the disk has not been asked to take yet. */
+struct unsent {
+    uint64_t from, to;
+    size_t bytes;
+};
+
+/*
+ * What a checkpoint has written does not stay with the kernel until the sync: it would make others wait who
+ * write to the log, for it lets nobody write when much is dirty.  An error may be told here and not again.
+ */
+static int send_out(struct caret__engine *e, struct unsent *u)
+{
+    const unsigned how = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    int rc = sync_file_range(caret__fd(&e->data_fd), (off_t)u->from, (off_t)(u->to - u->from), how);
+
+    u->bytes = 0;
+    return rc != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)
+               ? caret__io_failed(e, errno, "writing pages")
+               : CARET_OK;
+}
+
+static int write_out(struct caret__engine *e, const uint8_t *buf, size_t len, uint64_t off, struct unsent *u)
 {
     int error = caret__file_write(caret__fd(&e->data_fd), buf, len, off);
 
     if (error != 0)
         return caret__io_failed(e, error, "writing pages");
     CARET_FAULT("checkpoint_pages_written");
-    return CARET_OK;
+    u->from = u->bytes == 0 ? off : u->from;
+    u->to = off + len;
+    u->bytes += len;
+    return u->bytes >= SEND_BYTES ? send_out(e, u) : CARET_OK;
 }
 
 static int write_pages(struct caret__engine *e, const struct frozen_page *list, size_t n)
 {
     const size_t most = WRITE_BYTES / CARET__PAGE_SIZE;
     uint8_t *buf = malloc(WRITE_BYTES);
+    struct unsent unsent = {0};
     int rc = CARET_OK;
 
     if (buf == NULL)
@@ -176,7 +203,7 @@ static int write_pages(struct caret__engine *e, const struct frozen_page *list, 
             uint32_t crc = caret__crc32c(0, p + 4, CARET__PAGE_SIZE - 4);
             memcpy(p, &crc, 4);
         }
-        rc = write_out(e, buf, k * CARET__PAGE_SIZE, (uint64_t)list[i].pgno * CARET__PAGE_SIZE);
+        rc = write_out(e, buf, k * CARET__PAGE_SIZE, (uint64_t)list[i].pgno * CARET__PAGE_SIZE, &unsent);
     }
     free(buf);
     return rc;
@@ -212,11 +239,11 @@ static int write_epoch(struct caret__engine *e, bool clean)
         return rc;
     rc = write_pages(e, list, n);
     free(list);
-    note_pace(e, n);
     if (rc == CARET_OK)
         rc = caret__images_write(e, f->epoch, f->npages);
     if (rc == CARET_OK)
         rc = sync_data(e);
+    note_pace(e, n);
     CARET_FAULT("checkpoint_data_synced");
     if (rc == CARET_OK)
         rc = caret__meta_write_frozen(e, clean);
@@ -304,7 +331,8 @@ uint32_t caret__checkpoint_dead(const struct caret__engine *e)
 /*
  * A checkpoint should end before log and arena are full, but not begin earlier than that takes: what is changed
  * once more in between need not be written twice.  It is due when a third of either is in use; a log that was made
- * longer is used further, as far as twice what came in while the last checkpoint wrote as many pages leaves room.
+ * longer is used further, as far as half as much again as came in while the last checkpoint wrote as many pages leaves
+ * room.
  */
 static bool log_due(const struct caret__shared *sh, uint32_t used)
 {
@@ -313,7 +341,8 @@ static bool log_due(const struct caret__shared *sh, uint32_t used)
 
     if (log <= size / 3)
         return false;
-    return size <= CARET__LOG_DEFAULT || log + size / 6 + 2 * pace * (used / PACE_PAGES) > size;
+    return size <= CARET__LOG_DEFAULT ||
+           log + CARET__LOG_DEFAULT / 2 + pace * (used / PACE_PAGES) / 2 * 3 > size;
 }
 
 static bool arena_due(const struct caret__shared *sh, uint32_t used)

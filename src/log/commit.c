@@ -105,7 +105,7 @@ void caret__batch_destroy(struct caret__batch *b)
 /* Bytes of the log that are kept for kills and for what is underway. */
 static inline uint64_t log_spare(const struct caret__shared *sh)
 {
-    return atomic_load_explicit(&sh->log_size, memory_order_relaxed) / 8;
+    return caret__min64(atomic_load_explicit(&sh->log_size, memory_order_relaxed), CARET__LOG_DEFAULT) / 8;
 }
 
 /* Must the log be made longer before so many bytes can follow? (lengthen.c) */

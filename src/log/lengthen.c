@@ -67,7 +67,7 @@ static bool worthwhile(const struct caret__engine *e)
     uint64_t pages = atomic_load(&sh->nslots) - caret__racy32(&sh->ts.free_slots);
 
     return size < CARET__LOG_MAX && atomic_load(&sh->log_kind) != CARET__META_ASKED && log >= size / 4 &&
-           left > size / 3 && pages * CARET__PAGE_SIZE > DEAR * log;
+           left > size / 2 && pages * CARET__PAGE_SIZE > DEAR * log;
 }
 
 /* The longest file that all who have it open may write.  Who comes later and may not write the log is refused. */
