@@ -106,9 +106,15 @@ static void read_all(void)
     check(db);
 }
 
+#define ROOM 256u /* MiB: in a smaller arena it is not the log that makes checkpoints due */
+
 static void it_becomes_longer_where_checkpoints_are_dear(void **state)
 {
     (void)state;
+    if (CARET__PAGE_SIZE > 1024 && shm_room() < ROOM) {
+        print_message("skipped: %u MiB of shared memory are free, %u are needed\n", shm_room(), ROOM);
+        skip();
+    }
     open_sized(0);
     fill();
     assert_int_equal(atomic_load(&e->sh->log_size), CARET__LOG_DEFAULT); /* in order they are cheap */
