@@ -153,19 +153,9 @@ static const struct store stores[] = {
 
 /* ----------------------------------------------------------------------- work */
 
-/* A permutation of the 31-bit integers. */
-static uint32_t shuffled(uint32_t x)
-{
-    const uint32_t mask = INT32_MAX;
-
-    x = (x ^ x >> 15) * 0x2C1B3C6Du & mask;
-    x = (x ^ x >> 12) * 0x297A2D39u & mask;
-    return x ^ x >> 15;
-}
-
 static uint32_t key_of(uint32_t i)
 {
-    return sequential ? i + 1 : shuffled(i + 1);
+    return sequential ? i + 1 : scattered(i + 1);
 }
 
 /* Those that are there before lie among the others. */

@@ -1,8 +1,9 @@
-/* What the C benchmarks share: the clock, medians, and ending at the first error. */
+/* What the C benchmarks share: the clock, medians, keys in no order, and ending at the first error. */
 #ifndef CARET_BENCH_MEASURE_H
 #define CARET_BENCH_MEASURE_H
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -31,6 +32,16 @@ static inline double median(double *v, unsigned n)
 {
     qsort(v, n, sizeof *v, by_value);
     return n == 0 ? 0 : n % 2 != 0 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* A permutation of the 31-bit integers. */
+static inline uint32_t scattered(uint32_t x)
+{
+    const uint32_t mask = INT32_MAX;
+
+    x = (x ^ x >> 15) * 0x2C1B3C6Du & mask;
+    x = (x ^ x >> 12) * 0x297A2D39u & mask;
+    return x ^ x >> 15;
 }
 
 /* Also in a child: nothing of the parent's is written again. */

@@ -14,13 +14,7 @@ unsigned caret__page_list(const struct caret__page *copy, struct caret__kv *kv)
 
     for (unsigned i = 0; i < n; i++) {
         struct caret__entry e = caret__page_entry(copy, i);
-        kv[i] = (struct caret__kv){.a = prefix,
-                                   .b = e.key,
-                                   .val = e.val,
-                                   .a_len = (uint16_t)plen,
-                                   .b_len = e.klen,
-                                   .vlen = e.vlen,
-                                   .vflag = e.run ? CARET__VLEN_RUN : 0};
+        kv[i] = caret__entry_kv(&e, prefix, plen);
     }
     return n;
 }

@@ -310,6 +310,19 @@ bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsi
                       unsigned prefix_len);
 unsigned caret__page_shared(const struct caret__page *src, unsigned from, unsigned to);
 
+/* An entry of a page with that prefix; it points into the page. */
+static inline struct caret__kv caret__entry_kv(const struct caret__entry *e, const uint8_t *prefix,
+                                               unsigned plen)
+{
+    return (struct caret__kv){.a = prefix,
+                              .b = e->key,
+                              .val = e->val,
+                              .a_len = (uint16_t)plen,
+                              .b_len = e->klen,
+                              .vlen = e->vlen,
+                              .vflag = e->run ? CARET__VLEN_RUN : 0};
+}
+
 /* The entries of a page (a private copy, which they point into); returns their number. */
 unsigned caret__page_list(const struct caret__page *copy, struct caret__kv *kv);
 

@@ -196,13 +196,7 @@ static void write_merged(struct caret__page *p, uint32_t pgno, const struct merg
             continue;
         }
         struct caret__entry e = caret__page_entry(m->old, which);
-        struct caret__kv kv = {.a = prefix,
-                               .b = e.key,
-                               .val = e.val,
-                               .a_len = (uint16_t)old_plen,
-                               .b_len = e.klen,
-                               .vlen = e.vlen,
-                               .vflag = e.run ? CARET__VLEN_RUN : 0};
+        struct caret__kv kv = caret__entry_kv(&e, prefix, old_plen);
         caret__page_fill_put(p, i, &heap, &kv, m->plen);
     }
     caret__page_fill_end(p, m->n, heap);
