@@ -70,14 +70,19 @@ struct op {
     uint64_t data; /* where in the tape's bytes */
 };
 
+/* Two file systems may have the same numbers: shared memory lies on another one. */
+struct inode {
+    uint64_t dev, ino;
+};
+
 struct tape {
     pthread_mutex_t lock;
     char dir[192], path[192];
-    uint64_t dir_ino;
+    struct inode folder;
     _Atomic bool recording;
     uint32_t nops, nfiles;
     uint64_t used;
-    uint64_t ino[TAPE_FILES]; /* of a file; the newest counts, numbers are used again */
+    struct inode inode[TAPE_FILES]; /* of a file; the newest counts, numbers are used again */
     struct op ops[TAPE_OPS];
     uint8_t data[];
 };
@@ -92,10 +97,15 @@ static void tape_die(const char *what)
     abort();
 }
 
-static uint32_t file_of_ino(uint64_t ino)
+static bool is_inode(const struct stat *st, const struct inode *i)
+{
+    return st->st_dev == i->dev && st->st_ino == i->ino;
+}
+
+static uint32_t file_of(const struct stat *st)
 {
     for (uint32_t i = tape->nfiles; i > 0; i--)
-        if (tape->ino[i - 1] == ino)
+        if (is_inode(st, &tape->inode[i - 1]))
             return i - 1;
     return UINT32_MAX;
 }
@@ -144,7 +154,7 @@ static bool tape_wants_fd(int fd)
 
     if (tape == NULL || !atomic_load(&tape->recording) || fstat(fd, &st) != 0)
         return false;
-    return st.st_ino == tape->dir_ino || (S_ISREG(st.st_mode) && file_of_ino(st.st_ino) != UINT32_MAX);
+    return is_inode(&st, &tape->folder) || (S_ISREG(st.st_mode) && file_of(&st) != UINT32_MAX);
 }
 
 /* Under the lock. */
@@ -163,14 +173,14 @@ static uint32_t file_of_fd(int fd)
 
     if (fstat(fd, &st) != 0)
         tape_die("fstat");
-    return st.st_ino == tape->dir_ino ? UINT32_MAX : file_of_ino(st.st_ino);
+    return is_inode(&st, &tape->folder) ? UINT32_MAX : file_of(&st);
 }
 
-static uint32_t new_file(uint64_t ino)
+static uint32_t new_file(const struct stat *st)
 {
     if (tape->nfiles == TAPE_FILES)
         tape_die("too many files");
-    tape->ino[tape->nfiles] = ino;
+    tape->inode[tape->nfiles] = (struct inode){st->st_dev, st->st_ino};
     return tape->nfiles++;
 }
 
@@ -195,7 +205,7 @@ static int tape_open(const char *path, int flags, mode_t mode)
     bool nameless = (flags & O_TMPFILE) == O_TMPFILE, existed = !nameless && stat(path, &st) == 0;
     int fd = real_open(path, flags, mode);
     if (fd >= 0 && !existed && fstat(fd, &st) == 0) {
-        uint32_t file = new_file(st.st_ino);
+        uint32_t file = new_file(&st);
         if (!nameless)
             note(OP_CREATE, file)->name = name_of(path);
     }
@@ -261,9 +271,9 @@ static int tape_rename(const char *from, const char *to)
     int rc = (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
     if (rc == 0) {
         struct stat st;
-        if (stat(to, &st) != 0 || file_of_ino(st.st_ino) == UINT32_MAX || !in_dir(from))
+        if (stat(to, &st) != 0 || file_of(&st) == UINT32_MAX || !in_dir(from))
             tape_die("rename of an unknown file");
-        struct op *op = note(OP_RENAME, file_of_ino(st.st_ino));
+        struct op *op = note(OP_RENAME, file_of(&st));
         op->name = name_of(from);
         op->to = name_of(to);
     }
@@ -277,9 +287,9 @@ static int tape_link(const char *from, const char *to)
     int rc = (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW);
     if (rc == 0) {
         struct stat st;
-        if (stat(to, &st) != 0 || file_of_ino(st.st_ino) == UINT32_MAX)
+        if (stat(to, &st) != 0 || file_of(&st) == UINT32_MAX)
             tape_die("link of an unknown file");
-        note(OP_LINK, file_of_ino(st.st_ino))->name = name_of(to);
+        note(OP_LINK, file_of(&st))->name = name_of(to);
     }
     pthread_mutex_unlock(&tape->lock);
     return rc;
@@ -347,12 +357,12 @@ static void tape_record(struct tape *t, const char *dir, const char *path)
     snprintf(t->path, sizeof t->path, "%s", path);
     if (stat(dir, &st) != 0)
         tape_die(dir);
-    t->dir_ino = st.st_ino;
+    t->folder = (struct inode){st.st_dev, st.st_ino};
     tape = t;
     for (uint32_t i = 0; i < names->n; i++) {
         char name[320];
         if (stat(path_of(path, i, name), &st) == 0)
-            new_file(st.st_ino);
+            new_file(&st);
     }
     tape_hooks = (struct tape_hooks){tape_wants_fd,  tape_wants_path, tape_open,   tape_pwrite, tape_sync,
                                      tape_fallocate, tape_ftruncate,  tape_rename, tape_unlink, tape_link};

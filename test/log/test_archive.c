@@ -471,7 +471,8 @@ static int order_sync(int fd)
 
     if (fd == order.archive_fd)
         order.written = false;
-    else if (fstat(fd, &st) == 0 && stat(archive_dir, &folder) == 0 && st.st_ino == folder.st_ino)
+    else if (fstat(fd, &st) == 0 && stat(archive_dir, &folder) == 0 && st.st_dev == folder.st_dev &&
+             st.st_ino == folder.st_ino)
         order.named = false;
     return 0;
 }
