@@ -52,6 +52,7 @@ void caret__background_wants(struct caret__engine *e, const caret_options *optio
 }
 
 #define NOBODY UINT64_MAX
+#define MS     UINT64_C(1000000) /* nobody wants it more often */
 
 /* The smallest interval of those attached; NOBODY wants the log synced. */
 static uint64_t interval_ns(const struct caret__engine *e)
@@ -63,13 +64,17 @@ static uint64_t interval_ns(const struct caret__engine *e)
         if (ms != 0 && (least == 0 || ms < least) && atomic_load(&e->slots[i].state) == CARET__SLOT_USED)
             least = ms;
     }
-    return least != 0 ? least * UINT64_C(1000000) : NOBODY;
+    return least != 0 ? least * MS : NOBODY;
 }
 
 int caret__background_inline(struct caret__engine *e)
 {
-    uint64_t now = caret__now_ns(), last = atomic_load(&e->synced), every = interval_ns(e);
+    uint64_t now = caret__now_ns();
 
+    if (now - atomic_load(&e->looked) < MS) /* each commit asks */
+        return CARET_OK;
+    atomic_store(&e->looked, now);
+    uint64_t last = atomic_load(&e->synced), every = interval_ns(e);
     if (every == NOBODY || now - last < every || !atomic_compare_exchange_strong(&e->synced, &last, now))
         return CARET_OK;
     return caret__flush(e, 0, true);

@@ -58,6 +58,7 @@ struct caret__engine {
 
     _Atomic uint32_t sync_ms; /* smallest sync interval that a handle of this process wants, 0 = none */
     _Atomic uint64_t synced;  /* when a process without a background thread synced last */
+    _Atomic uint64_t looked;  /* when it looked last whether it should */
     caret_options options;    /* of the first opener in this process; shm_dir copied */
     bool readonly;
     bool alone; /* the segment has no name */
