@@ -119,8 +119,42 @@ static inline __attribute__((always_inline)) int get_global(caret_session *s, st
     }
 }
 
+/*
+ * The value of a node whose hint holds, outside a transaction: what a get mostly is, so it is kept small.  False: what
+ * get_global() finds counts.
+ */
+static inline __attribute__((always_inline)) bool
+get_remembered(caret_session *s, const struct caret__node *n, caret_slice *out)
+{
+    const struct caret__view *v = &s->global;
+    const struct caret__hint *h = &n->hint;
+    struct caret__at at;
+
+    if (!has_hint(h, v) || !h->found || !caret__at_recall(v, &at, h->pgno, h->version))
+        return false;
+    struct caret__entry e = caret__page_entry(at.page, h->pos);
+    if (caret__unlikely(e.run || e.vlen > s->out_cap))
+        return false;
+    caret__racy_copy_value(s->out, e.val, e.vlen);
+    if (caret__unlikely(!caret__at_unchanged(v, &at)))
+        return false;
+    *out = (caret_slice){(const char *)s->out, e.vlen};
+    return true;
+}
+
+static __attribute__((noinline)) int get_searched(caret_session *s, struct caret__node *n, caret_slice *out)
+{
+    size_t len;
+    int rc = get_global(s, n, &len);
+
+    if (rc == CARET_OK)
+        *out = (caret_slice){(const char *)s->out, len};
+    return rc;
+}
+
 /* A read inside a transaction: the buffer first; a conflict marks the transaction. */
-static int get_in_txn(caret_session *s, struct caret__node *n, caret_slice *out)
+static inline __attribute__((always_inline)) int get_in_txn(caret_session *s, struct caret__node *n,
+                                                            caret_slice *out)
 {
     const uint8_t *val;
     size_t len;
@@ -148,7 +182,7 @@ static int get_in_txn(caret_session *s, struct caret__node *n, caret_slice *out)
     return rc;
 }
 
-static int get_local(caret_session *s, struct caret__node *n, caret_slice *out)
+static __attribute__((noinline)) int get_local(caret_session *s, struct caret__node *n, caret_slice *out)
 {
     struct caret__at at;
     int rc = caret__session_locals(s);
@@ -187,7 +221,7 @@ int caret_get(caret_session *s, caret_node *node, caret_slice *value)
         return rc;
     if (caret__unlikely(value == NULL))
         return caret__null(__func__, "value", "a place for the value");
-    if (n->local)
+    if (caret__unlikely(n->local))
         return get_local(s, n, value);
     rc = caret__session_enter_read(s);
     if (caret__unlikely(rc != CARET_OK))
@@ -195,11 +229,7 @@ int caret_get(caret_session *s, caret_node *node, caret_slice *value)
     caret__count(s, CARET__GETS);
     if (s->txn.level != 0)
         return get_in_txn(s, n, value);
-    size_t len;
-    rc = get_global(s, n, &len);
-    if (rc == CARET_OK)
-        *value = (caret_slice){(const char *)s->out, len};
-    return rc;
+    return get_remembered(s, n, value) ? CARET_OK : get_searched(s, n, value);
 }
 
 int caret_get_copy(caret_session *s, caret_node *n, void *buf, size_t cap, size_t *len)
@@ -280,32 +310,46 @@ static inline void remember_leaf(caret_session *s, struct caret__leaf *l, const 
         g->version = spot->version;
 }
 
-/*
- * A set of the node as a commit of its own.  Its place is looked for before the writer mutex is
- * taken; under it only the version is compared.
- */
+/* After a commit at the spot. */
+static inline void note_spot(caret_session *s, struct caret__hint *h, const struct caret__spot *spot)
+{
+    uint64_t owner = spot->version != 0 ? s->e->pg.id : 0; /* 0: it is not known where it is now */
+
+    *h = (struct caret__hint){spot->version, owner, spot->pgno, spot->pos, spot->found};
+}
+
+/* A set of a node without a hint that holds: its place is looked for before the writer mutex is taken. */
+static __attribute__((noinline)) int commit_searched(caret_session *s, struct caret__node *n,
+                                                     const void *value, size_t len, caret__compute *compute,
+                                                     void *ctx, uint64_t *lsn)
+{
+    struct caret__leaf *l = NULL;
+    struct caret__at at;
+
+    int rc = caret__find_leaf(&s->leaves, &s->global, caret__node_key(n), n->key_len, &at, &l);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret__spot spot = {at.version, at.pgno, (uint16_t)at.pos, at.found, 1};
+    if (l != NULL)
+        note_append(s, n, &at);
+    rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
+    note_spot(s, &n->hint, &spot);
+    if (rc == CARET_OK && l != NULL)
+        remember_leaf(s, l, &spot, at.version);
+    return rc;
+}
+
+/* A set of the node as a commit of its own.  Under the writer mutex only the version of the place is compared. */
 static int commit_node(caret_session *s, struct caret__node *n, const void *value, size_t len,
                        caret__compute *compute, void *ctx, uint64_t *lsn)
 {
     struct caret__hint *h = &n->hint;
-    struct caret__spot spot = spot_of(h);
-    struct caret__leaf *l = NULL;
-    struct caret__at at;
-    int rc;
 
-    if (!has_hint(h, &s->global) || !caret__at_recall(&s->global, &at, h->pgno, h->version)) {
-        rc = caret__find_leaf(&s->leaves, &s->global, caret__node_key(n), n->key_len, &at, &l);
-        if (rc != CARET_OK)
-            return rc;
-        spot = (struct caret__spot){at.version, at.pgno, (uint16_t)at.pos, at.found, 1};
-        if (l != NULL)
-            note_append(s, n, &at);
-    }
-    rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
-    uint64_t owner = spot.version != 0 ? s->e->pg.id : 0; /* 0: it is not known where it is now */
-    *h = (struct caret__hint){spot.version, owner, spot.pgno, spot.pos, spot.found};
-    if (rc == CARET_OK && l != NULL)
-        remember_leaf(s, l, &spot, at.version);
+    if (!has_hint(h, &s->global) || !caret__page_unchanged(s->global.pg, h->pgno, h->version))
+        return commit_searched(s, n, value, len, compute, ctx, lsn);
+    struct caret__spot spot = spot_of(h);
+    int rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
+    note_spot(s, h, &spot);
     return rc;
 }
 

@@ -182,6 +182,20 @@ static inline void afterwards(struct caret__engine *e, uint64_t lsn)
 
 /* --------------------------------------------------------------- sets in place */
 
+int caret__locate_anew(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
+{
+    struct caret__w w = {.pg = &e->pg, .sh = e->sh};
+    struct caret__path path;
+    uint32_t bad = caret__descend(&w, key, klen, &path);
+
+    if (bad != 0)
+        return caret__corrupt_page(bad, "damaged, or not where it belongs");
+    *spot = (struct caret__spot){
+        atomic_load_explicit(&e->pg.ptab[path.pgno[path.leaf]].version, memory_order_relaxed),
+        path.pgno[path.leaf], path.idx[path.leaf], path.found, 0};
+    return CARET_OK;
+}
+
 static inline void set_in_place(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
                                 size_t klen, const void *val, size_t vlen, uint64_t lsn)
 {

@@ -78,25 +78,18 @@ static inline bool caret__believe(struct caret__engine *e, struct caret__spot *s
     return caret__within(p, pos, found);
 }
 
+/* Find the key from the root on.  CARET_OK or CORRUPT. */
+int caret__locate_anew(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen);
+
 /* Find the key.  CARET_OK or CORRUPT. */
 static inline int caret__locate(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
                                 size_t klen)
 {
-    struct caret__w w = {.pg = &e->pg, .sh = e->sh};
-    struct caret__path path;
-    if (caret__believe(e, spot, key, klen)) {
-        CARET__ASSERT(caret__descend(&w, key, klen, &path) == 0 && path.pgno[path.leaf] == spot->pgno &&
-                      path.idx[path.leaf] == spot->pos && path.found == spot->found);
-        return CARET_OK;
-    }
-    uint32_t bad = caret__descend(&w, key, klen, &path);
-    if (bad != 0)
-        return caret__corrupt_page(bad, "damaged, or not where it belongs");
-    spot->pgno = path.pgno[path.leaf];
-    spot->pos = path.idx[path.leaf];
-    spot->found = path.found;
-    spot->kept = 0;
-    spot->version = atomic_load_explicit(&e->pg.ptab[spot->pgno].version, memory_order_relaxed);
+    if (caret__unlikely(!caret__believe(e, spot, key, klen)))
+        return caret__locate_anew(e, spot, key, klen);
+    struct caret__spot anew = *spot;
+    CARET__ASSERT(caret__locate_anew(e, &anew, key, klen) == CARET_OK && anew.pgno == spot->pgno &&
+                  anew.pos == spot->pos && anew.found == spot->found);
     return CARET_OK;
 }
 

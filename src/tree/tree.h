@@ -72,15 +72,19 @@ int caret__seek_before(struct caret__view *v, const uint8_t *key, size_t len, st
 /* Is `at` in a rebuilt page, and is that page still what is committed? */
 bool caret__past_valid(const struct caret__view *v, const struct caret__at *at);
 
-/* Is everything read through `at` since it was made what was committed? */
-static inline bool caret__at_valid(const struct caret__view *v, const struct caret__at *at)
+/* Is the page in the place where `at` found it, and in the same version? */
+static inline bool caret__at_unchanged(const struct caret__view *v, const struct caret__at *at)
 {
     const struct caret__pte *pte = &v->pg->ptab[at->pgno];
     atomic_thread_fence(memory_order_acquire);
-    if (caret__likely(atomic_load_explicit(&pte->version, memory_order_relaxed) == at->version &&
-                      atomic_load_explicit(&pte->word, memory_order_relaxed) == at->word))
-        return true;
-    return caret__unlikely(v->past != NULL) && caret__past_valid(v, at);
+    return caret__likely(atomic_load_explicit(&pte->version, memory_order_relaxed) == at->version &&
+                         atomic_load_explicit(&pte->word, memory_order_relaxed) == at->word);
+}
+
+/* Is everything read through `at` since it was made what was committed? */
+static inline bool caret__at_valid(const struct caret__view *v, const struct caret__at *at)
+{
+    return caret__at_unchanged(v, at) || (caret__unlikely(v->past != NULL) && caret__past_valid(v, at));
 }
 
 /* Is the page in the arena, or in the file and found good by this process? */
@@ -90,12 +94,18 @@ static inline bool caret__bytes_known(const struct caret__pager *pg, uint32_t pg
            (__atomic_load_n(&pg->verified[pgno / 64u], __ATOMIC_RELAXED) >> (pgno % 64u) & 1u) != 0;
 }
 
+/* Has the page the version that was remembered? */
+static inline bool caret__page_unchanged(const struct caret__pager *pg, uint32_t pgno, uint64_t version)
+{
+    return atomic_load_explicit(&pg->ptab[pgno].version, memory_order_acquire) == version;
+}
+
 /* Take up a remembered leaf: true if its version is still the remembered one. */
 static inline bool caret__at_recall(const struct caret__view *v, struct caret__at *at, uint32_t pgno,
                                     uint64_t version)
 {
     const struct caret__pte *pte = &v->pg->ptab[pgno];
-    if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
+    if (!caret__page_unchanged(v->pg, pgno, version))
         return false;
     at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
     if (at->word & CARET__PTE_OBSOLETE || !caret__bytes_known(v->pg, pgno, at->word))
