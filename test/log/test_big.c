@@ -8,6 +8,13 @@
 
 #define EACH 40 /* bytes of a value */
 
+/* A sanitizer takes ten times as long, and sees in small pages nearly all that there is to see. */
+#if defined(__SANITIZE_ADDRESS__)
+#define BRIEF (CARET__PAGE_SIZE > 1024)
+#else
+#define BRIEF false
+#endif
+
 /* Nodes of a transaction whose record has about `bytes` bytes. */
 static int64_t nodes_for(uint64_t bytes)
 {
@@ -151,7 +158,7 @@ static void a_death_on_the_way_leaves_all_or_nothing(void **state)
     skip();
 #endif
     int64_t n = nodes_for(CARET__RING_SIZE * 5 / 4);
-    for (unsigned i = 0; i < 2 * sizeof steps / sizeof steps[0]; i++) {
+    for (unsigned i = 0; i < 2 * sizeof steps / sizeof steps[0]; i += BRIEF ? 3 : 1) {
         bool alone = i % 2 != 0;
         caret_db *db = alone ? NULL : open_db();
         pid_t pid = fork();
@@ -371,7 +378,8 @@ static void more_pages_than_can_be_saved_are_changed_at_once(void **state)
     need_room(LEAVES * 5u / (1048576u / CARET__PAGE_SIZE) + 20);
     caret_db *db = fill_leaves();
     pid_t pid = busy_writer(gate);
-    for (char say = 'b'; say < 'j'; say++) {
+    const char last = BRIEF ? 'd' : 'i';
+    for (char say = 'b'; say <= last; say++) {
         OK(change_each_leaf(db, say));
         assert_int_equal(said(db), say);
     }
@@ -381,7 +389,7 @@ static void more_pages_than_can_be_saved_are_changed_at_once(void **state)
     check(db);
     OK(caret_close(db));
     db = open_db();
-    assert_int_equal(said(db), 'i');
+    assert_int_equal(said(db), last);
     OK(caret_close(db));
 }
 

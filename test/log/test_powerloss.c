@@ -812,7 +812,7 @@ static unsigned rounds_of_log(const struct tape *t)
 
 /* States that are tried in a normal run; each is a fork, which takes sanitizers long. */
 #if defined(__SANITIZE_ADDRESS__)
-#define STATES (CARET__PAGE_SIZE < 1024 ? 400u : 80u)
+#define STATES (CARET__PAGE_SIZE < 1024 ? 240u : 50u)
 #else
 #define STATES (CARET__PAGE_SIZE < 1024 ? 1200u : 200u)
 #endif
