@@ -1,4 +1,4 @@
-# Benchmarks: one program per bench/*.c; HAVE_LMDB where liblmdb is there to compare with.
+# Benchmarks: one program per bench/*.c, and bench/growth; HAVE_LMDB where liblmdb is there to compare with.
 
 find_path(LMDB_INCLUDE lmdb.h)
 find_library(LMDB_LIBRARY lmdb)
@@ -20,13 +20,32 @@ foreach(source ${bench_sources})
         target_link_libraries(bench_${name} PRIVATE ${LMDB_LIBRARY})
     endif()
 endforeach()
+
+# What becomes of a database as it grows, beside those that are installed.
+find_path(SQLITE_INCLUDE sqlite3.h)
+find_library(SQLITE_LIBRARY sqlite3)
+find_path(ROCKSDB_INCLUDE rocksdb/c.h)
+find_library(ROCKSDB_LIBRARY rocksdb)
+add_executable(bench_growth bench/growth/growth.c bench/growth/figures.c bench/growth/caret.c)
+set_target_properties(bench_growth PROPERTIES OUTPUT_NAME growth RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+target_link_libraries(bench_growth PRIVATE caret_static m)
+target_include_directories(bench_growth PRIVATE bench)
+add_dependencies(benchmarks bench_growth)
+foreach(name LMDB SQLITE ROCKSDB)
+    if(${name}_INCLUDE AND ${name}_LIBRARY)
+        string(TOLOWER ${name} file)
+        target_sources(bench_growth PRIVATE bench/growth/${file}.c)
+        target_compile_definitions(bench_growth PRIVATE HAVE_${name}=1)
+        target_include_directories(bench_growth SYSTEM PRIVATE ${${name}_INCLUDE})
+        target_link_libraries(bench_growth PRIVATE ${${name}_LIBRARY})
+    endif()
+endforeach()
+
 if(bench_sources AND NOT LMDB_LIBRARY)
     message(STATUS "liblmdb is missing: the benchmarks run without it (make deps installs it)")
 endif()
 
 # The 3n+1 job in C, a program for each store (`caret 3n1 --rivals` runs them).
-find_path(SQLITE_INCLUDE sqlite3.h)
-find_library(SQLITE_LIBRARY sqlite3)
 set(rival_caret_library caret_static)
 set(rival_lmdb_library ${LMDB_LIBRARY})
 set(rival_sqlite_library ${SQLITE_LIBRARY})
