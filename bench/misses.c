@@ -153,8 +153,9 @@ static double memory_table(void)
 
 /* ------------------------------------------------------------------ operations */
 
-enum { GET, UPDATE, NEXT, STEP, GET_MANY, WORKS };
-static const char *const works[WORKS] = {"get", "update", "next", "step of 3n+1", "get, 16 at once"};
+enum { GET, UPDATE, NEXT, STEP, GET_MANY, INSERT, WORKS }; /* the last one changes the tree */
+static const char *const works[WORKS] = {"get",          "update",          "next",
+                                         "step of 3n+1", "get, 16 at once", "insert"};
 
 static struct handles ours;
 static caret_node_buf many[CHAINS];
@@ -177,6 +178,16 @@ static void get_sixteen(unsigned i, unsigned among)
         die("get many");
 }
 
+/* A child that its node has not had: it goes into the leaf of the node, which splits now and then. */
+static int insert_child(void)
+{
+    static int64_t last;
+    caret_node_buf child;
+    int rc = caret_node_child_int(&child.node, sizeof child, &ours.n.node, ++last);
+
+    return rc == CARET_OK ? caret_set(ours.s, &child.node, "9876543210", 10) : rc;
+}
+
 /* One operation; a step of 3n+1 from *n on. */
 static void operate(int work, unsigned i, unsigned among, uint64_t *n)
 {
@@ -193,6 +204,8 @@ static void operate(int work, unsigned i, unsigned among, uint64_t *n)
         rc = caret_get(ours.s, &ours.n.node, &v);
     else if (work == UPDATE)
         rc = caret_set(ours.s, &ours.n.node, "9876543210", 10);
+    else if (work == INSERT)
+        rc = insert_child();
     else
         rc = caret_next(ours.s, &ours.n.node);
     if (rc != CARET_OK && rc != CARET_NONE)
