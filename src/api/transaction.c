@@ -90,8 +90,7 @@ void caret__txn_forget(caret_session *s)
     t->broken = false;
     s->global.reads = NULL;
     caret__session_snapshot_end(s);
-    if (caret__floor_self == s->floor_id)
-        caret__floor_self = 0;
+    caret__floor_forget(s->floor_id);
 }
 
 int caret_begin(caret_session *s, int flags)

@@ -6,41 +6,63 @@
  * it is returned, its holder is dead, or the deadline (one second) passes: it can
  * delay, never block.
  *
- * A thread may have the floors of several databases, and a session may go to
- * another thread.  So who commits says as whom (caret__floor_speak), and who
- * returns a floor is known by the word in shared memory alone.
+ * A thread may have several floors, of several databases or, after a deadline, of one; and a session may go to
+ * another thread.  So a thread knows the last few in whose name it acts: it has taken one, or says who
+ * commits (caret__floor_speak).  It waits for none of these.
  */
 #include "log/log.h"
 
-_Thread_local uint64_t caret__floor_self;
+#define OWN 8 /* arbitrary */
+
+static _Thread_local struct {
+    uint64_t id[OWN];
+    unsigned next;
+} own;
 
 #define FLOOR_NS UINT64_C(1000000000)
 
-void caret__floor_take(struct caret__engine *e, uint64_t self)
+static uint64_t *find_own(uint64_t id)
+{
+    for (unsigned i = 0; i < OWN; i++)
+        if (own.id[i] == id)
+            return &own.id[i];
+    return NULL;
+}
+
+void caret__floor_speak(uint64_t id)
+{
+    if (find_own(id) == NULL)
+        own.id[own.next++ % OWN] = id;
+}
+
+void caret__floor_forget(uint64_t id)
+{
+    uint64_t *p = find_own(id);
+
+    if (p != NULL)
+        *p = 0;
+}
+
+void caret__floor_take(struct caret__engine *e, uint64_t id)
 {
     struct caret__shared *sh = e->sh;
     uint64_t nobody = 0, now = caret__now_ns();
     uint64_t owner = atomic_load(&sh->floor_owner);
 
-    if (owner != 0 && owner != self && atomic_load(&sh->floor_deadline) < now)
+    if (owner != 0 && owner != id && atomic_load(&sh->floor_deadline) < now)
         atomic_compare_exchange_strong(&sh->floor_owner, &owner, 0);
-    if (atomic_compare_exchange_strong(&sh->floor_owner, &nobody, self) || nobody == self) {
+    if (atomic_compare_exchange_strong(&sh->floor_owner, &nobody, id) || nobody == id) {
         atomic_store(&sh->floor_deadline, now + FLOOR_NS);
-        caret__floor_self = self;
+        caret__floor_speak(id);
     }
 }
 
-void caret__floor_speak(uint64_t self)
-{
-    caret__floor_self = self;
-}
-
-void caret__floor_return(struct caret__engine *e, uint64_t self)
+void caret__floor_return(struct caret__engine *e, uint64_t id)
 {
     struct caret__shared *sh = e->sh;
-    if (caret__floor_self == self)
-        caret__floor_self = 0;
-    if (atomic_compare_exchange_strong(&sh->floor_owner, &self, 0)) {
+
+    caret__floor_forget(id);
+    if (atomic_compare_exchange_strong(&sh->floor_owner, &id, 0)) {
         atomic_fetch_add(&sh->floor_futex, 1);
         caret__futex_wake(&sh->floor_futex, INT32_MAX);
     }
@@ -53,7 +75,7 @@ void caret__floor_wait(struct caret__engine *e)
     for (;;) {
         uint32_t seen = atomic_load(&sh->floor_futex);
         uint64_t owner = atomic_load(&sh->floor_owner), deadline = atomic_load(&sh->floor_deadline), now;
-        if (owner == 0 || owner == caret__floor_self || (now = caret__now_ns()) >= deadline)
+        if (owner == 0 || find_own(owner) != NULL || (now = caret__now_ns()) >= deadline)
             return;
         uint32_t slot = (uint32_t)(owner >> 32) - 1;
         if (slot >= sh->max_procs || atomic_load(&e->slots[slot].state) != CARET__SLOT_USED)

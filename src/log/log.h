@@ -130,10 +130,10 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
 int caret__stalled(void *engine, uint64_t version, unsigned tries);
 
 /* ---- log/floor.c: a transaction that was restarted too often runs undisturbed ---- */
-extern _Thread_local uint64_t caret__floor_self; /* who asks: 0 = nobody in particular */
-void caret__floor_take(struct caret__engine *e, uint64_t self);
-void caret__floor_speak(uint64_t self); /* the calling thread writes as that one now */
-void caret__floor_return(struct caret__engine *e, uint64_t self);
+void caret__floor_take(struct caret__engine *e, uint64_t id);
+void caret__floor_speak(uint64_t id);  /* the calling thread writes as that one too */
+void caret__floor_forget(uint64_t id); /* no longer */
+void caret__floor_return(struct caret__engine *e, uint64_t id);
 void caret__floor_wait(struct caret__engine *e); /* writers: while somebody else has it, a second at most */
 
 /* ---- log/run.c: values out of line ------------------------------------------------- */

@@ -4,6 +4,8 @@
  */
 #include "../log/database.h"
 
+#include "../crowd.h"
+
 #include "api/session.h"
 
 static char second_path[112];
@@ -158,6 +160,41 @@ static void a_thread_may_have_two_floors(void **state)
     close_it(h[0]);
 }
 
+static void begin_undisturbed(struct open h)
+{
+    OK(caret_begin(h.s, 0));
+    for (unsigned k = 0; k < 4; k++)
+        OK(caret_restart(h.s));
+}
+
+/* Nor does it wait for itself, whatever it does in between: it would for ever, as the deadline is put off. */
+static void a_thread_waits_for_no_floor_of_its_own(void **state)
+{
+    (void)state;
+    struct open a = open_at(path), again = open_at(path), b = open_at(second_path);
+    begin_undisturbed(a);
+    set(a.s, 1, "x");
+    assert_int_equal(floor_of(a), a.s->floor_id);
+    atomic_store(&a.s->e->sh->floor_deadline, UINT64_MAX);
+    patience(20);
+    begin_undisturbed(b);
+    set(again.s, 2, "x"); /* another floor was taken last */
+    set(b.s, 1, "x");
+    OK(caret_commit(b.s));
+    set(again.s, 2, "x"); /* and that was given back */
+    begin_undisturbed(again);
+    set(again.s, 3, "x");
+    OK(caret_commit(again.s));
+    set(again.s, 2, "x");
+    patience(0);
+    assert_int_equal(floor_of(a), a.s->floor_id);
+    OK(caret_commit(a.s));
+    assert_int_equal(floor_of(a), 0);
+    close_it(b);
+    close_it(again);
+    close_it(a);
+}
+
 static int setup_two(void **state)
 {
     int rc = setup(state);
@@ -171,6 +208,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(others_see_what_is_committed, setup_two, teardown),
         cmocka_unit_test_setup_teardown(only_what_the_transaction_read_restarts_it, setup_two, teardown),
         cmocka_unit_test_setup_teardown(a_thread_may_have_two_floors, setup_two, teardown),
+        cmocka_unit_test_setup_teardown(a_thread_waits_for_no_floor_of_its_own, setup_two, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
