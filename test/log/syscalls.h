@@ -183,7 +183,7 @@ int open(const char *path, int flags, ...)
     mode_t mode;
 
     va_start(ap, flags);
-    mode = (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
+    mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(ap, mode_t) : 0;
     va_end(ap);
     int error = calls_fail(CALL_OPEN);
     if (error != 0)
