@@ -349,6 +349,8 @@ static int find_open(const char *path, bool readonly, struct caret__engine **out
         return CARET_NONE;
     if (!e->observes && !caret__attached_here(e))
         rc = attach_forked(e);
+    if (rc == CARET_OK && !readonly)
+        caret__rights_follow(e);
     if (rc == CARET_OK) {
         e->refs++;
         *out = e;

@@ -255,8 +255,9 @@ static int trust(const struct caret__engine *e, const struct stat *like)
     if (caret__owner_trusted(&st, like->st_uid, like->st_gid, like->st_mode))
         return CARET_OK;
     return caret__fail(CARET_E_OPEN,
-                       "%s: belongs to user %u, who may not write the database: if nobody uses it, remove "
-                       "this file",
+                       "%s: belongs to user %u, who may not write the database: if that was given to another "
+                       "user, give this file, its log and its shared memory (caret shm) to the same; else, "
+                       "if nobody uses it, remove this file",
                        e->lock_path, (unsigned)st.st_uid);
 }
 

@@ -499,11 +499,12 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
 
 /* ---------------------------------------------------------------- attaching */
 
-/* May this file be trusted as far as the data file is? */
+/* May this file be trusted as far as the data file is?  What its owner may do, and who may read it, does not matter to
+ * that: such rights may have been taken back from the data file without anybody's having come by since. */
 static bool rights_ok(const struct stat *st, const struct caret__identity *id)
 {
     return S_ISREG(st->st_mode) && caret__owner_trusted(st, id->uid, id->gid, id->mode) &&
-           (st->st_mode & 0777 & ~id->mode) == 0;
+           (st->st_mode & 0022 & ~id->mode) == 0;
 }
 
 /* Compare the header with what it must be; *sizes gets a copy that can be relied on. */
@@ -568,7 +569,9 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
             return cannot_use(e, CARET_E_SYSTEM, path);
     }
     if (!rights_ok(&st, id))
-        return caret__fail(CARET_E_SHM, "%s: shared segment %s: its owner or mode is not the data file's",
+        return caret__fail(CARET_E_SHM,
+                           "%s: shared segment %s: its owner or mode is not the data file's: if that was "
+                           "changed, change this file too, or open the database as its owner",
                            e->path, path);
     int held = hold(e);
     for (int i = 0; i < HOLD_TRIES && held == 0; i++, held = hold(e))

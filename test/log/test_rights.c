@@ -263,6 +263,108 @@ static void files_follow_the_data_file(void **state)
     umask(mask);
 }
 
+/* By another handle, and in a forked child by its first call: these are openings too. */
+static void another_handle_makes_them_follow(void **state)
+{
+    caret_db *db, *again = NULL;
+    mode_t mask = umask(022);
+
+    (void)state;
+    db = open_db();
+    assert_int_equal(chmod(path, 0600), 0);
+    OK(try_open(&again));
+    assert_modes(0600, 0600);
+    OK(caret_close(again));
+    assert_int_equal(chmod(path, 0660), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        CHILD(try_open(&again) == CARET_OK);
+        _exit(0);
+    }
+    join(pid);
+    assert_modes(0660, 0660);
+    OK(caret_close(db));
+    umask(mask);
+}
+
+/* As somebody else of that group, if this is root: how many nodes? */
+static void assert_member_sees(gid_t group, int readonly, int64_t n)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        caret_options o = options();
+        o.readonly = readonly;
+        caret_db *db = NULL;
+        CHILD(geteuid() != 0 || (setgroups(0, NULL) == 0 && setgid(group) == 0 && setuid(NOBODY) == 0));
+        CHILD(caret_open(path, &o, &db) == CARET_OK);
+        CHILD(count(db, 0, 100) == n);
+        CHILD(caret_close(db) == CARET_OK);
+        _exit(0);
+    }
+    join(pid);
+}
+
+/* Log and segment have a right that was taken back from the data file by somebody who has not come by since: for that
+ * nobody is refused, nor shown an earlier state. */
+static void a_right_taken_back_harms_nobody_else(void **state)
+{
+    static const struct {
+        mode_t before, after;
+        int readonly;
+    } cases[] = {{0664, 0660, 0}, {0664, 0660, 1}, {0644, 0640, 1}, {0644, 0444, 1}};
+    gid_t group = geteuid() == 0 ? 20002 : getegid();
+    caret_db *db = open_db();
+
+    (void)state;
+    OK(caret_close(db));
+    assert_int_equal(chown(path, (uid_t)-1, group), 0);
+    assert_int_equal(chmod(dir, 0777) | chmod(shm_dir, 0777), 0);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(chmod(path, cases[i / 2].before), 0);
+        pid_t writer = child_with(i * 10, i * 10 + 10, 100);
+        assert_int_equal(chmod(path, cases[i / 2].after), 0);
+        if (i % 2 != 0)
+            kill_and_wait(writer);
+        assert_member_sees(group, cases[i / 2].readonly, i * 10 + 10);
+        if (i % 2 == 0)
+            kill_and_wait(writer);
+    }
+}
+
+/* Its lock file is trusted by nobody then, and what is said leads to where nothing is lost. */
+static void a_database_of_a_killed_user_can_be_given_away(void **state)
+{
+    char segment[200];
+    caret_db *db = NULL;
+
+    (void)state;
+    if (!may_become_nobody())
+        return;
+    assert_int_equal(chmod(dir, 0777) | chmod(shm_dir, 0777), 0);
+    uint32_t before = atomic_load(signal_word);
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_nobody();
+        put(open_db(), 0, 10, 100);
+        atomic_fetch_add(signal_word, 1);
+        for (;;)
+            pause();
+    }
+    until(before + 1);
+    kill_and_wait(pid);
+    assert_int_equal(chown(path, 20001, 20002), 0);
+    assert_int_equal(try_open(&db), CARET_E_OPEN);
+    assert_non_null(strstr(caret_message(), "give this file, its log and its shared memory"));
+    segment_path(segment, sizeof segment);
+    const char *others[] = {lock_path, log_path, segment};
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(chown(others[i], 20001, 20002), 0);
+    db = open_db();
+    assert_int_equal(count(db, 0, 100), 10);
+    OK(caret_close(db));
+}
+
 static void an_old_lock_file_gets_the_strict_mode(void **state)
 {
     (void)state;
@@ -328,6 +430,9 @@ int main(int argc, char **argv)
         TEST(readers_see_all_though_one_locks_all),
         TEST(a_stopped_reader_stops_nobody),
         TEST(files_follow_the_data_file),
+        TEST(another_handle_makes_them_follow),
+        TEST(a_right_taken_back_harms_nobody_else),
+        TEST(a_database_of_a_killed_user_can_be_given_away),
         TEST(an_old_lock_file_gets_the_strict_mode),
         TEST(a_lock_file_of_somebody_else_is_refused),
         TEST(a_lock_file_that_cannot_be_looked_at_is_an_error),
