@@ -168,6 +168,60 @@ static void an_earlier_segment_of_the_same_database_goes(void **state)
     command("rm %s/earlier %s/name", dir, dir);
 }
 
+/* A second one of the same life is needed by nobody: the record names the other. */
+static void the_record_tells_which_is_needed(void **state)
+{
+    (void)state;
+    killed_user(false);
+    command("f=$(ls %s/caret-*.held) && cp $f ${f%%-*}" COPY "%s", shm_dir, "");
+    assert_copy(CARET_SHM_ORPHANED, "its database does not know it");
+    struct seen s = look(CARET_SHM_REMOVE | CARET_SHM_REMOVE_LOST);
+    assert_int_equal(s.n[CARET_SHM_NEEDED], 1);
+    assert_int_equal(s.removed, 1);
+    caret_db *db = open_db();
+    assert_int_equal(count(db, 0, 100), 50);
+    OK(caret_close(db));
+}
+
+/* Without a record nobody knows whether it is needed. */
+static void without_a_record_it_is_lost_not_orphaned(void **state)
+{
+    static const char *const ways[] = {": >%s%s", "rm %s%s"};
+
+    (void)state;
+    killed_user(false);
+    for (unsigned i = 0; i < 2; i++) {
+        command(ways[i], lock_path, "");
+        struct seen s = look(CARET_SHM_REMOVE);
+        assert_int_equal(s.n[CARET_SHM_LOST], 1);
+        assert_int_equal(s.removed, 0);
+        assert_string_equal(s.why, "the lock file that would name it is not there or has no record");
+    }
+    assert_int_equal(look(CARET_SHM_REMOVE_LOST).removed, 1);
+}
+
+/* "It is not there" is one thing, not to be able to look is another. */
+static void nothing_goes_whose_database_cannot_be_looked_at(void **state)
+{
+    (void)state;
+    char folder[80];
+    snprintf(folder, sizeof folder, "%s/sub", dir);
+    snprintf(path, sizeof path, "%s/db.caret", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    killed_user(false);
+    command("mv %s %s.away", folder, folder);
+    command("ln -s %s %s", folder, folder); /* to itself */
+    struct seen s = look(CARET_SHM_REMOVE | CARET_SHM_REMOVE_LOST);
+    assert_int_equal(s.n[CARET_SHM_UNKNOWN], 1);
+    assert_int_equal(s.removed, 0);
+    assert_string_equal(s.why, "its database can't be looked at");
+    command("rm %s%s", folder, "");
+    command("mv %s.away %s", folder, folder);
+    caret_db *db = open_db();
+    assert_int_equal(count(db, 0, 100), 50);
+    OK(caret_close(db));
+}
+
 static void set_in_segment(off_t field, uint32_t value)
 {
     char name[200];
@@ -319,6 +373,15 @@ static void killed_openings_do_not_pile_up(void **state)
     assert_int_equal(files_in(shm_dir), 0);
 }
 
+/* Nor does the one that an opening recovers from go before its end, though the log has all that is in it. */
+static void what_an_opening_recovers_from_stays_until_its_end(void **state)
+{
+    (void)state;
+    killed_user(true);
+    assert_true(dies("recover_swept", 1, open_and_close));
+    assert_int_equal(look(CARET_SHM_REMOVE | CARET_SHM_REMOVE_LOST).n[CARET_SHM_NEEDED], 1);
+}
+
 /* Nor does what databases that were deleted have left stand in the way of the first memory of another. */
 static void memory_is_swept_before_it_is_taken(void **state)
 {
@@ -359,6 +422,11 @@ static void killed_openings_do_not_pile_up(void **state)
     makers_that_die_leave_nothing(state);
 }
 
+static void what_an_opening_recovers_from_stays_until_its_end(void **state)
+{
+    makers_that_die_leave_nothing(state);
+}
+
 static void memory_is_swept_before_it_is_taken(void **state)
 {
     makers_that_die_leave_nothing(state);
@@ -377,12 +445,16 @@ int main(void)
         TEST(that_of_a_deleted_database_goes),
         TEST(one_that_was_replaced_needs_nothing),
         TEST(an_earlier_segment_of_the_same_database_goes),
+        TEST(the_record_tells_which_is_needed),
+        TEST(without_a_record_it_is_lost_not_orphaned),
+        TEST(nothing_goes_whose_database_cannot_be_looked_at),
         TEST(what_the_log_may_not_have_is_lost_not_orphaned),
         TEST(a_moved_database_loses_nothing),
         TEST(a_lost_one_goes_when_that_is_asked_for),
         TEST(what_is_not_ours_is_left_alone),
         TEST(makers_that_die_leave_nothing),
         TEST(killed_openings_do_not_pile_up),
+        TEST(what_an_opening_recovers_from_stays_until_its_end),
         TEST(memory_is_swept_before_it_is_taken),
         TEST(killed_restorings_leave_no_memory),
     };
