@@ -108,7 +108,8 @@ enum {
     CARET__PARENT = 8,  /* it was asked for children */
     CARET__AMONG = 16,  /* an iterator: it is among the children it walks, no longer at their parent */
     CARET__BACK = 32,   /* an iterator that goes backwards */
-    CARET__MOVES = 64   /* a cursor of the program's (cursor.c) */
+    CARET__MOVES = 64,  /* a cursor of the program's (cursor.c) */
+    CARET__BOUND = 128  /* an iterator: it is at a bound, which it has to look at first */
 };
 
 struct caret__lnode {
@@ -196,13 +197,13 @@ static inline void caret__check_locks(lua_State *L, const struct caret__ldb *d)
         caret__refuse_in_txn(L, d, "locked", "a restart would do it again, and a rollback not undo it");
 }
 
-/* The same for the first argument of a metamethod: only the debug library can call one with something
- * else, which must be a userdata of a few bytes then. */
-static inline struct caret__lnode *caret__own_node(lua_State *L)
+/* The same for the first argument of a metamethod, or an upvalue of an iterator: only the debug library can put
+ * something else there, which must be a userdata of a few bytes then. */
+static inline struct caret__lnode *caret__own_node(lua_State *L, int i)
 {
-    struct caret__lnode *n = lua_touserdata(L, 1);
+    struct caret__lnode *n = lua_touserdata(L, i);
     if (n == NULL || n->magic != CARET__LNODE_MAGIC || n->db->barred & CARET__DB_CLOSED)
-        caret__refuse_node(L, 1);
+        return caret__check_node(L, i);
     return n;
 }
 
@@ -248,10 +249,17 @@ struct caret__lnode *caret__push_cursor(lua_State *L, int like, const caret_node
 struct caret__lnode *caret__cursor(lua_State *L);
 struct caret__lnode *caret__widen_cursor(lua_State *L);
 
-/* Push a step function f over the children of the node at 1, backwards if 2 is true; in f, one step of the cursor, or
- * NULL: the end. */
+/* Push a step function f over the children of the node at 1, backwards if 2 is true. */
 int caret__iterate(lua_State *L, lua_CFunction f);
-struct caret__lnode *caret__step(lua_State *L);
+
+/* Move an iterator's cursor on, and get the value there: data NULL if there is none.  value NULL: it is not wanted. */
+int caret__advance(struct caret__lnode *c, caret_slice *value);
+
+/* In a step function: the same by its cursor, in whatever room that takes; NULL: the end. */
+struct caret__lnode *caret__step(lua_State *L, caret_slice *value);
+
+/* Push the cursor as a mutable node, and the value that was stepped to. */
+void caret__push_stepped(lua_State *L, struct caret__lnode *c, caret_slice value);
 
 /* Push the last subscript (or the name) of n: a canonical integer as an integer. */
 void caret__push_last(lua_State *L, const caret_node *n);

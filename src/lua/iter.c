@@ -28,7 +28,7 @@ struct caret__lnode *caret__push_cursor(lua_State *L, int like, const caret_node
 
 struct caret__lnode *caret__cursor(lua_State *L)
 {
-    return caret__check_node(L, lua_upvalueindex(1));
+    return caret__own_node(L, lua_upvalueindex(UP_CURSOR));
 }
 
 struct caret__lnode *caret__widen_cursor(lua_State *L)
@@ -42,47 +42,86 @@ struct caret__lnode *caret__widen_cursor(lua_State *L)
     return new;
 }
 
-/* With its value if `value` is not NULL and the cursor is among the children already: *got says so. */
-static int move(struct caret__lnode *c, caret_slice *value, int *got)
+/* The value at a place that was come to without it: data NULL if there is none. */
+static int get_here(struct caret__lnode *c, caret_slice *value)
+{
+    int rc = caret_get(caret__lnode_session(c), &c->node, value);
+
+    if (rc == CARET_NONE)
+        *value = (caret_slice){NULL, 0};
+    else if (rc == CARET_OK && value->data == NULL)
+        value->data = ""; /* an empty one */
+    return rc == CARET_NONE ? CARET_OK : rc;
+}
+
+/* To the first child, or the last. */
+static int descend(struct caret__lnode *c, caret_slice *value)
 {
     caret_session *s = caret__lnode_session(c);
-    int back = c->kind & CARET__BACK;
+    int rc = c->kind & CARET__BACK ? caret_last(s, &c->node) : caret_first(s, &c->node);
 
-    *got = value != NULL && c->kind & CARET__AMONG;
-    if (*got)
-        return back ? caret_previous_get(s, &c->node, value) : caret_next_get(s, &c->node, value);
-    if (c->kind & CARET__AMONG)
-        return back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
-    int rc = back ? caret_last(s, &c->node) : caret_first(s, &c->node);
     if (rc == CARET_OK)
         c->kind |= CARET__AMONG;
+    return rc == CARET_OK && value != NULL ? get_here(c, value) : rc;
+}
+
+/* Take the bound that the cursor is at, if there is something. */
+static int take_bound(struct caret__lnode *c, caret_slice *value)
+{
+    int data = 0, rc = get_here(c, value);
+
+    if (rc == CARET_OK && value->data == NULL) {
+        rc = caret_data(caret__lnode_session(c), &c->node, &data);
+        if (rc == CARET_OK && data == 0)
+            return CARET_NONE;
+    }
     return rc;
 }
 
-static struct caret__lnode *step(lua_State *L, caret_slice *value, int *got)
+int caret__advance(struct caret__lnode *c, caret_slice *value)
+{
+    caret_session *s = caret__lnode_session(c);
+    int back = c->kind & CARET__BACK, rc = CARET_NONE;
+
+    if ((c->kind & (CARET__AMONG | CARET__BOUND)) == 0)
+        return descend(c, value);
+    if (c->kind & CARET__BOUND)
+        rc = take_bound(c, value);
+    if (rc == CARET_NONE && value == NULL)
+        rc = back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
+    else if (rc == CARET_NONE)
+        rc = back ? caret_previous_get(s, &c->node, value) : caret_next_get(s, &c->node, value);
+    if (rc == CARET_OK && c->kind & CARET__BOUND)
+        c->kind = (uint8_t)((c->kind & ~CARET__BOUND) | CARET__AMONG);
+    return rc;
+}
+
+struct caret__lnode *caret__step(lua_State *L, caret_slice *value)
 {
     struct caret__lnode *c = caret__cursor(L);
-    int rc = move(c, value, got);
+    int rc = caret__advance(c, value);
 
     if (rc == CARET_E_BUFFER) {
         c = caret__widen_cursor(L);
-        rc = move(c, value, got);
+        rc = caret__advance(c, value);
     }
     if (rc != CARET_OK && rc != CARET_NONE)
         caret__raise(L, c->db, rc);
     return rc == CARET_OK ? c : NULL;
 }
 
-struct caret__lnode *caret__step(lua_State *L)
+void caret__push_stepped(lua_State *L, struct caret__lnode *c, caret_slice value)
 {
-    int got;
-
-    return step(L, NULL, &got);
+    lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
+    if (value.data != NULL)
+        caret__push_got(L, c->db, caret__lnode_session(c), &c->node, value);
+    else
+        lua_pushnil(L);
 }
 
 static int subscripts_step(lua_State *L)
 {
-    struct caret__lnode *c = caret__step(L);
+    struct caret__lnode *c = caret__step(L, NULL);
     if (c == NULL)
         return 0;
     caret__push_last(L, &c->node);
@@ -92,17 +131,10 @@ static int subscripts_step(lua_State *L)
 static int pairs_step(lua_State *L)
 {
     caret_slice value;
-    int got;
-    struct caret__lnode *c = step(L, &value, &got);
+    struct caret__lnode *c = caret__step(L, &value);
     if (c == NULL)
         return 0;
-    lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
-    if (got && value.data == NULL)
-        lua_pushnil(L);
-    else if (got)
-        caret__push_got(L, c->db, caret__lnode_session(c), &c->node, value);
-    else
-        caret__push_value(L, c->db, caret__lnode_session(c), &c->node);
+    caret__push_stepped(L, c, value);
     caret__push_last(L, &c->node);
     return 3;
 }

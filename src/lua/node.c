@@ -372,7 +372,7 @@ static inline int index_node(lua_State *L, struct caret__lnode *n)
 
 static int meta_index(lua_State *L)
 {
-    return index_node(L, caret__own_node(L));
+    return index_node(L, caret__own_node(L, 1));
 }
 
 /* __index of caches: the child by that name is not remembered. */
@@ -392,7 +392,7 @@ static int cache_miss(lua_State *L)
     }
     lua_replace(L, 1);
     lua_settop(L, 2);
-    return index_node(L, caret__own_node(L));
+    return index_node(L, caret__own_node(L, 1));
 }
 
 static int refuse_assignment(lua_State *L)
@@ -410,7 +410,7 @@ static int refuse_assignment(lua_State *L)
 /* n.__ = v */
 static int meta_newindex(lua_State *L)
 {
-    struct caret__lnode *n = caret__own_node(L);
+    struct caret__lnode *n = caret__own_node(L, 1);
     size_t len = 0;
     const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &len) : NULL;
 
@@ -456,7 +456,7 @@ static int call_method(lua_State *L, const struct caret__lnode *n)
 /* A method of its parent, or a deeper node. */
 static int meta_call(lua_State *L)
 {
-    struct caret__lnode *n = caret__own_node(L);
+    struct caret__lnode *n = caret__own_node(L, 1);
     caret_node_buf tmp;
 
     if (lua_type(L, 2) == LUA_TUSERDATA && is_parent(L, n))

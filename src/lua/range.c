@@ -7,94 +7,70 @@
  *
  *   range   the cursor starts at one bound, is taken if there is something, and
  *           moves until it is behind the other
- *   walk    down to the first child; else to the next sibling; else to the next
- *           sibling of the nearest ancestor that has one, until back at the top
+ *   walk    to the next node that has a value, but first to those of its ancestors where the
+ *           walk has not been: they have none.  At the deepest level that is asked for to the next
+ *           sibling; else to that of the nearest ancestor that has one, until back at the top
  */
-#include <math.h>
-#include <string.h>
 
 #include "lua/binding.h"
 
 enum { UP_CURSOR = 1 };
-enum range_upvalue { UP_STATE = 2, UP_BACK = 3, UP_LEFT = 4, UP_END = 5, RANGE_UPVALUES = 5 };
-enum range_state {
-    AT_START = 0,
-    AT_BOUND = 1,
-    AMONG = 2
-}; /* no child yet; the same, but on a bound; at a child */
-enum walk_upvalue { UP_WALKING = 2, UP_TOP = 3, UP_DEEPEST = 4, WALK_UPVALUES = 4 };
-
-static void put_integer(lua_State *L, int upvalue, lua_Integer v)
-{
-    lua_pushinteger(L, v);
-    lua_replace(L, lua_upvalueindex(upvalue));
-}
+enum range_upvalue { UP_END = 2, UP_LEFT = 3, RANGE_UPVALUES = 3 };
+enum walk_upvalue { UP_LEVELS = 2, WALK_UPVALUES = 2 };
+enum variables_upvalue { UP_LATER = 2, VARIABLES_UPVALUES = 2 }; /* it is at one already */
 
 /* The cursor as a mutable node, its value, its subscript. */
-static int push_step(lua_State *L, struct caret__lnode *c)
+static int push_step(lua_State *L, struct caret__lnode *c, caret_slice value)
 {
-    lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
-    caret__push_value(L, c->db, caret__lnode_session(c), &c->node);
+    caret__push_stepped(L, c, value);
     caret__push_last(L, &c->node);
     return 3;
 }
 
 /* -------------------------------------------------------------------- range */
 
-/* Is there something at the bound itself? */
-static int at_bound(caret_session *s, caret_node *n)
-{
-    int data, rc = caret_data(s, n, &data);
-    return rc == CARET_OK && data == 0 ? CARET_NONE : rc;
-}
-
-static int range_move(lua_State *L, struct caret__lnode *c)
-{
-    caret_session *s = caret__lnode_session(c);
-    int back = lua_toboolean(L, lua_upvalueindex(UP_BACK)), rc = CARET_NONE;
-    enum range_state state = (enum range_state)lua_tointeger(L, lua_upvalueindex(UP_STATE));
-
-    if (state == AT_START)
-        return back ? caret_last(s, &c->node) : caret_first(s, &c->node);
-    if (state == AT_BOUND)
-        rc = at_bound(s, &c->node);
-    if (rc == CARET_NONE)
-        rc = back ? caret_previous(s, &c->node) : caret_next(s, &c->node);
-    return rc;
-}
-
 /* Is the cursor behind the other bound? */
 static int is_behind(lua_State *L, const struct caret__lnode *c)
 {
-    const struct caret__lnode *end = caret__lnode(L, lua_upvalueindex(UP_END));
-    if (end == NULL)
+    if (lua_isnil(L, lua_upvalueindex(UP_END)))
         return 0;
+    const struct caret__lnode *end = caret__lnode(L, lua_upvalueindex(UP_END));
     int order = caret_node_compare(&c->node, &end->node);
-    return lua_toboolean(L, lua_upvalueindex(UP_BACK)) ? order < 0 : order > 0;
+    return c->kind & CARET__BACK ? order < 0 : order > 0;
+}
+
+/* So many more steps may be made. */
+static void put_left(lua_State *L, lua_Number left)
+{
+    lua_pushnumber(L, left);
+    lua_replace(L, lua_upvalueindex(UP_LEFT));
+}
+
+/* May a step be made?  No limit is nil. */
+static int count_down(lua_State *L)
+{
+    if (lua_isnil(L, lua_upvalueindex(UP_LEFT)))
+        return 1;
+    lua_Number left = lua_tonumber(L, lua_upvalueindex(UP_LEFT));
+    if (left > 0)
+        put_left(L, left - 1);
+    return left > 0;
 }
 
 static int range_step(lua_State *L)
 {
-    lua_Number left = lua_tonumber(L, lua_upvalueindex(UP_LEFT));
-    struct caret__lnode *c = caret__cursor(L);
+    caret_slice value;
 
-    if (left <= 0)
+    if (!count_down(L))
         return 0;
-    int rc = range_move(L, c);
-    if (rc == CARET_E_BUFFER) {
-        c = caret__widen_cursor(L);
-        rc = range_move(L, c);
+    struct caret__lnode *c = caret__step(L, &value);
+    if (c != NULL) { /* is_behind() may allocate, and a finalizer then take the value's place */
+        push_step(L, c, value);
+        if (!is_behind(L, c))
+            return 3;
     }
-    if (rc != CARET_OK && rc != CARET_NONE)
-        return caret__raise(L, c->db, rc);
-    if (rc == CARET_NONE || is_behind(L, c))
-        left = 0;
-    lua_pushnumber(L, left - 1);
-    lua_replace(L, lua_upvalueindex(UP_LEFT));
-    if (left <= 0)
-        return 0;
-    put_integer(L, UP_STATE, AMONG);
-    return push_step(L, c);
+    put_left(L, 0);
+    return 0;
 }
 
 /* Make `at` the bound of that name among n's children; 0: there is none. */
@@ -112,14 +88,12 @@ static int read_bound(lua_State *L, struct caret__lnode *n, const char *name, ca
     return bounded;
 }
 
-static lua_Number read_limit(lua_State *L)
+/* Push how many children there may be, or nil. */
+static void push_limit(lua_State *L)
 {
     lua_getfield(L, 2, "limit");
-    lua_Number limit = lua_isnil(L, -1) ? HUGE_VAL : lua_tonumber(L, -1);
-    if (!lua_isnil(L, -1) && !(lua_type(L, -1) == LUA_TNUMBER && limit >= 0))
+    if (!lua_isnil(L, -1) && !(lua_type(L, -1) == LUA_TNUMBER && lua_tonumber(L, -1) >= 0))
         caret__misuse(L, "option limit of range is a number of children, 0 or more");
-    lua_pop(L, 1);
-    return limit;
 }
 
 int caret__node_range(lua_State *L)
@@ -132,30 +106,45 @@ int caret__node_range(lua_State *L)
         lua_settop(L, 1);
         lua_newtable(L);
     }
-    lua_Number limit = read_limit(L);
+    push_limit(L);
     lua_getfield(L, 2, "reverse");
     int back = lua_toboolean(L, -1);
-    lua_settop(L, 2);
+    lua_settop(L, 3);
     int bounded = read_bound(L, n, back ? "to" : "from", &at);
-    caret__push_cursor(L, 1, bounded ? &at.node : &n->node);
-    lua_pushinteger(L, bounded ? AT_BOUND : AT_START);
-    lua_pushboolean(L, back);
-    lua_pushnumber(L, limit);
+    struct caret__lnode *c = caret__push_cursor(L, 1, bounded ? &at.node : &n->node);
+    c->kind |= (uint8_t)((back ? CARET__BACK : 0) | (bounded ? CARET__BOUND : 0));
     if (read_bound(L, n, back ? "from" : "to", &at))
         caret__push_like(L, 1, &at.node, caret_node_size(&at.node), 0);
     else
         lua_pushnil(L);
+    lua_pushvalue(L, 3);
     lua_pushcclosure(L, range_step, RANGE_UPVALUES);
     return 1;
 }
 
 /* --------------------------------------------------------------------- walk */
 
+/* The levels that are walked, as subscripts of a node: from below `top` to `deepest`.  In the upvalue they are one
+ * number; -1: the walk is over. */
+struct levels {
+    unsigned top, deepest;
+};
+
+static lua_Integer pack(struct levels l)
+{
+    return (lua_Integer)(l.deepest * 256 + l.top);
+}
+
+static struct levels unpack(lua_Integer v)
+{
+    return (struct levels){(unsigned)v % 256, (unsigned)v / 256};
+}
+
 /* To the next sibling of the node or of the nearest ancestor that has one; NONE: there is none below `top`. */
-static int beyond(struct caret__lnode *c, unsigned top)
+static int beyond(struct caret__lnode *c, unsigned top, caret_slice *value)
 {
     while (caret_node_depth(&c->node) > top) {
-        int rc = caret_next(caret__lnode_session(c), &c->node);
+        int rc = caret_next_get(caret__lnode_session(c), &c->node, value);
         if (rc != CARET_NONE)
             return rc;
         caret_node_parent(&c->node, 8u * c->words, &c->node);
@@ -163,62 +152,85 @@ static int beyond(struct caret__lnode *c, unsigned top)
     return CARET_NONE;
 }
 
-/* One step of the cursor, which may be another one afterwards. */
-static int walk_move(lua_State *L, unsigned top)
+/*
+ * The cursor went from `last` to the next node that has a value: to that ancestor of it which comes next in a walk,
+ * if it is still below `top`; else NONE.
+ */
+static int settle(struct caret__lnode *c, const caret_node *last, unsigned top, caret_slice *value)
 {
-    struct caret__lnode *c = caret__cursor(L);
-    unsigned deepest = (unsigned)lua_tointeger(L, lua_upvalueindex(UP_DEEPEST));
-    int rc = CARET_NONE;
+    caret_node_buf above;
 
-    if (caret_node_depth(&c->node) < deepest)
-        rc = caret_first(caret__lnode_session(c), &c->node);
-    if (rc == CARET_E_BUFFER) {
-        c = caret__widen_cursor(L);
-        rc = caret_first(caret__lnode_session(c), &c->node);
+    caret_node_copy(&above.node, sizeof above, last);
+    for (;;) {
+        unsigned level = caret_node_depth(&above.node);
+        while (caret_node_depth(&c->node) > level + 1) {
+            caret_node_parent(&c->node, 8u * c->words, &c->node);
+            *value = (caret_slice){NULL, 0};
+        }
+        if (caret_node_is_child(&c->node, &above.node))
+            return CARET_OK;
+        if (level <= top)
+            return CARET_NONE;
+        caret_node_parent(&above.node, sizeof above, &above.node);
     }
+}
+
+/* To the next node, also down; NONE: there is none below `top`, and the cursor is where it was. */
+static int onward(struct caret__lnode *c, unsigned top, caret_slice *value)
+{
+    caret_node_buf last;
+
+    caret_node_copy(&last.node, sizeof last, &c->node);
+    int rc = caret_node_next_get(caret__lnode_session(c), &c->node, value);
+    if (rc == CARET_OK)
+        rc = settle(c, &last.node, top, value);
     if (rc == CARET_NONE)
-        rc = beyond(c, top);
-    if (rc == CARET_E_BUFFER) /* perhaps on the way up: it goes on from there */
-        rc = beyond(caret__widen_cursor(L), top);
+        caret_node_copy(&c->node, 8u * c->words, &last.node);
     return rc;
 }
 
 static int walk_step(lua_State *L)
 {
-    unsigned top = (unsigned)lua_tointeger(L, lua_upvalueindex(UP_TOP));
-
-    if (!lua_toboolean(L, lua_upvalueindex(UP_WALKING)))
-        return 0;
-    int rc = walk_move(L, top);
+    lua_Integer packed = lua_tointeger(L, lua_upvalueindex(UP_LEVELS));
+    struct levels levels = unpack(packed);
     struct caret__lnode *c = caret__cursor(L);
+    caret_slice value;
+
+    if (packed < 0)
+        return 0;
+    int (*move)(struct caret__lnode * c, unsigned top, caret_slice *value) =
+        caret_node_depth(&c->node) < levels.deepest ? onward : beyond;
+    int rc = move(c, levels.top, &value);
+    if (rc == CARET_E_BUFFER) { /* perhaps on the way up: it goes on from there */
+        c = caret__widen_cursor(L);
+        rc = move(c, levels.top, &value);
+    }
     if (rc == CARET_NONE) {
-        lua_pushboolean(L, 0);
-        lua_replace(L, lua_upvalueindex(UP_WALKING));
+        lua_pushinteger(L, -1);
+        lua_replace(L, lua_upvalueindex(UP_LEVELS));
         return 0;
     }
     if (rc != CARET_OK)
         return caret__raise(L, c->db, rc);
-    push_step(L, c);
-    lua_pushinteger(L, (lua_Integer)(caret_node_depth(&c->node) - top));
+    push_step(L, c, value);
+    lua_pushinteger(L, (lua_Integer)(caret_node_depth(&c->node) - levels.top));
     return 4;
 }
 
 int caret__node_walk(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
-    unsigned top = caret_node_depth(&n->node), deepest = CARET_MAX_SUBS;
+    struct levels levels = {caret_node_depth(&n->node), CARET_MAX_SUBS};
     lua_Number depth = lua_tonumber(L, 2);
 
     if (!lua_isnoneornil(L, 2)) {
         if (lua_type(L, 2) != LUA_TNUMBER || !(depth >= 0))
             return caret__misuse(L, "walk takes a number of levels, 0 or more");
-        if (depth < (lua_Number)(deepest - top))
-            deepest = top + (unsigned)depth;
+        if (depth < (lua_Number)(levels.deepest - levels.top))
+            levels.deepest = levels.top + (unsigned)depth;
     }
     caret__push_cursor(L, 1, &n->node);
-    lua_pushboolean(L, deepest > top);
-    lua_pushinteger(L, (lua_Integer)top);
-    lua_pushinteger(L, (lua_Integer)deepest);
+    lua_pushinteger(L, levels.deepest > levels.top ? pack(levels) : -1);
     lua_pushcclosure(L, walk_step, WALK_UPVALUES);
     return 1;
 }
@@ -232,12 +244,12 @@ static int variables_step(lua_State *L)
     char name[CARET_MAX_NAME + 2];
     int rc;
 
-    if (lua_toboolean(L, lua_upvalueindex(UP_WALKING)))
+    if (lua_toboolean(L, lua_upvalueindex(UP_LATER)))
         rc = caret_next(s, &c->node);
     else
         rc = caret_first_var(s, &c->node, 8u * c->words, c->kind & CARET__LOCAL);
     lua_pushboolean(L, rc == CARET_OK);
-    lua_replace(L, lua_upvalueindex(UP_WALKING));
+    lua_replace(L, lua_upvalueindex(UP_LATER));
     if (rc == CARET_NONE)
         return 0;
     if (rc != CARET_OK)
@@ -258,6 +270,6 @@ int caret__variables(lua_State *L)
         caret_node_parent(&at.node, sizeof at, &at.node);
     caret__push_cursor(L, 1, &at.node);
     lua_pushboolean(L, 0);
-    lua_pushcclosure(L, variables_step, 2);
+    lua_pushcclosure(L, variables_step, VARIABLES_UPVALUES);
     return 1;
 }

@@ -82,7 +82,7 @@ static int move(caret_session *s, caret_node *n, int back)
 
 static int children_step(lua_State *L)
 {
-    struct caret__lnode *c = caret__step(L);
+    struct caret__lnode *c = caret__step(L, NULL);
     if (c == NULL)
         return 0;
     push_last(L, &c->node);
@@ -91,11 +91,11 @@ static int children_step(lua_State *L)
 
 static int pairs_step(lua_State *L)
 {
-    struct caret__lnode *c = caret__step(L);
+    caret_slice value;
+    struct caret__lnode *c = caret__step(L, &value);
     if (c == NULL)
         return 0;
-    lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
-    caret__push_value(L, c->db, caret__lnode_session(c), &c->node);
+    caret__push_stepped(L, c, value);
     push_last(L, &c->node);
     return 3;
 }

@@ -270,6 +270,76 @@ function TestIteration:test_a_walk_to_the_deepest_node()
     lu.assertEquals(#steps(n:walk()), 31)
 end
 
+-- The same by recursion: "depth:sub=value" of all below a node, to that many levels.
+local function recursed(node, levels, depth, out)
+    if levels == 0 then return out end
+    for sub in node:subscripts() do
+        local child = node(sub)
+        out[#out + 1] = ("%d:%s=%s"):format(depth, tostring(sub), tostring(child.__))
+        recursed(child, levels - 1, depth + 1, out)
+    end
+    return out
+end
+
+local function walked(node, levels)
+    local out = {}
+    for child, value, sub, depth in node:walk(levels) do
+        lu.assertEquals(child.__, value)
+        out[#out + 1] = ("%d:%s=%s"):format(depth, tostring(sub), tostring(value))
+    end
+    return out
+end
+
+-- Nodes without values above others, and neighbours of all levels; then the same in a transaction.
+function TestIteration:test_a_walk_says_what_recursion_says()
+    local seed = 1
+    local function random(m)
+        seed = seed * 16807 % 2147483647
+        return seed % m + 1
+    end
+    local function grow(count)
+        for i = 1, count do
+            local node = n
+            for _ = 1, random(5) do
+                node = node(random(2) == 1 and random(9) or ("k"):rep(random(30)))
+            end
+            node.__ = random(9) == 1 and ("long"):rep(700) or i
+        end
+    end
+    local function check()
+        for levels = 0, 6 do lu.assertEquals(walked(n, levels), recursed(n, levels, 1, {})) end
+        for sub in n:subscripts() do lu.assertEquals(walked(n(sub)), recursed(n(sub), 99, 1, {})) end
+    end
+    grow(60)
+    check()
+    db:transaction(function()
+        grow(60)
+        n[5]:kill()
+        check()
+    end)()
+    check()
+end
+
+-- What is at a bound is looked at: with a value, without one, with nothing; and ends are the end.
+function TestIteration:test_bounds_with_and_without_values()
+    for i = 1, 9 do (i % 3 == 0 and n[i].below or n[i]).__ = i end
+    n[5]:kill()
+    for from = 0, 10 do
+        for to = 0, 10 do
+            local up, down, expected = {}, {}, {}
+            for i = math.max(from, 1), math.min(to, 9) do
+                if i ~= 5 then expected[#expected + 1] = i .. (i % 3 == 0 and "nil" or i) end
+            end
+            for _, v, sub in n:range {from = from, to = to} do up[#up + 1] = sub .. tostring(v) end
+            local step = n:range {from = from, to = to, reverse = true}
+            for _, v, sub in step do down[#down + 1] = sub .. tostring(v) end
+            lu.assertEquals(up, expected)
+            lu.assertEquals(down, reversed(expected))
+            lu.assertNil(step())
+        end
+    end
+end
+
 function TestIteration:test_a_walk_through_what_is_killed_meanwhile()
     for i = 1, 9 do n[i].a.b.__ = i end
     local seen = 0
