@@ -65,7 +65,8 @@ enum caret__field {
     CARET__FIELD_NEWINDEX = 5, /* our __newindex */
     CARET__FIELD_MISS = 6,     /* our __index of caches */
     CARET__FIELD_RESERVED = 7, /* "__name" -> method, as far as it was asked for */
-    CARET__FIELD_PARENT = 8 /* metatable for nodes that were asked for children, if there is a special one */
+    CARET__FIELD_PARENT = 8, /* metatable for nodes that were asked for children, if there is a special one */
+    CARET__FIELD_CACHES = 9  /* caches that have methods of the class: cache -> true, weak keys */
 };
 #define CARET__DB_NODE 1 /* where the function db.node is in a database's user value */
 

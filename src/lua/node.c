@@ -19,6 +19,7 @@
  * walked twice every step is remembered, while those below a node that is used once,
  * like n[i].name in a loop, never are.  A cache has weak values (a node nobody else
  * has goes, but not at once: recent.c) and room for CACHE_MAX; then it starts afresh.
+ * Where there is one, the methods that were asked for as n.__name are in it too.
  *
  * Classes with an overriding get have an __index in Lua (init.lua), so that Lua calls Lua
  * for n.__ without C in between.  Finding children is better in C: a node of such a class
@@ -269,6 +270,23 @@ static void remember(lua_State *L, struct caret__lnode *n)
     caret__hold(L, &n->db->st->recent);
 }
 
+/* The method on top of the stack, of the class of the node at 1, is remembered in the node's cache under the string at
+ * 2; core_changed() makes it forgotten. */
+static void remember_method(lua_State *L)
+{
+    lua_getmetatable(L, 1);
+    lua_pushliteral(L, "__index");
+    lua_rawget(L, -2);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, -4);
+    lua_rawset(L, -3);
+    lua_rawgeti(L, lua_upvalueindex(UP_META), CARET__FIELD_CACHES);
+    lua_pushvalue(L, -2);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -3);
+    lua_pop(L, 3);
+}
+
 /* Push the child of the node at 1 by the string at 2, remembered if that is worth it. */
 static void push_named(lua_State *L, struct caret__lnode *n)
 {
@@ -307,6 +325,22 @@ static inline int push_overriding(lua_State *L, const struct caret__lnode *n)
     return 0;
 }
 
+/* Push the method of the class that the string at 2 means. */
+static void push_reserved(lua_State *L, const char *key, size_t len)
+{
+    lua_pushvalue(L, 2);
+    lua_rawget(L, lua_upvalueindex(UP_RESERVED));
+    if (!lua_isnil(L, -1))
+        return;
+    lua_pushlstring(L, key + 2, len - 2);
+    lua_gettable(L, lua_upvalueindex(UP_METHODS));
+    if (lua_isnil(L, -1))
+        caret__misuse(L, "nodes have no method '%s'; the subnode of that name is node('%s')", key + 2, key);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, lua_upvalueindex(UP_RESERVED));
+}
+
 /* n.__, n.__name */
 static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key, size_t len)
 {
@@ -319,18 +353,9 @@ static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key,
         caret__push_value(L, n->db, caret__lnode_session(n), &n->node);
         return 1;
     }
-    lua_pushvalue(L, 2);
-    lua_rawget(L, lua_upvalueindex(UP_RESERVED));
-    if (!lua_isnil(L, -1))
-        return 1;
-    lua_pushlstring(L, key + 2, len - 2);
-    lua_gettable(L, lua_upvalueindex(UP_METHODS));
-    if (lua_isnil(L, -1))
-        return caret__misuse(L, "nodes have no method '%s'; the subnode of that name is node('%s')", key + 2,
-                             key);
-    lua_pushvalue(L, 2);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, lua_upvalueindex(UP_RESERVED));
+    push_reserved(L, key, len);
+    if (n->cached != 0)
+        remember_method(L);
     return 1;
 }
 
@@ -525,6 +550,12 @@ static int core_class(lua_State *L)
     lua_newtable(L); /* 7: reserved names */
     lua_pushvalue(L, 7);
     lua_rawseti(L, 1, CARET__FIELD_RESERVED);
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_rawseti(L, 1, CARET__FIELD_CACHES);
     push_metamethod(L, meta_index, GET_BIT);
     put_metamethod(L, CARET__FIELD_INDEX, "__index");
     push_metamethod(L, meta_newindex, SET_BIT);
@@ -564,6 +595,22 @@ static int core_override(lua_State *L)
     return 0;
 }
 
+/* The method of the class whose metatable is at 1, by the string at 2, is looked for anew from now on. */
+static void forget_method(lua_State *L)
+{
+    lua_rawgeti(L, 1, CARET__FIELD_RESERVED);
+    lua_pushvalue(L, 2);
+    lua_pushnil(L);
+    lua_rawset(L, -3);
+    lua_rawgeti(L, 1, CARET__FIELD_CACHES);
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+        lua_pushvalue(L, 2);
+        lua_pushnil(L);
+        lua_rawset(L, -4);
+    }
+    lua_pop(L, 2);
+}
+
 /* changed(metatable, "__name", number or nil, method): that method of the class is another one from now on; get
  * and set are put into the metamethods that stand for them */
 static int core_changed(lua_State *L)
@@ -573,10 +620,7 @@ static int core_changed(lua_State *L)
     lua_settop(L, 4);
     lua_rawgeti(L, 1, CARET__FIELD_DB);
     caret__any_db(L, 5)->overridden = 1;
-    lua_rawgeti(L, 1, CARET__FIELD_RESERVED);
-    lua_pushvalue(L, 2);
-    lua_pushnil(L);
-    lua_rawset(L, -3);
+    forget_method(L);
     for (int i = CARET__FIELD_INDEX; i <= CARET__FIELD_MISS; i++) {
         if (bit != (i == CARET__FIELD_NEWINDEX ? SET_BIT : GET_BIT))
             continue;

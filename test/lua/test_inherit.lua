@@ -61,6 +61,38 @@ function TestInherit:test_children_are_of_the_subclass()
     lu.assertTrue(c == n[1])
 end
 
+-- Also by nodes that remember their children, and with them the methods that they were asked for.
+function TestInherit:test_methods_that_are_changed_later()
+    local new, class = caret.inherit(db.node)
+    local new2, class2 = caret.inherit(new)
+    local nodes = {new("^t"), new("^t"), new2("^t"), new2("^t").a}
+    for _, node in ipairs(nodes) do
+        for _ = 1, 3 do lu.assertEquals({node.a.b:__name(), node:__depth()}, {"b", node:depth()}) end
+    end
+    local function said()
+        local got = {}
+        for i, node in ipairs(nodes) do got[i] = {node:__depth(), node.a:__depth(), node:__depth()} end
+        return got
+    end
+    function class:depth() return "first " .. self:name() end
+    lu.assertEquals(said()[1], {"first ^t", "first a", "first ^t"})
+    lu.assertEquals(said()[4], {"first a", "first a", "first a"})
+    function class2.depth() return "second" end
+    lu.assertEquals(said()[2], {"first ^t", "first a", "first ^t"})
+    lu.assertEquals(said()[3], {"second", "second", "second"})
+    class2.depth = nil
+    lu.assertEquals(said()[4], {"first a", "first a", "first a"})
+    class.depth = nil
+    lu.assertEquals(said(), {{0, 1, 0}, {0, 1, 0}, {0, 1, 0}, {1, 2, 1}})
+    function class.more() return "more" end
+    for _, node in ipairs(nodes) do lu.assertEquals({node:__more(), node:__more()}, {"more", "more"}) end
+    class.more = nil
+    for _, node in ipairs(nodes) do
+        lu.assertErrorMsgContains("no method 'more'", function() node:__more() end)
+    end
+    lu.assertEquals({n:__depth(), n.a:__depth()}, {0, 1})
+end
+
 -- A constructor may give the very node that it got.
 function TestInherit:test_a_moving_node_becomes_one_of_the_class()
     local as_oak, oak = caret.inherit(function(node) return node end)
