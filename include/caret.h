@@ -178,7 +178,7 @@ typedef struct caret_options {
                       * and half of what shm_dir has left, are the most */
     size_t
         log_size; /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least),
-                           * and longer, up to 1 GiB, while sets all over a large tree make checkpoints dear.  Three quarters of it, or of the 64 MiB, are the limit of one
+                           * and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear.  Three quarters of it, or of 1 GiB, are the limit of one
                            * transaction, beside 1 GiB of values of over 1 KiB.  Counts for the one who opens first after a clean close */
     int any_fs; /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all who open it run on
                            * this machine, and its locks, mappings and syncs are as good as a local one's */

@@ -354,6 +354,18 @@ static bool checkpoint_helps(const struct caret__engine *e, uint32_t want)
     return want <= atomic_load(&e->sh->nslots) && caret__checkpoint_frees(e);
 }
 
+int caret__may_take(const struct caret__engine *e, uint32_t pages)
+{
+    uint32_t most = e->sh->max_slots / 2;
+
+    if (pages <= most)
+        return CARET_OK;
+    return caret__fail(CARET_E_TXN_TOO_BIG,
+                       "%s: the transaction may change %u pages, half of the arena is the limit, %u "
+                       "(arena_limit; room in shm_dir, and memory, when it was opened first)",
+                       e->path, pages, most);
+}
+
 static int reserve_slots(struct caret__engine *e, uint32_t want)
 {
     struct caret__shared *sh = e->sh;
@@ -361,11 +373,9 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
 
     if (sh->ts.free_slots >= want)
         return CARET_OK;
-    if (want > sh->max_slots / 2)
-        return caret__fail(CARET_E_TXN_TOO_BIG,
-                           "%s: the transaction may change %u pages, half of the arena is the limit, %u "
-                           "(arena_limit; room in shm_dir, and memory, when it was opened first)",
-                           e->path, want, sh->max_slots / 2);
+    int may = caret__may_take(e, want);
+    if (may != CARET_OK)
+        return may;
     if (n < sh->max_slots) {
         uint32_t more = want > CARET__ARENA_STEP ? want : CARET__ARENA_STEP;
         int rc = caret__grow_arena(e, n + more < sh->max_slots ? n + more : sh->max_slots);

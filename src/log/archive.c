@@ -117,7 +117,7 @@ int caret__archive_begin(struct caret__engine *e, const char *dir)
     int rc = caret__archive_resolve(dir, &resolved);
 
     if (rc == CARET_OK && !is_archive(e->sh, resolved))
-        rc = caret__checkpoint_then(e, set_in_role, resolved);
+        rc = caret__checkpoint_then(e, 0, set_in_role, resolved);
     free(resolved);
     return rc;
 }

@@ -53,6 +53,13 @@ struct frozen_page {
     uint32_t pgno, slot;
 };
 
+/* What a checkpoint is taken for. */
+struct wish {
+    bool force;        /* also when nothing was committed since the last one */
+    bool clean;        /* the meta slot says that no log is needed */
+    uint64_t log_size; /* the log is to have so many bytes at least */
+};
+
 /* ------------------------------------------------------------------- freeze */
 
 static void copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
@@ -97,11 +104,11 @@ void caret__freeze(struct caret__engine *e, uint64_t log_size)
     CARET_FAULT("freeze_epoch");
 }
 
-static int freeze(struct caret__engine *e, bool force, bool *frozen)
+static int freeze(struct caret__engine *e, const struct wish *wish, bool force, bool *frozen)
 {
     struct caret__shared *sh = e->sh;
     uint64_t log_size;
-    int rc = caret__log_prepare(e, &log_size);
+    int rc = caret__log_prepare(e, wish->log_size, &log_size);
     if (rc == CARET_OK)
         rc = caret__writer_lock(e);
     if (rc != CARET_OK)
@@ -392,7 +399,7 @@ static bool another_ended(const struct caret__engine *e, uint64_t before)
 }
 
 /* The role is ours: see to it that all before `wanted` is in the file. */
-static int in_role(struct caret__engine *e, uint64_t wanted, bool force, bool clean)
+static int in_role(struct caret__engine *e, uint64_t wanted, const struct wish *wish)
 {
     struct caret__shared *sh = e->sh;
     bool frozen = false;
@@ -402,13 +409,14 @@ static int in_role(struct caret__engine *e, uint64_t wanted, bool force, bool cl
                                "%s: a write or sync failed earlier; close all users and open again", e->path);
     uint32_t doubt = atomic_load(&sh->checkpoint_wanted), settled = SETTLING;
 
-    force |= doubt != 0 || sh->frozen.epoch != atomic_load(&sh->epoch) - 1;
+    bool force = wish->force || doubt != 0 || sh->frozen.epoch != atomic_load(&sh->epoch) - 1 ||
+                 atomic_load(&sh->log_size) < wish->log_size;
     if (doubt != 0)
         atomic_store(&sh->checkpoint_wanted, SETTLING);
     if (rc == CARET_OK && (force || atomic_load(&sh->checkpoint_lsn) < wanted)) {
-        rc = freeze(e, force, &frozen);
+        rc = freeze(e, wish, force, &frozen);
         if (rc == CARET_OK && frozen)
-            rc = finish(e, clean);
+            rc = finish(e, wish->clean);
     }
     if (rc == CARET_OK && doubt != 0) /* unless somebody wants one again */
         atomic_compare_exchange_strong(&sh->checkpoint_wanted, &settled, 0);
@@ -437,7 +445,7 @@ static int take_role(struct caret__engine *e)
 }
 
 /* then (NULL: nothing) is called in the role, with durable_epoch = released_epoch = epoch - 1. */
-static int run(struct caret__engine *e, bool force, bool clean, int (*then)(struct caret__engine *, void *),
+static int run(struct caret__engine *e, const struct wish *wish, int (*then)(struct caret__engine *, void *),
                void *arg)
 {
     uint64_t wanted = atomic_load(&e->sh->log_applied);
@@ -445,7 +453,7 @@ static int run(struct caret__engine *e, bool force, bool clean, int (*then)(stru
 
     if (rc != CARET_OK)
         return rc;
-    rc = in_role(e, wanted, force, clean);
+    rc = in_role(e, wanted, wish);
     if (rc == CARET_OK && then != NULL)
         rc = then(e, arg);
     caret__mutex_unlock(&e->sh->checkpoint);
@@ -454,7 +462,7 @@ static int run(struct caret__engine *e, bool force, bool clean, int (*then)(stru
 
 int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
 {
-    return run(e, force, clean, NULL, NULL);
+    return run(e, &(struct wish){.force = force, .clean = clean}, NULL, NULL);
 }
 
 int caret__checkpoint_room(struct caret__engine *e)
@@ -465,14 +473,15 @@ int caret__checkpoint_room(struct caret__engine *e)
     if (rc != CARET_OK)
         return rc;
     if (!another_ended(e, before) || atomic_load(&e->sh->io_failed) != 0)
-        rc = in_role(e, wanted, false, false);
+        rc = in_role(e, wanted, &(struct wish){.force = false});
     caret__mutex_unlock(&e->sh->checkpoint);
     return rc;
 }
 
-int caret__checkpoint_then(struct caret__engine *e, int (*then)(struct caret__engine *, void *), void *arg)
+int caret__checkpoint_then(struct caret__engine *e, uint64_t log_size,
+                           int (*then)(struct caret__engine *, void *), void *arg)
 {
-    return run(e, false, false, then, arg);
+    return run(e, &(struct wish){.log_size = log_size}, then, arg);
 }
 
 int caret__checkpoint(struct caret__engine *e)

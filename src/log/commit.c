@@ -164,11 +164,15 @@ static inline uint32_t finish_record(uint8_t *rec, uint32_t size, uint32_t nops)
 
 int caret__record_refused(const struct caret__engine *e, uint64_t size)
 {
+    uint32_t now = caret__record_limit(e->sh), most = caret__record_possible(e->sh);
+    const char *why = now >= most   ? "make several of it, or ask for a larger log_size"
+                      : size > most ? "make several of it"
+                                    : "disk, or limits of files, have no room for a longer log";
+
     return caret__fail(
         CARET_E_TXN_TOO_BIG,
-        "%s: %llu bytes of changes in one transaction; three quarters of the log, %u, are the limit "
-        "(log_size)",
-        e->path, (unsigned long long)size, caret__record_limit(e->sh));
+        "%s: %llu bytes of changes in one transaction; three quarters of the log, %u, are the limit: %s",
+        e->path, (unsigned long long)size, size > most ? most : now, why);
 }
 
 /* After unlocking: have the background thread look if the ring fills or a checkpoint is due. */
@@ -294,7 +298,28 @@ static int try_commit(struct caret__engine *e, struct commit *c, bool freeze)
 
 static int try_in_role(struct caret__engine *e, void *arg)
 {
-    return try_commit(e, arg, true);
+    struct commit *c = arg;
+
+    if (c->r.size > caret__record_limit(e->sh)) /* there was no room for a longer log */
+        return caret__record_refused(e, c->r.size);
+    return try_commit(e, c, true);
+}
+
+/* Is the log to be made longer for the record?  Then: can it be, and has the arena room for so much?  Values alone take
+ * so many pages. */
+static int may_lengthen(struct caret__engine *e, const struct caret__finished *r)
+{
+    struct caret__op_view op;
+    uint32_t off = CARET__REC_HEAD;
+    uint64_t bytes = 0;
+
+    if (r->size <= caret__record_limit(e->sh))
+        return CARET_OK;
+    if (r->size > caret__record_possible(e->sh))
+        return caret__record_refused(e, r->size);
+    while (caret__record_op(r->b->rec, r->size, &off, &op) > 0)
+        bytes += op.vlen;
+    return caret__may_take(e, caret__min64(bytes / CARET__PAGE_SIZE, UINT32_MAX));
 }
 
 int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,
@@ -302,14 +327,17 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
 {
     struct commit c = {{b, b->size + CARET__REC_TAIL, 0}, valid, ctx, lsn, false};
 
-    if (c.r.size > caret__record_limit(e->sh))
-        return caret__record_refused(e, c.r.size);
+    int rc = may_lengthen(e, &c.r);
+    if (rc != CARET_OK)
+        return rc;
     c.r.crc = finish_record(b->rec, c.r.size, b->nops);
     bool big = c.r.size > CARET__BIG_RECORD;
     for (bool again = false;; again = true) {
-        int rc = may_write(e);
-        if (rc == CARET_OK && again && big)
-            rc = caret__checkpoint_then(e, try_in_role, &c);
+        uint64_t log_size = c.r.size > caret__record_limit(e->sh) ? caret__log_for_record(c.r.size)
+                                                                  : 0; /* to be made so long */
+        rc = may_write(e);
+        if (rc == CARET_OK && ((again && big) || log_size != 0))
+            rc = caret__checkpoint_then(e, log_size, try_in_role, &c);
         else if (rc == CARET_OK)
             rc = try_commit(e, &c, false);
         if (rc == CARET_OK)

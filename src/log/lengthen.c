@@ -7,6 +7,10 @@
  * write much more than the log has, the log becomes four times as long, until
  * CARET__LOG_MAX, if the disk has room; unless somebody asked for its size.
  *
+ * A record that takes more than three quarters of the log makes it longer too: its committer
+ * takes a checkpoint with that wish and, still in the role, commits (commit.c).  If there
+ * is no room the log stays, and the record is refused.
+ *
  * LSN x lies at (x - base) mod size.  Let H be log_head at the freeze of epoch e:
  *
  *     base' = H - (H - base) mod size      limit = base' + size      size' > size
@@ -52,10 +56,13 @@
 #include "shm/segment.h"
 #include "shm/write.h"
 
-#define FACTOR    4u /* arbitrary */
-#define DEAR      2u /* a checkpoint is: so many bytes of pages for a byte of log; arbitrary */
-#define RECORD    sizeof(struct caret__lockrec) /* at the end of the file */
-#define DISK_PART 4u /* of what the disk has left at most so much is taken at once */
+#define FACTOR     4u /* arbitrary */
+#define DEAR       2u /* a checkpoint is: so many bytes of pages for a byte of log; arbitrary */
+#define RECORD     sizeof(struct caret__lockrec) /* at the end of the file */
+#define DISK_PART  4u                       /* of what the disk has left at most so much is taken at once */
+#define LEAST_STEP (CARET__LOG_DEFAULT / 4) /* arbitrary: the next such record may be a little larger */
+#define NEEDED_PART                                                                                          \
+    2u /* the same for a record that is to be committed: the data file will take about as much */
 
 /* Would the next checkpoint write much more than was logged, and is it the log that makes it due? */
 static bool worthwhile(const struct caret__engine *e)
@@ -81,18 +88,32 @@ static uint64_t file_limit(const struct caret__engine *e)
     return least;
 }
 
+/* May the log have that size, if it takes at most one of so many parts of what the disk has left? */
+static bool is_possible(const struct caret__engine *e, uint64_t size, uint64_t want, unsigned parts)
+{
+    struct statvfs fs;
+
+    return fstatvfs(caret__fd(&e->log_fd), &fs) == 0 && want + RECORD <= file_limit(e) &&
+           want - size <= (uint64_t)fs.f_bavail * fs.f_frsize / parts;
+}
+
 /* The size it can have; the old one if there is no room for more. */
 static uint64_t possible_size(const struct caret__engine *e, uint64_t size)
 {
     uint64_t want = caret__min64(size * FACTOR, CARET__LOG_MAX);
-    struct statvfs fs;
 
-    if (fstatvfs(caret__fd(&e->log_fd), &fs) != 0)
-        return size;
-    uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize / DISK_PART, limit = file_limit(e);
-    while (want > size && (want - size > room || want + RECORD > limit))
+    while (want > size && !is_possible(e, size, want, DISK_PART))
         want /= 2;
     return caret__max64(caret__align_down(want, 65536), size);
+}
+
+/* The size it is to have; the old one: it stays. */
+static uint64_t next_size(const struct caret__engine *e, uint64_t size, uint64_t least)
+{
+    if (least <= size)
+        return worthwhile(e) ? possible_size(e, size) : size;
+    bool asked = atomic_load(&e->sh->log_kind) == CARET__META_ASKED;
+    return !asked && least <= CARET__LOG_MAX && is_possible(e, size, least, NEEDED_PART) ? least : size;
 }
 
 /* What could be had of a longer file is of use to others. */
@@ -103,15 +124,20 @@ static int give_back(struct caret__engine *e, uint64_t size)
     return CARET_OK;
 }
 
-int caret__log_prepare(struct caret__engine *e, uint64_t *size)
+uint64_t caret__log_for_record(uint64_t size)
+{
+    return caret__min64(caret__align_up(size / 3 * 4 + 8, LEAST_STEP), CARET__LOG_MAX);
+}
+
+int caret__log_prepare(struct caret__engine *e, uint64_t least, uint64_t *size)
 {
     uint64_t have = atomic_load(&e->sh->log_size), want;
     int rc;
 
     *size = 0;
-    if (atomic_load(&e->sh->log_next_size) != 0 || !worthwhile(e) || caret__file_removed(&e->log_fd))
+    if (atomic_load(&e->sh->log_next_size) != 0 || caret__file_removed(&e->log_fd))
         return CARET_OK;
-    want = possible_size(e, have);
+    want = next_size(e, have, least);
     if (want <= have)
         return CARET_OK;
     rc = caret__file_allocate(caret__fd(&e->log_fd), have + RECORD, want - have, want - have);

@@ -51,6 +51,9 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
  * grow.  CARET_OK; CARET_RESTART = a checkpoint must make room first; or an error. */
 int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool is_kill);
 
+/* Can a commit change so many pages at all?  CARET_OK or TXN_TOO_BIG. */
+int caret__may_take(const struct caret__engine *e, uint32_t pages);
+
 /* Under the writer mutex: free page numbers that nobody has reserved, but for those that are left to kills. */
 uint32_t caret__pages_to_take(const struct caret__shared *sh);
 
@@ -167,20 +170,29 @@ uint32_t caret__reserved_count(const struct caret__shared *sh);
  * upto 0 = log_head).  With `sync` also fdatasync: log_durable >= upto afterwards. */
 int caret__flush(struct caret__engine *e, uint64_t upto, bool sync);
 
-/* Larger records do not go through the ring (flush.c).  The most a transaction can commit: an eighth of the log is kept
- * for kills, another is left to the others (arbitrary); and what a log that was made longer on the way takes would not fit
- * into that of a restored copy. */
+/* Larger records do not go through the ring (flush.c). */
 #define CARET__BIG_RECORD (CARET__RING_SIZE / 4u)
-static inline uint32_t caret__record_limit(const struct caret__shared *sh)
-{
-    uint64_t size = atomic_load_explicit(&sh->log_size, memory_order_relaxed);
-    bool longer = size > CARET__LOG_DEFAULT && atomic_load(&sh->log_kind) == CARET__META_LONGER;
 
-    size = longer ? CARET__LOG_DEFAULT : size;
-    return (uint32_t)caret__min64(size / 4 * 3, UINT32_MAX - 0xffffffu);
+/* The largest record for a log of that size: an eighth is kept for kills, another is left to the others (arbitrary). */
+static inline uint32_t caret__record_most(uint64_t log_size)
+{
+    return (uint32_t)caret__min64(log_size / 4 * 3, UINT32_MAX - 0xffffffu);
 }
 
-/* TXN_TOO_BIG: the log is too short for that record. */
+/* The same for the log as it is. */
+static inline uint32_t caret__record_limit(const struct caret__shared *sh)
+{
+    return caret__record_most(atomic_load_explicit(&sh->log_size, memory_order_relaxed));
+}
+
+/* The largest record that can be committed: the log is made longer for it, unless somebody asked for its size. */
+static inline uint32_t caret__record_possible(const struct caret__shared *sh)
+{
+    bool asked = atomic_load_explicit(&sh->log_kind, memory_order_relaxed) == CARET__META_ASKED;
+    return asked ? caret__record_limit(sh) : caret__record_most(CARET__LOG_MAX);
+}
+
+/* TXN_TOO_BIG: the log is too short for that record, and cannot be longer. */
 int caret__record_refused(const struct caret__engine *e, uint64_t size);
 
 /* For the committer of a big record: take the flush mutex, before the writer mutex; under both write the
@@ -204,8 +216,12 @@ int caret__io_failed(struct caret__engine *e, int errnum, const char *what);
 
 /* ---- log/lengthen.c: a longer log, by the holder of the checkpoint role -------------- */
 
-/* Before a freeze: is the log worth lengthening?  Then its file is made longer; the size, or 0. */
-int caret__log_prepare(struct caret__engine *e, uint64_t *size);
+/* The shortest log that a record of so many bytes fits, as the argument of caret__checkpoint_then(). */
+uint64_t caret__log_for_record(uint64_t size);
+
+/* Before a freeze: must the log have `least` bytes (0: no), or is it worth lengthening?  Then its file is made longer;
+ * the size, or 0: it stays, for that or for want of room. */
+int caret__log_prepare(struct caret__engine *e, uint64_t least, uint64_t *size);
 
 /* In the freeze of that epoch: plan it. */
 void caret__log_plan(struct caret__engine *e, uint32_t epoch, uint64_t size);
@@ -233,8 +249,10 @@ int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean);
  * checkpoint, as caret__log_prepare() says; 0: as it is. */
 void caret__freeze(struct caret__engine *e, uint64_t log_size);
 
-/* Take one like caret__checkpoint() and, still in the role, call `then`: what it returns is returned. */
-int caret__checkpoint_then(struct caret__engine *e, int (*then)(struct caret__engine *, void *), void *arg);
+/* Take one like caret__checkpoint() and, still in the role, call `then`: what it returns is returned.  log_size: so long the
+ * log is to be for it, if that can be (0: it does not matter). */
+int caret__checkpoint_then(struct caret__engine *e, uint64_t log_size,
+                           int (*then)(struct caret__engine *, void *), void *arg);
 
 /* log/held.c, in the role: the page numbers that died in the epoch, which is durable, are free or held. */
 int caret__release_pages(struct caret__engine *e, uint32_t epoch);

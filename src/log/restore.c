@@ -444,11 +444,9 @@ static int replay(struct restore *r)
 /* Step 2. */
 static int bring_forward(struct restore *r)
 {
-    caret_options options = {
-        .no_create = 1, .no_thread = 1, .sync = CARET_SYNC_OFF, .log_size = r->meta.log_size};
+    caret_options options = {.no_create = 1, .no_thread = 1, .sync = CARET_SYNC_OFF};
 
-    if (r->meta.log_size < CARET__LOG_MIN || r->meta.log_size > CARET__LOG_MAX)
-        options.log_size = 0;
+    /* whatever size the log had been asked to have: this one becomes as long as a record wants it */
     options.shm_dir = r->o->shm_dir;
     options.any_fs = r->o->any_fs;
     int rc = caret__engine_open_alone(r->temp, &options, &r->e);

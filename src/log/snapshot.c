@@ -205,7 +205,7 @@ int caret__snapshot_open(struct caret__engine *e, struct caret__snapshot **out)
     if (s == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory for a snapshot", e->path);
     s->e = e;
-    int rc = caret__checkpoint_then(e, enlist, s);
+    int rc = caret__checkpoint_then(e, 0, enlist, s);
     if (rc != CARET_OK) {
         free(s);
         return rc;

@@ -316,7 +316,7 @@ static int batch_entry(struct caret__engine *e, struct caret__txn *t, struct car
     struct caret__runref ref;
     int rc = CARET_OK;
 
-    if (b->size > caret__record_limit(e->sh))
+    if (b->size > caret__record_possible(e->sh))
         return caret__record_refused(e, b->size);
     if (val[0] & CARET__TX_KILL)
         rc = caret__batch_add(b, CARET__OP_KILL, key, len, NULL, 0);

@@ -152,6 +152,32 @@ static void try_moments(uint32_t from, uint32_t step)
     try_moment(moments[n - 1].lsn, moments[n - 1].digest);
 }
 
+/* The log became longer for it, that of the backup is a short one. */
+static void a_transaction_beyond_a_short_log_can_be_restored(void **state)
+{
+    const int64_t many = CARET__PAGE_SIZE > 512 ? 600000 : 3000;
+    caret_options o = options();
+    caret_db *db = NULL;
+    caret_session *s;
+    caret_node_buf n;
+
+    (void)state;
+    o.archive = archive_dir;
+    OK(caret_open(path, &o, &db));
+    OK(caret_backup(db, backup, NULL));
+    OK(caret_session_open(db, &s));
+    OK(caret_begin(s, 0));
+    for (int64_t i = 0; i < many; i++) {
+        node_of(&n, i);
+        OK(caret_set(s, &n.node, text, text_of(i, 80, text)));
+    }
+    OK(caret_commit(s));
+    caret_session_close(s);
+    note_moment(db);
+    OK(caret_close(db));
+    try_moment(0, moments[atomic_load(n_moments) - 1].digest);
+}
+
 static void any_moment_behind_a_backup_can_be_restored(void **state)
 {
     caret_db *db = open_archived();
@@ -779,6 +805,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ARCHIVE(any_moment_behind_a_backup_can_be_restored),
+        ARCHIVE(a_transaction_beyond_a_short_log_can_be_restored),
         ARCHIVE(big_records_and_long_values_are_archived),
         ARCHIVE(after_the_death_of_all_the_archive_goes_on),
         ARCHIVE(death_in_archiving_leaves_no_gap),

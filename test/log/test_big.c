@@ -147,66 +147,66 @@ static void big_commits_survive_the_loss_of_everybody(void **state)
     }
 }
 
-/* A committer dies at each step: the others see all of it or nothing, and go on; so does the next opener. */
-static void a_death_on_the_way_leaves_all_or_nothing(void **state)
+/* Where a committer dies, and what is there of its transaction. */
+struct step {
+    const char *point;
+    enum { NOTHING, EITHER, ALL } there; /* EITHER: the recovery may find the record whole, and takes it */
+};
+
+/* One dies there with a transaction of n nodes: the others see all of it or nothing, and go on; so does, alone, the
+ * next opener. */
+static void die_at(const struct step *step, bool alone, int64_t n)
 {
-    static const char *const steps[] = {"flush_written",  "big_written",    "big_ahead",    "commit_point",
-                                        "undo_published", "before_applied", "after_applied"};
-    (void)state;
+    caret_db *db = alone ? NULL : open_db();
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        caret_db *mine = open_db();
+        put(mine, 100000, 100020, EACH);
+        caret__fault_arm(step->point, 1, CARET__FAULT_KILL);
+        (void)put_at_once(mine, 0, n);
+        _exit(7);
+    }
+    waitpid(pid, &status, 0);
+    if (!WIFSIGNALED(status))
+        fail_msg("not dead at %s", step->point);
+    if (alone)
+        db = open_db();
+    put(db, 200000, 200500, EACH); /* a writer repairs; readers need not notice before */
+    int64_t there = count(db, 0, EACH);
+    if (there != (step->there == ALL ? n : 0) && !(alone && step->there == EITHER && there == n))
+        fail_msg("dead at %s%s: %lld of %lld nodes", step->point, alone ? " alone" : "", (long long)there,
+                 (long long)n);
+    OK(put_at_once(db, 300000, 300000 + n));
+    OK(caret_sync(db));
+    assert_int_equal(count(db, 100000, EACH), 20);
+    check(db);
+    OK(caret_close(db));
+    db = open_db();
+    assert_int_equal(count(db, 0, EACH), there);
+    assert_int_equal(count(db, 300000, EACH), n);
+    OK(caret_close(db));
+    unlink(path);
+}
+
+static void need_points(void)
+{
 #ifndef CARET_FAULTS
     print_message("skipped: this build has no fault points (the small one has)\n");
     skip();
 #endif
-    int64_t n = nodes_for(CARET__RING_SIZE * 5 / 4);
-    for (unsigned i = 0; i < 2 * sizeof steps / sizeof steps[0]; i += BRIEF ? 3 : 1) {
-        bool alone = i % 2 != 0;
-        caret_db *db = alone ? NULL : open_db();
-        pid_t pid = fork();
-        if (pid == 0) {
-            caret_db *mine = open_db();
-            put(mine, 100000, 100020, EACH);
-            caret__fault_arm(steps[i / 2], 1, CARET__FAULT_KILL);
-            (void)put_at_once(mine, 0, n);
-            _exit(7);
-        }
-        int status;
-        waitpid(pid, &status, 0);
-        assert_true(WIFSIGNALED(status));
-        if (alone)
-            db = open_db();
-        put(db, 200000, 200500, EACH); /* a writer repairs; readers need not notice before */
-        int64_t there = count(db, 0, EACH);
-        /* Alone, the recovery may find the record whole in the log and take it: nobody was told otherwise. */
-        bool either = alone && (i / 2 == 1 || i / 2 == 2);
-        if (there != (i / 2 >= 3 ? n : 0) && !(either && there == n))
-            fail_msg("dead at %s%s: %lld of %lld nodes", steps[i / 2], alone ? " alone" : "",
-                     (long long)there, (long long)n);
-        OK(put_at_once(db, 300000, 300000 + n));
-        OK(caret_sync(db));
-        assert_int_equal(count(db, 100000, EACH), 20);
-        check(db);
-        OK(caret_close(db));
-        db = open_db();
-        assert_int_equal(count(db, 0, EACH), there);
-        assert_int_equal(count(db, 300000, EACH), n);
-        OK(caret_close(db));
-        unlink(path);
-    }
 }
 
-static void a_transaction_beyond_the_limit_is_refused_and_changes_nothing(void **state)
+static void a_death_on_the_way_leaves_all_or_nothing(void **state)
 {
+    static const struct step steps[] = {
+        {"flush_written", NOTHING}, {"big_written", EITHER}, {"big_ahead", EITHER}, {"commit_point", ALL},
+        {"undo_published", ALL},    {"before_applied", ALL}, {"after_applied", ALL}};
     (void)state;
-    caret_db *db = open_db();
-    put(db, 0, 10, EACH);
-    assert_int_equal(put_at_once(db, 1000, 1000 + nodes_for(CARET__LOG_DEFAULT / 8 * 7)),
-                     CARET_E_TXN_TOO_BIG);
-    assert_non_null(strstr(caret_message(), "limit"));
-    assert_int_equal(count(db, 1000, EACH), 0);
-    put(db, 10, 20, EACH);
-    assert_int_equal(count(db, 0, EACH), 20);
-    check(db);
-    OK(caret_close(db));
+    need_points();
+    for (unsigned i = 0; i < 2 * sizeof steps / sizeof steps[0]; i += BRIEF ? 3 : 1)
+        die_at(&steps[i / 2], i % 2 != 0, nodes_for(CARET__RING_SIZE * 5 / 4));
 }
 
 static off_t size_of_log(void)
@@ -214,6 +214,88 @@ static off_t size_of_log(void)
     struct stat st;
     assert_int_equal(stat(log_path, &st), 0);
     return st.st_size - 1024; /* the record behind its end */
+}
+
+/* ------------------------------------------------------ more than the log holds */
+
+#define BEYOND (CARET__LOG_DEFAULT / 8 * 7) /* of it three quarters are the limit */
+
+static void the_log_becomes_longer_for_a_transaction(void **state)
+{
+    int64_t n = nodes_for(BEYOND);
+
+    (void)state;
+    need_room(2 * ROOM);
+    caret_db *db = open_db(), *beside = open_db();
+    put(db, 0, 10, EACH);
+    OK(put_at_once(db, 1000, 1000 + n));
+    assert_true(size_of_log() > CARET__LOG_DEFAULT);
+    put(beside, 10, 20, EACH);
+    assert_int_equal(count(beside, 1000, EACH), n);
+    assert_int_equal(count(beside, 0, EACH), 20);
+    check(db);
+    OK(caret_close(beside));
+    OK(caret_close(db));
+    db = open_db();
+    assert_int_equal(size_of_log(), CARET__LOG_DEFAULT);
+    assert_int_equal(count(db, 1000, EACH), n);
+    OK(caret_close(db));
+}
+
+/* What is refused: by the longest log, by the arena, by the room for files; each before anything was changed. */
+static void refused(caret_db *db, int64_t n, const char *why)
+{
+    assert_int_equal(put_at_once(db, 1000, 1000 + n), CARET_E_TXN_TOO_BIG);
+    if (strstr(caret_message(), why) == NULL)
+        fail_msg("it says: %s", caret_message());
+    assert_int_equal(count(db, 1000, EACH), 0);
+    assert_int_equal(size_of_log(), CARET__LOG_DEFAULT);
+}
+
+static void a_transaction_beyond_the_limit_is_refused_and_changes_nothing(void **state)
+{
+    caret_options o = options();
+    struct caret__engine *e;
+    caret_db *db;
+
+    (void)state;
+    o.arena_limit = BEYOND / 4;
+    if (o.arena_limit < 8u << 20 && CARET__PAGE_SIZE > 512)
+        o.arena_limit = 8u << 20;
+    OK(caret_open(path, &o, &db));
+    put(db, 0, 10, EACH);
+    refused(db, nodes_for(BEYOND), "arena");
+    OK(caret_close(db));
+    db = open_db();
+    if (CARET__PAGE_SIZE == 512) /* the longest log is a long one elsewhere */
+        refused(db, nodes_for(CARET__LOG_MAX / 8 * 7), "make several");
+    OK(caret__engine_open(path, &o, &e));
+    atomic_store(&e->slots[e->slot].file_limit, CARET__LOG_DEFAULT * 9 / 8);
+    refused(db, nodes_for(BEYOND), "no room for a longer log");
+    OK(caret__engine_close(e));
+    put(db, 10, 20, EACH);
+    assert_int_equal(count(db, 0, EACH), 20);
+    check(db);
+    OK(caret_close(db));
+}
+
+static void a_death_while_it_makes_the_log_longer_leaves_all_or_nothing(void **state)
+{
+    static const struct step steps[] = {
+        {"lengthen_made", NOTHING},       {"lengthen_limited", NOTHING},  {"lengthen_planned", NOTHING},
+        {"freeze_epoch", NOTHING},        {"checkpoint_lsn", NOTHING},    {"lengthen_base", NOTHING},
+        {"lengthen_size", NOTHING},       {"lengthen_switched", NOTHING}, {"lengthen_done", NOTHING},
+        {"checkpoint_released", NOTHING}, {"big_written", EITHER},        {"commit_point", ALL},
+        {"before_applied", ALL},          {"after_applied", ALL}};
+
+    (void)state;
+    need_points();
+    if (CARET__PAGE_SIZE > 512) {
+        print_message("skipped: the small build has it, where a log is short\n");
+        skip();
+    }
+    for (unsigned i = 0; i < 2 * sizeof steps / sizeof steps[0]; i++)
+        die_at(&steps[i / 2], i % 2 != 0, nodes_for(BEYOND));
 }
 
 static void the_log_has_the_size_asked_for_and_is_enough(void **state)
@@ -461,6 +543,8 @@ int main(void)
         TEST(a_transaction_may_have_many_long_values),
         TEST(more_pages_than_can_be_saved_are_changed_at_once),
         TEST(a_death_among_so_many_pages_leaves_all_or_nothing),
+        TEST(the_log_becomes_longer_for_a_transaction),
+        TEST(a_death_while_it_makes_the_log_longer_leaves_all_or_nothing),
         TEST(a_transaction_beyond_the_limit_is_refused_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,7 @@ struct world {
     bool behind_fuse;
     bool stays_open;                              /* no clean closing in between: the log goes round */
     bool grows;                                   /* the log becomes longer on the way */
+    bool large;                                   /* some transactions make it longer */
     uint64_t grew;                                /* after so many commits */
     bool archived;                                /* and there are backups */
     uint64_t backups, backup_of[BACKUPS_MAX + 1]; /* the nth was made behind so many commits */
@@ -136,6 +137,17 @@ static void fill_part(caret_session *s, uint64_t k)
     OK(caret_commit(s));
 }
 
+/* A transaction that takes more than three quarters of a short log. */
+static void set_all(caret_session *s, uint64_t k)
+{
+    size_t each = 8 + 8 + 80; /* head, key, value */
+
+    OK(caret_begin(s, 0));
+    for (uint32_t i = 0; i * each < CARET__LOG_DEFAULT; i++)
+        set_value(s, i, k, 80);
+    OK(caret_commit(s));
+}
+
 /* Commit k; what it does follows from k and the seed. */
 static void step(caret_session *s, uint64_t k)
 {
@@ -146,6 +158,8 @@ static void step(caret_session *s, uint64_t k)
     uint32_t what = caret__rand_below(&r, 100);
     if (world->grows && k <= 60) {
         fill_part(s, k);
+    } else if (world->large && k % 7 == 3) {
+        set_all(s, k);
     } else if (world->stays_open && what < 30) {
         set_many(s, &r, k, 100);
     } else if (what < 35) {
@@ -252,18 +266,18 @@ static caret_db *open_synced(void)
     return db;
 }
 
-/* Many nodes, then sets everywhere and checkpoints when they are due: from then on the log is longer. */
-static void make_log_grow(caret_db *db, caret_session *s, uint64_t k)
+/* Many nodes, then sets everywhere and checkpoints when they are due: from then on the log is longer.  Or it has
+ * become longer for a transaction. */
+static void look_at_log(caret_db *db, uint64_t k)
 {
     struct caret__engine *e;
     caret_options o = options();
 
     OK(caret__engine_open(path, &o, &e));
-    if (world->grew == 0 && caret__checkpoint_due(e))
+    if (world->grows && world->grew == 0 && caret__checkpoint_due(e))
         OK(caret_checkpoint(db));
     if (world->grew == 0 && atomic_load(&e->sh->log_size) > CARET__LOG_DEFAULT)
         world->grew = k;
-    (void)s;
     OK(caret__engine_close(e));
 }
 
@@ -286,8 +300,8 @@ static void work(void)
         world->digest[k] = digest_of(s);
         world->done = k;
         event = world->grows ? NOTHING : event_after(k);
-        if (world->grows)
-            make_log_grow(db, s, k);
+        if (world->grows || world->large)
+            look_at_log(db, k);
         if (event == SYNC)
             OK(caret_sync(db));
         if (event == CHECKPOINT)
@@ -896,6 +910,23 @@ static void the_log_becomes_longer_without_loss(void **state)
     print_message("the log became longer after %" PRIu64 " commits\n", world->grew);
 }
 
+static void a_large_transaction_is_whole(void **state)
+{
+    (void)state;
+    if (CARET__PAGE_SIZE > 1024) {
+        print_message("skipped: the small build has it, where a log is short\n");
+        skip();
+    }
+    memset(world, 0, sizeof *world);
+    world->sync = CARET_SYNC_COMMIT;
+    world->steps = 40;
+    world->large = true;
+    world->work = work_alone;
+    world->check = check_alone;
+    lose_power(10);
+    assert_true(world->grew != 0);
+}
+
 static void checkpoints_survive_without_syncs(void **state)
 {
     (void)state;
@@ -992,6 +1023,7 @@ int main(void)
                                        POWER_TEST(what_was_synced_survives_in_interval_mode),
                                        POWER_TEST(the_log_goes_round_without_loss),
                                        POWER_TEST(the_log_becomes_longer_without_loss),
+                                       POWER_TEST(a_large_transaction_is_whole),
                                        POWER_TEST(transactions_of_several_processes_are_whole),
                                        POWER_TEST(order_survives_with_threads_that_sync),
                                        POWER_TEST(checkpoints_survive_without_syncs),
