@@ -1,7 +1,7 @@
 /*
  * big.c - one transaction of many sets, beside LMDB in the same run.
  *
- *   big [-n SETS] [-v BYTES] [-o random|sequential] [-b NODES] [-d DIR] [-s SYSTEM]
+ *   big [-n SETS] [-v BYTES] [-o random|sequential] [-b NODES] [-d DIR] [-s SYSTEM] [-r RUNS]
  *
  * Nodes ^d(k), k a permutation of the 31-bit integers or 1, 2, 3, ..., set in one transaction: Caret with sync off, LMDB with
  * NOSYNC and WRITEMAP, integer keys.  With -b so many others are there before.  ns a set: until the last set
@@ -23,6 +23,7 @@
 
 static uint32_t sets = 5000000, before;
 static unsigned value_len = 100;
+static unsigned runs = 1;
 static int sequential;
 static char dir[200];
 
@@ -50,7 +51,7 @@ static caret_node_buf node;
 
 static void ours_open(const char *path)
 {
-    caret_options o = {.sync = CARET_SYNC_OFF, .log_size = (size_t)1 << 30};
+    caret_options o = {.sync = CARET_SYNC_OFF};
 
     must(caret_open(path, &o, &db), "open");
     must(caret_session_open(db, &session), "session");
@@ -151,6 +152,8 @@ static const struct store stores[] = {
 #endif
 };
 
+#define STORES (sizeof stores / sizeof stores[0])
+
 /* ----------------------------------------------------------------------- work */
 
 static uint32_t key_of(uint32_t i)
@@ -245,7 +248,7 @@ int main(int argc, char **argv)
     int c;
 
     snprintf(dir, sizeof dir, "%s", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
-    while ((c = getopt(argc, argv, "n:v:o:b:d:s:")) != -1) {
+    while ((c = getopt(argc, argv, "n:v:o:b:d:s:r:")) != -1) {
         switch (c) {
         case 'n': sets = (uint32_t)strtoul(optarg, NULL, 10); break;
         case 'v': value_len = (unsigned)strtoul(optarg, NULL, 10); break;
@@ -253,13 +256,14 @@ int main(int argc, char **argv)
         case 'b': before = (uint32_t)strtoul(optarg, NULL, 10); break;
         case 'd': snprintf(dir, sizeof dir, "%s", optarg); break;
         case 's': only = optarg; break;
+        case 'r': runs = (unsigned)strtoul(optarg, NULL, 10); break;
         default: return 2;
         }
     }
     if (value_len == 0 || value_len > VALUE_MAX || sets == 0)
         die("what sets?");
-    for (size_t i = 0; i < sizeof stores / sizeof stores[0]; i++)
-        if (only == NULL || strcmp(only, stores[i].name) == 0)
-            run(&stores[i]);
+    for (size_t i = 0; i < runs * STORES; i++) /* in turns */
+        if (only == NULL || strcmp(only, stores[i % STORES].name) == 0)
+            run(&stores[i % STORES]);
     return 0;
 }
