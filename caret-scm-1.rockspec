@@ -77,6 +77,7 @@ build = {
                 "src/log/floor.c",
                 "src/log/flush.c",
                 "src/log/held.c",
+                "src/log/hollow.c",
                 "src/log/lengthen.c",
                 "src/log/meta.c",
                 "src/log/observe.c",

@@ -391,28 +391,33 @@ static bool in_map(const struct caret__engine *e, unsigned map, uint32_t pgno)
 static unsigned check_space(struct caret__engine *e, const uint64_t *seen, char *report, size_t cap)
 {
     const struct caret__tstate *ts = &e->sh->ts;
-    uint32_t nfree = 0, nheld = 0, ndead = 0, counted = atomic_load(&e->sh->held_pages);
+    uint32_t nfree = 0, nheld = 0, ndead = 0, nhollow = 0, counted = atomic_load(&e->sh->held_pages);
     unsigned findings = 0;
 
     for (uint32_t p = 0; p < ts->npages; p++) {
         bool is_free = in_map(e, CARET__MAP_FREE, p), held = in_map(e, CARET__MAP_HELD, p);
         bool pending = in_map(e, CARET__MAP_PENDING0, p) || in_map(e, CARET__MAP_PENDING1, p);
         bool used = (seen[p / 64u] >> (p % 64u) & 1u) != 0, fixed = caret__pgno_reserved(p);
-        int states = is_free + held + pending + used + fixed;
+        bool hollow = in_map(e, CARET__MAP_HOLLOW, p);
+        int states = is_free + held + pending + used + fixed + hollow;
         nfree += is_free;
         nheld += held;
         ndead += pending;
+        nhollow += hollow;
         if (states == 1)
             continue;
         findings++;
-        caret__report(report, cap, "page %u: %s%s%s%s%s\n", p, states == 0 ? "leaked" : "",
-                      is_free ? "free " : "", pending ? "pending " : "", held ? "held " : "",
-                      used ? "in the tree" : "");
+        caret__report(report, cap, "page %u: %s%s%s%s%s%s\n", p, states == 0 ? "leaked" : "",
+                      is_free ? "free " : "", hollow ? "hollow " : "", pending ? "pending " : "",
+                      held ? "held " : "", used ? "in the tree" : "");
     }
-    if (nfree != ts->free_pages || nheld != counted || ndead != ts->dead_pages) {
+    if (nfree != ts->free_pages || nheld != counted || ndead != ts->dead_pages ||
+        nhollow != atomic_load(&e->sh->hollow_pages)) {
         findings++;
-        caret__report(report, cap, "space: %u free pages, %u held, %u dead; the counters say %u, %u, %u\n",
-                      nfree, nheld, ndead, ts->free_pages, counted, ts->dead_pages);
+        caret__report(report, cap,
+                      "space: %u free pages, %u held, %u dead, %u hollow; the counters say %u, %u, %u, %u\n",
+                      nfree, nheld, ndead, nhollow, ts->free_pages, counted, ts->dead_pages,
+                      atomic_load(&e->sh->hollow_pages));
     }
     return findings;
 }
@@ -609,7 +614,7 @@ int caret_stat(caret_db *db, caret_stats *out)
         return rc;
     struct caret__shared *sh = e->sh;
     *out = (caret_stats){.pages = sh->ts.npages,
-                         .free_pages = sh->ts.free_pages,
+                         .free_pages = sh->ts.free_pages + atomic_load(&sh->hollow_pages),
                          .arena_slots = atomic_load(&sh->nslots),
                          .arena_used = atomic_load(&sh->nslots) - sh->ts.free_slots,
                          .depth = sh->ts.depth,

@@ -337,6 +337,10 @@ static int reserve_pages(struct caret__engine *e, uint32_t want)
 {
     struct caret__shared *sh = e->sh;
     uint32_t have = free_unreserved(sh), n = sh->ts.npages;
+    if (have < want && atomic_load(&sh->hollow_pages) != 0) {
+        (void)caret__hollow_fill(e, want - have);
+        have = free_unreserved(sh);
+    }
     if (have >= want)
         return CARET_OK;
     uint32_t more = n / 8 > 256 ? n / 8 : 256;

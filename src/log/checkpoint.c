@@ -67,12 +67,14 @@ static void copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
     _Atomic uint64_t *image = e->pg.maps[CARET__MAP_IMAGE], *fm = e->pg.maps[CARET__MAP_FREE];
     _Atomic uint64_t *pending = e->pg.maps[CARET__MAP_PENDING0 + (epoch & 1u)];
     _Atomic uint64_t *held = e->pg.maps[CARET__MAP_HELD]; /* snapshots end with all of us */
+    _Atomic uint64_t *hollow = e->pg.maps[CARET__MAP_HOLLOW];
 
     for (uint32_t i = 0; i < CARET__BITMAP_WORDS(npages); i++)
         atomic_store_explicit(&image[i],
                               atomic_load_explicit(&fm[i], memory_order_relaxed) |
                                   atomic_load_explicit(&pending[i], memory_order_relaxed) |
-                                  atomic_load_explicit(&held[i], memory_order_relaxed),
+                                  atomic_load_explicit(&held[i], memory_order_relaxed) |
+                                  atomic_load_explicit(&hollow[i], memory_order_relaxed),
                               memory_order_relaxed);
 }
 

@@ -257,6 +257,20 @@ int caret__checkpoint_then(struct caret__engine *e, uint64_t log_size,
 /* log/held.c, in the role: the page numbers that died in the epoch, which is durable, are free or held. */
 int caret__release_pages(struct caret__engine *e, uint32_t epoch);
 
+/* log/hollow.c: free numbers without room on the disk.  At opening, nobody else is attached: where the file has holes, free
+ * numbers become hollow. */
+void caret__hollow_look(struct caret__engine *e);
+
+/* Under the writer mutex: have room on the disk for so many hollow numbers, if there are so many, which are free then.
+ * DISKFULL: some may be. */
+int caret__hollow_fill(struct caret__engine *e, uint32_t pages);
+
+/* At opening: that number has room, for it has contents. */
+void caret__hollow_take(struct caret__engine *e, uint32_t pgno);
+
+/* After the last checkpoint of all, which says that the file was closed cleanly: punch holes where many pages are free. */
+void caret__hollow_punch(struct caret__engine *e);
+
 /* The held ones that no snapshot reads any more are free. */
 int caret__held_release(struct caret__engine *e);
 

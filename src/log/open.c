@@ -488,6 +488,8 @@ static int close_last(struct caret__engine *e)
         return rc; /* segment and log stay: the next to open recovers */
     }
     CARET_FAULT("close_clean");
+    if (rc == CARET_OK && copy == NULL)
+        caret__hollow_punch(e);
     remove_segment(e);
     CARET_FAULT("close_segment_gone");
     unlink(e->log_path);

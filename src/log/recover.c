@@ -387,6 +387,8 @@ static int build(struct caret__engine *e, const struct caret__start *start)
     fill_words(e, m);
     rc = caret__images_read(e, m->epoch, m->npages, &count);
     e->sh->ts.free_pages = count;
+    if (rc == CARET_OK)
+        caret__hollow_look(e);
     CARET_FAULT("recover_built");
     return rc;
 }

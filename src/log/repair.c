@@ -103,6 +103,7 @@ static void settle_released(struct caret__engine *e)
     for (uint32_t i = 0; i < CARET__BITMAP_WORDS(e->sh->ts.npages); i++) {
         uint64_t is_free = atomic_load_explicit(&fm[i], memory_order_relaxed);
         take_out(&held[i], is_free);
+        take_out(&e->pg.maps[CARET__MAP_HOLLOW][i], is_free);
         is_free |= atomic_load_explicit(&held[i], memory_order_relaxed);
         take_out(&e->pg.maps[CARET__MAP_PENDING0][i], is_free);
         take_out(&e->pg.maps[CARET__MAP_PENDING1][i], is_free);
@@ -118,6 +119,7 @@ static void recount(struct caret__engine *e)
     caret__racy_put32(&ts->dead_pages, caret__map_count(e->pg.maps[CARET__MAP_PENDING0], ts->npages) +
                                            caret__map_count(e->pg.maps[CARET__MAP_PENDING1], ts->npages));
     atomic_store(&e->sh->held_pages, caret__map_count(e->pg.maps[CARET__MAP_HELD], ts->npages));
+    atomic_store(&e->sh->hollow_pages, caret__map_count(e->pg.maps[CARET__MAP_HOLLOW], ts->npages));
     atomic_store(&e->sh->nreserved, caret__reserved_count(e->sh));
     caret__racy_put32(&ts->free_slots,
                       caret__map_count(e->pg.maps[CARET__MAP_SLOTS], atomic_load(&e->sh->nslots)));

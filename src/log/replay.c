@@ -334,6 +334,8 @@ static bool mark(struct caret__engine *e, const struct claim *c, bool is_free)
     _Atomic uint64_t *map = e->pg.maps[CARET__MAP_FREE];
 
     for (uint32_t i = c->pgno; i < c->pgno + c->count; i++) {
+        if (!is_free)
+            caret__hollow_take(e, i);
         uint64_t word = atomic_load_explicit(&map[i / 64], memory_order_relaxed), bit = UINT64_C(1) << i % 64;
         if (((word & bit) != 0) == is_free)
             return false;

@@ -82,6 +82,8 @@ static int find_pages(struct caret__engine *e, uint32_t pages, uint32_t ahead, b
             break;
     }
     *count = ahead;
+    while (*pgno == 0 && atomic_load(&sh->hollow_pages) != 0 && caret__hollow_fill(e, ahead) == CARET_OK)
+        *pgno = caret__find_run(&e->pg, sh, ahead);
     for (unsigned tries = 0; tries < 2 && *pgno == 0; tries++) { /* the first may lie around a bitmap image */
         uint32_t more = ahead + 8 > sh->ts.npages / 8 ? ahead + 8 : sh->ts.npages / 8;
         int rc = caret__grow_pages(e, sh->ts.npages + more);

@@ -123,6 +123,9 @@ int caret__grow_arena(struct caret__engine *e, uint32_t nslots);
 int caret__grow_undo(struct caret__engine *e, uint64_t bytes);
 int caret__grow_file(struct caret__engine *e, uint64_t pages);
 
+/* At opening: the file has so many; only the first ones are allocated, for the others see log/hollow.c. */
+int caret__keep_file(struct caret__engine *e, uint64_t pages);
+
 /* Without the mutex: if few arena slots are free, allocate more.  The number of slots that caret__grow_arena can
  * publish quickly then, 0 = nothing to do, or no room (which whoever needs a slot will be told). */
 uint32_t caret__grow_ahead(struct caret__engine *e);

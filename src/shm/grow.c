@@ -114,6 +114,11 @@ static uint32_t clear_reserved(_Atomic uint64_t *map, uint32_t from, uint32_t to
     return n;
 }
 
+static int over_limit(const struct caret__engine *e)
+{
+    return caret__fail(CARET_E_DISKFULL, "%s: it would grow over this process's limit (ulimit -f)", e->path);
+}
+
 int caret__grow_file(struct caret__engine *e, uint64_t pages)
 {
     uint64_t have = atomic_load(&e->sh->file_pages);
@@ -122,8 +127,7 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages)
     if (pages <= have || e->observes) /* who only reads has new pages in memory alone */
         return CARET_OK;
     if (!caret__file_size_allowed(pages * CARET__PAGE_SIZE))
-        return caret__fail(CARET_E_DISKFULL, "%s: it would grow over this process's limit (ulimit -f)",
-                           e->path);
+        return over_limit(e);
     rc = caret__fds_check(e);
     if (rc != CARET_OK)
         return rc;
@@ -138,6 +142,17 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages)
     return CARET_OK;
 }
 
+int caret__keep_file(struct caret__engine *e, uint64_t pages)
+{
+    int rc = caret__grow_file(e, caret__min64(pages, CARET__KEPT_PAGES));
+
+    if (rc == CARET_OK && !e->observes && !caret__file_size_allowed(pages * CARET__PAGE_SIZE))
+        rc = over_limit(e);
+    if (rc == CARET_OK && !e->observes)
+        atomic_store(&e->sh->file_pages, pages);
+    return rc;
+}
+
 /* Page table and bitmaps for page numbers below npages. */
 static int back_pages(struct caret__engine *e, uint32_t npages)
 {
@@ -148,7 +163,7 @@ static int back_pages(struct caret__engine *e, uint32_t npages)
     if (npages <= have)
         return CARET_OK;
     rc = caret__segment_back(e, e->sh->off_ptab + have * size, (npages - have) * size);
-    for (unsigned i = CARET__MAP_FREE; i <= CARET__MAP_IMAGE && rc == CARET_OK; i++)
+    for (unsigned i = CARET__MAP_FREE; i <= CARET__MAP_HOLLOW && rc == CARET_OK; i++)
         rc = back_bits(e, i, have, npages);
     if (rc == CARET_OK) {
         CARET_FAULT("grow_ptab");

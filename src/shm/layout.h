@@ -33,7 +33,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 6u
+#define CARET__LAYOUT_VERSION 7u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* Room for a path in segment and lock file. */
@@ -92,6 +92,13 @@ static inline bool caret__pgno_reserved(uint32_t pgno)
     uint32_t in = pgno % CARET__GROUP_PAGES;
     return pgno < CARET__FIRST_PAGE + 2u || (pgno >= CARET__GROUP_PAGES && in < 2u);
 }
+
+/* Numbers below are always backed by the disk: a file that is no longer has no holes of ours (log/hollow.c). */
+#ifdef CARET_SMALL
+#define CARET__KEPT_PAGES 512u
+#else
+#define CARET__KEPT_PAGES 4096u /* 16 MiB; arbitrary */
+#endif
 
 /* ------------------------------------------------------------- page table */
 
@@ -332,6 +339,7 @@ struct caret__shared {
     _Atomic uint64_t checkpoints;
     struct caret__frozen frozen;   /* W at the freeze */
     _Atomic uint32_t held_pages;   /* W: bits set in the held map; derived */
+    _Atomic uint32_t hollow_pages; /* W: bits set in the hollow map; derived */
     _Atomic uint64_t held_settled; /* C: mark of the snapshots for which `held` was gone through; 0 = do it */
     uint64_t checkpoint_seed;      /* C: the 8 bytes of the log before checkpoint_lsn */
     _Atomic uint64_t archive_time; /* C: CLOCK_MONOTONIC nanoseconds of the last attempt to archive */
@@ -400,7 +408,8 @@ _Static_assert(sizeof(struct caret__tstate) == 64, "tree-state block");
  *   free     1 = page number is free for use now
  *   pending  [2]  1 = died in the epoch of that parity; free once that epoch's checkpoint is durable
  *   held     1 = died, and was released, but a snapshot reads it (log/held.c)
- *   image    free | pending | held as of the freeze, for the checkpointer; written at the freeze
+ *   image    free | pending | held | hollow as of the freeze, for the checkpointer; written at the freeze
+ *   hollow   1 = page number is free, but the disk has no room for it yet (log/hollow.c)
  *   slots    1 = arena slot is free
  */
 enum {
@@ -409,8 +418,9 @@ enum {
     CARET__MAP_PENDING1 = 2,
     CARET__MAP_HELD = 3,
     CARET__MAP_IMAGE = 4,
-    CARET__MAP_SLOTS = 5,
-    CARET__MAPS = 6
+    CARET__MAP_HOLLOW = 5,
+    CARET__MAP_SLOTS = 6,
+    CARET__MAPS = 7
 };
 #define CARET__BITMAP_WORDS(bits) (((bits) + 63u) / 64u)
 

@@ -414,6 +414,8 @@ static int fill(struct caret__engine *e, const struct caret__shared *sizes, cons
     if (rc == CARET_OK)
         rc = caret__file_map(e);
     if (rc == CARET_OK)
+        rc = caret__keep_file(e, npages);
+    if (rc == CARET_OK)
         rc = caret__grow_pages(e, npages);
     return rc;
 }

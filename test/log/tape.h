@@ -213,20 +213,25 @@ static int tape_open(const char *path, int flags, mode_t mode)
     return fd;
 }
 
+/* So many bytes were written there; they are to be stored where it says. */
+static uint8_t *note_bytes(uint32_t file, uint64_t off, uint64_t len)
+{
+    if (tape->used + len > TAPE_BYTES - sizeof *tape)
+        tape_die("too many bytes");
+    struct op *op = note(OP_WRITE, file);
+    op->off = off;
+    op->len = len;
+    op->data = tape->used;
+    tape->used += len;
+    return tape->data + op->data;
+}
+
 static ssize_t tape_pwrite(int fd, const void *buf, size_t len, off_t off)
 {
     tape_lock();
     ssize_t n = syscall(SYS_pwrite64, fd, buf, len, off);
-    if (n > 0) {
-        if (tape->used + (uint64_t)n > TAPE_BYTES - sizeof *tape)
-            tape_die("too many bytes");
-        struct op *op = note(OP_WRITE, file_of_fd(fd));
-        op->off = (uint64_t)off;
-        op->len = (uint64_t)n;
-        op->data = tape->used;
-        memcpy(tape->data + tape->used, buf, (size_t)n);
-        tape->used += (uint64_t)n;
-    }
+    if (n > 0)
+        memcpy(note_bytes(file_of_fd(fd), (uint64_t)off, (uint64_t)n), buf, (size_t)n);
     pthread_mutex_unlock(&tape->lock);
     return n;
 }
@@ -244,7 +249,9 @@ static int tape_fallocate(int fd, int mode, off_t off, off_t len)
 {
     tape_lock();
     int rc = (int)syscall(SYS_fallocate, fd, mode, off, len);
-    if (rc == 0 && mode != FALLOC_FL_KEEP_SIZE) { /* that changes nothing that can be read */
+    if (rc == 0 && mode == (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE)) {
+        memset(note_bytes(file_of_fd(fd), (uint64_t)off, (uint64_t)len), 0, (size_t)len);
+    } else if (rc == 0 && mode != FALLOC_FL_KEEP_SIZE) { /* that changes nothing that can be read */
         if (mode != 0)
             tape_die("fallocate with a mode");
         struct op *op = note(OP_ALLOCATE, file_of_fd(fd));
