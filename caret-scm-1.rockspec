@@ -41,6 +41,7 @@ build = {
                 "src/shm/file.c",
                 "src/shm/futex.c",
                 "src/shm/grow.c",
+                "src/shm/huge.c",
                 "src/shm/layout.c",
                 "src/shm/lockfile.c",
                 "src/shm/memory.c",

@@ -191,6 +191,9 @@ typedef struct caret_options {
      * it whenever it may be opened first, or there will be a gap.  A checkpoint is due a minute after a commit then.  What
      * can't be archived is not given up: checkpoints fail, and writers when the log is full. */
     const char *archive;
+    /* 1: without huge pages.  Otherwise changed pages are kept in pages of 2 MiB where the system has such (Linux 6.1), which takes
+     * no more memory and makes random access to a large database quicker.  For this process; others may choose otherwise. */
+    int no_huge_pages;
 } caret_options;
 
 /*
@@ -321,6 +324,7 @@ typedef struct caret_stats {
     uint64_t view;       /* CARET_VIEW_*: what a database opened read-only sees */
     uint64_t held_pages; /* dead, but kept for snapshots */
     uint64_t snapshots;  /* processes that read any */
+    uint64_t arena_huge; /* bytes that were made of huge pages, of arena_slots pages */
 } caret_stats;
 
 enum {

@@ -13,6 +13,7 @@
 #include "log/backup.h"
 #include "log/meta.h"
 #include "page/check.h"
+#include "shm/huge.h"
 #include "shm/lockfile.h"
 #include "tree/past.h"
 
@@ -125,6 +126,8 @@ static int check_options(const char *function, const caret_options *o)
         rc = check_flag(function, "no_thread", o->no_thread);
     if (rc == CARET_OK)
         rc = check_flag(function, "any_fs", o->any_fs);
+    if (rc == CARET_OK)
+        rc = check_flag(function, "no_huge_pages", o->no_huge_pages);
     if (rc != CARET_OK)
         return rc;
     if (o->log_size != 0 && (o->log_size < CARET__LOG_MIN || o->log_size > CARET__LOG_MAX))
@@ -625,7 +628,8 @@ int caret_stat(caret_db *db, caret_stats *out)
                          .checkpoints = atomic_load(&sh->checkpoints),
                          .repairs = atomic_load(&sh->repairs),
                          .held_pages = atomic_load(&sh->held_pages),
-                         .view = e->observes};
+                         .view = e->observes,
+                         .arena_huge = caret__huge_bytes(e)};
     for (uint32_t i = 0; i < sh->max_procs; i++) {
         struct caret__procslot *p = &e->slots[i];
         out->processes += atomic_load(&p->state) == CARET__SLOT_USED;

@@ -375,14 +375,17 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
     struct caret__shared *sh = e->sh;
     uint32_t n = atomic_load_explicit(&sh->nslots, memory_order_relaxed);
 
+    if (caret__grow_wanted(e, want))
+        caret__background_wake(e);
     if (sh->ts.free_slots >= want)
         return CARET_OK;
     int may = caret__may_take(e, want);
     if (may != CARET_OK)
         return may;
     if (n < sh->max_slots) {
-        uint32_t more = want > CARET__ARENA_STEP ? want : CARET__ARENA_STEP;
-        int rc = caret__grow_arena(e, n + more < sh->max_slots ? n + more : sh->max_slots);
+        uint64_t more = want > CARET__ARENA_STEP ? want : CARET__ARENA_STEP;
+        uint64_t to = caret__min64(caret__align_up(n + more, CARET__ARENA_STEP), sh->max_slots);
+        int rc = caret__grow_arena(e, (uint32_t)to);
         if (rc == CARET_OK && sh->ts.free_slots >= want)
             return CARET_OK;
         if (rc != CARET_OK && !checkpoint_helps(e, want))

@@ -18,7 +18,9 @@
 
 #include "base/error.h"
 #include "log/log.h"
+#include "shm/huge.h"
 
+#define STEPS       4u /* of the arena at a time, before it is looked what else is to be done; arbitrary */
 #define STACK_BYTES (256u << 10)
 #define LOOK_NS     UINT64_C(1000000000) /* it looks at least so often: others may want other intervals */
 
@@ -83,22 +85,23 @@ int caret__background_inline(struct caret__engine *e)
 /* Have arena slots at hand before a writer must wait for them to be made. */
 static void provide_slots(struct caret__engine *e)
 {
-    uint32_t nslots = caret__grow_ahead(e);
-
-    if (nslots == 0 || caret__writer_lock(e) != CARET_OK)
-        return;
-    (void)caret__grow_arena(e, nslots); /* does nothing if another has done it */
-    caret__writer_unlock(e);
+    for (unsigned i = 0; i < STEPS; i++) {
+        uint32_t nslots = caret__grow_ahead(e);
+        if (nslots == 0 || caret__writer_lock(e) != CARET_OK)
+            return;
+        (void)caret__grow_arena(e, nslots); /* does nothing if another has done it */
+        caret__writer_unlock(e);
+    }
 }
 
 static void look(struct caret__engine *e, bool sync)
 {
     struct caret__shared *sh = e->sh;
-    uint64_t head = atomic_load(&sh->log_head);
 
     if (atomic_load(&sh->io_failed) != 0)
         return;
     provide_slots(e);
+    uint64_t head = atomic_load(&sh->log_head);
     if (head != atomic_load(&sh->log_written) || (sync && head != atomic_load(&sh->log_durable)))
         (void)caret__flush(e, 0, sync);
     if (caret__checkpoint_due(e))
@@ -121,6 +124,8 @@ static void *run(void *arg)
         if (sync)
             last = now;
         uint64_t left = every == NOBODY || sync ? every : every - (now - last);
+        if (caret__huge_settle(b->e))
+            left = caret__min64(left, CARET__HUGE_EVERY);
         if (!atomic_load(&b->stop))
             caret__futex_wait(&b->word, seen, caret__min64(left, LOOK_NS));
     }

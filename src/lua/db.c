@@ -53,15 +53,16 @@ static lua_Number option_seconds(lua_State *L, const char *name)
 
 static void read_options(lua_State *L, caret_options *o)
 {
-    static const char *const known[] = {"create",   "readonly",    "sync",    "sync_interval",
-                                        "log_size", "arena_limit", "shm_dir", "archive",
-                                        "progress", "any_fs",      NULL};
+    static const char *const known[] = {"create",   "readonly",    "sync",       "sync_interval",
+                                        "log_size", "arena_limit", "shm_dir",    "archive",
+                                        "progress", "any_fs",      "huge_pages", NULL};
     memset(o, 0, sizeof *o);
     if (!caret__check_options(L, 2, "open", known))
         return;
     o->no_create = !caret__option_flag(L, 2, "create", 1);
     o->readonly = caret__option_flag(L, 2, "readonly", 0);
     o->any_fs = caret__option_flag(L, 2, "any_fs", 0);
+    o->no_huge_pages = !caret__option_flag(L, 2, "huge_pages", 1);
     o->sync = option_sync(L);
     o->sync_interval = option_seconds(L, "sync_interval");
     o->arena_limit = caret__option_bytes(L, 2, "arena_limit");
@@ -286,6 +287,7 @@ static int db_stat(lua_State *L)
                   {"free_pages", st.free_pages},
                   {"arena_slots", st.arena_slots},
                   {"arena_used", st.arena_used},
+                  {"arena_huge", st.arena_huge},
                   {"depth", st.depth},
                   {"log_head", st.log_head},
                   {"log_durable", st.log_durable},

@@ -56,10 +56,12 @@ struct caret__engine {
     pid_t pid;                          /* that attached */
     const volatile uint32_t *fork_mark; /* 1 in the process that attached; reads 0 in a forked child */
 
-    _Atomic uint32_t sync_ms; /* smallest sync interval that a handle of this process wants, 0 = none */
-    _Atomic uint64_t synced;  /* when a process without a background thread synced last */
-    _Atomic uint64_t looked;  /* when it looked last whether it should */
-    caret_options options;    /* of the first opener in this process; shm_dir copied */
+    _Atomic uint32_t sync_ms;    /* smallest sync interval that a handle of this process wants, 0 = none */
+    _Atomic uint64_t huge_after; /* nothing is put into huge pages before (shm/huge.c); CLOCK_MONOTONIC */
+    _Atomic uint64_t grow_after; /* there was no room for more arena slots: nobody is woken for them before */
+    _Atomic uint64_t synced;     /* when a process without a background thread synced last */
+    _Atomic uint64_t looked;     /* when it looked last whether it should */
+    caret_options options;       /* of the first opener in this process; shm_dir copied */
     bool readonly;
     bool alone; /* the segment has no name */
     /* Not NULL: when the last of all closes it the file is replaced by a compact copy (log/open.c). */
@@ -125,6 +127,10 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages);
 
 /* At opening: the file has so many; only the first ones are allocated, for the others see log/hollow.c. */
 int caret__keep_file(struct caret__engine *e, uint64_t pages);
+
+/* With the mutex: will few arena slots be free after `want` of them were taken, so that the background thread should
+ * be woken for caret__grow_ahead? */
+bool caret__grow_wanted(const struct caret__engine *e, uint32_t want);
 
 /* Without the mutex: if few arena slots are free, allocate more.  The number of slots that caret__grow_arena can
  * publish quickly then, 0 = nothing to do, or no room (which whoever needs a slot will be told). */

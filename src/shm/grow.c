@@ -15,9 +15,9 @@
  * would raise a signal.
  *
  * The callers hold the writer mutex (at creation: nobody else can see it).  This
- * is the only I/O done under it.  Most of it is done before: a thread in the background allocates the next
- * slots of the arena when half of a step is left, which takes a millisecond, and then takes the mutex to
- * publish them, which finds them allocated (caret__grow_ahead).
+ * is the only I/O done under it.  Most of it is done before: a thread in the background, woken when few slots
+ * of the arena are free, allocates the next ones, in huge pages if it can (shm/huge.c), and then takes the mutex to publish
+ * them, which finds them allocated (caret__grow_ahead).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +28,16 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/racy.h"
+#include "shm/huge.h"
 #include "shm/memory.h"
 #include "shm/segment.h"
 #include "shm/write.h"
 
-#define SHM_PIECE  (UINT64_C(256) << 10) /* arbitrary; some 100 us to allocate */
-#define FILE_PIECE (UINT64_C(16) << 20)
-#define MUCH       (UINT64_C(16) << 20) /* arbitrary */
+#define SHM_PIECE   (UINT64_C(256) << 10) /* arbitrary; some 100 us to allocate */
+#define FILE_PIECE  (UINT64_C(16) << 20)
+#define MUCH        (UINT64_C(16) << 20) /* arbitrary */
+#define STEPS       4u                   /* of the arena that are kept free, at most; arbitrary */
+#define AFTER_ERROR UINT64_C(1000000000) /* arbitrary, ns */
 
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 {
@@ -229,15 +232,41 @@ static int back_slots(struct caret__engine *e, uint32_t have, uint32_t nslots)
     return rc;
 }
 
+/* So many slots should be free, that writers need not wait until there are more: an eighth of the arena, up to some steps. */
+static uint32_t slots_ahead(uint32_t nslots)
+{
+    uint32_t least = CARET__ARENA_STEP / 2, most = CARET__ARENA_STEP * STEPS;
+
+    return nslots / 8 < least ? least : nslots / 8 > most ? most : nslots / 8;
+}
+
+/* Are so many too few, and may there be more? */
+static bool few_are_free(const struct caret__shared *sh, uint32_t nslots, uint32_t left)
+{
+    return left < slots_ahead(nslots) && sh->max_slots - nslots >= CARET__ARENA_STEP;
+}
+
+bool caret__grow_wanted(const struct caret__engine *e, uint32_t want)
+{
+    const struct caret__shared *sh = e->sh;
+    uint32_t left = sh->ts.free_slots > want ? sh->ts.free_slots - want : 0;
+
+    return few_are_free(sh, atomic_load_explicit(&sh->nslots, memory_order_relaxed), left) &&
+           caret__now_ns() >= atomic_load_explicit(&e->grow_after, memory_order_relaxed);
+}
+
 uint32_t caret__grow_ahead(struct caret__engine *e)
 {
     struct caret__shared *sh = e->sh;
     uint32_t have = atomic_load(&sh->nslots), want = have + CARET__ARENA_STEP;
 
-    if (caret__racy32(&sh->ts.free_slots) >= CARET__ARENA_STEP / 2 || want > sh->max_slots ||
-        back_slots(e, have, want) != CARET_OK)
+    if (!few_are_free(sh, have, caret__racy32(&sh->ts.free_slots)))
         return 0;
-    return want;
+    caret__huge_make(e, have, want);
+    if (back_slots(e, have, want) == CARET_OK)
+        return want;
+    atomic_store(&e->grow_after, caret__now_ns() + AFTER_ERROR);
+    return 0;
 }
 
 int caret__grow_arena(struct caret__engine *e, uint32_t nslots)

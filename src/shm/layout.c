@@ -86,7 +86,7 @@ static const uint64_t facts[] = {
     AT(caret__shared, floor_deadline), AT(caret__shared, floor_futex), AT(caret__shared, lock_mutex),
     AT(caret__shared, lock_nonce), AT(caret__shared, lock_futex), AT(caret__shared, repairs),
     AT(caret__shared, reserved), AT(caret__shared, nreserved), AT(caret__shared, ended),
-    AT(caret__shared, data_path)};
+    AT(caret__shared, huge), AT(caret__shared, data_path)};
 
 uint64_t caret__layout_signature(void)
 {

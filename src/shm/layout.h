@@ -33,7 +33,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 7u
+#define CARET__LAYOUT_VERSION 8u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* Room for a path in segment and lock file. */
@@ -55,6 +55,7 @@ typedef uint64_t caret__segoff;
 #define CARET__UNDO_MAX        (4u << 20) /* bytes of the undo region */
 #define CARET__MAX_PROCS       32u
 #define CARET__MAX_LOCKS       1024u
+#define CARET__HUGE_LEAST      CARET__HUGE
 #else
 #define CARET__PAGE_SIZE       4096u
 #define CARET__MAX_PAGES       (1u << 26) /* 256 GiB; 1 GiB of address space for the page table */
@@ -68,6 +69,7 @@ typedef uint64_t caret__segoff;
 #define CARET__UNDO_MAX        (127u << 20) /* for 1.6 M pages; the undo word has 27 bits */
 #define CARET__MAX_PROCS       256u
 #define CARET__MAX_LOCKS       65536u
+#define CARET__HUGE_LEAST      (UINT64_C(32) << 20) /* bytes of an arena where translations are felt */
 #endif
 
 #define CARET__ARCHIVE_PATH     256u /* bytes of the path of an archive's folder, the 0 behind it included */
@@ -75,6 +77,11 @@ typedef uint64_t caret__segoff;
 #define CARET__WRITER_MUTEXES   4u   /* one in use, the others are spares (log/repair.c) */
 #define CARET__HOLDER_SLOT_BITS 10u  /* of writer_slot */
 #define CARET__MAX_RESERVED     64u  /* runs being written before their commit, all processes together */
+
+/* Where the arena begins in the segment, and a segment in memory: a multiple of this.  A huge page of x86-64, and of aarch64
+ * with pages of 4 KiB; where they are larger, nothing comes of it. */
+#define CARET__HUGE             (UINT64_C(2) << 20)
+#define CARET__HUGE_WORDS       (((uint64_t)CARET__ARENA_SLOTS_MAX * CARET__PAGE_SIZE / CARET__HUGE + 63u) / 64u)
 
 /* ------------------------------------------------------------ page numbers */
 
@@ -385,6 +392,9 @@ struct caret__shared {
     _Atomic uint32_t nreserved;                           /* W: entries in use; derived */
     _Atomic uint32_t
         ended; /* G: 1 = recovery took what was in here; for those who only read (log/observe.c) */
+
+    _Atomic uint64_t
+        huge[CARET__HUGE_WORDS]; /* anybody: pieces of the arena that were made huge; a note (shm/huge.c) */
 
     char data_path
         [CARET__SEG_PATH]; /* of the data file, NUL-terminated; constant.  "": too long (log/orphan.c) */

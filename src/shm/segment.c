@@ -9,7 +9,8 @@
  * allocated: header, process slots, the ring and the first steps of the others at
  * creation, further steps by shm/grow.c.  A region starts at a multiple of 64 KiB,
  * the largest machine page, so that each step can be allocated, and the ring
- * mapped, by itself.
+ * mapped, by itself; the arena at one of 2 MiB, so that it can be in huge pages
+ * (shm/huge.c).
  *
  * Each process has four mappings, made once and never moved:
  *     segment     whole, read and write                     e->base
@@ -51,6 +52,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fault.h"
+#include "shm/huge.h"
 #include "shm/lockfile.h"
 #include "shm/memory.h"
 #include "shm/undo.h"
@@ -92,6 +94,7 @@ void caret__segment_place(struct caret__shared *sh)
     sh->off_owners = place(&end, sizeof(uint32_t) * (uint64_t)sh->max_slots);
     sh->off_undo = place(&end, sh->undo_max);
     sh->off_ring = place(&end, sh->ring_size);
+    end = caret__align_up(end, CARET__HUGE);
     sh->off_arena = place(&end, (uint64_t)CARET__PAGE_SIZE * sh->max_slots);
     sh->seg_size = caret__align_up(end, REGION_ALIGN);
 }
@@ -212,8 +215,10 @@ static int map_ring(struct caret__engine *e, const struct caret__shared *sh)
 /* Map the segment as `sizes` (a checked copy of its header) says. */
 static int map_segment(struct caret__engine *e, const struct caret__shared *sizes)
 {
-    void *p =
-        mmap(NULL, sizes->seg_size, protection(e), MAP_SHARED | MAP_NORESERVE, caret__fd(&e->shm_fd), 0);
+    int fd = caret__fd(&e->shm_fd);
+    void *p = e->options.no_huge_pages
+                  ? mmap(NULL, sizes->seg_size, protection(e), MAP_SHARED | MAP_NORESERVE, fd, 0)
+                  : caret__huge_map(sizes->seg_size, protection(e), fd);
 
     if (p == MAP_FAILED)
         return no_space(e, "shared segment");

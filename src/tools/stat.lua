@@ -11,6 +11,7 @@ local rows = { -- field of db:stat(), what it says
     {"depth", "levels of the tree"},
     {"arena_slots", "pages that shared memory has room for now"},
     {"arena_used", "of them in use: changed since the last checkpoint"},
+    {"arena_huge", "bytes of shared memory that were made of huge pages"},
     {"log_head", "end of the log"},
     {"log_durable", "of it on the disk"},
     {"checkpoint_lsn", "of it in the file"},

@@ -474,6 +474,7 @@ static void options_of_opening(void **state)
         opens_not((o = options(), o.readonly = flags[i], o), "option readonly");
         opens_not((o = options(), o.no_thread = flags[i], o), "option no_thread");
         opens_not((o = options(), o.any_fs = flags[i], o), "option any_fs");
+        opens_not((o = options(), o.no_huge_pages = flags[i], o), "option no_huge_pages");
     }
     opens_not((o = options(), o.sync = -1, o), "option sync is -1");
     opens_not((o = options(), o.sync = 3, o), "option sync is 3");

@@ -260,6 +260,7 @@ local open = core.open_function(database)
 --   shm_dir = "/dev/shm"  where shared memory is
 --   progress              function(part): called once a second while a recovery takes longer than that, with
 --                         0 to 1; it must not use caret
+--   huge_pages = true     false: not in huge pages either where the system has them
 --   any_fs = false        true: also on a network or FUSE file system (see caret.h)
 function caret.open(path, options)
     local db, text, name = open(path, options)

@@ -90,6 +90,7 @@ caret.DELETE = nil
 ---@field sync_interval? number seconds between syncs in mode "interval", default 1; the smallest of all who have the database open counts
 ---@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB, and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear; three quarters of it, or of 1 GiB by default, are the limit of one transaction. Counts for who opens first after a clean close
 ---@field arena_limit? integer bytes of changed pages that are kept in shared memory; default: at most a quarter of the memory that is available, and half of what `shm_dir` has left
+---@field huge_pages? boolean default true: changed pages are kept in pages of 2 MiB where the system has such, which takes no more memory and makes random access to a large database quicker; false: not by this process
 ---@field shm_dir? string the folder of shared memory, default /dev/shm; all users of a database need the same
 ---@field archive? string an existing folder to which the log is copied before it is overwritten, for `caret.restore`; give it whenever the database may be opened first, or there will be a gap
 ---@field progress? fun(part: number) called with 0 to 1, once a second while a recovery takes longer than that; it must not use caret; errors in it are ignored
@@ -126,6 +127,7 @@ caret.DELETE = nil
 ---@field free_pages integer of these, unused
 ---@field arena_slots integer pages that fit into shared memory
 ---@field arena_used integer of these, in use: changed since the last checkpoint, or kept for reading
+---@field arena_huge integer bytes of these that were made of huge pages
 ---@field depth integer levels of the tree
 ---@field log_head integer the place in the log behind the last commit, in bytes
 ---@field log_durable integer the place up to which the log is on the disk
