@@ -102,6 +102,7 @@ build = {
                 "src/txn/lock_ring.c",
                 "src/txn/lock_table.c",
                 "src/txn/merge.c",
+                "src/txn/pile.c",
                 "src/api/changes.c",
                 "src/api/data.c",
                 "src/api/db.c",

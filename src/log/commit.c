@@ -45,6 +45,7 @@ int caret__batch_begin(struct caret__batch *b)
     }
     b->size = CARET__REC_HEAD;
     b->nops = 0;
+    b->values = 0;
     b->only_kills = b->only_sets = true;
     b->nspots = 0;
     return CARET_OK;
@@ -89,6 +90,7 @@ int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *k
     put_op(b->rec + b->size, op, key, klen, val, vlen);
     b->size += size;
     b->nops++;
+    b->values += vlen;
     b->only_kills &= op == CARET__OP_KILL || op == CARET__OP_DELETE;
     b->only_sets &= op == CARET__OP_SET;
     return CARET_OK;
@@ -305,21 +307,14 @@ static int try_in_role(struct caret__engine *e, void *arg)
     return try_commit(e, c, true);
 }
 
-/* Is the log to be made longer for the record?  Then: can it be, and has the arena room for so much?  Values alone take
- * so many pages. */
+/* Is the log to be made longer for the record?  Then: can it be, and has the arena room for its values? */
 static int may_lengthen(struct caret__engine *e, const struct caret__finished *r)
 {
-    struct caret__op_view op;
-    uint32_t off = CARET__REC_HEAD;
-    uint64_t bytes = 0;
-
     if (r->size <= caret__record_limit(e->sh))
         return CARET_OK;
     if (r->size > caret__record_possible(e->sh))
         return caret__record_refused(e, r->size);
-    while (caret__record_op(r->b->rec, r->size, &off, &op) > 0)
-        bytes += op.vlen;
-    return caret__may_take(e, caret__min64(bytes / CARET__PAGE_SIZE, UINT32_MAX));
+    return caret__may_take(e, (uint32_t)(r->b->values / CARET__PAGE_SIZE));
 }
 
 int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,

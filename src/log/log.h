@@ -105,6 +105,7 @@ struct caret__batch {
     uint32_t size; /* of head and ops so far */
     uint32_t cap;
     uint32_t nops;
+    uint64_t values; /* bytes of the values in it: at least as much its pages will have */
     bool only_kills; /* may use the reserve that is kept for emptying a full database */
     bool only_sets;  /* of values in the page */
     uint32_t nspots; /* of the first so many ops the place was looked for, see caret__batch_spot() */

@@ -103,9 +103,32 @@ static inline unsigned bit_of(const uint8_t *key, size_t len)
 
 static bool fits_list(const struct caret__txn *t, size_t len, size_t vlen)
 {
-    if (t->in_tree || t->level > 1 || !caret__value_inline(len, vlen))
-        return false;
-    return !t->changed || (t->list.nops < LIST_OPS && t->list.size + caret__op_size(len, vlen) <= LIST_BYTES);
+    return !t->in_tree && t->level <= 1 && caret__value_inline(len, vlen);
+}
+
+/* Is it too long to be searched, with that set more? */
+static bool is_long(const struct caret__txn *t, size_t len, size_t vlen)
+{
+    return t->piled || (t->changed &&
+                        (t->list.nops >= LIST_OPS || t->list.size + caret__op_size(len, vlen) > LIST_BYTES));
+}
+
+static int pile_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
+{
+    if (!t->piled)
+        caret__pile_begin(&t->pile, &t->list);
+    t->piled = true;
+    return caret__pile_add(&t->pile, &t->list, key, len, val, vlen);
+}
+
+int caret__buffer_finish(struct caret__txn *t)
+{
+    if (!t->piled || t->pile.in_order)
+        return CARET_OK;
+    int rc = caret__pile_order(&t->list);
+    if (rc == CARET_OK)
+        caret__pile_begin(&t->pile, &t->list);
+    return rc;
 }
 
 static int list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
@@ -179,6 +202,14 @@ static int put(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t fla
     return rc == CARET_OK ? put_entry(t, key, len, flags, val, vlen) : rc;
 }
 
+/* What a pile took is given back. */
+static inline void end_list(struct caret__txn *t)
+{
+    if (caret__unlikely(t->piled))
+        caret__batch_destroy(&t->list);
+    t->piled = false;
+}
+
 int caret__buffer_spill(struct caret__txn *t)
 {
     uint32_t off = CARET__REC_HEAD;
@@ -190,11 +221,15 @@ int caret__buffer_spill(struct caret__txn *t)
     if (!t->has_buffer && (rc = caret__private_init(&t->buffer)) != CARET_OK)
         return rc;
     t->has_buffer = true;
+    if (rc == CARET_OK && t->changed)
+        rc = caret__buffer_finish(t); /* in order the tree is made much faster */
     while (rc == CARET_OK && t->changed && list_next(t, &off, &op)) /* none of them is above the first mark */
         rc = put_entry(t, op.key, op.klen, CARET__TX_SET, op.val, op.vlen);
     if (rc != CARET_OK)
         caret__private_clear(&t->buffer); /* the list is whole */
     t->in_tree = rc == CARET_OK;
+    if (t->in_tree)
+        end_list(t);
     return rc;
 }
 
@@ -202,6 +237,7 @@ void caret__buffer_clear(struct caret__txn *t)
 {
     if (t->in_tree)
         caret__private_clear(&t->buffer);
+    end_list(t);
     t->changed = t->in_tree = false;
     t->kills = 0;
 }
@@ -228,7 +264,8 @@ int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, cons
                       const struct caret__spot *spot)
 {
     if (fits_list(t, len, vlen))
-        return list_set(t, key, len, val, vlen, spot);
+        return is_long(t, len, vlen) ? pile_set(t, key, len, val, vlen)
+                                     : list_set(t, key, len, val, vlen, spot);
     int rc = prepare(t);
     return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_SET | kill_flag(t, key, len), val, vlen);
 }

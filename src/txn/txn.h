@@ -3,8 +3,9 @@
  *
  * Writes are kept in one of two forms.  Most transactions set a few nodes and do no more
  * to the database: theirs are listed, in the order they came, as the log record
- * they will become; of two sets of one key the later counts.  The first write
- * of another kind, a long value, one set too many, a savepoint or a walk has the list moved
+ * they will become; of two sets of one key the later counts.  One set too many to be searched makes
+ * the list a pile (pile.c): sets are added as before, and put in order for the commit.  The first write
+ * of another kind, a long value, a savepoint or a walk, and of a pile a read, has the list moved
  * (caret__buffer_spill) to a private ordered tree, the buffer, and everything goes there
  * until the end.  An entry of the tree says what the transaction did to its key:
  *     byte 0  flags: KILL  the key and all below were killed (what is in the buffer below came later)
@@ -32,6 +33,13 @@ struct caret__journal {
     size_t used, cap;
 };
 
+/* Of a list that is a pile. */
+struct caret__pile {
+    bool in_order;     /* its keys ascend */
+    uint32_t last;     /* place of the last op; 0 = none */
+    uint32_t check_at; /* size to look at it anew */
+};
+
 struct caret__txn {
     unsigned level; /* 0 = no transaction */
     unsigned restarts;
@@ -40,6 +48,7 @@ struct caret__txn {
     bool broken;     /* a read said CARET_RESTART: so does everything until restart or rollback */
     bool changed;    /* there are writes: */
     bool in_tree;    /* in `buffer`, else in `list` */
+    bool piled;      /* the list is a pile */
     bool has_buffer; /* `buffer` was made, in this transaction or an earlier one */
     struct caret__snapshot
         *snapshot;      /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
@@ -48,6 +57,7 @@ struct caret__txn {
     uint64_t overtaken_since; /* and when the first of them was */
     struct caret__reads reads;
     struct caret__batch list;
+    struct caret__pile pile;
     uint64_t listed[4]; /* a bit for each key in it, by hash: most reads need not look there */
     struct caret__private buffer;
     struct caret__journal journal;
@@ -62,7 +72,7 @@ int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, cons
 int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len);
 int caret__buffer_kill(struct caret__txn *t, const uint8_t *key, size_t len);
 
-/* What the buffer says of key: 1 a value, -1 no value, 0 nothing. */
+/* What the buffer says of key, unless the list is a pile: 1 a value, -1 no value, 0 nothing. */
 int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
                       size_t *vlen);
 
@@ -79,6 +89,21 @@ void caret__buffer_clear(struct caret__txn *t);
 int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
                         struct caret__room *room);
 
+/* Before the commit: what the list has is a record, in key order if it is a large one. */
+int caret__buffer_finish(struct caret__txn *t);
+
+/* ---- pile.c ---- */
+/* The list is one from now on. */
+void caret__pile_begin(struct caret__pile *p, const struct caret__batch *b);
+
+/* Add a set of an inline value.  CARET_OK, NOMEM or TXN_TOO_BIG. */
+int caret__pile_add(struct caret__pile *p, struct caret__batch *b, const uint8_t *key, size_t len,
+                    const void *val, size_t vlen);
+
+/* Have the sets of a batch, which has nothing else, in key order, of each key the last one.  NOMEM: it is as it was. */
+int caret__pile_order(struct caret__batch *b);
+
+/* ---- buffer.c ---- */
 /* Note the entry of key in tree t before it changes (nothing if it is absent is noted too). */
 int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
                         size_t len);

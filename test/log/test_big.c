@@ -29,11 +29,13 @@ static int put_at_once(caret_db *db, int64_t from, int64_t to)
 
     OK(caret_session_open(db, &s));
     OK(caret_begin(s, 0));
-    for (int64_t i = from; i < to; i++) {
+    int rc = CARET_OK;
+    for (int64_t i = from; i < to && rc == CARET_OK; i++) {
         node_of(&n, i);
-        OK(caret_set(s, &n.node, text, text_of(i, EACH, text)));
+        rc = caret_set(s, &n.node, text, text_of(i, EACH, text));
     }
-    int rc = caret_commit(s);
+    if (rc == CARET_OK)
+        rc = caret_commit(s);
     if (rc != CARET_OK)
         caret_rollback(s);
     caret_session_close(s);
