@@ -2,6 +2,7 @@
 #include "database.h"
 
 #include <poll.h>
+#include <time.h>
 
 #include "base/fault.h"
 #include "log/log.h"
@@ -534,6 +535,130 @@ static void a_death_among_so_many_pages_leaves_all_or_nothing(void **state)
     }
 }
 
+/* --------------------------------------------------------- killed at any moment */
+
+#define FAR UINT32_C(2654435761) /* i * FAR mod 2^32: all of them, far from each other */
+
+static uint32_t from_env(const char *name, uint32_t otherwise)
+{
+    const char *said_there = getenv(name);
+    return said_there != NULL ? (uint32_t)strtoul(said_there, NULL, 10) : otherwise;
+}
+
+/* Node i of the large transactions: in order, or anywhere. */
+static void large_node(caret_node_buf *n, uint32_t i, bool in_order)
+{
+    OK(caret_node_var(&n->node, sizeof *n, in_order ? "^ordered" : "^anywhere", in_order ? 8 : 9));
+    OK(caret_node_child_int(&n->node, sizeof *n, &n->node, in_order ? i : i * FAR));
+}
+
+/* All nodes, in one transaction. */
+static void say_at_once(caret_db *db, uint32_t many, bool in_order, char say)
+{
+    caret_session *s;
+    caret_node_buf n;
+    char value[100];
+
+    memset(value, say, sizeof value);
+    OK(caret_session_open(db, &s));
+    OK(caret_begin(s, 0));
+    for (uint32_t i = 0; i < many; i++) {
+        large_node(&n, i, in_order);
+        OK(caret_set(s, &n.node, value, sizeof value));
+    }
+    OK(caret_commit(s));
+    caret_session_close(s);
+}
+
+/* What all of them say; 0: none is there. */
+static char all_say(caret_db *db, uint32_t many, bool in_order)
+{
+    caret_session *s;
+    caret_node_buf n;
+    caret_slice got;
+    char say = 0;
+
+    OK(caret_session_open(db, &s));
+    for (uint32_t i = 0; i < many; i++) {
+        large_node(&n, i, in_order);
+        int rc = caret_get(s, &n.node, &got);
+        char c = rc == CARET_OK ? ((const char *)got.data)[got.len - 1] : 0;
+        if (rc != CARET_OK && rc != CARET_NONE)
+            fail_msg("%s", caret_message());
+        if (i != 0 && c != say)
+            fail_msg("node %u says '%c', those before it '%c'", i, c, say);
+        say = c;
+    }
+    caret_session_close(s);
+    return say;
+}
+
+/* A process that does it once more, and then says so. */
+static pid_t sayer(uint32_t many, bool in_order, char say)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    caret_db *db = open_db();
+    atomic_store(signal_word, 1);
+    say_at_once(db, many, in_order, say);
+    atomic_store(signal_word, 2);
+    for (;;)
+        pause();
+}
+
+/* A time to let it go on. */
+static uint64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* CARET_BIG_KILLS times, CARET_BIG_SETS sets. */
+static void killed_at_any_moment_it_is_whole(void **state)
+{
+    const uint32_t kills = from_env("CARET_BIG_KILLS", 24);
+    const uint32_t many = from_env("CARET_BIG_SETS", CARET__PAGE_SIZE == 512 ? 2500 : 20000);
+    char before[2] = {0, 0};
+    uint32_t done = 0;
+
+    (void)state;
+    need_room((uint32_t)((uint64_t)many * 120 * 5 >> 20) + 20);
+    uint64_t start = now_us();
+    caret_db *db = open_db();
+    say_at_once(db, many, false, 'a');
+    before[0] = 'a';
+    OK(caret_close(db));
+    uint64_t takes = now_us() - start;
+    for (uint32_t i = 0; i < kills; i++) {
+        bool in_order = i / 2 % 2 != 0, alone = i % 2 != 0;
+        char say = (char)('b' + i % 20);
+        db = alone ? NULL : open_db();
+        atomic_store(signal_word, 0);
+        pid_t pid = sayer(many, in_order, say);
+        while (atomic_load(signal_word) == 0)
+            usleep(100);
+        usleep((useconds_t)(takes * (i * 7919 % 1000) / 1000));
+        bool promised = atomic_load(signal_word) == 2;
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        waitpid(pid, NULL, 0);
+        db = alone ? open_db() : db;
+        put(db, 1, 3, EACH);
+        char now = all_say(db, many, in_order);
+        if (now != say && (promised || now != before[in_order]))
+            fail_msg("killed with '%c' underway: '%c', before it '%c'", say, now, before[in_order]);
+        done += now == say;
+        before[in_order] = now;
+        assert_int_equal(all_say(db, many, !in_order), before[!in_order]);
+        check(db);
+        OK(caret_close(db));
+    }
+    print_message("%u kills, %u sets: %u transactions were there\n", kills, many, done);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,9 +670,11 @@ int main(void)
         TEST(a_transaction_may_have_many_long_values),
         TEST(more_pages_than_can_be_saved_are_changed_at_once),
         TEST(a_death_among_so_many_pages_leaves_all_or_nothing),
+        TEST(killed_at_any_moment_it_is_whole),
         TEST(the_log_becomes_longer_for_a_transaction),
         TEST(a_death_while_it_makes_the_log_longer_leaves_all_or_nothing),
         TEST(a_transaction_beyond_the_limit_is_refused_and_changes_nothing),
     };
+    cmocka_set_test_filter(getenv("CARET_BIG_TEST"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
