@@ -185,8 +185,18 @@ static int print_calculations(struct caret__rules rules, const char *op, long n,
 /* ------------------------------------------------------------------------ tests */
 
 struct known {
-    const char *a, *op, *b, *exact, *m;
+    const char *a, *op, *b, *exact, *m; /* m NULL: the same as exactly */
 };
+
+static void expect(struct caret__rules rules, const struct known *c, const char *result)
+{
+    char text[CARET__DEC_MAX + 1];
+    const char *got = calculate(rules, c->op, c->a, c->b, text);
+
+    if (strcmp(got, result) != 0)
+        fail_msg("%s %s %s %s = %s, not %s", c->a, c->op, c->b, rules.exact ? "exactly" : "in M", got,
+                 result);
+}
 
 static void both_rules_give_what_is_known(void **state)
 {
@@ -199,15 +209,14 @@ static void both_rules_give_what_is_known(void **state)
          "99999999999999999900000000000000000000"},
         {"99999999999999999999999999999999999999", "+", ".1", "INEXACT",
          "99999999999999999900000000000000000000"},
-        {"9E46", "+", "1E46", "NUMOFLOW", "NUMOFLOW"},
-        {"-9E46", "-", "1E46", "NUMOFLOW", "NUMOFLOW"},
+        {"9E46", "+", "1E46", "NUMOFLOW", NULL},
+        {"-9E46", "-", "1E46", "NUMOFLOW", NULL},
         {"1E46", "+", "1", "INEXACT", "10000000000000000000000000000000000000000000000"},
-        {"1E47", "-", "1E47", "NUMOFLOW", "NUMOFLOW"},
+        {"1E47", "-", "1E47", "NUMOFLOW", NULL},
         {"1E46", "+", "1E-43", "INEXACT", "10000000000000000000000000000000000000000000000"},
-        {"999999999999999999E29", "+", "0", "99999999999999999900000000000000000000000000000",
-         "99999999999999999900000000000000000000000000000"},
-        {"999999999999999999E30", "+", "0", "NUMOFLOW", "NUMOFLOW"},
-        {"1E18446744073709551617", "+", "0", "NUMOFLOW", "NUMOFLOW"},
+        {"999999999999999999E29", "+", "0", "99999999999999999900000000000000000000000000000", NULL},
+        {"999999999999999999E30", "+", "0", "NUMOFLOW", NULL},
+        {"1E18446744073709551617", "+", "0", "NUMOFLOW", NULL},
         {"1E-18446744073709551617", "+", "0", "UNDERFLOW", "0"},
         /* aligned by 10^37, with a carry, a borrow, out of 128 bits */
         {"1825979190748337887623286012904047966", "+", "9.0000000000000000000000000000000000000",
@@ -218,64 +227,56 @@ static void both_rules_give_what_is_known(void **state)
         {"1E-44", "+", "0", "UNDERFLOW", "0"},
         {"2", "/", "3", "INEXACT", ".666666666666666666"},
         {"-2", "/", "3", "INEXACT", "-.666666666666666666"},
-        {"1", "/", "8", ".125", ".125"},
-        {"1", "/", "0", "DIVZERO", "DIVZERO"},
-        {"0", "\\", "0", "DIVZERO", "DIVZERO"},
-        {"0", "#", "0", "DIVZERO", "DIVZERO"},
-        {"-7", "\\", "2", "-3", "-3"},
-        {"-1", "\\", "2", "0", "0"},
-        {"7", "#", "3", "1", "1"},
-        {"-7", "#", "3", "2", "2"},
-        {"7", "#", "-3", "-2", "-2"},
-        {"-7", "#", "-3", "-1", "-1"},
-        {"5.5", "#", "-2", "-.5", "-.5"},
+        {"1", "/", "8", ".125", NULL},
+        {"1", "/", "0", "DIVZERO", NULL},
+        {"0", "\\", "0", "DIVZERO", NULL},
+        {"0", "#", "0", "DIVZERO", NULL},
+        {"-7", "\\", "2", "-3", NULL},
+        {"-1", "\\", "2", "0", NULL},
+        {"7", "#", "3", "1", NULL},
+        {"-7", "#", "3", "2", NULL},
+        {"7", "#", "-3", "-2", NULL},
+        {"-7", "#", "-3", "-1", NULL},
+        {"5.5", "#", "-2", "-.5", NULL},
         {"1E20", "#", "3", "1", "1000"},
         {"-1", "#", "1E30", "999999999999999999999999999999", "1000000000000000000000000000000"},
-        {"-3E20", "#", "3", "0", "0"},
+        {"-3E20", "#", "3", "0", NULL},
         /* a digit of the quotient is estimated too high by one, where the next estimate would be beyond 64 bits */
         {"477886668748706597924157866907829695E11", "#", "5316911983139663496226914259548766206E-21",
          "5232577046284474.60867439109387562938", "100000000000000000000000000000"},
         {"123456789012345678", "*", "987654321098765432", "121932631137021794322511812221002896",
          "121932631137021794000000000000000000"},
         {"1E-20", "*", "1E-24", "UNDERFLOW", "0"},
-        {"1E23", "*", "1E24", "NUMOFLOW", "NUMOFLOW"},
-        {"0", "**", "0", "1", "1"},
-        {"0", "**", "-1", "DIVZERO", "DIVZERO"},
-        {"-2", "**", "3", "-8", "-8"},
-        {"-2", "**", ".5", "NEGFRACPWR", "NEGFRACPWR"},
+        {"1E23", "*", "1E24", "NUMOFLOW", NULL},
+        {"0", "**", "0", "1", NULL},
+        {"0", "**", "-1", "DIVZERO", NULL},
+        {"-2", "**", "3", "-8", NULL},
+        {"-2", "**", ".5", "NEGFRACPWR", NULL},
         {"9", "**", ".5", "INEXACT", "3"},
         {"2", "**", ".5", "INEXACT", "1.41421356237309504"},
         {"32", "**", ".2", "INEXACT", "2"},
         {"2", "**", "126", "85070591730234615865843651857942052864",
          "85070591730234615800000000000000000000"},
         {"2", "**", "127", "INEXACT", "170141183460469231000000000000000000000"},
-        {"2", "**", "1E30", "NUMOFLOW", "NUMOFLOW"},
-        {"-1", "**", "1E46", "1", "1"},
-        {"-1", "**", "1000001", "-1", "-1"},
+        {"2", "**", "1E30", "NUMOFLOW", NULL},
+        {"-1", "**", "1E46", "1", NULL},
+        {"-1", "**", "1000001", "-1", NULL},
         {"2", "**", "-1E30", "UNDERFLOW", "0"},
-        {"5", "**", "-55", ".0000000000000000000000000000000000000036028797018963968",
-         ".0000000000000000000000000000000000000036028797018963968"},
-        {"1", "<", "1.0", "0", "0"},
-        {"-1", "<", "1E-43", "-1", "-1"},
-        {"1E46", "<", "9999999999999999999999999999999999999", "1", "1"},
-        {"0", "<", "-0", "0", "0"},
-        {"3E-43", "-", "2E-43", ".0000000000000000000000000000000000000000001",
-         ".0000000000000000000000000000000000000000001"},
+        {"5", "**", "-55", ".0000000000000000000000000000000000000036028797018963968", NULL},
+        {"1", "<", "1.0", "0", NULL},
+        {"-1", "<", "1E-43", "-1", NULL},
+        {"1E46", "<", "9999999999999999999999999999999999999", "1", NULL},
+        {"0", "<", "-0", "0", NULL},
+        {"3E-43", "-", "2E-43", ".0000000000000000000000000000000000000000001", NULL},
         {".00000000000000000000000000000000000000000012345678901234567890123456789012345678", "-", "0",
          ".00000000000000000000000000000000000000000012345678901234567890123456789012345678",
          ".000000000000000000000000000000000000000000123456789012345678"},
     };
-    char text[CARET__DEC_MAX + 1];
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct known *c = &cases[i];
-        const char *got = calculate(CARET__EXACT38, c->op, c->a, c->b, text);
-        if (strcmp(got, c->exact) != 0)
-            fail_msg("%s %s %s exactly = %s, not %s", c->a, c->op, c->b, got, c->exact);
-        got = calculate(CARET__M18, c->op, c->a, c->b, text);
-        if (strcmp(got, c->m) != 0)
-            fail_msg("%s %s %s in M = %s, not %s", c->a, c->op, c->b, got, c->m);
+        expect(CARET__EXACT38, &cases[i], cases[i].exact);
+        expect(CARET__M18, &cases[i], cases[i].m != NULL ? cases[i].m : cases[i].exact);
     }
 }
 
@@ -383,29 +384,36 @@ static void canonical_text_survives_parsing_and_printing(void **state)
 /* Also in the other units: 10 * 10^-1. */
 static void integers_of_64_bits_are_told_exactly(void **state)
 {
-    static const char *const yes[] = {"0",
-                                      "9223372036854775807",
-                                      "-9223372036854775808",
-                                      "9223372036854775807.0",
-                                      "92233720368547758.07E2",
-                                      "1E18",
-                                      "10E-1",
-                                      "0.0E5"};
-    static const char *const no[] = {
-        "9223372036854775808",    "-9223372036854775809", ".5", "1E19", "1.5", "-1E-43",
-        "922337203685477580.75E1"};
+    static const struct {
+        const char *text;
+        bool fits;
+    } cases[] = {
+        {"0", true},
+        {"9223372036854775807", true},
+        {"-9223372036854775808", true},
+        {"9223372036854775807.0", true},
+        {"92233720368547758.07E2", true},
+        {"1E18", true},
+        {"10E-1", true},
+        {"0.0E5", true},
+        {"9223372036854775808", false},
+        {"-9223372036854775809", false},
+        {".5", false},
+        {"1E19", false},
+        {"1.5", false},
+        {"-1E-43", false},
+        {"922337203685477580.75E1", false},
+    };
     struct caret__dec d;
     int64_t v;
 
     (void)state;
-    for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
-        caret__dec_parse(CARET__EXACT38, yes[i], strlen(yes[i]), &d, NULL);
-        assert_true(caret__dec_to_int(d, &v));
-        assert_int_equal(caret__dec_compare(caret__dec_from_int(v), d), 0);
-    }
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
-        caret__dec_parse(CARET__EXACT38, no[i], strlen(no[i]), &d, NULL);
-        assert_false(caret__dec_to_int(d, &v));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        caret__dec_parse(CARET__EXACT38, cases[i].text, strlen(cases[i].text), &d, NULL);
+        if (caret__dec_to_int(d, &v) != cases[i].fits)
+            fail_msg("%s: %d", cases[i].text, !cases[i].fits);
+        if (cases[i].fits)
+            assert_int_equal(caret__dec_compare(caret__dec_from_int(v), d), 0);
     }
 }
 
@@ -434,11 +442,25 @@ static void small_sums_agree_with_decimal_ones(void **state)
         assert_string_equal(calculate(by, "+", a, b, text), quick);
     }
     assert_true(taken > 50000);
-    assert_false(caret__add_small(CARET__EXACT38, "1.5", 3, 1, &(int64_t){0}));
-    assert_false(caret__add_small(CARET__EXACT38, "x", 1, 1, &(int64_t){0}));
-    assert_false(caret__add_small(CARET__EXACT38, "9223372036854775807", 19, 1, &(int64_t){0}));
-    assert_false(caret__add_small(CARET__M18, "1000000000000000000", 19, 1, &(int64_t){0}));
-    assert_false(caret__add_small(CARET__M18, "999999999999999999", 18, 1, &(int64_t){0}));
+}
+
+static void no_small_sum_is_taken_that_is_not_exact(void **state)
+{
+    const struct {
+        struct caret__rules rules;
+        const char *text;
+    } cases[] = {
+        {CARET__EXACT38, "1.5"},
+        {CARET__EXACT38, "x"},
+        {CARET__EXACT38, "9223372036854775807"},
+        {CARET__M18, "1000000000000000000"},
+        {CARET__M18, "999999999999999999"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (caret__add_small(cases[i].rules, cases[i].text, strlen(cases[i].text), 1, &(int64_t){0}))
+            fail_msg("%s + 1 was taken", cases[i].text);
 }
 
 static void results_may_be_operands_and_are_left_alone_by_errors(void **state)
@@ -461,6 +483,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(canonical_text_survives_parsing_and_printing),
         cmocka_unit_test(integers_of_64_bits_are_told_exactly),
         cmocka_unit_test(small_sums_agree_with_decimal_ones),
+        cmocka_unit_test(no_small_sum_is_taken_that_is_not_exact),
         cmocka_unit_test(results_may_be_operands_and_are_left_alone_by_errors),
     };
 
