@@ -626,7 +626,7 @@ int caret__lock_release(struct caret__engine *e, struct caret__locker *me, const
 /* -------------------------------------------------------------- many at once */
 
 /* Release records from the end of the list that are of this level or deeper, a batch of them at most.
- * True: there are more. */
+ * True: there are more.  A name that is not ours any more was damaged, and a repair has lost it. */
 static bool pop_records(struct caret__lock_table *t, struct caret__locker *me, uint64_t level, bool *wake)
 {
     for (unsigned n = 0; me->n > 0 && me->held[me->n - 1].level >= level; n++) {
@@ -634,11 +634,11 @@ static bool pop_records(struct caret__lock_table *t, struct caret__locker *me, u
 
         if (n == RELEASE_BATCH)
             return true;
-        if (h->count > 0) {
+        if (h->count == 0) {
+            me->dead--;
+        } else if (caret__lt_held_by(&t->cells[h->cell], me->id)) {
             t->cells[h->cell].pos = h->prev;
             *wake |= caret__lt_let_go(t, h->cell, h->count);
-        } else {
-            me->dead--;
         }
         me->n--;
     }
@@ -652,7 +652,8 @@ static bool pop_carried(struct caret__lock_table *t, struct caret__locker *me, b
 
         if (n == RELEASE_BATCH)
             return true;
-        *wake |= caret__lt_let_go(t, c->cell, c->count);
+        if (caret__lt_held_by(&t->cells[c->cell], me->id))
+            *wake |= caret__lt_let_go(t, c->cell, c->count);
         me->ncarried--;
     }
     return false;
@@ -729,12 +730,13 @@ int caret__lock_restart(struct caret__engine *e, struct caret__locker *me, uint6
         return r;
     for (; me->n > 0 && me->held[me->n - 1].level >= mark; me->n--) {
         const struct caret__held *h = &me->held[me->n - 1];
+        struct caret__lock_cell *c = &caret__lt(e)->cells[h->cell];
 
-        if (h->count > 0) {
-            caret__lt(e)->cells[h->cell].pos = h->prev;
-            me->carried[me->ncarried++] = (struct caret__carried){h->cell, h->count};
-        } else {
+        if (h->count == 0) {
             me->dead--;
+        } else if (caret__lt_held_by(c, me->id)) {
+            c->pos = h->prev;
+            me->carried[me->ncarried++] = (struct caret__carried){h->cell, h->count};
         }
     }
     me->carried_mark = mark;

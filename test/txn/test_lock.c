@@ -236,6 +236,44 @@ static void names_of_the_same_hash_are_told_apart(void **state)
     end_sessions(e, s, 2);
 }
 
+static uint32_t cell_of(struct caret__engine *e, const char *zwr)
+{
+    struct name n = name(zwr);
+
+    return caret__lt_find(caret__lt(e), n.key, n.len, caret__lt_hash(n.key, n.len));
+}
+
+/* Each of some names, a global's and a local's: cut off in its subscript it is told, and gone after a repair. */
+static void a_damaged_name_is_told_and_goes_with_a_repair(void **state)
+{
+    static const char *const damaged[] = {"^d(1)",
+                                          "d(\"and one that goes on in further cells of the table\")"};
+    struct caret__engine *e = ((struct fixture *)*state)->e;
+    char report[4000] = "";
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        struct caret__locker s[2];
+        caret__locker_init(e, &s[0]);
+        caret__locker_init(e, &s[1]);
+        assert_int_equal(take(e, &s[0], "^sound(1)", 0), OK);
+        assert_int_equal(take(e, &s[0], damaged[i], 0), OK);
+        caret__lt(e)->cells[cell_of(e, damaged[i])].len--;
+        assert_int_equal(caret__locks_check(e, report, sizeof report, &found), OK);
+        assert_non_null(strstr(report, "has a malformed key"));
+        assert_int_equal(caret__mutex_lock(&e->sh->lock_mutex), 0);
+        caret__lt_repair(e);
+        caret__mutex_unlock(&e->sh->lock_mutex);
+        check_locks(e);
+        assert_int_equal(lock_totals(e).held, 1);
+        assert_int_equal(take(e, &s[1], "^sound", 0), BLOCKED);
+        assert_int_equal(take(e, &s[1], damaged[i], 0), OK);
+        assert_int_equal(caret__lock_release_all(e, &s[0]), OK);
+        assert_int_equal(lock_totals(e).held, 1);
+        end_sessions(e, s, 2);
+    }
+}
+
 static struct name numbered(unsigned i)
 {
     char text[40];
@@ -559,6 +597,7 @@ int main(void)
         cmocka_unit_test(a_local_variable_and_a_global_are_two_names),
         cmocka_unit_test(long_names_are_told_apart),
         cmocka_unit_test(names_of_the_same_hash_are_told_apart),
+        cmocka_unit_test(a_damaged_name_is_told_and_goes_with_a_repair),
         cmocka_unit_test(a_full_table_refuses_and_leaves_nothing_behind),
         cmocka_unit_test(a_blocked_name_does_not_leave_with_the_idle_ones),
         cmocka_unit_test(random_operations_agree_with_a_model),
