@@ -675,8 +675,11 @@ int caret_data(caret_session *s, caret_node *node, int *data)
 
     if (rc == CARET_OK && data == NULL)
         rc = caret__null(__func__, "data", "a place for the result");
-    if (rc == CARET_OK)
-        rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
+    if (rc != CARET_OK)
+        return rc;
+    if ((rc = caret__data_beside(s, n, data)) != CARET_NONE)
+        return rc;
+    rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
     if (rc == CARET__GUARDED)
         return caret__guarded(s, node, data_guarded, data);
     if (rc == CARET_OK && !n->local && s->txn.level != 0 && s->txn.broken)

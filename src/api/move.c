@@ -11,6 +11,8 @@
  * always, the next sibling unless it is below ours or has only children, the
  * previous sibling by its subscript, whatever is below that.
  *
+ * So does caret_data() see what is below a node that knows its slot: that would come in the next one.
+ *
  * With the value (caret_next_get and its like): the quick way copies it out of that slot
  * before the one look whether the page is what it was, so key and value are of one moment,
  * and asks for an entry further on, so that it is there when the walk is.  After a few steps the
@@ -365,22 +367,48 @@ static inline __attribute__((always_inline)) int go(struct caret__view *v, struc
     return way == PREVIOUS ? previous_in_leaf(v, n, w) : step_in_leaf(v, n, way == NODE_NEXT ? 1 : -1, w);
 }
 
+/* The view by which a quick way looks at a node that knows its slot; NULL: something is unusual.  `local` is room. */
+static inline __attribute__((always_inline)) struct caret__view *
+quick_view(caret_session *s, const struct caret__node *n, struct caret__view *local)
+{
+    if (n->hint.found != CARET__HINT_FOUND)
+        return NULL;
+    if ((n->local ? caret__session_locals(s) : caret__session_enter_read(s)) != CARET_OK)
+        return NULL;
+    if (n->local) {
+        *local = (struct caret__view){.pg = &s->locals.pg};
+        return local;
+    }
+    return s->txn.level != 0 && (s->txn.changed || s->txn.broken) ? NULL : &s->global;
+}
+
 /* Try the quick way.  Whatever is unusual is left to the long one. */
 static inline __attribute__((always_inline)) int quickly(caret_session *s, caret_node *node, enum way way,
                                                          const struct wanted *w)
 {
     struct caret__node *n = caret__node(node);
+    struct caret__view local;
 
-    if (s == NULL || !caret__node_ok(node) || n->hint.found != CARET__HINT_FOUND || n->depth == 0)
+    if (s == NULL || !caret__node_ok(node) || n->depth == 0)
         return CARET_NONE;
-    if ((n->local ? caret__session_locals(s) : caret__session_enter_read(s)) != CARET_OK)
+    struct caret__view *v = quick_view(s, n, &local);
+    return v != NULL ? mark(s, go(v, n, way, w)) : CARET_NONE;
+}
+
+int caret__data_beside(caret_session *s, struct caret__node *n, int *data)
+{
+    uint8_t below[CARET__KEY_MAX];
+    struct caret__view local, *v = quick_view(s, n, &local);
+    const struct caret__hint *h = &n->hint;
+    struct caret__at at;
+
+    if (v == NULL || h->owner != v->pg->id || !caret__at_recall(v, &at, h->pgno, h->version))
         return CARET_NONE;
-    struct caret__view local, *v = &s->global;
-    if (n->local)
-        *(v = &local) = (struct caret__view){.pg = &s->locals.pg};
-    else if (s->txn.level != 0 && (s->txn.changed || s->txn.broken))
+    at.pos = h->pos + 1u;
+    if (at.pos >= caret__page_count(at.page))
         return CARET_NONE;
-    return mark(s, go(v, n, way, w));
+    *data = key_from(at.page, at.pos, n, n->key_len, below) != 0 ? 11 : 1;
+    return caret__at_valid(v, &at) ? mark(s, caret__walk_note(v, &at)) : CARET_NONE;
 }
 
 /* ------------------------------------------------------------------ siblings */

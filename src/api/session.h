@@ -175,6 +175,10 @@ int caret__session_writes(caret_session *s);
 int caret__session_snapshot(caret_session *s);
 void caret__session_snapshot_end(caret_session *s);
 
+/* move.c: what caret_data() says of a node that remembers its slot, by the slot after that; NONE: it has to be looked
+ * for. */
+int caret__data_beside(caret_session *s, struct caret__node *n, int *data);
+
 /* What was read by a session in a transaction: does it count?  `rc` if so, else why not. */
 int caret__session_saw(const caret_session *s, int rc);
 

@@ -345,6 +345,83 @@ static void overtake(unsigned way, double at, bool copied, bool between)
     must(caret_rollback(s), "rollback");
 }
 
+/* Give the node i a value and so many children. */
+static void have_children(caret_session *by, caret_node_buf *n, double i, int children)
+{
+    caret_node_buf child;
+
+    node(n, "^d", i);
+    must(caret_set(by, &n->node, "v", 1), "set");
+    for (int k = 1; k <= children; k++) {
+        child = *n;
+        must(caret_node_child_int(&child.node, sizeof child, &child.node, k), "child");
+        must(caret_set(by, &child.node, "c", 1), "set");
+    }
+}
+
+static void expect_data(caret_node_buf *n, int want)
+{
+    int data = -1;
+
+    must(caret_data(s, &n->node, &data), "data");
+    assert_int_equal(data, want);
+}
+
+/* By a node that knows its slot: alone, among others, at the end of a leaf; and what another session changes. */
+static void what_is_below_is_told_by_the_next_slot(void **state)
+{
+    caret_node_buf n[NODES];
+    caret_slice v;
+
+    (void)state;
+    for (int i = 0; i < NODES; i++)
+        have_children(s, &n[i], i, i % 7 % 4);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < NODES; i++) {
+            must(caret_get(s, &n[i].node, &v), "get");
+            expect_data(&n[i], i % 7 % 4 != 0 ? 11 : 1);
+            caret_node_buf other_n;
+            if (i % 7 == 0) { /* has none: gets one, and loses it */
+                have_children(other, &other_n, i, 1);
+                expect_data(&n[i], 11);
+                must(caret_kill(other, &other_n.node), "kill");
+                expect_data(&n[i], 0);
+                have_children(other, &other_n, i, 0);
+                expect_data(&n[i], 1);
+            }
+        }
+        must(caret_checkpoint(db), "checkpoint");
+    }
+    empty("^d");
+}
+
+/* A child that another session makes restarts who had seen that there is none, however that was seen. */
+static void what_is_not_below_is_in_the_read_set(void **state)
+{
+    caret_node_buf n[8], mine, theirs;
+    caret_slice v;
+
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        have_children(s, &n[i], i, 0);
+    for (int i = 0; i < 8; i++) {
+        for (int known = 0; known < 2; known++) {
+            if (known)
+                must(caret_get(s, &n[i].node, &v), "get");
+            must(caret_begin(s, 0), "begin");
+            expect_data(&n[i], 1);
+            must(caret_set(s, node(&mine, "^mine", i), "v", 1), "set");
+            have_children(other, &theirs, i, 1);
+            assert_int_equal(caret_commit(s), CARET_RESTART);
+            must(caret_rollback(s), "rollback");
+            expect_data(&n[i], 11);
+            must(caret_kill(s, &n[i].node), "kill");
+            have_children(s, &theirs, i, 0);
+        }
+    }
+    empty("^d");
+}
+
 static void what_is_walked_through_is_in_the_read_set(void **state)
 {
     (void)state;
@@ -479,6 +556,8 @@ int main(void)
         cmocka_unit_test(what_is_changed_ahead_is_met),
         cmocka_unit_test(every_kind_of_subscript_is_walked_through),
         cmocka_unit_test(families_are_walked_through),
+        cmocka_unit_test(what_is_below_is_told_by_the_next_slot),
+        cmocka_unit_test(what_is_not_below_is_in_the_read_set),
         cmocka_unit_test(what_is_walked_through_is_in_the_read_set),
         cmocka_unit_test(what_changes_under_a_step_to_another_leaf_is_read_again),
     };
