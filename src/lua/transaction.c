@@ -56,12 +56,14 @@ static int copy_variable(caret_session *from, caret_session *to, const caret_nod
     caret_slice v;
     int rc = caret_node_copy(&n.node, sizeof n, variable);
 
-    while (rc == CARET_OK) {
+    if (rc == CARET_OK)
         rc = caret_get(from, &n.node, &v);
+    if (rc == CARET_NONE)
+        rc = caret_node_next_get(from, &n.node, &v);
+    while (rc == CARET_OK) {
+        rc = caret_set(to, &n.node, v.data, v.len);
         if (rc == CARET_OK)
-            rc = caret_set(to, &n.node, v.data, v.len);
-        if (rc == CARET_OK || rc == CARET_NONE)
-            rc = caret_node_next(from, &n.node);
+            rc = caret_node_next_get(from, &n.node, &v);
     }
     return rc == CARET_NONE ? CARET_OK : rc;
 }

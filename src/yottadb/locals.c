@@ -123,17 +123,12 @@ static int copy_var(caret_session *from, caret_session *to, const caret_node *va
 
     if (rc == CARET_OK)
         rc = caret_get(from, &n.node, &value);
-    if (rc == CARET_NONE) {
-        rc = caret_node_next(from, &n.node);
-        if (rc == CARET_OK)
-            rc = caret_get(from, &n.node, &value);
-    }
+    if (rc == CARET_NONE)
+        rc = caret_node_next_get(from, &n.node, &value);
     while (rc == CARET_OK) {
         rc = caret_set(to, &n.node, value.data, value.len);
         if (rc == CARET_OK)
-            rc = caret_node_next(from, &n.node);
-        if (rc == CARET_OK)
-            rc = caret_get(from, &n.node, &value);
+            rc = caret_node_next_get(from, &n.node, &value);
     }
     return rc == CARET_NONE ? CARET_OK : rc;
 }

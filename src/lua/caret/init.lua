@@ -32,7 +32,7 @@ local methods, misuse = core.methods, core.misuse
 
 -- ------------------------------------------------------------------ trees
 
-local get, data, pairs_of = methods.get, methods.data, methods.pairs
+local get, walk = methods.get, methods.walk
 
 caret.DELETE, methods.settree, methods.gettree = trees.DELETE, trees.settree, trees.gettree
 
@@ -53,16 +53,10 @@ function methods.dump(node, maxlines)
         end
         return true
     end
-    local function walk(n)
-        for child, value, sub in pairs_of(n) do
-            if not add(child, value) or data(child) >= 10 and not walk(n(sub)) then
-                return false
-            end
-        end
-        return true
-    end
     if add(node, own) then
-        walk(node)
+        for child, value in walk(node) do
+            if not add(child, value) then break end
+        end
     end
     return table.concat(lines, "\n")
 end
