@@ -65,7 +65,8 @@ static uint64_t mask_of(uint32_t word, uint32_t from, uint32_t to)
     return mask;
 }
 
-static uint32_t move(struct caret__engine *e, unsigned from_map, unsigned to_map, uint32_t from, uint32_t to)
+static uint32_t move_bits(struct caret__engine *e, unsigned from_map, unsigned to_map, uint32_t from,
+                          uint32_t to)
 {
     uint32_t n = 0;
 
@@ -90,8 +91,8 @@ void caret__hollow_look(struct caret__engine *e)
 
     for (at = seek(e, at, SEEK_HOLE, end); at < end; at = seek(e, at, SEEK_HOLE, end)) {
         uint64_t data = seek(e, at, SEEK_DATA, end);
-        n += move(e, CARET__MAP_FREE, CARET__MAP_HOLLOW, (uint32_t)(at / CARET__PAGE_SIZE),
-                  (uint32_t)((data + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE));
+        n += move_bits(e, CARET__MAP_FREE, CARET__MAP_HOLLOW, (uint32_t)(at / CARET__PAGE_SIZE),
+                       (uint32_t)((data + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE));
         at = data;
     }
     sh->ts.free_pages -= n;
@@ -142,7 +143,7 @@ int caret__hollow_fill(struct caret__engine *e, uint32_t pages)
 
 void caret__hollow_take(struct caret__engine *e, uint32_t pgno)
 {
-    uint32_t n = move(e, CARET__MAP_HOLLOW, CARET__MAP_FREE, pgno, pgno + 1);
+    uint32_t n = move_bits(e, CARET__MAP_HOLLOW, CARET__MAP_FREE, pgno, pgno + 1);
 
     e->sh->ts.free_pages += n;
     atomic_fetch_sub(&e->sh->hollow_pages, n);
