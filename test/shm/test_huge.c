@@ -22,7 +22,7 @@ static struct {
     int allocate;           /* of posix_fallocate of one page ... */
     uint64_t allocate_from; /* ... there or behind it */
     int seek;               /* of lseek */
-    bool no_room;           /* mmap of nothing in particular fails */
+    bool no_room;           /* mmap of nothing in particular fails, but for the log ring */
     _Atomic unsigned asked; /* MADV_COLLAPSE was */
 } fails;
 
@@ -54,7 +54,7 @@ off_t lseek(int fd, off_t off, int whence)
 
 void *mmap(void *p, size_t len, int prot, int flags, int fd, off_t off)
 {
-    if (fails.no_room && prot == PROT_NONE && len > ARENA) {
+    if (fails.no_room && prot == PROT_NONE && len > 2 * CARET__RING_SIZE) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
