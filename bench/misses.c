@@ -5,9 +5,11 @@
  *
  * There are no hardware counters in a guest, so misses are counted by arithmetic (docs/memory.md) and priced by
  * measuring.  First the memory: loads that depend on each other, each of another line, over as many pages as fit a cache
- * or do not.  "lines" reads all lines of a page before it goes to the next, so that a translation serves 64 of them;
- * "pages" goes to any line of all, so that each load misses the translation too, once the pages are too many for its
- * buffers; "16 pages" does that in 16 chains at once.  Then operations on NODES nodes ^BCAT("lvd",n): among a few
+ * or do not.  "lines" reads all lines of a page before it goes to the next, at a stride that the processor sees, so that it
+ * fetches them before they are asked for; "pages" goes to any line of all, so that each load misses the translation
+ * too, once the pages are too many for its buffers; "huge" is the same ring of lines in pages of 2 MiB, whose translations
+ * are at hand (0: the system has none), so that its difference from "pages" is the price of the translation; "16 pages" is
+ * "pages" in 16 chains at once.  Then operations on NODES nodes ^BCAT("lvd",n): among a few
  * neighbours, whose pages are in the caches, and among all.  The difference is what is waited for; in waits of one page
  * each it tells how many are not hidden.
  * CPU time, as waiting for the processor is not ours; medians of runs.
@@ -16,8 +18,13 @@
 
 #include "workload.h"
 
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* Linux 6.1 */
+#endif
+
 #define PAGE     4096u
 #define LINE     64u
+#define HUGE     (2u << 20)
 #define LOADS    200000u
 #define CHAINS   16u
 #define FEW      1000u /* nodes: their leaves are in the second-level cache */
@@ -121,6 +128,29 @@ static double chase(void **first, unsigned chains)
     return median(v, runs);
 }
 
+/* Memory in huge pages; NULL: there are none. */
+static char *huge_memory(size_t len, char **all)
+{
+    *all = mmap(NULL, len + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (*all == MAP_FAILED)
+        die("no memory");
+    char *p = (char *)(((uintptr_t)*all + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
+    memset(p, 0, len);
+    return madvise(p, len, MADV_COLLAPSE) == 0 ? p : NULL;
+}
+
+/* The ring of "pages" there; 0: there are none. */
+static double huge_wait(uint32_t pages)
+{
+    char *all;
+    size_t len = ((size_t)pages * PAGE + HUGE - 1) & ~(size_t)(HUGE - 1);
+    char *memory = huge_memory(len, &all);
+    double ns = memory != NULL ? chase(ring(memory, pages * (PAGE / LINE), line_at), 1) : 0;
+
+    munmap(all, len + HUGE);
+    return ns;
+}
+
 /* The wait for a page among as many as the tree has. */
 static double memory_table(void)
 {
@@ -128,7 +158,7 @@ static double memory_table(void)
     double wait = 0;
 
     if (!json)
-        printf("%-34s %9s %9s %9s\n", "ns for each load, by KiB", "lines", "pages", "16 pages");
+        printf("%-34s %9s %9s %9s %9s\n", "ns for each load, by KiB", "lines", "pages", "huge", "16 pages");
     for (unsigned i = 0; i < sizeof kib / sizeof *kib; i++) {
         uint32_t size = kib[i] != 0 ? kib[i] : (uint32_t)((uint64_t)nodes * ARENA_OF / 1024);
         uint32_t pages = size / (PAGE / 1024) > 1 ? size / (PAGE / 1024) : 2;
@@ -140,13 +170,13 @@ static double memory_table(void)
         void **first = ring(memory, pages * (PAGE / LINE), line_at);
         double page = chase(first, 1), many = chase(first, CHAINS);
         munmap(memory, (size_t)pages * PAGE);
+        double huge = huge_wait(pages);
         if (kib[i] == 0)
             wait = page;
-        printf(
-            json
-                ? "{\"work\":\"misses memory %u KiB\",\"lines_ns\":%.1f,\"pages_ns\":%.1f,\"many_ns\":%.1f}\n"
-                : "%-34u %9.1f %9.1f %9.1f\n",
-            size, lines, page, many);
+        printf(json ? "{\"work\":\"misses memory %u "
+                      "KiB\",\"lines_ns\":%.1f,\"pages_ns\":%.1f,\"huge_ns\":%.1f,\"many_ns\":%.1f}\n"
+                    : "%-34u %9.1f %9.1f %9.1f %9.1f\n",
+               size, lines, page, huge, many);
     }
     return wait;
 }
