@@ -152,13 +152,20 @@ function TestTp:test_ids_and_locals()
 end
 
 function TestTp:test_what_the_database_refuses_is_a_database_error()
-    local large = ("x"):rep(1000)
+    local large, path = ("x"):rep(1000), fixture.path:gsub("%.caret$", "-short.caret")
+    local short = assert(caret.open(path, {log_size = 8 * 1024 * 1024})) -- a log that was asked for stays
+    ydb.set("$ZGBLDIR", path)
     local code, text = code_of(ydb.tp, function()
-        for i = 1, 50000 do n[i].__ = large end
+        for i = 1, 7000 do ydb.set("^t", {i}, large) end
     end)
+    local data = ydb.data("^t")
+    ydb.set("$ZGBLDIR", fixture.path)
+    short:close()
+    os.remove(path)
+    os.remove(path .. "-lock")
     lu.assertEquals(code, ydb.YDB_ERR_DBFILERR)
-    lu.assertStrContains(text, "%YDB-E-DBFILERR, TXN_TOO_BIG: ")
-    lu.assertEquals(n:data(), 0)
+    lu.assertStrContains(text, "%YDB-E-DBFILERR, TXN_TOO_BIG: " .. path)
+    lu.assertEquals(data, 0)
 end
 
 function TestTp:test_a_caught_restart_tells_its_code()
