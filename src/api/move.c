@@ -300,7 +300,7 @@ static inline __attribute__((always_inline)) int next_in_leaf(struct caret__view
                                                               const struct wanted *w)
 {
     uint8_t sub[CARET__KEY_MAX];
-    struct caret__at at;
+    struct caret__at at = {.pos = 0}; /* a compiler does not see that it is set where it is used */
     int rc;
     size_t len = beside(v, n, 1, n->last_off, sub, w, &at, &rc);
 

@@ -8,6 +8,7 @@ ydb.set("$ZGBLDIR", fixture.path)
 
 local n, other
 local another = fixture.path:gsub("%.caret$", "-other.caret")
+local short_log = fixture.path:gsub("%.caret$", "-short.caret")
 
 TestTp = {}
 
@@ -152,19 +153,17 @@ function TestTp:test_ids_and_locals()
 end
 
 function TestTp:test_what_the_database_refuses_is_a_database_error()
-    local large, path = ("x"):rep(1000), fixture.path:gsub("%.caret$", "-short.caret")
-    local short = assert(caret.open(path, {log_size = 8 * 1024 * 1024})) -- a log that was asked for stays
-    ydb.set("$ZGBLDIR", path)
+    local large = ("x"):rep(1000)
+    local db = assert(caret.open(short_log, {log_size = 8 * 1024 * 1024})) -- a log that was asked for stays
+    ydb.set("$ZGBLDIR", short_log)
     local code, text = code_of(ydb.tp, function()
         for i = 1, 7000 do ydb.set("^t", {i}, large) end
     end)
     local data = ydb.data("^t")
     ydb.set("$ZGBLDIR", fixture.path)
-    short:close()
-    os.remove(path)
-    os.remove(path .. "-lock")
+    db:close()
     lu.assertEquals(code, ydb.YDB_ERR_DBFILERR)
-    lu.assertStrContains(text, "%YDB-E-DBFILERR, TXN_TOO_BIG: " .. path)
+    lu.assertStrContains(text, "%YDB-E-DBFILERR, TXN_TOO_BIG: " .. short_log)
     lu.assertEquals(data, 0)
 end
 
@@ -297,9 +296,10 @@ function TestTp:test_the_module_caret_is_untouched()
 end
 
 fixture.run(function()
-    for _, path in ipairs {another, fixture.path} do
+    for _, path in ipairs {another, short_log, fixture.path} do
         ydb.set("$ZGBLDIR", path)
         require("yottadb.database").current():close()
     end
     os.remove(another)
+    os.remove(short_log)
 end)
