@@ -29,7 +29,13 @@
 #define ACCOUNTS 20
 #define EACH     1000
 
-static unsigned kills = 200, operations = 10; /* operations: of the oracle, in a round */
+#if defined(__SANITIZE_ADDRESS__)
+#define KILLS 100u /* a sanitizer takes longer */
+#else
+#define KILLS 200u
+#endif
+
+static unsigned kills = KILLS, operations = 10; /* operations: of the oracle, in a round */
 static uint64_t seed = 20261121;
 static char path[80], context[64]; /* context: what was going on, for messages */
 

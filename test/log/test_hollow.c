@@ -357,6 +357,12 @@ static void others_go_on_after_a_death(void **state)
 
 int main(void)
 {
+#if defined(__SANITIZE_ADDRESS__)
+    if (!SMALL) {
+        print_message("skipped: takes half a minute with a sanitizer (in small pages it runs)\n");
+        return 77;
+    }
+#endif
     const struct CMUnitTest tests[] = {
         LOG_TEST(a_closed_file_takes_what_its_nodes_take),
         LOG_TEST(a_small_file_is_left_alone),
