@@ -76,25 +76,42 @@ uint64_t caret__record_trailer(uint64_t seed, uint32_t crc, uint32_t size);
 /* Check the record at rec, `avail` bytes of which may be read, against the chain: its size, or 0. */
 uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail);
 
+/* What the head of the op at rec+off says. */
+static inline void caret__op_head(const uint8_t *rec, uint32_t off, struct caret__op_view *op)
+{
+    uint64_t head;
+
+    memcpy(&head, rec + off, 8);
+    op->kind = (uint8_t)head;
+    op->klen = (uint16_t)(head >> 16);
+    op->vlen = (uint32_t)(head >> 32);
+}
+
+/* The op at rec+off of a record that is known to be sound, as one in the making is. */
+static inline struct caret__op_view caret__op_at(const uint8_t *rec, uint32_t off)
+{
+    struct caret__op_view op;
+
+    caret__op_head(rec, off, &op);
+    op.key = rec + off + CARET__OP_HEAD;
+    op.val = op.key + op.klen;
+    return op;
+}
+
 /* Decode the op at rec+*off (bounded by size - tail), advancing *off: 1, 0 at the end, -1 malformed. */
 static inline int caret__record_op(const uint8_t *rec, uint32_t size, uint32_t *off,
                                    struct caret__op_view *op)
 {
     uint32_t end = size - CARET__REC_TAIL;
-    uint64_t head;
 
     if (*off == end)
         return 0;
     if (*off > end || end - *off < CARET__OP_HEAD)
         return -1;
-    memcpy(&head, rec + *off, 8);
-    op->kind = (uint8_t)head;
-    op->klen = (uint16_t)(head >> 16);
-    op->vlen = (uint32_t)(head >> 32);
+    caret__op_head(rec, *off, op);
     if ((uint64_t)op->klen + op->vlen > end - *off - CARET__OP_HEAD)
         return -1;
-    op->key = rec + *off + CARET__OP_HEAD;
-    op->val = op->key + op->klen;
+    *op = caret__op_at(rec, *off);
     *off += caret__op_size(op->klen, op->vlen);
     return *off <= end ? 1 : -1;
 }

@@ -47,19 +47,17 @@ struct pile {
 
 static inline const uint8_t *key_at(const uint8_t *rec, uint32_t off, size_t *len)
 {
-    uint64_t head;
+    struct caret__op_view op = caret__op_at(rec, off);
 
-    memcpy(&head, rec + off, 8);
-    *len = (uint16_t)(head >> 16);
-    return rec + off + CARET__OP_HEAD;
+    *len = op.klen;
+    return op.key;
 }
 
 static inline uint32_t size_at(const uint8_t *rec, uint32_t off)
 {
-    uint64_t head;
+    struct caret__op_view op = caret__op_at(rec, off);
 
-    memcpy(&head, rec + off, 8);
-    return caret__op_size((uint16_t)(head >> 16), head >> 32);
+    return caret__op_size(op.klen, op.vlen);
 }
 
 static int compare(const struct pile *p, const struct item *a, const struct item *b)
@@ -204,7 +202,7 @@ static void copy(const struct pile *p, uint32_t n, uint8_t *to, struct caret__ba
         memcpy(to + b->size, p->rec + it->off, len);
         b->size += len;
         b->nops++;
-        b->values += caret__le32(p->rec + it->off + 4);
+        b->values += caret__op_at(p->rec, it->off).vlen;
     }
 }
 
