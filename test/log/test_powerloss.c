@@ -865,15 +865,29 @@ static void lose_power(unsigned share)
         fail_msg("%u states were not as promised", plan.bad);
 }
 
-static void lose_power_alone(int sync, unsigned steps, bool stays_open, unsigned share)
+/* One process after the other, and nothing else that is special. */
+static void new_world(int sync, unsigned steps)
 {
     memset(world, 0, sizeof *world);
     world->sync = sync;
     world->steps = steps;
-    world->stays_open = stays_open;
     world->work = work_alone;
     world->check = check_alone;
+}
+
+static void lose_power_alone(int sync, unsigned steps, bool stays_open, unsigned share)
+{
+    new_world(sync, steps);
+    world->stays_open = stays_open;
     lose_power(share);
+}
+
+static void lose_power_of_bank(int sync, unsigned steps)
+{
+    new_world(sync, steps);
+    world->work = work_bank;
+    world->check = check_bank;
+    lose_power(10);
 }
 
 /* -------------------------------------------------------------------- tests */
@@ -899,13 +913,9 @@ static void the_log_goes_round_without_loss(void **state)
 static void the_log_becomes_longer_without_loss(void **state)
 {
     (void)state;
-    memset(world, 0, sizeof *world);
-    world->sync = CARET_SYNC_COMMIT;
-    world->steps = 300;
+    new_world(CARET_SYNC_COMMIT, 300);
     world->stays_open = true;
     world->grows = true;
-    world->work = work_alone;
-    world->check = check_alone;
     lose_power(10);
     print_message("the log became longer after %" PRIu64 " commits\n", world->grew);
 }
@@ -917,12 +927,8 @@ static void a_large_transaction_is_whole(void **state)
         print_message("skipped: the small build has it, where a log is short\n");
         skip();
     }
-    memset(world, 0, sizeof *world);
-    world->sync = CARET_SYNC_COMMIT;
-    world->steps = 40;
+    new_world(CARET_SYNC_COMMIT, 40);
     world->large = true;
-    world->work = work_alone;
-    world->check = check_alone;
     lose_power(10);
     assert_true(world->grew != 0);
 }
@@ -936,46 +942,28 @@ static void checkpoints_survive_without_syncs(void **state)
 static void transactions_of_several_processes_are_whole(void **state)
 {
     (void)state;
-    memset(world, 0, sizeof *world);
-    world->sync = CARET_SYNC_COMMIT;
-    world->steps = 100;
-    world->work = work_bank;
-    world->check = check_bank;
-    lose_power(10);
+    lose_power_of_bank(CARET_SYNC_COMMIT, 100);
 }
 
 static void order_survives_with_threads_that_sync(void **state)
 {
     (void)state;
-    memset(world, 0, sizeof *world);
-    world->sync = CARET_SYNC_INTERVAL;
-    world->steps = 200;
-    world->work = work_bank;
-    world->check = check_bank;
-    lose_power(10);
+    lose_power_of_bank(CARET_SYNC_INTERVAL, 200);
 }
 
 static void what_the_kernel_issues_keeps_each_commit(void **state)
 {
     (void)state;
-    memset(world, 0, sizeof *world);
-    world->sync = CARET_SYNC_COMMIT;
-    world->steps = 120;
+    new_world(CARET_SYNC_COMMIT, 120);
     world->behind_fuse = true;
-    world->work = work_alone;
-    world->check = check_alone;
     lose_power(10);
 }
 
 static void lose_power_archived(bool behind_fuse, unsigned steps, unsigned share)
 {
-    memset(world, 0, sizeof *world);
-    world->sync = CARET_SYNC_INTERVAL;
-    world->steps = steps;
+    new_world(CARET_SYNC_INTERVAL, steps);
     world->archived = true;
     world->behind_fuse = behind_fuse;
-    world->work = work_alone;
-    world->check = check_alone;
     lose_power(share);
     assert_true(world->backups > 1 && (!behind_fuse || world->restores > 0));
 }
