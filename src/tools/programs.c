@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,12 +195,22 @@ static int programs_port(lua_State *L)
     return 1;
 }
 
-/* listens(port): does somebody, on 127.0.0.1? */
-static int programs_listens(lua_State *L)
+/*
+ * answers(port, request): does a server on 127.0.0.1 say something to it, within a second?  A connection alone tells
+ * nothing: the kernel makes it while the server is ending, or stopped.
+ */
+static int programs_answers(lua_State *L)
 {
     struct sockaddr_in a = loopback((int)luaL_checkinteger(L, 1));
+    size_t len;
+    const char *request = luaL_checklstring(L, 2, &len);
+    struct timeval patience = {1, 0};
+    char first;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    lua_pushboolean(L, fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0);
+    bool ok = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+              connect(fd, (struct sockaddr *)&a, sizeof a) == 0 &&
+              send(fd, request, len, MSG_NOSIGNAL) == (ssize_t)len && recv(fd, &first, 1, 0) == 1;
+    lua_pushboolean(L, ok);
     if (fd >= 0)
         close(fd);
     return 1;
@@ -336,7 +347,7 @@ int caret__open_programs(lua_State *L)
     static const luaL_Reg functions[] = {{"watch", programs_watch},         {"unwatch", programs_unwatch},
                                          {"pause", programs_pause},         {"start", programs_start},
                                          {"kill", programs_kill},           {"port", programs_port},
-                                         {"listens", programs_listens},     {"find", programs_find},
+                                         {"answers", programs_answers},     {"find", programs_find},
                                          {"exists", programs_exists},       {"mkdir", programs_mkdir},
                                          {"folder", programs_folder},       {"text", programs_text},
                                          {"reference", programs_reference}, {NULL, NULL}};

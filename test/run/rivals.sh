@@ -119,8 +119,8 @@ LUA
     )
     "$server" --bind 127.0.0.1 --port "$port" --save "" --dir "$dir" >/dev/null 2>&1 &
     redis=$!
-    echo "os.exit(require('caret.programs').listens($port) and 0 or 1)" >"$dir/listens.lua"
-    soon "$caret" run "$dir/listens.lua"
+    printf '%s\n' "os.exit(require('caret.programs').answers($port, 'PING\\r\\n') and 0 or 1)" >"$dir/answers.lua"
+    soon "$caret" run "$dir/answers.lua"
     lua=luajit
     command -v luajit >/dev/null || lua=lua5.1
     $lua -e "require 'redis'.connect('127.0.0.1', $port):set('mine', 1)"

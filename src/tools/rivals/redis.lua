@@ -49,7 +49,7 @@ local function redis(name, mode, server_options, settings)
             for _, word in ipairs(server_options or {}) do list[#list + 1] = word end
             return list
         end,
-        ready = function(place) return programs.listens(place.port) end,
+        ready = function(place) return programs.answers(place.port, "PING\r\n") end,
         commands = commands(mode, "127.0.0.1"),
     }
 end

@@ -18,7 +18,7 @@ local function tarantool(name, wal_mode, title, durability, settings)
             local memory = math.max(1 << 28, place.n * BYTES_OF_A_NUMBER)
             return {"tarantool", file(place), "server", place.port, wal_mode, memory}
         end,
-        ready = function(place) return programs.listens(place.port) end,
+        ready = function(place) return programs.answers(place.port, "") end, -- it greets
         commands = function(place)
             local list, program = {}, file(place)
             for i = 0, place.w do
