@@ -37,6 +37,15 @@ static inline unsigned shm_room(void)
                                          : (unsigned)((uint64_t)fs.f_bavail * fs.f_frsize >> 20);
 }
 
+/* Else the test is skipped.  The arena has half of what is free; a transaction may need half of that. */
+static inline void need_room(unsigned mib)
+{
+    if (shm_room() < mib) {
+        print_message("skipped: %u MiB of shared memory are free, %u are needed\n", shm_room(), mib);
+        skip();
+    }
+}
+
 static inline int setup(void **state)
 {
     (void)state;
