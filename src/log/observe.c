@@ -34,7 +34,8 @@
  *         generation, an epoch that it has not frozen, or another tree of the epoch
  *         that it is writing; or when recovery emptied the segment (`ended`).
  *         A segment that was closed cleanly is no reason: its last state is in the
- *         file, until the next opener's first checkpoint.
+ *         file, until the next opener's first checkpoint.  What a slot said before we
+ *         looked at anything else is known: it is older than the segment, or its own.
  *
  * The API asks before and behind every call that reads (api/guard.c).  Over means:
  * open anew, by the same rules, and read again; in a transaction, CARET_RESTART.
@@ -47,6 +48,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -247,13 +249,14 @@ static int observe_settled(struct caret__engine *e, bool file_only)
     return observe_checkpoint(e, &start);
 }
 
-/* From now on we would notice.  But what was read so far? */
+/*
+ * From now on we would notice.  But what was read so far?  `before`: the words before we looked at anything else.
+ * What has changed since must be of the segment that we have, so for LIVE these stay what is known to be right: the
+ * words of now may be of users who came after those whose segment it is.
+ */
 static int begin_watch(struct caret__engine *e, const uint64_t before[2])
 {
-    for (unsigned slot = 0; slot < 2; slot++)
-        e->watch[slot] = slot_word(e, slot);
-    if (e->observes == CARET__OBSERVES_FILE && (e->watch[0] != before[0] || e->watch[1] != before[1]))
-        return CARET_RESTART;
+    memcpy(e->watch, before, sizeof e->watch);
     return caret__observed_over(e) ? CARET_RESTART : CARET_OK;
 }
 

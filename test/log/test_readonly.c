@@ -568,6 +568,59 @@ static void reader_outlives_those_it_observes(void **state)
     assert_int_equal(files_in(dir), 1);
 }
 
+/*
+ * A reader has found those who are attached, and is slow.  They close, or die; others come, write, and make the checkpoints
+ * that use the pages of before.  What the reader has in hand is a segment that nobody knows any more.
+ */
+static void those_who_came_while_it_was_opened_are_seen(void **state)
+{
+    (void)state;
+#ifdef CARET_FAULTS
+    for (unsigned i = 0; i < 4; i++) {
+        int status;
+        atomic_store(signal_word, 0);
+        pid_t user = fork();
+        if (user == 0) {
+            caret_db *db = open_db();
+            put(db, 0, 40, 30);
+            atomic_store(signal_word, 1);
+            until(2);
+            OK(caret_close(db));
+            _exit(0);
+        }
+        until(1);
+        pid_t reader = fork();
+        if (reader == 0) {
+            caret__fault_arm(i % 2 == 0 ? "observe_opened" : "observe_settled", 1, CARET__FAULT_STOP);
+            caret_db *mine = open_reading();
+            CHILD(count(mine, 0, 40) == 70);
+            CHILD(caret_close(mine) == CARET_OK);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(reader, &status, WUNTRACED), reader);
+        assert_true(WIFSTOPPED(status));
+        if (i < 2) {
+            kill_and_wait(user);
+        } else {
+            atomic_store(signal_word, 2);
+            join(user);
+        }
+        caret_db *db = open_db();
+        for (unsigned round = 0; round < 4; round++) {
+            put(db, 0, 70, 40);
+            OK(caret_checkpoint(db));
+        }
+        kill(reader, SIGCONT);
+        join(reader);
+        kill_all(db);
+        OK(caret_close(db));
+    }
+#else
+    print_message("skipped: this build has no fault points (the small one has)\n");
+    skip();
+#endif
+}
+
 static void both_kinds_of_handles_in_one_process(void **state)
 {
     (void)state;
@@ -1008,6 +1061,7 @@ int main(int argc, char **argv)
         TEST(out_of_reach_the_last_checkpoint_is_seen),
         TEST(a_reader_that_never_comes_to_its_end_is_told),
         TEST(reader_outlives_those_it_observes),
+        TEST(those_who_came_while_it_was_opened_are_seen),
         TEST(both_kinds_of_handles_in_one_process),
         TEST(forked_child_of_a_reader_reads),
         TEST(file_that_is_replaced_is_told_from_one_that_changed),
