@@ -302,9 +302,12 @@ int caret_node_last_as_int(const caret_node *n, int64_t *out)
     const struct caret__node *node = caret__node_const(n);
     int64_t v;
 
-    if (!caret__node_ok(n) || node->depth == 0 || node->last_off > node->key_len ||
-        !caret__sub_get_i64(caret__node_key(node) + node->last_off, (size_t)node->key_len - node->last_off,
-                            &v))
+    if (!caret__node_ok(n) || node->depth == 0 || node->last_off > node->key_len)
+        return 0;
+    const uint8_t *sub = caret__node_key(node) + node->last_off;
+    size_t len = (size_t)node->key_len - node->last_off;
+    bool small = len >= 3 && node->key_cap >= node->last_off + 5u && caret__sub_get_small(sub, len, &v);
+    if (!small && !caret__sub_get_i64(sub, len, &v))
         return 0;
     if (out != NULL)
         *out = v;

@@ -531,6 +531,22 @@ static bool get_long_integer(const uint8_t *p, size_t n, int64_t *out)
     return get_number(p, n, text, &len) == CARET_OK && caret__i64_parse(text, len, out);
 }
 
+bool caret__sub_get_small(const uint8_t *p, size_t n, int64_t *out)
+{
+    unsigned exp = p[0] - (unsigned)(CARET__SUB_ZERO + EXP_BIAS), pairs = (unsigned)n - 2,
+             cut = 8 * (4 - pairs);
+
+    if (exp - 1 > 3 || pairs - 1 >= exp || p[n - 1] != END_POSITIVE)
+        return false;
+    uint32_t w = (caret__le32(p + 1) << cut >> cut) - (UINT32_C(0x01010101) >> cut);
+    if (((w + UINT32_C(0x1c1c1c1c)) | w) & UINT32_C(0x80808080)) /* a pair above 99 */
+        return false;
+    w <<= 8 * (4 - exp);
+    uint32_t fours = (w & UINT32_C(0x00FF00FF)) * 100 + (w >> 8 & UINT32_C(0x00FF00FF));
+    *out = (int64_t)((fours & 0xFFFF) * 10000 + (fours >> 16));
+    return true;
+}
+
 bool caret__sub_get_i64(const uint8_t *p, size_t n, int64_t *out)
 {
     struct number number;

@@ -96,6 +96,10 @@ int caret__sub_get(const uint8_t *p, size_t n, char *buf, size_t cap, size_t *le
 /* True and *out if the subscript at p is a number, an integer, and fits. */
 bool caret__sub_get_i64(const uint8_t *p, size_t n, int64_t *out);
 
+/* The same of integers from 1 to 99999999, which most are, at once and without a turn for each pair; false: it is none,
+ * or nothing that caret__sub_put_i64() makes.  The subscript ends at n >= 3; five bytes of it can be read. */
+bool caret__sub_get_small(const uint8_t *p, size_t n, int64_t *out);
+
 /* Length of the name (without the 0x00) of a key, 0 = malformed. */
 size_t caret__key_name_len(const uint8_t *key, size_t n);
 

@@ -244,6 +244,10 @@ static void integers_encode_like_their_text(void **state)
         assert_int_equal(caret__sub_put_i64(b, an, v), an);
         assert_memory_equal(a, b, an);
         assert_int_equal(caret__sub_put_i64(b, an - 1, v), 0);
+        bool small = v > 0 && v < 100000000;
+        assert_int_equal(an >= 3 && caret__sub_get_small(a, an, &back), small);
+        if (small)
+            assert_true(back == v);
         if (caret__num_canonical(text, n)) {
             assert_true(caret__sub_get_i64(a, an, &back));
             assert_true(back == v);
@@ -305,6 +309,10 @@ static void check_decoders(const uint8_t *p, size_t n)
         assert_true(out <= sizeof buf && len > 0);
     if (len > 0 && caret__sub_get_i64(p, n, &v))
         assert_true(is_number);
+    if (len >= 3 && n >= 5 && caret__sub_get_small(p, len, &v)) {
+        int64_t same;
+        assert_true(caret__sub_get_i64(p, len, &same) && same == v);
+    }
     depth = caret__key_depth(p, n, &last);
     if (depth >= 0)
         assert_true(last <= n);
