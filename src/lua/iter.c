@@ -96,11 +96,21 @@ int caret__advance(struct caret__lnode *c, caret_slice *value)
     return rc;
 }
 
-struct caret__lnode *caret__step(lua_State *L, caret_slice *value)
+/* What nearly all steps are: to a sibling, and its value. */
+static inline int advance(struct caret__lnode *c, caret_slice *value)
 {
-    struct caret__lnode *c = caret__cursor(L);
-    int rc = caret__advance(c, value);
+    if (value != NULL && (c->kind & (CARET__AMONG | CARET__BOUND | CARET__BACK)) == CARET__AMONG)
+        return caret_next_get(caret__lnode_session(c), &c->node, value);
+    return caret__advance(c, value);
+}
 
+static inline __attribute__((always_inline)) struct caret__lnode *step(lua_State *L, caret_slice *value)
+{
+    struct caret__lnode *c = caret__own_node(L, lua_upvalueindex(UP_CURSOR));
+    int rc = advance(c, value);
+
+    if (rc == CARET_OK)
+        return c;
     if (rc == CARET_E_BUFFER) {
         c = caret__widen_cursor(L);
         rc = caret__advance(c, value);
@@ -110,7 +120,12 @@ struct caret__lnode *caret__step(lua_State *L, caret_slice *value)
     return rc == CARET_OK ? c : NULL;
 }
 
-void caret__push_stepped(lua_State *L, struct caret__lnode *c, caret_slice value)
+struct caret__lnode *caret__step(lua_State *L, caret_slice *value)
+{
+    return step(L, value);
+}
+
+static inline void push_stepped(lua_State *L, struct caret__lnode *c, caret_slice value)
 {
     lua_pushvalue(L, lua_upvalueindex(UP_CURSOR));
     if (value.data != NULL)
@@ -119,9 +134,14 @@ void caret__push_stepped(lua_State *L, struct caret__lnode *c, caret_slice value
         lua_pushnil(L);
 }
 
+void caret__push_stepped(lua_State *L, struct caret__lnode *c, caret_slice value)
+{
+    push_stepped(L, c, value);
+}
+
 static int subscripts_step(lua_State *L)
 {
-    struct caret__lnode *c = caret__step(L, NULL);
+    struct caret__lnode *c = step(L, NULL);
     if (c == NULL)
         return 0;
     caret__push_last(L, &c->node);
@@ -131,10 +151,10 @@ static int subscripts_step(lua_State *L)
 static int pairs_step(lua_State *L)
 {
     caret_slice value;
-    struct caret__lnode *c = caret__step(L, &value);
+    struct caret__lnode *c = step(L, &value);
     if (c == NULL)
         return 0;
-    caret__push_stepped(L, c, value);
+    push_stepped(L, c, value);
     caret__push_last(L, &c->node);
     return 3;
 }

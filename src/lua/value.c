@@ -95,14 +95,36 @@ void caret__push_last(lua_State *L, const caret_node *n)
 
 /* ------------------------------------------------------------------- values */
 
+/* The eight digits of u < 10^8, the first in the lowest byte: split in halves three times, all parts at once. */
+static inline uint64_t spell8(uint32_t u)
+{
+    uint64_t both = u / 10000 | (uint64_t)(u % 10000) << 32;
+    uint64_t hundreds = (both * 10486 >> 20) & UINT64_C(0x7F0000007F);
+    uint64_t lanes = hundreds | (both - 100 * hundreds) << 16;
+    uint64_t tens = (lanes * 103 >> 10) & UINT64_C(0x000F000F000F000F);
+
+    return tens | (lanes - 10 * tens) << 8;
+}
+
+static inline void put8(char *p, uint64_t digits)
+{
+    uint64_t text = digits + UINT64_C(0x3030303030303030);
+
+#pragma GCC unroll 8 /* then it is one store */
+    for (unsigned k = 0; k < 8; k++)
+        p[k] = (char)(text >> 8 * k);
+}
+
 const char *caret__format_integer(int64_t v, size_t *len, char buf[64])
 {
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-    char *p = buf + 64;
+    char *p = buf + 64 - 8;
 
-    do
-        *--p = (char)('0' + u % 10u);
-    while ((u /= 10u) != 0);
+    for (; u >= 100000000; u /= 100000000, p -= 8)
+        put8(p, spell8((uint32_t)(u % 100000000)));
+    uint64_t digits = spell8((uint32_t)u);
+    put8(p, digits);
+    p += digits != 0 ? __builtin_ctzll(digits) / 8 : 7;
     if (v < 0)
         *--p = '-';
     *len = (size_t)(buf + 64 - p);

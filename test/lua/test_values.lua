@@ -78,6 +78,32 @@ function TestValues:test_numbers_become_canonical_text()
     end
 end
 
+-- Integers of every length, around where it changes, as values and as subscripts that come back.
+function TestValues:test_integers_of_every_length_are_written_and_read()
+    local limit = math.type and 1e18 or 2 ^ 53
+    local power = 1
+    while power <= limit do
+        for _, v in ipairs {power - 1, power, power + 1, 7 * power, 5 * power + 5} do
+            local i = math.type and math.tointeger(v) or v
+            for _, signed in ipairs {i, -i} do
+                if signed >= -limit and signed <= limit then
+                    local text = ("%d"):format(signed)
+                    n.v.__ = signed
+                    lu.assertEquals(n.v.__, text)
+                    n.s:kill()
+                    n.s[signed].__ = text
+                    for _, value, sub in n.s:pairs() do
+                        lu.assertEquals(sub, signed)
+                        lu.assertEquals(value, text)
+                    end
+                    lu.assertEquals(n.s:next(), signed)
+                end
+            end
+        end
+        power = power * 10
+    end
+end
+
 -- What comes back where the numbers of this Lua can't be that integer.
 local function integer(text)
     local fits = math.type and tostring(math.tointeger(tonumber(text))) == text
