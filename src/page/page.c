@@ -193,6 +193,26 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
     return find_within(p, &w, key, len, found);
 }
 
+unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
+                                 bool *found)
+{
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix), count = caret__page_count(p);
+
+    if (i >= count || prefix_compare(prefix, plen, key, len) != 0)
+        return CARET__PAGE_NOWHERE;
+    const uint8_t *suffix = key + plen;
+    uint32_t head = caret__key_head_behind(suffix, len - plen, plen), at_i = head_at(p, i);
+    *found = true;
+    if (i + 1 < count && head_at(p, i + 1) == head && entry_compare(p, i + 1, suffix, len - plen) == 0)
+        return i + 1;
+    int c = at_i != head ? (at_i > head) - (at_i < head) : entry_compare(p, i, suffix, len - plen);
+    *found = c == 0;
+    if (c == 0)
+        return i;
+    return c < 0 && i + 1 == count ? count : CARET__PAGE_NOWHERE;
+}
+
 void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w)
 {
     const uint8_t *prefix;

@@ -202,7 +202,13 @@ static inline unsigned caret__page_prefix(const struct caret__page *p, const uin
 /* First slot whose key is >= key; *found tells whether it is equal. */
 unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found);
 
-/* The same in two steps, where other work comes between, so that what the second looks at has come: the slots that the
+/* The same for who goes on in order: is the key in the slot after i, or in i, or behind i as the last one?  Else
+ * CARET__PAGE_NOWHERE, which is told for less than a search takes. */
+#define CARET__PAGE_NOWHERE UINT32_MAX
+unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
+                                 bool *found);
+
+/* A search in two steps, where other work comes between, so that what the second looks at has come: the slots that the
  * hints leave for a key, which are asked for as the prefix is; then the position, while the page is unchanged. */
 struct caret__window {
     uint32_t head;        /* of the key behind the prefix */

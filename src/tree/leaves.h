@@ -22,6 +22,10 @@
  * A guess that is wrong costs a search in a page that nobody needs and no cache has.  So guesses are counted, and while
  * few are right only one look-up in sixteen makes one.
  *
+ * Before that the last key's own neighbour is tried: who goes on in order finds it in the slot after, or in the same one
+ * (a get and then a set of it), for a fourth of what groups and a search cost.  It is believed while the leaf has the
+ * version it had, as with any hint; and tried when the last key was beside the one before it.
+ *
  * Keys that are appended lie behind the last one of their leaf.  For one leaf, the one that the session appended to
  * twice with nobody's change between, its upper bound is remembered too, with the version (struct caret__edge): a page
  * whose range changes gets a new version (docs/engine.md, I2), so with the version unchanged a key between last and
@@ -57,7 +61,17 @@ struct caret__edge {
     uint8_t upper[CARET__KEY_MAX];
 };
 
+/* Where the last key was. */
+struct caret__last {
+    uint64_t version, owner; /* owner: id of the store, 0 = nothing is known */
+    uint32_t pgno;
+    unsigned pos;
+    bool in_order;             /* it was beside the one before */
+    struct caret__leaf *where; /* what remembers the leaf */
+};
+
 struct caret__leaves {
+    struct caret__last last;
     struct caret__edge edge;
     unsigned doubt; /* grows with guesses that were wrong */
     unsigned turn;  /* look-ups without a guess */
@@ -188,13 +202,41 @@ static inline bool caret__at_guess(const struct caret__edge *g, struct caret__vi
     return caret__within(at->page, at->pos, at->found) || caret__appends(g, v, at, key, len);
 }
 
-/* Find a key by the leaf where its neighbours were last, or from the root.  *where: the place that remembers it
- * now, or NULL.  To be validated. */
+/* Find the key beside the last one; false: it is not known to be there.  To be validated. */
+static inline bool caret__at_last(struct caret__leaves *leaves, const struct caret__view *v,
+                                  struct caret__at *at, const uint8_t *key, size_t len)
+{
+    struct caret__last *last = &leaves->last;
+
+    if (!last->in_order || last->owner != v->pg->id || !caret__at_recall(v, at, last->pgno, last->version))
+        return false;
+    at->pos = caret__page_find_beside(at->page, last->pos, key, len, &at->found);
+    if (at->pos == CARET__PAGE_NOWHERE || (!at->found && !caret__appends(&leaves->edge, v, at, key, len)))
+        return false;
+    last->pos = at->pos;
+    return true;
+}
+
+/* A key was found there. */
+static inline void caret__note_last(struct caret__last *last, const struct caret__view *v,
+                                    const struct caret__at *at, struct caret__leaf *where)
+{
+    bool in_order = last->pgno == at->pgno && at->pos - last->pos <= 1u;
+
+    *last = (struct caret__last){at->version, v->pg->id, at->pgno, at->pos, in_order, where};
+}
+
+/* Find a key beside the last one, by the leaf where its neighbours were last, or from the root.  *where: the place that
+ * remembers it now, or NULL.  To be validated. */
 static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__leaves *leaves,
                                                                   struct caret__view *v, const uint8_t *key,
                                                                   size_t len, struct caret__at *at,
                                                                   struct caret__leaf **where)
 {
+    if (caret__at_last(leaves, v, at, key, len)) {
+        *where = leaves->last.where;
+        return CARET_OK;
+    }
     if (caret__unlikely(len > CARET__GROUP_MAX) || !caret__shall_guess(leaves)) {
         *where = NULL;
         return caret__seek(v, key, len, at);
@@ -217,6 +259,7 @@ static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__
     }
     caret__guessed(leaves, right);
     *near = (struct caret__leaf){tag, at->pgno, at->version};
+    caret__note_last(&leaves->last, v, at, near);
     return CARET_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "api/session.h"
+#include "base/rand.h"
 
 #define SESSIONS 6
 #define NODES    3000
@@ -138,6 +139,83 @@ static void appended_keys_are_in_their_leaf(void **state)
     assert_int_equal(caret_close(db), CARET_OK);
 }
 
+/* Keys that are read and set in order, one after the other, each twice, or over again, are found beside the last. */
+static void keys_in_order_are_found_beside_the_last(void **state)
+{
+    caret_db *db;
+    caret_session *s;
+    caret_node_buf n;
+    unsigned beside = 0;
+
+    (void)state;
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    assert_int_equal(caret_session_open(db, &s), CARET_OK);
+    for (int i = 0; i < 4 * NODES; i++) {
+        struct caret__last before = s->leaves.last;
+        caret_slice v;
+        node(&n, "^c", i / 4 + 10000 * (i % 4 == 3));
+        if (i % 2 == 0)
+            assert_int_equal(caret_set(s, &n.node, "v", 1), CARET_OK);
+        else
+            assert_int_equal(caret_get(s, &n.node, &v), i % 4 == 1 ? CARET_OK : CARET_NONE);
+        beside += before.pgno == s->leaves.last.pgno && s->leaves.last.in_order;
+    }
+    for (int i = 0; i < NODES; i++) {
+        node(&n, "^c", i);
+        expect(s, &n, "v");
+    }
+    assert_true(beside > NODES);
+    caret_session_close(s);
+    assert_int_equal(caret_close(db), CARET_OK);
+}
+
+#define KEYS 1500
+
+/* Two sessions go on in order, here and there, read, set and delete, also by the same keys of a local variable: all that they
+ * read is what is there. */
+static void what_is_found_beside_the_last_is_the_key(void **state)
+{
+    static int model[2][KEYS + 8], at[2];
+    struct caret__rand r;
+    caret_db *db;
+    caret_session *s[2];
+    caret_node_buf n;
+
+    (void)state;
+    caret__rand_seed(&r, 5);
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    for (int k = 0; k < 2; k++)
+        assert_int_equal(caret_session_open(db, &s[k]), CARET_OK);
+    for (int i = 1; i < 60000; i++) {
+        unsigned k = caret__rand_below(&r, 40) == 0, way = caret__rand_below(&r, 100);
+        bool local = k == 0 && caret__rand_below(&r, 5) == 0;
+        int *here = &model[local][0], *to = &at[k];
+        *to = way < 80 ? *to + 1 : way < 95 ? *to : way < 97 ? *to - 1 : (int)caret__rand_below(&r, KEYS);
+        *to = (*to + KEYS) % KEYS;
+        node(&n, local ? "d" : "^d", *to);
+        unsigned what = caret__rand_below(&r, 10);
+        char text[16];
+        if (what < 4) {
+            here[*to] = i;
+            assert_int_equal(caret_set(s[k], &n.node, text, (size_t)sprintf(text, "%d", i)), CARET_OK);
+        } else if (what < 5) {
+            here[*to] = 0;
+            assert_int_equal(caret_delete(s[k], &n.node), CARET_OK);
+        } else if (here[*to] != 0) {
+            sprintf(text, "%d", here[*to]);
+            expect(s[k], &n, text);
+        } else {
+            caret_slice v;
+            assert_int_equal(caret_get(s[k], &n.node, &v), CARET_NONE);
+        }
+    }
+    char report[400];
+    assert_int_equal(caret_check(db, report, sizeof report), CARET_OK);
+    for (int k = 0; k < 2; k++)
+        caret_session_close(s[k]);
+    assert_int_equal(caret_close(db), CARET_OK);
+}
+
 int main(void)
 {
     const char *tmp = getenv("TMPDIR");
@@ -147,6 +225,8 @@ int main(void)
         cmocka_unit_test(groups_side_by_side_have_places_of_their_own),
         cmocka_unit_test(guesses_are_made_where_they_are_right),
         cmocka_unit_test(appended_keys_are_in_their_leaf),
+        cmocka_unit_test(keys_in_order_are_found_beside_the_last),
+        cmocka_unit_test(what_is_found_beside_the_last_is_the_key),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     char lock[96];

@@ -115,6 +115,42 @@ static void a_search_finds_the_first_key_that_is_not_less(void **state)
     }
 }
 
+static bool has_prefix(const struct pair *p)
+{
+    const uint8_t *prefix;
+    unsigned len = caret__page_prefix(&page.page, &prefix);
+    return p->klen >= len && memcmp(p->key, prefix, len) == 0;
+}
+
+/* A search beside a slot finds the key in the one after it, in it, or that it comes last; else it says nothing. */
+static void a_search_beside_a_slot_is_right_or_says_nothing(void **state)
+{
+    unsigned told = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 2000; i++)
+        random_edit(i / 500, NULL);
+    for (unsigned i = 0; i < 40000; i++) {
+        struct pair p;
+        bool found, in_model;
+        random_pair(&p, below(4));
+        if (below(4) != 0)
+            p = model.p[below(model.n)];
+        if (below(3) == 0)
+            p.key[p.klen++] = (uint8_t)below(256);
+        unsigned right = model_find(&model, p.key, p.klen, &in_model), beside = right + below(5) - 3;
+        unsigned at = caret__page_find_beside(&page.page, beside, p.key, p.klen, &found);
+        bool due =
+            beside < model.n &&
+            (in_model ? right - beside <= 1u : beside + 1 == model.n && right == model.n && has_prefix(&p));
+        assert_int_equal(at, due ? right : CARET__PAGE_NOWHERE);
+        if (due)
+            assert_int_equal(found, in_model);
+        told += due;
+    }
+    assert_true(told > 5000);
+}
+
 /* ---------------------------------------------------------------------------- undo */
 
 #define UNDO_BYTES (8u * CARET__PAGE_SIZE)
@@ -247,6 +283,8 @@ static void readers_of_a_damaged_page_stay_inside(void **state)
         noticed += !caret__page_check(&bad.page, PGNO, report, sizeof report);
         unsigned n = caret__page_count(&bad.page);
         assert_true(caret__page_find(&bad.page, (const uint8_t *)"kka", 3, &found) <= n);
+        unsigned beside = caret__page_find_beside(&bad.page, below(n + 2), (const uint8_t *)"kka", 3, &found);
+        assert_true(beside <= n || beside == CARET__PAGE_NOWHERE);
         for (unsigned s = 0; s < n; s++) {
             struct caret__entry e = caret__page_entry(&bad.page, s);
             assert_true(e.key >= bad.bytes && e.val + e.vlen <= bad.bytes + CARET__PAGE_SIZE);
@@ -262,6 +300,7 @@ int main(void)
         cmocka_unit_test_setup(edits_do_what_they_say, fresh),
         cmocka_unit_test_setup(a_refused_edit_changes_nothing, fresh),
         cmocka_unit_test_setup(a_search_finds_the_first_key_that_is_not_less, fresh),
+        cmocka_unit_test_setup(a_search_beside_a_slot_is_right_or_says_nothing, fresh),
         cmocka_unit_test_setup(undo_restores_every_byte, fresh),
         cmocka_unit_test_setup(undo_entries_of_a_commit_before_do_not_count, fresh),
         cmocka_unit_test_setup(areas_of_the_undo_region_are_disjoint, fresh),
