@@ -428,6 +428,23 @@ inline freeze() {
     }
 }
 
+#define TAKEN(t) (!(slots & BIT(t)))
+#define LEAKED(t) (TAKEN(t) && SLOT(word[own[t]]) != (t))
+#define OURS(t) (TAKEN(t) && SLOT(word[own[t]]) == (t) && (BIRTH(word[own[t]]) <= e || BUG == 18))
+
+/* The page is in the file: others may have its slot before the meta is written.  (A slot that has a page keeps it.) */
+inline give_slot() {
+    lock();
+    atomic {
+        assert(OURS(t));
+        X(word[own[t]] = NOSLOT(word[own[t]]))
+    };
+    atomic {
+        X(slots = slots | BIT(t));
+        unlock()
+    }
+}
+
 /* 2. Write the frozen pages, then the meta, without the mutex. */
 inline write_out() {
     t = 1;
@@ -439,11 +456,20 @@ inline write_out() {
         if
         :: SLOT(n) == t && BIRTH(n) <= e && !SKIPPED(n, o) ->
             /* Writing what is there already, as a successor does, puts nothing at risk. */
+#if BUG == 31
+            b = o;
+            give_slot();
+            o = b;
+#endif
             Y(unsynced = (f0[o] == s0[t] && f1[o] == s1[t] -> unsynced : unsynced | BIT(o)); f0[o] = s0[t]);
-            Y(f1[o] = s1[t])
+            Y(f1[o] = s1[t]);
+            if
+            :: BUG != 31 -> give_slot()
+            :: true
+            fi
         :: else
         fi;
-        atomic { t++; o = 0; n = 0 }
+        atomic { t++; o = 0; n = 0; b = 0 }
     od;
 #if BUG != 11
     Y(unsynced = 0);
@@ -459,10 +485,6 @@ inline write_out() {
     Y(durable = e)
 #endif
 }
-
-#define TAKEN(t) (!(slots & BIT(t)))
-#define LEAKED(t) (TAKEN(t) && SLOT(word[own[t]]) != (t))
-#define OURS(t) (TAKEN(t) && SLOT(word[own[t]]) == (t) && (BIRTH(word[own[t]]) <= e || BUG == 18))
 
 /* 3. Take the slots away, also from obsolete pages; the lock is dropped after each. */
 inline release() {
@@ -522,7 +544,7 @@ inline give_back() {
 /* A successor goes on from what the words say. */
 proctype C() {
     LOCALS;
-    byte e, t;
+    byte e, t, b;
 top:
     do
     :: checks == CK -> break
@@ -536,7 +558,7 @@ top:
     cdone = true;
     goto stop;
 died:
-    atomic { CLEAR; e = 0; t = 0; goto top };
+    atomic { CLEAR; e = 0; t = 0; b = 0; goto top };
 stop: skip
 }
 

@@ -126,6 +126,7 @@ bug arena -DBUG=27
 bug arena -DBUG=28
 bug arena -DBUG=29
 bug arena -DBUG=30 -DNC=2 -DNS=2 -DMAXD=2
+bug arena -DBUG=31
 bug archive -DBUG=1
 bug archive -DBUG=2
 bug archive -DBUG=3

@@ -7,7 +7,8 @@
  *   write    (no mutex but the role) the log to its archive, if there is one
  *            (archive.c); private copies of the frozen pages with their
  *            crc, sorted and joined into large writes; the bitmap images of parity
- *            e & 1; fdatasync; meta slot e & 1; fdatasync; durable_epoch = e.
+ *            e & 1; fdatasync; meta slot e & 1; fdatasync; durable_epoch = e.  Slots are given back (as in
+ *            the next step) as soon as the disk has their pages: so while a checkpoint writes, the arena need not grow.
  *   release  (writer mutex, 64 at a time) word.slot = none, slot free; then the
  *            page numbers that died in e become free, or are held for a snapshot
  *            (held.c); released_epoch = e.
@@ -23,6 +24,11 @@
  * none of its page any more.  A page number between two maps is settled by repair before
  * anybody can take it.
  *
+ * A page that lost its slot before the meta is durable is read from the file, like any other, and is not written again by
+ * a successor: the disk has told that it has it.  What a death of all leaves is the tree before it, and the log.  Where a
+ * file system does not tell, or may say so and not wait (overlayfs), slots are kept until the sync: of a page that the disk
+ * then refuses, the arena has the only copy.
+ *
  * Invariants: pages of the last durable tree are never written: a page written
  * here was born in e, so its number was free in the durable tree of e - 1 (I1).
  * A slot's bit is set after its page's word says "none"; a death in between leaks
@@ -32,6 +38,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -161,59 +168,157 @@ static int collect(struct caret__engine *e, struct frozen_page **list, size_t *n
     return CARET_OK;
 }
 
-/* Where in the file pages were written that the disk has not been asked to take yet. */
-struct unsent {
-    uint64_t from, to;
-    size_t bytes;
+/* One slot, under the writer mutex: its page is in the file now, or it was leaked by a death. */
+static void release_slot(struct caret__engine *e, uint32_t s, uint32_t epoch)
+{
+    struct caret__shared *sh = e->sh;
+    _Atomic uint64_t *bits = &e->pg.maps[CARET__MAP_SLOTS][s / 64u];
+    uint64_t bit = UINT64_C(1) << (s % 64u), free_bits = atomic_load_explicit(bits, memory_order_relaxed);
+    uint32_t p = e->pg.owners[s];
+
+    if (free_bits & bit)
+        return;
+    if (p < sh->ts.npages) {
+        struct caret__pte *pte = &e->pg.ptab[p];
+        uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+        if (caret__pte_slot(word) == s) {
+            if (caret__pte_epoch(word) > epoch)
+                return;
+            atomic_store_explicit(&pte->word, (uint32_t)word, memory_order_release);
+            CARET_FAULT("release_word");
+        }
+    }
+    atomic_store_explicit(bits, free_bits | bit, memory_order_release);
+    CARET_FAULT("release_bit");
+    caret__racy_put32(&sh->ts.free_slots, sh->ts.free_slots + 1);
+    if (s < sh->ts.slot_hint)
+        sh->ts.slot_hint = s;
+}
+
+static void prepare_page(const struct caret__engine *e, uint8_t *to, uint32_t slot)
+{
+    caret__racy_copy(to, e->pg.arena + (size_t)slot * CARET__PAGE_SIZE, CARET__PAGE_SIZE);
+    memcpy(to + offsetof(struct caret__page, epoch), &e->sh->frozen.epoch, 4);
+    uint32_t crc = caret__crc32c(0, to + 4, CARET__PAGE_SIZE - 4);
+    memcpy(to, &crc, 4);
+}
+
+/* Pages that were written, and that the disk takes at once. */
+struct portion {
+    const struct frozen_page *page;
+    size_t n;
 };
+
+/* In what state which pages are: written to the kernel; underway to the disk. */
+struct sender {
+    struct portion written, underway;
+    bool tells; /* see below */
+};
+
+bool caret__disk_tells(const struct caret__engine *e)
+{
+    static const uint32_t known[] = {0xef53, 0x58465342, 0x9123683e, 0xf2f52010,
+                                     0x01021994}; /* as statfs(2) */
+    struct statfs fs;
+
+    if (fstatfs(caret__fd(&e->data_fd), &fs) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if ((uint32_t)fs.f_type == known[i]) /* ext2 to ext4, XFS, Btrfs, F2FS, tmpfs */
+            return true;
+    return false;
+}
+
+static int send(struct caret__engine *e, const struct portion *p, unsigned how)
+{
+    off_t from = (off_t)p->page[0].pgno * CARET__PAGE_SIZE;
+    off_t to = ((off_t)p->page[p->n - 1].pgno + 1) * CARET__PAGE_SIZE;
+
+    return sync_file_range(caret__fd(&e->data_fd), from, to - from, how) == 0 ? 0 : errno;
+}
+
+/* The disk has them: others may have their slots. */
+static int release_portion(struct caret__engine *e, const struct portion *p)
+{
+    for (size_t i = 0; i < p->n; i += RELEASE_BATCH) {
+        int rc = caret__writer_lock(e);
+        if (rc != CARET_OK)
+            return rc;
+        for (size_t k = i; k < p->n && k < i + RELEASE_BATCH; k++)
+            release_slot(e, p->page[k].slot, e->sh->frozen.epoch);
+        caret__writer_unlock(e);
+    }
+    atomic_fetch_add(&e->sh->given_slots, (uint32_t)p->n);
+    return CARET_OK;
+}
+
+/* An error may be told here and not again; that a file system does not know the call is none. */
+static int refused(struct caret__engine *e, int error)
+{
+    return error == EIO || error == ENOSPC || error == EDQUOT ? caret__io_failed(e, error, "writing pages")
+                                                              : CARET_OK;
+}
+
+/* Wait for what is underway. */
+static int settle(struct caret__engine *e, struct sender *s)
+{
+    const unsigned how = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    int error = s->underway.n != 0 ? send(e, &s->underway, how) : 0, rc = refused(e, error);
+
+    CARET_FAULT("checkpoint_sent");
+    if (rc == CARET_OK && error == 0 && s->tells)
+        rc = release_portion(e, &s->underway);
+    s->underway.n = 0;
+    return rc;
+}
 
 /*
  * What a checkpoint has written does not stay with the kernel until the sync: it would make others wait who
- * write to the log, for it lets nobody write when much is dirty.  An error may be told here and not again.
+ * write to the log, for it lets nobody write when much is dirty.  The disk works on one portion while the next
+ * is written.
  */
-static int send_out(struct caret__engine *e, struct unsent *u)
+static int send_out(struct caret__engine *e, struct sender *s)
 {
-    const unsigned how = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    int rc = sync_file_range(caret__fd(&e->data_fd), (off_t)u->from, (off_t)(u->to - u->from), how);
+    int rc = refused(e, send(e, &s->written, SYNC_FILE_RANGE_WRITE));
 
-    u->bytes = 0;
-    return rc != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)
-               ? caret__io_failed(e, errno, "writing pages")
-               : CARET_OK;
+    if (rc == CARET_OK)
+        rc = settle(e, s);
+    s->underway = s->written;
+    s->written = (struct portion){s->written.page + s->written.n, 0};
+    return rc;
 }
 
-static int write_out(struct caret__engine *e, const uint8_t *buf, size_t len, uint64_t off, struct unsent *u)
+/* Pages that lie side by side, at once. */
+static int write_joined(struct caret__engine *e, const struct frozen_page *first, size_t k, uint8_t *buf,
+                        struct sender *s)
 {
-    int error = caret__file_write(caret__fd(&e->data_fd), buf, len, off);
-
+    for (size_t i = 0; i < k; i++)
+        prepare_page(e, buf + i * CARET__PAGE_SIZE, first[i].slot);
+    int error = caret__file_write(caret__fd(&e->data_fd), buf, k * CARET__PAGE_SIZE,
+                                  (uint64_t)first->pgno * CARET__PAGE_SIZE);
     if (error != 0)
         return caret__io_failed(e, error, "writing pages");
     CARET_FAULT("checkpoint_pages_written");
-    u->from = u->bytes == 0 ? off : u->from;
-    u->to = off + len;
-    u->bytes += len;
-    return u->bytes >= SEND_BYTES ? send_out(e, u) : CARET_OK;
+    s->written.n += k;
+    return s->written.n >= SEND_BYTES / CARET__PAGE_SIZE ? send_out(e, s) : CARET_OK;
 }
 
 static int write_pages(struct caret__engine *e, const struct frozen_page *list, size_t n)
 {
     const size_t most = WRITE_BYTES / CARET__PAGE_SIZE;
     uint8_t *buf = malloc(WRITE_BYTES);
-    struct unsent unsent = {0};
+    struct sender s = {.written = {list, 0}, .tells = caret__disk_tells(e)};
     int rc = CARET_OK;
 
     if (buf == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory for a checkpoint", e->path);
     for (size_t i = 0, k; rc == CARET_OK && i < n; i += k) {
-        for (k = 0; k < most && i + k < n && list[i + k].pgno == list[i].pgno + k; k++) {
-            uint8_t *p = buf + k * CARET__PAGE_SIZE;
-            caret__racy_copy(p, e->pg.arena + (size_t)list[i + k].slot * CARET__PAGE_SIZE, CARET__PAGE_SIZE);
-            memcpy(p + offsetof(struct caret__page, epoch), &e->sh->frozen.epoch, 4);
-            uint32_t crc = caret__crc32c(0, p + 4, CARET__PAGE_SIZE - 4);
-            memcpy(p, &crc, 4);
-        }
-        rc = write_out(e, buf, k * CARET__PAGE_SIZE, (uint64_t)list[i].pgno * CARET__PAGE_SIZE, &unsent);
+        for (k = 1; k < most && i + k < n && list[i + k].pgno == list[i].pgno + k;)
+            k++;
+        rc = write_joined(e, list + i, k, buf, &s);
     }
+    if (rc == CARET_OK)
+        rc = settle(e, &s);
     free(buf);
     return rc;
 }
@@ -272,33 +377,6 @@ static int write_epoch(struct caret__engine *e, bool clean)
 
 /* ------------------------------------------------------------------ release */
 
-/* One slot, under the writer mutex: its page is in the file now, or it was leaked by a death. */
-static void release_slot(struct caret__engine *e, uint32_t s, uint32_t epoch)
-{
-    struct caret__shared *sh = e->sh;
-    _Atomic uint64_t *bits = &e->pg.maps[CARET__MAP_SLOTS][s / 64u];
-    uint64_t bit = UINT64_C(1) << (s % 64u), free_bits = atomic_load_explicit(bits, memory_order_relaxed);
-    uint32_t p = e->pg.owners[s];
-
-    if (free_bits & bit)
-        return;
-    if (p < sh->ts.npages) {
-        struct caret__pte *pte = &e->pg.ptab[p];
-        uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
-        if (caret__pte_slot(word) == s) {
-            if (caret__pte_epoch(word) > epoch)
-                return;
-            atomic_store_explicit(&pte->word, (uint32_t)word, memory_order_release);
-            CARET_FAULT("release_word");
-        }
-    }
-    atomic_store_explicit(bits, free_bits | bit, memory_order_release);
-    CARET_FAULT("release_bit");
-    caret__racy_put32(&sh->ts.free_slots, sh->ts.free_slots + 1);
-    if (s < sh->ts.slot_hint)
-        sh->ts.slot_hint = s;
-}
-
 static int release_slots(struct caret__engine *e, uint32_t epoch)
 {
     uint32_t nslots = atomic_load(&e->sh->nslots);
@@ -332,7 +410,8 @@ uint32_t caret__checkpoint_dead(const struct caret__engine *e)
 {
     uint32_t npages = atomic_load_explicit(&e->sh->ts.npages, memory_order_relaxed);
     uint32_t much = npages / 8 > MUCH_DEAD ? npages / 8 : MUCH_DEAD;
-    uint32_t dead = caret__racy32(&e->sh->ts.dead_pages), used = slots_used(e);
+    uint32_t dead = caret__racy32(&e->sh->ts.dead_pages);
+    uint32_t used = slots_used(e) + atomic_load_explicit(&e->sh->given_slots, memory_order_relaxed);
 
     return dead > used ? (dead - used) / much : 0;
 }
@@ -388,6 +467,7 @@ static int finish(struct caret__engine *e, bool clean)
             rc = caret__release_pages(e, epoch);
         if (rc == CARET_OK)
             atomic_store(&sh->released_epoch, epoch);
+        atomic_store(&sh->given_slots, 0);
         CARET_FAULT("checkpoint_released");
     }
     return rc;

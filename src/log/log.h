@@ -239,6 +239,9 @@ int caret__log_switch(struct caret__engine *e);
  * so that everything committed before the call is in the data file afterwards. */
 int caret__checkpoint(struct caret__engine *e);
 
+/* Does the file system of the data file wait for the disk when sync_file_range asks it to? */
+bool caret__disk_tells(const struct caret__engine *e);
+
 /* The same for a writer that lacks room: one that was underway is enough, if it made some. */
 int caret__checkpoint_room(struct caret__engine *e);
 

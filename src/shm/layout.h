@@ -33,7 +33,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 8u
+#define CARET__LAYOUT_VERSION 9u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* Room for a path in segment and lock file. */
@@ -347,6 +347,7 @@ struct caret__shared {
     struct caret__frozen frozen;   /* W at the freeze */
     _Atomic uint32_t held_pages;   /* W: bits set in the held map; derived */
     _Atomic uint32_t hollow_pages; /* W: bits set in the hollow map; derived */
+    _Atomic uint32_t given_slots;  /* C: given back while a checkpoint writes; for estimates */
     _Atomic uint64_t held_settled; /* C: mark of the snapshots for which `held` was gone through; 0 = do it */
     uint64_t checkpoint_seed;      /* C: the 8 bytes of the log before checkpoint_lsn */
     _Atomic uint64_t archive_time; /* C: CLOCK_MONOTONIC nanoseconds of the last attempt to archive */

@@ -331,6 +331,122 @@ static void a_wanted_checkpoint_outlives_whoever_takes_it(void **state)
     OK(caret__engine_close(e));
 }
 
+#define MANY 12000
+
+/* Sets one node of nearly every page: the log is long enough for that. */
+static void set_everywhere(caret_db *db)
+{
+    for (int64_t i = 0; i < MANY; i += 8)
+        put(db, i, i + 1, 60);
+}
+
+static uint32_t slots_taken(void)
+{
+    return atomic_load(&e->sh->nslots) - e->sh->ts.free_slots;
+}
+
+/* A checkpoint in a child, which ends or stops at the n-th time that it comes there; false: it did not. */
+static bool checkpoint_until(const char *point, unsigned nth, int action, pid_t *pid)
+{
+    int status;
+
+    fflush(NULL);
+    *pid = fork();
+    if (*pid == 0) {
+        caret_db *db = open_db();
+        caret__fault_arm(point, nth, action);
+        OK(caret_checkpoint(db));
+        _exit(0);
+    }
+    assert_int_equal(waitpid(*pid, &status, WUNTRACED), *pid);
+    return WIFSTOPPED(status) || WIFSIGNALED(status);
+}
+
+/* The disk has most pages, the meta slot does not say so yet: who writes need not have a larger arena. */
+static void slots_come_back_while_a_checkpoint_writes(void **state)
+{
+    pid_t pid;
+
+    (void)state;
+    open_engine();
+    if (!caret__disk_tells(e)) {
+        OK(caret__engine_close(e));
+        print_message("skipped: the file system of this folder does not tell what the disk has\n");
+        skip();
+    }
+    caret_db *db = open_db();
+    put(db, 0, MANY, 60);
+    OK(caret_checkpoint(db));
+    set_everywhere(db);
+    uint32_t before = slots_taken(), all = atomic_load(&e->sh->nslots);
+    assert_true(checkpoint_until("checkpoint_data_synced", 1, CARET__FAULT_STOP, &pid));
+    assert_true(slots_taken() < before / 2);
+    assert_int_equal(count(db, 0, 60), MANY);
+    put(db, 0, 200, 60); /* the log has room for that: nobody gives it back now */
+    assert_int_equal(atomic_load(&e->sh->nslots), all);
+    check(db);
+    assert_int_equal(count(db, 0, 60), MANY);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    put(db, MANY, MANY + 10, 60);
+    OK(caret_checkpoint(db));
+    check(db);
+    assert_int_equal(count(db, 0, 60), MANY + 10);
+    OK(caret_close(db));
+    OK(caret__engine_close(e));
+}
+
+static void a_death_while_slots_come_back_loses_nothing(void **state)
+{
+    static const char *const points[] = {"checkpoint_sent", "release_word", "release_bit"};
+    caret_db *db;
+    pid_t pid;
+
+    (void)state;
+    db = open_db();
+    put(db, 0, MANY, 60);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned nth = 2; nth < 70; nth *= 5) {
+            OK(caret_checkpoint(db));
+            set_everywhere(db);
+            assert_true(checkpoint_until(points[i], nth, CARET__FAULT_KILL, &pid) || i == 0);
+            assert_int_equal(count(db, 0, 60), MANY);
+            put(db, 0, MANY / 2, 60);
+            assert_int_equal(count(db, 0, 60), MANY);
+            OK(caret_checkpoint(db));
+            check(db);
+        }
+    OK(caret_close(db));
+}
+
+/* Nobody is left, with slots given back and no meta slot that knows of it. */
+static void the_tree_before_and_the_log_are_enough(void **state)
+{
+    int status;
+
+    (void)state;
+    for (unsigned nth = 1; nth < 5; nth += 3) {
+        fflush(NULL);
+        pid_t pid = fork();
+        if (pid == 0) {
+            caret_db *db = open_db();
+            put(db, 0, MANY, 60);
+            OK(caret_checkpoint(db));
+            set_everywhere(db);
+            put(db, MANY, MANY + 10, 60);
+            caret__fault_arm(nth == 1 ? "checkpoint_data_synced" : "checkpoint_sent", nth, CARET__FAULT_KILL);
+            caret_checkpoint(db);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));
+        caret_db *db = open_db();
+        check(db);
+        assert_int_equal(count(db, 0, 60), MANY + 10);
+        OK(caret_close(db));
+    }
+}
+
 #else
 
 #define a_wanted_checkpoint_outlives_whoever_takes_it a_freeze_that_died_is_nobodys_snapshot
@@ -399,6 +515,11 @@ int main(void)
         TEST(a_freeze_that_died_is_nobodys_snapshot),
         TEST(a_wanted_checkpoint_outlives_whoever_takes_it),
         TEST(what_the_disk_refuses_before_the_sync_is_told),
+#ifdef CARET_FAULTS
+        TEST(slots_come_back_while_a_checkpoint_writes),
+        TEST(a_death_while_slots_come_back_loses_nothing),
+        TEST(the_tree_before_and_the_log_are_enough),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
