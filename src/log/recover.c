@@ -580,8 +580,11 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start)
         if (clean && rc == CARET_E_CORRUPT)
             rc = CARET_OK; /* reading does not need it; caret_check() looks again */
     }
-    if (rc == CARET_OK && !clean)
+    if (rc == CARET_OK && !clean) {
+        caret__file_keep(e);
         rc = caret__replay(e, reach);
+        caret__file_kept(e);
+    }
     free(e->log_tail);
     e->log_tail = NULL;
     e->log_tail_len = 0;

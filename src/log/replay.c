@@ -21,6 +21,10 @@
  * free in the checkpoint's bitmap: pages are reused only after a checkpoint.
  * Growth of the file is not logged either: it is repeated as far as runs need it.
  *
+ * Who only reads replays in private memory, and others may open the database meanwhile and write to the file.  Once
+ * they have, this replay is for nothing (observe.c), but until that is looked at it must come to no harm: the
+ * pages of the file that it relies on are kept as they were verified, and records are copied, not mapped.
+ *
  * A checkpoint may be needed in between, when pages or slots run out.  It is an
  * ordinary one; during it the claims are lifted, so that its image of the free map
  * is true; should we die, the next one starts from there.
@@ -241,8 +245,8 @@ static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_
     if (n < CARET__REC_HEAD + CARET__REC_TAIL || n > r->file.size)
         return CARET_OK;
     caret__log_unmap(&r->mapped);
-    *rec = n > r->cap && lsn + n <= r->begin + r->file.size ? caret__log_map(&r->file, lsn, n, &r->mapped)
-                                                            : NULL;
+    bool whole = n > r->cap && lsn + n <= r->begin + r->file.size;
+    *rec = whole && !r->e->observes ? caret__log_map(&r->file, lsn, n, &r->mapped) : NULL;
     if (*rec == NULL) {
         rc = n > r->cap ? grow_buffer(r, n) : CARET_OK;
         if (rc == CARET_OK)
@@ -501,6 +505,7 @@ static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
     else
         memcpy(caret__ring_at(r->e, lsn - 8), rec + size - 8, 8);
     rc = reserve(r, rec, size, &in_rows);
+    CARET_FAULT("replay_reserved");
     if (rc == CARET_OK)
         rc = hand_over(r, lsn);
     if (rc != CARET_OK)

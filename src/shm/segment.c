@@ -253,6 +253,32 @@ int caret__file_map(struct caret__engine *e)
     return CARET_OK;
 }
 
+/* The pages that the file has now, mapped so that what is written there is a copy of ours. */
+static bool map_copies(struct caret__engine *e, size_t len)
+{
+    void *at = (void *)(uintptr_t)e->file_map;
+    const int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+
+    return len != 0 && mmap(at, len, PROT_READ | PROT_WRITE, flags, caret__fd(&e->data_fd), 0) == at;
+}
+
+void caret__file_keep(struct caret__engine *e)
+{
+    struct stat st;
+    uint64_t pages = fstat(caret__fd(&e->data_fd), &st) == 0 ? (uint64_t)st.st_size / CARET__PAGE_SIZE : 0;
+
+    pages = caret__min64(pages, e->file_pages_mapped);
+    if (map_copies(e, pages * CARET__PAGE_SIZE))
+        e->pg.kept = (uint32_t)pages;
+}
+
+void caret__file_kept(struct caret__engine *e)
+{
+    if (e->pg.kept != 0)
+        mprotect((void *)(uintptr_t)e->file_map, (size_t)e->pg.kept * CARET__PAGE_SIZE, PROT_READ);
+    e->pg.kept = 0;
+}
+
 void caret__segment_close(struct caret__engine *e)
 {
     if (e->pg.verified != NULL)

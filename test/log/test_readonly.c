@@ -621,6 +621,46 @@ static void those_who_came_while_it_was_opened_are_seen(void **state)
 #endif
 }
 
+/* A reader replays the log of the dead, and is slow: others come, and write over the pages that it was about to read. */
+static void a_replay_is_not_harmed_by_those_who_come(void **state)
+{
+    (void)state;
+#ifdef CARET_FAULTS
+    static const unsigned records[] = {1, 2, 10, 100, 190};
+    for (unsigned i = 0; i < sizeof records / sizeof records[0]; i++) {
+        int status;
+        caret_db *db = open_db();
+        put(db, 0, 300, 30);
+        OK(caret_close(db));
+        kill_and_wait(child_with(200, 400, 50));
+        pid_t reader = fork();
+        if (reader == 0) {
+            caret__fault_arm("replay_reserved", records[i], CARET__FAULT_STOP);
+            caret_db *mine = open_reading();
+            CHILD(count(mine, 0, 40) == 450);
+            CHILD(caret_close(mine) == CARET_OK);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(reader, &status, WUNTRACED), reader);
+        assert_true(WIFSTOPPED(status));
+        db = open_db();
+        for (unsigned round = 0; round < 4; round++) {
+            put(db, 0, 450, 40);
+            OK(caret_checkpoint(db));
+        }
+        OK(caret_close(db));
+        kill(reader, SIGCONT);
+        join(reader);
+        db = open_db();
+        kill_all(db);
+        OK(caret_close(db));
+    }
+#else
+    print_message("skipped: this build has no fault points (the small one has)\n");
+    skip();
+#endif
+}
+
 static void both_kinds_of_handles_in_one_process(void **state)
 {
     (void)state;
@@ -1062,6 +1102,7 @@ int main(int argc, char **argv)
         TEST(a_reader_that_never_comes_to_its_end_is_told),
         TEST(reader_outlives_those_it_observes),
         TEST(those_who_came_while_it_was_opened_are_seen),
+        TEST(a_replay_is_not_harmed_by_those_who_come),
         TEST(both_kinds_of_handles_in_one_process),
         TEST(forked_child_of_a_reader_reads),
         TEST(file_that_is_replaced_is_told_from_one_that_changed),
