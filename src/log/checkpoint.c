@@ -419,9 +419,12 @@ uint32_t caret__checkpoint_dead(const struct caret__engine *e)
 /*
  * A checkpoint should end before log and arena are full, but not begin earlier than that takes: what is changed
  * once more in between need not be written twice.  It is due when a third of either is in use; a log that was made
- * longer is used further, as far as half as much again as came in while the last checkpoint wrote as many pages leaves
+ * longer is used further: until it has CHEAP times what a checkpoint would write, as a recovery need not take longer
+ * than that is worth; else as far as half as much again as came in while the last checkpoint wrote as many pages leaves
  * room.
  */
+#define CHEAP 2u /* arbitrary */
+
 static bool log_due(const struct caret__shared *sh, uint32_t used)
 {
     uint64_t log = atomic_load(&sh->log_head) - atomic_load(&sh->checkpoint_lsn);
@@ -430,6 +433,8 @@ static bool log_due(const struct caret__shared *sh, uint32_t used)
     if (log <= size / 3)
         return false;
     return size <= CARET__LOG_DEFAULT ||
+           (atomic_load(&sh->log_kind) == CARET__META_LONGER &&
+            log >= (uint64_t)used * CARET__PAGE_SIZE * CHEAP) ||
            log + CARET__LOG_DEFAULT / 2 + pace * (used / PACE_PAGES) / 2 * 3 > size;
 }
 

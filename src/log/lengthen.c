@@ -4,8 +4,10 @@
  * A checkpoint writes each page that was changed since the last one.  Where sets go
  * everywhere, nearly each of them changes another page, and a short log makes a
  * checkpoint due before any page was changed twice.  So when a checkpoint would
- * write much more than the log has, the log becomes four times as long, until
- * CARET__LOG_MAX, if the disk has room; unless somebody asked for its size.
+ * write much more than the log has, the log becomes as long as it may, CARET__LOG_MAX, or
+ * shorter if the disk has little room; unless somebody asked for its size.  At once: each length in between would be used
+ * for a few checkpoints of a tree that is growing, all of which would be written again.  How far a log is used is
+ * another matter (checkpoint.c).
  *
  * A record that takes more than three quarters of the log makes it longer too: its committer
  * takes a checkpoint with that wish and, still in the role, commits (commit.c).  If there
@@ -56,7 +58,6 @@
 #include "shm/segment.h"
 #include "shm/write.h"
 
-#define FACTOR     4u /* arbitrary */
 #define DEAR       2u /* a checkpoint is: so many bytes of pages for a byte of log; arbitrary */
 #define RECORD     sizeof(struct caret__lockrec) /* at the end of the file */
 #define DISK_PART  4u                       /* of what the disk has left at most so much is taken at once */
@@ -100,7 +101,7 @@ static bool is_possible(const struct caret__engine *e, uint64_t size, uint64_t w
 /* The size it can have; the old one if there is no room for more. */
 static uint64_t possible_size(const struct caret__engine *e, uint64_t size)
 {
-    uint64_t want = caret__min64(size * FACTOR, CARET__LOG_MAX);
+    uint64_t want = CARET__LOG_MAX;
 
     while (want > size && !is_possible(e, size, want, DISK_PART))
         want /= 2;

@@ -130,6 +130,24 @@ static void it_becomes_longer_where_checkpoints_are_dear(void **state)
     close_it();
 }
 
+/* Else a recovery would take the longer for nothing. */
+static void it_is_not_used_to_its_end_where_checkpoints_are_cheap(void **state)
+{
+    (void)state;
+    open_sized(0);
+    fill();
+    assert_true(set_until_longer());
+    OK(caret_checkpoint(db));
+    uint64_t size = atomic_load(&e->sh->log_size);
+    assert_int_equal(size, CARET__LOG_MAX);
+    while (!caret__checkpoint_due(e))
+        set_node(1, known->last[1] + 1);
+    uint64_t log = atomic_load(&e->sh->log_head) - atomic_load(&e->sh->checkpoint_lsn);
+    assert_true(log > size / 3 && log < size / 2);
+    read_all();
+    close_it();
+}
+
 static void a_size_that_was_asked_for_stays(void **state)
 {
     (void)state;
@@ -630,6 +648,7 @@ int main(void)
     const struct CMUnitTest large[] = {LOG_TEST(it_becomes_longer_where_checkpoints_are_dear)};
     const struct CMUnitTest tests[] = {
         LOG_TEST(it_becomes_longer_where_checkpoints_are_dear),
+        LOG_TEST(it_is_not_used_to_its_end_where_checkpoints_are_cheap),
         LOG_TEST(a_size_that_was_asked_for_stays),
         LOG_TEST(a_longer_log_survives_kills),
         LOG_TEST(what_the_disk_does_not_have_is_not_missed),
