@@ -581,8 +581,9 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start)
             rc = CARET_OK; /* reading does not need it; caret_check() looks again */
     }
     if (rc == CARET_OK && !clean) {
-        caret__file_keep(e);
-        rc = caret__replay(e, reach);
+        rc = caret__file_keep(e);
+        if (rc == CARET_OK)
+            rc = caret__replay(e, reach);
         caret__file_kept(e);
     }
     free(e->log_tail);

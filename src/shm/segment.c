@@ -253,23 +253,26 @@ int caret__file_map(struct caret__engine *e)
     return CARET_OK;
 }
 
-/* The pages that the file has now, mapped so that what is written there is a copy of ours. */
-static bool map_copies(struct caret__engine *e, size_t len)
+static bool map_again(struct caret__engine *e, size_t len, int protection, int flags)
 {
     void *at = (void *)(uintptr_t)e->file_map;
-    const int flags = MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
 
-    return len != 0 && mmap(at, len, PROT_READ | PROT_WRITE, flags, caret__fd(&e->data_fd), 0) == at;
+    return mmap(at, len, protection, flags | MAP_FIXED | MAP_NORESERVE, caret__fd(&e->data_fd), 0) == at;
 }
 
-void caret__file_keep(struct caret__engine *e)
+int caret__file_keep(struct caret__engine *e)
 {
     struct stat st;
     uint64_t pages = fstat(caret__fd(&e->data_fd), &st) == 0 ? (uint64_t)st.st_size / CARET__PAGE_SIZE : 0;
+    size_t len = caret__min64(pages, e->file_pages_mapped) * CARET__PAGE_SIZE;
 
-    pages = caret__min64(pages, e->file_pages_mapped);
-    if (map_copies(e, pages * CARET__PAGE_SIZE))
-        e->pg.kept = (uint32_t)pages;
+    if (len == 0)
+        return CARET_OK;
+    if (map_again(e, len, PROT_READ | PROT_WRITE, MAP_PRIVATE))
+        e->pg.kept = (uint32_t)(len / CARET__PAGE_SIZE);
+    else if (!map_again(e, len, PROT_READ, MAP_SHARED)) /* what was there before may be gone */
+        return no_space(e, "data file");
+    return CARET_OK;
 }
 
 void caret__file_kept(struct caret__engine *e)

@@ -45,10 +45,11 @@ uint64_t caret__store_id(void);
 /* Map the data file (e->data_fd) for reading, to the size that the segment's header allows. */
 int caret__file_map(struct caret__engine *e);
 
-/* From now on, until caret__file_kept(): a page of the file that is verified stays as it is then, in memory of this process, whatever
- * others write there.  For who replays a log in private memory and may keep nobody from writing: what changes the
- * tree relies on pages that it has looked at.  Without memory for that, as strict limits may have it, nothing is kept. */
-void caret__file_keep(struct caret__engine *e);
+/* From now on, until caret__file_kept(): a page of the file that is verified stays as it is then, in memory of this
+ * process, whatever others write there.  For one that replays a log in private memory and may keep nobody from writing:
+ * what changes the tree relies on pages that it has looked at.  Without memory for that, as strict limits may have it,
+ * nothing is kept.  NOMEM or SHM: the file is not mapped any more. */
+int caret__file_keep(struct caret__engine *e);
 void caret__file_kept(struct caret__engine *e);
 
 /* Unmap everything and close the segment (not the data file). */
