@@ -214,6 +214,7 @@ static inline bool caret__at_last(struct caret__leaves *leaves, const struct car
     if (at->pos == CARET__PAGE_NOWHERE || (!at->found && !caret__appends(&leaves->edge, v, at, key, len)))
         return false;
     last->pos = at->pos;
+    caret__guessed(leaves, true); /* else the few keys that are elsewhere would count alone */
     return true;
 }
 

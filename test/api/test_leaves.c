@@ -169,6 +169,25 @@ static void keys_in_order_are_found_beside_the_last(void **state)
     assert_int_equal(caret_close(db), CARET_OK);
 }
 
+/* Keys that are appended in order raise no doubt about guesses, which would mean a descent for each. */
+static void keys_in_order_raise_no_doubt(void **state)
+{
+    caret_db *db;
+    caret_session *s;
+    caret_node_buf n;
+
+    (void)state;
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    assert_int_equal(caret_session_open(db, &s), CARET_OK);
+    for (int i = 0; i < 8 * NODES; i++) {
+        node(&n, "^e", i);
+        assert_int_equal(caret_set(s, &n.node, "v", 1), CARET_OK);
+        assert_in_range(s->leaves.doubt, 0, CARET__DOUBT);
+    }
+    caret_session_close(s);
+    assert_int_equal(caret_close(db), CARET_OK);
+}
+
 #define KEYS 1500
 
 /* Two sessions go on in order, here and there, read, set and delete, also by the same keys of a local variable: all that they
@@ -226,6 +245,7 @@ int main(void)
         cmocka_unit_test(guesses_are_made_where_they_are_right),
         cmocka_unit_test(appended_keys_are_in_their_leaf),
         cmocka_unit_test(keys_in_order_are_found_beside_the_last),
+        cmocka_unit_test(keys_in_order_raise_no_doubt),
         cmocka_unit_test(what_is_found_beside_the_last_is_the_key),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
