@@ -153,8 +153,7 @@ static __attribute__((noinline)) int get_searched(caret_session *s, struct caret
 }
 
 /* A read inside a transaction: the buffer first; a conflict marks the transaction. */
-static inline __attribute__((always_inline)) int get_in_txn(caret_session *s, struct caret__node *n,
-                                                            caret_slice *out)
+static __attribute__((noinline)) int get_in_txn(caret_session *s, struct caret__node *n, caret_slice *out)
 {
     const uint8_t *val;
     size_t len;

@@ -341,6 +341,22 @@ static void push_reserved(lua_State *L, const char *key, size_t len)
     lua_rawset(L, lua_upvalueindex(UP_RESERVED));
 }
 
+/*
+ * The same in the place of that string, which is on top, if the method was asked for before; else 0, and nothing has
+ * changed.
+ */
+static inline int replace_reserved(lua_State *L, const char *key, size_t len)
+{
+    lua_rawget(L, lua_upvalueindex(UP_RESERVED));
+    if (!lua_isnil(L, -1))
+        return 1;
+    lua_pop(L, 1);
+    caret__push_text(L, (caret_slice){key, len}); /* as it was: nothing has allocated since */
+    return 0;
+}
+
+#define RESERVED_SHORT 64u /* bytes of a name that may be put back so: no method has as many */
+
 /* n.__, n.__name */
 static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key, size_t len)
 {
@@ -353,6 +369,8 @@ static int index_reserved(lua_State *L, struct caret__lnode *n, const char *key,
         caret__push_value(L, n->db, caret__lnode_session(n), &n->node);
         return 1;
     }
+    if (n->cached == 0 && len < RESERVED_SHORT && lua_gettop(L) == 2 && replace_reserved(L, key, len))
+        return 1;
     push_reserved(L, key, len);
     if (n->cached != 0)
         remember_method(L);
