@@ -12,4 +12,5 @@ plots=$(for f in "$data"/*; do printf "'%s' with linespoints lw 2 title '%s', " 
 gnuplot -e "
     set terminal svg size 800,440 font 'sans-serif,13' background 'white';
     set xlabel 'million nodes'; set ylabel 'microseconds a set'; set logscale y; set yrange [0.1:];
-    set grid lc rgb '#dddddd'; set key outside right; set xrange [0:]; plot ${plots%, }"
+    set grid lc rgb '#dddddd'; set key outside right; set xrange [0:]; plot ${plots%, }" |
+    expand | sed "s/ *$//"
