@@ -87,8 +87,8 @@ void caret__observe_end(struct caret__engine *e);
 /* ---- log/replay.c -------------------------------------------------------------- */
 
 /* Apply the log's records from where the segment is (log_head == meta lsn) to the end of the chain.
- * CORRUPT when the chain ends before `reach`. */
-int caret__replay(struct caret__engine *e, uint64_t reach);
+ * CORRUPT when the chain ends before `reach`.  part: a checkpoint of the tree as it is comes first, once the chain was seen. */
+int caret__replay(struct caret__engine *e, uint64_t reach, bool part);
 
 /* The log file, and where in it an LSN lies. */
 struct caret__logfile {

@@ -11,7 +11,10 @@
  *              are only in its ring are appended to the log file.
  *      sweep   segments that no database needs (orphan.c), and those of this one that the record does not name, go.
  *   3  build   a new segment: tree and free map of the checkpoint, no page changed.
- *   4  replay  the log (replay.c) up to the end of its chain.
+ *   4  replay  the log (replay.c) up to the end of its chain.  If no old segment was found, a checkpoint of the same tree comes
+ *              first, as soon as the whole chain was seen.  Those who still read in the old one, which may be in the
+ *              shared memory of another container, are not told by its `ended`; they see the meta slot, before any
+ *              page of theirs is written over.
  *   5  begin   generation + 1: a new chain, so that no old record can ever continue
  *              it; a checkpoint, not clean, makes this durable.
  *   6  publish the record in the lock file names the new segment; old ones are unlinked.
@@ -479,7 +482,7 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
     if (rc == CARET_OK)
         rc = caret__slot_take(e, caret__reap);
     if (rc == CARET_OK && (start->pair.meta.flags & CARET__META_CLEAN) == 0)
-        rc = caret__replay(e, reach);
+        rc = caret__replay(e, reach, r->head == 0);
     CARET_FAULT("recover_replayed");
     if (rc == CARET_OK)
         rc = caret__lockrec_make(e, start->id.uuid, &rec);
@@ -583,7 +586,7 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start)
     if (rc == CARET_OK && !clean) {
         rc = caret__file_keep(e);
         if (rc == CARET_OK)
-            rc = caret__replay(e, reach);
+            rc = caret__replay(e, reach, false);
         caret__file_kept(e);
     }
     free(e->log_tail);

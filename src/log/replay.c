@@ -542,7 +542,7 @@ static int apply_all(struct replay *r)
     return rc;
 }
 
-int caret__replay(struct caret__engine *e, uint64_t reach)
+int caret__replay(struct caret__engine *e, uint64_t reach, bool part)
 {
     struct caret__shared *sh = e->sh;
     struct replay r = {.e = e,
@@ -569,6 +569,9 @@ int caret__replay(struct caret__engine *e, uint64_t reach)
         rc = caret__fail(CARET_E_CORRUPT,
                          "%s: the log is damaged: it ends at LSN %llu, commits exist up to %llu", e->path,
                          (unsigned long long)r.end, (unsigned long long)reach);
+    if (rc == CARET_OK && part)
+        rc = caret__checkpoint_as(e, true, false);
+    CARET_FAULT("replay_parted");
     if (rc == CARET_OK)
         rc = caret__writer_lock(e);
     if (rc == CARET_OK) {

@@ -18,6 +18,7 @@
 
 #include "base/crc32c.h"
 #include "base/fault.h"
+#include "log/open.h"
 
 /* ------------------------------------------------------------------ helpers */
 
@@ -591,6 +592,7 @@ static void those_who_came_while_it_was_opened_are_seen(void **state)
         until(1);
         pid_t reader = fork();
         if (reader == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             caret__fault_arm(i % 2 == 0 ? "observe_opened" : "observe_settled", 1, CARET__FAULT_STOP);
             caret_db *mine = open_reading();
             CHILD(count(mine, 0, 40) == 70);
@@ -621,6 +623,95 @@ static void those_who_came_while_it_was_opened_are_seen(void **state)
 #endif
 }
 
+#ifdef CARET_FAULTS
+static _Noreturn void die_in_a_checkpoint(void)
+{
+    caret_db *db = open_db();
+    put(db, 0, 400, 50);
+    OK(caret_sync(db));
+    atomic_store(signal_word, 1);
+    until(2);
+    caret__fault_arm("checkpoint_pages_written", 1, CARET__FAULT_KILL);
+    (void)caret_checkpoint(db);
+    _exit(1);
+}
+
+static _Noreturn void read_in_the_segment_of_the_dead(void)
+{
+    struct caret__engine *e;
+    caret_options o = reading();
+    CHILD(caret__engine_open(path, &o, &e) == CARET_OK && e->observes == CARET__OBSERVES_LIVE);
+    atomic_store(signal_word, 2);
+    until(3);
+    CHILD(caret__observed_over(e));
+    CHILD(caret__engine_close(e) == CARET_OK);
+    _exit(0);
+}
+
+static _Noreturn void stop_before_the_meta_slot(void)
+{
+    caret__fault_arm("checkpoint_pages_written", 1, CARET__FAULT_STOP);
+    OK(caret_close(open_db()));
+    _exit(0);
+}
+
+static pid_t child_that(void (*does)(void))
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
+        does();
+    }
+    return pid;
+}
+
+static void remove_segments(void)
+{
+    struct dirent **names;
+    char file[400];
+    int n = scandir(shm_dir, &names, NULL, NULL);
+
+    for (int i = 0; i < n; free(names[i++])) {
+        snprintf(file, sizeof file, "%s/%s", shm_dir, names[i]->d_name);
+        unlink(file);
+    }
+    free(names);
+}
+#endif
+
+/* Pages of a checkpoint that the dead had not finished may be in the file alone.  Those who come and do not find the
+ * segment in which somebody still reads them write over them. */
+static void readers_of_the_dead_are_told_before_pages_are_written(void **state)
+{
+    (void)state;
+#ifdef CARET_FAULTS
+    int status;
+    caret_db *db = open_db();
+    put(db, 0, 400, 30);
+    OK(caret_close(db));
+    pid_t writer = child_that(die_in_a_checkpoint);
+    until(1);
+    pid_t reader = child_that(read_in_the_segment_of_the_dead);
+    assert_int_equal(waitpid(writer, &status, 0), writer);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    remove_segments();
+    pid_t newcomer = child_that(stop_before_the_meta_slot);
+    assert_int_equal(waitpid(newcomer, &status, WUNTRACED), newcomer);
+    assert_true(WIFSTOPPED(status));
+    atomic_store(signal_word, 3);
+    join(reader);
+    kill(newcomer, SIGCONT);
+    join(newcomer);
+    db = open_db();
+    assert_int_equal(count(db, 0, 50), 400);
+    check(db);
+    OK(caret_close(db));
+#else
+    print_message("skipped: this build has no fault points (the small one has)\n");
+    skip();
+#endif
+}
+
 /* A reader replays the log of the dead, and is slow: others come, and write over the pages that it was about to read. */
 static void a_replay_is_not_harmed_by_those_who_come(void **state)
 {
@@ -635,6 +726,7 @@ static void a_replay_is_not_harmed_by_those_who_come(void **state)
         kill_and_wait(child_with(200, 400, 50));
         pid_t reader = fork();
         if (reader == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             caret__fault_arm("replay_reserved", records[i], CARET__FAULT_STOP);
             caret_db *mine = open_reading();
             CHILD(count(mine, 0, 40) == 450);
@@ -1102,6 +1194,7 @@ int main(int argc, char **argv)
         TEST(a_reader_that_never_comes_to_its_end_is_told),
         TEST(reader_outlives_those_it_observes),
         TEST(those_who_came_while_it_was_opened_are_seen),
+        TEST(readers_of_the_dead_are_told_before_pages_are_written),
         TEST(a_replay_is_not_harmed_by_those_who_come),
         TEST(both_kinds_of_handles_in_one_process),
         TEST(forked_child_of_a_reader_reads),
