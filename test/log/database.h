@@ -46,6 +46,15 @@ static inline void need_room(unsigned mib)
     }
 }
 
+/* Else the test is skipped. */
+static inline void need_points(void)
+{
+#ifndef CARET_FAULTS
+    print_message("skipped: this build has no fault points (the small one has)\n");
+    skip();
+#endif
+}
+
 static inline int setup(void **state)
 {
     (void)state;
@@ -246,6 +255,15 @@ static inline void kill_and_wait(pid_t pid)
 {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+}
+
+/* As a reboot, or another container, has it. */
+static inline void remove_shared_memory(void)
+{
+    char command[120];
+
+    snprintf(command, sizeof command, "rm -f %s/*", shm_dir);
+    assert_int_equal(system(command), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

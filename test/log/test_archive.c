@@ -441,9 +441,7 @@ static void a_log_cut_off_by_power_loss_is_cut_off_in_the_archive(void **state)
     assert_memory_equal(trailer, &head.end_seed, 8);
     assert_int_equal(pwrite(fd, zeros, 8, at), 8); /* of the last record */
     close(fd);
-    char command[200];
-    snprintf(command, sizeof command, "rm -f %s/*", shm_dir); /* shared memory, too */
-    assert_int_equal(system(command), 0);
+    remove_shared_memory();
     caret_db *db = open_archived();
     assert_true(digest(db) == moments[0].digest);
     work(db, 32, 30, 0);

@@ -128,9 +128,7 @@ static void big_commits_survive_the_loss_of_everybody(void **state)
             join(pid);
             at += n + 10;
             if (lose_segment) {
-                char command[200];
-                snprintf(command, sizeof command, "rm -f %s/*", shm_dir);
-                assert_int_equal(system(command), 0);
+                remove_shared_memory();
             }
         }
         caret_db *db = open_db();
@@ -182,14 +180,6 @@ static void die_at(const struct step *step, bool alone, int64_t n)
     assert_int_equal(count(db, 300000, EACH), n);
     OK(caret_close(db));
     unlink(path);
-}
-
-static void need_points(void)
-{
-#ifndef CARET_FAULTS
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
 }
 
 static void a_death_on_the_way_leaves_all_or_nothing(void **state)

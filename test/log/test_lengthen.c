@@ -454,7 +454,6 @@ static void flip_newest_slot(void)
 /* Power is lost when commits lie where only the newest slot tells: without it they are not dropped in silence. */
 static void a_damaged_slot_that_told_of_it_is_an_error(void **state)
 {
-    char command[160];
     int status;
     pid_t pid = fork();
 
@@ -477,8 +476,7 @@ static void a_damaged_slot_that_told_of_it_is_an_error(void **state)
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
-    snprintf(command, sizeof command, "rm -f %s/*", shm_dir);
-    assert_int_equal(system(command), 0);
+    remove_shared_memory();
     flip_newest_slot(); /* the other one is there again below */
     assert_int_equal(open_code(path), CARET_E_CORRUPT);
     if (strstr(caret_message(), "newest") == NULL)
@@ -582,7 +580,6 @@ static void commits_before_the_switch_survive_a_loss_of_power(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof between / sizeof between[0]; i++) {
-        char command[160];
         int status;
         start_over();
         pid_t pid = fork();
@@ -598,8 +595,7 @@ static void commits_before_the_switch_survive_a_loss_of_power(void **state)
         assert_int_equal(waitpid(pid, &status, 0), pid);
         if (!WIFSIGNALED(status))
             fail_msg("%s: nobody died there", between[i]);
-        snprintf(command, sizeof command, "rm -f %s/*", shm_dir);
-        assert_int_equal(system(command), 0);
+        remove_shared_memory();
         open_sized(0);
         read_all();
         close_it();

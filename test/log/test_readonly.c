@@ -249,12 +249,9 @@ static void dead_database_is_read_whole_and_left_as_it_is(void **state)
 
 static void dead_database_without_its_segment_is_what_the_log_has(void **state)
 {
-    char command[300];
-
     (void)state;
     make_dead(true);
-    snprintf(command, sizeof command, "rm -f %s/*", shm_dir);
-    assert_int_equal(system(command), 0);
+    remove_shared_memory();
     caret_db *db = open_reading();
     assert_int_equal(count(db, 0, 30), 200);
     check(db);
@@ -569,6 +566,53 @@ static void reader_outlives_those_it_observes(void **state)
     assert_int_equal(files_in(dir), 1);
 }
 
+static pid_t child_that(void (*does)(void))
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
+        does();
+    }
+    return pid;
+}
+
+/* A reader that is stopped at the nth hit of a point while it opens the database; then it finds `nodes` nodes of 40 bytes. */
+static pid_t reader_stopped_at(const char *point, unsigned nth, int64_t nodes)
+{
+    int status;
+    pid_t reader = fork();
+
+    if (reader == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        caret__fault_arm(point, nth, CARET__FAULT_STOP);
+        caret_db *mine = open_reading();
+        CHILD(count(mine, 0, 40) == nodes);
+        CHILD(caret_close(mine) == CARET_OK);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(reader, &status, WUNTRACED), reader);
+    assert_true(WIFSTOPPED(status));
+    return reader;
+}
+
+/* Others come and write these nodes, with the checkpoints that it takes to use the pages of before. */
+static caret_db *write_all(int64_t nodes)
+{
+    caret_db *db = open_db();
+
+    for (unsigned round = 0; round < 4; round++) {
+        put(db, 0, nodes, 40);
+        OK(caret_checkpoint(db));
+    }
+    return db;
+}
+
+static void go_on(pid_t stopped)
+{
+    kill(stopped, SIGCONT);
+    join(stopped);
+}
+
 /*
  * A reader has found those who are attached, and is slow.  They close, or die; others come, write, and make the checkpoints
  * that use the pages of before.  What the reader has in hand is a segment that nobody knows any more.
@@ -576,9 +620,8 @@ static void reader_outlives_those_it_observes(void **state)
 static void those_who_came_while_it_was_opened_are_seen(void **state)
 {
     (void)state;
-#ifdef CARET_FAULTS
+    need_points();
     for (unsigned i = 0; i < 4; i++) {
-        int status;
         atomic_store(signal_word, 0);
         pid_t user = fork();
         if (user == 0) {
@@ -590,40 +633,20 @@ static void those_who_came_while_it_was_opened_are_seen(void **state)
             _exit(0);
         }
         until(1);
-        pid_t reader = fork();
-        if (reader == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            caret__fault_arm(i % 2 == 0 ? "observe_opened" : "observe_settled", 1, CARET__FAULT_STOP);
-            caret_db *mine = open_reading();
-            CHILD(count(mine, 0, 40) == 70);
-            CHILD(caret_close(mine) == CARET_OK);
-            _exit(0);
-        }
-        assert_int_equal(waitpid(reader, &status, WUNTRACED), reader);
-        assert_true(WIFSTOPPED(status));
+        pid_t reader = reader_stopped_at(i % 2 == 0 ? "observe_opened" : "observe_settled", 1, 70);
         if (i < 2) {
             kill_and_wait(user);
         } else {
             atomic_store(signal_word, 2);
             join(user);
         }
-        caret_db *db = open_db();
-        for (unsigned round = 0; round < 4; round++) {
-            put(db, 0, 70, 40);
-            OK(caret_checkpoint(db));
-        }
-        kill(reader, SIGCONT);
-        join(reader);
+        caret_db *db = write_all(70);
+        go_on(reader);
         kill_all(db);
         OK(caret_close(db));
     }
-#else
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
 }
 
-#ifdef CARET_FAULTS
 static _Noreturn void die_in_a_checkpoint(void)
 {
     caret_db *db = open_db();
@@ -655,36 +678,12 @@ static _Noreturn void stop_before_the_meta_slot(void)
     _exit(0);
 }
 
-static pid_t child_that(void (*does)(void))
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
-        does();
-    }
-    return pid;
-}
-
-static void remove_segments(void)
-{
-    struct dirent **names;
-    char file[400];
-    int n = scandir(shm_dir, &names, NULL, NULL);
-
-    for (int i = 0; i < n; free(names[i++])) {
-        snprintf(file, sizeof file, "%s/%s", shm_dir, names[i]->d_name);
-        unlink(file);
-    }
-    free(names);
-}
-#endif
-
 /* Pages of a checkpoint that the dead had not finished may be in the file alone.  Those who come and do not find the
  * segment in which somebody still reads them write over them. */
 static void readers_of_the_dead_are_told_before_pages_are_written(void **state)
 {
     (void)state;
-#ifdef CARET_FAULTS
+    need_points();
     int status;
     caret_db *db = open_db();
     put(db, 0, 400, 30);
@@ -694,63 +693,38 @@ static void readers_of_the_dead_are_told_before_pages_are_written(void **state)
     pid_t reader = child_that(read_in_the_segment_of_the_dead);
     assert_int_equal(waitpid(writer, &status, 0), writer);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    remove_segments();
+    remove_shared_memory();
     pid_t newcomer = child_that(stop_before_the_meta_slot);
     assert_int_equal(waitpid(newcomer, &status, WUNTRACED), newcomer);
     assert_true(WIFSTOPPED(status));
     atomic_store(signal_word, 3);
     join(reader);
-    kill(newcomer, SIGCONT);
-    join(newcomer);
+    go_on(newcomer);
     db = open_db();
     assert_int_equal(count(db, 0, 50), 400);
     check(db);
     OK(caret_close(db));
-#else
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
 }
 
 /* A reader replays the log of the dead, and is slow: others come, and write over the pages that it was about to read. */
 static void a_replay_is_not_harmed_by_those_who_come(void **state)
 {
     (void)state;
-#ifdef CARET_FAULTS
+    need_points();
     static const unsigned records[] = {1, 2, 10, 100, 190};
     for (unsigned i = 0; i < sizeof records / sizeof records[0]; i++) {
-        int status;
         caret_db *db = open_db();
         put(db, 0, 300, 30);
         OK(caret_close(db));
         kill_and_wait(child_with(200, 400, 50));
-        pid_t reader = fork();
-        if (reader == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            caret__fault_arm("replay_reserved", records[i], CARET__FAULT_STOP);
-            caret_db *mine = open_reading();
-            CHILD(count(mine, 0, 40) == 450);
-            CHILD(caret_close(mine) == CARET_OK);
-            _exit(0);
-        }
-        assert_int_equal(waitpid(reader, &status, WUNTRACED), reader);
-        assert_true(WIFSTOPPED(status));
-        db = open_db();
-        for (unsigned round = 0; round < 4; round++) {
-            put(db, 0, 450, 40);
-            OK(caret_checkpoint(db));
-        }
+        pid_t reader = reader_stopped_at("replay_reserved", records[i], 450);
+        db = write_all(450);
         OK(caret_close(db));
-        kill(reader, SIGCONT);
-        join(reader);
+        go_on(reader);
         db = open_db();
         kill_all(db);
         OK(caret_close(db));
     }
-#else
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
 }
 
 static void both_kinds_of_handles_in_one_process(void **state)
