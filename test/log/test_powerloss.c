@@ -674,7 +674,7 @@ static void check_state(const struct player *p, bool nested)
     if (caret_close(db) != CARET_OK)
         complain("closing: %s", caret_message());
     for (unsigned i = 1; i < NAMES; i++) {
-        char name[160];
+        char name[256];
         snprintf(name, sizeof name, "%s%s", state_path, names->name[i]);
         if (access(name, F_OK) == 0 && i != 1)
             complain("%s is left after closing", names->name[i]);

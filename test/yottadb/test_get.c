@@ -115,7 +115,7 @@ static void tells_how_much_room_is_needed(void **state)
 
 static void gives_values_of_a_megabyte(void **state)
 {
-    char *big = malloc(YDB_MAX_STR), *room = malloc(YDB_MAX_STR);
+    char *big = calloc(1, YDB_MAX_STR), *room = malloc(YDB_MAX_STR);
     ydb_buffer_t value = bytes(big, YDB_MAX_STR), ret = {YDB_MAX_STR, 0, room};
 
     (void)state;

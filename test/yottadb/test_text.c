@@ -28,7 +28,7 @@ static void there_and_back(void **state)
 static void every_byte_comes_back(void **state)
 {
     struct out zwr, o;
-    char all[512];
+    char all[512] = "";
     ydb_buffer_t in = bytes(all, sizeof all);
 
     (void)state;
