@@ -278,7 +278,11 @@ local function embedded()
         .. table.concat(files) .. "};\n\n" .. LOADER
 end
 
-write_unit("caret.c", {"base", "shm", "page", "tree", "log", "txn", "api"},
+local engine = {}
+for names in read("layers"):gmatch("\nengine ([^\n]*)") do
+    for name in names:gmatch("%S+") do engine[#engine + 1] = name end
+end
+write_unit("caret.c", engine,
     "Caret, the whole engine in one file.", "cc -O2 -c caret.c && cc program.c caret.o -pthread -lm")
 write_unit("caret_lua.c", {"lua"}, "Caret's Lua modules in one file; caret.c has the engine.",
     "cc -O2 -I/usr/include/lua5.4 program.c caret.c caret_lua.c -llua5.4 -pthread -lm -ldl", embedded())

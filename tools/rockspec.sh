@@ -31,7 +31,7 @@ for file in src/lua/*/*.lua src/lua/*.lua; do
     printf '        ["%s"] = "%s",\n' "$(printf %s "$name" | tr / .)" "$file"
 done
 printf '        ["caret.core"] = {\n            sources = {\n'
-for layer in base shm page tree log txn api lua; do
+for layer in $(sed -n 's/^engine //p' layers) lua; do
     for file in src/$layer/*.c; do printf '                "%s",\n' "$file"; done
 done
 cat <<'TAIL'

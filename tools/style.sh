@@ -65,8 +65,12 @@ check_includes()
     c_files | grep -E '^(src|include|bench)/' | while read -r file; do
         awk -v file="$file" '
         BEGIN {
-            n = split("base shm page tree log txn api", chain, " ")
-            for (i = 1; i <= n; i++) rank[chain[i]] = i
+            while ((getline line < "layers") > 0) {
+                n = split(line, word, " ")
+                if (word[1] == "engine") lines++
+                if (word[1] == "engine") for (i = 2; i <= n; i++) rank[word[i]] = lines
+                if (word[1] == "front") for (i = 3; i <= n; i++) uses[word[2], word[i]] = 1
+            }
             split(file, part, "/")
             own = part[1] == "src" ? part[2] : part[1]
         }
@@ -90,7 +94,8 @@ check_includes()
                 if (from == "") finding("include \"" name "\": write it from src/, \"" own "/" name "\"")
                 else if (!(from in rank)) finding(own " may not include " name)
                 else if (rank[from] > rank[own]) finding(own " may not include " name ": " from " is above it")
-            } else finding(own " may include only caret.h and its own headers, not " name)
+                else if (rank[from] == rank[own]) finding(own " may not include " name ": " from " is beside it")
+            } else if (!((own, from) in uses)) finding(own " may include only caret.h and its own headers, not " name)
         }' "$file"
     done
 }

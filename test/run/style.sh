@@ -11,6 +11,7 @@ clean_tree()
     rm -rf "${tree:?}"/*
     mkdir -p "$tree/src/base" "$tree/src/tree" "$tree/src/lua" "$tree/include" "$tree/docs" "$tree/tools"
     cp "$source/.clang-format" "$source/.luacheckrc" "$tree/"
+    printf 'engine base\nengine tree log\nfront lua\nfront yottadb lua\n' >"$tree/layers"
     printf '#ifndef CARET_H\n#define CARET_H\n\n#define CARET_API\n\nCARET_API int caret_get(int n);\n\n#endif\n' \
         >"$tree/include/caret.h"
     printf '#ifndef CARET_KEY_H\n#define CARET_KEY_H\n\nint caret__key(int n);\n\n#endif\n' >"$tree/src/base/key.h"
@@ -49,6 +50,8 @@ finds format 'src/base/key.c:7: not as'
 
 printf '#include "tree/get.h"\n' >>"$tree/src/base/key.c"
 finds includes 'src/base/key.c:7: base may not include tree/get.h'
+printf '#include "log/log.h"\n' >>"$tree/src/tree/get.c"
+finds includes 'src/tree/get.c:8: tree may not include log/log.h: log is beside it'
 printf '#include "base/key.h"\n' >>"$tree/src/lua/module.c"
 finds includes 'src/lua/module.c:4: lua may include only caret.h'
 printf '#include <base/key.h>\n' >>"$tree/src/tree/get.c"
