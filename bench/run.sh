@@ -36,7 +36,7 @@ seconds() { sed 's/.*"seconds":\([0-9.]*\).*/\1/'; }
 tables='' one='' four=''
 i=0
 while [ $i -lt "$runs" ]; do
-    tables="$tables $(lua5.4 "$here/../src/tools/rivals/tables.lua" | seconds)"
+    tables="$tables $(lua5.4 "$here/../bench/3n1/rivals/tables.lua" | seconds)"
     one="$one $("$build/caret" 3n1 -w 1 --json | seconds)"
     four="$four $("$build/caret" 3n1 -w 4 --json | seconds)"
     i=$((i + 1))
@@ -50,7 +50,7 @@ printf '{"work":"3n1","tables_s":%s,"one_s":%s,"four_s":%s}\n' "$t" "$a" "$b" >>
 if command -v luajit >/dev/null; then
     jit='' jit_tables='' i=0
     while [ $i -lt "$runs" ]; do
-        jit_tables="$jit_tables $(sed 's,n // 2,n / 2,' "$here/../src/tools/rivals/tables.lua" | luajit - | seconds)"
+        jit_tables="$jit_tables $(sed 's,n // 2,n / 2,' "$here/../bench/3n1/rivals/tables.lua" | luajit - | seconds)"
         jit="$jit $("$build/caret" 3n1 --lua luajit --json | seconds)"
         i=$((i + 1))
     done

@@ -14,7 +14,7 @@
 #include "workload.h"
 #include "yottadb/libyottadb.h"
 
-#define REMEMBERED 6 /* src/yottadb/path.h */
+#define REMEMBERED 6 /* front/yottadb/path.h */
 
 static void die(const char *what)
 {

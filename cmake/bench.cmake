@@ -56,7 +56,7 @@ foreach(store caret lmdb sqlite)
         message(STATUS "lib${store} is missing: caret 3n1 can't be compared with it (make rivals installs it)")
         continue()
     endif()
-    add_executable(rival_${store} bench/rivals/3n1_${store}.c bench/rivals/job.c)
+    add_executable(rival_${store} bench/3n1/rivals/c/3n1_${store}.c bench/3n1/rivals/c/job.c)
     set_target_properties(rival_${store} PROPERTIES OUTPUT_NAME 3n1_${store}
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
     target_link_libraries(rival_${store} PRIVATE caret_flags ${rival_${store}_library})

@@ -17,6 +17,20 @@ find_path(LUA51_INCLUDE lua.h PATH_SUFFIXES lua5.1 lua51 luajit-2.1 NO_CACHE
     PATHS /usr/include /usr/local/include NO_DEFAULT_PATH)
 find_library(LUA54_LIBRARY NAMES liblua5.4.a liblua54.a lua5.4 lua54)
 
+# Lua files, and what the tool has of other languages, by the names that their modules have, with slashes: ${names}, and
+# their places at the same index of ${paths}.
+macro(caret_lua_files names paths folder prefix)
+    file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR}/${folder} CONFIGURE_DEPENDS ${folder}/*.lua ${folder}/*.m)
+    foreach(file ${found})
+        list(APPEND ${names} ${prefix}${file})
+        list(APPEND ${paths} ${PROJECT_SOURCE_DIR}/${folder}/${file})
+    endforeach()
+endmacro()
+set(module_names)
+set(module_paths)
+caret_lua_files(module_names module_paths front/lua "")
+caret_lua_files(module_names module_paths front/yottadb/lua yottadb/)
+
 # caret_lua_module(version include): everything of one Lua version in one folder.
 function(caret_lua_module version include)
     string(REPLACE "." "" v ${version})
@@ -42,14 +56,10 @@ function(caret_lua_module version include)
         LIBRARY_OUTPUT_DIRECTORY ${folder}
         LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/luamodule.map)
     set(copies)
-    foreach(file ${lua_files})
-        if(file MATCHES "^lua/")
-            string(REGEX REPLACE "^lua/" "" name ${file})
-            add_custom_command(OUTPUT ${folder}/${name}
-                COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/src/${file} ${folder}/${name}
-                DEPENDS ${PROJECT_SOURCE_DIR}/src/${file} VERBATIM)
-            list(APPEND copies ${folder}/${name})
-        endif()
+    foreach(name path IN ZIP_LISTS module_names module_paths)
+        add_custom_command(OUTPUT ${folder}/${name}
+            COMMAND ${CMAKE_COMMAND} -E copy ${path} ${folder}/${name} DEPENDS ${path} VERBATIM)
+        list(APPEND copies ${folder}/${name})
     endforeach()
     add_custom_target(caret_lua${v}_files ALL DEPENDS ${copies})
 endfunction()
@@ -71,18 +81,19 @@ if(tool_sources AND NOT (TARGET caret_lua54_objects AND LUA54_LIBRARY))
     message(STATUS "Lua 5.4 headers or library are missing: the tool is not built (make deps installs them)")
 elseif(tool_sources)
     # The Lua files of the binding and the tool become a table in the program, so
-    # that it runs from any folder.  Names are relative to src/.
+    # that it runs from any folder.
     set(embedded ${CMAKE_BINARY_DIR}/generated/embedded.c)
-    set(embedded_from)
-    set(embedded_files ${lua_files})
-    list(FILTER embedded_files EXCLUDE REGEX "/meta\\.lua$") # for editors only
-    foreach(file ${embedded_files})
-        list(APPEND embedded_from ${PROJECT_SOURCE_DIR}/src/${file})
-    endforeach()
-    list(JOIN embedded_files "," embedded_names)
+    set(embedded_names ${module_names})
+    set(embedded_from ${module_paths})
+    list(FILTER embedded_names EXCLUDE REGEX "/meta\\.lua$") # for editors only
+    list(FILTER embedded_from EXCLUDE REGEX "/meta\\.lua$")
+    caret_lua_files(embedded_names embedded_from front/tool tool/)
+    caret_lua_files(embedded_names embedded_from bench/3n1 3n1/)
+    list(JOIN embedded_names "," names)
+    list(JOIN embedded_from "," paths)
     add_custom_command(OUTPUT ${embedded}
-        COMMAND ${CMAKE_COMMAND} -DROOT=${PROJECT_SOURCE_DIR}/src -DNAMES=${embedded_names}
-            -DOUT=${embedded} -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+        COMMAND ${CMAKE_COMMAND} -DNAMES=${names} -DPATHS=${paths} -DOUT=${embedded}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         DEPENDS ${embedded_from} cmake/embed.cmake VERBATIM
         COMMENT "Embedding Lua files")
     add_executable(caret_tool ${tool_sources} ${embedded} $<TARGET_OBJECTS:caret_lua54_objects>)

@@ -1,7 +1,7 @@
 # libyottadb.so with its headers, in a folder that looks like an installation of YottaDB: build/yottadb, to which
 # $ydb_dist is to point, and lib/caret/yottadb where it is installed.
 
-file(GLOB yottadb_sources CONFIGURE_DEPENDS src/yottadb/*.c)
+file(GLOB yottadb_sources CONFIGURE_DEPENDS front/yottadb/*.c)
 file(GLOB yottadb_headers CONFIGURE_DEPENDS include/yottadb/*.h)
 set(yottadb_folder ${CMAKE_BINARY_DIR}/yottadb)
 set(yottadb_installed ${CMAKE_INSTALL_LIBDIR}/caret/yottadb)

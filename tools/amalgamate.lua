@@ -22,12 +22,20 @@ local function write(name, parts)
     f:close()
 end
 
-local function sources(layer)
+local function sources(folder)
     local list = {}
-    local pipe = assert(io.popen(("ls '%s/src/%s'/*.c"):format(root, layer)))
-    for path in pipe:lines() do list[#list + 1] = "src/" .. layer .. "/" .. path:match("[^/]*$") end
+    local pipe = assert(io.popen(("ls '%s/%s'/*.c"):format(root, folder)))
+    for path in pipe:lines() do list[#list + 1] = folder .. "/" .. path:match("[^/]*$") end
     pipe:close()
     return list
+end
+
+-- The place of a header that is included by that name.
+local function place_of(header)
+    local f = io.open(root .. "/src/" .. header)
+    if not f then return "front/" .. header end
+    f:close()
+    return "src/" .. header
 end
 
 -- ------------------------------------------------------------------ tokens
@@ -119,16 +127,16 @@ local function add_header(unit, path)
     unit.done[path] = true
     local text = read(path)
     for name in text:gmatch('\n%s*#%s*include%s+"([^"]+)"') do
-        if name ~= "caret.h" then add_header(unit, "src/" .. name) end
+        if name ~= "caret.h" then add_header(unit, place_of(name)) end
     end
     unit[#unit + 1] = "\n/* ---- " .. path .. " ---- */\n" .. text:gsub('\n%s*#%s*include%s+"[^"]+"', "")
 end
 
--- The sources of the layers, and how many of them define each name.
-local function load_layers(layers)
+-- The sources in the folders, and how many of them define each name.
+local function load_sources(folders)
     local files, users, macro_users = {}, {}, {}
-    for _, layer in ipairs(layers) do
-        for _, path in ipairs(sources(layer)) do
+    for _, folder in ipairs(folders) do
+        for _, path in ipairs(sources(folder)) do
             local text = read(path)
             local names, macros = own_names("\n" .. text)
             files[#files + 1] = {path = path, text = text, names = names, macros = macros}
@@ -144,7 +152,7 @@ local function add_source(unit, file, users, macro_users)
     for name in pairs(file.names) do
         if users[name] > 1 or macro_users[name] then clash[name] = true end
     end
-    local prefix = "caret__" .. file.path:match("^src/(.*)%.c$"):gsub("%W", "_") .. "_c_"
+    local prefix = "caret__" .. file.path:match("^%w+/(.*)%.c$"):gsub("%W", "_") .. "_c_"
     local text = renamed(file.text, prefix, clash):gsub('\n%s*#%s*include%s+"[^"]+"', "")
     unit[#unit + 1] = "\n/* ---- " .. file.path .. " ---- */\n" .. text
     local undefs = {}
@@ -186,13 +194,13 @@ local OPENING = [[
 #include "caret.h"
 ]]
 
--- The layers as one file; what: its first line; compile: how it is compiled; tail: what comes behind.
-local function write_unit(name, layers, what, compile, tail)
+-- The folders as one file; what: its first line; compile: how it is compiled; tail: what comes after.
+local function write_unit(name, folders, what, compile, tail)
     local unit = {done = {}}
-    local files, users, macro_users = load_layers(layers)
+    local files, users, macro_users = load_sources(folders)
     for _, file in ipairs(files) do
         for header in file.text:gmatch('\n%s*#%s*include%s+"([^"]+)"') do
-            if header ~= "caret.h" then add_header(unit, "src/" .. header) end
+            if header ~= "caret.h" then add_header(unit, place_of(header)) end
         end
     end
     for _, file in ipairs(files) do add_source(unit, file, users, macro_users) end
@@ -259,20 +267,31 @@ int luaopen_yottadb(lua_State *L)
 }
 ]]
 
+-- The Lua files of both modules: path in the module, file.
+local function lua_files()
+    local list = {}
+    local pipe = assert(io.popen(("cd '%s/front' && ls lua/caret/*.lua yottadb/lua/*.lua"):format(root)))
+    for path in pipe:lines() do
+        local name = path:gsub("^lua/", ""):gsub("^yottadb/lua/", "yottadb/")
+        list[#list + 1] = {name, "front/" .. path}
+    end
+    pipe:close()
+    return list
+end
+
 -- Every Lua file as bytes, and the functions that load them.
 local function embedded()
     local arrays, files = {}, {}
-    local pipe = assert(io.popen(("cd '%s/src/lua' && ls */*.lua"):format(root)))
-    for path in pipe:lines() do
+    for _, file in ipairs(lua_files()) do
+        local path = file[1]
         local module = path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
         if module ~= "caret.meta" then
             local name = "lua_" .. module:gsub("%.", "_")
-            local bytes = read("src/lua/" .. path):gsub(".", function(c) return c:byte() .. "," end)
+            local bytes = read(file[2]):gsub(".", function(c) return c:byte() .. "," end)
             arrays[#arrays + 1] = ("static const unsigned char %s[] = {%s0};\n"):format(name, bytes)
             files[#files + 1] = ('    {"%s", "@%s", %s, sizeof %s - 1},\n'):format(module, path, name, name)
         end
     end
-    pipe:close()
     return table.concat(arrays) .. "static const struct {\n    const char *name, *chunk;\n"
         .. "    const unsigned char *text;\n    size_t len;\n} lua_files[] = {\n"
         .. table.concat(files) .. "};\n\n" .. LOADER
@@ -280,10 +299,10 @@ end
 
 local engine = {}
 for names in read("layers"):gmatch("\nengine ([^\n]*)") do
-    for name in names:gmatch("%S+") do engine[#engine + 1] = name end
+    for name in names:gmatch("%S+") do engine[#engine + 1] = "src/" .. name end
 end
 write_unit("caret.c", engine,
     "Caret, the whole engine in one file.", "cc -O2 -c caret.c && cc program.c caret.o -pthread -lm")
-write_unit("caret_lua.c", {"lua"}, "Caret's Lua modules in one file; caret.c has the engine.",
+write_unit("caret_lua.c", {"front/lua"}, "Caret's Lua modules in one file; caret.c has the engine.",
     "cc -O2 -I/usr/include/lua5.4 program.c caret.c caret_lua.c -llua5.4 -pthread -lm -ldl", embedded())
 write("caret.h", {read("include/caret.h")})

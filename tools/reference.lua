@@ -1,6 +1,6 @@
 -- lua5.4 tools/reference.lua FOLDER: writes FOLDER/caret.lua and FOLDER/config.ld; ldoc makes HTML of them.
 --
--- The reference has one source, src/lua/caret/meta.lua, in the annotations of the Lua language server.  Here
+-- The reference has one source, front/lua/caret/meta.lua, in annotations of the Lua language server.  Here
 -- it is read, and said again in LDoc's words.  Of those annotations only what that file uses is understood:
 -- blocks of lines `---`, first text, then tags in one line each, then the function, table or nothing that
 -- they are about.  As a module this is {read = function(path), ldoc = function(entries)}; the tests use it.
@@ -209,7 +209,7 @@ if root then
         f:write(text)
         f:close()
     end
-    write("caret.lua", reference.ldoc(reference.read(root .. "src/lua/caret/meta.lua")))
+    write("caret.lua", reference.ldoc(reference.read(root .. "front/lua/caret/meta.lua")))
     write("config.ld", CONFIG)
 end
 

@@ -23,20 +23,21 @@ build = {
     type = "builtin",
     modules = {
 HEAD
-for file in src/lua/*/*.lua src/lua/*.lua; do
-    [ -f "$file" ] || continue
-    name=${file#src/lua/}
-    name=${name%.lua}
+module() # name file
+{
+    name=${1%.lua}
     name=${name%/init}
-    printf '        ["%s"] = "%s",\n' "$(printf %s "$name" | tr / .)" "$file"
-done
+    printf '        ["%s"] = "%s",\n' "$(printf %s "$name" | tr / .)" "$2"
+}
+for file in front/lua/*/*.lua; do module "${file#front/lua/}" "$file"; done
+for file in front/yottadb/lua/*.lua; do module "yottadb/${file##*/}" "$file"; done
 printf '        ["caret.core"] = {\n            sources = {\n'
-for layer in $(sed -n 's/^engine //p' layers) lua; do
-    for file in src/$layer/*.c; do printf '                "%s",\n' "$file"; done
+for folder in $(sed -n 's/^engine //p' layers | tr ' ' '\n' | sed 's|^|src/|') front/lua; do
+    for file in "$folder"/*.c; do printf '                "%s",\n' "$file"; done
 done
 cat <<'TAIL'
             },
-            incdirs = {"include", "src"},
+            incdirs = {"include", "src", "front"},
             defines = {"_GNU_SOURCE", "NDEBUG"},
             libraries = {"pthread", "m", "dl"},
         },

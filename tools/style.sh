@@ -33,7 +33,7 @@ else
     find . -type f -not -path './build*' -not -path './.git/*' | sed 's|^\./||' | sort
 fi | while read -r file; do [ -f "$file" ] && echo "$file"; done >"$scratch/files"
 
-c_files() { grep -E '^(src|include|test|bench)/.*\.[ch]$' "$scratch/files"; }
+c_files() { grep -E '^(src|front|include|test|bench)/.*\.[ch]$' "$scratch/files"; }
 shell_files() { grep -E '\.sh$|^\.ci/run$' "$scratch/files"; }
 lua_files() { grep -E '\.lua$' "$scratch/files"; }
 
@@ -62,7 +62,7 @@ check_format()
 # Layers use only what is below them; binding, tool and benchmarks only the public header.
 check_includes()
 {
-    c_files | grep -E '^(src|include|bench)/' | while read -r file; do
+    c_files | grep -E '^(src|front|include|bench)/' | while read -r file; do
         awk -v file="$file" '
         BEGIN {
             while ((getline line < "layers") > 0) {
@@ -72,7 +72,7 @@ check_includes()
                 if (word[1] == "front") for (i = 3; i <= n; i++) uses[word[2], word[i]] = 1
             }
             split(file, part, "/")
-            own = part[1] == "src" ? part[2] : part[1]
+            own = part[1] == "src" || part[1] == "front" ? part[2] : part[1]
         }
         function finding(text) { print file ":" FNR ": " text }
         /^[ \t]*#[ \t]*include/ {
@@ -84,8 +84,8 @@ check_includes()
             if (name ~ /\.\./) finding("include " name " leaves its folder")
             else if (!quoted) {
                 if (from in rank) finding("include <" name "> of a file of ours: write \"" name "\"")
-                if (name ~ /^(lua|lauxlib|lualib|luajit)/ && own != "lua" && own != "tools" && own != "bench")
-                    finding("only lua, tools and bench know Lua")
+                if (name ~ /^(lua|lauxlib|lualib|luajit)/ && own != "lua" && own != "tool" && own != "bench")
+                    finding("only lua, tool and bench know Lua")
             } else if (name == "caret.h" || (own == "bench" && name == "yottadb/libyottadb.h")) {
             } else if (file ~ /^include\/yottadb\// && from == "") {
             } else if (own == "include") finding("the public header includes only system headers")
@@ -133,7 +133,7 @@ check_descriptors()
 # #ifndef CARET_..._H first, used once.
 check_guards()
 {
-    grep -E '^(src|include|test|bench)/.*\.h$' "$scratch/files" | while read -r file; do
+    grep -E '^(src|front|include|test|bench)/.*\.h$' "$scratch/files" | while read -r file; do
         awk -v file="$file" '
         /^[ \t]*#/ {
             seen++
@@ -153,10 +153,10 @@ check_guards()
         { guard = $1; file = $2 }'
 }
 
-# Engine files of at most 800 lines.
+# Files of at most 800 lines.
 check_length()
 {
-    c_files | grep -E '^src/' | while read -r file; do
+    c_files | grep -E '^(src|front)/' | while read -r file; do
         lines=$(wc -l <"$file")
         [ "$lines" -gt 800 ] && echo "$file:801: $lines lines; 800 are the most"
     done

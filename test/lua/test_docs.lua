@@ -31,7 +31,7 @@ function TestDocs:tearDown()
     os.execute(("rm -rf '%s'"):format(folder))
 end
 
-local pages = {"src/lua/caret/meta.lua"}
+local pages = {"front/lua/caret/meta.lua"}
 for page in io.popen(("cd '%s' && find . -name '*.md' -not -path './build*'"):format(root)):lines() do
     pages[#pages + 1] = page:match "^%./(.*)$"
 end

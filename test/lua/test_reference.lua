@@ -1,10 +1,10 @@
--- The reference, src/lua/caret/meta.lua, lists what the module has: functions, methods, options, fields.
+-- The reference, front/lua/caret/meta.lua, lists what the module has: functions, methods, options, fields.
 local lu = require "luaunit"
 local caret = require "caret"
 local fixture = require "fixture"
 
 local reference = dofile(fixture.root .. "tools/reference.lua")
-local path = fixture.root .. "src/lua/caret/meta.lua"
+local path = fixture.root .. "front/lua/caret/meta.lua"
 local entries = reference.read(path)
 
 local db, n

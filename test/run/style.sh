@@ -9,7 +9,7 @@ tree=$dir/tree
 clean_tree()
 {
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree/src/base" "$tree/src/tree" "$tree/src/lua" "$tree/include" "$tree/docs" "$tree/tools"
+    mkdir -p "$tree/src/base" "$tree/src/tree" "$tree/front/lua" "$tree/include" "$tree/docs" "$tree/tools"
     cp "$source/.clang-format" "$source/.luacheckrc" "$tree/"
     printf 'engine base\nengine tree log\nfront lua\nfront yottadb lua\n' >"$tree/layers"
     printf '#ifndef CARET_H\n#define CARET_H\n\n#define CARET_API\n\nCARET_API int caret_get(int n);\n\n#endif\n' \
@@ -18,8 +18,8 @@ clean_tree()
     printf '#include "base/key.h"\n\nint caret__key(int n)\n{\n    return n;\n}\n' >"$tree/src/base/key.c"
     printf '#include "base/key.h"\n#include "caret.h"\n\nint caret_get(int n)\n{\n    return caret__key(n);\n}\n' \
         >"$tree/src/tree/get.c"
-    printf '#include <lua.h>\n\n#include "caret.h"\n' >"$tree/src/lua/module.c"
-    printf 'local n = 1\nreturn n\n' >"$tree/src/lua/module.lua"
+    printf '#include <lua.h>\n\n#include "caret.h"\n' >"$tree/front/lua/module.c"
+    printf 'local n = 1\nreturn n\n' >"$tree/front/lua/module.lua"
     printf '#!/bin/sh\necho yes\n' >"$tree/tools/yes.sh"
     printf '# Title\n\nSee [the header](../include/caret.h).\n' >"$tree/docs/page.md"
 }
@@ -52,8 +52,8 @@ printf '#include "tree/get.h"\n' >>"$tree/src/base/key.c"
 finds includes 'src/base/key.c:7: base may not include tree/get.h'
 printf '#include "log/log.h"\n' >>"$tree/src/tree/get.c"
 finds includes 'src/tree/get.c:8: tree may not include log/log.h: log is beside it'
-printf '#include "base/key.h"\n' >>"$tree/src/lua/module.c"
-finds includes 'src/lua/module.c:4: lua may include only caret.h'
+printf '#include "base/key.h"\n' >>"$tree/front/lua/module.c"
+finds includes 'front/lua/module.c:4: lua may include only caret.h'
 printf '#include <base/key.h>\n' >>"$tree/src/tree/get.c"
 finds includes 'src/tree/get.c:8: include <base/key.h>'
 printf '#include "key.h"\n' >>"$tree/src/base/key.c"
@@ -63,7 +63,7 @@ finds includes 'src/tree/get.c:8: include ../base/key.h leaves'
 printf '#include "base/key.h"\n' >>"$tree/include/caret.h"
 finds includes 'include/caret.h:9: the public header'
 printf '#include <lua.h>\n' >>"$tree/src/base/key.c"
-finds includes 'src/base/key.c:7: only lua, tools and bench'
+finds includes 'src/base/key.c:7: only lua, tool and bench'
 
 printf 'int caret__f(struct caret__fd *f) { return f->unasked; }\n' >>"$tree/src/base/key.c"
 finds descriptors 'src/base/key.c:7: a number that nobody asked about'
@@ -90,8 +90,8 @@ finds whitespace 'docs/page.md:0: no newline'
 printf 'Look into %swork/here.\n' / >"$tree/docs/page.md"
 finds paths 'docs/page.md:1: path of one machine'
 
-printf 'unknown_function()\n' >"$tree/src/lua/module.lua"
-finds lua 'src/lua/module.lua:1:'
+printf 'unknown_function()\n' >"$tree/front/lua/module.lua"
+finds lua 'front/lua/module.lua:1:'
 
 printf '#!/bin/sh\nif true; then\n' >"$tree/tools/yes.sh"
 finds shell 'tools/yes.sh:[23]: '

@@ -59,7 +59,7 @@ fi
 
 # numbers in both: "NAME -123"
 sed -n 's/^#define YDB_ERR_\([A-Z0-9]*\) \(-[0-9]*\)$/\1 \2/p' "$source"/include/yottadb/libydberrors*.h | sort >"$dir/c"
-sed -n 's/^ *\([A-Z0-9]*\) = \(-[0-9]*\),$/\1 \2/p' "$source/src/lua/yottadb/errors.lua" | sort >"$dir/lua"
+sed -n 's/^ *\([A-Z0-9]*\) = \(-[0-9]*\),$/\1 \2/p' "$source/front/lua/yottadb/errors.lua" | sort >"$dir/lua"
 [ -s "$dir/lua" ] && comm -13 "$dir/c" "$dir/lua" >"$dir/out"
 [ ! -s "$dir/out" ]
 note $? "the Lua module's errors have the numbers of the headers"

@@ -1,0 +1,89 @@
+-- Rivals that speak RESP: Redis, or what listens at --resp HOST:PORT (Valkey, KeyDB, Garnet, Dragonfly, ...).
+
+local command = require "tool.lib.command"
+local host = require "caret.host"
+local programs = require "caret.programs"
+local rivals = require "3n1.rivals.list"
+
+-- LuaJIT if it is there, as its client is the quickest.
+local function interpreter()
+    return programs.find("luajit") and "luajit" or "lua5.1"
+end
+
+local function no_client()
+    local lua = interpreter()
+    local why = rivals.lacks(lua)
+    if why then return why end
+    if not rivals.ask(lua .. " -e 'require \"redis\" require \"socket\" print(1)'") then
+        return "the Lua modules redis and socket are not installed (make rivals)"
+    end
+    return nil
+end
+
+local function commands(mode, at, port)
+    return function(place)
+        local file = place.write("3n1-redis.lua", programs.text("3n1/rivals/programs/redis.lua"))
+        local prefix = ("caret-3n1-%d-%d:"):format(host.getpid(), os.time())
+        local list = {}
+        for i = 0, place.w do
+            list[i + 1] = {interpreter(), file, i == 0 and "parent" or "worker", mode, at, port or place.port,
+                prefix, place.n, place.w}
+        end
+        return list
+    end
+end
+
+local titles = {client = "Lua client", tuned = "Lua client, fewer calls", script = "script in the server"}
+local forms = {client = "a call for each operation", tuned = "a call for the lengths of a sequence",
+    script = "a thousand numbers at a call"}
+
+local function redis(name, mode, server_options, settings)
+    return {
+        name = name, title = "Redis, " .. titles[mode], exact = 1 << 53,
+        durability = server_options and "all: it is not written" or "all since the last snapshot",
+        settings = settings .. "; " .. forms[mode],
+        missing = function() return rivals.lacks("redis-server") or no_client() end,
+        version = function() return rivals.ask("redis-server --version"):match("v=([%d.]+)") end,
+        server = function(place)
+            local list = {"redis-server", "--bind", "127.0.0.1", "--port", place.port, "--dir", place.dir}
+            for _, word in ipairs(server_options or {}) do list[#list + 1] = word end
+            return list
+        end,
+        ready = function(place) return programs.answers(place.port, "PING\r\n") end,
+        commands = commands(mode, "127.0.0.1"),
+    }
+end
+
+local function elsewhere(mode, address)
+    local at, port = address:match("^([%w.:-]+):(%d+)$")
+    local possible = at and tonumber(port) >= 1 and tonumber(port) <= 65535
+    if not possible and address ~= "HOST:PORT" then
+        command.usage(("--resp needs HOST:PORT, not '%s'"):format(address))
+    end
+    return {
+        name = mode == "client" and "resp" or "resp-" .. mode, title = address .. ", " .. titles[mode],
+        exact = 1 << 53, durability = "as it is set up", settings = "as it runs; " .. forms[mode],
+        missing = no_client,
+        commands = commands(mode, at, port),
+    }
+end
+
+return function(o)
+    local list = {
+        redis("redis", "client", nil, "defaults"),
+        redis("redis-tuned", "tuned", {"--save", ""}, "no snapshots"),
+        redis("redis-script", "script", nil, "defaults"),
+    }
+    if o.resp then
+        for _, mode in ipairs {"client", "tuned", "script"} do list[#list + 1] = elsewhere(mode, o.resp) end
+    end
+    if o.program then
+        list[#list + 1] = {
+            name = "program", title = o.program, durability = "unknown", settings = "as given", here = true,
+            commands = function(place)
+                return {{"sh", "-c", o.program .. ' "$@"', "sh", "-n", place.n, "-w", place.w}}
+            end,
+        }
+    end
+    return list
+end

@@ -1,0 +1,24 @@
+-- caret help: what there is, and how each command is used.
+
+local command = require "tool.lib.command"
+
+return {
+    summary = "tell what there is, and how each command is used",
+    operands = {"[COMMAND]"},
+    options = {{"--man", "print the man page caret(1)"}},
+    run = function(o)
+        local pages = require "tool.lib.pages"
+        if o.man then
+            print(pages.man())
+        elseif not o[1] then
+            print(pages.overview())
+        else
+            local spec = command.find(o[1])
+            local text = spec and pages.command(o[1], spec) or pages.chapter(o[1])
+            if not text then
+                command.fail(("there is no command '%s'; `caret help` lists them"):format(o[1]), 2)
+            end
+            print(text)
+        end
+    end,
+}

@@ -1,0 +1,110 @@
+-- caret load: text to nodes.
+
+local command = require "tool.lib.command"
+local host = require "caret.host"
+local json = require "tool.lib.json"
+local progress = require "tool.lib.progress"
+local transfer = require "caret.transfer"
+
+local REPORTED = 100 -- bad lines that are told
+
+local function open_input(path)
+    if path == "-" then return 0, 0 end
+    local fd, size = transfer.open(path, "r")
+    if not fd then command.fail(("%s: %s"):format(path, size)) end
+    return fd, size
+end
+
+local function shown(path)
+    return path == "-" and "stdin" or path
+end
+
+local function reporter(o, path, bar)
+    local n = 0
+    return function(line, reason)
+        n = n + 1
+        bar:finish()
+        if n <= REPORTED then
+            io.stderr:write(("%s:%d: %s\n"):format(shown(path), line, reason))
+        elseif n == REPORTED + 1 then
+            io.stderr:write("more bad lines are only counted\n")
+        end
+        return not o.keep_going
+    end
+end
+
+local function load_file(o, db, path)
+    local fd, size = open_input(path)
+    local bar = progress.new("loading", "MiB", 2 ^ 20, not o.quiet)
+    local start = host.clock()
+    local counts, text = transfer.load {
+        path = db and db:path(), fd = fd, format = o.format, atomic = o.atomic, dry = o.check,
+        report = reporter(o, path, bar),
+        progress = function(_, bytes) bar:show(bytes, size > 0 and size or nil) end,
+    }
+    bar:finish()
+    if fd ~= 0 then transfer.close(fd) end
+    counts.seconds = host.clock() - start
+    return counts, text
+end
+
+local function tell(o, path, counts)
+    if o.json then
+        print(json.encode(json.object("input", path, "nodes", counts.nodes, "bad", counts.bad,
+            "seconds", counts.seconds)))
+    else
+        local done = o.check and "could be loaded" or "loaded"
+        print(("%s: %d nodes %s, %d bad lines, %.1f s"):format(shown(path), counts.nodes, done, counts.bad,
+            counts.seconds))
+    end
+end
+
+local function run(o)
+    local db, status = not o.check and command.open(o, true) or nil, 0
+    if #o == 0 then o[1] = "-" end
+    for _, path in ipairs(o) do
+        local counts, text = load_file(o, db, path)
+        if text then
+            command.fail(("%s:%d: %s (%d nodes were loaded before)"):format(shown(path), counts.line or 0,
+                text, counts.nodes or 0))
+        end
+        if not (o.quiet and counts.bad == 0) then tell(o, path, counts) end
+        if counts.bad > 0 then status = 1 end
+        if host.interrupted() then
+            command.fail(("stopped in line %d"):format(counts.line))
+        elseif counts.bad > 0 and not o.keep_going then
+            break
+        end
+    end
+    return status
+end
+
+return {
+    summary = "read nodes from text that `caret dump` or others wrote",
+    operands = {"[INPUT...]"},
+    options = {
+        {"-f, --format FORMAT", "zwr, jsonl, json or csv; else it is seen from the beginning",
+            choices = command.FORMATS},
+        {"-k, --keep-going", "leave bad lines out; else the first ends it"},
+        {"--atomic", "each INPUT is one transaction, all or nothing (three quarters of the log at most)"},
+        {"--check", "look for bad lines only: no database is needed"},
+        {"--quiet", "no progress, and no word when all is well"},
+        command.JSON, command.DB,
+    },
+    about = [[
+INPUT is a file, or - (or none) for standard input. What is there already stays, unless it is set anew;
+the database is made if it is not there. It reads ZWR text with or without the two lines of a header, as
+`mupip extract -format=zwr` of YottaDB and GT.M writes it, JSON, JSON lines and CSV as in `caret help
+formats`.
+
+A bad line is told with its number and the reason. What was read before it is loaded, unless --atomic is
+given. The same holds when it is interrupted: some of the nodes are there, each whole. Exit status 1:
+there was a bad line.]],
+    examples = {
+        {"caret load forest.zwr"},
+        {"gunzip -c oaks.jsonl.gz | caret load --db copy.caret"},
+        {"caret load --check --keep-going doubtful.csv"},
+    },
+    catches = true,
+    run = run,
+}

@@ -1,0 +1,206 @@
+-- caret repl: a Lua prompt with a database at hand.
+--
+-- Expressions print their value, nodes the tree below them.  What is not finished yet goes on in the next
+-- line.  Without a terminal, lines come from standard input, no prompt is printed, and an error
+-- makes the exit status 1.
+
+local caret = require "caret"
+local lines = require "caret.lines"
+local command = require "tool.lib.command"
+local words = require "tool.lib.words"
+
+local LINES = 30 -- of a tree
+
+local HELP = [[
+An expression prints its value; a node, what is below it.  db is the database.
+
+  db.node("^oaks", 1).height.__ = 15      set a value       for i in n:subscripts() do ... end
+  n = db.node("^oaks")                    a node            n:kill()   n:delete()   n:incr()
+  n[1].height.__                          its value         n:settree {a = 1, b = {c = 2}}
+  n:dump(1000)   n:json {indent = 2}      all of it         db:tp(function() ... end)
+
+  .globals   the names of all global variables     .help   this text     .quit   leave (or Ctrl-D)
+
+Tab completes names of globals, methods and subscripts; Ctrl-C drops the line or stops what is running.]]
+
+-- --------------------------------------------------------------------- values
+
+local show
+
+local function show_key(key)
+    if type(key) == "string" and key:find("^[%a_][%w_]*$") then return key end
+    return "[" .. show(key) .. "]"
+end
+
+-- Numbers first, by value, then strings.
+local function before(a, b)
+    if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
+    if type(a) ~= type(b) then return type(a) == "number" or type(b) ~= "number" and type(a) < type(b) end
+    return tostring(a) < tostring(b)
+end
+
+local function show_table(t, indent, above)
+    if above[t] then return tostring(t) end
+    above[t] = true
+    local keys, items, next_index = {}, {}, 1
+    for key in pairs(t) do keys[#keys + 1] = key end
+    table.sort(keys, before)
+    for i, key in ipairs(keys) do
+        if i > 10 * LINES then
+            items[i] = ("...%d more"):format(#keys - i + 1)
+            break
+        end
+        local value = show(t[key], indent .. "  ", above)
+        if key == next_index then
+            items[i], next_index = value, next_index + 1
+        else
+            items[i] = show_key(key) .. " = " .. value
+        end
+    end
+    above[t] = nil
+    local text = table.concat(items, ", ")
+    if #text + #indent < 90 and not text:find("\n") then return "{" .. text .. "}" end
+    return "{\n" .. indent .. "  " .. table.concat(items, ",\n" .. indent .. "  ") .. "\n" .. indent .. "}"
+end
+
+-- A value as text: as Lua would read it, where it can.
+function show(value, indent, above)
+    if type(value) == "string" then
+        return (("%q"):format(value):gsub("\\\n", "\\n"))
+    elseif type(value) == "table" and not getmetatable(value) then
+        return show_table(value, indent or "", above or {})
+    end
+    return tostring(value)
+end
+
+local function show_result(value)
+    if not caret.isnode(value) then return show(value) end
+    local text = value:__dump(LINES)
+    return text ~= "" and text or tostring(value) .. "   -- nothing is there"
+end
+
+-- ----------------------------------------------------------------- one chunk
+
+local failed = false
+
+local function report(text)
+    failed = true
+    io.stdout:flush()
+    io.stderr:write(text, "\n")
+    io.stderr:flush()
+end
+
+local function print_results(ok, ...)
+    if not ok then
+        report((tostring((...)):gsub("\nstack traceback:.*$", "")))
+        return
+    end
+    local n = select("#", ...)
+    if n == 0 then return end
+    _G._ = (...)
+    local texts = {}
+    for i = 1, n do texts[i] = show_result((select(i, ...))) end
+    print(table.concat(texts, n > 1 and "\t" or ""))
+end
+
+local function is_unfinished(wrong)
+    return wrong:find("<eof>'?$") ~= nil
+end
+
+-- A function, or nil and what is wrong, or nil and true if it only is not finished.
+local function compile(text)
+    local f, wrong_expression = load("return " .. text:gsub("^%s*=", ""), "=stdin", "t")
+    if f then return f end
+    local wrong
+    f, wrong = load(text, "=stdin", "t")
+    if f then return f end
+    return nil, is_unfinished(wrong) or is_unfinished(wrong_expression) or wrong
+end
+
+-- --------------------------------------------------------------------- loop
+
+local commands = {}
+
+function commands.help() print(HELP) end
+
+function commands.globals(db)
+    for name in db:variables() do print(name) end
+end
+
+local function history_path()
+    local state, home = os.getenv("XDG_STATE_HOME"), os.getenv("HOME")
+    if state and state:sub(1, 1) == "/" then return state .. "/caret/history" end
+    return home and home ~= "" and home .. "/.local/state/caret/history" or nil
+end
+
+-- A chunk of one line or more; nil at the end.
+local function read_chunk(terminal)
+    local text
+    while true do
+        local line, why = lines.read(not terminal and "" or text and ">> " or "> ")
+        if why == "interrupt" then
+            print("^C")
+            text = nil
+        elseif not line then
+            return text, true
+        else
+            lines.remember(line)
+            text = text and text .. "\n" .. line or line
+            if text:find("^%s*%.%a") then return text end
+            local _, wrong = compile(text)
+            if wrong ~= true then return text end
+        end
+    end
+end
+
+local function run_chunk(db, text)
+    local name = text:match("^%s*%.(%a+)%s*$")
+    if name == "quit" or name == "exit" then return true end
+    if name then
+        local f = commands[name]
+        if not f then
+            report(("there is no .%s; .help tells what there is"):format(name))
+        else
+            print_results(lines.call(f, db))
+        end
+        return false
+    end
+    local f, wrong = compile(text)
+    if f then
+        print_results(lines.call(f))
+    else
+        report(wrong == true and "the last lines are not finished" or wrong)
+    end
+    return false
+end
+
+local function run(o)
+    command.file_operand(o)
+    local db = command.open(o, not o.readonly)
+    _G.caret, _G.db = caret, db
+    local terminal = lines.open(words.completion(db, _G), history_path())
+    if terminal then
+        print(("caret %s, %s: .help tells how, .quit leaves"):format(caret._VERSION, db:path()))
+    end
+    local done, ended = false, false
+    while not done and not ended do
+        local text
+        text, ended = read_chunk(terminal)
+        if text then done = run_chunk(db, text) end
+    end
+    if terminal and ended then print() end
+    lines.close()
+    return not terminal and failed and 1 or 0
+end
+
+return {
+    summary = "a Lua prompt with the database as db",
+    operands = {"[FILE]"},
+    options = {command.READONLY, command.DB},
+    plain = true,
+    about = [[
+Expressions print their value, nodes the tree below them. Tab completes, Ctrl-C drops the line or stops
+what is running, .help tells more. Without a terminal lines are read from standard input, and an error
+makes the exit status 1.]],
+    run = run,
+}

@@ -1,0 +1,42 @@
+-- caret set: give a node a value.
+
+local command = require "tool.lib.command"
+
+-- Standard input; the line break in the end is the terminal's or echo's, not the value's.
+local function read_input(raw)
+    local text, why = io.read("a")
+    if not text then command.fail("standard input: " .. why) end
+    return raw and text or (text:gsub("\r?\n$", ""))
+end
+
+local function run(o)
+    local value = o[2] == "-" and read_input(o.raw) or o[2]
+    command.address(o[1]) -- a mistake makes no database
+    local db = command.open(o, true)
+    local node = command.node(db, o[1])
+    if o.json then
+        db:tp(function() node:__setjson(value) end)
+    else
+        node:__set(value)
+    end
+    return 0
+end
+
+return {
+    summary = "give a node a value",
+    operands = {"NODE", "VALUE"},
+    options = {
+        {"--json", "VALUE is JSON: the node and all below it become what it says"},
+        {"--raw", "from standard input take every byte, also the last line break"},
+        command.DB,
+    },
+    about = [[
+The VALUE - is read from standard input. The database is made if it is not there. To set many nodes use
+`caret load`.]],
+    examples = {
+        {"caret set '^oaks(1,\"shadow\")' 10"},
+        {"caret set --raw '^photo(1)' - <photo.jpeg"},
+        {"caret set --json '^oaks' '[{\"shadow\": 10}, {\"shadow\": 12}]'"},
+    },
+    run = run,
+}

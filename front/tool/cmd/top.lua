@@ -1,0 +1,159 @@
+-- caret top: what a database does per second.
+
+local command = require "tool.lib.command"
+local host = require "caret.host"
+local inspect = require "caret.inspect"
+local json = require "tool.lib.json"
+
+local COUNTERS = {"gets", "sets", "commits", "restarts", "lock_waits", "flushes", "checkpoints", "repairs"}
+local SAMPLE = 500000 -- changes looked at for the hottest globals; more are not counted
+local GLOBALS, PROCESSES = 8, 12 -- lines of each
+
+-- Counters by process: one that ended and came again under its pid begins anew.
+local function read_processes(handle)
+    local by_key, list = {}, handle:processes()
+    for _, p in ipairs(list) do by_key[("%d %.6f"):format(p.pid, p.opened)] = p end
+    return by_key
+end
+
+local function rates(before, now, seconds)
+    local list, total = {}, {}
+    for _, name in ipairs(COUNTERS) do total[name] = 0 end
+    for key, p in pairs(now) do
+        local row, old = {pid = p.pid, command = p.command, alive = p.alive, self = p.self}, before[key]
+        for _, name in ipairs(COUNTERS) do
+            row[name] = (p[name] - (old and old[name] or 0)) / seconds
+            total[name] = total[name] + row[name]
+        end
+        list[#list + 1] = row
+    end
+    table.sort(list, function(a, b)
+        local x, y = a.gets + a.sets, b.gets + b.sets
+        if x ~= y then return x > y end
+        return a.pid < b.pid
+    end)
+    return list, total
+end
+
+local function follow(handle)
+    local log, text = handle:log(-1)
+    if not log then command.fail(text) end
+    return log
+end
+
+-- Changes by global since the last time, most first; whether all were counted.  What could not be looked at
+-- is taken to have the same shares.
+local function hot_globals(state, seconds, sets)
+    local counts, list = {}, {}
+    local n = state.log:count(counts, SAMPLE)
+    if not n or n == SAMPLE then
+        state.log:close()
+        state.log = follow(state.handle)
+    end
+    local complete = n ~= nil and n < SAMPLE
+    local factor = complete and 1 / seconds or math.max(sets, SAMPLE / seconds) / SAMPLE
+    for name, count in pairs(counts) do list[#list + 1] = {name = name, changes = count * factor} end
+    table.sort(list, function(a, b)
+        if a.changes ~= b.changes then return a.changes > b.changes end
+        return a.name < b.name
+    end)
+    return list, complete
+end
+
+local function sample(state)
+    local clock, now = host.clock(), read_processes(state.handle)
+    local seconds = math.max(clock - state.clock, 1e-3)
+    local stat = state.db:stat()
+    local s = {seconds = seconds, stat = stat}
+    s.processes, s.total = rates(state.before, now, seconds)
+    s.globals, s.complete = hot_globals(state, seconds, s.total.sets)
+    s.log_lag, s.checkpoint_lag = stat.log_head - stat.log_durable, stat.log_head - stat.checkpoint_lsn
+    state.clock, state.before = clock, now
+    return s
+end
+
+-- ------------------------------------------------------------------- printing
+
+local function bytes(n)
+    if n < 10000 then return ("%d B"):format(n) end
+    if n < 10000 * 1024 then return ("%.1f KiB"):format(n / 1024) end
+    return ("%.1f MiB"):format(n / 2 ^ 20)
+end
+
+local function print_text(state, s)
+    local t, out = s.total, {}
+    local function add(...) out[#out + 1] = string.format(...) end
+    add("%s   %s   %d processes", state.db:path(), os.date("%H:%M:%S"), #s.processes)
+    add("per second: %.0f gets  %.0f sets  %.0f commits  %.0f restarts (conflicts)  %.0f waits for locks",
+        t.gets, t.sets, t.commits, t.restarts, t.lock_waits)
+    add("%s of the log not on the disk, %s not in the file; %d of %d pages of shared memory; %d snapshots",
+        bytes(s.log_lag), bytes(s.checkpoint_lag), s.stat.arena_used, s.stat.arena_slots, s.stat.snapshots)
+    add("\n%8s %10s %10s %10s %9s %9s  %s", "pid", "gets", "sets", "commits", "restarts", "waits", "program")
+    for i, p in ipairs(s.processes) do
+        if i > PROCESSES then
+            add("         and %d more", #s.processes - PROCESSES)
+            break
+        end
+        add("%8d %10.0f %10.0f %10.0f %9.0f %9.0f  %s%s", p.pid, p.gets, p.sets, p.commits, p.restarts,
+            p.lock_waits, p.command, not p.alive and " (dead)" or p.self and " (this one)" or "")
+    end
+    add("\n%8s  global%s", "changes", s.complete and "" or "  (estimated: they are too many)")
+    for i = 1, math.min(#s.globals, GLOBALS) do
+        add("%8.0f  %s", s.globals[i].changes, s.globals[i].name)
+    end
+    command.write(state.terminal and "\27[H\27[J" or "", table.concat(out, "\n"),
+        state.terminal and "\n" or "\n\n")
+end
+
+local function print_json(state, s)
+    local processes, globals = {}, {}
+    for i, p in ipairs(s.processes) do
+        processes[i] = json.fields(p, {"pid", "command", "alive", "self", table.unpack(COUNTERS)})
+    end
+    for i, g in ipairs(s.globals) do globals[i] = json.fields(g, {"name", "changes"}) end
+    command.write(json.encode(json.object("file", state.db:path(), "time", os.time(), "seconds", s.seconds,
+        "rates", json.fields(s.total, COUNTERS), "log_lag", s.log_lag, "checkpoint_lag", s.checkpoint_lag,
+        "arena_used", s.stat.arena_used, "arena_slots", s.stat.arena_slots, "snapshots", s.stat.snapshots,
+        "processes", processes, "globals", globals, "globals_complete", s.complete)), "\n")
+end
+
+local function run(o)
+    local interval = tonumber(o.interval)
+    if not interval or interval < 0.01 or interval > 3600 then
+        command.usage(("--interval needs a number of seconds, not '%s'"):format(o.interval))
+    end
+    local db = command.open(o)
+    local handle = inspect.open(db:path())
+    local state = {db = db, handle = handle, log = follow(handle), clock = host.clock(),
+        before = read_processes(handle), terminal = host.isatty(1) and not o.json}
+    local n = 0
+    repeat
+        host.sleep(interval)
+        local s = sample(state)
+        if host.interrupted() then break end
+        if o.json then print_json(state, s) else print_text(state, s) end
+        command.flush()
+        n = n + 1
+    until n == o.limit
+    return 0
+end
+
+return {
+    summary = "show what a database does per second, and who does it",
+    options = {
+        {"-i, --interval SECONDS", "between two looks", default = "1"},
+        {"-n, --limit N", "end after so many looks", least = 1},
+        {"--json", "print JSON lines"},
+        command.DB,
+    },
+    catches = true,
+    about = [[
+Rates per second of all processes together and of each, the busiest first; how much of the log is not on
+the disk yet, and how much not in the data file; and the globals that are changed most. On a terminal it
+is a picture that changes, elsewhere a block of lines for each look.
+
+Processes count in shared memory what they do, each for itself and some dozens of calls at a time, so
+slow ones show up in steps. Reads are not counted by global.]],
+    examples = {{"caret top"}, {"caret top --json -i 10 >>forest.log"}},
+    run = run,
+}

@@ -1,0 +1,342 @@
+-- What every command of the tool is made of: how arguments are read, databases opened, errors told.
+--
+-- A command is a file cmd/NAME.lua, named in command.groups, that returns a table:
+--
+--     summary    one line: what it does
+--     operands   {"NODE", "[FILE]", "WORD..."}: [] may be left out, ... any number
+--     options    {{"-n, --limit N", "what it does", default = 10, least = 1, most = 99}, ...}; a word
+--                behind the names is a value, N a whole number; choices = {"a", "b"}: one of these
+--     choices    what the first operand can be
+--     about      paragraphs, separated by empty lines; indented ones stay as they are
+--     examples   {{"caret ...", "what that does"}, ...}
+--     raw        true: options end at the first operand
+--     plain      true: its standard output is left alone
+--     catches    true: at a signal it stops by itself and returns, host.interrupted() tells; for others
+--                host.stopped is raised in what they do
+--     run        function(o) -> exit status; o.limit is an option's value, o[1] the first operand
+--
+-- Help, the man page and the completion of shells are made from these tables and nothing else
+-- (lib/pages.lua), so they can't differ from what is read here.  Ready-made parsers (argparse) would have
+-- to be installed where the tool is built, know no man pages, and exit with statuses of their own.
+
+local caret = require "caret"
+local host = require "caret.host"
+
+local command = {}
+
+command.groups = {
+    {"Nodes", "get", "set", "incr", "kill", "data", "ls", "tree"},
+    {"Databases", "dump", "load", "stat", "check", "backup", "restore", "salvage",
+        "compact"},
+    {"What is going on", "top", "locks", "log", "watch", "shm"},
+    {"Lua", "repl", "run"},
+    {"Benchmark", "3n1", "bench"},
+    {"Help", "help", "completion", "version"},
+}
+
+-- Options that many have.
+command.DB = {"--db FILE", "the database; else $CARET_DB, else ./data.caret"}
+command.JSON = {"--json", "print JSON"}
+command.READONLY = {"--readonly", "open it without the right to write, leaving no trace"}
+
+--- The table of a command; nil if there is none of that name.
+function command.find(name)
+    for _, group in ipairs(command.groups) do
+        for i = 2, #group do
+            if group[i] == name then return require("tool.cmd." .. name) end
+        end
+    end
+    return nil
+end
+
+--- Iterator over all commands, in the order of help: name, table, name of its group.
+function command.all()
+    return coroutine.wrap(function()
+        for _, group in ipairs(command.groups) do
+            for i = 2, #group do coroutine.yield(group[i], require("tool.cmd." .. group[i]), group[1]) end
+        end
+    end)
+end
+
+-- ------------------------------------------------------------------- failing
+
+local failure = {}
+
+--- End the command: one line on standard error and an exit status (3 by default).
+function command.fail(text, status)
+    error(setmetatable({text = tostring(text), status = status or 3}, failure), 0)
+end
+
+--- The same for wrong arguments, status 2.
+function command.usage(text)
+    command.fail(("%s; see `caret help %s`"):format(text, command.name), 2)
+end
+
+command.FORMATS = {"zwr", "jsonl", "json", "csv"} -- of dump and load
+
+--- Before a command prints figures: one line if this build is slow by intent.
+function command.warn_of_slow_build()
+    local why = require("caret.programs").slow_build
+    if why then
+        local form = "caret %s: this build of the tool has %s: its figures say nothing\n"
+        io.stderr:write(form:format(command.name, why))
+    end
+end
+
+-- --------------------------------------------------------------- arguments
+
+--- An option's names, what its value is called (nil: it has none), and its key in the result.
+function command.declared(option)
+    local names, value = {}, option[1]:match(" ([%u][%u-]*)$")
+    for name in option[1]:gmatch("%-[%w-]+") do names[#names + 1] = name end
+    return names, value, (names[#names]:gsub("^%-+", ""):gsub("-", "_"))
+end
+
+local function by_name(spec)
+    local all = {}
+    for _, option in ipairs(spec.options or {}) do
+        local names, value, key = command.declared(option)
+        for _, name in ipairs(names) do all[name] = {option = option, value = value, key = key} end
+    end
+    return all
+end
+
+-- What an option or operand may be.
+local function check_choice(name, text, choices)
+    for _, choice in ipairs(choices) do
+        if text == choice then return end
+    end
+    command.usage(("%s is one of %s, not '%s'"):format(name, table.concat(choices, ", "), text))
+end
+
+local function check_value(name, known, text)
+    local option = known.option
+    if text == "" then command.usage(name .. " needs a value") end
+    if option.choices then check_choice(name, text, option.choices) end
+    if known.value ~= "N" then return text end
+    local n = math.tointeger(tonumber(text))
+    local least, most = option.least or 0, option.most or math.maxinteger
+    if not n or not text:match("^%d+$") or n < least or n > most then
+        local range = (option.most and "from %d to %d" or "of at least %d"):format(least, most)
+        command.usage(("%s needs a whole number %s, not '%s'"):format(name, range, text))
+    end
+    return n
+end
+
+-- One option at list[i]; the index of what follows.
+local function read_option(known_names, list, i, o)
+    local name, text = list[i]:match("^(%-%-[^=]+)=(.*)$")
+    name = name or list[i]
+    local known = known_names[name]
+    if not known then command.usage(("there is no option '%s'"):format(name)) end
+    if not known.value then
+        if text then command.usage(name .. " takes no value") end
+        o[known.key] = true
+        return i + 1
+    end
+    if not text then
+        i = i + 1
+        text = list[i] or ""
+    end
+    o[known.key] = check_value(name, known, text)
+    return i + 1
+end
+
+-- "-5" and "-" are operands.
+local function is_option(text)
+    return text:find("^%-[%a-]") ~= nil
+end
+
+local function check_operands(spec, o)
+    local least, most = 0, 0
+    for _, operand in ipairs(spec.operands or {}) do
+        if not operand:find("^%[") then least = least + 1 end
+        most = operand:find("...", 1, true) and math.huge or most + 1
+    end
+    if #o < least then
+        command.usage(("%s is missing"):format((spec.operands[#o + 1]:gsub("%.%.%.$", ""))))
+    elseif #o > most then
+        command.usage(("'%s' is one argument too many"):format(o[most + 1]))
+    end
+    if spec.choices and o[1] then check_choice(spec.operands[1]:gsub("%W", ""), o[1], spec.choices) end
+end
+
+--- Read a command's arguments.
+function command.parse(spec, list)
+    local o, known, i, ended = {}, by_name(spec), 1, false
+    for _, k in pairs(known) do o[k.key] = k.option.default end
+    while i <= #list do
+        local text = list[i]
+        if not ended and text == "--" then
+            ended, i = true, i + 1
+        elseif not ended and is_option(text) then
+            i = read_option(known, list, i, o)
+        else
+            o[#o + 1], i = text, i + 1
+            ended = ended or spec.raw
+        end
+    end
+    check_operands(spec, o)
+    return o
+end
+
+-- ---------------------------------------------------------------- databases
+
+local opened = {}
+
+--- Option progress of caret.open(): a line on standard error for each second that a recovery takes.
+function command.progress(part)
+    io.stderr:write(("caret: recovering: %.0f %%\n"):format(100 * part))
+end
+
+--- Open o.db; it is closed when the command ends.  create: make it if it is not there.  Or nil, text, name.
+function command.try(o, create)
+    local db, text, name = caret.open(o.db, {create = create or false, readonly = o.readonly or false,
+        progress = command.progress})
+    if not db then return nil, text, name end
+    opened[#opened + 1] = db
+    return db
+end
+
+--- The same, or fail.
+function command.open(o, create)
+    local db, text = command.try(o, create)
+    if not db then command.fail(text) end
+    return db
+end
+
+--- Open o.db for reading alone: that needs no right to write, leaves no trace and is quick (caret_open()).
+function command.view(o)
+    o.readonly = true
+    return command.open(o)
+end
+
+--- The operand FILE is another way to say --db.
+function command.file_operand(o)
+    if o[1] == "" then command.usage("FILE needs a path") end
+    if o[1] and o.db then command.usage("one database at a time") end
+    o.db = o.db or o[1]
+end
+
+--- Name and subscripts of the global node that ZWR text means.
+function command.address(text)
+    local name, subscripts = host.parse(text)
+    if not name then command.usage(subscripts) end
+    if name:sub(1, 1) ~= "^" then
+        command.usage(("'%s' is no global: write ^%s, in quotes"):format(text, text))
+    end
+    return name, subscripts
+end
+
+--- The node itself.
+function command.node(db, text)
+    return db.node(command.address(text))
+end
+
+-- ------------------------------------------------------------------- output
+
+local closed_pipe = {}
+
+local function checked(ok, text, number)
+    if ok then return end
+    if number == host.EPIPE then error(closed_pipe, 0) end
+    command.fail("standard output: " .. text)
+end
+
+--- End the command without a word: nobody reads its output any more.
+function command.closed_pipe()
+    error(closed_pipe, 0)
+end
+
+--- Write to standard output; a command whose reader has gone ends without a word.
+function command.write(...)
+    checked(io.stdout:write(...))
+end
+
+--- What was written so far gets there now; the same.
+function command.flush()
+    checked(io.stdout:flush())
+end
+
+local function print_checked(...)
+    local texts = table.pack(...)
+    for i = 1, texts.n do texts[i] = tostring(texts[i]) end
+    command.write(table.concat(texts, "\t"), "\n")
+end
+
+--- A string as JSON.
+function command.quote(s)
+    return '"' .. s:gsub('[%c"\\\127-\255]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+end
+
+-- --------------------------------------------------------------------- main
+
+local function explain(wrong)
+    if type(wrong) ~= "string" or wrong:find("^[%w/._-]*:?%d*:? ?%u[%u%d_]+: ") then return wrong end
+    return debug.traceback(wrong, 2) -- a mistake of the tool's
+end
+
+local function run(spec, list)
+    local status = spec.run(command.parse(spec, list))
+    if not spec.plain then command.flush() end
+    return status
+end
+
+-- The last process to close a database writes what is not in the file yet: that may fail.
+local function close_all(status)
+    for i = #opened, 1, -1 do
+        local ok, text = opened[i]:close()
+        if ok == nil and status == 0 then
+            io.stderr:write("caret ", command.name, ": ", text, "\n")
+            status = 3
+        end
+    end
+    return status
+end
+
+local function report(wrong)
+    if getmetatable(wrong) ~= failure then
+        wrong = {text = tostring(wrong):gsub("^[%w/]+%.lua:%d+: ", ""), status = 3}
+    end
+    io.stderr:write("caret ", command.name, ": ", wrong.text, "\n")
+    return wrong.status
+end
+
+local aliases = {["--help"] = "help", ["-h"] = "help", ["--version"] = "version"}
+
+-- caret X --help is caret help X.
+local function wants_help(spec, list)
+    for _, text in ipairs(list) do
+        if text == "--help" or text == "-h" then return true end
+        if text == "--" or spec.raw and not is_option(text) then return false end
+    end
+    return false
+end
+
+--- caret NAME ARGUMENT...: the exit status, and the signal that this process is to end by when all is closed.
+function command.main(name, ...)
+    local list = {...}
+    name = aliases[name] or name or "help"
+    local spec = command.find(name)
+    if not spec then
+        io.stderr:write(("caret: no command '%s'; `caret help` lists them\n"):format(name:sub(1, 40)))
+        return 2
+    end
+    if wants_help(spec, list) then
+        list = {name}
+        name, spec = "help", command.find("help")
+    end
+    command.name = name
+    if not spec.plain then
+        host.ignore_pipes()
+        print = print_checked -- luacheck: ignore 121
+    end
+    host.catch_signals(not spec.catches)
+    local ok, result = xpcall(run, explain, spec, list)
+    local signal = result == closed_pipe and host.SIGPIPE or host.interrupted()
+    local status = ok and (result or 0) or (result == closed_pipe or result == host.stopped) and 1 or
+        report(result)
+    return close_all(status), signal
+end
+
+return command
