@@ -35,6 +35,7 @@ build = {
                 "src/base/decimal_text.c",
                 "src/base/error.c",
                 "src/base/fault.c",
+                "src/base/held.c",
                 "src/base/key.c",
                 "src/base/number.c",
                 "src/base/zwr.c",

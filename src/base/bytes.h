@@ -170,7 +170,7 @@ __attribute__((noreturn, cold)) void caret__assert_cmp_failed(const char *file, 
          : caret__assert_cmp_failed(__FILE__, __LINE__, #a " " #op " " #b, (long long)(a), (long long)(b)))
 
 #ifdef CARET_ASSERTS
-#define CARET__ASSERT(cond)         CARET__ASSERT_ALWAYS(cond)
+#define CARET__ASSERT(cond)         (caret__likely(cond) ? (void)0 : caret__assert_failed(__FILE__, __LINE__, #cond))
 #define CARET__ASSERT_CMP(a, op, b) CARET__ASSERT_ALWAYS_CMP(a, op, b)
 #else
 #define CARET__ASSERT(cond)         ((void)sizeof((cond) ? 1 : 0))

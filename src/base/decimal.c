@@ -18,10 +18,10 @@
  */
 #include "base/decimal.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <math.h>
 
+#include "base/bytes.h"
 #include "base/decimal_parts.h"
 #include "base/number.h"
 
@@ -82,7 +82,7 @@ static uint64_t quotient_digit(u128 *u, uint64_t next, u128 d)
 /* u / d, which must be below 2^128: u.high < d. */
 static u128 divide(struct caret__wide u, u128 d, u128 *rest)
 {
-    assert(u.high < d);
+    CARET__ASSERT(u.high < d);
     if (u.high == 0) {
         u128 q = (u.low | d) >> 64 == 0 ? (uint64_t)u.low / (uint64_t)d : u.low / d;
         *rest = u.low - q * d;
@@ -102,7 +102,7 @@ static u128 divide(struct caret__wide u, u128 d, u128 *rest)
 /* m * 10^k, which must have at most 76 digits. */
 static struct caret__wide scale(u128 m, unsigned k)
 {
-    assert(caret__digits(m) + k <= 2 * CARET__DEC_DIGITS);
+    CARET__ASSERT(caret__digits(m) + k <= 2 * CARET__DEC_DIGITS);
     if (k <= CARET__DEC_DIGITS)
         return multiply(m, caret__tens[k]);
     return multiply(m * caret__tens[k - CARET__DEC_DIGITS], caret__tens[CARET__DEC_DIGITS]);
@@ -586,7 +586,7 @@ int caret__dec_pow(struct caret__rules rules, struct caret__dec a, struct caret_
 {
     struct exponent e = split(b);
 
-    assert(rules.exact || rules.digits <= 30);
+    CARET__ASSERT(rules.exact || rules.digits <= 30);
     if (a.mantissa == 0 && b.negative)
         return CARET__DEC_DIVZERO;
     if (a.mantissa == 0 || b.mantissa == 0) {

@@ -473,6 +473,7 @@ static void make_room(const struct caret__engine *e, const struct caret__start *
 /* Steps 3 to 6; the segment is unlinked again when one fails. */
 static int take_over(struct caret__engine *e, const struct caret__start *start, const struct rescue *r)
 {
+    CARET__HELD(&e->lock_fd);
     uint64_t reach = caret__max64(r->head, start->pair.reach);
     struct caret__lockrec rec;
     int rc = build(e, start);
@@ -488,6 +489,7 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
         rc = caret__lockrec_make(e, start->id.uuid, &rec);
     if (rc == CARET_OK)
         rc = begin_generation(e);
+    caret__segment_shared(e->sh);
     if (rc == CARET_OK)
         rc = caret__lockrec_write(e, &rec);
     CARET_FAULT("recover_published");
@@ -512,6 +514,7 @@ static int check_clean(const struct caret__engine *e, const struct caret__start 
 
 int caret__recover(struct caret__engine *e, struct caret__start *start)
 {
+    CARET__HELD(&e->lock_fd);
     bool clean = (start->pair.meta.flags & CARET__META_CLEAN) != 0;
     struct rescue *r = calloc(1, sizeof *r);
     int rc;
@@ -589,6 +592,8 @@ int caret__recover_private(struct caret__engine *e, struct caret__start *start)
             rc = caret__replay(e, reach, false);
         caret__file_kept(e);
     }
+    if (e->sh != NULL)
+        caret__segment_shared(e->sh);
     free(e->log_tail);
     e->log_tail = NULL;
     e->log_tail_len = 0;

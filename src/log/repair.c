@@ -336,6 +336,8 @@ int caret__writer_lock(struct caret__engine *e)
     int rc = pthread_mutex_trylock(m);
     if (caret__unlikely(rc == EBUSY))
         rc = wait_for_writer(e, &m);
+    else if (rc == 0 || rc == EOWNERDEAD)
+        caret__held_note(m);
     if (caret__unlikely(rc != 0)) {
         if (rc != EOWNERDEAD)
             return damaged(e, "the writer mutex");

@@ -14,7 +14,7 @@
 
 #include <sys/types.h>
 
-#include "base/bytes.h"
+#include "base/held.h"
 #include "caret.h"
 #include "shm/file.h"
 #include "shm/pager.h"
@@ -90,17 +90,37 @@ int caret__mutex_init(pthread_mutex_t *m);
 int caret__mutex_lock_slow(pthread_mutex_t *m, int rc); /* rc: what trylock said */
 static inline int caret__mutex_lock(pthread_mutex_t *m)
 {
+    CARET__NOT_HELD(m); /* the same thread never locks twice */
     caret__will_write(m);
     int rc = pthread_mutex_trylock(m);
 
-    return __builtin_expect(rc == 0, 1) ? 0 : caret__mutex_lock_slow(m, rc);
+    if (__builtin_expect(rc != 0, 0))
+        return caret__mutex_lock_slow(m, rc);
+    caret__held_note(m);
+    return 0;
 }
 int caret__mutex_trylock(pthread_mutex_t *m);                      /* 0, EOWNERDEAD or EBUSY */
 int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns); /* 0, EOWNERDEAD or ETIMEDOUT */
 void caret__mutex_consistent(pthread_mutex_t *m);
 static inline void caret__mutex_unlock(pthread_mutex_t *m)
 {
+    caret__held_drop(m);
     pthread_mutex_unlock(m);
+}
+
+/* For assertions: does this thread hold the writer mutex?  True also for the spare one that is about to take its place,
+ * after a death (log/repair.c). */
+bool caret__writer_held(const struct caret__shared *sh);
+
+/* The same, or the segment is this thread's alone: made, and not published (log/recover.c). */
+bool caret__state_held(const struct caret__shared *sh);
+static inline void caret__segment_alone(const struct caret__shared *sh)
+{
+    caret__held_note(sh);
+}
+static inline void caret__segment_shared(const struct caret__shared *sh)
+{
+    caret__held_drop(sh);
 }
 
 /* ---- shm/futex.c: raw futex words, shared between processes --------------- */

@@ -124,6 +124,7 @@ static int over_limit(const struct caret__engine *e)
 
 int caret__grow_file(struct caret__engine *e, uint64_t pages)
 {
+    CARET__ASSERT(caret__state_held(e->sh));
     uint64_t have = atomic_load(&e->sh->file_pages);
     int rc;
 
@@ -177,6 +178,7 @@ static int back_pages(struct caret__engine *e, uint32_t npages)
 
 int caret__grow_pages(struct caret__engine *e, uint32_t npages)
 {
+    CARET__ASSERT(caret__state_held(e->sh));
     struct caret__tstate *ts = &e->sh->ts;
     _Atomic uint64_t *map = e->pg.maps[CARET__MAP_FREE];
     uint32_t have = ts->npages;
@@ -248,6 +250,7 @@ static bool few_are_free(const struct caret__shared *sh, uint32_t nslots, uint32
 
 bool caret__grow_wanted(const struct caret__engine *e, uint32_t want)
 {
+    CARET__ASSERT(caret__state_held(e->sh));
     const struct caret__shared *sh = e->sh;
     uint32_t left = sh->ts.free_slots > want ? sh->ts.free_slots - want : 0;
 
@@ -257,6 +260,7 @@ bool caret__grow_wanted(const struct caret__engine *e, uint32_t want)
 
 uint32_t caret__grow_ahead(struct caret__engine *e)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint32_t have = atomic_load(&sh->nslots), want = have + CARET__ARENA_STEP;
 
@@ -271,6 +275,7 @@ uint32_t caret__grow_ahead(struct caret__engine *e)
 
 int caret__grow_arena(struct caret__engine *e, uint32_t nslots)
 {
+    CARET__ASSERT(caret__state_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint32_t have = atomic_load(&sh->nslots), more = nslots - have;
     int rc;
@@ -294,6 +299,7 @@ int caret__grow_arena(struct caret__engine *e, uint32_t nslots)
 
 int caret__grow_undo(struct caret__engine *e, uint64_t bytes)
 {
+    CARET__ASSERT(caret__state_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint64_t have = atomic_load(&sh->undo_cap);
     int rc;

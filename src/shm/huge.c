@@ -104,6 +104,7 @@ static bool is_hole(int fd, uint64_t off)
 
 void caret__huge_make(struct caret__engine *e, uint32_t from, uint32_t to)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     int before = errno, fd = caret__fd(&e->shm_fd);
     uint32_t piece = (uint32_t)(caret__align_up(from, PIECE_SLOTS) / PIECE_SLOTS);
 
@@ -140,6 +141,7 @@ static uint32_t find_settled(const struct caret__engine *e)
 
 bool caret__huge_settle(struct caret__engine *e)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     int before = errno;
     uint32_t piece = allowed(e) ? find_settled(e) : UINT32_MAX;
     bool done = false;

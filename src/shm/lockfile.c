@@ -40,7 +40,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/fault.h"
@@ -245,7 +244,7 @@ static int begin(struct caret__engine *e, int fd)
     return CARET_OK;
 }
 
-/* Whoever may write the folder could have put it there, to hold the gate for ever or to tell of a false segment. */
+/* Whoever may write the folder could have put it there, to keep the gate shut for ever or to tell of a false segment. */
 static int trust(const struct caret__engine *e, const struct stat *like)
 {
     struct stat st;
@@ -264,6 +263,7 @@ static int trust(const struct caret__engine *e, const struct stat *like)
 /* Open it and take the gate.  CARET_NONE: it was removed meanwhile. */
 static int open_and_lock(struct caret__engine *e, const struct stat *like)
 {
+    CARET__NOT_HELD(&e->lock_fd);
     struct stat here = {.st_uid = geteuid(), .st_gid = getegid(), .st_mode = S_IWOTH};
     int rc = begin(e, open_file(e->lock_path, like));
 
@@ -271,11 +271,15 @@ static int open_and_lock(struct caret__engine *e, const struct stat *like)
         rc = trust(e, like != NULL ? like : &here); /* no data file: once there is one it is asked again */
     if (rc == CARET_OK && gate_lock(caret__fd(&e->lock_fd), F_WRLCK) != 0)
         rc = caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
-    return rc == CARET_OK ? at_path(e) : rc;
+    if (rc != CARET_OK)
+        return rc;
+    caret__held_note(&e->lock_fd);
+    return at_path(e);
 }
 
 int caret__lockfile_open(struct caret__engine *e, const struct stat *like)
 {
+    CARET__NOT_HELD(&e->lock_fd);
     int rc = CARET_NONE;
 
     for (int i = 0; i < MEETINGS && rc == CARET_NONE; i++) {
@@ -324,17 +328,20 @@ static int in_the_way(const struct caret__engine *e, struct flock lock, pid_t *p
 
 int caret__gate_busy(const struct caret__engine *e, pid_t *pid)
 {
+    CARET__NOT_HELD(&e->lock_fd);
     return in_the_way(e, range(F_RDLCK, CARET__LOCKBYTE_GATE, 1), pid);
 }
 
 int caret__gate_take(struct caret__engine *e)
 {
+    CARET__NOT_HELD(&e->lock_fd);
     int rc = caret__fds_check(e);
 
     if (rc != CARET_OK)
         return rc;
     if (gate_lock(caret__fd(&e->lock_fd), F_WRLCK) != 0)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
+    caret__held_note(&e->lock_fd);
     rc = at_path(e);
     if (rc == CARET_OK)
         return rc;
@@ -348,24 +355,29 @@ int caret__gate_take(struct caret__engine *e)
 
 void caret__gate_release(struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     struct flock lock = range(F_UNLCK, CARET__LOCKBYTE_GATE, 1);
 
+    caret__held_drop(&e->lock_fd);
     fcntl(caret__fd(&e->lock_fd), F_SETLK, &lock);
 }
 
 void caret__lockfile_close(struct caret__engine *e)
 {
+    caret__held_drop(&e->lock_fd);
     caret__fd_close(&e->lock_fd);
 }
 
 void caret__lockfile_remove(struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     if (is_at_path(e) > 0)
         unlink(e->lock_path);
 }
 
 int caret__others_alive(struct caret__engine *e, pid_t *pid)
 {
+    CARET__ASSERT(e->observes || caret__holds(&e->lock_fd));
     return in_the_way(e, range(F_WRLCK, CARET__LOCKBYTE_SLOT0, CARET__MAX_PROCS), pid);
 }
 
@@ -426,6 +438,7 @@ static int is_of_this_boot(const char *path, const struct caret__lockrec *rec)
 
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec)
 {
+    CARET__ASSERT(e->observes || caret__holds(&e->lock_fd));
     bool near = caret__fd_known(&e->lock_fd);
 
     if (!near && (e->log_end == 0 || !caret__fd_known(&e->log_fd)))
@@ -479,6 +492,7 @@ int caret__lockrec_make(struct caret__engine *e, const uint8_t uuid[16], struct 
 
 int caret__lockrec_write(struct caret__engine *e, const struct caret__lockrec *rec)
 {
+    CARET__HELD(&e->lock_fd);
     int rc = CARET_OK;
 
     if (caret__fd_known(&e->log_fd)) /* for readers, first: who sees it sees the other one */
@@ -513,6 +527,7 @@ int caret__lockrec_reserve(struct caret__engine *e)
 
 int caret__lockrec_clear(struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     struct caret__lockrec rec;
 
     memset(&rec, 0, sizeof rec);

@@ -47,11 +47,11 @@ int caret__gate_busy(const struct caret__engine *e, pid_t *pid);
 int caret__gate_take(struct caret__engine *e);
 void caret__gate_release(struct caret__engine *e);
 
-/* Under the gate: does a process other than this one hold a slot?  Its pid to *pid (0: not visible from here).
+/* Under the gate, or observing: does a process other than this one hold a slot?  Its pid to *pid (0: not visible from here).
  * 1 yes, 0 no, -1 it can't be known now (errno): neither is to be assumed where the other would do harm. */
 int caret__others_alive(struct caret__engine *e, pid_t *pid);
 
-/* Under the gate, or reading only: the record.  CARET_NONE: there is none, or it makes no sense, or is from before
+/* Under the gate, or observing: the record.  CARET_NONE: there is none, or it makes no sense, or is from before
  * the last boot.  IO, SYSTEM: it can't be told now.  It is in the lock file, and once more at the end of the log, for
  * readers who have no lock file: e->log_end tells them where. */
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec);
@@ -91,15 +91,13 @@ bool caret__owner_trusted(const struct stat *st, uid_t uid, gid_t gid, mode_t mo
 typedef int caret__reap_fn(struct caret__engine *e, uint32_t slot, uint32_t nonce);
 int caret__slot_take(struct caret__engine *e, caret__reap_fn *reap);
 
-/* Under the gate: reap all slots whose owner died, but our own. */
-int caret__slots_reap(struct caret__engine *e, caret__reap_fn *reap);
-
 /* Give our slot back. */
 void caret__slot_give_back(struct caret__engine *e);
 
 /* ---- shm/registry.c ------------------------------------------------------------------------------ */
 
 /* One thread at a time opens, closes or re-attaches, in the whole process. */
+bool caret__registry_held(void); /* by this thread; for assertions */
 void caret__registry_lock(void);
 void caret__registry_unlock(void);
 

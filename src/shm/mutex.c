@@ -20,7 +20,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/bytes.h"
+#include "base/held.h"
 #include "base/racy.h"
 #include "shm/engine.h"
 
@@ -112,12 +112,20 @@ static inline int spin(pthread_mutex_t *m, int rc)
     return rc;
 }
 
-int caret__mutex_trylock(pthread_mutex_t *m)
+/* What the system said: is it ours now? */
+static inline int note(pthread_mutex_t *m, int rc)
 {
-    return pthread_mutex_trylock(m);
+    if (rc == 0 || rc == EOWNERDEAD)
+        caret__held_note(m);
+    return rc;
 }
 
-int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns)
+int caret__mutex_trylock(pthread_mutex_t *m)
+{
+    return note(m, pthread_mutex_trylock(m));
+}
+
+static int lock_within(pthread_mutex_t *m, uint64_t max_ns)
 {
     int rc = spin(m, EBUSY); /* a try at once would take the line from a holder who needs it */
 
@@ -129,14 +137,35 @@ int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns)
     return rc;
 }
 
+int caret__mutex_lock_within(pthread_mutex_t *m, uint64_t max_ns)
+{
+    return note(m, lock_within(m, max_ns));
+}
+
 int caret__mutex_lock_slow(pthread_mutex_t *m, int rc)
 {
     while (rc == EBUSY || rc == ETIMEDOUT)
-        rc = caret__mutex_lock_within(m, SECOND);
-    return rc;
+        rc = lock_within(m, SECOND);
+    return note(m, rc);
 }
 
 void caret__mutex_consistent(pthread_mutex_t *m)
 {
+    CARET__HELD(m);
     pthread_mutex_consistent(m);
 }
+
+#ifdef CARET_ASSERTS
+bool caret__writer_held(const struct caret__shared *sh)
+{
+    uint32_t i = atomic_load_explicit(&sh->writer_index, memory_order_relaxed) % CARET__WRITER_MUTEXES;
+
+    return caret__holds(i == 0 ? &sh->writer : &sh->spare_writer[i - 1]) ||
+           (i + 1 < CARET__WRITER_MUTEXES && caret__holds(&sh->spare_writer[i]));
+}
+
+bool caret__state_held(const struct caret__shared *sh)
+{
+    return caret__writer_held(sh) || caret__holds(sh);
+}
+#endif

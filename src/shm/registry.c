@@ -50,16 +50,24 @@ static void install(void)
 void caret__registry_lock(void)
 {
     pthread_once(&once, install);
-    pthread_mutex_lock(&mutex);
+    caret__local_lock(&mutex);
 }
 
 void caret__registry_unlock(void)
 {
-    pthread_mutex_unlock(&mutex);
+    caret__local_unlock(&mutex);
 }
+
+#ifdef CARET_ASSERTS
+bool caret__registry_held(void)
+{
+    return caret__holds(&mutex);
+}
+#endif
 
 struct caret__engine *caret__registry_find(dev_t dev, ino_t ino)
 {
+    CARET__ASSERT(caret__registry_held());
     for (struct caret__engine *e = engines; e != NULL; e = e->next) {
         if (e->dev == dev && e->ino == ino && e->observes == CARET__OBSERVES_NOT)
             return e;
@@ -79,17 +87,20 @@ bool caret__registry_has(const char *path)
 
 struct caret__engine *caret__registry_next(const struct caret__engine *e)
 {
+    CARET__ASSERT(caret__registry_held());
     return e == NULL ? engines : e->next;
 }
 
 void caret__registry_add(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__registry_held());
     e->next = engines;
     engines = e;
 }
 
 void caret__registry_remove(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__registry_held());
     if (engines == e) {
         engines = e->next;
         return;

@@ -284,6 +284,8 @@ void caret__file_kept(struct caret__engine *e)
 
 void caret__segment_close(struct caret__engine *e)
 {
+    if (e->sh != NULL)
+        caret__segment_shared(e->sh);
     if (e->pg.verified != NULL)
         munmap(e->pg.verified, private_bits(e));
     if (e->file_map != NULL)
@@ -472,6 +474,8 @@ int caret__segment_create(struct caret__engine *e, const struct caret__identity 
                                (unsigned long long)(sizes.seg_size >> 20));
     else
         rc = map_segment(e, &sizes);
+    if (e->sh != NULL)
+        caret__segment_alone(e->sh);
     if (rc == CARET_OK)
         rc = fill(e, &sizes, id, npages);
     if (rc == CARET_OK) {
@@ -526,6 +530,8 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
         rc = caret__fail_errno(CARET_E_SHM, "%s: private memory for reading it", e->path);
     else
         rc = map_segment(e, &sizes);
+    if (e->sh != NULL)
+        caret__segment_alone(e->sh);
     if (rc == CARET_OK)
         rc = build ? fill(e, &sizes, id, npages) : fill_for_reading(e, &sizes, id, npages);
     if (rc != CARET_OK)

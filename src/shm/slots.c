@@ -93,6 +93,7 @@ bool caret__slot_alive(struct caret__engine *e, uint32_t slot, uint32_t nonce)
 /* The byte is ours.  What a dead owner left is cleared away; state is then FREE. */
 static int reap(struct caret__engine *e, uint32_t slot, caret__reap_fn *fn)
 {
+    CARET__HELD(&e->lock_fd);
     struct caret__procslot *s = &e->slots[slot];
     int rc = CARET_OK;
 
@@ -140,6 +141,7 @@ static void occupy(struct caret__engine *e, struct caret__procslot *s)
 
 int caret__slot_take(struct caret__engine *e, caret__reap_fn *fn)
 {
+    CARET__HELD(&e->lock_fd);
     for (uint32_t i = 0; i < CARET__MAX_PROCS; i++) {
         if (!lock_byte(e, i, F_WRLCK)) {
             if (errno != EAGAIN && errno != EACCES)
@@ -158,19 +160,6 @@ int caret__slot_take(struct caret__engine *e, caret__reap_fn *fn)
     }
     return caret__fail(CARET_E_LIMIT, "%s: it is open in %u processes, which is the limit", e->path,
                        CARET__MAX_PROCS);
-}
-
-int caret__slots_reap(struct caret__engine *e, caret__reap_fn *fn)
-{
-    int rc = CARET_OK;
-
-    for (uint32_t i = 0; i < CARET__MAX_PROCS && rc == CARET_OK; i++) {
-        if (i == e->slot || atomic_load(&e->slots[i].state) == CARET__SLOT_FREE || !lock_byte(e, i, F_WRLCK))
-            continue;
-        rc = reap(e, i, fn);
-        lock_byte(e, i, F_UNLCK);
-    }
-    return rc;
 }
 
 void caret__slot_give_back(struct caret__engine *e)

@@ -76,6 +76,7 @@ struct caret__undo {
 
 static inline void caret__undo_begin(struct caret__undo *u, uint64_t lsn)
 {
+    CARET__ASSERT(lsn != 0);
     u->generation = (uint32_t)(atomic_load_explicit(u->word, memory_order_relaxed) >> 32);
     u->used = 0;
     atomic_store_explicit(u->word, (uint64_t)u->generation << 32 | u->tag, memory_order_release);
@@ -100,6 +101,7 @@ static inline void caret__undo_save(struct caret__undo *u, const void *p, uint32
 
 static inline void caret__undo_publish(struct caret__undo *u)
 {
+    CARET__ASSERT_CMP(u->used, <=, u->cap);
     CARET_FAULT("undo_saved");
     atomic_store_explicit(u->word, (uint64_t)u->generation << 32 | u->tag | u->used, memory_order_release);
     CARET_FAULT("undo_published");

@@ -334,6 +334,7 @@ static void file_size_limit_is_an_error_not_a_signal(void **state)
     if (child == 0) {
         struct rlimit limit = {NPAGES * CARET__PAGE_SIZE, NPAGES * CARET__PAGE_SIZE};
         setrlimit(RLIMIT_FSIZE, &limit);
+        caret__segment_alone(f->e.sh);
         _exit(caret__grow_pages(&f->e, NPAGES + 1) == CARET_E_DISKFULL ? 0 : 1);
     }
     join(child);

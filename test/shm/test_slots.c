@@ -58,6 +58,14 @@ static int attach(struct caret__engine *e)
     return rc;
 }
 
+static bool others_alive(struct fixture *f, pid_t *pid)
+{
+    assert_int_equal(caret__gate_take(&f->e), CARET_OK);
+    bool alive = caret__others_alive(&f->e, pid);
+    caret__gate_release(&f->e);
+    return alive;
+}
+
 /* A child with a slot, that sleeps. */
 static pid_t attached_child(struct fixture *f)
 {
@@ -89,17 +97,17 @@ static void slots_are_taken_in_order_and_counted(void **state)
     assert_false(caret__slot_alive(&f->e, 0, 2));
     assert_false(caret__slot_alive(&f->e, 1, 0));
     assert_false(caret__slot_alive(&f->e, CARET__MAX_PROCS, 0));
-    assert_false(caret__others_alive(&f->e, &pid));
+    assert_false(others_alive(f, &pid));
     assert_int_equal(atomic_load(&f->e.slots[0].pid), getpid());
     assert_int_not_equal(strlen(f->e.slots[0].command), 0);
 
     other = attached_child(f);
     assert_int_equal(atomic_load(&notes->word), 101);
     assert_true(caret__slot_alive(&f->e, 1, 1));
-    assert_true(caret__others_alive(&f->e, &pid));
+    assert_true(others_alive(f, &pid));
     assert_int_equal(pid, other);
     kill_and_wait(other);
-    assert_false(caret__others_alive(&f->e, &pid));
+    assert_false(others_alive(f, &pid));
 }
 
 static void dead_slot_is_reaped_once_and_taken_with_a_new_nonce(void **state)
@@ -133,23 +141,6 @@ static void failed_reaping_is_done_again_by_the_next(void **state)
     assert_int_equal(reaped_nonce, 1);
 }
 
-static void the_living_reap_the_dead_beside_them(void **state)
-{
-    struct fixture *f = *state;
-    pid_t child;
-
-    assert_int_equal(attach(&f->e), CARET_OK);
-    child = attached_child(f);
-    assert_int_equal(caret__slots_reap(&f->e, note_reaped), CARET_OK);
-    assert_int_equal(reaped, 0);
-    kill_and_wait(child);
-    assert_false(caret__slot_alive(&f->e, 1, 1));
-    assert_int_equal(caret__slots_reap(&f->e, note_reaped), CARET_OK);
-    assert_int_equal(reaped, 1);
-    assert_int_equal(reaped_slot, 1);
-    assert_int_equal(atomic_load(&f->e.slots[1].state), CARET__SLOT_FREE);
-}
-
 static void given_back_slot_needs_no_reaping(void **state)
 {
     struct fixture *f = *state;
@@ -157,7 +148,9 @@ static void given_back_slot_needs_no_reaping(void **state)
     assert_int_equal(attach(&f->e), CARET_OK);
     caret__slot_give_back(&f->e);
     assert_false(caret__slot_alive(&f->e, 0, 1));
+    assert_int_equal(caret__gate_take(&f->e), CARET_OK);
     assert_int_equal(caret__slot_take(&f->e, note_reaped), CARET_OK);
+    caret__gate_release(&f->e);
     assert_int_equal(reaped, 0);
     assert_int_equal(f->e.nonce, 2);
 }
@@ -251,7 +244,7 @@ static void second_copy_in_the_process_is_refused_and_harms_nothing(void **state
     engine_done(&copy);
     pid_t child = fork(), pid;
     if (child == 0)
-        _exit(caret__others_alive(&f->e, &pid) ? 0 : 1);
+        _exit(others_alive(f, &pid) ? 0 : 1);
     join(child); /* the first copy's slot is still held */
 }
 
@@ -333,7 +326,6 @@ int main(void)
         TEST(slots_are_taken_in_order_and_counted),
         TEST(dead_slot_is_reaped_once_and_taken_with_a_new_nonce),
         TEST(failed_reaping_is_done_again_by_the_next),
-        TEST(the_living_reap_the_dead_beside_them),
         TEST(given_back_slot_needs_no_reaping),
         TEST(eviction_is_seen),
         TEST(foreign_descriptors_make_nobody_dead),
