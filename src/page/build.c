@@ -80,6 +80,7 @@ static inline void fill_entry(struct caret__page *p, unsigned i, unsigned *heap,
 /* The header of a page whose n slots and entries are in place. */
 static inline void finish_page(struct caret__page *p, unsigned n, unsigned heap)
 {
+    CARET__ASSERT_CMP(CARET__PAGE_HEAD + 8u * n, <=, heap);
     caret__racy_put16(&p->count, (uint16_t)n);
     caret__racy_put16(&p->heap, (uint16_t)heap);
     caret__racy_put16(&p->garbage, 0);
@@ -102,6 +103,7 @@ unsigned caret__page_shared(const struct caret__page *src, unsigned from, unsign
 /* The page has a prefix of that length: its last bytes, which the caller stores. */
 static uint8_t *place_prefix(struct caret__page *p, unsigned len)
 {
+    CARET__ASSERT_CMP(len, <=, CARET__KEY_MAX);
     unsigned off = CARET__PAGE_SIZE - len;
 
     caret__racy_put16(&p->prefix_off, (uint16_t)(len != 0 ? off : 0));
@@ -174,6 +176,7 @@ unsigned caret__page_fill_begin(struct caret__page *p, const uint8_t *key, unsig
 void caret__page_fill_put(struct caret__page *p, unsigned i, unsigned *heap, const struct caret__kv *kv,
                           unsigned prefix_len)
 {
+    CARET__ASSERT_CMP(prefix_len, <=, kv->a_len + kv->b_len);
     fill_entry(p, i, heap, kv, prefix_len);
 }
 

@@ -280,6 +280,7 @@ static inline void edit_save(const struct caret__edit *ed, const void *p, unsign
 /* Compute the hints; those of slots before `from` are right already unless the distance changed. */
 static void make_hints(struct caret__page *p, unsigned from, bool all)
 {
+    CARET__ASSERT_CMP(CARET__PAGE_HEAD + 8u * p->count, <=, p->heap);
     unsigned dist = p->count / (CARET__HINTS + 1);
     if (dist == 0)
         return;
@@ -296,6 +297,7 @@ static inline void update_hints(struct caret__page *p, unsigned from, unsigned b
 
 void caret__page_init(struct caret__page *p, uint32_t pgno, unsigned level)
 {
+    CARET__ASSERT_CMP(level, <, CARET__MAX_DEPTH);
     struct caret__page h = {.pgno = pgno,
                             .type = level == 0 ? CARET__PAGE_LEAF : CARET__PAGE_INNER,
                             .level = (uint8_t)level,
@@ -307,6 +309,8 @@ void caret__page_init(struct caret__page *p, uint32_t pgno, unsigned level)
 static unsigned put_entry(struct caret__page *p, const uint8_t *suffix, size_t klen, const void *val,
                           size_t vlen, unsigned vflag)
 {
+    CARET__ASSERT_CMP(2 + klen + vlen, <=, (size_t)p->heap);
+    CARET__ASSERT_CMP(vlen, <=, CARET__VLEN_MASK);
     unsigned off = p->heap - (unsigned)(2 + klen + vlen);
     uint8_t *at = (uint8_t *)p + off;
     caret__racy_put16(at, (uint16_t)(vlen | vflag));
@@ -319,6 +323,7 @@ static unsigned put_entry(struct caret__page *p, const uint8_t *suffix, size_t k
 bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key, size_t klen, const void *val,
                         size_t vlen, unsigned vflag, const struct caret__edit *ed)
 {
+    CARET__ASSERT_CMP(pos, <=, p->count);
     const uint8_t *prefix = (const uint8_t *)p + p->prefix_off;
     unsigned plen = p->prefix_len, count = p->count;
 
@@ -363,6 +368,7 @@ static void replace_same(struct caret__page *p, unsigned off, unsigned klen, con
 bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, size_t vlen, unsigned vflag,
                          const struct caret__edit *ed)
 {
+    CARET__ASSERT_CMP(pos, <, p->count);
     struct caret__entry e = caret__page_entry(p, pos);
     unsigned off = (unsigned)((const uint8_t *)e.key - (const uint8_t *)p) - 2, klen = e.klen;
 
@@ -398,6 +404,7 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
 
 void caret__page_remove(struct caret__page *p, unsigned from, unsigned to, const struct caret__edit *ed)
 {
+    CARET__ASSERT_CMP(to, <=, p->count);
     unsigned count = p->count, garbage = p->garbage;
 
     if (from >= to)

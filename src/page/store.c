@@ -22,6 +22,15 @@
  */
 #include "page/store.h"
 
+#include "shm/engine.h"
+
+#ifdef CARET_ASSERTS
+bool caret__w_held(const struct caret__w *w)
+{
+    return w->sh == NULL || caret__state_held(w->sh);
+}
+#endif
+
 /* ------------------------------------------------------------------- saving */
 
 static inline void save(struct caret__w *w, const void *p, uint32_t len)
@@ -64,6 +73,7 @@ static inline void note_saved(struct caret__w *w, uint32_t slot)
 
 void caret__w_begin(struct caret__w *w)
 {
+    CARET__ASSERT(caret__w_held(w));
     if (w->redo)
         memset(w->pg->redo_saved, 0, CARET__BITMAP_WORDS(atomic_load(&w->sh->nslots)) * sizeof(uint64_t));
     w->state_saved = false;
@@ -74,6 +84,7 @@ void caret__w_begin(struct caret__w *w)
 
 void caret__w_save_state(struct caret__w *w)
 {
+    CARET__ASSERT(caret__w_held(w));
     if (w->state_saved)
         return;
     w->state_saved = true;
@@ -151,6 +162,7 @@ static void set_bit(_Atomic uint64_t *map, uint32_t bit)
 
 static uint32_t take_page(struct caret__w *w)
 {
+    CARET__ASSERT(caret__w_held(w));
     struct caret__tstate *ts = w->pg->ts;
     uint32_t pgno = find_bit(w->pg->maps[CARET__MAP_FREE], ts->npages, ts->page_hint, w->sh);
 
@@ -180,6 +192,7 @@ static uint32_t take_slot(struct caret__w *w, uint32_t pgno)
 /* A number and a slot; the page's version is L and its word says where it is. */
 static struct caret__page *new_page(struct caret__w *w, uint32_t *pgno)
 {
+    CARET__ASSERT(caret__w_held(w));
     caret__w_save_state(w);
     uint32_t n = take_page(w), slot = take_slot(w, n);
     struct caret__pte *pte = &w->pg->ptab[n];
@@ -219,6 +232,7 @@ static void release_number(struct caret__w *w, uint32_t pgno)
 
 void caret__w_free(struct caret__w *w, uint32_t pgno)
 {
+    CARET__ASSERT(caret__w_held(w));
     struct caret__pte *pte = &w->pg->ptab[pgno];
     uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
 
@@ -258,6 +272,7 @@ void caret__take_back(struct caret__pager *pg, uint32_t epoch, uint64_t lsn)
 
 void caret__w_take_run(struct caret__w *w, uint32_t pgno, uint32_t count)
 {
+    CARET__ASSERT(caret__w_held(w));
     caret__w_save_state(w);
     for (uint32_t i = pgno; i < pgno + count; i++) {
         struct caret__pte *pte = &w->pg->ptab[i];
@@ -281,6 +296,7 @@ void caret__w_free_run(struct caret__w *w, uint32_t pgno, uint32_t count)
 
 struct caret__page *caret__w_dirty(struct caret__w *w, uint32_t pgno)
 {
+    CARET__ASSERT(caret__w_held(w));
     struct caret__pte *pte = &w->pg->ptab[pgno];
     struct caret__page *p = (struct caret__page *)(uintptr_t)caret__w_page(w, pgno);
 

@@ -40,9 +40,13 @@ static inline const struct caret__page *caret__page_at(const struct caret__pager
     return (const struct caret__page *)(pg->file + (size_t)pgno * CARET__PAGE_SIZE);
 }
 
+/* For assertions: may the calling thread change the store?  It holds the writer mutex, or the store is its own. */
+bool caret__w_held(const struct caret__w *w);
+
 /* A page by number; the caller holds the writer mutex (or owns the store). */
 static inline const struct caret__page *caret__w_page(const struct caret__w *w, uint32_t pgno)
 {
+    CARET__ASSERT(caret__w_held(w));
     uint64_t word = atomic_load_explicit(&w->pg->ptab[pgno].word, memory_order_relaxed);
     return caret__page_at(w->pg, pgno, word);
 }
