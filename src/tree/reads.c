@@ -55,6 +55,7 @@ bool caret__reads_valid(const struct caret__pager *pg, const struct caret__reads
 /* The place of pgno, or the empty one where it belongs. */
 static uint32_t place(const struct caret__reads *r, uint32_t pgno)
 {
+    CARET__ASSERT(r->size != 0 && (r->size & (r->size - 1)) == 0 && r->count < r->size);
     uint32_t i = pgno * 2654435761u & (r->size - 1);
     while (r->set[i].pgno != 0 && r->set[i].pgno != pgno)
         i = (i + 1) & (r->size - 1);

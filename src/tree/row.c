@@ -235,6 +235,15 @@ static bool room_above(struct caret__w *w, struct caret__cursor *c, const uint8_
     return false;
 }
 
+/* For assertions: each key once, in order. */
+static inline bool is_sorted(const struct caret__kv *kv, unsigned n)
+{
+    for (unsigned i = 1; i < n; i++)
+        if (kv[i].a_len != 0 || caret__bytes_compare(kv[i - 1].b, kv[i - 1].b_len, kv[i].b, kv[i].b_len) >= 0)
+            return false;
+    return n == 0 || kv[0].a_len == 0;
+}
+
 /* Merge n sets with the leaf of the cursor: how many are done, if there was no need to begin anew (then the cursor
  * is nowhere). */
 static unsigned merge(struct caret__w *w, struct caret__cursor *c, const struct caret__kv *kv, unsigned n)
@@ -303,6 +312,8 @@ static bool has_runs(const struct caret__kv *kv, unsigned n)
 
 void caret__tree_set_row(struct caret__w *w, struct caret__cursor *c, const struct caret__kv *kv, unsigned n)
 {
+    CARET__ASSERT(is_sorted(kv, n));
+    CARET__ASSERT_CMP(n, <=, CARET__ROW);
     for (unsigned i = 0; i < n;) {
         if (!caret__cursor_holds(c, kv[i].b, kv[i].b_len)) {
             uint32_t bad = caret__cursor_seek(w, c, kv[i].b, kv[i].b_len);
@@ -397,6 +408,7 @@ static uint32_t next_leaf(const struct caret__w *w, struct caret__row_need *r, c
 uint32_t caret__row_look(const struct caret__w *w, struct caret__row_need *r, const uint8_t *key, size_t klen,
                          size_t vlen, struct caret__edges *edges)
 {
+    CARET__ASSERT(r->first == NULL || caret__bytes_compare(r->last, r->last_len, key, klen) <= 0);
     unsigned whole = 10u + (unsigned)(klen + vlen), pos = 0;
     bool found = false;
 

@@ -124,6 +124,7 @@ static unsigned join_list(const struct caret__page *left, const struct caret__pa
 /* Child i and i + 1 of a dirty page, one of them current, become one if they fit; true if they did. */
 static bool join_children(struct caret__w *w, struct caret__page *parent, unsigned i)
 {
+    CARET__ASSERT_CMP(i, <, parent->count);
     union scratch l, r;
     struct caret__kv kv[2 * CARET__MAX_SLOTS + 1];
     uint8_t sep[CARET__KEY_MAX], mid[CARET__CHILD_LEN];
@@ -161,6 +162,7 @@ static bool join_children(struct caret__w *w, struct caret__page *parent, unsign
 
 void caret__shrink(struct caret__w *w, struct caret__path *path)
 {
+    CARET__ASSERT(caret__w_current(w, path->pgno[path->leaf]));
     unsigned d = path->leaf;
     const struct caret__page *p = caret__w_page(w, path->pgno[d]);
 
@@ -242,6 +244,7 @@ static bool holds(const struct caret__w *w, uint32_t pgno, const struct range *r
 /* Remove the range below page pgno (current, on an edge); true if nothing is left in it. */
 static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r)
 {
+    CARET__ASSERT(caret__w_current(w, pgno));
     struct caret__page *p = caret__w_dirty(w, pgno);
     unsigned lo, hi;
 
@@ -276,6 +279,8 @@ static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r)
 
 void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
 {
+    CARET__ASSERT(len != 0 && len <= CARET__KEY_MAX);
+    CARET__ASSERT(caret__w_held(w));
     uint8_t end[CARET__KEY_MAX + 1];
     struct range r = {key, end, len, len + 1};
     uint32_t root = atomic_load_explicit(&w->pg->ts->root, memory_order_relaxed);

@@ -75,6 +75,7 @@ bool caret__past_valid(const struct caret__view *v, const struct caret__at *at);
 /* Is the page in the place where `at` found it, and in the same version? */
 static inline bool caret__at_unchanged(const struct caret__view *v, const struct caret__at *at)
 {
+    CARET__ASSERT_CMP(at->pgno, <, v->pg->max_pages);
     const struct caret__pte *pte = &v->pg->ptab[at->pgno];
     atomic_thread_fence(memory_order_acquire);
     return caret__likely(atomic_load_explicit(&pte->version, memory_order_relaxed) == at->version &&
@@ -104,6 +105,7 @@ static inline bool caret__page_unchanged(const struct caret__pager *pg, uint32_t
 static inline bool caret__at_recall(const struct caret__view *v, struct caret__at *at, uint32_t pgno,
                                     uint64_t version)
 {
+    CARET__ASSERT_CMP(pgno, <, v->pg->max_pages);
     const struct caret__pte *pte = &v->pg->ptab[pgno];
     if (!caret__page_unchanged(v->pg, pgno, version))
         return false;
@@ -189,6 +191,7 @@ struct caret__edges {
 /* Note one; true if it differs from the last of its level. */
 static inline bool caret__edge_note(struct caret__edges *edges, uint32_t pgno, unsigned d)
 {
+    CARET__ASSERT_CMP(d, <, CARET__MAX_DEPTH);
     bool differs = edges->last[d] != pgno;
     edges->last[d] = pgno;
     edges->pages += differs;

@@ -73,6 +73,7 @@ void caret__touch_path(struct caret__w *w, struct caret__path *path)
             CARET_FAULT("child_moved");
         }
     }
+    CARET__ASSERT(caret__w_current(w, path->pgno[path->leaf]));
 }
 
 /* -------------------------------------------------------------------- splits */
@@ -125,6 +126,7 @@ static bool take(struct caret__page *p, const struct caret__page *src, unsigned 
 unsigned caret__separator(const uint8_t *left, size_t left_len, const uint8_t *right, size_t right_len,
                           uint8_t *sep)
 {
+    CARET__ASSERT(caret__bytes_compare(left, left_len, right, right_len) < 0);
     size_t n = caret__common_prefix(left, left_len, right, right_len) + 1;
     memcpy(sep, right, n);
     return (unsigned)n;
@@ -133,6 +135,7 @@ unsigned caret__separator(const uint8_t *left, size_t left_len, const uint8_t *r
 void caret__link_split(struct caret__page *parent, unsigned i, const uint8_t *sep, unsigned sep_len,
                        uint32_t left, uint32_t right)
 {
+    CARET__ASSERT(left != right && caret__page_child(parent, i) == left);
     uint8_t child[CARET__CHILD_LEN];
 
     memcpy(child, &left, 4);
@@ -146,6 +149,7 @@ void caret__link_split(struct caret__page *parent, unsigned i, const uint8_t *se
 
 void caret__split_inner(struct caret__w *w, struct caret__path *path, unsigned d)
 {
+    CARET__ASSERT_CMP(d, <, path->leaf);
     union scratch copy;
     uint8_t sep[CARET__KEY_MAX];
 
@@ -256,6 +260,7 @@ void caret__mark_runs(struct caret__w *w, const struct caret__path *path)
 bool caret__set_in_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len,
                         const void *val, size_t vlen, unsigned vflag)
 {
+    CARET__ASSERT(caret__w_current(w, path->pgno[path->leaf]));
     struct caret__page *p = caret__w_dirty(w, path->pgno[path->leaf]);
     unsigned pos = path->idx[path->leaf];
 
@@ -278,6 +283,8 @@ bool caret__set_in_leaf(struct caret__w *w, struct caret__path *path, const uint
 void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const void *val, size_t vlen,
                      unsigned vflag)
 {
+    CARET__ASSERT(len != 0 && len <= CARET__KEY_MAX);
+    CARET__ASSERT((vflag & CARET__VLEN_RUN) != 0 || caret__value_inline(len, vlen));
     struct caret__path path;
 
     for (;;) {
@@ -293,6 +300,7 @@ void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const v
 
 void caret__tree_delete(struct caret__w *w, const uint8_t *key, size_t len)
 {
+    CARET__ASSERT(len != 0 && len <= CARET__KEY_MAX);
     struct caret__path path;
 
     descend_again(w, key, len, &path);
