@@ -133,6 +133,7 @@ static __attribute__((noinline)) int apply_rows(struct caret__w *w, const uint8_
 int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn,
                  enum caret__apply_mode mode, bool in_rows)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     struct caret__undo u = caret__undo_context(e, 0);
     struct caret__w w = {.pg = &e->pg,
@@ -288,6 +289,7 @@ static int tally_ops(struct caret__engine *e, const uint8_t *rec, uint32_t size,
 
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct tally t = {.in_rows = size >= ROWS_FROM};
     uint64_t made = 0;
     int rc = tally_ops(e, rec, size, &t);
@@ -328,6 +330,7 @@ static uint32_t free_unreserved(const struct caret__shared *sh)
 
 uint32_t caret__pages_to_take(const struct caret__shared *sh)
 {
+    CARET__ASSERT(caret__writer_held(sh));
     uint32_t n = free_unreserved(sh), kept = kill_pages(sh);
     return n > kept ? n - kept : 0;
 }
@@ -417,6 +420,7 @@ static int reserve_undo(struct caret__engine *e, const struct caret__need *need,
 
 int caret__reserve(struct caret__engine *e, const struct caret__need *need, bool is_kill)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     uint32_t spare = is_kill ? 0 : kill_pages(e->sh);
     int rc = reserve_undo(e, need, is_kill);
 

@@ -103,6 +103,7 @@ static bool is_archive(const struct caret__shared *sh, const char *dir)
 /* In the checkpoint role, everything committed before is in the file. */
 static int set_in_role(struct caret__engine *e, void *dir)
 {
+    CARET__HELD(&e->sh->checkpoint);
     if (atomic_load(&e->sh->archive_len) != 0 && !is_archive(e->sh, dir))
         return caret__fail(CARET_E_INVALID, "%s: its log is archived in %s already, not in %s", e->path,
                            e->sh->archive, (const char *)dir);
@@ -379,6 +380,7 @@ static int write_file(struct writer *w)
 /* What will be in the archive is on the disk: long values first.  Under the flush mutex, as failed syncs are noted there. */
 static int sync_first(struct caret__engine *e, uint64_t to)
 {
+    CARET__HELD(&e->sh->checkpoint);
     int rc = caret__flush(e, to, false);
 
     if (rc == CARET_OK)
@@ -395,6 +397,7 @@ static int sync_first(struct caret__engine *e, uint64_t to)
 
 int caret__archive_log(struct caret__engine *e, uint64_t to)
 {
+    CARET__HELD(&e->sh->checkpoint);
     struct caret__shared *sh = e->sh;
     struct writer w = {.e = e, .dir = sh->archive, .fd = -1};
     uint64_t from = atomic_load(&sh->checkpoint_lsn);

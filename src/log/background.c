@@ -43,13 +43,13 @@ void caret__background_wants(struct caret__engine *e, const caret_options *optio
         return;
     uint64_t never = 0;
     atomic_compare_exchange_strong(&e->synced, &never, caret__now_ns());
-    pthread_mutex_lock(&starting);
+    caret__local_lock(&starting);
     uint32_t was = atomic_load(&e->sync_ms);
     if (was == 0 || ms < was) {
         atomic_store(&e->sync_ms, ms);
         atomic_store(&e->slots[e->slot].sync_ms, ms);
     }
-    pthread_mutex_unlock(&starting);
+    caret__local_unlock(&starting);
     caret__background_wake(e);
 }
 
@@ -151,7 +151,7 @@ static int start_thread(struct caret__background *b)
 int caret__background_start(struct caret__engine *e)
 {
     int rc = CARET_OK;
-    pthread_mutex_lock(&starting);
+    caret__local_lock(&starting);
     if (e->background == NULL) {
         struct caret__background *b = calloc(1, sizeof *b);
         if (b != NULL)
@@ -164,7 +164,7 @@ int caret__background_start(struct caret__engine *e)
             __atomic_store_n(&e->background, b, __ATOMIC_RELEASE);
         }
     }
-    pthread_mutex_unlock(&starting);
+    caret__local_unlock(&starting);
     return rc;
 }
 

@@ -88,6 +88,8 @@ static void copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
 
 void caret__freeze(struct caret__engine *e, uint64_t log_size)
 {
+    CARET__HELD(&e->sh->checkpoint);
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     struct caret__frozen *f = &sh->frozen;
     uint32_t epoch = atomic_load(&sh->epoch);
@@ -156,6 +158,7 @@ static bool in_frozen_tree(const struct caret__engine *e, uint32_t s, uint32_t *
 
 static int collect(struct caret__engine *e, struct frozen_page **list, size_t *n)
 {
+    CARET__HELD(&e->sh->checkpoint);
     uint32_t nslots = atomic_load(&e->sh->nslots), pgno;
 
     *n = 0;
@@ -172,6 +175,8 @@ static int collect(struct caret__engine *e, struct frozen_page **list, size_t *n
 /* One slot, under the writer mutex: its page is in the file now, or it was leaked by a death. */
 static void release_slot(struct caret__engine *e, uint32_t s, uint32_t epoch)
 {
+    CARET__HELD(&e->sh->checkpoint);
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     _Atomic uint64_t *bits = &e->pg.maps[CARET__MAP_SLOTS][s / 64u];
     uint64_t bit = UINT64_C(1) << (s % 64u), free_bits = atomic_load_explicit(bits, memory_order_relaxed);
@@ -293,6 +298,7 @@ static int send_out(struct caret__engine *e, struct sender *s)
 static int write_joined(struct caret__engine *e, const struct frozen_page *first, size_t k, uint8_t *buf,
                         struct sender *s)
 {
+    CARET__ASSERT(k != 0 && first[k - 1].pgno == first->pgno + (k - 1));
     for (size_t i = 0; i < k; i++)
         prepare_page(e, buf + i * CARET__PAGE_SIZE, first[i].slot);
     int error = caret__file_write(caret__fd(&e->data_fd), buf, k * CARET__PAGE_SIZE,
@@ -342,6 +348,7 @@ static void note_pace(struct caret__engine *e, size_t pages)
 
 static int write_epoch(struct caret__engine *e, bool clean)
 {
+    CARET__HELD(&e->sh->checkpoint);
     struct caret__shared *sh = e->sh;
     const struct caret__frozen *f = &sh->frozen;
     struct frozen_page *list;
@@ -459,6 +466,7 @@ bool caret__checkpoint_due(const struct caret__engine *e)
 /* Finish what is unfinished: the steps behind the freeze. */
 static int finish(struct caret__engine *e, bool clean)
 {
+    CARET__HELD(&e->sh->checkpoint);
     struct caret__shared *sh = e->sh;
     uint32_t epoch = atomic_load(&sh->epoch) - 1;
     int rc = CARET_OK;
@@ -489,6 +497,8 @@ static bool another_ended(const struct caret__engine *e, uint64_t before)
 /* The role is ours: see to it that all before `wanted` is in the file. */
 static int in_role(struct caret__engine *e, uint64_t wanted, const struct wish *wish)
 {
+    CARET__HELD(&e->sh->checkpoint);
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     bool frozen = false;
     int rc = atomic_load(&sh->io_failed) == 0
@@ -513,6 +523,9 @@ static int in_role(struct caret__engine *e, uint64_t wanted, const struct wish *
 
 static int take_role(struct caret__engine *e)
 {
+    CARET__NOT_HELD(&e->sh->checkpoint);
+    CARET__ASSERT(!caret__writer_held(e->sh));
+    CARET__NOT_HELD(&e->sh->flush);
     struct caret__shared *sh = e->sh;
 
     int rc = caret__fds_check(e);
@@ -544,6 +557,7 @@ static int run(struct caret__engine *e, const struct wish *wish, int (*then)(str
     rc = in_role(e, wanted, wish);
     if (rc == CARET_OK && then != NULL)
         rc = then(e, arg);
+    CARET__HELD(&e->sh->checkpoint);
     caret__mutex_unlock(&e->sh->checkpoint);
     return rc;
 }
@@ -569,6 +583,7 @@ int caret__checkpoint_room(struct caret__engine *e)
 int caret__checkpoint_then(struct caret__engine *e, uint64_t log_size,
                            int (*then)(struct caret__engine *, void *), void *arg)
 {
+    CARET__NOT_HELD(&e->sh->checkpoint);
     return run(e, &(struct wish){.log_size = log_size}, then, arg);
 }
 

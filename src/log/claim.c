@@ -126,6 +126,7 @@ int caret__data_claimed_by_any(int fd, pid_t *pid)
 
 int caret__data_claim(const struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     int rc = claim(e, CLAIM, ALL);
 
     if (rc == CARET_NONE) /* a reader's lock: what can be had of the rest */
@@ -135,6 +136,7 @@ int caret__data_claim(const struct caret__engine *e)
 
 int caret__data_claim_slot(const struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     off_t own = CLAIM + (off_t)e->slot;
     int rc = claim(e, own, 1);
 
@@ -149,5 +151,6 @@ int caret__data_claim_slot(const struct caret__engine *e)
 
 void caret__data_gate(const struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     lock(e, F_WRLCK, CLAIM_GATE, 1);
 }

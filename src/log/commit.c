@@ -69,6 +69,7 @@ static int batch_grow(struct caret__batch *b, uint64_t want)
 static void put_op(uint8_t *p, enum caret__op op, const uint8_t *key, size_t klen, const void *val,
                    size_t vlen)
 {
+    CARET__ASSERT(klen != 0 && klen <= CARET__KEY_MAX);
     uint64_t head = (uint64_t)op | (uint64_t)klen << 16 | (uint64_t)vlen << 32;
     uint32_t size = caret__op_size(klen, vlen);
 
@@ -119,6 +120,7 @@ static inline bool beyond_limit(const struct caret__shared *sh, uint64_t head, u
 /* Is there room for size bytes in ring and log? Looked at under the mutex. */
 static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint32_t size, bool only_kills)
 {
+    CARET__ASSERT(caret__writer_held(sh));
     uint64_t spare = only_kills ? log_spare(sh) / 2 : log_spare(sh);
     return (size > CARET__BIG_RECORD ||
             head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <=
@@ -131,6 +133,7 @@ static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint3
 /* Outside the mutex: have the ring written, or a checkpoint taken. */
 static int make_room(struct caret__engine *e, uint32_t size)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint64_t head = atomic_load(&sh->log_head);
     if (head + size - atomic_load(&sh->log_written) > sh->ring_size / 2) {
@@ -180,6 +183,7 @@ int caret__record_refused(const struct caret__engine *e, uint64_t size)
 /* After unlocking: have the background thread look if the ring fills or a checkpoint is due. */
 static inline void afterwards(struct caret__engine *e, uint64_t lsn)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     if (caret__unlikely(lsn - atomic_load_explicit(&sh->log_written, memory_order_relaxed) >
                         sh->ring_size / 4))
@@ -190,6 +194,7 @@ static inline void afterwards(struct caret__engine *e, uint64_t lsn)
 
 int caret__locate_anew(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__w w = {.pg = &e->pg, .sh = e->sh};
     struct caret__path path;
     uint32_t bad = caret__descend(&w, key, klen, &path);
@@ -216,6 +221,8 @@ static inline void set_in_place(struct caret__engine *e, struct caret__spot *spo
 /* Steps 3 and 4 for a record that does not go through the ring; the flush mutex is held too. */
 static int publish_big(struct caret__engine *e, const struct caret__finished *r, uint64_t *lsn)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
+    CARET__HELD(&e->sh->flush);
     struct caret__shared *sh = e->sh;
     uint64_t tail = caret__record_trailer(sh->log_seed, r->crc, r->size);
 
@@ -235,6 +242,7 @@ static int publish_big(struct caret__engine *e, const struct caret__finished *r,
 static int try_batch(struct caret__engine *e, const struct caret__finished *r, bool (*valid)(void *ctx),
                      void *ctx, uint64_t *lsn, bool *room)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__need need;
     int rc;
 
@@ -281,6 +289,7 @@ struct commit {
 /* One try.  freeze: in the checkpoint role. */
 static int try_commit(struct caret__engine *e, struct commit *c, bool freeze)
 {
+    CARET__ASSERT(freeze == caret__holds(&e->sh->checkpoint));
     bool big = c->r.size > CARET__BIG_RECORD;
     int rc = big ? caret__flush_hold(e) : CARET_OK;
 
@@ -300,6 +309,7 @@ static int try_commit(struct caret__engine *e, struct commit *c, bool freeze)
 
 static int try_in_role(struct caret__engine *e, void *arg)
 {
+    CARET__HELD(&e->sh->checkpoint);
     struct commit *c = arg;
 
     if (c->r.size > caret__record_limit(e->sh)) /* there was no room for a longer log */
@@ -320,6 +330,7 @@ static int may_lengthen(struct caret__engine *e, const struct caret__finished *r
 int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)(void *ctx), void *ctx,
                   uint64_t *lsn)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct commit c = {{b, b->size + CARET__REC_TAIL, 0}, valid, ctx, lsn, false};
 
     int rc = may_lengthen(e, &c.r);
@@ -391,6 +402,7 @@ static inline void make_record(struct set_record *r, const uint8_t *key, size_t 
 static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, const struct set_record *r,
                       uint64_t *lsn)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint32_t pages = caret__tree_set_pages(&sh->ts);
     struct caret__need need = {.pages = pages,
@@ -412,6 +424,7 @@ static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set
                    const uint8_t *key, size_t klen, const void *val, size_t vlen, caret__compute *compute,
                    void *ctx, uint64_t *lsn, bool *room)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     caret__will_commit(e, 64);
     int rc = caret__locate(e, spot, key, klen);
     if (rc != CARET_OK)

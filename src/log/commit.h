@@ -18,6 +18,7 @@
  * before the mutex is held: its holder would lose them. */
 static inline void caret__will_commit(const struct caret__engine *e, uint32_t size)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     const uint8_t *rec = caret__ring_at(e, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed));
 
     caret__will_write(&e->sh->log_applied);
@@ -29,11 +30,13 @@ static inline void caret__will_commit(const struct caret__engine *e, uint32_t si
 static inline uint8_t *caret__publish(struct caret__engine *e, const uint8_t *rec, uint32_t size,
                                       uint32_t crc, uint64_t *lsn)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint64_t head = atomic_load_explicit(&sh->log_head, memory_order_relaxed);
     uint64_t tail = caret__record_trailer(sh->log_seed, crc, size);
     uint8_t *at = caret__ring_at(e, head);
 
+    CARET__ASSERT(size % 8 == 0 && size <= CARET__BIG_RECORD);
     memcpy(at, rec, size - CARET__REC_TAIL);
     memcpy(at + size - CARET__REC_TAIL, &tail, CARET__REC_TAIL);
     sh->log_seed = tail;
@@ -46,6 +49,8 @@ static inline uint8_t *caret__publish(struct caret__engine *e, const uint8_t *re
 
 static inline void caret__make_visible(struct caret__engine *e, uint64_t lsn)
 {
+    CARET__ASSERT(lsn == atomic_load_explicit(&e->sh->log_head, memory_order_relaxed));
+    CARET__ASSERT(caret__writer_held(e->sh));
     CARET_FAULT("before_applied");
     atomic_store_explicit(&e->sh->log_applied, lsn, memory_order_release);
     CARET_FAULT("after_applied");
@@ -59,6 +64,7 @@ static inline void caret__make_visible(struct caret__engine *e, uint64_t lsn)
 static inline bool caret__believe(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key,
                                   size_t klen)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     if (spot->version == 0 || spot->pgno >= e->pg.max_pages)
         return false;
     const struct caret__pte *pte = &e->pg.ptab[spot->pgno];
@@ -104,6 +110,7 @@ static inline bool caret__fits_in_place(const struct caret__engine *e, const str
                                         const uint8_t *key, size_t klen, size_t vlen,
                                         struct caret__taken *taken)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
     const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
 
@@ -127,6 +134,7 @@ static inline void caret__change_leaf(struct caret__engine *e, struct caret__und
                                       struct caret__spot *spot, const uint8_t *key, size_t klen,
                                       const void *val, size_t vlen, uint64_t lsn)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__pte *pte = &e->pg.ptab[spot->pgno];
     struct caret__edit ed = {u, &pte->version, lsn};
     uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
@@ -143,6 +151,7 @@ static inline void caret__change_leaf(struct caret__engine *e, struct caret__und
 /* Can the value at a spot be given up?  CARET_OK or CORRUPT. */
 static inline int caret__value_check(const struct caret__engine *e, const struct caret__spot *spot)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     if (spot->found != 1)
         return CARET_OK;
     uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);

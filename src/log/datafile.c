@@ -159,7 +159,7 @@ static int look_new(const struct caret__engine *e)
     return rc == CARET_OK ? CARET_NONE : rc;
 }
 
-/* The file is open: everything that can be said without the gate. */
+/* The file is open: everything that can be said whoever opens or closes it meanwhile. */
 static int look_open(const struct caret__engine *e, int fd, struct stat *st)
 {
     struct caret__meta_pair pair;
@@ -343,6 +343,7 @@ static int open_dir(struct caret__engine *e)
 
 int caret__data_open(struct caret__engine *e, struct caret__start *start)
 {
+    CARET__ASSERT(e->observes || caret__holds(&e->lock_fd));
     struct stat *st = &start->st;
     int rc = e->readonly ? CARET_OK : open_dir(e);
 

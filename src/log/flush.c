@@ -71,6 +71,7 @@ static int write_all(struct caret__engine *e, const uint8_t *p, uint64_t len, ui
 /* The flush mutex is held: write what is new. */
 static int write_ring(struct caret__engine *e)
 {
+    CARET__HELD(&e->sh->flush);
     struct caret__shared *sh = e->sh;
     uint64_t from = atomic_load(&sh->log_written),
              head = atomic_load_explicit(&sh->log_head, memory_order_acquire);
@@ -91,6 +92,7 @@ static int write_ring(struct caret__engine *e)
 
 static int sync_files(struct caret__engine *e)
 {
+    CARET__HELD(&e->sh->flush);
     struct caret__shared *sh = e->sh;
     uint64_t upto = atomic_load(&sh->log_written);
 
@@ -129,6 +131,7 @@ void caret__flush_set_back(struct caret__shared *sh)
 /* We hold the flush mutex after a dead owner: its unfinished sync asks for a checkpoint. */
 static void owner_died(struct caret__shared *sh)
 {
+    CARET__HELD(&sh->flush);
     caret__flush_set_back(sh);
     if (atomic_exchange(&sh->sync_in_progress, 0) != 0) {
         atomic_store(&sh->runs_unsynced, 1);
@@ -139,6 +142,8 @@ static void owner_died(struct caret__shared *sh)
 
 static int flush_lock(struct caret__engine *e)
 {
+    CARET__NOT_HELD(&e->sh->flush);
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     int rc = caret__mutex_lock(&sh->flush);
 
@@ -152,6 +157,8 @@ static int flush_lock(struct caret__engine *e)
 
 int caret__flush_hold(struct caret__engine *e)
 {
+    CARET__NOT_HELD(&e->sh->flush);
+    CARET__ASSERT(!caret__writer_held(e->sh));
     if (atomic_load(&e->sh->io_failed) != 0)
         return caret__fail(CARET_E_IO_FAILED,
                            "%s: a write or sync failed earlier; close all users and open again", e->path);
@@ -161,16 +168,20 @@ int caret__flush_hold(struct caret__engine *e)
 
 int caret__flush_ring(struct caret__engine *e)
 {
+    CARET__HELD(&e->sh->flush);
     return write_ring(e);
 }
 
 void caret__flush_release(struct caret__engine *e)
 {
+    CARET__HELD(&e->sh->flush);
     caret__mutex_unlock(&e->sh->flush);
 }
 
 int caret__flush_record(struct caret__engine *e, const uint8_t *rec, uint32_t size)
 {
+    CARET__HELD(&e->sh->flush);
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint64_t head = atomic_load(&sh->log_head), at = head, room;
     int rc = write_ring(e);
@@ -193,6 +204,7 @@ int caret__flush_record(struct caret__engine *e, const uint8_t *rec, uint32_t si
 
 int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
 {
+    CARET__NOT_HELD(&e->sh->flush);
     struct caret__shared *sh = e->sh;
     if (upto == 0)
         upto = atomic_load(&sh->log_head);
@@ -211,6 +223,8 @@ int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
 /* Group commit: one of those who wait syncs for all whose records are in the ring by then. */
 int caret__wait_durable(struct caret__engine *e, uint64_t lsn)
 {
+    CARET__NOT_HELD(&e->sh->flush);
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
 
     sched_yield(); /* who can run now commits first, and shares the sync: 3.9 times instead of 2.3 (bench/sync.c) */

@@ -81,6 +81,8 @@ static void release_word(struct caret__engine *e, const struct caret__keepers *k
 static void release_some(struct caret__engine *e, const struct caret__keepers *k, _Atomic uint64_t *from,
                          uint32_t words, uint32_t *at)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
+    CARET__HELD(&e->sh->checkpoint);
     uint32_t end = words - *at > WORDS_AT_ONCE ? *at + WORDS_AT_ONCE : words, bits = 0;
 
     for (; *at < end && bits < BITS_AT_ONCE; ++*at) {
@@ -109,6 +111,8 @@ static int release_map(struct caret__engine *e, const struct caret__keepers *k, 
 
 int caret__release_pages(struct caret__engine *e, uint32_t epoch)
 {
+    CARET__HELD(&e->sh->checkpoint);
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__keepers k;
 
     caret__keepers_look(e, &k);
@@ -120,6 +124,7 @@ int caret__release_pages(struct caret__engine *e, uint32_t epoch)
 
 int caret__held_release(struct caret__engine *e)
 {
+    CARET__HELD(&e->sh->checkpoint);
     struct caret__shared *sh = e->sh;
     struct caret__keepers k;
 

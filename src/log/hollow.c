@@ -85,6 +85,7 @@ static uint64_t seek(const struct caret__engine *e, uint64_t at, int what, uint6
 
 void caret__hollow_look(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__state_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint32_t npages = sh->ts.npages, n = 0;
     uint64_t end = (uint64_t)npages * CARET__PAGE_SIZE, at = (uint64_t)CARET__KEPT_PAGES * CARET__PAGE_SIZE;
@@ -126,6 +127,7 @@ static int fill_words(struct caret__engine *e, uint32_t word, uint32_t words)
 
 int caret__hollow_fill(struct caret__engine *e, uint32_t pages)
 {
+    CARET__ASSERT(caret__state_held(e->sh));
     const uint32_t at_once = (uint32_t)(FILL_PIECE / CARET__PAGE_SIZE / 64u);
     uint32_t words = CARET__BITMAP_WORDS(e->sh->ts.npages), had = e->sh->ts.free_pages;
     int rc = caret__fds_check(e);
@@ -143,6 +145,7 @@ int caret__hollow_fill(struct caret__engine *e, uint32_t pages)
 
 void caret__hollow_take(struct caret__engine *e, uint32_t pgno)
 {
+    CARET__ASSERT(caret__state_held(e->sh));
     uint32_t n = move_bits(e, CARET__MAP_HOLLOW, CARET__MAP_FREE, pgno, pgno + 1);
 
     e->sh->ts.free_pages += n;
@@ -209,6 +212,7 @@ static bool punch(const struct caret__engine *e, uint64_t at, uint64_t len)
 
 void caret__hollow_punch(struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     uint32_t begin = behind_spare(e), from = begin;
     uint64_t at, len, gain = 0;
 

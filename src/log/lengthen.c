@@ -132,6 +132,8 @@ uint64_t caret__log_for_record(uint64_t size)
 
 int caret__log_prepare(struct caret__engine *e, uint64_t least, uint64_t *size)
 {
+    CARET__HELD(&e->sh->checkpoint);
+    CARET__ASSERT(!caret__writer_held(e->sh));
     uint64_t have = atomic_load(&e->sh->log_size), want;
     int rc;
 
@@ -154,6 +156,8 @@ int caret__log_prepare(struct caret__engine *e, uint64_t least, uint64_t *size)
 
 void caret__log_plan(struct caret__engine *e, uint32_t epoch, uint64_t size)
 {
+    CARET__HELD(&e->sh->checkpoint);
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint64_t have = atomic_load(&sh->log_size), head = atomic_load(&sh->log_head);
 
@@ -190,6 +194,8 @@ static void set_place(struct caret__shared *sh, uint64_t base, uint64_t size)
 
 int caret__log_switch(struct caret__engine *e)
 {
+    CARET__HELD(&e->sh->checkpoint);
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint64_t size = atomic_load(&sh->log_next_size);
 

@@ -116,13 +116,14 @@ int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *k
                      const void *val, size_t vlen);
 void caret__batch_destroy(struct caret__batch *b);
 
-/* Is it worth looking for the places of the ops, in order, before the mutex is taken? */
+/* Is it worth looking for the places of the ops, in order, before anything is locked? */
 static inline bool caret__batch_wants_spots(const struct caret__batch *b)
 {
     return b->only_sets && b->nops <= CARET__SPOTS;
 }
 static inline void caret__batch_spot(struct caret__batch *b, const struct caret__spot *spot)
 {
+    CARET__ASSERT_CMP(b->nspots, <, CARET__SPOTS);
     b->spots[b->nspots++] = *spot;
 }
 
@@ -284,6 +285,7 @@ bool caret__held_stale(const struct caret__engine *e);
 /* Under the writer mutex: could a checkpoint free slots or pages? Not if nothing was changed since the last. */
 static inline bool caret__checkpoint_frees(const struct caret__engine *e)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     const struct caret__shared *sh = e->sh;
     return caret__held_stale(e) || atomic_load(&sh->checkpoint_lsn) != atomic_load(&sh->log_applied) ||
            atomic_load(&sh->released_epoch) + 1 != atomic_load(&sh->epoch);

@@ -3,9 +3,9 @@
  *
  * Who only reads may lack every right but that of reading the data file: the file
  * is somebody else's, lies on a read-only file system, or the shared memory is in
- * another container.  So an engine that observes has no process slot, no record
- * lock but a shared one on the gate while it opens, and nobody waits for it or
- * keeps anything for it.  What it sees:
+ * another container.  So an engine that observes has no process slot and no record
+ * lock (it asks whether somebody has the gate, and looks again if so), and no
+ * process waits for it or keeps anything for it.  What it sees:
  *
  *   somebody is attached (a slot's byte is locked)
  *     their segment can be read       LIVE  every commit, as they see it

@@ -104,7 +104,7 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
     return rc;
 }
 
-/* Unmap and close everything; the gate and the slot's lock go with the lock file. */
+/* Unmap and close everything; record locks go with the descriptor of the lock file. */
 static void detach(struct caret__engine *e)
 {
     if (e->observes) {
@@ -212,6 +212,7 @@ static int open_first(struct caret__engine *e, struct caret__start *start)
 /* The gate is ours. */
 static int attach_at_gate(struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     struct caret__start start = {0};
     pid_t pid;
     int others = caret__others_alive(e, &pid);
@@ -261,6 +262,7 @@ static int attach(struct caret__engine *e)
 /* Is the segment that we inherited still the one in use?  The gate is ours. */
 static bool segment_is_current(struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     struct caret__lockrec rec;
     struct stat st;
 
@@ -300,6 +302,7 @@ static int attach_anew(struct caret__engine *e)
 /* The registry is locked; we are a fork of the process that attached. */
 static int attach_forked(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__registry_held());
     int rc = attach_anew(e);
 
     if (rc == CARET_OK && caret__forked_hook != NULL)
@@ -336,6 +339,7 @@ static struct caret__engine *find_observer(const struct stat *st)
 /* Is it open in this process?  Then *out is that engine, with one more reference. */
 static int find_open(const char *path, bool readonly, struct caret__engine **out)
 {
+    CARET__ASSERT(caret__registry_held());
     struct caret__engine *e;
     struct stat st;
     int rc = CARET_OK;
@@ -360,6 +364,7 @@ static int find_open(const char *path, bool readonly, struct caret__engine **out
 
 static int open_new(char *path, const caret_options *options, bool alone, struct caret__engine **out)
 {
+    CARET__ASSERT(caret__registry_held());
     struct caret__engine *e = NULL;
     int rc = engine_new(path, options, &e);
 
@@ -440,6 +445,7 @@ static void remove_segment(struct caret__engine *e)
  */
 static int make_compact(struct caret__engine *e, char **copy)
 {
+    CARET__HELD(&e->lock_fd);
     size_t size = strlen(e->path) + 40;
     int rc;
 
@@ -477,6 +483,7 @@ static int take_compact(struct caret__engine *e, char *copy, int rc)
 /* The last of all: one file remains. */
 static int close_last(struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     char *copy = NULL;
 
     caret__data_gate(e);
@@ -502,6 +509,7 @@ static int close_last(struct caret__engine *e)
 
 static int close_among_others(struct caret__engine *e)
 {
+    CARET__HELD(&e->lock_fd);
     int rc = CARET_OK;
 
     if (!e->readonly && e->options.sync != CARET_SYNC_OFF && atomic_load(&e->sh->io_failed) == 0)
@@ -529,6 +537,7 @@ static void leave_removed(struct caret__engine *e)
 /* The last reference of this process is gone. */
 static int leave(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__registry_held());
     pid_t pid;
     int rc;
 

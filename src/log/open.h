@@ -61,11 +61,10 @@ int caret__data_obstructed(const struct caret__engine *e);
  * segment holds; take a slot; publish.  On an error everything is as before. */
 int caret__recover(struct caret__engine *e, struct caret__start *start);
 
-/* For who only reads, the gate shared if there is a lock file, nobody alive: the same in private memory, changing
- * nothing.  e->data_fd is open; the log is read if the database was not closed cleanly. */
+/* For an engine that observes, nobody alive: the same in private memory, changing nothing.  e->data_fd is open; the log is read if the database was not closed cleanly. */
 int caret__recover_private(struct caret__engine *e, struct caret__start *start);
 
-/* The gate shared, nobody alive, the log open, not closed cleanly: what only the ring of the last users has becomes
+/* For an engine that observes, nobody alive, the log open, not closed cleanly: what only the ring of the last users has becomes
  * e->log_tail (malloc'ed; NULL: nothing), *reach is raised to where the log must go with it.  start: identity and meta.
  * Errors say that their memory can't be read or does not fit. */
 int caret__log_tail(struct caret__engine *e, const struct caret__start *start, uint64_t *reach);

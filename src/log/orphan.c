@@ -340,11 +340,13 @@ static int visit_all(const char *dir, const struct task *t)
 
 int caret__shm_visit(const char *dir, int flags, caret_shm_each *each, void *arg)
 {
+    CARET__ASSERT(caret__registry_held());
     return visit_all(dir, &(struct task){.flags = flags, .each = each, .arg = arg});
 }
 
 void caret__shm_sweep(const struct caret__identity *opening, const char *dir, const char *keep)
 {
+    CARET__ASSERT(caret__registry_held());
     int before = errno;
 
     (void)visit_all(

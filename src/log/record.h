@@ -67,7 +67,7 @@ struct caret__op_view {
 /* First seed of a generation's chain. */
 uint64_t caret__chain_start(uint32_t generation);
 
-/* crc of a whole record but for its trailer: known before the writer mutex is taken. */
+/* crc of a whole record but for its trailer, which is known only when its place is. */
 uint32_t caret__record_crc(const uint8_t *rec, uint32_t size);
 
 /* The trailer of a record of that crc behind `seed`, the 8 bytes before it: the link of the chain. */

@@ -112,6 +112,7 @@ static void settle_released(struct caret__engine *e)
 
 static void recount(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__tstate *ts = &e->sh->ts;
 
     settle_released(e);
@@ -194,6 +195,7 @@ static int redo(struct caret__engine *e, uint64_t applied, uint64_t head)
 
 int caret__repair(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint64_t head = atomic_load(&sh->log_head), applied = atomic_load(&sh->log_applied);
 
@@ -261,6 +263,7 @@ static uint32_t dead_holder(struct caret__engine *e)
  * dead owner; ETIMEDOUT: it was no orphan, or look again; else nobody will write any more. */
 static int leave_orphan(struct caret__engine *e, uint32_t index, uint32_t holder, pthread_mutex_t **m)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
 
     if (index + 1 >= CARET__WRITER_MUTEXES)
@@ -296,6 +299,7 @@ static int leave_orphan(struct caret__engine *e, uint32_t index, uint32_t holder
 /* The mutex was busy: wait for it, or for another one that takes its place. */
 static int wait_for_writer(struct caret__engine *e, pthread_mutex_t **m)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint32_t dead = 0, index;
     uint64_t since = 0;
@@ -324,6 +328,7 @@ static int wait_for_writer(struct caret__engine *e, pthread_mutex_t **m)
 
 int caret__writer_lock(struct caret__engine *e)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
 
     if (caret__unlikely(*e->fork_mark == 0)) {
@@ -361,6 +366,7 @@ int caret__writer_lock(struct caret__engine *e)
 /* We have got the mutex of a dead owner, and want nothing else. */
 static int repair_and_unlock(struct caret__engine *e, pthread_mutex_t *m)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     int rc = caret__repair(e);
 
     if (rc == CARET_OK)
@@ -371,6 +377,7 @@ static int repair_and_unlock(struct caret__engine *e, pthread_mutex_t *m)
 
 void caret__writer_unlock(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     atomic_store_explicit(&sh->writer_slot, 0, memory_order_relaxed);
     caret__mutex_unlock(caret__writer_mutex(sh));
@@ -383,6 +390,7 @@ void caret__writer_unlock(struct caret__engine *e)
  */
 int caret__writer_settle(struct caret__engine *e, uint32_t slot)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     pthread_mutex_t *m = caret__writer_mutex(sh);
     int rc = caret__mutex_trylock(m);

@@ -453,6 +453,7 @@ static int scan(struct replay *r, uint64_t seed)
 /* Make room by a checkpoint; the writer mutex is ours before and after. */
 static int make_room(struct replay *r)
 {
+    CARET__ASSERT(caret__writer_held(r->e->sh));
     int rc = mark_rest(r, true);
 
     caret__writer_unlock(r->e);
@@ -495,6 +496,7 @@ static int reserve(struct replay *r, const uint8_t *rec, uint32_t size, bool *in
 /* One record, from the buffer (through the ring, if it is not big) into the pages. */
 static int apply(struct replay *r, const uint8_t *rec, uint32_t size)
 {
+    CARET__ASSERT(caret__writer_held(r->e->sh));
     struct caret__shared *sh = r->e->sh;
     uint64_t head = atomic_load(&sh->log_head), lsn = head + size;
     bool in_rows;

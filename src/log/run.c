@@ -45,6 +45,7 @@
  */
 static struct caret__reserved *free_entry(struct caret__engine *e, bool *scarce)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     struct caret__reserved *found = NULL;
     unsigned nfree = 0;
@@ -72,6 +73,7 @@ static struct caret__reserved *free_entry(struct caret__engine *e, bool *scarce)
 static int find_pages(struct caret__engine *e, uint32_t pages, uint32_t ahead, bool all, uint32_t *pgno,
                       uint32_t *count)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
 
     for (*count = ahead;; *count = caret__max(*count / 4, pages)) {
@@ -98,6 +100,7 @@ static int find_pages(struct caret__engine *e, uint32_t pages, uint32_t ahead, b
 /* Under the mutex: find and reserve; the file is grown when there is no room.  RESTART: wait, many do this now. */
 static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t pages)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     uint32_t ahead = (uint32_t)caret__max64(pages, caret__min64(room->ahead, MOST_PAGES)), pgno, count;
     bool scarce;
     struct caret__reserved *r = free_entry(e, &scarce);
@@ -124,6 +127,7 @@ static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t p
 
 void caret__reserved_drop(struct caret__shared *sh, struct caret__reserved *r)
 {
+    CARET__ASSERT(caret__writer_held(sh));
     __atomic_store_n(&r->count, 0, __ATOMIC_RELEASE);
     CARET_FAULT("run_unreserved");
     atomic_fetch_sub(&sh->nreserved, 1);
@@ -131,6 +135,7 @@ void caret__reserved_drop(struct caret__shared *sh, struct caret__reserved *r)
 
 uint32_t caret__reserved_count(const struct caret__shared *sh)
 {
+    CARET__ASSERT(caret__writer_held(sh));
     uint32_t n = 0;
 
     for (unsigned i = 0; i < CARET__MAX_RESERVED; i++)

@@ -43,6 +43,7 @@ _Static_assert(CARET__FIRST_PAGE > 0, "no leaf is page 0");
 /* The place of that leaf, by hashing. */
 static inline uint32_t place_of(const struct plan *plan, uint32_t pgno)
 {
+    CARET__ASSERT(pgno != 0);
     uint32_t i = pgno * 0x9E3779B1u >> 16 & plan->mask;
 
     while (plan->goals[i].pgno != 0 && plan->goals[i].pgno != pgno)
@@ -139,6 +140,7 @@ static void sets_in_general(struct caret__engine *e, const struct caret__batch *
 static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const struct plan *plan,
                           struct caret__undo *u, uint64_t lsn)
 {
+    CARET__ASSERT(b->nops <= CARET__SPOTS);
     for (uint32_t i = 0; i < b->nops; i++) {
         const struct caret__op_view *op = &plan->op[i];
         struct caret__spot *spot = &b->spots[i];
@@ -161,6 +163,7 @@ static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const
 
 int caret__commit_small(struct caret__engine *e, const struct caret__finished *r, uint64_t *lsn)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     struct plan plan;
 
     if (!make_plan(e, r->b, &plan))

@@ -75,6 +75,7 @@ static uint64_t mix(uint64_t mark, uint64_t word)
 
 void caret__keepers_look(struct caret__engine *e, struct caret__keepers *k)
 {
+    CARET__HELD(&e->sh->checkpoint);
     k->count = 0;
     k->mark = 0;
     for (uint32_t i = 0; i < CARET__MAX_PROCS; i++) {
@@ -145,6 +146,7 @@ static bool attached_as_then(const struct caret__snapshot *s)
 /* In the checkpoint role; the checkpoint in sh->frozen is durable and released. */
 static int enlist(struct caret__engine *e, void *arg)
 {
+    CARET__HELD(&e->sh->checkpoint);
     struct caret__snapshot *s = arg;
     const struct caret__frozen *f = &e->sh->frozen;
 
@@ -160,13 +162,13 @@ static int enlist(struct caret__engine *e, void *arg)
     s->slot = e->slot;
     s->nonce = e->nonce;
     CARET_FAULT("snapshot_role");
-    pthread_mutex_lock(&e->snapshots_lock);
+    caret__local_lock(&e->snapshots_lock);
     s->next = e->snapshots;
     e->snapshots = s;
     bool ours = caret__slot_ours(e) && store_words(e);
     if (!ours)
         e->snapshots = s->next;
-    pthread_mutex_unlock(&e->snapshots_lock);
+    caret__local_unlock(&e->snapshots_lock);
     return ours ? CARET_OK
                 : caret__fail(CARET_E_EVICTED,
                               "%s: this process was taken for dead (were its descriptors closed?); end its "
@@ -224,14 +226,14 @@ static void delist(struct caret__snapshot *s)
     struct caret__engine *e = s->e;
     struct caret__snapshot **p;
 
-    pthread_mutex_lock(&e->snapshots_lock);
+    caret__local_lock(&e->snapshots_lock);
     for (p = &e->snapshots; *p != NULL && *p != s; p = &(*p)->next)
         continue;
     if (*p == s)
         *p = s->next;
     if (caret__slot_ours(e)) /* an evicted one's slot may be somebody else's */
         store_words(e);
-    pthread_mutex_unlock(&e->snapshots_lock);
+    caret__local_unlock(&e->snapshots_lock);
     CARET_FAULT("snapshot_ended");
     caret__background_wake(e);
 }

@@ -57,6 +57,7 @@ void caret__keepers_look(struct caret__engine *e, struct caret__keepers *k);
 /* Is the dead page part of a snapshot?  The caller holds the writer mutex. */
 static inline bool caret__kept(const struct caret__engine *e, const struct caret__keepers *k, uint32_t pgno)
 {
+    CARET__ASSERT(caret__writer_held(e->sh));
     const struct caret__pte *pte = &e->pg.ptab[pgno];
     uint32_t birth = caret__pte_epoch(atomic_load_explicit(&pte->word, memory_order_relaxed));
     uint64_t death = atomic_load_explicit(&pte->version, memory_order_relaxed);

@@ -218,7 +218,9 @@ static void expect_refusal(enum call call, int error, enum effect effect)
 
     failing.effect = effect;
     fail_nth(call, error, 1, true);
+    OK(caret__mutex_lock(&e->sh->checkpoint));
     int rc = caret__log_prepare(e, 0, &size);
+    caret__mutex_unlock(&e->sh->checkpoint);
     failing.armed = false;
     failing.effect = NOTHING_DONE;
     OK(rc);
