@@ -329,6 +329,7 @@ static __attribute__((noinline)) int commit_searched(caret_session *s, struct ca
                                                      const void *value, size_t len, caret__compute *compute,
                                                      void *ctx, uint64_t *lsn)
 {
+    CARET__ASSERT(!caret__writer_held(s->e->sh));
     struct caret__leaf *l = NULL;
     struct caret__at at;
 
@@ -349,6 +350,7 @@ static __attribute__((noinline)) int commit_searched(caret_session *s, struct ca
 static int commit_node(caret_session *s, struct caret__node *n, const void *value, size_t len,
                        caret__compute *compute, void *ctx, uint64_t *lsn)
 {
+    CARET__ASSERT(!caret__writer_held(s->e->sh));
     struct caret__hint *h = &n->hint;
 
     if (!has_hint(h, &s->global) || !caret__page_unchanged(s->global.pg, h->pgno, h->version))

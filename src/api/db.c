@@ -29,7 +29,7 @@ _Static_assert(CARET_VIEW_LIVE == (int)CARET__OBSERVES_LIVE && CARET_VIEW_FILE =
 static caret_db *volatile handles; /* changed under the registry's mutex, always whole */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* In a child: the thread that held the mutex at the fork does not exist there. */
+/* In a child: the thread that held one of these mutexes at the fork does not exist there. */
 static void in_child(void)
 {
     for (caret_db *db = handles; db != NULL; db = db->next)
@@ -39,6 +39,7 @@ static void in_child(void)
 /* The registry is locked: this process, a fork, has attached the engine. */
 static void attached_in_child(struct caret__engine *e)
 {
+    CARET__ASSERT(caret__registry_held());
     for (caret_db *db = handles; db != NULL; db = db->next) {
         if (db->e != e || db->closed)
             continue;
@@ -80,9 +81,9 @@ static void handle_remove(const caret_db *db)
 
 static void db_unref(caret_db *db)
 {
-    pthread_mutex_lock(&db->lock);
+    caret__local_lock(&db->lock);
     unsigned left = --db->refs;
-    pthread_mutex_unlock(&db->lock);
+    caret__local_unlock(&db->lock);
     if (left == 0) {
         handle_remove(db);
         pthread_mutex_destroy(&db->lock);
@@ -230,13 +231,13 @@ int caret__db_engine(caret_db *db, struct caret__engine **e)
 {
     int rc = CARET_OK;
 
-    pthread_mutex_lock(&db->lock);
+    caret__local_lock(&db->lock);
     if (db->e->observes && caret__observed_over(db->e))
         rc = renew(db);
     *e = db->e;
     if (rc == CARET_OK && db->e->observes)
         caret__engine_ref(db->e);
-    pthread_mutex_unlock(&db->lock);
+    caret__local_unlock(&db->lock);
     return rc;
 }
 
@@ -597,14 +598,14 @@ int caret_check_online(caret_db *db, char *report, size_t cap)
 /* What the sessions of this handle have counted and not yet added up. */
 static void add_unpublished(caret_db *db, caret_stats *out)
 {
-    pthread_mutex_lock(&db->lock);
+    caret__local_lock(&db->lock);
     for (const caret_session *s = db->sessions; s != NULL; s = s->next) {
         out->gets += atomic_load_explicit(&s->counts[CARET__GETS], memory_order_relaxed);
         out->sets += atomic_load_explicit(&s->counts[CARET__SETS], memory_order_relaxed);
         out->commits += atomic_load_explicit(&s->counts[CARET__COMMITS], memory_order_relaxed);
         out->restarts += atomic_load_explicit(&s->counts[CARET__RESTARTS], memory_order_relaxed);
     }
-    pthread_mutex_unlock(&db->lock);
+    caret__local_unlock(&db->lock);
 }
 
 int caret_stat(caret_db *db, caret_stats *out)
@@ -665,13 +666,13 @@ int caret_session_open(caret_db *db, caret_session **out)
     if (db != NULL) {
         s->db = db;
         caret__session_bind(s, e); /* keeps the reference to one that observes */
-        pthread_mutex_lock(&db->lock);
+        caret__local_lock(&db->lock);
         db->refs++;
         s->next = db->sessions;
         if (s->next != NULL)
             s->next->prev = s;
         db->sessions = s;
-        pthread_mutex_unlock(&db->lock);
+        caret__local_unlock(&db->lock);
         caret__thread_join(s);
     }
     *out = s;
@@ -685,14 +686,14 @@ void caret_session_close(caret_session *s)
     caret__thread_leave(s);
     caret__session_end(s);
     if (s->db != NULL) {
-        pthread_mutex_lock(&s->db->lock);
+        caret__local_lock(&s->db->lock);
         if (s->prev != NULL)
             s->prev->next = s->next;
         else
             s->db->sessions = s->next;
         if (s->next != NULL)
             s->next->prev = s->prev;
-        pthread_mutex_unlock(&s->db->lock);
+        caret__local_unlock(&s->db->lock);
         db_unref(s->db);
     }
     free(s);

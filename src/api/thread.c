@@ -36,17 +36,18 @@ static bool has_key;
 
 void caret__threads_lock(void)
 {
-    pthread_mutex_lock(&mutex);
+    caret__local_lock(&mutex);
 }
 
 void caret__threads_unlock(void)
 {
-    pthread_mutex_unlock(&mutex);
+    caret__local_unlock(&mutex);
 }
 
 /* The mutex is locked. */
 static void leave(caret_session *s)
 {
+    CARET__HELD(&mutex);
     if (s->thread == NULL)
         return;
     if (s->prev_in_thread != NULL)

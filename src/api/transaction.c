@@ -143,6 +143,7 @@ struct one {
 static int one_if_valid(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
 {
     const struct one *one = ctx;
+    CARET__ASSERT(caret__writer_held(one->s->e->sh));
     (void)old;
     (void)old_len;
     if (!still_valid((void *)(uintptr_t)one->s))
@@ -174,6 +175,7 @@ static int commit_one(caret_session *s, struct caret__batch *b, uint64_t *lsn)
 /* Look for the places of the sets, so that there is little left to do under the mutex. */
 static int find_places(caret_session *s, struct caret__batch *b)
 {
+    CARET__ASSERT(!caret__writer_held(s->e->sh));
     struct caret__op_view op;
     struct caret__leaf *l;
     struct caret__at at;

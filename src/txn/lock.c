@@ -73,6 +73,8 @@ static int enter_any(struct caret__engine *e)
 {
     int r = caret__mutex_lock(&e->sh->lock_mutex);
 
+    if (r == 0 || r == EOWNERDEAD)
+        caret__held_note(caret__lt(e));
     if (caret__likely(r == 0))
         return CARET_OK;
     if (r != EOWNERDEAD)
@@ -85,6 +87,7 @@ static int enter_any(struct caret__engine *e)
 static void leave(struct caret__engine *e)
 {
     CARET_FAULT("lock:leave");
+    caret__held_drop(caret__lt(e));
     caret__mutex_unlock(&e->sh->lock_mutex);
 }
 
@@ -135,7 +138,7 @@ void caret__locker_fini(struct caret__locker *me)
     *me = (struct caret__locker){.id = 0};
 }
 
-/* Room for n more records, so that nothing can fail under the mutex. */
+/* Room for n more records, so that nothing can fail once the table is changed. */
 static int reserve_records(struct caret__locker *me, size_t n)
 {
     size_t cap = me->cap;
@@ -289,6 +292,7 @@ static void hold(struct caret__lock_table *t, struct caret__locker *me, uint32_t
 static int try_all(struct caret__engine *e, struct caret__locker *me, const struct request *rq,
                    uint32_t *cell)
 {
+    CARET__HELD(&e->sh->lock_mutex);
     struct caret__lock_table *t = caret__lt(e);
     int r = find_all(e, me, rq, cell);
 
@@ -333,6 +337,8 @@ static bool reap(struct caret__lock_table *t, uint32_t slot, uint32_t nonce)
 
 void caret__locks_reap(struct caret__engine *e, uint32_t slot, uint32_t slot_nonce)
 {
+    CARET__ASSERT(!caret__writer_held(e->sh));
+    CARET__NOT_HELD(&e->sh->lock_mutex);
     if (enter_any(e) == CARET_OK) /* not enter: it is called before we have a slot, too */
         leave_waking(e, reap(caret__lt(e), slot, slot_nonce));
 }
@@ -466,6 +472,7 @@ static void tell_holder(struct caret__engine *e, const struct caret__locker *me,
 static int blocked(struct caret__engine *e, const struct caret__locker *me, struct wait *w, uint32_t cell,
                    uint64_t now)
 {
+    CARET__HELD(&e->sh->lock_mutex);
     struct caret__lock_table *t = caret__lt(e);
     int r = CARET_LOCK_TIMEOUT;
 
@@ -490,6 +497,7 @@ static int blocked(struct caret__engine *e, const struct caret__locker *me, stru
 static int wait_try(struct caret__engine *e, struct caret__locker *me, const struct request *rq,
                     struct wait *w, uint64_t now)
 {
+    CARET__NOT_HELD(&e->sh->lock_mutex);
     struct caret__lock_table *t = caret__lt(e);
     uint32_t cell = 0;
     int r = enter(e);

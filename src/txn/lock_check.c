@@ -14,6 +14,8 @@ static int enter(struct caret__engine *e)
 {
     int r = caret__mutex_lock(&e->sh->lock_mutex);
 
+    if (r == 0 || r == EOWNERDEAD)
+        caret__held_note(caret__lt(e));
     if (r == EOWNERDEAD) {
         caret__lt_repair(e);
         caret__mutex_consistent(&e->sh->lock_mutex);
@@ -21,6 +23,12 @@ static int enter(struct caret__engine *e)
         return caret__fail(CARET_E_SYSTEM, "the lock mutex can't be locked (error %d)", r);
     }
     return CARET_OK;
+}
+
+static void leave(struct caret__engine *e)
+{
+    caret__held_drop(caret__lt(e));
+    caret__mutex_unlock(&e->sh->lock_mutex);
 }
 
 /* ------------------------------------------------------------------ list */
@@ -97,12 +105,13 @@ int caret__lock_list(struct caret__engine *e, bool (*each)(void *arg, const stru
     if (r != CARET_OK)
         return r;
     copies = copy_all(e, &n);
-    caret__mutex_unlock(&e->sh->lock_mutex);
+    leave(e);
     if (copies == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory to list the locks");
     qsort(copies, n, sizeof *copies, by_name);
     for (size_t i = 0; i < n; i++) {
         copies[i].info.key = copies[i].key;
+        CARET__NOT_HELD(&e->sh->lock_mutex);
         if (!each(arg, &copies[i].info))
             break;
     }
@@ -286,6 +295,7 @@ static void check_idle(struct check *ck)
 
 static void check_all(struct check *ck)
 {
+    CARET__HELD(ck->t);
     uint32_t held = 0;
 
     if (ck->t->used > caret__max(ck->t->backed, CARET__LOCK_STEP) || ck->t->backed > CARET__MAX_LOCKS) {
@@ -324,7 +334,7 @@ int caret__locks_check(struct caret__engine *e, char *report, size_t cap, unsign
         ck.wanted_below = ck.below + CARET__MAX_LOCKS;
         ck.waiters = ck.wanted_below + CARET__MAX_LOCKS;
         check_all(&ck);
-        caret__mutex_unlock(&e->sh->lock_mutex);
+        leave(e);
         *found += ck.found;
     }
     free(ck.seen);

@@ -128,6 +128,7 @@ static void count_held(struct caret__lock_table *t, uint32_t cell)
 
 void caret__lt_repair(struct caret__engine *e)
 {
+    CARET__HELD(&e->sh->lock_mutex);
     struct caret__lock_table *t = caret__lt(e);
     uint32_t used;
 

@@ -111,6 +111,7 @@ bool caret__lt_is(const struct caret__lock_table *t, uint32_t cell, const uint8_
 
 uint32_t caret__lt_find(struct caret__lock_table *t, const uint8_t *key, size_t len, uint32_t hash)
 {
+    CARET__HELD(t);
     uint32_t cell = t->buckets[hash & BUCKET_MASK];
 
     while (cell != 0 && (at(t, cell)->hash != hash || !caret__lt_is(t, cell, key, len)))
@@ -123,6 +124,7 @@ uint32_t caret__lt_find(struct caret__lock_table *t, const uint8_t *key, size_t 
 /* Back CARET__LOCK_STEP more cells. */
 static bool grow(struct caret__engine *e)
 {
+    CARET__HELD(&e->sh->lock_mutex);
     struct caret__lock_table *t = caret__lt(e);
     uint32_t backed = (uint32_t)caret__max(t->backed, CARET__LOCK_STEP);
     uint64_t off = e->sh->off_locks + offsetof(struct caret__lock_table, cells);
@@ -245,6 +247,7 @@ static void unlink_name(struct caret__lock_table *t, uint32_t cell)
 
 uint32_t caret__lt_ensure(struct caret__engine *e, const uint8_t *key, size_t len, uint32_t hash)
 {
+    CARET__HELD(&e->sh->lock_mutex);
     struct caret__lock_table *t = caret__lt(e);
     uint32_t cell = caret__lt_find(t, key, len, hash), parent = 0;
     size_t parent_len;
@@ -272,6 +275,7 @@ static inline bool needed(const struct caret__lock_cell *c)
 
 void caret__lt_drop(struct caret__lock_table *t, uint32_t cell)
 {
+    CARET__HELD(t);
     while (cell != 0 && !needed(at(t, cell)) && at(t, cell)->idle == 0) {
         uint32_t parent = at(t, cell)->parent;
 
@@ -296,6 +300,7 @@ static void evict(struct caret__lock_table *t, uint32_t place)
 
 void caret__lt_rest(struct caret__lock_table *t, uint32_t cell)
 {
+    CARET__HELD(t);
     struct caret__lock_cell *c = at(t, cell);
     uint32_t place = t->idle_next;
 
@@ -310,6 +315,7 @@ void caret__lt_rest(struct caret__lock_table *t, uint32_t cell)
 
 void caret__lt_drop_idle(struct caret__lock_table *t)
 {
+    CARET__HELD(t);
     for (uint32_t place = 0; place < CARET__LOCK_IDLE; place++)
         evict(t, place);
 }
@@ -364,9 +370,11 @@ uint32_t caret__lt_conflict(struct caret__lock_table *t, uint32_t cell, uint64_t
 void caret__lt_hold(struct caret__lock_table *t, uint32_t cell, uint64_t owner, uint32_t nonce,
                     uint64_t since)
 {
+    CARET__HELD(t);
     struct caret__lock_cell *c = at(t, cell);
     uint32_t count = caret__lt_count(c);
 
+    CARET__ASSERT(count == 0 || c->owner == owner);
     if (count > 0) {
         atomic_store_explicit(&c->count, count + 1, memory_order_release);
         CARET_FAULT("lock:counted-up");
@@ -388,7 +396,9 @@ void caret__lt_hold(struct caret__lock_table *t, uint32_t cell, uint64_t owner, 
 
 bool caret__lt_let_go(struct caret__lock_table *t, uint32_t cell, uint32_t n)
 {
+    CARET__HELD(t);
     struct caret__lock_cell *c = at(t, cell);
+    CARET__ASSERT_CMP(n, <=, caret__lt_count(c));
     uint32_t count = caret__lt_count(c) - n;
     uint32_t waiters = c->waiters | c->waiters_below;
 
@@ -423,6 +433,7 @@ static uint32_t free_record(struct caret__lock_table *t)
 
 uint32_t caret__lt_wait(struct caret__lock_table *t, uint32_t cell, uint64_t owner, uint32_t nonce)
 {
+    CARET__HELD(t);
     uint32_t record = free_record(t);
 
     if (record == 0)
@@ -441,6 +452,8 @@ uint32_t caret__lt_wait(struct caret__lock_table *t, uint32_t cell, uint64_t own
 
 void caret__lt_unwait(struct caret__lock_table *t, uint32_t record)
 {
+    CARET__ASSERT(record != 0 && t->waiters[record - 1].cell != 0);
+    CARET__HELD(t);
     uint32_t cell = t->waiters[record - 1].cell;
 
     t->waiters[record - 1].cell = 0;

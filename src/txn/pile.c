@@ -198,6 +198,7 @@ static void copy(const struct pile *p, uint32_t n, uint8_t *to, struct caret__ba
         }
         if (i + 1 < n && it[0].window == it[1].window && compare(p, &it[0], &it[1]) == 0)
             continue;
+        CARET__ASSERT(i + 1 == n || compare(p, &it[0], &it[1]) < 0);
         uint32_t len = size_at(p->rec, it->off);
         memcpy(to + b->size, p->rec + it->off, len);
         b->size += len;
@@ -229,6 +230,7 @@ int caret__pile_order(struct caret__batch *b)
         p.items[n++].off = off;
     sort(&p, p.items, n);
     copy(&p, n, to, b);
+    CARET__ASSERT_CMP(b->size + CARET__REC_TAIL, <=, bytes);
     b->nspots = 0; /* they were those of the first ops */
     free(p.items);
     free(b->rec);

@@ -240,7 +240,10 @@ static uint32_t cell_of(struct caret__engine *e, const char *zwr)
 {
     struct name n = name(zwr);
 
-    return caret__lt_find(caret__lt(e), n.key, n.len, caret__lt_hash(n.key, n.len));
+    caret__held_note(caret__lt(e)); /* nobody else is there */
+    uint32_t cell = caret__lt_find(caret__lt(e), n.key, n.len, caret__lt_hash(n.key, n.len));
+    caret__held_drop(caret__lt(e));
+    return cell;
 }
 
 /* Each of some names, a global's and a local's: cut off in its subscript it is told, and gone after a repair. */
@@ -262,7 +265,9 @@ static void a_damaged_name_is_told_and_goes_with_a_repair(void **state)
         assert_int_equal(caret__locks_check(e, report, sizeof report, &found), OK);
         assert_non_null(strstr(report, "has a malformed key"));
         assert_int_equal(caret__mutex_lock(&e->sh->lock_mutex), 0);
+        caret__held_note(caret__lt(e));
         caret__lt_repair(e);
+        caret__held_drop(caret__lt(e));
         caret__mutex_unlock(&e->sh->lock_mutex);
         check_locks(e);
         assert_int_equal(lock_totals(e).held, 1);
