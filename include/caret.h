@@ -11,9 +11,10 @@
  *   - A process may die at any instruction (kill -9 included).  The others go
  *     on; its locks are released; a half-made change is finished or undone.
  *   - Every change is atomic; a transaction is serializable as a whole.
- *   - No function longjmps, aborts or calls exit.  No function calls back into
- *     user code but caret_transaction() and caret_backup(), whose callbacks run
- *     outside every internal lock, and caret_open() if asked to tell its progress.
+ *   - No function longjmps or calls exit; none aborts, but for the damage that
+ *     the caveats name.  No function calls back into user code but
+ *     caret_transaction() and caret_backup(), whose callbacks run outside every
+ *     internal lock, and caret_open() if asked to tell its progress.
  *
  * RULES
  *   - caret_db: may be used by all threads.  Opening the same file twice in one
@@ -38,6 +39,13 @@
  *   - All users of one database must share one /dev/shm (see shm_dir below).
  *   - A data file that others truncate, a bad sector below a mapping, a tmpfs
  *     that somebody cuts off: the process gets SIGBUS at the next touch.
+ *   - Memory that is overwritten from outside, the shared or the process's own,
+ *     is told as CORRUPT where a call meets it; with one exception.  A writer has
+ *     counted what its change takes, and looked at the pages on its way, before
+ *     the commit point.  If a free page, a free slot, room for undo, or a page on
+ *     that way, is not there any more behind it, no return is right: it prints
+ *     "caret: FILE:LINE: assertion failed: ..." to stderr and aborts, so that it
+ *     writes nothing on top of the damage.  The others repair, or are told.
  *   - A transaction callback can run more than once: no I/O, no sleeping in it.
  *   - Long transactions are restarted when what they read is changed.
  *

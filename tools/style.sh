@@ -8,6 +8,7 @@
 # The symbols are those of build/libcaret.a, or of build-small/ or the given one.
 
 set -u
+tools=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$(dirname "$0")/.." && pwd)
 library=
 while [ $# -gt 0 ]; do
@@ -34,10 +35,11 @@ else
 fi | while read -r file; do [ -f "$file" ] && echo "$file"; done >"$scratch/files"
 
 c_files() { grep -E '^(src|front|include|test|bench)/.*\.[ch]$' "$scratch/files"; }
+engine_files() { c_files | grep '^src/'; }
 shell_files() { grep -E '\.sh$|^\.ci/run$' "$scratch/files"; }
 lua_files() { grep -E '\.lua$' "$scratch/files"; }
 
-# Each check prints its findings, or a line "SKIP reason". Two findings at one place are two lines.
+# Each check prints its findings, or a line "SKIP reason"; a line "NOTE text" is no finding. Two findings at one place are two lines.
 
 # clang-format 14, as other versions disagree about details.
 check_format()
@@ -210,6 +212,29 @@ check_shell()
     done
 }
 
+# Functions assert the locks that their comments name; and the engine has so many assertions per 1,000 lines that run in
+# builds with CARET_ASSERTS (or in all). Static ones are counted too, but do not count: they hold without running anything.
+least_assertions=5
+check_assertions()
+{
+    # shellcheck disable=SC2046 # names without spaces
+    awk -f "$tools/held.awk" $(engine_files)
+    # shellcheck disable=SC2046
+    awk -v least=$least_assertions '
+    !defines { defines = $0 ~ /^[ \t]*#[ \t]*define/ }
+    !defines {
+        run += gsub(/CARET__((ASSERT(_ALWAYS)?(_CMP)?)|(NOT_)?HELD)\(/, "&")
+        fixed += gsub(/_Static_assert\(/, "&")
+    }
+    defines { defines = $0 ~ /\\$/ }
+    END {
+        if (!NR) exit
+        text = sprintf("%.1f assertions at run time and %.1f static ones per 1,000 lines", 1000 * run / NR, 1000 * fixed / NR)
+        if (1000 * run < least * NR) print "src:1: " text ", " least " at run time are the least"
+        else print "NOTE " text
+    }' $(engine_files) /dev/null
+}
+
 # Links from one document to another lead somewhere.
 check_links()
 {
@@ -225,9 +250,11 @@ check_links()
 passed=0
 failed=0
 skipped=0
-[ $# -eq 0 ] && set -- format includes prefixes descriptors guards length whitespace paths lua shell links
+[ $# -eq 0 ] && set -- format includes prefixes descriptors guards length assertions whitespace paths lua shell links
 for check in "$@"; do
-    "check_$check" >"$findings"
+    "check_$check" >"$scratch/printed"
+    grep -v '^NOTE ' "$scratch/printed" >"$findings"
+    said=$(sed -n 's/^NOTE /: /p' "$scratch/printed")
     if reason=$(sed -n 's/^SKIP //p' "$findings") && [ -n "$reason" ]; then
         echo "$check: skipped because $reason"
         skipped=$((skipped + 1))
@@ -236,7 +263,7 @@ for check in "$@"; do
         echo "$check: $(wc -l <"$findings") findings"
         failed=$((failed + 1))
     else
-        echo "$check: ok"
+        echo "$check: ok$said"
         passed=$((passed + 1))
     fi
 done

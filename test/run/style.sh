@@ -15,7 +15,7 @@ clean_tree()
     printf '#ifndef CARET_H\n#define CARET_H\n\n#define CARET_API\n\nCARET_API int caret_get(int n);\n\n#endif\n' \
         >"$tree/include/caret.h"
     printf '#ifndef CARET_KEY_H\n#define CARET_KEY_H\n\nint caret__key(int n);\n\n#endif\n' >"$tree/src/base/key.h"
-    printf '#include "base/key.h"\n\nint caret__key(int n)\n{\n    return n;\n}\n' >"$tree/src/base/key.c"
+    printf '#include "base/key.h"\n\nint caret__key(int n)\n{\n    CARET__ASSERT(n > 0);\n    return n;\n}\n' >"$tree/src/base/key.c"
     printf '#include "base/key.h"\n#include "caret.h"\n\nint caret_get(int n)\n{\n    return caret__key(n);\n}\n' \
         >"$tree/src/tree/get.c"
     printf '#include <lua.h>\n\n#include "caret.h"\n' >"$tree/front/lua/module.c"
@@ -46,10 +46,10 @@ check
 note $? "the clean tree does not pass"
 
 printf 'int caret__f(int  n);\n' >>"$tree/src/base/key.c"
-finds format 'src/base/key.c:7: not as'
+finds format 'src/base/key.c:8: not as'
 
 printf '#include "tree/get.h"\n' >>"$tree/src/base/key.c"
-finds includes 'src/base/key.c:7: base may not include tree/get.h'
+finds includes 'src/base/key.c:8: base may not include tree/get.h'
 printf '#include "log/log.h"\n' >>"$tree/src/tree/get.c"
 finds includes 'src/tree/get.c:8: tree may not include log/log.h: log is beside it'
 printf '#include "base/key.h"\n' >>"$tree/front/lua/module.c"
@@ -57,16 +57,16 @@ finds includes 'front/lua/module.c:4: lua may include only caret.h'
 printf '#include <base/key.h>\n' >>"$tree/src/tree/get.c"
 finds includes 'src/tree/get.c:8: include <base/key.h>'
 printf '#include "key.h"\n' >>"$tree/src/base/key.c"
-finds includes 'src/base/key.c:7: include "key.h": write it from src/'
+finds includes 'src/base/key.c:8: include "key.h": write it from src/'
 printf '#include "../base/key.h"\n' >>"$tree/src/tree/get.c"
 finds includes 'src/tree/get.c:8: include ../base/key.h leaves'
 printf '#include "base/key.h"\n' >>"$tree/include/caret.h"
 finds includes 'include/caret.h:9: the public header'
 printf '#include <lua.h>\n' >>"$tree/src/base/key.c"
-finds includes 'src/base/key.c:7: only lua, tool and bench'
+finds includes 'src/base/key.c:8: only lua, tool and bench'
 
 printf 'int caret__f(struct caret__fd *f) { return f->unasked; }\n' >>"$tree/src/base/key.c"
-finds descriptors 'src/base/key.c:7: a number that nobody asked about'
+finds descriptors 'src/base/key.c:8: a number that nobody asked about'
 
 printf 'int key_h;\n' >"$tree/src/base/key.h"
 finds guards 'src/base/key.h:1: no header guard'
@@ -74,6 +74,30 @@ printf '#ifndef CARET_KEY_H\n#define CARET_KAY_H\n#endif\n' >"$tree/src/base/key
 finds guards 'src/base/key.h:2: #ifndef CARET_KEY_H is not followed'
 cp "$tree/src/base/key.h" "$tree/src/base/other.h"
 finds guards 'header guard CARET_KEY_H is also that of'
+
+# name_lock comment body: a function with that comment and that body
+name_lock()
+{
+    printf '\n/* %s */\nint caret__f(int n)\n{\n    %s\n    return n;\n}\n' "$1" "$2" >>"$tree/src/base/key.c"
+}
+
+for words in 'Under the writer mutex: one.' 'One; the caller holds the flush mutex.' 'In the role: one.' 'The gate is ours.' \
+    'Not under the
+ * mutex.' 'Registry is locked.'; do
+    name_lock "$words" 'CARET__ASSERT(n > 0);'
+    finds assertions 'src/base/key.c:1[01]: caret__f() names a lock in its comment and asserts nothing about it'
+done
+name_lock 'Under the writer mutex.' 'CARET__HELD(&n);'
+name_lock 'Not under the writer mutex.' 'CARET__NOT_HELD(&n);'
+name_lock 'Under the writer mutex.' 'CARET__ASSERT(caret__writer_held(&n));'
+name_lock 'The pages under the root.' ''
+check assertions
+note $? "functions that assert what their comments name do not pass"
+clean_tree
+printf '#ifndef CARET_KEY_H\n#define CARET_KEY_H\n\n/* Under the gate. */\nint caret__key(int n);\n\n#endif\n' >"$tree/src/base/key.h"
+finds assertions 'src/base/key.h:5: caret__key() names a lock'
+awk 'BEGIN { for (i = 0; i < 250; i++) print "#define N" i " CARET__ASSERT(1)\n_Static_assert(1, \"\");" }' >"$tree/src/tree/many.c"
+finds assertions 'src:1: 1.[0-9] assertions at run time and 4[0-9][0-9].[0-9] static ones per 1,000 lines, 5 at run time'
 
 awk 'BEGIN { for (i = 0; i < 801; i++) print "/* */" }' >"$tree/src/base/key.c"
 finds length 'src/base/key.c:801: 801 lines'
