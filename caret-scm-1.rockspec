@@ -81,6 +81,7 @@ build = {
                 "src/log/held.c",
                 "src/log/hollow.c",
                 "src/log/lengthen.c",
+                "src/log/logfile.c",
                 "src/log/meta.c",
                 "src/log/observe.c",
                 "src/log/open.c",

@@ -41,7 +41,8 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "log/open.h"
+#include "log/log.h"
+#include "log/logfile.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "log/log.h"
+#include "log/logfile.h"
 #include "log/meta.h"
 #include "shm/segment.h"
 
@@ -88,28 +89,5 @@ void caret__observe_end(struct caret__engine *e);
 /* Apply the log's records from where the segment is (log_head == meta lsn) to the end of the chain.
  * CORRUPT when the chain ends before `reach`.  part: a checkpoint of the tree as it is comes first, once the chain was seen. */
 int caret__replay(struct caret__engine *e, uint64_t reach, bool part);
-
-/* The log file, and where in it an LSN lies. */
-struct caret__logfile {
-    int fd;
-    const char *path;
-    uint64_t base, size; /* as in the meta */
-    const uint8_t *tail; /* bytes from tail_from on that count instead of the file's; reading only */
-    uint64_t tail_from, tail_len;
-};
-
-/* Bytes of the log file at an LSN, around its end; at most `size` of them. */
-int caret__log_read(const struct caret__logfile *f, uint64_t lsn, void *buf, size_t len);
-
-/* The same bytes mapped, in two pieces where the file ends, which takes no memory; until caret__log_unmap().  NULL: they
- * can't be, or are in the tail: read them.  {0} is no mapping. */
-struct caret__mapping {
-    void *at;
-    size_t len;
-};
-const uint8_t *caret__log_map(const struct caret__logfile *f, uint64_t lsn, size_t len,
-                              struct caret__mapping *m);
-void caret__log_unmap(struct caret__mapping *m);
-int caret__log_write(const struct caret__logfile *f, uint64_t lsn, const void *buf, size_t len);
 
 #endif

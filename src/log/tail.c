@@ -32,7 +32,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/racy.h"
-#include "log/open.h"
+#include "log/log.h"
+#include "log/logfile.h"
 
 #define CHUNK (256u << 10)
 #define TRIES 1000u /* arbitrary: of a pair that is being stored */
