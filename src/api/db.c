@@ -319,7 +319,7 @@ int caret_compact(const char *path, const caret_options *options, caret_backup_p
     rc = caret_open(path, &o, &db);
     if (rc != CARET_OK)
         return rc;
-    rc = caret__engine_compact(db->e, &how);
+    rc = caret__engine_compact(db->e, caret__backup, &how);
     int closed = caret_close(db);
     return rc == CARET_OK ? closed : rc;
 }

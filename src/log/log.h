@@ -322,9 +322,9 @@ int caret__engine_open_alone(const char *path, const caret_options *options, str
 /* Drop a reference; the last in the process detaches, the last of all writes a final checkpoint. */
 int caret__engine_close(struct caret__engine *e);
 
-/* Have the closing of this only reference replace the file by a compact copy, made as `how` says, which has to live until
- * then.  BUSY: there are others. */
-int caret__engine_compact(struct caret__engine *e, const caret_backup_options *how);
+/* Have the closing of this only reference replace the file by a compact copy, which `copy` makes as `how` says: both have to
+ * live until then.  BUSY: there are others. */
+int caret__engine_compact(struct caret__engine *e, caret__copy_fn *copy, const caret_backup_options *how);
 
 /* One more reference to an open engine. */
 void caret__engine_ref(struct caret__engine *e);

@@ -36,7 +36,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "log/archive.h"
-#include "log/backup.h"
 #include "log/open.h"
 #include "log/snapshot.h"
 #include "shm/lockfile.h"
@@ -81,6 +80,7 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
     }
     e->path = path;
     pthread_mutex_init(&e->snapshots_lock, NULL);
+    e->forked = caret__engine_forked;
     e->options = *options;
     e->readonly = options->readonly != 0;
     e->log_path = with_suffix(path, "-log");
@@ -453,7 +453,7 @@ static int make_compact(struct caret__engine *e, char **copy)
     if (*copy == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to compact it", e->path);
     snprintf(*copy, size, "%s-partial-%llx", e->path, (unsigned long long)caret__now_ns());
-    rc = caret__backup(e, *copy, e->compact);
+    rc = e->copy(e, *copy, e->copy_how);
     CARET_FAULT("compact_copied");
     if (rc == CARET_OK)
         return CARET_OK;
@@ -487,7 +487,7 @@ static int close_last(struct caret__engine *e)
     char *copy = NULL;
 
     caret__data_gate(e);
-    int compacted = e->compact != NULL ? make_compact(e, &copy) : CARET_OK;
+    int compacted = e->copy != NULL ? make_compact(e, &copy) : CARET_OK;
     int rc = caret__checkpoint_as(e, true, true);
 
     if (rc != CARET_OK && !caret__file_removed(&e->data_fd)) {
@@ -559,7 +559,7 @@ static int leave(struct caret__engine *e)
     int left = close_among_others(e);
     if (rc != CARET_OK || left != CARET_OK)
         return rc != CARET_OK ? rc : left;
-    return e->compact == NULL
+    return e->copy == NULL
                ? CARET_OK
                : caret__fail(CARET_E_BUSY, "%s: not compacted: it is open in process %d", e->path, (int)pid);
 }
@@ -579,14 +579,15 @@ int caret__engine_close(struct caret__engine *e)
     return rc;
 }
 
-int caret__engine_compact(struct caret__engine *e, const caret_backup_options *how)
+int caret__engine_compact(struct caret__engine *e, caret__copy_fn *copy, const caret_backup_options *how)
 {
     int rc = CARET_OK;
 
     caret__registry_lock();
     if (e->refs != 1)
         rc = caret__fail(CARET_E_BUSY, "%s: not compacted: this process has it open elsewhere", e->path);
-    e->compact = rc == CARET_OK ? how : NULL;
+    e->copy = rc == CARET_OK ? copy : NULL;
+    e->copy_how = how;
     caret__registry_unlock();
     return rc;
 }

@@ -332,7 +332,7 @@ int caret__writer_lock(struct caret__engine *e)
     struct caret__shared *sh = e->sh;
 
     if (caret__unlikely(*e->fork_mark == 0)) {
-        int rc = caret__engine_forked(e);
+        int rc = e->forked(e);
         if (rc != CARET_OK)
             return rc;
     }

@@ -26,6 +26,11 @@ enum caret__observes {
     CARET__OBSERVES_FILE     /* the data file, with a segment of its own in private memory */
 };
 
+struct caret__engine;
+
+/* Makes a copy of the database in a new file (copy/backup.c). */
+typedef int caret__copy_fn(struct caret__engine *e, const char *path, const caret_backup_options *options);
+
 struct caret__engine {
     struct caret__pager pg; /* first: pages of the shared store */
 
@@ -51,10 +56,11 @@ struct caret__engine {
     dev_t dev;
     ino_t ino;
 
-    uint32_t slot;                      /* index of our process slot */
-    uint32_t nonce;                     /* of it when we took it */
-    pid_t pid;                          /* that attached */
-    const volatile uint32_t *fork_mark; /* 1 in the process that attached; reads 0 in a forked child */
+    uint32_t slot;                          /* index of our process slot */
+    uint32_t nonce;                         /* of it when we took it */
+    pid_t pid;                              /* that attached */
+    const volatile uint32_t *fork_mark;     /* 1 in the process that attached; reads 0 in a forked child */
+    int (*forked)(struct caret__engine *e); /* what a child's first use calls: caret__engine_forked */
 
     _Atomic uint32_t sync_ms;    /* smallest sync interval that a handle of this process wants, 0 = none */
     _Atomic uint64_t huge_after; /* nothing is put into huge pages before (shm/huge.c); CLOCK_MONOTONIC */
@@ -64,8 +70,9 @@ struct caret__engine {
     caret_options options;       /* of the first opener in this process; shm_dir copied */
     bool readonly;
     bool alone; /* the segment has no name */
-    /* Not NULL: when the last of all closes it the file is replaced by a compact copy (log/open.c). */
-    const caret_backup_options *compact;
+    /* Not NULL: when the last of all closes it the file is replaced by the compact copy that this makes of it (log/open.c). */
+    caret__copy_fn *copy;
+    const caret_backup_options *copy_how;
     uint8_t observes;  /* enum caret__observes; then there is no slot, no lock file, and fork_mark stays 0 */
     uint64_t watch[2]; /* observes: epoch and generation in the meta slots when it was opened */
     uint8_t *log_tail; /* observes, while opening: log bytes from log_tail_from on that no file has */
