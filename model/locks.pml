@@ -1,7 +1,7 @@
 /*
  * locks.pml - process slots, a lock, and what dies with its holder.
  *
- * The code: src/shm/slots.c, src/txn/lock.c, lock_repair.c, caret__reap in src/log/recover.c.
+ * The code: src/shm/slots.c, src/txn/lock.c, lock_repair.c, caret__reap in src/open/recover.c.
  *
  * Three processes: two have slots 0 and 1, the third, the newcomer, takes slot 0 when its
  * record lock (byte) is free: given back, or its process is dead.  Each takes lock X, makes

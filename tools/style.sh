@@ -102,6 +102,28 @@ check_includes()
     done
 }
 
+# The chain in the README is that of the file layers, and there is a folder for each of its names, and no other.
+check_layers()
+{
+    chain=$(awk '
+        function add(text) { chain = chain (chain == "" ? "" : " -> ") text }
+        function joined(from, list, i) {
+            for (i = from; i <= NF; i++) list = list (i == from ? "" : ", ") $i
+            return NF > from ? "{" list "}" : list
+        }
+        $1 == "engine" { add(joined(2)) }
+        $1 == "front" { fronts = fronts (fronts == "" ? "" : ", ") $2 }
+        END { print chain " -> {" fronts "}" }' layers)
+    grep -qF "\`$chain\`" README.md || echo "README.md:1: the layers are written otherwise than in the file layers: \`$chain\`"
+    {
+        sed -n 's/^engine //p' layers | tr ' ' '\n' | sed 's|^|src/|'
+        sed -n 's|^front \([^ ]*\).*|front/\1|p' layers
+    } | sort >"$scratch/layers"
+    grep -oE '^(src|front)/[^/]*' "$scratch/files" | sort -u >"$scratch/folders"
+    comm -13 "$scratch/layers" "$scratch/folders" | sed 's/$/:1: not in the file layers/'
+    comm -23 "$scratch/layers" "$scratch/folders" | sed 's|.*|layers:1: there is no folder &|'
+}
+
 # External symbols begin with caret_; those with one underscore are exactly the public header's.
 check_prefixes()
 {
@@ -250,7 +272,7 @@ check_links()
 passed=0
 failed=0
 skipped=0
-[ $# -eq 0 ] && set -- format includes prefixes descriptors guards length assertions whitespace paths lua shell links
+[ $# -eq 0 ] && set -- format includes layers prefixes descriptors guards length assertions whitespace paths lua shell links
 for check in "$@"; do
     "check_$check" >"$scratch/printed"
     grep -v '^NOTE ' "$scratch/printed" >"$findings"

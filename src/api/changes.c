@@ -6,6 +6,7 @@
 #include "api/session.h"
 #include "base/crc32c.h"
 #include "log/tail.h"
+#include "open/open.h"
 
 struct caret_log {
     struct caret__tail tail;

@@ -9,9 +9,10 @@
 #include <stdlib.h>
 
 #include "api/session.h"
+#include "copy/backup.h"
 #include "log/archive.h"
-#include "log/backup.h"
 #include "log/meta.h"
+#include "open/open.h"
 #include "page/check.h"
 #include "shm/huge.h"
 #include "shm/lockfile.h"

@@ -1,7 +1,7 @@
 /*
  * guard.c - sessions of a database that was opened read-only.
  *
- * Nobody keeps anything for an engine that observes (log/observe.c), so what a call
+ * Nobody keeps anything for an engine that observes (open/observe.c), so what a call
  * has read counts only if the view was not overtaken by then:
  *
  *     call  ->  read, as ever  ->  overtaken?  no: that is the answer
@@ -24,6 +24,7 @@
 
 #include <string.h>
 
+#include "open/open.h"
 #include "tree/past.h"
 
 #define TRIES          1000u /* arbitrary: each is a checkpoint that came during a call */

@@ -1,11 +1,11 @@
 /*
- * salvage.c - what log/salvage.c finds, as a ZWR file.
+ * salvage.c - what copy/salvage.c finds, as a ZWR file.
  *
  * The file has the two lines of a header that ZWR files have, then a line
  * ^name(subscripts)=value for each node.  It is made anew, never overwritten: who
  * salvages has lost enough.
  */
-#include "log/salvage.h"
+#include "copy/salvage.h"
 
 #include <errno.h>
 #include <fcntl.h>

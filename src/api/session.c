@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "log/snapshot.h"
+#include "open/open.h"
 #include "tree/past.h"
 
 int caret__session_refuse(caret_session *s)

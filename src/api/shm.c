@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "caret.h"
-#include "log/orphan.h"
+#include "open/orphan.h"
 #include "shm/lockfile.h"
 
 int caret_shm(const char *dir, int flags, caret_shm_each *each, void *arg)

@@ -9,6 +9,7 @@
 
 #include "api/session.h"
 #include "log/snapshot.h"
+#include "open/open.h"
 
 #define TRIES 20u /* arbitrary: of a file whose checkpoints come while it is walked */
 

@@ -309,44 +309,4 @@ void caret__background_stop(struct caret__engine *e);
 void caret__background_wake(struct caret__engine *e);   /* cheap when it is awake already */
 void caret__background_forked(struct caret__engine *e); /* in the child: forget the parent's thread */
 
-/* ---- log/meta.c: meta slots and bitmap images on disk --------------------------------------- */
-
-/* ---- log/open.c, recover.c --------------------------------------------------------------------- */
-
-/* Attach this process to the database at path, creating or recovering it if need be. */
-int caret__engine_open(const char *path, const caret_options *options, struct caret__engine **e);
-
-/* The same for a database that nobody else is to open: its memory has no name, and is gone with the process. */
-int caret__engine_open_alone(const char *path, const caret_options *options, struct caret__engine **e);
-
-/* Drop a reference; the last in the process detaches, the last of all writes a final checkpoint. */
-int caret__engine_close(struct caret__engine *e);
-
-/* Have the closing of this only reference replace the file by a compact copy, which `copy` makes as `how` says: both have to
- * live until then.  BUSY: there are others. */
-int caret__engine_compact(struct caret__engine *e, caret__copy_fn *copy, const caret_backup_options *how);
-
-/* One more reference to an open engine. */
-void caret__engine_ref(struct caret__engine *e);
-
-/* ---- log/observe.c: opened read-only ------------------------------------------------------------- */
-
-/* Was what this engine observes overtaken?  Then what was read since it was found not to be means nothing, and
- * the database is to be opened anew.  Asked before and behind each call that reads. */
-bool caret__observed_over(const struct caret__engine *e);
-
-/* In the place of caret__stalled: a dead writer can't be repaired by us, but read around. */
-int caret__observer_stalled(void *engine, uint64_t version, unsigned tries);
-
-/* A view of the last checkpoint of a database that is open (or of all of it, if nobody is attached), for checks;
- * in no registry. */
-int caret__engine_view(const struct caret__engine *of, struct caret__engine **view);
-void caret__engine_view_end(struct caret__engine *view);
-
-/* First use in a forked child: take a slot of our own.  CARET_OK or an error. */
-int caret__engine_forked(struct caret__engine *e);
-
-/* Called then, the registry locked: whatever sessions the parent had over it are to forget what they own. */
-extern void (*caret__forked_hook)(struct caret__engine *e);
-
 #endif

@@ -38,7 +38,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "log/open.h"
+#include "log/log.h"
+#include "log/logfile.h"
 #include "page/store.h"
 #include "tree/tree.h"
 

@@ -19,7 +19,7 @@
 #include "shm/file.h"
 #include "shm/pager.h"
 
-/* How an engine that was opened read-only sees the database: log/observe.c. */
+/* How an engine that was opened read-only sees the database: open/observe.c. */
 enum caret__observes {
     CARET__OBSERVES_NOT = 0, /* it does not: attached, with a process slot */
     CARET__OBSERVES_LIVE,    /* the segment of those who are attached, mapped read-only */
@@ -70,7 +70,7 @@ struct caret__engine {
     caret_options options;       /* of the first opener in this process; shm_dir copied */
     bool readonly;
     bool alone; /* the segment has no name */
-    /* Not NULL: when the last of all closes it the file is replaced by the compact copy that this makes of it (log/open.c). */
+    /* Not NULL: when the last of all closes it the file is replaced by the compact copy that this makes of it (open/open.c). */
     caret__copy_fn *copy;
     const caret_backup_options *copy_how;
     uint8_t observes;  /* enum caret__observes; then there is no slot, no lock file, and fork_mark stays 0 */
@@ -119,7 +119,7 @@ static inline void caret__mutex_unlock(pthread_mutex_t *m)
  * after a death (log/repair.c). */
 bool caret__writer_held(const struct caret__shared *sh);
 
-/* The same, or the segment is this thread's alone: made, and not published (log/recover.c). */
+/* The same, or the segment is this thread's alone: made, and not published (open/recover.c). */
 bool caret__state_held(const struct caret__shared *sh);
 static inline void caret__segment_alone(const struct caret__shared *sh)
 {

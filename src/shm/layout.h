@@ -392,13 +392,13 @@ struct caret__shared {
     struct caret__reserved reserved[CARET__MAX_RESERVED]; /* W */
     _Atomic uint32_t nreserved;                           /* W: entries in use; derived */
     _Atomic uint32_t
-        ended; /* G: 1 = recovery took what was in here; for those who only read (log/observe.c) */
+        ended; /* G: 1 = recovery took what was in here; for those who only read (open/observe.c) */
 
     _Atomic uint64_t
         huge[CARET__HUGE_WORDS]; /* anybody: pieces of the arena that were made huge; a note (shm/huge.c) */
 
     char data_path
-        [CARET__SEG_PATH]; /* of the data file, NUL-terminated; constant.  "": too long (log/orphan.c) */
+        [CARET__SEG_PATH]; /* of the data file, NUL-terminated; constant.  "": too long (open/orphan.c) */
 };
 
 /* The writer mutex in use. */

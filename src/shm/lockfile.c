@@ -22,7 +22,7 @@
  *
  * Whoever can open a file for reading can put read locks on it, and so keep the gate and the slots
  * from others for ever.  So the file can only be opened by those who may write the data file; one that
- * somebody else made is refused.  Readers do without (log/observe.c).
+ * somebody else made is refused.  Readers do without (open/observe.c).
  *
  * The last to close removes the file.  Whoever waited at the gate meanwhile has
  * locked a file without a name: it compares and starts again.

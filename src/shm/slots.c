@@ -16,7 +16,7 @@
  * held and the nonce is still the dead one's, so others wait for the dead owner a
  * moment longer; if the reaper dies too, the next one starts again.
  *
- * What reaping means is told by the caller (log/open.c): repair by taking and
+ * What reaping means is told by the caller (open/open.c): repair by taking and
  * releasing the writer mutex, then the locks, then the reserved pages.
  */
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/fault.h"
-#include "log/log.h"
+#include "open/open.h"
 
 #define EACH 40 /* bytes of a value */
 

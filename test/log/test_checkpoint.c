@@ -6,8 +6,8 @@
 #include "base/crc32c.h"
 #include "base/fault.h"
 #include "base/rand.h"
-#include "log/log.h"
 #include "log/meta.h"
+#include "open/open.h"
 #include "page/store.h"
 #include "tree/tree.h"
 

@@ -2,7 +2,7 @@
 #include "database.h"
 
 #include "base/fault.h"
-#include "log/log.h"
+#include "open/open.h"
 
 static struct caret__engine *e;
 

@@ -8,8 +8,8 @@
 
 #include "base/fault.h"
 #include "base/rand.h"
-#include "log/log.h"
 #include "log/meta.h"
+#include "open/open.h"
 #include "shm/lockfile.h"
 
 #define SMALL (CARET__PAGE_SIZE < 1024)

@@ -25,7 +25,7 @@
 
 #include "base/crc32c.h"
 #include "crowd.h"
-#include "log/log.h"
+#include "open/open.h"
 #include "shm/layout.h"
 
 #define STEPS_MAX   4000u

@@ -18,7 +18,7 @@
 
 #include "base/crc32c.h"
 #include "base/fault.h"
-#include "log/open.h"
+#include "open/open.h"
 
 /* ------------------------------------------------------------------ helpers */
 

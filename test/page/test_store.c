@@ -2,7 +2,7 @@
 #include "log/database.h"
 
 #include "base/rand.h"
-#include "log/log.h"
+#include "open/open.h"
 #include "page/store.h"
 
 static struct caret__engine *e;

@@ -9,7 +9,7 @@ tree=$dir/tree
 clean_tree()
 {
     rm -rf "${tree:?}"/*
-    mkdir -p "$tree/src/base" "$tree/src/tree" "$tree/front/lua" "$tree/include" "$tree/docs" "$tree/tools"
+    mkdir -p "$tree/src/base" "$tree/src/tree" "$tree/src/log" "$tree/front/lua" "$tree/front/yottadb" "$tree/include" "$tree/docs" "$tree/tools"
     cp "$source/.clang-format" "$source/.luacheckrc" "$tree/"
     printf 'engine base\nengine tree log\nfront lua\nfront yottadb lua\n' >"$tree/layers"
     printf '#ifndef CARET_H\n#define CARET_H\n\n#define CARET_API\n\nCARET_API int caret_get(int n);\n\n#endif\n' \
@@ -20,6 +20,9 @@ clean_tree()
         >"$tree/src/tree/get.c"
     printf '#include <lua.h>\n\n#include "caret.h"\n' >"$tree/front/lua/module.c"
     printf 'local n = 1\nreturn n\n' >"$tree/front/lua/module.lua"
+    cp "$tree/front/lua/module.lua" "$tree/front/yottadb/"
+    printf '#ifndef CARET_LOG_H\n#define CARET_LOG_H\n#endif\n' >"$tree/src/log/log.h"
+    printf '# Title\n\n`base -> {tree, log} -> {lua, yottadb}`\n' >"$tree/README.md"
     printf '#!/bin/sh\necho yes\n' >"$tree/tools/yes.sh"
     printf '# Title\n\nSee [the header](../include/caret.h).\n' >"$tree/docs/page.md"
 }
@@ -64,6 +67,13 @@ printf '#include "base/key.h"\n' >>"$tree/include/caret.h"
 finds includes 'include/caret.h:9: the public header'
 printf '#include <lua.h>\n' >>"$tree/src/base/key.c"
 finds includes 'src/base/key.c:8: only lua, tool and bench'
+
+printf 'front none\n' >>"$tree/layers"
+finds layers 'layers:1: there is no folder front/none'
+mkdir "$tree/src/attic" && echo >"$tree/src/attic/a.c"
+finds layers 'src/attic:1: not in the file layers'
+printf '# Title\n' >"$tree/README.md"
+finds layers 'README.md:1: the layers are written otherwise'
 
 printf 'int caret__f(struct caret__fd *f) { return f->unasked; }\n' >>"$tree/src/base/key.c"
 finds descriptors 'src/base/key.c:8: a number that nobody asked about'

@@ -19,7 +19,7 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "base/zwr.h"
-#include "log/log.h"
+#include "open/open.h"
 #include "txn/lock.h"
 #include "txn/lock_table.h"
 

@@ -4,7 +4,7 @@
  */
 #include <sys/resource.h>
 
-#include "log/open.h"
+#include "open/open.h"
 #include "page/store.h"
 #include "shm/lockfile.h"
 #include "tree/tree.h"

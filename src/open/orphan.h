@@ -1,8 +1,8 @@
 /*
  * orphan.h - segments in shared memory that nobody uses any more.
  */
-#ifndef CARET_LOG_ORPHAN_H
-#define CARET_LOG_ORPHAN_H
+#ifndef CARET_OPEN_ORPHAN_H
+#define CARET_OPEN_ORPHAN_H
 
 #include "shm/engine.h"
 #include "shm/segment.h"

@@ -36,8 +36,8 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "log/archive.h"
-#include "log/open.h"
 #include "log/snapshot.h"
+#include "open/open.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
 

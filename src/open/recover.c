@@ -61,9 +61,9 @@
 #include "base/fault.h"
 #include "base/racy.h"
 #include "log/archive.h"
-#include "log/open.h"
-#include "log/orphan.h"
 #include "log/snapshot.h"
+#include "open/open.h"
+#include "open/orphan.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
 

@@ -47,8 +47,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "log/open.h"
-#include "log/orphan.h"
+#include "open/open.h"
+#include "open/orphan.h"
 #include "shm/layout.h"
 #include "shm/lockfile.h"
 

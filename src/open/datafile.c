@@ -19,7 +19,7 @@
  *     FIRST_PAGE, + 1             bitmap images (even, odd epochs)
  *     FIRST_PAGE + 2              the root, an empty leaf
  */
-#include "log/open.h"
+#include "open/open.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
  * salvage.h - finding what is left of a damaged data file.
  */
-#ifndef CARET_LOG_SALVAGE_H
-#define CARET_LOG_SALVAGE_H
+#ifndef CARET_COPY_SALVAGE_H
+#define CARET_COPY_SALVAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -36,7 +36,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "log/archive.h"
-#include "log/open.h"
+#include "open/open.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
 

@@ -41,7 +41,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "log/meta.h"
-#include "log/open.h"
+#include "open/open.h"
 #include "page/page.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"

@@ -1,8 +1,8 @@
 /*
  * open.h - the parts of opening a database: data file, recovery, replay.
  */
-#ifndef CARET_LOG_OPEN_H
-#define CARET_LOG_OPEN_H
+#ifndef CARET_OPEN_OPEN_H
+#define CARET_OPEN_OPEN_H
 
 #include <sys/stat.h>
 
@@ -21,7 +21,45 @@ struct caret__start {
     bool created; /* by us, just now, where nothing was */
 };
 
-/* ---- log/datafile.c ------------------------------------------------------------ */
+/* ---- open/open.c --------------------------------------------------------------------- */
+
+/* Attach this process to the database at path, creating or recovering it if need be. */
+int caret__engine_open(const char *path, const caret_options *options, struct caret__engine **e);
+
+/* The same for a database that nobody else is to open: its memory has no name, and is gone with the process. */
+int caret__engine_open_alone(const char *path, const caret_options *options, struct caret__engine **e);
+
+/* Drop a reference; the last in the process detaches, the last of all writes a final checkpoint. */
+int caret__engine_close(struct caret__engine *e);
+
+/* Have the closing of this only reference replace the file by a compact copy, which `copy` makes as `how` says: both have to
+ * live until then.  BUSY: there are others. */
+int caret__engine_compact(struct caret__engine *e, caret__copy_fn *copy, const caret_backup_options *how);
+
+/* One more reference to an open engine. */
+void caret__engine_ref(struct caret__engine *e);
+
+/* First use in a forked child: take a slot of our own.  CARET_OK or an error. */
+int caret__engine_forked(struct caret__engine *e);
+
+/* Called then, the registry locked: whatever sessions the parent had over it are to forget what they own. */
+extern void (*caret__forked_hook)(struct caret__engine *e);
+
+/* ---- open/observe.c: opened read-only ------------------------------------------------------------- */
+
+/* Was what this engine observes overtaken?  Then what was read since it was found not to be means nothing, and
+ * the database is to be opened anew.  Asked before and behind each call that reads. */
+bool caret__observed_over(const struct caret__engine *e);
+
+/* In the place of caret__stalled: a dead writer can't be repaired by us, but read around. */
+int caret__observer_stalled(void *engine, uint64_t version, unsigned tries);
+
+/* A view of the last checkpoint of a database that is open (or of all of it, if nobody is attached), for checks;
+ * in no registry. */
+int caret__engine_view(const struct caret__engine *of, struct caret__engine **view);
+void caret__engine_view_end(struct caret__engine *view);
+
+/* ---- open/datafile.c ------------------------------------------------------------ */
 
 /* The path without links and dots; of a file that may not exist yet.  malloc'ed. */
 int caret__path_resolve(const char *path, char **resolved);
@@ -37,7 +75,7 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start);
 /* NETFS, SHM: not a folder for shared memory. */
 int caret__shm_dir_look(const struct caret__engine *e);
 
-/* ---- log/claim.c --------------------------------------------------------------- */
+/* ---- open/claim.c --------------------------------------------------------------- */
 
 /* Under the gate, nobody else alive: say, with record locks on the data file itself, that this process is opening it.
  * BUSY: somebody has it open by another path. */
@@ -56,7 +94,7 @@ int caret__data_gate_busy(const struct caret__engine *e, pid_t *pid);
 int caret__data_claimed_by_any(int fd, pid_t *pid); /* this process's too */
 int caret__data_obstructed(const struct caret__engine *e);
 
-/* ---- log/recover.c ------------------------------------------------------------- */
+/* ---- open/recover.c ------------------------------------------------------------- */
 
 /* Under the gate, nobody else alive: make the segment from the data file, the log and what an old
  * segment holds; take a slot; publish.  On an error everything is as before. */
@@ -73,7 +111,7 @@ int caret__log_tail(struct caret__engine *e, const struct caret__start *start, u
 /* What a dead process left: repair, its locks, its reserved pages (a caret__reap_fn). */
 int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce);
 
-/* ---- log/open.c, log/observe.c ------------------------------------------------- */
+/* ---- open/open.c, open/observe.c ------------------------------------------------- */
 
 /* Map the segment of those who are alive; `pid` is one of them. */
 int caret__attach_live(struct caret__engine *e, const struct caret__start *start, pid_t pid);
@@ -84,7 +122,7 @@ int caret__observe(struct caret__engine *e, bool file_only);
 /* Unmap and close what an engine that observes has. */
 void caret__observe_end(struct caret__engine *e);
 
-/* ---- log/replay.c -------------------------------------------------------------- */
+/* ---- open/replay.c -------------------------------------------------------------- */
 
 /* Apply the log's records from where the segment is (log_head == meta lsn) to the end of the chain.
  * CORRUPT when the chain ends before `reach`.  part: a checkpoint of the tree as it is comes first, once the chain was seen. */

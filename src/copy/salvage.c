@@ -38,7 +38,7 @@
  * Files are read with pread: a bad sector is an error of one page here, while it
  * would be the end of the process in a mapping.
  */
-#include "log/salvage.h"
+#include "copy/salvage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,8 +49,8 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "log/open.h"
-#include "log/salvage_log.h"
+#include "copy/salvage_log.h"
+#include "open/open.h"
 #include "page/check.h"
 #include "shm/lockfile.h"
 

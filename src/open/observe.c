@@ -54,7 +54,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
-#include "log/open.h"
+#include "open/open.h"
 #include "shm/lockfile.h"
 #include "tree/tree.h"
 

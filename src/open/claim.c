@@ -19,14 +19,14 @@
  * (F_GETLK) tells of write locks alone, which are those of writers.  What such a reader
  * takes away is what claims are for: opening by a second path is then refused for
  * its log is missing there, not for the claim, and other readers without
- * the lock file can't tell who is alive (log/observe.c says what they do then).
+ * the lock file can't tell who is alive (open/observe.c says what they do then).
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
 
 #include "base/error.h"
-#include "log/open.h"
+#include "open/open.h"
 #include "shm/layout.h"
 #include "shm/lockfile.h"
 

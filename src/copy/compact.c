@@ -19,7 +19,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "log/backup.h"
+#include "copy/backup.h"
 #include "page/page.h"
 
 #define BUFFER (256u << 10)

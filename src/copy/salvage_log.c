@@ -15,7 +15,7 @@
  * The chain is followed as far as it holds, as in recovery, and on into the ring of killed users, whose commits
  * may be nowhere else: where the lock file names a segment that still exists.
  */
-#include "log/salvage_log.h"
+#include "copy/salvage_log.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 
 #include "base/error.h"
 #include "base/key.h"
-#include "log/open.h"
+#include "open/open.h"
 #include "page/check.h"
 #include "shm/lockfile.h"
 

@@ -22,7 +22,7 @@
  * generation say which.  Two copies that are used side by side do not get into each
  * other's way, since segments are known by device and inode too.
  */
-#include "log/backup.h"
+#include "copy/backup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "log/open.h"
+#include "open/open.h"
 #include "page/check.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"

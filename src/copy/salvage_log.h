@@ -1,8 +1,8 @@
 /*
  * salvage_log.h - the log of a database that is salvaged.
  */
-#ifndef CARET_LOG_SALVAGE_LOG_H
-#define CARET_LOG_SALVAGE_LOG_H
+#ifndef CARET_COPY_SALVAGE_LOG_H
+#define CARET_COPY_SALVAGE_LOG_H
 
 #include "log/meta.h"
 #include "tree/tree.h"

@@ -1,8 +1,8 @@
 /*
  * backup.h - the copy of a snapshot that backup.c and compact.c write.
  */
-#ifndef CARET_LOG_BACKUP_H
-#define CARET_LOG_BACKUP_H
+#ifndef CARET_COPY_BACKUP_H
+#define CARET_COPY_BACKUP_H
 
 #include "log/snapshot.h"
 
