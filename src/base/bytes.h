@@ -26,48 +26,30 @@ static inline void caret__will_write(const void *p)
 #define caret__likely(x)   __builtin_expect(!!(x), 1)
 #define caret__unlikely(x) __builtin_expect(!!(x), 0)
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define CARET__LE(bits, v) __builtin_bswap##bits(v)
-#else
-#define CARET__LE(bits, v) (v)
-#endif
-
-static inline uint16_t caret__le16(const void *p)
-{
-    uint16_t v;
-    memcpy(&v, p, sizeof v);
-    return CARET__LE(16, v);
-}
+/* Structures in the file and in shared memory are used as they lie there. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "only machines with the low byte first");
 
 static inline uint32_t caret__le32(const void *p)
 {
     uint32_t v;
     memcpy(&v, p, sizeof v);
-    return CARET__LE(32, v);
+    return v;
 }
 
 static inline uint64_t caret__le64(const void *p)
 {
     uint64_t v;
     memcpy(&v, p, sizeof v);
-    return CARET__LE(64, v);
-}
-
-static inline void caret__put_le16(void *p, uint16_t v)
-{
-    v = CARET__LE(16, v);
-    memcpy(p, &v, sizeof v);
+    return v;
 }
 
 static inline void caret__put_le32(void *p, uint32_t v)
 {
-    v = CARET__LE(32, v);
     memcpy(p, &v, sizeof v);
 }
 
 static inline void caret__put_le64(void *p, uint64_t v)
 {
-    v = CARET__LE(64, v);
     memcpy(p, &v, sizeof v);
 }
 
@@ -111,11 +93,6 @@ static inline uint64_t caret__align_up(uint64_t v, uint64_t align)
 static inline uint64_t caret__align_down(uint64_t v, uint64_t align)
 {
     return v & ~(align - 1);
-}
-
-static inline bool caret__is_aligned(uint64_t v, uint64_t align)
-{
-    return (v & (align - 1)) == 0;
 }
 
 /* memcpy of what is mostly short: a node's key, a number. */

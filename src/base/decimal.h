@@ -67,6 +67,11 @@ struct caret__dec caret__dec_from_int(int64_t v);
 bool caret__dec_to_int(struct caret__dec d, int64_t *out);
 
 /*
+ * The engine itself adds, and no more.  The other operations, powers and the comparison are kept for
+ * front-ends that compute as M does; so far their tests alone call them.
+ */
+
+/*
  * a + b, a - b.  M cuts the smaller operand off at the last of the 18 places of
  * the larger one before it adds: 100000000000000000 - .5 is 100000000000000000.
  */

@@ -33,15 +33,6 @@ static inline uint32_t caret__rand_below(struct caret__rand *r, uint32_t n)
     return (uint32_t)(((caret__rand_next(r) >> 32) * n) >> 32);
 }
 
-/* lo .. hi, both included. */
-static inline int64_t caret__rand_range(struct caret__rand *r, int64_t lo, int64_t hi)
-{
-    uint64_t span = (uint64_t)hi - (uint64_t)lo + 1;
-    uint64_t v = caret__rand_next(r);
-
-    return (int64_t)((uint64_t)lo + (span == 0 ? v : v % span));
-}
-
 static inline void caret__rand_bytes(struct caret__rand *r, void *p, size_t n)
 {
     unsigned char *b = p;

@@ -434,34 +434,3 @@ int caret__zwr_get_key(const char *text, size_t n, bool utf8, uint8_t key[], siz
         rc = syntax(&c, "the node goes on behind its end");
     return rc;
 }
-
-/* Index of the parenthesis that closes the one at text[i], n if there is none. */
-static size_t find_close(const char *text, size_t n, size_t i)
-{
-    bool quoted = false;
-    int open = 0;
-
-    for (; i < n; i++) {
-        if (text[i] == '"')
-            quoted = !quoted;
-        else if (!quoted && text[i] == '(')
-            open++;
-        else if (!quoted && text[i] == ')' && --open == 0)
-            return i;
-    }
-    return n;
-}
-
-size_t caret__zwr_node_len(const char *text, size_t n)
-{
-    size_t start = n > 0 && text[0] == '^', i = start;
-
-    while (i < n && (caret__name_valid(text + i, 1) || (unsigned char)(text[i] - '0') < 10))
-        i++;
-    if (!caret__name_valid(text + start, i - start))
-        return 0;
-    if (i == n || text[i] != '(')
-        return i;
-    i = find_close(text, n, i);
-    return i < n ? i + 1 : 0;
-}

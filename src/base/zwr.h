@@ -39,8 +39,4 @@ int caret__zwr_put_key(const uint8_t *key, size_t n, bool local, bool utf8, char
  * CARET_E_SYNTAX, _NAME, _MAXSUBS, _KEY2BIG. */
 int caret__zwr_get_key(const char *text, size_t n, bool utf8, uint8_t key[], size_t *key_len, bool *local);
 
-/* How many leading bytes of `text` are a node (it ends before `=`, a blank, ...), 0 if none is seen.
- * Finds the end only: for readers of lines like ^a(1)="x". */
-size_t caret__zwr_node_len(const char *text, size_t n);
-
 #endif

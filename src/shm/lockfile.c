@@ -524,12 +524,3 @@ int caret__lockrec_reserve(struct caret__engine *e)
         return CARET_OK;
     return caret__fail_errno(CARET_E_DISKFULL, "%s: no room for a record of 1 KiB", e->lock_path);
 }
-
-int caret__lockrec_clear(struct caret__engine *e)
-{
-    CARET__HELD(&e->lock_fd);
-    struct caret__lockrec rec;
-
-    memset(&rec, 0, sizeof rec);
-    return put_record(&e->lock_fd, e->lock_path, CARET__LOCKREC_OFFSET, &rec);
-}

@@ -63,7 +63,6 @@ int caret__lockrec_make(struct caret__engine *e, const uint8_t uuid[16],
 int caret__lockrec_write(struct caret__engine *e, const struct caret__lockrec *rec);
 int caret__lockrec_repeat(struct caret__engine *e,
                           uint64_t end); /* at the end of a log that becomes longer */
-int caret__lockrec_clear(struct caret__engine *e);
 
 /* Under the gate: remove the lock file (the gate goes with the descriptor). */
 void caret__lockfile_remove(struct caret__engine *e);

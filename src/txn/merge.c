@@ -112,16 +112,6 @@ int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key
     return CARET_OK;
 }
 
-int caret__merged_next(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
-{
-    struct caret__at at = {0};
-    if (!t->changed)
-        return caret__scan_next(v, &at, key, len);
-    key[(*len)++] =
-        0; /* the smallest string behind key; no key is that long and ends in 0 behind a whole one */
-    return caret__merged_from(t, v, key, len);
-}
-
 int caret__merged_before(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
 {
     struct caret__at at = {0};

@@ -114,9 +114,8 @@ int caret__journal_note_below(struct caret__journal *j, struct caret__private *t
 void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__private *buffer,
                          struct caret__private *locals);
 
-/* ---- merge.c: first key >= key, > key, < key as the transaction sees it ---- */
+/* ---- merge.c: first key >= key, last key < key as the transaction sees it ---- */
 int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len);
-int caret__merged_next(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len);
 int caret__merged_before(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len);
 
 #endif

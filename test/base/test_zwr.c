@@ -272,9 +272,6 @@ static void any_key_round_trips_as_text_in_either_mode(void **state)
                 break;
         }
         assert_int_equal(caret__zwr_put_key(key, n, i % 3 == 0, i & 1, text, sizeof text, &len), CARET_OK);
-        assert_int_equal(caret__zwr_node_len(text, len), len);
-        text[len] = '=';
-        assert_int_equal(caret__zwr_node_len(text, len + 1), len);
         assert_int_equal(caret__zwr_get_key(text, len, i & 1, back, &back_n, &local), CARET_OK);
         assert_int_equal(local, i % 3 == 0);
         assert_int_equal(back_n, n);
@@ -301,34 +298,12 @@ static void readers_survive_damaged_text_and_keys(void **state)
             text[caret__rand_below(&r, (uint32_t)n)] = "\"(),_$C1Z^\xff"[caret__rand_below(&r, 11)];
         (void)caret__zwr_get_key(text, n, i & 1, key, &len, &local);
         (void)caret__zwr_get(text, n, i & 1, out, sizeof out, &len);
-        assert_true(caret__zwr_node_len(text, n) <= n);
         caret__rand_bytes(&r, text, n);
         if (n > 2)
             text[1] = '\0';
         (void)caret__zwr_put_key((const uint8_t *)text, n, false, i & 1, out, sizeof out, &len);
         free(text);
     }
-}
-
-static void a_line_is_cut_behind_its_node(void **state)
-{
-    static const struct {
-        const char *line;
-        size_t len;
-    } cases[] = {{"^a(1)=\"x\"", 5},
-                 {"a=1", 1},
-                 {"^a(\"=(\"\")\",$C(1,2))=3", 19},
-                 {"^%a", 3},
-                 {"^a(1", 0},
-                 {"^a(\"x)", 0},
-                 {"", 0},
-                 {"^", 0},
-                 {"=1", 0},
-                 {"1=2", 0}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(caret__zwr_node_len(cases[i].line, strlen(cases[i].line)), cases[i].len);
 }
 
 int main(void)
@@ -343,7 +318,6 @@ int main(void)
         cmocka_unit_test(bad_nodes_are_refused),
         cmocka_unit_test(any_key_round_trips_as_text_in_either_mode),
         cmocka_unit_test(readers_survive_damaged_text_and_keys),
-        cmocka_unit_test(a_line_is_cut_behind_its_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

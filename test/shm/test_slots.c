@@ -268,7 +268,8 @@ static void record_is_kept_and_checked(void **state)
     assert_int_equal(pwrite(caret__fd(&f->e.lock_fd), &byte, 1, CARET__LOCKREC_OFFSET + 200), 1);
     assert_int_equal(caret__lockrec_read(&f->e, &rec), CARET_NONE);
     assert_int_equal(caret__lockrec_write(&f->e, &made), CARET_OK);
-    assert_int_equal(caret__lockrec_clear(&f->e), CARET_OK);
+    memset(&made, 0, sizeof made);
+    assert_int_equal(caret__lockrec_write(&f->e, &made), CARET_OK);
     assert_int_equal(caret__lockrec_read(&f->e, &rec), CARET_NONE);
 }
 
