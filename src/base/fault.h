@@ -1,7 +1,7 @@
 /*
  * fault.h - named points at which a test can make the process die or stop.
  *
- * CARET_FAULT("commit:after-head") stands wherever a crash is interesting.  In
+ * CARET_FAULT("commit_point") stands wherever a crash is interesting.  In
  * release builds it is nothing.  With CARET_FAULTS defined it counts the hit and,
  * when armed for that name (or for "*", any name) and this is the n-th hit since
  * arming, sends SIGKILL or SIGSTOP to the own process: a death between two

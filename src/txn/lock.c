@@ -86,7 +86,7 @@ static int enter_any(struct caret__engine *e)
 
 static void leave(struct caret__engine *e)
 {
-    CARET_FAULT("lock:leave");
+    CARET_FAULT("lock_leave");
     caret__held_drop(caret__lt(e));
     caret__mutex_unlock(&e->sh->lock_mutex);
 }
@@ -511,7 +511,7 @@ static int wait_try(struct caret__engine *e, struct caret__locker *me, const str
         r = blocked(e, me, w, cell, now);
     } else {
         if (r == CARET_OK && waits(t, me, w) && w->seen == atomic_load(&e->sh->lock_futex))
-            CARET_FAULT("lock:unannounced"); /* a release that did not raise the word: tests count it */
+            CARET_FAULT("lock_unannounced"); /* a release that did not raise the word: tests count it */
         end_wait(t, me, w);
         if (r == CARET_E_LIMIT) {
             snprintf(w->text, sizeof w->text, "%s", caret_message() + strlen("LIMIT: "));

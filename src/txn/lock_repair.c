@@ -41,7 +41,7 @@ static void forget(struct caret__lock_table *t)
         c->next = c->parent = c->kid = c->sib_next = c->sib_prev = 0;
         c->below = c->waiters = c->waiters_below = 0;
     }
-    CARET_FAULT("lock:repair-forgot");
+    CARET_FAULT("lock_repair_forgot");
 }
 
 /* Claim the further cells of a held name.  False: damaged. */
@@ -95,7 +95,7 @@ static void index_held(struct caret__lock_table *t)
             t->free = i;
         }
     }
-    CARET_FAULT("lock:repair-indexed");
+    CARET_FAULT("lock_repair_indexed");
 }
 
 /* 4 */
@@ -116,7 +116,7 @@ static void link_held(struct caret__engine *e, uint32_t cell)
     if (c->sib_next != 0)
         t->cells[c->sib_next].sib_prev = cell;
     t->cells[c->parent].kid = cell;
-    CARET_FAULT("lock:repair-linked");
+    CARET_FAULT("lock_repair_linked");
 }
 
 /* 5 */
@@ -145,7 +145,7 @@ void caret__lt_repair(struct caret__engine *e)
     }
     t->repairs++;
     atomic_fetch_add_explicit(&e->sh->repairs, 1, memory_order_relaxed);
-    CARET_FAULT("lock:repair-counted");
+    CARET_FAULT("lock_repair_counted");
     atomic_fetch_add(&e->sh->lock_futex, 1);
     caret__futex_wake(&e->sh->lock_futex, INT_MAX);
 }

@@ -218,7 +218,7 @@ static void link_name(struct caret__lock_table *t, uint32_t cell, uint32_t hash,
     c->hash = hash;
     c->next = *bucket;
     *bucket = cell;
-    CARET_FAULT("lock:name-in-bucket");
+    CARET_FAULT("lock_name_in_bucket");
     c->parent = parent;
     if (parent == 0)
         return;
@@ -236,7 +236,7 @@ static void unlink_name(struct caret__lock_table *t, uint32_t cell)
     while (*link != cell)
         link = &at(t, *link)->next;
     *link = c->next;
-    CARET_FAULT("lock:name-out-of-bucket");
+    CARET_FAULT("lock_name_out_of_bucket");
     if (c->sib_next != 0)
         at(t, c->sib_next)->sib_prev = c->sib_prev;
     if (c->sib_prev != 0)
@@ -260,7 +260,7 @@ uint32_t caret__lt_ensure(struct caret__engine *e, const uint8_t *key, size_t le
             return 0;
     }
     cell = chain_new(e, key, len);
-    CARET_FAULT("lock:name-made");
+    CARET_FAULT("lock_name_made");
     if (cell != 0)
         link_name(t, cell, hash, parent);
     else
@@ -281,7 +281,7 @@ void caret__lt_drop(struct caret__lock_table *t, uint32_t cell)
 
         unlink_name(t, cell);
         chain_free(t, cell);
-        CARET_FAULT("lock:name-freed");
+        CARET_FAULT("lock_name_freed");
         cell = parent;
     }
 }
@@ -310,7 +310,7 @@ void caret__lt_rest(struct caret__lock_table *t, uint32_t cell)
     evict(t, place);
     t->idle[place] = cell;
     t->idle_next = (place + 1) % CARET__LOCK_IDLE;
-    CARET_FAULT("lock:name-idle");
+    CARET_FAULT("lock_name_idle");
 }
 
 void caret__lt_drop_idle(struct caret__lock_table *t)
@@ -377,20 +377,20 @@ void caret__lt_hold(struct caret__lock_table *t, uint32_t cell, uint64_t owner, 
     CARET__ASSERT(count == 0 || c->owner == owner);
     if (count > 0) {
         atomic_store_explicit(&c->count, count + 1, memory_order_release);
-        CARET_FAULT("lock:counted-up");
+        CARET_FAULT("lock_counted_up");
         return;
     }
     c->owner = owner;
     c->nonce = nonce;
     c->since = since;
     c->pos = 0;
-    CARET_FAULT("lock:owner-stored");
+    CARET_FAULT("lock_owner_stored");
     atomic_store_explicit(&c->count, 1, memory_order_release);
-    CARET_FAULT("lock:held");
+    CARET_FAULT("lock_held");
     t->held++;
     for (uint32_t up = c->parent; up != 0; up = at(t, up)->parent) {
         at(t, up)->below++;
-        CARET_FAULT("lock:counted-above");
+        CARET_FAULT("lock_counted_above");
     }
 }
 
@@ -403,14 +403,14 @@ bool caret__lt_let_go(struct caret__lock_table *t, uint32_t cell, uint32_t n)
     uint32_t waiters = c->waiters | c->waiters_below;
 
     atomic_store_explicit(&c->count, count, memory_order_release);
-    CARET_FAULT("lock:counted-down");
+    CARET_FAULT("lock_counted_down");
     if (count > 0)
         return false;
     t->held--;
     for (uint32_t up = c->parent; up != 0; up = at(t, up)->parent) {
         at(t, up)->below--;
         waiters |= at(t, up)->waiters;
-        CARET_FAULT("lock:uncounted-above");
+        CARET_FAULT("lock_uncounted_above");
     }
     if (caret__unlikely(c->idle == 0))
         caret__lt_rest(t, cell);
@@ -441,11 +441,11 @@ uint32_t caret__lt_wait(struct caret__lock_table *t, uint32_t cell, uint64_t own
     t->waiters[record - 1] =
         (struct caret__lock_waiter){.owner = owner, .since = caret__now_ns(), .nonce = nonce, .cell = cell};
     t->waiting++;
-    CARET_FAULT("lock:wait-recorded");
+    CARET_FAULT("lock_wait_recorded");
     at(t, cell)->waiters++;
     for (uint32_t up = at(t, cell)->parent; up != 0; up = at(t, up)->parent) {
         at(t, up)->waiters_below++;
-        CARET_FAULT("lock:wait-counted");
+        CARET_FAULT("lock_wait_counted");
     }
     return record;
 }
@@ -458,11 +458,11 @@ void caret__lt_unwait(struct caret__lock_table *t, uint32_t record)
 
     t->waiters[record - 1].cell = 0;
     t->waiting--;
-    CARET_FAULT("lock:wait-ended");
+    CARET_FAULT("lock_wait_ended");
     at(t, cell)->waiters--;
     for (uint32_t up = at(t, cell)->parent; up != 0; up = at(t, up)->parent) {
         at(t, up)->waiters_below--;
-        CARET_FAULT("lock:wait-uncounted");
+        CARET_FAULT("lock_wait_uncounted");
     }
     caret__lt_rest(t, cell);
 }

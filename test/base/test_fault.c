@@ -37,20 +37,20 @@ static int run_child(void (*body)(void))
 static void three_rounds(void)
 {
     for (int i = 0; i < 3; i++) {
-        CARET_FAULT("test:one");
-        CARET_FAULT("test:two");
+        CARET_FAULT("test_one");
+        CARET_FAULT("test_two");
     }
 }
 
 static void die_at_third_two(void)
 {
-    caret__fault_arm("test:two", 3, CARET__FAULT_KILL);
+    caret__fault_arm("test_two", 3, CARET__FAULT_KILL);
     three_rounds();
 }
 
 static void fourth_two_never_comes(void)
 {
-    caret__fault_arm("test:two", 4, CARET__FAULT_KILL);
+    caret__fault_arm("test_two", 4, CARET__FAULT_KILL);
     three_rounds();
 }
 
@@ -69,13 +69,13 @@ static void disarm_in_time(void)
 
 static void armed_by_environment(void)
 {
-    setenv("CARET_FAULT", "test:two:2:stop", 1);
+    setenv("CARET_FAULT", "test_two:2:stop", 1);
     three_rounds();
 }
 
 static void wrong_environment(void)
 {
-    setenv("CARET_FAULT", "test:two", 1);
+    setenv("CARET_FAULT", "test_two", 1);
     if (freopen("/dev/null", "w", stderr) != NULL)
         three_rounds();
 }
@@ -114,15 +114,15 @@ static void hits_and_names_are_counted_and_inherited(void **state)
     (void)state;
     assert_int_equal(caret__fault_names(names, 4), 0);
     three_rounds();
-    assert_int_equal(caret__fault_hits("test:one"), 3);
+    assert_int_equal(caret__fault_hits("test_one"), 3);
     assert_int_equal(caret__fault_hits("*"), 6);
-    assert_int_equal(caret__fault_hits("test:none"), 0);
+    assert_int_equal(caret__fault_hits("test_none"), 0);
     assert_int_equal(caret__fault_names(names, 4), 2);
-    assert_string_equal(names[0], "test:one");
-    assert_string_equal(names[1], "test:two");
+    assert_string_equal(names[0], "test_one");
+    assert_string_equal(names[1], "test_two");
     assert_int_equal(caret__fault_names(names, 1), 2);
     caret__fault_reset();
-    assert_int_equal(caret__fault_hits("test:one"), 0);
+    assert_int_equal(caret__fault_hits("test_one"), 0);
     assert_int_equal(caret__fault_names(names, 4), 2);
 }
 

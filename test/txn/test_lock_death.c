@@ -483,7 +483,7 @@ static int find_points(struct caret__engine *e, struct caret__locker *s, void *a
     for (size_t i = 0; i < n && i < 256 && p->n < POINTS; i++) {
         uint64_t hits = caret__fault_hits(names[i]);
 
-        if (strncmp(names[i], "lock:", 5) != 0 || hits == 0)
+        if (strncmp(names[i], "lock_", 5) != 0 || hits == 0)
             continue;
         snprintf(p->names[p->n], sizeof p->names[0], "%s", names[i]);
         p->hits[p->n++] = (unsigned)hits;
@@ -565,10 +565,10 @@ static void death_at_any_point_is_repaired(void **state)
 
 static void death_in_the_repair_is_repaired(void **state)
 {
-    static const char *const points[] = {"lock:repair-forgot", "lock:repair-indexed", "lock:repair-linked",
-                                         "lock:name-made",     "lock:name-in-bucket", "lock:repair-counted"};
-    static const char *const before[] = {"lock:held", "lock:counted-above", "lock:counted-down",
-                                         "lock:name-in-bucket"};
+    static const char *const points[] = {"lock_repair_forgot", "lock_repair_indexed", "lock_repair_linked",
+                                         "lock_name_made",     "lock_name_in_bucket", "lock_repair_counted"};
+    static const char *const before[] = {"lock_held", "lock_counted_above", "lock_counted_down",
+                                         "lock_name_in_bucket"};
     struct fixture *f = *state;
     struct caret__locker mine;
 
@@ -650,7 +650,7 @@ static int work(struct caret__engine *e, struct caret__locker *s, void *arg)
             return 4;
         a->rounds++;
     }
-    return caret__fault_hits("lock:unannounced") != 0 ? 5 : 0;
+    return caret__fault_hits("lock_unannounced") != 0 ? 5 : 0;
 }
 
 static void processes_exclude_each_other_and_no_wakeup_is_lost(void **state)
