@@ -312,7 +312,7 @@ typedef struct caret_restore_options {
 CARET_API int caret_restore(const char *backup, const char *path, const caret_restore_options *options,
                             uint64_t *reached);
 
-/* Walk everything: pages, order, fences, free space, shared structures.  Findings
+/* Walk everything: pages, order, key ranges, free space, shared structures.  Findings
  * are appended as text lines to `report` (cut at `cap`, always NUL-terminated).
  * Returns CARET_OK when clean, CARET_E_CORRUPT with findings.  Takes the writer
  * mutex while it runs: meant for tests and for the tool.  Opened read-only the last

@@ -257,6 +257,14 @@ check_assertions()
     }' $(engine_files) /dev/null
 }
 
+# Symbols, functions and files that comments and documents name exist.
+check_names()
+{
+    # shellcheck disable=SC2046 # names without spaces
+    awk -v files="$scratch/files" -f "$tools/names.awk" $(grep -E '\.(c|h|lua|md)$' "$scratch/files" |
+        grep -vE '^include/yottadb/libyottadb\.h$|^CHANGELOG\.md$')
+}
+
 # Links from one document to another lead somewhere.
 check_links()
 {
@@ -272,7 +280,8 @@ check_links()
 passed=0
 failed=0
 skipped=0
-[ $# -eq 0 ] && set -- format includes layers prefixes descriptors guards length assertions whitespace paths lua shell links
+[ $# -eq 0 ] &&
+    set -- format includes layers prefixes descriptors guards length assertions names whitespace paths lua shell links
 for check in "$@"; do
     "check_$check" >"$scratch/printed"
     grep -v '^NOTE ' "$scratch/printed" >"$findings"

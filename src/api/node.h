@@ -4,7 +4,7 @@
  * A node is a fixed head, which fills `opaque[5]` of the public struct, and the
  * encoded key right behind it.  The head's second part is the hint: where the
  * key was found last.  A hint is never trusted before the version of its page
- * has been compared (tree/read.h), so a stale or foreign one costs only time.
+ * has been compared (tree/tree.h), so a stale or foreign one costs only time.
  *
  *   offset 0        16              40
  *          | key    | hint          | encoded key, key_cap bytes |

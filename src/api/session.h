@@ -1,7 +1,7 @@
 /*
  * session.h - what is inside a caret_db and a caret_session.
  *
- * Every public function on data begins with enter(): is the database open, are we
+ * Every public function on data begins with caret__session_enter(): is the database open, are we
  * a forked child that must attach first?  It chooses between the global view and
  * the local one; inside a transaction global reads and writes go through
  * txn/txn.h.
@@ -58,10 +58,10 @@ struct caret_session {
     struct caret_session *next_in_thread, *prev_in_thread;
 };
 
-/* Slow part of enter(): says why not, or attaches a forked child. */
+/* Slow part of caret__session_enter(): says why not, or attaches a forked child. */
 int caret__session_refuse(caret_session *s);
 
-/* Slow part of enter_read(). */
+/* Slow part of caret__session_enter_read(). */
 int caret__session_refuse_read(caret_session *s);
 
 /* May the session use its database now? */

@@ -9,7 +9,7 @@
 #include "shm/engine.h"
 #include "shm/undo.h"
 
-/* ---- log/writer.c: the writer mutex --------------------------------------- */
+/* ---- log/repair.c: the writer mutex, and what its owner left ---------------- */
 
 /* Lock the writer mutex, repairing after a dead owner.  CARET_OK, EVICTED, or
  * CORRUPT when the repair found damage.  On CARET_OK, log_head == log_applied. */
@@ -19,8 +19,6 @@ void caret__writer_unlock(struct caret__engine *e);
 /* The process in that slot is gone: see to it that nothing of it is being applied any more, repairing if it died
  * there.  Does not wait for a writer that lives, but for the repairer of this commit.  CARET_OK, or as above. */
 int caret__writer_settle(struct caret__engine *e, uint32_t slot);
-
-/* ---- log/repair.c ----------------------------------------------------------- */
 
 /* The writer mutex is ours and its owner died: make the state whole (idempotent). */
 int caret__repair(struct caret__engine *e);

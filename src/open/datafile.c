@@ -89,7 +89,7 @@ int caret__path_resolve(const char *path, char **resolved)
 
 /* ----------------------------------------------------------------- checks */
 
-/* f_type of file systems on other machines' disks (linux/magic.h and their own headers). */
+/* f_type of file systems on other machines' disks (<linux/magic.h> and their own headers). */
 static const struct {
     uint32_t magic;
     const char *name;

@@ -4,7 +4,7 @@
  * A writer context lives for one commit (one LSN).  Through it pages are looked
  * up, allocated, freed, made writable.  The rules it keeps:
  *   - A page whose epoch of birth is not the current one is part of a frozen or
- *     durable tree: it is never changed.  caret__touch() copies it to a new page
+ *     durable tree: it is never changed.  caret__w_copy() copies it to a new page
  *     number and arena slot; the old number becomes obsolete with version L (I1).
  *   - Before bytes or words change, their old contents are in the undo area and
  *     the page's version is L (I2).  Deaths need no undo (store.c).  A page with version L needs

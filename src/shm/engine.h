@@ -28,7 +28,7 @@ enum caret__observes {
 
 struct caret__engine;
 
-/* Makes a copy of the database in a new file (copy/backup.c). */
+/* Makes a copy of the database in a new file (backup.c). */
 typedef int caret__copy_fn(struct caret__engine *e, const char *path, const caret_backup_options *options);
 
 struct caret__engine {

@@ -213,7 +213,7 @@ struct caret__reserved {
  * all zero is the empty table.  The creator backs CARET__LOCKS_INITIAL bytes, the
  * lock manager backs more cells by fallocate when it needs them.  Writer: L.
  * "Truth" is what survives the death of L's holder; everything else is derived
- * from it by caret__lock_repair.  Cells are numbered from 1, 0 = none.
+ * from it by caret__lt_repair.  Cells are numbered from 1, 0 = none.
  */
 
 #ifdef CARET_SMALL

@@ -1,7 +1,7 @@
 /*
  * reads.c - the read set of a transaction; reads.h says what it is for.
  *
- * When a leaf is newer than the read point (numbers as in engine.md, details, 3):
+ * When a leaf is newer than the read point:
  *   1  r' = log_applied
  *   2  every leaf of the set, and the leaf just read, must still have the version
  *      it was read with

@@ -109,6 +109,21 @@ finds assertions 'src/base/key.h:5: caret__key() names a lock'
 awk 'BEGIN { for (i = 0; i < 250; i++) print "#define N" i " CARET__ASSERT(1)\n_Static_assert(1, \"\");" }' >"$tree/src/tree/many.c"
 finds assertions 'src:1: 1.[0-9] assertions at run time and 4[0-9][0-9].[0-9] static ones per 1,000 lines, 5 at run time'
 
+printf '/* As caret__key() and base/key.c say, and the pages of caret__lost_*; not caret__lost. */\n' >>"$tree/src/tree/get.c"
+finds names 'src/tree/get.c:8: caret__lost does not exist'
+printf '/* See\n * tree/put.h. */\n' >>"$tree/src/tree/get.c"
+finds names 'src/tree/get.c:9: tree/put.h does not exist'
+printf '/* Begins with enter(). */\n' >>"$tree/src/tree/get.c"
+finds names 'src/tree/get.c:8: enter does not exist'
+printf -- '-- As lost.lua says.\n' >>"$tree/src/lua/module.lua"
+finds names 'src/lua/module.lua:3: lost.lua does not exist'
+printf 'Look into `src/base/lost.c`, rax.h.\n' >>"$tree/docs/page.md"
+finds names 'docs/page.md:4: src/base/lost.c does not exist'
+printf '/* caret__key(), caret_get(), key.h, <lua.h>, sigwait(2), tools/NAME.lua. */\n' >>"$tree/src/tree/get.c"
+check names
+note $? "names of what exists are findings"
+clean_tree
+
 awk 'BEGIN { for (i = 0; i < 801; i++) print "/* */" }' >"$tree/src/base/key.c"
 finds length 'src/base/key.c:801: 801 lines'
 

@@ -10,7 +10,7 @@
 /* The signal that came, 0 = none (SIGINT, SIGTERM, SIGHUP).  What takes long in C looks here now and then. */
 extern volatile sig_atomic_t caret__interrupted;
 
-/* This signal came, and was not caught but taken by sigwait() or the like. */
+/* This signal came, and was not caught but taken by sigwait(2) or the like. */
 void caret__host_interrupt(int number);
 
 /* Raise what such a signal is in Lua: host.stopped.  Does not return. */
