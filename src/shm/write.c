@@ -10,6 +10,9 @@
  *                      only: the database is not marked as failed, another process can write the same.
  *
  * A write of which the kernel does a part is gone on with; EINTR is tried again.
+ *
+ * Much is written in pieces.  The page cache of some file systems takes memory in blocks as large as the write, and those of
+ * 2 MiB have to be looked for: 600 MB took 0.13 s in pieces of 256 KiB, 0.2 to 0.4 s in pieces of 1 MiB, and 0.5 to 2.7 s at once.
  */
 #include "shm/write.h"
 
@@ -20,6 +23,8 @@
 
 #include "base/bytes.h"
 #include "caret.h"
+
+#define PIECE ((size_t)256 << 10)
 
 uint64_t caret__file_size_limit(void)
 {
@@ -41,7 +46,7 @@ int caret__file_write(int fd, const void *buf, size_t len, uint64_t off)
     if (!caret__file_size_allowed(off + len))
         return EFBIG;
     while (len > 0) {
-        ssize_t n = pwrite(fd, p, len, (off_t)off);
+        ssize_t n = pwrite(fd, p, len < PIECE ? len : PIECE, (off_t)off);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
