@@ -101,7 +101,8 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
 struct caret__batch {
     uint8_t *rec;
     uint32_t size; /* of head and ops so far */
-    uint32_t cap;
+    uint32_t cap;  /* that are mapped */
+    uint32_t room; /* that are allocated */
     uint32_t nops;
     uint64_t values; /* bytes of the values in it: at least as much its pages will have */
     bool only_kills; /* may use the reserve that is kept for emptying a full database */

@@ -142,7 +142,7 @@ uint64_t caret__now_ns(void); /* CLOCK_MONOTONIC */
  * with a message.  For regions that are backed in steps; growing is under the region's mutex. */
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len);
 
-/* Have memory that is backed mapped now, not fault by fault, where the system can do that. */
+/* Have memory mapped now, all whole pages of it, not fault by fault, where the system can do that.  Shared memory is backed. */
 void caret__populate(void *p, uint64_t len);
 
 /* Back more page numbers / arena slots / undo bytes / data file pages; caller holds the writer mutex.

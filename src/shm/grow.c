@@ -59,8 +59,11 @@ int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 void caret__populate(void *p, uint64_t len)
 {
 #ifdef MADV_POPULATE_WRITE
+    uintptr_t from = (uintptr_t)caret__align_up((uintptr_t)p, 4096), to = (uintptr_t)p + len;
     int before = errno;
-    (void)madvise(p, len, MADV_POPULATE_WRITE); /* Linux 5.14; without it page faults come one by one */
+    if (from < to)
+        (void)madvise((void *)from, to - from,
+                      MADV_POPULATE_WRITE); /* Linux 5.14; without it page faults come one by one */
     errno = before;
 #else
     (void)p;

@@ -225,6 +225,8 @@ int caret__pile_order(struct caret__batch *b)
         free(p.items);
         return no_memory(b);
     }
+    caret__populate(p.items, index);
+    caret__populate(to, bytes);
     p.spare = p.items + b->nops;
     for (uint32_t off = CARET__REC_HEAD; off < b->size; off += size_at(b->rec, off))
         p.items[n++].off = off;
@@ -235,7 +237,7 @@ int caret__pile_order(struct caret__batch *b)
     free(p.items);
     free(b->rec);
     b->rec = to;
-    b->cap = (uint32_t)bytes;
+    b->cap = b->room = (uint32_t)bytes;
     return CARET_OK;
 }
 

@@ -159,7 +159,8 @@ static void hostile_records_are_read_inside_their_bounds(void **state)
 /* A batch of nearly 4 GiB whose first operations nobody has written: of that memory a few pages are touched. */
 static struct caret__batch nearly_full(uint32_t room)
 {
-    struct caret__batch b = {.cap = UINT32_MAX & ~UINT32_C(4095), .only_sets = true};
+    const uint32_t most = UINT32_MAX & ~UINT32_C(4095);
+    struct caret__batch b = {.cap = most, .room = most, .only_sets = true};
 
     b.rec = mmap(NULL, b.cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (b.rec == MAP_FAILED) {
@@ -191,6 +192,33 @@ static void a_batch_over_the_limit_is_refused_and_stays_whole(void **state)
     munmap(b.rec, cap);
 }
 
+static void a_batch_keeps_its_ops_as_it_grows(void **state)
+{
+    uint8_t value[CARET__INLINE_MAX];
+    struct caret__batch b = {0};
+    uint32_t off = CARET__REC_HEAD, ops = 0, count = 0;
+    struct caret__op_view op;
+
+    (void)state;
+    assert_int_equal(caret__batch_begin(&b), CARET_OK);
+    for (; b.size < 5u << 20; ops++) { /* several times longer, and mapped in several steps */
+        memset(value, (int)(ops % 251), sizeof value);
+        memcpy(value, &ops, sizeof ops);
+        assert_int_equal(caret__batch_add(&b, CARET__OP_SET, keys[0], 10, value, sizeof value - ops % 3),
+                         CARET_OK);
+        assert_in_range(b.size + CARET__REC_TAIL, 1, b.cap);
+        assert_in_range(b.cap, 1, b.room);
+    }
+    for (; caret__record_op(b.rec, b.size + CARET__REC_TAIL, &off, &op) > 0; count++) {
+        memset(value, (int)(count % 251), sizeof value);
+        memcpy(value, &count, sizeof count);
+        assert_int_equal(op.vlen, sizeof value - count % 3);
+        assert_memory_equal(op.val, value, op.vlen);
+    }
+    assert_int_equal(count, ops);
+    caret__batch_destroy(&b);
+}
+
 static int seed_it(void **state)
 {
     (void)state;
@@ -206,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup(a_record_that_is_not_there_whole_is_none, seed_it),
         cmocka_unit_test_setup(a_record_continues_its_own_chain_only, seed_it),
         cmocka_unit_test_setup(hostile_records_are_read_inside_their_bounds, seed_it),
+        cmocka_unit_test_setup(a_batch_keeps_its_ops_as_it_grows, seed_it),
         cmocka_unit_test_setup(a_batch_over_the_limit_is_refused_and_stays_whole, seed_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
