@@ -373,6 +373,14 @@ static int set_global(caret_session *s, struct caret__node *n, const void *value
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 
+/* Much is gathered: what its commit takes of the arena can be made now. */
+static __attribute__((noinline)) void tell_of_pile(caret_session *s)
+{
+    s->txn.pile.tell_at = s->txn.list.size + CARET__PILE_TELL;
+    caret__grow_expect(s->e, s->txn.list.size);
+    caret__background_wake(s->e);
+}
+
 static int set_in_txn(caret_session *s, const struct caret__node *n, const void *value, size_t len)
 {
     const struct caret__hint *h = &n->hint;
@@ -380,7 +388,10 @@ static int set_in_txn(caret_session *s, const struct caret__node *n, const void 
 
     if (has_hint(h, &s->global))
         spot = spot_of(h);
-    return caret__buffer_set(&s->txn, caret__node_key(n), n->key_len, value, len, &spot);
+    int rc = caret__buffer_set(&s->txn, caret__node_key(n), n->key_len, value, len, &spot);
+    if (caret__unlikely(s->txn.piled && s->txn.list.size >= s->txn.pile.tell_at))
+        tell_of_pile(s);
+    return rc;
 }
 
 /* Common beginning of all writers of globals. */

@@ -43,11 +43,18 @@ static void fresh_view(caret_session *s)
     s->global.reads = &t->reads;
 }
 
+static void forget_changes(caret_session *s)
+{
+    if (caret__unlikely(atomic_load_explicit(&s->e->slot_wish, memory_order_relaxed) != 0))
+        caret__grow_expect(s->e, 0);
+    caret__buffer_clear(&s->txn);
+}
+
 static void drop_changes(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
     caret__journal_undo(&t->journal, 0, t->in_tree ? &t->buffer : NULL, locals_of(s));
-    caret__buffer_clear(t);
+    forget_changes(s);
 }
 
 static void finish(caret_session *s)
@@ -58,7 +65,7 @@ static void finish(caret_session *s)
         caret__floor_return(s->e, s->floor_id);
     t->level = 0;
     t->journal.used = 0;
-    caret__buffer_clear(t);
+    forget_changes(s);
     t->broken = false;
     s->global.reads = NULL;
     caret__session_snapshot_end(s);

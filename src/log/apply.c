@@ -335,18 +335,22 @@ uint32_t caret__pages_to_take(const struct caret__shared *sh)
     return n > kept ? n - kept : 0;
 }
 
+#define GROW_MOST 16384u /* pages, 64 MiB: who grows a file keeps others waiting; arbitrary */
+
 /* With the disk or shared memory full, what died since the last checkpoint is still to be had: kills make room that way. */
 static int reserve_pages(struct caret__engine *e, uint32_t want)
 {
     struct caret__shared *sh = e->sh;
     uint32_t have = free_unreserved(sh), n = sh->ts.npages;
+    if (caret__grow_pages_wanted(e, want))
+        caret__background_wake(e);
     if (have < want && atomic_load(&sh->hollow_pages) != 0) {
         (void)caret__hollow_fill(e, want - have);
         have = free_unreserved(sh);
     }
     if (have >= want)
         return CARET_OK;
-    uint32_t more = n / 8 > 256 ? n / 8 : 256;
+    uint32_t more = (uint32_t)caret__min(caret__max(n / 8, 256), GROW_MOST);
     if (more < want - have + 8)
         more = want - have + 8; /* bitmap images may lie in between */
     int rc = caret__grow_pages(e, n + more);
@@ -386,7 +390,7 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
     if (may != CARET_OK)
         return may;
     if (n < sh->max_slots) {
-        uint64_t more = want > CARET__ARENA_STEP ? want : CARET__ARENA_STEP;
+        uint64_t more = caret__max64(want - sh->ts.free_slots, CARET__ARENA_STEP);
         uint64_t to = caret__min64(caret__align_up(n + more, CARET__ARENA_STEP), sh->max_slots);
         int rc = caret__grow_arena(e, (uint32_t)to);
         if (rc == CARET_OK && sh->ts.free_slots >= want)

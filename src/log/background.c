@@ -94,6 +94,18 @@ static void provide_slots(struct caret__engine *e)
     }
 }
 
+/* The same for page numbers: those of holes first, as a writer would take them. */
+static void provide_pages(struct caret__engine *e)
+{
+    if (atomic_load(&e->page_wish) == 0 || caret__hollow_ahead(e))
+        return;
+    uint32_t npages = caret__grow_pages_ahead(e);
+    if (npages == 0 || caret__writer_lock(e) != CARET_OK)
+        return;
+    (void)caret__grow_pages(e, npages);
+    caret__writer_unlock(e);
+}
+
 static void look(struct caret__engine *e, bool sync)
 {
     struct caret__shared *sh = e->sh;
@@ -101,6 +113,7 @@ static void look(struct caret__engine *e, bool sync)
     if (atomic_load(&sh->io_failed) != 0)
         return;
     provide_slots(e);
+    provide_pages(e);
     uint64_t head = atomic_load(&sh->log_head);
     if (head != atomic_load(&sh->log_written) || (sync && head != atomic_load(&sh->log_durable)))
         (void)caret__flush(e, 0, sync);

@@ -12,7 +12,8 @@
  *     free --last close, next opening--> hollow --room is allocated--> free
  *
  * They come back, the lowest first, when free ones run out, before the file grows: allocated, then set in `free`,
- * then cleared in `hollow`.  After a death in between repair takes out of `hollow` what is free.  In the bitmap images they are
+ * then cleared in `hollow`.  The background thread does so when few free ones are left (caret__hollow_ahead): it allocates before it takes the
+ * mutex, so that a writer need not.  After a death in between repair takes out of `hollow` what is free.  In the bitmap images they are
  * free.  A page that dies is never hollow: its bytes are in the file.
  *
  * The first KEPT_PAGES and some free numbers stay as they are: a small file is left alone, and a full disk has room
@@ -31,11 +32,13 @@
 #include "shm/segment.h"
 #include "shm/write.h"
 
-#define RUN_BYTES   (64u << 10) /* a shorter run stays; arbitrary */
-#define SPARE_PART  64u         /* of the file stays free and allocated */
-#define SPARE_LEAST 256u        /* pages; as a new file has */
-#define WORTH_PART  16u         /* of the file must be gained */
-#define FILL_PIECE  (UINT64_C(4) << 20)
+#define RUN_BYTES    (64u << 10) /* a shorter run stays; arbitrary */
+#define SPARE_PART   64u         /* of the file stays free and allocated */
+#define SPARE_LEAST  256u        /* pages; as a new file has */
+#define WORTH_PART   16u         /* of the file must be gained */
+#define FILL_PIECE   (UINT64_C(4) << 20)
+#define AFTER_ERROR  UINT64_C(1000000000) /* arbitrary, ns */
+#define AHEAD_PIECES 16u                  /* as much as a file grows by */
 
 /* ------------------------------------------------------------------ opening */
 
@@ -141,6 +144,47 @@ int caret__hollow_fill(struct caret__engine *e, uint32_t pages)
         i += at_once - 1;
     }
     return rc;
+}
+
+/* The first word that has some; `words` if none has. */
+static uint32_t first_hollow(const struct caret__engine *e, uint32_t words)
+{
+    uint32_t i = 0;
+
+    while (i < words && atomic_load_explicit(&e->pg.maps[CARET__MAP_HOLLOW][i], memory_order_relaxed) == 0)
+        i++;
+    return i;
+}
+
+static bool allocate_ahead(struct caret__engine *e, uint64_t at, uint64_t len)
+{
+    int before = errno, rc = caret__file_allocate_ahead(caret__fd(&e->data_fd), at, len, FILL_PIECE);
+
+    if (rc != 0)
+        atomic_store(&e->file_after, caret__now_ns() + AFTER_ERROR);
+    errno = before;
+    return rc == 0;
+}
+
+bool caret__hollow_ahead(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    uint32_t words = CARET__BITMAP_WORDS(atomic_load(&sh->ptab_pages)), word;
+
+    CARET__ASSERT(!caret__writer_held(sh));
+    if (atomic_load(&sh->hollow_pages) == 0 || caret__fds_check(e) != CARET_OK)
+        return false;
+    for (unsigned i = 0; i < AHEAD_PIECES && (word = first_hollow(e, words)) < words; i++) {
+        uint64_t at = (uint64_t)word * 64u * CARET__PAGE_SIZE;
+        uint64_t end = caret__min64(at + FILL_PIECE, atomic_load(&sh->file_pages) * CARET__PAGE_SIZE);
+        bool there = end > at && allocate_ahead(e, at, end - at);
+        if (!there || caret__writer_lock(e) != CARET_OK)
+            break;
+        (void)caret__hollow_fill(e, 1); /* finds it allocated */
+        caret__writer_unlock(e);
+    }
+    atomic_store(&e->page_wish, 0);
+    return true;
 }
 
 void caret__hollow_take(struct caret__engine *e, uint32_t pgno)

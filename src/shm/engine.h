@@ -65,9 +65,14 @@ struct caret__engine {
     _Atomic uint32_t sync_ms;    /* smallest sync interval that a handle of this process wants, 0 = none */
     _Atomic uint64_t huge_after; /* nothing is put into huge pages before (shm/huge.c); CLOCK_MONOTONIC */
     _Atomic uint64_t grow_after; /* there was no room for more arena slots: nobody is woken for them before */
-    _Atomic uint64_t synced;     /* when a process without a background thread synced last */
-    _Atomic uint64_t looked;     /* when it looked last whether it should */
-    caret_options options;       /* of the first opener in this process; shm_dir copied */
+    _Atomic uint64_t file_after; /* the same for page numbers */
+    _Atomic uint32_t
+        page_wish; /* so many page numbers should exist, made by the background thread; 0 = enough do */
+    _Atomic uint32_t
+        slot_wish;           /* so many arena slots should be free, for a transaction that gathers its sets */
+    _Atomic uint64_t synced; /* when a process without a background thread synced last */
+    _Atomic uint64_t looked; /* when it looked last whether it should */
+    caret_options options;   /* of the first opener in this process; shm_dir copied */
     bool readonly;
     bool alone; /* the segment has no name */
     /* Not NULL: when the last of all closes it the file is replaced by the compact copy that this makes of it (open/open.c). */
@@ -162,6 +167,18 @@ bool caret__grow_wanted(const struct caret__engine *e, uint32_t want);
 /* Without the mutex: if few arena slots are free, allocate more.  The number of slots that caret__grow_arena can
  * publish quickly then, 0 = nothing to do, or no room (which whoever needs a slot will be told). */
 uint32_t caret__grow_ahead(struct caret__engine *e);
+
+/* A transaction of this process has gathered so many bytes: the next caret__grow_ahead() makes as many slots, if there is much
+ * room.  0: it has ended.  Of several the last one counts. */
+void caret__grow_expect(struct caret__engine *e, uint64_t bytes);
+
+/* The same for page numbers.  With the mutex, when `want` are to be taken: will so few be left that the background thread should be woken?
+ * Then the wish is noted. */
+bool caret__grow_pages_wanted(struct caret__engine *e, uint32_t want);
+
+/* Without the mutex: allocate what is wished for.  The number of pages that caret__grow_pages can publish quickly then, 0 =
+ * nothing to do, or no room. */
+uint32_t caret__grow_pages_ahead(struct caret__engine *e);
 
 /* ---- shm/slots.c: who is alive -------------------------------------------- */
 

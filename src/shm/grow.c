@@ -16,8 +16,11 @@
  *
  * The callers hold the writer mutex (at creation: nobody else can see it).  This
  * is the only I/O done under it.  Most of it is done before: a thread in the background, woken when few slots
- * of the arena are free, allocates the next ones, in huge pages if it can (shm/huge.c), and then takes the mutex to publish
- * them, which finds them allocated (caret__grow_ahead).
+ * of the arena, or page numbers of a large file, are free, allocates the next ones, slots in huge pages if it can (shm/huge.c), and
+ * then takes the mutex to publish them, which finds them allocated (caret__grow_ahead, caret__grow_pages_ahead).
+ *
+ * A writer may grow the same meanwhile, and others use what it has published: so nothing is written there ahead, and to
+ * allocate twice does no harm.  A death before they are published leaves a file that is longer than it says; that is found allocated, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,9 +38,13 @@
 
 #define SHM_PIECE   (UINT64_C(256) << 10) /* arbitrary; some 100 us to allocate */
 #define FILE_PIECE  (UINT64_C(16) << 20)
-#define MUCH        (UINT64_C(16) << 20) /* arbitrary */
-#define STEPS       4u                   /* of the arena that are kept free, at most; arbitrary */
-#define AFTER_ERROR UINT64_C(1000000000) /* arbitrary, ns */
+#define MUCH        (UINT64_C(16) << 20)    /* arbitrary */
+#define STEPS       4u                      /* of the arena that are kept free, at most; arbitrary */
+#define AFTER_ERROR UINT64_C(1000000000)    /* arbitrary, ns */
+#define AHEAD_FROM  (4 * CARET__KEPT_PAGES) /* a file of fewer pages is not grown ahead */
+#define AHEAD_PART  32u                     /* of the pages are to be free; */
+#define AHEAD_MOST  16384u                  /* so many, 64 MiB, are enough; all arbitrary */
+#define AHEAD_PIECE (UINT64_C(4) << 20)     /* who writes to the file waits so long */
 
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 {
@@ -205,6 +212,62 @@ int caret__grow_pages(struct caret__engine *e, uint32_t npages)
     return CARET_OK;
 }
 
+static uint32_t pages_ahead(uint32_t npages)
+{
+    return npages < AHEAD_FROM ? 0 : (uint32_t)caret__min(npages / AHEAD_PART, AHEAD_MOST);
+}
+
+bool caret__grow_pages_wanted(struct caret__engine *e, uint32_t want)
+{
+    const struct caret__tstate *ts = &e->sh->ts;
+    uint32_t ahead = pages_ahead(ts->npages);
+    uint64_t wish = (uint64_t)ts->npages + 2 * (uint64_t)ahead;
+
+    CARET__ASSERT(caret__state_held(e->sh));
+    if (ts->free_pages >= want + ahead || wish > e->pg.max_pages ||
+        atomic_load_explicit(&e->page_wish, memory_order_relaxed) >= wish ||
+        caret__now_ns() < atomic_load_explicit(&e->file_after, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&e->page_wish, (uint32_t)wish, memory_order_relaxed);
+    return true;
+}
+
+/* Backed, and allocated, but not published. */
+static int allocate_pages(struct caret__engine *e, uint64_t have, uint32_t npages)
+{
+    uint32_t backed = atomic_load(&e->sh->ptab_pages);
+    uint64_t size = sizeof(struct caret__pte);
+    int rc = CARET_OK;
+
+    if (npages > backed)
+        rc = caret__segment_back(e, e->sh->off_ptab + backed * size, (npages - backed) * size);
+    for (unsigned i = CARET__MAP_FREE; i <= CARET__MAP_HOLLOW && rc == CARET_OK && npages > backed; i++)
+        rc = back_bits(e, i, backed, npages);
+    if (rc == CARET_OK && !caret__file_size_allowed((uint64_t)npages * CARET__PAGE_SIZE))
+        rc = CARET_E_DISKFULL;
+    if (rc == CARET_OK && caret__file_allocate_ahead(caret__fd(&e->data_fd), have * CARET__PAGE_SIZE,
+                                                     (npages - have) * CARET__PAGE_SIZE, AHEAD_PIECE) != 0)
+        rc = CARET_E_DISKFULL;
+    return rc;
+}
+
+uint32_t caret__grow_pages_ahead(struct caret__engine *e)
+{
+    uint32_t wish = atomic_exchange(&e->page_wish, 0);
+    uint64_t have = atomic_load(&e->sh->file_pages);
+    int before = errno;
+
+    CARET__ASSERT(!caret__writer_held(e->sh));
+    if (wish <= have || e->observes)
+        return 0;
+    if (caret__fds_check(e) != CARET_OK || allocate_pages(e, have, wish) != CARET_OK) {
+        atomic_store(&e->file_after, caret__now_ns() + AFTER_ERROR);
+        wish = 0;
+    }
+    errno = before;
+    return wish;
+}
+
 /* Of much memory it is asked beforehand whether it is there: whoever takes the last of it is killed, or others are. */
 static int much_is_there(struct caret__engine *e, uint64_t bytes)
 {
@@ -245,6 +308,17 @@ static uint32_t slots_ahead(uint32_t nslots)
     return nslots / 8 < least ? least : nslots / 8 > most ? most : nslots / 8;
 }
 
+void caret__grow_expect(struct caret__engine *e, uint64_t bytes)
+{
+    uint64_t slots = bytes / CARET__PAGE_SIZE + bytes / CARET__PAGE_SIZE / 16;
+    struct statvfs fs;
+
+    if (slots > e->sh->max_slots / 2 || fstatvfs(caret__fd(&e->shm_fd), &fs) != 0 ||
+        2 * bytes > (uint64_t)fs.f_bavail * fs.f_frsize || !caret__memory_has(2 * bytes))
+        slots = 0; /* the commit will find room, or be refused */
+    atomic_store(&e->slot_wish, (uint32_t)slots);
+}
+
 /* Are so many too few, and may there be more? */
 static bool few_are_free(const struct caret__shared *sh, uint32_t nslots, uint32_t left)
 {
@@ -267,7 +341,8 @@ uint32_t caret__grow_ahead(struct caret__engine *e)
     struct caret__shared *sh = e->sh;
     uint32_t have = atomic_load(&sh->nslots), want = have + CARET__ARENA_STEP;
 
-    if (!few_are_free(sh, have, caret__racy32(&sh->ts.free_slots)))
+    uint32_t left = caret__racy32(&sh->ts.free_slots), wish = atomic_load(&e->slot_wish);
+    if (!few_are_free(sh, have, left > wish ? left - wish : 0))
         return 0;
     caret__huge_make(e, have, want);
     if (back_slots(e, have, want) == CARET_OK)

@@ -58,13 +58,24 @@ int caret__file_write(int fd, const void *buf, size_t len, uint64_t off)
     return 0;
 }
 
-int caret__file_allocate(int fd, uint64_t off, uint64_t len, uint64_t piece)
+static int allocate(int fd, uint64_t off, uint64_t len)
+{
+    return posix_fallocate(fd, (off_t)off, (off_t)len);
+}
+
+static int allocate_ahead(int fd, uint64_t off, uint64_t len)
+{
+    return fallocate(fd, 0, (off_t)off, (off_t)len) == 0 ? 0 : errno;
+}
+
+static int in_pieces(int fd, uint64_t off, uint64_t len, uint64_t piece,
+                     int (*one)(int fd, uint64_t off, uint64_t len))
 {
     while (len > 0) {
         uint64_t n = caret__min64(len, piece);
         int rc;
         do
-            rc = posix_fallocate(fd, (off_t)off, (off_t)n);
+            rc = one(fd, off, n);
         while (rc == EINTR);
         if (rc != 0)
             return rc;
@@ -72,6 +83,16 @@ int caret__file_allocate(int fd, uint64_t off, uint64_t len, uint64_t piece)
         len -= n;
     }
     return 0;
+}
+
+int caret__file_allocate(int fd, uint64_t off, uint64_t len, uint64_t piece)
+{
+    return in_pieces(fd, off, len, piece, allocate);
+}
+
+int caret__file_allocate_ahead(int fd, uint64_t off, uint64_t len, uint64_t piece)
+{
+    return in_pieces(fd, off, len, piece, allocate_ahead);
 }
 
 int caret__write_code(int error)

@@ -317,7 +317,7 @@ int caret__pile_add(struct caret__pile *p, struct caret__batch *b, const uint8_t
 
 void caret__pile_begin(struct caret__pile *p, const struct caret__batch *b)
 {
-    *p = (struct caret__pile){.in_order = true, .check_at = COUNT_FROM};
+    *p = (struct caret__pile){.in_order = true, .check_at = COUNT_FROM, .tell_at = CARET__PILE_TELL};
     for (uint32_t off = CARET__REC_HEAD; off < b->size; off += size_at(b->rec, off))
         note(p, b, off);
 }

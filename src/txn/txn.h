@@ -34,10 +34,12 @@ struct caret__journal {
 };
 
 /* Of a list that is a pile. */
+#define CARET__PILE_TELL (4u << 20) /* arbitrary; again after as many */
 struct caret__pile {
     bool in_order;     /* its keys ascend */
     uint32_t last;     /* place of the last op; 0 = none */
     uint32_t check_at; /* size to look at it anew */
+    uint32_t tell_at;  /* bytes: the background thread is told of what is gathered */
 };
 
 struct caret__txn {

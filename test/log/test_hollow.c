@@ -5,6 +5,7 @@
 
 #include <sys/syscall.h>
 
+#include "api/session.h"
 #include "base/fault.h"
 #include "log/log.h"
 
@@ -82,6 +83,35 @@ static void a_closed_file_takes_what_its_nodes_take(void **state)
     put(db, 0, NODES, LEN);
     OK(caret_checkpoint(db));
     assert_true(file_takes() >= takes / 2);
+    check(db);
+    assert_int_equal(count(db, 0, LEN), NODES);
+    OK(caret_close(db));
+}
+
+/* As the background thread does it, a piece at a time. */
+static void numbers_come_back_ahead_of_need(void **state)
+{
+    (void)state;
+    make_hollow();
+    caret_db *db = open_db();
+    caret_session *s;
+    OK(caret_session_open(db, &s));
+    struct caret__shared *sh = s->e->sh;
+    uint32_t nhollow = atomic_load(&sh->hollow_pages), nfree = sh->ts.free_pages;
+    uint64_t takes = file_takes();
+    assert_true(nhollow != 0);
+    assert_true(caret__hollow_ahead(s->e));
+    uint32_t came = sh->ts.free_pages - nfree;
+    assert_true(came != 0);
+    assert_int_equal(atomic_load(&sh->hollow_pages), nhollow - came);
+    assert_true(file_takes() > takes);
+    check(db);
+    while (caret__hollow_ahead(s->e))
+        ;
+    assert_int_equal(sh->ts.free_pages, nfree + nhollow);
+    check(db);
+    caret_session_close(s);
+    put(db, 0, NODES - REST, LEN);
     check(db);
     assert_int_equal(count(db, 0, LEN), NODES);
     OK(caret_close(db));
@@ -365,6 +395,7 @@ int main(void)
 #endif
     const struct CMUnitTest tests[] = {
         LOG_TEST(a_closed_file_takes_what_its_nodes_take),
+        LOG_TEST(numbers_come_back_ahead_of_need),
         LOG_TEST(a_small_file_is_left_alone),
         LOG_TEST(long_values_in_what_was_hollow_survive_a_kill),
         LOG_TEST(a_long_value_may_be_a_hole),

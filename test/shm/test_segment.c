@@ -198,6 +198,82 @@ static void pages_grow_with_table_bitmaps_and_file(void **state)
     assert_int_equal(f->e.file_map[(size_t)want * CARET__PAGE_SIZE - 1], 0);
 }
 
+/* A large file, all of which but ten pages is taken. */
+static uint32_t grow_large(struct fixture *f)
+{
+    const uint32_t npages = 4 * CARET__KEPT_PAGES + 5;
+
+    create(f);
+    assert_false(caret__grow_pages_wanted(&f->e, 0)); /* a small one is not grown ahead */
+    assert_int_equal(caret__grow_pages(&f->e, npages), CARET_OK);
+    assert_false(caret__grow_pages_wanted(&f->e, 1));
+    f->e.sh->ts.free_pages = 10;
+    return npages;
+}
+
+static uint64_t file_length(const struct fixture *f)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(caret__fd(&f->e.data_fd), &st), 0);
+    return (uint64_t)st.st_size;
+}
+
+static void pages_are_allocated_ahead_and_published_later(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t npages = grow_large(f);
+
+    assert_true(caret__grow_pages_wanted(&f->e, 1));
+    assert_false(caret__grow_pages_wanted(&f->e, 1)); /* it is known */
+    uint32_t more = caret__grow_pages_ahead(&f->e);
+    assert_in_range(more, npages + 1, npages + npages / 8);
+    assert_true(file_length(f) >= (uint64_t)more * CARET__PAGE_SIZE);
+    assert_int_equal(f->e.sh->ts.npages, npages);
+    assert_int_equal(f->e.sh->ts.free_pages, 10);
+    assert_int_equal(caret__grow_pages_ahead(&f->e), 0);
+    memset(f->e.pg.ptab + npages, 0, (more - npages) * sizeof(struct caret__pte));
+    assert_int_equal(caret__grow_pages(&f->e, more), CARET_OK);
+    assert_int_equal(f->e.sh->ts.npages, more);
+    assert_int_equal(f->e.sh->ts.free_pages, 10 + more - npages);
+    assert_int_equal(bits(f->e.pg.maps[CARET__MAP_FREE], more + 64), more - CARET__FIRST_PAGE - 2);
+}
+
+/* Who grew the file meanwhile, and what lies there, are left alone. */
+static void what_others_took_meanwhile_stays(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t npages = grow_large(f);
+    char page[CARET__PAGE_SIZE], there[CARET__PAGE_SIZE];
+
+    memset(page, 'x', sizeof page);
+    assert_true(caret__grow_pages_wanted(&f->e, 1));
+    int fd = caret__fd(&f->e.data_fd);
+    assert_int_equal(pwrite(fd, page, sizeof page, (off_t)npages * CARET__PAGE_SIZE), sizeof page);
+    assert_true(caret__grow_pages_ahead(&f->e) > npages);
+    assert_int_equal(pread(fd, there, sizeof there, (off_t)npages * CARET__PAGE_SIZE), sizeof there);
+    assert_memory_equal(there, page, sizeof page);
+}
+
+static void without_room_nothing_is_grown_ahead(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t npages = grow_large(f);
+
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) { /* a signal ends it */
+        struct rlimit limit = {npages * CARET__PAGE_SIZE, npages * CARET__PAGE_SIZE};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        caret__segment_alone(f->e.sh);
+        bool wanted = caret__grow_pages_wanted(&f->e, 1);
+        uint32_t more = caret__grow_pages_ahead(&f->e);
+        _exit(wanted && more == 0 && !caret__grow_pages_wanted(&f->e, 1) ? 0 : 1);
+    }
+    join(child);
+    assert_int_equal(file_length(f), (uint64_t)npages * CARET__PAGE_SIZE);
+}
+
 static void arena_and_undo_grow_to_their_limits_only(void **state)
 {
     struct fixture *f = *state;
@@ -378,6 +454,9 @@ int main(void)
         TEST(a_segment_open_to_more_than_the_data_file_is_no_longer),
         TEST(missing_segment_is_no_error_and_a_link_is),
         TEST(pages_grow_with_table_bitmaps_and_file),
+        TEST(pages_are_allocated_ahead_and_published_later),
+        TEST(what_others_took_meanwhile_stays),
+        TEST(without_room_nothing_is_grown_ahead),
         TEST(arena_and_undo_grow_to_their_limits_only),
         TEST(full_shared_memory_is_an_error_that_leaves_nothing),
         TEST(a_small_folder_gives_a_small_arena),
