@@ -3,6 +3,7 @@
 #   test/lua/test_<topic>.lua     luaunit, per Lua     -> lua5.4/<topic>, lua5.3/..., luajit/...
 #   test/run/<topic>.sh           any other test       -> run/<topic>  (exit 77: skipped; common.sh is what they share)
 #   test/fuzz/fuzz_<topic>.c      libFuzzer, with CARET_FUZZ
+#   test/behaviour/*.txt          cases as data        -> behaviour/c, behaviour/yottadb, lua5.4/behaviour, ...
 # test/support/*.c is linked into every C test.
 #
 # test/watch.c runs each: it ends what hangs, and fails what leaves a process behind.  CTest's own limit is not to be met.
@@ -89,6 +90,30 @@ else()
     endforeach()
 endif()
 
+# ---------------------------------------------------------------- behaviour
+
+# What the database is, run by every front-end: test/behaviour/README.md.
+file(GLOB behaviour_cases CONFIGURE_DEPENDS test/behaviour/*.txt)
+
+# caret_behaviour(name label... COMMAND command...): a front-end, as the judge starts it
+function(caret_behaviour name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;COMMAND;ENVIRONMENT")
+    caret_test(${name} LABELS ${arg_LABELS} ENVIRONMENT ${arg_ENVIRONMENT}
+        COMMAND $<TARGET_FILE:judge> ${behaviour_cases} -- ${arg_COMMAND})
+endfunction()
+
+add_executable(judge test/behaviour/judge.c test/behaviour/script.c)
+target_link_libraries(judge PRIVATE caret_flags)
+set_target_properties(judge PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+foreach(pair c:caret_static yottadb:caret_yottadb)
+    string(REGEX REPLACE ":.*" "" front ${pair})
+    string(REGEX REPLACE ".*:" "" library ${pair})
+    add_executable(behaviour_${front} test/behaviour/run_${front}.c test/behaviour/front.c)
+    target_link_libraries(behaviour_${front} PRIVATE caret_flags ${library})
+    set_target_properties(behaviour_${front} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+    caret_behaviour(behaviour/${front} LABELS c behaviour COMMAND $<TARGET_FILE:behaviour_${front}>)
+endforeach()
+
 # ---------------------------------------------------------------- Lua
 
 if(NOT CARET_SANITIZE)
@@ -125,6 +150,9 @@ if(NOT CARET_SANITIZE)
                 COMMAND sh ${PROJECT_SOURCE_DIR}/tools/lua.sh ${program_${interpreter}} ${source} -v
                 ENVIRONMENT ${environment})
         endforeach()
+        caret_behaviour(${name}/behaviour LABELS lua ${name} ENVIRONMENT ${environment}
+            COMMAND sh ${PROJECT_SOURCE_DIR}/tools/lua.sh ${program_${interpreter}}
+                ${PROJECT_SOURCE_DIR}/test/behaviour/run.lua)
     endforeach()
 endif()
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every Lua test on Lua 5.5, which tools/lua55.sh fetches and builds; the binding compiles for it without a warning.
+# Every Lua test, and test/behaviour, on Lua 5.5, which tools/lua55.sh fetches and builds; the binding compiles for it without a warning.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -17,4 +17,7 @@ for file in "$source"/test/lua/test_*.lua; do
     keep sh "$source/tools/lua.sh" "$build/lua55/lua5.5" "$file"
     note $? "${topic#test_}"
 done
+keep "$build/test/judge" "$source"/test/behaviour/*.txt -- \
+    sh "$source/tools/lua.sh" "$build/lua55/lua5.5" "$source/test/behaviour/run.lua"
+note $? "behaviour"
 finish

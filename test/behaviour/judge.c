@@ -1,0 +1,348 @@
+/*
+ * judge.c - runs the files of test/behaviour through a front, and judges its answers.
+ *
+ *     judge FILE... -- COMMAND [ARGUMENT...]
+ *
+ * Each session of a case is a process COMMAND ARGUMENT... DATABASE write|read.  It first says what it is (the words
+ * that `only` and `except` of cases name), and then answers each line that it is told by one.  README.md has that
+ * language.  Session 1 stays for all cases, and is told to `clear` before each; the others begin when a case first
+ * speaks to them, and are kept for later cases if they can be told to `clear` as well.
+ *
+ * A front that begins its transaction again, at whatever line, answers "again": then we are behind `begin`.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "script.h"
+
+struct session {
+    pid_t pid; /* 0: there is none */
+    FILE *to, *from;
+    int depth;   /* of its transactions, and */
+    int waiting; /* answers to come: while there are any it can't be used for another case */
+    bool closed;
+};
+
+static char **command; /* with room for two more */
+static size_t nwords;
+static char folder[64], path[80];
+static char names[256]; /* of the front, a space before and after each */
+static struct session sessions[SESSIONS];
+
+/* The case that runs. */
+static const struct test *test;
+static bool locals, failed;
+static size_t at, begun;    /* the next line; the first one of the transaction */
+static unsigned depth, run; /* of session 1: transactions within each other, and which run it is */
+
+/* ------------------------------------------------------------------ sessions */
+
+static void become_front(int in, int out, bool readonly)
+{
+    command[nwords] = path;
+    command[nwords + 1] = readonly ? "read" : "write";
+    if (dup2(in, 0) < 0 || dup2(out, 1) < 0)
+        _exit(2);
+    for (int fd = 3; fd < 64; fd++)
+        close(fd);
+    execvp(command[0], command);
+    perror(command[0]);
+    _exit(2);
+}
+
+static void start(struct session *s, bool readonly)
+{
+    int in[2], out[2];
+    char *said = NULL;
+    size_t cap = 0;
+
+    if (pipe(in) != 0 || pipe(out) != 0 || (s->pid = fork()) < 0) {
+        perror("judge");
+        exit(2);
+    }
+    if (s->pid == 0)
+        become_front(in[0], out[1], readonly);
+    close(in[0]);
+    close(out[1]);
+    s->to = fdopen(in[1], "w");
+    s->from = fdopen(out[0], "r");
+    ssize_t n = getline(&said, &cap, s->from);
+    if (n > 0)
+        snprintf(names, sizeof names, " %.*s ", (int)n - 1, said);
+    free(said);
+}
+
+static void stop(struct session *s, int sig)
+{
+    if (s->pid == 0)
+        return;
+    if (sig != 0)
+        kill(s->pid, sig);
+    fclose(s->to);
+    fclose(s->from);
+    waitpid(s->pid, NULL, 0);
+    *s = (struct session){0};
+}
+
+static void tell(struct session *s, bool readonly, const char *text)
+{
+    if (s->pid == 0)
+        start(s, readonly);
+    fprintf(s->to, "%s\n", text);
+    fflush(s->to);
+}
+
+static void hear(struct session *s, struct out *answer)
+{
+    char *text = NULL;
+    size_t cap = 0;
+    ssize_t n = s->pid != 0 ? getline(&text, &cap, s->from) : -1;
+
+    if (n > 0)
+        out_add(answer, text, (size_t)n - (text[n - 1] == '\n'));
+    else
+        out_add(answer, "GONE", 4);
+    free(text);
+    if (n <= 0)
+        stop(s, SIGKILL);
+}
+
+/* Have the session do what the line says. */
+static void ask(const struct line *l, struct out *answer)
+{
+    struct session *s = &sessions[l->session];
+    bool ends = line_is(l, "die") || line_is(l, "leave");
+
+    if (ends)
+        stop(s, line_is(l, "die") ? SIGKILL : 0);
+    else if (!line_is(l, "answer"))
+        tell(s, l->session == READER, locals ? l->asked_locals.data : l->asked.data);
+    else
+        s->waiting--;
+    s->closed = s->closed || line_is(l, "close");
+    bool later = strcmp(l->wanted.data, "later") == 0;
+    s->waiting += later;
+    if (later)
+        out_add(answer, "later", 5);
+    else if (ends)
+        out_add(answer, "ok", 2);
+    else
+        hear(s, answer);
+}
+
+/* ------------------------------------------------------------------- judging */
+
+/* Is it the answer, or one of several with | between? */
+static bool matches(const char *wanted, const char *answer)
+{
+    size_t len = strlen(answer);
+
+    for (const char *s = wanted; s != NULL; s = strstr(s, "\t|\t"), s = s != NULL ? s + 3 : NULL)
+        if (strncmp(s, answer, len) == 0 && (s[len] == '\0' || strncmp(s + len, "\t|\t", 3) == 0))
+            return true;
+    return false;
+}
+
+static void judge(const struct line *l, const struct out *answer)
+{
+    const struct out *wanted = locals ? &l->wanted_locals : &l->wanted;
+
+    if (failed || matches(wanted->data, answer->data))
+        return;
+    printf("FAILED %s%s\n    %s:%u: %.200s-> %.200s\n    wanted %.200s\n    got    %.200s\n", test->name,
+           locals ? " with locals" : "", l->file, l->number, l->text.data, l->answer.data, wanted->data,
+           answer->data);
+    failed = true;
+}
+
+/* It could not begin: on to its end. */
+static void pass_over(void)
+{
+    for (unsigned open = 1; open != 0; at++)
+        if (test->lines[at].session == 1)
+            open += (unsigned)line_begins(&test->lines[at]) - (unsigned)line_ends(&test->lines[at]);
+}
+
+/* The transaction has ended: did all its runs come that lines are for? */
+static void check_runs(void)
+{
+    for (size_t i = begun; i < at && !failed; i++) {
+        const struct line *l = &test->lines[i];
+        if (l->run > run && !l->maybe) {
+            printf("FAILED %s\n    %s:%u: there were only %u runs of the transaction\n", test->name, l->file,
+                   l->number, run);
+            failed = true;
+        }
+    }
+}
+
+static void go_again(void)
+{
+    at = begun;
+    depth = 1;
+    run++;
+}
+
+/* A line of session 1 was answered: where are we in its transactions? */
+static void follow(const struct line *l, const char *answer)
+{
+    if (line_begins(l) && strcmp(answer, "ok") != 0) {
+        pass_over();
+    } else if (line_begins(l)) {
+        if (depth++ == 0) {
+            begun = at;
+            run = 1;
+        }
+    } else if (line_ends(l)) {
+        if (--depth == 0)
+            check_runs();
+    } else if (line_is(l, "die") || line_is(l, "leave")) {
+        depth = 0;
+    }
+}
+
+static void run_line(const struct line *l)
+{
+    struct out answer = {0};
+
+    ask(l, &answer);
+    bool again = depth != 0 && l->session == 1 && strcmp(answer.data, "again") == 0;
+    if (again && run < 9) {
+        go_again();
+    } else {
+        judge(l, &answer);
+        if (l->session == 1)
+            follow(l, answer.data);
+        else
+            sessions[l->session].depth += line_begins(l) - line_ends(l);
+    }
+    out_free(&answer);
+}
+
+/* Nothing is there afterwards: no variables, no locks.  A session that can't do that ends. */
+static bool clear(int i)
+{
+    struct session *s = &sessions[i];
+    struct out answer = {0};
+
+    bool can = i != READER && (i != 1 ? s->depth : (int)depth) == 0 && s->waiting == 0 && !s->closed;
+    if (can) {
+        tell(s, false, "clear");
+        hear(s, &answer);
+        can = strcmp(answer.data, "ok") == 0;
+        out_free(&answer);
+    }
+    if (!can)
+        stop(s, SIGKILL);
+    return can;
+}
+
+static bool run_case(const struct test *t, bool with_locals)
+{
+    test = t;
+    locals = with_locals;
+    at = 0;
+    depth = run = 0;
+    failed = !clear(1);
+    if (failed)
+        printf("FAILED %s: session 1 can't begin\n", t->name);
+    while (at < t->nlines && !failed) {
+        const struct line *l = &t->lines[at++];
+        if (l->run == 0 || l->run == run)
+            run_line(l);
+    }
+    for (int i = 1; i < SESSIONS; i++)
+        if (sessions[i].pid != 0)
+            clear(i);
+    return !failed;
+}
+
+/* ---------------------------------------------------------------------- main */
+
+static bool runs_here(const struct test *t)
+{
+    bool only = strncmp(t->tags, "only", 4) == 0, named = false;
+    char *tags = strdup(t->tags), *rest = NULL, word[80];
+
+    for (char *w = strtok_r(tags, " ", &rest); w != NULL; w = strtok_r(NULL, " ", &rest)) {
+        snprintf(word, sizeof word, " %s ", w);
+        named = named || strstr(names, word) != NULL;
+    }
+    free(tags);
+    return *t->tags == '\0' || named == only;
+}
+
+static void run_all(const struct script *s, size_t counts[2])
+{
+    size_t here = 0;
+
+    start(&sessions[1], false);
+    for (size_t i = 0; i < s->ntests; i++) {
+        const struct test *t = &s->tests[i];
+        if (!runs_here(t))
+            continue;
+        here++;
+        for (int with = 0; with <= (t->locals_too ? 1 : 0); with++)
+            counts[run_case(t, with != 0)]++;
+    }
+    for (int i = 1; i < SESSIONS; i++)
+        stop(&sessions[i], 0);
+    printf("%zu of %zu cases are for%s\n", here, s->ntests, names);
+}
+
+static void remove_folder(void)
+{
+    DIR *d = opendir(folder);
+    char name[400];
+
+    for (struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {
+        snprintf(name, sizeof name, "%s/%s", folder, e->d_name);
+        if (e->d_name[0] != '.')
+            unlink(name);
+    }
+    if (d != NULL)
+        closedir(d);
+    rmdir(folder);
+}
+
+static void take_command(int argc, char **argv, int from)
+{
+    nwords = (size_t)(argc - from);
+    command = calloc(nwords + 3, sizeof *command);
+    if (command == NULL || nwords == 0) {
+        fputs("judge FILE... -- COMMAND [ARGUMENT...]\n", stderr);
+        exit(2);
+    }
+    memcpy(command, argv + from, nwords * sizeof *command);
+}
+
+int main(int argc, char **argv)
+{
+    struct script script = {0};
+    size_t counts[2] = {0};
+    const char *tmp = getenv("TMPDIR");
+    int i = 1;
+
+    for (; i < argc && strcmp(argv[i], "--") != 0; i++)
+        script_load(&script, argv[i]);
+    take_command(argc, argv, i < argc ? i + 1 : argc);
+    signal(SIGPIPE, SIG_IGN);
+    snprintf(folder, sizeof folder, "%s/behaviour-XXXXXX", tmp != NULL && strlen(tmp) < 40 ? tmp : "/tmp");
+    if (mkdtemp(folder) == NULL) {
+        perror(folder);
+        return 2;
+    }
+    snprintf(path, sizeof path, "%s/d.caret", folder);
+    run_all(&script, counts);
+    remove_folder();
+    script_free(&script);
+    free(command);
+    printf("%zu passed, %zu failed\n", counts[1], counts[0]);
+    return counts[0] != 0 || counts[1] == 0;
+}
