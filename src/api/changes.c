@@ -1,11 +1,11 @@
 /*
- * changes.c - what was committed lately, change by change, out of the log (log/tail.c).
+ * changes.c - what was committed lately, change by change, out of the log (log/follow.c).
  */
 #include <stdlib.h>
 
 #include "api/session.h"
 #include "base/crc32c.h"
-#include "log/tail.h"
+#include "log/follow.h"
 #include "open/open.h"
 
 struct caret_log {

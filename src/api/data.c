@@ -12,6 +12,7 @@
 #include "base/crc32c.h"
 #include "base/decimal.h"
 #include "base/number.h"
+#include "log/background.h"
 
 /* ---------------------------------------------------------------------- get */
 

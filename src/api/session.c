@@ -5,7 +5,10 @@
 
 #include <stdlib.h>
 
+#include "log/background.h"
+#include "log/flush.h"
 #include "log/snapshot.h"
+#include "log/writer.h"
 #include "open/open.h"
 #include "tree/past.h"
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #include "api/session.h"
+#include "log/floor.h"
 
 #define FLOOR_AFTER 3u /* restarts until a transaction takes the floor: engine.md */
 

@@ -35,7 +35,11 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "log/archive.h"
+#include "log/commit.h"
+#include "log/longvalue.h"
+#include "log/record.h"
 #include "open/open.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"

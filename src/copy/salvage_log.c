@@ -26,6 +26,7 @@
 
 #include "base/error.h"
 #include "base/key.h"
+#include "log/record.h"
 #include "open/open.h"
 #include "page/check.h"
 #include "shm/lockfile.h"

@@ -29,6 +29,7 @@
  * Errors fail the checkpoint.  Nothing is lost: the log stays; when it is full,
  * writers are refused with that error until there is room.
  */
+
 #include "log/archive.h"
 
 #include <errno.h>
@@ -41,8 +42,12 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "log/log.h"
+#include "base/fault.h"
+#include "log/checkpoint.h"
+#include "log/flush.h"
 #include "log/logfile.h"
+#include "log/record.h"
+#include "shm/fail.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
 

@@ -6,7 +6,8 @@
 #ifndef CARET_LOG_ARCHIVE_H
 #define CARET_LOG_ARCHIVE_H
 
-#include "log/log.h"
+#include "shm/engine.h"
+#include "shm/layout.h"
 
 #define CARET__ARCHIVE_FORMAT 1u
 #define CARET__ARCHIVE_EVERY                                                                                 \

@@ -12,12 +12,17 @@
  * A forked child has no thread: it forgets the struct and starts its own at its
  * first write.
  */
+#include "log/background.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "log/log.h"
+#include "log/checkpoint.h"
+#include "log/flush.h"
+#include "log/hollow.h"
+#include "log/writer.h"
 #include "shm/huge.h"
 
 #define STEPS       4u /* of the arena at a time, before it is looked what else is to be done; arbitrary */

@@ -11,7 +11,7 @@
  *            the next step) as soon as the disk has their pages: so while a checkpoint writes, the arena need not grow.
  *   release  (writer mutex, 64 at a time) word.slot = none, slot free; then the
  *            page numbers that died in e become free, or are held for a snapshot
- *            (held.c); released_epoch = e.
+ *            (release.c); released_epoch = e.
  *
  *      idle --freeze--> epoch = e+1 --write--> durable_epoch = e --release--> idle (released_epoch = e)
  *
@@ -35,6 +35,8 @@
  * A slot's bit is set after its page's word says "none"; a death in between leaks
  * the slot until the next checkpoint finds it: not free, and its page elsewhere.
  */
+#include "log/checkpoint.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -45,9 +47,12 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "log/archive.h"
-#include "log/log.h"
+#include "log/lengthen.h"
 #include "log/meta.h"
+#include "log/release.h"
+#include "log/writer.h"
 #include "page/store.h"
+#include "shm/fail.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
 

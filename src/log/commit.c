@@ -12,7 +12,7 @@
  *
  * The commonest change, a set whose leaf belongs to the current epoch and has
  * room, is done in place (set_in_place): only the bytes that change are saved, not
- * the page, and no page or slot is needed.  So are most sets of a small batch (small.c).
+ * the page, and no page or slot is needed.  So are most sets of a small batch (commit_sets.c).
  * If its process dies in step 5, repair restores what was saved, of several
  * changes of one page the last first, and redoes the record the general way.
  *
@@ -27,7 +27,14 @@
  */
 #include <stdlib.h>
 
-#include "log/commit.h"
+#include "log/apply.h"
+#include "log/background.h"
+#include "log/checkpoint.h"
+#include "log/commit_parts.h"
+#include "log/floor.h"
+#include "log/lengthen.h"
+#include "log/reserve.h"
+#include "log/writer.h"
 #include "shm/memory.h"
 
 /* ------------------------------------------------------------------- batches */

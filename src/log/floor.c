@@ -10,7 +10,7 @@
  * another thread.  So a thread knows the last few in whose name it acts: it has taken one, or says who
  * commits (caret__floor_speak).  It waits for none of these.
  */
-#include "log/log.h"
+#include "log/floor.h"
 
 #define OWN 8 /* arbitrary */
 

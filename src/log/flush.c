@@ -31,6 +31,8 @@
  * pages and a retry would report success.  Reads go on, writes are refused.  Only a
  * write that was not even made, for a limit of this process (shm/write.c), is not.
  */
+#include "log/flush.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -38,7 +40,9 @@
 
 #include "base/error.h"
 #include "base/fault.h"
-#include "log/log.h"
+#include "log/checkpoint.h"
+#include "log/logfile.h"
+#include "shm/fail.h"
 #include "shm/write.h"
 
 uint64_t caret__log_offset(const struct caret__engine *e, uint64_t lsn, uint64_t *contiguous)
@@ -47,18 +51,6 @@ uint64_t caret__log_offset(const struct caret__engine *e, uint64_t lsn, uint64_t
     if (contiguous != NULL)
         *contiguous = size - off;
     return off;
-}
-
-int caret__io_failed(struct caret__engine *e, int errnum, const char *what)
-{
-    uint32_t none = 0;
-
-    if (caret__fds_check(e) != CARET_OK) /* that concerns this process only */
-        return CARET_E_EVICTED;
-    if (errnum != EFBIG) /* a limit of this process: nothing was written, others can */
-        atomic_compare_exchange_strong(&e->sh->io_failed, &none, (uint32_t)errnum);
-    errno = errnum;
-    return caret__fail_errno(caret__write_code(errnum), "%s: %s", e->path, what);
 }
 
 static int write_all(struct caret__engine *e, const uint8_t *p, uint64_t len, uint64_t off)
@@ -120,19 +112,11 @@ static int sync_files(struct caret__engine *e)
     return CARET_OK;
 }
 
-void caret__flush_set_back(struct caret__shared *sh)
-{
-    uint64_t written = atomic_load(&sh->log_written), head = atomic_load(&sh->log_head);
-
-    if (written > head && atomic_compare_exchange_strong(&sh->log_written, &written, head))
-        atomic_store(&sh->ring_from, head);
-}
-
 /* We hold the flush mutex after a dead owner: its unfinished sync asks for a checkpoint. */
 static void owner_died(struct caret__shared *sh)
 {
     CARET__HELD(&sh->flush);
-    caret__flush_set_back(sh);
+    caret__log_set_back(sh);
     if (atomic_exchange(&sh->sync_in_progress, 0) != 0) {
         atomic_store(&sh->runs_unsynced, 1);
         atomic_store(&sh->checkpoint_wanted, 1);

@@ -22,13 +22,15 @@
  * Invariants: no hollow number is in the tree, or handed out; all changes under the writer mutex, or with
  * nobody else attached.
  */
+#include "log/hollow.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fault.h"
-#include "log/log.h"
+#include "log/writer.h"
 #include "shm/segment.h"
 #include "shm/write.h"
 

@@ -41,10 +41,12 @@
  *   within 4   base' with the old size: from base' on the same place
  * A plan of which the freeze did not come to its end is kept: the next freeze is of the same epoch, and its
  * head is still below the limit.  Who reads after checkpoint_lsn while the place changes
- * finds bytes that continue no chain (tail.c).
+ * finds bytes that continue no chain (follow.c).
  *
  * Invariants: no plan without a limit; head <= log_limit as long as there is one.
  */
+#include "log/lengthen.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
@@ -53,7 +55,11 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fault.h"
-#include "log/log.h"
+#include "base/racy.h"
+#include "log/flush.h"
+#include "log/meta.h"
+#include "log/writer.h"
+#include "shm/fail.h"
 #include "shm/lockfile.h"
 #include "shm/segment.h"
 #include "shm/write.h"
@@ -169,16 +175,6 @@ void caret__log_plan(struct caret__engine *e, uint32_t epoch, uint64_t size)
     CARET_FAULT("lengthen_limited");
     atomic_store(&sh->log_next_size, size);
     CARET_FAULT("lengthen_planned");
-}
-
-uint32_t caret__log_place(const struct caret__shared *sh, uint32_t epoch, uint64_t *base, uint64_t *size)
-{
-    uint64_t next = atomic_load(&sh->log_next_size);
-    bool planned = next != 0 && epoch >= sh->log_next_epoch;
-
-    *base = planned ? sh->log_next_base : atomic_load(&sh->log_base);
-    *size = planned ? next : atomic_load(&sh->log_size);
-    return planned ? CARET__META_LONGER : atomic_load(&sh->log_kind);
 }
 
 static void set_place(struct caret__shared *sh, uint64_t base, uint64_t size)

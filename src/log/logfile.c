@@ -121,3 +121,11 @@ int caret__log_write(const struct caret__logfile *f, uint64_t lsn, const void *b
     }
     return CARET_OK;
 }
+
+void caret__log_set_back(struct caret__shared *sh)
+{
+    uint64_t written = atomic_load(&sh->log_written), head = atomic_load(&sh->log_head);
+
+    if (written > head && atomic_compare_exchange_strong(&sh->log_written, &written, head))
+        atomic_store(&sh->ring_from, head);
+}

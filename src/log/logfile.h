@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shm/layout.h"
+
 /* The log file, and where in it an LSN lies. */
 struct caret__logfile {
     int fd;
@@ -29,5 +31,8 @@ const uint8_t *caret__log_map(const struct caret__logfile *f, uint64_t lsn, size
                               struct caret__mapping *m);
 void caret__log_unmap(struct caret__mapping *m);
 int caret__log_write(const struct caret__logfile *f, uint64_t lsn, const void *buf, size_t len);
+
+/* After the death of a holder of either mutex: what was written ahead of log_head does not count. */
+void caret__log_set_back(struct caret__shared *sh);
 
 #endif

@@ -22,6 +22,7 @@
  * it was overwritten (then data is lost, and that must not pass in silence).  Its
  * LSN tells: the log must reach at least as far (`reach`), else it is an error.
  */
+
 #include "log/meta.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "base/fault.h"
-#include "log/log.h"
+#include "shm/fail.h"
 #include "shm/write.h"
 
 static const char magic[8] = "CARETDB\n";
@@ -198,6 +199,16 @@ int caret__meta_write(int fd, const char *path, struct caret__meta *m)
     if (errno == 0)
         return CARET_OK;
     return caret__fail_errno(caret__write_code(errno), "%s: cannot write its meta slot", path);
+}
+
+uint32_t caret__log_place(const struct caret__shared *sh, uint32_t epoch, uint64_t *base, uint64_t *size)
+{
+    uint64_t next = atomic_load(&sh->log_next_size);
+    bool planned = next != 0 && epoch >= sh->log_next_epoch;
+
+    *base = planned ? sh->log_next_base : atomic_load(&sh->log_base);
+    *size = planned ? next : atomic_load(&sh->log_size);
+    return planned ? CARET__META_LONGER : atomic_load(&sh->log_kind);
 }
 
 int caret__meta_write_frozen(struct caret__engine *e, bool clean)

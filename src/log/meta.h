@@ -80,4 +80,7 @@ static inline uint32_t caret__image_pgno(uint32_t epoch, uint32_t group)
     return group * CARET__GROUP_PAGES + (group == 0 ? CARET__FIRST_PAGE : 0) + (epoch & 1u);
 }
 
+/* Where the log lies, as the meta slot of that epoch is to say; the flags for it (CARET__META_ASKED, _LONGER). */
+uint32_t caret__log_place(const struct caret__shared *sh, uint32_t epoch, uint64_t *base, uint64_t *size);
+
 #endif

@@ -6,7 +6,6 @@
 
 #include <sys/stat.h>
 
-#include "log/log.h"
 #include "log/logfile.h"
 #include "log/meta.h"
 #include "shm/segment.h"

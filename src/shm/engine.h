@@ -215,4 +215,8 @@ static inline bool caret__slot_ours(const struct caret__engine *e)
     return atomic_load_explicit(&e->slots[e->slot].nonce, memory_order_relaxed) == e->nonce;
 }
 
+/* Under the writer mutex: give up an entry that holds; how many do. */
+void caret__reserved_drop(struct caret__shared *sh, struct caret__reserved *r);
+uint32_t caret__reserved_count(const struct caret__shared *sh);
+
 #endif

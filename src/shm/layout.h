@@ -418,7 +418,7 @@ _Static_assert(sizeof(struct caret__tstate) == 64, "tree-state block");
  * of 64 bits (the slot map: of max_slots).  W; atomic because checks read them.
  *   free     1 = page number is free for use now
  *   pending  [2]  1 = died in the epoch of that parity; free once that epoch's checkpoint is durable
- *   held     1 = died, and was released, but a snapshot reads it (log/held.c)
+ *   held     1 = died, and was released, but a snapshot reads it (log/release.c)
  *   image    free | pending | held | hollow as of the freeze, for the checkpointer; written at the freeze
  *   hollow   1 = page number is free, but the disk has no room for it yet (log/hollow.c)
  *   slots    1 = arena slot is free

@@ -169,3 +169,23 @@ void caret__slot_give_back(struct caret__engine *e)
     CARET_FAULT("slot_freed");
     lock_byte(e, e->slot, F_UNLCK);
 }
+
+/* ---------------------------------------------- page numbers reserved by processes */
+
+void caret__reserved_drop(struct caret__shared *sh, struct caret__reserved *r)
+{
+    CARET__ASSERT(caret__writer_held(sh));
+    __atomic_store_n(&r->count, 0, __ATOMIC_RELEASE);
+    CARET_FAULT("run_unreserved");
+    atomic_fetch_sub(&sh->nreserved, 1);
+}
+
+uint32_t caret__reserved_count(const struct caret__shared *sh)
+{
+    CARET__ASSERT(caret__writer_held(sh));
+    uint32_t n = 0;
+
+    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++)
+        n += sh->reserved[i].count != 0;
+    return n;
+}

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/key.h"
+#include "log/flush.h"
 #include "txn/txn.h"
 
 #define ABSENT UINT32_MAX

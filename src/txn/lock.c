@@ -43,6 +43,7 @@
  *
  * Order of mutexes: writer before lock; here they are never held together.
  */
+
 #include "txn/lock.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
-#include "log/log.h"
+#include "log/writer.h"
 #include "txn/lock_table.h"
 
 #define SECOND        UINT64_C(1000000000) /* longest sleep without asking whether the holders live */

@@ -26,6 +26,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "log/flush.h"
 #include "shm/memory.h"
 #include "txn/txn.h"
 

@@ -23,7 +23,9 @@
 #ifndef CARET_TXN_TXN_H
 #define CARET_TXN_TXN_H
 
-#include "log/log.h"
+#include "log/commit.h"
+#include "log/longvalue.h"
+#include "log/snapshot.h"
 #include "tree/reads.h"
 
 enum { CARET__TX_KILL = 1, CARET__TX_SET = 2, CARET__TX_GONE = 4 };

@@ -1,6 +1,6 @@
 /*
  * Transactions of a few sets, which are listed instead of put into a tree (txn/txn.h) and committed leaf by leaf
- * (log/small.c): beside a model, with all that moves the list to the tree, and killed at every fault point of a commit
+ * (log/commit_sets.c): beside a model, with all that moves the list to the tree, and killed at every fault point of a commit
  * that splits one leaf and changes others in place.
  * Usage: test_short_txn [transactions [seed]]
  */
@@ -21,6 +21,7 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
+#include "log/apply.h"
 #include "shm/undo.h"
 
 #define KEYS    2000u

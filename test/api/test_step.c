@@ -18,6 +18,7 @@
 #include <sys/user.h>
 
 #include "log/record.h"
+#include "log/writer.h"
 #include "stopped.h"
 
 #define SOME     24u /* kills in each commit, unless CARET_STEP says otherwise */

@@ -4,6 +4,7 @@
  * themselves stopped between their steps.
  * CARET_STOPS=all stops at every single hit of every point, not only at the first ones and some between.
  */
+#include "log/writer.h"
 #include "stopped.h"
 
 #ifdef CARET_FAULTS

@@ -2,6 +2,8 @@
  * Writers are stopped at random moments while others go on: readers go on too, and never see half a transaction.
  * CARET_STOP_ROUNDS: how often.  And what no commit of today does: bytes that are saved twice.
  */
+#include "log/apply.h"
+#include "log/writer.h"
 #include "stopped.h"
 
 #include "shm/undo.h"

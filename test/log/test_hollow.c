@@ -1,13 +1,12 @@
 /* Free pages that take no room on the disk: when there are such, who gets it back, and what a death leaves. */
-#include "apart.h"
-
-#include "database.h"
 
 #include <sys/syscall.h>
 
+#include "apart.h"
 #include "api/session.h"
 #include "base/fault.h"
-#include "log/log.h"
+#include "database.h"
+#include "log/hollow.h"
 
 #define SMALL (CARET__PAGE_SIZE < 1024)
 #define NODES (SMALL ? 12000 : 40000)

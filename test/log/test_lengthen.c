@@ -1,5 +1,8 @@
 /* A log that becomes longer while it is written: when, and what a death at any point of it leaves. */
 #include "apart.h"
+#include "log/checkpoint.h"
+#include "log/flush.h"
+#include "log/lengthen.h"
 #include "syscalls.h"
 
 #include "database.h"

@@ -2,14 +2,14 @@
  * Writers that die without the kernel's handing their mutex over, as one may that is killed for want of memory: the
  * child takes its list of robust mutexes away from the kernel first.  Others move to a spare mutex.
  */
-#include "database.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
 #include "api/session.h"
 #include "base/fault.h"
-#include "log/log.h"
+#include "database.h"
+#include "open/open.h"
 
 static caret_node_buf buf;
 

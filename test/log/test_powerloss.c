@@ -18,6 +18,7 @@
  * CARET_POWER_STATES=n: how many states, all workloads together.  CARET_SEED=n.  CARET_POWER_TEST=pattern: only those.
  */
 #include "fuseserver.h"
+#include "log/checkpoint.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,10 @@
 /* Allocation, copies and deaths of pages under the writer mutex: what is handed out, kept as it was, and undone. */
+#include "log/apply.h"
+#include "log/checkpoint.h"
+#include "log/commit.h"
 #include "log/database.h"
+#include "log/reserve.h"
+#include "log/writer.h"
 
 #include "base/rand.h"
 #include "open/open.h"

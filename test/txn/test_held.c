@@ -4,6 +4,9 @@
  */
 #include <sys/resource.h>
 
+#include "log/checkpoint.h"
+#include "log/flush.h"
+#include "log/writer.h"
 #include "open/open.h"
 #include "page/store.h"
 #include "shm/lockfile.h"

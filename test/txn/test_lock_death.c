@@ -1,4 +1,5 @@
 /* Locks between processes and threads: waiting, waking, deadlocks, death at any moment. */
+#include "log/writer.h"
 #include "txn/locks.h"
 
 #include "crowd.h"

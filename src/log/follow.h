@@ -1,10 +1,10 @@
 /*
- * tail.h - following the log of a database that is in use.
+ * follow.h - following the log of a database that is in use.
  */
-#ifndef CARET_LOG_TAIL_H
-#define CARET_LOG_TAIL_H
+#ifndef CARET_LOG_FOLLOW_H
+#define CARET_LOG_FOLLOW_H
 
-#include "log/log.h"
+#include "shm/engine.h"
 
 struct caret__tail {
     struct caret__engine *e;

@@ -1,5 +1,5 @@
 /*
- * held.c - the release of page numbers whose pages are dead.
+ * release.c - the release of page numbers whose pages are dead.
  *
  *     in the tree --dies in epoch e--> pending[e & 1] --e is durable--> free
  *                                              |                         ^
@@ -22,8 +22,63 @@
  * Invariants: each page number is in the tree, free, pending, held, or fixed by
  * the format, and only one of these whenever the writer mutex is free.
  */
-#include "log/snapshot.h"
+#include "log/release.h"
+#include "base/fault.h"
+#include "log/writer.h"
 #include "page/store.h"
+
+/* ------------------------------------------------------------------- keepers */
+
+void caret__snapshots_drop(struct caret__engine *e, uint32_t slot)
+{
+    atomic_store(&e->slots[slot].snap_lsn, 0);
+    CARET_FAULT("snapshot_dropped");
+}
+
+static uint64_t mix(uint64_t mark, uint64_t word)
+{
+    mark = (mark ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    return mark ^ mark >> 29;
+}
+
+void caret__keepers_look(struct caret__engine *e, struct caret__keepers *k)
+{
+    CARET__HELD(&e->sh->checkpoint);
+    k->count = 0;
+    k->mark = 0;
+    for (uint32_t i = 0; i < CARET__MAX_PROCS; i++) {
+        struct caret__procslot *p = &e->slots[i];
+        uint32_t nonce = atomic_load(&p->nonce);
+        uint64_t lsn = atomic_load(&p->snap_lsn);
+        uint32_t epoch = atomic_load(&p->snap_epoch);
+        if (lsn == 0)
+            continue;
+        if (!caret__slot_alive(e, i, nonce)) {
+            caret__snapshots_drop(e, i);
+            continue;
+        }
+        k->mark = mix(mix(k->mark, lsn), (uint64_t)epoch << 32 | i);
+        k->of[k->count].lsn = lsn;
+        k->of[k->count++].epoch = epoch;
+    }
+    k->mark |= 1;
+}
+
+bool caret__held_stale(const struct caret__engine *e)
+{
+    uint64_t mark = 0;
+
+    if (atomic_load_explicit(&e->sh->held_pages, memory_order_relaxed) == 0)
+        return false;
+    for (uint32_t i = 0; i < CARET__MAX_PROCS; i++) {
+        uint64_t lsn = atomic_load(&e->slots[i].snap_lsn);
+        if (lsn != 0)
+            mark = mix(mix(mark, lsn), (uint64_t)atomic_load(&e->slots[i].snap_epoch) << 32 | i);
+    }
+    return (mark | 1) != atomic_load(&e->sh->held_settled);
+}
+
+/* ------------------------------------------------------------------- release */
 
 #define WORDS_AT_ONCE 1024u /* that one hold of the mutex looks at, */
 #define BITS_AT_ONCE  2048u /* and page numbers, if they must be looked at one by one */

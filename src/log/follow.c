@@ -1,5 +1,5 @@
 /*
- * tail.c - following the log of a database that is in use, without anybody noticing.
+ * follow.c - following the log of a database that is in use, without anybody noticing.
  *
  * Commits that are visible lie below log_applied, and their bytes do not change.
  * Where they are:
@@ -24,7 +24,8 @@
  * at once, so the pair may be mixed.  Until a first record was verified with it, it
  * is looked at again each time.
  */
-#include "log/tail.h"
+
+#include "log/follow.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -32,8 +33,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/racy.h"
-#include "log/log.h"
+#include "log/flush.h"
 #include "log/logfile.h"
+#include "log/record.h"
 
 #define CHUNK (256u << 10)
 #define TRIES 1000u /* arbitrary: of a pair that is being stored */

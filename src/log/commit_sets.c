@@ -1,5 +1,5 @@
 /*
- * small.c - committing a few sets at once, mostly in place.
+ * commit_sets.c - committing a few sets at once, mostly in place.
  *
  * Each set finds its leaf.  One that belongs to the current epoch and has room for all sets of
  * the batch that go to it is changed in place, as by a lone set: only the bytes that
@@ -13,7 +13,9 @@
  */
 #include <string.h>
 
-#include "log/commit.h"
+#include "log/apply.h"
+#include "log/commit_parts.h"
+#include "log/reserve.h"
 
 #define SLOW_MAX 4u                  /* sets of a batch that may go the general way alone */
 #define LEAVES   (2u * CARET__SPOTS) /* places for leaves: half of them stay free */

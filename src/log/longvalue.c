@@ -1,5 +1,5 @@
 /*
- * run.c - values too long for a page, in consecutive pages of the data file.
+ * longvalue.c - values too long for a page, in consecutive pages of the data file.
  *
  * The pages are found and reserved under the writer mutex, filled by pwrite
  * outside of it, and taken by the commit that stores the reference (its redo takes
@@ -23,13 +23,20 @@
  * `runs_unsynced` tells the flusher; and the reference carries the value's crc, so
  * that a replay stops before a record whose run did not reach the disk.
  */
+#include "log/longvalue.h"
+
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "log/log.h"
+#include "log/background.h"
+#include "log/checkpoint.h"
+#include "log/hollow.h"
+#include "log/record.h"
+#include "log/reserve.h"
+#include "log/writer.h"
 #include "page/store.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
@@ -123,24 +130,6 @@ static int reserve(struct caret__engine *e, struct caret__room *room, uint32_t p
     room->first[room->n++] = room->pgno = pgno;
     room->left = count;
     return CARET_OK;
-}
-
-void caret__reserved_drop(struct caret__shared *sh, struct caret__reserved *r)
-{
-    CARET__ASSERT(caret__writer_held(sh));
-    __atomic_store_n(&r->count, 0, __ATOMIC_RELEASE);
-    CARET_FAULT("run_unreserved");
-    atomic_fetch_sub(&sh->nreserved, 1);
-}
-
-uint32_t caret__reserved_count(const struct caret__shared *sh)
-{
-    CARET__ASSERT(caret__writer_held(sh));
-    uint32_t n = 0;
-
-    for (unsigned i = 0; i < CARET__MAX_RESERVED; i++)
-        n += sh->reserved[i].count != 0;
-    return n;
 }
 
 void caret__room_done(struct caret__engine *e, struct caret__room *room)

@@ -1,0 +1,29 @@
+/*
+ * longvalue.h - values out of line.
+ */
+#ifndef CARET_LOG_LONGVALUE_H
+#define CARET_LOG_LONGVALUE_H
+
+#include "log/record.h"
+#include "shm/engine.h"
+
+/* Where the long values of one commit are written: free pages, reserved until caret__room_done(). */
+#define CARET__ROOM_ENTRIES 16u
+struct caret__room {
+    uint64_t ahead;      /* pages that the values to be written will take, as far as it is known */
+    uint32_t pgno, left; /* of the last reservation: what is not used yet */
+    unsigned n;
+    uint32_t first[CARET__ROOM_ENTRIES]; /* first pages of the reservations */
+};
+
+static inline uint32_t caret__run_pages(size_t len)
+{
+    return (uint32_t)((len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
+}
+
+/* Write a value there; LIMIT: too many others do for too long.  After an error, too, caret__room_done(). */
+int caret__run_write(struct caret__engine *e, struct caret__room *room, const void *val, size_t len,
+                     struct caret__runref *ref);
+void caret__room_done(struct caret__engine *e, struct caret__room *room);
+
+#endif
