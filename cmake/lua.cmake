@@ -48,7 +48,7 @@ function(caret_lua_module version include)
         return()
     endif()
     set(folder ${CMAKE_BINARY_DIR}/lua/${version})
-    add_library(caret_lua${v} MODULE $<TARGET_OBJECTS:caret_lua${v}_objects>)
+    add_library(caret_lua${v} MODULE $<TARGET_OBJECTS:caret_lua${v}_objects> $<TARGET_OBJECTS:caret_m_objects>)
     target_link_libraries(caret_lua${v} PRIVATE caret_static)
     target_link_options(caret_lua${v} PRIVATE -Wl,-z,nodelete
         -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/luamodule.map)
@@ -96,7 +96,8 @@ elseif(tool_sources)
             -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         DEPENDS ${embedded_from} cmake/embed.cmake VERBATIM
         COMMENT "Embedding Lua files")
-    add_executable(caret_tool ${tool_sources} ${embedded} $<TARGET_OBJECTS:caret_lua54_objects>)
+    add_executable(caret_tool ${tool_sources} ${embedded} $<TARGET_OBJECTS:caret_lua54_objects>
+        $<TARGET_OBJECTS:caret_m_objects>)
     set_target_properties(caret_tool PROPERTIES OUTPUT_NAME caret)
     target_include_directories(caret_tool SYSTEM PRIVATE ${LUA54_INCLUDE})
     target_link_libraries(caret_tool PRIVATE caret_static ${LUA54_LIBRARY} m ${CMAKE_DL_LIBS})

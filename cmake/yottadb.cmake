@@ -10,10 +10,10 @@ add_library(caret_yottadb_objects OBJECT ${yottadb_sources})
 target_link_libraries(caret_yottadb_objects PUBLIC caret_flags)
 add_library(caret_yottadb_static STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:caret_yottadb_objects>) # for tests
 set_target_properties(caret_yottadb_static PROPERTIES LINKER_LANGUAGE C)
-target_link_libraries(caret_yottadb_static PUBLIC caret_static)
+target_link_libraries(caret_yottadb_static PUBLIC caret_m_static caret_static)
 
 # The database is inside, as in the Lua modules; only the functions of the headers can be seen.
-add_library(caret_yottadb SHARED $<TARGET_OBJECTS:caret_yottadb_objects>)
+add_library(caret_yottadb SHARED $<TARGET_OBJECTS:caret_yottadb_objects> $<TARGET_OBJECTS:caret_m_objects>)
 set_target_properties(caret_yottadb PROPERTIES OUTPUT_NAME yottadb LINKER_LANGUAGE C
     LIBRARY_OUTPUT_DIRECTORY ${yottadb_folder}
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/libyottadb.map)

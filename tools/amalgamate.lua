@@ -38,6 +38,13 @@ local function place_of(header)
     return "src/" .. header
 end
 
+-- Tables for macros, .def, stay where they are included.
+local function with_tables(text)
+    return (text:gsub('\n%s*#%s*include%s+"([^"]+%.def)"', function(name)
+        return "\n" .. read(place_of(name))
+    end))
+end
+
 -- ------------------------------------------------------------------ tokens
 
 -- Calls f(kind, text) for the pieces of C source: "word", "text" (strings, characters, comments), "other".
@@ -125,7 +132,7 @@ end
 local function add_header(unit, path)
     if unit.done[path] then return end
     unit.done[path] = true
-    local text = read(path)
+    local text = with_tables(read(path))
     for name in text:gmatch('\n%s*#%s*include%s+"([^"]+)"') do
         if name ~= "caret.h" then add_header(unit, place_of(name)) end
     end
@@ -137,7 +144,7 @@ local function load_sources(folders)
     local files, users, macro_users = {}, {}, {}
     for _, folder in ipairs(folders) do
         for _, path in ipairs(sources(folder)) do
-            local text = read(path)
+            local text = with_tables(read(path))
             local names, macros = own_names("\n" .. text)
             files[#files + 1] = {path = path, text = text, names = names, macros = macros}
             for name in pairs(names) do users[name] = (users[name] or 0) + 1 end
@@ -303,6 +310,7 @@ for names in read("layers"):gmatch("\nengine ([^\n]*)") do
 end
 write_unit("caret.c", engine,
     "Caret, the whole engine in one file.", "cc -O2 -c caret.c && cc program.c caret.o -pthread -lm")
-write_unit("caret_lua.c", {"front/lua"}, "Caret's Lua modules in one file; caret.c has the engine.",
+write_unit("caret_lua.c", {"front/m", "front/lua"},
+    "Caret's Lua modules in one file; caret.c has the engine.",
     "cc -O2 -I/usr/include/lua5.4 program.c caret.c caret_lua.c -llua5.4 -pthread -lm -ldl", embedded())
 write("caret.h", {read("include/caret.h")})

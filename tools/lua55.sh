@@ -42,7 +42,7 @@ build_module()
 {
     mkdir -p "$build/lua/5.5" &&
         "$compiler" -std=c17 -O1 -fPIC -shared -D_GNU_SOURCE -Wall -Wextra -Werror -I"$root/include" -I"$root/src" -I"$root/front" \
-            -isystem "$sources" "$root"/front/lua/*.c "$build/libcaret.a" -lm -pthread -ldl -Wl,-z,nodelete \
+            -isystem "$sources" "$root"/front/lua/*.c "$root"/front/m/*.c "$build/libcaret.a" -lm -pthread -ldl -Wl,-z,nodelete \
             -Wl,--version-script="$root/cmake/luamodule.map" -o "$build/lua/5.5/caret.so" &&
         cp -r "$root/front/lua/caret" "$build/lua/5.5" && mkdir -p "$build/lua/5.5/yottadb" &&
         cp "$root"/front/yottadb/lua/*.lua "$build/lua/5.5/yottadb"

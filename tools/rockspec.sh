@@ -32,7 +32,7 @@ module() # name file
 for file in front/lua/*/*.lua; do module "${file#front/lua/}" "$file"; done
 for file in front/yottadb/lua/*.lua; do module "yottadb/${file##*/}" "$file"; done
 printf '        ["caret.core"] = {\n            sources = {\n'
-for folder in $(sed -n 's/^engine //p' layers | tr ' ' '\n' | sed 's|^|src/|') front/lua; do
+for folder in $(sed -n 's/^engine //p' layers | tr ' ' '\n' | sed 's|^|src/|') front/m front/lua; do
     for file in "$folder"/*.c; do printf '                "%s",\n' "$file"; done
 done
 cat <<'TAIL'

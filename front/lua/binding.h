@@ -359,6 +359,7 @@ void caret__add_counted(lua_State *L);
 void caret__add_db(lua_State *L);
 void caret__add_data(lua_State *L);
 void caret__add_text(lua_State *L);
+void caret__add_m(lua_State *L);
 void caret__functions(lua_State *L, const luaL_Reg *f);
 struct caret__lstate *caret__state(lua_State *L);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lua/binding.h"
+#include "m/m.h"
 
 int luaopen_caret_core(lua_State *L);
 
@@ -109,13 +110,13 @@ static int raise_translated(lua_State *L, int rc, const char *message)
     luaL_checkstack(L, 4, NULL);
     lua_pushlightuserdata(L, &translator_key);
     lua_rawget(L, LUA_REGISTRYINDEX);
-    lua_pushstring(L, caret_strerror(rc));
-    lua_pushstring(L, message);
+    lua_pushinteger(L, caret_m__code_of(rc));
+    lua_pushstring(L, caret_m__said(rc, message));
     lua_call(L, 2, 1);
     return lua_error(L);
 }
 
-/* translate(db, f, utf8): errors of this database are f("NAME", message) from now on; there is one f for all
+/* translate(db, f, utf8): errors of this database are f(M's code, text) from now on; there is one f for all
  * databases.  And if not utf8, what it prints is bytes. */
 static int core_translate(lua_State *L)
 {
@@ -295,6 +296,7 @@ int luaopen_caret_core(lua_State *L)
     caret__add_counted(L);
     caret__add_data(L);
     caret__add_text(L);
+    caret__add_m(L);
 #if LUA_VERSION_NUM == 501
     caret__add_ffi(L);
 #endif

@@ -1,145 +1,52 @@
 /*
- * errors.c - from Caret's errors to YottaDB's, and their texts.
+ * errors.c - the last error of each thread, and what programs ask about errors.  The table is m/errors.def.
  *
  * Each thread has its last error as YottaDB words it, "150372994,(SimpleAPI),%YDB-E-GVUNDEF, Global variable undefined:
  * ^a(1)", for $ZSTATUS, ydb_zstatus() and errstr.  That a node has no value is an everyday answer: only the node is
  * noted then.  NODEEND and the positive outcomes are no errors in this sense.
  */
-#include <errno.h>
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "m/m.h"
 #include "yottadb/session.h"
 
-#define E(name, text)                                                                                        \
-    {                                                                                                        \
-        YDB_ERR_##name, #name, text                                                                          \
-    }
-
-static const struct {
-    int status;
-    const char *name, *text;
-} known[] = {
-    E(CALLINAFTERXIT, "ydb_exit() was called: nothing can be called any more"),
-    E(CINOENTRY, "There is no such entry in the call-in table"),
-    E(CITABOPN, "The call-in table can't be opened"),
-    E(DBFILERR, "Error of the database"),
-    E(DIVZERO, "Division by zero"),
-    E(FATALERROR2, "Fatal error"),
-    E(FILENOTFND, "File not found"),
-    E(GVNUNSUPPORTED, "Global variables are not supported here"),
-    E(GVSUBOFLOW, "The subscripts are too long"),
-    E(GVUNDEF, "Global variable undefined"),
-    E(INSUFFSUBS, "Too few buffers for subscripts"),
-    E(INVNAMECOUNT, "The number of names is not valid"),
-    E(INVSTRLEN, "The buffer is too short"),
-    E(INVSVN, "There is no such intrinsic special variable"),
-    E(INVTPTRANS, "The tptoken is not that of a transaction in progress"),
-    E(INVVARNAME, "Not a valid name of a variable"),
-    E(INVYDBEXIT, "ydb_exit() is not possible here"),
-    E(ISVUNSUPPORTED, "Intrinsic special variables are not supported here"),
-    E(KEY2BIG, "The key is too long"),
-    E(LVNULLSUBS, "Empty subscript of a local variable"),
-    E(LVUNDEF, "Undefined local variable"),
-    E(MAXARGCNT, "Too many arguments"),
-    E(MAXNRSUBSCRIPTS, "Too many subscripts"),
-    E(MAXSTRLEN, "The string is too long"),
-    E(NAMECOUNT2HI, "Too many names"),
-    E(NOCANONICNAME, "Not a canonical name"),
-    E(NODEEND, "End of the list of nodes or subscripts"),
-    E(NULSUBSC, "Empty subscript"),
-    E(NUMOFLOW, "Numeric overflow"),
-    E(PARAMINVALID, "Invalid parameter"),
-    E(REC2BIG, "The value is too long"),
-    E(SIMPLEAPINEST, "A nested call is not allowed"),
-    E(SIMPLEAPINOTALLOWED, "Functions that are not for threads can't be mixed with those that are"),
-    E(STAPIFORKEXEC, "A child of a process that used functions for threads has to call exec first"),
-    E(SVNOSET, "The intrinsic special variable can't be set"),
-    E(THREADEDAPINOTALLOWED, "Functions for threads can't be mixed with those that are not"),
-    E(TIME2LONG, "The time is too long"),
-    E(TPCALLBACKINVRETVAL, "A transaction's function returned what it may not"),
-    E(TPRETRY, "The transaction begins again"),
-    E(TPTIMEOUT, "The transaction took too long"),
-    E(TPTOODEEP, "Too many transactions within each other"),
-    E(UNIMPLOP, "This operation is not possible"),
-    E(UNKNOWNSYSERR, "There is no text for this number"),
-    E(VARNAME2LONG, "The name of the variable is too long"),
-    E(VERSION, "Wrong version"),
-    E(ZGBLDIRACC, "The database of $ZGBLDIR can't be opened"),
-    {YDB_TP_RESTART, "TPRESTART", "The transaction is to begin again"},
-    {YDB_TP_ROLLBACK, "TPROLLBACK", "The transaction was rolled back"},
-    {YDB_LOCK_TIMEOUT, "LOCKTIMEOUT", "The lock was not got in time"},
-    {YDB_NOTOK, "NOTOK", "No"},
-    {YDB_DEFER_HANDLER, "DEFERHANDLER", "The handler is to be deferred"},
-};
-
-bool caret__ydb_error_known(int status, const char **name, const char **text)
-{
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].status == status || (status > 0 && known[i].status == -status)) {
-            *name = known[i].name;
-            *text = known[i].text;
-            return true;
-        }
-    return false;
-}
+/* The headers say what the table says. */
+#define M_ERROR(part, name, number, text)     static_assert(YDB_ERR_##name == (number), #name);
+#define M_OUTCOME(name, below, shorter, text) static_assert(YDB_##name == CARET_M__OUTCOME(below), #name);
+#include "m/errors.def"
+#undef M_ERROR
+#undef M_OUTCOME
+#define M_LIMIT(name, value) static_assert(YDB_##name == (value), #name);
+#define M_WIDE(name, value)  static_assert(YDB_##name == (value), #name);
+#include "m/constants.def"
+#undef M_LIMIT
+#undef M_WIDE
 
 /* ------------------------------------------------------------------- noting */
-
-static size_t head(char *room, size_t cap, int status, const char *name, const char *text)
-{
-    return (size_t)snprintf(room, cap, "%d,(SimpleAPI),%%YDB-%c-%s, %s", -status, "WSEIF"[-status & 7], name,
-                            text);
-}
 
 int caret__ydb_fail(struct caret__ydb_call *c, int status, const char *format, ...)
 {
     struct caret__ydb_error *e = &c->self->error;
-    const char *name = "?", *text = "";
     va_list args;
 
     e->status = status;
     e->undefined = false;
-    caret__ydb_error_known(status, &name, &text);
-    size_t n = head(e->text, sizeof e->text, status, name, "");
+    size_t n = caret_m__status(e->text, sizeof e->text, status, "");
     va_start(args, format);
     vsnprintf(e->text + n, sizeof e->text - n, format, args);
     va_end(args);
     return status;
 }
 
-/* Caret's message without the symbol that it begins with. */
-static const char *said(int rc)
-{
-    const char *symbol = caret_strerror(rc), *message = caret_message();
-    size_t n = strlen(symbol);
-
-    return strncmp(message, symbol, n) == 0 && message[n] == ':' ? message + n + 2 : message;
-}
-
 int caret__ydb_failed(struct caret__ydb_call *c, int rc)
 {
-    static const struct {
-        int rc, status;
-    } as[] = {
-        {CARET_E_INVALID, YDB_ERR_PARAMINVALID},    {CARET_E_KEY2BIG, YDB_ERR_KEY2BIG},
-        {CARET_E_MAXSUBS, YDB_ERR_MAXNRSUBSCRIPTS}, {CARET_E_NAME, YDB_ERR_INVVARNAME},
-        {CARET_E_NUMOFLOW, YDB_ERR_NUMOFLOW},       {CARET_E_SYNTAX, YDB_ERR_PARAMINVALID},
-        {CARET_E_TXN_TOO_DEEP, YDB_ERR_TPTOODEEP},  {CARET_E_VALUE2BIG, YDB_ERR_REC2BIG},
-        {CARET_E_CLOSED, YDB_ERR_CALLINAFTERXIT},
-    };
-    switch (rc) {
-    case CARET_NONE: return YDB_ERR_NODEEND;
-    case CARET_RESTART: return YDB_TP_RESTART;
-    case CARET_ROLLBACK: return YDB_TP_ROLLBACK;
-    case CARET_LOCK_TIMEOUT:
-    case CARET_DEADLOCK: return YDB_LOCK_TIMEOUT;
-    default: break;
-    }
-    for (size_t i = 0; i < sizeof as / sizeof *as; i++)
-        if (as[i].rc == rc)
-            return caret__ydb_fail(c, as[i].status, "%s", said(rc));
-    return caret__ydb_fail(c, YDB_ERR_DBFILERR, "%s: %s", caret_strerror(rc), said(rc));
+    int status = caret_m__code_of(rc);
+
+    if (status > 0 || status == YDB_ERR_NODEEND)
+        return status;
+    return caret__ydb_fail(c, status, "%s", caret_m__said(rc, caret_message()));
 }
 
 int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n)
@@ -156,11 +63,8 @@ int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n)
 /* Now the node is to be named. */
 static void name_node(struct caret__ydb_error *e)
 {
-    const char *name = "?", *text = "";
-    size_t len;
+    size_t len, n = caret_m__status(e->text, sizeof e->text, e->status, NULL);
 
-    caret__ydb_error_known(e->status, &name, &text);
-    size_t n = head(e->text, sizeof e->text, e->status, name, text);
     n += (size_t)snprintf(e->text + n, sizeof e->text - n, ": ");
     int rc = caret_node_zwr(&e->node.node, caret__ydb_utf8(), e->text + n, sizeof e->text - 1 - n, &len);
     e->text[rc == CARET_OK ? n + len : n] = '\0'; /* too long: the name alone is better than nothing */
@@ -203,22 +107,14 @@ int caret__ydb_store(struct caret__ydb_call *c, ydb_buffer_t *ret, const char *b
 
 static int message(struct caret__ydb_call *c, int status, ydb_buffer_t *ret)
 {
-    const char *name, *text;
     char room[YDB_MAX_ERRORMSG];
-    int n;
 
     if (!caret__ydb_writable(ret))
         return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "ydb_message: no buffer for the text");
-    if (caret__ydb_error_known(status, &name, &text)) {
-        int letter =
-            status > YDB_MAX_YDBERR ? YDB_SEVERITY_INFORMATIONAL : (status < 0 ? -status : status) & 7;
-        n = snprintf(room, sizeof room, "%%YDB-%c-%s, %s", "WSEIF"[letter], name, text);
-    } else if (status > 0 && status < YDB_MIN_YDBERR) {
-        n = snprintf(room, sizeof room, "%%SYSTEM-E-ENO%d, %s", status, strerror(status));
-    } else {
+    size_t n = caret_m__message(room, sizeof room, status, NULL);
+    if (n == 0)
         return caret__ydb_fail(c, YDB_ERR_UNKNOWNSYSERR, "there is no text for the number %d", status);
-    }
-    return caret__ydb_store(c, ret, room, (size_t)n);
+    return caret__ydb_store(c, ret, room, n);
 }
 
 int ydb_message(int status, ydb_buffer_t *msg_buff)

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "m/m.h"
 #include "yottadb/session.h"
 
 void caret__ydb_paths_init(struct caret__ydb_paths *paths)
@@ -61,14 +62,7 @@ static int bad_name(struct caret__ydb_call *c, const ydb_buffer_t *v)
     const char *name = v->buf_addr;
     size_t len = v->len_used, up = len != 0 && name[0] == '^', shown = len < 64 ? len : 64;
 
-    for (size_t i = up; i < len; i++) {
-        char ch = name[i];
-        bool letter = (ch >= 'A' && ch <= 'Z') || (ch >= 'a' && ch <= 'z') || (i == up && ch == '%');
-        if (!letter && !(i > up && ch >= '0' && ch <= '9'))
-            return caret__ydb_fail(c, YDB_ERR_INVVARNAME, "'%.*s' is no name of a variable", (int)shown,
-                                   name);
-    }
-    if (len > up + YDB_MAX_IDENT)
+    if (caret_m__name_error(name, len) == YDB_ERR_VARNAME2LONG)
         return caret__ydb_fail(c, YDB_ERR_VARNAME2LONG,
                                "the name %.*s... has %zu characters; %d are the most", (int)shown, name,
                                len - up, YDB_MAX_IDENT);

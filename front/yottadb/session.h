@@ -289,9 +289,6 @@ int caret__ydb_failed(struct caret__ydb_call *c, int rc);
 /* The node has no value; its text is made when somebody asks. */
 int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n);
 
-/* The name of an error and its text; false if it is not known. */
-bool caret__ydb_error_known(int status, const char **name, const char **text);
-
 /* The text of the thread's last error, "code,where,text", and how long it is; to be set to any. */
 const char *caret__ydb_zstatus_text(struct caret__ydb_thread *t, size_t *len);
 void caret__ydb_zstatus_set(struct caret__ydb_thread *t, const char *text, size_t len);

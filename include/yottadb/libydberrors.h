@@ -2,7 +2,7 @@
  * libydberrors.h - the numbers of errors that libyottadb.so returns, negative as it returns them.
  *
  * The last three bits of a number's magnitude are the severity.  One definition a line, each with single spaces:
- * wrappers read this file.
+ * wrappers read this file.  Made by tools/errors.sh from the project's table of errors.
  */
 #ifndef CARET_LIBYDBERRORS_H
 #define CARET_LIBYDBERRORS_H

@@ -1,5 +1,5 @@
 /*
- * libydberrors2.h - the numbers of errors that came with YottaDB, and of a few more.
+ * libydberrors2.h - the numbers of errors that came with YottaDB, and of a few more.  Made by tools/errors.sh.
  */
 #ifndef CARET_LIBYDBERRORS2_H
 #define CARET_LIBYDBERRORS2_H

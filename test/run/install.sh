@@ -98,7 +98,7 @@ for v in 5.4 5.1; do
         ./embed embedded.lua "embed$v.caret" >out 2>&1
     note $? "a program with Lua $v and Caret inside runs"
 done
-[ -z "$(nm --defined-only caret_lua.o | awk '$2 == "T" && $3 !~ /^(caret__|luaopen_(caret|caret_core|yottadb)$)/')" ]
+[ -z "$(nm --defined-only caret_lua.o | awk '$2 == "T" && $3 !~ /^(caret__|caret_m__|luaopen_(caret|caret_core|yottadb)$)/')" ]
 note $? "caret_lua.c has no other names"
 
 # ---- below a prefix

@@ -1,6 +1,6 @@
 #!/bin/sh
 # libyottadb.so as users meet it: found by pkg-config, with headers that C and C++ compilers take without a word,
-# and with the numbers of errors that the Lua module yottadb has.
+# and with the numbers of the table of errors.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -57,11 +57,11 @@ else
     skip "there is no C++ compiler"
 fi
 
-# numbers in both: "NAME -123"
-sed -n 's/^#define YDB_ERR_\([A-Z0-9]*\) \(-[0-9]*\)$/\1 \2/p' "$source"/include/yottadb/libydberrors*.h | sort >"$dir/c"
-sed -n 's/^ *\([A-Z0-9]*\) = \(-[0-9]*\),$/\1 \2/p' "$source/front/lua/yottadb/errors.lua" | sort >"$dir/lua"
-[ -s "$dir/lua" ] && comm -13 "$dir/c" "$dir/lua" >"$dir/out"
-[ ! -s "$dir/out" ]
-note $? "the Lua module's errors have the numbers of the headers"
+# Made from the one table, and as they would be made now.
+mkdir "$dir/made" && sh "$source/tools/errors.sh" "$dir/made"
+for header in libydberrors.h libydberrors2.h; do
+    keep cmp "$source/include/yottadb/$header" "$dir/made/$header"
+    note $? "$header is not what tools/errors.sh makes of front/m/errors.def: run it"
+done
 
 finish
