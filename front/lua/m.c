@@ -5,6 +5,11 @@
  * passed.
  */
 #include "m/m.h"
+#include "m/settings.h"
+#include "m/special.h"
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "lua/binding.h"
 
 /* -------------------------------------------------------------------- errors */
@@ -62,13 +67,128 @@ static int m_status(lua_State *L)
     return worded(L, caret_m__status);
 }
 
+/* ------------------------------------------------------------ special variables */
+
+/* On whose behalf a variable is read. */
+struct who {
+    const caret_session *s; /* NULL: no database was used so far */
+    const char *zgbldir, *zstatus;
+};
+
+static unsigned tlevel(void *who)
+{
+    const struct who *w = who;
+
+    return w->s != NULL ? caret_txn_level(w->s) : 0;
+}
+
+static unsigned trestart(void *who)
+{
+    const struct who *w = who;
+
+    return w->s != NULL ? caret_txn_restarts(w->s) : 0;
+}
+
+static size_t zgbldir(void *who, char *room, size_t cap)
+{
+    return (size_t)snprintf(room, cap, "%s", ((const struct who *)who)->zgbldir);
+}
+
+static size_t zstatus(void *who, char *room, size_t cap)
+{
+    return (size_t)snprintf(room, cap, "%s", ((const struct who *)who)->zstatus);
+}
+
+/* The variable of the name at 1; NULL, and nil, M's code and a text pushed: it can't be used so. */
+static const struct caret_m__special *variable(lua_State *L, enum caret_m__use use, int subscripts)
+{
+    const struct caret_m__special *v;
+    char why[160];
+    size_t len;
+    const char *name = luaL_checklstring(L, 1, &len);
+    int code = caret_m__special(name, len, use, subscripts, &v, why);
+
+    if (code == 0)
+        return v;
+    lua_pushnil(L);
+    lua_pushinteger(L, code);
+    lua_pushstring(L, why);
+    return NULL;
+}
+
+/* special(name, use, subscripts) -> its name in full; or nil, code, text.  use: "get", "set", "other" */
+static int m_special(lua_State *L)
+{
+    static const char *const uses[] = {"get", "set", "other", NULL};
+    int use = luaL_checkoption(L, 2, NULL, uses);
+    const struct caret_m__special *v = variable(L, (enum caret_m__use)use, (int)luaL_checkinteger(L, 3));
+
+    if (v == NULL)
+        return 3;
+    lua_pushstring(L, v->name);
+    return 1;
+}
+
+/* special_get(name, database or nil, zgbldir, zstatus) -> its value */
+static int m_special_get(lua_State *L)
+{
+    struct who w = {.zgbldir = luaL_checkstring(L, 3), .zstatus = luaL_checkstring(L, 4)};
+    const struct caret_m__asker asker = {&w, tlevel, trestart, zgbldir, zstatus};
+    char room[CARET_M__SPECIAL_MAX];
+
+    if (!lua_isnoneornil(L, 2))
+        w.s = caret__any_db(L, 2)->s;
+    const struct caret_m__special *v = variable(L, CARET_M__GET, 0);
+    if (v == NULL)
+        return 3;
+    size_t len = caret_m__special_get(v, &asker, room, sizeof room);
+    lua_pushlstring(L, room, len < sizeof room ? len : sizeof room - 1);
+    return 1;
+}
+
+/* ---------------------------------------------------------------------- settings */
+
+/* maxtptime([text]) -> seconds; the text sets it */
+static int m_maxtptime(lua_State *L)
+{
+    size_t len;
+    const char *text = luaL_optlstring(L, 1, NULL, &len);
+
+    if (text != NULL)
+        caret_m__maxtptime_set(text, len);
+    lua_pushinteger(L, (lua_Integer)caret_m__maxtptime());
+    return 1;
+}
+
+/* settings() -> name of the database unless $ZGBLDIR is set, is text characters? */
+static int m_settings(lua_State *L)
+{
+    lua_pushstring(L, caret_m__gbldir());
+    lua_pushboolean(L, caret_m__utf8());
+    return 2;
+}
+
+/* file(name) -> the file that it stands for, may it only be read? */
+static int m_file(lua_State *L)
+{
+    char *file = caret_m__file_of(luaL_checkstring(L, 1));
+
+    if (file == NULL)
+        return luaL_error(L, "no memory for the name of a file");
+    lua_pushboolean(L, caret_m__only_read(file));
+    lua_pushstring(L, file);
+    free(file);
+    lua_insert(L, -2);
+    return 2;
+}
+
 void caret__add_m(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"constants", m_constants},
-                                         {"name_error", m_name_error},
-                                         {"message", m_message},
-                                         {"status", m_status},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"constants", m_constants}, {"name_error", m_name_error},
+                                         {"message", m_message},     {"status", m_status},
+                                         {"special", m_special},     {"special_get", m_special_get},
+                                         {"maxtptime", m_maxtptime}, {"settings", m_settings},
+                                         {"file", m_file},           {NULL, NULL}};
     lua_newtable(L);
     caret__functions(L, functions);
     lua_setfield(L, -2, "m");

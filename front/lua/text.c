@@ -1,14 +1,12 @@
 /*
  * text.c - what the module `yottadb` needs of C: answers as text, as M programs
- * expect them, where those of `caret` are Lua integers, and a few facts that Lua
- * can't learn by itself.  All of it is in the table core.text.
+ * expect them, where those of `caret` are Lua integers.  All of it is in the table
+ * core.text.
  *
  * To M the empty subscript is what stands before all others and behind them: steps
  * among siblings begin at it and end there.  Iterators over children show it like any other.
  */
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "lua/binding.h"
 
@@ -293,24 +291,6 @@ static int text_zwr2str(lua_State *L)
     return convert(L, 1);
 }
 
-/* ----------------------------------------------------------------------- host */
-
-static int text_pid(lua_State *L)
-{
-    lua_pushfstring(L, "%d", (int)getpid());
-    return 1;
-}
-
-/* time() -> seconds since 1970, microseconds */
-static int text_time(lua_State *L)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    lua_pushinteger(L, (lua_Integer)t.tv_sec);
-    lua_pushinteger(L, (lua_Integer)(t.tv_nsec / 1000));
-    return 2;
-}
-
 void caret__add_text(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"name", text_name},
@@ -326,8 +306,6 @@ void caret__add_text(lua_State *L)
                                          {"level", text_level},
                                          {"str2zwr", text_str2zwr},
                                          {"zwr2str", text_zwr2str},
-                                         {"pid", text_pid},
-                                         {"time", text_time},
                                          {NULL, NULL}};
     lua_newtable(L);
     caret__functions(L, functions);

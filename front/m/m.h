@@ -3,7 +3,8 @@
  *
  *     errors.def       names, numbers and texts of errors: one table        error.h: asking it, wording errors
  *     constants.def    limits and the other constants that programs see     limits.h: the same in C
- *     special.h        special variables, the settings of the process behind them, which database $ZGBLDIR names
+ *     special.h        special variables
+ *     settings.h       what the environment says, and which file a database is in
  *     locals.h         copies of local variables, for what begins again
  *     transaction.h    the transaction loop: begin, settle, begin again
  *     held.h           locks taken in a transaction, carried through its restarts

@@ -1,17 +1,15 @@
 /*
  * database.c - which database: the one of $ZGBLDIR.
  *
- * In this order: what $ZGBLDIR was set to, the environment's $ydb_gbldir, $CARET_DB, ./data.caret.  It is opened when
- * it is first used: made if there is none, for reading only if the process may not write to it.  A name that ends
- * with .gld is that of a global directory of YottaDB: the database is the file beside it with .caret instead.
+ * What $ZGBLDIR was set to, else what the environment says (m/settings.h).  It is opened when it is first used: made if
+ * there is none, for reading only if the process may not write to it.
  *
  * All that were opened stay open, as their locks do.  `current` is read without a mutex by each call; lists and names
  * are under CARET__YDB_DATABASES.
  */
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "m/settings.h"
 #include "yottadb/session.h"
 
 static struct caret__ydb_database *_Atomic current; /* NULL: that of name(), to be opened */
@@ -20,13 +18,7 @@ static char *selected; /* what $ZGBLDIR was set to, or NULL */
 
 static const char *name(void)
 {
-    const char *n = selected;
-
-    if (n == NULL)
-        n = getenv("ydb_gbldir");
-    if (n == NULL || *n == '\0')
-        n = getenv("CARET_DB");
-    return n != NULL && *n != '\0' ? n : "./data.caret";
+    return selected != NULL ? selected : caret_m__gbldir();
 }
 
 size_t caret__ydb_gbldir(char *room, size_t cap)
@@ -44,20 +36,6 @@ struct caret__ydb_database *caret__ydb_databases(void)
 
 /* ------------------------------------------------------------------------ open */
 
-/* The file that a name stands for; to be freed. */
-static char *file_of(const char *n)
-{
-    size_t len = strlen(n);
-    char *file = malloc(len + 3);
-
-    if (file == NULL)
-        return NULL;
-    memcpy(file, n, len + 1);
-    if (len > 4 && strcmp(n + len - 4, ".gld") == 0)
-        memcpy(file + len - 4, ".caret", 7);
-    return file;
-}
-
 /* The one that was opened from that file, if there is one. */
 static struct caret__ydb_database *of_file(const char *resolved)
 {
@@ -68,19 +46,12 @@ static struct caret__ydb_database *of_file(const char *resolved)
     return d;
 }
 
-/* To be opened for reading only? */
-static bool may_only_be_read(const char *file)
-{
-    return faccessat(AT_FDCWD, file, W_OK, AT_EACCESS) != 0 &&
-           faccessat(AT_FDCWD, file, R_OK, AT_EACCESS) == 0;
-}
-
 /* Open a file.  It may be another name of one that was opened: then that is it, with its locks. */
 static int open_file(struct caret__ydb_call *c, const char *n, const char *file,
                      struct caret__ydb_database **database)
 {
     struct caret__ydb_database *d = calloc(1, sizeof *d), *old;
-    caret_options options = {.readonly = may_only_be_read(file)};
+    caret_options options = {.readonly = caret_m__only_read(file)};
 
     if (d == NULL)
         return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a database");
@@ -104,7 +75,7 @@ static int open_file(struct caret__ydb_call *c, const char *n, const char *file,
 /* The database of that name, opened if it isn't. */
 static int find(struct caret__ydb_call *c, const char *n, struct caret__ydb_database **database)
 {
-    char *file = file_of(n);
+    char *file = caret_m__file_of(n);
 
     if (file == NULL)
         return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for the name of a database");

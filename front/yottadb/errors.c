@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "m/m.h"
+#include "m/settings.h"
 #include "yottadb/session.h"
 
 /* The headers say what the table says. */
@@ -66,7 +67,7 @@ static void name_node(struct caret__ydb_error *e)
     size_t len, n = caret_m__status(e->text, sizeof e->text, e->status, NULL);
 
     n += (size_t)snprintf(e->text + n, sizeof e->text - n, ": ");
-    int rc = caret_node_zwr(&e->node.node, caret__ydb_utf8(), e->text + n, sizeof e->text - 1 - n, &len);
+    int rc = caret_node_zwr(&e->node.node, caret_m__utf8(), e->text + n, sizeof e->text - 1 - n, &len);
     e->text[rc == CARET_OK ? n + len : n] = '\0'; /* too long: the name alone is better than nothing */
     if (rc != CARET_OK) {
         char var[CARET_MAX_NAME + 2];

@@ -220,8 +220,6 @@ void caret__ydb_close_databases(void);
 
 /* May a call of the transaction go on?  YDB_TP_RESTART, TPTIMEOUT. */
 int caret__ydb_tp_check(struct caret__ydb_call *c);
-long caret__ydb_maxtptime(void);
-void caret__ydb_maxtptime_set(long seconds);
 
 /* The thread has ended, or this is a child: nothing is known of it any more.  Its session rolls it back. */
 void caret__ydb_tp_forget(struct caret__ydb_thread *owner);
@@ -271,11 +269,6 @@ int caret__ydb_special_get(struct caret__ydb_call *c, const ydb_buffer_t *name, 
 int caret__ydb_special_set(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used,
                            const ydb_buffer_t *value);
 int caret__ydb_special_refuse(struct caret__ydb_call *c, const ydb_buffer_t *name);
-
-/* ---- text.c ---- */
-
-/* $ydb_chset: 1 for UTF-8, 0 for bytes. */
-int caret__ydb_utf8(void);
 
 /* ---- errors.c ---- */
 

@@ -1,215 +1,84 @@
 /*
- * special.c - intrinsic special variables: $ZSTATUS, $ZGBLDIR and so on, to be read, some to be set.
- *
- * A name may be in any case, and abbreviated as far as the capitals of `name` here.
+ * special.c - special variables for programs: what the library of M's semantics (m/special.h) asks about the calling thread.
  */
-#include <ctype.h>
-#include <strings.h>
-#include <sys/time.h>
-#include <sys/types.h>
-#include <time.h>
-#include <unistd.h>
-
+#include "m/special.h"
+#include "m/m.h"
+#include "m/settings.h"
 #include "yottadb/session.h"
 
-/* The value into room; what does not fit is cut, and its length returned all the same. */
-typedef size_t getter(struct caret__ydb_call *c, char *room, size_t cap);
-typedef int setter(struct caret__ydb_call *c, const char *value, size_t len);
-
-struct special {
-    const char *name; /* with a '[' where it may end */
-    getter *get;
-    setter *set; /* NULL: it can't be */
-};
-
-#define DAYS_TO_1970 47117 /* from the last day of 1840, M's day 0 */
-
-static size_t text(char *room, size_t cap, const char *value)
+static unsigned tlevel(void *who)
 {
-    return (size_t)snprintf(room, cap, "%s", value);
+    const struct caret__ydb_call *c = who;
+
+    return c->in != NULL ? c->in->tp.level : 0;
 }
 
-static size_t number(char *room, size_t cap, long long value)
+static unsigned trestart(void *who)
 {
-    return (size_t)snprintf(room, cap, "%lld", value);
+    const struct caret__ydb_call *c = who;
+
+    return c->in != NULL ? (unsigned)caret_txn_restarts(c->in->s) : 0;
 }
 
-/* ---------------------------------------------------------------------- values */
-
-static size_t get_horolog(struct caret__ydb_call *c, char *room, size_t cap)
+static size_t zgbldir(void *who, char *room, size_t cap)
 {
-    time_t now = time(NULL);
-    struct tm tm;
-
-    (void)c;
-    localtime_r(&now, &tm);
-    struct tm day = {.tm_year = tm.tm_year, .tm_mon = tm.tm_mon, .tm_mday = tm.tm_mday};
-    return (size_t)snprintf(room, cap, "%lld,%d", (long long)(timegm(&day) / 86400 + DAYS_TO_1970),
-                            tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec);
-}
-
-static size_t get_job(struct caret__ydb_call *c, char *room, size_t cap)
-{
-    (void)c;
-    return number(room, cap, getpid());
-}
-
-static size_t get_tlevel(struct caret__ydb_call *c, char *room, size_t cap)
-{
-    return number(room, cap, c->in != NULL ? c->in->tp.level : 0);
-}
-
-static size_t get_trestart(struct caret__ydb_call *c, char *room, size_t cap)
-{
-    return number(room, cap, c->in != NULL ? caret_txn_restarts(c->in->s) : 0);
-}
-
-static size_t get_zchset(struct caret__ydb_call *c, char *room, size_t cap)
-{
-    (void)c;
-    return text(room, cap, caret__ydb_utf8() ? "UTF-8" : "M");
-}
-
-static size_t get_zgbldir(struct caret__ydb_call *c, char *room, size_t cap)
-{
-    (void)c;
+    (void)who;
     return caret__ydb_gbldir(room, cap);
 }
 
-static size_t get_zmaxtptime(struct caret__ydb_call *c, char *room, size_t cap)
+static size_t zstatus(void *who, char *room, size_t cap)
 {
-    (void)c;
-    return number(room, cap, caret__ydb_maxtptime());
-}
-
-static size_t get_zstatus(struct caret__ydb_call *c, char *room, size_t cap)
-{
+    const struct caret__ydb_call *c = who;
     size_t len;
 
-    return text(room, cap, caret__ydb_zstatus_text(c->self, &len));
+    return (size_t)snprintf(room, cap, "%s", caret__ydb_zstatus_text(c->self, &len));
 }
 
-static size_t get_zut(struct caret__ydb_call *c, char *room, size_t cap)
+/* The variable of that name, if it can be used so. */
+static int check(struct caret__ydb_call *c, const ydb_buffer_t *name, enum caret_m__use use, int subs_used,
+                 const struct caret_m__special **v)
 {
-    struct timeval t;
+    char why[160];
+    int status = caret_m__special(name->buf_addr, name->len_used, use, subs_used, v, why);
 
-    (void)c;
-    gettimeofday(&t, NULL);
-    return number(room, cap, (long long)t.tv_sec * 1000000 + t.tv_usec);
-}
-
-static size_t get_zversion(struct caret__ydb_call *c, char *room, size_t cap)
-{
-    (void)c;
-    return text(room, cap, "GT.M V7.0-005 Linux x86_64");
-}
-
-static size_t get_zyrelease(struct caret__ydb_call *c, char *room, size_t cap)
-{
-    (void)c;
-    return text(room, cap, "YottaDB r2.06 Linux x86_64");
-}
-
-static int set_zmaxtptime(struct caret__ydb_call *c, const char *value, size_t len)
-{
-    char room[32];
-
-    (void)c;
-    snprintf(room, sizeof room, "%.*s", (int)(len < sizeof room ? len : sizeof room - 1), value);
-    caret__ydb_maxtptime_set(strtol(room, NULL, 10));
-    return YDB_OK;
-}
-
-static int set_zstatus(struct caret__ydb_call *c, const char *value, size_t len)
-{
-    caret__ydb_zstatus_set(c->self, value, len);
-    return YDB_OK;
-}
-
-static const struct special specials[] = {
-    {"$H[OROLOG", get_horolog, NULL},
-    {"$J[OB", get_job, NULL},
-    {"$TL[EVEL", get_tlevel, NULL},
-    {"$TR[ESTART", get_trestart, NULL},
-    {"$ZCH[SET", get_zchset, NULL},
-    {"$ZG[BLDIR", get_zgbldir, caret__ydb_gbldir_set},
-    {"$ZMAXTPTI[ME", get_zmaxtptime, set_zmaxtptime},
-    {"$ZS[TATUS", get_zstatus, set_zstatus},
-    {"$ZUT[", get_zut, NULL},
-    {"$ZV[ERSION", get_zversion, NULL},
-    {"$ZYRE[LEASE", get_zyrelease, NULL},
-};
-
-/* --------------------------------------------------------------------- by name */
-
-static bool is_name(const char *full, const char *name, size_t len)
-{
-    size_t i = 0, at = 0;
-
-    for (; i < len && full[at] != '\0'; i++, at++) {
-        at += full[at] == '[';
-        if (toupper((unsigned char)name[i]) != full[at])
-            return false;
-    }
-    return i == len && (full[at] == '\0' || full[at] == '[' || memchr(full, '[', at) != NULL);
-}
-
-static const struct special *find(const ydb_buffer_t *name)
-{
-    for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
-        if (is_name(specials[i].name, name->buf_addr, name->len_used))
-            return &specials[i];
-    return NULL;
-}
-
-static int unknown(struct caret__ydb_call *c, const ydb_buffer_t *name)
-{
-    return caret__ydb_fail(c, YDB_ERR_INVSVN, "there is no special variable %.*s",
-                           (int)(name->len_used < 64 ? name->len_used : 64), name->buf_addr);
-}
-
-static int check(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used, const struct special **v)
-{
-    *v = find(name);
-    if (*v == NULL)
-        return unknown(c, name);
-    if (subs_used != 0)
-        return caret__ydb_fail(c, YDB_ERR_UNIMPLOP, "%.*s has no subscripts", (int)name->len_used,
-                               name->buf_addr);
-    return YDB_OK;
+    return status == 0 ? YDB_OK : caret__ydb_fail(c, status, "%s", why);
 }
 
 int caret__ydb_special_refuse(struct caret__ydb_call *c, const ydb_buffer_t *name)
 {
-    if (find(name) == NULL)
-        return unknown(c, name);
-    return caret__ydb_fail(c, YDB_ERR_UNIMPLOP, "%.*s is no variable with nodes: it can be read or set",
-                           (int)name->len_used, name->buf_addr);
+    const struct caret_m__special *v;
+
+    return check(c, name, CARET_M__OTHER, 0, &v);
 }
 
 int caret__ydb_special_get(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used,
                            ydb_buffer_t *ret)
 {
-    char room[4200]; /* a path at most */
-    const struct special *v;
-    int status = check(c, name, subs_used, &v);
+    const struct caret_m__asker asker = {c, tlevel, trestart, zgbldir, zstatus};
+    char room[CARET_M__SPECIAL_MAX];
+    const struct caret_m__special *v;
+    int status = check(c, name, CARET_M__GET, subs_used, &v);
 
     if (status != YDB_OK)
         return status;
-    size_t len = v->get(c, room, sizeof room);
+    size_t len = caret_m__special_get(v, &asker, room, sizeof room);
     return caret__ydb_store(c, ret, room, len < sizeof room ? len : sizeof room - 1);
 }
 
 int caret__ydb_special_set(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used,
                            const ydb_buffer_t *value)
 {
-    const struct special *v;
-    int status = check(c, name, subs_used, &v);
+    const char *text = value != NULL && value->len_used != 0 ? value->buf_addr : "";
+    size_t len = value != NULL ? value->len_used : 0;
+    const struct caret_m__special *v;
+    int status = check(c, name, CARET_M__SET, subs_used, &v);
 
     if (status != YDB_OK)
         return status;
-    if (v->set == NULL)
-        return caret__ydb_fail(c, YDB_ERR_SVNOSET, "%.*s can't be set", (int)name->len_used, name->buf_addr);
-    return v->set(c, value != NULL && value->len_used != 0 ? value->buf_addr : "",
-                  value != NULL ? value->len_used : 0);
+    switch (v->sets) {
+    case CARET_M__ZGBLDIR: return caret__ydb_gbldir_set(c, text, len);
+    case CARET_M__ZMAXTPTIME: caret_m__maxtptime_set(text, len); break;
+    default: caret__ydb_zstatus_set(c->self, text, len);
+    }
+    return YDB_OK;
 }

@@ -1,24 +1,8 @@
 /*
  * text.c - bytes to ZWR text and back.
  */
-#include <strings.h>
-
+#include "m/settings.h"
 #include "yottadb/session.h"
-
-int caret__ydb_utf8(void)
-{
-    static _Atomic int mode = -1; /* of the environment when it is asked for first */
-    int m = atomic_load_explicit(&mode, memory_order_relaxed);
-
-    if (m < 0) {
-        const char *set = getenv("ydb_chset");
-        if (set == NULL || *set == '\0')
-            set = getenv("gtm_chset");
-        m = set != NULL && strcasecmp(set, "UTF-8") == 0;
-        atomic_store_explicit(&mode, m, memory_order_relaxed);
-    }
-    return m;
-}
 
 int caret__ydb_convert(struct caret__ydb_call *c, const ydb_buffer_t *in, ydb_buffer_t *out, bool to_zwr)
 {
@@ -27,9 +11,8 @@ int caret__ydb_convert(struct caret__ydb_call *c, const ydb_buffer_t *in, ydb_bu
     if (!caret__ydb_readable(in) || !caret__ydb_writable(out))
         return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "a buffer is NULL, or makes no sense");
     const char *from = in->len_used != 0 ? in->buf_addr : "";
-    int rc = to_zwr
-                 ? caret_str2zwr(from, in->len_used, caret__ydb_utf8(), out->buf_addr, out->len_alloc, &len)
-                 : caret_zwr2str(from, in->len_used, caret__ydb_utf8(), out->buf_addr, out->len_alloc, &len);
+    int rc = to_zwr ? caret_str2zwr(from, in->len_used, caret_m__utf8(), out->buf_addr, out->len_alloc, &len)
+                    : caret_zwr2str(from, in->len_used, caret_m__utf8(), out->buf_addr, out->len_alloc, &len);
     if (rc != CARET_OK && rc != CARET_E_BUFFER)
         return caret__ydb_failed(c, rc);
     out->len_used = (unsigned)len;

@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "m/settings.h"
 #include "yottadb/session.h"
 
 struct run {
@@ -27,33 +28,12 @@ struct run {
     unsigned level;
 };
 
-static _Atomic long maxtptime = -1; /* seconds, 0 = any; -1: that of the environment */
-
-long caret__ydb_maxtptime(void)
-{
-    long seconds = atomic_load_explicit(&maxtptime, memory_order_relaxed);
-
-    if (seconds < 0) {
-        const char *text = getenv("ydb_maxtptime");
-        seconds = text != NULL ? strtol(text, NULL, 10) : 0;
-        caret__ydb_maxtptime_set(seconds);
-        seconds = atomic_load_explicit(&maxtptime, memory_order_relaxed);
-    }
-    return seconds;
-}
-
-void caret__ydb_maxtptime_set(long seconds)
-{
-    seconds = seconds < 0 ? 0 : seconds < 0x7fffffff ? seconds : 0x7fffffff;
-    atomic_store_explicit(&maxtptime, seconds, memory_order_relaxed);
-}
-
 static int in_time(struct caret__ydb_call *c)
 {
     if (c->in->tp.deadline == 0 || caret__ydb_now() < c->in->tp.deadline)
         return YDB_OK;
     return caret__ydb_fail(c, YDB_ERR_TPTIMEOUT, "the transaction took over %ld seconds, see $ZMAXTPTIME",
-                           caret__ydb_maxtptime());
+                           caret_m__maxtptime());
 }
 
 int caret__ydb_tp_check(struct caret__ydb_call *c)
@@ -89,7 +69,7 @@ static int begin_outermost(struct caret__ydb_call *c, struct run *r)
     tp->restarting = false;
     tp->level = 1;
     tp->run++;
-    long limit = caret__ydb_maxtptime();
+    long limit = caret_m__maxtptime();
     tp->deadline = limit != 0 ? caret__ydb_now() + (uint64_t)limit * 1000000000u : 0;
     return YDB_OK;
 }

@@ -1,32 +1,27 @@
 --- Which database the module yottadb works with.
 --
--- In this order: what $ZGBLDIR was set to, the environment's $ydb_gbldir, $CARET_DB, ./data.caret.  It is
--- opened, and made if there is none, when it is first used.  A name that ends with .gld is that of a global
--- directory of YottaDB: the database is the file beside it with .caret instead.
+-- What $ZGBLDIR was set to, else what the environment says; front/m/settings.h has the rules.  It is opened
+-- when it is first used: made if there is none, for reading only if the process may not write to it.
 
 local caret = require "caret"
 local core = require "caret.core"
 local errors = require "yottadb.errors"
 
+local m = core.m
+
 local database = {
     -- As YottaDB, by $ydb_chset: text in ZWR form has bytes in M mode, characters in UTF-8 mode.
-    utf8 = (os.getenv("ydb_chset") or os.getenv("gtm_chset") or ""):upper() == "UTF-8",
+    utf8 = select(2, m.settings()),
 }
 
 local opened = {}      -- databases by path; they stay open, as their locks do
 local selected         -- what $ZGBLDIR was set to
 local current
 
-local function default_name()
-    local name = os.getenv("ydb_gbldir")
-    if name == nil or name == "" then name = os.getenv("CARET_DB") end
-    return name ~= nil and name ~= "" and name or "./data.caret"
-end
-
 local function open(name)
-    local path = name:gsub("%.gld$", ".caret")
+    local path, readonly = m.file(name)
     if not opened[path] then
-        local db, text = caret.open(path)
+        local db, text = caret.open(path, {readonly = readonly})
         if not db then
             errors.raise("ZGBLDIRACC", ("can't open the database of $ZGBLDIR %s: %s"):format(name, text))
         end
@@ -39,7 +34,7 @@ end
 --- The database in use.
 function database.current()
     if not current then
-        current = open(selected or default_name())
+        current = open(database.name())
     end
     return current
 end
@@ -51,13 +46,13 @@ end
 
 --- $ZGBLDIR
 function database.name()
-    return selected or default_name()
+    return selected or (m.settings())
 end
 
 --- Work with that one from now on; the empty name: with the default again.
 function database.select(name)
-    name = tostring(name)
-    current = open(name ~= "" and name or default_name())
+    local default = m.settings()
+    current = open(name ~= "" and name or default)
     selected = name ~= "" and name or nil
 end
 

@@ -41,6 +41,16 @@ function errors.raise(name, text)
     error(errors.message(name, text), 0)
 end
 
+--- The same by its code.
+function errors.raise_text(code, text)
+    error(worded(code, text), 0)
+end
+
+--- $ZSTATUS is set: to that, as far as there is room in messages.
+function errors.set_zstatus(text)
+    errors.zstatus = text:sub(1, constants.YDB_MAX_ERRORMSG - 1)
+end
+
 --- Raise what is known by its code: what a transaction's function returned.
 function errors.raise_code(code)
     if outcomes[code] then

@@ -55,7 +55,7 @@ end
 local function address(name, ...)
     local variable = special_of(name)
     if variable then
-        special.refuse(variable, "this")
+        special.refuse(variable)
     end
     return current().node(name, ...)
 end
@@ -115,7 +115,7 @@ end
 function yottadb.data(name, ...)
     local variable = special_of(name)
     if variable then
-        special.refuse(variable, "data")
+        special.refuse(variable)
     end
     return core.db_data(current(), name, ...)
 end
