@@ -36,6 +36,7 @@
 #include <lua.h>
 
 #include "caret.h"
+#include "m/transaction.h"
 
 #if LUA_VERSION_NUM < 502
 #define caret__rawlen        lua_objlen
@@ -100,6 +101,7 @@ struct caret__ldb {
     int translated; /* it is used through the module yottadb: errors (core.c) and floats (text.c) are different */
     int bytes;      /* and text in ZWR form has bytes, not characters */
     enum caret__pending pending;
+    struct caret_m__tp tp; /* the transaction that runs */
 };
 
 enum {
@@ -224,6 +226,9 @@ int caret__misuse(lua_State *L, const char *format, ...);
  * the sentinel the transaction loop knows, the rest as an error object. */
 int caret__raise(lua_State *L, struct caret__ldb *d, int rc);
 int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *message);
+
+/* Raise an error of M's by its code; of a database that is used through the module yottadb. */
+int caret__raise_m(lua_State *L, int code, const char *text);
 
 /* Raise and note: the sentinel of restart or rollback. */
 int caret__raise_pending(lua_State *L, struct caret__ldb *d, enum caret__pending what);

@@ -104,16 +104,21 @@ static void push_sentinel(lua_State *L, enum caret__pending what)
     lua_rawget(L, LUA_REGISTRYINDEX);
 }
 
-/* Raise what the translator of such databases makes of it. */
-static int raise_translated(lua_State *L, int rc, const char *message)
+int caret__raise_m(lua_State *L, int code, const char *text)
 {
     luaL_checkstack(L, 4, NULL);
     lua_pushlightuserdata(L, &translator_key);
     lua_rawget(L, LUA_REGISTRYINDEX);
-    lua_pushinteger(L, caret_m__code_of(rc));
-    lua_pushstring(L, caret_m__said(rc, message));
+    lua_pushinteger(L, code);
+    lua_pushstring(L, text);
     lua_call(L, 2, 1);
     return lua_error(L);
+}
+
+/* Raise what the translator of such databases makes of it. */
+static int raise_translated(lua_State *L, int rc, const char *message)
+{
+    return caret__raise_m(L, caret_m__code_of(rc), caret_m__said(rc, message));
 }
 
 /* translate(db, f, utf8): errors of this database are f(M's code, text) from now on; there is one f for all

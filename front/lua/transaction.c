@@ -25,18 +25,21 @@
  * outermost one all the same; its restart goes back to where the snapshot was.
  *
  * Local variables are the state's, not a database's, so they are put back here:
- * those named (or all) are copied to a session of their own before, and copied
- * back before a restart and after a rollback.
+ * those named (or all) are saved before, and put back before a restart; and after
+ * a rollback, but not for M programs, to which that is none of a rollback's business.
+ *
+ * What becomes of a level that has ended is said by m/transaction.h; a snapshot is
+ * a level of it that is never the outermost one of a transaction.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "lua/binding.h"
+#include "m/settings.h"
 
 /* One call: where its things are on the stack. */
 struct run {
     struct caret__ldb *d;
-    caret_session *saved; /* local variables as they were, or NULL */
     unsigned level;
     int outermost; /* of the transactions: a restart begins again here */
     int flags;     /* CARET_TXN_* */
@@ -48,62 +51,6 @@ struct run {
 };
 
 /* ---------------------------------------------------------- local variables */
-
-/* Copy the variable n of one session to another. */
-static int copy_variable(caret_session *from, caret_session *to, const caret_node *variable)
-{
-    caret_node_buf n;
-    caret_slice v;
-    int rc = caret_node_copy(&n.node, sizeof n, variable);
-
-    if (rc == CARET_OK)
-        rc = caret_get(from, &n.node, &v);
-    if (rc == CARET_NONE)
-        rc = caret_node_next_get(from, &n.node, &v);
-    while (rc == CARET_OK) {
-        rc = caret_set(to, &n.node, v.data, v.len);
-        if (rc == CARET_OK)
-            rc = caret_node_next_get(from, &n.node, &v);
-    }
-    return rc == CARET_NONE ? CARET_OK : rc;
-}
-
-static int copy_all(caret_session *from, caret_session *to)
-{
-    caret_node_buf n;
-    int rc = caret_first_var(from, &n.node, sizeof n, 1);
-
-    while (rc == CARET_OK) {
-        rc = copy_variable(from, to, &n.node);
-        if (rc == CARET_OK)
-            rc = caret_next(from, &n.node);
-    }
-    return rc == CARET_NONE ? CARET_OK : rc;
-}
-
-static int kill_all(caret_session *s)
-{
-    caret_node_buf n;
-    int rc;
-
-    do
-        rc = caret_first_var(s, &n.node, sizeof n, 1);
-    while (rc == CARET_OK && (rc = caret_kill(s, &n.node)) == CARET_OK);
-    return rc == CARET_NONE ? CARET_OK : rc;
-}
-
-/* Make n item i of the list of names; 0: there are no more, 1: a variable, 2: all of them. */
-static int listed(lua_State *L, int list, int i, caret_node_buf *n)
-{
-    size_t len;
-    lua_rawgeti(L, list, i);
-    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : NULL;
-    int what = name == NULL                 ? 0
-               : len == 1 && name[0] == '*' ? 2
-                                            : caret_node_var(&n->node, sizeof *n, name, len) == CARET_OK;
-    lua_pop(L, 1);
-    return what;
-}
 
 /* Is it a list of names of local variables? */
 static void check_list(lua_State *L, struct caret__ldb *d, int list)
@@ -128,26 +75,17 @@ static void check_list(lua_State *L, struct caret__ldb *d, int list)
 
 static int save_locals(lua_State *L, struct run *r)
 {
-    caret_node_buf n;
-    int rc = caret_session_open(NULL, &r->saved), what = 1;
+    int count = (int)caret__rawlen(L, r->locals), rc = CARET_OK;
 
-    for (int i = 1; rc == CARET_OK && (what = listed(L, r->locals, i, &n)) != 0; i++)
-        rc = what == 2 ? copy_all(r->d->st->locals, r->saved)
-                       : copy_variable(r->d->st->locals, r->saved, &n.node);
+    for (int i = 1; rc == CARET_OK && i <= count; i++) {
+        size_t len;
+        lua_rawgeti(L, r->locals, i);
+        const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : NULL;
+        if (name != NULL)
+            rc = caret_m__save(&r->d->tp.saved, r->level, r->d->st->locals, name, len);
+        lua_pop(L, 1);
+    }
     return rc;
-}
-
-static int restore_locals(lua_State *L, const struct run *r)
-{
-    caret_session *s = r->d->st->locals;
-    caret_node_buf n;
-    int rc = CARET_OK, what;
-
-    if (r->saved == NULL)
-        return CARET_OK;
-    for (int i = 1; rc == CARET_OK && (what = listed(L, r->locals, i, &n)) != 0; i++)
-        rc = what == 2 ? kill_all(s) : caret_kill(s, &n.node);
-    return rc == CARET_OK ? copy_all(r->saved, s) : rc;
 }
 
 /* ---------------------------------------------------------------- one attempt */
@@ -171,9 +109,14 @@ int caret__refuse_in_txn(lua_State *L, const struct caret__ldb *d, const char *w
 static void begin(lua_State *L, struct run *r)
 {
     struct caret__ldb *d = r->d;
-    if ((r->flags & CARET_TXN_SNAPSHOT) == 0)
+    int rc;
+
+    if (r->flags & CARET_TXN_SNAPSHOT) {
+        rc = caret_begin(d->s, r->flags);
+    } else {
         caret__check_change(L, d, d->s);
-    int rc = caret_begin(d->s, r->flags);
+        rc = caret_m__tp_begin(&d->tp, d->s, r->flags, d->translated ? caret_m__maxtptime() : 0);
+    }
     if (rc != CARET_OK)
         caret__raise(L, d, rc);
     r->level = caret_txn_level(d->s);
@@ -187,23 +130,34 @@ static void begin(lua_State *L, struct run *r)
 /* The transaction is over, one way or another. */
 static void leave(struct run *r)
 {
-    if (r->saved != NULL)
-        caret_session_close(r->saved);
-    r->saved = NULL;
     if (r->outermost) {
         bar_others(r->d, 0);
         r->d->pending = CARET__GO_ON;
     }
 }
 
-/* Undo it and what is in it. */
-static void back_out(lua_State *L, struct run *r)
+/* A snapshot, and what is open in it. */
+static void end_snapshot(struct run *r)
 {
     caret_session *s = r->d->s;
     while (s != NULL && caret_txn_level(s) >= r->level)
         if (caret_rollback(s) != CARET_OK)
             break;
-    restore_locals(L, r);
+}
+
+/* Undo it and what is in it. */
+static void back_out(struct run *r)
+{
+    struct caret__ldb *d = r->d;
+
+    if (r->flags & CARET_TXN_SNAPSHOT) {
+        end_snapshot(r);
+        return;
+    }
+    if (!d->translated)
+        caret_m__restore(d->tp.saved, r->level, d->st->locals);
+    d->tp.s = d->s; /* it may be closed */
+    caret_m__tp_undo(&d->tp, r->level);
     leave(r);
 }
 
@@ -211,45 +165,32 @@ static void back_out(lua_State *L, struct run *r)
 static int fail(lua_State *L, struct run *r, int rc)
 {
     char message[512];
-    snprintf(message, sizeof message, "%s", caret_message()); /* the next call may change it */
-    back_out(L, r);
+    const char *said = rc != CARET_E_NOMEM ? caret_message() : "NOMEM: there is no memory";
+    snprintf(message, sizeof message, "%s", said); /* the next call may change it */
+    back_out(r);
     return caret__raise_text(L, r->d, rc, message);
 }
 
-/* Begin again, or let the outermost one do that. */
-static void restart(lua_State *L, struct run *r)
+static int too_late(lua_State *L, struct run *r)
 {
-    struct caret__ldb *d = r->d;
-    int rc = restore_locals(L, r);
+    char text[80];
 
-    if (rc == CARET_OK && !r->outermost) {
-        leave(r);
-        caret__raise_pending(L, d, CARET__GO_RESTART);
-    }
-    if (rc == CARET_OK && r->level == 1) {
-        rc = caret_restart(d->s);
-    } else if (rc == CARET_OK) { /* in a snapshot */
-        while (rc == CARET_OK && caret_txn_level(d->s) >= r->level)
-            rc = caret_rollback(d->s);
-        if (rc == CARET_OK)
-            rc = caret_begin(d->s, r->flags);
-    }
-    if (rc != CARET_OK)
-        fail(L, r, rc);
-    d->pending = CARET__GO_ON;
+    snprintf(text, sizeof text, "the transaction took over %ld seconds, see $ZMAXTPTIME", r->d->tp.limit);
+    back_out(r);
+    return caret__raise_m(L, CARET_M__E_TPTIMEOUT, text);
 }
 
 /* Closed inside: its session rolled everything back. */
 static int was_closed(lua_State *L, struct run *r, int failed)
 {
-    back_out(L, r);
+    back_out(r);
     return failed ? lua_error(L) : caret__misuse(L, "CLOSED: the database was closed in its transaction");
 }
 
 static int rolled_back(lua_State *L, struct run *r)
 {
     r->d->pending = CARET__GO_ON;
-    back_out(L, r);
+    back_out(r);
     lua_settop(L, r->base);
     lua_pushnil(L);
     lua_pushliteral(L, "ROLLBACK: the transaction was rolled back");
@@ -274,6 +215,44 @@ static int raise_on(lua_State *L)
     return lua_error(L);
 }
 
+/* Begin again with the local variables as they were. */
+static int again(lua_State *L, struct run *r)
+{
+    int rc = caret_m__tp_restore(&r->d->tp, r->d->st->locals);
+
+    if (rc != CARET_OK)
+        return fail(L, r, rc);
+    r->d->pending = CARET__GO_ON;
+    return 0;
+}
+
+/* The same of a snapshot, in which nothing conflicts: what is to begin again is a transaction around it. */
+static int close_snapshot(lua_State *L, struct run *r, int restart)
+{
+    int rc = restart ? CARET_RESTART : caret_commit(r->d->s);
+
+    if (rc != CARET_OK && rc != CARET_RESTART)
+        return fail(L, r, rc);
+    if (rc == CARET_OK)
+        return 1;
+    end_snapshot(r);
+    return caret__raise_pending(L, r->d, CARET__GO_RESTART);
+}
+
+/* Commit, or begin again: 1 = the results on the stack count, 0 = call the function again. */
+static int end(lua_State *L, struct run *r, int restart)
+{
+    int rc = CARET_OK;
+
+    switch (caret_m__tp_end(&r->d->tp, r->level, restart, &rc)) {
+    case CARET_M__DONE: leave(r); return 1;
+    case CARET_M__AGAIN: return again(L, r);
+    case CARET_M__PASS_ON: leave(r); return caret__raise_pending(L, r->d, CARET__GO_RESTART);
+    case CARET_M__LATE: return too_late(L, r);
+    default: return fail(L, r, rc);
+    }
+}
+
 /* The function was called with status `failed`: 1 = the results on the stack count, 0 = call it again. */
 static int settle(lua_State *L, struct run *r, int failed)
 {
@@ -284,18 +263,11 @@ static int settle(lua_State *L, struct run *r, int failed)
     if (d->pending == CARET__GO_BACK)
         return rolled_back(L, r);
     if (d->pending != CARET__GO_RESTART && failed) {
-        back_out(L, r);
+        back_out(r);
         return raise_on(L);
     }
-    int rc = d->pending == CARET__GO_RESTART ? CARET_RESTART : caret_commit(d->s);
-    if (rc == CARET_OK) {
-        leave(r);
-        return 1;
-    }
-    if (rc != CARET_RESTART)
-        return fail(L, r, rc);
-    restart(L, r);
-    return 0;
+    int restart = d->pending == CARET__GO_RESTART;
+    return r->flags & CARET_TXN_SNAPSHOT ? close_snapshot(L, r, restart) : end(L, r, restart);
 }
 
 static int run(lua_State *L, struct run *r)
@@ -308,10 +280,8 @@ static int run(lua_State *L, struct run *r)
     begin(L, r);
     if (r->locals != 0)
         rc = save_locals(L, r);
-    if (rc != CARET_OK) {
-        r->locals = 0;
+    if (rc != CARET_OK)
         return fail(L, r, rc);
-    }
     do {
         lua_settop(L, r->base);
         lua_pushvalue(L, r->fn);

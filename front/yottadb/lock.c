@@ -5,9 +5,7 @@
  * So each database has one session for locks, under CARET__YDB_LOCKS.  Nobody holds the mutex for long: who waits
  * does so for SLICE_NS at a time, and lets others in between.
  *
- * In a transaction: what it took is released when the level that took it is undone.  When it begins again its locks are kept,
- * `carried`; taking one of them again succeeds at once and counts once; those that the last run did not take are released
- * at the end.
+ * In a transaction m/held.h says which of them are kept and released; the list is under the same mutex.
  */
 #include <stdarg.h>
 #include <time.h>
@@ -17,95 +15,34 @@
 #define SLICE_NS UINT64_C(20000000)
 #define PAUSE_NS 50000
 
-struct caret__ydb_taken {
-    struct caret__ydb_taken *next;
-    struct caret__ydb_database *database;
-    unsigned level;
-    bool carried;
-    caret_node node; /* as long as it has to be */
-};
-
 /* ---------------------------------------------------------------- transactions */
 
-static struct caret__ydb_taken *new_taken(struct caret__ydb_call *c, struct caret__ydb_database *d,
-                                          const caret_node *n)
+void caret__ydb_locks_undo(struct caret__ydb_thread *owner, unsigned level)
 {
-    size_t size = caret_node_size(n);
-    struct caret__ydb_taken *k = malloc(offsetof(struct caret__ydb_taken, node) + size);
-
-    if (k == NULL)
-        return NULL;
-    *k = (struct caret__ydb_taken){.database = d, .level = c->in->tp.level};
-    if (caret_node_copy(&k->node, size, n) == CARET_OK)
-        return k;
-    free(k);
-    return NULL;
-}
-
-/* The one taken last; the link to it. */
-static struct caret__ydb_taken **find_taken(struct caret__ydb_call *c, const struct caret__ydb_database *d,
-                                            const caret_node *n, bool carried)
-{
-    for (struct caret__ydb_taken **k = &c->in->tp.taken; *k != NULL; k = &(*k)->next)
-        if ((*k)->database == d && (*k)->carried == carried && caret_node_equal(&(*k)->node, n))
-            return k;
-    return NULL;
-}
-
-static void drop(struct caret__ydb_taken **link)
-{
-    struct caret__ydb_taken *k = *link;
-
-    *link = k->next;
-    free(k);
-}
-
-/* Release and forget those of that level and above, or those carried. */
-static void release(struct caret__ydb_thread *owner, unsigned level, bool carried)
-{
-    struct caret__ydb_taken **k = &owner->tp.taken;
-
-    if (*k == NULL)
+    if (owner->tp.held == NULL)
         return;
     caret__ydb_take(CARET__YDB_LOCKS);
-    while (*k != NULL)
-        if (carried ? (*k)->carried : (*k)->level >= level) {
-            caret_unlock((*k)->database->locks, &(*k)->node);
-            drop(k);
-        } else {
-            k = &(*k)->next;
-        }
+    caret_m__held_undo(&owner->tp.held, level);
     caret__ydb_give(CARET__YDB_LOCKS);
-}
-
-void caret__ydb_locks_rollback(struct caret__ydb_thread *owner, unsigned level)
-{
-    release(owner, level, false);
 }
 
 void caret__ydb_locks_commit(struct caret__ydb_thread *owner, unsigned level)
 {
-    if (level == 1) {
-        release(owner, 0, true);
-        caret__ydb_locks_forget(owner);
-    }
-    for (struct caret__ydb_taken *k = owner->tp.taken; k != NULL; k = k->next)
-        if (k->level == level)
-            k->level--;
+    if (owner->tp.held == NULL)
+        return;
+    caret__ydb_take(CARET__YDB_LOCKS);
+    caret_m__held_commit(&owner->tp.held, level);
+    caret__ydb_give(CARET__YDB_LOCKS);
 }
 
 void caret__ydb_locks_restart(struct caret__ydb_thread *owner)
 {
-    for (struct caret__ydb_taken *k = owner->tp.taken; k != NULL; k = k->next) {
-        k->carried = true;
-        k->level = 1;
-    }
+    caret_m__held_carry(owner->tp.held);
 }
 
 void caret__ydb_locks_forget(struct caret__ydb_thread *owner)
 {
-    while (owner->tp.taken != NULL)
-        drop(&owner->tp.taken);
+    caret_m__held_forget(&owner->tp.held);
 }
 
 /* --------------------------------------------------------------------- waiting */
@@ -123,13 +60,13 @@ static int take_one(caret_session *s, const caret_node *const *nodes, size_t n, 
 static int wait_for(struct caret__ydb_call *c, caret_session *s, const caret_node *const *nodes, size_t n,
                     uint64_t timeout_ns, attempt *try)
 {
-    uint64_t start = caret__ydb_now(), gone = 0;
+    uint64_t start = caret_m__now(), gone = 0;
     int rc;
 
     for (;;) {
         uint64_t left = timeout_ns - gone;
         rc = try(s, nodes, n, left < SLICE_NS ? left : SLICE_NS);
-        gone = caret__ydb_now() - start;
+        gone = caret_m__now() - start;
         if (rc != CARET_LOCK_TIMEOUT || gone >= timeout_ns || caret__ydb_exiting())
             break;
         caret__ydb_give(CARET__YDB_LOCKS);
@@ -175,24 +112,20 @@ static int leave(int status)
 static int take_in_tp(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *n,
                       uint64_t timeout_ns)
 {
-    struct caret__ydb_taken **carried = find_taken(c, d, n, true);
+    struct caret_m__held **list = &c->in->tp.held;
+    unsigned level = c->in->tp.m.level;
 
-    if (carried != NULL) {
-        (*carried)->carried = false;
-        (*carried)->level = c->in->tp.level;
+    if (caret_m__held_again(list, d->locks, level, n))
         return YDB_OK;
-    }
-    struct caret__ydb_taken *k = new_taken(c, d, n);
-    if (k == NULL)
+    struct caret_m__held *held = caret_m__held_new(d->locks, level, n);
+    if (held == NULL)
         return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a lock");
     int status = wait_for(c, d->locks, &n, 1, timeout_ns, take_one);
-    if (status != YDB_OK) {
-        free(k);
-        return status;
-    }
-    k->next = c->in->tp.taken;
-    c->in->tp.taken = k;
-    return YDB_OK;
+    if (status == YDB_OK)
+        caret_m__held_add(list, held);
+    else
+        free(held);
+    return status;
 }
 
 /* Mostly it is free: then no clock is looked at. */
@@ -233,9 +166,8 @@ static int lock_decr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, co
         status = enter(c, &d);
     if (status != YDB_OK)
         return status;
-    struct caret__ydb_taken **k = c->in != NULL ? find_taken(c, d, &path->node.node, false) : NULL;
-    if (k != NULL)
-        drop(k);
+    if (c->in != NULL)
+        caret_m__held_drop(&c->in->tp.held, d->locks, &path->node.node);
     int rc = caret_unlock(d->locks, &path->node.node);
     if (rc != CARET_OK && rc != CARET_E_NOTLOCKED) /* what is not held is released already */
         return leave(caret__ydb_failed(c, rc));
@@ -257,13 +189,12 @@ static int note_all(struct caret__ydb_call *c, struct caret__ydb_database *d, co
                     size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct caret__ydb_taken *k = new_taken(c, d, nodes[i]);
-        if (k == NULL) {
+        struct caret_m__held *held = caret_m__held_new(d->locks, c->in->tp.m.level, nodes[i]);
+        if (held == NULL) {
             release_all(c);
             return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for locks");
         }
-        k->next = c->in->tp.taken;
-        c->in->tp.taken = k;
+        caret_m__held_add(&c->in->tp.held, held);
     }
     return YDB_OK;
 }

@@ -40,6 +40,8 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "m/held.h"
+#include "m/transaction.h"
 #include "yottadb/libyottadb.h"
 #include "yottadb/path.h"
 
@@ -69,19 +71,12 @@ struct caret__ydb_error {
     char text[YDB_MAX_ERRORMSG];
 };
 
-struct caret__ydb_saved;
-struct caret__ydb_taken;
-
 /* The transaction that a thread owns.  Only looked at by others under the owner's mutex. */
 struct caret__ydb_tp {
     bool shared; /* there are tokens: calls take the mutex */
-    bool
-        restarting; /* the function said so; everything is YDB_TP_RESTART until the outermost one begins again */
-    unsigned level;
     uint64_t run;
-    uint64_t deadline; /* 0 = none, in nanoseconds of CLOCK_MONOTONIC */
-    struct caret__ydb_saved *saved;
-    struct caret__ydb_taken *taken; /* locks, lock.c */
+    struct caret_m__tp m;
+    struct caret_m__held *held; /* under CARET__YDB_LOCKS */
 };
 
 struct caret__ydb_thread {
@@ -236,11 +231,9 @@ static inline void caret__ydb_locals_done(void)
     caret__ydb_give(CARET__YDB_LOCALS);
 }
 
-/* Copies of local variables, for transactions.  *saved may be NULL at first.  add: those named that are not in it yet. */
-int caret__ydb_saved_add(struct caret__ydb_call *c, struct caret__ydb_saved **saved, int namecount,
-                         const ydb_buffer_t *names);
-int caret__ydb_saved_restore(struct caret__ydb_call *c, struct caret__ydb_saved *saved);
-void caret__ydb_saved_free(struct caret__ydb_saved *saved);
+/* For a transaction: save those named for its innermost level; put them back. */
+int caret__ydb_locals_save(struct caret__ydb_call *c, int namecount, const ydb_buffer_t *names);
+int caret__ydb_locals_restore(struct caret__ydb_call *c, struct caret_m__tp *tp);
 
 /* Is a list of names one?  `star`: "*" is fine as well. */
 int caret__ydb_names_check(struct caret__ydb_call *c, int namecount, const ydb_buffer_t *names, bool star);
@@ -249,7 +242,7 @@ int caret__ydb_names_check(struct caret__ydb_call *c, int namecount, const ydb_b
 
 /* What becomes of the locks taken at a level of the transaction that is undone, is committed; of all when it begins
  * again. */
-void caret__ydb_locks_rollback(struct caret__ydb_thread *owner, unsigned level);
+void caret__ydb_locks_undo(struct caret__ydb_thread *owner, unsigned level);
 void caret__ydb_locks_commit(struct caret__ydb_thread *owner, unsigned level);
 void caret__ydb_locks_restart(struct caret__ydb_thread *owner);
 
@@ -285,15 +278,6 @@ int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n);
 /* The text of the thread's last error, "code,where,text", and how long it is; to be set to any. */
 const char *caret__ydb_zstatus_text(struct caret__ydb_thread *t, size_t *len);
 void caret__ydb_zstatus_set(struct caret__ydb_thread *t, const char *text, size_t len);
-
-/* Nanoseconds of a clock that is not set. */
-static inline uint64_t caret__ydb_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* Is it a time to wait for?  TIME2LONG. */
 int caret__ydb_check_time(struct caret__ydb_call *c, unsigned long long ns);

@@ -10,7 +10,7 @@ static unsigned tlevel(void *who)
 {
     const struct caret__ydb_call *c = who;
 
-    return c->in != NULL ? c->in->tp.level : 0;
+    return c->in != NULL ? c->in->tp.m.level : 0;
 }
 
 static unsigned trestart(void *who)

@@ -38,7 +38,7 @@ static void thread_ends(void *arg)
     atomic_store_explicit(&t->busy, true, memory_order_seq_cst);
     if (atomic_load_explicit(&caret__ydb_state, memory_order_seq_cst) != CARET__YDB_EXITED) {
         pthread_mutex_lock(&t->mutex);
-        caret__ydb_locks_rollback(t, 1);
+        caret__ydb_locks_undo(t, 1);
         caret__ydb_tp_forget(t);
         pthread_mutex_unlock(&t->mutex);
         caret__ydb_close_sessions(t);
@@ -208,7 +208,7 @@ bool caret__ydb_enter_slow(struct caret__ydb_call *c)
 
 uint64_t caret__ydb_token(const struct caret__ydb_thread *owner)
 {
-    return owner->tp.run << RUN_SHIFT | (uint64_t)owner->slot << SLOT_SHIFT | owner->tp.level;
+    return owner->tp.run << RUN_SHIFT | (uint64_t)owner->slot << SLOT_SHIFT | owner->tp.m.level;
 }
 
 /* The call takes part in the transaction of the token, if that is in progress. */
@@ -222,7 +222,7 @@ static bool join_token(struct caret__ydb_call *c, uint64_t tptoken)
     pthread_mutex_lock(&owner->mutex);
     c->in = owner;
     c->locked = true;
-    return owner->tp.shared && owner->tp.level != 0 && caret__ydb_token(owner) == tptoken;
+    return owner->tp.shared && owner->tp.m.level != 0 && caret__ydb_token(owner) == tptoken;
 }
 
 static bool begin_st(struct caret__ydb_call *c, uint64_t tptoken)

@@ -65,7 +65,7 @@ static void *serve(void *arg)
         struct timespec due = timers != NULL ? at(timers->due) : (struct timespec){0};
         if (timers == NULL)
             pthread_cond_wait(&changed, &caret__ydb_mutex[CARET__YDB_TIMERS]);
-        else if (timers->due <= caret__ydb_now())
+        else if (timers->due <= caret_m__now())
             fire();
         else
             pthread_cond_timedwait(&changed, &caret__ydb_mutex[CARET__YDB_TIMERS], &due);
@@ -145,7 +145,7 @@ static int start(struct caret__ydb_call *c, intptr_t id, unsigned long long ns, 
         status = caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a timer");
     if (status != YDB_OK)
         return status;
-    *t = (struct timer){.due = caret__ydb_now() + ns, .id = id, .handler = handler, .len = len};
+    *t = (struct timer){.due = caret_m__now() + ns, .id = id, .handler = handler, .len = len};
     if (len != 0)
         memcpy(t->data, data, len);
     pthread_once(&once, make_condition);
@@ -179,7 +179,7 @@ static int check_sleep(unsigned long long ns)
 
 int ydb_hiber_start(unsigned long long sleep_nsec)
 {
-    struct timespec until = at(caret__ydb_now() + sleep_nsec);
+    struct timespec until = at(caret_m__now() + sleep_nsec);
     int status = check_sleep(sleep_nsec);
 
     while (status == YDB_OK && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
@@ -189,7 +189,7 @@ int ydb_hiber_start(unsigned long long sleep_nsec)
 
 int ydb_hiber_start_wait_any(unsigned long long sleep_nsec)
 {
-    struct timespec until = at(caret__ydb_now() + sleep_nsec);
+    struct timespec until = at(caret_m__now() + sleep_nsec);
     int status = check_sleep(sleep_nsec), waited = 0;
 
     if (status != YDB_OK)

@@ -1,5 +1,5 @@
 /*
- * transaction.c - ydb_tp_s and ydb_tp_st.
+ * transaction.c - ydb_tp_s and ydb_tp_st, over the loop of m/transaction.h.
  *
  *     begin -> [function] -> settle: commit | undo the level | begin again (outermost) | pass YDB_TP_RESTART on
  *
@@ -11,7 +11,6 @@
  * outermost function has returned.  So a function that does not pass it on can't commit either.
  */
 #include <strings.h>
-#include <time.h>
 
 #include "m/settings.h"
 #include "yottadb/session.h"
@@ -28,25 +27,23 @@ struct run {
     unsigned level;
 };
 
-static int in_time(struct caret__ydb_call *c)
+static int too_late(struct caret__ydb_call *c, const struct caret_m__tp *tp)
 {
-    if (c->in->tp.deadline == 0 || caret__ydb_now() < c->in->tp.deadline)
-        return YDB_OK;
     return caret__ydb_fail(c, YDB_ERR_TPTIMEOUT, "the transaction took over %ld seconds, see $ZMAXTPTIME",
-                           caret_m__maxtptime());
+                           tp->limit);
 }
 
 int caret__ydb_tp_check(struct caret__ydb_call *c)
 {
-    return c->in->tp.restarting ? YDB_TP_RESTART : in_time(c);
+    const struct caret_m__tp *tp = &c->in->tp.m;
+
+    return tp->restarting ? YDB_TP_RESTART : caret_m__tp_late(tp) ? too_late(c, tp) : YDB_OK;
 }
 
 void caret__ydb_tp_forget(struct caret__ydb_thread *owner)
 {
-    struct caret__ydb_tp *tp = &owner->tp;
-
-    caret__ydb_saved_free(tp->saved);
-    *tp = (struct caret__ydb_tp){.run = tp->run, .taken = tp->taken};
+    caret_m__tp_forget(&owner->tp.m);
+    owner->tp.shared = false;
 }
 
 /* ----------------------------------------------------------------------- begin */
@@ -59,122 +56,77 @@ static int begin_outermost(struct caret__ydb_call *c, struct run *r)
 
     if (status != YDB_OK)
         return status;
-    int rc = caret_begin(s, r->flags);
+    int rc = caret_m__tp_begin(&tp->m, s, r->flags, caret_m__maxtptime());
     if (rc != CARET_OK)
         return caret__ydb_failed(c, rc);
     if (r->fn2 != NULL)
         pthread_mutex_lock(&c->self->mutex);
     c->in = c->self;
     c->locked = tp->shared = r->fn2 != NULL;
-    tp->restarting = false;
-    tp->level = 1;
     tp->run++;
-    long limit = caret_m__maxtptime();
-    tp->deadline = limit != 0 ? caret__ydb_now() + (uint64_t)limit * 1000000000u : 0;
     return YDB_OK;
 }
 
 static int begin_inner(struct caret__ydb_call *c)
 {
     int status = caret__ydb_tp_check(c);
-    int rc = status == YDB_OK ? caret_begin(c->in->s, 0) : CARET_OK;
+    int rc = status == YDB_OK ? caret_m__tp_begin(&c->in->tp.m, c->in->s, 0, 0) : CARET_OK;
 
-    if (rc != CARET_OK)
-        return caret__ydb_failed(c, rc);
-    if (status == YDB_OK)
-        c->in->tp.level++;
-    return status;
+    return rc == CARET_OK ? status : caret__ydb_failed(c, rc);
 }
 
 /* ------------------------------------------------------------------------- end */
 
-/* Of the outermost level. */
-static void finish(struct caret__ydb_thread *owner)
-{
-    owner->tp.level = 0;
-    if (owner->tp.saved != NULL)
-        caret__ydb_tp_forget(owner);
-}
-
 /* Undo the run's level, and what is left open in it. */
-static void undo(struct run *r)
-{
-    struct caret__ydb_thread *owner = r->owner;
-
-    while (caret_txn_level(owner->s) >= r->level)
-        if (caret_rollback(owner->s) != CARET_OK)
-            break;
-    caret__ydb_locks_rollback(owner, r->level);
-    owner->tp.level = r->level - 1;
-    if (r->level == 1)
-        finish(owner);
-}
-
 static int undo_with(struct run *r, int status)
 {
-    undo(r);
+    caret_m__tp_undo(&r->owner->tp.m, r->level);
+    caret__ydb_locks_undo(r->owner, r->level);
     return status;
 }
 
-/* Begin the whole again, or let the outermost level do that.  *again: its function is to be called. */
-static int restart(struct caret__ydb_call *c, struct run *r, bool *again)
+/* The function of the outermost level is to be called again. */
+static int again(struct caret__ydb_call *c, struct run *r)
 {
     struct caret__ydb_tp *tp = &r->owner->tp;
-    int status = in_time(c);
+    int status = caret__ydb_locals_restore(c, &tp->m);
 
-    if (status != YDB_OK)
-        return undo_with(r, status);
-    if (r->level > 1) {
-        undo(r);
-        tp->restarting = true;
-        return YDB_TP_RESTART;
-    }
-    int rc = caret_restart(r->owner->s);
-    status = rc == CARET_OK ? caret__ydb_saved_restore(c, tp->saved) : caret__ydb_failed(c, rc);
     if (status != YDB_OK)
         return undo_with(r, status);
     caret__ydb_locks_restart(r->owner);
-    tp->restarting = false;
     r->run = ++tp->run;
-    *again = true;
     return YDB_OK;
 }
 
-static int commit(struct caret__ydb_call *c, struct run *r, bool *again)
+/* Commit, or begin again; *once_more: the function is to be called again. */
+static int end(struct caret__ydb_call *c, struct run *r, bool restart, bool *once_more)
 {
-    int status = in_time(c);
-    int rc = status == YDB_OK ? caret_commit(r->owner->s) : CARET_OK;
+    struct caret_m__tp *tp = &r->owner->tp.m;
+    int rc = CARET_OK;
 
-    if (status != YDB_OK)
-        return undo_with(r, status);
-    if (rc == CARET_RESTART)
-        return restart(c, r, again);
-    if (rc != CARET_OK) {
-        status = caret__ydb_failed(c, rc);
-        return undo_with(r, status);
+    switch (caret_m__tp_end(tp, r->level, restart, &rc)) {
+    case CARET_M__DONE: caret__ydb_locks_commit(r->owner, r->level); return YDB_OK;
+    case CARET_M__AGAIN: *once_more = true; return again(c, r);
+    case CARET_M__PASS_ON: caret__ydb_locks_undo(r->owner, r->level); return YDB_TP_RESTART;
+    case CARET_M__LATE: return undo_with(r, too_late(c, tp));
+    default: return undo_with(r, caret__ydb_failed(c, rc));
     }
-    caret__ydb_locks_commit(r->owner, r->level);
-    r->owner->tp.level = r->level - 1;
-    if (r->level == 1)
-        finish(r->owner);
-    return YDB_OK;
 }
 
 /* The function returned `said`. */
-static int settle(struct caret__ydb_call *c, struct run *r, int said, bool *again)
+static int settle(struct caret__ydb_call *c, struct run *r, int said, bool *once_more)
 {
     struct caret__ydb_tp *tp = &r->owner->tp;
+    bool restart = said == YDB_TP_RESTART || said == YDB_ERR_TPRETRY;
 
-    if (tp->run != r->run || tp->level < r->level)
+    if (tp->run != r->run || tp->m.level < r->level)
         return caret__ydb_fail(c, YDB_ERR_INVTPTRANS, "the transaction is not in progress any more");
-    if (tp->level > r->level) {
-        undo(r);
+    if (tp->m.level > r->level) {
+        undo_with(r, YDB_OK);
         return caret__ydb_fail(c, YDB_ERR_INVTPTRANS,
                                "a transaction within this one had not ended when its function returned");
     }
-    if (said == YDB_TP_RESTART || said == YDB_ERR_TPRETRY || (said == YDB_OK && tp->restarting))
-        return restart(c, r, again);
-    return said == YDB_OK ? commit(c, r, again) : undo_with(r, said);
+    return restart || said == YDB_OK ? end(c, r, restart, once_more) : undo_with(r, said);
 }
 
 /* -------------------------------------------------------------------- function */
@@ -207,8 +159,8 @@ static int run(struct caret__ydb_call *c, struct run *r)
         return status;
     r->owner = c->in;
     r->run = c->in->tp.run;
-    r->level = c->in->tp.level;
-    status = caret__ydb_saved_add(c, &c->in->tp.saved, r->namecount, r->names);
+    r->level = c->in->tp.m.level;
+    status = caret__ydb_locals_save(c, r->namecount, r->names);
     if (status != YDB_OK)
         return undo_with(r, status);
     while (status == YDB_OK && again) {

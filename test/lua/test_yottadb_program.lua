@@ -134,7 +134,7 @@ function TestProgram:test_orders()
     out[4] = out[4]:gsub("attempt to compare.*", "attempt to compare")
     lu.assertEquals(out, {
         "false YDB Error: 2147483645: YDB_TP_ROLLBACK true",
-        "3 2 2",
+        "3 3 2",
         out[3],
         "1 ann", "2 cid", "3 eve", "512",
         "key 1 ann", "key 2 cid", "key 3 eve",

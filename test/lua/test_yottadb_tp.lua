@@ -140,13 +140,23 @@ end
 function TestTp:test_ids_and_locals()
     local t = ydb.node("t")
     local function change() t.__ = 2; return ydb.YDB_TP_ROLLBACK end
-    t.__ = 1
-    pcall(ydb.tp, "BATCH", {"t"}, change)
-    lu.assertEquals(t.__, "1")
-    pcall(ydb.transaction({"*"}, change))
-    lu.assertEquals(t.__, "1")
-    pcall(ydb.tp, nil, nil, change)
-    lu.assertEquals(t.__, "2")
+    for _, locals in ipairs {{}, {"t"}, {"*"}} do -- to M a rollback is not about locals
+        t.__ = 1
+        pcall(ydb.tp, "BATCH", locals, change)
+        lu.assertEquals(t.__, "2")
+        pcall(ydb.transaction(locals, change))
+        lu.assertEquals(t.__, "2")
+    end
+    for _, locals in ipairs {{"t"}, {"u", "t"}, {"*"}} do -- a restart is
+        local seen = {}
+        t.__ = 1
+        ydb.tp("BATCH", locals, function()
+            seen[#seen + 1] = t.__
+            t.__ = 2
+            return #seen < 3 and ydb.YDB_TP_RESTART or ydb.YDB_OK
+        end)
+        lu.assertEquals({seen, t.__}, {{"1", "1", "1"}, "2"})
+    end
     lu.assertEquals(pack(ydb.tp("id", function(x) return x end, "x")), {n = 1, "x"})
     lu.assertErrorMsgContains("needs a function", ydb.tp, "id", {"t"})
     lu.assertErrorMsgContains("needs a function", ydb.transaction)

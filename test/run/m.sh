@@ -1,6 +1,7 @@
 #!/bin/sh
 # libyottadb.so and the Lua module yottadb, over one library of M's semantics (front/m), answer alike: every error's number,
-# name and text, every special variable, and what can't be done with it.  GT.M, where it is installed, has the same clock.
+# name and text, every special variable, what can't be done with it, transactions and local variables.  GT.M, where it
+# is installed, has the same clock.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -87,6 +88,8 @@ for lua in lua5.4 lua5.3 lua5.2 lua5.1 luajit; do
     alike "special variables"
     alike "special variables with a UTF-8 environment" ydb_chset=utf-8 ydb_maxtptime=75 "ydb_gbldir=$dir/x.gld"
     alike "special variables with other settings" gtm_chset=UTF-8 ydb_chset= ydb_maxtptime=1E1x ydb_gbldir=
+    question=transactions least=20
+    alike "transactions and local variables"
     clock_alike '$HOROLOG' America/New_York
     clock_alike '$ZHOROLOG' Australia/Eucla
 done

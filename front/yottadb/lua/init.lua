@@ -180,8 +180,6 @@ yottadb.release = yottadb.lock_decr
 
 -- -------------------------------------------------------------- transactions
 
-local started = 0 -- when the outermost one began
-
 -- What the function returned: a code to obey, all but two as an error, or what is passed on.
 local function obey(...)
     local code = ...
@@ -194,10 +192,6 @@ local function obey(...)
 end
 
 local function body(fn, ...)
-    local limit = special.maxtptime()
-    if limit > 0 and os.time() - started > limit then
-        errors.raise("TPTIMEOUT", ("the transaction took over %d seconds"):format(limit))
-    end
     return obey(fn(...))
 end
 
@@ -213,11 +207,7 @@ end
 local NONE = {}
 
 local function run(id, locals, fn, ...)
-    local db = current()
-    if text.level(db) == 0 then
-        started = os.time()
-    end
-    return finish(core.tp(db, id or "", locals or NONE, body, fn, ...))
+    return finish(core.tp(current(), id or "", locals or NONE, body, fn, ...))
 end
 
 -- ([id,] [locals,] fn, ...) -> id, locals, fn, ...

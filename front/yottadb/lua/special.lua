@@ -54,9 +54,6 @@ function special.refuse(variable)
     check(variable, "other")
 end
 
---- Seconds that a transaction may take, 0: any.
-special.maxtptime = m.maxtptime
-
 -- ------------------------------------------------------------------ as nodes
 
 function special.node(variable, ...)

@@ -1,0 +1,106 @@
+/*
+ * held.c - locks that were taken in a transaction.
+ */
+#include "m/held.h"
+
+#include <stdlib.h>
+
+struct caret_m__held *caret_m__held_new(caret_session *locks, unsigned level, const caret_node *n)
+{
+    size_t size = caret_node_size(n);
+    struct caret_m__held *held = malloc(offsetof(struct caret_m__held, node) + size);
+
+    if (held == NULL)
+        return NULL;
+    *held = (struct caret_m__held){.locks = locks, .level = level};
+    if (caret_node_copy(&held->node, size, n) == CARET_OK)
+        return held;
+    free(held);
+    return NULL;
+}
+
+void caret_m__held_add(struct caret_m__held **list, struct caret_m__held *held)
+{
+    held->next = *list;
+    *list = held;
+}
+
+/* The one taken last; the link to it. */
+static struct caret_m__held **find(struct caret_m__held **list, const caret_session *locks,
+                                   const caret_node *n, bool carried)
+{
+    for (; *list != NULL; list = &(*list)->next)
+        if ((*list)->locks == locks && (*list)->carried == carried && caret_node_equal(&(*list)->node, n))
+            return list;
+    return NULL;
+}
+
+static void drop(struct caret_m__held **link)
+{
+    struct caret_m__held *held = *link;
+
+    *link = held->next;
+    free(held);
+}
+
+bool caret_m__held_again(struct caret_m__held **list, const caret_session *locks, unsigned level,
+                         const caret_node *n)
+{
+    struct caret_m__held **link = find(list, locks, n, true);
+
+    if (link == NULL)
+        return false;
+    (*link)->carried = false;
+    (*link)->level = level;
+    return true;
+}
+
+void caret_m__held_drop(struct caret_m__held **list, const caret_session *locks, const caret_node *n)
+{
+    struct caret_m__held **link = find(list, locks, n, false);
+
+    if (link != NULL)
+        drop(link);
+}
+
+/* Release and forget those of that level and above, or those carried. */
+static void release(struct caret_m__held **list, unsigned level, bool carried)
+{
+    while (*list != NULL)
+        if (carried ? (*list)->carried : (*list)->level >= level) {
+            caret_unlock((*list)->locks, &(*list)->node);
+            drop(list);
+        } else {
+            list = &(*list)->next;
+        }
+}
+
+void caret_m__held_undo(struct caret_m__held **list, unsigned level)
+{
+    release(list, level, false);
+}
+
+void caret_m__held_commit(struct caret_m__held **list, unsigned level)
+{
+    if (level == 1) {
+        release(list, 0, true);
+        caret_m__held_forget(list);
+    }
+    for (struct caret_m__held *held = *list; held != NULL; held = held->next)
+        if (held->level == level)
+            held->level--;
+}
+
+void caret_m__held_carry(struct caret_m__held *list)
+{
+    for (; list != NULL; list = list->next) {
+        list->carried = true;
+        list->level = 1;
+    }
+}
+
+void caret_m__held_forget(struct caret_m__held **list)
+{
+    while (*list != NULL)
+        drop(list);
+}

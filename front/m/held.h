@@ -1,0 +1,43 @@
+/*
+ * held.h - locks that were taken in a transaction, where locks are held by another session than the one it runs in.
+ *
+ * M's rules: what a level took is released when it is undone.  When the transaction begins again its locks are kept, `carried`;
+ * taking one of them again succeeds at once and counts once; those that the last run did not take are released at the end.
+ * The engine does the same for locks of the session that the transaction runs in; libyottadb.so, where locks are the
+ * process's, does it by this.
+ *
+ * A list begins as NULL, and it and its sessions are guarded by the caller.
+ */
+#ifndef CARET_M_HELD_H
+#define CARET_M_HELD_H
+
+#include <stdbool.h>
+
+#include "caret.h"
+
+struct caret_m__held {
+    struct caret_m__held *next; /* the one taken before */
+    caret_session *locks;
+    unsigned level;
+    bool carried;
+    caret_node node; /* as long as it has to be */
+};
+
+/* For a lock that is about to be taken; NULL: no memory.  Added when it was taken, else freed. */
+struct caret_m__held *caret_m__held_new(caret_session *locks, unsigned level, const caret_node *n);
+void caret_m__held_add(struct caret_m__held **list, struct caret_m__held *held);
+
+/* A carried lock counts as taken at that level from now on.  false: there is none on that node. */
+bool caret_m__held_again(struct caret_m__held **list, const caret_session *locks, unsigned level,
+                         const caret_node *n);
+
+/* One is given back by the program: the one taken last. */
+void caret_m__held_drop(struct caret_m__held **list, const caret_session *locks, const caret_node *n);
+
+/* A level is undone, or committed, the outermost being 1; the transaction begins again; the list is that of nobody. */
+void caret_m__held_undo(struct caret_m__held **list, unsigned level);
+void caret_m__held_commit(struct caret_m__held **list, unsigned level);
+void caret_m__held_carry(struct caret_m__held *list);
+void caret_m__held_forget(struct caret_m__held **list);
+
+#endif
