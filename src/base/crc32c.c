@@ -90,6 +90,32 @@ uint32_t caret__crc32c_portable(uint32_t seed, const void *data, size_t n)
     return ~c;
 }
 
+/* Of two polynomials modulo POLY, bits reversed: bit 31 is x^0. */
+static uint32_t product(uint32_t a, uint32_t b)
+{
+    uint32_t sum = 0;
+
+    for (uint32_t bit = UINT32_C(1) << 31; bit != 0; bit >>= 1) {
+        if ((a & bit) != 0)
+            sum ^= b;
+        b = (b >> 1) ^ ((b & 1) != 0 ? POLY : 0);
+    }
+    return sum;
+}
+
+/* A crc is moved over n zero bytes by x^(8 n); what its inversions add is in both and cancels. */
+uint32_t caret__crc32c_join(uint32_t a, uint32_t b, uint64_t b_len)
+{
+    uint32_t power = UINT32_C(1) << 31, square = UINT32_C(1) << 23; /* x^0, x^8 */
+
+    for (; b_len != 0; b_len >>= 1) {
+        if ((b_len & 1) != 0)
+            power = product(power, square);
+        square = product(square, square);
+    }
+    return product(a, power) ^ b;
+}
+
 #if CRC_HW
 
 /* Three lanes of 448 bytes, three times over, are 4,032 of a page's 4,096 bytes. */

@@ -23,6 +23,9 @@ static inline uint32_t caret__crc32c(uint32_t seed, const void *p, size_t n)
     return atomic_load_explicit(&caret__crc32c_chosen, memory_order_acquire)(seed, p, n);
 }
 
+/* crc32c(seed, a followed by b) from crc32c(seed, a), crc32c(0, b) and the length of b. */
+uint32_t caret__crc32c_join(uint32_t a, uint32_t b, uint64_t b_len);
+
 /* The table form, on any machine: the reference for tests. */
 uint32_t caret__crc32c_portable(uint32_t seed, const void *p, size_t n);
 

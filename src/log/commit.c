@@ -27,6 +27,7 @@
  */
 #include <stdlib.h>
 
+#include "base/crc32c.h"
 #include "log/apply.h"
 #include "log/background.h"
 #include "log/checkpoint.h"
@@ -52,6 +53,7 @@ int caret__batch_begin(struct caret__batch *b)
         b->cap = b->room = BATCH_FIRST;
     }
     b->size = CARET__REC_HEAD;
+    caret__batch_crc_anew(b);
     b->nops = 0;
     b->values = 0;
     b->only_kills = b->only_sets = true;
@@ -73,12 +75,21 @@ static int batch_allocate(struct caret__batch *b, uint64_t want)
     return CARET_OK;
 }
 
+/* While the last ops are in a cache: at the end they would have to come from memory once more. */
+static void add_to_crc(struct caret__batch *b)
+{
+    b->crc = caret__crc32c(b->crc, b->rec + b->crc_upto, b->size - b->crc_upto);
+    b->crc_upto = b->size;
+}
+
 static int batch_grow(struct caret__batch *b, uint64_t want)
 {
     int rc = want > b->room ? batch_allocate(b, want) : CARET_OK;
 
     if (rc != CARET_OK)
         return rc;
+    if (b->room > STEP)
+        add_to_crc(b);
     uint32_t cap = (uint32_t)caret__min64(caret__max64(b->cap + (uint64_t)STEP, want), b->room);
     if (b->room > STEP)
         caret__populate(b->rec + b->cap, cap - b->cap);
@@ -186,6 +197,21 @@ static inline uint32_t finish_record(uint8_t *rec, uint32_t size, uint32_t nops)
     uint64_t first = size | (uint64_t)nops << 32;
     memcpy(rec, &first, 8);
     return caret__record_crc(rec, size);
+}
+
+/* Of which the crc of a part is known. */
+uint32_t caret__batch_finish(struct caret__batch *b)
+{
+    uint32_t size = b->size + CARET__REC_TAIL;
+    uint64_t first = size | (uint64_t)b->nops << 32;
+
+    if (b->crc_upto == CARET__REC_HEAD)
+        return finish_record(b->rec, size, b->nops);
+    memcpy(b->rec, &first, 8);
+    add_to_crc(b);
+    uint32_t crc =
+        caret__crc32c_join(caret__crc32c(0, b->rec, CARET__REC_HEAD), b->crc, b->size - CARET__REC_HEAD);
+    return crc;
 }
 
 int caret__record_refused(const struct caret__engine *e, uint64_t size)
@@ -357,7 +383,7 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
     int rc = may_lengthen(e, &c.r);
     if (rc != CARET_OK)
         return rc;
-    c.r.crc = finish_record(b->rec, c.r.size, b->nops);
+    c.r.crc = caret__batch_finish(b);
     bool big = c.r.size > CARET__BIG_RECORD;
     for (bool again = false;; again = true) {
         uint64_t log_size = c.r.size > caret__record_limit(e->sh) ? caret__log_for_record(c.r.size)

@@ -34,6 +34,8 @@ struct caret__batch {
     uint32_t size; /* of head and ops so far */
     uint32_t cap;  /* that are mapped */
     uint32_t room; /* that are allocated */
+    uint32_t crc;  /* of the ops before crc_upto */
+    uint32_t crc_upto;
     uint32_t nops;
     uint64_t values; /* bytes of the values in it: at least as much its pages will have */
     bool only_kills; /* may use the reserve that is kept for emptying a full database */
@@ -44,7 +46,17 @@ struct caret__batch {
 int caret__batch_begin(struct caret__batch *b);
 int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *key, size_t klen,
                      const void *val, size_t vlen);
+/* All ops are there: write its head.  The crc of the record but for its trailer. */
+uint32_t caret__batch_finish(struct caret__batch *b);
+
 void caret__batch_destroy(struct caret__batch *b);
+
+/* Its ops are others than they were. */
+static inline void caret__batch_crc_anew(struct caret__batch *b)
+{
+    b->crc = 0;
+    b->crc_upto = CARET__REC_HEAD;
+}
 
 /* Is it worth looking for the places of the ops, in order, before anything is locked? */
 static inline bool caret__batch_wants_spots(const struct caret__batch *b)

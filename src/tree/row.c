@@ -255,10 +255,11 @@ static unsigned merge(struct caret__w *w, struct caret__cursor *c, const struct 
     struct merged m;
     union scratch copy;
 
-    memcpy(&copy, p, CARET__PAGE_SIZE);
+    m.nold = caret__page_count(p);
+    memcpy(&copy, p,
+           m.nold != 0 ? CARET__PAGE_SIZE : CARET__PAGE_HEAD); /* of an empty one nothing else is read */
     m.old = &copy.page;
     m.kv = kv;
-    m.nold = caret__page_count(&copy.page);
     m.nkv = n;
     take_what_fits(&m);
     CARET__ASSERT_ALWAYS(m.n != 0);

@@ -239,6 +239,7 @@ int caret__pile_order(struct caret__batch *b)
     free(b->rec);
     b->rec = to;
     b->cap = b->room = (uint32_t)bytes;
+    caret__batch_crc_anew(b);
     return CARET_OK;
 }
 

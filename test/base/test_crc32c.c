@@ -49,6 +49,22 @@ static void all_forms_agree_for_any_length_and_alignment(void **state)
     }
 }
 
+static void the_whole_follows_from_the_crcs_of_pieces(void **state)
+{
+    struct caret__rand r = seeded(__func__);
+    static uint8_t bytes[8192];
+
+    (void)state;
+    caret__rand_bytes(&r, bytes, sizeof bytes);
+    for (int i = 0; i < 2000; i++) {
+        size_t n = caret__rand_below(&r, sizeof bytes), cut = caret__rand_below(&r, (uint32_t)n + 1);
+        uint32_t seed = i % 2 != 0 ? (uint32_t)caret__rand_next(&r) : 0;
+        uint32_t a = caret__crc32c(seed, bytes, cut), b = caret__crc32c(0, bytes + cut, n - cut);
+
+        assert_int_equal(caret__crc32c_join(a, b, n - cut), caret__crc32c(seed, bytes, n));
+    }
+}
+
 static void pieces_chain_to_the_whole(void **state)
 {
     struct caret__rand r = seeded(__func__);
@@ -70,6 +86,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
         cmocka_unit_test(all_forms_agree_for_any_length_and_alignment),
+        cmocka_unit_test(the_whole_follows_from_the_crcs_of_pieces),
         cmocka_unit_test(pieces_chain_to_the_whole),
     };
 

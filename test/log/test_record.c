@@ -217,6 +217,11 @@ static void a_batch_keeps_its_ops_as_it_grows(void **state)
         assert_memory_equal(op.val, value, op.vlen);
     }
     assert_int_equal(count, ops);
+    uint32_t crc = caret__batch_finish(&b);
+    assert_int_equal(crc, caret__record_crc(b.rec, b.size + CARET__REC_TAIL));
+    assert_int_equal(caret__batch_add(&b, CARET__OP_SET, keys[0], 10, value, 7), CARET_OK); /* it goes on */
+    crc = caret__batch_finish(&b);
+    assert_int_equal(crc, caret__record_crc(b.rec, b.size + CARET__REC_TAIL));
     caret__batch_destroy(&b);
 }
 
