@@ -43,24 +43,29 @@ enum outcome {
 
 #define BUFFER_SIZE 65536 /* for values; longer ones take the usual way */
 
-struct functions {
-    int (*child)(struct caret__lnode *, int, const struct caret__lnode *, double);
-    int (*child_text)(struct caret__lnode *, int, const struct caret__lnode *, const char *, size_t);
-    int (*words)(const double *, const struct caret__lnode *, double);
-    int (*copy)(struct caret__lnode *, int, const struct caret__lnode *);
-    int (*is_child)(const struct caret__lnode *, const struct caret__lnode *);
-    int (*equal)(const struct caret__lnode *, const struct caret__lnode *);
-    int (*last)(const struct caret__lnode *, char *, double *);
-    int (*get)(char *, double *, struct caret__lnode *, double);
-    int (*number)(double *, struct caret__lnode *, double);
-    int (*set)(const char *, size_t, const double *, struct caret__lnode *, double);
-    int (*set_number)(double, const double *, struct caret__lnode *, double);
-    int (*incr)(double, double *, struct caret__lnode *, double);
-    int (*data)(const double *, struct caret__lnode *, double);
-    int (*subscript)(int, char *, double *, struct caret__lnode *, double);
-    int (*pair)(struct caret__lnode *, int, char *, double *);
+/* What ffi.lua calls.  It declares the same for LuaJIT, and compares that with this text when it is loaded. */
+#define FUNCTIONS                                                                                            \
+    int (*child)(struct caret__lnode *, int, const struct caret__lnode *, double);                           \
+    int (*child_text)(struct caret__lnode *, int, const struct caret__lnode *, const char *, size_t);        \
+    int (*words)(const double *, const struct caret__lnode *, double);                                       \
+    int (*copy)(struct caret__lnode *, int, const struct caret__lnode *);                                    \
+    int (*is_child)(const struct caret__lnode *, const struct caret__lnode *);                               \
+    int (*equal)(const struct caret__lnode *, const struct caret__lnode *);                                  \
+    int (*last)(const struct caret__lnode *, char *, double *);                                              \
+    int (*get)(char *, double *, struct caret__lnode *, double);                                             \
+    int (*number)(double *, struct caret__lnode *, double);                                                  \
+    int (*set)(const char *, size_t, const double *, struct caret__lnode *, double);                         \
+    int (*set_number)(double, const double *, struct caret__lnode *, double);                                \
+    int (*incr)(double, double *, struct caret__lnode *, double);                                            \
+    int (*data)(const double *, struct caret__lnode *, double);                                              \
+    int (*subscript)(int, char *, double *, struct caret__lnode *, double);                                  \
+    int (*pair)(struct caret__lnode *, int, char *, double *);                                               \
     int (*move)(struct caret__lnode *, double);
+struct functions {
+    FUNCTIONS
 };
+#define TEXT_OF(...) #__VA_ARGS__
+#define TEXT(...)    TEXT_OF(__VA_ARGS__)
 
 /* ------------------------------------------------------------------ addresses */
 
@@ -451,6 +456,8 @@ void caret__add_ffi(lua_State *L)
                                          {NULL, NULL}};
     lua_newtable(L);
     caret__functions(L, functions);
+    lua_pushliteral(L, TEXT(FUNCTIONS));
+    lua_setfield(L, -2, "declared");
     lua_setfield(L, -2, "ffi");
 }
 

@@ -56,7 +56,7 @@ local lnode = ffi.typeof [[struct {
     void *db;
     uint64_t node[?];
 }]]
-local functions = ffi.typeof [[struct {
+local declared = [[
     int (*child)(void *n, int words, const void *parent, double sub);
     int (*child_text)(void *n, int words, const void *parent, const char *sub, size_t len);
     int (*words)(const double box[3], const void *n, double made);
@@ -73,10 +73,35 @@ local functions = ffi.typeof [[struct {
     int (*subscript)(int back, char *text, double box[3], void *cursor, double made);
     int (*pair)(void *cursor, int back, char *text, double box[3]);
     int (*move)(void *cursor, double sub);
-} *]]
+]]
+local functions = ffi.typeof("struct {" .. declared .. "} *")
+
+-- Names of functions and kinds of their arguments: p pointer, d double, z size, i int.  All return an int.
+local function signature(text)
+    local all = {}
+    for name, arguments in text:gmatch "int %(%*([%w_]+)%)(%b())" do
+        local kinds = ""
+        for argument in arguments:sub(2, -2):gmatch "[^,]+" do
+            kinds = kinds .. (argument:find "[*%[]" and "p" or argument:find "double" and "d" or
+                              argument:find "size_t" and "z" or argument:find "int" and "i" or "?")
+        end
+        all[#all + 1] = name .. ":" .. kinds
+    end
+    return #all .. " " .. table.concat(all, " ")
+end
+
+-- A call through another declaration than C's would overwrite memory.
+local function same_build(c_declared)
+    local here, there = signature(declared), signature(c_declared or "")
+    if here ~= there then
+        error(("caret: ffi.lua and the C module are of different builds: install both anew (%s; %s)")
+              :format(here, there), 0)
+    end
+end
 
 -- The C module's table, and what stands in front of it here.
 return function(core)
+    same_build(core.ffi.declared)
     local classic, misuse, c_side = core.methods, core.misuse, core.ffi
     local check, fail, call = c_side.check, c_side.fail, c_side.call
     local key -- below
