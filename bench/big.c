@@ -3,10 +3,10 @@
  *
  *   big [-n SETS] [-v BYTES] [-o random|sequential] [-b NODES] [-d DIR] [-s SYSTEM] [-r RUNS]
  *
- * Nodes ^d(k), k a permutation of the 31-bit integers or 1, 2, 3, ..., set in one transaction: Caret with sync off, LMDB with
- * NOSYNC and WRITEMAP, integer keys.  With -b so many others are there before.  ns a set: until the last set
- * has returned, and until the commit has; then the memory that the process has had at most, its shared memory
- * included, and how long closing and opening take.
+ * Nodes ^d(k), k a permutation of the 31-bit integers or 1, 2, 3, ..., set in one transaction: Caret with
+ * sync off, LMDB with NOSYNC and WRITEMAP, integer keys.  With -b so many others are there before.  ns a set:
+ * until the last set has returned, and until the commit has; then the memory that the process has had at
+ * most, its shared memory included, and how long closing and opening take.
  */
 #include <inttypes.h>
 #include <string.h>

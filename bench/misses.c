@@ -3,16 +3,16 @@
  *
  *   misses [-n NODES] [-r RUNS] [--json]
  *
- * There are no hardware counters in a guest, so misses are counted by arithmetic (docs/memory.md) and priced by
- * measuring.  First the memory: loads that depend on each other, each of another line, over as many pages as fit a cache
- * or do not.  "lines" reads all lines of a page before it goes to the next, at a stride that the processor sees, so that it
- * fetches them before they are asked for; "pages" goes to any line of all, so that each load misses the translation
- * too, once the pages are too many for its buffers; "huge" is the same ring of lines in pages of 2 MiB, whose translations
- * are at hand (0: the system has none), so that its difference from "pages" is the price of the translation; "16 pages" is
- * "pages" in 16 chains at once.  Then operations on NODES nodes ^BCAT("lvd",n): among a few
- * neighbours, whose pages are in the caches, and among all.  The difference is what is waited for; in waits of one page
- * each it tells how many are not hidden.
- * CPU time, as waiting for the processor is not ours; medians of runs.
+ * There are no hardware counters in a guest, so misses are counted by arithmetic (docs/memory.md) and priced
+ * by measuring.  First the memory: loads that depend on each other, each of another line, over as many pages
+ * as fit a cache or do not.  "lines" reads all lines of a page before it goes to the next, at a stride that
+ * the processor sees, so that it fetches them before they are asked for; "pages" goes to any line of all, so
+ * that each load misses the translation too, once the pages are too many for its buffers; "huge" is the same
+ * ring of lines in pages of 2 MiB, whose translations are at hand (0: the system has none), so that its
+ * difference from "pages" is the price of the translation; "16 pages" is "pages" in 16 chains at once.  Then
+ * operations on NODES nodes ^BCAT("lvd",n): among a few neighbours, whose pages are in the caches, and among
+ * all.  The difference is what is waited for; in waits of one page each it tells how many are not hidden. CPU
+ * time, as waiting for the processor is not ours; medians of runs.
  */
 #include <sys/mman.h>
 

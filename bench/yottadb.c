@@ -3,11 +3,12 @@
  *
  *   yottadb [-n NODES] [-r RUNS] [--json]
  *
- * Sequential set, random get and random update over ^BCAT("lvd",1..n), each its own commit.  Callers of libyottadb.so pass
- * name and subscripts as strings each time, so the number is made a string for it, as its callers have to.  The two take
- * turns, each with a database of its own; the ratio is taken run by run and its median is quoted.  Then the same on
- * local variables; single operations; threads that read; and what remembering the last paths is worth: the same gets
- * from as many variables in turn as are remembered, and from one more, which are made anew each time.
+ * Sequential set, random get and random update over ^BCAT("lvd",1..n), each its own commit.  Callers of
+ * libyottadb.so pass name and subscripts as strings each time, so the number is made a string for it, as its
+ * callers have to.  The two take turns, each with a database of its own; the ratio is taken run by run and
+ * its median is quoted.  Then the same on local variables; single operations; threads that read; and what
+ * remembering the last paths is worth: the same gets from as many variables in turn as are remembered, and
+ * from one more, which are made anew each time.
  */
 #include <pthread.h>
 

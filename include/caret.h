@@ -174,33 +174,36 @@ typedef struct caret_options {
     int no_create; /* 1: a missing file is an error (CARET_E_NOTFOUND) */
     int readonly;  /* 1: for reading only, see caret_open */
     int sync;      /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
-    double
-        sync_interval; /* seconds between syncs, up to a million, 0 = 1 s; the smallest attached one counts, a second
-                           * after it came at the latest */
+    /* seconds between syncs, up to a million, 0 = 1 s; the smallest attached one counts, a second after it
+     * came at the latest */
+    double sync_interval;
     int no_thread; /* 1: no background thread; flushing, syncs and checkpoints run in the calls that commit,
                            * so the last commits before a pause wait for the next, or for caret_sync();
                            * those with CARET_TXN_BATCH never do */
     const char *shm_dir; /* directory for the shared segment, NULL = /dev/shm */
-    size_t
-        arena_limit; /* bytes of changed pages kept in memory; 0: a quarter of what is available to the process,
-                      * and half of what shm_dir has left, are the most */
-    size_t
-        log_size; /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least),
-                           * and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear.  Three quarters of it, or of 1 GiB, are the limit of one
-                           * transaction, beside 1 GiB of values of over 1 KiB.  Counts for the one who opens first after a clean close */
+    /* bytes of changed pages kept in memory; 0: a quarter of what is available to the process, and half of
+     * what shm_dir has left, are the most */
+    size_t arena_limit;
+    /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least),
+     * and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make
+     * checkpoints dear. Three quarters of it, or of 1 GiB, are the limit of one transaction, beside 1 GiB
+     * of values of over 1 KiB. Counts for the one who opens first after a clean close */
+    size_t log_size;
     int any_fs; /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all who open it run on
                            * this machine, and its locks, mappings and syncs are as good as a local one's */
     /* NULL, or called by caret_open() in its thread about once a second while it recovers a database, from the second
      * second on: `part` from 0 to 1 is done.  It must not call functions of Caret, nor leave by longjmp or exit. */
     void (*progress)(void *arg, double part);
     void *progress_arg;
-    /* NULL, or an existing folder to which the log is copied before it is overwritten: with a backup made since, it
-     * leads to any later moment (caret_restore).  Counts for all who have the database open, until the last closes it: give
-     * it whenever it may be opened first, or there will be a gap.  A checkpoint is due a minute after a commit then.  What
-     * can't be archived is not given up: checkpoints fail, and writers when the log is full. */
+    /* NULL, or an existing folder to which the log is copied before it is overwritten: with a backup made
+     * since, it leads to any later moment (caret_restore).  Counts for all who have the database open, until
+     * the last closes it: give it whenever it may be opened first, or there will be a gap.  A checkpoint is
+     * due a minute after a commit then.  What can't be archived is not given up: checkpoints fail, and
+     * writers when the log is full. */
     const char *archive;
-    /* 1: without huge pages.  Otherwise changed pages are kept in pages of 2 MiB where the system has such (Linux 6.1), which takes
-     * no more memory and makes random access to a large database quicker.  For this process; others may choose otherwise. */
+    /* 1: without huge pages.  Otherwise changed pages are kept in pages of 2 MiB where the system has such
+     * (Linux 6.1), which takes no more memory and makes random access to a large database quicker.  For this
+     * process; others may choose otherwise. */
     int no_huge_pages;
 } caret_options;
 
@@ -217,15 +220,16 @@ typedef struct caret_options {
  *   - Nobody has: everything.  Not closed cleanly, the log is replayed into private memory each time it is opened;
  *     if log or shared memory of the last users can't be read, it is refused (OPEN, SHM, CORRUPT): somebody
  *     who may write has to open it once.
- * When those who had it open close it, or others open it, the handle follows.  No call sees two states mixed, nor
- * does a transaction: it gets CARET_RESTART when what it reads is replaced.  With the shared memory out of reach nobody
- * keeps pages for it, so that a transaction that takes longer than from one checkpoint to the next can't come to its
- * end: after ten restarts and ten seconds caret_restart() says BUSY.  Read in shorter ones, or from a backup.  Writing, locks, caret_sync and
- * caret_checkpoint are READONLY; caret_check looks at the last checkpoint.  If the process has the database open
- * for writing as well, the handle is one more over that.
+ * When those who had it open close it, or others open it, the handle follows.  No call sees two states mixed,
+ * nor does a transaction: it gets CARET_RESTART when what it reads is replaced.  With the shared memory out
+ * of reach nobody keeps pages for it, so that a transaction that takes longer than from one checkpoint to the
+ * next can't come to its end: after ten restarts and ten seconds caret_restart() says BUSY.  Read in shorter
+ * ones, or from a backup.  Writing, locks, caret_sync and caret_checkpoint are READONLY; caret_check looks at
+ * the last checkpoint.  If the process has the database open for writing as well, the handle is one more over
+ * that.
  *
- * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM; INVALID names the option
- * that is out of range, or contradicts another (archive with readonly).
+ * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM; INVALID names
+ * the option that is out of range, or contradicts another (archive with readonly).
  */
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
 
@@ -275,12 +279,13 @@ typedef struct caret_backup_options {
 CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_options *options);
 
 /*
- * Open the database, replace its file by a compact copy (as caret_backup() makes it with `compact`), and close it.  Nobody
- * else may have it open; who wants to open it meanwhile waits.  The old file is replaced whole or not at all, also when
- * this process is killed, which may leave a copy NAME-partial-..., to be removed.  It needs room for both.
- * `path` and `options` may be NULL, as in caret_open(), and so may `progress`, which is told how far the copy is, as in caret_backup(), but must not
- * call functions of Caret.  ROLLBACK: it said so, and the file is left as it is.  BUSY: it is open elsewhere, and was left as it is; what caret_open(), caret_backup() and
- * caret_close() say.
+ * Open the database, replace its file by a compact copy (as caret_backup() makes it with `compact`), and
+ * close it.  Nobody else may have it open; who wants to open it meanwhile waits.  The old file is replaced
+ * whole or not at all, also when this process is killed, which may leave a copy NAME-partial-..., to be
+ * removed.  It needs room for both. `path` and `options` may be NULL, as in caret_open(), and so may
+ * `progress`, which is told how far the copy is, as in caret_backup(), but must not call functions of Caret.
+ * ROLLBACK: it said so, and the file is left as it is.  BUSY: it is open elsewhere, and was left as it is;
+ * what caret_open(), caret_backup() and caret_close() say.
  */
 CARET_API int caret_compact(const char *path, const caret_options *options, caret_backup_progress *progress,
                             void *progress_arg);
@@ -288,26 +293,27 @@ CARET_API int caret_compact(const char *path, const caret_options *options, care
 /* Options of caret_restore(); zero everything, then set what differs. */
 typedef struct caret_restore_options {
     const char *archive; /* folder that the log was copied to (caret_options); NULL = the backup alone */
-    uint64_t
-        lsn; /* go no further than this place (caret_durable's `committed`), which must be reached; 0 = the end */
-    uint64_t
-        time; /* nor than this time, nanoseconds since 1970, to the last checkpoint before it; 0 = the end */
+    /* go no further than this place (caret_durable's `committed`), which must be reached; 0 = the end */
+    uint64_t lsn;
+    /* nor than this time, nanoseconds since 1970, to the last checkpoint before it; 0 = the end */
+    uint64_t time;
     const char *shm_dir; /* directory for shared memory while it is done, NULL = /dev/shm */
     int any_fs;          /* as in caret_options */
-    caret_backup_progress
-        *progress; /* behind each file of the archive: its last place and its time; not 0: stop */
+    /* behind each file of the archive: its last place and its time; not 0: stop */
+    caret_backup_progress *progress;
     void *progress_arg;
 } caret_restore_options;
 
 /*
- * Make a new database of a backup and the log that was archived since.  Each commit is there whole or not at all, in
- * order.  It gets a new UUID, as another history begins; give it another folder for its archive.  *reached (may be NULL):
- * the place it was brought to.  `path` appears when it is complete; whoever is killed leaves files NAME-partial-....
- * CARET_NONE: done, but the archive ends before `time`, so that later commits may be missing: caret_message() says where
- * (what was not copied out yet is in the log of the database itself).
- * EXISTS: `path` does; NOTFOUND: no backup, one that is of later than `lsn` or `time` (take an older one), the archive
- * does not lead to `lsn`, or a file in its middle is missing: the message names it, and the place up to which restoring is possible; CORRUPT: an archive file is damaged,
- * or does not continue the one before; INVALID: not a backup; OPEN, DISKFULL, IO, NOMEM, ROLLBACK, and what caret_open() says.
+ * Make a new database of a backup and the log that was archived since.  Each commit is there whole or not at
+ * all, in order.  It gets a new UUID, as another history begins; give it another folder for its archive.
+ * *reached (may be NULL): the place it was brought to.  `path` appears when it is complete; whoever is killed
+ * leaves files NAME-partial-.... CARET_NONE: done, but the archive ends before `time`, so that later commits
+ * may be missing: caret_message() says where (what was not copied out yet is in the log of the database
+ * itself). EXISTS: `path` does; NOTFOUND: no backup, one that is of later than `lsn` or `time` (take an older
+ * one), the archive does not lead to `lsn`, or a file in its middle is missing: the message names it, and the
+ * place up to which restoring is possible; CORRUPT: an archive file is damaged, or does not continue the one
+ * before; INVALID: not a backup; OPEN, DISKFULL, IO, NOMEM, ROLLBACK, and what caret_open() says.
  */
 CARET_API int caret_restore(const char *backup, const char *path, const caret_restore_options *options,
                             uint64_t *reached);
@@ -319,8 +325,8 @@ CARET_API int caret_restore(const char *backup, const char *path, const caret_re
  * checkpoint is checked, with nobody waiting; BUSY if newer ones keep coming. */
 CARET_API int caret_check(caret_db *db, char *report, size_t cap);
 
-/* The same for the pages and values of a snapshot taken now, while writers go on: all that is on the disk and counts, but
- * not what only lives in shared memory.  And what beginning a snapshot says. */
+/* The same for the pages and values of a snapshot taken now, while writers go on: all that is on the disk and
+ * counts, but not what only lives in shared memory.  And what beginning a snapshot says. */
 CARET_API int caret_check_online(caret_db *db, char *report, size_t cap);
 
 /* Counters and sizes of a database; see docs/engine.md for their meaning. */
@@ -424,8 +430,8 @@ CARET_API void caret_session_close(caret_session *s);
 
 /* -------------------------------------------------------------------- nodes */
 
-/* Bytes enough for any node: declare `caret_node_buf n;` and use &n.node, or
- * allocate caret_node_bytes(key bytes) with the alignment of uint64_t.  `bytes` of the functions below: of the memory at n. */
+/* Bytes enough for any node: declare `caret_node_buf n;` and use &n.node, or allocate caret_node_bytes(key
+ * bytes) with the alignment of uint64_t.  `bytes` of the functions below: of the memory at n. */
 #define CARET_NODE_MAX 1152u
 typedef union caret_node_buf caret_node_buf;
 
@@ -612,12 +618,13 @@ enum {
  */
 
 /*
- * A transaction belongs to its session.  Other sessions, of this database or another, of this thread or another, are no part
- * of it: what they read is what is committed at that moment, without anything the transaction has changed; what they
- * change takes effect at once, is not undone by caret_rollback(), and is done again by a body that is run again.  (The
- * Lua module refuses such changes: INTXN.)  Reading never waits for the transaction.  A change by another session to what the
- * transaction has read restarts it, also if the same thread makes it; and where the transaction runs undisturbed (see
- * caret_restart), a change by another session of another thread waits for it, up to one second.
+ * A transaction belongs to its session.  Other sessions, of this database or another, of this thread or
+ * another, are no part of it: what they read is what is committed at that moment, without anything the
+ * transaction has changed; what they change takes effect at once, is not undone by caret_rollback(), and is
+ * done again by a body that is run again.  (The Lua module refuses such changes: INTXN.)  Reading never waits
+ * for the transaction.  A change by another session to what the transaction has read restarts it, also if the
+ * same thread makes it; and where the transaction runs undisturbed (see caret_restart), a change by another
+ * session of another thread waits for it, up to one second.
  */
 
 /* Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP; INVALID: unknown flags; CLOSED: the session has
@@ -643,8 +650,8 @@ CARET_API int caret_restart(caret_session *s);
 CARET_API unsigned caret_txn_level(const caret_session *s);
 CARET_API unsigned caret_txn_restarts(const caret_session *s);
 
-/* Local variables are changed inside a transaction too; whether a rollback or restart
- * restores them is chosen here, after the outermost caret_begin and before any change: all of them (1) or none (0, default). */
+/* Local variables are changed inside a transaction too; whether a rollback or restart restores them is chosen
+ * here, after the outermost caret_begin and before any change: all of them (1) or none (0, default). */
 CARET_API int caret_txn_restore_locals(caret_session *s, int all);
 
 /* Run fn in a transaction and commit.  fn returns CARET_OK to commit, CARET_RESTART to
@@ -744,8 +751,8 @@ typedef struct caret_change {
     uint32_t index, count; /* of the changes of that commit: which, from 0, and how many */
     int kind; /* CARET_CHANGE_*; what comes of an incr is a set, and so is what comes of a merge */
     const caret_node *node;
-    caret_slice
-        value; /* of a set.  data is NULL if it was a long one, of len bytes, that was replaced since */
+    /* of a set. data is NULL if it was a long one, of len bytes, that was replaced since */
+    caret_slice value;
 } caret_change;
 
 /* Begin at a place in the log: 0 = at the oldest commit there is, CARET_LOG_END, or a change's lsn to go on behind it.
@@ -784,7 +791,8 @@ typedef struct caret_shm_info {
     const uint64_t *pid; /* they */
 } caret_shm_info;
 
-/* Called for each; CARET_OK goes on, anything else ends the call with that code.  No function of Caret may be called. */
+/* Called for each; CARET_OK goes on, anything else ends the call with that code.  No function of Caret may be
+ * called. */
 typedef int caret_shm_each(void *arg, const caret_shm_info *info);
 
 enum {

@@ -3,9 +3,9 @@
  *
  *   watch SECONDS NAME COMMAND...
  *
- * Time: the test may take SECONDS of a machine that is its own: where ten times as many threads want to run as there are
- * processors, a second counts a tenth (crowd.h).  After it, all processes of the test are ended, and the
- * exit status is 124.
+ * Time: the test may take SECONDS of a machine that is its own: where ten times as many threads want to run
+ * as there are processors, a second counts a tenth (crowd.h).  After it, all processes of the test are ended,
+ * and the exit status is 124.
  *
  * Processes: whoever is left behind by its parent becomes our child, in whatever process group it is.  Those still
  * there when the test has ended have GRACE seconds (by the same clock) to end, too; then they are named and killed, and
@@ -14,8 +14,8 @@
  * Files: what nobody had made in /dev/shm and the folder for temporary files when it began, but is there at its end,
  * is noted in the file that CARET_LEAVINGS names; tools/test.sh looks at that when all is over.
  *
- * Cost: a last line tells how long the test took, and how many seconds of a processor it and all its processes used: that
- * number does not depend on what else the machine does.  tools/test.sh sorts them.
+ * Cost: a last line tells how long the test took, and how many seconds of a processor it and all its
+ * processes used: that number does not depend on what else the machine does.  tools/test.sh sorts them.
  *
  * The test itself is in a process group of its own.  SIGHUP, SIGINT and SIGTERM end it with all its processes.
  */

@@ -265,6 +265,22 @@ check_names()
         grep -vE '^include/yottadb/libyottadb\.h$|^CHANGELOG\.md$')
 }
 
+# What formatting leaves behind where nobody looks: a field torn from its type, as its comment was too long (write it
+# above the field), and lines of comments that were not wrapped again.
+longest_line=120
+check_scars()
+{
+    c_files | grep -v '^include/yottadb/libyottadb\.h$' | while read -r file; do
+        awk -v file="$file" -v longest=$longest_line '
+        length($0) > longest { print file ":" FNR ": " length($0) " columns; " longest " are the most" }
+        before ~ /^ +((_Atomic|const|unsigned|struct|static) )*[a-z_0-9]+( [a-z_0-9]+)?\**$/ &&
+        before !~ /^ +(else|do|break|continue)$/ && /^ +([*a-z_0-9]+(\[[^]]*\])*|\[[A-Z_0-9]+\]);/ {
+            print file ":" FNR ": a field torn from its type"
+        }
+        { before = $0 }' "$file"
+    done
+}
+
 # Links from one document to another lead somewhere.
 check_links()
 {
@@ -281,7 +297,8 @@ passed=0
 failed=0
 skipped=0
 [ $# -eq 0 ] &&
-    set -- format includes layers prefixes descriptors guards length assertions names whitespace paths lua shell links
+    set -- format includes layers prefixes descriptors guards length assertions names scars whitespace paths lua shell \
+        links
 for check in "$@"; do
     "check_$check" >"$scratch/printed"
     grep -v '^NOTE ' "$scratch/printed" >"$findings"

@@ -3,15 +3,17 @@
  *
  *   growth [-n NODES] [-v BYTES] [-o random|sequential] [-d DIR] [-s SYSTEM] [--json]
  *
- * Nodes ^d(k), k a permutation of the 31-bit integers or 1, 2, 3, ..., each set its own commit; how each system is set up says the
- * beginning of its file.  Then, of random nodes (a quarter as many as there are, 2 M at most): gets; after a scan of
- * all with their values, closing and opening, updates; after a check and a backup, kills.  Then a tenth as many updates
- * by a process that kills itself, which the next opening recovers, and a compaction.
+ * Nodes ^d(k), k a permutation of the 31-bit integers or 1, 2, 3, ..., each set its own commit; how each
+ * system is set up says the beginning of its file.  Then, of random nodes (a quarter as many as there are, 2
+ * M at most): gets; after a scan of all with their values, closing and opening, updates; after a check and a
+ * backup, kills.  Then a tenth as many updates by a process that kills itself, which the next opening
+ * recovers, and a compaction.
  *
- * ns at every tenth of the inserts; of each kind of call the longest and what 99.999 % stay below; bytes that the
- * device of DIR has written for inserts and closing (/proc/diskstats: others' too) and that the process had written
- * (/proc/self/io); memory of the process with its shared memory; the length of the files, and the bytes they take, after
- * closing and after the compaction; seconds of the rest.  An x instead of a number: the system has no such thing.
+ * ns at every tenth of the inserts; of each kind of call the longest and what 99.999 % stay below; bytes that
+ * the device of DIR has written for inserts and closing (/proc/diskstats: others' too) and that the process
+ * had written (/proc/self/io); memory of the process with its shared memory; the length of the files, and the
+ * bytes they take, after closing and after the compaction; seconds of the rest.  An x instead of a number:
+ * the system has no such thing.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* SQLite with a write-ahead log, synchronous NORMAL (a loss of power takes the last commits), prepared statements, rows by
- * their number, a transaction each. */
+/* SQLite with a write-ahead log, synchronous NORMAL (a loss of power takes the last commits), prepared
+ * statements, rows by their number, a transaction each. */
 #include "store.h"
 
 #include <sqlite3.h>

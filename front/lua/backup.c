@@ -91,8 +91,8 @@ static void read_restore_options(lua_State *L, caret_restore_options *o, struct 
     }
 }
 
-/* restore(backup, path[, {archive, lsn, time, any_fs, progress}]) -> place reached[, warning] | nil, text, name; time in seconds
- * since 1970; the warning tells that the archive ends before it. */
+/* restore(backup, path[, {archive, lsn, time, any_fs, progress}]) -> place reached[, warning] | nil, text,
+ * name; time in seconds since 1970; the warning tells that the archive ends before it. */
 int caret__restore_from(lua_State *L)
 {
     const char *backup = caret__path(L, 1, "the path of a backup");

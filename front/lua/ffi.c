@@ -375,7 +375,8 @@ void caret__wrap_node(lua_State *L, const struct caret__lnode *n)
     lua_setfield(L, -2, "__:sub");
 }
 
-/* name or node, subs... -> node; upvalues: metatable, database.  Also called with the database in front, for db:node. */
+/* name or node, subs... -> node; upvalues: metatable, database.  Also called with the database in front, for
+ * db:node. */
 static int node_function(lua_State *L)
 {
     if (!lua_rawequal(L, 1, lua_upvalueindex(2))) {

@@ -1,9 +1,9 @@
 /*
  * path.h - nodes from the strings that callers pass, and the last few of them.
  *
- * A caller names a node by strings in each call.  Encoding them costs more than the rest of the call, and a node that is
- * new has no idea where it is in the tree (caret.h).  But programs go through siblings, and come back to the same
- * few variables.  So each thread keeps the last CARET__YDB_PATHS nodes:
+ * A caller names a node by strings in each call.  Encoding them costs more than the rest of the call, and a
+ * node that is new has no idea where it is in the tree (caret.h).  But programs go through siblings, and come
+ * back to the same few variables.  So each thread keeps the last CARET__YDB_PATHS nodes:
  *
  *     raw: name and all subscripts but the last, as they were passed | lens of each | last: the last subscript
  *     node: the whole, ready for use
@@ -55,8 +55,8 @@ int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *varname, int 
 /* The node's last subscript was changed: to what was stored in `ret`, or to something else (NULL). */
 void caret__ydb_moved(struct caret__ydb_path *path, const ydb_buffer_t *ret);
 
-/* The node is another one of the variable.  Begin, keep its n subscripts in order, each while its buffer says what it is, and
- * end; without the end the path is empty. */
+/* The node is another one of the variable.  Begin, keep its n subscripts in order, each while its buffer says
+ * what it is, and end; without the end the path is empty. */
 void caret__ydb_keep_begin(struct caret__ydb_path *path);
 void caret__ydb_keep(struct caret__ydb_path *path, int i, int n, const ydb_buffer_t *sub);
 void caret__ydb_keep_end(struct caret__ydb_path *path, int n);

@@ -1,10 +1,10 @@
 /*
  * timer.c - timers, and sleeping.
  *
- * One thread, begun with the first timer, sleeps until the next one is due and calls its handler, which may call any
- * function here, those for timers too.  All signals are blocked in it.  The list is in the order of time, under
- * CARET__YDB_TIMERS.  `fired` counts handlers that have returned, for those who sleep until one did.  A timer is cancelled
- * before its handler begins, or not at all.
+ * One thread, begun with the first timer, sleeps until the next one is due and calls its handler, which may
+ * call any function here, those for timers too.  All signals are blocked in it.  The list is in the order of
+ * time, under CARET__YDB_TIMERS.  `fired` counts handlers that have returned, for those who sleep until one
+ * did.  A timer is cancelled before its handler begins, or not at all.
  */
 #include <signal.h>
 #include <time.h>

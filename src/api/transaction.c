@@ -28,9 +28,10 @@ static struct caret__private *locals_of(caret_session *s)
 }
 
 /*
- * A new view.  Its read point may be in the past, for leaves are read as they are, and one that is newer moves the
- * point: so nobody need fetch the line of log_applied, which every commit writes, from the core that wrote it.  Behind a
- * restart it is exact: a leaf that is read around a stopped writer has that version, and must not conflict again.
+ * A new view.  Its read point may be in the past, for leaves are read as they are, and one that is newer
+ * moves the point: so nobody need fetch the line of log_applied, which every commit writes, from the core
+ * that wrote it.  Behind a restart it is exact: a leaf that is read around a stopped writer has that version,
+ * and must not conflict again.
  */
 static void fresh_view(caret_session *s)
 {

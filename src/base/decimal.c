@@ -158,7 +158,8 @@ int caret__dec_fit_slow(struct caret__rules rules, struct caret__raw x, struct c
     return CARET__DEC_OK;
 }
 
-/* Two numbers in the same unit below 10^18, which most are: nothing of them is cut off, nor of their sum, but by a carry. */
+/* Two numbers in the same unit below 10^18, which most are: nothing of them is cut off, nor of their sum, but
+ * by a carry. */
 static inline bool both_small(struct caret__rules rules, const struct caret__dec *a,
                               const struct caret__dec *b)
 {

@@ -86,8 +86,8 @@ static int32_t clamp(int64_t exp)
 }
 
 /*
- * The same as caret__dec_parse() of a text of 1 to 18 digits, before them perhaps a -, among them perhaps a point, and nothing else.
- * False: it is something else.
+ * The same as caret__dec_parse() of a text of 1 to 18 digits, before them perhaps a -, among them perhaps a
+ * point, and nothing else. False: it is something else.
  */
 static inline bool read_short(const char *s, size_t n, struct caret__dec *r)
 {

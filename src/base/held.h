@@ -1,11 +1,12 @@
 /*
  * held.h - what the calling thread holds: mutexes, the gate, roles; for assertions only.
  *
- * A function whose comment says under which lock it runs asserts that with CARET__HELD(), and one that must not be
- * called under a lock with CARET__NOT_HELD(); the style check looks whether it does. The functions that lock note here
- * what they got, by its address, in a list of the thread; the functions that unlock take it out. So the answer is about
- * this thread, not about this process or "somebody": neither the owner's number in the mutex, which another pid namespace
- * uses too, nor writer_slot, which is the process's, says as much.
+ * A function whose comment says under which lock it runs asserts that with CARET__HELD(), and one that must
+ * not be called under a lock with CARET__NOT_HELD(); the style check looks whether it does. The functions
+ * that lock note here what they got, by its address, in a list of the thread; the functions that unlock take
+ * it out. So the answer is about this thread, not about this process or "somebody": neither the owner's
+ * number in the mutex, which another pid namespace uses too, nor writer_slot, which is the process's, says as
+ * much.
  *
  *     lock, also from a dead owner   caret__held_note()      the state may be broken still, but it is ours
  *     unlock                         caret__held_drop()

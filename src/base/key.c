@@ -410,7 +410,8 @@ static inline uint64_t spell4(uint64_t w)
     return (tens | (lanes - 10 * tens) << 8) + UINT64_C(0x3030303030303030);
 }
 
-/* Integers from 1 to 99999999, which most are: the text in the low bytes of *text, and its length; 0 = something else. */
+/* Integers from 1 to 99999999, which most are: the text in the low bytes of *text, and its length; 0 =
+ * something else. */
 static inline unsigned get_small(const uint8_t *p, size_t n, uint64_t *text)
 {
     unsigned exp = p[0] - (unsigned)(CARET__SUB_ZERO + EXP_BIAS), i = 0, pair = 0;

@@ -383,7 +383,8 @@ static int write_file(struct writer *w)
     return rc;
 }
 
-/* What will be in the archive is on the disk: long values first.  Under the flush mutex, as failed syncs are noted there. */
+/* What will be in the archive is on the disk: long values first.  Under the flush mutex, as failed syncs are
+ * noted there. */
 static int sync_first(struct caret__engine *e, uint64_t to)
 {
     CARET__HELD(&e->sh->checkpoint);

@@ -1,12 +1,11 @@
 /*
  * background.c - the thread that flushes, syncs and checkpoints when due, and makes room ahead of the writers.
  *
- * Every process that writes has one (unless the options say no).  All signals are
- * blocked in it, so the host never sees one handled there.  It sleeps on a futex
- * word of its own process: writers wake it when the ring is a quarter full; else it
- * looks once per sync interval, the smallest that any process attached wants (each
- * notes its own in its slot: one that only reads has no thread, but may want it).  Whatever it does goes through the shared flush and
- * checkpoint mutexes, so it doesn't matter how many processes have one, or none:
+ * Every process that writes has one (unless the options say no).  All signals are blocked in it, so the host
+ * never sees one handled there.  It sleeps on a futex word of its own process: writers wake it when the ring
+ * is a quarter full; else it looks once per sync interval, the smallest that any process attached wants (each
+ * notes its own in its slot: one that only reads has no thread, but may want it).  Whatever it does goes
+ * through the shared flush and checkpoint mutexes, so it doesn't matter how many processes have one, or none:
  * a writer that finds no room does the work itself.
  *
  * A forked child has no thread: it forgets the struct and starts its own at its

@@ -16,14 +16,14 @@
  * If its process dies in step 5, repair restores what was saved, of several
  * changes of one page the last first, and redoes the record the general way.
  *
- * Large transactions.  Their records do not go through the ring (flush.c).  Step 2 counts what step 5 takes, leaf by
- * leaf (tree/row.c), and refuses what arena, undo area, disk or memory cannot hold, before anything has
- * changed.  What is changed in place is saved whole, and the undo area may be too small for that; of a page of an
- * older epoch nothing is saved but its page-table word.  So what finds no room takes a checkpoint and tries again
- * while it still has that role: under one holding of the writer mutex the epoch is frozen, if anything was changed
- * since, and the record committed; every page it meets is copied.  The role comes before the flush mutex, and that before
- * the writer mutex.  Whoever has the role next finishes that checkpoint.  Other writers wait as long as it
- * takes, readers read around it (tree/past.c).
+ * Large transactions.  Their records do not go through the ring (flush.c).  Step 2 counts what step 5 takes,
+ * leaf by leaf (tree/row.c), and refuses what arena, undo area, disk or memory cannot hold, before anything
+ * has changed.  What is changed in place is saved whole, and the undo area may be too small for that; of a
+ * page of an older epoch nothing is saved but its page-table word.  So what finds no room takes a checkpoint
+ * and tries again while it still has that role: under one holding of the writer mutex the epoch is frozen, if
+ * anything was changed since, and the record committed; every page it meets is copied.  The role comes before
+ * the flush mutex, and that before the writer mutex.  Whoever has the role next finishes that checkpoint.
+ * Other writers wait as long as it takes, readers read around it (tree/past.c).
  */
 #include <stdlib.h>
 

@@ -3,14 +3,12 @@
  *
  *     written <= durable?  no:   durable <= written <= head
  *
- * The holder of the flush mutex reads log_head and pwrites [log_written, head) to
- * the log file: LSN x lies at (x - log_base) mod log_size.  log_written moves when
- * all of it is written, also where the file ends in the middle of a record: like
- * log_durable it always stands behind a whole one, for it is there that a recovery
- * begins to read the ring.  Ring space behind log_written may be reused by writers.  To sync it marks sync_in_progress, calls
- * fdatasync, clears the mark and raises log_durable.  If runs (values out of line)
- * were written, the data file is synced first: a durable record never refers to
- * bytes that are not.
+ * The holder of the flush mutex reads log_head and pwrites [log_written, head) to the log file: LSN x lies at
+ * (x - log_base) mod log_size.  log_written moves when all of it is written, also where the file ends in the
+ * middle of a record: like log_durable it always stands behind a whole one, for it is there that a recovery
+ * begins to read the ring.  Ring space behind log_written may be reused by writers.  To sync it marks
+ * sync_in_progress, calls fdatasync, clears the mark and raises log_durable.  If runs (values out of line)
+ * were written, the data file is synced first: a durable record never refers to bytes that are not.
  *
  * A holder that died during fdatasync leaves the mark: whether the kernel reported
  * an error to it is unknown, and it reports each only once.  The successor

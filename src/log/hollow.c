@@ -11,10 +11,11 @@
  *
  *     free --last close, next opening--> hollow --room is allocated--> free
  *
- * They come back, the lowest first, when free ones run out, before the file grows: allocated, then set in `free`,
- * then cleared in `hollow`.  The background thread does so when few free ones are left (caret__hollow_ahead): it allocates before it takes the
- * mutex, so that a writer need not.  After a death in between repair takes out of `hollow` what is free.  In the bitmap images they are
- * free.  A page that dies is never hollow: its bytes are in the file.
+ * They come back, the lowest first, when free ones run out, before the file grows: allocated, then set in
+ * `free`, then cleared in `hollow`.  The background thread does so when few free ones are left
+ * (caret__hollow_ahead): it allocates before it takes the mutex, so that a writer need not.  After a death in
+ * between repair takes out of `hollow` what is free.  In the bitmap images they are free.  A page that dies
+ * is never hollow: its bytes are in the file.
  *
  * The first KEPT_PAGES and some free numbers stay as they are: a small file is left alone, and a full disk has room
  * for kills.

@@ -1,13 +1,12 @@
 /*
  * lengthen.c - making the log longer while everybody writes.
  *
- * A checkpoint writes each page that was changed since the last one.  Where sets go
- * everywhere, nearly each of them changes another page, and a short log makes a
- * checkpoint due before any page was changed twice.  So when a checkpoint would
- * write much more than the log has, the log becomes as long as it may, CARET__LOG_MAX, or
- * shorter if the disk has little room; unless somebody asked for its size.  At once: each length in between would be used
- * for a few checkpoints of a tree that is growing, all of which would be written again.  How far a log is used is
- * another matter (checkpoint.c).
+ * A checkpoint writes each page that was changed since the last one.  Where sets go everywhere, nearly each
+ * of them changes another page, and a short log makes a checkpoint due before any page was changed twice.  So
+ * when a checkpoint would write much more than the log has, the log becomes as long as it may,
+ * CARET__LOG_MAX, or shorter if the disk has little room; unless somebody asked for its size.  At once: each
+ * length in between would be used for a few checkpoints of a tree that is growing, all of which would be
+ * written again.  How far a log is used is another matter (checkpoint.c).
  *
  * A record that takes more than three quarters of the log makes it longer too: its committer
  * takes a checkpoint with that wish and, still in the role, commits (commit.c).  If there

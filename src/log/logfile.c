@@ -1,9 +1,9 @@
 /*
  * logfile.c - bytes of the log file at an LSN.
  *
- * The log goes round: an LSN lies at (LSN - base) % size, and what is read or written there may be in two pieces, at the
- * end of the file and at its beginning.  A reader whose file lacks what only the ring of the last users has gets that
- * from `tail`, in memory.
+ * The log goes round: an LSN lies at (LSN - base) % size, and what is read or written there may be in two
+ * pieces, at the end of the file and at its beginning.  A reader whose file lacks what only the ring of the
+ * last users has gets that from `tail`, in memory.
  */
 #include "log/logfile.h"
 

@@ -21,8 +21,8 @@ struct caret__logfile {
 /* Bytes of the log file at an LSN, around its end; at most `size` of them. */
 int caret__log_read(const struct caret__logfile *f, uint64_t lsn, void *buf, size_t len);
 
-/* The same bytes mapped, in two pieces where the file ends, which takes no memory; until caret__log_unmap().  NULL: they
- * can't be, or are in the tail: read them.  {0} is no mapping. */
+/* The same bytes mapped, in two pieces where the file ends, which takes no memory; until caret__log_unmap().
+ * NULL: they can't be, or are in the tail: read them.  {0} is no mapping. */
 struct caret__mapping {
     void *at;
     size_t len;

@@ -46,9 +46,9 @@
 #define WAIT_MS      10000u                    /* for others who write long values; arbitrary */
 
 /*
- * Find an entry that is not in use.  Those of the dead, who were not reaped yet, are given up when there is none.  The last
- * few are for commits that have some already and take the rest at once: so those of half a commit each never wait
- * for each other.
+ * Find an entry that is not in use.  Those of the dead, who were not reaped yet, are given up when there is
+ * none.  The last few are for commits that have some already and take the rest at once: so those of half a
+ * commit each never wait for each other.
  */
 static struct caret__reserved *free_entry(struct caret__engine *e, bool *scarce)
 {
@@ -76,7 +76,8 @@ static struct caret__reserved *free_entry(struct caret__engine *e, bool *scarce)
     return found;
 }
 
-/* Consecutive free pages; their number is `ahead` if there are so many, or if `all`; else what can be had, `pages` at least. */
+/* Consecutive free pages; their number is `ahead` if there are so many, or if `all`; else what can be had,
+ * `pages` at least. */
 static int find_pages(struct caret__engine *e, uint32_t pages, uint32_t ahead, bool all, uint32_t *pgno,
                       uint32_t *count)
 {

@@ -15,8 +15,8 @@ struct caret__start {
     struct stat st;
     struct caret__identity id;
     struct caret__meta_pair pair;
-    uint32_t
-        slots; /* that the arena of the last users could have: what they committed must find room again; 0 = not known */
+    /* that the arena of the last users could have: what they committed must find room again; 0 = not known */
+    uint32_t slots;
     bool created; /* by us, just now, where nothing was */
 };
 
@@ -31,8 +31,8 @@ int caret__engine_open_alone(const char *path, const caret_options *options, str
 /* Drop a reference; the last in the process detaches, the last of all writes a final checkpoint. */
 int caret__engine_close(struct caret__engine *e);
 
-/* Have the closing of this only reference replace the file by a compact copy, which `copy` makes as `how` says: both have to
- * live until then.  BUSY: there are others. */
+/* Have the closing of this only reference replace the file by a compact copy, which `copy` makes as `how`
+ * says: both have to live until then.  BUSY: there are others. */
 int caret__engine_compact(struct caret__engine *e, caret__copy_fn *copy, const caret_backup_options *how);
 
 /* One more reference to an open engine. */
@@ -99,12 +99,13 @@ int caret__data_obstructed(const struct caret__engine *e);
  * segment holds; take a slot; publish.  On an error everything is as before. */
 int caret__recover(struct caret__engine *e, struct caret__start *start);
 
-/* For an engine that observes, nobody alive: the same in private memory, changing nothing.  e->data_fd is open; the log is read if the database was not closed cleanly. */
+/* For an engine that observes, nobody alive: the same in private memory, changing nothing.  e->data_fd is
+ * open; the log is read if the database was not closed cleanly. */
 int caret__recover_private(struct caret__engine *e, struct caret__start *start);
 
-/* For an engine that observes, nobody alive, the log open, not closed cleanly: what only the ring of the last users has becomes
- * e->log_tail (malloc'ed; NULL: nothing), *reach is raised to where the log must go with it.  start: identity and meta.
- * Errors say that their memory can't be read or does not fit. */
+/* For an engine that observes, nobody alive, the log open, not closed cleanly: what only the ring of the last
+ * users has becomes e->log_tail (malloc'ed; NULL: nothing), *reach is raised to where the log must go with
+ * it.  start: identity and meta. Errors say that their memory can't be read or does not fit. */
 int caret__log_tail(struct caret__engine *e, const struct caret__start *start, uint64_t *reach);
 
 /* What a dead process left: repair, its locks, its reserved pages (a caret__reap_fn). */
@@ -123,8 +124,9 @@ void caret__observe_end(struct caret__engine *e);
 
 /* ---- open/replay.c -------------------------------------------------------------- */
 
-/* Apply the log's records from where the segment is (log_head == meta lsn) to the end of the chain.
- * CORRUPT when the chain ends before `reach`.  part: a checkpoint of the tree as it is comes first, once the chain was seen. */
+/* Apply the log's records from where the segment is (log_head == meta lsn) to the end of the chain. CORRUPT
+ * when the chain ends before `reach`.  part: a checkpoint of the tree as it is comes first, once the chain
+ * was seen. */
 int caret__replay(struct caret__engine *e, uint64_t reach, bool part);
 
 #endif

@@ -11,7 +11,8 @@
  *              are only in its ring are appended to the log file.
  *      sweep   segments that no database needs (orphan.c), and those of this one that the record does not name, go.
  *   3  build   a new segment: tree and free map of the checkpoint, no page changed.
- *   4  replay  the log (replay.c) up to the end of its chain.  If no old segment was found, a checkpoint of the same tree comes
+ *   4  replay  the log (replay.c) up to the end of its chain.  If no old segment was found, a checkpoint of
+ *      the same tree comes
  *              first, as soon as the whole chain was seen.  Those who still read in the old one, which may be in the
  *              shared memory of another container, are not told by its `ended`; they see the meta slot, before any
  *              page of theirs is written over.

@@ -161,7 +161,8 @@ static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_
 
 /* -------------------------------------------------------------------- runs */
 
-/* Are the bytes of a run what its reference says?  CARET_NONE: no.  That ends the chain: who can't read must not say it. */
+/* Are the bytes of a run what its reference says?  CARET_NONE: no.  That ends the chain: who can't read must
+ * not say it. */
 static int run_is_there(struct caret__engine *e, const struct caret__runref *ref)
 {
     uint8_t buf[16384];

@@ -94,10 +94,10 @@ _Static_assert(CARET__ENTRY_MAX >= CARET__KEY_MAX + 2 + 8 + 16,
                "a maximal key fits with an out-of-line reference");
 
 /*
- * Have the page fetched, all at once, before anything in it is looked at: into the first cache what a search begins with
- * (header, hints, and the end, where the prefix of a page that was filled at once is), into the second the slots and the
- * entries.  Else each of these is waited for after the one before.
- * Inlined whatever it costs: the compiler takes a call of a function without any effect but this for superfluous.
+ * Have the page fetched, all at once, before anything in it is looked at: into the first cache what a search
+ * begins with (header, hints, and the end, where the prefix of a page that was filled at once is), into the
+ * second the slots and the entries.  Else each of these is waited for after the one before. Inlined whatever
+ * it costs: the compiler takes a call of a function without any effect but this for superfluous.
  */
 static inline __attribute__((always_inline)) void caret__page_ask(const struct caret__page *p)
 {

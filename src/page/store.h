@@ -26,8 +26,8 @@ struct caret__w {
     uint32_t epoch;
     bool redo; /* versions can't tell what is saved: pg->redo_saved does */
     bool state_saved;
-    const void
-        *saved_word[2]; /* bitmap words of pages and slots saved last: taking neighbours saves them once */
+    /* bitmap words of pages and slots saved last: taking neighbours saves them once */
+    const void *saved_word[2];
 };
 
 /* Where the bytes of a page are, given its page-table word. */

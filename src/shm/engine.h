@@ -47,8 +47,8 @@ struct caret__engine {
 
     struct caret__fd data_fd, log_fd, lock_fd, shm_fd;
     struct caret__fd dir_fd; /* directory of the data file, for fsync after creating */
-    bool
-        meta_written; /* a meta slot was written by us, or half of one: the file may say anything but what it said */
+    /* a meta slot was written by us, or half of one: the file may say anything but what it said */
+    bool meta_written;
     char *path;      /* resolved */
     char *lock_path; /* of the lock file */
     char *log_path;
@@ -66,16 +66,17 @@ struct caret__engine {
     _Atomic uint64_t huge_after; /* nothing is put into huge pages before (shm/huge.c); CLOCK_MONOTONIC */
     _Atomic uint64_t grow_after; /* there was no room for more arena slots: nobody is woken for them before */
     _Atomic uint64_t file_after; /* the same for page numbers */
-    _Atomic uint32_t
-        page_wish; /* so many page numbers should exist, made by the background thread; 0 = enough do */
-    _Atomic uint32_t
-        slot_wish;           /* so many arena slots should be free, for a transaction that gathers its sets */
+    /* so many page numbers should exist, made by the background thread; 0 = enough do */
+    _Atomic uint32_t page_wish;
+    /* so many arena slots should be free, for a transaction that gathers its sets */
+    _Atomic uint32_t slot_wish;
     _Atomic uint64_t synced; /* when a process without a background thread synced last */
     _Atomic uint64_t looked; /* when it looked last whether it should */
     caret_options options;   /* of the first opener in this process; shm_dir copied */
     bool readonly;
     bool alone; /* the segment has no name */
-    /* Not NULL: when the last of all closes it the file is replaced by the compact copy that this makes of it (open/open.c). */
+    /* Not NULL: when the last of all closes it the file is replaced by the compact copy that this makes of it
+     * (open/open.c). */
     caret__copy_fn *copy;
     const caret_backup_options *copy_how;
     uint8_t observes;  /* enum caret__observes; then there is no slot, no lock file, and fork_mark stays 0 */
@@ -147,7 +148,8 @@ uint64_t caret__now_ns(void); /* CLOCK_MONOTONIC */
  * with a message.  For regions that are backed in steps; growing is under the region's mutex. */
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len);
 
-/* Have memory mapped now, all whole pages of it, not fault by fault, where the system can do that.  Shared memory is backed. */
+/* Have memory mapped now, all whole pages of it, not fault by fault, where the system can do that.  Shared
+ * memory is backed. */
 void caret__populate(void *p, uint64_t len);
 
 /* Back more page numbers / arena slots / undo bytes / data file pages; caller holds the writer mutex.
@@ -168,16 +170,16 @@ bool caret__grow_wanted(const struct caret__engine *e, uint32_t want);
  * publish quickly then, 0 = nothing to do, or no room (which whoever needs a slot will be told). */
 uint32_t caret__grow_ahead(struct caret__engine *e);
 
-/* A transaction of this process has gathered so many bytes: the next caret__grow_ahead() makes as many slots, if there is much
- * room.  0: it has ended.  Of several the last one counts. */
+/* A transaction of this process has gathered so many bytes: the next caret__grow_ahead() makes as many slots,
+ * if there is much room.  0: it has ended.  Of several the last one counts. */
 void caret__grow_expect(struct caret__engine *e, uint64_t bytes);
 
-/* The same for page numbers.  With the mutex, when `want` are to be taken: will so few be left that the background thread should be woken?
- * Then the wish is noted. */
+/* The same for page numbers.  With the mutex, when `want` are to be taken: will so few be left that the
+ * background thread should be woken? Then the wish is noted. */
 bool caret__grow_pages_wanted(struct caret__engine *e, uint32_t want);
 
-/* Without the mutex: allocate what is wished for.  The number of pages that caret__grow_pages can publish quickly then, 0 =
- * nothing to do, or no room. */
+/* Without the mutex: allocate what is wished for.  The number of pages that caret__grow_pages can publish
+ * quickly then, 0 = nothing to do, or no room. */
 uint32_t caret__grow_pages_ahead(struct caret__engine *e);
 
 /* ---- shm/slots.c: who is alive -------------------------------------------- */

@@ -14,13 +14,15 @@
  * on.  Limits of the process (ulimit -f) are looked at first: running into them
  * would raise a signal.
  *
- * The callers hold the writer mutex (at creation: nobody else can see it).  This
- * is the only I/O done under it.  Most of it is done before: a thread in the background, woken when few slots
- * of the arena, or page numbers of a large file, are free, allocates the next ones, slots in huge pages if it can (shm/huge.c), and
- * then takes the mutex to publish them, which finds them allocated (caret__grow_ahead, caret__grow_pages_ahead).
+ * The callers hold the writer mutex (at creation: nobody else can see it).  This is the only I/O done under
+ * it.  Most of it is done before: a thread in the background, woken when few slots of the arena, or page
+ * numbers of a large file, are free, allocates the next ones, slots in huge pages if it can (shm/huge.c), and
+ * then takes the mutex to publish them, which finds them allocated (caret__grow_ahead,
+ * caret__grow_pages_ahead).
  *
- * A writer may grow the same meanwhile, and others use what it has published: so nothing is written there ahead, and to
- * allocate twice does no harm.  A death before they are published leaves a file that is longer than it says; that is found allocated, too.
+ * A writer may grow the same meanwhile, and others use what it has published: so nothing is written there
+ * ahead, and to allocate twice does no harm.  A death before they are published leaves a file that is longer
+ * than it says; that is found allocated, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -300,7 +302,8 @@ static int back_slots(struct caret__engine *e, uint32_t have, uint32_t nslots)
     return rc;
 }
 
-/* So many slots should be free, that writers need not wait until there are more: an eighth of the arena, up to some steps. */
+/* So many slots should be free, that writers need not wait until there are more: an eighth of the arena, up
+ * to some steps. */
 static uint32_t slots_ahead(uint32_t nslots)
 {
     uint32_t least = CARET__ARENA_STEP / 2, most = CARET__ARENA_STEP * STEPS;

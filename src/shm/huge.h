@@ -15,8 +15,9 @@
 /* mmap(2) of a shared file whole, at a multiple of CARET__HUGE if that is to be had.  MAP_FAILED, errno. */
 void *caret__huge_map(size_t len, int prot, int fd);
 
-/* Allocate in huge pages what they can hold of arena slots [from, to), none of which was allocated before.  What it
- * leaves is allocated as ever: nothing depends on it, and it fails in silence.  Not under the writer mutex: it may wait. */
+/* Allocate in huge pages what they can hold of arena slots [from, to), none of which was allocated before.
+ * What it leaves is allocated as ever: nothing depends on it, and it fails in silence.  Not under the writer
+ * mutex: it may wait. */
 void caret__huge_make(struct caret__engine *e, uint32_t from, uint32_t to);
 
 /* In the background: put a part of the arena that lies in small pages together, if nobody uses it now and it is

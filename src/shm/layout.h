@@ -78,8 +78,8 @@ typedef uint64_t caret__segoff;
 #define CARET__HOLDER_SLOT_BITS 10u  /* of writer_slot */
 #define CARET__MAX_RESERVED     64u  /* runs being written before their commit, all processes together */
 
-/* Where the arena begins in the segment, and a segment in memory: a multiple of this.  A huge page of x86-64, and of aarch64
- * with pages of 4 KiB; where they are larger, nothing comes of it. */
+/* Where the arena begins in the segment, and a segment in memory: a multiple of this.  A huge page of x86-64,
+ * and of aarch64 with pages of 4 KiB; where they are larger, nothing comes of it. */
 #define CARET__HUGE             (UINT64_C(2) << 20)
 #define CARET__HUGE_WORDS       (((uint64_t)CARET__ARENA_SLOTS_MAX * CARET__PAGE_SIZE / CARET__HUGE + 63u) / 64u)
 
@@ -361,10 +361,10 @@ struct caret__shared {
     _Atomic uint64_t ring_from; /* F: the ring holds nothing before it (log/flush.c, big records) */
     _Atomic uint64_t log_base;  /* F: file offset of LSN x is (x - log_base) mod log_size */
     _Atomic uint64_t log_size;  /* F */
-    _Atomic uint64_t
-        log_limit; /* W: nothing may be written from this LSN on; 0 = no such limit (log/lengthen.c) */
-    _Atomic uint32_t
-        sync_in_progress; /* F: set around fdatasync; found set by a successor: the sync's fate is unknown */
+    /* W: nothing may be written from this LSN on; 0 = no such limit (log/lengthen.c) */
+    _Atomic uint64_t log_limit;
+    /* F: set around fdatasync; found set by a successor: the sync's fate is unknown */
+    _Atomic uint32_t sync_in_progress;
     _Atomic uint32_t io_failed;     /* anybody, never cleared: errno of the first failed write or sync */
     _Atomic uint32_t durable_futex; /* raised after each sync; commit-mode waiters sleep on it */
     _Atomic uint32_t runs_unsynced; /* W sets, F clears: the data file must be synced before the log */
@@ -391,14 +391,14 @@ struct caret__shared {
     _Atomic uint64_t repairs;
     struct caret__reserved reserved[CARET__MAX_RESERVED]; /* W */
     _Atomic uint32_t nreserved;                           /* W: entries in use; derived */
-    _Atomic uint32_t
-        ended; /* G: 1 = recovery took what was in here; for those who only read (open/observe.c) */
+    /* G: 1 = recovery took what was in here; for those who only read (open/observe.c) */
+    _Atomic uint32_t ended;
 
-    _Atomic uint64_t
-        huge[CARET__HUGE_WORDS]; /* anybody: pieces of the arena that were made huge; a note (shm/huge.c) */
+    /* anybody: pieces of the arena that were made huge; a note (shm/huge.c) */
+    _Atomic uint64_t huge[CARET__HUGE_WORDS];
 
-    char data_path
-        [CARET__SEG_PATH]; /* of the data file, NUL-terminated; constant.  "": too long (open/orphan.c) */
+    /* of the data file, NUL-terminated; constant. "": too long (open/orphan.c) */
+    char data_path[CARET__SEG_PATH];
 };
 
 /* The writer mutex in use. */

@@ -244,7 +244,8 @@ static int begin(struct caret__engine *e, int fd)
     return CARET_OK;
 }
 
-/* Whoever may write the folder could have put it there, to keep the gate shut for ever or to tell of a false segment. */
+/* Whoever may write the folder could have put it there, to keep the gate shut for ever or to tell of a false
+ * segment. */
 static int trust(const struct caret__engine *e, const struct stat *like)
 {
     struct stat st;

@@ -27,8 +27,8 @@ struct caret__lockrec {
 };
 _Static_assert(sizeof(struct caret__lockrec) == 1024, "lock file record");
 
-/* Open e->lock_path (creating it, for those who may write `like` when that is not NULL) and take the gate: nobody else opens or
- * closes this database until caret__gate_release.  OPEN, BUSY (a second copy of the
+/* Open e->lock_path (creating it, for those who may write `like` when that is not NULL) and take the gate:
+ * nobody else opens or closes this database until caret__gate_release.  OPEN, BUSY (a second copy of the
  * library in this process), SYSTEM.  Sets e->lock_fd. */
 int caret__lockfile_open(struct caret__engine *e, const struct stat *like);
 
@@ -47,8 +47,9 @@ int caret__gate_busy(const struct caret__engine *e, pid_t *pid);
 int caret__gate_take(struct caret__engine *e);
 void caret__gate_release(struct caret__engine *e);
 
-/* Under the gate, or observing: does a process other than this one hold a slot?  Its pid to *pid (0: not visible from here).
- * 1 yes, 0 no, -1 it can't be known now (errno): neither is to be assumed where the other would do harm. */
+/* Under the gate, or observing: does a process other than this one hold a slot?  Its pid to *pid (0: not
+ * visible from here). 1 yes, 0 no, -1 it can't be known now (errno): neither is to be assumed where the other
+ * would do harm. */
 int caret__others_alive(struct caret__engine *e, pid_t *pid);
 
 /* Under the gate, or observing: the record.  CARET_NONE: there is none, or it makes no sense, or is from before
@@ -100,7 +101,8 @@ bool caret__registry_held(void); /* by this thread; for assertions */
 void caret__registry_lock(void);
 void caret__registry_unlock(void);
 
-/* Is this file attached in this process?  Then it must not be opened in another way: closing it would drop our locks. */
+/* Is this file attached in this process?  Then it must not be opened in another way: closing it would drop
+ * our locks. */
 bool caret__registry_has(const char *path);
 
 /* Under that lock.  find: the engine that is attached, not one that observes; next: of all, NULL begins. */

@@ -30,8 +30,8 @@ struct caret__pager {
     uint64_t *verified; /* shared: bit per page number whose file bytes passed their crc in this process */
     const uint64_t *file_pages_mapped; /* shared: pages of the file that may be touched */
     uint32_t max_pages;
-    uint32_t
-        kept; /* pages of the file below it stay as they were when they were verified (caret__file_keep) */
+    /* pages of the file below it stay as they were when they were verified (caret__file_keep) */
+    uint32_t kept;
     bool shared;
     uint64_t id; /* owner of hints: different for every attach and every private store */
 };

@@ -321,8 +321,8 @@ static uint64_t name_hash(const struct caret__identity *id)
 }
 
 /*
- * Say that somebody has it: 1, or 0 if a sweeper (open/orphan.c) is looking at it, or -1, errno.  The lock is that of the
- * open file, so forks share it.  Where there are no such locks, nobody sweeps.
+ * Say that somebody has it: 1, or 0 if a sweeper (open/orphan.c) is looking at it, or -1, errno.  The lock is
+ * that of the open file, so forks share it.  Where there are no such locks, nobody sweeps.
  */
 static int hold(const struct caret__engine *e)
 {

@@ -32,8 +32,8 @@ int caret__segment_create(struct caret__engine *e, const struct caret__identity 
 int caret__segment_private(struct caret__engine *e, const struct caret__identity *id, uint32_t npages,
                            bool build);
 
-/* Map an existing segment (an engine that observes: for reading only), after checking that it is one of this data file and this layout.
- * CARET_NONE: there is no such file.  SHM, BUSY, VERSION, CORRUPT otherwise. */
+/* Map an existing segment (an engine that observes: for reading only), after checking that it is one of this
+ * data file and this layout. CARET_NONE: there is no such file.  SHM, BUSY, VERSION, CORRUPT otherwise. */
 int caret__segment_attach(struct caret__engine *e, const struct caret__identity *id, const char *path);
 
 /* Remove the file of our segment, if it has one. */

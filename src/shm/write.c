@@ -11,8 +11,9 @@
  *
  * A write of which the kernel does a part is gone on with; EINTR is tried again.
  *
- * Much is written in pieces.  The page cache of some file systems takes memory in blocks as large as the write, and those of
- * 2 MiB have to be looked for: 600 MB took 0.13 s in pieces of 256 KiB, 0.2 to 0.4 s in pieces of 1 MiB, and 0.5 to 2.7 s at once.
+ * Much is written in pieces.  The page cache of some file systems takes memory in blocks as large as the
+ * write, and those of 2 MiB have to be looked for: 600 MB took 0.13 s in pieces of 256 KiB, 0.2 to 0.4 s in
+ * pieces of 1 MiB, and 0.5 to 2.7 s at once.
  */
 #include "shm/write.h"
 

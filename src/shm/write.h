@@ -21,8 +21,8 @@ int caret__file_write(int fd, const void *buf, size_t len, uint64_t off);
  * caret__file_size_allowed() has allowed. */
 int caret__file_allocate(int fd, uint64_t off, uint64_t len, uint64_t piece);
 
-/* The same for what others may take and write to meanwhile: where the file system does not allocate nothing is done, while the
- * C library would write zeros then. */
+/* The same for what others may take and write to meanwhile: where the file system does not allocate nothing
+ * is done, while the C library would write zeros then. */
 int caret__file_allocate_ahead(int fd, uint64_t off, uint64_t len, uint64_t piece);
 
 /* The outcome for an errno of these: CARET_E_DISKFULL or CARET_E_IO. */

@@ -22,14 +22,16 @@
  * A guess that is wrong costs a search in a page that nobody needs and no cache has.  So guesses are counted, and while
  * few are right only one look-up in sixteen makes one.
  *
- * Before that the last key's own neighbour is tried: who goes on in order finds it in the slot after, or in the same one
- * (a get and then a set of it), for a fourth of what groups and a search cost.  It is believed while the leaf has the
- * version it had, as with any hint; and tried when the last key was beside the one before it.
+ * Before that the last key's own neighbour is tried: who goes on in order finds it in the slot after, or in
+ * the same one (a get and then a set of it), for a fourth of what groups and a search cost.  It is believed
+ * while the leaf has the version it had, as with any hint; and tried when the last key was beside the one
+ * before it.
  *
- * Keys that are appended lie behind the last one of their leaf.  For one leaf, the one that the session appended to
- * twice with nobody's change between, its upper bound is remembered too, with the version (struct caret__edge): a page
- * whose range changes gets a new version (docs/engine.md, I2), so with the version unchanged a key between last and
- * bound belongs there.  A commit of our own in place, which found that very version, leaves the range as it is.
+ * Keys that are appended lie behind the last one of their leaf.  For one leaf, the one that the session
+ * appended to twice with nobody's change between, its upper bound is remembered too, with the version (struct
+ * caret__edge): a page whose range changes gets a new version (docs/engine.md, I2), so with the version
+ * unchanged a key between last and bound belongs there.  A commit of our own in place, which found that very
+ * version, leaves the range as it is.
  */
 #ifndef CARET_TREE_LEAVES_H
 #define CARET_TREE_LEAVES_H

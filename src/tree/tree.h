@@ -34,8 +34,8 @@ struct caret__view {
      * that is, or CARET_OK, what is said when tries is CARET__STALL_TRIES.  NULL for private stores. */
     int (*stalled)(void *ctx, uint64_t version, unsigned tries);
     void *ctx; /* the engine */
-    uint32_t
-        warm[CARET__WARM]; /* page numbers that the last descent came to, by depth: those are in the caches */
+    /* page numbers that the last descent came to, by depth: those are in the caches */
+    uint32_t warm[CARET__WARM];
     struct caret__past *past; /* pages rebuilt beside a stopped writer, NULL before the first */
     struct caret__walk *walk; /* of the session; NULL: nothing is remembered */
 };

@@ -46,7 +46,8 @@ static inline void caret__walk_from(struct caret__walk *k, const struct caret__v
 bool caret__walk_beside(struct caret__view *v, const struct caret__at *at, int by, struct caret__at *parent,
                         struct caret__at *to);
 
-/* Copy the leaf, to be validated; then it is not the walk's before caret__walk_keep().  NULL: no memory, or not a leaf. */
+/* Copy the leaf, to be validated; then it is not the walk's before caret__walk_keep().  NULL: no memory, or
+ * not a leaf. */
 const struct caret__page *caret__walk_copy(struct caret__walk *k, const struct caret__at *at);
 void caret__walk_keep(struct caret__view *v, const struct caret__at *at, int by);
 

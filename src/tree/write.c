@@ -323,7 +323,8 @@ void caret__tree_create(struct caret__w *w)
     atomic_store_explicit(&w->pg->ts->root, pgno, memory_order_release);
 }
 
-/* Splits go up to the root at most, each level may take a copy and two splits; a leaf with a few huge entries may be cut several times. */
+/* Splits go up to the root at most, each level may take a copy and two splits; a leaf with a few huge entries
+ * may be cut several times. */
 uint32_t caret__tree_set_pages(const struct caret__tstate *ts)
 {
     return 3u * (ts->depth + 2u) + 8u;

@@ -17,9 +17,9 @@
  * Copying asks for the ops some steps ahead, for they are anywhere.
  *
  * A program may set few nodes very often, and what is piled up is then more than what it says.  So each time
- * a pile has become four times as large as it was, keys are counted, each 2^n-th by its hash; if half of them were there
- * before, the pile is put in order on the way.  So it is when it has more than any log takes; if that does not help, the
- * set is refused.
+ * a pile has become four times as large as it was, keys are counted, each 2^n-th by its hash; if half of them
+ * were there before, the pile is put in order on the way.  So it is when it has more than any log takes; if
+ * that does not help, the set is refused.
  */
 #include <stdlib.h>
 

@@ -54,10 +54,10 @@ struct caret__txn {
     bool in_tree;    /* in `buffer`, else in `list` */
     bool piled;      /* the list is a pile */
     bool has_buffer; /* `buffer` was made, in this transaction or an earlier one */
-    struct caret__snapshot
-        *snapshot;      /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
-    unsigned kills;     /* KILL entries ever put into the buffer */
-    unsigned overtaken; /* restarts since the view was (api/guard.c), */
+    /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
+    struct caret__snapshot *snapshot;
+    unsigned kills;           /* KILL entries ever put into the buffer */
+    unsigned overtaken;       /* restarts since the view was (api/guard.c), */
     uint64_t overtaken_since; /* and when the first of them was */
     struct caret__reads reads;
     struct caret__batch list;

@@ -1,8 +1,9 @@
 /*
  * Every function of caret.h with wrong arguments: an error that names function and argument, never a crash.
  *
- * Each call is noted as text.  At the end the notes are compared with the header: each function must have been called with
- * NULL for each of its pointers, with SIZE_MAX for each size, with NAN for each double, and with -1 for its flags.
+ * Each call is noted as text.  At the end the notes are compared with the header: each function must have
+ * been called with NULL for each of its pointers, with SIZE_MAX for each size, with NAN for each double, and
+ * with -1 for its flags.
  */
 #include "../log/database.h"
 

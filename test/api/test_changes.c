@@ -1,4 +1,5 @@
-/* Following the log: every change, in order, whole, whatever checkpoints and the end of the file do; and who holds what. */
+/* Following the log: every change, in order, whole, whatever checkpoints and the end of the file do; and who
+ * holds what. */
 #include "../log/database.h"
 
 #include "crowd.h"

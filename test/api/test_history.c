@@ -172,7 +172,8 @@ static int append(caret_session *s, uint32_t key, uint32_t id)
     return caret_set(s, &n.node, buf, list.len + 4);
 }
 
-/* One step through the children of ^set, or through its nodes; VALUED: and the value.  Else the value is not touched. */
+/* One step through the children of ^set, or through its nodes; VALUED: and the value.  Else the value is not
+ * touched. */
 #define VALUED 4u
 static int scan_step(caret_session *s, caret_node *n, uint32_t way, caret_slice *v)
 {
@@ -200,7 +201,8 @@ static int scan(caret_session *s, struct txn *t, uint32_t way)
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
-/* All lists, by caret_node_next or caret_node_previous, or these with the value; those that it does not meet are empty. */
+/* All lists, by caret_node_next or caret_node_previous, or these with the value; those that it does not meet
+ * are empty. */
 static int walk(caret_session *s, struct txn *t, uint32_t way)
 {
     caret_node_buf n;

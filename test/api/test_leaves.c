@@ -190,8 +190,8 @@ static void keys_in_order_raise_no_doubt(void **state)
 
 #define KEYS 1500
 
-/* Two sessions go on in order, here and there, read, set and delete, also by the same keys of a local variable: all that they
- * read is what is there. */
+/* Two sessions go on in order, here and there, read, set and delete, also by the same keys of a local
+ * variable: all that they read is what is there. */
 static void what_is_found_beside_the_last_is_the_key(void **state)
 {
     static int model[2][KEYS + 8], at[2];

@@ -1,5 +1,5 @@
-/* caret_lock_all and caret_lock_more: all of a list or none, and what becomes of the locks held before; what caret_check
- * says of locks. */
+/* caret_lock_all and caret_lock_more: all of a list or none, and what becomes of the locks held before; what
+ * caret_check says of locks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

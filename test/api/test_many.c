@@ -1,6 +1,7 @@
 /*
- * A step with its value, and many values at once, say what the plain calls say: in whatever order, inside and outside of
- * transactions with own changes, for locals, snapshots, long and empty values; and while others write.
+ * A step with its value, and many values at once, say what the plain calls say: in whatever order, inside and
+ * outside of transactions with own changes, for locals, snapshots, long and empty values; and while others
+ * write.
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -187,8 +187,8 @@ static bool step(pid_t pid)
 #define PLACES (4u << 20)
 static struct trace {
     uintptr_t place[PLACES];
-    uint32_t
-        anchor[PLACES]; /* the one up to here from which stepping is shortest, as a breakpoint leads there */
+    /* the one up to here from which stepping is shortest, as a breakpoint leads there */
+    uint32_t anchor[PLACES];
     uint32_t pass[PLACES]; /* the how-manieth of its place each is */
     unsigned n, lo, hi;
 } * trace;
@@ -600,7 +600,8 @@ static void a_repair_is_repaired(void **state)
     }
 }
 
-/* One that does not come back dies with us; glibc's long copies are done without instructions that trap at each byte. */
+/* One that does not come back dies with us; glibc's long copies are done without instructions that trap at
+ * each byte. */
 static void without_repeats(char **argv)
 {
     if (getenv("GLIBC_TUNABLES") != NULL)

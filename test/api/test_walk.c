@@ -1,6 +1,7 @@
 /*
- * Walks with values go through copies of leaves, and from leaf to leaf without a descent: they meet what plain gets say,
- * whatever is changed between two steps or in the middle of one, and a transaction has read what it walked through.
+ * Walks with values go through copies of leaves, and from leaf to leaf without a descent: they meet what
+ * plain gets say, whatever is changed between two steps or in the middle of one, and a transaction has read
+ * what it walked through.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -398,8 +398,8 @@ static void without_room_for_the_archive_writers_are_refused(void **state)
 }
 
 /*
- * The power goes when the log is in the archive, but neither all of it nor the meta slot on the disk: the end of the log
- * is lost, also to the archive, whose file is replaced by a shorter one.
+ * The power goes when the log is in the archive, but neither all of it nor the meta slot on the disk: the end
+ * of the log is lost, also to the archive, whose file is replaced by a shorter one.
  */
 static void a_log_cut_off_by_power_loss_is_cut_off_in_the_archive(void **state)
 {

@@ -11,11 +11,12 @@
  * lost again in the middle of the recovery.
  *
  * One workload has its log archived (in the folder of the database), makes backups and, behind FUSE, restores
- * them.  A backup that has its name must be a database with the digest of its moment, and an acknowledged one must have it;
- * a backup and the archive must lead to a commit, not before the last acknowledged checkpoint; and after recovery,
- * more commits and a closing, to exactly what is in the database.
+ * them.  A backup that has its name must be a database with the digest of its moment, and an acknowledged one
+ * must have it; a backup and the archive must lead to a commit, not before the last acknowledged checkpoint;
+ * and after recovery, more commits and a closing, to exactly what is in the database.
  *
- * CARET_POWER_STATES=n: how many states, all workloads together.  CARET_SEED=n.  CARET_POWER_TEST=pattern: only those.
+ * CARET_POWER_STATES=n: how many states, all workloads together.  CARET_SEED=n.  CARET_POWER_TEST=pattern:
+ * only those.
  */
 #include "fuseserver.h"
 #include "log/checkpoint.h"

@@ -469,7 +469,8 @@ static int read_across_a_checkpoint(caret_session *s, void *arg)
     return caret_get(s, &n.node, &v);
 }
 
-/* No checkpoint leaves a transaction so much time, out of reach of the shared memory: an error says so, and what helps. */
+/* No checkpoint leaves a transaction so much time, out of reach of the shared memory: an error says so, and
+ * what helps. */
 static void a_reader_that_never_comes_to_its_end_is_told(void **state)
 {
     (void)state;
@@ -576,7 +577,8 @@ static pid_t child_that(void (*does)(void))
     return pid;
 }
 
-/* A reader that is stopped at the nth hit of a point while it opens the database; then it finds `nodes` nodes of 40 bytes. */
+/* A reader that is stopped at the nth hit of a point while it opens the database; then it finds `nodes` nodes
+ * of 40 bytes. */
 static pid_t reader_stopped_at(const char *point, unsigned nth, int64_t nodes)
 {
     int status;
@@ -614,8 +616,9 @@ static void go_on(pid_t stopped)
 }
 
 /*
- * A reader has found those who are attached, and is slow.  They close, or die; others come, write, and make the checkpoints
- * that use the pages of before.  What the reader has in hand is a segment that nobody knows any more.
+ * A reader has found those who are attached, and is slow.  They close, or die; others come, write, and make
+ * the checkpoints that use the pages of before.  What the reader has in hand is a segment that nobody knows
+ * any more.
  */
 static void those_who_came_while_it_was_opened_are_seen(void **state)
 {
@@ -706,7 +709,8 @@ static void readers_of_the_dead_are_told_before_pages_are_written(void **state)
     OK(caret_close(db));
 }
 
-/* A reader replays the log of the dead, and is slow: others come, and write over the pages that it was about to read. */
+/* A reader replays the log of the dead, and is slow: others come, and write over the pages that it was about
+ * to read. */
 static void a_replay_is_not_harmed_by_those_who_come(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Segments of databases that were killed, deleted, moved: what is needed stays, what is not goes at the next opening. */
+/* Segments of databases that were killed, deleted, moved: what is needed stays, what is not goes at the next
+ * opening. */
 #include <stdbool.h>
 
 #include "log/database.h"

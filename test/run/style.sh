@@ -124,6 +124,13 @@ check names
 note $? "names of what exists are findings"
 clean_tree
 
+printf 'struct a {\n    unsigned\n        n; /* long */\n};\n' >>"$tree/src/base/key.c"
+finds scars 'src/base/key.c:10: a field torn from its type'
+printf 'struct a {\n    struct caret__key\n        *key[3]; /* long */\n};\n' >>"$tree/src/base/key.c"
+finds scars 'src/base/key.c:10: a field torn from its type'
+awk 'BEGIN { printf "/*"; for (i = 0; i < 117; i++) printf "x"; print "*/" }' >>"$tree/src/base/key.c"
+finds scars 'src/base/key.c:8: 121 columns; 120 are the most'
+
 awk 'BEGIN { for (i = 0; i < 801; i++) print "/* */" }' >"$tree/src/base/key.c"
 finds length 'src/base/key.c:801: 801 lines'
 

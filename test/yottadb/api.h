@@ -304,8 +304,8 @@ static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_
     fails(f(&v, 1, subs), UNIMPLOP, "$JOB");
 }
 
-/* First in tests that fork.  In a child of a process with threads, and the database has one, AddressSanitizer may wait for ever
- * for a lock of its own that a thread had when the child was made. */
+/* First in tests that fork.  In a child of a process with threads, and the database has one, AddressSanitizer
+ * may wait for ever for a lock of its own that a thread had when the child was made. */
 static inline void may_fork(void)
 {
 #ifdef __SANITIZE_ADDRESS__

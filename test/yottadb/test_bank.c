@@ -1,6 +1,6 @@
 /*
- * Transfers between accounts by processes with threads, in transactions of ydb_tp_s and of ydb_tp_st, some rolled back, some
- * processes killed: whoever looks, in a transaction, finds the same total.
+ * Transfers between accounts by processes with threads, in transactions of ydb_tp_s and of ydb_tp_st, some
+ * rolled back, some processes killed: whoever looks, in a transaction, finds the same total.
  */
 #include "yottadb/api.h"
 

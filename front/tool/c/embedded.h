@@ -1,7 +1,7 @@
 /*
- * The files inside the tool: its own Lua files, those of the modules caret and yottadb, and the 3n+1 job with the programs
- * of its rivals (bench/3n1), put into a table by the build (cmake/embed.cmake), so that the tool runs from any folder
- * without an installation.
+ * The files inside the tool: its own Lua files, those of the modules caret and yottadb, and the 3n+1 job with
+ * the programs of its rivals (bench/3n1), put into a table by the build (cmake/embed.cmake), so that the tool
+ * runs from any folder without an installation.
  */
 #ifndef CARET_EMBEDDED_H
 #define CARET_EMBEDDED_H

@@ -111,8 +111,8 @@ int caret__host_wait(int fd, double seconds)
 
 /* ------------------------------------------------------------------ processes */
 
-/* execute({program, argument, ...}, {NAME = value, or false to have none, ...}) -> pid: found by $PATH, with these in its environment;
- * it ends with status 127 if it can't be run */
+/* execute({program, argument, ...}, {NAME = value, or false to have none, ...}) -> pid: found by $PATH, with
+ * these in its environment; it ends with status 127 if it can't be run */
 static int host_execute(lua_State *L)
 {
     size_t n = (size_t)lua_rawlen(L, 1);

@@ -3,7 +3,8 @@
  *
  *   handle = inspect.open(path)   one more handle of a database that is open: handle:locks(), handle:clear(pid),
  *                                 handle:processes(), handle:log(place)
- *   inspect.compact(path, progress)   replace the file of a database that nobody has open; progress(done, total) in bytes
+ *   inspect.compact(path, progress)   replace the file of a database that nobody has open;
+ *                                     progress(done, total) in bytes
  *   inspect.shm(dir, remove, lost)   the segments in a folder (nil: /dev/shm): a list of tables; some are removed
  *   log:next(prefix)              the next change below a node: place, index, count, kind, node, value, length
  *   log:count(counts, most)       how many changes there are by global, added to the table

@@ -285,8 +285,8 @@ static int transfer_resolve(lua_State *L)
     return 2;
 }
 
-/* publish(from, to, overwrite) -> true | nil, text: rename it; without overwrite nothing is replaced, as far as the file
- * system can tell */
+/* publish(from, to, overwrite) -> true | nil, text: rename it; without overwrite nothing is replaced, as far
+ * as the file system can tell */
 static int transfer_publish(lua_State *L)
 {
     const char *from = luaL_checkstring(L, 1), *to = luaL_checkstring(L, 2);
