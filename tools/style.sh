@@ -279,6 +279,10 @@ check_scars()
         }
         { before = $0 }' "$file"
     done
+    grep -E '\.md$' "$scratch/files" | grep -v '^CHANGELOG\.md$' | while read -r file; do
+        awk -f "$tools/wrap.awk" "$file" | cmp -s - "$file" ||
+            echo "$file:1: paragraphs with lines of over $longest_line columns: awk -f tools/wrap.awk wraps them"
+    done
 }
 
 # Links from one document to another lead somewhere.

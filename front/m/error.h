@@ -43,11 +43,12 @@ int caret_m__code_of(int rc);
 /* What is wrong with a name that Caret calls NAME: VARNAME2LONG or INVVARNAME. */
 int caret_m__name_error(const char *name, size_t len);
 
-/* The text for such an error: `message`, which caret_message() gave with rc, without the symbol in front; whole if it is a DBFILERR. */
+/* The text for such an error: `message`, which caret_message() gave with rc, without the symbol in front;
+ * whole if it is a DBFILERR. */
 const char *caret_m__said(int rc, const char *message);
 
-/* The wordings, into room, with `text` instead of the error's own if it is not NULL; always terminated, cut if need be; the
- * length.  caret_m__message takes errno's numbers as well; 0: there is no text for that number. */
+/* The wordings, into room, with `text` instead of the error's own if it is not NULL; always terminated, cut if
+ * need be; the length.  caret_m__message takes errno's numbers as well; 0: there is no text for that number. */
 size_t caret_m__message(char *room, size_t cap, int code, const char *text);
 size_t caret_m__status(char *room, size_t cap, int code, const char *text);
 

@@ -1,8 +1,10 @@
 /*
  * held.h - locks that were taken in a transaction, where locks are held by another session than the one it runs in.
  *
- * M's rules: what a level took is released when it is undone.  When the transaction begins again its locks are kept, `carried`;
- * taking one of them again succeeds at once and counts once; those that the last run did not take are released at the end.
+ * M's rules: what a level took is released when it is undone.  When the transaction begins again its locks are
+ * kept, `carried`;
+ * taking one of them again succeeds at once and counts once; those that the last run did not take are released
+ * at the end.
  * The engine does the same for locks of the session that the transaction runs in; libyottadb.so, where locks are the
  * process's, does it by this.
  *

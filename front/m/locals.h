@@ -1,12 +1,15 @@
 /*
  * locals.h - what local variables were before a transaction, for when it begins again.
  *
- * A level of a transaction names variables, or all of them by "*".  What they are when they are named first in it is copied to a
- * session of the level's own.  When the transaction begins again, what was saved for the levels in progress is put back, the
- * innermost first, so that what was named earlier wins.  A level that has ended, one way or the other, is forgotten: M puts
- * back what active levels named, and nothing after a rollback.
+ * A level of a transaction names variables, or all of them by "*".  What they are when they are named first in
+ * it is copied to a
+ * session of the level's own.  When the transaction begins again, what was saved for the levels in progress is
+ * put back, the
+ * innermost first, so that what was named earlier wins.  A level that has ended, one way or the other, is
+ * forgotten: M puts back what active levels named, and nothing after a rollback.
  *
- * Local variables are those of a session without a database.  It is guarded by the caller, from the first call to the last.
+ * Local variables are those of a session without a database.  It is guarded by the caller, from the first call
+ * to the last.
  */
 #ifndef CARET_M_LOCALS_H
 #define CARET_M_LOCALS_H
@@ -15,8 +18,8 @@
 
 struct caret_m__saved; /* of all levels; NULL: nothing was saved */
 
-/* Save a variable, or all with "*", as it is in s, for that level: the innermost that anything was saved for, or one within that.
- * A code of Caret's; NOMEM may come without a message. */
+/* Save a variable, or all with "*", as it is in s, for that level: the innermost that anything was saved for,
+ * or one within that. A code of Caret's; NOMEM may come without a message. */
 int caret_m__save(struct caret_m__saved **saved, unsigned level, caret_session *s, const char *name,
                   size_t len);
 

@@ -2,8 +2,8 @@
  * number.h - M's decimal arithmetic: the engine's (base/decimal.h), with M's parameters.
  *
  * A number has 18 significant digits, cut off toward zero, and a magnitude from 1E-43 to below 1E47.  That is what
- * caret_incr_m() counts by, too.  Operations are caret__dec_add(CARET_M__RULES, a, b, &result) and so on: -, *, /, \ (idiv), # (mod),
- * ** (pow) and comparison.  Their outcome is an M error by caret_m__outcome().
+ * caret_incr_m() counts by, too.  Operations are caret__dec_add(CARET_M__RULES, a, b, &result) and so on: -,
+ * *, /, \ (idiv), # (mod), ** (pow) and comparison.  Their outcome is an M error by caret_m__outcome().
  *
  * All functions are pure.
  */

@@ -23,8 +23,8 @@ void caret_m__maxtptime_set(const char *text, size_t len);
 /* The name of the database as long as $ZGBLDIR was not set; belongs to the environment. */
 const char *caret_m__gbldir(void);
 
-/* The file that a name stands for, to be freed: one that ends with .gld is that of a global directory of YottaDB, and the database is
- * the file beside it with .caret instead.  NULL: there is no memory. */
+/* The file that a name stands for, to be freed: one that ends with .gld is that of a global directory of
+ * YottaDB, and the database is the file beside it with .caret instead.  NULL: there is no memory. */
 char *caret_m__file_of(const char *name);
 
 /* Is it there, and may only be read by this process?  Then it is to be opened for reading. */

@@ -14,7 +14,8 @@
 /* Those that can be set. */
 enum caret_m__settable { CARET_M__NO_SET, CARET_M__ZGBLDIR, CARET_M__ZMAXTPTIME, CARET_M__ZSTATUS };
 
-/* On whose behalf a variable is read.  Texts go into room, cut at cap and terminated; their whole length is returned. */
+/* On whose behalf a variable is read.  Texts go into room, cut at cap and terminated; their whole length is
+ * returned. */
 struct caret_m__asker {
     void *who;
     unsigned (*tlevel)(void *who);
@@ -36,8 +37,8 @@ struct caret_m__special {
 enum caret_m__use { CARET_M__GET, CARET_M__SET, CARET_M__OTHER };
 
 /*
- * The variable of that name, for that use, with that many subscripts.  0, or an M error: INVSVN, SVNOSET, UNIMPLOP; then
- * `why` is its text.
+ * The variable of that name, for that use, with that many subscripts.  0, or an M error: INVSVN, SVNOSET,
+ * UNIMPLOP; then `why` is its text.
  */
 int caret_m__special(const char *name, size_t len, enum caret_m__use use, int subscripts,
                      const struct caret_m__special **v, char why[160]);

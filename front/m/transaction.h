@@ -4,10 +4,13 @@
  *     begin -> [function] -> end: commit -> DONE
  *                ^                '-- conflict, or the function asks for it -.
  *                |                                                           |
- *                '---- AGAIN: the outermost level <--------------------------+--> PASS_ON: undone; a level around it begins again
+ *                '---- AGAIN: the outermost level <--------------------------+--> PASS_ON: undone; a level
+ * around it begins again
  *
- * The front-end calls the function itself, between caret_m__tp_begin() and caret_m__tp_end(), so nothing here is on the stack
- * meanwhile.  It rolls back by caret_m__tp_undo(): when the function says so, and after LATE and FAILED, as soon as it has
+ * The front-end calls the function itself, between caret_m__tp_begin() and caret_m__tp_end(), so nothing here
+ * is on the stack
+ * meanwhile.  It rolls back by caret_m__tp_undo(): when the function says so, and after LATE and FAILED, as
+ * soon as it has
  * worded why.  After AGAIN it puts local variables back, by caret_m__tp_restore(), and calls the function again.
  *
  * After PASS_ON the transaction is `restarting` until the outermost level begins again: a function that ignores that

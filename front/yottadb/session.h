@@ -23,7 +23,8 @@
  *
  * THE END
  *   A thread is `busy` from the beginning to the end of each call, but not while a transaction's function runs.
- *   ydb_exit() sets the state, makes all processors see it (membarrier), and waits until none is busy: a call either saw the
+ *   ydb_exit() sets the state, makes all processors see it (membarrier), and waits until none is busy: a call
+ * either saw the
  *   state or is waited for.  So a call costs no fence.  Then databases are closed, which ends all sessions.
  *   The record of a thread that ends goes to whoever comes next; records are never freed, as there may be tokens.
  *
@@ -163,7 +164,8 @@ static inline void caret__ydb_leave(struct caret__ydb_call *c)
     atomic_store_explicit(&c->self->busy, false, memory_order_release);
 }
 
-/* A call of a function ..._s begins: false, and c->status, if it can't be.  It ends with a status, which is returned. */
+/* A call of a function ..._s begins: false, and c->status, if it can't be.  It ends with a status, which is
+ * returned. */
 static inline bool caret__ydb_begin(struct caret__ydb_call *c)
 {
     c->errstr = NULL;

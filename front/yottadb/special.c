@@ -1,5 +1,6 @@
 /*
- * special.c - special variables for programs: what the library of M's semantics (m/special.h) asks about the calling thread.
+ * special.c - special variables for programs: what the library of M's semantics (m/special.h) asks about the
+ * calling thread.
  */
 #include "m/special.h"
 #include "m/m.h"

@@ -240,8 +240,8 @@ static uint64_t pages_of(const struct tally *t, const struct caret__tstate *ts)
 }
 
 /*
- * Pages that are saved whole at most: what the ops find, and neighbours: those that are joined, up to two a level, and those
- * at the seams (caret__w_bump).  All belong to the current epoch, so each has a slot.
+ * Pages that are saved whole at most: what the ops find, and neighbours: those that are joined, up to two a
+ * level, and those at the seams (caret__w_bump).  All belong to the current epoch, so each has a slot.
  */
 static uint64_t saved_of(const struct tally *t, const struct caret__shared *sh)
 {

@@ -25,8 +25,8 @@ int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean);
  * checkpoint, as caret__log_prepare() says; 0: as it is. */
 void caret__freeze(struct caret__engine *e, uint64_t log_size);
 
-/* Take one like caret__checkpoint() and, still in the role, call `then`: what it returns is returned.  log_size: so long the
- * log is to be for it, if that can be (0: it does not matter). */
+/* Take one like caret__checkpoint() and, still in the role, call `then`: what it returns is returned.
+ * log_size: so long the log is to be for it, if that can be (0: it does not matter). */
 int caret__checkpoint_then(struct caret__engine *e, uint64_t log_size,
                            int (*then)(struct caret__engine *, void *), void *arg);
 

@@ -1,6 +1,6 @@
 /*
- * commit_parts.h - what both ways of committing share (commit.c, commit_sets.c): the record in the ring, the commit point, the
- * end; where a key is, and the change of a leaf that has room for it.
+ * commit_parts.h - what both ways of committing share (commit.c, commit_sets.c): the record in the ring, the
+ * commit point, the end; where a key is, and the change of a leaf that has room for it.
  *
  * All of it is done under the writer mutex.
  */

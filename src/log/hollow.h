@@ -14,14 +14,15 @@ void caret__hollow_look(struct caret__engine *e);
  * DISKFULL: some may be. */
 int caret__hollow_fill(struct caret__engine *e, uint32_t pages);
 
-/* Without the mutex, when page numbers are wished for (caret__grow_pages_wanted): have room for some hollow ones, and make them free.
- * false: there is none. */
+/* Without the mutex, when page numbers are wished for (caret__grow_pages_wanted): have room for some hollow
+ * ones, and make them free. false: there is none. */
 bool caret__hollow_ahead(struct caret__engine *e);
 
 /* At opening: that number has room, for it has contents. */
 void caret__hollow_take(struct caret__engine *e, uint32_t pgno);
 
-/* After the last checkpoint of all, which says that the file was closed cleanly: punch holes where many pages are free. */
+/* After the last checkpoint of all, which says that the file was closed cleanly: punch holes where many pages
+ * are free. */
 void caret__hollow_punch(struct caret__engine *e);
 
 #endif

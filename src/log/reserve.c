@@ -43,7 +43,8 @@ uint32_t caret__pages_to_take(const struct caret__shared *sh)
 
 #define GROW_MOST 16384u /* pages, 64 MiB: who grows a file keeps others waiting; arbitrary */
 
-/* With the disk or shared memory full, what died since the last checkpoint is still to be had: kills make room that way. */
+/* With the disk or shared memory full, what died since the last checkpoint is still to be had: kills make room
+ * that way. */
 static int reserve_pages(struct caret__engine *e, uint32_t want)
 {
     struct caret__shared *sh = e->sh;

@@ -1,7 +1,7 @@
 /*
  * Transactions of a few sets, which are listed instead of put into a tree (txn/txn.h) and committed leaf by leaf
- * (log/commit_sets.c): beside a model, with all that moves the list to the tree, and killed at every fault point of a commit
- * that splits one leaf and changes others in place.
+ * (log/commit_sets.c): beside a model, with all that moves the list to the tree, and killed at every fault
+ * point of a commit that splits one leaf and changes others in place.
  * Usage: test_short_txn [transactions [seed]]
  */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * The transaction loop, and what it puts back: local variables and locks.  What GT.M puts back was seen there: what active
- * levels named, as it was when they named it, the first one's word counting; nothing after a rollback.
+ * The transaction loop, and what it puts back: local variables and locks.  What GT.M puts back was seen there:
+ * what active levels named, as it was when they named it, the first one's word counting; nothing after a rollback.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -130,6 +130,21 @@ printf 'struct a {\n    struct caret__key\n        *key[3]; /* long */\n};\n' >>
 finds scars 'src/base/key.c:10: a field torn from its type'
 awk 'BEGIN { printf "/*"; for (i = 0; i < 117; i++) printf "x"; print "*/" }' >>"$tree/src/base/key.c"
 finds scars 'src/base/key.c:8: 121 columns; 120 are the most'
+awk 'BEGIN { for (i = 0; i < 41; i++) printf "of "; print "it" }' >>"$tree/docs/page.md"
+finds scars 'docs/page.md:1: paragraphs with lines of over 120'
+awk 'BEGIN { printf "|"; for (i = 0; i < 41; i++) printf "of|"; print ""; print "\n```"; for (i = 0; i < 99; i++) printf "of "; print "it\n```" }' \
+    >>"$tree/docs/page.md"
+check scars
+note $? "wide tables and code are findings"
+{
+    printf -- '* item'
+    for i in 1 2 3 4 5 6 7 8 9; do printf ' %d - and so many words' $i; done
+    printf '\n  that go on\n'
+} >"$dir/item.md"
+awk -f "$source/tools/wrap.awk" "$dir/item.md" >"$dir/wrapped.md"
+[ "$(tr -s ' \n' '  ' <"$dir/item.md")" = "$(tr -s ' \n' '  ' <"$dir/wrapped.md")" ] &&
+    [ "$(grep -c "^  [^-]" "$dir/wrapped.md")" = 1 ] && [ "$(wc -l <"$dir/wrapped.md")" = 2 ]
+note $? "a wrapped item is not the same item: $(cat "$dir/wrapped.md")"
 
 awk 'BEGIN { for (i = 0; i < 801; i++) print "/* */" }' >"$tree/src/base/key.c"
 finds length 'src/base/key.c:801: 801 lines'
