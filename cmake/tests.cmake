@@ -106,6 +106,7 @@ endfunction()
 
 add_executable(judge test/behaviour/judge.c test/behaviour/script.c)
 target_link_libraries(judge PRIVATE caret_flags)
+target_include_directories(judge PRIVATE test)
 set_target_properties(judge PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
 foreach(pair c:caret_static yottadb:caret_yottadb)
     string(REGEX REPLACE ":.*" "" front ${pair})

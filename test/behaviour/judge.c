@@ -11,6 +11,7 @@
  * A front that begins its transaction again, at whatever line, answers "again": then we are behind `begin`.
  */
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,13 +20,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "crowd.h"
 #include "script.h"
+
+enum { SILENCE_S = 40 }; /* after that a session is taken for hanging, on a machine of one's own */
 
 struct session {
     pid_t pid; /* 0: there is none */
-    FILE *to, *from;
-    int depth;   /* of its transactions, and */
-    int waiting; /* answers to come: while there are any it can't be used for another case */
+    FILE *to;
+    int from;
+    struct out heard; /* and not yet taken as a line */
+    int depth;        /* of its transactions, and */
+    int waiting;      /* answers to come: while there are any it can't be used for another case */
     bool closed;
 };
 
@@ -56,11 +62,62 @@ static void become_front(int in, int out, bool readonly)
     _exit(2);
 }
 
+static void stop(struct session *s, int sig)
+{
+    if (s->pid == 0)
+        return;
+    if (sig != 0)
+        kill(s->pid, sig);
+    fclose(s->to);
+    close(s->from);
+    out_free(&s->heard);
+    waitpid(s->pid, NULL, 0);
+    *s = (struct session){0};
+}
+
+/* Wait for more of what the session says.  false: it has ended, or says nothing. */
+static bool listen_to(struct session *s, const char **why)
+{
+    static char part[1 << 16];
+    struct pollfd p = {.fd = s->from, .events = POLLIN};
+
+    *why = "SILENT";
+    if (poll(&p, 1, (int)(SILENCE_S * 1000 * crowd())) <= 0)
+        return false;
+    *why = "GONE";
+    ssize_t n = read(s->from, part, sizeof part);
+    if (n > 0)
+        out_add(&s->heard, part, (size_t)n);
+    return n > 0;
+}
+
+/* Its next line; GONE or SILENT, if there is none: then it is ended. */
+static void hear(struct session *s, struct out *line)
+{
+    const char *why = "GONE", *end = NULL;
+    size_t looked = 0;
+    bool more = s->pid != 0;
+
+    while (more && (s->heard.len == looked ||
+                    (end = memchr(s->heard.data + looked, '\n', s->heard.len - looked)) == NULL)) {
+        looked = s->heard.len;
+        more = listen_to(s, &why);
+    }
+    if (!more) {
+        out_add(line, why, strlen(why));
+        stop(s, SIGKILL);
+        return;
+    }
+    size_t len = (size_t)(end - s->heard.data);
+    out_add(line, s->heard.data, len);
+    s->heard.len -= len + 1;
+    memmove(s->heard.data, end + 1, s->heard.len);
+}
+
 static void start(struct session *s, bool readonly)
 {
     int in[2], out[2];
-    char *said = NULL;
-    size_t cap = 0;
+    struct out said = {0};
 
     if (pipe(in) != 0 || pipe(out) != 0 || (s->pid = fork()) < 0) {
         perror("judge");
@@ -71,46 +128,20 @@ static void start(struct session *s, bool readonly)
     close(in[0]);
     close(out[1]);
     s->to = fdopen(in[1], "w");
-    s->from = fdopen(out[0], "r");
-    ssize_t n = getline(&said, &cap, s->from);
-    if (n > 0)
-        snprintf(names, sizeof names, " %.*s ", (int)n - 1, said);
-    free(said);
-}
-
-static void stop(struct session *s, int sig)
-{
-    if (s->pid == 0)
-        return;
-    if (sig != 0)
-        kill(s->pid, sig);
-    fclose(s->to);
-    fclose(s->from);
-    waitpid(s->pid, NULL, 0);
-    *s = (struct session){0};
+    s->from = out[0];
+    hear(s, &said);
+    snprintf(names, sizeof names, " %s ", said.data);
+    out_free(&said);
 }
 
 static void tell(struct session *s, bool readonly, const char *text)
 {
     if (s->pid == 0)
         start(s, readonly);
+    if (s->pid == 0) /* it ended at once */
+        return;
     fprintf(s->to, "%s\n", text);
     fflush(s->to);
-}
-
-static void hear(struct session *s, struct out *answer)
-{
-    char *text = NULL;
-    size_t cap = 0;
-    ssize_t n = s->pid != 0 ? getline(&text, &cap, s->from) : -1;
-
-    if (n > 0)
-        out_add(answer, text, (size_t)n - (text[n - 1] == '\n'));
-    else
-        out_add(answer, "GONE", 4);
-    free(text);
-    if (n <= 0)
-        stop(s, SIGKILL);
 }
 
 /* Have the session do what the line says. */
@@ -333,6 +364,7 @@ int main(int argc, char **argv)
         script_load(&script, argv[i]);
     take_command(argc, argv, i < argc ? i + 1 : argc);
     signal(SIGPIPE, SIG_IGN);
+    setvbuf(stdout, NULL, _IOLBF, 0);
     snprintf(folder, sizeof folder, "%s/behaviour-XXXXXX", tmp != NULL && strlen(tmp) < 40 ? tmp : "/tmp");
     if (mkdtemp(folder) == NULL) {
         perror(folder);
