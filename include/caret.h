@@ -673,11 +673,11 @@ CARET_API int caret_unlock(caret_session *s, const caret_node *n);
 /* Give back all the session's locks. */
 CARET_API int caret_unlock_all(caret_session *s);
 
-/* Release all, then take all of these or none: 64 at most; `nodes` may be NULL if count is 0. */
+/* Release all, then take all of these or none: 64 at most, or INVALID; `nodes` may be NULL if count is 0. */
 CARET_API int caret_lock_all(caret_session *s, const caret_node *const *nodes, size_t count,
                              uint64_t timeout_ns);
 
-/* Take all of these or none, beside what is held: a lock of them that is held counts once more. */
+/* Take all of these or none, beside what is held: a lock of them that is held counts once more.  64 at most, too. */
 CARET_API int caret_lock_more(caret_session *s, const caret_node *const *nodes, size_t count,
                               uint64_t timeout_ns);
 
