@@ -322,6 +322,8 @@ static void run_all(const struct script *s, size_t counts[2])
         for (int with = 0; with <= (t->locals_too ? 1 : 0); with++)
             counts[run_case(t, with != 0)]++;
     }
+    if (sessions[1].pid == 0) /* they were all killed: what remains of them is tidied up by one that closes */
+        start(&sessions[1], false);
     for (int i = 1; i < SESSIONS; i++)
         stop(&sessions[i], 0);
     printf("%zu of %zu cases are for%s\n", here, s->ntests, names);
