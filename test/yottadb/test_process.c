@@ -95,11 +95,12 @@ static void *write_on(void *arg)
     return NULL;
 }
 
+/* In its function until the process has called ydb_exit(), or has ended. */
 static int hold_on(void *arg)
 {
-    usleep(100000);
-    set_text("^busy", "in a transaction");
     (void)arg;
+    while (set_text("^busy", "in a transaction") != YDB_ERR_CALLINAFTERXIT)
+        usleep(1000);
     return YDB_OK;
 }
 
