@@ -119,7 +119,7 @@ static void begin(lua_State *L, struct run *r)
     }
     if (rc != CARET_OK)
         caret__raise(L, d, rc);
-    r->level = caret_txn_level(d->s);
+    r->level = r->flags & CARET_TXN_SNAPSHOT ? caret_txn_level(d->s) : d->tp.level;
     r->outermost = d->st->txn == NULL && (r->flags & CARET_TXN_SNAPSHOT) == 0;
     if (r->outermost) {
         d->pending = CARET__GO_ON;

@@ -3,27 +3,6 @@
  */
 #include "m/transaction.h"
 
-#include <assert.h>
-
-int caret_m__tp_begin(struct caret_m__tp *tp, caret_session *s, int flags, long limit)
-{
-    int rc = caret_begin(s, flags);
-
-    if (rc != CARET_OK)
-        return rc;
-    if (tp->level == 0) {
-        tp->s = s;
-        tp->outermost = caret_txn_level(s);
-        tp->restarting = false;
-        tp->flags = flags;
-        tp->limit = limit;
-        tp->deadline = limit != 0 ? caret_m__now() + (uint64_t)limit * 1000000000u : 0;
-    }
-    assert(tp->s == s);
-    tp->level = caret_txn_level(s);
-    return CARET_OK;
-}
-
 /* That level is over. */
 static void over(struct caret_m__tp *tp, unsigned level)
 {
@@ -83,7 +62,7 @@ static enum caret_m__then restart_level(struct caret_m__tp *tp, unsigned level, 
     return CARET_M__AGAIN;
 }
 
-enum caret_m__then caret_m__tp_end(struct caret_m__tp *tp, unsigned level, bool restart, int *rc)
+enum caret_m__then caret_m__tp_end_slow(struct caret_m__tp *tp, unsigned level, bool restart, int *rc)
 {
     if (restart || tp->restarting)
         return restart_level(tp, level, rc);

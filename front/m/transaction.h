@@ -56,11 +56,40 @@ static inline bool caret_m__tp_late(const struct caret_m__tp *tp)
 }
 
 /* Begin a level in session s; flags and limit (seconds, 0 = any) count for the outermost.  A code of Caret's. */
-int caret_m__tp_begin(struct caret_m__tp *tp, caret_session *s, int flags, long limit);
+static inline int caret_m__tp_begin(struct caret_m__tp *tp, caret_session *s, int flags, long limit)
+{
+    int rc = caret_begin(s, flags);
+
+    if (rc != CARET_OK)
+        return rc;
+    unsigned level = caret_txn_level(s);
+    if (tp->level == 0) {
+        tp->s = s;
+        tp->outermost = level;
+        tp->restarting = false;
+        tp->flags = flags;
+        tp->limit = limit;
+        tp->deadline = limit != 0 ? caret_m__now() + (uint64_t)limit * 1000000000u : 0;
+    }
+    tp->level = level;
+    return CARET_OK;
+}
+
+enum caret_m__then caret_m__tp_end_slow(struct caret_m__tp *tp, unsigned level, bool restart, int *rc);
 
 /* The function of that level has returned: commit, or begin again (`restart`; `restarting` is heeded too).  *rc: why it
- * FAILED, a code of Caret's. */
-enum caret_m__then caret_m__tp_end(struct caret_m__tp *tp, unsigned level, bool restart, int *rc);
+ * FAILED, a code of Caret's.  Mostly there is nothing to do but to commit. */
+static inline enum caret_m__then caret_m__tp_end(struct caret_m__tp *tp, unsigned level, bool restart,
+                                                 int *rc)
+{
+    if (restart || tp->restarting || tp->deadline != 0 || tp->saved != NULL)
+        return caret_m__tp_end_slow(tp, level, restart, rc);
+    *rc = caret_commit(tp->s);
+    if (*rc != CARET_OK)
+        return *rc == CARET_RESTART ? caret_m__tp_end_slow(tp, level, true, rc) : CARET_M__FAILED;
+    tp->level = level <= tp->outermost ? 0 : level - 1;
+    return CARET_M__DONE;
+}
 
 /* Roll back that level and those within it. */
 void caret_m__tp_undo(struct caret_m__tp *tp, unsigned level);
