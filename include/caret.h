@@ -43,7 +43,7 @@
  *     is told as CORRUPT where a call meets it; with one exception.  A writer has
  *     counted what its change takes, and looked at the pages on its way, before
  *     the commit point.  If a free page, a free slot, room for undo, or a page on
- *     that way, is not there any more behind it, no return is right: it prints
+ *     that way, is not there any more after it, no return is right: it prints
  *     "caret: FILE:LINE: assertion failed: ..." to stderr and aborts, so that it
  *     writes nothing on top of the damage.  The others repair, or are told.
  *   - A transaction callback can run more than once: no I/O, no sleeping in it.
@@ -245,7 +245,7 @@ CARET_API const char *caret_path(const caret_db *db);
 /* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED READONLY. */
 CARET_API int caret_sync(caret_db *db);
 
-/* How far is it?  *committed: the place in the log behind the last commit; *durable: the place up to which
+/* How far is it?  *committed: the place in the log after the last commit; *durable: the place up to which
  * the log is on the disk.  Equal: a loss of power would take nothing.  Either may be NULL.  Places only grow
  * while the database is in use.  CLOSED, EVICTED. */
 CARET_API int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed);
@@ -280,7 +280,7 @@ CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_op
 
 /*
  * Open the database, replace its file by a compact copy (as caret_backup() makes it with `compact`), and
- * close it.  Nobody else may have it open; who wants to open it meanwhile waits.  The old file is replaced
+ * close it.  Nobody else may have it open; an opener that comes meanwhile waits.  The old file is replaced
  * whole or not at all, also when this process is killed, which may leave a copy NAME-partial-..., to be
  * removed.  It needs room for both. `path` and `options` may be NULL, as in caret_open(), and so may
  * `progress`, which is told how far the copy is, as in caret_backup(), but must not call functions of Caret.
@@ -299,7 +299,7 @@ typedef struct caret_restore_options {
     uint64_t time;
     const char *shm_dir; /* directory for shared memory while it is done, NULL = /dev/shm */
     int any_fs;          /* as in caret_options */
-    /* behind each file of the archive: its last place and its time; not 0: stop */
+    /* after each file of the archive: its last place and its time; not 0: stop */
     caret_backup_progress *progress;
     void *progress_arg;
 } caret_restore_options;
@@ -473,14 +473,14 @@ CARET_API unsigned caret_node_depth(const caret_node *n);
 CARET_API int caret_node_is_local(const caret_node *n);
 
 /* Same address?  1 or 0.  caret_node_compare gives <0, 0, >0 in database order (locals before globals,
- * what is no node before both). */
+ * what is not a node before both). */
 CARET_API int caret_node_equal(const caret_node *a, const caret_node *b);
 CARET_API int caret_node_compare(const caret_node *a, const caret_node *b);
 
 /* Is n the address of a child of parent: the same with one subscript more?  1 or 0. */
 CARET_API int caret_node_is_child(const caret_node *n, const caret_node *parent);
 
-/* The variable name with its '^'; points into buf, terminated.  Empty: n is no node, or buf is NULL. */
+/* The variable name with its '^'; points into buf, terminated.  Empty: n is not a node, or buf is NULL. */
 CARET_API caret_slice caret_node_name(const caret_node *n, char buf[CARET_MAX_NAME + 2]);
 
 /* Subscript i (0 = first) as text.  *len is always set to the needed length; BUFFER
@@ -521,7 +521,7 @@ CARET_API int caret_get_many(caret_session *s, caret_node *const *nodes, size_t 
 
 /*
  * For nodes that will be read soon: have them looked for and brought near, all together, without waiting for it.
- * It reads nothing and says nothing about them; it is no part of a transaction's reads.  It costs some 50 ns a node,
+ * It reads nothing and says nothing about them; it is not a part of a transaction's reads.  It costs some 50 ns a node,
  * and is worth it where they lie far apart.  More than some dozens at a time push each other out again.
  * INVALID for a pointer that is NULL or not to a node; no other errors: a closed database says so when it is read.
  */
@@ -619,7 +619,7 @@ enum {
 
 /*
  * A transaction belongs to its session.  Other sessions, of this database or another, of this thread or
- * another, are no part of it: what they read is what is committed at that moment, without anything the
+ * another, are not a part of it: what they read is what is committed at that moment, without anything the
  * transaction has changed; what they change takes effect at once, is not undone by caret_rollback(), and is
  * done again by a body that is run again.  (The Lua module refuses such changes: INTXN.)  Reading never waits
  * for the transaction.  A change by another session to what the transaction has read restarts it, also if the
@@ -708,7 +708,7 @@ CARET_API int caret_locks_get(caret_db *db, caret_lock_list **list);
 CARET_API void caret_locks_free(caret_lock_list *list);
 
 /* Release what dead processes hold (pid not 0: what the dead one of that number does), finishing or undoing first the
- * commit that it died in.  Locks of the living are never taken away: who believes that he is alone must be.
+ * commit that it died in.  Locks of the living are never taken away: a process that believes it is alone must be.
  * *cleared (may be NULL): how many processes.  READONLY, NOMEM, CLOSED, EVICTED, CORRUPT. */
 CARET_API int caret_locks_clear(caret_db *db, uint64_t pid, unsigned *cleared);
 
@@ -729,25 +729,26 @@ typedef struct caret_process_list {
 } caret_process_list;
 
 /* Who has the database open.  *list is to be freed with caret_processes_free(), which ignores NULL. NOMEM, CLOSED,
- * READONLY: only who opened it for writing sees the others. */
+ * READONLY: only a process that opened it for writing sees the others. */
 CARET_API int caret_processes_get(caret_db *db, caret_process_list **list);
 CARET_API void caret_processes_free(caret_process_list *list);
 
 /*
  * Following the log.  A caret_log reads, change by change, what was committed since the last checkpoint, and goes on
- * with what is committed then.  Writers neither wait for it nor notice it, and nothing is kept for it: who is so slow
+ * with what is committed then.  Writers neither wait for it nor notice it, and nothing is kept for it: a
+ * reader that is so slow
  * that the log has gone round (64 MiB, unless log_size says otherwise) is told so.  One thread at a time
  * may use it.  It keeps the database open.
  */
 typedef struct caret_log caret_log;
 
-#define CARET_LOG_END UINT64_MAX /* behind the last commit */
+#define CARET_LOG_END UINT64_MAX /* after the last commit */
 
 enum { CARET_CHANGE_SET = 1, CARET_CHANGE_DELETE = 2, CARET_CHANGE_KILL = 3 };
 
 /* One change of a commit.  Everything in it lives until the next call with the same log. */
 typedef struct caret_change {
-    uint64_t lsn;          /* the place in the log behind its commit, as caret_durable() tells places */
+    uint64_t lsn;          /* the place in the log after its commit, as caret_durable() tells places */
     uint32_t index, count; /* of the changes of that commit: which, from 0, and how many */
     int kind; /* CARET_CHANGE_*; what comes of an incr is a set, and so is what comes of a merge */
     const caret_node *node;
@@ -755,7 +756,7 @@ typedef struct caret_change {
     caret_slice value;
 } caret_change;
 
-/* Begin at a place in the log: 0 = at the oldest commit there is, CARET_LOG_END, or a change's lsn to go on behind it.
+/* Begin at a place in the log: 0 = at the oldest commit there is, CARET_LOG_END, or a change's lsn to go on after it.
  * NOTFOUND: the place is not, or no longer, in the log.  READONLY, CLOSED, NOMEM, CORRUPT, IO. */
 CARET_API int caret_log_open(caret_db *db, uint64_t from, caret_log **log);
 

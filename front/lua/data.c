@@ -168,7 +168,7 @@ int caret__node_number(lua_State *L)
     if (caret__push_number(L, v.data, v.len))
         return 1;
     caret__push_text(L, (caret_slice){v.data, v.len < 40 ? v.len : 40});
-    return caret__misuse(L, "the value '%s' is no number", lua_tostring(L, -1));
+    return caret__misuse(L, "the value '%s' is not a number", lua_tostring(L, -1));
 }
 
 /* ---------------------------------------------------------------- increments */

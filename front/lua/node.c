@@ -445,9 +445,9 @@ static int refuse_assignment(lua_State *L)
 
     if (key == NULL)
         return caret__misuse(L, "a subscript must be a string or a number, not a %s", caret__typename(L, 2));
-    return caret__misuse(L,
-                         "a node is no table: write node[%s%s%s].__ = value to set the value of this subnode",
-                         number ? "" : "'", key, number ? "" : "'");
+    return caret__misuse(
+        L, "a node is not a table: write node[%s%s%s].__ = value to set the value of this subnode",
+        number ? "" : "'", key, number ? "" : "'");
 }
 
 /* n.__ = v */

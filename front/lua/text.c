@@ -242,7 +242,7 @@ static int text_incr(lua_State *L)
     return 1;
 }
 
-/* release(node): give back a lock; it is no error if it is not held */
+/* release(node): give back a lock; it is not an error if it is not held */
 static int text_release(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);

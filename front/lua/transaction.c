@@ -17,7 +17,7 @@
  *
  * While a transaction runs, the state's other databases are barred: what is changed
  * in them would not be undone with it, and neither would a lock.  They can be read, also
- * in a snapshot; that is no part of the transaction.  Another handle of the same file is
+ * in a snapshot; that is not a part of the transaction.  Another handle of the same file is
  * another database here: it sees what was committed, not what the transaction did.
  *
  * A snapshot is called by the same loop but never again: nothing in it conflicts, and
@@ -369,7 +369,7 @@ int caret__transaction(lua_State *L)
     read_call(L, &r);
     if (r.nargs != 0)
         return caret__misuse(
-            L, "transaction takes nothing behind the function: give arguments to what it returns");
+            L, "transaction takes nothing after the function: give arguments to what it returns");
     lua_pushvalue(L, 1);
     lua_pushvalue(L, r.fn);
     lua_pushinteger(L, r.flags);

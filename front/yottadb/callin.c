@@ -39,7 +39,8 @@ static int tab_switch(struct caret__ydb_call *c, uintptr_t new_handle, uintptr_t
 {
     if (old == NULL || new_handle != 0)
         return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "%s",
-                               old == NULL ? "the result is NULL" : "this is no handle of a call-in table");
+                               old == NULL ? "the result is NULL"
+                                           : "this is not a handle of a call-in table");
     *old = 0;
     return YDB_OK;
 }

@@ -40,16 +40,16 @@ int caret__ydb_names_check(struct caret__ydb_call *c, int namecount, const ydb_b
         caret_node_buf node;
         const ydb_buffer_t *b = &names[i];
         if (caret__ydb_is_special(b))
-            return caret__ydb_fail(c, YDB_ERR_ISVUNSUPPORTED, "%.*s is no local variable", (int)b->len_used,
-                                   b->buf_addr);
+            return caret__ydb_fail(c, YDB_ERR_ISVUNSUPPORTED, "%.*s is not a local variable",
+                                   (int)b->len_used, b->buf_addr);
         if (star && caret__ydb_readable(b) && b->len_used == 1 && b->buf_addr[0] == '*')
             continue;
         int status = caret__ydb_node_make(c, b, 0, NULL, &node);
         if (status != YDB_OK)
             return status;
         if (!caret_node_is_local(&node.node))
-            return caret__ydb_fail(c, YDB_ERR_GVNUNSUPPORTED, "%.*s is no local variable", (int)b->len_used,
-                                   b->buf_addr);
+            return caret__ydb_fail(c, YDB_ERR_GVNUNSUPPORTED, "%.*s is not a local variable",
+                                   (int)b->len_used, b->buf_addr);
     }
     return YDB_OK;
 }

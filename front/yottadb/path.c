@@ -66,7 +66,7 @@ static int bad_name(struct caret__ydb_call *c, const ydb_buffer_t *v)
         return caret__ydb_fail(c, YDB_ERR_VARNAME2LONG,
                                "the name %.*s... has %zu characters; %d are the most", (int)shown, name,
                                len - up, YDB_MAX_IDENT);
-    return caret__ydb_fail(c, YDB_ERR_INVVARNAME, "'%.*s' is no name of a variable", (int)shown, name);
+    return caret__ydb_fail(c, YDB_ERR_INVVARNAME, "'%.*s' is not the name of a variable", (int)shown, name);
 }
 
 static int bad_sub(struct caret__ydb_call *c, int i, const ydb_buffer_t *b)

@@ -83,7 +83,7 @@ static inline bool caret__node_whole(const caret_node *n)
            (p->depth == 0) == (p->last_off == p->key_len);
 }
 
-/* INVALID: that argument of a public function is no node. */
+/* INVALID: that argument of a public function is not a node. */
 int caret__not_a_node(const char *function, const char *argument, const caret_node *n);
 
 /* Make `n`, in `bytes` bytes, the node of an encoded key, without a hint.  The key may come

@@ -304,7 +304,7 @@ static int put_code(struct cursor *c, struct sink *sink, uint32_t code, bool byt
         return CARET_OK;
     }
     if (code >= 0xD800 && code <= 0xDFFF)
-        return syntax(c, "a surrogate is no character");
+        return syntax(c, "a surrogate is not a character");
     utf8_put(sink, code);
     return CARET_OK;
 }
@@ -370,7 +370,7 @@ int caret__zwr_get(const char *in, size_t n, bool utf8, char *buf, size_t cap, s
 
     *len = 0;
     if (rc == CARET_OK && c.at < n)
-        rc = syntax(&c, "the text goes on behind its end");
+        rc = syntax(&c, "the text goes on after its end");
     return rc == CARET_OK ? finish(&sink, len) : rc;
 }
 
@@ -380,9 +380,10 @@ static int get_name(struct cursor *c, uint8_t *key, size_t *key_len)
     size_t n = end != NULL ? (size_t)(end - from) : c->end - c->at;
 
     if (!caret__name_valid(from, n))
-        return caret__fail(CARET_E_NAME,
-                           "'%.*s' is no variable name (%% or a letter, then letters and digits, %u at most)",
-                           (int)caret__min(n, SHOWN_MAX), from, CARET_MAX_NAME);
+        return caret__fail(
+            CARET_E_NAME,
+            "'%.*s' is not a variable name (%% or a letter, then letters and digits, %u at most)",
+            (int)caret__min(n, SHOWN_MAX), from, CARET_MAX_NAME);
     c->at += n;
     *key_len = caret__key_put_name(key, from, n);
     return CARET_OK;
@@ -431,6 +432,6 @@ int caret__zwr_get_key(const char *text, size_t n, bool utf8, uint8_t key[], siz
     if (rc == CARET_OK && accept(&c, '('))
         rc = get_subs(&c, key, key_len);
     if (rc == CARET_OK && c.at < n)
-        rc = syntax(&c, "the node goes on behind its end");
+        rc = syntax(&c, "the node goes on after its end");
     return rc;
 }

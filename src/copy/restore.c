@@ -349,12 +349,12 @@ static int not_before_backup(struct restore *r, const char *backup)
     int rc = r->o->time != 0 ? time_of_backup(r, &time) : CARET_OK;
 
     if (rc == CARET_OK && r->o->lsn != 0 && r->lsn > r->o->lsn)
-        rc = caret__fail(CARET_E_NOTFOUND,
-                         "%s: this backup is of LSN %llu, behind LSN %llu: take an older one", backup,
-                         (unsigned long long)r->lsn, (unsigned long long)r->o->lsn);
+        rc =
+            caret__fail(CARET_E_NOTFOUND, "%s: this backup is of LSN %llu, after LSN %llu: take an older one",
+                        backup, (unsigned long long)r->lsn, (unsigned long long)r->o->lsn);
     if (rc == CARET_OK && time > r->o->time)
         rc = caret__fail(CARET_E_NOTFOUND,
-                         "%s: this backup has commits behind the time that was asked for: take an older one",
+                         "%s: this backup has commits after the time that was asked for: take an older one",
                          backup);
     return rc;
 }
@@ -372,7 +372,7 @@ static int archive_ends(const struct restore *r)
         return rc;
     if (next != 0)
         return caret__fail(CARET_E_NOTFOUND,
-                           "%s is missing: the log from LSN %llu to %llu; without it nothing behind LSN %llu "
+                           "%s is missing: the log from LSN %llu to %llu; without it nothing after LSN %llu "
                            "can be restored (ask for that LSN to have what is before)",
                            r->name, (unsigned long long)r->lsn, (unsigned long long)next,
                            (unsigned long long)r->lsn);

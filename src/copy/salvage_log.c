@@ -138,7 +138,7 @@ static int read_all(struct caret__salvage_log *l, struct caret__engine *e, const
     rc = follow(l, &f, m, &end);
     if (rc == CARET_OK && end < reach) {
         l->lost = true;
-        caret__report(report, cap, "%s: damaged at LSN %llu: what was committed behind it is lost\n", f.path,
+        caret__report(report, cap, "%s: damaged at LSN %llu: what was committed after it is lost\n", f.path,
                       (unsigned long long)end);
     }
     free(e->log_tail);
@@ -152,7 +152,7 @@ static int open_and_read(struct caret__salvage_log *l, struct caret__engine *e, 
                        caret__open_high(e->log_path, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0))) {
         l->lost = true;
         caret__report(report, cap,
-                      "%s: the log is missing: what was committed behind the last checkpoint is lost\n",
+                      "%s: the log is missing: what was committed after the last checkpoint is lost\n",
                       e->log_path);
         return CARET_OK;
     }

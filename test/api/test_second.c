@@ -1,6 +1,6 @@
 /*
  * Other sessions beside a transaction, over another database and over the same file by another handle: they see what is
- * committed, wait for nothing, and are no part of it.
+ * committed, wait for nothing, and are not a part of it.
  */
 #include "../log/database.h"
 

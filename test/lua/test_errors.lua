@@ -16,8 +16,8 @@ function TestErrors:tearDown()
 end
 
 function TestErrors:test_misuse_raises_with_a_reason()
-    lu.assertErrorMsgContains("node is no table: write node['x'].__", function() n.x = 5 end)
-    lu.assertErrorMsgContains("node is no table: write node[1].__", function() n[1] = 5 end)
+    lu.assertErrorMsgContains("node is not a table: write node['x'].__", function() n.x = 5 end)
+    lu.assertErrorMsgContains("node is not a table: write node[1].__", function() n[1] = 5 end)
     lu.assertErrorMsgContains("not a table", function() n.x.__ = {} end)
     lu.assertErrorMsgContains("not a boolean", function() n.x.__ = true end)
     lu.assertErrorMsgContains("needs a value", function() n.x:set() end)

@@ -119,7 +119,7 @@ local nodes = {
         {function() n:set(true) end, "value must be a string or a number, not a boolean"},
         {function() n:set(1 / 0) end, "INVALID: "},
     },
-    number = {{function() n.word:number() end, "the value 'word' is no number"}},
+    number = {{function() n.word:number() end, "the value 'word' is not a number"}},
     incr = {
         {function() n:incr({}) end, "value must be a string or a number, not a table"},
         {function() n:incr(("1"):rep(300)) end, "increment of 300 characters is too long"},
@@ -190,8 +190,8 @@ local wants = {move = true, cursor = true} -- a subscript: tried in test_second.
 local arguments = {set = 1, setjson = "1", get_many = {"a"}, settree = {a = 1}}
 
 local others = { -- what is no function
-    {function() n.x = 5 end, "a node is no table: write node['x'].__ = value"},
-    {function() n[1] = 5 end, "a node is no table: write node[1].__ = value"},
+    {function() n.x = 5 end, "a node is not a table: write node['x'].__ = value"},
+    {function() n[1] = 5 end, "a node is not a table: write node[1].__ = value"},
     {function() n[{}] = 5 end, "subscript must be a string or a number, not a table"},
     {function() n.__ = {} end, "value must be a string or a number, not a table"},
     {function() return n[true] .. "" end, "subscript must be a string or a number, not a boolean"},

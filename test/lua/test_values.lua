@@ -192,7 +192,7 @@ function TestValues:test_number_reads_decimal_text_only()
     for _, text in ipairs {"", "abc", "0x10", " 1", "1 ", "1e", "1e3", "1E", "--1", "-", ".", "1\0", "inf",
         "nan"} do
         n.x.__ = text
-        lu.assertErrorMsgContains("is no number", function() n.x:number() end)
+        lu.assertErrorMsgContains("is not a number", function() n.x:number() end)
     end
     lu.assertNil(n.none:number())
     lu.assertEquals(n.none:number(7), 7)
@@ -301,7 +301,7 @@ function TestValues:test_numbers_are_the_nearest_floats()
     for _, text in ipairs {".", "-", "", "-.", "1e", "0x10", " 1", "1 ", "1.2.3", "1_0", ".e5", "nan",
         "inf"} do
         n.__ = text
-        lu.assertErrorMsgContains("is no number", function() return n:number() end)
+        lu.assertErrorMsgContains("is not a number", function() return n:number() end)
     end
 end
 

@@ -57,7 +57,7 @@ note $? "a real result compared with itself"
 
 echo '{"rows":[{"name":"caret"}]}' >"$dir/odd.json"
 expect 3 "JSON that is no result" bench compare "$dir/a.json" "$dir/odd.json"
-grep -q 'odd.json is no result' "$dir/err"
+grep -q 'odd.json is not a result' "$dir/err"
 note $? "is told"
 echo nonsense >"$dir/bad.json"
 expect 3 "a file that is no JSON" bench compare "$dir/a.json" "$dir/bad.json"

@@ -79,7 +79,7 @@ fails 1 "an error" 'error("oh")
 print("still here")' 'stdin:1: oh'
 grep -q 'still here' "$dir/out"
 note $? "goes on after an error"
-fails 1 "an error of the module" 'db.node("^oaks").x = 5' 'a node is no table: write node'
+fails 1 "an error of the module" 'db.node("^oaks").x = 5' 'a node is not a table: write node'
 fails 1 "no Lua" 'x y' "near 'y'"
 fails 1 "an end too early" 'for i = 1, 2 do' 'not finished'
 fails 1 "an unknown command" '.foo' 'there is no .foo'

@@ -273,9 +273,9 @@ static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         v = b(bad[i]);
-        fails(f(&v, 0, NULL), INVVARNAME, "is no name");
+        fails(f(&v, 0, NULL), INVVARNAME, "is not the name");
     }
-    fails(f(&null, 0, NULL), INVVARNAME, "is no name");
+    fails(f(&null, 0, NULL), INVVARNAME, "is not the name");
     v = b("^a2345678901234567890123456789012");
     fails(f(&v, 0, NULL), VARNAME2LONG, "32 characters; 31");
     v = b("a2345678901234567890123456789012");

@@ -43,9 +43,9 @@ static void refuses_what_is_no_list_of_locals(void **state)
     fails(delete_excl(-1, names), INVNAMECOUNT, "-1 names");
     fails(delete_excl(1, NULL), PARAMINVALID, "1 names in an array");
     names[1] = b("^global");
-    fails(delete_excl(2, names), GVNUNSUPPORTED, "^global is no local");
+    fails(delete_excl(2, names), GVNUNSUPPORTED, "^global is not a local");
     names[1] = b("$ZSTATUS");
-    fails(delete_excl(2, names), ISVUNSUPPORTED, "$ZSTATUS is no local");
+    fails(delete_excl(2, names), ISVUNSUPPORTED, "$ZSTATUS is not a local");
     names[1] = b("*");
     fails(delete_excl(2, names), INVVARNAME, "'*'");
     names[1] = b("a2345678901234567890123456789012");

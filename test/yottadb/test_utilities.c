@@ -188,7 +188,7 @@ static void calls_of_m_say_why_not(void **state)
         fails(ydb_ci_t(token, &errstr, "routine", 1), CINOENTRY, "routine can't be called");
         fails(ydb_cip_t(token, &errstr, &ci), CINOENTRY, "name can't be called");
         fails(ydb_ci_tab_open_t(token, &errstr, "t.ci", &handle), CITABOPN, "t.ci can't be opened");
-        fails(ydb_ci_tab_switch_t(token, &errstr, 5, &handle), PARAMINVALID, "no handle");
+        fails(ydb_ci_tab_switch_t(token, &errstr, 5, &handle), PARAMINVALID, "not a handle");
         fails(ydb_ci_get_info_t(token, &errstr, "routine", &parm), CINOENTRY, "routine");
         assert_int_equal(ydb_ci_tab_switch_t(token, &errstr, 0, &handle), YDB_OK);
     } else {
@@ -198,7 +198,7 @@ static void calls_of_m_say_why_not(void **state)
         fails(ydb_cij("routine", NULL, 0, NULL), CINOENTRY, "routine");
         fails(ydb_ci_tab_open("t.ci", &handle), CITABOPN, "t.ci can't be opened");
         fails(ydb_ci_tab_open(NULL, &handle), PARAMINVALID, "NULL");
-        fails(ydb_ci_tab_switch(5, &handle), PARAMINVALID, "no handle");
+        fails(ydb_ci_tab_switch(5, &handle), PARAMINVALID, "not a handle");
         fails(ydb_ci_tab_switch(0, NULL), PARAMINVALID, "NULL");
         fails(ydb_ci_get_info("routine", &parm), CINOENTRY, "routine");
         assert_int_equal(ydb_ci_tab_switch(0, &handle), YDB_OK);

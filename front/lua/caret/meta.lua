@@ -108,7 +108,7 @@ caret.DELETE = nil
 ---@field lsn? integer no further than this place, which must be reached; see `Database:durable`
 ---@field time? number nor than this time, seconds since 1970, to the last checkpoint before it
 ---@field any_fs? boolean as for `caret.open`
----@field progress? fun(place: integer, time: number): boolean? called behind each file of the archive with its last place and its time, seconds since 1970; what it raises goes on to the caller, and false stops it, which is the outcome ROLLBACK then
+---@field progress? fun(place: integer, time: number): boolean? called after each file of the archive with its last place and its time, seconds since 1970; what it raises goes on to the caller, and false stops it, which is the outcome ROLLBACK then
 
 ---Options of `Node:range`; any other name is refused.
 ---@class caret.RangeOptions
@@ -129,7 +129,7 @@ caret.DELETE = nil
 ---@field arena_used integer of these, in use: changed since the last checkpoint, or kept for reading
 ---@field arena_huge integer bytes of these that were made of huge pages
 ---@field depth integer levels of the tree
----@field log_head integer the place in the log behind the last commit, in bytes
+---@field log_head integer the place in the log after the last commit, in bytes
 ---@field log_durable integer the place up to which the log is on the disk
 ---@field checkpoint_lsn integer the place where the last checkpoint stands
 ---@field epoch integer the number of the present epoch, which a checkpoint ends
@@ -190,7 +190,7 @@ function caret.close() end
 ---@return boolean
 function caret.isnode(value) end
 
----Make a class of nodes. Methods that are set on `class` override; `get` and `set` also behind `.__`. Children of a
+---Make a class of nodes. Methods that are set on `class` override; `.__` uses the new `get` and `set` too. Children of a
 ---node are of its class. A subclass of a subclass is made from the `new` of that.
 ---
 ---```lua
@@ -310,7 +310,7 @@ function Database:variables(locals) end
 ---Transactions nest: an inner one is a savepoint. A coroutine can't yield out of one ("attempt to yield across a
 ---C-call boundary").
 ---
----A second database, or another object of the same file, can be read in it: nodes, walks, snapshots. That is no part of
+---A second database, or another object of the same file, can be read in it: nodes, walks, snapshots. That is not a part of
 ---the transaction: each read sees what is committed at that moment, never what this transaction has done, and does not make
 ---it start again. Changing or locking one raises INTXN, as that would not be undone with it.
 ---
@@ -359,7 +359,7 @@ function Database:sync() end
 
 ---How far is the disk?
 ---@return integer durable the place in the log up to which it is on the disk
----@return integer committed the place behind the last commit; when both are equal a loss of power takes nothing
+---@return integer committed the place after the last commit; when both are equal a loss of power takes nothing
 function Database:durable() end
 
 ---Take a checkpoint: afterwards the data file holds all that was committed before. They come by themselves.
@@ -433,7 +433,7 @@ function Node:set(value) end
 
 ---The value as a Lua number, without making a string.
 ---@param default? any what to return if there is none
----@return number|any number raises if the value is no number; an exponent is written with E
+---@return number|any number raises if the value is not a number; an exponent is written with E
 function Node:number(default) end
 
 ---Add to the value, as one atomic step that no other process comes between. It is decimal and exact with up to 38 digits,
@@ -444,7 +444,7 @@ function Node:number(default) end
 ---@return number|string sum the new value: rounded to a float if it has a fraction, text if it is an integer that no number is
 function Node:incr(by) end
 
----Delete the node and everything below it. What is not there is no error.
+---Delete the node and everything below it. What is not there is not an error.
 function Node:kill() end
 
 ---Delete the value, but not the children.
@@ -493,7 +493,7 @@ function Node:walk(maxdepth) end
 ---@return table<caret.Subscript, string>
 function Node:get_many(subs) end
 
----The subscript behind `sub` among the children; nil at the end. `sub` itself need not be there.
+---The subscript after `sub` among the children; nil at the end. `sub` itself need not be there.
 ---@param sub? caret.Subscript nil: the first
 ---@return string|integer|nil
 function Node:next(sub) end

@@ -24,9 +24,9 @@ local function read(db, path)
     local text = f:read("a") or ""
     f:close()
     local node = db.node("results")
-    if not pcall(node.setjson, node, text) then command.fail(path .. " is no JSON") end
+    if not pcall(node.setjson, node, text) then command.fail(path .. " is not JSON") end
     local t = node:gettree()
-    if not is_result(t) then command.fail(path .. " is no result of caret 3n1 or caret bench") end
+    if not is_result(t) then command.fail(path .. " is not a result of caret 3n1 or caret bench") end
     return t
 end
 

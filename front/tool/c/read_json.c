@@ -205,7 +205,7 @@ static int read_number(struct cursor *c, caret_slice *s)
         fraction = digits(c);
         plain = 0;
         if (fraction == 0)
-            return bad(c, "no digit behind the point");
+            return bad(c, "no digit after the point");
     }
     if (c->p < c->end && (*c->p | 32) == 'e') {
         *c->p++ = 'E'; /* as the database reads it */
@@ -239,7 +239,8 @@ static int read_scalar(struct cursor *c, caret_slice *s)
     return read_number(c, s);
 }
 
-/* A value; if it is no part of the text it is kept in l->value: a number lives until the session's next call only. */
+/* A value; if it is not a part of the text it is kept in l->value: a number lives until the session's next
+ * call only. */
 static int read_value(struct cursor *c, caret_slice *value)
 {
     int rc = read_scalar(c, value);
@@ -312,7 +313,7 @@ int caret__load_jsonl(struct caret__load *l, char *text, size_t len)
         rc = expect(&c, '}');
     skip(&c);
     if (rc == CARET_OK && c.p < c.end)
-        rc = bad(&c, "nothing was expected behind it");
+        rc = bad(&c, "nothing was expected after it");
     if (rc == CARET_OK && !(has_node && has_value))
         rc = bad(&c, has_node ? "there is no value" : "there is no node");
     return rc == CARET_OK ? caret__load_set(l, &n.node, value.data, value.len) : rc;
@@ -400,6 +401,6 @@ int caret__load_json(struct caret__load *l, char *text, size_t len)
         rc = read_object(&c, NULL);
     skip(&c);
     if (rc == CARET_OK && c.p < c.end)
-        rc = bad(&c, "nothing was expected behind it");
+        rc = bad(&c, "nothing was expected after it");
     return rc;
 }

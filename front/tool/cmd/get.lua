@@ -26,7 +26,7 @@ return {
     summary = "print the value of a node",
     operands = {"NODE..."},
     options = {
-        {"--raw", "nothing but the bytes: no line break behind the value"},
+        {"--raw", "nothing but the bytes: no line break after the value"},
         {"--zwr", "in quotes, with what can't be printed by number"},
         {"--json", "the node and all below it, as JSON"},
         command.DB,

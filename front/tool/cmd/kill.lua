@@ -18,7 +18,7 @@ return {
     summary = "take nodes away, with all below them",
     operands = {"NODE..."},
     options = {{"--value", "take only the values of the nodes, and leave what is below"}, command.DB},
-    about = "All of them or none. What is not there is no error.",
+    about = "All of them or none. What is not there is not an error.",
     examples = {{"caret kill '^oaks(1)'"}, {"caret kill --value '^oaks'"}},
     run = run,
 }

@@ -23,7 +23,7 @@ end
 return {
     summary = "print what was committed since the last checkpoint",
     options = {
-        {"--from N", "begin behind this place in the log, as it is printed"},
+        {"--from N", "begin after this place in the log, as it is printed"},
         {"--node NODE", "only what changed there and below"},
         {"-n, --limit N", "so many changes at most"},
         command.JSON, command.DB,

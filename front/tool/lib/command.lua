@@ -223,7 +223,7 @@ function command.address(text)
     local name, subscripts = host.parse(text)
     if not name then command.usage(subscripts) end
     if name:sub(1, 1) ~= "^" then
-        command.usage(("'%s' is no global: write ^%s, in quotes"):format(text, text))
+        command.usage(("'%s' is not a global: write ^%s, in quotes"):format(text, text))
     end
     return name, subscripts
 end
