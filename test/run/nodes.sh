@@ -45,7 +45,7 @@ fails 2 "--db needs a value" get '^a' --db
 fails 2 "--json takes no value" get --json=1 '^a'
 fails 2 "whole number of at least 0" ls --limit x
 fails 2 "whole number of at least 0" ls --limit=-1
-fails 2 "no global: write ^a" set a 1
+fails 2 "not a global: write ^a" set a 1
 fails 2 "SYNTAX" set '^a(' 1
 fails 2 "MAXSUBS" set "^a(1$(yes ,1 | head -n 31 | tr -d '\n'))" 1
 fails 2 "KEY2BIG" set "^a(\"$(head -c 2000 /dev/zero | tr '\0' x)\")" 1
