@@ -828,9 +828,9 @@ static unsigned rounds_of_log(const struct tape *t)
 
 /* States that are tried in a normal run; each is a fork, which takes sanitizers long. */
 #if defined(__SANITIZE_ADDRESS__)
-#define STATES (CARET__PAGE_SIZE < 1024 ? 120u : 30u)
+#define STATES (CARET__PAGE_SIZE < 1024 ? 120u : 20u)
 #else
-#define STATES (CARET__PAGE_SIZE < 1024 ? 600u : 120u)
+#define STATES (CARET__PAGE_SIZE < 1024 ? 600u : 90u)
 #endif
 
 /* Record a workload and try about as many states as were asked for. */
