@@ -169,19 +169,26 @@ int caret__keep_file(struct caret__engine *e, uint64_t pages)
     return rc;
 }
 
+/* Memory for the page table and bitmaps of page numbers from `have` to npages; nobody is told. */
+static int back_table(struct caret__engine *e, uint32_t have, uint32_t npages)
+{
+    uint64_t size = sizeof(struct caret__pte);
+
+    if (npages <= have)
+        return CARET_OK;
+    int rc = caret__segment_back(e, e->sh->off_ptab + have * size, (npages - have) * size);
+    for (unsigned i = CARET__MAP_FREE; i <= CARET__MAP_HOLLOW && rc == CARET_OK; i++)
+        rc = back_bits(e, i, have, npages);
+    return rc;
+}
+
 /* Page table and bitmaps for page numbers below npages. */
 static int back_pages(struct caret__engine *e, uint32_t npages)
 {
     uint32_t have = atomic_load(&e->sh->ptab_pages);
-    uint64_t size = sizeof(struct caret__pte);
-    int rc;
+    int rc = back_table(e, have, npages);
 
-    if (npages <= have)
-        return CARET_OK;
-    rc = caret__segment_back(e, e->sh->off_ptab + have * size, (npages - have) * size);
-    for (unsigned i = CARET__MAP_FREE; i <= CARET__MAP_HOLLOW && rc == CARET_OK; i++)
-        rc = back_bits(e, i, have, npages);
-    if (rc == CARET_OK) {
+    if (rc == CARET_OK && npages > have) {
         CARET_FAULT("grow_ptab");
         atomic_store(&e->sh->ptab_pages, npages);
     }
@@ -237,14 +244,8 @@ bool caret__grow_pages_wanted(struct caret__engine *e, uint32_t want)
 /* Backed, and allocated, but not published. */
 static int allocate_pages(struct caret__engine *e, uint64_t have, uint32_t npages)
 {
-    uint32_t backed = atomic_load(&e->sh->ptab_pages);
-    uint64_t size = sizeof(struct caret__pte);
-    int rc = CARET_OK;
+    int rc = back_table(e, atomic_load(&e->sh->ptab_pages), npages);
 
-    if (npages > backed)
-        rc = caret__segment_back(e, e->sh->off_ptab + backed * size, (npages - backed) * size);
-    for (unsigned i = CARET__MAP_FREE; i <= CARET__MAP_HOLLOW && rc == CARET_OK && npages > backed; i++)
-        rc = back_bits(e, i, backed, npages);
     if (rc == CARET_OK && !caret__file_size_allowed((uint64_t)npages * CARET__PAGE_SIZE))
         rc = CARET_E_DISKFULL;
     if (rc == CARET_OK && caret__file_allocate_ahead(caret__fd(&e->data_fd), have * CARET__PAGE_SIZE,
