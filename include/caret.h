@@ -214,8 +214,8 @@ typedef struct caret_options {
  *
  * Opened with `readonly` nothing is ever written and no file is made, nobody waits for this process, and it
  * needs no right but to read; caret_stat() tells which of these it is (CARET_VIEW_*):
- *   - Somebody has the database open and his shared memory can be read here: each commit is seen at once.
- *   - Somebody has, but his shared memory is out of reach (another user's, another container's): the last
+ *   - Somebody has the database open and that shared memory can be read here: each commit is seen at once.
+ *   - Somebody has, but that shared memory is out of reach (another user's, another container's): the last
  *     checkpoint in the file is seen, and from the next call on a newer one as soon as it is there.
  *   - Nobody has: everything.  Not closed cleanly, the log is replayed into private memory each time it is opened;
  *     if log or shared memory of the last users can't be read, it is refused (OPEN, SHM, CORRUPT): somebody
@@ -234,9 +234,9 @@ typedef struct caret_options {
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
 
 /* Close.  No other thread may be in a call with this handle or one of its sessions.  Those of them that are
- * still open answer CARET_E_CLOSED from now on.
- * The last process to close writes a checkpoint: the database is then one file.
- * NULL is ignored.  Errors of the final checkpoint are returned; the handle is gone anyway. */
+ * still open answer CARET_E_CLOSED from now on.  The last process to close writes a checkpoint: the
+ * database is then one file.  NULL is ignored.  Errors of the final checkpoint are returned; the handle is
+ * gone anyway. */
 CARET_API int caret_close(caret_db *db);
 
 /* The path given to open, resolved.  Lives as long as db.  Empty: db is NULL or closed. */
@@ -272,9 +272,9 @@ typedef struct caret_backup_options {
  * file).  It has the same UUID: it is the same database at an earlier time.
  *   The file appears under its name when it is complete and on the disk, never before: whoever is
  * killed, or fails, leaves no half of one.  (On file systems that know no nameless files a killed backup leaves a file
- * NAME-partial-..., which is to be removed.)  Not for a database opened read-only.
- * ROLLBACK: progress said so.  EXISTS, BUSY (the file to replace is in use), OPEN, DISKFULL, IO; CORRUPT: the
- * database is damaged; LIMIT: too large to be packed; READONLY, and what beginning a snapshot says.
+ * NAME-partial-..., which is to be removed.)  Not for a database opened read-only.  ROLLBACK: progress said so.
+ * EXISTS, BUSY (the file to replace is in use), OPEN, DISKFULL, IO; CORRUPT: the database is damaged; LIMIT: too large
+ * to be packed; READONLY, and what beginning a snapshot says.
  */
 CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_options *options);
 
@@ -728,16 +728,15 @@ typedef struct caret_process_list {
     caret_process *process;
 } caret_process_list;
 
-/* Who has the database open.  *list is to be freed with caret_processes_free(), which ignores NULL. NOMEM, CLOSED,
- * READONLY: only a process that opened it for writing sees the others. */
+/* The processes that have the database open.  *list is to be freed with caret_processes_free(), which ignores NULL.
+ * NOMEM, CLOSED, READONLY: only a process that opened it for writing sees the others. */
 CARET_API int caret_processes_get(caret_db *db, caret_process_list **list);
 CARET_API void caret_processes_free(caret_process_list *list);
 
 /*
  * Following the log.  A caret_log reads, change by change, what was committed since the last checkpoint, and goes on
- * with what is committed then.  Writers neither wait for it nor notice it, and nothing is kept for it: a
- * reader that is so slow
- * that the log has gone round (64 MiB, unless log_size says otherwise) is told so.  One thread at a time
+ * with what is committed then.  Writers neither wait for it nor notice it, and nothing is kept for it: a reader that
+ * is so slow that the log has gone round (64 MiB, unless log_size says otherwise) is told so.  One thread at a time
  * may use it.  It keeps the database open.
  */
 typedef struct caret_log caret_log;

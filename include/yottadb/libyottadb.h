@@ -11,9 +11,9 @@
  * there are bytes, is PARAMINVALID.  Output buffers have room for len_alloc bytes and get len_used; if that is too
  * little, the function returns YDB_ERR_INVSTRLEN, len_used is what is needed and the room is as it was.
  *
- * The functions ..._st are told the transaction that they belong to: the tptoken which ydb_tp_st() gave to its function, or
- * YDB_NOTTP outside of any.  errstr, if not NULL, gets the error's text.  The functions ..._s belong to the transaction
- * whose function runs in the calling thread.  Any thread may call any function.
+ * The functions ..._st are told the transaction that they belong to: the tptoken which ydb_tp_st() gave to its
+ * function, or YDB_NOTTP outside of any.  errstr, if not NULL, gets the error's text.  The functions ..._s belong to
+ * the transaction whose function runs in the calling thread.  Any thread may call any function.
  *
  * Caution: wrappers find the constants here by looking for lines with tabs, which are part of the interface.
  */
@@ -252,9 +252,9 @@ int ydb_subscript_next_s(const ydb_buffer_t *varname, int subs_used, const ydb_b
 int ydb_subscript_previous_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
                              ydb_buffer_t *ret_value);
 
-/* The next, previous node of the variable that has a value, depth first.  *ret_subs_used: buffers in ret_subsarray, then
- * subscripts of that node.  NODEEND.  INSUFFSUBS: there are more of them, *ret_subs_used is how many; those there
- * are buffers for were stored.  INVSTRLEN: *ret_subs_used is the index of the buffer that is too short. */
+/* The next, previous node of the variable that has a value, depth first.  *ret_subs_used: buffers in ret_subsarray,
+ * then subscripts of that node.  NODEEND.  INSUFFSUBS: there are more of them, *ret_subs_used is how many; those
+ * there are buffers for were stored.  INVSTRLEN: *ret_subs_used is the index of the buffer that is too short. */
 int ydb_node_next_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
                     int *ret_subs_used, ydb_buffer_t *ret_subsarray);
 int ydb_node_previous_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
@@ -272,9 +272,9 @@ int ydb_lock_decr_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer
 /* --------------------------------------------------------------- transactions */
 
 /*
- * Run tpfn(parm) as a transaction.  It returns YDB_OK to commit, YDB_TP_RESTART to begin again, YDB_TP_ROLLBACK or anything
- * else to undo it, which is then returned.  transid "BATCH" or "BA": do not wait for the disk.  The local variables
- * named ("*": all) get back their values when it begins again.  Within another one it is part of that:
+ * Run tpfn(parm) as a transaction.  It returns YDB_OK to commit, YDB_TP_RESTART to begin again, YDB_TP_ROLLBACK or
+ * anything else to undo it, which is then returned.  transid "BATCH" or "BA": do not wait for the disk.  The local
+ * variables named ("*": all) get back their values when it begins again.  Within another one it is part of that:
  * YDB_TP_RESTART must be passed on.  TPTOODEEP; TPTIMEOUT: it took over $ZMAXTPTIME seconds.
  */
 int ydb_tp_s(ydb_tpfnptr_t tpfn, void *parm, const char *transid, int namecount,
@@ -355,7 +355,8 @@ int ydb_stdout_stderr_adjust_t(uint64_t tptoken, ydb_buffer_t *errstr);
 int ydb_hiber_start(unsigned long long sleep_nsec);
 int ydb_hiber_start_wait_any(unsigned long long sleep_nsec);
 
-/* Call handler(id, hdata_len, copy of hdata) once after the time, in a thread of the library.  TIME2LONG, PARAMINVALID. */
+/* Call handler(id, hdata_len, copy of hdata) once after the time, in a thread of the library.  TIME2LONG,
+ * PARAMINVALID. */
 int ydb_timer_start(intptr_t timer_id, unsigned long long limit_nsec, ydb_funcptr_retvoid_t handler,
                     unsigned int hdata_len, void *hdata);
 int ydb_timer_start_t(uint64_t tptoken, ydb_buffer_t *errstr, intptr_t timer_id,
