@@ -5,7 +5,7 @@
  * its callers only hand the code on.  The text lives in thread-local memory and
  * is read with caret_message().
  *
- * Outcomes that are no failure (CARET_NONE, a lock not got at the first try)
+ * Outcomes that are not failures (CARET_NONE, a lock not got at the first try)
  * come from hot paths and are returned as bare codes, without touching the
  * thread-local text; after those caret_message() still tells about the last
  * failure.  Cold ones (CARET_RESTART, CARET_LOCK_TIMEOUT) may use
@@ -25,7 +25,7 @@
 /* Note "SYMBOL: text" and return code.  The arguments may point into an earlier message. */
 __attribute__((format(printf, 2, 3), cold)) int caret__fail(int code, const char *fmt, ...);
 
-/* The same with ": " and the text of errno behind it; errno is kept. */
+/* The same with ": " and the text of errno after it; errno is kept. */
 __attribute__((format(printf, 2, 3), cold)) int caret__fail_errno(int code, const char *fmt, ...);
 
 /* INVALID: that argument of a public function is NULL where `expected` has to be. */

@@ -22,7 +22,7 @@
  *
  * Decoders take any bytes (a key may come from a damaged file), never read
  * beyond n and answer "malformed".  Encoders may scribble over dst up to cap
- * behind what they return, so that they can store words.
+ * after what they return, so that they can store words.
  */
 #ifndef CARET_BASE_KEY_H
 #define CARET_BASE_KEY_H
@@ -74,8 +74,8 @@ size_t caret__sub_len(const uint8_t *p, size_t n);
 /*
  * Do the n bytes at the front of `end`, 1 to 8 of them, complete a subscript of that type, and nothing more?  `before`
  * bytes of it come before them, the type first, which did not end it; 0: they begin with the type.  The word is
- * little-endian, and what is in it behind the n bytes does not matter.  As caret__sub_len() says it: what ends a
- * number or a string comes at no other place in it.
+ * little-endian, and what is in it after the n bytes does not matter.  As caret__sub_len() says it: what ends a number
+ * or a string comes at no other place in it.
  */
 static inline __attribute__((always_inline)) bool caret__sub_ends(uint8_t type, uint64_t end, size_t n,
                                                                   size_t before)

@@ -193,7 +193,7 @@ static bool reads_back(uint64_t mantissa, int exp, double v)
     return strtod(text, NULL) == v;
 }
 
-/* v > 0 rounded to `digits` significant digits; whatever the locale's point is, it is no digit. */
+/* v > 0 rounded to `digits` significant digits; whatever the locale's point is, it is not a digit. */
 static uint64_t round_digits(double v, int digits, int *exp)
 {
     char text[64];

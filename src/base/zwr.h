@@ -9,7 +9,7 @@
  * Two modes, for the writer and the reader alike.  bytes: 0-31, 127-159 and 255
  * are unprintable and written $C(byte).  utf8: valid UTF-8 is readable but for
  * control characters (U+0000-1F, 7F-9F), written $C(code point); bytes that are
- * no UTF-8 are written $ZCH(byte).
+ * not UTF-8 are written $ZCH(byte).
  *
  * The reader takes every form in either mode; the mode only says what $C(128) to
  * $C(255) mean: a byte or a code point.  (The two writers use the same text for

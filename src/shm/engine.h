@@ -144,8 +144,8 @@ uint64_t caret__now_ns(void); /* CLOCK_MONOTONIC */
 
 /* ---- shm/segment.c, shm/grow.c: create, map, grow (more in shm/segment.h) --- */
 
-/* Have memory allocated behind bytes [off, off + len) of the segment.  CARET_OK, or SHM
- * with a message.  For regions that are backed in steps; growing is under the region's mutex. */
+/* Have memory allocated for bytes [off, off + len) of the segment.  CARET_OK, or SHM with a
+ * message.  For regions that are backed in steps; growing is under the region's mutex. */
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len);
 
 /* Have memory mapped now, all whole pages of it, not fault by fault, where the system can do that.  Shared
@@ -182,14 +182,14 @@ bool caret__grow_pages_wanted(struct caret__engine *e, uint32_t want);
  * quickly then, 0 = nothing to do, or no room. */
 uint32_t caret__grow_pages_ahead(struct caret__engine *e);
 
-/* ---- shm/slots.c: who is alive -------------------------------------------- */
+/* ---- shm/slots.c: which processes are alive -------------------------------------------- */
 
 /* Is the process in slot i (with that nonce) alive?  Kernel-true: asks for its record lock. */
 bool caret__slot_alive(struct caret__engine *e, uint32_t slot, uint32_t nonce);
 
 /* What frees the locks that a dead process held: called with its slot and nonce when the slot
- * is reaped, behind a repair, and for the own slot when it is given back.  NULL = nothing to free.
- * Set by txn/lock.c before any database is open. */
+ * is reaped, after a repair, and for the own slot when it is given back.  NULL = nothing to
+ * free.  Set by txn/lock.c before any database is open. */
 extern void (*caret__reap_hook)(struct caret__engine *e, uint32_t slot, uint32_t nonce);
 
 /* Are all descriptors that we have still those we opened (shm/file.c)?  If not: EVICTED, with what to do. */

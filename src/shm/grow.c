@@ -46,7 +46,7 @@
 #define AHEAD_FROM  (4 * CARET__KEPT_PAGES) /* a file of fewer pages is not grown ahead */
 #define AHEAD_PART  32u                     /* of the pages are to be free; */
 #define AHEAD_MOST  16384u                  /* so many, 64 MiB, are enough; all arbitrary */
-#define AHEAD_PIECE (UINT64_C(4) << 20)     /* who writes to the file waits so long */
+#define AHEAD_PIECE (UINT64_C(4) << 20)     /* a writer of the file waits so long */
 
 int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
 {
@@ -140,7 +140,7 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages)
     uint64_t have = atomic_load(&e->sh->file_pages);
     int rc;
 
-    if (pages <= have || e->observes) /* who only reads has new pages in memory alone */
+    if (pages <= have || e->observes) /* a reader has new pages in memory alone */
         return CARET_OK;
     if (!caret__file_size_allowed(pages * CARET__PAGE_SIZE))
         return over_limit(e);

@@ -13,10 +13,11 @@
  *   log_applied  LSN up to which commits are visible in the pages.
  *   head > applied: a commit is being applied, or its process died doing it.
  *
- * Who may write what: "W" = holder of the writer mutex, "F" = holder of the
- * flush mutex, "C" = holder of the checkpoint mutex, "L" = holder of the lock
- * mutex, "G" = holder of the opening gate, "own" = the process of the slot.
- * Everything that others read without that lock is _Atomic.
+ * Which process may write a field: "W" = holder of the writer mutex, "F" =
+ * holder of the flush mutex, "C" = holder of the checkpoint mutex, "L" =
+ * holder of the lock mutex, "G" = holder of the opening gate, "own" = the
+ * process of the slot. Everything that others read without that lock is
+ * _Atomic.
  *
  * A change of any structure here must change CARET__LAYOUT_VERSION; the layout
  * signature (caret__layout_signature) refuses a process that was built otherwise.
@@ -72,7 +73,7 @@ typedef uint64_t caret__segoff;
 #define CARET__HUGE_LEAST      (UINT64_C(32) << 20) /* bytes of an arena where translations are felt */
 #endif
 
-#define CARET__ARCHIVE_PATH     256u /* bytes of the path of an archive's folder, the 0 behind it included */
+#define CARET__ARCHIVE_PATH     256u /* bytes of the path of an archive's folder, the 0 after it included */
 #define CARET__MAX_DEPTH        24u  /* levels of the tree; 512-byte pages with maximal keys stay below */
 #define CARET__WRITER_MUTEXES   4u   /* one in use, the others are spares (log/repair.c) */
 #define CARET__HOLDER_SLOT_BITS 10u  /* of writer_slot */
@@ -176,10 +177,9 @@ struct caret__frozen {
 enum { CARET__SLOT_FREE = 0, CARET__SLOT_USED = 1, CARET__SLOT_REAPING = 2 };
 
 /*
- * One per attached process.  Whether it is alive is told by the record lock on
- * byte (CARET__LOCKBYTE_SLOT0 + index) of the lock file, never by pid.
- * Counters are only ever written by the own process (atomically added to, some calls late: a session adds
- * up a few first) and summed by others.
+ * One per attached process.  Whether it is alive is told by the record lock on byte
+ * (CARET__LOCKBYTE_SLOT0 + index) of the lock file, never by pid.  Counters are only ever written by the
+ * own process (atomically added to, some calls late: a session adds up a few first) and summed by others.
  */
 struct caret__procslot {
     _Atomic uint32_t state;   /* G */

@@ -1,5 +1,5 @@
 /*
- * lockfile.c - NAME.caret-lock: who may open, who is alive, where the segment is.
+ * lockfile.c - NAME.caret-lock: rights to open, living processes, the place of the segment.
  *
  *     byte 0              the gate: held exclusively while opening, recovering, closing
  *     byte 1024 + i       held exclusively by the process in slot i for as long as it lives
@@ -82,7 +82,7 @@ void caret__file_rights(int fd, uid_t uid, gid_t gid, mode_t mode)
         return; /* it stays as it was created: stricter */
 }
 
-/* Who may write the data file may read and write the lock file; others may not even lock it. */
+/* Whoever may write the data file may read and write the lock file; others may not even lock it. */
 static mode_t for_writers(mode_t mode)
 {
     return 0600 | ((mode & S_IWGRP) != 0 ? 0060 : 0) | ((mode & S_IWOTH) != 0 ? 0006 : 0);
@@ -254,11 +254,12 @@ static int trust(const struct caret__engine *e, const struct stat *like)
         return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot be looked at", e->lock_path);
     if (caret__owner_trusted(&st, like->st_uid, like->st_gid, like->st_mode))
         return CARET_OK;
-    return caret__fail(CARET_E_OPEN,
-                       "%s: belongs to user %u, who may not write the database: if that was given to another "
-                       "user, give this file, its log and its shared memory (caret shm) to the same; else, "
-                       "if nobody uses it, remove this file",
-                       e->lock_path, (unsigned)st.st_uid);
+    return caret__fail(
+        CARET_E_OPEN,
+        "%s: belongs to user %u, and that user may not write the database: if that was given to another "
+        "user, give this file, its log and its shared memory (caret shm) to the same; else, "
+        "if nobody uses it, remove this file",
+        e->lock_path, (unsigned)st.st_uid);
 }
 
 /* Open it and take the gate.  CARET_NONE: it was removed meanwhile. */
@@ -388,7 +389,7 @@ int caret__others_alive(struct caret__engine *e, pid_t *pid)
 
 /*
  * A string that differs after each boot; "" on a system that can't tell it: no such file, or not for us.  An error if
- * it only can't be told now: who took that for a reboot would drop commits that are in the segment.
+ * it only can't be told now: whoever took that for a reboot would drop commits that are in the segment.
  */
 static int boot_id(const char *path, char id[40])
 {
@@ -496,7 +497,7 @@ int caret__lockrec_write(struct caret__engine *e, const struct caret__lockrec *r
     CARET__HELD(&e->lock_fd);
     int rc = CARET_OK;
 
-    if (caret__fd_known(&e->log_fd)) /* for readers, first: who sees it sees the other one */
+    if (caret__fd_known(&e->log_fd)) /* for readers, first: whoever sees it sees the other one */
         rc = put_record(&e->log_fd, e->log_path, (off_t)atomic_load(&e->sh->log_size), rec);
     return rc == CARET_OK ? put_record(&e->lock_fd, e->lock_path, CARET__LOCKREC_OFFSET, rec) : rc;
 }

@@ -52,9 +52,9 @@ void caret__gate_release(struct caret__engine *e);
  * would do harm. */
 int caret__others_alive(struct caret__engine *e, pid_t *pid);
 
-/* Under the gate, or observing: the record.  CARET_NONE: there is none, or it makes no sense, or is from before
- * the last boot.  IO, SYSTEM: it can't be told now.  It is in the lock file, and once more at the end of the log, for
- * readers who have no lock file: e->log_end tells them where. */
+/* Under the gate, or observing: the record.  CARET_NONE: there is none, or it makes no sense, or is from before the
+ * last boot.  IO, SYSTEM: it can't be told now.  It is in the lock file, and once more at the end of the log, for
+ * readers that have no lock file: e->log_end tells them where. */
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec);
 /* The same for the lock file with that descriptor and name. */
 int caret__lockrec_parse(int fd, const char *name, struct caret__lockrec *rec);

@@ -25,11 +25,11 @@
 #include "shm/engine.h"
 
 /*
- * Looks before sleeping, and the pauses between two: every look takes the line from the holder, who needs it
- * to unlock (3n+1 with two workers, nanoseconds to unlock and seconds in all: 1,300 and 0.175 with 1 pause, 130 and
+ * Looks before sleeping, and the pauses between two: every look takes the line from the holder, which needs it to
+ * unlock (3n+1 with two workers, nanoseconds to unlock and seconds in all: 1,300 and 0.175 with 1 pause, 130 and
  * 0.097 with 8, 90 and 0.095 with 16, 70 and 0.096 with 64).  A split keeps the mutex for some microseconds, so that
- * is how long to look (four workers: 0.111 s with 24 looks of 8 pauses, 0.101 with 128).  A few of the
- * looks are tries, which alone can tell a dead owner.
+ * is how long to look (four workers: 0.111 s with 24 looks of 8 pauses, 0.101 with 128).  A few of the looks are
+ * tries, which alone can tell a dead owner.
  */
 #define SPINS     64
 #define PAUSES    16
@@ -127,7 +127,7 @@ int caret__mutex_trylock(pthread_mutex_t *m)
 
 static int lock_within(pthread_mutex_t *m, uint64_t max_ns)
 {
-    int rc = spin(m, EBUSY); /* a try at once would take the line from a holder who needs it */
+    int rc = spin(m, EBUSY); /* a try at once would take the line from a holder that needs it */
 
     if (rc != EBUSY)
         return rc;

@@ -17,7 +17,7 @@
  *     ring        twice in a row, so that a record which    e->ring
  *                 wraps can still be read and written in one piece
  *     data file   read-only, as long as max_pages; what is  e->file_map
- *                 behind the end of the file must not be touched, and isn't:
+ *                 after the end of the file must not be touched, and isn't:
  *                 page numbers below ts.npages are allocated before they exist
  *     verified    private bits: file pages whose checksum was seen to be right
  * They need address space, not memory.  Where that is limited (ulimit -v), or the
@@ -541,8 +541,8 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
 
 /* ---------------------------------------------------------------- attaching */
 
-/* May this file be trusted as far as the data file is?  What its owner may do, and who may read it, does not matter to
- * that: such rights may have been taken back from the data file without anybody's having come by since. */
+/* May this file be trusted as far as the data file is?  What its owner may do, and which users may read it, does not
+ * matter to that: such rights may have been taken back from the data file without anybody's having come by since. */
 static bool rights_ok(const struct stat *st, const struct caret__identity *id)
 {
     return S_ISREG(st->st_mode) && caret__owner_trusted(st, id->uid, id->gid, id->mode) &&
@@ -600,7 +600,7 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
     if (!open && errno == ENOENT)
         return CARET_NONE;
     if (!open ||
-        fstat(caret__fd(&e->shm_fd), &st) != 0) { /* what fails now is no sign that it is out of reach */
+        fstat(caret__fd(&e->shm_fd), &st) != 0) { /* what fails now is not a sign that it is out of reach */
         bool reach = open || (errno != EACCES && errno != EPERM && errno != ELOOP && errno != ENOTDIR);
         return cannot_use(e, reach ? CARET_E_SYSTEM : CARET_E_SHM, path);
     }

@@ -10,7 +10,7 @@
 #define CARET__SEG_DIR    "/dev/shm"
 #define CARET__SEG_SUFFIX ".held"
 
-/* Which data file a segment belongs to, and who may use it. */
+/* Which data file a segment belongs to, and which users may use it. */
 struct caret__identity {
     uint8_t uuid[16];
     uint64_t dev, ino;
@@ -19,11 +19,11 @@ struct caret__identity {
     mode_t mode;
 };
 
-/* Create a segment for at least `npages` pages in directory dir (NULL: /dev/shm), map it and
- * the data file (e->data_fd), fill the engine.  The header has its identity and sizes, what must be
- * backed is, all page numbers below npages exist; the words of log and tree are for the caller.
- * e->path and e->options.arena_limit are used; without such a limit the arena can have `slots` at least, however little
- * room there is now.  SHM, NOMEM, SYSTEM; nothing is left behind then. */
+/* Create a segment for at least `npages` pages in directory dir (NULL: /dev/shm), map it and the data file
+ * (e->data_fd), fill the engine.  The header has its identity and sizes, what must be backed is, all page numbers below
+ * npages exist; the words of log and tree are for the caller.  e->path and e->options.arena_limit are used; without
+ * such a limit the arena can have `slots` at least, however little room there is now.  SHM, NOMEM, SYSTEM; nothing is
+ * left behind then. */
 int caret__segment_create(struct caret__engine *e, const struct caret__identity *id, const char *dir,
                           uint32_t npages, uint32_t slots);
 

@@ -1,5 +1,5 @@
 /*
- * slots.c - process slots: taking, reaping, asking who is alive.
+ * slots.c - process slots: taking, reaping, asking which processes are alive.
  *
  *            caret__slot_take                     caret__slot_give_back
  *     FREE ---------------------> USED (nonce + 1) ---------------------> FREE

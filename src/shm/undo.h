@@ -9,12 +9,11 @@
  *
  * The footer comes last so that entries are walked from the end.
  *
- * The region has a small area for each of CARET__UNDO_NEARS processes, for sets in
- * place, alone or in a batch, and then the large one, area 0, for everything else.  The same
- * lines of the large one would go from core to core with every commit.  The undo word
- * {generation:32, area:5, used:27} tells whose entries count, and how many bytes.  Undo counts exactly while
- * undo_lsn > log_applied (I4).  Order, each step before the next in every
- * process's eyes:
+ * The region has a small area for each of CARET__UNDO_NEARS processes, for sets in place, alone or in a
+ * batch, and then the large one, area 0, for everything else.  The same lines of the large one would go from
+ * core to core with every commit.  The undo word {generation:32, area:5, used:27} tells whose entries count,
+ * and how many bytes.  Undo counts exactly while undo_lsn > log_applied (I4).  Order, each step before the
+ * next in every process's eyes:
  *   begin     used = 0, then undo_lsn = L        (otherwise the entries of the commit before would count)
  *   save      entry bytes, then used += size     (publish)
  *   change    version = L, fence, bytes

@@ -1,7 +1,7 @@
 /*
  * write.c - writing to files and allocating in them, within the limits of the process.
  *
- * Who writes beyond the largest size of a file that he is allowed (ulimit -f) gets SIGXFSZ, which ends the process.  A
+ * A process that writes beyond the largest file that it may have (ulimit -f) gets SIGXFSZ, which ends the process.  A
  * library must not do that to its host, and can't handle the signal either, as signals are the host's.  The file may be
  * larger than the limit though we never wrote so far: others, without a limit, grew it.  And the limit may have been
  * lowered since we looked.  So each write asks before it is made: getrlimit, 100 ns beside a write of microseconds.
