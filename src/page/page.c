@@ -84,7 +84,7 @@ static inline unsigned window_below(const struct caret__page *p, unsigned lo, ui
 }
 
 /* The same as head_lower for the few slots between two hints.  The slots before them are below h, so the
- * window may begin earlier, and those behind are not, so it may end later. */
+ * window may begin earlier, and those after are not, so it may end later. */
 static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsigned n, unsigned count,
                                   uint32_t h)
 {
@@ -146,7 +146,7 @@ static unsigned find_equal(const struct caret__page *p, unsigned lo, unsigned co
     return lo;
 }
 
-/* The prefix decides: -1, 0, 1 as the key lies before, among or behind the keys that share it. */
+/* The prefix decides: -1, 0, 1 as the key lies before, among or after the keys that share it. */
 static inline int prefix_compare(const uint8_t *prefix, unsigned plen, const uint8_t *key, size_t len)
 {
     int c = plen != 0 ? caret__racy_cmp(prefix, key, plen < len ? plen : len) : 0;

@@ -5,7 +5,7 @@
  *     | header | 16 hints  | slots, 8 bytes each ->| free |<- entries, prefix |
  *
  * slot   {u32 head, u16 offset, u16 key length}.  The head is the first four bytes
- *        of the key behind the page's prefix, as a number that compares like
+ *        of the key after the page's prefix, as a number that compares like
  *        memcmp (zero padded): most comparisons end there.
  * entry  {u16 value length and flag, key suffix, value} at the slot's offset.
  * hints  hint[i] is the head of slot (i + 1) * (count / 17): one cache line that
@@ -54,7 +54,7 @@ struct caret__slot {
 };
 
 struct caret__page {
-    uint32_t crc;        /* crc32c of the bytes behind it; only in copies written to the file */
+    uint32_t crc;        /* crc32c of the bytes after it; only in copies written to the file */
     uint32_t pgno;       /* own page number */
     uint8_t type;        /* CARET__PAGE_LEAF or _INNER */
     uint8_t level;       /* 0 = leaf */
@@ -202,8 +202,8 @@ static inline unsigned caret__page_prefix(const struct caret__page *p, const uin
 /* First slot whose key is >= key; *found tells whether it is equal. */
 unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_t len, bool *found);
 
-/* The same for who goes on in order: is the key in the slot after i, or in i, or behind i as the last one?  Else
- * CARET__PAGE_NOWHERE, which is told for less than a search takes. */
+/* The same for a caller that goes on in order: is the key in the slot after i, or in i, or after i as the last one?
+ * Else CARET__PAGE_NOWHERE, which is told for less than a search takes. */
 #define CARET__PAGE_NOWHERE UINT32_MAX
 unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
                                  bool *found);
@@ -211,7 +211,7 @@ unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const 
 /* A search in two steps, where other work comes between, so that what the second looks at has come: the slots that the
  * hints leave for a key, which are asked for as the prefix is; then the position, while the page is unchanged. */
 struct caret__window {
-    uint32_t head;        /* of the key behind the prefix */
+    uint32_t head;        /* of the key after the prefix */
     unsigned lo, n;       /* the slots */
     unsigned count, plen; /* of the page */
 };
@@ -340,7 +340,7 @@ unsigned caret__kv_prefix(const struct caret__kv *kv, unsigned n);
  * without garbage and with a prefix that key shares.  False: the page must be split (p unchanged). */
 bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t klen, size_t vlen);
 
-/* Do the keys of the page, and key, share so much behind its prefix that all heads are equal?  Looked at
+/* Do the keys of the page, and key, share so much after its prefix that all heads are equal?  Looked at
  * when the count is a power of two, so that it costs nothing on the whole. */
 bool caret__page_wants_prefix(const struct caret__page *p, const uint8_t *key, size_t klen);
 /* Rewrite the page with that longer prefix, if it wants one. */

@@ -14,11 +14,11 @@
  *     version = L  ->  pending bit of this epoch  ->  obsolete flag
  *
  * No byte of it changes, and its slot and number stay its own until a checkpoint releases
- * them.  "Pending, of version L" therefore says that L killed it: who is pending from
- * an earlier commit has that one's version, and is never touched again.  Repair takes these
- * deaths back (caret__take_back) before it redoes L: flag, then bit, so that a page with
- * the flag is always found by its bit.  A page that was born in L, too, is free
- * by then, its word restored: only the bit goes.
+ * them.  "Pending, of version L" therefore says that L killed it: a page that is pending
+ * from an earlier commit has that one's version, and is never touched again.  Repair takes
+ * these deaths back (caret__take_back) before it redoes L: flag, then bit, so that a page
+ * with the flag is always found by its bit.  A page that was born in L, too, is free by
+ * then, its word restored: only the bit goes.
  */
 #include "page/store.h"
 
@@ -54,8 +54,8 @@ static inline void set_version(struct caret__w *w, uint32_t pgno)
 
 /*
  * Is the page saved (or new) in this application of the record?  In a commit its version tells: it is L.
- * In a redo that is no sign: the dead writer raised versions, which are never restored, but its undo entries
- * were used up.  There a private bit per arena slot tells.
+ * In a redo that is not a sign: the dead writer raised versions, which are never restored, but its undo
+ * entries were used up.  There a private bit per arena slot tells.
  */
 static inline bool is_saved(const struct caret__w *w, const struct caret__pte *pte)
 {

@@ -53,7 +53,7 @@ static void check_ends(struct walk *wk, const struct caret__page *p, const struc
     n = caret__page_key(p, p->count - 1u, key);
     if (s->upper_len != 0 &&
         caret__bytes_compare(key, n, s->upper, s->upper_len) >= (p->type == CARET__PAGE_LEAF ? 0 : 1))
-        FIND(wk, "page %u: last key lies behind the range of the page\n", p->pgno);
+        FIND(wk, "page %u: last key lies after the range of the page\n", p->pgno);
 }
 
 /* The bytes of a value out of line: are they in the file, and what its reference says? */
@@ -61,7 +61,7 @@ static void check_run(struct walk *wk, uint32_t pgno, uint32_t len, uint32_t crc
 {
     uint64_t end = (uint64_t)pgno * CARET__PAGE_SIZE + len;
 
-    if (end > (uint64_t)wk->pg->ts->npages * CARET__PAGE_SIZE) /* behind it the file may end: SIGBUS */
+    if (end > (uint64_t)wk->pg->ts->npages * CARET__PAGE_SIZE) /* after it the file may end: SIGBUS */
         FIND(wk, "page %u: a value of %u bytes lies outside of the file\n", pgno, len);
     else if (caret__crc32c(0, wk->pg->file + (size_t)pgno * CARET__PAGE_SIZE, len) != crc)
         FIND(wk, "page %u: the value of %u bytes there is damaged\n", pgno, len);

@@ -13,21 +13,21 @@
  *   - the leaf has the remembered version: it still is what it was; or
  *   - it is a live leaf in the arena (tree pages alone are there; a page number
  *     whose bytes are in the file may have become part of a long value),
- * its number is one of this store (tags of two stores can be the same),
- * and the key is in it or lies between two of its keys: a live leaf holds all
- * keys between its first and its last, so the key's place is there.  That was read
- * from a page that may be changing: a reader validates the version as ever, behind
- * its last look at the page; a writer compares it under the mutex.
+ * its number is one of this store (tags of two stores can be the same), and the
+ * key is in it or lies between two of its keys: a live leaf holds all keys between
+ * its first and its last, so the key's place is there.  That was read from a page
+ * that may be changing: a reader validates the version as ever, after its last
+ * look at the page; a writer compares it under the mutex.
  *
  * A guess that is wrong costs a search in a page that nobody needs and no cache has.  So guesses are counted, and while
  * few are right only one look-up in sixteen makes one.
  *
- * Before that the last key's own neighbour is tried: who goes on in order finds it in the slot after, or in
- * the same one (a get and then a set of it), for a fourth of what groups and a search cost.  It is believed
- * while the leaf has the version it had, as with any hint; and tried when the last key was beside the one
- * before it.
+ * Before that the last key's own neighbour is tried: a caller that goes on in order finds it in the slot
+ * after, or in the same one (a get and then a set of it), for a fourth of what groups and a search cost.
+ * It is believed while the leaf has the version it had, as with any hint; and tried when the last key was
+ * beside the one before it.
  *
- * Keys that are appended lie behind the last one of their leaf.  For one leaf, the one that the session
+ * Keys that are appended lie after the last one of their leaf.  For one leaf, the one that the session
  * appended to twice with nobody's change between, its upper bound is remembered too, with the version (struct
  * caret__edge): a page whose range changes gets a new version (docs/engine.md, I2), so with the version
  * unchanged a key between last and bound belongs there.  A commit of our own in place, which found that very
@@ -98,7 +98,7 @@ static inline bool caret__is_edge(const struct caret__edge *g, const struct care
     return g->version == at->version && g->pgno == at->pgno && g->owner == v->pg->id;
 }
 
-/* Is a key behind all of a leaf's keys below its bound, as far as that is known? */
+/* Is a key after all of a leaf's keys below its bound, as far as that is known? */
 static inline bool caret__appends(const struct caret__edge *g, const struct caret__view *v,
                                   const struct caret__at *at, const uint8_t *key, size_t len)
 {

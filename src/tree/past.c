@@ -19,7 +19,7 @@
  *           It is the page as of a; `a` is its version, never L.
  *
  * Why this order: an entry is published before what it saves changes, so a count
- * that is read behind the bytes covers all that can have been seen of L in them.
+ * that is read after the bytes covers all that can have been seen of L in them.
  * Entries say what was there when they were made; the last one applied, the oldest,
  * is from before L.  Undoing what was not done yet, or is restored already by a
  * repairer, does no harm: the bytes are the same.  As long as log_applied is a, the
@@ -28,16 +28,17 @@
  *
  * The whole descent is as of a: it starts at the old root, for the pages above say
  * which page holds a key, and they may have changed too (a neighbour inherits the
- * range of an unlinked leaf).  So the usual descent never uses a rebuilt page; who
- * is blocked starts again here.
+ * range of an unlinked leaf).  So the usual descent never uses a rebuilt page; a
+ * reader that is blocked starts again here.
  *
- * What was read through a rebuilt page counts if caret__past_holds() behind it:
- * then the page still is the present.  A version of `a` for this page is in no
- * page-table entry, now or later, so whatever remembers it (a node, a read set)
- * looks again, and a commit finds that L changed what it read.
+ * What was read through a rebuilt page counts if caret__past_holds() still says
+ * so after it: then the page still is the present.  A version of `a` for this
+ * page is in no page-table entry, now or later, so whatever remembers it (a
+ * node, a read set) looks again, and a commit finds that L changed what it
+ * read.
  *
  * Rebuilt pages are kept for the next descent, as long as a and g are the same: the
- * second read behind a stopped writer costs little more than any.
+ * second read past a stopped writer costs little more than any.
  */
 #include "tree/past.h"
 

@@ -11,14 +11,14 @@
  *   1  take the smallest of both, again and again, until the next one does not fit
  *   2  is there a next one, the parent gets a separator before it.  If it has no room it is split
  *      instead, and all begins anew: a new descent.
- *   3  the leaf is written anew with what was taken; the rest of `old` goes to a new leaf behind it,
+ *   3  the leaf is written anew with what was taken; the rest of `old` goes to a new leaf after it,
  *      where the cursor goes on, if there is more of the row
  *
  * Every step leaves a whole tree.  A new leaf is made only when one is as full as it
  * can be, so a bound of their number is known beforehand, which a transaction of
  * millions of sets needs: what it reserves is what it takes, nearly.  With
  *
- *     T  bytes of all entries of the leaf and the row, as they are behind a prefix that all of them share
+ *     T  bytes of all entries of the leaf and the row, as they are after a prefix that all of them share
  *     U  bytes of a page, p bytes of that prefix, m bytes of the longest entry
  *
  * each leaf but the last holds more than U - p - m, so there are at most T / (U - p - m)
@@ -26,9 +26,9 @@
  * row may come in pieces; where one ends, a leaf that is full may be cut once more by the next.
  *
  * Pages above: one that is split was full, but for the longest separator s, and is cut in the middle or
- * behind its last but one.  So each has half a page of separators, less 2 s, or is the
- * right end of one that was there before, of which there are as many as pages were met.  All
- * separators are counted whole, for a prefix may be lost.  The levels above that take a part of it.
+ * after its last but one.  So each has half a page of separators, less 2 s, or is the right end of one
+ * that was there before, of which there are as many as pages were met.  All separators are counted
+ * whole, for a prefix may be lost.  The levels above that take a part of it.
  */
 #include "tree/split.h"
 
@@ -281,7 +281,7 @@ static unsigned merge(struct caret__w *w, struct caret__cursor *c, const struct 
     if (m.ikv < n) {
         c->path.pgno[d] = behind;
         c->path.idx[d - 1]++;
-    } else { /* what comes behind the row may belong to either */
+    } else { /* what comes after the row may belong to either */
         memcpy(c->upper, sep, sep_len);
         c->upper_len = sep_len;
     }
@@ -357,7 +357,7 @@ static unsigned shared_prefix(const struct caret__row_need *r, const uint8_t *pr
     return (unsigned)n;
 }
 
-/* The longest entry behind that prefix, and the longest key. */
+/* The longest entry after that prefix, and the longest key. */
 static unsigned longest_entry(struct caret__row_need *r, unsigned plen, unsigned shared)
 {
     unsigned longest = r->longest - shared;

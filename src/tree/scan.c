@@ -28,7 +28,7 @@ static int take_key(struct caret__view *v, struct caret__at *at, uint8_t *key, s
     return caret__walk_note(v, at);
 }
 
-/* From a leaf position at or behind the end: the first key of the next leaf that has one. */
+/* From a leaf position at or after the end: the first key of the next leaf that has one. */
 static int next_leaf(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
 {
     struct caret__range range;
@@ -86,7 +86,7 @@ int caret__scan_next(struct caret__view *v, struct caret__at *at, uint8_t *key, 
             return rc;
         at->pos += at->found;
         if (at->pos >= caret__page_count(at->page)) {
-            /* The smallest key behind ours: one more byte 0 would do, if it fitted every limit. */
+            /* The smallest key after ours: one more byte 0 would do, if it fitted every limit. */
             struct caret__range range;
             rc = caret__seek_range(v, key, *len, at, &range);
             if (rc != CARET_OK)

@@ -27,7 +27,7 @@ struct caret__walk;  /* tree/walk.h */
 /* How one session reads one store. */
 struct caret__view {
     const struct caret__pager *pg;
-    uint64_t applied;           /* log_applied as last seen: only ever behind */
+    uint64_t applied;           /* log_applied as last seen: never newer than it is */
     struct caret__reads *reads; /* transaction in progress, or NULL */
     /* A page with a version above log_applied stays so: wait, repair after a dead writer.
      * CARET_OK: look again.  CARET_NONE: the writer lives and does not go on, read around it (past.c);
@@ -65,7 +65,7 @@ int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct ca
 int caret__seek_range(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
                       struct caret__range *range);
 
-/* Find the leaf whose range ends at or behind key and starts before it: for going backwards. */
+/* Find the leaf whose range ends at or after key and starts before it: for going backwards. */
 int caret__seek_before(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
                        struct caret__range *range);
 
@@ -213,7 +213,7 @@ struct caret__path {
     unsigned leaf;                  /* index of the leaf = levels - 1 */
     bool found;
 };
-/* 0, or the number of a damaged page on the way: the path can't be used then.  Behind the commit point
+/* 0, or the number of a damaged page on the way: the path can't be used then.  After the commit point
  * there is none: whoever reserves for a change goes its way first. */
 uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path);
 
@@ -260,7 +260,7 @@ struct caret__row_need {
 /* The next set.  Pages it will meet are noted in *edges.  0, or the number of a damaged page. */
 uint32_t caret__row_look(const struct caret__w *w, struct caret__row_need *r, const uint8_t *key, size_t klen,
                          size_t vlen, struct caret__edges *edges);
-/* Behind the last: new pages at most.  UINT64_MAX: no bound is known, the sets must go the general way. */
+/* After the last: new pages at most.  UINT64_MAX: no bound is known, the sets must go the general way. */
 uint64_t caret__row_pages(struct caret__row_need *r, const struct caret__tstate *ts);
 
 /* ---- the other ways ---- */

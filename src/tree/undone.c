@@ -31,7 +31,7 @@
 
 struct caret__undone_link {
     uint32_t end;   /* of the entry in the area */
-    uint32_t block; /* of the segment, modulo 2^32: who looks compares places anyhow */
+    uint32_t block; /* of the segment, modulo 2^32: the search compares places anyhow */
     uint32_t next;  /* + 1 */
 };
 
@@ -165,7 +165,7 @@ bool caret__undone_on(struct caret__undone *u, const struct caret__engine *e, ui
 {
     uint64_t place = (uint64_t)((const uint8_t *)what - e->base);
 
-    atomic_thread_fence(memory_order_acquire); /* the count is read behind the bytes */
+    atomic_thread_fence(memory_order_acquire); /* the count is read after the bytes */
     uint64_t word = atomic_load_explicit(&e->sh->undo_word, memory_order_acquire);
     uint64_t backed = atomic_load_explicit(&e->sh->undo_cap, memory_order_acquire);
     struct area a = {.used = caret__undo_used(word), .seg_size = e->sh->seg_size};

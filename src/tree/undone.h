@@ -11,7 +11,7 @@
 struct caret__undone_link;
 
 struct caret__undone {
-    uint64_t applied; /* of which commit the entries are: that behind it */
+    uint64_t applied; /* the entries are of the commit after it */
     uint32_t generation;
     uint32_t upto; /* bytes of the area that have been gone through */
     uint32_t n, cap;
@@ -20,7 +20,7 @@ struct caret__undone {
 };
 
 /*
- * buf holds bytes of the segment, [what, what + size), read before: undo on them what the commit behind `applied` has
+ * buf holds bytes of the segment, [what, what + size), read before: undo on them what the commit after `applied` has
  * saved so far, last first.  False: the entries make no sense, which is so while a writer begins anew.
  */
 bool caret__undone_on(struct caret__undone *u, const struct caret__engine *e, uint64_t applied,

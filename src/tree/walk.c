@@ -17,7 +17,7 @@
  * three were as they were read, and it was not above log_applied.
  *
  * While a leaf is walked through, its neighbour is asked for, a few lines at each step, and the page-table
- * entry of the one behind that.  What is read for this counts for nothing.
+ * entry of the one after that.  What is read for this counts for nothing.
  */
 #include "tree/walk.h"
 
@@ -48,7 +48,7 @@ bool caret__walk_beside(struct caret__view *v, const struct caret__at *at, int b
         return false;
     CARET_FAULT("walk_parent");
     parent->pos = k->parent.index;
-    uint32_t next = child_of(v, parent->page, parent->pos + (unsigned)by); /* before 0 is behind all */
+    uint32_t next = child_of(v, parent->page, parent->pos + (unsigned)by); /* before 0 is after all */
     if (next == 0 || !caret__at_meet(v, next, to))
         return false;
     unsigned count = caret__page_count(to->page);

@@ -6,7 +6,7 @@
 
 #include "tree/tree.h"
 
-#define CARET__WALK_SLACK 64u /* bytes behind the copy that may be read as a word of it */
+#define CARET__WALK_SLACK 64u /* bytes after the copy that may be read as a word of it */
 
 /* Steps with a value in a leaf that has not changed meanwhile, before it is copied; arbitrary. */
 #define CARET__WALK_STEPS 3u

@@ -9,9 +9,9 @@
  * the page in question smaller, so the loop ends: two maximal entries always fit
  * into an empty page.
  *
- * Where to split: ascending inserts (the key goes behind the last of the leaf)
+ * Where to split: ascending inserts (the key goes after the last of the leaf)
  * leave the leaf full and open an empty one; an ascending run inside a leaf is cut
- * behind its last insert; otherwise in the middle, by bytes.
+ * after its last insert; otherwise in the middle, by bytes.
  */
 #include "tree/split.h"
 
@@ -45,7 +45,7 @@ uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len
     }
 }
 
-/* Behind the commit point: the way was gone before (caret__record_need). */
+/* After the commit point: the way was gone before (caret__record_need). */
 static void descend_again(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path)
 {
     uint32_t bad = caret__descend(w, key, len, path);
