@@ -4,14 +4,14 @@
  * One code path for a commit, for repair's redo and for replay at opening; only
  * the latter keeps no undo, for nobody else is attached.
  *
- * Needs are counted under the writer mutex on the tree as it is.  One set may copy
- * its path, split each level, and cut a leaf of huge entries several times
+ * Needs are counted under the writer mutex on the tree as it is.  One set may copy its
+ * path, split each level, and cut a leaf of huge entries several times
  * (caret__tree_set_pages).  A large batch comes in key order, so paths are shared: each
  * page that differs from the previous op's path at its level is counted once (in a small
- * batch, in any order, more than once); a
- * touched leaf may be cut in three, and every quarter page of new bytes may make
- * another leaf; every new leaf may need half an inner page.  Beside an unlinked leaf
- * one or two neighbours are saved without being copied (caret__w_bump).
+ * batch, in any order, more than once); a touched leaf may be cut in three, and every
+ * quarter page of new bytes may make another leaf; every new leaf may need half an inner
+ * page.  Beside an unlinked leaf one or two neighbours are saved without being copied
+ * (caret__w_bump).
  */
 #include "log/apply.h"
 

@@ -7,11 +7,11 @@
  *   checkpoint e: long values and log synced --> archive [checkpoint_lsn, frozen.lsn) --> pages, meta e
  *                 --> checkpoint_lsn = frozen.lsn
  *
- * One file for each checkpoint, named by UUID and first LSN, so that each file's
- * end is the next one's name.  It is written under another name, synced, renamed,
- * and the folder synced, before the meta is written: what a meta does not need any
- * more is in the archive, on the disk.  Log and data file (long values are there) are synced before: no loss of
- * power takes from the database what is in the archive, and has it write another history in its place.
+ * One file for each checkpoint, named by UUID and first LSN, so that each file's end is the next one's name.
+ * It is written under another name, synced, renamed, and the folder synced, before the meta is written: what a
+ * meta does not need any more is in the archive, on the disk.  Log and data file (long values are there) are
+ * synced before: no loss of power takes from the database what is in the archive, and has it write another
+ * history in its place.
  *
  * Long values are in the data file, not in the log; they go into the file too.
  * They are all still there: a run that was logged in epoch e or freed in it is not

@@ -20,7 +20,7 @@ struct caret__archive_head {
     uint32_t spare;      /*  12 */
     uint8_t uuid[16];    /*  16: of the database */
     uint64_t start;      /*  32: LSN of the first byte */
-    uint64_t end;        /*  40: behind the last one */
+    uint64_t end;        /*  40: after the last one */
     uint64_t start_seed; /*  48: the 8 bytes before start, or what a new generation begins with */
     uint64_t end_seed;   /*  56: the last 8 bytes */
     uint64_t time;       /*  64: when the commits before end were all there, nanoseconds since 1970 */

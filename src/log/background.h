@@ -10,7 +10,7 @@
 int caret__background_start(struct caret__engine *e);
 /* A handle with these options was opened: its sync interval counts from now on, for all processes. */
 void caret__background_wants(struct caret__engine *e, const caret_options *options);
-/* Without a thread: sync if an interval is over.  For committers, behind their commit. */
+/* Without a thread: sync if an interval is over.  For committers, after their commit. */
 int caret__background_inline(struct caret__engine *e);
 void caret__background_stop(struct caret__engine *e);
 void caret__background_wake(struct caret__engine *e);   /* cheap when it is awake already */

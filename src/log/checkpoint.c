@@ -15,14 +15,13 @@
  *
  *      idle --freeze--> epoch = e+1 --write--> durable_epoch = e --release--> idle (released_epoch = e)
  *
- * The role is a robust mutex.  Whoever gets it after a death looks at the three
- * epochs and goes on: durable < epoch - 1: write again (the same pages, they
- * haven't changed); released < durable: release again.  A death within the freeze
- * leaves a record of no checkpoint (frozen.epoch, 0 while the others are stored):
- * then one is frozen anew, whether or not there is something to save, since who asks for
- * it may need the record (snapshot.c).  A slot that was released is
- * none of its page any more.  A page number between two maps is settled by repair before
- * anybody can take it.
+ * The role is a robust mutex.  Whoever gets it after a death looks at the three epochs
+ * and goes on: durable < epoch - 1: write again (the same pages, they haven't changed);
+ * released < durable: release again.  A death within the freeze leaves a record of no
+ * checkpoint (frozen.epoch, 0 while the others are stored): then one is frozen anew,
+ * whether or not there is something to save, since whoever asks for it may need the
+ * record (snapshot.c).  A slot that was released is none of its page any more.  A page
+ * number between two maps is settled by repair before anybody can take it.
  *
  * A page that lost its slot before the meta is durable is read from the file, like any other, and is not
  * written again by a successor: the disk has told that it has it.  What a death of all leaves is the tree
@@ -285,7 +284,7 @@ static int settle(struct caret__engine *e, struct sender *s)
 }
 
 /*
- * What a checkpoint has written does not stay with the kernel until the sync: it would make others wait who
+ * What a checkpoint has written does not stay with the kernel until the sync: it would make those wait that
  * write to the log, for it lets nobody write when much is dirty.  The disk works on one portion while the next
  * is written.
  */
@@ -469,7 +468,7 @@ bool caret__checkpoint_due(const struct caret__engine *e)
             caret__now_ns() - atomic_load(&sh->archive_time) > CARET__ARCHIVE_EVERY);
 }
 
-/* Finish what is unfinished: the steps behind the freeze. */
+/* Finish what is unfinished: the steps after the freeze. */
 static int finish(struct caret__engine *e, bool clean)
 {
     CARET__HELD(&e->sh->checkpoint);

@@ -21,7 +21,7 @@ int caret__checkpoint_room(struct caret__engine *e);
 int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean);
 
 /* In the role, when nothing is left to do in it, under the writer mutex: freeze the epoch.  From then on no page is
- * of the current one.  What is frozen is written by the next who takes a checkpoint.  log_size: of the log after that
+ * of the current one.  What is frozen is written by the next checkpoint.  log_size: of the log after that
  * checkpoint, as caret__log_prepare() says; 0: as it is. */
 void caret__freeze(struct caret__engine *e, uint64_t log_size);
 

@@ -4,7 +4,7 @@
  *   1  writer mutex (a dead owner's commit is repaired first)
  *   2  validate; find the place; reserve all that can run out.  If something is
  *      short: unlock, make room, start again.
- *   3  the record goes into the ring behind log_head
+ *   3  the record goes into the ring after log_head
  *   4  log_head = L            <- the commit point; nothing may fail from here on
  *   5  apply: undo, versions, bytes
  *   6  log_applied = L         <- all of it becomes visible at once
@@ -191,7 +191,7 @@ static int may_write(struct caret__engine *e)
                        strerror((int)err));
 }
 
-/* Head of a record whose ops stand behind it; its crc. */
+/* Head of a record whose ops stand after it; its crc. */
 static inline uint32_t finish_record(uint8_t *rec, uint32_t size, uint32_t nops)
 {
     uint64_t first = size | (uint64_t)nops << 32;

@@ -28,7 +28,7 @@ static inline void caret__will_commit(const struct caret__engine *e, uint32_t si
         caret__will_write(rec + i);
 }
 
-/* Steps 3 and 4: the record goes behind the old head; *lsn: the new one.  Returns where it stands. */
+/* Steps 3 and 4: the record goes after the old head; *lsn: the new one.  Returns where it stands. */
 static inline uint8_t *caret__publish(struct caret__engine *e, const uint8_t *rec, uint32_t size,
                                       uint32_t crc, uint64_t *lsn)
 {
@@ -107,7 +107,7 @@ struct caret__taken {
     bool shrunk;  /* a value has got shorter: which one is not remembered */
 };
 
-/* Can the set be done in the leaf as it is, behind those sets of it that *taken tells of?  Adds its own. */
+/* Can the set be done in the leaf as it is, after those sets of it that *taken tells of?  Adds its own. */
 static inline bool caret__fits_in_place(const struct caret__engine *e, const struct caret__spot *spot,
                                         const uint8_t *key, size_t klen, size_t vlen,
                                         struct caret__taken *taken)

@@ -7,9 +7,9 @@
  * which leaves the leaves of the others alone: it changes those of its own keys, their new halves,
  * and pages above them.  All sets of one leaf go the same way, so two of one key stay in order.
  *
- * Nothing can fail behind the commit point: what the slow ones may need is reserved before, and so is the undo
- * memory for all.  A death there is repaired as ever: what was saved is restored, the last first, and the
- * record redone the general way.
+ * Nothing can fail after the commit point: what the slow ones may need is reserved before, and so is the
+ * undo memory for all.  A death there is repaired as ever: what was saved is restored, the last first,
+ * and the record redone the general way.
  */
 #include <string.h>
 
@@ -120,7 +120,7 @@ static struct caret__need plan_need(const struct caret__engine *e, const struct 
         .pages = pages, .undo_bytes = plan->in_place + (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
 }
 
-/* Behind the commit point: the sets that need more than their leaf. */
+/* After the commit point: the sets that need more than their leaf. */
 static void sets_in_general(struct caret__engine *e, const struct caret__batch *b, const struct plan *plan,
                             struct caret__undo *u, uint64_t lsn)
 {

@@ -5,8 +5,8 @@
  *
  * The holder of the flush mutex reads log_head and pwrites [log_written, head) to the log file: LSN x lies at
  * (x - log_base) mod log_size.  log_written moves when all of it is written, also where the file ends in the
- * middle of a record: like log_durable it always stands behind a whole one, for it is there that a recovery
- * begins to read the ring.  Ring space behind log_written may be reused by writers.  To sync it marks
+ * middle of a record: like log_durable it always stands after a whole one, for it is there that a recovery
+ * begins to read the ring.  Ring space after log_written may be reused by writers.  To sync it marks
  * sync_in_progress, calls fdatasync, clears the mark and raises log_durable.  If runs (values out of line)
  * were written, the data file is synced first: a durable record never refers to bytes that are not.
  *
@@ -16,14 +16,15 @@
  * which rewrites the pages (and reports errors of its own).
  *
  * Big records.  A record too big for the ring (CARET__BIG_RECORD) is written to the
- * log by its committer, who holds flush and writer mutex, in this order: everything
- * before it, the record, ring_from = log_written = L, log_head = L.  Of it the ring
- * has only the trailer.  Whoever needs ring bytes looks no further back than
- * ring_from; who redoes the commit reads the record from the file.  A death before
- * log_head leaves log_written ahead of it: whoever gets one of the two mutexes next
- * sets it back.  If everybody dies there, the recovery may find the record whole at
- * the end of the chain and takes it: a commit that nobody was told of, but whole,
- * and valid where it stands.  The flush mutex is taken before the writer mutex, never after it.
+ * log by its committer, which holds flush and writer mutex, in this order:
+ * everything before it, the record, ring_from = log_written = L, log_head = L.  Of
+ * it the ring has only the trailer.  Whoever needs ring bytes looks no further back
+ * than ring_from; whoever redoes the commit reads the record from the file.  A
+ * death before log_head leaves log_written ahead of it: whoever gets one of the two
+ * mutexes next sets it back.  If everybody dies there, the recovery may find the
+ * record whole at the end of the chain and takes it: a commit that nobody was told
+ * of, but whole, and valid where it stands.  The flush mutex is taken before the
+ * writer mutex, never after it.
  *
  * A failed pwrite or fdatasync is final (io_failed): the kernel has dropped the
  * pages and a retry would report success.  Reads go on, writes are refused.  Only a
@@ -209,7 +210,7 @@ int caret__wait_durable(struct caret__engine *e, uint64_t lsn)
     CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
 
-    sched_yield(); /* who can run now commits first, and shares the sync: 3.9 times instead of 2.3 (bench/sync.c) */
+    sched_yield(); /* others that can run commit first, and share the sync: 3.9 times instead of 2.3 (bench/sync.c) */
     while (atomic_load(&sh->log_durable) < lsn) {
         uint32_t seen = atomic_load(&sh->durable_futex);
         int rc = caret__mutex_trylock(&sh->flush);

@@ -8,17 +8,17 @@
  *   -----------|------------------------|-------------------|------------>
  *         checkpoint_lsn           log_written         log_applied
  *
- * Nobody waits for who follows and nobody keeps anything for him, so bytes may be
- * overwritten while he reads them:
+ * No writer waits for a follower or keeps data for it, so bytes may be
+ * overwritten while it reads them:
  *
  *   ring   bytes from log_written on are not reused: they are copied, and count if
  *          log_written is not beyond their beginning afterwards
- *   file   reused behind checkpoint_lsn once the log has gone round
+ *   file   reused after checkpoint_lsn once the log has gone round
  *
  * Both are only there to know what a bad record means, for each is verified: its crc
  * covers the 8 bytes before it, so a chain from a record that was right leads to
- * right ones only.  A bad one behind checkpoint_lsn was overwritten: whoever
- * follows was too slow, and is told so.
+ * right ones only.  A bad one after checkpoint_lsn was overwritten: whoever follows
+ * was too slow, and is told so.
  *
  * The chain begins at checkpoint_lsn, with checkpoint_seed.  The two are not stored
  * at once, so the pair may be mixed.  Until a first record was verified with it, it
@@ -74,7 +74,7 @@ static int read_log(struct caret__tail *t, uint64_t lsn, uint8_t *to, size_t *n)
     return read_file(t, lsn, to, *n);
 }
 
-/* Have more bytes behind those in the buffer, `want` in all.  CARET_NONE: there are no more. */
+/* Have more bytes after those in the buffer, `want` in all.  CARET_NONE: there are no more. */
 static int fill(struct caret__tail *t, size_t want)
 {
     uint64_t next = t->lsn + t->len, applied = atomic_load(&t->e->sh->log_applied);

@@ -16,7 +16,7 @@ struct caret__tail {
     size_t at, len, cap;
 };
 
-/* Begin at a place in the log: 0 = with the oldest record there is, UINT64_MAX = behind the last commit. */
+/* Begin at a place in the log: 0 = with the oldest record there is, UINT64_MAX = after the last commit. */
 int caret__tail_init(struct caret__tail *t, struct caret__engine *e, uint64_t from);
 void caret__tail_destroy(struct caret__tail *t);
 

@@ -1,10 +1,10 @@
 /*
  * hollow.c - free page numbers that take no room on the disk.
  *
- * Between two checkpoints each page that is changed has two places in the file, so a
- * file is up to twice as long as its tree.  Once it is closed nobody needs that: the last to close
- * punches holes where many free numbers lie together, when the clean meta slot is on the disk.  The length of the
- * file stays: who only reads may have mapped it, and would be killed beyond its end.
+ * Between two checkpoints each page that is changed has two places in the file, so a file is up to twice as long
+ * as its tree.  Once it is closed nobody needs that: the last to close punches holes where many free numbers lie
+ * together, when the clean meta slot is on the disk.  The length of the file stays: a reader may have mapped it,
+ * and would be killed beyond its end.
  *
  * A number is handed out only if the disk has room for it.  So the opener looks where the file has holes (those
  * of a copy that was made sparse, too) and takes the free numbers there from `free` to `hollow`:

@@ -39,8 +39,8 @@
  *   after 3    the same; the next in the role does step 4 (next_epoch <= durable_epoch)
  *   within 4   base' with the old size: from base' on the same place
  * A plan of which the freeze did not come to its end is kept: the next freeze is of the same epoch, and its
- * head is still below the limit.  Who reads after checkpoint_lsn while the place changes
- * finds bytes that continue no chain (follow.c).
+ * head is still below the limit.  Whoever reads after checkpoint_lsn while the place changes finds bytes
+ * that continue no chain (follow.c).
  *
  * Invariants: no plan without a limit; head <= log_limit as long as there is one.
  */
@@ -83,7 +83,8 @@ static bool worthwhile(const struct caret__engine *e)
            left > size / 2 && pages * CARET__PAGE_SIZE > DEAR * log;
 }
 
-/* The longest file that all who have it open may write.  Who comes later and may not write the log is refused. */
+/* The longest file that all who have it open may write.  A process that comes later and may not write the log is
+ * refused. */
 static uint64_t file_limit(const struct caret__engine *e)
 {
     uint64_t least = caret__file_size_limit();

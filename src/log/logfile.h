@@ -22,7 +22,7 @@ struct caret__logfile {
 int caret__log_read(const struct caret__logfile *f, uint64_t lsn, void *buf, size_t len);
 
 /* The same bytes mapped, in two pieces where the file ends, which takes no memory; until caret__log_unmap().
- * NULL: they can't be, or are in the tail: read them.  {0} is no mapping. */
+ * NULL: they can't be, or are in the tail: read them.  {0} is not a mapping. */
 struct caret__mapping {
     void *at;
     size_t len;

@@ -7,17 +7,17 @@
  * free in the bitmap, so a death before the commit loses nothing; the entry of a
  * dead process is cleared when its slot is reaped.
  *
- * The values of a transaction lie one behind the other in a few such reservations, as
+ * The values of a transaction lie one after the other in a few such reservations, as
  * large as there is room: so that it may have any number of them.
  *
  * Entries are changed by the holder of the writer mutex, `count` last: with it the
  * entry holds, for the owner that stands in it.  `nreserved`, the number of those that
- * hold, lags behind by one when the holder dies in between; repair counts anew
- * before anybody can believe it and hand out reserved pages.
+ * hold, is one too low when the holder dies in between; repair counts anew before
+ * anybody can believe it and hand out reserved pages.
  *
  * A run that was replaced can be reused when the next checkpoint is durable.  Long
  * values fill neither log nor arena, so dead pages make one due, too; and whoever
- * writes long values faster than it comes, takes it himself.
+ * writes long values faster than it comes takes it.
  *
  * The file must be synced before a log record that refers to the run:
  * `runs_unsynced` tells the flusher; and the reference carries the value's crc, so
@@ -46,9 +46,9 @@
 #define WAIT_MS      10000u                    /* for others who write long values; arbitrary */
 
 /*
- * Find an entry that is not in use.  Those of the dead, who were not reaped yet, are given up when there is
- * none.  The last few are for commits that have some already and take the rest at once: so those of half a
- * commit each never wait for each other.
+ * Find an entry that is not in use.  Those of dead processes that were not reaped yet are given up when
+ * there is none.  The last few are for commits that have some already and take the rest at once: so those
+ * of half a commit each never wait for each other.
  */
 static struct caret__reserved *free_entry(struct caret__engine *e, bool *scarce)
 {

@@ -65,7 +65,7 @@ static uint32_t meta_crc(const struct caret__meta *m)
     return caret__crc32c(0, m, offsetof(struct caret__meta, crc));
 }
 
-/* pread all of it; what is behind the end of the file reads as zero. */
+/* pread all of it; what is after the end of the file reads as zero. */
 static int read_at(int fd, const char *path, void *buf, size_t len, uint64_t off)
 {
     uint8_t *p = buf;
@@ -244,7 +244,7 @@ int caret__meta_write_frozen(struct caret__engine *e, bool clean)
 _Static_assert(CARET__GROUP_PAGES % 64 == 0, "groups consist of whole words");
 
 struct image_head {
-    uint32_t crc; /* of the bytes behind it */
+    uint32_t crc; /* of the bytes after it */
     uint32_t pgno;
     uint32_t epoch;
     uint32_t group;

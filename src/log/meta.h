@@ -13,7 +13,7 @@
 #define CARET__META_CLEAN   1u     /* flag: no log is needed */
 #define CARET__META_ASKED   2u     /* flag: somebody asked for this log_size: it stays */
 #define CARET__META_LONGER  4u     /* flag: log_size was chosen by us, on the way (lengthen.c) */
-#define CARET__FIRST_LSN    4096u  /* of a new database; 0 is no LSN, and 8 bytes lie before each */
+#define CARET__FIRST_LSN    4096u  /* of a new database; 0 is not an LSN, and 8 bytes lie before each */
 
 /* A meta slot: what a checkpoint says about the tree.  512 bytes, one sector: written whole or not. */
 struct caret__meta {
@@ -48,7 +48,7 @@ struct caret__meta_pair {
 /* Read and check both slots.  FOREIGN, VERSION, CORRUPT, IO. */
 int caret__meta_read(int fd, const char *path, uint64_t file_size, struct caret__meta_pair *pair);
 
-/* Where a slot has its epoch, with the generation of the log behind it: 8 bytes that every checkpoint changes. */
+/* Where a slot has its epoch, with the generation of the log after it: 8 bytes that every checkpoint changes. */
 #define CARET__META_WORD 40u
 
 /* Write a slot (crc is filled in); the caller syncs.  CARET_OK, or IO / DISKFULL with a message. */

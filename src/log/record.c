@@ -9,7 +9,7 @@
 #include "shm/layout.h"
 
 #define TRAILER_MARK 0x5ca1ab1eu
-#define MAX_RECORD   CARET__LOG_MAX /* a length beyond it is no length */
+#define MAX_RECORD   CARET__LOG_MAX /* no record is longer */
 
 uint64_t caret__chain_start(uint32_t generation)
 {

@@ -70,7 +70,7 @@ uint64_t caret__chain_start(uint32_t generation);
 /* crc of a whole record but for its trailer, which is known only when its place is. */
 uint32_t caret__record_crc(const uint8_t *rec, uint32_t size);
 
-/* The trailer of a record of that crc behind `seed`, the 8 bytes before it: the link of the chain. */
+/* The trailer of a record of that crc after `seed`, the 8 bytes before it: the link of the chain. */
 uint64_t caret__record_trailer(uint64_t seed, uint32_t crc, uint32_t size);
 
 /* Check the record at rec, `avail` bytes of which may be read, against the chain: its size, or 0. */

@@ -6,9 +6,9 @@
  *                                              '--a snapshot reads it--> held --nobody reads it--'
  *
  * All moves are made by the holder of the checkpoint role, some words at a time
- * under the writer mutex.  Who keeps a page is looked up once for each release
- * (log/snapshot.c): nobody can begin a snapshot meanwhile; one that ends keeps its
- * pages until the next time.
+ * under the writer mutex.  Which snapshots keep a page is looked up once for each
+ * release (log/snapshot.c): nobody can begin a snapshot meanwhile; one that ends
+ * keeps its pages until the next time.
  *
  * A move sets the bit where it goes to, then clears it where it comes from.  After
  * a death in between a number is in two maps; repair, which comes before anybody
@@ -16,8 +16,8 @@
  * held &= ~free.  The counters are counted anew.
  *
  * `held` is gone through when there are other keepers than the last time, when the
- * mark of those was stored as held_settled behind the work.  A release that adds to it
- * what others keep clears that mark first.
+ * mark of those was stored as held_settled after the work.  A release that adds to
+ * it what others keep clears that mark first.
  *
  * Invariants: each page number is in the tree, free, pending, held, or fixed by
  * the format, and only one of these whenever the writer mutex is free.

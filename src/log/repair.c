@@ -9,14 +9,12 @@
  *   3  settle half-released page numbers; count free pages, slots and reservations anew.
  *   4  redo the record with the code that every commit uses, undo included.
  *   5  log_applied = log_head.
- * If it dies here, the next one does the same: before 2 the same entries are
- * restored again; between 2 and 4 there is nothing to restore, and what was taken back
- * stays so; in 4 the redo has
- * its own undo.  Versions are never restored: they stay at the LSN of the commit,
- * readers wait for log_applied or help to repair.
- * If log_head == log_applied the owner died before its commit point or behind the
- * end, or in a growth, freeze or release, whose steps are whole one by one; only
- * the counters may be off.
+ * If it dies here, the next one does the same: before 2 the same entries are restored
+ * again; between 2 and 4 there is nothing to restore, and what was taken back stays
+ * so; in 4 the redo has its own undo.  Versions are never restored: they stay at the
+ * LSN of the commit, readers wait for log_applied or help to repair.  If log_head ==
+ * log_applied the owner died before its commit point or after the end, or in a growth,
+ * freeze or release, whose steps are whole one by one; only the counters may be off.
  */
 #include "log/repair.h"
 

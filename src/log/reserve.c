@@ -41,7 +41,7 @@ uint32_t caret__pages_to_take(const struct caret__shared *sh)
     return n > kept ? n - kept : 0;
 }
 
-#define GROW_MOST 16384u /* pages, 64 MiB: who grows a file keeps others waiting; arbitrary */
+#define GROW_MOST 16384u /* pages, 64 MiB: whoever grows a file keeps others waiting; arbitrary */
 
 /* With the disk or shared memory full, what died since the last checkpoint is still to be had: kills make room
  * that way. */

@@ -1,5 +1,5 @@
 /*
- * snapshot.c - who reads the tree of a checkpoint, and what is kept for them.
+ * snapshot.c - the readers of the tree of a checkpoint, and what is kept for them.
  *
  * The tree of a checkpoint lies in the data file and is never written again as
  * long as none of its page numbers is reused.  So a snapshot is nothing but a

@@ -74,7 +74,7 @@ static uint32_t dead_holder(struct caret__engine *e)
 }
 
 /* Step 1 to 4.  The orphan has that index.  0: *m is the writer mutex now, and ours; EOWNERDEAD: the same, from a
- * dead owner; ETIMEDOUT: it was no orphan, or look again; else nobody will write any more. */
+ * dead owner; ETIMEDOUT: it was not an orphan, or look again; else nobody will write any more. */
 static int leave_orphan(struct caret__engine *e, uint32_t index, uint32_t holder, pthread_mutex_t **m)
 {
     CARET__ASSERT(!caret__writer_held(e->sh));
@@ -231,8 +231,8 @@ int caret__writer_settle(struct caret__engine *e, uint32_t slot)
  * ever: then the reader reads around it (tree/past.c).
  *
  * version 0: some other reason to look again and again.  All of them are changes by
- * writers that do go on; queueing up behind them lets the reader in, and is given
- * up soon in case that it is now that one stops.
+ * writers that do go on; queueing up after them lets the reader in, and is given up
+ * soon in case that it is now that one stops.
  */
 int caret__stalled(void *engine, uint64_t version, unsigned tries)
 {
