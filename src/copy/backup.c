@@ -14,7 +14,7 @@
  * Until step 7 the file has no name (O_TMPFILE), so whoever is killed leaves
  * nothing.  Where the file system has no files without a name it is called
  * NAME-partial-XXXXXXXXXXXXXXXX; until step 6 such a file has no meta slot and is
- * no database.  An existing file is never replaced unasked: link() and
+ * not a database.  An existing file is never replaced unasked: link() and
  * renameat2(RENAME_NOREPLACE) fail then, however late it appeared.  With `overwrite`
  * it is replaced by rename(), whole or not at all.
  *

@@ -24,7 +24,7 @@ int caret__copy_write(const struct caret__copy *c, const void *bytes, size_t len
 /* So many bytes are done: is the snapshot still there, and does the caller want to go on?  EVICTED, ROLLBACK. */
 int caret__copy_step(struct caret__copy *c, uint64_t bytes);
 
-/* compact.c: write the tree's pages under new numbers, one behind the other; sets root, npages and free. */
+/* compact.c: write the tree's pages under new numbers, one after the other; sets root, npages and free. */
 int caret__copy_compact(struct caret__copy *c);
 
 /* Back up an engine's database, as caret_backup() says. */

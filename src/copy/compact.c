@@ -8,7 +8,7 @@
  * values; then the checksum.
  *
  * Numbers that the format has fixed are left out.  A long value needs consecutive
- * numbers: where it would meet fixed ones, it begins behind them, and what it leaves is
+ * numbers: where it would meet fixed ones, it begins after them, and what it leaves is
  * free.  At most the length of the longest value is lost so, once in a group of
  * CARET__GROUP_PAGES pages: the copy may need a few pages more than the snapshot has,
  * if that is full to the last; it then fails with LIMIT (the plain copy does not).
@@ -65,7 +65,7 @@ static int take(struct packer *k, uint32_t count, uint32_t *pgno)
     return CARET_OK;
 }
 
-/* A page, whose number is the next one or behind a gap. */
+/* A page, whose number is the next one or after a gap. */
 static int put(struct packer *k, uint32_t pgno, const void *bytes, size_t len)
 {
     int rc = CARET_OK;

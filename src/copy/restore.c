@@ -15,9 +15,10 @@
  * Times are those of the files: each tells when its last commit was there.
  *
  * The archive ends at the LSN for which there is no file.  If files of later LSNs are
- * there, what is between is lost, and with it all behind: that is an error, unless what is wanted is
- * not behind it.  If there are none, nobody can tell whether anything was committed
- * between there and a wanted time: the result is made, and that is said.
+ * there, what is between is lost, and with it all after it: that is an error, unless
+ * what is wanted is not after it.  If there are none, nobody can tell whether
+ * anything was committed between there and a wanted time: the result is made, and
+ * that is said.
  *
  * Whoever is killed leaves files TO-partial-..., a database of some moment in between;
  * TO itself appears when it is complete.
@@ -300,7 +301,7 @@ static int commit(struct restore *r, uint32_t size)
 
 /* ------------------------------------------------------------ where the archive ends */
 
-/* The LSN at which the first file behind r->lsn begins, or the last one before it; 0: there is none. */
+/* The LSN at which the first file after r->lsn begins, or the last one before it; 0: there is none. */
 static int file_beside(const struct restore *r, bool behind, uint64_t *lsn)
 {
     DIR *dir = opendir(r->archive);

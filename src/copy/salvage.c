@@ -25,7 +25,7 @@
  *               something on the way from the root.
  *   5  tell     the nodes of the sure leaves, in order of keys; then those of the doubtful
  *               ones, newest stamp first, but only where no sure leaf and no newer doubtful
- *               one has its range: a leaf that holds keys before and behind a node would
+ *               one has its range: a leaf that holds keys before and after a node would
  *               hold the node too, if that still existed.
  *
  * What can't be known: a doubtful leaf may be from before a change whose leaf is
@@ -106,7 +106,7 @@ struct salvage {
 
 /* ------------------------------------------------------------------ reading */
 
-/* All of it, or false; behind the end of the file there is nothing. */
+/* All of it, or false; after the end of the file there is nothing. */
 static bool read_all(int fd, void *buf, size_t len, uint64_t off)
 {
     uint8_t *p = buf;

@@ -25,7 +25,7 @@ struct caret__salvage_counts {
     uint64_t lost_values; /* long values */
     uint64_t stale;       /* leaves left out as they are copies from before */
     uint64_t doubtful;    /* leaves of which it can't be known */
-    uint64_t logged;      /* changes in the log behind the last checkpoint */
+    uint64_t logged;      /* changes in the log after the last checkpoint */
     uint32_t epoch;       /* of the checkpoint that was taken, 0 = not known */
     bool complete;        /* nothing is lost, as far as can be known */
 };

@@ -1,5 +1,5 @@
 /*
- * salvage_log.c - what the log has behind the checkpoint that is salvaged.
+ * salvage_log.c - what the log has after the checkpoint that is salvaged.
  *
  * Replaying needs a whole tree; salvaging has none.  But the log's records are
  * results, so their effect on single nodes can be told without the tree:

@@ -14,7 +14,7 @@ struct caret__salvage_log {
     bool lost; /* something that was committed is missing, or that can't be known */
 };
 
-/* Read the log of the data file `path` (open as fd) behind the checkpoint of a meta slot, as far as its chain
+/* Read the log of the data file `path` (open as fd) after the checkpoint of a meta slot, as far as its chain
  * holds, and what only the memory of killed users has.  What is lost is noted in l->lost and in the report.
  * NOMEM.  To be destroyed, whatever is returned. */
 int caret__salvage_log_read(struct caret__salvage_log *l, const char *path, int fd,

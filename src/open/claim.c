@@ -4,22 +4,22 @@
  *     byte CLAIM + i        write-locked by the process in slot i
  *     byte CLAIM + slots    write-locked while somebody opens it first or closes it last
  *
- * No file is so long that it has these bytes.  They serve two who can't ask the lock
- * file: one who came by another path (a second mount of the file alone) has another
- * lock file, and one who may only read the data file has none.
+ * No file is so long that it has these bytes.  They serve two processes that can't
+ * ask the lock file: one who came by another path (a second mount of the file
+ * alone) has another lock file, and one who may only read the data file has none.
  *
  *   first opener   locks all of them; gives back all but its slot's when it is open
  *   joiner         locks the byte of its slot
  *   last closer    locks the last byte; all go with the descriptor
  *   reader         locks nothing: it asks which are *write*-locked
  *
- * Who may only read a file can put read locks on it, and so keep others from
- * write-locking.  The kernel knows no lock that would be stronger.  So a claim is
- * made if it can be made, and nobody waits for a read lock: to ask for a read lock
- * (F_GETLK) tells of write locks alone, which are those of writers.  What such a reader
- * takes away is what claims are for: opening by a second path is then refused for
- * its log is missing there, not for the claim, and other readers without
- * the lock file can't tell who is alive (open/observe.c says what they do then).
+ * A process that may only read a file can put read locks on it, and so keep others from
+ * write-locking.  The kernel knows no lock that would be stronger.  So a claim is made
+ * if it can be made, and nobody waits for a read lock: to ask for a read lock (F_GETLK)
+ * tells of write locks alone, which are those of writers.  What such a reader takes
+ * away is what claims are for: opening by a second path is then refused for its log is
+ * missing there, not for the claim, and other readers without the lock file can't tell
+ * who is alive (open/observe.c says what they do then).
  */
 #include <errno.h>
 #include <fcntl.h>

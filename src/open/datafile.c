@@ -1,7 +1,7 @@
 /*
  * datafile.c - finding, checking and creating NAME.caret.
  *
- * Who opens a database may have typed anything, so a path is looked at before
+ * Whoever opens a database may have typed anything, so a path is looked at before
  * anything is created beside it: a directory, a device, a hard-linked file (whose
  * lock file would have two names), a network file system (whose locks and mappings
  * are not coherent), a file of somebody else: each has its own error.

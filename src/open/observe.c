@@ -1,8 +1,8 @@
 /*
  * observe.c - opening a database read-only: nothing is written, no file is made.
  *
- * Who only reads may lack every right but that of reading the data file: the file
- * is somebody else's, lies on a read-only file system, or the shared memory is in
+ * A reader may lack every right but that of reading the data file: the file is
+ * somebody else's, lies on a read-only file system, or the shared memory is in
  * another container.  So an engine that observes has no process slot and no record
  * lock (it asks whether somebody has the gate, and looks again if so), and no
  * process waits for it or keeps anything for it.  What it sees:
@@ -23,21 +23,21 @@
  * Both read pages in the file that nobody keeps for them.  Why that is safe:
  *
  *   A page of the tree of checkpoint e is not written before the meta of e + 1 is in
- *   the file (checkpoint.c: page numbers that died in e + 1 are given back behind it).
+ *   the file (checkpoint.c: page numbers that died in e + 1 are given back after it).
  *
  * So whoever reads pages and then finds that there is no newer meta has read pages
- * of e.  It is the other way round for who writes: first the meta, then the pages.
+ * of e.  It is the other way round for a writer: first the meta, then the pages.
  *
  *   FILE  over when the epoch or the generation in either meta slot is not what it
  *         was when we opened.
  *   LIVE  over when a meta slot says what this segment can't have written: another
  *         generation, an epoch that it has not frozen, or another tree of the epoch
  *         that it is writing; or when recovery emptied the segment (`ended`).
- *         A segment that was closed cleanly is no reason: its last state is in the
+ *         A segment that was closed cleanly is not a reason: its last state is in the
  *         file, until the next opener's first checkpoint.  What a slot said before we
  *         looked at anything else is known: it is older than the segment, or its own.
  *
- * The API asks before and behind every call that reads (api/guard.c).  Over means:
+ * The API asks before and after every call that reads (api/guard.c).  Over means:
  * open anew, by the same rules, and read again; in a transaction, CARET_RESTART.
  * No call and no transaction ever sees two states mixed.
  *
@@ -161,7 +161,7 @@ static int observe_live(struct caret__engine *e, struct caret__start *start, pid
     return caret__attach_live(e, start, pid);
 }
 
-/* The last checkpoint of a database that others use, who are out of reach. */
+/* The last checkpoint of a database that others use, whose memory is out of reach. */
 static int observe_checkpoint(struct caret__engine *e, struct caret__start *start)
 {
     int rc = settled_meta(e, start);

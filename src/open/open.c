@@ -318,7 +318,7 @@ int caret__engine_forked(struct caret__engine *e)
 {
     int rc = CARET_OK;
 
-    if (attaching == e || e->observes) /* who observes owns nothing, and its child observes as well */
+    if (attaching == e || e->observes) /* an observer owns nothing, and its child observes as well */
         return CARET_OK;
     caret__registry_lock();
     if (!caret__attached_here(e))
@@ -423,8 +423,8 @@ int caret__engine_open_alone(const char *path, const caret_options *options, str
 /* -------------------------------------------------------------------- close */
 
 /*
- * Nobody needs the segment any more.  Who is no owner may not remove it from a directory like /dev/shm: then at
- * least its memory is given back, all but the header, which sends readers away.
+ * Nobody needs the segment any more.  A process that does not own it may not remove it from a directory like
+ * /dev/shm: then at least its memory is given back, all but the header, which sends readers away.
  */
 static void remove_segment(struct caret__engine *e)
 {
@@ -445,7 +445,7 @@ static void remove_segment(struct caret__engine *e)
  *   rename the copy over it                           and so is this one, with the same content
  *   remove the lock file                              as ever
  *
- * A death before the rename leaves the copy, which is to be removed; one behind it leaves a clean file.
+ * A death before the rename leaves the copy, which is to be removed; one after it leaves a clean file.
  */
 static int make_compact(struct caret__engine *e, char **copy)
 {

@@ -47,7 +47,7 @@ extern void (*caret__forked_hook)(struct caret__engine *e);
 /* ---- open/observe.c: opened read-only ------------------------------------------------------------- */
 
 /* Was what this engine observes overtaken?  Then what was read since it was found not to be means nothing, and
- * the database is to be opened anew.  Asked before and behind each call that reads. */
+ * the database is to be opened anew.  Asked before and after each call that reads. */
 bool caret__observed_over(const struct caret__engine *e);
 
 /* In the place of caret__stalled: a dead writer can't be repaired by us, but read around. */

@@ -2,7 +2,7 @@
  * orphan.c - segments in shared memory that nobody uses any more.
  *
  * The death of all users leaves their segment, as the next opening recovers from it
- * what the log does not have.  Who opens a database removes older segments of that
+ * what the log does not have.  Whoever opens a database removes older segments of that
  * database.  But if it is never opened again, since its files were deleted, its memory
  * would be lost for ever.  So the first to open any database looks at all segments:
  *
@@ -25,11 +25,11 @@
  * removed by command only.  What is "orphaned" is never needed, wherever the database may
  * be: a recovery would ignore it, or find all of it in the log.
  *
- * Interleavings.  Whoever judges holds a write lock on the file, as far as there is no
- * other lock; who makes or maps one takes a read lock, and looks whether the file still
- * has a name, else begins again.  So nothing is removed under its maker's hands.  Names
- * that do not end in .held are of builds that took no such locks: they are left alone, as are
- * layouts of other builds.
+ * Interleavings.  Whoever judges holds a write lock on the file, as far as there is no other
+ * lock; whoever makes or maps one takes a read lock, and looks whether the file still has a
+ * name, else begins again.  So nothing is removed under its maker's hands.  Names that do not
+ * end in .held are of builds that took no such locks: they are left alone, as are layouts of
+ * other builds.
  *
  * To open a data file or a lock file and to close it drops the record locks of this process.
  * So nothing of a database that is open here, or is being opened, is opened: the registry, which must be locked,
@@ -205,7 +205,7 @@ static int lock_segment(int fd)
     return errno == EAGAIN || errno == EACCES ? CARET_SHM_USED : CARET_SHM_UNKNOWN;
 }
 
-/* Who registered in it, as far as they can be seen from here. */
+/* The processes that registered in it, as far as they can be seen from here. */
 static void list_pids(struct judged *j)
 {
     struct caret__procslot slot;
@@ -279,7 +279,7 @@ static void shrink(struct judged *j)
     fallocate(j->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, arena, j->st.st_size - arena);
 }
 
-/* Who is not its owner may not remove it from a folder like /dev/shm, but can empty it. */
+/* A process that does not own it may not remove it from a folder like /dev/shm, but can empty it. */
 static void act(struct judged *j, int flags)
 {
     bool orphaned = j->info.state == CARET_SHM_ORPHANED, lost = j->info.state == CARET_SHM_LOST;

@@ -153,7 +153,7 @@ static int settle_meta(struct caret__engine *e, const struct caret__start *start
 /* Nobody has asked for a size: it may take half of what the disk has, as the file is to grow, too. */
 static uint64_t default_log_size(const struct caret__engine *e)
 {
-    uint64_t size = CARET__LOG_DEFAULT, record = sizeof(struct caret__lockrec); /* behind it */
+    uint64_t size = CARET__LOG_DEFAULT, record = sizeof(struct caret__lockrec); /* after it */
     struct statvfs fs;
 
     if (fstatvfs(caret__fd(&e->dir_fd), &fs) != 0 || fs.f_blocks == 0) /* f_blocks 0: a tmpfs without limit */

@@ -1,5 +1,5 @@
 /*
- * replay.c - applying the log behind the last checkpoint.
+ * replay.c - applying the log after the last checkpoint.
  *
  * The log is a chain: each record's crc is seeded with the end of the one before,
  * the first with the meta's chain_seed.  The chain ends at the first record that
@@ -21,7 +21,7 @@
  * free in the checkpoint's bitmap: pages are reused only after a checkpoint.
  * Growth of the file is not logged either: it is repeated as far as runs need it.
  *
- * Who only reads replays in private memory, and others may open the database meanwhile and write to the file.  Once
+ * A reader replays in private memory, and others may open the database meanwhile and write to the file.  Once
  * they have, this replay is for nothing (observe.c), but until that is looked at it must come to no harm: the
  * pages of the file that it relies on are kept as they were verified, and records are copied, not mapped.
  *
@@ -161,7 +161,7 @@ static int record_at(struct replay *r, uint64_t lsn, uint64_t seed, const uint8_
 
 /* -------------------------------------------------------------------- runs */
 
-/* Are the bytes of a run what its reference says?  CARET_NONE: no.  That ends the chain: who can't read must
+/* Are the bytes of a run what its reference says?  CARET_NONE: no.  That ends the chain: a failed read must
  * not say it. */
 static int run_is_there(struct caret__engine *e, const struct caret__runref *ref)
 {
@@ -375,8 +375,7 @@ static int reserve(struct replay *r, const uint8_t *rec, uint32_t size, bool *in
         struct caret__need need = {0};
         int rc = caret__record_need(r->e, rec, size, &need);
         *in_rows = need.in_rows;
-        need.undo_bytes = need.undo_saved =
-            0; /* nobody looks, and who dies here leaves nothing that counts */
+        need.undo_bytes = need.undo_saved = 0; /* nobody looks, and a death here leaves nothing that counts */
         if (rc == CARET_OK)
             rc = caret__reserve(r->e, &need, true);
         if (rc != CARET_RESTART && rc != CARET_E_TXN_TOO_BIG)
