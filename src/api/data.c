@@ -288,7 +288,7 @@ static int set_long(caret_session *s, struct caret__node *n, const void *value, 
     return rc;
 }
 
-/* The place of a key in the leaf is known: behind all others?  Then the leaf's bound is worth knowing. */
+/* The place of a key in the leaf is known: after all others?  Then the leaf's bound is worth knowing. */
 static inline void note_append(caret_session *s, const struct caret__node *n, const struct caret__at *at)
 {
     struct caret__edge *g = &s->leaves.edge;
@@ -523,7 +523,7 @@ static int cannot_add(int outcome, struct caret__rules rules)
                                              : "the magnitude of the value, or of the sum, is 1E47 or more");
 }
 
-/* The same for what is no short integer. */
+/* The same for what is not a short integer. */
 static int add_decimals(struct add *a, const uint8_t *old, size_t old_len)
 {
     struct caret__dec sum = {0, 0, false};

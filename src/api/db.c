@@ -246,7 +246,7 @@ int caret__db_engine(caret_db *db, struct caret__engine **e)
     return rc;
 }
 
-/* Only who was opened read-only has an engine that observes, or changes it for another. */
+/* Only a handle that was opened read-only has an engine that observes, or changes it for another. */
 int caret__db_enter(const char *function, caret_db *db, struct caret__engine **e)
 {
     int rc = CARET_OK;

@@ -1,5 +1,5 @@
 /*
- * inspect.c - who has a database open, and which locks are held and waited for.
+ * inspect.c - which processes have a database open, and which locks are held and waited for.
  */
 #include <stdlib.h>
 

@@ -112,7 +112,7 @@ int caret_prefetch(caret_session *s, caret_node *const *nodes, size_t count)
     return rc;
 }
 
-/* Room for a value of that length behind `used` bytes of the session's. */
+/* Room for a value of that length after `used` bytes of the session's. */
 static int make_room(caret_session *s, size_t used, size_t len)
 {
     if (caret__likely(used + len + 1 <= s->many_cap))
@@ -126,7 +126,7 @@ static int make_room(caret_session *s, size_t used, size_t len)
     return CARET_OK;
 }
 
-/* The value that a lane found, behind `used` bytes; *len: SIZE_MAX for none.  CARET_RESTART: not to be had so. */
+/* The value that a lane found, after `used` bytes; *len: SIZE_MAX for none.  CARET_RESTART: not to be had so. */
 static inline int take(caret_session *s, const struct caret__lane *l, size_t used, size_t *len)
 {
     *len = SIZE_MAX;

@@ -2,7 +2,7 @@
  * move.c - from node to node, in order.
  *
  * Everything is a search among encoded keys: the next sibling of K below parent P
- * is the first key >= K || 0xFF (behind K's subtree) that still begins with P; its
+ * is the first key >= K || 0xFF (after K's subtree) that still begins with P; its
  * subscript at that place is the sibling, whether it has a value of its own or
  * only children.  Likewise backwards.
  *
@@ -85,7 +85,7 @@ static int go_before(struct move *m)
     return mark(m->s, caret__session_before(m->s, m->n->local, m->key, &m->len, &m->at));
 }
 
-/* Behind everything below the first `len` bytes of the key. */
+/* After everything below the first `len` bytes of the key. */
 static void skip_below(struct move *m, size_t len)
 {
     m->key[len] = 0xff;
@@ -235,7 +235,7 @@ static inline __attribute__((always_inline)) size_t beside(struct caret__view *v
     *rc = CARET_NONE;
     if (!held && (h->owner != v->pg->id || !caret__at_recall(v, at, h->pgno, h->version)))
         return 0;
-    at->pos = h->pos + (unsigned)by; /* before 0 is behind all */
+    at->pos = h->pos + (unsigned)by; /* before 0 is after all */
     if (at->pos >= caret__page_count(at->page))
         return across(v, n, by, base, buf, w, at, rc);
     if (w != NULL) {
@@ -506,7 +506,7 @@ static int node_next_slowly(caret_session *s, caret_node *node)
 
     if (rc != CARET_OK)
         return guarded(s, node, node_next_slowly, rc);
-    m.key[m.len++] = 0; /* the smallest string behind our key */
+    m.key[m.len++] = 0; /* the smallest string after our key */
     rc = go_from(&m);
     if (rc != CARET_OK)
         return rc;

@@ -351,7 +351,7 @@ static int describe(struct caret__node *n, const uint8_t *key, size_t key_len)
     int depth = caret__key_depth(key, key_len, &last_off);
 
     if (depth < 0 || depth > (int)CARET_MAX_SUBS || key_len > CARET__KEY_MAX)
-        return caret__fail(CARET_E_CORRUPT, "%zu bytes that should be an encoded key are none", key_len);
+        return caret__fail(CARET_E_CORRUPT, "%zu bytes that should be an encoded key are not one", key_len);
     n->key_len = (uint16_t)key_len;
     n->last_off = (uint16_t)last_off;
     n->name_len = (uint8_t)caret__key_name_len(key, key_len);

@@ -2,7 +2,7 @@
  * node.h - what is inside a caret_node.
  *
  * A node is a fixed head, which fills `opaque[5]` of the public struct, and the
- * encoded key right behind it.  The head's second part is the hint: where the
+ * encoded key right after it.  The head's second part is the hint: where the
  * key was found last.  A hint is never trusted before the version of its page
  * has been compared (tree/tree.h), so a stale or foreign one costs only time.
  *
@@ -39,7 +39,7 @@ struct caret__node {
     uint16_t key_len;  /* bytes of the encoded key */
     uint16_t key_cap;  /* bytes there is room for */
     uint16_t last_off; /* offset of the last subscript's encoding; key_len if there is none */
-    uint8_t name_len;  /* bytes of the name, without '^' and the 0x00 behind it */
+    uint8_t name_len;  /* bytes of the name, without '^' and the 0x00 after it */
     uint8_t depth;     /* number of subscripts */
     uint8_t local;     /* 1: local variable */
     uint8_t pad[3];

@@ -2,8 +2,8 @@
  * salvage.c - what copy/salvage.c finds, as a ZWR file.
  *
  * The file has the two lines of a header that ZWR files have, then a line
- * ^name(subscripts)=value for each node.  It is made anew, never overwritten: who
- * salvages has lost enough.
+ * ^name(subscripts)=value for each node.  It is made anew, never overwritten:
+ * whoever salvages has lost enough.
  */
 #include "copy/salvage.h"
 

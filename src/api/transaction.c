@@ -30,8 +30,8 @@ static struct caret__private *locals_of(caret_session *s)
 /*
  * A new view.  Its read point may be in the past, for leaves are read as they are, and one that is newer
  * moves the point: so nobody need fetch the line of log_applied, which every commit writes, from the core
- * that wrote it.  Behind a restart it is exact: a leaf that is read around a stopped writer has that version,
- * and must not conflict again.
+ * that wrote it.  After a restart it is exact: a leaf that is read around a stopped writer has that
+ * version, and must not conflict again.
  */
 static void fresh_view(caret_session *s)
 {
@@ -204,7 +204,7 @@ static int find_places(caret_session *s, struct caret__batch *b)
     return CARET_OK;
 }
 
-/* *done: behind the commit point, whatever is returned. */
+/* *done: after the commit point, whatever is returned. */
 static int commit_changes(caret_session *s, bool *done)
 {
     struct caret__room room = {0};

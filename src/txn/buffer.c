@@ -152,7 +152,7 @@ static int list_set(struct caret__txn *t, const uint8_t *key, size_t len, const 
     return CARET_OK;
 }
 
-/* The next listed set behind *off; false: that was the last. */
+/* The next listed set after *off; false: that was the last. */
 static bool list_next(const struct caret__txn *t, uint32_t *off, struct caret__op_view *op)
 {
     return caret__record_op(t->list.rec, t->list.size + CARET__REC_TAIL, off, op) == 1;

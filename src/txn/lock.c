@@ -1,7 +1,7 @@
 /*
  * lock.c - taking, waiting for and releasing hierarchical locks.
  *
- * The names and who holds them are in shared memory under one robust mutex
+ * The names and their holders are in shared memory under one robust mutex
  * (lock_table.c).  What is here:
  *
  *   session      list of what it holds, in private memory, in the order taken
@@ -30,16 +30,16 @@
  * wakes everybody if it died in the mutex, and every sleep ends after a second.
  * A woken waiter tries again from the start; it keeps its record, so that the
  * next release sees it, and takes it back in the section in which it succeeds or
- * gives up.  Who comes first gets it: there is no queue, so nobody has to be
- * skipped when he dies, and an unrelated name never has to wait.
+ * gives up.  The first to come gets it: there is no queue, so nobody has to be
+ * skipped when it dies, and an unrelated name never has to wait.
  *
- * The dead.  A process that dies leaves its locks behind.  Whoever is blocked asks
- * the kernel about the processes in its way: at the first failure (so a single
- * try suffices to see that a lock is free), then each second, and once more before it
- * gives up.  For a dead one it first looks at the writer mutex, and so finishes or
- * undoes the commit it died in (caret__writer_settle) - nobody must see a lock released
- * before the changes made under it - then releases its locks and tries again.
- * Whoever takes the slot of a dead process does the same.
+ * The dead.  A process that dies leaves its locks held.  Whoever is blocked asks the
+ * kernel about the processes in its way: at the first failure (so a single try suffices
+ * to see that a lock is free), then each second, and once more before it gives up.  For
+ * a dead one it first looks at the writer mutex, and so finishes or undoes the commit
+ * it died in (caret__writer_settle) - nobody must see a lock released before the
+ * changes made under it - then releases its locks and tries again.  Whoever takes the
+ * slot of a dead process does the same.
  *
  * Order of mutexes: writer before lock; here they are never held together.
  */

@@ -1,11 +1,10 @@
 /*
  * lock.h - the lock manager: hierarchical, counted locks on names.
  *
- * A name is an encoded key (base/key.h); that of a local variable has
- * CARET__LOCK_LOCAL in its first byte, so that a and ^a are two names.  A lock on it excludes every other
- * session from the name, from all names above it and from all below it.  Whether
- * there is data makes no difference.  Locks belong to a session, not to a process
- * or thread; when the process dies they are released.
+ * A name is an encoded key (base/key.h); that of a local variable has CARET__LOCK_LOCAL in its first
+ * byte, so that a and ^a are two names.  A lock on it excludes every other session from the name, from
+ * all names above it and from all below it.  Whether there is data makes no difference.  Locks belong to
+ * a session, not to a process or thread; when the process dies they are released.
  *
  * One session's functions are called by one thread at a time.  A call that fails
  * has changed nothing.
@@ -54,8 +53,8 @@ void caret__locker_fini(struct caret__locker *me);
 
 /*
  * Take a lock, once more if it is held.  Waits up to timeout_ns; 0 = one try; UINT64_MAX = for ever.
- * CARET_LOCK_TIMEOUT, CARET_DEADLOCK (the message tells the ring);
- * EVICTED, LIMIT (table full), SHM, NOMEM, and what repairing a dead writer's commit can say.
+ * CARET_LOCK_TIMEOUT, CARET_DEADLOCK (the message tells the ring); EVICTED, LIMIT (table full), SHM,
+ * NOMEM, and what repairing a dead writer's commit can say.
  */
 int caret__lock_take(struct caret__engine *e, struct caret__locker *me, const uint8_t *key, size_t len,
                      uint64_t timeout_ns);

@@ -12,10 +12,10 @@
  *
  * Why it is enough to search when a session begins to wait (or goes over to wait
  * for another name): a ring needs all its members to be waiting.  The edges of a
- * waiting session change when others take locks, but who takes a lock is not
- * waiting.  So the last event that completes a ring is a session's record being
- * made, and that session searches in the same critical section.  Repair drops
- * all records; sessions make them anew, one by one, and search.
+ * waiting session change when others take locks, but a session that takes a lock
+ * is not waiting.  So the last event that completes a ring is a session's record
+ * being made, and that session searches in the same critical section.  Repair
+ * drops all records; sessions make them anew, one by one, and search.
  *
  * A member may belong to a dead process, whose locks are about to be released.
  * Asking the kernel is too slow under the mutex, so the processes of a ring are
@@ -131,7 +131,7 @@ static uint32_t search(struct caret__lock_table *t, uint32_t first, uint32_t *he
     return 0;
 }
 
-/* "pid 1 session 1 waits for ^b held by pid 2 session 1"; ^b(1) behind ^b if it isn't the very name. */
+/* "pid 1 session 1 waits for ^b held by pid 2 session 1"; ^b(1), blocked by ^b, if it isn't the very name. */
 static int tell(struct caret__engine *e, const struct caret__lock_waiter *w, uint32_t held, bool begins,
                 char *text, size_t cap)
 {
@@ -143,7 +143,7 @@ static int tell(struct caret__engine *e, const struct caret__lock_waiter *w, uin
     caret__lt_cell_text(t, w->cell, wanted, sizeof wanted);
     caret__lt_cell_text(t, held, in_the_way, sizeof in_the_way);
     return snprintf(text, cap, "%s waits for %s%s%s held by %s", begins ? waiter : ", which", wanted,
-                    held == w->cell ? "" : " behind ", held == w->cell ? "" : in_the_way, holder);
+                    held == w->cell ? "" : ", blocked by ", held == w->cell ? "" : in_the_way, holder);
 }
 
 bool caret__lt_ring(struct caret__engine *e, uint32_t record, struct caret__lt_suspects *s, char *text,

@@ -8,7 +8,7 @@
  */
 #include "txn/txn.h"
 
-/* In the buffer: first entry with a value at or behind key. */
+/* In the buffer: first entry with a value at or after key. */
 static int buffer_from(struct caret__txn *t, uint8_t *key, size_t *len)
 {
     struct caret__view v = {.pg = &t->buffer.pg};
@@ -54,7 +54,7 @@ static bool hidden(struct caret__txn *t, const uint8_t *key, size_t len, size_t 
     return caret__private_get(&t->buffer, key, len, &val, &vlen);
 }
 
-/* In the database: first key at or behind key that the buffer says nothing about. */
+/* In the database: first key at or after key that the buffer says nothing about. */
 static int tree_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
 {
     struct caret__at at = {0};
@@ -63,7 +63,7 @@ static int tree_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, 
 
     while (rc == CARET_OK && hidden(t, key, *len, &top)) {
         if (top != 0) {
-            key[top] = 0xff; /* behind everything below it */
+            key[top] = 0xff; /* after everything below it */
             *len = top + 1;
             rc = caret__scan_from(v, &at, key, len);
         } else {

@@ -8,7 +8,7 @@
  * At the end they are put in order, which takes a fifth of what it takes to have them in a tree all the
  * time: there each is a walk through memory that no cache holds.
  *
- *   1  an index: the place of each op, and eight bytes of its key behind what all keys have in common
+ *   1  an index: the place of each op, and eight bytes of its key after what all keys have in common
  *   2  the index is sorted by these bytes, digit by digit, so that equal ones stay as they came
  *   3  where several are equal, that part of the index is sorted in the same way; if all of it is
  *      equal, by comparison

@@ -243,7 +243,7 @@ static void a_ring_of_two_is_refused_and_told(void **state)
     assert_int_equal(take(e, &s, "^b", FOREVER), CARET_DEADLOCK);
     assert_non_null(strstr(caret_message(), "DEADLOCK: pid "));
     assert_non_null(strstr(caret_message(), " waits for ^b held by pid "));
-    assert_non_null(strstr(caret_message(), ", which waits for ^a behind ^a(1) held by pid "));
+    assert_non_null(strstr(caret_message(), ", which waits for ^a, blocked by ^a(1) held by pid "));
     assert_int_equal(take(e, &s, "^b", 0), BLOCKED);
     assert_int_equal(take(e, &s, "^c", FOREVER), OK); /* it goes on */
     assert_int_equal(give(e, &s, "^a(1)"), OK);
@@ -265,9 +265,9 @@ static void a_ring_of_three_is_refused_whoever_closes_it(void **state)
     party_start(&p, e, "^b", "^a(1)", 1);
     party_start(&q, e, "^c(1)", "^b", 2);
     assert_int_equal(take(e, &s, "^c", FOREVER), CARET_DEADLOCK);
-    assert_non_null(strstr(caret_message(), "^c behind ^c(1)"));
+    assert_non_null(strstr(caret_message(), "^c, blocked by ^c(1)"));
     assert_non_null(strstr(caret_message(), "waits for ^b held"));
-    assert_non_null(strstr(caret_message(), "^a(1) behind ^a held"));
+    assert_non_null(strstr(caret_message(), "^a(1), blocked by ^a held"));
     assert_int_equal(take_all(e, &s, (const char *[]){"^y", "^c"}, 2, FOREVER), CARET_DEADLOCK);
     assert_int_equal(take(e, &s, "^y", 0), OK);
     assert_int_equal(caret__lock_release_all(e, &s), OK);
