@@ -38,7 +38,7 @@ static int is_method(lua_CFunction f)
     return 0;
 }
 
-/* counted(f) -> the same with a count, and a function that tells it; nothing if f is no method in C */
+/* counted(f) -> the same with a count, and a function that tells it; nothing if f is not a method in C */
 static int core_counted(lua_State *L)
 {
     lua_CFunction f = lua_tocfunction(L, 1);

@@ -7,8 +7,9 @@
  * else; like the node of pairs() it is kept by making a copy, db.node(cursor).
  *
  * A cursor has room for any key, CARET_NODE_MAX bytes: an object can't grow, and
- * who uses one makes few.  The iterators' cursors (iter.c) are not to be moved by
- * the program, which would send the loop elsewhere: CARET__MOVES tells them apart.
+ * a program that uses them makes few.  The iterators' cursors (iter.c) are not
+ * to be moved by the program, which would send the loop elsewhere: CARET__MOVES
+ * tells them apart.
  */
 #include "lua/binding.h"
 

@@ -332,7 +332,7 @@ int caret__node_has_tree(lua_State *L)
 
 /* ------------------------------------------------- databases: address in front */
 
-/* Make tmp of the arguments behind the database but the last `kept`; which session has it? */
+/* Make tmp of the arguments after the database but the last `kept`; which session has it? */
 static caret_session *target(lua_State *L, struct caret__ldb **d, caret_node_buf *tmp, int kept)
 {
     *d = caret__check_db(L, 1);

@@ -228,7 +228,7 @@ static int db_sync(lua_State *L)
     return caret__results(L, d, caret_sync(d->db));
 }
 
-/* durable(db) -> place in the log that is on the disk, place behind the last commit */
+/* durable(db) -> place in the log that is on the disk, place after the last commit */
 static int db_durable(lua_State *L)
 {
     struct caret__ldb *d = caret__check_db(L, 1);

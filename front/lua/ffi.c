@@ -12,11 +12,11 @@
  * and then the function in the registry under lnode_key makes it.  caret__lnode() comes
  * here for tables, so that all other functions of the module take such nodes too.
  *
- * Results are ints, which LuaJIT passes without allocating anything; text and numbers
- * are left in a buffer and in box[0].  box[1] counts the texts, as a finalizer may use
- * the database before the caller looks at his.  What a function does not do quickly,
- * or must not, it leaves alone and says CLASSIC: the function of the same name for lua_State
- * does it then, and raises the errors.
+ * Results are ints, which LuaJIT passes without allocating anything; text and numbers are
+ * left in a buffer and in box[0].  box[1] counts the texts, as a finalizer may use the
+ * database before the caller looks at its own.  What a function does not do quickly, or must
+ * not, it leaves alone and says CLASSIC: the function of the same name for lua_State does it
+ * then, and raises the errors.
  *
  * A key that is made for one call is in memory that all share, and a finalizer may make another one there before the
  * call.  So each making has a number, which is in box[2] as long as nothing else was made, and the call is given
@@ -38,7 +38,7 @@ enum outcome {
     END = -1002,     /* no next one */
     NUMBER = -1003,  /* it is a number, which is in the other place */
     AGAIN = -1004,   /* conflict: CARET_RESTART */
-    INTEGER = -1005  /* the other place has an int64 that is no double */
+    INTEGER = -1005  /* the other place has an int64 that a double can't hold */
 };
 
 #define BUFFER_SIZE 65536 /* for values; longer ones take the usual way */
@@ -69,7 +69,7 @@ struct functions {
 
 /* ------------------------------------------------------------------ addresses */
 
-/* How many bytes of caret_node are in a struct of so many words behind its head? */
+/* How many bytes of caret_node are in a struct of so many words after its head? */
 static inline size_t room(int words)
 {
     return 8u * (size_t)words;
@@ -422,7 +422,7 @@ static int ffi_fail(lua_State *L)
     return caret__raise(L, caret__check_address(L, 1)->db, rc == AGAIN ? CARET_RESTART : rc);
 }
 
-/* call(f, ...) -> f(...): LuaJIT goes on compiling behind it, whatever f does */
+/* call(f, ...) -> f(...): LuaJIT goes on compiling after it, whatever f does */
 static int ffi_call(lua_State *L)
 {
     lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);

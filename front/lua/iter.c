@@ -179,7 +179,7 @@ int caret__node_pairs(lua_State *L)
     return caret__iterate(L, pairs_step);
 }
 
-/* next(n, sub) / previous(n, sub): the subscript behind / before sub among n's children; nil starts */
+/* next(n, sub) / previous(n, sub): the subscript after / before sub among n's children; nil starts */
 static int beside(lua_State *L, int back)
 {
     struct caret__lnode *n = caret__check_node(L, 1);

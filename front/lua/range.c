@@ -6,7 +6,7 @@
  * next then.
  *
  *   range   the cursor starts at one bound, is taken if there is something, and
- *           moves until it is behind the other
+ *           moves until it is after the other
  *   walk    to the next node that has a value, but first to those of its ancestors where the
  *           walk has not been: they have none.  At the deepest level that is asked for to the next
  *           sibling; else to that of the nearest ancestor that has one, until back at the top
@@ -29,7 +29,7 @@ static int push_step(lua_State *L, struct caret__lnode *c, caret_slice value)
 
 /* -------------------------------------------------------------------- range */
 
-/* Is the cursor behind the other bound? */
+/* Is the cursor after the other bound? */
 static int is_behind(lua_State *L, const struct caret__lnode *c)
 {
     if (lua_isnil(L, lua_upvalueindex(UP_END)))

@@ -3,8 +3,8 @@
  * expect them, where those of `caret` are Lua integers.  All of it is in the table
  * core.text.
  *
- * To M the empty subscript is what stands before all others and behind them: steps
- * among siblings begin at it and end there.  Iterators over children show it like any other.
+ * To M the empty subscript is what stands before all others and after them: steps among
+ * siblings begin at it and end there.  Iterators over children show it like any other.
  */
 #include <stdio.h>
 
@@ -147,7 +147,7 @@ static int text_pairs(lua_State *L)
     return caret__iterate(L, pairs_step);
 }
 
-/* siblings(node, reverse) -> iterator: the subscripts behind (before) the node's own, or names of variables */
+/* siblings(node, reverse) -> iterator: the subscripts after (before) the node's own, or names of variables */
 static int text_siblings(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
@@ -159,7 +159,7 @@ static int text_siblings(lua_State *L)
     return 1;
 }
 
-/* sibling(node, reverse[, sub]) -> the subscript or name behind (before) its own, or behind that one, or nil */
+/* sibling(node, reverse[, sub]) -> the subscript or name after (before) its own, or after that one, or nil */
 static int text_sibling(lua_State *L)
 {
     struct caret__lnode *n = caret__check_node(L, 1);
@@ -178,7 +178,7 @@ static int text_sibling(lua_State *L)
     return push_sibling(L, n->db, caret__lnode_session(n), &c.node, back);
 }
 
-/* The table of subscripts of the node with a value before or behind the one at 1, or nil. */
+/* The table of subscripts of the node with a value before or after the one at 1, or nil. */
 static int walk(lua_State *L, int (*f)(caret_session *, caret_node *))
 {
     struct caret__lnode *n = caret__check_node(L, 1);

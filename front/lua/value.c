@@ -193,7 +193,7 @@ static size_t digits(const char *s, size_t len, size_t at)
 
 /* A number's text in parts, as places in it. */
 struct parts {
-    size_t whole, point, end; /* where digits begin, the first behind them, the first behind the fraction */
+    size_t whole, point, end; /* where digits begin, the first after them, the first after the fraction */
     int exponent;             /* has one */
 };
 

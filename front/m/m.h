@@ -10,12 +10,11 @@
  *     held.h           locks taken in a transaction, carried through its restarts
  *     number.h         M's decimal arithmetic
  *
- * WHO USES IT: libyottadb.so, the Lua modules, and an M runtime.  It is linked into each as it is.
- * WHAT IT USES: caret.h, and of the engine only the pure arithmetic of base/decimal.h and base/number.h
- * (number.h hands it
- * on).  It knows neither Lua nor the types of libyottadb.h, and calls no front-end but through what that
- * passes.  It takes
- * no lock: what a process shares (local variables, locks) is guarded by the front-end that shares it.
+ * USED BY: libyottadb.so, the Lua modules, and an M runtime.  It is linked into each as it is.
+ * USES: caret.h, and of the engine only the pure arithmetic of base/decimal.h and base/number.h (number.h
+ * hands it on).  It knows neither Lua nor the types of libyottadb.h, and calls no front-end but through what
+ * that passes.  It takes no lock: what a process shares (local variables, locks) is guarded by the front-end
+ * that shares it.
  *
  * Names between its files and for its users begin with caret_m__.  An M error is a negative code of
  * errors.def; where Caret's own codes and M's could both be, the function says which.

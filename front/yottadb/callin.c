@@ -1,6 +1,6 @@
 /*
  * callin.c - calls of routines written in M, of which there are none: each is an error that says so.  The arguments
- * behind the routine's name are not looked at.
+ * after the routine's name are not looked at.
  */
 #include "yottadb/session.h"
 

@@ -3,7 +3,7 @@
  *
  * Each thread has its last error as YottaDB words it, "150372994,(SimpleAPI),%YDB-E-GVUNDEF, Global variable undefined:
  * ^a(1)", for $ZSTATUS, ydb_zstatus() and errstr.  That a node has no value is an everyday answer: only the node is
- * noted then.  NODEEND and the positive outcomes are no errors in this sense.
+ * noted then.  NODEEND and the positive outcomes are not errors in this sense.
  */
 #include <assert.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
  * locals.c - local variables: one set for the process, as YottaDB's programs expect, in a session without a
- * database behind a mutex.  m/locals.c copies them for transactions that begin again.
+ * database under a mutex.  m/locals.c copies them for transactions that begin again.
  */
 #include "yottadb/session.h"
 

@@ -2,9 +2,8 @@
  * lock.c - ydb_lock_s, ydb_lock_incr_s, ydb_lock_decr_s.
  *
  * Locks are the process's: what one thread took another may release, and threads of one process don't exclude
- * each other.
- * So each database has one session for locks, under CARET__YDB_LOCKS.  Nobody holds the mutex for long: who waits
- * does so for SLICE_NS at a time, and lets others in between.
+ * each other.  So each database has one session for locks, under CARET__YDB_LOCKS.  Nobody holds the mutex
+ * for long: a waiter does so for SLICE_NS at a time, and lets others in between.
  *
  * In a transaction m/held.h says which of them are kept and released; the list is under the same mutex.
  */

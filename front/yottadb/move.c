@@ -1,11 +1,11 @@
 /*
  * move.c - from node to node: ydb_subscript_next_s and so on.
  *
- * The caller gives back the subscript it got last.  So the node in the cache moves along with him, and knows where
+ * The caller gives back the subscript it got last.  So the node in the cache moves along with it, and knows where
  * in the tree it is.
  *
  * Siblings begin and end at the empty subscript, as M's $ORDER does it: from it the way on leads to the first, the
- * way back to the last of them, and who arrives there on the way back is at the end.
+ * way back to the last of them, and a caller that arrives there on the way back is at the end.
  */
 #include "yottadb/session.h"
 
@@ -55,7 +55,7 @@ static int store_sub(struct caret__ydb_call *c, const caret_node *n, unsigned i,
                            ret->len_alloc, len);
 }
 
-/* The variable behind or before: a node of its own, as the cached one is the variable asked for. */
+/* The variable after or before: a node of its own, as the cached one is the variable asked for. */
 static int next_variable(struct caret__ydb_call *c, caret_session *s, const caret_node *from, bool back,
                          ydb_buffer_t *ret)
 {

@@ -78,7 +78,7 @@ static int bad_sub(struct caret__ydb_call *c, int i, const ydb_buffer_t *b)
                            b->len_used);
 }
 
-/* May the buffers be looked at?  Special variables are no nodes. */
+/* May the buffers be looked at?  Special variables are not nodes. */
 static inline int check(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
 {
     if (!caret__ydb_readable(v))

@@ -1,10 +1,10 @@
 /*
- * session.h - who calls, in which transaction, on which database: what all of libyottadb shares.
+ * session.h - the caller, in which transaction, on which database: what all of libyottadb shares.
  *
  * THREADS AND SESSIONS
  *   Each thread that calls has a record, struct caret__ydb_thread, with a session for each database it used.  Reads and
  *   writes of globals go through the thread's own session, so that threads really run side by side.
- *   What YottaDB's programs expect to be the process's is shared, behind a mutex each: local variables (locals.c) and
+ *   What YottaDB's programs expect to be the process's is shared, under a mutex each: local variables (locals.c) and
  *   locks (lock.c), each in a session of its own that belongs to no thread.
  *
  * TRANSACTIONS

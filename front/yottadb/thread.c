@@ -12,7 +12,7 @@
 #define SLOT_SHIFT 7
 #define RUN_SHIFT  24
 #define EXIT_WAIT_MS                                                                                         \
-    5000 /* for calls in progress; who needs longer is left to the recovery of the database */
+    5000 /* for calls in progress; whatever needs longer is left to the recovery of the database */
 
 _Atomic int caret__ydb_state = CARET__YDB_RUNNING;
 _Thread_local struct caret__ydb_thread *caret__ydb_self;

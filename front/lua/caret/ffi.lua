@@ -33,7 +33,7 @@
 -- where a condition turns out otherwise, at the end of a function compiled by itself.  So each making of
 -- a key in a shared buffer has a number, and C looks whether the key is still the one of that number
 -- (ffi.c).  Nothing is decided between a call of C and the look at a number in the box.  A text is taken
--- if no other was left since, and nothing is decided behind that.
+-- if no other was left since, and nothing is decided after that.
 
 local ffi = require "ffi"
 
@@ -343,7 +343,7 @@ return function(core)
         local len = c_pair(at, back, text, box)
         local sub, count = box[0], box[1]
         if len >= 0 then
-            -- Nothing is decided behind the making of the string: LuaJIT leaves it out where nobody wants it.
+            -- Nothing is decided after the making of the string: LuaJIT leaves it out where nobody wants it.
             if sub == sub then
                 if box[1] == count then return moving, ffi_string(text, len), sub end
             elseif box[1] == count then
@@ -382,7 +382,7 @@ return function(core)
     function methods.subscripts(node, reverse) return call(new_subscripts, node, reverse and 1 or 0) end
     function methods.pairs(node, reverse) return call(new_pairs, node, reverse and 1 or 0) end
 
-    -- The subscript behind (before) sub among the node's children.
+    -- The subscript after (before) sub among the node's children.
     local function sibling(node, sub, back, otherwise)
         local kind = type(sub)
         if kind ~= "nil" and kind ~= "number" and kind ~= "string" then return otherwise(node, sub) end

@@ -163,8 +163,8 @@ local superclass = setmetatable({}, {
 local made = setmetatable({}, {__mode = "k"}) -- class record by constructor
 
 --- new, class, superclass = caret.inherit(caret.node or db.node or another new [, metatable])
--- Methods set on `class` override; get and set also behind `.__`.  Children are of the subclass, and classes
--- made of it have its metamethods too.
+-- Methods set on `class` override; get and set also under `.__`.  Children are of the
+-- subclass, and classes made of it have its metamethods too.
 function caret.inherit(constructor, metatable)
     if type(constructor) ~= "function" then
         misuse("inherit needs a function that makes nodes, not a " .. type(constructor))

@@ -18,7 +18,7 @@
 -- Members named like that: a key "__json" is the subscript "___json", one more "_" each time; the subscript
 -- "__" is the key "___", and so on.
 --
--- Bytes that are no UTF-8 are written as Python's surrogateescape has it, a lone surrogate for each: byte FF
+-- Bytes that are not UTF-8 are written as Python's surrogateescape has it, a lone surrogate for each: byte FF
 -- is "\udcff".  Other lone surrogates are refused.  Members come in the order of the database.  -0 becomes 0.
 --
 -- JSON libraries turn numbers into floating point and back (2^53 + 1 is lost, and so is the 17th digit), and
@@ -41,7 +41,7 @@ local MOST, LEAST = 47, -42 -- where the point may be without an exponent, as fo
 
 -- ------------------------------------------------------------------ numbers
 
--- The canonical text of sign, digits before and behind the point, exponent.
+-- The canonical text of sign, digits before and after the point, exponent.
 local function canonical(sign, whole, fraction, exponent)
     local digits, point = whole .. fraction, #whole + exponent
     local zeros, last = #match(digits, "^0*"), #digits - #match(digits:reverse(), "^0*")
@@ -66,9 +66,9 @@ local function number_of(value)
         return value
     end
     local sign, whole, at = match(value, "^(%-?)(%d*)()") -- in steps: one pattern would go back and forth
-    local fraction, behind = match(value, "^%.(%d+)()", at)
-    local exponent = match(value, "^E(%-?%d+)$", behind or at)
-    if whole == "" and not fraction or (behind or at) <= #value and not exponent or exponent and #exponent > 9
+    local fraction, after = match(value, "^%.(%d+)()", at)
+    local exponent = match(value, "^E(%-?%d+)$", after or at)
+    if whole == "" and not fraction or (after or at) <= #value and not exponent or exponent and #exponent > 9
         or canonical(sign, whole, fraction or "", tonumber(exponent or 0)) ~= value then
         return nil
     end
@@ -101,7 +101,7 @@ local function utf8_length(s, i)
     return length
 end
 
--- A run of bytes above 127: those that are no UTF-8 get their escape.
+-- A run of bytes above 127: those that are not UTF-8 get their escape.
 local function clean(run)
     local pieces, i = {}, 1
     while i <= #run do
@@ -179,7 +179,7 @@ local function write_array(w, node, length, level)
     local expected = 1
     w[#w + 1] = "["
     for child, value, sub in pairs_of(node) do
-        -- the mark is behind all numbers; others if it was changed meanwhile
+        -- the mark is after all numbers; others if it was changed meanwhile
         if type(sub) ~= "number" or sub < expected or sub > length then break end
         for i = expected, sub do
             if i > 1 then w[#w + 1] = "," end
@@ -289,7 +289,7 @@ local function hex4(r, pos)
     return tonumber(digits or bad(r, pos, "four hexadecimal digits are missing"), 16)
 end
 
--- What "\u" at pos - 2 stands for, and the place behind.
+-- What "\u" at pos - 2 stands for, and the place after.
 local function read_u(r, pos)
     local c = hex4(r, pos)
     if c < 0xd800 or c > 0xdfff then return utf8_char(c), pos + 4 end
@@ -299,7 +299,7 @@ local function read_u(r, pos)
     return utf8_char(0x10000 + (c - 0xd800) * 0x400 + low - 0xdc00), pos + 10
 end
 
--- The string whose quote is at pos, and the place behind it.
+-- The string whose quote is at pos, and the place after it.
 local function read_string(r, pos)
     local text, pieces, from = r.text, nil, pos + 1
     while true do
@@ -330,17 +330,17 @@ local function read_number(r, pos)
     local sign, whole, at = match(text, "^(%-?)(%d+)()", pos)
     if not sign then bad(r, pos, "a value was expected, not " .. found(r, pos)) end
     if #whole > 1 and sub_of(whole, 1, 1) == "0" then bad(r, pos, "a number with a leading zero") end
-    local fraction, behind = match(text, "^%.(%d+)()", at)
-    at = behind or at
+    local fraction, after = match(text, "^%.(%d+)()", at)
+    at = after or at
     local exponent
-    exponent, behind = match(text, "^[eE]([+-]?%d+)()", at)
-    at = behind or at
+    exponent, after = match(text, "^[eE]([+-]?%d+)()", at)
+    at = after or at
     if find(text, "^[%w.+-]", at) then bad(r, at, "no number goes on with " .. found(r, at)) end
     if exponent and #match(exponent, "0*(%d*)$") > 9 then bad(r, pos, "an exponent of over nine digits") end
     return canonical(sign, whole, fraction or "", tonumber(exponent or 0)), at
 end
 
--- A value that is no array or object, whether it needs the mark "string", and the place behind.
+-- A value that is neither array nor object, whether it needs the mark "string", and the place after.
 local function read_scalar(r, pos)
     if byte(r.text, pos) == 34 then
         local s, at = read_string(r, pos)
@@ -418,7 +418,7 @@ local function read_object(r, node, pos)
     return pos + 1
 end
 
--- Read the value at pos for the node; the place behind it.
+-- Read the value at pos for the node; the place after it.
 function read(r, node, pos)
     local c = byte(r.text, pos)
     if c == 91 then return read_array(r, node, pos) end
@@ -433,7 +433,7 @@ end
 -- where; nothing was changed then.  Run it in a transaction if others are to see either tree as a whole.
 -- @return the node
 function json.setjson(node, text)
-    data(node) -- raises if it is no node
+    data(node) -- raises if it is not a node
     if type(text) ~= "string" then
         misuse("setjson needs JSON text, not a " .. type(text))
     end

@@ -88,7 +88,7 @@ caret.DELETE = nil
 ---@field readonly? boolean true: nothing is written and no file is made, and no right but to read is needed
 ---@field sync? "commit"|"interval"|"off" what a loss of power may take: nothing, the last interval (default), or all since the last checkpoint; what is left is a state that was, and a killed process takes nothing in any mode
 ---@field sync_interval? number seconds between syncs in mode "interval", default 1; the smallest of all who have the database open counts
----@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB, and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear; three quarters of it, or of 1 GiB by default, are the limit of one transaction. Counts for who opens first after a clean close
+---@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB, and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear; three quarters of it, or of 1 GiB by default, are the limit of one transaction. Counts for the process that opens it first after a clean close
 ---@field arena_limit? integer bytes of changed pages that are kept in shared memory; default: at most a quarter of the memory that is available, and half of what `shm_dir` has left
 ---@field huge_pages? boolean default true: changed pages are kept in pages of 2 MiB where the system has such, which takes no more memory and makes random access to a large database quicker; false: not by this process
 ---@field shm_dir? string the folder of shared memory, default /dev/shm; all users of a database need the same
@@ -274,7 +274,7 @@ function Database:set(variable, ...) end
 
 ---Add to a value, as one atomic step: `db:incr("^count")`, `db:incr("^oaks", 1, "shadow", .5)`. See `Node:incr`.
 ---@param variable caret.Address
----@param ... caret.Subscript|caret.Subscript[]|caret.Value subscripts and, last, what to add. Behind a name alone it may be left out, and is 1; with subscripts it must be there
+---@param ... caret.Subscript|caret.Subscript[]|caret.Value subscripts and, last, what to add. After a name alone it may be left out, and is 1; with subscripts it must be there
 ---@return number|string sum
 function Database:incr(variable, ...) end
 
@@ -534,7 +534,7 @@ function Node:settree(tree, filter) end
 function Node:gettree(maxdepth, filter) end
 
 ---The node and what is below it as JSON text. The way there and back is exact: numbers of any size, empty arrays, nodes with
----a value and children (the member "__"), and bytes that are no UTF-8.
+---a value and children (the member "__"), and bytes that are not UTF-8.
 ---@param options? caret.JsonOptions
 ---@return string? text nil if there is nothing
 function Node:json(options) end

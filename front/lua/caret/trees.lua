@@ -10,7 +10,7 @@ local check_node = methods.varname -- raises if it is none
 
 local trees = {}
 
--- LuaJIT 2.1 beta 3 compiles such a recursion wrong at times, where it goes on behind a call of C: entries
+-- LuaJIT 2.1 beta 3 compiles such a recursion wrong at times, where it goes on after a call of C: entries
 -- get lost.  So they do on plain tables, with os.clock() for the call, and not with -Ominstitch=100000.
 if rawget(_G, "jit") then require("jit").off(true, true) end
 

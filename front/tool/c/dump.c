@@ -2,8 +2,8 @@
  * dump.c - all nodes of a database, or those below some, as text.
  *
  * They come out of a snapshot in the order of the database, each parent before what is
- * below it.  A format is a set of three functions: what stands before all nodes,
- * one node, what stands behind all.
+ * below it.  A format is a set of three functions: what stands before all nodes, one
+ * node, what stands after all.
  *
  * Nested JSON writes a node one step late: only the node that follows tells
  * whether it is an object.  `open` of the path of the last one are objects that
@@ -332,7 +332,7 @@ static int emit(struct writer *w, caret_node *n, const caret_slice *v, each_fn *
     return rc;
 }
 
-/* Make `end` the first place behind all that is below n; NONE: nothing is behind it in its variable. */
+/* Make `end` the first place after all that is below n; NONE: nothing is after it in its variable. */
 static int behind(struct writer *w, const caret_node *n, caret_node_buf *end)
 {
     int rc = CARET_NONE;

@@ -4,9 +4,9 @@
  * Processes, a monotonic clock, terminals, the pipe that closed, temporary folders, and nodes from text.
  *
  * Signals that want an end (SIGINT, SIGTERM, SIGHUP) are caught from catch_signals() on.  A command that stops by
- * itself asks interrupted(); for all others host.stopped is raised in the Lua code that runs, once, so that
- * it unwinds, closes its databases and removes what it made.  Who sends another a second later means it: that one
- * has its usual effect.
+ * itself asks interrupted(); for all others host.stopped is raised in the Lua code that runs, once, so that it
+ * unwinds, closes its databases and removes what it made.  Whoever sends another a second later means it: that
+ * one has its usual effect.
  */
 #include "tool/c/host.h"
 
@@ -230,7 +230,7 @@ static int host_remove(lua_State *L)
     return 0;
 }
 
-/* scratch(f) -> what f(folder) returns; the new folder is removed behind it, however it ends.  No signal gets in
+/* scratch(f) -> what f(folder) returns; the new folder is removed after it, however it ends.  No signal gets in
  * between, as all of this is C. */
 static int host_scratch(lua_State *L)
 {

@@ -230,7 +230,7 @@ static int handle_processes(lua_State *L)
 
 /* ------------------------------------------------------------------------ log */
 
-/* handle:log(place; 0 = the oldest, -1 = behind the last) -> log | nil, text, name */
+/* handle:log(place; 0 = the oldest, -1 = after the last) -> log | nil, text, name */
 static int handle_log(lua_State *L)
 {
     struct handle *h = check_handle(L);

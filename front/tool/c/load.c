@@ -60,7 +60,7 @@ int caret__load_set(struct caret__load *l, caret_node *n, const char *value, siz
 
 /* ---------------------------------------------------------------------- input */
 
-/* Have more of the input behind what is there. */
+/* Have more of the input after what is there. */
 static int fill(struct caret__load *l)
 {
     ssize_t n;
@@ -214,7 +214,7 @@ struct field {
 
 #define FIELDS (CARET_MAX_SUBS + 2u) /* global, subscripts, value */
 
-/* One field from *p on, its quotes taken away in place; *p is then behind it. */
+/* One field from *p on, its quotes taken away in place; *p is then after it. */
 static int read_field(struct caret__load *l, char **p, char *end, struct field *f)
 {
     char *from = *p, *to = from;

@@ -1,7 +1,7 @@
 /*
  * out.c - buffered output, and what is written as JSON strings and CSV fields.
  *
- * A write that fails is remembered, and nothing is written behind it: who writes looks once
+ * A write that fails is remembered, and nothing is written after it: the writer looks once
  * in a while.
  */
 #include <errno.h>
@@ -93,7 +93,7 @@ static size_t utf8_length(const unsigned char *p, size_t n)
     return len;
 }
 
-/* A lone surrogate U+DC80 to U+DCFF for a byte that is no UTF-8, \u00XX for a control character. */
+/* A lone surrogate U+DC80 to U+DCFF for a byte that is not UTF-8, \u00XX for a control character. */
 static char *put_escape(char *to, unsigned char c)
 {
     static const char digits[] = "0123456789abcdef", shorts[] = "btn?fr";

@@ -17,7 +17,7 @@ struct caret__pool;
 /* NULL: no memory. */
 struct caret__pool *caret__pool_new(void);
 
-/* Behind lua_close(). */
+/* After lua_close(). */
 void caret__pool_destroy(struct caret__pool *pool);
 
 /* The lua_Alloc function; ud is the pool. */

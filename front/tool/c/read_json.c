@@ -38,7 +38,7 @@ static void skip(struct cursor *c)
         c->p++;
 }
 
-/* Is that the next sign?  Then it is behind us. */
+/* Is that the next sign?  Then it has been read. */
 static int accept(struct cursor *c, char sign)
 {
     skip(c);
@@ -94,7 +94,7 @@ static char *put_utf8(char *to, unsigned code)
     return to;
 }
 
-/* Behind \u: a character, a pair of surrogates, or a lone one that stands for a byte. */
+/* After \u: a character, a pair of surrogates, or a lone one that stands for a byte. */
 static int read_u(struct cursor *c, char **to)
 {
     unsigned code, low;
@@ -137,7 +137,7 @@ static int read_escape(struct cursor *c, char **to)
     return read_u(c, to);
 }
 
-/* The string whose quote is behind us. */
+/* The string whose quote has been read. */
 static int read_string(struct cursor *c, caret_slice *s)
 {
     char *to = c->p;

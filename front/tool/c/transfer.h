@@ -9,7 +9,7 @@
  *   csv    a row global,sub1,...,value for each node
  *
  * In JSON a subscript or value is a number if it is a whole one of at most 15 digits in canonical form, as all
- * JSON libraries keep those; any other is a string, in which a byte that is no UTF-8 is a lone surrogate.
+ * JSON libraries keep those; any other is a string, in which a byte that is not UTF-8 is a lone surrogate.
  */
 #ifndef CARET_TOOLS_TRANSFER_H
 #define CARET_TOOLS_TRANSFER_H
@@ -28,7 +28,7 @@ extern const char *const caret__format_names[CARET__FORMATS + 1]; /* ends with N
 
 struct caret__out {
     int fd;
-    int error; /* errno of the first write that failed; nothing is written behind it */
+    int error; /* errno of the first write that failed; nothing is written after it */
     char *buf;
     size_t used, cap;
 };

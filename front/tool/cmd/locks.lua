@@ -1,4 +1,4 @@
--- caret locks: who holds what, and who waits for it.
+-- caret locks: which processes hold what, and which wait for it.
 
 local command = require "tool.lib.command"
 local inspect = require "caret.inspect"
@@ -67,11 +67,11 @@ return {
         command.JSON, command.DB,
     },
     about = [[
-A line for each lock that is held, and behind it those who wait for it: program and pid, since when, the
+A line for each lock that is held, and after it those that wait for it: program and pid, since when, the
 session, the name. Exit status 1: there are none.
 
 The locks of a dead process stand in nobody's way: whoever needs one finds out and gets it. --clear only
-does that sooner. Locks are never taken from the living, who rely on them; end the process instead.]],
+does that sooner. Locks are never taken from a living process, as it relies on them: end the process.]],
     examples = {{"caret locks --json | jq -r '.[] | select(.waits) | .name'"}},
     run = run,
 }

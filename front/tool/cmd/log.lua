@@ -29,7 +29,7 @@ return {
         command.JSON, command.DB,
     },
     about = [[
-A line for each change: the place in the log behind its commit, which change of that commit it is, set,
+A line for each change: the place in the log after its commit, which change of that commit it is, set,
 delete or kill, and the node with its value. Increments and merges are sets of what came of them. What a
 checkpoint has put into the data file is not needed any more, and is not shown; so of a database that
 nobody else has open there is nothing. Exit status 1: there is nothing.]],

@@ -139,7 +139,7 @@ local function run(o)
 end
 
 return {
-    summary = "show what a database does per second, and who does it",
+    summary = "show what a database does per second, and which process does it",
     options = {
         {"-i, --interval SECONDS", "between two looks", default = "1"},
         {"-n, --limit N", "end after so many looks", least = 1},

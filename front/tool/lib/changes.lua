@@ -9,7 +9,7 @@ local changes = {}
 local log = {}
 log.__index = log
 
---- Follow the log of a database from a place on: 0 the oldest there is, -1 behind the last.
+--- Follow the log of a database from a place on: 0 the oldest there is, -1 after the last.
 function changes.open(db, place)
     local handle = inspect.open(db:path())
     local raw, text = handle:log(place)
@@ -18,7 +18,7 @@ function changes.open(db, place)
 end
 
 --- The next change, {lsn=, index=, count=, kind=, node=, value=, length=}; nil if there is none yet.
--- Who was too slow begins anew behind the last commit, and is told.
+-- A follower that was too slow begins anew after the last commit, and is told.
 function log:next(node)
     local lsn, index, count, kind, name, value, length = self.raw:next(node)
     if lsn then

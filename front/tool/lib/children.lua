@@ -1,11 +1,11 @@
--- Commands that start processes: nothing of them stays behind, whatever happens.
+-- Commands that start processes: nothing of them stays, whatever happens.
 
 local host = require "caret.host"
 local programs = require "caret.programs"
 
 local children = {}
 
---- body() -> what it returns, cleanup() behind it however it ends.  Meanwhile the end of a child and the
+--- body() -> what it returns, cleanup() after it however it ends.  Meanwhile the end of a child and the
 -- user's Ctrl-C wait until programs.pause() takes them, so the cleanup is never cut short.
 function children.guard(body, cleanup)
     programs.watch()

@@ -5,7 +5,7 @@
 --     summary    one line: what it does
 --     operands   {"NODE", "[FILE]", "WORD..."}: [] may be left out, ... any number
 --     options    {{"-n, --limit N", "what it does", default = 10, least = 1, most = 99}, ...}; a word
---                behind the names is a value, N a whole number; choices = {"a", "b"}: one of these
+--                after the names is a value, N a whole number; choices = {"a", "b"}: one of these
 --     choices    what the first operand can be
 --     about      paragraphs, separated by empty lines; indented ones stay as they are
 --     examples   {{"caret ...", "what that does"}, ...}

@@ -28,9 +28,9 @@ line NODE=VALUE for each node, as M databases write it.
     ^oaks(1,"shadow")="10"
 
 jsonl: a line for each node. A subscript or value is a JSON number if it is a whole one of at most 15 digits
-in canonical form, and a string else; a byte that is no UTF-8 is a lone surrogate, as Python's surrogateescape
-has it: byte FF is "\udcff". When it is read, any number of at most 18 digits is taken, and true, false and
-null are values of these letters.
+in canonical form, and a string else; a byte that is not UTF-8 is a lone surrogate, as Python's
+surrogateescape has it: byte FF is "\udcff". When it is read, any number of at most 18 digits is taken, and
+true, false and null are values of these letters.
 
     {"node":["^oaks",1,"shadow"],"value":10}
 
@@ -77,7 +77,7 @@ local function paragraphs(text)
     end)
 end
 
--- Words in lines of at most `width`, those behind the first indented.
+-- Words in lines of at most `width`, those after the first indented.
 local function wrap(text, width, indent)
     local lines, line = {}, nil
     for word in text:gmatch("%S+") do

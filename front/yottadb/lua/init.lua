@@ -60,7 +60,7 @@ local function address(name, ...)
     return current().node(name, ...)
 end
 
--- (name [, {subs}] [, sub, ...] [, last]) -> the address, last.  Behind plain subscripts there must be one.
+-- (name [, {subs}] [, sub, ...] [, last]) -> the address, last.  After plain subscripts there must be one.
 local function address_and_last(name, ...)
     local n = select("#", ...)
     if n == 0 or n == 1 and type((...)) == "table" then
@@ -138,7 +138,7 @@ end
 -- The subscript '' stands before the first.
 function yottadb.subscript_next(...) return (text.sibling(address(...), false)) end
 
---- The same backwards; '' stands behind the last.
+--- The same backwards; '' stands after the last.
 function yottadb.subscript_previous(...) return (text.sibling(address(...), true)) end
 
 --- Iterator over the subscripts of siblings: subscripts(name [, {subs}] [, sub, ...] [, reverse]).

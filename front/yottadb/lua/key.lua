@@ -1,5 +1,5 @@
 --- The older class of nodes, yottadb.key: some methods are properties, and other fields may be set on a key
--- as on a table.  What is no field is a child, as with nodes.
+-- as on a table.  What is not a field is a child, as with nodes.
 
 local caret = require "caret"
 local core = require "caret.core"
@@ -52,12 +52,12 @@ local function step(key, back, reset)
     return sub
 end
 
---- The subscript of the next sibling, from the key's own on, then of the one behind that, and so on; nil at
+--- The subscript of the next sibling, from the key's own on, then of the one after that, and so on; nil at
 -- the end.  reset: from the key's own again.
 function class.subscript_next(key, reset) return step(key, false, reset) end
 function class.subscript_previous(key, reset) return step(key, true, reset) end
 
---- Iterator over the subscripts of the siblings behind (before) the key's own.
+--- Iterator over the subscripts of the siblings after (before) the key's own.
 function class.subscripts(key, reverse) return text.siblings(key, reverse) end
 
 return new
