@@ -307,7 +307,7 @@ static void reopen(const char *work, size_t log_size, int times, double bar)
     struct user u;
 
     fill();
-    if (log_size != 0) { /* who opens first after a clean close makes the log */
+    if (log_size != 0) { /* the first to open after a clean close makes the log */
         open_it(&u, CARET_SYNC_OFF, 1, log_size);
         close_it(&u);
     }

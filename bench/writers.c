@@ -1,6 +1,6 @@
 /*
  * writers.c - sets by 1, 2 and 4 processes at once, in leaves of their own, in any leaf, in one node: how much of what
- * one process does each of several does (writers.py has the costs behind it).
+ * one process does each of several does (writers.py has the costs it comes from).
  *
  * usage: writers [-s SECONDS]
  */

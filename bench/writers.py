@@ -13,8 +13,8 @@ difference between both.  The plan's own steps, LATCH and ENTRY, are not measure
 
 What is assumed, and what that hides:
   - a line takes LINE wherever it comes from.  On two sockets it takes two to four times as much, for both protocols.
-  - who waits for the mutex looks at it every EVERY ns and takes it when it is free just then, so who has just had it
-    often gets it again.  Processes never sleep: right while fewer run than there are cores.
+  - a writer that waits for the mutex looks at it every EVERY ns and takes it when it is free just then, so the one
+    that has just had it often gets it again.  Processes never sleep: right while fewer run than there are cores.
   - the latches of a commit are taken all at once; one whose leaves are taken tries again after LINE.
   - no memory bandwidth, no checkpoints (after one, each leaf is copied once, which is not done in parallel), no
     growth, no deaths; flushing takes another core.
@@ -91,7 +91,7 @@ class Machine:
         self.random = random.Random(1)
         self.owner = [-1] * load.leaves       # the core that changed the leaf last
         self.latched = [0.0] * load.leaves    # until when
-        self.until, self.last = 0.0, -1       # the mutex: until when, who had it last
+        self.until, self.last = 0.0, -1       # the mutex: until when, which core had it last
         self.visible = 0.0                    # log_applied: when all commits so far are done
         self.waiters = 0
         miss = load.miss * (1 - 1 / cores)
@@ -109,7 +109,7 @@ class Machine:
         return self.owner[leaf] not in (-1, core)
 
     def latch(self, now, core, c):
-        """All of them, or another try.  The time behind it, or None."""
+        """All of them, or another try.  The time after it, or None."""
         if any(self.latched[i] > now for i in c.leaves):
             heapq.heappush(self.events, (now + LINE, core, c))
             return None
@@ -120,7 +120,7 @@ class Machine:
         return now
 
     def costs(self, core, c):
-        """Nanoseconds under the mutex, and behind it."""
+        """Nanoseconds under the mutex, and after it."""
         change = c.sets * self.load.set_ns + sum(lines(LEAF_LINES) for i in c.leaves if self.away(core, i))
         under = LOCK + PUBLISH + (lines(COMMON_LINES) if self.last not in (-1, core) else 0)
         if c.latched:
@@ -138,13 +138,13 @@ class Machine:
             heapq.heappush(self.events, (now + EVERY, core, c))
             return None
         self.waiters -= c.waits
-        under, behind = self.costs(core, c)
+        under, after = self.costs(core, c)
         self.until, self.last = now + under, core
-        self.visible = max(self.visible, self.until + behind)
+        self.visible = max(self.visible, self.until + after)
         for i in c.leaves:
             self.owner[i] = core
             if c.latched:
-                self.latched[i] = self.until + behind
+                self.latched[i] = self.until + after
         return self.visible
 
     def run(self, end):

@@ -6,7 +6,7 @@
 #   test/behaviour/*.txt          cases as data        -> behaviour/c, behaviour/yottadb, lua5.4/behaviour, ...
 # test/support/*.c is linked into every C test.
 #
-# test/watch.c runs each: it ends what hangs, and fails what leaves a process behind.  CTest's own limit is not to be met.
+# test/watch.c runs each: it ends what hangs, and fails what leaves a process running.  CTest's own limit is not to be met.
 
 add_executable(watch test/watch.c)
 target_compile_definitions(watch PRIVATE _GNU_SOURCE)

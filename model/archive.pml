@@ -2,7 +2,7 @@
  * The archive of the log: commits go round in a log of LS places, a checkpoint copies what it gives up to
  * files of the archive, whoever does it dies, the power is lost, another history begins.
  *
- * A backup was made at LSN 0.  At any time the files of the archive, one behind the other, must have all
+ * A backup was made at LSN 0.  At any time the files of the archive, one after the other, must have all
  * commits below the meta slot on the disk, those of the present history (what a restoring would find); no checkpoint
  * may find a file of another history in its way; and what is copied must not have been overwritten.
  *

@@ -9,7 +9,7 @@
  *
  * Shared: slots (state, nonce, byte), the lock's cell (held publishes owner and ononce),
  * the lock mutex (lm), the writer mutex (wm) with a commit that is half made (half), the
- * futex word and who sleeps on it.  The kernel: a death frees byte and mutexes, the next
+ * futex word and its sleepers.  The kernel: a death frees byte and mutexes, the next
  * owner of a mutex is told.
  *
  * Checked: one live process at most is in the section of X; whoever gets X sees no half

@@ -11,7 +11,7 @@
  *
  * The data file: two meta slots, runs, and the pages of each epoch (arena.pml shows that
  * those of the epoch before are left alone).  Whatever was written is in the cache, and
- * on the disk behind the next sync of that file; if the power goes, each cell, slot and run
+ * on the disk after the next sync of that file; if the power goes, each cell, slot and run
  * may be the old or the new one.
  *
  * One process, an endless choice between the next steps of writer, flusher, checkpointer
@@ -146,7 +146,7 @@ inline lose_power()
     i = 0
 }
 
-/* The steps of a checkpoint behind the freeze; the last one is left to the caller. */
+/* The steps of a checkpoint after the freeze; the last one is left to the caller. */
 inline write_epoch(pc)
 {
     if

@@ -30,7 +30,7 @@
 
 byte head, applied;             /* log_head, log_applied */
 byte mx;                        /* the writer mutex */
-byte latch[3];                  /* by leaf: who holds it */
+byte latch[3];                  /* by leaf: its holder */
 byte ver[3], w0[3], w1[3];      /* by leaf */
 byte owner[6];                  /* by LSN: the table of commits in flight */
 bit done[6];
@@ -68,7 +68,7 @@ byte most;                      /* highest applied */
 #define ANY_LOST (LOST(A) || LOST(B) || LOST(T) || lost_entry)
 #define lost_entry ((applied < head && !done[applied + 1] && dead[owner[applied + 1]]))
 
-/* Whoever waits goes on over what is done, too: who did it may have died before. */
+/* Whoever waits goes on over what is done, too: its writer may have died before. */
 #define LEFT_DONE (BUG != 14 && applied < head && done[applied + 1])
 
 /* Go on over what is done, whoever did it. */
@@ -88,7 +88,7 @@ inline advance() {
     a = 0
 }
 
-/* Behind the commit point: the leaves of commit L of process p, whose undo area is used. */
+/* After the commit point: the leaves of commit L of process p, whose undo area is used. */
 inline apply(p, L) {
     f = 1;
     do

@@ -159,7 +159,7 @@ inline look() {
     s = 0
 }
 
-/* Who keeps pages, as one number. */
+/* The snapshots that keep pages, as one number. */
 #if PS > 1
 #define KEEPERS (1 + kl[0] + 8 * ke[0] + 64 * kl[1] + 512 * ke[1])
 #else

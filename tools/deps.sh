@@ -92,7 +92,7 @@ fi
 
 apt()
 {
-    # shellcheck disable=SC2086 # an empty $as_root is no word
+    # shellcheck disable=SC2086 # an empty $as_root is not a word
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
         -o Acquire::Retries=2 -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" </dev/null
 }

@@ -3,7 +3,7 @@
 #   awk -v files=LIST -f tools/names.awk FILE...     file:line: text
 #
 # LIST has all files of the tree, one a line; FILE... are those to be looked at. Comments are what stands between /* and */
-# in C, and behind -- in Lua; of documents it is all text, but a file counts only with a folder of ours before it
+# in C, and after -- in Lua; of documents it is all text, but a file counts only with a folder of ours before it
 # (src/..., test/...). A file may be named by the end of its path: page.h, tree/read.c. A name in capitals stands for others
 # (tools/NAME.lua); headers of the system are written <linux/magic.h>, its functions sigwait(2).
 

@@ -9,7 +9,7 @@ local reference = {}
 
 -- ------------------------------------------------------------------ reading
 
--- The type at `from` of s, and what is behind it: "x?|y[]", "fun(a: b): c, d", "(x|y)[]".
+-- The type at `from` of s, and what is after it: "x?|y[]", "fun(a: b): c, d", "(x|y)[]".
 local function read_type(s, from)
     local at = from
     repeat
@@ -49,7 +49,7 @@ local function read_block(lines)
     for _, line in ipairs(lines) do
         local tag, rest = line:match "^@(%a+)%s*(.*)$"
         if not tag then
-            assert(#entry.params + #entry.fields + #entry.returns == 0, "text behind a tag: " .. line)
+            assert(#entry.params + #entry.fields + #entry.returns == 0, "text after a tag: " .. line)
             entry.text[#entry.text + 1] = line
         elseif lists[tag] then
             table.insert(entry[lists[tag]], (tag == "return" and read_return or read_named)(rest))

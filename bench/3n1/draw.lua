@@ -1,10 +1,10 @@
 -- caret 3n1 --draw: the sequences meeting each other, as a tree that grows from 1.
 --
--- Each number of ^step is a twig on the number behind it in its sequence, as far from the root as its
+-- Each number of ^step is a twig on the number after it in its sequence, as far from the root as its
 -- length tells. It bends one way where that step was even and the other way where it was odd, so that what
 -- is common to many sequences is drawn once; the more numbers are above a twig, the thicker it is.
 --
---     1. ^step(n) in the order of lengths: the number behind n has its place before n has.
+--     1. ^step(n) in the order of lengths: the number after n has its place before n has.
 --     2. The other way round: how many numbers are above each.
 --     3. Branches: from a tip towards the root until a twig that is drawn already.  Pieces of one thickness
 --     and
@@ -44,7 +44,7 @@ local function read_steps(db)
     return order, most
 end
 
-local function behind(n)
+local function follower(n)
     return n % 2 == 0 and n // 2 or 3 * n + 1
 end
 
@@ -54,7 +54,7 @@ local function places(order)
     local box = {0, 0, 0, 0}
     for i = 2, #order do
         local n = order[i]
-        local below = behind(n)
+        local below = follower(n)
         local a = angle[below] + (n % 2 == 0 and EVEN or ODD)
         local r = reach[below] * 0.9965
         local px, py = x[below] + r * math.cos(a), y[below] + r * math.sin(a)
@@ -70,7 +70,7 @@ local function weights(order)
     local weight = {}
     for i = #order, 2, -1 do
         local n = order[i]
-        local below = behind(n)
+        local below = follower(n)
         weight[n] = (weight[n] or 0) + 1
         weight[below] = (weight[below] or 0) + weight[n]
     end
@@ -99,7 +99,7 @@ local function branches(order, x, y, weight)
         local n, path, shade = order[i], nil, nil
         while not drawn[n] do
             drawn[n] = true
-            local below, now = behind(n), shade_of(n)
+            local below, now = follower(n), shade_of(n)
             if now ~= shade then
                 if path then table.insert(pieces[shade], table.concat(path)) end
                 path, shade = {("M%d %dl"):format(x[n], y[n])}, now

@@ -94,7 +94,7 @@ local function version_of(interpreter)
     local f = io.popen(("'%s' -e 'io.write(_VERSION)' 2>/dev/null"):format(interpreter:gsub("'", "")))
     local version = f:read("a"):match("^Lua (5%.%d)$")
     f:close()
-    if not version then command.usage(("--lua: '%s' is no Lua that runs here"):format(interpreter)) end
+    if not version then command.usage(("--lua: '%s' is not a Lua that runs here"):format(interpreter)) end
     return version
 end
 

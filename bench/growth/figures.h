@@ -21,7 +21,7 @@ double most_ms(const struct times *t);
 /* Bytes that the device of a folder has written since it was started, others' too; 0: not known. */
 double disk_written(const char *folder);
 
-/* The number behind a name in a file of /proc. */
+/* The number after a name in a file of /proc. */
 double proc_number(const char *path, const char *name);
 
 /* Bytes of the files in a folder: their lengths, and what they take. */

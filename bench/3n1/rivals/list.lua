@@ -1,4 +1,4 @@
--- The systems that caret 3n1 can compare, each behind the same table:
+-- The systems that caret 3n1 can compare, each with the same table:
 --
 --     name, title         what the user types and reads
 --     durability          what a loss of power may take of what was committed, in a few words
@@ -38,8 +38,8 @@ function rivals.ask(shell_command)
     return line and line ~= "" and line or nil
 end
 
---- cleanup() of what uses Caret: who is killed leaves shared memory, which the next to open gives back when
--- the last of them is dead.
+--- cleanup() of what uses Caret: a process that is killed leaves shared memory, which the next to open gives
+-- back when the last of them is dead.
 function rivals.sweep(place)
     local path = place.dir .. "/3n1.caret"
     for _ = 1, 100 do

@@ -23,7 +23,7 @@ struct job_found {
     const uint64_t *path; /* the numbers whose length was not known, from the start on */
     unsigned count;
     unsigned total;   /* length of path[0]; of path[i]: total - i */
-    uint64_t highest; /* number behind the start */
+    uint64_t highest; /* number after the start */
 };
 
 /*

@@ -89,7 +89,7 @@ local function server(wal_mode, memory)
     end
 
     box.schema.user.grant("guest", "read,write,execute", "universe")
-    box.cfg {listen = "127.0.0.1:" .. port} -- last: who can connect can begin
+    box.cfg {listen = "127.0.0.1:" .. port} -- last: whoever can connect can begin
 end
 
 local function client(n, workers)
