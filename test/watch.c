@@ -173,7 +173,7 @@ static void say_who(pid_t pid)
     }
     for (ssize_t i = 0; i + 1 < len; i++)
         line[i] = line[i] == 0 || line[i] == '\n' ? ' ' : line[i];
-    printf("FAILED: %s left a process behind: %d %s\n", name, (int)pid, line);
+    printf("FAILED: %s left a process running: %d %s\n", name, (int)pid, line);
 }
 
 /* A signal to all that descend from us; how many there are. */

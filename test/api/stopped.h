@@ -57,7 +57,7 @@ static inline void must(int rc, const char *what)
 
 static inline void hangs(int sig)
 {
-    static const char text[] = ": a reader hangs behind a stopped writer\n";
+    static const char text[] = ": a reader hangs at a stopped writer\n";
 
     (void)sig;
     if (write(2, context, strlen(context)) < 0 || write(2, text, sizeof text - 1) < 0)
@@ -91,7 +91,7 @@ static inline pid_t start(void (*body)(void))
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no child */
         alarm(0);
         body();
         _exit(0);

@@ -1,5 +1,5 @@
-/* Following the log: every change, in order, whole, whatever checkpoints and the end of the file do; and who
- * holds what. */
+/* Following the log: every change, in order, whole, whatever checkpoints and the end of the file do; and which
+ * process holds what. */
 #include "../log/database.h"
 
 #include "crowd.h"
@@ -128,7 +128,7 @@ static void a_place_in_the_log_is_where_it_goes_on(void **state)
     assert_int_equal(caret_log_open(db, 8, &again), CARET_E_NOTFOUND);
     OK(caret_checkpoint(db));
     assert_int_equal(caret_log_open(db, c.lsn, &again), CARET_E_NOTFOUND);
-    expect(log, CARET_CHANGE_SET, "^a(50)", "x", 0, 1); /* who follows it has it still */
+    expect(log, CARET_CHANGE_SET, "^a(50)", "x", 0, 1); /* a follower has it still */
     again = follow(db, 0);
     expect_none(again);
     set(s, "^a", 100, "y");

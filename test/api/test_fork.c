@@ -311,7 +311,7 @@ struct worker {
     bool close_itself;
 };
 
-/* Leaves a lock, a transaction in a transaction, and values in memory behind. */
+/* Ends with a lock, a transaction in a transaction, and values in memory. */
 static void *hold_and_end(void *arg)
 {
     struct worker *w = arg;
@@ -358,7 +358,7 @@ static void end_of_a_thread_frees_what_it_held(void **state)
         assert_int_equal(caret_begin(w.s, 0), CARET_E_CLOSED);
         if (i % 2 == 0)
             caret_session_close(w.s);
-        else if (i == 49) { /* also behind its database */
+        else if (i == 49) { /* also after its database */
             caret_session_close(s);
             check(db);
             OK(caret_close(db));

@@ -10,9 +10,9 @@
  * As lists only grow, the last state of each tells the order of its writers, and the
  * length that a reader saw tells between which two of them it stood (Kingsbury and
  * Alvaro, "Elle", VLDB 2020).  The dependencies must have no cycle:
- *     ww   who appended next        wr   who appended what was seen
- *     rw   who appended what was not seen yet (and who added a child that was not)
- *     time who began after it had ended; all of one worker's and its successors'
+ *     ww   the next to append       wr   the one that appended what was seen
+ *     rw   the one that appended what was not seen yet (or added a child that was not)
+ *     time those that began after it had ended; all of one worker's and its successors'
  * An attempt that was rolled back, restarted or killed has no effects but saw what it
  * saw: its reads count as well, as none may see what never was (opacity).
  * Besides: what was committed is there once, what was rolled back is not, what was
@@ -111,7 +111,7 @@ static uint64_t hash_id(uint64_t hash, uint32_t id)
     return (hash ^ id) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* A list: ids of four bytes, one behind the other. */
+/* A list: ids of four bytes, one after the other. */
 static void note_list(uint32_t key, struct seen *seen, const caret_slice *list)
 {
     *seen = (struct seen){key, (uint32_t)(list->len / 4), list->len % 4};
@@ -358,7 +358,7 @@ static void work(uint32_t w, uint64_t until, const char *mistake)
 
 /* ------------------------------------------------------------- dependencies */
 
-/* Nodes: a transaction by its id, and behind those moments of time. */
+/* Nodes: a transaction by its id, and after those moments of time. */
 struct graph {
     uint32_t nodes, edges, cap;
     struct edge {
@@ -385,7 +385,7 @@ static int by_from(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Show one cycle, from its end to its beginning: left[] > 0 says which nodes are on or behind one. */
+/* Show one cycle, from its end to its beginning: left[] > 0 says which nodes are on or after one. */
 static void show_cycle(const struct graph *g, const uint32_t *left)
 {
     const struct edge **into = calloc(g->nodes, sizeof *into);
@@ -397,7 +397,7 @@ static void show_cycle(const struct graph *g, const uint32_t *left)
             into[g->edge[i].to] = &g->edge[i];
     while (left[node] == 0)
         node++;
-    for (uint32_t i = 0; i < g->nodes; i++) /* from behind it onto it */
+    for (uint32_t i = 0; i < g->nodes; i++) /* from a node after the cycle onto it */
         node = into[node]->from;
     for (uint32_t shown = 0, first = node; shown < SHOWN && (shown == 0 || node != first);) {
         const struct edge *e = into[node];
@@ -410,7 +410,7 @@ static void show_cycle(const struct graph *g, const uint32_t *left)
     free(into);
 }
 
-/* How many nodes are on or behind a cycle (Kahn 1962). */
+/* How many nodes are on or after a cycle (Kahn 1962). */
 static uint32_t cyclic(struct graph *g)
 {
     uint32_t *in = calloc(g->nodes, sizeof *in), *first = calloc(g->nodes + 1, sizeof *first);
@@ -468,7 +468,7 @@ static uint32_t list_moments(struct moment *m)
     return n;
 }
 
-/* Who had ended before another one began came before it: a chain of moments, one for each end. */
+/* One that had ended before another began came before it: a chain of moments, one for each end. */
 static void add_time(struct graph *g)
 {
     struct moment *m = calloc(2u * WORKERS * TXNS, sizeof *m);
@@ -497,7 +497,7 @@ static void add_time(struct graph *g)
 struct final {
     uint32_t *id[KEYS], length[KEYS];
     uint64_t *hash[KEYS];     /* of the first 0, 1, ... ids */
-    uint32_t child[CHILDREN]; /* id of who added it, 0 = nobody */
+    uint32_t child[CHILDREN]; /* id of the one that added it, 0 = nobody */
 };
 
 static unsigned complaints;
@@ -651,7 +651,7 @@ static void check_history(void)
     build_graph(&g, &f);
     uint32_t bad = cyclic(&g);
     if (bad != 0)
-        COMPLAIN("%u transactions and moments are on or behind a cycle\n", bad);
+        COMPLAIN("%u transactions and moments are on or after a cycle\n", bad);
     dependencies += g.edges;
     for (uint32_t k = 0; k < KEYS; k++) {
         free(f.id[k]);

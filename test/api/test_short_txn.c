@@ -390,7 +390,7 @@ static void a_death_in_a_short_transaction_leaves_all_or_nothing(void **state)
             check_all();
     }
     check_all();
-    print_message("%u deaths, %u of them behind the commit point\n", deaths, done);
+    print_message("%u deaths, %u of them after the commit point\n", deaths, done);
     assert_true(done > 0 && done < deaths);
     close_all();
 }

@@ -405,7 +405,7 @@ static void a_killed_process_keeps_nothing(void **state)
     close_all(db, s, 1);
 }
 
-/* A stopped process is no dead one. */
+/* A stopped process is not a dead one. */
 static void a_stopped_process_keeps_its_snapshot(void **state)
 {
     static struct model now;

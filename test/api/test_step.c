@@ -1,7 +1,7 @@
 /*
  * A writer is killed at each single instruction between taking the writer mutex and letting it go (ptrace steps it
  * there), and so is the one who repairs after it.  Whoever comes next finds the state before the commit if log_head had
- * not moved, else the one behind it, whole; caret_check is clean; writing goes on.  The one who comes next is attached
+ * not moved, else the one after it, whole; caret_check is clean; writing goes on.  The one who comes next is attached
  * all the time (it repairs), or nobody was (the next opening recovers).
  *
  * A first run of each is stepped all the way, and the places of its instructions noted.  The others run to the last
@@ -22,7 +22,7 @@
 #include "stopped.h"
 
 #define SOME     24u /* kills in each commit, unless CARET_STEP says otherwise */
-#define BEHIND   8u  /* instructions behind the unlocking */
+#define BEHIND   8u  /* instructions after the unlocking */
 #define NEVER    UINT32_MAX
 #define TID_MASK 0x3fffffffu
 
@@ -83,7 +83,7 @@ static bool holds(struct caret__shared *sh, pid_t pid)
     return (word & TID_MASK) == (uint32_t)pid;
 }
 
-/* ---------------------------------------------------------------------- who is stepped */
+/* ---------------------------------------------------------------------- the stepped process */
 
 /* Nearly a hundred sets in place, and two of leaves that are split. */
 static int many(caret_session *session, void *arg)
@@ -356,7 +356,7 @@ static struct stop step_and_kill(const struct scenario *sc, unsigned nth)
     return step_started(start_stepped(sc), nth);
 }
 
-/* -------------------------------------------------------------------------- who comes next */
+/* -------------------------------------------------------------------------- the next process */
 
 static uint64_t read_state(void)
 {
@@ -379,7 +379,7 @@ static void go_on_working(void)
     must(put("^z", 1, -1, 'w', 10), "writing on");
 }
 
-/* The states before and behind it, and the way. */
+/* The states before and after it, and the way. */
 static void measure(const struct scenario *sc, uint64_t *pre, uint64_t *post)
 {
     snprintf(context, sizeof context, "%s, not killed", sc->name);
@@ -456,10 +456,10 @@ static void expect_state(const struct stop *r, bool opened, uint64_t pre, uint64
         check_chain(r->head);
     uint64_t sum = read_state();
     if (sum != (r->committed ? post : pre))
-        fail_msg("%s: killed %s its commit point: found %s", context, r->committed ? "behind" : "before",
+        fail_msg("%s: killed %s its commit point: found %s", context, r->committed ? "after" : "before",
                  sum == pre    ? "the state before"
-                 : sum == post ? "the state behind"
-                               : "neither the state before nor the one behind");
+                 : sum == post ? "the state after"
+                               : "neither the state before nor the one after");
 }
 
 static void kill_at(const struct scenario *sc, bool attached, unsigned k, const uint64_t state[2],

@@ -28,7 +28,7 @@ static void read_on(uint64_t first, int rc, uint64_t pre, bool applied)
     must(caret_commit(s), "a transaction that only reads");
 }
 
-/* One stop: all that is read is the state before or, once that is visible, behind the commit. */
+/* One stop: all that is read is the state before or, once that is visible, after the commit. */
 static unsigned check_stop(pid_t pid, uint64_t pre, uint64_t post)
 {
     uint64_t applied = atomic_load(&s->e->sh->log_applied), first = 0, sum;
@@ -57,7 +57,7 @@ static unsigned check_stop(pid_t pid, uint64_t pre, uint64_t post)
         fail_msg("%s: a transaction that depends on the state before: commit said %d", context, rc);
     if (rc == CARET_RESTART)
         caret_rollback(s);
-    expect(post, "behind the commit");
+    expect(post, "after the commit");
     return 1 + half;
 }
 

@@ -328,7 +328,7 @@ static double edge(unsigned way)
     return 0;
 }
 
-/* A change behind the step, to what it read: between the two nodes, or the value. */
+/* A change after the step, to what it read: between the two nodes, or the value. */
 static void overtake(unsigned way, double at, bool copied, bool between)
 {
     caret_node_buf n, m;
@@ -396,7 +396,7 @@ static void what_is_below_is_told_by_the_next_slot(void **state)
     empty("^d");
 }
 
-/* A child that another session makes restarts who had seen that there is none, however that was seen. */
+/* A child that another session makes restarts those that had seen that there is none, however that was seen. */
 static void what_is_not_below_is_in_the_read_set(void **state)
 {
     caret_node_buf n[8], mine, theirs;

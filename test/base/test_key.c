@@ -9,7 +9,7 @@
 
 struct aligned {
     int sign;
-    char digits[128]; /* 64 before the point, 64 behind */
+    char digits[128]; /* 64 before the point, 64 after */
 };
 
 static struct aligned align_number(const char *s, size_t n)
@@ -280,7 +280,7 @@ static void no_other_subscript_decodes_as_an_integer(void **state)
         size_t n = put(enc, no[i], strlen(no[i]));
 
         if (caret__sub_get_i64(enc, n, &v))
-            fail_msg("%s is no int64", no[i]);
+            fail_msg("%s is not an int64", no[i]);
     }
     assert_int_equal(v, 77);
 }

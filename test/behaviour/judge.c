@@ -8,7 +8,7 @@
  * language.  Session 1 stays for all cases, and is told to `clear` before each; the others begin when a case first
  * speaks to them, and are kept for later cases if they can be told to `clear` as well.
  *
- * A front that begins its transaction again, at whatever line, answers "again": then we are behind `begin`.
+ * A front that begins its transaction again, at whatever line, answers "again": then we are after `begin`.
  */
 #include <dirent.h>
 #include <poll.h>

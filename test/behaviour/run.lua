@@ -71,7 +71,7 @@ local function outcome(ok, _, name) return ok and "ok" or name end
 
 -- --------------------------------------------------------------- operations
 
--- Variables are no children of anything: the next or the previous name.
+-- Variables are not children of anything: the next or the previous name.
 local function variable_beside(n, previous)
     local before
     for name in db:variables(not n:varname():find "^%^") do

@@ -32,7 +32,7 @@ static void look(const struct caret__page *p, const uint8_t *key, size_t len)
             abort();
 }
 
-/* The first byte is the length of a key, which follows; the rest is the page, zeros behind it. */
+/* The first byte is the length of a key, which follows; the rest is the page, zeros after it. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char report[4096] = "";

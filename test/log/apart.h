@@ -25,7 +25,7 @@ static inline bool own_pids(void)
     return unshare(CLONE_NEWPID) == 0;
 }
 
-/* May a child do that?  Ask before there are others: who skips a test leaves nobody behind. */
+/* May a child do that?  Ask before there are others: a test that is skipped leaves no child. */
 static inline bool permitted(bool (*in_child)(void), const char *what)
 {
     int status = -1;

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-/* Else it says where, and ends with status 1.  Include it behind <cmocka.h> and caret.h. */
+/* Else it says where, and ends with status 1.  Include it after <cmocka.h> and caret.h. */
 #define CHILD(condition)                                                                                     \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \

@@ -3,8 +3,8 @@
  * records what it does there: writes, syncs and names as the kernel issues them.
  *
  * The server is a child of the test.  It calls the functions of syscalls.h like
- * anybody else, so the tape sees the calls on the folder behind.  The test itself
- * uses the mounted folder, and only puts marks on the tape.  Needs libfuse3 to build,
+ * anybody else, so the tape sees the calls on the folder below.  The test itself uses
+ * the mounted folder, and only puts marks on the tape.  Needs libfuse3 to build,
  * /dev/fuse and the right to mount to run: else fuse_start says no.
  */
 #ifndef CARET_TEST_LOG_FUSESERVER_H
@@ -23,7 +23,7 @@
 
 static char behind[192]; /* the folder */
 
-/* The path behind a path of the file system. */
+/* The path below for a path of the file system. */
 static const char *at(const char *name, char buf[320])
 {
     snprintf(buf, 320, "%s%s", behind, name);

@@ -156,7 +156,7 @@ static inline int failed_with(int error)
         return failed_with(error);                                                                           \
     } while (0)
 
-/* The function of that name that is behind ours. */
+/* The function of that name that ours stands before. */
 #define BEHIND(name) ((__typeof__(&(name)))(uintptr_t)dlsym(RTLD_NEXT, #name))
 
 long syscall(long number, ...)
@@ -300,7 +300,7 @@ int unlink(const char *path)
     return path_on_tape(path) ? tape_hooks.unlink(path) : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* Those below only look, or change what is no file's content: a tape does not want them. */
+/* Those below only look, or change what is not the content of a file: a tape does not want them. */
 
 ssize_t pread(int fd, void *buf, size_t len, off_t off)
 {

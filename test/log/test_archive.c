@@ -596,7 +596,7 @@ static void on_file(const char *what, int nth)
     assert_int_equal(system(command), 0);
 }
 
-/* A file is missing behind moments[0]: said so, with its name and place, and nothing is made. */
+/* A file is missing after moments[0]: said so, with its name and place, and nothing is made. */
 static void refused_for_a_gap(uint64_t lsn, uint64_t time)
 {
     caret_restore_options o = from_archive(lsn);

@@ -1,5 +1,5 @@
 /*
- * Backups: what is in them, beside writers too; names that are taken; failing calls and deaths leave nothing behind.
+ * Backups: what is in them, beside writers too; names that are taken; failing calls and deaths leave nothing.
  */
 #include "syscalls.h"
 
@@ -529,7 +529,8 @@ static void a_damaged_database_is_not_copied(void **state)
 }
 
 #ifdef CARET_FAULTS
-/* Killed at any point: no file, or the finished one; a file with another name is no database before its meta slot. */
+/* Killed at any point: no file, or the finished one; a file with another name is not a database before its meta
+ * slot. */
 static void a_killed_backup_leaves_nothing_to_be_mistaken(void **state)
 {
     static const char *const points[] = {"backup_verified", "backup_written", "backup_synced",
@@ -560,7 +561,7 @@ static void a_killed_backup_leaves_nothing_to_be_mistaken(void **state)
             assert_int_equal(there, i == 5 || (i == 4 && !named && !o.overwrite));
             unlink(copy);
             char command[400];
-            if (i < 3 && named) { /* its leftover is no database */
+            if (i < 3 && named) { /* its leftover is not a database */
                 snprintf(command, sizeof command, "mv %s-partial-* %s", copy, copy);
                 assert_int_equal(system(command), 0);
                 assert_int_equal(open_code(copy), CARET_E_FOREIGN);

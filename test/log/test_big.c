@@ -198,7 +198,7 @@ static off_t size_of_log(void)
 {
     struct stat st;
     assert_int_equal(stat(log_path, &st), 0);
-    return st.st_size - 1024; /* the record behind its end */
+    return st.st_size - 1024; /* the record after its end */
 }
 
 /* ------------------------------------------------------ more than the log holds */

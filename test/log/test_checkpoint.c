@@ -374,7 +374,7 @@ static bool checkpoint_until(const char *point, unsigned nth, int action, pid_t 
     return WIFSTOPPED(status) || WIFSIGNALED(status);
 }
 
-/* The disk has most pages, the meta slot does not say so yet: who writes need not have a larger arena. */
+/* The disk has most pages, the meta slot does not say so yet: a writer need not have a larger arena. */
 static void slots_come_back_while_a_checkpoint_writes(void **state)
 {
     pid_t pid;

@@ -326,7 +326,7 @@ static void second_mounts_are_refused_or_shared(void **state)
     assert_int_equal(system(command), 0);
 }
 
-/* A process that is being killed has its locks taken back one after the other: that is no second mount. */
+/* A process that is being killed has its locks taken back one after the other: that is not a second mount. */
 static void those_who_die_are_no_second_mount(void **state)
 {
     (void)state;
@@ -418,7 +418,7 @@ static void users_of_a_group_share_whatever_their_umask(void **state)
     join(other_user);
     assert_int_equal(files_in(dir), 1);
 
-    atomic_store(signal_word, 0); /* who was killed is recovered by the other */
+    atomic_store(signal_word, 0); /* the one that was killed is recovered by the other */
     first = user(20003, 0, 20, 1);
     until(1);
     kill_and_wait(first);
@@ -433,7 +433,7 @@ static void users_of_a_group_share_whatever_their_umask(void **state)
     }
     join(pid);
     pid = fork();
-    if (pid == 0) { /* who has no right has none */
+    if (pid == 0) { /* a user without rights has none */
         if (setgroups(0, NULL) != 0 || setgid(20004) != 0 || setuid(20004) != 0)
             _exit(77);
         CHILD(open_code(path) == CARET_E_OPEN);
@@ -501,7 +501,7 @@ static void removed_or_replaced_file_is_told(void **state)
         assert_int_equal(caret_sync(db), CARET_E_EVICTED);
         assert_non_null(strstr(caret_message(), "replaced"));
         assert_int_equal(caret_checkpoint(db), CARET_E_EVICTED);
-        if (replaced) { /* who comes by the path meets the other file, and those who have the old one open */
+        if (replaced) { /* a process that comes by the path meets the other file, and those who have the old one open */
             pid_t pid = fork();
             if (pid == 0) {
                 execl("/proc/self/exe", "test_log_containers", "--open", path, shm_dir, (char *)NULL);

@@ -187,7 +187,7 @@ static void bytes_written_ahead_of_the_head_do_not_count(void **state)
 
 #ifdef CARET_FAULTS
 
-/* The log goes round in the middle of a record, and whoever writes it dies at its end, or behind its new beginning;
+/* The log goes round in the middle of a record, and whoever writes it dies at its end, or after its new beginning;
  * the last checkpoint is so long ago that a recovery reads the ring from log_written on. */
 static void die_going_round(unsigned nth)
 {

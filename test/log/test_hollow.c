@@ -1,4 +1,4 @@
-/* Free pages that take no room on the disk: when there are such, who gets it back, and what a death leaves. */
+/* Free pages that take no room on the disk: when there are such, what gets it back, and what a death leaves. */
 
 #include <sys/syscall.h>
 
@@ -269,7 +269,7 @@ static void a_full_disk_refuses_before_anything_has_changed(void **state)
     join(pid);
 }
 
-/* ------------------------------------------------------------------- who only reads */
+/* ------------------------------------------------------------------- readers */
 
 /* Has the closed file mapped while holes are punched into it. */
 static void read_along(void)

@@ -291,7 +291,7 @@ static void a_transaction_may_be_what_the_longest_log_holds(void **state)
     close_it();
 }
 
-/* ------------------------------------------------------------ who looks on */
+/* ------------------------------------------------------------ onlookers */
 
 /* The node that was set last is there, in the memory of those who write. */
 static bool reads_the_last(void)

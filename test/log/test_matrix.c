@@ -150,7 +150,7 @@ static int set_more(caret_db *db, int n)
     return rc;
 }
 
-/* How many of the nodes are there, from the first on; none behind. */
+/* How many of the nodes are there, from the first on; none after. */
 static int64_t nodes_in(caret_db *db, const char *when)
 {
     caret_session *s = NULL;
@@ -282,7 +282,7 @@ static void empty_folder(const char *name)
         closedir(d);
 }
 
-static pid_t neighbour; /* who is attached all the time, in state LIVE */
+static pid_t neighbour; /* attached all the time, in state LIVE */
 
 static void stay_attached(void)
 {

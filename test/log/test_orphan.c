@@ -112,7 +112,7 @@ static void writers_move_on_and_data_is_whole(void **state)
     caret_db *db = open_db();
 
     OK(caret_session_open(db, &s));
-    assert_killed(child_at("undo_published", HIDE)); /* behind the commit point */
+    assert_killed(child_at("undo_published", HIDE)); /* after the commit point */
     OK(caret_set(s, number(50), "x", 1));
     assert_int_equal(in_use(db), 1);
     assert_all(s, "undo_published");
@@ -150,10 +150,10 @@ static void writers_move_on_and_data_is_whole(void **state)
     OK(caret_close(db));
 }
 
-/* Where who moves on to a spare mutex may die. */
+/* Where a waiter that moves on to a spare mutex may die. */
 static const char *const points[] = {"spare_locked", "orphan_repaired", "orphan_left"};
 
-/* A fresh database whose writer mutex a dead writer has, behind its commit point. */
+/* A fresh database whose writer mutex a dead writer has, after its commit point. */
 static caret_db *with_orphan(caret_session **s)
 {
     unlink(path);
@@ -193,7 +193,7 @@ static void a_death_while_moving_is_made_good(void **state)
         assert_int_equal(waitpid(waiters[0], &status, 0), waiters[0]); /* if it was the one that moved */
         assert_moved(db, s);
         caret_slice v;
-        OK(caret_get(s, number(0), &v)); /* who was last, we can't know */
+        OK(caret_get(s, number(0), &v)); /* which one was last, we can't know */
         assert_all(s, v.len == strlen(points[i]) ? points[i] : "no such point");
         end(db, s);
     }

@@ -10,7 +10,7 @@
  * closing leaves one file.  A part of the openings is recorded too, and the power
  * lost again in the middle of the recovery.
  *
- * One workload has its log archived (in the folder of the database), makes backups and, behind FUSE, restores
+ * One workload has its log archived (in the folder of the database), makes backups and, in FUSE, restores
  * them.  A backup that has its name must be a database with the digest of its moment, and an acknowledged one
  * must have it; a backup and the archive must lead to a commit, not before the last acknowledged checkpoint;
  * and after recovery, more commits and a closing, to exactly what is in the database.
@@ -33,7 +33,7 @@
 #define STEPS_MAX   4000u
 #define BACKUPS_MAX 40u
 
-/* Who marks what has begun and what is promised (tape_mark). */
+/* The markers of what has begun and what is promised (tape_mark). */
 enum { COMMITS, BACKUPS = 3, CHECKPOINTS, RESTORES };
 
 /* What a workload and its checkers share with their children. */
@@ -51,7 +51,7 @@ struct world {
     bool large;                                   /* some transactions make it longer */
     uint64_t grew;                                /* after so many commits */
     bool archived;                                /* and there are backups */
-    uint64_t backups, backup_of[BACKUPS_MAX + 1]; /* the nth was made behind so many commits */
+    uint64_t backups, backup_of[BACKUPS_MAX + 1]; /* the nth was made after so many commits */
     uint64_t restores, restored[BACKUPS_MAX + 1]; /* digests */
     void (*work)(void);
     void (*check)(caret_session *s, const struct player *p);

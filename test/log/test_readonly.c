@@ -571,7 +571,7 @@ static pid_t child_that(void (*does)(void))
 {
     pid_t pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no child */
         does();
     }
     return pid;
@@ -996,7 +996,7 @@ static void open_accounts(void)
 }
 
 /*
- * A bank that moves money, opens, closes, is killed and recovered; auditors who may read the segment, and others
+ * A bank that moves money, opens, closes, is killed and recovered; auditors that may read the segment, and others
  * who may only read the file, while its pages are reused under them.  CARET_READONLY_SECONDS: how long.
  */
 static void no_transaction_of_a_reader_sees_two_states(void **state)
@@ -1093,7 +1093,7 @@ static void threads_of_a_reader_move_on_each_for_itself(void **state)
     open_accounts();
     pid_t banks = fork();
     if (banks == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves no child */
         for (unsigned seed = 1; atomic_load(signal_word) == 0; seed++) {
             pid_t bank = fork();
             int status;

@@ -31,7 +31,7 @@ static void random_bytes(uint8_t *p, unsigned len)
         p[i] = (uint8_t)below(256);
 }
 
-/* A record of n random operations behind `seed`, in b->rec; its size. */
+/* A record of n random operations after `seed`, in b->rec; its size. */
 static uint32_t make(struct caret__batch *b, unsigned n, uint64_t seed)
 {
     uint64_t first, tail;

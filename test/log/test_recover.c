@@ -76,7 +76,7 @@ static void synced_commits_survive_the_loss_of_the_segment(void **state)
 static void old_log_records_do_not_come_back(void **state)
 {
     (void)state;
-    /* after each kill the records of the generation before lie in the log behind its end */
+    /* after each kill the records of the generation before lie in the log after its end */
     kill_and_wait(child_with(0, 400, 30));
     caret_db *db = open_db();
     kill_all(db);

@@ -31,7 +31,7 @@ static void read_whole(struct file *f, const char *name)
     close(fd);
 }
 
-/* The first `len` bytes; zeros behind them. */
+/* The first `len` bytes; zeros after them. */
 static void write_whole(const struct file *f, size_t len, const char *name)
 {
     int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -119,7 +119,7 @@ static void a_log_that_ends_at_a_record_is_replayed_up_to_it(void **state)
     make();
     for (unsigned k = COMMITS + 1; k-- > 0;) {
         memset(logged.bytes + end_of[k], 0, end_of[COMMITS] - end_of[k]);
-        expect_commits(k, "cut behind record");
+        expect_commits(k, "cut after record");
     }
     done();
 }
@@ -131,7 +131,7 @@ static void a_record_that_is_there_in_part_does_not_count(void **state)
     for (unsigned k = COMMITS; k-- > 0;) {
         uint64_t size = end_of[k + 1] - end_of[k], part = 8 + (k * 8) % (size - 8);
         memset(logged.bytes + end_of[k] + part, 0, end_of[COMMITS] - end_of[k] - part);
-        expect_commits(k, "cut in the record behind");
+        expect_commits(k, "cut in the record after");
     }
     done();
 }
@@ -143,7 +143,7 @@ static void a_damaged_record_ends_the_chain(void **state)
     for (unsigned k = 0; k < COMMITS; k += 3) {
         uint64_t at = end_of[k] + (k * 5) % (end_of[k + 1] - end_of[k]);
         logged.bytes[at] ^= (uint8_t)(1u << k % 8);
-        expect_commits(k, "damaged behind record");
+        expect_commits(k, "damaged after record");
         logged.bytes[at] ^= (uint8_t)(1u << k % 8);
     }
     expect_commits(COMMITS, "whole");
@@ -164,7 +164,7 @@ static void a_record_in_the_wrong_place_ends_the_chain(void **state)
         if (from == 20 || end_of[from + 1] - end_of[from] != size)
             continue;
         memcpy(logged.bytes + end_of[20], logged.bytes + end_of[from], size);
-        expect_commits(20, "another in the place behind record");
+        expect_commits(20, "another in the place after record");
         memcpy(logged.bytes + end_of[20], saved, size);
     }
     done();

@@ -73,7 +73,7 @@ static void lock_all(const char *name)
     fcntl(fd, F_SETLEASE, F_RDLCK);
 }
 
-/* Somebody without rights, who locks all that can be locked, and goes on doing so. */
+/* A process without rights that locks all that can be locked, and goes on doing so. */
 static pid_t attacker(void)
 {
     uint32_t before = atomic_load(signal_word);
@@ -97,7 +97,7 @@ static pid_t attacker(void)
 
 static void writer(int64_t from)
 {
-    alarm(60); /* nobody waits so long: who does is stopped by the attacker */
+    alarm(60); /* nobody waits so long: a process that does is stopped by the attacker */
     caret_db *db = NULL;
     CHILD(try_open(&db) == CARET_OK);
     put(db, from, from + 5, 100);

@@ -438,7 +438,7 @@ static void cut_off_file(void **state)
     forget_history();
 }
 
-/* Killed: what the log has behind the checkpoint is in the file that is written, too. */
+/* Killed: what the log has after the checkpoint is in the file that is written, too. */
 static void changes_in_the_log_are_salvaged(void **state)
 {
     char command[600];

@@ -1,11 +1,11 @@
 -- lua page.lua FILE [NAME]: run the examples of a page, in the current folder, as one program.
 --
 -- The blocks ```lua are run one after the other, as if the rest of the page were comments.  What they print
--- is what stands behind `-->` in them, on the same line and those below; blanks are alike, "..." stands for
+-- is what stands after `-->` in them, on the same line and those below; blanks are alike, "..." stands for
 -- anything.  In blocks ```console the lines that begin with "$ " are commands for the shell, which have to
 -- succeed, and the others what they print.  A block ```lua file NAME becomes that file, for the commands.  A
 -- block ```lua 5.4 is left out by older versions, ```lua with MODULE where that is not there, and a block
--- ```lua norun: REASON by all.  In Lua files the page is what stands behind `---`.
+-- ```lua norun: REASON by all.  In Lua files the page is what stands after `---`.
 --
 -- Each block that is to be run must have come to its end.  The last line of output is "N blocks".
 

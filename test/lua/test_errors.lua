@@ -120,7 +120,7 @@ function TestErrors:test_open_returns_what_is_wrong_with_the_file()
     refused("NOTFOUND", fixture.path .. ".none", {create = false})
     local name = fixture.path .. ".foreign"
     local f = assert(io.open(name, "w"))
-    f:write(("This is no database. "):rep(5000))
+    f:write(("This is not a database. "):rep(5000))
     f:close()
     refused("FOREIGN", name)
     os.remove(name)

@@ -284,7 +284,7 @@ function TestGc:test_what_was_found_by_others_meanwhile_is_not_returned()
     lu.assertTrue(disturbed > 2)
 end
 
--- What is made of a cursor is of where it was before or behind, whole, and of no other place.
+-- What is made of a cursor is of where it was before or after, whole, and of no other place.
 function TestGc:test_finalizers_may_move_a_cursor_in_use()
     local state, long, longer = {on = true, runs = 0}, ("a"):rep(300), ("b"):rep(900)
     local c = n:cursor(1)

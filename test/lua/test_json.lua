@@ -154,7 +154,7 @@ function TestJson:test_reading_takes_all_of_json()
         '"\\u0062\\u00e4\\u20ac\\ud83c\\udf33\\/\\b\\f\\r\\t" : "\\uDCff" } ')
     lu.assertEquals(n.a[2].__, "2")
     lu.assertEquals(n("b\195\164\226\130\172\240\159\140\179/\b\f\r\t").__, "\255")
-    n:setjson '"\255 raw"' -- bytes that are no UTF-8 are taken as they are
+    n:setjson '"\255 raw"' -- bytes that are not UTF-8 are taken as they are
     lu.assertEquals(n.__, "\255 raw")
     lu.assertEquals(n:json(), '"\\udcff raw"')
 end

@@ -189,7 +189,7 @@ local wants = {move = true, cursor = true} -- a subscript: tried in test_second.
 -- What those need that look at it before anything else.
 local arguments = {set = 1, setjson = "1", get_many = {"a"}, settree = {a = 1}}
 
-local others = { -- what is no function
+local others = { -- what is not a function
     {function() n.x = 5 end, "a node is not a table: write node['x'].__ = value"},
     {function() n[1] = 5 end, "a node is not a table: write node[1].__ = value"},
     {function() n[{}] = 5 end, "subscript must be a string or a number, not a table"},
@@ -229,7 +229,7 @@ local function check_all(cases, names)
         lu.assertNotNil(cases[name], name .. " is in no table of test_misuse.lua")
     end
     for name, calls in pairs(cases) do
-        lu.assertNotNil(names[name], name .. " is no function any more")
+        lu.assertNotNil(names[name], name .. " is not a function any more")
         for i, case in ipairs(calls) do check(case[1], case[2], name .. " " .. i) end
     end
 end

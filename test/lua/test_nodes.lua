@@ -128,7 +128,7 @@ function TestNodes:test_numbers_are_canonical_subscripts()
     lu.assertEquals(tostring(n[1e15]), "^t(1000000000000000)")
     if math.type then
         lu.assertEquals(n[123456789012345678]:name(), 123456789012345678)
-        lu.assertEquals(n[math.maxinteger]:name(), "9223372036854775807") -- 19 digits are no number
+        lu.assertEquals(n[math.maxinteger]:name(), "9223372036854775807") -- 19 digits are not a number
         lu.assertEquals(math.type(n[3.0]:name()), "integer")
     end
 end

@@ -1,5 +1,5 @@
--- A second database in a transaction, and a second handle of the same file: it can be read, which is no part
--- of the transaction, and it can't be changed.
+-- A second database in a transaction, and a second handle of the same file: it can be read, which is
+-- not a part of the transaction, and it can't be changed.
 local lu = require "luaunit"
 local caret = require "caret"
 local fixture = require "fixture"

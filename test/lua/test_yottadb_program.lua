@@ -96,11 +96,11 @@ end
 function TestProgram:test_orders()
     local orders, counter = ydb.node("^orders"), ydb.node("counter")
     local attempts = 0
-    local order = ydb.transaction("BATCH", {"counter"}, function(who, amount)
+    local order = ydb.transaction("BATCH", {"counter"}, function(buyer, amount)
         attempts = attempts + 1
         counter.__ = tonumber(counter.__ or 0) + 1
         local id = ydb.incr("^count")
-        orders[id]:settree {who = who, amount = amount}
+        orders[id]:settree {buyer = buyer, amount = amount}
         if amount <= 0 then return ydb.YDB_TP_ROLLBACK end
         if amount > 100 and attempts < 3 then return ydb.YDB_TP_RESTART end
     end)
@@ -112,11 +112,11 @@ function TestProgram:test_orders()
     say(attempts, counter.__, ydb.get("^count"))
     say(pcall(order, "dan", "much"))
 
-    fixture.elsewhere [[db.node("^orders", 3):settree {who = "eve", amount = 7}; db.node("^count"):incr()]]
+    fixture.elsewhere [[db.node("^orders", 3):settree {buyer = "eve", amount = 7}; db.node("^count"):incr()]]
     local total = 0
     for o, _, id in orders:pairs() do
         total = total + tonumber(o.amount.__)
-        say(id, o.who.__)
+        say(id, o.buyer.__)
     end
     say(total)
 
@@ -124,7 +124,7 @@ function TestProgram:test_orders()
     local key = ydb.key("^orders", {""})
     local sub = key:subscript_next()
     while sub do
-        say("key", sub, ydb.key("^orders", {sub})("who").value)
+        say("key", sub, ydb.key("^orders", {sub})("buyer").value)
         sub = key:subscript_next()
     end
     orders[1]:lock_decr()

@@ -1,4 +1,4 @@
-/* Special variables by name, what they tell, and the settings behind them. */
+/* Special variables by name, what they tell, and the settings they come from. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -128,7 +128,7 @@ static void a_new_page_has_a_number_and_a_slot_of_its_own(void **state)
     end();
 }
 
-/* The tree of the checkpoint keeps its page; who still knows the old number is told that it is over. */
+/* The tree of the checkpoint keeps its page; whoever still knows the old number is told that it is over. */
 static void a_copy_leaves_the_old_page_as_it_was(void **state)
 {
     uint32_t pages[15];

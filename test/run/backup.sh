@@ -55,7 +55,7 @@ note $? "and nothing is made"
 expect 0 "a time" restore "$dir/b.caret" "$dir/r4.caret" --archive "$dir/empty" --time '2026-01-01 00:00'
 grep -q 'the archive ends with the backup' "$dir/err"
 note $? "that it does not reach is told"
-expect 2 "what is no time" restore "$dir/b.caret" "$dir/r5.caret" --archive "$dir/empty" --time yesterday
+expect 2 "what is not a time" restore "$dir/b.caret" "$dir/r5.caret" --archive "$dir/empty" --time yesterday
 expect 2 "a place needs an archive" restore "$dir/b.caret" "$dir/r5.caret" --lsn 5
 expect 1 "no backup" restore "$dir/err" "$dir/r5.caret"
 

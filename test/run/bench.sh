@@ -56,11 +56,11 @@ keep "$caret" 3n1 --runs 1 -n 300 --json && cp "$dir/out" "$dir/real.json" &&
 note $? "a real result compared with itself"
 
 echo '{"rows":[{"name":"caret"}]}' >"$dir/odd.json"
-expect 3 "JSON that is no result" bench compare "$dir/a.json" "$dir/odd.json"
+expect 3 "JSON that is not a result" bench compare "$dir/a.json" "$dir/odd.json"
 grep -q 'odd.json is not a result' "$dir/err"
 note $? "is told"
 echo nonsense >"$dir/bad.json"
-expect 3 "a file that is no JSON" bench compare "$dir/a.json" "$dir/bad.json"
+expect 3 "a file that is not JSON" bench compare "$dir/a.json" "$dir/bad.json"
 expect 3 "a file that is not there" bench compare "$dir/a.json" "$dir/none.json"
 expect 2 "one file alone" bench compare "$dir/a.json"
 expect 2 "an unknown kind" bench speed

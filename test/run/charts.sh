@@ -68,7 +68,7 @@ fi
 keep "$caret" 3n1 -n 2000 --draw "$dir/tree.svg" && grep -q 'tree.svg: [0-9]* numbers' "$dir/out" &&
     [ -z "$(ls -A "$TMPDIR")" ]
 note $? "--draw leaves a picture and nothing else"
-# As many twigs as numbers, but for 1: each is a pair of numbers behind an l or a pair.
+# As many twigs as numbers, but for 1: each is a pair of numbers after an l or a pair.
 want=$(($(sed -n 's/.*: \([0-9]*\) numbers/\1/p' "$dir/out") - 1))
 have=$(sed -n 's/.* d="\([^"]*\)".*/\1/p' "$dir/tree.svg" | sed 's/M[^l]*l/ /g' | wc -w)
 [ "$have" -eq $((2 * want)) ]

@@ -45,7 +45,7 @@ damage()
 damage 'v17v17' 'a value'
 damage 'long long long' 'a long value'
 
-# a byte in the middle of every page behind the first few
+# a byte in the middle of every page after the first few
 cp "$db" "$dir/bad.caret"
 page=12
 while [ $page -lt 60 ]; do
@@ -93,6 +93,6 @@ expect 3 "a foreign file" stat "$dir/foreign"
 expect 2 "an option nobody knows" check --nonsense
 expect 2 "two databases" stat "$db" "$db"
 expect 2 "no path" check --db
-expect 2 "what is inside is no command" command
+expect 2 "what is inside is not a command" command
 
 finish

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034 # what the others use
-# Sourced first by every test/run/*.sh (it is no test itself):
+# Sourced first by every test/run/*.sh (it is not a test itself):
 #
 #   # shellcheck source=common.sh
 #   . "$(dirname "$0")/common.sh"

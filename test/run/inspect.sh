@@ -66,7 +66,7 @@ waiter=$!
 until_true sh -c "'$caret' locks | grep -q waits"
 [ "$(wc -l <out)" = 0 ] && try 0 locks
 [ "$(awk '{print $3}' out | tr '\n' ' ')" = 'waits holds holds ' ] && grep -q " $holder  *holds 2x .*\^x(2)   (1 wait)" out
-note $? "who holds and who waits"
+note $? "the holders and the waiter"
 try 0 locks --json
 grep -q "^\[{\"name\":\"^x\",\"waits\":true,\"alive\":true,\"pid\":$waiter,.*\"count\":2,\"waiting\":1,\"age\":" out
 note $? "in JSON, too"

@@ -63,7 +63,7 @@ answer 0 "a tree in a table" 'db.node("^oaks"):gettree()' '{{shadow = "15"}, nam
 answer 0 "globals are listed" 'db.node("^a", 1).__ = 1 db.node("v").__ = 1
 .globals' '^a
 ^oaks'
-answer 0 "nothing behind .quit is read" '.quit
+answer 0 "nothing after .quit is read" '.quit
 print(1)' ''
 
 # fails status what lines text: status and a complaint; what follows is read all the same

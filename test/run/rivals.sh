@@ -109,7 +109,7 @@ if grep -q '^redis .*here' "$dir/list"; then
             sleep 0.05
         done 2>/dev/null
         kill -9 \$!
-        sleep 0.5 # who has lost it fails before this tells that it is gone
+        sleep 0.5 # a client that has lost it fails before this tells that it is gone
         exit 5"
     with_server "a server that dies midway" "ended with status 5"
     # A server of the user's: its keys stay, ours go.

@@ -20,7 +20,7 @@
 static struct {
     int collapse;           /* errno of MADV_COLLAPSE */
     int allocate;           /* of posix_fallocate of one page ... */
-    uint64_t allocate_from; /* ... there or behind it */
+    uint64_t allocate_from; /* ... there or after it */
     int seek;               /* of lseek */
     bool no_room;           /* mmap of nothing in particular fails, but for the log ring */
     _Atomic unsigned asked; /* MADV_COLLAPSE was */
@@ -146,7 +146,7 @@ static uint64_t arena_bytes(const struct caret__engine *e)
     return (uint64_t)atomic_load(&e->sh->nslots) * CARET__PAGE_SIZE;
 }
 
-/* All there may be, as a writer grows it who could not wait. */
+/* All there may be, as a writer that could not wait grows it. */
 static void grow_at_once(struct caret__engine *e)
 {
     assert_int_equal(caret__grow_arena(e, e->sh->max_slots), CARET_OK);
@@ -341,7 +341,7 @@ static void a_system_without_them_gives_memory_as_ever(void **state)
     look(&f->e, 0, f->e.sh->max_slots);
 }
 
-/* Who says that there are no such pages is not asked again; who is short of memory, after a while. */
+/* A system that says that there are no such pages is not asked again; one that is short of memory is, after a while. */
 static void who_refuses_is_not_asked_all_the_time(void **state)
 {
     struct fixture *f = *state;

@@ -239,7 +239,7 @@ static void pages_are_allocated_ahead_and_published_later(void **state)
     assert_int_equal(bits(f->e.pg.maps[CARET__MAP_FREE], more + 64), more - CARET__FIRST_PAGE - 2);
 }
 
-/* Who grew the file meanwhile, and what lies there, are left alone. */
+/* A process that grew the file meanwhile, and what lies there, are left alone. */
 static void what_others_took_meanwhile_stays(void **state)
 {
     struct fixture *f = *state;

@@ -32,7 +32,7 @@ static struct caret__engine *engine(void **state)
 
 #ifdef CARET_ASSERTS
 
-/* ------------------------------------------------------------- who holds it */
+/* ------------------------------------------------------------- the holder */
 
 static void a_lock_is_held_from_locking_to_unlocking(void **state)
 {
@@ -102,7 +102,7 @@ static int in_role(struct caret__engine *e, void *arg)
     return CARET_OK;
 }
 
-/* Who repairs after a dead owner holds what the dead one held, and lets go of it. */
+/* The repairer of a dead owner holds what the dead one held, and lets go of it. */
 static void the_heir_of_a_dead_owner_holds_its_lock(void **state)
 {
     struct caret__engine *e = engine(state);

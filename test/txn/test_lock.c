@@ -1,4 +1,4 @@
-/* Locks: who excludes whom, counts, transactions, limits.  One process, several sessions. */
+/* Locks: which excludes which, counts, transactions, limits.  One process, several sessions. */
 #include "txn/locks.h"
 
 #define OK      CARET_OK
@@ -209,7 +209,7 @@ static int by_hash(const void *a, const void *b)
     return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-/* They differ behind their first cell only. */
+/* They differ after their first cell only. */
 static void names_of_the_same_hash_are_told_apart(void **state)
 {
     struct caret__engine *e = ((struct fixture *)*state)->e;

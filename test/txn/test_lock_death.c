@@ -598,7 +598,7 @@ static const bool excludes[NAMES][NAMES] = {
     {1, 1, 1, 1, 0}, {1, 1, 1, 0, 0}, {1, 1, 1, 0, 0}, {1, 0, 0, 1, 0}, {0, 0, 0, 0, 1}};
 
 struct arena {
-    _Atomic pid_t inside[NAMES]; /* who holds the name */
+    _Atomic pid_t inside[NAMES]; /* the holder of the name */
     _Atomic pid_t doomed;        /* about to be killed: its locks may be released at any time */
     _Atomic uint64_t rounds;
     unsigned limit;

@@ -31,7 +31,7 @@ static unsigned below(unsigned n)
 
 /* ------------------------------------------------------------------- in order */
 
-/* Kinds of keys: what is in front, how many bytes behind it, of how many values each. */
+/* Kinds of keys: what is in front, how many bytes after it, of how many values each. */
 static const struct kind {
     const char *front;
     unsigned least, most, values;

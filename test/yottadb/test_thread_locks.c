@@ -1,4 +1,4 @@
-/* What a thread leaves behind when it ends, and locks, which are the process's. */
+/* What a thread leaves when it ends, and locks, which are the process's. */
 #include "yottadb/locks.h"
 
 #include <pthread.h>
@@ -82,7 +82,7 @@ static void waiting_for_a_lock_keeps_nobody(void **state)
     assert_false(is_free("held", NULL));
 }
 
-/* A thread that ends in its transaction's function leaves nothing behind. */
+/* A thread that ends in its transaction's function leaves nothing. */
 static int end_thread(void *arg)
 {
     ydb_buffer_t v = b("^lost");
