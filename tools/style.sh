@@ -39,7 +39,8 @@ engine_files() { c_files | grep '^src/'; }
 shell_files() { grep -E '\.sh$|^\.ci/run$' "$scratch/files"; }
 lua_files() { grep -E '\.lua$' "$scratch/files"; }
 
-# Each check prints its findings, or a line "SKIP reason"; a line "NOTE text" is no finding. Two findings at one place are two lines.
+# Each check prints its findings, or a line "SKIP reason"; a line "NOTE text" is not one. Two findings at one place
+# are two lines.
 
 # clang-format 14, as other versions disagree about details.
 check_format()
@@ -265,7 +266,7 @@ check_names()
         grep -vE '^include/yottadb/libyottadb\.h$|^CHANGELOG\.md$')
 }
 
-# What formatting leaves behind where nobody looks: a field torn from its type, as its comment was too long (write it
+# What formatting leaves where nobody looks: a field torn from its type, as its comment was too long (write it
 # above the field), and lines of comments that were not wrapped again.
 longest_line=120
 check_scars()
@@ -279,10 +280,18 @@ check_scars()
         }
         { before = $0 }' "$file"
     done
-    grep -E '\.md$' "$scratch/files" | grep -v '^CHANGELOG\.md$' | while read -r file; do
+    grep -E '\.md$' "$scratch/files" | while read -r file; do
         awk -f "$tools/wrap.awk" "$file" | cmp -s - "$file" ||
             echo "$file:1: paragraphs with lines of over $longest_line columns: awk -f tools/wrap.awk wraps them"
     done
+}
+
+# Three habits that make sentences foreign, in all that is read: documents, comments, messages.
+check_words()
+{
+    # shellcheck disable=SC2046 # names without spaces
+    awk -f "$tools/words.awk" $(grep -E '\.(c|h|def|pml|lua|md|sh|awk|py|cmake)$|^(Makefile|CMakeLists\.txt|\.ci/run)$|^test/behaviour/.*\.txt$' \
+        "$scratch/files") /dev/null
 }
 
 # Links from one document to another lead somewhere.
@@ -301,8 +310,8 @@ passed=0
 failed=0
 skipped=0
 [ $# -eq 0 ] &&
-    set -- format includes layers prefixes descriptors guards length assertions names scars whitespace paths lua shell \
-        links
+    set -- format includes layers prefixes descriptors guards length assertions names scars words whitespace paths lua \
+        shell links
 for check in "$@"; do
     "check_$check" >"$scratch/printed"
     grep -v '^NOTE ' "$scratch/printed" >"$findings"

@@ -146,6 +146,24 @@ awk -f "$source/tools/wrap.awk" "$dir/item.md" >"$dir/wrapped.md"
     [ "$(grep -c "^  [^-]" "$dir/wrapped.md")" = 1 ] && [ "$(wc -l <"$dir/wrapped.md")" = 2 ]
 note $? "a wrapped item is not the same item: $(cat "$dir/wrapped.md")"
 
+# The words are put together here, as this file is looked at too.
+printf '/* A lock is waited for: wh%s\n * comes first gets it. */\n' o >>"$tree/src/base/key.c"
+finds words 'src/base/key.c:8: a bare .wh'
+printf 'return "a process wh%s waits"\n' o >>"$tree/front/lua/module.lua"
+finds words 'front/lua/module.lua:3: a bare .wh'
+printf 'The last page, and the one be%s it.\n' hind >>"$tree/docs/page.md"
+finds words 'docs/page.md:4: .behin.* is a place'
+printf '# Be%s the loop\n' hind >>"$tree/tools/yes.sh"
+finds words 'tools/yes.sh:3: .Behin.* is a place'
+printf '/* This is\n * n%s list. */\n' o >>"$tree/include/caret.h"
+finds words 'include/caret.h:10: .is no list.*say .is not.'
+printf '/* Who waits? It asks who waits, and those who do, and whoever does; nothing is left behind, also behind a NAT.\n'"\
+"' * There is no list, there can be no list, it is no longer a list. */\nint who, is, no, behind;\n' >>"$tree/src/tree/get.c"
+printf 'Of `who` and `behind` it `is no X`.\n' >>"$tree/docs/page.md"
+check words
+note $? "right English is found: $(cat "$dir/out")"
+clean_tree
+
 awk 'BEGIN { for (i = 0; i < 801; i++) print "/* */" }' >"$tree/src/base/key.c"
 finds length 'src/base/key.c:801: 801 lines'
 
