@@ -61,7 +61,7 @@ build = {
                 "src/tree/past.c",
                 "src/tree/private.c",
                 "src/tree/read.c",
-                "src/tree/reads.c",
+                "src/tree/read_set.c",
                 "src/tree/row.c",
                 "src/tree/scan.c",
                 "src/tree/shrink.c",

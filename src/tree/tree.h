@@ -18,7 +18,7 @@
 
 /* ------------------------------------------------------------------ reading */
 
-struct caret__reads; /* read set of a transaction (tree/reads.h) */
+struct caret__reads; /* read set of a transaction (tree/read_set.h) */
 struct caret__past;  /* tree/past.h */
 struct caret__walk;  /* tree/walk.h */
 

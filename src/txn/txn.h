@@ -26,7 +26,7 @@
 #include "log/commit.h"
 #include "log/longvalue.h"
 #include "log/snapshot.h"
-#include "tree/reads.h"
+#include "tree/read_set.h"
 
 enum { CARET__TX_KILL = 1, CARET__TX_SET = 2, CARET__TX_GONE = 4 };
 

@@ -1,5 +1,5 @@
 /*
- * reads.c - the read set of a transaction; reads.h says what it is for.
+ * read_set.c - the read set of a transaction; read_set.h says what it is for.
  *
  * When a leaf is newer than the read point:
  *   1  r' = log_applied
@@ -13,7 +13,7 @@
  * log_applied; what the set has of it from before the commit in progress is the
  * same if that is the read point, and is kept: it names the page that was read.
  */
-#include "tree/reads.h"
+#include "tree/read_set.h"
 
 #include <stdlib.h>
 

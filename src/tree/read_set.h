@@ -1,5 +1,5 @@
 /*
- * reads.h - what a transaction has read: leaves and their versions.
+ * read_set.h - what a transaction has read: leaves and their versions.
  *
  * Every leaf read or scanned is here, also one where nothing was found, so that a
  * commit which puts something there is noticed: no phantoms.  `point` is the
@@ -8,8 +8,8 @@
  * whole set be compared once and moves the point (opacity: user code never sees
  * two states mixed).
  */
-#ifndef CARET_TREE_READS_H
-#define CARET_TREE_READS_H
+#ifndef CARET_TREE_READ_SET_H
+#define CARET_TREE_READ_SET_H
 
 #include "tree/tree.h"
 
