@@ -60,7 +60,7 @@ static int move_guarded(caret_session *s, caret_node *n, void *arg)
     return ((const struct mover *)arg)->move(s, n);
 }
 
-/* begin() said rc, which is not CARET_OK: that, or the move again with an eye on the view (api/guard.c). */
+/* begin() said rc, which is not CARET_OK: that, or the move again with an eye on the view (api/observe.c). */
 static int guarded(caret_session *s, caret_node *n, int (*move)(caret_session *s, caret_node *n), int rc)
 {
     struct mover mover = {move};

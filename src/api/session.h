@@ -35,7 +35,7 @@ struct caret_db {
 
 struct caret_session {
     struct caret_db *db; /* NULL: locals only */
-    bool guarded;        /* the engine only observes: guard.c; the session holds a reference to it */
+    bool guarded;        /* the engine only observes: api/observe.c; the session holds a reference to it */
     bool guarding;       /* a guarded call is in progress */
     struct caret__engine *e;
     struct caret__view global; /* of the database, or of the snapshot in progress */
@@ -84,7 +84,7 @@ static inline int caret__session_enter_read(caret_session *s)
     return caret__session_refuse_read(s);
 }
 
-/* ---- guard.c: sessions over an engine that observes ---- */
+/* ---- observe.c: sessions over an engine that observes ---- */
 
 /* Call `read` for the node until it has seen one state; in a transaction that is no more: CARET_RESTART. */
 typedef int caret__reader(caret_session *s, caret_node *n, void *arg);

@@ -37,7 +37,7 @@
  *         file, until the next opener's first checkpoint.  What a slot said before we
  *         looked at anything else is known: it is older than the segment, or its own.
  *
- * The API asks before and after every call that reads (api/guard.c).  Over means:
+ * The API asks before and after every call that reads (api/observe.c).  Over means:
  * open anew, by the same rules, and read again; in a transaction, CARET_RESTART.
  * No call and no transaction ever sees two states mixed.
  *

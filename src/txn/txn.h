@@ -57,7 +57,7 @@ struct caret__txn {
     /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
     struct caret__snapshot *snapshot;
     unsigned kills;           /* KILL entries ever put into the buffer */
-    unsigned overtaken;       /* restarts since the view was (api/guard.c), */
+    unsigned overtaken;       /* restarts since the view was (api/observe.c), */
     uint64_t overtaken_since; /* and when the first of them was */
     struct caret__reads reads;
     struct caret__batch list;

@@ -1,5 +1,5 @@
 /*
- * guard.c - sessions of a database that was opened read-only.
+ * observe.c - sessions of a database that was opened read-only.
  *
  * Nobody keeps anything for an engine that observes (open/observe.c), so what a call
  * has read counts only if the view was not overtaken by then:
