@@ -209,7 +209,7 @@ static __attribute__((noinline)) int get_local(caret_session *s, struct caret__n
     return CARET_OK;
 }
 
-static int get_guarded(caret_session *s, caret_node *node, void *value)
+static int get_observed(caret_session *s, caret_node *node, void *value)
 {
     return caret_get(s, node, value);
 }
@@ -227,7 +227,7 @@ int caret_get(caret_session *s, caret_node *node, caret_slice *value)
         return get_local(s, n, value);
     rc = caret__session_enter_read(s);
     if (caret__unlikely(rc != CARET_OK))
-        return rc == CARET__GUARDED ? caret__guarded(s, node, get_guarded, value) : rc;
+        return rc == CARET__OBSERVED ? caret__observe_call(s, node, get_observed, value) : rc;
     caret__count(s, CARET__GETS);
     if (s->txn.level != 0)
         return get_in_txn(s, n, value);
@@ -679,7 +679,7 @@ int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int64_t *resu
 
 /* --------------------------------------------------------------------- data */
 
-static int data_guarded(caret_session *s, caret_node *node, void *data)
+static int data_observed(caret_session *s, caret_node *node, void *data)
 {
     return caret_data(s, node, data);
 }
@@ -698,8 +698,8 @@ int caret_data(caret_session *s, caret_node *node, int *data)
     if ((rc = caret__data_beside(s, n, data)) != CARET_NONE)
         return rc;
     rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
-    if (rc == CARET__GUARDED)
-        return caret__guarded(s, node, data_guarded, data);
+    if (rc == CARET__OBSERVED)
+        return caret__observe_call(s, node, data_observed, data);
     if (rc == CARET_OK && !n->local && s->txn.level != 0 && s->txn.broken)
         rc = CARET_RESTART;
     if (rc != CARET_OK)

@@ -95,7 +95,7 @@ static void seek_some(caret_session *s, caret_node *const *nodes, size_t count, 
 static bool prefetch(caret_session *s, caret_node *const *nodes, size_t count, struct some *k)
 {
     k->n = 0;
-    if (s->e == NULL || s->guarded || caret__session_enter_read(s) != CARET_OK ||
+    if (s->e == NULL || s->observes || caret__session_enter_read(s) != CARET_OK ||
         caret__session_saw(s, CARET_OK) != CARET_OK)
         return false;
     seek_some(s, nodes, count, k);

@@ -55,17 +55,17 @@ struct mover {
     int (*move)(caret_session *s, caret_node *n);
 };
 
-static int move_guarded(caret_session *s, caret_node *n, void *arg)
+static int move_observed(caret_session *s, caret_node *n, void *arg)
 {
     return ((const struct mover *)arg)->move(s, n);
 }
 
 /* begin() said rc, which is not CARET_OK: that, or the move again with an eye on the view (api/observe.c). */
-static int guarded(caret_session *s, caret_node *n, int (*move)(caret_session *s, caret_node *n), int rc)
+static int observed(caret_session *s, caret_node *n, int (*move)(caret_session *s, caret_node *n), int rc)
 {
     struct mover mover = {move};
 
-    return rc == CARET__GUARDED ? caret__guarded(s, n, move_guarded, &mover) : rc;
+    return rc == CARET__OBSERVED ? caret__observe_call(s, n, move_observed, &mover) : rc;
 }
 
 static inline int mark(caret_session *s, int rc)
@@ -430,7 +430,7 @@ static int next_slowly(caret_session *s, caret_node *node)
     int rc = begin("caret_next", &m, s, node);
 
     if (rc != CARET_OK)
-        return guarded(s, node, next_slowly, rc);
+        return observed(s, node, next_slowly, rc);
     skip_below(&m, m.len);
     rc = go_from(&m);
     if (rc != CARET_OK)
@@ -448,7 +448,7 @@ static int previous_slowly(caret_session *s, caret_node *node)
     int rc = begin("caret_previous", &m, s, node);
 
     if (rc != CARET_OK)
-        return guarded(s, node, previous_slowly, rc);
+        return observed(s, node, previous_slowly, rc);
     rc = go_before(&m);
     if (rc != CARET_OK)
         return rc;
@@ -467,7 +467,7 @@ int caret_first(caret_session *s, caret_node *node)
     int rc = begin(__func__, &m, s, node);
 
     if (rc != CARET_OK)
-        return guarded(s, node, caret_first, rc);
+        return observed(s, node, caret_first, rc);
     if (m.n->depth >= CARET_MAX_SUBS)
         return CARET_NONE;
     m.key[m.len++] = 0x01; /* the lowest first byte of a subscript */
@@ -485,7 +485,7 @@ int caret_last(caret_session *s, caret_node *node)
     int rc = begin(__func__, &m, s, node);
 
     if (rc != CARET_OK)
-        return guarded(s, node, caret_last, rc);
+        return observed(s, node, caret_last, rc);
     if (m.n->depth >= CARET_MAX_SUBS)
         return CARET_NONE;
     skip_below(&m, m.len);
@@ -505,7 +505,7 @@ static int node_next_slowly(caret_session *s, caret_node *node)
     int rc = begin("caret_node_next", &m, s, node);
 
     if (rc != CARET_OK)
-        return guarded(s, node, node_next_slowly, rc);
+        return observed(s, node, node_next_slowly, rc);
     m.key[m.len++] = 0; /* the smallest string after our key */
     rc = go_from(&m);
     if (rc != CARET_OK)
@@ -519,7 +519,7 @@ static int node_previous_slowly(caret_session *s, caret_node *node)
     int rc = begin("caret_node_previous", &m, s, node);
 
     if (rc != CARET_OK)
-        return guarded(s, node, node_previous_slowly, rc);
+        return observed(s, node, node_previous_slowly, rc);
     rc = go_before(&m);
     if (rc != CARET_OK)
         return rc;
@@ -629,7 +629,7 @@ static int first_var(caret_session *s, caret_node *node)
     int rc = begin("caret_first_var", &m, s, node);
 
     if (rc != CARET_OK)
-        return guarded(s, node, first_var, rc);
+        return observed(s, node, first_var, rc);
     m.len = 0;
     rc = go_from(&m);
     return rc == CARET_OK ? take_var(&m) : rc;

@@ -51,9 +51,9 @@ static int move_on(caret_session *s)
     return CARET_OK;
 }
 
-int caret__guard_enter(caret_session *s)
+int caret__observe_enter(caret_session *s)
 {
-    if (s->guarding || !caret__observed_over(s->e))
+    if (s->observing || !caret__observed_over(s->e))
         return CARET_OK;
     if (s->txn.level == 0)
         return move_on(s);
@@ -61,12 +61,12 @@ int caret__guard_enter(caret_session *s)
     return CARET_OK;
 }
 
-int caret__guard_restart(caret_session *s)
+int caret__observe_restart(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
     uint64_t now = caret__now_ns();
 
-    if (!s->guarded || !caret__observed_over(s->e))
+    if (!s->observes || !caret__observed_over(s->e))
         return CARET_OK;
     if (t->restarts == 0) {
         t->overtaken = 0;
@@ -89,7 +89,7 @@ static int read_whole(caret_session *s, caret_node *n, const void *before, size_
 {
     for (unsigned i = 0; i < TRIES; i++) {
         int rc = read(s, n, arg);
-        if (!s->guarded || !caret__observed_over(s->e))
+        if (!s->observes || !caret__observed_over(s->e))
             return rc;
         memcpy(n, before, bytes);
         if (s->txn.level != 0) {
@@ -103,14 +103,14 @@ static int read_whole(caret_session *s, caret_node *n, const void *before, size_
     return caret__fail(CARET_E_BUSY, "%s: checkpoints come faster than it can be read", s->e->path);
 }
 
-int caret__guarded(caret_session *s, caret_node *n, caret__reader *read, void *arg)
+int caret__observe_call(caret_session *s, caret_node *n, caret__reader *read, void *arg)
 {
     caret_node_buf before;
     size_t bytes = sizeof *n + caret__node(n)->key_len;
 
     memcpy(&before, n, bytes);
-    s->guarding = true;
+    s->observing = true;
     int rc = read_whole(s, n, &before, bytes, read, arg);
-    s->guarding = false;
+    s->observing = false;
     return rc;
 }

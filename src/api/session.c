@@ -24,8 +24,8 @@ int caret__session_refuse(caret_session *s)
                 : "the thread that opened the session has ended");
     if (s->db->closed)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
-    if (s->guarded)
-        return caret__guard_enter(s);
+    if (s->observes)
+        return caret__observe_enter(s);
     return caret__engine_forked(s->e); /* db.c then disowns all sessions of the engine */
 }
 
@@ -33,7 +33,7 @@ int caret__session_refuse_read(caret_session *s)
 {
     int rc = caret__session_refuse(s);
 
-    return rc == CARET_OK && s->guarded && !s->guarding ? CARET__GUARDED : rc;
+    return rc == CARET_OK && s->observes && !s->observing ? CARET__OBSERVED : rc;
 }
 
 void caret__session_bind(caret_session *s, struct caret__engine *e)
@@ -42,13 +42,13 @@ void caret__session_bind(caret_session *s, struct caret__engine *e)
 
     s->e = e;
     s->global.pg = &e->pg;
-    s->guarded = e->observes != CARET__OBSERVES_NOT;
-    s->global.stalled = s->guarded ? caret__observer_stalled : caret__stalled;
+    s->observes = e->observes != CARET__OBSERVES_NOT;
+    s->global.stalled = s->observes ? caret__observer_stalled : caret__stalled;
     s->global.ctx = e;
     s->global.walk = &s->walk;
     s->global.applied = 0;
     s->floor_id = (uint64_t)(e->slot + 1) << 32 | (atomic_fetch_add(&count, 1) + 1);
-    if (s->guarded)
+    if (s->observes)
         s->locker = (struct caret__locker){0};
     else
         caret__locker_init(e, &s->locker);
@@ -103,9 +103,9 @@ void caret__session_end(caret_session *s)
 {
     caret__session_stop(s);
     caret__locker_fini(&s->locker);
-    if (s->guarded)
+    if (s->observes)
         caret__engine_close(s->e);
-    s->guarded = false;
+    s->observes = false;
     s->e = NULL;
     if (s->has_locals)
         caret__private_destroy(&s->locals);
@@ -128,7 +128,7 @@ void caret__session_end(caret_session *s)
 
 void caret__counts_publish(caret_session *s)
 {
-    if (s->guarded) /* there is no slot to add to */
+    if (s->observes) /* there is no slot to add to */
         return;
     struct caret__procslot *p = caret__session_slot(s);
     _Atomic uint64_t *shared[CARET__COUNTERS] = {&p->gets, &p->sets, &p->commits, &p->restarts};
@@ -158,7 +158,7 @@ void caret__session_stop(caret_session *s)
 
 int caret__session_snapshot(caret_session *s)
 {
-    if (s->guarded)
+    if (s->observes)
         return caret__fail(CARET_E_READONLY,
                            "%s: opened read-only, so nobody keeps a snapshot for it; open it for writing",
                            s->e->path);

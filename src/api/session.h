@@ -35,8 +35,8 @@ struct caret_db {
 
 struct caret_session {
     struct caret_db *db; /* NULL: locals only */
-    bool guarded;        /* the engine only observes: api/observe.c; the session holds a reference to it */
-    bool guarding;       /* a guarded call is in progress */
+    bool observes;       /* the engine only observes: api/observe.c; the session holds a reference to it */
+    bool observing;      /* caret__observe_call() is in progress */
     struct caret__engine *e;
     struct caret__view global; /* of the database, or of the snapshot in progress */
     struct caret__view live;   /* of the database, while there is a snapshot */
@@ -73,10 +73,10 @@ static inline int caret__session_enter(caret_session *s)
 }
 
 /*
- * The same for a call that reads nodes.  CARET__GUARDED: what it reads counts only if nothing has
- * overtaken the view meanwhile; it returns what caret__guarded() makes of it.
+ * The same for a call that reads nodes.  CARET__OBSERVED: what it reads counts only if nothing has
+ * overtaken the view meanwhile; it returns what caret__observe_call() makes of it.
  */
-#define CARET__GUARDED (-1000)
+#define CARET__OBSERVED (-1000)
 static inline int caret__session_enter_read(caret_session *s)
 {
     if (caret__likely(s != NULL && s->e != NULL && !s->db->closed && *s->e->fork_mark != 0))
@@ -88,13 +88,13 @@ static inline int caret__session_enter_read(caret_session *s)
 
 /* Call `read` for the node until it has seen one state; in a transaction that is no more: CARET_RESTART. */
 typedef int caret__reader(caret_session *s, caret_node *n, void *arg);
-int caret__guarded(caret_session *s, caret_node *n, caret__reader *read, void *arg);
+int caret__observe_call(caret_session *s, caret_node *n, caret__reader *read, void *arg);
 
 /* At the begin of any call: opens anew if need be, but not within a transaction. */
-int caret__guard_enter(caret_session *s);
+int caret__observe_enter(caret_session *s);
 
 /* The transaction begins again: with what there is now. */
-int caret__guard_restart(caret_session *s);
+int caret__observe_restart(caret_session *s);
 
 /* db.c: the engine of a handle, as it is now; for one that observes with a reference to be closed. */
 int caret__db_engine(caret_db *db, struct caret__engine **e);

@@ -63,7 +63,7 @@ static void finish(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
     if (t->restarts >= FLOOR_AFTER &&
-        !s->guarded) /* such a one has no floor, and may not write to shared memory */
+        !s->observes) /* such a one has no floor, and may not write to shared memory */
         caret__floor_return(s->e, s->floor_id);
     t->level = 0;
     t->journal.used = 0;
@@ -285,14 +285,14 @@ int caret_restart(caret_session *s)
     drop_changes(s);
     rc = caret__lock_restart(s->e, &s->locker, t->lock_marks[0]);
     if (rc == CARET_OK)
-        rc = caret__guard_restart(s);
+        rc = caret__observe_restart(s);
     if (rc != CARET_OK)
         return rc;
     t->journal.used = 0;
     t->level = 1;
     t->restarts++;
     caret__count(s, CARET__RESTARTS);
-    if (t->restarts >= FLOOR_AFTER && !s->guarded && t->snapshot == NULL)
+    if (t->restarts >= FLOOR_AFTER && !s->observes && t->snapshot == NULL)
         caret__floor_take(s->e, s->floor_id);
     fresh_view(s);
     return CARET_OK;
@@ -302,7 +302,7 @@ int caret_restart(caret_session *s)
 static bool in_txn(const caret_session *s)
 {
     return s != NULL && s->txn.level != 0 && s->e != NULL && !s->db->closed &&
-           (s->guarded || caret__attached_here(s->e));
+           (s->observes || caret__attached_here(s->e));
 }
 
 unsigned caret_txn_level(const caret_session *s)
@@ -358,7 +358,7 @@ int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
 static int enter_locks(caret_session *s, bool takes)
 {
     int rc = caret__session_enter(s);
-    if (rc == CARET_OK && takes && s->guarded)
+    if (rc == CARET_OK && takes && s->observes)
         rc = caret__fail(CARET_E_READONLY,
                          "%s: opened read-only: there are no locks without shared memory "
                          "to write to",
