@@ -56,7 +56,7 @@ int caret__backup_to(lua_State *L)
     struct caret__ldb *d = caret__check_db(L, 1);
     caret_backup_options o = {0};
     struct telling t = {.L = L, .unit = 1};
-    const char *path = caret__path(L, 2, "the path of a backup");
+    const char *path = caret__check_path(L, 2, "the path of a backup");
 
     lua_settop(L, 3);
     read_options(L, &o, &t);
@@ -95,8 +95,8 @@ static void read_restore_options(lua_State *L, caret_restore_options *o, struct 
  * name; time in seconds since 1970; the warning tells that the archive ends before it. */
 int caret__restore_from(lua_State *L)
 {
-    const char *backup = caret__path(L, 1, "the path of a backup");
-    const char *path = caret__path(L, 2, "the path of the database to be made");
+    const char *backup = caret__check_path(L, 1, "the path of a backup");
+    const char *path = caret__check_path(L, 2, "the path of the database to be made");
     caret_restore_options o = {0};
     struct telling t = {.L = L, .unit = 1e9};
     uint64_t reached = 0;

@@ -252,7 +252,7 @@ struct caret__lnode *caret__push_like(lua_State *L, int like, const caret_node *
 /* Cursors of iterators, in iter.c: push one at that address, of the kind of the node at `like`; the usable one in the
  * first upvalue; put one with room for any key in its place, when a move said BUFFER. */
 struct caret__lnode *caret__push_cursor(lua_State *L, int like, const caret_node *at);
-struct caret__lnode *caret__cursor(lua_State *L);
+struct caret__lnode *caret__usable_cursor(lua_State *L);
 struct caret__lnode *caret__widen_cursor(lua_State *L);
 
 /* Push a step function f over the children of the node at 1, backwards if 2 is true. */
@@ -324,7 +324,7 @@ size_t caret__option_bytes(lua_State *L, int i, const char *name);
 const char *caret__option_path(lua_State *L, int i, const char *name);
 
 /* The path at i, which errors call `what`. */
-const char *caret__path(lua_State *L, int i, const char *what);
+const char *caret__check_path(lua_State *L, int i, const char *what);
 
 /* true, or nil and what the C API said. */
 int caret__results(lua_State *L, struct caret__ldb *d, int rc);
@@ -355,7 +355,7 @@ void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, care
 int caret__node_new(lua_State *L);
 int caret__db_lock(lua_State *L), caret__variables(lua_State *L);
 int caret__backup_to(lua_State *L);
-int caret__transaction(lua_State *L), caret__tp(lua_State *L), caret__snapshot(lua_State *L);
+int caret__transaction(lua_State *L), caret__tp(lua_State *L), caret__run_snapshot(lua_State *L);
 int caret__trestart(lua_State *L), caret__trollback(lua_State *L);
 int caret__restore_from(lua_State *L);
 

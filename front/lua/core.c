@@ -274,7 +274,7 @@ int luaopen_caret_core(lua_State *L)
                                          {"zwr", core_zwr},
                                          {"transaction", caret__transaction},
                                          {"tp", caret__tp},
-                                         {"snapshot", caret__snapshot},
+                                         {"snapshot", caret__run_snapshot},
                                          {"backup", caret__backup_to},
                                          {"restore", caret__restore_from},
                                          {"trestart", caret__trestart},

@@ -116,7 +116,7 @@ static int db_open(lua_State *L)
 {
     struct caret__lstate *st = caret__state(L);
     caret_options o;
-    const char *path = lua_isnoneornil(L, 1) ? NULL : caret__path(L, 1, "the path of a database");
+    const char *path = lua_isnoneornil(L, 1) ? NULL : caret__check_path(L, 1, "the path of a database");
     struct progress progress;
 
     read_options(L, &o);
@@ -363,8 +363,8 @@ static int db_usage(lua_State *L)
 static int core_salvage(lua_State *L)
 {
     static const size_t cap = 65536;
-    const char *path = caret__path(L, 1, "the path of the damaged database");
-    const char *out = caret__path(L, 2, "the path of the file to write");
+    const char *path = caret__check_path(L, 1, "the path of the damaged database");
+    const char *out = caret__check_path(L, 2, "the path of the file to write");
     int flags = lua_toboolean(L, 3) ? CARET_SALVAGE_SURE : 0;
     char *report = lua_newuserdata(L, cap);
     caret_salvaged c;

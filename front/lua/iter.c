@@ -26,7 +26,7 @@ struct caret__lnode *caret__push_cursor(lua_State *L, int like, const caret_node
                             CARET__MUTABLE);
 }
 
-struct caret__lnode *caret__cursor(lua_State *L)
+struct caret__lnode *caret__usable_cursor(lua_State *L)
 {
     return caret__own_node(L, lua_upvalueindex(UP_CURSOR));
 }

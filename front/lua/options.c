@@ -70,7 +70,7 @@ size_t caret__option_bytes(lua_State *L, int i, const char *name)
     return (size_t)v;
 }
 
-const char *caret__path(lua_State *L, int i, const char *what)
+const char *caret__check_path(lua_State *L, int i, const char *what)
 {
     size_t len = 0;
     const char *path = lua_type(L, i) == LUA_TSTRING ? lua_tolstring(L, i, &len) : NULL;
@@ -90,7 +90,7 @@ const char *caret__option_path(lua_State *L, int i, const char *name)
     const char *path = NULL;
     if (!lua_isnil(L, -1)) {
         lua_pushfstring(L, "option %s, a path,", name);
-        path = caret__path(L, lua_gettop(L) - 1, lua_tostring(L, -1));
+        path = caret__check_path(L, lua_gettop(L) - 1, lua_tostring(L, -1));
         lua_pop(L, 1);
     }
     lua_pop(L, 1);

@@ -193,7 +193,7 @@ static int walk_step(lua_State *L)
 {
     lua_Integer packed = lua_tointeger(L, lua_upvalueindex(UP_LEVELS));
     struct levels levels = unpack(packed);
-    struct caret__lnode *c = caret__cursor(L);
+    struct caret__lnode *c = caret__usable_cursor(L);
     caret_slice value;
 
     if (packed < 0)
@@ -239,7 +239,7 @@ int caret__node_walk(lua_State *L)
 
 static int variables_step(lua_State *L)
 {
-    struct caret__lnode *c = caret__cursor(L);
+    struct caret__lnode *c = caret__usable_cursor(L);
     caret_session *s = caret__lnode_session(c);
     char name[CARET_MAX_NAME + 2];
     int rc;

@@ -336,7 +336,7 @@ int caret__tp(lua_State *L)
 }
 
 /* snapshot(db, fn, ...): run fn(...) now; what it reads is the database as it is at this moment. */
-int caret__snapshot(lua_State *L)
+int caret__run_snapshot(lua_State *L)
 {
     struct run r = {.d = caret__check_db(L, 1),
                     .flags = CARET_TXN_SNAPSHOT,

@@ -24,17 +24,17 @@ struct writer {
     struct caret__dump *d;
     struct caret__out *o;
     caret_session *s;
-    struct caret__path path;
+    struct caret__dump_path path;
     unsigned columns; /* of CSV: the deepest node's path */
     /* nested JSON: the node that is not written yet, and its value */
-    struct caret__path before;
+    struct caret__dump_path before;
     unsigned open;
     int pending, fresh; /* fresh: nothing stands in the innermost object */
     char *value;
     size_t value_len, value_cap;
 };
 
-int caret__path_of(struct caret__path *p, const caret_node *n)
+int caret__dump_path_of(struct caret__dump_path *p, const caret_node *n)
 {
     char *to = p->text, *end = p->text + sizeof p->text;
     unsigned depth = caret_node_depth(n);
@@ -115,7 +115,7 @@ static int node_zwr(struct writer *w, const caret_node *n, const caret_slice *v)
 
 static int node_jsonl(struct writer *w, const caret_node *n, const caret_slice *v)
 {
-    int rc = caret__path_of(&w->path, n);
+    int rc = caret__dump_path_of(&w->path, n);
 
     caret__out_text(w->o, "{\"node\":[");
     for (unsigned i = 0; i < w->path.n && rc == CARET_OK; i++) {
@@ -150,7 +150,7 @@ static int same(caret_slice a, caret_slice b)
     return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
 }
 
-static unsigned common(const struct caret__path *a, const struct caret__path *b)
+static unsigned common(const struct caret__dump_path *a, const struct caret__dump_path *b)
 {
     unsigned i = 0;
 
@@ -207,7 +207,7 @@ static void put_own(struct writer *w)
 /* Write the node that waits. */
 static void put_pending(struct writer *w, int is_object)
 {
-    const struct caret__path *p = &w->before;
+    const struct caret__dump_path *p = &w->before;
 
     if (!w->pending)
         return;
@@ -247,7 +247,7 @@ static void keep_path(struct writer *w)
 
 static int node_json(struct writer *w, const caret_node *n, const caret_slice *v)
 {
-    int rc = caret__path_of(&w->path, n);
+    int rc = caret__dump_path_of(&w->path, n);
     unsigned shared;
 
     if (rc != CARET_OK)
@@ -287,7 +287,7 @@ static int begin_csv(struct writer *w)
 /* A field that is empty and not in quotes stands for a subscript that the node does not have. */
 static int node_csv(struct writer *w, const caret_node *n, const caret_slice *v)
 {
-    int rc = caret__path_of(&w->path, n);
+    int rc = caret__dump_path_of(&w->path, n);
 
     for (unsigned i = 0; i < w->columns && rc == CARET_OK; i++) {
         if (i < w->path.n)

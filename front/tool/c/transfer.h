@@ -53,13 +53,13 @@ void caret__out_csv(struct caret__out *o, const char *bytes, size_t n, int quote
 /* ------------------------------------------------------------ dump.c: the nodes */
 
 /* A node taken apart: path[0] is its global. */
-struct caret__path {
+struct caret__dump_path {
     unsigned n;
     caret_slice part[CARET_MAX_SUBS + 1];
     char text[CARET_MAX_NAME + 2 + 3 * CARET_MAX_KEY]; /* numbers are longer than their code */
 };
 
-int caret__path_of(struct caret__path *p, const caret_node *n);
+int caret__dump_path_of(struct caret__dump_path *p, const caret_node *n);
 
 struct caret__dump {
     caret_db *db;
