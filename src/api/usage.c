@@ -55,7 +55,7 @@ static void count_value(caret_usage_global *g, const struct caret__entry *e)
     memcpy(ref, e->val, e->vlen < sizeof ref ? e->vlen : sizeof ref);
     g->long_values++;
     g->long_bytes += ref[1];
-    g->long_pages += (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE;
+    g->long_pages += caret__run_pages(ref[1]);
 }
 
 static int count_leaf(struct walk *w, const struct caret__page *p)

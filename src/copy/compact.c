@@ -85,7 +85,7 @@ static int put(struct packer *k, uint32_t pgno, const void *bytes, size_t len)
 static int put_run(struct packer *k, struct caret__runref *ref)
 {
     const uint8_t *from = k->c->from->pg.file + (size_t)ref->pgno * CARET__PAGE_SIZE;
-    int rc = take(k, (ref->len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE, &ref->pgno);
+    int rc = take(k, caret__run_pages(ref->len), &ref->pgno);
 
     for (uint32_t off = 0, i = 0; rc == CARET_OK && off < ref->len; off += CARET__PAGE_SIZE, i++)
         rc = put(k, ref->pgno + i, from + off, caret__min64(CARET__PAGE_SIZE, ref->len - off));

@@ -207,7 +207,7 @@ static void mark_runs(struct salvage *s, const struct caret__page *p)
         if (!e.run || e.vlen < sizeof ref)
             continue;
         memcpy(&ref, e.val, sizeof ref);
-        uint64_t count = ((uint64_t)ref.len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE;
+        uint64_t count = caret__run_pages(ref.len);
         for (uint64_t k = 0; k < count && ref.pgno + k < s->npages; k++)
             s->is[ref.pgno + k] |= IS_RUN;
     }

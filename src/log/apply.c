@@ -29,7 +29,7 @@ static void take_run(struct caret__w *w, const struct caret__op_view *op)
     uint32_t ref[2];
 
     memcpy(ref, op->val, sizeof ref);
-    caret__w_take_run(w, ref[0], (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
+    caret__w_take_run(w, ref[0], caret__run_pages(ref[1]));
 }
 
 static void apply_op(struct caret__w *w, const struct caret__op_view *op)
@@ -208,7 +208,7 @@ static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *o
     }
     t->sets++;
     if (op->kind == CARET__OP_SETRUN)
-        t->taken += 1 + caret__racy32(op->val + 4) / CARET__PAGE_SIZE;
+        t->taken += caret__run_pages(caret__racy32(op->val + 4));
     if (t->in_rows) {
         struct caret__w w = {.pg = &e->pg, .sh = e->sh};
         return caret__row_look(&w, &t->row, op->key, op->klen, op->vlen, &t->edges);

@@ -16,11 +16,6 @@ struct caret__room {
     uint32_t first[CARET__ROOM_ENTRIES]; /* first pages of the reservations */
 };
 
-static inline uint32_t caret__run_pages(size_t len)
-{
-    return (uint32_t)((len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
-}
-
 /* Write a value there; LIMIT: too many others do for too long.  After an error, too, caret__room_done(). */
 int caret__run_write(struct caret__engine *e, struct caret__room *room, const void *val, size_t len,
                      struct caret__runref *ref);

@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "page/run.h"
 #include "shm/layout.h"
 
 enum caret__op {
@@ -36,20 +37,6 @@ enum caret__op {
 #define CARET__REC_HEAD 8u
 #define CARET__REC_TAIL 8u
 #define CARET__OP_HEAD  8u
-
-/* Reference to a value in consecutive pages of the data file. */
-struct caret__runref {
-    uint32_t pgno; /* first page */
-    uint32_t len;  /* bytes of the value */
-    uint32_t crc;  /* crc32c of the value */
-    uint32_t spare;
-};
-
-/* Do all pages of a run lie below that number? */
-static inline bool caret__run_below(uint32_t pgno, uint32_t len, uint64_t npages)
-{
-    return pgno + ((uint64_t)len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE <= npages;
-}
 
 static inline uint32_t caret__op_size(size_t klen, size_t vlen)
 {

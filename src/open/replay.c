@@ -223,7 +223,7 @@ static int note_runs(struct replay *r, const uint8_t *rec, uint32_t size, uint64
         if (op.kind != CARET__OP_SETRUN || op.vlen != sizeof ref)
             continue; /* what makes no sense is found when it is applied */
         memcpy(&ref, op.val, sizeof ref);
-        uint32_t count = (ref.len + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE;
+        uint32_t count = caret__run_pages(ref.len);
         rc = run_makes_sense(r->e, &ref, count) ? run_is_there(r->e, &ref) : CARET_NONE;
         if (rc == CARET_OK)
             rc = note_claim(r, lsn, ref.pgno, count);

@@ -6,6 +6,7 @@
  */
 #include "page/check.h"
 #include "base/crc32c.h"
+#include "page/run.h"
 #include "tree/tree.h"
 
 struct walk {
@@ -75,7 +76,7 @@ static void check_values(struct walk *wk, const struct caret__page *p)
         if (!wk->pg->shared || !e.run || e.vlen < sizeof ref)
             continue;
         memcpy(ref, e.val, sizeof ref);
-        for (uint32_t k = 0; k < (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE; k++)
+        for (uint32_t k = 0; k < caret__run_pages(ref[1]); k++)
             if (!mark(wk, ref[0] + k))
                 break;
         check_run(wk, ref[0], ref[1], ref[2]);

@@ -13,6 +13,7 @@
  * leave the leaf full and open an empty one; an ascending run inside a leaf is cut
  * after its last insert; otherwise in the middle, by bytes.
  */
+#include "page/run.h"
 #include "tree/split.h"
 
 union scratch {
@@ -235,7 +236,7 @@ void caret__free_value(struct caret__w *w, const struct caret__entry *e)
         return;
     }
     memcpy(ref, e->val, sizeof ref); /* {pgno, len}: the head of struct caret__runref */
-    caret__w_free_run(w, ref[0], (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE);
+    caret__w_free_run(w, ref[0], caret__run_pages(ref[1]));
 }
 
 bool caret__tree_run_ok(const struct caret__pager *pg, const struct caret__entry *e)
@@ -245,8 +246,7 @@ bool caret__tree_run_ok(const struct caret__pager *pg, const struct caret__entry
     if (!e->run || e->vlen < sizeof ref)
         return true;
     memcpy(ref, e->val, sizeof ref);
-    return ref[0] >= CARET__FIRST_PAGE &&
-           ref[0] + ((uint64_t)ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE <= pg->ts->npages;
+    return ref[0] >= CARET__FIRST_PAGE && caret__run_below(ref[0], ref[1], pg->ts->npages);
 }
 
 void caret__mark_runs(struct caret__w *w, const struct caret__path *path)

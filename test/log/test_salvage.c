@@ -217,7 +217,7 @@ static bool run_is_whole(const struct caret__entry *e)
     uint32_t ref[2];
 
     memcpy(ref, e->val, sizeof ref);
-    for (uint32_t k = 0; k < (ref[1] + CARET__PAGE_SIZE - 1) / CARET__PAGE_SIZE; k++)
+    for (uint32_t k = 0; k < caret__run_pages(ref[1]); k++)
         if (damaged[ref[0] + k])
             return false;
     return true;
