@@ -49,7 +49,7 @@ static void count_value(caret_usage_global *g, const struct caret__entry *e)
 {
     uint32_t ref[2] = {0};
 
-    g->bytes += 8u + 2u + e->klen + e->vlen;
+    g->bytes += caret__entry_room(e->klen, e->vlen);
     if (!e->run)
         return;
     memcpy(ref, e->val, e->vlen < sizeof ref ? e->vlen : sizeof ref);

@@ -213,7 +213,7 @@ static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *o
         struct caret__w w = {.pg = &e->pg, .sh = e->sh};
         return caret__row_look(&w, &t->row, op->key, op->klen, op->vlen, &t->edges);
     }
-    t->bytes += 10u + op->klen + op->vlen;
+    t->bytes += caret__entry_room(op->klen, op->vlen);
     return tally_path(e, op, t);
 }
 

@@ -122,11 +122,11 @@ static inline bool caret__fits_in_place(const struct caret__engine *e, const str
         struct caret__entry en = caret__page_entry(p, spot->pos);
         bool grows = vlen > en.vlen || taken->shrunk; /* perhaps this one */
         taken->shrunk |= vlen < en.vlen;
-        taken->bytes += grows ? 2u + en.klen + vlen : 0;
+        taken->bytes += grows ? caret__entry_bytes(en.klen, vlen) : 0;
         return !en.run && (!grows || caret__page_room(p) >= taken->bytes);
     }
     unsigned plen = p->prefix_len;
-    taken->bytes += 10u + klen - plen + vlen;
+    taken->bytes += caret__entry_room(klen - plen, vlen);
     return !caret__page_wants_prefix(p, key, klen) && klen >= plen && caret__page_room(p) >= taken->bytes &&
            caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
 }

@@ -31,7 +31,7 @@ unsigned caret__kv_bytes(const struct caret__kv *kv, unsigned n, unsigned prefix
     unsigned sum = 0;
     for (unsigned i = 0; i < n; i++)
         sum += (unsigned)kv[i].a_len + kv[i].b_len + kv[i].vlen;
-    return prefix_len + sum + n * (8u + 2u) - n * prefix_len;
+    return prefix_len + sum + n * (unsigned)caret__entry_room(0, 0) - n * prefix_len;
 }
 
 unsigned caret__kv_prefix(const struct caret__kv *kv, unsigned n)
@@ -67,7 +67,7 @@ static inline void fill_entry(struct caret__page *p, unsigned i, unsigned *heap,
                               unsigned plen)
 {
     unsigned klen = kv->a_len + (unsigned)kv->b_len - plen;
-    unsigned off = *heap - (2u + klen + kv->vlen);
+    unsigned off = *heap - (unsigned)caret__entry_bytes(klen, kv->vlen);
     uint8_t *at = (uint8_t *)p + off;
 
     caret__racy_put16(at, (uint16_t)(kv->vlen | kv->vflag));
@@ -131,7 +131,8 @@ bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsi
         unsigned off = (unsigned)(slot >> 32) & 0xffffu, klen = (unsigned)(slot >> 48);
         if (off < CARET__PAGE_HEAD || off > CARET__PAGE_SIZE - 2u)
             return false; /* it was damaged */
-        unsigned vword = caret__racy16(base + off), all = 2u + klen + (vword & CARET__VLEN_MASK);
+        unsigned vword = caret__racy16(base + off);
+        unsigned all = (unsigned)caret__entry_bytes(klen, vword & CARET__VLEN_MASK);
         if (klen < skip || off + all > CARET__PAGE_SIZE || heap - floor < all - skip)
             return false;
         uint8_t *end = (uint8_t *)p + heap;
@@ -205,14 +206,14 @@ bool caret__page_make_room(struct caret__page *p, const uint8_t *key, size_t kle
     unsigned old = caret__page_prefix(p, &prefix), n = caret__page_count(p), plen = 0;
 
     if (klen >= old && caret__racy_cmp(prefix, key, old) == 0 &&
-        caret__page_room(p) >= 10 + klen - old + vlen)
+        caret__page_room(p) >= caret__entry_room(klen - old, vlen))
         return true;
     if (n != 0) {
         caret__page_key(p, 0, first);
         plen = (unsigned)caret__common_prefix(first, caret__page_shared(p, 0, n), key, klen);
     }
     unsigned bytes = caret__page_used(p) + (old - plen) * (n - 1);
-    if (bytes + 10 + klen - plen + vlen > CARET__PAGE_USABLE)
+    if (bytes + caret__entry_room(klen - plen, vlen) > CARET__PAGE_USABLE)
         return false;
     /* A rebuild that frees next to nothing would come again with the next insert. */
     if (n > 4 && klen >= old && plen >= old && bytes + CARET__PAGE_USABLE / 16 > CARET__PAGE_USABLE)

@@ -44,7 +44,7 @@ static bool check_slot(const struct caret__page *p, unsigned i, uint8_t *used, c
     struct caret__entry e = caret__page_entry(p, i);
     bool ok = true;
 
-    if (e.klen != s->klen || !claim(used, p, s->off, 2u + e.klen + e.vlen)) {
+    if (e.klen != s->klen || !claim(used, p, s->off, (unsigned)caret__entry_bytes(e.klen, e.vlen))) {
         caret__report(report, cap, "page %u: slot %u: entry at %u overlaps or leaves the heap\n", p->pgno, i,
                       s->off);
         return false;
@@ -103,7 +103,7 @@ bool caret__page_check(const struct caret__page *p, uint32_t pgno, char *report,
     for (unsigned i = 0; i < p->count; i++) {
         struct caret__entry e = caret__page_entry(p, i);
         ok &= check_slot(p, i, used, report, cap);
-        free_bytes -= 2u + e.klen + e.vlen; /* right if nothing overlaps */
+        free_bytes -= (unsigned)caret__entry_bytes(e.klen, e.vlen); /* right if nothing overlaps */
     }
     if (ok && free_bytes != p->garbage) {
         caret__report(report, cap, "page %u: %u bytes of garbage, header says %u\n", pgno, free_bytes,

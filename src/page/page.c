@@ -309,9 +309,9 @@ void caret__page_init(struct caret__page *p, uint32_t pgno, unsigned level)
 static unsigned put_entry(struct caret__page *p, const uint8_t *suffix, size_t klen, const void *val,
                           size_t vlen, unsigned vflag)
 {
-    CARET__ASSERT_CMP(2 + klen + vlen, <=, (size_t)p->heap);
+    CARET__ASSERT_CMP(caret__entry_bytes(klen, vlen), <=, (size_t)p->heap);
     CARET__ASSERT_CMP(vlen, <=, CARET__VLEN_MASK);
-    unsigned off = p->heap - (unsigned)(2 + klen + vlen);
+    unsigned off = p->heap - (unsigned)caret__entry_bytes(klen, vlen);
     uint8_t *at = (uint8_t *)p + off;
     caret__racy_put16(at, (uint16_t)(vlen | vflag));
     caret__racy_copy_short(at + 2, suffix, klen);
@@ -331,7 +331,7 @@ bool caret__page_insert(struct caret__page *p, unsigned pos, const uint8_t *key,
         return false;
     key += plen;
     klen -= plen;
-    if (caret__page_room(p) < 8 + 2 + klen + vlen)
+    if (caret__page_room(p) < caret__entry_room(klen, vlen))
         return false;
     if (ed != NULL) {
         edit_save(ed, p, CARET__PAGE_HEAD);
@@ -379,7 +379,7 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
     if (vlen < e.vlen) { /* shrinks in place */
         if (ed != NULL) {
             edit_save(ed, p, 32);
-            edit_save(ed, (uint8_t *)p + off, 2u + klen + e.vlen);
+            edit_save(ed, (uint8_t *)p + off, (unsigned)caret__entry_bytes(klen, e.vlen));
             edit_go(ed);
         }
         caret__racy_put16((uint8_t *)p + off, (uint16_t)(vlen | vflag));
@@ -388,7 +388,7 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
         caret__racy_put16(&p->garbage, (uint16_t)(p->garbage + (e.vlen - vlen)));
         return true;
     }
-    if (caret__page_room(p) < 2 + klen + vlen)
+    if (caret__page_room(p) < caret__entry_bytes(klen, vlen))
         return false;
     if (ed != NULL) {
         edit_save(ed, p, 32);
@@ -398,7 +398,7 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
     unsigned at = put_entry(p, e.key, klen, val, vlen, vflag);
     CARET_FAULT("page_replace_moved");
     caret__racy_put16(&p->slot[pos].off, (uint16_t)at);
-    caret__racy_put16(&p->garbage, (uint16_t)(p->garbage + 2 + klen + e.vlen));
+    caret__racy_put16(&p->garbage, (uint16_t)(p->garbage + caret__entry_bytes(klen, e.vlen)));
     return true;
 }
 
@@ -411,7 +411,7 @@ void caret__page_remove(struct caret__page *p, unsigned from, unsigned to, const
         return;
     for (unsigned i = from; i < to; i++) {
         struct caret__entry e = caret__page_entry(p, i);
-        garbage += 2u + e.klen + e.vlen;
+        garbage += (unsigned)caret__entry_bytes(e.klen, e.vlen);
     }
     if (ed != NULL) {
         edit_save(ed, p, CARET__PAGE_HEAD);

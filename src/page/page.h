@@ -40,6 +40,7 @@
 #include "base/bytes.h"
 #include "base/limits.h"
 #include "base/racy.h"
+#include "page/run.h"
 #include "shm/layout.h"
 #include "shm/undo.h"
 
@@ -90,7 +91,21 @@ struct caret__page {
 _Static_assert(sizeof(struct caret__slot) == 8, "slot");
 _Static_assert(offsetof(struct caret__page, hint) == 32, "page header");
 _Static_assert(offsetof(struct caret__page, slot) == CARET__PAGE_HEAD, "slots follow the hints");
-_Static_assert(CARET__ENTRY_MAX >= CARET__KEY_MAX + 2 + 8 + 16,
+/* An entry begins with the word that has its value's length and flag. */
+#define CARET__ENTRY_HEAD 2u
+
+/* Bytes that an entry takes of the heap, and of the page, with its slot; klen: of the key behind the prefix. */
+static inline size_t caret__entry_bytes(size_t klen, size_t vlen)
+{
+    return CARET__ENTRY_HEAD + klen + vlen;
+}
+static inline size_t caret__entry_room(size_t klen, size_t vlen)
+{
+    return sizeof(struct caret__slot) + caret__entry_bytes(klen, vlen);
+}
+
+_Static_assert(CARET__ENTRY_MAX >= sizeof(struct caret__slot) + CARET__ENTRY_HEAD + CARET__KEY_MAX +
+                                       sizeof(struct caret__runref),
                "a maximal key fits with an out-of-line reference");
 
 /*
@@ -117,7 +132,7 @@ static inline __attribute__((always_inline)) void caret__page_ask(const struct c
 /* Is a value of this length stored in the page under a key of that length? */
 static inline bool caret__value_inline(size_t klen, size_t vlen)
 {
-    return vlen <= CARET__INLINE_MAX && klen + vlen + 10u <= CARET__ENTRY_MAX;
+    return vlen <= CARET__INLINE_MAX && caret__entry_room(klen, vlen) <= CARET__ENTRY_MAX;
 }
 
 /* First four bytes of a key, zero padded, comparing like memcmp. */

@@ -144,7 +144,7 @@ static void take_what_fits(struct merged *m)
         bool both;
         unsigned which = choose(m, &both), vlen, len = key_at(m, which, m->next, &vlen);
         unsigned plen = m->n == 0 ? len : (unsigned)caret__common_prefix(m->first, m->plen, m->next, len);
-        unsigned bytes = m->bytes + 10u + len + vlen;
+        unsigned bytes = m->bytes + (unsigned)caret__entry_room(len, vlen);
         if (plen + bytes - (m->n + 1) * plen > CARET__PAGE_USABLE) {
             m->next_len = len;
             return;
@@ -364,7 +364,7 @@ static unsigned longest_entry(struct caret__row_need *r, unsigned plen, unsigned
 
     for (unsigned i = 0; i < caret__page_count(r->leaf); i++) {
         struct caret__entry e = caret__page_entry(r->leaf, i);
-        unsigned bytes = 10u + e.klen + plen - shared + e.vlen;
+        unsigned bytes = (unsigned)caret__entry_room(e.klen + plen - shared, e.vlen);
         longest = bytes > longest ? bytes : longest;
         r->key_max = e.klen + plen > r->key_max ? e.klen + plen : r->key_max;
     }
@@ -410,7 +410,7 @@ uint32_t caret__row_look(const struct caret__w *w, struct caret__row_need *r, co
                          size_t vlen, struct caret__edges *edges)
 {
     CARET__ASSERT(r->first == NULL || caret__bytes_compare(r->last, r->last_len, key, klen) <= 0);
-    unsigned whole = 10u + (unsigned)(klen + vlen), pos = 0;
+    unsigned whole = (unsigned)caret__entry_room(klen, vlen), pos = 0;
     bool found = false;
 
     if (!caret__cursor_holds(&r->at, key, klen)) {
@@ -447,7 +447,7 @@ uint64_t caret__row_pages(struct caret__row_need *r, const struct caret__tstate 
     end_group(r);
     if (r->leaves == 0)
         return 0;
-    uint64_t sep = 10u + CARET__CHILD_LEN + r->key_max, half = CARET__PAGE_USABLE / 2;
+    uint64_t sep = caret__entry_room(r->key_max, CARET__CHILD_LEN), half = CARET__PAGE_USABLE / 2;
     if (half < 4 * sep)
         return UINT64_MAX;
     uint64_t inner = r->inner.pages + (r->above + r->leaves * sep) / (half - 2 * sep);

@@ -101,7 +101,7 @@ static unsigned middle(const struct caret__page *p, unsigned n)
     unsigned half = caret__page_used(p) / 2, sum = 0, k = 0;
     for (; k < n - 1 && sum < half; k++) {
         struct caret__entry e = caret__page_entry(p, k);
-        sum += 10u + e.klen + e.vlen;
+        sum += (unsigned)caret__entry_room(e.klen, e.vlen);
     }
     return k > 0 ? k : 1;
 }
