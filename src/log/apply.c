@@ -217,14 +217,26 @@ static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *o
     return tally_path(e, op, t);
 }
 
+/* What kills among sets may copy besides what they find: two pages a level, of a tree that the sets make higher. */
+static uint64_t pages_of_kills(const struct tally *t, const struct caret__tstate *ts)
+{
+    return (uint64_t)t->kills * 2u * (ts->depth + 2u);
+}
+
 /* In rows: each leaf that a kill or delete joins with another may be cut once more. */
 static uint64_t pages_of_rows(const struct tally *t, const struct caret__tstate *ts, uint64_t made)
 {
     uint64_t joins = caret__min64(2u * (uint64_t)t->deletes, 2 * t->edges.pages);
 
-    return t->edges.pages + made + t->rows + joins + (uint64_t)t->kills * 2u * (ts->depth + 2u) +
-           caret__tree_set_pages(ts);
+    return t->edges.pages + made + t->rows + joins + pages_of_kills(t, ts) + caret__tree_set_pages(ts);
 }
+
+/* New pages of sets, not in rows. */
+#define CUTS_OF_LEAF  2u                        /* a leaf may be cut in three: two new ones */
+#define BYTES_OF_LEAF (CARET__PAGE_USABLE / 4u) /* new bytes that may make another one */
+#define WITH_INNER    2u                        /* each new one with half an inner page, rounded up */
+
+_Static_assert(CARET__PAGE_USABLE % 4 == 0, "a quarter of a page");
 
 /* Page numbers, each with a slot.  Kills and deletes copy what they find, and no more. */
 static uint64_t pages_of(const struct tally *t, const struct caret__tstate *ts)
@@ -233,10 +245,10 @@ static uint64_t pages_of(const struct tally *t, const struct caret__tstate *ts)
 
     if (t->sets == 0)
         return pages + ts->depth;
-    uint64_t cuts = 2 * (2 * t->leaves + 4 * t->bytes / CARET__PAGE_USABLE);
+    uint64_t leaves = CUTS_OF_LEAF * t->leaves + t->bytes / BYTES_OF_LEAF, cuts = WITH_INNER * leaves;
     if (t->sets == 1 && cuts + pages < one)
         cuts = one;
-    return pages + cuts + one + (uint64_t)t->kills * 2u * (ts->depth + 2u);
+    return pages + cuts + one + pages_of_kills(t, ts);
 }
 
 /*
@@ -297,7 +309,8 @@ int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t siz
     need->in_rows = t.in_rows && t.sets != 0;
     uint64_t pages = need->in_rows ? pages_of_rows(&t, &e->sh->ts, made) : pages_of(&t, &e->sh->ts);
     need->pages = pages < UINT32_MAX ? (uint32_t)pages : UINT32_MAX;
-    need->undo_saved = saved_of(&t, e->sh) * (CARET__PAGE_SIZE + CARET__UNDO_FOOT);
-    need->undo_bytes = need->undo_saved + pages * 80u + t.taken * 96u + 4096u;
+    need->undo_saved = saved_of(&t, e->sh) * CARET__UNDO_PAGE;
+    need->undo_bytes =
+        need->undo_saved + pages * CARET__UNDO_BORN + t.taken * CARET__UNDO_RUN + CARET__UNDO_ONCE;
     return CARET_OK;
 }

@@ -4,6 +4,7 @@
 #ifndef CARET_LOG_APPLY_H
 #define CARET_LOG_APPLY_H
 
+#include "log/need.h"
 #include "log/record.h"
 #include "shm/engine.h"
 #include "shm/undo.h"
@@ -20,12 +21,6 @@ int caret__apply(struct caret__engine *e, const uint8_t *rec, uint32_t size, uin
                  enum caret__apply_mode mode, bool in_rows);
 
 /* Upper bound of what applying the record can take; for reservations. */
-struct caret__need {
-    uint32_t pages; /* page numbers, each with an arena slot */
-    uint64_t undo_bytes;
-    uint64_t undo_saved; /* of these, for pages of the current epoch: none after a checkpoint */
-    bool in_rows;        /* counted for sets that are done in rows (tree/row.c) */
-};
 int caret__record_need(struct caret__engine *e, const uint8_t *rec, uint32_t size, struct caret__need *need);
 
 /* The undo context of a commit that uses an area of the undo region (shm/undo.h). */

@@ -149,6 +149,10 @@ static inline bool beyond_limit(const struct caret__shared *sh, uint64_t head, u
     return head + size - 1 >= atomic_load_explicit(&sh->log_limit, memory_order_relaxed) - 1;
 }
 
+/* Bytes of the ring that are never used: the 8 before log_written, which seed the chain for a recovery that begins to
+ * read there, and so the line that they are in. */
+#define RING_KEPT 64u
+
 /* Is there room for size bytes in ring and log? Looked at under the mutex. */
 static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint32_t size, bool only_kills)
 {
@@ -156,7 +160,7 @@ static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint3
     uint64_t spare = only_kills ? log_spare(sh) / 2 : log_spare(sh);
     return (size > CARET__BIG_RECORD ||
             head + size - atomic_load_explicit(&sh->log_written, memory_order_acquire) <=
-                sh->ring_size - 64u) &&
+                sh->ring_size - RING_KEPT) &&
            head + size + spare - atomic_load_explicit(&sh->checkpoint_lsn, memory_order_acquire) <=
                atomic_load_explicit(&sh->log_size, memory_order_relaxed) &&
            !beyond_limit(sh, head, size);
@@ -450,10 +454,7 @@ static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, c
                       uint64_t *lsn)
 {
     CARET__ASSERT(caret__writer_held(e->sh));
-    struct caret__shared *sh = e->sh;
-    uint32_t pages = caret__tree_set_pages(&sh->ts);
-    struct caret__need need = {.pages = pages,
-                               .undo_bytes = (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
+    struct caret__need need = caret__need_of_sets(caret__tree_set_pages(&e->sh->ts), 0);
 
     int rc = caret__value_check(e, spot);
     if (rc == CARET_OK)
@@ -516,7 +517,7 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
             afterwards(e, *lsn);
         if (rc != CARET_RESTART)
             return rc;
-        rc = room ? make_room(e, (uint32_t)(klen + vlen + 64)) : caret__checkpoint_room(e);
+        rc = room ? make_room(e, r.size) : caret__checkpoint_room(e);
         if (rc != CARET_OK)
             return rc;
     }

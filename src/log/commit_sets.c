@@ -72,7 +72,8 @@ static uint64_t undo_of(const struct caret__engine *e, struct plan *plan, const 
     uint64_t moved = spot->found ? 0 : caret__page_count(p) - spot->pos + i;
 
     plan->longest = caret__max(plan->longest, op->vlen);
-    return CARET__PAGE_HEAD + 4u * CARET__UNDO_FOOT + op->klen + caret__max(old, plan->longest) + 8 * moved;
+    return CARET__PAGE_HEAD + CARET__EDIT_RANGES * CARET__UNDO_FOOT + op->klen +
+           caret__max(old, plan->longest) + sizeof(struct caret__slot) * moved;
 }
 
 /* Find the place of each set and how it is to be done.  false: the whole batch in the general way. */
@@ -114,10 +115,7 @@ static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct pl
 /* What the sets may need. */
 static struct caret__need plan_need(const struct caret__engine *e, const struct plan *plan)
 {
-    uint32_t pages = plan->nslow * caret__tree_set_pages(&e->sh->ts);
-
-    return (struct caret__need){
-        .pages = pages, .undo_bytes = plan->in_place + (uint64_t)pages * (CARET__PAGE_SIZE + 256u) + 4096u};
+    return caret__need_of_sets(plan->nslow * caret__tree_set_pages(&e->sh->ts), plan->in_place);
 }
 
 /* After the commit point: the sets that need more than their leaf. */

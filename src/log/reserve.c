@@ -18,10 +18,18 @@
 #include "log/checkpoint.h"
 #include "log/hollow.h"
 
+#define KILL_LEVEL  3u  /* pages a level: the two that a kill copies, and one */
+#define KILL_LEAST  64u /* a kill of some edges more; arbitrary */
+#define IMAGE_PAGES 8u  /* bitmap images may lie among the numbers that a file grows by */
+
+/* Pages by which a file grows: an eighth of it, within these; arbitrary.  At most 64 MiB: others wait meanwhile. */
+#define GROW_LEAST  256u
+#define GROW_MOST   16384u
+
 /* Kept so that a full database can be emptied: what one kill takes, and some. */
 static uint32_t kill_pages(const struct caret__shared *sh)
 {
-    return caret__max(64, 3u * sh->ts.depth);
+    return caret__max(KILL_LEAST, KILL_LEVEL * sh->ts.depth);
 }
 
 static uint32_t free_unreserved(const struct caret__shared *sh)
@@ -41,8 +49,6 @@ uint32_t caret__pages_to_take(const struct caret__shared *sh)
     return n > kept ? n - kept : 0;
 }
 
-#define GROW_MOST 16384u /* pages, 64 MiB: whoever grows a file keeps others waiting; arbitrary */
-
 /* With the disk or shared memory full, what died since the last checkpoint is still to be had: kills make room
  * that way. */
 static int reserve_pages(struct caret__engine *e, uint32_t want)
@@ -57,12 +63,11 @@ static int reserve_pages(struct caret__engine *e, uint32_t want)
     }
     if (have >= want)
         return CARET_OK;
-    uint32_t more = (uint32_t)caret__min(caret__max(n / 8, 256), GROW_MOST);
-    if (more < want - have + 8)
-        more = want - have + 8; /* bitmap images may lie in between */
-    int rc = caret__grow_pages(e, n + more);
-    if (rc != CARET_OK && more > want - have + 8)
-        rc = caret__grow_pages(e, n + want - have + 8); /* near the end of the disk, or of the page numbers */
+    uint32_t more = (uint32_t)caret__min(caret__max(n / 8, GROW_LEAST), GROW_MOST);
+    uint32_t least = want - have + IMAGE_PAGES;
+    int rc = caret__grow_pages(e, n + (more > least ? more : least));
+    if (rc != CARET_OK && more > least)
+        rc = caret__grow_pages(e, n + least); /* near the end of the disk, or of the page numbers */
     return (rc == CARET_E_DISKFULL || rc == CARET_E_SHM) && caret__checkpoint_frees(e) ? CARET_RESTART : rc;
 }
 

@@ -4,7 +4,7 @@
 #ifndef CARET_LOG_RESERVE_H
 #define CARET_LOG_RESERVE_H
 
-#include "log/apply.h"
+#include "log/need.h"
 #include "shm/engine.h"
 
 /* Under the writer mutex: are there so many pages, slots, undo bytes?  Grows what can

@@ -451,5 +451,6 @@ uint64_t caret__row_pages(struct caret__row_need *r, const struct caret__tstate 
     if (half < 4 * sep)
         return UINT64_MAX;
     uint64_t inner = r->inner.pages + (r->above + r->leaves * sep) / (half - 2 * sep);
+    /* A level has at most half the pages of the one below it.  The rest: what is rounded on each level; arbitrary. */
     return r->leaves + 2 * inner + 2u * ts->depth + 16u;
 }
