@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "crowd.h"
+#include "support/crowd.h"
 
 #define GRACE 5
 #define MANY  4096 /* processes, files */

@@ -26,7 +26,7 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
-#include "crowd.h"
+#include "support/crowd.h"
 
 #define KEYS     70 /* of each variable */
 #define PATIENCE 60 /* seconds of patience() until a reader is taken for hanging */

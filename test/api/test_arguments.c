@@ -5,7 +5,7 @@
  * been called with NULL for each of its pointers, with SIZE_MAX for each size, with NAN for each double, and
  * with -1 for its flags.
  */
-#include "../log/database.h"
+#include "support/database.h"
 
 #include <ctype.h>
 #include <math.h>

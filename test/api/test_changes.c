@@ -1,8 +1,8 @@
 /* Following the log: every change, in order, whole, whatever checkpoints and the end of the file do; and which
  * process holds what. */
-#include "../log/database.h"
+#include "support/database.h"
 
-#include "crowd.h"
+#include "support/crowd.h"
 
 #include <stdbool.h>
 

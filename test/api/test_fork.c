@@ -1,8 +1,8 @@
 /* fork, threads, exec: a child owns nothing of its parent's, a thread's end frees what it held. */
-#include "../log/child.h"
-#include "../log/database.h"
+#include "support/child.h"
+#include "support/database.h"
 
-#include "crowd.h"
+#include "support/crowd.h"
 
 #include <dirent.h>
 #include <pthread.h>

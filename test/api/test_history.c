@@ -41,7 +41,7 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
-#include "crowd.h"
+#include "support/crowd.h"
 
 #define WORKERS  8
 #define TXNS     20000 /* of a worker */

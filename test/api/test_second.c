@@ -2,9 +2,9 @@
  * Other sessions beside a transaction, over another database and over the same file by another handle: they see what is
  * committed, wait for nothing, and are not a part of it.
  */
-#include "../log/database.h"
+#include "support/database.h"
 
-#include "../crowd.h"
+#include "support/crowd.h"
 
 #include "api/session.h"
 

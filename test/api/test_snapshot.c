@@ -21,7 +21,7 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
-#include "crowd.h"
+#include "support/crowd.h"
 
 #define NODES 400u
 #define LIVE  5u

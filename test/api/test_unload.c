@@ -13,7 +13,7 @@
 #include <pthread.h>
 
 #include "caret.h"
-#include "crowd.h"
+#include "support/crowd.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__has_feature)
 /* What a host leaves open when it goes is what these tests are about. */

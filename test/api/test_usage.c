@@ -1,5 +1,5 @@
 /* What takes the room: the counts are those of what was stored, and every page of the file is accounted for. */
-#include "../log/database.h"
+#include "support/database.h"
 
 #include <stdbool.h>
 

@@ -10,7 +10,7 @@
 #define CARET_FAULTS 1
 #endif
 #include "base/fault.h"
-#include "crowd.h"
+#include "support/crowd.h"
 
 /* Status of a child that runs body(); a stopped one is reported as such and then killed. */
 static int run_child(void (*body)(void))

@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "crowd.h"
 #include "script.h"
+#include "support/crowd.h"
 
 enum { SILENCE_S = 40 }; /* after that a session is taken for hanging, on a machine of one's own */
 

@@ -14,7 +14,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "apart.h"
+#include "support/apart.h"
 #include "tape.h"
 
 #ifdef HAVE_FUSE3

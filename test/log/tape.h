@@ -29,7 +29,7 @@
 #include <sys/stat.h>
 
 #include "base/rand.h"
-#include "syscalls.h"
+#include "support/syscalls.h"
 
 #define TAPE_OPS   200000u
 #define TAPE_BYTES (UINT64_C(3) << 30) /* of address space */

@@ -2,9 +2,9 @@
  * A backup and the archive of the log give the database of any later moment: whatever was committed, however the log
  * went round, whoever died, whichever call failed.
  */
-#include "syscalls.h"
+#include "support/syscalls.h"
 
-#include "database.h"
+#include "support/database.h"
 
 #include "base/fault.h"
 #include "base/rand.h"

@@ -1,9 +1,9 @@
 /*
  * Backups: what is in them, beside writers too; names that are taken; failing calls and deaths leave nothing.
  */
-#include "syscalls.h"
+#include "support/syscalls.h"
 
-#include "database.h"
+#include "support/database.h"
 
 #include "base/fault.h"
 #include "log/meta.h"

@@ -1,6 +1,6 @@
 /* Transactions whose record is too big for the ring: whole or not there, whatever dies, and replayed. */
-#include "database.h"
 #include "log/flush.h"
+#include "support/database.h"
 
 #include <poll.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 /* Checkpoints: what they write and what they never touch, how epochs go on, what they give back. */
-#include "database.h"
 #include "log/checkpoint.h"
 #include "log/commit.h"
 #include "log/record.h"
+#include "support/database.h"
 
 #include <sys/syscall.h>
 

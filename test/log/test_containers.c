@@ -2,9 +2,9 @@
  * What containers and several users make of a database: pid namespaces, other shared memory, second mounts, umasks,
  * rights by group, files that vanish.
  */
-#include "database.h"
+#include "support/database.h"
 
-#include "apart.h"
+#include "support/apart.h"
 
 #include <grp.h>
 #include <sched.h>

@@ -2,9 +2,9 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 
-#include "log/database.h"
+#include "support/database.h"
 
-#include "log/child.h"
+#include "support/child.h"
 
 #define FIRST 3
 #define FILES 60

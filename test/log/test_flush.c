@@ -1,8 +1,8 @@
 /* From the ring to the log file: what is written, when it counts, and what a death in between leaves. */
-#include "database.h"
 #include "log/commit.h"
 #include "log/flush.h"
 #include "log/record.h"
+#include "support/database.h"
 
 #include "base/fault.h"
 #include "open/open.h"

@@ -7,9 +7,9 @@
  * there; reads go on; kill makes room; and when there is room, writing goes on
  * without opening anew.  Afterwards everything is there and the check is clean.
  */
-#include "database.h"
+#include "support/database.h"
 
-#include "apart.h"
+#include "support/apart.h"
 
 #include "shm/layout.h"
 

@@ -2,11 +2,11 @@
 
 #include <sys/syscall.h>
 
-#include "apart.h"
 #include "api/session.h"
 #include "base/fault.h"
-#include "database.h"
 #include "log/hollow.h"
+#include "support/apart.h"
+#include "support/database.h"
 
 #define SMALL (CARET__PAGE_SIZE < 1024)
 #define NODES (SMALL ? 12000 : 40000)

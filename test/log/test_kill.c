@@ -7,8 +7,8 @@
  * there whole or not at all, whoever dies at whatever step of it or of its repair, the check finds each
  * page where it belongs, and as much as before can be set again.
  */
-#include "apart.h"
-#include "database.h"
+#include "support/apart.h"
+#include "support/database.h"
 
 #include "base/fault.h"
 #include "base/rand.h"

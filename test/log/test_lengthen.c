@@ -1,11 +1,11 @@
 /* A log that becomes longer while it is written: when, and what a death at any point of it leaves. */
-#include "apart.h"
 #include "log/checkpoint.h"
 #include "log/flush.h"
 #include "log/lengthen.h"
-#include "syscalls.h"
+#include "support/apart.h"
+#include "support/syscalls.h"
 
-#include "database.h"
+#include "support/database.h"
 
 #include <sys/resource.h>
 

@@ -5,7 +5,7 @@
  * no signal; what can't be done is refused with a text that names ulimit -f; others, without a limit, go on and
  * find everything.
  */
-#include "database.h"
+#include "support/database.h"
 
 #include "shm/layout.h"
 

@@ -15,13 +15,13 @@
  *
  * CARET_MATRIX=n: each nth case (1: all).  CARET_MATRIX_ONLY=text: those whose name has the text in it.
  */
-#include "syscalls.h"
+#include "support/syscalls.h"
 
 #include <sys/prctl.h>
 
-#include "database.h"
+#include "support/database.h"
 
-#include "complaint.h"
+#include "support/complaint.h"
 
 #include "shm/layout.h"
 

@@ -1,5 +1,5 @@
 /* Opening and closing: one file remains, processes share, forks attach themselves. */
-#include "database.h"
+#include "support/database.h"
 
 #include <sched.h>
 

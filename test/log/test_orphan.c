@@ -8,8 +8,8 @@
 
 #include "api/session.h"
 #include "base/fault.h"
-#include "database.h"
 #include "open/open.h"
+#include "support/database.h"
 
 static caret_node_buf buf;
 

@@ -23,12 +23,12 @@
 
 #include <inttypes.h>
 
-#include "database.h"
+#include "support/database.h"
 
 #include "base/crc32c.h"
-#include "crowd.h"
 #include "open/open.h"
 #include "shm/layout.h"
+#include "support/crowd.h"
 
 #define STEPS_MAX   4000u
 #define BACKUPS_MAX 40u

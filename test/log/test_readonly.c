@@ -2,9 +2,9 @@
  * Opened read-only: nothing is written and no file is made, whoever else is there or not, with whatever rights;
  * and no answer mixes two states, though nobody waits for the reader.
  */
-#include "database.h"
+#include "support/database.h"
 
-#include "apart.h"
+#include "support/apart.h"
 
 #include <dirent.h>
 #include <grp.h>

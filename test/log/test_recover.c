@@ -1,5 +1,5 @@
 /* Recovery: whoever died, wherever it was, what was committed is there. */
-#include "database.h"
+#include "support/database.h"
 
 #include "base/fault.h"
 #include "log/meta.h"

@@ -1,5 +1,5 @@
 /* What can't be opened: its own error, that names it, and nothing is left behind. */
-#include "database.h"
+#include "support/database.h"
 
 #include "base/crc32c.h"
 #include "log/meta.h"

@@ -2,7 +2,7 @@
  * Replay: of a log that ends anywhere, or is damaged anywhere, exactly the whole records before that place count.
  * The segment is gone, as after a loss of power.
  */
-#include "database.h"
+#include "support/database.h"
 
 #include "log/meta.h"
 #include "log/record.h"

@@ -3,10 +3,10 @@
 #include <sys/file.h>
 #include <sys/syscall.h>
 
-#include "log/database.h"
+#include "support/database.h"
 
-#include "log/apart.h"
-#include "log/child.h"
+#include "support/apart.h"
+#include "support/child.h"
 
 /* In libc's place: EACCES for the lock file. */
 static bool lstat_fails;

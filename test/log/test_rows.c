@@ -1,5 +1,5 @@
 /* Transactions whose sets are done in rows (tree/row.c): what is there afterwards is what was set, one by one. */
-#include "database.h"
+#include "support/database.h"
 
 #include "base/fault.h"
 #include "base/rand.h"

@@ -3,7 +3,7 @@
  * with a history (copies from before all over the file) is damaged in many ways; what is written is compared line by
  * line with what was in it, and with all that ever was.
  */
-#include "database.h"
+#include "support/database.h"
 
 #include <stdbool.h>
 

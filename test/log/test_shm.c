@@ -2,7 +2,7 @@
  * opening. */
 #include <stdbool.h>
 
-#include "log/database.h"
+#include "support/database.h"
 
 #include "base/fault.h"
 #include "shm/layout.h"

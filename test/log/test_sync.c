@@ -1,7 +1,7 @@
 /* When a commit is on the disk: the three modes, single transactions, and several processes. */
-#include "database.h"
+#include "support/database.h"
 
-#include "crowd.h"
+#include "support/crowd.h"
 
 #include <stdbool.h>
 

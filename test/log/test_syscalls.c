@@ -12,17 +12,17 @@
  *
  * CARET_FAIL_MOST=n: after that many calls of a kind only each 7th (0: no limit).
  */
-#include "syscalls.h"
+#include "support/syscalls.h"
 
 #include <dirent.h>
 
-#include "database.h"
+#include "support/database.h"
 
-#include "complaint.h"
+#include "support/complaint.h"
 
 #include "base/fault.h"
-#include "crowd.h"
 #include "shm/layout.h"
+#include "support/crowd.h"
 
 #define COMMITS 100
 #define OLD     40 /* nodes of the one who was killed */

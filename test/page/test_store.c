@@ -2,9 +2,9 @@
 #include "log/apply.h"
 #include "log/checkpoint.h"
 #include "log/commit.h"
-#include "log/database.h"
 #include "log/reserve.h"
 #include "log/writer.h"
+#include "support/database.h"
 
 #include "base/rand.h"
 #include "open/open.h"

@@ -56,7 +56,7 @@ note()
     fi
 }
 
-# Seconds after which a command is taken for hanging: a minute of a machine that is its own (test/crowd.h).
+# Seconds after which a command is taken for hanging: a minute of a machine that is its own (test/support/crowd.h).
 patience=$(awk -v processors="$(nproc)" '{ split($4, now, "/"); c = (now[1] > $1 ? now[1] : $1) / processors
     print int(60 * (c > 1 ? c : 1)) }' /proc/loadavg)
 

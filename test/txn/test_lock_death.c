@@ -2,7 +2,7 @@
 #include "log/writer.h"
 #include "txn/locks.h"
 
-#include "crowd.h"
+#include "support/crowd.h"
 
 #include <linux/futex.h>
 #include <pthread.h>

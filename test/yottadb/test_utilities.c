@@ -1,7 +1,7 @@
 /* Memory, files, timers, sleeping, calls with lists of arguments, calls of M, and what there is nothing to do for. */
 #include "yottadb/locks.h"
 
-#include "crowd.h"
+#include "support/crowd.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -9,8 +9,8 @@
  *
  * For test programs of one source file: everything but the replaced functions is static.
  */
-#ifndef CARET_TEST_LOG_SYSCALLS_H
-#define CARET_TEST_LOG_SYSCALLS_H
+#ifndef CARET_TEST_SUPPORT_SYSCALLS_H
+#define CARET_TEST_SUPPORT_SYSCALLS_H
 
 #include <dirent.h>
 #include <dlfcn.h>

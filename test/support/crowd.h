@@ -2,8 +2,8 @@
  * How busy the machine is: what every limit of time in the tests is measured by, so that it tells what hangs from what
  * waits for its turn.
  */
-#ifndef CARET_TEST_CROWD_H
-#define CARET_TEST_CROWD_H
+#ifndef CARET_TEST_SUPPORT_CROWD_H
+#define CARET_TEST_SUPPORT_CROWD_H
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What a forked child asserts: cmocka is its parent's. */
-#ifndef CARET_TEST_LOG_CHILD_H
-#define CARET_TEST_LOG_CHILD_H
+#ifndef CARET_TEST_SUPPORT_CHILD_H
+#define CARET_TEST_SUPPORT_CHILD_H
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* A database in a temporary directory, children that use it and die. */
-#ifndef CARET_TEST_LOG_DATABASE_H
-#define CARET_TEST_LOG_DATABASE_H
+#ifndef CARET_TEST_SUPPORT_DATABASE_H
+#define CARET_TEST_SUPPORT_DATABASE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

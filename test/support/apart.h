@@ -1,6 +1,6 @@
 /* Children that are somewhere else: with mounts of their own, or as somebody without rights. */
-#ifndef CARET_TEST_LOG_APART_H
-#define CARET_TEST_LOG_APART_H
+#ifndef CARET_TEST_SUPPORT_APART_H
+#define CARET_TEST_SUPPORT_APART_H
 
 #include <grp.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
+#include "support/child.h"
 
 #define NOBODY 65534
 

@@ -1,6 +1,6 @@
 /* What a child finds wrong, as text in memory that its parent sees.  After syscalls.h and database.h. */
-#ifndef CARET_TEST_LOG_COMPLAINT_H
-#define CARET_TEST_LOG_COMPLAINT_H
+#ifndef CARET_TEST_SUPPORT_COMPLAINT_H
+#define CARET_TEST_SUPPORT_COMPLAINT_H
 
 #include <stdarg.h>
 
