@@ -3,6 +3,6 @@
 
 seed=1
 while [ "$seed" -le $((10 * ${CARET_TORTURE:-1})) ]; do
-    CARET_SEED=$((seed * 1000)) CARET_SALVAGES=60 "$CARET_BUILD/test/test_log_salvage" || exit 1
+    CARET_SEED=$((seed * 1000)) CARET_SALVAGES=60 "$CARET_BUILD/test/test_copy_salvage" || exit 1
     seed=$((seed + 1))
 done

@@ -504,7 +504,7 @@ static void removed_or_replaced_file_is_told(void **state)
         if (replaced) { /* a process that comes by the path meets the other file, and those who have the old one open */
             pid_t pid = fork();
             if (pid == 0) {
-                execl("/proc/self/exe", "test_log_containers", "--open", path, shm_dir, (char *)NULL);
+                execl("/proc/self/exe", "test_open_containers", "--open", path, shm_dir, (char *)NULL);
                 _exit(9);
             }
             int status;

@@ -843,7 +843,7 @@ static void dead_writer_is_read_around(void **state)
             /* not with the handle that it inherits: that would attach and repair */
             char other_path[128];
             snprintf(other_path, sizeof other_path, "%s/./db.caret", dir);
-            execl("/proc/self/exe", "test_log_readonly", "--count", other_path, "300", (char *)NULL);
+            execl("/proc/self/exe", "test_open_readonly", "--count", other_path, "300", (char *)NULL);
             _exit(9);
         }
         join(pid);

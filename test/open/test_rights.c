@@ -245,7 +245,7 @@ static void files_follow_the_data_file(void **state)
     pid_t pid = fork(); /* another opens it */
     if (pid == 0) {
         CHILD(syscall(SYS_close_range, 3, ~0u, 0) == 0);
-        execl("/proc/self/exe", "test_log_rights", "--open", path, shm_dir, (char *)NULL);
+        execl("/proc/self/exe", "test_open_rights", "--open", path, shm_dir, (char *)NULL);
         _exit(1);
     }
     join(pid);
