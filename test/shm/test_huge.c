@@ -2,7 +2,7 @@
  * The arena in huge pages: there where the system has them, and where it has none, or fails at any step of making them,
  * everything is as without.  What the system says is made up by the functions below, which the engine calls.
  */
-#include "fixture.h"
+#include "support/segment.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

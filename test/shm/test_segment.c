@@ -1,5 +1,5 @@
 /* The shared segment: create, attach, refuse, grow. */
-#include "fixture.h"
+#include "support/segment.h"
 
 #include <dirent.h>
 #include <sys/mman.h>

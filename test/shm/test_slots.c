@@ -1,5 +1,5 @@
 /* Lock file, gate, process slots, registry, fork marks. */
-#include "fixture.h"
+#include "support/segment.h"
 
 #include <sched.h>
 #include <sys/mman.h>

@@ -1,34 +1,6 @@
-/* An engine on a temporary data file, without log and recovery: for tests of the shm layer. */
-#ifndef CARET_TEST_SHM_FIXTURE_H
-#define CARET_TEST_SHM_FIXTURE_H
+#include "support/segment.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "shm/lockfile.h"
-#include "shm/segment.h"
-
-struct fixture {
-    struct caret__engine e;
-    struct caret__identity id;
-    char dir[64];
-    char path[96], lock_path[96];
-};
-
-static inline void engine_init(struct fixture *f, struct caret__engine *e)
+void engine_init(struct fixture *f, struct caret__engine *e)
 {
     struct stat st;
 
@@ -47,10 +19,12 @@ static inline void engine_init(struct fixture *f, struct caret__engine *e)
     assert_int_equal(caret__fork_mark_new(e), CARET_OK);
 }
 
-static inline int fixture_new(void **state)
+int fixture_new(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
 
+    if (f == NULL)
+        return -1;
     snprintf(f->dir, sizeof f->dir, "/tmp/caret-test-XXXXXX");
     if (mkdtemp(f->dir) == NULL)
         return -1;
@@ -62,7 +36,7 @@ static inline int fixture_new(void **state)
     return 0;
 }
 
-static inline void engine_done(struct caret__engine *e)
+void engine_done(struct caret__engine *e)
 {
     caret__segment_close(e);
     caret__lockfile_close(e);
@@ -70,7 +44,7 @@ static inline void engine_done(struct caret__engine *e)
     caret__fork_mark_free(e);
 }
 
-static inline int fixture_delete(void **state)
+int fixture_delete(void **state)
 {
     struct fixture *f = *state;
 
@@ -83,20 +57,7 @@ static inline int fixture_delete(void **state)
     return 0;
 }
 
-/* Wait for a child to exit with status 0. */
-static inline void join(pid_t pid)
+void fixture_create(struct fixture *f, uint32_t npages)
 {
-    int status;
-
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(caret__segment_create(&f->e, &f->id, NULL, npages, 0), CARET_OK);
 }
-
-static inline void kill_and_wait(pid_t pid)
-{
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-}
-
-#endif
