@@ -1,216 +1,174 @@
-/* The tree on private memory against a sorted array: sets, deletes, kills, walks both ways. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/rand.h"
-#include "tree/tree.h"
-
-struct pair {
-    uint8_t key[CARET__KEY_MAX];
-    unsigned klen, vlen;
-    uint8_t val[64];
-};
-
-struct model {
-    struct pair *p;
-    unsigned n;
-};
+/* The tree on private memory against a sorted array: sets, deletes, kills, walks both ways, emptying, long values. */
+#include "support/store.h"
 
 static uint64_t seed = 20261121;
-static struct caret__rand rng;
 
-static unsigned rnd(unsigned n)
+static void run_random(unsigned steps, unsigned most, unsigned kill_one_in)
 {
-    return (unsigned)(caret__rand_next(&rng) % n);
-}
+    struct store s;
 
-static unsigned model_find(const struct model *m, const uint8_t *key, unsigned len, bool *found)
-{
-    unsigned lo = 0, hi = m->n;
-    while (lo < hi) {
-        unsigned mid = (lo + hi) / 2;
-        if (caret__bytes_compare(m->p[mid].key, m->p[mid].klen, key, len) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    *found = lo < m->n && caret__bytes_compare(m->p[lo].key, m->p[lo].klen, key, len) == 0;
-    return lo;
-}
-
-static void model_set(struct model *m, const uint8_t *key, unsigned len, const uint8_t *val, unsigned vlen)
-{
-    bool found;
-    unsigned i = model_find(m, key, len, &found);
-    if (!found) {
-        memmove(&m->p[i + 1], &m->p[i], (m->n - i) * sizeof *m->p);
-        m->n++;
-        memcpy(m->p[i].key, key, len);
-        m->p[i].klen = len;
-    }
-    memcpy(m->p[i].val, val, vlen);
-    m->p[i].vlen = vlen;
-}
-
-static void model_remove(struct model *m, const uint8_t *key, unsigned len, bool below)
-{
-    bool found;
-    unsigned i = model_find(m, key, len, &found), j = i;
-    if (!below)
-        j = i + found;
-    else
-        while (j < m->n && m->p[j].klen >= len && memcmp(m->p[j].key, key, len) == 0)
-            j++;
-    memmove(&m->p[i], &m->p[j], (m->n - j) * sizeof *m->p);
-    m->n -= j - i;
-}
-
-/* Keys of 1..6 parts of few letters, so that prefixes and subtrees abound; sometimes a very long one. */
-static unsigned random_key(uint8_t *key)
-{
-    unsigned n = 0, parts = 1 + rnd(5);
-    for (unsigned i = 0; i < parts; i++) {
-        key[n++] = (uint8_t)('a' + rnd(12));
-        if (rnd(3) == 0)
-            key[n++] = (uint8_t)rnd(255);
-    }
-    if (rnd(40) == 0) {
-        unsigned extra = rnd(CARET__KEY_MAX - n);
-        memset(key + n, 'a' + (int)rnd(3), extra);
-        n += extra;
-    }
-    return n;
-}
-
-static void compare_walk(struct caret__private *t, const struct model *m)
-{
-    struct caret__view v = {.pg = &t->pg};
-    struct caret__at at = {0};
-    uint8_t key[CARET__KEY_MAX + 1] = {0};
-    size_t len = 0;
-    int rc = caret__scan_from(&v, &at, key, &len);
-    for (unsigned i = 0; i < m->n; i++) {
-        assert_int_equal(rc, CARET_OK);
-        assert_int_equal(len, m->p[i].klen);
-        assert_memory_equal(key, m->p[i].key, len);
-        rc = caret__scan_next(&v, &at, key, &len);
-    }
-    assert_int_equal(rc, CARET_NONE);
-    memset(key, 0xff, sizeof key);
-    len = 8;
-    for (unsigned i = m->n; i-- > 0;) {
-        assert_int_equal(caret__scan_before(&v, &at, key, &len), CARET_OK);
-        assert_int_equal(len, m->p[i].klen);
-        assert_memory_equal(key, m->p[i].key, len);
-    }
-    assert_int_equal(caret__scan_before(&v, &at, key, &len), CARET_NONE);
-}
-
-static void check(struct caret__private *t)
-{
-    char report[2000] = "";
-    if (caret__tree_check(&t->pg, NULL, report, sizeof report) != 0)
-        fail_msg("%s", report);
-}
-
-static void compare_get(struct caret__private *t, const struct model *m, const uint8_t *key, unsigned len)
-{
-    struct caret__view v = {.pg = &t->pg};
-    struct caret__at at;
-    bool found;
-    unsigned i = model_find(m, key, len, &found);
-    assert_int_equal(caret__seek(&v, key, len, &at), CARET_OK);
-    assert_int_equal(at.found, found);
-    if (found) {
-        struct caret__entry e = caret__page_entry(at.page, at.pos);
-        const uint8_t *val;
-        size_t vlen;
-        caret__private_value(&e, &val, &vlen);
-        assert_int_equal(vlen, m->p[i].vlen);
-        assert_memory_equal(val, m->p[i].val, vlen);
-    }
-}
-
-static void run_fuzz(unsigned steps, unsigned max, unsigned kill_one_in)
-{
-    struct caret__private t;
-    struct model m = {calloc(max + 2, sizeof(struct pair)), 0};
-    uint8_t key[CARET__KEY_MAX + 1], val[64];
-
-    caret__rand_seed(&rng, seed);
-    assert_int_equal(caret__private_init(&t), CARET_OK);
+    store_private(&s, seed);
     for (unsigned step = 0; step < steps; step++) {
-        unsigned len = random_key(key), vlen = rnd(64), what = rnd(100);
-        for (unsigned i = 0; i < vlen; i++)
-            val[i] = (uint8_t)rnd(256);
-        if (what < 60 && m.n < max) {
-            assert_int_equal(caret__private_set(&t, key, len, val, vlen), CARET_OK);
-            model_set(&m, key, len, val, vlen);
-        } else if (what < 90) {
-            if (m.n > 0 && rnd(2) == 0) {
-                const struct pair *p = &m.p[rnd(m.n)];
-                len = p->klen;
-                memcpy(key, p->key, len);
-            }
-            caret__private_delete(&t, key, len);
-            model_remove(&m, key, len, false);
-        } else if (rnd(kill_one_in) == 0) {
-            len = 1 + rnd(len);
-            caret__private_kill(&t, key, len);
-            model_remove(&m, key, len, true);
-        }
-        compare_get(&t, &m, key, len);
-        if (step % 64 == 0)
-            check(&t);
+        store_change(&s, most, kill_one_in);
+        if (step % 256 == 0)
+            store_check(&s);
         if (step % 2000 == 0)
-            compare_walk(&t, &m);
+            store_same(&s);
     }
-    check(&t);
-    compare_walk(&t, &m);
-    caret__private_clear(&t);
-    m.n = 0;
-    check(&t);
-    compare_walk(&t, &m);
-    caret__private_destroy(&t);
-    free(m.p);
+    store_same(&s);
+    caret__private_clear(&s.own);
+    model_clear(&s.model);
+    store_same(&s);
+    store_close(&s);
 }
 
 static void random_changes_equal_a_sorted_array(void **state)
 {
     (void)state;
     print_message("seed %llu\n", (unsigned long long)seed);
-    run_fuzz(40000, 3000, 6);
+    run_random(30000, 3000, 6);
 }
 
 static void kills_of_every_size_equal_a_sorted_array(void **state)
 {
     (void)state;
-    run_fuzz(20000, 3000, 1);
+    run_random(15000, 3000, 1);
 }
 
 static void ascending_inserts_fill_pages(void **state)
 {
-    struct caret__private t;
+    struct store s;
+
     (void)state;
-    assert_int_equal(caret__private_init(&t), CARET_OK);
-    uint8_t key[8] = "seq";
-    for (unsigned i = 0; i < 20000; i++) {
-        key[3] = (uint8_t)(i >> 16);
-        key[4] = (uint8_t)(i >> 8);
-        key[5] = (uint8_t)i;
-        assert_int_equal(caret__private_set(&t, key, 6, "0123456789", 10), CARET_OK);
+    store_private(&s, seed);
+    store_fill(&s, "seq", 5, 0, 20000, 10);
+    store_check(&s);
+    /* 28 bytes an entry at most with the slot; pages must be nine tenths full or better */
+    assert_true(store_pages(&s) * CARET__PAGE_USABLE < 20000u * 28u * 10u / 9u);
+    store_close(&s);
+}
+
+/* One after the other of every length around the limits: in the page, in a block of its own, and back. */
+static void values_of_every_length_are_kept(void **state)
+{
+    static uint8_t val[LONG_VALUE];
+    struct store s;
+    uint8_t key[CARET__KEY_MAX];
+
+    (void)state;
+    store_private(&s, seed);
+    memset(key, 'k', sizeof key);
+    for (unsigned klen = 1; klen <= CARET__KEY_MAX; klen = klen < 3 ? klen + 1 : klen * 2 + 1)
+        for (unsigned near = 0; near < 6; near++) {
+            size_t lens[] = {near, CARET__INLINE_MAX - 3 + near, CARET__ENTRY_MAX - klen - 10 - 3 + near,
+                             CARET__PAGE_SIZE - 3 + near, 5 * near * 700};
+            for (unsigned i = 0; i < sizeof lens / sizeof lens[0]; i++) {
+                memset(val, (int)(near * 7 + i), lens[i]);
+                store_set(&s, key, klen, val, lens[i]);
+                store_compare_get(&s, key, klen);
+            }
+        }
+    store_same(&s);
+    assert_int_equal(s.own.ts.has_runs, 1);
+    while (s.model.n != 0) /* what is lost is told by the sanitizer */
+        store_delete(&s, s.model.p[0].key, s.model.p[0].klen);
+    store_same(&s);
+    store_close(&s);
+}
+
+static void an_emptied_store_gives_its_memory_back(void **state)
+{
+    struct store s;
+
+    (void)state;
+    store_private(&s, seed);
+    store_fill(&s, "x", 6, 0, 30000, 20);
+    uint32_t before = s.own.pages;
+    assert_true(before > 100);
+    caret__private_clear(&s.own);
+    model_clear(&s.model);
+    assert_true(s.own.pages < before / 4);
+    store_same(&s);
+    store_fill(&s, "y", 6, 0, 3000, 20); /* and it grows again */
+    store_same(&s);
+    store_close(&s);
+}
+
+/* Every page that was there before, of a large tree or of a single leaf, is another one afterwards. */
+static void no_hint_outlives_an_emptying(void **state)
+{
+    struct store s;
+
+    (void)state;
+    for (unsigned n = 1; n <= 5000; n += 4999) {
+        store_private(&s, seed);
+        store_fill(&s, "x", 6, 0, n, 20);
+        uint64_t before[64];
+        uint32_t pages = s.own.pages < 64 ? s.own.pages : 64;
+        for (uint32_t i = 1; i < pages; i++)
+            before[i] = store_version(&s, i);
+        uint32_t root = store_root(&s);
+        caret__private_clear(&s.own);
+        model_clear(&s.model);
+        assert_true(store_version(&s, root < s.own.pages ? root : 1) != before[root < pages ? root : 1]);
+        for (uint32_t i = 1; n > 1 && i < pages && i < s.own.pages; i++)
+            assert_true(store_version(&s, i) > before[i]);
+        store_fill(&s, "x", 6, 0, 1, 20);
+        store_same(&s);
+        store_close(&s);
     }
-    check(&t);
-    /* 22 bytes an entry at most with the slot; pages must be nine tenths full or better */
-    unsigned pages = t.pages - 1 - t.ts.free_pages;
-    assert_true(pages * CARET__PAGE_USABLE < 20000u * 23u * 10u / 9u);
-    caret__private_destroy(&t);
+}
+
+static void stores_have_ids_of_their_own(void **state)
+{
+    struct caret__private t[3];
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(caret__private_init(&t[i]), CARET_OK);
+    assert_true(t[0].pg.id != t[1].pg.id && t[1].pg.id != t[2].pg.id && t[0].pg.id != t[2].pg.id);
+    uint64_t last = t[2].pg.id;
+    caret__private_destroy(&t[2]);
+    assert_int_equal(caret__private_init(&t[2]), CARET_OK); /* in the same place */
+    assert_true(t[2].pg.id != last);
+    for (unsigned i = 0; i < 3; i++)
+        caret__private_destroy(&t[i]);
+}
+
+static void each_change_raises_the_version_of_its_leaf(void **state)
+{
+    struct store s;
+    uint64_t last = 0;
+
+    (void)state;
+    store_private(&s, seed);
+    for (unsigned i = 0; i < 5; i++) {
+        store_set(&s, (const uint8_t *)"key", 3, "value", i);
+        assert_true(store_version(&s, store_root(&s)) > last);
+        last = store_version(&s, store_root(&s));
+    }
+    store_delete(&s, (const uint8_t *)"none", 4);
+    assert_true(store_version(&s, store_root(&s)) == last);
+    store_delete(&s, (const uint8_t *)"key", 3);
+    assert_true(store_version(&s, store_root(&s)) > last);
+    store_close(&s);
+}
+
+static void a_missing_key_has_no_value(void **state)
+{
+    struct store s;
+    const uint8_t *val;
+    size_t len;
+
+    (void)state;
+    store_private(&s, seed);
+    assert_false(caret__private_get(&s.own, (const uint8_t *)"a", 1, &val, &len));
+    store_set(&s, (const uint8_t *)"ab", 2, "", 0);
+    assert_false(caret__private_get(&s.own, (const uint8_t *)"a", 1, &val, &len));
+    assert_false(caret__private_get(&s.own, (const uint8_t *)"abc", 3, &val, &len));
+    assert_true(caret__private_get(&s.own, (const uint8_t *)"ab", 2, &val, &len));
+    assert_int_equal(len, 0);
+    store_close(&s);
 }
 
 int main(int argc, char **argv)
@@ -221,6 +179,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(random_changes_equal_a_sorted_array),
         cmocka_unit_test(kills_of_every_size_equal_a_sorted_array),
         cmocka_unit_test(ascending_inserts_fill_pages),
+        cmocka_unit_test(values_of_every_length_are_kept),
+        cmocka_unit_test(an_emptied_store_gives_its_memory_back),
+        cmocka_unit_test(no_hint_outlives_an_emptying),
+        cmocka_unit_test(stores_have_ids_of_their_own),
+        cmocka_unit_test(each_change_raises_the_version_of_its_leaf),
+        cmocka_unit_test(a_missing_key_has_no_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
