@@ -123,6 +123,7 @@ build = {
                 "src/api/thread.c",
                 "src/api/transaction.c",
                 "src/api/usage.c",
+                "src/api/version.c",
                 "front/m/error.c",
                 "front/m/held.c",
                 "front/m/locals.c",

@@ -51,7 +51,7 @@ static caret_node_buf node;
 
 static void ours_open(const char *path)
 {
-    caret_options o = {.sync = CARET_SYNC_OFF};
+    caret_options o = {.size = sizeof o, .sync = CARET_SYNC_OFF};
 
     must(caret_open(path, &o, &db), "open");
     must(caret_session_open(db, &session), "session");

@@ -48,7 +48,7 @@ struct user {
 
 static void open_it(struct user *u, int sync, int no_thread, size_t log_size)
 {
-    caret_options o = {.sync = sync, .no_thread = no_thread, .log_size = log_size};
+    caret_options o = {.size = sizeof o, .sync = sync, .no_thread = no_thread, .log_size = log_size};
     must(caret_open(path, &o, &u->db), "open");
     must(caret_session_open(u->db, &u->s), "session");
     must(caret_node_var(&u->n.node, sizeof u->n, "^BCAT", 5), "node");
@@ -135,7 +135,7 @@ static double disk(void)
 /* One checkpoint after so many sets at random. */
 static void writes_of(struct user *u, uint32_t sets)
 {
-    caret_stats before, after;
+    caret_stats before = {.size = sizeof before}, after = {.size = sizeof after};
 
     must(caret_checkpoint(u->db), "checkpoint");
     for (uint32_t i = 0; i < sets; i++)
@@ -284,7 +284,7 @@ static void fill_log(size_t log_size)
 
     if (pid == 0) {
         struct user u;
-        caret_stats st;
+        caret_stats st = {.size = sizeof st};
         uint64_t most = (log_size != 0 ? log_size : 64u << 20) / 8 * 7 - (1u << 20);
         open_it(&u, CARET_SYNC_OFF, 1, log_size);
         must(caret_checkpoint(u.db), "checkpoint");

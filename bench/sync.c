@@ -36,7 +36,7 @@ static void set(caret_session *s, int64_t a, int64_t b)
 
 static void open_it(int sync, caret_db **db, caret_session **s)
 {
-    caret_options o = {.sync = sync};
+    caret_options o = {.size = sizeof o, .sync = sync};
     must(caret_open(path, &o, db), "open");
     must(caret_session_open(*db, s), "session");
 }

@@ -74,6 +74,16 @@
  *   The message names function, argument, and what is expected.  What can't be told: memory that was freed, a session
  *   of another thread that is in use, a node that says it has more room than there is, and one whose key or hint
  *   was overwritten with other bytes.
+ *
+ * VERSIONS OF STRUCTS
+ *   Structs of options, and those that a call fills with numbers, begin with `size`: set it to the sizeof of the
+ *   struct, all else to 0 or to what you want (`caret_options o = {.size = sizeof o, .readonly = 1};`).  New fields
+ *   are only ever added at the end.  So a program and a library of different versions fit together:
+ *     a program that knows fewer options leaves the others at 0, their defaults;
+ *     an option that the library is too old to know is INVALID if it is not 0: nothing that was asked for is ignored;
+ *     numbers are written as far as `size` says; those that the library is too old to know are 0.
+ *   A `size` of 0, or one that no struct has, is INVALID: it tells of one that was not set.  Structs that the library
+ *   makes (lists, caret_usage) begin with the bytes of one element of their array, as the library knows it.
  */
 #ifndef CARET_H
 #define CARET_H
@@ -91,7 +101,12 @@ extern "C" {
 #define CARET_API
 #endif
 
-#define CARET_VERSION   "0.1.0"
+#define CARET_VERSION       "0.1.0" /* of this header; the numbers are its parts */
+#define CARET_VERSION_MAJOR 0
+#define CARET_VERSION_MINOR 1
+#define CARET_VERSION_PATCH 0
+#define CARET_VERSION_NUMBER                                                                                 \
+    (CARET_VERSION_MAJOR * 1000000u + CARET_VERSION_MINOR * 1000u + CARET_VERSION_PATCH)
 
 /* Limits.  The key limit is of the encoded key: name + subscripts as stored. */
 #define CARET_MAX_NAME  31u         /* bytes of a variable name after the '^' */
@@ -165,12 +180,18 @@ CARET_API const char *caret_strerror(int code);
  * leave it alone), "SYMBOL: what, with what".  Valid until the thread's next call; never NULL. */
 CARET_API const char *caret_message(void);
 
+/* The version of the library, as CARET_VERSION and CARET_VERSION_NUMBER are of the header: "0.1.0", 1000.  From any
+ * thread, at any time. */
+CARET_API const char *caret_version(void);
+CARET_API unsigned caret_version_number(void);
+
 /* ---------------------------------------------------------------- database */
 
 enum { CARET_SYNC_INTERVAL = 0, CARET_SYNC_COMMIT = 1, CARET_SYNC_OFF = 2 };
 
-/* Options of caret_open(); zero everything, then set what differs. */
+/* Options of caret_open(); see VERSIONS OF STRUCTS: set size, zero everything, then set what differs. */
 typedef struct caret_options {
+    size_t size;   /* sizeof(caret_options) */
     int no_create; /* 1: a missing file is an error (CARET_E_NOTFOUND) */
     int readonly;  /* 1: for reading only, see caret_open */
     int sync;      /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
@@ -257,8 +278,9 @@ CARET_API int caret_checkpoint(caret_db *db);
  * the database, or close it. */
 typedef int caret_backup_progress(void *arg, uint64_t done, uint64_t total);
 
-/* Options of caret_backup(); zero everything, then set what differs. */
+/* Options of caret_backup(); see VERSIONS OF STRUCTS: set size, zero everything, then set what differs. */
 typedef struct caret_backup_options {
+    size_t size;   /* sizeof(caret_backup_options) */
     int compact;   /* 1: pages get new numbers, in the order of keys and without gaps: the smallest file */
     int overwrite; /* 1: an existing file is replaced, whole or not at all; else it is an error, EXISTS */
     caret_backup_progress *progress;
@@ -290,8 +312,9 @@ CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_op
 CARET_API int caret_compact(const char *path, const caret_options *options, caret_backup_progress *progress,
                             void *progress_arg);
 
-/* Options of caret_restore(); zero everything, then set what differs. */
+/* Options of caret_restore(); see VERSIONS OF STRUCTS: set size, zero everything, then set what differs. */
 typedef struct caret_restore_options {
+    size_t size;         /* sizeof(caret_restore_options) */
     const char *archive; /* folder that the log was copied to (caret_options); NULL = the backup alone */
     /* go no further than this place (caret_durable's `committed`), which must be reached; 0 = the end */
     uint64_t lsn;
@@ -331,6 +354,7 @@ CARET_API int caret_check_online(caret_db *db, char *report, size_t cap);
 
 /* Counters and sizes of a database; see docs/engine.md for their meaning. */
 typedef struct caret_stats {
+    size_t size; /* sizeof(caret_stats): to be set before the call */
     uint64_t pages, free_pages, arena_slots, arena_used, depth;
     uint64_t log_head, log_durable, checkpoint_lsn, epoch, checkpoints, repairs;
     uint64_t gets, sets, commits, restarts, lock_waits; /* summed over attached processes */
@@ -347,6 +371,7 @@ enum {
     CARET_VIEW_FILE = 2 /* what is in the files: all of it if nobody is attached, else the last checkpoint */
 };
 
+/* CLOSED, EVICTED; INVALID: out->size was not set. */
 CARET_API int caret_stat(caret_db *db, caret_stats *out);
 
 /* What takes the room. */
@@ -367,6 +392,7 @@ typedef struct caret_usage_global {
 } caret_usage_global;
 
 typedef struct caret_usage {
+    size_t size;                               /* bytes of a caret_usage_global */
     unsigned levels;                           /* of the tree; */
     caret_usage_level level[CARET_MAX_LEVELS]; /* level[0]: the leaves */
     size_t globals;
@@ -383,6 +409,7 @@ CARET_API void caret_usage_free(caret_usage *usage);
 
 /* What caret_salvage() found, and did not. */
 typedef struct caret_salvaged {
+    size_t size;          /* sizeof(caret_salvaged): to be set before the call */
     uint64_t nodes;       /* written */
     uint64_t pages;       /* of the file */
     uint64_t leaves;      /* of nodes, that were read */
@@ -697,6 +724,7 @@ typedef struct caret_lock_info {
 } caret_lock_info;
 
 typedef struct caret_lock_list {
+    size_t size; /* bytes of a caret_lock_info */
     size_t count;
     caret_lock_info *lock; /* in the order of names, the held one of a name before those who wait */
 } caret_lock_list;
@@ -724,6 +752,7 @@ typedef struct caret_process {
 } caret_process;
 
 typedef struct caret_process_list {
+    size_t size; /* bytes of a caret_process */
     size_t count;
     caret_process *process;
 } caret_process_list;
@@ -747,6 +776,7 @@ enum { CARET_CHANGE_SET = 1, CARET_CHANGE_DELETE = 2, CARET_CHANGE_KILL = 3 };
 
 /* One change of a commit.  Everything in it lives until the next call with the same log. */
 typedef struct caret_change {
+    size_t size;           /* sizeof(caret_change): to be set before the call */
     uint64_t lsn;          /* the place in the log after its commit, as caret_durable() tells places */
     uint32_t index, count; /* of the changes of that commit: which, from 0, and how many */
     int kind; /* CARET_CHANGE_*; what comes of an incr is a set, and so is what comes of a merge */

@@ -54,7 +54,7 @@ static void read_options(lua_State *L, caret_backup_options *o, struct telling *
 int caret__backup_to(lua_State *L)
 {
     struct caret__ldb *d = caret__check_db(L, 1);
-    caret_backup_options o = {0};
+    caret_backup_options o = {.size = sizeof o};
     struct telling t = {.L = L, .unit = 1};
     const char *path = caret__check_path(L, 2, "the path of a backup");
 
@@ -97,7 +97,7 @@ int caret__restore_from(lua_State *L)
 {
     const char *backup = caret__check_path(L, 1, "the path of a backup");
     const char *path = caret__check_path(L, 2, "the path of the database to be made");
-    caret_restore_options o = {0};
+    caret_restore_options o = {.size = sizeof o};
     struct telling t = {.L = L, .unit = 1e9};
     uint64_t reached = 0;
 

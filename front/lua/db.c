@@ -56,7 +56,7 @@ static void read_options(lua_State *L, caret_options *o)
     static const char *const known[] = {"create",   "readonly",    "sync",       "sync_interval",
                                         "log_size", "arena_limit", "shm_dir",    "archive",
                                         "progress", "any_fs",      "huge_pages", NULL};
-    memset(o, 0, sizeof *o);
+    *o = (caret_options){.size = sizeof *o};
     if (!caret__check_options(L, 2, "open", known))
         return;
     o->no_create = !caret__option_flag(L, 2, "create", 1);
@@ -115,7 +115,7 @@ static int node_function(lua_State *L)
 static int db_open(lua_State *L)
 {
     struct caret__lstate *st = caret__state(L);
-    caret_options o;
+    caret_options o = {.size = sizeof o};
     const char *path = lua_isnoneornil(L, 1) ? NULL : caret__check_path(L, 1, "the path of a database");
     struct progress progress;
 
@@ -276,7 +276,7 @@ static int db_path(lua_State *L)
 static int db_stat(lua_State *L)
 {
     struct caret__ldb *d = caret__check_db(L, 1);
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
     int rc = caret_stat(d->db, &st);
     if (rc != CARET_OK)
         return caret__raise(L, d, rc);
@@ -367,7 +367,7 @@ static int core_salvage(lua_State *L)
     const char *out = caret__check_path(L, 2, "the path of the file to write");
     int flags = lua_toboolean(L, 3) ? CARET_SALVAGE_SURE : 0;
     char *report = lua_newuserdata(L, cap);
-    caret_salvaged c;
+    caret_salvaged c = {.size = sizeof c};
     int rc = caret_salvage(path, out, flags, &c, report, cap);
 
     if (rc != CARET_OK && rc != CARET_E_CORRUPT)

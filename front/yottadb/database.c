@@ -51,7 +51,7 @@ static int open_file(struct caret__ydb_call *c, const char *n, const char *file,
                      struct caret__ydb_database **database)
 {
     struct caret__ydb_database *d = calloc(1, sizeof *d), *old;
-    caret_options options = {.readonly = caret_m__only_read(file)};
+    caret_options options = {.size = sizeof options, .readonly = caret_m__only_read(file)};
 
     if (d == NULL)
         return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a database");

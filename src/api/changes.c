@@ -78,7 +78,7 @@ static int long_value(caret_log *log, const struct caret__op_view *op, caret_sli
 }
 
 /* The next change of the record in progress.  CARET_NONE: it had no more. */
-static int next_change(caret_log *log, caret_change *out)
+static int read_change(caret_log *log, caret_change *out)
 {
     struct caret__op_view op;
     int more = caret__record_op(log->rec, log->size, &log->off, &op), rc = CARET_OK;
@@ -99,6 +99,16 @@ static int next_change(caret_log *log, caret_change *out)
     return rc == CARET_OK ? caret__node_make(&log->node.node, sizeof log->node, false, op.key, op.klen) : rc;
 }
 
+static int next_change(caret_log *log, caret_change *out)
+{
+    caret_change c;
+    int rc = read_change(log, &c);
+
+    if (rc == CARET_OK)
+        caret__struct_give(out, &c, sizeof c);
+    return rc;
+}
+
 static void count_changes(caret_log *log)
 {
     log->off = CARET__REC_HEAD;
@@ -111,7 +121,9 @@ int caret_log_next(caret_log *log, caret_change *out)
     if (log == NULL || out == NULL)
         return caret__null(__func__, log == NULL ? "log" : "change",
                            log == NULL ? "an open log" : "a place for it");
-    int rc = caret__attached_here(log->tail.e) ? CARET_OK : caret__engine_forked(log->tail.e);
+    int rc = caret__struct_check(__func__, "change's", out, sizeof *out);
+    if (rc == CARET_OK)
+        rc = caret__attached_here(log->tail.e) ? CARET_OK : caret__engine_forked(log->tail.e);
     while (rc == CARET_OK) {
         if (log->rec != NULL && (rc = next_change(log, out)) != CARET_NONE)
             return rc;

@@ -120,10 +120,14 @@ static int check_sync(const char *function, const caret_options *o)
     return CARET_OK;
 }
 
-static int check_options(const char *function, const caret_options *o)
+/* Options of opening as they were given, which may be NULL, as `o`. */
+static int take_options(const char *function, const caret_options *given, caret_options *o)
 {
-    int rc = check_sync(function, o);
+    *o = (caret_options){.size = sizeof *o};
+    int rc = given != NULL ? caret__struct_take(function, o, sizeof *o, given) : CARET_OK;
 
+    if (rc == CARET_OK)
+        rc = check_sync(function, o);
     if (rc == CARET_OK)
         rc = check_flag(function, "no_create", o->no_create);
     if (rc == CARET_OK)
@@ -151,17 +155,9 @@ static int check_options(const char *function, const caret_options *o)
     return CARET_OK;
 }
 
-int caret_open(const char *path, const caret_options *options, caret_db **out)
+/* The handle; `options` were checked. */
+static int open_db(const char *path, const caret_options *options, caret_db **out)
 {
-    static const caret_options defaults;
-    if (out == NULL)
-        return caret__null(__func__, "db", "a place for the handle");
-    *out = NULL;
-    if (options == NULL)
-        options = &defaults;
-    int rc = check_options(__func__, options);
-    if (rc != CARET_OK)
-        return rc;
     if (path == NULL)
         path = getenv("CARET_DB");
     if (path == NULL || *path == 0)
@@ -169,7 +165,7 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     caret_db *db = calloc(1, sizeof *db);
     if (db == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory for a database handle");
-    rc = caret__engine_open(path, options, &db->e);
+    int rc = caret__engine_open(path, options, &db->e);
     if (rc == CARET_OK && options->archive != NULL && !db->e->observes) {
         rc = caret__archive_begin(db->e, options->archive);
         if (rc != CARET_OK)
@@ -194,6 +190,17 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
     handle_add(db);
     *out = db;
     return CARET_OK;
+}
+
+int caret_open(const char *path, const caret_options *options, caret_db **out)
+{
+    caret_options o;
+
+    if (out == NULL)
+        return caret__null(__func__, "db", "a place for the handle");
+    *out = NULL;
+    int rc = take_options(__func__, options, &o);
+    return rc == CARET_OK ? open_db(path, &o, out) : rc;
 }
 
 int caret_close(caret_db *db)
@@ -312,16 +319,16 @@ int caret_compact(const char *path, const caret_options *options, caret_backup_p
                   void *progress_arg)
 {
     const caret_backup_options how = {.compact = 1, .progress = progress, .progress_arg = progress_arg};
-    caret_options o = options != NULL ? *options : (caret_options){0};
+    caret_options o;
     caret_db *db;
-    int rc = check_options(__func__, &o);
+    int rc = take_options(__func__, options, &o);
 
     if (rc != CARET_OK)
         return rc;
     if (o.readonly)
         return caret__fail(CARET_E_READONLY, "caret_compact: not of a database opened read-only");
     o.no_create = 1;
-    rc = caret_open(path, &o, &db);
+    rc = open_db(path, &o, &db);
     if (rc != CARET_OK)
         return rc;
     rc = caret__engine_compact(db->e, caret__backup, &how);
@@ -347,20 +354,22 @@ static int check_path(const char *function, const char *argument, const char *pa
 
 int caret_backup(caret_db *db, const char *path, const caret_backup_options *options)
 {
-    static const caret_backup_options defaults;
+    caret_backup_options o = {.size = sizeof o};
     int rc = enter_attached(__func__, db, "backup");
 
     if (rc == CARET_OK)
         rc = check_path(__func__, "path", path);
     if (rc == CARET_OK && options != NULL)
-        rc = check_flag(__func__, "compact", options->compact);
-    if (rc == CARET_OK && options != NULL)
-        rc = check_flag(__func__, "overwrite", options->overwrite);
+        rc = caret__struct_take(__func__, &o, sizeof o, options);
+    if (rc == CARET_OK)
+        rc = check_flag(__func__, "compact", o.compact);
+    if (rc == CARET_OK)
+        rc = check_flag(__func__, "overwrite", o.overwrite);
     if (rc != CARET_OK)
         return rc;
     struct caret__engine *e = db->e;
     caret__engine_ref(e); /* the callback may close the handle */
-    rc = caret__backup(e, path, options != NULL ? options : &defaults);
+    rc = caret__backup(e, path, &o);
     int closed = caret__engine_close(e);
     return rc != CARET_OK ? rc : closed;
 }
@@ -368,23 +377,23 @@ int caret_backup(caret_db *db, const char *path, const caret_backup_options *opt
 int caret_restore(const char *backup, const char *path, const caret_restore_options *options,
                   uint64_t *reached)
 {
-    static const caret_restore_options defaults;
-
+    caret_restore_options o = {.size = sizeof o};
     int rc = check_path(__func__, "backup", backup);
 
-    options = options != NULL ? options : &defaults;
     if (rc == CARET_OK)
         rc = check_path(__func__, "path", path);
+    if (rc == CARET_OK && options != NULL)
+        rc = caret__struct_take(__func__, &o, sizeof o, options);
     if (rc == CARET_OK)
-        rc = check_flag(__func__, "any_fs", options->any_fs);
+        rc = check_flag(__func__, "any_fs", o.any_fs);
     if (rc != CARET_OK)
         return rc;
-    if (options->archive == NULL && (options->lsn != 0 || options->time != 0))
+    if (o.archive == NULL && (o.lsn != 0 || o.time != 0))
         return caret__fail(CARET_E_INVALID,
                            "caret_restore: option %s without archive: a later moment than that of the backup "
                            "needs one",
-                           options->lsn != 0 ? "lsn" : "time");
-    return caret__restore(backup, path, options, reached);
+                           o.lsn != 0 ? "lsn" : "time");
+    return caret__restore(backup, path, &o, reached);
 }
 
 /* Is the page's bit set in that map? */
@@ -613,41 +622,52 @@ static void add_unpublished(caret_db *db, caret_stats *out)
     caret__local_unlock(&db->lock);
 }
 
+/* What the shared memory tells. */
+static caret_stats stats_of(struct caret__engine *e)
+{
+    struct caret__shared *sh = e->sh;
+    caret_stats st = {.pages = sh->ts.npages,
+                      .free_pages = sh->ts.free_pages + atomic_load(&sh->hollow_pages),
+                      .arena_slots = atomic_load(&sh->nslots),
+                      .arena_used = atomic_load(&sh->nslots) - sh->ts.free_slots,
+                      .depth = sh->ts.depth,
+                      .log_head = atomic_load(&sh->log_head),
+                      .log_durable = atomic_load(&sh->log_durable),
+                      .checkpoint_lsn = atomic_load(&sh->checkpoint_lsn),
+                      .epoch = atomic_load(&sh->epoch),
+                      .checkpoints = atomic_load(&sh->checkpoints),
+                      .repairs = atomic_load(&sh->repairs),
+                      .held_pages = atomic_load(&sh->held_pages),
+                      .view = e->observes,
+                      .arena_huge = caret__huge_bytes(e)};
+
+    for (uint32_t i = 0; i < sh->max_procs; i++) {
+        struct caret__procslot *p = &e->slots[i];
+        st.processes += atomic_load(&p->state) == CARET__SLOT_USED;
+        st.snapshots += atomic_load(&p->snap_lsn) != 0;
+        st.gets += atomic_load(&p->gets);
+        st.sets += atomic_load(&p->sets);
+        st.commits += atomic_load(&p->commits);
+        st.restarts += atomic_load(&p->restarts);
+        st.lock_waits += atomic_load(&p->lock_waits);
+    }
+    return st;
+}
+
 int caret_stat(caret_db *db, caret_stats *out)
 {
     struct caret__engine *e;
     if (out == NULL)
         return caret__null(__func__, "out", "a place for the numbers");
-    int rc = caret__db_enter(__func__, db, &e);
+    int rc = caret__struct_check(__func__, "out's", out, sizeof *out);
+    if (rc == CARET_OK)
+        rc = caret__db_enter(__func__, db, &e);
     if (rc != CARET_OK)
         return rc;
-    struct caret__shared *sh = e->sh;
-    *out = (caret_stats){.pages = sh->ts.npages,
-                         .free_pages = sh->ts.free_pages + atomic_load(&sh->hollow_pages),
-                         .arena_slots = atomic_load(&sh->nslots),
-                         .arena_used = atomic_load(&sh->nslots) - sh->ts.free_slots,
-                         .depth = sh->ts.depth,
-                         .log_head = atomic_load(&sh->log_head),
-                         .log_durable = atomic_load(&sh->log_durable),
-                         .checkpoint_lsn = atomic_load(&sh->checkpoint_lsn),
-                         .epoch = atomic_load(&sh->epoch),
-                         .checkpoints = atomic_load(&sh->checkpoints),
-                         .repairs = atomic_load(&sh->repairs),
-                         .held_pages = atomic_load(&sh->held_pages),
-                         .view = e->observes,
-                         .arena_huge = caret__huge_bytes(e)};
-    for (uint32_t i = 0; i < sh->max_procs; i++) {
-        struct caret__procslot *p = &e->slots[i];
-        out->processes += atomic_load(&p->state) == CARET__SLOT_USED;
-        out->snapshots += atomic_load(&p->snap_lsn) != 0;
-        out->gets += atomic_load(&p->gets);
-        out->sets += atomic_load(&p->sets);
-        out->commits += atomic_load(&p->commits);
-        out->restarts += atomic_load(&p->restarts);
-        out->lock_waits += atomic_load(&p->lock_waits);
-    }
-    add_unpublished(db, out);
+    caret_stats st = stats_of(e);
+    add_unpublished(db, &st);
     caret__db_leave(e);
+    caret__struct_give(out, &st, sizeof st);
     return CARET_OK;
 }
 

@@ -77,8 +77,10 @@ int caret_locks_get(caret_db *db, caret_lock_list **out)
     if (rc != CARET_OK)
         return rc;
     l.list = calloc(1, sizeof *l.list);
-    if (l.list != NULL)
+    if (l.list != NULL) {
+        l.list->size = sizeof *l.list->lock;
         rc = caret__lock_list(l.e, add_lock, &l);
+    }
     if (l.list == NULL || l.rc != CARET_OK)
         rc = caret__fail(CARET_E_NOMEM, "no memory to list the locks");
     if (rc == CARET_OK)
@@ -150,6 +152,7 @@ int caret_processes_get(caret_db *db, caret_process_list **out)
         free(list);
         return caret__fail(CARET_E_NOMEM, "no memory to list the processes");
     }
+    list->size = sizeof *list->process;
     for (uint32_t slot = 0; slot < e->sh->max_procs; slot++)
         if (atomic_load(&e->slots[slot].state) != CARET__SLOT_FREE)
             copy_process(e, slot, &list->process[list->count++]);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/session.h"
 #include "base/error.h"
 #include "base/zwr.h"
 #include "caret.h"
@@ -150,7 +151,7 @@ int caret_salvage(const char *path, const char *out, int flags, caret_salvaged *
                   size_t cap)
 {
     struct writer w = {.path = out, .fd = -1};
-    caret_salvaged ignored;
+    caret_salvaged found = {.size = sizeof found};
     char nothing[1];
     int rc;
 
@@ -160,6 +161,8 @@ int caret_salvage(const char *path, const char *out, int flags, caret_salvaged *
     if ((flags & ~CARET_SALVAGE_SURE) != 0)
         return caret__fail(CARET_E_INVALID, "%s: flags are CARET_SALVAGE_SURE or 0, not 0x%x", __func__,
                            (unsigned)flags);
+    if (counts != NULL && (rc = caret__struct_check(__func__, "counts'", counts, sizeof *counts)) != CARET_OK)
+        return rc;
     if (report != NULL && !caret__bytes_ok(report, cap))
         return caret__refuse_bytes(__func__, "report", report, cap);
     if (report == NULL || cap == 0) {
@@ -167,8 +170,6 @@ int caret_salvage(const char *path, const char *out, int flags, caret_salvaged *
         cap = sizeof nothing;
     }
     report[0] = 0;
-    counts = counts != NULL ? counts : &ignored;
-    *counts = (caret_salvaged){0};
     w.out = malloc(OUT_BYTES);
     if (w.out == NULL || grow_line(&w, 4096) != CARET_OK) {
         free(w.out);
@@ -178,12 +179,14 @@ int caret_salvage(const char *path, const char *out, int flags, caret_salvaged *
     if (w.fd < 0) {
         rc = caret__fail_errno(CARET_E_OPEN, "%s: cannot be created", out);
     } else {
-        rc = salvage(&w, path, flags, counts, report, cap);
+        rc = salvage(&w, path, flags, &found, report, cap);
         close(w.fd);
         if (rc != CARET_OK && rc != CARET_E_CORRUPT)
             unlink(out);
     }
     free(w.line);
     free(w.out);
+    if (counts != NULL)
+        caret__struct_give(counts, &found, sizeof found);
     return rc;
 }

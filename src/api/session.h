@@ -124,6 +124,17 @@ static inline int caret__session_locals(caret_session *s)
     return rc;
 }
 
+/* ---- version.c: structs that begin with their size ---- */
+
+/* Can that be the size of a struct?  INVALID names function and struct. */
+int caret__struct_check(const char *function, const char *what, const void *given, size_t own);
+
+/* Options as a program gives them become the library's own. */
+int caret__struct_take(const char *function, void *own, size_t own_size, const void *given);
+
+/* The library's own becomes what a program asked for; the size of `to` was checked. */
+void caret__struct_give(void *to, const void *own, size_t own_size);
+
 /* Room for n bytes in the session's result buffer. */
 int caret__session_out(caret_session *s, size_t n);
 

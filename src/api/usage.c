@@ -102,7 +102,7 @@ static int walk_tree(const struct caret__pager *pg, const char *path, caret_usag
     struct walk w = {.pg = pg, .path = path, .u = u};
 
     free(u->global);
-    *u = (caret_usage){.levels = pg->ts->depth};
+    *u = (caret_usage){.size = sizeof *u->global, .levels = pg->ts->depth};
     if (u->levels < 1 || u->levels > CARET_MAX_LEVELS)
         return caret__fail(CARET_E_CORRUPT, "%s: a tree of %u levels", path, u->levels);
     return walk_page(&w, atomic_load(&pg->ts->root), u->levels - 1);

@@ -73,8 +73,11 @@ static inline void wait_for(uint32_t step)
 
 static inline void open_both(void)
 {
-    caret_options o = {
-        .shm_dir = shm_dir, .no_thread = 1, .sync = CARET_SYNC_OFF, .log_size = CARET__LOG_MIN};
+    caret_options o = {.size = sizeof o,
+                       .shm_dir = shm_dir,
+                       .no_thread = 1,
+                       .sync = CARET_SYNC_OFF,
+                       .log_size = CARET__LOG_MIN};
 
     must(caret_open(path, &o, &db), "open");
     must(caret_session_open(db, &s), "session");

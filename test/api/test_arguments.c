@@ -169,6 +169,11 @@ static void text_and_errors(void **state)
     note("caret_strerror()");
     IS(caret_message() != NULL, 1);
     note("caret_message()");
+    assert_string_equal(caret_version(), CARET_VERSION);
+    note("caret_version()");
+    assert_int_equal(caret_version_number(), CARET_VERSION_NUMBER);
+    assert_int_equal(CARET_VERSION_NUMBER, 1000);
+    note("caret_version_number()");
     BAD(caret_str2zwr(NULL, 1, 0, buf, sizeof buf, &len), INVALID, "in is NULL");
     BAD(caret_str2zwr("x", SIZE_MAX, 0, buf, sizeof buf, &len), INVALID, "length of in");
     BAD(caret_str2zwr("x", 1, 0, NULL, 1, &len), INVALID, "buf is NULL");
@@ -343,8 +348,8 @@ static void databases(void **state)
     caret_options o = options();
     caret_session *other_session;
     caret_log *log;
-    caret_change change;
-    caret_stats stats;
+    caret_change change = {.size = sizeof change};
+    caret_stats stats = {.size = sizeof stats};
     caret_usage *usage;
     caret_lock_list *locks;
     caret_process_list *processes;
@@ -399,6 +404,7 @@ static void databases(void **state)
     BAD(caret_salvage(copy, copied, -1, NULL, NULL, 0), INVALID, "flags are");
     BAD(caret_salvage(copy, copied, 2, NULL, NULL, 0), INVALID, "not 0x2");
     BAD(caret_salvage(copy, copied, 0, NULL, buf, SIZE_MAX), INVALID, "length of report");
+    BAD(caret_salvage(copy, copied, 0, &(caret_salvaged){.size = 0}, NULL, 0), INVALID, "counts' size is 0");
     IS(caret_salvage(copy, copied, 0, NULL, NULL, 0), CARET_OK);
     BAD(caret_session_open(db, NULL), INVALID, "s is NULL");
     IS(caret_session_open(NULL, &other_session), CARET_OK);
@@ -419,6 +425,8 @@ static void databases(void **state)
     OK(caret_log_open(db, CARET_LOG_END, &log));
     BAD(caret_log_next(NULL, &change), INVALID, "log is NULL");
     BAD(caret_log_next(log, NULL), INVALID, "change is NULL");
+    change.size = 0;
+    BAD(caret_log_next(log, &change), INVALID, "change's size is 0");
     caret_log_close(log);
     VOID(caret_log_close(NULL));
 }
@@ -465,7 +473,7 @@ static void options_of_opening(void **state)
     (void)state;
     const double intervals[] = {NAN, INFINITY, -INFINITY, -1, -1e-300, 1e300, 1e7};
     const int flags[] = {-1, 2, INT32_MAX, INT32_MIN};
-    caret_options o;
+    caret_options o = {.size = sizeof o};
 
     for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
         opens_not((o = options(), o.sync = CARET_SYNC_INTERVAL, o.sync_interval = intervals[i], o),
@@ -487,21 +495,69 @@ static void options_of_opening(void **state)
     opens_not((o = options(), o.readonly = 1, o.archive = "/tmp", o), "option archive with readonly");
     memset(&o, 0x5a, sizeof o); /* never zeroed: nothing in it is looked at that leads elsewhere */
     opens_not(o, "option");
+    o.size = sizeof o; /* but for that */
+    opens_not(o, "option");
+    opens_not((o = options(), o.size = 0, o), "option size is 0");
+    opens_not((o = options(), o.size = sizeof(size_t) - 1, o), "option size is");
+    opens_not((o = options(), o.size = SIZE_MAX, o), "option size is");
+}
+
+/* What a program has that was built with a newer caret.h. */
+struct newer_options {
+    caret_options o;
+    int later;
+};
+
+struct newer_stats {
+    caret_stats st;
+    uint64_t later;
+};
+
+static void programs_of_other_versions(void **state)
+{
+    (void)state;
+    struct newer_options newer = {.o = options()};
+    caret_options older = options();
+    caret_db *mine;
+
+    older.size = offsetof(caret_options, log_size);
+    older.log_size = 1; /* is something else of the program's */
+    assert_int_equal(caret_open(path, &older, &mine), CARET_OK);
+    OK(caret_close(mine));
+    newer.o.size = sizeof newer;
+    OK(caret_open(path, &newer.o, &mine));
+    newer.later = 1;
+    assert_int_equal(caret_open(path, &newer.o, &(caret_db *){NULL}), CARET_E_INVALID);
+    assert_non_null(strstr(caret_message(), "does not know"));
+
+    struct newer_stats more = {.st.size = sizeof more, .later = 7};
+    OK(caret_stat(mine, &more.st));
+    assert_true(more.st.size == sizeof more && more.st.pages > 0 && more.later == 0);
+    caret_stats less = {.size = offsetof(caret_stats, log_head), .log_head = 7};
+    OK(caret_stat(mine, &less));
+    assert_true(less.pages == more.st.pages && less.depth == more.st.depth && less.log_head == 7);
+    less.size = 0;
+    assert_int_equal(caret_stat(mine, &less), CARET_E_INVALID);
+    assert_non_null(strstr(caret_message(), "out's size is 0"));
+    OK(caret_close(mine));
 }
 
 static void options_of_backup_and_restore(void **state)
 {
     (void)state;
-    caret_backup_options b = {.compact = 2};
-    caret_restore_options r = {.any_fs = -1};
+    caret_backup_options b = {.size = sizeof b, .compact = 2};
+    caret_restore_options r = {.size = sizeof r, .any_fs = -1};
 
     BAD(caret_backup(db, "/nowhere/x", &b), INVALID, "option compact is 2");
-    b = (caret_backup_options){.overwrite = -1};
+    b = (caret_backup_options){.size = sizeof(caret_backup_options), .overwrite = -1};
     BAD(caret_backup(db, "/nowhere/x", &b), INVALID, "option overwrite is -1");
     BAD(caret_restore("/nowhere/x", "/nowhere/y", &r, NULL), INVALID, "option any_fs is -1");
-    r = (caret_restore_options){.lsn = 1};
+    BAD(caret_backup(db, "/nowhere/x", &(caret_backup_options){.size = 0}), INVALID, "option size is 0");
+    BAD(caret_restore("/nowhere/x", "/nowhere/y", &(caret_restore_options){.size = 0}, NULL), INVALID,
+        "option size is 0");
+    r = (caret_restore_options){.size = sizeof(caret_restore_options), .lsn = 1};
     BAD(caret_restore("/nowhere/x", "/nowhere/y", &r, NULL), INVALID, "option lsn without archive");
-    r = (caret_restore_options){.time = 1};
+    r = (caret_restore_options){.size = sizeof(caret_restore_options), .time = 1};
     BAD(caret_restore("/nowhere/x", "/nowhere/y", &r, NULL), INVALID, "option time without archive");
 }
 
@@ -717,6 +773,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(databases, begin, end),
         cmocka_unit_test_setup_teardown(what_is_closed, begin, end),
         cmocka_unit_test_setup_teardown(options_of_opening, begin, end),
+        cmocka_unit_test_setup_teardown(programs_of_other_versions, begin, end),
         cmocka_unit_test_setup_teardown(options_of_backup_and_restore, begin, end),
         cmocka_unit_test_setup_teardown(overwritten_nodes, begin, end),
         cmocka_unit_test(

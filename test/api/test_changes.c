@@ -37,7 +37,7 @@ static caret_log *follow(caret_db *db, uint64_t from)
 static void expect(caret_log *log, int kind, const char *zwr, const char *value, unsigned index,
                    unsigned count)
 {
-    caret_change c;
+    caret_change c = {.size = sizeof c};
     char name[200];
     size_t len;
 
@@ -54,7 +54,7 @@ static void expect(caret_log *log, int kind, const char *zwr, const char *value,
 
 static void expect_none(caret_log *log)
 {
-    caret_change c;
+    caret_change c = {.size = sizeof c};
 
     assert_int_equal(caret_log_next(log, &c), CARET_NONE);
     assert_int_equal(caret_log_next(log, &c), CARET_NONE);
@@ -103,7 +103,7 @@ static void changes_come_as_they_were_made(void **state)
 static void a_place_in_the_log_is_where_it_goes_on(void **state)
 {
     caret_session *s;
-    caret_change c;
+    caret_change c = {.size = sizeof c};
     caret_log *log;
     uint64_t committed;
 
@@ -137,7 +137,7 @@ static void a_place_in_the_log_is_where_it_goes_on(void **state)
     caret_log_close(log);
     caret_session_close(s);
     OK(caret_close(db));
-    caret_options o = {.readonly = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1};
     OK(caret_open(path, &o, &db));
     assert_int_equal(caret_log_open(db, 0, &log), CARET_E_READONLY);
     OK(caret_close(db));
@@ -180,7 +180,7 @@ static void every_change_is_seen_while_the_log_goes_round(void **state)
 {
     caret_options o = options();
     caret_db *db;
-    caret_change c;
+    caret_change c = {.size = sizeof c};
     int64_t seen = 0;
 
     (void)state;
@@ -218,7 +218,7 @@ static void who_is_too_slow_is_told_so(void **state)
     caret_options o = options();
     caret_session *s;
     caret_db *db;
-    caret_change c;
+    caret_change c = {.size = sizeof c};
     char value[80]; /* in the page, also of small builds */
     int rc;
 

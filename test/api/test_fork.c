@@ -267,7 +267,7 @@ static void fork_of_a_process_with_writing_threads(void **state)
 /* Grandchildren of children that never used it, and a parent that has gone. */
 static void each_generation_attaches_itself(void **state)
 {
-    caret_stats stats;
+    caret_stats stats = {.size = sizeof stats};
 
     (void)state;
     caret_db *db = open_db();
@@ -481,7 +481,7 @@ static void exec_inherits_no_descriptor_and_no_lock(void **state)
     caret_session_close(s);
     OK(caret_close(db));
     assert_int_equal(open_here(dir) + open_here(shm_dir), 0);
-    caret_options o = {.readonly = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1};
     OK(caret_open(path, &o, &db));
     assert_true(open_here(dir) == 1 && open_here("/memfd:caret") == 1);
     assert_int_equal(open_after_exec(strrchr(dir, '/') + 1), 0);

@@ -292,7 +292,7 @@ static void reopen(struct world *w, int really)
     }
     caret_session_close(w->s);
     OK(caret_close(w->db));
-    caret_options o = {.shm_dir = where[0] ? where : NULL};
+    caret_options o = {.size = sizeof o, .shm_dir = where[0] ? where : NULL};
     OK(caret_open(path, &o, &w->db));
     OK(caret_session_open(w->db, &w->s));
 }

@@ -212,7 +212,7 @@ static void transactions_see_their_own_changes(void **state)
 
 static void snapshots_and_readers_too(void **state)
 {
-    caret_options only = {.readonly = 1};
+    caret_options only = {.size = sizeof only, .readonly = 1};
     caret_session *mine = s;
     caret_db *reader;
 

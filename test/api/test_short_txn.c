@@ -237,7 +237,7 @@ static void the_last_set_of_a_key_counts(void **state)
 /* In the smallest arena: changes of a few leaves, each of which must be copied. */
 static void the_smallest_arena_holds_a_few_sets(void **state)
 {
-    caret_options o = {.arena_limit = 1};
+    caret_options o = {.size = sizeof o, .arena_limit = 1};
     (void)state;
     unlink(path);
     OK(caret_open(path, &o, &db));

@@ -133,7 +133,7 @@ static void check(caret_db *db)
 
 static caret_stats stats(caret_db *db)
 {
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
     must(caret_stat(db, &st), "stat");
     return st;
 }
@@ -327,7 +327,8 @@ static void a_snapshot_can_only_be_read(void **state)
     must(caret_rollback(s[0]), "rollback");
     must(caret_begin(s[0], CARET_TXN_SNAPSHOT), "begin"); /* closing ends it */
     close_all(db, s, 1);
-    must(caret_open(path, &(caret_options){.readonly = 1}, &db), "open read-only");
+    must(caret_open(path, &(caret_options){.size = sizeof(caret_options), .readonly = 1}, &db),
+         "open read-only");
     must(caret_session_open(db, &s[0]), "session");
     assert_int_equal(caret_begin(s[0], CARET_TXN_SNAPSHOT), CARET_E_READONLY);
     must(caret_get(s[0], &n.node, &v), "get");

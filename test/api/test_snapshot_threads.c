@@ -111,7 +111,10 @@ static void *read_on(void *arg)
             must(-1, "two looks at one snapshot");
         must(caret_commit(s), "end");
         if (me == 0 && i % 5 == 0)
-            must(caret_backup(db, copy, &(caret_backup_options){.overwrite = 1, .compact = i & 1}), "backup");
+            must(caret_backup(db, copy,
+                              &(caret_backup_options){
+                                  .size = sizeof(caret_backup_options), .overwrite = 1, .compact = i & 1}),
+                 "backup");
         if (me == 1 && i % 5 == 0)
             must(caret_check_online(db, report, sizeof report), "check");
     }
@@ -138,7 +141,7 @@ static void threads_share_a_process_and_see_their_own_snapshots(void **state)
 {
     pthread_t thread[READERS + WRITERS];
     char report[1000];
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
 
     (void)state;
     must(caret_open(path, NULL, &db), "open");

@@ -123,7 +123,7 @@ static void no_call_of_a_thread_goes_uncounted(void **state)
 {
     char path[64];
     pthread_t t[THREADS];
-    caret_stats before, after;
+    caret_stats before = {.size = sizeof before}, after = {.size = sizeof after};
     caret_session *s;
     caret_node_buf n;
     caret_slice v;

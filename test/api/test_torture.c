@@ -282,7 +282,7 @@ static void verify(caret_db *db, unsigned slack)
 static void print_counts(const char *what, unsigned deaths, caret_db *db)
 {
     uint64_t done = 0, checks = 0, in_flight = 0, found_new = 0;
-    caret_stats st = {0};
+    caret_stats st = {.size = sizeof st};
 
     for (unsigned i = 0; i < WORKERS; i++) {
         done += atomic_load(&journal->oracle[i].operations);

@@ -64,7 +64,7 @@ static void in_child(void (*run)(void))
 /* ^t(1..1000) are there. */
 static void all_is_there(void)
 {
-    caret_options options = {.no_create = 1, .no_thread = 1};
+    caret_options options = {.size = sizeof options, .no_create = 1, .no_thread = 1};
     caret_db *db;
     caret_session *s;
     caret_node_buf n;
@@ -116,7 +116,7 @@ static void write_with(void *lib)
     int (*var)(caret_node *, size_t, const char *, size_t);
     int (*child)(caret_node *, size_t, const caret_node *, int64_t);
     int (*set)(caret_session *, caret_node *, const void *, size_t);
-    caret_options options = {.sync_interval = 0.02};
+    caret_options options = {.size = sizeof options, .sync_interval = 0.02};
     caret_db *db;
     caret_session *s;
     caret_node_buf n;

@@ -66,7 +66,7 @@ static uint64_t pages_of(const caret_usage *u)
 static void every_node_and_every_page_is_counted(void **state)
 {
     caret_usage *u;
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
 
     (void)state;
     caret_db *db = open_db();
@@ -80,7 +80,7 @@ static void every_node_and_every_page_is_counted(void **state)
     caret_usage_free(u);
     caret_usage_free(NULL);
     OK(caret_close(db));
-    caret_options o = {.readonly = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1};
     OK(caret_open(path, &o, &db));
     OK(caret_usage_get(db, &u));
     check_counts(u);
@@ -135,7 +135,7 @@ static void damaged_page_is_named(void **state)
          pread(fd, page, sizeof page, i * (off_t)sizeof page) == (ssize_t)sizeof page; i++) {
         page[sizeof page - 1] ^= 1;
         assert_int_equal(pwrite(fd, page, sizeof page, i * (off_t)sizeof page), sizeof page);
-        caret_options o = {.readonly = 1};
+        caret_options o = {.size = sizeof o, .readonly = 1};
         OK(caret_open(path, &o, &db));
         int rc = caret_usage_get(db, &u);
         if (rc != CARET_OK) { /* it is one of the tree */

@@ -534,7 +534,7 @@ static void what_changes_under_a_step_to_another_leaf_is_read_again(void **state
 static int set_up(void **state)
 {
     /* A checkpoint of the thread's would put leaves into the file, and the first step to each of these is a descent. */
-    caret_options o = {.no_thread = 1, .sync = CARET_SYNC_OFF};
+    caret_options o = {.size = sizeof o, .no_thread = 1, .sync = CARET_SYNC_OFF};
 
     (void)state;
     return caret_open(path, &o, &db) != CARET_OK || caret_session_open(db, &s) != CARET_OK ||

@@ -452,7 +452,8 @@ static const char *transaction(const struct told *t, body_fn *fn)
 
 static bool open_it(const char *path, bool readonly)
 {
-    caret_options o = {.sync = readonly ? CARET_SYNC_INTERVAL : CARET_SYNC_OFF, .readonly = readonly};
+    caret_options o = {
+        .size = sizeof o, .sync = readonly ? CARET_SYNC_INTERVAL : CARET_SYNC_OFF, .readonly = readonly};
 
     if (caret_open(path, &o, &db) == CARET_OK && caret_session_open(db, &s) == CARET_OK)
         return true;

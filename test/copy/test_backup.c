@@ -63,7 +63,7 @@ static caret_db *filled(void)
 
 static caret_stats stats(caret_db *db)
 {
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
     OK(caret_stat(db, &st));
     return st;
 }
@@ -119,7 +119,7 @@ static void a_packed_copy_has_no_gaps(void **state)
 {
     caret_db *db = filled();
     uint64_t was = digest(db), used = stats(db).pages;
-    caret_backup_options o = {.compact = 1, .overwrite = 1};
+    caret_backup_options o = {.size = sizeof o, .compact = 1, .overwrite = 1};
 
     (void)state;
     OK(caret_checkpoint(db));
@@ -140,7 +140,7 @@ static void a_packed_copy_has_no_gaps(void **state)
 static void an_empty_database_can_be_copied(void **state)
 {
     caret_db *db = open_db();
-    caret_backup_options o = {.compact = 1};
+    caret_backup_options o = {.size = sizeof o, .compact = 1};
 
     (void)state;
     OK(caret_backup(db, copy, NULL));
@@ -212,7 +212,7 @@ static void a_copy_beside_writers_is_one_moment(void **state)
     }
     until(20);
     for (int round = 0; round < 12; round++) {
-        caret_backup_options o = {.compact = round % 2, .overwrite = 1};
+        caret_backup_options o = {.size = sizeof o, .compact = round % 2, .overwrite = 1};
         OK(caret_backup(db, copy, &o));
         caret_db *copied = open_copy();
         long first = field(copied, 0);
@@ -232,7 +232,7 @@ static void a_copy_beside_writers_is_one_moment(void **state)
 static void a_file_is_only_replaced_when_told_to(void **state)
 {
     caret_db *db = filled(), *copied;
-    caret_backup_options over = {.overwrite = 1};
+    caret_backup_options over = {.size = sizeof over, .overwrite = 1};
     char place[128];
 
     (void)state;
@@ -263,7 +263,7 @@ static void a_file_is_only_replaced_when_told_to(void **state)
     assert_int_equal(caret_backup(db, path, &over), CARET_E_INVALID);
     assert_int_equal(caret_backup(db, log_path, &over), CARET_E_INVALID);
     assert_int_equal(caret_backup(db, lock_path, &over), CARET_E_INVALID);
-    caret_restore_options r = {.shm_dir = shm_dir, .any_fs = 1};
+    caret_restore_options r = {.size = sizeof r, .shm_dir = shm_dir, .any_fs = 1};
     assert_int_equal(caret_restore(path, lock_path, &r, NULL), CARET_E_EXISTS);
     snprintf(place, sizeof place, "%s/never.caret", dir);
     assert_int_equal(caret_restore(path, place, &r, NULL), CARET_E_INVALID);
@@ -308,7 +308,8 @@ static void progress_is_told_and_can_stop_it(void **state)
     unsigned files = files_in(dir);
     for (int compact = 0; compact < 2; compact++) {
         struct progress p = {0};
-        caret_backup_options o = {.compact = compact, .progress = note_progress, .progress_arg = &p};
+        caret_backup_options o = {
+            .size = sizeof o, .compact = compact, .progress = note_progress, .progress_arg = &p};
         OK(caret_backup(db, copy, &o));
         assert_true(p.calls > 1 && p.done == p.total);
         unlink(copy);
@@ -318,7 +319,7 @@ static void progress_is_told_and_can_stop_it(void **state)
         assert_int_equal(stats(db).snapshots, 0);
     }
     struct progress p = {.db = db};
-    caret_backup_options o = {.progress = note_progress, .progress_arg = &p};
+    caret_backup_options o = {.size = sizeof o, .progress = note_progress, .progress_arg = &p};
     OK(caret_backup(db, copy, &o)); /* the handle is closed meanwhile */
     OK(caret_close(open_copy()));
     OK(caret_close(open_db()));
@@ -406,7 +407,7 @@ static int make_the_file(void *arg, uint64_t done, uint64_t total)
 static void a_file_that_appears_late_is_not_replaced(void **state)
 {
     caret_db *db = filled();
-    caret_backup_options o = {.progress = make_the_file};
+    caret_backup_options o = {.size = sizeof o, .progress = make_the_file};
     struct stat st;
 
     (void)state;
@@ -473,19 +474,19 @@ static void failing_calls_leave_no_file(void **state)
     OK(caret_checkpoint(db)); /* so that only the backup writes */
     for (unsigned i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         for (int how = 0; how < 4; how++) {
-            caret_backup_options o = {.compact = how & 1, .overwrite = how >> 1 & 1};
+            caret_backup_options o = {.size = sizeof o, .compact = how & 1, .overwrite = how >> 1 & 1};
             nameless_files((how & 1) == 0);
             if (kinds[i].kind != CALL_OPEN || (how & 1) == 0)
                 each_fails(db, kinds[i].kind, kinds[i].error, &o);
         }
     }
     nameless_files(false);
-    caret_backup_options over = {.overwrite = 1};
+    caret_backup_options over = {.size = sizeof over, .overwrite = 1};
     each_fails(db, CALL_RENAME, EIO, &over);
     nameless_files(true);
 #if CALLS_SEE_MALLOC
     for (unsigned nth = 1, reached = 1; reached; nth++) {
-        caret_backup_options o = {.compact = (int)nth & 1};
+        caret_backup_options o = {.size = sizeof o, .compact = (int)nth & 1};
         fail_nth(CALL_MALLOC, ENOMEM, nth, false);
         int rc = caret_backup(db, copy, &o);
         reached = failing.failed != 0;
@@ -542,7 +543,7 @@ static void a_killed_backup_leaves_nothing_to_be_mistaken(void **state)
     unsigned files = files_in(dir);
     for (unsigned i = 0; i < sizeof points / sizeof points[0]; i++) {
         for (int how = 0; how < 8; how++) {
-            caret_backup_options o = {.compact = how & 1, .overwrite = how >> 1 & 1};
+            caret_backup_options o = {.size = sizeof o, .compact = how & 1, .overwrite = how >> 1 & 1};
             bool named = (how & 4) != 0;
             fflush(NULL);
             pid_t pid = fork();

@@ -288,7 +288,7 @@ static size_t from_before(const struct lines *found)
 
 static void tell_truth(void)
 {
-    caret_salvaged counts;
+    caret_salvaged counts = {.size = sizeof counts};
     int rc;
 
     truth = salvaged(path, 0, &rc, &counts);
@@ -327,7 +327,7 @@ static void whole_database_is_salvaged_whole(void **state)
     assert_int_equal(nodes, truth.n);
     caret_session_close(s);
     int rc;
-    caret_salvaged counts;
+    caret_salvaged counts = {.size = sizeof counts};
     struct lines l = salvaged(path, 0, &rc, &counts);
     assert_int_equal(rc, CARET_E_BUSY);
     drop(&l);
@@ -387,7 +387,7 @@ static void whatever_is_damaged_the_rest_comes_back(void **state)
         tell_truth();
         uint32_t root = root_of_image();
         for (unsigned kinds = 1; kinds < 64; kinds++, cases++) {
-            caret_salvaged counts;
+            caret_salvaged counts = {.size = sizeof counts};
             int rc;
             choose_damage(kinds);
             write_damaged(image_size);
@@ -424,7 +424,7 @@ static void cut_off_file(void **state)
     tell_truth();
     uint32_t root = root_of_image(), pages = (uint32_t)(image_size / CARET__PAGE_SIZE);
     for (uint32_t keep = pages - 1; keep > pages / 4; keep -= pages / 9 + 1) {
-        caret_salvaged counts;
+        caret_salvaged counts = {.size = sizeof counts};
         int rc;
         memset(damaged, 0, keep);
         memset(damaged + keep, 1, pages - keep);
@@ -442,7 +442,7 @@ static void cut_off_file(void **state)
 static void changes_in_the_log_are_salvaged(void **state)
 {
     char command[600];
-    caret_salvaged counts;
+    caret_salvaged counts = {.size = sizeof counts};
     int rc;
 
     (void)state;
@@ -480,7 +480,7 @@ static void changes_in_the_log_are_salvaged(void **state)
 static void commits_in_the_memory_of_the_dead_are_salvaged(void **state)
 {
     char command[600], report[600];
-    caret_salvaged counts;
+    caret_salvaged counts = {.size = sizeof counts};
     int rc;
 
     (void)state;
@@ -509,7 +509,7 @@ static void commits_in_the_memory_of_the_dead_are_salvaged(void **state)
 
 static void what_is_no_database_gives_no_file(void **state)
 {
-    caret_salvaged counts;
+    caret_salvaged counts = {.size = sizeof counts};
     int rc;
 
     (void)state;

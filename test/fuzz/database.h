@@ -77,7 +77,8 @@ static inline void remove_all(void)
 
 static inline caret_options fuzz_options(void)
 {
-    return (caret_options){.no_thread = 1, .shm_dir = dir, .sync = CARET_SYNC_OFF};
+    return (caret_options){
+        .size = sizeof(caret_options), .no_thread = 1, .shm_dir = dir, .sync = CARET_SYNC_OFF};
 }
 
 static inline void fill(int rounds)

@@ -118,7 +118,11 @@ static void remove_restored(void)
 
 static caret_restore_options from_archive(uint64_t lsn)
 {
-    return (caret_restore_options){.archive = archive_dir, .lsn = lsn, .shm_dir = shm_dir, .any_fs = 1};
+    return (caret_restore_options){.size = sizeof(caret_restore_options),
+                                   .archive = archive_dir,
+                                   .lsn = lsn,
+                                   .shm_dir = shm_dir,
+                                   .any_fs = 1};
 }
 
 /* Restored to that place it is what it was there. */
@@ -671,7 +675,7 @@ static void gaps_and_damage_are_found(void **state)
     assert_int_equal(caret_restore(backup, restored, &o, NULL), CARET_E_CORRUPT);
     o.lsn = moments[0].lsn - 8;
     assert_true(caret_restore(backup, restored, &o, NULL) != CARET_OK);
-    o = (caret_restore_options){.shm_dir = shm_dir, .any_fs = 1};
+    o = (caret_restore_options){.size = sizeof(caret_restore_options), .shm_dir = shm_dir, .any_fs = 1};
     OK(caret_restore(backup, restored, &o, NULL));
     assert_int_equal(caret_restore(backup, restored, &o, NULL), CARET_E_EXISTS);
     assert_int_equal(caret_restore(path, backup, &o, NULL), CARET_E_EXISTS);

@@ -335,7 +335,7 @@ static void a_long_value_may_end_where_the_file_does(void **state)
     caret_db *db = NULL;
     caret_session *s;
     caret_node_buf n;
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
 
     (void)state;
     o.archive = dir;

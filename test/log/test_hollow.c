@@ -28,7 +28,7 @@ static void kill_some(caret_db *db, int64_t from, int64_t to)
 
 static caret_stats stats(caret_db *db)
 {
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
 
     OK(caret_stat(db, &st));
     return st;
@@ -274,7 +274,7 @@ static void a_full_disk_refuses_before_anything_has_changed(void **state)
 /* Has the closed file mapped while holes are punched into it. */
 static void read_along(void)
 {
-    caret_options o = {.readonly = 1, .shm_dir = shm_dir, .any_fs = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1, .shm_dir = shm_dir, .any_fs = 1};
     caret_db *db;
 
     OK(caret_open(path, &o, &db));

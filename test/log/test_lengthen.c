@@ -296,12 +296,12 @@ static void a_transaction_may_be_what_the_longest_log_holds(void **state)
 /* The node that was set last is there, in the memory of those who write. */
 static bool reads_the_last(void)
 {
-    caret_options o = {.readonly = 1, .any_fs = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1, .any_fs = 1};
     caret_db *theirs = NULL;
     caret_session *their;
     caret_node_buf n;
     caret_slice v;
-    caret_stats st = {0};
+    caret_stats st = {.size = sizeof st};
 
     if (caret_open(path, &o, &theirs) != CARET_OK || caret_session_open(theirs, &their) != CARET_OK)
         return false;
@@ -368,7 +368,7 @@ static void readers_without_lock_file_find_the_others(void **state)
 /* Has it open all the time. */
 static bool reads_all(void)
 {
-    caret_options o = {.readonly = 1, .shm_dir = shm_dir, .any_fs = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1, .shm_dir = shm_dir, .any_fs = 1};
 
     if (db == NULL) {
         OK(caret_open(path, &o, &db));
@@ -389,10 +389,10 @@ static bool reads_all(void)
 /* A reader that stays, one who follows the log, a backup and the archive: over the change and the round after it. */
 static void those_who_look_on_notice_nothing(void **state)
 {
-    caret_options o = {.readonly = 1, .shm_dir = shm_dir, .any_fs = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1, .shm_dir = shm_dir, .any_fs = 1};
     char backup[160], again[160], archive[160];
     caret_log *log;
-    caret_change c;
+    caret_change c = {.size = sizeof c};
 
     (void)state;
     db = NULL;
@@ -431,7 +431,7 @@ static void those_who_look_on_notice_nothing(void **state)
     join(pid);
     uint64_t digest_now = digest(db);
     close_it();
-    caret_restore_options from = {.archive = archive, .shm_dir = shm_dir, .any_fs = 1};
+    caret_restore_options from = {.size = sizeof from, .archive = archive, .shm_dir = shm_dir, .any_fs = 1};
     OK(caret_restore(backup, again, &from, NULL));
     o.shm_dir = shm_dir;
     OK(caret_open(again, &o, &db));
@@ -486,7 +486,7 @@ static void a_damaged_slot_that_told_of_it_is_an_error(void **state)
     assert_int_equal(open_code(path), CARET_E_CORRUPT);
     if (strstr(caret_message(), "newest") == NULL)
         fail_msg("%s", caret_message());
-    caret_options o = {.readonly = 1, .any_fs = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1, .any_fs = 1};
     assert_int_equal(caret_open(path, &o, &db), CARET_E_CORRUPT);
     flip_newest_slot();
     open_sized(0);

@@ -78,7 +78,7 @@ static void limit(uint64_t bytes)
 
 static int do_it(enum doing doing, caret_db *db)
 {
-    caret_restore_options r = {.shm_dir = shm_dir, .any_fs = 1};
+    caret_restore_options r = {.size = sizeof r, .shm_dir = shm_dir, .any_fs = 1};
     caret_options o = options();
     caret_db *again = NULL;
     int rc;

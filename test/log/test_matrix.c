@@ -254,7 +254,7 @@ static void killed_recovering(enum operation operation, enum state state)
 
 static void restored(enum operation operation, enum state state)
 {
-    caret_restore_options o = {.shm_dir = shm_dir, .any_fs = 1};
+    caret_restore_options o = {.size = sizeof o, .shm_dir = shm_dir, .any_fs = 1};
 
     (void)operation;
     (void)state;
@@ -357,7 +357,7 @@ static unsigned mappings(void)
 
 static int backup(caret_db *db, int overwrite)
 {
-    caret_backup_options o = {.overwrite = overwrite};
+    caret_backup_options o = {.size = sizeof o, .overwrite = overwrite};
 
     told->may_be_shorter = true;
     return caret_backup(db, copy_path, &o);
@@ -365,7 +365,7 @@ static int backup(caret_db *db, int overwrite)
 
 static int restore(void)
 {
-    caret_restore_options o = {.shm_dir = shm_dir, .any_fs = 1, .archive = archive};
+    caret_restore_options o = {.size = sizeof o, .shm_dir = shm_dir, .any_fs = 1, .archive = archive};
 
     return caret_restore(copy_path, restored_path, &o, NULL);
 }

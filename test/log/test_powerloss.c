@@ -209,7 +209,7 @@ static const char *backup_name(const char *database, uint64_t n, char buf[200])
 static void back_up(caret_db *db)
 {
     uint64_t n = world->backups + 1;
-    caret_backup_options o = {.compact = n % 4 < 2, .overwrite = n % 2 == 0};
+    caret_backup_options o = {.size = sizeof o, .compact = n % 4 < 2, .overwrite = n % 2 == 0};
     char name[200];
 
     if (n > BACKUPS_MAX)
@@ -223,7 +223,7 @@ static void back_up(caret_db *db)
 
 static uint64_t digest_of_file(const char *name)
 {
-    caret_options o = {.readonly = 1, .any_fs = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1, .any_fs = 1};
     char report[1024];
     caret_db *db = NULL;
     caret_session *s;
@@ -242,7 +242,7 @@ static uint64_t digest_of_file(const char *name)
 static void restore_one(void)
 {
     uint64_t n = world->restores + 1, last = (world->backups - 1) | 1;
-    caret_restore_options o = {.archive = dir, .shm_dir = shm_dir, .any_fs = 1};
+    caret_restore_options o = {.size = sizeof o, .archive = dir, .shm_dir = shm_dir, .any_fs = 1};
     char from[200], to[200];
 
     if (!world->behind_fuse || world->backups == 0 || n > BACKUPS_MAX)
@@ -537,7 +537,7 @@ static void check_bank(caret_session *s, const struct player *p)
 /* Opened read-only, replayed in private memory, it is what recovery would make of it. */
 static void look_at_state(const struct player *p)
 {
-    caret_options o = {.readonly = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1};
     caret_db *db = NULL;
     caret_session *s;
     int rc = caret_open(state_path, &o, &db);
@@ -555,7 +555,7 @@ static void look_at_state(const struct player *p)
 /* A file that has the name of a database: it must be one, whole, with one of these digests. */
 static void expect_digest(const char *name, const uint64_t *digests, uint64_t n, const char *what)
 {
-    caret_options o = {.readonly = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1};
     char report[1024];
     caret_db *db = NULL;
     caret_session *s;
@@ -615,7 +615,7 @@ static void check_backups(const struct player *p)
 static void check_archive(const struct player *p, const uint64_t *digests, uint64_t n, const char *what)
 {
     uint64_t last = p->durable[BACKUPS] - (p->durable[BACKUPS] % 2 == 0);
-    caret_restore_options o = {.archive = state_dir, .shm_dir = state_shm};
+    caret_restore_options o = {.size = sizeof o, .archive = state_dir, .shm_dir = state_shm};
     char from[200], to[200];
 
     if (p->durable[BACKUPS] == 0)
@@ -643,7 +643,7 @@ static void look_at_archive(const struct player *p)
 /* The files of a state are there: open and look. */
 static void check_state(const struct player *p, bool nested)
 {
-    caret_options o = {.shm_dir = state_shm, .no_thread = 1, .sync = CARET_SYNC_COMMIT};
+    caret_options o = {.size = sizeof o, .shm_dir = state_shm, .no_thread = 1, .sync = CARET_SYNC_COMMIT};
     bool archived = world->archived && !nested;
     uint64_t end = 0;
     char report[1024];

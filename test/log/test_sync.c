@@ -7,7 +7,11 @@
 
 static caret_db *open_with(int sync, double interval, int no_thread)
 {
-    caret_options o = {.shm_dir = shm_dir, .sync = sync, .sync_interval = interval, .no_thread = no_thread};
+    caret_options o = {.size = sizeof o,
+                       .shm_dir = shm_dir,
+                       .sync = sync,
+                       .sync_interval = interval,
+                       .no_thread = no_thread};
     caret_db *db = NULL;
     OK(caret_open(path, &o, &db));
     return db;

@@ -322,7 +322,7 @@ static void every_beginning(enum call kind, int error)
 /* Opened read-only while calls fail: all that the killed one left, or an error that says why not. */
 static void read_with_failures(enum call kind, int error, unsigned nth, bool for_ever, uint64_t view)
 {
-    caret_options o = {.readonly = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1};
     caret_db *db = NULL;
     caret_session *s = NULL;
 
@@ -330,7 +330,7 @@ static void read_with_failures(enum call kind, int error, unsigned nth, bool for
     fail_nth(kind, error, nth, for_ever);
     int rc = caret_open(path, &o, &db);
     check_error(rc, "opening read-only");
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
     if (rc == CARET_OK && (caret_stat(db, &st) != CARET_OK || st.view != view))
         complain("what is short is taken for out of reach");
     if (rc == CARET_OK) {

@@ -221,9 +221,9 @@ static void with_own_mounts(void (*body)(void))
 
 static uint64_t reads_as(int64_t nodes)
 {
-    caret_options o = {.readonly = 1};
+    caret_options o = {.size = sizeof o, .readonly = 1};
     caret_db *db = NULL;
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
 
     CHILD(caret_open(path, &o, &db) == CARET_OK);
     CHILD(count(db, 0, 10) == nodes);

@@ -54,7 +54,7 @@ static bool everything(caret_db *db, caret_session *s, caret_log *log)
     char report[256], copy[128];
     caret_node_buf n;
     caret_slice v;
-    caret_change change;
+    caret_change change = {.size = sizeof change};
     bool told = false;
     int rc = CARET_OK;
 

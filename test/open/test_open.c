@@ -90,7 +90,7 @@ static void empty_file_becomes_a_database(void **state)
 
 static void forked_child_becomes_a_process_of_its_own(void **state)
 {
-    caret_stats stats;
+    caret_stats stats = {.size = sizeof stats};
 
     (void)state;
     caret_db *db = open_db();

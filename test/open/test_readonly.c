@@ -24,7 +24,7 @@
 
 static caret_options reading(void)
 {
-    caret_options o = {.readonly = 1, .shm_dir = NULL};
+    caret_options o = {.size = sizeof o, .readonly = 1, .shm_dir = NULL};
     return o;
 }
 
@@ -47,7 +47,7 @@ static int reading_code(void)
 
 static uint64_t view_of(caret_db *db)
 {
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
     OK(caret_stat(db, &st));
     return st.view;
 }
@@ -384,7 +384,7 @@ static void live_database_of_somebody_else_is_seen_commit_by_commit(void **state
             atomic_store(signal_word, 2 * i + 4);
         }
         check(mine);
-        caret_stats st;
+        caret_stats st = {.size = sizeof st};
         CHILD(caret_stat(mine, &st) == CARET_OK && st.processes == 1);
         CHILD(caret_close(mine) == CARET_OK);
         _exit(0);
@@ -753,7 +753,7 @@ static void both_kinds_of_handles_in_one_process(void **state)
     assert_int_equal(view_of(reader), CARET_VIEW_ATTACHED);
     pid_t pid = fork(); /* our slot is still ours: nothing dropped its lock */
     if (pid == 0) {
-        caret_stats st;
+        caret_stats st = {.size = sizeof st};
         CHILD(caret_stat(db, &st) == CARET_OK && st.processes == 2);
         _exit(0);
     }
@@ -832,7 +832,7 @@ static void dead_writer_is_read_around(void **state)
         OK(caret_checkpoint(db));
         pid_t pid = fork();
         if (pid == 0) {
-            OK(caret_stat(db, &(caret_stats){0}));
+            OK(caret_stat(db, &(caret_stats){.size = sizeof(caret_stats)}));
             caret__fault_arm(points[i], 1, CARET__FAULT_KILL);
             put(db, 300, 301, 30);
             _exit(1);
@@ -1061,7 +1061,7 @@ static void *audit_as_thread(void *arg)
 {
     const char *said = "";
     caret_session *s;
-    caret_stats st;
+    caret_stats st = {.size = sizeof st};
     int rc = caret_session_open(shared_handle, &s);
 
     if (rc != CARET_OK)

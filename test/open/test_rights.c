@@ -132,7 +132,8 @@ static void assert_reader_sees(int64_t n)
 
     if (pid == 0) {
         become_nobody();
-        caret_options o = {.readonly = 1, .any_fs = 1}; /* where their memory is, the log tells */
+        caret_options o = {
+            .size = sizeof o, .readonly = 1, .any_fs = 1}; /* where their memory is, the log tells */
         caret_db *db = NULL;
         CHILD(caret_open(path, &o, &db) == CARET_OK);
         CHILD(count(db, 0, 100) == n);
@@ -417,7 +418,8 @@ static void a_lock_file_that_cannot_be_looked_at_is_an_error(void **state)
 
 static int open_and_close(char **argv)
 {
-    caret_options o = {.shm_dir = argv[3], .no_thread = 1, .sync = CARET_SYNC_OFF, .any_fs = 1};
+    caret_options o = {
+        .size = sizeof o, .shm_dir = argv[3], .no_thread = 1, .sync = CARET_SYNC_OFF, .any_fs = 1};
     caret_db *db = NULL;
 
     return caret_open(argv[2], &o, &db) == CARET_OK && caret_close(db) == CARET_OK ? 0 : 1;

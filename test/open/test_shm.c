@@ -336,7 +336,7 @@ static void open_and_close(void)
 static void restore(void)
 {
     char from[120], to[120];
-    caret_restore_options o = {.shm_dir = shm_dir, .any_fs = 1};
+    caret_restore_options o = {.size = sizeof o, .shm_dir = shm_dir, .any_fs = 1};
 
     snprintf(from, sizeof from, "%s/backup", dir);
     snprintf(to, sizeof to, "%s/restored", dir);

@@ -88,7 +88,8 @@ static inline void assert_ok(int rc, const char *what, int line)
 
 static inline caret_options options(void)
 {
-    caret_options o = {.shm_dir = shm_dir, .no_thread = 1, .sync = CARET_SYNC_OFF, .any_fs = 1};
+    caret_options o = {
+        .size = sizeof o, .shm_dir = shm_dir, .no_thread = 1, .sync = CARET_SYNC_OFF, .any_fs = 1};
     return o;
 }
 

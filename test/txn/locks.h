@@ -33,7 +33,7 @@ struct fixture {
 static inline int locks_setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
-    caret_options options = {.no_thread = 1, .sync = CARET_SYNC_OFF};
+    caret_options options = {.size = sizeof options, .no_thread = 1, .sync = CARET_SYNC_OFF};
 
     snprintf(f->dir, sizeof f->dir, "/tmp/caret-lock-XXXXXX");
     if (mkdtemp(f->dir) == NULL)

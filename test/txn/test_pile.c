@@ -301,7 +301,7 @@ static void set_by_handles(caret_session *s)
 static void a_transaction_of_many_sets_is_what_the_model_says(void **state)
 {
     char path[80], command[160], report[1024];
-    caret_options o = {.no_thread = 1, .sync = CARET_SYNC_OFF, .any_fs = 1};
+    caret_options o = {.size = sizeof o, .no_thread = 1, .sync = CARET_SYNC_OFF, .any_fs = 1};
     caret_session *s;
     caret_db *db;
 

@@ -70,7 +70,7 @@ static struct handle *check_handle(lua_State *L)
 
 static int inspect_open(lua_State *L)
 {
-    caret_options options = {.no_create = 1};
+    caret_options options = {.size = sizeof options, .no_create = 1};
     const char *path = luaL_checkstring(L, 1);
     struct handle *h = lua_newuserdatauv(L, sizeof *h, 0);
 
@@ -294,7 +294,7 @@ static int log_next(lua_State *L)
     size_t len;
     const char *text = luaL_optlstring(L, 2, NULL, &len);
     caret_node_buf prefix;
-    caret_change c;
+    caret_change c = {.size = sizeof c};
     int rc;
 
     if (text != NULL && caret_node_parse(&prefix.node, sizeof prefix, text, len, 1) != CARET_OK)
@@ -323,7 +323,7 @@ static int log_count(lua_State *L)
     struct follower *f = luaL_checkudata(L, 1, LOG);
     lua_Integer n = 0, most = luaL_checkinteger(L, 3);
     char name[CARET_MAX_NAME + 2];
-    caret_change c;
+    caret_change c = {.size = sizeof c};
     int rc = CARET_OK;
 
     while (n < most && (rc = caret_log_next(f->log, &c)) == CARET_OK) {

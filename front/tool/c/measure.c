@@ -129,7 +129,7 @@ static int fail(lua_State *L, struct user *u, const char *what)
 /* The database at index 1, and a node ^name(1). */
 static void open_user(lua_State *L, struct user *u, const char *name, int sync)
 {
-    caret_options options = {.sync = sync};
+    caret_options options = {.size = sizeof options, .sync = sync};
     memset(u, 0, sizeof *u);
     if (caret_open(luaL_checkstring(L, 1), &options, &u->db) != CARET_OK)
         luaL_error(L, "%s", caret_message());

@@ -56,7 +56,7 @@ static int failed(lua_State *L, const char *text)
 
 static caret_db *open_again(lua_State *L)
 {
-    caret_options options = {.no_create = 1, .readonly = field_flag(L, "readonly")};
+    caret_options options = {.size = sizeof options, .no_create = 1, .readonly = field_flag(L, "readonly")};
     caret_db *db = NULL;
 
     caret_open(field_string(L, "path"), &options, &db);
