@@ -7,7 +7,7 @@
  *     shared memory.  There is no server, no daemon, no signal handler; the
  *     host's signals, terminal, locale, umask and stdio are never touched.
  *   - Readers take no lock.  Writers take one mutex for less than a microsecond
- *     and never hold it while user code runs or the disk is waited for.
+ *     and never hold it while user code runs or while they wait for the disk.
  *   - A process may die at any instruction (kill -9 included).  The others go
  *     on; its locks are released; a half-made change is finished or undone.
  *   - Every change is atomic; a transaction is serializable as a whole.
@@ -40,7 +40,7 @@
  *   - A data file that others truncate, a bad sector below a mapping, a tmpfs
  *     that somebody cuts off: the process gets SIGBUS at the next touch.
  *   - Memory that is overwritten from outside, the shared or the process's own,
- *     is told as CORRUPT where a call meets it; with one exception.  A writer has
+ *     is CORRUPT where a call meets it; with one exception.  A writer has
  *     counted what its change takes, and looked at the pages on its way, before
  *     the commit point.  If a free page, a free slot, room for undo, or a page on
  *     that way, is not there any more after it, no return is right: it prints
@@ -64,16 +64,16 @@
  *   A call that fails has changed nothing.
  *
  * ARGUMENTS
- *   NULL is an error, INVALID, for every pointer of every function, but where it is said that it may be NULL, and:
+ *   NULL is an error, INVALID, for every pointer of every function, but where its comment allows NULL, and for:
  *     bytes with the length 0: text, values, buffers (`buf` of size 0 asks for the length, BUFFER);
  *     what closes or frees (NULL is ignored), and `arg` of callbacks, which is only handed on;
  *     functions that return no code: for NULL, or memory that holds no node, they say 0, or an empty string.
  *   A length or size above PTRDIFF_MAX, an unknown bit of `flags`, and an option out of its range are INVALID as
  *   well; longer values and subscripts than there can be are VALUE2BIG and KEY2BIG, and not looked at.  A yes or no
  *   is 0 or not 0; in structs of options 0 or 1, as anything else tells of one that was not zeroed.
- *   The message names function, argument, and what is expected.  What can't be told: memory that was freed, a session
- *   of another thread that is in use, a node that says it has more room than there is, and one whose key or hint
- *   was overwritten with other bytes.
+ *   The message names function, argument, and what is expected.  Four mistakes are not noticed: memory that was freed,
+ *   a session that another thread is using, a node that says it has more room than there is, and one whose key or
+ *   hint was overwritten with other bytes.
  *
  * VERSIONS OF STRUCTS
  *   Structs of options, and those that a call fills with numbers, begin with `size`: set it to the sizeof of the
@@ -121,7 +121,7 @@ enum {
     CARET_NONE = 1,         /* no value, no such node, no next one */
     CARET_RESTART = 2,      /* transaction conflict: caret_restart() and run the body again */
     CARET_ROLLBACK = 3,     /* a callback asks for rollback by returning this */
-    CARET_LOCK_TIMEOUT = 4, /* the lock was not got in time */
+    CARET_LOCK_TIMEOUT = 4, /* the lock was not obtained in time */
     CARET_DEADLOCK = 5      /* waiting would close a ring; the message names it */
 };
 
@@ -176,8 +176,8 @@ typedef struct caret_slice {
 /* The symbol of an outcome, e.g. "KEY2BIG"; never NULL. */
 CARET_API const char *caret_strerror(int code);
 
-/* Text of the calling thread's last error (or deadlock, lock timeout; CARET_NONE and CARET_RESTART
- * leave it alone), "SYMBOL: what, with what".  Valid until the thread's next call; never NULL. */
+/* Text of the calling thread's last error, deadlock or lock timeout (CARET_NONE and CARET_RESTART leave it
+ * alone): "SYMBOL: what, with what".  Valid until the thread's next call; never NULL. */
 CARET_API const char *caret_message(void);
 
 /* The version of the library, as CARET_VERSION and CARET_VERSION_NUMBER are of the header: "0.1.0", 1000.  From any
@@ -195,23 +195,23 @@ typedef struct caret_options {
     int no_create; /* 1: a missing file is an error (CARET_E_NOTFOUND) */
     int readonly;  /* 1: for reading only, see caret_open */
     int sync;      /* CARET_SYNC_*: what a power failure may take (docs/engine.md) */
-    /* seconds between syncs, up to a million, 0 = 1 s; the smallest attached one counts, a second after it
-     * came at the latest */
+    /* seconds between syncs, up to a million, 0 = 1 s; the smallest of all attached processes counts,
+     * a second after its process came at the latest */
     double sync_interval;
     int no_thread; /* 1: no background thread; flushing, syncs and checkpoints run in the calls that commit,
                            * so the last commits before a pause wait for the next, or for caret_sync();
                            * those with CARET_TXN_BATCH never do */
     const char *shm_dir; /* directory for the shared segment, NULL = /dev/shm */
-    /* bytes of changed pages kept in memory; 0: a quarter of what is available to the process, and half of
-     * what shm_dir has left, are the most */
+    /* bytes of changed pages kept in memory; 0: at most a quarter of what is available to the process, and at
+     * most half of what shm_dir has left */
     size_t arena_limit;
-    /* bytes of the log, 8 MiB to 1 GiB, 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least),
-     * and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make
-     * checkpoints dear. Three quarters of it, or of 1 GiB, are the limit of one transaction, beside 1 GiB
-     * of values of over 1 KiB. Counts for the one who opens first after a clean close */
+    /* bytes of the log, 8 MiB to 1 GiB; 0 = 64 MiB (on a small disk half of what is free, 4 MiB at least),
+     * and more, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints
+     * dear.  Three quarters of it, or of 1 GiB, are the limit of one transaction, beside 1 GiB of values
+     * of over 1 KiB. Counts for the process that opens first after a clean close */
     size_t log_size;
-    int any_fs; /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all who open it run on
-                           * this machine, and its locks, mappings and syncs are as good as a local one's */
+    int any_fs; /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all that open it run
+                           * on this machine, and its locks, mappings and syncs are as good as a local one's */
     /* NULL, or called by caret_open() in its thread about once a second while it recovers a database, from the second
      * second on: `part` from 0 to 1 is done.  It must not call functions of Caret, nor leave by longjmp or exit. */
     void (*progress)(void *arg, double part);
@@ -219,8 +219,8 @@ typedef struct caret_options {
     /* NULL, or an existing folder to which the log is copied before it is overwritten: with a backup made
      * since, it leads to any later moment (caret_restore).  Counts for all who have the database open, until
      * the last closes it: give it whenever it may be opened first, or there will be a gap.  A checkpoint is
-     * due a minute after a commit then.  What can't be archived is not given up: checkpoints fail, and
-     * writers when the log is full. */
+     * due a minute after a commit then.  What can't be archived is kept: checkpoints fail then, and so do
+     * writers once the log is full. */
     const char *archive;
     /* 1: without huge pages.  Otherwise changed pages are kept in pages of 2 MiB where the system has such
      * (Linux 6.1), which takes no more memory and makes random access to a large database quicker.  For this
@@ -238,9 +238,9 @@ typedef struct caret_options {
  *   - Somebody has the database open and that shared memory can be read here: each commit is seen at once.
  *   - Somebody has, but that shared memory is out of reach (another user's, another container's): the last
  *     checkpoint in the file is seen, and from the next call on a newer one as soon as it is there.
- *   - Nobody has: everything.  Not closed cleanly, the log is replayed into private memory each time it is opened;
- *     if log or shared memory of the last users can't be read, it is refused (OPEN, SHM, CORRUPT): somebody
- *     who may write has to open it once.
+ *   - Nobody has: everything.  If it was not closed cleanly, each opening replays the log into private memory.
+ *     If the log or the shared memory of the last users can't be read, it is refused (OPEN, SHM, CORRUPT):
+ *     somebody who may write has to open it once.
  * When those who had it open close it, or others open it, the handle follows.  No call sees two states mixed,
  * nor does a transaction: it gets CARET_RESTART when what it reads is replaced.  With the shared memory out
  * of reach nobody keeps pages for it, so that a transaction that takes longer than from one checkpoint to the
@@ -266,16 +266,16 @@ CARET_API const char *caret_path(const caret_db *db);
 /* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED READONLY. */
 CARET_API int caret_sync(caret_db *db);
 
-/* How far is it?  *committed: the place in the log after the last commit; *durable: the place up to which
- * the log is on the disk.  Equal: a loss of power would take nothing.  Either may be NULL.  Places only grow
+/* How far is the disk?  *committed: the place in the log after the last commit; *durable: the place up to which the
+ * log is on the disk.  If they are equal, a loss of power takes nothing.  Either may be NULL.  Places only grow
  * while the database is in use.  CLOSED, EVICTED. */
 CARET_API int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed);
 
 /* Take a checkpoint now: afterwards the data file holds all that was committed before. */
 CARET_API int caret_checkpoint(caret_db *db);
 
-/* Told how far a backup is, in bytes, outside every lock: now and then, and at the end.  Not 0: stop it.  It may use
- * the database, or close it. */
+/* Is told how far a backup is, in bytes: now and then, and at the end, outside every lock.  What it returns is 0 to go
+ * on, anything else to stop.  It may use the database, or close it. */
 typedef int caret_backup_progress(void *arg, uint64_t done, uint64_t total);
 
 /* Options of caret_backup(); see VERSIONS OF STRUCTS: set size, zero everything, then set what differs. */
@@ -294,7 +294,7 @@ typedef struct caret_backup_options {
  * file).  It has the same UUID: it is the same database at an earlier time.
  *   The file appears under its name when it is complete and on the disk, never before: whoever is
  * killed, or fails, leaves no half of one.  (On file systems that know no nameless files a killed backup leaves a file
- * NAME-partial-..., which is to be removed.)  Not for a database opened read-only.  ROLLBACK: progress said so.
+ * NAME-partial-..., which is to be removed.)  Not for a database opened read-only.  ROLLBACK: progress stopped it.
  * EXISTS, BUSY (the file to replace is in use), OPEN, DISKFULL, IO; CORRUPT: the database is damaged; LIMIT: too large
  * to be packed; READONLY, and what beginning a snapshot says.
  */
@@ -306,8 +306,8 @@ CARET_API int caret_backup(caret_db *db, const char *path, const caret_backup_op
  * whole or not at all, also when this process is killed, which may leave a copy NAME-partial-..., to be
  * removed.  It needs room for both. `path` and `options` may be NULL, as in caret_open(), and so may
  * `progress`, which is told how far the copy is, as in caret_backup(), but must not call functions of Caret.
- * ROLLBACK: it said so, and the file is left as it is.  BUSY: it is open elsewhere, and was left as it is;
- * what caret_open(), caret_backup() and caret_close() say.
+ * ROLLBACK: progress stopped it; BUSY: it is open elsewhere; the file is left as it is in both cases; what
+ * caret_open(), caret_backup() and caret_close() say.
  */
 CARET_API int caret_compact(const char *path, const caret_options *options, caret_backup_progress *progress,
                             void *progress_arg);
@@ -318,7 +318,7 @@ typedef struct caret_restore_options {
     const char *archive; /* folder that the log was copied to (caret_options); NULL = the backup alone */
     /* go no further than this place (caret_durable's `committed`), which must be reached; 0 = the end */
     uint64_t lsn;
-    /* nor than this time, nanoseconds since 1970, to the last checkpoint before it; 0 = the end */
+    /* no later than this time, nanoseconds since 1970: to the last checkpoint before it; 0 = the end */
     uint64_t time;
     const char *shm_dir; /* directory for shared memory while it is done, NULL = /dev/shm */
     int any_fs;          /* as in caret_options */
@@ -333,19 +333,20 @@ typedef struct caret_restore_options {
  * *reached (may be NULL): the place it was brought to.  `path` appears when it is complete; whoever is killed
  * leaves files NAME-partial-.... CARET_NONE: done, but the archive ends before `time`, so that later commits
  * may be missing: caret_message() says where (what was not copied out yet is in the log of the database
- * itself). EXISTS: `path` does; NOTFOUND: no backup, one that is of later than `lsn` or `time` (take an older
- * one), the archive does not lead to `lsn`, or a file in its middle is missing: the message names it, and the
- * place up to which restoring is possible; CORRUPT: an archive file is damaged, or does not continue the one
- * before; INVALID: not a backup; OPEN, DISKFULL, IO, NOMEM, ROLLBACK, and what caret_open() says.
+ * itself). EXISTS: there is a file `path`; NOTFOUND: no backup, one that is later than `lsn` or `time` (take
+ * an older one), the archive does not lead to `lsn`, or a file in its middle is missing: the message names
+ * it, and the place up to which restoring is possible; CORRUPT: an archive file is damaged, or does not
+ * continue the one before; INVALID: not a backup; OPEN, DISKFULL, IO, NOMEM, ROLLBACK, and what caret_open()
+ * says.
  */
 CARET_API int caret_restore(const char *backup, const char *path, const caret_restore_options *options,
                             uint64_t *reached);
 
 /* Walk everything: pages, order, key ranges, free space, shared structures.  Findings
  * are appended as text lines to `report` (cut at `cap`, always NUL-terminated).
- * Returns CARET_OK when clean, CARET_E_CORRUPT with findings.  Takes the writer
- * mutex while it runs: meant for tests and for the tool.  Opened read-only the last
- * checkpoint is checked, with nobody waiting; BUSY if newer ones keep coming. */
+ * Returns CARET_OK when clean, CARET_E_CORRUPT with findings.  Takes the writer mutex
+ * while it runs: meant for tests and for the tool.  Opened read-only the last
+ * checkpoint is checked, and nobody waits; BUSY if newer ones keep coming. */
 CARET_API int caret_check(caret_db *db, char *report, size_t cap);
 
 /* The same for the pages and values of a snapshot taken now, while writers go on: all that is on the disk and
@@ -374,7 +375,7 @@ enum {
 /* CLOSED, EVICTED; INVALID: out->size was not set. */
 CARET_API int caret_stat(caret_db *db, caret_stats *out);
 
-/* What takes the room. */
+/* What takes up the room. */
 #define CARET_MAX_LEVELS 24u
 typedef struct caret_usage_level {
     uint64_t pages, entries; /* entries: nodes of leaves, children of inner pages */
@@ -416,7 +417,7 @@ typedef struct caret_salvaged {
     uint64_t lost_pages;  /* in use, and neither a page of the tree nor part of a long value that was found */
     uint64_t lost_values; /* nodes whose long value is damaged: not written */
     uint64_t stale_leaves;    /* copies from before, left out */
-    uint64_t doubtful_leaves; /* of which it can't be known whether they are the present */
+    uint64_t doubtful_leaves; /* it can't be known whether they are the present ones */
     uint64_t logged;          /* changes taken from the log */
     uint64_t epoch;           /* of the checkpoint that was taken, 0 = it is not known */
 } caret_salvaged;
@@ -446,7 +447,7 @@ CARET_API int caret_salvage(const char *path, const char *out, int flags, caret_
 CARET_API int caret_session_open(caret_db *db, caret_session **s);
 
 /*
- * Have the session belong to no thread.  Otherwise the end of the thread that opened it (not of the process) rolls
+ * Make the session belong to no thread.  Otherwise the end of the thread that opened it (not of the process) rolls
  * back its transaction and releases its locks; from then on it answers CARET_E_CLOSED, and caret_session_close() is
  * still to be called.  For hosts that hand a session from thread to thread, as the Lua module does.  INVALID.
  */
@@ -465,7 +466,7 @@ typedef union caret_node_buf caret_node_buf;
 /* Bytes of a node that can hold an encoded key of `key_len` bytes; SIZE_MAX if nothing can. */
 CARET_API size_t caret_node_bytes(size_t key_len);
 
-/* Bytes that an existing node occupies at least (for an exact copy).  No node: those of its head. */
+/* The least bytes that hold an existing node (for an exact copy).  Memory without a node: the bytes of its head. */
 CARET_API size_t caret_node_size(const caret_node *n);
 
 /* Make `n`, in `bytes` bytes of memory, the node of a variable: "^name" or "name".
@@ -548,9 +549,9 @@ CARET_API int caret_get_many(caret_session *s, caret_node *const *nodes, size_t 
 
 /*
  * For nodes that will be read soon: have them looked for and brought near, all together, without waiting for it.
- * It reads nothing and says nothing about them; it is not a part of a transaction's reads.  It costs some 50 ns a node,
- * and is worth it where they lie far apart.  More than some dozens at a time push each other out again.
- * INVALID for a pointer that is NULL or not to a node; no other errors: a closed database says so when it is read.
+ * It says nothing about them, and is not a part of a transaction's reads.  It costs some 50 ns a node, and is
+ * worth it where they lie far apart.  More than some dozens at a time push each other out again.  INVALID for a
+ * pointer that is NULL or not to a node; no other errors: a closed database says so when it is read.
  */
 CARET_API int caret_prefetch(caret_session *s, caret_node *const *nodes, size_t count);
 
@@ -690,7 +691,7 @@ CARET_API int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, i
 
 #define CARET_FOREVER UINT64_MAX
 
-/* Take a lock on the name of n (no data is needed there), once more if held.  Waits up to
+/* Take a lock on the name of n (no data is needed there), once more if it is held.  Waits up to
  * timeout_ns nanoseconds; 0: one try.  LOCK_TIMEOUT, DEADLOCK, LIMIT. */
 CARET_API int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns);
 
@@ -714,7 +715,7 @@ CARET_API int caret_lock_more(caret_session *s, const caret_node *const *nodes, 
 typedef struct caret_lock_info {
     const char *name; /* of the node, as ZWR text, NUL-terminated; a very long one is cut with "..." */
     int waits;        /* 1: the owner does not hold it but waits for it */
-    int alive; /* 0: the owner is dead.  Whoever needs the lock next gets it; so it stands in nobody's way */
+    int alive; /* 0: the owner is dead.  The next that needs the lock gets it, so it stands in nobody's way */
     uint64_t pid;     /* of the owner, as it sees itself: in another container it means another process */
     char command[32]; /* name of its program */
     uint32_t session; /* number of its session */
@@ -735,9 +736,9 @@ typedef struct caret_lock_list {
 CARET_API int caret_locks_get(caret_db *db, caret_lock_list **list);
 CARET_API void caret_locks_free(caret_lock_list *list);
 
-/* Release what dead processes hold (pid not 0: what the dead one of that number does), finishing or undoing first the
- * commit that it died in.  Locks of the living are never taken away: a process that believes it is alone must be.
- * *cleared (may be NULL): how many processes.  READONLY, NOMEM, CLOSED, EVICTED, CORRUPT. */
+/* Release what dead processes hold (pid not 0: only what the dead process of that number holds), finishing or undoing
+ * first the commit that it died in.  Locks of the living are never taken away: a process that believes that it is
+ * alone must be right.  *cleared (may be NULL): how many processes.  READONLY, NOMEM, CLOSED, EVICTED, CORRUPT. */
 CARET_API int caret_locks_clear(caret_db *db, uint64_t pid, unsigned *cleared);
 
 /* A process that has the database open, or died with it open and was not tidied away yet. */
@@ -818,7 +819,7 @@ typedef struct caret_shm_info {
     int state;           /* CARET_SHM_* */
     int removed;         /* 1: it was, by this call */
     size_t pids;         /* of the processes that use it, as far as they are visible from here */
-    const uint64_t *pid; /* they */
+    const uint64_t *pid; /* their numbers */
 } caret_shm_info;
 
 /* Called for each; CARET_OK goes on, anything else ends the call with that code.  No function of Caret may be
@@ -831,7 +832,7 @@ enum {
         2 /* and the lost ones: if their database still exists, commits of its last second are lost */
 };
 
-/* Tell of all segments in a folder (NULL: /dev/shm).  From any thread; no database need be open.  each may be NULL.
+/* List all segments in a folder (NULL: /dev/shm).  From any thread; no database need be open.  each may be NULL.
  * INVALID: flags.  SHM: the folder can't be read.  NOMEM. */
 CARET_API int caret_shm(const char *dir, int flags, caret_shm_each *each, void *arg);
 

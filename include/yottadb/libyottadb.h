@@ -47,7 +47,7 @@ extern "C" {
 #define	YDB_TP_RESTART	(YDB_INT_MAX - 1)	/* begin the transaction again */
 #define	YDB_TP_ROLLBACK	(YDB_INT_MAX - 2)	/* the transaction is undone */
 #define	YDB_NOTOK	(YDB_INT_MAX - 3)	/* no */
-#define	YDB_LOCK_TIMEOUT	(YDB_INT_MAX - 4)	/* the lock was not got in time */
+#define	YDB_LOCK_TIMEOUT	(YDB_INT_MAX - 4)	/* the lock was not obtained in time */
 #define	YDB_DEFER_HANDLER	(YDB_INT_MAX - 5)	/* never returned */
 
 #define	YDB_NOTTP	0	/* the tptoken outside of transactions */

@@ -29,7 +29,7 @@ static const struct outcome outcomes[] = {
     OUTCOME(CARET_NONE, "NONE", "no such node or value"),
     OUTCOME(CARET_RESTART, "RESTART", "the transaction must be run again"),
     OUTCOME(CARET_ROLLBACK, "ROLLBACK", "the transaction was rolled back"),
-    OUTCOME(CARET_LOCK_TIMEOUT, "LOCK_TIMEOUT", "the lock was not got in time"),
+    OUTCOME(CARET_LOCK_TIMEOUT, "LOCK_TIMEOUT", "the lock was not obtained in time"),
     OUTCOME(CARET_DEADLOCK, "DEADLOCK", "waiting for the lock would never end"),
     OUTCOME(CARET_E_INVALID, "INVALID", "an argument makes no sense"),
     OUTCOME(CARET_E_NAME, "NAME", "bad variable name"),

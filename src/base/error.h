@@ -5,7 +5,7 @@
  * its callers only hand the code on.  The text lives in thread-local memory and
  * is read with caret_message().
  *
- * Outcomes that are not failures (CARET_NONE, a lock not got at the first try)
+ * Outcomes that are not failures (CARET_NONE, a lock not obtained at the first try)
  * come from hot paths and are returned as bare codes, without touching the
  * thread-local text; after those caret_message() still tells about the last
  * failure.  Cold ones (CARET_RESTART, CARET_LOCK_TIMEOUT) may use

@@ -466,7 +466,8 @@ static void tell_holder(struct caret__engine *e, const struct caret__locker *me,
     caret__lt_cell_text(t, cell, wanted, sizeof wanted);
     caret__lt_cell_text(t, h, held, sizeof held);
     caret__lt_who(e, t->cells[h].owner, who, sizeof who);
-    snprintf(text, cap, "%s was not got in time: %s is held by %s", wanted, h == cell ? "it" : held, who);
+    snprintf(text, cap, "%s was not obtained in time: %s is held by %s", wanted, h == cell ? "it" : held,
+             who);
 }
 
 /* Under the mutex, the cell is blocked: what now?  LOCK_TIMEOUT: ask, then sleep, or the time is over (last). */
