@@ -24,7 +24,7 @@
 ---
 ---**Errors.** Misuse (a wrong type, a bad name, a database that was closed) raises a message that begins with the
 ---caller's `file:line:`. A failure of the database under a read or write raises an object with the fields of
----`caret.Error`. What a program is meant to handle (open, a lock that was not got, backup) is returned:
+---`caret.Error`. What a program is meant to handle (opening, a lock that could not be had, a backup) is returned:
 ---`nil, "NAME: text", "NAME"`.
 ---
 ---Every method of databases is a function of the module too, `caret.get("^oaks", 1)` for `db:get("^oaks", 1)`.
@@ -88,8 +88,8 @@ caret.DELETE = nil
 ---@field readonly? boolean true: nothing is written and no file is made, and no right but to read is needed
 ---@field sync? "commit"|"interval"|"off" what a loss of power may take: nothing, the last interval (default), or all since the last checkpoint; what is left is a state that was, and a killed process takes nothing in any mode
 ---@field sync_interval? number seconds between syncs in mode "interval", default 1; the smallest of all who have the database open counts
----@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB, and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear; three quarters of it, or of 1 GiB by default, are the limit of one transaction. Counts for the process that opens it first after a clean close
----@field arena_limit? integer bytes of changed pages that are kept in shared memory; default: at most a quarter of the memory that is available, and half of what `shm_dir` has left
+---@field log_size? integer bytes of the log, 8 MiB to 1 GiB, default 64 MiB, and longer, up to 1 GiB, for a large transaction, or while sets all over a large tree make checkpoints dear; three quarters of it, or of 1 GiB by default, are the limit of one transaction. Counts for the process that opens first after a clean close
+---@field arena_limit? integer bytes of changed pages that are kept in shared memory; default: at most a quarter of the memory that is available, and at most half of what `shm_dir` has left
 ---@field huge_pages? boolean default true: changed pages are kept in pages of 2 MiB where the system has such, which takes no more memory and makes random access to a large database quicker; false: not by this process
 ---@field shm_dir? string the folder of shared memory, default /dev/shm; all users of a database need the same
 ---@field archive? string an existing folder to which the log is copied before it is overwritten, for `caret.restore`; give it whenever the database may be opened first, or there will be a gap
@@ -106,7 +106,7 @@ caret.DELETE = nil
 ---@class caret.RestoreOptions
 ---@field archive? string the folder that the log was copied to; without it: the backup alone
 ---@field lsn? integer no further than this place, which must be reached; see `Database:durable`
----@field time? number nor than this time, seconds since 1970, to the last checkpoint before it
+---@field time? number no later than this time, seconds since 1970: to the last checkpoint before it
 ---@field any_fs? boolean as for `caret.open`
 ---@field progress? fun(place: integer, time: number): boolean? called after each file of the archive with its last place and its time, seconds since 1970; what it raises goes on to the caller, and false stops it, which is the outcome ROLLBACK then
 
@@ -207,7 +207,7 @@ function caret.isnode(value) end
 function caret.inherit(constructor, metatable) end
 
 ---A function that does what `f` does and counts how often it was called, and one that says it. For methods of classes:
----those that all nodes have are counted in C, for 2 ns. (LuaJIT counts in a function of Lua, which it compiles.)
+---those that all nodes have are counted in C, for 2 ns. (In LuaJIT a function in Lua counts, as that is compiled.)
 ---
 ---```lua
 ---local new, Tree, node = caret.inherit(db.node)
@@ -239,7 +239,7 @@ function caret.trestart() end
 ---@return string? name EXISTS, NOTFOUND (no backup, or the archive does not lead to `lsn`), CORRUPT, INVALID (not a backup), OPEN, DISKFULL, IO, NOMEM, or what `caret.open` says
 function caret.restore(backup, path, options) end
 
----Write every node that can still be read of a damaged database to a new file of ZWR text. Nobody may have it open.
+---Write every node that can still be read of a damaged database to a new file of ZWR text. No process may have it open.
 ---@param path string the damaged database
 ---@param out string the file to write; there must be none of that name
 ---@param sure? boolean true: only what certainly belongs to the last state
@@ -337,7 +337,7 @@ function Database:tp(...) end
 
 ---Run a function on a snapshot now: what it reads is the database as it is at this moment, for as long as it likes.
 ---It is run once, disturbs nobody, and may do input and output. Setting a global in it raises READONLY; another object
----of the same database may. Inside of a transaction of this object it raises INTXN.
+---of the same database may set one. Inside of a transaction of this object it raises INTXN.
 ---@param fn function
 ---@param ... any its arguments
 ---@return any ... what it returns
@@ -377,7 +377,7 @@ function Database:checkpoint() end
 ---@return string? name EXISTS, OPEN, BUSY, DISKFULL, IO, CORRUPT, LIMIT, READONLY, INVALID, ROLLBACK
 function Database:backup(path, options) end
 
----Walk everything and look whether it is right. Writers wait meanwhile; with "online" they do not, and what only lives
+---Walk everything and check that it is right. Writers wait meanwhile; with "online" they do not, and what only lives
 ---in shared memory is not looked at.
 ---@param how? "online"
 ---@return true? ok
@@ -390,7 +390,7 @@ function Database:check(how) end
 ---@return caret.Stat
 function Database:stat() end
 
----What takes the room: walks all of a snapshot, which takes its time; nobody waits for it.
+---What takes up the room. It walks all of a snapshot, which takes a while; nobody waits for it.
 ---@return caret.Usage? usage
 ---@return string? text what is wrong
 ---@return string? name CORRUPT, NOMEM, ...
@@ -440,8 +440,8 @@ function Node:number(default) end
 ---not binary floating point: ten times `.1` is 1. No value counts as 0, and a text as the number it begins with. `n + by`
 ---and `n - by` do the same and give the node. Raises NUMOFLOW for what needs more digits or is not below 1E47; the value
 ---stays then.
----@param by? caret.Value what to add, 1 if it is left out; a string for more digits than a float has. No number, or nil: misuse
----@return number|string sum the new value: rounded to a float if it has a fraction, text if it is an integer that no number is
+---@param by? caret.Value what to add, 1 if it is left out; a string for more digits than a float has. Anything else, or nil, is misuse
+---@return number|string sum the new value: rounded to a float if it has a fraction, text if it is an integer that no Lua number can hold
 function Node:incr(by) end
 
 ---Delete the node and everything below it. What is not there is not an error.
@@ -480,7 +480,7 @@ function Node:pairs(reverse) end
 ---@return fun(): caret.Node, string?, string|integer
 function Node:range(options) end
 
----Every node below, parents first, with how far below it is: `for node, value, sub, depth in n:walk() do`. The node is
+---Every node below, parents first, with their depth below it: `for node, value, sub, depth in n:walk() do`. The node is
 ---mutable, as in `Node:pairs`. Nodes without a value, which only have children, come too.
 ---@param maxdepth? number levels, default all
 ---@return fun(): caret.Node, string?, string|integer, integer
@@ -503,7 +503,7 @@ function Node:next(sub) end
 ---@return string|integer|nil
 function Node:previous(sub) end
 
----A cursor: a child of this node that `Node:move` makes another child of it, in place. A loop that has to do with
+---A cursor: a child of this node that `Node:move` makes another child of it, in place. A loop that works on
 ---many children makes one object instead of one for each. It is *mutable*, as that of `Node:pairs`, and any other node in all
 ---else; keep where it is with `db.node(cursor)`. It takes a kilobyte. A lock stays with the node that it was taken on:
 ---release it before the cursor moves. Call its methods as `cursor:__move(sub)`, `cursor:__get()`: without the underscores
@@ -551,7 +551,7 @@ function Node:setjson(text) end
 function Node:dump(maxlines) end
 
 ---Take a lock on the node's name, once more if this database object holds it. It excludes others from locking the node,
----what is above and what is below it; data are not kept from anybody. It is freed when the process ends, however.
+---what is above and what is below it; data are not kept from anybody. It is freed when the process ends, in whatever way.
 ---In a transaction: a rollback releases it.
 ---@param timeout? number seconds to wait; nil: for ever; 0: one try
 ---@return true? got
