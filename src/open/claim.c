@@ -5,8 +5,8 @@
  *     byte CLAIM + slots    write-locked while somebody opens it first or closes it last
  *
  * No file is so long that it has these bytes.  They serve two processes that can't
- * ask the lock file: one who came by another path (a second mount of the file
- * alone) has another lock file, and one who may only read the data file has none.
+ * ask the lock file: one that came by another path (a second mount of the file
+ * alone) has another lock file, and one that may only read the data file has none.
  *
  *   first opener   locks all of them; gives back all but its slot's when it is open
  *   joiner         locks the byte of its slot
