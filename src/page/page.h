@@ -94,7 +94,7 @@ _Static_assert(offsetof(struct caret__page, slot) == CARET__PAGE_HEAD, "slots fo
 /* An entry begins with the word that has its value's length and flag. */
 #define CARET__ENTRY_HEAD 2u
 
-/* Bytes that an entry takes of the heap, and of the page, with its slot; klen: of the key behind the prefix. */
+/* Bytes that an entry takes of the heap, and of the page, with its slot; klen: of the key after the prefix. */
 static inline size_t caret__entry_bytes(size_t klen, size_t vlen)
 {
     return CARET__ENTRY_HEAD + klen + vlen;
