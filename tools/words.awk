@@ -15,7 +15,7 @@ function add(text,    i, n, part) {
     gsub(/`[^`]*`/, " CODE ", text)
     n = split(text, part, /[ \t]+/)
     for (i = 1; i <= n; i++)
-        if (part[i] !~ /^(|\*|#+|--+)$/) {
+        if (part[i] != "" && part[i] !~ /^(\*|#+|--+)$/) {
             word[++words] = part[i]
             line[words] = FNR
         }
