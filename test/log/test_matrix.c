@@ -9,7 +9,7 @@
  *
  * A run without failures counts the calls of each kind that an operation makes in a state: so the cases are known,
  * and a sample of them is any.  A case: a child brings the state about; another one does the operation while the nth
- * call fails, goes on without failures, and looks that its descriptors and mappings are gone; the next one opens
+ * call fails, goes on without failures, and checks that its descriptors and mappings are gone; the next one opens
  * the database and finds everything that was acknowledged, a clean check, writes, and closes: then the database is
  * one file, and no shared memory is left.
  *
