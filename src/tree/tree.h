@@ -88,11 +88,13 @@ static inline bool caret__at_valid(const struct caret__view *v, const struct car
     return caret__at_unchanged(v, at) || (caret__unlikely(v->past != NULL) && caret__past_valid(v, at));
 }
 
-/* Is the page in the arena, or in the file and found good by this process? */
+/* Is the page in the arena, or in the file and found good by this process?  A private store has no file: a page of it
+ * that was never used is nowhere, and only a hint of another store can name it. */
 static inline bool caret__bytes_known(const struct caret__pager *pg, uint32_t pgno, uint64_t word)
 {
     return caret__likely(caret__pte_slot(word) != CARET__SLOT_NONE) ||
-           (__atomic_load_n(&pg->verified[pgno / 64u], __ATOMIC_RELAXED) >> (pgno % 64u) & 1u) != 0;
+           (pg->shared &&
+            (__atomic_load_n(&pg->verified[pgno / 64u], __ATOMIC_RELAXED) >> (pgno % 64u) & 1u) != 0);
 }
 
 /* Has the page the version that was remembered? */
