@@ -29,7 +29,7 @@ endmacro()
 set(module_names)
 set(module_paths)
 caret_lua_files(module_names module_paths front/lua "")
-caret_lua_files(module_names module_paths front/yottadb/lua yottadb/)
+caret_lua_files(module_names module_paths front/yottadb/lua "")
 
 # caret_lua_module(version include): everything of one Lua version in one folder.
 function(caret_lua_module version include)

@@ -44,8 +44,7 @@ build_module()
         "$compiler" -std=c17 -O1 -fPIC -shared -D_GNU_SOURCE -Wall -Wextra -Werror -I"$root/include" -I"$root/src" -I"$root/front" \
             -isystem "$sources" "$root"/front/lua/*.c "$root"/front/m/*.c "$build/libcaret.a" -lm -pthread -ldl -Wl,-z,nodelete \
             -Wl,--version-script="$root/cmake/luamodule.map" -o "$build/lua/5.5/caret.so" &&
-        cp -r "$root/front/lua/caret" "$build/lua/5.5" && mkdir -p "$build/lua/5.5/yottadb" &&
-        cp "$root"/front/yottadb/lua/*.lua "$build/lua/5.5/yottadb"
+        cp -r "$root/front/lua/caret" "$root"/front/yottadb/lua/* "$build/lua/5.5"
 }
 
 [ -d "$sources" ] || fetch

@@ -30,7 +30,7 @@ module() # name file
     printf '        ["%s"] = "%s",\n' "$(printf %s "$name" | tr / .)" "$2"
 }
 for file in front/lua/*/*.lua; do module "${file#front/lua/}" "$file"; done
-for file in front/yottadb/lua/*.lua; do module "yottadb/${file##*/}" "$file"; done
+for file in front/yottadb/lua/*.lua front/yottadb/lua/*/*.lua; do [ -f "$file" ] && module "${file#front/yottadb/lua/}" "$file"; done
 printf '        ["caret.core"] = {\n            sources = {\n'
 for folder in $(sed -n 's/^engine //p' layers | tr ' ' '\n' | sed 's|^|src/|') front/m front/lua; do
     for file in "$folder"/*.c; do printf '                "%s",\n' "$file"; done
