@@ -230,6 +230,10 @@ int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *me
 /* Raise an error of M's by its code; of a database that is used through the module yottadb. */
 int caret__raise_m(lua_State *L, int code, const char *text);
 
+/* The function of a transaction of such a database returned the number at i, not 0.  Nothing, or a status of
+ * lua_pcall() with an error on top: that number is to be obeyed. */
+int caret__returned(lua_State *L, int i);
+
 /* Raise and note: the sentinel of restart or rollback. */
 int caret__raise_pending(lua_State *L, struct caret__ldb *d, enum caret__pending what);
 

@@ -41,10 +41,11 @@ int caret__results(lua_State *L, struct caret__ldb *d, int rc)
 /* Is that chunk of the Lua part of this module, or of yottadb? */
 static int is_ours(const char *source)
 {
-    static const char *const tails[] = {"caret/init.lua",      "caret/json.lua",      "caret/trees.lua",
-                                        "caret/ffi.lua",       "yottadb/init.lua",    "yottadb/node.lua",
-                                        "yottadb/key.lua",     "yottadb/special.lua", "yottadb/errors.lua",
-                                        "yottadb/database.lua"};
+    static const char *const tails[] = {"caret/init.lua",       "caret/json.lua",      "caret/trees.lua",
+                                        "caret/ffi.lua",        "yottadb/init.lua",    "yottadb/node.lua",
+                                        "yottadb/key.lua",      "yottadb/special.lua", "yottadb/errors.lua",
+                                        "yottadb/database.lua", "yottadb/misuse.lua",  "yottadb/address.lua",
+                                        "/_yottadb.lua",        "@_yottadb.lua"};
     size_t len = strlen(source);
 
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
@@ -67,18 +68,63 @@ static void push_where(lua_State *L)
     lua_pushliteral(L, "");
 }
 
+/* Push that function of the module yottadb's; see core_translate(). */
+static void push_translator(lua_State *L, const char *name)
+{
+    lua_pushlightuserdata(L, &translator_key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+}
+
+/* The database at i, or of the node there, if it is used through the module yottadb; *node: it is a node. */
+static const struct caret__ldb *translated(lua_State *L, int i, int *node)
+{
+    const struct caret__ldb *d = lua_type(L, i) == LUA_TUSERDATA ? lua_touserdata(L, i) : NULL;
+
+    if (d == NULL || caret__rawlen(L, i) != sizeof *d || d->magic != CARET__LDB_MAGIC) {
+        const struct caret__lnode *n = caret__lnode(L, i);
+        d = n != NULL ? n->db : NULL;
+        *node = 1;
+    }
+    return d != NULL && d->translated ? d : NULL;
+}
+
+#define IN_FRONT 3 /* a database or node is among so many arguments, if there is one */
+
+/* The text on top is about the arguments of the running function, which are below it: in the words of the module
+ * yottadb, if it was called for that.  A node is passed to it too, a database, and what is in front of it, is not. */
+static void reword(lua_State *L)
+{
+    int n = lua_gettop(L) - 1, i = 1, node = 0;
+
+    while (i <= n && i <= IN_FRONT && translated(L, i, &node) == NULL)
+        node = 0, i++;
+    if (i > n || i > IN_FRONT)
+        return;
+    luaL_checkstack(L, n + 4, NULL);
+    push_translator(L, "misused");
+    lua_pushvalue(L, n + 1);
+    for (int k = i + !node; k <= n; k++)
+        lua_pushvalue(L, k);
+    lua_call(L, n + node - i + 1, 1);
+    lua_replace(L, n + 1);
+}
+
 int caret__misuse(lua_State *L, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    push_where(L);
     lua_pushvfstring(L, format, args);
     va_end(args);
+    reword(L);
+    push_where(L);
+    lua_insert(L, -2);
     lua_concat(L, 2);
     return lua_error(L);
 }
 
-/* misuse(text): the same for the Lua part. */
+/* misuse(text[, node, ...]): the same for the Lua part. */
 static int core_misuse(lua_State *L)
 {
     return caret__misuse(L, "%s", lua_tostring(L, 1));
@@ -107,8 +153,7 @@ static void push_sentinel(lua_State *L, enum caret__pending what)
 int caret__raise_m(lua_State *L, int code, const char *text)
 {
     luaL_checkstack(L, 4, NULL);
-    lua_pushlightuserdata(L, &translator_key);
-    lua_rawget(L, LUA_REGISTRYINDEX);
+    push_translator(L, "raised");
     lua_pushinteger(L, code);
     lua_pushstring(L, text);
     lua_call(L, 2, 1);
@@ -121,12 +166,20 @@ static int raise_translated(lua_State *L, int rc, const char *message)
     return caret__raise_m(L, caret_m__code_of(rc), caret_m__said(rc, message));
 }
 
-/* translate(db, f, utf8): errors of this database are f(M's code, text) from now on; there is one f for all
- * databases.  And if not utf8, what it prints is bytes. */
+/*
+ * translate(db, f, utf8): this database is used through the module yottadb from now on; there is one table f of
+ * functions for all of them:
+ *
+ *     f.raised(M's code, text) -> what is raised for an error
+ *     f.misused(text, ...) -> another text for that of a misuse by these arguments
+ *     f.returned(number): a transaction's function returned that; to be raised, or nothing
+ *
+ * And if not utf8, what it prints is bytes.
+ */
 static int core_translate(lua_State *L)
 {
     struct caret__ldb *d = caret__any_db(L, 1);
-    luaL_checktype(L, 2, LUA_TFUNCTION);
+    luaL_checktype(L, 2, LUA_TTABLE);
     d->bytes = !lua_toboolean(L, 3);
     lua_settop(L, 2);
     lua_pushlightuserdata(L, &translator_key);
@@ -134,6 +187,16 @@ static int core_translate(lua_State *L)
     lua_rawset(L, LUA_REGISTRYINDEX);
     d->translated = 1;
     return 0;
+}
+
+int caret__returned(lua_State *L, int i)
+{
+    lua_Number code = lua_tonumber(L, i);
+
+    luaL_checkstack(L, 4, NULL);
+    push_translator(L, "returned");
+    lua_pushnumber(L, code);
+    return lua_pcall(L, 1, 0, 0);
 }
 
 int caret__raise_pending(lua_State *L, struct caret__ldb *d, enum caret__pending what)

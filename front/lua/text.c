@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "lua/binding.h"
+#include "m/number.h"
 
 /* ---------------------------------------------------------------- subscripts */
 
@@ -234,6 +235,8 @@ static int text_incr(lua_State *L)
 
     if (!lua_isnoneornil(L, 2))
         by = caret__value_text(L, n->db, 2, &len, number);
+    if (len == 0) /* the empty text, too, adds 1 */
+        by = "1", len = 1;
     caret__check_change(L, n->db, caret__lnode_session(n));
     int rc = caret__incr_text(n->db, caret__lnode_session(n), &n->node, by, len, &sum);
     if (rc != CARET_OK)
@@ -281,9 +284,16 @@ static int convert(lua_State *L, int backwards)
     return 1;
 }
 
+/* As M does: a number stands for itself. */
 static int text_str2zwr(lua_State *L)
 {
-    return convert(L, 0);
+    size_t len;
+    const char *s = luaL_checklstring(L, 1, &len);
+
+    if (!caret__num_canonical(s, len))
+        return convert(L, 0);
+    lua_settop(L, 1);
+    return 1;
 }
 
 static int text_zwr2str(lua_State *L)

@@ -5,7 +5,7 @@
  *                |       '-- conflict --.
  *                |-- restart pending ---+--> outermost: restart and call again
  *                |                      '--> inner: hand it on to the outermost
- *                |-- rollback pending --> roll back, return nil, text, name
+ *                |-- rollback pending --> roll back, return nil, text, name; raise it to M programs
  *                '-- error -------------> roll back, raise it on
  *
  * "Pending" is noted in the database by whoever raised the sentinel: it counts
@@ -191,6 +191,8 @@ static int rolled_back(lua_State *L, struct run *r)
 {
     r->d->pending = CARET__GO_ON;
     back_out(r);
+    if (r->d->translated)
+        return caret__raise_m(L, CARET_M__TP_ROLLBACK, "");
     lua_settop(L, r->base);
     lua_pushnil(L);
     lua_pushliteral(L, "ROLLBACK: the transaction was rolled back");
@@ -270,6 +272,12 @@ static int settle(lua_State *L, struct run *r, int failed)
     return r->flags & CARET_TXN_SNAPSHOT ? close_snapshot(L, r, restart) : end(L, r, restart);
 }
 
+/* To M programs a number that is returned can be a code to obey: what is raised for it counts. */
+static int obey(lua_State *L, int i)
+{
+    return lua_tonumber(L, i) != 0 ? caret__returned(L, i) : 0;
+}
+
 static int run(lua_State *L, struct run *r)
 {
     int failed, rc = CARET_OK;
@@ -288,6 +296,8 @@ static int run(lua_State *L, struct run *r)
         for (int i = 0; i < r->nargs; i++)
             lua_pushvalue(L, r->first + i);
         failed = lua_pcall(L, r->nargs, LUA_MULTRET, 0);
+        if (!failed && r->d->translated && lua_type(L, r->base + 1) == LUA_TNUMBER)
+            failed = obey(L, r->base + 1);
     } while (!settle(L, r, failed));
     return lua_gettop(L) - r->base;
 }

@@ -82,7 +82,7 @@ function TestFunctions:test_values_come_back_as_strings_written_by_lua()
     ydb.set("^t", "")
     lu.assertEquals(ydb.get("^t"), "")
     lu.assertErrorMsgContains("boolean", ydb.set, "^t", true)
-    lu.assertErrorMsgContains("needs a value", ydb.set, "^t")
+    lu.assertErrorMsgContains("#2 to 'set' (string expected, got no value)", ydb.set, "^t")
     ydb.set("^t", nil)
     lu.assertNil(ydb.get("^t"))
 end
@@ -111,6 +111,8 @@ function TestFunctions:test_incr_returns_text()
     ydb.set("^t", "cut", "9E46")
     lu.assertErrorMsgContains("NUMOFLOW", ydb.incr, "^t", {"cut"}, "1E46")
     lu.assertEquals(ydb.incr("^t", {"word"}, "five"), "0")
+    lu.assertEquals(ydb.incr("^t", {"word"}, ""), "1") -- no increment at all
+    lu.assertEquals(ydb.node("^t", "word"):incr(""), "2")
     lu.assertEquals(ydb.incr("^t", {"exact"}), "123456789012345679")
     ydb.set("^t", "oaks", "12 oaks")
     lu.assertEquals(ydb.incr("^t", {"oaks"}), "13")
@@ -230,25 +232,33 @@ function TestFunctions:test_zwr_text()
     lu.assertEquals(ydb.str2zwr('say "oak"'), '"say ""oak"""')
     lu.assertEquals(ydb.str2zwr("\195\169\10"), '"\195\169"_$C(10)')
     lu.assertEquals(ydb.str2zwr("\133"), "$C(133)") -- bytes, as $ydb_chset says M
-    lu.assertEquals(ydb.str2zwr(5), '"5"')
+    for _, number in ipairs {"208", "-.5", "0", "1000000000000000000", "99999999999999999900000"} do
+        lu.assertEquals(ydb.str2zwr(number), number) -- a number as M writes it stands for itself
+    end
+    for _, word in ipairs {"0.5", "01", "-0", "1E5", "", ".50", "1234567890123456789"} do
+        lu.assertEquals(ydb.str2zwr(word), '"' .. word .. '"')
+    end
+    lu.assertEquals(ydb.str2zwr(5), "5")
     lu.assertEquals(ydb.zwr2str('"X"_$C(0)_"ABC"'), "X\0ABC")
     local long = ("\1a"):rep(5000)
     lu.assertEquals(ydb.zwr2str(ydb.str2zwr(long)), long)
-    lu.assertEquals(code_of(ydb.zwr2str, '"open'), ydb.YDB_ERR_PARAMINVALID)
-    lu.assertErrorMsgContains("needs a string", ydb.str2zwr)
+    lu.assertEquals(ydb.zwr2str("-.5"), "-.5")
+    for _, wrong in ipairs {'"open', "word", "$X(1)", '"a"b', "$C()"} do
+        lu.assertEquals(ydb.zwr2str(wrong), "")
+    end
 end
 
 function TestFunctions:test_dump()
     ydb.set("^t", 1, "a", "x\ty")
     ydb.set("^t", 2, 5)
-    lu.assertEquals(ydb.dump("^t"), '^t(1,"a")="x"_$C(9)_"y"\n^t(2)="5"')
+    lu.assertEquals(ydb.dump("^t"), '^t(1,"a")="x"_$C(9)_"y"\n^t(2)=5')
     lu.assertEquals(ydb.dump("^t", {1}), '^t(1,"a")="x"_$C(9)_"y"')
-    lu.assertEquals(ydb.dump("^t", "2"), '^t(2)="5"')
+    lu.assertEquals(ydb.dump("^t", "2"), '^t(2)=5')
     lu.assertStrContains(ydb.dump("^t", 1), '"y"\n...etc')
-    lu.assertEquals(ydb.dump(ydb.node("^t")[2]), '^t(2)="5"')
+    lu.assertEquals(ydb.dump(ydb.node("^t")[2]), '^t(2)=5')
     lu.assertEquals(ydb.dump("^none"), "")
     ydb.set("^t", 2, "\133", "\255\195\128") -- bytes, as str2zwr() has them
-    lu.assertEquals(ydb.dump("^t", 2, 9), '^t(2)="5"\n^t(2,$C(133))=$C(255)_"\195"_$C(128)')
+    lu.assertEquals(ydb.dump("^t", 2, 9), '^t(2)=5\n^t(2,$C(133))=$C(255)_"\195"_$C(128)')
     local child = ydb.node("^t")[2]["\133"]
     lu.assertEquals(tostring(child) .. "=" .. ydb.str2zwr(child.__), child:dump())
 end
@@ -314,7 +324,7 @@ end
 function TestFunctions:test_errors_of_caret_stay_its_own()
     local db = caret.open(fixture.path)
     local ok, err = pcall(db.incr, db, "^t", "9E99")
-    lu.assertStrContains(select(2, pcall(ydb.incr, "^t", "9E99")), "1E47")
+    lu.assertStrContains(select(2, pcall(ydb.incr, "^t", "9E99")), "Numeric overflow")
     lu.assertFalse(ok)
     lu.assertEquals(err.name, "NUMOFLOW")
     lu.assertErrorMsgContains("NAME: ", db.get, db, "1x")

@@ -157,9 +157,13 @@ function TestNodes:test_trees_round_trip_with_string_keys()
     tree.list = {["1"] = "a", ["2"] = "b"}
     lu.assertEquals(n:gettree(), tree)
     lu.assertEquals(n.appearance:gettree(), tree.appearance)
-    lu.assertEquals(n.list:gettree(1), {["1"] = "a", ["2"] = "b"})
-    lu.assertEquals(n:gettree(1), {__ = "berwyn", weight = "78", ["!@#$"] = "junk", appearance = "handsome"})
-    lu.assertEquals(n:gettree(0), {__ = "berwyn"})
+    lu.assertEquals(n.list:gettree(0), {["1"] = "a", ["2"] = "b"})
+    lu.assertEquals(n:gettree(1), tree)
+    lu.assertEquals(n:gettree(0), {__ = "berwyn", weight = "78", ["!@#$"] = "junk", appearance = "handsome"})
+    n.appearance.eyes.left.__ = "green"
+    lu.assertEquals(n:gettree(1), tree)
+    tree.appearance.eyes = {__ = "blue", left = "green"}
+    lu.assertEquals(n:gettree(2), tree)
     lu.assertEquals(n.none:gettree(), {})
 end
 
@@ -197,8 +201,8 @@ function TestNodes:test_settree_bad_input()
     lu.assertErrorMsgContains("can't be a table", function() n:settree {__ = {}} end)
     lu.assertErrorMsgContains("boolean", function() n:settree {a = true} end)
     lu.assertErrorMsgContains("boolean", function() n:settree {[true] = 1} end)
-    lu.assertErrorMsgContains("maxdepth", function() n:gettree("deep") end)
-    lu.assertErrorMsgContains("filter", function() n:gettree(1, "x") end)
+    lu.assertErrorMsgContains("#1 to 'gettree' (number expected", function() n:gettree("deep") end)
+    lu.assertErrorMsgContains("#2 to 'gettree' (function expected", function() n:gettree(1, "x") end)
     lu.assertErrorMsgContains("filter", function() n:settree({}, "x") end)
     n("__").__ = 1
     lu.assertErrorMsgContains('^t("__")', function() n:gettree() end)
@@ -226,8 +230,8 @@ end
 
 function TestNodes:test_dump()
     n:settree {__ = 1, a = {"x"}}
-    lu.assertEquals(n:dump(), '^t="1"\n^t("a",1)="x"')
-    lu.assertStrContains(n:__dump(1), '^t="1"\n...etc')
+    lu.assertEquals(n:dump(), '^t=1\n^t("a",1)="x"')
+    lu.assertStrContains(n:__dump(1), '^t=1\n...etc')
 end
 
 -- ----------------------------------------------------------------- classes
@@ -274,6 +278,9 @@ function TestNodes:test_keys_have_properties()
     k("below").value = 2
     lu.assertEquals({k.value, k.data, k.has_value, k.has_tree}, {"0.5", 11, true, true})
     lu.assertEquals({k.__, k:get(), ydb.get("^t", 1)}, {"0.5", "0.5", "0.5"})
+    lu.assertEquals({k.__varname, k.__subsarray, k("below").__subsarray}, {"^t", {"1"}, {"1", "below"}})
+    lu.assertEquals({k:varname(), k:subsarray(), k:__name(), k:__depth()}, {"^t", {"1"}, "1", 1})
+    lu.assertEquals(ydb.key("^t").__subsarray, {})
     k.__ = 3
     lu.assertEquals({k.value, ydb.key("^t").name}, {"3", "^t"})
     k.value = nil
@@ -331,6 +338,8 @@ function TestNodes:test_keys_step_over_siblings()
     lu.assertEquals(k:subscript_next(true), "3")
     lu.assertEquals(k:subscript_previous(true), "1")
     lu.assertNil(k:subscript_previous())
+    lu.assertEquals(list(ydb.key("^t"):subscripts()), {"1", "2", "3", "4"}) -- of a variable: its children
+    lu.assertEquals(list(ydb.key("^t"):subscripts(true)), {"4", "3", "2", "1"})
     local start = ydb.key("^t", {""})
     lu.assertEquals(list(start:subscripts()), {"1", "2", "3", "4"})
     lu.assertEquals(start:subscript_next(), "1")

@@ -50,8 +50,8 @@ function TestProgram:test_oaks()
         "oak 1 string", "oak 3 string",
         "back 3", "back 1",
         "true false 10 0",
-        '^oaks(1,"angle")="30"', '^oaks(1,"height")="5.8"', '^oaks(1,"shadow")="10"',
-        '^oaks(3,"angle")="45"', '^oaks(3,"shadow")="15"',
+        '^oaks(1,"angle")=30', '^oaks(1,"height")=5.8', '^oaks(1,"shadow")=10',
+        '^oaks(3,"angle")=45', '^oaks(3,"shadow")=15',
     })
 end
 

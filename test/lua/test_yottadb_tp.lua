@@ -97,6 +97,8 @@ function TestTp:test_an_error_rolls_back_and_is_raised_on()
         local ok, err = pcall(ydb.tp, function() n.a.__ = 2; error(e, 0) end)
         lu.assertFalse(ok)
         lu.assertIs(err, e)
+        lu.assertIs(select(2, pcall(ydb.tp, error, e)), e) -- the function is called by none of ours
+        lu.assertIs(select(2, pcall(ydb.transaction(error), e)), e)
     end
     lu.assertEquals(code_of(ydb.tp, function() n.a.__ = 2; ydb.get("1x") end), ydb.YDB_ERR_INVVARNAME)
     for _, code in ipairs {ydb.YDB_ERR_NODEEND, -150000002, ydb.YDB_LOCK_TIMEOUT, ydb.YDB_NOTOK} do
@@ -158,8 +160,8 @@ function TestTp:test_ids_and_locals()
         lu.assertEquals({seen, t.__}, {{"1", "1", "1"}, "2"})
     end
     lu.assertEquals(pack(ydb.tp("id", function(x) return x end, "x")), {n = 1, "x"})
-    lu.assertErrorMsgContains("needs a function", ydb.tp, "id", {"t"})
-    lu.assertErrorMsgContains("needs a function", ydb.transaction)
+    lu.assertErrorMsgContains("#3 to 'tp' (function expected, got no value)", ydb.tp, "id", {"t"})
+    lu.assertErrorMsgContains("#1 to 'transaction' (function expected, got no value)", ydb.transaction)
 end
 
 function TestTp:test_what_the_database_refuses_is_a_database_error()

@@ -556,7 +556,7 @@ return function(core)
             elseif kind == "number" then
                 return deeper(node, sub) -- raises
             end
-            misuse("a subscript must be a string or a number, not a " .. core.typename(sub))
+            misuse("a subscript must be a string or a number, not a " .. core.typename(sub), node, sub)
         end
 
         -- The method of the first that the node's name means.

@@ -6,6 +6,7 @@
 local caret = require "caret"
 local core = require "caret.core"
 local errors = require "yottadb.errors"
+local misuse = require "yottadb.misuse"
 
 local m = core.m
 
@@ -13,6 +14,9 @@ local database = {
     -- As YottaDB, by $ydb_chset: text in ZWR form has bytes in M mode, characters in UTF-8 mode.
     utf8 = select(2, m.settings()),
 }
+
+-- What the C part asks for such databases.
+local asked = {raised = errors.translate, misused = misuse.reword, returned = errors.obey}
 
 local opened = {}      -- databases by path; they stay open, as their locks do
 local selected         -- what $ZGBLDIR was set to
@@ -25,7 +29,7 @@ local function open(name)
         if not db then
             errors.raise("ZGBLDIRACC", ("can't open the database of $ZGBLDIR %s: %s"):format(name, text))
         end
-        core.translate(db, errors.translate, database.utf8)
+        core.translate(db, asked, database.utf8)
         opened[path] = db
     end
     return opened[path]

@@ -3,7 +3,9 @@
 -- An error is the string "YDB Error: <code>: <text>".  Numbers, names and texts are those of the library that
 -- libyottadb.so has as well (front/m), which also says what Caret's errors are to M.
 
-local m = require("caret.core").m
+local core = require "caret.core"
+
+local m = core.m
 
 local errors = {
     constants = m.constants(), -- YDB_... = number, errors and outcomes included
@@ -11,6 +13,7 @@ local errors = {
 }
 
 local constants = errors.constants
+local fill = {}     -- by code: what is put into YottaDB's own text, made of Caret's
 local outcomes = {} -- names of what is not an error, by code: YDB_TP_RESTART
 local known = {}    -- codes of errors, as a set
 
@@ -19,6 +22,24 @@ for name, code in pairs(constants) do
 end
 for _, name in ipairs {"TP_RESTART", "TP_ROLLBACK", "NOTOK", "LOCK_TIMEOUT", "DEFER_HANDLER"} do
     outcomes[constants["YDB_" .. name]] = "YDB_" .. name
+end
+for name, f in pairs {
+    INVVARNAME = function(text) return text:match "^'(.-)' " or text end,
+    VARNAME2LONG = function() return constants.YDB_MAX_IDENT end,
+    MAXNRSUBSCRIPTS = function() end,
+    NUMOFLOW = function() end,
+} do
+    fill[constants["YDB_ERR_" .. name]] = f
+end
+
+--- The text of that error's with what follows in the places that it has for that.
+function errors.words(code, ...)
+    local operands, i = {...}, 0
+    local text = m.message(code):gsub("^%%YDB%-%a%-%w+, ", ""):gsub("!%u%u", function()
+        i = i + 1
+        return tostring(operands[i] or "")
+    end)
+    return text
 end
 
 --- The string for an error of that code.
@@ -39,6 +60,11 @@ end
 
 function errors.raise(name, text)
     error(errors.message(name, text), 0)
+end
+
+--- The same with YottaDB's own text, filled in.
+function errors.raise_filled(name, ...)
+    errors.raise(name, errors.words(constants["YDB_ERR_" .. name], ...))
 end
 
 --- The same by its code.
@@ -74,7 +100,16 @@ function errors.translate(code, text)
         local name = text:match "^'(%^?[%%%w]*)' "
         code = name and m.name_error(name) or code
     end
-    return worded(code, text)
+    return worded(code, fill[code] and errors.words(code, fill[code](text)) or text)
+end
+
+--- A transaction's function returned a number: begin again, raise the error that it is, or nothing.
+function errors.obey(code)
+    if code == constants.YDB_TP_RESTART then
+        core.trestart()
+    elseif errors.is_code(code) then
+        errors.raise_code(code)
+    end
 end
 
 --- The code in an error's text, or nil.

@@ -6,18 +6,25 @@
 --
 -- docs/migrating/lua-yottadb.md says what is the same and what differs.  Arguments are
 -- (name [, {subs}] [, sub, ...]), or a node instead of the name, then what the function needs besides.
--- Layers, each in a file: errors -> database -> special -> node -> key -> this one.
+-- Layers, each in a file: errors, misuse -> database -> special -> node -> key,
+-- address -> this one -> _yottadb.
+--
+-- What can go wrong with arguments is worded by misuse.lua, which finds the function that the program called
+-- on the stack: so none of them leaves it by a tail call where C looks at its arguments.
 
 local caret = require "caret"
 local core = require "caret.core"
+local addresses = require "yottadb.address"
 local database = require "yottadb.database"
 local errors = require "yottadb.errors"
 local key = require "yottadb.key"
+local misuse = require "yottadb.misuse"
 local node = require "yottadb.node"
 local special = require "yottadb.special"
 
-local text, misuse = core.text, core.misuse
+local text = core.text
 local current, special_of = database.current, special.of
+local address, address_and_last = addresses.of, addresses.and_last
 local select, type = select, type
 local unpack = table.unpack or unpack
 
@@ -34,7 +41,7 @@ function yottadb.node(name, ...)
     if variable then
         return special.node(variable, ...)
     end
-    return node.new(name, ...)
+    return (node.new(name, ...))
 end
 
 --- The same of the older class.
@@ -49,39 +56,6 @@ function yottadb.isnode(value)
     return core.isnode(value) or type(value) == "table" and special_of(value) ~= nil
 end
 
--- ----------------------------------------------------------------- arguments
-
--- The address (name [, {subs}] [, sub, ...]) as a node.
-local function address(name, ...)
-    local variable = special_of(name)
-    if variable then
-        special.refuse(variable)
-    end
-    return current().node(name, ...)
-end
-
--- (name [, {subs}] [, sub, ...] [, last]) -> the address, last.  After plain subscripts there must be one.
-local function address_and_last(name, ...)
-    local n = select("#", ...)
-    if n == 0 or n == 1 and type((...)) == "table" then
-        return address(name, ...)
-    elseif n == 1 then
-        return address(name), (...)
-    end
-    local args = {...}
-    return address(name, unpack(args, 1, n - 1)), args[n]
-end
-
--- The same where a last one that is not of that type is a subscript.
-local function address_and_typed(kind, name, ...)
-    local n = select("#", ...)
-    local last = n > 0 and select(n, ...) or nil
-    if n > 0 and last ~= nil and type(last) ~= kind then
-        return address(name, ...)
-    end
-    return address_and_last(name, ...)
-end
-
 -- ---------------------------------------------------------------------- data
 
 --- The value as a string, or nil.
@@ -90,25 +64,29 @@ function yottadb.get(name, ...)
     if variable then
         return special.get(variable, ...)
     end
-    return core.db_get(current(), name, ...)
+    return (core.db_get(current(), name, ...))
 end
 
 --- set(name [, {subs}] [, sub, ...], value) -> value; nil deletes it.
 function yottadb.set(name, ...)
     local n = select("#", ...)
     if n == 0 then
-        misuse("set needs a value")
+        misuse.argument(2, "set", "string", nil, true)
     end
     local variable = special_of(name)
     if variable then
         return special.set(variable, (select(n, ...)))
     end
-    return core.db_set(current(), name, ...)
+    return (core.db_set(current(), name, ...))
 end
 
 --- incr(name [, {subs}] [, by]), or with plain subscripts incr(name, sub, ..., by): the sum, a string.
 function yottadb.incr(...)
-    return text.incr(address_and_last(...))
+    local at, by = address_and_last(...)
+    if by ~= nil and type(by) ~= "number" and type(by) ~= "string" then
+        misuse.argument(select("#", ...), "incr", "number", by)
+    end
+    return text.incr(at, by)
 end
 
 --- 0 nothing, 1 a value, 10 a tree, 11 both.
@@ -117,7 +95,7 @@ function yottadb.data(name, ...)
     if variable then
         special.refuse(variable)
     end
-    return core.db_data(current(), name, ...)
+    return (core.db_data(current(), name, ...))
 end
 
 --- Delete a node with everything below it.
@@ -129,7 +107,7 @@ function yottadb.delete_node(...) node.superclass.delete(address(...)) end
 
 --- ZWR text of a tree: dump(name [, {subs}] [, sub, ...] [, maxlines]).
 function yottadb.dump(...)
-    return node.superclass.dump(address_and_typed("number", ...))
+    return node.class.dump(addresses.and_typed("number", ...))
 end
 
 -- -------------------------------------------------------------------- moving
@@ -143,7 +121,7 @@ function yottadb.subscript_previous(...) return (text.sibling(address(...), true
 
 --- Iterator over the subscripts of siblings: subscripts(name [, {subs}] [, sub, ...] [, reverse]).
 function yottadb.subscripts(...)
-    return text.siblings(address_and_typed("boolean", ...))
+    return text.siblings(addresses.and_typed("boolean", ...))
 end
 
 --- The subscripts of the next node of the variable that has a value, as a table, or nil.
@@ -152,16 +130,27 @@ function yottadb.node_previous(...) return (text.node_previous(address(...))) en
 
 -- --------------------------------------------------------------------- locks
 
+-- One of the things to lock, as a node.
+local function to_lock(i, item)
+    if core.isnode(item) or type(item) == "string" then
+        return address(item)
+    elseif type(item) == "table" then
+        return address(unpack(item))
+    end
+    core.misuse(("bad argument #1 to 'lock' (they must all be cachearrays, nodes, tables or names; number %d"
+        .. " is a %s)"):format(i, core.typename(item)))
+end
+
 --- lock([{node or {name, subs...}, ...} [, timeout]]): release all, take all of these or none.
 function yottadb.lock(list, timeout)
     local nodes, db = {}, current()
     if core.isnode(list) or type(list) == "string" then
         list = {list}
-    elseif list ~= nil and type(list) ~= "table" then
-        misuse("lock takes a table of nodes and tables, not a " .. type(list))
     end
+    misuse.check(1, "lock", "table", list)
+    misuse.check(2, "lock", "number", timeout)
     for i, item in ipairs(list or {}) do
-        nodes[i] = type(item) == "table" and not core.isnode(item) and address(unpack(item)) or address(item)
+        nodes[i] = to_lock(i, item)
     end
     timeout = node.timeout(timeout)
     database.release_all()
@@ -171,6 +160,7 @@ end
 --- lock_incr(name [, {subs}] [, timeout]), or with plain subscripts lock_incr(name, sub, ..., timeout).
 function yottadb.lock_incr(...)
     local n, timeout = address_and_last(...)
+    misuse.check(select("#", ...), "lock_incr", "number", timeout)
     node.got(node.superclass.grab(n, node.timeout(timeout)))
 end
 yottadb.grab = yottadb.lock_incr
@@ -180,61 +170,50 @@ yottadb.release = yottadb.lock_decr
 
 -- -------------------------------------------------------------- transactions
 
--- What the function returned: a code to obey, all but two as an error, or what is passed on.
-local function obey(...)
-    local code = ...
-    if code == yottadb.YDB_TP_RESTART then
-        caret.trestart()
-    elseif code ~= yottadb.YDB_OK and errors.is_code(code) then
-        errors.raise_code(code)
-    end
-    return ...
-end
-
-local function body(fn, ...)
-    return obey(fn(...))
-end
-
--- Of a transaction that is over.
-local function finish(...)
-    local none, _, name = ...
-    if none == nil and name == "ROLLBACK" then
-        error(errors.outcome("YDB_TP_ROLLBACK"), 0)
-    end
-    return ...
-end
-
 local NONE = {}
 
+-- core.tp() calls fn directly, so that an error of its own has no position of ours, and obeys what it returns
+-- (errors.obey).
 local function run(id, locals, fn, ...)
-    return finish(core.tp(current(), id or "", locals or NONE, body, fn, ...))
+    return core.tp(current(), id or "", locals or NONE, fn, ...)
 end
 
--- ([id,] [locals,] fn, ...) -> id, locals, fn, ...
-local function call(id, locals, first, ...)
-    local kind = type(first)
+local function check_names(names, called, n)
+    if #names > yottadb.YDB_MAX_NAMES then
+        errors.raise_filled("NAMECOUNT2HI", "ydb_tp_s()", #names, yottadb.YDB_MAX_NAMES)
+    end
+    for _, name in ipairs(names) do
+        if type(name) ~= "string" then misuse.argument(n, called, "string", name) end
+        if name:find "^%^" then errors.raise_filled("INVVARNAME", name) end
+    end
+end
+
+-- ([id,] [locals,] fn, ...) -> id, locals, fn, ...; called as that, and n arguments in front of first
+local function call(called, n, id, locals, first, ...)
+    local kind = core.typename(first)
     if kind == "function" then
         return id, locals, first, ...
     elseif kind == "string" and not id and not locals then
-        return call(first, nil, ...)
+        return call(called, n + 1, first, nil, ...)
     elseif kind == "table" and not locals then
-        return call(id, first, ...)
+        check_names(first, called, n + 1)
+        return call(called, n + 1, id, first, ...)
     elseif kind == "nil" and select("#", ...) > 0 then
-        return call(id, locals, ...)
+        return call(called, n + 1, id, locals, ...)
     end
-    misuse("a transaction needs a function, not a " .. kind)
+    misuse.argument(n + 1, called, "function", first, kind == "nil" and select("#", ...) == 0)
 end
 
 --- tp([id,] [locals,] fn, ...): run fn(...) in a transaction.
 -- It commits if fn returns nothing or YDB_OK, begins again after YDB_TP_RESTART, and is rolled back, which
 -- is raised, after YDB_TP_ROLLBACK, another error's code, or an error.
 function yottadb.tp(...)
-    return run(call(nil, nil, ...))
+    return run(call("tp", 0, nil, nil, ...))
 end
 
 --- transaction([id,] [locals,] fn) -> function that runs fn so.
 function yottadb.transaction(...)
-    local id, locals, fn = call(nil, nil, ...)
+    local id, locals, fn = call("transaction", 0, nil, nil, ...)
     return function(...) return run(id, locals, fn, ...) end
 end
 
@@ -251,17 +230,16 @@ function yottadb.trollback() leave(caret.trollback, "YDB_TP_ROLLBACK") end
 
 -- ---------------------------------------------------------------------- text
 
-local function convert(f, value, what)
+local function convert(name, f, value, ...)
     if type(value) ~= "string" and type(value) ~= "number" then
-        misuse(what .. " needs a string, not a " .. type(value))
+        misuse.argument(1, name, "string", value, select("#", ...) == 0)
     end
-    local result, message = f(tostring(value), database.utf8)
-    return result or errors.raise("PARAMINVALID", message)
+    return f(tostring(value), database.utf8)
 end
 
---- A string in ZWR form, "a"_$C(10), and back.
-function yottadb.str2zwr(s) return convert(text.str2zwr, s, "str2zwr") end
-function yottadb.zwr2str(s) return convert(text.zwr2str, s, "zwr2str") end
+--- A string in ZWR form, "a"_$C(10) or a number as it is, and back; what is not in that form is "".
+function yottadb.str2zwr(...) return convert("str2zwr", text.str2zwr, (...), ...) end
+function yottadb.zwr2str(...) return convert("zwr2str", text.zwr2str, (...), ...) or "" end
 
 -- ------------------------------------------------- what there is no need for
 
@@ -271,5 +249,10 @@ function yottadb.ydb_eintr_handler() return yottadb.YDB_OK end
 function yottadb.require()
     errors.raise("UNIMPLOP", "M routines can't be called: there is no M runtime")
 end
+
+--- The methods of nodes, for programs that look into the module.
+yottadb._node = node.methods
+
+misuse.add(yottadb)
 
 return yottadb

@@ -1,11 +1,11 @@
---- The older class of nodes, yottadb.key: some methods are properties, and other fields may be set on a key
--- as on a table.  What is not a field is a child, as with nodes.
+--- The older class of nodes, yottadb.key: some methods are properties, as `__varname` and `__subsarray`, and
+-- other fields may be set on a key as on a table.  What is not a field is a child, as with nodes.
 
 local caret = require "caret"
 local core = require "caret.core"
 local node = require "yottadb.node"
 
-local text, misuse = core.text, core.misuse
+local text = core.text
 local super = node.superclass
 local find, getmetatable = string.find, debug.getmetatable
 local weak = {__mode = "k"}
@@ -21,6 +21,8 @@ local properties = {
     data = super.data,
     has_value = super.has_value,
     has_tree = super.has_tree,
+    __varname = super.varname,
+    __subsarray = text.subsarray,
 }
 
 function meta.__index(key, name)
@@ -38,7 +40,7 @@ function meta.__newindex(key, name, value)
     if name == "value" or name == "__" then
         if value == nil then super.delete(key) else key:__set(value) end
     elseif properties[name] then
-        misuse("the property '" .. name .. "' of a key can't be set")
+        core.misuse("the property '" .. name .. "' of a key can't be set")
     else
         fields[key] = fields[key] or {}
         fields[key][name] = value
@@ -57,7 +59,9 @@ end
 function class.subscript_next(key, reset) return step(key, false, reset) end
 function class.subscript_previous(key, reset) return step(key, true, reset) end
 
---- Iterator over the subscripts of the siblings after (before) the key's own.
-function class.subscripts(key, reverse) return text.siblings(key, reverse) end
+--- Iterator over the subscripts of the siblings after (before) the key's own; of a variable, its children.
+function class.subscripts(key, reverse)
+    return (super.depth(key) > 0 and text.siblings or text.subscripts)(key, reverse)
+end
 
 return new

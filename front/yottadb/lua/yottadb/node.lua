@@ -6,8 +6,9 @@ local core = require "caret.core"
 local trees = require "caret.trees"
 local database = require "yottadb.database"
 local errors = require "yottadb.errors"
+local misuse = require "yottadb.misuse"
 
-local text, misuse = core.text, core.misuse
+local text = core.text
 local DELETE = caret.DELETE
 
 local new, class, superclass = caret.inherit(function(...) return database.current().node(...) end)
@@ -42,8 +43,12 @@ end
 
 local timeout, got, grab = node.timeout, node.got, superclass.grab
 
-function class.lock_incr(n, seconds) got(grab(n, timeout(seconds))) end
+function class.lock_incr(n, seconds)
+    misuse.check(1, "lock_incr", "number", seconds)
+    got(grab(n, timeout(seconds)))
+end
 function class.lock(n, seconds)
+    misuse.check(1, "lock", "number", seconds)
     database.release_all()
     got(grab(n, timeout(seconds)))
 end
@@ -57,7 +62,7 @@ local SET = {}
 
 local function put(n, value, seen)
     if seen[SET] then
-        misuse("settree: two entries of the table are the node " .. tostring(n))
+        core.misuse("settree: two entries of the table are the node " .. tostring(n))
     elseif trees.is_tree(value) then
         trees.refuse_value(n)
     end
@@ -89,13 +94,49 @@ function class.settree(n, tree, filter)
     return n
 end
 
---- The tree below the node, maxdepth levels of it, as a table.
--- A node with a tree is a table with its value in `__`.
--- filter(node, sub, value, recurse, depth) -> value, recurse may change both; first it is called for the
--- node itself, with depth 0 and "" for a subscript.
-class.gettree = trees.reader(text.pairs, function(tree, value)
+local read = trees.reader(text.pairs, function(tree, value)
     tree.__ = value
     return next(tree) ~= nil and tree or nil
 end)
+
+--- The tree below the node as a table: its children, and maxdepth levels below them.
+-- A node with a tree is a table with its value in `__`.
+-- filter(node, sub, value, recurse, depth) -> value, recurse may change both; first it is called for the
+-- node itself, with depth 0 and "" for a subscript.
+function class.gettree(n, maxdepth, filter)
+    misuse.check(1, "gettree", "number", maxdepth)
+    misuse.check(2, "gettree", "function", filter)
+    return read(n, maxdepth and maxdepth + 1, filter)
+end
+
+--- ZWR text of the node and everything below it, maxlines lines at most (30).
+function class.dump(n, maxlines)
+    misuse.check(1, "dump", "number", maxlines)
+    local lines = {}
+    local function add(at, value)
+        if value == nil then return true end
+        local more = #lines < (maxlines or 30)
+        lines[#lines + 1] = more and tostring(at) .. "=" .. text.str2zwr(value, database.utf8) or
+            ("...etc.   -- stopped at %d lines; dump(n) gives n"):format(#lines)
+        return more
+    end
+    if add(n, superclass.get(n)) then
+        for child, value in superclass.walk(n) do
+            if not add(child, value) then break end
+        end
+    end
+    return table.concat(lines, "\n")
+end
+
+--- All methods by name, as the program may call them: name and __name.
+node.methods = {}
+for _, named in ipairs {core.numbers, core.methods, class} do
+    for name in (named == class and getmetatable(class).__pairs or pairs)(named) do
+        node.methods[name], node.methods["__" .. name] = class[name], class[name]
+    end
+end
+misuse.add(node.methods, true)
+misuse.ours(caret.inherit)
+misuse.ours(trees.each)
 
 return node

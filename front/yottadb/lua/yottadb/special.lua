@@ -3,6 +3,7 @@
 local core = require "caret.core"
 local database = require "yottadb.database"
 local errors = require "yottadb.errors"
+local misuse = require "yottadb.misuse"
 
 local special = {}
 
@@ -43,7 +44,7 @@ local setters = {
 function special.set(variable, value)
     local full = check(variable, "set")
     if type(value) ~= "string" and type(value) ~= "number" then
-        core.misuse("a value must be a string or a number, not a " .. type(value))
+        misuse.argument(2, "set", "string", value)
     end
     setters[full](tostring(value))
     return value

@@ -1,0 +1,48 @@
+--- Addresses as arguments: (name [, {subs}] [, sub, ...]), or a node instead of the name, as nodes.
+
+local database = require "yottadb.database"
+local misuse = require "yottadb.misuse"
+local special = require "yottadb.special"
+
+local current, special_of = database.current, special.of
+local select, type = select, type
+local unpack = table.unpack or unpack
+
+local addresses = {}
+
+--- The address as a node.
+local function address(name, ...)
+    local variable = special_of(name)
+    if variable then
+        special.refuse(variable)
+    end
+    return (current().node(name, ...))
+end
+addresses.of = address
+
+--- (name [, {subs}] [, sub, ...] [, last]) -> the address, last.  After plain subscripts there must be one.
+local function and_last(name, ...)
+    local n = select("#", ...)
+    if n == 0 or n == 1 and type((...)) == "table" then
+        return address(name, ...)
+    elseif n == 1 then
+        return address(name), (...)
+    end
+    local args = {...}
+    return address(name, unpack(args, 1, n - 1)), args[n]
+end
+addresses.and_last = and_last
+
+--- The same where a last one that is not of that type is a subscript.
+function addresses.and_typed(kind, name, ...)
+    local n = select("#", ...)
+    local last = n > 0 and select(n, ...) or nil
+    if n > 0 and last ~= nil and type(last) ~= kind then
+        return address(name, ...)
+    end
+    return and_last(name, ...)
+end
+
+misuse.ours(address)
+
+return addresses
