@@ -277,7 +277,8 @@ int luaopen_yottadb(lua_State *L)
 -- The Lua files of both modules: path in the module, file.
 local function lua_files()
     local list = {}
-    local pipe = assert(io.popen(("cd '%s/front' && ls lua/caret/*.lua yottadb/lua/*/*.lua"):format(root)))
+    local pipe = assert(io.popen(("cd '%s/front' && ls lua/*/*.lua yottadb/lua/*.lua yottadb/lua/*/*.lua")
+        :format(root)))
     for path in pipe:lines() do
         local name = path:gsub("^lua/", ""):gsub("^yottadb/lua/", "")
         list[#list + 1] = {name, "front/" .. path}
