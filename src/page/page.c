@@ -371,6 +371,7 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
     CARET__ASSERT_CMP(pos, <, p->count);
     struct caret__entry e = caret__page_entry(p, pos);
     unsigned off = (unsigned)((const uint8_t *)e.key - (const uint8_t *)p) - 2, klen = e.klen;
+    unsigned was = (unsigned)caret__entry_bytes(klen, e.vlen);
 
     if (e.vlen == vlen) {
         replace_same(p, off, klen, val, vlen, vflag, ed);
@@ -379,7 +380,7 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
     if (vlen < e.vlen) { /* shrinks in place */
         if (ed != NULL) {
             edit_save(ed, p, 32);
-            edit_save(ed, (uint8_t *)p + off, (unsigned)caret__entry_bytes(klen, e.vlen));
+            edit_save(ed, (uint8_t *)p + off, was);
             edit_go(ed);
         }
         caret__racy_put16((uint8_t *)p + off, (uint16_t)(vlen | vflag));
@@ -398,7 +399,7 @@ bool caret__page_replace(struct caret__page *p, unsigned pos, const void *val, s
     unsigned at = put_entry(p, e.key, klen, val, vlen, vflag);
     CARET_FAULT("page_replace_moved");
     caret__racy_put16(&p->slot[pos].off, (uint16_t)at);
-    caret__racy_put16(&p->garbage, (uint16_t)(p->garbage + caret__entry_bytes(klen, e.vlen)));
+    caret__racy_put16(&p->garbage, (uint16_t)(p->garbage + was));
     return true;
 }
 
