@@ -409,16 +409,47 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
 
 /* -------------------------------------------------------------------- one set */
 
-/* The old value at a spot, for compute. */
-static int compute_value(struct caret__engine *e, const struct caret__spot *spot, caret__compute *compute,
-                         void *ctx, const void **val, size_t *vlen)
-{
-    const uint8_t *old = NULL, *new_val;
-    size_t old_len = 0;
+/* A set in place writes about a line of the ring. */
+#define SET_SOON 64u
 
-    if (spot->found) {
-        uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
-        struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, spot->pgno, word), spot->pos);
+/* A set as a record, made before the mutex is taken unless its value is computed under it. */
+struct set_record {
+    uint32_t size, crc;
+    uint8_t rec[CARET__REC_HEAD + CARET__OP_HEAD + CARET__KEY_MAX + CARET__INLINE_MAX + 16 + CARET__REC_TAIL];
+};
+
+/* A set of one node. */
+struct set {
+    struct caret__spot *spot;
+    const uint8_t *key;
+    size_t klen;
+    const void *val;
+    size_t vlen;
+    caret__compute *compute; /* NULL: the value is known */
+    void *ctx;
+    struct set_record *r; /* elsewhere: the compiler keeps what is here in registers */
+    uint64_t *lsn;
+    bool room; /* it was room in ring or log that was missing */
+};
+
+static inline void make_record(const struct set *s)
+{
+    struct set_record *r = s->r;
+
+    r->size = CARET__REC_HEAD + caret__op_size(s->klen, s->vlen) + CARET__REC_TAIL;
+    put_op(r->rec + CARET__REC_HEAD, CARET__OP_SET, s->key, s->klen, s->val, s->vlen);
+    r->crc = finish_record(r->rec, r->size, 1);
+}
+
+/* Have the new value computed from the old one, and the record made. */
+static int compute_value(struct caret__engine *e, struct set *s)
+{
+    const uint8_t *old = NULL, *val;
+    size_t old_len = 0, vlen;
+
+    if (s->spot->found) {
+        uint64_t word = atomic_load_explicit(&e->pg.ptab[s->spot->pgno].word, memory_order_relaxed);
+        struct caret__entry en = caret__page_entry(caret__page_at(&e->pg, s->spot->pgno, word), s->spot->pos);
         old = en.val;
         old_len = en.vlen;
         if (en.run && en.vlen >= 8) {
@@ -430,70 +461,54 @@ static int compute_value(struct caret__engine *e, const struct caret__spot *spot
             }
         }
     }
-    int rc = compute(ctx, old, old_len, &new_val, vlen);
-    *val = new_val;
-    return rc;
-}
-
-/* A set as a record, made before the mutex is taken unless its value is computed under it. */
-struct set_record {
-    uint32_t size, crc;
-    uint8_t rec[CARET__REC_HEAD + CARET__OP_HEAD + CARET__KEY_MAX + CARET__INLINE_MAX + 16 + CARET__REC_TAIL];
-};
-
-static inline void make_record(struct set_record *r, const uint8_t *key, size_t klen, const void *val,
-                               size_t vlen)
-{
-    r->size = CARET__REC_HEAD + caret__op_size(klen, vlen) + CARET__REC_TAIL;
-    put_op(r->rec + CARET__REC_HEAD, CARET__OP_SET, key, klen, val, vlen);
-    r->crc = finish_record(r->rec, r->size, 1);
+    int rc = s->compute(s->ctx, old, old_len, &val, &vlen);
+    if (rc != CARET_OK)
+        return rc;
+    s->val = val;
+    s->vlen = vlen;
+    make_record(s);
+    return CARET_OK;
 }
 
 /* The slow way for one set: as a batch of one.  The mutex is held. */
-static int set_slowly(struct caret__engine *e, const struct caret__spot *spot, const struct set_record *r,
-                      uint64_t *lsn)
+static int set_slowly(struct caret__engine *e, const struct set *s)
 {
     CARET__ASSERT(caret__writer_held(e->sh));
     struct caret__need need = caret__need_of_sets(caret__tree_set_pages(&e->sh->ts), 0);
 
-    int rc = caret__value_check(e, spot);
+    int rc = caret__value_check(e, s->spot);
     if (rc == CARET_OK)
         rc = caret__reserve(e, &need, false);
     if (rc != CARET_OK)
         return rc;
-    const uint8_t *rec = caret__publish(e, r->rec, r->size, r->crc, lsn);
-    rc = caret__apply(e, rec, r->size, *lsn, CARET__APPLY_COMMIT, false);
-    caret__make_visible(e, *lsn);
+    const uint8_t *rec = caret__publish(e, s->r->rec, s->r->size, s->r->crc, s->lsn);
+    rc = caret__apply(e, rec, s->r->size, *s->lsn, CARET__APPLY_COMMIT, false);
+    caret__make_visible(e, *s->lsn);
     return rc;
 }
 
-/* One try under the mutex.  CARET_RESTART: *room tells what is short (true: ring or log). */
-static int try_set(struct caret__engine *e, struct caret__spot *spot, struct set_record *r,
-                   const uint8_t *key, size_t klen, const void *val, size_t vlen, caret__compute *compute,
-                   void *ctx, uint64_t *lsn, bool *room)
+/* One try under the mutex.  CARET_RESTART: s->room tells what is short. */
+static int try_set(struct caret__engine *e, struct set *s)
 {
     CARET__ASSERT(caret__writer_held(e->sh));
-    caret__will_commit(e, 64);
-    int rc = caret__locate(e, spot, key, klen);
+    caret__will_commit(e, SET_SOON);
+    int rc = caret__locate(e, s->spot, s->key, s->klen);
+    if (rc == CARET_OK && s->compute != NULL)
+        rc = compute_value(e, s);
     if (rc != CARET_OK)
         return rc;
-    if (compute != NULL) {
-        rc = compute_value(e, spot, compute, ctx, &val, &vlen);
-        if (rc != CARET_OK)
-            return rc;
-        make_record(r, key, klen, val, vlen);
-    }
-    *room = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), r->size, false);
-    if (*room)
+    s->room =
+        !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), s->r->size, false);
+    if (s->room)
         return CARET_RESTART;
     struct caret__taken taken = {0};
-    if (!caret__fits_in_place(e, spot, key, klen, vlen, &taken)) {
-        spot->version = 0;
-        return set_slowly(e, spot, r, lsn);
+    if (!caret__fits_in_place(e, s->spot, s->key, s->klen, s->vlen, &taken)) {
+        s->spot->version = 0;
+        return set_slowly(e, s);
     }
-    caret__publish(e, r->rec, r->size, r->crc, lsn);
-    set_in_place(e, spot, key, klen, val, vlen, *lsn);
-    caret__make_visible(e, *lsn);
+    caret__publish(e, s->r->rec, s->r->size, s->r->crc, s->lsn);
+    set_in_place(e, s->spot, s->key, s->klen, s->val, s->vlen, *s->lsn);
+    caret__make_visible(e, *s->lsn);
     return CARET_OK;
 }
 
@@ -501,23 +516,24 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
                       const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn)
 {
     struct set_record r;
+    struct set s = {spot, key, klen, val, vlen, compute, ctx, &r, lsn, false};
 
     if (compute == NULL)
-        make_record(&r, key, klen, val, vlen);
+        make_record(&s);
     for (;;) {
-        bool room = false;
+        s.room = false;
         int rc = may_write(e);
         if (rc == CARET_OK)
             rc = caret__writer_lock(e);
         if (rc != CARET_OK)
             return rc;
-        rc = try_set(e, spot, &r, key, klen, val, vlen, compute, ctx, lsn, &room);
+        rc = try_set(e, &s);
         caret__writer_unlock(e);
         if (rc == CARET_OK)
             afterwards(e, *lsn);
         if (rc != CARET_RESTART)
             return rc;
-        rc = room ? make_room(e, r.size) : caret__checkpoint_room(e);
+        rc = s.room ? make_room(e, r.size) : caret__checkpoint_room(e);
         if (rc != CARET_OK)
             return rc;
     }
