@@ -2,11 +2,13 @@
  * held.h - locks that were taken in a transaction, where locks are held by another session than the one it runs in.
  *
  * M's rules: what a level took is released when it is undone.  When the transaction begins again its locks are
- * kept, `carried`;
- * taking one of them again succeeds at once and counts once; those that the last run did not take are released
- * at the end.
- * The engine does the same for locks of the session that the transaction runs in; libyottadb.so, where locks are the
- * process's, does it by this.
+ * kept, `carried`; taking one of them again succeeds at once and counts once; those that the last run did not take are
+ * released at the end.
+ *
+ * The engine does the same (caret__lock_restart), but only for locks of the session that the transaction runs in: its
+ * list names cells of the lock table, by marks of that session.  In libyottadb.so locks are the process's, held by one
+ * session, and each thread's transaction runs in its own.  One home would need a call of caret.h that ties a session's
+ * locks to a transaction of another.
  *
  * A list begins as NULL, and it and its sessions are guarded by the caller.
  */
