@@ -87,7 +87,7 @@ static void keys_lie_in_the_range_of_their_page(void **state)
     assert_true(left != right);
     assert_true(caret__page_make_room(p, (const uint8_t *)"zzz", 3, 1));
     assert_true(caret__page_insert(p, caret__page_count(p), (const uint8_t *)"zzz", 3, "v", 1, 0, NULL));
-    finds(left, "last key lies behind the range");
+    finds(left, "last key lies after the range");
     caret__page_remove(p, caret__page_count(p) - 1u, caret__page_count(p), NULL);
     assert_true(caret__page_make_room(q, (const uint8_t *)"aaa", 3, 1));
     assert_true(caret__page_insert(q, 0, (const uint8_t *)"aaa", 3, "v", 1, 0, NULL));

@@ -129,7 +129,7 @@ static void a_row_fills_its_leaves(void **state)
     store_close(&s);
 }
 
-/* Between two keys of one full leaf: what stood behind the row is still behind it. */
+/* Between two keys of one full leaf: what stood after the row is still after it. */
 static void a_row_goes_into_the_middle_of_a_leaf(void **state)
 {
     uint8_t key[CARET__KEY_MAX];

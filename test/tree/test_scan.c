@@ -60,7 +60,7 @@ static void a_walk_begins_at_any_key_or_gap(void **state)
         memcpy(key, p->key, p->klen);
         expect_around(&s, key, p->klen);
         expect_around(&s, key, p->klen - 1u + (p->klen == 1)); /* a key above it */
-        if (p->klen < CARET__KEY_MAX) {                        /* just behind it */
+        if (p->klen < CARET__KEY_MAX) {                        /* just after it */
             key[p->klen] = 0;
             expect_around(&s, key, p->klen + 1u);
         }
@@ -90,7 +90,7 @@ static void an_empty_tree_has_neither_end(void **state)
     store_close(&s);
 }
 
-/* The longest keys: there is no byte that could be added to one, to go on behind it. */
+/* The longest keys: there is no byte that could be added to one, to go on after it. */
 static void the_longest_keys_are_walked_over(void **state)
 {
     struct store s;
@@ -111,7 +111,7 @@ static void the_longest_keys_are_walked_over(void **state)
 
 /* ------------------------------------------------------------------- changes */
 
-/* Between two steps anything is changed; the next step goes on behind the last key, as the tree is by then. */
+/* Between two steps anything is changed; the next step goes on after the last key, as the tree is by then. */
 static void a_walk_goes_on_whatever_is_changed(void **state)
 {
     (void)state;

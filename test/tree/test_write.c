@@ -154,8 +154,8 @@ static void ascending_sets_leave_full_leaves(void **state)
     assert_true(ascending * 3 < descending * 2); /* full ones, and halves */
 }
 
-/* Many runs that each ascend, in turns: leaves are cut behind the last insert, not in the middle. */
-static void runs_inside_of_a_leaf_are_cut_behind_the_last_insert(void **state)
+/* Many runs that each ascend, in turns: leaves are cut after the last insert, not in the middle. */
+static void runs_inside_of_a_leaf_are_cut_after_the_last_insert(void **state)
 {
     struct store s;
 
@@ -215,7 +215,7 @@ static void the_longest_keys_make_a_deep_tree(void **state)
     store_close(&s);
 }
 
-/* A leaf of two of the largest entries, into which any third goes: before, between, behind. */
+/* A leaf of two of the largest entries, into which any third goes: before, between, after. */
 static void a_leaf_of_the_largest_entries_is_split_anywhere(void **state)
 {
     uint8_t key[CARET__KEY_MAX], val[CARET__INLINE_MAX];
@@ -341,7 +341,7 @@ int main(void)
         cmocka_unit_test(a_path_is_copied_once_in_an_epoch),
         cmocka_unit_test(a_commit_that_is_undone_never_was),
         cmocka_unit_test(ascending_sets_leave_full_leaves),
-        cmocka_unit_test(runs_inside_of_a_leaf_are_cut_behind_the_last_insert),
+        cmocka_unit_test(runs_inside_of_a_leaf_are_cut_after_the_last_insert),
         cmocka_unit_test(the_shortest_separator_is_taken),
         cmocka_unit_test(the_longest_keys_make_a_deep_tree),
         cmocka_unit_test(a_leaf_of_the_largest_entries_is_split_anywhere),
