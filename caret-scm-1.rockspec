@@ -133,6 +133,7 @@ build = {
                 "front/m/number.c",
                 "front/m/settings.c",
                 "front/m/special.c",
+                "front/m/text.c",
                 "front/m/transaction.c",
                 "front/lua/address.c",
                 "front/lua/backup.c",
