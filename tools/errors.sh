@@ -13,7 +13,7 @@ numbers()
 
 cat >"$folder/libydberrors.h" <<HEAD || exit 1
 /*
- * libydberrors.h - the numbers of errors that libyottadb.so returns, negative as it returns them.
+ * libydberrors.h - the numbers of M's errors, negative as functions return them.
  *
  * The last three bits of a number's magnitude are the severity.  One definition a line, each with single spaces:
  * wrappers read this file.  Made by tools/errors.sh from the project's table of errors.
@@ -32,7 +32,7 @@ HEAD
 
 cat >"$folder/libydberrors2.h" <<HEAD
 /*
- * libydberrors2.h - the numbers of errors that came with YottaDB, and of a few more.  Made by tools/errors.sh.
+ * libydberrors2.h - the numbers of errors that came with YottaDB.  Made by tools/errors.sh.
  */
 #ifndef CARET_LIBYDBERRORS2_H
 #define CARET_LIBYDBERRORS2_H
@@ -40,9 +40,6 @@ cat >"$folder/libydberrors2.h" <<HEAD
 /* clang-format off */
 
 $(numbers 2)
-
-/* Numbers of ours, as programs use these by name. */
-$(numbers 3)
 
 /* clang-format on */
 

@@ -61,10 +61,15 @@ static int m_message(lua_State *L)
     return worded(L, caret_m__message);
 }
 
+static size_t with_where(char *room, size_t cap, int code, const char *text)
+{
+    return caret_m__status(room, cap, code, "SimpleAPI", text);
+}
+
 /* status(code[, text]) -> the same with "code,where," in front */
 static int m_status(lua_State *L)
 {
-    return worded(L, caret_m__status);
+    return worded(L, with_where);
 }
 
 /* ------------------------------------------------------------ special variables */
@@ -106,7 +111,8 @@ static const struct caret_m__special *variable(lua_State *L, enum caret_m__use u
     char why[160];
     size_t len;
     const char *name = luaL_checklstring(L, 1, &len);
-    int code = caret_m__special(name, len, use, subscripts, &v, why);
+    static const char *const functions[] = {"ydb_get_s()", "ydb_set_s()", "ydb_data_s()"};
+    int code = caret_m__special(name, len, use, subscripts, functions[use], &v, why);
 
     if (code == 0)
         return v;

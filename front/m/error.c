@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "caret.h"
@@ -46,12 +47,30 @@ const struct caret_m__constant *caret_m__constants(size_t *n)
     return constants;
 }
 
+/* How many of the table are errors; the outcomes come after them. */
+#define M_ERROR(part, name, number, text) +1
+#define M_OUTCOME(name, below, shorter, text)
+enum {
+    ERRORS = 0
+#include "m/errors.def"
+};
+#undef M_ERROR
+#undef M_OUTCOME
+
+static int by_magnitude(const void *a, const void *b)
+{
+    const struct caret_m__error *x = a, *y = b;
+
+    return (x->code < y->code) - (x->code > y->code); /* both are negative */
+}
+
 const struct caret_m__error *caret_m__error(int code)
 {
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
-        if (errors[i].code == code || (code > 0 && errors[i].code == -code))
+    for (size_t i = ERRORS; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].code == code)
             return &errors[i];
-    return NULL;
+    const struct caret_m__error wanted = {.code = code > 0 ? -code : code};
+    return bsearch(&wanted, errors, ERRORS, sizeof *errors, by_magnitude);
 }
 
 char caret_m__severity(int code)
@@ -94,10 +113,8 @@ int caret_m__name_error(const char *name, size_t len)
 {
     size_t up = len != 0 && name[0] == '^';
 
-    for (size_t i = up; i < len; i++)
-        if (!is_letter(name[i]) && !(i == up && name[i] == '%') &&
-            !(i > up && name[i] >= '0' && name[i] <= '9'))
-            return CARET_M__E_INVVARNAME;
+    if (len == up || (!is_letter(name[up]) && name[up] != '%'))
+        return CARET_M__E_INVVARNAME;
     return len > up + CARET_M__MAX_IDENT ? CARET_M__E_VARNAME2LONG : CARET_M__E_INVVARNAME;
 }
 
@@ -119,6 +136,23 @@ static size_t written(int n, size_t cap)
     return n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
 }
 
+size_t caret_m__fill(char *room, size_t cap, int code, const char *const *operands)
+{
+    const struct caret_m__error *e = caret_m__error(code);
+    size_t n = 0;
+
+    for (const char *at = e != NULL ? e->text : ""; *at != '\0' && n + 1 < cap;) {
+        if (*at != '!') {
+            room[n++] = *at++;
+            continue;
+        }
+        n += written(snprintf(room + n, cap - n, "%s", *operands != NULL ? *operands++ : ""), cap - n);
+        at += 3; /* !AD, !UL, !UJ */
+    }
+    room[n] = '\0';
+    return n;
+}
+
 size_t caret_m__message(char *room, size_t cap, int code, const char *text)
 {
     const struct caret_m__error *e = caret_m__error(code);
@@ -133,9 +167,9 @@ size_t caret_m__message(char *room, size_t cap, int code, const char *text)
     return written(n, cap);
 }
 
-size_t caret_m__status(char *room, size_t cap, int code, const char *text)
+size_t caret_m__status(char *room, size_t cap, int code, const char *where, const char *text)
 {
-    size_t n = written(snprintf(room, cap, "%d,(SimpleAPI),", code < 0 ? -code : code), cap);
+    size_t n = written(snprintf(room, cap, "%d,(%s),", code < 0 ? -code : code, where), cap);
 
     return n + caret_m__message(room + n, cap - n, code, text);
 }

@@ -47,9 +47,14 @@ int caret_m__name_error(const char *name, size_t len);
  * whole if it is a DBFILERR. */
 const char *caret_m__said(int rc, const char *message);
 
+/* An error's text with its operands where it has !AD, !UL, !UJ: strings, NULL after the last; what is missing is
+ * empty. */
+size_t caret_m__fill(char *room, size_t cap, int code, const char *const *operands);
+
 /* The wordings, into room, with `text` instead of the error's own if it is not NULL; always terminated, cut if
- * need be; the length.  caret_m__message takes errno's numbers as well; 0: there is no text for that number. */
+ * need be; the length.  caret_m__message takes errno's numbers as well; 0: there is no text for that number.
+ * `where` is the entry that $ZSTATUS names, SimpleAPI for one. */
 size_t caret_m__message(char *room, size_t cap, int code, const char *text);
-size_t caret_m__status(char *room, size_t cap, int code, const char *text);
+size_t caret_m__status(char *room, size_t cap, int code, const char *where, const char *text);
 
 #endif

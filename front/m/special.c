@@ -165,29 +165,32 @@ static const struct caret_m__special *find(const char *name, size_t len)
     return NULL;
 }
 
-int caret_m__special(const char *name, size_t len, enum caret_m__use use, int subscripts,
-                     const struct caret_m__special **v, char why[160])
+/* What is wrong, in the order in which YottaDB looks. */
+static int refusal(size_t len, enum caret_m__use use, int subscripts, const struct caret_m__special *v)
 {
-    int shown = (int)(len < 64 ? len : 64);
+    return len < 2                                             ? CARET_M__E_INVVARNAME
+           : subscripts > 0                                    ? CARET_M__E_ISVSUBSCRIPTED
+           : v == NULL                                         ? CARET_M__E_INVSVN
+           : use == CARET_M__OTHER                             ? CARET_M__E_ISVUNSUPPORTED
+           : use == CARET_M__SET && v->sets == CARET_M__NO_SET ? CARET_M__E_SVNOSET
+           : subscripts < 0                                    ? CARET_M__E_MINNRSUBSCRIPTS
+                                                               : 0;
+}
+
+int caret_m__special(const char *name, size_t len, enum caret_m__use use, int subscripts,
+                     const char *function, const struct caret_m__special **v, char why[160])
+{
+    char shown[64], count[16];
 
     *v = find(name, len);
-    if (*v == NULL) {
-        snprintf(why, 160, "there is no special variable %.*s", shown, name);
-        return CARET_M__E_INVSVN;
-    }
-    if (use == CARET_M__OTHER) {
-        snprintf(why, 160, "%.*s is not a variable with nodes: it can be read or set", shown, name);
-        return CARET_M__E_UNIMPLOP;
-    }
-    if (subscripts != 0) {
-        snprintf(why, 160, "%.*s has no subscripts", shown, name);
-        return CARET_M__E_UNIMPLOP;
-    }
-    if (use == CARET_M__SET && (*v)->sets == CARET_M__NO_SET) {
-        snprintf(why, 160, "%.*s can't be set", shown, name);
-        return CARET_M__E_SVNOSET;
-    }
-    return 0;
+    int code = refusal(len, use, subscripts, *v);
+    if (code == 0)
+        return 0;
+    snprintf(shown, sizeof shown, "%.*s", (int)(len < sizeof shown ? len : sizeof shown - 1), name);
+    snprintf(count, sizeof count, "%d", subscripts);
+    caret_m__fill(why, 160, code,
+                  (const char *const[]){shown, code == CARET_M__E_ISVSUBSCRIPTED ? count : function, NULL});
+    return code;
 }
 
 size_t caret_m__special_get(const struct caret_m__special *v, const struct caret_m__asker *asker, char *room,

@@ -37,11 +37,12 @@ struct caret_m__special {
 enum caret_m__use { CARET_M__GET, CARET_M__SET, CARET_M__OTHER };
 
 /*
- * The variable of that name, for that use, with that many subscripts.  0, or an M error: INVSVN, SVNOSET,
- * UNIMPLOP; then `why` is its text.
+ * The variable of that name, for that use by that function ("ydb_get_s()"), with that many subscripts.  0, or an M
+ * error: INVVARNAME, ISVSUBSCRIPTED, INVSVN, ISVUNSUPPORTED, SVNOSET, MINNRSUBSCRIPTS; then `why` is its text.  *v is
+ * NULL if there is none.
  */
 int caret_m__special(const char *name, size_t len, enum caret_m__use use, int subscripts,
-                     const struct caret_m__special **v, char why[160]);
+                     const char *function, const struct caret_m__special **v, char why[160]);
 
 /* Its value: the whole length, of which less than cap bytes are in room, terminated. */
 size_t caret_m__special_get(const struct caret_m__special *v, const struct caret_m__asker *asker, char *room,

@@ -8,11 +8,13 @@
 
 static int no_entry(struct caret__ydb_call *c, const char *routine, size_t len)
 {
+    char name[SHOWN];
+
+    c->name = "ydb_ci";
     if (routine == NULL)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "the name of a routine is NULL");
-    return caret__ydb_fail(c, YDB_ERR_CINOENTRY,
-                           "%.*s can't be called: there is no M runtime, so call-in tables have no entries",
-                           (int)(len < SHOWN ? len : SHOWN), routine);
+        return caret__ydb_invalid(c, "NULL c_rtn_name");
+    snprintf(name, sizeof name, "%.*s", (int)(len < SHOWN ? len : SHOWN), routine);
+    return caret__ydb_error(c, YDB_ERR_CINOENTRY, name, NULL);
 }
 
 static int no_routine(struct caret__ydb_call *c, const char *routine)
@@ -27,20 +29,18 @@ static int no_described(struct caret__ydb_call *c, const ci_name_descriptor *ci)
 
 static int tab_open(struct caret__ydb_call *c, const char *fname, const uintptr_t *ret)
 {
+    c->name = "ydb_ci_tab_open";
     if (fname == NULL || ret == NULL)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID,
-                               "the name of a call-in table, or the result, is NULL");
-    return caret__ydb_fail(c, YDB_ERR_CITABOPN,
-                           "the call-in table %.*s can't be opened: there is no M runtime", SHOWN, fname);
+        return caret__ydb_invalid(c, fname == NULL ? "NULL fname" : "NULL ret_value");
+    return caret__ydb_error(c, YDB_ERR_CITABOPN, fname, NULL);
 }
 
 /* There is the default one only, 0. */
 static int tab_switch(struct caret__ydb_call *c, uintptr_t new_handle, uintptr_t *old)
 {
+    c->name = "ydb_ci_tab_switch";
     if (old == NULL || new_handle != 0)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "%s",
-                               old == NULL ? "the result is NULL"
-                                           : "this is not a handle of a call-in table");
+        return caret__ydb_invalid(c, old == NULL ? "NULL ret_old_handle" : "Invalid new_handle");
     *old = 0;
     return YDB_OK;
 }

@@ -4,7 +4,10 @@
  * Each finds the node (path.c), then the session: the thread's or its transaction's for globals, the process's for
  * locals, which stays locked until what it returned is copied.
  */
+#include "m/number.h"
 #include "yottadb/session.h"
+
+#define LONGEST_SUM 64 /* bytes: 18 digits after 43 zeros, a point and a sign */
 
 /* The session of a node; to be left again. */
 static inline int reach(struct caret__ydb_call *c, const struct caret__ydb_path *path, bool *local,
@@ -21,14 +24,12 @@ static inline int leave(bool local, int status)
     return status;
 }
 
-static int no_buffer(struct caret__ydb_call *c)
+/* The result is to be stored nowhere. */
+static int no_result(struct caret__ydb_call *c, const ydb_buffer_t *v, int n)
 {
-    return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "the buffer for the result is NULL, or at no address");
-}
+    int status = caret__ydb_name_check(c, v, n);
 
-static int bad_value(struct caret__ydb_call *c)
-{
-    return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "the value's buffer makes no sense");
+    return status == YDB_OK ? caret__ydb_invalid(c, "NULL ret_value") : status;
 }
 
 /* ----------------------------------------------------------------------- get */
@@ -54,16 +55,24 @@ int caret__ydb_get(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, cons
 {
     struct caret__ydb_path *path;
 
-    if (!caret__ydb_likely(caret__ydb_writable(ret)))
-        return no_buffer(c);
-    if (!caret__ydb_likely(!caret__ydb_is_special(v))) {
+    c->name = "ydb_get_s";
+    if (!caret__ydb_likely(!caret__ydb_is_special(v)))
         return caret__ydb_special_get(c, v, n, ret);
-    }
+    if (!caret__ydb_likely(ret != NULL))
+        return no_result(c, v, n);
     int status = caret__ydb_node(c, v, n, subs, &path);
     return caret__ydb_likely(status == YDB_OK) ? get(c, path, ret) : status;
 }
 
 /* ----------------------------------------------------------------------- set */
+
+static int too_big(struct caret__ydb_call *c, size_t len)
+{
+    struct caret__ydb_digits size, most;
+
+    return caret__ydb_error(c, YDB_ERR_REC2BIG, caret__ydb_digits(&size, (long long)len),
+                            caret__ydb_digits(&most, CARET_MAX_VALUE), "DEFAULT", NULL);
+}
 
 int caret__ydb_set(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
                    const ydb_buffer_t *value)
@@ -72,18 +81,21 @@ int caret__ydb_set(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, cons
     caret_session *s;
     bool local;
 
-    if (!caret__ydb_likely(value == NULL || caret__ydb_readable(value)))
-        return bad_value(c);
+    c->name = "ydb_set_s";
     if (!caret__ydb_likely(!caret__ydb_is_special(v)))
         return caret__ydb_special_set(c, v, n, value);
     int status = caret__ydb_node(c, v, n, subs, &path);
+    if (status == YDB_OK && !caret__ydb_likely(value == NULL || caret__ydb_readable(value)))
+        status = caret__ydb_invalid(c, "Invalid value");
     if (status == YDB_OK)
         status = reach(c, path, &local, &s);
     if (!caret__ydb_likely(status == YDB_OK))
         return status;
     int rc = caret_set(s, &path->node.node, value != NULL ? value->buf_addr : NULL,
                        value != NULL ? value->len_used : 0);
-    return leave(local, caret__ydb_likely(rc == CARET_OK) ? YDB_OK : caret__ydb_failed(c, rc));
+    return leave(local, caret__ydb_likely(rc == CARET_OK) ? YDB_OK
+                        : rc == CARET_E_VALUE2BIG         ? too_big(c, value->len_used)
+                                                          : caret__ydb_failed(c, rc));
 }
 
 /* -------------------------------------------------------------- data, delete */
@@ -96,8 +108,9 @@ int caret__ydb_data(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
     bool local;
     int data;
 
+    c->name = "ydb_data_s";
     if (ret == NULL)
-        return no_buffer(c);
+        return no_result(c, v, n);
     int status = caret__ydb_node(c, v, n, subs, &path);
     if (status == YDB_OK)
         status = reach(c, path, &local, &s);
@@ -115,12 +128,12 @@ int caret__ydb_delete(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, c
 {
     struct caret__ydb_path *path;
     caret_session *s;
-    bool local;
+    bool local, known = deltype == YDB_DEL_TREE || deltype == YDB_DEL_NODE;
 
-    if (deltype != YDB_DEL_TREE && deltype != YDB_DEL_NODE)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID,
-                               "deltype is %d, neither YDB_DEL_TREE (1) nor YDB_DEL_NODE (2)", deltype);
-    int status = caret__ydb_node(c, v, n, subs, &path);
+    c->name = "ydb_delete_s";
+    int status = known ? caret__ydb_node(c, v, n, subs, &path) : caret__ydb_name_check(c, v, n);
+    if (status == YDB_OK && !known)
+        status = caret__ydb_error(c, YDB_ERR_UNIMPLOP, NULL);
     if (status == YDB_OK)
         status = reach(c, path, &local, &s);
     if (status != YDB_OK)
@@ -131,28 +144,81 @@ int caret__ydb_delete(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, c
 
 /* ---------------------------------------------------------------------- incr */
 
+/* Add, and store the sum for the caller: it is there that it may not fit. */
+static int add(struct caret__ydb_call *c, caret_session *s, caret_node *n, caret_slice by, ydb_buffer_t *ret)
+{
+    caret_slice sum;
+    int rc = caret_incr_m(s, n, by.data, by.len, &sum);
+
+    return rc == CARET_OK ? caret__ydb_store(c, ret, sum.data, sum.len) : caret__ydb_failed(c, rc);
+}
+
+/* The same if the sum may not fit: then nothing has happened.  Globals are counted in a transaction. */
+static int add_if_it_fits(struct caret__ydb_call *c, caret_session *s, caret_node *n, caret_slice by,
+                          ydb_buffer_t *ret)
+{
+    bool again;
+    int status;
+
+    do {
+        int rc = caret_begin(s, 0);
+        if (rc != CARET_OK)
+            return caret__ydb_failed(c, rc);
+        status = add(c, s, n, by, ret);
+        rc = status == YDB_OK ? caret_commit(s) : caret_rollback(s);
+        if (rc != CARET_OK) {
+            status = caret__ydb_failed(c, rc);
+            caret_rollback(s);
+        }
+        again = status == YDB_TP_RESTART && c->in == NULL; /* others were quicker */
+    } while (again);
+    return status;
+}
+
+/* Locals have no transactions, but nobody else counts meanwhile: the sum is made beforehand. */
+static int add_local_if_it_fits(struct caret__ydb_call *c, caret_session *s, caret_node *n, caret_slice by,
+                                ydb_buffer_t *ret)
+{
+    struct caret__dec number, more;
+    char text[CARET__DEC_MAX + 1];
+    caret_slice value = {"", 0};
+    int rc = caret_get(s, n, &value);
+
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return caret__ydb_failed(c, rc);
+    if (caret_m__number(value.data, value.len, &number) == 0 &&
+        caret_m__number(by.data, by.len, &more) == 0 &&
+        caret__dec_add(CARET_M__RULES, number, more, &number) == CARET__DEC_OK) {
+        int status = caret__ydb_fits(c, ret, caret__dec_format(number, text), "ret_value");
+        if (status != YDB_OK)
+            return status;
+    }
+    return add(c, s, n, by, ret);
+}
+
 int caret__ydb_incr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
                     const ydb_buffer_t *by, ydb_buffer_t *ret)
 {
     struct caret__ydb_path *path;
     caret_session *s;
-    caret_slice sum;
     bool local;
 
-    if (!caret__ydb_writable(ret))
-        return no_buffer(c);
-    if (by != NULL && !caret__ydb_readable(by))
-        return bad_value(c);
+    c->name = "ydb_incr_s";
+    if (ret == NULL)
+        return no_result(c, v, n);
     int status = caret__ydb_node(c, v, n, subs, &path);
+    if (status == YDB_OK && by != NULL && !caret__ydb_readable(by))
+        status = caret__ydb_invalid(c, "Invalid increment");
     if (status == YDB_OK)
         status = reach(c, path, &local, &s);
     if (status != YDB_OK)
         return status;
-    int rc = by == NULL          ? caret_incr_m(s, &path->node.node, "1", 1, &sum)
-             : by->len_used == 0 ? caret_incr_m(s, &path->node.node, "0", 1, &sum)
-                                 : caret_incr_m(s, &path->node.node, by->buf_addr, by->len_used, &sum);
-    return leave(local,
-                 rc == CARET_OK ? caret__ydb_store(c, ret, sum.data, sum.len) : caret__ydb_failed(c, rc));
+    caret_slice step =
+        by == NULL || by->len_used == 0 ? (caret_slice){"1", 1} : (caret_slice){by->buf_addr, by->len_used};
+    bool fits = ret->len_alloc >= LONGEST_SUM && ret->buf_addr != NULL;
+    return leave(local, (fits    ? add
+                         : local ? add_local_if_it_fits
+                                 : add_if_it_fits)(c, s, &path->node.node, step, ret));
 }
 
 /* ------------------------------------------------------------------------- ABI */

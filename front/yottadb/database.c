@@ -57,8 +57,8 @@ static int open_file(struct caret__ydb_call *c, const char *n, const char *file,
         return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a database");
     if (caret_open(file, &options, &d->db) != CARET_OK) {
         free(d);
-        return caret__ydb_fail(c, YDB_ERR_ZGBLDIRACC, "can't open the database of $ZGBLDIR %s: %s", n,
-                               caret_message());
+        return caret__ydb_fail(c, YDB_ERR_ZGBLDIRACC,
+                               "Cannot access global directory %s.  Cannot continue.,%s", n, caret_message());
     }
     old = of_file(caret_path(d->db));
     if (old != NULL) {

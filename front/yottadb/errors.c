@@ -13,6 +13,8 @@
 #include "m/settings.h"
 #include "yottadb/session.h"
 
+#define OPERANDS                              4 /* that a text has at most */
+
 /* The headers say what the table says. */
 #define M_ERROR(part, name, number, text)     static_assert(YDB_ERR_##name == (number), #name);
 #define M_OUTCOME(name, below, shorter, text) static_assert(YDB_##name == CARET_M__OUTCOME(below), #name);
@@ -27,18 +29,72 @@
 
 /* ------------------------------------------------------------------- noting */
 
-int caret__ydb_fail(struct caret__ydb_call *c, int status, const char *format, ...)
+/* "code,(where),%YDB-E-NAME, " is in the thread's record; the room behind it. */
+static char *begin_text(struct caret__ydb_call *c, int status, size_t *cap)
 {
     struct caret__ydb_error *e = &c->self->error;
-    va_list args;
 
     e->status = status;
     e->undefined = false;
-    size_t n = caret_m__status(e->text, sizeof e->text, status, "");
+    size_t n = caret_m__status(e->text, sizeof e->text, status, c->where, "");
+    *cap = sizeof e->text - n;
+    return e->text + n;
+}
+
+int caret__ydb_fail(struct caret__ydb_call *c, int status, const char *format, ...)
+{
+    size_t cap;
+    char *room = begin_text(c, status, &cap);
+    va_list args;
+
     va_start(args, format);
-    vsnprintf(e->text + n, sizeof e->text - n, format, args);
+    vsnprintf(room, cap, format, args);
     va_end(args);
     return status;
+}
+
+int caret__ydb_error(struct caret__ydb_call *c, int status, ...)
+{
+    const char *operands[OPERANDS + 1] = {NULL};
+    size_t cap;
+    char *room = begin_text(c, status, &cap);
+    va_list args;
+
+    va_start(args, status);
+    for (int i = 0; i < OPERANDS && (operands[i] = va_arg(args, const char *)) != NULL;)
+        i++;
+    va_end(args);
+    caret_m__fill(room, cap, status, operands);
+    return status;
+}
+
+int caret__ydb_invalid(struct caret__ydb_call *c, const char *what)
+{
+    char call[40];
+
+    snprintf(call, sizeof call, "%s()", c->name);
+    return caret__ydb_error(c, YDB_ERR_PARAMINVALID, what, call, NULL);
+}
+
+int caret__ydb_invalid_at(struct caret__ydb_call *c, const char *array, int index)
+{
+    char what[64];
+
+    snprintf(what, sizeof what, "Invalid %s (index %d)", array, index);
+    return caret__ydb_invalid(c, what);
+}
+
+const char *caret__ydb_digits(struct caret__ydb_digits *room, long long number)
+{
+    snprintf(room->text, sizeof room->text, "%lld", number);
+    return room->text;
+}
+
+/* Those of Caret's that YottaDB has words for; they have no operands. */
+static bool has_words(int status)
+{
+    return status == YDB_ERR_NUMOFLOW || status == YDB_ERR_MAXNRSUBSCRIPTS || status == YDB_ERR_TPTOODEEP ||
+           status == YDB_ERR_CALLINAFTERXIT;
 }
 
 int caret__ydb_failed(struct caret__ydb_call *c, int rc)
@@ -47,6 +103,8 @@ int caret__ydb_failed(struct caret__ydb_call *c, int rc)
 
     if (status > 0 || status == YDB_ERR_NODEEND)
         return status;
+    if (has_words(status))
+        return caret__ydb_error(c, status, NULL);
     return caret__ydb_fail(c, status, "%s", caret_m__said(rc, caret_message()));
 }
 
@@ -54,6 +112,7 @@ int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n)
 {
     struct caret__ydb_error *e = &c->self->error;
 
+    e->where = c->where;
     e->status = caret_node_is_local(n) ? YDB_ERR_LVUNDEF : YDB_ERR_GVUNDEF;
     e->undefined = caret_node_copy(&e->node.node, sizeof e->node, n) == CARET_OK;
     return e->status;
@@ -64,15 +123,18 @@ int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n)
 /* Now the node is to be named. */
 static void name_node(struct caret__ydb_error *e)
 {
-    size_t len, n = caret_m__status(e->text, sizeof e->text, e->status, NULL);
+    char name[YDB_MAX_ERRORMSG];
+    const char *const operands[] = {name, NULL};
+    size_t len, n = caret_m__status(e->text, sizeof e->text, e->status, e->where, "");
+    int rc = caret_node_zwr(&e->node.node, caret_m__utf8(), name, sizeof name - 1, &len);
 
-    n += (size_t)snprintf(e->text + n, sizeof e->text - n, ": ");
-    int rc = caret_node_zwr(&e->node.node, caret_m__utf8(), e->text + n, sizeof e->text - 1 - n, &len);
-    e->text[rc == CARET_OK ? n + len : n] = '\0'; /* too long: the name alone is better than nothing */
-    if (rc != CARET_OK) {
+    if (rc == CARET_OK) {
+        name[len] = '\0';
+    } else { /* too long: the name alone is better than nothing */
         char var[CARET_MAX_NAME + 2];
-        snprintf(e->text + n, sizeof e->text - n, "%s(...)", caret_node_name(&e->node.node, var).data);
+        snprintf(name, sizeof name, "%s(...)", caret_node_name(&e->node.node, var).data);
     }
+    caret_m__fill(e->text + n, sizeof e->text - n, e->status, operands);
     e->undefined = false;
 }
 
@@ -93,29 +155,38 @@ void caret__ydb_zstatus_set(struct caret__ydb_thread *t, const char *text, size_
     t->error.text[len] = '\0';
 }
 
-int caret__ydb_store(struct caret__ydb_call *c, ydb_buffer_t *ret, const char *bytes, size_t len)
+int caret__ydb_fits(struct caret__ydb_call *c, ydb_buffer_t *ret, size_t len, const char *what)
 {
+    struct caret__ydb_digits needed, most;
+    char at[64];
+
     ret->len_used = (unsigned)len;
-    if (!caret__ydb_likely(len <= ret->len_alloc))
-        return caret__ydb_fail(c, YDB_ERR_INVSTRLEN, "the buffer has %u bytes, %zu are needed",
-                               ret->len_alloc, len);
-    if (len != 0)
-        memcpy(ret->buf_addr, bytes, len);
-    return YDB_OK;
+    if (len > ret->len_alloc)
+        return caret__ydb_error(c, YDB_ERR_INVSTRLEN, caret__ydb_digits(&needed, (long long)len),
+                                caret__ydb_digits(&most, ret->len_alloc), NULL);
+    if (len == 0 || ret->buf_addr != NULL)
+        return YDB_OK;
+    snprintf(at, sizeof at, "NULL %s->buf_addr", what);
+    return caret__ydb_invalid(c, at);
 }
 
 /* ------------------------------------------------------------------- asking */
 
 static int message(struct caret__ydb_call *c, int status, ydb_buffer_t *ret)
 {
+    struct caret__ydb_digits number;
     char room[YDB_MAX_ERRORMSG];
 
-    if (!caret__ydb_writable(ret))
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "ydb_message: no buffer for the text");
+    c->name = "ydb_message";
+    if (ret == NULL)
+        return caret__ydb_invalid(c, "NULL msg_buff");
     size_t n = caret_m__message(room, sizeof room, status, NULL);
     if (n == 0)
-        return caret__ydb_fail(c, YDB_ERR_UNKNOWNSYSERR, "there is no text for the number %d", status);
-    return caret__ydb_store(c, ret, room, n);
+        return caret__ydb_error(c, YDB_ERR_UNKNOWNSYSERR, caret__ydb_digits(&number, status), NULL);
+    int rc = caret__ydb_fits(c, ret, n, "msg_buff");
+    if (rc == YDB_OK)
+        memcpy(ret->buf_addr, room, n);
+    return rc;
 }
 
 int ydb_message(int status, ydb_buffer_t *msg_buff)

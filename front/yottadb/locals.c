@@ -27,29 +27,45 @@ int caret__ydb_locals(struct caret__ydb_call *c, caret_session **s)
 
 /* ----------------------------------------------------------------------- names */
 
+static int not_local(struct caret__ydb_call *c, int status, const ydb_buffer_t *b)
+{
+    char name[64], call[40];
+
+    snprintf(name, sizeof name, "%.*s", (int)(b->len_used < sizeof name ? b->len_used : sizeof name - 1),
+             b->buf_addr);
+    snprintf(call, sizeof call, "%s()", c->name);
+    return caret__ydb_error(c, status, name, call, NULL);
+}
+
+int caret__ydb_namecount_check(struct caret__ydb_call *c, int namecount)
+{
+    struct caret__ydb_digits count, most;
+    char call[40];
+
+    snprintf(call, sizeof call, "%s()", c->name);
+    if (namecount < 0)
+        return caret__ydb_error(c, YDB_ERR_INVNAMECOUNT, call, NULL);
+    if (namecount > YDB_MAX_NAMES)
+        return caret__ydb_error(c, YDB_ERR_NAMECOUNT2HI, call, caret__ydb_digits(&count, namecount),
+                                caret__ydb_digits(&most, YDB_MAX_NAMES), NULL);
+    return YDB_OK;
+}
+
 int caret__ydb_names_check(struct caret__ydb_call *c, int namecount, const ydb_buffer_t *names, bool star)
 {
-    if (namecount < 0)
-        return caret__ydb_fail(c, YDB_ERR_INVNAMECOUNT, "%d names", namecount);
-    if (namecount > YDB_MAX_NAMES)
-        return caret__ydb_fail(c, YDB_ERR_NAMECOUNT2HI, "%d names; %d are the most", namecount,
-                               YDB_MAX_NAMES);
     if (namecount != 0 && names == NULL)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "%d names in an array at no address", namecount);
+        return caret__ydb_invalid(c, "NULL varnames");
     for (int i = 0; i < namecount; i++) {
-        caret_node_buf node;
         const ydb_buffer_t *b = &names[i];
-        if (caret__ydb_is_special(b))
-            return caret__ydb_fail(c, YDB_ERR_ISVUNSUPPORTED, "%.*s is not a local variable",
-                                   (int)b->len_used, b->buf_addr);
-        if (star && caret__ydb_readable(b) && b->len_used == 1 && b->buf_addr[0] == '*')
+        if (!caret__ydb_readable(b))
+            return caret__ydb_invalid_at(c, "varname array", i);
+        if (b->len_used != 0 && b->buf_addr[0] == '^')
+            return not_local(c, YDB_ERR_GVNUNSUPPORTED, b);
+        if (star && namecount == 1 && b->len_used == 1 && b->buf_addr[0] == '*')
             continue;
-        int status = caret__ydb_node_make(c, b, 0, NULL, &node);
+        int status = caret__ydb_name_check(c, b, 0);
         if (status != YDB_OK)
             return status;
-        if (!caret_node_is_local(&node.node))
-            return caret__ydb_fail(c, YDB_ERR_GVNUNSUPPORTED, "%.*s is not a local variable",
-                                   (int)b->len_used, b->buf_addr);
     }
     return YDB_OK;
 }
@@ -58,8 +74,10 @@ int caret__ydb_delete_excl(struct caret__ydb_call *c, int namecount, const ydb_b
 {
     caret_slice kept[YDB_MAX_NAMES];
     caret_session *s;
-    int status = caret__ydb_names_check(c, namecount, names, false);
-
+    c->name = "ydb_delete_excl_s";
+    int status = caret__ydb_namecount_check(c, namecount);
+    if (status == YDB_OK)
+        status = caret__ydb_names_check(c, namecount, names, false);
     if (status == YDB_OK)
         status = caret__ydb_locals(c, &s);
     if (status != YDB_OK)

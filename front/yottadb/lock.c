@@ -75,9 +75,8 @@ static int wait_for(struct caret__ydb_call *c, caret_session *s, const caret_nod
     }
     if (rc == CARET_OK)
         return YDB_OK;
-    return caret__ydb_exiting()
-               ? caret__ydb_fail(c, YDB_ERR_CALLINAFTERXIT, "ydb_exit() was called meanwhile")
-               : caret__ydb_failed(c, rc);
+    return caret__ydb_exiting() ? caret__ydb_error(c, YDB_ERR_CALLINAFTERXIT, NULL)
+                                : caret__ydb_failed(c, rc);
 }
 
 /* Take the mutex, and the session for locks. */
@@ -147,10 +146,12 @@ static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb
 {
     struct caret__ydb_database *d;
     struct caret__ydb_path *path;
-    int status = caret__ydb_check_time(c, ns);
 
+    c->name = "ydb_lock_incr_s";
+    int status =
+        ns > YDB_MAX_TIME_NSEC ? caret__ydb_name_check(c, v, n) : caret__ydb_node(c, v, n, subs, &path);
     if (status == YDB_OK)
-        status = caret__ydb_node(c, v, n, subs, &path);
+        status = caret__ydb_check_time(c, ns);
     if (status == YDB_OK)
         status = enter(c, &d);
     return status == YDB_OK ? leave(take(c, d, &path->node.node, ns)) : status;
@@ -160,8 +161,9 @@ static int lock_decr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, co
 {
     struct caret__ydb_database *d;
     struct caret__ydb_path *path;
-    int status = caret__ydb_node(c, v, n, subs, &path);
 
+    c->name = "ydb_lock_decr_s";
+    int status = caret__ydb_node(c, v, n, subs, &path);
     if (status == YDB_OK)
         status = enter(c, &d);
     if (status != YDB_OK)
@@ -218,13 +220,11 @@ static int take_list(struct caret__ydb_call *c, unsigned long long ns, const car
 static int lock(struct caret__ydb_call *c, unsigned long long ns, int namecount, va_list args)
 {
     const caret_node *nodes[YDB_MAX_NAMES];
-    int status = caret__ydb_check_time(c, ns);
 
-    if (status == YDB_OK && namecount < 0)
-        status = caret__ydb_fail(c, YDB_ERR_INVNAMECOUNT, "%d names", namecount);
-    if (status == YDB_OK && namecount > YDB_MAX_NAMES)
-        status =
-            caret__ydb_fail(c, YDB_ERR_NAMECOUNT2HI, "%d names; %d are the most", namecount, YDB_MAX_NAMES);
+    c->name = "ydb_lock_s";
+    int status = caret__ydb_check_time(c, ns);
+    if (status == YDB_OK)
+        status = caret__ydb_namecount_check(c, namecount);
     if (status != YDB_OK)
         return status;
     caret_node_buf *room = calloc((size_t)namecount + 1, sizeof *room);

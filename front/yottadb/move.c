@@ -41,18 +41,18 @@ static int store_name(struct caret__ydb_call *c, const caret_node *n, ydb_buffer
 }
 
 /* Subscript i. */
-static int store_sub(struct caret__ydb_call *c, const caret_node *n, unsigned i, ydb_buffer_t *ret)
+static int store_sub(struct caret__ydb_call *c, const caret_node *n, unsigned i, ydb_buffer_t *ret,
+                     const char *what)
 {
     size_t len;
-    int rc = caret_node_subscript(n, i, ret->buf_addr, ret->len_alloc, &len, NULL);
+    int rc =
+        caret_node_subscript(n, i, ret->buf_addr, ret->buf_addr != NULL ? ret->len_alloc : 0, &len, NULL);
 
-    ret->len_used = (unsigned)len;
-    if (caret__ydb_likely(rc == CARET_OK))
+    if (caret__ydb_likely(rc == CARET_OK)) {
+        ret->len_used = (unsigned)len;
         return YDB_OK;
-    if (rc != CARET_E_BUFFER)
-        return caret__ydb_failed(c, rc);
-    return caret__ydb_fail(c, YDB_ERR_INVSTRLEN, "the buffer for a subscript has %u bytes, %zu are needed",
-                           ret->len_alloc, len);
+    }
+    return rc == CARET_E_BUFFER ? caret__ydb_fits(c, ret, len, what) : caret__ydb_failed(c, rc);
 }
 
 /* The variable after or before: a node of its own, as the cached one is the variable asked for. */
@@ -67,6 +67,14 @@ static int next_variable(struct caret__ydb_call *c, caret_session *s, const care
     return rc == CARET_OK ? store_name(c, &n.node, ret) : caret__ydb_failed(c, rc);
 }
 
+/* Is its last subscript the empty one? */
+static bool is_empty(const caret_node *n)
+{
+    size_t len;
+
+    return caret_node_subscript(n, caret_node_depth(n) - 1, NULL, 0, &len, NULL) == CARET_OK;
+}
+
 static int sibling(struct caret__ydb_call *c, caret_session *s, struct caret__ydb_path *path, bool empty,
                    ydb_buffer_t *ret, bool back)
 {
@@ -77,10 +85,12 @@ static int sibling(struct caret__ydb_call *c, caret_session *s, struct caret__yd
     int rc = move(s, n, back, empty);
     if (rc != CARET_OK)
         return caret__ydb_failed(c, rc); /* it did not move */
-    int status = store_sub(c, n, caret_node_depth(n) - 1, ret);
-    caret__ydb_moved(path, status == YDB_OK ? ret : NULL);
-    if (status == YDB_OK && back && ret->len_used == 0)
+    if (back && is_empty(n)) {
+        caret__ydb_moved(path, NULL);
         return YDB_ERR_NODEEND;
+    }
+    int status = store_sub(c, n, caret_node_depth(n) - 1, ret, "ret_value");
+    caret__ydb_moved(path, status == YDB_OK ? ret : NULL);
     return status;
 }
 
@@ -90,9 +100,11 @@ int caret__ydb_sibling(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, 
     struct caret__ydb_path *path;
     caret_session *s;
 
-    if (!caret__ydb_likely(caret__ydb_writable(ret)))
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID,
-                               "the buffer for the result is NULL, or at no address");
+    c->name = back ? "ydb_subscript_previous_s" : "ydb_subscript_next_s";
+    if (!caret__ydb_likely(ret != NULL)) {
+        int status = caret__ydb_name_check(c, v, n);
+        return status == YDB_OK ? caret__ydb_invalid(c, "NULL ret_value") : status;
+    }
     int status = caret__ydb_node(c, v, n, subs, &path);
     if (status != YDB_OK)
         return status;
@@ -101,8 +113,6 @@ int caret__ydb_sibling(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, 
     if (status != YDB_OK)
         return status;
     status = sibling(c, s, path, empty, ret, back);
-    if (status == YDB_ERR_NODEEND)
-        ret->len_used = 0;
     if (local)
         caret__ydb_locals_done();
     return status;
@@ -110,25 +120,29 @@ int caret__ydb_sibling(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, 
 
 /* --------------------------------------------------------------- depth first */
 
+/* All subscripts, or nothing at all if there are too few buffers. */
 static int store_all(struct caret__ydb_call *c, struct caret__ydb_path *path, int *ret_n, ydb_buffer_t *ret)
 {
     const caret_node *n = &path->node.node;
+    struct caret__ydb_digits needed;
     int depth = (int)caret_node_depth(n), room = *ret_n;
+    char call[40];
 
-    caret__ydb_keep_begin(path);
-    for (int i = 0; i < depth && i < room; i++) {
-        int status = caret__ydb_writable(&ret[i])
-                         ? store_sub(c, n, (unsigned)i, &ret[i])
-                         : caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "buffer %d is at no address", i);
+    *ret_n = depth;
+    if (!caret__ydb_likely(depth <= room)) {
+        snprintf(call, sizeof call, "%s()", c->name);
+        return caret__ydb_error(c, YDB_ERR_INSUFFSUBS, call, caret__ydb_digits(&needed, depth), NULL);
+    }
+    if (depth != 0 && ret == NULL)
+        return caret__ydb_invalid(c, "NULL ret_subsarray");
+    for (int i = 0; i < depth; i++) {
+        int status = store_sub(c, n, (unsigned)i, &ret[i], "ret_subsarray");
         if (status != YDB_OK) {
             *ret_n = i;
             return status;
         }
         caret__ydb_keep(path, i, depth, &ret[i]);
     }
-    *ret_n = depth;
-    if (depth > room)
-        return caret__ydb_fail(c, YDB_ERR_INSUFFSUBS, "%d buffers for %d subscripts", room, depth);
     caret__ydb_keep_end(path, depth);
     return YDB_OK;
 }
@@ -139,9 +153,11 @@ int caret__ydb_step(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
     struct caret__ydb_path *path;
     caret_session *s;
 
-    if (ret_n == NULL || *ret_n < 0 || (*ret_n != 0 && ret == NULL))
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID,
-                               "the buffers for subscripts, or their number, are NULL");
+    c->name = back ? "ydb_node_previous_s" : "ydb_node_next_s";
+    if (!caret__ydb_likely(ret_n != NULL)) {
+        int status = caret__ydb_name_check(c, v, n);
+        return status == YDB_OK ? caret__ydb_invalid(c, "NULL ret_subs_used") : status;
+    }
     int status = caret__ydb_node(c, v, n, subs, &path);
     if (status != YDB_OK)
         return status;
@@ -153,7 +169,12 @@ int caret__ydb_step(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
     int rc = back ? caret_node_previous(s, at) : caret_node_next(s, at);
     if (local)
         caret__ydb_locals_done();
-    return rc == CARET_OK ? store_all(c, path, ret_n, ret) : caret__ydb_failed(c, rc); /* it did not move */
+    if (rc == CARET_NONE)
+        *ret_n = 0; /* the cached node did not move */
+    if (rc != CARET_OK)
+        return caret__ydb_failed(c, rc);
+    caret__ydb_keep_begin(path);
+    return store_all(c, path, ret_n, ret);
 }
 
 /* ------------------------------------------------------------------------- ABI */

@@ -59,48 +59,82 @@ static inline bool matches(const struct caret__ydb_path *p, const ydb_buffer_t *
 
 static int bad_name(struct caret__ydb_call *c, const ydb_buffer_t *v)
 {
-    const char *name = v->buf_addr;
-    size_t len = v->len_used, up = len != 0 && name[0] == '^', shown = len < 64 ? len : 64;
+    struct caret__ydb_digits most;
+    char name[64];
 
-    if (caret_m__name_error(name, len) == YDB_ERR_VARNAME2LONG)
-        return caret__ydb_fail(c, YDB_ERR_VARNAME2LONG,
-                               "the name %.*s... has %zu characters; %d are the most", (int)shown, name,
-                               len - up, YDB_MAX_IDENT);
-    return caret__ydb_fail(c, YDB_ERR_INVVARNAME, "'%.*s' is not the name of a variable", (int)shown, name);
+    if (!caret__ydb_readable(v) || v->len_used == 0)
+        return caret__ydb_error(c, YDB_ERR_INVVARNAME, "", NULL);
+    if (caret_m__name_error(v->buf_addr, v->len_used) == YDB_ERR_VARNAME2LONG)
+        return caret__ydb_error(c, YDB_ERR_VARNAME2LONG, caret__ydb_digits(&most, YDB_MAX_IDENT), NULL);
+    snprintf(name, sizeof name, "%.*s", (int)(v->len_used < sizeof name ? v->len_used : sizeof name - 1),
+             v->buf_addr);
+    return caret__ydb_error(c, YDB_ERR_INVVARNAME, name, NULL);
 }
 
-static int bad_sub(struct caret__ydb_call *c, int i, const ydb_buffer_t *b)
+static int too_few_or_many(struct caret__ydb_call *c, int n)
 {
-    if (b->len_used > b->len_alloc)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "subscript %d: len_used %u is over len_alloc %u",
-                               i + 1, b->len_used, b->len_alloc);
-    return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "subscript %d: %u bytes at no address", i + 1,
-                           b->len_used);
+    return n < 0              ? caret__ydb_error(c, YDB_ERR_MINNRSUBSCRIPTS, NULL)
+           : n > YDB_MAX_SUBS ? caret__ydb_error(c, YDB_ERR_MAXNRSUBSCRIPTS, NULL)
+                              : YDB_OK;
+}
+
+int caret__ydb_name_check(struct caret__ydb_call *c, const ydb_buffer_t *v, int n)
+{
+    caret_node_buf node;
+
+    if (v == NULL)
+        return caret__ydb_invalid(c, "NULL varname");
+    if (!caret__ydb_readable(v) || v->len_used == 0)
+        return bad_name(c, v);
+    if (v->buf_addr[0] == '$')
+        return caret__ydb_special_refuse(c, v, n);
+    if (caret_node_var(&node.node, sizeof node, v->buf_addr, v->len_used) != CARET_OK)
+        return bad_name(c, v);
+    return too_few_or_many(c, n);
+}
+
+/* What is wrong with the subscripts, in the order in which YottaDB looks: the name comes first. */
+static int refuse(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
+{
+    struct caret__ydb_digits count;
+    char call[40];
+    int i = 0, status = caret__ydb_name_check(c, v, n);
+
+    if (status != YDB_OK)
+        return status;
+    if (subs == NULL) {
+        snprintf(call, sizeof call, "%s()", c->name);
+        return caret__ydb_error(c, YDB_ERR_SUBSARRAYNULL, caret__ydb_digits(&count, n), call, NULL);
+    }
+    while (caret__ydb_readable(&subs[i]))
+        i++;
+    return caret__ydb_invalid_at(c, "subsarray", i);
 }
 
 /* May the buffers be looked at?  Special variables are not nodes. */
 static inline int check(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
 {
-    if (!caret__ydb_readable(v))
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "the name of the variable is %s",
-                               v == NULL ? "NULL" : "in a buffer that makes no sense");
-    if (v->len_used == 0)
-        return bad_name(c, v);
-    if (v->buf_addr[0] == '$')
-        return caret__ydb_special_refuse(c, v);
-    if (n < 0)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "subs_used is %d", n);
-    if (n > YDB_MAX_SUBS)
-        return caret__ydb_fail(c, YDB_ERR_MAXNRSUBSCRIPTS, "%d subscripts; %d are the most", n, YDB_MAX_SUBS);
-    if (n != 0 && subs == NULL)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "%d subscripts in an array at no address", n);
+    if (!caret__ydb_likely(caret__ydb_readable(v) && v->len_used != 0 && v->buf_addr[0] != '$'))
+        return caret__ydb_name_check(c, v, n);
+    if (!caret__ydb_likely(n >= 0 && n <= YDB_MAX_SUBS && (n == 0 || subs != NULL)))
+        return refuse(c, v, n, subs);
     for (int i = 0; i < n; i++)
         if (!caret__ydb_likely(caret__ydb_readable(&subs[i])))
-            return bad_sub(c, i, &subs[i]);
+            return refuse(c, v, n, subs);
     return YDB_OK;
 }
 
 /* ---------------------------------------------------------------------- making */
+
+/* GVSUBOFLOW, with the name of the variable as GVIS has it. */
+static int too_long(struct caret__ydb_call *c, const ydb_buffer_t *v)
+{
+    char text[200];
+
+    caret_m__fill(text, sizeof text, YDB_ERR_GVSUBOFLOW, (const char *const[]){NULL});
+    return caret__ydb_fail(c, YDB_ERR_GVSUBOFLOW, "%s,%%YDB-I-GVIS, \t\tGlobal variable: %.*s(*", text,
+                           (int)v->len_used, v->buf_addr);
+}
 
 static int make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
                 caret_node_buf *node)
@@ -112,7 +146,7 @@ static int make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const y
     for (int i = 0; rc == CARET_OK && i < n; i++)
         rc = caret_node_child(&node->node, sizeof *node, &node->node,
                               subs[i].len_used != 0 ? subs[i].buf_addr : "", subs[i].len_used);
-    return rc == CARET_OK ? YDB_OK : caret__ydb_failed(c, rc);
+    return rc == CARET_OK ? YDB_OK : rc == CARET_E_KEY2BIG ? too_long(c, v) : caret__ydb_failed(c, rc);
 }
 
 int caret__ydb_node_make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
@@ -247,7 +281,7 @@ int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
         return YDB_OK;
     int rc = set_last(&p->node.node, last);
     if (rc != CARET_OK)
-        return caret__ydb_failed(c, rc);
+        return rc == CARET_E_KEY2BIG ? too_long(c, v) : caret__ydb_failed(c, rc);
     caret__ydb_moved(p, last);
     return YDB_OK;
 }

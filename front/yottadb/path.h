@@ -52,6 +52,10 @@ void caret__ydb_paths_init(struct caret__ydb_paths *paths);
 int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *varname, int subs_used,
                     const ydb_buffer_t *subs, struct caret__ydb_path **path);
 
+/* Is that a name, and a number of subscripts that there can be?  For those who complain about something else, which
+ * comes after these. */
+int caret__ydb_name_check(struct caret__ydb_call *c, const ydb_buffer_t *varname, int subs_used);
+
 /* The node's last subscript was changed: to what was stored in `ret`, or to something else (NULL). */
 void caret__ydb_moved(struct caret__ydb_path *path, const ydb_buffer_t *ret);
 

@@ -39,6 +39,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 
 #include "m/held.h"
@@ -67,7 +68,8 @@ struct caret__ydb_own {
 /* The last error of a thread: its text, or what to make it of when it is asked for. */
 struct caret__ydb_error {
     int status;
-    bool undefined; /* no value: the text is made of `node` */
+    bool undefined;    /* no value: the text is made of `node` */
+    const char *where; /* what $ZSTATUS names as the place */
     caret_node_buf node;
     char text[YDB_MAX_ERRORMSG];
 };
@@ -99,8 +101,10 @@ struct caret__ydb_call {
     struct caret__ydb_thread *self;
     struct caret__ydb_thread *in; /* owner of the transaction it belongs to; NULL = none */
     ydb_buffer_t *errstr;
-    bool locked; /* in's mutex */
-    int status;  /* why it can't be */
+    const char *name;  /* of the function, as errors have it: that of ..._s in both cases */
+    const char *where; /* "SimpleAPI" */
+    bool locked;       /* in's mutex */
+    int status;        /* why it can't be */
 };
 
 extern _Atomic int caret__ydb_state;
@@ -169,6 +173,7 @@ static inline void caret__ydb_leave(struct caret__ydb_call *c)
 static inline bool caret__ydb_begin(struct caret__ydb_call *c)
 {
     c->errstr = NULL;
+    c->where = "SimpleAPI";
     if (!caret__ydb_likely(caret__ydb_enter(c)))
         return false;
     caret__ydb_join(c, c->self->in);
@@ -237,7 +242,8 @@ static inline void caret__ydb_locals_done(void)
 int caret__ydb_locals_save(struct caret__ydb_call *c, int namecount, const ydb_buffer_t *names);
 int caret__ydb_locals_restore(struct caret__ydb_call *c, struct caret_m__tp *tp);
 
-/* Is a list of names one?  `star`: "*" is fine as well. */
+/* Is that a number of names?  Are they those of local variables?  `star`: "*" alone is fine as well. */
+int caret__ydb_namecount_check(struct caret__ydb_call *c, int namecount);
 int caret__ydb_names_check(struct caret__ydb_call *c, int namecount, const ydb_buffer_t *names, bool star);
 
 /* ---- lock.c ---- */
@@ -263,16 +269,29 @@ int caret__ydb_special_get(struct caret__ydb_call *c, const ydb_buffer_t *name, 
                            ydb_buffer_t *ret);
 int caret__ydb_special_set(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used,
                            const ydb_buffer_t *value);
-int caret__ydb_special_refuse(struct caret__ydb_call *c, const ydb_buffer_t *name);
+int caret__ydb_special_refuse(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used);
 
 /* ---- errors.c ---- */
 
-/* Note an error and return it. */
+/* Note an error with the operands of its text, strings with NULL after the last, and return it. */
+int caret__ydb_error(struct caret__ydb_call *c, int status, ...) __attribute__((sentinel));
+
+/* The same with a text of ours, for what YottaDB has none for. */
 int caret__ydb_fail(struct caret__ydb_call *c, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* The same for what Caret returned and said. */
 int caret__ydb_failed(struct caret__ydb_call *c, int rc);
+
+/* PARAMINVALID: "NULL ret_value" and the like; "Invalid subsarray (index 3)". */
+int caret__ydb_invalid(struct caret__ydb_call *c, const char *what);
+int caret__ydb_invalid_at(struct caret__ydb_call *c, const char *array, int index);
+
+/* A number as an operand. */
+struct caret__ydb_digits {
+    char text[24];
+};
+const char *caret__ydb_digits(struct caret__ydb_digits *room, long long number);
 
 /* The node has no value; its text is made when somebody asks. */
 int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n);
@@ -286,19 +305,28 @@ int caret__ydb_check_time(struct caret__ydb_call *c, unsigned long long ns);
 
 /* ---- buffers ---- */
 
-/* Is it fit to be read, to be written to? */
+/* Is it fit to be read? */
 static inline bool caret__ydb_readable(const ydb_buffer_t *b)
 {
     return b != NULL && b->len_used <= b->len_alloc && (b->len_used == 0 || b->buf_addr != NULL);
 }
 
-static inline bool caret__ydb_writable(const ydb_buffer_t *b)
-{
-    return b != NULL && (b->len_alloc == 0 || b->buf_addr != NULL);
-}
+/* Does a result of that length fit?  len_used is set in any case.  INVSTRLEN; PARAMINVALID: there is no address for
+ * what there is. */
+int caret__ydb_fits(struct caret__ydb_call *c, ydb_buffer_t *ret, size_t len, const char *what);
 
-/* Store bytes. */
-int caret__ydb_store(struct caret__ydb_call *c, ydb_buffer_t *ret, const char *bytes, size_t len);
+/* Store bytes in `ret_value`. */
+static inline int caret__ydb_store(struct caret__ydb_call *c, ydb_buffer_t *ret, const char *bytes,
+                                   size_t len)
+{
+    if (caret__ydb_likely(len <= ret->len_alloc && ret->buf_addr != NULL)) {
+        if (len != 0)
+            memcpy(ret->buf_addr, bytes, len);
+        ret->len_used = (unsigned)len;
+        return YDB_OK;
+    }
+    return caret__ydb_fits(c, ret, len, "ret_value");
+}
 
 /* Functions on nodes that ..._s and ..._st share: data.c, move.c. */
 int caret__ydb_get(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,

@@ -39,17 +39,19 @@ static size_t zstatus(void *who, char *room, size_t cap)
 static int check(struct caret__ydb_call *c, const ydb_buffer_t *name, enum caret_m__use use, int subs_used,
                  const struct caret_m__special **v)
 {
-    char why[160];
-    int status = caret_m__special(name->buf_addr, name->len_used, use, subs_used, v, why);
+    char why[160], call[40];
+
+    snprintf(call, sizeof call, "%s()", c->name);
+    int status = caret_m__special(name->buf_addr, name->len_used, use, subs_used, call, v, why);
 
     return status == 0 ? YDB_OK : caret__ydb_fail(c, status, "%s", why);
 }
 
-int caret__ydb_special_refuse(struct caret__ydb_call *c, const ydb_buffer_t *name)
+int caret__ydb_special_refuse(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used)
 {
     const struct caret_m__special *v;
 
-    return check(c, name, CARET_M__OTHER, 0, &v);
+    return check(c, name, CARET_M__OTHER, subs_used, &v);
 }
 
 int caret__ydb_special_get(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used,
@@ -60,6 +62,8 @@ int caret__ydb_special_get(struct caret__ydb_call *c, const ydb_buffer_t *name, 
     const struct caret_m__special *v;
     int status = check(c, name, CARET_M__GET, subs_used, &v);
 
+    if (status == YDB_OK && ret == NULL)
+        status = caret__ydb_invalid(c, "NULL ret_value");
     if (status != YDB_OK)
         return status;
     size_t len = caret_m__special_get(v, &asker, room, sizeof room);
@@ -69,13 +73,15 @@ int caret__ydb_special_get(struct caret__ydb_call *c, const ydb_buffer_t *name, 
 int caret__ydb_special_set(struct caret__ydb_call *c, const ydb_buffer_t *name, int subs_used,
                            const ydb_buffer_t *value)
 {
-    const char *text = value != NULL && value->len_used != 0 ? value->buf_addr : "";
-    size_t len = value != NULL ? value->len_used : 0;
     const struct caret_m__special *v;
     int status = check(c, name, CARET_M__SET, subs_used, &v);
 
+    if (status == YDB_OK && value != NULL && !caret__ydb_readable(value))
+        status = caret__ydb_invalid(c, "Invalid value");
     if (status != YDB_OK)
         return status;
+    const char *text = value != NULL && value->len_used != 0 ? value->buf_addr : "";
+    size_t len = value != NULL ? value->len_used : 0;
     switch (v->sets) {
     case CARET_M__ZGBLDIR: return caret__ydb_gbldir_set(c, text, len);
     case CARET_M__ZMAXTPTIME: caret_m__maxtptime_set(text, len); break;

@@ -97,11 +97,10 @@ int ydb_exit(void)
 {
     struct caret__ydb_call c;
 
-    if (caret__ydb_exiting() || !caret__ydb_begin(&c))
-        return YDB_OK;
-    if (c.self->in != NULL)
-        return caret__ydb_end(
-            &c, caret__ydb_fail(&c, YDB_ERR_INVYDBEXIT, "ydb_exit() is not possible within a transaction"));
+    if (caret__ydb_exiting() || atomic_load(&count) == 0 || !caret__ydb_begin(&c))
+        return YDB_OK;      /* there is nothing, or nothing yet, to close */
+    if (c.self->in != NULL) /* as the only function, it returns errors as positive numbers */
+        return -caret__ydb_end(&c, caret__ydb_error(&c, YDB_ERR_INVYDBEXIT, NULL));
     caret__ydb_leave(&c);
     close_all();
     return YDB_OK;
@@ -197,7 +196,7 @@ bool caret__ydb_enter_slow(struct caret__ydb_call *c)
     atomic_store_explicit(&c->self->busy, true, memory_order_seq_cst);
     atomic_compare_exchange_strong(&caret__ydb_state, &forked, CARET__YDB_RUNNING);
     if (caret__ydb_exiting()) {
-        c->status = caret__ydb_fail(c, YDB_ERR_CALLINAFTERXIT, "ydb_exit() was called before");
+        c->status = caret__ydb_error(c, YDB_ERR_CALLINAFTERXIT, NULL);
         caret__ydb_leave(c);
         return false;
     }
@@ -232,15 +231,9 @@ static bool begin_st(struct caret__ydb_call *c, uint64_t tptoken)
     if (!atomic_load_explicit(&used_st, memory_order_relaxed))
         atomic_store_explicit(&used_st, true, memory_order_relaxed);
     if (!caret__ydb_likely(!barred_st)) {
-        c->status = caret__ydb_fail(c, YDB_ERR_STAPIFORKEXEC,
-                                    "the parent of this process used functions for threads: call exec first");
-    } else if (tptoken != YDB_NOTTP && !join_token(c, tptoken)) {
-        c->status = caret__ydb_fail(c, YDB_ERR_INVTPTRANS,
-                                    "the tptoken %llu is not that of a transaction in progress, at its level",
-                                    (unsigned long long)tptoken);
-    } else if (tptoken == YDB_NOTTP && c->self->in != NULL) {
-        c->status = caret__ydb_fail(c, YDB_ERR_INVTPTRANS,
-                                    "YDB_NOTTP in a transaction's function: pass on the tptoken it got");
+        c->status = caret__ydb_error(c, YDB_ERR_STAPIFORKEXEC, NULL);
+    } else if (tptoken != YDB_NOTTP ? !join_token(c, tptoken) : c->self->in != NULL) {
+        c->status = caret__ydb_error(c, YDB_ERR_INVTPTRANS, NULL);
     } else {
         return true;
     }
@@ -248,18 +241,18 @@ static bool begin_st(struct caret__ydb_call *c, uint64_t tptoken)
     return false;
 }
 
-/* The text of the error that is returned. */
+/* The text of the error that is returned: as much of it as there is room for, and its whole length. */
 static void tell(struct caret__ydb_call *c, int status)
 {
     size_t n = 0;
 
-    if (c->errstr == NULL || !caret__ydb_writable(c->errstr))
+    if (c->errstr == NULL)
         return;
     if (status < 0 && status != YDB_ERR_NODEEND && c->self != NULL) {
         const char *text = caret__ydb_zstatus_text(c->self, &n);
-        n = n < c->errstr->len_alloc ? n : c->errstr->len_alloc;
-        if (n != 0)
-            memcpy(c->errstr->buf_addr, text, n);
+        size_t fits = n < c->errstr->len_alloc ? n : c->errstr->len_alloc;
+        if (fits != 0 && c->errstr->buf_addr != NULL)
+            memcpy(c->errstr->buf_addr, text, fits);
     }
     c->errstr->len_used = (unsigned)n;
 }
@@ -267,6 +260,7 @@ static void tell(struct caret__ydb_call *c, int status)
 bool caret__ydb_begin_st(struct caret__ydb_call *c, uint64_t tptoken, ydb_buffer_t *errstr)
 {
     c->errstr = errstr;
+    c->where = "SimpleThreadAPI";
     if (caret__ydb_likely(begin_st(c, tptoken)))
         return true;
     tell(c, c->status);

@@ -127,19 +127,20 @@ static void insert(struct timer *t)
 
 int caret__ydb_check_time(struct caret__ydb_call *c, unsigned long long ns)
 {
+    struct caret__ydb_digits most;
+
     if (ns <= (unsigned long long)YDB_MAX_TIME_NSEC)
         return YDB_OK;
-    return caret__ydb_fail(c, YDB_ERR_TIME2LONG, "a time of %llu ns; %lld is the longest", ns,
-                           (long long)YDB_MAX_TIME_NSEC);
+    return caret__ydb_error(c, YDB_ERR_TIME2LONG, caret__ydb_digits(&most, YDB_MAX_TIME_NSEC), NULL);
 }
 
 static int start(struct caret__ydb_call *c, intptr_t id, unsigned long long ns, ydb_funcptr_retvoid_t handler,
                  unsigned len, const void *data)
 {
+    c->name = "ydb_timer_start";
     int status = caret__ydb_check_time(c, ns);
-
     if (status == YDB_OK && (handler == NULL || (len != 0 && data == NULL)))
-        status = caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "a timer without a handler, or without its data");
+        status = caret__ydb_invalid(c, handler == NULL ? "NULL handler" : "NULL hdata");
     struct timer *t = status == YDB_OK ? malloc(sizeof *t + len) : NULL;
     if (status == YDB_OK && t == NULL)
         status = caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for a timer");

@@ -15,6 +15,8 @@
 #include "m/settings.h"
 #include "yottadb/session.h"
 
+#define MOST_LEVELS 126
+
 struct run {
     ydb_tpfnptr_t fn;
     ydb_tp2fnptr_t fn2; /* one of them */
@@ -27,17 +29,16 @@ struct run {
     unsigned level;
 };
 
-static int too_late(struct caret__ydb_call *c, const struct caret_m__tp *tp)
+static int too_late(struct caret__ydb_call *c)
 {
-    return caret__ydb_fail(c, YDB_ERR_TPTIMEOUT, "the transaction took over %ld seconds, see $ZMAXTPTIME",
-                           tp->limit);
+    return caret__ydb_error(c, YDB_ERR_TPTIMEOUT, NULL);
 }
 
 int caret__ydb_tp_check(struct caret__ydb_call *c)
 {
     const struct caret_m__tp *tp = &c->in->tp.m;
 
-    return tp->restarting ? YDB_TP_RESTART : caret_m__tp_late(tp) ? too_late(c, tp) : YDB_OK;
+    return tp->restarting ? YDB_TP_RESTART : caret_m__tp_late(tp) ? too_late(c) : YDB_OK;
 }
 
 void caret__ydb_tp_forget(struct caret__ydb_thread *owner)
@@ -70,6 +71,8 @@ static int begin_outermost(struct caret__ydb_call *c, struct run *r)
 static int begin_inner(struct caret__ydb_call *c)
 {
     int status = caret__ydb_tp_check(c);
+    if (status == YDB_OK && c->in->tp.m.level >= MOST_LEVELS)
+        return caret__ydb_error(c, YDB_ERR_TPTOODEEP, NULL);
     int rc = status == YDB_OK ? caret_m__tp_begin(&c->in->tp.m, c->in->s, 0, 0) : CARET_OK;
 
     return rc == CARET_OK ? status : caret__ydb_failed(c, rc);
@@ -108,7 +111,7 @@ static int end(struct caret__ydb_call *c, struct run *r, bool restart, bool *onc
     case CARET_M__DONE: caret__ydb_locks_commit(r->owner, r->level); return YDB_OK;
     case CARET_M__AGAIN: *once_more = true; return again(c, r);
     case CARET_M__PASS_ON: caret__ydb_locks_undo(r->owner, r->level); return YDB_TP_RESTART;
-    case CARET_M__LATE: return undo_with(r, too_late(c, tp));
+    case CARET_M__LATE: return undo_with(r, too_late(c));
     default: return undo_with(r, caret__ydb_failed(c, rc));
     }
 }
@@ -120,11 +123,10 @@ static int settle(struct caret__ydb_call *c, struct run *r, int said, bool *once
     bool restart = said == YDB_TP_RESTART || said == YDB_ERR_TPRETRY;
 
     if (tp->run != r->run || tp->m.level < r->level)
-        return caret__ydb_fail(c, YDB_ERR_INVTPTRANS, "the transaction is not in progress any more");
+        return caret__ydb_error(c, YDB_ERR_INVTPTRANS, NULL);
     if (tp->m.level > r->level) {
         undo_with(r, YDB_OK);
-        return caret__ydb_fail(c, YDB_ERR_INVTPTRANS,
-                               "a transaction within this one had not ended when its function returned");
+        return caret__ydb_error(c, YDB_ERR_INVTPTRANS, NULL); /* one within this one had not ended */
     }
     return restart || said == YDB_OK ? end(c, r, restart, once_more) : undo_with(r, said);
 }
@@ -151,8 +153,14 @@ static bool call(struct caret__ydb_call *c, struct run *r, int *said)
 static int run(struct caret__ydb_call *c, struct run *r)
 {
     bool again = true;
-    int said, status = caret__ydb_names_check(c, r->namecount, r->names, true);
+    int said, status;
 
+    c->name = "ydb_tp_s";
+    status = caret__ydb_namecount_check(c, r->namecount);
+    if (status == YDB_OK && r->fn == NULL && r->fn2 == NULL)
+        status = caret__ydb_invalid(c, "NULL tpfn");
+    if (status == YDB_OK)
+        status = caret__ydb_names_check(c, r->namecount, r->names, true);
     if (status == YDB_OK)
         status = c->in == NULL ? begin_outermost(c, r) : begin_inner(c);
     if (status != YDB_OK)
@@ -187,8 +195,6 @@ int ydb_tp_s(ydb_tpfnptr_t tpfn, void *parm, const char *transid, int namecount,
 
     if (!caret__ydb_begin(&c))
         return c.status;
-    if (tpfn == NULL)
-        return caret__ydb_end(&c, caret__ydb_fail(&c, YDB_ERR_PARAMINVALID, "ydb_tp_s: no function"));
     return caret__ydb_end(&c, run(&c, &r));
 }
 
@@ -201,7 +207,5 @@ int ydb_tp_st(uint64_t tptoken, ydb_buffer_t *errstr, ydb_tp2fnptr_t tpfn, void 
 
     if (!caret__ydb_begin_st(&c, tptoken, errstr))
         return c.status;
-    if (tpfn == NULL)
-        return caret__ydb_end_st(&c, caret__ydb_fail(&c, YDB_ERR_PARAMINVALID, "ydb_tp_st: no function"));
     return caret__ydb_end_st(&c, run(&c, &r));
 }

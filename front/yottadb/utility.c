@@ -72,7 +72,7 @@ int ydb_stdout_stderr_adjust_t(uint64_t tptoken, ydb_buffer_t *errstr)
 
 int ydb_thread_is_main(void)
 {
-    return syscall(SYS_gettid) == getpid() ? YDB_OK : YDB_NOTOK;
+    return !caret__ydb_exiting() && syscall(SYS_gettid) == getpid() ? YDB_OK : YDB_NOTOK;
 }
 
 void *ydb_malloc(size_t size)
@@ -111,9 +111,10 @@ int ydb_call_variadic_plist_func(ydb_vplist_func cgfunc, gparam_list *cvplist)
     if (cgfunc == NULL || cvplist == NULL || cvplist->n < 0 || cvplist->n > MAX_GPARAM_LIST_ARGS) {
         if (!caret__ydb_begin(&c))
             return c.status;
-        return caret__ydb_end(&c, caret__ydb_fail(&c, YDB_ERR_PARAMINVALID,
-                                                  "no function, no list of arguments, or over %d of them",
-                                                  MAX_GPARAM_LIST_ARGS));
+        c.name = "ydb_call_variadic_plist_func";
+        return caret__ydb_end(&c, caret__ydb_invalid(&c, cgfunc == NULL    ? "NULL cgfunc"
+                                                         : cvplist == NULL ? "NULL cvplist"
+                                                                           : "Invalid cvplist->n"));
     }
     void *a[MAX_GPARAM_LIST_ARGS] = {0};
     for (intptr_t i = 0; i < cvplist->n; i++)
@@ -136,8 +137,11 @@ static int name_to_id(struct caret__ydb_call *c, const ydb_string_t *filename, y
 {
     struct stat st;
 
-    if (filename == NULL || filename->address == NULL || filename->length == 0 || fileid == NULL)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "the name of a file, or the id, is NULL");
+    c->name = "ydb_file_name_to_id";
+    if (filename == NULL || filename->address == NULL || filename->length == 0)
+        return caret__ydb_invalid(c, "NULL filename");
+    if (fileid == NULL)
+        return caret__ydb_invalid(c, "NULL fileid");
     char *name = strndup(filename->address, filename->length);
     int rc = name != NULL ? stat(name, &st) : -1;
     struct file_id *id = rc == 0 ? malloc(sizeof *id) : NULL;
@@ -151,15 +155,17 @@ static int name_to_id(struct caret__ydb_call *c, const ydb_string_t *filename, y
 
 static int is_identical(struct caret__ydb_call *c, const struct file_id *a, const struct file_id *b)
 {
+    c->name = "ydb_file_is_identical";
     if (a == NULL || b == NULL)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "the id of a file is NULL");
+        return caret__ydb_invalid(c, a == NULL ? "NULL fileid1" : "NULL fileid2");
     return a->device == b->device && a->inode == b->inode ? YDB_OK : YDB_NOTOK;
 }
 
 static int id_free(struct caret__ydb_call *c, ydb_fileid_ptr_t fileid)
 {
+    c->name = "ydb_file_id_free";
     if (fileid == NULL)
-        return caret__ydb_fail(c, YDB_ERR_PARAMINVALID, "the id of a file is NULL");
+        return caret__ydb_invalid(c, "NULL fileid");
     free(fileid);
     return YDB_OK;
 }

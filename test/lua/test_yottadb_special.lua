@@ -55,11 +55,11 @@ end
 function TestSpecial:test_what_they_are_not()
     lu.assertEquals(code_of(ydb.get, "$NOSUCH"), ydb.YDB_ERR_INVSVN)
     lu.assertEquals(code_of(ydb.set, "$NOSUCH", 1), ydb.YDB_ERR_INVSVN)
-    lu.assertEquals(code_of(ydb.node, "$"), ydb.YDB_ERR_INVSVN)
+    lu.assertEquals(code_of(ydb.node, "$"), ydb.YDB_ERR_INVVARNAME)
     for _, f in ipairs {ydb.kill, ydb.data, ydb.incr, ydb.delete_node, ydb.subscript_next, ydb.lock_incr} do
-        lu.assertEquals(code_of(f, "$JOB"), ydb.YDB_ERR_UNIMPLOP)
+        lu.assertEquals(code_of(f, "$JOB"), ydb.YDB_ERR_ISVUNSUPPORTED)
     end
-    lu.assertEquals(code_of(ydb.get, "$JOB", 1), ydb.YDB_ERR_UNIMPLOP)
+    lu.assertEquals(code_of(ydb.get, "$JOB", 1), ydb.YDB_ERR_ISVSUBSCRIPTED)
 end
 
 function TestSpecial:test_as_nodes()
@@ -72,9 +72,9 @@ function TestSpecial:test_as_nodes()
         {"$ZSTATUS", "$ZSTATUS", 0, "$ZSTATUS"})
     lu.assertTrue(ydb.isnode(status))
     lu.assertTrue(status == ydb.node("$ZSTATUS"))
-    lu.assertEquals(code_of(function() return status.child end), ydb.YDB_ERR_UNIMPLOP)
-    lu.assertEquals(code_of(function() status.child = 1 end), ydb.YDB_ERR_UNIMPLOP)
-    lu.assertEquals(code_of(function() status:kill() end), ydb.YDB_ERR_UNIMPLOP)
+    lu.assertEquals(code_of(function() return status.child end), ydb.YDB_ERR_ISVUNSUPPORTED)
+    lu.assertEquals(code_of(function() status.child = 1 end), ydb.YDB_ERR_ISVUNSUPPORTED)
+    lu.assertEquals(code_of(function() status:kill() end), ydb.YDB_ERR_ISVUNSUPPORTED)
 end
 
 function TestSpecial:test_zgbldir_selects_the_database()

@@ -40,7 +40,7 @@ static const char *value(const char *name)
     const struct caret_m__special *v;
     char why[160];
 
-    assert_int_equal(caret_m__special(name, strlen(name), CARET_M__GET, 0, &v, why), 0);
+    assert_int_equal(caret_m__special(name, strlen(name), CARET_M__GET, 0, "f()", &v, why), 0);
     size_t len = caret_m__special_get(v, &asker, room, sizeof room);
     assert_int_equal(len, strlen(room));
     return room;
@@ -50,10 +50,11 @@ static int use(const char *name, enum caret_m__use how, int subscripts)
 {
     const struct caret_m__special *v;
     char why[160] = "";
-    int code = caret_m__special(name, strlen(name), how, subscripts, &v, why);
+    int code = caret_m__special(name, strlen(name), how, subscripts, "f()", &v, why);
 
     assert_true((code != 0) == (why[0] != '\0'));
-    assert_true((code == CARET_M__E_INVSVN) == (v == NULL));
+    assert_true(code != CARET_M__E_INVSVN || v == NULL);
+    assert_true(code == CARET_M__E_ISVUNSUPPORTED ? strstr(why, "in f() call") != NULL : true);
     return code;
 }
 
@@ -70,14 +71,15 @@ static void every_abbreviation_finds_one_variable(void **state)
             if (len % 2 != 0)
                 for (char *c = name; *c != '\0'; c++)
                     *c = *c >= 'A' ? (char)(*c + 'a' - 'A') : *c;
-            int code = caret_m__special(name, len, CARET_M__GET, 0, &v, why);
+            int code = caret_m__special(name, len, CARET_M__GET, 0, "f()", &v, why);
             if (len >= all[i].shortest)
                 assert_ptr_equal(v, &all[i]);
             else
                 assert_ptr_not_equal(v, &all[i]);
-            assert_int_equal(code, v != NULL ? 0 : CARET_M__E_INVSVN);
+            assert_int_equal(code, v != NULL ? 0 : len > 1 ? CARET_M__E_INVSVN : CARET_M__E_INVVARNAME);
         }
-    assert_int_equal(caret_m__special("$JOB", 5, CARET_M__GET, 0, &v, (char[160]){""}), CARET_M__E_INVSVN);
+    assert_int_equal(caret_m__special("$JOB", 5, CARET_M__GET, 0, "f()", &v, (char[160]){""}),
+                     CARET_M__E_INVSVN);
     assert_int_equal(use("$TLEVELS", CARET_M__GET, 0), CARET_M__E_INVSVN);
 }
 
@@ -86,9 +88,13 @@ static void what_can_not_be_done_is_refused(void **state)
     (void)state;
     assert_int_equal(use("$ZSTATUS", CARET_M__SET, 0), 0);
     assert_int_equal(use("$TLEVEL", CARET_M__SET, 0), CARET_M__E_SVNOSET);
-    assert_int_equal(use("$TLEVEL", CARET_M__GET, 1), CARET_M__E_UNIMPLOP);
-    assert_int_equal(use("$ZSTATUS", CARET_M__OTHER, 0), CARET_M__E_UNIMPLOP);
+    assert_int_equal(use("$TLEVEL", CARET_M__SET, -1), CARET_M__E_SVNOSET);
+    assert_int_equal(use("$TLEVEL", CARET_M__GET, -1), CARET_M__E_MINNRSUBSCRIPTS);
+    assert_int_equal(use("$TLEVEL", CARET_M__GET, 1), CARET_M__E_ISVSUBSCRIPTED);
+    assert_int_equal(use("$ZSTATUS", CARET_M__OTHER, 0), CARET_M__E_ISVUNSUPPORTED);
     assert_int_equal(use("$NOSUCH", CARET_M__OTHER, 0), CARET_M__E_INVSVN);
+    assert_int_equal(use("$NOSUCH", CARET_M__OTHER, 1), CARET_M__E_ISVSUBSCRIPTED);
+    assert_int_equal(use("$", CARET_M__GET, 1), CARET_M__E_INVVARNAME);
 }
 
 static void the_front_is_asked_for_what_is_its_own(void **state)

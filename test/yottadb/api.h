@@ -250,7 +250,8 @@ static inline void fails_(int rc, int status, const char *name, const char *part
 
     _assert_int_equal((uintmax_t)rc, (uintmax_t)status, file, line);
     assert_int_equal(ydb_zstatus(text, sizeof text), YDB_OK);
-    snprintf(head, sizeof head, "%d,(SimpleAPI),%%YDB-E-%s, ", -status, name);
+    snprintf(head, sizeof head, "%d,(%s),%%YDB-E-%s, ", -status, mode->st ? "SimpleThreadAPI" : "SimpleAPI",
+             name);
     if (strncmp(text, head, strlen(head)) != 0 || strstr(text, part) == NULL) {
         print_error("the text is: %s\n", text);
         _fail(file, line);
@@ -261,47 +262,69 @@ static inline void fails_(int rc, int status, const char *name, const char *part
     }
 }
 
-/* What all functions on nodes make of bad names and subscripts.  f: a call whose other arguments are good. */
+/* What all functions on nodes make of bad names and subscripts, in the order in which they look.  f: a call whose other
+ * arguments are good; special_too: it takes special variables. */
 static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_buffer_t *s),
                                bool special_too)
 {
-    static const char *const bad[] = {"",    "^",   "1a", "^1a", "a b", "^a\xc3\xa4",
-                                      "a_b", "^^a", "a^", "-",   "^a("};
+    static const char *const bad[] = {"",
+                                      "^",
+                                      "1a",
+                                      "^1a",
+                                      "a b",
+                                      "^a\xc3\xa4",
+                                      "a_b",
+                                      "^^a",
+                                      "a^",
+                                      "-",
+                                      "^a(",
+                                      "$",
+                                      "1abcdefghijklmnopqrstuvwxyz0123456789"};
+    static const char *const longer[] = {"a2345678901234567890123456789012",
+                                         "^a2345678901234567890123456789012",
+                                         "a234567890123456789012345678901_"};
     ydb_buffer_t subs[YDB_MAX_SUBS + 1], v, null = {0, 0, NULL}, over = {1, 2, error_room},
                                             nowhere = {5, 5, NULL};
+    char expected[100];
     static char big[1100];
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         v = b(bad[i]);
-        fails(f(&v, 0, NULL), INVVARNAME, "is not the name");
+        snprintf(expected, sizeof expected, "Invalid local/global/ISV variable name %s supplied to API call",
+                 bad[i]);
+        fails(f(&v, i % 2 == 0 ? 0 : -1, NULL), INVVARNAME, expected);
     }
-    fails(f(&null, 0, NULL), INVVARNAME, "is not the name");
-    v = b("^a2345678901234567890123456789012");
-    fails(f(&v, 0, NULL), VARNAME2LONG, "32 characters; 31");
-    v = b("a2345678901234567890123456789012");
-    fails(f(&v, 0, NULL), VARNAME2LONG, "32 characters; 31");
-    fails(f(NULL, 0, NULL), PARAMINVALID, "name of the variable");
-    fails(f(&over, 0, NULL), PARAMINVALID, "name of the variable");
-    fails(f(&nowhere, 0, NULL), PARAMINVALID, "name of the variable");
+    fails(f(&null, 0, NULL), INVVARNAME, "supplied to API call");
+    fails(f(&over, 32, NULL), INVVARNAME, "supplied to API call");
+    fails(f(&nowhere, 0, NULL), INVVARNAME, "supplied to API call");
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+        v = b(longer[i]);
+        fails(f(&v, -1, NULL), VARNAME2LONG, "Variable name length exceeds maximum allowed (31)");
+    }
+    fails(f(NULL, 0, NULL), PARAMINVALID, "NULL varname parameter specified in ydb_");
     for (int i = 0; i <= YDB_MAX_SUBS; i++)
         subs[i] = b("1");
-    fails(f(var("a"), YDB_MAX_SUBS + 1, subs), MAXNRSUBSCRIPTS, "32 subscripts; 31");
-    fails(f(var("a"), -1, subs), PARAMINVALID, "subs_used is -1");
-    fails(f(var("a"), 1, NULL), PARAMINVALID, "1 subscripts in an array at no address");
     subs[1] = over;
-    fails(f(var("a"), 2, subs), PARAMINVALID, "subscript 2: len_used 2 is over len_alloc 1");
+    fails(f(var("a"), YDB_MAX_SUBS + 1, subs), MAXNRSUBSCRIPTS, "Maximum number of subscripts exceeded");
+    fails(f(var("a"), YDB_MAX_SUBS + 1, NULL), MAXNRSUBSCRIPTS, "Maximum number of subscripts exceeded");
+    fails(f(var("a"), -1, subs), MINNRSUBSCRIPTS, "Number of subscripts cannot be a negative number");
+    fails(f(var("a"), 3, NULL), SUBSARRAYNULL,
+          "Non-zero number of subscripts 3 specified but subscript array parameter is NULL in ydb_");
+    fails(f(var("a"), 2, subs), PARAMINVALID, "Invalid subsarray (index 1) parameter specified in ydb_");
     subs[1] = nowhere;
-    fails(f(var("a"), 2, subs), PARAMINVALID, "subscript 2: 5 bytes at no address");
+    fails(f(var("a"), 2, subs), PARAMINVALID, "Invalid subsarray (index 1) parameter specified in ydb_");
     memset(big, 'x', sizeof big);
     subs[0] = bytes(big, sizeof big);
-    fails(f(var("a"), 1, subs), KEY2BIG, "key");
+    fails(f(var("a"), 1, subs), GVSUBOFLOW, "Maximum combined length of subscripts exceeded,%YDB-I-GVIS");
     v = b("$nosuch");
-    fails(f(&v, 0, NULL), INVSVN, "$nosuch");
+    fails(f(&v, 0, NULL), INVSVN, "Invalid special variable name");
+    fails(f(&v, 1, NULL), ISVSUBSCRIPTED,
+          "ISV variable name $nosuch specified with a non-zero subscript count of 1");
     v = b("$JOB");
-    subs[0] = b("1");
     if (!special_too)
-        fails(f(&v, 0, NULL), UNIMPLOP, "$JOB");
-    fails(f(&v, 1, subs), UNIMPLOP, "$JOB");
+        fails(f(&v, -1, NULL), ISVUNSUPPORTED, "ISV variable name $JOB not supported in ydb_");
+    fails(f(&v, 2, subs), ISVSUBSCRIPTED,
+          "ISV variable name $JOB specified with a non-zero subscript count of 2");
 }
 
 /* First in tests that fork.  In a child of a process with threads, and the database has one, AddressSanitizer

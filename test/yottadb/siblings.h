@@ -32,8 +32,10 @@ static void goes_through_siblings_in_order(void **state)
         memcpy(room, o.room, o.buf.len_used);
         s = bytes(room, o.buf.len_used);
     }
-    assert_int_equal(step(var("a"), 1, &s, out(&o)), YDB_ERR_NODEEND);
-    assert_int_equal(o.buf.len_used, 0);
+    out(&o)->len_used = 77; /* the result is left alone at the end */
+    assert_int_equal(step(var("a"), 1, &s, &o.buf), YDB_ERR_NODEEND);
+    assert_int_equal(o.buf.len_used, 77);
+    assert_true(untouched(&o));
     assert_int_equal(step(var("a"), 1, &s, out(&o)), YDB_ERR_NODEEND);
 }
 
@@ -133,12 +135,12 @@ static void tells_how_much_room_is_needed(void **state)
 
     (void)state;
     put("a", "12345", "");
-    fails(step(var("a"), 1, &s, out_of(&o, 4)), INVSTRLEN, "5 are needed");
+    fails(step(var("a"), 1, &s, out_of(&o, 4)), INVSTRLEN, "Invalid string length 5: max 4");
     assert_int_equal(o.buf.len_used, 5);
     assert_true(untouched(&o));
     assert_int_equal(step(var("a"), 1, &s, out_of(&o, 5)), YDB_OK);
     assert_memory_equal(o.room, "12345", 5);
-    fails(step(var(BACK ? "b" : "%"), 0, NULL, out_of(&o, 0)), INVSTRLEN, "are needed");
+    fails(step(var(BACK ? "b" : "%"), 0, NULL, out_of(&o, 0)), INVSTRLEN, ": max 0");
 }
 
 static void gives_long_and_binary_subscripts(void **state)
@@ -163,8 +165,11 @@ static void needs_a_buffer(void **state)
     ydb_buffer_t nowhere = {5, 0, NULL};
 
     (void)state;
-    fails(step(var("a"), 0, NULL, NULL), PARAMINVALID, "buffer");
-    fails(step(var("a"), 0, NULL, &nowhere), PARAMINVALID, "buffer");
+    fails(step(var("a"), 0, NULL, NULL), PARAMINVALID,
+          "NULL ret_value parameter specified in ydb_subscript_");
+    fails(step(var("a"), -1, NULL, NULL), MINNRSUBSCRIPTS, "Number of subscripts");
+    put("a", NULL, "");
+    fails(step(var(BACK ? "b" : "%"), 0, NULL, &nowhere), PARAMINVALID, "NULL ret_value->buf_addr parameter");
 }
 
 static int call(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)

@@ -41,7 +41,8 @@ static void is_not_misled_by_neighbours(void **state)
 static void needs_a_result(void **state)
 {
     (void)state;
-    fails(data(var("a"), 0, NULL, NULL), PARAMINVALID, "result");
+    fails(data(var("a"), 0, NULL, NULL), PARAMINVALID,
+          "NULL ret_value parameter specified in ydb_data_s() call");
 }
 
 static int call(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)

@@ -57,8 +57,10 @@ static void wants_to_know_what(void **state)
 {
     (void)state;
     grow();
-    fails(delete_at("a", NULL, 0), PARAMINVALID, "deltype is 0");
-    fails(delete_at("a", NULL, 3), PARAMINVALID, "deltype is 3");
+    fails(delete_at("a", NULL, 0), UNIMPLOP, "Unimplemented construct encountered");
+    fails(delete_at("a", NULL, 3), UNIMPLOP, "Unimplemented construct encountered");
+    fails(delete (var("1"), 0, NULL, 3), INVVARNAME, "supplied to API call");
+    fails(delete (var("a"), 32, NULL, 3), MAXNRSUBSCRIPTS, "Maximum number of subscripts exceeded");
     assert_string_equal(value_of("a", NULL), "root");
 }
 

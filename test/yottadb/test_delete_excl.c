@@ -39,19 +39,25 @@ static void refuses_what_is_no_list_of_locals(void **state)
     for (int i = 0; i < 36; i++)
         names[i] = b("same");
     assert_int_equal(delete_excl(35, names), YDB_OK);
-    fails(delete_excl(36, names), NAMECOUNT2HI, "36 names; 35");
-    fails(delete_excl(-1, names), INVNAMECOUNT, "-1 names");
-    fails(delete_excl(1, NULL), PARAMINVALID, "1 names in an array");
+    fails(delete_excl(36, names), NAMECOUNT2HI,
+          "Number of varnames specified as the namecount parameter in a ydb_delete_excl_s() call (36) "
+          "exceeds the maximum (35)");
+    fails(delete_excl(-1, names), INVNAMECOUNT,
+          "Number of varnames (namecount parameter in a ydb_delete_excl_s() call) cannot be less than zero");
+    fails(delete_excl(1, NULL), PARAMINVALID,
+          "NULL varnames parameter specified in ydb_delete_excl_s() call");
     names[1] = b("^global");
-    fails(delete_excl(2, names), GVNUNSUPPORTED, "^global is not a local");
+    fails(delete_excl(2, names), GVNUNSUPPORTED,
+          "Global variable name ^global not supported in ydb_delete_excl_s() call");
     names[1] = b("$ZSTATUS");
-    fails(delete_excl(2, names), ISVUNSUPPORTED, "$ZSTATUS is not a local");
+    fails(delete_excl(2, names), ISVUNSUPPORTED,
+          "ISV variable name $ZSTATUS not supported in ydb_delete_excl_s() call");
     names[1] = b("*");
-    fails(delete_excl(2, names), INVVARNAME, "'*'");
+    fails(delete_excl(2, names), INVVARNAME, "variable name * supplied");
     names[1] = b("a2345678901234567890123456789012");
-    fails(delete_excl(2, names), VARNAME2LONG, "32 characters");
+    fails(delete_excl(2, names), VARNAME2LONG, "maximum allowed (31)");
     names[1] = (ydb_buffer_t){1, 2, error_room};
-    fails(delete_excl(2, names), PARAMINVALID, "name");
+    fails(delete_excl(2, names), PARAMINVALID, "Invalid varname array (index 1) parameter specified in");
 }
 
 int main(void)

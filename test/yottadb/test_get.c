@@ -103,7 +103,7 @@ static void tells_how_much_room_is_needed(void **state)
     put("a", NULL, "12345");
     assert_int_equal(get(var("a"), 0, NULL, out_of(&o, 5)), YDB_OK);
     assert_int_equal(o.buf.len_used, 5);
-    fails(get(var("a"), 0, NULL, out_of(&o, 4)), INVSTRLEN, "4 bytes, 5 are needed");
+    fails(get(var("a"), 0, NULL, out_of(&o, 4)), INVSTRLEN, "Invalid string length 5: max 4");
     assert_int_equal(o.buf.len_used, 5);
     assert_int_equal(o.buf.len_alloc, 4);
     assert_true(untouched(&o));
@@ -126,7 +126,7 @@ static void gives_values_of_a_megabyte(void **state)
     assert_int_equal(ret.len_used, YDB_MAX_STR);
     assert_memory_equal(room, big, YDB_MAX_STR);
     ret.len_alloc--;
-    fails(get(var("a"), 0, NULL, &ret), INVSTRLEN, "1048576 are needed");
+    fails(get(var("a"), 0, NULL, &ret), INVSTRLEN, "Invalid string length 1048576: max 1048575");
     assert_int_equal(ret.len_used, YDB_MAX_STR);
     free(big);
     free(room);
@@ -137,8 +137,19 @@ static void needs_a_buffer(void **state)
     ydb_buffer_t nowhere = {5, 0, NULL};
 
     (void)state;
-    fails(get(var("a"), 0, NULL, NULL), PARAMINVALID, "buffer");
-    fails(get(var("a"), 0, NULL, &nowhere), PARAMINVALID, "buffer");
+    fails(get(var("a"), 0, NULL, NULL), PARAMINVALID,
+          "NULL ret_value parameter specified in ydb_get_s() call");
+    fails(get(var("1"), 0, NULL, NULL), INVVARNAME, "supplied to API call");
+    assert_string_equal(value_of("a", NULL), "(undefined)");
+    int rc = get(var("a"), 0, NULL, &nowhere);
+    assert_int_equal(rc, mode->caret[0] != '\0' ? YDB_ERR_GVUNDEF : YDB_ERR_LVUNDEF);
+    put("a", NULL, ""); /* there is nothing to store */
+    assert_int_equal(get(var("a"), 0, NULL, &nowhere), YDB_OK);
+    put("a", NULL, "123456"); /* the length is looked at first */
+    fails(get(var("a"), 0, NULL, &nowhere), INVSTRLEN, "Invalid string length 6: max 5");
+    put("a", NULL, "1");
+    fails(get(var("a"), 0, NULL, &nowhere), PARAMINVALID, "NULL ret_value->buf_addr parameter specified in");
+    assert_int_equal(nowhere.len_used, 1);
 }
 
 static int call(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)
@@ -186,7 +197,7 @@ static void remembers_nothing_of_a_failed_call(void **state)
     ydb_buffer_t value = b("one");
     assert_int_equal(set(var("a"), 2, s, &value), YDB_OK);
     s[1] = bytes(big, sizeof big);
-    fails(get(var("a"), 2, s, out(&o)), KEY2BIG, "key");
+    fails(get(var("a"), 2, s, out(&o)), GVSUBOFLOW, "Maximum combined length");
     s[1] = b("1");
     assert_int_equal(get(var("a"), 2, s, out(&o)), YDB_OK);
     assert_string_equal(text(&o), "one");

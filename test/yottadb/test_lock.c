@@ -63,9 +63,12 @@ static void refuses_lists_that_are_none(void **state)
     (void)state;
     may_fork();
     assert_int_equal(lock1(0, "a", "1"), YDB_OK);
-    fails(lock0((unsigned long long)YDB_MAX_TIME_NSEC + 1), TIME2LONG, "the longest");
-    fails(mode->st ? ydb_lock_st(token, &errstr, 0, -1) : ydb_lock_s(0, -1), INVNAMECOUNT, "-1 names");
-    fails(mode->st ? ydb_lock_st(token, &errstr, 0, 36) : ydb_lock_s(0, 36), NAMECOUNT2HI, "36 names; 35");
+    fails(lock0((unsigned long long)YDB_MAX_TIME_NSEC + 1), TIME2LONG,
+          "Specified time value exceeds supported maximum limit 2147483647000000 allowed");
+    fails(mode->st ? ydb_lock_st(token, &errstr, 0, -1) : ydb_lock_s(0, -1), INVNAMECOUNT,
+          "(namecount parameter in a ydb_lock_s() call) cannot");
+    fails(mode->st ? ydb_lock_st(token, &errstr, 0, 36) : ydb_lock_s(0, 36), NAMECOUNT2HI,
+          "in a ydb_lock_s() call (36) exceeds the maximum (35)");
     assert_false(is_free("a", "1")); /* nothing was given back */
 }
 

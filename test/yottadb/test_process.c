@@ -60,13 +60,14 @@ static int nothing_after_exit(void)
     char text[200];
     ydb_buffer_t v = b("^a"), err = {sizeof text, 0, text};
 
-    NEED(ydb_init() == YDB_OK);
+    NEED(ydb_exit() == YDB_OK); /* before anything else it does nothing */
+    NEED(ydb_init() == YDB_OK && ydb_thread_is_main() == YDB_OK);
     NEED(set_text("^a", "1") == YDB_OK && set_text("a", "1") == YDB_OK);
     NEED(ydb_lock_incr_s(0, &v, 0, NULL) == YDB_OK);
-    NEED(ydb_exit() == YDB_OK && ydb_exit() == YDB_OK);
+    NEED(ydb_exit() == YDB_OK && ydb_exit() == YDB_OK && ydb_thread_is_main() == YDB_NOTOK);
     NEED(ydb_get_s(&v, 0, NULL, &ret) == YDB_ERR_CALLINAFTERXIT);
     NEED(ydb_get_st(YDB_NOTTP, &err, &v, 0, NULL, &ret) == YDB_ERR_CALLINAFTERXIT);
-    NEED(err.len_used > 40 && memcmp(text, "150381530,(SimpleAPI),%YDB-E-CALLINAFTERXIT, ", 45) == 0);
+    NEED(err.len_used > 40 && memcmp(text, "150381530,(SimpleThreadAPI),%YDB-E-CALLINAFTERXIT, ", 51) == 0);
     NEED(ydb_zstatus(text, sizeof text) == YDB_OK && strstr(text, "CALLINAFTERXIT") != NULL);
     NEED(set_text("a", "1") == YDB_ERR_CALLINAFTERXIT);
     NEED(ydb_lock_s(0, 0) == YDB_ERR_CALLINAFTERXIT && ydb_init() == YDB_ERR_CALLINAFTERXIT);
@@ -169,7 +170,7 @@ static int no_st_in_child(void)
     ydb_buffer_t v = b("^a"), err = {sizeof text, 0, text};
 
     NEED(ydb_set_st(YDB_NOTTP, &err, &v, 0, NULL, NULL) == YDB_ERR_STAPIFORKEXEC);
-    NEED(memcmp(text, "151027962,(SimpleAPI),%YDB-E-STAPIFORKEXEC, ", 44) == 0);
+    NEED(memcmp(text, "151027962,(SimpleThreadAPI),%YDB-E-STAPIFORKEXEC, ", 50) == 0);
     NEED(ydb_child_init(NULL) == YDB_OK);
     NEED(set_text("^a", "1") == YDB_OK);
     return 7;

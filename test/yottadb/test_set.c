@@ -55,10 +55,13 @@ static void refuses_bad_values(void **state)
 
     (void)state;
     put("a", NULL, "kept");
-    fails(set(var("a"), 0, NULL, &over), PARAMINVALID, "value");
-    fails(set(var("a"), 0, NULL, &nowhere), PARAMINVALID, "value");
+    fails(set(var("a"), 0, NULL, &over), PARAMINVALID,
+          "Invalid value parameter specified in ydb_set_s() call");
+    fails(set(var("a"), 0, NULL, &nowhere), PARAMINVALID,
+          "Invalid value parameter specified in ydb_set_s() call");
     huge.buf_addr = malloc(huge.len_used);
-    fails(set(var("a"), 0, NULL, &huge), REC2BIG, "16777217 bytes");
+    fails(set(var("a"), 0, NULL, &huge), REC2BIG,
+          "Record size (16777217) is greater than maximum (16777216) for region: DEFAULT");
     free(huge.buf_addr);
     assert_string_equal(value_of("a", NULL), "kept");
 }

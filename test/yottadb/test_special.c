@@ -35,7 +35,7 @@ static void can_be_read(void **state)
 static void may_be_abbreviated_in_any_case(void **state)
 {
     static const char *const good[] = {"$tlevel", "$tl", "$TlEv", "$TLEVEL"}, *const bad[] = {
-                                                                                  "$t", "$tlevels", "$"};
+                                                                                  "$t", "$tlevels", "$_"};
     struct out o;
 
     (void)state;
@@ -43,10 +43,10 @@ static void may_be_abbreviated_in_any_case(void **state)
         assert_string_equal(special(good[i]), "0");
     for (size_t i = 0; i < 3; i++) {
         ydb_buffer_t v = b(bad[i]);
-        fails(get(&v, 0, NULL, out(&o)), INVSVN, bad[i]);
+        fails(get(&v, 0, NULL, out(&o)), INVSVN, "Invalid special variable name");
     }
     ydb_buffer_t v = b("$ZUT");
-    fails(get(&v, 0, NULL, out_of(&o, 3)), INVSTRLEN, "are needed");
+    fails(get(&v, 0, NULL, out_of(&o, 3)), INVSTRLEN, ": max 3");
     assert_int_equal(o.buf.len_used, strlen(special("$ZUT")));
 }
 
@@ -62,18 +62,19 @@ static void some_can_be_set(void **state)
     assert_int_equal(set_special("$ZMAXTPTIME", "0"), YDB_OK);
     assert_int_equal(set_special("$ZSTATUS", "mine"), YDB_OK);
     assert_string_equal(special("$ZSTATUS"), "mine");
-    fails(set_special("$TLEVEL", "1"), SVNOSET, "$TLEVEL can't be set");
-    fails(set_special("$NOSUCH", "1"), INVSVN, "$NOSUCH");
+    fails(set_special("$TLEVEL", "1"), SVNOSET, "Cannot SET this special variable");
+    fails(set_special("$NOSUCH", "1"), INVSVN, "Invalid special variable name");
 }
 
 static void zstatus_is_the_last_error(void **state)
 {
     struct out o;
-    char text[80];
-    const char *all = "150372994,(SimpleAPI),%YDB-E-GVUNDEF, Global variable undefined: ^a(1,\"x\")";
+    char text[100], all[100];
     ydb_buffer_t v = b("^a"), s[2] = {b("1"), b("x")};
 
     (void)state;
+    snprintf(all, sizeof all, "150372994,(%s),%%YDB-E-GVUNDEF, Global variable undefined: ^a(1,\"x\")",
+             mode->st ? "SimpleThreadAPI" : "SimpleAPI");
     assert_int_equal(get(&v, 2, s, out(&o)), YDB_ERR_GVUNDEF);
     assert_int_equal(set(&v, 0, NULL, NULL), YDB_OK); /* success changes nothing */
     assert_string_equal(special("$ZSTATUS"), all);
@@ -85,7 +86,7 @@ static void zstatus_is_the_last_error(void **state)
     assert_int_equal(ydb_zstatus(NULL, 10), YDB_ERR_PARAMINVALID);
 }
 
-static void errstr_is_cut_to_its_room(void **state)
+static void errstr_tells_the_whole_length(void **state)
 {
     struct out o;
     char room[16];
@@ -93,8 +94,9 @@ static void errstr_is_cut_to_its_room(void **state)
 
     (void)state;
     assert_int_equal(ydb_get_st(YDB_NOTTP, &small, &v, 0, NULL, out(&o)), YDB_ERR_GVUNDEF);
-    assert_int_equal(small.len_used, sizeof room);
-    assert_memory_equal(room, "150372994,(Simpl", sizeof room);
+    assert_int_equal(small.len_used,
+                     strlen("150372994,(SimpleThreadAPI),%YDB-E-GVUNDEF, Global variable undefined: ^a"));
+    assert_memory_equal(room, "150372994,(Simpl", sizeof room); /* as much as there is room for */
     assert_int_equal(ydb_get_st(YDB_NOTTP, NULL, &v, 0, NULL, out(&o)), YDB_ERR_GVUNDEF);
     assert_int_equal(ydb_get_st(YDB_NOTTP, &nowhere, &v, 0, NULL, out(&o)), YDB_ERR_GVUNDEF);
     assert_int_equal(ydb_set_st(YDB_NOTTP, &small, &v, 0, NULL, NULL), YDB_OK);
@@ -112,15 +114,19 @@ static void message_gives_the_text(void **state)
 
     (void)state;
     assert_int_equal(message(YDB_ERR_GVUNDEF, out(&o)), YDB_OK);
-    assert_string_equal(text(&o), "%YDB-E-GVUNDEF, Global variable undefined");
+    assert_string_equal(text(&o), "%YDB-E-GVUNDEF, Global variable undefined: !AD");
     assert_int_equal(message(-YDB_ERR_GVUNDEF, out(&o)), YDB_OK);
-    assert_string_equal(text(&o), "%YDB-E-GVUNDEF, Global variable undefined");
+    assert_string_equal(text(&o), "%YDB-E-GVUNDEF, Global variable undefined: !AD");
     assert_int_equal(message(YDB_LOCK_TIMEOUT, out(&o)), YDB_OK);
     assert_int_equal(message(ENOENT, out(&o)), YDB_OK);
     assert_string_equal(text(&o), "%SYSTEM-E-ENO2, No such file or directory");
-    fails(message(YDB_ERR_GVUNDEF, out_of(&o, 5)), INVSTRLEN, "41 are needed");
-    fails(message(YDB_ERR_GVUNDEF, NULL), PARAMINVALID, "buffer");
-    fails(message(-150379999, out(&o)), UNKNOWNSYSERR, "-150379999");
+    fails(message(YDB_ERR_GVUNDEF, out_of(&o, 5)), INVSTRLEN, "Invalid string length 46: max 5");
+    fails(message(YDB_ERR_GVUNDEF, NULL), PARAMINVALID,
+          "NULL msg_buff parameter specified in ydb_message() call");
+    out(&o)->len_used = 7;
+    fails(message(-151999999, &o.buf), UNKNOWNSYSERR,
+          "-151999999 does not correspond to a known YottaDB error code");
+    assert_int_equal(o.buf.len_used, 7);
 }
 
 int main(void)
@@ -130,7 +136,7 @@ int main(void)
         BOTH(may_be_abbreviated_in_any_case),
         BOTH(some_can_be_set),
         BOTH(zstatus_is_the_last_error),
-        ONCE(errstr_is_cut_to_its_room),
+        ONCE(errstr_tells_the_whole_length),
         BOTH(message_gives_the_text),
     };
     make_folder();

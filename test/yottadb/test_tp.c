@@ -169,21 +169,21 @@ static int nest(void *arg)
     return n->depth + 1 == n->to || n->pass_on ? rc : YDB_OK;
 }
 
-static void nests_to_127(void **state)
+static void nests_to_126(void **state)
 {
-    struct nest n = {.to = 127}, deep = {.to = 128, .pass_on = true};
+    struct nest n = {.to = 126}, deep = {.to = 127, .pass_on = true};
 
     (void)state;
     runs = 0;
     assert_int_equal(tp(nest, &n), YDB_OK);
-    assert_string_equal(value_of("a", "127"), "127");
+    assert_string_equal(value_of("a", "126"), "126");
     assert_int_equal(n.got, YDB_OK);
-    put("a", "127", "kept");
+    put("a", "126", "kept");
     assert_int_equal(tp(nest, &deep), YDB_ERR_TPTOODEEP);
-    fails(deep.got, TPTOODEEP, "127");
+    fails(deep.got, TPTOODEEP, "$TLEVEL cannot exceed 127");
     assert_string_equal(special("$TLEVEL"), "0");
     if (mode->caret[0] != '\0')
-        assert_string_equal(value_of("a", "127"), "kept");
+        assert_string_equal(value_of("a", "126"), "kept");
 }
 
 static void undoes_the_inner_level_alone(void **state)
@@ -290,18 +290,27 @@ static void refuses_names_that_are_none(void **state)
     runs = 0;
     assert_int_equal(tp_names(set_and_return, &ok, "", 35, names), YDB_OK);
     assert_int_equal(runs, 1);
-    fails(tp_names(set_and_return, &ok, "", 36, names), NAMECOUNT2HI, "36 names; 35");
-    fails(tp_names(set_and_return, &ok, "", -1, names), INVNAMECOUNT, "-1 names");
-    fails(tp_names(set_and_return, &ok, "", 1, NULL), PARAMINVALID, "1 names");
+    fails(tp_names(set_and_return, &ok, "", 36, names), NAMECOUNT2HI,
+          "in a ydb_tp_s() call (36) exceeds the maximum (35)");
+    fails(tp_names(set_and_return, &ok, "", -1, names), INVNAMECOUNT, "in a ydb_tp_s() call");
+    fails(tp_names(set_and_return, &ok, "", 1, NULL), PARAMINVALID, "NULL varnames parameter");
     names[0] = b("^g");
-    fails(tp_names(set_and_return, &ok, "", 1, names), GVNUNSUPPORTED, "^g");
+    fails(tp_names(set_and_return, &ok, "", 1, names), GVNUNSUPPORTED,
+          "Global variable name ^g not supported in ydb_tp_s() call");
     names[0] = b("$JOB");
-    fails(tp_names(set_and_return, &ok, "", 1, names), ISVUNSUPPORTED, "$JOB");
+    fails(tp_names(set_and_return, &ok, "", 1, names), ISVUNSUPPORTED,
+          "ISV variable name $JOB not supported in ydb_tp_s() call");
     names[0] = b("1");
-    fails(tp_names(set_and_return, &ok, "", 1, names), INVVARNAME, "'1'");
+    fails(tp_names(set_and_return, &ok, "", 1, names), INVVARNAME, "variable name 1 supplied");
     int rc =
         mode->st ? ydb_tp_st(token, &errstr, NULL, NULL, "", 0, NULL) : ydb_tp_s(NULL, NULL, "", 0, NULL);
-    fails(rc, PARAMINVALID, "no function");
+    fails(rc, PARAMINVALID, "NULL tpfn parameter specified in ydb_tp_s() call");
+    rc = mode->st ? ydb_tp_st(token, &errstr, NULL, NULL, "", 36, NULL) : ydb_tp_s(NULL, NULL, "", 36, NULL);
+    fails(rc, NAMECOUNT2HI, "(36)");
+    names[0] = names[1] = b("*"); /* only one that is alone means all */
+    assert_int_equal(tp_names(set_and_return, &ok, "", 1, names), YDB_OK);
+    runs--;
+    fails(tp_names(set_and_return, &ok, "", 2, names), INVVARNAME, "variable name * supplied");
     assert_int_equal(runs, 1);
 }
 
@@ -381,7 +390,7 @@ static int take_too_long(void *arg)
     if (*(int *)arg == 0)
         return YDB_OK;
     int rc = get(var("a"), 0, NULL, out(&o));
-    fails(rc, TPTIMEOUT, "1 seconds");
+    fails(rc, TPTIMEOUT, "Transaction timeout");
     return rc;
 }
 
@@ -393,7 +402,7 @@ static void ends_after_maxtptime(void **state)
     put("a", NULL, "before");
     assert_int_equal(set(&limit, 0, NULL, &one), YDB_OK);
     for (int asks = 0; asks < 2; asks++)
-        fails(tp(take_too_long, &asks), TPTIMEOUT, "$ZMAXTPTIME");
+        fails(tp(take_too_long, &asks), TPTIMEOUT, "Transaction timeout");
     assert_int_equal(set(&limit, 0, NULL, &zero), YDB_OK);
     assert_string_equal(value_of("a", NULL), "before");
 }
@@ -411,13 +420,13 @@ static int keep_token(void *arg)
     assert_true(mine != YDB_NOTTP);
     if (runs != 0) { /* that of the run before is worth nothing now */
         token = kept;
-        fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "tptoken");
+        fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "either invalid TP token or");
     }
     kept = mine;
     token = YDB_NOTTP;
-    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "YDB_NOTTP");
+    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "either invalid TP token or");
     token = mine + 1;
-    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "tptoken");
+    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "either invalid TP token or");
     token = mine;
     return runs++ == 0 ? YDB_TP_RESTART : YDB_OK;
 }
@@ -429,7 +438,7 @@ static int inner_token(void *arg)
 
     (void)arg;
     token = kept;
-    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "at its level");
+    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "either invalid TP token or");
     token = mine;
     return YDB_OK;
 }
@@ -451,9 +460,9 @@ static void tokens_are_of_one_run_and_level(void **state)
     assert_int_equal(tp(keep_token, NULL), YDB_OK);
     first = kept;
     token = first;
-    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "tptoken");
+    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "either invalid TP token or");
     token = ~0ull;
-    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "tptoken");
+    fails(get(var("a"), 0, NULL, out(&o)), INVTPTRANS, "either invalid TP token or");
     token = YDB_NOTTP;
     assert_int_equal(tp(outer_token, NULL), YDB_OK);
     assert_true(kept != first);
@@ -464,7 +473,7 @@ static int exit_inside(void *arg)
     ydb_buffer_t dir = b("$ZGBLDIR"), other = b("/nowhere/x.gld");
 
     (void)arg;
-    fails(ydb_exit(), INVYDBEXIT, "transaction");
+    fails(-ydb_exit(), INVYDBEXIT, "Inappropriate invocation of ydb_exit()");
     fails(set(&dir, 0, NULL, &other), UNIMPLOP, "transaction");
     return YDB_OK;
 }
@@ -486,7 +495,7 @@ int main(void)
         EACH(begins_again_when_told),
         BOTH(begins_again_on_a_conflict),
         BOTH(calls_say_that_there_is_a_conflict),
-        EACH(nests_to_127),
+        EACH(nests_to_126),
         EACH(undoes_the_inner_level_alone),
         EACH(begins_all_again_from_the_inside),
         BOTH(gives_local_variables_back_when_it_begins_again),

@@ -78,6 +78,8 @@ static void goes_through_nodes_in_order(void **state)
     }
     room_of(&next, sizeof next.room[0]);
     assert_int_equal(step(var("a"), at.n, at.s, &next.n, next.s), YDB_ERR_NODEEND);
+    assert_int_equal(next.n, 0);
+    assert_int_equal(next.s[0].len_used, 0);
 }
 
 static void begins_where_there_is_no_node(void **state)
@@ -119,13 +121,14 @@ static void tells_how_many_buffers_are_needed(void **state)
     parse(&at, BACK ? "9" : "1");
     room_of(&next, sizeof next.room[0]);
     next.n = 3;
-    fails(step(var("a"), at.n, at.s, &next.n, next.s), INSUFFSUBS, "3 buffers for 4");
+    fails(step(var("a"), at.n, at.s, &next.n, next.s), INSUFFSUBS,
+          "call too small - needs at least 4 entries for this call");
     assert_int_equal(next.n, 4);
-    next.n = 3;
-    assert_string_equal(shown(&next), "5,6,7");
+    for (int i = 0; i < 31; i++) /* the buffers are left alone */
+        assert_int_equal(next.s[i].len_used, 0);
     room_of(&next, sizeof next.room[0]);
     next.n = 0;
-    fails(step(var("a"), at.n, at.s, &next.n, NULL), INSUFFSUBS, "0 buffers for 4");
+    fails(step(var("a"), at.n, at.s, &next.n, NULL), INSUFFSUBS, "Return subscript array for ydb_node_");
     assert_int_equal(next.n, 4);
     room_of(&next, sizeof next.room[0]);
     next.n = 4;
@@ -143,7 +146,7 @@ static void tells_which_buffer_is_too_short(void **state)
     set_at("9");
     parse(&at, BACK ? "9" : "1");
     room_of(&next, 5);
-    fails(step(var("a"), at.n, at.s, &next.n, next.s), INVSTRLEN, "5 bytes, 6 are needed");
+    fails(step(var("a"), at.n, at.s, &next.n, next.s), INVSTRLEN, "Invalid string length 6: max 5");
     assert_int_equal(next.n, 1);
     assert_int_equal(next.s[1].len_used, 6);
     assert_int_equal(next.s[0].len_used, 1);
@@ -152,7 +155,8 @@ static void tells_which_buffer_is_too_short(void **state)
     assert_int_equal(step(var("a"), at.n, at.s, &next.n, next.s), YDB_OK);
     room_of(&next, 6);
     next.s[2].buf_addr = NULL;
-    fails(step(var("a"), at.n, at.s, &next.n, next.s), PARAMINVALID, "buffer 2");
+    fails(step(var("a"), at.n, at.s, &next.n, next.s), PARAMINVALID,
+          "NULL ret_subsarray->buf_addr parameter");
     assert_int_equal(next.n, 2);
 }
 
@@ -175,14 +179,18 @@ static void takes_31_subscripts(void **state)
 
 static void needs_buffers(void **state)
 {
-    struct path p;
+    struct path p, at;
     int n = -1;
 
     (void)state;
-    fails(step(var("a"), 0, NULL, NULL, room_of(&p, 1)), PARAMINVALID, "buffers");
-    fails(step(var("a"), 0, NULL, &n, p.s), PARAMINVALID, "buffers");
-    n = 1;
-    fails(step(var("a"), 0, NULL, &n, NULL), PARAMINVALID, "buffers");
+    fails(step(var("a"), 0, NULL, NULL, room_of(&p, 1)), PARAMINVALID,
+          "NULL ret_subs_used parameter specified in ydb_node_");
+    fails(step(var("a"), 32, NULL, NULL, p.s), MAXNRSUBSCRIPTS, "Maximum number of subscripts");
+    set_at("5");
+    parse(&at, BACK ? "9" : "1");
+    fails(step(var("a"), at.n, at.s, &n, p.s), INSUFFSUBS, "at least 1 entries");
+    fails(step(var("a"), at.n, at.s, &n, NULL), PARAMINVALID,
+          "NULL ret_subsarray parameter specified in ydb_node_");
 }
 
 static int call(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)
