@@ -28,9 +28,17 @@ void note(struct times *t, uint64_t took)
         t->longest = took;
 }
 
+double cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
 double longest_ms(const struct times *t)
 {
-    return (double)t->longest * 1e-6;
+    return t->n != 0 ? (double)t->longest * 1e-6 : -1;
 }
 
 double most_ms(const struct times *t)
@@ -42,7 +50,7 @@ double most_ms(const struct times *t)
         if (seen > above)
             return (double)((STEPS + i % STEPS + 1) << (i / STEPS - 4)) * 1e-6;
     }
-    return 0;
+    return -1;
 }
 
 double disk_written(const char *folder)

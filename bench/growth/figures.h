@@ -12,9 +12,10 @@ struct times {
 };
 
 uint64_t ns(void);
+double cpu_ns(void); /* that all threads of the process have had */
 void note(struct times *t, uint64_t took);
 
-/* Milliseconds: the longest call; what 99.999 % of the calls stay below. */
+/* Milliseconds: the longest call; what 99.999 % of the calls stay below.  -1: there was none. */
 double longest_ms(const struct times *t);
 double most_ms(const struct times *t);
 

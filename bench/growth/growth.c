@@ -1,15 +1,16 @@
 /*
  * growth.c - what becomes of a database as it grows, beside others in the same run.
  *
- *   growth [-n NODES] [-v BYTES] [-o random|sequential] [-d DIR] [-s SYSTEM] [--json]
+ *   growth [-n NODES] [-v BYTES] [-o random|sequential] [-d DIR] [-s SYSTEM] [--load] [--json]
  *
  * Nodes ^d(k), k a permutation of the 31-bit integers or 1, 2, 3, ..., each set its own commit; how each
  * system is set up says the beginning of its file.  Then, of random nodes (a quarter as many as there are, 2
  * M at most): gets; after a scan of all with their values, closing and opening, updates; after a check and a
  * backup, kills.  Then a tenth as many updates by a process that kills itself, which the next opening
- * recovers, and a compaction.
+ * recovers, and a compaction.  --load: it ends with the first closing.
  *
- * ns at every tenth of the inserts; of each kind of call the longest and what 99.999 % stay below; bytes that
+ * ns at every tenth of the inserts, by the clock and of the processors, all threads together; the most that the
+ * files took meanwhile; of each kind of call the longest and what 99.999 % stay below; bytes that
  * the device of DIR has written for inserts and closing (/proc/diskstats: others' too) and that the process
  * had written (/proc/self/io); memory of the process with its shared memory; the length of the files, and the
  * bytes they take, after closing and after the compaction; seconds of the rest.  An x instead of a number:
@@ -27,8 +28,9 @@
 #include "measure.h"
 #include "store.h"
 
-#define TENTHS    10u
-#define VALUE_MAX 1000u
+#define TENTHS     10u
+#define VALUE_MAX  1000u
+#define LOOK_EVERY 16384u /* inserts; arbitrary */
 
 extern char **environ;
 
@@ -48,7 +50,7 @@ static const struct store *const stores[] = {
 
 static uint32_t nodes = 1000000;
 static unsigned value_len = 100;
-static int sequential, json;
+static int sequential, json, only_load;
 static char dir[200];
 static const struct store *store; /* that is measured */
 
@@ -88,14 +90,22 @@ static void make_value(char *val, uint32_t k)
 }
 
 struct result {
-    double insert[TENTHS], get, update, kill, scan;
+    double insert[TENTHS], cpu[TENTHS], get, update, kill, scan;
     struct times inserts, gets, updates, kills;
-    double disk, own, memory;
+    double disk, own, memory, most; /* bytes; taken by files while nodes were inserted */
     struct sizes loaded, compacted;
     double loading, close, open, check, backup, recover, compact; /* seconds; negative: there is none */
 };
 
-static void insert_all(struct result *r)
+static void look_at_files(const char *folder, struct result *r)
+{
+    double takes = folder_sizes(folder).takes;
+
+    if (takes > r->most)
+        r->most = takes;
+}
+
+static void insert_all(const char *folder, struct result *r)
 {
     char val[VALUE_MAX];
     uint64_t last = ns(), begin = last;
@@ -104,7 +114,10 @@ static void insert_all(struct result *r)
     for (unsigned tenth = 0; tenth < TENTHS; tenth++) {
         uint32_t from = i, to = (uint32_t)((uint64_t)nodes * (tenth + 1) / TENTHS);
         uint64_t start = last;
+        double cpu = cpu_ns();
         for (; i < to; i++) {
+            if (i % LOOK_EVERY == 0)
+                look_at_files(folder, r);
             uint32_t k = key_of(i);
             make_value(val, k);
             store->set(k, val, value_len);
@@ -113,7 +126,9 @@ static void insert_all(struct result *r)
             last = t;
         }
         r->insert[tenth] = (double)(last - start) / (to - from);
-        fprintf(stderr, "%s %u: %.0f ns\n", store->name, to, r->insert[tenth]);
+        r->cpu[tenth] = (cpu_ns() - cpu) / (to - from);
+        fprintf(stderr, "%s %u: %.0f ns, of the processors %.0f\n", store->name, to, r->insert[tenth],
+                r->cpu[tenth]);
     }
     r->loading = (double)(last - begin) * 1e-9;
 }
@@ -242,7 +257,7 @@ static void load(const char *folder, struct result *r)
     double disk = disk_written(dir), own = proc_number("/proc/self/io", "write_bytes:"), t;
 
     store->open(folder, bytes());
-    insert_all(r);
+    insert_all(folder, r);
     r->memory = proc_number("/proc/self/status", "VmRSS:") * 1024;
     r->get = random_calls(get_one, &r->gets);
     t = now();
@@ -256,14 +271,10 @@ static void load(const char *folder, struct result *r)
     r->loaded = folder_sizes(folder);
 }
 
-static void measure(struct result *r)
+static void do_the_rest(const char *folder, struct result *r)
 {
-    char folder[300];
+    double t;
 
-    snprintf(folder, sizeof folder, "%s/%s", dir, store->name);
-    if (mkdir(folder, 0700) != 0)
-        die("folder", strerror(errno));
-    load(folder, r);
     r->open = seconds_to_open(folder);
     r->update = random_calls(update_one, &r->updates);
     r->check = seconds_of(store->check);
@@ -271,7 +282,7 @@ static void measure(struct result *r)
     r->kill = random_calls(kill_one, &r->kills);
     store->close();
     be_killed(folder);
-    double t = now();
+    t = now();
     store->open(folder, bytes());
     update_one(1);
     r->recover = now() - t;
@@ -280,6 +291,25 @@ static void measure(struct result *r)
     store->compact(folder, bytes());
     r->compact = now() - t;
     r->compacted = folder_sizes(folder);
+}
+
+static void leave_the_rest(struct result *r)
+{
+    r->update = r->kill = r->compacted.length = r->open = r->check = r->backup = r->recover = r->compact = -1;
+}
+
+static void measure(struct result *r)
+{
+    char folder[300];
+
+    snprintf(folder, sizeof folder, "%s/%s", dir, store->name);
+    if (mkdir(folder, 0700) != 0)
+        die("folder", strerror(errno));
+    load(folder, r);
+    if (only_load)
+        leave_the_rest(r);
+    else
+        do_the_rest(folder, r);
     folder_remove(folder);
 }
 
@@ -290,6 +320,12 @@ struct field {
     double value;
     int digits;
 };
+
+static void print_tenths(const double *each)
+{
+    for (unsigned i = 0; i < TENTHS; i++)
+        printf("%s%.0f", i != 0 ? "," : "", each[i]);
+}
 
 static void print_json(const struct result *r)
 {
@@ -311,6 +347,7 @@ static void print_json(const struct result *r)
         {"memory_bytes", r->memory, 0},
         {"file_bytes", r->loaded.length, 0},
         {"file_takes", r->loaded.takes, 0},
+        {"file_most_takes", r->most, 0},
         {"compact_bytes", r->compacted.length, 0},
         {"load_s", r->loading, 2},
         {"close_s", r->close, 2},
@@ -324,8 +361,9 @@ static void print_json(const struct result *r)
     printf("{\"work\":\"growth\",\"system\":\"%s\",\"order\":\"%s\",\"nodes\":%" PRIu32
            ",\"value_bytes\":%u,\"insert_ns\":[",
            store->name, sequential ? "sequential" : "random", nodes, value_len);
-    for (unsigned i = 0; i < TENTHS; i++)
-        printf("%s%.0f", i != 0 ? "," : "", r->insert[i]);
+    print_tenths(r->insert);
+    printf("],\"insert_cpu_ns\":[");
+    print_tenths(r->cpu);
     printf("]");
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i].value >= 0)
@@ -347,36 +385,51 @@ static void print_calls(const char *what, double each, const struct times *t, co
            after);
 }
 
-static void print_text(const struct result *r)
+static void print_load(const struct result *r)
 {
     printf("%-8s sets", store->name);
     for (unsigned i = 0; i < TENTHS; i++)
         printf(" %5.0f", r->insert[i]);
-    printf(" ns (longest %.1f ms, 99.999 %% below %.2f)\n         ", longest_ms(&r->inserts),
+    printf(" ns (longest %.1f ms, 99.999 %% below %.2f)\n  of the CPUs", longest_ms(&r->inserts),
            most_ms(&r->inserts));
-    print_calls("gets", r->get, &r->gets, ", scan ");
+    for (unsigned i = 0; i < TENTHS; i++)
+        printf(" %5.0f", r->cpu[i]);
+    print_calls(" ns\n         gets", r->get, &r->gets, ", scan ");
     printf("%.1f ns\n         ", r->scan);
-    print_calls("updates after opening", r->update, &r->updates, "\n         ");
-    print_calls("kills", r->kill, &r->kills, "\n         ");
-    printf("written %.2f GB (by itself %.2f), memory %.2f GB, files %.2f GB (take %.2f), compact %.2f GB\n",
+    printf("written %.2f GB (by itself %.2f), memory %.2f GB, files %.2f GB (take %.2f; took up to %.2f)\n",
            r->disk * 1e-9, r->own * 1e-9, r->memory * 1e-9, r->loaded.length * 1e-9, r->loaded.takes * 1e-9,
-           r->compacted.length * 1e-9);
+           r->most * 1e-9);
     print_seconds("         load", r->loading, ", ");
-    print_seconds("close", r->close, ", ");
+    print_seconds("close", r->close, "\n");
+}
+
+static void print_rest(const struct result *r)
+{
+    print_calls("         updates after opening", r->update, &r->updates, "\n         ");
+    print_calls("kills", r->kill, &r->kills, "\n         ");
     print_seconds("open", r->open, ", ");
     print_seconds("check", r->check, ", ");
     print_seconds("backup", r->backup, ", ");
     print_seconds("recover", r->recover, ", ");
-    print_seconds("compact", r->compact, "\n");
+    print_seconds("compact", r->compact, "");
+    printf(" to %.2f GB\n", r->compacted.length * 1e-9);
+}
+
+static void print_text(const struct result *r)
+{
+    print_load(r);
+    if (!only_load)
+        print_rest(r);
 }
 
 /* ------------------------------------------------------------------------ main */
 
 static int usage(void)
 {
-    fprintf(stderr,
-            "usage: growth [-n NODES] [-v BYTES] [-o random|sequential] [-d DIR] [-s SYSTEM] [--json]\n"
-            "systems:");
+    fprintf(
+        stderr,
+        "usage: growth [-n NODES] [-v BYTES] [-o random|sequential] [-d DIR] [-s SYSTEM] [--load] [--json]\n"
+        "systems:");
     for (size_t i = 0; i < STORES; i++)
         fprintf(stderr, " %s", stores[i]->name);
     fprintf(stderr, "\n");
@@ -407,8 +460,8 @@ int main(int argc, char **argv)
 
     for (int i = 1; i < argc; i++) {
         const char *arg = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--json") == 0) {
-            json = 1;
+        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--load") == 0) {
+            *(argv[i][2] == 'j' ? &json : &only_load) = 1;
             continue;
         }
         if (arg == NULL || argv[i][0] != '-' || strchr("nvodsk", argv[i][1]) == NULL)
