@@ -29,7 +29,7 @@
 
 /* ------------------------------------------------------------------- noting */
 
-/* "code,(where),%YDB-E-NAME, " is in the thread's record; the room behind it. */
+/* "code,(where),%YDB-E-NAME, " is in the thread's record; the room after it. */
 static char *begin_text(struct caret__ydb_call *c, int status, size_t *cap)
 {
     struct caret__ydb_error *e = &c->self->error;

@@ -32,7 +32,7 @@ static void an_engine_is_found_by_its_file(void **state)
     assert_false(caret__registry_has("/dev/null"));
     assert_false(caret__registry_has("/nowhere/at/all"));
     caret__registry_lock();
-    f->e.observes = CARET__OBSERVES_FILE; /* who only reads holds no lock that closing the file could drop */
+    f->e.observes = CARET__OBSERVES_FILE; /* a reader holds no lock that closing the file could drop */
     assert_null(caret__registry_find(f->e.dev, f->e.ino));
     f->e.observes = CARET__OBSERVES_NOT;
     caret__registry_remove(&f->e); /* the middle one */
