@@ -55,6 +55,7 @@
 #define UWORD 3
 #define UROOT 4
 #define UPAGE 5
+#define UPEND 6
 #define UMAX 7
 
 byte mx;
@@ -67,6 +68,7 @@ byte own[NS + 1];               /* page that took the slot last */
 byte rt[3];
 byte free = ALL_PAGES & ~6, slots = ALL_SLOTS, pend[2]; /* bitmaps: free, free, died in an epoch of that parity */
 byte epoch = 1, durable, released;
+bool lend;                      /* what died in the epoch before may be taken */
 byte fr1, fr2, flsn, image;     /* the frozen record */
 
 byte f0[NP + 1], f1[NP + 1], unsynced;          /* data file: pages; which may be lost */
@@ -93,6 +95,14 @@ hidden byte hk, ho, hs, hb;     /* scratch of the checks, not part of the state 
 proctype Monitor() {
 end: atomic { !I1 -> assert(false) }
 }
+
+/* Page numbers that may be taken before they are free: a page of this epoch is written by the next checkpoint. */
+#if BUG == 32
+#define LENDER (epoch & 1)
+#else
+#define LENDER (1 - (epoch & 1))
+#endif
+#define LENT (lend * pend[LENDER])
 
 /* One step of the owner of the mutex (X) or of the checkpoint role (Y); before each it may die. */
 #define X(s) if :: atomic { s } \
@@ -242,9 +252,9 @@ inline take_back() {
         :: (pend[epoch & 1] & BIT(i)) && (ver[i] == head || BUG == 29) ->
 #if BUG == 30
             X(pend[epoch & 1] = pend[epoch & 1] & ~BIT(i));
-            X(word[i] = (free & BIT(i) -> word[i] : word[i] & ~OBSOLETE))
+            X(word[i] = ((free | LENT) & BIT(i) -> word[i] : word[i] & ~OBSOLETE))
 #else
-            X(word[i] = (free & BIT(i) -> word[i] : word[i] & ~OBSOLETE));
+            X(word[i] = ((free | LENT) & BIT(i) -> word[i] : word[i] & ~OBSOLETE));
             X(pend[epoch & 1] = pend[epoch & 1] & ~BIT(i))
 #endif
         :: else
@@ -282,10 +292,17 @@ inline apply(redo) {
         drop();
 #endif
         atomic {
-            pick(n, free, redo);
+            pick(n, free | LENT, redo);
             pick(s, slots, redo);
-            if :: BUG != 21 -> PUT(UFREE, 0, free, 0) :: else fi;
-            X(free = free & ~BIT(n));
+            if
+            :: LENT & BIT(n) ->
+                if :: BUG != 34 -> PUT(UPEND, LENDER, pend[LENDER], 0) :: else fi;
+                X(pend[LENDER] = pend[LENDER] & ~BIT(n));
+                if :: BUG == 36 -> f0[n] = L :: else fi
+            :: else ->
+                if :: BUG != 21 -> PUT(UFREE, 0, free, 0) :: else fi;
+                X(free = free & ~BIT(n))
+            fi;
             if :: BUG != 22 -> PUT(USLOTS, 0, slots, 0) :: else fi;
             X(slots = slots & ~BIT(s));
             X(own[s] = n)
@@ -323,6 +340,7 @@ inline repair() {
                 :: uk[i] == UFREE -> X(free = u0[i])
                 :: uk[i] == USLOTS -> X(slots = u0[i])
                 :: uk[i] == UWORD -> X(word[up[i]] = u0[i])
+                :: uk[i] == UPEND -> X(pend[up[i]] = u0[i])
                 :: uk[i] == UROOT -> X(rt[up[i]] = u0[i])
                 :: uk[i] == UPAGE -> X(s0[up[i]] = u0[i]); X(s1[up[i]] = u1[i])
                 fi
@@ -364,7 +382,7 @@ top:
         lock();
         if
         :: head == NC -> unlock(); break
-        :: head < NC && free && slots ->
+        :: head < NC && (free | LENT) && slots ->
             atomic {
                 if :: k = 1 :: head > 0 -> k = 2 fi;
                 if :: n = 0 :: IN_PLACE(word[rt[k]]) -> n = 4 fi;
@@ -377,7 +395,7 @@ top:
         :: else ->                      /* short of something: room is made outside the mutex */
             unlock();
             if
-            :: free && slots
+            :: (free | LENT) && slots
             :: cdone -> break
             fi
         fi
@@ -395,8 +413,10 @@ stop: skip
 #endif
 #if BUG == 10
 #define SKIPPED(w, p) DIED(w)
+#elif BUG == 33
+#define SKIPPED(w, p) (DIED(w) && (pend[e & 1] & BIT(p)))
 #else
-#define SKIPPED(w, p) (DIED(w) && (pend[e & 1] & BIT(p))) /* died before the freeze */
+#define SKIPPED(w, p) (image & BIT(p)) /* died before the freeze; may live again */
 #endif
 #if BUG == 13
 #define M 0
@@ -424,6 +444,7 @@ inline freeze() {
 #if BUG != 6
         X(epoch = ep + 1);
 #endif
+        X(lend = true);
         unlock()
     }
 }
@@ -525,8 +546,8 @@ inline release() {
 inline give_back() {
     lock();
     atomic {
-        X(free = free | pend[PARITY(e)]);
-        X(pend[PARITY(e)] = 0);
+        X(free = free | (BUG == 35 -> image : pend[PARITY(e)]));
+        X(pend[PARITY(e)] = 0; lend = false);
         X(released = e; checks++; d_step { check_slots() });
         e = 0; t = 0;
         unlock()

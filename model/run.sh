@@ -132,6 +132,11 @@ bug arena -DBUG=28
 bug arena -DBUG=29
 bug arena -DBUG=30 -DNC=2 -DNS=2 -DMAXD=2
 bug arena -DBUG=31
+bug arena -DBUG=32
+bug arena -DBUG=33
+bug arena -DBUG=34
+bug arena -DBUG=35
+bug arena -DBUG=36
 bug archive -DBUG=1
 bug archive -DBUG=2
 bug archive -DBUG=3
@@ -176,6 +181,7 @@ bug snapshot -DBUG=15
 bug snapshot -DBUG=16
 bug snapshot -DBUG=17 -DLOST -DNC=2
 bug snapshot -DBUG=18
+bug snapshot -DBUG=19
 bug parallel -DBUG=1 -DRWTX -DMAXD=0
 bug parallel -DBUG=2 -DREADER
 bug parallel -DBUG=3

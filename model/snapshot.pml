@@ -3,9 +3,9 @@
  *
  * The tree is one page.  A writer commits: in place, or by a new page while the old
  * one dies; a new page's file bytes are overwritten at once (as those of a long
- * value are), the harshest that can happen.  C makes checkpoints; so does S before
- * it begins a snapshot, in the same role.  S reads its snapshots and ends them in
- * any order.  Everybody may die before any step, MAXD times together; a newcomer
+ * value are), the harshest that can happen; with a number that is lent, by its epoch's
+ * checkpoint.  C makes checkpoints; so does S before it begins a snapshot, in the same
+ * role.  S reads its snapshots and ends them in any order.  Everybody may die before any step, MAXD times together; a newcomer
  * takes the slot of a dead S.  With LOST a process S may lose its record lock and go
  * on: it passes for dead.
  *
@@ -57,6 +57,7 @@ byte fr, flsn, image;                   /* frozen record */
 byte mroot = 1, mc;                     /* the newest durable meta: page, its bytes */
 byte wlsn[PS], wepoch[PS];              /* words in the process slots: LSN + 1 of the oldest, epoch of the newest */
 bool alive[PS];                         /* record locks */
+bool lend;                              /* what died in the epoch before may be taken */
 short settled;                          /* for which words the held map was gone through last; 0 = do it */
 byte deaths, finished;                  /* ghosts */
 bool wdone;
@@ -99,6 +100,28 @@ proctype Monitor() {
 end: atomic { f[mroot] != mc -> assert(false) }
 }
 
+#define LENT (lend * pend[1 - (epoch & 1)])
+
+/* Any of the map, for commit L. */
+inline take(map, in_file) {
+    n = 1;
+    do
+    :: map & BIT(n) -> break
+    :: n < NP -> n++
+    :: else -> break
+    od;
+    if
+    :: !(map & BIT(n)) -> skip
+    :: else ->
+        map = map & ~BIT(n);
+        c[n] = L; f[n] = (in_file -> L : f[n]); birth[n] = epoch; ver[n] = L;
+        ver[rt] = L;
+        pend[epoch & 1] = pend[epoch & 1] | BIT(rt);
+        rt = n;
+        head = L
+    fi
+}
+
 proctype W() {
     byte n, L;
     do
@@ -110,25 +133,10 @@ proctype W() {
             L = head + 1;
             if
             :: birth[rt] == epoch -> c[rt] = L; ver[rt] = L; head = L
-            :: free ->
-                n = 1;
-                do
-                :: free & BIT(n) -> break
-                :: n < NP -> n++
-                :: else -> break
-                od;
-                if
-                :: !(free & BIT(n)) -> skip
-                :: else ->
-                    free = free & ~BIT(n);
-                    c[n] = L; f[n] = L; birth[n] = epoch; ver[n] = L;
-                    ver[rt] = L;
-                    pend[epoch & 1] = pend[epoch & 1] | BIT(rt);
-                    rt = n;
-                    head = L
-                fi
-            :: !free && wdone -> head = NC
-            :: !free && !wdone -> skip
+            :: free -> take(free, true)
+            :: LENT -> take(pend[1 - (epoch & 1)], false)
+            :: !(free | LENT) && wdone -> head = NC
+            :: !(free | LENT) && !wdone -> skip
             fi;
             check_maps();
             n = 0; L = 0
@@ -266,11 +274,18 @@ inline take_role() {
     fi
 }
 
+#if PS > 1
+#define ANY_WORDS (wlsn[0] || wlsn[1])
+#else
+#define ANY_WORDS (wlsn[0])
+#endif
+
 inline freeze() {
     lock();
     X(fr = rt; flsn = head;
         image = free | pend[epoch & 1] | (BUG == 4 -> 0 : held);
-        epoch++);
+        epoch++;
+        lend = (BUG == 19 || !ANY_WORDS));
     unlock()
 }
 

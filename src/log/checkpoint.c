@@ -9,6 +9,9 @@
  *            crc, sorted and joined into large writes; the bitmap images of parity
  *            e & 1; fdatasync; meta slot e & 1; fdatasync; durable_epoch = e.  Slots are given back (as in
  *            the next step) as soon as the disk has their pages: so while a checkpoint writes, the arena need not grow.
+ *   lend     (in the freeze) what died in e is not written before e is durable: pages
+ *            born in e + 1 may have its numbers now, for they are written by the next
+ *            checkpoint.  Where sets go everywhere the file holds two trees, not three.
  *   release  (writer mutex, 64 at a time) word.slot = none, slot free; then the
  *            page numbers that died in e become free, or are held for a snapshot
  *            (release.c); released_epoch = e.
@@ -75,20 +78,38 @@ struct wish {
 
 /* ------------------------------------------------------------------- freeze */
 
-static void copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
+/* Returns how many have died in the epoch. */
+static uint32_t copy_image(struct caret__engine *e, uint32_t epoch, uint32_t npages)
 {
     _Atomic uint64_t *image = e->pg.maps[CARET__MAP_IMAGE], *fm = e->pg.maps[CARET__MAP_FREE];
     _Atomic uint64_t *pending = e->pg.maps[CARET__MAP_PENDING0 + (epoch & 1u)];
     _Atomic uint64_t *held = e->pg.maps[CARET__MAP_HELD]; /* snapshots end with all of us */
     _Atomic uint64_t *hollow = e->pg.maps[CARET__MAP_HOLLOW];
+    uint32_t dead = 0;
 
-    for (uint32_t i = 0; i < CARET__BITMAP_WORDS(npages); i++)
+    for (uint32_t i = 0; i < CARET__BITMAP_WORDS(npages); i++) {
+        dead += (uint32_t)__builtin_popcountll(atomic_load_explicit(&pending[i], memory_order_relaxed));
         atomic_store_explicit(&image[i],
                               atomic_load_explicit(&fm[i], memory_order_relaxed) |
                                   atomic_load_explicit(&pending[i], memory_order_relaxed) |
                                   atomic_load_explicit(&held[i], memory_order_relaxed) |
                                   atomic_load_explicit(&hollow[i], memory_order_relaxed),
                               memory_order_relaxed);
+    }
+    return dead;
+}
+
+/* What a snapshot keeps is looked for later, at the release; so where somebody reads one nothing is lent. */
+static void lend(struct caret__engine *e, uint32_t dead)
+{
+    CARET__ASSERT(caret__writer_held(e->sh));
+    struct caret__tstate *ts = &e->sh->ts;
+
+    if (caret__keepers_are(e))
+        return;
+    ts->page_hint = 0;
+    ts->lent_pages = dead;
+    CARET_FAULT("freeze_lent");
 }
 
 void caret__freeze(struct caret__engine *e, uint64_t log_size)
@@ -102,7 +123,7 @@ void caret__freeze(struct caret__engine *e, uint64_t log_size)
 
     CARET__ASSERT(atomic_load(&sh->durable_epoch) + 1 == epoch &&
                   atomic_load(&sh->released_epoch) + 1 == epoch);
-    copy_image(e, epoch, sh->ts.npages);
+    uint32_t dead = copy_image(e, epoch, sh->ts.npages);
     CARET_FAULT("freeze_image");
     caret__log_plan(e, epoch, log_size);
     __atomic_store_n(&f->epoch, 0, __ATOMIC_RELAXED);
@@ -119,6 +140,7 @@ void caret__freeze(struct caret__engine *e, uint64_t log_size)
     CARET_FAULT("freeze_record");
     atomic_store_explicit(&sh->epoch, epoch + 1, memory_order_release);
     CARET_FAULT("freeze_epoch");
+    lend(e, dead);
 }
 
 static int freeze(struct caret__engine *e, const struct wish *wish, bool force, bool *frozen)

@@ -5,6 +5,9 @@
  *                                              |                         ^
  *                                              '--a snapshot reads it--> held --nobody reads it--'
  *
+ * While e is underway and nobody reads a snapshot, pages of the tree are born with numbers out of pending[e & 1]
+ * (page/store.c): these have left the map when it is released.
+ *
  * All moves are made by the holder of the checkpoint role, some words at a time
  * under the writer mutex.  Which snapshots keep a page is looked up once for each
  * release (log/snapshot.c): nobody can begin a snapshot meanwhile; one that ends
@@ -64,6 +67,15 @@ void caret__keepers_look(struct caret__engine *e, struct caret__keepers *k)
     k->mark |= 1;
 }
 
+bool caret__keepers_are(const struct caret__engine *e)
+{
+    CARET__HELD(&e->sh->checkpoint);
+    for (uint32_t i = 0; i < CARET__MAX_PROCS; i++)
+        if (atomic_load(&e->slots[i].snap_lsn) != 0)
+            return true;
+    return false;
+}
+
 bool caret__held_stale(const struct caret__engine *e)
 {
     uint64_t mark = 0;
@@ -119,8 +131,11 @@ static void release_word(struct caret__engine *e, const struct caret__keepers *k
         atomic_store_explicit(&held[word], load(&held[word]) | kept, memory_order_release);
         CARET_FAULT("release_held");
     }
-    if (from != held)
+    if (from != held) {
         caret__racy_put32(&sh->ts.dead_pages, sh->ts.dead_pages - (uint32_t)__builtin_popcountll(dead));
+        if (sh->ts.lent_pages != 0) /* then all of `from` are */
+            sh->ts.lent_pages -= (uint32_t)__builtin_popcountll(dead);
+    }
     sh->ts.free_pages += freed;
     if (freed != 0 && word < sh->ts.page_hint / 64u) /* low numbers first: the end of the file becomes free */
         sh->ts.page_hint = word * 64u;

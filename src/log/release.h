@@ -31,6 +31,9 @@ struct caret__keepers {
 /* Look, for a holder of the checkpoint role: until it gives the role back, there will be no others. */
 void caret__keepers_look(struct caret__engine *e, struct caret__keepers *k);
 
+/* Does anybody keep pages, or did so when it died?  Asked in the role, so nobody begins to. */
+bool caret__keepers_are(const struct caret__engine *e);
+
 /* Is the dead page part of a snapshot?  The caller holds the writer mutex. */
 static inline bool caret__kept(const struct caret__engine *e, const struct caret__keepers *k, uint32_t pgno)
 {

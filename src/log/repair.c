@@ -92,6 +92,9 @@ static void recount(struct caret__engine *e)
     ts->free_pages = caret__map_count(e->pg.maps[CARET__MAP_FREE], ts->npages);
     caret__racy_put32(&ts->dead_pages, caret__map_count(e->pg.maps[CARET__MAP_PENDING0], ts->npages) +
                                            caret__map_count(e->pg.maps[CARET__MAP_PENDING1], ts->npages));
+    if (ts->lent_pages != 0)
+        ts->lent_pages =
+            caret__map_count(e->pg.maps[caret__lent_map(atomic_load(&e->sh->epoch))], ts->npages);
     atomic_store(&e->sh->held_pages, caret__map_count(e->pg.maps[CARET__MAP_HELD], ts->npages));
     atomic_store(&e->sh->hollow_pages, caret__map_count(e->pg.maps[CARET__MAP_HOLLOW], ts->npages));
     atomic_store(&e->sh->nreserved, caret__reserved_count(e->sh));

@@ -54,12 +54,12 @@ uint32_t caret__pages_to_take(const struct caret__shared *sh)
 static int reserve_pages(struct caret__engine *e, uint32_t want)
 {
     struct caret__shared *sh = e->sh;
-    uint32_t have = free_unreserved(sh), n = sh->ts.npages;
+    uint32_t have = free_unreserved(sh) + sh->ts.lent_pages, n = sh->ts.npages;
     if (caret__grow_pages_wanted(e, want))
         caret__background_wake(e);
     if (have < want && atomic_load(&sh->hollow_pages) != 0) {
         (void)caret__hollow_fill(e, want - have);
-        have = free_unreserved(sh);
+        have = free_unreserved(sh) + sh->ts.lent_pages;
     }
     if (have >= want)
         return CARET_OK;

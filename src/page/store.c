@@ -17,8 +17,8 @@
  * them.  "Pending, of version L" therefore says that L killed it: a page that is pending
  * from an earlier commit has that one's version, and is never touched again.  Repair takes
  * these deaths back (caret__take_back) before it redoes L: flag, then bit, so that a page
- * with the flag is always found by its bit.  A page that was born in L, too, is free by
- * then, its word restored: only the bit goes.
+ * with the flag is always found by its bit.  A page that was born in L, too, is free or
+ * lent by then, its word restored: only the bit goes.
  */
 #include "page/store.h"
 
@@ -115,16 +115,19 @@ static inline bool bit_reserved(const struct caret__shared *sh, uint32_t pgno)
     return false;
 }
 
-/* First set bit at or after `hint` in a map of `bits` bits, going round once; UINT32_MAX if none. */
-static uint32_t find_bit(_Atomic uint64_t *map, uint32_t bits, uint32_t hint,
-                         const struct caret__shared *skip)
+/* First set bit at or after `hint` in one of two maps of `bits` bits, the second NULL or not, going round once;
+ * UINT32_MAX if none. */
+static inline uint32_t find_bit(_Atomic uint64_t *map, _Atomic uint64_t *other, uint32_t bits, uint32_t hint,
+                                const struct caret__shared *skip)
 {
     uint32_t words = CARET__BITMAP_WORDS(bits), at = hint / 64u < words ? hint / 64u : 0;
     uint64_t mask = ~UINT64_C(0) << (hint % 64u);
 
     for (uint32_t i = 0; i <= words; i++, mask = ~UINT64_C(0)) {
-        uint64_t v = atomic_load_explicit(&map[at], memory_order_relaxed) & mask;
-        for (; v != 0; v &= v - 1) {
+        uint64_t v = atomic_load_explicit(&map[at], memory_order_relaxed);
+        if (other != NULL)
+            v |= atomic_load_explicit(&other[at], memory_order_relaxed);
+        for (v &= mask; v != 0; v &= v - 1) {
             uint32_t bit = at * 64u + (uint32_t)__builtin_ctzll(v);
             if (bit < bits && !bit_reserved(skip, bit))
                 return bit;
@@ -142,6 +145,11 @@ uint32_t caret__map_count(const _Atomic uint64_t *map, uint32_t bits)
     for (uint32_t i = bits & ~63u; i < bits; i++)
         n += (uint32_t)(atomic_load_explicit(&map[i / 64u], memory_order_relaxed) >> (i % 64u) & 1u);
     return n;
+}
+
+static bool is_set(const _Atomic uint64_t *map, uint32_t bit)
+{
+    return (atomic_load_explicit(&map[bit / 64u], memory_order_relaxed) >> (bit % 64u) & 1u) != 0;
 }
 
 static void clear_bit(struct caret__w *w, unsigned map, uint32_t bit)
@@ -164,12 +172,22 @@ static uint32_t take_page(struct caret__w *w)
 {
     CARET__ASSERT(caret__w_held(w));
     struct caret__tstate *ts = w->pg->ts;
-    uint32_t pgno = find_bit(w->pg->maps[CARET__MAP_FREE], ts->npages, ts->page_hint, w->sh);
+    unsigned lent = caret__lent_map(w->epoch);
+    _Atomic uint64_t *fm = w->pg->maps[CARET__MAP_FREE];
+    uint32_t pgno =
+        find_bit(fm, ts->lent_pages != 0 ? w->pg->maps[lent] : NULL, ts->npages, ts->page_hint, w->sh);
 
     CARET__ASSERT_ALWAYS(pgno != UINT32_MAX);
-    clear_bit(w, CARET__MAP_FREE, pgno);
     ts->page_hint = pgno + 1;
-    ts->free_pages--;
+    if (is_set(fm, pgno)) {
+        clear_bit(w, CARET__MAP_FREE, pgno);
+        ts->free_pages--;
+    } else {
+        clear_bit(w, lent, pgno);
+        CARET_FAULT("page_lent");
+        ts->lent_pages--;
+        caret__racy_put32(&ts->dead_pages, ts->dead_pages - 1);
+    }
     return pgno;
 }
 
@@ -179,7 +197,7 @@ static uint32_t take_slot(struct caret__w *w, uint32_t pgno)
         return pgno;
     struct caret__tstate *ts = w->pg->ts;
     uint32_t nslots = atomic_load_explicit(&w->sh->nslots, memory_order_relaxed);
-    uint32_t slot = find_bit(w->pg->maps[CARET__MAP_SLOTS], nslots, ts->slot_hint, NULL);
+    uint32_t slot = find_bit(w->pg->maps[CARET__MAP_SLOTS], NULL, nslots, ts->slot_hint, NULL);
 
     CARET__ASSERT_ALWAYS(slot != UINT32_MAX);
     clear_bit(w, CARET__MAP_SLOTS, slot);
@@ -265,9 +283,13 @@ static void take_back_word(struct caret__pager *pg, _Atomic uint64_t *pending, u
 void caret__take_back(struct caret__pager *pg, uint32_t epoch, uint64_t lsn)
 {
     _Atomic uint64_t *pending = pg->maps[CARET__MAP_PENDING0 + (epoch & 1u)], *fm = pg->maps[CARET__MAP_FREE];
+    const _Atomic uint64_t *lent = pg->maps[caret__lent_map(epoch)];
 
     for (uint32_t i = 0; i < CARET__BITMAP_WORDS(pg->ts->npages); i++)
-        take_back_word(pg, &pending[i], atomic_load_explicit(&fm[i], memory_order_relaxed), i * 64u, lsn);
+        take_back_word(pg, &pending[i],
+                       atomic_load_explicit(&fm[i], memory_order_relaxed) |
+                           atomic_load_explicit(&lent[i], memory_order_relaxed),
+                       i * 64u, lsn);
 }
 
 void caret__w_take_run(struct caret__w *w, uint32_t pgno, uint32_t count)

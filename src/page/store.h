@@ -9,6 +9,9 @@
  *   - Before bytes or words change, their old contents are in the undo area and
  *     the page's version is L (I2).  Deaths need no undo (store.c).  A page with version L needs
  *     nothing more in this commit: it is new, or was saved whole.
+ *   - A page number is free, or lent: its page died in the epoch before this one, the checkpoint of which is
+ *     underway.  Until that is durable the file must keep the bytes, and a page of this epoch is not written
+ *     before.  Long values are written at once, so they take free ones only.
  *   - Nothing here can fail: what runs out was reserved before the commit point (I3).
  * A private store has no undo, no epochs and no slots: page number = slot.
  */
@@ -85,6 +88,12 @@ void caret__w_bump(struct caret__w *w, uint32_t pgno);
 
 /* Save the tree-state block once, before its first change in this commit. */
 void caret__w_save_state(struct caret__w *w);
+
+/* The map of the page numbers that are lent in an epoch, if any are: they died in the one before. */
+static inline unsigned caret__lent_map(uint32_t epoch)
+{
+    return CARET__MAP_PENDING0 + ((epoch - 1) & 1u);
+}
 
 /* Bits of a map that are set, of the first `bits`. */
 uint32_t caret__map_count(const _Atomic uint64_t *map, uint32_t bits);

@@ -233,7 +233,7 @@ bool caret__grow_pages_wanted(struct caret__engine *e, uint32_t want)
     uint64_t wish = (uint64_t)ts->npages + 2 * (uint64_t)ahead;
 
     CARET__ASSERT(caret__state_held(e->sh));
-    if (ts->free_pages >= want + ahead || wish > e->pg.max_pages ||
+    if (ts->free_pages + ts->lent_pages >= want + ahead || wish > e->pg.max_pages ||
         atomic_load_explicit(&e->page_wish, memory_order_relaxed) >= wish ||
         caret__now_ns() < atomic_load_explicit(&e->file_after, memory_order_relaxed))
         return false;

@@ -34,7 +34,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 9u
+#define CARET__LAYOUT_VERSION 10u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* Room for a path in segment and lock file. */
@@ -158,7 +158,8 @@ struct caret__tstate {
     uint32_t has_runs;       /* 1 once a value was stored out of line */
     uint64_t nodes;          /* entries in the tree */
     uint32_t dead_pages;     /* bits set in the pending maps: died since the last checkpoint; derived */
-    uint32_t pad;
+    uint32_t lent_pages; /* of these, so many may be taken for pages of the tree: all that died in the epoch
+                                before, while its checkpoint is underway, or none (page/store.h) */
     uint64_t spare[2];
 };
 
@@ -417,7 +418,8 @@ _Static_assert(sizeof(struct caret__tstate) == 64, "tree-state block");
  * At off_bitmaps, one after the other, each CARET__BITMAP_WORDS(max_pages) words
  * of 64 bits (the slot map: of max_slots).  W; atomic because checks read them.
  *   free     1 = page number is free for use now
- *   pending  [2]  1 = died in the epoch of that parity; free once that epoch's checkpoint is durable
+ *   pending  [2]  1 = died in the epoch of that parity; free once that epoch's checkpoint is durable,
+ *                 pages of the tree may take it before (lent_pages)
  *   held     1 = died, and was released, but a snapshot reads it (log/release.c)
  *   image    free | pending | held | hollow as of the freeze, for the checkpointer; written at the freeze
  *   hollow   1 = page number is free, but the disk has no room for it yet (log/hollow.c)
