@@ -83,6 +83,24 @@ static void every_leaf_of_a_walk_is_noted(void **state)
     }
 }
 
+/* One step, from a place in the middle of a leaf, in either direction. */
+static void a_step_notes_its_leaf(void **state)
+{
+    (void)state;
+    for (unsigned way = 0; way < 3; way++) {
+        struct caret__at at = {0};
+        uint8_t key[CARET__KEY_MAX + 1] = "r00450";
+        size_t len = 6;
+        caret__reads_begin(&reads, atomic_load(s.pg->applied));
+        assert_int_equal(way == 0   ? caret__scan_from(&v, &at, key, &len)
+                         : way == 1 ? caret__scan_next(&v, &at, key, &len)
+                                    : caret__scan_before(&v, &at, key, &len),
+                         CARET_OK);
+        store_set(&s, key, len, "changed", 7);
+        assert_false(valid());
+    }
+}
+
 static void what_was_read_has_changed(void **state)
 {
     (void)state;
@@ -188,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_leaf_is_noted_once),
         TEST(every_leaf_of_a_walk_is_noted),
+        TEST(a_step_notes_its_leaf),
         TEST(what_was_read_has_changed),
         TEST(the_read_point_moves_while_all_is_unchanged),
         TEST(a_leaf_that_is_gone_by_the_time_it_is_noted_is_refused),
