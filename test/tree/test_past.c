@@ -5,7 +5,7 @@
 #include "support/store.h"
 
 #include "tree/past.h"
-#include "tree/reads.h"
+#include "tree/read_set.h"
 #include "tree/undone.h"
 
 /* The writer lives, and stands still. */

@@ -1,7 +1,7 @@
 /* The read set of a transaction: what it has read is one state, or it begins anew; no key comes or goes unseen. */
 #include "support/store.h"
 
-#include "tree/reads.h"
+#include "tree/read_set.h"
 
 static struct store s;
 static struct caret__view v;
