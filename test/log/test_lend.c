@@ -1,5 +1,5 @@
 /* Page numbers that are taken before they are free: by what, and that the file keeps their bytes as long as it must. */
-#include "database.h"
+#include "support/database.h"
 
 #include "base/fault.h"
 #include "log/checkpoint.h"
