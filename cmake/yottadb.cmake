@@ -22,18 +22,11 @@ target_link_options(caret_yottadb PRIVATE -Wl,-z,nodelete
     -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/libyottadb.map)
 
 # What its clients look for beside it.
-set(prefix ${yottadb_folder})
-configure_file(cmake/yottadb.pc.in ${yottadb_folder}/yottadb.pc @ONLY)
-if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
-    set(prefix ${yottadb_installed})
-else()
-    set(prefix ${CMAKE_INSTALL_PREFIX}/${yottadb_installed})
-endif()
-configure_file(cmake/yottadb.pc.in ${CMAKE_BINARY_DIR}/generated/yottadb.pc @ONLY)
+configure_file(cmake/yottadb.pc.in ${yottadb_folder}/yottadb.pc COPYONLY)
 foreach(header ${yottadb_headers})
     get_filename_component(name ${header} NAME)
     configure_file(${header} ${yottadb_folder}/${name} COPYONLY)
 endforeach()
 
 install(TARGETS caret_yottadb LIBRARY DESTINATION ${yottadb_installed})
-install(FILES ${yottadb_headers} ${CMAKE_BINARY_DIR}/generated/yottadb.pc DESTINATION ${yottadb_installed})
+install(FILES ${yottadb_headers} ${yottadb_folder}/yottadb.pc DESTINATION ${yottadb_installed})

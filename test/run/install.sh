@@ -108,11 +108,14 @@ if [ -e "$build/libcaret.a" ] && ! nm "$build/libcaret.a" 2>/dev/null | grep -q 
     [ -n "$(find "$dir/stage" -path "*man1/caret.1")" ] && [ -n "$(find "$dir/stage" -name _caret)" ]
     note $? "man page and completions are installed"
     at=$dir/stage/opt/caret
-    pc=$(find "$at" -name caret.pc)
-    sed "s,^prefix=.*,prefix=$at," "$pc" >caret.pc
     flags="-I$at/include -L$(dirname "$(find "$at" -name libcaret.a)")"
     if command -v pkg-config >/dev/null; then
-        flags=$(PKG_CONFIG_PATH=$dir pkg-config --cflags --libs caret)
+        pc=$(dirname "$(find "$at" -name caret.pc)")
+        flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs caret)
+        yottadb=$(dirname "$(find "$at" -name yottadb.pc)")
+        [ "$(PKG_CONFIG_PATH=$yottadb pkg-config --cflags yottadb | xargs)" = "-I$yottadb" ] &&
+            [ -f "$yottadb/libyottadb.so" ] && [ -f "$yottadb/gparam_list.h" ]
+        note $? "yottadb.pc tells where it was installed"
     else
         skip "pkg-config is not there: its file is not tried"
         flags="$flags -lcaret"
