@@ -8,8 +8,9 @@
  * YDB_TP_ROLLBACK, YDB_LOCK_TIMEOUT, YDB_NOTOK.  ydb_zstatus() gives the text of the calling thread's last error.
  *
  * Input buffers are read from buf_addr to len_used; one with len_used over len_alloc, or without an address where
- * there are bytes, is PARAMINVALID.  Output buffers have room for len_alloc bytes and get len_used; if that is too
- * little, the function returns YDB_ERR_INVSTRLEN, len_used is what is needed and the room is as it was.
+ * there are bytes, is PARAMINVALID, a name in one INVVARNAME.  Output buffers have room for len_alloc bytes and get
+ * len_used; if that is too little, the function returns YDB_ERR_INVSTRLEN, len_used is what is needed and the room is as
+ * it was.  Looked at are the name of the variable first, then the number of subscripts, then the buffers.
  *
  * The functions ..._st are told the transaction that they belong to: the tptoken which ydb_tp_st() gave to its
  * function, or YDB_NOTTP outside of any.  errstr, if not NULL, gets the error's text.  The functions ..._s belong to
@@ -27,6 +28,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "gparam_list.h"
 #include "libydberrors.h"
 #include "libydberrors2.h"
 
@@ -61,6 +63,7 @@ extern "C" {
 #define	YDB_MAX_YDBERR	(1 << 30)	/* errors are between these two, */
 #define	YDB_MIN_YDBERR	(1 << 27)	/* negated */
 #define	YDB_MAX_ERRORMSG	1024	/* bytes of a message */
+#define	YDB_MAX_M_LINE_LEN	8192	/* bytes of a line of M */
 
 #define	DEFAULT_DATA_SIZE	32	/* bytes to begin with for a value, */
 #define	DEFAULT_SUBSCR_CNT	2	/* buffers for subscripts, */
@@ -147,61 +150,63 @@ typedef void *ydb_fileid_ptr_t;
 typedef void (*ydb_funcptr_retvoid_t)(intptr_t id, unsigned int len, char *data);
 typedef uintptr_t (*ydb_vplist_func)(void); /* any function: cast */
 
-#define MAX_GPARAM_LIST_ARGS 36
-
-typedef struct gparam_list_struct {
-    intptr_t n; /* arguments in use */
-    void *arg[MAX_GPARAM_LIST_ARGS];
-} gparam_list;
-
-/* --------------------------------------------------------------------- macros */
+/* --------------------------------------------------------------------- macros
+ *
+ * Each is a block, as with YottaDB: it needs no semicolon, and no other may come before an else. */
 
 #define YDB_ASSERT(x)                                                                                        \
-    do {                                                                                                     \
+    {                                                                                                        \
         if (!(x)) {                                                                                          \
             fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #x);                                \
-            abort();                                                                                         \
+            ydb_fork_n_core();                                                                               \
+            exit(-1);                                                                                        \
         }                                                                                                    \
-    } while (0)
+    }
+
+/* Is it an error of YottaDB's, rather than one of errno's?  Negative or not. */
+#define YDB_IS_YDB_ERRCODE(MSGNUM)                                                                           \
+    (((MSGNUM) >= YDB_MIN_YDBERR && (MSGNUM) <= YDB_MAX_YDBERR) ||                                           \
+     ((MSGNUM) <= -YDB_MIN_YDBERR && (MSGNUM) >= -YDB_MAX_YDBERR))
+#define YDB_IS_YDBERR(MSGNUM)          YDB_IS_YDB_ERRCODE(MSGNUM)
 
 #define YDB_SEVERITY(ERRNUM, SEVERITY) ((SEVERITY) = (((ERRNUM) < 0 ? -(ERRNUM) : (ERRNUM)) & 7))
 
 #define YDB_MALLOC_BUFFER(BUFFERP, LEN)                                                                      \
-    do {                                                                                                     \
+    {                                                                                                        \
         (BUFFERP)->buf_addr = (char *)malloc(LEN);                                                           \
         (BUFFERP)->len_alloc = (BUFFERP)->buf_addr != NULL ? (unsigned int)(LEN) : 0;                        \
         (BUFFERP)->len_used = 0;                                                                             \
-    } while (0)
+    }
 
 #define YDB_FREE_BUFFER(BUFFERP)                                                                             \
-    do {                                                                                                     \
+    {                                                                                                        \
         free((BUFFERP)->buf_addr);                                                                           \
         (BUFFERP)->buf_addr = NULL;                                                                          \
         (BUFFERP)->len_alloc = (BUFFERP)->len_used = 0;                                                      \
-    } while (0)
+    }
 
 /* A literal, or a string that ends with a NUL, as a buffer: without a copy. */
 #define YDB_LITERAL_TO_BUFFER(LITERAL, BUFFERP)                                                              \
-    do {                                                                                                     \
+    {                                                                                                        \
         (BUFFERP)->buf_addr = (char *)(LITERAL);                                                             \
         (BUFFERP)->len_used = (BUFFERP)->len_alloc = (unsigned int)(sizeof(LITERAL) - 1);                    \
-    } while (0)
+    }
 
 #define YDB_STRING_TO_BUFFER(STRING, BUFFERP)                                                                \
-    do {                                                                                                     \
+    {                                                                                                        \
         (BUFFERP)->buf_addr = (char *)(STRING);                                                              \
         (BUFFERP)->len_used = (BUFFERP)->len_alloc = (unsigned int)strlen((BUFFERP)->buf_addr);              \
-    } while (0)
+    }
 
 /* Copies; COPY_DONE tells whether there was room. */
 #define YDB_COPY_BYTES_TO_BUFFER_OF_(BYTES, LEN, BUFFERP, COPY_DONE)                                         \
-    do {                                                                                                     \
+    {                                                                                                        \
         (COPY_DONE) = (LEN) <= (BUFFERP)->len_alloc;                                                         \
         if (COPY_DONE) {                                                                                     \
             memcpy((BUFFERP)->buf_addr, (BYTES), (LEN));                                                     \
             (BUFFERP)->len_used = (unsigned int)(LEN);                                                       \
         }                                                                                                    \
-    } while (0)
+    }
 
 #define YDB_COPY_BUFFER_TO_BUFFER(SOURCEP, TARGETP, COPY_DONE)                                               \
     YDB_COPY_BYTES_TO_BUFFER_OF_((SOURCEP)->buf_addr, (SOURCEP)->len_used, TARGETP, COPY_DONE)
@@ -222,8 +227,8 @@ typedef struct gparam_list_struct {
 /*
  * The value of a node, or of an intrinsic special variable ($...).
  * GVUNDEF, LVUNDEF: it has none.  INVSTRLEN.
- *   All functions on nodes: INVVARNAME, VARNAME2LONG, MAXNRSUBSCRIPTS, PARAMINVALID, KEY2BIG; INVSVN, and UNIMPLOP for
- * what special variables can't do; ZGBLDIRACC, DBFILERR; CALLINAFTERXIT; within a transaction YDB_TP_RESTART,
+ *   All functions on nodes: INVVARNAME, VARNAME2LONG, MINNRSUBSCRIPTS, MAXNRSUBSCRIPTS, SUBSARRAYNULL, PARAMINVALID,
+ * GVSUBOFLOW; INVSVN, ISVSUBSCRIPTED, and ISVUNSUPPORTED for what special variables can't do; ZGBLDIRACC, DBFILERR; CALLINAFTERXIT; within a transaction YDB_TP_RESTART,
  * which its function is to return, and TPTIMEOUT.
  */
 int ydb_get_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
@@ -236,25 +241,28 @@ int ydb_set_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *su
 int ydb_data_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
                unsigned int *ret_value);
 
+/* UNIMPLOP: deltype is neither YDB_DEL_TREE nor YDB_DEL_NODE. */
 int ydb_delete_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray, int deltype);
 
 /* Kill all local variables but those named.  NAMECOUNT2HI, INVNAMECOUNT, GVNUNSUPPORTED, ISVUNSUPPORTED. */
 int ydb_delete_excl_s(int namecount, const ydb_buffer_t *varnames);
 
-/* Add increment (NULL: 1) as one atomic step, by M's rules: 18 digits, the rest cut off.  The sum comes back.  NUMOFLOW
- * from 1E47 on.  INVSTRLEN: it was added all the same. */
+/* Add increment (NULL or empty: 1) as one atomic step, by M's rules: 18 digits, the rest cut off.  The sum comes back.
+ * NUMOFLOW from 1E47 on; INVSTRLEN: then nothing was added. */
 int ydb_incr_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
                const ydb_buffer_t *increment, ydb_buffer_t *ret_value);
 
-/* The next, previous sibling's last subscript; with subs_used 0 the next, previous variable's name.  NODEEND. */
+/* The next, previous sibling's last subscript; with subs_used 0 the next, previous variable's name.  NODEEND: there is
+ * none, and *ret_value is as it was. */
 int ydb_subscript_next_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
                          ydb_buffer_t *ret_value);
 int ydb_subscript_previous_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
                              ydb_buffer_t *ret_value);
 
 /* The next, previous node of the variable that has a value, depth first.  *ret_subs_used: buffers in ret_subsarray,
- * then subscripts of that node.  NODEEND.  INSUFFSUBS: there are more of them, *ret_subs_used is how many; those
- * there are buffers for were stored.  INVSTRLEN: *ret_subs_used is the index of the buffer that is too short. */
+ * then subscripts of that node.  NODEEND: *ret_subs_used is 0.  INSUFFSUBS: there are more of them, *ret_subs_used is
+ * how many; no buffer was written to.  INVSTRLEN, PARAMINVALID: *ret_subs_used is the index of the buffer that is too
+ * short, or at no address. */
 int ydb_node_next_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
                     int *ret_subs_used, ydb_buffer_t *ret_subsarray);
 int ydb_node_previous_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
@@ -282,7 +290,8 @@ int ydb_tp_s(ydb_tpfnptr_t tpfn, void *parm, const char *transid, int namecount,
 
 /* ----------------------------------------------------------------------- text */
 
-/* Any bytes as ZWR text, "a"_$C(10), and back; bytes or UTF-8 as $ydb_chset says.  INVSTRLEN, PARAMINVALID. */
+/* Any bytes as ZWR text, "a"_$C(10), and back; bytes or UTF-8 as $ydb_chset says; a canonical number is text as it
+ * is.  What is not such text is read as the empty string.  INVSTRLEN, PARAMINVALID. */
 int ydb_str2zwr_s(const ydb_buffer_t *str, ydb_buffer_t *zwr);
 int ydb_zwr2str_s(const ydb_buffer_t *zwr, ydb_buffer_t *str);
 
@@ -323,7 +332,8 @@ int ydb_zwr2str_st(uint64_t tptoken, ydb_buffer_t *errstr, const ydb_buffer_t *z
 /* ------------------------------------------------------------------ utilities */
 
 /* Nothing has to be called first.  ydb_exit() closes the databases and releases the locks, as the end of the process
- * does; everything is CALLINAFTERXIT from then on.  INVYDBEXIT: within a transaction. */
+ * does; everything is CALLINAFTERXIT from then on.  Before anything else it does nothing; within a transaction it
+ * returns -YDB_ERR_INVYDBEXIT, which is positive. */
 int ydb_init(void);
 int ydb_exit(void);
 

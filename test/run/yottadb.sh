@@ -34,7 +34,9 @@ int main(void)
         return 1;
     YDB_LITERAL_TO_BUFFER("2", &name);
     same = YDB_BUFFER_IS_SAME(&name, &value);
-    YDB_ASSERT(same);
+    YDB_ASSERT(same) /* a block, which needs no semicolon */
+    if (!same)
+        YDB_FREE_BUFFER(&value)
     return ydb_exit();
 }
 C
