@@ -129,6 +129,8 @@ build = {
                 "src/api/version.c",
                 "front/m/error.c",
                 "front/m/held.c",
+                "front/m/json_read.c",
+                "front/m/json_write.c",
                 "front/m/locals.c",
                 "front/m/number.c",
                 "front/m/settings.c",

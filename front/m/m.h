@@ -9,6 +9,7 @@
  *     transaction.h    the transaction loop: begin, settle, begin again
  *     held.h           locks taken in a transaction, carried through its restarts
  *     text.h           ZWR text as M writes and reads it
+ *     json.h           a subtree as JSON, and back
  *     number.h         M's decimal arithmetic
  *
  * USED BY: libyottadb.so, the Lua modules, and an M runtime.  It is linked into each as it is.

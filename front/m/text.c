@@ -156,3 +156,22 @@ int caret_m__zwr2str(const char *in, size_t n, bool utf8, char *buf, size_t cap,
     *len = good ? r.len : 0;
     return !good ? CARET_E_SYNTAX : r.len > cap ? CARET_E_BUFFER : CARET_OK;
 }
+
+/* -------------------------------------------------------------------- UTF-8 */
+
+size_t caret_m__character(const char *bytes, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+
+    if (len > n)
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        if ((p[i] & 0xC0) != 0x80)
+            return 0;
+    /* longer than it has to be, half of a pair, beyond U+10FFFF */
+    if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
+        (p[0] == 0xF4 && p[1] > 0x8F))
+        return 0;
+    return len;
+}

@@ -19,4 +19,7 @@
 int caret_m__str2zwr(const char *in, size_t n, bool utf8, char *buf, size_t cap, size_t *len);
 int caret_m__zwr2str(const char *in, size_t n, bool utf8, char *buf, size_t cap, size_t *len);
 
+/* Length of the UTF-8 character that n bytes begin with; 0: with none.  n > 0. */
+size_t caret_m__character(const char *bytes, size_t n);
+
 #endif

@@ -295,6 +295,23 @@ int ydb_tp_s(ydb_tpfnptr_t tpfn, void *parm, const char *transid, int namecount,
 int ydb_str2zwr_s(const ydb_buffer_t *str, ydb_buffer_t *zwr);
 int ydb_zwr2str_s(const ydb_buffer_t *zwr, ydb_buffer_t *str);
 
+/* ----------------------------------------------------------------------- JSON
+ *
+ * format is "JSON", in any case.  A node with children 0, 1, 2 and so on, and no others, is an array; with any others
+ * an object, whose member "" is the node's own value.  Numbers are numbers; $C(0)_"true", "false" and "null" are those
+ * words; a string that looks like a number comes as $C(0) and the string.
+ */
+
+/* The subtree as text, in memory to be freed by free(); a NUL comes after it.  GVUNDEF, LVUNDEF: there is nothing.
+ * JANSSONENCODEERROR: something is not UTF-8. */
+int ydb_encode_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
+                 const char *format, ydb_string_t *ret_value);
+
+/* Store an array or an object; other nodes there remain.  All of it or nothing, in a global.  JANSSONINVALIDJSON,
+ * MAXNRSUBSCRIPTS, GVSUBOFLOW, NUMOFLOW, REC2BIG. */
+int ydb_decode_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
+                 const char *format, const ydb_string_t *value);
+
 /* ---------------------------------------- the same, told their transaction: tptoken */
 
 int ydb_get_st(uint64_t tptoken, ydb_buffer_t *errstr, const ydb_buffer_t *varname, int subs_used,
@@ -328,6 +345,10 @@ int ydb_tp_st(uint64_t tptoken, ydb_buffer_t *errstr, ydb_tp2fnptr_t tpfn, void 
               int namecount, const ydb_buffer_t *varnames);
 int ydb_str2zwr_st(uint64_t tptoken, ydb_buffer_t *errstr, const ydb_buffer_t *str, ydb_buffer_t *zwr);
 int ydb_zwr2str_st(uint64_t tptoken, ydb_buffer_t *errstr, const ydb_buffer_t *zwr, ydb_buffer_t *str);
+int ydb_encode_st(uint64_t tptoken, ydb_buffer_t *errstr, const ydb_buffer_t *varname, int subs_used,
+                  const ydb_buffer_t *subsarray, const char *format, ydb_string_t *ret_value);
+int ydb_decode_st(uint64_t tptoken, ydb_buffer_t *errstr, const ydb_buffer_t *varname, int subs_used,
+                  const ydb_buffer_t *subsarray, const char *format, const ydb_string_t *value);
 
 /* ------------------------------------------------------------------ utilities */
 
