@@ -16,7 +16,7 @@ local function address(name, ...)
     if variable then
         special.refuse(variable)
     end
-    return (current().node(name, ...))
+    return current().node(name, ...)
 end
 addresses.of = address
 

@@ -10,7 +10,8 @@
 -- address -> this one -> _yottadb.
 --
 -- What can go wrong with arguments is worded by misuse.lua, which finds the function that the program called
--- on the stack: so none of them leaves it by a tail call where C looks at its arguments.
+-- on the stack: so none of them leaves it by a tail call where C looks at its arguments, but for those that C
+-- has by that name, too.
 
 local caret = require "caret"
 local core = require "caret.core"
@@ -64,7 +65,7 @@ function yottadb.get(name, ...)
     if variable then
         return special.get(variable, ...)
     end
-    return (core.db_get(current(), name, ...))
+    return core.db_get(current(), name, ...)
 end
 
 --- set(name [, {subs}] [, sub, ...], value) -> value; nil deletes it.
@@ -77,7 +78,7 @@ function yottadb.set(name, ...)
     if variable then
         return special.set(variable, (select(n, ...)))
     end
-    return (core.db_set(current(), name, ...))
+    return core.db_set(current(), name, ...)
 end
 
 --- incr(name [, {subs}] [, by]), or with plain subscripts incr(name, sub, ..., by): the sum, a string.
@@ -95,7 +96,7 @@ function yottadb.data(name, ...)
     if variable then
         special.refuse(variable)
     end
-    return (core.db_data(current(), name, ...))
+    return core.db_data(current(), name, ...)
 end
 
 --- Delete a node with everything below it.
@@ -190,12 +191,12 @@ end
 
 -- ([id,] [locals,] fn, ...) -> id, locals, fn, ...; called as that, and n arguments in front of first
 local function call(called, n, id, locals, first, ...)
-    local kind = core.typename(first)
+    local kind = type(first)
     if kind == "function" then
         return id, locals, first, ...
     elseif kind == "string" and not id and not locals then
         return call(called, n + 1, first, nil, ...)
-    elseif kind == "table" and not locals then
+    elseif kind == "table" and not locals and not core.isnode(first) then
         check_names(first, called, n + 1)
         return call(called, n + 1, id, first, ...)
     elseif kind == "nil" and select("#", ...) > 0 then
@@ -254,5 +255,6 @@ end
 yottadb._node = node.methods
 
 misuse.add(yottadb)
+misuse.add {get = core.db_get, set = core.db_set, data = core.db_data}
 
 return yottadb
