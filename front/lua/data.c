@@ -145,8 +145,10 @@ int caret__node_set(lua_State *L)
     struct caret__lnode *n = caret__check_node(L, 1);
     int top = lua_gettop(L);
 
-    if (top < 2)
+    if (top < 2 && !n->db->translated)
         return caret__misuse(L, "set needs a value (nil deletes)");
+    if (top < 2)
+        lua_settop(L, 2);
     caret__set_value(L, n->db, caret__lnode_session(n), &n->node, 2);
     if (top > 2)
         lua_settop(L, 2);

@@ -2,7 +2,6 @@
 local lu = require "luaunit"
 local ydb = require "yottadb"
 local c = require "_yottadb"
-local caret = require "caret"
 local fixture = require "fixture"
 
 ydb.set("$ZGBLDIR", fixture.path)
@@ -115,9 +114,12 @@ local worded = {
     {function() ydb.node("t", subs32) end, "MAXNRSUBSCRIPTS", ""},
     {function() ydb.tp(names36, print) end, "NAMECOUNT2HI", ""},
     {function() ydb.transaction("id", names36, print) end, "NAMECOUNT2HI", ""},
-    {function() ydb.tp({"^t"}, print) end, "INVVARNAME", ""},
+    {function() ydb.tp({"^t"}, print) end, "GVNUNSUPPORTED", ""},
     {function() c.delete_excl(names36) end, "NAMECOUNT2HI", ""},
-    {function() c.delete_excl {"^t"} end, "INVVARNAME", ""},
+    {function() c.delete_excl {"^t"} end, "GVNUNSUPPORTED", ""},
+    {function() c.delete_excl {"t", "$T"} end, "ISVUNSUPPORTED", ""},
+    {function() c.delete_excl {"1"} end, "INVVARNAME", ""},
+    {function() ydb.tp({"1"}, print) end, "INVVARNAME", ""},
     {function() c.delete("t", 7) end, "UNIMPLOP", ""},
     {function() c.message(-150000000) end, "UNKNOWNSYSERR", ""},
     {function() n.__ = "9E46"; n:incr("9E46") end, "NUMOFLOW", ""},
@@ -164,7 +166,7 @@ function TestMisuse:test_caret_keeps_its_own_words()
     lu.assertErrorMsgContains("a value must be a string or a number", db.set, db, "^t", t)
     lu.assertErrorMsgContains("a subscript must be a string or a number", db.get, db, "^t", t)
     lu.assertErrorMsgContains("a subscript must be a string", function() return db.node("^t")[t] end)
-    lu.assertErrorMsgContains("a variable name or a node was expected", caret.get, db)
+    lu.assertErrorMsgContains("a variable name or a node was expected", db.get, db)
     db:close()
 end
 

@@ -59,6 +59,9 @@ function TestNodes:test_the_value()
     lu.assertEquals({n.__ or "none", n.a.__}, {"none", "1"})
     n.a:set(nil)
     lu.assertNil(n.a.__)
+    n.a.__ = 1
+    n.a:set()
+    lu.assertNil(n.a.__)
     local local_one = ydb.node("t", 1)
     local_one.__ = 7
     lu.assertEquals(ydb.get("t", 1), "7")

@@ -35,24 +35,14 @@ function c.delete(...)
     delete(at)
 end
 
--- The names that stay, as a set.
-local function kept(names)
-    local set = {}
-    for i, name in ipairs(names) do
-        if type(name) ~= "string" then misuse.argument(1, "delete_excl", "string", name) end
-        if name:find "^%^" then errors.raise_filled("INVVARNAME", name) end
-        set[name] = address(name)
-        if i > c.YDB_MAX_NAMES then
-            errors.raise_filled("NAMECOUNT2HI", "ydb_delete_excl_s()", #names, c.YDB_MAX_NAMES)
-        end
-    end
-    return set
-end
-
 --- delete_excl([names]): delete all local variables but those.
 function c.delete_excl(names)
     misuse.check(1, "delete_excl", "table", names)
-    local stay, gone = kept(names or {}), {}
+    names = names or {}
+    misuse.strings(1, "delete_excl", names)
+    errors.check_locals(names, "ydb_delete_excl_s()")
+    local stay, gone = {}, {}
+    for _, name in ipairs(names) do stay[name] = address(name) end
     for name in core.variables(address("a")) do
         if not stay[name] then gone[#gone + 1] = name end
     end

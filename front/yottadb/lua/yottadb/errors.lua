@@ -67,6 +67,18 @@ function errors.raise_filled(name, ...)
     errors.raise(name, errors.words(constants["YDB_ERR_" .. name], ...))
 end
 
+--- Raise what is wrong with a list of names of local variables, as one of those functions of YottaDB does.
+function errors.check_locals(names, call)
+    if #names > constants.YDB_MAX_NAMES then
+        errors.raise_filled("NAMECOUNT2HI", call, #names, constants.YDB_MAX_NAMES)
+    end
+    for _, name in ipairs(names) do
+        local first = name:sub(1, 1)
+        if first == "^" then errors.raise_filled("GVNUNSUPPORTED", name, call) end
+        if first == "$" then errors.raise_filled("ISVUNSUPPORTED", name, call) end
+    end
+end
+
 --- The same by its code.
 function errors.raise_text(code, text)
     error(worded(code, text), 0)

@@ -180,13 +180,8 @@ local function run(id, locals, fn, ...)
 end
 
 local function check_names(names, called, n)
-    if #names > yottadb.YDB_MAX_NAMES then
-        errors.raise_filled("NAMECOUNT2HI", "ydb_tp_s()", #names, yottadb.YDB_MAX_NAMES)
-    end
-    for _, name in ipairs(names) do
-        if type(name) ~= "string" then misuse.argument(n, called, "string", name) end
-        if name:find "^%^" then errors.raise_filled("INVVARNAME", name) end
-    end
+    misuse.strings(n, called, names)
+    errors.check_locals(names, "ydb_tp_s()")
 end
 
 -- ([id,] [locals,] fn, ...) -> id, locals, fn, ...; called as that, and n arguments in front of first

@@ -47,6 +47,13 @@ function misuse.check(n, name, expected, value)
     if value ~= nil and core.typename(value) ~= expected then misuse.argument(n, name, expected, value) end
 end
 
+--- The same of a list of strings.
+function misuse.strings(n, name, list)
+    for _, value in ipairs(list) do
+        if type(value) ~= "string" then misuse.argument(n, name, "string", value) end
+    end
+end
+
 -- On the stack, from the C function that complains on to the program: the name of the function of ours that
 -- was called, and how many arguments are in front of those that the program counts.
 local function called()
