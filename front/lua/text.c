@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "lua/binding.h"
-#include "m/number.h"
+#include "m/text.h"
 
 /* ---------------------------------------------------------------- subscripts */
 
@@ -275,8 +275,8 @@ static int convert(lua_State *L, int backwards)
 
     for (size_t cap = n + 64; rc == CARET_E_BUFFER; cap = len) {
         buf = lua_newuserdata(L, cap);
-        rc =
-            backwards ? caret_zwr2str(s, n, utf8, buf, cap, &len) : caret_str2zwr(s, n, utf8, buf, cap, &len);
+        rc = backwards ? caret_m__zwr2str(s, n, utf8, buf, cap, &len)
+                       : caret_m__str2zwr(s, n, utf8, buf, cap, &len);
     }
     if (rc != CARET_OK)
         return caret__fail_values(L, rc);
@@ -284,16 +284,9 @@ static int convert(lua_State *L, int backwards)
     return 1;
 }
 
-/* As M does: a number stands for itself. */
 static int text_str2zwr(lua_State *L)
 {
-    size_t len;
-    const char *s = luaL_checklstring(L, 1, &len);
-
-    if (!caret__num_canonical(s, len))
-        return convert(L, 0);
-    lua_settop(L, 1);
-    return 1;
+    return convert(L, 0);
 }
 
 static int text_zwr2str(lua_State *L)

@@ -115,6 +115,8 @@ static void begin(lua_State *L, struct run *r)
         rc = caret_begin(d->s, r->flags);
     } else {
         caret__check_change(L, d, d->s);
+        if (d->translated && caret_txn_level(d->s) >= CARET_M__TP_LEVELS)
+            caret__raise_m(L, CARET_M__E_TPTOODEEP, "");
         rc = caret_m__tp_begin(&d->tp, d->s, r->flags, d->translated ? caret_m__maxtptime() : 0);
     }
     if (rc != CARET_OK)

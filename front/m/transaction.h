@@ -75,6 +75,9 @@ static inline int caret_m__tp_begin(struct caret_m__tp *tp, caret_session *s, in
     return CARET_OK;
 }
 
+/* Levels that M programs may have, whatever the engine can. */
+#define CARET_M__TP_LEVELS 126
+
 enum caret_m__then caret_m__tp_end_slow(struct caret_m__tp *tp, unsigned level, bool restart, int *rc);
 
 /* The function of that level has returned: commit, or begin again (`restart`; `restarting` is heeded too).  *rc: why it

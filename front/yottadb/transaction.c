@@ -15,8 +15,6 @@
 #include "m/settings.h"
 #include "yottadb/session.h"
 
-#define MOST_LEVELS 126
-
 struct run {
     ydb_tpfnptr_t fn;
     ydb_tp2fnptr_t fn2; /* one of them */
@@ -71,7 +69,7 @@ static int begin_outermost(struct caret__ydb_call *c, struct run *r)
 static int begin_inner(struct caret__ydb_call *c)
 {
     int status = caret__ydb_tp_check(c);
-    if (status == YDB_OK && c->in->tp.m.level >= MOST_LEVELS)
+    if (status == YDB_OK && c->in->tp.m.level >= CARET_M__TP_LEVELS)
         return caret__ydb_error(c, YDB_ERR_TPTOODEEP, NULL);
     int rc = status == YDB_OK ? caret_m__tp_begin(&c->in->tp.m, c->in->s, 0, 0) : CARET_OK;
 

@@ -243,7 +243,8 @@ function TestFunctions:test_zwr_text()
     local long = ("\1a"):rep(5000)
     lu.assertEquals(ydb.zwr2str(ydb.str2zwr(long)), long)
     lu.assertEquals(ydb.zwr2str("-.5"), "-.5")
-    for _, wrong in ipairs {'"open', "word", "$X(1)", '"a"b', "$C()"} do
+    lu.assertEquals(ydb.zwr2str('"a"_'), "a")
+    for _, wrong in ipairs {"word", "$X(1)", '"a"b', "$C()", "$CHAR(65)", "$ZCHAR(200,201)", "$C(256)"} do
         lu.assertEquals(ydb.zwr2str(wrong), "")
     end
 end

@@ -106,23 +106,23 @@ local arguments = {
 local subs32 = {}
 for i = 1, 32 do subs32[i] = "b" end
 local worded = {
-    {function() ydb.get(("b"):rep(32)) end, "VARNAME2LONG", ""},
-    {function() ydb.set("^" .. ("b"):rep(32), 1) end, "VARNAME2LONG", ""},
-    {function() ydb.kill "\128" end, "INVVARNAME", ""},
-    {function() ydb.get "1x" end, "INVVARNAME", ""},
-    {function() ydb.get("t", subs32) end, "MAXNRSUBSCRIPTS", ""},
-    {function() ydb.node("t", subs32) end, "MAXNRSUBSCRIPTS", ""},
-    {function() ydb.tp(names36, print) end, "NAMECOUNT2HI", ""},
-    {function() ydb.transaction("id", names36, print) end, "NAMECOUNT2HI", ""},
-    {function() ydb.tp({"^t"}, print) end, "GVNUNSUPPORTED", ""},
-    {function() c.delete_excl(names36) end, "NAMECOUNT2HI", ""},
-    {function() c.delete_excl {"^t"} end, "GVNUNSUPPORTED", ""},
+    {function() ydb.get(("b"):rep(32)) end, "VARNAME2LONG", "length exceeds maximum allowed (31)"},
+    {function() ydb.set("^" .. ("b"):rep(32), 1) end, "VARNAME2LONG", "Variable name length exceeds"},
+    {function() ydb.kill "\128" end, "INVVARNAME", "Invalid local/global/ISV variable name"},
+    {function() ydb.get "1x" end, "INVVARNAME", "variable name 1x supplied to API call"},
+    {function() ydb.get("t", subs32) end, "MAXNRSUBSCRIPTS", "Maximum number of subscripts exceeded"},
+    {function() ydb.node("t", subs32) end, "MAXNRSUBSCRIPTS", "number of subscripts exceeded"},
+    {function() ydb.tp(names36, print) end, "NAMECOUNT2HI", "ydb_tp_s() call (36) exceeds the maximum (35)"},
+    {function() ydb.transaction("id", names36, print) end, "NAMECOUNT2HI", "(36) exceeds the maximum (35)"},
+    {function() ydb.tp({"^t"}, print) end, "GVNUNSUPPORTED", "^t"},
+    {function() c.delete_excl(names36) end, "NAMECOUNT2HI", "(36) exceeds the maximum (35)"},
+    {function() c.delete_excl {"^t"} end, "GVNUNSUPPORTED", "^t"},
     {function() c.delete_excl {"t", "$T"} end, "ISVUNSUPPORTED", ""},
     {function() c.delete_excl {"1"} end, "INVVARNAME", ""},
     {function() ydb.tp({"1"}, print) end, "INVVARNAME", ""},
     {function() c.delete("t", 7) end, "UNIMPLOP", ""},
-    {function() c.message(-150000000) end, "UNKNOWNSYSERR", ""},
-    {function() n.__ = "9E46"; n:incr("9E46") end, "NUMOFLOW", ""},
+    {function() c.message(-150000000) end, "UNKNOWNSYSERR", "150000000 does not correspond to"},
+    {function() n.__ = "9E46"; n:incr("9E46") end, "NUMOFLOW", "Numeric overflow"},
 }
 
 TestMisuse = {}

@@ -123,8 +123,13 @@ function TestTp:test_levels()
     end)
     lu.assertEquals(levels, {"1", "2", "1"})
     lu.assertEquals(n:gettree(), {a = "1", b = "1"})
-    local function deeper() return ydb.tp(deeper) end
+    local deepest
+    local function deeper()
+        deepest = ydb.get("$TLEVEL")
+        return ydb.tp(deeper)
+    end
     lu.assertEquals(code_of(deeper), ydb.YDB_ERR_TPTOODEEP)
+    lu.assertEquals(deepest, "126")
 end
 
 function TestTp:test_an_inner_restart_starts_the_outermost_again()

@@ -28,6 +28,8 @@ for name, f in pairs {
     VARNAME2LONG = function() return constants.YDB_MAX_IDENT end,
     MAXNRSUBSCRIPTS = function() end,
     NUMOFLOW = function() end,
+    TPTOODEEP = function() end,
+    TPTIMEOUT = function() end,
 } do
     fill[constants["YDB_ERR_" .. name]] = f
 end

@@ -29,7 +29,7 @@ local MAX_TIMEOUT = errors.constants.YDB_MAX_TIME_NSEC / 1e9
 --- A timeout that can be: nil or seconds.
 function node.timeout(seconds)
     if type(seconds) == "number" and seconds > MAX_TIMEOUT then
-        errors.raise("TIME2LONG", ("a timeout of %s seconds is over %s"):format(seconds, MAX_TIMEOUT))
+        errors.raise_filled("TIME2LONG", ("%.0f"):format(errors.constants.YDB_MAX_TIME_NSEC))
     end
     return seconds
 end
