@@ -24,10 +24,12 @@
  *     transaction in progress belong to the session, as do local variables.
  *     A thread that ends loses them: see caret_session_detach().
  *   - caret_node: memory of the caller; may be copied with caret_node_copy(),
- *     freed or overwritten at any time; has no destructor.  A node used for
- *     reading or writing is updated (it remembers where it was found), so two
- *     threads need two copies.  The hint in a node is only ever a hint: a node
- *     used with another session or database is correct, only slower.
+ *     freed or overwritten at any time; has no destructor.  Several threads may
+ *     use one at once, each with its own session, for all that leaves its address
+ *     alone (get, set, delete, kill, incr, data, locks, copies and children of it);
+ *     what moves it, or makes it another, is for one thread.  A node remembers
+ *     where it was found, which is only ever a hint: one that is used with another
+ *     session or database is correct, only slower.
  *   - fork: a child may go on using inherited handles; the first use attaches it
  *     as a process of its own.  It owns none of its parent's locks and is in no
  *     transaction.

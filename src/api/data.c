@@ -18,7 +18,7 @@
 
 static inline bool has_hint(const struct caret__hint *h, const struct caret__view *v)
 {
-    return h->found != CARET__HINT_LEAF && h->owner == v->pg->id;
+    return h->owner == v->pg->id;
 }
 
 /* The hint as a commit takes it. */
@@ -31,17 +31,18 @@ static inline struct caret__spot spot_of(const struct caret__hint *h)
 static inline __attribute__((always_inline)) int find(caret_session *s, struct caret__view *v,
                                                       struct caret__node *n, struct caret__at *at)
 {
-    struct caret__hint *h = &n->hint;
+    const struct caret__hint h = caret__hint_get(n);
     struct caret__leaf *l;
 
-    if (has_hint(h, v) && caret__at_recall(v, at, h->pgno, h->version)) {
-        at->pos = h->pos;
-        at->found = h->found;
+    if (has_hint(&h, v) && caret__at_recall(v, at, h.pgno, h.version)) {
+        at->pos = h.pos;
+        at->found = h.found;
         return CARET_OK;
     }
     int rc = caret__find_leaf(&s->leaves, v, caret__node_key(n), n->key_len, at, &l);
     if (rc == CARET_OK)
-        *h = (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found};
+        caret__hint_put(n,
+                        (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found});
     return rc;
 }
 
@@ -128,12 +129,12 @@ static inline __attribute__((always_inline)) bool
 get_remembered(caret_session *s, const struct caret__node *n, caret_slice *out)
 {
     const struct caret__view *v = &s->global;
-    const struct caret__hint *h = &n->hint;
+    const struct caret__hint h = caret__hint_get(n);
     struct caret__at at;
 
-    if (!has_hint(h, v) || !h->found || !caret__at_recall(v, &at, h->pgno, h->version))
+    if (!has_hint(&h, v) || !h.found || !caret__at_recall(v, &at, h.pgno, h.version))
         return false;
-    struct caret__entry e = caret__page_entry(at.page, h->pos);
+    struct caret__entry e = caret__page_entry(at.page, h.pos);
     if (caret__unlikely(e.run || e.vlen > s->out_cap))
         return false;
     caret__racy_copy_value(s->out, e.val, e.vlen);
@@ -318,11 +319,11 @@ static inline void remember_leaf(caret_session *s, struct caret__leaf *l, const 
 }
 
 /* After a commit at the spot. */
-static inline void note_spot(caret_session *s, struct caret__hint *h, const struct caret__spot *spot)
+static inline void note_spot(caret_session *s, struct caret__node *n, const struct caret__spot *spot)
 {
     uint64_t owner = spot->version != 0 ? s->e->pg.id : 0; /* 0: it is not known where it is now */
 
-    *h = (struct caret__hint){spot->version, owner, spot->pgno, spot->pos, spot->found};
+    caret__hint_put(n, (struct caret__hint){spot->version, owner, spot->pgno, spot->pos, spot->found});
 }
 
 /* A set of a node without a hint that holds: its place is looked for before the writer mutex is taken. */
@@ -341,7 +342,7 @@ static __attribute__((noinline)) int commit_searched(caret_session *s, struct ca
     if (l != NULL)
         note_append(s, n, &at);
     rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
-    note_spot(s, &n->hint, &spot);
+    note_spot(s, n, &spot);
     if (rc == CARET_OK && l != NULL)
         remember_leaf(s, l, &spot, at.version);
     return rc;
@@ -352,13 +353,13 @@ static int commit_node(caret_session *s, struct caret__node *n, const void *valu
                        caret__compute *compute, void *ctx, uint64_t *lsn)
 {
     CARET__ASSERT(!caret__writer_held(s->e->sh));
-    struct caret__hint *h = &n->hint;
+    const struct caret__hint h = caret__hint_get(n);
 
-    if (!has_hint(h, &s->global) || !caret__page_unchanged(s->global.pg, h->pgno, h->version))
+    if (!has_hint(&h, &s->global) || !caret__page_unchanged(s->global.pg, h.pgno, h.version))
         return commit_searched(s, n, value, len, compute, ctx, lsn);
-    struct caret__spot spot = spot_of(h);
+    struct caret__spot spot = spot_of(&h);
     int rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
-    note_spot(s, h, &spot);
+    note_spot(s, n, &spot);
     return rc;
 }
 
@@ -384,11 +385,11 @@ static __attribute__((noinline)) void tell_of_pile(caret_session *s)
 
 static int set_in_txn(caret_session *s, const struct caret__node *n, const void *value, size_t len)
 {
-    const struct caret__hint *h = &n->hint;
+    const struct caret__hint h = caret__hint_get(n);
     struct caret__spot spot = {0};
 
-    if (has_hint(h, &s->global))
-        spot = spot_of(h);
+    if (has_hint(&h, &s->global))
+        spot = spot_of(&h);
     int rc = caret__buffer_set(&s->txn, caret__node_key(n), n->key_len, value, len, &spot);
     if (caret__unlikely(s->txn.piled && s->txn.list.size >= s->txn.pile.tell_at))
         tell_of_pile(s);

@@ -45,14 +45,13 @@ static int check_nodes(const char *function, caret_session *s, caret_node *const
 /* Does the node's hint hold?  Then its entry is asked for. */
 static inline bool is_known(const struct caret__view *v, const struct caret__node *n)
 {
-    const struct caret__hint *h = &n->hint;
+    const struct caret__hint h = caret__hint_get(n);
     struct caret__at at;
 
-    if (h->found == CARET__HINT_LEAF || h->owner != v->pg->id ||
-        !caret__at_recall(v, &at, h->pgno, h->version))
+    if (h.owner != v->pg->id || !caret__at_recall(v, &at, h.pgno, h.version))
         return false;
-    if (h->found)
-        caret__page_ask_entry(at.page, h->pos);
+    if (h.found)
+        caret__page_ask_entry(at.page, h.pos);
     return true;
 }
 
@@ -85,8 +84,8 @@ static void seek_some(caret_session *s, caret_node *const *nodes, size_t count, 
     for (unsigned i = 0; i < k->n; i++) {
         const struct caret__at *at = &k->lane[i].at;
         if (k->lane[i].there)
-            k->of[i]->hint =
-                (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, at->found};
+            caret__hint_put(k->of[i], (struct caret__hint){at->version, v->pg->id, at->pgno,
+                                                           (uint16_t)at->pos, at->found});
     }
 }
 

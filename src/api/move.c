@@ -116,7 +116,7 @@ static int take_sub(struct move *m, size_t base, unsigned depth)
     m->n->key_len = (uint16_t)(base + sub);
     m->n->last_off = (uint16_t)base;
     m->n->depth = (uint8_t)depth;
-    m->n->hint.owner = 0;
+    caret__hint_drop(m->n);
     return CARET_OK;
 }
 
@@ -134,7 +134,7 @@ static int take_var(struct move *m)
     m->n->key_len = m->n->last_off = (uint16_t)len;
     m->n->name_len = (uint8_t)(len - 1);
     m->n->depth = 0;
-    m->n->hint.owner = 0;
+    caret__hint_drop(m->n);
     return CARET_OK;
 }
 
@@ -143,7 +143,7 @@ static int take_all(struct move *m)
 {
     int rc = caret__node_take_key(m->n, m->key, m->len);
 
-    m->n->hint.owner = 0;
+    caret__hint_drop(m->n);
     return rc;
 }
 
@@ -225,11 +225,10 @@ static __attribute__((noinline)) size_t across(struct caret__view *v, const stru
 
 /* The same of the slot beside the remembered one, at a distance of 1 or -1, noted as read: *rc.  at: where it is. */
 static inline __attribute__((always_inline)) size_t beside(struct caret__view *v, const struct caret__node *n,
-                                                           int by, unsigned base, uint8_t *buf,
-                                                           const struct wanted *w, struct caret__at *at,
-                                                           int *rc)
+                                                           const struct caret__hint *h, int by, unsigned base,
+                                                           uint8_t *buf, const struct wanted *w,
+                                                           struct caret__at *at, int *rc)
 {
-    const struct caret__hint *h = &n->hint;
     bool held = w != NULL && caret__walk_holds(v, h->owner, h->pgno, h->version, at);
 
     *rc = CARET_NONE;
@@ -254,11 +253,23 @@ static inline __attribute__((always_inline)) size_t beside(struct caret__view *v
 }
 
 /* A step to the place `at`. */
-static inline void arrive(struct caret__node *n, const struct caret__at *at)
+static inline void arrive(const struct caret__view *v, struct caret__node *n, const struct caret__at *at)
 {
-    n->hint.version = at->version;
-    n->hint.pgno = at->pgno;
-    n->hint.pos = (uint16_t)at->pos;
+    caret__hint_put(
+        n, (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, CARET__HINT_FOUND});
+}
+
+/* Does the hint lead to the copy of a leaf, and is that current?  Of the node that was moved in it last it is known. */
+static inline __attribute__((always_inline)) bool in_copy(const struct caret__view *v,
+                                                          const struct caret__walk *k,
+                                                          const struct caret__hint_words *w,
+                                                          struct caret__at *at)
+{
+    if (caret__likely(w->check == k->moved_check &&
+                      w->place == k->moved_place)) /* then so are owner and version */
+        return caret__walk_current(v, k, at);
+    struct caret__hint h = caret__hint_of(*w);
+    return caret__walk_holds(v, h.owner, h.pgno, h.version, at);
 }
 
 /*
@@ -267,13 +278,14 @@ static inline void arrive(struct caret__node *n, const struct caret__at *at)
  * by the only byte in it that ends a subscript.
  */
 static inline __attribute__((always_inline)) int beside_in_copy(struct caret__view *v, struct caret__node *n,
-                                                                int by, const struct wanted *w)
+                                                                const struct caret__hint_words *h, int by,
+                                                                const struct wanted *w)
 {
     struct caret__walk *k = v->walk;
     struct caret__at at;
-    unsigned base = n->last_off, pos = n->hint.pos + (unsigned)by;
+    unsigned base = n->last_off, pos = (uint16_t)(h->place >> 32) + (unsigned)by;
 
-    if (!caret__walk_holds(v, n->hint.owner, n->hint.pgno, n->hint.version, &at) || pos >= k->count)
+    if (k == NULL || !in_copy(v, k, h, &at) || pos >= k->count)
         return CARET_NONE;
     struct caret__entry e = caret__page_entry(k->copy, pos);
     unsigned plen = k->prefix_len;
@@ -288,7 +300,8 @@ static inline __attribute__((always_inline)) int beside_in_copy(struct caret__vi
         return rc;
     caret__put_le64(own + plen, end);
     n->key_len = (uint16_t)(plen + e.klen);
-    n->hint.pos = (uint16_t)pos;
+    k->moved_place = n->hint.place = h->place + ((uint64_t)(int64_t)by << 32);
+    k->moved_check = n->hint.check = h->check + ((uint64_t)(int64_t)by << 32) * CARET__HINT_SPREAD;
     *w->value = (caret_slice){(const char *)e.val, e.vlen};
     caret__walk_ask(k);
     return CARET_OK;
@@ -297,12 +310,13 @@ static inline __attribute__((always_inline)) int beside_in_copy(struct caret__vi
 /* The ways below: CARET_NONE where nothing is decided. */
 
 static inline __attribute__((always_inline)) int next_in_leaf(struct caret__view *v, struct caret__node *n,
+                                                              const struct caret__hint *h,
                                                               const struct wanted *w)
 {
     uint8_t sub[CARET__KEY_MAX];
     struct caret__at at = {.pos = 0}; /* a compiler does not see that it is set where it is used */
     int rc;
-    size_t len = beside(v, n, 1, n->last_off, sub, w, &at, &rc);
+    size_t len = beside(v, n, h, 1, n->last_off, sub, w, &at, &rc);
 
     if (rc != CARET_OK)
         return rc;
@@ -310,17 +324,19 @@ static inline __attribute__((always_inline)) int next_in_leaf(struct caret__view
         return CARET_NONE;
     caret__racy_copy_short(caret__node_key(n) + n->last_off, sub, len);
     n->key_len = (uint16_t)(n->last_off + len);
-    arrive(n, &at);
+    arrive(v, n, &at);
     return CARET_OK;
 }
 
-static inline __attribute__((always_inline)) int
-previous_in_leaf(struct caret__view *v, struct caret__node *n, const struct wanted *w)
+static inline __attribute__((always_inline)) int previous_in_leaf(struct caret__view *v,
+                                                                  struct caret__node *n,
+                                                                  const struct caret__hint *h,
+                                                                  const struct wanted *w)
 {
     uint8_t key[CARET__KEY_MAX];
     struct caret__at at;
     int rc;
-    size_t len = beside(v, n, -1, n->last_off, key, w, &at, &rc),
+    size_t len = beside(v, n, h, -1, n->last_off, key, w, &at, &rc),
            sub = rc == CARET_OK ? caret__sub_len(key, len) : 0;
 
     if (rc != CARET_OK)
@@ -329,49 +345,56 @@ previous_in_leaf(struct caret__view *v, struct caret__node *n, const struct want
         return CARET_NONE;
     caret__racy_copy_short(caret__node_key(n) + n->last_off, key, sub);
     n->key_len = (uint16_t)(n->last_off + sub);
-    arrive(n, &at);
+    arrive(v, n, &at);
     if (sub != len)
-        n->hint.owner = 0; /* of the sibling's own key nothing is known */
+        caret__hint_drop(n); /* of the sibling's own key nothing is known */
     return CARET_OK;
 }
 
 static inline __attribute__((always_inline)) int step_in_leaf(struct caret__view *v, struct caret__node *n,
-                                                              int by, const struct wanted *w)
+                                                              const struct caret__hint *h, int by,
+                                                              const struct wanted *w)
 {
     uint8_t key[CARET__KEY_MAX];
     unsigned base = n->name_len + 1u;
     struct caret__at at;
     int rc;
-    size_t len = beside(v, n, by, base, key + base, w, &at, &rc);
+    size_t len = beside(v, n, h, by, base, key + base, w, &at, &rc);
 
     if (rc != CARET_OK)
         return rc;
     caret__racy_copy_short(key, caret__node_key(n), base);
     rc = caret__node_take_key(n, key, base + len);
     if (rc == CARET_OK)
-        arrive(n, &at);
+        arrive(v, n, &at);
     return rc;
 }
 
 enum way { NEXT, PREVIOUS, NODE_NEXT, NODE_PREVIOUS };
 
 static inline __attribute__((always_inline)) int go(struct caret__view *v, struct caret__node *n,
-                                                    enum way way, const struct wanted *w)
+                                                    const struct caret__hint_words *words, enum way way,
+                                                    const struct wanted *w)
 {
-    int rc = w != NULL ? beside_in_copy(v, n, way == NEXT || way == NODE_NEXT ? 1 : -1, w) : CARET_NONE;
+    int rc =
+        w != NULL ? beside_in_copy(v, n, words, way == NEXT || way == NODE_NEXT ? 1 : -1, w) : CARET_NONE;
 
     if (rc != CARET_NONE)
         return rc;
+    const struct caret__hint h = caret__hint_of(*words);
     if (way == NEXT)
-        return next_in_leaf(v, n, w);
-    return way == PREVIOUS ? previous_in_leaf(v, n, w) : step_in_leaf(v, n, way == NODE_NEXT ? 1 : -1, w);
+        return next_in_leaf(v, n, &h, w);
+    return way == PREVIOUS ? previous_in_leaf(v, n, &h, w)
+                           : step_in_leaf(v, n, &h, way == NODE_NEXT ? 1 : -1, w);
 }
 
 /* The view by which a quick way looks at a node that knows its slot; NULL: something is unusual.  `local` is room. */
-static inline __attribute__((always_inline)) struct caret__view *
-quick_view(caret_session *s, const struct caret__node *n, struct caret__view *local)
+static inline __attribute__((always_inline)) struct caret__view *quick_view(caret_session *s,
+                                                                            const struct caret__node *n,
+                                                                            const struct caret__hint_words *h,
+                                                                            struct caret__view *local)
 {
-    if (n->hint.found != CARET__HINT_FOUND)
+    if (h->place >> 48 != CARET__HINT_FOUND)
         return NULL;
     if ((n->local ? caret__session_locals(s) : caret__session_enter_read(s)) != CARET_OK)
         return NULL;
@@ -391,20 +414,22 @@ static inline __attribute__((always_inline)) int quickly(caret_session *s, caret
 
     if (s == NULL || !caret__node_ok(node) || n->depth == 0)
         return CARET_NONE;
-    struct caret__view *v = quick_view(s, n, &local);
-    return v != NULL ? mark(s, go(v, n, way, w)) : CARET_NONE;
+    const struct caret__hint_words h = caret__hint_words(n);
+    struct caret__view *v = quick_view(s, n, &h, &local);
+    return v != NULL ? mark(s, go(v, n, &h, way, w)) : CARET_NONE;
 }
 
 int caret__data_beside(caret_session *s, struct caret__node *n, int *data)
 {
     uint8_t below[CARET__KEY_MAX];
-    struct caret__view local, *v = quick_view(s, n, &local);
-    const struct caret__hint *h = &n->hint;
+    const struct caret__hint_words words = caret__hint_words(n);
+    const struct caret__hint h = caret__hint_of(words);
+    struct caret__view local, *v = quick_view(s, n, &words, &local);
     struct caret__at at;
 
-    if (v == NULL || h->owner != v->pg->id || !caret__at_recall(v, &at, h->pgno, h->version))
+    if (v == NULL || h.owner != v->pg->id || !caret__at_recall(v, &at, h.pgno, h.version))
         return CARET_NONE;
-    at.pos = h->pos + 1u;
+    at.pos = h.pos + 1u;
     if (at.pos >= caret__page_count(at.page))
         return CARET_NONE;
     *data = key_from(at.page, at.pos, n, n->key_len, below) != 0 ? 11 : 1;
@@ -420,7 +445,8 @@ static int remembered(struct move *m, int rc)
     struct caret__node *n = m->n;
 
     if (rc == CARET_OK && !n->local && at->pgno != 0 && m->s->txn.snapshot == NULL && m->len == n->key_len)
-        n->hint = (struct caret__hint){at->version, m->s->e->pg.id, at->pgno, (uint16_t)at->pos, at->found};
+        caret__hint_put(
+            n, (struct caret__hint){at->version, m->s->e->pg.id, at->pgno, (uint16_t)at->pos, at->found});
     return rc;
 }
 

@@ -144,7 +144,7 @@ static inline void adopt(struct caret__node *n, size_t cap, const struct caret__
         memcpy(n, from, offsetof(struct caret__node, hint));
     }
     n->key_cap = (uint16_t)cap;
-    n->hint = (struct caret__hint){0};
+    n->hint = (struct caret__hint_words){0};
 }
 
 /* The last subscript, `size` bytes at the key's end, was written. */
@@ -268,7 +268,7 @@ static int set_last(const char *function, caret_node *n, const char *sub, size_t
     }
     size = caret__sub_put(caret__node_key(node) + node->last_off, room, sub, len);
     node->key_len = (uint16_t)(node->last_off + size);
-    node->hint.found = CARET__HINT_LEAF;
+    caret__hint_drop(node);
     return CARET_OK;
 }
 
@@ -294,7 +294,7 @@ int caret_node_set_last_int(caret_node *n, int64_t sub)
         return set_last_int_slow(n, sub);
     size = caret__sub_put_i64(caret__node_key(node) + node->last_off, INT_MAX_BYTES, sub);
     node->key_len = (uint16_t)(node->last_off + size);
-    node->hint.found = CARET__HINT_LEAF;
+    caret__hint_drop(node);
     return CARET_OK;
 }
 
@@ -339,8 +339,12 @@ int caret_node_copy(caret_node *n, size_t bytes, const caret_node *from)
         return check_from(__func__, n, "from", from);
     if (cap < source->key_len)
         return no_room(source->key_len, bytes);
-    memmove(n, from, sizeof *source + source->key_len);
-    caret__node(n)->key_cap = (uint16_t)cap;
+    struct caret__node head; /* the hint may change meanwhile: another thread reads through `from` */
+    memcpy(&head, from, offsetof(struct caret__node, hint));
+    head.key_cap = (uint16_t)cap;
+    caret__hint_put(&head, caret__hint_get(source));
+    memmove(caret__node_key(caret__node(n)), caret__node_key(source), head.key_len);
+    memcpy(n, &head, sizeof head);
     return CARET_OK;
 }
 

@@ -23,16 +23,21 @@
 /* What is known of pos, if the version still holds. */
 enum {
     CARET__HINT_ABSENT = 0, /* the key is not there and would be inserted at pos */
-    CARET__HINT_FOUND = 1,  /* the key is at pos */
-    CARET__HINT_LEAF = 2    /* the last subscript was changed since: try this leaf, pos is only near */
+    CARET__HINT_FOUND = 1   /* the key is at pos */
 };
 
+/* A hint, as the functions on data handle it. */
 struct caret__hint {
     uint64_t version; /* of the page when the position was noted; 0: unchanged since opening */
     uint64_t owner;   /* which tree it was: the id of its pager; 0 = no hint */
     uint32_t pgno;    /* leaf */
     uint16_t pos;     /* slot in the leaf */
     uint16_t found;   /* CARET__HINT_* */
+};
+
+/* The same, as a node has it. */
+struct caret__hint_words {
+    uint64_t version, check, place; /* place: pgno, pos << 32, found << 48; check: see caret__hint_sum() */
 };
 
 struct caret__node {
@@ -44,12 +49,12 @@ struct caret__node {
     uint8_t local;     /* 1: local variable */
     uint8_t pad[3];
     uint32_t magic; /* CARET__NODE_MAGIC: made by caret_node_var() or a copy of such */
-    struct caret__hint hint;
+    struct caret__hint_words hint;
 };
 
 #define CARET__NODE_MAGIC 0x65646f6eu
 
-_Static_assert(sizeof(struct caret__hint) == 24, "no holes");
+_Static_assert(sizeof(struct caret__hint_words) == 24, "no holes");
 _Static_assert(sizeof(struct caret__node) == sizeof(struct caret_node), "head is the public size");
 
 static inline struct caret__node *caret__node(caret_node *n)
@@ -63,6 +68,56 @@ static inline const struct caret__node *caret__node_const(const caret_node *n)
 static inline uint8_t *caret__node_key(const struct caret__node *n)
 {
     return (uint8_t *)(uintptr_t)(n + 1);
+}
+
+/*
+ * Several threads may read and write data through one node, each in its own session: none changes its key then, but
+ * each notes where it found it.  So the three words are read and written one by one, and a reader may see some of one
+ * hint and some of another.  `check` tells: it is the owner plus a sum of the other two, in which the place counts a
+ * large odd number of times.
+ *   the place of one hint, the rest of another: no two places times an odd number are the same
+ *   the version of one: the sum differs as versions do; and ids of stores lie further apart (shm/pager.h)
+ *   the check of one: version and place are of one hint, which is a true one if the owner is the same
+ *   one word of each of three: as good as never, for the products of places are spread over 64 bits
+ */
+#define CARET__HINT_SPREAD UINT64_C(0x9E3779B97F4A7C15) /* 2^64 divided by the golden ratio */
+
+static inline uint64_t caret__hint_sum(uint64_t version, uint64_t place)
+{
+    return version + place * CARET__HINT_SPREAD;
+}
+
+static inline struct caret__hint_words caret__hint_words(const struct caret__node *n)
+{
+    return (struct caret__hint_words){__atomic_load_n(&n->hint.version, __ATOMIC_RELAXED),
+                                      __atomic_load_n(&n->hint.check, __ATOMIC_RELAXED),
+                                      __atomic_load_n(&n->hint.place, __ATOMIC_RELAXED)};
+}
+
+static inline struct caret__hint caret__hint_of(struct caret__hint_words w)
+{
+    return (struct caret__hint){w.version, w.check - caret__hint_sum(w.version, w.place), (uint32_t)w.place,
+                                (uint16_t)(w.place >> 32), (uint16_t)(w.place >> 48)};
+}
+
+static inline struct caret__hint caret__hint_get(const struct caret__node *n)
+{
+    return caret__hint_of(caret__hint_words(n));
+}
+
+static inline void caret__hint_put(struct caret__node *n, struct caret__hint h)
+{
+    uint64_t place = h.pgno | (uint64_t)h.pos << 32 | (uint64_t)h.found << 48;
+
+    __atomic_store_n(&n->hint.version, h.version, __ATOMIC_RELAXED);
+    __atomic_store_n(&n->hint.check, h.owner + caret__hint_sum(h.version, place), __ATOMIC_RELAXED);
+    __atomic_store_n(&n->hint.place, place, __ATOMIC_RELAXED);
+}
+
+/* The key changes: there is no hint any more, whatever the other words are. */
+static inline void caret__hint_drop(struct caret__node *n)
+{
+    __atomic_store_n(&n->hint.check, 0, __ATOMIC_RELAXED);
 }
 
 /* Is it a node whose key can be read?  The head is the caller's memory, and may have been overwritten. */

@@ -33,7 +33,16 @@ struct caret__pager {
     /* pages of the file below it stay as they were when they were verified (caret__file_keep) */
     uint32_t kept;
     bool shared;
-    uint64_t id; /* owner of hints: different for every attach and every private store */
+    /* owner of hints: different for every attach and every private store, and spread (api/node.h) */
+    uint64_t id;
 };
+
+/* The n-th id: no two are near each other.  The top bit keeps those of private stores apart from the others. */
+static inline uint64_t caret__spread_id(uint64_t n, bool private_store)
+{
+    uint64_t id = n * UINT64_C(0x93CD3A2C8198E269); /* an odd number: 2^64 divided by the root of three */
+
+    return private_store ? id & UINT64_MAX >> 1 : id | UINT64_C(1) << 63;
+}
 
 #endif

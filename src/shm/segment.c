@@ -158,8 +158,7 @@ uint64_t caret__store_id(void)
 {
     static _Atomic uint64_t last;
 
-    /* the top bit keeps them apart from the ids of private stores */
-    return UINT64_C(1) << 63 | (atomic_fetch_add(&last, 1) + 1);
+    return caret__spread_id(atomic_fetch_add(&last, 1) + 1, false);
 }
 
 static void point_into(struct caret__engine *e)

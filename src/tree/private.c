@@ -76,7 +76,7 @@ int caret__private_init(struct caret__private *t)
     memset(t, 0, sizeof *t);
     t->pg.ts = &t->ts;
     t->pg.applied = &t->lsn;
-    t->pg.id = atomic_fetch_add(&next_id, 1);
+    t->pg.id = caret__spread_id(atomic_fetch_add(&next_id, 1), true);
     int rc = grow(t, FIRST_PAGES);
     if (rc == CARET_OK)
         create(t);

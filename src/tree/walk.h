@@ -27,8 +27,10 @@ struct caret__walk {
     struct caret__parent parent;
     const char *ahead, *ahead_end; /* what is not yet asked for of the leaf that comes next */
     unsigned ahead_by;             /* bytes of it to ask for at each step */
-    uint32_t near;                 /* the leaf of the last step that was not in the copy, its version, */
-    unsigned steps;                /* and how many there were in it */
+    uint64_t moved_check,
+        moved_place; /* words of the hint of the node that was last moved in the copy; 0: none was */
+    uint32_t near;   /* the leaf of the last step that was not in the copy, its version, */
+    unsigned steps;  /* and how many there were in it */
     uint64_t near_version;
 };
 
@@ -75,23 +77,31 @@ static inline void caret__walk_step(struct caret__view *v, const struct caret__a
     }
 }
 
-/* Is the copy that of this leaf, and is it what is committed?  Then what is read in it is as of now. */
+/* Is the copy what is committed?  Then what is read in it is as of now. */
+static inline __attribute__((always_inline)) bool
+caret__walk_current(const struct caret__view *v, const struct caret__walk *k, struct caret__at *at)
+{
+    if (k->owner != v->pg->id)
+        return false;
+    const struct caret__pte *pte = &v->pg->ptab[k->pgno];
+    if (atomic_load_explicit(&pte->version, memory_order_acquire) != k->version)
+        return false;
+    at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
+    at->page = k->copy;
+    at->version = k->version;
+    at->pgno = k->pgno;
+    return (at->word & CARET__PTE_OBSOLETE) == 0;
+}
+
+/* Is it that of this leaf, and current? */
 static inline __attribute__((always_inline)) bool caret__walk_holds(const struct caret__view *v,
                                                                     uint64_t owner, uint32_t pgno,
                                                                     uint64_t version, struct caret__at *at)
 {
     const struct caret__walk *k = v->walk;
 
-    if (k == NULL || k->owner != owner || k->pgno != pgno || k->version != version || owner != v->pg->id)
-        return false;
-    const struct caret__pte *pte = &v->pg->ptab[pgno];
-    if (atomic_load_explicit(&pte->version, memory_order_acquire) != version)
-        return false;
-    at->word = atomic_load_explicit(&pte->word, memory_order_acquire);
-    at->page = k->copy;
-    at->version = version;
-    at->pgno = pgno;
-    return (at->word & CARET__PTE_OBSOLETE) == 0;
+    return k != NULL && k->owner == owner && k->pgno == pgno && k->version == version &&
+           caret__walk_current(v, k, at);
 }
 
 /* Ask for the next part of the leaf that comes next. */

@@ -632,7 +632,7 @@ static void overwrite(struct caret__node *head, struct caret__rand *r)
     else if (which == 3)
         head->depth = (uint8_t)word;
     else if (which == 4)
-        head->hint = (struct caret__hint){word, word, word, word, word};
+        caret__hint_put(head, (struct caret__hint){word, word, word, word, word});
     else
         head->magic = word;
 }
@@ -657,10 +657,11 @@ static void overwritten_nodes(void **state)
         free(x);
         x = malloc(sizeof *x);
         *x = made;
-        struct caret__hint *h = &caret__node(&x->node)->hint;
         OK(caret_get(s, &x->node, &v));
-        h->pos = (uint16_t)caret__rand_below(&r, 65536);
-        h->version = caret__rand_below(&r, 2) ? h->version - 1 : UINT64_MAX;
+        struct caret__hint h = caret__hint_get(caret__node(&x->node));
+        h.pos = (uint16_t)caret__rand_below(&r, 65536);
+        h.version = caret__rand_below(&r, 2) ? h.version - 1 : UINT64_MAX;
+        caret__hint_put(caret__node(&x->node), h);
         OK(caret_get(s, &x->node, &v));
         assert_int_equal(v.len, 5);
         assert_memory_equal(v.data, "value", 5);

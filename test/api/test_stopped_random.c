@@ -138,7 +138,7 @@ static void entries_are_undone_last_first(void **state)
         uint64_t lsn = atomic_load(&e->sh->log_applied) + 8;
         caret_slice v;
         must(caret_get(s, &n.node, &v), "get");
-        uint32_t pgno = caret__node(&n.node)->hint.pgno;
+        uint32_t pgno = caret__hint_get(caret__node(&n.node)).pgno;
         struct caret__pte *pte = &e->pg.ptab[pgno];
         uint8_t *bytes = e->pg.arena + (size_t)caret__pte_slot(atomic_load(&pte->word)) * CARET__PAGE_SIZE;
         atomic_store(&e->sh->log_head, lsn);

@@ -72,6 +72,71 @@ static void *work(void *arg)
     return (void *)bad;
 }
 
+/* Nodes that all threads use at once; their values, and those between them, change all the time. */
+#define SHARED 5
+static caret_node_buf shared[SHARED];
+
+static long use_shared(caret_session *s, long me, int i)
+{
+    caret_node_buf copy;
+    caret_slice v;
+    char text[40];
+    int k = i % SHARED, data, len = snprintf(text, sizeof text, "%d of %ld in %d", k, me, i);
+    long bad = 0;
+
+    if (i % 7 == 0)
+        bad += caret_set(s, &shared[k].node, text, (size_t)len) != CARET_OK;
+    bad += caret_get(s, &shared[k].node, &v) != CARET_OK || v.data[0] != '0' + k;
+    bad += caret_data(s, &shared[k].node, &data) != CARET_OK || data != 1;
+    bad += caret_node_copy(&copy.node, sizeof copy, &shared[k].node) != CARET_OK;
+    bad += caret_get(s, &copy.node, &v) != CARET_OK || v.data[0] != '0' + k;
+    caret_node_set_last_int(&copy.node, 10 * (k + 1) + 1 + i % 9); /* moves those after it */
+    bad += (i & 1 ? caret_set(s, &copy.node, "x", 1) : caret_kill(s, &copy.node)) != CARET_OK;
+    return bad;
+}
+
+static void *work_on_shared(void *arg)
+{
+    caret_session *s;
+    long bad = 0;
+
+    if (caret_session_open(db, &s) != CARET_OK)
+        return (void *)1000000;
+    for (int i = 0; i < ROUNDS; i++)
+        bad += use_shared(s, (long)arg, i);
+    caret_session_close(s);
+    return (void *)bad;
+}
+
+static void threads_share_nodes(void **state)
+{
+    pthread_t t[THREADS];
+    char path[80], text[32], command[100];
+    caret_session *s;
+
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/caret-test-%d-nodes.caret", (int)getpid());
+    assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
+    assert_int_equal(caret_session_open(db, &s), CARET_OK);
+    for (int k = 0; k < SHARED; k++) {
+        caret_node_var(&shared[k].node, sizeof shared[k], "^shared", 7);
+        caret_node_child_int(&shared[k].node, sizeof shared[k], &shared[k].node, 10 * (k + 1));
+        snprintf(text, sizeof text, "%d", k);
+        assert_int_equal(caret_set(s, &shared[k].node, text, 1), CARET_OK);
+    }
+    for (long i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, work_on_shared, (void *)i), 0);
+    for (long i = 0; i < THREADS; i++) {
+        void *bad;
+        pthread_join(t[i], &bad);
+        assert_int_equal((long)bad, 0);
+    }
+    caret_session_close(s);
+    assert_int_equal(caret_close(db), CARET_OK);
+    snprintf(command, sizeof command, "rm -f %s*", path);
+    assert_int_equal(system(command), 0);
+}
+
 static void threads_share_a_database(void **state)
 {
     pthread_t t[THREADS];
@@ -154,6 +219,7 @@ static void no_call_of_a_thread_goes_uncounted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_a_database),
+                                       cmocka_unit_test(threads_share_nodes),
                                        cmocka_unit_test(no_call_of_a_thread_goes_uncounted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

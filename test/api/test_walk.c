@@ -161,7 +161,7 @@ static int expect_same(unsigned way, caret_node_buf *n)
     static char held[100];
 
     must(caret_node_copy(&m.node, sizeof m, &n->node), "copy");
-    caret__node(&m.node)->hint = (struct caret__hint){0};
+    caret__hint_drop(caret__node(&m.node));
     int rc = steps[way](s, &n->node, &v);
     bool none = rc == CARET_OK && v.data == NULL;
     size_t len = rc == CARET_OK ? v.len : 0;
@@ -321,7 +321,7 @@ static double edge(unsigned way)
     for (double at = NODES / 2; at > 1 && at < NODES; at += by(way)) {
         start(&a, "^t", at);
         start(&b, "^t", at + by(way));
-        if (caret__node(&a.node)->hint.pgno != caret__node(&b.node)->hint.pgno)
+        if (caret__hint_get(caret__node(&a.node)).pgno != caret__hint_get(caret__node(&b.node)).pgno)
             return at;
     }
     fail_msg("all in one leaf");

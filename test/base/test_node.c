@@ -6,6 +6,7 @@
 #include "api/node.h"
 #include "base/error.h"
 #include "base/key.h"
+#include "shm/pager.h"
 
 #define HEAD sizeof(struct caret__node)
 
@@ -152,30 +153,69 @@ static void integers_never_leave_the_memory_of_the_node(void **state)
     }
 }
 
+static void assert_same_hint(struct caret__hint a, struct caret__hint b)
+{
+    assert_true(a.version == b.version && a.owner == b.owner && a.pgno == b.pgno && a.pos == b.pos &&
+                a.found == b.found);
+}
+
+/* What a thread may see of a node while others note their hints in it. */
+static void words_of_two_hints_make_none(void **state)
+{
+    const uint64_t a_store = caret__spread_id(1, false), other = caret__spread_id(2, false);
+    const struct caret__hint of[] = {{1000, a_store, 64, 0, 1}, {1000, a_store, 64, 1, 1},
+                                     {1001, a_store, 64, 0, 1}, {1001, a_store, 65, 0, 1},
+                                     {1000, a_store, 65, 3, 0}, {1002, a_store, 64, 0, 0},
+                                     {1000, other, 900, 12, 1}, {0, a_store, 64, 0, 1},
+                                     {1001, other, 64, 0, 1},   {5000, 0, 0, 0, 0}};
+    const unsigned n = sizeof of / sizeof *of;
+    caret_node_buf a = node("^a(1)");
+    struct caret__hint_words w[sizeof of / sizeof *of];
+
+    (void)state;
+    for (unsigned i = 0; i < n; i++) {
+        caret__hint_put(caret__node(&a.node), of[i]);
+        assert_same_hint(caret__hint_get(caret__node(&a.node)), of[i]);
+        w[i] = caret__node(&a.node)->hint;
+    }
+    for (unsigned i = 0; i < n * n * n; i++) {
+        const struct caret__hint_words *x = &w[i % n], *y = &w[i / n % n], *z = &w[i / n / n];
+        caret__node(&a.node)->hint = (struct caret__hint_words){x->version, y->check, z->place};
+        struct caret__hint h = caret__hint_get(caret__node(&a.node));
+        for (unsigned k = 0; (h.owner == a_store || h.owner == other) && k <= n; k++) {
+            assert_true(k < n); /* it must be a hint that there was */
+            if (of[k].owner == h.owner && of[k].version == h.version && of[k].pgno == h.pgno &&
+                of[k].pos == h.pos)
+                break;
+        }
+    }
+}
+
 static void hints_are_kept_only_where_they_help(void **state)
 {
     caret_node_buf a = node("^a(1)"), b;
     struct caret__node *p = caret__node(&a.node);
 
     (void)state;
-    assert_int_equal(p->hint.version, 0);
-    p->hint = (struct caret__hint){.version = 9, .pgno = 5, .pos = 3, .found = CARET__HINT_FOUND};
+    const struct caret__hint hint = {
+        .version = 9, .owner = 7, .pgno = 5, .pos = 3, .found = CARET__HINT_FOUND};
+    assert_int_equal(caret__hint_get(p).owner, 0);
+    caret__hint_put(p, hint);
     caret_node_copy(&b.node, sizeof b, &a.node);
-    assert_memory_equal(&caret__node(&b.node)->hint, &p->hint, sizeof p->hint);
+    assert_same_hint(caret__hint_get(caret__node(&b.node)), hint);
     caret_node_child_int(&b.node, sizeof b, &a.node, 1);
-    assert_int_equal(caret__node(&b.node)->hint.version, 0);
+    assert_int_equal(caret__hint_get(caret__node(&b.node)).owner, 0);
     caret_node_set_last_int(&a.node, 2);
-    assert_int_equal(p->hint.version, 9);
-    assert_int_equal(p->hint.pgno, 5);
-    assert_int_equal(p->hint.found, CARET__HINT_LEAF);
-    p->hint.found = CARET__HINT_FOUND;
+    assert_int_not_equal(caret__hint_get(p).owner, 7);
+    caret__hint_put(p, hint);
     caret_node_set_last(&a.node, "x", 1);
-    assert_int_equal(p->hint.found, CARET__HINT_LEAF);
+    assert_int_not_equal(caret__hint_get(p).owner, 7);
+    caret__hint_put(p, hint);
     caret_node_child(&a.node, sizeof a, &a.node, "x", 1);
-    assert_int_equal(p->hint.version, 0);
-    p->hint.version = 9;
+    assert_int_equal(caret__hint_get(p).owner, 0);
+    caret__hint_put(p, hint);
     caret_node_parent(&a.node, sizeof a, &a.node);
-    assert_int_equal(p->hint.version, 0);
+    assert_int_equal(caret__hint_get(p).owner, 0);
 }
 
 static void subscripts_come_back_as_text(void **state)
@@ -372,6 +412,7 @@ int main(void)
         cmocka_unit_test(parents_and_copies),
         cmocka_unit_test(the_last_subscript_changes_in_place),
         cmocka_unit_test(integers_never_leave_the_memory_of_the_node),
+        cmocka_unit_test(words_of_two_hints_make_none),
         cmocka_unit_test(hints_are_kept_only_where_they_help),
         cmocka_unit_test(subscripts_come_back_as_text),
         cmocka_unit_test(nodes_compare_in_database_order),
