@@ -23,6 +23,11 @@
  * The chain begins at checkpoint_lsn, with checkpoint_seed.  The two are not stored
  * at once, so the pair may be mixed.  Until a first record was verified with it, it
  * is looked at again each time.
+ *
+ * Who begins at a place need not go there from the checkpoint: the 8 bytes before it
+ * are the trailer of the record that ends there, and the seed of the next.  They count
+ * if they look like a trailer and checkpoint_lsn is not beyond the place afterwards; else
+ * the way is gone after all, and tells why not.
  */
 
 #include "log/follow.h"
@@ -37,6 +42,7 @@
 #include "log/logfile.h"
 #include "log/record.h"
 
+#define FIRST 4096u /* bytes of the first buffer; it grows while there is more to be read */
 #define CHUNK (256u << 10)
 #define TRIES 1000u /* arbitrary: of a pair that is being stored */
 
@@ -74,38 +80,70 @@ static int read_log(struct caret__tail *t, uint64_t lsn, uint8_t *to, size_t *n)
     return read_file(t, lsn, to, *n);
 }
 
+/* Room for so many bytes. */
+static int widen(struct caret__tail *t, size_t want)
+{
+    uint8_t *more = realloc(t->buf, want);
+
+    if (more == NULL)
+        return caret__fail(CARET_E_NOMEM, "%s: no memory for a record of %zu bytes", t->e->path, want);
+    t->buf = more;
+    t->cap = want;
+    return CARET_OK;
+}
+
 /* Have more bytes after those in the buffer, `want` in all.  CARET_NONE: there are no more. */
 static int fill(struct caret__tail *t, size_t want)
 {
     uint64_t next = t->lsn + t->len, applied = atomic_load(&t->e->sh->log_applied);
+    int rc = CARET_OK;
     size_t n;
 
     if (next >= applied)
         return CARET_NONE;
     memmove(t->buf, t->buf + t->at, t->len);
     t->at = 0;
-    if (want > t->cap) {
-        uint8_t *more = realloc(t->buf, want);
-        if (more == NULL)
-            return caret__fail(CARET_E_NOMEM, "%s: no memory for a record of %zu bytes", t->e->path, want);
-        t->buf = more;
-        t->cap = want;
-    }
+    if (applied - next > t->cap && t->cap < CHUNK) /* there is much to be read */
+        want = caret__max(want, caret__min(4 * t->cap, CHUNK));
+    if (want > t->cap)
+        rc = widen(t, want);
+    if (rc != CARET_OK)
+        return rc;
     n = (size_t)caret__min64(caret__min64(t->cap - t->len, applied - next), CARET__RING_SIZE / 2);
-    int rc = read_log(t, next, t->buf + t->len, &n);
+    rc = read_log(t, next, t->buf + t->len, &n);
     t->len += rc == CARET_OK ? n : 0;
     return rc;
 }
 
-/* Begin, or begin anew, where the log begins. */
+/* The seed at `from`, if a record that is still needed ends there. */
+static bool near(struct caret__tail *t)
+{
+    struct caret__shared *sh = t->e->sh;
+    uint64_t lsn = t->from, from = atomic_load(&sh->checkpoint_lsn), trailer;
+    size_t n = sizeof trailer;
+
+    if (lsn % 8 != 0 || lsn <= from + CARET__REC_HEAD || lsn > atomic_load(&sh->log_applied) ||
+        read_log(t, lsn - n, (uint8_t *)&trailer, &n) != CARET_OK || n != sizeof trailer)
+        return false;
+    uint32_t size = caret__trailer_size(trailer);
+    t->seed = trailer;
+    return size >= CARET__REC_HEAD + CARET__REC_TAIL && size % 8 == 0 && size <= lsn - from &&
+           atomic_load(&sh->checkpoint_lsn) <= lsn;
+}
+
+/* Begin, or begin anew: at `from`, else where the log begins. */
 static int begin(struct caret__tail *t)
 {
+    t->at = t->len = 0;
+    if (!t->far && near(t)) {
+        t->lsn = t->from;
+        return CARET_OK;
+    }
     struct caret__shared *sh = t->e->sh;
     uint64_t lsn = atomic_load(&sh->checkpoint_lsn);
 
     t->seed = caret__racy64(&sh->checkpoint_seed);
     t->lsn = lsn;
-    t->at = t->len = 0;
     return t->from != 0 && lsn > t->from ? lost(t, t->from) : CARET_OK;
 }
 
@@ -131,7 +169,7 @@ static int take(struct caret__tail *t, const uint8_t **rec, uint32_t *size)
     int rc = CARET_OK;
 
     for (size_t want = record_size(t); rc == CARET_OK && t->len < want && want <= most; want = record_size(t))
-        rc = fill(t, caret__max64(want, CHUNK));
+        rc = fill(t, want);
     if (rc != CARET_OK && !(rc == CARET_NONE && t->len > 0)) /* a record ends where the log does */
         return rc;
     *rec = t->buf + t->at;
@@ -154,6 +192,7 @@ static int next(struct caret__tail *t, const uint8_t **rec, uint32_t *size)
 
     for (unsigned i = 0; rc == CARET_OK && *size == 0 && !t->sure && i < TRIES; i++) {
         sched_yield();
+        t->far = true;
         rc = begin(t);
         if (rc == CARET_OK)
             rc = take(t, rec, size);
@@ -168,6 +207,8 @@ static int next(struct caret__tail *t, const uint8_t **rec, uint32_t *size)
 
 int caret__tail_next(struct caret__tail *t, const uint8_t **rec, uint32_t *size)
 {
+    if (t->len == 0 && t->lsn >= atomic_load(&t->e->sh->log_applied))
+        return CARET_NONE;
     int rc = t->sure ? CARET_OK : begin(t);
 
     while (rc == CARET_OK && (rc = next(t, rec, size)) == CARET_OK)
@@ -198,11 +239,9 @@ int caret__tail_init(struct caret__tail *t, struct caret__engine *e, uint64_t fr
     *t = (struct caret__tail){.e = e, .from = from};
     if (from == UINT64_MAX)
         t->from = atomic_load(&e->sh->log_applied);
-    t->cap = CHUNK;
-    t->buf = malloc(CHUNK);
-    if (t->buf == NULL)
-        return caret__fail(CARET_E_NOMEM, "%s: no memory to follow its log", e->path);
-    int rc = skip(t);
+    int rc = widen(t, FIRST);
+    if (rc == CARET_OK)
+        rc = skip(t);
     /* a checkpoint came while we were on the way to the end: begin there */
     for (unsigned i = 0; rc == CARET_E_NOTFOUND && from == UINT64_MAX && i < TRIES; i++) {
         t->from = atomic_load(&e->sh->log_applied);

@@ -8,8 +8,7 @@
 #include "base/crc32c.h"
 #include "shm/layout.h"
 
-#define TRAILER_MARK 0x5ca1ab1eu
-#define MAX_RECORD   CARET__LOG_MAX /* no record is longer */
+#define MAX_RECORD CARET__LOG_MAX /* no record is longer */
 
 uint64_t caret__chain_start(uint32_t generation)
 {
@@ -27,7 +26,7 @@ uint32_t caret__record_crc(const uint8_t *rec, uint32_t size)
 
 uint64_t caret__record_trailer(uint64_t seed, uint32_t crc, uint32_t size)
 {
-    return caret__crc32c(crc, &seed, sizeof seed) | (uint64_t)(size ^ TRAILER_MARK) << 32;
+    return caret__crc32c(crc, &seed, sizeof seed) | (uint64_t)(size ^ CARET__TRAILER_MARK) << 32;
 }
 
 uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail)

@@ -60,6 +60,14 @@ uint32_t caret__record_crc(const uint8_t *rec, uint32_t size);
 /* The trailer of a record of that crc after `seed`, the 8 bytes before it: the link of the chain. */
 uint64_t caret__record_trailer(uint64_t seed, uint32_t crc, uint32_t size);
 
+#define CARET__TRAILER_MARK 0x5ca1ab1eu
+
+/* Bytes of the record that a trailer ends; of other bytes anything. */
+static inline uint32_t caret__trailer_size(uint64_t trailer)
+{
+    return (uint32_t)(trailer >> 32) ^ CARET__TRAILER_MARK;
+}
+
 /* Check the record at rec, `avail` bytes of which may be read, against the chain: its size, or 0. */
 uint32_t caret__record_verify(uint64_t seed, const uint8_t *rec, size_t avail);
 
