@@ -73,6 +73,7 @@ build = {
                 "src/tree/write.c",
                 "src/log/apply.c",
                 "src/log/archive.c",
+                "src/log/await.c",
                 "src/log/background.c",
                 "src/log/checkpoint.c",
                 "src/log/commit.c",

@@ -101,6 +101,9 @@ correct parallel -DSTRUCTURE
 correct parallel -DMAXD=2
 correct locks -DMAXD=2
 correct locks -DMAXD=0
+correct await -DMAXD=0
+correct await
+long await -DMAXD=2
 bug arena -DBUG=1 -DREADER -DNC=2 -DCK=1 -DNS=2
 bug arena -DBUG=2 -DREADER -DNS=2 -DMAXD=0
 bug arena -DBUG=3 -DREADER -DNS=2 -DMAXD=0
@@ -203,6 +206,13 @@ bug locks -DBUG=4 -DMAXD=0
 bug locks -DBUG=5
 bug locks -DBUG=6
 bug locks -DBUG=7
+bug await -DBUG=1 -DMAXD=0
+bug await -DBUG=2 -DMAXD=0
+bug await -DBUG=3 -DMAXD=0
+bug await -DBUG=4 -DMAXD=0
+bug await -DBUG=5 -DMAXD=0
+bug await -DBUG=6 -DMAXD=0
+bug await -DBUG=7
 bug commit -DBUG1 -DREADER
 bug commit -DBUG2 -DREADER
 bug commit -DBUG3 -DREADER -DMAXD=0

@@ -8,7 +8,7 @@
  *   4  log_head = L            <- the commit point; nothing may fail from here on
  *   5  apply: undo, versions, bytes
  *   6  log_applied = L         <- all of it becomes visible at once
- *   7  unlock
+ *   7  unlock; wake who waits for such a change (await.c)
  *
  * The commonest change, a set whose leaf belongs to the current epoch and has
  * room, is done in place (set_in_place): only the bytes that change are saved, not
@@ -29,6 +29,7 @@
 
 #include "base/crc32c.h"
 #include "log/apply.h"
+#include "log/await.h"
 #include "log/background.h"
 #include "log/checkpoint.h"
 #include "log/commit_parts.h"
@@ -231,14 +232,18 @@ int caret__record_refused(const struct caret__engine *e, uint64_t size)
         e->path, (unsigned long long)size, size > most ? most : now, why);
 }
 
-/* After unlocking: have the background thread look if the ring fills or a checkpoint is due. */
-static inline void afterwards(struct caret__engine *e, uint64_t lsn)
+/* After unlocking: wake those who wait for such a change; have the background thread look if the ring fills or a
+ * checkpoint is due. */
+static inline void afterwards(struct caret__engine *e, const uint8_t *rec, uint32_t size, uint64_t lsn)
 {
     CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
+    caret__await_tell(e, rec, size);
     if (caret__unlikely(lsn - atomic_load_explicit(&sh->log_written, memory_order_relaxed) >
-                        sh->ring_size / 4))
+                        sh->ring_size / 4)) {
         caret__background_wake(e);
+        caret__await_tell(e, NULL, 0); /* or who waits for something else would have much to read at once */
+    }
 }
 
 /* --------------------------------------------------------------- sets in place */
@@ -398,7 +403,7 @@ int caret__commit(struct caret__engine *e, struct caret__batch *b, bool (*valid)
         else if (rc == CARET_OK)
             rc = try_commit(e, &c, false);
         if (rc == CARET_OK)
-            afterwards(e, *lsn);
+            afterwards(e, b->rec, c.r.size, *lsn);
         if (rc != CARET_RESTART)
             return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
         rc = big ? CARET_OK : c.room ? make_room(e, c.r.size) : caret__checkpoint_room(e);
@@ -530,7 +535,7 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
         rc = try_set(e, &s);
         caret__writer_unlock(e);
         if (rc == CARET_OK)
-            afterwards(e, *lsn);
+            afterwards(e, r.rec, r.size, *lsn);
         if (rc != CARET_RESTART)
             return rc;
         rc = s.room ? make_room(e, r.size) : caret__checkpoint_room(e);

@@ -56,10 +56,6 @@ static inline void caret__make_visible(struct caret__engine *e, uint64_t lsn)
     CARET_FAULT("before_applied");
     atomic_store_explicit(&e->sh->log_applied, lsn, memory_order_release);
     CARET_FAULT("after_applied");
-    if (caret__unlikely(atomic_load_explicit(&e->sh->applied_waiters, memory_order_relaxed) != 0)) {
-        atomic_fetch_add(&e->sh->applied_futex, 1);
-        caret__futex_wake(&e->sh->applied_futex, INT32_MAX);
-    }
 }
 
 /* Does the key's place follow from what is remembered?  Then the spot is made to tell it. */

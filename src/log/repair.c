@@ -17,6 +17,7 @@
  * freeze or release, whose steps are whole one by one; only the counters may be off.
  */
 #include "log/repair.h"
+#include "log/await.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -26,6 +27,7 @@
 
 #include "base/error.h"
 #include "log/apply.h"
+#include "log/await.h"
 #include "log/flush.h"
 #include "log/logfile.h"
 #include "log/record.h"
@@ -196,5 +198,7 @@ int caret__repair(struct caret__engine *e)
         recount(e);
     }
     atomic_fetch_add(&sh->repairs, 1);
+    if (atomic_load(&sh->awaiting) != 0) /* who died has woken nobody */
+        caret__await_wake(e, NULL, 0);
     return CARET_OK;
 }

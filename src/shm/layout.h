@@ -78,11 +78,16 @@ typedef uint64_t caret__segoff;
 #define CARET__WRITER_MUTEXES   4u   /* one in use, the others are spares (log/repair.c) */
 #define CARET__HOLDER_SLOT_BITS 10u  /* of writer_slot */
 #define CARET__MAX_RESERVED     64u  /* runs being written before their commit, all processes together */
+#ifdef CARET_SMALL
+#define CARET__AWAITERS 4u /* places for those who wait for changes: all who find none share the last one */
+#else
+#define CARET__AWAITERS 64u
+#endif
 
 /* Where the arena begins in the segment, and a segment in memory: a multiple of this.  A huge page of x86-64,
  * and of aarch64 with pages of 4 KiB; where they are larger, nothing comes of it. */
-#define CARET__HUGE             (UINT64_C(2) << 20)
-#define CARET__HUGE_WORDS       (((uint64_t)CARET__ARENA_SLOTS_MAX * CARET__PAGE_SIZE / CARET__HUGE + 63u) / 64u)
+#define CARET__HUGE        (UINT64_C(2) << 20)
+#define CARET__HUGE_WORDS  (((uint64_t)CARET__ARENA_SLOTS_MAX * CARET__PAGE_SIZE / CARET__HUGE + 63u) / 64u)
 
 /* ------------------------------------------------------------ page numbers */
 
@@ -91,8 +96,8 @@ typedef uint64_t caret__segoff;
  * below CARET__FIRST_PAGE (meta slots) and the first two of each group of
  * CARET__GROUP_PAGES (the two bitmap images of the group; log/meta.h).
  */
-#define CARET__FIRST_PAGE       ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
-#define CARET__GROUP_PAGES      ((CARET__PAGE_SIZE - 32u) * 8u)  /* page numbers per pair of bitmap images */
+#define CARET__FIRST_PAGE  ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
+#define CARET__GROUP_PAGES ((CARET__PAGE_SIZE - 32u) * 8u)  /* page numbers per pair of bitmap images */
 
 /* Is the page number one of the meta slots' or bitmap images'? */
 static inline bool caret__pgno_reserved(uint32_t pgno)
@@ -292,6 +297,18 @@ struct caret__lock_table {
 #define CARET__LOCKS_INITIAL                                                                                 \
     (offsetof(struct caret__lock_table, cells) + CARET__LOCK_STEP * sizeof(struct caret__lock_cell))
 
+/*
+ * A thread that waits for changes at or below a node (log/await.c).  Taken and given back by compare and swap; len
+ * and key are its owner's, stored before its bit in `awaiting`, and read torn by commits that come meanwhile.
+ */
+struct caret__awaiter {
+    _Atomic uint32_t word;  /*  0: raised, and woken, by a commit that concerns it */
+    _Atomic uint32_t len;   /*  4: bytes of the key, as far as there is room for it */
+    _Atomic uint64_t owner; /*  8: process slot + 1 << 32 | nonce; 0 = free */
+    uint8_t key[112];       /* 16 */
+};
+_Static_assert(sizeof(struct caret__awaiter) == 128, "a place of one who waits");
+
 /* ------------------------------------------------------------------ header */
 
 struct caret__shared {
@@ -318,7 +335,7 @@ struct caret__shared {
 
     /* Read by all, changed hardly ever: not on a line that a commit writes. */
     _Atomic uint32_t writer_index;
-    _Atomic uint32_t applied_waiters; /* processes that want a futex wake when log_applied moves */
+    _Atomic uint64_t awaiting; /* anybody: bits of the places whose owners want to be woken (log/await.c) */
 
     /*
      * What every commit writes lies on two lines that are neighbours.  A line that goes from core to core is
@@ -331,9 +348,8 @@ struct caret__shared {
     _Atomic uint32_t writer_slot; /* W: the holder: process slot + 1, nonce above; 0 = none (log/repair.c) */
 
     alignas(64) _Atomic uint64_t log_applied; /* W */
-    _Atomic uint32_t applied_futex;
-    _Atomic uint64_t undo_lsn;  /* W */
-    _Atomic uint64_t undo_word; /* W: generation, area, bytes used (shm/undo.h) */
+    _Atomic uint64_t undo_lsn;                /* W */
+    _Atomic uint64_t undo_word;               /* W: generation, area, bytes used (shm/undo.h) */
     alignas(64) pthread_mutex_t spare_writer[CARET__WRITER_MUTEXES - 1];
 
     alignas(64) struct caret__tstate ts; /* W */
@@ -394,6 +410,8 @@ struct caret__shared {
     _Atomic uint32_t nreserved;                           /* W: entries in use; derived */
     /* G: 1 = recovery took what was in here; for those who only read (open/observe.c) */
     _Atomic uint32_t ended;
+
+    alignas(128) struct caret__awaiter awaiters[CARET__AWAITERS];
 
     /* anybody: pieces of the arena that were made huge; a note (shm/huge.c) */
     _Atomic uint64_t huge[CARET__HUGE_WORDS];

@@ -1,0 +1,54 @@
+/*
+ * await.h - sleeping until something is committed at or below a node.
+ */
+#ifndef CARET_LOG_AWAIT_H
+#define CARET_LOG_AWAIT_H
+
+#include "base/bytes.h"
+#include "base/racy.h"
+#include "shm/engine.h"
+
+/* A thread that waits: on its own stack, from begin to end of one wait. */
+struct caret__await {
+    struct caret__engine *e;
+    uint32_t i; /* its place in sh->awaiters */
+    uint64_t owner;
+};
+
+/* Take a place; `key` with its len bytes, none for everything, says what it waits for.  To be ended. */
+void caret__await_begin(struct caret__await *w, struct caret__engine *e, const uint8_t *key, size_t len);
+void caret__await_end(struct caret__await *w);
+
+/* Before it is looked whether there is something: from now on a commit wakes us.  The word to sleep on, and what it
+ * says. */
+_Atomic uint32_t *caret__await_arm(const struct caret__await *w, uint32_t *seen);
+
+/* Who died in a commit has woken nobody: see to it that it is finished, if it was begun.  Without the writer mutex. */
+int caret__await_settle(struct caret__engine *e);
+
+/* Is a change of that key at, below, or by a kill above the key that somebody waits for? */
+static inline bool caret__concerns(const uint8_t *changed, size_t clen, bool kill, const uint8_t *key,
+                                   size_t klen)
+{
+    if (clen < klen)
+        return kill && caret__racy_cmp(changed, key, clen) == 0;
+    return caret__racy_cmp(changed, key, klen) == 0;
+}
+
+/* Wake those whom the record concerns; NULL: all. */
+void caret__await_wake(struct caret__engine *e, const uint8_t *rec, uint32_t size);
+
+/*
+ * After the writer mutex was unlocked: the record was committed.  The load must not come before the store of
+ * log_applied: unlocking is an exchange, which orders the two on x86-64; elsewhere a fence does.
+ */
+static inline void caret__await_tell(struct caret__engine *e, const uint8_t *rec, uint32_t size)
+{
+#ifndef __x86_64__
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+    if (__builtin_expect(atomic_load_explicit(&e->sh->awaiting, memory_order_relaxed) != 0, 0))
+        caret__await_wake(e, rec, size);
+}
+
+#endif
