@@ -33,7 +33,7 @@
  *   - fork: a child may go on using inherited handles; the first use attaches it
  *     as a process of its own.  It owns none of its parent's locks and is in no
  *     transaction.
- *   - A signal handler must not call these functions.
+ *   - A signal handler must not call these functions, but for caret_interrupt().
  *
  * CAVEATS
  *   - The data file must be on a local file system (network file systems are
@@ -160,7 +160,9 @@ enum {
     CARET_E_NOMEM = -42,     /* malloc failed */
     CARET_E_LIMIT = -43,     /* a table is full: processes, sessions, locks */
     CARET_E_SYSTEM = -44,    /* another system call failed */
-    CARET_E_EXISTS = -45     /* there is a file of that name already */
+    CARET_E_EXISTS = -45,    /* there is a file of that name already */
+
+    CARET_E_INTERRUPTED = -60 /* caret_interrupt() ended the wait */
 };
 
 typedef struct caret_db caret_db;
@@ -694,7 +696,7 @@ CARET_API int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, i
 #define CARET_FOREVER UINT64_MAX
 
 /* Take a lock on the name of n (no data is needed there), once more if it is held.  Waits up to
- * timeout_ns nanoseconds; 0: one try.  LOCK_TIMEOUT, DEADLOCK, LIMIT. */
+ * timeout_ns nanoseconds; 0: one try.  LOCK_TIMEOUT, DEADLOCK, LIMIT, INTERRUPTED. */
 CARET_API int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns);
 
 /* Give back one count.  NOTLOCKED. */
@@ -796,8 +798,53 @@ CARET_API int caret_log_open(caret_db *db, uint64_t from, caret_log **log);
  * overwritten; begin anew with caret_log_open().  CORRUPT, IO, NOMEM, EVICTED. */
 CARET_API int caret_log_next(caret_log *log, caret_change *change);
 
+/* Only changes at n and below it from now on, and kills above it; NULL: all again.  `index` and `count` of a change
+ * are those of its commit all the same.  INVALID: a local variable. */
+CARET_API int caret_log_below(caret_log *log, const caret_node *n);
+
+/* The place to go on from: after the last commit all of whose changes were told, or passed over.  A consumer that
+ * stores it with what it has done, and begins there again, misses nothing; of the commit that it was in the middle of
+ * it is told all changes once more.  0: log is NULL. */
+CARET_API uint64_t caret_log_place(const caret_log *log);
+
+/*
+ * Sleep until caret_log_next() has a change, up to timeout_ns nanoseconds (CARET_FOREVER; 0: only look).  The calling
+ * thread takes no processor time meanwhile, but for a look once a second and each MiB of log that others write;
+ * writers pay nothing while nobody waits, some ten nanoseconds a commit while somebody waits for other nodes, and a
+ * system call for a commit that wakes somebody.  Writers may die at any instruction: then it may be a second late.
+ * `s`, which may be NULL, is the session whose caret_interrupt() ends it.  CARET_OK: there is one; CARET_NONE: the
+ * time is over.  INTERRUPTED; INTXN: s is in a transaction; what caret_log_next() says.
+ */
+CARET_API int caret_log_wait(caret_session *s, caret_log *log, uint64_t timeout_ns);
+
 /* NULL is ignored. */
 CARET_API void caret_log_close(caret_log *log);
+
+/*
+ * Sleep until something was committed at n, below it, or by a kill above it, after `place`: as above, without being
+ * told what.  To miss nothing, take the place before looking at what is there (caret_durable's `committed`):
+ *
+ *     caret_durable(db, NULL, &place);
+ *     if (nothing_to_do(s))
+ *         caret_wait(s, n, place, CARET_FOREVER);
+ *
+ * CARET_LOG_END: from now on.  CARET_OK: something was, or may have been, as the log from `place` on is not there any
+ * more: look.  CARET_NONE: nothing was, and the time is over.  The session's own commits count.  Any number of
+ * threads and processes may wait; all whom a commit concerns are woken.  A place of before the database was opened by
+ * its first user may be none: NOTFOUND.  INTERRUPTED; INTXN: in a transaction; READONLY: opened read-only, and no
+ * other handle of this process has it open for writing (nobody wakes it: it has to look now and then); INVALID: n is
+ * local; CLOSED, EVICTED, NOMEM, CORRUPT, IO.
+ */
+CARET_API int caret_wait(caret_session *s, const caret_node *n, uint64_t place, uint64_t timeout_ns);
+
+/*
+ * From any thread or from a signal handler (it only stores and wakes): the session's call that sleeps in caret_wait(),
+ * caret_log_wait() or for a lock returns CARET_E_INTERRUPTED, having changed nothing; if it does not sleep now, the
+ * next one that would.  Once: several before it is noticed are one.  Other calls are not interrupted: they take no
+ * longer than the disk, or a transaction that runs undisturbed, up to a second.  The session, and its database, must
+ * not be closed meanwhile.  NULL is ignored.
+ */
+CARET_API void caret_interrupt(caret_session *s);
 
 /*
  * Shared memory.  While a database is open its memory is a file in /dev/shm, or in the shm_dir it was opened

@@ -1,22 +1,37 @@
 /*
  * changes.c - what was committed lately, change by change, out of the log (log/follow.c).
+ *
+ * A log that is told a node passes over what does not concern it, by keys, before anything is made of a change.
  */
+#include "api/changes.h"
+
 #include <stdlib.h>
 
-#include "api/session.h"
 #include "base/crc32c.h"
-#include "log/follow.h"
+#include "log/await.h"
 #include "open/open.h"
 
-struct caret_log {
-    struct caret__tail tail;
-    const uint8_t *rec; /* the record in progress, NULL = none */
-    uint32_t size, off;
-    uint32_t index, count; /* of its changes: those told, and all */
-    caret_node_buf node;
-    uint8_t *value; /* of the last change, if it is long */
-    size_t value_cap;
-};
+int caret__log_begin(struct caret_log *log, struct caret__engine *e, uint64_t from)
+{
+    log->rec = NULL;
+    return caret__tail_init(&log->tail, e, from);
+}
+
+void caret__log_below(struct caret_log *log, const caret_node *n)
+{
+    log->below_len = n != NULL ? caret__node_const(n)->key_len : 0;
+    if (n != NULL)
+        memcpy(log->below, caret__node_key(caret__node_const(n)), log->below_len);
+}
+
+void caret__log_free(struct caret_log *log)
+{
+    if (log == NULL)
+        return;
+    caret__tail_destroy(&log->tail);
+    free(log->value);
+    free(log);
+}
 
 int caret_log_open(caret_db *db, uint64_t from, caret_log **out)
 {
@@ -31,12 +46,12 @@ int caret_log_open(caret_db *db, uint64_t from, caret_log **out)
     caret_log *log = calloc(1, sizeof *log);
     if (log == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory to follow the log of %s", e->path);
-    rc = caret__tail_init(&log->tail, e, from);
+    rc = caret__log_begin(log, e, from);
     if (rc == CARET_OK) {
         caret__engine_ref(e);
         *out = log;
     } else {
-        free(log);
+        caret__log_free(log);
     }
     return rc;
 }
@@ -45,10 +60,27 @@ void caret_log_close(caret_log *log)
 {
     if (log == NULL)
         return;
-    caret__tail_destroy(&log->tail);
     caret__engine_close(log->tail.e);
-    free(log->value);
-    free(log);
+    caret__log_free(log);
+}
+
+int caret_log_below(caret_log *log, const caret_node *n)
+{
+    if (log == NULL)
+        return caret__null(__func__, "log", "an open log");
+    if (n != NULL && !caret__node_ok(n))
+        return caret__not_a_node(__func__, "n", n);
+    if (n != NULL && caret_node_is_local(n))
+        return caret__fail(CARET_E_INVALID, "caret_log_below: a local variable is in no log");
+    caret__log_below(log, n);
+    return CARET_OK;
+}
+
+uint64_t caret_log_place(const caret_log *log)
+{
+    if (log == NULL)
+        return 0;
+    return log->rec != NULL && log->index < log->count ? log->tail.lsn - log->size : log->tail.lsn;
 }
 
 /* A value in pages of its own: they may be others' by now, which its crc tells.  NULL then. */
@@ -77,62 +109,87 @@ static int long_value(caret_log *log, const struct caret__op_view *op, caret_sli
     return CARET_OK;
 }
 
-/* The next change of the record in progress.  CARET_NONE: it had no more. */
-static int read_change(caret_log *log, caret_change *out)
+/* The change at `off`, and where the next one is.  CARET_NONE: the record has no more. */
+static int change_at(const caret_log *log, uint32_t *off, struct caret__op_view *op)
 {
-    struct caret__op_view op;
-    int more = caret__record_op(log->rec, log->size, &log->off, &op), rc = CARET_OK;
+    int more = caret__record_op(log->rec, log->size, off, op);
 
-    if (more <= 0)
-        return more == 0 ? CARET_NONE
-                         : caret__fail(CARET_E_CORRUPT, "%s: a change in the log can't be read",
-                                       log->tail.e->log_path);
-    *out = (caret_change){
-        .lsn = log->tail.lsn, .index = log->index++, .count = log->count, .node = &log->node.node};
-    out->kind = op.kind == CARET__OP_DELETE ? CARET_CHANGE_DELETE
-                : op.kind == CARET__OP_KILL ? CARET_CHANGE_KILL
-                                            : CARET_CHANGE_SET;
-    if (op.kind == CARET__OP_SET)
-        out->value = (caret_slice){(const char *)op.val, op.vlen};
-    else if (op.kind == CARET__OP_SETRUN)
-        rc = long_value(log, &op, &out->value);
-    return rc == CARET_OK ? caret__node_make(&log->node.node, sizeof log->node, false, op.key, op.klen) : rc;
+    if (more < 0)
+        return caret__fail(CARET_E_CORRUPT, "%s: a change in the log can't be read", log->tail.e->log_path);
+    return more == 0 ? CARET_NONE : CARET_OK;
 }
 
-static int next_change(caret_log *log, caret_change *out)
+/* In the record in progress, from `off` on. */
+static int find_in_record(caret_log *log)
 {
-    caret_change c;
-    int rc = read_change(log, &c);
+    struct caret__op_view op = {0};
+    int rc;
 
-    if (rc == CARET_OK)
-        caret__struct_give(out, &c, sizeof c);
+    for (uint32_t next = log->off; (rc = change_at(log, &next, &op)) == CARET_OK; log->off = next) {
+        if (caret__concerns(op.key, op.klen, op.kind == CARET__OP_KILL, log->below, log->below_len))
+            return CARET_OK;
+        log->index++;
+    }
     return rc;
 }
 
-static void count_changes(caret_log *log)
+static void begin_record(caret_log *log)
 {
     log->off = CARET__REC_HEAD;
     log->index = 0;
     memcpy(&log->count, log->rec + 4, sizeof log->count);
 }
 
+int caret__log_find(struct caret_log *log)
+{
+    int rc = caret__attached_here(log->tail.e) ? CARET_OK : caret__engine_forked(log->tail.e);
+
+    while (rc == CARET_OK) {
+        if (log->rec != NULL && (rc = find_in_record(log)) != CARET_NONE)
+            return rc;
+        log->rec = NULL;
+        rc = caret__tail_next(&log->tail, &log->rec, &log->size);
+        if (rc == CARET_OK)
+            begin_record(log);
+        else
+            log->rec = NULL;
+    }
+    return rc;
+}
+
+/* The change that the place stands at; the place goes on. */
+static int take_change(caret_log *log, caret_change *c)
+{
+    struct caret__op_view op = {0};
+    int rc = change_at(log, &log->off, &op);
+
+    if (rc != CARET_OK)
+        return rc;
+    *c = (caret_change){
+        .lsn = log->tail.lsn, .index = log->index++, .count = log->count, .node = &log->node.node};
+    c->kind = op.kind == CARET__OP_DELETE ? CARET_CHANGE_DELETE
+              : op.kind == CARET__OP_KILL ? CARET_CHANGE_KILL
+                                          : CARET_CHANGE_SET;
+    if (op.kind == CARET__OP_SET)
+        c->value = (caret_slice){(const char *)op.val, op.vlen};
+    else if (op.kind == CARET__OP_SETRUN)
+        rc = long_value(log, &op, &c->value);
+    return rc == CARET_OK ? caret__node_make(&log->node.node, sizeof log->node, false, op.key, op.klen) : rc;
+}
+
 int caret_log_next(caret_log *log, caret_change *out)
 {
+    caret_change c;
+
     if (log == NULL || out == NULL)
         return caret__null(__func__, log == NULL ? "log" : "change",
                            log == NULL ? "an open log" : "a place for it");
     int rc = caret__struct_check(__func__, "change's", out, sizeof *out);
     if (rc == CARET_OK)
-        rc = caret__attached_here(log->tail.e) ? CARET_OK : caret__engine_forked(log->tail.e);
-    while (rc == CARET_OK) {
-        if (log->rec != NULL && (rc = next_change(log, out)) != CARET_NONE)
-            return rc;
-        log->rec = NULL;
-        rc = caret__tail_next(&log->tail, &log->rec, &log->size);
-        if (rc == CARET_OK)
-            count_changes(log);
-        else
-            log->rec = NULL;
-    }
+        rc = caret__log_find(log);
+    if (rc == CARET_OK)
+        rc = take_change(log, &c);
+    if (rc == CARET_OK)
+        caret__struct_give(out, &c, sizeof c);
     return rc;
 }

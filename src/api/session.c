@@ -1,7 +1,7 @@
 /*
  * session.c - what the functions on data share: entering, writing, results.
  */
-#include "api/session.h"
+#include "api/changes.h"
 
 #include <stdlib.h>
 
@@ -52,6 +52,7 @@ void caret__session_bind(caret_session *s, struct caret__engine *e)
         s->locker = (struct caret__locker){0};
     else
         caret__locker_init(e, &s->locker);
+    s->locker.alarm = &s->alarm;
 }
 
 void caret__session_disown(caret_session *s)
@@ -120,6 +121,8 @@ void caret__session_end(caret_session *s)
     free(s->txn.journal.data);
     free(s->out);
     free(s->many);
+    caret__log_free(s->awaits);
+    s->awaits = NULL;
     s->txn = (struct caret__txn){0};
     s->batch = (struct caret__batch){0};
     s->out = s->many = NULL;

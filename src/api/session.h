@@ -48,7 +48,9 @@ struct caret_session {
     struct caret__txn txn;
     struct caret__locker locker;
     struct caret__batch batch;
-    uint8_t *out; /* the value returned last */
+    struct caret__alarm alarm; /* caret_interrupt() */
+    struct caret_log *awaits;  /* what caret_wait() reads; NULL: it was not called */
+    uint8_t *out;              /* the value returned last */
     size_t out_cap;
     uint8_t *many; /* the values returned last by caret_get_many() */
     size_t many_cap;

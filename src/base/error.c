@@ -62,6 +62,7 @@ static const struct outcome outcomes[] = {
     OUTCOME(CARET_E_LIMIT, "LIMIT", "a table is full"),
     OUTCOME(CARET_E_SYSTEM, "SYSTEM", "a system call failed"),
     OUTCOME(CARET_E_EXISTS, "EXISTS", "there is a file of that name"),
+    OUTCOME(CARET_E_INTERRUPTED, "INTERRUPTED", "caret_interrupt() ended the wait"),
 };
 
 static _Thread_local char composed[CARET__MESSAGE_MAX];

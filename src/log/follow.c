@@ -236,10 +236,10 @@ static int skip(struct caret__tail *t)
 
 int caret__tail_init(struct caret__tail *t, struct caret__engine *e, uint64_t from)
 {
-    *t = (struct caret__tail){.e = e, .from = from};
+    *t = (struct caret__tail){.e = e, .from = from, .buf = t->buf, .cap = t->cap};
     if (from == UINT64_MAX)
         t->from = atomic_load(&e->sh->log_applied);
-    int rc = widen(t, FIRST);
+    int rc = t->buf == NULL ? widen(t, FIRST) : CARET_OK;
     if (rc == CARET_OK)
         rc = skip(t);
     /* a checkpoint came while we were on the way to the end: begin there */
@@ -257,4 +257,5 @@ void caret__tail_destroy(struct caret__tail *t)
 {
     free(t->buf);
     t->buf = NULL;
+    t->cap = 0;
 }

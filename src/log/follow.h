@@ -17,7 +17,8 @@ struct caret__tail {
     size_t at, len, cap;
 };
 
-/* Begin at a place in the log: 0 = with the oldest record there is, UINT64_MAX = after the last commit. */
+/* Begin at a place in the log, with a struct of zeros or one that was in use: 0 = with the oldest record there is,
+ * UINT64_MAX = after the last commit. */
 int caret__tail_init(struct caret__tail *t, struct caret__engine *e, uint64_t from);
 void caret__tail_destroy(struct caret__tail *t);
 

@@ -142,6 +142,21 @@ void caret__futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t max_ns);
 void caret__futex_wake(_Atomic uint32_t *word, int count);
 uint64_t caret__now_ns(void); /* CLOCK_MONOTONIC */
 
+/* What ends the sleeps of one session from outside (caret_interrupt). */
+struct caret__alarm {
+    _Atomic uint32_t raised;          /* until it is taken */
+    _Atomic(_Atomic uint32_t *) word; /* what the session sleeps on, NULL = it doesn't */
+};
+
+/* Sleep as caret__futex_wait() does; not at all if the alarm is raised, and not on when it is. */
+void caret__alarm_sleep(struct caret__alarm *a, _Atomic uint32_t *word, uint32_t seen, uint64_t max_ns);
+
+/* It was raised: take it back.  Asked before each sleep. */
+bool caret__alarm_taken(struct caret__alarm *a);
+
+/* From any thread, and from a signal handler: stores and a system call. */
+void caret__alarm_raise(struct caret__alarm *a);
+
 /* ---- shm/segment.c, shm/grow.c: create, map, grow (more in shm/segment.h) --- */
 
 /* Have memory allocated for bytes [off, off + len) of the segment.  CARET_OK, or SHM with a

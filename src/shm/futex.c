@@ -11,6 +11,14 @@
  * A wait says nothing: it returns when woken, at once when the word differs from
  * `seen`, at the timeout, or because of a signal.  The caller looks again in any
  * case, so a wake-up lost with a killed process costs at most the timeout.
+ * An alarm ends such sleeps of one session (caret_interrupt):
+ *
+ *     waiter:  alarm's word = word; if (raised) no sleep; wait(word, seen); alarm's word = none; taken? give up
+ *     raiser:  raised; if (the alarm has a word) word++; wake(word)
+ *
+ * Either the waiter finds it raised, or the raiser finds the word, which then is not `seen` any more.  Others who
+ * sleep on the word look again for nothing.  An alarm that finds nobody asleep stays raised for the next sleep.
+ *
  * The words are found by physical page (no FUTEX_PRIVATE_FLAG), so processes that
  * mapped the segment at different addresses meet.
  */
@@ -35,6 +43,29 @@ void caret__futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t max_ns)
 void caret__futex_wake(_Atomic uint32_t *word, int count)
 {
     syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
+}
+
+void caret__alarm_sleep(struct caret__alarm *a, _Atomic uint32_t *word, uint32_t seen, uint64_t max_ns)
+{
+    atomic_store(&a->word, word);
+    if (atomic_load(&a->raised) == 0)
+        caret__futex_wait(word, seen, max_ns);
+    atomic_store(&a->word, NULL);
+}
+
+bool caret__alarm_taken(struct caret__alarm *a)
+{
+    return atomic_load(&a->raised) != 0 && atomic_exchange(&a->raised, 0) != 0;
+}
+
+void caret__alarm_raise(struct caret__alarm *a)
+{
+    atomic_store(&a->raised, 1);
+    _Atomic uint32_t *word = atomic_load(&a->word);
+    if (word == NULL)
+        return;
+    atomic_fetch_add(word, 1);
+    caret__futex_wake(word, INT32_MAX);
 }
 
 uint64_t caret__now_ns(void)

@@ -540,6 +540,17 @@ static int give_up(struct caret__engine *e, const struct caret__locker *me, stru
     return r;
 }
 
+static void wait_sleep(struct caret__engine *e, const struct caret__locker *me, const struct wait *w,
+                       uint64_t now)
+{
+    uint64_t most = caret__min64(SECOND, w->deadline - now);
+
+    if (me->alarm != NULL)
+        caret__alarm_sleep(me->alarm, &e->sh->lock_futex, w->seen, most);
+    else
+        caret__futex_wait(&e->sh->lock_futex, w->seen, most);
+}
+
 static int take_slow(struct caret__engine *e, struct caret__locker *me, const struct request *rq,
                      uint64_t timeout_ns)
 {
@@ -568,7 +579,11 @@ static int take_slow(struct caret__engine *e, struct caret__locker *me, const st
         if (!slept)
             count_wait(e);
         slept = true;
-        caret__futex_wait(&e->sh->lock_futex, w.seen, caret__min64(SECOND, w.deadline - now));
+        if (me->alarm != NULL && caret__alarm_taken(me->alarm)) {
+            (void)give_up(e, me, &w, r);
+            return caret__fail(CARET_E_INTERRUPTED, "%s: while waiting for a lock", e->path);
+        }
+        wait_sleep(e, me, &w, now);
     }
 }
 

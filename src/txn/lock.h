@@ -43,6 +43,7 @@ struct caret__locker {
     uint64_t carried_mark; /* mark of the transaction that carries */
     struct caret__held *held;
     struct caret__carried *carried;
+    struct caret__alarm *alarm; /* ends its waits; NULL = nothing does */
 };
 
 /* A new session's locker.  Also for a forked child, whose copy of its parent's locker holds nothing. */
@@ -53,8 +54,8 @@ void caret__locker_fini(struct caret__locker *me);
 
 /*
  * Take a lock, once more if it is held.  Waits up to timeout_ns; 0 = one try; UINT64_MAX = for ever.
- * CARET_LOCK_TIMEOUT, CARET_DEADLOCK (the message tells the ring); EVICTED, LIMIT (table full), SHM,
- * NOMEM, and what repairing a dead writer's commit can say.
+ * CARET_LOCK_TIMEOUT, CARET_DEADLOCK (the message tells the ring); INTERRUPTED (by the alarm);
+ * EVICTED, LIMIT (table full), SHM, NOMEM, and what repairing a dead writer's commit can say.
  */
 int caret__lock_take(struct caret__engine *e, struct caret__locker *me, const uint8_t *key, size_t len,
                      uint64_t timeout_ns);

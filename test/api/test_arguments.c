@@ -340,6 +340,11 @@ static void transactions_and_locks(void **state)
     IS(caret_lock_all(s, NULL, 0, UINT64_MAX), CARET_OK);
     IS(caret_unlock(s, n), CARET_E_NOTLOCKED); /* that released it */
     IS(caret_lock_more(s, NULL, 0, 0), CARET_OK);
+    BAD(caret_wait(NULL, n, 0, 0), INVALID, "s is NULL");
+    BAD(caret_wait(s, NULL, 0, 0), INVALID, "n is NULL");
+    BAD(caret_wait(s, l, 0, 0), INVALID, "local");
+    IS(caret_wait(s, n, CARET_LOG_END, 0), CARET_NONE);
+    VOID(caret_interrupt(NULL));
 }
 
 static void databases(void **state)
@@ -356,6 +361,7 @@ static void databases(void **state)
     uint64_t place;
     unsigned cleared;
     char copy[128], copied[256];
+    const uint64_t noise[5] = {1};
     caret_db *none;
 
     snprintf(copy, sizeof copy, "%s/copy", dir);
@@ -427,6 +433,12 @@ static void databases(void **state)
     BAD(caret_log_next(log, NULL), INVALID, "change is NULL");
     change.size = 0;
     BAD(caret_log_next(log, &change), INVALID, "change's size is 0");
+    BAD(caret_log_below(NULL, NULL), INVALID, "log is NULL");
+    BAD(caret_log_below(log, (const caret_node *)noise), INVALID, "holds no node");
+    IS(caret_log_below(log, NULL), CARET_OK);
+    IS(caret_log_place(NULL), 0);
+    BAD(caret_log_wait(NULL, NULL, 0), INVALID, "log is NULL");
+    IS(caret_log_wait(NULL, log, 0), CARET_NONE);
     caret_log_close(log);
     VOID(caret_log_close(NULL));
 }
