@@ -17,6 +17,7 @@ dependencies = {"lua >= 5.1, < 5.6"}
 build = {
     type = "builtin",
     modules = {
+        ["caret.changes"] = "front/lua/caret/changes.lua",
         ["caret.ffi"] = "front/lua/caret/ffi.lua",
         ["caret"] = "front/lua/caret/init.lua",
         ["caret.json"] = "front/lua/caret/json.lua",
@@ -140,6 +141,7 @@ build = {
                 "front/m/transaction.c",
                 "front/lua/address.c",
                 "front/lua/backup.c",
+                "front/lua/changes.c",
                 "front/lua/core.c",
                 "front/lua/counted.c",
                 "front/lua/cursor.c",

@@ -87,6 +87,8 @@ struct caret__lstate {
     struct caret__recent recent;
 };
 
+struct caret__llog;
+
 /* Why a database can't be used at the moment, or can only be read; 0: it can. */
 enum { CARET__DB_CLOSED = 1, CARET__DB_OTHER_TXN = 2 };
 
@@ -95,9 +97,10 @@ struct caret__ldb {
     caret_db *db;
     caret_session *s;
     struct caret__lstate *st;
-    struct caret__ldb *next; /* in st->dbs */
-    int barred;              /* CARET__DB_* bits */
-    int overridden;          /* some class of its nodes may override get or set */
+    struct caret__ldb *next;  /* in st->dbs */
+    struct caret__llog *logs; /* open ones, changes.c */
+    int barred;               /* CARET__DB_* bits */
+    int overridden;           /* some class of its nodes may override get or set */
     int translated; /* it is used through the module yottadb: errors (core.c) and floats (text.c) are different */
     int bytes;      /* and text in ZWR form has bytes, not characters */
     enum caret__pending pending;
@@ -357,6 +360,7 @@ void caret__push_value(lua_State *L, struct caret__ldb *d, caret_session *s, car
 void caret__push_got(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, caret_slice v);
 void caret__set_value(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node *n, int i);
 int caret__node_new(lua_State *L);
+void caret__close_logs(struct caret__ldb *d);
 int caret__db_lock(lua_State *L), caret__variables(lua_State *L);
 int caret__backup_to(lua_State *L);
 int caret__transaction(lua_State *L), caret__tp(lua_State *L), caret__run_snapshot(lua_State *L);
@@ -366,6 +370,7 @@ int caret__restore_from(lua_State *L);
 void caret__add_node(lua_State *L); /* each adds functions to the table on top */
 void caret__add_counted(lua_State *L);
 void caret__add_db(lua_State *L);
+void caret__add_changes(lua_State *L);
 void caret__add_data(lua_State *L);
 void caret__add_text(lua_State *L);
 void caret__add_m(lua_State *L);

@@ -180,6 +180,7 @@ static int close_db(struct caret__ldb *d)
         return CARET_OK;
     d->barred |= CARET__DB_CLOSED;
     forget(d);
+    caret__close_logs(d);
     caret_session_close(d->s);
     d->s = NULL;
     int rc = caret_close(d->db);

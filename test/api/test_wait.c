@@ -89,7 +89,7 @@ static void a_log_can_be_told_what_is_wanted(void **state)
 {
     caret_session *s;
     caret_node_buf n;
-    caret_change c;
+    caret_change c = {.size = sizeof c};
     caret_log *log;
 
     (void)state;

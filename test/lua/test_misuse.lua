@@ -110,6 +110,23 @@ local databases = {
         {function() db:check("all") end, "check is 'online' or nothing, not 'all'"},
         {function() db:check({}) end, "check is 'online' or nothing, not 'table'"},
     },
+    wait = {
+        {function() db:wait() end, "a variable name or a node was expected, not nil"},
+        {function() db:wait("t", 0) end, "nobody else can change a local variable"},
+        {function() db:wait(n, "1") end, "a timeout is a number of seconds, not a string"},
+        {function() db:wait(n, 0 / 0) end, "a timeout is a number of seconds, not NaN"},
+        {function() db:wait(n, 1, -1) end, "a place in the log is an integer, 0 or more"},
+        {function() db:wait(n, 1, "x") end, "a place in the log is an integer, 0 or more"},
+    },
+    changes = {
+        {function() db:changes(7) end, "the options of changes are a table, not a number"},
+        {function() db:changes {to = 1} end, "changes has no option 'to'; there are from, prefix, wait"},
+        {function() db:changes {from = 1.5} end, "a place in the log is an integer, 0 or more"},
+        {function() db:changes {prefix = 7} end, "a variable name or a node was expected, not number"},
+        {function() db:changes {prefix = "t"} end, "a local variable is in no log"},
+        {function() db:changes {wait = true} end, "option wait is a number of seconds, not a boolean"},
+    },
+    place = {},
     sync = {}, durable = {}, checkpoint = {}, stat = {}, usage = {}, path = {}, close = {},
 }
 
@@ -322,6 +339,7 @@ function TestMisuse:test_another_database_in_a_transaction()
         end
         check(function() other:set("^t", 1) end, both)
         check(function() other:lock {x} end, both)
+        check(function() other:wait(x, 0) end, both)
         check(function() other:tp(f) end, both)
         check(function() other:transaction(f)() end, both)
     end)

@@ -127,6 +127,7 @@ function TestReference:test_options()
     lu.assertEquals(field_names "caret.OpenOptions", options_of(caret.open, fixture.path, bad))
     lu.assertEquals(field_names "caret.BackupOptions", options_of(db.backup, db, fixture.path, bad))
     lu.assertEquals(field_names "caret.RestoreOptions", options_of(caret.restore, "a", "b", bad))
+    lu.assertEquals(field_names "caret.ChangesOptions", options_of(db.changes, db, bad))
     lu.assertEquals(field_names "caret.RangeOptions", options_of(n.__range, n, bad))
     lu.assertEquals(field_names "caret.JsonOptions", options_of(n.__json, n, bad))
 end
@@ -134,6 +135,10 @@ end
 function TestReference:test_fields_of_what_is_returned()
     n.__ = 1
     local usage = assert(db:usage())
+    local feed = assert(db:changes {wait = 0})
+    n.__ = 2
+    lu.assertEquals(field_names "caret.Change", sorted(feed()))
+    lu.assertEquals(sorted(documented "Changes"), {"close", "next", "place"})
     lu.assertEquals(field_names "caret.Stat", sorted(db:stat()))
     lu.assertEquals(field_names "caret.Usage", sorted(usage))
     lu.assertEquals(field_names "caret.UsageLevel", sorted(usage.levels[1]))
@@ -145,7 +150,8 @@ end
 
 function TestReference:test_what_is_referred_to_is_there()
     local known = {}
-    for owner, prefix in pairs {caret = "caret.", Database = "Database:", Node = "Node:"} do
+    for owner, prefix in pairs {caret = "caret.", Database = "Database:", Node = "Node:",
+        Changes = "Changes:"} do
         for name in pairs(documented(owner)) do known[prefix .. name] = true end
     end
     for name in pairs(documented "Database") do known["caret." .. name] = true end

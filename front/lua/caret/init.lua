@@ -221,13 +221,18 @@ local database = {node = true} -- a function for each database: db.node(...) wor
 -- used, size}, ...} from the leaves up, globals = {{name, nodes, leaves, bytes, ...}, ...}} by name.
 for _, name in ipairs {
     "close", "sync", "durable", "checkpoint", "check", "path", "stat", "transaction", "tp", "snapshot",
-    "backup", "usage",
+    "backup", "usage", "place",
 } do
     database[name] = core[name]
 end
 for _, name in ipairs {"get", "set", "incr", "kill", "delete", "data"} do
     --- db:get(name, subs...), db:set(name, subs..., value), db:incr(name[, subs..., by])
     database[name] = core["db_" .. name]
+end
+
+-- Waiting and the feed of changes are loaded when they are first used.
+for _, name in ipairs {"wait", "changes"} do
+    database[name] = function(...) return require("caret.changes")[name](...) end
 end
 
 --- db:lock{ node or {name, subs...}, ... }[, timeout]: release all, take all of these or none.

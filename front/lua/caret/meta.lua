@@ -45,6 +45,9 @@
 ---@field lock fun(list?: table, timeout?: number): true?, string?, string?
 ---@field sync fun(): true?, string?, string?
 ---@field durable fun(): integer, integer
+---@field place fun(): integer
+---@field wait fun(node: caret.Address, timeout?: number, place?: integer): boolean?, string?, string?
+---@field changes fun(options?: caret.ChangesOptions): caret.Changes?, string?, string?
 ---@field checkpoint fun(): true?, string?, string?
 ---@field backup fun(path: string, options?: caret.BackupOptions): true?, string?, string?
 ---@field check fun(how?: "online"): true?, string?, string?, string?
@@ -101,6 +104,12 @@ caret.DELETE = nil
 ---@field compact? boolean true: pages in the order of keys and without gaps, the smallest file
 ---@field overwrite? boolean true: replace an existing file, whole or not at all; otherwise it is an error, EXISTS
 ---@field progress? fun(done: integer, total: integer): boolean? called now and then with bytes; what it raises goes on to the caller, and false stops the backup, which is the outcome ROLLBACK then
+
+---Options of `Database:changes`; any other name is refused.
+---@class caret.ChangesOptions
+---@field from? integer a place in the log: changes of commits after it. `Database:place` and `Changes:place` tell places; 0: all that is still there, since the last checkpoint. Without it: from now on
+---@field prefix? caret.Address only changes at this node and below it, and kills above it
+---@field wait? number seconds to sleep until there is a next one, after which a loop ends; default: for ever; 0: what is there now
 
 ---Options of `caret.restore`; any other name is refused.
 ---@class caret.RestoreOptions
@@ -248,6 +257,36 @@ function caret.restore(backup, path, options) end
 ---@return string report what was lost, as lines; or the error's name
 function caret.salvage(path, out, sure) end
 
+---What `Database:changes` tells of each change. All changes of a commit have the same `place`.
+---@class caret.Change
+---@field node caret.Node where
+---@field kind "set"|"delete"|"kill" what comes of an increment, and of a merge, is a set
+---@field value? string of a set; nil if it was a long one that was replaced since
+---@field length integer bytes of the value
+---@field place integer the place in the log after its commit, to go on from when all of its changes are done with
+---@field index integer which change of its commit, from 1
+---@field count integer how many changes its commit has, those that are not below `prefix` too
+
+---A feed of changes, from `Database:changes`. Called, as a loop does, it is `next()`, but what can't go on raises. It is
+---closed with its database.
+---@class caret.Changes
+local Changes = {}
+
+---The next change.
+---@param timeout? number seconds to sleep until there is one; default: the option `wait`
+---@return caret.Change? change nil: the time is over
+---@return string? text why it can't go on
+---@return string? name NOTFOUND (too slow: the log was overwritten before it was read), INTERRUPTED
+function Changes:next(timeout) end
+
+---The place to go on from, after the last commit all of whose changes were told: a consumer that stores it with what it
+---has done, and begins there again, misses nothing.
+---@return integer place
+function Changes:place() end
+
+---Give it back now, not when it is collected.
+function Changes:close() end
+
 ---An open database: one session on it. After `close()` it, its nodes and their iterators raise CLOSED.
 ---@class caret.Database
 local Database = {}
@@ -361,6 +400,45 @@ function Database:sync() end
 ---@return integer durable the place in the log up to which it is on the disk
 ---@return integer committed the place after the last commit; when both are equal a loss of power takes nothing
 function Database:durable() end
+
+---The place in the log after the last commit, for `Database:wait` and `Database:changes`. They grow.
+---@return integer place
+function Database:place() end
+
+---Sleep until something is committed at `node`, below it, or by a kill above it. It takes no processor time meanwhile,
+---and writers none while nobody waits. To miss nothing, take the place first, then look, then wait:
+---
+---```lua
+---local place = db:place()
+---if db:data("^jobs") == 0 then db:wait("^jobs", 0.01, place) end
+---```
+---
+---Own commits count too. In a transaction it raises INTXN.
+---@param node caret.Address
+---@param timeout? number seconds; nil: for ever
+---@param place? integer only what was committed after it; nil: from now on
+---@return boolean? changed true, also if the log from `place` on is not there any more: look; false: the time is over
+---@return string? text why not
+---@return string? name READONLY (opened so: nobody would wake it), NOTFOUND (never was such a place), INTERRUPTED (by a C program around it)
+function Database:wait(node, timeout, place) end
+
+---What is committed, change by change, in the order of commits. `for change in db:changes{...} do` sleeps until there is
+---a next one; what can't go on raises: NOTFOUND when it was so slow that the log was overwritten before it was read (64
+---MiB, unless `log_size` says otherwise). Then read what is there, and begin anew with `from` a place taken before.
+---
+---```lua
+---local feed = assert(db:changes{prefix = "^oaks", wait = 0})
+---db:set("^oaks", 1, "shadow", 10)
+---for change in feed do
+---    print(change.kind .. " " .. tostring(change.node) .. "=" .. change.value)  --> set ^oaks(1,"shadow")=10
+---end
+---```
+---
+---@param options? caret.ChangesOptions
+---@return caret.Changes? feed
+---@return string? text why not
+---@return string? name READONLY (opened so), NOTFOUND (`from` is not, or no longer, in the log)
+function Database:changes(options) end
 
 ---Take a checkpoint: afterwards the data file holds all that was committed before. They come by themselves.
 ---@return true? ok failures raise: IO, DISKFULL, IO_FAILED, READONLY
