@@ -32,7 +32,11 @@
  *     session or database is correct, only slower.
  *   - fork: a child may go on using inherited handles; the first use attaches it
  *     as a process of its own.  It owns none of its parent's locks and is in no
- *     transaction.
+ *     transaction.  The background thread is ended before a fork and started
+ *     again by the next commit of parent or child, so that no thread of ours is
+ *     there when it takes place.  It syncs first what was committed, unless
+ *     nobody wants that; if it is in the midst of a checkpoint the fork waits
+ *     0.3 s at most, and takes place beside it.
  *   - A signal handler must not call these functions, but for caret_interrupt().
  *
  * CAVEATS

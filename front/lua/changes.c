@@ -161,7 +161,7 @@ static int core_log_next(lua_State *L)
 {
     static const char *const kinds[] = {"", "set", "delete", "kill"};
     struct caret__llog *l = check_log(L, 1);
-    caret_change c;
+    caret_change c = {.size = sizeof c};
     int rc = caret_log_next(l->log, &c);
 
     if (rc == CARET_NONE) {

@@ -88,15 +88,25 @@ int caret__session_writes(caret_session *s)
     return CARET_OK;
 }
 
+/* There is no background thread: is there one again?  A fork may have ended it. */
+static bool thread_again(caret_session *s)
+{
+    if (!s->e->options.no_thread)
+        (void)caret__background_start(s->e);
+    return !s->e->options.no_thread;
+}
+
 int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
 {
     caret__count(s, CARET__COMMITS);
     s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
     bool wait = s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0;
+    bool thread =
+        caret__likely(__atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL) || thread_again(s);
     if (flags & CARET_TXN_BATCH)
         return CARET_OK;
     if (caret__likely(!wait))
-        return caret__unlikely(s->e->options.no_thread) ? caret__background_inline(s->e) : CARET_OK;
+        return caret__likely(thread) ? CARET_OK : caret__background_inline(s->e);
     return caret__wait_durable(s->e, lsn);
 }
 

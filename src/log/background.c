@@ -8,14 +8,27 @@
  * through the shared flush and checkpoint mutexes, so it doesn't matter how many processes have one, or none:
  * a writer that finds no room does the work itself.
  *
- * A forked child has no thread: it forgets the struct and starts its own at its
- * first write.
+ * fork.  A process that forks while it has a second thread may leave a mutex of its C library locked in the child, and
+ * hosts look for that: Python warns at each such fork.  So the thread is ended before and started again by the
+ * next commit, in parent and child:
+ *
+ *     RUNS --fork is about to begin--> ASKED --it has synced what is due--> ENDS, and is joined
+ *       ^                                |
+ *       '--- FORK_NS are over: it is ----'   fork takes place beside it, as before
+ *            in the midst of a checkpoint
+ *
+ * It syncs before it ends: the parent may never commit again, and nobody else would.  Whoever commits meanwhile sees no
+ * thread, wants to start one, and waits for the mutex `starting`, which is held through the fork.  The struct
+ * stays for those who have seen it.
  */
 #include "log/background.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "log/checkpoint.h"
@@ -27,16 +40,26 @@
 #define STEPS       4u /* of the arena at a time, before it is looked what else is to be done; arbitrary */
 #define STACK_BYTES (256u << 10)
 #define LOOK_NS     UINT64_C(1000000000) /* it looks at least so often: others may want other intervals */
+#define FORK_NS     UINT64_C(300000000)  /* a fork waits no longer for a thread that is busy; arbitrary */
+
+#define GONE_TRIES                                                                                           \
+    500 /* to see that the system counts it no more, which it does a moment after it can be joined */
+
+enum { RUNS, ASKED, ENDS, STOPPED };
 
 struct caret__background {
     struct caret__engine *e;
     pthread_t thread;
-    _Atomic uint32_t word;    /* raised to wake */
-    _Atomic uint32_t pending; /* a wake is underway: others need not */
-    _Atomic uint32_t stop;
+    _Atomic uint32_t word;          /* raised to wake */
+    _Atomic uint32_t pending;       /* a wake is underway: others need not */
+    _Atomic pid_t tid;              /* of the thread, as the system knows it */
+    _Atomic uint32_t state;         /* STOPPED: by the last close */
+    struct caret__background *next; /* of those that run */
 };
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct caret__background *running; /* changed under `starting` */
 
 void caret__background_wants(struct caret__engine *e, const caret_options *options)
 {
@@ -125,14 +148,32 @@ static void look(struct caret__engine *e, bool sync)
         (void)caret__checkpoint(e);
 }
 
+/* Is it to end?  Before a fork what was committed is synced first. */
+static bool ends(struct caret__background *b)
+{
+    uint32_t state = atomic_load(&b->state);
+    struct caret__shared *sh = b->e->sh;
+
+    if (state != ASKED)
+        return state == STOPPED;
+    if (interval_ns(b->e) != NOBODY && atomic_load(&sh->io_failed) == 0 &&
+        atomic_load(&sh->log_head) != atomic_load(&sh->log_durable))
+        (void)caret__flush(b->e, 0, true);
+    if (!atomic_compare_exchange_strong(&b->state, &state, ENDS))
+        return state == STOPPED;
+    caret__futex_wake(&b->state, 1);
+    return true;
+}
+
 static void *run(void *arg)
 {
     struct caret__background *b = arg;
     uint64_t last = caret__now_ns(); /* when it was synced */
 
+    atomic_store(&b->tid, (pid_t)syscall(SYS_gettid));
     caret__populate(b->e->ring, b->e->sh->ring_size); /* so that committers need not fault it in */
 
-    while (!atomic_load(&b->stop)) {
+    while (!ends(b)) {
         uint32_t seen = atomic_load(&b->word);
         atomic_store(&b->pending, 0);
         uint64_t now = caret__now_ns(), every = interval_ns(b->e); /* others come and go */
@@ -143,7 +184,7 @@ static void *run(void *arg)
         uint64_t left = every == NOBODY || sync ? every : every - (now - last);
         if (caret__huge_settle(b->e))
             left = caret__min64(left, CARET__HUGE_EVERY);
-        if (!atomic_load(&b->stop))
+        if (atomic_load(&b->state) == RUNS)
             caret__futex_wait(&b->word, seen, caret__min64(left, LOOK_NS));
     }
     return NULL;
@@ -165,20 +206,102 @@ static int start_thread(struct caret__background *b)
     return rc;
 }
 
+/* -------------------------------------------------------------------- start, stop */
+
+static void tell(struct caret__background *b)
+{
+    atomic_fetch_add(&b->word, 1);
+    caret__futex_wake(&b->word, 1);
+}
+
+/* It runs no more, or not yet: others see none. */
+static void leave(struct caret__background *b)
+{
+    CARET__HELD(&starting);
+    struct caret__background **p = &running;
+
+    while (*p != NULL && *p != b)
+        p = &(*p)->next;
+    if (*p == b)
+        *p = b->next;
+    __atomic_store_n(&b->e->background, NULL, __ATOMIC_RELEASE);
+}
+
+static void join_in(struct caret__background *b)
+{
+    CARET__HELD(&starting);
+    b->next = running;
+    running = b;
+    __atomic_store_n(&b->e->background, b, __ATOMIC_RELEASE);
+}
+
+/* A fork is about to begin: is the thread gone? */
+static bool end_for_fork(struct caret__background *b)
+{
+    uint64_t end = caret__now_ns() + FORK_NS, now = 0;
+    uint32_t asked = ASKED;
+
+    atomic_store(&b->state, ASKED);
+    tell(b);
+    while (atomic_load(&b->state) == ASKED && (now = caret__now_ns()) < end)
+        caret__futex_wait(&b->state, ASKED, end - now);
+    if (atomic_compare_exchange_strong(&b->state, &asked, RUNS))
+        return false;
+    pthread_join(b->thread, NULL);
+    for (int i = 0; i < GONE_TRIES && syscall(SYS_tgkill, getpid(), atomic_load(&b->tid), 0) == 0; i++)
+        nanosleep(&(struct timespec){0, 20000}, NULL);
+    return true;
+}
+
+static void before_fork(void)
+{
+    struct caret__background *b, *next;
+
+    caret__local_lock(&starting);
+    for (b = running; b != NULL; b = next) {
+        next = b->next;
+        leave(b);
+        if (!end_for_fork(b))
+            join_in(b);
+    }
+}
+
+static void in_parent(void)
+{
+    caret__local_unlock(&starting);
+}
+
+static void in_child(void)
+{
+    caret__held_drop(&starting);
+    pthread_mutex_init(&starting, NULL);
+    running = NULL; /* one that was not ended is the parent's: caret__background_forked() */
+}
+
+static void install(void)
+{
+    pthread_atfork(before_fork, in_parent, in_child);
+}
+
 int caret__background_start(struct caret__engine *e)
 {
     int rc = CARET_OK;
+
+    pthread_once(&once, install);
     caret__local_lock(&starting);
-    if (e->background == NULL) {
-        struct caret__background *b = calloc(1, sizeof *b);
-        if (b != NULL)
+    if (e->background == NULL && !e->options.no_thread) {
+        struct caret__background *b = e->rested != NULL ? e->rested : calloc(1, sizeof *b);
+        e->rested = b;
+        if (b != NULL) {
             b->e = e;
+            atomic_store(&b->state, RUNS);
+            atomic_store(&b->pending, 0);
+        }
         if (b == NULL || start_thread(b) != 0) {
-            free(b);
             e->options.no_thread = 1; /* inline from now on */
             rc = CARET_E_SYSTEM;
         } else {
-            __atomic_store_n(&e->background, b, __ATOMIC_RELEASE);
+            join_in(b);
         }
     }
     caret__local_unlock(&starting);
@@ -187,15 +310,18 @@ int caret__background_start(struct caret__engine *e)
 
 void caret__background_stop(struct caret__engine *e)
 {
+    caret__local_lock(&starting);
     struct caret__background *b = e->background;
-    if (b == NULL)
-        return;
-    atomic_store(&b->stop, 1);
-    atomic_fetch_add(&b->word, 1);
-    caret__futex_wake(&b->word, 1);
-    pthread_join(b->thread, NULL);
-    e->background = NULL;
-    free(b);
+    if (b != NULL) {
+        leave(b);
+        atomic_store(&b->state, STOPPED);
+        tell(b);
+    }
+    caret__local_unlock(&starting);
+    if (b != NULL)
+        pthread_join(b->thread, NULL);
+    free(e->rested);
+    e->rested = NULL;
 }
 
 void caret__background_wake(struct caret__engine *e)
@@ -203,14 +329,11 @@ void caret__background_wake(struct caret__engine *e)
     struct caret__background *b = __atomic_load_n(&e->background, __ATOMIC_ACQUIRE);
     if (b == NULL || atomic_load_explicit(&b->pending, memory_order_relaxed) != 0)
         return;
-    if (atomic_exchange(&b->pending, 1) == 0) {
-        atomic_fetch_add(&b->word, 1);
-        caret__futex_wake(&b->word, 1);
-    }
+    if (atomic_exchange(&b->pending, 1) == 0)
+        tell(b);
 }
 
 void caret__background_forked(struct caret__engine *e)
 {
     e->background = NULL; /* the parent's; its memory is a copy that nobody uses */
-    pthread_mutex_init(&starting, NULL);
 }

@@ -85,7 +85,8 @@ struct caret__engine {
     uint64_t log_tail_from, log_tail_len;
     uint64_t log_end; /* observes, while opening: where in the log file the record is, 0 = not known */
     unsigned refs;
-    struct caret__background *background; /* log/background.c; NULL = none */
+    struct caret__background *background; /* log/background.c; NULL = none runs */
+    struct caret__background *rested;     /* its memory, also while none runs */
     pthread_mutex_t snapshots_lock;    /* of this process's list of snapshots; nothing is waited for in it */
     struct caret__snapshot *snapshots; /* log/snapshot.c */
     uint64_t snapshots_word;           /* what snap_lsn of our slot is, unless we pass for dead */

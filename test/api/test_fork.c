@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "api/session.h"
+
 static caret_session *session_of(caret_db *db)
 {
     caret_session *s;
@@ -489,8 +491,160 @@ static void exec_inherits_no_descriptor_and_no_lock(void **state)
     assert_int_equal(open_here(dir) + open_here("/memfd:caret"), 0);
 }
 
+/* -------------------------------------------------------- the background thread */
+
+static int threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int n = -2; /* . and .. */
+
+    assert_non_null(tasks);
+    while (readdir(tasks) != NULL)
+        n++;
+    closedir(tasks);
+    return n;
+}
+
+/* Handlers that were there before those of the library: what is done before a fork, theirs do first. */
+static int before, after;
+
+static void count_before(void)
+{
+    before = threads();
+}
+
+static void count_after(void)
+{
+    after = threads();
+}
+
+static caret_db *open_with_thread(void)
+{
+    caret_options o = options();
+    caret_db *db;
+
+    o.no_thread = 0;
+    o.sync = CARET_SYNC_INTERVAL;
+    OK(caret_open(path, &o, &db));
+    return db;
+}
+
+static void the_thread_is_ended_for_a_fork(void **state)
+{
+    uint64_t durable, committed;
+
+    (void)state;
+    caret_db *db = open_with_thread();
+    caret_session *s = session_of(db);
+    for (int64_t i = 1; i <= 3; i++) {
+        set_node(s, i, "parent's");
+        assert_int_equal(threads(), 2);
+        pid_t pid = fork();
+        if (pid == 0) {
+            CHILD(threads() == 1 && after == 1);
+            CHILD(has(s, i, "parent's"));
+            set_node(s, 10 * i, "child's");
+            CHILD(threads() == 2);
+            CHILD(caret_sync(db) == CARET_OK);
+            caret_session_close(s);
+            CHILD(caret_close(db) == CARET_OK);
+            CHILD(threads() == 1);
+            _exit(0);
+        }
+        assert_int_equal(before, 1);
+        assert_int_equal(after, 1);
+        assert_int_equal(threads(), 1);
+        join(pid);
+        assert_true(has(s, 10 * i, "child's"));
+        assert_int_equal(threads(), 1); /* until it writes */
+    }
+    set_node(s, 4, "parent's");
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    OK(caret_durable(db, &durable, &committed)); /* nobody else would sync it */
+    assert_int_equal(durable, committed);
+    join(pid);
+    OK(caret_begin(s, CARET_TXN_BATCH));
+    set_node(s, 5, "parent's");
+    OK(caret_commit(s));
+    assert_int_equal(threads(), 2);
+    caret_session_close(s);
+    OK(caret_close(db));
+    assert_int_equal(threads(), 1);
+}
+
+static void a_thread_that_is_busy_does_not_stop_a_fork(void **state)
+{
+    (void)state;
+    caret_db *db = open_with_thread();
+    caret_session *s = session_of(db);
+    set_node(s, 1, "x");
+    OK(caret__mutex_lock(&s->e->sh->flush)); /* it can't sync */
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(threads() == 1 ? 0 : 1);
+    assert_int_equal(before, 2);
+    caret__mutex_unlock(&s->e->sh->flush);
+    join(pid);
+    set_node(s, 2, "x");
+    assert_int_equal(threads(), 2);
+    OK(caret_sync(db));
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
+enum { WRITERS = 3, FORKS = 100 };
+static _Atomic bool enough;
+
+static void *write_and_write(void *arg)
+{
+    caret_session *s = session_of(arg);
+
+    for (int64_t i = 0; !atomic_load(&enough); i++)
+        set_node(s, i % 100, "thread's");
+    caret_session_close(s);
+    return NULL;
+}
+
+static void no_moment_of_a_fork_hangs(void **state)
+{
+    pthread_t writer[WRITERS];
+
+    (void)state;
+    caret_db *db = open_with_thread();
+    caret_session *s = session_of(db);
+    atomic_store(&enough, false);
+    patience(200);
+    for (int i = 0; i < WRITERS; i++)
+        assert_int_equal(pthread_create(&writer[i], NULL, write_and_write, db), 0);
+    for (int64_t i = 0; i < FORKS; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            patience(100);
+            if (i % 3 != 0)
+                set_node(s, 1000 + i, "child's");
+            if (i % 3 == 1) {
+                caret_session_close(s);
+                CHILD(caret_close(db) == CARET_OK);
+            }
+            _exit(0);
+        }
+        join(pid);
+        assert_true(has(s, 1000 + i, i % 3 != 0 ? "child's" : NULL));
+    }
+    atomic_store(&enough, true);
+    for (int i = 0; i < WRITERS; i++)
+        OK(pthread_join(writer[i], NULL));
+    patience(0);
+    check(db);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 int main(void)
 {
+    pthread_atfork(count_before, count_after, count_after); /* first of all */
     const struct CMUnitTest tests[] = {
         TEST(child_owns_no_transaction_of_its_parent),
         TEST(child_that_closes_ends_nothing_of_its_parent),
@@ -502,6 +656,9 @@ int main(void)
         TEST(detached_session_goes_from_thread_to_thread),
         TEST(thread_that_ends_in_a_child_ends_nothing_of_its_parent),
         TEST(exec_inherits_no_descriptor_and_no_lock),
+        cmocka_unit_test_setup_teardown(the_thread_is_ended_for_a_fork, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_thread_that_is_busy_does_not_stop_a_fork, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_moment_of_a_fork_hangs, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
