@@ -9,7 +9,7 @@
  * Shared: per key whether a commit of it exists (head) and is visible (applied); the writer mutex (wm), which tells
  * of a dead owner (wm_dead).  The fence of step b is the order of the steps: BUG 3 is without.
  *
- * Checked: when nothing moves any more, who sleeps has no commit of his key; if somebody has died, the look that
+ * Checked: when nothing moves any more, no sleeper has a commit of its key; if somebody has died, the look that
  * comes after a second finds it (and finishes a commit that is half done).
  */
 #ifndef MAXD

@@ -1,11 +1,11 @@
 /*
  * await.c - sleeping until something is committed at or below a node.
  *
- * The truth is the log: who waits reads it from a place of his own on (follow.h), and sleeps when there is no
- * more.  What is in shared memory only says whom to wake: 64 places, the bit of each in one word, `awaiting`,
+ * The truth is the log: a waiter reads it from a place of its own on (follow.h), and sleeps when there is no
+ * more.  What is in shared memory only says which waiters to wake: 64 places, the bit of each in one word, `awaiting`,
  * which is all that a commit looks at while nobody waits.
  *
- *     who waits                                   who commits
+ *     the waiter                                  the writer
  *     1  owner of a place: 0 -> me; its key       a  log_applied = L
  *     2  seen = word of the place                 b  unlock the writer mutex (orders a before c)
  *     3  awaiting |= bit                          c  awaiting & bit, and the record concerns the key?
@@ -16,20 +16,20 @@
  *
  * Nothing is missed: if c does not see the bit, 3 came later, so 4 sees L.  If it does, e comes after 2, so that 5
  * does not sleep or is woken.  d before e: the other way round it might take the bit of the next 3.  A commit
- * takes the bit away, so that who slept is woken once, and commits that come before he is back pay nothing.
+ * takes the bit away, so that a sleeper is woken once, and commits that come before it is back pay nothing.
  *
- * The key is written before the bit is set.  Who commits may read it while its place is given to somebody else: then
+ * The key is written before the bit is set.  A writer may read it while its place is given to another waiter: then
  * that one sets the bit after c read it, and finds L in 4.  So what is read may be torn, and is only compared.
  * Keys that are longer than a place has room for are cut: some are woken for nothing.
  *
- * The last place has no key and no owner: it is for all who find no other, who are all woken by everything.  Its
+ * The last place has no key and no owner: it is for all waiters that find no other; every commit wakes all of them.  Its
  * bit is never cleared in 7.
  *
- * Deaths.  Of who commits, after a and before e: who waits may sleep on; he looks at the log after a second in any
- * case.  Before a: the next writer repairs, and wakes everybody; who waits does so himself when he looks and the
- * commit is half done.  Of who waits: his place stays taken.  It is told by slot and nonce, and given to the next
- * who finds no free one and asks for the record lock; a commit that meets his bit when his slot is somebody
- * else's, or nobody's, clears it.  A process that has lost its slot but lives shares its place with the next, which
+ * Deaths.  Of a writer, after a and before e: the waiter may sleep on; it looks at the log after a second in any
+ * case.  Before a: the next writer repairs, and wakes all; a waiter that looks while the commit is half done repairs
+ * it itself.  Of a waiter: its place stays taken.  It is told by slot and nonce, and given to the next waiter that
+ * finds no free one and asks for the record lock; a commit that meets its bit when its slot is another process's,
+ * or no process's, clears it.  A process that has lost its slot but lives shares its place with the next, which
  * costs both of them wake-ups, or a second.
  *
  * model/await.pml checks the order of these steps, deaths included.
@@ -169,7 +169,7 @@ static bool concerns(const struct caret__awaiter *a, uint32_t i, const struct ca
     return caret__concerns(op->key, op->klen, op->kind == CARET__OP_KILL, a->key, len);
 }
 
-/* Wake those of `left` whom the change concerns; who is left then. */
+/* Wake those of `left` that the change concerns; those that are left then. */
 static uint64_t wake_for(struct caret__shared *sh, uint64_t left, const struct caret__op_view *op)
 {
     for (uint64_t todo = left; todo != 0; todo &= todo - 1) {

@@ -8,7 +8,7 @@
  *   4  log_head = L            <- the commit point; nothing may fail from here on
  *   5  apply: undo, versions, bytes
  *   6  log_applied = L         <- all of it becomes visible at once
- *   7  unlock; wake who waits for such a change (await.c)
+ *   7  unlock; wake those that wait for such a change (await.c)
  *
  * The commonest change, a set whose leaf belongs to the current epoch and has
  * room, is done in place (set_in_place): only the bytes that change are saved, not
@@ -242,7 +242,7 @@ static inline void afterwards(struct caret__engine *e, const uint8_t *rec, uint3
     if (caret__unlikely(lsn - atomic_load_explicit(&sh->log_written, memory_order_relaxed) >
                         sh->ring_size / 4)) {
         caret__background_wake(e);
-        caret__await_tell(e, NULL, 0); /* or who waits for something else would have much to read at once */
+        caret__await_tell(e, NULL, 0); /* or a waiter for something else would have much to read at once */
     }
 }
 

@@ -24,7 +24,7 @@
  * at once, so the pair may be mixed.  Until a first record was verified with it, it
  * is looked at again each time.
  *
- * Who begins at a place need not go there from the checkpoint: the 8 bytes before it
+ * A reader that begins at a place need not go there from the checkpoint: the 8 bytes before it
  * are the trailer of the record that ends there, and the seed of the next.  They count
  * if they look like a trailer and checkpoint_lsn is not beyond the place afterwards; else
  * the way is gone after all, and tells why not.

@@ -12,7 +12,7 @@ struct caret__tail {
     uint64_t seed; /* the 8 bytes before it */
     uint64_t from; /* records that begin before are passed over */
     bool sure;     /* a record was verified: the seed is right */
-    bool far;      /* go to `from` from the log's beginning: what is before it is no trailer */
+    bool far;      /* go to `from` from the log's beginning: what is before it is not a trailer */
     uint8_t *buf;  /* log bytes from lsn on: `len` of them at `at` */
     size_t at, len, cap;
 };

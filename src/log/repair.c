@@ -198,7 +198,7 @@ int caret__repair(struct caret__engine *e)
         recount(e);
     }
     atomic_fetch_add(&sh->repairs, 1);
-    if (atomic_load(&sh->awaiting) != 0) /* who died has woken nobody */
+    if (atomic_load(&sh->awaiting) != 0) /* the writer that died has woken no waiter */
         caret__await_wake(e, NULL, 0);
     return CARET_OK;
 }

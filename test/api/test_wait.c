@@ -41,7 +41,7 @@ static uint64_t place_of(caret_db *db)
     return place;
 }
 
-/* CARET_OK, and soon, if something was changed there behind `place`; else CARET_NONE. */
+/* CARET_OK, and soon, if something was changed there after `place`; else CARET_NONE. */
 static int waited(caret_session *s, const char *zwr, uint64_t place)
 {
     caret_node_buf n;
