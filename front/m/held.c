@@ -63,32 +63,57 @@ void caret_m__held_drop(struct caret_m__held **list, const caret_session *locks,
         drop(link);
 }
 
-/* Release and forget those of that level and above, or those carried. */
-static void release(struct caret_m__held **list, unsigned level, bool carried)
+size_t caret_m__held_count(const struct caret_m__held *list, const caret_session *locks, unsigned level)
 {
+    size_t count = 0;
+
+    for (; list != NULL; list = list->next)
+        count += list->locks == locks && (list->carried || list->level == level);
+    return count;
+}
+
+bool caret_m__held_here(struct caret_m__held *list, const caret_session *locks, unsigned level,
+                        const caret_node *n)
+{
+    for (; list != NULL; list = list->next)
+        if (list->locks == locks && (list->carried || list->level == level) &&
+            caret_node_equal(&list->node, n))
+            return true;
+    return false;
+}
+
+/* Release and forget those of that level and above, or those carried. */
+static size_t release(struct caret_m__held **list, unsigned level, bool carried)
+{
+    size_t count = 0;
+
     while (*list != NULL)
         if (carried ? (*list)->carried : (*list)->level >= level) {
-            caret_unlock((*list)->locks, &(*list)->node);
+            count += caret_unlock((*list)->locks, &(*list)->node) == CARET_OK;
             drop(list);
         } else {
             list = &(*list)->next;
         }
+    return count;
 }
 
-void caret_m__held_undo(struct caret_m__held **list, unsigned level)
+size_t caret_m__held_undo(struct caret_m__held **list, unsigned level)
 {
-    release(list, level, false);
+    return release(list, level, false);
 }
 
-void caret_m__held_commit(struct caret_m__held **list, unsigned level)
+size_t caret_m__held_commit(struct caret_m__held **list, unsigned level)
 {
+    size_t count = 0;
+
     if (level == 1) {
-        release(list, 0, true);
+        count = release(list, 0, true);
         caret_m__held_forget(list);
     }
     for (struct caret_m__held *held = *list; held != NULL; held = held->next)
         if (held->level == level)
             held->level--;
+    return count;
 }
 
 void caret_m__held_carry(struct caret_m__held *list)

@@ -38,9 +38,15 @@ bool caret_m__held_again(struct caret_m__held **list, const caret_session *locks
 /* One is given back by the program: the one taken last. */
 void caret_m__held_drop(struct caret_m__held **list, const caret_session *locks, const caret_node *n);
 
-/* A level is undone, or committed, the outermost being 1; the transaction begins again; the list is that of nobody. */
-void caret_m__held_undo(struct caret_m__held **list, unsigned level);
-void caret_m__held_commit(struct caret_m__held **list, unsigned level);
+/* Those that this level may release, of that session: taken in it, or carried into it.  How many; is this node one? */
+size_t caret_m__held_count(const struct caret_m__held *list, const caret_session *locks, unsigned level);
+bool caret_m__held_here(struct caret_m__held *list, const caret_session *locks, unsigned level,
+                        const caret_node *n);
+
+/* A level is undone, or committed, the outermost being 1 (how many counts of locks were released is returned); the
+ * transaction begins again; the list is that of nobody. */
+size_t caret_m__held_undo(struct caret_m__held **list, unsigned level);
+size_t caret_m__held_commit(struct caret_m__held **list, unsigned level);
 void caret_m__held_carry(struct caret_m__held *list);
 void caret_m__held_forget(struct caret_m__held **list);
 

@@ -5,10 +5,13 @@
  * each other.  So each database has one session for locks, under CARET__YDB_LOCKS.  Nobody holds the mutex
  * for long: a waiter does so for SLICE_NS at a time, and lets others in between.
  *
- * In a transaction m/held.h says which of them are kept and released; the list is under the same mutex.
+ * In a transaction m/held.h says which of them are kept and released; the list is under the same mutex.  What was taken
+ * before the level that is in progress can't be released in it: TPLOCK.  Each database counts what is taken, so that
+ * a list of locks need not look for such.
  */
 #include <stdarg.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "yottadb/session.h"
 
@@ -22,7 +25,7 @@ void caret__ydb_locks_undo(struct caret__ydb_thread *owner, unsigned level)
     if (owner->tp.held == NULL)
         return;
     caret__ydb_take(CARET__YDB_LOCKS);
-    caret_m__held_undo(&owner->tp.held, level);
+    owner->database->taken -= caret_m__held_undo(&owner->tp.held, level);
     caret__ydb_give(CARET__YDB_LOCKS);
 }
 
@@ -31,13 +34,19 @@ void caret__ydb_locks_commit(struct caret__ydb_thread *owner, unsigned level)
     if (owner->tp.held == NULL)
         return;
     caret__ydb_take(CARET__YDB_LOCKS);
-    caret_m__held_commit(&owner->tp.held, level);
+    owner->database->taken -= caret_m__held_commit(&owner->tp.held, level);
     caret__ydb_give(CARET__YDB_LOCKS);
 }
 
 void caret__ydb_locks_restart(struct caret__ydb_thread *owner)
 {
     caret_m__held_carry(owner->tp.held);
+}
+
+void caret__ydb_locks_forget_all(void)
+{
+    for (struct caret__ydb_database *d = caret__ydb_databases(); d != NULL; d = d->next)
+        d->taken = 0;
 }
 
 void caret__ydb_locks_forget(struct caret__ydb_thread *owner)
@@ -124,6 +133,7 @@ static int take_in_tp(struct caret__ydb_call *c, struct caret__ydb_database *d, 
         caret_m__held_add(list, held);
     else
         free(held);
+    d->taken += status == YDB_OK;
     return status;
 }
 
@@ -134,11 +144,11 @@ static int take(struct caret__ydb_call *c, struct caret__ydb_database *d, const 
     if (c->in != NULL)
         return take_in_tp(c, d, n, timeout_ns);
     int rc = caret_lock(d->locks, n, 0);
-    if (rc == CARET_OK)
-        return YDB_OK;
-    if (rc != CARET_LOCK_TIMEOUT || timeout_ns == 0)
+    if (rc != CARET_OK && (rc != CARET_LOCK_TIMEOUT || timeout_ns == 0))
         return caret__ydb_failed(c, rc);
-    return wait_for(c, d->locks, &n, 1, timeout_ns, take_one);
+    int status = rc == CARET_OK ? YDB_OK : wait_for(c, d->locks, &n, 1, timeout_ns, take_one);
+    d->taken += status == YDB_OK;
+    return status;
 }
 
 static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb_buffer_t *v, int n,
@@ -157,6 +167,32 @@ static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb
     return status == YDB_OK ? leave(take(c, d, &path->node.node, ns)) : status;
 }
 
+/* Does the process hold it?  Asked before a refusal only: all locks are looked through. */
+static bool is_held(struct caret__ydb_database *d, const caret_node *n)
+{
+    char name[YDB_MAX_ERRORMSG];
+    caret_lock_list *list;
+    bool found = false;
+    size_t len;
+
+    if (caret_node_zwr(n, 0, name, sizeof name - 1, &len) != CARET_OK ||
+        caret_locks_get(d->db, &list) != CARET_OK)
+        return true;
+    name[len] = '\0';
+    for (size_t i = 0; i < list->count && !found; i++)
+        found = list->lock[i].pid == (uint64_t)getpid() && !list->lock[i].waits &&
+                strcmp(list->lock[i].name, name) == 0;
+    caret_locks_free(list);
+    return found;
+}
+
+/* A level may release what was taken in it, not before. */
+static bool is_of_before(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *n)
+{
+    return c->in != NULL && !caret_m__held_here(c->in->tp.held, d->locks, c->in->tp.m.level, n) &&
+           is_held(d, n);
+}
+
 static int lock_decr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
 {
     struct caret__ydb_database *d;
@@ -168,9 +204,12 @@ static int lock_decr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, co
         status = enter(c, &d);
     if (status != YDB_OK)
         return status;
+    if (is_of_before(c, d, &path->node.node))
+        return leave(caret__ydb_error(c, YDB_ERR_TPLOCK, NULL));
     if (c->in != NULL)
         caret_m__held_drop(&c->in->tp.held, d->locks, &path->node.node);
     int rc = caret_unlock(d->locks, &path->node.node);
+    d->taken -= rc == CARET_OK;
     if (rc != CARET_OK && rc != CARET_E_NOTLOCKED) /* what is not held is released already */
         return leave(caret__ydb_failed(c, rc));
     return leave(YDB_OK);
@@ -183,8 +222,19 @@ static void release_all(struct caret__ydb_call *c)
     if (c->in != NULL)
         caret__ydb_locks_forget(c->in);
     for (struct caret__ydb_database *d = caret__ydb_databases(); d != NULL; d = d->next)
-        if (d->locks != NULL)
+        if (d->locks != NULL) {
             caret_unlock_all(d->locks);
+            d->taken = 0;
+        }
+}
+
+/* Are there locks that were taken before this level of the transaction?  They can't be released in it. */
+static bool some_are_of_before(struct caret__ydb_call *c)
+{
+    for (struct caret__ydb_database *d = caret__ydb_databases(); d != NULL; d = d->next)
+        if (d->taken != caret_m__held_count(c->in->tp.held, d->locks, c->in->tp.m.level))
+            return true;
+    return false;
 }
 
 static int note_all(struct caret__ydb_call *c, struct caret__ydb_database *d, const caret_node *const *nodes,
@@ -209,9 +259,13 @@ static int take_list(struct caret__ydb_call *c, unsigned long long ns, const car
 
     if (status != YDB_OK)
         return status;
+    if (c->in != NULL && some_are_of_before(c))
+        return leave(caret__ydb_error(c, YDB_ERR_TPLOCK, NULL));
     release_all(c);
     if (n != 0)
         status = wait_for(c, d->locks, nodes, n, ns, caret_lock_more);
+    if (n != 0 && status == YDB_OK)
+        d->taken += n;
     if (n != 0 && status == YDB_OK && c->in != NULL)
         status = note_all(c, d, nodes, n);
     return leave(status);

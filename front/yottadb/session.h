@@ -56,6 +56,7 @@ struct caret__ydb_database {
     struct caret__ydb_database *next;
     caret_db *db;
     caret_session *locks; /* lock.c */
+    size_t taken; /* how many of them there are, each as often as it was taken; under CARET__YDB_LOCKS */
 };
 
 /* A session of a thread. */
@@ -256,6 +257,7 @@ void caret__ydb_locks_restart(struct caret__ydb_thread *owner);
 
 /* In a child: they are the parent's. */
 void caret__ydb_locks_forget(struct caret__ydb_thread *owner);
+void caret__ydb_locks_forget_all(void);
 
 /* ---- special.c ---- */
 

@@ -136,6 +136,7 @@ static void in_child(void)
         t->in = NULL;
         atomic_store(&t->busy, false);
     }
+    caret__ydb_locks_forget_all();
     caret__ydb_timers_forget();
     barred_st |= atomic_load(&used_st);
     atomic_compare_exchange_strong(&caret__ydb_state, &running, CARET__YDB_FORKED);

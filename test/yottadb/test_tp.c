@@ -360,23 +360,83 @@ static void keeps_locks_when_it_begins_again(void **state)
     assert_true(is_free("l", "1"));
 }
 
-static int give_and_undo(void *arg)
+static int lock_list(const char *name)
+{
+    if (mode->st)
+        return name == NULL ? ydb_lock_st(token, &errstr, 0, 0)
+                            : ydb_lock_st(token, &errstr, 0, 1, var(name), 0, NULL);
+    return name == NULL ? ydb_lock_s(0, 0) : ydb_lock_s(0, 1, var(name), 0, NULL);
+}
+
+static const char tplock[] = "Cannot release LOCK(s) held prior to current TSTART";
+
+static int keep_those_of_before(void *arg)
 {
     assert_int_equal(lock_incr(0, var("l"), 0, NULL), YDB_OK);
     assert_int_equal(lock_decr(var("l"), 0, NULL), YDB_OK);
-    assert_int_equal(lock_decr(var("l"), 0, NULL), YDB_OK); /* that of before */
+    fails(lock_decr(var("l"), 0, NULL), TPLOCK, tplock); /* that of before */
+    assert_int_equal(lock_decr(var("other"), 0, NULL), YDB_OK);
+    fails(lock_list("m"), TPLOCK, tplock);
+    fails(lock_list(NULL), TPLOCK, tplock);
+    assert_int_equal(lock_incr(0, var("n"), 0, NULL), YDB_OK);
+    fails(lock_list(NULL), TPLOCK, tplock);
     return *(int *)arg;
 }
 
-static void what_was_released_stays_released(void **state)
+/* As GT.M has it: a level releases what it took, neither what was held before nor what is of a level around it. */
+static void what_is_of_before_is_not_released(void **state)
 {
-    int code = YDB_TP_ROLLBACK;
+    int code = YDB_TP_ROLLBACK, commit = YDB_OK;
 
     (void)state;
     may_fork();
     assert_int_equal(lock_incr(0, var("l"), 0, NULL), YDB_OK);
-    assert_int_equal(tp(give_and_undo, &code), YDB_TP_ROLLBACK);
+    assert_int_equal(tp(keep_those_of_before, &code), YDB_TP_ROLLBACK);
+    assert_false(is_free("l", NULL));
+    assert_true(is_free("n", NULL));
+    assert_true(is_free("m", NULL));
+    assert_int_equal(tp(keep_those_of_before, &commit), YDB_OK);
+    assert_false(is_free("n", NULL));
+    assert_int_equal(lock_list(NULL), YDB_OK);
     assert_true(is_free("l", NULL));
+}
+
+static int inner_lists(void *arg)
+{
+    (void)arg;
+    fails(lock_list("b"), TPLOCK, tplock);
+    fails(lock_decr(var("a"), 0, NULL), TPLOCK, tplock);
+    assert_int_equal(lock_incr(0, var("c"), 0, NULL), YDB_OK);
+    fails(lock_list(NULL), TPLOCK, tplock);
+    return YDB_OK;
+}
+
+static int lists(void *arg)
+{
+    assert_int_equal(lock_list("z"), YDB_OK);
+    assert_int_equal(lock_list("a"), YDB_OK); /* its own may go */
+    assert_true(is_free("z", NULL));
+    assert_int_equal(tp(inner_lists, NULL), YDB_OK);
+    assert_int_equal(lock_decr(var("c"), 0, NULL), YDB_OK); /* the inner level's are this one's now */
+    if (runs++ == 0)
+        return *(int *)arg;
+    return YDB_OK;
+}
+
+static void a_list_releases_what_its_level_took(void **state)
+{
+    int codes[] = {YDB_OK, YDB_TP_RESTART, YDB_TP_ROLLBACK};
+
+    (void)state;
+    may_fork();
+    for (int i = 0; i < 3; i++) {
+        runs = 0;
+        assert_int_equal(tp(lists, &codes[i]), i == 2 ? YDB_TP_ROLLBACK : YDB_OK);
+        assert_true(is_free("a", NULL) == (i == 2));
+        assert_true(is_free("c", NULL));
+        assert_int_equal(lock_list(NULL), YDB_OK);
+        assert_true(is_free("a", NULL));
+    }
 }
 
 /* ------------------------------------------------------------------------ time */
@@ -502,7 +562,8 @@ int main(void)
         BOTH(refuses_names_that_are_none),
         EACH(gives_locks_back_when_undone),
         EACH(keeps_locks_when_it_begins_again),
-        EACH(what_was_released_stays_released),
+        EACH(what_is_of_before_is_not_released),
+        EACH(a_list_releases_what_its_level_took),
         ONCE(ends_after_maxtptime),
         ONE_(tokens_are_of_one_run_and_level, "", &modes[2]),
         ONCE(can_not_end_the_process_or_change_the_database),
