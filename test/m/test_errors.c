@@ -64,6 +64,8 @@ static void wordings_fit_their_room(void **state)
     }
     caret_m__message(room, sizeof room, 150373210, "1/0");
     assert_string_equal(room, "%YDB-E-DIVZERO, 1/0");
+    caret_m__message(room, sizeof room, -150375522, NULL);
+    assert_string_equal(room, "%YDB-E-INVSTRLEN, Invalid string length !UL: max !UL");
     caret_m__message(room, sizeof room, 2, NULL);
     assert_string_equal(room, "%SYSTEM-E-ENO2, No such file or directory");
     assert_int_equal(caret_m__message(room, sizeof room, -150379999, NULL), 0);
