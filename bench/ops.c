@@ -152,7 +152,7 @@ static double single(struct handles *o, int what, unsigned count)
         case GET: rc = caret_get(o->s, &n.node, &v); break;
         case SET: rc = caret_set(o->s, &n.node, "0123456789", 10); break;
         case NEXT: rc = caret_next(o->s, &n.node); break;
-        case INCR: rc = caret_incr_int(o->s, &n.node, 1, &sum); break;
+        case INCR: rc = caret_incr_int(o->s, &n.node, 1, 0, &sum); break;
         case LOCK:
             rc = caret_lock(o->s, &n.node, 0);
             rc |= caret_unlock(o->s, &n.node);

@@ -461,6 +461,10 @@ CARET_API int caret_session_open(caret_db *db, caret_session **s);
  */
 CARET_API int caret_session_detach(caret_session *s);
 
+/* on 1: commits of this session do not wait for the disk, whatever the mode, as if each were one with CARET_TXN_BATCH;
+ * 0: they do again.  Whoever answers for what was committed asks caret_durable(), or calls caret_sync().  INVALID. */
+CARET_API int caret_session_batch(caret_session *s, int on);
+
 /* End it: rolls back its transaction, releases its locks, frees its locals. NULL is ignored. */
 CARET_API void caret_session_close(caret_session *s);
 
@@ -530,6 +534,31 @@ CARET_API int caret_node_last_as_int(const caret_node *n, int64_t *out);
 /* The node as ZWR text, ^oaks(1,"shadow").  utf8: 1 leaves printable UTF-8 readable, 0 is the byte form. */
 CARET_API int caret_node_zwr(const caret_node *n, int utf8, char *buf, size_t cap, size_t *len);
 
+/* --------------------------------------------------------------------- paths */
+/*
+ * What follows is told an address instead of a node: the name of a variable, NUL-terminated, and `count` subscripts as
+ * text, as caret_node_child() takes them.  `subs` may be NULL if count is 0.  Each does what the function without
+ * _path does, for a node that is made of them and forgotten.  For an address that is used once that is as quick; a
+ * node that is kept remembers its place.  Errors: those of that function, and NAME, MAXSUBS, KEY2BIG, INVALID.
+ *
+ *     caret_slice subs[] = {{"1", 1}, {"shadow", 6}};
+ *     caret_set_path(s, "^oaks", subs, 2, "15", 2);
+ */
+CARET_API int caret_get_path(caret_session *s, const char *name, const caret_slice *subs, size_t count,
+                             caret_slice *value);
+CARET_API int caret_set_path(caret_session *s, const char *name, const caret_slice *subs, size_t count,
+                             const void *value, size_t len);
+CARET_API int caret_delete_path(caret_session *s, const char *name, const caret_slice *subs, size_t count);
+CARET_API int caret_kill_path(caret_session *s, const char *name, const caret_slice *subs, size_t count);
+CARET_API int caret_data_path(caret_session *s, const char *name, const caret_slice *subs, size_t count,
+                              int *data);
+CARET_API int caret_incr_path(caret_session *s, const char *name, const caret_slice *subs, size_t count,
+                              int64_t by, int64_t *result);
+
+/* Make `n`, in `bytes` bytes of memory, the node of such an address.  And BUFFER. */
+CARET_API int caret_node_path(caret_node *n, size_t bytes, const char *name, const caret_slice *subs,
+                              size_t count);
+
 /* -------------------------------------------------------------------- data */
 /*
  * Common outcomes of all that follow: CLOSED, EVICTED, NOMEM, CORRUPT, IO,
@@ -540,6 +569,16 @@ CARET_API int caret_node_zwr(const caret_node *n, int utf8, char *buf, size_t ca
 /* The value of n.  CARET_NONE if it has none.  `value` points to memory of the
  * session, valid until the session's next call. */
 CARET_API int caret_get(caret_session *s, caret_node *n, caret_slice *value);
+
+/*
+ * The same inside a transaction, and the value stays valid to its end: until the outermost one is committed, rolled
+ * back, or begun again (caret_restart), or the session closed.  It takes memory until then.  NOTXN outside of one.
+ */
+CARET_API int caret_get_kept(caret_session *s, caret_node *n, caret_slice *value);
+
+/* Keep a value that a call of this session gave, of whatever function, as long as that: value->data leads to a copy
+ * afterwards.  Data that are NULL, which mean no value, are left alone.  NOTXN, NOMEM, VALUE2BIG. */
+CARET_API int caret_keep(caret_session *s, caret_slice *value);
 
 /* The same into a buffer: *len is the length of the value; BUFFER if cap is too small. */
 CARET_API int caret_get_copy(caret_session *s, caret_node *n, void *buf, size_t cap, size_t *len);
@@ -563,8 +602,33 @@ CARET_API int caret_get_many(caret_session *s, caret_node *const *nodes, size_t 
  */
 CARET_API int caret_prefetch(caret_session *s, caret_node *const *nodes, size_t count);
 
+/*
+ * The values of two nodes, of one state: those of n, and of `child`, which may be any node but is found for little
+ * where it lies beside n, as a child of it mostly does.  data is NULL for one that has no value.  Both point to memory
+ * of the session, valid until its next call.  The errors of caret_get().
+ */
+CARET_API int caret_get2(caret_session *s, caret_node *n, caret_node *child, caret_slice *value,
+                         caret_slice *child_value);
+
 /* Set the value of n.  VALUE2BIG over 16 MiB. */
 CARET_API int caret_set(caret_session *s, caret_node *n, const void *value, size_t len);
+
+enum {
+    CARET_PUT_ABSENT = 1,   /* only if n has no value */
+    CARET_PUT_PRESENT = 2,  /* only if it has one */
+    CARET_PUT_CHILDLESS = 4 /* only if it has no children; with one of the others too */
+};
+
+/*
+ * Set the value of n if it is as `flags` say (0: however it is), and tell what was there before, as one atomic step.
+ * CARET_NONE: it was not so, and nothing was changed.  With either outcome:
+ *   *had (may be NULL): what was there, as caret_data() says it; asking costs little mostly, not asking less.
+ *   *old (may be NULL): the value before, its data NULL if there was none; it points to memory of the session, valid
+ *   until its next call.  `value` may be what the session's last call gave.
+ * INVALID: unknown flags, or ABSENT with PRESENT.  VALUE2BIG.
+ */
+CARET_API int caret_put(caret_session *s, caret_node *n, const void *value, size_t len, int flags, int *had,
+                        caret_slice *old);
 
 /* Delete the value of n, keeping children.  CARET_OK also if there was none. */
 CARET_API int caret_delete(caret_session *s, caret_node *n);
@@ -584,9 +648,13 @@ CARET_API int caret_kill(caret_session *s, caret_node *n);
  */
 CARET_API int caret_incr(caret_session *s, caret_node *n, const char *by, size_t len, caret_slice *result);
 
+enum { CARET_INCR_STRICT = 1 };
+
 /* The same by an integer; *result (may be NULL) is the exact sum.  NUMOFLOW, and nothing changes, also if the
- * sum is not an integer of 64 bits, as when the value is 1.5. */
-CARET_API int caret_incr_int(caret_session *s, caret_node *n, int64_t by, int64_t *result);
+ * sum is not an integer of 64 bits, as when the value is 1.5.  With CARET_INCR_STRICT the value must be an integer
+ * of 64 bits, written as one is (-5, 0, 12; not 007, +1, 1.0, "12 oaks" or an empty string), or there is none, which is
+ * 0: else INVALID, and nothing changes.  INVALID also: other flags. */
+CARET_API int caret_incr_int(caret_session *s, caret_node *n, int64_t by, int flags, int64_t *result);
 
 /*
  * The same by the rules of M, as GT.M and YottaDB count: value, `by` and sum are cut off, toward zero,
@@ -629,15 +697,24 @@ CARET_API int caret_previous_get(caret_session *s, caret_node *n, caret_slice *v
 CARET_API int caret_node_next_get(caret_session *s, caret_node *n, caret_slice *value);
 CARET_API int caret_node_previous_get(caret_session *s, caret_node *n, caret_slice *value);
 
+/*
+ * To a child of n, any of them equally likely whatever is below it; n gets one deeper.  `r` is a random number
+ * of the caller's; another one each time.  CARET_NONE: n has no children.  It costs some descents, however many
+ * children there are; but those of a local variable, those that a transaction sees which has changed something, and
+ * those of a node with hundreds of nodes below each child, are gone through.  Errors: those of moving.
+ */
+CARET_API int caret_random_child(caret_session *s, caret_node *n, uint64_t r);
+
 /* The first variable of a kind (local = 1: locals); caret_next goes on from it. */
 CARET_API int caret_first_var(caret_session *s, caret_node *n, size_t bytes, int local);
 
 /* ------------------------------------------------------------ transactions */
 
 enum {
-    CARET_TXN_BATCH = 1,   /* do not wait for the disk at commit, whatever the mode */
-    CARET_TXN_SYNC = 2,    /* wait for the disk at commit, whatever the mode; BATCH wins */
-    CARET_TXN_SNAPSHOT = 4 /* read only, on a snapshot; see below */
+    CARET_TXN_BATCH = 1,    /* do not wait for the disk at commit, whatever the mode */
+    CARET_TXN_SYNC = 2,     /* wait for the disk at commit, whatever the mode; BATCH wins */
+    CARET_TXN_SNAPSHOT = 4, /* read only, on a snapshot; see below */
+    CARET_TXN_ALONE = 8     /* undisturbed from the first run on; see caret_begin */
 };
 
 /*
@@ -663,8 +740,16 @@ enum {
  * session of another thread waits for it, up to one second.
  */
 
-/* Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP; INVALID: unknown flags; CLOSED: the session has
- * no database. */
+/*
+ * Begin a transaction; inside another one: a savepoint.  TXN_TOO_DEEP; INVALID: unknown flags; CLOSED: the session has
+ * no database.
+ *   CARET_TXN_ALONE: changes by other sessions, of other threads and processes, wait from the beginning, as after the
+ * third restart of others (see caret_restart): until it ends, its process dies, or a second has passed; after that it
+ * may be restarted as any other.  Only a change that was being committed while it began may still restart it.
+ * Reading never waits.  It waits itself for others that run so, ten seconds at most: BUSY.  INTXN: inside of a
+ * transaction that does not run alone, or while another session of this thread has one that does.  READONLY: opened so.
+ * INVALID: with CARET_TXN_SNAPSHOT, which nothing disturbs.
+ */
 CARET_API int caret_begin(caret_session *s, int flags);
 
 /* Commit the innermost one.  CARET_RESTART (outermost only): somebody changed what it

@@ -246,7 +246,7 @@ static int incr(lua_State *L, struct caret__ldb *d, caret_session *s, caret_node
         return caret__misuse(L, "an increment must be a number, not nil; leave it out to add 1");
     if (d->translated || lua_type(L, i) != LUA_TNUMBER || !caret__integer(L, i, &by) || by == INT64_MIN)
         return incr_text(L, d, s, n, i, negate);
-    int rc = caret_incr_int(s, n, negate ? -by : by, &result);
+    int rc = caret_incr_int(s, n, negate ? -by : by, 0, &result);
     if (rc == CARET_E_NUMOFLOW) /* the sum is not such an integer: nothing was changed */
         return incr_text(L, d, s, n, i, negate);
     if (rc != CARET_OK)

@@ -244,7 +244,7 @@ static int ffi_incr(double by, double *box, struct caret__lnode *n, double made)
 
     if (refused_change(box, n, made) || !is_whole(by) || n->db->translated)
         return CLASSIC;
-    int rc = caret_incr_int(caret__lnode_session(n), &n->node, (int64_t)by, &result);
+    int rc = caret_incr_int(caret__lnode_session(n), &n->node, (int64_t)by, 0, &result);
     if (rc == CARET_E_NUMOFLOW) /* the sum is not such an integer: nothing was changed */
         return CLASSIC;
     if (rc == CARET_OK && (result > CARET__EXACT || result < -CARET__EXACT)) {

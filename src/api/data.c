@@ -46,6 +46,11 @@ static inline __attribute__((always_inline)) int find(caret_session *s, struct c
     return rc;
 }
 
+int caret__find(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at)
+{
+    return find(s, v, n, at);
+}
+
 /* Copy a value out of line; false: the reference was not stable, look again. */
 static int read_run(caret_session *s, const struct caret__at *at, const struct caret__entry *e, size_t *len)
 {
@@ -349,7 +354,7 @@ static __attribute__((noinline)) int commit_searched(caret_session *s, struct ca
 }
 
 /* A set of the node as a commit of its own.  Under the writer mutex only the version of the place is compared. */
-static int commit_node(caret_session *s, struct caret__node *n, const void *value, size_t len,
+int caret__commit_node(caret_session *s, struct caret__node *n, const void *value, size_t len,
                        caret__compute *compute, void *ctx, uint64_t *lsn)
 {
     CARET__ASSERT(!caret__writer_held(s->e->sh));
@@ -371,7 +376,7 @@ static int set_global(caret_session *s, struct caret__node *n, const void *value
     if (caret__unlikely(!caret__value_inline(n->key_len, len)))
         rc = set_long(s, n, value, len, &lsn);
     else
-        rc = commit_node(s, n, value, len, NULL, NULL, &lsn);
+        rc = caret__commit_node(s, n, value, len, NULL, NULL, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 
@@ -397,7 +402,7 @@ static int set_in_txn(caret_session *s, const struct caret__node *n, const void 
 }
 
 /* Common beginning of all writers of globals. */
-static int enter_writer(caret_session *s)
+int caret__enter_writer(caret_session *s)
 {
     int rc = caret__session_enter(s);
     if (rc == CARET_OK)
@@ -422,7 +427,7 @@ int caret_set(caret_session *s, caret_node *node, const void *value, size_t len)
         return rc;
     if (n->local)
         return set_local(s, n, value, len);
-    rc = enter_writer(s);
+    rc = caret__enter_writer(s);
     if (rc != CARET_OK)
         return rc;
     return s->txn.level != 0 ? set_in_txn(s, n, value, len) : set_global(s, n, value, len);
@@ -464,7 +469,7 @@ static int remove_local(caret_session *s, struct caret__node *n, bool below)
 static int remove_global(caret_session *s, struct caret__node *n, bool below)
 {
     uint64_t lsn;
-    int rc = enter_writer(s);
+    int rc = caret__enter_writer(s);
 
     if (rc != CARET_OK)
         return rc;
@@ -509,6 +514,7 @@ struct add {
     int64_t by_int;
     bool is_int;
     bool want_int; /* the caller's result is an int64 */
+    bool strict;   /* and so must the value be that it is added to */
     int64_t result_int;
     char text[CARET__DEC_MAX];
     size_t len;
@@ -540,12 +546,27 @@ static int add_decimals(struct add *a, const uint8_t *old, size_t old_len)
     return CARET_OK;
 }
 
+/* For CARET_INCR_STRICT: is the value an integer as it would be written, or none? */
+static int check_strict(const uint8_t *old, size_t len)
+{
+    int64_t v;
+
+    if (old == NULL || caret__i64_parse((const char *)old, len, &v))
+        return CARET_OK;
+    return caret__fail(
+        CARET_E_INVALID,
+        "caret_incr_int: the value '%.*s%s' is not a 64-bit integer, as CARET_INCR_STRICT expects",
+        (int)caret__min(len, 40), (const char *)old, len > 40 ? "..." : "");
+}
+
 /* old + by as canonical text. */
 static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
 {
     struct add *a = ctx;
-    int rc = CARET_OK;
+    int rc = a->strict ? check_strict(old, old_len) : CARET_OK;
 
+    if (rc != CARET_OK)
+        return rc;
     if (a->is_int && caret__add_small(a->rules, (const char *)old, old_len, a->by_int, &a->result_int))
         a->len = caret__i64_format(a->result_int, a->text);
     else
@@ -580,10 +601,10 @@ static int incr(caret_session *s, caret_node *node, struct add *a)
     if (rc == CARET_OK && s->txn.level != 0)
         return incr_by_hand(s, node, a);
     if (rc == CARET_OK)
-        rc = enter_writer(s);
+        rc = caret__enter_writer(s);
     if (rc != CARET_OK)
         return rc;
-    rc = commit_node(s, n, NULL, 0, add_values, a, &lsn);
+    rc = caret__commit_node(s, n, NULL, 0, add_values, a, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
 }
 
@@ -628,7 +649,7 @@ int caret_incr(caret_session *s, caret_node *node, const char *by, size_t len, c
     if (rc != CARET_OK)
         return rc;
     a.rules = CARET__EXACT38;
-    a.want_int = false;
+    a.want_int = a.strict = false;
     a.is_int = caret__i64_parse(by, len, &a.by_int);
     if (!a.is_int) {
         size_t used;
@@ -652,7 +673,7 @@ int caret_incr_m(caret_session *s, caret_node *node, const char *by, size_t len,
     if (rc != CARET_OK)
         return rc;
     a.rules = CARET__M18;
-    a.want_int = false;
+    a.want_int = a.strict = false;
     a.is_int = len <= a.rules.digits && caret__i64_parse(by, len, &a.by_int);
     if (!a.is_int) {
         int outcome = caret__dec_parse(a.rules, by, len, &a.by, NULL);
@@ -662,13 +683,17 @@ int caret_incr_m(caret_session *s, caret_node *node, const char *by, size_t len,
     return incr_text(s, node, &a, result);
 }
 
-int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int64_t *result)
+int caret_incr_int(caret_session *s, caret_node *node, int64_t by, int flags, int64_t *result)
 {
     struct add a;
     int rc = caret__args_check(__func__, s, node);
 
+    if (rc == CARET_OK && (flags & ~CARET_INCR_STRICT) != 0)
+        rc = caret__fail(CARET_E_INVALID, "%s: flags are CARET_INCR_STRICT or 0, not 0x%x", __func__,
+                         (unsigned)flags);
     if (rc != CARET_OK)
         return rc;
+    a.strict = flags != 0;
     a.rules = CARET__EXACT38;
     a.is_int = a.want_int = true;
     a.by_int = by;

@@ -683,7 +683,8 @@ int caret_session_open(caret_db *db, caret_session **out)
     if (rc != CARET_OK)
         return rc;
     caret_session *s = calloc(1, sizeof *s);
-    if (s == NULL) {
+    if (s == NULL || caret__session_out(s, 1) != CARET_OK) { /* an empty value has an address too */
+        free(s);
         if (e != NULL)
             caret__db_leave(e);
         return caret__fail(CARET_E_NOMEM, "no memory for a session");

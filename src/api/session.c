@@ -100,6 +100,7 @@ int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
 {
     caret__count(s, CARET__COMMITS);
     s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
+    flags |= s->commit_flags;
     bool wait = s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0;
     bool thread =
         caret__likely(__atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL) || thread_again(s);
@@ -108,6 +109,14 @@ int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
     if (caret__likely(!wait))
         return caret__likely(thread) ? CARET_OK : caret__background_inline(s->e);
     return caret__wait_durable(s->e, lsn);
+}
+
+int caret_session_batch(caret_session *s, int on)
+{
+    if (s == NULL)
+        return caret__null(__func__, "s", "a session");
+    s->commit_flags = on ? CARET_TXN_BATCH : 0;
+    return CARET_OK;
 }
 
 void caret__session_end(caret_session *s)
@@ -128,6 +137,7 @@ void caret__session_end(caret_session *s)
     caret__reads_destroy(&s->txn.reads);
     caret__batch_destroy(&s->txn.list);
     caret__batch_destroy(&s->batch);
+    caret__kept_drop(s, true);
     free(s->txn.journal.data);
     free(s->out);
     free(s->many);

@@ -13,6 +13,7 @@
 
 #include "api/node.h"
 #include "base/error.h"
+#include "log/commit.h"
 #include "tree/leaves.h"
 #include "tree/walk.h"
 #include "txn/lock.h"
@@ -54,6 +55,8 @@ struct caret_session {
     size_t out_cap;
     uint8_t *many; /* the values returned last by caret_get_many() */
     size_t many_cap;
+    struct caret__kept *kept; /* keep.c */
+    int commit_flags;         /* of every commit: CARET_TXN_BATCH or 0 */
     uint64_t floor_id;
     struct caret_session *next, *prev; /* of the handle */
     struct caret__thread *thread;      /* thread.c; NULL: of none */
@@ -149,6 +152,9 @@ void caret__session_stop(caret_session *s);
 /* Stop it and free all but the struct, whose engine is then NULL: its thread has ended. */
 void caret__session_end(caret_session *s);
 
+/* keep.c: values kept for a transaction are no longer; all: nor is memory for others. */
+void caret__kept_drop(caret_session *s, bool all);
+
 /* ---- thread.c: the calling thread's sessions ---- */
 void caret__thread_join(caret_session *s);
 void caret__thread_leave(caret_session *s);
@@ -180,6 +186,18 @@ static inline void caret__count(caret_session *s, enum caret__counter which)
     if (caret__unlikely(n >= CARET__COUNTED_AT_ONCE))
         caret__counts_publish(s);
 }
+
+/* ---- data.c ---- */
+
+/* Common beginning of all that writes globals: may it, and in a transaction, does that still count? */
+int caret__enter_writer(caret_session *s);
+
+/* Find the node's entry, by its hint or anew, and note the hint.  To be validated. */
+int caret__find(caret_session *s, struct caret__view *v, struct caret__node *n, struct caret__at *at);
+
+/* A set of the node as a commit of its own, of a value or of what `compute` makes of the one there is. */
+int caret__commit_node(caret_session *s, struct caret__node *n, const void *value, size_t len,
+                       caret__compute *compute, void *ctx, uint64_t *lsn);
 
 /* Before a global write: read-only?  The background thread starts at the first one. */
 int caret__session_writes(caret_session *s);

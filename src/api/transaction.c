@@ -20,7 +20,8 @@
 #include "api/session.h"
 #include "log/floor.h"
 
-#define FLOOR_AFTER 3u /* restarts until a transaction takes the floor: engine.md */
+#define ALONE_NS    UINT64_C(10000000000) /* that CARET_TXN_ALONE waits for others of its kind: arbitrary */
+#define FLOOR_AFTER 3u                    /* restarts until a transaction takes the floor: engine.md */
 
 static struct caret__private *locals_of(caret_session *s)
 {
@@ -59,12 +60,19 @@ static void drop_changes(caret_session *s)
     forget_changes(s);
 }
 
+/* Does it run undisturbed, or ask for it? */
+static bool wants_floor(const struct caret__txn *t)
+{
+    return t->restarts >= FLOOR_AFTER || (t->flags & CARET_TXN_ALONE) != 0;
+}
+
 static void finish(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
-    if (t->restarts >= FLOOR_AFTER &&
-        !s->observes) /* such a one has no floor, and may not write to shared memory */
+    if (wants_floor(t) && !s->observes) /* such a one has no floor, and may not write to shared memory */
         caret__floor_return(s->e, s->floor_id);
+    if (caret__unlikely(s->kept != NULL))
+        caret__kept_drop(s, false);
     t->level = 0;
     t->journal.used = 0;
     forget_changes(s);
@@ -73,11 +81,29 @@ static void finish(caret_session *s)
     caret__session_snapshot_end(s);
 }
 
+/* For CARET_TXN_ALONE: those who have the floor before it are waited for. */
+static int take_floor(caret_session *s)
+{
+    if (s->observes)
+        return caret__fail(CARET_E_READONLY, "%s: opened read-only: others can't be made to wait",
+                           s->e->path);
+    int rc = caret__floor_wait_and_take(s->e, s->floor_id, ALONE_NS);
+    if (rc == CARET_E_INTXN)
+        rc = caret__fail(rc, "%s: another session of this thread has a transaction that runs alone",
+                         s->e->path);
+    if (rc == CARET_E_BUSY)
+        rc = caret__fail(rc, "%s: for %u s, others had transactions that run alone", s->e->path,
+                         (unsigned)(ALONE_NS / 1000000000u));
+    return rc;
+}
+
 static int begin_outermost(caret_session *s, int flags)
 {
     struct caret__txn *t = &s->txn;
-    int rc = (flags & CARET_TXN_SNAPSHOT) != 0 ? caret__session_snapshot(s) : CARET_OK;
+    int rc = CARET_OK;
 
+    if (caret__unlikely((flags & (CARET_TXN_SNAPSHOT | CARET_TXN_ALONE)) != 0))
+        rc = (flags & CARET_TXN_SNAPSHOT) != 0 ? caret__session_snapshot(s) : take_floor(s);
     if (rc != CARET_OK)
         return rc;
     t->restarts = 0;
@@ -98,19 +124,31 @@ void caret__txn_forget(caret_session *s)
     t->journal.used = 0;
     t->broken = false;
     s->global.reads = NULL;
+    caret__kept_drop(s, false);
     caret__session_snapshot_end(s);
     caret__floor_forget(s->floor_id);
+}
+
+static int check_flags(int flags)
+{
+    if ((flags & ~(CARET_TXN_BATCH | CARET_TXN_SYNC | CARET_TXN_SNAPSHOT | CARET_TXN_ALONE)) != 0)
+        return caret__fail(CARET_E_INVALID,
+                           "caret_begin: flags are CARET_TXN_BATCH, _SYNC, _SNAPSHOT and _ALONE, not 0x%x",
+                           (unsigned)flags);
+    if ((flags & CARET_TXN_SNAPSHOT) != 0 && (flags & CARET_TXN_ALONE) != 0)
+        return caret__fail(CARET_E_INVALID,
+                           "caret_begin: flags are CARET_TXN_SNAPSHOT and _ALONE at once; a snapshot "
+                           "is disturbed by nobody");
+    return CARET_OK;
 }
 
 int caret_begin(caret_session *s, int flags)
 {
     if (caret__unlikely(s == NULL))
         return caret__null(__func__, "s", "a session");
-    if (caret__unlikely((flags & ~(CARET_TXN_BATCH | CARET_TXN_SYNC | CARET_TXN_SNAPSHOT)) != 0))
-        return caret__fail(CARET_E_INVALID,
-                           "caret_begin: flags are CARET_TXN_BATCH, _SYNC and _SNAPSHOT, not 0x%x",
-                           (unsigned)flags);
-    int rc = caret__session_enter(s);
+    int rc = caret__unlikely(flags != 0) ? check_flags(flags) : CARET_OK;
+    if (rc == CARET_OK)
+        rc = caret__session_enter(s);
     if (rc != CARET_OK)
         return rc;
     struct caret__txn *t = &s->txn;
@@ -119,6 +157,9 @@ int caret_begin(caret_session *s, int flags)
                            CARET_MAX_NEST);
     if ((flags & CARET_TXN_SNAPSHOT) != 0 && t->level != 0 && t->snapshot == NULL)
         return caret__fail(CARET_E_INTXN, "a snapshot cannot be begun inside a transaction");
+    if ((flags & CARET_TXN_ALONE) != 0 && t->level != 0 && (t->flags & CARET_TXN_ALONE) == 0)
+        return caret__fail(CARET_E_INTXN,
+                           "inside a transaction it is too late to run alone: begin the outermost so");
     if (t->level == 0)
         rc = begin_outermost(s, flags);
     if (rc != CARET_OK)
@@ -242,7 +283,7 @@ int caret_commit(caret_session *s)
     }
     if (t->changed) {
         rc = caret__session_writes(s);
-        if (t->restarts >= FLOOR_AFTER)
+        if (wants_floor(t))
             caret__floor_speak(s->floor_id);
         if (rc == CARET_OK)
             rc = commit_changes(s, &done);
@@ -292,7 +333,9 @@ int caret_restart(caret_session *s)
     t->level = 1;
     t->restarts++;
     caret__count(s, CARET__RESTARTS);
-    if (t->restarts >= FLOOR_AFTER && !s->observes && t->snapshot == NULL)
+    if (caret__unlikely(s->kept != NULL))
+        caret__kept_drop(s, false);
+    if (wants_floor(t) && !s->observes && t->snapshot == NULL)
         caret__floor_take(s->e, s->floor_id);
     fresh_view(s);
     return CARET_OK;

@@ -1,5 +1,5 @@
 /*
- * floor.c - a transaction that was restarted three times takes the floor.
+ * floor.c - a transaction that was restarted three times, or is to run alone, takes the floor.
  *
  * The floor is one word {slot + 1, nonce} and a deadline.  Other writers look at
  * it before they ask for the writer mutex and wait, outside of every lock, until
@@ -9,6 +9,8 @@
  * A thread may have several floors, of several databases or, after a deadline, of one; and a session may go to
  * another thread.  So a thread knows the last few in whose name it acts: it has taken one, or says who
  * commits (caret__floor_speak).  It waits for none of these.
+ *
+ * A transaction that is to run alone from the beginning waits for the floor, as writers do, and takes it then.
  */
 #include "log/floor.h"
 
@@ -43,13 +45,21 @@ void caret__floor_forget(uint64_t id)
         *p = 0;
 }
 
+/* Is the holder's process there, as far as is known? */
+static bool lives(struct caret__engine *e, uint64_t owner)
+{
+    uint32_t slot = (uint32_t)(owner >> 32) - 1;
+
+    return slot < e->sh->max_procs && atomic_load(&e->slots[slot].state) == CARET__SLOT_USED;
+}
+
 void caret__floor_take(struct caret__engine *e, uint64_t id)
 {
     struct caret__shared *sh = e->sh;
     uint64_t nobody = 0, now = caret__now_ns();
     uint64_t owner = atomic_load(&sh->floor_owner);
 
-    if (owner != 0 && owner != id && atomic_load(&sh->floor_deadline) < now)
+    if (owner != 0 && owner != id && (atomic_load(&sh->floor_deadline) < now || !lives(e, owner)))
         atomic_compare_exchange_strong(&sh->floor_owner, &owner, 0);
     if (atomic_compare_exchange_strong(&sh->floor_owner, &nobody, id) || nobody == id) {
         atomic_store(&sh->floor_deadline, now + FLOOR_NS);
@@ -77,9 +87,26 @@ void caret__floor_wait(struct caret__engine *e)
         uint64_t owner = atomic_load(&sh->floor_owner), deadline = atomic_load(&sh->floor_deadline), now;
         if (owner == 0 || find_own(owner) != NULL || (now = caret__now_ns()) >= deadline)
             return;
-        uint32_t slot = (uint32_t)(owner >> 32) - 1;
-        if (slot >= sh->max_procs || atomic_load(&e->slots[slot].state) != CARET__SLOT_USED)
+        if (!lives(e, owner))
             return;
         caret__futex_wait(&sh->floor_futex, seen, deadline - now < 10000000 ? deadline - now : 10000000);
+    }
+}
+
+int caret__floor_wait_and_take(struct caret__engine *e, uint64_t id, uint64_t most)
+{
+    uint64_t until = caret__now_ns() + most;
+
+    for (;;) {
+        uint64_t owner = atomic_load(&e->sh->floor_owner);
+        if (owner != 0 && owner != id && find_own(owner) != NULL &&
+            atomic_load(&e->sh->floor_deadline) > caret__now_ns())
+            return CARET_E_INTXN;
+        caret__floor_wait(e);
+        caret__floor_take(e, id);
+        if (atomic_load(&e->sh->floor_owner) == id)
+            return CARET_OK;
+        if (caret__now_ns() >= until)
+            return CARET_E_BUSY;
     }
 }

@@ -17,12 +17,17 @@
  *
  * Pages that are read from the file have their crc checked once per process.
  */
+#include <limits.h>
+
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "base/rand.h"
 #include "tree/past.h"
 #include "tree/walk.h"
 
-#define SPINS 64u
+#define SPINS      64u
+#define LEAF_MOST  (CARET__PAGE_USABLE / 10u) /* entries: slot, and length of a value */
+#define INNER_MOST (CARET__PAGE_USABLE / (10u + CARET__CHILD_LEN) + 1u) /* children */
 
 int caret__corrupt_page(uint32_t pgno, const char *why)
 {
@@ -113,7 +118,45 @@ static bool child_ok(const struct caret__pager *pg, uint32_t child)
 struct bound {
     struct caret__range *range;
     bool before; /* equal separators lead to the left */
+    struct caret__draw *draw;
 };
+
+/*
+ * Draw one of the n things of a page that are in the range, the first of which has the number `lo`; UINT_MAX: none.
+ * Where the ways part for the first time all of them are alike.  After that pages have more or fewer, so one of the
+ * `most` that any page can have is drawn, and what the page has not counts as a draw in vain: else what is in pages
+ * with few would come too often.
+ */
+static unsigned draw_one(struct caret__draw *d, unsigned lo, unsigned n, unsigned most)
+{
+    unsigned i = n;
+
+    if (d->branched)
+        i = caret__rand_below(d->r, most);
+    else if (n != 0)
+        i = n > 1 ? caret__rand_below(d->r, n) : 0;
+    d->branched |= n > 1;
+    return i < n ? lo + i : UINT_MAX;
+}
+
+static unsigned draw_child(const struct caret__at *at, struct caret__draw *d)
+{
+    bool found;
+    unsigned lo = caret__page_child_index(at->page, d->from, d->len);
+    unsigned hi = caret__page_find(at->page, d->to, d->len, &found); /* what begins with `to` is outside */
+
+    return draw_one(d, lo, hi >= lo ? hi - lo + 1 : 0, INNER_MOST);
+}
+
+static void draw_entry(struct caret__at *at, struct caret__draw *d)
+{
+    bool found;
+    unsigned lo = caret__page_find(at->page, d->from, d->len, &found);
+    unsigned hi = caret__page_find(at->page, d->to, d->len, &found);
+
+    at->pos = draw_one(d, lo, hi >= lo ? hi - lo : 0, LEAF_MOST);
+    at->found = at->pos != UINT_MAX;
+}
 
 static inline unsigned choose(const struct caret__at *at, const uint8_t *key, size_t len,
                               const struct bound *b)
@@ -170,6 +213,8 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
 
     if (b != NULL && b->range != NULL)
         b->range->lower_len = b->range->upper_len = 0;
+    if (b != NULL && b->draw != NULL)
+        b->draw->branched = false;
     if (past && !caret__past_holds(v->past)) /* the number may be anything */
         return CARET_RESTART;
     bool loaded = load_page(v, root, at, &err, tries, past);
@@ -179,13 +224,21 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
         return err == CARET_OK ? CARET_RESTART : err;
     for (unsigned depth = 0; depth < CARET__MAX_DEPTH; depth++) {
         if (caret__racy8(&at->page->type) != CARET__PAGE_INNER) {
-            at->pos = caret__page_find(at->page, key, len, &at->found);
+            if (b != NULL && b->draw != NULL)
+                draw_entry(at, b->draw);
+            else
+                at->pos = caret__page_find(at->page, key, len, &at->found);
             bool sane = caret__page_sane(at->page, at->pgno, 0);
             if (!caret__at_valid(v, at)) /* after the last look at the page: all of it may be torn */
                 return CARET_RESTART;
             return sane ? CARET_OK : caret__corrupt_page(at->pgno, "not a leaf");
         }
-        unsigned chosen = choose(at, key, len, b);
+        bool drawn = b != NULL && b->draw != NULL;
+        unsigned chosen = drawn ? draw_child(at, b->draw) : choose(at, key, len, b);
+        if (drawn && chosen == UINT_MAX) {
+            at->found = false;
+            return caret__at_valid(v, at) ? CARET_OK : CARET_RESTART;
+        }
         uint32_t child = caret__page_child(at->page, chosen);
         struct caret__at below;
         if (b != NULL && b->range != NULL)
@@ -201,7 +254,7 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
             return CARET_RESTART;
         if (!ok)
             return err == CARET_OK ? CARET_RESTART : err;
-        if (b != NULL && v->walk != NULL && !past)
+        if (b != NULL && !drawn && v->walk != NULL && !past)
             caret__walk_from(v->walk, v, at, chosen, child);
         *at = below;
     }
@@ -247,13 +300,21 @@ int caret__seek(struct caret__view *v, const uint8_t *key, size_t len, struct ca
 int caret__seek_range(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
                       struct caret__range *range)
 {
-    struct bound b = {range, false};
+    struct bound b = {range, false, NULL};
     return seek(v, key, len, at, &b);
 }
 
 int caret__seek_before(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
                        struct caret__range *range)
 {
-    struct bound b = {range, true};
+    struct bound b = {range, true, NULL};
     return seek(v, key, len, at, &b);
+}
+
+int caret__seek_drawn(struct caret__view *v, struct caret__draw *d, struct caret__at *at)
+{
+    struct bound b = {NULL, false, d};
+
+    int rc = seek(v, d->from, d->len, at, &b);
+    return rc == CARET_OK && !at->found ? CARET_NONE : rc;
 }

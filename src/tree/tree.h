@@ -69,6 +69,17 @@ int caret__seek_range(struct caret__view *v, const uint8_t *key, size_t len, str
 int caret__seek_before(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
                        struct caret__range *range);
 
+/* An entry with a key from `from` (not before it) to before `to`, keys of `len` bytes, any of them equally likely.
+ * CARET_NONE: none was drawn this time, ask again; or there is none. */
+struct caret__rand;
+struct caret__draw {
+    struct caret__rand *r;
+    size_t len;
+    bool branched; /* the way so far is one of several */
+    uint8_t from[CARET__KEY_MAX + 1], to[CARET__KEY_MAX + 1];
+};
+int caret__seek_drawn(struct caret__view *v, struct caret__draw *d, struct caret__at *at);
+
 /* Is `at` in a rebuilt page, and is that page still what is committed? */
 bool caret__past_valid(const struct caret__view *v, const struct caret__at *at);
 

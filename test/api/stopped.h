@@ -249,7 +249,7 @@ static inline int run_op(unsigned op)
     case 7: must(caret_node_var(&n.node, sizeof n, "^t", 2), "node"); return caret_kill(s, &n.node);
     case 8: return put("^long", 1, -1, 'x', 7000);
     case 9: return put("^long", 2, -1, 'x', 7);
-    case 10: return caret_incr_int(s, node(&n, "^t", 11, -1), 5, NULL);
+    case 10: return caret_incr_int(s, node(&n, "^t", 11, -1), 5, 0, NULL);
     default: return caret_transaction(s, body[op - 11], NULL, 0);
     }
 }

@@ -222,8 +222,27 @@ static void data_of(caret_node *x)
     BAD(caret_incr_m(s, NULL, "1", 1, &v), INVALID, "n is NULL");
     BAD(caret_incr_m(s, x, NULL, 1, &v), INVALID, "by is NULL");
     BAD(caret_incr_m(s, x, "1", SIZE_MAX, &v), INVALID, "length of by");
-    BAD(caret_incr_int(NULL, x, 1, &sum), INVALID, "s is NULL");
-    BAD(caret_incr_int(s, NULL, 1, &sum), INVALID, "n is NULL");
+    BAD(caret_incr_int(NULL, x, 1, 0, &sum), INVALID, "s is NULL");
+    BAD(caret_incr_int(s, NULL, 1, 0, &sum), INVALID, "n is NULL");
+    BAD(caret_incr_int(s, x, 1, -1, &sum), INVALID, "flags are");
+    BAD(caret_put(NULL, x, "x", 1, 0, &what, &v), INVALID, "s is NULL");
+    BAD(caret_put(s, NULL, "x", 1, 0, &what, &v), INVALID, "n is NULL");
+    BAD(caret_put(s, x, NULL, 1, 0, &what, &v), INVALID, "value is NULL");
+    BAD(caret_put(s, x, "x", SIZE_MAX, 0, &what, &v), VALUE2BIG, "limit");
+    BAD(caret_put(s, x, "x", 1, -1, &what, &v), INVALID, "flags are");
+    BAD(caret_put(s, x, "x", 1, 3, &what, &v), INVALID, "not 0x3");
+    IS(caret_put(s, x, "x", 1, CARET_PUT_ABSENT, NULL, &v), CARET_NONE);
+    IS(caret_put(s, x, "x", 1, CARET_PUT_ABSENT, &what, NULL), CARET_NONE);
+    BAD(caret_get2(NULL, x, x, &v, &v), INVALID, "s is NULL");
+    BAD(caret_get2(s, NULL, x, &v, &v), INVALID, "n is NULL");
+    BAD(caret_get2(s, x, NULL, &v, &v), INVALID, "child is NULL");
+    BAD(caret_get2(s, x, x, NULL, &v), INVALID, "value is NULL");
+    BAD(caret_get2(s, x, x, &v, NULL), INVALID, "child_value is NULL");
+    BAD(caret_get_kept(NULL, x, &v), INVALID, "s is NULL");
+    BAD(caret_get_kept(s, NULL, &v), INVALID, "n is NULL");
+    BAD(caret_get_kept(s, x, NULL), INVALID, "value is NULL");
+    BAD(caret_random_child(NULL, x, 1), INVALID, "s is NULL");
+    BAD(caret_random_child(s, NULL, 1), INVALID, "n is NULL");
     BAD(caret_data(NULL, x, &what), INVALID, "s is NULL");
     BAD(caret_data(s, NULL, &what), INVALID, "n is NULL");
     BAD(caret_data(s, x, NULL), INVALID, "data is NULL");
@@ -269,7 +288,7 @@ static void data_of(caret_node *x)
     OK(caret_node_set_last_int(to, 4));
     IS(caret_incr(s, to, "1", 1, NULL), CARET_OK);
     IS(caret_incr_m(s, to, "1", 1, NULL), CARET_OK);
-    IS(caret_incr_int(s, to, 1, NULL), CARET_OK);
+    IS(caret_incr_int(s, to, 1, 0, NULL), CARET_OK);
     OK(caret_kill(s, to));
 }
 
@@ -282,15 +301,60 @@ static void data(void **state)
     BAD(caret_first_var(s, NULL, sizeof room, 0), INVALID, "n is NULL");
     BAD(caret_first_var(s, to, 1, 0), BUFFER, "there are 1");
     IS(caret_first_var(s, to, SIZE_MAX, 7), CARET_OK);
+    caret_slice v;
+    BAD(caret_keep(NULL, &v), INVALID, "s is NULL");
+    OK(caret_begin(s, 0));
+    BAD(caret_keep(s, NULL), INVALID, "value is NULL");
+    OK(caret_rollback(s));
+    BAD(caret_session_batch(NULL, 1), INVALID, "s is NULL");
     caret_session *alone; /* has no database */
     OK(caret_session_open(NULL, &alone));
     assert_int_equal(caret_set(alone, l, "x", 1), CARET_OK);
     assert_int_equal(caret_set(alone, n, "x", 1), CARET_E_CLOSED);
     assert_int_equal(caret_begin(alone, 0), CARET_E_CLOSED);
+    assert_int_equal(caret_put(alone, n, "x", 1, 0, NULL, NULL), CARET_E_CLOSED);
+    assert_int_equal(caret_put(alone, l, "x", 1, 0, NULL, NULL), CARET_OK);
+    assert_int_equal(caret_get2(alone, n, n, &v, &v), CARET_E_CLOSED);
+    assert_int_equal(caret_random_child(alone, n, 1), CARET_E_CLOSED);
     assert_int_equal(caret_lock(alone, l, 0), CARET_E_CLOSED);
     assert_int_equal(caret_unlock_all(alone), CARET_E_CLOSED);
     assert_int_equal(caret_txn_level(alone), 0);
     caret_session_close(alone);
+}
+
+static void paths(void **state)
+{
+    (void)state;
+    const caret_slice sub = {"1", 1}, none = {"1", SIZE_MAX};
+    caret_slice v;
+    int64_t sum;
+    int what;
+
+#define PATH(call, after)                                                                                    \
+    BAD(call(NULL, "^x", &sub, 1 after), INVALID, "s is NULL");                                              \
+    BAD(call(s, NULL, &sub, 1 after), INVALID, "name is NULL");                                              \
+    BAD(call(s, "^x", NULL, 1 after), INVALID, "subs is NULL");                                              \
+    BAD(call(s, "^x", &none, 1 after), INVALID, "length of subs[0]");                                        \
+    BAD(call(s, "^x", &sub, SIZE_MAX after), MAXSUBS, #call);                                                \
+    note(#call "(s, \"^x\", &sub, SIZE_MAX)")
+#define AND ,
+    PATH(caret_get_path, AND & v);
+    PATH(caret_set_path, AND "x" AND 1);
+    PATH(caret_delete_path, );
+    PATH(caret_kill_path, );
+    PATH(caret_data_path, AND & what);
+    PATH(caret_incr_path, AND 1 AND & sum);
+    BAD(caret_get_path(s, "^x", &sub, 1, NULL), INVALID, "value is NULL");
+    BAD(caret_set_path(s, "^x", &sub, 1, NULL, 1), INVALID, "value is NULL");
+    BAD(caret_set_path(s, "^x", &sub, 1, "x", SIZE_MAX), VALUE2BIG, "limit");
+    BAD(caret_data_path(s, "^x", &sub, 1, NULL), INVALID, "data is NULL");
+    IS(caret_incr_path(s, "^x", &sub, 1, 1, NULL), CARET_OK);
+    BAD(caret_node_path(NULL, 100, "^x", &sub, 1), INVALID, "n is NULL");
+    BAD(caret_node_path(to, 100, NULL, &sub, 1), INVALID, "name is NULL");
+    BAD(caret_node_path(to, 100, "^x", NULL, 1), INVALID, "subs is NULL");
+    BAD(caret_node_path(to, 100, "^x", &sub, SIZE_MAX), MAXSUBS, "subscripts");
+    IS(caret_node_path(to, SIZE_MAX, "^x", &sub, 1), CARET_OK);
+    OK(caret_kill(s, to));
 }
 
 static int nothing_to_do(caret_session *session, void *arg)
@@ -306,7 +370,7 @@ static void transactions_and_locks(void **state)
 
     BAD(caret_begin(NULL, 0), INVALID, "s is NULL");
     BAD(caret_begin(s, -1), INVALID, "flags are");
-    BAD(caret_begin(s, 8), INVALID, "not 0x8");
+    BAD(caret_begin(s, 16), INVALID, "not 0x10");
     IS(caret_txn_level(s), 0);
     BAD(caret_commit(NULL), INVALID, "s is NULL");
     BAD(caret_rollback(NULL), INVALID, "s is NULL");
@@ -621,7 +685,7 @@ static void call_all(caret_node *x, bool writes)
     caret_unlock_all(s);
     if (writes) {
         caret_set(s, x, "x", 1);
-        caret_incr_int(s, x, 1, &i);
+        caret_incr_int(s, x, 1, 0, &i);
         caret_delete(s, x);
         caret_kill(s, x);
     }
@@ -782,6 +846,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nodes, begin, end),
         cmocka_unit_test_setup_teardown(text_and_errors, begin, end),
         cmocka_unit_test_setup_teardown(data, begin, end),
+        cmocka_unit_test_setup_teardown(paths, begin, end),
         cmocka_unit_test_setup_teardown(transactions_and_locks, begin, end),
         cmocka_unit_test_setup_teardown(databases, begin, end),
         cmocka_unit_test_setup_teardown(what_is_closed, begin, end),

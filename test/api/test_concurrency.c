@@ -100,8 +100,8 @@ static void *count(void *arg)
     node2(&own, "^own", w->me);
     node2(&shared, "^shared", 1);
     for (unsigned i = 0; i < w->rounds; i++)
-        if (found(w, "incr", caret_incr_int(w->s, &shared.node, 1, NULL)) ||
-            found(w, "incr", caret_incr_int(w->s, &own.node, 2, &result)))
+        if (found(w, "incr", caret_incr_int(w->s, &shared.node, 1, 0, NULL)) ||
+            found(w, "incr", caret_incr_int(w->s, &own.node, 2, 0, &result)))
             break;
         else if (result != 2 * ((int64_t)i + 1))
             found(w, "own counter is wrong", CARET_E_CORRUPT);
@@ -136,9 +136,9 @@ static int move(caret_session *s, void *arg)
 
     node2(&a, "^account", t->from);
     node2(&b, "^account", t->to);
-    if ((rc = caret_incr_int(s, &a.node, -t->amount, NULL)) != CARET_OK)
+    if ((rc = caret_incr_int(s, &a.node, -t->amount, 0, NULL)) != CARET_OK)
         return rc;
-    return caret_incr_int(s, &b.node, t->amount, NULL);
+    return caret_incr_int(s, &b.node, t->amount, 0, NULL);
 }
 
 static int set_all(caret_session *s, void *arg)
@@ -334,7 +334,7 @@ static void *come_and_go(void *arg)
         if (found(w, "open", caret_open(path, NULL, &again)))
             break;
         if (!found(w, "session", caret_session_open(again, &s))) {
-            found(w, "incr", caret_incr_int(s, &n.node, 1, NULL));
+            found(w, "incr", caret_incr_int(s, &n.node, 1, 0, NULL));
             caret_session_close(s);
         }
         found(w, "close", caret_close(again));

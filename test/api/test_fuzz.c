@@ -254,7 +254,7 @@ static void change(struct world *w, caret_node_buf *n)
     } else if (what < 95 && w->m->n < MAX_NODES) {
         int64_t sum;
         OK(caret_set(w->s, &n->node, "41", 2));
-        OK(caret_incr_int(w->s, &n->node, 1, &sum));
+        OK(caret_incr_int(w->s, &n->node, 1, 0, &sum));
         assert_int_equal(sum, 42);
         model_set(w->m, &n->node, "42", 2);
     }

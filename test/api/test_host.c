@@ -33,7 +33,7 @@ static void clean(void)
 
 static int bump(caret_session *s, void *arg)
 {
-    return caret_incr_int(s, arg, 1, NULL);
+    return caret_incr_int(s, arg, 1, 0, NULL);
 }
 
 /* Every call succeeds although a signal whose handler restarts nothing comes each half millisecond. */
@@ -69,7 +69,7 @@ static void signals_make_nothing_fail(void **state)
             assert_int_equal(caret_unlock(s, &n.node), CARET_OK);
         }
     }
-    assert_int_equal(caret_incr_int(s, &n.node, 0, &sum), CARET_OK);
+    assert_int_equal(caret_incr_int(s, &n.node, 0, 0, &sum), CARET_OK);
     caret_session_close(other);
     caret_session_close(s);
     assert_int_equal(caret_close(db), CARET_OK);
@@ -92,7 +92,7 @@ static void a_forked_child_attaches_by_itself(void **state)
     assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
     assert_int_equal(caret_session_open(db, &s), CARET_OK);
     caret_node_var(&n.node, sizeof n, "^n", 2);
-    assert_int_equal(caret_incr_int(s, &n.node, 1, &sum), CARET_OK);
+    assert_int_equal(caret_incr_int(s, &n.node, 1, 0, &sum), CARET_OK);
     assert_int_equal(caret_lock(s, &n.node, 0), CARET_OK);
     assert_int_equal(caret_begin(s, 0), CARET_OK);
     fflush(NULL);
@@ -102,7 +102,7 @@ static void a_forked_child_attaches_by_itself(void **state)
 #endif
     pid_t pid = fork();
     if (pid == 0) { /* the parent's lock and transaction are not ours */
-        if (caret_incr_int(s, &n.node, 41, &sum) != CARET_OK || sum != 42 || caret_txn_level(s) != 0)
+        if (caret_incr_int(s, &n.node, 41, 0, &sum) != CARET_OK || sum != 42 || caret_txn_level(s) != 0)
             _exit(1);
         if (caret_lock(s, &n.node, 0) != CARET_LOCK_TIMEOUT)
             _exit(2);
@@ -113,7 +113,7 @@ static void a_forked_child_attaches_by_itself(void **state)
     assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
     assert_int_equal(caret_rollback(s), CARET_OK);
     assert_int_equal(caret_unlock(s, &n.node), CARET_OK);
-    assert_int_equal(caret_incr_int(s, &n.node, 0, &sum), CARET_OK);
+    assert_int_equal(caret_incr_int(s, &n.node, 0, 0, &sum), CARET_OK);
     assert_int_equal(sum, 42);
     caret_session_close(s);
     assert_int_equal(caret_close(db), CARET_OK);

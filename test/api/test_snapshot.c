@@ -306,7 +306,7 @@ static void a_snapshot_can_only_be_read(void **state)
     must(caret_begin(s[0], CARET_TXN_SNAPSHOT), "begin");
     assert_int_equal(caret_set(s[0], &n.node, "2", 1), CARET_E_READONLY);
     assert_non_null(strstr(caret_message(), "snapshot"));
-    assert_int_equal(caret_incr_int(s[0], &n.node, 1, NULL), CARET_E_READONLY);
+    assert_int_equal(caret_incr_int(s[0], &n.node, 1, 0, NULL), CARET_E_READONLY);
     assert_int_equal(caret_delete(s[0], &n.node), CARET_E_READONLY);
     assert_int_equal(caret_kill(s[0], &n.node), CARET_E_READONLY);
     must(caret_set(s[0], &local.node, "local", 5), "set a local");

@@ -45,9 +45,9 @@ static int transfer(caret_session *s, void *arg)
     int rc;
 
     account(&n, caret__rand_below(r, ACCOUNTS));
-    rc = caret_incr_int(s, &n.node, -3, NULL);
+    rc = caret_incr_int(s, &n.node, -3, 0, NULL);
     account(&n, caret__rand_below(r, ACCOUNTS));
-    return rc == CARET_OK ? caret_incr_int(s, &n.node, 3, NULL) : rc;
+    return rc == CARET_OK ? caret_incr_int(s, &n.node, 3, 0, NULL) : rc;
 }
 
 static void *write_on(void *arg)

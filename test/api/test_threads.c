@@ -57,7 +57,7 @@ static void *work(void *arg)
         return (void *)1000000;
     caret_node_var(&n.node, sizeof n, "^sum", 4);
     for (int i = 0; i < ROUNDS; i++) {
-        bad += caret_incr_int(s, &n.node, 1, NULL) != CARET_OK;
+        bad += caret_incr_int(s, &n.node, 1, 0, NULL) != CARET_OK;
         caret_node_var(&own.node, sizeof own, "^own", 4);
         caret_node_child_int(&own.node, sizeof own, &own.node, me);
         caret_node_child_int(&own.node, sizeof own, &own.node, i);

@@ -78,8 +78,8 @@ static int transfer(caret_session *s, void *arg)
     caret_node_buf a, b;
     account(&a, t->from);
     account(&b, t->to);
-    int rc = caret_incr_int(s, &a.node, -7, NULL);
-    return rc == CARET_OK ? caret_incr_int(s, &b.node, 7, NULL) : rc;
+    int rc = caret_incr_int(s, &a.node, -7, 0, NULL);
+    return rc == CARET_OK ? caret_incr_int(s, &b.node, 7, 0, NULL) : rc;
 }
 
 /* Three neighbours, new or not, in one transaction: all have the same value. */
@@ -160,7 +160,7 @@ static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand
     struct group g = {me, caret__rand_below(r, 60), caret__rand_below(r, 100000), round % 4 == 3};
     must(caret_transaction(s, set_group, &g, 0), "group");
     counter(&n, me);
-    must(caret_incr_int(s, &n.node, 1, NULL), "incr");
+    must(caret_incr_int(s, &n.node, 1, 0, NULL), "incr");
     atomic_fetch_add(&journal->incrs[me], 1);
     caret_node_var(&n.node, sizeof n, "^data", 5);
     caret_node_child_int(&n.node, sizeof n, &n.node, me);

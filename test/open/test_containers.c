@@ -102,7 +102,7 @@ static void add_up(void)
     name(&b, "^txn");
     name(&c, "^lock");
     for (int i = 0; i < ROUNDS; i++) {
-        CHILD(caret_incr_int(s, &a.node, 1, NULL) == CARET_OK);
+        CHILD(caret_incr_int(s, &a.node, 1, 0, NULL) == CARET_OK);
         CHILD(caret_transaction(s, add_one, &b.node, 0) == CARET_OK);
         CHILD(caret_lock(s, &c.node, CARET_FOREVER) == CARET_OK);
         CHILD(add_one(s, &c.node) == CARET_OK);

@@ -172,7 +172,7 @@ static int operate(struct user *u, int what)
     case RANDOM_GET:
     case GET: return caret_get(u->s, n, &v);
     case NEXT: return caret_next(u->s, n);
-    case INCR: return caret_incr_int(u->s, n, 1, &sum);
+    case INCR: return caret_incr_int(u->s, n, 1, 0, &sum);
     case LOCK: {
         int rc = caret_lock(u->s, n, 0);
         return rc != CARET_OK ? rc : caret_unlock(u->s, n);
@@ -299,7 +299,7 @@ static int insert(struct load *l)
     caret_node_buf count;
     int64_t n;
     caret_node_parent(&count.node, sizeof count, &l->u.n.node);
-    int rc = caret_incr_int(l->u.s, &count.node, 1, &n);
+    int rc = caret_incr_int(l->u.s, &count.node, 1, 0, &n);
     caret_node_set_last_int(&l->u.n.node, n);
     if (rc == CARET_OK)
         rc = caret_set(l->u.s, &l->u.n.node, l->value, RECORD);

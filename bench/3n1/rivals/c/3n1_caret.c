@@ -87,7 +87,7 @@ static int take(unsigned block)
 {
     union slot n;
     int64_t taken;
-    check(caret_incr_int(s, child(&n, "^taken", block + 1), 1, &taken), "incr");
+    check(caret_incr_int(s, child(&n, "^taken", block + 1), 1, 0, &taken), "incr");
     return taken == 1;
 }
 
@@ -156,7 +156,7 @@ static void queue(void)
     union slot n;
     int64_t missing;
     check(caret_lock(s, child(&n, "^finished", getpid()), CARET_FOREVER), "^finished");
-    check(caret_incr_int(s, named(&n, "^queued"), -1, &missing), "^queued");
+    check(caret_incr_int(s, named(&n, "^queued"), -1, 0, &missing), "^queued");
     check(caret_lock(s, child(&n, "^trigger", getpid()), CARET_FOREVER), "^trigger");
     check(caret_unlock(s, &n.node), "^trigger");
 }
