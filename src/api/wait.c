@@ -81,7 +81,7 @@ static int may_wait(const char *function, caret_session *s, const caret_node *n)
         return rc;
     if (caret_node_is_local(n))
         return caret__fail(CARET_E_INVALID, "%s: nobody else can change a local variable", function);
-    if (s->observed)
+    if (s->observes)
         return caret__fail(CARET_E_READONLY, "%s: opened read-only: nobody wakes it; look again now and then",
                            s->e->path);
     return not_in_txn(function, s);
