@@ -158,6 +158,7 @@ build = {
                 "front/lua/m.c",
                 "front/lua/node.c",
                 "front/lua/options.c",
+                "front/lua/put.c",
                 "front/lua/range.c",
                 "front/lua/recent.c",
                 "front/lua/text.c",

@@ -343,6 +343,8 @@ void caret__open_recent(lua_State *L);
 /* What the files have to offer. */
 int caret__node_get(lua_State *L), caret__node_set(lua_State *L), caret__node_number(lua_State *L);
 int caret__node_get_many(lua_State *L);
+int caret__node_put(lua_State *L), caret__node_put_new(lua_State *L);
+int caret__node_swap(lua_State *L), caret__node_random(lua_State *L);
 int caret__node_incr(lua_State *L), caret__node_kill(lua_State *L), caret__node_delete(lua_State *L);
 int caret__node_data(lua_State *L), caret__node_has_value(lua_State *L), caret__node_has_tree(lua_State *L);
 int caret__node_add(lua_State *L), caret__node_subtract(lua_State *L);

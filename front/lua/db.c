@@ -229,6 +229,15 @@ static int db_sync(lua_State *L)
     return caret__results(L, d, caret_sync(d->db));
 }
 
+/* batch(db[, on]): commits of this object do not wait for the disk; false: they do again */
+static int db_batch(lua_State *L)
+{
+    struct caret__ldb *d = caret__check_db(L, 1);
+
+    caret_session_batch(d->s, lua_isnoneornil(L, 2) || lua_toboolean(L, 2));
+    return 0;
+}
+
 /* durable(db) -> place in the log that is on the disk, place after the last commit */
 static int db_durable(lua_State *L)
 {
@@ -417,6 +426,7 @@ void caret__add_db(lua_State *L)
                                          {"close", db_close},
                                          {"sync", db_sync},
                                          {"durable", db_durable},
+                                         {"batch", db_batch},
                                          {"checkpoint", db_checkpoint},
                                          {"check", db_check},
                                          {"stat", db_stat},

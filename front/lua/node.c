@@ -82,6 +82,10 @@ const struct caret__method caret__methods[] = {{"", NULL},
                                                {"lock_decr", caret__node_release},
                                                {"lock", caret__node_lock},
                                                {"get_many", caret__node_get_many},
+                                               {"put", caret__node_put},
+                                               {"add", caret__node_put_new},
+                                               {"swap", caret__node_swap},
+                                               {"random", caret__node_random},
                                                {NULL, NULL}};
 #define GET_BIT (UINT64_C(1) << 1)
 #define SET_BIT (UINT64_C(1) << 2)

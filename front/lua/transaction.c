@@ -313,8 +313,10 @@ static int flags_of(lua_State *L, const struct caret__ldb *d, const char *id)
         return CARET_TXN_BATCH;
     if (strcmp(id, "SYNC") == 0 && !d->translated)
         return CARET_TXN_SYNC;
+    if (strcmp(id, "ALONE") == 0 && !d->translated)
+        return CARET_TXN_ALONE;
     if (!d->translated)
-        caret__misuse(L, "a transaction is 'BATCH' or 'SYNC', not '%s'", id);
+        caret__misuse(L, "a transaction is 'BATCH', 'SYNC' or 'ALONE', not '%s'", id);
     return 0;
 }
 

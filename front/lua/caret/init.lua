@@ -221,7 +221,7 @@ local database = {node = true} -- a function for each database: db.node(...) wor
 -- used, size}, ...} from the leaves up, globals = {{name, nodes, leaves, bytes, ...}, ...}} by name.
 for _, name in ipairs {
     "close", "sync", "durable", "checkpoint", "check", "path", "stat", "transaction", "tp", "snapshot",
-    "backup", "usage", "place",
+    "backup", "usage", "batch", "place",
 } do
     database[name] = core[name]
 end

@@ -39,7 +39,7 @@
 ---@field kill fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[])
 ---@field data fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Data
 ---@field variables fun(locals?: boolean): fun(): string?
----@field transaction fun(...: "BATCH"|"SYNC"|string[]|function): function
+---@field transaction fun(...: "BATCH"|"SYNC"|"ALONE"|string[]|function): function
 ---@field tp fun(...: any): any
 ---@field snapshot fun(fn: function, ...: any): any
 ---@field lock fun(list?: table, timeout?: number): true?, string?, string?
@@ -48,6 +48,7 @@
 ---@field place fun(): integer
 ---@field wait fun(node: caret.Address, timeout?: number, place?: integer): boolean?, string?, string?
 ---@field changes fun(options?: caret.ChangesOptions): caret.Changes?, string?, string?
+---@field batch fun(on?: boolean)
 ---@field checkpoint fun(): true?, string?, string?
 ---@field backup fun(path: string, options?: caret.BackupOptions): true?, string?, string?
 ---@field check fun(how?: "online"): true?, string?, string?, string?
@@ -365,7 +366,7 @@ function Database:variables(locals) end
 ---print(transfer("ann", "bob", 7))          --> done
 ---print(transfer("ann", "bob", 7))          --> nil ROLLBACK: the transaction was rolled back ROLLBACK
 ---```
----@param ... "BATCH"|"SYNC"|string[]|function an optional id: "BATCH" (or "BA"), do not wait for the disk at commit; "SYNC": wait for it; each in any mode. Then an optional list of local variables that a restart or rollback puts back, {"*"} for all. Then the function
+---@param ... "BATCH"|"SYNC"|"ALONE"|string[]|function an optional id: "BATCH" (or "BA"), do not wait for the disk at commit; "SYNC": wait for it; each in any mode; "ALONE": changes by others wait from the first run on, for a second at most, so that it need not be run again. Then an optional list of local variables that a restart or rollback puts back, {"*"} for all. Then the function
 ---@return function run raises TXN_TOO_BIG, READONLY, and, if waiting for the disk failed, IO or DISKFULL: it is committed then but may be lost with the power
 function Database:transaction(...) end
 
@@ -440,6 +441,11 @@ function Database:wait(node, timeout, place) end
 ---@return string? name READONLY (opened so), NOTFOUND (`from` is not, or no longer, in the log)
 function Database:changes(options) end
 
+---Commits of this database object do not wait for the disk from now on, whatever the mode, as if each were a transaction
+---"BATCH". Whoever answers for them asks `Database:durable`, or calls `Database:sync`.
+---@param on? boolean default true; false: they wait again as the mode says
+function Database:batch(on) end
+
 ---Take a checkpoint: afterwards the data file holds all that was committed before. They come by themselves.
 ---@return true? ok failures raise: IO, DISKFULL, IO_FAILED, READONLY
 ---@return string? text
@@ -508,6 +514,26 @@ function Node:get(default) end
 ---@param value caret.Value? nil deletes it
 ---@return caret.Value? value as it was given
 function Node:set(value) end
+
+---Set the value of a node below, without making the node: `n:put("a", i, value)` is `n("a", i).__ = value`.
+---@param ... caret.Subscript|caret.Subscript[]|caret.Value|nil subscripts and, last, the value; nil deletes it
+---@return caret.Value? value as it was given
+function Node:put(...) end
+
+---Set the value if there is none, as one atomic step: of all processes that add at once, one does.
+---@param value caret.Value
+---@return boolean added
+---@return string? there the value that is there, if it was not added
+function Node:add(value) end
+
+---Set the value, and tell the one before, as one atomic step.
+---@param value caret.Value
+---@return string? before nil if there was none
+function Node:swap(value) end
+
+---The subscript of a child, any of them equally likely, however many there are.
+---@return string|integer|nil sub nil if there are no children
+function Node:random() end
 
 ---The value as a Lua number, without making a string.
 ---@param default? any what to return if there is none
