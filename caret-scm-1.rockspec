@@ -34,6 +34,7 @@ build = {
         ["yottadb.special"] = "front/yottadb/lua/yottadb/special.lua",
         ["caret.core"] = {
             sources = {
+                "src/base/away.c",
                 "src/base/crc32c.c",
                 "src/base/decimal.c",
                 "src/base/decimal_text.c",

@@ -14,7 +14,8 @@
  *   - No function longjmps or calls exit; none aborts, but for the damage that
  *     the caveats name.  No function calls back into user code but
  *     caret_transaction() and caret_backup(), whose callbacks run outside every
- *     internal lock, and caret_open() if asked to tell its progress.
+ *     internal lock, caret_open() if asked to tell its progress, and those that
+ *     sleep, if caret_wait_hooks() was called.
  *
  * RULES
  *   - caret_db: may be used by all threads.  Opening the same file twice in one
@@ -934,6 +935,25 @@ CARET_API int caret_wait(caret_session *s, const caret_node *n, uint64_t place, 
  * not be closed meanwhile.  NULL is ignored.
  */
 CARET_API void caret_interrupt(caret_session *s);
+
+/*
+ * For hosts with a lock of their own that only one thread has, as interpreters do: `before` is called by each thread
+ * that is about to sleep in a function of Caret (for a lock, for a change, for a mutex that is not free after some
+ * microseconds, for the disk, for a checkpoint that it takes, for another process that opens or closes), and `after`
+ * when it has slept, with what `before` returned.  So a host lets go of its lock in `before` and takes it again in
+ * `after`, and calls that don't sleep cost it nothing:
+ *
+ *     static void *let_go(void *arg) { (void)arg; return PyGILState_Check() ? PyEval_SaveThread() : NULL; }
+ *     static void take(void *arg, void *token) { (void)arg; if (token) PyEval_RestoreThread(token); }
+ *
+ * The two come in pairs in one thread, which do not nest; `after` may come when the function has done more than sleep,
+ * as no shared mutex is held while it is called.  They may block, on what no thread keeps while it waits in a function
+ * of Caret.  They must not call functions of Caret, nor leave by longjmp or exit.  Arguments of a function
+ * (nodes, values, buffers) must stay as they are while it is called: other threads of the host may run then.
+ * Not called in the background thread, nor while the process forks.  For all databases of the process: set it before
+ * the first is opened; NULL and NULL: none.  INVALID: one of them alone.
+ */
+CARET_API int caret_wait_hooks(void *(*before)(void *arg), void (*after)(void *arg, void *token), void *arg);
 
 /*
  * Shared memory.  While a database is open its memory is a file in /dev/shm, or in the shm_dir it was opened

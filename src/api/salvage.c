@@ -128,7 +128,7 @@ static int salvage(struct writer *w, const char *path, int flags, caret_salvaged
         rc = caret__salvage(path, (flags & CARET_SALVAGE_SURE) != 0, put_node, w, &c, report, cap);
     if (rc == CARET_OK)
         rc = flush(w);
-    if (rc == CARET_OK && fsync(w->fd) != 0)
+    if (rc == CARET_OK && caret__fsync(w->fd) != 0)
         rc = caret__fail_errno(CARET_E_IO, "%s: cannot be synced", w->path);
     if (rc != CARET_OK)
         return rc;

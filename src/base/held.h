@@ -24,6 +24,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/away.h"
 #include "base/bytes.h"
 
 /* Does this thread hold the mutex, or whatever it is, at that address? */
@@ -46,7 +47,11 @@ static inline void caret__held_drop(const volatile void *what)
 /* Mutexes of this process alone: of the default kind, not robust. */
 static inline void caret__local_lock(pthread_mutex_t *m)
 {
-    pthread_mutex_lock(m);
+    if (pthread_mutex_trylock(m) != 0) {
+        caret__away();
+        pthread_mutex_lock(m);
+        caret__back();
+    }
     caret__held_note(m);
 }
 static inline void caret__local_unlock(pthread_mutex_t *m)

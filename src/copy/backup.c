@@ -184,8 +184,8 @@ static int write_meta(const struct caret__copy *c)
 
 static int sync_copy(const struct caret__copy *c)
 {
-    return fsync(c->fd) == 0 ? CARET_OK
-                             : caret__fail_errno(CARET_E_IO, "%s: cannot sync the backup", c->path);
+    return caret__fsync(c->fd) == 0 ? CARET_OK
+                                    : caret__fail_errno(CARET_E_IO, "%s: cannot sync the backup", c->path);
 }
 
 /* Steps 3 to 6. */
@@ -405,7 +405,7 @@ static int publish(struct target *t, bool overwrite)
     if (rc == CARET_OK && t->temp[0] != '\0')
         rc = rename_temp(t, overwrite);
     CARET_FAULT("backup_named");
-    if (rc == CARET_OK && fsync(t->dir_fd) != 0)
+    if (rc == CARET_OK && caret__fsync(t->dir_fd) != 0)
         rc = caret__fail_errno(CARET_E_IO, "%s: the backup is there, but its directory cannot be synced",
                                t->path);
     return rc;

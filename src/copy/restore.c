@@ -497,7 +497,7 @@ static int publish(struct restore *r)
     *slash = '\0';
     int dir = caret__open_high(slash == r->to ? "/" : r->to, O_RDONLY | O_DIRECTORY, 0);
     *slash = '/';
-    rc = dir >= 0 && fsync(dir) == 0 ? CARET_OK : cannot(r->to, "sync its directory");
+    rc = dir >= 0 && caret__fsync(dir) == 0 ? CARET_OK : cannot(r->to, "sync its directory");
     if (dir >= 0)
         close(dir);
     return rc;

@@ -344,14 +344,14 @@ static int publish(struct writer *w)
 
     if (rc != CARET_OK)
         return rc;
-    if (fsync(w->fd) != 0)
+    if (caret__fsync(w->fd) != 0)
         return failed(w, "sync");
     CARET_FAULT("archive_synced");
     if (rename(w->temp, w->name) != 0)
         return failed(w, "rename");
     CARET_FAULT("archive_named");
     int dir = caret__open_high(w->dir, O_RDONLY | O_DIRECTORY, 0);
-    if (dir < 0 || fsync(dir) != 0)
+    if (dir < 0 || caret__fsync(dir) != 0)
         rc = failed(w, "sync the folder of");
     if (dir >= 0)
         close(dir);
@@ -394,9 +394,9 @@ static int sync_first(struct caret__engine *e, uint64_t to)
         rc = caret__flush_hold(e);
     if (rc != CARET_OK)
         return rc;
-    if (fdatasync(caret__fd(&e->data_fd)) != 0)
+    if (caret__fdatasync(caret__fd(&e->data_fd)) != 0)
         rc = caret__io_failed(e, errno, "syncing the data file");
-    else if (fdatasync(caret__fd(&e->log_fd)) != 0)
+    else if (caret__fdatasync(caret__fd(&e->log_fd)) != 0)
         rc = caret__io_failed(e, errno, "syncing the log");
     caret__flush_release(e);
     return rc;

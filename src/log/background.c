@@ -27,7 +27,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -170,6 +169,7 @@ static void *run(void *arg)
     struct caret__background *b = arg;
     uint64_t last = caret__now_ns(); /* when it was synced */
 
+    (void)caret__away_never(true);
     atomic_store(&b->tid, (pid_t)syscall(SYS_gettid));
     caret__populate(b->e->ring, b->e->sh->ring_size); /* so that committers need not fault it in */
 
@@ -249,13 +249,14 @@ static bool end_for_fork(struct caret__background *b)
         return false;
     pthread_join(b->thread, NULL);
     for (int i = 0; i < GONE_TRIES && syscall(SYS_tgkill, getpid(), atomic_load(&b->tid), 0) == 0; i++)
-        nanosleep(&(struct timespec){0, 20000}, NULL);
+        caret__nap(20000);
     return true;
 }
 
 static void before_fork(void)
 {
     struct caret__background *b, *next;
+    bool never = caret__away_never(true); /* no time for a host to let others of its threads run */
 
     caret__local_lock(&starting);
     for (b = running; b != NULL; b = next) {
@@ -264,6 +265,7 @@ static void before_fork(void)
         if (!end_for_fork(b))
             join_in(b);
     }
+    (void)caret__away_never(never);
 }
 
 static void in_parent(void)
@@ -318,8 +320,11 @@ void caret__background_stop(struct caret__engine *e)
         tell(b);
     }
     caret__local_unlock(&starting);
-    if (b != NULL)
+    if (b != NULL) {
+        caret__away();
         pthread_join(b->thread, NULL);
+        caret__back();
+    }
     free(e->rested);
     e->rested = NULL;
 }

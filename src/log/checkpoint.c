@@ -359,8 +359,9 @@ static int write_pages(struct caret__engine *e, const struct frozen_page *list, 
 
 static int sync_data(struct caret__engine *e)
 {
-    return fdatasync(caret__fd(&e->data_fd)) == 0 ? CARET_OK
-                                                  : caret__io_failed(e, errno, "syncing the data file");
+    return caret__fdatasync(caret__fd(&e->data_fd)) == 0
+               ? CARET_OK
+               : caret__io_failed(e, errno, "syncing the data file");
 }
 
 /* How quickly do others write while a checkpoint does? */
@@ -589,12 +590,22 @@ static int run(struct caret__engine *e, const struct wish *wish, int (*then)(str
     return rc;
 }
 
-int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
+/* The same, while the host knows that it takes long. */
+static int run_away(struct caret__engine *e, const struct wish *wish,
+                    int (*then)(struct caret__engine *, void *), void *arg)
 {
-    return run(e, &(struct wish){.force = force, .clean = clean}, NULL, NULL);
+    caret__away();
+    int rc = run(e, wish, then, arg);
+    caret__back();
+    return rc;
 }
 
-int caret__checkpoint_room(struct caret__engine *e)
+int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
+{
+    return run_away(e, &(struct wish){.force = force, .clean = clean}, NULL, NULL);
+}
+
+static int make_room(struct caret__engine *e)
 {
     uint64_t wanted = atomic_load(&e->sh->log_applied), before = atomic_load(&e->sh->checkpoints);
     int rc = take_role(e);
@@ -607,11 +618,19 @@ int caret__checkpoint_room(struct caret__engine *e)
     return rc;
 }
 
+int caret__checkpoint_room(struct caret__engine *e)
+{
+    caret__away();
+    int rc = make_room(e);
+    caret__back();
+    return rc;
+}
+
 int caret__checkpoint_then(struct caret__engine *e, uint64_t log_size,
                            int (*then)(struct caret__engine *, void *), void *arg)
 {
     CARET__NOT_HELD(&e->sh->checkpoint);
-    return run(e, &(struct wish){.log_size = log_size}, then, arg);
+    return run_away(e, &(struct wish){.log_size = log_size}, then, arg);
 }
 
 int caret__checkpoint(struct caret__engine *e)

@@ -98,9 +98,9 @@ static int sync_files(struct caret__engine *e)
                            e->log_path);
     atomic_store(&sh->sync_in_progress, 1);
     CARET_FAULT("flush_sync_begun");
-    if (atomic_exchange(&sh->runs_unsynced, 0) != 0 && fdatasync(caret__fd(&e->data_fd)) != 0)
+    if (atomic_exchange(&sh->runs_unsynced, 0) != 0 && caret__fdatasync(caret__fd(&e->data_fd)) != 0)
         return caret__io_failed(e, errno, "syncing the data file");
-    if (fdatasync(caret__fd(&e->log_fd)) != 0)
+    if (caret__fdatasync(caret__fd(&e->log_fd)) != 0)
         return caret__io_failed(e, errno, "syncing the log");
     CARET_FAULT("flush_synced");
     atomic_store(&sh->sync_in_progress, 0);
@@ -185,7 +185,7 @@ int caret__flush_record(struct caret__engine *e, const uint8_t *rec, uint32_t si
     return CARET_OK;
 }
 
-int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
+static int flush(struct caret__engine *e, uint64_t upto, bool sync)
 {
     CARET__NOT_HELD(&e->sh->flush);
     struct caret__shared *sh = e->sh;
@@ -201,6 +201,17 @@ int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
         rc = sync_files(e);
     caret__mutex_unlock(&sh->flush);
     return rc == CARET_OK && doubtful ? caret__checkpoint(e) : rc;
+}
+
+int caret__flush(struct caret__engine *e, uint64_t upto, bool sync)
+{
+    CARET__NOT_HELD(&e->sh->flush);
+    if (!sync)
+        return flush(e, upto, false);
+    caret__away();
+    int rc = flush(e, upto, true);
+    caret__back();
+    return rc;
 }
 
 /* Group commit: one of those who wait syncs for all whose records are in the ring by then. */

@@ -153,7 +153,7 @@ int caret__log_prepare(struct caret__engine *e, uint64_t least, uint64_t *size)
     if (rc != 0 || caret__lockrec_repeat(e, want) != CARET_OK)
         return give_back(e, have); /* it stays as it is, and the checkpoints are as dear as they were */
     CARET_FAULT("lengthen_made");
-    if (fsync(caret__fd(&e->log_fd)) != 0)
+    if (caret__fsync(caret__fd(&e->log_fd)) != 0)
         return caret__io_failed(e, errno, "syncing the log");
     CARET_FAULT("lengthen_synced");
     *size = want;

@@ -43,7 +43,8 @@
 
 #define KEPT_ENTRIES 8u                        /* of the table */
 #define MOST_PAGES   (CARET__GROUP_PAGES / 2u) /* of a reservation: bitmap images lie between them */
-#define WAIT_MS      10000u                    /* for others who write long values; arbitrary */
+#define MOMENT_NS    UINT64_C(1000000)
+#define WAIT_MS      10000u /* for others who write long values; arbitrary */
 
 /*
  * Find an entry that is not in use.  Those of dead processes that were not reaped yet are given up when
@@ -149,8 +150,6 @@ void caret__room_done(struct caret__engine *e, struct caret__room *room)
 /* Reserve; with the disk or shared memory full, what died since the last checkpoint is still to be had. */
 static int find_room(struct caret__engine *e, struct caret__room *room, uint32_t pages)
 {
-    static const struct timespec moment = {0, 1000000};
-
     for (unsigned waited = 0;;) {
         int rc = caret__writer_lock(e);
         if (rc != CARET_OK)
@@ -162,7 +161,7 @@ static int find_room(struct caret__engine *e, struct caret__room *room, uint32_t
             return caret__fail(CARET_E_LIMIT, "%s: others have been writing %u long values for %u seconds",
                                e->path, CARET__MAX_RESERVED, WAIT_MS / 1000u);
         if (rc == CARET_RESTART) {
-            nanosleep(&moment, NULL);
+            caret__nap(MOMENT_NS);
             continue;
         }
         if (!again)

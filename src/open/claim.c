@@ -98,8 +98,6 @@ static int only_readers(const struct caret__engine *e, off_t start, off_t len)
 /* Wait for a write lock that is in the way, not for a read lock: CARET_NONE. */
 static int claim(const struct caret__engine *e, off_t start, off_t len)
 {
-    struct timespec ms = {0, 1000000};
-
     for (int i = 0; i < TRIES; i++) {
         int error = lock(e, F_WRLCK, start, len);
         if (error == 0)
@@ -109,7 +107,7 @@ static int claim(const struct caret__engine *e, off_t start, off_t len)
         int readers = only_readers(e, start, len);
         if (readers != 0)
             return readers > 0 ? CARET_NONE : cannot_lock(e, errno);
-        nanosleep(&ms, NULL); /* one that is dying: the kernel takes its locks back one by one */
+        caret__nap(1000000); /* one that is dying: the kernel takes its locks back one by one */
     }
     return caret__fail(CARET_E_BUSY,
                        "%s: in use by a process that has another lock file: through another path (a second "

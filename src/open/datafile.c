@@ -292,7 +292,7 @@ static int fill(const struct caret__engine *e, int fd)
     CARET_FAULT("create_pages");
     if (rc == CARET_OK)
         rc = put_meta(e, fd);
-    if (rc == CARET_OK && fsync(fd) != 0)
+    if (rc == CARET_OK && caret__fsync(fd) != 0)
         rc = caret__fail_errno(CARET_E_IO, "%s: cannot sync the new database", e->path);
     CARET_FAULT("create_synced");
     return rc;
@@ -319,7 +319,7 @@ static int create(struct caret__engine *e, const struct stat *empty)
     CARET_FAULT("create_renamed");
     if (rc != CARET_OK)
         unlink(name);
-    else if (fsync(caret__fd(&e->dir_fd)) != 0) {
+    else if (caret__fsync(caret__fd(&e->dir_fd)) != 0) {
         rc = caret__fail_errno(CARET_E_IO, "%s: cannot sync its directory", e->path);
         if (empty->st_ino == 0)
             unlink(e->path);

@@ -127,9 +127,7 @@ int caret__observer_stalled(void *engine, uint64_t version, unsigned tries)
 
 static void nap(void)
 {
-    struct timespec ms = {0, 1000000};
-
-    nanosleep(&ms, NULL);
+    caret__nap(1000000);
 }
 
 /* The words of the slots, as the file has them; for telling a file that is being changed from a damaged one. */

@@ -474,7 +474,7 @@ static int take_compact(struct caret__engine *e, char *copy, int rc)
         return rc;
     if (rc == CARET_OK && !caret__file_removed(&e->data_fd) && rename(copy, e->path) == 0) {
         CARET_FAULT("compact_renamed");
-        fsync(caret__fd(&e->dir_fd));
+        caret__fsync(caret__fd(&e->dir_fd));
     } else {
         if (rc == CARET_OK)
             rc = caret__fail_errno(CARET_E_IO, "%s: cannot be replaced by its compact copy", e->path);
@@ -504,7 +504,7 @@ static int close_last(struct caret__engine *e)
     remove_segment(e);
     CARET_FAULT("close_segment_gone");
     unlink(e->log_path);
-    fsync(caret__fd(&e->dir_fd));
+    caret__fsync(caret__fd(&e->dir_fd));
     CARET_FAULT("close_log_gone");
     rc = take_compact(e, copy, rc == CARET_OK ? compacted : rc);
     caret__lockfile_remove(e);

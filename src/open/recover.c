@@ -100,7 +100,7 @@ static int create_log(struct caret__engine *e, const struct caret__start *start,
     errno = caret__file_allocate(caret__fd(&e->log_fd), 0, size, size);
     if (errno != 0)
         return log_failed(e, "allocate");
-    if (fsync(caret__fd(&e->log_fd)) != 0 || fsync(caret__fd(&e->dir_fd)) != 0)
+    if (caret__fsync(caret__fd(&e->log_fd)) != 0 || caret__fsync(caret__fd(&e->dir_fd)) != 0)
         return log_failed(e, "sync");
     CARET_FAULT("recover_log_made");
     return CARET_OK;
@@ -144,7 +144,7 @@ static int settle_meta(struct caret__engine *e, const struct caret__start *start
     if (clean && access(e->log_path, F_OK) != 0 && errno == ENOENT)
         return CARET_OK;
     int rc = caret__meta_write(caret__fd(&e->data_fd), e->path, &m);
-    if (rc == CARET_OK && fdatasync(caret__fd(&e->data_fd)) != 0)
+    if (rc == CARET_OK && caret__fdatasync(caret__fd(&e->data_fd)) != 0)
         rc = caret__fail_errno(CARET_E_IO, "%s: cannot be synced", e->path);
     CARET_FAULT("recover_settled");
     return rc;
@@ -336,7 +336,7 @@ static int rescue(struct caret__engine *e, struct rescue *r, struct caret__start
         rc = CARET_OK;
     }
     /* also what the file has: it may only be in the page cache */
-    if (rc == CARET_OK && fdatasync(caret__fd(&e->log_fd)) != 0)
+    if (rc == CARET_OK && caret__fdatasync(caret__fd(&e->log_fd)) != 0)
         rc = log_failed(e, "sync");
     CARET_FAULT("recover_rescued");
     if (found && rc == CARET_OK)

@@ -120,6 +120,7 @@ static inline void caret__mutex_unlock(pthread_mutex_t *m)
 {
     caret__held_drop(m);
     pthread_mutex_unlock(m);
+    caret__back_unlocked(m);
 }
 
 /* For assertions: does this thread hold the writer mutex?  True also for the spare one that is about to take its place,
@@ -142,6 +143,7 @@ static inline void caret__segment_shared(const struct caret__shared *sh)
 void caret__futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t max_ns);
 void caret__futex_wake(_Atomic uint32_t *word, int count);
 uint64_t caret__now_ns(void); /* CLOCK_MONOTONIC */
+void caret__nap(uint64_t ns); /* for what nobody will wake us for */
 
 /* What ends the sleeps of one session from outside (caret_interrupt). */
 struct caret__alarm {

@@ -37,7 +37,16 @@ void caret__futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t max_ns)
 
     timeout.tv_sec = (time_t)(max_ns / NS_PER_S);
     timeout.tv_nsec = (long)(max_ns % NS_PER_S);
+    caret__away();
     syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+    caret__back();
+}
+
+void caret__nap(uint64_t ns)
+{
+    caret__away();
+    nanosleep(&(struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)}, NULL);
+    caret__back();
 }
 
 void caret__futex_wake(_Atomic uint32_t *word, int count)

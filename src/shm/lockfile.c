@@ -128,15 +128,16 @@ static struct flock range(short type, off_t start, off_t len)
 static int gate_lock(int fd, short type)
 {
     struct flock lock = range(type, CARET__LOCKBYTE_GATE, 1);
-    struct timespec nap = {0, 1000000};
+    int rc, error;
 
-    while (fcntl(fd, F_SETLKW, &lock) != 0) {
+    caret__away();
+    while ((rc = fcntl(fd, F_SETLKW, &lock)) != 0 && (errno == EDEADLK || errno == EINTR))
         if (errno == EDEADLK) /* the kernel sees rings by process, not by thread: not a real one */
-            nanosleep(&nap, NULL);
-        else if (errno != EINTR)
-            return -1;
-    }
-    return 0;
+            caret__nap(1000000);
+    error = errno;
+    caret__back();
+    errno = error;
+    return rc;
 }
 
 /* Does another copy of the library in this process hold locks on the file? */
@@ -185,8 +186,6 @@ static int at_path(const struct caret__engine *e)
  */
 static int open_there(const char *path, int access)
 {
-    struct timespec nap = {0, 5000000};
-
     for (int i = 0;; i++) {
         struct stat st;
         int fd = caret__open_high(path, access | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, 0);
@@ -196,7 +195,7 @@ static int open_there(const char *path, int access)
             errno = EACCES;
             return -1;
         }
-        nanosleep(&nap, NULL);
+        caret__nap(5000000);
     }
 }
 

@@ -132,8 +132,13 @@ static int lock_within(pthread_mutex_t *m, uint64_t max_ns)
     if (rc != EBUSY)
         return rc;
     uint64_t end = caret__now_ns() + max_ns;
+    caret__away();
     while (rc == EBUSY || rc == EINTR)
         rc = lock_until(m, end);
+    if (rc == 0 || rc == EOWNERDEAD)
+        caret__back_after(m);
+    else
+        caret__back();
     return rc;
 }
 

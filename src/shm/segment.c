@@ -616,7 +616,7 @@ static int open_segment(struct caret__engine *e, const struct caret__identity *i
                            e->path, path);
     int held = hold(e);
     for (int i = 0; i < HOLD_TRIES && held == 0; i++, held = hold(e))
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        caret__nap(1000000);
     if (held < 0)
         return cannot_use(e, CARET_E_SYSTEM, path);
     return verify(e, id, path, sizes, (uint64_t)st.st_size);

@@ -363,6 +363,17 @@ static int nothing_to_do(caret_session *session, void *arg)
     return arg == NULL ? CARET_OK : CARET_E_INVALID;
 }
 
+static void *hook_before(void *arg)
+{
+    return arg;
+}
+
+static void hook_after(void *arg, void *token)
+{
+    (void)arg;
+    (void)token;
+}
+
 static void transactions_and_locks(void **state)
 {
     (void)state;
@@ -409,6 +420,9 @@ static void transactions_and_locks(void **state)
     BAD(caret_wait(s, l, 0, 0), INVALID, "local");
     IS(caret_wait(s, n, CARET_LOG_END, 0), CARET_NONE);
     VOID(caret_interrupt(NULL));
+    BAD(caret_wait_hooks(NULL, hook_after, NULL), INVALID, "before is NULL");
+    BAD(caret_wait_hooks(hook_before, NULL, NULL), INVALID, "after is NULL");
+    IS(caret_wait_hooks(NULL, NULL, NULL), CARET_OK);
 }
 
 static void databases(void **state)

@@ -405,6 +405,115 @@ static void a_sleep_can_be_interrupted(void **state)
     OK(caret_close(db));
 }
 
+/* ----------------------------------------------------------------- a host's lock */
+
+static pthread_mutex_t host_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool has_it;
+static _Atomic unsigned slept;
+
+static void *let_go(void *arg)
+{
+    assert_ptr_equal(arg, &host_lock);
+    if (!has_it) /* then it is not a thread of the host's */
+        abort();
+    has_it = false;
+    pthread_mutex_unlock(&host_lock);
+    atomic_fetch_add(&slept, 1);
+    return &has_it;
+}
+
+static void take_again(void *arg, void *token)
+{
+    if (arg != &host_lock || token != &has_it || has_it)
+        abort();
+    pthread_mutex_lock(&host_lock);
+    has_it = true;
+}
+
+static void host_enter(void)
+{
+    pthread_mutex_lock(&host_lock);
+    has_it = true;
+}
+
+static void host_leave(void)
+{
+    assert_true(has_it);
+    has_it = false;
+    pthread_mutex_unlock(&host_lock);
+}
+
+/* All that may sleep, with the host's lock: nobody lets go of it but the hooks. */
+static void *work(void *arg)
+{
+    caret_options o = options();
+    caret_session *s;
+    caret_db *db;
+    caret_node_buf n;
+
+    host_enter();
+    o.sync = CARET_SYNC_COMMIT;
+    o.no_thread = 0;
+    for (int i = 0; i < 20; i++) {
+        OK(caret_open(path, &o, &db));
+        OK(caret_session_open(db, &s));
+        OK(caret_lock(s, at(&n, "^lock"), CARET_FOREVER));
+        OK(caret_incr_int(s, at(&n, "^n"), 1, NULL));
+        OK(caret_unlock(s, at(&n, "^lock")));
+        OK(caret_begin(s, CARET_TXN_BATCH));
+        for (int k = 0; k < 300; k++) {
+            OK(caret_node_child_int(&n.node, sizeof n, at(&n, "^many"), k * 4 + (int)(intptr_t)arg));
+            OK(caret_set(s, &n.node, "x", 1));
+        }
+        OK(caret_commit(s));
+        int rc = caret_wait(s, at(&n, "^n"), CARET_LOG_END, 1000000);
+        assert_true(rc == CARET_OK || rc == CARET_NONE);
+        if (i % 7 == 0)
+            OK(caret_checkpoint(db));
+        caret_session_close(s);
+        OK(caret_close(db));
+    }
+    host_leave();
+    return NULL;
+}
+
+static void a_host_is_told_of_each_sleep(void **state)
+{
+    pthread_t thread[4];
+    caret_session *s;
+
+    (void)state;
+    assert_int_equal(caret_wait_hooks(let_go, NULL, NULL), CARET_E_INVALID);
+    OK(caret_wait_hooks(let_go, take_again, &host_lock));
+    patience(200);
+    for (intptr_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, work, (void *)i), 0);
+    pid_t pid = fork(); /* in the midst of it; the child does nothing, a thread of it might have the lock */
+    if (pid == 0)
+        _exit(0);
+    ends(pid, 0);
+    for (int i = 0; i < 4; i++)
+        OK(pthread_join(thread[i], NULL));
+    assert_true(atomic_load(&slept) > 0);
+    host_enter();
+    caret_db *db = open_db();
+    OK(caret_session_open(db, &s));
+    unsigned before = atomic_load(&slept);
+    for (int i = 0; i < 100; i++)
+        set(s, "^alone");
+    assert_int_equal(atomic_load(&slept), before); /* what does not sleep tells nobody */
+    caret_node_buf n;
+    caret_slice v;
+    OK(caret_get(s, at(&n, "^n"), &v));
+    assert_int_equal(v.len, 2);
+    assert_memory_equal(v.data, "80", 2);
+    caret_session_close(s);
+    OK(caret_close(db));
+    host_leave();
+    patience(0);
+    OK(caret_wait_hooks(NULL, NULL, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +524,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_death_of_who_waits_costs_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(all_who_wait_are_woken, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sleep_can_be_interrupted, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_host_is_told_of_each_sleep, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
