@@ -129,6 +129,7 @@ build = {
                 "src/api/salvage.c",
                 "src/api/session.c",
                 "src/api/shm.c",
+                "src/api/subtree.c",
                 "src/api/text.c",
                 "src/api/thread.c",
                 "src/api/transaction.c",

@@ -668,6 +668,31 @@ CARET_API int caret_incr_m(caret_session *s, caret_node *n, const char *by, size
 CARET_API int caret_data(caret_session *s, caret_node *n, int *data);
 
 /*
+ * Subtrees: a node and everything below it.  In all of these the target comes before the source, as in memcpy().
+ *   caret_merge: each value at `from` and below is set at `to` and below; what else is there stays (M's MERGE).
+ *   caret_copy: the same, but what was at `to` and below is killed first: then both are alike.
+ *   caret_move: a copy, and then `from` is killed.
+ * Either may be a local variable, or below one.  Each call is one atomic change: outside of a transaction one of its
+ * own, which is begun again while others change the source (and which they wait for, up to a second, after the third
+ * time).  Nothing happens if both are the same node, nor by merging what is not there; copying or moving
+ * what is not there kills the target.
+ *   INVALID: one of them is below the other.  KEY2BIG, MAXSUBS: a node can't be at the target.  TXN_TOO_BIG: as
+ * for a transaction of as many sets.  A failing call has changed nothing, but for TXN_TOO_BIG, NOMEM, CORRUPT and IO
+ * within a transaction of the program: a part of it is in that then, which is to be rolled back.  So may NOMEM leave a
+ * part among locals.
+ */
+CARET_API int caret_merge(caret_session *s, const caret_node *to, const caret_node *from);
+CARET_API int caret_copy(caret_session *s, const caret_node *to, const caret_node *from);
+CARET_API int caret_move(caret_session *s, const caret_node *to, const caret_node *from);
+
+/*
+ * How many nodes have a value, n itself and all below it: what a kill of n would delete.  Leaf by leaf, without looking
+ * at keys or values: some nanoseconds a node.  One state in any case: outside of a transaction the call makes
+ * one of its own, as above.  In one, all of the subtree counts as read: whoever adds a node to it restarts it.
+ */
+CARET_API int caret_count(caret_session *s, caret_node *n, uint64_t *count);
+
+/*
  * Moving.  All move n itself, which must have room for the longest key that can
  * come (a caret_node_buf always has; else BUFFER and n is unchanged).  CARET_NONE:
  * there is none, n is unchanged.

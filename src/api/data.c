@@ -190,6 +190,18 @@ static __attribute__((noinline)) int get_in_txn(caret_session *s, struct caret__
     return rc;
 }
 
+int caret__get_committed(caret_session *s, caret_node *node, caret_slice *out)
+{
+    size_t len;
+    int rc = caret__session_saw(s, CARET_OK);
+
+    if (rc == CARET_OK)
+        rc = caret__session_saw(s, get_global(s, caret__node(node), &len));
+    if (rc == CARET_OK)
+        *out = (caret_slice){(const char *)s->out, len};
+    return rc;
+}
+
 static __attribute__((noinline)) int get_local(caret_session *s, struct caret__node *n, caret_slice *out)
 {
     struct caret__at at;
@@ -386,6 +398,23 @@ static __attribute__((noinline)) void tell_of_pile(caret_session *s)
     s->txn.pile.tell_at = s->txn.list.size + CARET__PILE_TELL;
     caret__grow_expect(s->e, s->txn.list.size);
     caret__background_wake(s->e);
+}
+
+int caret__txn_put(caret_session *s, const uint8_t *key, size_t klen, const void *value, size_t len)
+{
+    static const struct caret__spot nowhere = {0};
+    int rc = caret__buffer_set(&s->txn, key, klen, value, len, &nowhere);
+
+    if (caret__unlikely(s->txn.piled && s->txn.list.size >= s->txn.pile.tell_at))
+        tell_of_pile(s);
+    return rc;
+}
+
+int caret__local_put(caret_session *s, const uint8_t *key, size_t klen, const void *value, size_t len)
+{
+    int rc = journal_local(s, key, klen);
+
+    return rc == CARET_OK ? caret__private_set(&s->locals, key, klen, value, len) : rc;
 }
 
 static int set_in_txn(caret_session *s, const struct caret__node *n, const void *value, size_t len)

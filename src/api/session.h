@@ -210,6 +210,13 @@ void caret__session_snapshot_end(caret_session *s);
  * for. */
 int caret__data_beside(caret_session *s, struct caret__node *n, int *data);
 
+/* data.c: the value in the database, whatever the transaction has changed; noted as read.  NONE. */
+int caret__get_committed(caret_session *s, caret_node *node, caret_slice *out);
+
+/* data.c: set a key in the transaction; a local one, whose locals have come to life. */
+int caret__txn_put(caret_session *s, const uint8_t *key, size_t klen, const void *value, size_t len);
+int caret__local_put(caret_session *s, const uint8_t *key, size_t klen, const void *value, size_t len);
+
 /* What was read by a session in a transaction: does it count?  `rc` if so, else why not. */
 int caret__session_saw(const caret_session *s, int rc);
 

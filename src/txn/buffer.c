@@ -203,6 +203,26 @@ static int put(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t fla
     return rc == CARET_OK ? put_entry(t, key, len, flags, val, vlen) : rc;
 }
 
+/* The KILL flag of the entry of key, which a later set or delete keeps. */
+static uint8_t kill_flag(struct caret__txn *t, const uint8_t *key, size_t len)
+{
+    const uint8_t *val;
+    size_t vlen;
+    if (t->kills == 0 || !caret__private_get(&t->buffer, key, len, &val, &vlen) || vlen == 0)
+        return 0;
+    return val[0] & CARET__TX_KILL;
+}
+
+/* What the list has goes to the tree, op by op. */
+static int put_op(struct caret__txn *t, const struct caret__op_view *op)
+{
+    if (op->kind != CARET__OP_KILL)
+        return put_entry(t, op->key, op->klen, CARET__TX_SET | kill_flag(t, op->key, op->klen), op->val,
+                         op->vlen);
+    t->kills++;
+    return put_entry(t, op->key, op->klen, CARET__TX_KILL | CARET__TX_GONE, NULL, 0);
+}
+
 /* What a pile took is given back. */
 static inline void end_list(struct caret__txn *t)
 {
@@ -225,9 +245,11 @@ int caret__buffer_spill(struct caret__txn *t)
     if (rc == CARET_OK && t->changed)
         rc = caret__buffer_finish(t); /* in order the tree is made much faster */
     while (rc == CARET_OK && t->changed && list_next(t, &off, &op)) /* none of them is above the first mark */
-        rc = put_entry(t, op.key, op.klen, CARET__TX_SET, op.val, op.vlen);
-    if (rc != CARET_OK)
-        caret__private_clear(&t->buffer); /* the list is whole */
+        rc = put_op(t, &op);
+    if (rc != CARET_OK) { /* the list is whole */
+        caret__private_clear(&t->buffer);
+        t->kills = 0;
+    }
     t->in_tree = rc == CARET_OK;
     if (t->in_tree)
         end_list(t);
@@ -249,16 +271,6 @@ static int prepare(struct caret__txn *t)
     int rc = caret__buffer_spill(t);
     t->changed |= rc == CARET_OK;
     return rc;
-}
-
-/* The KILL flag of the entry of key, which a later set or delete keeps. */
-static uint8_t kill_flag(struct caret__txn *t, const uint8_t *key, size_t len)
-{
-    const uint8_t *val;
-    size_t vlen;
-    if (t->kills == 0 || !caret__private_get(&t->buffer, key, len, &val, &vlen) || vlen == 0)
-        return 0;
-    return val[0] & CARET__TX_KILL;
 }
 
 int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
@@ -287,6 +299,45 @@ int caret__buffer_kill(struct caret__txn *t, const uint8_t *key, size_t len)
     caret__private_kill(&t->buffer, key, len);
     t->kills++;
     return put(t, key, len, CARET__TX_KILL | CARET__TX_GONE, NULL, 0);
+}
+
+int caret__buffer_kill_first(struct caret__txn *t, const uint8_t *key, size_t len)
+{
+    CARET__ASSERT(!t->in_tree && t->level == 1 && (!t->changed || t->list.only_kills));
+    int rc = t->changed ? CARET_OK : caret__batch_begin(&t->list);
+
+    if (rc != CARET_OK)
+        return rc;
+    if (!t->piled)
+        caret__pile_begin(&t->pile, &t->list); /* which looks only at what is added to it */
+    t->piled = true;
+    rc = caret__batch_add(&t->list, CARET__OP_KILL, key, len, NULL, 0);
+    t->changed = t->list.nops != 0;
+    return rc;
+}
+
+bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len)
+{
+    uint32_t off = CARET__REC_HEAD;
+    struct caret__op_view op;
+    uint8_t k[CARET__KEY_MAX + 1];
+    size_t klen = len;
+
+    if (!t->changed)
+        return false;
+    if (!t->in_tree) {
+        while (list_next(t, &off, &op))
+            if (op.klen >= len && memcmp(op.key, key, len) == 0)
+                return true;
+        return false;
+    }
+    struct caret__view v = {.pg = &t->buffer.pg};
+    struct caret__at at = {0};
+    memcpy(k, key, len);
+    if (caret__buffer_killed(t, key, len, &klen))
+        return true;
+    klen = len;
+    return caret__scan_from(&v, &at, k, &klen) == CARET_OK && klen >= len && memcmp(k, key, len) == 0;
 }
 
 bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top)

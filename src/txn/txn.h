@@ -3,7 +3,8 @@
  *
  * Writes are kept in one of two forms.  Most transactions set a few nodes and do no more
  * to the database: theirs are listed, in the order they came, as the log record
- * they will become; of two sets of one key the later counts.  One set too many to be searched makes
+ * they will become; of two sets of one key the later counts (kills come before them where a subtree is copied or
+ * moved).  One set too many to be searched makes
  * the list a pile (pile.c): sets are added as before, and put in order for the commit.  The first write
  * of another kind, a long value, a savepoint or a walk, and of a pile a read, has the list moved
  * (caret__buffer_spill) to a private ordered tree, the buffer, and everything goes there
@@ -82,6 +83,15 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
 
 /* Was key, or an ancestor of it, killed?  *top: length of the shortest one that was. */
 bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top);
+
+/*
+ * Kill key in a transaction that has changed nothing, and will read nothing of what it changes: the list begins with
+ * kills then, and goes on with sets in key order, as those of a copied subtree come.
+ */
+int caret__buffer_kill_first(struct caret__txn *t, const uint8_t *key, size_t len);
+
+/* Has the transaction changed anything at key or below, or killed an ancestor? */
+bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len);
 
 /* Have the writes in the tree. */
 int caret__buffer_spill(struct caret__txn *t);

@@ -194,6 +194,7 @@ static void data_of(caret_node *x)
     caret_node *const list[2] = {x, NULL};
     caret_slice v;
     int64_t sum;
+    uint64_t nodes;
     int what;
 
     BAD(caret_get(NULL, x, &v), INVALID, "s is NULL");
@@ -214,6 +215,19 @@ static void data_of(caret_node *x)
     BAD(caret_delete(s, NULL), INVALID, "n is NULL");
     BAD(caret_kill(NULL, x), INVALID, "s is NULL");
     BAD(caret_kill(s, NULL), INVALID, "n is NULL");
+    BAD(caret_merge(NULL, x, to), INVALID, "s is NULL");
+    BAD(caret_merge(s, NULL, x), INVALID, "to is NULL");
+    BAD(caret_merge(s, x, NULL), INVALID, "from is NULL");
+    BAD(caret_copy(s, NULL, x), INVALID, "to is NULL");
+    BAD(caret_copy(s, x, NULL), INVALID, "from is NULL");
+    BAD(caret_copy(NULL, x, x), INVALID, "s is NULL");
+    BAD(caret_move(s, NULL, x), INVALID, "to is NULL");
+    BAD(caret_move(s, x, NULL), INVALID, "from is NULL");
+    BAD(caret_move(NULL, x, x), INVALID, "s is NULL");
+    IS(caret_merge(s, x, x), CARET_OK);
+    BAD(caret_count(NULL, x, &nodes), INVALID, "s is NULL");
+    BAD(caret_count(s, NULL, &nodes), INVALID, "n is NULL");
+    BAD(caret_count(s, x, NULL), INVALID, "count is NULL");
     BAD(caret_incr(NULL, x, "1", 1, &v), INVALID, "s is NULL");
     BAD(caret_incr(s, NULL, "1", 1, &v), INVALID, "n is NULL");
     BAD(caret_incr(s, x, NULL, 1, &v), INVALID, "by is NULL");

@@ -269,39 +269,28 @@ static bool do_variables(const struct told *t, caret_node *n)
     return say_end(rc);
 }
 
-/* The node `to`, deeper by the subscripts that `from` has after the first ones. */
-static int below(const struct place *to, const caret_node *from, unsigned first, caret_node_buf *n)
+static bool do_subtree(const struct told *t, caret_node *n)
 {
-    char sub[CARET_NODE_MAX];
-    int rc = make(to, n);
-
-    for (unsigned i = first; i < caret_node_depth(from) && rc == CARET_OK; i++) {
-        size_t len = subscript(from, i, sub);
-        rc = caret_node_child(&n->node, sizeof *n, &n->node, sub, len);
-    }
-    return rc;
-}
-
-/* There is no function for it: as README.md says it. */
-static bool do_merge(const struct told *t, caret_node *n)
-{
-    caret_node_buf root, from, to;
-    caret_slice v;
+    caret_node_buf from;
     int rc = make(&t->nodes[1], &from);
 
-    (void)n;
     if (rc != CARET_OK)
         return say(rc);
-    caret_node_copy(&root.node, sizeof root, &from.node);
-    rc = walk_begin(&from.node, &v);
-    while (rc == CARET_OK && in_tree(&from.node, &root.node)) {
-        rc = below(&t->nodes[0], &from.node, caret_node_depth(&root.node), &to);
-        if (rc == CARET_OK)
-            rc = caret_set(s, &to.node, v.data, v.len);
-        if (rc == CARET_OK)
-            rc = caret_node_next_get(s, &from.node, &v);
-    }
-    return say(rc == CARET_NONE ? CARET_OK : rc);
+    return say(told(t, "copy")   ? caret_copy(s, n, &from.node)
+               : told(t, "move") ? caret_move(s, n, &from.node)
+                                 : caret_merge(s, n, &from.node));
+}
+
+static bool do_count(const struct told *t, caret_node *n)
+{
+    uint64_t count;
+    int rc = caret_count(s, n, &count);
+
+    (void)t;
+    if (rc != CARET_OK)
+        return say(rc);
+    say_number((long)count);
+    return true;
 }
 
 /* ---------------------------------------------------------------------- text */
@@ -500,7 +489,10 @@ static const struct {
     {"kill", do_kill},
     {"incr", do_incr},
     {"incr_m", do_incr},
-    {"merge", do_merge},
+    {"merge", do_subtree},
+    {"copy", do_subtree},
+    {"move", do_subtree},
+    {"count", do_count},
     {"next", do_step},
     {"previous", do_step},
     {"first", do_step},

@@ -26,7 +26,8 @@ static const struct {
     {"lock", "nw"},  {"unlock", "n"},        {"unlock_all", ""}, {"lock_all", "w*"},     {"lock_more", "w*"},
     {"begin", "W"},  {"snapshot", ""},       {"commit", ""},     {"rollback", ""},       {"fail", ""},
     {"restart", ""}, {"level", ""},          {"restarts", ""},   {"nest", "w"},          {"close", ""},
-    {"die", ""},     {"leave", ""},          {"answer", ""},
+    {"die", ""},     {"leave", ""},          {"answer", ""},     {"copy", "nn"},         {"move", "nn"},
+    {"count", "n"},
 };
 
 /* Where we are in a line; `why` is what is wrong, if anything is. */
