@@ -22,8 +22,8 @@
  * that one sets the bit after c read it, and finds L in 4.  So what is read may be torn, and is only compared.
  * Keys that are longer than a place has room for are cut: some are woken for nothing.
  *
- * The last place has no key and no owner: it is for all waiters that find no other; every commit wakes all of them.  Its
- * bit is never cleared in 7.
+ * The last place has no key and no owner: it is for all waiters that find no other; every commit wakes all of
+ * them.  Its bit is never cleared in 7.
  *
  * Deaths.  Of a writer, after a and before e: the waiter may sleep on; it looks at the log after a second in any
  * case.  Before a: the next writer repairs, and wakes all; a waiter that looks while the commit is half done repairs

@@ -23,7 +23,8 @@ void caret__await_end(struct caret__await *w);
  * says. */
 _Atomic uint32_t *caret__await_arm(const struct caret__await *w, uint32_t *seen);
 
-/* A writer that died in a commit has woken no waiter: see to it that it is finished, if it was begun.  Without the writer mutex. */
+/* A writer that died in a commit has woken no waiter: see to it that it is finished, if it was begun.  Without
+ * the writer mutex. */
 int caret__await_settle(struct caret__engine *e);
 
 /* Is a change of that key at, below, or by a kill above the key that somebody waits for? */

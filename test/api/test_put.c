@@ -2,7 +2,7 @@
  * What one call does where two or three would be needed: caret_put, caret_get2, caret_random_child, values that are
  * kept, paths, strict increments, sessions and transactions that differ from others.
  */
-#include "../log/database.h"
+#include "support/database.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
  * Sleeping until something changes: nobody misses a change, whoever dies where; whom it does not concern sleeps on;
  * and whoever sleeps can be interrupted.
  */
-#include "../log/database.h"
+#include "support/database.h"
 
 #include "crowd.h"
 
