@@ -1,7 +1,7 @@
 /*
  * wait.c - sleeping until something changes (log/await.c), and being woken from outside.
  *
- * A session that waits at a node reads the log from a place of its own on, with a caret_log of the session. 
+ * A session that waits at a node reads the log from a place of its own on, with a caret_log of the session.
  * What has left the log before it was read may have been a change at that node: then the wait is over.
  */
 #include <stdlib.h>

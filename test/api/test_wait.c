@@ -4,7 +4,7 @@
  */
 #include "support/database.h"
 
-#include "crowd.h"
+#include "support/crowd.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -131,7 +131,7 @@ static void a_log_can_be_told_what_is_wanted(void **state)
     caret_log_close(log);
     caret_session_close(s);
     OK(caret_close(db));
-    caret_options o = {.readonly = 1, .shm_dir = shm_dir};
+    caret_options o = {.size = sizeof o, .readonly = 1, .shm_dir = shm_dir};
     OK(caret_open(path, &o, &db));
     OK(caret_session_open(db, &s));
     assert_int_equal(waited(s, "^q", CARET_LOG_END), CARET_E_READONLY);
@@ -458,7 +458,7 @@ static void *work(void *arg)
         OK(caret_open(path, &o, &db));
         OK(caret_session_open(db, &s));
         OK(caret_lock(s, at(&n, "^lock"), CARET_FOREVER));
-        OK(caret_incr_int(s, at(&n, "^n"), 1, NULL));
+        OK(caret_incr_int(s, at(&n, "^n"), 1, 0, NULL));
         OK(caret_unlock(s, at(&n, "^lock")));
         OK(caret_begin(s, CARET_TXN_BATCH));
         for (int k = 0; k < 300; k++) {
