@@ -29,6 +29,7 @@ build = {
         ["yottadb.errors"] = "front/yottadb/lua/yottadb/errors.lua",
         ["yottadb"] = "front/yottadb/lua/yottadb/init.lua",
         ["yottadb.key"] = "front/yottadb/lua/yottadb/key.lua",
+        ["yottadb.long"] = "front/yottadb/lua/yottadb/long.lua",
         ["yottadb.misuse"] = "front/yottadb/lua/yottadb/misuse.lua",
         ["yottadb.node"] = "front/yottadb/lua/yottadb/node.lua",
         ["yottadb.special"] = "front/yottadb/lua/yottadb/special.lua",

@@ -233,6 +233,15 @@ int caret__raise_text(lua_State *L, struct caret__ldb *d, int rc, const char *me
 /* Raise an error of M's by its code; of a database that is used through the module yottadb. */
 int caret__raise_m(lua_State *L, int code, const char *text);
 
+/* Is rc about such an address, of which n is a part? */
+static inline int caret__is_too_long(const struct caret__ldb *d, const caret_node *n, int rc)
+{
+    return rc == CARET_E_KEY2BIG && d->translated && caret_node_is_local(n);
+}
+
+/* Answer a function of that name, whose arguments are those from index i on, about an address too long for a key. */
+int caret__too_long(lua_State *L, const char *function, int i);
+
 /* The function of a transaction of such a database returned the number at i, not 0.  Nothing, or a status of
  * lua_pcall() with an error on top: that number is to be obeyed. */
 int caret__returned(lua_State *L, int i);
@@ -247,9 +256,10 @@ int caret__fail_values(lua_State *L, int rc);
 int caret__sub(lua_State *L, caret_node *n, size_t bytes, const caret_node *parent, int i);
 
 /* Make tmp the address that the values at first..last say: a name or a node, then subscripts or
- * tables of them.  caret__address_below starts at what tmp is. */
-void caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
-void caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
+ * tables of them.  caret__address_below starts at what tmp is.  0: it is a local variable of the module yottadb, and
+ * too long for a key; caret__too_long() answers. */
+int caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
+int caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
 
 /* Push a node like the one at index `like`, in room of `bytes` bytes; kind: what it is besides, 0 or CARET__MUTABLE
  * and more. */

@@ -41,11 +41,11 @@ int caret__results(lua_State *L, struct caret__ldb *d, int rc)
 /* Is that chunk of the Lua part of this module, or of yottadb? */
 static int is_ours(const char *source)
 {
-    static const char *const tails[] = {"caret/init.lua",      "caret/json.lua",       "caret/trees.lua",
-                                        "caret/changes.lua",   "caret/ffi.lua",        "yottadb/init.lua",
-                                        "yottadb/node.lua",    "yottadb/key.lua",      "yottadb/special.lua",
-                                        "yottadb/errors.lua",  "yottadb/database.lua", "yottadb/misuse.lua",
-                                        "yottadb/address.lua", "/_yottadb.lua",        "@_yottadb.lua"};
+    static const char *const tails[] = {
+        "caret/init.lua",      "caret/json.lua",     "caret/trees.lua",      "caret/changes.lua",
+        "caret/ffi.lua",       "yottadb/init.lua",   "yottadb/node.lua",     "yottadb/key.lua",
+        "yottadb/special.lua", "yottadb/errors.lua", "yottadb/database.lua", "yottadb/misuse.lua",
+        "yottadb/address.lua", "yottadb/long.lua",   "/_yottadb.lua",        "@_yottadb.lua"};
     size_t len = strlen(source);
 
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
@@ -172,6 +172,7 @@ static int raise_translated(lua_State *L, int rc, const char *message)
  *
  *     f.raised(M's code, text) -> what is raised for an error
  *     f.misused(text, ...) -> another text for that of a misuse by these arguments
+ *     f.too_long(name, ...) -> what that function answers for the address of a local, too long for a key
  *     f.returned(number): a transaction's function returned that; to be raised, or nothing
  *
  * And if not utf8, what it prints is bytes.
@@ -187,6 +188,19 @@ static int core_translate(lua_State *L)
     lua_rawset(L, LUA_REGISTRYINDEX);
     d->translated = 1;
     return 0;
+}
+
+int caret__too_long(lua_State *L, const char *function, int i)
+{
+    int top = lua_gettop(L);
+
+    luaL_checkstack(L, top + 4, NULL);
+    push_translator(L, "too_long");
+    lua_pushstring(L, function);
+    for (int k = i; k <= top; k++)
+        lua_pushvalue(L, k);
+    lua_call(L, top - i + 2, 1);
+    return 1;
 }
 
 int caret__returned(lua_State *L, int i)

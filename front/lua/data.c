@@ -334,11 +334,12 @@ int caret__node_has_tree(lua_State *L)
 
 /* ------------------------------------------------- databases: address in front */
 
-/* Make tmp of the arguments after the database but the last `kept`; which session has it? */
+/* Make tmp of the arguments after the database but the last `kept`; which session has it?  NULL: caret__too_long. */
 static caret_session *target(lua_State *L, struct caret__ldb **d, caret_node_buf *tmp, int kept)
 {
     *d = caret__check_db(L, 1);
-    caret__address(L, *d, tmp, 2, lua_gettop(L) - kept);
+    if (!caret__address(L, *d, tmp, 2, lua_gettop(L) - kept))
+        return NULL;
     return caret__session(*d, &tmp->node);
 }
 
@@ -348,6 +349,8 @@ static int db_get(lua_State *L)
     struct caret__ldb *d;
     caret_node_buf n;
     caret_session *s = target(L, &d, &n, 0);
+    if (s == NULL)
+        return caret__too_long(L, "get", 2);
     caret__push_value(L, d, s, &n.node);
     return 1;
 }
@@ -361,6 +364,8 @@ static int db_set(lua_State *L)
     if (lua_gettop(L) < 3)
         return caret__misuse(L, "set needs a variable and a value");
     caret_session *s = target(L, &d, &n, 1);
+    if (s == NULL)
+        return caret__too_long(L, "set", 2);
     caret__set_value(L, d, s, &n.node, lua_gettop(L));
     return 1;
 }
@@ -372,6 +377,8 @@ static int db_incr(lua_State *L)
     caret_node_buf n;
     int top = lua_gettop(L);
     caret_session *s = target(L, &d, &n, top > 2);
+    if (s == NULL)
+        return caret__too_long(L, "incr", 2);
     return incr(L, d, s, &n.node, top > 2 ? top : top + 1, 0);
 }
 
@@ -380,6 +387,8 @@ static int db_kill(lua_State *L)
     struct caret__ldb *d;
     caret_node_buf n;
     caret_session *s = target(L, &d, &n, 0);
+    if (s == NULL)
+        return caret__too_long(L, "kill", 2);
     return removed(L, d, s, &n.node, caret_kill);
 }
 
@@ -388,6 +397,8 @@ static int db_delete(lua_State *L)
     struct caret__ldb *d;
     caret_node_buf n;
     caret_session *s = target(L, &d, &n, 0);
+    if (s == NULL)
+        return caret__too_long(L, "delete", 2);
     return removed(L, d, s, &n.node, caret_delete);
 }
 
@@ -396,6 +407,8 @@ static int db_data(lua_State *L)
     struct caret__ldb *d;
     caret_node_buf n;
     caret_session *s = target(L, &d, &n, 0);
+    if (s == NULL)
+        return caret__too_long(L, "data", 2);
     lua_pushinteger(L, data_of(L, d, s, &n.node));
     return 1;
 }

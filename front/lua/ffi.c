@@ -386,6 +386,8 @@ static int node_function(lua_State *L)
     lua_pushnil(L);
     lua_insert(L, 1);
     caret__node_new(L);
+    if (lua_touserdata(L, -1) == NULL) /* an address too long for a key */
+        return 1;
     caret__wrap_node(L, lua_touserdata(L, -1));
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_setmetatable(L, -2);

@@ -212,6 +212,11 @@ static struct caret__lnode *push_child(lua_State *L, const struct caret__lnode *
     }
     if (rc != CARET_OK && push_method(L, rc))
         return NULL;
+    if (caret__is_too_long(n->db, &n->node, rc)) {
+        lua_settop(L, 2);
+        caret__too_long(L, "node", 1);
+        return NULL;
+    }
     if (rc != CARET_OK)
         caret__raise(L, n->db, rc);
     dress(L);
@@ -509,7 +514,8 @@ static int meta_call(lua_State *L)
     if (lua_type(L, 2) == LUA_TUSERDATA && is_parent(L, n))
         return call_method(L, n);
     caret_node_copy(&tmp.node, sizeof tmp, &n->node);
-    caret__address_below(L, n->db, &tmp, 2, lua_gettop(L));
+    if (!caret__address_below(L, n->db, &tmp, 2, lua_gettop(L)))
+        return caret__too_long(L, "node", 1);
     caret__push_like(L, 1, &tmp.node, caret_node_size(&tmp.node), 0);
     return 1;
 }
@@ -522,7 +528,8 @@ int caret__node_new(lua_State *L)
     struct caret__ldb *d = caret__check_db(L, 2);
     caret_node_buf tmp;
 
-    caret__address(L, d, &tmp, 3, lua_gettop(L));
+    if (!caret__address(L, d, &tmp, 3, lua_gettop(L)))
+        return caret__too_long(L, "node", 3);
     size_t bytes = caret_node_size(&tmp.node);
     struct caret__lnode *n = push_head(L, d, bytes, caret_node_is_local(&tmp.node) ? CARET__LOCAL : 0);
     caret_node_copy(&n->node, bytes, &tmp.node);
@@ -658,6 +665,10 @@ static int core_changed(lua_State *L)
  * when it is the first of its database */
 static int core_retype(lua_State *L)
 {
+    if (luaL_getmetafield(L, 1, "caret.place")) { /* of the module yottadb: an address too long for a key */
+        lua_settop(L, 1);
+        return 1;
+    }
     struct caret__lnode *n = caret__check_node(L, 1);
 
     lua_settop(L, 3);

@@ -30,29 +30,42 @@ int caret__sub(lua_State *L, caret_node *n, size_t bytes, const caret_node *pare
     }
 }
 
-static void deepen(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int i)
+static int deepen(lua_State *L, caret_node_buf *tmp, int i)
 {
-    int rc = caret__sub(L, &tmp->node, sizeof *tmp, &tmp->node, i);
-    if (rc != CARET_OK)
-        caret__raise(L, d, rc);
+    return caret__sub(L, &tmp->node, sizeof *tmp, &tmp->node, i);
 }
 
-void caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
+/* A code of Caret's. */
+static int below(lua_State *L, caret_node_buf *tmp, int first, int last)
 {
-    for (int i = first; i <= last; i++) {
+    int rc = CARET_OK;
+
+    for (int i = first; rc == CARET_OK && i <= last; i++) {
         if (!caret__is_table(L, i)) {
-            deepen(L, d, tmp, i);
+            rc = deepen(L, tmp, i);
             continue;
         }
-        for (int k = 1, count = (int)caret__rawlen(L, i); k <= count; k++) {
+        for (int k = 1, count = (int)caret__rawlen(L, i); rc == CARET_OK && k <= count; k++) {
             lua_rawgeti(L, i, k);
-            deepen(L, d, tmp, lua_gettop(L));
+            rc = deepen(L, tmp, lua_gettop(L));
             lua_pop(L, 1);
         }
     }
+    return rc;
 }
 
-void caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
+int caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
+{
+    int rc = below(L, tmp, first, last);
+
+    if (caret__is_too_long(d, &tmp->node, rc))
+        return 0;
+    if (rc != CARET_OK)
+        caret__raise(L, d, rc);
+    return 1;
+}
+
+int caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last)
 {
     struct caret__lnode *from = caret__lnode(L, first);
     size_t len;
@@ -66,11 +79,11 @@ void caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int
     } else {
         caret__misuse(L, "a variable name or a node was expected, not %s",
                       last < first ? "nothing" : caret__typename(L, first));
-        return;
+        return 0;
     }
     if (rc != CARET_OK)
         caret__raise(L, d, rc);
-    caret__address_below(L, d, tmp, first + 1, last);
+    return caret__address_below(L, d, tmp, first + 1, last);
 }
 
 void caret__push_last(lua_State *L, const caret_node *n)

@@ -293,8 +293,8 @@ function TestFunctions:test_errors_are_strings_with_codes()
     local subs = {}
     for i = 1, 32 do subs[i] = i end
     lu.assertEquals(code_of(ydb.get, "^t", subs), ydb.YDB_ERR_MAXNRSUBSCRIPTS)
-    lu.assertEquals(code_of(ydb.data, "^t", ("x"):rep(2000)), ydb.YDB_ERR_KEY2BIG)
-    lu.assertEquals(code_of(function() return ydb.node("^t")[("x"):rep(2000)] end), ydb.YDB_ERR_KEY2BIG)
+    lu.assertEquals(code_of(ydb.data, "^t", ("x"):rep(2000)), ydb.YDB_ERR_GVSUBOFLOW)
+    lu.assertEquals(code_of(function() return ydb.node("^t")[("x"):rep(2000)] end), ydb.YDB_ERR_GVSUBOFLOW)
     lu.assertEquals(code_of(ydb.set, "^t", ("x"):rep(2 ^ 24 + 1)), ydb.YDB_ERR_REC2BIG)
     lu.assertEquals(code_of(ydb.set, "$ZGBLDIR", "/dev/null"), ydb.YDB_ERR_ZGBLDIRACC)
     lu.assertEquals(code_of(ydb.require, "arithmetic.ci"), ydb.YDB_ERR_UNIMPLOP)

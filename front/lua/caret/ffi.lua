@@ -468,7 +468,12 @@ return function(core)
     local function checked(child, own)
         local made, rc = make_key(child)
         if made then return child end
-        return (rc == MAXSUBS or rc == KEY2BIG) and own[child["__:sub"]] or fail(child["__:parent"], rc)
+        local parent, between, sub = child["__:parent"], child["__:key"], child["__:sub"]
+        local method = (rc == MAXSUBS or rc == KEY2BIG) and own[sub]
+        if method or rc ~= KEY2BIG then return method or fail(parent, rc) end
+        local deeper = getmetatable(child)["__:node"] -- raises, or the module yottadb knows what to do
+        if is_between(between) then return deeper(parent, between, sub) end
+        return deeper(parent, sub)
     end
 
     -- The metatable of a class of nodes of db; see node.c.

@@ -7,6 +7,7 @@ local core = require "caret.core"
 local yottadb = require "yottadb"
 local addresses = require "yottadb.address"
 local errors = require "yottadb.errors"
+local long = require "yottadb.long"
 local misuse = require "yottadb.misuse"
 local node = require "yottadb.node"
 
@@ -32,7 +33,8 @@ function c.delete(...)
     local at, how = addresses.and_typed("number", ...)
     local delete = deletions[how or c.YDB_DEL_NODE]
     if not delete then errors.raise("UNIMPLOP", "there is no such type of deletion") end
-    delete(at)
+    local place = long.at(at)
+    if not place then delete(at) else place[delete == super.kill and "kill" or "delete"](place) end
 end
 
 --- delete_excl([names]): delete all local variables but those.
@@ -47,6 +49,7 @@ function c.delete_excl(names)
         if not stay[name] then gone[#gone + 1] = name end
     end
     for _, name in ipairs(gone) do super.kill(address(name)) end
+    long.delete_others(stay)
 end
 
 -- -------------------------------------------------------------------- errors

@@ -16,7 +16,7 @@ local database = {
 }
 
 -- What the C part asks for such databases.
-local asked = {raised = errors.translate, misused = misuse.reword, returned = errors.obey}
+database.asked = {raised = errors.translate, misused = misuse.reword, returned = errors.obey}
 
 local opened = {}      -- databases by path; they stay open, as their locks do
 local selected         -- what $ZGBLDIR was set to
@@ -29,7 +29,7 @@ local function open(name)
         if not db then
             errors.raise("ZGBLDIRACC", ("can't open the database of $ZGBLDIR %s: %s"):format(name, text))
         end
-        core.translate(db, asked, database.utf8)
+        core.translate(db, database.asked, database.utf8)
         opened[path] = db
     end
     return opened[path]

@@ -29,6 +29,7 @@ for name, f in pairs {
     MAXNRSUBSCRIPTS = function() end,
     NUMOFLOW = function() end,
     TPTOODEEP = function() end,
+    GVSUBOFLOW = function() end,
     TPTIMEOUT = function() end,
 } do
     fill[constants["YDB_ERR_" .. name]] = f
@@ -110,6 +111,7 @@ function errors.translate(code, text)
     if outcomes[code] then
         return errors.outcome(outcomes[code])
     end
+    if code == constants.YDB_ERR_KEY2BIG then code = constants.YDB_ERR_GVSUBOFLOW end
     if code == constants.YDB_ERR_INVVARNAME then
         local name = text:match "^'(%^?[%%%w]*)' "
         code = name and m.name_error(name) or code

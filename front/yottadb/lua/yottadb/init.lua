@@ -6,7 +6,7 @@
 --
 -- docs/migrating/lua-yottadb.md says what is the same and what differs.  Arguments are
 -- (name [, {subs}] [, sub, ...]), or a node instead of the name, then what the function needs besides.
--- Layers, each in a file: errors, misuse -> database -> special -> node -> key,
+-- Layers, each in a file: errors, misuse -> database -> special -> node -> long, key,
 -- address -> this one -> _yottadb.
 --
 -- What can go wrong with arguments is worded by misuse.lua, which finds the function that the program called
@@ -19,6 +19,7 @@ local addresses = require "yottadb.address"
 local database = require "yottadb.database"
 local errors = require "yottadb.errors"
 local key = require "yottadb.key"
+local long = require "yottadb.long"
 local misuse = require "yottadb.misuse"
 local node = require "yottadb.node"
 local special = require "yottadb.special"
@@ -54,7 +55,7 @@ function yottadb.inherit(constructor, metatable)
 end
 
 function yottadb.isnode(value)
-    return core.isnode(value) or type(value) == "table" and special_of(value) ~= nil
+    return core.isnode(value) or type(value) == "table" and (special_of(value) ~= nil or long.is_place(value))
 end
 
 -- ---------------------------------------------------------------------- data
@@ -87,6 +88,8 @@ function yottadb.incr(...)
     if by ~= nil and type(by) ~= "number" and type(by) ~= "string" then
         misuse.argument(select("#", ...), "incr", "number", by)
     end
+    local place = long.at(at)
+    if place then return place:incr(by) end
     return text.incr(at, by)
 end
 
@@ -96,15 +99,22 @@ function yottadb.data(name, ...)
     if variable then
         special.refuse(variable)
     end
+    if long.any then return node.class.data(address(name, ...)) end
     return core.db_data(current(), name, ...)
 end
 
+-- The method of nodes, or of places that are too long, of that name: kill, delete.
+local function removed(name, at)
+    local place = long.at(at)
+    if place then place[name](place) else node.superclass[name](at) end
+end
+
 --- Delete a node with everything below it.
-function yottadb.kill(...) node.superclass.kill(address(...)) end
+function yottadb.kill(...) removed("kill", address(...)) end
 yottadb.delete_tree = yottadb.kill
 
 --- Delete a node's value.
-function yottadb.delete_node(...) node.superclass.delete(address(...)) end
+function yottadb.delete_node(...) removed("delete", address(...)) end
 
 --- ZWR text of a tree: dump(name [, {subs}] [, sub, ...] [, maxlines]).
 function yottadb.dump(...)
@@ -113,21 +123,39 @@ end
 
 -- -------------------------------------------------------------------- moving
 
+local function sibling(at, back)
+    local place = long.at(at)
+    if place then return long.sibling(place, back) end
+    return (text.sibling(at, back))
+end
+
+local function siblings(at, back)
+    local place = long.at(at)
+    if place then return long.siblings(place, back) end
+    return text.siblings(at, back)
+end
+
+local function next_node(at, back)
+    local place = long.at(at)
+    if place then return long.node(place, back) end
+    return ((back and text.node_previous or text.node_next)(at))
+end
+
 --- The subscript of the next sibling, or name of the next variable; nil: there is none.
 -- The subscript '' stands before the first.
-function yottadb.subscript_next(...) return (text.sibling(address(...), false)) end
+function yottadb.subscript_next(...) return (sibling(address(...), false)) end
 
 --- The same backwards; '' stands after the last.
-function yottadb.subscript_previous(...) return (text.sibling(address(...), true)) end
+function yottadb.subscript_previous(...) return (sibling(address(...), true)) end
 
 --- Iterator over the subscripts of siblings: subscripts(name [, {subs}] [, sub, ...] [, reverse]).
 function yottadb.subscripts(...)
-    return text.siblings(addresses.and_typed("boolean", ...))
+    return siblings(addresses.and_typed("boolean", ...))
 end
 
 --- The subscripts of the next node of the variable that has a value, as a table, or nil.
-function yottadb.node_next(...) return (text.node_next(address(...))) end
-function yottadb.node_previous(...) return (text.node_previous(address(...))) end
+function yottadb.node_next(...) return (next_node(address(...), false)) end
+function yottadb.node_previous(...) return (next_node(address(...), true)) end
 
 -- --------------------------------------------------------------------- locks
 
@@ -176,6 +204,7 @@ local NONE = {}
 -- core.tp() calls fn directly, so that an error of its own has no position of ours, and obeys what it returns
 -- (errors.obey).
 local function run(id, locals, fn, ...)
+    if long.any and locals then fn = long.keeping(locals, fn) end
     return core.tp(current(), id or "", locals or NONE, fn, ...)
 end
 

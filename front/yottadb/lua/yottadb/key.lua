@@ -3,6 +3,7 @@
 
 local caret = require "caret"
 local core = require "caret.core"
+local long = require "yottadb.long"
 local node = require "yottadb.node"
 
 local text = core.text
@@ -47,9 +48,15 @@ function meta.__newindex(key, name, value)
     end
 end
 
+local function next_of(key, back, from)
+    local place = long.at(key)
+    if not place then return (text.sibling(key, back, from)) end
+    return long.sibling(from and place:beside(from) or place, back)
+end
+
 local function step(key, back, reset)
     if reset then positions[key] = nil end
-    local sub = text.sibling(key, back, positions[key])
+    local sub = next_of(key, back, positions[key])
     if sub then positions[key] = sub end
     return sub
 end
@@ -61,6 +68,8 @@ function class.subscript_previous(key, reset) return step(key, true, reset) end
 
 --- Iterator over the subscripts of the siblings after (before) the key's own; of a variable, its children.
 function class.subscripts(key, reverse)
+    local place = long.at(key)
+    if place then return (super.depth(key) > 0 and long.siblings or place.subscripts)(place, reverse) end
     return (super.depth(key) > 0 and text.siblings or text.subscripts)(key, reverse)
 end
 

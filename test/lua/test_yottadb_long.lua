@@ -1,0 +1,142 @@
+-- Local variables with subscripts that are too long for a key.
+local lu = require "luaunit"
+local ydb = require "yottadb"
+local c = require "_yottadb"
+local fixture = require "fixture"
+
+ydb.set("$ZGBLDIR", fixture.path)
+
+TestLong = {}
+
+function TestLong:setUp()
+    c.delete_excl()
+end
+
+local MAX = ydb.YDB_MAX_STR
+local huge = ("b"):rep(MAX)
+
+local function list(...)
+    local all = {}
+    for sub in ... do all[#all + 1] = sub end
+    return all
+end
+
+local function code_of(f, ...)
+    local ok, err = pcall(f, ...)
+    lu.assertFalse(ok)
+    return ydb.get_error_code(err)
+end
+
+function TestLong:test_subscripts_of_a_mebibyte()
+    lu.assertEquals({ydb.get("t", {huge}) or "none", ydb.data("t", {huge})}, {"none", 0})
+    ydb.kill("t", {huge})
+    ydb.delete_node("t", huge)
+    lu.assertNil(ydb.subscript_next("t", {huge}))
+    lu.assertNil(ydb.node_next("t", {huge}))
+    lu.assertEquals(ydb.set("t", {huge}, "v"), "v")
+    lu.assertEquals(ydb.set("t", {huge, 0.5}, 0.25), 0.25)
+    lu.assertEquals({ydb.get("t", huge), ydb.get("t", {huge}, 0.5), ydb.data("t", huge)}, {"v", "0.25", 11})
+    lu.assertEquals(ydb.incr("t", {huge, 0.5}, 1), "1.25")
+    lu.assertEquals(ydb.incr("t", {huge, "new"}), "1")
+    lu.assertEquals(ydb.subscript_next("t", {""}), huge)
+    lu.assertEquals(ydb.node_next("t"), {huge})
+    lu.assertEquals({ydb.data("t"), ydb.data("u")}, {10, 0})
+    for _, f in ipairs {ydb.get, ydb.data, ydb.kill, ydb.subscript_next, ydb.node_next, ydb.incr} do
+        lu.assertEquals(code_of(f, "t", {huge .. "b"}), ydb.YDB_ERR_INVSTRLEN)
+    end
+    lu.assertEquals(code_of(ydb.set, "t", {huge .. "b"}, 1), ydb.YDB_ERR_INVSTRLEN)
+    lu.assertErrorMsgContains("1048577: max 1048576", ydb.get, "t", {huge .. "b"})
+    local subs = {huge}
+    for i = 2, 32 do subs[i] = i end
+    lu.assertEquals(code_of(ydb.get, "t", subs), ydb.YDB_ERR_MAXNRSUBSCRIPTS)
+    lu.assertErrorMsgContains("(string expected, got boolean)", ydb.get, "t", {huge, true})
+end
+
+function TestLong:test_globals_have_keys()
+    lu.assertEquals(code_of(ydb.set, "^t", {huge}, 1), ydb.YDB_ERR_GVSUBOFLOW)
+    lu.assertEquals(code_of(ydb.lock_incr, "^t", {huge}), ydb.YDB_ERR_GVSUBOFLOW)
+end
+
+function TestLong:test_as_nodes()
+    local n = ydb.node("t", huge)
+    lu.assertTrue(ydb.isnode(n))
+    n.__ = 5
+    lu.assertEquals({n.__, n:get(), n:__get(), ydb.get("t", huge)}, {"5", "5", "5", "5"})
+    lu.assertEquals({n:incr(2), n:data(), n:has_value(), n:has_tree()}, {"7", 1, true, false})
+    n.a.__ = 1
+    n("b", 2):set(3)
+    lu.assertEquals({n.a.__, n.b[2].__, n:data()}, {"1", "3", 11})
+    lu.assertEquals(list(n:subscripts()), {"a", "b"})
+    lu.assertEquals({n:depth(), n:varname(), n:name() == huge, #n.b[2]:subsarray()}, {1, "t", true, 3})
+    lu.assertEquals(tostring(n.a), 't("' .. huge .. '","a")')
+    lu.assertTrue(n.a == ydb.node("t", huge, "a"))
+    local t = ydb.node("t")
+    lu.assertEquals({t:data(), t:has_tree(), list(t:subscripts()), list(ydb.key("t"):subscripts())},
+        {10, true, {huge}, {huge}})
+    t:kill()
+    lu.assertEquals({t:data(), n:data(), n.a:data()}, {0, 0, 0})
+end
+
+function TestLong:test_some_are_deleted()
+    for _, name in ipairs {"a", "b", "c"} do ydb.set(name, {huge}, name) end
+    c.delete_excl {"b"}
+    lu.assertEquals({ydb.data("a"), ydb.get("b", huge), ydb.data("c")}, {0, "b", 0})
+    c.delete("b", {huge}, c.YDB_DEL_NODE)
+    lu.assertEquals(ydb.data("b"), 0)
+end
+
+function TestLong:test_a_restart_puts_them_back()
+    for _, names in ipairs {{"a"}, {"*"}} do
+        local seen = {}
+        ydb.set("a", {huge}, "first")
+        ydb.tp(names, function()
+            seen[#seen + 1] = ydb.get("a", huge)
+            ydb.set("a", {huge}, "changed")
+            if #seen < 3 then return ydb.YDB_TP_RESTART end
+        end)
+        lu.assertEquals({seen, ydb.get("a", huge)}, {{"first", "first", "first"}, "changed"})
+    end
+end
+
+-- Random calls, on t with these subscripts and on u with others in the same order, which are short.
+local b = ("b"):rep(1500)
+local pairs_of = {{"", ""}, {"-1", "-1"}, {"2", "2"}, {"10", "10"}, {"a", "a"}, {"bb", "bb"}, {b, "bc"},
+    {b .. b, "bd"}, {b .. "c", "be"}, {"c", "c"}, {("x"):rep(400), "x"}, {("y"):rep(990), "y"}}
+local short_of = {}
+for _, pair in ipairs(pairs_of) do short_of[pair[1]] = pair[2] end
+
+local function shorten(got)
+    if type(got) == "table" then
+        for i, sub in ipairs(got) do got[i] = short_of[sub] or sub end
+        return got
+    end
+    return short_of[got] or got
+end
+
+local function random_subs()
+    local long_ones, short_ones = {}, {}
+    for i = 1, math.random(1, 3) do
+        local pair = pairs_of[math.random(#pairs_of)]
+        long_ones[i], short_ones[i] = pair[1], pair[2]
+    end
+    return long_ones, short_ones
+end
+
+local asked = {ydb.get, ydb.data, ydb.subscript_next, ydb.subscript_previous, ydb.node_next,
+    ydb.node_previous, function(name, subs) return list(ydb.subscripts(name, subs)) end,
+    function(name, subs) return list(ydb.subscripts(name, subs, true)) end,
+    function(name, subs) return list(ydb.node(name, subs):subscripts()) end}
+local changes = {ydb.incr, ydb.incr, ydb.incr, ydb.kill, ydb.delete_node}
+
+function TestLong:test_random_calls()
+    for _ = 1, fixture.times(400) do
+        for _, functions in ipairs {changes, asked, asked, asked} do
+            local i = math.random(#functions)
+            local subs, short = random_subs()
+            lu.assertEquals(shorten(functions[i]("t", subs)), functions[i]("u", short),
+                i .. " of " .. table.concat(short, ","))
+        end
+    end
+end
+
+fixture.run(function() require("yottadb.database").current():close() end)
