@@ -88,7 +88,7 @@ function yottadb.incr(...)
     if by ~= nil and type(by) ~= "number" and type(by) ~= "string" then
         misuse.argument(select("#", ...), "incr", "number", by)
     end
-    local place = long.at(at)
+    local place = (long.any or type(at) == "table") and long.at(at) -- LuaJIT's nodes are tables, too
     if place then return place:incr(by) end
     return text.incr(at, by)
 end
