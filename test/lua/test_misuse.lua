@@ -83,7 +83,7 @@ local databases = {
     variables = {},
     transaction = {
         {function() db:transaction() end, "transaction needs a function, not a"},
-        {function() db:transaction("SNYC", f) end, "transaction is 'BATCH' or 'SYNC', not 'SNYC'"},
+        {function() db:transaction("SNYC", f) end, "transaction is 'BATCH', 'SYNC' or 'ALONE', not 'SNYC'"},
         {function() db:transaction({"^g"}, f) end, "names of local variables, not ^g"},
         {function() db:transaction({5}, f) end, "names of local variables, not number"},
         {function() db:transaction(n, f) end, "transaction needs a function, not a node"},
