@@ -76,6 +76,13 @@ sed -n 's/.*"work":"group commit","one_per_s":\([^,]*\),"eight_per_s":\([^,]*\),
     s/.*"work":"bytes of a commit","bytes":\([^,]*\),.*/bytes written for a small commit: \1 (bar 8192)/p
     s/.*"work":"interval",.*"ratio":\([^,]*\),.*/a set with sync interval: \1 of one with off (bar 1.15)/p' "$out"
 
+"$build/bench/wake" -r "$runs" --json >"$build/bench/wake.json"
+cat "$build/bench/wake.json" >>"$out"
+sed -n 's/.*"work":"wake-up","us":\([^,]*\),"hand_over_us":\([^,]*\),.*/wake-up of who waits for a change: \1 us, hand-over \2 us (bar 100)/p
+    s/.*"work":"asleep","cpu_ms_per_s":\([^}]*\)}/who waits takes \1 ms of a processor a second/p
+    s/.*"alone_ns":\([^,]*\),"for_another_ns":\([^,]*\),"for_it_ns":\([^}]*\)}/a set: \1 ns, \2 while somebody waits for another node, \3 for it/p' "$build/bench/wake.json"
+rm -f "$build/bench/wake.json"
+
 "$build/bench/checkpoint" -d "$build/bench" --json >"$build/bench/checkpoint.json"
 cat "$build/bench/checkpoint.json" >>"$out"
 sed -n 's/.*"work":"checkpoint writes","pages":\([^,]*\),.*"ratio":\([^,]*\),"ratio_disk":\([^,]*\),.*/a checkpoint of \1 pages writes \2 times as many, the disk \3 (bar 1.2)/p
