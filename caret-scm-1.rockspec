@@ -164,6 +164,7 @@ build = {
                 "front/lua/put.c",
                 "front/lua/range.c",
                 "front/lua/recent.c",
+                "front/lua/subtree.c",
                 "front/lua/text.c",
                 "front/lua/transaction.c",
                 "front/lua/value.c",

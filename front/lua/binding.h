@@ -384,6 +384,7 @@ void caret__add_counted(lua_State *L);
 void caret__add_db(lua_State *L);
 void caret__add_changes(lua_State *L);
 void caret__add_data(lua_State *L);
+void caret__add_subtree(lua_State *L);
 void caret__add_text(lua_State *L);
 void caret__add_m(lua_State *L);
 void caret__functions(lua_State *L, const luaL_Reg *f);

@@ -378,6 +378,7 @@ int luaopen_caret_core(lua_State *L)
     caret__add_node(L);
     caret__add_counted(L);
     caret__add_data(L);
+    caret__add_subtree(L);
     caret__add_text(L);
     caret__add_m(L);
 #if LUA_VERSION_NUM == 501

@@ -190,8 +190,24 @@ local nodes = {
         {function() n:setjson() end, "setjson needs JSON text, not a nil"},
         {function() n:setjson("[1,") end, "SYNTAX: the JSON text at line 1, column 4"},
     },
+    merge = {
+        {function() n:merge() end, "a node was expected, not a nil"},
+        {function() n:merge {a = 1} end, "a node was expected, not a table"},
+        {function() n:merge(n.word) end, "INVALID: "},
+    },
+    copy_to = {{function() n:copy_to("^t") end, "a node was expected, not a string"}},
+    move_to = {
+        {function() n:move_to() end, "a node was expected, not a nil"},
+        {function() n.word:move_to(n) end, "INVALID: "},
+    },
+    put = {
+        {function() n:put() end, "put needs a value"},
+        {function() n:put("a", f) end, "value must be a string or a number, not a function"},
+        {function() n:put(f, 1) end, "subscript must be a string or a number, not a function"},
+    },
     dump = {{function() n:dump("x") end, "dump: maxlines is a number, not a string"}},
     get = {}, kill = {}, delete = {}, data = {}, has_value = {}, has_tree = {}, subscripts = {}, pairs = {},
+    count = {}, exists = {}, first = {}, last = {},
     name = {}, varname = {}, depth = {}, subsarray = {}, repr = {}, ismutable = {},
 }
 
@@ -200,11 +216,14 @@ local addresses = {name = true, varname = true, depth = true, subsarray = true, 
 
 -- What can't be done to another database in a transaction.
 local changing = {set = true, incr = true, delete = true, kill = true, settree = true, setjson = true,
+    merge = true, move_to = true, put = true,
     grab = true, lock_incr = true, release = true, lock_decr = true, lock = true, tp = true}
 local wants = {move = true, cursor = true} -- a subscript: tried in test_second.lua
 
 -- What those need that look at it before anything else.
-local arguments = {set = 1, setjson = "1", get_many = {"a"}, settree = {a = 1}}
+local aside = db.node("^aside")
+local arguments = {set = 1, put = 1,
+    merge = aside, copy_to = aside, move_to = aside, setjson = "1", get_many = {"a"}, settree = {a = 1}}
 
 local others = { -- what is not a function
     {function() n.x = 5 end, "a node is not a table: write node['x'].__ = value"},

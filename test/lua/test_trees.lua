@@ -208,3 +208,86 @@ function TestTrees:test_dump_stops_at_a_number_of_lines()
 end
 
 fixture.run()
+function TestTrees:test_a_failing_settree_stores_nothing()
+    n.a.__ = "old"
+    lu.assertErrorMsgContains("must be a string or a number", n.settree, n, {a = "new", b = {c = true}})
+    lu.assertEquals(n:gettree(), {a = "old"})
+    db:tp(function()
+        n.x.__ = 1
+        lu.assertFalse((pcall(n.settree, n, {a = "new", b = {c = print}})))
+    end)
+    lu.assertEquals(n:gettree(), {a = "old", x = "1"})
+end
+
+-- Another object of the same file sees a tree as a whole or not at all.
+function TestTrees:test_a_settree_is_one_commit()
+    local _, before = db:durable()
+    n:settree {a = 1, b = {c = 2, d = 3}}
+    local _, after = db:durable()
+    n.a.__ = 2
+    local _, later = db:durable()
+    lu.assertTrue(after - before < 4 * (later - after) + 64)
+    local many = {}
+    for i = 1, 100 do many[i] = i end
+    local sets = db:stat().commits
+    n:settree(many)
+    n:setjson '{"a": [1, 2, 3], "b": {"c": 4}}'
+    lu.assertTrue(db:stat().commits - sets < 50)
+end
+
+function TestTrees:test_subtrees_are_merged_copied_moved_counted()
+    n:settree {__ = 0, a = {__ = 1, b = 2}, [5] = {x = {y = 3}}}
+    local to = db.node("^t2")
+    to:kill()
+    to.own.__ = "stays"
+    lu.assertEquals(to:merge(n), to)
+    lu.assertEquals(to:gettree(), {__ = "0", a = {__ = "1", b = "2"}, [5] = {x = {y = "3"}}, own = "stays"})
+    lu.assertEquals(to:count(), 5)
+    lu.assertEquals(n:copy_to(to), to)
+    lu.assertEquals(to:gettree(), n:gettree())
+    lu.assertEquals(to.a:move_to(to.z), to.z)
+    lu.assertEquals(to:gettree(), {__ = "0", [5] = {x = {y = "3"}}, z = {__ = "1", b = "2"}})
+    lu.assertEquals(to.a:count(), 0)
+    lu.assertErrorMsgContains("is below", to.merge, to, to.z)
+    lu.assertErrorMsgContains("a node was expected", to.merge, to, {})
+    lu.assertErrorMsgContains("a node was expected", to.copy_to, to)
+    to:kill()
+end
+
+function TestTrees:test_subtrees_go_to_locals_and_other_databases()
+    n:settree {__ = 0, a = {__ = 1, b = ""}}
+    local var, tree = db.node "var", n:gettree()
+    lu.assertEquals(n:copy_to(var):gettree(), tree)
+    n:kill()
+    lu.assertEquals(var:move_to(n):gettree(), tree)
+    lu.assertFalse(var:exists())
+    local second = fixture.open()
+    lu.assertEquals(second.node("^t", "deep"):merge(n.a):gettree(), tree.a)
+    lu.assertEquals(n.deep:gettree(), tree.a)
+    second:close()
+end
+
+function TestTrees:test_ends_and_existence()
+    lu.assertNil(n:first())
+    lu.assertFalse(n:exists())
+    n:settree {[-1] = {x = 1}, a = 2}
+    lu.assertEquals(n:first(), -1)
+    lu.assertEquals(n:last(), "a")
+    lu.assertTrue(n:exists())
+    lu.assertTrue(n[-1]:exists())
+    lu.assertFalse(n.b:exists())
+end
+
+function TestTrees:test_put_takes_a_path()
+    lu.assertEquals(n:put("a", 1, "name", 7), 7)
+    lu.assertEquals(n.a[1].name.__, "7")
+    n:put({"a", 1}, "x")
+    lu.assertEquals(n.a[1].__, "x")
+    n:put("own")
+    lu.assertEquals(n.__, "own")
+    n:put("a", 1, nil)
+    lu.assertNil(n.a[1].__)
+    lu.assertErrorMsgContains("put needs a value", n.put, n)
+    lu.assertErrorMsgContains("must be a string or a number", n.put, n, "a", print)
+end
+

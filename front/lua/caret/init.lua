@@ -35,6 +35,14 @@ local methods, misuse = core.methods, core.misuse
 local get, walk = methods.get, methods.walk
 
 caret.DELETE, methods.settree, methods.gettree = trees.DELETE, trees.settree, trees.gettree
+methods.merge, methods.copy_to, methods.move_to = trees.merge, trees.copy_to, trees.move_to
+methods.count, methods.put = core.count, core.put
+
+function methods.exists(node) return methods.data(node) ~= 0 end
+
+--- The first subscript of the children, and the last.
+function methods.first(node) return methods.next(node) end
+function methods.last(node) return methods.previous(node) end
 
 --- ZWR text of the node and everything below it, maxlines lines at most (30).
 function methods.dump(node, maxlines)

@@ -25,6 +25,7 @@
 -- neither dkjson nor lua-cjson can be told not to; the little that is needed here is all that is here.
 
 local core = require "caret.core"
+local trees = require "caret.trees"
 
 local get, set, kill, data = core.methods.get, core.methods.set, core.methods.kill, core.methods.data
 local pairs_of, subscripts_of = core.methods.pairs, core.methods.subscripts
@@ -429,8 +430,15 @@ function read(r, node, pos)
     return at
 end
 
---- Replace the node and what is below it by what the JSON text says.  A text that is wrong raises, and says
--- where; nothing was changed then.  Run it in a transaction if others are to see either tree as a whole.
+local function replace(node, r)
+    kill(node)
+    for i = 1, r.n do
+        set(r.nodes[i], r.values[i])
+    end
+end
+
+--- Replace the node and what is below it by what the JSON text says, as one transaction.  A text that is
+-- wrong raises, and says where; nothing was changed then.
 -- @return the node
 function json.setjson(node, text)
     data(node) -- raises if it is not a node
@@ -440,10 +448,7 @@ function json.setjson(node, text)
     local r = {text = text, n = 0, nodes = {}, values = {}}
     local at = skip(r, read(r, node, skip(r, find(text, "^\239\187\191") and 4 or 1)))
     if at <= #text then bad(r, at, "nothing was expected, not " .. found(r, at)) end
-    kill(node)
-    for i = 1, r.n do
-        set(r.nodes[i], r.values[i])
-    end
+    trees.atomically(replace, node, r)
     return node
 end
 

@@ -554,6 +554,46 @@ function Node:kill() end
 ---Delete the value, but not the children.
 function Node:delete() end
 
+---Set the node below this one, without making an object of it: `n:put("a", i, "name", value)`.
+---@param ... caret.Subscript|caret.Subscript[]|caret.Value|nil subscripts and, last, the value; nil deletes it
+---@return caret.Value? value the value as it was given
+function Node:put(...) end
+
+---Set each value at `from` and below it here and below this node; what else is here stays. One atomic change, at the
+---speed of the engine. `from` may be a local variable, or of another database, which takes a walk; that is one
+---transaction of this node's database. Raises INVALID if one is below the other, KEY2BIG or MAXSUBS if
+---a node can't be here, TXN_TOO_BIG.
+---@param from caret.Node
+---@return caret.Node node the node itself
+function Node:merge(from) end
+
+---Make `to`, and what is below it, the same as this: as `to:merge(n)` after a `to:kill()`.
+---@param to caret.Node
+---@return caret.Node to
+function Node:copy_to(to) end
+
+---The same, and kill this node: in one atomic change, unless `to` is of another database, or just one of both is a local
+---variable: then the kill comes after it.
+---@param to caret.Node
+---@return caret.Node to
+function Node:move_to(to) end
+
+---How many nodes have a value: this one and all below it. Counted leaf by leaf, some nanoseconds a node.
+---@return integer
+function Node:count() end
+
+---Is there anything, a value or children?
+---@return boolean
+function Node:exists() end
+
+---The first subscript of the children; nil if there is none.
+---@return string|integer|nil
+function Node:first() end
+
+---The last subscript of the children; nil if there is none.
+---@return string|integer|nil
+function Node:last() end
+
 ---What is there?
 ---@return caret.Data
 function Node:data() end
@@ -624,8 +664,9 @@ function Node:move(sub) end
 
 ---Store a table as the tree below the node; the entry `__` is a node's own value. What is there and not in the table
 ---stays; `caret.DELETE` as a value kills a subtree or, at `__`, deletes a value. A table that contains itself is
----refused, as are two keys that are one subscript (1 and "1"). An entry that can't be stored raises, and those before it
----are stored: run it in a transaction to have all or nothing.
+---refused, as are two keys that are one subscript (1 and "1"). It is one transaction: an entry that can't be stored raises,
+---and nothing is stored then, but where the node is a local variable. So a filter may be called again, as the functions
+---of transactions are.
 ---@param tree table values and such tables
 ---@param filter? fun(node: caret.Node, key: any, value: any): any, any called for every entry, subtrees and `__` too, before it is stored; returns the key and value to store, nil for either leaves it out
 ---@return caret.Node node the node itself
@@ -644,7 +685,7 @@ function Node:gettree(maxdepth, filter) end
 function Node:json(options) end
 
 ---Replace the node and what is below it by what a JSON text says. A text that is wrong raises SYNTAX with line and column,
----and nothing was changed then. Run it in a transaction if others are to see either tree as a whole.
+---and nothing was changed then. It is one transaction.
 ---@param text string
 ---@return caret.Node node the node itself
 function Node:setjson(text) end

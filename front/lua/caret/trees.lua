@@ -8,6 +8,8 @@ local methods, misuse, typename = core.methods, core.misuse, core.typename
 local get, set, data, kill, delete = methods.get, methods.set, methods.data, methods.kill, methods.delete
 local check_node = methods.varname -- raises if it is none
 
+local unpack = unpack or table.unpack -- luacheck: ignore 143
+
 local trees = {}
 
 -- LuaJIT 2.1 beta 3 compiles such a recursion wrong at times, where it goes on after a call of C: entries
@@ -16,6 +18,18 @@ if rawget(_G, "jit") then require("jit").off(true, true) end
 
 --- As a value in settree: delete what is there.
 trees.DELETE = setmetatable({}, {__tostring = function() return "caret.DELETE" end})
+
+--- fn(node, ...) as one transaction of the node's database: all of it or nothing.  A local variable has none.
+-- A rollback in it is meant for the transaction around it; without one it raises NOTXN.
+function trees.atomically(fn, node, ...)
+    local db = core.db_of(node)
+    if not db then
+        fn(node, ...)
+        return
+    end
+    local _, _, name = core.tp(db, fn, node, ...)
+    if name == "ROLLBACK" then core.trollback() end
+end
 
 local function check_filter(name, filter)
     if filter ~= nil and type(filter) ~= "function" then
@@ -106,9 +120,46 @@ function trees.settree(node, tree, filter)
     if tree == trees.DELETE then
         kill(node)
     else
-        settree(node, tree, filter, {})
+        trees.atomically(settree, node, tree, filter, {})
     end
     return node
+end
+
+-- ------------------------------------------------------- merge, copy_to, move_to
+
+-- To another database, or between a local variable and a global one: node by node.
+local function merge_nodes(to, from)
+    local depth = methods.depth(from)
+    local own = get(from)
+    if own ~= nil then set(to, own) end
+    for node, value in methods.walk(from) do
+        if value ~= nil then
+            set(to({unpack(methods.subsarray(node), depth + 1)}), value)
+        end
+    end
+end
+
+local function copy_nodes(to, from)
+    kill(to)
+    merge_nodes(to, from)
+end
+
+function trees.merge(to, from)
+    if not core.merge(to, from) then trees.atomically(merge_nodes, to, from) end
+    return to
+end
+
+function trees.copy_to(from, to)
+    if not core.copy(to, from) then trees.atomically(copy_nodes, to, from) end
+    return to
+end
+
+function trees.move_to(from, to)
+    if not core.move(to, from) then
+        trees.atomically(copy_nodes, to, from)
+        kill(from)
+    end
+    return to
 end
 
 -- ------------------------------------------------------------------ gettree
