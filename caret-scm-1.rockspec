@@ -17,6 +17,7 @@ dependencies = {"lua >= 5.1, < 5.6"}
 build = {
     type = "builtin",
     modules = {
+        ["caret.cache"] = "front/lua/caret/cache.lua",
         ["caret.changes"] = "front/lua/caret/changes.lua",
         ["caret.ffi"] = "front/lua/caret/ffi.lua",
         ["caret"] = "front/lua/caret/init.lua",
@@ -149,6 +150,7 @@ build = {
                 "front/m/transaction.c",
                 "front/lua/address.c",
                 "front/lua/backup.c",
+                "front/lua/cache.c",
                 "front/lua/changes.c",
                 "front/lua/core.c",
                 "front/lua/counted.c",

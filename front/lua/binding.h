@@ -379,7 +379,16 @@ int caret__transaction(lua_State *L), caret__tp(lua_State *L), caret__run_snapsh
 int caret__trestart(lua_State *L), caret__trollback(lua_State *L);
 int caret__restore_from(lua_State *L);
 
+/* Caches, in cache.c: the entry of a key, its text and the letter of its kind; or write a text where an entry is, that
+ * expires after ttl ms (0: never), if nothing is due for sweeping.  Times are ms since 1970; now < 0: ask the clock. */
+enum { CARET__CACHE_NONE = -2001, CARET__CACHE_SLOW = -2000 };
+int caret__cache_quick_get(caret_slice *v, int *kind, const struct caret__lnode *entries, const char *key,
+                           size_t len, double now);
+int caret__cache_quick_put(const struct caret__lnode *entries, const char *key, size_t len, const char *text,
+                           size_t size, double ttl, double now, double due);
+
 void caret__add_node(lua_State *L); /* each adds functions to the table on top */
+void caret__add_cache(lua_State *L);
 void caret__add_counted(lua_State *L);
 void caret__add_db(lua_State *L);
 void caret__add_changes(lua_State *L);

@@ -60,7 +60,10 @@ enum outcome {
     int (*data)(const double *, struct caret__lnode *, double);                                              \
     int (*subscript)(int, char *, double *, struct caret__lnode *, double);                                  \
     int (*pair)(struct caret__lnode *, int, char *, double *);                                               \
-    int (*move)(struct caret__lnode *, double);
+    int (*move)(struct caret__lnode *, double);                                                              \
+    int (*cache_get)(char *, double *, const struct caret__lnode *, const char *, size_t, double);           \
+    int (*cache_put)(const struct caret__lnode *, const char *, size_t, const char *, size_t, double,        \
+                     double, double);
 struct functions {
     FUNCTIONS
 };
@@ -327,6 +330,23 @@ static int ffi_move(struct caret__lnode *n, double sub)
     return caret_node_set_last_int(&n->node, (int64_t)sub);
 }
 
+/* --------------------------------------------------------------------- caches */
+
+/* An entry of a cache: as ffi_get(), and its kind in the box. */
+static int ffi_cache_get(char *text, double *box, const struct caret__lnode *entries, const char *key,
+                         size_t len, double now)
+{
+    caret_slice v;
+    int kind, rc = caret__cache_quick_get(&v, &kind, entries, key, len, now);
+
+    if (rc == CARET__CACHE_NONE)
+        return NONE;
+    if (rc != CARET_OK || v.len > BUFFER_SIZE)
+        return CLASSIC;
+    box[0] = kind;
+    return put_value(text, box, &v);
+}
+
 /* -------------------------------------------------------------- tables as nodes */
 
 static char lnode_key; /* its address is the registry's key of the function that makes a node's key */
@@ -434,10 +454,10 @@ static int ffi_call(lua_State *L)
 /* functions(make) -> pointer to the functions; make(node) is to make the key of a node that has none */
 static int ffi_functions(lua_State *L)
 {
-    static const struct functions functions = {ffi_child,    ffi_child_text, ffi_words,      ffi_copy,
-                                               ffi_is_child, ffi_equal,      ffi_last,       ffi_get,
-                                               ffi_number,   ffi_set,        ffi_set_number, ffi_incr,
-                                               ffi_data,     ffi_subscript,  ffi_pair,       ffi_move};
+    static const struct functions functions = {
+        ffi_child, ffi_child_text, ffi_words,  ffi_copy, ffi_is_child,   ffi_equal,
+        ffi_last,  ffi_get,        ffi_number, ffi_set,  ffi_set_number, ffi_incr,
+        ffi_data,  ffi_subscript,  ffi_pair,   ffi_move, ffi_cache_get,  caret__cache_quick_put};
     luaL_checktype(L, 1, LUA_TFUNCTION);
     lua_pushlightuserdata(L, &lnode_key);
     lua_pushvalue(L, 1);

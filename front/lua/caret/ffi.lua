@@ -73,6 +73,9 @@ local declared = [[
     int (*subscript)(int back, char *text, double box[3], void *cursor, double made);
     int (*pair)(void *cursor, int back, char *text, double box[3]);
     int (*move)(void *cursor, double sub);
+    int (*cache_get)(char *text, double box[3], const void *n, const char *key, size_t len, double now);
+    int (*cache_put)(const void *n, const char *key, size_t len, const char *value, size_t size, double ttl,
+        double now, double due);
 ]]
 local functions = ffi.typeof("struct {" .. declared .. "} *")
 
@@ -112,6 +115,7 @@ return function(core)
     local c_is_child, c_equal, c_last, c_get, c_number = c.is_child, c.equal, c.last, c.get, c.number
     local c_set, c_set_number, c_incr, c_data = c.set, c.set_number, c.incr, c.data
     local c_subscript, c_pair, c_move = c.subscript, c.pair, c.move
+    local c_cache_get, c_cache_put = c.cache_get, c.cache_put
 
     local scratch, beside = ffi.new(lnode, WORDS), ffi.new(lnode, WORDS)
     local text, box = ffi.new("char[?]", VALUES), ffi.new("double[3]") -- what C leaves; as in ffi.c
@@ -622,6 +626,23 @@ return function(core)
     end
 
     function nodes.adopt(db, mt) return core.adopt(db, mt, mt["__:node"]) end
+
+    -- ---------------------------------------------------------------- caches
+
+    -- As in cache.c; the node has a key of its own (nodes.key).
+    nodes.key = key
+
+    function nodes.cache_get(entries, sub, now)
+        local len = c_cache_get(text, box, entries["__:key"], sub, #sub, now)
+        local kind, count = box[0], box[1]
+        if len == NONE then return nil end
+        if len < 0 or box[1] ~= count then return false end
+        return kind, ffi_string(text, len)
+    end
+
+    function nodes.cache_put(entries, sub, value, ttl, now, due)
+        return c_cache_put(entries["__:key"], sub, #sub, value, #value, ttl, now, due) == 0
+    end
 
     return setmetatable(nodes, {__index = core})
 end
