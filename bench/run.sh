@@ -66,6 +66,9 @@ for lua in lua5.4 luajit; do
         echo "node objects, $lua:"
         CARET_BUILD=$build sh "$here/../tools/lua.sh" $lua "$here/nodes.lua"
         CARET_BUILD=$build sh "$here/../tools/lua.sh" $lua "$here/nodes.lua" --json >>"$out"
+        echo "caches, $lua:"
+        CARET_BUILD=$build sh "$here/../tools/lua.sh" $lua "$here/cache.lua"
+        CARET_BUILD=$build sh "$here/../tools/lua.sh" $lua "$here/cache.lua" --json >>"$out"
     else
         echo "$lua is not there: node objects are not measured with it"
     fi

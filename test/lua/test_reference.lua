@@ -79,6 +79,16 @@ function TestReference:test_methods_of_nodes()
     end
 end
 
+function TestReference:test_methods_of_caches()
+    local cache = require "caret.cache".new(db, "^t")
+    lu.assertEquals(sorted(documented "Cache"), sorted((function()
+        local set = {}
+        for name in pairs(getmetatable(cache).__index) do set[name] = true end
+        set.__index = nil
+        return set
+    end)()))
+end
+
 -- fun(a: x, b?: y): z as "a, b"
 local function arguments_of(kind)
     local names = {}
@@ -130,6 +140,7 @@ function TestReference:test_options()
     lu.assertEquals(field_names "caret.ChangesOptions", options_of(db.changes, db, bad))
     lu.assertEquals(field_names "caret.RangeOptions", options_of(n.__range, n, bad))
     lu.assertEquals(field_names "caret.JsonOptions", options_of(n.__json, n, bad))
+    lu.assertEquals(field_names "caret.CacheOptions", options_of(require "caret.cache".new, db, "^t", bad))
 end
 
 function TestReference:test_fields_of_what_is_returned()
@@ -151,7 +162,7 @@ end
 function TestReference:test_what_is_referred_to_is_there()
     local known = {}
     for owner, prefix in pairs {caret = "caret.", Database = "Database:", Node = "Node:",
-        Changes = "Changes:"} do
+        Changes = "Changes:", Cache = "Cache:"} do
         for name in pairs(documented(owner)) do known[prefix .. name] = true end
     end
     for name in pairs(documented "Database") do known["caret." .. name] = true end
@@ -159,6 +170,7 @@ function TestReference:test_what_is_referred_to_is_there()
         if entry.class then known[entry.class] = true end
         if entry.alias then known[entry.alias:match "%S+"] = true end
     end
+    known["caret.cache"] = true -- a module
     local count = 0
     for line in io.lines(path) do
         for _, pattern in ipairs {"caret%.%u%a+", "`(caret%.[%w_]+)`", "`(%u%a+:[%w_]+)`"} do

@@ -315,7 +315,8 @@ function Cache:incr(key, by, init, init_ttl)
         if type(v) ~= "number" then misuse(what .. " is a number, not a " .. typename(v)) end
     end
     local sum, why, forcible = self.add_up(key, by or 1, init, to_live(self, init_ttl), now_of(self))
-    return sum, why, forcible
+    if sum == nil then return nil, why end
+    return sum, nil, forcible
 end
 
 --- Give it a new time to live.
@@ -382,7 +383,7 @@ local function check_options(options)
     end
     for name, value in pairs(options) do
         if not known[name] then
-            misuse(("a cache has no option '%s'; there are clock, max_bytes, max_items and ttl"):format(
+            misuse(("a cache has no option '%s'; there are clock, max_bytes, max_items, ttl"):format(
                 tostring(name)))
         end
         if type(value) ~= known[name] or value ~= value then
