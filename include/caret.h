@@ -258,6 +258,8 @@ typedef struct caret_options {
  * the last checkpoint.  If the process has the database open for writing as well, the handle is one more over
  * that.
  *
+ * The path ":memory:" is reserved, and INVALID: a database that is only in memory is a file in /dev/shm for now.
+ *
  * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM; INVALID names
  * the option that is out of range, or contradicts another (archive with readonly).
  */

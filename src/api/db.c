@@ -162,6 +162,10 @@ static int open_db(const char *path, const caret_options *options, caret_db **ou
         path = getenv("CARET_DB");
     if (path == NULL || *path == 0)
         path = "./data.caret";
+    if (strcmp(path, ":memory:") == 0)
+        return caret__fail(CARET_E_INVALID,
+                           "caret_open: the path ':memory:' is reserved for databases without a file, "
+                           "which there are not yet; a file in /dev/shm is one in memory");
     caret_db *db = calloc(1, sizeof *db);
     if (db == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory for a database handle");

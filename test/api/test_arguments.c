@@ -461,6 +461,7 @@ static void databases(void **state)
     setenv("CARET_DB", path, 1); /* which NULL means */
     IS(caret_open(NULL, &o, &none), CARET_OK);
     OK(caret_close(none));
+    BAD(caret_open(":memory:", &o, &none), INVALID, "is reserved");
     IS(caret_compact(NULL, &o, NULL, NULL), CARET_E_BUSY);
     IS(caret_compact(path, NULL, NULL, NULL) != CARET_OK, 1); /* another shm_dir */
     note("caret_open(path, NULL, &db)");                      /* the same: not with the user's /dev/shm */
