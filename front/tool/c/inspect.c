@@ -7,9 +7,10 @@
  *                                     progress(done, total) in bytes
  *   inspect.shm(dir, remove, lost)   the segments in a folder (nil: /dev/shm): a list of tables; some are removed
  *   log:next(prefix)              the next change below a node: place, index, count, kind, node, value, length
+ *   log:wait(prefix, seconds)     sleep until there is one: true or false
  *   log:count(counts, most)       how many changes there are by global, added to the table
  *
- * All of them raise what fails, but for log:next() and log:count(), which give nil, text, name.
+ * All of them raise what fails, but for those of a log, which give nil, text, name.
  */
 #include "tool/c/inspect.h"
 
@@ -252,22 +253,31 @@ static int log_close(lua_State *L)
     return 0;
 }
 
-/* Is the change about what is at or below the node, or above it by a kill? */
-static int concerns(const caret_change *c, const caret_node *prefix)
+/* Only changes that concern the node whose ZWR text is at 2, if there is one. */
+static void want(lua_State *L, struct follower *f)
 {
-    unsigned depth = caret_node_depth(prefix), own = caret_node_depth(c->node);
-    caret_node_buf up;
+    size_t len;
+    const char *text = luaL_optlstring(L, 2, NULL, &len);
+    caret_node_buf below;
 
-    if (own < depth) { /* a kill of what is above takes it too */
-        caret_node_copy(&up.node, sizeof up, prefix);
-        for (; depth > own; depth--)
-            caret_node_parent(&up.node, sizeof up, &up.node);
-        return c->kind == CARET_CHANGE_KILL && caret_node_equal(&up.node, c->node);
-    }
-    caret_node_copy(&up.node, sizeof up, c->node);
-    for (; own > depth; own--)
-        caret_node_parent(&up.node, sizeof up, &up.node);
-    return caret_node_equal(&up.node, prefix);
+    if (text != NULL && caret_node_parse(&below.node, sizeof below, text, len, 1) != CARET_OK)
+        raise(L);
+    if (caret_log_below(f->log, text != NULL ? &below.node : NULL) != CARET_OK)
+        raise(L);
+}
+
+/* log:wait([ZWR text of a node, or nil,] seconds) -> true: there is a change | false | nil, text, name */
+static int log_wait(lua_State *L)
+{
+    struct follower *f = luaL_checkudata(L, 1, LOG);
+    lua_Number seconds = luaL_checknumber(L, 3);
+
+    want(L, f);
+    int rc = caret_log_wait(NULL, f->log, (uint64_t)(seconds > 0 ? seconds * 1e9 : 0));
+    if (rc < 0)
+        return failed(L, rc);
+    lua_pushboolean(L, rc == CARET_OK);
+    return 1;
 }
 
 static void push_node(lua_State *L, const caret_node *n)
@@ -291,17 +301,10 @@ static int log_next(lua_State *L)
 {
     static const char *const kinds[] = {"", "set", "delete", "kill"};
     struct follower *f = luaL_checkudata(L, 1, LOG);
-    size_t len;
-    const char *text = luaL_optlstring(L, 2, NULL, &len);
-    caret_node_buf prefix;
     caret_change c = {.size = sizeof c};
-    int rc;
 
-    if (text != NULL && caret_node_parse(&prefix.node, sizeof prefix, text, len, 1) != CARET_OK)
-        return raise(L);
-    do
-        rc = caret_log_next(f->log, &c);
-    while (rc == CARET_OK && text != NULL && !concerns(&c, &prefix.node));
+    want(L, f);
+    int rc = caret_log_next(f->log, &c);
     if (rc != CARET_OK)
         return rc == CARET_NONE ? 0 : failed(L, rc);
     lua_pushinteger(L, (lua_Integer)c.lsn);
@@ -360,7 +363,7 @@ int caret__open_inspect(lua_State *L)
                                       {"clear", handle_clear}, {"processes", handle_processes},
                                       {"log", handle_log},     {NULL, NULL}};
     static const luaL_Reg log[] = {
-        {"close", log_close}, {"next", log_next}, {"count", log_count}, {NULL, NULL}};
+        {"close", log_close}, {"next", log_next}, {"wait", log_wait}, {"count", log_count}, {NULL, NULL}};
     static const luaL_Reg functions[] = {
         {"open", inspect_open}, {"compact", inspect_compact}, {"shm", inspect_shm}, {NULL, NULL}};
 

@@ -66,7 +66,7 @@ local function run(o)
         if n == 0 then
             command.flush()
             if not o[2] and host.abandoned() then command.closed_pipe() end
-            host.sleep(interval)
+            log:wait(o[1], interval)
         elseif o[2] then
             run_command(o, last)
             seen = seen + 1
@@ -82,7 +82,7 @@ return {
     operands = {"NODE", "[-- COMMAND...]"},
     options = {
         {"-n, --limit N", "end after so many changes, or runs of the command"},
-        {"-i, --interval SECONDS", "how often to look", default = "0.05"},
+        {"-i, --interval SECONDS", "to sleep at most until it looks for signals", default = "0.25"},
         command.JSON, command.DB,
     },
     catches = true,
@@ -93,9 +93,8 @@ it was run last, with the last one in the environment: CARET_NODE, CARET_VALUE, 
 kill) and CARET_LSN. CARET_VALUE is not set for a delete or kill, nor for a value above 100,000 bytes or with
 a byte 0: `caret get --raw "$CARET_NODE"` has those.
 
-It looks into the log now and then and costs writers nothing. So nothing is kept for it either: when more
-is committed between two looks, or while the command runs, than the log holds, some changes are left out,
-and it says so.]],
+It sleeps until there is something, and costs writers next to nothing. Nothing is kept for it either: when
+more is committed while the command runs than the log holds, some changes are left out, and it says so.]],
     examples = {
         {"caret watch '^oaks'"},
         {"caret watch '^config' -- systemctl reload oakd"},

@@ -35,6 +35,11 @@ function log:next(node)
     return nil
 end
 
+--- Sleep until there is one, so many seconds at most; what is wrong next() tells.
+function log:wait(node, seconds)
+    self.raw:wait(node, seconds)
+end
+
 local function value_text(change)
     if change.kind ~= "set" then return "" end
     if change.value then return "=" .. nodes.zwr(change.value) end
