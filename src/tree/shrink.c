@@ -16,7 +16,7 @@
  * are not read, unless the entry says that values out of line are below it.
  *
  * That kills make room, also where there is none, rests on this: a kill changes pages of the two
- * edges that lose something, and no others; it copies them at most, 2 a level; its joins and
+ * edges that lose something, and no others; it copies them at most, 2 a level below the root; its joins and
  * its unlinking copy none; and pages that die need no undo (page/store.c).  So what it takes does
  * not grow with the subtree.  A page that it finds nothing in is not touched: of several
  * kills in one commit, each touches pages that it would have touched alone, or current ones.
@@ -188,9 +188,15 @@ void caret__shrink(struct caret__w *w, struct caret__path *path)
 /* --------------------------------------------------------------------- kill */
 
 struct range {
-    const uint8_t *lo, *hi; /* [lo, hi) */
+    const uint8_t *lo, *hi; /* [lo, hi); NULL: all of the page, on this side */
     size_t lo_len, hi_len;
 };
+
+/* Does an edge go through the page? */
+static bool is_edge(const struct range *r)
+{
+    return r->lo != NULL || r->hi != NULL;
+}
 
 static void free_leaf_values(struct caret__w *w, const struct caret__page *p, unsigned from, unsigned to)
 {
@@ -218,63 +224,85 @@ static void free_subtree(struct caret__w *w, uint32_t pgno, unsigned level, bool
     caret__w_free(w, pgno);
 }
 
-/* Which entries of a page are in the range, [*from, *to); of an inner page, which children may be: [*from, *to] */
+/*
+ * Which entries of a page are in the range, or which children lie in it whole: [*from, *to).  Of an inner page, the
+ * left edge goes through child *from - 1 and the right one through child *to.  Both are the same while *from > *to.
+ */
 static void place(const struct caret__page *p, const struct range *r, unsigned *from, unsigned *to)
 {
-    bool found;
+    bool found, leaf = p->type == CARET__PAGE_LEAF;
 
-    *to = caret__page_find(p, r->hi, r->hi_len, &found);
-    *from = p->type == CARET__PAGE_LEAF ? caret__page_find(p, r->lo, r->lo_len, &found)
-                                        : caret__page_child_index(p, r->lo, r->lo_len);
+    *from = r->lo == NULL ? 0
+            : leaf        ? caret__page_find(p, r->lo, r->lo_len, &found)
+                          : caret__page_child_index(p, r->lo, r->lo_len) + 1u;
+    *to = r->hi == NULL ? p->count + (leaf ? 0u : 1u) : caret__page_find(p, r->hi, r->hi_len, &found);
 }
 
-/* Is there a key of the range below this page?  Children between the edges are never empty. */
+/* What is left of the range for child i: it has an end only where the edge goes through this child. */
+static struct range part(const struct range *r, unsigned i, unsigned from, unsigned to)
+{
+    struct range below = *r;
+
+    if (i >= from)
+        below.lo = NULL;
+    if (i < to)
+        below.hi = NULL;
+    return below;
+}
+
+/* Is there a key of the range below this page, on an edge?  Children that lie in it whole are never empty. */
 static bool holds(const struct caret__w *w, uint32_t pgno, const struct range *r)
 {
     const struct caret__page *p = caret__w_page(w, pgno);
     unsigned from, to;
 
     place(p, r, &from, &to);
-    if (p->type == CARET__PAGE_LEAF)
+    if (from < to || p->type == CARET__PAGE_LEAF)
         return from < to;
-    return to > from + 1 || holds(w, caret__page_child(p, from), r) ||
-           (to != from && holds(w, caret__page_child(p, to), r));
+    struct range left = part(r, from - 1, from, to), right = part(r, to, from, to);
+    return (r->lo != NULL && holds(w, caret__page_child(p, from - 1), &left)) ||
+           (right.hi != NULL && right.lo == NULL && holds(w, caret__page_child(p, to), &right));
+}
+
+static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r);
+
+/* Remove the range below child i of a current page, on an edge; true if nothing was left of it: it died. */
+static bool kill_child(struct caret__w *w, struct caret__page *p, unsigned i, const struct range *r)
+{
+    uint32_t child = caret__page_child(p, i);
+
+    if (!holds(w, child, r))
+        return false;
+    if (!caret__w_current(w, child)) {
+        caret__w_copy(w, &child);
+        caret__page_set_child(p, i, child);
+    }
+    if (!kill_below(w, child, r))
+        return false;
+    caret__w_free(w, child);
+    return true;
 }
 
 /* Remove the range below page pgno (current, on an edge); true if nothing is left in it. */
 static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r)
 {
     CARET__ASSERT(caret__w_current(w, pgno));
+    CARET__ASSERT(is_edge(r));
     struct caret__page *p = caret__w_dirty(w, pgno);
-    unsigned lo, hi;
+    unsigned from, to;
 
-    place(p, r, &lo, &hi);
+    place(p, r, &from, &to);
     if (p->type == CARET__PAGE_LEAF) {
-        free_leaf_values(w, p, lo, hi);
-        caret__page_remove(p, lo, hi, NULL);
+        free_leaf_values(w, p, from, to);
+        caret__page_remove(p, from, to, NULL);
         return p->count == 0;
     }
-    unsigned from = lo + 1, to = hi;
-    for (unsigned edge = 0; edge < 2 && (edge == 0 || hi != lo); edge++) {
-        unsigned i = edge == 0 ? lo : hi;
-        uint32_t child = caret__page_child(p, i);
-        if (!holds(w, child, r))
-            continue;
-        if (!caret__w_current(w, child)) {
-            caret__w_copy(w, &child);
-            caret__page_set_child(p, i, child);
-        }
-        if (kill_below(w, child, r)) {
-            caret__w_free(w, child);
-            if (edge == 0)
-                from = lo;
-            if (i == hi)
-                to = hi + 1;
-        }
-    }
-    for (unsigned i = lo + 1; i < hi; i++)
+    for (unsigned i = from; i < to; i++)
         free_subtree(w, caret__page_child(p, i), p->level - 1u, caret__page_child_runs(p, i));
-    return remove_children(w, p, from, to);
+    struct range left = part(r, from - 1, from, to), right = part(r, to, from, to);
+    bool left_dies = left.lo != NULL && kill_child(w, p, from - 1, &left);
+    bool right_dies = right.lo == NULL ? right.hi != NULL && kill_child(w, p, to, &right) : left_dies;
+    return remove_children(w, p, from - left_dies, to + right_dies);
 }
 
 void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
@@ -308,7 +336,6 @@ void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
 /* Looking at what a kill will meet. */
 struct look {
     const struct caret__pager *pg;
-    const struct range *r;
     struct caret__edges *edges;
     uint32_t bad; /* a damaged page, 0 = none */
 };
@@ -325,10 +352,10 @@ static bool runs_ok(const struct look *k, const struct caret__page *p, unsigned 
 }
 
 /* Look at all that the kill will read below page pgno; true if something of the range is there. */
-static bool look_below(struct look *k, uint32_t pgno, unsigned level, bool edge)
+static bool look_below(struct look *k, uint32_t pgno, unsigned level, const struct range *r)
 {
     const struct caret__pager *pg = k->pg;
-    unsigned lo, hi;
+    unsigned from, to;
 
     if (!caret__page_trusted(pg, pgno, level)) {
         k->bad = pgno;
@@ -336,19 +363,20 @@ static bool look_below(struct look *k, uint32_t pgno, unsigned level, bool edge)
     }
     const struct caret__page *p =
         caret__page_at(pg, pgno, atomic_load_explicit(&pg->ptab[pgno].word, memory_order_relaxed));
-    place(p, k->r, &lo, &hi);
-    bool some = level == 0 ? hi > lo : hi > lo + 1;
-    if (level == 0 && pg->ts->has_runs && !runs_ok(k, p, lo, hi))
+    place(p, r, &from, &to);
+    bool some = from < to;
+    if (level == 0 && pg->ts->has_runs && !runs_ok(k, p, from, to))
         k->bad = pgno;
-    for (unsigned i = lo; level > 0 && i <= hi && k->bad == 0; i++) {
-        bool outer = edge && (i == lo || i == hi);
+    unsigned first = from - (r->lo != NULL), last = from > to ? first : to - (r->hi == NULL);
+    for (unsigned i = first; level > 0 && i <= last && k->bad == 0; i++) {
         uint32_t child = caret__page_child(p, i);
-        if (level > 1 || outer || caret__page_child_runs(p, i))
-            some |= look_below(k, child, level - 1, outer);
+        struct range below = part(r, i, from, to);
+        if (level > 1 || is_edge(&below) || caret__page_child_runs(p, i))
+            some |= look_below(k, child, level - 1, &below);
         else if (caret__unlikely(child < CARET__FIRST_PAGE || child >= pg->ts->npages))
             k->bad = pgno;
     }
-    if (edge && some) /* it may have to be copied */
+    if (is_edge(r) && some) /* it may have to be copied */
         caret__edge_note(k->edges, pgno, pg->ts->depth - 1 - level);
     return some;
 }
@@ -358,13 +386,13 @@ uint32_t caret__tree_kill_look(const struct caret__pager *pg, const uint8_t *key
 {
     uint8_t end[CARET__KEY_MAX + 1];
     struct range r = {key, end, len, len + 1};
-    struct look k = {pg, &r, edges, 0};
+    struct look k = {pg, edges, 0};
     uint32_t root = atomic_load_explicit(&pg->ts->root, memory_order_relaxed);
 
     memcpy(end, key, len);
     end[len] = 0xff;
     if (pg->ts->depth == 0 || pg->ts->depth > CARET__MAX_DEPTH)
         return root;
-    (void)look_below(&k, root, pg->ts->depth - 1, true);
+    (void)look_below(&k, root, pg->ts->depth - 1, &r);
     return k.bad;
 }

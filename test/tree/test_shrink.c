@@ -278,6 +278,12 @@ static uint32_t look(const struct store *s, const char *prefix, uint64_t *pages)
     return bad;
 }
 
+/* What two edges have at most: two pages a level, and one root. */
+static unsigned edge_pages(const struct store *s)
+{
+    return 2 * s->pg->ts->depth - 1;
+}
+
 /* A kill takes the pages that were foretold, at most, whatever is below it. */
 static void a_kill_takes_what_was_foretold(void **state)
 {
@@ -292,7 +298,7 @@ static void a_kill_takes_what_was_foretold(void **state)
         fill_names(&s, 12, 50);
         store_freeze(&s);
         assert_int_equal(look(&s, prefixes[i], &foretold), 0);
-        assert_in_range(foretold, prefixes[i][0] != '2', 1u << s.pg->ts->depth);
+        assert_in_range(foretold, prefixes[i][0] != '2', edge_pages(&s));
         if (prefixes[i][0] == '2')
             assert_int_equal(foretold, 0);
         uint32_t before = s.pg->ts->free_pages;
@@ -304,6 +310,50 @@ static void a_kill_takes_what_was_foretold(void **state)
         store_commit(&s);
         if (foretold == 0)
             assert_int_equal(changed_since(&s, lsn), 0);
+        store_same(&s);
+        store_close(&s);
+    }
+}
+
+/* Keys of the longest kind, of which each three differ at the end only: the tree is deeper than others are. */
+static void fill_deep(struct store *s, char first)
+{
+    enum { N = 700 };
+    uint8_t key[CARET__KEY_MAX];
+
+    memset(key, '-', sizeof key);
+    for (unsigned i = 0; i < N; i++) {
+        unsigned nr = i * 211 % N;
+        char text[8];
+        key[0] = (uint8_t)first;
+        memcpy(key + 1, text, (size_t)sprintf(text, "%03u", nr / 3));
+        key[sizeof key - 1] = (uint8_t)('0' + nr % 3);
+        store_set(s, key, sizeof key, key, CARET__PAGE_SIZE / 12);
+    }
+}
+
+/* All that hangs between the edges dies without a copy, also at the ends of pages that an edge goes through. */
+static void a_kill_copies_two_pages_a_level_of_a_deep_tree(void **state)
+{
+    static const char *const prefixes[] = {"k", "k0", "k08", "k1"};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        struct store s;
+        uint64_t foretold;
+        store_shared(&s, 11);
+        fill_deep(&s, 'a');
+        fill_deep(&s, 'k');
+        fill_deep(&s, 'z');
+        assert_true(s.pg->ts->depth >= 3);
+        store_freeze(&s);
+        assert_int_equal(look(&s, prefixes[i], &foretold), 0);
+        assert_in_range(foretold, s.pg->ts->depth, edge_pages(&s));
+        store_begin(&s);
+        uint32_t before = s.pg->ts->free_pages;
+        store_kill(&s, (const uint8_t *)prefixes[i], strlen(prefixes[i]));
+        assert_in_range(before - s.pg->ts->free_pages, 0, foretold);
+        store_commit(&s);
         store_same(&s);
         store_close(&s);
     }
@@ -379,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_kill_of_all_leaves_one_leaf),
         cmocka_unit_test(a_kill_frees_long_values),
         cmocka_unit_test(a_kill_takes_what_was_foretold),
+        cmocka_unit_test(a_kill_copies_two_pages_a_level_of_a_deep_tree),
         cmocka_unit_test(a_damaged_page_is_told_before_a_kill),
         cmocka_unit_test(a_long_value_out_of_bounds_is_told_before_a_kill),
     };
