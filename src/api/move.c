@@ -27,7 +27,7 @@
 struct move {
     caret_session *s;
     struct caret__node *n;
-    uint8_t key[CARET__KEY_MAX + 2];
+    uint8_t key[CARET__PLACE_MAX];
     size_t len;
     struct caret__at at; /* where the key was found; pgno 0 = not known */
 };
@@ -532,7 +532,7 @@ static int node_next_slowly(caret_session *s, caret_node *node)
 
     if (rc != CARET_OK)
         return observed(s, node, node_next_slowly, rc);
-    m.key[m.len++] = 0; /* the smallest string after our key */
+    caret__key_after(m.key, &m.len);
     rc = go_from(&m);
     if (rc != CARET_OK)
         return rc;

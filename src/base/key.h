@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/limits.h"
 
 /* Most bytes of an encoded number. */
@@ -50,6 +51,13 @@ bool caret__name_valid(const char *name, size_t len);
 
 /* Name and its 0x00; dst has room for len + 1.  Returns len + 1. */
 size_t caret__key_put_name(uint8_t *dst, const char *name, size_t len);
+
+/* From a key to the smallest string after it: a place (base/limits.h), in a buffer of CARET__PLACE_MAX bytes. */
+static inline void caret__key_after(uint8_t *key, size_t *len)
+{
+    CARET__ASSERT_CMP(*len, <=, CARET__KEY_MAX);
+    key[(*len)++] = 0;
+}
 
 /* Bytes that caret__sub_put() needs for sub. */
 size_t caret__sub_size(const char *sub, size_t len);

@@ -15,4 +15,10 @@
 #define CARET__KEY_MAX 1015u
 #endif
 
+/*
+ * Most bytes of a place that a search may be told: a key, or a key and one byte more, for what comes next (0) or after
+ * all that is below it (0xff).  No such place is stored, so this byte has room after the longest key too.
+ */
+#define CARET__PLACE_MAX (CARET__KEY_MAX + 1u)
+
 #endif

@@ -10,6 +10,7 @@
  * Every leaf looked at goes into the read set of a transaction, also the one where
  * nothing was found: there are no phantoms.
  */
+#include "base/key.h"
 #include "tree/tree.h"
 
 /* Copy the key at at->pos, validate, note.  CARET_NONE here: the leaf changed, seek again. */
@@ -32,7 +33,7 @@ static int take_key(struct caret__view *v, struct caret__at *at, uint8_t *key, s
 static int next_leaf(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
 {
     struct caret__range range;
-    uint8_t from[CARET__KEY_MAX + 1];
+    uint8_t from[CARET__PLACE_MAX];
     size_t from_len = *len;
 
     memcpy(from, key, from_len);
@@ -80,44 +81,22 @@ int caret__scan_next(struct caret__view *v, struct caret__at *at, uint8_t *key, 
         if (rc != CARET_NONE)
             return rc;
     }
-    for (;;) {
-        int rc = caret__seek(v, key, *len, at);
-        if (rc != CARET_OK)
-            return rc;
-        at->pos += at->found;
-        if (at->pos >= caret__page_count(at->page)) {
-            /* The smallest key after ours: one more byte 0 would do, if it fitted every limit. */
-            struct caret__range range;
-            rc = caret__seek_range(v, key, *len, at, &range);
-            if (rc != CARET_OK)
-                return rc;
-            if (at->pos + at->found < caret__page_count(at->page) || !caret__at_valid(v, at))
-                continue;
-            rc = caret__walk_note(v, at);
-            if (rc != CARET_OK)
-                return rc;
-            if (range.upper_len == 0)
-                return CARET_NONE;
-            uint8_t from[CARET__KEY_MAX + 1];
-            size_t from_len = range.upper_len;
-            memcpy(from, range.upper, from_len);
-            rc = next_leaf(v, at, from, &from_len);
-            if (rc == CARET_OK) {
-                memcpy(key, from, from_len);
-                *len = from_len;
-            }
-            return rc;
-        }
-        rc = take_key(v, at, key, len);
-        if (rc != CARET_NONE)
-            return rc;
+    uint8_t from[CARET__PLACE_MAX];
+    size_t from_len = *len;
+    memcpy(from, key, from_len);
+    caret__key_after(from, &from_len);
+    int rc = caret__scan_from(v, at, from, &from_len);
+    if (rc == CARET_OK) {
+        memcpy(key, from, from_len);
+        *len = from_len;
     }
+    return rc;
 }
 
 int caret__scan_before(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
 {
     struct caret__range range;
-    uint8_t from[CARET__KEY_MAX + 1];
+    uint8_t from[CARET__PLACE_MAX];
     size_t from_len = *len;
 
     memcpy(from, key, from_len);

@@ -309,7 +309,7 @@ void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
 {
     CARET__ASSERT(len != 0 && len <= CARET__KEY_MAX);
     CARET__ASSERT(caret__w_held(w));
-    uint8_t end[CARET__KEY_MAX + 1];
+    uint8_t end[CARET__PLACE_MAX];
     struct range r = {key, end, len, len + 1};
     uint32_t root = atomic_load_explicit(&w->pg->ts->root, memory_order_relaxed);
 
@@ -384,7 +384,7 @@ static bool look_below(struct look *k, uint32_t pgno, unsigned level, const stru
 uint32_t caret__tree_kill_look(const struct caret__pager *pg, const uint8_t *key, size_t len,
                                struct caret__edges *edges)
 {
-    uint8_t end[CARET__KEY_MAX + 1];
+    uint8_t end[CARET__PLACE_MAX];
     struct range r = {key, end, len, len + 1};
     struct look k = {pg, edges, 0};
     uint32_t root = atomic_load_explicit(&pg->ts->root, memory_order_relaxed);

@@ -92,7 +92,7 @@ int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key
     struct caret__at at = {0};
     if (!t->changed)
         return caret__scan_from(v, &at, key, len);
-    uint8_t other[CARET__KEY_MAX + 1];
+    uint8_t other[CARET__PLACE_MAX];
     size_t other_len = *len;
     int rc = caret__buffer_spill(t);
 
@@ -117,7 +117,7 @@ int caret__merged_before(struct caret__txn *t, struct caret__view *v, uint8_t *k
     struct caret__at at = {0};
     if (!t->changed)
         return caret__scan_before(v, &at, key, len);
-    uint8_t other[CARET__KEY_MAX + 1];
+    uint8_t other[CARET__PLACE_MAX];
     size_t other_len = *len;
     int rc = caret__buffer_spill(t);
 

@@ -1,4 +1,5 @@
 /* Walks in order, both ways, from any place, over trees that change between two steps; and the ranges of leaves. */
+#include "base/key.h"
 #include "support/store.h"
 
 /* Some hundred keys in a dozen leaves or more. */
@@ -12,12 +13,31 @@ static void fill(struct store *s, uint64_t seed)
     assert_true(store_leaves(s) > 3);
 }
 
+/* Next of a key, or of a gap that is no longer than one. */
+static void expect_next(struct store *s, const uint8_t *from, size_t from_len)
+{
+    struct caret__view v = store_view(s);
+    struct caret__at at = {0};
+    uint8_t key[CARET__KEY_MAX];
+    size_t len = from_len;
+    bool found;
+    unsigned i = model_find(&s->model, from, from_len, &found);
+
+    memcpy(key, from, from_len);
+    int rc = caret__scan_next(&v, &at, key, &len);
+    assert_int_equal(rc, i + found < s->model.n ? CARET_OK : CARET_NONE);
+    if (rc == CARET_OK) {
+        assert_int_equal(len, s->model.p[i + found].klen);
+        assert_memory_equal(key, s->model.p[i + found].key, len);
+    }
+}
+
 /* From a key, or the gap where one would be: the model's neighbours. */
 static void expect_around(struct store *s, const uint8_t *from, size_t from_len)
 {
     struct caret__view v = store_view(s);
     struct caret__at at = {0};
-    uint8_t key[CARET__KEY_MAX + 1];
+    uint8_t key[CARET__PLACE_MAX];
     size_t len = from_len;
     bool found;
     unsigned i = model_find(&s->model, from, from_len, &found);
@@ -29,15 +49,8 @@ static void expect_around(struct store *s, const uint8_t *from, size_t from_len)
         assert_int_equal(len, s->model.p[i].klen);
         assert_memory_equal(key, s->model.p[i].key, len);
     }
-    at.pgno = 0;
-    memcpy(key, from, from_len);
-    len = from_len;
-    rc = caret__scan_next(&v, &at, key, &len);
-    assert_int_equal(rc, i + found < s->model.n ? CARET_OK : CARET_NONE);
-    if (rc == CARET_OK) {
-        assert_int_equal(len, s->model.p[i + found].klen);
-        assert_memory_equal(key, s->model.p[i + found].key, len);
-    }
+    if (from_len <= CARET__KEY_MAX)
+        expect_next(s, from, from_len);
     memcpy(key, from, from_len);
     len = from_len;
     rc = caret__scan_before(&v, &at, key, &len);
@@ -90,22 +103,28 @@ static void an_empty_tree_has_neither_end(void **state)
     store_close(&s);
 }
 
-/* The longest keys: there is no byte that could be added to one, to go on after it. */
+/* The longest keys: the byte 0 that is added to go on after one has room, in each buffer on the way. */
 static void the_longest_keys_are_walked_over(void **state)
 {
     struct store s;
-    uint8_t key[CARET__KEY_MAX];
+    uint8_t key[CARET__PLACE_MAX];
 
     (void)state;
     store_private(&s, 3);
     memset(key, 0xfe, sizeof key);
     for (unsigned i = 0; i < 60; i++) {
         key[CARET__KEY_MAX - 1] = (uint8_t)(i * 4);
-        store_set(&s, key, sizeof key, "v", 1);
+        store_set(&s, key, CARET__KEY_MAX, "v", 1);
     }
     store_same(&s);
-    for (unsigned i = 0; i < s.model.n; i++)
-        expect_around(&s, s.model.p[i].key, s.model.p[i].klen);
+    for (unsigned i = 0; i < s.model.n; i++) {
+        size_t len = s.model.p[i].klen;
+        expect_around(&s, s.model.p[i].key, len);
+        memcpy(key, s.model.p[i].key, len);
+        caret__key_after(key, &len);
+        assert_int_equal(len, CARET__PLACE_MAX);
+        expect_around(&s, key, len);
+    }
     store_close(&s);
 }
 
