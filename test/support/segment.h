@@ -27,13 +27,15 @@ struct fixture {
     struct caret__identity id;
     char dir[64];
     char path[96], lock_path[96];
+    struct fixture *next; /* of those that were not deleted */
 };
 
 /* The engine before it has a segment, and the end of one. */
 void engine_init(struct fixture *f, struct caret__engine *e);
 void engine_done(struct caret__engine *e);
 
-/* For cmocka: *state is a struct fixture, its engine without a segment; nothing is left of it. */
+/* For cmocka: *state is a struct fixture, its engine without a segment; nothing is left of it, not even after a test
+ * that failed before it was deleted. */
 int fixture_new(void **state);
 int fixture_delete(void **state);
 
