@@ -79,6 +79,7 @@ build = {
                 "src/log/archive.c",
                 "src/log/await.c",
                 "src/log/background.c",
+                "src/log/brake.c",
                 "src/log/checkpoint.c",
                 "src/log/commit.c",
                 "src/log/commit_sets.c",

@@ -134,6 +134,8 @@ void caret__freeze(struct caret__engine *e, uint64_t log_size)
     f->has_runs = sh->ts.has_runs;
     f->nodes = 0;
     f->lsn = lsn;
+    atomic_store(&sh->frozen_lsn, lsn);
+    atomic_store(&sh->frozen_done, 0);
     memcpy(&f->chain_seed, caret__ring_at(e, lsn - 8), 8);
     CARET_FAULT("freeze_half");
     __atomic_store_n(&f->epoch, epoch, __ATOMIC_RELEASE);
@@ -236,6 +238,13 @@ static void prepare_page(const struct caret__engine *e, uint8_t *to, uint32_t sl
     memcpy(to, &crc, 4);
 }
 
+static uint32_t slots_used(const struct caret__engine *e)
+{
+    uint32_t all = atomic_load(&e->sh->nslots), left = caret__racy32(&e->sh->ts.free_slots);
+
+    return all > left ? all - left : 0;
+}
+
 /* Pages that were written, and that the disk takes at once. */
 struct portion {
     const struct frozen_page *page;
@@ -245,7 +254,9 @@ struct portion {
 /* In what state which pages are: written to the kernel; underway to the disk. */
 struct sender {
     struct portion written, underway;
-    bool tells; /* see below */
+    size_t done, all; /* pages */
+    uint32_t most;    /* slots in use meanwhile */
+    bool tells;       /* see below */
 };
 
 bool caret__disk_tells(const struct caret__engine *e)
@@ -299,8 +310,11 @@ static int settle(struct caret__engine *e, struct sender *s)
     int error = s->underway.n != 0 ? send(e, &s->underway, how) : 0, rc = refused(e, error);
 
     CARET_FAULT("checkpoint_sent");
+    s->most = (uint32_t)caret__max(s->most, slots_used(e));
     if (rc == CARET_OK && error == 0 && s->tells)
         rc = release_portion(e, &s->underway);
+    s->done += s->underway.n;
+    atomic_store(&e->sh->frozen_done, (uint32_t)(((uint64_t)s->done << 16) / s->all));
     s->underway.n = 0;
     return rc;
 }
@@ -337,11 +351,11 @@ static int write_joined(struct caret__engine *e, const struct frozen_page *first
     return s->written.n >= SEND_BYTES / CARET__PAGE_SIZE ? send_out(e, s) : CARET_OK;
 }
 
-static int write_pages(struct caret__engine *e, const struct frozen_page *list, size_t n)
+static int write_pages(struct caret__engine *e, const struct frozen_page *list, size_t n, uint32_t *fullest)
 {
     const size_t most = WRITE_BYTES / CARET__PAGE_SIZE;
     uint8_t *buf = malloc(WRITE_BYTES);
-    struct sender s = {.written = {list, 0}, .tells = caret__disk_tells(e)};
+    struct sender s = {.written = {list, 0}, .all = n | 1, .tells = caret__disk_tells(e)};
     int rc = CARET_OK;
 
     if (buf == NULL)
@@ -353,6 +367,7 @@ static int write_pages(struct caret__engine *e, const struct frozen_page *list, 
     }
     if (rc == CARET_OK)
         rc = settle(e, &s);
+    *fullest = s.most;
     free(buf);
     return rc;
 }
@@ -364,14 +379,16 @@ static int sync_data(struct caret__engine *e)
                : caret__io_failed(e, errno, "syncing the data file");
 }
 
-/* How quickly do others write while a checkpoint does? */
-static void note_pace(struct caret__engine *e, size_t pages)
+/* How quickly did others write while a checkpoint did, and how much fuller than it began became the arena? */
+static void note_pace(struct caret__engine *e, size_t pages, uint32_t begun, uint32_t fullest)
 {
     struct caret__shared *sh = e->sh;
-    uint64_t log = atomic_load(&sh->log_head) - sh->frozen.lsn;
+    uint64_t log = atomic_load(&sh->log_head) - sh->frozen.lsn, more = fullest > begun ? fullest - begun : 0;
 
-    if (pages >= PACE_PAGES)
-        atomic_store(&sh->pace_log, (uint32_t)caret__min64(log / (pages / PACE_PAGES), UINT32_MAX));
+    if (pages < PACE_PAGES)
+        return;
+    atomic_store(&sh->pace_log, (uint32_t)caret__min64(log / (pages / PACE_PAGES), UINT32_MAX));
+    atomic_store(&sh->pace_slots, (uint32_t)caret__min64(1 + more / (pages / PACE_PAGES), UINT32_MAX));
 }
 
 static int write_epoch(struct caret__engine *e, bool clean)
@@ -381,19 +398,20 @@ static int write_epoch(struct caret__engine *e, bool clean)
     const struct caret__frozen *f = &sh->frozen;
     struct frozen_page *list;
     size_t n;
+    uint32_t begun = slots_used(e), fullest = 0;
     int rc = caret__archive_log(e, f->lsn);
 
     if (rc == CARET_OK)
         rc = collect(e, &list, &n);
     if (rc != CARET_OK)
         return rc;
-    rc = write_pages(e, list, n);
+    rc = write_pages(e, list, n, &fullest);
     free(list);
     if (rc == CARET_OK)
         rc = caret__images_write(e, f->epoch, f->npages);
     if (rc == CARET_OK)
         rc = sync_data(e);
-    note_pace(e, n);
+    note_pace(e, n, begun, fullest);
     CARET_FAULT("checkpoint_data_synced");
     if (rc == CARET_OK)
         rc = caret__meta_write_frozen(e, clean);
@@ -429,13 +447,6 @@ static int release_slots(struct caret__engine *e, uint32_t epoch)
 
 /* ------------------------------------------------------------------ the role */
 
-static uint32_t slots_used(const struct caret__engine *e)
-{
-    uint32_t all = atomic_load(&e->sh->nslots), left = caret__racy32(&e->sh->ts.free_slots);
-
-    return all > left ? all - left : 0;
-}
-
 /*
  * Nothing is reused before a checkpoint: the file grows by what dies between two.  A page that died since it
  * was copied to a slot is not counted: arena and log set bounds to these.
@@ -454,12 +465,15 @@ uint32_t caret__checkpoint_dead(const struct caret__engine *e)
 
 /*
  * A checkpoint should end before log and arena are full, but not begin earlier than that takes: what is changed
- * once more in between need not be written twice.  It is due when a third of either is in use; a log that was made
+ * once more in between need not be written twice.  It is due when a third of the log is in use; a log that was made
  * longer is used further: until it has CHEAP times what a checkpoint would write, as a recovery need not take longer
  * than that is worth; else as far as half as much again as came in while the last checkpoint wrote as many pages leaves
- * room.
+ * room, but not beyond three quarters, for others may have been slow then (brake.c).  The same goes for the arena, from
+ * two fifths of it on: slots come back while a checkpoint writes.
  */
-#define CHEAP 2u /* arbitrary */
+#define CHEAP      2u                    /* arbitrary; the next two too */
+#define SPARE_PART 16u                   /* of the arena */
+#define SHORT_NS   UINT64_C(10000000000) /* so long memory is short after it was */
 
 static bool log_due(const struct caret__shared *sh, uint32_t used)
 {
@@ -471,12 +485,21 @@ static bool log_due(const struct caret__shared *sh, uint32_t used)
     return size <= CARET__LOG_DEFAULT ||
            (atomic_load(&sh->log_kind) == CARET__META_LONGER &&
             log >= (uint64_t)used * CARET__PAGE_SIZE * CHEAP) ||
-           log + CARET__LOG_DEFAULT / 2 + pace * (used / PACE_PAGES) / 2 * 3 > size;
+           log > size / 4 * 3 || log + CARET__LOG_DEFAULT / 2 + pace * (used / PACE_PAGES) / 2 * 3 > size;
 }
 
-static bool arena_due(const struct caret__shared *sh, uint32_t used)
+static bool arena_due(const struct caret__engine *e, uint32_t used)
 {
-    return used > sh->max_slots / 5 * 2;
+    const struct caret__shared *sh = e->sh;
+    uint64_t pace = atomic_load(&sh->pace_slots), most = sh->max_slots;
+
+    if (caret__now_ns() < atomic_load(&e->grow_after) + SHORT_NS) /* it could not be made larger */
+        most = atomic_load(&sh->nslots);
+    if (used <= most / 5 * 2)
+        return false;
+    pace = caret__max64(pace, PACE_PAGES / 3);
+    return atomic_load(&sh->pace_slots) == 0 ||
+           used + most / SPARE_PART + pace * (used / PACE_PAGES) / 2 * 3 > most;
 }
 
 bool caret__checkpoint_due(const struct caret__engine *e)
@@ -485,7 +508,7 @@ bool caret__checkpoint_due(const struct caret__engine *e)
     uint64_t log = atomic_load(&sh->log_head) - atomic_load(&sh->checkpoint_lsn);
     uint32_t used = slots_used(e);
 
-    return log_due(sh, used) || arena_due(sh, used) || atomic_load(&sh->checkpoint_wanted) != 0 ||
+    return log_due(sh, used) || arena_due(e, used) || atomic_load(&sh->checkpoint_wanted) != 0 ||
            caret__held_stale(e) || caret__checkpoint_dead(e) != 0 ||
            (atomic_load(&sh->archive_len) != 0 && log != 0 &&
             caret__now_ns() - atomic_load(&sh->archive_time) > CARET__ARCHIVE_EVERY);
@@ -549,7 +572,8 @@ static int in_role(struct caret__engine *e, uint64_t wanted, const struct wish *
     return rc == CARET_OK ? caret__held_release(e) : rc;
 }
 
-static int take_role(struct caret__engine *e)
+/* RESTART: another had it for so long. */
+static int take_role(struct caret__engine *e, uint64_t max_ns)
 {
     CARET__NOT_HELD(&e->sh->checkpoint);
     CARET__ASSERT(!caret__writer_held(e->sh));
@@ -565,7 +589,9 @@ static int take_role(struct caret__engine *e)
                            "%s: was removed or replaced while it was open: it can't be saved", e->path);
     caret__rights_follow(e);
     CARET_FAULT("checkpoint_asked");
-    rc = caret__mutex_lock(&sh->checkpoint);
+    rc = max_ns != 0 ? caret__mutex_lock_within(&sh->checkpoint, max_ns) : caret__mutex_lock(&sh->checkpoint);
+    if (rc == ETIMEDOUT)
+        return CARET_RESTART;
     if (rc == EOWNERDEAD)
         caret__mutex_consistent(&sh->checkpoint);
     else if (rc != 0)
@@ -578,7 +604,7 @@ static int run(struct caret__engine *e, const struct wish *wish, int (*then)(str
                void *arg)
 {
     uint64_t wanted = atomic_load(&e->sh->log_applied);
-    int rc = take_role(e);
+    int rc = take_role(e, 0);
 
     if (rc != CARET_OK)
         return rc;
@@ -605,13 +631,16 @@ int caret__checkpoint_as(struct caret__engine *e, bool force, bool clean)
     return run_away(e, &(struct wish){.force = force, .clean = clean}, NULL, NULL);
 }
 
+/* Slots come back while a checkpoint writes: whoever waits for one looks now and then. */
+#define ROOM_NS UINT64_C(20000000) /* arbitrary */
+
 static int make_room(struct caret__engine *e)
 {
     uint64_t wanted = atomic_load(&e->sh->log_applied), before = atomic_load(&e->sh->checkpoints);
-    int rc = take_role(e);
+    int rc = take_role(e, ROOM_NS);
 
     if (rc != CARET_OK)
-        return rc;
+        return rc == CARET_RESTART ? CARET_OK : rc;
     if (!another_ended(e, before) || atomic_load(&e->sh->io_failed) != 0)
         rc = in_role(e, wanted, &(struct wish){.force = false});
     caret__mutex_unlock(&e->sh->checkpoint);

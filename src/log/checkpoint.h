@@ -14,7 +14,8 @@ int caret__checkpoint(struct caret__engine *e);
 /* Does the file system of the data file wait for the disk when sync_file_range asks it to? */
 bool caret__disk_tells(const struct caret__engine *e);
 
-/* The same for a writer that lacks room: one that was underway is enough, if it made some. */
+/* The same for a writer that lacks room: one that was underway is enough, if it made some; so is a part of one: the
+ * writer has to look for itself, and comes again. */
 int caret__checkpoint_room(struct caret__engine *e);
 
 /* force: also when nothing was committed since the last one; clean: the meta says that no log is needed. */

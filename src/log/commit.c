@@ -31,6 +31,7 @@
 #include "log/apply.h"
 #include "log/await.h"
 #include "log/background.h"
+#include "log/brake.h"
 #include "log/checkpoint.h"
 #include "log/commit_parts.h"
 #include "log/floor.h"
@@ -164,7 +165,7 @@ static inline bool has_room(const struct caret__shared *sh, uint64_t head, uint3
                 sh->ring_size - RING_KEPT) &&
            head + size + spare - atomic_load_explicit(&sh->checkpoint_lsn, memory_order_acquire) <=
                atomic_load_explicit(&sh->log_size, memory_order_relaxed) &&
-           !beyond_limit(sh, head, size);
+           !beyond_limit(sh, head, size) && (size > CARET__BIG_RECORD || !caret__braked(sh, head + size));
 }
 
 /* Outside the mutex: have the ring written, or a checkpoint taken. */
@@ -173,6 +174,8 @@ static int make_room(struct caret__engine *e, uint32_t size)
     CARET__ASSERT(!caret__writer_held(e->sh));
     struct caret__shared *sh = e->sh;
     uint64_t head = atomic_load(&sh->log_head);
+    if (caret__braked(sh, head + size))
+        caret__brake_wait(e);
     if (head + size - atomic_load(&sh->log_written) > sh->ring_size / 2) {
         int rc = caret__flush(e, 0, false);
         if (rc != CARET_OK)

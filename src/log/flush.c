@@ -39,6 +39,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "log/brake.h"
 #include "log/checkpoint.h"
 #include "log/logfile.h"
 #include "shm/fail.h"
@@ -78,6 +79,7 @@ static int write_ring(struct caret__engine *e)
         from += n;
     }
     atomic_store_explicit(&sh->log_written, head, memory_order_release);
+    caret__brake_look(e);
     return CARET_OK;
 }
 

@@ -380,6 +380,10 @@ struct caret__shared {
     _Atomic uint64_t log_size;  /* F */
     /* W: nothing may be written from this LSN on; 0 = no such limit (log/lengthen.c) */
     _Atomic uint64_t log_limit;
+    /* Anybody: whoever comes to this LSN waits a moment, and moves it; 0 = nobody has to (log/brake.c) */
+    _Atomic uint64_t log_brake;
+    _Atomic uint64_t frozen_lsn;  /* W: that of the last freeze; for the brake, as the next */
+    _Atomic uint32_t frozen_done; /* C, 0 by W: of what was frozen, 65536ths that the disk has */
     /* F: set around fdatasync; found set by a successor: the sync's fate is unknown */
     _Atomic uint32_t sync_in_progress;
     _Atomic uint32_t io_failed;     /* anybody, never cleared: errno of the first failed write or sync */
@@ -394,6 +398,8 @@ struct caret__shared {
     uint32_t log_next_epoch;   /* whose meta slot has the two */
     _Atomic uint32_t log_kind; /* W: CARET__META_ASKED or _LONGER, or 0: as the meta slot says of log_size */
     _Atomic uint32_t pace_log; /* C: bytes of log while the last checkpoint wrote 64 pages */
+    /* C: slots by which the arena was fuller meanwhile, for 64 pages; 0 = not known */
+    _Atomic uint32_t pace_slots;
 
     /* The floor: a transaction that was restarted too often runs alone. */
     alignas(64) _Atomic uint64_t floor_owner; /* slot + 1 << 32 | nonce of the session; 0 = nobody */

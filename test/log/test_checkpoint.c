@@ -433,6 +433,80 @@ static void a_death_while_slots_come_back_loses_nothing(void **state)
     OK(caret_close(db));
 }
 
+static void open_with(uint64_t log_size, uint64_t arena_limit)
+{
+    caret_options o = options();
+
+    o.log_size = log_size;
+    o.arena_limit = arena_limit;
+    OK(caret__engine_open(path, &o, &e));
+}
+
+/* Slots in use when sets all over the tree have made a checkpoint due. */
+static uint32_t slots_when_due(caret_db *db)
+{
+    OK(caret_checkpoint(db));
+    for (int64_t i = 0; i < MANY && !caret__checkpoint_due(e); i += 8)
+        put(db, i, i + 1, 60);
+    assert_true(caret__checkpoint_due(e));
+    return slots_taken();
+}
+
+/* When it is known what a checkpoint takes of the arena, the next one begins later. */
+static void the_arena_is_used_as_far_as_a_checkpoint_leaves_room(void **state)
+{
+    (void)state;
+    only_of_small_pages();
+    open_with(CARET__LOG_MAX, (uint64_t)CARET__PAGE_SIZE << 10);
+    caret_db *db = open_db();
+    put(db, 0, MANY, 60);
+    OK(caret_checkpoint(db));
+    atomic_store(&e->sh->pace_slots, 0);
+    uint32_t first = slots_when_due(db), second = slots_when_due(db);
+    assert_in_range(first, 1024 / 5 * 2, 1024 / 5 * 2 + 16);
+    assert_in_range(second, 1024 / 2, 1024 / 4 * 3);
+    atomic_store(&e->sh->pace_slots, 64); /* as many as are written: slots come late */
+    assert_true(caret__checkpoint_due(e));
+    OK(caret_checkpoint(db));
+    check(db);
+    OK(caret_close(db));
+    OK(caret__engine_close(e));
+}
+
+/* Sets until the brake is set, moved, or taken away: `at` is what it was. */
+static void set_until_the_brake_leaves(caret_db *db, uint64_t at)
+{
+    for (unsigned i = 0; i < 4000 && atomic_load(&e->sh->log_brake) == at; i++)
+        put(db, i, i + 1, 60);
+    assert_true(atomic_load(&e->sh->log_brake) != at);
+}
+
+static void writers_wait_before_the_log_is_full(void **state)
+{
+    pid_t pid;
+
+    (void)state;
+    only_of_small_pages();
+    open_with(CARET__LOG_MAX, 0);
+    caret_db *db = open_db();
+    put(db, 0, 100, 60);
+    assert_true(checkpoint_until("freeze_epoch", 1, CARET__FAULT_KILL, &pid));
+    uint64_t begin = atomic_load(&e->sh->log_head), size = CARET__LOG_MAX;
+    assert_int_equal(atomic_load(&e->sh->log_brake), 0);
+    set_until_the_brake_leaves(db, 0); /* nothing is written, and an eighth is full */
+    uint64_t first = atomic_load(&e->sh->log_brake), head = atomic_load(&e->sh->log_head);
+    assert_in_range(head - begin, size / 10, size / 4);
+    assert_true(first > head);
+    set_until_the_brake_leaves(db, first);
+    assert_true(atomic_load(&e->sh->log_brake) > first);
+    OK(caret_checkpoint(db));
+    set_until_the_brake_leaves(db, atomic_load(&e->sh->log_brake));
+    assert_int_equal(atomic_load(&e->sh->log_brake), 0);
+    check(db);
+    OK(caret_close(db));
+    OK(caret__engine_close(e));
+}
+
 /* Nobody is left, with slots given back and no meta slot that knows of it. */
 static void the_tree_before_and_the_log_are_enough(void **state)
 {
@@ -534,6 +608,8 @@ int main(void)
         TEST(slots_come_back_while_a_checkpoint_writes),
         TEST(a_death_while_slots_come_back_loses_nothing),
         TEST(the_tree_before_and_the_log_are_enough),
+        TEST(the_arena_is_used_as_far_as_a_checkpoint_leaves_room),
+        TEST(writers_wait_before_the_log_is_full),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
