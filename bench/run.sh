@@ -81,8 +81,8 @@ sed -n 's/.*"work":"group commit","one_per_s":\([^,]*\),"eight_per_s":\([^,]*\),
 
 "$build/bench/wake" -r "$runs" --json >"$build/bench/wake.json"
 cat "$build/bench/wake.json" >>"$out"
-sed -n 's/.*"work":"wake-up","us":\([^,]*\),"hand_over_us":\([^,]*\),.*/wake-up of who waits for a change: \1 us, hand-over \2 us (bar 100)/p
-    s/.*"work":"asleep","cpu_ms_per_s":\([^}]*\)}/who waits takes \1 ms of a processor a second/p
+sed -n 's/.*"work":"wake-up","us":\([^,]*\),"hand_over_us":\([^,]*\),.*/wake-up of a process that waits for a change: \1 us, hand-over \2 us (bar 100)/p
+    s/.*"work":"asleep","cpu_ms_per_s":\([^}]*\)}/a waiter takes \1 ms of a processor a second/p
     s/.*"alone_ns":\([^,]*\),"for_another_ns":\([^,]*\),"for_it_ns":\([^}]*\)}/a set: \1 ns, \2 while somebody waits for another node, \3 for it/p' "$build/bench/wake.json"
 rm -f "$build/bench/wake.json"
 

@@ -3,7 +3,7 @@
  *
  *   wake-up   from before a set in one process until a process that slept in caret_wait() for it goes on
  *   hand-over there and back: two processes, each sleeping until the other has set a node
- *   asleep    processor time of who waits, while nothing happens
+ *   asleep    processor time of the waiter while nothing happens
  *   beside    a set of one node over and over: nobody waits; somebody waits for another node; for a node below it
  *
  * wake [-r RUNS] [--json]: the file is made in /tmp.
@@ -220,7 +220,7 @@ int main(int argc, char **argv)
     if (json)
         printf("{\"work\":\"wake-up\",\"us\":%.1f,\"hand_over_us\":%.1f,\"bar_us\":100}\n"
                "{\"work\":\"asleep\",\"cpu_ms_per_s\":%.3f}\n"
-               "{\"work\":\"set beside who waits\",\"alone_ns\":%.1f,\"for_another_ns\":%.1f,"
+               "{\"work\":\"set beside a waiter\",\"alone_ns\":%.1f,\"for_another_ns\":%.1f,"
                "\"for_it_ns\":%.1f}\n",
                m[0], m[1], m[2], m[3], m[4], m[5]);
     else
