@@ -24,6 +24,7 @@ build = {
         ["caret.json"] = "front/lua/caret/json.lua",
         ["caret.meta"] = "front/lua/caret/meta.lua",
         ["caret.trees"] = "front/lua/caret/trees.lua",
+        ["caret.typed"] = "front/lua/caret/typed.lua",
         ["_yottadb"] = "front/yottadb/lua/_yottadb.lua",
         ["yottadb.address"] = "front/yottadb/lua/yottadb/address.lua",
         ["yottadb.database"] = "front/yottadb/lua/yottadb/database.lua",

@@ -89,6 +89,10 @@ function TestReference:test_methods_of_caches()
     end)()))
 end
 
+function TestReference:test_functions_of_typed_values()
+    lu.assertEquals(sorted(documented "Typed"), sorted(require "caret.typed"))
+end
+
 -- fun(a: x, b?: y): z as "a, b"
 local function arguments_of(kind)
     local names = {}

@@ -875,4 +875,32 @@ function Cache:get_keys(max) end
 ---@return caret.CacheStats
 function Cache:stats() end
 
+---Values with types: `require "caret.typed"`. Nodes of this class give back numbers, booleans, strings and small tables as
+---they went in; others read text. How it is written: docs/data-model.md.
+---
+---```lua
+---local t = require "caret.typed".new(db)("^t")
+---t.on.__ = true
+---print(t.on.__)                            --> true
+---```
+---@class caret.Typed
+local Typed = {}
+
+---A function that makes such nodes, as `db.node` does, and their class; see `caret.inherit`.
+---@param from caret.Database|function a database, or a function that makes nodes
+---@return fun(variable: caret.Address, ...: caret.Subscript|caret.Subscript[]): caret.Node new
+---@return table class
+function Typed.new(from) end
+
+---The text that is stored for a value. Tables with other keys than 1, 2 and so on or strings, with functions, nodes or
+---themselves inside, of more than 32 levels or 64 KiB of text are misuse.
+---@param value string|number|boolean|table|nil
+---@return string|number|nil text a number and nil are left as they are
+function Typed.encode(value) end
+
+---The value that is stored as that text.
+---@param text string?
+---@return string|number|boolean|table|nil
+function Typed.decode(text) end
+
 return caret

@@ -1,0 +1,115 @@
+-- Typed values (caret.typed): what comes back as it went in, what others read, what is refused.
+local lu = require "luaunit"
+local caret = require "caret"
+local fixture = require "fixture"
+
+local typed = require "caret.typed"
+local db, n, raw
+
+TestTyped = {}
+
+function TestTyped:setUp()
+    db, raw = fixture.fresh()
+    n = typed.new(db)("^t")
+end
+
+function TestTyped:tearDown()
+    db:close()
+end
+
+local values = {"", "x", "5", "-5", "05", ".5", "0.5", "1.", "1E5", "9E46", "-", ".", "\1", "\1s", "\1true",
+    "\1{", "true", "\0\255", 0, 5, -5, 0.5, -0.25, 1 / 3, 0.1 + 0.2, 2 ^ 53, 2 ^ 60, 1e15, 1e22, 1e100, 1e-7,
+    true, false, {}, {1, 2}, {1, nil, 3}, {nil, nil, "x"}, {a = 1, ["b c"] = {true,
+        {x = "\n\"\\\\u0041\0\255"}}},
+    {{}, {{}}}, {"5"}}
+
+function TestTyped:test_values_come_back_as_they_went_in()
+    for i, value in ipairs(values) do
+        n[i].__ = value
+        lu.assertEquals(n[i].__, value)
+        lu.assertEquals(n[i]:get("default"), value)
+        lu.assertEquals(type(n[i].__), type(value))
+        lu.assertEquals(n:set(value), value)
+        lu.assertEquals(n:get(), value)
+    end
+    local i = 0
+    for _, value, name in n:pairs() do
+        i = i + 1
+        lu.assertEquals({value, name}, {values[i], i})
+    end
+    for _, value, name in n:range {from = 2, to = 9, reverse = true} do lu.assertEquals(value,
+        values[name]) end
+    for child, value in n:walk() do lu.assertEquals(value, values[child:name()]) end
+    lu.assertEquals(n:get_many {1, 3, #values}, {[1] = "", [3] = "5", [#values] = {"5"}})
+    n.__ = nil
+    lu.assertEquals({n.__, n:get(false), n.none.__}, {nil, false, nil})
+end
+
+function TestTyped:test_what_others_read()
+    for _, case in ipairs {{5, "5"}, {0.5, ".5"}, {"x", "x"}, {"5", "\1s5"}, {true, "\1true"},
+        {{1, nil, "x"}, '\1[1,null,"x"]'}, {{b = false, a = {}}, '\1{"a":{},"b":false}'}} do
+        n.__ = case[1]
+        lu.assertEquals(raw.__, case[2])
+    end
+    for _, case in ipairs {{"5", 5}, {".5", .5}, {"05", "05"}, {"x", "x"}} do
+        raw.__ = case[1]
+        lu.assertEquals(n.__, case[2])
+    end
+    for _, text in ipairs {"\1{x", "\1[1,]", "\1[1", '\1["x]', "\1{1:2}", "\1[1]x", "\1[nul]", '\1{"a"}',
+        "\1[1e]",
+        "\1" .. ("["):rep(1e5), "123456789012345678901"} do
+        raw.__ = text
+        lu.assertEquals(n.__, text)
+    end
+end
+
+function TestTyped:test_counting()
+    n.a.__ = 5
+    lu.assertEquals({n.a:incr(), n.a:incr(0.5), n.a.__, n.a:number()}, {6, 6.5, 6.5, 6.5})
+    n.b:incr(3)
+    lu.assertEquals({n.b.__, raw.b.__}, {3, "3"})
+end
+
+function TestTyped:test_trees()
+    n:settree {__ = true, a = 1, b = {c = "1", d = false}}
+    lu.assertEquals(n:gettree(), {__ = true, a = 1, b = {c = "1", d = false}})
+    lu.assertEquals(n:gettree(nil, function(_, _, value, recurse)
+        if type(value) ~= "boolean" then value = nil end
+        return value, recurse
+    end), {__ = true, b = {d = false}})
+    n.a.__ = {x = {1}}
+    lu.assertEquals({n.a.__, n.a:data()}, {{x = {1}}, 1}) -- one value, no children
+    n:settree({e = 0}, function(_, key, value) return key, value == 0 end)
+    lu.assertEquals(n.e.__, true)
+end
+
+function TestTyped:test_classes_of_it()
+    local new, class, super = caret.inherit((typed.new(db)))
+    function class.get(node) return {super.get(node)} end
+    new("^t").__ = true
+    lu.assertEquals(new("^t").__, {true})
+end
+
+function TestTyped:test_what_is_refused()
+    local cycle = {}
+    cycle.a = {b = cycle}
+    local deep, wide = {}, {}
+    for _ = 1, 40 do deep = {deep} end
+    for i = 1, 7000 do wide[i] = "0123456789" end
+    n.__ = "before"
+    for value, text in pairs {[cycle] = "contains itself", [{print}] = "a function", [deep] = "32 levels",
+        [wide] = "65536 bytes", [{1, a = 1}] = "not both", [{[true] = 1}] = "not true",
+            [{[1e9] = 1}] = "keys 1, 2",
+        [{0 / 0}] = "nan", [{1 / 0}] = "inf", [{n}] = "a node", [print] = "not a function",
+            [n] = "not a node"} do
+        lu.assertErrorMsgContains(text, n.set, n, value)
+    end
+    lu.assertErrorMsgContains("test_typed.lua", function() n.__ = cycle end)
+    lu.assertErrorMsgContains("set needs a value", n.set, n)
+    lu.assertEquals(n.__, "before")
+    local shared = {1}
+    n.__ = {shared, shared}
+    lu.assertEquals(n.__, {{1}, {1}})
+end
+
+fixture.run()
