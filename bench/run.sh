@@ -74,6 +74,8 @@ for lua in lua5.4 luajit; do
     fi
 done
 
+sh "$here/cache.sh" && sh "$here/cache.sh" --json 2>/dev/null >>"$out" # lua_shared_dict, beside caches
+
 "$build/bench/sync" -d "$build/bench" -r 3 --json >>"$out"
 sed -n 's/.*"work":"group commit","one_per_s":\([^,]*\),"eight_per_s":\([^,]*\),"gain":\([^,]*\),.*/sync commit: one process \1 a second, eight \2: \3 times (bar 4)/p
     s/.*"work":"bytes of a commit","bytes":\([^,]*\),.*/bytes written for a small commit: \1 (bar 8192)/p
