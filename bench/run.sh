@@ -21,6 +21,8 @@ else
     echo "the C operations are not built: liblmdb is missing"
 fi
 
+"$build/bench/subtrees" -r "$runs"
+"$build/bench/subtrees" -r "$runs" --json >>"$out"
 "$build/bench/misses" -r "$runs" # what a look-up waits for: docs/memory.md
 "$build/bench/misses" -r "$runs" --json >>"$out"
 "$build/bench/yottadb" -r "$runs" --json >"$build/bench/yottadb.json"
