@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "shm/engine.h"
+#include "support/children.h"
 
 struct shared {
     pthread_mutex_t m;
@@ -36,15 +37,6 @@ static int teardown(void **state)
 {
     (void)state;
     return munmap(shared, sizeof *shared);
-}
-
-static void join(pid_t pid)
-{
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
-        assert_int_equal(errno, EINTR);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void until(_Atomic uint32_t *word, uint32_t value)
@@ -110,16 +102,10 @@ static pid_t lock_in_child_and_wait(void)
     return child;
 }
 
-static void kill_child(pid_t child)
-{
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
-}
-
 static void dead_owner_is_reported_to_exactly_one(void **state)
 {
     (void)state;
-    kill_child(lock_in_child_and_wait());
+    kill_and_wait(lock_in_child_and_wait());
     assert_int_equal(caret__mutex_lock(&shared->m), EOWNERDEAD);
     caret__mutex_consistent(&shared->m);
     caret__mutex_unlock(&shared->m);
@@ -130,7 +116,7 @@ static void dead_owner_is_reported_to_exactly_one(void **state)
 static void trylock_reports_a_dead_owner(void **state)
 {
     (void)state;
-    kill_child(lock_in_child_and_wait());
+    kill_and_wait(lock_in_child_and_wait());
     assert_int_equal(caret__mutex_trylock(&shared->m), EOWNERDEAD);
     caret__mutex_consistent(&shared->m);
     caret__mutex_unlock(&shared->m);
@@ -150,7 +136,7 @@ static void sleeping_waiter_inherits_from_the_dead(void **state)
     }
     until(&shared->word, 2);
     usleep(20000);
-    kill_child(owner);
+    kill_and_wait(owner);
     join(waiter);
     assert_int_equal(caret__mutex_trylock(&shared->m), 0);
     caret__mutex_unlock(&shared->m);

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +16,8 @@ void join(pid_t pid)
     int status;
 
     assert_true(pid > 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    while (waitpid(pid, &status, 0) < 0)
+        assert_int_equal(errno, EINTR);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         fail_msg("child: status %x", (unsigned)status);
 }

@@ -2,35 +2,21 @@
 #include "log/writer.h"
 #include "txn/locks.h"
 
+#include "support/children.h"
 #include "support/crowd.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #define OK      CARET_OK
 #define BLOCKED CARET_LOCK_TIMEOUT
-
-static void *shared_memory(size_t size)
-{
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-    assert_true(p != MAP_FAILED);
-    return p;
-}
 
 static void die(void)
 {
     kill(getpid(), SIGKILL);
     for (;;)
         pause();
-}
-
-static void kill_and_wait(pid_t pid)
-{
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
 }
 
 typedef int body_fn(struct caret__engine *, struct caret__locker *, void *);
@@ -72,11 +58,6 @@ static bool was_killed(pid_t pid, int unhurt)
     else
         assert_int_equal(WTERMSIG(status), SIGKILL);
     return WIFSIGNALED(status);
-}
-
-static void join(pid_t pid)
-{
-    assert_false(was_killed(pid, 0));
 }
 
 static void join_killed(pid_t pid)
