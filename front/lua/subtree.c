@@ -1,6 +1,6 @@
 /*
  * subtree.c - whole subtrees: what the methods merge, copy_to, move_to and count of nodes
- * (caret/trees.lua) call; and put.
+ * (caret/trees.lua) call.
  *
  * caret.h's functions know one session.  Lua's locals have one of their own, which all databases of the state share,
  * and each database has another.  So what goes from one session to another is left to Lua, which does it node by node.
@@ -53,21 +53,6 @@ static int count(lua_State *L)
     return 1;
 }
 
-/* put(n, subs..., value): set the node below n */
-static int put(lua_State *L)
-{
-    struct caret__lnode *n = caret__check_node(L, 1);
-    int top = lua_gettop(L);
-    caret_node_buf at;
-
-    if (top < 2)
-        return caret__misuse(L, "put needs a value (nil deletes)");
-    struct caret__ldb *d = n->db;
-    caret__address(L, d, &at, 1, top - 1);
-    caret__set_value(L, d, caret__session(d, &at.node), &at.node, top);
-    return 1;
-}
-
 /* db_of(n): its database; nil if it is a local variable */
 static int db_of(lua_State *L)
 {
@@ -82,7 +67,7 @@ static int db_of(lua_State *L)
 
 void caret__add_subtree(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"merge", merge}, {"copy", copy},   {"move", move}, {"count", count},
-                                         {"put", put},     {"db_of", db_of}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"merge", merge}, {"copy", copy},   {"move", move},
+                                         {"count", count}, {"db_of", db_of}, {NULL, NULL}};
     caret__functions(L, functions);
 }

@@ -36,7 +36,7 @@ local get, walk = methods.get, methods.walk
 
 caret.DELETE, methods.settree, methods.gettree = trees.DELETE, trees.settree, trees.gettree
 methods.merge, methods.copy_to, methods.move_to = trees.merge, trees.copy_to, trees.move_to
-methods.count, methods.put = core.count, core.put
+methods.count = core.count
 
 function methods.exists(node) return methods.data(node) ~= 0 end
 

@@ -554,11 +554,6 @@ function Node:kill() end
 ---Delete the value, but not the children.
 function Node:delete() end
 
----Set the node below this one, without making an object of it: `n:put("a", i, "name", value)`.
----@param ... caret.Subscript|caret.Subscript[]|caret.Value|nil subscripts and, last, the value; nil deletes it
----@return caret.Value? value the value as it was given
-function Node:put(...) end
-
 ---Set each value at `from` and below it here and below this node; what else is here stays. One atomic change, at the
 ---speed of the engine. `from` may be a local variable, or of another database, which takes a walk; that is one
 ---transaction of this node's database. Raises INVALID if one is below the other, KEY2BIG or MAXSUBS if
