@@ -17,7 +17,7 @@
 
 #include "lua/binding.h"
 
-enum { HEAD = 13, ASIDE = 512 };
+enum { HEAD = 13, COPIED = 512 };
 
 #define FOREVER ((double)((uint64_t)1 << 47)) /* ms: 4,459 years, for what never expires; as in cache.lua */
 
@@ -82,7 +82,7 @@ static int replace(const struct caret__lnode *entries, const char *key, size_t l
 {
     caret_node_buf at;
     caret_slice v;
-    char entry[HEAD + ASIDE];
+    char entry[HEAD + COPIED];
     int rc = look(entries, &at, key, len, &v);
 
     if (rc != CARET_OK || v.len != HEAD + size || read_time((const unsigned char *)v.data + 7) > expiry)
@@ -99,7 +99,7 @@ int caret__cache_quick_put(const struct caret__lnode *entries, const char *key, 
 {
     caret_session *s = entries->db->s;
 
-    if (entries->db->barred != 0 || size > ASIDE || caret_txn_level(s) != 0)
+    if (entries->db->barred != 0 || size > COPIED || caret_txn_level(s) != 0)
         return CARET__CACHE_SLOW;
     if (now < 0)
         now = clock_ms();
@@ -126,7 +126,7 @@ static int cache_get(lua_State *L)
     caret_slice v;
     int kind, rc = caret__cache_quick_get(&v, &kind, entries, key, len, luaL_checknumber(L, 3));
 
-    if (rc == CARET_OK && LUA_VERSION_NUM < 503 && v.len > ASIDE) /* caret__push_text() */
+    if (rc == CARET_OK && LUA_VERSION_NUM < 503 && v.len > COPIED) /* caret__push_text() */
         rc = CARET__CACHE_SLOW;
     if (rc == CARET__CACHE_SLOW)
         lua_pushboolean(L, 0);

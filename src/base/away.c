@@ -27,9 +27,9 @@
 typedef void *before_fn(void *arg);
 typedef void after_fn(void *arg, void *token);
 
-static _Atomic(before_fn *) before_hook;
-static _Atomic(after_fn *) after_hook;
-static _Atomic(void *) hook_arg;
+static before_fn *_Atomic before_hook;
+static after_fn *_Atomic after_hook;
+static void *_Atomic hook_arg;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 _Atomic uint32_t caret__back_owed;
@@ -41,56 +41,56 @@ static _Thread_local struct {
     const volatile void *until; /* told, and to be told back when this is unlocked */
     after_fn *after;            /* that goes with the before() that was called */
     void *token;
-} own;
+} mine;
 
 void caret__away(void)
 {
     before_fn *before = atomic_load_explicit(&before_hook, memory_order_acquire);
 
-    if (own.depth++ != 0 || own.told || own.never || before == NULL)
+    if (mine.depth++ != 0 || mine.told || mine.never || before == NULL)
         return;
-    own.after = atomic_load_explicit(&after_hook, memory_order_relaxed);
-    own.told = true;
-    own.token = before(atomic_load_explicit(&hook_arg, memory_order_relaxed));
+    mine.after = atomic_load_explicit(&after_hook, memory_order_relaxed);
+    mine.told = true;
+    mine.token = before(atomic_load_explicit(&hook_arg, memory_order_relaxed));
 }
 
 static void tell_back(void)
 {
-    own.told = false;
-    own.until = NULL;
-    if (own.after != NULL)
-        own.after(atomic_load_explicit(&hook_arg, memory_order_relaxed), own.token);
+    mine.told = false;
+    mine.until = NULL;
+    if (mine.after != NULL)
+        mine.after(atomic_load_explicit(&hook_arg, memory_order_relaxed), mine.token);
 }
 
 void caret__back(void)
 {
-    if (--own.depth == 0 && own.told && own.until == NULL)
+    if (--mine.depth == 0 && mine.told && mine.until == NULL)
         tell_back();
 }
 
 void caret__back_after(const volatile void *mutex)
 {
-    if (--own.depth != 0 || !own.told || own.until != NULL)
+    if (--mine.depth != 0 || !mine.told || mine.until != NULL)
         return;
-    own.until = mutex;
+    mine.until = mutex;
     atomic_fetch_add(&caret__back_owed, 1);
 }
 
 void caret__back_pay(const volatile void *mutex)
 {
-    if (own.until != mutex)
+    if (mine.until != mutex)
         return;
     atomic_fetch_sub(&caret__back_owed, 1);
-    own.until = NULL;
-    if (own.depth == 0)
+    mine.until = NULL;
+    if (mine.depth == 0)
         tell_back();
 }
 
 bool caret__away_never(bool never)
 {
-    bool was = own.never;
+    bool was = mine.never;
 
-    own.never = never;
+    mine.never = never;
     return was;
 }
 
