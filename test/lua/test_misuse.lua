@@ -81,6 +81,7 @@ local databases = {
     kill = {{function() db:kill({}) end, "variable name or a node was expected, not table"}},
     data = {{function() db:data(true) end, "variable name or a node was expected, not boolean"}},
     variables = {},
+    batch = {},
     transaction = {
         {function() db:transaction() end, "transaction needs a function, not a"},
         {function() db:transaction("SNYC", f) end, "transaction is 'BATCH', 'SYNC' or 'ALONE', not 'SNYC'"},
@@ -205,9 +206,17 @@ local nodes = {
         {function() n:put("a", f) end, "value must be a string or a number, not a function"},
         {function() n:put(f, 1) end, "subscript must be a string or a number, not a function"},
     },
+    add = {
+        {function() n:add() end, "add needs a value"},
+        {function() n:add({}) end, "value must be a string or a number, not a table"},
+    },
+    swap = {
+        {function() n:swap() end, "swap needs a value"},
+        {function() n:swap(f) end, "value must be a string or a number, not a function"},
+    },
     dump = {{function() n:dump("x") end, "dump: maxlines is a number, not a string"}},
     get = {}, kill = {}, delete = {}, data = {}, has_value = {}, has_tree = {}, subscripts = {}, pairs = {},
-    count = {}, exists = {}, first = {}, last = {},
+    random = {}, count = {}, exists = {}, first = {}, last = {},
     name = {}, varname = {}, depth = {}, subsarray = {}, repr = {}, ismutable = {},
 }
 
@@ -216,13 +225,13 @@ local addresses = {name = true, varname = true, depth = true, subsarray = true, 
 
 -- What can't be done to another database in a transaction.
 local changing = {set = true, incr = true, delete = true, kill = true, settree = true, setjson = true,
-    merge = true, move_to = true, put = true,
+    merge = true, move_to = true, put = true, add = true, swap = true,
     grab = true, lock_incr = true, release = true, lock_decr = true, lock = true, tp = true}
 local wants = {move = true, cursor = true} -- a subscript: tried in test_second.lua
 
 -- What those need that look at it before anything else.
 local aside = db.node("^aside")
-local arguments = {set = 1, put = 1,
+local arguments = {set = 1, put = 1, add = 1, swap = 1,
     merge = aside, copy_to = aside, move_to = aside, setjson = "1", get_many = {"a"}, settree = {a = 1}}
 
 local others = { -- what is not a function
