@@ -11,17 +11,12 @@
 
 #include "api/session.h"
 #include "base/rand.h"
+#include "support/nodes.h"
 
 #define SESSIONS 6
 #define NODES    3000
 
 static char path[80];
-
-static void node(caret_node_buf *n, const char *name, int i)
-{
-    assert_int_equal(caret_node_var(&n->node, sizeof *n, name, strlen(name)), CARET_OK);
-    assert_int_equal(caret_node_child_int(&n->node, sizeof *n, &n->node, i), CARET_OK);
-}
 
 static void expect(caret_session *s, caret_node_buf *n, const char *text)
 {
@@ -43,19 +38,19 @@ static void locals_and_globals_of_one_name_are_kept_apart(void **state)
     assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
     for (int k = 0; k < SESSIONS; k++) { /* one after the other: their locals are the stores 1, 2, ... */
         assert_int_equal(caret_session_open(db, &s[k]), CARET_OK);
-        node(&n, "a", 1);
+        node_at(&n, "a", 1);
         assert_int_equal(caret_set(s[k], &n.node, "local", 5), CARET_OK);
         assert_true(s[k]->locals.pg.id != s[k]->global.pg->id);
         for (int i = 0; k == 0 && i < NODES; i++) {
-            node(&n, "^a", i);
+            node_at(&n, "^a", i);
             assert_int_equal(caret_set(s[k], &n.node, "global", 6), CARET_OK);
         }
     }
     for (int k = 0; k < SESSIONS; k++) {
         for (int i = NODES - 1; i > 0; i -= 7) {
-            node(&n, "^a", i);
+            node_at(&n, "^a", i);
             expect(s[k], &n, "global");
-            node(&n, "a", i);
+            node_at(&n, "a", i);
             caret_slice v;
             assert_int_equal(caret_get(s[k], &n.node, &v), i == 1 ? CARET_OK : CARET_NONE);
         }
@@ -73,7 +68,7 @@ static void groups_side_by_side_have_places_of_their_own(void **state)
 
     (void)state;
     for (int i = 1000; i < 21000; i += 100) {
-        node(&n, "^neighbours", i + 1);
+        node_at(&n, "^neighbours", i + 1);
         uint32_t tag =
             caret__near_tag(7, caret__node_key(caret__node(&n.node)), caret__node(&n.node)->key_len);
         struct caret__leaf *l = caret__leaf_of(&leaves, tag);
@@ -118,19 +113,19 @@ static void appended_keys_are_in_their_leaf(void **state)
     for (int k = 0; k < 3; k++)
         assert_int_equal(caret_session_open(db, &s[k]), CARET_OK);
     for (int i = 0; i < NODES; i += 3) {
-        node(&n, "^b", i);
+        node_at(&n, "^b", i);
         assert_int_equal(caret_set(s[0], &n.node, "first", 5), CARET_OK);
     }
     for (int i = 0; i < 2 * NODES; i++) {
-        node(&n, "^b", i);
+        node_at(&n, "^b", i);
         if (i % 3 != 0 || i >= NODES)
             assert_int_equal(caret_set(s[1], &n.node, "append", 6), CARET_OK);
-        node(&n, "^b", i + 40);
+        node_at(&n, "^b", i + 40);
         if (i >= NODES && i % 41 == 0)
             assert_int_equal(caret_set(s[0], &n.node, "other", 5), CARET_OK);
     }
     for (int i = 0; i < 2 * NODES; i++) {
-        node(&n, "^b", i);
+        node_at(&n, "^b", i);
         expect(s[2], &n, i % 3 == 0 && i < NODES ? "first" : "append");
     }
     assert_int_equal(caret_check(db, report, sizeof report), CARET_OK);
@@ -153,7 +148,7 @@ static void keys_in_order_are_found_beside_the_last(void **state)
     for (int i = 0; i < 4 * NODES; i++) {
         struct caret__last before = s->leaves.last;
         caret_slice v;
-        node(&n, "^c", i / 4 + 10000 * (i % 4 == 3));
+        node_at(&n, "^c", i / 4 + 10000 * (i % 4 == 3));
         if (i % 2 == 0)
             assert_int_equal(caret_set(s, &n.node, "v", 1), CARET_OK);
         else
@@ -161,7 +156,7 @@ static void keys_in_order_are_found_beside_the_last(void **state)
         beside += before.pgno == s->leaves.last.pgno && s->leaves.last.in_order;
     }
     for (int i = 0; i < NODES; i++) {
-        node(&n, "^c", i);
+        node_at(&n, "^c", i);
         expect(s, &n, "v");
     }
     assert_true(beside > NODES);
@@ -180,7 +175,7 @@ static void keys_in_order_raise_no_doubt(void **state)
     assert_int_equal(caret_open(path, NULL, &db), CARET_OK);
     assert_int_equal(caret_session_open(db, &s), CARET_OK);
     for (int i = 0; i < 8 * NODES; i++) {
-        node(&n, "^e", i);
+        node_at(&n, "^e", i);
         assert_int_equal(caret_set(s, &n.node, "v", 1), CARET_OK);
         assert_in_range(s->leaves.doubt, 0, CARET__DOUBT);
     }
@@ -211,7 +206,7 @@ static void what_is_found_beside_the_last_is_the_key(void **state)
         int *here = &model[local][0], *to = &at[k];
         *to = way < 80 ? *to + 1 : way < 95 ? *to : way < 97 ? *to - 1 : (int)caret__rand_below(&r, KEYS);
         *to = (*to + KEYS) % KEYS;
-        node(&n, local ? "d" : "^d", *to);
+        node_at(&n, local ? "d" : "^d", *to);
         unsigned what = caret__rand_below(&r, 10);
         char text[16];
         if (what < 4) {

@@ -22,6 +22,7 @@
 #include "base/fault.h"
 #include "base/rand.h"
 #include "caret.h"
+#include "support/nodes.h"
 
 #define NODES 900
 #define MANY  70
@@ -29,19 +30,6 @@
 static char path[80];
 static caret_db *db;
 static caret_session *s;
-
-static void must(int rc, const char *what)
-{
-    if (rc != CARET_OK)
-        fail_msg("%s: %d %s", what, rc, caret_message());
-}
-
-static caret_node *node(caret_node_buf *n, const char *name, int64_t i)
-{
-    must(caret_node_var(&n->node, sizeof *n, name, strlen(name)), "variable");
-    must(caret_node_child_int(&n->node, sizeof *n, &n->node, i), "child");
-    return &n->node;
-}
 
 /* Of node i: short, empty now and then, or out of line. */
 static size_t value(unsigned i, unsigned version, char *buf)
@@ -61,9 +49,9 @@ static void fill(const char *name, unsigned version)
 
     for (unsigned i = 0; i < NODES; i++) {
         if (i % 7 != 2)
-            must(caret_set(s, node(&n, name, i), buf, value(i, version, buf)), "set");
+            must(caret_set(s, node_at(&n, name, i), buf, value(i, version, buf)), "set");
         if (i % 7 == 2 || i % 11 == 4) {
-            node(&n, name, i);
+            node_at(&n, name, i);
             must(caret_node_child(&n.node, sizeof n, &n.node, "below", 5), "child");
             must(caret_set(s, &n.node, "x", 1), "set");
         }
@@ -81,8 +69,8 @@ static unsigned walk(const char *name, int64_t from, plain *move, with_value *bo
     static char held[6000];
     unsigned steps = 0;
 
-    node(&a, name, from);
-    node(&b, name, from);
+    node_at(&a, name, from);
+    node_at(&b, name, from);
     for (;; steps++) {
         int rc = both(s, &a.node, &v), got = CARET_NONE;
         if (rc == CARET_OK && v.len != 0)
@@ -123,8 +111,8 @@ static void get_many(const char *name, unsigned seed, bool prefetch)
     caret__rand_seed(&r, seed);
     unsigned count = 1 + caret__rand_below(&r, MANY);
     for (unsigned i = 0; i < count; i++)
-        list[i] = node(&n[i], caret__rand_below(&r, 8) == 0 ? "other" : name,
-                       (int64_t)caret__rand_below(&r, NODES + 20));
+        list[i] = node_at(&n[i], caret__rand_below(&r, 8) == 0 ? "other" : name,
+                          (int64_t)caret__rand_below(&r, NODES + 20));
     if (count > 3)
         list[3] = list[0];
     if (prefetch)
@@ -179,7 +167,7 @@ static void change_some(unsigned seed)
 
     caret__rand_seed(&r, seed);
     for (unsigned i = 0; i < 120; i++) {
-        node(&n, "^w", (int64_t)caret__rand_below(&r, NODES));
+        node_at(&n, "^w", (int64_t)caret__rand_below(&r, NODES));
         switch (caret__rand_below(&r, 4)) {
         case 0: must(caret_delete(s, &n.node), "delete"); break;
         case 1: must(caret_kill(s, &n.node), "kill"); break;
@@ -241,7 +229,7 @@ static void what_is_wrong_is_refused_and_moves_nothing(void **state)
     caret_slice v[2];
 
     (void)state;
-    node(&n, "^w", 4);
+    node_at(&n, "^w", 4);
     assert_int_equal(caret_next_get(s, &n.node, NULL), CARET_E_INVALID);
     assert_int_equal(caret_next_get(NULL, &n.node, v), CARET_E_INVALID);
     assert_int_equal(caret_next_get(s, NULL, v), CARET_E_INVALID);
@@ -284,7 +272,7 @@ static int step_stopped(unsigned way, bool valued)
     int64_t at = 0, want = way % 2 == 0 ? 6 : 4;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (caret_get(s, node(&n, "^i", 5), &v) != CARET_OK)
+    if (caret_get(s, node_at(&n, "^i", 5), &v) != CARET_OK)
         return 1;
     caret__fault_arm("walk_beside", 1, CARET__FAULT_STOP);
     int rc = valued ? steps[way](s, &n.node, &v) : moves[way](s, &n.node);
@@ -301,13 +289,13 @@ static void change_in_a_step(unsigned way, bool valued)
     int status;
 
     for (int i = 3; i < 9; i++)
-        must(caret_set(s, node(&n, "^i", i), &"0123456789"[i], 1), "set");
+        must(caret_set(s, node_at(&n, "^i", i), &"0123456789"[i], 1), "set");
     pid_t pid = fork();
     if (pid == 0)
         _exit(step_stopped(way, valued));
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status));
-    must(caret_set(s, node(&n, "^i", 1), "1", 1), "set");
+    must(caret_set(s, node_at(&n, "^i", 1), "1", 1), "set");
     kill(pid, SIGCONT);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -320,7 +308,7 @@ static void change_in_a_step(unsigned way, bool valued)
 static int many_stopped(void)
 {
     caret_node_buf a, b;
-    caret_node *nodes[2] = {node(&a, "^i", 3), node(&b, "^i", 4)};
+    caret_node *nodes[2] = {node_at(&a, "^i", 3), node_at(&b, "^i", 4)};
     caret_slice v[2];
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -341,16 +329,16 @@ static void a_page_that_changes_under_many_gets_is_read_again(void **state)
 
     (void)state;
     for (int i = 3; i < 9; i++)
-        must(caret_set(s, node(&n, "^i", i), "0123456789", 10), "set");
+        must(caret_set(s, node_at(&n, "^i", i), "0123456789", 10), "set");
     pid_t pid = fork();
     if (pid == 0)
         _exit(many_stopped());
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status));
     for (int i = 3; i < 5; i++)
-        must(caret_set(s, node(&n, "^i", i), "now right", 9), "set");
+        must(caret_set(s, node_at(&n, "^i", i), "now right", 9), "set");
     for (int i = 100; i < 200; i++)
-        must(caret_set(s, node(&n, "^i", i % 2 != 0 ? -i : i), "wrong, wrong, wrong", 19), "set");
+        must(caret_set(s, node_at(&n, "^i", i % 2 != 0 ? -i : i), "wrong, wrong, wrong", 19), "set");
     kill(pid, SIGCONT);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -377,7 +365,7 @@ static int step_after_opening(void)
 
     if (caret_open(path, NULL, &again) != CARET_OK || caret_session_open(again, &s) != CARET_OK)
         return 1;
-    if (caret_get(s, node(&n, "^i", 5), &v) != CARET_OK)
+    if (caret_get(s, node_at(&n, "^i", 5), &v) != CARET_OK)
         return 1;
     caret__fault_arm("walk_beside", 1, CARET__FAULT_KILL);
     caret_next(s, &n.node);
@@ -391,7 +379,7 @@ static void a_place_is_remembered_in_pages_unchanged_since_opening(void **state)
 
     (void)state;
     for (int i = 3; i < 9; i++)
-        must(caret_set(s, node(&n, "^i", i), "x", 1), "set");
+        must(caret_set(s, node_at(&n, "^i", i), "x", 1), "set");
     caret_session_close(s);
     must(caret_close(db), "close");
     pid_t pid = fork();
@@ -489,7 +477,7 @@ static void walk_beside(int64_t from, int64_t end, with_value *both)
     int64_t last = from, here;
     int rc;
 
-    node(&n, "^c", from);
+    node_at(&n, "^c", from);
     while ((rc = both(s, &n.node, &v)) == CARET_OK) {
         expect_telling(&n.node, &v);
         assert_int_equal(caret_node_last_as_int(&n.node, &here), 1);
@@ -516,7 +504,7 @@ static void values_are_never_those_of_other_nodes(void **state)
         walk_beside(NODES, -1, caret_node_previous_get);
         for (unsigned k = 0; k < 20; k++) {
             for (unsigned i = 0; i < MANY; i++)
-                list[i] = node(&n[i], "^c", (round * 131 + k * 17 + i * 37) % NODES);
+                list[i] = node_at(&n[i], "^c", (round * 131 + k * 17 + i * 37) % NODES);
             must(caret_get_many(s, list, MANY, v), "get_many");
             for (unsigned i = 0; i < MANY; i++)
                 expect_telling(list[i], &v[i]);
@@ -538,9 +526,9 @@ static void what_was_read_is_in_the_read_set(void **state)
     (void)state;
     must(caret_session_open(db, &other), "session");
     for (int how = 0; how < 3; how++) {
-        caret_node *list[1] = {node(&n, "^w", 500)};
+        caret_node *list[1] = {node_at(&n, "^w", 500)};
         must(caret_set(s, &n.node, "0", 1), "set");
-        must(caret_set(s, node(&m, "^w", 501), "0", 1), "set");
+        must(caret_set(s, node_at(&m, "^w", 501), "0", 1), "set");
         must(caret_begin(s, 0), "begin");
         if (how == 0)
             must(caret_get_many(s, list, 1, &v), "get_many");
@@ -548,8 +536,8 @@ static void what_was_read_is_in_the_read_set(void **state)
             must(caret_next_get(s, &n.node, &v), "next");
         if (how == 2)
             must(caret_next_get(s, &n.node, &v), "next");
-        must(caret_set(other, node(&m, "^w", how == 0 ? 500 : 501), "1", 1), "set");
-        must(caret_set(s, node(&m, "^result", how), "x", 1), "set");
+        must(caret_set(other, node_at(&m, "^w", how == 0 ? 500 : 501), "1", 1), "set");
+        must(caret_set(s, node_at(&m, "^result", how), "x", 1), "set");
         assert_int_equal(caret_commit(s), CARET_RESTART);
         must(caret_rollback(s), "rollback");
         /* of what is prefetched only nothing is noted */

@@ -22,6 +22,7 @@
 #include "base/rand.h"
 #include "caret.h"
 #include "support/crowd.h"
+#include "support/nodes.h"
 
 #define NODES 400u
 #define LIVE  5u
@@ -34,20 +35,6 @@ static _Atomic uint32_t *shared; /* between parent and child */
 struct model {
     uint32_t v[NODES];
 };
-
-static void must(int rc, const char *what)
-{
-    if (rc != CARET_OK) {
-        fprintf(stderr, "%s: %d %s\n", what, rc, caret_message());
-        _exit(99);
-    }
-}
-
-static void node(caret_node_buf *n, const char *name, int64_t i)
-{
-    must(caret_node_var(&n->node, sizeof *n, name, strlen(name)), "variable");
-    must(caret_node_child_int(&n->node, sizeof *n, &n->node, i), "child");
-}
 
 /* Its length and bytes follow from the version; some lie out of line. */
 static size_t value(uint32_t version, char *buf)
@@ -65,7 +52,7 @@ static void change(caret_session *s, struct model *m, struct caret__rand *r, uin
     unsigned i = caret__rand_below(r, NODES);
     caret_node_buf n;
 
-    node(&n, "^m", i);
+    node_at(&n, "^m", i);
     if (version % 997 == 0) {
         must(caret_node_parent(&n.node, sizeof n, &n.node), "parent");
         must(caret_kill(s, &n.node), "kill");
@@ -89,7 +76,7 @@ static void compare(caret_session *s, const struct model *m)
     unsigned there = 0, seen = 0;
 
     for (unsigned i = 0; i < NODES; i++) {
-        node(&n, "^m", i);
+        node_at(&n, "^m", i);
         int rc = caret_get(s, &n.node, &v);
         if (m->v[i] == 0) {
             assert_int_equal(rc, CARET_NONE);
@@ -160,179 +147,197 @@ static void close_all(caret_db *db, caret_session *s[], unsigned count)
     must(caret_close(db), "close");
 }
 
+/* What each test begins with: an empty database, and its sessions, of which the last one writes. */
+static struct {
+    caret_db *db;
+    caret_session *s[LIVE + 1], *writer;
+    unsigned sessions;
+    struct model now;
+    struct caret__rand r;
+    uint32_t version; /* of the last change */
+} w;
+
+static void begin_with(uint64_t seed, unsigned sessions)
+{
+    clean();
+    memset(&w, 0, sizeof w);
+    caret__rand_seed(&w.r, seed);
+    open_all(&w.db, w.s, sessions);
+    w.sessions = sessions;
+    w.writer = w.s[sessions - 1];
+}
+
+static void end(void)
+{
+    close_all(w.db, w.s, w.sessions);
+    w.db = NULL;
+}
+
+/* So many changes by the writer. */
+static void changes(unsigned n)
+{
+    while (n-- > 0)
+        change(w.writer, &w.now, &w.r, ++w.version);
+}
+
+struct start {
+    uint64_t seed;
+    unsigned sessions;
+};
+
+static int setup(void **state)
+{
+    const struct start *start = *state;
+
+    begin_with(start->seed, start->sessions);
+    return 0;
+}
+
+/* Also of a test that failed: what it left open is closed. */
+static int teardown(void **state)
+{
+    (void)state;
+    if (w.db != NULL)
+        end();
+    return 0;
+}
+
 /* Several at a time, begun and ended in any order, each with what it must show. */
 static void a_snapshot_reads_what_was_there_when_it_was_begun(void **state)
 {
-    static struct model now, then[LIVE];
-    caret_session *s[LIVE + 1], *writer;
+    static struct model then[LIVE];
     bool live[LIVE] = {false};
-    struct caret__rand r;
-    caret_db *db;
-    uint32_t version = 0, compared = 0;
+    uint32_t compared = 0;
     uint64_t most = 0;
 
     (void)state;
-    caret__rand_seed(&r, 7);
-    clean();
-    memset(&now, 0, sizeof now);
-    open_all(&db, s, LIVE + 1);
-    writer = s[LIVE];
     for (unsigned round = 0; round < 300 * factor; round++) {
-        unsigned k = caret__rand_below(&r, LIVE);
+        unsigned k = caret__rand_below(&w.r, LIVE);
         if (live[k]) {
-            compare(s[k], &then[k]);
+            compare(w.s[k], &then[k]);
             compared++;
-            if (caret__rand_below(&r, 3) == 0) {
-                must(round % 2 ? caret_commit(s[k]) : caret_rollback(s[k]), "end");
+            if (caret__rand_below(&w.r, 3) == 0) {
+                must(round % 2 ? caret_commit(w.s[k]) : caret_rollback(w.s[k]), "end");
                 live[k] = false;
                 if (round % 5 == 0)
-                    compare(s[k], &now);
+                    compare(w.s[k], &w.now);
             }
         } else {
-            must(caret_begin(s[k], CARET_TXN_SNAPSHOT), "begin");
-            then[k] = now;
+            must(caret_begin(w.s[k], CARET_TXN_SNAPSHOT), "begin");
+            then[k] = w.now;
             live[k] = true;
         }
-        for (unsigned i = caret__rand_below(&r, 60); i > 0; i--)
-            change(writer, &now, &r, ++version);
+        changes((unsigned)caret__rand_below(&w.r, 60));
         if (round % 7 == 0)
-            must(caret_checkpoint(db), "checkpoint");
+            must(caret_checkpoint(w.db), "checkpoint");
         if (round % 10 == 0)
-            check(db);
-        if (round > 100 && stats(db).pages > most)
-            most = stats(db).pages;
+            check(w.db);
+        if (round > 100 && stats(w.db).pages > most)
+            most = stats(w.db).pages;
     }
     for (unsigned k = 0; k < LIVE; k++)
         if (live[k])
-            must(caret_commit(s[k]), "end");
-    must(caret_checkpoint(db), "checkpoint");
-    must(caret_checkpoint(db), "checkpoint");
-    assert_int_equal(stats(db).held_pages, 0);
-    assert_int_equal(stats(db).snapshots, 0);
-    check(db);
-    compare(writer, &now);
+            must(caret_commit(w.s[k]), "end");
+    must(caret_checkpoint(w.db), "checkpoint");
+    must(caret_checkpoint(w.db), "checkpoint");
+    assert_int_equal(stats(w.db).held_pages, 0);
+    assert_int_equal(stats(w.db).snapshots, 0);
+    check(w.db);
+    compare(w.writer, &w.now);
     assert_true(compared > 50);
-    print_message("%u changes, %u comparisons, %llu pages at most\n", version, compared,
+    print_message("%u changes, %u comparisons, %llu pages at most\n", w.version, compared,
                   (unsigned long long)most);
-    close_all(db, s, LIVE + 1);
 }
 
 /* The writers' churn does not grow the file: only pages of the snapshot itself are kept. */
 static void a_long_snapshot_keeps_its_own_size_and_no_more(void **state)
 {
-    static struct model now, then;
-    caret_session *s[2];
-    struct caret__rand r;
-    caret_db *db;
-    uint32_t version = 0;
+    static struct model then;
 
     (void)state;
-    caret__rand_seed(&r, 8);
-    clean();
-    memset(&now, 0, sizeof now);
-    open_all(&db, s, 2);
-    for (unsigned i = 0; i < 3000; i++)
-        change(s[1], &now, &r, ++version);
-    must(caret_begin(s[0], CARET_TXN_SNAPSHOT), "begin");
-    then = now;
-    caret_stats before = stats(db), after = before;
+    changes(3000);
+    must(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), "begin");
+    then = w.now;
+    caret_stats before = stats(w.db), after = before;
     for (unsigned round = 0; round < 60 * factor; round++) {
-        for (unsigned i = 0; i < 200; i++)
-            change(s[1], &now, &r, ++version);
-        must(caret_checkpoint(db), "checkpoint");
-        after = stats(db);
+        changes(200);
+        must(caret_checkpoint(w.db), "checkpoint");
+        after = stats(w.db);
         assert_true(after.held_pages <= before.pages - before.free_pages);
         assert_true(after.pages <= 3 * before.pages);
     }
     assert_true(after.held_pages > 0);
-    compare(s[0], &then);
-    must(caret_commit(s[0]), "end");
-    must(caret_checkpoint(db), "checkpoint");
-    assert_int_equal(stats(db).held_pages, 0);
+    compare(w.s[0], &then);
+    must(caret_commit(w.s[0]), "end");
+    must(caret_checkpoint(w.db), "checkpoint");
+    assert_int_equal(stats(w.db).held_pages, 0);
     for (unsigned i = 0; i < 3000; i++) { /* in what was held */
-        change(s[1], &now, &r, ++version);
+        changes(1);
         if (i % 200 == 0)
-            must(caret_checkpoint(db), "checkpoint");
+            must(caret_checkpoint(w.db), "checkpoint");
     }
-    assert_int_equal(stats(db).pages, after.pages);
-    check(db);
-    close_all(db, s, 2);
+    assert_int_equal(stats(w.db).pages, after.pages);
+    check(w.db);
 }
 
 /* What died between two snapshots is free when the older one ends, although the newer one lives on. */
 static void the_end_of_the_oldest_frees_what_only_it_reads(void **state)
 {
-    static struct model now;
-    caret_session *s[3];
-    struct caret__rand r;
     caret_node_buf n;
-    caret_db *db;
-    uint32_t version = 0;
 
     (void)state;
-    caret__rand_seed(&r, 13);
-    clean();
-    memset(&now, 0, sizeof now);
-    open_all(&db, s, 3);
-    for (unsigned i = 0; i < 900; i++)
-        change(s[2], &now, &r, ++version);
-    must(caret_begin(s[0], CARET_TXN_SNAPSHOT), "begin");
+    changes(900);
+    must(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), "begin");
     must(caret_node_var(&n.node, sizeof n, "^m", 2), "variable");
-    must(caret_kill(s[2], &n.node), "kill");
-    must(caret_begin(s[1], CARET_TXN_SNAPSHOT), "begin");
-    uint64_t held = stats(db).held_pages;
+    must(caret_kill(w.s[2], &n.node), "kill");
+    must(caret_begin(w.s[1], CARET_TXN_SNAPSHOT), "begin");
+    uint64_t held = stats(w.db).held_pages;
     assert_true(held > 10);
-    assert_int_equal(caret_data(s[1], &n.node, &(int){0}), CARET_OK);
-    must(caret_commit(s[0]), "end");
-    must(caret_checkpoint(db), "checkpoint");
-    assert_int_equal(stats(db).held_pages, 0);
-    must(caret_commit(s[1]), "end");
-    close_all(db, s, 3);
+    assert_int_equal(caret_data(w.s[1], &n.node, &(int){0}), CARET_OK);
+    must(caret_commit(w.s[0]), "end");
+    must(caret_checkpoint(w.db), "checkpoint");
+    assert_int_equal(stats(w.db).held_pages, 0);
+    must(caret_commit(w.s[1]), "end");
 }
 
 static void a_snapshot_can_only_be_read(void **state)
 {
-    caret_session *s[1];
-    caret_db *db;
     caret_node_buf n, local;
     caret_slice v;
 
     (void)state;
-    clean();
-    open_all(&db, s, 1);
-    node(&n, "^m", 1);
-    node(&local, "m", 1);
-    must(caret_set(s[0], &n.node, "1", 1), "set");
-    must(caret_begin(s[0], CARET_TXN_SNAPSHOT), "begin");
-    assert_int_equal(caret_set(s[0], &n.node, "2", 1), CARET_E_READONLY);
+    node_at(&n, "^m", 1);
+    node_at(&local, "m", 1);
+    must(caret_set(w.s[0], &n.node, "1", 1), "set");
+    must(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), "begin");
+    assert_int_equal(caret_set(w.s[0], &n.node, "2", 1), CARET_E_READONLY);
     assert_non_null(strstr(caret_message(), "snapshot"));
-    assert_int_equal(caret_incr_int(s[0], &n.node, 1, 0, NULL), CARET_E_READONLY);
-    assert_int_equal(caret_delete(s[0], &n.node), CARET_E_READONLY);
-    assert_int_equal(caret_kill(s[0], &n.node), CARET_E_READONLY);
-    must(caret_set(s[0], &local.node, "local", 5), "set a local");
-    must(caret_begin(s[0], 0), "nested");
-    must(caret_begin(s[0], CARET_TXN_SNAPSHOT), "nested once more");
-    assert_int_equal(caret_txn_level(s[0]), 3);
-    must(caret_get(s[0], &n.node, &v), "get");
-    must(caret_commit(s[0]), "commit");
-    must(caret_rollback(s[0]), "rollback");
-    must(caret_restart(s[0]), "restart");
-    must(caret_get(s[0], &n.node, &v), "get");
+    assert_int_equal(caret_incr_int(w.s[0], &n.node, 1, 0, NULL), CARET_E_READONLY);
+    assert_int_equal(caret_delete(w.s[0], &n.node), CARET_E_READONLY);
+    assert_int_equal(caret_kill(w.s[0], &n.node), CARET_E_READONLY);
+    must(caret_set(w.s[0], &local.node, "local", 5), "set a local");
+    must(caret_begin(w.s[0], 0), "nested");
+    must(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), "nested once more");
+    assert_int_equal(caret_txn_level(w.s[0]), 3);
+    must(caret_get(w.s[0], &n.node, &v), "get");
+    must(caret_commit(w.s[0]), "commit");
+    must(caret_rollback(w.s[0]), "rollback");
+    must(caret_restart(w.s[0]), "restart");
+    must(caret_get(w.s[0], &n.node, &v), "get");
     assert_int_equal(v.len, 1);
-    must(caret_commit(s[0]), "end");
-    must(caret_set(s[0], &n.node, "2", 1), "set");
-    must(caret_begin(s[0], 0), "transaction");
-    assert_int_equal(caret_begin(s[0], CARET_TXN_SNAPSHOT), CARET_E_INTXN);
-    assert_int_equal(caret_txn_level(s[0]), 1);
-    must(caret_rollback(s[0]), "rollback");
-    must(caret_begin(s[0], CARET_TXN_SNAPSHOT), "begin"); /* closing ends it */
-    close_all(db, s, 1);
-    must(caret_open(path, &(caret_options){.size = sizeof(caret_options), .readonly = 1}, &db),
+    must(caret_commit(w.s[0]), "end");
+    must(caret_set(w.s[0], &n.node, "2", 1), "set");
+    must(caret_begin(w.s[0], 0), "transaction");
+    assert_int_equal(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), CARET_E_INTXN);
+    assert_int_equal(caret_txn_level(w.s[0]), 1);
+    must(caret_rollback(w.s[0]), "rollback");
+    must(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), "begin"); /* closing ends it */
+    close_all(w.db, w.s, 1);
+    must(caret_open(path, &(caret_options){.size = sizeof(caret_options), .readonly = 1}, &w.db),
          "open read-only");
-    must(caret_session_open(db, &s[0]), "session");
-    assert_int_equal(caret_begin(s[0], CARET_TXN_SNAPSHOT), CARET_E_READONLY);
-    must(caret_get(s[0], &n.node, &v), "get");
-    close_all(db, s, 1);
+    must(caret_session_open(w.db, &w.s[0]), "session");
+    assert_int_equal(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), CARET_E_READONLY);
+    must(caret_get(w.s[0], &n.node, &v), "get");
 }
 
 /* ------------------------------------------------------------------ processes */
@@ -369,142 +374,92 @@ static pid_t start_reader(void)
 
 static void a_killed_process_keeps_nothing(void **state)
 {
-    static struct model now;
-    caret_session *s[1];
-    struct caret__rand r;
-    caret_db *db;
-    uint32_t version = 0;
-
     (void)state;
-    caret__rand_seed(&r, 9);
-    clean();
-    memset(&now, 0, sizeof now);
-    open_all(&db, s, 1);
-    for (unsigned i = 0; i < 2000; i++)
-        change(s[0], &now, &r, ++version);
+    changes(2000);
     atomic_store(&shared[0], 0);
     pid_t pid[2] = {start_reader(), start_reader()};
     wait_for(2);
-    for (unsigned i = 0; i < 1000; i++)
-        change(s[0], &now, &r, ++version);
-    must(caret_checkpoint(db), "checkpoint");
-    uint64_t held = stats(db).held_pages;
+    changes(1000);
+    must(caret_checkpoint(w.db), "checkpoint");
+    uint64_t held = stats(w.db).held_pages;
     assert_true(held > 0);
-    assert_int_equal(stats(db).snapshots, 2);
+    assert_int_equal(stats(w.db).snapshots, 2);
     kill(pid[0], SIGKILL);
     reap(pid[0]);
-    must(caret_checkpoint(db), "checkpoint");
-    assert_int_equal(stats(db).snapshots, 1);
-    assert_int_equal(stats(db).held_pages, held); /* the other one still reads the same */
+    must(caret_checkpoint(w.db), "checkpoint");
+    assert_int_equal(stats(w.db).snapshots, 1);
+    assert_int_equal(stats(w.db).held_pages, held); /* the other one still reads the same */
     kill(pid[1], SIGKILL);
     reap(pid[1]);
-    must(caret_checkpoint(db), "checkpoint"); /* nothing was committed: it looks all the same */
-    assert_int_equal(stats(db).snapshots, 0);
-    assert_int_equal(stats(db).held_pages, 0);
-    check(db);
-    compare(s[0], &now);
-    close_all(db, s, 1);
+    must(caret_checkpoint(w.db), "checkpoint"); /* nothing was committed: it looks all the same */
+    assert_int_equal(stats(w.db).snapshots, 0);
+    assert_int_equal(stats(w.db).held_pages, 0);
+    check(w.db);
+    compare(w.s[0], &w.now);
 }
 
 /* A stopped process is not a dead one. */
 static void a_stopped_process_keeps_its_snapshot(void **state)
 {
-    static struct model now;
-    caret_session *s[1];
-    struct caret__rand r;
-    caret_db *db;
-    uint32_t version = 0;
-
     (void)state;
-    caret__rand_seed(&r, 10);
-    clean();
-    memset(&now, 0, sizeof now);
-    open_all(&db, s, 1);
-    for (unsigned i = 0; i < 1000; i++)
-        change(s[0], &now, &r, ++version);
+    changes(1000);
     atomic_store(&shared[0], 0);
     pid_t pid = start_reader();
     wait_for(1);
     kill(pid, SIGSTOP);
     for (unsigned round = 0; round < 5; round++) {
-        for (unsigned i = 0; i < 300; i++)
-            change(s[0], &now, &r, ++version);
-        must(caret_checkpoint(db), "checkpoint");
-        assert_int_equal(stats(db).snapshots, 1);
-        assert_true(stats(db).held_pages > 0);
+        changes(300);
+        must(caret_checkpoint(w.db), "checkpoint");
+        assert_int_equal(stats(w.db).snapshots, 1);
+        assert_true(stats(w.db).held_pages > 0);
     }
     kill(pid, SIGKILL);
     reap(pid);
-    close_all(db, s, 1);
 }
 
 static void a_forked_child_does_not_have_its_parents_snapshot(void **state)
 {
-    static struct model now, then;
-    caret_session *s[3];
-    struct caret__rand r;
-    caret_db *db;
-    uint32_t version = 0;
+    static struct model then;
 
     (void)state;
-    caret__rand_seed(&r, 11);
-    clean();
-    memset(&now, 0, sizeof now);
-    open_all(&db, s, 3);
-    for (unsigned i = 0; i < 500; i++)
-        change(s[0], &now, &r, ++version);
-    must(caret_begin(s[1], CARET_TXN_SNAPSHOT), "begin");
-    must(caret_begin(s[2], CARET_TXN_SNAPSHOT), "begin");
-    then = now;
-    for (unsigned i = 0; i < 500; i++)
-        change(s[0], &now, &r, ++version);
+    changes(500);
+    must(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), "begin");
+    must(caret_begin(w.s[1], CARET_TXN_SNAPSHOT), "begin");
+    then = w.now;
+    changes(500);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
         caret_node_buf n;
         caret_slice v;
         must(caret_node_var(&n.node, sizeof n, "^other", 6), "variable");
-        must(caret_set(s[1], &n.node, "x", 1), "the first session is in none");
-        must(caret_get(s[1], &n.node, &v), "get");
-        if (caret_txn_level(s[2]) != 0 || caret_rollback(s[2]) != CARET_E_NOTXN)
+        must(caret_set(w.s[0], &n.node, "x", 1), "the first session is in none");
+        must(caret_get(w.s[0], &n.node, &v), "get");
+        if (caret_txn_level(w.s[1]) != 0 || caret_rollback(w.s[1]) != CARET_E_NOTXN)
             _exit(2);
-        must(caret_get(s[2], &n.node, &v), "nor is the second");
-        must(caret_begin(s[2], CARET_TXN_SNAPSHOT), "begin");
-        must(caret_get(s[2], &n.node, &v), "get");
-        caret_session_close(s[0]);
-        caret_session_close(s[1]);
-        caret_session_close(s[2]);
-        must(caret_close(db), "close");
+        must(caret_get(w.s[1], &n.node, &v), "nor is the second");
+        must(caret_begin(w.s[1], CARET_TXN_SNAPSHOT), "begin");
+        must(caret_get(w.s[1], &n.node, &v), "get");
+        caret_session_close(w.s[2]);
+        caret_session_close(w.s[0]);
+        caret_session_close(w.s[1]);
+        must(caret_close(w.db), "close");
         _exit(0);
     }
     assert_int_equal(reap(pid), 0);
-    for (unsigned i = 0; i < 500; i++)
-        change(s[0], &now, &r, ++version);
-    must(caret_checkpoint(db), "checkpoint");
-    for (unsigned i = 0; i < 500; i++)
-        change(s[0], &now, &r, ++version);
-    must(caret_checkpoint(db), "checkpoint");
-    compare(s[1], &then);
-    compare(s[2], &then);
-    close_all(db, s, 3);
+    changes(500);
+    must(caret_checkpoint(w.db), "checkpoint");
+    changes(500);
+    must(caret_checkpoint(w.db), "checkpoint");
+    compare(w.s[0], &then);
+    compare(w.s[1], &then);
 }
 
 /* A host that closes a descriptor of the lock file drops its record locks: it passes for dead, and is told so. */
 static void a_reader_taken_for_dead_is_told_so(void **state)
 {
-    static struct model now;
-    caret_session *s[1];
-    struct caret__rand r;
-    caret_db *db;
-    uint32_t version = 0;
-
     (void)state;
-    caret__rand_seed(&r, 12);
-    clean();
-    memset(&now, 0, sizeof now);
-    open_all(&db, s, 1);
-    for (unsigned i = 0; i < 1000; i++)
-        change(s[0], &now, &r, ++version);
+    changes(1000);
     atomic_store(&shared[0], 0);
     fflush(NULL);
     pid_t pid = fork();
@@ -521,7 +476,7 @@ static void a_reader_taken_for_dead_is_told_so(void **state)
         must(caret_begin(other, CARET_TXN_SNAPSHOT), "begin");
         snprintf(lock, sizeof lock, "%s-lock", path);
         close(open(lock, O_RDWR));
-        node(&n, "^m", 1);
+        node_at(&n, "^m", 1);
         int before = caret_get(t, &n.node, &v);
         atomic_fetch_add(&shared[0], 1);
         wait_for(2);
@@ -532,14 +487,12 @@ static void a_reader_taken_for_dead_is_told_so(void **state)
                   : 1);
     }
     wait_for(1);
-    for (unsigned i = 0; i < 500; i++)
-        change(s[0], &now, &r, ++version);
-    must(caret_checkpoint(db), "checkpoint");
-    assert_int_equal(stats(db).snapshots, 0);
-    assert_int_equal(stats(db).held_pages, 0);
+    changes(500);
+    must(caret_checkpoint(w.db), "checkpoint");
+    assert_int_equal(stats(w.db).snapshots, 0);
+    assert_int_equal(stats(w.db).held_pages, 0);
     atomic_fetch_add(&shared[0], 1);
     assert_int_equal(reap(pid), 0);
-    close_all(db, s, 1);
 }
 
 #ifdef CARET_FAULTS
@@ -584,21 +537,13 @@ static void churn(uint64_t seed, unsigned rounds, bool to_the_end)
  */
 static unsigned die_beside_a_snapshot(const char *name, unsigned nth)
 {
-    static struct model now, then;
-    caret_session *s[2];
-    struct caret__rand r;
-    caret_db *db;
-    uint32_t version = 0;
+    static struct model then;
     unsigned deaths = 0;
 
-    caret__rand_seed(&r, nth);
-    clean();
-    memset(&now, 0, sizeof now);
-    open_all(&db, s, 2);
-    for (unsigned i = 0; i < 300; i++)
-        change(s[1], &now, &r, ++version);
-    must(caret_begin(s[0], CARET_TXN_SNAPSHOT), "begin");
-    then = now;
+    begin_with(nth, 2);
+    changes(300);
+    must(caret_begin(w.s[0], CARET_TXN_SNAPSHOT), "begin");
+    then = w.now;
     static const char *const second[] = {"", "repair_redone", "release_held", "held_free",
                                          "snapshot_dropped"};
     for (unsigned i = 0; i < 5; i++) {
@@ -612,16 +557,16 @@ static unsigned die_beside_a_snapshot(const char *name, unsigned nth)
         if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
             fail_msg("%s:%u, %u: the child ended with status %d", name, nth, i, WEXITSTATUS(status));
         deaths += i == 0 && WIFSIGNALED(status);
-        compare(s[0], &then);
-        check(db);
+        compare(w.s[0], &then);
+        check(w.db);
     }
-    must(caret_commit(s[0]), "end");
-    must(caret_checkpoint(db), "checkpoint");
-    must(caret_checkpoint(db), "checkpoint");
-    if (stats(db).held_pages != 0 || stats(db).snapshots != 0)
-        fail_msg("%s:%u: %llu pages are held", name, nth, (unsigned long long)stats(db).held_pages);
-    check(db);
-    close_all(db, s, 2);
+    must(caret_commit(w.s[0]), "end");
+    must(caret_checkpoint(w.db), "checkpoint");
+    must(caret_checkpoint(w.db), "checkpoint");
+    if (stats(w.db).held_pages != 0 || stats(w.db).snapshots != 0)
+        fail_msg("%s:%u: %llu pages are held", name, nth, (unsigned long long)stats(w.db).held_pages);
+    check(w.db);
+    end();
     return deaths;
 }
 
@@ -713,15 +658,17 @@ int main(void)
     shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return 1;
+#define WITH(test, seed, sessions)                                                                           \
+    cmocka_unit_test_prestate_setup_teardown(test, setup, teardown, (&(struct start){seed, sessions}))
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_snapshot_reads_what_was_there_when_it_was_begun),
-        cmocka_unit_test(a_long_snapshot_keeps_its_own_size_and_no_more),
-        cmocka_unit_test(the_end_of_the_oldest_frees_what_only_it_reads),
-        cmocka_unit_test(a_snapshot_can_only_be_read),
-        cmocka_unit_test(a_killed_process_keeps_nothing),
-        cmocka_unit_test(a_stopped_process_keeps_its_snapshot),
-        cmocka_unit_test(a_forked_child_does_not_have_its_parents_snapshot),
-        cmocka_unit_test(a_reader_taken_for_dead_is_told_so),
+        WITH(a_snapshot_reads_what_was_there_when_it_was_begun, 7, LIVE + 1),
+        WITH(a_long_snapshot_keeps_its_own_size_and_no_more, 8, 2),
+        WITH(the_end_of_the_oldest_frees_what_only_it_reads, 13, 3),
+        WITH(a_snapshot_can_only_be_read, 0, 1),
+        WITH(a_killed_process_keeps_nothing, 9, 1),
+        WITH(a_stopped_process_keeps_its_snapshot, 10, 1),
+        WITH(a_forked_child_does_not_have_its_parents_snapshot, 11, 3),
+        WITH(a_reader_taken_for_dead_is_told_so, 12, 1),
         cmocka_unit_test(death_at_every_point_leaves_snapshots_whole),
         cmocka_unit_test(kill_all_forgets_snapshots),
     };

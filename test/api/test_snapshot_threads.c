@@ -13,6 +13,7 @@
 
 #include "base/rand.h"
 #include "caret.h"
+#include "support/nodes.h"
 
 #define READERS  3u
 #define WRITERS  2u
@@ -23,14 +24,6 @@
 static char path[80], copy[90];
 static caret_db *db;
 static _Atomic unsigned reading;
-
-static void must(int rc, const char *what)
-{
-    if (rc != CARET_OK) {
-        fprintf(stderr, "%s: %d %s\n", what, rc, caret_message());
-        abort();
-    }
-}
 
 static void account(caret_node_buf *n, unsigned i)
 {

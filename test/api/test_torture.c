@@ -24,6 +24,7 @@
 #include "base/rand.h"
 #include "caret.h"
 #include "oracle.h"
+#include "support/nodes.h"
 
 #define WORKERS  8
 #define ACCOUNTS 20
@@ -47,14 +48,6 @@ static struct journal {
     uint32_t names;
     char name[256][40];
 } * journal;
-
-static void must(int rc, const char *what)
-{
-    if (rc != CARET_OK) {
-        fprintf(stderr, "%s: %d %s\n", what, rc, caret_message());
-        _exit(99);
-    }
-}
 
 static void account(caret_node_buf *n, unsigned i)
 {

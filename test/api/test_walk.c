@@ -22,18 +22,13 @@
 #include "base/fault.h"
 #include "caret.h"
 #include "shm/layout.h"
+#include "support/nodes.h"
 
 #define NODES 300
 
 static char path[80];
 static caret_db *db;
 static caret_session *s, *other;
-
-static void must(int rc, const char *what)
-{
-    if (rc != CARET_OK)
-        fail_msg("%s: %d %s", what, rc, caret_message());
-}
 
 static caret_node *below(caret_node_buf *n, const char *name)
 {
