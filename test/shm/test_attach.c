@@ -241,7 +241,8 @@ static void a_grower_may_be_killed_at_any_moment(void **state)
             pause();
         }
         uint32_t before = sh->ts.npages, want = before + 64 * caret__rand_below(&rng, 8);
-        while (__atomic_load_n(&sh->ts.npages, __ATOMIC_RELAXED) < want && waitpid(child, NULL, WNOHANG) == 0)
+        while (atomic_load_explicit(&sh->ts.npages, memory_order_relaxed) < want &&
+               waitpid(child, NULL, WNOHANG) == 0)
             usleep(10);
         kill_and_wait(child);
         uint32_t npages = sh->ts.npages, nslots = atomic_load(&sh->nslots);
@@ -276,7 +277,7 @@ static void who_attaches_sees_what_is_allocated(void **state)
             engine_init(f, &other);
             if (caret__segment_attach(&other, &f->id, f->e.seg_path) != CARET_OK)
                 _exit(1);
-            uint32_t n = __atomic_load_n(&other.sh->ts.npages, __ATOMIC_ACQUIRE),
+            uint32_t n = atomic_load_explicit(&other.sh->ts.npages, memory_order_acquire),
                      slots = atomic_load(&other.sh->nslots);
             if (atomic_load(&other.pg.ptab[n - 1].word) !=
                 0) /* a hole would end it with SIGBUS, or be told */
