@@ -3,6 +3,7 @@
  * and whoever sleeps can be interrupted.
  */
 #include "support/database.h"
+#include "support/nodes.h"
 
 #include "support/crowd.h"
 
@@ -455,23 +456,24 @@ static void *work(void *arg)
     o.sync = CARET_SYNC_COMMIT;
     o.no_thread = 0;
     for (int i = 0; i < 20; i++) {
-        OK(caret_open(path, &o, &db));
-        OK(caret_session_open(db, &s));
-        OK(caret_lock(s, at(&n, "^lock"), CARET_FOREVER));
-        OK(caret_incr_int(s, at(&n, "^n"), 1, 0, NULL));
-        OK(caret_unlock(s, at(&n, "^lock")));
-        OK(caret_begin(s, CARET_TXN_BATCH));
+        must(caret_open(path, &o, &db), "caret_open");
+        must(caret_session_open(db, &s), "caret_session_open");
+        must(caret_lock(s, at(&n, "^lock"), CARET_FOREVER), "caret_lock");
+        must(caret_incr_int(s, at(&n, "^n"), 1, 0, NULL), "caret_incr_int");
+        must(caret_unlock(s, at(&n, "^lock")), "caret_unlock");
+        must(caret_begin(s, CARET_TXN_BATCH), "caret_begin");
         for (int k = 0; k < 300; k++) {
-            OK(caret_node_child_int(&n.node, sizeof n, at(&n, "^many"), k * 4 + (int)(intptr_t)arg));
-            OK(caret_set(s, &n.node, "x", 1));
+            must(caret_node_child_int(&n.node, sizeof n, at(&n, "^many"), k * 4 + (int)(intptr_t)arg),
+                 "caret_node_child_int");
+            must(caret_set(s, &n.node, "x", 1), "caret_set");
         }
-        OK(caret_commit(s));
+        must(caret_commit(s), "caret_commit");
         int rc = caret_wait(s, at(&n, "^n"), CARET_LOG_END, 1000000);
-        assert_true(rc == CARET_OK || rc == CARET_NONE);
+        must(rc == CARET_NONE ? CARET_OK : rc, "caret_wait");
         if (i % 7 == 0)
-            OK(caret_checkpoint(db));
+            must(caret_checkpoint(db), "caret_checkpoint");
         caret_session_close(s);
-        OK(caret_close(db));
+        must(caret_close(db), "caret_close");
     }
     host_leave();
     return NULL;
