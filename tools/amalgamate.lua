@@ -84,16 +84,18 @@ local function own_names(text)
     for name in plain:gmatch("\n%s*#%s*define%s+([%a_][%w_]*)") do macros[name] = true end
     flat = flat:gsub("\\\n", " "):gsub("\n%s*#[^\n]*", "\n")
     local depth, top = 0, {} -- only what stands outside of braces
-    for c in flat:gmatch(".") do
+    for at, c in flat:gmatch("()(.)") do
         if c == "{" then depth = depth + 1 end
         if depth == 0 or c == "{" and depth == 1 then top[#top + 1] = c end
         if c == "}" then
             depth = depth - 1
-            if depth == 0 then top[#top + 1] = "};" end
+            local declares = flat:find("^%s*[%a_][%w_]*%s*[;=%[]", at + 1) -- struct {...} name;
+            if depth == 0 then top[#top + 1] = declares and "}" or "};" end
         end
     end
     for statement in table.concat(top):gmatch("[^;]+") do
         local s = statement:gsub("__attribute__%s*%b()", " "):gsub("alignas%s*%b()", " ")
+            :gsub("_Atomic%s*%b()", " ")
         if s:match("^[%s}]*static[%s]") or s:match("^[%s}]*_Thread_local%s+static") then
             local name = s:match("([%a_][%w_]*)%s*%(") or s:match("([%a_][%w_]*)%s*[=%[]")
                 or s:match("([%a_][%w_]*)%s*$")
