@@ -100,7 +100,8 @@ int caret_wait(caret_session *s, const caret_node *n, uint64_t place, uint64_t t
     if (rc == CARET_OK)
         rc = caret__log_await(s->awaits, &s->alarm, timeout_ns);
     /* what is not in the log any more may have concerned it */
-    return rc == CARET_E_NOTFOUND && place < atomic_load(&s->e->sh->checkpoint_lsn) ? CARET_OK : rc;
+    return rc == CARET_E_NOTFOUND && s->awaits->tail.from < atomic_load(&s->e->sh->checkpoint_lsn) ? CARET_OK
+                                                                                                   : rc;
 }
 
 void caret_interrupt(caret_session *s)

@@ -21,8 +21,8 @@
  * was too slow, and is told so.
  *
  * The chain begins at checkpoint_lsn, with checkpoint_seed.  The two are not stored
- * at once, so the pair may be mixed.  Until a first record was verified with it, it
- * is looked at again each time.
+ * at once, so the pair may be mixed.  If a first record is not right with it, it is
+ * looked at again.  If it is, or there is none yet, checkpoints may come: the pair is kept.
  *
  * A reader that begins at a place need not go there from the checkpoint: the 8 bytes before it
  * are the trailer of the record that ends there, and the seed of the next.  They count
@@ -126,25 +126,34 @@ static bool near(struct caret__tail *t)
         read_log(t, lsn - n, (uint8_t *)&trailer, &n) != CARET_OK || n != sizeof trailer)
         return false;
     uint32_t size = caret__trailer_size(trailer);
+    if (size < CARET__REC_HEAD + CARET__REC_TAIL || size % 8 != 0 || size > lsn - from ||
+        atomic_load(&sh->checkpoint_lsn) > lsn)
+        return false;
     t->seed = trailer;
-    return size >= CARET__REC_HEAD + CARET__REC_TAIL && size % 8 == 0 && size <= lsn - from &&
-           atomic_load(&sh->checkpoint_lsn) <= lsn;
+    return true;
 }
 
-/* Begin, or begin anew: at `from`, else where the log begins. */
+/* Begin, or begin anew: at `from`, else where the log begins.  One that is lost stays where it was. */
 static int begin(struct caret__tail *t)
 {
+    struct caret__shared *sh = t->e->sh;
+    uint64_t lsn, seed;
+
     t->at = t->len = 0;
     if (!t->far && near(t)) {
         t->lsn = t->from;
         return CARET_OK;
     }
-    struct caret__shared *sh = t->e->sh;
-    uint64_t lsn = atomic_load(&sh->checkpoint_lsn);
-
-    t->seed = caret__racy64(&sh->checkpoint_seed);
+    do {
+        lsn = atomic_load(&sh->checkpoint_lsn);
+        seed = caret__racy64(&sh->checkpoint_seed);
+        atomic_thread_fence(memory_order_acquire);
+    } while (atomic_load(&sh->checkpoint_lsn) != lsn);
+    if (t->from != 0 && lsn > t->from)
+        return lost(t, t->from);
     t->lsn = lsn;
-    return t->from != 0 && lsn > t->from ? lost(t, t->from) : CARET_OK;
+    t->seed = seed;
+    return CARET_OK;
 }
 
 /* The record at the front of the buffer is bad. */
@@ -209,11 +218,11 @@ int caret__tail_next(struct caret__tail *t, const uint8_t **rec, uint32_t *size)
 {
     if (t->len == 0 && t->lsn >= atomic_load(&t->e->sh->log_applied))
         return CARET_NONE;
-    int rc = t->sure ? CARET_OK : begin(t);
+    int rc;
 
-    while (rc == CARET_OK && (rc = next(t, rec, size)) == CARET_OK)
+    while ((rc = next(t, rec, size)) == CARET_OK)
         if (t->lsn - *size >= t->from)
-            return CARET_OK;
+            break;
     return rc;
 }
 
@@ -248,7 +257,9 @@ int caret__tail_init(struct caret__tail *t, struct caret__engine *e, uint64_t fr
         t->sure = false;
         rc = skip(t);
     }
-    if (rc != CARET_OK)
+    if (rc == CARET_OK)
+        t->from = t->lsn; /* 0 was the oldest at that moment: no later one will do */
+    else
         caret__tail_destroy(t);
     return rc;
 }

@@ -213,6 +213,43 @@ static void every_change_is_seen_while_the_log_goes_round(void **state)
     OK(caret_close(db));
 }
 
+/* Begin at `from`, and have a checkpoint before the first change is asked for. */
+static void begin_before_a_checkpoint(caret_db *db, caret_session *s, uint64_t from)
+{
+    caret_log *log = follow(db, from);
+
+    set(s, "^a", 1, "one");
+    OK(caret_checkpoint(db));
+    set(s, "^a", 2, "two");
+    OK(caret_checkpoint(db));
+    expect(log, CARET_CHANGE_SET, "^a(1)", "one", 0, 1);
+    expect(log, CARET_CHANGE_SET, "^a(2)", "two", 0, 1);
+    expect_none(log);
+    caret_log_close(log);
+}
+
+static void a_checkpoint_takes_nothing_from_whoever_has_begun(void **state)
+{
+    uint64_t place;
+    caret_session *s;
+
+    (void)state;
+    caret_db *db = open_db();
+    OK(caret_session_open(db, &s));
+    begin_before_a_checkpoint(db, s, 0);
+    for (int before = 0; before < 3; before++) { /* commits between the checkpoint and the beginning */
+        for (int i = 0; i < before; i++)
+            set(s, "^b", i, "before");
+        begin_before_a_checkpoint(db, s, CARET_LOG_END);
+        for (int i = 0; i < before; i++)
+            set(s, "^b", i, "before");
+        OK(caret_durable(db, NULL, &place));
+        begin_before_a_checkpoint(db, s, place);
+    }
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 static void who_is_too_slow_is_told_so(void **state)
 {
     caret_options o = options();
@@ -239,6 +276,12 @@ static void who_is_too_slow_is_told_so(void **state)
     log = follow(db, CARET_LOG_END);
     set(s, "^a", 1, "last");
     expect(log, CARET_CHANGE_SET, "^a(1)", "last", 0, 1);
+    caret_log_close(log);
+    log = follow(db, CARET_LOG_END); /* too slow for its first change */
+    for (int i = 0; i < 250000; i++)
+        OK(caret_set(s, at("^a", i % 10), value, sizeof value));
+    assert_int_equal(caret_log_next(log, &c), CARET_E_NOTFOUND);
+    assert_int_equal(caret_log_next(log, &c), CARET_E_NOTFOUND); /* and it stays so */
     caret_log_close(log);
     caret_session_close(s);
     OK(caret_close(db));
@@ -363,6 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(changes_come_as_they_were_made, setup, teardown),
         cmocka_unit_test_setup_teardown(a_place_in_the_log_is_where_it_goes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(every_change_is_seen_while_the_log_goes_round, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_checkpoint_takes_nothing_from_whoever_has_begun, setup, teardown),
         cmocka_unit_test_setup_teardown(who_is_too_slow_is_told_so, setup, teardown),
         cmocka_unit_test_setup_teardown(holders_and_waiters_are_listed, setup, teardown),
         cmocka_unit_test_setup_teardown(locks_of_the_dead_can_be_cleared, setup, teardown),

@@ -14,9 +14,9 @@
 #include "base/fault.h"
 
 #ifdef CARET_SMALL
-enum { ITEMS = 3000, DEATHS = 5 };
+enum { ITEMS = 3000, DEATHS = 5, LOG_SIZE = 256 << 10 };
 #else
-enum { ITEMS = 20000, DEATHS = 1 };
+enum { ITEMS = 20000, DEATHS = 1, LOG_SIZE = 8 << 20 };
 #endif
 
 #define SOON UINT64_C(30000000) /* 30 ms: a wait that is to come to nothing */
@@ -292,6 +292,53 @@ static void the_death_of_who_waits_costs_nothing(void **state)
     OK(caret_close(db));
 }
 
+static int wait_from_now_on(void)
+{
+    caret_session *s;
+    caret_node_buf n;
+    caret_db *db = open_db();
+
+    OK(caret_session_open(db, &s));
+    return caret_wait(s, at(&n, "^q"), CARET_LOG_END, CARET_FOREVER);
+}
+
+/* The log has gone round since the follower began. */
+static bool gone_round(caret_session *s, caret_log *log)
+{
+    caret_change c = {.size = sizeof c};
+    caret_node_buf n;
+    static char value[80];
+
+    for (int i = 0; i < 300000; i++) /* 30 MB of log */
+        OK(caret_set(s, at(&n, i % 2 == 0 ? "^other(0)" : "^other(1)"), value, sizeof value));
+    return caret_log_next(log, &c) == CARET_E_NOTFOUND;
+}
+
+static void what_left_the_log_ends_a_wait(void **state)
+{
+    caret_options o = options();
+    caret_session *s;
+    caret_log *log;
+    caret_db *db;
+
+    (void)state;
+    o.log_size = LOG_SIZE;
+    OK(caret_open(path, &o, &db));
+    OK(caret_session_open(db, &s));
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(wait_from_now_on() == CARET_OK ? 0 : 1);
+    UNTIL(awaiting(s) != 0);
+    kill(pid, SIGSTOP); /* so that it does not look */
+    OK(caret_log_open(db, CARET_LOG_END, &log));
+    assert_true(gone_round(s, log));
+    kill(pid, SIGCONT);
+    ends(pid, 0);
+    caret_log_close(log);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 /* --------------------------------------------------------------------- threads */
 
 struct sleeper {
@@ -524,6 +571,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nobody_misses_anything, setup, teardown),
         cmocka_unit_test_setup_teardown(the_death_of_a_writer_is_survived, setup, teardown),
         cmocka_unit_test_setup_teardown(the_death_of_who_waits_costs_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_left_the_log_ends_a_wait, setup, teardown),
         cmocka_unit_test_setup_teardown(all_who_wait_are_woken, setup, teardown),
         cmocka_unit_test_setup_teardown(a_sleep_can_be_interrupted, setup, teardown),
         cmocka_unit_test_setup_teardown(a_host_is_told_of_each_sleep, setup, teardown),
