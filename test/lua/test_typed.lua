@@ -18,7 +18,8 @@ function TestTyped:tearDown()
 end
 
 local values = {"", "x", "5", "-5", "05", ".5", "0.5", "1.", "1E5", "9E46", "-", ".", "\1", "\1s", "\1true",
-    "\1{", "true", "\0\255", 0, 5, -5, 0.5, -0.25, 1 / 3, 0.1 + 0.2, 2 ^ 53, 2 ^ 60, 1e15, 1e22, 1e100, 1e-7,
+    "\1{", "true", "\0\255", 0, 5, -5, 0.5, -0.25, 1 / 3, 0.1 + 0.2, 2 ^ 53, 2 ^ 60, 1e15, 1e22, 1e46, 1e100,
+    1e-7, 1e-43, 2 ^ 63, -2 ^ 63,
     true, false, {}, {1, 2}, {1, nil, 3}, {nil, nil, "x"}, {a = 1, ["b c"] = {true,
         {x = "\n\"\\\\u0041\0\255"}}},
     {{}, {{}}}, {"5"}}
@@ -45,6 +46,27 @@ function TestTyped:test_values_come_back_as_they_went_in()
     lu.assertEquals({n.__, n:get(false), n.none.__}, {nil, false, nil})
 end
 
+function TestTyped:test_steps_know_types()
+    lu.assertEquals({n:add("5")}, {true, nil})
+    lu.assertEquals({n:add(true)}, {false, "5"})
+    lu.assertEquals(n:swap(true), "5")
+    lu.assertEquals(n:swap({1, {x = "y"}}), true)
+    lu.assertEquals(n:swap(5), {1, {x = "y"}})
+    lu.assertEquals({n:swap("\1"), n:swap(1)}, {5, "\1"})
+    lu.assertEquals(n:put("a", 2, "7"), "7")
+    lu.assertEquals({n.a[2].__, n:put(false), n.__}, {"7", false, false})
+    lu.assertEquals({n:put("a", 2, nil), n.a[2].__}, {})
+    lu.assertErrorMsgContains("test_typed.lua", function() n:put("a", print) end)
+    lu.assertErrorMsgContains("put needs a value", n.put, n)
+end
+
+function TestTyped:test_a_walk_tells_depth()
+    n.a.b.__ = true
+    local got = {}
+    for _, value, name, depth in n:walk() do got[#got + 1] = {value or "none", name, depth} end
+    lu.assertEquals(got, {{"none", "a", 1}, {true, "b", 2}})
+end
+
 function TestTyped:test_what_others_read()
     for _, case in ipairs {{5, "5"}, {0.5, ".5"}, {"x", "x"}, {"5", "\1s5"}, {true, "\1true"},
         {{1, nil, "x"}, '\1[1,null,"x"]'}, {{b = false, a = {}}, '\1{"a":{},"b":false}'}} do
@@ -55,7 +77,8 @@ function TestTyped:test_what_others_read()
         raw.__ = case[1]
         lu.assertEquals(n.__, case[2])
     end
-    for _, text in ipairs {"\1{x", "\1[1,]", "\1[1", '\1["x]', "\1{1:2}", "\1[1]x", "\1[nul]", '\1{"a"}',
+    for _, text in ipairs {'\1["\\uzz41"]', '\1["\\u0141"]', '\1["\\u41"]',
+        "\1{x", "\1[1,]", "\1[1", '\1["x]', "\1{1:2}", "\1[1]x", "\1[nul]", '\1{"a"}',
         "\1[1e]",
         "\1" .. ("["):rep(1e5), "123456789012345678901"} do
         raw.__ = text

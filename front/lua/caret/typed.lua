@@ -21,6 +21,7 @@ local caret = require "caret"
 local core = require "caret.core"
 
 local misuse, typename = core.misuse, core.typename
+local unpack = table.unpack or unpack -- luacheck: ignore
 local byte, find, format, match, sub = string.byte, string.find, string.format, string.match, string.sub
 
 local DEPTH, SIZE = 32, 65536 -- of a table: tables in tables, bytes of text
@@ -37,15 +38,28 @@ local function looks_like_number(s)
         or find(s, "^%-?[1-9]%d*%.%d*[1-9]$") or find(s, "^%-?[%d.]+E[+-]?%d+$")
 end
 
+-- The digits of a number's text that count.
+local function digits_of(s)
+    return (match(s, "^[^Ee]*"):gsub("[^%d]", ""):gsub("^0+", ""):gsub("0+$", ""))
+end
+
+-- The shortest digits that read back as the float: those that are stored for it.
+local function shortest(v)
+    for digits = 15, 17 do
+        local s = format("%." .. digits .. "g", v)
+        if digits == 17 or tonumber(s) == v then return digits_of(s) end
+    end
+end
+
 -- The number, or the text of one that no number of this Lua is.
 local function number_of(s)
     local v = tonumber(s)
     if not v then return s end
     if find(s, "^%-?%d+$") then
-        return format(math.type and math.type(v) == "integer" and "%d" or "%.0f", v) == s and v or s
+        if format(math.type and math.type(v) == "integer" and "%d" or "%.0f", v) == s then return v end
+        return shortest(v) == digits_of(s) and v or s
     end
-    local digits = match(s, "^[^E]*"):gsub("[^%d]", "")
-    return #digits <= 17 and v - v == 0 and v or s
+    return #digits_of(s) <= 17 and v - v == 0 and v or s
 end
 
 -- ------------------------------------------------------------------ tables
@@ -134,10 +148,13 @@ local function read_string(s, at)
     if not at then return nil, nil end
     local text = sub(s, from, at - 1)
     if find(text, "\\", 1, true) then
+        local foreign = false
         text = text:gsub("\\(.)(%x?%x?%x?%x?)", function(c, code)
-            if c == "u" then return string.char(tonumber(code, 16) % 256) end
-            return (unescaped[c] or c) .. code
+            if c ~= "u" then return (unescaped[c] or c) .. code end
+            foreign = foreign or not find(code, "^00%x%x$")
+            return string.char((tonumber(code, 16) or 0) % 256)
         end)
+        if foreign then return nil, nil end
     end
     return text, at + 1
 end
@@ -229,9 +246,9 @@ local encode, decode = typed.encode, typed.decode
 -- A walk that gives values as they went in.
 local function decoding(step)
     return function()
-        local node, value, name = step()
+        local node, value, name, depth = step()
         if node == nil then return nil end
-        return node, decode(value), name
+        return node, decode(value), name, depth
     end
 end
 
@@ -246,6 +263,22 @@ local function add_methods(class, super)
         local value = ...
         super.set(node, encode(value))
         return value
+    end
+    function class.put(node, ...)
+        local at = select("#", ...)
+        if at == 0 then return super.put(node) end
+        local value, address = (select(at, ...)), {...}
+        if at == 1 then return class.set(node, value) end
+        address[at] = encode(value)
+        super.put(node, unpack(address, 1, at))
+        return value
+    end
+    function class.add(node, value)
+        local added, there = super.add(node, encode(value))
+        return added, decode(there)
+    end
+    function class.swap(node, value)
+        return decode(super.swap(node, encode(value)))
     end
     for _, name in ipairs {"pairs", "range", "walk"} do
         local walk = super[name]
