@@ -244,6 +244,35 @@ static void the_death_of_a_writer_is_survived(void **state)
     OK(caret_close(db));
 }
 
+/* What is durable may not be visible yet, and caret_durable() tells the later of the two places. */
+static void a_place_may_be_ahead_of_what_is_visible(void **state)
+{
+    caret_session *s;
+
+    (void)state;
+    need_points();
+    caret_db *db = open_db();
+    OK(caret_session_open(db, &s));
+    pid_t pid = fork();
+    if (pid == 0) {
+        caret_db *mine = open_db();
+        caret_session *of;
+        OK(caret_session_open(mine, &of));
+        caret__fault_arm("before_applied", 1, CARET__FAULT_KILL);
+        set(of, "^q(1)");
+        _exit(1);
+    }
+    ends(pid, SIGKILL);
+    uint64_t place = atomic_load(&s->e->sh->log_head);
+    assert_true(place > atomic_load(&s->e->sh->log_applied));
+    assert_int_equal(waited(s, "^q", place), CARET_NONE);
+    set(s, "^q(2)");
+    assert_int_equal(waited(s, "^q", place), CARET_OK);
+    assert_int_equal(waited(s, "^q", place_of(db)), CARET_NONE);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 static void die_waiting(const char *point)
 {
     caret_session *s;
@@ -570,6 +599,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_log_can_be_told_what_is_wanted, setup, teardown),
         cmocka_unit_test_setup_teardown(nobody_misses_anything, setup, teardown),
         cmocka_unit_test_setup_teardown(the_death_of_a_writer_is_survived, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_place_may_be_ahead_of_what_is_visible, setup, teardown),
         cmocka_unit_test_setup_teardown(the_death_of_who_waits_costs_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_left_the_log_ends_a_wait, setup, teardown),
         cmocka_unit_test_setup_teardown(all_who_wait_are_woken, setup, teardown),
