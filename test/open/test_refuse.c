@@ -256,8 +256,8 @@ static void foreign_old_segment_is_an_error_that_keeps_it(void **state)
 
     (void)state;
     kill_and_wait(child_with(0, 10, 10));
-    snprintf(command, sizeof command, "printf xxxxxxxx | dd of=$(ls %s/*) bs=1 seek=8 conv=notrunc status=none",
-             shm_dir);
+    snprintf(command, sizeof command,
+             "printf xxxxxxxx | dd of=$(ls %s/*) bs=1 seek=8 conv=notrunc status=none", shm_dir);
     assert_int_equal(system(command), 0);
     assert_int_equal(open_code(path), CARET_E_VERSION);
     assert_int_equal(files_in(shm_dir), 1);
