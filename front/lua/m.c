@@ -105,14 +105,14 @@ static size_t zstatus(void *who, char *room, size_t cap)
 }
 
 /* The variable of the name at 1; NULL, and nil, M's code and a text pushed: it can't be used so. */
-static const struct caret_m__special *variable(lua_State *L, enum caret_m__use use, int subscripts)
+static const struct caret_m__special *variable(lua_State *L, enum caret_m__use use, int subscripts,
+                                               const char *function)
 {
     const struct caret_m__special *v;
     char why[160];
     size_t len;
     const char *name = luaL_checklstring(L, 1, &len);
-    static const char *const functions[] = {"ydb_get_s()", "ydb_set_s()", "ydb_data_s()"};
-    int code = caret_m__special(name, len, use, subscripts, functions[use], &v, why);
+    int code = caret_m__special(name, len, use, subscripts, function, &v, why);
 
     if (code == 0)
         return v;
@@ -122,12 +122,15 @@ static const struct caret_m__special *variable(lua_State *L, enum caret_m__use u
     return NULL;
 }
 
-/* special(name, use, subscripts) -> its name in full; or nil, code, text.  use: "get", "set", "other" */
+/* special(name, use, subscripts [, function]) -> its name in full; or nil, code, text.  use: "get", "set", "other"; the
+ * function is the one of libyottadb that the text names, else that of the use. */
 static int m_special(lua_State *L)
 {
     static const char *const uses[] = {"get", "set", "other", NULL};
+    static const char *const functions[] = {"ydb_get_s()", "ydb_set_s()", "ydb_data_s()"};
     int use = luaL_checkoption(L, 2, NULL, uses);
-    const struct caret_m__special *v = variable(L, (enum caret_m__use)use, (int)luaL_checkinteger(L, 3));
+    const struct caret_m__special *v = variable(L, (enum caret_m__use)use, (int)luaL_checkinteger(L, 3),
+                                                luaL_optstring(L, 4, functions[use]));
 
     if (v == NULL)
         return 3;
@@ -144,7 +147,7 @@ static int m_special_get(lua_State *L)
 
     if (!lua_isnoneornil(L, 2))
         w.s = caret__any_db(L, 2)->s;
-    const struct caret_m__special *v = variable(L, CARET_M__GET, 0);
+    const struct caret_m__special *v = variable(L, CARET_M__GET, 0, "ydb_get_s()");
     if (v == NULL)
         return 3;
     size_t len = caret_m__special_get(v, &asker, room, sizeof room);

@@ -84,6 +84,8 @@ end
 
 --- incr(name [, {subs}] [, by]), or with plain subscripts incr(name, sub, ..., by): the sum, a string.
 function yottadb.incr(...)
+    local variable = special_of((...))
+    if variable then special.refuse(variable, "ydb_incr_s()") end
     local at, by = address_and_last(...)
     if by ~= nil and type(by) ~= "number" and type(by) ~= "string" then
         misuse.argument(select("#", ...), "incr", "number", by)
@@ -104,17 +106,20 @@ function yottadb.data(name, ...)
 end
 
 -- The method of nodes, or of places that are too long, of that name: kill, delete.
-local function removed(name, at)
+local function removed(name, variable, ...)
+    local refused = special_of(variable)
+    if refused then special.refuse(refused, "ydb_delete_s()") end
+    local at = address(variable, ...)
     local place = long.at(at)
     if place then place[name](place) else node.superclass[name](at) end
 end
 
 --- Delete a node with everything below it.
-function yottadb.kill(...) removed("kill", address(...)) end
+function yottadb.kill(...) removed("kill", ...) end
 yottadb.delete_tree = yottadb.kill
 
 --- Delete a node's value.
-function yottadb.delete_node(...) removed("delete", address(...)) end
+function yottadb.delete_node(...) removed("delete", ...) end
 
 --- ZWR text of a tree: dump(name [, {subs}] [, sub, ...] [, maxlines]).
 function yottadb.dump(...)

@@ -50,9 +50,9 @@ function special.set(variable, value)
     return value
 end
 
---- Anything else can't be done with them.
-function special.refuse(variable)
-    check(variable, "other")
+--- Anything else can't be done with them; the text names the function of libyottadb, "ydb_data_s()" if none is given.
+function special.refuse(variable, called)
+    return errors.raise_text(select(2, m.special(variable, "other", 0, called)))
 end
 
 -- ------------------------------------------------------------------ as nodes
