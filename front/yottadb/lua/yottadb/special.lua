@@ -50,7 +50,8 @@ function special.set(variable, value)
     return value
 end
 
---- Anything else can't be done with them; the text names the function of libyottadb, "ydb_data_s()" if none is given.
+--- Anything else can't be done with them.
+-- @param called the function of libyottadb that the text names; nil: "ydb_data_s()"
 function special.refuse(variable, called)
     return errors.raise_text(select(2, m.special(variable, "other", 0, called)))
 end
