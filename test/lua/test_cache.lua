@@ -164,6 +164,24 @@ function TestCache:test_a_size_in_bytes()
     check(cache)
 end
 
+function TestCache:test_what_is_too_large_changes_nothing_but_what_it_replaces()
+    local cache, large = new(db, "^t", {max_bytes = 140}), ("v"):rep(1000)
+    cache:set("a", "v")
+    lu.assertEquals({cache:add("a", large)}, {false, "exists", false})
+    lu.assertEquals({cache:replace("b", large)}, {false, "not found", false})
+    lu.assertEquals({cache:add("b", large)}, {false, "no memory", false})
+    lu.assertEquals(cache:get "a", "v")
+    lu.assertEquals({cache:replace("a", large)}, {false, "no memory", false})
+    lu.assertNil(cache:get "a")
+    lu.assertEquals({cache:incr(("k"):rep(100), 1, 0)}, {nil, "no memory"})
+    cache:set("a", 1)
+    cache:set("b", 1)
+    lu.assertEquals({cache:incr("b", 0.1234567890123)}, {1.1234567890123, nil, true}) -- longer than before
+    lu.assertTrue(cache:stats().bytes <= 140)
+    lu.assertNil(cache:get "a")
+    check(cache)
+end
+
 function TestCache:test_add_replace_touch_incr()
     local cache = new(db, "^t", {clock = clock})
     lu.assertEquals({cache:replace("a", 1)}, {false, "not found", false})

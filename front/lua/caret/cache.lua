@@ -208,6 +208,11 @@ local function make_room(self, but)
     return evicted > 0
 end
 
+-- Is the entry alone more than there may be?
+local function too_large(self, key, text)
+    return self.max_bytes and OVERHEAD + 2 * #key + #text > self.max_bytes
+end
+
 local function steps(self, db)
     -- Sweep if it is time, then write: true and whether others were evicted; or false and why not.
     self.store = db:transaction("BATCH", function(key, kind, text, ms, now, only)
@@ -220,6 +225,10 @@ local function steps(self, db)
         local there = raw and expiry_of(raw) > now or false
         if only == "add" and there then return false, "exists", false, due end
         if only == "replace" and not there then return false, "not found", false, due end
+        if too_large(self, key, text) then
+            if raw then remove(self, key, raw) end -- what was there is not the value any more
+            return false, "no memory", false, due
+        end
         local expiry = expiry_in(now, ms)
         put(self, key, raw, kind, text, expiry)
         return true, nil, make_room(self, key), math.min(due, expiry)
@@ -243,8 +252,9 @@ local function steps(self, db)
         if type(sum) ~= "number" then return nil, "not a number" end
         sum = sum + by
         local kind, text = encode(sum)
+        if too_large(self, key, text) then return nil, "no memory" end
         put(self, key, raw, kind, text, there and expiry_of(raw) or expiry_in(now, ms))
-        return sum, nil, not there and make_room(self, key)
+        return sum, nil, make_room(self, key)
     end)
     self.clean = db:transaction("BATCH", function(now, limit)
         local removed, due, more = sweep(self, now, limit)
@@ -259,10 +269,6 @@ local function store(self, key, value, ttl, only)
     key = key_of(key)
     local kind, text = encode(value)
     local ms, now = to_live(self, ttl), now_of(self)
-    if self.max_bytes and OVERHEAD + 2 * #key + #text > self.max_bytes then
-        self.drop(key) -- what was there is not the value any more
-        return false, "no memory", false
-    end
     local ok, why, forcible, due = self.store(key, kind, text, ms, now, only)
     self.due = due or self.due
     return ok, why, forcible
