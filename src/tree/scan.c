@@ -73,9 +73,15 @@ int caret__scan_from(struct caret__view *v, struct caret__at *at, uint8_t *key, 
     }
 }
 
+/* Is the page still where it was?  A private store that grew has moved. */
+static bool stays(const struct caret__view *v, const struct caret__at *at)
+{
+    return v->pg->shared || (const uint8_t *)at->page == v->pg->arena + (size_t)at->pgno * CARET__PAGE_SIZE;
+}
+
 int caret__scan_next(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
 {
-    if (at->pgno != 0 && at->found && at->pos + 1 < caret__page_count(at->page)) {
+    if (at->pgno != 0 && at->found && stays(v, at) && at->pos + 1 < caret__page_count(at->page)) {
         at->pos++;
         int rc = take_key(v, at, key, len);
         if (rc != CARET_NONE)
