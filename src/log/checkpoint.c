@@ -422,7 +422,7 @@ static int write_epoch(struct caret__engine *e, bool clean)
     CARET_FAULT("checkpoint_meta_synced");
     atomic_store(&sh->checkpoint_lsn, f->lsn);
     CARET_FAULT("checkpoint_lsn");
-    sh->checkpoint_seed = f->chain_seed;
+    __atomic_store_n(&sh->checkpoint_seed, f->chain_seed, __ATOMIC_RELAXED); /* follow.c reads it beside us */
     atomic_store_explicit(&sh->durable_epoch, f->epoch, memory_order_release);
     CARET_FAULT("checkpoint_durable");
     atomic_fetch_add(&sh->checkpoints, 1);
