@@ -8,41 +8,47 @@ local current, special_of = database.current, special.of
 local select, type = select, type
 local unpack = table.unpack or unpack
 
-local addresses = {}
+-- For one function of libyottadb: it is named when it can't be done to a special variable.  nil: any.
+local function naming(called)
+    local addresses = {}
 
---- The address as a node.
-local function address(name, ...)
-    local variable = special_of(name)
-    if variable then
-        special.refuse(variable)
+    --- The address as a node.
+    local function address(name, ...)
+        local variable = special_of(name)
+        if variable then
+            special.refuse(variable, called)
+        end
+        return current().node(name, ...)
     end
-    return current().node(name, ...)
-end
-addresses.of = address
+    addresses.of = address
+    misuse.ours(address)
 
---- (name [, {subs}] [, sub, ...] [, last]) -> the address, last.  After plain subscripts there must be one.
-local function and_last(name, ...)
-    local n = select("#", ...)
-    if n == 0 or n == 1 and type((...)) == "table" then
-        return address(name, ...)
-    elseif n == 1 then
-        return address(name), (...)
+    --- (name [, {subs}] [, sub, ...] [, last]) -> the address, last; after plain subscripts there is one.
+    local function and_last(name, ...)
+        local n = select("#", ...)
+        if n == 0 or n == 1 and type((...)) == "table" then
+            return address(name, ...)
+        elseif n == 1 then
+            return address(name), (...)
+        end
+        local args = {...}
+        return address(name, unpack(args, 1, n - 1)), args[n]
     end
-    local args = {...}
-    return address(name, unpack(args, 1, n - 1)), args[n]
-end
-addresses.and_last = and_last
+    addresses.and_last = and_last
 
---- The same where a last one that is not of that type is a subscript.
-function addresses.and_typed(kind, name, ...)
-    local n = select("#", ...)
-    local last = n > 0 and select(n, ...) or nil
-    if n > 0 and last ~= nil and type(last) ~= kind then
-        return address(name, ...)
+    --- The same where a last one that is not of that type is a subscript.
+    function addresses.and_typed(kind, name, ...)
+        local n = select("#", ...)
+        local last = n > 0 and select(n, ...) or nil
+        if n > 0 and last ~= nil and type(last) ~= kind then
+            return address(name, ...)
+        end
+        return and_last(name, ...)
     end
-    return and_last(name, ...)
+
+    return addresses
 end
 
-misuse.ours(address)
-
+local addresses = naming()
+addresses.naming = naming
 return addresses

@@ -27,6 +27,7 @@ local special = require "yottadb.special"
 local text = core.text
 local current, special_of = database.current, special.of
 local address, address_and_last = addresses.of, addresses.and_last
+local to_delete, to_add = addresses.naming("ydb_delete_s()").of, addresses.naming("ydb_incr_s()").and_last
 local select, type = select, type
 local unpack = table.unpack or unpack
 
@@ -84,9 +85,7 @@ end
 
 --- incr(name [, {subs}] [, by]), or with plain subscripts incr(name, sub, ..., by): the sum, a string.
 function yottadb.incr(...)
-    local variable = special_of((...))
-    if variable then special.refuse(variable, "ydb_incr_s()") end
-    local at, by = address_and_last(...)
+    local at, by = to_add(...)
     if by ~= nil and type(by) ~= "number" and type(by) ~= "string" then
         misuse.argument(select("#", ...), "incr", "number", by)
     end
@@ -106,20 +105,17 @@ function yottadb.data(name, ...)
 end
 
 -- The method of nodes, or of places that are too long, of that name: kill, delete.
-local function removed(name, variable, ...)
-    local refused = special_of(variable)
-    if refused then special.refuse(refused, "ydb_delete_s()") end
-    local at = address(variable, ...)
+local function removed(name, at)
     local place = long.at(at)
     if place then place[name](place) else node.superclass[name](at) end
 end
 
 --- Delete a node with everything below it.
-function yottadb.kill(...) removed("kill", ...) end
+function yottadb.kill(...) removed("kill", to_delete(...)) end
 yottadb.delete_tree = yottadb.kill
 
 --- Delete a node's value.
-function yottadb.delete_node(...) removed("delete", ...) end
+function yottadb.delete_node(...) removed("delete", to_delete(...)) end
 
 --- ZWR text of a tree: dump(name [, {subs}] [, sub, ...] [, maxlines]).
 function yottadb.dump(...)
