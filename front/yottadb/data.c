@@ -153,26 +153,24 @@ static int add(struct caret__ydb_call *c, caret_session *s, caret_node *n, caret
     return rc == CARET_OK ? caret__ydb_store(c, ret, sum.data, sum.len) : caret__ydb_failed(c, rc);
 }
 
+struct addition {
+    caret_node *n;
+    caret_slice by;
+    ydb_buffer_t *ret;
+};
+
+static int add_in_it(struct caret__ydb_call *c, caret_session *s, void *arg)
+{
+    const struct addition *a = arg;
+
+    return add(c, s, a->n, a->by, a->ret);
+}
+
 /* The same if the sum may not fit: then nothing has happened.  Globals are counted in a transaction. */
 static int add_if_it_fits(struct caret__ydb_call *c, caret_session *s, caret_node *n, caret_slice by,
                           ydb_buffer_t *ret)
 {
-    bool again;
-    int status;
-
-    do {
-        int rc = caret_begin(s, 0);
-        if (rc != CARET_OK)
-            return caret__ydb_failed(c, rc);
-        status = add(c, s, n, by, ret);
-        rc = status == YDB_OK ? caret_commit(s) : caret_rollback(s);
-        if (rc != CARET_OK) {
-            status = caret__ydb_failed(c, rc);
-            caret_rollback(s);
-        }
-        again = status == YDB_TP_RESTART && c->in == NULL; /* others were quicker */
-    } while (again);
-    return status;
+    return caret__ydb_atomically(c, s, add_in_it, &(struct addition){n, by, ret});
 }
 
 /* Locals have no transactions, but nobody else counts meanwhile: the sum is made beforehand. */

@@ -88,27 +88,19 @@ static const char *bad_value(const ydb_string_t *value)
                                     : NULL;
 }
 
-/* All or nothing. */
-static int store(struct caret__ydb_call *c, caret_session *s, caret_node *n, const ydb_string_t *value)
-{
-    struct caret_m__json_error e;
-    bool again;
-    int status;
+struct decoding {
+    caret_node *n;
+    const ydb_string_t *value;
+};
 
-    do {
-        int rc = caret_begin(s, 0);
-        if (rc != CARET_OK)
-            return caret__ydb_failed(c, rc);
-        bool good = caret_m__json_decode(s, n, value->address, value->length, &e) == 0;
-        status = good ? YDB_OK : json_failed(c, n, &e);
-        rc = good ? caret_commit(s) : caret_rollback(s);
-        if (rc != CARET_OK) {
-            status = caret__ydb_failed(c, rc);
-            caret_rollback(s);
-        }
-        again = status == YDB_TP_RESTART && c->in == NULL; /* others were quicker */
-    } while (again);
-    return status;
+static int decode_in_it(struct caret__ydb_call *c, caret_session *s, void *arg)
+{
+    const struct decoding *d = arg;
+    struct caret_m__json_error e;
+
+    return caret_m__json_decode(s, d->n, d->value->address, d->value->length, &e) == 0
+               ? YDB_OK
+               : json_failed(c, d->n, &e);
 }
 
 static int decode(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
@@ -126,7 +118,7 @@ static int decode(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const
     if (status != YDB_OK)
         return status;
     if (!caret_node_is_local(&path->node.node))
-        return store(c, s, &path->node.node, value);
+        return caret__ydb_atomically(c, s, decode_in_it, &(struct decoding){&path->node.node, value});
     int rc = caret_m__json_decode(s, &path->node.node, value->address, value->length, &e);
     leave(&path->node.node);
     return rc == 0 ? YDB_OK : json_failed(c, &path->node.node, &e);

@@ -224,6 +224,14 @@ void caret__ydb_close_databases(void);
 /* May a call of the transaction go on?  YDB_TP_RESTART, TPTIMEOUT. */
 int caret__ydb_tp_check(struct caret__ydb_call *c);
 
+typedef int caret__ydb_work(struct caret__ydb_call *c, caret_session *s, void *arg);
+
+/*
+ * work() in a transaction, or inside the one that is underway: all of it or nothing.  It is called again if others
+ * were quicker, unless the transaction is the caller's.  The status is work()'s, or that of what failed.
+ */
+int caret__ydb_atomically(struct caret__ydb_call *c, caret_session *s, caret__ydb_work *work, void *arg);
+
 /* The thread has ended, or this is a child: nothing is known of it any more.  Its session rolls it back. */
 void caret__ydb_tp_forget(struct caret__ydb_thread *owner);
 

@@ -148,6 +148,26 @@ static bool call(struct caret__ydb_call *c, struct run *r, int *said)
     return here;
 }
 
+int caret__ydb_atomically(struct caret__ydb_call *c, caret_session *s, caret__ydb_work *work, void *arg)
+{
+    bool again;
+    int status;
+
+    do {
+        int rc = caret_begin(s, 0);
+        if (rc != CARET_OK)
+            return caret__ydb_failed(c, rc);
+        status = work(c, s, arg);
+        rc = status == YDB_OK ? caret_commit(s) : caret_rollback(s);
+        if (rc != CARET_OK) {
+            status = caret__ydb_failed(c, rc);
+            caret_rollback(s);
+        }
+        again = status == YDB_TP_RESTART && c->in == NULL; /* others were quicker */
+    } while (again);
+    return status;
+}
+
 static int run(struct caret__ydb_call *c, struct run *r)
 {
     bool again = true;
