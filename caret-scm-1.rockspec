@@ -170,6 +170,7 @@ build = {
                 "front/lua/recent.c",
                 "front/lua/subtree.c",
                 "front/lua/text.c",
+                "front/lua/trace.c",
                 "front/lua/transaction.c",
                 "front/lua/value.c",
             },

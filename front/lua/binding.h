@@ -85,6 +85,7 @@ struct caret__lstate {
     struct caret__ldb *dbs; /* open databases */
     struct caret__ldb *txn; /* whose transaction runs */
     struct caret__recent recent;
+    int trace; /* a reference to the message handler of transactions; 0 = there is none */
 };
 
 struct caret__llog;
@@ -349,6 +350,10 @@ int caret__results(lua_State *L, struct caret__ldb *d, int rc);
 /* Keep the remembered child on top of the stack alive until after the next collection; prepare for that. */
 void caret__hold(lua_State *L, struct caret__recent *r);
 void caret__open_recent(lua_State *L);
+
+/* Push the message handler of transactions (trace.c), and return its index; or 0 and nothing. */
+int caret__push_trace(lua_State *L, const struct caret__lstate *st);
+void caret__open_trace(lua_State *L);
 
 /* What the files have to offer. */
 int caret__node_get(lua_State *L), caret__node_set(lua_State *L), caret__node_number(lua_State *L);

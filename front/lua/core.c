@@ -369,6 +369,7 @@ int luaopen_caret_core(lua_State *L)
     add_sentinel(L, &rollback_key, "ROLLBACK", "the transaction is being rolled back; let this error pass");
     open_state(L);
     caret__open_recent(L);
+    caret__open_trace(L);
 
     lua_newtable(L);
     lua_pushliteral(L, CARET_VERSION);

@@ -111,12 +111,15 @@ static int node_function(lua_State *L)
     return caret__node_new(L);
 }
 
-/* open(path or nil, options or nil) -> db | nil, text, name; upvalue: metatable of databases.  adopt() is to follow. */
+/* open([path[, options]]) -> db | nil, text, name; upvalue: metatable of databases.  adopt() is to follow. */
 static int db_open(lua_State *L)
 {
     struct caret__lstate *st = caret__state(L);
     caret_options o = {.size = sizeof o};
-    const char *path = lua_isnoneornil(L, 1) ? NULL : caret__check_path(L, 1, "the path of a database");
+    if (lua_gettop(L) != 0 && lua_isnil(L, 1))
+        return caret__misuse(L, "the path of a database is nil: caret.open() without it opens $CARET_DB, "
+                                "else data.caret");
+    const char *path = lua_isnone(L, 1) ? NULL : caret__check_path(L, 1, "the path of a database");
     struct progress progress;
 
     read_options(L, &o);

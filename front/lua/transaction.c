@@ -12,8 +12,9 @@
  * also if the function caught the error and returned as if nothing had happened.
  *
  * The function is called by lua_pcall(), so nothing jumps over a transaction and
- * a coroutine can't be left inside of one.  Arguments stay on the stack for
- * another run; a call allocates nothing of its own.
+ * a coroutine can't be left inside of one.  What an error is told with, when people are to
+ * read it, is in trace.c.  Arguments stay on the stack for another run; a call allocates
+ * nothing of its own.
  *
  * While a transaction runs, the state's other databases are barred: what is changed
  * in them would not be undone with it, and neither would a lock.  They can be read, also
@@ -47,7 +48,8 @@ struct run {
     int fn;        /* index of the function */
     int first;     /* index of the first argument */
     int nargs;
-    int base; /* results come above it */
+    int trace; /* index of the message handler, 0 = none */
+    int base;  /* results come above it */
 };
 
 /* ---------------------------------------------------------- local variables */
@@ -284,6 +286,7 @@ static int run(lua_State *L, struct run *r)
 {
     int failed, rc = CARET_OK;
 
+    r->trace = r->d->translated ? 0 : caret__push_trace(L, r->d->st);
     r->base = lua_gettop(L);
     if (r->nargs + 10 > LUA_MINSTACK)
         luaL_checkstack(L, r->nargs + 10, "too many arguments of a transaction");
@@ -297,7 +300,7 @@ static int run(lua_State *L, struct run *r)
         lua_pushvalue(L, r->fn);
         for (int i = 0; i < r->nargs; i++)
             lua_pushvalue(L, r->first + i);
-        failed = lua_pcall(L, r->nargs, LUA_MULTRET, 0);
+        failed = lua_pcall(L, r->nargs, LUA_MULTRET, r->trace);
         if (!failed && r->d->translated && lua_type(L, r->base + 1) == LUA_TNUMBER)
             failed = obey(L, r->base + 1);
     } while (!settle(L, r, failed));

@@ -76,6 +76,24 @@ end
 
 -- ------------------------------------------------------------------ classes
 
+-- What Lua would say of a node that is taken for its value helps nobody, so nodes say it themselves: event ->
+-- what raises.  Lua 5.1 and LuaJIT do not ask a table for its length, nor any Lua from 5.3 on for ipairs.
+local function adviser(text)
+    return function() misuse("a node is an address, not what is there: " .. text) end
+end
+
+local advice = {
+    __len = adviser "node:count() counts what is there, #node.__ are the bytes of its value",
+    __ipairs = adviser "for child, value, subscript in node:pairs() do",
+    __concat = adviser "node.__ is its value, tostring(node) its name",
+}
+for _, event in ipairs {"__lt", "__le"} do
+    advice[event] = adviser "compare node.__, a string, or node:number()"
+end
+for _, event in ipairs {"__unm", "__mul", "__div", "__mod", "__pow", "__idiv"} do
+    advice[event] = adviser "calculate with node.__ or node:number()"
+end
+
 -- A class record: own = its methods, found through the parent's; bits = userdata with what is overridden;
 -- overridden = the same by name; metatable = fields its users want in the metatables; made = the
 -- metatables, one for each database; subs = records of subclasses.  Users see `class`, an empty front of
@@ -152,6 +170,7 @@ local function node_metatable(record, db)
     local mt = core.class(own, core.numbers, core.equal, record.bits, db)
     mt[core.SUBS], mt.__metatable = setmetatable({}, weak), "caret.node"
     mt.__pairs = function(node) return own.pairs(node) end
+    for event, advise in pairs(advice) do mt[event] = advise end
     add_wanted(record, mt)
     hook(record, mt)
     record.made[mt] = true
@@ -269,8 +288,8 @@ local open = core.open_function(database)
 --                         0 to 1; it must not use caret
 --   huge_pages = true     false: not in huge pages either where the system has them
 --   any_fs = false        true: also on a network or FUSE file system (see caret.h)
-function caret.open(path, options)
-    local db, text, name = open(path, options)
+function caret.open(...)
+    local db, text, name = open(...)
     if not db then
         return nil, text, name
     end

@@ -182,7 +182,7 @@ caret.DELETE = nil
 ---that is `<close>`.
 ---
 ---May wait while another process recovers the file.
----@param path? string the file; its parts `-log` and `-lock` lie beside it while it is open. Default `$CARET_DB`, else `./data.caret`. The folder must be on a local file system and writable
+---@param path? string the file, which a nil is not; its parts `-log` and `-lock` lie beside it while it is open. Default `$CARET_DB`, else `./data.caret`. The folder must be on a local file system and writable
 ---@param options? caret.OpenOptions
 ---@return caret.Database? db nil if it can't be opened
 ---@return string? text what is wrong, "NAME: text"

@@ -12,7 +12,7 @@ end
 local function run(o)
     command.file_operand(o)
     local db, what, name = command.try(o)
-    local path, ok, report = db and db:path() or o.db or os.getenv("CARET_DB") or "data.caret", nil, what
+    local path, ok, report = db and db:path() or command.path(o), nil, what
     if db then
         ok, what, name, report = db:check(o.online and "online" or nil)
     end

@@ -16,7 +16,7 @@ end
 
 local function run(o)
     command.file_operand(o)
-    local db, text = caret.open(o.db, {create = false, readonly = true})
+    local db, text = caret.open(command.path(o), {create = false, readonly = true})
     if not db then command.fail(text) end
     local path = db:path()
     db:close()

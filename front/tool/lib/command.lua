@@ -189,10 +189,16 @@ function command.progress(part)
     io.stderr:write(("caret: recovering: %.0f %%\n"):format(100 * part))
 end
 
+--- The path that --db says, or what stands for it.
+function command.path(o)
+    local default = os.getenv "CARET_DB"
+    return o.db or default ~= "" and default or "data.caret"
+end
+
 --- Open o.db; it is closed when the command ends.  create: make it if it is not there.  Or nil, text, name.
 function command.try(o, create)
-    local db, text, name = caret.open(o.db, {create = create or false, readonly = o.readonly or false,
-        progress = command.progress})
+    local db, text, name = caret.open(command.path(o),
+        {create = create or false, readonly = o.readonly or false, progress = command.progress})
     if not db then return nil, text, name end
     opened[#opened + 1] = db
     return db
@@ -272,7 +278,8 @@ end
 -- --------------------------------------------------------------------- main
 
 local function explain(wrong)
-    if type(wrong) ~= "string" or wrong:find("^[%w/._-]*:?%d*:? ?%u[%u%d_]+: ") then return wrong end
+    if type(wrong) ~= "string" then return wrong end
+    if wrong:find("^[%w/._-]*:?%d*:? ?%u[%u%d_]+: ") then return (wrong:gsub("\nstack traceback:.*$", "")) end
     return debug.traceback(wrong, 2) -- a mistake of the tool's
 end
 
