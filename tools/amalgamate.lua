@@ -6,7 +6,13 @@
 -- the sources, layer by layer.  What is static in one file may have the name of something static in
 -- another: such names get the file's name in front.  Strings, comments and members are left alone.
 
-local out = arg[1] or error("where to?  lua5.4 tools/amalgamate.lua FOLDER")
+local out = arg[1]
+if not out then
+    io.stderr:write("where to?  lua5.4 tools/amalgamate.lua FOLDER\n")
+    os.exit(2)
+end
+local quoted = out:gsub("'", "'\\''")
+if not os.execute("mkdir -p -- '" .. quoted .. "'") then os.exit(1) end -- mkdir has said why
 local root = arg[0]:match("^(.*)/tools/[^/]*$") or "."
 
 local function read(path)

@@ -160,6 +160,8 @@ function draw.run(o)
     elseif o.db or o.keep then
         command.usage("--draw takes a database of its own: no --db, no --keep")
     end
+    local why = o.draw:find("%.png$") and files.no_png() -- before the work, not after it
+    if why then command.fail(("--draw %s: %s; an .svg needs nothing"):format(o.draw, why)) end
     return host.scratch(function(dir)
         o.db, o.keep = dir .. "/3n1.caret", true
         local status = require("3n1.job").run(o)

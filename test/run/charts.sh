@@ -77,6 +77,12 @@ if command -v rsvg-convert >/dev/null; then
     keep "$caret" 3n1 -n 500 --draw "$dir/tree.png" && [ "$(wc -c <"$dir/tree.png")" -gt 9000 ]
     note $? "as PNG too"
 fi
+mkdir "$dir/none"
+keep env PATH="$dir/none" "$caret" 3n1 -n 500 --draw "$dir/none.png"
+[ $? -eq 3 ] && ! [ -s "$dir/out" ] && grep -q 'rsvg-convert is not installed' "$dir/err"
+note $? "a PNG without what makes it: that is said before the work, not after it"
+! grep -q 'min-width\|overflow-x:auto}svg' "$out/index.html"
+note $? "charts become as narrow as the window"
 expect 2 "a picture of another kind" 3n1 -n 10 --draw tree.jpg
 expect 2 "a picture of a database that is kept" 3n1 -n 10 --draw tree.svg --keep
 expect 3 "a picture that can't be written" 3n1 -n 10 --draw "$dir/no/tree.svg"

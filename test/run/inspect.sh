@@ -101,7 +101,7 @@ try 0 log
 note $? "the log"
 second=$(sed -n 's/ .*x(2)="2"$//p' out)
 try 0 log --from "$second" --limit 1 --json
-grep -q '^{"lsn":[0-9]*,"index":1,"count":1,"kind":"set","node":"^x(3)","value":"3"}$' out
+grep -q '^{"lsn":[0-9]*,"index":1,"count":1,"kind":"set","node":\["^x",3\],"value":3}$' out
 note $? "from a place on, in JSON"
 try 0 log --node '^x(1)'
 [ "$(cut -d ' ' -f 3- out)" = 'set ^x(1)="1"

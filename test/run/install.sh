@@ -39,6 +39,10 @@ END
 # ---- two files
 lua5.4 "$source/tools/amalgamate.lua" "$dir" >out 2>&1
 note $? "tools/amalgamate.lua"
+lua5.4 "$source/tools/amalgamate.lua" "$dir/new folder/it's" >out 2>&1 && [ -s "$dir/new folder/it's/caret.c" ]
+note $? "into a folder that is not there yet"
+! lua5.4 "$source/tools/amalgamate.lua" "$dir/caret.c/x" >out 2>&1 && ! grep -q traceback out
+note $? "into one that can't be made"
 ${CC:-cc} -O2 -Wall -Wextra -Werror -c caret.c >out 2>&1
 note $? "caret.c compiles without a warning"
 if command -v clang >/dev/null; then

@@ -66,8 +66,15 @@ is 0 '10
 is 0 10.5 incr '^oaks(1,"shadow")' .5
 is 0 9 incr '^oaks(1,"shadow")' -1.5
 is 0 1 incr '^count'
-is 0 '{"node":"^count","value":"1.5"}' incr '^count' .5 --json
-is 0 '{"node":"^count","value":"1"}' incr '^count' -.5 --json
+is 0 '{"node":["^count"],"value":"1.5"}' incr '^count' .5 --json
+is 0 '{"node":["^count"],"value":1}' incr '^count' -.5 --json
+is 0 '{"node":["^count"],"data":1}' data '^count' --json
+fails 2 "no command 'gte', did you mean 'get'?" gte '^count'
+fails 2 "no command 'mumble';" mumble
+fails 2 "no command 'x';" x
+fails 2 "there is no command 'retsore', did you mean 'restore'?" help retsore
+fails 2 "there is no option '--jsno', did you mean '--json'?" get --jsno '^count'
+fails 2 "not 'json1', did you mean 'jsonl'?" dump -f json1
 for by in many 0x10 1e3 ' 5' '' . 1E '12 oaks'; do fails 2 "is not a number" incr '^count' "$by"; done
 is 0 1700000000000000002 incr '^stamp' 1700000000000000002
 is 0 1700000000000000003 incr '^stamp'
@@ -81,7 +88,7 @@ is 0 11 data '^oaks'
 is 0 10 data '^oaks(1)'
 is 0 1 data '^oaks(1,"shadow")'
 is 1 0 data '^none'
-is 1 '{"node":"^none","data":0}' data '^none' --json
+is 1 '{"node":["^none"],"data":0}' data '^none' --json
 is 0 "{\"caret\":\"$("$caret" version | cut -c 7-)\"}" version --json
 is 0 '' set -- '^minus' -x
 is 0 -x get '^minus'

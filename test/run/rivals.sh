@@ -50,6 +50,21 @@ stub()
 right='{"seconds":0.5,"longest":127,"highest":13120,"reads":10,"updates":5}'
 wrong='{"seconds":0.5,"longest":126,"highest":13120,"reads":10,"updates":5}'
 
+# Nothing to run: an empty page would say that all is well.
+missing=$(sed -n "s/ .*can't run: .*//p" "$dir/list" | grep -v '^resp\|^program' | head -n 1)
+if [ -n "$missing" ]; then
+    timeout "$patience" "$caret" 3n1 --rivals "$missing" -n 300 --runs 1 --out "$dir/empty" >"$dir/out" 2>"$dir/err"
+    [ $? -eq 1 ] && grep -q "none of them can run here; $missing: " "$dir/err" && ! [ -s "$dir/out" ]
+    note $? "rivals that are not installed: status 1, and why"
+fi
+# A rival of M that can't prepare its database: its own last words.
+mkdir "$dir/ydb"
+printf '#!/bin/sh\necho first\necho "%%GDE-E-NOTHING, no database here"\necho\nexit 253\n' >"$dir/ydb/mumps"
+chmod +x "$dir/ydb/mumps"
+ydb_dist=$dir/ydb timeout "$patience" "$caret" 3n1 --rivals yottadb -n 300 --runs 1 >"$dir/out" 2>"$dir/err"
+[ $? -eq 1 ] && grep -q 'GDE ended with exit 253: %GDE-E-NOTHING, no database here' "$dir/err"
+note $? "a database that can't be prepared: the last line of what it said"
+
 # Where the user is, and where he wants temporary files to be.
 stub here "[ -f marker ] && echo '$right'"
 (cd "$dir/bin" && touch marker && mkdir t && TMPDIR=t timeout "$patience" "$caret" 3n1 --rivals caret,tables --program ./here -n 300 --runs 1 \

@@ -77,6 +77,11 @@ local function make_rows(list, sizes, processes)
             end
         end
     end
+    if #rows == 0 then
+        local name, why = next(left_out)
+        command.fail(name and ("none of them can run here; %s: %s"):format(name, why)
+            or "none of them runs in so many processes", 1)
+    end
     return rows, left_out
 end
 

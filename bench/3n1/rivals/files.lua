@@ -101,9 +101,15 @@ function files.write(path, text)
     command.fail(why or path .. ": can't be written")
 end
 
+--- Why no PNG can be made here; nil: one can.
+function files.no_png()
+    return not programs.find("rsvg-convert") and "rsvg-convert is not installed (make rivals)" or nil
+end
+
 --- An SVG as PNG, if rsvg-convert is here (Debian's librsvg2-bin): true | nil, why not.
 function files.png(svg, png, zoom)
-    if not programs.find("rsvg-convert") then return nil, "rsvg-convert is not installed (make rivals)" end
+    local missing = files.no_png()
+    if missing then return nil, missing end
     local pid = programs.start({"rsvg-convert", "-z", tostring(zoom), "-o", png, svg}, {err = "/dev/stderr"})
     local _, status = require("caret.host").wait(pid, true)
     if status == 0 then return true end

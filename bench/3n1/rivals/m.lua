@@ -11,22 +11,36 @@ local function gtm_folder()
     return rivals.ask("ls -d /usr/lib/*/fis-gtm/*/mumps /usr/lib/fis-gtm/*/mumps | sed 's,/mumps$,,'")
 end
 
+-- ": " and the last words of a file, or nothing.
+local function last_line(path)
+    local f, last = io.open(path), nil
+    if not f then return "" end
+    for line in f:lines() do
+        line = line:match("^%s*(.-)%s*$")
+        if line ~= "" then last = line end
+    end
+    f:close()
+    return last and ": " .. last:sub(1, 200) or ""
+end
+
 local function run_to_end(place, argv, input)
     local log = place.dir .. "/prepare.log"
     local pid = programs.start(argv, {dir = place.dir, env = place.env, input = input, out = log, err = log})
     local how, number = host.wait(pid, true)
     if how == "exit" and number == 0 then return end
-    error(("%s ended with %s %d"):format(argv[#argv], how, number), 0)
+    error(("%s ended with %s %d%s"):format(argv[#argv], how, number, last_line(log)), 0)
 end
 
 -- A database with these settings of its one segment, and the compiled routine.
 local function prepare(folder, routines, settings)
     return function(place)
         local f, dir = folder(), place.dir
+        local library = f .. "/" .. routines -- of compiled routines; not every installation has it
+        library = programs.exists(library) and library .. " " or ""
         for _, prefix in ipairs {"gtm", "ydb"} do
             place.env[prefix .. "_dist"] = f
             place.env[prefix .. "_tmp"] = dir
-            place.env[prefix .. "_routines"] = ("%s %s/%s %s"):format(dir, f, routines, f)
+            place.env[prefix .. "_routines"] = ("%s %s%s"):format(dir, library, f)
             place.env[prefix .. "_gbldir"] = dir .. "/3n1.gld"
         end
         place.env.gtmroutines, place.env.gtmgbldir = place.env.gtm_routines, place.env.gtm_gbldir

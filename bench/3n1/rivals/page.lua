@@ -135,7 +135,7 @@ local STYLE = [[
 body{margin:0 auto;max-width:56rem;padding:1rem;font:16px/1.5 system-ui,"Segoe UI","DejaVu Sans",sans-serif;
 background:#fff;color:#1c2024}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}p{max-width:44rem}
-figure{margin:0;overflow-x:auto}svg{display:block;width:100%;min-width:33rem;max-width:46rem;height:auto;
+figure{margin:0}svg{display:block;width:100%;max-width:46rem;height:auto;
 margin:1rem 0}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;white-space:nowrap}
 td,th{padding:.25rem .6rem;border-bottom:1px solid #dfe3e6;text-align:right}

@@ -4,8 +4,9 @@ local command = require "tool.lib.command"
 local json = require "tool.lib.json"
 
 local function run(o)
-    local data = command.node(command.view(o), o[1]):__data()
-    print(o.json and json.encode(json.object("node", o[1], "data", data)) or data)
+    local node = command.node(command.view(o), o[1])
+    local data = node:__data()
+    print(o.json and json.encode(json.object("node", json.node(node), "data", data)) or data)
     return data == 0 and 1 or 0
 end
 

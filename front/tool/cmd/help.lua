@@ -16,7 +16,10 @@ return {
             local spec = command.find(o[1])
             local text = spec and pages.command(o[1], spec) or pages.chapter(o[1])
             if not text then
-                command.fail(("there is no command '%s'; `caret help` lists them"):format(o[1]), 2)
+                local names = {}
+                for name in command.all() do names[#names + 1] = name end
+                command.fail(("there is no command '%s'%s; `caret help` lists them"):format(o[1],
+                    command.did_you_mean(o[1], names)), 2)
             end
             print(text)
         end

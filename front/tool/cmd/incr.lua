@@ -16,8 +16,9 @@ local function run(o)
     command.address(o[1])
     local db = command.open(o, true)
     local core = require "caret.core"
-    local result = core.text.incr(command.node(db, o[1]), by)
-    print(o.json and json.encode(json.object("node", o[1], "value", result)) or result)
+    local node = command.node(db, o[1])
+    local result = core.text.incr(node, by)
+    print(o.json and json.encode(json.object("node", json.node(node), "value", json.value(result))) or result)
     return 0
 end
 

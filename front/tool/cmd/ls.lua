@@ -40,7 +40,7 @@ local function run(o)
         if o.json then
             local kind = o[1] and "subscript" or "name"
             command.write(n == 1 and "[" or ",\n",
-                json.encode(json.object(kind, sub, "data", node:__data(), "value", value)))
+                json.encode(json.object(kind, sub, "data", node:__data(), "value", json.value(value))))
         else
             command.write(show(o, node, value, sub), "\n")
         end

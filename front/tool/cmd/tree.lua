@@ -6,11 +6,9 @@ local nodes = require "tool.lib.nodes"
 
 local LIMIT = 1000
 
--- {"node":["^oaks",1,"shadow"],"value":"10"}
+-- {"node":["^oaks",1,"shadow"],"value":10}
 local function json_line(node, value)
-    local path = node:__subsarray()
-    table.insert(path, 1, node:__varname())
-    return json.encode(json.object("node", path, "value", value))
+    return json.encode(json.object("node", json.node(node), "value", json.value(value)))
 end
 
 -- print_node(node, value) is false when it is enough.

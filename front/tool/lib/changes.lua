@@ -14,16 +14,16 @@ function changes.open(db, place)
     local handle = inspect.open(db:path())
     local raw, text = handle:log(place)
     if not raw then command.fail(text) end
-    return setmetatable({handle = handle, raw = raw, at = place}, log)
+    return setmetatable({handle = handle, raw = raw, at = place, db = db}, log)
 end
 
---- The next change, {lsn=, index=, count=, kind=, node=, value=, length=}; nil if there is none yet.
+--- The next change, {lsn=, index=, count=, kind=, node=, value=, length=, db=}; nil if there is none yet.
 -- A follower that was too slow begins anew after the last commit, and is told.
 function log:next(node)
     local lsn, index, count, kind, name, value, length = self.raw:next(node)
     if lsn then
         return {lsn = lsn, index = index, count = count, kind = kind, node = name, value = value,
-            length = length}
+            length = length, db = self.db}
     elseif index and count == "NOTFOUND" then
         io.stderr:write("caret ", command.name, ": too slow: some changes are overwritten, and left out\n")
         self.raw:close()
@@ -54,7 +54,8 @@ end
 
 function changes.json(change)
     return json.encode(json.object("lsn", change.lsn, "index", change.index, "count", change.count,
-        "kind", change.kind, "node", change.node, "value", change.value,
+        "kind", change.kind, "node", json.node(command.node(change.db, change.node)),
+        "value", json.value(change.value),
         "length", change.kind == "set" and not change.value and change.length or nil))
 end
 

@@ -58,6 +58,36 @@ function command.all()
     end)
 end
 
+-- ------------------------------------------------------------- did you mean
+
+-- How many letters must be put in, taken away, changed, or swapped with the next, to make b of a.
+local function distance(a, b)
+    local before, above, row = {}, {}, {} -- luacheck: ignore 311
+    for j = 0, #b do row[j] = j end
+    for i = 1, #a do
+        before, above, row = above, row, {[0] = i}
+        for j = 1, #b do
+            local same = a:byte(i) == b:byte(j)
+            row[j] = math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (same and 0 or 1))
+            if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+                row[j] = math.min(row[j], before[j - 2] + 1)
+            end
+        end
+    end
+    return row[#b]
+end
+
+--- ", did you mean 'tree'?" if one of the names is near to that text, or begins with it; else nothing.
+function command.did_you_mean(text, names)
+    local best, least = nil, math.max(1, #text // 3) + 1
+    text = text:sub(1, 40)
+    for _, name in ipairs(names) do
+        local d = #text > 1 and name:sub(1, #text) == text and 0 or distance(text, name)
+        if d < least and d < #name then best, least = name, d end
+    end
+    return best and (", did you mean '%s'?"):format(best) or ""
+end
+
 -- ------------------------------------------------------------------- failing
 
 local failure = {}
@@ -106,7 +136,8 @@ local function check_choice(name, text, choices)
     for _, choice in ipairs(choices) do
         if text == choice then return end
     end
-    command.usage(("%s is one of %s, not '%s'"):format(name, table.concat(choices, ", "), text))
+    command.usage(("%s is one of %s, not '%s'%s"):format(name, table.concat(choices, ", "), text,
+        command.did_you_mean(text, choices)))
 end
 
 local function check_value(name, known, text)
@@ -128,7 +159,14 @@ local function read_option(known_names, list, i, o)
     local name, text = list[i]:match("^(%-%-[^=]+)=(.*)$")
     name = name or list[i]
     local known = known_names[name]
-    if not known then command.usage(("there is no option '%s'"):format(name)) end
+    if not known then
+        local names = {}
+        for other, declared in pairs(known_names) do
+            if not declared.option.hidden then names[#names + 1] = other end
+        end
+        table.sort(names)
+        command.usage(("there is no option '%s'%s"):format(name, command.did_you_mean(name, names)))
+    end
     if not known.value then
         if text then command.usage(name .. " takes no value") end
         o[known.key] = true
@@ -326,7 +364,10 @@ function command.main(name, ...)
     name = aliases[name] or name or "help"
     local spec = command.find(name)
     if not spec then
-        io.stderr:write(("caret: no command '%s'; `caret help` lists them\n"):format(name:sub(1, 40)))
+        local names = {}
+        for other in command.all() do names[#names + 1] = other end
+        io.stderr:write(("caret: no command '%s'%s; `caret help` lists them\n"):format(name:sub(1, 40),
+            command.did_you_mean(name, names)))
         return 2
     end
     if wants_help(spec, list) then

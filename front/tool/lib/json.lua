@@ -4,6 +4,19 @@ local quote = require("caret.json").quote
 
 local json = {}
 
+--- A node as JSON, as `caret dump -f jsonl` has it: its name and subscripts as an array.
+function json.node(node)
+    local path = node:__subsarray()
+    table.insert(path, 1, node:__varname())
+    return path
+end
+
+--- A value, likewise: a number if it is a whole one of at most 15 digits in canonical form, else a string.
+function json.value(text)
+    if not text or not text:find("^%-?[1-9]%d*$") and text ~= "0" then return text end
+    return #text:gsub("-", "") <= 15 and math.tointeger(text) or text
+end
+
 --- Any value as JSON; a table without `text` is an array.
 function json.encode(value)
     local kind = type(value)

@@ -13,7 +13,8 @@ pages.chapters = {
 A node is written as in ZWR text: the name of a global variable with its ^, and subscripts in
 parentheses. Subscripts that are numbers are written bare, others in double quotes, a quote in them
 twice; bytes that can't be printed are joined in by _$C(number). Shells take most of these signs for
-themselves, so put the whole into single quotes.
+themselves, zsh (with EXTENDED_GLOB) even the ^ alone, so put the whole into single quotes; or tell zsh that
+the arguments of caret are not patterns: alias caret='noglob caret'.
 
     '^oaks'   '^oaks(1)'   '^oaks(1,"shadow")'   '^log("a""b"_$C(10))']]},
     {"formats", "Formats of dump and load", [[
