@@ -495,7 +495,7 @@ function Database:close() end
 ---its database from being collected.
 ---
 ---`n.sub`, `n["sub"]`, `n[3]` and `n("sub", 3)` are children; `n.__` is the value, and `n.__ = v` sets it. `n:get()` calls
----a method; `n:__get()` does too. So any name can be a subscript; only those that begin with `__` need `n("__x")`.
+---a method; `n:__get()` does too. So any name can be a subscript; only those that begin with `__` need `n("__x")`: write `n(key)` for keys that came from outside.
 ---Nodes are equal if their addresses are; `tostring` gives `^oaks(1,"shadow")`.
 ---@class caret.Node
 ---@field __ any the value: when read a string, or nil if there is none; set it to a string or number, or to nil, which deletes the value, not the children
