@@ -77,8 +77,12 @@ endif()
 
 # ---------------------------------------------------------------- tool
 
+find_path(EDIT_INCLUDE histedit.h)
+find_library(EDIT_LIBRARY edit)
 if(tool_sources AND NOT (TARGET caret_lua54_objects AND LUA54_LIBRARY))
     message(STATUS "Lua 5.4 headers or library are missing: the tool is not built (make deps installs them)")
+elseif(tool_sources AND NOT (EDIT_INCLUDE AND EDIT_LIBRARY))
+    message(STATUS "libedit is missing: the tool is not built (make deps installs it)")
 elseif(tool_sources)
     # The Lua files of the binding and the tool become a table in the program, so
     # that it runs from any folder.
@@ -101,16 +105,9 @@ elseif(tool_sources)
     set_target_properties(caret_tool PROPERTIES OUTPUT_NAME caret)
     target_include_directories(caret_tool SYSTEM PRIVATE ${LUA54_INCLUDE})
     target_link_libraries(caret_tool PRIVATE caret_static ${LUA54_LIBRARY} m ${CMAKE_DL_LIBS})
-    # Line editing at the prompt, in the tool alone.
-    find_path(EDIT_INCLUDE histedit.h)
-    find_library(EDIT_LIBRARY edit)
-    if(EDIT_INCLUDE AND EDIT_LIBRARY)
-        target_compile_definitions(caret_tool PRIVATE HAVE_LIBEDIT=1)
-        target_include_directories(caret_tool SYSTEM PRIVATE ${EDIT_INCLUDE})
-        target_link_libraries(caret_tool PRIVATE ${EDIT_LIBRARY})
-    else()
-        message(STATUS "libedit is missing: caret repl has no line editing (make deps installs it)")
-    endif()
+    # Line editing at the prompt, in the tool alone, and always: help and documents tell of it.
+    target_include_directories(caret_tool SYSTEM PRIVATE ${EDIT_INCLUDE})
+    target_link_libraries(caret_tool PRIVATE ${EDIT_LIBRARY})
     # The man page and the completion of shells, made by the tool itself from what `caret help` tells.
     if(NOT CMAKE_CROSSCOMPILING AND NOT CARET_SANITIZE)
         set(pages ${CMAKE_BINARY_DIR}/pages)

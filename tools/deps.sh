@@ -30,6 +30,7 @@ check_build()
         [ $version = 5.1 ] && [ -f /usr/include/luajit-2.1/lua.h ] && found=1
         [ "$found" ] || missing="$missing Lua-$version-headers"
     done
+    [ -f /usr/include/histedit.h ] || [ -f /usr/local/include/histedit.h ] || missing="$missing libedit"
     [ -z "$missing" ] && exit 0
     echo "Missing:$missing"
     echo "Run 'make deps' to install what is needed (the packages are in $list)."

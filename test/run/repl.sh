@@ -186,8 +186,6 @@ stop()
     exec 3>&-
 }
 
-edited=
-grep -q 'libedit\.so' "$caret" && edited=1
 if ! command -v script >/dev/null || ! script -qfec true /dev/null </dev/null >/dev/null 2>&1; then
     skip "no script(1) to have a terminal with"
 else
@@ -204,30 +202,26 @@ else
     answers 'interrupted'
     type_keys 'for i = 1, 1 do\rprint("l" .. "oop")\rend\r'
     answers 'loop'
-    if [ $edited ]; then
-        type_keys 'db.node("^oa\t")[1].sha\t.__ .. "!"\r' # a global, a subscript
-        answers '"15!"'
-        type_keys 'n = db.node("^oaks") print("se" .. "t")\r'
-        answers 'set'
-        type_keys 'n:has_v\t()\r' # a method
-        answers 'false'
-        type_keys 'n["na\t.__ .. 1\r' # a subscript in brackets
-        answers 'y1"'
-        type_keys '11 * 11\r'
-        answers '121'
-        type_keys '\020 + 1\r' # Ctrl-P: the line before
-        answers '122'
-    fi
+    type_keys 'db.node("^oa\t")[1].sha\t.__ .. "!"\r' # a global, a subscript
+    answers '"15!"'
+    type_keys 'n = db.node("^oaks") print("se" .. "t")\r'
+    answers 'set'
+    type_keys 'n:has_v\t()\r' # a method
+    answers 'false'
+    type_keys 'n["na\t.__ .. 1\r' # a subscript in brackets
+    answers 'y1"'
+    type_keys '11 * 11\r'
+    answers '121'
+    type_keys '\020 + 1\r' # Ctrl-P: the line before
+    answers '122'
     stop
-    if [ $edited ]; then
-        ls -l "$dir/state/caret/history" >"$dir/out"
-        grep -q '^-rw-------' "$dir/out" && grep -q '11' "$dir/state/caret/history"
-        note $? "the history is for its owner only"
-        start
-        type_keys '\020\020 + 1000\r'
-        answers '1121'
-        stop
-    fi
+    ls -l "$dir/state/caret/history" >"$dir/out"
+    grep -q '^-rw-------' "$dir/out" && grep -q '11' "$dir/state/caret/history"
+    note $? "the history is for its owner only"
+    start
+    type_keys '\020\020 + 1000\r'
+    answers '1121'
+    stop
 fi
 
 finish

@@ -1,7 +1,7 @@
 /*
  * lines.c - reading lines for the prompt, and stopping what it runs.
  *
- * On a terminal libedit (BSD licence; HAVE_LIBEDIT, else lines come as the terminal gives them) does the
+ * On a terminal libedit (BSD licence: a tool linked with it may be passed on as it is) does the
  * editing.  Its own answer to Ctrl-C, a signal in the middle of its read(), would make it read
  * again; so while a line is edited the terminal sends no signals, and Ctrl-C and Ctrl-Z are keys with functions of
  * ours.
@@ -27,9 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifdef HAVE_LIBEDIT
 #include <histedit.h>
-#endif
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -45,11 +43,9 @@ static struct {
     struct sigaction before; /* what SIGINT did before open() */
     char prompt[80];
     char history[4096];
-#ifdef HAVE_LIBEDIT
     EditLine *el;
     History *past;
     lua_State *L; /* while a line is read: for completion */
-#endif
 } lines;
 
 static char complete_key; /* its address is the key of complete() in the registry */
@@ -139,7 +135,6 @@ static int read_plain(lua_State *L)
     return 2;
 }
 
-#ifdef HAVE_LIBEDIT
 /* ------------------------------------------------------------ edited lines */
 
 static char *prompt(EditLine *el)
@@ -264,7 +259,6 @@ static int read_edited(lua_State *L)
     lua_pushlstring(L, line, (size_t)len - (line[len - 1] == '\n'));
     return 1;
 }
-#endif
 
 /* ------------------------------------------------------------------- module */
 
@@ -299,14 +293,10 @@ static int lines_open(lua_State *L)
     lines.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     sigaction(SIGINT, NULL, &lines.before);
     arm();
-#ifdef HAVE_LIBEDIT
     if (lines.terminal && path != NULL)
         make_file(path);
     if (lines.terminal && !start_editing())
         lines.el = NULL;
-#else
-    (void)path, (void)make_file;
-#endif
     lua_pushboolean(L, lines.terminal);
     return 1;
 }
@@ -314,26 +304,20 @@ static int lines_open(lua_State *L)
 static int lines_read(lua_State *L)
 {
     snprintf(lines.prompt, sizeof lines.prompt, "%s", luaL_checkstring(L, 1));
-#ifdef HAVE_LIBEDIT
     if (lines.el != NULL)
         return read_edited(L);
-#endif
     return read_plain(L);
 }
 
 static int lines_remember(lua_State *L)
 {
     const char *line = luaL_checkstring(L, 1);
-#ifdef HAVE_LIBEDIT
     HistEvent event;
     if (lines.el != NULL && strspn(line, " \t") != strlen(line)) {
         history(lines.past, &event, H_ENTER, line);
         if (*lines.history != 0)
             history(lines.past, &event, H_SAVE, lines.history);
     }
-#else
-    (void)line;
-#endif
     return 0;
 }
 
@@ -342,14 +326,12 @@ static int lines_close(lua_State *L)
     (void)L;
     if (lines.terminal)
         sigaction(SIGINT, &lines.before, NULL);
-#ifdef HAVE_LIBEDIT
     if (lines.past != NULL)
         history_end(lines.past);
     if (lines.el != NULL)
         el_end(lines.el);
     lines.past = NULL;
     lines.el = NULL;
-#endif
     return 0;
 }
 
