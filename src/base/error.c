@@ -103,6 +103,16 @@ int caret__fail(int code, const char *fmt, ...)
     return code;
 }
 
+/* What the system says of an error: glibc gives the text, other libraries put it into the buffer. */
+static const char *system_text(int number, char *buf, size_t room)
+{
+#ifdef __GLIBC__
+    return strerror_r(number, buf, room);
+#else
+    return strerror_r(number, buf, room) == 0 ? buf : "unknown error";
+#endif
+}
+
 int caret__fail_errno(int code, const char *fmt, ...)
 {
     int saved = errno;
@@ -112,7 +122,7 @@ int caret__fail_errno(int code, const char *fmt, ...)
     va_start(args, fmt);
     compose(code,
             saved == EFBIG ? "larger than a file of this process may be (ulimit -f), or of the file system"
-                           : strerror_r(saved, buf, sizeof buf),
+                           : system_text(saved, buf, sizeof buf),
             fmt, args);
     va_end(args);
     errno = saved;
