@@ -55,11 +55,11 @@ cat >"$dir/outside" <<'END'
 top=$1
 mount -t tmpfs tmpfs "$top" && mkdir "$top/upper" "$top/work" "$top/root" &&
     mount -t overlay overlay -o "lowerdir=/,upperdir=$top/upper,workdir=$top/work" "$top/root" || exit 77
-cd "$top/root" && mount -t tmpfs tmpfs usr/local && mkdir usr/local/bin home/caret readme || exit 77
+cd "$top/root" && mount -t tmpfs tmpfs usr/local && mkdir usr/local/bin usr/local/home readme || exit 77
 mount --rbind /proc proc && mount --rbind /dev dev || exit 77
 [ -d "./$2" ] || exit 77
 cp "$3/program.lua" "$3/forest.c" "$3/run" "$3/inside" readme/
-exec chroot . /usr/bin/env -i HOME=/home/caret PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb sh /readme/inside "$2"
+exec chroot . /usr/bin/env -i HOME=/usr/local/home PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb sh /readme/inside "$2"
 END
 mkdir "$dir/top"
 timeout "$patience" unshare -m sh "$dir/outside" "$dir/top" "$source" "$dir" >"$dir/out" 2>"$dir/err" </dev/null
