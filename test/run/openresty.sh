@@ -12,12 +12,8 @@ cd "$dir" || exit 1
 nginx=${CARET_NGINX:-$(command -v openresty || command -v nginx)}
 modules=${CARET_NGINX_MODULES:-/usr/lib/nginx/modules}
 
-stop()
-{
-    [ -s nginx.pid ] && kill "$(cat nginx.pid)" 2>/dev/null && soon test ! -e nginx.pid
-    rm -rf "$dir"
-}
-trap stop EXIT
+stop() { [ ! -s nginx.pid ] || kill "$(cat nginx.pid)" 2>/dev/null && soon test ! -e nginx.pid; }
+trap 'stop; rm -rf "$dir"' EXIT
 
 # leave reason: the whole test is skipped
 leave()
@@ -82,5 +78,7 @@ $nginx -p "$dir" -c "$dir/nginx.conf" -s reload >out 2>&1
 soon reloaded
 [ "$(ask "/hit?page=a" 10)" = $((before + 10)) ]
 note $? "a reload forgets nothing"
+stop
+note $? "nginx ends"
 
 finish
