@@ -80,6 +80,8 @@ else()
             target_link_libraries(${target} PRIVATE caret_m_static)
         elseif(layer STREQUAL yottadb)
             target_link_libraries(${target} PRIVATE caret_yottadb_static)
+        elseif(layer STREQUAL server)
+            target_link_libraries(${target} PRIVATE caret_server_parts)
         endif()
         if(target STREQUAL test_api_arguments) # compares itself with the header
             target_compile_definitions(${target} PRIVATE CARET_HEADER="${PROJECT_SOURCE_DIR}/include/caret.h")
