@@ -8,6 +8,17 @@
  */
 #include "txn/txn.h"
 
+/* Is the buffer's entry there a value, and not only word of a kill? */
+static bool has_value(const struct caret__at *at)
+{
+    struct caret__entry e = caret__page_entry(at->page, at->pos);
+    const uint8_t *val;
+    size_t vlen;
+
+    caret__private_value(&e, &val, &vlen);
+    return vlen > 0 && (val[0] & CARET__TX_SET);
+}
+
 /* In the buffer: first entry with a value at or after key. */
 static int buffer_from(struct caret__txn *t, uint8_t *key, size_t *len)
 {
@@ -15,14 +26,8 @@ static int buffer_from(struct caret__txn *t, uint8_t *key, size_t *len)
     struct caret__at at = {0};
     int rc = caret__scan_from(&v, &at, key, len);
 
-    for (; rc == CARET_OK; rc = caret__scan_next(&v, &at, key, len)) {
-        struct caret__entry e = caret__page_entry(at.page, at.pos);
-        const uint8_t *val;
-        size_t vlen;
-        caret__private_value(&e, &val, &vlen);
-        if (vlen > 0 && (val[0] & CARET__TX_SET))
-            return CARET_OK;
-    }
+    while (rc == CARET_OK && !has_value(&at))
+        rc = caret__scan_next(&v, &at, key, len);
     return rc;
 }
 
@@ -32,14 +37,9 @@ static int buffer_before(struct caret__txn *t, uint8_t *key, size_t *len)
     struct caret__at at = {0};
     int rc;
 
-    while ((rc = caret__scan_before(&v, &at, key, len)) == CARET_OK) {
-        struct caret__entry e = caret__page_entry(at.page, at.pos);
-        const uint8_t *val;
-        size_t vlen;
-        caret__private_value(&e, &val, &vlen);
-        if (vlen > 0 && (val[0] & CARET__TX_SET))
-            return CARET_OK;
-    }
+    do
+        rc = caret__scan_before(&v, &at, key, len);
+    while (rc == CARET_OK && !has_value(&at));
     return rc;
 }
 
@@ -87,11 +87,9 @@ static int tree_before(struct caret__txn *t, struct caret__view *v, uint8_t *key
     return rc;
 }
 
-int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
+/* The nearer of both neighbours.  back: of those before the key. */
+static int merged(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len, bool back)
 {
-    struct caret__at at = {0};
-    if (!t->changed)
-        return caret__scan_from(v, &at, key, len);
     uint8_t other[CARET__PLACE_MAX];
     size_t other_len = *len;
     int rc = caret__buffer_spill(t);
@@ -99,40 +97,32 @@ int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key
     if (rc != CARET_OK)
         return rc;
     memcpy(other, key, *len);
-    rc = tree_from(t, v, key, len);
-    int rc2 = buffer_from(t, other, &other_len);
+    rc = back ? tree_before(t, v, key, len) : tree_from(t, v, key, len);
+    int buffered = back ? buffer_before(t, other, &other_len) : buffer_from(t, other, &other_len);
     if (rc < 0 || rc == CARET_RESTART)
         return rc;
-    if (rc2 != CARET_OK)
-        return rc2 == CARET_NONE ? rc : rc2;
-    if (rc == CARET_OK && caret__bytes_compare(key, *len, other, other_len) <= 0)
-        return CARET_OK;
+    if (buffered != CARET_OK)
+        return buffered == CARET_NONE ? rc : buffered;
+    if (rc == CARET_OK) {
+        int order = caret__bytes_compare(key, *len, other, other_len);
+        if (back ? order >= 0 : order <= 0)
+            return CARET_OK;
+    }
     memcpy(key, other, other_len);
     *len = other_len;
     return CARET_OK;
 }
 
+int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
+{
+    struct caret__at at = {0};
+
+    return t->changed ? merged(t, v, key, len, false) : caret__scan_from(v, &at, key, len);
+}
+
 int caret__merged_before(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
 {
     struct caret__at at = {0};
-    if (!t->changed)
-        return caret__scan_before(v, &at, key, len);
-    uint8_t other[CARET__PLACE_MAX];
-    size_t other_len = *len;
-    int rc = caret__buffer_spill(t);
 
-    if (rc != CARET_OK)
-        return rc;
-    memcpy(other, key, *len);
-    rc = tree_before(t, v, key, len);
-    int rc2 = buffer_before(t, other, &other_len);
-    if (rc < 0 || rc == CARET_RESTART)
-        return rc;
-    if (rc2 != CARET_OK)
-        return rc2 == CARET_NONE ? rc : rc2;
-    if (rc == CARET_OK && caret__bytes_compare(key, *len, other, other_len) >= 0)
-        return CARET_OK;
-    memcpy(key, other, other_len);
-    *len = other_len;
-    return CARET_OK;
+    return t->changed ? merged(t, v, key, len, true) : caret__scan_before(v, &at, key, len);
 }
