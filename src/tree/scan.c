@@ -29,8 +29,12 @@ static int take_key(struct caret__view *v, struct caret__at *at, uint8_t *key, s
     return caret__walk_note(v, at);
 }
 
-/* From a leaf position at or after the end: the first key of the next leaf that has one. */
-static int next_leaf(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+/*
+ * The first key at or after the place, or back: the last before it, leaf by leaf until one has one.  Always inline:
+ * each way is code of its own, as if it stood there twice.
+ */
+static inline __attribute__((always_inline)) int over_leaves(struct caret__view *v, struct caret__at *at,
+                                                             uint8_t *key, size_t *len, bool back)
 {
     struct caret__range range;
     uint8_t from[CARET__PLACE_MAX];
@@ -38,10 +42,12 @@ static int next_leaf(struct caret__view *v, struct caret__at *at, uint8_t *key, 
 
     memcpy(from, key, from_len);
     for (;;) {
-        int rc = caret__seek_range(v, from, from_len, at, &range);
+        int rc = back ? caret__seek_before(v, from, from_len, at, &range)
+                      : caret__seek_range(v, from, from_len, at, &range);
         if (rc != CARET_OK)
             return rc;
-        if (at->pos < caret__page_count(at->page)) {
+        if (back ? at->pos > 0 : at->pos < caret__page_count(at->page)) {
+            at->pos -= back;
             rc = take_key(v, at, key, len);
             if (rc != CARET_NONE)
                 return rc;
@@ -52,11 +58,17 @@ static int next_leaf(struct caret__view *v, struct caret__at *at, uint8_t *key, 
         rc = caret__walk_note(v, at);
         if (rc != CARET_OK)
             return rc;
-        if (range.upper_len == 0)
+        from_len = back ? range.lower_len : range.upper_len;
+        if (from_len == 0)
             return CARET_NONE;
-        memcpy(from, range.upper, range.upper_len);
-        from_len = range.upper_len;
+        memcpy(from, back ? range.lower : range.upper, from_len);
     }
+}
+
+/* From a leaf position at or after the end: the first key of the next leaf that has one. */
+static int next_leaf(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    return over_leaves(v, at, key, len, false);
 }
 
 int caret__scan_from(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
@@ -101,30 +113,5 @@ int caret__scan_next(struct caret__view *v, struct caret__at *at, uint8_t *key, 
 
 int caret__scan_before(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
 {
-    struct caret__range range;
-    uint8_t from[CARET__PLACE_MAX];
-    size_t from_len = *len;
-
-    memcpy(from, key, from_len);
-    for (;;) {
-        int rc = caret__seek_before(v, from, from_len, at, &range);
-        if (rc != CARET_OK)
-            return rc;
-        if (at->pos > 0) {
-            at->pos--;
-            rc = take_key(v, at, key, len);
-            if (rc != CARET_NONE)
-                return rc;
-            continue;
-        }
-        if (!caret__at_valid(v, at))
-            continue;
-        rc = caret__walk_note(v, at);
-        if (rc != CARET_OK)
-            return rc;
-        if (range.lower_len == 0)
-            return CARET_NONE;
-        memcpy(from, range.lower, range.lower_len);
-        from_len = range.lower_len;
-    }
+    return over_leaves(v, at, key, len, true);
 }
