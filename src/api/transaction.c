@@ -403,10 +403,17 @@ static int enter_locks(caret_session *s, bool takes)
     int rc = caret__session_enter(s);
     if (rc == CARET_OK && takes && s->observes)
         rc = caret__fail(CARET_E_READONLY,
-                         "%s: opened read-only: there are no locks without shared memory "
-                         "to write to",
+                         "%s: opened read-only: there are no locks without shared memory to write to",
                          s->e->path);
     return rc;
+}
+
+/* The same for one lock, of a node. */
+static int enter_lock(const char *function, caret_session *s, const caret_node *n)
+{
+    int rc = caret__args_check(function, s, n);
+
+    return rc == CARET_OK ? enter_locks(s, true) : rc;
 }
 
 /* The name a lock on the node has; `room` is used for a local variable's. */
@@ -424,9 +431,8 @@ static const uint8_t *lock_name(const caret_node *n, uint8_t room[CARET__KEY_MAX
 int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns)
 {
     uint8_t room[CARET__KEY_MAX];
-    int rc = caret__args_check(__func__, s, n);
-    if (rc == CARET_OK)
-        rc = enter_locks(s, true);
+    int rc = enter_lock(__func__, s, n);
+
     if (rc != CARET_OK)
         return rc;
     return caret__lock_take(s->e, &s->locker, lock_name(n, room), caret__node_const(n)->key_len, timeout_ns);
@@ -435,9 +441,8 @@ int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns)
 int caret_unlock(caret_session *s, const caret_node *n)
 {
     uint8_t room[CARET__KEY_MAX];
-    int rc = caret__args_check(__func__, s, n);
-    if (rc == CARET_OK)
-        rc = enter_locks(s, true);
+    int rc = enter_lock(__func__, s, n);
+
     if (rc != CARET_OK)
         return rc;
     return caret__lock_release(s->e, &s->locker, lock_name(n, room), caret__node_const(n)->key_len);
