@@ -20,8 +20,7 @@ struct parser {
     struct caret_m__json_error *e;
     const char *start, *at, *end;
     unsigned depth;
-    char *text; /* the string or number read last */
-    size_t len, cap;
+    struct caret_m__growing text; /* the string or number read last */
 };
 
 static bool failed(struct parser *p, int rc)
@@ -68,30 +67,14 @@ static bool skip(struct parser *p, char c)
 
 static bool keep(struct parser *p, const char *bytes, size_t n)
 {
-    if (p->cap - p->len < n) {
-        size_t cap = (p->len + n) * 2;
-        char *text = realloc(p->text, cap);
-        if (text == NULL)
-            return failed(p, CARET_E_NOMEM);
-        p->text = text;
-        p->cap = cap;
-    }
-    memcpy(p->text + p->len, bytes, n);
-    p->len += n;
-    return true;
+    return caret_m__grow(&p->text, bytes, n) || failed(p, CARET_E_NOMEM);
 }
 
 static bool keep_code(struct parser *p, uint32_t code)
 {
-    char c[4] = {(char)code};
-    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    char c[4];
 
-    if (n > 1) {
-        for (size_t i = n; --i > 0; code >>= 6)
-            c[i] = (char)(0x80 | (code & 0x3F));
-        c[0] = (char)((0xF00u >> n) | code);
-    }
-    return keep(p, c, n);
+    return keep(p, c, caret_m__character_put(code, c));
 }
 
 static bool hex4(struct parser *p, uint32_t *code)
@@ -152,7 +135,7 @@ static bool escape(struct parser *p)
 /* After the first quote. */
 static bool string(struct parser *p)
 {
-    p->len = 0;
+    p->text.len = 0;
     for (;;) {
         if (p->at == p->end)
             return invalid(p, "premature end of input");
@@ -206,16 +189,16 @@ static bool number(struct parser *p)
         if (!digits(p))
             return false;
     }
-    p->len = 0;
+    p->text.len = 0;
     if (!keep(p, from, (size_t)(p->at - from)))
         return false;
-    for (size_t i = 0; i < p->len; i++)
-        p->text[i] = p->text[i] == 'e' ? 'E' : p->text[i];
-    if (caret_m__number(p->text, p->len, &v) != 0)
+    for (size_t i = 0; i < p->text.len; i++)
+        p->text.bytes[i] = p->text.bytes[i] == 'e' ? 'E' : p->text.bytes[i];
+    if (caret_m__number(p->text.bytes, p->text.len, &v) != 0)
         return refused(p, CARET_M__E_NUMOFLOW, "a number is too large");
     char text[CARET__DEC_MAX];
     size_t n = caret__dec_format(v, text);
-    p->len = 0;
+    p->text.len = 0;
     return keep(p, text, n);
 }
 
@@ -225,7 +208,7 @@ static bool value(struct parser *p, caret_node *n);
 
 static bool store(struct parser *p, caret_node *n)
 {
-    int rc = n != NULL ? caret_set(p->s, n, p->text, p->len) : CARET_OK;
+    int rc = n != NULL ? caret_set(p->s, n, p->text.bytes, p->text.len) : CARET_OK;
 
     return rc == CARET_OK || failed(p, rc);
 }
@@ -235,8 +218,8 @@ static bool store_marked(struct parser *p, caret_node *n)
 {
     if (!keep(p, "", 1))
         return false;
-    memmove(p->text + 1, p->text, p->len - 1);
-    p->text[0] = '\0';
+    memmove(p->text.bytes + 1, p->text.bytes, p->text.len - 1);
+    p->text.bytes[0] = '\0';
     return store(p, n);
 }
 
@@ -249,7 +232,7 @@ static bool word(struct parser *p, caret_node *n)
         if ((size_t)(p->end - p->at) < len || memcmp(p->at, words[i], len) != 0)
             continue;
         p->at += len;
-        p->len = 0;
+        p->text.len = 0;
         return keep(p, words[i], len) && store_marked(p, n);
     }
     return invalid(p, p->at == p->end ? "premature end of input" : "invalid token");
@@ -262,7 +245,8 @@ static bool member(struct parser *p, caret_node *n, bool named, int64_t i)
 
     if (n == NULL)
         return value(p, NULL);
-    int rc = named ? caret_node_child(&child.node, sizeof child, n, p->text != NULL ? p->text : "", p->len)
+    int rc = named ? caret_node_child(&child.node, sizeof child, n,
+                                      p->text.bytes != NULL ? p->text.bytes : "", p->text.len)
                    : caret_node_child_int(&child.node, sizeof child, n, i);
     return rc == CARET_OK ? value(p, &child.node) : failed(p, rc);
 }
@@ -280,7 +264,7 @@ static bool object(struct parser *p, caret_node *n)
         if (!skip(p, ':'))
             return invalid(p, "':' expected");
         skip_space(p);
-        bool own = p->len == 0 && p->at < p->end && *p->at != '{' && *p->at != '[';
+        bool own = p->text.len == 0 && p->at < p->end && *p->at != '{' && *p->at != '[';
         if (!(own ? value(p, n) : member(p, n, true, 0)))
             return false;
     } while (skip(p, ','));
@@ -316,7 +300,8 @@ static bool value(struct parser *p, caret_node *n)
     if (skip(p, '['))
         return inside(p, n, array);
     if (skip(p, '"'))
-        return string(p) && (caret__num_canonical(p->text, p->len) ? store_marked(p, n) : store(p, n));
+        return string(p) &&
+               (caret__num_canonical(p->text.bytes, p->text.len) ? store_marked(p, n) : store(p, n));
     if (p->at < p->end && (*p->at == '-' || (*p->at >= '0' && *p->at <= '9')))
         return number(p) && store(p, n);
     return word(p, n);
@@ -341,6 +326,6 @@ int caret_m__json_decode(caret_session *s, caret_node *n, const char *text, size
 
     *e = (struct caret_m__json_error){0};
     bool good = document(&p, NULL) && document(&p, n);
-    free(p.text);
+    free(p.text.bytes);
     return good ? 0 : -1;
 }

@@ -15,8 +15,7 @@
 struct writer {
     caret_session *s;
     struct caret_m__json_error *e;
-    char *text;
-    size_t len, cap;
+    struct caret_m__growing text;
     char *key; /* room for a subscript */
     size_t key_cap;
 };
@@ -32,18 +31,7 @@ static bool failed(struct writer *w, int rc)
 
 static bool put(struct writer *w, const char *bytes, size_t n)
 {
-    if (w->cap - w->len <= n) { /* a NUL comes after all */
-        size_t cap = (w->len + n + 1) * 2;
-        char *text = realloc(w->text, cap);
-        if (text == NULL)
-            return failed(w, CARET_E_NOMEM);
-        w->text = text;
-        w->cap = cap;
-    }
-    memcpy(w->text + w->len, bytes, n);
-    w->len += n;
-    w->text[w->len] = '\0';
-    return true;
+    return caret_m__grow(&w->text, bytes, n) || failed(w, CARET_E_NOMEM);
 }
 
 static bool put_text(struct writer *w, const char *text)
@@ -241,10 +229,10 @@ int caret_m__json_encode(caret_session *s, caret_node *n, char **text, size_t *l
         good = data == 1 ? put_object(&w, n, true) : put_tree(&w, n);
     free(w.key);
     if (!good) {
-        free(w.text);
+        free(w.text.bytes);
         return -1;
     }
-    *text = w.text;
-    *len = w.len;
+    *text = w.text.bytes;
+    *len = w.text.len;
     return 0;
 }

@@ -1,9 +1,9 @@
 /*
- * text.c - ZWR text by M's rules.
+ * text.c - ZWR text by M's rules, characters, and text that grows.
  */
 #include "m/text.h"
 
-#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -18,6 +18,36 @@ int caret_m__str2zwr(const char *in, size_t n, bool utf8, char *buf, size_t cap,
         return CARET_E_BUFFER;
     memcpy(buf, in, n);
     return CARET_OK;
+}
+
+size_t caret_m__character_put(uint32_t code, char bytes[4])
+{
+    size_t n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+
+    bytes[0] = (char)code;
+    if (n > 1) {
+        for (size_t i = n; --i > 0; code >>= 6)
+            bytes[i] = (char)(0x80 | (code & 0x3F));
+        bytes[0] = (char)((0xF00u >> n) | code);
+    }
+    return n;
+}
+
+bool caret_m__grow(struct caret_m__growing *t, const char *bytes, size_t n)
+{
+    if (t->cap - t->len <= n) { /* the NUL */
+        size_t cap = (t->len + n + 1) * 2;
+        char *more = realloc(t->bytes, cap);
+        if (more == NULL)
+            return false;
+        t->bytes = more;
+        t->cap = cap;
+    }
+    if (n > 0)
+        memcpy(t->bytes + t->len, bytes, n);
+    t->len += n;
+    t->bytes[t->len] = '\0';
+    return true;
 }
 
 /* ------------------------------------------------------------------- reading */
@@ -39,14 +69,8 @@ static void put(struct reader *r, const char *bytes, size_t n)
 static void put_code(struct reader *r, uint32_t code, bool byte)
 {
     char c[4] = {(char)code};
-    size_t n = byte || code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
 
-    if (n > 1) {
-        for (size_t i = n; --i > 0; code >>= 6)
-            c[i] = (char)(0x80 | (code & 0x3F));
-        c[0] = (char)((0xF00u >> n) | code);
-    }
-    put(r, c, n);
+    put(r, c, byte ? 1 : caret_m__character_put(code, c));
 }
 
 static bool skip(struct reader *r, char c)
