@@ -42,6 +42,7 @@
 #include "base/rand.h"
 #include "caret.h"
 #include "support/crowd.h"
+#include "support/points.h"
 
 #define WORKERS  8
 #define TXNS     20000 /* of a worker */
@@ -766,10 +767,7 @@ static void histories_are_serializable(void **state)
 /* The engine makes a mistake that the histories must show. */
 static void finds(const char *mistake)
 {
-#ifndef CARET_FAULTS
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
+    need_points();
     for (unsigned tries = 0; complaints == 0 && tries < 30; tries++)
         try_histories(0, 1, mistake);
     assert_true(complaints > 0);

@@ -28,18 +28,6 @@ static bool mount_small(const char *where, unsigned kib, bool again)
     return mount("none", where, "tmpfs", again ? MS_REMOUNT : 0, size) == 0;
 }
 
-/* Take what is left of the file system. */
-static void fill_up(const char *name)
-{
-    static const char zero[4096];
-    int fd = open(name, O_WRONLY | O_CREAT, 0600);
-
-    assert_true(fd >= 0);
-    while (write(fd, zero, sizeof zero) > 0)
-        ;
-    close(fd);
-}
-
 static size_t length_of(int64_t i)
 {
     return i % 20 == 7 ? 3 * CARET__PAGE_SIZE : CARET__PAGE_SIZE / 6;

@@ -197,17 +197,6 @@ static void a_long_value_may_be_a_hole(void **state)
 
 /* ------------------------------------------------------------------- a full disk */
 
-static void fill_up(const char *name)
-{
-    static const char zero[4096];
-    int fd = open(name, O_WRONLY | O_CREAT, 0600);
-
-    assert_true(fd >= 0);
-    while (write(fd, zero, sizeof zero) > 0)
-        ;
-    close(fd);
-}
-
 /* Set until there is no room; the node that was refused. */
 static int64_t set_until_full(caret_db *db)
 {

@@ -311,10 +311,7 @@ static const char *const points[] = {"open_data",
 static void death_at_any_point_of_recovery_is_recovered(void **state)
 {
     (void)state;
-#ifndef CARET_FAULTS
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
+    need_points();
     assert_true(die_everywhere(points, sizeof points / sizeof points[0], prepare_crashed, open_and_close) >
                 20);
 }
@@ -322,10 +319,7 @@ static void death_at_any_point_of_recovery_is_recovered(void **state)
 static void death_at_any_point_of_a_clean_session_is_recovered(void **state)
 {
     (void)state;
-#ifndef CARET_FAULTS
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
+    need_points();
     assert_true(die_everywhere(points, sizeof points / sizeof points[0], prepare_clean, open_and_close) > 15);
 }
 
@@ -336,10 +330,7 @@ static void death_at_any_point_of_compacting_is_recovered(void **state)
                                      "close_clean",    "close_segment_gone", "close_log_gone"};
 
     (void)state;
-#ifndef CARET_FAULTS
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
+    need_points();
     assert_true(die_everywhere(at, sizeof at / sizeof at[0], prepare_crashed, compact) > 8);
 }
 
@@ -349,10 +340,7 @@ static void death_while_creating_leaves_no_half_database(void **state)
                                      "open_data"};
 
     (void)state;
-#ifndef CARET_FAULTS
-    print_message("skipped: this build has no fault points (the small one has)\n");
-    skip();
-#endif
+    need_points();
     for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
         pid_t pid = fork();
         if (pid == 0) {

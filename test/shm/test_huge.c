@@ -383,17 +383,9 @@ static void a_full_folder_is_an_error(void **state)
 {
     struct fixture *f = *state;
     const uint64_t room = (CARET__ARENA_STEP * CARET__PAGE_SIZE == 4 * MIB ? 24 : 6) * MIB;
-    char dir[96], command[256];
+    char dir[96];
 
-    snprintf(dir, sizeof dir, "%s/shm", f->dir);
-    assert_int_equal(mkdir(dir, 0700), 0);
-    snprintf(command, sizeof command, "mount -t tmpfs -o size=%llu none %s 2>/dev/null",
-             (unsigned long long)room, dir);
-    if (system(command) != 0) {
-        rmdir(dir);
-        print_message("skipped: no tmpfs can be mounted here\n");
-        skip();
-    }
+    fixture_small_folder(f, room, dir);
     int rc = caret__segment_create(&f->e, &f->id, dir, NPAGES, 0);
     if (rc == CARET_OK) {
         assert_true(caret__grow_wanted(&f->e, f->e.sh->ts.free_slots));
@@ -406,9 +398,7 @@ static void a_full_folder_is_an_error(void **state)
         rc = caret__grow_arena(&f->e, f->e.sh->max_slots);
     }
     caret__segment_close(&f->e);
-    snprintf(command, sizeof command, "umount %s", dir);
-    assert_int_equal(system(command), 0);
-    rmdir(dir);
+    fixture_small_folder_gone(dir);
     assert_int_equal(rc, CARET_E_SHM);
 }
 

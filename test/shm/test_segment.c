@@ -313,9 +313,7 @@ static void full_shared_memory_is_an_error_that_leaves_nothing(void **state)
     for (struct dirent *entry = readdir(d); entry != NULL; entry = readdir(d))
         files += entry->d_name[0] != '.';
     closedir(d);
-    snprintf(command, sizeof command, "umount %s", dir);
-    assert_int_equal(system(command), 0);
-    rmdir(dir);
+    fixture_small_folder_gone(dir);
     assert_int_equal(rc, CARET_E_SHM);
     assert_int_equal(files, 0);
     assert_null(f->e.base);
@@ -326,26 +324,16 @@ static void a_small_folder_gives_a_small_arena(void **state)
 {
     const uint64_t room = CARET__PAGE_SIZE < 1024 ? 4 << 20 : 64 << 20;
     struct fixture *f = *state;
-    char dir[96], command[256];
+    char dir[96];
 
-    snprintf(dir, sizeof dir, "%s/shm", f->dir);
-    assert_int_equal(mkdir(dir, 0700), 0);
-    snprintf(command, sizeof command, "mount -t tmpfs -o size=%llu none %s 2>/dev/null",
-             (unsigned long long)room, dir);
-    if (system(command) != 0) {
-        rmdir(dir);
-        print_message("skipped: no tmpfs can be mounted here\n");
-        skip();
-    }
+    fixture_small_folder(f, room, dir);
     f->e.options.arena_limit = 0;
     int rc = caret__segment_create(&f->e, &f->id, dir, NPAGES, 0);
     uint64_t arena = rc == CARET_OK ? (uint64_t)f->e.sh->max_slots * CARET__PAGE_SIZE : 0;
     if (rc == CARET_OK)
         rc = caret__grow_arena(&f->e, f->e.sh->max_slots);
     caret__segment_close(&f->e);
-    snprintf(command, sizeof command, "umount %s", dir);
-    assert_int_equal(system(command), 0);
-    rmdir(dir);
+    fixture_small_folder_gone(dir);
     assert_int_equal(rc, CARET_OK);
     assert_in_range(arena, room / 4, room / 2);
 }

@@ -99,3 +99,27 @@ void fixture_create(struct fixture *f, uint32_t npages)
 {
     assert_int_equal(caret__segment_create(&f->e, &f->id, NULL, npages, 0), CARET_OK);
 }
+
+void fixture_small_folder(const struct fixture *f, uint64_t room, char dir[96])
+{
+    char command[256];
+
+    snprintf(dir, 96, "%s/shm", f->dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    snprintf(command, sizeof command, "mount -t tmpfs -o size=%llu none %s 2>/dev/null",
+             (unsigned long long)room, dir);
+    if (system(command) != 0) {
+        rmdir(dir);
+        print_message("skipped: no tmpfs can be mounted here\n");
+        skip();
+    }
+}
+
+void fixture_small_folder_gone(const char *dir)
+{
+    char command[256];
+
+    snprintf(command, sizeof command, "umount %s", dir);
+    assert_int_equal(system(command), 0);
+    rmdir(dir);
+}

@@ -42,4 +42,8 @@ int fixture_delete(void **state);
 /* A segment of the fixture's engine with so many page numbers. */
 void fixture_create(struct fixture *f, uint32_t npages);
 
+/* A folder for segments that has room for so many bytes, or the test is skipped; and the end of it. */
+void fixture_small_folder(const struct fixture *f, uint64_t room, char dir[96]);
+void fixture_small_folder_gone(const char *dir);
+
 #endif
