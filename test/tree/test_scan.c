@@ -13,22 +13,13 @@ static void fill(struct store *s, uint64_t seed)
     assert_true(store_leaves(s) > 3);
 }
 
-/* Next of a key, or of a gap that is no longer than one. */
-static void expect_next(struct store *s, const uint8_t *from, size_t from_len)
+/* A step has come to the model's key number i; or there is none, and it says so. */
+static void expect_key(const struct store *s, unsigned i, int rc, const uint8_t *key, size_t len)
 {
-    struct caret__view v = store_view(s);
-    struct caret__at at = {0};
-    uint8_t key[CARET__KEY_MAX];
-    size_t len = from_len;
-    bool found;
-    unsigned i = model_find(&s->model, from, from_len, &found);
-
-    memcpy(key, from, from_len);
-    int rc = caret__scan_next(&v, &at, key, &len);
-    assert_int_equal(rc, i + found < s->model.n ? CARET_OK : CARET_NONE);
+    assert_int_equal(rc, i < s->model.n ? CARET_OK : CARET_NONE);
     if (rc == CARET_OK) {
-        assert_int_equal(len, s->model.p[i + found].klen);
-        assert_memory_equal(key, s->model.p[i + found].key, len);
+        assert_int_equal(len, s->model.p[i].klen);
+        assert_memory_equal(key, s->model.p[i].key, len);
     }
 }
 
@@ -36,28 +27,18 @@ static void expect_next(struct store *s, const uint8_t *from, size_t from_len)
 static void expect_around(struct store *s, const uint8_t *from, size_t from_len)
 {
     struct caret__view v = store_view(s);
-    struct caret__at at = {0};
     uint8_t key[CARET__PLACE_MAX];
-    size_t len = from_len;
     bool found;
     unsigned i = model_find(&s->model, from, from_len, &found);
 
-    memcpy(key, from, from_len);
-    int rc = caret__scan_from(&v, &at, key, &len);
-    assert_int_equal(rc, i < s->model.n ? CARET_OK : CARET_NONE);
-    if (rc == CARET_OK) {
-        assert_int_equal(len, s->model.p[i].klen);
-        assert_memory_equal(key, s->model.p[i].key, len);
-    }
-    if (from_len <= CARET__KEY_MAX)
-        expect_next(s, from, from_len);
-    memcpy(key, from, from_len);
-    len = from_len;
-    rc = caret__scan_before(&v, &at, key, &len);
-    assert_int_equal(rc, i > 0 ? CARET_OK : CARET_NONE);
-    if (rc == CARET_OK) {
-        assert_int_equal(len, s->model.p[i - 1].klen);
-        assert_memory_equal(key, s->model.p[i - 1].key, len);
+    for (int way = from_len <= CARET__KEY_MAX ? 0 : 1; way < 3; way++) {
+        struct caret__at at = {0};
+        size_t len = from_len;
+        memcpy(key, from, from_len);
+        int rc = way == 0   ? caret__scan_next(&v, &at, key, &len)
+                 : way == 1 ? caret__scan_from(&v, &at, key, &len)
+                            : caret__scan_before(&v, &at, key, &len);
+        expect_key(s, way == 0 ? i + found : way == 1 ? i : i - 1, rc, key, len);
     }
 }
 
@@ -130,61 +111,44 @@ static void the_longest_keys_are_walked_over(void **state)
 
 /* ------------------------------------------------------------------- changes */
 
-/* Between two steps anything is changed; the next step goes on after the last key, as the tree is by then. */
+/* Between two steps anything is changed; the next step goes on from the last key, as the tree is by then. */
+static void goes_on_whatever_is_changed(uint64_t seed, bool back)
+{
+    struct store s;
+    struct caret__at at = {0};
+    uint8_t key[CARET__KEY_MAX + 1] = {back ? 0xff : 0};
+    size_t len = 1;
+    unsigned steps = 0;
+
+    fill(&s, seed);
+    struct caret__view v = store_view(&s);
+    for (; steps < 3000; steps++) {
+        for (unsigned i = caret__rand_below(&s.rng, 4); i > 0; i--)
+            store_change(&s, 500, 20);
+        bool found;
+        unsigned i = model_find(&s.model, key, len, &found);
+        i += back ? -1u : found;
+        int rc = back ? caret__scan_before(&v, &at, key, &len) : caret__scan_next(&v, &at, key, &len);
+        expect_key(&s, i, rc, key, len);
+        if (rc != CARET_OK)
+            break;
+    }
+    assert_true(steps > 100);
+    store_close(&s);
+}
+
 static void a_walk_goes_on_whatever_is_changed(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 6; seed++) {
-        struct store s;
-        fill(&s, seed);
-        struct caret__view v = store_view(&s);
-        struct caret__at at = {0};
-        uint8_t key[CARET__KEY_MAX + 1] = {0};
-        size_t len = 0;
-        unsigned steps = 0;
-        for (int rc = caret__scan_from(&v, &at, key, &len); rc == CARET_OK && steps < 3000; steps++) {
-            for (unsigned i = caret__rand_below(&s.rng, 4); i > 0; i--)
-                store_change(&s, 500, 20);
-            bool found;
-            unsigned next = model_find(&s.model, key, len, &found);
-            next += found;
-            rc = caret__scan_next(&v, &at, key, &len);
-            assert_int_equal(rc, next < s.model.n ? CARET_OK : CARET_NONE);
-            if (rc != CARET_OK)
-                break;
-            assert_int_equal(len, s.model.p[next].klen);
-            assert_memory_equal(key, s.model.p[next].key, len);
-        }
-        assert_true(steps > 100);
-        store_close(&s);
-    }
+    for (uint64_t seed = 1; seed <= 6; seed++)
+        goes_on_whatever_is_changed(seed, false);
 }
 
 static void a_walk_back_goes_on_whatever_is_changed(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 6; seed++) {
-        struct store s;
-        fill(&s, seed);
-        struct caret__view v = store_view(&s);
-        struct caret__at at = {0};
-        uint8_t key[CARET__KEY_MAX + 1] = {0xff};
-        size_t len = 1;
-        unsigned steps = 0;
-        for (; steps < 3000; steps++) {
-            for (unsigned i = caret__rand_below(&s.rng, 4); i > 0; i--)
-                store_change(&s, 500, 20);
-            unsigned i = model_find(&s.model, key, len, NULL);
-            int rc = caret__scan_before(&v, &at, key, &len);
-            assert_int_equal(rc, i > 0 ? CARET_OK : CARET_NONE);
-            if (rc != CARET_OK)
-                break;
-            assert_int_equal(len, s.model.p[i - 1].klen);
-            assert_memory_equal(key, s.model.p[i - 1].key, len);
-        }
-        assert_true(steps > 100);
-        store_close(&s);
-    }
+    for (uint64_t seed = 1; seed <= 6; seed++)
+        goes_on_whatever_is_changed(seed, true);
 }
 
 /* -------------------------------------------------------------------- ranges */
