@@ -41,6 +41,20 @@ function fixture.node_methods(db)
     return found
 end
 
+--- All that an iterator gives, first values only.
+function fixture.list(...)
+    local all = {}
+    for value in ... do all[#all + 1] = value end
+    return all
+end
+
+--- f, of the module yottadb, fails: the code of its error, and the error.
+function fixture.code_of(f, ...)
+    local ok, err = pcall(f, ...)
+    lu.assertFalse(ok)
+    return require("yottadb").get_error_code(err), err
+end
+
 function fixture.remove()
     for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(fixture.path .. suffix) end
 end

@@ -14,11 +14,7 @@ function TestIteration:tearDown()
     db:close()
 end
 
-local function list(...)
-    local got = {}
-    for s in ... do got[#got + 1] = s end
-    return got
-end
+local list = fixture.list
 
 local function reversed(t)
     local r = {}

@@ -3,6 +3,7 @@ local lu = require "luaunit"
 local ydb = require "yottadb"
 local caret = require "caret"
 local fixture = require "fixture"
+local list, code_of = fixture.list, fixture.code_of
 
 ydb.set("$ZGBLDIR", fixture.path)
 
@@ -11,19 +12,6 @@ TestFunctions = {}
 function TestFunctions:setUp()
     ydb.kill("^t")
     ydb.kill("t")
-end
-
-local function list(...)
-    local all = {}
-    for sub in ... do all[#all + 1] = sub end
-    return all
-end
-
-local function code_of(f, ...)
-    local ok, err = pcall(f, ...)
-    lu.assertFalse(ok)
-    lu.assertEquals(type(err), "string")
-    return ydb.get_error_code(err), err
 end
 
 function TestFunctions:test_everything_is_there()

@@ -3,6 +3,7 @@ local lu = require "luaunit"
 local c = require "_yottadb"
 local ydb = require "yottadb"
 local fixture = require "fixture"
+local code_of = fixture.code_of
 
 ydb.set("$ZGBLDIR", fixture.path)
 
@@ -11,12 +12,6 @@ TestC = {}
 function TestC:setUp()
     ydb.kill("^t")
     c.delete_excl {}
-end
-
-local function code_of(f, ...)
-    local ok, err = pcall(f, ...)
-    lu.assertFalse(ok)
-    return ydb.get_error_code(err)
 end
 
 function TestC:test_everything_is_there()

@@ -3,6 +3,7 @@ local lu = require "luaunit"
 local ydb = require "yottadb"
 local c = require "_yottadb"
 local fixture = require "fixture"
+local list, code_of = fixture.list, fixture.code_of
 
 ydb.set("$ZGBLDIR", fixture.path)
 
@@ -14,18 +15,6 @@ end
 
 local MAX = ydb.YDB_MAX_STR
 local huge = ("b"):rep(MAX)
-
-local function list(...)
-    local all = {}
-    for sub in ... do all[#all + 1] = sub end
-    return all
-end
-
-local function code_of(f, ...)
-    local ok, err = pcall(f, ...)
-    lu.assertFalse(ok)
-    return ydb.get_error_code(err)
-end
 
 function TestLong:test_subscripts_of_a_mebibyte()
     lu.assertEquals({ydb.get("t", {huge}) or "none", ydb.data("t", {huge})}, {"none", 0})

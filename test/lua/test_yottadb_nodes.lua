@@ -2,6 +2,7 @@
 local lu = require "luaunit"
 local ydb = require "yottadb"
 local fixture = require "fixture"
+local list, code_of = fixture.list, fixture.code_of
 
 ydb.set("$ZGBLDIR", fixture.path)
 
@@ -13,18 +14,6 @@ function TestNodes:setUp()
     n = ydb.node("^t")
     n:kill()
     ydb.kill("t")
-end
-
-local function list(...)
-    local all = {}
-    for sub in ... do all[#all + 1] = sub end
-    return all
-end
-
-local function code_of(f, ...)
-    local ok, err = pcall(f, ...)
-    lu.assertFalse(ok)
-    return ydb.get_error_code(err)
 end
 
 function TestNodes:test_children_by_dot_index_and_call()

@@ -3,18 +3,13 @@ local lu = require "luaunit"
 local ydb = require "yottadb"
 local caret = require "caret"
 local fixture = require "fixture"
+local code_of = fixture.code_of
 
 local second = fixture.path:gsub("%.caret$", "-2.caret")
 
 ydb.set("$ZGBLDIR", fixture.path)
 
 TestSpecial = {}
-
-local function code_of(f, ...)
-    local ok, err = pcall(f, ...)
-    lu.assertFalse(ok)
-    return ydb.get_error_code(err)
-end
 
 function TestSpecial:test_what_can_be_read()
     lu.assertEquals(ydb.get("$ZYRELEASE"), "YottaDB r2.06 Linux x86_64")

@@ -3,6 +3,7 @@ local lu = require "luaunit"
 local ydb = require "yottadb"
 local caret = require "caret"
 local fixture = require "fixture"
+local code_of = fixture.code_of
 
 ydb.set("$ZGBLDIR", fixture.path)
 
@@ -26,12 +27,6 @@ end
 
 local function pack(...)
     return {n = select("#", ...), ...}
-end
-
-local function code_of(f, ...)
-    local ok, err = pcall(f, ...)
-    lu.assertFalse(ok)
-    return ydb.get_error_code(err), err
 end
 
 -- ------------------------------------------------------------ transactions
