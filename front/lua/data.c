@@ -382,24 +382,24 @@ static int db_incr(lua_State *L)
     return incr(L, d, s, &n.node, top > 2 ? top : top + 1, 0);
 }
 
-static int db_kill(lua_State *L)
+static int db_removed(lua_State *L, const char *name, int (*remove)(caret_session *s, caret_node *n))
 {
     struct caret__ldb *d;
     caret_node_buf n;
     caret_session *s = target(L, &d, &n, 0);
     if (s == NULL)
-        return caret__too_long(L, "kill", 2);
-    return removed(L, d, s, &n.node, caret_kill);
+        return caret__too_long(L, name, 2);
+    return removed(L, d, s, &n.node, remove);
+}
+
+static int db_kill(lua_State *L)
+{
+    return db_removed(L, "kill", caret_kill);
 }
 
 static int db_delete(lua_State *L)
 {
-    struct caret__ldb *d;
-    caret_node_buf n;
-    caret_session *s = target(L, &d, &n, 0);
-    if (s == NULL)
-        return caret__too_long(L, "delete", 2);
-    return removed(L, d, s, &n.node, caret_delete);
+    return db_removed(L, "delete", caret_delete);
 }
 
 static int db_data(lua_State *L)

@@ -286,6 +286,21 @@ static int db_path(lua_State *L)
     return 1;
 }
 
+struct count {
+    const char *name;
+    uint64_t v;
+};
+
+/* A table of them. */
+static void push_counts(lua_State *L, const struct count *c, size_t n)
+{
+    lua_createtable(L, 0, (int)n + 1); /* one for a text */
+    for (size_t i = 0; i < n; i++) {
+        lua_pushinteger(L, (lua_Integer)c[i].v);
+        lua_setfield(L, -2, c[i].name);
+    }
+}
+
 static int db_stat(lua_State *L)
 {
     struct caret__ldb *d = caret__check_db(L, 1);
@@ -293,44 +308,50 @@ static int db_stat(lua_State *L)
     int rc = caret_stat(d->db, &st);
     if (rc != CARET_OK)
         return caret__raise(L, d, rc);
-    const struct {
-        const char *name;
-        uint64_t v;
-    } fields[] = {{"pages", st.pages},
-                  {"free_pages", st.free_pages},
-                  {"arena_slots", st.arena_slots},
-                  {"arena_used", st.arena_used},
-                  {"arena_huge", st.arena_huge},
-                  {"depth", st.depth},
-                  {"log_head", st.log_head},
-                  {"log_durable", st.log_durable},
-                  {"checkpoint_lsn", st.checkpoint_lsn},
-                  {"epoch", st.epoch},
-                  {"checkpoints", st.checkpoints},
-                  {"repairs", st.repairs},
-                  {"gets", st.gets},
-                  {"sets", st.sets},
-                  {"commits", st.commits},
-                  {"restarts", st.restarts},
-                  {"lock_waits", st.lock_waits},
-                  {"processes", st.processes},
-                  {"held_pages", st.held_pages},
-                  {"snapshots", st.snapshots}};
-    lua_newtable(L);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        lua_pushinteger(L, (lua_Integer)fields[i].v);
-        lua_setfield(L, -2, fields[i].name);
-    }
+    const struct count counts[] = {{"pages", st.pages},
+                                   {"free_pages", st.free_pages},
+                                   {"arena_slots", st.arena_slots},
+                                   {"arena_used", st.arena_used},
+                                   {"arena_huge", st.arena_huge},
+                                   {"depth", st.depth},
+                                   {"log_head", st.log_head},
+                                   {"log_durable", st.log_durable},
+                                   {"checkpoint_lsn", st.checkpoint_lsn},
+                                   {"epoch", st.epoch},
+                                   {"checkpoints", st.checkpoints},
+                                   {"repairs", st.repairs},
+                                   {"gets", st.gets},
+                                   {"sets", st.sets},
+                                   {"commits", st.commits},
+                                   {"restarts", st.restarts},
+                                   {"lock_waits", st.lock_waits},
+                                   {"processes", st.processes},
+                                   {"held_pages", st.held_pages},
+                                   {"snapshots", st.snapshots}};
+    push_counts(L, counts, sizeof counts / sizeof *counts);
     static const char *const views[] = {"attached", "live", "file"};
     lua_pushstring(L, st.view < sizeof views / sizeof *views ? views[st.view] : "?");
     lua_setfield(L, -2, "view");
     return 1;
 }
 
-static void set_count(lua_State *L, const char *name, uint64_t v)
+static void push_level(lua_State *L, const caret_usage_level *l)
 {
-    lua_pushinteger(L, (lua_Integer)v);
-    lua_setfield(L, -2, name);
+    const struct count counts[] = {
+        {"pages", l->pages}, {"entries", l->entries}, {"used", l->used}, {"size", l->size}};
+
+    push_counts(L, counts, sizeof counts / sizeof *counts);
+}
+
+static void push_global(lua_State *L, const caret_usage_global *g)
+{
+    const struct count counts[] = {{"nodes", g->nodes},           {"leaves", g->leaves},
+                                   {"bytes", g->bytes},           {"long_values", g->long_values},
+                                   {"long_bytes", g->long_bytes}, {"long_pages", g->long_pages}};
+
+    push_counts(L, counts, sizeof counts / sizeof *counts);
+    lua_pushstring(L, g->name);
+    lua_setfield(L, -2, "name");
 }
 
 /* usage(db) -> {levels = {{pages, entries, used, size}, ...}, globals = {{name, nodes, ...}, ...}} */
@@ -345,26 +366,13 @@ static int db_usage(lua_State *L)
     lua_createtable(L, 0, 2);
     lua_createtable(L, (int)u->levels, 0);
     for (unsigned i = 0; i < u->levels; i++) {
-        lua_createtable(L, 0, 4);
-        set_count(L, "pages", u->level[i].pages);
-        set_count(L, "entries", u->level[i].entries);
-        set_count(L, "used", u->level[i].used);
-        set_count(L, "size", u->level[i].size);
+        push_level(L, &u->level[i]);
         lua_rawseti(L, -2, (int)i + 1);
     }
     lua_setfield(L, -2, "levels");
     lua_createtable(L, (int)u->globals, 0);
     for (size_t i = 0; i < u->globals; i++) {
-        const caret_usage_global *g = &u->global[i];
-        lua_createtable(L, 0, 7);
-        lua_pushstring(L, g->name);
-        lua_setfield(L, -2, "name");
-        set_count(L, "nodes", g->nodes);
-        set_count(L, "leaves", g->leaves);
-        set_count(L, "bytes", g->bytes);
-        set_count(L, "long_values", g->long_values);
-        set_count(L, "long_bytes", g->long_bytes);
-        set_count(L, "long_pages", g->long_pages);
+        push_global(L, &u->global[i]);
         lua_rawseti(L, -2, (int)i + 1);
     }
     lua_setfield(L, -2, "globals");
@@ -385,23 +393,16 @@ static int core_salvage(lua_State *L)
 
     if (rc != CARET_OK && rc != CARET_E_CORRUPT)
         return caret__fail_values(L, rc);
-    const struct {
-        const char *name;
-        uint64_t v;
-    } fields[] = {{"nodes", c.nodes},
-                  {"pages", c.pages},
-                  {"leaves", c.leaves},
-                  {"lost_pages", c.lost_pages},
-                  {"lost_values", c.lost_values},
-                  {"stale_leaves", c.stale_leaves},
-                  {"doubtful_leaves", c.doubtful_leaves},
-                  {"logged", c.logged},
-                  {"epoch", c.epoch}};
-    lua_newtable(L);
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        lua_pushinteger(L, (lua_Integer)fields[i].v);
-        lua_setfield(L, -2, fields[i].name);
-    }
+    const struct count counts[] = {{"nodes", c.nodes},
+                                   {"pages", c.pages},
+                                   {"leaves", c.leaves},
+                                   {"lost_pages", c.lost_pages},
+                                   {"lost_values", c.lost_values},
+                                   {"stale_leaves", c.stale_leaves},
+                                   {"doubtful_leaves", c.doubtful_leaves},
+                                   {"logged", c.logged},
+                                   {"epoch", c.epoch}};
+    push_counts(L, counts, sizeof counts / sizeof *counts);
     lua_pushboolean(L, rc != CARET_OK);
     lua_pushstring(L, report);
     return 3;
