@@ -37,7 +37,7 @@ static int not_local(struct caret__ydb_call *c, int status, const ydb_buffer_t *
     return caret__ydb_error(c, status, name, call, NULL);
 }
 
-int caret__ydb_namecount_check(struct caret__ydb_call *c, int namecount)
+static int bad_namecount(struct caret__ydb_call *c, int namecount)
 {
     struct caret__ydb_digits count, most;
     char call[40];
@@ -45,10 +45,13 @@ int caret__ydb_namecount_check(struct caret__ydb_call *c, int namecount)
     snprintf(call, sizeof call, "%s()", c->name);
     if (namecount < 0)
         return caret__ydb_error(c, YDB_ERR_INVNAMECOUNT, call, NULL);
-    if (namecount > YDB_MAX_NAMES)
-        return caret__ydb_error(c, YDB_ERR_NAMECOUNT2HI, call, caret__ydb_digits(&count, namecount),
-                                caret__ydb_digits(&most, YDB_MAX_NAMES), NULL);
-    return YDB_OK;
+    return caret__ydb_error(c, YDB_ERR_NAMECOUNT2HI, call, caret__ydb_digits(&count, namecount),
+                            caret__ydb_digits(&most, YDB_MAX_NAMES), NULL);
+}
+
+int caret__ydb_namecount_check(struct caret__ydb_call *c, int namecount)
+{
+    return namecount < 0 || namecount > YDB_MAX_NAMES ? bad_namecount(c, namecount) : YDB_OK;
 }
 
 int caret__ydb_names_check(struct caret__ydb_call *c, int namecount, const ydb_buffer_t *names, bool star)
