@@ -238,7 +238,7 @@ static void verify(caret_db *db, unsigned slack)
     caret_session *s;
     caret_node_buf n;
     char report[2000];
-    uint64_t number;
+    uint64_t number = 0;
     long total = 0;
 
     must(caret_session_open(db, &s), "session");
