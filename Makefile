@@ -8,13 +8,14 @@
 #   make bench      build and run the benchmarks
 #   make rivals     install the systems that 3n+1 can be compared with, build their programs
 #   make docs       deps, the reference of the Lua module as HTML
+#   make deb        Debian packages, in build/deb
 #   make install    cmake --install (PREFIX=/usr/local, DESTDIR)
 #   make clean      remove all build folders
 
 PREFIX ?= /usr/local
 
 .NOTPARALLEL:
-.PHONY: release deps demo test torture bench rivals docs install clean
+.PHONY: release deps demo test torture bench rivals docs deb install clean
 
 release:
 	@sh tools/deps.sh --build
@@ -52,6 +53,9 @@ docs: deps
 	@lua5.4 tools/reference.lua build/docs
 	@cd build/docs && ldoc -q .
 	@echo build/docs/html/index.html
+
+deb: deps
+	@sh tools/deb.sh
 
 install: release
 	cmake --install build

@@ -23,7 +23,7 @@ install(FILES ${CMAKE_BINARY_DIR}/caret.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/p
 foreach(version ${CARET_LUA_VERSIONS})
     string(REPLACE "." "" v ${version})
     if(TARGET caret_lua${v})
-        install(TARGETS caret_lua${v} LIBRARY DESTINATION lib/lua/${version})
+        install(TARGETS caret_lua${v} LIBRARY DESTINATION ${CARET_LUA_LIBDIR}/${version})
         install(DIRECTORY front/lua/ DESTINATION share/lua/${version} FILES_MATCHING PATTERN "*.lua")
         install(DIRECTORY front/yottadb/lua/ DESTINATION share/lua/${version} FILES_MATCHING PATTERN "*.lua")
     endif()

@@ -16,7 +16,7 @@ set_target_properties(watch PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_D
 set(test_environment "CARET_BUILD=${CMAKE_BINARY_DIR};CARET_SOURCE=${PROJECT_SOURCE_DIR}")
 
 # Those that take long, the longest first: they begin before the others, so that no processor is idle at the end.
-set(long_tests run/yottadb_rust log/powerloss api/step api/torture run/install run/lua55 api/stopped log/syscalls
+set(long_tests run/yottadb_rust log/powerloss run/deb api/step api/torture run/install run/lua55 api/stopped log/syscalls
     run/transfer run/yottadb_python run/rivals run/signals log/full copy/backup lua5.2/yottadb_tp lua5.3/gc api/snapshot
     lua5.1/gc open/orphan)
 

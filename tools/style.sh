@@ -187,7 +187,7 @@ check_length()
     done
 }
 
-# No tabs (but in Makefile), no trailing white space, no CR, a newline at the end.
+# No tabs (but in makefiles), no trailing white space, no CR, a newline at the end.
 check_whitespace()
 {
     while read -r file; do
@@ -195,7 +195,7 @@ check_whitespace()
         case $file in include/yottadb/libyottadb.h) continue ;; esac
         case $file in *.png | *.bin | *.gz | *.caret | test/fuzz/corpus/*) continue ;; esac
         awk -v file="$file" '
-        /\t/ && file !~ /(^|\/)Makefile$/ { print file ":" FNR ": tab" }
+        /\t/ && file !~ /(^|\/)(Makefile|rules)$/ { print file ":" FNR ": tab" }
         /[ \t]$/ { print file ":" FNR ": trailing white space" }
         /\r/ { print file ":" FNR ": carriage return" }' "$file"
         [ -s "$file" ] && [ "$(tail -c 1 "$file" | od -An -tx1 | tr -d ' ')" != 0a ] &&

@@ -26,6 +26,7 @@ why_not()
     luarocks* | eval*luarocks* | find*.o*) echo "run/install has luarocks compile the module" ;;
     cmake*build-c*) echo "it compiles the engine once more" ;;
     'make demo' | 'make test' | 'make rivals') echo "it installs packages" ;;
+    'make deb') echo "run/deb makes them" ;;
     *--rivals*) echo "run/rivals compares" ;;
     'caret top') echo "it shows pictures until it is ended: run/inspect" ;;
     esac
