@@ -202,6 +202,21 @@ static inline uint32_t root_of(const struct caret__view *v, bool past)
     return past ? caret__past_root(v->past) : atomic_load_explicit(&v->pg->ts->root, memory_order_acquire);
 }
 
+/* Step 4. */
+static inline __attribute__((always_inline)) int end_in_leaf(struct caret__view *v, const uint8_t *key,
+                                                             size_t len, struct caret__at *at,
+                                                             const struct bound *b)
+{
+    if (b != NULL && b->draw != NULL)
+        draw_entry(at, b->draw);
+    else
+        at->pos = caret__page_find(at->page, key, len, &at->found);
+    bool sane = caret__page_sane(at->page, at->pgno, 0);
+    if (!caret__at_valid(v, at)) /* after the last look at the page: all of it may be torn */
+        return CARET_RESTART;
+    return sane ? CARET_OK : caret__corrupt_page(at->pgno, "not a leaf");
+}
+
 /* One descent; CARET_RESTART: start again; CARET_NONE: a stopped writer is in the way.
  * past: through the state of caret__past_begin(). */
 static inline int descend(struct caret__view *v, const uint8_t *key, size_t len, struct caret__at *at,
@@ -223,16 +238,8 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
     if (!loaded)
         return err == CARET_OK ? CARET_RESTART : err;
     for (unsigned depth = 0; depth < CARET__MAX_DEPTH; depth++) {
-        if (caret__racy8(&at->page->type) != CARET__PAGE_INNER) {
-            if (b != NULL && b->draw != NULL)
-                draw_entry(at, b->draw);
-            else
-                at->pos = caret__page_find(at->page, key, len, &at->found);
-            bool sane = caret__page_sane(at->page, at->pgno, 0);
-            if (!caret__at_valid(v, at)) /* after the last look at the page: all of it may be torn */
-                return CARET_RESTART;
-            return sane ? CARET_OK : caret__corrupt_page(at->pgno, "not a leaf");
-        }
+        if (caret__racy8(&at->page->type) != CARET__PAGE_INNER)
+            return end_in_leaf(v, key, len, at, b);
         bool drawn = b != NULL && b->draw != NULL;
         unsigned chosen = drawn ? draw_child(at, b->draw) : choose(at, key, len, b);
         if (drawn && chosen == UINT_MAX) {
@@ -249,8 +256,8 @@ static inline int descend(struct caret__view *v, const uint8_t *key, size_t len,
         bool ok = load_page(v, child, &below, &err, tries, past);
         if (ok)
             ask(v, &below, depth);
-        if (!caret__at_valid(v,
-                             at)) /* the child may be anything by now: what was found there means nothing */
+        /* The child may be anything by now: what was found there means nothing. */
+        if (!caret__at_valid(v, at))
             return CARET_RESTART;
         if (!ok)
             return err == CARET_OK ? CARET_RESTART : err;
@@ -280,8 +287,8 @@ static inline int seek(struct caret__view *v, const uint8_t *key, size_t len, st
             rc = descend_past(v, key, len, at, b);
         if (rc != CARET_RESTART)
             return rc;
-        if (tries > SPINS &&
-            v->stalled != NULL) { /* other reasons to retry end too, but not for ever in a spin */
+        /* Other reasons to retry end too, but not for ever in a spin. */
+        if (tries > SPINS && v->stalled != NULL) {
             rc = v->stalled(v->ctx, 0, tries);
             if (rc != CARET_OK && rc != CARET_NONE)
                 return rc;
