@@ -235,8 +235,8 @@ static void stall_round(int checkpoints, int really)
     pid_t pid = fork();
     if (pid == 0)
         write_on();
-    open_it(&u, CARET_SYNC_OFF, 1,
-            0); /* not before the fork: the options of a process are its first opener's */
+    /* Not before the fork: the options of a process are its first opener's. */
+    open_it(&u, CARET_SYNC_OFF, 1, 0);
     for (int i = 1; i <= checkpoints; i++) {
         usleep(PAUSE_US);
         atomic_store(&stalls->running, (uint32_t)i);

@@ -1013,8 +1013,8 @@ typedef int caret_shm_each(void *arg, const caret_shm_info *info);
 
 enum {
     CARET_SHM_REMOVE = 1, /* remove the orphaned ones */
-    CARET_SHM_REMOVE_LOST =
-        2 /* and the lost ones: if their database still exists, commits of its last second are lost */
+    /* and the lost ones: if their database still exists, commits of its last second are lost */
+    CARET_SHM_REMOVE_LOST = 2
 };
 
 /* List all segments in a folder (NULL: /dev/shm).  From any thread; no database need be open.  each may be NULL.

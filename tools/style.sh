@@ -278,6 +278,13 @@ check_scars()
         before !~ /^ +(else|do|break|continue)$/ && /^ +([*a-z_0-9]+(\[[^]]*\])*|\[[A-Z_0-9]+\]);/ {
             print file ":" FNR ": a field torn from its type"
         }
+        # A comment too long for the line of its statement: what stands before it is the rest of that.
+        before !~ /\/\*/ && gsub(/\(/, "(", before) > gsub(/\)/, ")", before) && $0 ~ /\/\*.*\*\/$/ {
+            rest = $0
+            sub(/\/\*.*/, "", rest)
+            gsub(/[ \t]/, "", rest)
+            if (rest != "" && length(rest) < 30 && length($0) > 60) print file ":" FNR ": a line torn by its comment"
+        }
         { before = $0 }' "$file"
     done
     grep -E '\.md$' "$scratch/files" | while read -r file; do

@@ -434,8 +434,8 @@ static int cache_miss(lua_State *L)
 
     lua_getmetatable(L, 1);
     lua_rawgeti(L, -1, CACHE_PARENT);
-    if (lua_type(L, 2) == LUA_TNUMBER &&
-        caret__integer(L, 2, &sub)) { /* the commonest, and never remembered */
+    /* The commonest, and never remembered. */
+    if (lua_type(L, 2) == LUA_TNUMBER && caret__integer(L, 2, &sub)) {
         const struct caret__lnode *n = lua_touserdata(L, -1);
         if (n != NULL && n->magic == CARET__LNODE_MAGIC && !(n->db->barred & CARET__DB_CLOSED)) {
             push_numbered(L, n, sub);

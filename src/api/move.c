@@ -265,8 +265,8 @@ static inline __attribute__((always_inline)) bool in_copy(const struct caret__vi
                                                           const struct caret__hint_words *w,
                                                           struct caret__at *at)
 {
-    if (caret__likely(w->check == k->moved_check &&
-                      w->place == k->moved_place)) /* then so are owner and version */
+    /* If these are the same, so are owner and version. */
+    if (caret__likely(w->check == k->moved_check && w->place == k->moved_place))
         return caret__walk_current(v, k, at);
     struct caret__hint h = caret__hint_of(*w);
     return caret__walk_holds(v, h.owner, h.pgno, h.version, at);

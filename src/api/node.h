@@ -120,12 +120,12 @@ static inline void caret__hint_drop(struct caret__node *n)
     __atomic_store_n(&n->hint.check, 0, __ATOMIC_RELAXED);
 }
 
-/* Is it a node whose key can be read?  The head is the caller's memory, and may have been overwritten. */
+/* Is it a node whose key can be read?  The head is the caller's memory, and may have been overwritten.  A key has two
+ * bytes at least: a byte of a name, and its end. */
 static inline bool caret__node_ok(const caret_node *n)
 {
     return n != NULL && caret__node_const(n)->magic == CARET__NODE_MAGIC &&
-           (unsigned)caret__node_const(n)->key_len - 2u <=
-               CARET__KEY_MAX - 2u; /* a name has a byte, and its end */
+           (unsigned)caret__node_const(n)->key_len - 2u <= CARET__KEY_MAX - 2u;
 }
 
 /* The same, and all that its head says of the key is possible. */

@@ -12,7 +12,7 @@
 enum caret__apply_mode {
     CARET__APPLY_REPLAY, /* at opening: nobody else is attached, no undo */
     CARET__APPLY_COMMIT,
-    CARET__APPLY_REDO /* repair: the versions of a dead writer's pages say nothing about what is saved */
+    CARET__APPLY_REDO, /* repair: the versions of a dead writer's pages say nothing about what is saved */
 };
 
 /* Apply the whole record at LSN `lsn` (its end); in_rows: as caret__record_need() said.

@@ -261,8 +261,8 @@ struct sender {
 
 bool caret__disk_tells(const struct caret__engine *e)
 {
-    static const uint32_t known[] = {0xef53, 0x58465342, 0x9123683e, 0xf2f52010,
-                                     0x01021994}; /* as statfs(2) */
+    /* As statfs(2). */
+    static const uint32_t known[] = {0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x01021994};
     struct statfs fs;
 
     if (fstatfs(caret__fd(&e->data_fd), &fs) != 0)

@@ -192,8 +192,8 @@ static void undo_creation(struct caret__engine *e, const struct caret__start *st
 
     if (start->created && unlink(e->path) == 0)
         unlink(e->log_path); /* whatever the file said, it is gone */
-    if (fstat(caret__fd(&e->lock_fd), &st) == 0 &&
-        st.st_size == 0) /* no record was ever written: no segment depends on it */
+    /* No record was ever written: no segment depends on it. */
+    if (fstat(caret__fd(&e->lock_fd), &st) == 0 && st.st_size == 0)
         caret__lockfile_remove(e);
 }
 

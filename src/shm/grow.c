@@ -70,9 +70,8 @@ void caret__populate(void *p, uint64_t len)
 #ifdef MADV_POPULATE_WRITE
     uintptr_t from = (uintptr_t)caret__align_up((uintptr_t)p, 4096), to = (uintptr_t)p + len;
     int before = errno;
-    if (from < to)
-        (void)madvise((void *)from, to - from,
-                      MADV_POPULATE_WRITE); /* Linux 5.14; without it page faults come one by one */
+    if (from < to) /* Linux 5.14; without it page faults come one by one */
+        (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
     errno = before;
 #else
     (void)p;

@@ -58,12 +58,13 @@ int caret__others_alive(struct caret__engine *e, pid_t *pid);
 int caret__lockrec_read(struct caret__engine *e, struct caret__lockrec *rec);
 /* The same for the lock file with that descriptor and name. */
 int caret__lockrec_parse(int fd, const char *name, struct caret__lockrec *rec);
-int caret__lockrec_reserve(struct caret__engine *e); /* its block, so that writing finds room: DISKFULL */
-int caret__lockrec_make(struct caret__engine *e, const uint8_t uuid[16],
-                        struct caret__lockrec *rec); /* of e's segment */
+/* Its block, so that writing finds room: DISKFULL. */
+int caret__lockrec_reserve(struct caret__engine *e);
+/* That of e's segment. */
+int caret__lockrec_make(struct caret__engine *e, const uint8_t uuid[16], struct caret__lockrec *rec);
 int caret__lockrec_write(struct caret__engine *e, const struct caret__lockrec *rec);
-int caret__lockrec_repeat(struct caret__engine *e,
-                          uint64_t end); /* at the end of a log that becomes longer */
+/* The copy, at the end of a log that becomes longer. */
+int caret__lockrec_repeat(struct caret__engine *e, uint64_t end);
 
 /* Under the gate: remove the lock file (the gate goes with the descriptor). */
 void caret__lockfile_remove(struct caret__engine *e);

@@ -27,10 +27,10 @@ struct caret__walk {
     struct caret__parent parent;
     const char *ahead, *ahead_end; /* what is not yet asked for of the leaf that comes next */
     unsigned ahead_by;             /* bytes of it to ask for at each step */
-    uint64_t moved_check,
-        moved_place; /* words of the hint of the node that was last moved in the copy; 0: none was */
-    uint32_t near;   /* the leaf of the last step that was not in the copy, its version, */
-    unsigned steps;  /* and how many there were in it */
+    /* Words of the hint of the node that was last moved in the copy; 0: none was */
+    uint64_t moved_check, moved_place;
+    uint32_t near;  /* the leaf of the last step that was not in the copy, its version, */
+    unsigned steps; /* and how many there were in it */
     uint64_t near_version;
 };
 

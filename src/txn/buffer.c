@@ -80,9 +80,8 @@ void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__pr
             continue;
         if (foot[1] == ABSENT)
             caret__private_delete(t, key, foot[0]);
-        else
-            caret__private_set(t, key, foot[0], key + foot[0],
-                               vlen); /* the page had room for it before: see reserve() */
+        else /* the page had room for it before: see reserve() */
+            caret__private_set(t, key, foot[0], key + foot[0], vlen);
     }
 }
 

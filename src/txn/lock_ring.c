@@ -154,8 +154,8 @@ bool caret__lt_ring(struct caret__engine *e, uint32_t record, struct caret__lt_s
 
     if (last == 0)
         return false;
-    for (uint32_t r = last; r != 0;
-         r = t->waiters[r - 1].via) { /* from the end, leaving a way back in queue */
+    /* From the end, leaving a way back in queue. */
+    for (uint32_t r = last; r != 0; r = t->waiters[r - 1].via) {
         caret__lt_suspect(s, t->waiters[r - 1].owner, t->waiters[r - 1].nonce);
         t->waiters[r - 1].queue = next;
         next = r;

@@ -97,8 +97,8 @@ static void a_forked_child_attaches_by_itself(void **state)
     assert_int_equal(caret_begin(s, 0), CARET_OK);
     fflush(NULL);
 #ifdef __SANITIZE_ADDRESS__
-    usleep(
-        50000); /* AddressSanitizer's own allocator must be idle at a fork: our thread has just been started */
+    /* AddressSanitizer's own allocator must be idle at a fork: our thread has just been started. */
+    usleep(50000);
 #endif
     pid_t pid = fork();
     if (pid == 0) { /* the parent's lock and transaction are not ours */

@@ -348,8 +348,8 @@ static bool all_or_nothing(unsigned try)
     caret_node_buf n;
     caret_slice v;
 
-    OK(caret_node_var(&n.node, sizeof n, "^other",
-                      6)); /* a writer repairs; readers may look at the state before */
+    /* A writer repairs; readers may look at the state before. */
+    OK(caret_node_var(&n.node, sizeof n, "^other", 6));
     OK(caret_set(s, &n.node, "1", 1));
     bool all = caret_get(s, node(&n, key_of(try, 0)), &v) == CARET_OK;
 

@@ -650,8 +650,8 @@ static int run(void)
         cmocka_unit_test(a_kill_at_any_instruction_is_recovered),
         cmocka_unit_test(a_repair_is_repaired),
     };
-    snprintf(seg_dir, sizeof seg_dir, "%s",
-             shm_dir); /* the data file lies beside it: nothing waits for a disk */
+    /* The data file lies beside it: nothing waits for a disk. */
+    snprintf(seg_dir, sizeof seg_dir, "%s", shm_dir);
     snprintf(db_path, sizeof db_path, "%s.caret", shm_dir);
     make_handles();
     wanted = getenv("CARET_STEP") != NULL ? (unsigned)strtoul(getenv("CARET_STEP"), NULL, 10) : 0;

@@ -237,8 +237,8 @@ static void many_nodes_are_copied_moved_and_counted(void **state)
     node_var(&u, "^u");
     OK(caret_merge(s, &u.node, &t.node));
     assert_int_equal(counted(s, "^u"), MANY);
-    OK(caret_copy(s, &u.node,
-                  &t.node)); /* over what is there: the kill comes before sets in the same record */
+    /* Over what is there: the kill comes before sets in the same record. */
+    OK(caret_copy(s, &u.node, &t.node));
     assert_int_equal(counted(s, "^u"), MANY);
     check(db);
     OK(caret_kill(s, &t.node));

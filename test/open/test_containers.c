@@ -73,8 +73,8 @@ static long long_of(caret_slice v)
 {
     char digits[24] = "";
 
-    memcpy(digits, v.data,
-           v.len < sizeof digits ? v.len : 0); /* what follows it in memory may be digits, too */
+    /* What follows it in memory may be digits, too. */
+    memcpy(digits, v.data, v.len < sizeof digits ? v.len : 0);
     return strtol(digits, NULL, 10);
 }
 

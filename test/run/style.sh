@@ -128,6 +128,8 @@ printf 'struct a {\n    unsigned\n        n; /* long */\n};\n' >>"$tree/src/base
 finds scars 'src/base/key.c:10: a field torn from its type'
 printf 'struct a {\n    struct caret__key\n        *key[3]; /* long */\n};\n' >>"$tree/src/base/key.c"
 finds scars 'src/base/key.c:10: a field torn from its type'
+printf 'static void f(void)\n{\n    if (a(1) && b(2,\n                  3)) /* a comment that is too long for it */\n        g();\n}\n' >>"$tree/src/base/key.c"
+finds scars 'src/base/key.c:11: a line torn by its comment'
 awk 'BEGIN { printf "/*"; for (i = 0; i < 117; i++) printf "x"; print "*/" }' >>"$tree/src/base/key.c"
 finds scars 'src/base/key.c:8: 121 columns; 120 are the most'
 awk 'BEGIN { for (i = 0; i < 41; i++) printf "of "; print "it" }' >>"$tree/docs/page.md"

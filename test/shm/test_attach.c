@@ -279,8 +279,8 @@ static void who_attaches_sees_what_is_allocated(void **state)
                 _exit(1);
             uint32_t n = atomic_load_explicit(&other.sh->ts.npages, memory_order_acquire),
                      slots = atomic_load(&other.sh->nslots);
-            if (atomic_load(&other.pg.ptab[n - 1].word) !=
-                0) /* a hole would end it with SIGBUS, or be told */
+            /* A hole would end it with SIGBUS, or be told. */
+            if (atomic_load(&other.pg.ptab[n - 1].word) != 0)
                 _exit(2);
             ((volatile uint8_t *)other.pg.arena)[(size_t)slots * CARET__PAGE_SIZE - 1] = 1;
             if (((const volatile uint8_t *)other.file_map)[(size_t)n * CARET__PAGE_SIZE - 1] != 0)

@@ -201,8 +201,8 @@ static void what_grows_ahead_is_huge_and_takes_no_more(void **state)
 
     create(f);
     before = taken(&f->e);
-    while (arena_bytes(&f->e) <
-           2 * CARET__HUGE) /* the small build has small steps, none of them a huge page */
+    /* The small build has small steps, none of them a huge page. */
+    while (arena_bytes(&f->e) < 2 * CARET__HUGE)
         assert_int_not_equal(grow_ahead(&f->e), 0);
     fill(&f->e, 0, atomic_load(&f->e.sh->nslots));
     look(&f->e, 0, atomic_load(&f->e.sh->nslots));
@@ -261,8 +261,8 @@ static void what_a_writer_grew_is_settled_from_the_end(void **state)
     atomic_store(&f->e.huge_after, 0);
     atomic_fetch_and(&f->e.pg.maps[CARET__MAP_SLOTS][CARET__HUGE / CARET__PAGE_SIZE / 64 - 1], ~UINT64_C(1));
     settle_all(&f->e);
-    assert_int_equal(caret__huge_bytes(&f->e),
-                     (pieces - 1) * CARET__HUGE); /* one slot of the first is in use */
+    /* One slot of the first is in use. */
+    assert_int_equal(caret__huge_bytes(&f->e), (pieces - 1) * CARET__HUGE);
     assert_int_equal(mapped_huge(&f->e), (pieces - 1) * CARET__HUGE);
     look(&f->e, 0, f->e.sh->max_slots);
 }

@@ -115,8 +115,8 @@ static void a_page_in_the_file_must_have_its_checksum(void **state)
     (void)state;
     uint32_t pgno = leaf_of("c00000");
     uint64_t word = atomic_load(&s.pg->ptab[pgno].word);
-    atomic_store(&s.pg->ptab[pgno].word,
-                 word & UINT32_MAX); /* no slot: the file has it, where nothing was written */
+    /* No slot: the file has it, where nothing was written. */
+    atomic_store(&s.pg->ptab[pgno].word, word & UINT32_MAX);
     finds(pgno, "");
     union {
         struct caret__page page;

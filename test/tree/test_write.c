@@ -82,8 +82,8 @@ static void a_path_is_copied_once_in_an_epoch(void **state)
     store_set(&s, key, len, "9876543210", 10);
     assert_int_equal(s.f->e.sh->ts.dead_pages - dead, s.pg->ts->depth);
     assert_int_equal(store_root(&s), root);
-    store_set(&s, (const uint8_t *)"p00000", 6, "0123456789",
-              10); /* below another leaf: that one more, at least */
+    /* Below another leaf: that one more, at least. */
+    store_set(&s, (const uint8_t *)"p00000", 6, "0123456789", 10);
     assert_in_range(s.f->e.sh->ts.dead_pages - dead, s.pg->ts->depth + 1, 2 * s.pg->ts->depth - 1);
     store_same(&s);
     store_close(&s);

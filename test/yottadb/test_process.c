@@ -304,8 +304,8 @@ static int several(void)
     NEED(set_text("$ZGBLDIR", "/nowhere/at/all.caret") == YDB_ERR_ZGBLDIRACC);
     NEED(says("^a", "two") && says("$ZGBLDIR", two)); /* all is as before */
     NEED(set_text("$ZGBLDIR", one) == YDB_OK && says("^a", "one"));
-    NEED(set_text("$ZGBLDIR", "./one.gld") == YDB_OK &&
-         says("^a", "one")); /* the same file by another name */
+    /* The same file by another name. */
+    NEED(set_text("$ZGBLDIR", "./one.gld") == YDB_OK && says("^a", "one"));
     NEED(ydb_lock_incr_s(0, &v, 0, NULL) == YDB_OK);
     NEED(mkdir("below", 0700) == 0 && chdir("below") == 0);
     NEED(set_text("$ZGBLDIR", "./one.gld") == YDB_OK); /* and another file by the same one */
@@ -337,8 +337,8 @@ static int of_others(void)
     NEED(ydb_zstatus(text, sizeof text) == YDB_OK && strstr(text, "READONLY") != NULL);
     NEED(ydb_lock_incr_s(0, &v, 0, NULL) == YDB_ERR_DBFILERR);
     NEED(says("^end", "written") && set_text("local", "works") == YDB_OK);
-    NEED(seteuid(getuid()) == 0 &&
-         prctl(PR_SET_DUMPABLE, 1) == 0); /* LeakSanitizer looks at its own process */
+    /* LeakSanitizer looks at its own process. */
+    NEED(seteuid(getuid()) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0);
     return 7;
 }
 
