@@ -9,6 +9,7 @@
  *     caret__fd_set    remembers number, device and inode
  *     caret__fd        asks fstat whether the number is still that file; else -1
  *     caret__fd_close  asks too, and leaves alone what is not ours
+ *     caret__fd_memory  makes a file that only its descriptor leads to
  *
  * The field with the number is named here only (tools/style.sh looks).  One fstat
  * costs some 150 ns and no use is on a hot path: growing, flushing, checkpoints,
@@ -20,6 +21,8 @@
 #include "shm/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,6 +40,20 @@ bool caret__fd_set(struct caret__fd *f, int fd)
         return false;
     }
     *f = (struct caret__fd){.unasked = fd + 1, .dev = st.st_dev, .ino = st.st_ino};
+    return true;
+}
+
+bool caret__fd_memory(struct caret__fd *f)
+{
+    int fd = memfd_create("caret", MFD_CLOEXEC), high = fd;
+
+    if (fd >= 0 && fd <= 2) {
+        high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        close(fd);
+    }
+    if (!caret__fd_set(f, high))
+        return false;
+    f->nameless = true;
     return true;
 }
 

@@ -503,18 +503,6 @@ static int fill_for_reading(struct caret__engine *e, const struct caret__shared 
     return rc;
 }
 
-/* An anonymous file: in no directory, gone with the process.  -1: errno tells. */
-static int private_file(void)
-{
-    int fd = memfd_create("caret", MFD_CLOEXEC), high = fd;
-
-    if (fd >= 0 && fd <= 2) {
-        high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        close(fd);
-    }
-    return high;
-}
-
 int caret__segment_private(struct caret__engine *e, const struct caret__identity *id, uint32_t npages,
                            bool build)
 {
@@ -524,7 +512,7 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
     if (rc != CARET_OK)
         return rc;
     e->seg_path = strdup("private memory");
-    if (!caret__fd_set(&e->shm_fd, private_file()) || e->seg_path == NULL ||
+    if (!caret__fd_memory(&e->shm_fd) || e->seg_path == NULL ||
         ftruncate(caret__fd(&e->shm_fd), (off_t)sizes.seg_size) != 0)
         rc = caret__fail_errno(CARET_E_SHM, "%s: private memory for reading it", e->path);
     else

@@ -59,7 +59,7 @@ bool caret__file_removed(const struct caret__fd *f)
     struct stat st;
     int fd = caret__fd(f);
 
-    return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
+    return !f->nameless && fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
 /* Set or drop the record lock of a slot; false: somebody else has it. */
