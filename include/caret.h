@@ -235,6 +235,10 @@ typedef struct caret_options {
      * (Linux 6.1), which takes no more memory and makes random access to a large database quicker.  For this
      * process; others may choose otherwise. */
     int no_huge_pages;
+    /* of ":memory:": bytes that it may take, 32 MiB at least; 0: half of what is available to the process.  Changed
+     * pages have a quarter of it (arena_limit), the log 16 MiB or log_size, and the rest holds the nodes.  INVALID
+     * with a file. */
+    size_t memory_limit;
 } caret_options;
 
 /*
@@ -258,7 +262,14 @@ typedef struct caret_options {
  * the last checkpoint.  If the process has the database open for writing as well, the handle is one more over
  * that.
  *
- * The path ":memory:" is reserved, and INVALID: a database that is only in memory is a file in /dev/shm for now.
+ * The path ":memory:" is a new database in memory, another one with each call: of this process, its threads (give each
+ * a session), and the forks that it makes while it is open, which share it.  It has no file, no log file and no name
+ * in /dev/shm, and is gone when the last of these processes has closed it or has ended, however.  All functions work:
+ * transactions, locks, waiting, the log (caret_log_open), snapshots, caret_backup() to a file.  There is no disk to
+ * save it to, or to lose it from: `sync` is taken for CARET_SYNC_OFF, caret_sync() has nothing to do, and
+ * caret_durable() says that all that was committed is durable.  When memory_limit is reached sets fail with DISKFULL;
+ * kills go on, and make room.  INVALID with readonly, no_create, archive or shm_dir.  A file of that name is
+ * "./:memory:".
  *
  * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM; INVALID names
  * the option that is out of range, or contradicts another (archive with readonly).

@@ -20,9 +20,12 @@
 #include "page/check.h"
 #include "shm/huge.h"
 #include "shm/lockfile.h"
+#include "shm/memory.h"
 #include "tree/past.h"
 
-#define CHECK_TRIES 20u /* arbitrary */
+#define CHECK_TRIES  20u                   /* arbitrary */
+#define MEMORY_LEAST (32u << 20)           /* in caret.h; arbitrary */
+#define MEMORY_MOST  (UINT64_C(256) << 30) /* as a file, if nothing tells how much there is */
 #define SYNC_INTERVAL_MOST                                                                                   \
     1000000.0 /* seconds, eleven days: what is asked for is kept in milliseconds, 32 bits of them */
 
@@ -155,21 +158,83 @@ static int take_options(const char *function, const caret_options *given, caret_
     return CARET_OK;
 }
 
-/* The handle; `options` were checked. */
-static int open_db(const char *path, const caret_options *options, caret_db **out)
+static const char *path_or_default(const char *path)
 {
     if (path == NULL)
         path = getenv("CARET_DB");
-    if (path == NULL || *path == 0)
-        path = "./data.caret";
-    if (strcmp(path, ":memory:") == 0)
+    return path == NULL || *path == '\0' ? "./data.caret" : path;
+}
+
+static bool is_memory(const char *path)
+{
+    return strcmp(path, CARET__MEMORY) == 0;
+}
+
+/* What makes no sense without a file. */
+static int check_for_memory(const caret_options *o)
+{
+    const char *what = o->readonly          ? "readonly"
+                       : o->no_create       ? "no_create"
+                       : o->archive != NULL ? "archive"
+                       : o->shm_dir != NULL ? "shm_dir"
+                                            : NULL;
+
+    if (what != NULL)
         return caret__fail(CARET_E_INVALID,
-                           "caret_open: the path ':memory:' is reserved for databases without a file, "
-                           "which there are not yet; a file in /dev/shm is one in memory");
+                           "caret_open: option %s with the path '" CARET__MEMORY
+                           "', which is a new database in memory, without a file",
+                           what);
+    if (o->memory_limit < MEMORY_LEAST || o->memory_limit / 2 < o->arena_limit ||
+        o->memory_limit / 4 < o->log_size)
+        return caret__fail(
+            CARET_E_INVALID,
+            "caret_open: memory_limit is %zu; %u bytes at least are expected, twice arena_limit, and "
+            "four times log_size (half of the memory that is available, if it is not given)",
+            o->memory_limit, MEMORY_LEAST);
+    return CARET_OK;
+}
+
+static int check_path(const char *function, const char *argument, const char *path)
+{
+    if (path == NULL)
+        return caret__null(function, argument, "the path of a file");
+    if (*path == '\0')
+        return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
+                           argument);
+    if (is_memory(path))
+        return caret__fail(CARET_E_INVALID,
+                           "%s: %s is '" CARET__MEMORY
+                           "', which is not a file; one of that name is './" CARET__MEMORY "'",
+                           function, argument);
+    return CARET_OK;
+}
+
+static int open_memory(caret_options *o, struct caret__engine **e)
+{
+    if (o->memory_limit == 0)
+        o->memory_limit = caret__min64(caret__memory_available(""), MEMORY_MOST) / 2;
+    o->sync = CARET_SYNC_OFF;
+    int rc = check_for_memory(o);
+    return rc == CARET_OK ? caret__engine_open_memory(o, e) : rc;
+}
+
+static int open_engine(const char *path, caret_options *o, struct caret__engine **e)
+{
+    if (is_memory(path))
+        return open_memory(o, e);
+    if (o->memory_limit != 0)
+        return caret__fail(CARET_E_INVALID,
+                           "caret_open: option memory_limit is of the path '" CARET__MEMORY "' alone");
+    return caret__engine_open(path, o, e);
+}
+
+/* The handle; `options` were checked, those that the path decides are changed. */
+static int open_db(const char *path, caret_options *options, caret_db **out)
+{
     caret_db *db = calloc(1, sizeof *db);
     if (db == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory for a database handle");
-    int rc = caret__engine_open(path, options, &db->e);
+    int rc = open_engine(path, options, &db->e);
     if (rc == CARET_OK && options->archive != NULL && !db->e->observes) {
         rc = caret__archive_begin(db->e, options->archive);
         if (rc != CARET_OK)
@@ -204,7 +269,7 @@ int caret_open(const char *path, const caret_options *options, caret_db **out)
         return caret__null(__func__, "db", "a place for the handle");
     *out = NULL;
     int rc = take_options(__func__, options, &o);
-    return rc == CARET_OK ? open_db(path, &o, out) : rc;
+    return rc == CARET_OK ? open_db(path_or_default(path), &o, out) : rc;
 }
 
 int caret_close(caret_db *db)
@@ -310,7 +375,7 @@ int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
     if (rc != CARET_OK)
         return rc;
     /* in this order: what is durable was committed */
-    uint64_t upto = atomic_load(&e->sh->log_durable);
+    uint64_t upto = atomic_load(caret__in_memory(e) ? &e->sh->log_applied : &e->sh->log_durable);
     if (durable != NULL)
         *durable = upto;
     if (committed != NULL)
@@ -331,6 +396,10 @@ int caret_compact(const char *path, const caret_options *options, caret_backup_p
         return rc;
     if (o.readonly)
         return caret__fail(CARET_E_READONLY, "caret_compact: not of a database opened read-only");
+    path = path_or_default(path);
+    rc = check_path(__func__, "path", path);
+    if (rc != CARET_OK)
+        return rc;
     o.no_create = 1;
     rc = open_db(path, &o, &db);
     if (rc != CARET_OK)
@@ -344,16 +413,6 @@ int caret_checkpoint(caret_db *db)
 {
     int rc = enter_attached(__func__, db, "checkpoint");
     return rc == CARET_OK ? caret__checkpoint(db->e) : rc;
-}
-
-static int check_path(const char *function, const char *argument, const char *path)
-{
-    if (path == NULL)
-        return caret__null(function, argument, "the path of a file");
-    if (*path == '\0')
-        return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
-                           argument);
-    return CARET_OK;
 }
 
 int caret_backup(caret_db *db, const char *path, const caret_backup_options *options)

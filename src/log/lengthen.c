@@ -79,8 +79,8 @@ static bool worthwhile(const struct caret__engine *e)
     uint64_t left = size - (head - atomic_load(&sh->log_base)) % size; /* before the place changes */
     uint64_t pages = atomic_load(&sh->nslots) - caret__racy32(&sh->ts.free_slots);
 
-    return size < CARET__LOG_MAX && atomic_load(&sh->log_kind) != CARET__META_ASKED && log >= size / 4 &&
-           left > size / 2 && pages * CARET__PAGE_SIZE > DEAR * log;
+    return !caret__in_memory(e) && size < CARET__LOG_MAX && atomic_load(&sh->log_kind) != CARET__META_ASKED &&
+           log >= size / 4 && left > size / 2 && pages * CARET__PAGE_SIZE > DEAR * log;
 }
 
 /* The longest file that all who have it open may write.  A process that comes later and may not write the log is
@@ -100,6 +100,10 @@ static bool is_possible(const struct caret__engine *e, uint64_t size, uint64_t w
 {
     struct statvfs fs;
 
+    if (caret__in_memory(e))
+        return want + RECORD <= file_limit(e) &&
+               caret__memory_fits(e, atomic_load(&e->sh->file_pages) * CARET__PAGE_SIZE, want,
+                                  (want - size) * parts);
     return fstatvfs(caret__fd(&e->log_fd), &fs) == 0 && want + RECORD <= file_limit(e) &&
            want - size <= (uint64_t)fs.f_bavail * fs.f_frsize / parts;
 }

@@ -341,13 +341,12 @@ static int open_dir(struct caret__engine *e)
     return open ? CARET_OK : caret__fail_errno(CARET_E_OPEN, "%s: its directory", e->path);
 }
 
-int caret__data_open(struct caret__engine *e, struct caret__start *start)
+/* What is at the path, or a new one. */
+static int open_at_path(struct caret__engine *e, struct caret__start *start)
 {
-    CARET__ASSERT(e->observes || caret__holds(&e->lock_fd));
     struct stat *st = &start->st;
     int rc = e->readonly ? CARET_OK : open_dir(e);
 
-    start->created = false;
     if (rc == CARET_OK)
         rc = caret__data_look(e, st);
     if (rc == CARET_NONE) {
@@ -355,9 +354,29 @@ int caret__data_open(struct caret__engine *e, struct caret__start *start)
         rc = create(e, st);
         start->created = rc == CARET_OK && !replaces;
     }
+    if (rc == CARET_OK && !caret__fd_set(&e->data_fd, open_data(e)))
+        rc = caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
+    return rc;
+}
+
+/* A new one without a name, which nobody else can open. */
+static int make_in_memory(struct caret__engine *e)
+{
+    if (!caret__fd_memory(&e->data_fd) || fchmod(caret__fd(&e->data_fd), 0600) != 0)
+        return caret__fail_errno(CARET_E_SHM, "%s: cannot be made", e->path);
+    return fill(e, caret__fd(&e->data_fd));
+}
+
+int caret__data_open(struct caret__engine *e, struct caret__start *start)
+{
+    CARET__ASSERT(e->observes || caret__holds(&e->lock_fd));
+    struct stat *st = &start->st;
+
+    start->created = false;
+    int rc = caret__in_memory(e) ? make_in_memory(e) : open_at_path(e, start);
     if (rc != CARET_OK)
         return rc;
-    if (!caret__fd_set(&e->data_fd, open_data(e)) || fstat(caret__fd(&e->data_fd), st) != 0)
+    if (fstat(caret__fd(&e->data_fd), st) != 0)
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot be opened", e->path);
     rc = caret__meta_read(caret__fd(&e->data_fd), e->path, (uint64_t)st->st_size, &start->pair);
     if (rc != CARET_OK)

@@ -12,6 +12,8 @@
  *             somebody else alive?  yes: flush, give the slot back
  *                                   no:  a checkpoint marked clean, then segment, log
  *                                        and lock file are removed
+ *   :memory:  the same with files that have no names, so that nobody else can come; nothing is
+ *             removed at the end: the kernel does it when the last process has closed it, or ended
  *   forked    in a child, at the first use of what it inherited: gate
  *             the segment is still the live one?  yes: take a slot of our own
  *                                                 no:  open anew, into the same engine
@@ -87,8 +89,10 @@ static int engine_new(char *path, const caret_options *options, struct caret__en
     e->forked = caret__engine_forked;
     e->options = *options;
     e->readonly = options->readonly != 0;
-    e->log_path = with_suffix(path, "-log");
-    e->lock_path = with_suffix(path, "-lock");
+    e->memory_limit = options->memory_limit;
+    /* in memory these are not paths, and would be those of no file */
+    e->log_path = with_suffix(path, caret__in_memory(e) ? "/log" : "-log");
+    e->lock_path = with_suffix(path, caret__in_memory(e) ? "/lock" : "-lock");
     e->options.archive = NULL;
     e->options.shm_dir = options->shm_dir != NULL ? realpath(options->shm_dir, NULL) : NULL;
     if (options->shm_dir != NULL && e->options.shm_dir == NULL)
@@ -190,6 +194,8 @@ static void undo_creation(struct caret__engine *e, const struct caret__start *st
 {
     struct stat st;
 
+    if (caret__in_memory(e))
+        return;
     if (start->created && unlink(e->path) == 0)
         unlink(e->log_path); /* whatever the file said, it is gone */
     /* No record was ever written: no segment depends on it. */
@@ -237,16 +243,26 @@ static int attach_at_gate(struct caret__engine *e)
     return rc;
 }
 
-static int attach(struct caret__engine *e)
+/* Open the lock file and take the gate. */
+static int take_gate(struct caret__engine *e)
 {
+    CARET__NOT_HELD(&e->lock_fd);
     struct stat st;
-    if (e->readonly)
-        return caret__observe(e, false);
-    int rc = caret__data_look(e, &st);
 
+    if (caret__in_memory(e))
+        return caret__lockfile_memory(e);
+    int rc = caret__data_look(e, &st);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    rc = caret__lockfile_open(e, st.st_ino != 0 ? &st : NULL);
+    return caret__lockfile_open(e, st.st_ino != 0 ? &st : NULL);
+}
+
+static int attach(struct caret__engine *e)
+{
+    if (e->readonly)
+        return caret__observe(e, false);
+    int rc = take_gate(e);
+
     if (rc != CARET_OK)
         return rc;
     attaching = e;
@@ -263,42 +279,52 @@ static int attach(struct caret__engine *e)
 
 /* --------------------------------------------------------------------- fork */
 
-/* Is the segment that we inherited still the one in use?  The gate is ours. */
+/* Is the segment that we inherited still the one in use?  The gate is ours.  One in memory is: nobody removes it. */
 static bool segment_is_current(struct caret__engine *e)
 {
     CARET__HELD(&e->lock_fd);
     struct caret__lockrec rec;
     struct stat st;
 
-    return caret__lockrec_read(e, &rec) == CARET_OK && fstat(caret__fd(&e->shm_fd), &st) == 0 &&
-           st.st_dev == rec.seg_dev && st.st_ino == rec.seg_ino;
+    return caret__in_memory(e) ||
+           (caret__lockrec_read(e, &rec) == CARET_OK && fstat(caret__fd(&e->shm_fd), &st) == 0 &&
+            st.st_dev == rec.seg_dev && st.st_ino == rec.seg_ino);
 }
 
 void (*caret__forked_hook)(struct caret__engine *e);
 
+/* The gate is ours, and what we inherited is in use: take a slot of our own. */
+static int take_own_slot(struct caret__engine *e)
+{
+    CARET__HELD(&e->lock_fd);
+    attaching = e;
+    int rc = caret__slot_take(e, caret__reap);
+    if (rc == CARET_OK) {
+        rc = caret__data_claim_slot(e);
+        if (rc == CARET_OK)
+            caret__fork_mark_set(e);
+        else
+            caret__slot_give_back(e);
+    }
+    attaching = NULL;
+    return rc;
+}
+
 static int attach_anew(struct caret__engine *e)
 {
-    int rc;
-
     caret__background_forked(e);
     caret__snapshots_forked(e);
-    if (e->base != NULL && caret__gate_take(e) == CARET_OK) {
-        if (segment_is_current(e)) {
-            attaching = e;
-            rc = caret__slot_take(e, caret__reap);
-            if (rc == CARET_OK) {
-                rc = caret__data_claim_slot(e);
-                if (rc == CARET_OK)
-                    caret__fork_mark_set(e);
-                else
-                    caret__slot_give_back(e);
-            }
-            attaching = NULL;
-            caret__gate_release(e);
-            return rc;
-        }
+    int rc = e->base != NULL ? caret__gate_take(e) : CARET_E_EVICTED;
+    if (rc == CARET_OK) {
+        bool current = segment_is_current(e);
+        if (current)
+            rc = take_own_slot(e);
         caret__gate_release(e);
+        if (current)
+            return rc;
     }
+    if (caret__in_memory(e)) /* there is nothing else that could be opened */
+        return rc;
     detach(e); /* all others have closed it, or died, and it was opened by somebody else since */
     return attach(e);
 }
@@ -374,7 +400,7 @@ static int open_new(char *path, const caret_options *options, bool alone, struct
 
     if (rc != CARET_OK)
         return rc;
-    e->alone = alone;
+    e->alone = alone || caret__in_memory(e);
     rc = attach(e);
     if (rc != CARET_OK) {
         engine_delete(e);
@@ -413,6 +439,22 @@ static int open_engine(const char *path, const caret_options *options, bool alon
 int caret__engine_open(const char *path, const caret_options *options, struct caret__engine **out)
 {
     return open_engine(path, options, false, out);
+}
+
+/* Each is another database, so it is not looked for. */
+int caret__engine_open_memory(const caret_options *options, struct caret__engine **out)
+{
+    char *path = strdup(CARET__MEMORY);
+    int rc = path != NULL ? CARET_OK : caret__fail(CARET_E_NOMEM, "no memory for a database handle");
+
+    *out = NULL;
+    CARET__ASSERT(options->memory_limit != 0);
+    if (rc != CARET_OK)
+        return rc;
+    caret__registry_lock();
+    rc = open_new(path, options, true, out);
+    caret__registry_unlock();
+    return rc;
 }
 
 int caret__engine_open_alone(const char *path, const caret_options *options, struct caret__engine **out)
@@ -555,7 +597,7 @@ static int leave(struct caret__engine *e)
         return rc;
     CARET_FAULT("close_gate");
     int others = caret__others_alive(e, &pid);
-    if (others == 0)
+    if (others == 0 && !caret__in_memory(e)) /* in memory a fork may come that has not used it yet */
         return close_last(e);
     if (others < 0) /* nothing was promised yet, and what is there stays, for the next to open */
         rc = caret__fail_errno(CARET_E_SYSTEM, "%s: cannot tell who has it open: not closed cleanly",

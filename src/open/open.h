@@ -28,6 +28,10 @@ int caret__engine_open(const char *path, const caret_options *options, struct ca
 /* The same for a database that nobody else is to open: its memory has no name, and is gone with the process. */
 int caret__engine_open_alone(const char *path, const caret_options *options, struct caret__engine **e);
 
+/* A new database in memory, for this process and its forks; options->memory_limit is not 0. */
+#define CARET__MEMORY ":memory:"
+int caret__engine_open_memory(const caret_options *options, struct caret__engine **e);
+
 /* Drop a reference; the last in the process detaches, the last of all writes a final checkpoint. */
 int caret__engine_close(struct caret__engine *e);
 

@@ -71,6 +71,9 @@
 #include "shm/lockfile.h"
 #include "shm/write.h"
 
+#define IN_MEMORY                                                                                            \
+    4u /* the usual length of a log by that of one in memory: what it holds is in memory twice; arbitrary */
+
 /* What the old segment knew. */
 struct rescue {
     struct caret__engine old; /* the segment, mapped */
@@ -86,6 +89,20 @@ static int log_failed(const struct caret__engine *e, const char *what)
     return caret__fail_errno(caret__write_code(errno), "%s: cannot %s the log file", e->log_path, what);
 }
 
+static void remove_log(const struct caret__engine *e)
+{
+    if (!caret__in_memory(e))
+        unlink(e->log_path);
+}
+
+/* One that has no name takes memory as it is written. */
+static int make_log_in_memory(struct caret__engine *e, uint64_t size)
+{
+    if (caret__fd_memory(&e->log_fd) && ftruncate(caret__fd(&e->log_fd), (off_t)size) == 0)
+        return CARET_OK;
+    return caret__fail_errno(CARET_E_SHM, "%s: cannot be made", e->log_path);
+}
+
 /* A fresh one. */
 static int create_log(struct caret__engine *e, const struct caret__start *start, uint64_t size)
 {
@@ -93,6 +110,8 @@ static int create_log(struct caret__engine *e, const struct caret__start *start,
     if (!caret__file_size_allowed(size))
         return caret__fail(CARET_E_DISKFULL, "%s: larger than this process may write (ulimit -f)",
                            e->log_path);
+    if (caret__in_memory(e))
+        return make_log_in_memory(e, size);
     if (!caret__fd_set(&e->log_fd,
                        caret__open_high(e->log_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600)))
         return caret__fail_errno(CARET_E_OPEN, "%s: cannot create the log file", e->log_path);
@@ -141,7 +160,7 @@ static int settle_meta(struct caret__engine *e, const struct caret__start *start
 {
     struct caret__meta m = start->pair.meta;
 
-    if (clean && access(e->log_path, F_OK) != 0 && errno == ENOENT)
+    if (clean && (caret__in_memory(e) || (access(e->log_path, F_OK) != 0 && errno == ENOENT)))
         return CARET_OK;
     int rc = caret__meta_write(caret__fd(&e->data_fd), e->path, &m);
     if (rc == CARET_OK && caret__fdatasync(caret__fd(&e->data_fd)) != 0)
@@ -150,12 +169,14 @@ static int settle_meta(struct caret__engine *e, const struct caret__start *start
     return rc;
 }
 
-/* Nobody has asked for a size: it may take half of what the disk has, as the file is to grow, too. */
+/* Nobody has asked for a size: it may take half of what the disk has, as the file is to grow, too; little of memory. */
 static uint64_t default_log_size(const struct caret__engine *e)
 {
     uint64_t size = CARET__LOG_DEFAULT, record = sizeof(struct caret__lockrec); /* after it */
     struct statvfs fs;
 
+    if (caret__in_memory(e))
+        return caret__max64(size / IN_MEMORY, CARET__LOG_LEAST);
     if (fstatvfs(caret__fd(&e->dir_fd), &fs) != 0 || fs.f_blocks == 0) /* f_blocks 0: a tmpfs without limit */
         return size;
     while (size / 2 >= CARET__LOG_LEAST && size + record > (uint64_t)fs.f_bavail * fs.f_frsize / 2)
@@ -170,7 +191,7 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
     if ((m->flags & CARET__META_CLEAN) == 0)
         return open_log(e, m);
     m->log_base = caret__align_down(m->lsn, 4096);
-    unlink(e->log_path); /* it belongs to a database that was closed cleanly */
+    remove_log(e); /* it belongs to a database that was closed cleanly */
     m->log_size =
         e->options.log_size != 0 ? caret__align_up(e->options.log_size, 65536) : default_log_size(e);
     for (;;) {
@@ -179,7 +200,7 @@ static int prepare_log(struct caret__engine *e, struct caret__start *start)
         if (rc != CARET_E_DISKFULL || !smaller)
             return rc;
         caret__fd_close(&e->log_fd); /* nobody has asked for this size: what the disk has is enough */
-        unlink(e->log_path);
+        remove_log(e);
         m->log_size /= 2;
     }
 }
@@ -468,6 +489,8 @@ int caret__reap(struct caret__engine *e, uint32_t slot, uint32_t nonce)
 static void make_room(const struct caret__engine *e, const struct caret__start *start, const struct rescue *r,
                       bool clean)
 {
+    if (caret__in_memory(e)) /* it asks for nothing there */
+        return;
     if (clean || r->path[0] != '\0')
         caret__segment_sweep(&start->id, e->options.shm_dir, r->path);
     caret__shm_sweep(&start->id, e->options.shm_dir, r->path);
@@ -489,12 +512,12 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
     if (rc == CARET_OK && (start->pair.meta.flags & CARET__META_CLEAN) == 0)
         rc = caret__replay(e, reach, r->head == 0);
     CARET_FAULT("recover_replayed");
-    if (rc == CARET_OK)
+    if (rc == CARET_OK && !caret__in_memory(e))
         rc = caret__lockrec_make(e, start->id.uuid, &rec);
     if (rc == CARET_OK)
         rc = begin_generation(e);
     caret__segment_shared(e->sh);
-    if (rc == CARET_OK)
+    if (rc == CARET_OK && !caret__in_memory(e))
         rc = caret__lockrec_write(e, &rec);
     CARET_FAULT("recover_published");
     if (rc != CARET_OK) {
@@ -503,7 +526,8 @@ static int take_over(struct caret__engine *e, const struct caret__start *start, 
     }
     if (r->path[0] != '\0')
         unlink(r->path); /* may be in another directory */
-    caret__segment_sweep(&start->id, e->options.shm_dir, e->seg_path);
+    if (!caret__in_memory(e))
+        caret__segment_sweep(&start->id, e->options.shm_dir, e->seg_path);
     return CARET_OK;
 }
 
@@ -539,7 +563,7 @@ int caret__recover(struct caret__engine *e, struct caret__start *start)
     if (rc == CARET_OK)
         rc = take_over(e, start, r);
     if (rc != CARET_OK && clean && !e->meta_written)
-        unlink(e->log_path);
+        remove_log(e);
     free(r);
     return rc;
 }

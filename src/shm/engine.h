@@ -75,6 +75,9 @@ struct caret__engine {
     caret_options options;   /* of the first opener in this process; shm_dir copied */
     bool readonly;
     bool alone; /* the segment has no name */
+    /* Not 0: the database ":memory:", of files that have no names (open/open.c); bytes that data file, log and
+     * arena may take together. */
+    uint64_t memory_limit;
     /* Not NULL: when the last of all closes it the file is replaced by the compact copy that this makes of it
      * (open/open.c). */
     caret__copy_fn *copy;
@@ -177,6 +180,9 @@ int caret__grow_arena(struct caret__engine *e, uint32_t nslots);
 int caret__grow_undo(struct caret__engine *e, uint64_t bytes);
 int caret__grow_file(struct caret__engine *e, uint64_t pages);
 
+/* Of a database in memory: may data file and log have so many bytes, of which so many are to be added? */
+bool caret__memory_fits(const struct caret__engine *e, uint64_t file, uint64_t log, uint64_t more);
+
 /* At opening: the file has so many; only the first ones are allocated, for the others see log/hollow.c. */
 int caret__keep_file(struct caret__engine *e, uint64_t pages);
 
@@ -221,6 +227,11 @@ bool caret__file_removed(const struct caret__fd *f);
 static inline bool caret__attached_here(const struct caret__engine *e)
 {
     return *e->fork_mark != 0;
+}
+
+static inline bool caret__in_memory(const struct caret__engine *e)
+{
+    return e->memory_limit != 0;
 }
 
 /* Where the byte with that LSN lies in the ring. */

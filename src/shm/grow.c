@@ -128,8 +128,30 @@ static uint32_t clear_reserved(_Atomic uint64_t *map, uint32_t from, uint32_t to
     return n;
 }
 
+bool caret__memory_fits(const struct caret__engine *e, uint64_t file, uint64_t log, uint64_t more)
+{
+    return file + log + (uint64_t)e->sh->max_slots * CARET__PAGE_SIZE <= e->memory_limit &&
+           caret__memory_has(more);
+}
+
+/* May the data file have so many bytes? */
+static bool is_allowed(const struct caret__engine *e, uint64_t bytes)
+{
+    uint64_t have = atomic_load(&e->sh->file_pages) * CARET__PAGE_SIZE;
+
+    return caret__file_size_allowed(bytes) &&
+           (!caret__in_memory(e) ||
+            caret__memory_fits(e, bytes, atomic_load(&e->sh->log_size), bytes > have ? bytes - have : 0));
+}
+
 static int over_limit(const struct caret__engine *e)
 {
+    if (caret__in_memory(e))
+        return caret__fail(
+            CARET_E_DISKFULL,
+            "%s: it is full: it may take %llu MiB in all (memory_limit), of what this machine, or "
+            "group, has left",
+            e->path, (unsigned long long)(e->memory_limit >> 20));
     return caret__fail(CARET_E_DISKFULL, "%s: it would grow over this process's limit (ulimit -f)", e->path);
 }
 
@@ -141,7 +163,7 @@ int caret__grow_file(struct caret__engine *e, uint64_t pages)
 
     if (pages <= have || e->observes) /* a reader has new pages in memory alone */
         return CARET_OK;
-    if (!caret__file_size_allowed(pages * CARET__PAGE_SIZE))
+    if (!is_allowed(e, pages * CARET__PAGE_SIZE))
         return over_limit(e);
     rc = caret__fds_check(e);
     if (rc != CARET_OK)
@@ -161,7 +183,7 @@ int caret__keep_file(struct caret__engine *e, uint64_t pages)
 {
     int rc = caret__grow_file(e, caret__min64(pages, CARET__KEPT_PAGES));
 
-    if (rc == CARET_OK && !e->observes && !caret__file_size_allowed(pages * CARET__PAGE_SIZE))
+    if (rc == CARET_OK && !e->observes && !is_allowed(e, pages * CARET__PAGE_SIZE))
         rc = over_limit(e);
     if (rc == CARET_OK && !e->observes)
         atomic_store(&e->sh->file_pages, pages);
@@ -245,7 +267,7 @@ static int allocate_pages(struct caret__engine *e, uint64_t have, uint32_t npage
 {
     int rc = back_table(e, atomic_load(&e->sh->ptab_pages), npages);
 
-    if (rc == CARET_OK && !caret__file_size_allowed((uint64_t)npages * CARET__PAGE_SIZE))
+    if (rc == CARET_OK && !is_allowed(e, (uint64_t)npages * CARET__PAGE_SIZE))
         rc = CARET_E_DISKFULL;
     if (rc == CARET_OK && caret__file_allocate_ahead(caret__fd(&e->data_fd), have * CARET__PAGE_SIZE,
                                                      (npages - have) * CARET__PAGE_SIZE, AHEAD_PIECE) != 0)

@@ -165,6 +165,8 @@ static int is_at_path(const struct caret__engine *e)
 {
     struct stat st;
 
+    if (caret__in_memory(e))
+        return 1;
     if (lstat(e->lock_path, &st) != 0)
         return errno == ENOENT ? 0 : -1;
     return st.st_dev == e->lock_fd.dev && st.st_ino == e->lock_fd.ino;
@@ -261,6 +263,26 @@ static int trust(const struct caret__engine *e, const struct stat *like)
         e->lock_path, (unsigned)st.st_uid);
 }
 
+static int take_gate(struct caret__engine *e)
+{
+    CARET__NOT_HELD(&e->lock_fd);
+    if (gate_lock(caret__fd(&e->lock_fd), F_WRLCK) != 0)
+        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
+    caret__held_note(&e->lock_fd);
+    return CARET_OK;
+}
+
+int caret__lockfile_memory(struct caret__engine *e)
+{
+    CARET__NOT_HELD(&e->lock_fd);
+    if (!caret__fd_memory(&e->lock_fd))
+        return caret__fail_errno(CARET_E_SHM, "%s: cannot be made", e->lock_path);
+    int rc = take_gate(e);
+    if (rc != CARET_OK)
+        caret__lockfile_close(e);
+    return rc;
+}
+
 /* Open it and take the gate.  CARET_NONE: it was removed meanwhile. */
 static int open_and_lock(struct caret__engine *e, const struct stat *like)
 {
@@ -270,12 +292,9 @@ static int open_and_lock(struct caret__engine *e, const struct stat *like)
 
     if (rc == CARET_OK)
         rc = trust(e, like != NULL ? like : &here); /* no data file: once there is one it is asked again */
-    if (rc == CARET_OK && gate_lock(caret__fd(&e->lock_fd), F_WRLCK) != 0)
-        rc = caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
-    if (rc != CARET_OK)
-        return rc;
-    caret__held_note(&e->lock_fd);
-    return at_path(e);
+    if (rc == CARET_OK)
+        rc = take_gate(e);
+    return rc == CARET_OK ? at_path(e) : rc;
 }
 
 int caret__lockfile_open(struct caret__engine *e, const struct stat *like)
@@ -338,11 +357,10 @@ int caret__gate_take(struct caret__engine *e)
     CARET__NOT_HELD(&e->lock_fd);
     int rc = caret__fds_check(e);
 
+    if (rc == CARET_OK)
+        rc = take_gate(e);
     if (rc != CARET_OK)
         return rc;
-    if (gate_lock(caret__fd(&e->lock_fd), F_WRLCK) != 0)
-        return caret__fail_errno(CARET_E_SYSTEM, "%s: cannot lock the lock file", e->lock_path);
-    caret__held_note(&e->lock_fd);
     rc = at_path(e);
     if (rc == CARET_OK)
         return rc;
@@ -372,7 +390,7 @@ void caret__lockfile_close(struct caret__engine *e)
 void caret__lockfile_remove(struct caret__engine *e)
 {
     CARET__HELD(&e->lock_fd);
-    if (is_at_path(e) > 0)
+    if (!caret__in_memory(e) && is_at_path(e) > 0)
         unlink(e->lock_path);
 }
 
@@ -504,7 +522,10 @@ int caret__lockrec_write(struct caret__engine *e, const struct caret__lockrec *r
 int caret__lockrec_repeat(struct caret__engine *e, uint64_t end)
 {
     struct caret__lockrec rec;
-    int rc = caret__lockrec_make(e, e->sh->uuid, &rec);
+    int rc = caret__in_memory(e) ? CARET_NONE : caret__lockrec_make(e, e->sh->uuid, &rec);
+
+    if (rc == CARET_NONE) /* nobody else can come */
+        return CARET_OK;
 
     return rc == CARET_OK ? put_record(&e->log_fd, e->log_path, (off_t)end, &rec) : rc;
 }

@@ -32,6 +32,9 @@ _Static_assert(sizeof(struct caret__lockrec) == 1024, "lock file record");
  * library in this process), SYSTEM.  Sets e->lock_fd. */
 int caret__lockfile_open(struct caret__engine *e, const struct stat *like);
 
+/* The same for a database in memory: a lock file without a name.  SHM, SYSTEM. */
+int caret__lockfile_memory(struct caret__engine *e);
+
 /* Once there is a data file: is the lock file's owner one who may write that?  OPEN: no.  SYSTEM. */
 int caret__lockfile_trust(const struct caret__engine *e);
 

@@ -112,8 +112,10 @@ static bool address_space_has(uint64_t bytes)
 }
 
 /* The arena takes this only if so much is changed between two checkpoints; what a small database changes is small. */
-static uint64_t memory_to_use(const char *dir)
+static uint64_t memory_to_use(const struct caret__engine *e, const char *dir)
 {
+    if (e->memory_limit != 0)
+        return e->memory_limit / 4;
     uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t limit = caret__min64(ram, caret__memory_available("")) / 4;
     struct statvfs fs;
@@ -127,7 +129,7 @@ static uint64_t memory_to_use(const char *dir)
 static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const char *dir, uint32_t npages,
                         uint32_t least_slots)
 {
-    uint64_t arena = e->options.arena_limit != 0 ? e->options.arena_limit : memory_to_use(dir);
+    uint64_t arena = e->options.arena_limit != 0 ? e->options.arena_limit : memory_to_use(e, dir);
     uint64_t slots = caret__align_down(arena / CARET__PAGE_SIZE, 64);
 
     if (e->options.arena_limit == 0)
@@ -135,6 +137,9 @@ static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const
     slots = caret__min64(slots, CARET__ARENA_SLOTS_MAX);
     sh->max_slots = (uint32_t)caret__max64(slots, MIN_SLOTS);
     sh->max_pages = CARET__MAX_PAGES;
+    while (e->memory_limit != 0 && sh->max_pages / 2 >= MIN_PAGES &&
+           (uint64_t)sh->max_pages / 2 * CARET__PAGE_SIZE >= e->memory_limit)
+        sh->max_pages /= 2; /* address space is for others */
     for (;;) {
         caret__segment_place(sh);
         uint64_t space = sh->seg_size + 2 * sh->ring_size + (uint64_t)sh->max_pages * CARET__PAGE_SIZE;
@@ -514,7 +519,7 @@ int caret__segment_private(struct caret__engine *e, const struct caret__identity
     e->seg_path = strdup("private memory");
     if (!caret__fd_memory(&e->shm_fd) || e->seg_path == NULL ||
         ftruncate(caret__fd(&e->shm_fd), (off_t)sizes.seg_size) != 0)
-        rc = caret__fail_errno(CARET_E_SHM, "%s: private memory for reading it", e->path);
+        rc = caret__fail_errno(CARET_E_SHM, "%s: memory for its pages", e->path);
     else
         rc = map_segment(e, &sizes);
     if (e->sh != NULL)

@@ -461,7 +461,10 @@ static void databases(void **state)
     setenv("CARET_DB", path, 1); /* which NULL means */
     IS(caret_open(NULL, &o, &none), CARET_OK);
     OK(caret_close(none));
-    BAD(caret_open(":memory:", &o, &none), INVALID, "is reserved");
+    BAD(caret_open(":memory:", &o, &none), INVALID, "option shm_dir");
+    BAD(caret_compact(":memory:", NULL, NULL, NULL), INVALID, "not a file");
+    BAD(caret_backup(db, ":memory:", NULL), INVALID, "not a file");
+    BAD(caret_restore(path, ":memory:", NULL, NULL), INVALID, "not a file");
     IS(caret_compact(NULL, &o, NULL, NULL), CARET_E_BUSY);
     IS(caret_compact(path, NULL, NULL, NULL) != CARET_OK, 1); /* another shm_dir */
     note("caret_open(path, NULL, &db)");                      /* the same: not with the user's /dev/shm */
@@ -598,6 +601,7 @@ static void options_of_opening(void **state)
     opens_not((o = options(), o.shm_dir = "", o), "option shm_dir");
     opens_not((o = options(), o.archive = "", o), "option archive");
     opens_not((o = options(), o.readonly = 1, o.archive = "/tmp", o), "option archive with readonly");
+    opens_not((o = options(), o.memory_limit = 64 << 20, o), "option memory_limit");
     memset(&o, 0x5a, sizeof o); /* never zeroed: nothing in it is looked at that leads elsewhere */
     opens_not(o, "option");
     o.size = sizeof o; /* but for that */
