@@ -121,6 +121,7 @@ foreach(pair c:caret_static yottadb:caret_yottadb)
     set_target_properties(behaviour_${front} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
     caret_behaviour(behaviour/${front} LABELS c behaviour COMMAND $<TARGET_FILE:behaviour_${front}>)
 endforeach()
+caret_behaviour(behaviour/memory LABELS c behaviour COMMAND $<TARGET_FILE:behaviour_c> memory)
 
 # ---------------------------------------------------------------- Lua
 

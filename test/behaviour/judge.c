@@ -296,8 +296,19 @@ static bool run_case(const struct test *t, bool with_locals)
 
 /* ---------------------------------------------------------------------- main */
 
+/* Does one session do, which lives to the end? */
+static bool is_alone(const struct test *t)
+{
+    for (size_t i = 0; i < t->nlines; i++)
+        if (t->lines[i].session != 1 || line_is(&t->lines[i], "die") || line_is(&t->lines[i], "leave"))
+            return false;
+    return true;
+}
+
 static bool runs_here(const struct test *t)
 {
+    if (strstr(names, " alone ") != NULL && !is_alone(t))
+        return false;
     bool only = strncmp(t->tags, "only", 4) == 0, named = false;
     char *tags = strdup(t->tags), *rest = NULL, word[80];
 

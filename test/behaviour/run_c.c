@@ -539,15 +539,23 @@ static bool perform(const struct told *t)
     return true;
 }
 
+#ifdef CARET_SMALL
+#define NAMES "c small"
+#else
+#define NAMES "c"
+#endif
+
+/* With a first argument "memory" it is a database without a file, which has one session alone. */
 int main(int argc, char **argv)
 {
-#ifdef CARET_SMALL
-    static const char names[] = "c small";
-#else
-    static const char names[] = "c";
-#endif
-    static const struct front front = {
-        .names = names, .open = open_it, .close = close_it, .perform = perform, .transaction = transaction};
+    static struct front front = {
+        .names = NAMES, .open = open_it, .close = close_it, .perform = perform, .transaction = transaction};
 
+    if (argc == 4 && strcmp(argv[1], "memory") == 0) {
+        argv[2] = (char[]){":memory:"};
+        argc--;
+        argv++;
+        front.names = NAMES " alone";
+    }
     return serve(&front, argc, argv);
 }
