@@ -53,9 +53,9 @@ static lua_Number option_seconds(lua_State *L, const char *name)
 
 static void read_options(lua_State *L, caret_options *o)
 {
-    static const char *const known[] = {"create",   "readonly",    "sync",       "sync_interval",
-                                        "log_size", "arena_limit", "shm_dir",    "archive",
-                                        "progress", "any_fs",      "huge_pages", NULL};
+    static const char *const known[] = {"create",      "readonly",     "sync",    "sync_interval", "log_size",
+                                        "arena_limit", "shm_dir",      "archive", "progress",      "any_fs",
+                                        "huge_pages",  "memory_limit", NULL};
     *o = (caret_options){.size = sizeof *o};
     if (!caret__check_options(L, 2, "open", known))
         return;
@@ -67,6 +67,7 @@ static void read_options(lua_State *L, caret_options *o)
     o->sync_interval = option_seconds(L, "sync_interval");
     o->arena_limit = caret__option_bytes(L, 2, "arena_limit");
     o->log_size = caret__option_bytes(L, 2, "log_size");
+    o->memory_limit = caret__option_bytes(L, 2, "memory_limit");
     o->archive = caret__option_path(L, 2, "archive");
     o->shm_dir = caret__option_path(L, 2, "shm_dir");
 }

@@ -288,6 +288,8 @@ local open = core.open_function(database)
 --                         0 to 1; it must not use caret
 --   huge_pages = true     false: not in huge pages either where the system has them
 --   any_fs = false        true: also on a network or FUSE file system (see caret.h)
+--   memory_limit          bytes that ":memory:" may take: a path that is a new database in memory, without
+--                         a file, of this process and its forks
 function caret.open(...)
     local db, text, name = open(...)
     if not db then

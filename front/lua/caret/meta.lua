@@ -99,6 +99,7 @@ caret.DELETE = nil
 ---@field archive? string an existing folder to which the log is copied before it is overwritten, for `caret.restore`; give it whenever the database may be opened first, or there will be a gap
 ---@field progress? fun(part: number) called with 0 to 1, once a second while a recovery takes longer than that; it must not use caret; errors in it are ignored
 ---@field any_fs? boolean true: also on a network or FUSE file system, which is refused otherwise; only if all users run on one machine, and its locks, mappings and syncs are as good as a local one's
+---@field memory_limit? integer bytes that a database in memory, `":memory:"`, may take, 32 MiB at least; default: half of what is available to the process. A set that finds no room raises DISKFULL; kills make room
 
 ---Options of `Database:backup`; any other name is refused.
 ---@class caret.BackupOptions
@@ -182,7 +183,7 @@ caret.DELETE = nil
 ---that is `<close>`.
 ---
 ---May wait while another process recovers the file.
----@param path? string the file, which a nil is not; its parts `-log` and `-lock` lie beside it while it is open. Default `$CARET_DB`, else `./data.caret`. The folder must be on a local file system and writable
+---@param path? string the file, which a nil is not; its parts `-log` and `-lock` lie beside it while it is open. Default `$CARET_DB`, else `./data.caret`. The folder must be on a local file system and writable. `":memory:"` is a new database in memory, of this process and its forks
 ---@param options? caret.OpenOptions
 ---@return caret.Database? db nil if it can't be opened
 ---@return string? text what is wrong, "NAME: text"
