@@ -351,9 +351,19 @@ function Cache:flush()
 end
 Cache.flush_all = Cache.flush
 
+-- A number of keys, `otherwise` if none is given; 0: all.
+local function number_of_keys(max, otherwise)
+    if max == nil then return otherwise end
+    if type(max) ~= "number" or max ~= max or max < 0 then
+        misuse("a number of keys, 0 for all, was expected, not "
+               .. (type(max) == "number" and tostring(max) or "a " .. typename(max)))
+    end
+    return max > 0 and max or math.huge
+end
+
 --- Remove what has expired, at most so many (0 or nil: all): how many were.
 function Cache:flush_expired(max)
-    max = max and max > 0 and max or math.huge
+    max = number_of_keys(max, math.huge)
     local total, more, removed = 0, true
     while more and total < max do
         removed, self.due, more = self.clean(now_of(self), math.min(max - total, 100))
@@ -365,7 +375,7 @@ end
 --- A list of keys, at most so many (1024; 0: all).
 function Cache:get_keys(max)
     local keys, now = {}, now_of(self)
-    max = max == 0 and math.huge or max or 1024
+    max = number_of_keys(max, 1024)
     for _, raw, key in self.entries:pairs() do
         if #keys >= max then break end
         if raw and expiry_of(raw) > now then keys[#keys + 1] = key_in_index(key) end
@@ -408,7 +418,12 @@ end
 function cache.new(db, name, options)
     options = options or {}
     check_options(options)
+    core.path(db) -- raises if it is none, or closed
     local root = core.isnode(name) and name or db.node(name)
+    if byte(tostring(root)) ~= 94 then
+        misuse(("a cache is in a global variable, which processes share: '^%s', not '%s'"):format(
+            tostring(root), tostring(root)))
+    end
     local self = setmetatable({root = root, entries = root "v", index = root "x", items = root "items",
         bytes = root "bytes", evicted = root "evicted", expired = root "expired", due = 0,
         max_items = options.max_items, max_bytes = options.max_bytes, clock = options.clock}, Cache)
