@@ -41,6 +41,17 @@ static int option_sync(lua_State *L)
                          s != NULL ? s : caret__typename(L, -1));
 }
 
+/* Lua has looked at it (init.lua), and has chosen the methods of the database. */
+static void check_values(lua_State *L)
+{
+    lua_getfield(L, 2, "values");
+    const char *s = lua_isnil(L, -1) ? "text" : lua_tostring(L, -1);
+    if (s == NULL || (strcmp(s, "text") != 0 && strcmp(s, "typed") != 0))
+        caret__misuse(L, "option values is 'text' or 'typed', not %s",
+                      s != NULL ? s : caret__typename(L, -1));
+    lua_pop(L, 1);
+}
+
 static lua_Number option_seconds(lua_State *L, const char *name)
 {
     lua_getfield(L, 2, name);
@@ -53,9 +64,9 @@ static lua_Number option_seconds(lua_State *L, const char *name)
 
 static void read_options(lua_State *L, caret_options *o)
 {
-    static const char *const known[] = {"create",      "readonly",     "sync",    "sync_interval", "log_size",
-                                        "arena_limit", "shm_dir",      "archive", "progress",      "any_fs",
-                                        "huge_pages",  "memory_limit", NULL};
+    static const char *const known[] = {
+        "create",  "readonly", "sync",   "sync_interval", "log_size",     "arena_limit", "shm_dir",
+        "archive", "progress", "any_fs", "huge_pages",    "memory_limit", "values",      NULL};
     *o = (caret_options){.size = sizeof *o};
     if (!caret__check_options(L, 2, "open", known))
         return;
@@ -70,6 +81,7 @@ static void read_options(lua_State *L, caret_options *o)
     o->memory_limit = caret__option_bytes(L, 2, "memory_limit");
     o->archive = caret__option_path(L, 2, "archive");
     o->shm_dir = caret__option_path(L, 2, "shm_dir");
+    check_values(L);
 }
 
 /* Option progress, a function; what it does wrong is its own affair: opening goes on. */

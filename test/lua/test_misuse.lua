@@ -26,6 +26,8 @@ local functions = {
         {function() caret.open("x", {arena_limit = -1}) end, "option arena_limit is a number of bytes"},
         {function() caret.open("x", {log_size = 1.5}) end, "option log_size is a number of bytes"},
         {function() caret.open(":memory:", {memory_limit = "1G"}) end, "memory_limit is a number of bytes"},
+        {function() caret.open("x", {values = "float"}) end, "values is 'text' or 'typed', not float"},
+        {function() caret.open("x", {values = true}) end, "values is 'text' or 'typed', not boolean"},
         {function() caret.open("x", {archive = 5}) end, "option archive, a path, is a string, not a number"},
         {function() caret.open("x", {progress = 5}) end, "option progress is a function, not a number"},
     },

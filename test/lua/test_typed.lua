@@ -113,6 +113,74 @@ function TestTyped:test_classes_of_it()
     lu.assertEquals(new("^t").__, {true})
 end
 
+-- Opened with values = "typed": every way to a value knows types.
+function TestTyped:test_a_database_of_typed_values()
+    local all = fixture.open {values = "typed", sync = "off"}
+    local node = all.node("^t")
+    for i, value in ipairs(values) do
+        lu.assertEquals(all:set("^t", i, value), value)
+        lu.assertEquals({all:get("^t", i), node[i].__, n[i].__}, {value, value, value})
+        all.node("local")[i].__ = value
+        lu.assertEquals(all:get("local", i), value)
+    end
+    for _, value, name in all:node("^t"):pairs() do lu.assertEquals(value, values[name]) end
+    for child, value in node:walk() do lu.assertEquals({value, child.__}, {values[child:name()], value}) end
+    lu.assertEquals({all:get("^t", "none"), all:incr("^t", "n", 2), all:get("^t", "n")}, {nil, 2, 2})
+    all:tp(function()
+        node.a.__ = {true}
+        lu.assertEquals({node.a.__, all:get("^t", "a")}, {{true}, {true}})
+    end)
+    all:snapshot(function() lu.assertEquals(all:get("^t", "a"), {true}) end)
+    lu.assertEquals(raw.a.__, "\1[true]")
+    lu.assertEquals({all:set("^t", "a", nil), node.a.__}, {})
+    all:close()
+end
+
+function TestTyped:test_changes_of_a_database_of_typed_values()
+    local all = fixture.open {values = "typed", sync = "off"}
+    local feed = all:changes {wait = 0}
+    all:set("^t", 1, "5")
+    all.node("^t")[2].__ = {x = false}
+    all:kill("^t")
+    lu.assertEquals(feed:next().value, "5")
+    local change = feed:next()
+    lu.assertEquals({change.value, change.node:name(), change.kind}, {{x = false}, 2, "set"})
+    lu.assertEquals(feed:next().value, nil)
+    feed:close()
+    all:close()
+end
+
+function TestTyped:test_classes_and_caches_of_such_a_database()
+    local all = fixture.open {values = "typed", sync = "off"}
+    local new, class, super = caret.inherit(all.node)
+    function class.get(node) return {super.get(node)} end
+    new("^t").__ = "5"
+    lu.assertEquals({new("^t").__, n.__}, {{"5"}, "5"})
+    local same = typed.new(all)("^t")
+    same.__ = "7" -- not encoded twice
+    lu.assertEquals({same.__, n.__, raw.__}, {"7", "7", "\1s7"})
+    n:kill()
+    local cache = require "caret.cache".new(all, "^t", {max_items = 3})
+    for i = 1, 5 do
+        for _, value in ipairs {"text", "5", 5, true, "\1"} do
+            cache:set("k" .. i, value, 50)
+            lu.assertEquals(cache:get("k" .. i), value)
+        end
+    end
+    lu.assertEquals({cache:stats().items, (cache:incr("n", 2, 1))}, {3, 3})
+    all:close()
+    lu.assertErrorMsgContains("CLOSED", typed.new, all)
+end
+
+function TestTyped:test_what_makes_no_nodes()
+    for _, wrong in ipairs {false, 5, "x", {}} do
+        lu.assertErrorMsgContains("typed.new needs a database", typed.new, wrong)
+    end
+    lu.assertErrorMsgContains("not a nil", typed.new, nil)
+    lu.assertErrorMsgContains("not a node", typed.new, n)
+    lu.assertErrorMsgContains("test_typed.lua", function() typed.new(nil) end)
+end
+
 function TestTyped:test_what_is_refused()
     local cycle = {}
     cycle.a = {b = cycle}

@@ -47,6 +47,7 @@ function feed:next(timeout)
     while true do
         local name, subs, kind, value, length, place, index, count = core.log_next(self.log)
         if name then
+            if self.decode then value = self.decode(value) end
             return {
                 node = self.db.node(name, subs), kind = kind, value = value, length = length, place = place,
                 index = index, count = count,

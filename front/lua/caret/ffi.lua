@@ -625,7 +625,7 @@ return function(core)
         return core.retype(node, record, make)
     end
 
-    function nodes.adopt(db, mt) return core.adopt(db, mt, mt["__:node"]) end
+    function nodes.adopt(db, mt, new) return core.adopt(db, mt, new or mt["__:node"]) end
 
     -- ---------------------------------------------------------------- caches
 

@@ -29,6 +29,7 @@ local trees = require "caret.trees"
 
 local caret = {_VERSION = core._VERSION, isnode = core.isnode, restore = core.restore}
 local methods, misuse = core.methods, core.misuse
+local unpack = table.unpack or unpack -- luacheck: ignore
 
 -- ------------------------------------------------------------------ trees
 
@@ -273,6 +274,34 @@ function database.variables(db, locals)
 end
 
 local open = core.open_function(database)
+local open_typed -- the same for databases whose values have types: made when the first is opened
+
+-- What their methods know of types; nodes know for themselves.
+local function typed_database()
+    local typed, known = require "caret.typed", {}
+    for name, method in pairs(database) do known[name] = method end
+    function known.get(...) return typed.decode(database.get(...)) end
+    function known.set(...)
+        local n = select("#", ...)
+        if n < 3 then return database.set(...) end
+        local value, all = (select(n, ...)), {...}
+        all[n] = typed.encode(value)
+        database.set(unpack(all, 1, n))
+        return value
+    end
+    function known.changes(...)
+        local feed, text, name = database.changes(...)
+        if feed then feed.decode = typed.decode end
+        return feed, text, name
+    end
+    return known
+end
+
+local function opener(_, options)
+    if core.typename(options) ~= "table" or options.values ~= "typed" then return open end
+    open_typed = open_typed or core.open_function(typed_database())
+    return open_typed
+end
 
 --- Open or create a database: db, or nil, "NAME: text", "NAME".
 -- caret.open([path[, options]]); options, all of them optional:
@@ -290,12 +319,17 @@ local open = core.open_function(database)
 --   any_fs = false        true: also on a network or FUSE file system (see caret.h)
 --   memory_limit          bytes that ":memory:" may take: a path that is a new database in memory, without
 --                         a file, of this process and its forks
+--   values = "text"       "typed": all nodes of the database are of the class of caret.typed, and db:get,
+--                         db:set and db:changes know types too
 function caret.open(...)
-    local db, text, name = open(...)
+    local opening = opener(...)
+    local db, text, name = opening(...)
     if not db then
         return nil, text, name
     end
-    return core.adopt(db, node_metatable(base, db))
+    local mt = node_metatable(base, db)
+    core.adopt(db, mt)
+    return opening == open and db or core.adopt(db, mt, (require("caret.typed").new(db)))
 end
 
 --- Write what can still be read of a damaged database to a new file of ZWR text (caret.h: caret_salvage).

@@ -99,6 +99,7 @@ caret.DELETE = nil
 ---@field archive? string an existing folder to which the log is copied before it is overwritten, for `caret.restore`; give it whenever the database may be opened first, or there will be a gap
 ---@field progress? fun(part: number) called with 0 to 1, once a second while a recovery takes longer than that; it must not use caret; errors in it are ignored
 ---@field any_fs? boolean true: also on a network or FUSE file system, which is refused otherwise; only if all users run on one machine, and its locks, mappings and syncs are as good as a local one's
+---@field values? "text"|"typed" "typed": all nodes of the database are of the class `Typed`, and its own `get`, `set` and `changes` know types too, so that numbers, booleans, strings and small tables come back as they went in; default "text": values are strings
 ---@field memory_limit? integer bytes that a database in memory, `":memory:"`, may take, 32 MiB at least; default: half of what is available to the process. A set that finds no room raises DISKFULL; kills make room
 
 ---Options of `Database:backup`; any other name is refused.
@@ -872,7 +873,8 @@ function Cache:get_keys(max) end
 function Cache:stats() end
 
 ---Values with types: `require "caret.typed"`. Nodes of this class give back numbers, booleans, strings and small tables as
----they went in; others read text. How it is written: docs/data-model.md.
+---they went in; others read text. How it is written: docs/data-model.md. `caret.open(path, {values = "typed"})` opens a
+---database all of whose nodes are of it.
 ---
 ---```lua
 ---local t = require "caret.typed".new(db)("^t")

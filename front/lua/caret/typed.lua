@@ -304,11 +304,24 @@ local function add_methods(class, super)
     end
 end
 
+local knows = setmetatable({}, {__mode = "k"}) -- functions that make nodes of such a class
+
+local function maker(from)
+    if type(from) == "function" then return from end
+    if type(from) ~= "userdata" or core.isnode(from) then
+        misuse("typed.new needs a database, or a function that makes nodes, not a " .. typename(from))
+    end
+    core.path(from) -- raises if it is none, or closed
+    return from.node
+end
+
 --- new(db or a function that makes nodes): a function that makes nodes of the class, as db.node does, and
 -- the class.
 function typed.new(from)
-    local new, class, super = caret.inherit(type(from) == "function" and from or from.node)
-    add_methods(class, super)
+    local make = maker(from)
+    local new, class, super = caret.inherit(make)
+    if not knows[make] then add_methods(class, super) end
+    knows[new] = true
     return new, class
 end
 
