@@ -1,5 +1,5 @@
 /*
- * data.c - get, set, delete, kill, incr, data.
+ * data.c - get, set, incr, data.
  *
  * The quick way of a get: the node remembers (page, version, position); while the
  * page's version is the remembered one, the value is one copy away.  A set is a
@@ -278,7 +278,7 @@ static int journal_local(caret_session *s, const uint8_t *key, size_t len)
 {
     if (s->txn.level == 0 || !s->txn.restore_locals)
         return CARET_OK;
-    return caret__journal_note(&s->txn.journal, &s->locals, true, key, len);
+    return caret__journal_note(&s->txn.journal, &s->locals, CARET__OF_LOCALS, key, len);
 }
 
 static int set_local(caret_session *s, struct caret__node *n, const void *value, size_t len)
@@ -460,79 +460,6 @@ int caret_set(caret_session *s, caret_node *node, const void *value, size_t len)
     if (rc != CARET_OK)
         return rc;
     return s->txn.level != 0 ? set_in_txn(s, n, value, len) : set_global(s, n, value, len);
-}
-
-/* ----------------------------------------------------------- delete and kill */
-
-/* Is there anything at key, or (below) in its subtree? */
-static int exists(caret_session *s, bool local, const struct caret__node *n, bool below)
-{
-    uint8_t key[CARET__KEY_MAX + 2];
-    size_t len = n->key_len;
-    struct caret__at at;
-    memcpy(key, caret__node_key(n), len);
-    int rc = caret__session_from(s, local, key, &len, &at);
-    if (rc != CARET_OK)
-        return rc;
-    bool hit =
-        len >= n->key_len && memcmp(key, caret__node_key(n), n->key_len) == 0 && (below || len == n->key_len);
-    return hit ? CARET_OK : CARET_NONE;
-}
-
-static int remove_local(caret_session *s, struct caret__node *n, bool below)
-{
-    int rc = caret__session_locals(s);
-    if (rc == CARET_OK && s->txn.level != 0 && s->txn.restore_locals)
-        rc = below ? caret__journal_note_below(&s->txn.journal, &s->locals, true, caret__node_key(n),
-                                               n->key_len)
-                   : journal_local(s, caret__node_key(n), n->key_len);
-    if (rc != CARET_OK)
-        return rc;
-    rc = exists(s, true, n, below);
-    if (rc != CARET_OK)
-        return rc == CARET_NONE ? CARET_OK : rc;
-    return below ? caret__private_kill(&s->locals, caret__node_key(n), n->key_len)
-                 : caret__private_delete(&s->locals, caret__node_key(n), n->key_len);
-}
-
-static int remove_global(caret_session *s, struct caret__node *n, bool below)
-{
-    uint64_t lsn;
-    int rc = caret__enter_writer(s);
-
-    if (rc != CARET_OK)
-        return rc;
-    if (s->txn.level != 0)
-        return below ? caret__buffer_kill(&s->txn, caret__node_key(n), n->key_len)
-                     : caret__buffer_delete(&s->txn, caret__node_key(n), n->key_len);
-    rc = exists(s, false, n, below);
-    if (rc != CARET_OK)
-        return rc == CARET_NONE ? CARET_OK : rc;
-    rc = caret__batch_begin(&s->batch);
-    if (rc == CARET_OK)
-        rc = caret__batch_add(&s->batch, below ? CARET__OP_KILL : CARET__OP_DELETE, caret__node_key(n),
-                              n->key_len, NULL, 0);
-    if (rc == CARET_OK)
-        rc = caret__commit(s->e, &s->batch, NULL, NULL, &lsn);
-    return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
-}
-
-int caret_delete(caret_session *s, caret_node *node)
-{
-    int rc = caret__args_check(__func__, s, node);
-    if (rc != CARET_OK)
-        return rc;
-    struct caret__node *n = caret__node(node);
-    return n->local ? remove_local(s, n, false) : remove_global(s, n, false);
-}
-
-int caret_kill(caret_session *s, caret_node *node)
-{
-    int rc = caret__args_check(__func__, s, node);
-    if (rc != CARET_OK)
-        return rc;
-    struct caret__node *n = caret__node(node);
-    return n->local ? remove_local(s, n, true) : remove_global(s, n, true);
 }
 
 /* --------------------------------------------------------------------- incr */

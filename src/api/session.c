@@ -132,6 +132,7 @@ void caret__session_end(caret_session *s)
     if (s->txn.has_buffer)
         caret__private_destroy(&s->txn.buffer);
     s->has_locals = s->txn.has_buffer = false;
+    caret__spans_destroy(&s->txn.killed);
     caret__past_destroy(&s->global);
     caret__walk_destroy(&s->walk);
     caret__reads_destroy(&s->txn.reads);

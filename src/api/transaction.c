@@ -53,10 +53,22 @@ static void forget_changes(caret_session *s)
     caret__buffer_clear(&s->txn);
 }
 
-static void drop_changes(caret_session *s)
+/* Down to that mark of the journal. */
+static void undo_changes(caret_session *s, size_t mark)
 {
     struct caret__txn *t = &s->txn;
-    caret__journal_undo(&t->journal, 0, t->in_tree ? &t->buffer : NULL, locals_of(s));
+    struct caret__private *const trees[CARET__JOURNALED] = {
+        [CARET__OF_BUFFER] = t->in_tree ? &t->buffer : NULL,
+        [CARET__OF_LOCALS] = locals_of(s),
+        [CARET__OF_KILLED] = t->kills != 0 ? &t->killed.at : NULL,
+    };
+
+    caret__journal_undo(&t->journal, mark, trees);
+}
+
+static void drop_changes(caret_session *s)
+{
+    undo_changes(s, 0);
     forget_changes(s);
 }
 
@@ -312,7 +324,7 @@ int caret_rollback(caret_session *s)
         finish(s);
         return CARET_OK;
     }
-    caret__journal_undo(&t->journal, t->marks[level], t->in_tree ? &t->buffer : NULL, locals_of(s));
+    undo_changes(s, t->marks[level]);
     t->level = level;
     return CARET_OK;
 }

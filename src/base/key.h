@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/limits.h"
@@ -57,6 +58,28 @@ static inline void caret__key_after(uint8_t *key, size_t *len)
 {
     CARET__ASSERT_CMP(*len, <=, CARET__KEY_MAX);
     key[(*len)++] = 0;
+}
+
+/* Keys from lo on that are before hi. */
+struct caret__span {
+    const uint8_t *lo, *hi;
+    size_t lo_len, hi_len;
+};
+
+/* All keys that begin with `key`: of a node, that one and all below it.  `end` is for the bound after them. */
+static inline struct caret__span caret__span_below(const uint8_t *key, size_t len,
+                                                   uint8_t end[CARET__PLACE_MAX])
+{
+    CARET__ASSERT_CMP(len, <=, CARET__KEY_MAX);
+    memcpy(end, key, len);
+    end[len] = CARET__SUB_BEYOND;
+    return (struct caret__span){key, end, len, len + 1};
+}
+
+static inline bool caret__span_has(const struct caret__span *s, const uint8_t *key, size_t len)
+{
+    return caret__bytes_compare(key, len, s->lo, s->lo_len) >= 0 &&
+           caret__bytes_compare(key, len, s->hi, s->hi_len) < 0;
 }
 
 /* Bytes that caret__sub_put() needs for sub. */

@@ -5,12 +5,11 @@
  * results, so their effect on single nodes can be told without the tree:
  *
  *     set     key -> how it ended: a value, a long value, or deleted
- *     killed  the keys of kills
+ *     killed  the spans of keys that were killed
  *
- * A node of the checkpoint counts only if neither the first has its key nor the
- * second its key or one above; then the nodes of the first are added.  A kill takes
- * away what was set below it before.  Both are trees in private memory, not larger
- * than the log.
+ * A node of the checkpoint counts only if neither has its key; then the nodes of the
+ * first are added.  A kill takes away what was set in its span before.  Both are trees
+ * in private memory, not larger than the log.
  *
  * The chain is followed as far as it holds, as in recovery, and on into the ring of killed users, whose commits
  * may be nowhere else: where the lock file names a segment that still exists.
@@ -33,6 +32,15 @@
 
 enum { WAS_SET = 'S', WAS_RUN = 'R', WAS_DELETED = 'D' };
 
+static int note_kill(struct caret__salvage_log *l, const struct caret__op_view *op)
+{
+    uint8_t end[CARET__PLACE_MAX];
+    struct caret__span r = caret__op_span(op, end);
+
+    int rc = caret__private_kill(&l->set, &r);
+    return rc == CARET_OK ? caret__spans_add(&l->killed, &r, NULL, NULL) : rc;
+}
+
 static int note(struct caret__salvage_log *l, const struct caret__op_view *op)
 {
     char tag = op->kind == CARET__OP_SET ? WAS_SET : op->kind == CARET__OP_SETRUN ? WAS_RUN : WAS_DELETED;
@@ -41,10 +49,8 @@ static int note(struct caret__salvage_log *l, const struct caret__op_view *op)
     l->changes++;
     if (op->klen == 0 || op->klen > CARET__KEY_MAX)
         return CARET_OK;
-    if (op->kind == CARET__OP_KILL) {
-        rc = caret__private_kill(&l->set, op->key, op->klen);
-        return rc == CARET_OK ? caret__private_set(&l->killed, op->key, op->klen, "", 0) : rc;
-    }
+    if (op->kind == CARET__OP_KILL)
+        return note_kill(l, op);
     uint32_t vlen = tag == WAS_DELETED ? 0 : op->vlen;
     uint8_t *tagged = malloc((size_t)vlen + 1);
     if (tagged == NULL)
@@ -157,11 +163,6 @@ static int open_and_read(struct caret__salvage_log *l, struct caret__engine *e, 
         return CARET_OK;
     }
     int rc = caret__private_init(&l->set);
-    if (rc == CARET_OK) {
-        rc = caret__private_init(&l->killed);
-        if (rc != CARET_OK)
-            caret__private_destroy(&l->set);
-    }
     l->read = rc == CARET_OK;
     if (rc == CARET_OK)
         rc = read_all(l, e, m, report, cap);
@@ -196,31 +197,18 @@ void caret__salvage_log_destroy(struct caret__salvage_log *l)
     if (!l->read)
         return;
     caret__private_destroy(&l->set);
-    caret__private_destroy(&l->killed);
+    caret__spans_destroy(&l->killed);
     l->read = false;
-}
-
-static bool is_killed(struct caret__salvage_log *l, const uint8_t *key, size_t len)
-{
-    const uint8_t *val, *zero = memchr(key, 0, len);
-    size_t at = zero != NULL ? (size_t)(zero - key) + 1 : len, vlen;
-
-    for (;;) {
-        if (caret__private_get(&l->killed, key, at, &val, &vlen))
-            return true;
-        size_t sub = at < len ? caret__sub_len(key + at, len - at) : 0;
-        if (sub == 0)
-            return false;
-        at += sub;
-    }
 }
 
 bool caret__salvage_log_hides(struct caret__salvage_log *l, const uint8_t *key, size_t len)
 {
+    struct caret__one_span killed;
     const uint8_t *val;
     size_t vlen;
 
-    return l->read && (caret__private_get(&l->set, key, len, &val, &vlen) || is_killed(l, key, len));
+    return l->read && (caret__private_get(&l->set, key, len, &val, &vlen) ||
+                       caret__spans_find(&l->killed, key, len, &killed));
 }
 
 int caret__salvage_log_each(struct caret__salvage_log *l, caret__salvage_log_fn *each, void *ctx)

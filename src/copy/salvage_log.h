@@ -5,10 +5,11 @@
 #define CARET_COPY_SALVAGE_LOG_H
 
 #include "log/meta.h"
-#include "tree/tree.h"
+#include "tree/spans.h"
 
 struct caret__salvage_log {
-    struct caret__private set, killed;
+    struct caret__private set;
+    struct caret__spans killed;
     uint64_t changes;
     bool read; /* the trees are there */
     bool lost; /* something that was committed is missing, or that can't be known */

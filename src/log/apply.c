@@ -32,6 +32,14 @@ static void take_run(struct caret__w *w, const struct caret__op_view *op)
     caret__w_take_run(w, ref[0], caret__run_pages(ref[1]));
 }
 
+static void kill_span(struct caret__w *w, const struct caret__op_view *op)
+{
+    uint8_t end[CARET__PLACE_MAX];
+    struct caret__span r = caret__op_span(op, end);
+
+    caret__tree_kill(w, &r);
+}
+
 static void apply_op(struct caret__w *w, const struct caret__op_view *op)
 {
     switch (op->kind) {
@@ -41,7 +49,7 @@ static void apply_op(struct caret__w *w, const struct caret__op_view *op)
         caret__tree_set(w, op->key, op->klen, op->val, op->vlen, CARET__VLEN_RUN);
         break;
     case CARET__OP_DELETE: caret__tree_delete(w, op->key, op->klen); break;
-    case CARET__OP_KILL: caret__tree_kill(w, op->key, op->klen); break;
+    case CARET__OP_KILL: kill_span(w, op); break;
     }
 }
 
@@ -199,8 +207,10 @@ static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *o
 {
     count_rows(t, is_set(op));
     if (op->kind == CARET__OP_KILL) {
+        uint8_t end[CARET__PLACE_MAX];
+        struct caret__span r = caret__op_span(op, end);
         t->kills++;
-        return caret__tree_kill_look(&e->pg, op->key, op->klen, &t->edges);
+        return caret__tree_kill_look(&e->pg, &r, &t->edges);
     }
     if (op->kind == CARET__OP_DELETE) {
         t->deletes++;

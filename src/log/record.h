@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/key.h"
 #include "page/run.h"
 #include "shm/layout.h"
 
@@ -91,6 +92,13 @@ static inline struct caret__op_view caret__op_at(const uint8_t *rec, uint32_t of
     op.key = rec + off + CARET__OP_HEAD;
     op.val = op.key + op.klen;
     return op;
+}
+
+/* The keys that a kill takes away; `end` is for the bound after them. */
+static inline struct caret__span caret__op_span(const struct caret__op_view *op,
+                                                uint8_t end[CARET__PLACE_MAX])
+{
+    return caret__span_below(op->key, op->klen, end);
 }
 
 /* Decode the op at rec+*off (bounded by size - tail), advancing *off: 1, 0 at the end, -1 malformed. */

@@ -227,9 +227,9 @@ int caret__private_delete(struct caret__private *t, const uint8_t *key, size_t l
     return CARET_OK;
 }
 
-int caret__private_kill(struct caret__private *t, const uint8_t *key, size_t len)
+int caret__private_kill(struct caret__private *t, const struct caret__span *r)
 {
     struct caret__w w = begin(t);
-    caret__tree_kill(&w, key, len);
+    caret__tree_kill(&w, r);
     return CARET_OK;
 }

@@ -11,7 +11,8 @@
  * thirds of a page.  One of them belongs to the path, so it is current: the join goes there,
  * and takes no new page.
  *
- * Kill removes all keys in [key, key || 0xFF).  It edits only the two edge paths;
+ * Kill removes all keys of a span: [key, key || 0xFF) is a node and all below it, but any two bounds will do.  It
+ * edits only the two edge paths;
  * subtrees between them are unlinked whole and their pages freed by number: leaves
  * are not read, unless the entry says that values out of line are below it.
  *
@@ -21,6 +22,7 @@
  * not grow with the subtree.  A page that it finds nothing in is not touched: of several
  * kills in one commit, each touches pages that it would have touched alone, or current ones.
  */
+#include "base/key.h"
 #include "tree/tree.h"
 
 union scratch {
@@ -187,13 +189,9 @@ void caret__shrink(struct caret__w *w, struct caret__path *path)
 
 /* --------------------------------------------------------------------- kill */
 
-struct range {
-    const uint8_t *lo, *hi; /* [lo, hi); NULL: all of the page, on this side */
-    size_t lo_len, hi_len;
-};
-
-/* Does an edge go through the page? */
-static bool is_edge(const struct range *r)
+/* Below a page a span has a bound only where its edge goes through that page; else the bound is NULL: all of the page,
+ * on this side. */
+static bool is_edge(const struct caret__span *r)
 {
     return r->lo != NULL || r->hi != NULL;
 }
@@ -228,7 +226,7 @@ static void free_subtree(struct caret__w *w, uint32_t pgno, unsigned level, bool
  * Which entries of a page are in the range, or which children lie in it whole: [*from, *to).  Of an inner page, the
  * left edge goes through child *from - 1 and the right one through child *to.  Both are the same while *from > *to.
  */
-static void place(const struct caret__page *p, const struct range *r, unsigned *from, unsigned *to)
+static void place(const struct caret__page *p, const struct caret__span *r, unsigned *from, unsigned *to)
 {
     bool found, leaf = p->type == CARET__PAGE_LEAF;
 
@@ -239,9 +237,9 @@ static void place(const struct caret__page *p, const struct range *r, unsigned *
 }
 
 /* What is left of the range for child i: it has an end only where the edge goes through this child. */
-static struct range part(const struct range *r, unsigned i, unsigned from, unsigned to)
+static struct caret__span part(const struct caret__span *r, unsigned i, unsigned from, unsigned to)
 {
-    struct range below = *r;
+    struct caret__span below = *r;
 
     if (i >= from)
         below.lo = NULL;
@@ -251,7 +249,7 @@ static struct range part(const struct range *r, unsigned i, unsigned from, unsig
 }
 
 /* Is there a key of the range below this page, on an edge?  Children that lie in it whole are never empty. */
-static bool holds(const struct caret__w *w, uint32_t pgno, const struct range *r)
+static bool holds(const struct caret__w *w, uint32_t pgno, const struct caret__span *r)
 {
     const struct caret__page *p = caret__w_page(w, pgno);
     unsigned from, to;
@@ -259,15 +257,15 @@ static bool holds(const struct caret__w *w, uint32_t pgno, const struct range *r
     place(p, r, &from, &to);
     if (from < to || p->type == CARET__PAGE_LEAF)
         return from < to;
-    struct range left = part(r, from - 1, from, to), right = part(r, to, from, to);
+    struct caret__span left = part(r, from - 1, from, to), right = part(r, to, from, to);
     return (r->lo != NULL && holds(w, caret__page_child(p, from - 1), &left)) ||
            (right.hi != NULL && right.lo == NULL && holds(w, caret__page_child(p, to), &right));
 }
 
-static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r);
+static bool kill_below(struct caret__w *w, uint32_t pgno, const struct caret__span *r);
 
 /* Remove the range below child i of a current page, on an edge; true if nothing was left of it: it died. */
-static bool kill_child(struct caret__w *w, struct caret__page *p, unsigned i, const struct range *r)
+static bool kill_child(struct caret__w *w, struct caret__page *p, unsigned i, const struct caret__span *r)
 {
     uint32_t child = caret__page_child(p, i);
 
@@ -284,7 +282,7 @@ static bool kill_child(struct caret__w *w, struct caret__page *p, unsigned i, co
 }
 
 /* Remove the range below page pgno (current, on an edge); true if nothing is left in it. */
-static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r)
+static bool kill_below(struct caret__w *w, uint32_t pgno, const struct caret__span *r)
 {
     CARET__ASSERT(caret__w_current(w, pgno));
     CARET__ASSERT(is_edge(r));
@@ -299,23 +297,19 @@ static bool kill_below(struct caret__w *w, uint32_t pgno, const struct range *r)
     }
     for (unsigned i = from; i < to; i++)
         free_subtree(w, caret__page_child(p, i), p->level - 1u, caret__page_child_runs(p, i));
-    struct range left = part(r, from - 1, from, to), right = part(r, to, from, to);
+    struct caret__span left = part(r, from - 1, from, to), right = part(r, to, from, to);
     bool left_dies = left.lo != NULL && kill_child(w, p, from - 1, &left);
     bool right_dies = right.lo == NULL ? right.hi != NULL && kill_child(w, p, to, &right) : left_dies;
     return remove_children(w, p, from - left_dies, to + right_dies);
 }
 
-void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
+void caret__tree_kill(struct caret__w *w, const struct caret__span *r)
 {
-    CARET__ASSERT(len != 0 && len <= CARET__KEY_MAX);
     CARET__ASSERT(caret__w_held(w));
-    uint8_t end[CARET__PLACE_MAX];
-    struct range r = {key, end, len, len + 1};
+    CARET__ASSERT(caret__bytes_compare(r->lo, r->lo_len, r->hi, r->hi_len) < 0);
     uint32_t root = atomic_load_explicit(&w->pg->ts->root, memory_order_relaxed);
 
-    memcpy(end, key, len);
-    end[len] = 0xff;
-    if (!holds(w, root, &r))
+    if (!holds(w, root, r))
         return;
     caret__w_save_state(w);
     if (!caret__w_current(w, root)) {
@@ -323,11 +317,12 @@ void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len)
         atomic_store_explicit(&w->pg->ts->root, root, memory_order_release);
         CARET_FAULT("root_moved");
     }
-    if (kill_below(w, root, &r) && caret__w_page(w, root)->type == CARET__PAGE_INNER)
+    if (kill_below(w, root, r) && caret__w_page(w, root)->type == CARET__PAGE_INNER)
         empty_root(w, root);
     lower_root(w);
     struct caret__path path; /* the edge that is left over may be nearly empty */
-    if (caret__descend(w, key, len, &path) == 0 && path.leaf > 0 && caret__w_current(w, path.pgno[path.leaf]))
+    if (caret__descend(w, r->lo, r->lo_len, &path) == 0 && path.leaf > 0 &&
+        caret__w_current(w, path.pgno[path.leaf]))
         caret__shrink(w, &path);
 }
 
@@ -352,7 +347,7 @@ static bool runs_ok(const struct look *k, const struct caret__page *p, unsigned 
 }
 
 /* Look at all that the kill will read below page pgno; true if something of the range is there. */
-static bool look_below(struct look *k, uint32_t pgno, unsigned level, const struct range *r)
+static bool look_below(struct look *k, uint32_t pgno, unsigned level, const struct caret__span *r)
 {
     const struct caret__pager *pg = k->pg;
     unsigned from, to;
@@ -370,7 +365,7 @@ static bool look_below(struct look *k, uint32_t pgno, unsigned level, const stru
     unsigned first = from - (r->lo != NULL), last = from > to ? first : to - (r->hi == NULL);
     for (unsigned i = first; level > 0 && i <= last && k->bad == 0; i++) {
         uint32_t child = caret__page_child(p, i);
-        struct range below = part(r, i, from, to);
+        struct caret__span below = part(r, i, from, to);
         if (level > 1 || is_edge(&below) || caret__page_child_runs(p, i))
             some |= look_below(k, child, level - 1, &below);
         else if (caret__unlikely(child < CARET__FIRST_PAGE || child >= pg->ts->npages))
@@ -381,18 +376,14 @@ static bool look_below(struct look *k, uint32_t pgno, unsigned level, const stru
     return some;
 }
 
-uint32_t caret__tree_kill_look(const struct caret__pager *pg, const uint8_t *key, size_t len,
+uint32_t caret__tree_kill_look(const struct caret__pager *pg, const struct caret__span *r,
                                struct caret__edges *edges)
 {
-    uint8_t end[CARET__PLACE_MAX];
-    struct range r = {key, end, len, len + 1};
     struct look k = {pg, edges, 0};
     uint32_t root = atomic_load_explicit(&pg->ts->root, memory_order_relaxed);
 
-    memcpy(end, key, len);
-    end[len] = 0xff;
     if (pg->ts->depth == 0 || pg->ts->depth > CARET__MAX_DEPTH)
         return root;
-    (void)look_below(&k, root, pg->ts->depth - 1, &r);
+    (void)look_below(&k, root, pg->ts->depth - 1, r);
     return k.bad;
 }

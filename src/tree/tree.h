@@ -187,13 +187,14 @@ void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const v
 /* Delete the value of key; children stay.  Nothing happens if it is not there. */
 void caret__tree_delete(struct caret__w *w, const uint8_t *key, size_t len);
 
-/* Remove every key that begins with key. */
-void caret__tree_kill(struct caret__w *w, const uint8_t *key, size_t len);
+/* Remove every key of a span. */
+struct caret__span;
+void caret__tree_kill(struct caret__w *w, const struct caret__span *r);
 
 /* Make an empty tree: a root leaf. */
 void caret__tree_create(struct caret__w *w);
 
-/* What setting (or deleting) a key can take at most, and what killing key takes. */
+/* What setting (or deleting) a key can take at most, and what a kill takes. */
 struct caret__need;
 uint32_t caret__tree_set_pages(const struct caret__tstate *ts);
 /* Pages that several changes, one after the other, may have to copy: each once, in key order. */
@@ -213,7 +214,7 @@ static inline bool caret__edge_note(struct caret__edges *edges, uint32_t pgno, u
 
 /* Before a kill: look at all pages that it will read, and note those that it will copy; nothing else takes
  * a page.  0, or the number of a damaged page. */
-uint32_t caret__tree_kill_look(const struct caret__pager *pg, const uint8_t *key, size_t len,
+uint32_t caret__tree_kill_look(const struct caret__pager *pg, const struct caret__span *r,
                                struct caret__edges *edges);
 
 /* Is a value out of line, if this is one, where values can be?  Else it can't be freed. */
@@ -308,7 +309,7 @@ void caret__private_clear(struct caret__private *t);
 int caret__private_set(struct caret__private *t, const uint8_t *key, size_t len, const void *val,
                        size_t vlen);
 int caret__private_delete(struct caret__private *t, const uint8_t *key, size_t len);
-int caret__private_kill(struct caret__private *t, const uint8_t *key, size_t len);
+int caret__private_kill(struct caret__private *t, const struct caret__span *r);
 
 /* The value of a key; false if there is none.  Points into the store, until its next change. */
 bool caret__private_get(struct caret__private *t, const uint8_t *key, size_t len, const uint8_t **val,

@@ -3,7 +3,7 @@
  * they work.
  *
  * A journal record: key, old entry, then {u32 key length, u32 entry length or
- * ABSENT, u32 local, u32 0}: the footer comes last, so that it is played from the
+ * ABSENT, u32 which tree, u32 0}: the footer comes last, so that it is played from the
  * end.
  */
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 /* ------------------------------------------------------------------ journal */
 
-static int journal_push(struct caret__journal *j, bool local, const uint8_t *key, size_t len,
+static int journal_push(struct caret__journal *j, enum caret__journaled which, const uint8_t *key, size_t len,
                         const uint8_t *val, size_t vlen, bool absent)
 {
     size_t want = j->used + len + vlen + 16;
@@ -29,7 +29,7 @@ static int journal_push(struct caret__journal *j, bool local, const uint8_t *key
         j->data = data;
         j->cap = cap;
     }
-    uint32_t foot[4] = {(uint32_t)len, absent ? ABSENT : (uint32_t)vlen, local, 0};
+    uint32_t foot[4] = {(uint32_t)len, absent ? ABSENT : (uint32_t)vlen, which, 0};
     memcpy(j->data + j->used, key, len);
     if (vlen != 0)
         memcpy(j->data + j->used + len, val, vlen);
@@ -38,43 +38,42 @@ static int journal_push(struct caret__journal *j, bool local, const uint8_t *key
     return CARET_OK;
 }
 
-int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
-                        size_t len)
+int caret__journal_note(struct caret__journal *j, struct caret__private *t, enum caret__journaled which,
+                        const uint8_t *key, size_t len)
 {
     const uint8_t *val = NULL;
     size_t vlen = 0;
     bool there = caret__private_get(t, key, len, &val, &vlen);
-    return journal_push(j, local, key, len, val, there ? vlen : 0, !there);
+    return journal_push(j, which, key, len, val, there ? vlen : 0, !there);
 }
 
-int caret__journal_note_below(struct caret__journal *j, struct caret__private *t, bool local,
-                              const uint8_t *key, size_t len)
+int caret__journal_note_span(struct caret__journal *j, struct caret__private *t, enum caret__journaled which,
+                             const struct caret__span *r)
 {
     struct caret__view v = {.pg = &t->pg};
     struct caret__at at = {0};
-    uint8_t k[CARET__KEY_MAX + 1];
-    size_t klen = len;
+    uint8_t k[CARET__PLACE_MAX];
+    size_t klen = r->lo_len;
 
-    memcpy(k, key, len);
+    memcpy(k, r->lo, r->lo_len);
     int rc = caret__scan_from(&v, &at, k, &klen);
-    for (; rc == CARET_OK && klen >= len && memcmp(k, key, len) == 0;
-         rc = caret__scan_next(&v, &at, k, &klen)) {
-        int bad = caret__journal_note(j, t, local, k, klen);
+    for (; rc == CARET_OK && caret__span_has(r, k, klen); rc = caret__scan_next(&v, &at, k, &klen)) {
+        int bad = caret__journal_note(j, t, which, k, klen);
         if (bad != CARET_OK)
             return bad;
     }
     return rc < 0 ? rc : CARET_OK;
 }
 
-void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__private *buffer,
-                         struct caret__private *locals)
+void caret__journal_undo(struct caret__journal *j, size_t mark,
+                         struct caret__private *const trees[CARET__JOURNALED])
 {
     while (j->used > mark) {
         uint32_t foot[4];
         memcpy(foot, j->data + j->used - sizeof foot, sizeof foot);
         size_t vlen = foot[1] == ABSENT ? 0 : foot[1];
         j->used -= foot[0] + vlen + sizeof foot;
-        struct caret__private *t = foot[2] ? locals : buffer;
+        struct caret__private *t = trees[foot[2]];
         const uint8_t *key = j->data + j->used;
         if (t == NULL)
             continue;
@@ -198,28 +197,28 @@ static int put_entry(struct caret__txn *t, const uint8_t *key, size_t len, uint8
 static int put(struct caret__txn *t, const uint8_t *key, size_t len, uint8_t flags, const void *val,
                size_t vlen)
 {
-    int rc = t->level > 1 ? caret__journal_note(&t->journal, &t->buffer, false, key, len) : CARET_OK;
+    int rc =
+        t->level > 1 ? caret__journal_note(&t->journal, &t->buffer, CARET__OF_BUFFER, key, len) : CARET_OK;
     return rc == CARET_OK ? put_entry(t, key, len, flags, val, vlen) : rc;
-}
-
-/* The KILL flag of the entry of key, which a later set or delete keeps. */
-static uint8_t kill_flag(struct caret__txn *t, const uint8_t *key, size_t len)
-{
-    const uint8_t *val;
-    size_t vlen;
-    if (t->kills == 0 || !caret__private_get(&t->buffer, key, len, &val, &vlen) || vlen == 0)
-        return 0;
-    return val[0] & CARET__TX_KILL;
 }
 
 /* What the list has goes to the tree, op by op. */
 static int put_op(struct caret__txn *t, const struct caret__op_view *op)
 {
+    uint8_t end[CARET__PLACE_MAX];
+
     if (op->kind != CARET__OP_KILL)
-        return put_entry(t, op->key, op->klen, CARET__TX_SET | kill_flag(t, op->key, op->klen), op->val,
-                         op->vlen);
+        return put_entry(t, op->key, op->klen, CARET__TX_SET, op->val, op->vlen);
     t->kills++;
-    return put_entry(t, op->key, op->klen, CARET__TX_KILL | CARET__TX_GONE, NULL, 0);
+    struct caret__span r = caret__op_span(op, end);
+    return caret__spans_add(&t->killed, &r, NULL, NULL);
+}
+
+static void forget_kills(struct caret__txn *t)
+{
+    if (t->kills != 0)
+        caret__spans_clear(&t->killed);
+    t->kills = 0;
 }
 
 /* What a pile took is given back. */
@@ -247,7 +246,7 @@ int caret__buffer_spill(struct caret__txn *t)
         rc = put_op(t, &op);
     if (rc != CARET_OK) { /* the list is whole */
         caret__private_clear(&t->buffer);
-        t->kills = 0;
+        forget_kills(t);
     }
     t->in_tree = rc == CARET_OK;
     if (t->in_tree)
@@ -261,7 +260,7 @@ void caret__buffer_clear(struct caret__txn *t)
         caret__private_clear(&t->buffer);
     end_list(t);
     t->changed = t->in_tree = false;
-    t->kills = 0;
+    forget_kills(t);
 }
 
 /* Before a write to the tree. */
@@ -279,25 +278,31 @@ int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, cons
         return is_long(t, len, vlen) ? pile_set(t, key, len, val, vlen)
                                      : list_set(t, key, len, val, vlen, spot);
     int rc = prepare(t);
-    return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_SET | kill_flag(t, key, len), val, vlen);
+    return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_SET, val, vlen);
 }
 
 int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len)
 {
     int rc = prepare(t);
-    return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_GONE | kill_flag(t, key, len), NULL, 0);
+    return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_GONE, NULL, 0);
 }
 
-int caret__buffer_kill(struct caret__txn *t, const uint8_t *key, size_t len)
+static int note_span(void *ctx, struct caret__private *at, const uint8_t *key, size_t len)
+{
+    return caret__journal_note(ctx, at, CARET__OF_KILLED, key, len);
+}
+
+int caret__buffer_kill(struct caret__txn *t, const struct caret__span *r)
 {
     int rc = prepare(t);
+
     if (rc == CARET_OK && t->level > 1)
-        rc = caret__journal_note_below(&t->journal, &t->buffer, false, key, len);
+        rc = caret__journal_note_span(&t->journal, &t->buffer, CARET__OF_BUFFER, r);
     if (rc != CARET_OK)
         return rc;
-    caret__private_kill(&t->buffer, key, len);
-    t->kills++;
-    return put(t, key, len, CARET__TX_KILL | CARET__TX_GONE, NULL, 0);
+    t->kills++; /* first: what a failing addition has made is cleared too */
+    rc = caret__spans_add(&t->killed, r, t->level > 1 ? note_span : NULL, &t->journal);
+    return rc == CARET_OK ? caret__private_kill(&t->buffer, r) : rc;
 }
 
 int caret__buffer_kill_first(struct caret__txn *t, const uint8_t *key, size_t len)
@@ -319,7 +324,7 @@ bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len)
 {
     uint32_t off = CARET__REC_HEAD;
     struct caret__op_view op;
-    uint8_t k[CARET__KEY_MAX + 1];
+    uint8_t k[CARET__PLACE_MAX], end[CARET__PLACE_MAX];
     size_t klen = len;
 
     if (!t->changed)
@@ -332,34 +337,21 @@ bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len)
     }
     struct caret__view v = {.pg = &t->buffer.pg};
     struct caret__at at = {0};
-    memcpy(k, key, len);
-    if (caret__buffer_killed(t, key, len, &klen))
+    struct caret__span r = caret__span_below(key, len, end);
+    if (t->kills != 0 && caret__spans_touch(&t->killed, &r))
         return true;
-    klen = len;
-    return caret__scan_from(&v, &at, k, &klen) == CARET_OK && klen >= len && memcmp(k, key, len) == 0;
+    memcpy(k, key, len);
+    return caret__scan_from(&v, &at, k, &klen) == CARET_OK && caret__span_has(&r, k, klen);
 }
 
-bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top)
+bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, struct caret__one_span *span)
 {
-    const uint8_t *zero;
-
-    if (t->kills == 0 || !t->changed || (zero = memchr(key, 0, len)) == NULL)
-        return false;
-    for (size_t n = (size_t)(zero - key) + 1;;) {
-        if (kill_flag(t, key, n) != 0) {
-            *top = n;
-            return true;
-        }
-        size_t sub = n < len ? caret__sub_len(key + n, len - n) : 0;
-        if (sub == 0)
-            return false;
-        n += sub;
-    }
+    return t->kills != 0 && t->changed && caret__spans_find(&t->killed, key, len, span);
 }
 
 int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen)
 {
-    size_t top;
+    struct caret__one_span span;
 
     if (!t->changed)
         return 0;
@@ -371,7 +363,7 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
         *vlen -= 1;
         return flags & CARET__TX_SET ? 1 : -1;
     }
-    return caret__buffer_killed(t, key, len, &top) ? -1 : 0;
+    return caret__buffer_killed(t, key, len, &span) ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------ to a batch */
@@ -406,9 +398,7 @@ static int batch_entry(struct caret__engine *e, struct caret__txn *t, struct car
 
     if (b->size > caret__record_possible(e->sh))
         return caret__record_refused(e, b->size);
-    if (val[0] & CARET__TX_KILL)
-        rc = caret__batch_add(b, CARET__OP_KILL, key, len, NULL, 0);
-    else if (val[0] & CARET__TX_GONE)
+    if (val[0] & CARET__TX_GONE)
         rc = caret__batch_add(b, CARET__OP_DELETE, key, len, NULL, 0);
     if (rc != CARET_OK || !(val[0] & CARET__TX_SET))
         return rc;
@@ -420,26 +410,52 @@ static int batch_entry(struct caret__engine *e, struct caret__txn *t, struct car
     return rc == CARET_OK ? caret__batch_add(b, CARET__OP_SETRUN, key, len, &ref, sizeof ref) : rc;
 }
 
+/* Kills that have not been put into the batch yet. */
+struct kills {
+    bool more;
+    struct caret__one_span next;
+};
+
+/* Put those that begin at or before the key; key NULL: all. */
+static int batch_kills(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b, struct kills *k,
+                       const uint8_t *key, size_t len)
+{
+    int rc = CARET_OK;
+
+    while (rc == CARET_OK && k->more &&
+           (key == NULL || caret__bytes_compare(k->next.lo, k->next.span.lo_len, key, len) <= 0)) {
+        if (b->size > caret__record_possible(e->sh))
+            return caret__record_refused(e, b->size);
+        rc = caret__batch_add(b, CARET__OP_KILL, k->next.lo, k->next.span.lo_len, NULL, 0);
+        k->more = caret__spans_next(&t->killed, &k->next);
+    }
+    return rc;
+}
+
 int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
                         struct caret__room *room)
 {
     struct caret__view v = {.pg = &t->buffer.pg};
     struct caret__at at = {0};
+    struct kills kills;
     uint8_t key[CARET__KEY_MAX + 1];
     size_t len = 0;
 
     int rc = caret__batch_begin(b);
     if (rc != CARET_OK)
         return rc;
+    kills.more = t->kills != 0 && caret__spans_from(&t->killed, key, 0, &kills.next);
     rc = caret__scan_from(&v, &at, key, &len);
     for (; rc == CARET_OK; rc = caret__scan_next(&v, &at, key, &len)) {
         struct caret__entry en = caret__page_entry(at.page, at.pos);
         const uint8_t *val;
         size_t vlen;
         caret__private_value(&en, &val, &vlen);
-        int bad = vlen == 0 ? CARET_OK : batch_entry(e, t, b, key, len, val, vlen, room);
+        int bad = kills.more ? batch_kills(e, t, b, &kills, key, len) : CARET_OK;
+        if (bad == CARET_OK && vlen != 0)
+            bad = batch_entry(e, t, b, key, len, val, vlen, room);
         if (bad != CARET_OK)
             return bad;
     }
-    return rc == CARET_NONE ? CARET_OK : rc;
+    return rc == CARET_NONE ? batch_kills(e, t, b, &kills, NULL, 0) : rc;
 }

@@ -3,7 +3,7 @@
  *
  * A step asks both for their next key and takes the nearer one.  From the
  * database, keys that the buffer has an entry for are passed over (the buffer
- * decides about them), and a killed subtree is jumped over whole; from the buffer
+ * decides about them), and what was killed is jumped over whole; from the buffer
  * only entries with a value count.
  */
 #include "txn/txn.h"
@@ -43,14 +43,15 @@ static int buffer_before(struct caret__txn *t, uint8_t *key, size_t *len)
     return rc;
 }
 
-/* Does the buffer decide about this key of the database?  *top: length of the killed ancestor, 0 = the key alone. */
-static bool hidden(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top)
+/* Does the buffer decide about this key of the database?  *killed: what was killed with it; hi_len 0 = nothing, it
+ * decides about the key alone. */
+static bool hidden(struct caret__txn *t, const uint8_t *key, size_t len, struct caret__one_span *killed)
 {
     const uint8_t *val;
     size_t vlen;
-    if (caret__buffer_killed(t, key, len, top))
+    if (caret__buffer_killed(t, key, len, killed))
         return true;
-    *top = 0;
+    killed->span.hi_len = 0;
     return caret__private_get(&t->buffer, key, len, &val, &vlen);
 }
 
@@ -58,13 +59,13 @@ static bool hidden(struct caret__txn *t, const uint8_t *key, size_t len, size_t 
 static int tree_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
 {
     struct caret__at at = {0};
-    size_t top;
+    struct caret__one_span killed;
     int rc = caret__scan_from(v, &at, key, len);
 
-    while (rc == CARET_OK && hidden(t, key, *len, &top)) {
-        if (top != 0) {
-            key[top] = 0xff; /* after everything below it */
-            *len = top + 1;
+    while (rc == CARET_OK && hidden(t, key, *len, &killed)) {
+        if (killed.span.hi_len != 0) {
+            memcpy(key, killed.span.hi, killed.span.hi_len);
+            *len = killed.span.hi_len;
             rc = caret__scan_from(v, &at, key, len);
         } else {
             rc = caret__scan_next(v, &at, key, len);
@@ -76,12 +77,14 @@ static int tree_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, 
 static int tree_before(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
 {
     struct caret__at at = {0};
-    size_t top;
+    struct caret__one_span killed;
     int rc = caret__scan_before(v, &at, key, len);
 
-    while (rc == CARET_OK && hidden(t, key, *len, &top)) {
-        if (top != 0)
-            *len = top;
+    while (rc == CARET_OK && hidden(t, key, *len, &killed)) {
+        if (killed.span.hi_len != 0) {
+            memcpy(key, killed.lo, killed.span.lo_len);
+            *len = killed.span.lo_len;
+        }
         rc = caret__scan_before(v, &at, key, len);
     }
     return rc;

@@ -9,12 +9,13 @@
  * of another kind, a long value, a savepoint or a walk, and of a pile a read, has the list moved
  * (caret__buffer_spill) to a private ordered tree, the buffer, and everything goes there
  * until the end.  An entry of the tree says what the transaction did to its key:
- *     byte 0  flags: KILL  the key and all below were killed (what is in the buffer below came later)
- *                    SET   it has the value that follows
+ *     byte 0  flags: SET   it has the value that follows
  *                    GONE  its value was deleted
  *     rest    the value
- * Reads look there first: an exact entry decides; else a KILL on the key or an
- * ancestor says there is nothing; else the database is read and the leaf noted.
+ * What was killed is a set of spans of keys beside it (tree/spans.h).  A kill takes the buffer's entries of its span
+ * away; so those that are in a span came later, and the record has each kill before them.
+ * Reads look there first: an exact entry decides; else a span that has the key
+ * says there is nothing; else the database is read and the leaf noted.
  * Walks merge both in order (merge.c).
  *
  * Nested transactions are savepoints: from level 2 on (or when locals are to be
@@ -28,8 +29,12 @@
 #include "log/longvalue.h"
 #include "log/snapshot.h"
 #include "tree/read_set.h"
+#include "tree/spans.h"
 
-enum { CARET__TX_KILL = 1, CARET__TX_SET = 2, CARET__TX_GONE = 4 };
+enum { CARET__TX_SET = 2, CARET__TX_GONE = 4 };
+
+/* Whose changes the journal has. */
+enum caret__journaled { CARET__OF_BUFFER, CARET__OF_LOCALS, CARET__OF_KILLED, CARET__JOURNALED };
 
 struct caret__journal {
     uint8_t *data;
@@ -57,7 +62,7 @@ struct caret__txn {
     bool has_buffer; /* `buffer` was made, in this transaction or an earlier one */
     /* a read-only transaction on the tree of a checkpoint; NULL = an ordinary one */
     struct caret__snapshot *snapshot;
-    unsigned kills;           /* KILL entries ever put into the buffer */
+    unsigned kills;           /* so many, or none since: then `killed` is empty */
     unsigned overtaken;       /* restarts since the view was (api/observe.c), */
     uint64_t overtaken_since; /* and when the first of them was */
     struct caret__reads reads;
@@ -65,6 +70,7 @@ struct caret__txn {
     struct caret__pile pile;
     uint64_t listed[4]; /* a bit for each key in it, by hash: most reads need not look there */
     struct caret__private buffer;
+    struct caret__spans killed;
     struct caret__journal journal;
     size_t marks[CARET_MAX_NEST + 1];        /* journal length at each begin */
     uint64_t lock_marks[CARET_MAX_NEST + 1]; /* caret__lock_mark at each begin */
@@ -75,14 +81,14 @@ struct caret__txn {
 int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
                       const struct caret__spot *spot);
 int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len);
-int caret__buffer_kill(struct caret__txn *t, const uint8_t *key, size_t len);
+int caret__buffer_kill(struct caret__txn *t, const struct caret__span *r);
 
 /* What the buffer says of key, unless the list is a pile: 1 a value, -1 no value, 0 nothing. */
 int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
                       size_t *vlen);
 
-/* Was key, or an ancestor of it, killed?  *top: length of the shortest one that was. */
-bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, size_t *top);
+/* Was the key killed?  *span: what was, with it. */
+bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, struct caret__one_span *span);
 
 /*
  * Kill key in a transaction that has changed nothing, and will read nothing of what it changes: the list begins with
@@ -119,14 +125,14 @@ int caret__pile_order(struct caret__batch *b);
 
 /* ---- buffer.c ---- */
 /* Note the entry of key in tree t before it changes (nothing if it is absent is noted too). */
-int caret__journal_note(struct caret__journal *j, struct caret__private *t, bool local, const uint8_t *key,
-                        size_t len);
-/* The same for every entry that begins with key. */
-int caret__journal_note_below(struct caret__journal *j, struct caret__private *t, bool local,
-                              const uint8_t *key, size_t len);
-/* Play the journal back down to `mark`; locals may be NULL. */
-void caret__journal_undo(struct caret__journal *j, size_t mark, struct caret__private *buffer,
-                         struct caret__private *locals);
+int caret__journal_note(struct caret__journal *j, struct caret__private *t, enum caret__journaled which,
+                        const uint8_t *key, size_t len);
+/* The same for every entry of a span. */
+int caret__journal_note_span(struct caret__journal *j, struct caret__private *t, enum caret__journaled which,
+                             const struct caret__span *r);
+/* Play the journal back down to `mark`.  A tree may be NULL: it is empty, or goes. */
+void caret__journal_undo(struct caret__journal *j, size_t mark,
+                         struct caret__private *const trees[CARET__JOURNALED]);
 
 /* ---- merge.c: first key >= key, last key < key as the transaction sees it ---- */
 int caret__merged_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len);

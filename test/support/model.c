@@ -83,6 +83,11 @@ void model_kill(struct model *m, const uint8_t *key, size_t len)
     drop(m, from, to);
 }
 
+void model_kill_span(struct model *m, const struct caret__span *r)
+{
+    drop(m, model_find(m, r->lo, r->lo_len, NULL), model_find(m, r->hi, r->hi_len, NULL));
+}
+
 void model_clear(struct model *m)
 {
     drop(m, 0, m->n);

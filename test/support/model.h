@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/key.h"
 #include "base/rand.h"
 
 struct pair {
@@ -27,6 +28,8 @@ void model_set(struct model *m, const uint8_t *key, size_t len, const void *val,
 void model_delete(struct model *m, const uint8_t *key, size_t len);
 /* Every key that begins with key goes. */
 void model_kill(struct model *m, const uint8_t *key, size_t len);
+/* And every key of a span. */
+void model_kill_span(struct model *m, const struct caret__span *r);
 void model_clear(struct model *m);
 void model_copy(struct model *to, const struct model *from);
 

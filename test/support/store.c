@@ -161,33 +161,50 @@ void store_set(struct store *s, const uint8_t *key, size_t len, const void *val,
     model_set(&s->model, key, len, val, vlen); /* at last: the key may be one of the model's */
 }
 
-static void take_away(struct store *s, const uint8_t *key, size_t len, bool below)
+void store_delete(struct store *s, const uint8_t *key, size_t len)
 {
     bool own = !s->open;
 
+    if (s->f == NULL) {
+        caret__private_delete(&s->own, key, len);
+    } else {
+        if (own)
+            store_begin(s);
+        caret__tree_delete(&s->w, key, len);
+        if (own)
+            store_commit(s);
+    }
+    model_delete(&s->model, key, len);
+}
+
+static void kill_span(struct store *s, const struct caret__span *r)
+{
+    bool own = !s->open;
+
+    if (s->f == NULL) {
+        caret__private_kill(&s->own, r);
+        return;
+    }
     if (own)
         store_begin(s);
-    (below ? caret__tree_kill : caret__tree_delete)(&s->w, key, len);
+    caret__tree_kill(&s->w, r);
     if (own)
         store_commit(s);
 }
 
-void store_delete(struct store *s, const uint8_t *key, size_t len)
-{
-    if (s->f == NULL)
-        caret__private_delete(&s->own, key, len);
-    else
-        take_away(s, key, len, false);
-    model_delete(&s->model, key, len);
-}
-
 void store_kill(struct store *s, const uint8_t *key, size_t len)
 {
-    if (s->f == NULL)
-        caret__private_kill(&s->own, key, len);
-    else
-        take_away(s, key, len, true);
+    uint8_t end[CARET__PLACE_MAX];
+    struct caret__span r = caret__span_below(key, len, end);
+
+    kill_span(s, &r);
     model_kill(&s->model, key, len);
+}
+
+void store_kill_span(struct store *s, const struct caret__span *r)
+{
+    kill_span(s, r);
+    model_kill_span(&s->model, r);
 }
 
 unsigned number_key(uint8_t *key, const char *prefix, unsigned width, unsigned i)
@@ -204,6 +221,20 @@ void store_fill(struct store *s, const char *prefix, unsigned width, unsigned fr
         memset(val, (int)(i % 251), vlen);
         store_set(s, key, len, val, vlen);
     }
+}
+
+/* Between two keys, which need not be there; mostly near each other. */
+static void kill_random_span(struct store *s, const uint8_t *key, unsigned len)
+{
+    uint8_t other[CARET__KEY_MAX + 1];
+    unsigned n = random_key(&s->rng, other);
+
+    if (caret__rand_below(&s->rng, 4) != 0)
+        other[0] = key[0];
+    int c = caret__bytes_compare(key, len, other, n);
+    if (c != 0)
+        store_kill_span(s, c < 0 ? &(struct caret__span){key, other, len, n}
+                                 : &(struct caret__span){other, key, n, len});
 }
 
 void store_change(struct store *s, unsigned most, unsigned kill_one_in)
@@ -223,7 +254,10 @@ void store_change(struct store *s, unsigned most, unsigned kill_one_in)
         store_delete(s, key, len);
     } else if (caret__rand_below(&s->rng, kill_one_in) == 0) {
         len = 1 + caret__rand_below(&s->rng, len);
-        store_kill(s, key, len);
+        if (caret__rand_below(&s->rng, 2) == 0)
+            store_kill(s, key, len);
+        else
+            kill_random_span(s, key, len);
     }
     store_compare_get(s, key, len);
 }

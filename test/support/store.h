@@ -5,6 +5,7 @@
 #ifndef CARET_TEST_SUPPORT_STORE_H
 #define CARET_TEST_SUPPORT_STORE_H
 
+#include "base/key.h"
 #include "support/model.h"
 #include "support/segment.h"
 #include "tree/tree.h"
@@ -34,6 +35,7 @@ void store_freeze(struct store *s);
 void store_set(struct store *s, const uint8_t *key, size_t len, const void *val, size_t vlen);
 void store_delete(struct store *s, const uint8_t *key, size_t len);
 void store_kill(struct store *s, const uint8_t *key, size_t len);
+void store_kill_span(struct store *s, const struct caret__span *r);
 /* n keys "prefix" + number in `width` digits, from `from` on, with values of vlen bytes that tell the number. */
 void store_fill(struct store *s, const char *prefix, unsigned width, unsigned from, unsigned n, size_t vlen);
 unsigned number_key(uint8_t *key, const char *prefix, unsigned width, unsigned i);

@@ -218,6 +218,37 @@ static void a_kill_may_begin_and_end_anywhere(void **state)
     store_close(&s);
 }
 
+/* Whatever is between two keys, of which one or both may not be there, in a tree of the older epoch. */
+static void a_span_may_begin_and_end_at_any_key(void **state)
+{
+    uint8_t lo[CARET__KEY_MAX], hi[CARET__KEY_MAX];
+
+    (void)state;
+    for (unsigned i = 0; i < 60; i++) {
+        struct store s;
+        (i % 2 != 0 ? store_shared : store_private)(&s, i);
+        store_fill(&s, "s", 4, 0, 400, i % 40);
+        if (i % 4 == 1)
+            store_freeze(&s);
+        unsigned from = i * 97 % 500, n = i * 31 % 300 + 1;
+        struct caret__span r = {lo, hi, 0, 0};
+        r.lo_len = number_key(lo, "s", 4, from);
+        r.hi_len = number_key(hi, "s", 4, from + n);
+        if (i % 3 == 0)
+            hi[r.hi_len++] = 0xff; /* with what is below that key */
+        uint64_t lsn = now(&s);
+        store_kill_span(&s, &r);
+        if (from >= 400)
+            assert_int_equal(changed_since(&s, lsn), 0);
+        assert_int_equal(s.model.n, 400 - (from >= 400       ? 0
+                                           : from + n >= 400 ? 400 - from
+                                           : i % 3 == 0      ? n + 1
+                                                             : n));
+        store_same(&s);
+        store_close(&s);
+    }
+}
+
 static void a_kill_of_all_leaves_one_leaf(void **state)
 {
     uint8_t key[CARET__KEY_MAX];
@@ -271,8 +302,10 @@ static void a_kill_frees_long_values(void **state)
 
 static uint32_t look(const struct store *s, const char *prefix, uint64_t *pages)
 {
+    uint8_t end[CARET__PLACE_MAX];
+    struct caret__span r = caret__span_below((const uint8_t *)prefix, strlen(prefix), end);
     struct caret__edges edges = {0};
-    uint32_t bad = caret__tree_kill_look(s->pg, (const uint8_t *)prefix, strlen(prefix), &edges);
+    uint32_t bad = caret__tree_kill_look(s->pg, &r, &edges);
 
     *pages = edges.pages;
     return bad;
@@ -426,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_delete_of_nothing_touches_nothing),
         cmocka_unit_test(every_subtree_can_be_killed),
         cmocka_unit_test(a_kill_may_begin_and_end_anywhere),
+        cmocka_unit_test(a_span_may_begin_and_end_at_any_key),
         cmocka_unit_test(a_kill_of_all_leaves_one_leaf),
         cmocka_unit_test(a_kill_frees_long_values),
         cmocka_unit_test(a_kill_takes_what_was_foretold),
