@@ -132,6 +132,7 @@ build = {
                 "src/api/path.c",
                 "src/api/put.c",
                 "src/api/random.c",
+                "src/api/range.c",
                 "src/api/salvage.c",
                 "src/api/session.c",
                 "src/api/shm.c",

@@ -651,6 +651,44 @@ CARET_API int caret_delete(caret_session *s, caret_node *n);
 CARET_API int caret_kill(caret_session *s, caret_node *n);
 
 /*
+ * Ranges: some of the children of n, in the order of the database, which has the empty subscript first, then numbers,
+ * then strings.  `from` is the first of them and `to` the last, as text, and need not be there themselves; NULL, or
+ * one whose data is NULL: there is no such bound.  If `from` comes after `to` there is nothing in the range.  `flags`,
+ * 0 or:
+ */
+enum {
+    CARET_RANGE_PREFIX = 1,      /* all strings that begin with `from`, and no bound `to`; see below */
+    CARET_RANGE_BEFORE = 2,      /* `to` itself is not in the range */
+    CARET_RANGE_FROM_STRING = 4, /* `from` is a string, and so after all numbers, even if it is one's text; */
+    CARET_RANGE_TO_STRING = 8    /* the same of `to`: for bounds as a caret_change tells them */
+};
+/*
+ * A prefix is about strings alone.  Subscripts whose text is a number's, as 1, 12 and -.5, are numbers, and are never
+ * in it; the prefix "1" finds "1a", "1.50" and "12 oaks".  Bytes of any kind may follow.  An empty prefix means all
+ * strings but the empty subscript.
+ *
+ * caret_kill_range: kill the children of a range, with everything below them; n itself stays.  One atomic change, as
+ * quick as a kill of one node with as many below it, whatever they are.  Nothing there: CARET_OK.
+ * caret_first_in, caret_last_in: to the first / last child of n in the range, as caret_first does (n gets one deeper).
+ *   CARET_NONE: there is none.  From there on caret_next() or caret_previous() go, and
+ * caret_node_in tells whether n, or where it has gone to, is in the range of its parent's children: 1 or 0.
+ *
+ *     caret_slice user = {"user:", 5};
+ *     for (rc = caret_first_in(s, n, &user, NULL, CARET_RANGE_PREFIX);
+ *          rc == CARET_OK && caret_node_in(n, &user, NULL, CARET_RANGE_PREFIX); rc = caret_next(s, n))
+ *
+ * INVALID: unknown flags; PREFIX without `from`, with `to` or with other flags.  KEY2BIG: no key is as long as that of
+ * a bound.  caret_node_in has no errors, and answers 0.
+ */
+CARET_API int caret_kill_range(caret_session *s, const caret_node *n, const caret_slice *from,
+                               const caret_slice *to, int flags);
+CARET_API int caret_first_in(caret_session *s, caret_node *n, const caret_slice *from, const caret_slice *to,
+                             int flags);
+CARET_API int caret_last_in(caret_session *s, caret_node *n, const caret_slice *from, const caret_slice *to,
+                            int flags);
+CARET_API int caret_node_in(const caret_node *n, const caret_slice *from, const caret_slice *to, int flags);
+
+/*
  * Add `by` to the value of n, as one atomic step, exactly.  `by` is decimal text: digits, perhaps
  * with a sign before them, a point among them, an exponent after `E`; all of it, or INVALID.
  * The value counts as far as its beginning looks like a number ("12 oaks" is 12),
@@ -905,7 +943,7 @@ typedef struct caret_log caret_log;
 
 #define CARET_LOG_END UINT64_MAX /* after the last commit */
 
-enum { CARET_CHANGE_SET = 1, CARET_CHANGE_DELETE = 2, CARET_CHANGE_KILL = 3 };
+enum { CARET_CHANGE_SET = 1, CARET_CHANGE_DELETE = 2, CARET_CHANGE_KILL = 3, CARET_CHANGE_KILL_RANGE = 4 };
 
 /* One change of a commit.  Everything in it lives until the next call with the same log. */
 typedef struct caret_change {
@@ -916,6 +954,10 @@ typedef struct caret_change {
     const caret_node *node;
     /* of a set. data is NULL if it was a long one, of len bytes, that was replaced since */
     caret_slice value;
+    /* Of a kill of a range: `node` is the parent of what was killed.  With these caret_kill_range() does the same once
+     * more.  A transaction's ranges that overlap are one. */
+    caret_slice from, to;
+    int flags;
 } caret_change;
 
 /* Begin at a place in the log: 0 = at the oldest commit there is, CARET_LOG_END, or a change's lsn to go on after it.
@@ -926,8 +968,8 @@ CARET_API int caret_log_open(caret_db *db, uint64_t from, caret_log **log);
  * overwritten; begin anew with caret_log_open().  CORRUPT, IO, NOMEM, EVICTED. */
 CARET_API int caret_log_next(caret_log *log, caret_change *change);
 
-/* Only changes at n and below it from now on, and kills above it; NULL: all again.  `index` and `count` of a change
- * are those of its commit all the same.  INVALID: a local variable. */
+/* Only changes at n and below it from now on, and kills above it or of a range with some of it; NULL: all again.
+ * `index` and `count` of a change are those of its commit all the same.  INVALID: a local variable. */
 CARET_API int caret_log_below(caret_log *log, const caret_node *n);
 
 /* The place to go on from: after the last commit all of whose changes were told, or passed over.  A consumer that

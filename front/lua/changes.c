@@ -159,7 +159,7 @@ static void push_address(lua_State *L, const caret_node *n)
 /* log_next(log) -> name, {subscripts}, kind, value, bytes, place, index, count | false | nil, text, name */
 static int core_log_next(lua_State *L)
 {
-    static const char *const kinds[] = {"", "set", "delete", "kill"};
+    static const char *const kinds[8] = {"", "set", "delete", "kill", "kill_range", "", "", ""};
     struct caret__llog *l = check_log(L, 1);
     caret_change c = {.size = sizeof c};
     int rc = caret_log_next(l->log, &c);
@@ -171,7 +171,7 @@ static int core_log_next(lua_State *L)
     if (rc != CARET_OK)
         return tell(L, l->db, rc);
     push_address(L, c.node);
-    lua_pushstring(L, kinds[c.kind & 3]);
+    lua_pushstring(L, kinds[c.kind & 7]);
     if (c.kind != CARET_CHANGE_SET || (c.value.data == NULL && c.value.len != 0))
         lua_pushnil(L);
     else

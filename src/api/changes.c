@@ -126,7 +126,7 @@ static int find_in_record(caret_log *log)
     int rc;
 
     for (uint32_t next = log->off; (rc = change_at(log, &next, &op)) == CARET_OK; log->off = next) {
-        if (caret__concerns(op.key, op.klen, op.kind == CARET__OP_KILL, log->below, log->below_len))
+        if (caret__concerns(&op, log->below, log->below_len))
             return CARET_OK;
         log->index++;
     }
@@ -157,6 +157,18 @@ int caret__log_find(struct caret_log *log)
     return rc;
 }
 
+static int take_range(caret_log *log, const struct caret__op_view *op, caret_change *c)
+{
+    struct caret__span span = {op->key, op->val, op->klen, op->vlen};
+    int rc = caret__children_told(&span, &log->node, &log->bounds);
+
+    c->kind = CARET_CHANGE_KILL_RANGE;
+    c->from = log->bounds.from;
+    c->to = log->bounds.to;
+    c->flags = log->bounds.flags;
+    return rc;
+}
+
 /* The change that the place stands at; the place goes on. */
 static int take_change(caret_log *log, caret_change *c)
 {
@@ -167,6 +179,8 @@ static int take_change(caret_log *log, caret_change *c)
         return rc;
     *c = (caret_change){
         .lsn = log->tail.lsn, .index = log->index++, .count = log->count, .node = &log->node.node};
+    if (op.kind == CARET__OP_RANGE)
+        return take_range(log, &op, c);
     c->kind = op.kind == CARET__OP_DELETE ? CARET_CHANGE_DELETE
               : op.kind == CARET__OP_KILL ? CARET_CHANGE_KILL
                                           : CARET_CHANGE_SET;

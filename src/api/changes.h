@@ -4,7 +4,7 @@
 #ifndef CARET_API_CHANGES_H
 #define CARET_API_CHANGES_H
 
-#include "api/session.h"
+#include "api/range.h"
 #include "log/follow.h"
 
 struct caret_log {
@@ -13,7 +13,8 @@ struct caret_log {
     uint32_t size, off;
     uint32_t index, count; /* of its changes: those told or passed over, and all */
     caret_node_buf node;
-    uint8_t *value; /* of the last change, if it is long */
+    struct caret__bounds bounds; /* of the last change, if it is a kill of a range */
+    uint8_t *value;              /* of the last change, if it is long */
     size_t value_cap;
     size_t below_len; /* only what concerns this key; 0 = all */
     uint8_t below[CARET__KEY_MAX];

@@ -1,12 +1,11 @@
 /*
- * kill.c - what takes away: delete and kill.
+ * kill.c - what takes away: delete, kill, kill of a range.
  *
  * Each takes away the keys of a span (base/key.h): a node alone is [key, key 00), a node with all below it
- * [key, key FF).  Outside of a transaction it is looked first whether
+ * [key, key FF), and range.c says what a range of children is.  Outside of a transaction it is looked first whether
  * there is anything: if not, nothing is committed.
  */
-#include "api/session.h"
-#include "base/key.h"
+#include "api/range.h"
 
 /* Is there anything of the span? */
 static int exists(caret_session *s, bool local, const struct caret__span *r)
@@ -47,8 +46,8 @@ static int remove_global(caret_session *s, const struct caret__span *r, bool alo
         return rc == CARET_NONE ? CARET_OK : rc;
     rc = caret__batch_begin(&s->batch);
     if (rc == CARET_OK)
-        rc =
-            caret__batch_add(&s->batch, alone ? CARET__OP_DELETE : CARET__OP_KILL, r->lo, r->lo_len, NULL, 0);
+        rc = alone ? caret__batch_add(&s->batch, CARET__OP_DELETE, r->lo, r->lo_len, NULL, 0)
+                   : caret__batch_kill(&s->batch, r);
     if (rc == CARET_OK)
         rc = caret__commit(s->e, &s->batch, NULL, NULL, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
@@ -77,4 +76,21 @@ int caret_delete(caret_session *s, caret_node *node)
 int caret_kill(caret_session *s, caret_node *node)
 {
     return take_away(__func__, s, node, false);
+}
+
+int caret_kill_range(caret_session *s, const caret_node *node, const caret_slice *from, const caret_slice *to,
+                     int flags)
+{
+    struct caret__children c;
+    int rc = caret__args_check(__func__, s, node);
+
+    if (rc == CARET_OK && !caret__node_whole(node))
+        rc = caret__not_a_node(__func__, "n", node);
+    if (rc != CARET_OK)
+        return rc;
+    const struct caret__node *n = caret__node_const(node);
+    rc = caret__children(__func__, n, from, to, flags, &c);
+    if (rc != CARET_OK)
+        return rc == CARET_NONE ? CARET_OK : rc;
+    return n->local ? remove_local(s, &c.span, false) : remove_global(s, &c.span, false);
 }

@@ -161,7 +161,7 @@ static inline bool has_escape(uint64_t w)
     return ((w - UINT64_C(0x0202020202020202)) & ~w & UINT64_C(0x8080808080808080)) != 0;
 }
 
-static size_t put_string(uint8_t *dst, size_t cap, const char *sub, size_t len)
+size_t caret__sub_put_string(uint8_t *dst, size_t cap, const char *sub, size_t len)
 {
     uint8_t *p = dst;
     size_t i = 0;
@@ -214,7 +214,7 @@ size_t caret__sub_put(uint8_t *dst, size_t cap, const char *sub, size_t len)
     if (len == 0)
         return put_byte(dst, cap, CARET__SUB_EMPTY);
     if (!caret__num_canonical(sub, len))
-        return put_string(dst, cap, sub, len);
+        return caret__sub_put_string(dst, cap, sub, len);
     if (len == 1 && sub[0] == '0')
         return put_byte(dst, cap, CARET__SUB_ZERO);
     d = find_digits(sub, len);

@@ -89,6 +89,10 @@ size_t caret__sub_size(const char *sub, size_t len);
  * Returns its encoded length, 0 if that is over cap (dst may be scribbled on). */
 size_t caret__sub_put(uint8_t *dst, size_t cap, const char *sub, size_t len);
 
+/* The same, as a string whatever it is, also the empty one.  Of a number's text no node has that subscript: it is a
+ * bound, after all numbers. */
+size_t caret__sub_put_string(uint8_t *dst, size_t cap, const char *sub, size_t len);
+
 /* The same as caret__sub_put() of the integer's text, quicker.  An integer that is caret__sub_short() takes no
  * more than CARET__SUB_SHORT bytes, and needs no more room. */
 #define CARET__SUB_SHORT 10u

@@ -37,6 +37,8 @@ static int note_kill(struct caret__salvage_log *l, const struct caret__op_view *
     uint8_t end[CARET__PLACE_MAX];
     struct caret__span r = caret__op_span(op, end);
 
+    if (r.hi_len > CARET__PLACE_MAX || caret__bytes_compare(r.lo, r.lo_len, r.hi, r.hi_len) >= 0)
+        return CARET_OK;
     int rc = caret__private_kill(&l->set, &r);
     return rc == CARET_OK ? caret__spans_add(&l->killed, &r, NULL, NULL) : rc;
 }
@@ -49,7 +51,7 @@ static int note(struct caret__salvage_log *l, const struct caret__op_view *op)
     l->changes++;
     if (op->klen == 0 || op->klen > CARET__KEY_MAX)
         return CARET_OK;
-    if (op->kind == CARET__OP_KILL)
+    if (op->kind == CARET__OP_KILL || op->kind == CARET__OP_RANGE)
         return note_kill(l, op);
     uint32_t vlen = tag == WAS_DELETED ? 0 : op->vlen;
     uint8_t *tagged = malloc((size_t)vlen + 1);

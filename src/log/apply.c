@@ -49,17 +49,20 @@ static void apply_op(struct caret__w *w, const struct caret__op_view *op)
         caret__tree_set(w, op->key, op->klen, op->val, op->vlen, CARET__VLEN_RUN);
         break;
     case CARET__OP_DELETE: caret__tree_delete(w, op->key, op->klen); break;
-    case CARET__OP_KILL: kill_span(w, op); break;
+    case CARET__OP_KILL:
+    case CARET__OP_RANGE: kill_span(w, op); break;
     }
 }
 
 /* Does the op make sense?  Records come from logs, which may be damaged in spite of a right crc. */
 static bool op_ok(const struct caret__engine *e, const struct caret__op_view *op)
 {
-    if (op->klen == 0 || op->klen > CARET__KEY_MAX || op->kind < CARET__OP_SET || op->kind > CARET__OP_SETRUN)
+    if (op->klen == 0 || op->klen > CARET__KEY_MAX || op->kind < CARET__OP_SET || op->kind > CARET__OP_RANGE)
         return false;
     if (op->kind == CARET__OP_SET)
         return caret__value_inline(op->klen, op->vlen);
+    if (op->kind == CARET__OP_RANGE)
+        return op->vlen <= CARET__PLACE_MAX && caret__bytes_compare(op->key, op->klen, op->val, op->vlen) < 0;
     if (op->kind == CARET__OP_SETRUN) {
         uint32_t ref[2];
         if (op->vlen != sizeof(struct caret__runref))
@@ -206,7 +209,7 @@ static void count_rows(struct tally *t, bool set)
 static uint32_t tally_op(struct caret__engine *e, const struct caret__op_view *op, struct tally *t)
 {
     count_rows(t, is_set(op));
-    if (op->kind == CARET__OP_KILL) {
+    if (op->kind == CARET__OP_KILL || op->kind == CARET__OP_RANGE) {
         uint8_t end[CARET__PLACE_MAX];
         struct caret__span r = caret__op_span(op, end);
         t->kills++;

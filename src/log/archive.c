@@ -239,6 +239,8 @@ static int note_values(struct writer *w, const uint8_t *rec, uint32_t size)
     while (rc == CARET_OK && caret__record_op(rec, size, &off, &op) > 0)
         if (op.kind == CARET__OP_SETRUN && op.vlen == sizeof(struct caret__runref))
             rc = note_value(w, &op);
+        else if (op.kind == CARET__OP_RANGE)
+            w->head.format = CARET__ARCHIVE_FORMAT;
     return rc;
 }
 
@@ -412,7 +414,7 @@ int caret__archive_log(struct caret__engine *e, uint64_t to)
     if (atomic_load(&sh->archive_len) == 0 || to <= from)
         return CARET_OK;
     memcpy(w.head.magic, magic, sizeof magic);
-    w.head.format = CARET__ARCHIVE_FORMAT;
+    w.head.format = CARET__ARCHIVE_FIRST;
     memcpy(w.head.uuid, sh->uuid, sizeof w.head.uuid);
     w.head.start = from;
     w.head.end = to;

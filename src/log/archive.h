@@ -9,7 +9,9 @@
 #include "shm/engine.h"
 #include "shm/layout.h"
 
-#define CARET__ARCHIVE_FORMAT 1u
+/* 2: the log may have kills of ranges.  A file that has none is of format 1, and can be read by older builds. */
+#define CARET__ARCHIVE_FORMAT 2u
+#define CARET__ARCHIVE_FIRST  1u
 #define CARET__ARCHIVE_EVERY                                                                                 \
     UINT64_C(60000000000) /* nanoseconds; a checkpoint is due then, if anything was committed */
 

@@ -166,7 +166,7 @@ static bool concerns(const struct caret__awaiter *a, uint32_t i, const struct ca
 {
     size_t len = i == SHARED ? 0 : caret__min(atomic_load(&a->len), sizeof a->key);
 
-    return caret__concerns(op->key, op->klen, op->kind == CARET__OP_KILL, a->key, len);
+    return caret__concerns(op, a->key, len);
 }
 
 /* Wake those of `left` that the change concerns; those that are left then. */

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/racy.h"
+#include "log/record.h"
 #include "shm/engine.h"
 
 /* A thread that waits: on its own stack, from begin to end of one wait. */
@@ -27,13 +28,21 @@ _Atomic uint32_t *caret__await_arm(const struct caret__await *w, uint32_t *seen)
  * the writer mutex. */
 int caret__await_settle(struct caret__engine *e);
 
-/* Is a change of that key at, below, or by a kill above the key that somebody waits for? */
-static inline bool caret__concerns(const uint8_t *changed, size_t clen, bool kill, const uint8_t *key,
-                                   size_t klen)
+/* Is the change at, below, or by a kill above the key that somebody waits for, or is something of that in its range?
+ * The key may change meanwhile. */
+static inline bool caret__concerns(const struct caret__op_view *op, const uint8_t *key, size_t len)
 {
-    if (clen < klen)
-        return kill && caret__racy_cmp(changed, key, clen) == 0;
-    return caret__racy_cmp(changed, key, klen) == 0;
+    uint8_t stable[CARET__KEY_MAX], end[CARET__PLACE_MAX];
+
+    if (op->kind == CARET__OP_RANGE) {
+        struct caret__span r = caret__op_span(op, end);
+        caret__racy_copy(stable, key, len);
+        return len == 0 || caret__span_has(&r, stable, len) ||
+               (r.lo_len >= len && memcmp(r.lo, stable, len) == 0);
+    }
+    if (op->klen < len)
+        return op->kind == CARET__OP_KILL && caret__racy_cmp(op->key, key, op->klen) == 0;
+    return caret__racy_cmp(op->key, key, len) == 0;
 }
 
 /* Wake those whom the record concerns; NULL: all. */

@@ -126,7 +126,7 @@ int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *k
     b->size += size;
     b->nops++;
     b->values += vlen;
-    b->only_kills &= op == CARET__OP_KILL || op == CARET__OP_DELETE;
+    b->only_kills &= op == CARET__OP_KILL || op == CARET__OP_RANGE || op == CARET__OP_DELETE;
     b->only_sets &= op == CARET__OP_SET;
     return CARET_OK;
 }

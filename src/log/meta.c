@@ -187,7 +187,8 @@ int caret__meta_slot(int fd, unsigned slot, struct caret__meta *m)
 static void meta_seal(struct caret__meta *m)
 {
     memcpy(m->magic, magic, sizeof m->magic);
-    m->format = m->min_reader = CARET__FORMAT;
+    m->format = CARET__FORMAT;
+    m->min_reader = (m->flags & CARET__META_CLEAN) != 0 ? CARET__FORMAT_CLEAN : CARET__FORMAT;
     m->page_size = CARET__PAGE_SIZE;
     m->crc = meta_crc(m);
 }

@@ -8,7 +8,13 @@
 
 #include "shm/engine.h"
 
-#define CARET__FORMAT       1u /* of the data file, and the oldest reader that understands what we write */
+/*
+ * The format that is written.  What is closed cleanly can be read by CARET__FORMAT_CLEAN and later; else a log belongs
+ * to it, and that may have what only later ones understand.
+ *   2: the log may have kills of ranges (CARET__OP_RANGE)
+ */
+#define CARET__FORMAT       2u
+#define CARET__FORMAT_CLEAN 1u
 #define CARET__META_SPACING 16384u /* bytes from one slot to the other */
 #define CARET__META_CLEAN   1u     /* flag: no log is needed */
 #define CARET__META_ASKED   2u     /* flag: somebody asked for this log_size: it stays */

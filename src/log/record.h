@@ -32,7 +32,8 @@ enum caret__op {
     CARET__OP_SET = 1,    /* value */
     CARET__OP_DELETE = 2, /* value of the key only */
     CARET__OP_KILL = 3,   /* key and all below */
-    CARET__OP_SETRUN = 4  /* value is a struct caret__runref: stored out of line in the data file */
+    CARET__OP_SETRUN = 4, /* value is a struct caret__runref: stored out of line in the data file */
+    CARET__OP_RANGE = 5   /* all keys from `key` to before `value`: some children, with what is below them */
 };
 
 #define CARET__REC_HEAD 8u
@@ -94,10 +95,12 @@ static inline struct caret__op_view caret__op_at(const uint8_t *rec, uint32_t of
     return op;
 }
 
-/* The keys that a kill takes away; `end` is for the bound after them. */
+/* The keys that a kill takes away; `end` is for a bound that the op does not say itself. */
 static inline struct caret__span caret__op_span(const struct caret__op_view *op,
                                                 uint8_t end[CARET__PLACE_MAX])
 {
+    if (op->kind == CARET__OP_RANGE)
+        return (struct caret__span){op->key, op->val, op->klen, op->vlen};
     return caret__span_below(op->key, op->klen, end);
 }
 

@@ -34,7 +34,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 10u
+#define CARET__LAYOUT_VERSION 11u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* Room for a path in segment and lock file. */

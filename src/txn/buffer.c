@@ -416,6 +416,15 @@ struct kills {
     struct caret__one_span next;
 };
 
+int caret__batch_kill(struct caret__batch *b, const struct caret__span *r)
+{
+    bool subtree = r->hi_len == r->lo_len + 1 && r->hi[r->lo_len] == CARET__SUB_BEYOND &&
+                   memcmp(r->lo, r->hi, r->lo_len) == 0;
+
+    return subtree ? caret__batch_add(b, CARET__OP_KILL, r->lo, r->lo_len, NULL, 0)
+                   : caret__batch_add(b, CARET__OP_RANGE, r->lo, r->lo_len, r->hi, r->hi_len);
+}
+
 /* Put those that begin at or before the key; key NULL: all. */
 static int batch_kills(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b, struct kills *k,
                        const uint8_t *key, size_t len)
@@ -426,7 +435,7 @@ static int batch_kills(struct caret__engine *e, struct caret__txn *t, struct car
            (key == NULL || caret__bytes_compare(k->next.lo, k->next.span.lo_len, key, len) <= 0)) {
         if (b->size > caret__record_possible(e->sh))
             return caret__record_refused(e, b->size);
-        rc = caret__batch_add(b, CARET__OP_KILL, k->next.lo, k->next.span.lo_len, NULL, 0);
+        rc = caret__batch_kill(b, &k->next.span);
         k->more = caret__spans_next(&t->killed, &k->next);
     }
     return rc;

@@ -90,6 +90,9 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
 /* Was the key killed?  *span: what was, with it. */
 bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, struct caret__one_span *span);
 
+/* Add a kill to a batch: of a subtree, or of a range. */
+int caret__batch_kill(struct caret__batch *b, const struct caret__span *r);
+
 /*
  * Kill key in a transaction that has changed nothing, and will read nothing of what it changes: the list begins with
  * kills then, and goes on with sets in key order, as those of a copied subtree come.

@@ -193,6 +193,7 @@ static void data_of(caret_node *x)
 {
     caret_node *const list[2] = {x, NULL};
     caret_slice v;
+    const caret_slice huge = {"x", SIZE_MAX};
     int64_t sum;
     uint64_t nodes;
     int what;
@@ -215,6 +216,22 @@ static void data_of(caret_node *x)
     BAD(caret_delete(s, NULL), INVALID, "n is NULL");
     BAD(caret_kill(NULL, x), INVALID, "s is NULL");
     BAD(caret_kill(s, NULL), INVALID, "n is NULL");
+    BAD(caret_kill_range(NULL, x, NULL, NULL, 0), INVALID, "s is NULL");
+    BAD(caret_kill_range(s, NULL, NULL, NULL, 0), INVALID, "n is NULL");
+    BAD(caret_kill_range(s, x, NULL, NULL, -1), INVALID, "unknown flags");
+    BAD(caret_kill_range(s, x, &huge, NULL, 0), INVALID, "length of from");
+    BAD(caret_kill_range(s, x, NULL, &huge, 0), INVALID, "length of to");
+    BAD(caret_kill_range(s, x, NULL, NULL, CARET_RANGE_PREFIX), INVALID, "without `from`");
+    BAD(caret_kill_range(s, x, &huge, &huge, CARET_RANGE_PREFIX), INVALID, "length of from");
+    BAD(caret_first_in(NULL, x, NULL, NULL, 0), INVALID, "s is NULL");
+    BAD(caret_first_in(s, NULL, NULL, NULL, 0), INVALID, "n is NULL");
+    BAD(caret_first_in(s, x, NULL, NULL, -1), INVALID, "unknown flags");
+    BAD(caret_last_in(NULL, x, NULL, NULL, 0), INVALID, "s is NULL");
+    BAD(caret_last_in(s, NULL, NULL, NULL, 0), INVALID, "n is NULL");
+    BAD(caret_last_in(s, x, NULL, NULL, -1), INVALID, "unknown flags");
+    IS(caret_node_in(NULL, NULL, NULL, 0), 0);
+    IS(caret_node_in(x, NULL, NULL, -1), 0);
+    IS(caret_node_in(x, &huge, NULL, 0), 0);
     BAD(caret_merge(NULL, x, to), INVALID, "s is NULL");
     BAD(caret_merge(s, NULL, x), INVALID, "to is NULL");
     BAD(caret_merge(s, x, NULL), INVALID, "from is NULL");

@@ -1,5 +1,5 @@
 /*
- * The public API against a sorted array: random sets, gets, deletes, kills, increments, walks,
+ * The public API against a sorted array: random sets, gets, deletes, kills, kills of ranges, increments, walks,
  * transactions with nested savepoints and rollbacks, checkpoints and reopenings in between.
  * Globals and locals alike.  Usage: test_fuzz [seed [steps]]
  */
@@ -108,6 +108,107 @@ static void model_remove(struct model *m, const caret_node *n, int below)
     model_drop(m, i, j);
 }
 
+/* ------------------------------------------------------------------- ranges */
+
+/* A subscript: the empty one, a number, or a string. */
+struct sub {
+    char text[40];
+    size_t len;
+    int rank; /* 0, 1, 2 */
+};
+
+/* What a range is told, and what that means. */
+struct range {
+    caret_slice from, to;
+    struct sub lo, hi;
+    int flags;
+};
+
+static struct sub sub_of(const caret_node *n, unsigned i)
+{
+    struct sub s = {.rank = 0}; /* the text is terminated */
+    int number;
+    OK(caret_node_subscript(n, i, s.text, sizeof s.text, &s.len, &number));
+    s.rank = s.len == 0 ? 0 : number ? 1 : 2;
+    return s;
+}
+
+static int sub_compare(const struct sub *a, const struct sub *b)
+{
+    if (a->rank != b->rank)
+        return a->rank - b->rank;
+    if (a->rank == 1) {
+        double x = strtod(a->text, NULL), y = strtod(b->text, NULL);
+        return (x > y) - (x < y);
+    }
+    int c = memcmp(a->text, b->text, a->len < b->len ? a->len : b->len);
+    return c != 0 ? c : (a->len > b->len) - (a->len < b->len);
+}
+
+static int sub_in(const struct sub *s, const struct range *r)
+{
+    if (r->flags & CARET_RANGE_PREFIX)
+        return s->rank == 2 && s->len >= r->lo.len && memcmp(s->text, r->lo.text, r->lo.len) == 0;
+    if (r->from.data != NULL && sub_compare(s, &r->lo) < 0)
+        return 0;
+    int c = r->to.data != NULL ? sub_compare(s, &r->hi) : -1;
+    return r->flags & CARET_RANGE_BEFORE ? c < 0 : c <= 0;
+}
+
+/* Is the node below n, by a child of the range? */
+static int node_in(const caret_node *node, const caret_node *n, const struct range *r)
+{
+    unsigned depth = caret_node_depth(n);
+    if (caret_node_depth(node) <= depth || !is_below(node, n))
+        return 0;
+    struct sub s = sub_of(node, depth);
+    return sub_in(&s, r);
+}
+
+static struct sub random_bound(caret_slice *bound, int string)
+{
+    static const char *subs[] = {"", "x", "xy", "-1.5", ".5", "0", "00", "\x01", "\xff", "long"};
+    struct sub s = {.rank = 2};
+    if (rnd(2)) {
+        s.len = (size_t)sprintf(s.text, "%d", (int)rnd(60) - 5);
+        s.rank = string ? 2 : 1;
+    } else {
+        unsigned i = rnd(10);
+        s.len = strlen(strcpy(s.text, subs[i]));
+        s.rank = string ? 2 : i == 0 ? 0 : i >= 3 && i <= 5 ? 1 : 2;
+    }
+    bound->len = s.len;
+    return s;
+}
+
+static void random_range(struct range *r)
+{
+    memset(r, 0, sizeof *r);
+    if (rnd(4) == 0) {
+        r->flags = CARET_RANGE_PREFIX;
+        r->lo = random_bound(&r->from, 1);
+        r->lo.len = r->from.len = rnd((unsigned)r->lo.len + 1);
+        r->from.data = r->lo.text;
+        return;
+    }
+    r->flags = (int)rnd(16) & ~CARET_RANGE_PREFIX;
+    if (rnd(8) != 0) {
+        r->lo = random_bound(&r->from, r->flags & CARET_RANGE_FROM_STRING);
+        r->from.data = r->lo.text;
+    }
+    if (rnd(8) != 0) {
+        r->hi = random_bound(&r->to, r->flags & CARET_RANGE_TO_STRING);
+        r->to.data = r->hi.text;
+    }
+}
+
+static void model_kill_range(struct model *m, const caret_node *n, const struct range *r)
+{
+    for (unsigned i = m->n; i-- > 0;)
+        if (node_in(&m->e[i]->node.node, n, r))
+            model_drop(m, i, i + 1);
+}
+
 static void model_copy(struct model *to, const struct model *from)
 {
     model_drop(to, 0, to->n);
@@ -198,6 +299,35 @@ static void compare_siblings(struct world *w, caret_node *n)
     }
 }
 
+/* First and last child of a range, and what is in it on the way. */
+static void compare_range(struct world *w, caret_node *n)
+{
+    struct range r;
+    caret_node_buf at;
+    unsigned first = w->m->n, last = w->m->n, depth = caret_node_depth(n);
+    random_range(&r);
+    for (unsigned i = 0; i < w->m->n; i++) {
+        if (!node_in(&w->m->e[i]->node.node, n, &r))
+            continue;
+        first = first == w->m->n ? i : first;
+        last = i;
+    }
+    for (int back = 0; back < 2; back++) {
+        OK(caret_node_copy(&at.node, sizeof at, n));
+        int rc = (back ? caret_last_in : caret_first_in)(w->s, &at.node, &r.from, &r.to, r.flags);
+        assert_int_equal(rc, first == w->m->n ? CARET_NONE : CARET_OK);
+        if (rc != CARET_OK)
+            continue;
+        assert_int_equal(caret_node_depth(&at.node), depth + 1);
+        assert_true(is_below(&w->m->e[back ? last : first]->node.node, &at.node));
+        while (rc == CARET_OK && caret_node_in(&at.node, &r.from, &r.to, r.flags)) {
+            assert_true(node_in(&at.node, n, &r));
+            rc = back ? caret_previous(w->s, &at.node) : caret_next(w->s, &at.node);
+        }
+        assert_true(rc == CARET_NONE || !node_in(&at.node, n, &r));
+    }
+}
+
 static void compare_walk(struct world *w, int local)
 {
     caret_node_buf var, n;
@@ -251,6 +381,13 @@ static void change(struct world *w, caret_node_buf *n)
             return;
         OK(caret_kill(w->s, &n->node));
         model_remove(w->m, &n->node, 1);
+    } else if (what < 84) {
+        struct range r;
+        random_range(&r);
+        if (caret_node_depth(&n->node) == 0 && rnd(10) != 0)
+            return;
+        OK(caret_kill_range(w->s, &n->node, &r.from, &r.to, r.flags));
+        model_kill_range(w->m, &n->node, &r);
     } else if (what < 95 && w->m->n < MAX_NODES) {
         int64_t sum;
         OK(caret_set(w->s, &n->node, "41", 2));
@@ -317,6 +454,8 @@ static void fuzz(int local, int txns)
             compare_data(&w, &n.node);
         if (i % 97 == 0)
             compare_siblings(&w, &n.node);
+        if (i % 61 == 0)
+            compare_range(&w, &n.node);
         if (txns && rnd(10) == 0)
             txn_step(&w);
         if (i % 500 == 0)

@@ -77,6 +77,16 @@ static void what_concerns_a_node_ends_the_wait(void **state)
     OK(caret_kill(s, at(&n, "^a"))); /* with it */
     assert_int_equal(waited(s, "^a(1)", place), CARET_OK);
     assert_int_equal(waited(s, "^a(7,8,9)", place), CARET_OK);
+    set(s, "^a(3,1)");
+    place = place_of(db);
+    const caret_slice two = {"2", 1}, five = {"5", 1};
+    OK(caret_kill_range(s, at(&n, "^a"), &two, &five, CARET_RANGE_BEFORE)); /* a range with it */
+    assert_int_equal(waited(s, "^a", place), CARET_OK);
+    assert_int_equal(waited(s, "^a(2,8,9)", place), CARET_OK);
+    assert_int_equal(waited(s, "^a(4.9)", place), CARET_OK);
+    assert_int_equal(waited(s, "^a(1)", place), CARET_NONE);
+    assert_int_equal(waited(s, "^a(5)", place), CARET_NONE);
+    assert_int_equal(waited(s, "^a(\"2\",1,1)", place), CARET_OK);
     assert_int_equal(waited(s, "^b", place), CARET_NONE);
     OK(caret_checkpoint(db));
     assert_int_equal(waited(s, "^b", place), CARET_OK); /* it can't be told any more */

@@ -109,6 +109,20 @@ static void set_some(caret_session *s, unsigned a, unsigned b)
     add_line(&history, line);
 }
 
+/* The siblings from that node on, some of them. */
+static void kill_some(caret_session *s, caret_node *n)
+{
+    char subs[2][24];
+    size_t len;
+    caret_slice bounds[2];
+
+    OK(caret_node_subscript(n, 1, subs[0], sizeof subs[0], &len, NULL));
+    bounds[0] = (caret_slice){subs[0], len};
+    bounds[1] = (caret_slice){subs[1], (size_t)sprintf(subs[1], "%ld", strtol(subs[0], NULL, 10) + 9)};
+    OK(caret_node_parent(n, sizeof(caret_node_buf), n));
+    OK(caret_kill_range(s, n, &bounds[0], &bounds[1], CARET_RANGE_BEFORE));
+}
+
 static void live_through(caret_db *db, unsigned rounds, bool checkpoints)
 {
     caret_session *s;
@@ -120,7 +134,9 @@ static void live_through(caret_db *db, unsigned rounds, bool checkpoints)
         numbered(&n, random_below(20), random_below(120));
         if (what < 2)
             OK(caret_node_parent(&n.node, sizeof n, &n.node));
-        if (what < 6)
+        if (what == 7)
+            kill_some(s, &n.node);
+        else if (what < 6)
             OK(caret_kill(s, &n.node));
         else
             set_some(s, random_below(20), random_below(120));

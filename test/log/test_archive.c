@@ -78,6 +78,17 @@ static int set_some(caret_session *s, void *arg)
     return caret_delete(s, &n.node);
 }
 
+static int kill_some(caret_session *s, int from)
+{
+    char lo[12], hi[12];
+    const caret_slice bounds[] = {{lo, (size_t)sprintf(lo, "%d", from)},
+                                  {hi, (size_t)sprintf(hi, "%d", from + 20)}};
+    caret_node_buf n;
+
+    OK(caret_node_var(&n.node, sizeof n, "^t", 2));
+    return caret_kill_range(s, &n.node, &bounds[0], &bounds[1], 0);
+}
+
 /* Changes of every kind; a moment is noted every `every` of them. */
 static void work(caret_db *db, uint64_t seed, unsigned rounds, unsigned every)
 {
@@ -91,7 +102,7 @@ static void work(caret_db *db, uint64_t seed, unsigned rounds, unsigned every)
         int at = (int)caret__rand_below(&r, 300);
         struct pair p = {at, &r};
         node_of(&n, at);
-        switch (caret__rand_below(&r, 8)) {
+        switch (caret__rand_below(&r, 9)) {
         case 0: OK(caret_transaction(s, set_some, &p, 0)); break;
         case 1: OK(caret_delete(s, &n.node)); break;
         case 2: OK(caret_incr(s, &n.node, "3", 1, NULL)); break;
@@ -100,6 +111,7 @@ static void work(caret_db *db, uint64_t seed, unsigned rounds, unsigned every)
                 OK(caret_node_parent(&n.node, sizeof n, &n.node));
             OK(caret_kill(s, &n.node));
             break;
+        case 5: OK(kill_some(s, at)); break;
         case 4: OK(caret_set(s, &n.node, text, text_of(at, 2000 + caret__rand_below(&r, 9000), text))); break;
         default: OK(caret_set(s, &n.node, text, text_of(at, 10 + caret__rand_below(&r, 90), text))); break;
         }

@@ -3,7 +3,7 @@
  *
  * In a mount namespace of its own (else these tests are skipped) a small tmpfs is mounted for the segment, or
  * for the data, and filled to the last byte.  Then a kill of everything, of some subtrees in one
- * transaction, of nodes all over the place, of values out of line: none is refused, each is
+ * transaction, of a range, of nodes all over the place, of values out of line: none is refused, each is
  * there whole or not at all, whoever dies at whatever step of it or of its repair, the check finds each
  * page where it belongs, and as much as before can be set again.
  */
@@ -74,7 +74,7 @@ static int has_member(caret_session *s, unsigned g, unsigned i, bool *there)
 
 /* ------------------------------------------------------------------- the kills */
 
-enum kind { VARIABLE, GROUP, THREE_GROUPS, ALL_OVER, ALL_BUT_ONE, WITH_A_SET, KINDS };
+enum kind { VARIABLE, GROUP, THREE_GROUPS, ALL_OVER, ALL_BUT_ONE, WITH_A_SET, RANGE, KINDS };
 
 static bool is_killed(enum kind kind, unsigned g, unsigned i)
 {
@@ -84,6 +84,7 @@ static bool is_killed(enum kind kind, unsigned g, unsigned i)
     case THREE_GROUPS: return g == 1 || g == 2 || g == 8;
     case ALL_OVER: return i % (each < 200 ? 20 : each / 100 * 20) == 7; /* some five of each group */
     case ALL_BUT_ONE: return g != 5;
+    case RANGE: return g >= 2 && g < 7;
     default: return g == 3 || g == 7;
     }
 }
@@ -109,10 +110,21 @@ static int kill_in_parts(caret_session *s, void *arg)
     return rc == CARET_OK && kind == WITH_A_SET ? caret_set(s, &n.node, "set", 3) : rc;
 }
 
+static int kill_groups(caret_session *s, const char *from, const char *before)
+{
+    const caret_slice lo = {from, strlen(from)}, hi = {before, strlen(before)};
+    caret_node_buf n;
+
+    OK(caret_node_var(&n.node, sizeof n, "^t", 2));
+    return caret_kill_range(s, &n.node, &lo, &hi, CARET_RANGE_BEFORE);
+}
+
 static int kill_kind(caret_session *s, enum kind kind)
 {
     caret_node_buf n;
 
+    if (kind == RANGE)
+        return kill_groups(s, "2", "7");
     if (kind != VARIABLE && kind != GROUP)
         return caret_transaction(s, kill_in_parts, &kind, 0);
     group_of(&n, 4);
@@ -378,6 +390,7 @@ static void so_it_is_in_full_shared_memory(void **state)
     fill_file_system(shm_dir);
     die_at_steps(VARIABLE, true);
     die_at_steps(THREE_GROUPS, true);
+    die_at_steps(RANGE, true);
     end();
 }
 

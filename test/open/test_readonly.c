@@ -113,6 +113,7 @@ static void everything_but_reading_is_refused(caret_db *db)
     assert_int_equal(caret_set(s, &n.node, "x", 1), CARET_E_READONLY);
     assert_int_equal(caret_delete(s, &n.node), CARET_E_READONLY);
     assert_int_equal(caret_kill(s, &n.node), CARET_E_READONLY);
+    assert_int_equal(caret_kill_range(s, &n.node, NULL, NULL, 0), CARET_E_READONLY);
     assert_int_equal(caret_incr(s, &n.node, "1", 1, NULL), CARET_E_READONLY);
     assert_int_equal(caret_lock(s, &n.node, 0), CARET_E_READONLY);
     assert_int_equal(caret_lock_all(s, &one, 1, 0), CARET_E_READONLY);

@@ -299,7 +299,7 @@ static void push_node(lua_State *L, const caret_node *n)
  * | nothing: there is none yet | nil, text, name */
 static int log_next(lua_State *L)
 {
-    static const char *const kinds[] = {"", "set", "delete", "kill"};
+    static const char *const kinds[8] = {"", "set", "delete", "kill", "kill_range", "", "", ""};
     struct follower *f = luaL_checkudata(L, 1, LOG);
     caret_change c = {.size = sizeof c};
 
@@ -310,7 +310,7 @@ static int log_next(lua_State *L)
     lua_pushinteger(L, (lua_Integer)c.lsn);
     lua_pushinteger(L, (lua_Integer)c.index + 1);
     lua_pushinteger(L, (lua_Integer)c.count);
-    lua_pushstring(L, kinds[c.kind]);
+    lua_pushstring(L, kinds[c.kind & 7]);
     push_node(L, c.node);
     if (c.value.data != NULL)
         lua_pushlstring(L, c.value.data, c.value.len);

@@ -1,0 +1,293 @@
+/*
+ * range.c - some of the children of a node: from one subscript to another, or all strings with a prefix.
+ *
+ * Of a node with the key N, with s and t the codes of subscripts (base/key.h):
+ *
+ *     no `from`                    [N 01           the lowest first byte of a subscript
+ *     from s                       [N s
+ *     a prefix p, or a string p    [N FE p 00      p as if it were a string, also if it is a number's text
+ *     no `to`                       N FF)
+ *     to t, with it                 N t FF)
+ *     to t, before it               N t)
+ *     a prefix p                    N FE q 00)     q: p with its last byte one higher, or N FF) if p is nothing but FF
+ *
+ * What begins with p lies in a row among the strings, and q 00 comes after all of it: escaping bytes keeps their order.
+ * Numbers come before all strings, ordered by value, so that those whose text begins with p are not in a row: a prefix
+ * is never about them.
+ *
+ * The log has the two keys alone (log/record.h), and these may be of several ranges that a transaction has killed.  So
+ * what they are is read out of them: the low one is a whole key, whose parent is N; the high one tells by what it has
+ * after N.  A string that is a number's text says so by a flag, and comes back as the same keys.
+ */
+#include "api/range.h"
+
+#include "base/number.h"
+
+#define FLAGS (CARET_RANGE_PREFIX | CARET_RANGE_BEFORE | CARET_RANGE_FROM_STRING | CARET_RANGE_TO_STRING)
+
+enum { LO, HI };
+
+/* ----------------------------------------------------------------- what is asked */
+
+static bool is_given(const caret_slice *bound)
+{
+    return bound != NULL && bound->data != NULL;
+}
+
+static int check(const char *function, const caret_slice *from, const caret_slice *to, int flags)
+{
+    const caret_slice *bounds[] = {from, to};
+
+    for (int i = 0; i < 2; i++)
+        if (bounds[i] != NULL && !caret__bytes_ok(bounds[i]->data, bounds[i]->len))
+            return caret__refuse_bytes(function, i == LO ? "from" : "to", bounds[i]->data, bounds[i]->len);
+    if ((flags & ~FLAGS) != 0)
+        return caret__fail(CARET_E_INVALID, "%s: unknown flags: %d", function, flags);
+    if ((flags & CARET_RANGE_PREFIX) == 0)
+        return CARET_OK;
+    if (!is_given(from))
+        return caret__fail(CARET_E_INVALID, "%s: CARET_RANGE_PREFIX without `from`, which is the prefix",
+                           function);
+    if (is_given(to) || flags != CARET_RANGE_PREFIX)
+        return caret__fail(CARET_E_INVALID, "%s: CARET_RANGE_PREFIX goes with no other bound or flag",
+                           function);
+    return CARET_OK;
+}
+
+/* Append a subscript to the node's key; its length then, 0: it is too long for any key. */
+static size_t put(const struct caret__node *n, uint8_t *key, const char *sub, size_t len, bool string)
+{
+    size_t base = n->key_len, cap = CARET__KEY_MAX - base, added = 0;
+
+    if (len <= CARET__KEY_MAX)
+        added = string ? caret__sub_put_string(key + base, cap, sub, len)
+                       : caret__sub_put(key + base, cap, sub, len);
+    return added != 0 ? base + added : 0;
+}
+
+/* The text after all that begin with `prefix`, into `after`: its length, 0 if there is none. */
+static size_t text_after(char *after, const char *prefix, size_t len)
+{
+    while (len > 0 && (uint8_t)prefix[len - 1] == 0xff)
+        len--;
+    if (len == 0)
+        return 0;
+    memcpy(after, prefix, len);
+    after[len - 1] = (char)((uint8_t)after[len - 1] + 1);
+    return len;
+}
+
+static int too_long(const char *function, size_t len)
+{
+    return caret__fail(CARET_E_KEY2BIG,
+                       "%s: a bound of %zu bytes; the limit of the whole key, encoded, is %u", function, len,
+                       CARET__KEY_MAX);
+}
+
+/* All children. */
+static int put_all(const struct caret__node *n, struct caret__children *c)
+{
+    if (n->depth >= CARET_MAX_SUBS || n->key_len >= CARET__KEY_MAX)
+        return CARET_NONE;
+    for (int i = LO; i <= HI; i++) {
+        memcpy(c->keys[i], caret__node_key(n), n->key_len);
+        c->keys[i][n->key_len] = i == LO ? CARET__SUB_EMPTY : CARET__SUB_BEYOND;
+    }
+    c->span = (struct caret__span){c->keys[LO], c->keys[HI], n->key_len + 1u, n->key_len + 1u};
+    return CARET_OK;
+}
+
+static int put_prefix(const char *function, const struct caret__node *n, const caret_slice *prefix,
+                      struct caret__children *c)
+{
+    char after[CARET__KEY_MAX];
+    size_t len = put(n, c->keys[LO], prefix->data, prefix->len, true);
+
+    if (len == 0)
+        return too_long(function, prefix->len);
+    c->span.lo_len = len;
+    len = text_after(after, prefix->data, prefix->len);
+    if (len == 0)
+        return CARET_OK;
+    c->span.hi_len = put(n, c->keys[HI], after, len, true); /* not longer than the other */
+    return CARET_OK;
+}
+
+static int put_to(const char *function, const struct caret__node *n, const caret_slice *to, int flags,
+                  struct caret__children *c)
+{
+    size_t len = put(n, c->keys[HI], to->data, to->len, (flags & CARET_RANGE_TO_STRING) != 0);
+
+    if (len == 0)
+        return too_long(function, to->len);
+    if ((flags & CARET_RANGE_BEFORE) == 0)
+        c->keys[HI][len++] = CARET__SUB_BEYOND;
+    c->span.hi_len = len;
+    return CARET_OK;
+}
+
+int caret__children(const char *function, const struct caret__node *n, const caret_slice *from,
+                    const caret_slice *to, int flags, struct caret__children *c)
+{
+    int rc = check(function, from, to, flags);
+
+    if (rc == CARET_OK)
+        rc = put_all(n, c);
+    if (rc != CARET_OK)
+        return rc;
+    if ((flags & CARET_RANGE_PREFIX) != 0)
+        return put_prefix(function, n, from, c);
+    if (is_given(from)) {
+        c->span.lo_len = put(n, c->keys[LO], from->data, from->len, (flags & CARET_RANGE_FROM_STRING) != 0);
+        if (c->span.lo_len == 0)
+            return too_long(function, from->len);
+    }
+    if (is_given(to))
+        rc = put_to(function, n, to, flags, c);
+    if (rc != CARET_OK)
+        return rc;
+    return caret__bytes_compare(c->span.lo, c->span.lo_len, c->span.hi, c->span.hi_len) < 0 ? CARET_OK
+                                                                                            : CARET_NONE;
+}
+
+/* ---------------------------------------------------------------- what is in the log */
+
+static int malformed(void)
+{
+    return caret__fail(CARET_E_CORRUPT, "a range in the log can't be decoded");
+}
+
+/* The subscript at p as a bound: *text, and `flag` if it is a string that would not be taken for one. */
+static int tell(const uint8_t *p, size_t n, char *text, caret_slice *bound, int flag, int *flags)
+{
+    size_t len;
+    bool number;
+
+    if (caret__sub_get(p, n, text, CARET__KEY_MAX, &len, &number) != CARET_OK)
+        return malformed();
+    *bound = (caret_slice){text, len};
+    if (p[0] == CARET__SUB_STRING && (len == 0 || caret__num_canonical(text, len)))
+        *flags |= flag;
+    return CARET_OK;
+}
+
+/* Is the high bound what a prefix makes of the low one, which is a string? */
+static bool is_prefix(const struct caret__span *span, size_t base, const struct caret__bounds *b)
+{
+    uint8_t key[CARET__PLACE_MAX];
+    char after[CARET__KEY_MAX];
+    size_t rest = span->hi_len - base, len;
+
+    if (span->lo[base] != CARET__SUB_STRING)
+        return false;
+    len = text_after(after, b->from.data, b->from.len);
+    if (len == 0)
+        return rest == 1 && span->hi[base] == CARET__SUB_BEYOND;
+    len = caret__sub_put_string(key, sizeof key, after, len);
+    return len == rest && memcmp(key, span->hi + base, len) == 0;
+}
+
+int caret__children_told(const struct caret__span *span, caret_node_buf *node, struct caret__bounds *b)
+{
+    int rc = caret__node_make(&node->node, sizeof *node, false, span->lo, span->lo_len);
+
+    if (rc != CARET_OK || caret_node_depth(&node->node) == 0)
+        return rc != CARET_OK ? rc : malformed();
+    size_t base = caret__node(&node->node)->last_off, lo = span->lo_len - base, hi;
+    if (span->hi_len <= base || memcmp(span->hi, span->lo, base) != 0)
+        return malformed();
+    *b = (struct caret__bounds){.flags = 0};
+    if (lo != 1 || span->lo[base] != CARET__SUB_EMPTY)
+        rc = tell(span->lo + base, lo, b->texts[LO], &b->from, CARET_RANGE_FROM_STRING, &b->flags);
+    if (rc == CARET_OK && is_prefix(span, base, b)) {
+        b->flags = CARET_RANGE_PREFIX;
+    } else if (rc == CARET_OK && span->hi[base] != CARET__SUB_BEYOND) {
+        hi = caret__sub_len(span->hi + base, span->hi_len - base);
+        if (hi == 0)
+            return malformed();
+        rc = tell(span->hi + base, hi, b->texts[HI], &b->to, CARET_RANGE_TO_STRING, &b->flags);
+        b->flags |= base + hi == span->hi_len ? CARET_RANGE_BEFORE : 0;
+    }
+    return rc == CARET_OK ? caret_node_parent(&node->node, sizeof *node, &node->node) : rc;
+}
+
+/* ------------------------------------------------------------------------ moving */
+
+int caret_node_in(const caret_node *n, const caret_slice *from, const caret_slice *to, int flags)
+{
+    caret_node_buf parent;
+    struct caret__children c;
+
+    if (!caret__node_whole(n) || caret_node_parent(&parent.node, sizeof parent, n) != CARET_OK)
+        return 0;
+    const struct caret__node *k = caret__node_const(n);
+    return caret__children(__func__, caret__node(&parent.node), from, to, flags, &c) == CARET_OK &&
+           caret__span_has(&c.span, caret__node_key(k), k->key_len);
+}
+
+struct find {
+    struct caret__children c;
+    bool last;
+};
+
+/* To the child that the key found is, or is below. */
+static int take_child(struct caret__node *n, const uint8_t *key, size_t len)
+{
+    size_t sub = caret__sub_len(key + n->key_len, len - n->key_len);
+
+    if (sub == 0)
+        return caret__fail(CARET_E_CORRUPT, "a key in the database can't be decoded");
+    int rc = caret__node_take_key(n, key, n->key_len + sub);
+    if (rc == CARET_OK)
+        caret__hint_drop(n);
+    return rc;
+}
+
+static int find_child(caret_session *s, caret_node *node, void *arg)
+{
+    const struct find *f = arg;
+    const struct caret__span *span = &f->c.span;
+    struct caret__node *n = caret__node(node);
+    uint8_t key[CARET__PLACE_MAX];
+    size_t len = f->last ? span->hi_len : span->lo_len;
+    struct caret__at at;
+    int rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
+
+    if (rc == CARET__OBSERVED)
+        return caret__observe_call(s, node, find_child, arg);
+    if (rc == CARET_OK && !n->local && s->txn.level != 0 && s->txn.broken)
+        rc = CARET_RESTART;
+    if (rc != CARET_OK)
+        return rc;
+    memcpy(key, f->last ? span->hi : span->lo, len);
+    rc = f->last ? caret__session_before(s, n->local, key, &len, &at)
+                 : caret__session_from(s, n->local, key, &len, &at);
+    if (rc == CARET_RESTART)
+        s->txn.broken = true;
+    if (rc == CARET_OK && !caret__span_has(span, key, len))
+        rc = CARET_NONE;
+    return rc == CARET_OK ? take_child(n, key, len) : rc;
+}
+
+static int move(const char *function, caret_session *s, caret_node *n, const caret_slice *from,
+                const caret_slice *to, int flags, bool last)
+{
+    struct find f = {.last = last};
+    int rc = caret__args_check(function, s, n);
+
+    if (rc == CARET_OK && !caret__node_whole(n))
+        rc = caret__not_a_node(function, "n", n);
+    if (rc == CARET_OK)
+        rc = caret__children(function, caret__node(n), from, to, flags, &f.c);
+    return rc == CARET_OK ? find_child(s, n, &f) : rc;
+}
+
+int caret_first_in(caret_session *s, caret_node *n, const caret_slice *from, const caret_slice *to, int flags)
+{
+    return move(__func__, s, n, from, to, flags, false);
+}
+
+int caret_last_in(caret_session *s, caret_node *n, const caret_slice *from, const caret_slice *to, int flags)
+{
+    return move(__func__, s, n, from, to, flags, true);
+}
