@@ -1,0 +1,263 @@
+/*
+ * parse.c - requests: parse.h.
+ *
+ *     *2 CRLF  $3 CRLF GET CRLF  $5 CRLF hello CRLF          an array of bulks
+ *     GET hello LF                                           inline: a line of words
+ *
+ * State of an array: `left` arguments are missing; `bulk` is -1 until the head of the next has come.
+ */
+#include "server/parse.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LINE_MAX_BYTES = 64 * 1024, FREE_COUNT = 10, FREE_BULK = 16384 };
+
+bool serve__args_room(struct serve__args *args, size_t more)
+{
+    if (args->cap - args->n >= more)
+        return true;
+    size_t cap = args->cap == 0 ? 64 : args->cap * 2;
+    while (cap - args->n < more)
+        cap *= 2;
+    caret_slice *v = realloc(args->v, cap * sizeof *v);
+    if (v == NULL)
+        return false;
+    args->v = v;
+    args->cap = cap;
+    return true;
+}
+
+void serve__parse_moved(struct serve__args *args, size_t from, const char *old, const char *now)
+{
+    if (old != now)
+        for (size_t i = from; i < args->n; i++)
+            args->v[i].data = (const char *)((uintptr_t)args->v[i].data - (uintptr_t)old + (uintptr_t)now);
+}
+
+static enum serve__parsed fail(struct serve__parser *p, const char *error)
+{
+    p->error = error;
+    return SERVE__PARSED_ERROR;
+}
+
+/* The number of a head, up to its CR: as Redis reads one. */
+static bool number(const char *at, const char *end, int64_t *n)
+{
+    bool minus = at < end && *at == '-';
+    at += minus;
+    if (at == end || end - at > 18 || (*at == '0' && (end - at > 1 || minus)))
+        return false;
+    int64_t sum = 0;
+    for (; at < end; at++) {
+        if (*at < '0' || *at > '9')
+            return false;
+        sum = sum * 10 + (*at - '0');
+    }
+    *n = minus ? -sum : sum;
+    return true;
+}
+
+/* The end of the line that begins at p->at: its CR, of which the LF has come too; NULL: not yet. */
+static const char *line_end(struct serve__parser *p, const struct serve__buffer *in)
+{
+    const char *cr = memchr(in->data + p->at, '\r', in->len - p->at);
+    return cr != NULL && cr + 1 < in->data + in->len ? cr : NULL;
+}
+
+static enum serve__parsed count_head(struct serve__parser *p, const struct serve__buffer *in,
+                                     const struct serve__parse_limits *limits)
+{
+    const char *cr = line_end(p, in);
+    if (cr == NULL)
+        return in->len - p->at > LINE_MAX_BYTES ? fail(p, "too big mbulk count string") : SERVE__PARSED_MORE;
+    int64_t n;
+    if (!number(in->data + p->at + 1, cr, &n) || n > INT_MAX)
+        return fail(p, "invalid multibulk length");
+    if (n > FREE_COUNT && limits->unauthenticated)
+        return fail(p, "unauthenticated multibulk length");
+    p->at = (size_t)(cr + 2 - in->data);
+    p->left = n > 0 ? n : 0;
+    p->bulk = -1;
+    return SERVE__PARSED_COMMAND;
+}
+
+static enum serve__parsed bulk_head(struct serve__parser *p, const struct serve__buffer *in,
+                                    const struct serve__parse_limits *limits)
+{
+    if (p->at == in->len)
+        return SERVE__PARSED_MORE;
+    const char *cr = line_end(p, in);
+    if (cr == NULL)
+        return in->len - p->at > LINE_MAX_BYTES ? fail(p, "too big bulk count string") : SERVE__PARSED_MORE;
+    if (in->data[p->at] != '$') {
+        snprintf(p->text, sizeof p->text, "expected '$', got '%c'", in->data[p->at]);
+        return fail(p, p->text);
+    }
+    int64_t n;
+    if (!number(in->data + p->at + 1, cr, &n) || n < 0 || n > limits->bulk)
+        return fail(p, "invalid bulk length");
+    if (n > FREE_BULK && limits->unauthenticated)
+        return fail(p, "unauthenticated bulk length");
+    p->at = (size_t)(cr + 2 - in->data);
+    p->bulk = n;
+    return SERVE__PARSED_COMMAND;
+}
+
+/* The quick way through what is nearly always there: a head "$N\r\n" of one or two digits, and its bytes. */
+static bool short_bulk(struct serve__parser *p, const struct serve__buffer *in, caret_slice *arg)
+{
+    const char *at = in->data + p->at;
+    size_t have = in->len - p->at;
+    if (have < 6 || at[0] != '$' || at[1] < '1' || at[1] > '9')
+        return false;
+    size_t n = (size_t)(at[1] - '0'), head = 2;
+    if (at[2] >= '0' && at[2] <= '9') {
+        n = n * 10 + (size_t)(at[2] - '0');
+        head = 3;
+    }
+    if (at[head] != '\r' || have < head + 2 + n + 2)
+        return false;
+    *arg = (caret_slice){at + head + 2, n};
+    p->at += head + 2 + n + 2;
+    return true;
+}
+
+static enum serve__parsed arguments(struct serve__parser *p, const struct serve__buffer *in,
+                                    struct serve__args *args, const struct serve__parse_limits *limits)
+{
+    for (; p->left > 0; p->left--) {
+        caret_slice arg;
+        if (!serve__args_room(args, 1))
+            return fail(p, "out of memory");
+        if (p->bulk < 0 && short_bulk(p, in, &arg)) {
+            args->v[args->n++] = arg;
+            continue;
+        }
+        if (p->bulk < 0) {
+            enum serve__parsed done = bulk_head(p, in, limits);
+            if (done != SERVE__PARSED_COMMAND)
+                return done;
+        }
+        if (in->len - p->at < (size_t)p->bulk + 2)
+            return SERVE__PARSED_MORE;
+        args->v[args->n++] = (caret_slice){in->data + p->at, (size_t)p->bulk};
+        p->at += (size_t)p->bulk + 2;
+        p->bulk = -1;
+    }
+    return SERVE__PARSED_COMMAND;
+}
+
+/* ----------------------------------------------------------------- inline */
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+}
+
+/* A character after a backslash within "...": bytes read; *c is what it stands for. */
+static size_t escaped(const char *at, const char *end, char *c)
+{
+    if (end - at >= 3 && at[0] == 'x' && hex(at[1]) >= 0 && hex(at[2]) >= 0) {
+        *c = (char)(hex(at[1]) * 16 + hex(at[2]));
+        return 3;
+    }
+    static const char from[] = "nrtba", to[] = "\n\r\t\b\a";
+    const char *found = *at != 0 ? strchr(from, *at) : NULL;
+    *c = found != NULL ? to[found - from] : *at;
+    return 1;
+}
+
+static bool space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* One word from *at on, written to *to.  false: quotes are not closed, or something follows them. */
+static bool word(const char **at, const char *end, char **to)
+{
+    char quote = 0;
+    const char *p = *at;
+    char *out = *to;
+    for (; p < end; p++) {
+        if (quote == '"' && *p == '\\' && p + 1 < end) {
+            p += escaped(p + 1, end, out++);
+        } else if (quote == '\'' && *p == '\\' && p + 1 < end && p[1] == '\'') {
+            *out++ = '\'';
+            p++;
+        } else if (quote != 0 && *p == quote) {
+            if (p + 1 < end && !space(p[1]) && p[1] != 0)
+                return false;
+            quote = 0;
+            p++;
+            break;
+        } else if (quote == 0 && (space(*p) || *p == 0)) {
+            break;
+        } else if (quote == 0 && (*p == '"' || *p == '\'')) {
+            quote = *p;
+        } else {
+            *out++ = *p;
+        }
+    }
+    *at = p;
+    *to = out;
+    return quote == 0;
+}
+
+bool serve__split_line(char *line, size_t len, struct serve__args *args)
+{
+    const char *at = line, *end = line + len;
+    for (;;) {
+        while (at < end && space(*at))
+            at++;
+        if (at == end || *at == 0)
+            return true;
+        char *begin = line + (at - line), *to = begin;
+        if (!word(&at, end, &to) || !serve__args_room(args, 1))
+            return false;
+        args->v[args->n++] = (caret_slice){begin, (size_t)(to - begin)};
+    }
+}
+
+static enum serve__parsed line(struct serve__parser *p, struct serve__buffer *in, struct serve__args *args)
+{
+    char *begin = in->data + p->at;
+    char *lf = memchr(begin, '\n', in->len - p->at);
+    if (lf == NULL)
+        return in->len - p->at > LINE_MAX_BYTES ? fail(p, "too big inline request") : SERVE__PARSED_MORE;
+    p->at = (size_t)(lf + 1 - in->data);
+    if (lf > begin && lf[-1] == '\r')
+        lf--;
+    return serve__split_line(begin, (size_t)(lf - begin), args) ? SERVE__PARSED_COMMAND
+                                                                : fail(p, "unbalanced quotes in request");
+}
+
+enum serve__parsed serve__parse(struct serve__parser *p, struct serve__buffer *in, struct serve__args *args,
+                                const struct serve__parse_limits *limits, size_t *first, int *argc)
+{
+    for (;;) {
+        enum serve__parsed done = SERVE__PARSED_COMMAND;
+        if (p->left == 0) {
+            if (p->at == in->len)
+                return SERVE__PARSED_MORE;
+            p->start = p->at;
+            p->first = args->n;
+            if (in->data[p->at] == '*')
+                done = count_head(p, in, limits);
+            else
+                done = line(p, in, args);
+        }
+        if (done == SERVE__PARSED_COMMAND)
+            done = arguments(p, in, args, limits);
+        if (done != SERVE__PARSED_COMMAND)
+            return done;
+        if (args->n == p->first) /* "*0", an empty line */
+            continue;
+        *first = p->first;
+        *argc = (int)(args->n - p->first);
+        p->first = args->n;
+        p->start = p->at;
+        return SERVE__PARSED_COMMAND;
+    }
+}
