@@ -1,0 +1,125 @@
+/*
+ * command.c - the table of commands, looked up by name; and the keys among arguments.
+ */
+#include "server/command.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "server/call.h"
+
+#include "server/commands.inc"
+
+/* Names of the main commands by hash, open addressing: index + 1, 0 is free. */
+enum { SLOTS = 1024 };
+static uint16_t slots[SLOTS];
+
+static unsigned hash(const char *name, size_t len)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (unsigned char)(name[i] | 32)) * 16777619u;
+    return (h ^ h >> 15) % SLOTS;
+}
+
+void serve__command_init(void)
+{
+    for (unsigned i = 0; i < serve__nmain; i++) {
+        unsigned at = hash(serve__commands[i].name, strlen(serve__commands[i].name));
+        while (slots[at] != 0)
+            at = (at + 1) % SLOTS;
+        slots[at] = (uint16_t)(i + 1);
+    }
+}
+
+static bool named(const struct serve__command *c, const char *name, size_t len)
+{
+    return strncasecmp(c->name, name, len) == 0 && c->name[len] == 0 && memchr(name, 0, len) == NULL;
+}
+
+const struct serve__command *serve__command_find(const char *name, size_t len)
+{
+    if (len > 32)
+        return NULL;
+    for (unsigned at = hash(name, len); slots[at] != 0; at = (at + 1) % SLOTS)
+        if (named(&serve__commands[slots[at] - 1], name, len))
+            return &serve__commands[slots[at] - 1];
+    return NULL;
+}
+
+const struct serve__command *serve__subcommand_find(const struct serve__command *c, const char *name,
+                                                    size_t len)
+{
+    for (unsigned i = 0; i < c->nsub; i++)
+        if (named(&c->sub[i], name, len))
+            return &c->sub[i];
+    return NULL;
+}
+
+const struct serve__command *serve__command_of(const caret_slice *argv, int argc,
+                                               const struct serve__command **parent)
+{
+    const struct serve__command *c = serve__command_find(argv[0].data, argv[0].len);
+    *parent = NULL;
+    if (c == NULL || c->nsub == 0 || argc == 1)
+        return c;
+    *parent = c;
+    return serve__subcommand_find(c, argv[1].data, argv[1].len);
+}
+
+/* ------------------------------------------------------------------- keys */
+
+/* Where the arguments of a spec begin; 0: it has none here. */
+static int begin(const struct serve__keyspec *s, const caret_slice *argv, int argc)
+{
+    if (s->begin == SERVE__BEGIN_INDEX)
+        return s->from;
+    if (s->begin != SERVE__BEGIN_KEYWORD)
+        return 0;
+    int step = s->from > 0 ? 1 : -1;
+    int i = s->from > 0 ? s->from : argc + s->from;
+    size_t len = strlen(s->keyword);
+    for (; i > 0 && i < argc; i += step)
+        if (argv[i].len == len && strncasecmp(argv[i].data, s->keyword, len) == 0)
+            return i + 1;
+    return 0;
+}
+
+static bool tell_keys(const struct serve__keyspec *s, int first, const caret_slice *argv, int argc,
+                      serve__key_fn *each, void *arg)
+{
+    int last, step;
+    if (s->find == SERVE__FIND_RANGE) {
+        step = s->find2;
+        last = s->find1 >= 0 ? first + s->find1 : argc + s->find1;
+        if (s->find1 < 0 && s->find3 > 1)
+            last = first + (argc - first) / s->find3 - 1;
+    } else {
+        int64_t n;
+        int at = first + s->find1;
+        step = s->find3;
+        if (at >= argc || !serve__read_integer(&argv[at], &n) || n < 0 || n > argc)
+            return false;
+        first += s->find2;
+        last = first + ((int)n - 1) * step;
+    }
+    if (last >= argc)
+        return false;
+    for (int i = first; i <= last; i += step)
+        each(arg, i, s->flags);
+    return true;
+}
+
+bool serve__command_keys(const struct serve__command *c, const caret_slice *argv, int argc,
+                         serve__key_fn *each, void *arg)
+{
+    for (unsigned i = 0; i < c->nkeys; i++) {
+        const struct serve__keyspec *s = &c->keys[i];
+        int first = begin(s, argv, argc);
+        if (first <= 0 || s->find == SERVE__FIND_UNKNOWN)
+            continue;
+        if (first >= argc || !tell_keys(s, first, argv, argc, each, arg))
+            return false;
+    }
+    return true;
+}
