@@ -1,0 +1,53 @@
+/*
+ * event.h - what commands changed, told after their commit.
+ *
+ * A command that changes a key says so: serve__changed().  The events of a command, of an EXEC or of a script
+ * wait in the runner until their transaction is committed; a restart forgets them.  Then they are counted
+ * (rdb_changes_...) and handed to whoever wants to know: keyspace notifications, clients that are blocked on
+ * a key, tracking.
+ *   An event costs an addition while nobody is interested in its class (worker.h: `interest`).
+ */
+#ifndef CARET_SERVER_EVENT_H
+#define CARET_SERVER_EVENT_H
+
+#include "server/call.h"
+
+/* Classes; those with a letter are what notify-keyspace-events names. */
+enum {
+    SERVE__EVENT_GENERIC = 1 << 0, /* g */
+    SERVE__EVENT_STRING = 1 << 1,  /* $ */
+    SERVE__EVENT_LIST = 1 << 2,    /* l */
+    SERVE__EVENT_SET = 1 << 3,     /* s */
+    SERVE__EVENT_HASH = 1 << 4,    /* h */
+    SERVE__EVENT_ZSET = 1 << 5,    /* z */
+    SERVE__EVENT_EXPIRED = 1 << 6, /* x */
+    SERVE__EVENT_EVICTED = 1 << 7, /* e */
+    SERVE__EVENT_STREAM = 1 << 8,  /* t */
+    SERVE__EVENT_MISS = 1 << 9,    /* m */
+    SERVE__EVENT_NEW = 1 << 10,    /* n */
+    SERVE__EVENT_MODULE = 1 << 11, /* d */
+    SERVE__EVENT_READY = 1 << 20   /* ours: a key has got elements that a blocked client may wait for */
+};
+
+/* The command changed the key `name` of the database q->db: event "lpush" of a class.  One change of the
+ * count of changes; q->r->dirty may be added to for more. */
+void serve__changed(struct serve__call *q, unsigned class, const char *event, caret_slice name);
+
+/* A key may have become one that a blocked client can take from: no change, no notification. */
+void serve__ready(struct serve__call *q, caret_slice name);
+
+/* After the commit: tell all that waits.  And forget it: after a restart or a rollback, from `place` on. */
+void serve__events_send(struct serve__runner *r);
+struct serve__event_place {
+    size_t len;
+    uint64_t dirty, expired;
+};
+struct serve__event_place serve__events_place(const struct serve__runner *r);
+void serve__events_forget(struct serve__runner *r, struct serve__event_place place);
+
+/* Called for each, after the commit. `event` is NULL for SERVE__EVENT_READY.  Defined by what uses them
+ * (weak: none is there yet). */
+void serve__event_tell(struct serve__worker *w, unsigned class, const char *event, unsigned db,
+                       caret_slice name) __attribute__((weak));
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * key.h - keys of Redis as nodes.
+ *
+ *     ^redis(key)               database 0; ^redis1 to ^redis15 the others
+ *       value a plain string: the bytes themselves, if they don't begin with C1 and it does not expire
+ *                               else a header:
+ *         C1 type flags         type: one of SERVE__STRING...; flags: what follows
+ *         [expiry, 8 bytes]     SERVE__HEAD_EXPIRES: milliseconds since 1970
+ *         [count, 8 bytes]      not of strings: elements
+ *         [length, 4 bytes, name]  SERVE__HEAD_LONG: the name of the key, see below
+ *         the rest              of a string its bytes; of others what their type keeps here (`state`)
+ *     ^redis(key,field)         what is in a collection: field.h
+ *     ^redisX(ms,db,key)        an empty value for each key that expires; it may outlive its key
+ *
+ * Numbers of the header are little-endian and of fixed width, so that a change of them is one in place.
+ *   A name of over SERVE__NAME_MAX bytes, or one that begins as such a subscript does, has the subscript FF
+ * 'K' and the 32 bytes of its SHA-256, and its header holds the name.
+ *   A node with children but no value is a hash that a program made without a header: its count is found by a
+ * walk, and written at the first change.
+ *   An expired key is one that is not there: each look at a header compares its expiry with the clock of the
+ * turn, and the sweep of a turn (expire.h) deletes what is due before any command of that turn is run.
+ */
+#ifndef CARET_SERVER_KEY_H
+#define CARET_SERVER_KEY_H
+
+#include "server/call.h"
+
+#ifdef CARET_SMALL /* encoded keys are short there */
+#define SERVE__NAME_MAX 24u
+#else
+#define SERVE__NAME_MAX 200u
+#endif
+#define SERVE__HASHED 34u /* bytes of the subscript of a longer one */
+
+enum serve__type {
+    SERVE__ANY = 0,
+    SERVE__STRING = 's',
+    SERVE__LIST = 'l',
+    SERVE__SETTYPE = 'e',
+    SERVE__ZSET = 'z',
+    SERVE__HASH = 'h',
+    SERVE__STREAM = 'x'
+};
+
+enum { SERVE__HEAD_MARK = 0xc1, SERVE__HEAD_EXPIRES = 1, SERVE__HEAD_LONG = 2, SERVE__HEAD_LARGE = 4 };
+
+#define SERVE__STATE_MAX 96u
+
+/* A key that was opened.  All of it is a copy, but `value`. */
+struct serve__key {
+    caret_node_buf node;   /* ^redis(key) */
+    caret_slice name;      /* of the caller */
+    enum serve__type type; /* SERVE__ANY: there is no such key */
+    unsigned flags;        /* of the header; SERVE__HEAD_LARGE: for whoever answers OBJECT ENCODING */
+    unsigned db;
+    bool exists;    /* when it was opened */
+    bool counted;   /* false: a hash without a header; serve__key_count() walks */
+    uint64_t count; /* elements; to be changed by the command, and saved */
+    int64_t expiry; /* milliseconds since 1970; 0: none.  serve__key_expire() changes it */
+    size_t state_len;
+    unsigned char state[SERVE__STATE_MAX]; /* of its type, in the header */
+    caret_slice value; /* bytes of a string, in memory of the session: until its next call */
+};
+
+/* The node of a key; nothing is read. */
+int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice name);
+
+/* Open a key.  CARET_OK: it is there, and is of this type (SERVE__ANY: any).  CARET_NONE: there is none,
+ * k->exists is false.  SERVE__E_TYPE, and what caret_get() says. */
+int serve__key_open(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type);
+
+/* The same, and the value of a node below it, both by one look: *value has no data if that has none. k->node
+ * is made already. */
+int serve__key_open2(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type,
+                     caret_node_buf *below, caret_slice *value);
+
+/* The same of one key, in a command that changes it: CARET_OK too if there is none.  It is of that type then,
+ * with the count 0, and is made by serve__key_save().  What is left of an expired key is deleted. */
+int serve__key_change(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type);
+
+/* Open the key that has this subscript, which is its name or the hash of it; k->name is NULL for a plain one
+ * with a long name that has no header any more.  Expired or not.  As serve__key_open(); for the sweep. */
+int serve__key_of_subscript(struct serve__call *q, struct serve__key *k, caret_slice subscript);
+
+/* Write the header of a collection after a change of count, state or flags.  With the count 0 the key is
+ * deleted, but for a stream.  Only what differs is written. */
+int serve__key_save(struct serve__call *q, struct serve__key *k);
+
+/* The key becomes a string, whatever it was; expiry 0: it does not expire. */
+int serve__key_set_string(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
+                          int64_t expiry);
+
+/* Give a key that is there another expiry, 0: none.  Its value stays. */
+int serve__key_expire(struct serve__call *q, struct serve__key *k, int64_t expiry);
+
+/* Delete the key with all below it, and its entry among those that expire. */
+int serve__key_delete(struct serve__call *q, struct serve__key *k);
+
+/* Move all of `from` to `to`, or copy it, with its expiry; what was at `to` is deleted. */
+int serve__key_move(struct serve__call *q, struct serve__key *to, struct serve__key *from, bool copy);
+
+/* Elements of a collection: k->count, counted first if it has no header. */
+int serve__key_count(struct serve__call *q, struct serve__key *k);
+
+/*
+ * All keys of a database, in the order of their nodes: begin, then next until CARET_NONE. *name lives until
+ * the next call with the session; of `key` everything but node, name and value is valid.  Expired ones are
+ * passed over.
+ */
+struct serve__keys {
+    caret_node_buf node;
+    unsigned db;
+    bool begun;
+    char subscript[SERVE__NAME_MAX + 2];
+};
+void serve__keys_begin(struct serve__call *q, struct serve__keys *i, unsigned db);
+int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve__key *key);
+
+/* "string", "list" ... */
+const char *serve__type_name(enum serve__type type);
+
+#endif
