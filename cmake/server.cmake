@@ -1,0 +1,24 @@
+# caret-server, the program that `caret serve` is: a Redis-protocol server (docs/server.md).  Its table of commands is Lua
+# (front/server/commands), which becomes C when it is built.
+
+find_program(server_lua NAMES lua5.4 lua5.3)
+if(NOT server_lua)
+    message(STATUS "lua5.4 is missing: the server is not built (make deps installs it)")
+    return()
+endif()
+file(GLOB server_sources CONFIGURE_DEPENDS front/server/*.c)
+file(GLOB server_tables CONFIGURE_DEPENDS front/server/commands/*.lua)
+set(server_generated ${CMAKE_BINARY_DIR}/generated/server)
+file(MAKE_DIRECTORY ${server_generated})
+set(server_made ${server_generated}/commands.inc ${server_generated}/functions.h)
+add_custom_command(OUTPUT ${server_made}
+    COMMAND ${server_lua} ${PROJECT_SOURCE_DIR}/front/server/commands.lua ${PROJECT_SOURCE_DIR}/front/server/commands
+        ${server_made}
+    DEPENDS front/server/commands.lua ${server_tables} VERBATIM COMMENT "Making the table of commands")
+add_library(caret_server_objects OBJECT ${server_sources}
+    ${server_made})
+target_link_libraries(caret_server_objects PUBLIC caret_flags)
+target_include_directories(caret_server_objects PUBLIC ${CMAKE_BINARY_DIR}/generated)
+add_executable(caret_server $<TARGET_OBJECTS:caret_server_objects>)
+set_target_properties(caret_server PROPERTIES OUTPUT_NAME caret-server LINKER_LANGUAGE C)
+target_link_libraries(caret_server PRIVATE caret_static m)

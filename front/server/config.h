@@ -1,0 +1,53 @@
+/*
+ * config.h - parameters: CONFIG GET and SET, redis.conf and the command line.
+ *
+ * The texts are in shared memory (shared.h), so that a change counts for all workers from their next turn on;
+ * each worker keeps a copy, and the numbers of those that are numbers. config.def is the table.
+ */
+#ifndef CARET_SERVER_CONFIG_H
+#define CARET_SERVER_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct serve__shared;
+struct serve__worker;
+
+enum {
+#define PARAMETER(id, name, kind, value, least, most, choices, flags, alias) SERVE__CFG_##id,
+#include "server/config.def"
+#undef PARAMETER
+    SERVE__CFG_COUNT
+};
+
+enum { SERVE__CFG_IMMUTABLE = 1, SERVE__CFG_PROTECTED = 2 };
+
+/* w->config: n[SERVE__CFG_maxclients], text[SERVE__CFG_requirepass].  A yes or no is 1 or 0, a choice its
+ * index. */
+struct serve__config {
+    int64_t n[SERVE__CFG_COUNT];
+    char *text[SERVE__CFG_COUNT];
+};
+
+/* The defaults, into shared memory. */
+void serve__config_init(struct serve__shared *s);
+
+/* Index of a name in any case, of the parameter that it is another name for if it is one; -1: there is none.
+ * */
+int serve__config_find(const char *name, size_t len);
+const char *serve__config_name(int i);
+
+/* Set one: NULL, or what is wrong with the value.  Immutable ones only while the server starts. */
+const char *serve__config_set(struct serve__shared *s, int i, const char *value, size_t len, bool starting);
+
+/* Read redis.conf.  false: error (a text of `cap` bytes) says what is wrong. */
+bool serve__config_file(struct serve__shared *s, const char *path, char *error, size_t cap);
+
+/* One line of redis.conf: name and values. */
+bool serve__config_line(struct serve__shared *s, char *line, size_t len, char *error, size_t cap);
+
+/* Copy what is in shared memory, if it has changed. */
+void serve__config_refresh(struct serve__worker *w);
+
+#endif

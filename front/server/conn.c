@@ -1,0 +1,340 @@
+/*
+ * conn.c - connections: reading, running, sending.  conn.h.
+ */
+#include "server/conn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/dispatch.h"
+#include "server/pipeline.h"
+#include "server/worker.h"
+
+enum {
+    READ_BYTES = 64 * 1024,
+    SPARE_BYTES = 128 * 1024, /* larger buffers are not kept */
+    OUTPUT_HIGH = 1024 * 1024 /* so much is waiting to be sent: no more is read */
+};
+
+/* ---------------------------------------------------------------- buffers */
+
+static void lend(struct serve__buffer *to, struct serve__buffer *spare)
+{
+    if (to->data != NULL)
+        return;
+    *to = *spare;
+    *spare = (struct serve__buffer){0};
+}
+
+static void give_back(struct serve__buffer *b, struct serve__buffer *spare)
+{
+    b->len = 0;
+    if (spare->data == NULL && b->cap <= SPARE_BYTES && !b->failed)
+        *spare = *b;
+    else
+        serve__buffer_free(b);
+    *b = (struct serve__buffer){0};
+}
+
+static void lend_all(struct serve__worker *w, struct serve__conn *c)
+{
+    lend(&c->in, &w->spare_in);
+    lend(&c->out, &w->spare_out);
+    if (c->args.v == NULL) {
+        c->args = w->spare_args;
+        w->spare_args = (struct serve__args){0};
+    }
+}
+
+/* Give back what is not needed until the next input: all of it, mostly. */
+static void return_all(struct serve__worker *w, struct serve__conn *c)
+{
+    if (c->parser.at == c->in.len && c->parser.left == 0) {
+        c->parser.at = 0;
+        c->args.n = 0;
+        give_back(&c->in, &w->spare_in);
+        if (w->spare_args.v == NULL && c->args.cap <= 4096)
+            w->spare_args = c->args;
+        else
+            free(c->args.v);
+        c->args = (struct serve__args){0};
+    }
+    if (c->sent == c->out.len) {
+        c->sent = 0;
+        give_back(&c->out, &w->spare_out);
+    }
+}
+
+/* ------------------------------------------------------------ life and end */
+
+void serve__conn_protocol(struct serve__conn *c, int protocol)
+{
+    c->reply.protocol = protocol;
+    c->reply.sink = protocol == 3 ? &serve__resp3 : &serve__resp2;
+}
+
+struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, bool is_unix)
+{
+    struct serve__conn *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        close(fd);
+        return NULL;
+    }
+    c->source = (struct serve__source){SERVE__SOURCE_CONN, fd, NULL};
+    c->flags = is_unix ? SERVE__CONN_UNIX : 0;
+    c->id = atomic_fetch_add(&w->shared->next_id, 1);
+    c->reply.out = &c->out;
+    c->created = c->active = w->now;
+    c->parser.bulk = -1;
+    serve__conn_protocol(c, 2);
+    if (!serve__watch(w, &c->source, EPOLLIN)) {
+        close(fd);
+        free(c);
+        return NULL;
+    }
+    c->next = w->conns;
+    c->back = &w->conns;
+    if (c->next != NULL)
+        c->next->back = &c->next;
+    w->conns = c;
+    serve__add(&w->stats->connections, 1);
+    serve__add(&w->stats->accepted, 1);
+    return c;
+}
+
+static void features_gone(struct serve__worker *w, struct serve__conn *c)
+{
+    if (serve__conn_gone_multi != NULL)
+        serve__conn_gone_multi(w, c);
+    if (serve__conn_gone_pubsub != NULL)
+        serve__conn_gone_pubsub(w, c);
+    if (serve__conn_gone_blocked != NULL)
+        serve__conn_gone_blocked(w, c);
+    if (serve__conn_gone_tracking != NULL)
+        serve__conn_gone_tracking(w, c);
+    if (serve__conn_gone_acl != NULL)
+        serve__conn_gone_acl(w, c);
+}
+
+static void unready(struct serve__worker *w, struct serve__conn *c)
+{
+    for (struct serve__conn **p = &w->ready; *p != NULL; p = &(*p)->ready_next)
+        if (*p == c) {
+            *p = c->ready_next;
+            break;
+        }
+    c->flags &= ~(unsigned)SERVE__CONN_READY;
+}
+
+void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
+{
+    features_gone(w, c);
+    if (c->flags & SERVE__CONN_READY)
+        unready(w, c);
+    *c->back = c->next;
+    if (c->next != NULL)
+        c->next->back = c->back;
+    close(c->source.fd);
+    serve__buffer_free(&c->in);
+    serve__buffer_free(&c->out);
+    free(c->args.v);
+    free(c->name);
+    free(c->lib_name);
+    free(c->lib_ver);
+    free(c);
+    serve__add(&w->stats->connections, (uint64_t)-1);
+}
+
+void serve__conn_reset(struct serve__worker *w, struct serve__conn *c)
+{
+    features_gone(w, c);
+    free(c->name);
+    c->name = NULL;
+    c->db = 0;
+    c->flags &=
+        SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_WANTS_OUT | SERVE__CONN_CLOSE | SERVE__CONN_DEAD;
+    serve__conn_protocol(c, 2);
+}
+
+void serve__conn_wake(struct serve__worker *w, struct serve__conn *c)
+{
+    if (c->flags & SERVE__CONN_READY)
+        return;
+    c->flags |= SERVE__CONN_READY;
+    c->ready_next = w->ready;
+    w->ready = c;
+}
+
+/* ---------------------------------------------------------------- sending */
+
+static void want(struct serve__worker *w, struct serve__conn *c, bool out, bool in)
+{
+    struct epoll_event e = {.events = (out ? EPOLLOUT : 0u) | (in ? EPOLLIN : 0u), .data.ptr = &c->source};
+    epoll_ctl(w->epoll, EPOLL_CTL_MOD, c->source.fd, &e);
+    c->flags = out ? c->flags | SERVE__CONN_WANTS_OUT : c->flags & ~(unsigned)SERVE__CONN_WANTS_OUT;
+}
+
+void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
+{
+    while (c->sent < c->out.len) {
+        ssize_t n = send(c->source.fd, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN)
+            c->flags |= SERVE__CONN_DEAD;
+        if (n <= 0)
+            break;
+        c->sent += (size_t)n;
+        serve__add(&w->stats->bytes_out, (uint64_t)n);
+    }
+    size_t waiting = c->out.len - c->sent;
+    if (c->out.failed || (waiting == 0 && (c->flags & SERVE__CONN_CLOSE)))
+        c->flags |= SERVE__CONN_DEAD;
+    if (waiting > 0 || (c->flags & SERVE__CONN_WANTS_OUT))
+        want(w, c, waiting > 0, waiting < OUTPUT_HIGH);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+static void protocol_error(struct serve__worker *w, struct serve__conn *c)
+{
+    char text[128];
+    int n = snprintf(text, sizeof text, "ERR Protocol error: %s", c->parser.error);
+    c->reply.sink->error(&c->reply, text, (size_t)n);
+    c->flags |= SERVE__CONN_CLOSE;
+    serve__add(&w->stats->errors, 1);
+}
+
+/* May more commands of this connection be run now? */
+static bool goes_on(const struct serve__conn *c)
+{
+    return !(c->flags & (SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED)) && !c->out.failed;
+}
+
+/* The connection stopped (it is blocked): what comes after `at` is parsed again when it goes on.  Arrays are
+ * not changed by parsing; inline commands are, so they are in a batch of their own. */
+static void unparse(struct serve__conn *c, size_t at)
+{
+    c->parser.at = at;
+    c->parser.left = 0;
+    c->parser.bulk = -1;
+    c->parser.first = c->args.n = 0;
+}
+
+/* Parse up to a batch of commands, and run them. */
+static bool run_batch(struct serve__worker *w, struct serve__conn *c)
+{
+    struct serve__pipeline batch = {.n = 0};
+    struct serve__parse_limits limits = {w->config.n[SERVE__CFG_proto_max_bulk_len],
+                                         serve__auth_required(w, c)};
+    enum serve__parsed parsed = SERVE__PARSED_MORE;
+    while (batch.n < SERVE__BATCH) {
+        bool begins = c->parser.left == 0 && c->parser.at < c->in.len;
+        if (batch.n > 0 && begins &&
+            c->in.data[c->parser.at] != '*') /* an inline command is parsed alone: unparse() */
+            break;
+        parsed =
+            serve__parse(&c->parser, &c->in, &c->args, &limits, &batch.first[batch.n], &batch.argc[batch.n]);
+        if (parsed != SERVE__PARSED_COMMAND)
+            break;
+        batch.end[batch.n++] = c->parser.at;
+        if (limits.unauthenticated) /* AUTH may be among them */
+            break;
+    }
+    batch.args = c->args.v;
+    unsigned ran = serve__pipeline_run(w, c, &batch);
+    if (ran < batch.n)
+        unparse(c, batch.end[ran - 1]);
+    else if (parsed == SERVE__PARSED_ERROR && goes_on(c))
+        protocol_error(w, c);
+    /* What was run is forgotten; of a command that is not complete the arguments move to the front. */
+    size_t kept = c->args.n - c->parser.first;
+    if (c->parser.first > 0 && kept > 0)
+        memmove(c->args.v, c->args.v + c->parser.first, kept * sizeof *c->args.v);
+    c->args.n = kept;
+    c->parser.first = 0;
+    return batch.n > 0 && goes_on(c);
+}
+
+static void run_input(struct serve__worker *w, struct serve__conn *c)
+{
+    while (goes_on(c) && c->parser.at < c->in.len && run_batch(w, c)) {
+    }
+}
+
+/* Move what is not run yet to the front of the buffer. */
+static void compact(struct serve__conn *c)
+{
+    size_t start = c->parser.left > 0 ? c->parser.start : c->parser.at;
+    if (start == 0)
+        return;
+    const char *old = c->in.data + start;
+    memmove(c->in.data, old, c->in.len - start);
+    serve__parse_moved(&c->args, c->parser.first, old, c->in.data);
+    c->in.len -= start;
+    c->parser.at -= start;
+    c->parser.start = 0;
+}
+
+/* Room to read to: more than usual for the rest of a large argument. */
+static bool make_room(struct serve__conn *c)
+{
+    size_t more = READ_BYTES;
+    if (c->parser.left > 0 && c->parser.bulk > READ_BYTES / 2) {
+        size_t missing = (size_t)c->parser.bulk + 2 - (c->in.len - c->parser.at);
+        more = missing < 2 * c->in.len + READ_BYTES ? missing : 2 * c->in.len + READ_BYTES;
+    }
+    if (c->in.cap - c->in.len >= more)
+        return true;
+    uintptr_t old = (uintptr_t)c->in.data;
+    if (!serve__buffer_grow(&c->in, more))
+        return false;
+    serve__parse_moved(&c->args, c->parser.first, (const char *)old, c->in.data);
+    return true;
+}
+
+static ssize_t read_more(struct serve__worker *w, struct serve__conn *c)
+{
+    ssize_t n;
+    if (!make_room(c))
+        return 0;
+    do
+        n = recv(c->source.fd, c->in.data + c->in.len, c->in.cap - c->in.len, 0);
+    while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        c->in.len += (size_t)n;
+        c->active = w->now;
+        serve__add(&w->stats->bytes_in, (uint64_t)n);
+    }
+    return n;
+}
+
+void serve__conn_readable(struct serve__worker *w, struct serve__conn *c)
+{
+    lend_all(w, c);
+    if (!(c->flags & SERVE__CONN_CLOSE)) {
+        ssize_t n = read_more(w, c);
+        if (n == 0 || (n < 0 && errno != EAGAIN))
+            c->flags |= SERVE__CONN_DEAD;
+        if (c->in.len - c->parser.at > (size_t)w->config.n[SERVE__CFG_client_query_buffer_limit])
+            c->flags |= SERVE__CONN_DEAD;
+    }
+    serve__conn_serve(w, c);
+}
+
+void serve__conn_serve(struct serve__worker *w, struct serve__conn *c)
+{
+    lend_all(w, c);
+    run_input(w, c);
+    serve__conn_send(w, c);
+    if (c->flags & SERVE__CONN_DEAD) {
+        serve__conn_free(w, c);
+        return;
+    }
+    compact(c);
+    return_all(w, c);
+}

@@ -1,0 +1,102 @@
+/*
+ * conn.h - a connection.
+ *
+ * An idle one owns no buffers: `in`, `args` and `out` are lent by the worker while it is served, and stay
+ * with it only as long as a command is incomplete, or an answer was not taken yet.
+ *   What features keep for a connection hangs on pointers that are NULL until it is used, and that they free
+ * in serve__conn_gone_..., which are weak: each is called if it is defined.
+ */
+#ifndef CARET_SERVER_CONN_H
+#define CARET_SERVER_CONN_H
+
+#include "server/parse.h"
+#include "server/reply.h"
+
+struct serve__worker;
+
+enum {                             /* conn->flags */
+       SERVE__CONN_CLOSE = 1 << 0, /* once its output is sent */
+       SERVE__CONN_DEAD = 1 << 1,  /* at once */
+       SERVE__CONN_AUTHENTICATED = 1 << 2,
+       SERVE__CONN_MULTI = 1 << 3,           /* commands are queued */
+       SERVE__CONN_DIRTY_EXEC = 1 << 4,      /* one of them was refused: EXEC aborts */
+       SERVE__CONN_PUBSUB = 1 << 5,          /* has subscriptions */
+       SERVE__CONN_BLOCKED = 1 << 6,         /* in a blocking command: its input waits */
+       SERVE__CONN_REPLY_OFF = 1 << 7,       /* CLIENT REPLY OFF */
+       SERVE__CONN_REPLY_SKIP = 1 << 8,      /* this answer is dropped, */
+       SERVE__CONN_REPLY_SKIP_NEXT = 1 << 9, /* and so is the next */
+       SERVE__CONN_MONITOR = 1 << 10,
+       SERVE__CONN_UNIX = 1 << 11,
+       SERVE__CONN_READY = 1 << 12,     /* in the list of those to be served */
+       SERVE__CONN_WANTS_OUT = 1 << 13, /* epoll tells when it can be written to */
+       SERVE__CONN_NO_EVICT = 1 << 14,
+       SERVE__CONN_IN_EXEC = 1 << 15
+};
+
+/* What the loop knows of whatever is in epoll: the first field of it. */
+enum serve__source_kind {
+    SERVE__SOURCE_CONN,
+    SERVE__SOURCE_LISTENER,
+    SERVE__SOURCE_SIGNAL,
+    SERVE__SOURCE_OTHER
+};
+struct serve__source {
+    enum serve__source_kind kind;
+    int fd;
+    void (*ready)(struct serve__worker *w, struct serve__source *s); /* of SERVE__SOURCE_OTHER */
+};
+
+struct serve__conn {
+    struct serve__source source;
+    unsigned flags, db;
+    uint64_t id;
+    struct serve__reply reply; /* to `out` */
+    struct serve__parser parser;
+    struct serve__buffer in, out;
+    struct serve__args args;
+    size_t sent;                      /* of out */
+    struct serve__conn *next, **back; /* all of the worker */
+    struct serve__conn *ready_next;
+    int64_t created, active; /* milliseconds since 1970 */
+    const struct serve__command *last;
+    char *name, *lib_name, *lib_ver; /* NULL: none */
+    struct serve__queue *queue;      /* of MULTI */
+    struct serve__watched *watched;
+    struct serve__subscriptions *subscriptions;
+    struct serve__blocked *blocked;
+    struct serve__tracking *tracking;
+    struct serve__user *user;
+};
+
+void serve__conn_gone_multi(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+void serve__conn_gone_pubsub(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+void serve__conn_gone_blocked(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+void serve__conn_gone_tracking(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+void serve__conn_gone_acl(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+
+/* The connection of a socket that was accepted; NULL: no memory, and the socket is closed. */
+struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, bool is_unix);
+
+/* Close it now.  c is gone. */
+void serve__conn_free(struct serve__worker *w, struct serve__conn *c);
+
+/* Its socket has input: read, run what is complete, send. */
+void serve__conn_readable(struct serve__worker *w, struct serve__conn *c);
+
+/* Run what of its input is complete, and send. */
+void serve__conn_serve(struct serve__worker *w, struct serve__conn *c);
+
+/* Send what is in `out`.  What the socket does not take waits. */
+void serve__conn_send(struct serve__worker *w, struct serve__conn *c);
+
+/* Something was written to the output of a connection that is not being served (a message, the end of a
+ * blocking command), or its input may go on: serve it before the turn ends. */
+void serve__conn_wake(struct serve__worker *w, struct serve__conn *c);
+
+/* 2 or 3. */
+void serve__conn_protocol(struct serve__conn *c, int protocol);
+
+/* As after connecting: RESET.  Subscriptions, MULTI, names end. */
+void serve__conn_reset(struct serve__worker *w, struct serve__conn *c);
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * connection.c - commands about the connection itself: PING, ECHO, HELLO, AUTH, SELECT, QUIT, RESET.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/dispatch.h"
+#include "server/worker.h"
+
+int serve__cmd_ping(struct serve__call *q)
+{
+    if (q->argc > 2)
+        return SERVE__E_ARITY;
+    if ((q->c->flags & SERVE__CONN_PUBSUB) && q->reply->protocol == 2) {
+        serve__array(q, 2);
+        serve__text(q, "pong");
+        return q->argc == 2 ? serve__bulk(q, q->argv[1].data, q->argv[1].len) : serve__text(q, "");
+    }
+    return q->argc == 2 ? serve__bulk(q, q->argv[1].data, q->argv[1].len) : serve__status(q, "PONG");
+}
+
+int serve__cmd_echo(struct serve__call *q)
+{
+    return serve__bulk(q, q->argv[1].data, q->argv[1].len);
+}
+
+int serve__cmd_select(struct serve__call *q)
+{
+    int64_t n;
+    int rc = serve__arg_integer(q, 1, &n);
+    if (rc != CARET_OK)
+        return rc;
+    if (n < 0 || n >= q->w->config.n[SERVE__CFG_databases])
+        return SERVE__E_DBINDEX;
+    q->c->db = q->db = (unsigned)n;
+    return serve__ok(q);
+}
+
+int serve__cmd_quit(struct serve__call *q)
+{
+    q->c->flags |= SERVE__CONN_CLOSE;
+    return serve__ok(q);
+}
+
+int serve__cmd_reset(struct serve__call *q)
+{
+    serve__conn_reset(q->w, q->c);
+    return serve__status(q, "RESET");
+}
+
+/* ------------------------------------------------------------------- auth */
+
+/* Equal, without telling by its time how much of it. */
+static bool same_secret(const char *want, const caret_slice *given)
+{
+    size_t len = strlen(want);
+    unsigned differs = len != given->len;
+    for (size_t i = 0; i < given->len; i++)
+        differs |= (unsigned char)given->data[i] ^ (unsigned char)want[len > 0 ? i % len : 0];
+    return differs == 0;
+}
+
+/* Give user and password: CARET_OK, or the error is answered. */
+static int authenticate(struct serve__call *q, const caret_slice *user, const caret_slice *password)
+{
+    const char *want = q->w->config.text[SERVE__CFG_requirepass];
+    bool is_default = user == NULL || serve__is(user, "default");
+    if (user == NULL && *want == 0)
+        return serve__fail(q,
+                           "ERR AUTH <password> called without any password configured for the default user. "
+                           "Are you sure your configuration is correct?");
+    if (!is_default || (*want != 0 && !same_secret(want, password)))
+        return serve__fail(q, "WRONGPASS invalid username-password pair or user is disabled.");
+    q->c->flags |= SERVE__CONN_AUTHENTICATED;
+    return CARET_OK;
+}
+
+int serve__cmd_auth(struct serve__call *q)
+{
+    if (q->argc > 3)
+        return SERVE__E_SYNTAX;
+    int rc = authenticate(q, q->argc == 3 ? &q->argv[1] : NULL, &q->argv[q->argc - 1]);
+    return rc == CARET_OK ? serve__ok(q) : rc;
+}
+
+/* ------------------------------------------------------------------ hello */
+
+/* Names of clients: no spaces, nothing that can't be printed. */
+bool serve__client_name_valid(const caret_slice *name)
+{
+    for (size_t i = 0; i < name->len; i++)
+        if (name->data[i] < '!' || name->data[i] > '~')
+            return false;
+    return true;
+}
+
+void serve__client_set(char **to, const caret_slice *value)
+{
+    free(*to);
+    *to = value->len > 0 ? strndup(value->data, value->len) : NULL;
+}
+
+static int hello_options(struct serve__call *q, const caret_slice **name)
+{
+    for (int i = 2; i < q->argc; i++) {
+        int more = q->argc - i - 1;
+        if (serve__is(&q->argv[i], "auth") && more >= 2) {
+            int rc = authenticate(q, &q->argv[i + 1], &q->argv[i + 2]);
+            if (rc != CARET_OK)
+                return rc;
+            i += 2;
+        } else if (serve__is(&q->argv[i], "setname") && more >= 1) {
+            *name = &q->argv[++i];
+            if (!serve__client_name_valid(*name))
+                return serve__fail(q,
+                                   "ERR Client names cannot contain spaces, newlines or special characters.");
+        } else {
+            return serve__fail(q, "ERR Syntax error in HELLO option '%.*s'", (int)q->argv[i].len,
+                               q->argv[i].data);
+        }
+    }
+    return CARET_OK;
+}
+
+int serve__cmd_hello(struct serve__call *q)
+{
+    int64_t version = q->reply->protocol;
+    const caret_slice *name = NULL;
+    if (q->argc > 1) {
+        if (!serve__read_integer(&q->argv[1], &version))
+            return serve__fail(q, "ERR Protocol version is not an integer or out of range");
+        if (version < 2 || version > 3)
+            return serve__fail(q, "NOPROTO unsupported protocol version");
+    }
+    int rc = hello_options(q, &name);
+    if (rc != CARET_OK)
+        return rc;
+    if (serve__auth_required(q->w, q->c))
+        return serve__fail(
+            q, "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+               "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and "
+               "select the RESP protocol version at the same time");
+    if (name != NULL)
+        serve__client_set(&q->c->name, name);
+    serve__conn_protocol(q->c, (int)version);
+    serve__map(q, 7);
+    serve__text(q, "server");
+    serve__text(q, "redis");
+    serve__text(q, "version");
+    serve__text(q, SERVE__REDIS_VERSION);
+    serve__text(q, "proto");
+    serve__integer(q, version);
+    serve__text(q, "id");
+    serve__integer(q, (int64_t)q->c->id);
+    serve__text(q, "mode");
+    serve__text(q, "standalone");
+    serve__text(q, "role");
+    serve__text(q, "master");
+    serve__text(q, "modules");
+    return serve__array(q, 0);
+}

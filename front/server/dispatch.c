@@ -1,0 +1,256 @@
+/*
+ * dispatch.c - what happens to a request, in the order in which Redis 7.0 checks:
+ *
+ *   1. is there such a command, with so many arguments?
+ *   2. has the connection given its password?  may it do that?  (ACL)
+ *   3. is there memory for it?
+ *   4. does the state of the connection allow it: subscriptions of RESP2, MULTI?
+ *   5. queue it (MULTI, CLIENT PAUSE), or run it
+ *
+ * Running: an atomic command in a transaction, which is run again as long as it meets others (call.h).  A
+ * command that fails is rolled back to where it began, and its answer cut off, before the error is answered.
+ */
+#include "server/dispatch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "server/event.h"
+#include "server/worker.h"
+
+/* ----------------------------------------------------------------- errors */
+
+static void answer_error(struct serve__call *q, const char *format, va_list args)
+{
+    char text[512];
+    int n = vsnprintf(text, sizeof text, format, args);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    serve__reply_cut(q->reply, q->mark);
+    q->reply->sink->error(q->reply, text, len);
+}
+
+int serve__fail(struct serve__call *q, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    answer_error(q, format, args);
+    va_end(args);
+    return SERVE__FAILED;
+}
+
+void serve__reject(struct serve__call *q, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    answer_error(q, format, args);
+    va_end(args);
+    if (q->c->flags & SERVE__CONN_MULTI)
+        q->c->flags |= SERVE__CONN_DIRTY_EXEC;
+    if (q->cmd != NULL)
+        serve__add(&q->w->stats->command[q->cmd->id].rejected, 1);
+}
+
+static const char *common_error(int rc)
+{
+    switch (rc) {
+    case SERVE__E_TYPE: return "WRONGTYPE Operation against a key holding the wrong kind of value";
+    case SERVE__E_SYNTAX: return "ERR syntax error";
+    case SERVE__E_INTEGER: return "ERR value is not an integer or out of range";
+    case SERVE__E_FLOAT: return "ERR value is not a valid float";
+    case SERVE__E_NOKEY: return "ERR no such key";
+    case SERVE__E_RANGE: return "ERR index out of range";
+    case CARET_E_VALUE2BIG:
+    case SERVE__E_TOOBIG: return "ERR string exceeds maximum allowed size (proto-max-bulk-len)";
+    case SERVE__E_DBINDEX: return "ERR DB index is out of range";
+    case CARET_E_SHM:
+    case CARET_E_NOMEM: return "OOM command not allowed when used memory > 'maxmemory'.";
+    case CARET_E_TXN_TOO_BIG: return "ERR the command changes more than one transaction can hold";
+    default: return NULL;
+    }
+}
+
+/* Answer what the command returned. */
+static void answer_code(struct serve__call *q, int rc)
+{
+    const char *text = common_error(rc);
+    if (rc == SERVE__FAILED)
+        return;
+    if (text != NULL)
+        serve__fail(q, "%s", text);
+    else if (rc == SERVE__E_EXPIRE)
+        serve__fail(q, "ERR invalid expire time in '%s' command", q->cmd->full);
+    else if (rc == SERVE__E_ARITY)
+        serve__fail(q, "ERR wrong number of arguments for '%s' command", q->cmd->full);
+    else if (rc == CARET_E_DISKFULL || rc == CARET_E_IO || rc == CARET_E_IO_FAILED)
+        serve__fail(q, "MISCONF Errors writing to the database: %s", caret_message());
+    else if (rc == CARET_NONE)
+        serve__null(q);
+    else
+        serve__fail(q, "ERR %s", caret_message());
+}
+
+/* ---------------------------------------------------------------- running */
+
+int serve__atomic(struct serve__call *q, serve__run *fn)
+{
+    struct serve__event_place place = serve__events_place(q->r);
+    bool outermost = caret_txn_level(q->s) == 0;
+    int rc = caret_begin(q->s, 0);
+    if (rc != CARET_OK)
+        return rc;
+    for (;;) {
+        rc = fn(q);
+        if (rc == CARET_OK || rc == CARET_NONE) {
+            int committed = caret_commit(q->s);
+            if (committed == CARET_OK)
+                return rc;
+            rc = committed;
+        }
+        if (rc != CARET_RESTART || !outermost)
+            break;
+        if ((rc = caret_restart(q->s)) != CARET_OK)
+            break;
+        serve__reply_cut(q->reply, q->mark);
+        serve__events_forget(q->r, place);
+    }
+    if (rc == CARET_RESTART) /* of the outer transaction: whoever began it runs it again */
+        return rc;
+    serve__events_forget(q->r, place);
+    if (caret_txn_level(q->s) > 0)
+        caret_rollback(q->s);
+    return rc;
+}
+
+int serve__execute(struct serve__call *q)
+{
+    uint64_t errors = q->reply->errors;
+    q->mark = serve__reply_mark(q->reply);
+    int rc = q->cmd->flags & SERVE__PLAIN ? q->cmd->run(q) : serve__atomic(q, q->cmd->run);
+    if (rc == CARET_RESTART)
+        return rc;
+    if (rc != CARET_OK)
+        answer_code(q, rc);
+    struct serve__command_stats *stats = &q->w->stats->command[q->cmd->id];
+    serve__add(&stats->calls, 1);
+    if (q->reply->errors != errors)
+        serve__add(&stats->failed, 1);
+    return CARET_OK;
+}
+
+/* ----------------------------------------------------------------- checks */
+
+static void unknown_command(struct serve__call *q)
+{
+    char args[160];
+    size_t n = 0;
+    args[0] = 0;
+    for (int i = 1; i < q->argc && n < 128; i++) {
+        size_t most = 128 - n;
+        const caret_slice *a = &q->argv[i];
+        n += (size_t)snprintf(args + n, sizeof args - n, "'%.*s' ", (int)(a->len < most ? a->len : most),
+                              a->data);
+    }
+    serve__reject(q, "ERR unknown command '%.*s', with args beginning with: %s",
+                  (int)(q->argv[0].len < 128 ? q->argv[0].len : 128), q->argv[0].data, args);
+}
+
+static void unknown_subcommand(struct serve__call *q, const struct serve__command *parent)
+{
+    char name[40];
+    size_t n = 0;
+    for (; parent->name[n] != 0; n++)
+        name[n] =
+            parent->name[n] >= 'a' && parent->name[n] <= 'z' ? (char)(parent->name[n] - 32) : parent->name[n];
+    name[n] = 0;
+    const caret_slice *sub = &q->argv[1];
+    serve__reject(q, "ERR unknown subcommand '%.*s'. Try %s HELP.", (int)(sub->len < 128 ? sub->len : 128),
+                  sub->data, name);
+}
+
+/* Find the command: q->cmd.  false: it was answered that there is none. */
+static bool find(struct serve__call *q)
+{
+    const struct serve__command *parent;
+    q->cmd = serve__command_of(q->argv, q->argc, &parent);
+    if (q->cmd == NULL && parent != NULL)
+        unknown_subcommand(q, parent);
+    else if (q->cmd == NULL)
+        unknown_command(q);
+    else if (q->cmd->arity > 0 ? q->cmd->arity != q->argc : q->argc < -q->cmd->arity)
+        serve__reject(q, "ERR wrong number of arguments for '%s' command", q->cmd->full);
+    else if (q->cmd->run == NULL)
+        serve__reject(q, "ERR the command '%s' is not there yet", q->cmd->full);
+    else
+        return true;
+    return false;
+}
+
+bool serve__auth_required(const struct serve__worker *w, const struct serve__conn *c)
+{
+    return w->config.text[SERVE__CFG_requirepass][0] != 0 && !(c->flags & SERVE__CONN_AUTHENTICATED);
+}
+
+/* Do rights and the state of connection and server allow it? */
+static bool allowed(struct serve__call *q)
+{
+    if (!(q->cmd->flags & SERVE__NO_AUTH) && serve__auth_required(q->w, q->c)) {
+        serve__reject(q, "NOAUTH Authentication required.");
+        return false;
+    }
+    if ((q->c->flags & SERVE__CONN_MULTI) && (q->cmd->flags & SERVE__NO_MULTI)) {
+        serve__reject(q, "ERR Command not allowed inside a transaction");
+        return false;
+    }
+    return !(serve__acl_refuses != NULL && serve__acl_refuses(q)) &&
+           !(serve__memory_refuses != NULL && (q->cmd->flags & SERVE__DENYOOM) && serve__memory_refuses(q)) &&
+           !(serve__pubsub_refuses != NULL && (q->c->flags & SERVE__CONN_PUBSUB) && serve__pubsub_refuses(q));
+}
+
+/* Is it taken by somebody who runs it later? */
+static bool taken(struct serve__call *q)
+{
+    return (serve__pause_takes != NULL && serve__pause_takes(q)) ||
+           ((q->c->flags & SERVE__CONN_MULTI) && serve__multi_takes != NULL && serve__multi_takes(q));
+}
+
+/* CLIENT REPLY OFF and SKIP: the answer is made, and dropped. */
+static void silence(struct serve__conn *c, size_t mark)
+{
+    if (c->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP))
+        serve__reply_cut(&c->reply, mark);
+    c->flags &= ~(unsigned)SERVE__CONN_REPLY_SKIP;
+    if (c->flags & SERVE__CONN_REPLY_SKIP_NEXT)
+        c->flags = (c->flags & ~(unsigned)SERVE__CONN_REPLY_SKIP_NEXT) | SERVE__CONN_REPLY_SKIP;
+}
+
+void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret_slice *argv, int argc)
+{
+    struct serve__call q = {.w = w,
+                            .r = &w->run,
+                            .c = c,
+                            .s = w->run.s,
+                            .reply = &c->reply,
+                            .argv = argv,
+                            .argc = argc,
+                            .db = c->db,
+                            .now = w->now};
+    uint64_t errors = c->reply.errors;
+    q.mark = serve__reply_mark(&c->reply);
+    size_t mark = q.mark;
+    serve__add(&w->stats->commands, 1);
+    if (find(&q) && allowed(&q)) {
+        c->last = q.cmd;
+        if (!taken(&q)) {
+            if (serve__monitor_tell != NULL && !(q.cmd->flags & (SERVE__SKIP_MONITOR | SERVE__ADMIN)))
+                serve__monitor_tell(&q);
+            serve__execute(&q);
+            if (w->run.dirty != 0 || w->run.expired != 0 || w->run.pending.len != 0)
+                serve__events_send(&w->run);
+        }
+    }
+    if (c->reply.errors != errors)
+        serve__add(&w->stats->errors, c->reply.errors - errors);
+    if (c->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP | SERVE__CONN_REPLY_SKIP_NEXT))
+        silence(c, mark);
+}

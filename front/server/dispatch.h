@@ -1,0 +1,28 @@
+/*
+ * dispatch.h - from arguments to a command: checks, then the run.
+ */
+#ifndef CARET_SERVER_DISPATCH_H
+#define CARET_SERVER_DISPATCH_H
+
+#include "server/conn.h"
+
+/* Run one request of a connection, and answer it.  `nodes` of the worker may hold its key already. */
+void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret_slice *argv, int argc);
+
+/* Hooks of features, all weak.  A check answers and returns true if the command is refused; a queue takes it.
+ * */
+bool serve__acl_refuses(struct serve__call *q) __attribute__((weak));
+bool serve__memory_refuses(struct serve__call *q) __attribute__((weak));
+bool serve__pubsub_refuses(struct serve__call *q) __attribute__((weak));
+bool serve__pause_takes(struct serve__call *q) __attribute__((weak));
+bool serve__multi_takes(struct serve__call *q) __attribute__((weak));
+void serve__monitor_tell(struct serve__call *q) __attribute__((weak));
+void serve__slowlog_tell(struct serve__call *q, uint64_t microseconds) __attribute__((weak));
+
+/* A command is refused before it is run: the error, and MULTI is spoiled. */
+void serve__reject(struct serve__call *q, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Has the connection still to give a password? */
+bool serve__auth_required(const struct serve__worker *w, const struct serve__conn *c);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * pipeline.c - a batch of commands, and what can be done for all of them together.
+ *
+ * GETs that follow one another are one caret_get_many().  Before other commands the nodes of their first keys
+ * are prefetched.  Both only where nothing can come between: a connection in its ordinary state, keys of one
+ * database.
+ */
+#include "server/pipeline.h"
+
+#include <strings.h>
+
+#include "server/dispatch.h"
+#include "server/key.h"
+
+enum {
+    ORDINARY = SERVE__CONN_MULTI | SERVE__CONN_PUBSUB | SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP |
+               SERVE__CONN_REPLY_SKIP_NEXT | SERVE__CONN_MONITOR,
+    LEAST = 4
+};
+
+static bool is_get(const struct serve__pipeline *p, unsigned i)
+{
+    const caret_slice *name = &p->args[p->first[i]];
+    return p->argc[i] == 2 && name->len == 3 && strncasecmp(name->data, "get", 3) == 0;
+}
+
+/* How many GETs follow one another from i on. */
+static unsigned gets(const struct serve__pipeline *p, unsigned i)
+{
+    unsigned n = 0;
+    while (i + n < p->n && is_get(p, i + n))
+        n++;
+    return n;
+}
+
+/* May commands be run without the checks of dispatch.c?  What is looked at there is looked at here. */
+static bool ordinary(const struct serve__worker *w, const struct serve__conn *c)
+{
+    return !(c->flags & ORDINARY) && c->user == NULL && c->tracking == NULL && serve__monitor_tell == NULL &&
+           serve__pause_takes == NULL && !serve__auth_required(w, c);
+}
+
+/* Answer n GETs from i on by one look.  Values that are not plain strings take the long way. */
+static unsigned get_many(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
+                         unsigned i, unsigned n)
+{
+    caret_node *nodes[SERVE__BATCH] = {NULL};
+    caret_slice values[SERVE__BATCH];
+    struct serve__call q = {
+        .w = w, .r = &w->run, .c = c, .s = w->run.s, .reply = &c->reply, .db = c->db, .now = w->now};
+    for (unsigned k = 0; k < n; k++) {
+        if (serve__key_node(&q, &w->nodes[k], p->args[p->first[i + k] + 1]) != CARET_OK)
+            return 0;
+        nodes[k] = &w->nodes[k].node;
+    }
+    if (caret_get_many(w->run.s, nodes, n, values) != CARET_OK)
+        return 0;
+    const struct serve__command *get = serve__command_find("get", 3);
+    unsigned k = 0;
+    for (; k < n; k++) {
+        if (values[k].data == NULL ||
+            (values[k].len > 0 && (unsigned char)values[k].data[0] == SERVE__HEAD_MARK))
+            break;
+        serve__bulk(&q, values[k].data, values[k].len);
+    }
+    serve__add(&w->stats->commands, k);
+    serve__add(&w->stats->hits, k);
+    serve__add(&w->stats->command[get->id].calls, k);
+    if (k > 0)
+        c->last = get;
+    return k;
+}
+
+/* Bring the first keys of all commands near. */
+static void prefetch(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)
+{
+    caret_node *nodes[SERVE__BATCH] = {NULL};
+    unsigned n = 0;
+    struct serve__call q = {.w = w, .r = &w->run, .c = c, .s = w->run.s, .db = c->db};
+    for (unsigned i = 0; i < p->n; i++) {
+        const caret_slice *argv = &p->args[p->first[i]];
+        const struct serve__command *cmd =
+            p->argc[i] > 1 ? serve__command_find(argv[0].data, argv[0].len) : NULL;
+        if (cmd != NULL && cmd->first == 1 && serve__key_node(&q, &w->nodes[n], argv[1]) == CARET_OK) {
+            nodes[n] = &w->nodes[n].node;
+            n++;
+        }
+    }
+    if (n >= LEAST)
+        caret_prefetch(w->run.s, nodes, n);
+}
+
+unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)
+{
+    unsigned stop = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED;
+    unsigned i = 0, known = 0; /* commands before `known` have been looked up */
+    while (i < p->n && !(c->flags & stop)) {
+        if (i >= known && p->n > 1 && ordinary(w, c)) {
+            unsigned n = gets(p, i);
+            known = n > 1 ? i + n : p->n;
+            if (n > 1)
+                i += get_many(w, c, p, i, n);
+            else if (p->n - i >= LEAST)
+                prefetch(w, c, p);
+            if (i == known)
+                continue;
+        }
+        serve__dispatch(w, c, &p->args[p->first[i]], p->argc[i]);
+        i++;
+    }
+    return i;
+}

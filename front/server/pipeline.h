@@ -1,0 +1,21 @@
+/*
+ * pipeline.h - commands of one connection that came together: looked up ahead, so that they wait for memory
+ * at once.
+ */
+#ifndef CARET_SERVER_PIPELINE_H
+#define CARET_SERVER_PIPELINE_H
+
+#include "server/worker.h"
+
+struct serve__pipeline {
+    unsigned n;
+    size_t first[SERVE__BATCH]; /* index of the first argument of each */
+    int argc[SERVE__BATCH];
+    size_t end[SERVE__BATCH]; /* of each in the input */
+    const caret_slice *args;
+};
+
+/* Run them in order, as far as the connection goes on: how many. */
+unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p);
+
+#endif

@@ -1,0 +1,408 @@
+/*
+ * serve.c - the supervisor: options, sockets, workers.
+ *
+ *     supervisor    binds the sockets, forks workers, starts one anew that dies; has no database open
+ *        +- worker 0 .. N-1    worker.c
+ *
+ * Each worker has TCP sockets of its own with one port (SO_REUSEPORT), which the supervisor opens and keeps:
+ * what waits in the queue of a dead worker is served by its successor.  A unix socket is shared by all.
+ *   SIGTERM and SIGINT end the workers, each of which sends what it has to, and then the supervisor.  If that
+ * is killed the workers end by themselves.
+ *
+ * Exit status: 0 it was told to stop, 2 usage, 3 it could not start.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/worker.h"
+
+struct options {
+    const char *file, *shm_dir;
+    int missing; /* list commands that are not there yet */
+};
+
+struct supervisor {
+    struct serve__shared *shared;
+    struct options o;
+    int nworkers, nlisteners;
+    struct serve__start start[SERVE__WORKERS_MAX];
+    pid_t pid[SERVE__WORKERS_MAX];
+    time_t began[SERVE__WORKERS_MAX];
+    char unix_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+    bool stopping;
+};
+
+static const char usage[] =
+    "caret serve [FILE] [--port N] [--unix PATH] [--workers N] [--config redis.conf] [--NAME VALUE...]\n";
+
+/* ---------------------------------------------------------------- options */
+
+static bool fail(const char *text)
+{
+    serve__log("%s", text);
+    return false;
+}
+
+/* --name value, as a line of redis.conf. */
+static bool set_option(struct serve__shared *s, const char *name, const char *value)
+{
+    char error[512];
+    int i = serve__config_find(name, strlen(name));
+    const char *wrong =
+        i < 0 ? "there is no such option" : serve__config_set(s, i, value, strlen(value), true);
+    if (wrong == NULL)
+        return true;
+    snprintf(error, sizeof error, "--%s %s: %s", name, value, wrong);
+    return fail(error);
+}
+
+static bool read_option(struct supervisor *v, const char *name, const char *value)
+{
+    char error[512];
+    if (strcmp(name, "config") == 0)
+        return serve__config_file(v->shared, value, error, sizeof error) || fail(error);
+    if (strcmp(name, "shm-dir") == 0) {
+        v->o.shm_dir = value;
+        return true;
+    }
+    return set_option(v->shared, strcmp(name, "unix") == 0 ? "unixsocket" : name, value);
+}
+
+static bool read_arguments(struct supervisor *v, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--missing") == 0) {
+            v->o.missing = 1;
+        } else if (strncmp(argv[i], "--", 2) == 0) {
+            if (i + 1 == argc)
+                return fail(usage);
+            if (!read_option(v, argv[i] + 2, argv[i + 1]))
+                return false;
+            i++;
+        } else if (v->o.file != NULL) {
+            return fail(usage);
+        } else {
+            v->o.file = argv[i];
+        }
+    }
+    return true;
+}
+
+static const char *text_of(const struct supervisor *v, int i)
+{
+    return v->shared->config[i];
+}
+
+static int number_of(const struct supervisor *v, int i)
+{
+    return atoi(text_of(v, i));
+}
+
+/* ---------------------------------------------------------------- sockets */
+
+static bool add_listener(struct serve__start *start, int fd, bool is_unix)
+{
+    if (start->nlisteners == SERVE__LISTENERS_MAX)
+        return fail("too many addresses to listen at");
+    start->listeners[start->nlisteners++] =
+        (struct serve__listener){{SERVE__SOURCE_LISTENER, fd, NULL}, is_unix};
+    return true;
+}
+
+static bool socket_error(const char *what)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s: %s", what, strerror(errno));
+    return fail(text);
+}
+
+static int bound_socket(const struct sockaddr *a, socklen_t len, bool reuse)
+{
+    int yes = 1;
+    int fd = socket(a->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (reuse)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
+    if (a->sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &yes, sizeof yes);
+    if (bind(fd, a, len) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* An address of `bind`: 127.0.0.1, ::1, * (all of IPv4), ::* or -::1 (no matter if it can't be had). */
+static bool parse_address(const char *text, int port, struct sockaddr_storage *a, socklen_t *len)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)a;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)a;
+    memset(a, 0, sizeof *a);
+    if (strcmp(text, "*") == 0)
+        text = "0.0.0.0";
+    if (strcmp(text, "::*") == 0)
+        text = "::";
+    if (inet_pton(AF_INET, text, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons((uint16_t)port);
+        *len = sizeof *v4;
+        return true;
+    }
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons((uint16_t)port);
+    *len = sizeof *v6;
+    return inet_pton(AF_INET6, text, &v6->sin6_addr) == 1;
+}
+
+/* SO_REUSEPORT would share the port with another server of the same user: one socket without it tells. */
+static bool port_is_free(const struct sockaddr *a, socklen_t len)
+{
+    int fd = bound_socket(a, len, false);
+    if (fd >= 0 && listen(fd, 1) == 0) {
+        close(fd);
+        return true;
+    }
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return false;
+}
+
+static bool listen_tcp(struct supervisor *v, const char *text, int port)
+{
+    struct sockaddr_storage a;
+    socklen_t len;
+    bool optional = *text == '-';
+    text += optional;
+    if (!parse_address(text, port, &a, &len)) {
+        errno = EINVAL;
+        return socket_error(text);
+    }
+    if (!port_is_free((struct sockaddr *)&a, len))
+        return (optional && errno != EADDRINUSE) || socket_error(text);
+    for (int i = 0; i < v->nworkers; i++) {
+        int fd = bound_socket((struct sockaddr *)&a, len, true);
+        if (fd < 0 || listen(fd, number_of(v, SERVE__CFG_tcp_backlog)) != 0)
+            return socket_error(text);
+        if (!add_listener(&v->start[i], fd, false))
+            return false;
+    }
+    return true;
+}
+
+static bool listen_unix(struct supervisor *v)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    const char *path = text_of(v, SERVE__CFG_unixsocket);
+    if (*path == 0)
+        return true;
+    if (strlen(path) >= sizeof a.sun_path) {
+        errno = ENAMETOOLONG;
+        return socket_error(path);
+    }
+    strcpy(a.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return socket_error(path);
+    if (connect(fd, (struct sockaddr *)&a, sizeof a) == 0) {
+        errno = EADDRINUSE;
+        return socket_error(path);
+    }
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode)) /* nobody answers: a dead server left it */
+        unlink(path);
+    if (bind(fd, (struct sockaddr *)&a, sizeof a) != 0 ||
+        listen(fd, number_of(v, SERVE__CFG_tcp_backlog)) != 0)
+        return socket_error(path);
+    long mode = strtol(text_of(v, SERVE__CFG_unixsocketperm), NULL, 8);
+    if (mode != 0)
+        chmod(path, (mode_t)mode);
+    strcpy(v->unix_path, path);
+    for (int i = 0; i < v->nworkers; i++)
+        if (!add_listener(&v->start[i], fd, true))
+            return false;
+    return true;
+}
+
+static bool open_sockets(struct supervisor *v)
+{
+    char addresses[SERVE__CONFIG_BYTES];
+    int port = number_of(v, SERVE__CFG_port);
+    strcpy(addresses, text_of(v, SERVE__CFG_bind));
+    char *rest = addresses, *one;
+    while (port != 0 && (one = strsep(&rest, " ")) != NULL)
+        if (*one != 0 && !listen_tcp(v, one, port))
+            return false;
+    return listen_unix(v);
+}
+
+/* ---------------------------------------------------------------- workers */
+
+static void start_worker(struct supervisor *v, int i)
+{
+    fflush(NULL);
+    v->began[i] = time(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(serve__worker_main(&v->start[i]));
+    v->pid[i] = pid;
+    if (pid < 0)
+        serve__log("fork: %s", strerror(errno));
+}
+
+static int index_of(const struct supervisor *v, pid_t pid)
+{
+    for (int i = 0; i < v->nworkers; i++)
+        if (v->pid[i] == pid)
+            return i;
+    return -1;
+}
+
+static void stop(struct supervisor *v)
+{
+    v->stopping = true;
+    v->shared->stop = 1;
+    for (int i = 0; i < v->nworkers; i++)
+        if (v->pid[i] > 0)
+            kill(v->pid[i], SIGTERM);
+}
+
+/* A worker has ended: 0, or the exit status of the supervisor. */
+static int worker_ended(struct supervisor *v, int i, int status)
+{
+    v->pid[i] = 0;
+    v->shared->stats[i].connections = 0;
+    v->shared->stats[i].blocked = 0;
+    if (v->stopping)
+        return 0;
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) { /* it said why */
+        stop(v);
+        return WEXITSTATUS(status);
+    }
+    serve__log("worker %d ended by signal %d: it is started anew", i,
+               WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    v->shared->restarts++;
+    if (time(NULL) - v->began[i] < 1) /* one that dies at once must not take the processor */
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    start_worker(v, i);
+    return 0;
+}
+
+static bool any_left(const struct supervisor *v)
+{
+    for (int i = 0; i < v->nworkers; i++)
+        if (v->pid[i] > 0)
+            return true;
+    return false;
+}
+
+static int supervise(struct supervisor *v, const sigset_t *signals)
+{
+    int exit_status = 0;
+    while (any_left(v)) {
+        int status, which = sigwaitinfo(signals, NULL);
+        if (which == SIGTERM || which == SIGINT)
+            stop(v);
+        for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+            int i = index_of(v, pid);
+            int rc = i >= 0 ? worker_ended(v, i, status) : 0;
+            exit_status = rc != 0 ? rc : exit_status;
+        }
+    }
+    return exit_status;
+}
+
+static void block_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigprocmask(SIG_BLOCK, set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+/* As many descriptors as clients may come. */
+static void raise_limit(const struct supervisor *v)
+{
+    struct rlimit l;
+    rlim_t want = (rlim_t)number_of(v, SERVE__CFG_maxclients) + 64;
+    if (getrlimit(RLIMIT_NOFILE, &l) != 0 || l.rlim_cur >= want)
+        return;
+    l.rlim_cur = want < l.rlim_max ? want : l.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static int sync_mode(const struct supervisor *v)
+{
+    const char *fsync = text_of(v, SERVE__CFG_appendfsync);
+    if (strcmp(fsync, "always") == 0)
+        return CARET_SYNC_COMMIT;
+    return strcmp(fsync, "no") == 0 ? CARET_SYNC_OFF : CARET_SYNC_INTERVAL;
+}
+
+static int run(struct supervisor *v)
+{
+    sigset_t signals;
+    v->nworkers = number_of(v, SERVE__CFG_workers);
+    v->shared->nworkers = v->nworkers;
+    raise_limit(v);
+    if (!open_sockets(v))
+        return 3;
+    block_signals(&signals);
+    for (int i = 0; i < v->nworkers; i++) {
+        struct serve__start *start = &v->start[i];
+        start->shared = v->shared;
+        start->file = v->o.file;
+        start->shm_dir = v->o.shm_dir;
+        start->sync = sync_mode(v);
+        start->index = i;
+        start_worker(v, i);
+    }
+    serve__log("%d workers, port %s%s%s", v->nworkers, text_of(v, SERVE__CFG_port), *v->unix_path ? ", " : "",
+               v->unix_path);
+    int status = supervise(v, &signals);
+    if (*v->unix_path != 0)
+        unlink(v->unix_path);
+    return status;
+}
+
+static int list_missing(void)
+{
+    int missing = 0;
+    for (unsigned i = 0; i < serve__ncommands; i++)
+        if (serve__commands[i].run == NULL && serve__commands[i].nsub == 0) {
+            printf("%-12s %s\n", serve__commands[i].group, serve__commands[i].full);
+            missing++;
+        }
+    printf("%d of %u are not there yet\n", missing, serve__ncommands);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct supervisor v;
+    serve__command_init();
+    v.shared = serve__shared_new(1);
+    if (v.shared == NULL)
+        return socket_error("shared memory") ? 0 : 3;
+    serve__config_init(v.shared);
+    if (!read_arguments(&v, argc, argv))
+        return 2;
+    return v.o.missing ? list_missing() : run(&v);
+}

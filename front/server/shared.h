@@ -1,0 +1,77 @@
+/*
+ * shared.h - what the workers of one server share: a mapping that the supervisor makes before it forks.
+ *
+ * | part     | written by                 | read by | what a stale or half written one costs |
+ * | stats    | the worker of the row      | all     | a number that is late                  |
+ * | next_id  | all, by fetch_add          | all     | nothing                                |
+ * | config   | whoever has `lock`         | all, once a turn if `version` moved | the old value for a turn |
+ * | stop     | any                        | all, once a turn | one turn more                 |
+ *
+ * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
+ * that are written whole before `version` moves.
+ */
+#ifndef CARET_SERVER_SHARED_H
+#define CARET_SERVER_SHARED_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "server/command.h"
+
+enum {
+    SERVE__WORKERS_MAX = 64,
+    SERVE__CONFIG_MAX = 256,
+    SERVE__CONFIG_BYTES = 1024,
+    SERVE__COMMANDS_MAX = 512
+};
+
+typedef _Atomic uint64_t serve__counter;
+
+struct serve__command_stats {
+    serve__counter calls, microseconds, rejected, failed;
+};
+
+/* Of one worker; a successor goes on with the row of the dead one. */
+struct serve__stats {
+    serve__counter pid;
+    serve__counter connections; /* open now */
+    serve__counter blocked;     /* of them, waiting in a blocking command */
+    serve__counter accepted, refused, commands, errors, bytes_in, bytes_out;
+    serve__counter hits, misses, dirty, expired_keys, evicted_keys;
+    serve__counter reserved[32]; /* for features to come: give them a name above */
+    struct serve__command_stats command[SERVE__COMMANDS_MAX];
+};
+
+struct serve__shared {
+    pthread_mutex_t lock;
+    serve__counter next_id;  /* of clients */
+    serve__counter version;  /* of config */
+    serve__counter stop;     /* 1: all workers end */
+    serve__counter started;  /* seconds since 1970 */
+    serve__counter restarts; /* workers that died */
+    int nworkers;
+    pid_t supervisor;
+    char run_id[41];
+    char config[SERVE__CONFIG_MAX][SERVE__CONFIG_BYTES]; /* by the index of config.c's table */
+    struct serve__stats stats[SERVE__WORKERS_MAX];
+};
+
+/* Make the mapping.  NULL: errno tells. */
+struct serve__shared *serve__shared_new(int nworkers);
+
+void serve__shared_lock(struct serve__shared *s);
+void serve__shared_unlock(struct serve__shared *s);
+
+/* A counter of one row, which only its worker adds to. */
+static inline void serve__add(serve__counter *c, uint64_t n)
+{
+    atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* Sum of a counter over all rows: its offset within struct serve__stats. */
+uint64_t serve__sum(struct serve__shared *s, size_t offset);
+#define SERVE__SUM(s, field) serve__sum((s), offsetof(struct serve__stats, field))
+
+#endif

@@ -1,0 +1,303 @@
+/*
+ * worker.c - the loop of a worker: worker.h.
+ *
+ * epoll, level-triggered.  Each socket that is ready is read once a turn, 64 KiB at most, so that nobody
+ * waits for one that sends without end.
+ */
+#include "server/worker.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/expire.h"
+
+enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
+
+void serve__log(const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "caret serve[%d]: %s\n", (int)getpid(), text);
+}
+
+bool serve__watch(struct serve__worker *w, struct serve__source *s, uint32_t events)
+{
+    struct epoll_event e = {.events = events, .data.ptr = s};
+    return epoll_ctl(w->epoll, EPOLL_CTL_ADD, s->fd, &e) == 0;
+}
+
+static int64_t clock_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void serve__worker_clock(struct serve__worker *w)
+{
+    w->now = clock_ms();
+    if (w->expire)
+        w->due = w->now + serve__expire_sweep(&w->run, w->now, TICK);
+}
+
+/* -------------------------------------------------------------- accepting */
+
+/* Too many: say so, and close. */
+static void refuse(struct serve__worker *w, int fd)
+{
+    static const char text[] = "-ERR max number of clients reached\r\n";
+    if (send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        serve__log("a client over maxclients was gone already");
+    close(fd);
+    serve__add(&w->stats->refused, 1);
+}
+
+/* No descriptor is left: use the spare one to take a connection off the queue, and refuse it. */
+static void refuse_for_want(struct serve__worker *w, int listener)
+{
+    close(w->spare_fd);
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd >= 0)
+        refuse(w, fd);
+    w->spare_fd = dup(STDERR_FILENO);
+}
+
+/* Protected mode: without a password only this machine is served. */
+static bool is_stranger(const struct serve__worker *w, const struct sockaddr_storage *from)
+{
+    const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
+    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
+    if (!w->config.n[SERVE__CFG_protected_mode] || w->config.text[SERVE__CFG_requirepass][0] != 0)
+        return false;
+    if (from->ss_family == AF_INET)
+        return (ntohl(v4->sin_addr.s_addr) >> 24) != 127;
+    if (from->ss_family != AF_INET6)
+        return false;
+    return !IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) &&
+           !(IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127);
+}
+
+static void refuse_stranger(int fd)
+{
+    static const char text[] =
+        "-DENIED the server runs in protected mode: it has no password, so it serves this machine only. Set "
+        "a "
+        "password (requirepass), or protected-mode no, or connect from this machine.\r\n";
+    if (send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        serve__log("a client from another machine was gone already");
+    close(fd);
+}
+
+static void accepted(struct serve__worker *w, int fd, const struct sockaddr_storage *from, bool is_unix)
+{
+    int yes = 1;
+    if (is_stranger(w, from)) {
+        refuse_stranger(fd);
+        return;
+    }
+    if ((int64_t)SERVE__SUM(w->shared, connections) >= w->config.n[SERVE__CFG_maxclients]) {
+        refuse(w, fd);
+        return;
+    }
+    if (!is_unix) {
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        int seconds = (int)w->config.n[SERVE__CFG_tcp_keepalive];
+        if (seconds > 0) {
+            setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+            setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
+        }
+    }
+    serve__conn_new(w, fd, is_unix);
+}
+
+static void accept_some(struct serve__worker *w, struct serve__listener *l)
+{
+    for (int i = 0; i < ACCEPTS; i++) {
+        struct sockaddr_storage from = {0};
+        socklen_t len = sizeof from;
+        int fd = accept4(l->source.fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            accepted(w, fd, &from, l->is_unix);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE)
+            refuse_for_want(w, l->source.fd);
+        if (errno != EINTR && errno != ECONNABORTED)
+            return;
+    }
+}
+
+/* ------------------------------------------------------------------ turns */
+
+/* Connections that were woken: those that come while they are served wait for the next turn. */
+static void serve_ready(struct serve__worker *w)
+{
+    struct serve__conn *list = w->ready;
+    w->ready = NULL;
+    while (list != NULL) {
+        struct serve__conn *c = list;
+        list = c->ready_next;
+        c->flags &= ~(unsigned)SERVE__CONN_READY;
+        serve__conn_serve(w, c);
+    }
+}
+
+/* Once a second: end connections that were idle for too long. */
+static void sweep_idle(struct serve__worker *w)
+{
+    int64_t limit = w->config.n[SERVE__CFG_timeout] * 1000;
+    if (w->now - w->swept < 1000)
+        return;
+    w->swept = w->now;
+    for (struct serve__conn *c = w->conns, *next; limit > 0 && c != NULL; c = next) {
+        next = c->next;
+        if (w->now - c->active > limit && !(c->flags & (SERVE__CONN_BLOCKED | SERVE__CONN_PUBSUB)))
+            serve__conn_free(w, c);
+    }
+}
+
+static void got_signal(struct serve__worker *w, struct serve__source *s)
+{
+    struct signalfd_siginfo info;
+    if (read(s->fd, &info, sizeof info) == sizeof info)
+        w->stopping = true;
+}
+
+static void source_ready(struct serve__worker *w, struct serve__source *s, uint32_t events)
+{
+    struct serve__conn *c = (struct serve__conn *)s;
+    if (s->kind == SERVE__SOURCE_LISTENER)
+        accept_some(w, (struct serve__listener *)s);
+    else if (s->kind != SERVE__SOURCE_CONN)
+        s->ready(w, s);
+    else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+        serve__conn_readable(w, c);
+    else
+        serve__conn_serve(w, c);
+}
+
+static void turn(struct serve__worker *w)
+{
+    struct epoll_event events[EVENTS];
+    int64_t wait = w->ready != NULL ? 0 : w->due - w->now;
+    int n = epoll_wait(w->epoll, events, EVENTS, wait < 0 ? 0 : wait > TICK ? TICK : (int)wait);
+    serve__worker_clock(w);
+    serve__config_refresh(w);
+    if (w->ready != NULL)
+        serve_ready(w);
+    for (int i = 0; i < n; i++)
+        source_ready(w, events[i].data.ptr, events[i].events);
+    sweep_idle(w);
+    if (w->shared->stop)
+        w->stopping = true;
+}
+
+/* ---------------------------------------------------------- begin and end */
+
+static int open_runner(struct serve__worker *w, struct serve__runner *r)
+{
+    r->w = w;
+    int rc = caret_session_open(w->db, &r->s);
+    for (unsigned i = 0; rc == CARET_OK && i < SERVE__DATABASES; i++) {
+        char name[16];
+        int n = i == 0 ? snprintf(name, sizeof name, "^redis") : snprintf(name, sizeof name, "^redis%u", i);
+        rc = caret_node_var(&r->base[i].node, sizeof r->base[i], name, (size_t)n);
+    }
+    if (rc == CARET_OK)
+        rc = caret_node_var(&r->expiry.node, sizeof r->expiry, "^redisX", 7);
+    if (getrandom(r->random, sizeof r->random, 0) != sizeof r->random)
+        r->random[0] = (uint64_t)clock_ms() + (uint64_t)getpid();
+    return rc;
+}
+
+static bool open_signals(struct serve__worker *w)
+{
+    static struct serve__source source = {SERVE__SOURCE_SIGNAL, -1, got_signal};
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    source.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return source.fd >= 0 && serve__watch(w, &source, EPOLLIN);
+}
+
+static bool open_all(struct serve__worker *w)
+{
+    struct serve__start *start = w->start;
+    caret_options o = {.size = sizeof o, .sync = start->sync, .shm_dir = start->shm_dir};
+    int rc = caret_open(start->file, &o, &w->db);
+    if (rc == CARET_OK)
+        rc = open_runner(w, &w->run);
+    if (rc != CARET_OK) {
+        serve__log("%s", caret_message());
+        return false;
+    }
+    w->epoll = epoll_create1(EPOLL_CLOEXEC);
+    w->spare_fd = dup(STDERR_FILENO);
+    if (w->epoll < 0 || w->spare_fd < 0 || !open_signals(w)) {
+        serve__log("epoll or signalfd: %s", strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < start->nlisteners; i++)
+        if (!serve__watch(w, &start->listeners[i].source,
+                          start->listeners[i].is_unix ? EPOLLIN | EPOLLEXCLUSIVE : EPOLLIN)) {
+            serve__log("epoll: %s", strerror(errno));
+            return false;
+        }
+    return true;
+}
+
+static void close_all(struct serve__worker *w)
+{
+    while (w->conns != NULL) {
+        serve__conn_send(w, w->conns);
+        serve__conn_free(w, w->conns);
+    }
+    caret_session_close(w->run.s);
+    if (caret_close(w->db) != CARET_OK)
+        serve__log("closing the database: %s", caret_message());
+}
+
+int serve__worker_main(struct serve__start *start)
+{
+    struct serve__worker *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return 3;
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    w->start = start;
+    w->index = start->index;
+    w->shared = start->shared;
+    w->stats = &start->shared->stats[start->index];
+    w->stats->pid = (uint64_t)getpid();
+    w->stats->connections = 0; /* those of a predecessor died with it */
+    w->stats->blocked = 0;
+    w->expire = true;
+    serve__config_refresh(w);
+    if (!open_all(w))
+        return 3;
+    if (getppid() != w->shared->supervisor) /* it died before prctl() */
+        w->stopping = true;
+    serve__worker_clock(w);
+    while (!w->stopping)
+        turn(w);
+    close_all(w);
+    return 0;
+}

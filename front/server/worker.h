@@ -1,0 +1,70 @@
+/*
+ * worker.h - a process that serves connections: one loop, one session.
+ *
+ * A turn of the loop:
+ *   1. read the clock; look for a new configuration; delete keys that are due (expire.h)
+ *   2. connections that were woken, then sockets that are ready: read, parse, run, send
+ *   3. what has to be done now and then: connections that were idle too long
+ *
+ * Everything of a worker belongs to its one thread.
+ */
+#ifndef CARET_SERVER_WORKER_H
+#define CARET_SERVER_WORKER_H
+
+#include "server/call.h"
+#include "server/config.h"
+#include "server/conn.h"
+#include "server/shared.h"
+
+enum { SERVE__BATCH = 32, SERVE__LISTENERS_MAX = 20 };
+
+struct serve__listener {
+    struct serve__source source;
+    bool is_unix;
+};
+
+/* What the supervisor hands to a worker. */
+struct serve__start {
+    struct serve__shared *shared;
+    const char *file; /* of the database; NULL: $CARET_DB or ./data.caret */
+    const char *shm_dir;
+    int sync; /* CARET_SYNC_* */
+    int index;
+    struct serve__listener listeners[SERVE__LISTENERS_MAX];
+    int nlisteners;
+};
+
+struct serve__worker {
+    int index, epoll;
+    bool stopping, accept_paused;
+    int64_t now;       /* milliseconds since 1970, at the start of the turn */
+    unsigned interest; /* SERVE__EVENT_* that somebody wants to be told */
+    uint64_t version;  /* of the configuration that `config` was read from */
+    struct serve__config config;
+    struct serve__shared *shared;
+    struct serve__stats *stats; /* our row */
+    caret_db *db;
+    struct serve__runner run;
+    struct serve__start *start;
+    struct serve__conn *conns;
+    struct serve__conn *ready; /* list of serve__conn_wake() */
+    struct serve__buffer spare_in, spare_out;
+    struct serve__args spare_args;
+    caret_node_buf nodes[SERVE__BATCH]; /* of the commands that are looked up together */
+    int64_t swept;                      /* when idle connections were looked for */
+    int spare_fd;                       /* given up when there are no descriptors, to refuse one properly */
+    bool expire;                        /* false: DEBUG SET-ACTIVE-EXPIRE 0 */
+    int64_t due;                        /* when the next key expires, as far as this worker knows */
+};
+
+/* Serve until told to stop.  The exit status. */
+int serve__worker_main(struct serve__start *start);
+
+/* Begin a new turn within a command that waited (DEBUG SLEEP): clock and expiry. */
+void serve__worker_clock(struct serve__worker *w);
+
+bool serve__watch(struct serve__worker *w, struct serve__source *s, uint32_t events);
+
+void serve__log(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
