@@ -65,8 +65,8 @@ static void halves_of_ids_have_64_bits(void **state)
 
 static void scores_are_read_as_strtod_does(void **state)
 {
-    static const char *const bad[] = {" 1",     "1 ", "nan", "-nan", "1e999", "-1e999",
-                                      "1e-999", "x",  "1,5", "--1",  "1e"};
+    static const char *const bad[] = {"",       " 1",     "1 ", "nan", "-nan", "1e999",
+                                      "-1e999", "1e-999", "x",  "1,5", "--1",  "1e"};
     char zeros[2000];
     double v;
 
@@ -74,7 +74,6 @@ static void scores_are_read_as_strtod_does(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         if (caret_codec__parse_double(bad[i], strlen(bad[i]), &v))
             fail_msg("\"%s\" was read as %g", bad[i], v);
-    assert_true(caret_codec__parse_double("", 0, &v) && v == 0);
     assert_true(caret_codec__parse_double("+inf", 4, &v) && isinf(v));
     assert_true(caret_codec__parse_double("0x1p-3", 6, &v) && v == 0.125);
     assert_true(caret_codec__parse_double("4.9e-324", 8, &v) && v > 0); /* ERANGE, but not 0 */

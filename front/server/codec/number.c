@@ -120,7 +120,7 @@ bool caret_codec__parse_double(const char *text, size_t len, double *value)
         return false;
     errno = 0;
     v = strtod(copy, &end);
-    good = !is_space(copy[0]) && end == copy + len && !isnan(v);
+    good = len > 0 && !is_space(copy[0]) && end == copy + len && !isnan(v);
     if (errno == ERANGE && (v == 0 || isinf(v)))
         good = false;
     if (copy != room)

@@ -27,7 +27,7 @@ size_t caret_codec__print_u64(uint64_t value, char out[CARET_CODEC__I64_ROOM]);
 
 /*
  * A score, as ZADD reads it: what strtod(3) takes as a whole, also inf and hexadecimal; not nan, no space before it,
- * neither too large nor so small that it is 0.  The empty text is 0, as in Redis.
+ * neither too large nor so small that it is 0.
  */
 bool caret_codec__parse_double(const char *text, size_t len, double *value);
 
