@@ -20,6 +20,7 @@
 #define CARET_SERVER_CALL_H
 
 #include "caret.h"
+#include "server/codec/glob.h"
 #include "server/command.h"
 #include "server/functions.h"
 #include "server/reply.h"
@@ -109,7 +110,10 @@ void serve__client_set(char **to, const caret_slice *value);
 /* A random number of 64 bits. */
 uint64_t serve__random(struct serve__runner *r);
 
-/* Glob as KEYS and PSUBSCRIBE know it: * ? [a-z] [^a] \x.  Linear in memory, without recursion. */
-bool serve__glob(const char *pattern, size_t plen, const char *text, size_t len, bool nocase);
+/* Glob as KEYS and PSUBSCRIBE know it: codec/glob.h. */
+static inline bool serve__glob(const char *pattern, size_t plen, const char *text, size_t len, bool nocase)
+{
+    return caret_codec__glob(pattern, plen, text, len, nocase);
+}
 
 #endif
