@@ -18,10 +18,11 @@ end
 local root = absolute(fixture.root ~= "" and fixture.root or ".")
 local build = absolute(os.getenv "CARET_BUILD" or "build")
 
--- What a page prints when it is run, in an empty folder.
+-- What a page prints when it is run, in an empty folder, which is also the one for temporary files: several
+-- Luas may be at the same page.
 local function run(path, name)
     os.execute(("rm -rf '%s'; mkdir '%s'"):format(folder, folder))
-    return read(io.popen(("cd '%s' && unset CARET_DB ydb_gbldir; PATH='%s':\"$PATH\" "
+    return read(io.popen(("cd '%s' && unset CARET_DB ydb_gbldir; TMPDIR=\"$PWD\" PATH='%s':\"$PATH\" "
         .. "'%s' '%s/test/lua/page.lua' '%s' '%s' 2>&1"):format(folder, build, arg[-1], root, path, name)))
 end
 
