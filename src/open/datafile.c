@@ -68,7 +68,7 @@ static int resolve_new(const char *path, char **resolved)
     real = realpath(dir, NULL);
     free(dir);
     if (real == NULL)
-        return caret__fail_errno(CARET_E_OPEN, "%s: cannot be created: its directory", path);
+        return caret__fail_errno(CARET_E_OPEN, "%s: its directory can't be reached", path);
     len = strlen(real) + strlen(base) + 2;
     *resolved = malloc(len);
     if (*resolved != NULL)
