@@ -6,16 +6,18 @@
  *   - A database is one file, used by any number of processes at once through
  *     shared memory.  There is no server, no daemon, no signal handler; the
  *     host's signals, terminal, locale, umask and stdio are never touched.
- *   - Readers take no lock.  Writers take one mutex for less than a microsecond
- *     and never hold it while user code runs or while they wait for the disk.
+ *   - Readers take no lock.  Writers take one mutex for as long as their change
+ *     takes in memory (less than a microsecond for a set, longer for a large
+ *     transaction), never while user code runs or while they wait for the disk.
  *   - A process may die at any instruction (kill -9 included).  The others go
  *     on; its locks are released; a half-made change is finished or undone.
  *   - Every change is atomic; a transaction is serializable as a whole.
  *   - No function longjmps or calls exit; none aborts, but for the damage that
  *     the caveats name.  No function calls back into user code but
  *     caret_transaction() and caret_backup(), whose callbacks run outside every
- *     internal lock, caret_open() if asked to tell its progress, and those that
- *     sleep, if caret_wait_hooks() was called.
+ *     internal lock; caret_open(), caret_compact(), caret_restore() and
+ *     caret_shm(), if asked to tell how far they are or what they find; and those
+ *     that sleep, if caret_wait_hooks() was called.
  *
  * RULES
  *   - caret_db: may be used by all threads.  Opening the same file twice in one
@@ -207,9 +209,9 @@ typedef struct caret_options {
     /* seconds between syncs, up to a million, 0 = 1 s; the smallest of all attached processes counts,
      * a second after its process came at the latest */
     double sync_interval;
-    int no_thread; /* 1: no background thread; flushing, syncs and checkpoints run in the calls that commit,
-                           * so the last commits before a pause wait for the next, or for caret_sync();
-                           * those with CARET_TXN_BATCH never do */
+    /* 1: no background thread; flushing, syncs and checkpoints run in the calls that commit, so the last commits
+     * before a pause wait for the next, or for caret_sync(); those with CARET_TXN_BATCH never do */
+    int no_thread;
     const char *shm_dir; /* directory for the shared segment, NULL = /dev/shm */
     /* bytes of changed pages kept in memory; 0: at most a quarter of what is available to the process, and at
      * most half of what shm_dir has left */
@@ -219,8 +221,9 @@ typedef struct caret_options {
      * dear.  Three quarters of it, or of 1 GiB, are the limit of one transaction, beside 1 GiB of values
      * of over 1 KiB. Counts for the process that opens first after a clean close */
     size_t log_size;
-    int any_fs; /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all that open it run
-                           * on this machine, and its locks, mappings and syncs are as good as a local one's */
+    /* 1: also on a network or FUSE file system, which is refused otherwise.  Only if all that open it run on this
+     * machine, and its locks, mappings and syncs are as good as a local one's */
+    int any_fs;
     /* NULL, or called by caret_open() in its thread about once a second while it recovers a database, from the second
      * second on: `part` from 0 to 1 is done.  It must not call functions of Caret, nor leave by longjmp or exit. */
     void (*progress)(void *arg, double part);
