@@ -4,8 +4,9 @@
 #
 # LIST has all files of the tree, one a line; FILE... are those to be looked at. Comments are what stands between /* and */
 # in C, and after -- in Lua; of documents it is all text, but a file counts only with a folder of ours before it
-# (src/..., test/...). A file may be named by the end of its path: page.h, tree/read.c. A name in capitals stands for others
-# (tools/NAME.lua); headers of the system are written <linux/magic.h>, its functions sigwait(2).
+# (src/..., test/...). A file may be named by the end of its path: tree/read.c; in the engine without a folder only beside
+# it: page.h. A name in capitals stands for others (tools/NAME.lua); headers of the system are written <linux/magic.h>, its
+# functions sigwait(2).
 
 BEGIN {
     while ((getline path < files) > 0) {
@@ -23,6 +24,8 @@ BEGIN {
 FNR == 1 {
     kind = FILENAME ~ /\.[ch]$/ ? "c" : FILENAME ~ /\.lua$/ ? "lua" : "text"
     inside = 0
+    beside = FILENAME
+    sub(/[^\/]*$/, "", beside)
 }
 
 # What is comment of a line goes to `said`, what is not to `code`.
@@ -91,6 +94,8 @@ function look_for_files(text,    name, before)
             if (name !~ /\// || !(step[1] in folder)) continue
         }
         if (!(name in exists)) print FILENAME ":" FNR ": " name " does not exist"
+        else if (kind == "c" && FILENAME ~ /^src\// && name !~ /\// && name != "caret.h" &&
+            !((beside name) in exists)) print FILENAME ":" FNR ": " name " lies in another folder"
     }
 }
 

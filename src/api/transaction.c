@@ -21,7 +21,7 @@
 #include "log/floor.h"
 
 #define ALONE_NS    UINT64_C(10000000000) /* that CARET_TXN_ALONE waits for others of its kind: arbitrary */
-#define FLOOR_AFTER 3u                    /* restarts until a transaction takes the floor: engine.md */
+#define FLOOR_AFTER 3u                    /* restarts until a transaction takes the floor: docs/engine.md */
 
 static struct caret__private *locals_of(caret_session *s)
 {

@@ -1,7 +1,7 @@
 /*
  * archive.h - the log, copied out before it is overwritten.
  *
- * archive.c writes the files, at checkpoints; restore.c reads them.  docs/format.md has the layout.
+ * archive.c writes the files, at checkpoints; copy/restore.c reads them.  docs/format.md has the layout.
  */
 #ifndef CARET_LOG_ARCHIVE_H
 #define CARET_LOG_ARCHIVE_H

@@ -29,7 +29,7 @@
  * A page that lost its slot before the meta is durable is read from the file, like any other, and is not
  * written again by a successor: the disk has told that it has it.  What a death of all leaves is the tree
  * before it, and the log; for those who only read in the segment of the dead it is in the file, until the
- * next to open say that it is over, before they write (recover.c).  Where a file system does not tell, or may
+ * next to open say that it is over, before they write (open/recover.c).  Where a file system does not tell, or may
  * say so and not wait (overlayfs), slots are kept until the sync: of a page that the disk then refuses, the
  * arena has the only copy.
  *

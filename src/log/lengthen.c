@@ -23,7 +23,7 @@
  * From H to limit both say the same place.  The meta slot of e needs no LSN below H,
  * the one before it none from limit on, as long as nobody writes there.
  *
- *   1 make     role                       fallocate up to size', the record for readers there (lockfile.c), fsync
+ *   1 make     role                       fallocate up to size', the record for readers there (shm/lockfile.c), fsync
  *   2 plan     role, writer mutex, in     log_limit; then next_base, next_epoch = e, next_size
  *              the freeze of e
  *   3 durable  role                       the meta slot of e says base', size'

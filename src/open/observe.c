@@ -16,14 +16,14 @@
  *                                           last users, replayed into private memory
  *
  * LIVE maps the segment with PROT_READ.  Readers never needed more: page table,
- * arena and undo entries tell the rest, also around a writer that died (past.c).
+ * arena and undo entries tell the rest, also around a writer that died (tree/past.c).
  * FILE has a segment of its own, anonymous memory whose page table is zero:
  * all pages are in the file.  So the code of trees and transactions is the same.
  *
  * Both read pages in the file that nobody keeps for them.  Why that is safe:
  *
  *   A page of the tree of checkpoint e is not written before the meta of e + 1 is in
- *   the file (checkpoint.c: page numbers that died in e + 1 are given back after it).
+ *   the file (log/checkpoint.c: page numbers that died in e + 1 are given back after it).
  *
  * So whoever reads pages and then finds that there is no newer meta has read pages
  * of e.  It is the other way round for a writer: first the meta, then the pages.

@@ -6,7 +6,7 @@
  * database.  But if it is never opened again, since its files were deleted, its memory
  * would be lost for ever.  So the first to open any database looks at all segments:
  *
- *     held      a lock is on the file (segment.c)               in use
+ *     held      a lock is on the file (shm/segment.c)               in use
  *     otherwise its header tells path, device and inode of the data file, and
  *       the file is there, and claimed (claim.c), or open here  in use
  *       the file is there:

@@ -307,8 +307,8 @@ static int grow_for_claims(struct replay *r)
 }
 
 /*
- * A meta slot is damaged, the other leads to here.  If the damaged one said that the log is longer (lengthen.c), the
- * chain goes on where only that one tells.
+ * A meta slot is damaged, the other leads to here.  If the damaged one said that the log is longer
+ * (log/lengthen.c), the chain goes on where only that one tells.
  */
 static int goes_on_elsewhere(struct replay *r, uint64_t seed)
 {

@@ -28,7 +28,7 @@ enum caret__observes {
 
 struct caret__engine;
 
-/* Makes a copy of the database in a new file (backup.c). */
+/* Makes a copy of the database in a new file (copy/backup.c). */
 typedef int caret__copy_fn(struct caret__engine *e, const char *path, const caret_backup_options *options);
 
 struct caret__engine {
@@ -127,7 +127,7 @@ static inline void caret__mutex_unlock(pthread_mutex_t *m)
 }
 
 /* For assertions: does this thread hold the writer mutex?  True also for the spare one that is about to take its place,
- * after a death (log/repair.c). */
+ * after a death (log/writer.c). */
 bool caret__writer_held(const struct caret__shared *sh);
 
 /* The same, or the segment is this thread's alone: made, and not published (open/recover.c). */

@@ -75,7 +75,7 @@ typedef uint64_t caret__segoff;
 
 #define CARET__ARCHIVE_PATH     256u /* bytes of the path of an archive's folder, the 0 after it included */
 #define CARET__MAX_DEPTH        24u  /* levels of the tree; 512-byte pages with maximal keys stay below */
-#define CARET__WRITER_MUTEXES   4u   /* one in use, the others are spares (log/repair.c) */
+#define CARET__WRITER_MUTEXES   4u   /* one in use, the others are spares (log/writer.c) */
 #define CARET__HOLDER_SLOT_BITS 10u  /* of writer_slot */
 #define CARET__MAX_RESERVED     64u  /* runs being written before their commit, all processes together */
 #ifdef CARET_SMALL
@@ -345,7 +345,7 @@ struct caret__shared {
     alignas(128) pthread_mutex_t writer;
     _Atomic uint64_t log_head;    /* W: the two words */
     uint64_t log_seed;            /* W: the 8 bytes before log_head; derived: repair makes it anew */
-    _Atomic uint32_t writer_slot; /* W: the holder: process slot + 1, nonce above; 0 = none (log/repair.c) */
+    _Atomic uint32_t writer_slot; /* W: the holder: process slot + 1, nonce above; 0 = none (log/writer.c) */
 
     alignas(64) _Atomic uint64_t log_applied; /* W */
     _Atomic uint64_t undo_lsn;                /* W */

@@ -344,7 +344,7 @@ void caret__locks_reap(struct caret__engine *e, uint32_t slot, uint32_t slot_non
         leave_waking(e, reap(caret__lt(e), slot, slot_nonce));
 }
 
-/* Reaping is the shm layer's job, which can't call us by name (engine.h). */
+/* Reaping is the shm layer's job, which can't call us by name (shm/engine.h). */
 __attribute__((constructor)) static void register_reaper(void)
 {
     caret__reap_hook = caret__locks_reap;

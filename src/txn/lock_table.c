@@ -81,7 +81,7 @@ bool caret__lt_valid(const uint8_t *key, size_t len)
     if (len == 0 || len > sizeof plain)
         return false;
     memcpy(plain, key, len);
-    plain[0] &= (uint8_t)~CARET__LOCK_LOCAL; /* which is not a part of a name that key.h knows */
+    plain[0] &= (uint8_t)~CARET__LOCK_LOCAL; /* which is not a part of a name that base/key.h knows */
     return caret__key_valid(plain, len);
 }
 

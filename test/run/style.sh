@@ -113,13 +113,15 @@ printf '/* As caret__key() and base/key.c say, and the pages of caret__lost_*; n
 finds names 'src/tree/get.c:8: caret__lost does not exist'
 printf '/* See\n * tree/put.h. */\n' >>"$tree/src/tree/get.c"
 finds names 'src/tree/get.c:9: tree/put.h does not exist'
+printf '/* See key.c. */\n' >>"$tree/src/tree/get.c"
+finds names 'src/tree/get.c:8: key.c lies in another folder'
 printf '/* Begins with enter(). */\n' >>"$tree/src/tree/get.c"
 finds names 'src/tree/get.c:8: enter does not exist'
 printf -- '-- As lost.lua says.\n' >>"$tree/front/lua/module.lua"
 finds names 'front/lua/module.lua:3: lost.lua does not exist'
 printf 'Look into `src/base/lost.c`, rax.h.\n' >>"$tree/docs/page.md"
 finds names 'docs/page.md:4: src/base/lost.c does not exist'
-printf '/* caret__key(), caret_get(), key.h, <lua.h>, sigwait(2), tools/NAME.lua. */\n' >>"$tree/src/tree/get.c"
+printf '/* caret__key(), caret_get(), get.c, base/key.h, <lua.h>, sigwait(2), tools/NAME.lua. */\n' >>"$tree/src/tree/get.c"
 check names
 note $? "names of what exists are findings"
 clean_tree
