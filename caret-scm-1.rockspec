@@ -148,6 +148,7 @@ build = {
                 "front/m/json_read.c",
                 "front/m/json_write.c",
                 "front/m/locals.c",
+                "front/m/long.c",
                 "front/m/number.c",
                 "front/m/settings.c",
                 "front/m/special.c",

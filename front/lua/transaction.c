@@ -75,8 +75,14 @@ static void check_list(lua_State *L, struct caret__ldb *d, int list)
     }
 }
 
+static struct caret_m__locals locals_of(const struct run *r)
+{
+    return (struct caret_m__locals){.s = r->d->st->locals};
+}
+
 static int save_locals(lua_State *L, struct run *r)
 {
+    const struct caret_m__locals locals = locals_of(r);
     int count = (int)caret__rawlen(L, r->locals), rc = CARET_OK;
 
     for (int i = 1; rc == CARET_OK && i <= count; i++) {
@@ -84,7 +90,7 @@ static int save_locals(lua_State *L, struct run *r)
         lua_rawgeti(L, r->locals, i);
         const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : NULL;
         if (name != NULL)
-            rc = caret_m__save(&r->d->tp.saved, r->level, r->d->st->locals, name, len);
+            rc = caret_m__save(&r->d->tp.saved, r->level, &locals, name, len);
         lua_pop(L, 1);
     }
     return rc;
@@ -152,6 +158,7 @@ static void end_snapshot(struct run *r)
 /* Undo it and what is in it. */
 static void back_out(struct run *r)
 {
+    struct caret_m__locals locals = locals_of(r);
     struct caret__ldb *d = r->d;
 
     if (r->flags & CARET_TXN_SNAPSHOT) {
@@ -159,7 +166,7 @@ static void back_out(struct run *r)
         return;
     }
     if (!d->translated)
-        caret_m__restore(d->tp.saved, r->level, d->st->locals);
+        caret_m__restore(d->tp.saved, r->level, &locals);
     d->tp.s = d->s; /* it may be closed */
     caret_m__tp_undo(&d->tp, r->level);
     leave(r);
@@ -224,7 +231,8 @@ static int raise_on(lua_State *L)
 /* Begin again with the local variables as they were. */
 static int again(lua_State *L, struct run *r)
 {
-    int rc = caret_m__tp_restore(&r->d->tp, r->d->st->locals);
+    struct caret_m__locals locals = locals_of(r);
+    int rc = caret_m__tp_restore(&r->d->tp, &locals);
 
     if (rc != CARET_OK)
         return fail(L, r, rc);

@@ -14,7 +14,7 @@ struct caret_m__saved {
     bool all;
     unsigned count;
     char (*names)[CARET_MAX_NAME + 2];
-    caret_session *copy;
+    struct caret_m__locals copy;
 };
 
 /* --------------------------------------------------------------------- copying */
@@ -38,7 +38,7 @@ static int copy_var(caret_session *from, caret_session *to, const caret_node *va
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
-static int copy_all(caret_session *from, caret_session *to)
+static int copy_session(caret_session *from, caret_session *to)
 {
     caret_node_buf n;
     int rc = caret_first_var(from, &n.node, sizeof n, 1);
@@ -51,6 +51,13 @@ static int copy_all(caret_session *from, caret_session *to)
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
+static int copy_all(const struct caret_m__locals *from, struct caret_m__locals *to)
+{
+    int rc = copy_session(from->s, to->s);
+
+    return rc == CARET_OK ? caret_m__long_copy(from->more, &to->more, NULL, 0) : rc;
+}
+
 static bool is_named(caret_slice name, const caret_slice *names, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -59,18 +66,19 @@ static bool is_named(caret_slice name, const caret_slice *names, size_t n)
     return false;
 }
 
-int caret_m__kill_others(caret_session *s, const caret_slice *names, size_t n)
+int caret_m__kill_others(struct caret_m__locals *locals, const caret_slice *names, size_t n)
 {
     char room[CARET_MAX_NAME + 2];
     caret_node_buf var;
-    int rc = caret_first_var(s, &var.node, sizeof var, 1);
+    int rc = caret_first_var(locals->s, &var.node, sizeof var, 1);
 
     while (rc == CARET_OK) {
         if (!is_named(caret_node_name(&var.node, room), names, n))
-            rc = caret_kill(s, &var.node);
+            rc = caret_kill(locals->s, &var.node);
         if (rc == CARET_OK)
-            rc = caret_next(s, &var.node);
+            rc = caret_next(locals->s, &var.node);
     }
+    caret_m__long_kill_others(locals->more, names, n);
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
@@ -85,12 +93,12 @@ static int of_level(struct caret_m__saved **saved, unsigned level, struct caret_
     *own = calloc(1, sizeof **own);
     if (*own == NULL)
         return CARET_E_NOMEM;
-    int rc = caret_session_open(NULL, &(*own)->copy);
+    int rc = caret_session_open(NULL, &(*own)->copy.s);
     if (rc != CARET_OK) {
         free(*own);
         return rc;
     }
-    caret_session_detach((*own)->copy);
+    caret_session_detach((*own)->copy.s);
     (*own)->level = level;
     (*own)->outer = *saved;
     *saved = *own;
@@ -118,8 +126,8 @@ static int note(struct caret_m__saved *own, const char *name, size_t len)
     return CARET_OK;
 }
 
-int caret_m__save(struct caret_m__saved **saved, unsigned level, caret_session *s, const char *name,
-                  size_t len)
+int caret_m__save(struct caret_m__saved **saved, unsigned level, const struct caret_m__locals *locals,
+                  const char *name, size_t len)
 {
     bool all = len == 1 && name[0] == '*';
     struct caret_m__saved *own;
@@ -132,33 +140,40 @@ int caret_m__save(struct caret_m__saved **saved, unsigned level, caret_session *
         return rc;
     if (all) {
         own->all = true;
-        return copy_all(s, own->copy);
+        return copy_all(locals, &own->copy);
     }
     rc = note(own, name, len);
-    return rc == CARET_OK ? copy_var(s, own->copy, &var.node) : rc;
+    if (rc == CARET_OK)
+        rc = copy_var(locals->s, own->copy.s, &var.node);
+    return rc == CARET_OK ? caret_m__long_copy(locals->more, &own->copy.more, name, len) : rc;
 }
 
 /* -------------------------------------------------------------------- restoring */
 
-static int restore_level(const struct caret_m__saved *own, caret_session *s)
+static int kill(struct caret_m__locals *locals, const char *name)
 {
     caret_node_buf var;
-    int rc = own->all ? caret_m__kill_others(s, NULL, 0) : CARET_OK;
+    int rc = caret_node_var(&var.node, sizeof var, name, strlen(name));
 
-    for (unsigned i = 0; rc == CARET_OK && i < own->count; i++) {
-        rc = caret_node_var(&var.node, sizeof var, own->names[i], strlen(own->names[i]));
-        if (rc == CARET_OK)
-            rc = caret_kill(s, &var.node);
-    }
-    return rc == CARET_OK ? copy_all(own->copy, s) : rc;
+    caret_m__long_kill_var(locals->more, name, strlen(name));
+    return rc == CARET_OK ? caret_kill(locals->s, &var.node) : rc;
 }
 
-int caret_m__restore(const struct caret_m__saved *saved, unsigned level, caret_session *s)
+static int restore_level(const struct caret_m__saved *own, struct caret_m__locals *locals)
+{
+    int rc = own->all ? caret_m__kill_others(locals, NULL, 0) : CARET_OK;
+
+    for (unsigned i = 0; rc == CARET_OK && i < own->count; i++)
+        rc = kill(locals, own->names[i]);
+    return rc == CARET_OK ? copy_all(&own->copy, locals) : rc;
+}
+
+int caret_m__restore(const struct caret_m__saved *saved, unsigned level, struct caret_m__locals *locals)
 {
     int rc = CARET_OK;
 
     for (; rc == CARET_OK && saved != NULL && saved->level >= level; saved = saved->outer)
-        rc = restore_level(saved, s);
+        rc = restore_level(saved, locals);
     return rc;
 }
 
@@ -167,7 +182,8 @@ void caret_m__forget(struct caret_m__saved **saved, unsigned level)
     while (*saved != NULL && (*saved)->level >= level) {
         struct caret_m__saved *own = *saved;
         *saved = own->outer;
-        caret_session_close(own->copy);
+        caret_session_close(own->copy.s);
+        caret_m__long_free(own->copy.more);
         free(own->names);
         free(own);
     }

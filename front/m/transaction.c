@@ -77,7 +77,7 @@ enum caret_m__then caret_m__tp_end_slow(struct caret_m__tp *tp, unsigned level, 
     return CARET_M__DONE;
 }
 
-int caret_m__tp_restore(struct caret_m__tp *tp, caret_session *locals)
+int caret_m__tp_restore(struct caret_m__tp *tp, struct caret_m__locals *locals)
 {
     int rc = caret_m__restore(tp->saved, tp->outermost, locals);
 

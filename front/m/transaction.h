@@ -97,8 +97,8 @@ static inline enum caret_m__then caret_m__tp_end(struct caret_m__tp *tp, unsigne
 /* Roll back that level and those within it. */
 void caret_m__tp_undo(struct caret_m__tp *tp, unsigned level);
 
-/* After AGAIN: put back the local variables that are in session `locals`.  A code of Caret's. */
-int caret_m__tp_restore(struct caret_m__tp *tp, caret_session *locals);
+/* After AGAIN: put back local variables.  A code of Caret's. */
+int caret_m__tp_restore(struct caret_m__tp *tp, struct caret_m__locals *locals);
 
 /* The session is gone, or was another process's: nothing is in progress any more. */
 void caret_m__tp_forget(struct caret_m__tp *tp);

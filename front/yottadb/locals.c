@@ -4,7 +4,7 @@
  */
 #include "yottadb/session.h"
 
-static caret_session *locals; /* under CARET__YDB_LOCALS; lives as long as the process */
+static struct caret_m__locals locals; /* under CARET__YDB_LOCALS; lives as long as the process */
 
 int caret__ydb_locals(struct caret__ydb_call *c, caret_session **s)
 {
@@ -13,15 +13,15 @@ int caret__ydb_locals(struct caret__ydb_call *c, caret_session **s)
     if (status != YDB_OK)
         return status;
     caret__ydb_take(CARET__YDB_LOCALS);
-    if (!caret__ydb_likely(locals != NULL)) {
-        int rc = caret_session_open(NULL, &locals);
+    if (!caret__ydb_likely(locals.s != NULL)) {
+        int rc = caret_session_open(NULL, &locals.s);
         if (rc != CARET_OK) {
             caret__ydb_give(CARET__YDB_LOCALS);
             return caret__ydb_failed(c, rc);
         }
-        caret_session_detach(locals);
+        caret_session_detach(locals.s);
     }
-    *s = locals;
+    *s = locals.s;
     return YDB_OK;
 }
 
@@ -87,7 +87,7 @@ int caret__ydb_delete_excl(struct caret__ydb_call *c, int namecount, const ydb_b
         return status;
     for (int i = 0; i < namecount; i++)
         kept[i] = (caret_slice){names[i].buf_addr, names[i].len_used};
-    int rc = caret_m__kill_others(s, kept, (size_t)namecount);
+    int rc = caret_m__kill_others(&locals, kept, (size_t)namecount);
     caret__ydb_locals_done();
     return rc == CARET_OK ? YDB_OK : caret__ydb_failed(c, rc);
 }
@@ -119,7 +119,7 @@ int caret__ydb_locals_save(struct caret__ydb_call *c, int namecount, const ydb_b
     if (status != YDB_OK || namecount == 0)
         return status;
     for (int i = 0; rc == CARET_OK && i < namecount; i++)
-        rc = caret_m__save(&tp->saved, tp->level, s, names[i].buf_addr, names[i].len_used);
+        rc = caret_m__save(&tp->saved, tp->level, &locals, names[i].buf_addr, names[i].len_used);
     caret__ydb_locals_done();
     return outcome(c, rc);
 }
@@ -129,7 +129,7 @@ int caret__ydb_locals_restore(struct caret__ydb_call *c, struct caret_m__tp *tp)
     if (tp->saved == NULL)
         return YDB_OK;
     caret__ydb_take(CARET__YDB_LOCALS);
-    int rc = caret_m__tp_restore(tp, locals);
+    int rc = caret_m__tp_restore(tp, &locals);
     caret__ydb_give(CARET__YDB_LOCALS);
     return outcome(c, rc);
 }

@@ -18,7 +18,8 @@
 
 static char folder[] = "/tmp/caret-m-XXXXXX";
 static caret_db *db;
-static caret_session *s, *locals, *locks, *other;
+static caret_session *s, *locks, *other;
+static struct caret_m__locals locals;
 
 static void ok(int rc)
 {
@@ -57,7 +58,7 @@ static const char *value(caret_session *where, const char *name)
 
 static void save(struct caret_m__tp *tp, const char *name)
 {
-    ok(caret_m__save(&tp->saved, tp->level, locals, name, strlen(name)));
+    ok(caret_m__save(&tp->saved, tp->level, &locals, name, strlen(name)));
 }
 
 static void ends(struct caret_m__tp *tp, bool restart, enum caret_m__then then)
@@ -75,23 +76,23 @@ static void begins(struct caret_m__tp *tp)
 /* a and b are 1, then 2 in the outer level, then 3 in the inner one; then the outermost begins again. */
 static void run(struct caret_m__tp *tp, const char *outer, const char *inner, enum caret_m__then then)
 {
-    put(locals, "a", "1");
-    put(locals, "b", "1");
+    put(locals.s, "a", "1");
+    put(locals.s, "b", "1");
     begins(tp);
     save(tp, outer);
-    put(locals, "a", "2");
-    put(locals, "b", "2");
+    put(locals.s, "a", "2");
+    put(locals.s, "b", "2");
     begins(tp);
     save(tp, inner);
-    put(locals, "a", "3");
-    put(locals, "b", "3");
+    put(locals.s, "a", "3");
+    put(locals.s, "b", "3");
     if (then == CARET_M__LATE)
         caret_m__tp_undo(tp, 2);
     else
         ends(tp, then == CARET_M__PASS_ON, then);
     assert_int_equal(tp->level, 1);
     ends(tp, then != CARET_M__PASS_ON, CARET_M__AGAIN);
-    ok(caret_m__tp_restore(tp, locals));
+    ok(caret_m__tp_restore(tp, &locals));
 }
 
 static void what_active_levels_named_is_put_back(void **state)
@@ -110,17 +111,17 @@ static void what_active_levels_named_is_put_back(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct caret_m__tp tp = {0};
         run(&tp, cases[i].outer, cases[i].inner, cases[i].then);
-        assert_string_equal(value(locals, "a"), cases[i].a);
-        assert_string_equal(value(locals, "b"), cases[i].b);
-        put(locals, "b", "7"); /* the inner level of the first run is not heeded in the second */
+        assert_string_equal(value(locals.s, "a"), cases[i].a);
+        assert_string_equal(value(locals.s, "b"), cases[i].b);
+        put(locals.s, "b", "7"); /* the inner level of the first run is not heeded in the second */
         ends(&tp, true, CARET_M__AGAIN);
-        ok(caret_m__tp_restore(&tp, locals));
-        assert_string_equal(value(locals, "b"), cases[i].outer[0] == '*' ? "1" : "7");
-        put(locals, "a", "5");
+        ok(caret_m__tp_restore(&tp, &locals));
+        assert_string_equal(value(locals.s, "b"), cases[i].outer[0] == '*' ? "1" : "7");
+        put(locals.s, "a", "5");
         ends(&tp, false, CARET_M__DONE);
         assert_null(tp.saved);
         assert_int_equal(tp.level, 0);
-        assert_string_equal(value(locals, "a"), "5");
+        assert_string_equal(value(locals.s, "a"), "5");
     }
 }
 
@@ -129,16 +130,16 @@ static void a_rollback_puts_nothing_back(void **state)
     struct caret_m__tp tp = {0};
 
     (void)state;
-    put(locals, "a", "1");
+    put(locals.s, "a", "1");
     put(s, "^a", "1");
     begins(&tp);
     save(&tp, "a");
-    put(locals, "a", "2");
+    put(locals.s, "a", "2");
     put(s, "^a", "2");
     begins(&tp);
     begins(&tp);
     caret_m__tp_undo(&tp, 1);
-    assert_string_equal(value(locals, "a"), "2");
+    assert_string_equal(value(locals.s, "a"), "2");
     assert_string_equal(value(s, "^a"), "1");
     assert_int_equal(caret_txn_level(s), 0);
     assert_null(tp.saved);
@@ -150,17 +151,17 @@ static void what_was_not_there_is_gone_again(void **state)
 
     (void)state;
     for (int all = 0; all < 2; all++) {
-        ok(caret_m__kill_others(locals, NULL, 0));
-        put(locals, "kept", "1");
+        ok(caret_m__kill_others(&locals, NULL, 0));
+        put(locals.s, "kept", "1");
         begins(&tp);
         save(&tp, all ? "*" : "new");
-        put(locals, "new", "1");
-        put(locals, "other", "1");
+        put(locals.s, "new", "1");
+        put(locals.s, "other", "1");
         ends(&tp, true, CARET_M__AGAIN);
-        ok(caret_m__tp_restore(&tp, locals));
-        assert_string_equal(value(locals, "new"), "none");
-        assert_string_equal(value(locals, "other"), all ? "none" : "1");
-        assert_string_equal(value(locals, "kept"), "1");
+        ok(caret_m__tp_restore(&tp, &locals));
+        assert_string_equal(value(locals.s, "new"), "none");
+        assert_string_equal(value(locals.s, "other"), all ? "none" : "1");
+        assert_string_equal(value(locals.s, "kept"), "1");
         caret_m__tp_undo(&tp, 1);
     }
 }
@@ -302,7 +303,7 @@ static int open_all(void **state)
     ok(caret_session_open(db, &s));
     ok(caret_session_open(db, &locks));
     ok(caret_session_open(db, &other));
-    ok(caret_session_open(NULL, &locals));
+    ok(caret_session_open(NULL, &locals.s));
     return 0;
 }
 
@@ -311,7 +312,7 @@ static int close_all(void **state)
     char path[64];
 
     (void)state;
-    caret_session_close(locals);
+    caret_session_close(locals.s);
     caret_session_close(other);
     caret_session_close(locks);
     caret_session_close(s);
