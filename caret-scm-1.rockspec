@@ -150,6 +150,7 @@ build = {
                 "front/m/locals.c",
                 "front/m/long.c",
                 "front/m/number.c",
+                "front/m/place.c",
                 "front/m/settings.c",
                 "front/m/special.c",
                 "front/m/text.c",

@@ -16,7 +16,7 @@
  * and objects leave no trace.  What is not JSON is noticed before anything is stored.  The parser is the project's own,
  * as M's numbers have more digits than the doubles of libraries.
  *
- * The session is the caller's: these run in its thread, and in its transaction if there is one.
+ * The tree is the caller's: these run in its thread, and in its transaction if there is one.
  */
 #ifndef CARET_M_JSON_H
 #define CARET_M_JSON_H
@@ -24,6 +24,7 @@
 #include <stddef.h>
 
 #include "caret.h"
+#include "m/place.h"
 
 /* Why it failed: the M error, 0 if it is a code of Caret's, `rc`; and what to say about the text. */
 struct caret_m__json_error {
@@ -34,11 +35,11 @@ struct caret_m__json_error {
 
 /* The text of n and all below: *text is to be freed, *len bytes and a NUL.  0; -1: *e says why: JANSSONENCODEERROR
  * (not UTF-8), or Caret's (NONE: there is nothing; NOMEM). */
-int caret_m__json_encode(caret_session *s, caret_node *n, char **text, size_t *len,
+int caret_m__json_encode(struct caret_m__tree *t, struct caret_m__place *n, char **text, size_t *len,
                          struct caret_m__json_error *e);
 
 /* Store what the text says at n and below.  0; -1: JANSSONINVALIDJSON, MAXNRSUBSCRIPTS, NUMOFLOW, or Caret's. */
-int caret_m__json_decode(caret_session *s, caret_node *n, const char *text, size_t len,
+int caret_m__json_decode(struct caret_m__tree *t, struct caret_m__place *n, const char *text, size_t len,
                          struct caret_m__json_error *e);
 
 #endif

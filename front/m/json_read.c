@@ -16,7 +16,7 @@
 #include "m/text.h"
 
 struct parser {
-    caret_session *s;
+    struct caret_m__tree *t;
     struct caret_m__json_error *e;
     const char *start, *at, *end;
     unsigned depth;
@@ -204,17 +204,17 @@ static bool number(struct parser *p)
 
 /* ---------------------------------------------------------------------- values */
 
-static bool value(struct parser *p, caret_node *n);
+static bool value(struct parser *p, struct caret_m__place *n);
 
-static bool store(struct parser *p, caret_node *n)
+static bool store(struct parser *p, struct caret_m__place *n)
 {
-    int rc = n != NULL ? caret_set(p->s, n, p->text.bytes, p->text.len) : CARET_OK;
+    int rc = n != NULL ? caret_m__place_set(p->t, n, p->text.bytes, p->text.len) : CARET_OK;
 
     return rc == CARET_OK || failed(p, rc);
 }
 
 /* What is not M's is marked with $C(0): words, and strings that are numbers. */
-static bool store_marked(struct parser *p, caret_node *n)
+static bool store_marked(struct parser *p, struct caret_m__place *n)
 {
     if (!keep(p, "", 1))
         return false;
@@ -223,7 +223,7 @@ static bool store_marked(struct parser *p, caret_node *n)
     return store(p, n);
 }
 
-static bool word(struct parser *p, caret_node *n)
+static bool word(struct parser *p, struct caret_m__place *n)
 {
     static const char *const words[] = {"true", "false", "null"};
 
@@ -238,21 +238,22 @@ static bool word(struct parser *p, caret_node *n)
     return invalid(p, p->at == p->end ? "premature end of input" : "invalid token");
 }
 
-/* The value of a subscript, which is in p->text if it is not a number. */
-static bool member(struct parser *p, caret_node *n, bool named, int64_t i)
+/* The value of a subscript: p->text, or the number i. */
+static bool member(struct parser *p, struct caret_m__place *n, bool named, int64_t i)
 {
-    caret_node_buf child;
+    struct caret_m__place child;
+    char digits[24];
 
     if (n == NULL)
         return value(p, NULL);
-    int rc = named ? caret_node_child(&child.node, sizeof child, n,
-                                      p->text.bytes != NULL ? p->text.bytes : "", p->text.len)
-                   : caret_node_child_int(&child.node, sizeof child, n, i);
-    return rc == CARET_OK ? value(p, &child.node) : failed(p, rc);
+    size_t len = named ? p->text.len : caret__i64_format(i, digits);
+    const char *sub = !named ? digits : len != 0 ? p->text.bytes : "";
+    int rc = caret_m__place_child(p->t, &child, n, sub, len);
+    return rc == CARET_OK ? value(p, &child) : failed(p, rc);
 }
 
 /* After the brace.  A member without a name is the node's own value, if it has one. */
-static bool object(struct parser *p, caret_node *n)
+static bool object(struct parser *p, struct caret_m__place *n)
 {
     if (skip(p, '}'))
         return true;
@@ -271,7 +272,7 @@ static bool object(struct parser *p, caret_node *n)
     return skip(p, '}') || invalid(p, "'}' expected");
 }
 
-static bool array(struct parser *p, caret_node *n)
+static bool array(struct parser *p, struct caret_m__place *n)
 {
     int64_t i = 0;
 
@@ -284,7 +285,8 @@ static bool array(struct parser *p, caret_node *n)
     return skip(p, ']') || invalid(p, "']' expected");
 }
 
-static bool inside(struct parser *p, caret_node *n, bool (*what)(struct parser *p, caret_node *n))
+static bool inside(struct parser *p, struct caret_m__place *n,
+                   bool (*what)(struct parser *p, struct caret_m__place *n))
 {
     if (++p->depth > CARET_M__MAX_SUBS + 1)
         return refused(p, CARET_M__E_MAXNRSUBSCRIPTS, "too deep");
@@ -293,7 +295,7 @@ static bool inside(struct parser *p, caret_node *n, bool (*what)(struct parser *
     return good;
 }
 
-static bool value(struct parser *p, caret_node *n)
+static bool value(struct parser *p, struct caret_m__place *n)
 {
     if (skip(p, '{'))
         return inside(p, n, object);
@@ -307,7 +309,7 @@ static bool value(struct parser *p, caret_node *n)
     return word(p, n);
 }
 
-static bool document(struct parser *p, caret_node *n)
+static bool document(struct parser *p, struct caret_m__place *n)
 {
     p->at = p->start;
     skip_space(p);
@@ -319,10 +321,10 @@ static bool document(struct parser *p, caret_node *n)
     return p->at == p->end || invalid(p, "end of file expected");
 }
 
-int caret_m__json_decode(caret_session *s, caret_node *n, const char *text, size_t len,
+int caret_m__json_decode(struct caret_m__tree *t, struct caret_m__place *n, const char *text, size_t len,
                          struct caret_m__json_error *e)
 {
-    struct parser p = {.s = s, .e = e, .start = text, .end = text + len};
+    struct parser p = {.t = t, .e = e, .start = text, .end = text + len};
 
     *e = (struct caret_m__json_error){0};
     bool good = document(&p, NULL) && document(&p, n);

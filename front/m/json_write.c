@@ -13,7 +13,7 @@
 #include "m/text.h"
 
 struct writer {
-    caret_session *s;
+    struct caret_m__tree *t;
     struct caret_m__json_error *e;
     struct caret_m__growing text;
     char *key; /* room for a subscript */
@@ -105,35 +105,34 @@ static bool put_value(struct writer *w, caret_slice v)
 
 /* ------------------------------------------------------------------------ tree */
 
-static bool put_tree(struct writer *w, caret_node *n);
+static bool put_tree(struct writer *w, struct caret_m__place *n);
 
 /* n is where its first child would be before: the empty subscript. */
-static int before_children(caret_node *n, caret_node_buf *child)
+static int before_children(struct writer *w, struct caret_m__place *n, struct caret_m__place *child)
 {
-    return caret_node_child(&child->node, sizeof *child, n, "", 0);
+    return caret_m__place_child(w->t, child, n, "", 0);
 }
 
 /* To the next child: the one of the empty subscript comes first, if it is there. */
-static int next_child(struct writer *w, caret_node_buf *child, bool *begun)
+static int next_child(struct writer *w, struct caret_m__place *child, bool *begun)
 {
     int data = 0, rc = CARET_OK;
 
     if (!*begun) {
         *begun = true;
-        rc = caret_data(w->s, &child->node, &data);
+        rc = caret_m__place_data(w->t, child, &data);
         if (rc != CARET_OK || data != 0)
             return rc;
     }
-    return caret_next(w->s, &child->node);
+    return caret_m__place_next(w->t, child);
 }
 
 /* The last subscript, in w->key. */
-static int last_sub(struct writer *w, caret_node *n, size_t *len)
+static int last_sub(struct writer *w, struct caret_m__place *n, size_t *len)
 {
     int rc;
 
-    while ((rc = caret_node_subscript(n, caret_node_depth(n) - 1, w->key, w->key_cap, len, NULL)) ==
-           CARET_E_BUFFER) {
+    while ((rc = caret_m__place_sub(w->t, n, w->key, w->key_cap, len)) == CARET_E_BUFFER) {
         char *key = realloc(w->key, *len);
         if (key == NULL)
             return CARET_E_NOMEM;
@@ -144,16 +143,16 @@ static int last_sub(struct writer *w, caret_node *n, size_t *len)
 }
 
 /* Are the children 0, 1, 2 and so on?  CARET_OK, CARET_NONE, or what went wrong. */
-static int is_array(struct writer *w, caret_node *n)
+static int is_array(struct writer *w, struct caret_m__place *n)
 {
-    caret_node_buf child;
+    struct caret_m__place child;
     char expected[24];
     bool begun = false;
     size_t len, i = 0;
-    int rc = before_children(n, &child);
+    int rc = before_children(w, n, &child);
 
     while (rc == CARET_OK && (rc = next_child(w, &child, &begun)) == CARET_OK) {
-        rc = last_sub(w, &child.node, &len);
+        rc = last_sub(w, &child, &len);
         if (rc == CARET_OK && (len != (size_t)snprintf(expected, sizeof expected, "%zu", i++) ||
                                memcmp(w->key, expected, len) != 0))
             return CARET_NONE;
@@ -162,36 +161,36 @@ static int is_array(struct writer *w, caret_node *n)
 }
 
 /* The children, with their names in an object. */
-static bool put_children(struct writer *w, caret_node *n, bool named, bool first)
+static bool put_children(struct writer *w, struct caret_m__place *n, bool named, bool first)
 {
-    caret_node_buf child;
+    struct caret_m__place child;
     bool begun = false;
     size_t len;
-    int rc = before_children(n, &child);
+    int rc = before_children(w, n, &child);
 
     while (rc == CARET_OK && (rc = next_child(w, &child, &begun)) == CARET_OK) {
         if (!first && !put_text(w, ", "))
             return false;
         first = false;
-        rc = named ? last_sub(w, &child.node, &len) : CARET_OK;
+        rc = named ? last_sub(w, &child, &len) : CARET_OK;
         if (rc != CARET_OK)
             break;
         if (named && !(put_string(w, w->key, len) && put_text(w, ": ")))
             return false;
-        if (!put_tree(w, &child.node))
+        if (!put_tree(w, &child))
             return false;
     }
     return rc == CARET_NONE || failed(w, rc);
 }
 
-static bool put_object(struct writer *w, caret_node *n, bool value)
+static bool put_object(struct writer *w, struct caret_m__place *n, bool value)
 {
     caret_slice v;
 
     if (!put_text(w, "{"))
         return false;
     if (value) {
-        int rc = caret_get(w->s, n, &v);
+        int rc = caret_m__place_get(w->t, n, &v);
         if (rc != CARET_OK)
             return failed(w, rc);
         if (!put_text(w, "\"\": ") || !put_value(w, v))
@@ -200,13 +199,13 @@ static bool put_object(struct writer *w, caret_node *n, bool value)
     return put_children(w, n, true, !value) && put_text(w, "}");
 }
 
-static bool put_tree(struct writer *w, caret_node *n)
+static bool put_tree(struct writer *w, struct caret_m__place *n)
 {
     caret_slice v;
-    int data, rc = caret_data(w->s, n, &data);
+    int data, rc = caret_m__place_data(w->t, n, &data);
 
     if (rc == CARET_OK && data == 1) {
-        rc = caret_get(w->s, n, &v);
+        rc = caret_m__place_get(w->t, n, &v);
         return rc == CARET_OK ? put_value(w, v) : failed(w, rc);
     }
     bool value = rc == CARET_OK && data == 11;
@@ -217,11 +216,11 @@ static bool put_tree(struct writer *w, caret_node *n)
     return put_text(w, "[") && put_children(w, n, false, true) && put_text(w, "]");
 }
 
-int caret_m__json_encode(caret_session *s, caret_node *n, char **text, size_t *len,
+int caret_m__json_encode(struct caret_m__tree *t, struct caret_m__place *n, char **text, size_t *len,
                          struct caret_m__json_error *e)
 {
-    struct writer w = {.s = s, .e = e};
-    int data, rc = caret_data(s, n, &data);
+    struct writer w = {.t = t, .e = e};
+    int data, rc = caret_m__place_data(t, n, &data);
     bool good = rc == CARET_OK && data != 0;
 
     *e = (struct caret_m__json_error){.rc = rc == CARET_OK ? CARET_NONE : rc};

@@ -7,6 +7,7 @@
  *     settings.h       what the environment says, and which file a database is in
  *     locals.h         copies of local variables, for what begins again
  *     long.h           local variables whose keys are too long for the engine
+ *     place.h          a node of the engine's, or one of those
  *     transaction.h    the transaction loop: begin, settle, begin again
  *     held.h           locks taken in a transaction, carried through its restarts
  *     text.h           ZWR text as M writes and reads it

@@ -19,3 +19,17 @@ int64_t caret_m__integer(const char *text, size_t len)
         return v;
     return number.negative ? INT64_MIN : INT64_MAX;
 }
+
+int caret_m__sum(caret_slice value, caret_slice by, char *sum, size_t *len)
+{
+    struct caret__dec a, b;
+    int code = caret_m__number(value.data, value.len, &a);
+
+    if (code == 0)
+        code = caret_m__number(by.data, by.len, &b);
+    if (code == 0)
+        code = caret_m__outcome(caret__dec_add(CARET_M__RULES, a, b, &a));
+    if (code == 0)
+        *len = caret__dec_format(a, sum);
+    return code;
+}

@@ -12,6 +12,7 @@
 
 #include "base/decimal.h"
 #include "base/number.h"
+#include "caret.h"
 #include "m/error.h"
 
 #define CARET_M__RULES CARET__M18
@@ -32,6 +33,9 @@ static inline int caret_m__number(const char *text, size_t len, struct caret__de
 {
     return caret_m__outcome(caret__dec_parse(CARET_M__RULES, text, len, number, NULL));
 }
+
+/* What two texts are together, as text of at most CARET__DEC_MAX bytes.  0, or NUMOFLOW. */
+int caret_m__sum(caret_slice value, caret_slice by, char *sum, size_t *len);
 
 /* What it is as an integer, without its fraction; beyond the range of an int64 its nearest end. */
 int64_t caret_m__integer(const char *text, size_t len);

@@ -5,6 +5,7 @@
  * locals, which stays locked until what it returned is copied.
  */
 #include "m/number.h"
+#include "yottadb/long.h"
 #include "yottadb/session.h"
 
 #define LONGEST_SUM 64 /* bytes: 18 digits after 43 zeros, a point and a sign */
@@ -14,7 +15,7 @@ static inline int reach(struct caret__ydb_call *c, const struct caret__ydb_path 
                         caret_session **s)
 {
     *local = caret_node_is_local(&path->node.node) != 0;
-    return *local ? caret__ydb_locals(c, s) : caret__ydb_session(c, s);
+    return *local ? caret__ydb_locals_short(c, s) : caret__ydb_session(c, s);
 }
 
 static inline int leave(bool local, int status)
@@ -22,6 +23,12 @@ static inline int leave(bool local, int status)
     if (local)
         caret__ydb_locals_done();
     return status;
+}
+
+/* The address is good, wherever the node is: now to what comes after it. */
+static inline bool is_node(int status)
+{
+    return status == YDB_OK || status == CARET__YDB_LONG;
 }
 
 /* The result is to be stored nowhere. */
@@ -34,26 +41,13 @@ static int no_result(struct caret__ydb_call *c, const ydb_buffer_t *v, int n)
 
 /* ----------------------------------------------------------------------- get */
 
-static inline int get(struct caret__ydb_call *c, struct caret__ydb_path *path, ydb_buffer_t *ret)
-{
-    caret_session *s;
-    caret_slice value;
-    bool local;
-    int status = reach(c, path, &local, &s);
-
-    if (!caret__ydb_likely(status == YDB_OK))
-        return status;
-    int rc = caret_get(s, &path->node.node, &value);
-    if (caret__ydb_likely(rc == CARET_OK))
-        return leave(local, caret__ydb_store(c, ret, value.data, value.len));
-    return leave(local,
-                 rc == CARET_NONE ? caret__ydb_undefined(c, &path->node.node) : caret__ydb_failed(c, rc));
-}
-
 int caret__ydb_get(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
                    ydb_buffer_t *ret)
 {
     struct caret__ydb_path *path;
+    caret_session *s;
+    caret_slice value;
+    bool local;
 
     c->name = "ydb_get_s";
     if (!caret__ydb_likely(!caret__ydb_is_special(v)))
@@ -61,12 +55,20 @@ int caret__ydb_get(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, cons
     if (!caret__ydb_likely(ret != NULL))
         return no_result(c, v, n);
     int status = caret__ydb_node(c, v, n, subs, &path);
-    return caret__ydb_likely(status == YDB_OK) ? get(c, path, ret) : status;
+    if (caret__ydb_likely(status == YDB_OK))
+        status = reach(c, path, &local, &s);
+    if (!caret__ydb_likely(status == YDB_OK))
+        return status == CARET__YDB_LONG ? caret__ydb_long_get(c, ret) : status;
+    int rc = caret_get(s, &path->node.node, &value);
+    if (caret__ydb_likely(rc == CARET_OK))
+        return leave(local, caret__ydb_store(c, ret, value.data, value.len));
+    return leave(local,
+                 rc == CARET_NONE ? caret__ydb_undefined(c, &path->node.node) : caret__ydb_failed(c, rc));
 }
 
 /* ----------------------------------------------------------------------- set */
 
-static int too_big(struct caret__ydb_call *c, size_t len)
+int caret__ydb_too_big(struct caret__ydb_call *c, size_t len)
 {
     struct caret__ydb_digits size, most;
 
@@ -85,16 +87,16 @@ int caret__ydb_set(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, cons
     if (!caret__ydb_likely(!caret__ydb_is_special(v)))
         return caret__ydb_special_set(c, v, n, value);
     int status = caret__ydb_node(c, v, n, subs, &path);
-    if (status == YDB_OK && !caret__ydb_likely(value == NULL || caret__ydb_readable(value)))
+    if (!caret__ydb_likely(value == NULL || caret__ydb_readable(value)) && is_node(status))
         status = caret__ydb_invalid(c, "Invalid value");
     if (status == YDB_OK)
         status = reach(c, path, &local, &s);
     if (!caret__ydb_likely(status == YDB_OK))
-        return status;
+        return status == CARET__YDB_LONG ? caret__ydb_long_set(c, value) : status;
     int rc = caret_set(s, &path->node.node, value != NULL ? value->buf_addr : NULL,
                        value != NULL ? value->len_used : 0);
     return leave(local, caret__ydb_likely(rc == CARET_OK) ? YDB_OK
-                        : rc == CARET_E_VALUE2BIG         ? too_big(c, value->len_used)
+                        : rc == CARET_E_VALUE2BIG         ? caret__ydb_too_big(c, value->len_used)
                                                           : caret__ydb_failed(c, rc));
 }
 
@@ -115,7 +117,7 @@ int caret__ydb_data(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
     if (status == YDB_OK)
         status = reach(c, path, &local, &s);
     if (status != YDB_OK)
-        return status;
+        return status == CARET__YDB_LONG ? caret__ydb_long_data(c, ret) : status;
     int rc = caret_data(s, &path->node.node, &data);
     if (rc != CARET_OK)
         return leave(local, caret__ydb_failed(c, rc));
@@ -137,7 +139,7 @@ int caret__ydb_delete(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, c
     if (status == YDB_OK)
         status = reach(c, path, &local, &s);
     if (status != YDB_OK)
-        return status;
+        return status == CARET__YDB_LONG ? caret__ydb_long_delete(c, deltype == YDB_DEL_TREE) : status;
     int rc = deltype == YDB_DEL_TREE ? caret_kill(s, &path->node.node) : caret_delete(s, &path->node.node);
     return leave(local, rc == CARET_OK ? YDB_OK : caret__ydb_failed(c, rc));
 }
@@ -177,17 +179,15 @@ static int add_if_it_fits(struct caret__ydb_call *c, caret_session *s, caret_nod
 static int add_local_if_it_fits(struct caret__ydb_call *c, caret_session *s, caret_node *n, caret_slice by,
                                 ydb_buffer_t *ret)
 {
-    struct caret__dec number, more;
-    char text[CARET__DEC_MAX + 1];
+    char sum[CARET__DEC_MAX + 1];
     caret_slice value = {"", 0};
     int rc = caret_get(s, n, &value);
+    size_t len;
 
     if (rc != CARET_OK && rc != CARET_NONE)
         return caret__ydb_failed(c, rc);
-    if (caret_m__number(value.data, value.len, &number) == 0 &&
-        caret_m__number(by.data, by.len, &more) == 0 &&
-        caret__dec_add(CARET_M__RULES, number, more, &number) == CARET__DEC_OK) {
-        int status = caret__ydb_fits(c, ret, caret__dec_format(number, text), "ret_value");
+    if (caret_m__sum(value, by, sum, &len) == 0) {
+        int status = caret__ydb_fits(c, ret, len, "ret_value");
         if (status != YDB_OK)
             return status;
     }
@@ -205,14 +205,13 @@ int caret__ydb_incr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
     if (ret == NULL)
         return no_result(c, v, n);
     int status = caret__ydb_node(c, v, n, subs, &path);
-    if (status == YDB_OK && by != NULL && !caret__ydb_readable(by))
+    if (!caret__ydb_likely(by == NULL || caret__ydb_readable(by)) && is_node(status))
         status = caret__ydb_invalid(c, "Invalid increment");
     if (status == YDB_OK)
         status = reach(c, path, &local, &s);
     if (status != YDB_OK)
-        return status;
-    caret_slice step =
-        by == NULL || by->len_used == 0 ? (caret_slice){"1", 1} : (caret_slice){by->buf_addr, by->len_used};
+        return status == CARET__YDB_LONG ? caret__ydb_long_incr(c, by, ret) : status;
+    caret_slice step = caret__ydb_increment(by);
     bool fits = ret->len_alloc >= LONGEST_SUM && ret->buf_addr != NULL;
     return leave(local, (fits    ? add
                          : local ? add_local_if_it_fits

@@ -120,19 +120,78 @@ int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n)
 
 /* ------------------------------------------------------------------ telling */
 
+/* Of a local variable, subscripts come as they are, without quotes, and the whole is cut. */
+#define LOCAL_NAME 512
+
+struct local_name {
+    char text[LOCAL_NAME + 1];
+    size_t len;
+};
+
+static void put(struct local_name *name, const char *bytes, size_t n)
+{
+    n = n < LOCAL_NAME - name->len ? n : LOCAL_NAME - name->len;
+    if (n != 0)
+        memcpy(name->text + name->len, bytes, n);
+    name->len += n;
+    name->text[name->len] = '\0';
+}
+
+static void put_sub(struct local_name *name, int i, int n, const char *bytes, size_t len)
+{
+    put(name, i == 0 ? "(" : ",", 1);
+    put(name, bytes, len);
+    if (i + 1 == n)
+        put(name, ")", 1);
+}
+
+static void name_local(const caret_node *n, struct local_name *name)
+{
+    char room[CARET_MAX_NAME + 2], sub[CARET_MAX_KEY];
+    caret_slice var = caret_node_name(n, room);
+    int depth = (int)caret_node_depth(n);
+    size_t len;
+
+    put(name, var.data, var.len);
+    for (int i = 0; i < depth; i++)
+        if (caret_node_subscript(n, (unsigned)i, sub, sizeof sub, &len, NULL) == CARET_OK)
+            put_sub(name, i, depth, sub, len);
+}
+
+int caret__ydb_undefined_long(struct caret__ydb_call *c)
+{
+    struct local_name name = {.len = 0};
+
+    put(&name, c->v->buf_addr, c->v->len_used);
+    for (int i = 0; i < c->n; i++)
+        put_sub(&name, i, c->n, c->subs[i].buf_addr, c->subs[i].len_used);
+    return caret__ydb_error(c, YDB_ERR_LVUNDEF, name.text, NULL);
+}
+
+static void name_global(const caret_node *n, char *name, size_t cap)
+{
+    char var[CARET_MAX_NAME + 2];
+    size_t len;
+
+    if (caret_node_zwr(n, caret_m__utf8(), name, cap - 1, &len) == CARET_OK)
+        name[len] = '\0';
+    else /* too long: the name alone is better than nothing */
+        snprintf(name, cap, "%s(...)", caret_node_name(n, var).data);
+}
+
 /* Now the node is to be named. */
 static void name_node(struct caret__ydb_error *e)
 {
-    char name[YDB_MAX_ERRORMSG];
-    const char *const operands[] = {name, NULL};
-    size_t len, n = caret_m__status(e->text, sizeof e->text, e->status, e->where, "");
-    int rc = caret_node_zwr(&e->node.node, caret_m__utf8(), name, sizeof name - 1, &len);
+    char global[YDB_MAX_ERRORMSG];
+    struct local_name local = {.len = 0};
+    const char *operands[] = {local.text, NULL};
+    size_t n = caret_m__status(e->text, sizeof e->text, e->status, e->where, "");
 
-    if (rc == CARET_OK) {
-        name[len] = '\0';
-    } else { /* too long: the name alone is better than nothing */
-        char var[CARET_MAX_NAME + 2];
-        snprintf(name, sizeof name, "%s(...)", caret_node_name(&e->node.node, var).data);
+    if (caret_node_is_local(&e->node.node)) {
+        name_local(&e->node.node, &local);
+    } else {
+        name_global(&e->node.node, global, sizeof global);
+        operands[0] = global;
     }
     caret_m__fill(e->text + n, sizeof e->text - n, e->status, operands);
     e->undefined = false;

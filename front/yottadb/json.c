@@ -7,19 +7,30 @@
 
 #include <strings.h>
 
+#include "yottadb/long.h"
 #include "yottadb/session.h"
 
 /* ------------------------------------------------------------------- arguments */
 
+/* A call, and what it is to do at its place. */
+struct job {
+    struct caret__ydb_call *c;
+    const ydb_buffer_t *v;
+    int n;
+    const ydb_buffer_t *subs;
+    int (*work)(const struct job *job, struct caret_m__tree *t, struct caret_m__place *p);
+    ydb_string_t *ret;
+    const ydb_string_t *value;
+};
+
 /* The node, after the arguments that are not about it: `what` is wrong with those, unless it is NULL. */
-static int find(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
-                const char *what, struct caret__ydb_path **path)
+static int find(const struct job *job, const char *what, struct caret__ydb_path **path)
 {
-    int status = what != NULL ? caret__ydb_name_check(c, v, n) : YDB_OK;
+    int status = what != NULL ? caret__ydb_name_check(job->c, job->v, job->n) : YDB_OK;
 
     if (status == YDB_OK && what != NULL)
-        return caret__ydb_invalid(c, what);
-    return status == YDB_OK ? caret__ydb_node(c, v, n, subs, path) : status;
+        return caret__ydb_invalid(job->c, what);
+    return status == YDB_OK ? caret__ydb_node(job->c, job->v, job->n, job->subs, path) : status;
 }
 
 static const char *bad_format(const char *format)
@@ -27,58 +38,121 @@ static const char *bad_format(const char *format)
     return format == NULL ? "NULL format" : strcasecmp(format, "JSON") != 0 ? "Invalid format" : NULL;
 }
 
-/* The session of the node: locals are left by leave(). */
-static int reach(struct caret__ydb_call *c, const caret_node *n, caret_session **s)
+static int json_failed(const struct job *job, const struct caret_m__tree *t, const struct caret_m__place *p,
+                       const struct caret_m__json_error *e)
 {
-    return caret_node_is_local(n) ? caret__ydb_locals(c, s) : caret__ydb_session(c, s);
-}
-
-static void leave(const caret_node *n)
-{
-    if (caret_node_is_local(n))
-        caret__ydb_locals_done();
-}
-
-static int json_failed(struct caret__ydb_call *c, const caret_node *n, const struct caret_m__json_error *e)
-{
+    struct caret__ydb_call *c = job->c;
     char call[40];
 
     snprintf(call, sizeof call, "%s()", c->name);
     if (e->code != 0)
         return caret__ydb_error(c, e->code, e->why, call, NULL);
     if (e->rc == CARET_NONE)
-        return caret__ydb_undefined(c, n);
-    return e->rc == CARET_E_KEY2BIG ? caret__ydb_error(c, YDB_ERR_GVSUBOFLOW, NULL)
-                                    : caret__ydb_failed(c, e->rc);
+        return t->list != NULL ? caret__ydb_undefined_long(c) : caret__ydb_undefined(c, &p->node.node);
+    if (e->rc != CARET_E_KEY2BIG)
+        return caret__ydb_failed(c, e->rc);
+    return caret_node_is_local(&p->node.node) ? CARET__YDB_LONG
+                                              : caret__ydb_error(c, YDB_ERR_GVSUBOFLOW, NULL);
 }
 
-/* ---------------------------------------------------------------------- encode */
+/* --------------------------------------------------------------------- places */
+
+static int at_node(const struct job *job, caret_session *s, const caret_node *n)
+{
+    struct caret_m__tree t = {.s = s};
+    struct caret_m__place p;
+    int rc = caret_m__place_node(&p, n);
+
+    return rc == CARET_OK ? job->work(job, &t, &p) : caret__ydb_failed(job->c, rc);
+}
+
+static int at_long(const struct job *job)
+{
+    struct caret_m__key key;
+    struct caret_m__place p;
+    int status = caret__ydb_long_enter(job->c, &key);
+
+    if (status != YDB_OK)
+        return status;
+    struct caret_m__tree t = {.list = caret__ydb_all_locals.more, .key = key};
+    caret_m__place_key(&p, &t);
+    status = job->work(job, &t, &p);
+    key = t.key;
+    return caret__ydb_long_leave(&key, status);
+}
+
+static int at_local(const struct job *job, const caret_node *n)
+{
+    caret_session *s;
+    int status = caret__ydb_locals_short(job->c, &s);
+
+    if (status == YDB_OK) {
+        status = at_node(job, s, n);
+        caret__ydb_locals_done();
+    }
+    return status;
+}
+
+struct in_transaction {
+    const struct job *job;
+    const caret_node *n;
+};
+
+static int at_node_in_it(struct caret__ydb_call *c, caret_session *s, void *arg)
+{
+    const struct in_transaction *in = arg;
+
+    (void)c;
+    return at_node(in->job, s, in->n);
+}
+
+/* What writes a global does so in a transaction. */
+static int at_global(const struct job *job, caret_node *n, bool writes)
+{
+    caret_session *s;
+    int status = caret__ydb_session(job->c, &s);
+
+    if (status != YDB_OK)
+        return status;
+    return writes ? caret__ydb_atomically(job->c, s, at_node_in_it, &(struct in_transaction){job, n})
+                  : at_node(job, s, n);
+}
+
+/* Do it, unless `what` is wrong. */
+static int run(const struct job *job, const char *what, bool writes)
+{
+    struct caret__ydb_path *path;
+    int status = find(job, what, &path);
+
+    if (status == YDB_OK)
+        status = caret_node_is_local(&path->node.node) ? at_local(job, &path->node.node)
+                                                       : at_global(job, &path->node.node, writes);
+    return status == CARET__YDB_LONG ? at_long(job) : status;
+}
+
+/* ---------------------------------------------------------------- encode, decode */
+
+static int encode_there(const struct job *job, struct caret_m__tree *t, struct caret_m__place *p)
+{
+    struct caret_m__json_error e;
+    char *text;
+    size_t len;
+
+    if (caret_m__json_encode(t, p, &text, &len, &e) != 0)
+        return json_failed(job, t, p, &e);
+    job->ret->address = text;
+    job->ret->length = len;
+    return YDB_OK;
+}
 
 static int encode(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
                   const char *format, ydb_string_t *ret)
 {
-    struct caret_m__json_error e;
-    struct caret__ydb_path *path;
-    caret_session *s;
-    char *text;
-    size_t len;
+    const struct job job = {.c = c, .v = v, .n = n, .subs = subs, .work = encode_there, .ret = ret};
 
     c->name = "ydb_encode_s";
-    int status = find(c, v, n, subs, ret == NULL ? "NULL ret_value" : bad_format(format), &path);
-    if (status == YDB_OK)
-        status = reach(c, &path->node.node, &s);
-    if (status != YDB_OK)
-        return status;
-    int rc = caret_m__json_encode(s, &path->node.node, &text, &len, &e);
-    leave(&path->node.node);
-    if (rc != 0)
-        return json_failed(c, &path->node.node, &e);
-    ret->address = text;
-    ret->length = len;
-    return YDB_OK;
+    return run(&job, ret == NULL ? "NULL ret_value" : bad_format(format), false);
 }
-
-/* ---------------------------------------------------------------------- decode */
 
 static const char *bad_value(const ydb_string_t *value)
 {
@@ -88,40 +162,24 @@ static const char *bad_value(const ydb_string_t *value)
                                     : NULL;
 }
 
-struct decoding {
-    caret_node *n;
-    const ydb_string_t *value;
-};
-
-static int decode_in_it(struct caret__ydb_call *c, caret_session *s, void *arg)
+/* A local that turns out to be too long while it is stored is stored again, from its beginning, in the list. */
+static int decode_there(const struct job *job, struct caret_m__tree *t, struct caret_m__place *p)
 {
-    const struct decoding *d = arg;
     struct caret_m__json_error e;
 
-    return caret_m__json_decode(s, d->n, d->value->address, d->value->length, &e) == 0
+    return caret_m__json_decode(t, p, job->value->address, job->value->length, &e) == 0
                ? YDB_OK
-               : json_failed(c, d->n, &e);
+               : json_failed(job, t, p, &e);
 }
 
 static int decode(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
                   const char *format, const ydb_string_t *value)
 {
+    const struct job job = {.c = c, .v = v, .n = n, .subs = subs, .work = decode_there, .value = value};
     const char *what = bad_format(format);
-    struct caret_m__json_error e;
-    struct caret__ydb_path *path;
-    caret_session *s;
 
     c->name = "ydb_decode_s";
-    int status = find(c, v, n, subs, what != NULL ? what : bad_value(value), &path);
-    if (status == YDB_OK)
-        status = reach(c, &path->node.node, &s);
-    if (status != YDB_OK)
-        return status;
-    if (!caret_node_is_local(&path->node.node))
-        return caret__ydb_atomically(c, s, decode_in_it, &(struct decoding){&path->node.node, value});
-    int rc = caret_m__json_decode(s, &path->node.node, value->address, value->length, &e);
-    leave(&path->node.node);
-    return rc == 0 ? YDB_OK : json_failed(c, &path->node.node, &e);
+    return run(&job, what != NULL ? what : bad_value(value), true);
 }
 
 /* ------------------------------------------------------------------------- ABI */

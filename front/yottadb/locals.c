@@ -1,27 +1,27 @@
 /*
  * locals.c - local variables: one set for the process, as YottaDB's programs expect, in a session without a
- * database under a mutex.  m/locals.c copies them for transactions that begin again.
+ * database under a mutex, those with long keys in a list (m/long.h).  m/locals.c copies them for transactions that
+ * begin again.
  */
 #include "yottadb/session.h"
 
-static struct caret_m__locals locals; /* under CARET__YDB_LOCALS; lives as long as the process */
+struct caret_m__locals caret__ydb_all_locals;
 
-int caret__ydb_locals(struct caret__ydb_call *c, caret_session **s)
+int caret__ydb_locals(struct caret__ydb_call *c)
 {
     int status = c->in != NULL ? caret__ydb_tp_check(c) : YDB_OK;
 
     if (status != YDB_OK)
         return status;
     caret__ydb_take(CARET__YDB_LOCALS);
-    if (!caret__ydb_likely(locals.s != NULL)) {
-        int rc = caret_session_open(NULL, &locals.s);
+    if (!caret__ydb_likely(caret__ydb_all_locals.s != NULL)) {
+        int rc = caret_session_open(NULL, &caret__ydb_all_locals.s);
         if (rc != CARET_OK) {
             caret__ydb_give(CARET__YDB_LOCALS);
             return caret__ydb_failed(c, rc);
         }
-        caret_session_detach(locals.s);
+        caret_session_detach(caret__ydb_all_locals.s);
     }
-    *s = locals.s;
     return YDB_OK;
 }
 
@@ -76,18 +76,17 @@ int caret__ydb_names_check(struct caret__ydb_call *c, int namecount, const ydb_b
 int caret__ydb_delete_excl(struct caret__ydb_call *c, int namecount, const ydb_buffer_t *names)
 {
     caret_slice kept[YDB_MAX_NAMES];
-    caret_session *s;
     c->name = "ydb_delete_excl_s";
     int status = caret__ydb_namecount_check(c, namecount);
     if (status == YDB_OK)
         status = caret__ydb_names_check(c, namecount, names, false);
     if (status == YDB_OK)
-        status = caret__ydb_locals(c, &s);
+        status = caret__ydb_locals(c);
     if (status != YDB_OK)
         return status;
     for (int i = 0; i < namecount; i++)
         kept[i] = (caret_slice){names[i].buf_addr, names[i].len_used};
-    int rc = caret_m__kill_others(&locals, kept, (size_t)namecount);
+    int rc = caret_m__kill_others(&caret__ydb_all_locals, kept, (size_t)namecount);
     caret__ydb_locals_done();
     return rc == CARET_OK ? YDB_OK : caret__ydb_failed(c, rc);
 }
@@ -113,13 +112,13 @@ static int outcome(struct caret__ydb_call *c, int rc)
 int caret__ydb_locals_save(struct caret__ydb_call *c, int namecount, const ydb_buffer_t *names)
 {
     struct caret_m__tp *tp = &c->in->tp.m;
-    caret_session *s;
-    int rc = CARET_OK, status = namecount != 0 ? caret__ydb_locals(c, &s) : YDB_OK;
+    int rc = CARET_OK, status = namecount != 0 ? caret__ydb_locals(c) : YDB_OK;
 
     if (status != YDB_OK || namecount == 0)
         return status;
     for (int i = 0; rc == CARET_OK && i < namecount; i++)
-        rc = caret_m__save(&tp->saved, tp->level, &locals, names[i].buf_addr, names[i].len_used);
+        rc = caret_m__save(&tp->saved, tp->level, &caret__ydb_all_locals, names[i].buf_addr,
+                           names[i].len_used);
     caret__ydb_locals_done();
     return outcome(c, rc);
 }
@@ -129,7 +128,7 @@ int caret__ydb_locals_restore(struct caret__ydb_call *c, struct caret_m__tp *tp)
     if (tp->saved == NULL)
         return YDB_OK;
     caret__ydb_take(CARET__YDB_LOCALS);
-    int rc = caret_m__tp_restore(tp, &locals);
+    int rc = caret_m__tp_restore(tp, &caret__ydb_all_locals);
     caret__ydb_give(CARET__YDB_LOCALS);
     return outcome(c, rc);
 }

@@ -9,14 +9,18 @@
  * before the level that is in progress can't be released in it: TPLOCK.  Each database counts what is taken, so that
  * a list of locks need not look for such.
  */
+#include <assert.h>
 #include <stdarg.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "m/m.h"
 #include "yottadb/session.h"
 
-#define SLICE_NS UINT64_C(20000000)
-#define PAUSE_NS 50000
+#define SLICE_NS    UINT64_C(20000000)
+#define PAUSE_NS    50000
+#define LONGEST_SUB 255 /* bytes, as M has it for locks */
+static_assert(CARET__YDB_RAW <= LONGEST_SUB && CARET__YDB_LAST <= LONGEST_SUB, "what a path has is short");
 
 /* ---------------------------------------------------------------- transactions */
 
@@ -151,6 +155,38 @@ static int take(struct caret__ydb_call *c, struct caret__ydb_database *d, const 
     return status;
 }
 
+static int sub_too_long(struct caret__ydb_call *c, const ydb_buffer_t *sub)
+{
+    struct caret__ydb_digits len;
+    char text[100];
+
+    caret_m__fill(text, sizeof text, YDB_ERR_LOCKSUB2LONG,
+                  (const char *const[]){caret__ydb_digits(&len, sub->len_used), NULL});
+    return caret__ydb_fail(c, YDB_ERR_LOCKSUB2LONG, "%s,%%YDB-I-TEXT, %.*s", text, (int)sub->len_used,
+                           sub->buf_addr);
+}
+
+/* Subscripts of locks have a length of their own: what finding the node said, or that one of them is too long. */
+__attribute__((noinline, cold)) static int lock_check(struct caret__ydb_call *c, const ydb_buffer_t *v, int n,
+                                                      const ydb_buffer_t *subs, int status)
+{
+    if (!caret__ydb_likely(status == YDB_OK) && status != YDB_ERR_GVSUBOFLOW && status != CARET__YDB_LONG)
+        return status;
+    for (int i = 0; i < n; i++)
+        if (!caret__ydb_likely(subs[i].len_used <= LONGEST_SUB))
+            return sub_too_long(c, &subs[i]);
+    return caret__ydb_likely(status != CARET__YDB_LONG) ? status : caret__ydb_too_long(c, v);
+}
+
+/* The same after a look at the path, which has short ones only, as a rule. */
+static inline int path_check(struct caret__ydb_call *c, const struct caret__ydb_path *path, int status)
+{
+    if (caret__ydb_likely(status == YDB_OK && path->used <= CARET__YDB_RAW &&
+                          path->last_len <= CARET__YDB_LAST))
+        return YDB_OK;
+    return lock_check(c, c->v, c->n, c->subs, status);
+}
+
 static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb_buffer_t *v, int n,
                      const ydb_buffer_t *subs)
 {
@@ -160,8 +196,9 @@ static int lock_incr(struct caret__ydb_call *c, unsigned long long ns, const ydb
     c->name = "ydb_lock_incr_s";
     int status =
         ns > YDB_MAX_TIME_NSEC ? caret__ydb_name_check(c, v, n) : caret__ydb_node(c, v, n, subs, &path);
-    if (status == YDB_OK)
-        status = caret__ydb_check_time(c, ns);
+    if (ns > YDB_MAX_TIME_NSEC)
+        return status == YDB_OK ? caret__ydb_check_time(c, ns) : status;
+    status = path_check(c, path, status);
     if (status == YDB_OK)
         status = enter(c, &d);
     return status == YDB_OK ? leave(take(c, d, &path->node.node, ns)) : status;
@@ -200,6 +237,7 @@ static int lock_decr(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, co
 
     c->name = "ydb_lock_decr_s";
     int status = caret__ydb_node(c, v, n, subs, &path);
+    status = path_check(c, path, status);
     if (status == YDB_OK)
         status = enter(c, &d);
     if (status != YDB_OK)
@@ -287,7 +325,8 @@ static int lock(struct caret__ydb_call *c, unsigned long long ns, int namecount,
     for (int i = 0; status == YDB_OK && i < namecount; i++) {
         const ydb_buffer_t *v = va_arg(args, const ydb_buffer_t *);
         int n = va_arg(args, int);
-        status = caret__ydb_node_make(c, v, n, va_arg(args, const ydb_buffer_t *), &room[i]);
+        const ydb_buffer_t *subs = va_arg(args, const ydb_buffer_t *);
+        status = lock_check(c, v, n, subs, caret__ydb_node_make(c, v, n, subs, &room[i]));
         nodes[i] = &room[i].node;
     }
     if (status == YDB_OK)

@@ -7,6 +7,7 @@
  * Siblings begin and end at the empty subscript, as M's $ORDER does it: from it the way on leads to the first, the
  * way back to the last of them, and a caller that arrives there on the way back is at the end.
  */
+#include "yottadb/long.h"
 #include "yottadb/session.h"
 
 /* ------------------------------------------------------------------ siblings */
@@ -106,12 +107,14 @@ int caret__ydb_sibling(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, 
         return status == YDB_OK ? caret__ydb_invalid(c, "NULL ret_value") : status;
     }
     int status = caret__ydb_node(c, v, n, subs, &path);
-    if (status != YDB_OK)
-        return status;
-    bool local = caret_node_is_local(&path->node.node) != 0, empty = n != 0 && subs[n - 1].len_used == 0;
-    status = local ? caret__ydb_locals(c, &s) : caret__ydb_session(c, &s);
-    if (status != YDB_OK)
-        return status;
+    bool local = status == YDB_OK && caret_node_is_local(&path->node.node);
+    if (caret__ydb_likely(status == YDB_OK))
+        status = !local   ? caret__ydb_session(c, &s)
+                 : n == 0 ? CARET__YDB_LONG /* names are in both places */
+                          : caret__ydb_locals_short(c, &s);
+    if (!caret__ydb_likely(status == YDB_OK))
+        return status == CARET__YDB_LONG ? caret__ydb_long_sibling(c, ret, back) : status;
+    bool empty = n != 0 && subs[n - 1].len_used == 0;
     status = sibling(c, s, path, empty, ret, back);
     if (local)
         caret__ydb_locals_done();
@@ -120,19 +123,24 @@ int caret__ydb_sibling(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, 
 
 /* --------------------------------------------------------------- depth first */
 
+int caret__ydb_too_few(struct caret__ydb_call *c, int n)
+{
+    struct caret__ydb_digits needed;
+    char call[40];
+
+    snprintf(call, sizeof call, "%s()", c->name);
+    return caret__ydb_error(c, YDB_ERR_INSUFFSUBS, call, caret__ydb_digits(&needed, n), NULL);
+}
+
 /* All subscripts, or nothing at all if there are too few buffers. */
 static int store_all(struct caret__ydb_call *c, struct caret__ydb_path *path, int *ret_n, ydb_buffer_t *ret)
 {
     const caret_node *n = &path->node.node;
-    struct caret__ydb_digits needed;
     int depth = (int)caret_node_depth(n), room = *ret_n;
-    char call[40];
 
     *ret_n = depth;
-    if (!caret__ydb_likely(depth <= room)) {
-        snprintf(call, sizeof call, "%s()", c->name);
-        return caret__ydb_error(c, YDB_ERR_INSUFFSUBS, call, caret__ydb_digits(&needed, depth), NULL);
-    }
+    if (!caret__ydb_likely(depth <= room))
+        return caret__ydb_too_few(c, depth);
     if (depth != 0 && ret == NULL)
         return caret__ydb_invalid(c, "NULL ret_subsarray");
     for (int i = 0; i < depth; i++) {
@@ -159,12 +167,11 @@ int caret__ydb_step(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
         return status == YDB_OK ? caret__ydb_invalid(c, "NULL ret_subs_used") : status;
     }
     int status = caret__ydb_node(c, v, n, subs, &path);
+    bool local = status == YDB_OK && caret_node_is_local(&path->node.node);
+    if (status == YDB_OK)
+        status = local ? caret__ydb_locals_short(c, &s) : caret__ydb_session(c, &s);
     if (status != YDB_OK)
-        return status;
-    bool local = caret_node_is_local(&path->node.node) != 0;
-    status = local ? caret__ydb_locals(c, &s) : caret__ydb_session(c, &s);
-    if (status != YDB_OK)
-        return status;
+        return status == CARET__YDB_LONG ? caret__ydb_long_step(c, ret_n, ret, back) : status;
     caret_node *at = &path->node.node;
     int rc = back ? caret_node_previous(s, at) : caret_node_next(s, at);
     if (local)

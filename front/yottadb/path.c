@@ -126,14 +126,25 @@ static inline int check(struct caret__ydb_call *c, const ydb_buffer_t *v, int n,
 
 /* ---------------------------------------------------------------------- making */
 
-/* GVSUBOFLOW, with the name of the variable as GVIS has it. */
-static int too_long(struct caret__ydb_call *c, const ydb_buffer_t *v)
+int caret__ydb_too_long(struct caret__ydb_call *c, const ydb_buffer_t *v)
 {
     char text[200];
 
     caret_m__fill(text, sizeof text, YDB_ERR_GVSUBOFLOW, (const char *const[]){NULL});
     return caret__ydb_fail(c, YDB_ERR_GVSUBOFLOW, "%s,%%YDB-I-GVIS, \t\tGlobal variable: %.*s(*", text,
                            (int)v->len_used, v->buf_addr);
+}
+
+/* The engine can't have such a key: nor can anybody a subscript longer than a string; locals go elsewhere. */
+static int no_key(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs)
+{
+    struct caret__ydb_digits len, most;
+
+    for (int i = 0; i < n; i++)
+        if (subs[i].len_used > YDB_MAX_STR)
+            return caret__ydb_error(c, YDB_ERR_INVSTRLEN, caret__ydb_digits(&len, subs[i].len_used),
+                                    caret__ydb_digits(&most, YDB_MAX_STR), NULL);
+    return v->buf_addr[0] != '^' ? CARET__YDB_LONG : caret__ydb_too_long(c, v);
 }
 
 static int make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
@@ -146,7 +157,7 @@ static int make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const y
     for (int i = 0; rc == CARET_OK && i < n; i++)
         rc = caret_node_child(&node->node, sizeof *node, &node->node,
                               subs[i].len_used != 0 ? subs[i].buf_addr : "", subs[i].len_used);
-    return rc == CARET_OK ? YDB_OK : rc == CARET_E_KEY2BIG ? too_long(c, v) : caret__ydb_failed(c, rc);
+    return rc == CARET_OK ? YDB_OK : rc == CARET_E_KEY2BIG ? no_key(c, v, n, subs) : caret__ydb_failed(c, rc);
 }
 
 int caret__ydb_node_make(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, const ydb_buffer_t *subs,
@@ -265,6 +276,9 @@ int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
     int status = check(c, v, n, subs);
     unsigned i = 0;
 
+    c->v = v;
+    c->n = n;
+    c->subs = subs;
     if (!caret__ydb_likely(status == YDB_OK))
         return status;
     while (i < CARET__YDB_PATHS && !matches(paths->order[i], v, n, subs))
@@ -281,7 +295,7 @@ int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *v, int n, con
         return YDB_OK;
     int rc = set_last(&p->node.node, last);
     if (rc != CARET_OK)
-        return rc == CARET_E_KEY2BIG ? too_long(c, v) : caret__ydb_failed(c, rc);
+        return rc == CARET_E_KEY2BIG ? no_key(c, v, n, subs) : caret__ydb_failed(c, rc);
     caret__ydb_moved(p, last);
     return YDB_OK;
 }

@@ -48,13 +48,16 @@ struct caret__ydb_call;
 
 void caret__ydb_paths_init(struct caret__ydb_paths *paths);
 
-/* The node; it belongs to the thread and lives until its next call.  A status of YDB. */
+/* The node; it belongs to the thread and lives until its next call.  A status of YDB, or CARET__YDB_LONG. */
 int caret__ydb_node(struct caret__ydb_call *c, const ydb_buffer_t *varname, int subs_used,
                     const ydb_buffer_t *subs, struct caret__ydb_path **path);
 
 /* Is that a name, and a number of subscripts that there can be?  For those who complain about something else, which
  * comes after these. */
 int caret__ydb_name_check(struct caret__ydb_call *c, const ydb_buffer_t *varname, int subs_used);
+
+/* GVSUBOFLOW, with the name of the variable as GVIS has it. */
+int caret__ydb_too_long(struct caret__ydb_call *c, const ydb_buffer_t *varname);
 
 /* The node's last subscript was changed: to what was stored in `ret`, or to something else (NULL). */
 void caret__ydb_moved(struct caret__ydb_path *path, const ydb_buffer_t *ret);
@@ -65,7 +68,7 @@ void caret__ydb_keep_begin(struct caret__ydb_path *path);
 void caret__ydb_keep(struct caret__ydb_path *path, int i, int n, const ydb_buffer_t *sub);
 void caret__ydb_keep_end(struct caret__ydb_path *path, int n);
 
-/* The node of these strings without keeping it. */
+/* The node of these strings without keeping it.  The same. */
 int caret__ydb_node_make(struct caret__ydb_call *c, const ydb_buffer_t *varname, int subs_used,
                          const ydb_buffer_t *subs, caret_node_buf *node);
 

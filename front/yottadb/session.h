@@ -106,6 +106,8 @@ struct caret__ydb_call {
     const char *where; /* "SimpleAPI" */
     bool locked;       /* in's mutex */
     int status;        /* why it can't be */
+    int n;             /* the address that caret__ydb_node() was asked for, for long.c */
+    const ydb_buffer_t *v, *subs;
 };
 
 extern _Atomic int caret__ydb_state;
@@ -240,11 +242,32 @@ void caret__ydb_timers_forget(void);
 
 /* ---- locals.c ---- */
 
-/* Work with the local variables; unlock afterwards. */
-int caret__ydb_locals(struct caret__ydb_call *c, caret_session **s);
+extern struct caret_m__locals
+    caret__ydb_all_locals; /* under CARET__YDB_LOCALS; lives as long as the process */
+
+/* Work with the local variables, caret__ydb_all_locals; unlock afterwards. */
+int caret__ydb_locals(struct caret__ydb_call *c);
 static inline void caret__ydb_locals_done(void)
 {
     caret__ydb_give(CARET__YDB_LOCALS);
+}
+
+/* No status for anybody outside: the variable is local, and is in the list of those with long keys, or is to be moved
+ * there, as the address is too long for the engine.  Whoever gets that goes on by a function of long.h. */
+#define CARET__YDB_LONG 1
+
+/* The same with the session alone, for the node that was asked for: CARET__YDB_LONG, with nothing locked, if its
+ * variable is not there but in the list. */
+static inline int caret__ydb_locals_short(struct caret__ydb_call *c, caret_session **s)
+{
+    int status = caret__ydb_locals(c);
+
+    *s = caret__ydb_all_locals.s;
+    if (caret__ydb_likely(status != YDB_OK || caret__ydb_all_locals.more == NULL) ||
+        !caret_m__is_long(caret__ydb_all_locals.more, c->v->buf_addr, c->v->len_used))
+        return status;
+    caret__ydb_locals_done();
+    return CARET__YDB_LONG;
 }
 
 /* For a transaction: save those named for its innermost level; put them back. */
@@ -303,8 +326,13 @@ struct caret__ydb_digits {
 };
 const char *caret__ydb_digits(struct caret__ydb_digits *room, long long number);
 
-/* The node has no value; its text is made when somebody asks. */
+/* The node has no value; its text is made when somebody asks.  The same of a local variable's node that has no key. */
 int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n);
+int caret__ydb_undefined_long(struct caret__ydb_call *c);
+
+/* The value is longer than there can be; there are too few buffers for n subscripts. */
+int caret__ydb_too_big(struct caret__ydb_call *c, size_t len);
+int caret__ydb_too_few(struct caret__ydb_call *c, int n);
 
 /* The text of the thread's last error, "code,where,text", and how long it is; to be set to any. */
 const char *caret__ydb_zstatus_text(struct caret__ydb_thread *t, size_t *len);
@@ -336,6 +364,13 @@ static inline int caret__ydb_store(struct caret__ydb_call *c, ydb_buffer_t *ret,
         return YDB_OK;
     }
     return caret__ydb_fits(c, ret, len, "ret_value");
+}
+
+/* What an increment says. */
+static inline caret_slice caret__ydb_increment(const ydb_buffer_t *by)
+{
+    return by == NULL || by->len_used == 0 ? (caret_slice){"1", 1}
+                                           : (caret_slice){by->buf_addr, by->len_used};
 }
 
 /* Functions on nodes that ..._s and ..._st share: data.c, move.c. */

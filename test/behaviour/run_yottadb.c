@@ -68,6 +68,7 @@ static const char *symbol(int status)
     case YDB_ERR_VARNAME2LONG: return "NAME";
     case YDB_ERR_MAXNRSUBSCRIPTS: return "MAXSUBS";
     case YDB_ERR_GVSUBOFLOW:
+    case YDB_ERR_LOCKSUB2LONG:
     case YDB_ERR_KEY2BIG: return "KEY2BIG";
     case YDB_ERR_REC2BIG: return "VALUE2BIG";
     case YDB_ERR_NUMOFLOW: return "NUMOFLOW";

@@ -265,7 +265,7 @@ static inline void fails_(int rc, int status, const char *name, const char *part
 /* What all functions on nodes make of bad names and subscripts, in the order in which they look.  f: a call whose other
  * arguments are good; special_too: it takes special variables. */
 static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_buffer_t *s),
-                               bool special_too)
+                               bool special_too, bool is_lock)
 {
     static const char *const bad[] = {"",
                                       "^",
@@ -286,7 +286,7 @@ static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_
     ydb_buffer_t subs[YDB_MAX_SUBS + 1], v, null = {0, 0, NULL}, over = {1, 2, error_room},
                                             nowhere = {5, 5, NULL};
     char expected[100];
-    static char big[1100];
+    static char big[YDB_MAX_STR + 1];
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         v = b(bad[i]);
@@ -314,8 +314,11 @@ static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_
     subs[1] = nowhere;
     fails(f(var("a"), 2, subs), PARAMINVALID, "Invalid subsarray (index 1) parameter specified in ydb_");
     memset(big, 'x', sizeof big);
-    subs[0] = bytes(big, sizeof big);
-    fails(f(var("a"), 1, subs), GVSUBOFLOW, "Maximum combined length of subscripts exceeded,%YDB-I-GVIS");
+    subs[0] = bytes(big, YDB_MAX_STR + 1);
+    fails(f(var("a"), 1, subs), INVSTRLEN, "Invalid string length 1048577: max 1048576");
+    subs[0].len_used = 1100;
+    if (mode->caret[0] == '^' && !is_lock)
+        fails(f(var("a"), 1, subs), GVSUBOFLOW, "Maximum combined length of subscripts exceeded,%YDB-I-GVIS");
     v = b("$nosuch");
     fails(f(&v, 0, NULL), INVSVN, "Invalid special variable name");
     fails(f(&v, 1, NULL), ISVSUBSCRIPTED,
