@@ -17,7 +17,6 @@
  * freeze or release, whose steps are whole one by one; only the counters may be off.
  */
 #include "log/repair.h"
-#include "log/await.h"
 
 #include <errno.h>
 #include <sched.h>
