@@ -95,6 +95,7 @@ end
 local function end_child(where, step)
     local n = node_of(where)
     local sub = n[step](n)
+    if sub ~= n[step == "next" and "first" or "last"](n) then return "DIFFERENT" end
     return sub == nil and "none" or node_text(n(sub))
 end
 
@@ -127,6 +128,59 @@ local function incr(t)
     return tonumber(sum) == tonumber(n:get()) and value_text(n:get()) or "DIFFERENT"
 end
 
+local function get(where) return value_text(node_of(where):get()) end
+
+local function exists(where)
+    return node_of(where):exists() and "v1" or "v0"
+end
+
+-- Those that come up in so many tries.
+local function random_children(where)
+    local n, seen, parts = node_of(where), {}, {}
+    for _ = 1, 300 do
+        local sub = n:random()
+        if sub == nil then break end
+        seen[sub] = true
+    end
+    for sub in n:subscripts() do
+        if seen[sub] then parts[#parts + 1] = node_text(n(sub)) end
+        seen[sub] = nil
+    end
+    return next(seen) == nil and joined(parts) or "DIFFERENT"
+end
+
+-- What was there, and whether the value was put.  What has no call of its own takes a transaction.
+local function put(t)
+    local n, when = node_of(t.nodes[1]), t.word
+    local had, was = n:data(), n:get()
+    local refused = when:find "absent" and was or when:find "present" and not was
+        or when:find "childless" and had >= 10
+    local there
+    if when == "any" then
+        there = n:swap(t.value)
+    elseif when == "absent" then
+        local added, other = n:add(t.value)
+        if added == not not was then return "DIFFERENT" end
+        there = other
+    elseif refused then
+        there = was
+    else
+        there = db:tp(function()
+            n:set(t.value)
+            return was
+        end)
+    end
+    if there ~= was then return "DIFFERENT" end
+    return (refused and "REFUSED\t" or "") .. value_text(had) .. "\t" .. value_text(was)
+end
+
+local place
+
+local function wait(t)
+    local changed, _, name = db:wait(node_of(t.nodes[1]), tonumber(t.word), place)
+    return changed and "ok" or name or "none"
+end
+
 local function nest(levels)
     if levels == 0 then return "ok" end
     return db:tp(nest, levels - 1)
@@ -148,7 +202,13 @@ end
 -- Each returns its answer; none: ok.
 local operations = {
     set = function(t) node_of(t.nodes[1]):set(t.value) end,
-    get = function(t) return value_text(node_of(t.nodes[1]):get()) end,
+    get = function(t) return get(t.nodes[1]) end,
+    get2 = function(t) return get(t.nodes[1]) .. "\t" .. get(t.nodes[2]) end,
+    put = put,
+    exists = function(t) return exists(t.nodes[1]) end,
+    random = function(t) return random_children(t.nodes[1]) end,
+    place = function() place = db:place() end,
+    wait = wait,
     data = function(t) return value_text(node_of(t.nodes[1]):data()) end,
     delete = function(t) node_of(t.nodes[1]):delete() end,
     kill = function(t) node_of(t.nodes[1]):kill() end,

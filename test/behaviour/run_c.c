@@ -109,6 +109,64 @@ static bool do_get(const struct told *t, caret_node *n)
     return get_copy_agrees(n, v.len) ? true : say_different();
 }
 
+/* The second node may be anywhere. */
+static bool do_get2(const struct told *t, caret_node *n)
+{
+    caret_node_buf other;
+    caret_slice v[2], w;
+    int rc = make(&t->nodes[1], &other);
+
+    if (rc == CARET_OK)
+        rc = caret_get2(s, n, &other.node, &v[0], &v[1]);
+    if (rc != CARET_OK)
+        return say(rc);
+    for (int i = 0; i < 2; i++)
+        if (v[i].data != NULL)
+            say_value(v[i].data, v[i].len);
+        else
+            say_word("none");
+    rc = caret_get(s, &other.node, &w);
+    if (rc == CARET_RESTART)
+        return say(rc);
+    bool agrees =
+        rc == (v[1].data != NULL ? CARET_OK : CARET_NONE) && (rc == CARET_NONE || w.len == v[1].len);
+    return agrees ? true : say_different();
+}
+
+/* What was there, and whether the value was put. */
+static bool do_put(const struct told *t, caret_node *n)
+{
+    int flags = (strstr(t->word, "absent") != NULL ? CARET_PUT_ABSENT : 0) |
+                (strstr(t->word, "present") != NULL ? CARET_PUT_PRESENT : 0) |
+                (strstr(t->word, "childless") != NULL ? CARET_PUT_CHILDLESS : 0);
+    caret_slice old;
+    int before, had, rc = caret_data(s, n, &before);
+
+    if (rc == CARET_OK)
+        rc = caret_put(s, n, t->value.data, t->value.len, flags, &had, &old);
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return say(rc);
+    if (rc == CARET_NONE)
+        say_word("REFUSED");
+    say_number(had);
+    if (old.data != NULL)
+        say_value(old.data, old.len);
+    else
+        say_word("none");
+    return had == before ? true : say_different();
+}
+
+static bool do_exists(const struct told *t, caret_node *n)
+{
+    int what, rc = caret_data(s, n, &what);
+
+    (void)t;
+    if (rc != CARET_OK)
+        return say(rc);
+    say_number(what != 0);
+    return true;
+}
+
 static bool do_data(const struct told *t, caret_node *n)
 {
     int what, rc = caret_data(s, n, &what);
@@ -142,6 +200,17 @@ static bool do_incr(const struct told *t, caret_node *n)
     if (rc != CARET_OK)
         return say(rc);
     say_value(sum.data, sum.len);
+    return true;
+}
+
+static bool do_incr_strict(const struct told *t, caret_node *n)
+{
+    int64_t sum;
+    int rc = caret_incr_int(s, n, strtoll(t->value.data, NULL, 10), CARET_INCR_STRICT, &sum);
+
+    if (rc != CARET_OK)
+        return say(rc);
+    say_number((long)sum);
     return true;
 }
 
@@ -206,6 +275,36 @@ static bool do_children(const struct told *t, caret_node *n)
         say_value(sub, len);
         rc = back ? caret_previous(s, n) : caret_next(s, n);
     }
+    return say_end(rc);
+}
+
+/* Those that come up in so many tries. */
+static bool do_random(const struct told *t, caret_node *n)
+{
+    enum { TRIES = 300, MOST = 32 };
+    caret_node_buf child;
+    bool seen[MOST] = {false};
+    size_t i = 0;
+    int rc = CARET_OK;
+
+    (void)t;
+    for (uint64_t try = 0, r = 1; try < TRIES && rc == CARET_OK; try++) {
+        r = r * UINT64_C(6364136223846793005) + 1442695040888963407;
+        caret_node_copy(&child.node, sizeof child, n);
+        rc = caret_random_child(s, &child.node, r ^ r >> 32);
+        for (i = 0; rc == CARET_OK && (rc = caret_previous(s, &child.node)) == CARET_OK; i++)
+            ;
+        if (rc == CARET_NONE && caret_node_depth(&child.node) > caret_node_depth(n)) {
+            seen[i % MOST] = true;
+            rc = CARET_OK;
+        }
+    }
+    if (rc != CARET_OK)
+        return say_end(rc);
+    rc = caret_first(s, n);
+    for (i = 0; rc == CARET_OK; i++, rc = caret_next(s, n))
+        if (seen[i % MOST])
+            say_node(n);
     return say_end(rc);
 }
 
@@ -382,6 +481,17 @@ static bool do_lock_list(const struct told *t, caret_node *n)
     return say(rc);
 }
 
+/* ------------------------------------------------------------------- waiting */
+
+/* From the last place that was taken. */
+static bool do_wait(const struct told *t, caret_node *n)
+{
+    static uint64_t place;
+
+    return say(told(t, "place") ? caret_durable(db, NULL, &place)
+                                : caret_wait(s, n, place, nanoseconds(t->word)));
+}
+
 /* -------------------------------------------------------------- transactions */
 
 static bool do_level(const struct told *t, caret_node *n)
@@ -484,11 +594,15 @@ static const struct {
 } operations[] = {
     {"set", do_set},
     {"get", do_get},
+    {"get2", do_get2},
+    {"put", do_put},
     {"data", do_data},
+    {"exists", do_exists},
     {"delete", do_delete},
     {"kill", do_kill},
     {"incr", do_incr},
     {"incr_m", do_incr},
+    {"incr_strict", do_incr_strict},
     {"merge", do_subtree},
     {"copy", do_subtree},
     {"move", do_subtree},
@@ -499,6 +613,7 @@ static const struct {
     {"last", do_step},
     {"node_next", do_step},
     {"node_previous", do_step},
+    {"random", do_random},
     {"children", do_children},
     {"children_back", do_children},
     {"walk", do_walk},
@@ -515,6 +630,8 @@ static const struct {
     {"unlock_all", do_lock_list},
     {"lock_all", do_lock_list},
     {"lock_more", do_lock_list},
+    {"place", do_wait},
+    {"wait", do_wait},
     {"level", do_level},
     {"restarts", do_level},
     {"nest", do_nest},

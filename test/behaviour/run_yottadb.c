@@ -141,6 +141,18 @@ static bool do_data(const struct told *t, struct node *n)
     return true;
 }
 
+static bool do_exists(const struct told *t, struct node *n)
+{
+    unsigned what;
+    int status = ydb_data_s(&n->name, n->n, n->subs, &what);
+
+    (void)t;
+    if (status != YDB_OK)
+        return say(status);
+    say_number(what != 0);
+    return true;
+}
+
 static bool do_delete(const struct told *t, struct node *n)
 {
     return say(ydb_delete_s(&n->name, n->n, n->subs, told(t, "kill") ? YDB_DEL_TREE : YDB_DEL_NODE));
@@ -477,6 +489,7 @@ static const struct {
     {"set", do_set},
     {"get", do_get},
     {"data", do_data},
+    {"exists", do_exists},
     {"delete", do_delete},
     {"kill", do_delete},
     {"incr", do_incr},
