@@ -1,6 +1,6 @@
 /*
  * Subtrees: merge, copy, move and count do what a model says, in and outside of transactions, among globals and locals;
- * they are restarted by what others change, refuse what can't be, and leave nothing half done by a death.
+ * they are restarted by what others change, and refuse what can't be.  Deaths: test_subtree_death.c.
  */
 #include "support/database.h"
 
