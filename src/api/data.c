@@ -142,7 +142,13 @@ get_remembered(caret_session *s, const struct caret__node *n, caret_slice *out)
     struct caret__entry e = caret__page_entry(at.page, h.pos);
     if (caret__unlikely(e.run || e.vlen > s->out_cap))
         return false;
-    caret__racy_copy_value(s->out, e.val, e.vlen);
+    if (e.vlen >= 8 && e.vlen <= 16) { /* a number, a name: two words */
+        uint64_t first = caret__racy64(e.val), last = caret__racy64(e.val + e.vlen - 8);
+        caret__put_le64(s->out, first);
+        caret__put_le64(s->out + e.vlen - 8, last);
+    } else {
+        caret__racy_copy_value(s->out, e.val, e.vlen);
+    }
     if (caret__unlikely(!caret__at_unchanged(v, &at)))
         return false;
     *out = (caret_slice){(const char *)s->out, e.vlen};

@@ -24,6 +24,9 @@
 #include "base/key.h"
 #include "tree/walk.h"
 
+/* All that such a function calls becomes part of it, but for what is to stay by itself. */
+#define QUICK __attribute__((flatten))
+
 struct move {
     caret_session *s;
     struct caret__node *n;
@@ -224,17 +227,17 @@ static __attribute__((noinline)) size_t across(struct caret__view *v, const stru
 }
 
 /* The same of the slot beside the remembered one, at a distance of 1 or -1, noted as read: *rc.  at: where it is. */
-static inline __attribute__((always_inline)) size_t beside(struct caret__view *v, const struct caret__node *n,
-                                                           const struct caret__hint *h, int by, unsigned base,
-                                                           uint8_t *buf, const struct wanted *w,
-                                                           struct caret__at *at, int *rc)
+static inline __attribute__((always_inline)) size_t
+beside(struct caret__view *v, const struct caret__node *n, const struct caret__hint_words *words, int by,
+       unsigned base, uint8_t *buf, const struct wanted *w, struct caret__at *at, int *rc)
 {
-    bool held = w != NULL && caret__walk_holds(v, h->owner, h->pgno, h->version, at);
+    const struct caret__hint h = caret__hint_of(*words);
+    bool held = w != NULL && caret__walk_holds(v, h.owner, h.pgno, h.version, at);
 
     *rc = CARET_NONE;
-    if (!held && (h->owner != v->pg->id || !caret__at_recall(v, at, h->pgno, h->version)))
+    if (!held && (h.owner != v->pg->id || !caret__at_recall(v, at, h.pgno, h.version)))
         return 0;
-    at->pos = h->pos + (unsigned)by; /* before 0 is after all */
+    at->pos = h.pos + (unsigned)by; /* before 0 is after all */
     if (at->pos >= caret__page_count(at->page))
         return across(v, n, by, base, buf, w, at, rc);
     if (w != NULL) {
@@ -252,65 +255,86 @@ static inline __attribute__((always_inline)) size_t beside(struct caret__view *v
     return len;
 }
 
-/* A step to the place `at`. */
-static inline void arrive(const struct caret__view *v, struct caret__node *n, const struct caret__at *at)
+/* A step from the hint to the place `at`, `by` slots further if it is in the same leaf. */
+static inline __attribute__((always_inline)) void arrive(const struct caret__view *v, struct caret__node *n,
+                                                         const struct caret__hint_words *from, int by,
+                                                         const struct caret__at *at)
 {
-    caret__hint_put(
-        n, (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, CARET__HINT_FOUND});
-}
-
-/* Does the hint lead to the copy of a leaf, and is that current?  Of the node that was moved in it last it is known. */
-static inline __attribute__((always_inline)) bool in_copy(const struct caret__view *v,
-                                                          const struct caret__walk *k,
-                                                          const struct caret__hint_words *w,
-                                                          struct caret__at *at)
-{
-    /* If these are the same, so are owner and version. */
-    if (caret__likely(w->check == k->moved_check && w->place == k->moved_place))
-        return caret__walk_current(v, k, at);
-    struct caret__hint h = caret__hint_of(*w);
-    return caret__walk_holds(v, h.owner, h.pgno, h.version, at);
+    if (caret__likely(at->pgno == (uint32_t)from->place))
+        caret__hint_shift(n, from, by);
+    else
+        caret__hint_put(
+            n, (struct caret__hint){at->version, v->pg->id, at->pgno, (uint16_t)at->pos, CARET__HINT_FOUND});
 }
 
 /*
- * The quickest: the sibling beside, in the copy of the leaf, when all that differs is the end of the subscript, eight
- * bytes at most.  What comes before it is in the page's prefix, and in the node; that the end is one is seen
- * by the only byte in it that ends a subscript.
+ * Is the entry, in the leaf that the node's own key is in, a sibling of it, and all that differs the end of the
+ * subscript, eight bytes at most?  What comes before it is in the page's prefix, and in the node; that the end is one
+ * is seen by the only byte in it that ends a subscript.  Eight bytes can be read there.  To be validated, unless the
+ * page is a copy.
  */
+static inline __attribute__((always_inline)) bool see_end(const struct caret__entry *e, unsigned plen,
+                                                          const struct caret__node *n, uint64_t *end)
+{
+    unsigned base = n->last_off;
+
+    if (plen < base || plen >= n->key_len || plen + 8u > n->key_cap)
+        return false;
+    *end = caret__racy64(e->key);
+    return caret__sub_ends(plen > base ? caret__node_key(n)[base] : caret__racy8(e->key), *end, e->klen,
+                           plen - base);
+}
+
+/* The node becomes that sibling. */
+static inline __attribute__((always_inline)) void take_end(struct caret__node *n, unsigned plen, uint64_t end,
+                                                           unsigned klen)
+{
+    caret__put_le64(caret__node_key(n) + plen, end);
+    n->key_len = (uint16_t)(plen + klen);
+}
+
+/* The sibling beside, in the copy of the leaf, which is current.  False: another way; nothing has changed. */
+static inline __attribute__((always_inline)) bool slide(struct caret__walk *k, struct caret__node *n,
+                                                        const struct caret__hint_words *h, int by,
+                                                        caret_slice *value)
+{
+    unsigned pos = (uint16_t)(h->place >> 32) + (unsigned)by, plen = k->prefix_len;
+    uint64_t end;
+
+    if (pos >= k->count)
+        return false;
+    struct caret__entry e = caret__page_entry(k->copy, pos);
+    if (e.run || !see_end(&e, plen, n, &end))
+        return false;
+    take_end(n, plen, end, e.klen);
+    const struct caret__hint_words to = caret__hint_shift(n, h, by);
+    k->moved_place = to.place;
+    k->moved_check = to.check;
+    *value = (caret_slice){(const char *)e.val, e.vlen};
+    caret__walk_ask(k);
+    return true;
+}
+
+/* The same where the hint leads to the copy and that has yet to be seen. */
 static inline __attribute__((always_inline)) int beside_in_copy(struct caret__view *v, struct caret__node *n,
-                                                                const struct caret__hint_words *h, int by,
+                                                                const struct caret__hint_words *words, int by,
                                                                 const struct wanted *w)
 {
-    struct caret__walk *k = v->walk;
+    const struct caret__hint h = caret__hint_of(*words);
     struct caret__at at;
-    unsigned base = n->last_off, pos = (uint16_t)(h->place >> 32) + (unsigned)by;
 
-    if (k == NULL || !in_copy(v, k, h, &at) || pos >= k->count)
-        return CARET_NONE;
-    struct caret__entry e = caret__page_entry(k->copy, pos);
-    unsigned plen = k->prefix_len;
-    uint8_t *own = caret__node_key(n);
-    if (e.run || plen < base || plen >= n->key_len || plen + 8u > n->key_cap)
-        return CARET_NONE;
-    uint64_t end = caret__le64(e.key);
-    if (!caret__sub_ends(plen > base ? own[base] : e.key[0], end, e.klen, plen - base))
+    if (!caret__walk_holds(v, h.owner, h.pgno, h.version, &at))
         return CARET_NONE;
     int rc = caret__walk_note(v, &at);
     if (caret__unlikely(rc != CARET_OK))
         return rc;
-    caret__put_le64(own + plen, end);
-    n->key_len = (uint16_t)(plen + e.klen);
-    k->moved_place = n->hint.place = h->place + ((uint64_t)(int64_t)by << 32);
-    k->moved_check = n->hint.check = h->check + ((uint64_t)(int64_t)by << 32) * CARET__HINT_SPREAD;
-    *w->value = (caret_slice){(const char *)e.val, e.vlen};
-    caret__walk_ask(k);
-    return CARET_OK;
+    return slide(v->walk, n, words, by, w->value) ? CARET_OK : CARET_NONE;
 }
 
 /* The ways below: CARET_NONE where nothing is decided. */
 
 static inline __attribute__((always_inline)) int next_in_leaf(struct caret__view *v, struct caret__node *n,
-                                                              const struct caret__hint *h,
+                                                              const struct caret__hint_words *h,
                                                               const struct wanted *w)
 {
     uint8_t sub[CARET__KEY_MAX];
@@ -324,13 +348,13 @@ static inline __attribute__((always_inline)) int next_in_leaf(struct caret__view
         return CARET_NONE;
     caret__racy_copy_short(caret__node_key(n) + n->last_off, sub, len);
     n->key_len = (uint16_t)(n->last_off + len);
-    arrive(v, n, &at);
+    arrive(v, n, h, 1, &at);
     return CARET_OK;
 }
 
 static inline __attribute__((always_inline)) int previous_in_leaf(struct caret__view *v,
                                                                   struct caret__node *n,
-                                                                  const struct caret__hint *h,
+                                                                  const struct caret__hint_words *h,
                                                                   const struct wanted *w)
 {
     uint8_t key[CARET__KEY_MAX];
@@ -345,14 +369,14 @@ static inline __attribute__((always_inline)) int previous_in_leaf(struct caret__
         return CARET_NONE;
     caret__racy_copy_short(caret__node_key(n) + n->last_off, key, sub);
     n->key_len = (uint16_t)(n->last_off + sub);
-    arrive(v, n, &at);
+    arrive(v, n, h, -1, &at);
     if (sub != len)
         caret__hint_drop(n); /* of the sibling's own key nothing is known */
     return CARET_OK;
 }
 
 static inline __attribute__((always_inline)) int step_in_leaf(struct caret__view *v, struct caret__node *n,
-                                                              const struct caret__hint *h, int by,
+                                                              const struct caret__hint_words *h, int by,
                                                               const struct wanted *w)
 {
     uint8_t key[CARET__KEY_MAX];
@@ -366,26 +390,28 @@ static inline __attribute__((always_inline)) int step_in_leaf(struct caret__view
     caret__racy_copy_short(key, caret__node_key(n), base);
     rc = caret__node_take_key(n, key, base + len);
     if (rc == CARET_OK)
-        arrive(v, n, &at);
+        arrive(v, n, h, by, &at);
     return rc;
 }
 
 enum way { NEXT, PREVIOUS, NODE_NEXT, NODE_PREVIOUS };
 
+static inline __attribute__((always_inline)) int direction(enum way way)
+{
+    return way == NEXT || way == NODE_NEXT ? 1 : -1;
+}
+
 static inline __attribute__((always_inline)) int go(struct caret__view *v, struct caret__node *n,
-                                                    const struct caret__hint_words *words, enum way way,
+                                                    const struct caret__hint_words *h, enum way way,
                                                     const struct wanted *w)
 {
-    int rc =
-        w != NULL ? beside_in_copy(v, n, words, way == NEXT || way == NODE_NEXT ? 1 : -1, w) : CARET_NONE;
+    int rc = w != NULL ? beside_in_copy(v, n, h, direction(way), w) : CARET_NONE;
 
     if (rc != CARET_NONE)
         return rc;
-    const struct caret__hint h = caret__hint_of(*words);
     if (way == NEXT)
-        return next_in_leaf(v, n, &h, w);
-    return way == PREVIOUS ? previous_in_leaf(v, n, &h, w)
-                           : step_in_leaf(v, n, &h, way == NODE_NEXT ? 1 : -1, w);
+        return next_in_leaf(v, n, h, w);
+    return way == PREVIOUS ? previous_in_leaf(v, n, h, w) : step_in_leaf(v, n, h, direction(way), w);
 }
 
 /* The view by which a quick way looks at a node that knows its slot; NULL: something is unusual.  `local` is room. */
@@ -554,32 +580,84 @@ static int node_previous_slowly(caret_session *s, caret_node *node)
 
 /* ------------------------------------------------------------------- the moves */
 
-int caret_next(caret_session *s, caret_node *n)
+/*
+ * The quickest way without a value, which most steps take, so it is kept small: the slot beside is a sibling whose key
+ * differs in its end, so it is the answer of all four moves, and nothing is to be noted.  False: another way; nothing
+ * has changed.
+ */
+static inline __attribute__((always_inline)) bool hop(caret_session *s, caret_node *node, int by)
+{
+    struct caret__node *n = caret__node(node);
+    struct caret__at at;
+    const uint8_t *prefix;
+    uint64_t end;
+
+    if (caret__unlikely(s == NULL || !caret__node_ok(node) || !caret__session_ready(s)))
+        return false;
+    const struct caret__hint_words words = caret__hint_words(n);
+    const struct caret__hint h = caret__hint_of(words);
+    const struct caret__view *v = &s->global;
+    unsigned pos = h.pos + (unsigned)by;
+    if (h.owner != v->pg->id || h.found != CARET__HINT_FOUND || n->local || v->reads != NULL ||
+        !caret__at_recall(v, &at, h.pgno, h.version) || pos >= caret__page_count(at.page))
+        return false;
+    CARET_FAULT("walk_beside"); /* as above */
+    struct caret__entry e = caret__page_entry(at.page, pos);
+    unsigned plen = caret__page_prefix(at.page, &prefix);
+    if (e.key + sizeof end > (const uint8_t *)at.page + CARET__PAGE_SIZE || !see_end(&e, plen, n, &end) ||
+        !caret__at_unchanged(v, &at))
+        return false;
+    take_end(n, plen, end, e.klen);
+    caret__hint_shift(n, &words, by);
+    return true;
+}
+
+static __attribute__((noinline)) int move_next(caret_session *s, caret_node *n)
 {
     int rc = quickly(s, n, NEXT, NULL);
 
     return rc != CARET_NONE ? rc : next_slowly(s, n);
 }
 
-int caret_previous(caret_session *s, caret_node *n)
+static __attribute__((noinline)) int move_previous(caret_session *s, caret_node *n)
 {
     int rc = quickly(s, n, PREVIOUS, NULL);
 
     return rc != CARET_NONE ? rc : previous_slowly(s, n);
 }
 
-int caret_node_next(caret_session *s, caret_node *n)
+static __attribute__((noinline)) int move_node_next(caret_session *s, caret_node *n)
 {
     int rc = quickly(s, n, NODE_NEXT, NULL);
 
     return rc != CARET_NONE ? rc : node_next_slowly(s, n);
 }
 
-int caret_node_previous(caret_session *s, caret_node *n)
+static __attribute__((noinline)) int move_node_previous(caret_session *s, caret_node *n)
 {
     int rc = quickly(s, n, NODE_PREVIOUS, NULL);
 
     return rc != CARET_NONE ? rc : node_previous_slowly(s, n);
+}
+
+QUICK int caret_next(caret_session *s, caret_node *n)
+{
+    return caret__likely(hop(s, n, 1)) ? CARET_OK : move_next(s, n);
+}
+
+QUICK int caret_previous(caret_session *s, caret_node *n)
+{
+    return caret__likely(hop(s, n, -1)) ? CARET_OK : move_previous(s, n);
+}
+
+QUICK int caret_node_next(caret_session *s, caret_node *n)
+{
+    return caret__likely(hop(s, n, 1)) ? CARET_OK : move_node_next(s, n);
+}
+
+QUICK int caret_node_previous(caret_session *s, caret_node *n)
+{
+    return caret__likely(hop(s, n, -1)) ? CARET_OK : move_node_previous(s, n);
 }
 
 /* Move, then get; the node is put back if its value can't be read. */
@@ -609,7 +687,28 @@ static int move_and_get(const char *function, caret_session *s, caret_node *node
     return rc;
 }
 
-/* The quick way, else `move` and a get. */
+/*
+ * The quickest way of all, which most steps of a walk take, so it is kept small: the node is the one that was moved in
+ * the copy last, as the words of its hint tell, and nothing is to be noted.  False: another way; nothing has changed.
+ */
+static inline __attribute__((always_inline)) bool glide(caret_session *s, caret_node *node,
+                                                        caret_slice *value, int by)
+{
+    struct caret__at at;
+
+    if (caret__unlikely(value == NULL || s == NULL || !caret__node_ok(node) || !caret__session_ready(s)))
+        return false;
+    const struct caret__hint_words h = caret__hint_words(caret__node(node));
+    const struct caret__view *v = &s->global;
+    struct caret__walk *k = &s->walk;
+    if (h.check != k->moved_check || h.place != k->moved_place || v->reads != NULL ||
+        !caret__walk_current(v, k, &at) || !slide(k, caret__node(node), &h, by, value))
+        return false;
+    caret__count(s, CARET__GETS);
+    return true;
+}
+
+/* The other quick ways, else `move` and a get. */
 static inline __attribute__((always_inline)) int step(const char *function, caret_session *s, caret_node *n,
                                                       caret_slice *value, enum way way,
                                                       int (*move)(caret_session *s, caret_node *n))
@@ -626,24 +725,44 @@ static inline __attribute__((always_inline)) int step(const char *function, care
     return CARET_OK;
 }
 
-int caret_next_get(caret_session *s, caret_node *n, caret_slice *value)
+static __attribute__((noinline)) int step_next(caret_session *s, caret_node *n, caret_slice *value)
 {
-    return step(__func__, s, n, value, NEXT, next_slowly);
+    return step("caret_next_get", s, n, value, NEXT, next_slowly);
 }
 
-int caret_previous_get(caret_session *s, caret_node *n, caret_slice *value)
+static __attribute__((noinline)) int step_previous(caret_session *s, caret_node *n, caret_slice *value)
 {
-    return step(__func__, s, n, value, PREVIOUS, previous_slowly);
+    return step("caret_previous_get", s, n, value, PREVIOUS, previous_slowly);
 }
 
-int caret_node_next_get(caret_session *s, caret_node *n, caret_slice *value)
+static __attribute__((noinline)) int step_node_next(caret_session *s, caret_node *n, caret_slice *value)
 {
-    return step(__func__, s, n, value, NODE_NEXT, node_next_slowly);
+    return step("caret_node_next_get", s, n, value, NODE_NEXT, node_next_slowly);
 }
 
-int caret_node_previous_get(caret_session *s, caret_node *n, caret_slice *value)
+static __attribute__((noinline)) int step_node_previous(caret_session *s, caret_node *n, caret_slice *value)
 {
-    return step(__func__, s, n, value, NODE_PREVIOUS, node_previous_slowly);
+    return step("caret_node_previous_get", s, n, value, NODE_PREVIOUS, node_previous_slowly);
+}
+
+QUICK int caret_next_get(caret_session *s, caret_node *n, caret_slice *value)
+{
+    return caret__likely(glide(s, n, value, 1)) ? CARET_OK : step_next(s, n, value);
+}
+
+QUICK int caret_previous_get(caret_session *s, caret_node *n, caret_slice *value)
+{
+    return caret__likely(glide(s, n, value, -1)) ? CARET_OK : step_previous(s, n, value);
+}
+
+QUICK int caret_node_next_get(caret_session *s, caret_node *n, caret_slice *value)
+{
+    return caret__likely(glide(s, n, value, 1)) ? CARET_OK : step_node_next(s, n, value);
+}
+
+QUICK int caret_node_previous_get(caret_session *s, caret_node *n, caret_slice *value)
+{
+    return caret__likely(glide(s, n, value, -1)) ? CARET_OK : step_node_previous(s, n, value);
 }
 
 /* ------------------------------------------------------------------- variables */

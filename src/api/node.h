@@ -114,6 +114,20 @@ static inline void caret__hint_put(struct caret__node *n, struct caret__hint h)
     __atomic_store_n(&n->hint.place, place, __ATOMIC_RELAXED);
 }
 
+/* The hint `from`, `by` slots further in its leaf.  The words that the node has now are returned, as they are not to be
+ * read again at once: a processor that reads two of them together waits until both have been written. */
+static inline __attribute__((always_inline)) struct caret__hint_words
+caret__hint_shift(struct caret__node *n, const struct caret__hint_words *from, int by)
+{
+    const uint64_t slots = (uint64_t)(int64_t)by << 32;
+    const struct caret__hint_words to = {from->version, from->check + slots * CARET__HINT_SPREAD,
+                                         from->place + slots};
+
+    __atomic_store_n(&n->hint.check, to.check, __ATOMIC_RELAXED);
+    __atomic_store_n(&n->hint.place, to.place, __ATOMIC_RELAXED);
+    return to;
+}
+
 /* The key changes: there is no hint any more, whatever the other words are. */
 static inline void caret__hint_drop(struct caret__node *n)
 {

@@ -77,6 +77,12 @@ static inline int caret__session_enter(caret_session *s)
     return caret__session_refuse(s);
 }
 
+/* The same, with nothing done about it if not: for a quick way, which leaves that to the long one. */
+static inline bool caret__session_ready(const caret_session *s)
+{
+    return s->e != NULL && !s->db->closed && *s->e->fork_mark != 0;
+}
+
 /*
  * The same for a call that reads nodes.  CARET__OBSERVED: what it reads counts only if nothing has
  * overtaken the view meanwhile; it returns what caret__observe_call() makes of it.

@@ -264,42 +264,42 @@ static plain *const moves[] = {caret_next, caret_previous, caret_node_next, care
 static with_value *const steps[] = {caret_next_get, caret_previous_get, caret_node_next_get,
                                     caret_node_previous_get};
 
-/* From ^i(5) on, whose place is remembered; stopped on the way.  0: as it has to be. */
-static int step_stopped(unsigned way, bool valued)
+/* From ^i(base + 10) on, whose place is remembered; stopped on the way.  0: as it has to be. */
+static int step_stopped(unsigned way, bool valued, int base)
 {
     caret_node_buf n;
     caret_slice v;
-    int64_t at = 0, want = way % 2 == 0 ? 6 : 4;
+    int64_t at = 0, digit = way % 2 == 0 ? 6 : 4, want = base + 2 * digit;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (caret_get(s, node_at(&n, "^i", 5), &v) != CARET_OK)
+    if (caret_get(s, node_at(&n, "^i", base + 10), &v) != CARET_OK)
         return 1;
     caret__fault_arm("walk_beside", 1, CARET__FAULT_STOP);
     int rc = valued ? steps[way](s, &n.node, &v) : moves[way](s, &n.node);
     if (rc != CARET_OK || caret_node_last_as_int(&n.node, &at) != 1 || at != want)
         return 2;
-    return valued && (v.len != 1 || v.data[0] != '0' + want) ? 3 : 0;
+    return valued && (v.len != 1 || v.data[0] != '0' + digit) ? 3 : 0;
 }
 
-/* While a step is between value and key of the slot beside its own, a node comes before them all: each slot has another
- * node then, and what was read is of two. */
-static void change_in_a_step(unsigned way, bool valued)
+/* While a step is on its way to the slot beside its own, a node comes before them all: each slot has another node then,
+ * and what was read is of two.  Among many siblings only the ends of keys differ in the leaf. */
+static void change_in_a_step(unsigned way, bool valued, int base)
 {
     caret_node_buf n;
     int status;
 
-    for (int i = 3; i < 9; i++)
-        must(caret_set(s, node_at(&n, "^i", i), &"0123456789"[i], 1), "set");
+    for (int i = base == 0 ? 3 : -40; i < (base == 0 ? 9 : 40); i++)
+        must(caret_set(s, node_at(&n, "^i", base + 2 * i), &"0123456789"[i < 0 || i > 9 ? 0 : i], 1), "set");
     pid_t pid = fork();
     if (pid == 0)
-        _exit(step_stopped(way, valued));
+        _exit(step_stopped(way, valued, base));
     assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
     assert_true(WIFSTOPPED(status));
-    must(caret_set(s, node_at(&n, "^i", 1), "1", 1), "set");
+    must(caret_set(s, node_at(&n, "^i", base + 5), "1", 1), "set");
     kill(pid, SIGCONT);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        fail_msg("way %u, value %d: status 0x%x", way, valued, status);
+        fail_msg("way %u, value %d, from %d: status 0x%x", way, valued, base, status);
     must(caret_node_var(&n.node, sizeof n, "^i", 2), "variable");
     must(caret_kill(s, &n.node), "kill");
 }
@@ -351,8 +351,10 @@ static void a_page_that_changes_under_a_step_is_read_again(void **state)
 {
     (void)state;
     for (unsigned way = 0; way < 4; way++) {
-        change_in_a_step(way, false);
-        change_in_a_step(way, true);
+        change_in_a_step(way, false, 0);
+        change_in_a_step(way, true, 0);
+        change_in_a_step(way, false, 2000);
+        change_in_a_step(way, true, 2000);
     }
 }
 
