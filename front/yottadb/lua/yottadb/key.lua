@@ -48,7 +48,9 @@ function meta.__newindex(key, name, value)
     end
 end
 
+-- A variable is asked for its children, as by subscripts().
 local function next_of(key, back, from)
+    if super.depth(key) == 0 then key = key("") end
     local place = long.at(key)
     if not place then return (text.sibling(key, back, from)) end
     return long.sibling(from and place:beside(from) or place, back)
@@ -62,7 +64,7 @@ local function step(key, back, reset)
 end
 
 --- The subscript of the next sibling, from the key's own on, then of the one after that, and so on; nil at
--- the end.  reset: from the key's own again.
+-- the end.  reset: from the key's own again.  Of a variable: of its children, from the first (last) on.
 function class.subscript_next(key, reset) return step(key, false, reset) end
 function class.subscript_previous(key, reset) return step(key, true, reset) end
 
