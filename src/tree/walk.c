@@ -98,7 +98,7 @@ void caret__walk_keep(struct caret__view *v, const struct caret__at *at, int by)
     struct caret__walk *k = v->walk;
     const uint8_t *prefix;
 
-    k->moved_check = k->moved_place = 0;
+    k->moved_place = CARET__WALK_NONE_MOVED;
     k->owner = v->pg->id;
     k->version = at->version;
     k->pgno = at->pgno;

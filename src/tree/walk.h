@@ -18,6 +18,8 @@ struct caret__parent {
     unsigned index;
 };
 
+#define CARET__WALK_NONE_MOVED UINT64_MAX /* the place of no hint; that of a node just made is 0 */
+
 /* Of one session; nobody else looks at it. */
 struct caret__walk {
     struct caret__page *copy; /* of a leaf; NULL before the first one */
@@ -27,7 +29,7 @@ struct caret__walk {
     struct caret__parent parent;
     const char *ahead, *ahead_end; /* what is not yet asked for of the leaf that comes next */
     unsigned ahead_by;             /* bytes of it to ask for at each step */
-    /* Words of the hint of the node that was last moved in the copy; 0: none was */
+    /* Words of the hint of the node that was last moved in the copy, if one was. */
     uint64_t moved_check, moved_place;
     uint32_t near;  /* the leaf of the last step that was not in the copy, its version, */
     unsigned steps; /* and how many there were in it */

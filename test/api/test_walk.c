@@ -148,6 +148,25 @@ static void what_is_changed_ahead_is_met(void **state)
     }
 }
 
+/* One that is beside a walk: its place is not known, so it is not where the walk is. */
+static void a_node_just_made_goes_its_own_way(void **state)
+{
+    caret_node_buf n, m;
+
+    (void)state;
+    fill("^t");
+    for (unsigned way = 0; way < WAYS; way++) {
+        double at = NODES / 2, d = by(way);
+        start(&n, "^t", at);
+        for (int i = 0; i < 60; i++, at += d) {
+            expect_step(way, &n, at + d, 'a');
+            node(&m, "^t", at - 9 * d);
+            expect_step(way, &m, at - 8 * d, 'a');
+        }
+    }
+    empty("^t");
+}
+
 /* A step from there, its place remembered, says what one says that knows of no place. */
 static int expect_same(unsigned way, caret_node_buf *n)
 {
@@ -550,6 +569,7 @@ int main(void)
     snprintf(path, sizeof path, "%.40s/caret-walk-%d.caret", tmp != NULL ? tmp : "/tmp", (int)getpid());
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_changed_ahead_is_met),
+        cmocka_unit_test(a_node_just_made_goes_its_own_way),
         cmocka_unit_test(every_kind_of_subscript_is_walked_through),
         cmocka_unit_test(families_are_walked_through),
         cmocka_unit_test(what_is_below_is_told_by_the_next_slot),
