@@ -66,8 +66,8 @@ unsigned caret_codec__latency_steps(const struct caret_codec__latency *latency,
         unsigned end = k < last ? range_of_power(k) : CARET_CODEC__LATENCY_RANGES;
         for (; range < end; range++)
             so_far += count_of(latency, range);
-        if (so_far >
-            told) /* 129/128 of 2^k: the border of a histogram with 128 ranges a doubling, as Redis' is */
+        /* 129/128 of 2^k: the border of a histogram with 128 ranges a doubling, as Redis' is. */
+        if (so_far > told)
             steps[n++] = (struct caret_codec__latency_step){(((uint64_t)129 << (k - 7)) - 1) / 1000, so_far};
         told = so_far;
     }
