@@ -10,7 +10,7 @@
  *     place.h          a node of the engine's, or one of those
  *     transaction.h    the transaction loop: begin, settle, begin again
  *     held.h           locks taken in a transaction, carried through its restarts
- *     text.h           ZWR text as M writes and reads it
+ *     text.h           ZWR text as M writes and reads it; characters, and text that grows
  *     json.h           a subtree as JSON, and back
  *     number.h         M's decimal arithmetic
  *
