@@ -4,7 +4,10 @@
  */
 #include "support/database.h"
 
+#include <pthread.h>
+
 #include "base/rand.h"
+#include "support/nodes.h"
 #include "tree/tree.h"
 
 /* ----------------------------------------------------------------- the model */
@@ -295,6 +298,173 @@ static void a_count_is_a_read_of_all_that_is_below(void **state)
     OK(caret_close(db));
 }
 
+/* --------------------------------------------------------------------- threads */
+
+/*
+ * One thread sets all of ^t to the number of its round, in one transaction each; one copies ^t to ^u and looks whether
+ * that is of one round; one moves ^v to ^w and back; one counts those two; one is told the changes of ^t.
+ */
+#define WIDTH  12
+#define ROUNDS 400u
+#define MOST   400u /* of what the others do: less than the log holds */
+
+static caret_db *shared_db;
+static _Atomic unsigned at_work;
+
+static void child_of(caret_node_buf *n, const char *name, int i)
+{
+    must(caret_node_var(&n->node, sizeof *n, name, strlen(name)), "name");
+    must(caret_node_child_int(&n->node, sizeof *n, &n->node, i), "child");
+}
+
+static int set_all(caret_session *s, void *arg)
+{
+    caret_node_buf n;
+    int rc = CARET_OK;
+
+    for (int i = 0; i < WIDTH && rc == CARET_OK; i++) {
+        child_of(&n, "^t", i);
+        rc = caret_set(s, &n.node, arg, strlen(arg));
+    }
+    return rc;
+}
+
+static void *write_rounds(void *session)
+{
+    char round[16];
+
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        snprintf(round, sizeof round, "%u", i);
+        must(caret_transaction(session, set_all, round, 0), "round");
+    }
+    atomic_fetch_sub(&at_work, 1);
+    return NULL;
+}
+
+static void *copy_rounds(void *session)
+{
+    caret_node_buf from, to;
+    caret_slice v;
+
+    for (unsigned n = 0; n < MOST && atomic_load(&at_work) != 0; n++) {
+        char first[16];
+        size_t len = 0;
+        must(caret_node_var(&from.node, sizeof from, "^t", 2), "^t");
+        must(caret_node_var(&to.node, sizeof to, "^u", 2), "^u");
+        must(caret_copy(session, &to.node, &from.node), "copy");
+        for (int i = 0; i < WIDTH; i++) {
+            child_of(&to, "^u", i);
+            must(caret_get(session, &to.node, &v), "what was copied");
+            if (i == 0)
+                memcpy(first, v.data, len = v.len);
+            must(v.len == len && memcmp(v.data, first, len) == 0 ? CARET_OK : CARET_NONE,
+                 "a copy of one round");
+        }
+    }
+    return NULL;
+}
+
+static void *move_about(void *session)
+{
+    caret_node_buf v, w;
+
+    must(caret_node_var(&v.node, sizeof v, "^v", 2), "^v");
+    must(caret_node_var(&w.node, sizeof w, "^w", 2), "^w");
+    for (unsigned n = 0; n < MOST && atomic_load(&at_work) != 0; n++) {
+        must(caret_move(session, &w.node, &v.node), "move");
+        must(caret_move(session, &v.node, &w.node), "move back");
+    }
+    return NULL;
+}
+
+static int count_both(caret_session *s, void *arg)
+{
+    uint64_t here, there, *sum = arg;
+    caret_node_buf n;
+
+    must(caret_node_var(&n.node, sizeof n, "^v", 2), "^v");
+    int rc = caret_count(s, &n.node, &here);
+    must(caret_node_var(&n.node, sizeof n, "^w", 2), "^w");
+    if (rc == CARET_OK)
+        rc = caret_count(s, &n.node, &there);
+    if (rc == CARET_OK)
+        *sum = here + there;
+    return rc;
+}
+
+static void *count_moved(void *session)
+{
+    uint64_t sum = 0;
+
+    while (atomic_load(&at_work) != 0) {
+        must(caret_transaction(session, count_both, &sum, 0), "count");
+        must(sum == WIDTH ? CARET_OK : CARET_NONE, "what is moved is in one place");
+    }
+    return NULL;
+}
+
+static void *follow_rounds(void *session)
+{
+    caret_change c = {.size = sizeof c};
+    caret_node_buf t;
+    caret_log *log;
+    char wanted[16];
+
+    must(caret_log_open(shared_db, 0, &log), "log");
+    must(caret_node_var(&t.node, sizeof t, "^t", 2), "^t");
+    must(caret_log_below(log, &t.node), "below");
+    for (unsigned i = 0; i <= ROUNDS; i++) {
+        size_t len = (size_t)snprintf(wanted, sizeof wanted, "%u", i);
+        for (int k = 0; k < WIDTH; k++) {
+            int rc = caret_log_next(log, &c);
+            while (rc == CARET_NONE) {
+                must(caret_log_wait(session, log, CARET_FOREVER), "wait");
+                rc = caret_log_next(log, &c);
+            }
+            must(rc, "change");
+            must(c.value.len == len && memcmp(c.value.data, wanted, len) == 0 ? CARET_OK : CARET_NONE,
+                 "rounds in order");
+        }
+    }
+    caret_log_close(log);
+    return NULL;
+}
+
+static void threads_copy_move_count_and_follow(void **state)
+{
+    static void *(*const works[])(void *) = {write_rounds, copy_rounds, move_about, count_moved,
+                                             follow_rounds};
+    enum { WORKS = sizeof works / sizeof *works };
+    pthread_t thread[WORKS];
+    caret_session *s, *of[WORKS];
+    caret_node_buf from, to;
+
+    (void)state;
+    caret_options o = options();
+#ifdef CARET_SMALL
+    o.log_size = 1u << 20;
+#endif
+    OK(caret_open(path, &o, &shared_db));
+    OK(caret_session_open(shared_db, &s));
+    OK(caret_transaction(s, set_all, "0", 0));
+    node_var(&from, "^t");
+    node_var(&to, "^v");
+    OK(caret_copy(s, &to.node, &from.node));
+    atomic_store(&at_work, 1);
+    for (int i = 0; i < WORKS; i++) {
+        OK(caret_session_open(shared_db, &of[i]));
+        assert_int_equal(pthread_create(&thread[i], NULL, works[i], of[i]), 0);
+    }
+    for (int i = 0; i < WORKS; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+        caret_session_close(of[i]);
+    }
+    assert_int_equal(counted(s, "^v") + counted(s, "^w"), WIDTH);
+    check(shared_db);
+    caret_session_close(s);
+    OK(caret_close(shared_db));
+}
+
 static void a_snapshot_is_counted_and_copied_from(void **state)
 {
     caret_db *db = open_db();
@@ -407,6 +577,7 @@ int main(void)
         TEST(random_calls_do_what_a_model_says),
         TEST(many_nodes_are_copied_moved_and_counted),
         TEST(a_count_is_a_read_of_all_that_is_below),
+        TEST(threads_copy_move_count_and_follow),
         TEST(a_snapshot_is_counted_and_copied_from),
         TEST(a_reader_counts_and_copies_to_locals),
         TEST(what_can_not_be_at_the_target_is_refused_as_a_whole),
