@@ -133,5 +133,14 @@ for i = 1, 10 do group[i] = t[i * 1001] end
 local ten = db:transaction(function(v) for i = 1, 10 do group[i].__ = v end end)
 show("transaction of ten sets", 20000, function(count) for i = 1, count do ten(i) end end)
 
+-- Values that come back as they went in, beside node.__ above.
+local typed = require "caret.typed".new(db)("^typed")
+for _, case in ipairs {{"a number", 5}, {"a string", "text of 20 letters.."}, {"a boolean", true},
+                       {"a table of three", {1, "two", {x = 3}}}} do
+    local child, name, value = typed[case[1]], case[1], case[2]
+    show("typed.__ = " .. name, 100000, function(count) for _ = 1, count do child.__ = value end end)
+    show("typed.__, " .. name, 100000, function(count) for _ = 1, count do kept = child.__ end end)
+end
+
 db:close()
 for _, suffix in ipairs {"", "-log", "-lock"} do os.remove(path .. suffix) end

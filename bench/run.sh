@@ -23,6 +23,8 @@ fi
 
 "$build/bench/subtrees" -r "$runs"
 "$build/bench/subtrees" -r "$runs" --json >>"$out"
+"$build/bench/calls" -r "$runs"
+"$build/bench/calls" -r "$runs" --json >>"$out"
 "$build/bench/misses" -r "$runs" # what a look-up waits for: docs/memory.md
 "$build/bench/misses" -r "$runs" --json >>"$out"
 "$build/bench/yottadb" -r "$runs" --json >"$build/bench/yottadb.json"
