@@ -367,7 +367,7 @@ int caret__node_name(lua_State *L), caret__node_varname(lua_State *L), caret__no
 int caret__node_subsarray(lua_State *L), caret__node_repr(lua_State *L), caret__node_ismutable(lua_State *L);
 int caret__node_equal(lua_State *L);
 int caret__node_subscripts(lua_State *L), caret__node_pairs(lua_State *L);
-int caret__node_range(lua_State *L), caret__node_walk(lua_State *L);
+int caret__node_range(lua_State *L), caret__node_walk(lua_State *L), caret__node_kill_range(lua_State *L);
 int caret__node_next(lua_State *L), caret__node_previous(lua_State *L);
 int caret__node_cursor(lua_State *L), caret__node_move(lua_State *L);
 int caret__node_grab(lua_State *L), caret__node_release(lua_State *L), caret__node_lock(lua_State *L);

@@ -156,7 +156,41 @@ static void push_address(lua_State *L, const caret_node *n)
     }
 }
 
-/* log_next(log) -> name, {subscripts}, kind, value, bytes, place, index, count | false | nil, text, name */
+static void put_bound(lua_State *L, const char *name, caret_slice bound)
+{
+    if (bound.data == NULL)
+        return;
+    lua_pushlstring(L, bound.data, bound.len);
+    lua_setfield(L, -2, name);
+}
+
+static void put_flag(lua_State *L, const char *name, int flag)
+{
+    if (!flag)
+        return;
+    lua_pushboolean(L, 1);
+    lua_setfield(L, -2, name);
+}
+
+/* The options of a kill_range, or nil.  It needs a bound: all children are those from the empty subscript on. */
+static void push_range(lua_State *L, const caret_change *c)
+{
+    caret_slice from = c->from;
+
+    if (c->kind != CARET_CHANGE_KILL_RANGE) {
+        lua_pushnil(L);
+        return;
+    }
+    if (from.data == NULL && c->to.data == NULL)
+        from = (caret_slice){"", 0};
+    lua_newtable(L);
+    put_bound(L, c->flags & CARET_RANGE_PREFIX ? "prefix" : "from", from);
+    put_bound(L, c->flags & CARET_RANGE_BEFORE ? "before" : "to", c->to);
+    put_flag(L, "from_string", c->flags & CARET_RANGE_FROM_STRING);
+    put_flag(L, "to_string", c->flags & CARET_RANGE_TO_STRING);
+}
+
+/* log_next(log) -> name, {subscripts}, kind, value, bytes, place, index, count, range | false | nil, text, name */
 static int core_log_next(lua_State *L)
 {
     static const char *const kinds[8] = {"", "set", "delete", "kill", "kill_range", "", "", ""};
@@ -180,7 +214,8 @@ static int core_log_next(lua_State *L)
     caret__push_integer(L, (int64_t)c.lsn);
     caret__push_integer(L, (int64_t)c.index + 1);
     caret__push_integer(L, (int64_t)c.count);
-    return 8;
+    push_range(L, &c);
+    return 9;
 }
 
 /* log_wait(log, seconds) -> true | false | nil, text, name */

@@ -105,6 +105,27 @@ local function children(where, reverse)
     return joined(parts)
 end
 
+-- What is told of a range: two children, or a node and a prefix.
+local function range_of(t)
+    if t.value then return node_of(t.nodes[1]), {prefix = t.value} end
+    local from, to = t.nodes[1], t.nodes[2]
+    local parent = {unpack(from, 1, #from - 1)}
+    return node_of(parent), {from = from[#from], [t.op:find "before" and "before" or "to"] = to[#to]}
+end
+
+local function kill_range(t)
+    local n, range = range_of(t)
+    n:kill_range(range)
+end
+
+local function range(t)
+    local n, options = range_of(t)
+    local parts = {}
+    options.reverse = t.op:find "back" ~= nil
+    for _, _, sub in n:range(options) do parts[#parts + 1] = value_text(sub) end
+    return joined(parts)
+end
+
 local function walk(where)
     local n, parts = node_of(where), {}
     local function add(node, value)
@@ -216,6 +237,8 @@ local operations = {
     merge = function(t) node_of(t.nodes[1]):merge(node_of(t.nodes[2])) end,
     copy = function(t) node_of(t.nodes[2]):copy_to(node_of(t.nodes[1])) end,
     move = function(t) node_of(t.nodes[2]):move_to(node_of(t.nodes[1])) end,
+    kill_range = kill_range, kill_before = kill_range, kill_prefix = kill_range,
+    range = range, range_back = range, prefix = range, prefix_back = range,
     count = function(t) return value_text(node_of(t.nodes[1]):count()) end,
     next = function(t) return beside(t.nodes[1], "next") end,
     previous = function(t) return beside(t.nodes[1], "previous") end,

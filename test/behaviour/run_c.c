@@ -380,6 +380,58 @@ static bool do_subtree(const struct told *t, caret_node *n)
                                  : caret_merge(s, n, &from.node));
 }
 
+/* What is told of a range: two children, or a node and a prefix.  n becomes the parent. */
+struct bounds {
+    char texts[2][CARET_NODE_MAX];
+    caret_slice from, to;
+    int flags;
+};
+
+static int read_bounds(const struct told *t, caret_node *n, struct bounds *b)
+{
+    caret_node_buf to;
+    int rc;
+
+    b->to = (caret_slice){NULL, 0};
+    b->flags = strstr(t->op, "before") != NULL ? CARET_RANGE_BEFORE : 0;
+    if (t->has_value) {
+        b->from = (caret_slice){t->value.data, t->value.len};
+        b->flags = CARET_RANGE_PREFIX;
+        return CARET_OK;
+    }
+    rc = make(&t->nodes[1], &to);
+    if (rc != CARET_OK)
+        return rc;
+    b->from = (caret_slice){b->texts[0], subscript(n, caret_node_depth(n) - 1, b->texts[0])};
+    b->to = (caret_slice){b->texts[1], subscript(&to.node, caret_node_depth(n) - 1, b->texts[1])};
+    return caret_node_parent(n, CARET_NODE_MAX, n);
+}
+
+static bool do_kill_range(const struct told *t, caret_node *n)
+{
+    struct bounds b;
+    int rc = read_bounds(t, n, &b);
+
+    return say(rc == CARET_OK ? caret_kill_range(s, n, &b.from, &b.to, b.flags) : rc);
+}
+
+static bool do_range(const struct told *t, caret_node *n)
+{
+    bool back = strstr(t->op, "back") != NULL;
+    char sub[CARET_NODE_MAX];
+    struct bounds b;
+    int rc = read_bounds(t, n, &b);
+
+    if (rc == CARET_OK)
+        rc = (back ? caret_last_in : caret_first_in)(s, n, &b.from, &b.to, b.flags);
+    while (rc == CARET_OK && caret_node_in(n, &b.from, &b.to, b.flags)) {
+        size_t len = subscript(n, caret_node_depth(n) - 1, sub);
+        say_value(sub, len);
+        rc = back ? caret_previous(s, n) : caret_next(s, n);
+    }
+    return say_end(rc == CARET_OK ? CARET_NONE : rc);
+}
+
 static bool do_count(const struct told *t, caret_node *n)
 {
     uint64_t count;
@@ -607,6 +659,13 @@ static const struct {
     {"copy", do_subtree},
     {"move", do_subtree},
     {"count", do_count},
+    {"kill_range", do_kill_range},
+    {"kill_before", do_kill_range},
+    {"kill_prefix", do_kill_range},
+    {"range", do_range},
+    {"range_back", do_range},
+    {"prefix", do_range},
+    {"prefix_back", do_range},
     {"next", do_step},
     {"previous", do_step},
     {"first", do_step},

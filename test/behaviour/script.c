@@ -71,6 +71,13 @@ static const struct {
     {"place", ""},
     {"wait", "nw"},
     {"incr_strict", "nv"},
+    {"kill_range", "nn"},
+    {"kill_before", "nn"},
+    {"kill_prefix", "nv"},
+    {"range", "nn"},
+    {"range_back", "nn"},
+    {"prefix", "nv"},
+    {"prefix_back", "nv"},
 };
 
 /* Where we are in a line; `why` is what is wrong, if anything is. */

@@ -49,6 +49,40 @@ function TestChanges:test_changes_come_in_order()
     lu.assertNil(feed())
 end
 
+-- What the feed tells of a range does the same again.
+function TestChanges:test_kills_of_ranges_are_told()
+    local feed = db:changes {wait = 0}
+    local twin = db.node("^twin")
+    for _, range in ipairs {{from = 1, to = 5}, {from = "b"}, {before = 3}, {prefix = "u"}, {prefix = "1"},
+        {from = "1", to = "5", from_string = true, to_string = true}, {from = ""}, {to = "zz"}} do
+        for _, node in ipairs {n, twin} do
+            node:kill()
+            node:settree {[1] = 1, [2] = 2, [4.5] = 3, [6] = 4, a = 5, b = 6, u = 7, ux = 8, ["1x"] = 9,
+                [""] = 10}
+        end
+        while feed:next() do end
+        n:kill_range(range)
+        local change = feed:next()
+        lu.assertEquals(change.kind, "kill_range")
+        lu.assertTrue(change.node == n)
+        lu.assertNil(change.value)
+        twin:kill_range(change.range)
+        lu.assertEquals(twin:json(), n:json())
+        local again = db:changes {wait = 0}
+        n.x.__ = 1
+        lu.assertNil(again().range)
+    end
+    lu.assertEquals(db:wait(n[3], 0, db:place()), false)
+    local place = db:place()
+    n:kill_range {from = 2, to = 4}
+    lu.assertEquals(db:wait(n[5], 0, place), false)
+    if n:exists() then n:settree {[3] = "x"} end
+    place = db:place()
+    n:kill_range {from = 2, to = 4}
+    lu.assertEquals(db:wait(n[3], 0, place), true)
+    lu.assertEquals(db:wait(n[5], 0, place), false)
+end
+
 function TestChanges:test_a_prefix_and_a_place()
     local from = db:place()
     n.a.__ = 1

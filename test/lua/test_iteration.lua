@@ -220,6 +220,102 @@ function TestIteration:test_a_range_of_children()
     lu.assertEquals(steps(n.none:range {from = 1, to = 2}), {})
 end
 
+function TestIteration:test_a_range_before_its_end()
+    for _, s in ipairs {"", -1, 9, 10, "a", "b"} do n[s].__ = 1 end
+    n[11].below.__ = 1
+    lu.assertEquals(steps(n:range {from = 9, before = 11}), {9, 10})
+    lu.assertEquals(steps(n:range {from = 9, before = 11, reverse = true}), {10, 9})
+    lu.assertEquals(steps(n:range {before = "aa"}), {"", -1, 9, 10, 11, "a"})
+    lu.assertEquals(steps(n:range {before = "b", reverse = true, limit = 2}), {"a", 11})
+    lu.assertEquals(steps(n:range {before = ""}), {})
+    lu.assertEquals(steps(n:range {before = "", reverse = true}), {})
+    lu.assertEquals(steps(n:range {from = 10, before = 10}), {})
+    lu.assertEquals(steps(n:range {from = 10, before = 10, reverse = true}), {})
+end
+
+-- What begins with the prefix, by looking at each.
+local function by_looking(prefix, reverse)
+    local found = {}
+    for _, _, sub in n:pairs(reverse) do
+        local number = type(sub) == "number" or sub:find "^%-?%d*%.?%d+$" and tostring(n(sub)):find '"' == nil
+        if not number and sub ~= "" and sub:sub(1, #prefix) == prefix then found[#found + 1] = sub end
+    end
+    return found
+end
+
+local strange = {"", 0, 1, 12, 100, -1, 1.5, .15, "1e3", "01", "010", "1.", "-", "-x", "1.50", "a", "a\0",
+    "a\0b", "a\1", "a\1b", "a\255", "a\255\255b", "ab", "b", "\255", "\255\255", "\255a", "1\255",
+    ("1"):rep(19), "1 ", "12a"}
+local prefixes = {"", "0", "1", "10", "01", "1.", "1.5", ".", "-", "-1", "a", "a\0", "a\1", "a\255", "\255",
+    "\255\255", "b", "c", "1 "}
+
+function TestIteration:test_ranges_by_prefix()
+    for _, sub in ipairs(strange) do n(sub).__ = "v" end
+    n("axe", "deep").__ = 1
+    for _, prefix in ipairs(prefixes) do
+        for _, reverse in ipairs {false, true} do
+            local all = by_looking(prefix, reverse)
+            lu.assertEquals(steps(n:range {prefix = prefix, reverse = reverse}), all, prefix)
+            local two = steps(n:range {prefix = prefix, reverse = reverse, limit = 2})
+            lu.assertEquals(two, {all[1], all[2]}, prefix)
+        end
+    end
+    lu.assertEquals(steps(n.none:range {prefix = "a"}), {})
+    lu.assertEquals(steps(n:range {prefix = "axe"}), {"axe"}) -- without a value
+    local step = n:range {prefix = "b"}
+    n.b:kill()
+    n.bb.__ = 1
+    lu.assertEquals(tostring((step())), '^t("bb")')
+    lu.assertNil(step())
+end
+
+local function left_over()
+    local subs = {}
+    for sub in n:subscripts() do subs[#subs + 1] = sub end
+    return subs
+end
+
+function TestIteration:test_a_range_is_killed()
+    for _, prefix in ipairs(prefixes) do
+        n:kill()
+        for _, sub in ipairs(strange) do n(sub).below.__ = "v" end
+        local gone = {}
+        for _, sub in ipairs(by_looking(prefix)) do gone[sub] = true end
+        local stays = {}
+        for sub in n:subscripts() do if not gone[sub] then stays[#stays + 1] = sub end end
+        n:kill_range {prefix = prefix}
+        lu.assertEquals(left_over(), stays, prefix)
+    end
+    for from = 0, 3 do
+        for to = 1, 4 do
+            n:kill()
+            n:settree {__ = "root", [1] = "a", [2] = {x = "b"}, [3] = "c", [3.5] = "d", s = "e"}
+            n:kill_range {from = from, before = to}
+            local whole = {1, 2, 3, "3.5", "s"}
+            for i = #whole, 1, -1 do
+                local v = tonumber(whole[i]) or 1 / 0
+                if v >= from and v < to then table.remove(whole, i) end
+            end
+            lu.assertEquals(left_over(), whole)
+            n:kill_range {to = to}
+            n:kill_range {from = "a"}
+            for i = #whole, 1, -1 do
+                if (tonumber(whole[i]) or 0) <= to then table.remove(whole, i) end
+            end
+            lu.assertEquals(left_over(), whole)
+            lu.assertEquals(n.__, "root")
+        end
+    end
+    local l = db.node("locals")
+    for i = 1, 9 do l[i].__ = i end
+    db:tp(function()
+        l:kill_range {from = 2, to = 8}
+        n:kill_range {to = 99}
+    end)
+    lu.assertEquals(l:count(), 2)
+    l:kill()
+end
+
 function TestIteration:test_a_range_has_a_limit()
     for i = 1, 20 do n[i].__ = i end
     lu.assertEquals(steps(n:range {limit = 3}), {1, 2, 3})

@@ -151,9 +151,25 @@ local nodes = {
     },
     range = {
         {function() n:range(5) end, "options of range are a table, not a number"},
-        {function() n:range {form = 1} end, "range has no option 'form'; there are from, to, reverse, limit"},
+        {function() n:range {form = 1} end,
+            "range has no option 'form'; there are from, to, before, prefix, reverse, limit"},
+        {function() n:range {prefix = 12} end, "option prefix of range is a string, not a number"},
+        {function() n:range {prefix = "a", to = "b"} end, "range takes a prefix, or from and to"},
+        {function() n:range {before = 1, to = 2} end, "range takes to or before, not both"},
         {function() n:range {from = {}} end, "subscript must be a string or a number, not a table"},
         {function() n:range {limit = -1} end, "option limit of range is a number of children"},
+    },
+    kill_range = {
+        {function() n:kill_range() end, "kill_range needs from, to, before or prefix"},
+        {function() n:kill_range {from = nil} end, "kill_range needs from, to, before or prefix"},
+        {function() n:kill_range(5) end, "options of kill_range are a table, not a number"},
+        {function() n:kill_range {limit = 1} end, "kill_range has no option 'limit'"},
+        {function() n:kill_range {from = {}} end, "subscript must be a string or a number, not a table"},
+        {function() n:kill_range {to = 0 / 0} end, "INVALID"},
+        {function() n:kill_range {prefix = 12} end, "option prefix of kill_range is a string, not a number"},
+        {function() n:kill_range {prefix = "a", before = 1} end, "kill_range takes a prefix, or from and to"},
+        {function() n:kill_range {to = 1, from_string = 1} end, "option from_string is true or false"},
+        {function() n:kill_range {to = ("x"):rep(2000)} end, "KEY2BIG"},
     },
     walk = {{function() n:walk("deep") end, "walk takes a number of levels"}},
     next = {{function() n:next({}) end, "subscript must be a string or a number, not a table"}},
@@ -227,7 +243,8 @@ local nodes = {
 local addresses = {name = true, varname = true, depth = true, subsarray = true, repr = true, ismutable = true}
 
 -- What can't be done to another database in a transaction.
-local changing = {set = true, incr = true, delete = true, kill = true, settree = true, setjson = true,
+local changing = {set = true, incr = true, delete = true, kill = true, kill_range = true,
+    settree = true, setjson = true,
     merge = true, move_to = true, put = true, add = true, swap = true,
     grab = true, lock_incr = true, release = true, lock_decr = true, lock = true, tp = true}
 local wants = {move = true, cursor = true} -- a subscript: tried in test_second.lua

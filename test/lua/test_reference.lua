@@ -143,6 +143,7 @@ function TestReference:test_options()
     lu.assertEquals(field_names "caret.RestoreOptions", options_of(caret.restore, "a", "b", bad))
     lu.assertEquals(field_names "caret.ChangesOptions", options_of(db.changes, db, bad))
     lu.assertEquals(field_names "caret.RangeOptions", options_of(n.__range, n, bad))
+    lu.assertEquals(field_names "caret.KillRangeOptions", options_of(n.__kill_range, n, bad))
     lu.assertEquals(field_names "caret.JsonOptions", options_of(n.__json, n, bad))
     lu.assertEquals(field_names "caret.CacheOptions", options_of(require "caret.cache".new, db, "^t", bad))
 end
@@ -152,7 +153,12 @@ function TestReference:test_fields_of_what_is_returned()
     local usage = assert(db:usage())
     local feed = assert(db:changes {wait = 0})
     n.__ = 2
-    lu.assertEquals(field_names "caret.Change", sorted(feed()))
+    local change = feed()
+    n[1].__ = 3
+    n:kill_range {from = 1}
+    feed()
+    change.range = feed().range
+    lu.assertEquals(field_names "caret.Change", sorted(change))
     lu.assertEquals(sorted(documented "Changes"), {"close", "next", "place"})
     lu.assertEquals(field_names "caret.Stat", sorted(db:stat()))
     lu.assertEquals(field_names "caret.Usage", sorted(usage))

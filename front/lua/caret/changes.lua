@@ -45,12 +45,12 @@ feed.__index = feed
 function feed:next(timeout)
     local left = seconds("a timeout", timeout == nil and self.patience or timeout)
     while true do
-        local name, subs, kind, value, length, place, index, count = core.log_next(self.log)
+        local name, subs, kind, value, length, place, index, count, range = core.log_next(self.log)
         if name then
             if self.decode then value = self.decode(value) end
             return {
                 node = self.db.node(name, subs), kind = kind, value = value, length = length, place = place,
-                index = index, count = count,
+                index = index, count = count, range = range,
             }
         end
         if name == nil then return nil, subs, kind end

@@ -111,7 +111,7 @@ caret.DELETE = nil
 ---Options of `Database:changes`; any other name is refused.
 ---@class caret.ChangesOptions
 ---@field from? integer a place in the log: changes of commits after it. `Database:place` and `Changes:place` tell places; 0: all that is still there, since the last checkpoint. Without it: from now on
----@field prefix? caret.Address only changes at this node and below it, and kills above it
+---@field prefix? caret.Address only changes at this node and below it, and kills above it or of a range with some of it
 ---@field wait? number seconds to sleep until there is a next one, after which a loop ends; default: for ever; 0: what is there now
 
 ---Options of `caret.restore`; any other name is refused.
@@ -126,8 +126,19 @@ caret.DELETE = nil
 ---@class caret.RangeOptions
 ---@field from? caret.Subscript the first child, in the order of the database; it need not be there
 ---@field to? caret.Subscript the last one, included
----@field reverse? boolean true: from `to` down to `from`
+---@field before? caret.Subscript instead of `to`: where the range ends, not included
+---@field prefix? string instead of all these: the strings that begin with it, whatever bytes follow. A subscript that is a number, such as 12, is not a string and is never among them; `""` has all strings but the empty subscript
+---@field reverse? boolean true: from the last one down to the first
 ---@field limit? number this many at most
+
+---Options of `Node:kill_range`, of which one bound at least is needed; any other name is refused.
+---@class caret.KillRangeOptions
+---@field from? caret.Subscript the first child that goes, in the order of the database; it need not be there
+---@field to? caret.Subscript the last one that goes
+---@field before? caret.Subscript instead of `to`: the first one that stays
+---@field prefix? string instead of all these: the strings that begin with it, as for `Node:range`
+---@field from_string? boolean true: `from` is a string, and so after all numbers, even if it is the text of one; for what a `Change` tells
+---@field to_string? boolean true: the same of `to` or `before`
 
 ---Options of `Node:json`; any other name is refused.
 ---@class caret.JsonOptions
@@ -263,7 +274,8 @@ function caret.salvage(path, out, sure) end
 ---What `Database:changes` tells of each change. All changes of a commit have the same `place`.
 ---@class caret.Change
 ---@field node caret.Node where
----@field kind "set"|"delete"|"kill" what comes of an increment, and of a merge, is a set
+---@field kind "set"|"delete"|"kill"|"kill_range" what comes of an increment, and of a merge, is a set
+---@field range? caret.KillRangeOptions of a kill_range, whose `node` is the parent: `change.node:kill_range(change.range)` does the same once more. The ranges of a transaction that overlap are one
 ---@field value? string of a set; nil if it was a long one that was replaced since
 ---@field length integer bytes of the value
 ---@field place integer the place in the log after its commit, to go on from when all of its changes are done with
@@ -553,6 +565,12 @@ function Node:incr(by) end
 ---Delete the node and everything below it. What is not there is not an error.
 function Node:kill() end
 
+---Delete some of the children, with everything below them: `n:kill_range {from = 10, before = 20}`, `n:kill_range {prefix
+---= "user:"}`. The node itself stays. One atomic change, as quick as a kill of one node with as many below it. What is not
+---there is not an error; a call without any bound is one, as it would kill all.
+---@param range caret.KillRangeOptions
+function Node:kill_range(range) end
+
 ---Delete the value, but not the children.
 function Node:delete() end
 
@@ -616,7 +634,8 @@ function Node:subscripts(reverse) end
 ---@return fun(): caret.Node, string?, string|integer
 function Node:pairs(reverse) end
 
----Some of the children, as `Node:pairs` gives them: `for child, value, sub in n:range {from = 10, to = 20} do`.
+---Some of the children, as `Node:pairs` gives them: `for child, value, sub in n:range {from = 10, to = 20} do`, or
+---`n:range {prefix = "user:"}`.
 ---@param options? caret.RangeOptions
 ---@return fun(): caret.Node, string?, string|integer
 function Node:range(options) end
