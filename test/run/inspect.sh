@@ -55,6 +55,9 @@ io.open("held", "w"):close()
 wait_for("go")
 for i = 1, 3 do x[i].__ = i end
 db:tp(function() x[1]:kill() x[2]:delete() db.node("^y").__ = "\1é" end)
+x:kill_range {from = 2, before = "b"}
+x.u1.__ = 1
+x:kill_range {prefix = "u"}
 io.open("changed", "w"):close()
 wait_for("end")
 END
@@ -97,12 +100,18 @@ try 0 log
 1/1 set ^x(3)="3"
 1/3 kill ^x(1)
 2/3 delete ^x(2)
-3/3 set ^y=$C(1)_"é"' ]
+3/3 set ^y=$C(1)_"é"
+1/1 kill_range ^x from=2 before="b"
+1/1 set ^x("u1")="1"
+1/1 kill_range ^x prefix="u"' ]
 note $? "the log"
 second=$(sed -n 's/ .*x(2)="2"$//p' out)
 try 0 log --from "$second" --limit 1 --json
 grep -q '^{"lsn":[0-9]*,"index":1,"count":1,"kind":"set","node":\["^x",3\],"value":3}$' out
 note $? "from a place on, in JSON"
+try 0 log --node '^x("u1")' --json
+grep -q '"kind":"kill_range","node":\["^x"\],"range":{"prefix":"u"}}$' out
+note $? "a range, in JSON"
 try 0 log --node '^x(1)'
 [ "$(cut -d ' ' -f 3- out)" = 'set ^x(1)="1"
 kill ^x(1)' ]
@@ -110,10 +119,10 @@ note $? "of one node"
 try 3 log --from 1
 grep -q NOTFOUND err
 note $? "a place that is not in the log"
-until_true grep -q 'delete ^x(2)' watched
+until_true grep -q 'kill_range ^x prefix' watched
 kill -INT $watcher
 wait $watcher
-[ $? = 130 ] && [ "$(grep -vc probe watched)" = 5 ] && [ ! -s watched.err ]
+[ $? = 130 ] && [ "$(grep -vc probe watched)" = 8 ] && [ ! -s watched.err ]
 note $? "changes are seen as they happen, until Ctrl-C"
 { timeout "$patience" "$caret" watch '^x' 2>first.err; echo $? >first.status; } | head -n 1 >first &
 until_true sh -c "'$caret' set '^x(1)' 7; [ -s first ]"

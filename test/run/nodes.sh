@@ -137,6 +137,27 @@ is 0 '2
 2.5' ls '^t' --from 2 --limit 2
 is 0 '10
 3' ls '^t' --from 3 --to 10 --reverse --raw
+is 0 '2
+2.5' ls '^t' --from 2 --before 3
+is 0 '"a"' ls '^t' --prefix a
+is 1 '' ls '^t' --prefix 1
+fails 2 'no other bound' ls '^t' --prefix a --to b
+fails 2 'not both' ls '^t' --before a --to b
+for node in '^r(1)' '^r(2,1)' '^r(3)' '^r("ab")' '^r("ac",1)' '^r("b")' '^r'; do is 0 '' set "$node" x; done
+is 0 '' kill --from 2 --to 3 '^r'
+is 0 '1
+"ab"
+"ac"
+"b"' ls '^r'
+is 0 '' kill --prefix a '^r' '^none'
+is 0 '1
+"b"' ls '^r'
+is 0 '' kill --before b '^r'
+is 0 '^r="x"
+^r("b")="x"' tree '^r'
+fails 2 'about their children' kill --value --from 1 '^r'
+fails 2 'no other bound' kill --prefix a --from 1 '^r'
+is 0 '' kill '^r'
 is 0 '11  2="two"' ls '^t' -l --from 2 --to 2
 is 0 '[{"subscript":2,"data":11,"value":"two"},
 {"subscript":"2.5","data":10}]' ls '^t' --json --from 2 -n 2

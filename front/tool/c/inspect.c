@@ -295,7 +295,16 @@ static void push_node(lua_State *L, const caret_node *n)
     lua_remove(L, -2);
 }
 
-/* log:next([ZWR text of a node]) -> place, index (from 1), count, kind, node, value or nil, its length
+static void push_bound(lua_State *L, caret_slice bound)
+{
+    if (bound.data != NULL)
+        lua_pushlstring(L, bound.data, bound.len);
+    else
+        lua_pushnil(L);
+}
+
+/* log:next([ZWR text of a node]) -> place, index (from 1), count, kind, node, value or nil, its length; and of a kill
+ * of a range, whose node is the parent: from or nil, to or nil, flags of caret_kill_range()
  * | nothing: there is none yet | nil, text, name */
 static int log_next(lua_State *L)
 {
@@ -317,7 +326,12 @@ static int log_next(lua_State *L)
     else
         lua_pushnil(L);
     lua_pushinteger(L, (lua_Integer)c.value.len);
-    return 7;
+    if (c.kind != CARET_CHANGE_KILL_RANGE)
+        return 7;
+    push_bound(L, c.from);
+    push_bound(L, c.to);
+    lua_pushinteger(L, c.flags);
+    return 10;
 }
 
 /* log:count(table, most) -> number of changes read, which are added to the table by global | nil, text, name */

@@ -30,7 +30,8 @@ return {
     },
     about = [[
 A line for each change: the place in the log after its commit, which change of that commit it is, set,
-delete or kill, and the node with its value. Increments and merges are sets of what came of them. What a
+delete, kill or kill_range, and the node with its value. The node of a kill_range is the parent of what was
+killed, and the bounds come after it. Increments and merges are sets of what came of them. What a
 checkpoint has put into the data file is not needed any more, and is not shown; so of a database that
 nobody else has open there is nothing. Exit status 1: there is nothing.]],
     examples = {{"caret log --node '^oaks' --json"}},

@@ -5,7 +5,8 @@ local json = require "tool.lib.json"
 local nodes = require "tool.lib.nodes"
 
 local function in_range(o, name)
-    return (not o.from or name >= o.from) and (not o.to or name <= o.to)
+    return (not o.from or name >= o.from) and (not o.to or name <= o.to) and
+        (not o.before or name < o.before) and (not o.prefix or name:sub(1, #o.prefix) == o.prefix)
 end
 
 -- Nodes of all globals, as range() gives children: node, value, name.
@@ -32,7 +33,8 @@ end
 
 local function run(o)
     local db = command.view(o)
-    local options = {from = o.from, to = o.to, reverse = o.reverse, limit = o.limit}
+    local options = command.range(o) or {}
+    options.reverse, options.limit = o.reverse, o.limit
     local each = o[1] and command.node(db, o[1]):__range(options) or globals(db, o)
     local n = 0
     for node, value, sub in each do
@@ -57,11 +59,14 @@ return {
         {"--raw", "subscripts as they are, without quotes"},
         {"--from SUBSCRIPT", "begin there"},
         {"--to SUBSCRIPT", "end there"},
+        {"--before SUBSCRIPT", "end before that one"},
+        {"--prefix TEXT", "only strings that begin so; globals: names with their ^"},
         {"-r, --reverse", "last first"},
         {"-n, --limit N", "so many at most"},
         command.JSON, command.DB,
     },
     about = "Exit status 1: there are none.",
-    examples = {{"caret ls"}, {"caret ls -l '^oaks' --from 100 --limit 10"}},
+    examples = {{"caret ls"}, {"caret ls -l '^oaks' --from 100 --limit 10"},
+        {"caret ls '^session' --prefix user:"}},
     run = run,
 }

@@ -36,8 +36,10 @@ local function run(o)
         command.write(line(n, value), "\n")
         return true
     end
-    local own = not o.from and not o.to and node:__get() or nil
-    local range = {from = o.from, to = o.to, reverse = o.reverse}
+    local range = command.range(o)
+    local own = not range and node:__get() or nil
+    range = range or {}
+    range.reverse = o.reverse
     local more = (o.reverse or not own or print_node(node, own))
         and (o.depth == 0 or walk(node, o.depth or math.huge, range, print_node))
         and (not o.reverse or not own or print_node(node, own))
@@ -55,6 +57,8 @@ return {
         {"-d, --depth N", "so many levels below NODE; 0: itself alone"},
         {"--from SUBSCRIPT", "begin at this child of NODE"},
         {"--to SUBSCRIPT", "end with this one"},
+        {"--before SUBSCRIPT", "end before this one"},
+        {"--prefix TEXT", "children whose subscript is a string that begins so"},
         {"-r, --reverse", "last first"},
         {"-n, --limit N", "so many nodes at most", default = LIMIT},
         {"-a, --all", "however many there are"},

@@ -30,7 +30,7 @@ end
 local function run_command(o, change)
     local pid = host.execute({table.unpack(o, 2)}, {
         CARET_NODE = change.node, CARET_VALUE = for_environment(change.value), CARET_KIND = change.kind,
-        CARET_LSN = tostring(change.lsn),
+        CARET_LSN = tostring(change.lsn), CARET_RANGE = change.range and changes.range(change) or false,
     })
     local status = wait_for(pid)
     if status == 127 then command.fail(("%s can't be run"):format(o[2]), 1) end
@@ -90,8 +90,8 @@ return {
 What is committed from now on at NODE, below it, or above it by a kill, is printed as `caret log` does.
 With a COMMAND nothing is printed: the command is run after each change, or after several that came since
 it was run last, with the last one in the environment: CARET_NODE, CARET_VALUE, CARET_KIND (set, delete,
-kill) and CARET_LSN. CARET_VALUE is not set for a delete or kill, nor for a value above 100,000 bytes or with
-a byte 0: `caret get --raw "$CARET_NODE"` has those.
+kill, kill_range), CARET_LSN and of a kill_range CARET_RANGE, its bounds. CARET_VALUE is not set for a delete
+or kill, nor for a value above 100,000 bytes or with a byte 0: `caret get --raw "$CARET_NODE"` has those.
 
 It sleeps until there is something, and costs writers next to nothing. Nothing is kept for it either: when
 more is committed while the command runs than the log holds, some changes are left out, and it says so.]],

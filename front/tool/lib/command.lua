@@ -255,6 +255,14 @@ function command.view(o)
     return command.open(o)
 end
 
+--- The options from, to, before and prefix as a table for kill_range and range; nil: none of them is given.
+function command.range(o)
+    if o.prefix and (o.from or o.to or o.before) then command.usage("--prefix goes with no other bound") end
+    if o.to and o.before then command.usage("--to or --before, not both") end
+    if not (o.from or o.to or o.before or o.prefix) then return nil end
+    return {from = o.from, to = o.to, before = o.before, prefix = o.prefix}
+end
+
 --- The operand FILE is another way to say --db.
 function command.file_operand(o)
     if o[1] == "" then command.usage("FILE needs a path") end
