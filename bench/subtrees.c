@@ -5,7 +5,7 @@
  *
  * Nodes ^BCAT("lvd",1,k) with values of 10 bytes, in order.  In turns, ns a node: setting them, a commit each; setting
  * them in one transaction; merging them to another variable; moving that one on; copying over what is there;
- * counting them; and a kill, in all.
+ * counting them; a kill, in all; and a kill of as many once more, as a range of the children of ^ON("lvd",1).
  */
 #include "workload.h"
 
@@ -15,9 +15,10 @@ static void die(const char *what)
     exit(1);
 }
 
-enum { SETS, SETS_IN_ONE, MERGE_ALL, MOVE_ALL, COPY_OVER, COUNT_ALL, KILL_ALL, WORKS };
+enum { SETS, SETS_IN_ONE, MERGE_ALL, MOVE_ALL, COPY_OVER, COUNT_ALL, KILL_ALL, KILL_RANGE, WORKS };
 static const char *const works[WORKS] = {
-    "sequential set", "sequential set in one transaction", "merge", "move", "copy over", "count", "kill"};
+    "sequential set", "sequential set in one transaction", "merge", "move", "copy over", "count", "kill",
+    "kill of a range"};
 
 static caret_node_buf var(const char *name)
 {
@@ -32,6 +33,16 @@ static void kill_var(caret_session *s, const char *name)
     caret_node_buf n = var(name);
 
     must(caret_kill(s, &n.node), "kill");
+}
+
+static void kill_range(caret_session *s, caret_node *on)
+{
+    const caret_slice first = {"0", 1};
+    caret_node_buf n;
+
+    must(caret_node_child(&n.node, sizeof n, on, "lvd", 3), "lvd");
+    must(caret_node_child_int(&n.node, sizeof n, &n.node, 1), "1");
+    must(caret_kill_range(s, &n.node, &first, NULL, 0), "range");
 }
 
 static int set_all(caret_session *s, void *arg)
@@ -76,8 +87,12 @@ static void one_turn(struct handles *o, double ns[WORKS])
     t[6] = now_ns();
     must(caret_kill(o->s, &on.node), "kill");
     t[7] = now_ns();
+    must(caret_merge(o->s, &on.node, &from.node), "merge");
+    double again = now_ns();
+    kill_range(o->s, &on.node);
+    t[8] = now_ns();
     for (int w = 0; w < WORKS; w++)
-        ns[w] = (t[w + 1] - (w == SETS_IN_ONE ? gap : t[w])) / nodes;
+        ns[w] = (t[w + 1] - (w == SETS_IN_ONE ? gap : w == KILL_RANGE ? again : t[w])) / nodes;
 }
 
 int main(int argc, char **argv)

@@ -4,6 +4,7 @@ local caret = require "caret"
 
 local source = os.getenv("CARET_SOURCE") or "."
 local contents = dofile(source .. "/test/golden/contents.lua")
+local contents2 = dofile(source .. "/test/golden/contents2.lua")
 
 TestGolden = {}
 
@@ -23,13 +24,14 @@ local function unpacked(dir, name)
     return dir .. "/" .. name
 end
 
-local function holds_everything(path)
+local function holds_everything(path, ...)
     local db = assert(caret.open(path, {create = false}))
     local want, n = {}, 0
-    contents(function(value, ...)
+    local function add(value, ...)
         local node = db.node(...)
         want[tostring(node)] = {node, value}
-    end)
+    end
+    for _, each in ipairs {contents, ...} do each(add) end
     for text, pair in pairs(want) do
         lu.assertEquals(pair[1].__, pair[2], text)
         if pair[2] ~= nil then n = n + 1 end
@@ -40,7 +42,7 @@ local function holds_everything(path)
         return c
     end
     local found = 0
-    for _, name in ipairs {"^bytes", "^deep", "^empty", "^g", "^long", "^neg", "^numbers"} do
+    for _, name in ipairs {"^bytes", "^deep", "^empty", "^g", "^long", "^neg", "^numbers", "^range"} do
         found = found + count(db.node(name))
     end
     lu.assertEquals(found, n)
@@ -56,6 +58,11 @@ end
 function TestGolden:test_one_of_format_1_whose_log_must_be_replayed()
     unpacked(self.dir, "1-log.caret-log")
     holds_everything(unpacked(self.dir, "1-log.caret"))
+end
+
+function TestGolden:test_one_of_format_2_whose_log_kills_ranges()
+    unpacked(self.dir, "2-log.caret-log")
+    holds_everything(unpacked(self.dir, "2-log.caret"), contents2)
 end
 
 require("fixture").run()
