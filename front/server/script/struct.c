@@ -193,8 +193,8 @@ static int pack(lua_State *L)
     while (*format.at != 0) {
         int option = *format.at++;
         size_t size = size_of(L, &format, option), skip = gap(out->len, &format, option, size);
-        memset(caret_codec__out_room(L, out, skip), 0, skip);
-        out->len += skip;
+        for (; skip > 0; skip--)
+            caret_codec__out_byte(L, out, 0);
         arg += put(L, out, &format, option, arg, size);
     }
     lua_pushlstring(L, out->len > 0 ? out->bytes : "", out->len);
