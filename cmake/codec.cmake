@@ -12,6 +12,7 @@ if(CARET_SCRIPT_INCLUDE)
     add_library(caret_server_script STATIC EXCLUDE_FROM_ALL ${script_sources})
     target_include_directories(caret_server_script SYSTEM PUBLIC ${CARET_SCRIPT_INCLUDE})
     target_link_libraries(caret_server_script PUBLIC caret_flags m)
+    find_library(CARET_SCRIPT_LUA NAMES luajit-5.1 lua5.1 lua51) # for tests
     if(CARET_TESTS AND NOT CARET_SANITIZE) # for test/run/server_codec.sh
         add_library(codec_module MODULE test/server/codec_module.c)
         target_link_libraries(codec_module PRIVATE caret_server_parts caret_server_script)
