@@ -3,6 +3,7 @@
 file(GLOB codec_sources CONFIGURE_DEPENDS front/server/codec/*.c)
 add_library(caret_server_parts STATIC EXCLUDE_FROM_ALL ${codec_sources})
 target_link_libraries(caret_server_parts PUBLIC caret_flags m)
+target_compile_options(caret_server_parts PRIVATE -ffp-contract=off) # distances have the same last bit on every machine
 
 # The C modules of scripts, for whatever has the interface of Lua 5.1: LuaJIT, or Lua 5.1 itself.
 find_path(CARET_SCRIPT_INCLUDE lua.h PATH_SUFFIXES luajit-2.1 lua5.1 lua51 NO_CACHE
