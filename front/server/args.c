@@ -1,6 +1,7 @@
 /*
  * args.c - what arguments say: numbers and words, as Redis reads them.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,17 @@ size_t serve__long_real_text(char *text, long double d)
 int serve__arg_integer(struct serve__call *q, int i, int64_t *n)
 {
     return serve__read_integer(&q->argv[i], n) ? CARET_OK : SERVE__E_INTEGER;
+}
+
+int serve__arg_between(struct serve__call *q, int i, int64_t least, int64_t most, int64_t *n)
+{
+    int rc = serve__arg_integer(q, i, n);
+    if (rc != CARET_OK || (*n >= least && *n <= most))
+        return rc;
+    if (least == 0)
+        return serve__fail(q, "ERR value is out of range, must be positive");
+    return serve__fail(q, "ERR value is out of range, value must between %" PRId64 " and %" PRId64, least,
+                       most);
 }
 
 int serve__arg_real(struct serve__call *q, int i, double *d)

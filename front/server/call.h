@@ -61,9 +61,9 @@ struct serve__runner {
 struct serve__call {
     struct serve__worker *w;
     struct serve__runner *r;
-    struct serve__conn *c; /* never NULL: scripts run for the connection that asked for them */
-    caret_session *s;      /* r->s */
-    struct serve__reply *reply;
+    struct serve__conn *c;      /* scripts run for the connection that asked for them */
+    caret_session *s;           /* r->s */
+    struct serve__reply *reply; /* NULL: of the server's own work, which answers nobody */
     const struct serve__command *cmd;
     const caret_slice *argv;
     int argc;
@@ -102,6 +102,9 @@ size_t serve__long_real_text(char *text, long double d); /* of SERVE__LONG_REAL_
 /* The same of argument i, with the usual error: SERVE__E_INTEGER, SERVE__E_FLOAT. */
 int serve__arg_integer(struct serve__call *q, int i, int64_t *n);
 int serve__arg_real(struct serve__call *q, int i, double *d);
+/* A whole number within bounds: INT32_MIN and INT32_MAX where Redis has an int; least 0: "must be positive".
+ * */
+int serve__arg_between(struct serve__call *q, int i, int64_t least, int64_t most, int64_t *n);
 
 /* Names that CLIENT SETNAME and HELLO take; and such a text of a connection, which is replaced. */
 bool serve__client_name_valid(const caret_slice *name);

@@ -85,6 +85,21 @@ static int begin(const struct serve__keyspec *s, const caret_slice *argv, int ar
     return 0;
 }
 
+/* Flags of a key that depend on other arguments: SET reads it if it has GET, BITFIELD writes it unless all it
+ * does is GET. */
+static unsigned variable_flags(const caret_slice *argv, int argc)
+{
+    bool is_set = serve__is(&argv[0], "set"), get = false, change = false;
+    for (int i = 2; i < argc; i++) {
+        get |= serve__is(&argv[i], "get");
+        change |= serve__is(&argv[i], "set") || serve__is(&argv[i], "incrby");
+    }
+    if (is_set)
+        return get ? SERVE__KEY_RW | SERVE__KEY_ACCESS | SERVE__KEY_UPDATE
+                   : SERVE__KEY_OW | SERVE__KEY_UPDATE;
+    return change ? SERVE__KEY_RW | SERVE__KEY_ACCESS | SERVE__KEY_UPDATE : SERVE__KEY_RO | SERVE__KEY_ACCESS;
+}
+
 static bool tell_keys(const struct serve__keyspec *s, int first, const caret_slice *argv, int argc,
                       serve__key_fn *each, void *arg)
 {
@@ -105,8 +120,9 @@ static bool tell_keys(const struct serve__keyspec *s, int first, const caret_sli
     }
     if (last >= argc)
         return false;
+    unsigned flags = s->flags & SERVE__KEY_VARIABLE ? variable_flags(argv, argc) : s->flags;
     for (int i = first; i <= last; i += step)
-        each(arg, i, s->flags);
+        each(arg, i, flags);
     return true;
 }
 
@@ -119,7 +135,7 @@ bool serve__command_keys(const struct serve__command *c, const caret_slice *argv
         if (first <= 0 || s->find == SERVE__FIND_UNKNOWN)
             continue;
         if (first >= argc || !tell_keys(s, first, argv, argc, each, arg))
-            return false;
+            return (c->flags & SERVE__NO_MANDATORY_KEYS) != 0;
     }
     return true;
 }

@@ -70,7 +70,7 @@ static bool memory(const char *text, int64_t *n)
         int64_t factor;
     } units[] = {{"", 1},        {"b", 1},        {"k", 1000},       {"kb", 1 << 10},
                  {"m", 1000000}, {"mb", 1 << 20}, {"g", 1000000000}, {"gb", 1 << 30}};
-    if (end == text || errno != 0)
+    if ((*text != 0 && (*text < '0' || *text > '9')) || errno != 0)
         return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcasecmp(end, units[i].unit) == 0)
@@ -106,7 +106,6 @@ static const char *one_of(const char *choices)
 static const char *value_of(const struct parameter *p, const char *text, int64_t *n)
 {
     static char error[128];
-    char *end;
     *n = 0;
     switch (p->kind) {
     case TEXT: return NULL;
@@ -119,9 +118,7 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
             return "argument must be a memory value";
         break;
     case INTEGER:
-        errno = 0;
-        *n = strtoll(text, &end, 10);
-        if (*text == 0 || *end != 0 || errno != 0)
+        if (!serve__read_integer(&(caret_slice){text, strlen(text)}, n))
             return "argument couldn't be parsed into an integer";
         break;
     }

@@ -99,4 +99,7 @@ void serve__conn_protocol(struct serve__conn *c, int protocol);
 /* As after connecting: RESET.  Subscriptions, MULTI, names end. */
 void serve__conn_reset(struct serve__worker *w, struct serve__conn *c);
 
+/* Append the line of CLIENT LIST, without its LF. */
+void serve__client_line(struct serve__worker *w, const struct serve__conn *c, struct serve__buffer *b);
+
 #endif

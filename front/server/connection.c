@@ -27,7 +27,7 @@ int serve__cmd_echo(struct serve__call *q)
 int serve__cmd_select(struct serve__call *q)
 {
     int64_t n;
-    int rc = serve__arg_integer(q, 1, &n);
+    int rc = serve__arg_between(q, 1, INT32_MIN, INT32_MAX, &n);
     if (rc != CARET_OK)
         return rc;
     if (n < 0 || n >= q->w->config.n[SERVE__CFG_databases])
@@ -100,7 +100,8 @@ void serve__client_set(char **to, const caret_slice *value)
     *to = value->len > 0 ? strndup(value->data, value->len) : NULL;
 }
 
-static int hello_options(struct serve__call *q, const caret_slice **name)
+/* Each counts as soon as it is read, as in Redis. */
+static int hello_options(struct serve__call *q)
 {
     for (int i = 2; i < q->argc; i++) {
         int more = q->argc - i - 1;
@@ -110,10 +111,10 @@ static int hello_options(struct serve__call *q, const caret_slice **name)
                 return rc;
             i += 2;
         } else if (serve__is(&q->argv[i], "setname") && more >= 1) {
-            *name = &q->argv[++i];
-            if (!serve__client_name_valid(*name))
+            if (!serve__client_name_valid(&q->argv[++i]))
                 return serve__fail(q,
                                    "ERR Client names cannot contain spaces, newlines or special characters.");
+            serve__client_set(&q->c->name, &q->argv[i]);
         } else {
             return serve__fail(q, "ERR Syntax error in HELLO option '%.*s'", (int)q->argv[i].len,
                                q->argv[i].data);
@@ -125,14 +126,13 @@ static int hello_options(struct serve__call *q, const caret_slice **name)
 int serve__cmd_hello(struct serve__call *q)
 {
     int64_t version = q->reply->protocol;
-    const caret_slice *name = NULL;
     if (q->argc > 1) {
         if (!serve__read_integer(&q->argv[1], &version))
             return serve__fail(q, "ERR Protocol version is not an integer or out of range");
         if (version < 2 || version > 3)
             return serve__fail(q, "NOPROTO unsupported protocol version");
     }
-    int rc = hello_options(q, &name);
+    int rc = hello_options(q);
     if (rc != CARET_OK)
         return rc;
     if (serve__auth_required(q->w, q->c))
@@ -140,8 +140,6 @@ int serve__cmd_hello(struct serve__call *q)
             q, "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
                "HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and "
                "select the RESP protocol version at the same time");
-    if (name != NULL)
-        serve__client_set(&q->c->name, name);
     serve__conn_protocol(q->c, (int)version);
     serve__map(q, 7);
     serve__text(q, "server");

@@ -26,6 +26,8 @@ static void answer_error(struct serve__call *q, const char *format, va_list args
     char text[512];
     int n = vsnprintf(text, sizeof text, format, args);
     size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+        len--;
     serve__reply_cut(q->reply, q->mark);
     q->reply->sink->error(q->reply, text, len);
 }
@@ -111,7 +113,8 @@ int serve__atomic(struct serve__call *q, serve__run *fn)
             break;
         if ((rc = caret_restart(q->s)) != CARET_OK)
             break;
-        serve__reply_cut(q->reply, q->mark);
+        if (q->reply != NULL)
+            serve__reply_cut(q->reply, q->mark);
         serve__events_forget(q->r, place);
     }
     if (rc == CARET_RESTART) /* of the outer transaction: whoever began it runs it again */

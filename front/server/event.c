@@ -12,9 +12,9 @@ struct waiting {
     size_t len;
 };
 
-static void add(struct serve__call *q, unsigned class, const char *event, caret_slice name)
+static void add(struct serve__call *q, unsigned class, const char *event, unsigned db, caret_slice name)
 {
-    struct waiting e = {event, class, q->db, name.len};
+    struct waiting e = {event, class, db, name.len};
     if (!(q->w->interest & class))
         return;
     serve__buffer_add(&q->r->pending, &e, sizeof e);
@@ -27,12 +27,18 @@ void serve__changed(struct serve__call *q, unsigned class, const char *event, ca
         q->r->expired++;
     else
         q->r->dirty++;
-    add(q, class, event, name);
+    add(q, class, event, q->db, name);
 }
 
 void serve__ready(struct serve__call *q, caret_slice name)
 {
-    add(q, SERVE__EVENT_READY, NULL, name);
+    add(q, SERVE__EVENT_READY, NULL, q->db, name);
+}
+
+void serve__flushed(struct serve__call *q, int db)
+{
+    q->r->dirty++;
+    add(q, SERVE__EVENT_FLUSHED, NULL, (unsigned)db, (caret_slice){"", 0});
 }
 
 struct serve__event_place serve__events_place(const struct serve__runner *r)

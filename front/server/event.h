@@ -14,24 +14,28 @@
 
 /* Classes; those with a letter are what notify-keyspace-events names. */
 enum {
-    SERVE__EVENT_GENERIC = 1 << 0, /* g */
-    SERVE__EVENT_STRING = 1 << 1,  /* $ */
-    SERVE__EVENT_LIST = 1 << 2,    /* l */
-    SERVE__EVENT_SET = 1 << 3,     /* s */
-    SERVE__EVENT_HASH = 1 << 4,    /* h */
-    SERVE__EVENT_ZSET = 1 << 5,    /* z */
-    SERVE__EVENT_EXPIRED = 1 << 6, /* x */
-    SERVE__EVENT_EVICTED = 1 << 7, /* e */
-    SERVE__EVENT_STREAM = 1 << 8,  /* t */
-    SERVE__EVENT_MISS = 1 << 9,    /* m */
-    SERVE__EVENT_NEW = 1 << 10,    /* n */
-    SERVE__EVENT_MODULE = 1 << 11, /* d */
-    SERVE__EVENT_READY = 1 << 20   /* ours: a key has got elements that a blocked client may wait for */
+    SERVE__EVENT_GENERIC = 1 << 0,  /* g */
+    SERVE__EVENT_STRING = 1 << 1,   /* $ */
+    SERVE__EVENT_LIST = 1 << 2,     /* l */
+    SERVE__EVENT_SET = 1 << 3,      /* s */
+    SERVE__EVENT_HASH = 1 << 4,     /* h */
+    SERVE__EVENT_ZSET = 1 << 5,     /* z */
+    SERVE__EVENT_EXPIRED = 1 << 6,  /* x */
+    SERVE__EVENT_EVICTED = 1 << 7,  /* e */
+    SERVE__EVENT_STREAM = 1 << 8,   /* t */
+    SERVE__EVENT_MISS = 1 << 9,     /* m */
+    SERVE__EVENT_NEW = 1 << 10,     /* n */
+    SERVE__EVENT_MODULE = 1 << 11,  /* d */
+    SERVE__EVENT_FLUSHED = 1 << 21, /* ours: of serve__flushed(), the name is empty */
+    SERVE__EVENT_READY = 1 << 20    /* ours: a key has got elements that a blocked client may wait for */
 };
 
 /* The command changed the key `name` of the database q->db: event "lpush" of a class.  One change of the
  * count of changes; q->r->dirty may be added to for more. */
 void serve__changed(struct serve__call *q, unsigned class, const char *event, caret_slice name);
+
+/* All of a database was deleted, or replaced: -1 all of them.  One change. */
+void serve__flushed(struct serve__call *q, int db);
 
 /* A key may have become one that a blocked client can take from: no change, no notification. */
 void serve__ready(struct serve__call *q, caret_slice name);
@@ -45,8 +49,8 @@ struct serve__event_place {
 struct serve__event_place serve__events_place(const struct serve__runner *r);
 void serve__events_forget(struct serve__runner *r, struct serve__event_place place);
 
-/* Called for each, after the commit. `event` is NULL for SERVE__EVENT_READY.  Defined by what uses them
- * (weak: none is there yet). */
+/* Called for each, after the commit. `event` is NULL for the two that are ours; db is UINT_MAX for all.
+ * Defined by what uses them (weak: none is there yet). */
 void serve__event_tell(struct serve__worker *w, unsigned class, const char *event, unsigned db,
                        caret_slice name) __attribute__((weak));
 

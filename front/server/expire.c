@@ -21,6 +21,13 @@ static int entry(struct serve__call *q, caret_node_buf *n, const struct serve__k
     return rc == CARET_OK ? caret_node_child(&n->node, sizeof *n, &n->node, subscript, len) : rc;
 }
 
+int serve__expiry_add(struct serve__call *q, struct serve__key *k)
+{
+    caret_node_buf n;
+    int rc = entry(q, &n, k);
+    return rc == CARET_OK ? caret_set(q->s, &n.node, "", 0) : rc;
+}
+
 int serve__expiry_change(struct serve__call *q, struct serve__key *k, int64_t expiry)
 {
     caret_node_buf n;
@@ -32,9 +39,7 @@ int serve__expiry_change(struct serve__call *q, struct serve__key *k, int64_t ex
             rc = caret_delete(q->s, &n.node);
     }
     k->expiry = expiry;
-    if (rc == CARET_OK && expiry != 0 && (rc = entry(q, &n, k)) == CARET_OK)
-        rc = caret_set(q->s, &n.node, "", 0);
-    return rc;
+    return rc == CARET_OK && expiry != 0 ? serve__expiry_add(q, k) : rc;
 }
 
 void serve__expired(struct serve__call *q, caret_slice name)

@@ -14,6 +14,9 @@
 /* k gets another expiry, 0: none: its entry is moved.  The header is the caller's to write. */
 int serve__expiry_change(struct serve__call *q, struct serve__key *k, int64_t expiry);
 
+/* Add the entry of a key, which has an expiry in its header. */
+int serve__expiry_add(struct serve__call *q, struct serve__key *k);
+
 /* A key was found expired, and is deleted in this transaction: count and tell it. */
 void serve__expired(struct serve__call *q, caret_slice name);
 

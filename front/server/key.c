@@ -375,7 +375,8 @@ static int rename_header(struct serve__call *q, struct serve__key *to, struct se
 
 int serve__key_move(struct serve__call *q, struct serve__key *to, struct serve__key *from, bool copy)
 {
-    int rc = serve__expiry_change(q, to, from->expiry);
+    int64_t expiry = from->expiry;
+    int rc = serve__expiry_change(q, to, expiry);
     if (rc == CARET_OK && !copy)
         rc = serve__expiry_change(q, from, 0);
     if (rc == CARET_OK)
@@ -388,7 +389,6 @@ int serve__key_move(struct serve__call *q, struct serve__key *to, struct serve__
     to->flags = from->flags;
     to->count = from->count;
     to->counted = from->counted;
-    to->expiry = from->expiry;
     to->state_len = from->state_len;
     memcpy(to->state, from->state, from->state_len);
     if (!copy)
@@ -403,6 +403,14 @@ void serve__keys_begin(struct serve__call *q, struct serve__keys *i, unsigned db
     i->node = q->r->base[db];
     i->db = db;
     i->begun = false;
+}
+
+int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db, caret_slice subscript)
+{
+    i->db = db;
+    i->begun = true;
+    return caret_node_child(&i->node.node, sizeof i->node, &q->r->base[db].node, subscript.data,
+                            subscript.len);
 }
 
 /* To the next node of depth 1; the data of *value are NULL if it has none. */
@@ -429,7 +437,7 @@ int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve_
             rc = caret_node_subscript(&i->node.node, 0, i->subscript, sizeof i->subscript, &len, NULL);
         if (rc != CARET_OK)
             return rc;
-        caret_slice name = {i->subscript, len};
+        caret_slice name = {i->subscript, i->subscript_len = len};
         bool lengthy = is_long(name);
         nothing(q, key, lengthy ? (caret_slice){NULL, 0} : name);
         key->db = i->db;

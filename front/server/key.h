@@ -111,10 +111,16 @@ struct serve__keys {
     caret_node_buf node;
     unsigned db;
     bool begun;
-    char subscript[SERVE__NAME_MAX + 2];
+    size_t subscript_len;
+    char subscript[SERVE__NAME_MAX + 2]; /* of the node where it is */
 };
 void serve__keys_begin(struct serve__call *q, struct serve__keys *i, unsigned db);
+/* After the key with this subscript, which need not be there. */
+int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db, caret_slice subscript);
 int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve__key *key);
+
+/* How many keys a database has, and how many of them expire.  A walk over them. */
+int serve__count_keys(struct serve__call *q, unsigned db, uint64_t *keys, uint64_t *expires);
 
 /* "string", "list" ... */
 const char *serve__type_name(enum serve__type type);

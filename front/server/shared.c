@@ -29,7 +29,7 @@ struct serve__shared *serve__shared_new(int nworkers)
     for (unsigned i = 0; i < sizeof bytes; i++)
         snprintf(s->run_id + i * 2, 3, "%02x", bytes[i]);
     s->next_id = 1;
-    s->started = (uint64_t)time(NULL);
+    s->started = s->saved = (uint64_t)time(NULL);
     s->nworkers = nworkers;
     s->supervisor = getpid();
     return s;

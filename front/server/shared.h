@@ -5,6 +5,7 @@
  * | stats    | the worker of the row      | all     | a number that is late                  |
  * | next_id  | all, by fetch_add          | all     | nothing                                |
  * | config   | whoever has `lock`         | all, once a turn if `version` moved | the old value for a turn |
+ * | places   | whoever runs a SCAN        | all | cursor.h has its protocol             |
  * | stop     | any                        | all, once a turn | one turn more                 |
  *
  * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
@@ -44,6 +45,14 @@ struct serve__stats {
     struct serve__command_stats command[SERVE__COMMANDS_MAX];
 };
 
+/* Of SCAN: cursor.h. */
+enum { SERVE__PLACES = 16384 };
+struct serve__place {
+    serve__counter id;
+    uint32_t len;
+    char bytes[264];
+};
+
 struct serve__shared {
     pthread_mutex_t lock;
     serve__counter next_id;  /* of clients */
@@ -51,11 +60,16 @@ struct serve__shared {
     serve__counter stop;     /* 1: all workers end */
     serve__counter started;  /* seconds since 1970 */
     serve__counter restarts; /* workers that died */
+    serve__counter next_cursor;
+    serve__counter saved, saves,
+        saved_dirty;          /* of the last SAVE: seconds since 1970, how many, `dirty` then */
+    serve__counter no_expire; /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
     int nworkers;
     pid_t supervisor;
     char run_id[41];
     char config[SERVE__CONFIG_MAX][SERVE__CONFIG_BYTES]; /* by the index of config.c's table */
     struct serve__stats stats[SERVE__WORKERS_MAX];
+    struct serve__place places[SERVE__PLACES];
 };
 
 /* Make the mapping.  NULL: errno tells. */

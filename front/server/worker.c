@@ -52,8 +52,7 @@ static int64_t clock_ms(void)
 void serve__worker_clock(struct serve__worker *w)
 {
     w->now = clock_ms();
-    if (w->expire)
-        w->due = w->now + serve__expire_sweep(&w->run, w->now, TICK);
+    w->due = w->now + (w->shared->no_expire ? TICK : serve__expire_sweep(&w->run, w->now, TICK));
 }
 
 /* -------------------------------------------------------------- accepting */
@@ -289,7 +288,6 @@ int serve__worker_main(struct serve__start *start)
     w->stats->pid = (uint64_t)getpid();
     w->stats->connections = 0; /* those of a predecessor died with it */
     w->stats->blocked = 0;
-    w->expire = true;
     serve__config_refresh(w);
     if (!open_all(w))
         return 3;

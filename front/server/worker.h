@@ -53,7 +53,6 @@ struct serve__worker {
     caret_node_buf nodes[SERVE__BATCH]; /* of the commands that are looked up together */
     int64_t swept;                      /* when idle connections were looked for */
     int spare_fd;                       /* given up when there are no descriptors, to refuse one properly */
-    bool expire;                        /* false: DEBUG SET-ACTIVE-EXPIRE 0 */
     int64_t due;                        /* when the next key expires, as far as this worker knows */
 };
 

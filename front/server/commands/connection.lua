@@ -6,6 +6,8 @@ return {
      sub = {
       {"client|getredir", 2, "noscript loading stale", "connection", since = "6.0.0", time = "O(1)"},
       {"client|no-evict", 3, "admin noscript loading stale", "connection", since = "7.0.0", time = "O(1)"},
+      {"client|setinfo", 4, "noscript loading stale", "connection", since = "7.2.0", time = "O(1)"},
+      {"client|no-touch", 3, "noscript loading stale", "connection", since = "7.2.0", time = "O(1)"},
       {"client|setname", 3, "noscript loading stale", "connection", since = "2.6.9", time = "O(1)"},
       {"client|getname", 2, "noscript loading stale", "connection", since = "2.6.9", time = "O(1)"},
       {"client|id", 2, "noscript loading stale", "connection", since = "5.0.0", time = "O(1)"},

@@ -1,0 +1,127 @@
+/*
+ * config_command.c - CONFIG: parameters are config.h's.
+ */
+#include <stdio.h>
+
+#include "server/worker.h"
+
+static const char *value_of(struct serve__call *q, int i)
+{
+    serve__config_refresh(q->w);
+    return q->w->config.text[i];
+}
+
+static bool asked_for(struct serve__call *q, int i)
+{
+    const char *name = serve__config_name(i);
+    for (int k = 2; k < q->argc; k++)
+        if (serve__glob(q->argv[k].data, q->argv[k].len, name, strlen(name), true))
+            return true;
+    return false;
+}
+
+int serve__cmd_config_get(struct serve__call *q)
+{
+    size_t place = serve__open(q), n = 0;
+    for (int i = 0; i < (int)SERVE__CFG_COUNT; i++)
+        if (asked_for(q, i)) {
+            serve__text(q, serve__config_name(i));
+            serve__text(q, value_of(q, i));
+            n++;
+        }
+    return serve__close_map(q, place, n);
+}
+
+/* All names are known, and each is there once. */
+static int check_names(struct serve__call *q)
+{
+    for (int i = 2; i < q->argc; i += 2) {
+        int one = serve__config_find(q->argv[i].data, q->argv[i].len);
+        if (one < 0)
+            return serve__fail(q, "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
+                               (int)q->argv[i].len, q->argv[i].data);
+        for (int k = 2; k < i; k += 2)
+            if (serve__config_find(q->argv[k].data, q->argv[k].len) == one)
+                return serve__fail(
+                    q, "ERR CONFIG SET failed (possibly related to argument '%.*s') - duplicate parameter",
+                    (int)q->argv[i].len, q->argv[i].data);
+    }
+    return CARET_OK;
+}
+
+/* Set the pairs up to `end`: NULL, or what is wrong with *bad. */
+static const char *set_pairs(struct serve__call *q, int end, const caret_slice *values, int *bad)
+{
+    for (int i = 2; i < end; i += 2) {
+        int one = serve__config_find(q->argv[i].data, q->argv[i].len);
+        const char *wrong =
+            serve__config_set(q->w->shared, one, values[i + 1].data, values[i + 1].len, false);
+        *bad = i;
+        if (wrong != NULL)
+            return wrong;
+    }
+    return NULL;
+}
+
+/* All or none: what was set before the one that is wrong gets its old value again. */
+int serve__cmd_config_set(struct serve__call *q)
+{
+    enum { MOST = 2 * SERVE__CFG_COUNT + 2 };
+    caret_slice old[MOST];
+    char wrong[256];
+    int bad, rc = q->argc % 2 != 0 ? SERVE__E_SYNTAX : check_names(q);
+    if (rc != CARET_OK)
+        return rc;
+    for (int i = 2; i < q->argc; i += 2) {
+        const char *text = value_of(q, serve__config_find(q->argv[i].data, q->argv[i].len));
+        old[i + 1] = (caret_slice){text, strlen(text)};
+    }
+    const char *why = set_pairs(q, q->argc, q->argv, &bad);
+    if (why == NULL) {
+        serve__config_refresh(q->w);
+        return serve__ok(q);
+    }
+    snprintf(wrong, sizeof wrong, "%s", why);
+    int failed = bad;
+    set_pairs(q, failed, old, &bad);
+    return serve__fail(q, "ERR CONFIG SET failed (possibly related to argument '%.*s') - %s",
+                       (int)q->argv[failed].len, q->argv[failed].data, wrong);
+}
+
+int serve__cmd_config_resetstat(struct serve__call *q)
+{
+    struct serve__shared *s = q->w->shared;
+    for (int i = 0; i < s->nworkers; i++) {
+        struct serve__stats *t = &s->stats[i];
+        t->accepted = t->refused = t->commands = t->errors = t->bytes_in = t->bytes_out = 0;
+        t->hits = t->misses = t->expired_keys = t->evicted_keys = 0;
+        for (unsigned c = 0; c < serve__ncommands; c++) {
+            struct serve__command_stats *one = &t->command[c];
+            one->calls = one->microseconds = one->rejected = one->failed = 0;
+        }
+    }
+    return serve__ok(q);
+}
+
+int serve__cmd_config_rewrite(struct serve__call *q)
+{
+    return serve__fail(q, "ERR The server is running without a config file");
+}
+
+int serve__cmd_config_help(struct serve__call *q)
+{
+    static const char *const lines[] = {
+        "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "GET <pattern>",
+        "    Return parameters whose names fit the glob-like <pattern>, and their values.",
+        "SET <directive> <value>",
+        "    Set the configuration <directive> to <value>.",
+        "RESETSTAT",
+        "    Begin to count anew what INFO tells.",
+        "REWRITE",
+        "    Write the configuration file anew.",
+        "HELP",
+        "    Print this help.",
+        NULL};
+    return serve__help(q, lines);
+}

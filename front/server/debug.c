@@ -1,0 +1,101 @@
+/*
+ * debug.c - DEBUG: what test suites ask for.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "server/worker.h"
+
+static int sleep_for(struct serve__call *q)
+{
+    double seconds;
+    if (q->argc != 3 || !serve__read_real(&q->argv[2], &seconds) || seconds < 0 || seconds > 1e6)
+        return SERVE__E_FLOAT;
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+    serve__worker_clock(q->w);
+    return serve__ok(q);
+}
+
+static int set_active_expire(struct serve__call *q)
+{
+    int64_t on;
+    int rc = q->argc == 3 ? serve__arg_integer(q, 2, &on) : SERVE__E_SYNTAX;
+    if (rc != CARET_OK)
+        return rc;
+    q->w->shared->no_expire = on == 0;
+    return serve__ok(q);
+}
+
+/* Everything is on the disk already that has to be. */
+static int reload(struct serve__call *q)
+{
+    int rc = caret_sync(q->w->db);
+    return rc == CARET_OK ? serve__ok(q) : rc;
+}
+
+static int protocol(struct serve__call *q)
+{
+    static const char *const kinds[] = {"string", "integer", "double",   "null", "array", "set",   "map",
+                                        "attrib", "push",    "verbatim", "true", "false", "bignum"};
+    int kind = -1;
+    for (int i = 0; i < 13; i++)
+        if (serve__is(&q->argv[2], kinds[i]))
+            kind = i;
+    switch (kind) {
+    case 0: return serve__text(q, "Hello World");
+    case 1: return serve__integer(q, 12345);
+    case 2: return serve__real(q, 3.141);
+    case 3: return serve__null(q);
+    case 4:
+        serve__array(q, 3);
+        for (int i = 0; i < 3; i++)
+            serve__integer(q, i);
+        return CARET_OK;
+    case 5:
+        serve__set(q, 3);
+        for (int i = 0; i < 3; i++)
+            serve__integer(q, i);
+        return CARET_OK;
+    case 6:
+        serve__map(q, 3);
+        for (int i = 0; i < 3; i++) {
+            serve__integer(q, i);
+            serve__boolean(q, i == 1);
+        }
+        return CARET_OK;
+    case 9: return serve__verbatim(q, "txt", "This is a verbatim\nstring", 25);
+    case 10: return serve__boolean(q, true);
+    case 11: return serve__boolean(q, false);
+    case 12: q->reply->sink->big(q->reply, "1234567999999999999999999999999999999", 37); return CARET_OK;
+    default:
+        return serve__fail(q,
+                           "ERR Wrong protocol type name. Please use one of the following: "
+                           "string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false");
+    }
+}
+
+int serve__cmd_debug(struct serve__call *q)
+{
+    const caret_slice *what = &q->argv[1];
+    static const char *const fine[] = {"log",
+                                       "jmap",
+                                       "quicklist-packed-threshold",
+                                       "set-disable-deny-scripts",
+                                       "change-repl-id",
+                                       "replicate",
+                                       "stringmatch-len"};
+    if (serve__is(what, "sleep"))
+        return sleep_for(q);
+    if (serve__is(what, "set-active-expire"))
+        return set_active_expire(q);
+    if (serve__is(what, "reload") || serve__is(what, "loadaof") || serve__is(what, "flushall"))
+        return reload(q);
+    if (serve__is(what, "protocol") && q->argc == 3)
+        return protocol(q);
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
+        if (serve__is(what, fine[i]) && q->argc <= 3)
+            return serve__ok(q);
+    return serve__fail(q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try DEBUG HELP.",
+                       (int)(what->len < 128 ? what->len : 128), what->data);
+}

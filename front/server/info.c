@@ -1,0 +1,214 @@
+/*
+ * info.c - INFO: what the server tells about itself, summed over all workers.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/key.h"
+#include "server/worker.h"
+
+static void add_server(struct serve__call *q, struct serve__buffer *b)
+{
+    struct utsname u = {0};
+    uint64_t up = (uint64_t)time(NULL) - q->w->shared->started;
+    uname(&u);
+    serve__buffer_print(
+        b,
+        "redis_version:%s\r\ncaret_version:%s\r\nredis_git_sha1:00000000\r\nredis_git_dirty:0\r\n"
+        "redis_build_id:0\r\nredis_mode:standalone\r\nos:%s %s %s\r\narch_bits:64\r\n"
+        "monotonic_clock:POSIX clock_gettime\r\nmultiplexing_api:epoll\r\natomicvar_api:c11-builtin\r\n"
+        "gcc_version:%d.%d.%d\r\n",
+        SERVE__REDIS_VERSION, caret_version(), u.sysname, u.release, u.machine, __GNUC__, __GNUC_MINOR__,
+        __GNUC_PATCHLEVEL__);
+    serve__buffer_print(
+        b,
+        "process_id:%d\r\nprocess_supervised:no\r\nrun_id:%s\r\ntcp_port:%s\r\nserver_time_usec:%" PRId64
+        "\r\nuptime_in_seconds:%" PRIu64 "\r\nuptime_in_days:%" PRIu64
+        "\r\nhz:10\r\nconfigured_hz:10\r\nlru_clock:%" PRIu64 "\r\nexecutable:caret-server\r\n"
+        "config_file:\r\nio_threads_active:0\r\nworkers:%d\r\nworker_restarts:%" PRIu64 "\r\n",
+        (int)q->w->shared->supervisor, q->w->shared->run_id, q->w->config.text[SERVE__CFG_port],
+        q->now * 1000, up, up / 86400, (uint64_t)(q->now / 1000) & 0xffffff, q->w->shared->nworkers,
+        (uint64_t)q->w->shared->restarts);
+}
+
+static void add_clients(struct serve__call *q, struct serve__buffer *b)
+{
+    serve__buffer_print(b,
+                        "connected_clients:%" PRIu64 "\r\ncluster_connections:0\r\nmaxclients:%" PRId64
+                        "\r\nclient_recent_max_input_buffer:0\r\nclient_recent_max_output_buffer:0\r\n"
+                        "blocked_clients:%" PRIu64 "\r\ntracking_clients:0\r\nclients_in_timeout_table:0\r\n",
+                        SERVE__SUM(q->w->shared, connections), q->w->config.n[SERVE__CFG_maxclients],
+                        SERVE__SUM(q->w->shared, blocked));
+}
+
+static uint64_t used_memory(struct serve__call *q, uint64_t *pages)
+{
+    caret_stats s = {.size = sizeof s};
+    *pages = 0;
+    if (caret_stat(q->w->db, &s) != CARET_OK)
+        return 0;
+    *pages = s.pages;
+    return s.arena_used * 4096 + sizeof *q->w * (uint64_t)q->w->shared->nworkers;
+}
+
+static void add_memory(struct serve__call *q, struct serve__buffer *b)
+{
+    uint64_t pages, used = used_memory(q, &pages);
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    serve__buffer_print(
+        b,
+        "used_memory:%" PRIu64 "\r\nused_memory_human:%.2fM\r\nused_memory_rss:%ld\r\n"
+        "used_memory_peak:%" PRIu64 "\r\nused_memory_dataset:%" PRIu64 "\r\nused_memory_lua:0\r\n"
+        "used_memory_scripts:0\r\nnumber_of_cached_scripts:0\r\nnumber_of_functions:0\r\n"
+        "number_of_libraries:0\r\nmaxmemory:%" PRId64 "\r\nmaxmemory_policy:%s\r\n"
+        "mem_fragmentation_ratio:1.00\r\nmem_clients_normal:0\r\nmem_allocator:libc\r\n"
+        "active_defrag_running:0\r\nlazyfree_pending_objects:0\r\nlazyfreed_objects:0\r\n"
+        "file_bytes:%" PRIu64 "\r\n",
+        used, (double)used / 1048576, u.ru_maxrss * 1024, used, used, q->w->config.n[SERVE__CFG_maxmemory],
+        q->w->config.text[SERVE__CFG_maxmemory_policy], pages * 4096);
+}
+
+static void add_persistence(struct serve__call *q, struct serve__buffer *b)
+{
+    uint64_t durable = 0, committed = 0;
+    caret_durable(q->w->db, &durable, &committed);
+    serve__buffer_print(
+        b,
+        "loading:0\r\nasync_loading:0\r\ncurrent_cow_peak:0\r\nrdb_changes_since_last_save:%" PRIu64
+        "\r\nrdb_bgsave_in_progress:0\r\nrdb_last_save_time:%" PRIu64
+        "\r\nrdb_last_bgsave_status:ok\r\nrdb_last_bgsave_time_sec:0\r\n"
+        "rdb_current_bgsave_time_sec:-1\r\nrdb_saves:%" PRIu64 "\r\naof_enabled:1\r\n"
+        "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\naof_last_rewrite_time_sec:-1\r\n"
+        "aof_current_rewrite_time_sec:-1\r\naof_last_bgrewrite_status:ok\r\n"
+        "aof_last_write_status:ok\r\naof_last_cow_size:0\r\nlog_committed:%" PRIu64 "\r\nlog_durable:%" PRIu64
+        "\r\n",
+        SERVE__SUM(q->w->shared, dirty) - q->w->shared->saved_dirty, (uint64_t)q->w->shared->saved,
+        (uint64_t)q->w->shared->saves, committed, durable);
+}
+
+static void add_stats(struct serve__call *q, struct serve__buffer *b)
+{
+    struct serve__shared *s = q->w->shared;
+    serve__buffer_print(
+        b,
+        "total_connections_received:%" PRIu64 "\r\ntotal_commands_processed:%" PRIu64
+        "\r\ninstantaneous_ops_per_sec:0\r\ntotal_net_input_bytes:%" PRIu64
+        "\r\ntotal_net_output_bytes:%" PRIu64 "\r\ninstantaneous_input_kbps:0.00\r\n"
+        "instantaneous_output_kbps:0.00\r\nrejected_connections:%" PRIu64
+        "\r\nsync_full:0\r\nsync_partial_ok:0\r\nsync_partial_err:0\r\nexpired_keys:%" PRIu64
+        "\r\nexpired_stale_perc:0.00\r\nexpired_time_cap_reached_count:0\r\nevicted_keys:%" PRIu64
+        "\r\nevicted_clients:0\r\nkeyspace_hits:%" PRIu64 "\r\nkeyspace_misses:%" PRIu64
+        "\r\npubsub_channels:0\r\npubsub_patterns:0\r\npubsubshard_channels:0\r\nlatest_fork_usec:0\r\n"
+        "total_forks:0\r\ntracking_total_keys:0\r\ntracking_total_items:0\r\n"
+        "tracking_total_prefixes:0\r\nunexpected_error_replies:0\r\ntotal_error_replies:%" PRIu64
+        "\r\ntotal_reads_processed:0\r\ntotal_writes_processed:0\r\n",
+        SERVE__SUM(s, accepted), SERVE__SUM(s, commands), SERVE__SUM(s, bytes_in), SERVE__SUM(s, bytes_out),
+        SERVE__SUM(s, refused), SERVE__SUM(s, expired_keys), SERVE__SUM(s, evicted_keys), SERVE__SUM(s, hits),
+        SERVE__SUM(s, misses), SERVE__SUM(s, errors));
+}
+
+static void add_replication(struct serve__call *q, struct serve__buffer *b)
+{
+    serve__buffer_print(
+        b,
+        "role:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\nmaster_replid:%s\r\n"
+        "master_replid2:0000000000000000000000000000000000000000\r\nmaster_repl_offset:0\r\n"
+        "second_repl_offset:-1\r\nrepl_backlog_active:0\r\nrepl_backlog_size:1048576\r\n"
+        "repl_backlog_first_byte_offset:0\r\nrepl_backlog_histlen:0\r\n",
+        q->w->shared->run_id);
+}
+
+static void add_cpu(struct serve__call *q, struct serve__buffer *b)
+{
+    struct rusage u;
+    (void)q;
+    getrusage(RUSAGE_SELF, &u);
+    serve__buffer_print(b, "used_cpu_sys:%ld.%06ld\r\nused_cpu_user:%ld.%06ld\r\n", (long)u.ru_stime.tv_sec,
+                        (long)u.ru_stime.tv_usec, (long)u.ru_utime.tv_sec, (long)u.ru_utime.tv_usec);
+}
+
+static void add_commandstats(struct serve__call *q, struct serve__buffer *b)
+{
+    struct serve__shared *s = q->w->shared;
+    for (unsigned i = 0; i < serve__ncommands; i++) {
+        uint64_t calls = SERVE__SUM(s, command[i].calls), rejected = SERVE__SUM(s, command[i].rejected);
+        uint64_t us = SERVE__SUM(s, command[i].microseconds);
+        if (calls + rejected > 0)
+            serve__buffer_print(b,
+                                "cmdstat_%s:calls=%" PRIu64 ",usec=%" PRIu64
+                                ",usec_per_call=%.2f,rejected_calls=%" PRIu64 ",failed_calls=%" PRIu64 "\r\n",
+                                serve__commands[i].full, calls, us,
+                                calls > 0 ? (double)us / (double)calls : 0.0, rejected,
+                                SERVE__SUM(s, command[i].failed));
+    }
+}
+
+static void add_errorstats(struct serve__call *q, struct serve__buffer *b)
+{
+    (void)q;
+    (void)b;
+}
+
+static void add_cluster(struct serve__call *q, struct serve__buffer *b)
+{
+    (void)q;
+    serve__buffer_print(b, "cluster_enabled:0\r\n");
+}
+
+static void add_keyspace(struct serve__call *q, struct serve__buffer *b)
+{
+    for (unsigned db = 0; db < SERVE__DATABASES; db++) {
+        uint64_t keys, expires;
+        if (serve__count_keys(q, db, &keys, &expires) == CARET_OK && keys > 0)
+            serve__buffer_print(b, "db%u:keys=%" PRIu64 ",expires=%" PRIu64 ",avg_ttl=0\r\n", db, keys,
+                                expires);
+    }
+}
+
+/* In the order of INFO; `extra`: only if asked for by name, or by "all". */
+static const struct section {
+    const char *name, *title;
+    void (*add)(struct serve__call *q, struct serve__buffer *b);
+    bool extra;
+} sections[] = {{"server", "Server", add_server, false},
+                {"clients", "Clients", add_clients, false},
+                {"memory", "Memory", add_memory, false},
+                {"persistence", "Persistence", add_persistence, false},
+                {"stats", "Stats", add_stats, false},
+                {"replication", "Replication", add_replication, false},
+                {"cpu", "CPU", add_cpu, false},
+                {"commandstats", "Commandstats", add_commandstats, true},
+                {"errorstats", "Errorstats", add_errorstats, false},
+                {"cluster", "Cluster", add_cluster, false},
+                {"keyspace", "Keyspace", add_keyspace, false}};
+
+static bool wanted(struct serve__call *q, const struct section *s)
+{
+    if (q->argc == 1)
+        return !s->extra;
+    for (int i = 1; i < q->argc; i++) {
+        const caret_slice *word = &q->argv[i];
+        if (serve__is(word, s->name) || serve__is(word, "all") || serve__is(word, "everything") ||
+            (serve__is(word, "default") && !s->extra))
+            return true;
+    }
+    return false;
+}
+
+int serve__cmd_info(struct serve__call *q)
+{
+    struct serve__buffer *b = &q->r->work;
+    b->len = 0;
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (wanted(q, &sections[i])) {
+            serve__buffer_print(b, "%s# %s\r\n", b->len > 0 ? "\r\n" : "", sections[i].title);
+            sections[i].add(q, b);
+        }
+    return serve__verbatim(q, "txt", b->data, b->len);
+}
