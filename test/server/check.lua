@@ -1,0 +1,62 @@
+-- What tests of the server are written with: check.case(name, function), check.is(got, wanted), check.run().
+
+local resp = require "resp"
+
+local check = {path = os.getenv("SERVE_SOCKET")}
+local cases = {}
+
+local function text(v)
+    if v == resp.null then return "null" end
+    if type(v) ~= "table" then return ("%q"):format(tostring(v)) end
+    local t = {}
+    for _, one in ipairs(v) do t[#t + 1] = text(one) end
+    for k, one in pairs(v) do
+        if type(k) ~= "number" then t[#t + 1] = k .. "=" .. text(one) end
+    end
+    return "{" .. table.concat(t, ", ") .. "}"
+end
+
+--- Fail unless both are the same, seen as text.
+function check.is(got, wanted)
+    if text(got) ~= text(wanted) then
+        error(("got %s, not %s"):format(text(got), text(wanted)), 2)
+    end
+end
+
+--- An error that begins so.
+function check.fails(got, wanted)
+    if type(got) ~= "table" or not got.error or got.error:sub(1, #wanted) ~= wanted then
+        error(("got %s, not the error %s"):format(text(got), wanted), 2)
+    end
+end
+
+function check.case(name, f) cases[#cases + 1] = {name, f} end
+
+--- A connection to the server; each case has an empty database.
+function check.connect() return assert(resp.connect(check.path)) end
+
+--- Call f until it is true, for 10 s at most.
+function check.wait(f)
+    local limit = os.time() + 10
+    while not f() do
+        if os.time() > limit then error("it did not happen in 10 s", 2) end
+    end
+end
+
+function check.run()
+    local failed = 0
+    for _, case in ipairs(cases) do
+        local c = check.connect()
+        c("FLUSHALL")
+        local fine, wrong = xpcall(case[2], function(e) return type(e) == "string" and e or text(e) end, c)
+        if not fine then
+            failed = failed + 1
+            print(("%s: %s"):format(case[1], wrong))
+        end
+        c:close()
+    end
+    print(("%d passed, %d failed"):format(#cases - failed, failed))
+    os.exit(failed == 0 and 0 or 1)
+end
+
+return check

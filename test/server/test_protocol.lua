@@ -1,0 +1,94 @@
+-- Requests as bytes: arrays, inline commands, what is wrong with them, pieces of them.
+local check = require "check"
+local case, is, resp = check.case, check.is, require "resp"
+
+-- Everything that is answered until the server closes, or `bytes` of it have come.
+local function answer(bytes, sent)
+    local c = check.connect()
+    c:send(sent)
+    while #c.input < #bytes and c:more() do end
+    local got = c.input
+    c:close()
+    return got
+end
+
+local errors = {
+    ["*abc\r\n"] = "invalid multibulk length",
+    ["*2147483648\r\n"] = "invalid multibulk length",
+    ["*1\r\nPING\r\n"] = "expected '$', got 'P'",
+    ["*1\r\n$-7\r\n"] = "invalid bulk length",
+    ["*1\r\n$x\r\n"] = "invalid bulk length",
+    ["*1\r\n$536870913\r\n"] = "invalid bulk length",
+    ["set a \"b\r\n"] = "unbalanced quotes in request",
+    ["set a 'b'c\r\n"] = "unbalanced quotes in request",
+    [("x"):rep(70000)] = "too big inline request",
+    ["*" .. ("1"):rep(70000)] = "too big mbulk count string",
+    ["*1\r\n$" .. ("1"):rep(70000)] = "too big bulk count string",
+}
+
+case("what is wrong is answered, and the connection closed", function()
+    for sent, wanted in pairs(errors) do
+        local bytes = "-ERR Protocol error: " .. wanted .. "\r\n"
+        is(answer(bytes .. "more", sent), bytes)
+    end
+end)
+
+case("what is right before it is answered first", function()
+    is(answer("+PONG\r\n-ERR Protocol error: invalid bulk length\r\n ", "*1\r\n$4\r\nPING\r\n*1\r\n$-1\r\n"),
+        "+PONG\r\n-ERR Protocol error: invalid bulk length\r\n")
+end)
+
+local stream = "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n*0\r\n\r\nGET key\r\n*-1\r\n" ..
+    "*2\r\n$3\r\nget\r\n$3\r\nkey\r\nECHO \"\\n\\\"\"\r\n*2\r\n$4\r\nECHO\r\n$0\r\n\r\nget key\n" ..
+    "nope 'a b' c\r\n*1\r\n$4\r\nPING\r\n"
+local wanted = "+OK\r\n$5\r\nvalue\r\n$5\r\nvalue\r\n$2\r\n\n\"\r\n$0\r\n\r\n$5\r\nvalue\r\n" ..
+    "-ERR unknown command 'nope', with args beginning with: 'a b' 'c' \r\n+PONG\r\n"
+
+case("a request may come in two pieces, cut anywhere", function()
+    is(answer(wanted, stream), wanted)
+    for cut = 1, #stream - 1 do
+        local c = check.connect()
+        c:send(stream:sub(1, cut))
+        local other = check.connect() -- a turn for somebody else, so that the pieces are read apart
+        is(other("PING"), "PONG")
+        other:close()
+        c:send(stream:sub(cut + 1))
+        while #c.input < #wanted and c:more() do end
+        is(c.input, wanted)
+        c:close()
+    end
+end)
+
+case("what is announced takes no memory before it comes", function()
+    local list = {}
+    for i = 1, 50 do
+        list[i] = check.connect()
+        list[i]:send("*1048576\r\n$16000000\r\n")
+    end
+    is(check.connect()("PING"), "PONG")
+    for _, c in ipairs(list) do c:close() end
+end)
+
+case("a large value comes and goes", function(c)
+    local value = ("0123456789abcdef"):rep(500000)
+    is(c("SET", "big", value), "OK")
+    is(c("STRLEN", "big"), #value)
+    is(c("GET", "big") == value, true)
+end)
+
+case("a long pipeline is answered in order", function(c)
+    local t = {}
+    for i = 1, 5000 do t[i] = resp.encode(i % 3 == 0 and "GET" or "INCR", "n") end
+    c:send(table.concat(t))
+    local n = 0
+    for i = 1, 5000 do
+        if i % 3 == 0 then
+            is(c:read(), tostring(n))
+        else
+            n = n + 1
+            is(c:read(), n)
+        end
+    end
+end)
+
+check.run()
