@@ -22,20 +22,3 @@ target_include_directories(caret_server_objects PUBLIC ${CMAKE_BINARY_DIR}/gener
 add_executable(caret_server $<TARGET_OBJECTS:caret_server_objects>)
 set_target_properties(caret_server PROPERTIES OUTPUT_NAME caret-server LINKER_LANGUAGE C)
 target_link_libraries(caret_server PRIVATE caret_server_parts caret_static m)
-
-# Its tests, with one, two and four workers: test/server/test_TOPIC.lua, and the comparison with redis-server.
-if(CARET_TESTS)
-    file(GLOB server_tests CONFIGURE_DEPENDS test/server/test_*.lua)
-    foreach(source ${server_tests})
-        get_filename_component(topic ${source} NAME_WE)
-        string(REGEX REPLACE "^test_" "" topic ${topic})
-        foreach(workers 1 2 4)
-            caret_test(server/${topic}_${workers} LABELS server
-                COMMAND sh ${PROJECT_SOURCE_DIR}/test/server/run.sh ${workers} ${source})
-        endforeach()
-    endforeach()
-    foreach(workers 1 2 4)
-        caret_test(server/differ_${workers} LABELS server
-            COMMAND sh ${PROJECT_SOURCE_DIR}/test/server/run.sh ${workers} differ.lua --beside-redis 60)
-    endforeach()
-endif()

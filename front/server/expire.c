@@ -11,7 +11,7 @@ enum { BATCH = 50, BATCHES = 4 };
 /* The entry of a key: of its node's subscript, which is a hash if its name is long. */
 static int entry(struct serve__call *q, caret_node_buf *n, const struct serve__key *k)
 {
-    char subscript[SERVE__NAME_MAX + SERVE__HASHED];
+    char subscript[SERVE__SUBSCRIPT_MAX];
     size_t len;
     int rc = caret_node_subscript(&k->node.node, 0, subscript, sizeof subscript, &len, NULL);
     if (rc == CARET_OK)
@@ -63,7 +63,7 @@ static int first(struct serve__runner *r, caret_node_buf *n, int64_t *ms)
 static int end_key(struct serve__call *q, caret_node_buf *n, int64_t ms)
 {
     struct serve__key k;
-    char subscript[SERVE__NAME_MAX + SERVE__HASHED];
+    char subscript[SERVE__SUBSCRIPT_MAX];
     int64_t db = 0;
     size_t len;
     caret_node_buf up;

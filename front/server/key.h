@@ -30,7 +30,8 @@
 #else
 #define SERVE__NAME_MAX 200u
 #endif
-#define SERVE__HASHED 34u /* bytes of the subscript of a longer one */
+#define SERVE__HASHED        34u                               /* bytes of the subscript of a longer one */
+#define SERVE__SUBSCRIPT_MAX (SERVE__NAME_MAX + SERVE__HASHED) /* room for either */
 
 enum serve__type {
     SERVE__ANY = 0,
@@ -112,7 +113,7 @@ struct serve__keys {
     unsigned db;
     bool begun;
     size_t subscript_len;
-    char subscript[SERVE__NAME_MAX + 2]; /* of the node where it is */
+    char subscript[SERVE__SUBSCRIPT_MAX]; /* of the node where it is */
 };
 void serve__keys_begin(struct serve__call *q, struct serve__keys *i, unsigned db);
 /* After the key with this subscript, which need not be there. */

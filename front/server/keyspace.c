@@ -11,11 +11,12 @@ int serve__cmd_keys(struct serve__call *q)
     struct serve__keys i;
     struct serve__key k;
     const caret_slice *pattern = &q->argv[1];
+    bool all = pattern->len == 1 && *pattern->data == '*'; /* the empty name too, which no pattern fits */
     size_t place = serve__open(q), n = 0;
     int rc;
     serve__keys_begin(q, &i, q->db);
     while ((rc = serve__keys_next(q, &i, &k)) == CARET_OK)
-        if (serve__glob(pattern->data, pattern->len, k.name.data, k.name.len, false)) {
+        if (all || serve__glob(pattern->data, pattern->len, k.name.data, k.name.len, false)) {
             serve__bulk(q, k.name.data, k.name.len);
             n++;
         }
@@ -77,7 +78,7 @@ int serve__cmd_randomkey(struct serve__call *q)
     enum { TRIES = 100 };
     for (int tries = 0; tries < TRIES; tries++) {
         caret_node_buf n = q->r->base[q->db];
-        char subscript[SERVE__NAME_MAX + 2];
+        char subscript[SERVE__SUBSCRIPT_MAX];
         size_t len;
         struct serve__key k;
         int rc = caret_random_child(q->s, &n.node, serve__random(q->r));

@@ -70,7 +70,7 @@ case("what is announced takes no memory before it comes", function()
 end)
 
 case("a large value comes and goes", function(c)
-    local value = ("0123456789abcdef"):rep(500000)
+    local value = ("0123456789abcdef"):rep(60000)
     is(c("SET", "big", value), "OK")
     is(c("STRLEN", "big"), #value)
     is(c("GET", "big") == value, true)

@@ -111,19 +111,26 @@ int caret__host_wait(int fd, double seconds)
 
 /* ------------------------------------------------------------------ processes */
 
-/* execute({program, argument, ...}, {NAME = value, or false to have none, ...}) -> pid: found by $PATH, with
- * these in its environment; it ends with status 127 if it can't be run */
-static int host_execute(lua_State *L)
+/* A table of texts as execv() takes them: it lives as long as what is pushed here, and the table. */
+static char **arguments(lua_State *L, int table)
 {
-    size_t n = (size_t)lua_rawlen(L, 1);
+    size_t n = (size_t)lua_rawlen(L, table);
     char **argv = lua_newuserdatauv(L, (n + 1) * sizeof *argv, 0);
 
     for (size_t i = 0; i < n; i++) {
-        lua_rawgeti(L, 1, (lua_Integer)i + 1); /* the table keeps them */
+        lua_rawgeti(L, table, (lua_Integer)i + 1); /* the table keeps them */
         argv[i] = (char *)(uintptr_t)luaL_checkstring(L, -1);
         lua_pop(L, 1);
     }
     argv[n] = NULL;
+    return argv;
+}
+
+/* execute({program, argument, ...}, {NAME = value, or false to have none, ...}) -> pid: found by $PATH, with
+ * these in its environment; it ends with status 127 if it can't be run */
+static int host_execute(lua_State *L)
+{
+    char **argv = arguments(L, 1);
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0) {
@@ -140,6 +147,16 @@ static int host_execute(lua_State *L)
     if (pid < 0)
         return luaL_error(L, "SYSTEM: can't start a process: %s", strerror(errno));
     lua_pushinteger(L, pid);
+    return 1;
+}
+
+/* replace({program, argument, ...}): this process becomes that program -> text of why it can't */
+static int host_replace(lua_State *L)
+{
+    char **argv = arguments(L, 1);
+    fflush(NULL);
+    execv(argv[0], argv);
+    lua_pushfstring(L, "%s: %s", argv[0], strerror(errno));
     return 1;
 }
 
@@ -325,6 +342,7 @@ static int host_parse(lua_State *L)
 int caret__open_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"execute", host_execute},
+                                         {"replace", host_replace},
                                          {"wait", host_wait},
                                          {"kill", host_kill},
                                          {"getpid", host_getpid},

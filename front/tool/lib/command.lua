@@ -28,6 +28,7 @@ command.groups = {
     {"Nodes", "get", "set", "incr", "kill", "data", "ls", "tree"},
     {"Databases", "dump", "load", "stat", "check", "backup", "restore", "salvage",
         "compact"},
+    {"Server", "serve"},
     {"What is going on", "top", "locks", "log", "watch", "shm"},
     {"Lua", "repl", "run"},
     {"Benchmark", "3n1", "bench"},
