@@ -631,9 +631,10 @@ CARET_API int caret_get2(caret_session *s, caret_node *n, caret_node *child, car
 CARET_API int caret_set(caret_session *s, caret_node *n, const void *value, size_t len);
 
 enum {
-    CARET_PUT_ABSENT = 1,   /* only if n has no value */
-    CARET_PUT_PRESENT = 2,  /* only if it has one */
-    CARET_PUT_CHILDLESS = 4 /* only if it has no children; with one of the others too */
+    CARET_PUT_ABSENT = 1,    /* only if n has no value */
+    CARET_PUT_PRESENT = 2,   /* only if it has one */
+    CARET_PUT_CHILDLESS = 4, /* only if it has no children; with one of the others too */
+    CARET_PUT_SAME = 8       /* only if its value is *old, as it was read; data NULL: if it has none */
 };
 
 /*
@@ -641,8 +642,9 @@ enum {
  * CARET_NONE: it was not so, and nothing was changed.  With either outcome:
  *   *had (may be NULL): what was there, as caret_data() says it; asking costs little mostly, not asking less.
  *   *old (may be NULL): the value before, its data NULL if there was none; it points to memory of the session, valid
- *   until its next call.  `value` may be what the session's last call gave.
- * INVALID: unknown flags, or ABSENT with PRESENT.  VALUE2BIG.
+ *   until its next call.  `value` may be what the session's last call gave, and so may *old with SAME, which compares
+ *   and sets: read, compute, and put, again with what is told, until it is CARET_OK.
+ * INVALID: unknown flags, ABSENT with PRESENT, SAME with either or without `old`.  VALUE2BIG.
  */
 CARET_API int caret_put(caret_session *s, caret_node *n, const void *value, size_t len, int flags, int *had,
                         caret_slice *old);

@@ -6,6 +6,7 @@
  *   2  if that decides against the value, that was true a moment ago: done
  *   3  commit the set, and under the writer mutex (judge) look at the value again; if children matter the leaf
  *      must still be the one of 1, in that version, else begin again
+ * Of CARET_PUT_SAME 3 alone is sure, as 1 does not read the value.
  * So a put takes one descent and one commit, as a set.  What is unusual (a long value, children that would be in
  * the next leaf, a leaf that others change again and again), and all in a transaction, is done by reading and setting.
  *
@@ -15,7 +16,8 @@
 
 #include "api/session.h"
 
-#define TRIES 8u /* arbitrary */
+#define TRIES    8u  /* arbitrary */
+#define EXPECTED 512 /* bytes of an expected value that are kept without asking for memory; arbitrary */
 
 /* ---------------------------------------------------------------------- put */
 
@@ -24,8 +26,10 @@ struct put {
     const void *value;
     size_t len;
     int flags;
-    bool below;  /* children matter */
-    bool wanted; /* so does what the value was */
+    bool below;                  /* children matter */
+    bool wanted;                 /* so does what the value was */
+    const caret_slice *expected; /* what the value has to be; NULL: it does not matter */
+    bool differs;                /* it was looked at, and is another */
     caret_slice old;
     int data;      /* as caret_data() says it */
     uint32_t pgno; /* of the leaf, and its version, when children were looked for */
@@ -36,10 +40,20 @@ static int decide(const struct put *p)
 {
     bool there = (p->data & 1) != 0;
 
+    if (p->expected != NULL && (p->differs || there != (p->expected->data != NULL)))
+        return CARET_NONE;
     if ((there && p->flags & CARET_PUT_ABSENT) || (!there && p->flags & CARET_PUT_PRESENT) ||
         (p->data >= 10 && p->flags & CARET_PUT_CHILDLESS))
         return CARET_NONE;
     return CARET_OK;
+}
+
+/* A value is there. */
+static bool differs(const struct put *p, const void *old, size_t old_len)
+{
+    const caret_slice *e = p->expected;
+
+    return e != NULL && (e->len != old_len || (old_len != 0 && memcmp(e->data, old, old_len) != 0));
 }
 
 /* In a transaction, and for locals: each step by itself. */
@@ -53,6 +67,7 @@ static int put_by_hand(struct put *p, caret_node *n)
     if (rc == CARET_OK && (p->wanted || !p->below)) {
         rc = caret_get(p->s, n, &p->old);
         p->data = p->data / 10 * 10 + (rc == CARET_OK);
+        p->differs = rc == CARET_OK && differs(p, p->old.data, p->old.len);
         if (rc == CARET_NONE) {
             p->old = (caret_slice){NULL, 0};
             rc = CARET_OK;
@@ -126,6 +141,7 @@ static int judge(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **
     if (p->wanted && old_len > p->s->out_cap)
         return CARET_ROLLBACK; /* no memory is asked for here */
     p->data = p->data / 10 * 10 + (old != NULL);
+    p->differs = old != NULL && differs(p, old, old_len);
     if (p->wanted && old != NULL)
         memcpy(p->s->out, old, old_len);
     p->old = (caret_slice){p->wanted && old != NULL ? (const char *)p->s->out : NULL, old_len};
@@ -179,12 +195,51 @@ static int check_put(const char *function, const void *value, size_t len, int fl
         return caret__refuse_bytes(function, "value", value, len);
     if (len > CARET_MAX_VALUE)
         return caret__fail(CARET_E_VALUE2BIG, "a value of %zu bytes; %u is the limit", len, CARET_MAX_VALUE);
-    if ((flags & ~(CARET_PUT_ABSENT | CARET_PUT_PRESENT | CARET_PUT_CHILDLESS)) != 0 ||
-        (flags & (CARET_PUT_ABSENT | CARET_PUT_PRESENT)) == (CARET_PUT_ABSENT | CARET_PUT_PRESENT))
-        return caret__fail(CARET_E_INVALID,
-                           "%s: flags are CARET_PUT_ABSENT or _PRESENT, and _CHILDLESS, or 0, not 0x%x",
-                           function, (unsigned)flags);
+    int one = flags & (CARET_PUT_ABSENT | CARET_PUT_PRESENT | CARET_PUT_SAME);
+    if ((flags & ~(one | CARET_PUT_CHILDLESS)) != 0 || (one & (one - 1)) != 0)
+        return caret__fail(
+            CARET_E_INVALID,
+            "%s: flags are CARET_PUT_ABSENT, _PRESENT or _SAME, and _CHILDLESS, or 0, not 0x%x", function,
+            (unsigned)flags);
     return CARET_OK;
+}
+
+/* What the value has to be, where no call of this session writes: *room, or *more, which is to be freed. */
+static int keep_expected(struct put *p, caret_slice *keep, char room[EXPECTED], char **more)
+{
+    if (keep->data != NULL && keep->len > EXPECTED && (*more = malloc(keep->len)) == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory for a value of %zu bytes", keep->len);
+    if (keep->data != NULL)
+        keep->data = memcpy(*more != NULL ? *more : room, keep->data, keep->len);
+    p->expected = keep;
+    return CARET_OK;
+}
+
+static int put(struct put *p, caret_node *node)
+{
+    if (caret__node(node)->local)
+        return put_by_hand(p, node);
+    int rc = caret__enter_writer(p->s);
+    if (rc != CARET_OK)
+        return rc;
+    if (p->s->txn.level != 0)
+        return put_by_hand(p, node);
+    return caret__value_inline(caret__node(node)->key_len, p->len) ? put_global(p, node) : put_alone(p, node);
+}
+
+static int put_if_same(struct put *p, caret_node *node, const caret_slice *old)
+{
+    char room[EXPECTED], *more = NULL;
+    caret_slice keep = *old;
+
+    if (old->data == NULL && old->len != 0)
+        return caret__refuse_bytes("caret_put", "old", old->data, old->len);
+    int rc = keep_expected(p, &keep, room, &more);
+    if (rc == CARET_OK)
+        rc = put(p, node);
+    p->expected = NULL;
+    free(more);
+    return rc;
 }
 
 int caret_put(caret_session *s, caret_node *node, const void *value, size_t len, int flags, int *had,
@@ -195,23 +250,14 @@ int caret_put(caret_session *s, caret_node *node, const void *value, size_t len,
 
     if (rc == CARET_OK)
         rc = check_put(__func__, value, len, flags);
+    if (rc == CARET_OK && flags & CARET_PUT_SAME && old == NULL)
+        rc = caret__null(__func__, "old", "the value that is to be there");
     if (rc == CARET_OK)
         rc = move_value(&p);
     if (rc != CARET_OK)
         return rc;
     p.below = had != NULL || (flags & CARET_PUT_CHILDLESS) != 0;
-    if (caret__node(node)->local) {
-        rc = put_by_hand(&p, node);
-    } else {
-        rc = caret__enter_writer(s);
-        if (rc != CARET_OK)
-            return rc;
-        if (s->txn.level != 0)
-            rc = put_by_hand(&p, node);
-        else
-            rc = caret__value_inline(caret__node(node)->key_len, len) ? put_global(&p, node)
-                                                                      : put_alone(&p, node);
-    }
+    rc = flags & CARET_PUT_SAME ? put_if_same(&p, node, old) : put(&p, node);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
     if (had != NULL)

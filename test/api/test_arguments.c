@@ -262,7 +262,13 @@ static void data_of(caret_node *x)
     BAD(caret_put(s, x, "x", SIZE_MAX, 0, &what, &v), VALUE2BIG, "limit");
     BAD(caret_put(s, x, "x", 1, -1, &what, &v), INVALID, "flags are");
     BAD(caret_put(s, x, "x", 1, 3, &what, &v), INVALID, "not 0x3");
+    BAD(caret_put(s, x, "x", 1, 9, &what, &v), INVALID, "not 0x9");
+    BAD(caret_put(s, x, "x", 1, CARET_PUT_SAME, &what, NULL), INVALID, "old is NULL");
+    v = (caret_slice){NULL, 1};
+    BAD(caret_put(s, x, "x", 1, CARET_PUT_SAME, &what, &v), INVALID, "old");
     IS(caret_put(s, x, "x", 1, CARET_PUT_ABSENT, NULL, &v), CARET_NONE);
+    v = (caret_slice){"?", 1};
+    IS(caret_put(s, x, "x", 1, CARET_PUT_SAME, NULL, &v), CARET_NONE);
     IS(caret_put(s, x, "x", 1, CARET_PUT_ABSENT, &what, NULL), CARET_NONE);
     BAD(caret_get2(NULL, x, x, &v, &v), INVALID, "s is NULL");
     BAD(caret_get2(s, NULL, x, &v, &v), INVALID, "n is NULL");

@@ -126,6 +126,53 @@ static void what_was_there_can_be_put(void **state)
     assert_value("^a(2)", "first");
 }
 
+/* Does a put say and do what comparing says, in all circumstances? */
+static void compare_and_set(const char *name, size_t len)
+{
+    static char big[3000], another[3000], held[3000];
+    caret_slice old;
+
+    memset(big, 'b', len);
+    memset(another, 'b', len);
+    another[len - 1] = 'c';
+    OK(caret_kill(s, at(name)));
+    old = (caret_slice){big, len};
+    assert_int_equal(caret_put(s, at(name), "x", 1, CARET_PUT_SAME, NULL, &old), CARET_NONE);
+    assert_null(old.data); /* there is nothing */
+    OK(caret_put(s, at(name), big, len, CARET_PUT_SAME, NULL, &old));
+    assert_null(old.data);
+    old = (caret_slice){NULL, 0};
+    assert_int_equal(caret_put(s, at(name), "x", 1, CARET_PUT_SAME, NULL, &old), CARET_NONE);
+    assert_true(old.len == len && memcmp(old.data, big, len) == 0); /* told, and kept */
+    old = (caret_slice){another, len};
+    assert_int_equal(caret_put(s, at(name), "x", 1, CARET_PUT_SAME, NULL, &old), CARET_NONE);
+    old = (caret_slice){big, len - 1};
+    assert_int_equal(caret_put(s, at(name), "x", 1, CARET_PUT_SAME, NULL, &old), CARET_NONE);
+    OK(caret_get(s, at(name), &old)); /* what was read, where it lies */
+    OK(caret_put(s, at(name), memcpy(held, another, len), len, CARET_PUT_SAME, NULL, &old));
+    assert_true(old.len == len && memcmp(old.data, big, len) == 0);
+    OK(caret_get(s, at(name), &old));
+    assert_memory_equal(old.data, another, len);
+    OK(caret_put(s, at(name), "", 0, CARET_PUT_SAME, NULL, &old));
+    old = (caret_slice){"", 0}; /* empty, and there */
+    OK(caret_put(s, at(name), "y", 1, CARET_PUT_SAME | CARET_PUT_CHILDLESS, NULL, &old));
+    assert_value(name, "y");
+}
+
+static void a_value_is_compared_and_set(void **state)
+{
+    static const size_t sizes[] = {1, 20, 100, 600, 3000};
+
+    (void)state;
+    for (unsigned i = 0; i < 5; i++) {
+        compare_and_set("^same(1)", sizes[i]);
+        compare_and_set("same(1)", sizes[i]);
+        OK(caret_begin(s, 0));
+        compare_and_set("^same(2)", sizes[i]);
+        OK(caret_commit(s));
+    }
+}
+
 /* Of all threads that put on absence one succeeds, each time. */
 #define RUNNERS 3
 #define RACES   400
@@ -148,6 +195,54 @@ static void *run_races(void *arg)
     }
     caret_session_close(mine);
     return NULL;
+}
+
+/* Read, compute, put, and again if another was first: none is lost. */
+static void *count_by_comparing(void *arg)
+{
+    caret_session *mine;
+    caret_node_buf n;
+    caret_slice old;
+
+    (void)arg;
+    if (caret_session_open(db, &mine) != CARET_OK)
+        return db;
+    caret_node_var(&n.node, sizeof n, "^compared", 9);
+    for (int i = 0; i < RACES; i++) {
+        char sum[32];
+        int rc = caret_get(mine, &n.node, &old);
+        if (rc == CARET_NONE)
+            old = (caret_slice){NULL, 0};
+        do {
+            char was[32] = "0";
+            if (old.data != NULL)
+                snprintf(was, sizeof was, "%.*s", (int)old.len, old.data);
+            int len = snprintf(sum, sizeof sum, "%d", atoi(was) + 1);
+            rc = caret_put(mine, &n.node, sum, (size_t)len, CARET_PUT_SAME, NULL, &old);
+        } while (rc == CARET_NONE);
+        if (rc != CARET_OK)
+            return db;
+    }
+    caret_session_close(mine);
+    return NULL;
+}
+
+static void comparing_loses_nothing(void **state)
+{
+    (void)state;
+    pthread_t t[RUNNERS];
+    char sum[16];
+
+    OK(caret_kill(s, at("^compared")));
+    for (int i = 0; i < RUNNERS; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, count_by_comparing, NULL), 0);
+    for (int i = 0; i < RUNNERS; i++) {
+        void *bad;
+        pthread_join(t[i], &bad);
+        assert_null(bad);
+    }
+    snprintf(sum, sizeof sum, "%d", RUNNERS * RACES);
+    assert_value("^compared", sum);
 }
 
 static void one_of_many_wins(void **state)
@@ -526,6 +621,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(put_is_set_on_a_condition, begin, end),
         cmocka_unit_test_setup_teardown(what_was_there_can_be_put, begin, end),
+        cmocka_unit_test_setup_teardown(a_value_is_compared_and_set, begin, end),
+        cmocka_unit_test_setup_teardown(comparing_loses_nothing, begin, end),
         cmocka_unit_test_setup_teardown(one_of_many_wins, begin, end),
         cmocka_unit_test_setup_teardown(two_values_are_of_one_state, begin, end),
         cmocka_unit_test_setup_teardown(get2_tells_what_is_there, begin, end),
