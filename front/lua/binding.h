@@ -104,6 +104,7 @@ struct caret__ldb {
     int overridden;           /* some class of its nodes may override get or set */
     int translated; /* it is used through the module yottadb: errors (core.c) and floats (text.c) are different */
     int bytes;      /* and text in ZWR form has bytes, not characters */
+    int batch;      /* commits do not wait for the disk: db:batch() */
     enum caret__pending pending;
     struct caret_m__tp tp; /* the transaction that runs */
 };

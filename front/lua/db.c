@@ -250,7 +250,8 @@ static int db_batch(lua_State *L)
 {
     struct caret__ldb *d = caret__check_db(L, 1);
 
-    caret_session_batch(d->s, lua_isnoneornil(L, 2) || lua_toboolean(L, 2));
+    d->batch = lua_isnoneornil(L, 2) || lua_toboolean(L, 2);
+    caret_session_batch(d->s, d->batch);
     return 0;
 }
 

@@ -219,6 +219,24 @@ function TestCache:test_a_clock_that_jumps()
     lu.assertTrue(cache:stats().items <= 100)
 end
 
+-- By the clock of the machine, of which a quick look is enough while much time is left.
+function TestCache:test_what_has_expired_is_not_given()
+    local cache, ms = new(db, "^t"), require "caret.core".now
+    for _, value in ipairs {"text", 5} do
+        for _ = 1, 2 do -- new, and there
+            local before = ms()
+            cache:set("short", value, 0.03)
+            lu.assertTrue(cache:get "short" == value or ms() >= before + 30)
+            local after = ms()
+            repeat until ms() > after + 30
+            lu.assertNil(cache:get "short")
+            cache:set("long", value, 20)
+            lu.assertTrue(cache:ttl "long" > 19 and cache:ttl "long" <= 20)
+            lu.assertEquals(cache:get "long", value)
+        end
+    end
+end
+
 function TestCache:test_misuse()
     local cache = new(db, "^t")
     local function refused(text, f, ...)
