@@ -150,8 +150,14 @@ static void start(void)
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 #endif
     pthread_key_create(&key, thread_ends); /* without a key threads keep their locks until the process ends */
-    pthread_atfork(before_fork, in_parent, in_child);
     atexit(close_all);
+}
+
+/* At load, after the engine's (its constructors have a priority): so the engine's mutexes are taken after these, as in
+ * calls.  A fork that has begun, and waits for one of these, heeds no handler that is added meanwhile. */
+__attribute__((constructor)) static void install(void)
+{
+    pthread_atfork(before_fork, in_parent, in_child);
 }
 
 static struct caret__ydb_thread *new_record(void)

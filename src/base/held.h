@@ -44,6 +44,10 @@ static inline void caret__held_drop(const volatile void *what)
 }
 #endif
 
+/* Run when the library is loaded: what adds fork handlers with mutexes.  Before constructors without a priority, so the
+ * mutexes of front-ends, added later, are taken earlier by a fork, as they are in calls. */
+#define CARET__AT_LOAD __attribute__((constructor(1000)))
+
 /* Mutexes of this process alone: of the default kind, not robust. */
 static inline void caret__local_lock(pthread_mutex_t *m)
 {

@@ -57,7 +57,6 @@ struct caret__background {
 };
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct caret__background *running; /* changed under `starting` */
 
 void caret__background_wants(struct caret__engine *e, const caret_options *options)
@@ -280,7 +279,8 @@ static void in_child(void)
     running = NULL; /* one that was not ended is the parent's: caret__background_forked() */
 }
 
-static void install(void)
+/* At load: a fork that has begun heeds no handler that another thread adds while it waits in one. */
+CARET__AT_LOAD static void install(void)
 {
     pthread_atfork(before_fork, in_parent, in_child);
 }
@@ -289,7 +289,6 @@ int caret__background_start(struct caret__engine *e)
 {
     int rc = CARET_OK;
 
-    pthread_once(&once, install);
     caret__local_lock(&starting);
     if (e->background == NULL && !e->options.no_thread) {
         struct caret__background *b = e->rested != NULL ? e->rested : calloc(1, sizeof *b);

@@ -27,7 +27,6 @@
 #include "shm/lockfile.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct caret__engine *volatile engines;
 
 static uint32_t *mark_of(struct caret__engine *e)
@@ -42,14 +41,13 @@ static void in_child(void)
         *mark_of(e) = 0;
 }
 
-static void install(void)
+CARET__AT_LOAD static void install(void)
 {
     pthread_atfork(NULL, NULL, in_child);
 }
 
 void caret__registry_lock(void)
 {
-    pthread_once(&once, install);
     caret__local_lock(&mutex);
 }
 

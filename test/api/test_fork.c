@@ -518,6 +518,12 @@ static void count_after(void)
     after = threads();
 }
 
+/* First of all: the library adds its own at load, with a later priority. */
+__attribute__((constructor(500))) static void count_at_forks(void)
+{
+    pthread_atfork(count_before, count_after, count_after);
+}
+
 static caret_db *open_with_thread(void)
 {
     caret_options o = options();
@@ -644,7 +650,6 @@ static void no_moment_of_a_fork_hangs(void **state)
 
 int main(void)
 {
-    pthread_atfork(count_before, count_after, count_after); /* first of all */
     const struct CMUnitTest tests[] = {
         TEST(child_owns_no_transaction_of_its_parent),
         TEST(child_that_closes_ends_nothing_of_its_parent),
