@@ -168,13 +168,15 @@ static const struct caret_m__special *find(const char *name, size_t len)
 /* What is wrong, in the order in which YottaDB looks. */
 static int refusal(size_t len, enum caret_m__use use, int subscripts, const struct caret_m__special *v)
 {
-    return len < 2                                             ? CARET_M__E_INVVARNAME
-           : subscripts > 0                                    ? CARET_M__E_ISVSUBSCRIPTED
-           : v == NULL                                         ? CARET_M__E_INVSVN
-           : use == CARET_M__OTHER                             ? CARET_M__E_ISVUNSUPPORTED
-           : use == CARET_M__SET && v->sets == CARET_M__NO_SET ? CARET_M__E_SVNOSET
-           : subscripts < 0                                    ? CARET_M__E_MINNRSUBSCRIPTS
-                                                               : 0;
+    bool fixed = use == CARET_M__SET && v != NULL && v->sets == CARET_M__NO_SET;
+
+    return len < 2                 ? CARET_M__E_INVVARNAME
+           : fixed                 ? CARET_M__E_SVNOSET
+           : subscripts > 0        ? CARET_M__E_ISVSUBSCRIPTED
+           : v == NULL             ? CARET_M__E_INVSVN
+           : use == CARET_M__OTHER ? CARET_M__E_ISVUNSUPPORTED
+           : subscripts < 0        ? CARET_M__E_MINNRSUBSCRIPTS
+                                   : 0;
 }
 
 int caret_m__special(const char *name, size_t len, enum caret_m__use use, int subscripts,

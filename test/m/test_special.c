@@ -89,6 +89,8 @@ static void what_can_not_be_done_is_refused(void **state)
     assert_int_equal(use("$ZSTATUS", CARET_M__SET, 0), 0);
     assert_int_equal(use("$TLEVEL", CARET_M__SET, 0), CARET_M__E_SVNOSET);
     assert_int_equal(use("$TLEVEL", CARET_M__SET, -1), CARET_M__E_SVNOSET);
+    assert_int_equal(use("$TLEVEL", CARET_M__SET, 1), CARET_M__E_SVNOSET);
+    assert_int_equal(use("$ZGBLDIR", CARET_M__SET, 1), CARET_M__E_ISVSUBSCRIPTED);
     assert_int_equal(use("$TLEVEL", CARET_M__GET, -1), CARET_M__E_MINNRSUBSCRIPTS);
     assert_int_equal(use("$TLEVEL", CARET_M__GET, 1), CARET_M__E_ISVSUBSCRIPTED);
     assert_int_equal(use("$ZSTATUS", CARET_M__OTHER, 0), CARET_M__E_ISVUNSUPPORTED);

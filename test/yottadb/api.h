@@ -262,10 +262,11 @@ static inline void fails_(int rc, int status, const char *name, const char *part
     }
 }
 
+enum kind { OTHERS, GETS, SETS, LOCKS };
+
 /* What all functions on nodes make of bad names and subscripts, in the order in which they look.  f: a call whose other
- * arguments are good; special_too: it takes special variables. */
-static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_buffer_t *s),
-                               bool special_too, bool is_lock)
+ * arguments are good; GETS and SETS take special variables. */
+static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_buffer_t *s), enum kind kind)
 {
     static const char *const bad[] = {"",
                                       "^",
@@ -317,17 +318,20 @@ static inline void node_errors(int (*f)(const ydb_buffer_t *v, int n, const ydb_
     subs[0] = bytes(big, YDB_MAX_STR + 1);
     fails(f(var("a"), 1, subs), INVSTRLEN, "Invalid string length 1048577: max 1048576");
     subs[0].len_used = 1100;
-    if (mode->caret[0] == '^' && !is_lock)
+    if (mode->caret[0] == '^' && kind != LOCKS)
         fails(f(var("a"), 1, subs), GVSUBOFLOW, "Maximum combined length of subscripts exceeded,%YDB-I-GVIS");
     v = b("$nosuch");
     fails(f(&v, 0, NULL), INVSVN, "Invalid special variable name");
     fails(f(&v, 1, NULL), ISVSUBSCRIPTED,
           "ISV variable name $nosuch specified with a non-zero subscript count of 1");
     v = b("$JOB");
-    if (!special_too)
+    if (kind != GETS && kind != SETS)
         fails(f(&v, -1, NULL), ISVUNSUPPORTED, "ISV variable name $JOB not supported in ydb_");
-    fails(f(&v, 2, subs), ISVSUBSCRIPTED,
-          "ISV variable name $JOB specified with a non-zero subscript count of 2");
+    if (kind == SETS)
+        fails(f(&v, 2, subs), SVNOSET, "Cannot SET this special variable");
+    else
+        fails(f(&v, 2, subs), ISVSUBSCRIPTED,
+              "ISV variable name $JOB specified with a non-zero subscript count of 2");
 }
 
 /* First in tests that fork.  In a child of a process with threads, and the database has one, AddressSanitizer

@@ -53,7 +53,7 @@ static int call(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)
 static void refuses_what_is_no_node(void **state)
 {
     (void)state;
-    node_errors(call, false, false);
+    node_errors(call, OTHERS);
 }
 
 int main(void)

@@ -161,7 +161,7 @@ static int call(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)
 static void refuses_what_is_no_node(void **state)
 {
     (void)state;
-    node_errors(call, true, false);
+    node_errors(call, GETS);
 }
 
 /* More paths in turns than are remembered, of the same and of other lengths. */

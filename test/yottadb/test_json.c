@@ -233,8 +233,8 @@ static int call_decode(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)
 static void refuses_what_is_no_node(void **state)
 {
     (void)state;
-    node_errors(call_encode, false, false);
-    node_errors(call_decode, false, false);
+    node_errors(call_encode, OTHERS);
+    node_errors(call_decode, OTHERS);
 }
 
 /* ----------------------------------------------------------- what comes back */

@@ -82,7 +82,7 @@ static void refuses_what_is_no_node(void **state)
 {
     (void)state;
     may_fork();
-    node_errors(call, false, true);
+    node_errors(call, LOCKS);
     assert_true(is_free("good", NULL));
 }
 

@@ -109,8 +109,8 @@ static int call_incr(const ydb_buffer_t *v, int n, const ydb_buffer_t *s)
 static void refuses_what_is_no_node(void **state)
 {
     (void)state;
-    node_errors(call_incr, false, true);
-    node_errors(lock_decr, false, true);
+    node_errors(call_incr, LOCKS);
+    node_errors(lock_decr, LOCKS);
 }
 
 int main(void)

@@ -151,7 +151,7 @@ static void name_of(struct call *c, enum use use)
         return;
     c->name = b(bad[i].name);
     c->wrong_name = use == GET ? bad[i].get : use == SET ? bad[i].set : bad[i].other;
-    if (i >= 6 && c->n > 0)
+    if (i >= 6 && c->n > 0 && c->wrong_name != YDB_ERR_SVNOSET)
         c->wrong_name = YDB_ERR_ISVSUBSCRIPTED;
 }
 
