@@ -1,5 +1,5 @@
--- What the golden database of format 2 holds beside what contents.lua says: contents(f) calls f(value or nil, name,
--- subscripts...) for each node that was set; nil: it was killed as one of a range.
+-- What the golden database of format 2 holds beside what contents.lua says: contents(f) calls f(value or
+-- nil, name, subscripts...) for each node that was set; nil: it was killed as one of a range.
 -- Never change it: a new format gets a new file.
 
 return function(f)

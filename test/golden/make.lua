@@ -1,7 +1,7 @@
 -- Makes the golden database of the current format in the folder given: run once for each format, by
 --     tools/lua.sh lua5.4 test/golden/make.lua FOLDER; gzip -9n FOLDER/*
--- It was not closed: what is after the checkpoint is only in 2-log.caret-log, kills of ranges among it.  (Closed
--- ones are those of format 1 still.)
+-- It was not closed: what is after the checkpoint is only in 2-log.caret-log, kills of ranges among it.
+-- (Closed ones are those of format 1 still.)
 
 local caret = require "caret"
 local dir = arg[1]
