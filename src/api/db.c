@@ -10,11 +10,11 @@
 
 #include "api/session.h"
 #include "copy/backup.h"
+#include "disk/meta.h"
 #include "log/archive.h"
 #include "log/background.h"
 #include "log/checkpoint.h"
 #include "log/flush.h"
-#include "log/meta.h"
 #include "log/writer.h"
 #include "open/open.h"
 #include "page/check.h"

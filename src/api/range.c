@@ -15,7 +15,7 @@
  * Numbers come before all strings, ordered by value, so that those whose text begins with p are not in a row: a prefix
  * is never about them.
  *
- * The log has the two keys alone (log/record.h), and these may be of several ranges that a transaction has killed.  So
+ * The log has the two keys alone (disk/record.h), and these may be of several ranges that a transaction has killed.  So
  * what they are is read out of them: the low one is a whole key, whose parent is N; the high one tells by what it has
  * after N.  A string that is a number's text says so by a flag, and comes back as the same keys.
  */

@@ -20,7 +20,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "copy/backup.h"
-#include "log/record.h"
+#include "disk/record.h"
 #include "page/page.h"
 
 #define BUFFER (256u << 10)

@@ -50,7 +50,7 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "copy/salvage_log.h"
-#include "log/record.h"
+#include "disk/record.h"
 #include "open/open.h"
 #include "page/check.h"
 #include "shm/lockfile.h"

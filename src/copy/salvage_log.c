@@ -25,7 +25,7 @@
 
 #include "base/error.h"
 #include "base/key.h"
-#include "log/record.h"
+#include "disk/record.h"
 #include "open/open.h"
 #include "page/check.h"
 #include "shm/lockfile.h"

@@ -4,7 +4,7 @@
 #ifndef CARET_COPY_SALVAGE_LOG_H
 #define CARET_COPY_SALVAGE_LOG_H
 
-#include "log/meta.h"
+#include "disk/meta.h"
 #include "tree/spans.h"
 
 struct caret__salvage_log {

@@ -16,7 +16,7 @@
 #include "log/apply.h"
 
 #include "base/error.h"
-#include "log/record.h"
+#include "disk/record.h"
 #include "tree/tree.h"
 
 static inline bool is_set(const struct caret__op_view *op)

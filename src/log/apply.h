@@ -4,8 +4,8 @@
 #ifndef CARET_LOG_APPLY_H
 #define CARET_LOG_APPLY_H
 
+#include "disk/record.h"
 #include "log/need.h"
-#include "log/record.h"
 #include "shm/engine.h"
 #include "shm/undo.h"
 

@@ -38,7 +38,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
-#include "log/record.h"
+#include "disk/record.h"
 #include "log/writer.h"
 #include "tree/tree.h"
 

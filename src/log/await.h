@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/racy.h"
-#include "log/record.h"
+#include "disk/record.h"
 #include "shm/engine.h"
 
 /* A thread that waits: on its own stack, from begin to end of one wait. */

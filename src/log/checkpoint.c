@@ -49,9 +49,9 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "disk/meta.h"
 #include "log/archive.h"
 #include "log/lengthen.h"
-#include "log/meta.h"
 #include "log/release.h"
 #include "log/writer.h"
 #include "page/store.h"

@@ -4,7 +4,7 @@
 #ifndef CARET_LOG_COMMIT_H
 #define CARET_LOG_COMMIT_H
 
-#include "log/record.h"
+#include "disk/record.h"
 #include "shm/engine.h"
 
 /* Where a key was found last; raised to the new state by a commit in place. */

@@ -8,9 +8,9 @@
 #define CARET_LOG_COMMIT_PARTS_H
 
 #include "base/error.h"
+#include "disk/record.h"
 #include "log/commit.h"
 #include "log/flush.h"
-#include "log/record.h"
 #include "tree/leaves.h"
 
 #define CARET__WRITTEN_SOON                                                                                  \

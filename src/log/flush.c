@@ -39,9 +39,9 @@
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "disk/logfile.h"
 #include "log/brake.h"
 #include "log/checkpoint.h"
-#include "log/logfile.h"
 #include "shm/fail.h"
 #include "shm/write.h"
 

@@ -4,7 +4,7 @@
 #ifndef CARET_LOG_FLUSH_H
 #define CARET_LOG_FLUSH_H
 
-#include "log/meta.h"
+#include "disk/meta.h"
 #include "shm/engine.h"
 
 /* pwrite ring bytes [log_written, upto) to the log file (takes the flush mutex;

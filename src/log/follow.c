@@ -38,9 +38,9 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/racy.h"
+#include "disk/logfile.h"
+#include "disk/record.h"
 #include "log/flush.h"
-#include "log/logfile.h"
-#include "log/record.h"
 
 #define FIRST 4096u /* bytes of the first buffer; it grows while there is more to be read */
 #define CHUNK (256u << 10)

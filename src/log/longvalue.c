@@ -31,10 +31,10 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "disk/record.h"
 #include "log/background.h"
 #include "log/checkpoint.h"
 #include "log/hollow.h"
-#include "log/record.h"
 #include "log/reserve.h"
 #include "log/writer.h"
 #include "page/store.h"

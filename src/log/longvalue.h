@@ -4,7 +4,7 @@
 #ifndef CARET_LOG_LONGVALUE_H
 #define CARET_LOG_LONGVALUE_H
 
-#include "log/record.h"
+#include "disk/record.h"
 #include "shm/engine.h"
 
 /* Where the long values of one commit are written: free pages, reserved until caret__room_done(). */

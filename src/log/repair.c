@@ -25,11 +25,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "disk/logfile.h"
+#include "disk/record.h"
 #include "log/apply.h"
 #include "log/await.h"
 #include "log/flush.h"
-#include "log/logfile.h"
-#include "log/record.h"
 #include "page/store.h"
 #include "shm/fail.h"
 #include "tree/tree.h"

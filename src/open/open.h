@@ -6,8 +6,8 @@
 
 #include <sys/stat.h>
 
-#include "log/logfile.h"
-#include "log/meta.h"
+#include "disk/logfile.h"
+#include "disk/meta.h"
 #include "shm/segment.h"
 
 /* What is known of the data file when the gate is ours. */

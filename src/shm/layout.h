@@ -94,7 +94,7 @@ typedef uint64_t caret__segoff;
 /*
  * Page numbers are places in the data file.  Some are never the tree's: those
  * below CARET__FIRST_PAGE (meta slots) and the first two of each group of
- * CARET__GROUP_PAGES (the two bitmap images of the group; log/meta.h).
+ * CARET__GROUP_PAGES (the two bitmap images of the group; disk/meta.h).
  */
 #define CARET__FIRST_PAGE  ((32u << 10) / CARET__PAGE_SIZE) /* page numbers below hold the meta slots */
 #define CARET__GROUP_PAGES ((CARET__PAGE_SIZE - 32u) * 8u)  /* page numbers per pair of bitmap images */

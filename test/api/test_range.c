@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "base/rand.h"
-#include "log/meta.h"
-#include "log/record.h"
+#include "disk/meta.h"
+#include "disk/record.h"
 #include "support/nodes.h"
 
 static caret_node_buf node;

@@ -17,7 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-#include "log/record.h"
+#include "disk/record.h"
 #include "log/writer.h"
 #include "stopped.h"
 

@@ -6,7 +6,7 @@
 #include "support/database.h"
 
 #include "base/fault.h"
-#include "log/meta.h"
+#include "disk/meta.h"
 
 #define COMMITS 300
 #define FIELDS  40

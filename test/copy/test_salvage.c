@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/zwr.h"
-#include "log/meta.h"
+#include "disk/meta.h"
 #include "page/page.h"
 
 /* ------------------------------------------------------------- sets of lines */

@@ -1,7 +1,7 @@
 /* A damaged data file. */
 #include "base/crc32c.h"
+#include "disk/meta.h"
 #include "fuzz/database.h"
-#include "log/meta.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

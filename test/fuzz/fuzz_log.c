@@ -1,7 +1,7 @@
 /* A damaged log, read by the recovery after the loss of the segment. */
+#include "disk/meta.h"
+#include "disk/record.h"
 #include "fuzz/database.h"
-#include "log/meta.h"
-#include "log/record.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

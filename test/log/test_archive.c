@@ -8,8 +8,8 @@
 
 #include "base/fault.h"
 #include "base/rand.h"
+#include "disk/meta.h"
 #include "log/archive.h"
-#include "log/meta.h"
 #include "shm/layout.h"
 
 #define MOMENTS 400

@@ -1,7 +1,7 @@
 /* Checkpoints: what they write and what they never touch, how epochs go on, what they give back. */
+#include "disk/record.h"
 #include "log/checkpoint.h"
 #include "log/commit.h"
-#include "log/record.h"
 #include "support/database.h"
 
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 #include "base/crc32c.h"
 #include "base/fault.h"
 #include "base/rand.h"
-#include "log/meta.h"
+#include "disk/meta.h"
 #include "open/open.h"
 #include "page/store.h"
 #include "tree/tree.h"

@@ -1,7 +1,7 @@
 /* From the ring to the log file: what is written, when it counts, and what a death in between leaves. */
+#include "disk/record.h"
 #include "log/commit.h"
 #include "log/flush.h"
-#include "log/record.h"
 #include "support/database.h"
 
 #include "base/fault.h"

@@ -11,7 +11,7 @@
 
 #include "base/fault.h"
 #include "base/rand.h"
-#include "log/meta.h"
+#include "disk/meta.h"
 #include "open/open.h"
 #include "shm/lockfile.h"
 

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
+#include "disk/record.h"
 #include "log/commit.h"
-#include "log/record.h"
 #include "page/page.h"
 
 #define OPS 40

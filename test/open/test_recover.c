@@ -2,7 +2,7 @@
 #include "support/database.h"
 
 #include "base/fault.h"
-#include "log/meta.h"
+#include "disk/meta.h"
 
 /* ------------------------------------------------------------- after deaths */
 

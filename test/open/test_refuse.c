@@ -2,7 +2,7 @@
 #include "support/database.h"
 
 #include "base/crc32c.h"
-#include "log/meta.h"
+#include "disk/meta.h"
 
 /* ----------------------------------------------------------------- the bad */
 

@@ -4,8 +4,8 @@
  */
 #include "support/database.h"
 
-#include "log/meta.h"
-#include "log/record.h"
+#include "disk/meta.h"
+#include "disk/record.h"
 
 #define COMMITS 70
 #define LEN     40

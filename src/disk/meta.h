@@ -18,7 +18,7 @@
 #define CARET__META_SPACING 16384u /* bytes from one slot to the other */
 #define CARET__META_CLEAN   1u     /* flag: no log is needed */
 #define CARET__META_ASKED   2u     /* flag: somebody asked for this log_size: it stays */
-#define CARET__META_LONGER  4u     /* flag: log_size was chosen by us, on the way (lengthen.c) */
+#define CARET__META_LONGER  4u     /* flag: log_size was chosen by us (log/lengthen.c) */
 #define CARET__FIRST_LSN    4096u  /* of a new database; 0 is not an LSN, and 8 bytes lie before each */
 
 /* A meta slot: what a checkpoint says about the tree.  512 bytes, one sector: written whole or not. */

@@ -23,7 +23,7 @@
  * LSN tells: the log must reach at least as far (`reach`), else it is an error.
  */
 
-#include "log/meta.h"
+#include "disk/meta.h"
 
 #include <errno.h>
 #include <stdlib.h>

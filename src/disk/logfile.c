@@ -5,7 +5,7 @@
  * pieces, at the end of the file and at its beginning.  A reader whose file lacks what only the ring of the
  * last users has gets that from `tail`, in memory.
  */
-#include "log/logfile.h"
+#include "disk/logfile.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * record.c - building and checking log records; record.h has their layout.
  */
-#include "log/record.h"
+#include "disk/record.h"
 
 #include <string.h>
 
