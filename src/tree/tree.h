@@ -231,7 +231,7 @@ struct caret__path {
  * there is none: whoever reserves for a change goes its way first. */
 uint32_t caret__descend(const struct caret__w *w, const uint8_t *key, size_t len, struct caret__path *path);
 
-/* May a writer rely on this page as one of that level: in use, and its bytes in the file found good? */
+/* May a writer or a walk rely on this page as one of that level: in use, and its bytes in the file found good? */
 bool caret__page_trusted(const struct caret__pager *pg, uint32_t pgno, unsigned level);
 void caret__touch_path(struct caret__w *w, struct caret__path *path);
 

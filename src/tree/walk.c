@@ -49,7 +49,8 @@ bool caret__walk_beside(struct caret__view *v, const struct caret__at *at, int b
     CARET_FAULT("walk_parent");
     parent->pos = k->parent.index;
     uint32_t next = child_of(v, parent->page, parent->pos + (unsigned)by); /* before 0 is after all */
-    if (next == 0 || !caret__at_meet(v, next, to))
+    /* trusted: its crc is taken now, if it is in the file and nobody has; else two descents would do it */
+    if (next == 0 || !caret__page_trusted(v->pg, next, 0) || !caret__at_meet(v, next, to))
         return false;
     unsigned count = caret__page_count(to->page);
     to->pos = by > 0 ? 0 : count - 1;
