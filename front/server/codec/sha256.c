@@ -35,22 +35,32 @@ static void extend(uint32_t w[64], const uint8_t block[64])
 
 static void compress(uint32_t *state, const uint8_t block[64])
 {
-    uint32_t w[64], v[8]; /* v: a to h */
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7], w[64];
 
     extend(w, block);
-    memcpy(v, state, sizeof v);
     for (int i = 0; i < 64; i++) {
-        uint32_t e = v[4], a = v[0];
         uint32_t s1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25);
-        uint32_t t1 = v[7] + s1 + ((e & v[5]) ^ (~e & v[6])) + round_constants[i] + w[i];
+        uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
         uint32_t s0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22);
-        uint32_t t2 = s0 + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
-        memmove(v + 1, v, 7 * sizeof v[0]);
-        v[4] += t1;
-        v[0] = t1 + t2;
+        uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
+        h = g;
+        g = f;
+        f = e;
+        e = d + t1;
+        d = c;
+        c = b;
+        b = a;
+        a = t1 + t2;
     }
-    for (int i = 0; i < 8; i++)
-        state[i] += v[i];
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+    state[4] += e;
+    state[5] += f;
+    state[6] += g;
+    state[7] += h;
 }
 
 void caret_codec__sha256_init(struct caret_codec__sha256 *sha)
