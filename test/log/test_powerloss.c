@@ -110,8 +110,16 @@ static void set_many(caret_session *s, struct caret__rand *r, uint64_t k, unsign
 static void kill_some(caret_session *s, struct caret__rand *r)
 {
     uint32_t from = caret__rand_below(r, world->nodes), n = caret__rand_below(r, 30);
+    char lo[12], hi[12];
+    const caret_slice first = {lo, (size_t)sprintf(lo, "%u", from)},
+                      after = {hi, (size_t)sprintf(hi, "%u", from + n)};
     caret_node_buf node;
 
+    if (from % 2 != 0) { /* the same in one step */
+        OK(caret_node_var(&node.node, sizeof node, "^t", 2));
+        OK(caret_kill_range(s, &node.node, &first, &after, CARET_RANGE_BEFORE));
+        return;
+    }
     OK(caret_begin(s, 0));
     for (uint32_t i = 0; i < n; i++) {
         node_of(&node, from + i);
