@@ -56,15 +56,19 @@ static unsigned get_many(struct serve__worker *w, struct serve__conn *c, struct 
     if (caret_get_many(w->run.s, nodes, n, values) != CARET_OK)
         return 0;
     const struct serve__command *get = serve__command_find("get", 3);
-    unsigned k = 0;
+    unsigned k = 0, hits = 0;
     for (; k < n; k++) {
-        if (values[k].data == NULL ||
-            (values[k].len > 0 && (unsigned char)values[k].data[0] == SERVE__HEAD_MARK))
+        if (values[k].len > 0 && (unsigned char)values[k].data[0] == SERVE__HEAD_MARK)
             break;
-        serve__bulk(&q, values[k].data, values[k].len);
+        if (values[k].data != NULL)
+            serve__bulk(&q, values[k].data, values[k].len);
+        else
+            serve__null(&q);
+        hits += values[k].data != NULL;
     }
     serve__add(&w->stats->commands, k);
-    serve__add(&w->stats->hits, k);
+    serve__add(&w->stats->hits, hits);
+    serve__add(&w->stats->misses, k - hits);
     serve__add(&w->stats->command[get->id].calls, k);
     if (k > 0)
         c->last = get;

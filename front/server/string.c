@@ -49,16 +49,22 @@ static int answer_string(struct serve__call *q)
     return rc == CARET_OK ? serve__bulk(q, k.value.data, k.value.len) : rc;
 }
 
+/* One look, also for what is not there: a hash without a header (key.h) has no value, and is null here. */
 int serve__cmd_get(struct serve__call *q)
 {
     caret_slice value;
     caret_node_buf *n = &q->w->nodes[0];
-    if (has_short_name(q->argv[1]) && serve__key_node(q, n, q->argv[1]) == CARET_OK &&
-        caret_get(q->s, &n->node, &value) == CARET_OK && !is_header(value)) {
-        count_look(q, true);
-        return serve__bulk(q, value.data, value.len);
-    }
-    return serve__atomic(q, answer_string);
+    if (!has_short_name(q->argv[1]))
+        return serve__atomic(q, answer_string);
+    int rc = serve__key_node(q, n, q->argv[1]);
+    if (rc == CARET_OK)
+        rc = caret_get(q->s, &n->node, &value);
+    if (rc == CARET_OK && is_header(value))
+        return serve__atomic(q, answer_string);
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return rc;
+    count_look(q, rc == CARET_OK);
+    return rc == CARET_OK ? serve__bulk(q, value.data, value.len) : serve__null(q);
 }
 
 int serve__cmd_strlen(struct serve__call *q)
