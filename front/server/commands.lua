@@ -3,7 +3,7 @@
 --
 -- FOLDER/GROUP.lua returns the rows of a group:
 --
---     {"name", arity, "flags", "categories", since = "1.0.0", time = "O(1)", keys = {...}, summary = "..."}
+--     {"name", arity, "flags", "categories", since = "1.0.0", time = "O(1)", keys = {...}}
 --
 -- name         of a subcommand with its container: "client|list"; rows of subcommands are in the field `sub`
 -- arity        arguments with the name itself; negative: at least so many
@@ -17,7 +17,9 @@
 -- plain        true: the function is not called in a transaction; else it is, if it has the flag write or
 --              readonly
 -- func         name of the C function; else serve__cmd_ and the name, with _ for - and |
--- tips, doc_flags, deprecated = {since, instead}, summary: what COMMAND and COMMAND DOCS tell
+-- tips, doc_flags, deprecated = {since, instead}: what COMMAND and COMMAND DOCS tell
+--
+-- The lines that tell what a command does are in FOLDER/summaries.lua; each command has one.
 --
 -- The functions are declared weak: one that is not defined anywhere is NULL, and its command not there yet.
 
@@ -111,6 +113,16 @@ for i = 1, #main do
         parents[row] = i - 1
     end
 end
+
+local summaries = {}
+for name, text in dofile(arg[1] .. "/summaries.lua"):gmatch("([^\n:]+): ([^\n]+)") do
+    summaries[name] = text
+end
+for _, row in ipairs(all) do
+    row.summary = summaries[row[1]] or error(row[1] .. " has no summary")
+    summaries[row[1]] = nil
+end
+if next(summaries) then error(next(summaries) .. " is the summary of no command") end
 
 local function names(variable, list, reach)
     print(("%sconst char *const %s[] = {"):format(reach or "", variable))
