@@ -16,8 +16,7 @@
 
 enum {
     READ_BYTES = 64 * 1024,
-    SPARE_BYTES = 128 * 1024, /* larger buffers are not kept */
-    OUTPUT_HIGH = 1024 * 1024 /* so much is waiting to be sent: no more is read */
+    SPARE_BYTES = 128 * 1024 /* larger buffers are not kept */
 };
 
 /* ---------------------------------------------------------------- buffers */
@@ -192,10 +191,15 @@ void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
         serve__add(&w->stats->bytes_out, (uint64_t)n);
     }
     size_t waiting = c->out.len - c->sent;
+    if (c->sent > waiting && waiting > 0) { /* what was sent takes no room */
+        memmove(c->out.data, c->out.data + c->sent, waiting);
+        c->out.len = waiting;
+        c->sent = 0;
+    }
     if (c->out.failed || (waiting == 0 && (c->flags & SERVE__CONN_CLOSE)))
         c->flags |= SERVE__CONN_DEAD;
     if (waiting > 0 || (c->flags & SERVE__CONN_WANTS_OUT))
-        want(w, c, waiting > 0, waiting < OUTPUT_HIGH);
+        want(w, c, waiting > 0, waiting < SERVE__OUTPUT_HIGH);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -260,9 +264,17 @@ static bool run_batch(struct serve__worker *w, struct serve__conn *c)
     return batch.n > 0 && goes_on(c);
 }
 
+/* Run what has come.  A client that does not take its answers gets no more of them: the rest of its input waits, and is
+ * gone on with when enough was sent. */
 static void run_input(struct serve__worker *w, struct serve__conn *c)
 {
-    while (goes_on(c) && c->parser.at < c->in.len && run_batch(w, c)) {
+    bool more = true;
+    while (more && goes_on(c) && c->parser.at < c->in.len) {
+        if (!serve__conn_has_room(c))
+            serve__conn_send(w, c);
+        if (!serve__conn_has_room(c))
+            return;
+        more = run_batch(w, c) || !serve__conn_has_room(c);
     }
 }
 
@@ -330,7 +342,10 @@ void serve__conn_serve(struct serve__worker *w, struct serve__conn *c)
 {
     lend_all(w, c);
     run_input(w, c);
+    bool stalled = !serve__conn_has_room(c);
     serve__conn_send(w, c);
+    if (stalled && serve__conn_has_room(c))
+        serve__conn_wake(w, c);
     if (c->flags & SERVE__CONN_DEAD) {
         serve__conn_free(w, c);
         return;

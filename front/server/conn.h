@@ -93,6 +93,13 @@ void serve__conn_send(struct serve__worker *w, struct serve__conn *c);
  * blocking command), or its input may go on: serve it before the turn ends. */
 void serve__conn_wake(struct serve__worker *w, struct serve__conn *c);
 
+/* So much is waiting to be sent: no more is read, and no more is run. */
+#define SERVE__OUTPUT_HIGH (1024u * 1024u)
+static inline bool serve__conn_has_room(const struct serve__conn *c)
+{
+    return c->out.len - c->sent < SERVE__OUTPUT_HIGH;
+}
+
 /* 2 or 3. */
 void serve__conn_protocol(struct serve__conn *c, int protocol);
 

@@ -98,7 +98,7 @@ unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, str
 {
     unsigned stop = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED;
     unsigned i = 0, known = 0; /* commands before `known` have been looked up */
-    while (i < p->n && !(c->flags & stop)) {
+    while (i < p->n && !(c->flags & stop) && serve__conn_has_room(c)) {
         if (i >= known && p->n > 1 && ordinary(w, c)) {
             unsigned n = gets(p, i);
             known = n > 1 ? i + n : p->n;

@@ -76,6 +76,19 @@ case("a large value comes and goes", function(c)
     is(c("GET", "big") == value, true)
 end)
 
+case("a client that takes no answers gets no more of them, then all", function(c)
+    local value = ("v"):rep(1000000)
+    c("SET", "big", value)
+    local slow = check.connect()
+    local n = 200
+    slow:send(resp.encode("GET", "big"):rep(n) .. resp.encode("PING"))
+    for _ = 1, 50 do is(c("PING"), "PONG") end
+    local held = tonumber(c("INFO", "memory"):match("used_memory_rss:(%d+)"))
+    is(held < 150000000, true)
+    for _ = 1, n do is(slow:read() == value, true) end
+    is(slow:read(), "PONG")
+end)
+
 case("a long pipeline is answered in order", function(c)
     local t = {}
     for i = 1, 5000 do t[i] = resp.encode(i % 3 == 0 and "GET" or "INCR", "n") end
