@@ -132,6 +132,8 @@ bool serve__command_keys(const struct serve__command *c, const caret_slice *argv
     for (unsigned i = 0; i < c->nkeys; i++) {
         const struct serve__keyspec *s = &c->keys[i];
         int first = begin(s, argv, argc);
+        if (first <= 0 && c->nkeys == 1) /* STREAMS of XREAD has to be there */
+            return s->begin == SERVE__BEGIN_UNKNOWN;
         if (first <= 0 || s->find == SERVE__FIND_UNKNOWN)
             continue;
         if (first >= argc || !tell_keys(s, first, argv, argc, each, arg))
