@@ -55,12 +55,12 @@ static int begin(const char *function, struct move *m, caret_session *s, caret_n
 
 /* A move, as an argument. */
 struct mover {
-    int (*move)(caret_session *s, caret_node *n);
+    int (*function)(caret_session *s, caret_node *n);
 };
 
 static int move_observed(caret_session *s, caret_node *n, void *arg)
 {
-    return ((const struct mover *)arg)->move(s, n);
+    return ((const struct mover *)arg)->function(s, n);
 }
 
 /* begin() said rc, which is not CARET_OK: that, or the move again with an eye on the view (api/observe.c). */

@@ -280,7 +280,7 @@ static void in_child(void)
 }
 
 /* At load: a fork that has begun heeds no handler that another thread adds while it waits in one. */
-CARET__AT_LOAD static void install(void)
+CARET__AT_LOAD static void heed_forks(void)
 {
     pthread_atfork(before_fork, in_parent, in_child);
 }

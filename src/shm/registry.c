@@ -41,7 +41,7 @@ static void in_child(void)
         *mark_of(e) = 0;
 }
 
-CARET__AT_LOAD static void install(void)
+CARET__AT_LOAD static void mark_forks(void)
 {
     pthread_atfork(NULL, NULL, in_child);
 }
