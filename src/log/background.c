@@ -58,6 +58,8 @@ struct caret__background {
 
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static struct caret__background *running; /* changed under `starting` */
+static _Atomic bool thread_wanted;        /* at some time: forks have to do with it */
+static bool locked_for_fork;              /* `starting`; of the thread that forks */
 
 void caret__background_wants(struct caret__engine *e, const caret_options *options)
 {
@@ -255,6 +257,10 @@ static bool end_for_fork(struct caret__background *b)
 static void before_fork(void)
 {
     struct caret__background *b, *next;
+
+    locked_for_fork = atomic_load(&thread_wanted);
+    if (!locked_for_fork)
+        return;
     bool never = caret__away_never(true); /* no time for a host to let others of its threads run */
 
     caret__local_lock(&starting);
@@ -269,7 +275,8 @@ static void before_fork(void)
 
 static void in_parent(void)
 {
-    caret__local_unlock(&starting);
+    if (locked_for_fork)
+        caret__local_unlock(&starting);
 }
 
 static void in_child(void)
@@ -289,6 +296,7 @@ int caret__background_start(struct caret__engine *e)
 {
     int rc = CARET_OK;
 
+    atomic_store(&thread_wanted, true);
     caret__local_lock(&starting);
     if (e->background == NULL && !e->options.no_thread) {
         struct caret__background *b = e->rested != NULL ? e->rested : calloc(1, sizeof *b);
