@@ -79,6 +79,7 @@ int serve__fail(struct serve__call *q, const char *format, ...) __attribute__((f
 /* Run fn in a transaction until it could be committed; within one, in a savepoint of it. */
 typedef int serve__run(struct serve__call *q);
 int serve__atomic(struct serve__call *q, serve__run *fn);
+int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags); /* CARET_TXN_* */
 
 /* Run the command q->cmd and answer, whatever comes: CARET_OK, or CARET_RESTART within a transaction. */
 int serve__execute(struct serve__call *q);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "server/multi.h"
 #include "server/worker.h"
 
 int serve__cmd_client_id(struct serve__call *q)
@@ -125,10 +126,10 @@ void serve__client_line(struct serve__worker *w, const struct serve__conn *c, st
         " flags=%s db=%u sub=0 psub=0 ssub=0 multi=%d qbuf=%zu qbuf-free=%zu argv-mem=0 multi-mem=0 "
         "rbs=0 rbp=0 obl=%zu oll=0 omem=0 tot-mem=%zu events=%s cmd=%s user=default redir=-1 resp=%d",
         c->id, addr, laddr, c->source.fd, c->name != NULL ? c->name : "", (w->now - c->created) / 1000,
-        (w->now - c->active) / 1000, flags, c->db, c->flags & SERVE__CONN_MULTI ? 0 : -1,
-        c->in.len - c->parser.at, c->in.cap - c->in.len, c->out.len - c->sent,
-        sizeof *c + c->in.cap + c->out.cap, c->flags & SERVE__CONN_WANTS_OUT ? "rw" : "r",
-        c->last != NULL ? c->last->full : "NULL", c->reply.protocol);
+        (w->now - c->active) / 1000, flags, c->db, serve__multi_count(c), c->in.len - c->parser.at,
+        c->in.cap - c->in.len, c->out.len - c->sent, sizeof *c + c->in.cap + c->out.cap,
+        c->flags & SERVE__CONN_WANTS_OUT ? "rw" : "r", c->last != NULL ? c->last->full : "NULL",
+        c->reply.protocol);
 }
 
 int serve__cmd_client_info(struct serve__call *q)

@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "server/event.h"
+#include "server/multi.h"
 #include "server/worker.h"
 
 /* ----------------------------------------------------------------- errors */
@@ -43,10 +44,13 @@ int serve__fail(struct serve__call *q, const char *format, ...)
 
 void serve__reject(struct serve__call *q, const char *format, ...)
 {
+    char text[512];
     va_list args;
     va_start(args, format);
-    answer_error(q, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (serve__multi_refused == NULL || !serve__multi_refused(q, text))
+        serve__fail(q, "%s", text);
     if (q->c->flags & SERVE__CONN_MULTI)
         q->c->flags |= SERVE__CONN_DIRTY_EXEC;
     if (q->cmd != NULL)
@@ -96,9 +100,14 @@ static void answer_code(struct serve__call *q, int rc)
 
 int serve__atomic(struct serve__call *q, serve__run *fn)
 {
+    return serve__atomic_as(q, fn, 0);
+}
+
+int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
+{
     struct serve__event_place place = serve__events_place(q->r);
     bool outermost = caret_txn_level(q->s) == 0;
-    int rc = caret_begin(q->s, 0);
+    int rc = caret_begin(q->s, flags);
     if (rc != CARET_OK)
         return rc;
     for (;;) {

@@ -20,7 +20,7 @@ local resp = require "resp"
 local rounds, seed = tonumber(arg[1]) or 300, tonumber(arg[2]) or os.time() % 1000000
 local topics = {}
 for i = 3, #arg do topics[#topics + 1] = arg[i] end
-if #topics == 0 then topics = {"string", "generic", "server"} end
+if #topics == 0 then topics = {"string", "generic", "transactions", "server"} end
 
 local pick
 local function any(list) return list[math.random(#list)] end

@@ -1,0 +1,151 @@
+/*
+ * watch.c - keys that are watched: watch.h.
+ */
+#include "server/watch.h"
+
+#include <stdlib.h>
+
+#include "server/conn.h"
+#include "server/key.h"
+#include "server/worker.h"
+
+struct serve__watched {
+    struct serve__watched *next;
+    uint64_t place; /* of the log */
+    unsigned db;
+    bool existed, simple; /* simple: no key, or a string, so the header is all there is */
+    size_t len;
+    char name[];
+};
+
+static bool is_watched(const struct serve__conn *c, unsigned db, caret_slice name)
+{
+    for (const struct serve__watched *k = c->watched; k != NULL; k = k->next)
+        if (k->db == db && k->len == name.len && memcmp(k->name, name.data, name.len) == 0)
+            return true;
+    return false;
+}
+
+/* The header first, then what may be below it: a key that is a collection is read whole. */
+static int look(struct serve__call *q, const struct serve__watched *k, bool *exists, bool *simple)
+{
+    struct serve__key key;
+    uint64_t nodes;
+    int rc = serve__key_open(q, &key, (caret_slice){k->name, k->len}, SERVE__ANY);
+    *exists = rc == CARET_OK;
+    *simple = rc == CARET_NONE || key.type == SERVE__STRING;
+    if (rc == CARET_NONE)
+        return CARET_OK;
+    if (rc == CARET_OK && !*simple && caret_txn_level(q->s) > 0)
+        rc = caret_count(q->s, &key.node.node, &nodes);
+    return rc;
+}
+
+static int watch(struct serve__call *q, caret_slice name, uint64_t place)
+{
+    struct serve__watched *k = malloc(sizeof *k + name.len);
+    if (k == NULL)
+        return CARET_E_NOMEM;
+    *k = (struct serve__watched){.next = q->c->watched, .place = place, .db = q->db, .len = name.len};
+    memcpy(k->name, name.data, name.len);
+    int rc = look(q, k, &k->existed, &k->simple);
+    if (rc != CARET_OK) {
+        free(k);
+        return rc;
+    }
+    q->c->watched = k;
+    return CARET_OK;
+}
+
+int serve__cmd_watch(struct serve__call *q)
+{
+    uint64_t place;
+    if (q->c->flags & SERVE__CONN_MULTI)
+        return serve__fail(q, "ERR WATCH inside MULTI is not allowed");
+    int rc = caret_durable(q->w->db, NULL, &place); /* before the first look at a key */
+    for (int i = 1; rc == CARET_OK && i < q->argc; i++)
+        if (!is_watched(q->c, q->db, q->argv[i]))
+            rc = watch(q, q->argv[i], place);
+    return rc == CARET_OK ? serve__ok(q) : rc;
+}
+
+void serve__unwatch(struct serve__conn *c)
+{
+    while (c->watched != NULL) {
+        struct serve__watched *k = c->watched;
+        c->watched = k->next;
+        free(k);
+    }
+}
+
+int serve__cmd_unwatch(struct serve__call *q)
+{
+    serve__unwatch(q->c);
+    return serve__ok(q);
+}
+
+unsigned serve__watched_count(const struct serve__conn *c)
+{
+    unsigned n = 0;
+    for (const struct serve__watched *k = c->watched; k != NULL; k = k->next)
+        n++;
+    return n;
+}
+
+int serve__watched_flags(const struct serve__conn *c)
+{
+    for (const struct serve__watched *k = c->watched; k != NULL; k = k->next)
+        if (!k->simple)
+            return CARET_TXN_ALONE;
+    return 0;
+}
+
+/* Is there a change of k in the log? */
+static int read_log(struct serve__call *q, const struct serve__watched *k, caret_log *log, bool *changed)
+{
+    caret_node_buf node;
+    caret_change change = {.size = sizeof change};
+    int rc = serve__key_node(q, &node, (caret_slice){k->name, k->len});
+    if (rc == CARET_OK)
+        rc = caret_log_below(log, &node.node);
+    while (rc == CARET_OK && !*changed && (rc = caret_log_next(log, &change)) == CARET_OK)
+        *changed = k->existed || change.kind == CARET_CHANGE_SET;
+    return rc == CARET_NONE ? CARET_OK : rc;
+}
+
+static int logged(struct serve__call *q, const struct serve__watched *k, bool *changed)
+{
+    caret_log *log;
+    uint64_t place;
+    int rc = caret_durable(q->w->db, NULL, &place);
+    if (rc != CARET_OK || place == k->place)
+        return rc;
+    rc = caret_log_open(q->w->db, k->place, &log);
+    if (rc == CARET_OK) {
+        rc = read_log(q, k, log, changed);
+        caret_log_close(log);
+    }
+    if (rc != CARET_E_NOTFOUND)
+        return rc;
+    *changed = true; /* overwritten: it may have been */
+    return CARET_OK;
+}
+
+int serve__watched_changed(struct serve__call *q, bool *changed)
+{
+    unsigned db = q->db;
+    int rc = CARET_OK;
+    *changed = false;
+    for (const struct serve__watched *k = q->c->watched; rc == CARET_OK && !*changed && k != NULL;
+         k = k->next) {
+        bool exists, simple;
+        q->db = k->db;
+        rc = look(q, k, &exists, &simple);
+        if (rc == CARET_OK && (exists != k->existed || simple != k->simple))
+            *changed = true;
+        else if (rc == CARET_OK)
+            rc = logged(q, k, changed);
+    }
+    q->db = db;
+    return rc;
+}
