@@ -349,10 +349,16 @@ bool caret__buffer_killed(struct caret__txn *t, const uint8_t *key, size_t len, 
     return t->kills != 0 && t->changed && caret__spans_find(&t->killed, key, len, span);
 }
 
-int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen)
+/* By itself: a span takes two kilobytes of the stack. */
+static __attribute__((noinline)) bool was_killed(struct caret__txn *t, const uint8_t *key, size_t len)
 {
     struct caret__one_span span;
 
+    return caret__buffer_killed(t, key, len, &span);
+}
+
+int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen)
+{
     if (!t->changed)
         return 0;
     if (!t->in_tree)
@@ -363,7 +369,7 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
         *vlen -= 1;
         return flags & CARET__TX_SET ? 1 : -1;
     }
-    return caret__buffer_killed(t, key, len, &span) ? -1 : 0;
+    return caret__unlikely(t->kills != 0) && was_killed(t, key, len) ? -1 : 0;
 }
 
 /* ------------------------------------------------------------------ to a batch */
