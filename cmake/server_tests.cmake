@@ -11,6 +11,6 @@ if(TARGET caret_server)
     endforeach()
     foreach(workers 1 2 4)
         caret_test(server/differ_${workers} LABELS server
-            COMMAND sh ${PROJECT_SOURCE_DIR}/test/server/run.sh ${workers} differ.lua --beside-redis 60)
+            COMMAND sh ${PROJECT_SOURCE_DIR}/test/server/run.sh ${workers} differ.lua --beside-redis 25 ${workers})
     endforeach()
 endif()

@@ -11,7 +11,7 @@ return {
     "config get {maxmemory|timeout|nothing|hash-max-listpack-entries|proto-max-bulk-len}",
     "config set {timeout int|maxmemory {1mb|10kb|field}|appendonly value|" ..
         "maxmemory-policy {allkeys-lru|value}}",
-    "config set {timeout 3 timeout 4|nothing 1|port int|io-threads 2|timeout 0 maxmemory 0 hz value}",
+    "config set {timeout 3 timeout 4|nothing 1|io-threads 2|timeout 0 maxmemory 0 hz value}",
     "config word",
     "config get", "command count", "command info {get|zadd|xreadgroup|bitop|mset|del|value}",
     "command getkeys {get key|mset key value key value|sort key|zunionstore key 2 key key|" ..
@@ -31,7 +31,7 @@ return {
     "get key key",
     "object word",
     "object HELPX", "lastsave value", "role", "shutdown value value", "swapdb value value", "bgsave value",
-    unordered = {"command"}, hidden = {"role", "time", "lastsave", "debug"},
+    unordered = {"command"}, hidden = {"bgsave", "bgrewriteaof", "role", "time", "lastsave", "debug"},
     alike = function(words, a, b) -- numbers of clients differ, and so does what is told of all commands
         local sub = words[2] and words[2]:lower()
         if words[1]:lower() == "client" and (sub == "id" or sub == "list") then return true end
