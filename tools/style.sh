@@ -104,6 +104,8 @@ check_includes()
 }
 
 # The chain in the README is that of the file layers, and there is a folder for each of its names, and no other.
+# None has more .c files than a reader keeps in mind: what grows beyond is to be split.
+most_files=20 # arbitrary
 check_layers()
 {
     chain=$(awk '
@@ -123,6 +125,8 @@ check_layers()
     grep -oE '^(src|front)/[^/]*' "$scratch/files" | sort -u >"$scratch/folders"
     comm -13 "$scratch/layers" "$scratch/folders" | sed 's/$/:1: not in the file layers/'
     comm -23 "$scratch/layers" "$scratch/folders" | sed 's|.*|layers:1: there is no folder &|'
+    sed -n 's|^\(src/[^/]*\)/.*\.c$|\1|p' "$scratch/files" | sort | uniq -c |
+        awk -v most="$most_files" '$1 > most { print $2 ":1: " $1 " .c files; " most " are the most" }'
 }
 
 # External symbols begin with caret_; those with one underscore are exactly the public header's.

@@ -74,6 +74,18 @@ mkdir "$tree/src/attic" && echo >"$tree/src/attic/a.c"
 finds layers 'src/attic:1: not in the file layers'
 printf '# Title\n' >"$tree/README.md"
 finds layers 'README.md:1: the layers are written otherwise'
+# many n: the folder log has n .c files, and more of other kinds
+many()
+{
+    for i in $(seq "$1"); do echo >"$tree/src/log/$i.c"; done
+    for i in $(seq 21); do echo >"$tree/src/log/$i.h" && echo >"$tree/front/lua/$i.c"; done
+}
+many 21
+finds layers 'src/log:1: 21 .c files; 20 are the most'
+many 20
+check layers
+note $? "a folder with 20 .c files does not pass"
+clean_tree
 
 printf 'int caret__f(struct caret__fd *f) { return f->unasked; }\n' >>"$tree/src/base/key.c"
 finds descriptors 'src/base/key.c:8: a number that nobody asked about'
