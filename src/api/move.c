@@ -144,10 +144,7 @@ static int take_var(struct move *m)
 /* The node becomes the whole of m->key, which is in its variable. */
 static int take_all(struct move *m)
 {
-    int rc = caret__node_take_key(m->n, m->key, m->len);
-
-    caret__hint_drop(m->n);
-    return rc;
+    return caret__node_take_key(m->n, m->key, m->len);
 }
 
 /* ------------------------------------------------------------- the quick way */

@@ -385,9 +385,11 @@ int caret__node_take_key(struct caret__node *n, const uint8_t *key, size_t key_l
     if (key_len > n->key_cap)
         return no_room(key_len, n->key_cap + sizeof *n);
     rc = describe(n, key, key_len);
-    if (rc == CARET_OK)
-        memmove(caret__node_key(n), key, key_len);
-    return rc;
+    if (rc != CARET_OK)
+        return rc;
+    memmove(caret__node_key(n), key, key_len);
+    caret__hint_drop(n);
+    return CARET_OK;
 }
 
 /* ------------------------------------------------------------------ looking */

@@ -159,7 +159,8 @@ int caret__not_a_node(const char *function, const char *argument, const caret_no
  * from anywhere, n's own included.  CORRUPT, BUFFER; n is then unchanged. */
 int caret__node_make(caret_node *n, size_t bytes, bool local, const uint8_t *key, size_t key_len);
 
-/* Replace the key of a node, in its room, leaving the hint alone: how a node moves.  CORRUPT, BUFFER. */
+/* Replace the key of a node, in its room: how a node moves.  A hint is of the key before, so it is dropped; whoever
+ * knows where the new one is puts another.  CORRUPT, BUFFER. */
 int caret__node_take_key(struct caret__node *n, const uint8_t *key, size_t key_len);
 
 #endif

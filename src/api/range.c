@@ -237,10 +237,7 @@ static int take_child(struct caret__node *n, const uint8_t *key, size_t len)
 
     if (sub == 0)
         return caret__fail(CARET_E_CORRUPT, "a key in the database can't be decoded");
-    int rc = caret__node_take_key(n, key, n->key_len + sub);
-    if (rc == CARET_OK)
-        caret__hint_drop(n);
-    return rc;
+    return caret__node_take_key(n, key, n->key_len + sub);
 }
 
 static int find_child(caret_session *s, caret_node *node, void *arg)

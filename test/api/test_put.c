@@ -384,7 +384,6 @@ static void each_child_is_as_likely(void **state)
 {
     (void)state;
     caret_node_buf n;
-    caret_slice v;
 
     assert_int_equal(caret_random_child(s, at("^r"), 1), CARET_NONE);
     for (int i = 0; i < 300; i++) { /* some have much below, and some no value */
@@ -410,11 +409,39 @@ static void each_child_is_as_likely(void **state)
     for (int i = 0; i < 20; i++)
         OK(caret_random_child(s, at("^r"), (uint64_t)i));
     OK(caret_commit(s));
-    OK(caret_node_parse(&n.node, sizeof n, "^r", 2, 0));
-    OK(caret_random_child(s, &n.node, 12345)); /* what it leads to can be used */
-    assert_true(caret_get(s, &n.node, &v) >= 0 && caret_node_depth(&n.node) == 1);
-    int rc = caret_next(s, &n.node);
-    assert_true(rc == CARET_OK || rc == CARET_NONE);
+}
+
+/* The node that comes out is that child for all that is done with it: no other is read, changed or left. */
+static void a_random_child_can_be_used(void **state)
+{
+    (void)state;
+    caret_node_buf n;
+    caret_slice v;
+    int64_t sub, sum, want[10];
+    char digits[24];
+
+    for (int i = 0; i < 10; i++) {
+        OK(caret_node_child_int(&n.node, sizeof n, at("^used"), i));
+        OK(caret_incr_int(s, &n.node, want[i] = 100 * i, 0, &sum));
+    }
+    for (unsigned i = 0; i < 200; i++) {
+        OK(caret_node_parse(&n.node, sizeof n, "^used", 5, 0));
+        OK(caret_random_child(s, &n.node, i));
+        assert_true(caret_node_last_as_int(&n.node, &sub));
+        OK(caret_incr_int(s, &n.node, 1, 0, &sum));
+        assert_int_equal(sum, ++want[sub]);
+        OK(caret_node_parse(&n.node, sizeof n, "^used", 5, 0));
+        OK(caret_random_child(s, &n.node, i));
+        OK(caret_get(s, &n.node, &v));
+        snprintf(digits, sizeof digits, "%lld", (long long)want[sub]);
+        assert_true(v.len == strlen(digits) && memcmp(v.data, digits, v.len) == 0);
+        OK(caret_node_parse(&n.node, sizeof n, "^used", 5, 0));
+        OK(caret_random_child(s, &n.node, i));
+        int rc = caret_next(s, &n.node);
+        assert_int_equal(rc, sub == 9 ? CARET_NONE : CARET_OK);
+        if (rc == CARET_OK)
+            assert_true(caret_node_last_as_int(&n.node, &sum) && sum == sub + 1);
+    }
 }
 
 static void a_child_is_found_below_ten_thousand_nodes(void **state)
@@ -627,6 +654,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_values_are_of_one_state, begin, end),
         cmocka_unit_test_setup_teardown(get2_tells_what_is_there, begin, end),
         cmocka_unit_test_setup_teardown(each_child_is_as_likely, begin, end),
+        cmocka_unit_test_setup_teardown(a_random_child_can_be_used, begin, end),
         cmocka_unit_test_setup_teardown(a_child_is_found_below_ten_thousand_nodes, begin, end),
         cmocka_unit_test_setup_teardown(values_are_kept_to_the_end_of_the_transaction, begin, end),
         cmocka_unit_test_setup_teardown(paths_are_addresses, begin, end),
