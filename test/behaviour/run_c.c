@@ -727,8 +727,10 @@ int main(int argc, char **argv)
     static struct front front = {
         .names = NAMES, .open = open_it, .close = close_it, .perform = perform, .transaction = transaction};
 
+    static char memory[] = ":memory:";
+
     if (argc == 4 && strcmp(argv[1], "memory") == 0) {
-        argv[2] = (char[]){":memory:"};
+        argv[2] = memory;
         argc--;
         argv++;
         front.names = NAMES " alone";
