@@ -28,6 +28,8 @@ if [ "${1:-}" = --beside-redis ]; then
         --proto-max-bulk-len 16mb >"$folder/redis.log" 2>&1 &
     pids="$pids $!"
 fi
+# What ASan keeps of freed memory, to notice its use, is not the server's.
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8"
 "$build/caret-server" "$folder/data.caret" --shm-dir "$folder" --port 0 --unix "$SERVE_SOCKET" --workers "$workers" \
     2>"$folder/log" &
 pids="$pids $!"
