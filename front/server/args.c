@@ -3,12 +3,12 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "server/call.h"
+#include "server/codec/number.h"
 
 bool serve__is(const caret_slice *arg, const char *word)
 {
@@ -18,30 +18,25 @@ bool serve__is(const caret_slice *arg, const char *word)
 
 bool serve__read_integer(const caret_slice *text, int64_t *n)
 {
-    const char *at = text->data, *end = at + text->len;
-    bool minus = at < end && *at == '-';
-    at += minus;
-    if (at == end || (*at == '0' && (end - at > 1 || minus)))
+    return caret_codec__parse_i64(text->data, text->len, n);
+}
+
+/* With an end, for the C library; false: nothing that begins a number, or too long. */
+static bool copied(char copy[256], const caret_slice *text)
+{
+    if (text->len == 0 || text->len >= 256 || text->data[0] == ' ' ||
+        (text->data[0] >= '\t' && text->data[0] <= '\r'))
         return false;
-    uint64_t sum = 0, most = minus ? (uint64_t)INT64_MAX + 1 : INT64_MAX;
-    for (; at < end; at++) {
-        unsigned digit = (unsigned char)*at - '0';
-        if (digit > 9 || sum > (most - digit) / 10)
-            return false;
-        sum = sum * 10 + digit;
-    }
-    *n = minus ? (int64_t)(0 - sum) : (int64_t)sum;
+    memcpy(copy, text->data, text->len);
+    copy[text->len] = 0;
     return true;
 }
 
 bool serve__read_real(const caret_slice *text, double *d)
 {
     char copy[256], *end;
-    if (text->len == 0 || text->len >= sizeof copy || text->data[0] == ' ' ||
-        (text->data[0] >= '\t' && text->data[0] <= '\r'))
+    if (!copied(copy, text))
         return false;
-    memcpy(copy, text->data, text->len);
-    copy[text->len] = 0;
     *d = strtod(copy, &end);
     return end == copy + text->len && !isnan(*d) && !(isinf(*d) && strpbrk(copy, "0123456789") != NULL);
 }
@@ -49,29 +44,15 @@ bool serve__read_real(const caret_slice *text, double *d)
 bool serve__read_long_real(const caret_slice *text, long double *d)
 {
     char copy[256], *end;
-    if (text->len == 0 || text->len >= sizeof copy || text->data[0] == ' ' ||
-        (text->data[0] >= '\t' && text->data[0] <= '\r'))
+    if (!copied(copy, text))
         return false;
-    memcpy(copy, text->data, text->len);
-    copy[text->len] = 0;
     *d = strtold(copy, &end);
     return end == copy + text->len && !isnan(*d) && !(isinf(*d) && strpbrk(copy, "0123456789") != NULL);
 }
 
 size_t serve__long_real_text(char *text, long double d)
 {
-    size_t len = (size_t)snprintf(text, SERVE__LONG_REAL_MAX, "%.17Lf", d);
-    if (strchr(text, '.') != NULL) {
-        while (text[len - 1] == '0')
-            len--;
-        if (text[len - 1] == '.')
-            len--;
-    }
-    if (len == 2 && memcmp(text, "-0", 2) == 0) {
-        text[0] = '0';
-        len = 1;
-    }
-    return len;
+    return caret_codec__print_human(d, text);
 }
 
 int serve__arg_integer(struct serve__call *q, int i, int64_t *n)
