@@ -21,12 +21,26 @@
 #include "base/fault.h"
 
 #define FIRST_SIZE 16u
+#define KEPT_SIZE  1024u /* a set up to this size, 16 KiB, is kept whatever it holds */
+
+/* Empty the set.  One that is far larger than what the last transaction read is given back, or each small one after
+ * a large one would pay for its size. */
+static void empty(struct caret__reads *r)
+{
+    if (r->size > KEPT_SIZE && r->count < r->size / 16) {
+        free(r->set);
+        r->set = NULL;
+        r->size = 0;
+        return;
+    }
+    memset(r->set, 0, r->size * sizeof *r->set);
+}
 
 void caret__reads_begin(struct caret__reads *r, uint64_t point)
 {
     r->point = point;
     if (r->count != 0)
-        memset(r->set, 0, r->size * sizeof *r->set);
+        empty(r);
     r->count = 0;
     r->last = 0;
 }

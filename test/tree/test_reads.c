@@ -199,6 +199,25 @@ static void it_is_empty_when_begun_again(void **state)
     assert_true(reads.size == 0 && reads.set == NULL && valid());
 }
 
+/* As after a transaction that read much: those after it do not pay for its set. */
+static void a_large_set_is_given_back(void **state)
+{
+    (void)state;
+    reads.size = 4096;
+    reads.set = calloc(reads.size, sizeof *reads.set);
+    assert_non_null(reads.set);
+    assert_int_equal(read_key("r00001", NULL), CARET_OK);
+    assert_int_equal(reads.size, 4096);
+    caret__reads_begin(&reads, atomic_load(s.pg->applied));
+    assert_int_equal(reads.size, 0);
+    assert_int_equal(read_key("r00001", NULL), CARET_OK);
+    assert_int_equal(read_key("r00899", NULL), CARET_OK);
+    assert_int_equal(reads.count, 2);
+    assert_true(valid());
+    caret__reads_begin(&reads, atomic_load(s.pg->applied));
+    assert_true(reads.size > 0); /* a usual one is kept */
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -213,6 +232,7 @@ int main(void)
         TEST(there_are_no_phantoms),
         TEST(any_change_near_a_key_is_seen),
         TEST(it_is_empty_when_begun_again),
+        TEST(a_large_set_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
