@@ -101,14 +101,13 @@ int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
     caret__count(s, CARET__COMMITS);
     s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
     flags |= s->commit_flags;
-    bool wait = s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0;
     bool thread =
         caret__likely(__atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL) || thread_again(s);
     if (flags & CARET_TXN_BATCH)
         return CARET_OK;
-    if (caret__likely(!wait))
-        return caret__likely(thread) ? CARET_OK : caret__background_inline(s->e);
-    return caret__wait_durable(s->e, lsn);
+    if (caret__unlikely(s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0))
+        return caret__wait_durable(s->e, lsn);
+    return caret__likely(thread) ? CARET_OK : caret__background_inline(s->e);
 }
 
 int caret_session_batch(caret_session *s, int on)

@@ -46,7 +46,7 @@ static void fresh_view(caret_session *s)
     s->global.reads = &t->reads;
 }
 
-static void forget_changes(caret_session *s)
+static inline void forget_changes(caret_session *s)
 {
     if (caret__unlikely(atomic_load_explicit(&s->e->slot_wish, memory_order_relaxed) != 0))
         caret__grow_expect(s->e, 0);
@@ -78,10 +78,10 @@ static bool wants_floor(const struct caret__txn *t)
     return t->restarts >= FLOOR_AFTER || (t->flags & CARET_TXN_ALONE) != 0;
 }
 
-static void finish(caret_session *s)
+static inline void finish(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
-    if (wants_floor(t) && !s->observes) /* such a one has no floor, and may not write to shared memory */
+    if (caret__unlikely(wants_floor(t)) && !s->observes) /* such a one may not write to shared memory */
         caret__floor_return(s->e, s->floor_id);
     if (caret__unlikely(s->kept != NULL))
         caret__kept_drop(s, false);
@@ -90,7 +90,8 @@ static void finish(caret_session *s)
     forget_changes(s);
     t->broken = false;
     s->global.reads = NULL;
-    caret__session_snapshot_end(s);
+    if (caret__unlikely(t->snapshot != NULL))
+        caret__session_snapshot_end(s);
 }
 
 /* For CARET_TXN_ALONE: those who have the floor before it are waited for. */
@@ -154,12 +155,23 @@ static int check_flags(int flags)
     return CARET_OK;
 }
 
+/* May they be given here? */
+static int check_place(const struct caret__txn *t, int flags)
+{
+    if ((flags & CARET_TXN_SNAPSHOT) != 0 && t->level != 0 && t->snapshot == NULL)
+        return caret__fail(CARET_E_INTXN, "a snapshot cannot be begun inside a transaction");
+    if ((flags & CARET_TXN_ALONE) != 0 && t->level != 0 && (t->flags & CARET_TXN_ALONE) == 0)
+        return caret__fail(CARET_E_INTXN,
+                           "inside a transaction it is too late to run alone: begin the outermost so");
+    return CARET_OK;
+}
+
 int caret_begin(caret_session *s, int flags)
 {
     if (caret__unlikely(s == NULL))
         return caret__null(__func__, "s", "a session");
     int rc = caret__unlikely(flags != 0) ? check_flags(flags) : CARET_OK;
-    if (rc == CARET_OK)
+    if (caret__likely(rc == CARET_OK))
         rc = caret__session_enter(s);
     if (rc != CARET_OK)
         return rc;
@@ -167,12 +179,9 @@ int caret_begin(caret_session *s, int flags)
     if (t->level >= CARET_MAX_NEST)
         return caret__fail(CARET_E_TXN_TOO_DEEP, "%u transactions within each other; no more are possible",
                            CARET_MAX_NEST);
-    if ((flags & CARET_TXN_SNAPSHOT) != 0 && t->level != 0 && t->snapshot == NULL)
-        return caret__fail(CARET_E_INTXN, "a snapshot cannot be begun inside a transaction");
-    if ((flags & CARET_TXN_ALONE) != 0 && t->level != 0 && (t->flags & CARET_TXN_ALONE) == 0)
-        return caret__fail(CARET_E_INTXN,
-                           "inside a transaction it is too late to run alone: begin the outermost so");
-    if (t->level == 0)
+    if (caret__unlikely(flags != 0))
+        rc = check_place(t, flags);
+    if (rc == CARET_OK && caret__likely(t->level == 0))
         rc = begin_outermost(s, flags);
     if (rc != CARET_OK)
         return rc;

@@ -254,12 +254,12 @@ int caret__buffer_spill(struct caret__txn *t)
     return rc;
 }
 
-void caret__buffer_clear(struct caret__txn *t)
+void caret__buffer_drop(struct caret__txn *t)
 {
     if (t->in_tree)
         caret__private_clear(&t->buffer);
     end_list(t);
-    t->changed = t->in_tree = false;
+    t->in_tree = false;
     forget_kills(t);
 }
 

@@ -105,8 +105,14 @@ bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len)
 /* Have the writes in the tree. */
 int caret__buffer_spill(struct caret__txn *t);
 
-/* Forget all writes. */
-void caret__buffer_clear(struct caret__txn *t);
+/* Forget all writes; those of a few sets are a list that is just begun anew. */
+void caret__buffer_drop(struct caret__txn *t);
+static inline void caret__buffer_clear(struct caret__txn *t)
+{
+    if (caret__unlikely(t->in_tree || t->piled || t->kills != 0))
+        caret__buffer_drop(t);
+    t->changed = false;
+}
 
 /* Put what the tree holds into a batch, in key order; room: where long values are written. */
 int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct caret__batch *b,
