@@ -508,13 +508,9 @@ static int add_decimals(struct add *a, const uint8_t *old, size_t old_len)
     return CARET_OK;
 }
 
-/* For CARET_INCR_STRICT: is the value an integer as it would be written, or none? */
-static int check_strict(const uint8_t *old, size_t len)
+/* For CARET_INCR_STRICT: the value has to be an integer as it would be written, or none. */
+static int not_strict(const uint8_t *old, size_t len)
 {
-    int64_t v;
-
-    if (old == NULL || caret__i64_parse((const char *)old, len, &v))
-        return CARET_OK;
     return caret__fail(
         CARET_E_INVALID,
         "caret_incr_int: the value '%.*s%s' is not a 64-bit integer, as CARET_INCR_STRICT expects",
@@ -525,11 +521,18 @@ static int check_strict(const uint8_t *old, size_t len)
 static int add_values(void *ctx, const uint8_t *old, size_t old_len, const uint8_t **val, size_t *vlen)
 {
     struct add *a = ctx;
-    int rc = a->strict ? check_strict(old, old_len) : CARET_OK;
+    const char *text = (const char *)old;
+    int64_t v = 0;
+    int rc = CARET_OK;
+    bool small;
 
-    if (rc != CARET_OK)
-        return rc;
-    if (a->is_int && caret__add_small(a->rules, (const char *)old, old_len, a->by_int, &a->result_int))
+    if (a->strict && old != NULL && !caret__i64_parse(text, old_len, &v))
+        return not_strict(old, old_len);
+    if (a->strict) /* all 64 bits count */
+        small = !__builtin_add_overflow(v, a->by_int, &a->result_int);
+    else
+        small = a->is_int && caret__add_small(a->rules, text, old_len, a->by_int, &a->result_int);
+    if (small)
         a->len = caret__i64_format(a->result_int, a->text);
     else
         rc = add_decimals(a, old, old_len);
