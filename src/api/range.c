@@ -17,7 +17,9 @@
  *
  * The log has the two keys alone (disk/record.h), and these may be of several ranges that a transaction has killed.  So
  * what they are is read out of them: the low one is a whole key, whose parent is N; the high one tells by what it has
- * after N.  A string that is a number's text says so by a flag, and comes back as the same keys.
+ * after N.  A string that is a number's text says so by a flag, and comes back as the same keys.  From such a string to
+ * itself there is nothing, and it must not get into the log: a record of [N s, N s FF) is the kill of the node N s, and
+ * read as a subscript the text names the number's node.
  */
 #include "api/range.h"
 
@@ -126,6 +128,22 @@ static int put_to(const char *function, const struct caret__node *n, const caret
     return CARET_OK;
 }
 
+/* Is the text never a string among subscripts: "", which comes first of all, or a number? */
+static bool is_no_string(const char *text, size_t len)
+{
+    return len == 0 || caret__num_canonical(text, len);
+}
+
+/* Can there be a child in it? */
+static bool is_possible(const struct caret__span *span, const caret_slice *from, int flags)
+{
+    bool same = span->hi_len == span->lo_len + 1 && memcmp(span->lo, span->hi, span->lo_len) == 0;
+
+    if (same && (flags & CARET_RANGE_FROM_STRING) != 0)
+        return !is_no_string(from->data, from->len);
+    return caret__bytes_compare(span->lo, span->lo_len, span->hi, span->hi_len) < 0;
+}
+
 int caret__children(const char *function, const struct caret__node *n, const caret_slice *from,
                     const caret_slice *to, int flags, struct caret__children *c)
 {
@@ -146,8 +164,7 @@ int caret__children(const char *function, const struct caret__node *n, const car
         rc = put_to(function, n, to, flags, c);
     if (rc != CARET_OK)
         return rc;
-    return caret__bytes_compare(c->span.lo, c->span.lo_len, c->span.hi, c->span.hi_len) < 0 ? CARET_OK
-                                                                                            : CARET_NONE;
+    return is_possible(&c->span, from, flags) ? CARET_OK : CARET_NONE;
 }
 
 /* ---------------------------------------------------------------- what is in the log */
@@ -166,7 +183,7 @@ static int tell(const uint8_t *p, size_t n, char *text, caret_slice *bound, int 
     if (caret__sub_get(p, n, text, CARET__KEY_MAX, &len, &number) != CARET_OK)
         return malformed();
     *bound = (caret_slice){text, len};
-    if (p[0] == CARET__SUB_STRING && (len == 0 || caret__num_canonical(text, len)))
+    if (p[0] == CARET__SUB_STRING && is_no_string(text, len))
         *flags |= flag;
     return CARET_OK;
 }

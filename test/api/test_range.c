@@ -238,6 +238,35 @@ static void a_transaction_tells_each_kill_once(void **state)
     OK(caret_close(db));
 }
 
+/* From a string that can't be a subscript to itself there is nothing: no change is told. */
+static void a_range_of_what_no_subscript_is_tells_nothing(void **state)
+{
+    static const char *const texts[] = {"", "5", "-.5", "10000000000000000000000000"};
+    const int both = CARET_RANGE_FROM_STRING | CARET_RANGE_TO_STRING;
+    caret_session *s;
+    caret_log *log;
+    caret_change c = {.size = sizeof c};
+
+    (void)state;
+    caret_db *db = open_db();
+    OK(caret_session_open(db, &s));
+    set_all(s, texts, 4);
+    OK(caret_log_open(db, CARET_LOG_END, &log));
+    for (unsigned i = 0; i < 4; i++) {
+        const caret_slice same = slice(texts[i]);
+        caret_node_copy(&node.node, sizeof node, at("^r"));
+        assert_int_equal(caret_first_in(s, &node.node, &same, &same, both), CARET_NONE);
+        OK(caret_begin(s, 0));
+        OK(kill_range(s, "^r", texts[i], texts[i], both));
+        OK(caret_commit(s));
+    }
+    assert_int_equal(caret_log_next(log, &c), CARET_NONE);
+    assert_string_equal(children(s), " -.5 5 10000000000000000000000000 ");
+    caret_log_close(log);
+    caret_session_close(s);
+    OK(caret_close(db));
+}
+
 /* --------------------------------------------------------------------- a copy by the log */
 
 static const char *const some[] = {"",  "0", "1",  "2",  "10",    "-3",    ".5",   "1e3", "01",
@@ -470,6 +499,7 @@ int main(void)
         TEST(the_deepest_node_has_no_range),
         TEST(the_log_says_what_was_killed),
         TEST(a_transaction_tells_each_kill_once),
+        TEST(a_range_of_what_no_subscript_is_tells_nothing),
         TEST(what_the_log_tells_makes_a_copy),
         TEST(whoever_has_read_of_a_range_conflicts_with_its_kill),
         TEST(a_snapshot_and_another_process_see_a_range_or_not),
