@@ -184,13 +184,14 @@ static int check_for_memory(const caret_options *o)
                            "caret_open: option %s with the path '" CARET__MEMORY
                            "', which is a new database in memory, without a file",
                            what);
-    if (o->memory_limit < MEMORY_LEAST || o->memory_limit / 2 < o->arena_limit ||
-        o->memory_limit / 4 < o->log_size)
+    if (o->memory_limit < MEMORY_LEAST || o->memory_limit > PTRDIFF_MAX ||
+        o->memory_limit / 2 < o->arena_limit || o->memory_limit / 4 < o->log_size)
         return caret__fail(
             CARET_E_INVALID,
-            "caret_open: memory_limit is %zu; %u bytes at least are expected, twice arena_limit, and "
-            "four times log_size (half of the memory that is available, if it is not given)",
-            o->memory_limit, MEMORY_LEAST);
+            "caret_open: option memory_limit is %zu; %u bytes at least are expected, twice arena_limit, "
+            "and four times log_size, and %td at most (half of the memory that is available, if it is not "
+            "given)",
+            o->memory_limit, MEMORY_LEAST, PTRDIFF_MAX);
     return CARET_OK;
 }
 

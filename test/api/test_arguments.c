@@ -605,6 +605,7 @@ static void options_of_opening(void **state)
     const double intervals[] = {NAN, INFINITY, -INFINITY, -1, -1e-300, 1e300, 1e7};
     const int flags[] = {-1, 2, INT32_MAX, INT32_MIN};
     caret_options o = {.size = sizeof o};
+    caret_db *none;
 
     for (size_t i = 0; i < sizeof intervals / sizeof *intervals; i++)
         opens_not((o = options(), o.sync = CARET_SYNC_INTERVAL, o.sync_interval = intervals[i], o),
@@ -625,6 +626,10 @@ static void options_of_opening(void **state)
     opens_not((o = options(), o.archive = "", o), "option archive");
     opens_not((o = options(), o.readonly = 1, o.archive = "/tmp", o), "option archive with readonly");
     opens_not((o = options(), o.memory_limit = 64 << 20, o), "option memory_limit");
+    for (size_t i = 0; i < 2; i++) {
+        o = (caret_options){.size = sizeof o, .memory_limit = i == 0 ? SIZE_MAX : (size_t)PTRDIFF_MAX + 1};
+        BAD(caret_open(":memory:", &o, &none), INVALID, "option memory_limit");
+    }
     memset(&o, 0x5a, sizeof o); /* never zeroed: nothing in it is looked at that leads elsewhere */
     opens_not(o, "option");
     o.size = sizeof o; /* but for that */
