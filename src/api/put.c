@@ -7,8 +7,10 @@
  *   3  commit the set, and under the writer mutex (judge) look at the value again; if children matter the leaf
  *      must still be the one of 1, in that version, else begin again
  * Of CARET_PUT_SAME 3 alone is sure, as 1 does not read the value.
- * So a put takes one descent and one commit, as a set.  What is unusual (a long value, children that would be in
- * the next leaf, a leaf that others change again and again), and all in a transaction, is done by reading and setting.
+ * So a put takes one descent and one commit, as a set.  Where the node is the last of its leaf another descent asks
+ * how far the leaf reaches: no page of the tree can take a child of it without a change of this leaf, unless that
+ * bound is a child's own.  What is unusual (a long value, children that would be in the next leaf, a leaf that others
+ * change again and again), and all in a transaction, is done by reading and setting.
  *
  * caret_get2() copies both values out of one leaf, or out of two, and then looks whether all of them are unchanged.
  */
@@ -103,6 +105,17 @@ static int put_alone(struct put *p, caret_node *n)
     return rc == CARET_OK ? c.rc : rc;
 }
 
+/* The node is the last in the leaf: would a child be in that leaf, too? */
+static bool reaches_beyond(struct caret__view *v, const struct caret__node *n, const struct caret__at *at)
+{
+    struct caret__range range;
+    struct caret__at again;
+
+    return caret__seek_range(v, caret__node_key(n), n->key_len, &again, &range) == CARET_OK &&
+           again.pgno == at->pgno && again.version == at->version &&
+           (range.upper_len <= n->key_len || memcmp(range.upper, caret__node_key(n), n->key_len) != 0);
+}
+
 /* 1.  CARET_RESTART: it can't be told here. */
 static int look(struct put *p, struct caret__node *n)
 {
@@ -126,7 +139,7 @@ static int look(struct put *p, struct caret__node *n)
         p->data = at.found + 10 * child;
         p->pgno = at.pgno;
         p->version = at.version;
-        return known ? CARET_OK : CARET_RESTART;
+        return known || reaches_beyond(v, n, &at) ? CARET_OK : CARET_RESTART;
     }
 }
 
