@@ -27,7 +27,7 @@ struct caret__pager {
     _Atomic uint64_t *maps[CARET__MAPS]; /* private: only MAP_FREE */
     uint32_t *owners;                    /* shared: page number by arena slot */
     uint64_t *redo_saved;                /* shared: bit per arena slot, for repair: saved in this redo */
-    uint64_t *verified; /* shared: bit per page number whose file bytes passed their crc in this process */
+    uint64_t *verified; /* shared: bit per page number whose file bytes this process found good, or wrote */
     const uint64_t *file_pages_mapped; /* shared: pages of the file that may be touched */
     uint32_t max_pages;
     /* pages of the file below it stay as they were when they were verified (caret__file_keep) */
@@ -43,6 +43,12 @@ static inline uint64_t caret__spread_id(uint64_t n, bool private_store)
     uint64_t id = n * UINT64_C(0x93CD3A2C8198E269); /* an odd number: 2^64 divided by the root of three */
 
     return private_store ? id & UINT64_MAX >> 1 : id | UINT64_C(1) << 63;
+}
+
+/* The bytes in the file of a page are good: nobody in this process need look. */
+static inline void caret__page_is_known(const struct caret__pager *pg, uint32_t pgno)
+{
+    __atomic_fetch_or(&pg->verified[pgno / 64u], UINT64_C(1) << (pgno % 64u), __ATOMIC_RELAXED);
 }
 
 #endif

@@ -52,7 +52,7 @@ bool caret__file_page_ok(const struct caret__pager *pg, uint32_t pgno)
     char report[200] = "";
     if (caret__racy32(&p->crc) != crc || !caret__page_check(p, pgno, report, sizeof report))
         return false;
-    __atomic_fetch_or(&pg->verified[pgno / 64u], UINT64_C(1) << (pgno % 64u), __ATOMIC_RELAXED);
+    caret__page_is_known(pg, pgno);
     return true;
 }
 
