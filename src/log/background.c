@@ -33,10 +33,10 @@
 #include "log/checkpoint.h"
 #include "log/flush.h"
 #include "log/hollow.h"
+#include "log/reserve.h"
 #include "log/writer.h"
 #include "shm/huge.h"
 
-#define STEPS       4u /* of the arena at a time, before it is looked what else is to be done; arbitrary */
 #define STACK_BYTES (256u << 10)
 #define LOOK_NS     UINT64_C(1000000000) /* it looks at least so often: others may want other intervals */
 #define FORK_NS     UINT64_C(300000000)  /* a fork waits no longer for a thread that is busy; arbitrary */
@@ -109,19 +109,7 @@ int caret__background_inline(struct caret__engine *e)
     return caret__flush(e, 0, true);
 }
 
-/* Have arena slots at hand before a writer must wait for them to be made. */
-static void provide_slots(struct caret__engine *e)
-{
-    for (unsigned i = 0; i < STEPS; i++) {
-        uint32_t nslots = caret__grow_ahead(e);
-        if (nslots == 0 || caret__writer_lock(e) != CARET_OK)
-            return;
-        (void)caret__grow_arena(e, nslots); /* does nothing if another has done it */
-        caret__writer_unlock(e);
-    }
-}
-
-/* The same for page numbers: those of holes first, as a writer would take them. */
+/* Have page numbers at hand before a writer must wait for them: those of holes first, as a writer would take them. */
 static void provide_pages(struct caret__engine *e)
 {
     if (atomic_load(&e->page_wish) == 0 || caret__hollow_ahead(e))
@@ -139,7 +127,7 @@ static void look(struct caret__engine *e, bool sync)
 
     if (atomic_load(&sh->io_failed) != 0)
         return;
-    provide_slots(e);
+    caret__provide_slots(e);
     provide_pages(e);
     uint64_t head = atomic_load(&sh->log_head);
     if (head != atomic_load(&sh->log_written) || (sync && head != atomic_load(&sh->log_durable)))

@@ -53,6 +53,7 @@
 #include "log/archive.h"
 #include "log/lengthen.h"
 #include "log/release.h"
+#include "log/reserve.h"
 #include "log/writer.h"
 #include "page/store.h"
 #include "shm/fail.h"
@@ -61,6 +62,7 @@
 
 #define WRITE_BYTES   (256u << 10)           /* joined writes up to this size */
 #define SEND_BYTES    (2 * CARET__RING_SIZE) /* arbitrary: a tenth of a second of a slow disk */
+#define AWAIT_PAGES   512u                   /* arbitrary: some ms of a disk */
 #define RELEASE_BATCH 64u
 #define PACE_PAGES    64u /* what the pace of the others is counted for */
 #define SETTLING      2u  /* checkpoint_wanted: by the one underway; whoever wants one stores 1 */
@@ -273,6 +275,13 @@ bool caret__disk_tells(const struct caret__engine *e)
     return false;
 }
 
+/* The thread in the background is what makes slots for the writers, and it is here. */
+static void provide(struct caret__engine *e)
+{
+    if (__atomic_load_n(&e->background, __ATOMIC_RELAXED) != NULL)
+        caret__provide_slots(e);
+}
+
 static int send(struct caret__engine *e, const struct portion *p, unsigned how)
 {
     off_t from = (off_t)p->page[0].pgno * CARET__PAGE_SIZE;
@@ -303,11 +312,23 @@ static int refused(struct caret__engine *e, int error)
                                                               : CARET_OK;
 }
 
+/* Wait for the disk, a part at a time: meanwhile writers take slots. */
+static int await(struct caret__engine *e, const struct portion *p)
+{
+    const unsigned how = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    int error = 0;
+
+    for (size_t i = 0; i < p->n && error == 0; i += AWAIT_PAGES) {
+        provide(e);
+        error = send(e, &(struct portion){p->page + i, caret__min64(p->n - i, AWAIT_PAGES)}, how);
+    }
+    return error;
+}
+
 /* Wait for what is underway. */
 static int settle(struct caret__engine *e, struct sender *s)
 {
-    const unsigned how = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    int error = s->underway.n != 0 ? send(e, &s->underway, how) : 0, rc = refused(e, error);
+    int error = await(e, &s->underway), rc = refused(e, error);
 
     CARET_FAULT("checkpoint_sent");
     s->most = (uint32_t)caret__max(s->most, slots_used(e));
@@ -355,6 +376,7 @@ static int write_joined(struct caret__engine *e, const struct frozen_page *first
         return caret__io_failed(e, error, "writing pages");
     trust(e, first, k);
     CARET_FAULT("checkpoint_pages_written");
+    provide(e);
     s->written.n += k;
     return s->written.n >= SEND_BYTES / CARET__PAGE_SIZE ? send_out(e, s) : CARET_OK;
 }

@@ -41,7 +41,7 @@
 #define SHM_PIECE   (UINT64_C(256) << 10) /* arbitrary; some 100 us to allocate */
 #define FILE_PIECE  (UINT64_C(16) << 20)
 #define MUCH        (UINT64_C(16) << 20)    /* arbitrary */
-#define STEPS       4u                      /* of the arena that are kept free, at most; arbitrary */
+#define STEPS       16u                     /* of the arena that are kept free, at most; arbitrary */
 #define AFTER_ERROR UINT64_C(1000000000)    /* arbitrary, ns */
 #define AHEAD_FROM  (4 * CARET__KEPT_PAGES) /* a file of fewer pages is not grown ahead */
 #define AHEAD_PART  32u                     /* of the pages are to be free; */
@@ -367,7 +367,8 @@ uint32_t caret__grow_ahead(struct caret__engine *e)
     uint32_t have = atomic_load(&sh->nslots), want = have + CARET__ARENA_STEP;
 
     uint32_t left = caret__racy32(&sh->ts.free_slots), wish = atomic_load(&e->slot_wish);
-    if (!few_are_free(sh, have, left > wish ? left - wish : 0))
+    if (!few_are_free(sh, have, left > wish ? left - wish : 0) ||
+        caret__now_ns() < atomic_load(&e->grow_after))
         return 0;
     caret__huge_make(e, have, want);
     if (back_slots(e, have, want) == CARET_OK)

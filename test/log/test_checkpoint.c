@@ -253,6 +253,14 @@ static void replacing_long_values_does_not_grow_the_file_for_ever(void **state)
     OK(caret_close(db));
 }
 
+static void only_of_small_pages(void)
+{
+    if (CARET__PAGE_SIZE > 1024) {
+        print_message("skipped: only with pages of 512 bytes\n");
+        skip();
+    }
+}
+
 /* Their first reader would take the crc of each, which is most of a first walk; another process does. */
 static void what_a_process_wrote_it_need_not_check(void **state)
 {
@@ -267,6 +275,52 @@ static void what_a_process_wrote_it_need_not_check(void **state)
     open_engine();
     assert_int_equal(pages_of_file(), pages);
     assert_true(known < 3);
+    OK(caret__engine_close(e));
+}
+
+static void open_with(uint64_t log_size, uint64_t arena_limit)
+{
+    caret_options o = options();
+
+    o.log_size = log_size;
+    o.arena_limit = arena_limit;
+    OK(caret__engine_open(path, &o, &e));
+}
+
+static void fill_until_few_are_free(void)
+{
+    static unsigned i;
+
+    do {
+        struct caret__spot spot = {0};
+        char key[16];
+        uint64_t lsn;
+        snprintf(key, sizeof key, "f%08u", i++);
+        OK(caret__commit_set(e, &spot, (const uint8_t *)key, 9, text, text_of(i, 60, text), NULL, NULL,
+                             &lsn));
+    } while (atomic_load(&e->sh->nslots) < 1024 || e->sh->ts.free_slots >= 1024 / 8);
+}
+
+/* The thread in the background, which makes slots for the writers, is also the one that writes checkpoints. */
+static void slots_are_made_while_a_checkpoint_writes(void **state)
+{
+    static _Alignas(64) uint8_t thread[1024]; /* one that sleeps */
+    uint32_t all;
+
+    (void)state;
+    only_of_small_pages();
+    open_with(CARET__LOG_MAX, 0);
+    fill_until_few_are_free();
+    all = atomic_load(&e->sh->nslots);
+    assert_true(e->background == NULL);
+    OK(caret__checkpoint(e)); /* nobody makes any ahead without the thread */
+    assert_int_equal(atomic_load(&e->sh->nslots), all);
+    fill_until_few_are_free();
+    all = atomic_load(&e->sh->nslots);
+    e->background = (void *)thread;
+    OK(caret__checkpoint(e));
+    e->background = NULL;
+    assert_true(atomic_load(&e->sh->nslots) > all);
     OK(caret__engine_close(e));
 }
 
@@ -365,27 +419,19 @@ static void a_wanted_checkpoint_outlives_whoever_takes_it(void **state)
     OK(caret__engine_close(e));
 }
 
+static uint32_t slots_taken(void)
+{
+    return atomic_load(&e->sh->nslots) - e->sh->ts.free_slots;
+}
+
 /* With pages of the usual size their sets take a fraction of what is given back at once. */
 #define MANY 12000
-
-static void only_of_small_pages(void)
-{
-    if (CARET__PAGE_SIZE > 1024) {
-        print_message("skipped: only with pages of 512 bytes\n");
-        skip();
-    }
-}
 
 /* Sets one node of nearly every page: the log is long enough for that. */
 static void set_everywhere(caret_db *db)
 {
     for (int64_t i = 0; i < MANY; i += 8)
         put(db, i, i + 1, 60);
-}
-
-static uint32_t slots_taken(void)
-{
-    return atomic_load(&e->sh->nslots) - e->sh->ts.free_slots;
 }
 
 /* A checkpoint in a child, which ends or stops at the n-th time that it comes there; false: it did not. */
@@ -462,15 +508,6 @@ static void a_death_while_slots_come_back_loses_nothing(void **state)
             check(db);
         }
     OK(caret_close(db));
-}
-
-static void open_with(uint64_t log_size, uint64_t arena_limit)
-{
-    caret_options o = options();
-
-    o.log_size = log_size;
-    o.arena_limit = arena_limit;
-    OK(caret__engine_open(path, &o, &e));
 }
 
 /* Slots in use when sets all over the tree have made a checkpoint due. */
@@ -635,6 +672,7 @@ int main(void)
         TEST(a_wanted_checkpoint_outlives_whoever_takes_it),
         TEST(what_the_disk_refuses_before_the_sync_is_told),
         TEST(what_a_process_wrote_it_need_not_check),
+        TEST(slots_are_made_while_a_checkpoint_writes),
 #ifdef CARET_FAULTS
         TEST(slots_come_back_while_a_checkpoint_writes),
         TEST(a_death_while_slots_come_back_loses_nothing),
