@@ -378,12 +378,13 @@ static int get_name(struct cursor *c, uint8_t *key, size_t *key_len)
 {
     const char *from = c->text + c->at, *end = memchr(from, '(', c->end - c->at);
     size_t n = end != NULL ? (size_t)(end - from) : c->end - c->at;
+    size_t caret = c->at > 0 && from[-1] == '^'; /* which is shown with the name */
 
     if (!caret__name_valid(from, n))
         return caret__fail(
             CARET_E_NAME,
             "'%.*s' is not a variable name (%% or a letter, then letters and digits, %u at most)",
-            (int)caret__min(n, SHOWN_MAX), from, CARET_MAX_NAME);
+            (int)caret__min(n + caret, SHOWN_MAX), from - caret, CARET_MAX_NAME);
     c->at += n;
     *key_len = caret__key_put_name(key, from, n);
     return CARET_OK;

@@ -49,7 +49,9 @@ fails 2 "not a global: write ^a" set a 1
 fails 2 "SYNTAX" set '^a(' 1
 fails 2 "MAXSUBS" set "^a(1$(yes ,1 | head -n 31 | tr -d '\n'))" 1
 fails 2 "KEY2BIG" set "^a(\"$(head -c 2000 /dev/zero | tr '\0' x)\")" 1
-fails 2 "NAME" set '^1' 1
+fails 2 "NAME: '^1' is not a variable name" set '^1' 1
+fails 2 "NAME: '^' is not a variable name" set '^' 1
+fails 2 "NAME: '1' is not a variable name" set 1 1
 fails 3 "NOTFOUND" get '^a'
 fails 3 "NOTFOUND" kill '^a'
 fails 3 "OPEN" set --db "$dir/no/such/folder" '^a' 1
