@@ -3,7 +3,8 @@
  * to keys of its own, and that it was acknowledged.
  *
  *   begin   the keys and their new states are noted, then IN_FLIGHT
- *   ...     one commit: a set, a delete, a transaction over a few keys, a kill of a subtree
+ *   ...     one commit: a set, a delete, a transaction over a few keys, a kill of a subtree or of a range of it,
+ *           alone or with a set after it
  *   end     ACKNOWLEDGED; then what was new becomes what is there; then IDLE
  *
  * After a death every key must hold what is there, but for those of the operation in flight: all of them what was there
@@ -27,6 +28,7 @@
 #define ORACLE_LONG  6000u
 
 enum { ORACLE_IDLE, ORACLE_IN_FLIGHT, ORACLE_ACKNOWLEDGED };
+enum oracle_what { ORACLE_CHANGE, ORACLE_KILL, ORACLE_RANGE };
 
 /* Of one worker.  States of a key: 0 = no value, else a number that tells the value. */
 struct oracle {
@@ -97,17 +99,65 @@ static inline int oracle_kill(caret_session *s, unsigned worker)
     return caret_kill(s, &n.node);
 }
 
-static inline void oracle_plan(struct oracle *o, struct caret__rand *r, bool all_own)
+/* Keys of the subtree that follow each other, the first and the last of the operation; that one may be set anew. */
+static inline int oracle_kill_range(caret_session *s, void *arg)
 {
-    uint32_t from = all_own ? ORACLE_MIXED : caret__rand_below(r, ORACLE_KEYS);
+    static char value[ORACLE_LONG];
+    const struct oracle_call *c = arg;
+    uint32_t last = c->o->count - 1, number = c->o->fresh[last];
+    char from[12], to[12];
+    caret_node_buf n;
 
-    o->count = all_own                        ? ORACLE_KEYS - ORACLE_MIXED
-               : caret__rand_below(r, 3) == 0 ? 2 + caret__rand_below(r, 4)
-                                              : 1;
+    caret_slice lo = {from, (size_t)snprintf(from, sizeof from, "%u", c->o->key[0])};
+    caret_slice hi = {to, (size_t)snprintf(to, sizeof to, "%u", c->o->key[last])};
+    oracle_node(&n, c->worker, ORACLE_MIXED);
+    caret_node_parent(&n.node, sizeof n, &n.node);
+    int rc = caret_kill_range(s, &n.node, &lo, &hi, 0);
+    if (rc == CARET_OK && number != 0)
+        rc = caret_set(s, oracle_node(&n, c->worker, c->o->key[last]), value,
+                       oracle_value(value, c->worker, c->o->key[last], number));
+    return rc;
+}
+
+static inline void oracle_plan_range(struct oracle *o, struct caret__rand *r, bool all)
+{
+    uint32_t from = ORACLE_MIXED + (all ? 0 : caret__rand_below(r, ORACLE_KEYS - ORACLE_MIXED));
+
+    o->count = all ? ORACLE_KEYS - from : 1 + caret__rand_below(r, ORACLE_KEYS - from);
     for (uint32_t i = 0; i < o->count; i++) {
-        o->key[i] = (from + i * (all_own ? 1 : 7)) % ORACLE_KEYS;
-        o->fresh[i] = all_own || caret__rand_below(r, 5) == 0 ? 0 : ++o->last;
+        o->key[i] = from + i;
+        o->fresh[i] = 0;
     }
+    if (!all && caret__rand_below(r, 2) == 0)
+        o->fresh[o->count - 1] = ++o->last;
+}
+
+static inline enum oracle_what oracle_plan(struct oracle *o, struct caret__rand *r)
+{
+    uint32_t what = caret__rand_below(r, 40), from = caret__rand_below(r, ORACLE_KEYS);
+
+    if (what < 3) {
+        oracle_plan_range(o, r, what == 0);
+        return what == 0 ? ORACLE_KILL : ORACLE_RANGE;
+    }
+    o->count = caret__rand_below(r, 3) == 0 ? 2 + caret__rand_below(r, 4) : 1;
+    for (uint32_t i = 0; i < o->count; i++) {
+        o->key[i] = (from + i * 7) % ORACLE_KEYS;
+        o->fresh[i] = caret__rand_below(r, 5) == 0 ? 0 : ++o->last;
+    }
+    return ORACLE_CHANGE;
+}
+
+/* In a transaction if it is more than one change. */
+static inline int oracle_do(struct oracle_call *c, caret_session *s, enum oracle_what what)
+{
+    bool set = c->o->fresh[c->o->count - 1] != 0;
+
+    if (what == ORACLE_KILL)
+        return oracle_kill(s, c->worker);
+    if (what == ORACLE_RANGE)
+        return set ? caret_transaction(s, oracle_kill_range, c, 0) : oracle_kill_range(s, c);
+    return c->o->count == 1 ? oracle_change(s, c) : caret_transaction(s, oracle_change, c, 0);
 }
 
 static inline void oracle_accept(struct oracle *o)
@@ -120,14 +170,11 @@ static inline void oracle_accept(struct oracle *o)
 /* One operation, noted.  What caret said. */
 static inline int oracle_round(struct oracle *o, caret_session *s, unsigned worker, struct caret__rand *r)
 {
-    bool all_own = caret__rand_below(r, 40) == 0;
     struct oracle_call c = {o, worker};
+    enum oracle_what what = oracle_plan(o, r);
 
-    oracle_plan(o, r, all_own);
     atomic_store(&o->state, ORACLE_IN_FLIGHT);
-    int rc = all_own         ? oracle_kill(s, worker)
-             : o->count == 1 ? oracle_change(s, &c)
-                             : caret_transaction(s, oracle_change, &c, 0);
+    int rc = oracle_do(&c, s, what);
     if (rc != CARET_OK)
         return rc;
     atomic_store(&o->state, ORACLE_ACKNOWLEDGED);

@@ -217,6 +217,25 @@ static inline int big(caret_session *session, void *arg)
     return put("^t", 7, -1, 'e', 2000);
 }
 
+/* Children of ^t, or of ^k, from one number to another. */
+static inline int drop_range(caret_session *session, const char *name, const char *from, const char *to)
+{
+    caret_slice lo = {from, strlen(from)}, hi = {to, strlen(to)};
+    caret_node_buf n;
+
+    must(caret_node_var(&n.node, sizeof n, name, strlen(name)), "node");
+    return caret_kill_range(session, &n.node, &lo, &hi, 0);
+}
+
+static inline int ranges(caret_session *session, void *arg)
+{
+    (void)arg;
+    DO(drop_range(session, "^t", "5", "25"));
+    DO(put("^t", 15, -1, 'r', 70));
+    DO(drop_range(session, "^t", "30", "31"));
+    return drop_range(session, "^k", "2", "4");
+}
+
 /* Some sets that fit where they are, two of them in one leaf. */
 static inline int group(caret_session *session, void *arg)
 {
@@ -230,12 +249,12 @@ static inline int group(caret_session *session, void *arg)
 static const char *const op_names[] = {"same length", "longer",   "shorter",  "insert",   "split",
                                        "delete",      "kill one", "kill var", "long",     "long to short",
                                        "incr",        "pairs",    "fill",     "thin out", "kill and set",
-                                       "kill all",    "big",      "group"};
+                                       "kill all",    "big",      "group",    "ranges",   "kill range"};
 #define OPS (sizeof op_names / sizeof op_names[0])
 
 static inline int run_op(unsigned op)
 {
-    static caret_txn_fn *const body[] = {pairs, fill, thin_out, kill_and_set, kill_all, big, group};
+    static caret_txn_fn *const body[] = {pairs, fill, thin_out, kill_and_set, kill_all, big, group, ranges};
     caret_node_buf n;
 
     switch (op) {
@@ -250,6 +269,7 @@ static inline int run_op(unsigned op)
     case 8: return put("^long", 1, -1, 'x', 7000);
     case 9: return put("^long", 2, -1, 'x', 7);
     case 10: return caret_incr_int(s, node(&n, "^t", 11, -1), 5, 0, NULL);
+    case 19: return drop_range(s, "^t", "12", "48");
     default: return caret_transaction(s, body[op - 11], NULL, 0);
     }
 }

@@ -44,6 +44,8 @@ static const struct scenario scenarios[] = {
     {"a set that splits", SPLIT, 1, true},
     {"a kill of a subtree", KILL_SOME, 1, true},
     {"a kill of a variable", 7, 0, false},
+    {"a kill of a range", 19, 1, true},
+    {"kills of ranges and a set", 18, 1, false},
     {"a small transaction", 11, 1, true},
     {"some sets in place", 17, 1, true},
     {"a small transaction after a checkpoint", 11, 0, false},

@@ -22,7 +22,11 @@ static int write_pairs(caret_session *session, void *arg)
         DO(put("^fill", (int64_t)caret__rand_below(r, 400), -1, 'f', caret__rand_below(r, 90)));
         DO(caret_set(session, node(&n, "^odd", i, -1), mark, strlen(mark)));
     }
-    return caret__rand_below(r, 8) == 0 ? drop("^fill", (int64_t)caret__rand_below(r, 400), true) : CARET_OK;
+    switch (caret__rand_below(r, 8)) {
+    case 0: return drop("^fill", (int64_t)caret__rand_below(r, 400), true);
+    case 1: return drop_range(session, "^fill", "100", caret__rand_below(r, 2) == 0 ? "120" : "300");
+    default: return CARET_OK;
+    }
 }
 
 static void busy_writer(void)

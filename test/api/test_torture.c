@@ -140,6 +140,18 @@ static void look_back(caret_db *db, unsigned round)
     }
 }
 
+/* A fifth of the data, or the long value, which is the only string. */
+static int kill_some(caret_session *s, const caret_node *n, struct caret__rand *r)
+{
+    unsigned first = caret__rand_below(r, 450);
+    char from[12], to[12];
+    caret_slice lo = {from, (size_t)snprintf(from, sizeof from, "%u", first)};
+    caret_slice hi = {to, (size_t)snprintf(to, sizeof to, "%u", first + 100)}, prefix = {"b", 1};
+
+    return first % 4 == 0 ? caret_kill_range(s, n, &prefix, NULL, CARET_RANGE_PREFIX)
+                          : caret_kill_range(s, n, &lo, &hi, first % 2 == 0 ? CARET_RANGE_BEFORE : 0);
+}
+
 /* One round of everything: splits, joins, kills, long values, transactions, locks, snapshots. */
 static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand *r, unsigned round)
 {
@@ -160,6 +172,8 @@ static void work(caret_db *db, caret_session *s, unsigned me, struct caret__rand
     caret_node_child_int(&n.node, sizeof n, &n.node, me);
     if (round % 60 == 59)
         must(caret_kill(s, &n.node), "kill");
+    if (round % 20 == 9)
+        must(kill_some(s, &n.node, r), "kill of a range");
     caret_node_child_int(&n.node, sizeof n, &n.node, (int64_t)caret__rand_below(r, 500));
     if (round % 3 == 2)
         must(caret_delete(s, &n.node), "delete");

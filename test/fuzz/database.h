@@ -81,6 +81,23 @@ static inline caret_options fuzz_options(void)
         .size = sizeof(caret_options), .no_thread = 1, .shm_dir = dir, .sync = CARET_SYNC_OFF};
 }
 
+/* Records of ranges: numbers, strings with a prefix, and all that is after. */
+static inline int kill_ranges(caret_session *s, void *arg)
+{
+    const int *i = arg;
+    caret_slice numbers[] = {{"20", 2}, {*i % 2 != 0 ? "24" : "70", 2}}, prefix = {"na", 2};
+    caret_node_buf n;
+    int rc = caret_node_var(&n.node, sizeof n, "^a", 2);
+
+    if (rc == CARET_OK)
+        rc = caret_kill_range(s, &n.node, &numbers[0], &numbers[1], CARET_RANGE_BEFORE);
+    if (rc == CARET_OK)
+        rc = caret_node_child_int(&n.node, sizeof n, &n.node, *i);
+    if (rc == CARET_OK)
+        rc = caret_kill_range(s, &n.node, &prefix, NULL, CARET_RANGE_PREFIX);
+    return rc == CARET_OK ? caret_kill_range(s, &n.node, &numbers[1], NULL, 0) : rc;
+}
+
 static inline void fill(int rounds)
 {
     static char big[3000];
@@ -97,6 +114,8 @@ static inline void fill(int rounds)
         caret_node_child(&n.node, sizeof n, &n.node, "name", 4);
         memset(big, 'a' + i % 26, sizeof big);
         MUST(caret_set(s, &n.node, big, i % 40 == 7 ? sizeof big : (size_t)(i % 60)) == CARET_OK);
+        if (i % 30 == 11)
+            MUST(caret_transaction(s, kill_ranges, &i, 0) == CARET_OK);
         if (i == rounds / 2)
             MUST(caret_checkpoint(db) == CARET_OK);
     }
@@ -182,6 +201,19 @@ static inline void read_all(caret_db *db, caret_session *s)
     (void)caret_check(db, report, sizeof report);
 }
 
+/* What the log tells of its changes. */
+static inline void read_log(caret_db *db)
+{
+    caret_change change = {.size = sizeof change};
+    caret_log *log;
+
+    if (caret_log_open(db, 0, &log) != CARET_OK)
+        return;
+    for (int i = 0; i < 2000 && caret_log_next(log, &change) == CARET_OK; i++)
+        continue;
+    caret_log_close(log);
+}
+
 /* What needs no right to write: salvage, and read it in private memory. */
 static inline void look(void)
 {
@@ -218,6 +250,7 @@ static inline void use(void)
         return;
     MUST(caret_session_open(db, &s) == CARET_OK);
     read_all(db, s);
+    read_log(db);
     caret_node_var(&n.node, sizeof n, "^a", 2);
     caret_node_child_int(&n.node, sizeof n, &n.node, 7);
     if (caret_set(s, &n.node, "new", 3) == CARET_OK)
