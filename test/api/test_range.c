@@ -283,28 +283,75 @@ static caret_node *random_node(struct caret__rand *r)
     return &node.node;
 }
 
+/* A copy, a move or a merge, if there can be one. */
+static int random_copy(caret_session *s, struct caret__rand *r)
+{
+    static int (*const ways[])(caret_session *, const caret_node *,
+                               const caret_node *) = {caret_copy, caret_move, caret_merge};
+    caret_node_buf to;
+
+    OK(caret_node_copy(&to.node, sizeof to, random_node(r)));
+    int rc = ways[caret__rand_below(r, 3)](s, &to.node, random_node(r));
+    return rc == CARET_E_INVALID || rc == CARET_E_KEY2BIG || rc == CARET_E_MAXSUBS ? CARET_OK : rc;
+}
+
+/* A prefix; from a bound to itself, as a string; from one to another. */
+static int random_range(caret_session *s, struct caret__rand *r, const caret_node *n)
+{
+    caret_slice from = slice(some[caret__rand_below(r, SOME)]), to = slice(some[caret__rand_below(r, SOME)]);
+    int flags = (int)(caret__rand_below(r, 16) & ~1u);
+
+    switch (caret__rand_below(r, 3)) {
+    case 0: return caret_kill_range(s, n, &from, NULL, CARET_RANGE_PREFIX);
+    case 1: return caret_kill_range(s, n, &from, &from, CARET_RANGE_FROM_STRING | CARET_RANGE_TO_STRING);
+    default: return caret_kill_range(s, n, &from, &to, flags);
+    }
+}
+
+static int random_one(caret_session *s, struct caret__rand *r)
+{
+    unsigned what = caret__rand_below(r, 13);
+    caret_node *n = random_node(r);
+
+    if (what < 8)
+        return caret_set(s, n, "value", caret__rand_below(r, 6));
+    if (what == 8)
+        return caret_delete(s, n);
+    if (what == 9 && caret_node_depth(n) > 1)
+        return caret_kill(s, n);
+    if (what == 10)
+        return random_copy(s, r);
+    return caret_node_depth(n) > 0 || caret__rand_below(r, 4) == 0 ? random_range(s, r, n) : CARET_OK;
+}
+
+/* In a transaction some of it is in another one, which is rolled back half the time. */
 static int random_change(caret_session *s, void *arg)
 {
     struct caret__rand *r = arg;
+    unsigned level = caret_txn_level(s);
     int rc = CARET_OK;
 
     for (unsigned i = 1 + caret__rand_below(r, 6); i > 0 && rc == CARET_OK; i--) {
-        caret_slice from = slice(some[caret__rand_below(r, SOME)]),
-                    to = slice(some[caret__rand_below(r, SOME)]);
-        unsigned what = caret__rand_below(r, 12), flags = caret__rand_below(r, 16) & ~1u;
-        caret_node *n = random_node(r);
-        if (what < 8)
-            rc = caret_set(s, n, "value", caret__rand_below(r, 6));
-        else if (what == 8)
-            rc = caret_delete(s, n);
-        else if (what == 9 && caret_node_depth(n) > 1)
-            rc = caret_kill(s, n);
-        else if (what == 10)
-            rc = caret_kill_range(s, n, &from, NULL, CARET_RANGE_PREFIX);
-        else if (caret_node_depth(n) > 0 || caret__rand_below(r, 4) == 0)
-            rc = caret_kill_range(s, n, &from, &to, (int)flags);
+        if (level == 0 || level > 2 || caret__rand_below(r, 8) != 0) {
+            rc = random_one(s, r);
+            continue;
+        }
+        OK(caret_begin(s, 0));
+        rc = random_change(s, r);
+        if (rc == CARET_OK)
+            rc = caret__rand_below(r, 2) == 0 ? caret_rollback(s) : caret_commit(s);
     }
     return rc;
+}
+
+/* By the text of its name, which is all that a program somewhere else has. */
+static void made_anew(caret_node_buf *to, const caret_node *from)
+{
+    char name[4 * CARET_MAX_KEY];
+    size_t len;
+
+    OK(caret_node_zwr(from, 0, name, sizeof name, &len));
+    OK(caret_node_parse(&to->node, sizeof *to, name, len, 0));
 }
 
 static void do_again(caret_session *s, caret_log *log)
@@ -313,7 +360,7 @@ static void do_again(caret_session *s, caret_log *log)
     caret_node_buf n;
 
     while (caret_log_next(log, &c) == CARET_OK) {
-        caret_node_copy(&n.node, sizeof n, c.node);
+        made_anew(&n, c.node);
         switch (c.kind) {
         case CARET_CHANGE_SET: OK(caret_set(s, &n.node, c.value.data, c.value.len)); break;
         case CARET_CHANGE_DELETE: OK(caret_delete(s, &n.node)); break;

@@ -154,7 +154,7 @@ uint64_t digest(caret_db *db)
     caret_node_buf n;
     caret_slice v;
     uint64_t sum = 0;
-    char name[64];
+    char name[4 * CARET_MAX_KEY];
     size_t len;
 
     OK(caret_session_open(db, &s));
