@@ -352,7 +352,7 @@ int caret__results(lua_State *L, struct caret__ldb *d, int rc);
 void caret__hold(lua_State *L, struct caret__recent *r);
 void caret__open_recent(lua_State *L);
 
-/* Push the message handler of transactions (trace.c), and return its index; or 0 and nothing. */
+/* Push the message handler of transactions (trace.c): 1; or nothing: 0. */
 int caret__push_trace(lua_State *L, const struct caret__lstate *st);
 void caret__open_trace(lua_State *L);
 

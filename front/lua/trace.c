@@ -64,7 +64,7 @@ int caret__push_trace(lua_State *L, const struct caret__lstate *st)
     if (st->trace == 0)
         return 0;
     lua_rawgeti(L, LUA_REGISTRYINDEX, st->trace);
-    return lua_gettop(L);
+    return 1;
 }
 
 void caret__open_trace(lua_State *L)

@@ -48,7 +48,7 @@ struct run {
     int fn;        /* index of the function */
     int first;     /* index of the first argument */
     int nargs;
-    int trace; /* index of the message handler, 0 = none */
+    int trace; /* index of the message handler, 0 = it is to be asked for */
     int base;  /* results come above it */
 };
 
@@ -290,12 +290,22 @@ static int obey(lua_State *L, int i)
     return lua_tonumber(L, i) != 0 ? caret__returned(L, i) : 0;
 }
 
+/* The message handler, if there is one: what transaction() returns has it at hand. */
+static int push_trace(lua_State *L, const struct run *r)
+{
+    if (r->trace == 0)
+        return caret__push_trace(L, r->d->st);
+    lua_pushvalue(L, r->trace);
+    return 1;
+}
+
 static int run(lua_State *L, struct run *r)
 {
-    int failed, rc = CARET_OK;
+    int failed, handler = 0, rc = CARET_OK;
 
-    r->trace = r->d->translated ? 0 : caret__push_trace(L, r->d->st);
-    r->base = lua_gettop(L);
+    r->base = r->first - 1 + r->nargs;
+    if (!r->d->translated && push_trace(L, r))
+        handler = ++r->base;
     if (r->nargs + 10 > LUA_MINSTACK)
         luaL_checkstack(L, r->nargs + 10, "too many arguments of a transaction");
     begin(L, r);
@@ -308,7 +318,7 @@ static int run(lua_State *L, struct run *r)
         lua_pushvalue(L, r->fn);
         for (int i = 0; i < r->nargs; i++)
             lua_pushvalue(L, r->first + i);
-        failed = lua_pcall(L, r->nargs, LUA_MULTRET, r->trace);
+        failed = lua_pcall(L, r->nargs, LUA_MULTRET, handler);
         if (!failed && r->d->translated && lua_type(L, r->base + 1) == LUA_TNUMBER)
             failed = obey(L, r->base + 1);
     } while (!settle(L, r, failed));
@@ -373,15 +383,16 @@ int caret__run_snapshot(lua_State *L)
     return run(L, &r);
 }
 
-/* What transaction() returns; upvalues: database, function, flags, locals or nothing. */
+/* What transaction() returns; upvalues: database, function, flags, message handler or nothing, locals or nothing. */
 static int call_transaction(lua_State *L)
 {
     struct run r = {.d = lua_touserdata(L, lua_upvalueindex(1)),
                     .fn = lua_upvalueindex(2),
                     .flags = (int)lua_tointeger(L, lua_upvalueindex(3)),
-                    .locals = lua_isnone(L, lua_upvalueindex(4)) ? 0 : lua_upvalueindex(4),
+                    .locals = lua_isnone(L, lua_upvalueindex(5)) ? 0 : lua_upvalueindex(5),
                     .first = 1,
                     .nargs = lua_gettop(L)};
+    r.trace = r.d->st->trace != 0 ? lua_upvalueindex(4) : 0;
     if (r.d->barred & CARET__DB_CLOSED)
         caret__check_db(L, lua_upvalueindex(1)); /* raises */
     return run(L, &r);
@@ -398,9 +409,11 @@ int caret__transaction(lua_State *L)
     lua_pushvalue(L, 1);
     lua_pushvalue(L, r.fn);
     lua_pushinteger(L, r.flags);
+    if (!caret__push_trace(L, r.d->st))
+        lua_pushnil(L);
     if (r.locals != 0)
         lua_pushvalue(L, r.locals);
-    lua_pushcclosure(L, call_transaction, r.locals != 0 ? 4 : 3);
+    lua_pushcclosure(L, call_transaction, r.locals != 0 ? 5 : 4);
     return 1;
 }
 
