@@ -281,7 +281,7 @@ function Cache:set(key, value, ttl)
     if type(key) == "string" and type(value) == "string" and not clock then
         local ms = ttl and to_live(self, ttl) or self.ttl_ms
         if quick_put(self.entries, key, value, ms, -1, self.due) then return true, nil, false end
-    elseif value == nil then
+    elseif type(value) == "nil" then -- not a NULL pointer, which equals it
         return self:delete(key)
     end
     return store(self, key, value, ttl)

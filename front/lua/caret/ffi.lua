@@ -606,7 +606,7 @@ return function(core)
             if sub == "__" and value ~= nil then return assign(node, value) end
             check(node)
             if sub ~= "__" then core.refuse_assignment(node, sub) end
-            classic.delete(node)
+            classic.set(node, value) -- nil deletes; a NULL pointer, which equals it, is refused
         end
         mt[core.NEWINDEX], mt.__call, mt.__eq = mt.__newindex, call_node, equal
         mt.__tostring, mt.__add, mt.__sub = classic.repr, c_side.add, c_side.subtract

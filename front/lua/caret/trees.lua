@@ -55,7 +55,7 @@ function trees.each(node, tree, put, filter, a, b, c)
         if filter then
             to, what = filter(node, key, value)
         end
-        if to ~= nil and what ~= nil then
+        if to ~= nil and type(what) ~= "nil" then -- a NULL pointer of LuaJIT equals nil, and is refused
             put(node, to, what, filter, a, b, c)
         end
     end
@@ -63,7 +63,7 @@ end
 
 --- Is it a table, and no object of ours?
 function trees.is_tree(value)
-    return type(value) == "table" and value ~= trees.DELETE and not core.isnode(value)
+    return type(value) == "table" and not rawequal(value, trees.DELETE) and not core.isnode(value)
 end
 
 --- The value of a node is to be a table.
@@ -94,7 +94,7 @@ local function put(node, key, value, filter, above, tree, seen)
     local own = key == "__"
     local child = own and node or node(key)
     check_once(node, tree, key, child, seen)
-    if value == trees.DELETE then
+    if rawequal(value, trees.DELETE) then -- LuaJIT calls a pointer and a table equal
         if own then delete(node) else kill(child) end
     elseif not trees.is_tree(value) then
         set(child, value)
@@ -117,7 +117,7 @@ end
 
 function trees.settree(node, tree, filter)
     trees.check(node, tree, filter)
-    if tree == trees.DELETE then
+    if rawequal(tree, trees.DELETE) then
         kill(node)
     else
         trees.atomically(settree, node, tree, filter, {})

@@ -99,7 +99,7 @@ local function write_table(t, out, above)
     if length then
         for i = 1, length do
             if i > 1 then out[#out + 1] = "," end
-            if t[i] == nil then out[#out + 1] = "null" else write(t[i], out, above) end
+            if type(t[i]) == "nil" then out[#out + 1] = "null" else write(t[i], out, above) end
         end
     else
         local names, comma = {}, ""
