@@ -31,6 +31,26 @@ function TestInherit:test_get_and_set_are_overridden_everywhere()
     lu.assertEquals(gets, 4)
 end
 
+function TestInherit:test_plus_and_minus_call_an_overriding_incr()
+    local got = {}
+    local new, class, super = caret.inherit(db.node)
+    local early = new("^t")
+    early.a.__ = 1 -- which makes it a parent
+    function class.incr(node, by) got[#got + 1] = by; return super.incr(node, by) end
+    for _, c in ipairs {early, new("^t"), (caret.inherit(new))("^t")} do
+        c.__ = 0
+        lu.assertEquals({((c + 5) - 2.5).__, (c - "1").__, (c - "-1").__, (c - "+2").__},
+            {"2.5", "1.5", "2.5", ".5"})
+        lu.assertEquals(got, {5, -2.5, "-1", "1", "-2"})
+        got = {}
+    end
+    lu.assertEquals({(n + 1).__, #got}, {"1.5", 0})
+    local own = caret.inherit(new, {__add = function() return "sum" end})
+    lu.assertEquals(own("^t") + 1, "sum")
+    local least = math.mininteger or -2 ^ 53 -- luacheck: ignore 143
+    lu.assertEquals((new("^t", "least") - least).__, ("%.0f"):format(-(least + 0.0)))
+end
+
 function TestInherit:test_what_never_calls_overrides()
     local new, class = caret.inherit(db.node)
     function class.get() error("get") end

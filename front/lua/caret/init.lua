@@ -136,8 +136,33 @@ local function add_wanted(record, mt)
     for name, field in pairs(record.metatable) do mt[name] = field end
 end
 
--- Give a metatable its reader and writer.
+local function negative(by)
+    if type(by) == "number" and by ~= math.mininteger then return -by end -- luacheck: ignore 143
+    by = tostring(by)
+    return by:find "^%-" and by:sub(2) or "-" .. by:gsub("^%+", "")
+end
+
+-- node + 5, or node - 5, where `own` overrides incr.
+local function adder(overriding, plain, sign)
+    return function(node, by)
+        if type(by) ~= "number" and type(by) ~= "string" then return plain(node, by) end -- raises
+        overriding(node, sign < 0 and negative(by) or by)
+        return node
+    end
+end
+
+local function hook_incr(record, mt)
+    for event, sign in pairs {__add = 1, __sub = -1} do
+        if not wanted(record, event) then
+            mt[event] = adder(record.own.incr, mt[event], sign)
+            if mt[core.PARENT] then mt[core.PARENT][event] = mt[event] end
+        end
+    end
+end
+
+-- Give a metatable its reader and writer, and what adds.
 local function hook(record, mt)
+    if record.overridden.incr then hook_incr(record, mt) end
     if record.overridden.set and not wanted(record, "__newindex") then
         mt.__newindex = writer(record.own.set, mt[core.NEWINDEX])
     end
@@ -158,7 +183,7 @@ local function overridden(record, name)
     end
     for mt in pairs(record.made) do
         core.changed(mt, "__" .. tostring(name), number, method)
-        if name == "get" or name == "set" then hook(record, mt) end
+        if name == "get" or name == "set" or name == "incr" then hook(record, mt) end
     end
     for sub in pairs(record.subs) do
         overridden(sub, name)
