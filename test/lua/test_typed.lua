@@ -93,6 +93,42 @@ function TestTyped:test_counting()
     lu.assertEquals({n.b.__, raw.b.__}, {3, "3"})
 end
 
+-- A boolean, a table, a string that looks like a number: counting would take them for nothing.
+function TestTyped:test_counting_on_what_is_not_a_number_raises()
+    local all = fixture.open {values = "typed", sync = "off"}
+    for _, case in ipairs {{true, "to a boolean"}, {false, "to a boolean"}, {{1}, "to a table"},
+        {"5", "to the string '5'"}, {"\1x", "to the string"}} do
+        n.__ = case[1]
+        for _, count in ipairs {function() n:incr() end, function() n:incr(2) end,
+            function() return n + 1 end, function() return n - 1 end, function() all:incr("^t") end,
+            function() all:incr("^t", 5) end, function() all:incr(n, "2") end,
+            function() return all.node("^t") + 1 end} do
+            lu.assertErrorMsgContains("test_typed.lua", count)
+            lu.assertErrorMsgContains("incr adds to a number, not " .. case[2], count)
+        end
+        lu.assertEquals(n.__, case[1])
+    end
+    n.__ = "five" -- as with other nodes
+    lu.assertEquals({n:incr(), all:incr("^t", 5), (n + 1).__, (n - 0.5).__, (n - "-1").__, (n + "1").__,
+        (n - "+2").__, (n - "2").__}, {1, 6, 7, 6.5, 7.5, 8.5, 6.5, 4.5})
+    lu.assertErrorMsgContains("a node plus or minus nothing", function() return n + nil end)
+    lu.assertErrorMsgContains("test_typed.lua", function() return n - true end)
+    all:close()
+end
+
+-- What is in a table that is a value is a value of it, not a node: gettree and settree make nodes of tables.
+function TestTyped:test_tables_go_through_trees_as_nodes()
+    n.list.__ = {1, 2}
+    local tree = n:gettree()
+    lu.assertEquals(tree, {list = {1, 2}})
+    n:kill()
+    n:settree(tree)
+    lu.assertEquals({n.list.__, n.list[1].__, n.list[2].__}, {nil, 1, 2})
+    n.list.__ = {1, 2}
+    n.list:copy_to(n.copy)
+    lu.assertEquals({n.copy.__, n.copy[1].__}, {{1, 2}, 1})
+end
+
 function TestTyped:test_trees()
     n:settree {__ = true, a = 1, b = {c = "1", d = false}}
     lu.assertEquals(n:gettree(), {__ = true, a = 1, b = {c = "1", d = false}})

@@ -314,6 +314,11 @@ local function typed_database()
         database.set(unpack(all, 1, n))
         return value
     end
+    function known.incr(...)
+        local n, all = select("#", ...), {...}
+        if n >= 2 then core.check_countable(database.get(unpack(all, 1, n > 2 and n - 1 or n))) end
+        return database.incr(...)
+    end
     function known.changes(...)
         local feed, text, name = database.changes(...)
         if feed then feed.decode = typed.decode end

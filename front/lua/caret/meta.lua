@@ -892,7 +892,8 @@ function Cache:get_keys(max) end
 function Cache:stats() end
 
 ---Values with types: `require "caret.typed"`. Nodes of this class give back numbers, booleans, strings and small tables as
----they went in; others read text. How it is written: docs/data-model.md. `caret.open(path, {values = "typed"})` opens a
+---they went in; others read text. How it is written: docs/data-model.md. `incr` raises where the value is a boolean, a
+---table, or a string such as "5": it adds to numbers. `caret.open(path, {values = "typed"})` opens a
 ---database all of whose nodes are of it.
 ---
 ---```lua

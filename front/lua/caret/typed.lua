@@ -241,6 +241,16 @@ end
 
 local encode, decode = typed.encode, typed.decode
 
+-- Raise if incr would take what is stored for nothing: a boolean, a table, or a string such as "5".
+local function check_countable(text)
+    if not text or byte(text) ~= 1 then return end
+    local value = decode(text)
+    misuse(("incr adds to a number, not to %s: set a number first, 0 for example"):format(
+        type(value) == "string" and ("the string '%s'"):format(value) or "a " .. type(value)))
+end
+
+core.check_countable = check_countable -- also for what counts by the database
+
 -- ------------------------------------------------------------------ nodes
 
 -- A walk that gives values as they went in.
@@ -279,6 +289,10 @@ local function add_methods(class, super)
     end
     function class.swap(node, value)
         return decode(super.swap(node, encode(value)))
+    end
+    function class.incr(node, ...)
+        check_countable(super.get(node))
+        return super.incr(node, ...)
     end
     for _, name in ipairs {"pairs", "range", "walk"} do
         local walk = super[name]
