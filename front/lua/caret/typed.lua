@@ -125,7 +125,7 @@ function write(value, out, above)
         out[#out + 1] = tostring(value)
     elseif kind == "number" and value - value == 0 then
         local integer = math.type and math.type(value) == "integer"
-        local text = format(integer and "%d" or "%.17g", value)
+        local text = format(integer and "%d" or "%.17g", value == 0 and 0 or value) -- not -0, as outside
         if math.type and not integer and find(text, "^%-?%d+$") then text = text .. ".0" end
         out[#out + 1] = text
     else
@@ -141,13 +141,15 @@ local simple = {t = {"true", true}, f = {"false", false}, n = {"null", nil}}
 local unescaped = {n = "\n", t = "\t", r = "\r"}
 
 local function read_string(s, at)
-    local from = at + 1
-    repeat -- the next quote that no odd number of backslashes precedes
-        at = find(s, '"', at + 1, true)
-    until not at or #match(sub(s, from, at - 1), "\\*$") % 2 == 0
+    local from, escaped = at + 1, false
+    at = find(s, '["\\]', from)
+    while at and byte(s, at) == 92 do
+        escaped = true
+        at = find(s, '["\\]', at + 2)
+    end
     if not at then return nil, nil end
     local text = sub(s, from, at - 1)
-    if find(text, "\\", 1, true) then
+    if escaped then
         local foreign = false
         text = text:gsub("\\(.)(%x?%x?%x?%x?)", function(c, code)
             if c ~= "u" then return (unescaped[c] or c) .. code end
