@@ -131,4 +131,4 @@ function TestAdvice:test_an_endless_recursion_ends()
     lu.assertEquals(n.x.__, "1")
 end
 
-os.exit(lu.LuaUnit.run())
+fixture.run()

@@ -139,14 +139,19 @@ function TestCursors:test_moving_allocates_nothing()
             if not number(move(c, i)) then set(c, i) end
         end
     end
-    loop()
-    collectgarbage()
-    collectgarbage("stop")
-    local before = collectgarbage("count")
-    loop()
-    local grown = (collectgarbage("count") - before) * 1024
-    collectgarbage("restart")
-    lu.assertTrue(grown < 500, grown)
+    -- Of several rounds the one that grew least: LuaJIT may compile a trace in any of them.
+    local function grown()
+        collectgarbage()
+        collectgarbage("stop")
+        local before = collectgarbage("count")
+        loop()
+        local bytes = (collectgarbage("count") - before) * 1024
+        collectgarbage("restart")
+        return bytes
+    end
+    local least = grown()
+    for _ = 1, 9 do least = math.min(least, grown()) end
+    lu.assertTrue(least < 500, least)
 end
 
 -- ------------------------------------------------------------------ counting

@@ -105,4 +105,4 @@ function TestPut:test_batch_does_not_wait()
     os.remove(name)
 end
 
-os.exit(lu.LuaUnit.run())
+fixture.run()
