@@ -43,6 +43,8 @@ fails 2 "VALUE is missing" set '^a'
 fails 2 "one argument too many" set '^a' 1 2
 fails 2 "--db needs a value" get '^a' --db
 fails 2 "--json takes no value" get --json=1 '^a'
+fails 2 "--from needs a value, as in --from=--db" kill '^a' --from --db a.caret
+fails 2 "--limit needs a value" ls --limit ''
 fails 2 "whole number of at least 0" ls --limit x
 fails 2 "whole number of at least 0" ls --limit=-1
 fails 2 "not a global: write ^a" set a 1
@@ -160,6 +162,17 @@ is 0 '^r="x"
 fails 2 'about their children' kill --value --from 1 '^r'
 fails 2 'no other bound' kill --prefix a --from 1 '^r'
 is 0 '' kill '^r'
+for node in '^r("")' '^r(1)' '^r("--db")' '^r("a")'; do is 0 '' set "$node" x; done
+is 0 '""' ls '^r' --to ''
+is 0 '"--db"
+"a"' ls '^r' --prefix ''
+is 1 '' tree '^r' --before ''
+is 0 '"--db"' ls '^r' --from=--db --to=--db
+is 0 '' kill --prefix '' '^r'
+is 0 '""
+1' ls '^r'
+is 0 '' kill '^r' --from ''
+is 1 '' ls '^r'
 is 0 '11  2="two"' ls '^t' -l --from 2 --to 2
 is 0 '[{"subscript":2,"data":11,"value":"two"},
 {"subscript":"2.5","data":10}]' ls '^t' --json --from 2 -n 2

@@ -21,16 +21,17 @@ return {
     operands = {"NODE..."},
     options = {
         {"--value", "take only the values of the nodes, and leave what is below"},
-        {"--from SUBSCRIPT", "kill children of the nodes, from there on"},
-        {"--to SUBSCRIPT", "kill children up to there"},
-        {"--before SUBSCRIPT", "kill children that come before"},
-        {"--prefix TEXT", "kill children whose subscript is a string that begins so"},
+        {"--from SUBSCRIPT", "kill children of the nodes, from there on", empty = true},
+        {"--to SUBSCRIPT", "kill children up to there", empty = true},
+        {"--before SUBSCRIPT", "kill children that come before", empty = true},
+        {"--prefix TEXT", "kill children whose subscript is a string that begins so", empty = true},
         command.DB,
     },
     about = [[
 All of them or none. What is not there is not an error. With --from, --to, --before or --prefix the nodes
 themselves stay, and those of their children go that are in the range, with all below them. Numbers come
-before strings, and none of them is in the range of a prefix.]],
+before strings, and none of them is in the range of a prefix. A bound of '' is the empty subscript, which
+comes first; the prefix '' is that of all other strings.]],
     examples = {{"caret kill '^oaks(1)'"}, {"caret kill --value '^oaks'"}, {"caret kill --before 100 '^log'"},
         {"caret kill --prefix user: '^session'"}},
     run = run,

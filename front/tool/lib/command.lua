@@ -5,7 +5,8 @@
 --     summary    one line: what it does
 --     operands   {"NODE", "[FILE]", "WORD..."}: [] may be left out, ... any number
 --     options    {{"-n, --limit N", "what it does", default = 10, least = 1, most = 99}, ...}; a word
---                after the names is a value, N a whole number; choices = {"a", "b"}: one of these
+--                after the names is a value, N a whole number; choices = {"a", "b"}: one of these;
+--                empty = true: it may be ''
 --     choices    what the first operand can be
 --     about      paragraphs, separated by empty lines; indented ones stay as they are
 --     examples   {{"caret ...", "what that does"}, ...}
@@ -143,7 +144,7 @@ end
 
 local function check_value(name, known, text)
     local option = known.option
-    if text == "" then command.usage(name .. " needs a value") end
+    if text == "" and not option.empty then command.usage(name .. " needs a value") end
     if option.choices then check_choice(name, text, option.choices) end
     if known.value ~= "N" then return text end
     local n = math.tointeger(tonumber(text))
@@ -175,7 +176,10 @@ local function read_option(known_names, list, i, o)
     end
     if not text then
         i = i + 1
-        text = list[i] or ""
+        text = list[i]
+        if not text or known_names[text] then
+            command.usage(name .. " needs a value" .. (text and (", as in %s=%s"):format(name, text) or ""))
+        end
     end
     o[known.key] = check_value(name, known, text)
     return i + 1
