@@ -79,13 +79,15 @@ local function distance(a, b)
     return row[#b]
 end
 
---- ", did you mean 'tree'?" if one of the names is near to that text, or begins with it; else nothing.
+--- ", did you mean 'tree'?" if one of the names is near to that text, or begins with it; else nothing.  The
+-- hyphens of options tell nothing: -x and -a have no letter in common.
 function command.did_you_mean(text, names)
     local best, least = nil, math.max(1, #text // 3) + 1
-    text = text:sub(1, 40)
-    for _, name in ipairs(names) do
+    text = text:sub(1, 40):gsub("^%-+", "")
+    for _, option in ipairs(names) do
+        local name = option:gsub("^%-+", "")
         local d = #text > 1 and name:sub(1, #text) == text and 0 or distance(text, name)
-        if d < least and d < #name then best, least = name, d end
+        if d < least and d < #name then best, least = option, d end
     end
     return best and (", did you mean '%s'?"):format(best) or ""
 end
