@@ -113,7 +113,7 @@ fi
 if [ -n "$required" ]; then
     echo "Installing$required"
     # shellcheck disable=SC2086 # a list of words
-    if ! apt install --no-install-recommends $required; then
+    if ! apt install --no-install-recommends --no-remove $required; then
         echo "apt-get could not install the needed packages:$required"
         exit 1
     fi
@@ -131,9 +131,9 @@ done
 [ -z "$wanted" ] && exit 0
 echo "Installing$wanted"
 # shellcheck disable=SC2086 # a list of words
-if ! apt install --no-install-recommends $wanted; then
+if ! apt install --no-install-recommends --no-remove $wanted; then
     for package in $wanted; do
-        apt install --no-install-recommends "$package" || echo "$package: not installed, going on without it"
+        apt install --no-install-recommends --no-remove "$package" || echo "$package: not installed, going on without it"
     done
 fi
 exit 0
