@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "server/dispatch.h"
-#include "server/key.h"
+#include "server/keys/key.h"
 
 enum {
     ORDINARY = SERVE__CONN_MULTI | SERVE__CONN_PUBSUB | SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP |

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "server/conn.h"
-#include "server/key.h"
+#include "server/keys/key.h"
 #include "server/worker.h"
 
 struct serve__watched {

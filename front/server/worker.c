@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "server/expire.h"
+#include "server/keys/expire.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
 

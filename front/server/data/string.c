@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "server/event.h"
-#include "server/expiry_option.h"
-#include "server/key.h"
+#include "server/keys/expiry_option.h"
+#include "server/keys/key.h"
 #include "server/worker.h"
 
 static bool is_header(caret_slice value)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "server/event.h"
-#include "server/key.h"
+#include "server/keys/key.h"
 #include "server/worker.h"
 
 /* ------------------------------------------------------- one or more keys */

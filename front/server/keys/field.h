@@ -12,7 +12,7 @@
 #ifndef CARET_SERVER_FIELD_H
 #define CARET_SERVER_FIELD_H
 
-#include "server/key.h"
+#include "server/keys/key.h"
 
 #ifdef CARET_SMALL
 #define SERVE__FIELD_MAX 24u

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "server/key.h"
+#include "server/keys/key.h"
 #include "server/worker.h"
 
 static void add_server(struct serve__call *q, struct serve__buffer *b)

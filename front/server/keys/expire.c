@@ -1,7 +1,7 @@
 /*
  * expire.c - the index of times, and the sweep: expire.h.
  */
-#include "server/expire.h"
+#include "server/keys/expire.h"
 
 #include "server/event.h"
 #include "server/worker.h"

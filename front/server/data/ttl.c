@@ -2,7 +2,7 @@
  * ttl.c - commands of times: EXPIRE, TTL, PERSIST and their kin.
  */
 #include "server/event.h"
-#include "server/key.h"
+#include "server/keys/key.h"
 #include "server/worker.h"
 
 enum { NX = 1, XX = 2, GT = 4, LT = 8 };

@@ -9,7 +9,7 @@
 #ifndef CARET_SERVER_EXPIRE_H
 #define CARET_SERVER_EXPIRE_H
 
-#include "server/key.h"
+#include "server/keys/key.h"
 
 /* k gets another expiry, 0: none: its entry is moved.  The header is the caller's to write. */
 int serve__expiry_change(struct serve__call *q, struct serve__key *k, int64_t expiry);

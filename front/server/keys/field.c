@@ -1,7 +1,7 @@
 /*
  * field.c - fields and members below a key: field.h.
  */
-#include "server/field.h"
+#include "server/keys/field.h"
 
 #include "server/sha256.h"
 

@@ -1,12 +1,12 @@
 /*
  * key.c - keys as nodes: headers, long names, expiry.  key.h has the layout.
  */
-#include "server/key.h"
+#include "server/keys/key.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "server/expire.h"
+#include "server/keys/expire.h"
 #include "server/sha256.h"
 
 const char *serve__type_name(enum serve__type type)

@@ -1,9 +1,9 @@
 /*
  * keyspace.c - commands of whole databases: KEYS, SCAN, DBSIZE, RANDOMKEY, FLUSHDB, FLUSHALL, SWAPDB.
  */
-#include "server/cursor.h"
 #include "server/event.h"
-#include "server/expire.h"
+#include "server/keys/cursor.h"
+#include "server/keys/expire.h"
 #include "server/worker.h"
 
 int serve__cmd_keys(struct serve__call *q)

@@ -1,7 +1,7 @@
 /*
  * expiry_option.c - times at which keys expire, as commands are told them.
  */
-#include "server/expiry_option.h"
+#include "server/keys/expiry_option.h"
 
 bool serve__expiry_word(struct serve__expiry_option *o, const caret_slice *word, const caret_slice *time)
 {

@@ -14,7 +14,7 @@
 #ifndef CARET_SERVER_CURSOR_H
 #define CARET_SERVER_CURSOR_H
 
-#include "server/key.h"
+#include "server/keys/key.h"
 
 #define SERVE__PLACE_MAX 264u
 

@@ -1,11 +1,12 @@
 /*
  * cursor.c - places of SCAN and its kin: cursor.h.
  */
-#include "server/cursor.h"
+#include "server/keys/cursor.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "server/keys/field.h"
 #include "server/worker.h"
 
 uint64_t serve__cursor_new(struct serve__call *q, caret_slice place)
