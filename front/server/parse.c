@@ -105,22 +105,36 @@ static enum serve__parsed bulk_head(struct serve__parser *p, const struct serve_
     return SERVE__PARSED_COMMAND;
 }
 
-/* The quick way through what is nearly always there: a head "$N\r\n" of one or two digits, and its bytes. */
-static bool short_bulk(struct serve__parser *p, const struct serve__buffer *in, caret_slice *arg)
+/* A bulk "$N\r\n" of one or two digits, and its bytes, at `at`: where it ends; NULL: it is not one, or not whole. */
+static inline const char *short_bulk(const char *at, const char *end, caret_slice *arg)
 {
-    const char *at = in->data + p->at;
-    size_t have = in->len - p->at;
-    if (have < 6 || at[0] != '$' || at[1] < '1' || at[1] > '9')
+    if (end - at < 6 || at[0] != '$' || at[1] < '1' || at[1] > '9')
+        return NULL;
+    size_t n = (size_t)(at[1] - '0');
+    at += 2;
+    if (*at >= '0' && *at <= '9')
+        n = n * 10 + (size_t)(*at++ - '0');
+    if (*at != '\r' || (size_t)(end - at) < 2 + n + 2)
+        return NULL;
+    *arg = (caret_slice){at + 2, n};
+    return at + 2 + n + 2;
+}
+
+/* The quick way through what is nearly always there: a command of few and short arguments, all of which have come. */
+static bool short_command(struct serve__parser *p, const struct serve__buffer *in, struct serve__args *args)
+{
+    const char *at = in->data + p->at, *end = in->data + in->len;
+    if (end - at < 4 || at[1] < '1' || at[1] > '9' || at[2] != '\r')
         return false;
-    size_t n = (size_t)(at[1] - '0'), head = 2;
-    if (at[2] >= '0' && at[2] <= '9') {
-        n = n * 10 + (size_t)(at[2] - '0');
-        head = 3;
-    }
-    if (at[head] != '\r' || have < head + 2 + n + 2)
+    size_t n = (size_t)(at[1] - '0');
+    if (!serve__args_room(args, n))
         return false;
-    *arg = (caret_slice){at + head + 2, n};
-    p->at += head + 2 + n + 2;
+    at += 4;
+    for (size_t i = 0; i < n; i++)
+        if ((at = short_bulk(at, end, &args->v[args->n + i])) == NULL)
+            return false;
+    args->n += n;
+    p->at = (size_t)(at - in->data);
     return true;
 }
 
@@ -131,8 +145,10 @@ static enum serve__parsed arguments(struct serve__parser *p, const struct serve_
         caret_slice arg;
         if (!serve__args_room(args, 1))
             return fail(p, "out of memory");
-        if (p->bulk < 0 && short_bulk(p, in, &arg)) {
+        const char *next = p->bulk < 0 ? short_bulk(in->data + p->at, in->data + in->len, &arg) : NULL;
+        if (next != NULL) {
             args->v[args->n++] = arg;
+            p->at = (size_t)(next - in->data);
             continue;
         }
         if (p->bulk < 0) {
@@ -244,7 +260,7 @@ enum serve__parsed serve__parse(struct serve__parser *p, struct serve__buffer *i
             p->start = p->at;
             p->first = args->n;
             if (in->data[p->at] == '*')
-                done = count_head(p, in, limits);
+                done = short_command(p, in, args) ? SERVE__PARSED_COMMAND : count_head(p, in, limits);
             else
                 done = line(p, in, args);
         }
