@@ -43,11 +43,7 @@ bool serve__read_real(const caret_slice *text, double *d)
 
 bool serve__read_long_real(const caret_slice *text, long double *d)
 {
-    char copy[256], *end;
-    if (!copied(copy, text))
-        return false;
-    *d = strtold(copy, &end);
-    return end == copy + text->len && !isnan(*d) && !(isinf(*d) && strpbrk(copy, "0123456789") != NULL);
+    return caret_codec__parse_long_double(text->data, text->len, d);
 }
 
 size_t serve__long_real_text(char *text, long double d)

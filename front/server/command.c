@@ -32,9 +32,15 @@ void serve__command_init(void)
     }
 }
 
+/* Names in the table are in lower case. */
 static bool named(const struct serve__command *c, const char *name, size_t len)
 {
-    return strncasecmp(c->name, name, len) == 0 && c->name[len] == 0 && memchr(name, 0, len) == NULL;
+    for (size_t i = 0; i < len; i++) {
+        char got = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] | 32) : name[i];
+        if (got == 0 || got != c->name[i])
+            return false;
+    }
+    return c->name[len] == 0;
 }
 
 const struct serve__command *serve__command_find(const char *name, size_t len)

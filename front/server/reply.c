@@ -4,25 +4,27 @@
 #include "server/reply.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "server/call.h"
+#include "server/codec/number.h"
 
 enum { HEAD = 24 }; /* bytes of the longest ":-9223372036854775808\r\n" */
 
-/* Digits of n to `to`, which has 20 bytes; their number. */
-static size_t digits(char *to, uint64_t n)
+/* Digits of n to `to`, which has 20 bytes; their number.  Most are lengths of one or two. */
+static inline size_t digits(char *to, uint64_t n)
 {
-    char back[20];
-    size_t len = 0;
-    do
-        back[len++] = (char)('0' + n % 10);
-    while ((n /= 10) > 0);
-    for (size_t i = 0; i < len; i++)
-        to[i] = back[len - 1 - i];
-    return len;
+    if (n < 10) {
+        to[0] = (char)('0' + n);
+        return 1;
+    }
+    if (n < 100) {
+        to[0] = (char)('0' + n / 10);
+        to[1] = (char)('0' + n % 10);
+        return 2;
+    }
+    return caret_codec__print_u64(n, to);
 }
 
 /* A letter, a number and CRLF to `to`, which has HEAD bytes. */
@@ -103,14 +105,14 @@ static void resp3_null(struct serve__reply *r)
 
 static void resp2_real(struct serve__reply *r, double d)
 {
-    char text[40];
-    resp_bulk(r, text, serve__real_text(text, d));
+    char text[CARET_CODEC__DOUBLE_ROOM];
+    resp_bulk(r, text, caret_codec__print_double(d, text));
 }
 
 static void resp3_real(struct serve__reply *r, double d)
 {
-    char text[40];
-    add_line(r->out, ',', text, serve__real_text(text, d));
+    char text[CARET_CODEC__DOUBLE_ROOM];
+    add_line(r->out, ',', text, caret_codec__print_double(d, text));
 }
 
 static void resp2_boolean(struct serve__reply *r, bool yes)
@@ -328,15 +330,6 @@ int serve__help(struct serve__call *q, const char *const *lines)
     for (size_t i = 0; i < n; i++)
         serve__status(q, lines[i]);
     return CARET_OK;
-}
-
-size_t serve__real_text(char *text, double d)
-{
-    if (isinf(d))
-        return (size_t)snprintf(text, 40, d > 0 ? "inf" : "-inf");
-    if (isnan(d))
-        return (size_t)snprintf(text, 40, "nan");
-    return (size_t)snprintf(text, 40, "%.17g", d);
 }
 
 size_t serve__reply_mark(struct serve__reply *r)

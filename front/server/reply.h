@@ -80,10 +80,6 @@ int serve__close_set(struct serve__call *q, size_t place, size_t n);
 /* Lines as HELP of a container: an array of status replies; `lines` ends with NULL. */
 int serve__help(struct serve__call *q, const char *const *lines);
 
-/* A double as Redis 7.0 writes it: 17 significant digits at most; "inf", "-inf", "nan". `text` has 40 bytes.
- * */
-size_t serve__real_text(char *text, double d);
-
 size_t serve__reply_mark(struct serve__reply *r);
 void serve__reply_cut(struct serve__reply *r, size_t mark);
 
