@@ -35,6 +35,43 @@ function check.case(name, f) cases[#cases + 1] = {name, f} end
 --- A connection to the server; each case has an empty database.
 function check.connect() return assert(resp.connect(check.path)) end
 
+--- n connections over as many workers as there are.  The kernel gives a new one to a worker that waits: so
+-- those that have one already are kept busy.
+function check.spread(n)
+    local list = {check.connect()}
+    for i = 2, n do
+        for _, one in ipairs(list) do one:send("DEBUG SLEEP 0.02\r\n") end
+        local soon = os.clock() + 0.005
+        while os.clock() < soon do end -- until they sleep
+        list[i] = check.connect()
+        list[i]("PING")
+        for k = 1, i - 1 do list[k]:read() end
+    end
+    return list
+end
+
+--- Process ids of the workers.
+function check.workers()
+    local t = {}
+    local f = io.popen("pgrep -P " .. os.getenv("SERVE_PID"))
+    for line in f:lines() do t[#t + 1] = tonumber(line) end
+    f:close()
+    return t
+end
+
+--- Fail unless the counts of n things that should come equally often, `total` times together, are within
+-- seven deviations of their mean.
+function check.even(counts, n, total)
+    local mean, seen = total / n, 0
+    for _, count in pairs(counts) do
+        seen = seen + 1
+        if math.abs(count - mean) > 7 * math.sqrt(mean) then
+            error(("%d times, not about %g"):format(count, mean), 2)
+        end
+    end
+    check.is(seen, n)
+end
+
 --- Call f until it is true, for 10 s at most.
 function check.wait(f)
     local limit = os.time() + 10

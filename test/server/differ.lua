@@ -10,9 +10,11 @@
 -- these or nothing, {a|b} one of these, and `...` repeats what is before it, zero to three times. Now and
 -- then an argument is lost, doubled, or replaced by an odd one.
 --
--- Of a topic, `unordered` names commands whose answer is a set; `hidden` those that are sent but not
--- compared; `alike` is asked about answers that differ. The state of both is compared at the end of each
--- sequence by the `probes`.
+-- Of a topic, `unordered` names commands whose answer is a set, with `width(words)` elements of a flat array
+-- that belong together; `hidden` those that are sent but not compared; `makers` makes up words of its own;
+-- `alike` is asked about answers that differ ("end": by chance, and so do the data from now on). The state of
+-- both is compared at the end of each sequence by the `probes`. `before(connection)` is called before each.
+-- A connection that a server ends is made anew; the other has to end as well.
 
 local check = require "check"
 local resp = require "resp"
@@ -20,7 +22,11 @@ local resp = require "resp"
 local rounds, seed = tonumber(arg[1]) or 300, tonumber(arg[2]) or os.time() % 1000000 -- a test has one seed
 local topics = {}
 for i = 3, #arg do topics[#topics + 1] = arg[i] end
-if #topics == 0 then topics = {"string", "generic", "transactions", "server"} end
+if #topics == 0 then -- every file of templates
+    for file in io.popen("ls differ_*.lua"):lines() do
+        topics[#topics + 1] = file:match("^differ_(.*)%.lua$")
+    end
+end
 
 local pick
 local function any(list) return list[math.random(#list)] end
@@ -135,18 +141,22 @@ end
 
 -- ------------------------------------------------------------ comparing
 
--- The elements of an array in order of their bytes: "*2\r\n..." of bulks.
-local function sorted(bytes)
-    local t, head, at = {}, bytes:match("^([*~]%d+\r\n)()")
-    if not head then return bytes end
-    while at <= #bytes do
-        local len, from = bytes:match("^%$(%d+)\r\n()", at)
-        if not len then return bytes end
-        t[#t + 1] = bytes:sub(from, from + tonumber(len) - 1)
-        at = from + tonumber(len) + 2
+-- An answer with the elements of each array, set and map in order of their bytes; `width`: so many of a flat
+-- array belong together.  And the place after it.
+local function sorted(bytes, width, at)
+    local kind, n, from = bytes:match("^([*~%%$])(%d+)\r\n()", at)
+    if not kind then return bytes:match("^([^\r]*\r\n)()", at) end
+    if kind == "$" then return bytes:sub(at, from + n + 1), from + n + 2 end
+    local t, flat = {}, true
+    for i = 1, kind == "%" and 2 * n or n do
+        flat = flat and not bytes:match("^[*~%%]", from)
+        t[i], from = sorted(bytes, width, from)
     end
-    table.sort(t)
-    return head .. table.concat(t, "\0")
+    local step = kind == "%" and 2 or flat and width or 1
+    local groups = {}
+    for i = 1, #t, step do groups[#groups + 1] = table.concat(t, "", i, math.min(i + step - 1, #t)) end
+    table.sort(groups)
+    return kind .. n .. "\r\n" .. table.concat(groups), from
 end
 
 local function shown(words)
@@ -160,13 +170,30 @@ end
 local ours, theirs
 local sent, sequences, differences = 0, 0, 0
 
+-- The answers, "ended" where a server has ended the connection: then both are new.
+local function ask(words, protocol)
+    local a_fine, a = pcall(ours.raw, ours, unpack(words))
+    local b_fine, b = pcall(theirs.raw, theirs, unpack(words))
+    if a_fine and b_fine then return a, b end
+    ours:close()
+    theirs:close()
+    ours, theirs = check.connect(), assert(resp.connect(os.getenv("REDIS_SOCKET")))
+    ours("HELLO", protocol)
+    theirs("HELLO", protocol)
+    return a_fine and a or "ended", b_fine and b or "ended"
+end
+
 local function same(topic, words, what)
-    local a, b = ours:raw(unpack(words)), theirs:raw(unpack(words))
+    local a, b = ask(words, what:match("RESP(%d)") or "2")
     local name = words[1]:lower()
     sent = sent + 1
     if topic.hidden[name] then return true end
-    if topic.unordered[name] then a, b = sorted(a), sorted(b) end
-    if a == b or (topic.alike and topic.alike(words, a, b)) then return true end
+    if topic.unordered[name] then
+        local width = topic.width and topic.width(words) or 1
+        a, b = sorted(a, width, 1), sorted(b, width, 1)
+    end
+    local verdict = a == b or topic.alike and topic.alike(words, a, b)
+    if verdict then return verdict ~= "end" end
     differences = differences + 1
     print(("%s: %s\n   ours  %q\n   redis %q"):format(what, shown(words), a:sub(1, 300), b:sub(1, 300)))
     return false
@@ -174,6 +201,7 @@ end
 
 local function load_topic(name)
     local topic = dofile("differ_" .. name .. ".lua")
+    for word, make in pairs(topic.makers or {}) do makers[word] = make end
     for _, field in ipairs({"unordered", "hidden"}) do
         local set = {}
         for _, word in ipairs(topic[field] or {}) do set[word] = true end
@@ -187,13 +215,16 @@ local function sequence(topic, name, round)
     local protocol = tostring(math.random(2, 3))
     for _, c in ipairs({ours, theirs}) do
         c("RESET")
+        c("CONFIG", "SET", "maxmemory", "0", "timeout", "0", "hash-max-listpack-entries", "512",
+            "hash-max-listpack-value", "64", "set-max-intset-entries", "512") -- a topic sets them
         c("FLUSHALL")
+        if topic.before then topic.before(c) end
         c("HELLO", protocol)
     end
     for step = 1, 60 do
         local words = {}
         pick(any(topic), words)
-        if math.random(8) == 1 then spoil(words) end
+        if not topic.exact and math.random(8) == 1 then spoil(words) end
         local what = ("%s, seed %d, round %d, step %d, RESP%s"):format(name, seed, round, step, protocol)
         if not same(topic, words, what) then return end
     end

@@ -111,6 +111,11 @@ end
 
 function client:read() return read(self) end
 
+--- Has anything come, or does it within ms milliseconds?
+function client:ready(ms)
+    return self.at <= #self.input or C.poll(ffi.new("resp_poll", self.fd, 1, 0), 1, ms) > 0
+end
+
 --- A command as its bytes.
 function resp.encode(...)
     local n = select("#", ...)
@@ -122,8 +127,13 @@ function resp.encode(...)
     return table.concat(t)
 end
 
-function client:__call(...)
+--- Send a command; its answer is for read().
+function client:write(...)
     if not self:send(resp.encode(...)) then closed() end
+end
+
+function client:__call(...)
+    self:write(...)
     return read(self)
 end
 

@@ -87,23 +87,8 @@ case("a long name is watched", function(c)
     other:close()
 end)
 
--- n connections over as many workers as there are.  The kernel gives a new one to a worker that waits: so
--- those that have one already are kept busy.
-local function spread(n)
-    local list = {check.connect()}
-    for i = 2, n do
-        for _, one in ipairs(list) do one:send("DEBUG SLEEP 0.02\r\n") end
-        local soon = os.clock() + 0.005
-        while os.clock() < soon do end -- until they sleep
-        list[i] = check.connect()
-        list[i]("PING")
-        for k = 1, i - 1 do list[k]:read() end
-    end
-    return list
-end
-
 case("nobody sees half of a transaction", function(c)
-    local writers, n = spread(4), 400
+    local writers, n = check.spread(4), 400
     c("MSET", "a", "0", "b", "0")
     local reader = check.connect()
     for _ = 1, n do
@@ -118,7 +103,7 @@ case("nobody sees half of a transaction", function(c)
 end)
 
 case("counting with WATCH loses nothing", function(c)
-    local clients, won = spread(6), 0
+    local clients, won = check.spread(6), 0
     c("SET", "n", "0")
     for _ = 1, 60 do
         for _, one in ipairs(clients) do one:send("WATCH n\r\nGET n\r\n") end

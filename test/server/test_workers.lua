@@ -4,14 +4,6 @@ local ffi = require "ffi"
 local case, is = check.case, check.is
 ffi.cdef "int kill(int, int);"
 
-local function workers()
-    local t = {}
-    local f = io.popen("pgrep -P " .. os.getenv("SERVE_PID"))
-    for line in f:lines() do t[#t + 1] = tonumber(line) end
-    f:close()
-    return t
-end
-
 case("a killed worker is replaced, and loses no acknowledged write", function()
     local clients, acknowledged, open = {}, 0, 0
     math.randomseed(7)
@@ -36,7 +28,7 @@ case("a killed worker is replaced, and loses no acknowledged write", function()
         end
         local list
         check.wait(function()
-            list = workers()
+            list = check.workers()
             return #list > 0
         end)
         if round < 12 then ffi.C.kill(list[math.random(#list)], 9) end
