@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/dispatch.h"
+#include "server/meet/mail.h"
 #include "server/pipeline.h"
 #include "server/worker.h"
 
@@ -179,6 +180,8 @@ static void want(struct serve__worker *w, struct serve__conn *c, bool out, bool 
 
 void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
 {
+    if (w->mail_waits)
+        serve__mail_send(w);
     while (c->sent < c->out.len) {
         ssize_t n = send(c->source.fd, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "server/worker.h"
+#include "server/meet/mail.h"
 
 struct options {
     const char *file, *shm_dir;
@@ -362,6 +363,8 @@ static int run(struct supervisor *v)
     v->nworkers = number_of(v, SERVE__CFG_workers);
     v->shared->nworkers = v->nworkers;
     raise_limit(v);
+    if (!serve__mail_make(v->shared))
+        return socket_error("mailboxes") ? 0 : 3;
     if (!open_sockets(v))
         return 3;
     block_signals(&signals);

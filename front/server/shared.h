@@ -7,6 +7,7 @@
  * | config   | whoever has `lock`         | all, once a turn if `version` moved | the old value for a turn |
  * | places   | whoever runs a SCAN        | all | cursor.h has its protocol             |
  * | stop     | any                        | all, once a turn | one turn more                 |
+ * | mail     | the supervisor, once       | all     | nothing: they are numbers of sockets   |
  *
  * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
  * that are written whole before `version` moves.
@@ -38,10 +39,16 @@ struct serve__command_stats {
 struct serve__stats {
     serve__counter pid;
     serve__counter connections; /* open now */
-    serve__counter blocked;     /* of them, waiting in a blocking command */
+    serve__counter blocked;     /* of them, waiting in a blocking command, or about to: meet/line.h */
+    serve__counter waiting;     /* of them, those that have their place in a line: INFO's blocked_clients */
     serve__counter accepted, refused, commands, errors, bytes_in, bytes_out;
     serve__counter hits, misses, dirty, expired_keys, evicted_keys;
-    serve__counter reserved[32]; /* for features to come: give them a name above */
+    serve__counter mail_dropped; /* letters to other workers */
+    serve__counter paused;       /* connections that wait for the end of CLIENT PAUSE */
+    serve__counter monitors;     /* connections that see all commands */
+    serve__counter trackers;     /* connections that track keys; what they have read, and of how many */
+    serve__counter tracked_keys, tracked_items, tracked_prefixes;
+    serve__counter reserved[24]; /* for features to come: give them a name above */
     struct serve__command_stats command[SERVE__COMMANDS_MAX];
 };
 
@@ -65,6 +72,9 @@ struct serve__shared {
         saved_dirty;          /* of the last SAVE: seconds since 1970, how many, `dirty` then */
     serve__counter no_expire; /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
     int nworkers;
+    struct {
+        int in, out;
+    } mail[SERVE__WORKERS_MAX];                             /* meet/mail.h */
     pid_t supervisor;
     char run_id[41];
     char config[SERVE__CONFIG_MAX][SERVE__CONFIG_BYTES]; /* by the index of config.c's table */

@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "server/keys/expire.h"
+#include "server/meet/mail.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
 
@@ -198,11 +200,14 @@ static void turn(struct serve__worker *w)
     int n = epoll_wait(w->epoll, events, EVENTS, wait < 0 ? 0 : wait > TICK ? TICK : (int)wait);
     serve__worker_clock(w);
     serve__config_refresh(w);
+    serve__mail_first(w);
     if (w->ready != NULL)
         serve_ready(w);
     for (int i = 0; i < n; i++)
         source_ready(w, events[i].data.ptr, events[i].events);
     sweep_idle(w);
+    if (w->mail_waits)
+        serve__mail_send(w);
     if (w->shared->stop)
         w->stopping = true;
 }
@@ -251,8 +256,8 @@ static bool open_all(struct serve__worker *w)
     }
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->spare_fd = dup(STDERR_FILENO);
-    if (w->epoll < 0 || w->spare_fd < 0 || !open_signals(w)) {
-        serve__log("epoll or signalfd: %s", strerror(errno));
+    if (w->epoll < 0 || w->spare_fd < 0 || !open_signals(w) || !serve__mail_open(w)) {
+        serve__log("epoll, signalfd or mail: %s", strerror(errno));
         return false;
     }
     for (int i = 0; i < start->nlisteners; i++)

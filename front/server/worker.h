@@ -5,6 +5,7 @@
  *   1. read the clock; look for a new configuration; delete keys that are due (expire.h)
  *   2. connections that were woken, then sockets that are ready: read, parse, run, send
  *   3. what has to be done now and then: connections that were idle too long
+ *   4. letters to other workers, if no answer took them along (meet/mail.h)
  *
  * Everything of a worker belongs to its one thread.
  */
@@ -40,6 +41,8 @@ struct serve__worker {
     int64_t now;       /* milliseconds since 1970, at the start of the turn */
     unsigned interest; /* SERVE__EVENT_* that somebody wants to be told */
     uint64_t version;  /* of the configuration that `config` was read from */
+    struct serve__mail *mail;         /* meet/mail.h */
+    bool mail_waits;                  /* letters are to be sent */
     struct serve__config config;
     struct serve__shared *shared;
     struct serve__stats *stats; /* our row */
