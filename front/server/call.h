@@ -25,6 +25,7 @@
 #include "server/functions.h"
 #include "server/reply.h"
 
+struct serve__call;
 struct serve__conn;
 struct serve__worker;
 
@@ -56,6 +57,13 @@ struct serve__runner {
     struct serve__buffer pending; /* events of the command that runs: event.h */
     uint64_t dirty, expired;      /* changes of the command that runs; keys that it found expired */
     uint64_t random[2];
+    unsigned meets; /* what the transaction has to do with clients that wait: meet/blocked.c */
+};
+
+enum {
+    SERVE__MEETS_READY = 1,  /* a key became ready, and somebody waits */
+    SERVE__MEETS_MISSED = 2, /* a key became ready, and nobody waited then */
+    SERVE__MEETS_DONE = 4    /* there is something to do after the commit */
 };
 
 struct serve__call {
@@ -70,6 +78,7 @@ struct serve__call {
     unsigned db;
     int64_t now; /* milliseconds since 1970: of the turn */
     size_t mark; /* of the reply, before this command */
+    const caret_slice *ready; /* a client that waited is served: the key that is ready.  NULL mostly */
 };
 
 /* Answer an error, as of printf: "ERR what".  What was answered by this command before is cut off.
@@ -80,6 +89,9 @@ int serve__fail(struct serve__call *q, const char *format, ...) __attribute__((f
 typedef int serve__run(struct serve__call *q);
 int serve__atomic(struct serve__call *q, serve__run *fn);
 int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags); /* CARET_TXN_* */
+
+/* Answer what a command returned, if it has not: the error of this code. */
+void serve__answer_code(struct serve__call *q, int rc);
 
 /* Run the command q->cmd and answer, whatever comes: CARET_OK, or CARET_RESTART within a transaction. */
 int serve__execute(struct serve__call *q);

@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "server/event.h"
+#include "server/meet/blocked.h"
 #include "server/multi.h"
 #include "server/worker.h"
 
@@ -76,8 +77,7 @@ static const char *common_error(int rc)
     }
 }
 
-/* Answer what the command returned. */
-static void answer_code(struct serve__call *q, int rc)
+void serve__answer_code(struct serve__call *q, int rc)
 {
     const char *text = common_error(rc);
     if (rc == SERVE__FAILED)
@@ -103,6 +103,25 @@ int serve__atomic(struct serve__call *q, serve__run *fn)
     return serve__atomic_as(q, fn, 0);
 }
 
+/* What the outermost transaction told is not so. */
+static void forget(struct serve__call *q, struct serve__event_place place)
+{
+    serve__events_forget(q->r, place);
+    if (q->r->meets != 0)
+        serve__blocked_forget(q->r);
+}
+
+/* Commit the outermost transaction; clients that wait for what it made ready are served in it. */
+static int commit_and_meet(struct serve__call *q, size_t events)
+{
+    int rc = q->r->meets & SERVE__MEETS_READY ? serve__blocked_serve(q, events) : CARET_OK;
+    if (rc == CARET_OK)
+        rc = caret_commit(q->s);
+    if (rc == CARET_OK && q->r->meets != 0)
+        serve__blocked_committed(q->r);
+    return rc;
+}
+
 int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
 {
     struct serve__event_place place = serve__events_place(q->r);
@@ -113,7 +132,7 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
     for (;;) {
         rc = fn(q);
         if (rc == CARET_OK || rc == CARET_NONE) {
-            int committed = caret_commit(q->s);
+            int committed = outermost ? commit_and_meet(q, place.len) : caret_commit(q->s);
             if (committed == CARET_OK)
                 return rc;
             rc = committed;
@@ -124,11 +143,14 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
             break;
         if (q->reply != NULL)
             serve__reply_cut(q->reply, q->mark);
-        serve__events_forget(q->r, place);
+        forget(q, place);
     }
     if (rc == CARET_RESTART) /* of the outer transaction: whoever began it runs it again */
         return rc;
-    serve__events_forget(q->r, place);
+    if (outermost)
+        forget(q, place);
+    else
+        serve__events_forget(q->r, place);
     if (caret_txn_level(q->s) > 0)
         caret_rollback(q->s);
     return rc;
@@ -142,7 +164,7 @@ int serve__execute(struct serve__call *q)
     if (rc == CARET_RESTART)
         return rc;
     if (rc != CARET_OK)
-        answer_code(q, rc);
+        serve__answer_code(q, rc);
     struct serve__command_stats *stats = &q->w->stats->command[q->cmd->id];
     serve__add(&stats->calls, 1);
     if (q->reply->errors != errors)

@@ -3,7 +3,7 @@
  */
 #include "server/event.h"
 
-#include "server/worker.h"
+#include "server/meet/blocked.h"
 
 /* In the runner's buffer: this, and the bytes of the key's name. */
 struct waiting {
@@ -12,13 +12,22 @@ struct waiting {
     size_t len;
 };
 
-static void add(struct serve__call *q, unsigned class, const char *event, unsigned db, caret_slice name)
+static void add(struct serve__call *q, struct waiting e, const caret_slice *parts, unsigned n)
 {
-    struct waiting e = {event, class, db, name.len};
-    if (!(q->w->interest & class))
+    for (unsigned i = 0; i < n; i++)
+        e.len += parts[i].len;
+    if (!serve__buffer_room(&q->r->pending, sizeof e + e.len))
         return;
     serve__buffer_add(&q->r->pending, &e, sizeof e);
-    serve__buffer_add(&q->r->pending, name.data, name.len);
+    for (unsigned i = 0; i < n; i++)
+        serve__buffer_add(&q->r->pending, parts[i].data, parts[i].len);
+}
+
+void serve__event_add(struct serve__call *q, unsigned class, const char *event, const caret_slice *parts,
+                      unsigned n)
+{
+    if (q->w->interest & class)
+        add(q, (struct waiting){event, class, q->db, 0}, parts, n);
 }
 
 void serve__changed(struct serve__call *q, unsigned class, const char *event, caret_slice name)
@@ -27,18 +36,34 @@ void serve__changed(struct serve__call *q, unsigned class, const char *event, ca
         q->r->expired++;
     else
         q->r->dirty++;
-    add(q, class, event, q->db, name);
+    if (q->w->interest & class)
+        add(q, (struct waiting){event, class, q->db, 0}, &name, 1);
 }
 
 void serve__ready(struct serve__call *q, caret_slice name)
 {
-    add(q, SERVE__EVENT_READY, NULL, q->db, name);
+    bool anybody = serve__anybody_blocked(q->w);
+    q->r->meets |= anybody ? SERVE__MEETS_READY : SERVE__MEETS_MISSED;
+    if (anybody)
+        add(q, (struct waiting){NULL, SERVE__EVENT_READY, q->db, 0}, &name, 1);
+}
+
+bool serve__event_at(const struct serve__runner *r, size_t *at, struct serve__event *e)
+{
+    struct waiting w;
+    if (*at >= r->pending.len)
+        return false;
+    memcpy(&w, r->pending.data + *at, sizeof w);
+    *e = (struct serve__event){w.class, w.db, {r->pending.data + *at + sizeof w, w.len}};
+    *at += sizeof w + w.len;
+    return true;
 }
 
 void serve__flushed(struct serve__call *q, int db)
 {
     q->r->dirty++;
-    add(q, SERVE__EVENT_FLUSHED, NULL, (unsigned)db, (caret_slice){"", 0});
+    q->r->meets |= SERVE__MEETS_READY;
+    add(q, (struct waiting){NULL, SERVE__EVENT_FLUSHED, (unsigned)db, 0}, NULL, 0);
 }
 
 struct serve__event_place serve__events_place(const struct serve__runner *r)
@@ -53,9 +78,30 @@ void serve__events_forget(struct serve__runner *r, struct serve__event_place pla
     r->expired = place.expired;
 }
 
+static serve__tell_fn *const tellers[SERVE__TELLS] = {serve__monitored_tell, serve__publish_tell,
+                                                      serve__notify_tell, serve__blocked_tell,
+                                                      serve__tracking_tell};
+
+void serve__interest(struct serve__worker *w, enum serve__listener_of who, unsigned classes)
+{
+    w->wanted[who] = classes;
+    w->interest = 0;
+    for (int i = 0; i < SERVE__TELLS; i++)
+        w->interest |= w->wanted[i];
+}
+
+static void tell(struct serve__worker *w, const struct waiting *e, caret_slice name)
+{
+    for (int i = 0; i < SERVE__TELLS; i++)
+        if ((w->wanted[i] & e->class) && tellers[i] != NULL)
+            tellers[i](w, e->class, e->event, e->db, name);
+}
+
 void serve__events_send(struct serve__runner *r)
 {
     struct serve__worker *w = r->w;
+    if (r->dirty == 0 && r->expired == 0 && r->pending.len == 0)
+        return;
     if (r->dirty != 0)
         serve__add(&w->stats->dirty, r->dirty);
     if (r->expired != 0)
@@ -65,11 +111,11 @@ void serve__events_send(struct serve__runner *r)
         return;
     struct serve__buffer events = r->pending; /* whoever is told may run commands */
     r->pending = (struct serve__buffer){0};
-    for (size_t at = 0; at < events.len && serve__event_tell != NULL;) {
+    for (size_t at = 0; at < events.len;) {
         struct waiting e;
         memcpy(&e, events.data + at, sizeof e);
         at += sizeof e;
-        serve__event_tell(w, e.class, e.event, e.db, (caret_slice){events.data + at, e.len});
+        tell(w, &e, (caret_slice){events.data + at, e.len});
         at += e.len;
     }
     serve__buffer_free(&events);

@@ -26,6 +26,8 @@ enum {
     SERVE__EVENT_MISS = 1 << 9,     /* m */
     SERVE__EVENT_NEW = 1 << 10,     /* n */
     SERVE__EVENT_MODULE = 1 << 11,  /* d */
+    SERVE__EVENT_MONITOR = 1 << 23, /* ours: a line of MONITOR, in place of a name */
+    SERVE__EVENT_PUBLISH = 1 << 22, /* ours: a message, in place of a name */
     SERVE__EVENT_FLUSHED = 1 << 21, /* ours: of serve__flushed(), the name is empty */
     SERVE__EVENT_READY = 1 << 20    /* ours: a key has got elements that a blocked client may wait for */
 };
@@ -40,6 +42,19 @@ void serve__flushed(struct serve__call *q, int db);
 /* A key may have become one that a blocked client can take from: no change, no notification. */
 void serve__ready(struct serve__call *q, caret_slice name);
 
+/* Something of a class is to be told after the commit, which is not a change: a key that was missed, a message.
+ * The parts, one after another, are its name. */
+void serve__event_add(struct serve__call *q, unsigned class, const char *event, const caret_slice *parts,
+                      unsigned n);
+
+/* The event at a place of those that wait for the commit, and the next place; false: there are no more.  The
+ * name lives until the next one comes. */
+struct serve__event {
+    unsigned class, db;
+    caret_slice name;
+};
+bool serve__event_at(const struct serve__runner *r, size_t *at, struct serve__event *e);
+
 /* After the commit: tell all that waits.  And forget it: after a restart or a rollback, from `place` on. */
 void serve__events_send(struct serve__runner *r);
 struct serve__event_place {
@@ -49,9 +64,27 @@ struct serve__event_place {
 struct serve__event_place serve__events_place(const struct serve__runner *r);
 void serve__events_forget(struct serve__runner *r, struct serve__event_place place);
 
-/* Called for each, after the commit. `event` is NULL for the two that are ours; db is UINT_MAX for all.
- * Defined by what uses them (weak: none is there yet). */
-void serve__event_tell(struct serve__worker *w, unsigned class, const char *event, unsigned db,
-                       caret_slice name) __attribute__((weak));
+/* Those that are told, each of the classes that it has asked for. */
+enum serve__listener_of {
+    SERVE__TELL_MONITOR,
+    SERVE__TELL_PUBLISH,
+    SERVE__TELL_NOTIFY,
+    SERVE__TELL_BLOCKED,
+    SERVE__TELL_TRACKING,
+    SERVE__TELLS
+};
+
+/* From now on tell it of these classes, 0: of none. */
+void serve__interest(struct serve__worker *w, enum serve__listener_of who, unsigned classes);
+
+/* Called for each event of their classes, after the commit, in this order (all weak). `event` is NULL for the
+ * two that are ours; db is UINT_MAX for all. */
+typedef void serve__tell_fn(struct serve__worker *w, unsigned class, const char *event, unsigned db,
+                            caret_slice name);
+serve__tell_fn serve__monitored_tell __attribute__((weak));
+serve__tell_fn serve__publish_tell __attribute__((weak));
+serve__tell_fn serve__notify_tell __attribute__((weak));
+serve__tell_fn serve__blocked_tell __attribute__((weak));
+serve__tell_fn serve__tracking_tell __attribute__((weak));
 
 #endif

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "server/keys/expire.h"
+#include "server/meet/blocked.h"
 #include "server/meet/mail.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
@@ -200,6 +201,8 @@ static void turn(struct serve__worker *w)
     int n = epoll_wait(w->epoll, events, EVENTS, wait < 0 ? 0 : wait > TICK ? TICK : (int)wait);
     serve__worker_clock(w);
     serve__config_refresh(w);
+    int wakes = serve__blocked_turn(w, TICK);
+    w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
     serve__mail_first(w);
     if (w->ready != NULL)
         serve_ready(w);
@@ -254,6 +257,10 @@ static bool open_all(struct serve__worker *w)
         serve__log("%s", caret_message());
         return false;
     }
+    if (!serve__blocked_open(w)) {
+        serve__log("no memory or no session for clients that wait");
+        return false;
+    }
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->spare_fd = dup(STDERR_FILENO);
     if (w->epoll < 0 || w->spare_fd < 0 || !open_signals(w) || !serve__mail_open(w)) {
@@ -275,6 +282,7 @@ static void close_all(struct serve__worker *w)
         serve__conn_send(w, w->conns);
         serve__conn_free(w, w->conns);
     }
+    serve__blocked_close(w);
     caret_session_close(w->run.s);
     if (caret_close(w->db) != CARET_OK)
         serve__log("closing the database: %s", caret_message());
@@ -292,7 +300,7 @@ int serve__worker_main(struct serve__start *start)
     w->stats = &start->shared->stats[start->index];
     w->stats->pid = (uint64_t)getpid();
     w->stats->connections = 0; /* those of a predecessor died with it */
-    w->stats->blocked = 0;
+    w->stats->blocked = w->stats->waiting = w->stats->paused = w->stats->monitors = 0;
     serve__config_refresh(w);
     if (!open_all(w))
         return 3;

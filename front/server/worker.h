@@ -15,6 +15,7 @@
 #include "server/call.h"
 #include "server/config.h"
 #include "server/conn.h"
+#include "server/event.h"
 #include "server/shared.h"
 
 enum { SERVE__BATCH = 32, SERVE__LISTENERS_MAX = 20 };
@@ -38,11 +39,13 @@ struct serve__start {
 struct serve__worker {
     int index, epoll;
     bool stopping, accept_paused;
-    int64_t now;       /* milliseconds since 1970, at the start of the turn */
-    unsigned interest; /* SERVE__EVENT_* that somebody wants to be told */
-    uint64_t version;  /* of the configuration that `config` was read from */
+    int64_t now;                      /* milliseconds since 1970, at the start of the turn */
+    unsigned interest;                /* SERVE__EVENT_* that somebody wants to be told: all of `wanted` */
+    unsigned wanted[SERVE__TELLS];    /* event.h */
     struct serve__mail *mail;         /* meet/mail.h */
+    struct serve__blocking *blocking; /* meet/blocked.c */
     bool mail_waits;                  /* letters are to be sent */
+    uint64_t version;                 /* of the configuration that `config` was read from */
     struct serve__config config;
     struct serve__shared *shared;
     struct serve__stats *stats; /* our row */

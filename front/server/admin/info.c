@@ -41,9 +41,11 @@ static void add_clients(struct serve__call *q, struct serve__buffer *b)
     serve__buffer_print(b,
                         "connected_clients:%" PRIu64 "\r\ncluster_connections:0\r\nmaxclients:%" PRId64
                         "\r\nclient_recent_max_input_buffer:0\r\nclient_recent_max_output_buffer:0\r\n"
-                        "blocked_clients:%" PRIu64 "\r\ntracking_clients:0\r\nclients_in_timeout_table:0\r\n",
+                        "blocked_clients:%" PRIu64 "\r\ntracking_clients:%" PRIu64
+                        "\r\nclients_in_timeout_table:0\r\n",
                         SERVE__SUM(q->w->shared, connections), q->w->config.n[SERVE__CFG_maxclients],
-                        SERVE__SUM(q->w->shared, blocked));
+                        SERVE__SUM(q->w->shared, waiting) + SERVE__SUM(q->w->shared, paused),
+                        SERVE__SUM(q->w->shared, trackers));
 }
 
 static uint64_t used_memory(struct serve__call *q, uint64_t *pages)
