@@ -52,18 +52,28 @@ struct serve__runner {
     caret_session *s;
     caret_node_buf base[SERVE__DATABASES]; /* ^redis, ^redis1, ... */
     caret_node_buf expiry;                 /* ^redisX */
+    caret_node_buf first;                  /* of serve__key_first() */
     struct serve__buffer scratch; /* for one function at a time: it may be used until another is called */
     struct serve__buffer work;    /* for one command at a time: to put a value together in */
     struct serve__buffer pending; /* events of the command that runs: event.h */
     uint64_t dirty, expired;      /* changes of the command that runs; keys that it found expired */
     uint64_t random[2];
     unsigned meets; /* what the transaction has to do with clients that wait: meet/blocked.c */
+    int (*again)(struct serve__call *q); /* instead of caret_restart(); NULL: none */
 };
 
 enum {
     SERVE__MEETS_READY = 1,  /* a key became ready, and somebody waits */
     SERVE__MEETS_MISSED = 2, /* a key became ready, and nobody waited then */
     SERVE__MEETS_DONE = 4    /* there is something to do after the commit */
+};
+
+/* What the pipeline has found out about a command before it is run. */
+struct serve__ahead {
+    const struct serve__command *cmd; /* NULL: there is none of this name */
+    const caret_slice *argv;          /* its arguments: a script that it runs has calls of its own */
+    caret_node *node;                 /* of the key argv[1] in the database `db`; NULL: none */
+    unsigned db;
 };
 
 struct serve__call {
@@ -76,8 +86,10 @@ struct serve__call {
     const caret_slice *argv;
     int argc;
     unsigned db;
-    int64_t now; /* milliseconds since 1970: of the turn */
-    size_t mark; /* of the reply, before this command */
+    int64_t now;                      /* milliseconds since 1970: of the turn */
+    size_t mark;                      /* of the reply, before this command */
+    const struct serve__ahead *ahead; /* NULL: nothing is known */
+    bool inner;                       /* of a script, whose time it takes */
     const caret_slice *ready; /* a client that waited is served: the key that is ready.  NULL mostly */
 };
 

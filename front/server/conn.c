@@ -235,7 +235,8 @@ static void unparse(struct serve__conn *c, size_t at)
 /* Parse up to a batch of commands, and run them. */
 static bool run_batch(struct serve__worker *w, struct serve__conn *c)
 {
-    struct serve__pipeline batch = {.n = 0};
+    struct serve__pipeline batch; /* large: what is not written is not read */
+    batch.n = batch.looked_from = batch.looked_to = 0;
     struct serve__parse_limits limits = {w->config.n[SERVE__CFG_proto_max_bulk_len],
                                          serve__auth_required(w, c)};
     enum serve__parsed parsed = SERVE__PARSED_MORE;

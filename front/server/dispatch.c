@@ -205,8 +205,11 @@ static void unknown_subcommand(struct serve__call *q, const struct serve__comman
 /* Find the command: q->cmd.  false: it was answered that there is none. */
 static bool find(struct serve__call *q)
 {
-    const struct serve__command *parent;
-    q->cmd = serve__command_of(q->argv, q->argc, &parent);
+    const struct serve__command *parent = NULL;
+    if (q->ahead != NULL && q->ahead->cmd != NULL && q->ahead->cmd->nsub == 0)
+        q->cmd = q->ahead->cmd;
+    else
+        q->cmd = serve__command_of(q->argv, q->argc, &parent);
     if (q->cmd == NULL && parent != NULL)
         unknown_subcommand(q, parent);
     else if (q->cmd == NULL)
@@ -258,7 +261,8 @@ static void silence(struct serve__conn *c, size_t mark)
         c->flags = (c->flags & ~(unsigned)SERVE__CONN_REPLY_SKIP_NEXT) | SERVE__CONN_REPLY_SKIP;
 }
 
-void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret_slice *argv, int argc)
+void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret_slice *argv, int argc,
+                     const struct serve__ahead *ahead)
 {
     struct serve__call q = {.w = w,
                             .r = &w->run,
@@ -268,7 +272,8 @@ void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret
                             .argv = argv,
                             .argc = argc,
                             .db = c->db,
-                            .now = w->now};
+                            .now = w->now,
+                            .ahead = ahead};
     uint64_t errors = c->reply.errors;
     q.mark = serve__reply_mark(&c->reply);
     size_t mark = q.mark;

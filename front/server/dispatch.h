@@ -4,10 +4,12 @@
 #ifndef CARET_SERVER_DISPATCH_H
 #define CARET_SERVER_DISPATCH_H
 
+#include "server/call.h"
 #include "server/conn.h"
 
-/* Run one request of a connection, and answer it.  `nodes` of the worker may hold its key already. */
-void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret_slice *argv, int argc);
+/* Run one request of a connection, and answer it.  `ahead`: what is known of it, or NULL. */
+void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret_slice *argv, int argc,
+                     const struct serve__ahead *ahead);
 
 /* Hooks of features, all weak.  A check answers and returns true if the command is refused; a queue takes it.
  * */

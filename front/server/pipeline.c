@@ -7,8 +7,6 @@
  */
 #include "server/pipeline.h"
 
-#include <strings.h>
-
 #include "server/dispatch.h"
 #include "server/keys/key.h"
 
@@ -21,7 +19,9 @@ enum {
 static bool is_get(const struct serve__pipeline *p, unsigned i)
 {
     const caret_slice *name = &p->args[p->first[i]];
-    return p->argc[i] == 2 && name->len == 3 && strncasecmp(name->data, "get", 3) == 0;
+    const char *text = name->data;
+    return p->argc[i] == 2 && name->len == 3 && (text[0] | 32) == 'g' && (text[1] | 32) == 'e' &&
+           (text[2] | 32) == 't';
 }
 
 /* How many GETs follow one another from i on. */
@@ -75,23 +75,48 @@ static unsigned get_many(struct serve__worker *w, struct serve__conn *c, struct 
     return k;
 }
 
-/* Bring the first keys of all commands near. */
-static void prefetch(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)
+/* Bring the first keys of all commands from i on near, and remember commands and nodes. */
+static void look_ahead(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
+                       unsigned from)
 {
     caret_node *nodes[SERVE__BATCH] = {NULL};
     unsigned n = 0;
     struct serve__call q = {.w = w, .r = &w->run, .c = c, .s = w->run.s, .db = c->db};
-    for (unsigned i = 0; i < p->n; i++) {
+    for (unsigned i = from; i < p->n; i++) {
         const caret_slice *argv = &p->args[p->first[i]];
-        const struct serve__command *cmd =
-            p->argc[i] > 1 ? serve__command_find(argv[0].data, argv[0].len) : NULL;
-        if (cmd != NULL && cmd->first == 1 && serve__key_node(&q, &w->nodes[n], argv[1]) == CARET_OK) {
-            nodes[n] = &w->nodes[n].node;
-            n++;
-        }
+        struct serve__ahead *a = &p->ahead[i];
+        *a = (struct serve__ahead){
+            .cmd = serve__command_find(argv[0].data, argv[0].len), .argv = argv, .db = c->db};
+        if (p->argc[i] <= 1 || a->cmd == NULL || a->cmd->first != 1 ||
+            serve__key_node(&q, &w->ahead[i], argv[1]) != CARET_OK)
+            continue;
+        a->node = &w->ahead[i].node;
+        nodes[n++] = a->node;
     }
+    p->looked_from = from;
+    p->looked_to = p->n;
     if (n >= LEAST)
         caret_prefetch(w->run.s, nodes, n);
+}
+
+static const struct serve__ahead *ahead_of(const struct serve__pipeline *p, unsigned i)
+{
+    return i >= p->looked_from && i < p->looked_to ? &p->ahead[i] : NULL;
+}
+
+/* What can be done for the command i and those after it together: how many were run. */
+static unsigned run_ahead(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
+                          unsigned i, unsigned *known)
+{
+    if (i >= *known) {
+        unsigned n = gets(p, i);
+        *known = n > 1 ? i + n : p->n;
+        if (n > 1)
+            return get_many(w, c, p, i, n);
+        if (p->n - i >= LEAST)
+            look_ahead(w, c, p, i);
+    }
+    return 0;
 }
 
 unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)
@@ -99,17 +124,11 @@ unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, str
     unsigned stop = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED;
     unsigned i = 0, known = 0; /* commands before `known` have been looked up */
     while (i < p->n && !(c->flags & stop) && serve__conn_has_room(c)) {
-        if (i >= known && p->n > 1 && ordinary(w, c)) {
-            unsigned n = gets(p, i);
-            known = n > 1 ? i + n : p->n;
-            if (n > 1)
-                i += get_many(w, c, p, i, n);
-            else if (p->n - i >= LEAST)
-                prefetch(w, c, p);
-            if (i == known)
-                continue;
-        }
-        serve__dispatch(w, c, &p->args[p->first[i]], p->argc[i]);
+        unsigned n = p->n > 1 && ordinary(w, c) ? run_ahead(w, c, p, i, &known) : 0;
+        i += n;
+        if (n > 0)
+            continue;
+        serve__dispatch(w, c, &p->args[p->first[i]], p->argc[i], ahead_of(p, i));
         i++;
     }
     return i;

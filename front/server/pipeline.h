@@ -13,6 +13,8 @@ struct serve__pipeline {
     int argc[SERVE__BATCH];
     size_t end[SERVE__BATCH]; /* of each in the input */
     const caret_slice *args;
+    struct serve__ahead ahead[SERVE__BATCH]; /* of the commands from `looked` ... */
+    unsigned looked_from, looked_to;         /* ... to before this one */
 };
 
 /* Run them in order, as far as the connection goes on: how many. */

@@ -56,7 +56,8 @@ struct serve__worker {
     struct serve__conn *ready; /* list of serve__conn_wake() */
     struct serve__buffer spare_in, spare_out;
     struct serve__args spare_args;
-    caret_node_buf nodes[SERVE__BATCH]; /* of the commands that are looked up together */
+    caret_node_buf nodes[SERVE__BATCH]; /* of what one command looks up together, or a row of GETs */
+    caret_node_buf ahead[SERVE__BATCH]; /* of commands that are still to be run: pipeline.c */
     int64_t swept;                      /* when idle connections were looked for */
     int spare_fd;                       /* given up when there are no descriptors, to refuse one properly */
     int64_t due;                        /* when the next key expires, as far as this worker knows */

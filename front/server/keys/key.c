@@ -36,6 +36,16 @@ static void hashed(char subscript[SERVE__HASHED], caret_slice name)
     serve__sha256((unsigned char *)subscript + 2, name.data, name.len);
 }
 
+caret_node *serve__key_first(struct serve__call *q, int *rc)
+{
+    const struct serve__ahead *a = q->ahead;
+    *rc = CARET_OK;
+    if (a != NULL && a->argv == q->argv && a->db == q->db && a->node != NULL)
+        return a->node;
+    *rc = serve__key_node(q, &q->r->first, q->argv[1]);
+    return &q->r->first.node;
+}
+
 int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice name)
 {
     const caret_node *base = &q->r->base[q->db].node;

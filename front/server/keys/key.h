@@ -63,6 +63,8 @@ struct serve__key {
     caret_slice value; /* bytes of a string, in memory of the session: until its next call */
 };
 
+/* The node of the key argv[1], which is not a long name: the one that the pipeline has made, or r->first. */
+caret_node *serve__key_first(struct serve__call *q, int *rc);
 /* The node of a key; nothing is read. */
 int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice name);
 
