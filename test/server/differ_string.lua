@@ -4,6 +4,7 @@ return {
     "set key value [NX|XX] [GET] [EX seconds|PX seconds000|EXAT future|PXAT future000|KEEPTTL]",
     "set key value",
     "set key value {EX|PX|EXAT|PXAT} never",
+    "set key value EX seconds EX seconds", "getex key PXAT future000 PXAT future000",
     "setnx key value",
     "setex key seconds value",
     "psetex key seconds000 value",

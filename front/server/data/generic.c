@@ -186,14 +186,16 @@ int serve__cmd_copy(struct serve__call *q)
 static const char *string_encoding(const struct serve__key *k)
 {
     int64_t n;
+    if (k->flags & SERVE__HEAD_LARGE)
+        return "raw";
     if (k->value.len <= 20 && serve__read_integer(&k->value, &n))
         return "int";
-    return k->value.len <= 44 ? "embstr" : "raw";
+    return k->value.len <= SERVE__EMBEDDED_MAX ? "embstr" : "raw";
 }
 
 /* What the encoding of a type is called while it is small, and after; its type decides when that is
  * (SERVE__HEAD_LARGE), as Redis never goes back. */
-static const char *encoding(const struct serve__key *k)
+const char *serve__key_encoding(const struct serve__key *k)
 {
     bool large = (k->flags & SERVE__HEAD_LARGE) != 0;
     switch (k->type) {
@@ -212,7 +214,7 @@ int serve__cmd_object_encoding(struct serve__call *q)
 {
     struct serve__key k;
     int rc = serve__key_open(q, &k, q->argv[2], SERVE__ANY);
-    return rc == CARET_OK ? serve__text(q, encoding(&k)) : rc;
+    return rc == CARET_OK ? serve__text(q, serve__key_encoding(&k)) : rc;
 }
 
 int serve__cmd_object_refcount(struct serve__call *q)

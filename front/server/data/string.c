@@ -1,5 +1,5 @@
 /*
- * string.c - commands of strings.
+ * string.c - commands of strings; string_change.c has those that change one in place.
  *
  * A plain string is the value of its node, so GET, SET and INCR are one operation of the engine each.  What
  * they can't answer so (another type, an expiry, a long name) they do as a transaction.
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/data/string.h"
 #include "server/event.h"
 #include "server/keys/expiry_option.h"
 #include "server/keys/key.h"
@@ -24,26 +25,12 @@ static bool has_short_name(caret_slice name)
     return name.len <= SERVE__NAME_MAX && !(name.len >= 2 && memcmp(name.data, "\xffK", 2) == 0);
 }
 
-static void count_look(struct serve__call *q, bool hit)
-{
-    serve__add(hit ? &q->w->stats->hits : &q->w->stats->misses, 1);
-}
-
-/* Open a string for reading, and count whether it was there. */
-static int open_string(struct serve__call *q, struct serve__key *k, caret_slice name)
-{
-    int rc = serve__key_open(q, k, name, SERVE__STRING);
-    if (rc == CARET_OK || rc == CARET_NONE)
-        count_look(q, rc == CARET_OK);
-    return rc;
-}
-
 /* ------------------------------------------------------------------- read */
 
 static int answer_string(struct serve__call *q)
 {
     struct serve__key k;
-    int rc = open_string(q, &k, q->argv[1]);
+    int rc = serve__string_read(q, &k, q->argv[1]);
     if (rc == CARET_NONE)
         return serve__null(q);
     return rc == CARET_OK ? serve__bulk(q, k.value.data, k.value.len) : rc;
@@ -53,24 +40,25 @@ static int answer_string(struct serve__call *q)
 int serve__cmd_get(struct serve__call *q)
 {
     caret_slice value;
-    caret_node_buf *n = &q->w->nodes[0];
+    int rc;
     if (!has_short_name(q->argv[1]))
         return serve__atomic(q, answer_string);
-    int rc = serve__key_node(q, n, q->argv[1]);
+    caret_node *n = serve__key_first(q, &rc);
     if (rc == CARET_OK)
-        rc = caret_get(q->s, &n->node, &value);
-    if (rc == CARET_OK && is_header(value))
+        rc = caret_get(q->s, n, &value);
+    bool tell = rc == CARET_NONE && (q->w->interest & SERVE__EVENT_MISS);
+    if ((rc == CARET_OK && is_header(value)) || tell)
         return serve__atomic(q, answer_string);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    count_look(q, rc == CARET_OK);
+    serve__key_seen(q, rc == CARET_OK);
     return rc == CARET_OK ? serve__bulk(q, value.data, value.len) : serve__null(q);
 }
 
 int serve__cmd_strlen(struct serve__call *q)
 {
     struct serve__key k;
-    int rc = open_string(q, &k, q->argv[1]);
+    int rc = serve__string_read(q, &k, q->argv[1]);
     return rc == CARET_OK || rc == CARET_NONE ? serve__integer(q, (int64_t)k.value.len) : rc;
 }
 
@@ -93,7 +81,7 @@ int serve__cmd_getrange(struct serve__call *q)
     if (rc == CARET_OK)
         rc = serve__arg_integer(q, 3, &end);
     if (rc == CARET_OK)
-        rc = open_string(q, &k, q->argv[1]);
+        rc = serve__string_read(q, &k, q->argv[1]);
     if (rc == CARET_NONE || (rc == CARET_OK && !cut_range(&start, &end, (int64_t)k.value.len)))
         return serve__text(q, "");
     return rc == CARET_OK ? serve__bulk(q, k.value.data + start, (size_t)(end - start + 1)) : rc;
@@ -109,7 +97,7 @@ int serve__cmd_mget(struct serve__call *q)
     struct serve__key k;
     serve__array(q, (size_t)q->argc - 1);
     for (int i = 1; i < q->argc; i++) {
-        int rc = open_string(q, &k, q->argv[i]);
+        int rc = serve__string_read(q, &k, q->argv[i]);
         if (rc == CARET_OK)
             serve__bulk(q, k.value.data, k.value.len);
         else if (rc == CARET_NONE || rc == SERVE__E_TYPE)
@@ -146,8 +134,7 @@ static int read_set_options(struct serve__call *q, int from, bool getex, struct 
             o->flags |= KEEPTTL;
         else if (getex && serve__is(word, "persist") && !o->expiry.given)
             o->flags |= PERSIST;
-        else if (times == 0 && i + 1 < q->argc && !o->expiry.given &&
-                 serve__expiry_word(&o->expiry, word, &q->argv[i + 1]))
+        else if (times == 0 && i + 1 < q->argc && serve__expiry_word(&o->expiry, word, &q->argv[i + 1]))
             i++;
         else
             return SERVE__E_SYNTAX;
@@ -200,12 +187,12 @@ static int set_key(struct serve__call *q)
 /* SET key value alone, of a plain value: one operation, unless there are children. */
 static int set_plain(struct serve__call *q)
 {
-    caret_node_buf *n = &q->w->nodes[0];
-    if (!has_short_name(q->argv[1]) || is_header(q->argv[2]))
+    int rc;
+    if (!has_short_name(q->argv[1]) || is_header(q->argv[2]) || (q->w->interest & SERVE__EVENT_NEW))
         return CARET_NONE;
-    int rc = serve__key_node(q, n, q->argv[1]);
+    caret_node *n = serve__key_first(q, &rc);
     if (rc == CARET_OK)
-        rc = caret_put(q->s, &n->node, q->argv[2].data, q->argv[2].len, CARET_PUT_CHILDLESS, NULL, NULL);
+        rc = caret_put(q->s, n, q->argv[2].data, q->argv[2].len, CARET_PUT_CHILDLESS, NULL, NULL);
     return rc;
 }
 
@@ -344,72 +331,6 @@ int serve__cmd_msetnx(struct serve__call *q)
     return rc == CARET_OK ? serve__integer(q, 1) : rc;
 }
 
-/* ----------------------------------------------------------------- change */
-
-/* Open a string that is to be changed; its bytes stay valid to the end of the transaction. */
-static int change_string(struct serve__call *q, struct serve__key *k)
-{
-    int rc = serve__key_change(q, k, q->argv[1], SERVE__STRING);
-    return rc == CARET_OK ? caret_keep(q->s, &k->value) : rc;
-}
-
-static bool too_big(const struct serve__call *q, uint64_t len)
-{
-    return len > (uint64_t)q->w->config.n[SERVE__CFG_proto_max_bulk_len];
-}
-
-int serve__cmd_append(struct serve__call *q)
-{
-    struct serve__key k;
-    struct serve__buffer *b = &q->r->work;
-    int rc = change_string(q, &k);
-    if (rc != CARET_OK)
-        return rc;
-    if (too_big(q, k.value.len + q->argv[2].len))
-        return SERVE__E_TOOBIG;
-    b->len = 0;
-    serve__buffer_add(b, k.value.data, k.value.len);
-    serve__buffer_add(b, q->argv[2].data, q->argv[2].len);
-    rc = b->failed ? CARET_E_NOMEM : serve__key_set_string(q, &k, b->data, b->len, k.expiry);
-    if (rc != CARET_OK)
-        return rc;
-    serve__changed(q, SERVE__EVENT_STRING, "append", k.name);
-    return serve__integer(q, (int64_t)b->len);
-}
-
-int serve__cmd_setrange(struct serve__call *q)
-{
-    struct serve__key k;
-    struct serve__buffer *b = &q->r->work;
-    int64_t at;
-    int rc = serve__arg_integer(q, 2, &at);
-    if (rc == CARET_OK && at < 0)
-        return serve__fail(q, "ERR offset is out of range");
-    if (rc == CARET_OK)
-        rc = change_string(q, &k);
-    if (rc != CARET_OK)
-        return rc;
-    const caret_slice *value = &q->argv[3];
-    if (value->len == 0)
-        return serve__integer(q, (int64_t)k.value.len);
-    uint64_t end = (uint64_t)at + value->len;
-    if (too_big(q, end))
-        return SERVE__E_TOOBIG;
-    size_t len = end > k.value.len ? (size_t)end : k.value.len;
-    b->len = 0;
-    if (!serve__buffer_room(b, len))
-        return CARET_E_NOMEM;
-    memset(b->data, 0, len);
-    if (k.value.len > 0)
-        memcpy(b->data, k.value.data, k.value.len);
-    memcpy(b->data + at, value->data, value->len);
-    b->len = len;
-    if ((rc = serve__key_set_string(q, &k, b->data, len, k.expiry)) != CARET_OK)
-        return rc;
-    serve__changed(q, SERVE__EVENT_STRING, "setrange", k.name);
-    return serve__integer(q, (int64_t)len);
-}
-
 /* --------------------------------------------------------------- counting */
 
 static int64_t step_of(struct serve__call *q, int *rc)
@@ -446,15 +367,15 @@ static int count_in_transaction(struct serve__call *q)
 /* INCR, INCRBY, DECR, DECRBY of a plain string: one operation of the engine. */
 static int count(struct serve__call *q)
 {
-    caret_node_buf *n = &q->w->nodes[0];
     int rc;
     int64_t sum, by = step_of(q, &rc);
     if (rc != CARET_OK)
         return rc;
     if (!has_short_name(q->argv[1]))
         return serve__atomic(q, count_in_transaction);
-    if ((rc = serve__key_node(q, n, q->argv[1])) == CARET_OK)
-        rc = caret_incr_int(q->s, &n->node, by, CARET_INCR_STRICT, &sum);
+    caret_node *n = serve__key_first(q, &rc);
+    if (rc == CARET_OK)
+        rc = caret_incr_int(q->s, n, by, CARET_INCR_STRICT, &sum);
     if (rc == CARET_E_INVALID || rc == CARET_E_NUMOFLOW)
         return serve__atomic(q, count_in_transaction);
     if (rc != CARET_OK)

@@ -80,7 +80,8 @@ static int end_key(struct serve__call *q, caret_node_buf *n, int64_t ms)
             serve__expired(q, name);
         return rc;
     }
-    return rc == CARET_OK || rc == CARET_NONE ? caret_delete(q->s, &n->node) : rc;
+    bool gone = rc == CARET_OK || rc == CARET_NONE || rc == CARET_E_CORRUPT; /* another key, or a program's */
+    return gone ? caret_delete(q->s, &n->node) : rc;
 }
 
 /* In a transaction: end up to BATCH keys that are due.  Their number is left in q->argc. */

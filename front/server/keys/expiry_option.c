@@ -9,7 +9,10 @@ bool serve__expiry_word(struct serve__expiry_option *o, const caret_slice *word,
     bool exat = serve__is(word, "exat"), pxat = serve__is(word, "pxat");
     if (!ex && !px && !exat && !pxat)
         return false;
-    *o = (struct serve__expiry_option){true, ex || exat, exat || pxat, time};
+    struct serve__expiry_option given = {true, ex || exat, exat || pxat, time};
+    if (o->given && (o->seconds != given.seconds || o->absolute != given.absolute))
+        return false;
+    *o = given;
     return true;
 }
 

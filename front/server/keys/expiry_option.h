@@ -11,7 +11,7 @@ struct serve__expiry_option {
     const caret_slice *time;
 };
 
-/* Is it one of these words?  Then *o is it, with its time. */
+/* Is it one of these words, and no other was given?  Then *o is it, with its time: of the same word the last counts. */
 bool serve__expiry_word(struct serve__expiry_option *o, const caret_slice *word, const caret_slice *time);
 
 /* The time in milliseconds since 1970; 0 if none was given.  Not positive, or too large: SERVE__E_EXPIRE. */

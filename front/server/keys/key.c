@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/event.h"
 #include "server/keys/expire.h"
+#include "server/keys/little.h"
 #include "server/sha256.h"
+#include "server/worker.h"
 
 const char *serve__type_name(enum serve__type type)
 {
@@ -58,18 +61,10 @@ int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice nam
 
 /* ----------------------------------------------------------------- header */
 
-static uint64_t load(const unsigned char *at, unsigned bytes)
-{
-    uint64_t n = 0;
-    for (unsigned i = 0; i < bytes; i++)
-        n |= (uint64_t)at[i] << 8 * i;
-    return n;
-}
-
 static void store(struct serve__buffer *b, uint64_t n, unsigned bytes)
 {
-    for (unsigned i = 0; i < bytes; i++, n >>= 8)
-        b->data[b->len++] = (char)(n & 255);
+    serve__store(b->data + b->len, n, bytes);
+    b->len += bytes;
 }
 
 static int damaged(void)
@@ -92,7 +87,7 @@ static const unsigned char *take(caret_slice *left, size_t bytes)
 static int read_name(struct serve__key *k, caret_slice *left)
 {
     const unsigned char *at = take(left, 4);
-    size_t len = at != NULL ? load(at, 4) : 0;
+    size_t len = at != NULL ? serve__load(at, 4) : 0;
     const char *name = at != NULL ? (const char *)take(left, len) : NULL;
     if (name == NULL)
         return damaged();
@@ -106,19 +101,19 @@ static int read_header(struct serve__key *k, caret_slice value)
 {
     caret_slice left = value;
     const unsigned char *at = take(&left, 3);
-    if (at == NULL)
+    if (at == NULL || memchr("slezhx", at[1], 6) == NULL)
         return damaged();
     k->type = (enum serve__type)at[1];
     k->flags = at[2];
     if (k->flags & SERVE__HEAD_EXPIRES) {
         if ((at = take(&left, 8)) == NULL)
             return damaged();
-        k->expiry = (int64_t)load(at, 8);
+        k->expiry = (int64_t)serve__load(at, 8);
     }
     if (k->type != SERVE__STRING) {
         if ((at = take(&left, 8)) == NULL)
             return damaged();
-        k->count = load(at, 8);
+        k->count = serve__load(at, 8);
     }
     if (k->flags & SERVE__HEAD_LONG) {
         int rc = read_name(k, &left);
@@ -185,12 +180,30 @@ static void nothing(struct serve__call *q, struct serve__key *k, caret_slice nam
     k->value = (caret_slice){NULL, 0};
 }
 
-/* What a value that was found says. */
-static int read_value(struct serve__key *k, caret_slice value)
+/* It begins as a header does, and is not one. */
+static int tell_damage(struct serve__call *q, const caret_node *n)
+{
+    char node[200];
+    size_t len;
+    if (q->reply == NULL) /* nobody asked */
+        return damaged();
+    if (caret_node_zwr(n, 1, node, sizeof node, &len) != CARET_OK)
+        len = 0;
+    return serve__fail(
+        q,
+        "ERR the value of node %.*s begins with byte C1, as what the server writes, and is not of "
+        "the server: SET another, or kill the node with `caret kill`",
+        (int)len, node);
+}
+
+/* What the value that was found at n says. */
+static int read_value(struct serve__call *q, struct serve__key *k, const caret_node *n, caret_slice value)
 {
     k->exists = true;
-    if (value.len > 0 && (unsigned char)value.data[0] == SERVE__HEAD_MARK)
-        return read_header(k, value);
+    if (value.len > 0 && (unsigned char)value.data[0] == SERVE__HEAD_MARK) {
+        int rc = read_header(k, value);
+        return rc == CARET_E_CORRUPT ? tell_damage(q, n) : rc;
+    }
     k->type = SERVE__STRING;
     k->value = value;
     return CARET_OK;
@@ -218,7 +231,7 @@ static int look(struct serve__call *q, struct serve__key *k, caret_slice name)
     caret_slice value;
     rc = caret_get(q->s, &k->node.node, &value);
     if (rc == CARET_OK)
-        return read_value(k, value);
+        return read_value(q, k, &k->node.node, value);
     return rc == CARET_NONE ? read_bare(q, k) : rc;
 }
 
@@ -230,7 +243,7 @@ int serve__key_of_subscript(struct serve__call *q, struct serve__key *k, caret_s
     caret_slice value;
     if (rc == CARET_OK)
         rc = caret_get(q->s, &k->node.node, &value);
-    return rc == CARET_OK ? read_value(k, value) : rc;
+    return rc == CARET_OK ? read_value(q, k, &k->node.node, value) : rc;
 }
 
 static bool expired(const struct serve__call *q, const struct serve__key *k)
@@ -245,9 +258,25 @@ int serve__key_open(struct serve__call *q, struct serve__key *k, caret_slice nam
         return rc;
     if (expired(q, k))
         nothing(q, k, name);
-    if (!k->exists)
+    if (!k->exists) {
+        if (q->cmd != NULL && (q->cmd->flags & SERVE__READONLY))
+            serve__event_add(q, SERVE__EVENT_MISS, "keymiss", &name, 1);
         return CARET_NONE;
+    }
     return type == SERVE__ANY || type == k->type ? CARET_OK : SERVE__E_TYPE;
+}
+
+void serve__key_seen(struct serve__call *q, bool hit)
+{
+    serve__add(hit ? &q->w->stats->hits : &q->w->stats->misses, 1);
+}
+
+int serve__key_read(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type)
+{
+    int rc = serve__key_open(q, k, name, type);
+    if (rc == CARET_OK || rc == CARET_NONE)
+        serve__key_seen(q, rc == CARET_OK);
+    return rc;
 }
 
 int serve__key_open2(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type,
@@ -261,7 +290,7 @@ int serve__key_open2(struct serve__call *q, struct serve__key *k, caret_slice na
     if (head.data == NULL && value->data == NULL)
         return serve__key_open(q, k, name, type); /* it may be another type, or have no header */
     if (head.data != NULL) {
-        if ((rc = read_value(k, head)) != CARET_OK)
+        if ((rc = read_value(q, k, &k->node.node, head)) != CARET_OK)
             return rc;
     } else {
         k->exists = true;
@@ -298,11 +327,12 @@ int serve__key_count(struct serve__call *q, struct serve__key *k)
 {
     if (k->counted)
         return CARET_OK;
-    caret_node_buf n = k->node;
+    caret_node_buf n;
+    caret_slice value;
     uint64_t count = 0;
-    int rc = caret_first(q->s, &n.node);
-    for (; rc == CARET_OK; rc = caret_next(q->s, &n.node))
-        count++;
+    int rc = caret_node_child(&n.node, sizeof n, &k->node.node, "", 0);
+    while (rc == CARET_OK && (rc = caret_next_get(q->s, &n.node, &value)) == CARET_OK)
+        count += value.data != NULL;
     if (rc != CARET_NONE)
         return rc;
     k->count = count;
@@ -312,18 +342,33 @@ int serve__key_count(struct serve__call *q, struct serve__key *k)
 
 /* --------------------------------------------------------------- changing */
 
+static void tell_new(struct serve__call *q, const struct serve__key *k)
+{
+    if (!k->exists)
+        serve__event_add(q, SERVE__EVENT_NEW, "new", &k->name, 1);
+}
+
 int serve__key_save(struct serve__call *q, struct serve__key *k)
 {
     if (k->count == 0 && k->type != SERVE__STREAM)
         return k->exists ? serve__key_delete(q, k) : CARET_OK;
+    tell_new(q, k);
     k->exists = true;
     return put_header(q, k, k->state, k->state_len);
 }
 
-int serve__key_set_string(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
-                          int64_t expiry)
+/* It is not that stream any more: clients of its groups that wait for entries have to be told. */
+static void tell_gone(struct serve__call *q, const struct serve__key *k)
+{
+    if (k->exists && k->type == SERVE__STREAM)
+        serve__ready(q, k->name);
+}
+
+static int set_bytes(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
+                     int64_t expiry, unsigned flags)
 {
     if (k->exists && k->type != SERVE__STRING) {
+        tell_gone(q, k);
         int rc = caret_kill(q->s, &k->node.node);
         if (rc != CARET_OK)
             return rc;
@@ -331,11 +376,25 @@ int serve__key_set_string(struct serve__call *q, struct serve__key *k, const voi
     int rc = serve__expiry_change(q, k, expiry);
     if (rc != CARET_OK)
         return rc;
+    tell_new(q, k);
     k->exists = true;
     k->type = SERVE__STRING;
-    bool plain =
-        expiry == 0 && !is_long(k->name) && (len == 0 || *(const unsigned char *)data != SERVE__HEAD_MARK);
+    k->flags = flags;
+    bool plain = expiry == 0 && flags == 0 && !is_long(k->name) &&
+                 (len == 0 || *(const unsigned char *)data != SERVE__HEAD_MARK);
     return plain ? caret_set(q->s, &k->node.node, data, len) : put_header(q, k, data, len);
+}
+
+int serve__key_set_string(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
+                          int64_t expiry)
+{
+    return set_bytes(q, k, data, len, expiry, 0);
+}
+
+int serve__key_set_raw(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
+                       int64_t expiry)
+{
+    return set_bytes(q, k, data, len, expiry, len <= SERVE__EMBEDDED_MAX ? SERVE__HEAD_LARGE : 0);
 }
 
 int serve__key_expire(struct serve__call *q, struct serve__key *k, int64_t expiry)
@@ -351,12 +410,14 @@ int serve__key_expire(struct serve__call *q, struct serve__key *k, int64_t expir
     if (rc == CARET_OK)
         rc = caret_keep(q->s, &value);
     if (rc == CARET_OK)
-        rc = read_value(k, value);
-    return rc == CARET_OK ? serve__key_set_string(q, k, k->value.data, k->value.len, expiry) : rc;
+        rc = read_value(q, k, &k->node.node, value);
+    return rc == CARET_OK ? set_bytes(q, k, k->value.data, k->value.len, expiry, k->flags & SERVE__HEAD_LARGE)
+                          : rc;
 }
 
 int serve__key_delete(struct serve__call *q, struct serve__key *k)
 {
+    tell_gone(q, k);
     int rc = serve__expiry_change(q, k, 0);
     if (rc == CARET_OK)
         rc = caret_kill(q->s, &k->node.node);
@@ -379,8 +440,10 @@ static int rename_header(struct serve__call *q, struct serve__key *to, struct se
     if (rc == CARET_OK)
         rc = caret_keep(q->s, &value);
     if (rc == CARET_OK)
-        rc = read_value(&now, value);
-    return rc == CARET_OK ? serve__key_set_string(q, to, now.value.data, now.value.len, to->expiry) : rc;
+        rc = read_value(q, &now, &to->node.node, value);
+    return rc == CARET_OK
+               ? set_bytes(q, to, now.value.data, now.value.len, to->expiry, now.flags & SERVE__HEAD_LARGE)
+               : rc;
 }
 
 int serve__key_move(struct serve__call *q, struct serve__key *to, struct serve__key *from, bool copy)
@@ -401,8 +464,10 @@ int serve__key_move(struct serve__call *q, struct serve__key *to, struct serve__
     to->counted = from->counted;
     to->state_len = from->state_len;
     memcpy(to->state, from->state, from->state_len);
-    if (!copy)
+    if (!copy) {
+        tell_gone(q, from);
         from->exists = false;
+    }
     return rename_header(q, to, from);
 }
 
@@ -454,7 +519,7 @@ int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve_
         key->exists = true;
         key->type = SERVE__HASH;
         key->counted = value.data != NULL;
-        if (value.data != NULL && (rc = read_value(key, value)) != CARET_OK)
+        if (value.data != NULL && (rc = read_value(q, key, &i->node.node, value)) != CARET_OK)
             return rc;
         if (!expired(q, key) && key->name.data != NULL)
             return CARET_OK;

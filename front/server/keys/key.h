@@ -45,7 +45,8 @@ enum serve__type {
 
 enum { SERVE__HEAD_MARK = 0xc1, SERVE__HEAD_EXPIRES = 1, SERVE__HEAD_LONG = 2, SERVE__HEAD_LARGE = 4 };
 
-#define SERVE__STATE_MAX 96u
+#define SERVE__STATE_MAX    96u
+#define SERVE__EMBEDDED_MAX 44u /* bytes of a string that Redis calls embstr; a longer one is raw */
 
 /* A key that was opened.  All of it is a copy, but `value`. */
 struct serve__key {
@@ -65,12 +66,17 @@ struct serve__key {
 
 /* The node of the key argv[1], which is not a long name: the one that the pipeline has made, or r->first. */
 caret_node *serve__key_first(struct serve__call *q, int *rc);
+
 /* The node of a key; nothing is read. */
 int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice name);
 
 /* Open a key.  CARET_OK: it is there, and is of this type (SERVE__ANY: any).  CARET_NONE: there is none,
  * k->exists is false.  SERVE__E_TYPE, and what caret_get() says. */
 int serve__key_open(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type);
+
+/* The same for a command that reads: whether the key was there is counted (keyspace_hits, keyspace_misses). */
+int serve__key_read(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type);
+void serve__key_seen(struct serve__call *q, bool hit);
 
 /* The same, and the value of a node below it, both by one look: *value has no data if that has none. k->node
  * is made already. */
@@ -92,6 +98,11 @@ int serve__key_save(struct serve__call *q, struct serve__key *k);
 /* The key becomes a string, whatever it was; expiry 0: it does not expire. */
 int serve__key_set_string(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
                           int64_t expiry);
+
+/* The same of bytes that were changed in place: OBJECT ENCODING calls them raw, however short they are
+ * (SERVE__HEAD_LARGE). */
+int serve__key_set_raw(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
+                       int64_t expiry);
 
 /* Give a key that is there another expiry, 0: none.  Its value stays. */
 int serve__key_expire(struct serve__call *q, struct serve__key *k, int64_t expiry);
@@ -124,6 +135,9 @@ int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve_
 
 /* How many keys a database has, and how many of them expire.  A walk over them. */
 int serve__count_keys(struct serve__call *q, unsigned db, uint64_t *keys, uint64_t *expires);
+
+/* What OBJECT ENCODING calls it. */
+const char *serve__key_encoding(const struct serve__key *k);
 
 /* "string", "list" ... */
 const char *serve__type_name(enum serve__type type);
