@@ -25,9 +25,7 @@ int serve__cmd_keys(struct serve__call *q)
 
 static bool fits(const struct serve__scan *s, const struct serve__key *k)
 {
-    return (s->match == NULL ||
-            serve__glob(s->match->data, s->match->len, k->name.data, k->name.len, false)) &&
-           (s->type == NULL || serve__is(s->type, serve__type_name(k->type)));
+    return serve__scan_fits(s, k->name) && (s->type == NULL || serve__is(s->type, serve__type_name(k->type)));
 }
 
 int serve__cmd_scan(struct serve__call *q)
@@ -35,7 +33,11 @@ int serve__cmd_scan(struct serve__call *q)
     struct serve__scan s;
     struct serve__keys i;
     struct serve__key k;
-    int rc = serve__scan_read(q, 1, true, &s);
+    int rc = serve__scan_cursor(q, 1, &s);
+    if (rc == CARET_OK)
+        rc = serve__scan_options(q, 2, true, &s);
+    if (rc == CARET_OK)
+        rc = serve__scan_place(q, &s);
     if (rc != CARET_OK)
         return rc;
     if (s.cursor == 0)

@@ -3,8 +3,11 @@
  */
 #include "server/keys/cursor.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "server/keys/field.h"
 #include "server/worker.h"
@@ -33,24 +36,29 @@ bool serve__cursor_find(struct serve__call *q, uint64_t id, char place[SERVE__PL
     return atomic_load_explicit(&slot->id, memory_order_relaxed) == id;
 }
 
+/* As Redis reads one: what strtoul(3) takes, up to a NUL byte, "" too. */
 static bool read_cursor(const caret_slice *text, uint64_t *cursor)
 {
-    *cursor = 0;
-    for (size_t i = 0; i < text->len; i++) {
-        unsigned digit = (unsigned char)text->data[i] - '0';
-        if (digit > 9 || *cursor > (UINT64_MAX - digit) / 10)
-            return false;
-        *cursor = *cursor * 10 + digit;
-    }
-    return text->len > 0;
+    char copy[64], *end;
+    if (text->len >= sizeof copy && memchr(text->data, 0, sizeof copy) == NULL)
+        return false;
+    size_t len = text->len < sizeof copy ? text->len : sizeof copy - 1;
+    memcpy(copy, text->data, len);
+    copy[len] = 0;
+    errno = 0;
+    *cursor = strtoull(copy, &end, 10);
+    return *end == 0 && errno == 0 && !isspace((unsigned char)copy[0]);
 }
 
-int serve__scan_read(struct serve__call *q, int at, bool keys, struct serve__scan *s)
+int serve__scan_cursor(struct serve__call *q, int at, struct serve__scan *s)
 {
     *s = (struct serve__scan){.count = 10};
-    if (!read_cursor(&q->argv[at], &s->cursor))
-        return serve__fail(q, "ERR invalid cursor");
-    for (int i = at + 1; i < q->argc; i += 2) {
+    return read_cursor(&q->argv[at], &s->cursor) ? CARET_OK : serve__fail(q, "ERR invalid cursor");
+}
+
+int serve__scan_options(struct serve__call *q, int at, bool keys, struct serve__scan *s)
+{
+    for (int i = at; i < q->argc; i += 2) {
         const caret_slice *word = &q->argv[i], *value = &q->argv[i + 1];
         if (i + 1 == q->argc)
             return SERVE__E_SYNTAX;
@@ -66,6 +74,11 @@ int serve__scan_read(struct serve__call *q, int at, bool keys, struct serve__sca
             return SERVE__E_SYNTAX;
         }
     }
+    return CARET_OK;
+}
+
+int serve__scan_place(struct serve__call *q, struct serve__scan *s)
+{
     if (s->cursor != 0 && !serve__cursor_find(q, s->cursor, s->place, &s->len))
         return serve__fail(q, "ERR invalid cursor");
     return CARET_OK;
@@ -84,19 +97,79 @@ void serve__found_add(struct serve__call *q, caret_slice text)
     serve__buffer_add(&q->r->work, text.data, text.len);
 }
 
+bool serve__found_next(struct serve__call *q, size_t *at, caret_slice *text)
+{
+    const struct serve__buffer *b = &q->r->work;
+    if (*at >= b->len)
+        return false;
+    memcpy(&text->len, b->data + *at, sizeof text->len);
+    text->data = b->data + *at + sizeof text->len;
+    *at += sizeof text->len + text->len;
+    return true;
+}
+
 int serve__found_answer(struct serve__call *q, uint64_t cursor)
 {
-    char text[24];
-    struct serve__buffer *b = &q->r->work;
-    size_t n = 0, len;
-    if (b->failed)
+    char number[24];
+    caret_slice text;
+    size_t n = 0, at = 0;
+    if (q->r->work.failed)
         return CARET_E_NOMEM;
     serve__array(q, 2);
-    serve__bulk(q, text, (size_t)snprintf(text, sizeof text, "%" PRIu64, cursor));
+    serve__bulk(q, number, (size_t)snprintf(number, sizeof number, "%" PRIu64, cursor));
     size_t place = serve__open(q);
-    for (size_t at = 0; at < b->len; at += sizeof len + len, n++) {
-        memcpy(&len, b->data + at, sizeof len);
-        serve__bulk(q, b->data + at + sizeof len, len);
-    }
+    for (; serve__found_next(q, &at, &text); n++)
+        serve__bulk(q, text.data, text.len);
     return serve__close_array(q, place, n);
+}
+
+/* -------------------------------------------------------------- one key's */
+
+/* Up to `most` fields from where i is.  CARET_OK: there may be more. */
+static int collect(struct serve__call *q, struct serve__fields *i, const struct serve__scan *s, int64_t most,
+                   void (*add_value)(struct serve__call *q, caret_slice value))
+{
+    caret_slice name, value;
+    int rc = CARET_OK;
+    serve__found_begin(q);
+    for (int64_t seen = 0; seen < most; seen++) {
+        if ((rc = serve__fields_next(q, i, &name, &value)) != CARET_OK)
+            return rc;
+        if (!serve__scan_fits(s, name))
+            continue;
+        serve__found_add(q, name);
+        if (add_value != NULL)
+            add_value(q, value);
+    }
+    return rc;
+}
+
+/* What Redis has in one piece is answered whole, whatever the cursor. */
+int serve__scan_fields(struct serve__call *q, enum serve__type type,
+                       void (*value)(struct serve__call *q, caret_slice value))
+{
+    struct serve__key k;
+    struct serve__scan s;
+    struct serve__fields i;
+    int rc = serve__scan_cursor(q, 2, &s);
+    if (rc == CARET_OK)
+        rc = serve__key_read(q, &k, q->argv[1], type);
+    if (rc == CARET_NONE) {
+        serve__found_begin(q);
+        return serve__found_answer(q, 0);
+    }
+    if (rc == CARET_OK)
+        rc = serve__scan_options(q, 3, false, &s);
+    bool large = (k.flags & SERVE__HEAD_LARGE) != 0;
+    if (rc == CARET_OK && large)
+        rc = serve__scan_place(q, &s);
+    if (rc == CARET_OK)
+        rc = serve__fields_after(q, &i, &k, (caret_slice){s.place, s.len});
+    if (rc == CARET_OK)
+        rc = collect(q, &i, &s, large ? s.count : INT64_MAX, value);
+    if (rc == CARET_OK)
+        rc = serve__fields_place(&i, s.place, &s.len);
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return rc;
+    return serve__found_answer(q, rc == CARET_OK ? serve__cursor_new(q, (caret_slice){s.place, s.len}) : 0);
 }

@@ -24,7 +24,7 @@ uint64_t serve__cursor_new(struct serve__call *q, caret_slice place);
 /* The place of a cursor; false: it is not known (any more). */
 bool serve__cursor_find(struct serve__call *q, uint64_t id, char place[SERVE__PLACE_MAX], size_t *len);
 
-/* What follows the cursor in SCAN, HSCAN, ... */
+/* What SCAN and its kin are asked: the cursor, then options. */
 struct serve__scan {
     uint64_t cursor;
     int64_t count;
@@ -33,12 +33,27 @@ struct serve__scan {
     size_t len;
 };
 
-/* Read cursor (argument `at`) and options after it; TYPE only if `keys`.  Or the usual errors. */
-int serve__scan_read(struct serve__call *q, int at, bool keys, struct serve__scan *s);
+/* Read the cursor (argument `at`); the options after it, TYPE only if `keys`; and find the place. In Redis the key
+ * of HSCAN is looked up after the first, and a small collection is answered whole, whatever the cursor.  Each
+ * may answer the usual errors. */
+int serve__scan_cursor(struct serve__call *q, int at, struct serve__scan *s);
+int serve__scan_options(struct serve__call *q, int at, bool keys, struct serve__scan *s);
+int serve__scan_place(struct serve__call *q, struct serve__scan *s);
+
+static inline bool serve__scan_fits(const struct serve__scan *s, caret_slice name)
+{
+    return s->match == NULL || serve__glob(s->match->data, s->match->len, name.data, name.len, false);
+}
 
 /* The answer: what is found is collected in q->r->work, as the cursor, which comes first, is known last. */
 void serve__found_begin(struct serve__call *q);
 void serve__found_add(struct serve__call *q, caret_slice text);
 int serve__found_answer(struct serve__call *q, uint64_t cursor);
+/* The next of what was found; *at is 0 at first, or the length of work when the collecting began.  false: no more. */
+bool serve__found_next(struct serve__call *q, size_t *at, caret_slice *text);
+
+/* HSCAN, SSCAN, ZSCAN: `value` adds what is answered of a field's value (serve__found_add: as it is), NULL nothing. */
+int serve__scan_fields(struct serve__call *q, enum serve__type type,
+                       void (*value)(struct serve__call *q, caret_slice value));
 
 #endif

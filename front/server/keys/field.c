@@ -3,6 +3,7 @@
  */
 #include "server/keys/field.h"
 
+#include "server/keys/little.h"
 #include "server/sha256.h"
 
 enum { LENGTH = 4, TRIES = 64 };
@@ -33,9 +34,7 @@ static bool split(caret_slice stored, caret_slice *name, caret_slice *value)
 {
     if (stored.len < LENGTH)
         return false;
-    size_t len = 0;
-    for (int i = 0; i < LENGTH; i++)
-        len |= (size_t)(unsigned char)stored.data[i] << 8 * i;
+    size_t len = serve__load(stored.data, LENGTH);
     if (len > stored.len - LENGTH)
         return false;
     *name = (caret_slice){stored.data + LENGTH, len};
@@ -81,46 +80,63 @@ int serve__field_open(struct serve__call *q, struct serve__key *k, caret_slice k
 }
 
 static int put_long(struct serve__call *q, caret_node_buf *n, caret_slice name, const void *value, size_t len,
-                    int *had)
+                    int flags, caret_slice *old)
 {
     struct serve__buffer *b = &q->r->scratch;
     b->len = 0;
     if (!serve__buffer_room(b, LENGTH + name.len + len))
         return CARET_E_NOMEM;
-    for (int i = 0; i < LENGTH; i++)
-        b->data[b->len++] = (char)(name.len >> 8 * i & 255);
+    serve__store(b->data + b->len, name.len, LENGTH);
+    b->len += LENGTH;
     serve__buffer_add(b, name.data, name.len);
     serve__buffer_add(b, value, len);
-    return caret_put(q->s, &n->node, b->data, b->len, 0, had, NULL);
+    return caret_put(q->s, &n->node, b->data, b->len, flags, NULL, old);
 }
 
 int serve__field_put(struct serve__call *q, struct serve__key *k, caret_slice name, const void *value,
                      size_t len, bool *fresh)
 {
     caret_node_buf n;
-    int had = 0;
+    caret_slice old = {NULL, 0};
     int rc = serve__field_node(q, k, &n, name);
     if (rc != CARET_OK)
         return rc;
-    rc = name.len > SERVE__FIELD_MAX ? put_long(q, &n, name, value, len, &had)
-                                     : caret_put(q->s, &n.node, value, len, 0, &had, NULL);
-    *fresh = rc == CARET_OK && had % 10 == 0;
+    rc = name.len > SERVE__FIELD_MAX ? put_long(q, &n, name, value, len, 0, &old)
+                                     : caret_put(q->s, &n.node, value, len, 0, NULL, &old);
+    *fresh = rc == CARET_OK && old.data == NULL;
     k->count += *fresh;
     if (serve__field_is_odd(name))
         k->flags |= SERVE__HEAD_ODD;
     return rc;
 }
 
+int serve__field_add(struct serve__call *q, struct serve__key *k, caret_slice name, bool *fresh)
+{
+    caret_node_buf n;
+    int rc = serve__field_node(q, k, &n, name);
+    *fresh = false;
+    if (rc == CARET_OK)
+        rc = name.len > SERVE__FIELD_MAX ? put_long(q, &n, name, "", 0, CARET_PUT_ABSENT, NULL)
+                                         : caret_put(q->s, &n.node, "", 0, CARET_PUT_ABSENT, NULL, NULL);
+    if (rc != CARET_OK)
+        return rc == CARET_NONE ? CARET_OK : rc;
+    *fresh = true;
+    k->count++;
+    if (serve__field_is_odd(name))
+        k->flags |= SERVE__HEAD_ODD;
+    return CARET_OK;
+}
+
 int serve__field_delete(struct serve__call *q, struct serve__key *k, caret_slice name, bool *was)
 {
     caret_node_buf n;
-    int had = 0;
+    caret_slice value;
     *was = false;
     int rc = serve__field_node(q, k, &n, name);
     if (rc == CARET_OK)
-        rc = caret_data(q->s, &n.node, &had);
-    if (rc != CARET_OK || had == 0)
-        return rc;
+        rc = caret_get(q->s, &n.node, &value);
+    if (rc != CARET_OK)
+        return rc == CARET_NONE ? CARET_OK : rc;
     *was = true;
     k->count--;
     return caret_kill(q->s, &n.node);
@@ -136,12 +152,31 @@ int serve__fields_begin(struct serve__call *q, struct serve__fields *i, const st
     return child(&i->node, &k->node.node, "", 0);
 }
 
-int serve__fields_after(struct serve__call *q, struct serve__fields *i, const struct serve__key *k,
-                        caret_slice name)
+/* A letter for the kind of the field, then the last subscript of its node. */
+int serve__fields_place(struct serve__fields *i, char place[SERVE__FIELD_PLACE_MAX], size_t *len)
 {
-    i->plain = !serve__field_is_odd(name);
-    i->odd = (k->flags & SERVE__HEAD_ODD) != 0;
-    return serve__field_node(q, k, &i->node, name);
+    size_t depth = caret_node_depth(&i->node.node);
+    place[0] = depth == 2 ? 'p' : depth == 3 ? 'e' : 'l';
+    *len = 0;
+    int rc = caret_node_subscript(&i->node.node, depth - 1, place + 1, SERVE__FIELD_PLACE_MAX - 1, len, NULL);
+    ++*len;
+    return rc;
+}
+
+int serve__fields_after(struct serve__call *q, struct serve__fields *i, const struct serve__key *k,
+                        caret_slice place)
+{
+    int rc = serve__fields_begin(q, i, k);
+    char kind = place.len > 0 ? *place.data : 'p';
+    i->plain = kind == 'p';
+    if (!i->plain) {
+        i->odd = true;
+        if (rc == CARET_OK && kind != 'e')
+            rc = child(&i->node, &i->node.node, "l", 1);
+        return rc == CARET_OK ? child(&i->node, &i->node.node, place.data + 1, place.len - 1) : rc;
+    }
+    return rc == CARET_OK && place.len > 1 ? caret_node_set_last(&i->node.node, place.data + 1, place.len - 1)
+                                           : rc;
 }
 
 /* From the last plain field to before the first odd one: ("","") is before ("","e"). */
@@ -207,6 +242,11 @@ int serve__fields_next(struct serve__call *q, struct serve__fields *i, caret_sli
             return plain_name(i, name);
     }
     return i->odd ? next_odd(q, i, name, value) : CARET_NONE;
+}
+
+int serve__fields_keep(struct serve__call *q, const struct serve__fields *i, caret_slice *name)
+{
+    return name->data == i->text || name->len == 0 ? CARET_OK : caret_keep(q->s, name);
 }
 
 int serve__fields_random(struct serve__call *q, struct serve__fields *i, const struct serve__key *k,

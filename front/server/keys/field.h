@@ -45,10 +45,13 @@ int serve__field_open(struct serve__call *q, struct serve__key *k, caret_slice k
 int serve__field_put(struct serve__call *q, struct serve__key *k, caret_slice name, const void *value,
                      size_t len, bool *fresh);
 
+/* Add a member, which has no value: nothing is written if it is there. */
+int serve__field_add(struct serve__call *q, struct serve__key *k, caret_slice name, bool *fresh);
+
 /* Delete a field.  *was: it was there, and k->count is one less; the caller saves the key. */
 int serve__field_delete(struct serve__call *q, struct serve__key *k, caret_slice name, bool *was);
 
-/* All fields of a key: begin (or begin after the place of a name), then next until CARET_NONE. *name and
+/* All fields of a key: begin, then next until CARET_NONE. *name and
  * *value live until the next call with the session.  Fields may be deleted on the way. */
 struct serve__fields {
     caret_node_buf node;
@@ -56,9 +59,17 @@ struct serve__fields {
     char text[SERVE__FIELD_MAX + 8];
 };
 int serve__fields_begin(struct serve__call *q, struct serve__fields *i, const struct serve__key *k);
-int serve__fields_after(struct serve__call *q, struct serve__fields *i, const struct serve__key *k,
-                        caret_slice name);
 int serve__fields_next(struct serve__call *q, struct serve__fields *i, caret_slice *name, caret_slice *value);
+
+/* Keep a name that was found beyond the next calls with the session: to the end of the transaction, or to the next
+ * step of i. */
+int serve__fields_keep(struct serve__call *q, const struct serve__fields *i, caret_slice *name);
+
+/* Where it is, after a field was found, as bytes; and go on after such a place, which a client may have brought. */
+#define SERVE__FIELD_PLACE_MAX (SERVE__FIELD_MAX + 10) /* a letter and 32 bytes at least */
+int serve__fields_place(struct serve__fields *i, char place[SERVE__FIELD_PLACE_MAX], size_t *len);
+int serve__fields_after(struct serve__call *q, struct serve__fields *i, const struct serve__key *k,
+                        caret_slice place);
 
 /* Any field, each equally likely.  CARET_NONE: there is none. */
 int serve__fields_random(struct serve__call *q, struct serve__fields *i, const struct serve__key *k,
