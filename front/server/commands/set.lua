@@ -1,6 +1,6 @@
 -- Commands of the group set: ../commands.lua says what a row holds.
 return {
-    {"sadd", -3, "write denyoom fast", "set", since = "1.0.0", time = "O(1)",
+    {"sadd", -3, "write denyoom fast", "set", since = "1.0.0", time = "O(1)", plain = true,
      keys = {"RW insert; index 1; range 0 1 0"}},
     {"scard", 2, "readonly fast", "set", since = "1.0.0", time = "O(1)",
      keys = {"RO; index 1; range 0 1 0"}},
@@ -16,7 +16,7 @@ return {
      keys = {"RO access; index 1; keynum 0 1 1"}},
     {"sinterstore", -3, "write denyoom", "set", since = "1.0.0", time = "O(N*M)",
      keys = {"RW update; index 1; range 0 1 0", "RO access; index 2; range -1 1 0"}},
-    {"sismember", 3, "readonly fast", "set", since = "1.0.0", time = "O(1)",
+    {"sismember", 3, "readonly fast", "set", since = "1.0.0", time = "O(1)", plain = true,
      keys = {"RO; index 1; range 0 1 0"}},
     {"smembers", 2, "readonly", "set", since = "1.0.0", time = "O(N)",
      tips = {"nondeterministic_output_order"},
