@@ -1,0 +1,123 @@
+/*
+ * dump.c - DUMP: a value as Redis 7.0 writes it (codec/rdb.h), so that RESTORE of either takes it.
+ *
+ * The elements are put together in q->r->work while they are counted; the whole is made in q->r->scratch.
+ */
+#include "server/codec/number.h"
+#include "server/codec/rdb.h"
+#include "server/data/list.h"
+#include "server/keys/pick.h"
+
+static void add_length(struct serve__buffer *b, uint64_t n)
+{
+    uint8_t head[9];
+    serve__buffer_add(b, head, caret_codec__rdb_length(head, n));
+}
+
+static void add_text(struct serve__buffer *b, caret_slice text)
+{
+    add_length(b, text.len);
+    serve__buffer_add(b, text.data, text.len);
+}
+
+/* ---------------------------------------------------------------- bodies */
+
+struct body {
+    enum serve__type type;
+    uint64_t n;
+};
+
+static int add_score(struct serve__buffer *b, caret_slice text)
+{
+    double d;
+    uint8_t bytes[8];
+    if (!caret_codec__parse_double(text.data, text.len, &d))
+        return CARET_E_CORRUPT;
+    uint64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(bits >> 8 * i);
+    serve__buffer_add(b, bytes, sizeof bytes);
+    return CARET_OK;
+}
+
+static int add_field(struct serve__call *q, void *arg, caret_slice name, caret_slice value)
+{
+    struct body *body = arg;
+    struct serve__buffer *b = &q->r->work;
+    body->n++;
+    add_text(b, name);
+    if (body->type == SERVE__ZSET)
+        return add_score(b, value);
+    if (body->type == SERVE__HASH)
+        add_text(b, value);
+    return CARET_OK;
+}
+
+static int add_elements(struct serve__call *q, struct body *body)
+{
+    struct serve__list l;
+    struct serve__elements i;
+    caret_slice value;
+    int rc = serve__list_open(q, &l, q->argv[1]);
+    if (rc == CARET_OK)
+        rc = serve__elements_begin(q, &i, &l, 0, 1);
+    body->n = l.k.count;
+    for (uint64_t n = 0; rc == CARET_OK && n < body->n; n++)
+        if ((rc = serve__elements_next(q, &i, &value)) == CARET_OK)
+            add_text(&q->r->work, value);
+    return rc;
+}
+
+/* The number of a type, or -1: Redis has none for what it is. */
+static int number_of(enum serve__type type)
+{
+    switch (type) {
+    case SERVE__STRING: return CARET_CODEC__RDB_STRING;
+    case SERVE__LIST: return CARET_CODEC__RDB_LIST;
+    case SERVE__SETTYPE: return CARET_CODEC__RDB_SET;
+    case SERVE__HASH: return CARET_CODEC__RDB_HASH;
+    case SERVE__ZSET: return CARET_CODEC__RDB_ZSET;
+    case SERVE__STREAM:
+    case SERVE__ANY: break;
+    }
+    return -1;
+}
+
+/* Type, length and body with their seal. */
+static int answer(struct serve__call *q, const struct body *body)
+{
+    struct serve__buffer *b = &q->r->scratch;
+    const struct serve__buffer *elements = &q->r->work;
+    uint8_t tail[CARET_CODEC__RDB_TAIL];
+    char type = (char)number_of(body->type);
+    b->len = 0;
+    serve__buffer_add(b, &type, 1);
+    if (body->type != SERVE__STRING)
+        add_length(b, body->n);
+    serve__buffer_add(b, elements->data, elements->len);
+    if (b->failed || elements->failed)
+        return CARET_E_NOMEM;
+    caret_codec__rdb_seal(tail, (const uint8_t *)b->data, b->len);
+    serve__buffer_add(b, tail, sizeof tail);
+    return b->failed ? CARET_E_NOMEM : serve__bulk(q, b->data, b->len);
+}
+
+int serve__cmd_dump(struct serve__call *q)
+{
+    struct serve__key k;
+    int rc = serve__key_read(q, &k, q->argv[1], SERVE__ANY);
+    struct body body = {.type = k.type};
+    if (rc == CARET_NONE)
+        return serve__null(q);
+    if (rc != CARET_OK)
+        return rc;
+    if (number_of(k.type) < 0)
+        return serve__fail(q, "ERR DUMP of this type is not there yet");
+    q->r->work.len = 0;
+    if (k.type == SERVE__STRING)
+        add_text(&q->r->work, k.value);
+    else
+        rc = k.type == SERVE__LIST ? add_elements(q, &body) : serve__pick_all(q, &k, add_field, &body);
+    return rc == CARET_OK ? answer(q, &body) : rc;
+}
