@@ -10,10 +10,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/config_text.h"
 #include "server/parse.h"
 #include "server/worker.h"
 
-enum kind { BOOL, INTEGER, MEMORY, TEXT, ENUM };
+enum kind { BOOL, INTEGER, MEMORY, TEXT, ENUM, EVENTS, LIMITS, SAVES };
 
 static const struct parameter {
     const char *name;
@@ -59,8 +60,7 @@ void serve__config_init(struct serve__shared *s)
 
 /* ----------------------------------------------------------------- values */
 
-/* "10", "1k", "1kb", "2Gb": bytes. */
-static bool memory(const char *text, int64_t *n)
+bool serve__config_memory(const char *text, int64_t *n)
 {
     char *end;
     errno = 0;
@@ -108,13 +108,16 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
     static char error[128];
     *n = 0;
     switch (p->kind) {
-    case TEXT: return NULL;
+    case TEXT:
+    case LIMITS:
+    case SAVES: return NULL;
+    case EVENTS: *n = serve__events_of(text); return NULL;
     case BOOL:
         *n = strcasecmp(text, "yes") == 0;
         return *n || strcasecmp(text, "no") == 0 ? NULL : "argument must be 'yes' or 'no'";
     case ENUM: *n = choice(p->choices, text); return *n >= 0 ? NULL : one_of(p->choices);
     case MEMORY:
-        if (!memory(text, n))
+        if (!serve__config_memory(text, n))
             return "argument must be a memory value";
         break;
     case INTEGER:
@@ -129,6 +132,16 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
     return error;
 }
 
+static const char *normal(const struct parameter *p, char *text, const char *old)
+{
+    switch (p->kind) {
+    case EVENTS: return serve__events_text(text, old);
+    case LIMITS: return serve__limits_text(text, old);
+    case SAVES: return serve__saves_text(text, old);
+    default: return NULL;
+    }
+}
+
 const char *serve__config_set(struct serve__shared *s, int i, const char *value, size_t len, bool starting)
 {
     char text[SERVE__CONFIG_BYTES];
@@ -140,7 +153,9 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
         return "argument is too long";
     memcpy(text, value, len);
     text[len] = 0;
-    const char *wrong = value_of(p, text, &n);
+    const char *wrong = normal(p, text, s->config[i]);
+    if (wrong == NULL)
+        wrong = value_of(p, text, &n);
     if (wrong != NULL)
         return wrong;
     if (p->kind == INTEGER || p->kind == MEMORY)
@@ -171,6 +186,7 @@ void serve__config_refresh(struct serve__worker *w)
     }
     w->version = w->shared->version;
     serve__shared_unlock(w->shared);
+    serve__limits_of(w->config.text[SERVE__CFG_client_output_buffer_limit], w->config.limit);
 }
 
 /* -------------------------------------------------------------- redis.conf */

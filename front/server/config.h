@@ -23,12 +23,22 @@ enum {
 
 enum { SERVE__CFG_IMMUTABLE = 1, SERVE__CFG_PROTECTED = 2 };
 
+/* Bytes of output that wait for a client, 0: any number; the soft limit may be exceeded for so many seconds. */
+struct serve__limit {
+    uint64_t hard, soft;
+    int64_t seconds;
+};
+
 /* w->config: n[SERVE__CFG_maxclients], text[SERVE__CFG_requirepass].  A yes or no is 1 or 0, a choice its
  * index. */
 struct serve__config {
     int64_t n[SERVE__CFG_COUNT];
     char *text[SERVE__CFG_COUNT];
+    struct serve__limit limit[2]; /* of ordinary clients, of those that listen */
 };
+
+/* "10", "1k", "1kb", "2Gb": bytes. */
+bool serve__config_memory(const char *text, int64_t *n);
 
 /* The defaults, into shared memory. */
 void serve__config_init(struct serve__shared *s);

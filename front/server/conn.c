@@ -178,6 +178,32 @@ static void want(struct serve__worker *w, struct serve__conn *c, bool out, bool 
     c->flags = out ? c->flags | SERVE__CONN_WANTS_OUT : c->flags & ~(unsigned)SERVE__CONN_WANTS_OUT;
 }
 
+void serve__conn_add(struct serve__worker *w, struct serve__conn *c, const char *bytes, size_t len)
+{
+    if (c->flags & (SERVE__CONN_CLOSE | SERVE__CONN_DEAD))
+        return;
+    if (serve__output_over(w, c, len))
+        c->flags |= SERVE__CONN_DEAD;
+    else
+        serve__buffer_add(&c->out, bytes, len);
+    serve__conn_wake(w, c);
+}
+
+bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t more)
+{
+    size_t waiting = c->out.len - c->sent + more;
+    const struct serve__limit *l = &w->config.limit[(c->flags & SERVE__CONN_PUBSUB) != 0];
+    if (l->hard > 0 && waiting > l->hard)
+        return true;
+    if (l->soft == 0 || waiting <= l->soft) {
+        c->over_since = 0;
+        return false;
+    }
+    if (c->over_since == 0)
+        c->over_since = w->now;
+    return w->now - c->over_since > l->seconds * 1000;
+}
+
 void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
 {
     if (w->mail_waits)
@@ -199,7 +225,7 @@ void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
         c->out.len = waiting;
         c->sent = 0;
     }
-    if (c->out.failed || (waiting == 0 && (c->flags & SERVE__CONN_CLOSE)))
+    if (c->out.failed || serve__output_over(w, c, 0) || (waiting == 0 && (c->flags & SERVE__CONN_CLOSE)))
         c->flags |= SERVE__CONN_DEAD;
     if (waiting > 0 || (c->flags & SERVE__CONN_WANTS_OUT))
         want(w, c, waiting > 0, waiting < SERVE__OUTPUT_HIGH);

@@ -58,6 +58,7 @@ struct serve__conn {
     struct serve__conn *next, **back; /* all of the worker */
     struct serve__conn *ready_next;
     int64_t created, active; /* milliseconds since 1970 */
+    int64_t over_since;      /* its output is over the soft limit; 0: it is not */
     const struct serve__command *last;
     char *name, *lib_name, *lib_ver; /* NULL: none */
     struct serve__queue *queue;      /* of MULTI */
@@ -99,6 +100,13 @@ static inline bool serve__conn_has_room(const struct serve__conn *c)
 {
     return c->out.len - c->sent < SERVE__OUTPUT_HIGH;
 }
+
+/* Append bytes to the output of a connection that may not be served now, and have it sent.  One that does not
+ * take its output is ended. */
+void serve__conn_add(struct serve__worker *w, struct serve__conn *c, const char *bytes, size_t len);
+
+/* Is its output, with `more`, over a limit of its class (client-output-buffer-limit)? */
+bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t more);
 
 /* 2 or 3. */
 void serve__conn_protocol(struct serve__conn *c, int protocol);

@@ -160,16 +160,17 @@ static void serve_ready(struct serve__worker *w)
     }
 }
 
-/* Once a second: end connections that were idle for too long. */
+/* Once a second: end connections that were idle for too long, or that take nothing. */
 static void sweep_idle(struct serve__worker *w)
 {
     int64_t limit = w->config.n[SERVE__CFG_timeout] * 1000;
     if (w->now - w->swept < 1000)
         return;
     w->swept = w->now;
-    for (struct serve__conn *c = w->conns, *next; limit > 0 && c != NULL; c = next) {
+    for (struct serve__conn *c = w->conns, *next; c != NULL; c = next) {
+        bool waits = c->flags & (SERVE__CONN_BLOCKED | SERVE__CONN_PUBSUB | SERVE__CONN_MONITOR);
         next = c->next;
-        if (w->now - c->active > limit && !(c->flags & (SERVE__CONN_BLOCKED | SERVE__CONN_PUBSUB)))
+        if ((limit > 0 && w->now - c->active > limit && !waits) || serve__output_over(w, c, 0))
             serve__conn_free(w, c);
     }
 }

@@ -1,0 +1,175 @@
+/*
+ * config_text.c - parameters whose text has a form of its own: config_text.h.
+ */
+#include "server/config_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/event.h"
+#include "server/parse.h"
+#include "server/worker.h"
+
+/* --------------------------------------------------------- classes of events */
+
+static const struct {
+    char letter;
+    int64_t class;
+} events[] = {{'g', SERVE__EVENT_GENERIC},   {'$', SERVE__EVENT_STRING},  {'l', SERVE__EVENT_LIST},
+              {'s', SERVE__EVENT_SET},       {'h', SERVE__EVENT_HASH},    {'z', SERVE__EVENT_ZSET},
+              {'x', SERVE__EVENT_EXPIRED},   {'e', SERVE__EVENT_EVICTED}, {'t', SERVE__EVENT_STREAM},
+              {'d', SERVE__EVENT_MODULE},    {'n', SERVE__EVENT_NEW},     {'K', SERVE__NOTIFY_KEYSPACE},
+              {'E', SERVE__NOTIFY_KEYEVENT}, {'m', SERVE__EVENT_MISS}};
+enum { ALL_OF = 10 /* the first of them are what A stands for */, NEW_AT = 10, NEVENTS = 14 };
+
+static int64_t all_events(void)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < ALL_OF; i++)
+        sum |= events[i].class;
+    return sum;
+}
+
+int64_t serve__events_of(const char *text)
+{
+    int64_t sum = 0;
+    for (; *text != 0; text++) {
+        int i = 0;
+        while (i < NEVENTS && events[i].letter != *text)
+            i++;
+        if (i == NEVENTS && *text != 'A')
+            return -1;
+        sum |= i == NEVENTS ? all_events() : events[i].class;
+    }
+    return sum;
+}
+
+/* As Redis: with A there is no n. */
+const char *serve__events_text(char *text, const char *old)
+{
+    (void)old;
+    int64_t classes = serve__events_of(text);
+    bool all = (classes & all_events()) == all_events();
+    if (classes < 0)
+        return "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.";
+    if (all)
+        *text++ = 'A';
+    for (int i = all ? NEW_AT + 1 : 0; i < NEVENTS; i++)
+        if (classes & events[i].class)
+            *text++ = events[i].letter;
+    *text = 0;
+    return NULL;
+}
+
+/* ----------------------------------------------------------- limits of output */
+
+static const char *const classes[] = {"normal", "slave", "pubsub"};
+
+struct limits {
+    uint64_t of[3][3]; /* hard, soft, seconds */
+};
+
+static int class_of(const caret_slice *word)
+{
+    for (int i = 0; i < 3; i++)
+        if (serve__is(word, classes[i]))
+            return i;
+    return serve__is(word, "replica") ? 1 : -1;
+}
+
+static bool number(const caret_slice *word, bool memory, uint64_t *n)
+{
+    char text[64];
+    int64_t value;
+    if (word->len == 0 || word->len >= sizeof text)
+        return false;
+    memcpy(text, word->data, word->len);
+    text[word->len] = 0;
+    if (!(memory ? serve__config_memory(text, &value) : serve__read_integer(word, &value)) || value < 0)
+        return false;
+    *n = (uint64_t)value;
+    return true;
+}
+
+static const char *read_limits(const struct serve__args *args, struct limits *l)
+{
+    if (args->n % 4 != 0)
+        return "Wrong number of arguments in buffer limit configuration.";
+    for (size_t i = 0; i < args->n; i += 4) {
+        int class = class_of(&args->v[i]);
+        if (class < 0)
+            return "Invalid client class specified in buffer limit configuration.";
+        for (size_t k = 0; k < 3; k++)
+            if (!number(&args->v[i + 1 + k], k < 2, &l->of[class][k]))
+                return "Error in hard, soft or soft_seconds setting in buffer limit configuration.";
+    }
+    return NULL;
+}
+
+/* Words of a text; the text is changed. */
+static const char *limits_of(char *text, struct limits *l)
+{
+    struct serve__args args = {0};
+    const char *wrong = "Wrong number of arguments in buffer limit configuration.";
+    if (serve__split_line(text, strlen(text), &args))
+        wrong = read_limits(&args, l);
+    free(args.v);
+    return wrong;
+}
+
+const char *serve__limits_text(char *text, const char *old)
+{
+    struct limits l = {0};
+    char copy[SERVE__CONFIG_BYTES];
+    snprintf(copy, sizeof copy, "%s", old);
+    limits_of(copy, &l);
+    const char *wrong = limits_of(text, &l);
+    if (wrong != NULL)
+        return wrong;
+    size_t n = 0;
+    for (int i = 0; i < 3; i++)
+        n += (size_t)snprintf(text + n, SERVE__CONFIG_BYTES - n, "%s%s %" PRIu64 " %" PRIu64 " %" PRIu64,
+                              i > 0 ? " " : "", classes[i], l.of[i][0], l.of[i][1], l.of[i][2]);
+    return NULL;
+}
+
+void serve__limits_of(const char *text, struct serve__limit limit[2])
+{
+    struct limits l = {0};
+    char copy[SERVE__CONFIG_BYTES];
+    snprintf(copy, sizeof copy, "%s", text);
+    limits_of(copy, &l);
+    for (int i = 0; i < 2; i++)
+        limit[i] = (struct serve__limit){l.of[2 * i][0], l.of[2 * i][1], (int64_t)l.of[2 * i][2]};
+}
+
+/* ------------------------------------------------------------ times of saves */
+
+static bool are_saves(const struct serve__args *args)
+{
+    for (size_t i = 0; i < args->n; i++) {
+        int64_t n;
+        if (!serve__read_integer(&args->v[i], &n) || n < (i % 2 == 0) || n > INT32_MAX)
+            return false;
+    }
+    return args->n % 2 == 0;
+}
+
+const char *serve__saves_text(char *text, const char *old)
+{
+    struct serve__args args = {0};
+    char copy[SERVE__CONFIG_BYTES];
+    (void)old;
+    strcpy(copy, text);
+    bool fine = serve__split_line(copy, strlen(copy), &args) && are_saves(&args);
+    size_t n = 0;
+    *text = 0;
+    for (size_t i = 0; fine && i < args.n; i++)
+        n += (size_t)snprintf(text + n, SERVE__CONFIG_BYTES - n, "%s%.*s", i > 0 ? " " : "",
+                              (int)args.v[i].len, args.v[i].data);
+    free(args.v);
+    return fine ? NULL : "Invalid save parameters";
+}
