@@ -7,6 +7,7 @@
  * | config   | whoever has `lock`         | all, once a turn if `version` moved | the old value for a turn |
  * | places   | whoever runs a SCAN        | all | cursor.h has its protocol             |
  * | stop     | any                        | all, once a turn | one turn more                 |
+ * | directory | its worker                | all     | meet/directory.h has its protocol      |
  * | mail     | the supervisor, once       | all     | nothing: they are numbers of sockets   |
  *
  * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
@@ -75,6 +76,7 @@ struct serve__shared {
     struct {
         int in, out;
     } mail[SERVE__WORKERS_MAX];                             /* meet/mail.h */
+    struct serve__directory *directory[SERVE__WORKERS_MAX]; /* meet/directory.h */
     pid_t supervisor;
     char run_id[41];
     char config[SERVE__CONFIG_MAX][SERVE__CONFIG_BYTES]; /* by the index of config.c's table */
