@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "server/config_text.h"
+#include "server/meet/notify.h"
 #include "server/parse.h"
 #include "server/worker.h"
 
@@ -187,6 +188,7 @@ void serve__config_refresh(struct serve__worker *w)
     w->version = w->shared->version;
     serve__shared_unlock(w->shared);
     serve__limits_of(w->config.text[SERVE__CFG_client_output_buffer_limit], w->config.limit);
+    serve__notify_configure(w);
 }
 
 /* -------------------------------------------------------------- redis.conf */
