@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/dispatch.h"
+#include "server/meet/clients.h"
 #include "server/meet/mail.h"
 #include "server/pipeline.h"
 #include "server/worker.h"
@@ -103,6 +104,7 @@ struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, bool is_uni
     w->conns = c;
     serve__add(&w->stats->connections, 1);
     serve__add(&w->stats->accepted, 1);
+    serve__row_begin(w, c);
     return c;
 }
 
@@ -138,6 +140,7 @@ void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
     *c->back = c->next;
     if (c->next != NULL)
         c->next->back = c->back;
+    serve__row_end(c);
     close(c->source.fd);
     serve__buffer_free(&c->in);
     serve__buffer_free(&c->out);
@@ -382,4 +385,5 @@ void serve__conn_serve(struct serve__worker *w, struct serve__conn *c)
     }
     compact(c);
     return_all(w, c);
+    serve__row_write(w, c);
 }

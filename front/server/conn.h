@@ -30,7 +30,11 @@ enum {                             /* conn->flags */
        SERVE__CONN_READY = 1 << 12,     /* in the list of those to be served */
        SERVE__CONN_WANTS_OUT = 1 << 13, /* epoll tells when it can be written to */
        SERVE__CONN_NO_EVICT = 1 << 14,
-       SERVE__CONN_IN_EXEC = 1 << 15
+       SERVE__CONN_IN_EXEC = 1 << 15,
+       SERVE__CONN_TRACKING = 1 << 17,
+       SERVE__CONN_BROKEN = 1 << 18, /* where its invalidations went to is gone */
+       SERVE__CONN_BCAST = 1 << 19,
+       SERVE__CONN_PAUSED = 1 << 16, /* CLIENT PAUSE: what came last is parsed again when it goes on */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */
@@ -67,6 +71,7 @@ struct serve__conn {
     struct serve__blocked *blocked;
     struct serve__tracking *tracking;
     struct serve__user *user;
+    struct serve__row *row; /* meet/clients.h */
 };
 
 void serve__conn_gone_multi(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
@@ -114,7 +119,9 @@ void serve__conn_protocol(struct serve__conn *c, int protocol);
 /* As after connecting: RESET.  Subscriptions, MULTI, names end. */
 void serve__conn_reset(struct serve__worker *w, struct serve__conn *c);
 
-/* Append the line of CLIENT LIST, without its LF. */
-void serve__client_line(struct serve__worker *w, const struct serve__conn *c, struct serve__buffer *b);
+/* What features tell of a connection (weak): the user's name; the client that its invalidations go to. */
+const char *serve__user_name(const struct serve__conn *c) __attribute__((weak));
+bool serve__user_known(struct serve__worker *w, caret_slice name) __attribute__((weak));
+int64_t serve__tracking_redirect(const struct serve__conn *c) __attribute__((weak));
 
 #endif

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "server/worker.h"
+#include "server/meet/clients.h"
 #include "server/meet/directory.h"
 #include "server/meet/mail.h"
 
@@ -290,7 +291,9 @@ static int worker_ended(struct supervisor *v, int i, int status)
     v->pid[i] = 0;
     v->shared->stats[i].connections = 0;
     v->shared->stats[i].blocked = 0;
+    v->shared->stats[i].paused = v->shared->stats[i].monitors = 0;
     serve__directory_reset(v->shared->directory[i]);
+    serve__rows_free(v->shared, i);
     if (v->stopping)
         return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0) { /* it said why */
@@ -365,7 +368,8 @@ static int run(struct supervisor *v)
     v->nworkers = number_of(v, SERVE__CFG_workers);
     v->shared->nworkers = v->nworkers;
     raise_limit(v);
-    if (!serve__mail_make(v->shared) || !serve__directory_make(v->shared))
+    if (!serve__mail_make(v->shared) || !serve__directory_make(v->shared) ||
+        !serve__rows_make(v->shared))
         return socket_error("mailboxes") ? 0 : 3;
     if (!open_sockets(v))
         return 3;

@@ -7,6 +7,8 @@
  * | config   | whoever has `lock`         | all, once a turn if `version` moved | the old value for a turn |
  * | places   | whoever runs a SCAN        | all | cursor.h has its protocol             |
  * | stop     | any                        | all, once a turn | one turn more                 |
+ * | row      | its worker                 | all     | meet/clients.h has its protocol        |
+ * | pause    | any                        | all, at each command | nothing                   |
  * | directory | its worker                | all     | meet/directory.h has its protocol      |
  * | mail     | the supervisor, once       | all     | nothing: they are numbers of sockets   |
  *
@@ -70,8 +72,11 @@ struct serve__shared {
     serve__counter restarts; /* workers that died */
     serve__counter next_cursor;
     serve__counter saved, saves,
-        saved_dirty;          /* of the last SAVE: seconds since 1970, how many, `dirty` then */
-    serve__counter no_expire; /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
+        saved_dirty;                       /* of the last SAVE: seconds since 1970, how many, `dirty` then */
+    struct serve__row *row;                /* of clients: meet/clients.h */
+    serve__counter rows;                   /* none was ever used from here on */
+    serve__counter pause_until, pause_all; /* CLIENT PAUSE: milliseconds since 1970; 1: all commands */
+    serve__counter no_expire;              /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
     int nworkers;
     struct {
         int in, out;

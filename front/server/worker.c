@@ -25,6 +25,7 @@
 
 #include "server/keys/expire.h"
 #include "server/meet/blocked.h"
+#include "server/meet/clients.h"
 #include "server/meet/mail.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };

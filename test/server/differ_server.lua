@@ -32,10 +32,14 @@ return {
     "object word",
     "object HELPX", "lastsave value", "role", "shutdown value value", "swapdb value value", "bgsave value",
     unordered = {"command"}, hidden = {"bgsave", "bgrewriteaof", "role", "time", "lastsave", "debug"},
-    alike = function(words, a, b) -- numbers of clients differ, and so does what is told of all commands
+    -- Numbers of clients differ, and so does what is told of all commands; sizes of 2^63 bytes are refused.
+    alike = function(words, a, b)
         local sub = words[2] and words[2]:lower()
         if words[1]:lower() == "client" and (sub == "id" or sub == "list") then return true end
         if words[1]:lower() == "config" and sub == "get" and #a > 1000 then return true end
+        if sub == "set" and b == "+OK\r\n" and table.concat(words, " "):find "18446744073709551615" then
+            return true
+        end
         for i = 3, #words do
             local word = words[i]:lower()
             if words[1]:lower() == "command" and (word == "command" or word == "eval") then return true end
