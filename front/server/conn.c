@@ -118,6 +118,8 @@ static void features_gone(struct serve__worker *w, struct serve__conn *c)
         serve__conn_gone_blocked(w, c);
     if (serve__conn_gone_tracking != NULL)
         serve__conn_gone_tracking(w, c);
+    if (serve__conn_gone_monitor != NULL)
+        serve__conn_gone_monitor(w, c);
     if (serve__conn_gone_acl != NULL)
         serve__conn_gone_acl(w, c);
 }
@@ -135,6 +137,8 @@ static void unready(struct serve__worker *w, struct serve__conn *c)
 void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
 {
     features_gone(w, c);
+    if (c->flags & SERVE__CONN_PAUSED)
+        serve__add(&w->stats->paused, (uint64_t)-1);
     if (c->flags & SERVE__CONN_READY)
         unready(w, c);
     *c->back = c->next;
@@ -269,6 +273,7 @@ static bool run_batch(struct serve__worker *w, struct serve__conn *c)
     struct serve__parse_limits limits = {w->config.n[SERVE__CFG_proto_max_bulk_len],
                                          serve__auth_required(w, c)};
     enum serve__parsed parsed = SERVE__PARSED_MORE;
+    size_t start = c->parser.left > 0 ? c->parser.start : c->parser.at;
     while (batch.n < SERVE__BATCH) {
         bool begins = c->parser.left == 0 && c->parser.at < c->in.len;
         if (batch.n > 0 && begins &&
@@ -285,7 +290,7 @@ static bool run_batch(struct serve__worker *w, struct serve__conn *c)
     batch.args = c->args.v;
     unsigned ran = serve__pipeline_run(w, c, &batch);
     if (ran < batch.n)
-        unparse(c, batch.end[ran - 1]);
+        unparse(c, ran > 0 ? batch.end[ran - 1] : start);
     else if (parsed == SERVE__PARSED_ERROR && goes_on(c))
         protocol_error(w, c);
     /* What was run is forgotten; of a command that is not complete the arguments move to the front. */

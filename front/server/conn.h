@@ -78,6 +78,7 @@ void serve__conn_gone_multi(struct serve__worker *w, struct serve__conn *c) __at
 void serve__conn_gone_pubsub(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_blocked(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_tracking(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+void serve__conn_gone_monitor(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_acl(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 
 /* The connection of a socket that was accepted; NULL: no memory, and the socket is closed. */

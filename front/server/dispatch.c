@@ -159,7 +159,11 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
 int serve__execute(struct serve__call *q)
 {
     uint64_t errors = q->reply->errors;
+    bool watched = q->w->monitors > 0 && !(q->cmd->flags & (SERVE__SKIP_MONITOR | SERVE__ADMIN));
+    bool last = q->cmd->run == serve__cmd_exec; /* it is told after what it runs */
     q->mark = serve__reply_mark(q->reply);
+    if (watched && !last)
+        serve__monitor_tell(q);
     int rc = q->cmd->flags & SERVE__PLAIN ? q->cmd->run(q) : serve__atomic(q, q->cmd->run);
     if (rc == CARET_RESTART)
         return rc;
@@ -169,6 +173,8 @@ int serve__execute(struct serve__call *q)
     serve__add(&stats->calls, 1);
     if (q->reply->errors != errors)
         serve__add(&stats->failed, 1);
+    if (watched && last)
+        serve__monitor_tell(q);
     return CARET_OK;
 }
 
@@ -247,7 +253,7 @@ static bool allowed(struct serve__call *q)
 /* Is it taken by somebody who runs it later? */
 static bool taken(struct serve__call *q)
 {
-    return (serve__pause_takes != NULL && serve__pause_takes(q)) ||
+    return (q->w->shared->pause_until != 0 && serve__pause_takes != NULL && serve__pause_takes(q)) ||
            ((q->c->flags & SERVE__CONN_MULTI) && serve__multi_takes != NULL && serve__multi_takes(q));
 }
 
@@ -278,18 +284,14 @@ void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret
     q.mark = serve__reply_mark(&c->reply);
     size_t mark = q.mark;
     serve__add(&w->stats->commands, 1);
-    if (find(&q) && allowed(&q)) {
-        c->last = q.cmd;
-        if (!taken(&q)) {
-            if (serve__monitor_tell != NULL && !(q.cmd->flags & (SERVE__SKIP_MONITOR | SERVE__ADMIN)))
-                serve__monitor_tell(&q);
-            serve__execute(&q);
-            if (w->run.dirty != 0 || w->run.expired != 0 || w->run.pending.len != 0)
-                serve__events_send(&w->run);
-        }
-    }
+    bool found = find(&q);
+    c->last = q.cmd;
+    if (found && allowed(&q) && !taken(&q))
+        serve__execute(&q);
     if (c->reply.errors != errors)
         serve__add(&w->stats->errors, c->reply.errors - errors);
     if (c->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP | SERVE__CONN_REPLY_SKIP_NEXT))
         silence(c, mark);
+    if (w->run.dirty != 0 || w->run.expired != 0 || w->run.pending.len != 0)
+        serve__events_send(&w->run);
 }

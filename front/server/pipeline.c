@@ -36,8 +36,9 @@ static unsigned gets(const struct serve__pipeline *p, unsigned i)
 /* May commands be run without the checks of dispatch.c?  What is looked at there is looked at here. */
 static bool ordinary(const struct serve__worker *w, const struct serve__conn *c)
 {
-    return !(c->flags & ORDINARY) && c->user == NULL && c->tracking == NULL && serve__monitor_tell == NULL &&
-           serve__pause_takes == NULL && !serve__auth_required(w, c);
+    return !(c->flags & ORDINARY) && c->user == NULL && c->tracking == NULL && w->limits == NULL &&
+           w->monitors == 0 && w->shared->pause_until == 0 && !(w->interest & SERVE__EVENT_MISS) &&
+           !serve__auth_required(w, c);
 }
 
 /* Answer n GETs from i on by one look.  Values that are not plain strings take the long way. */
@@ -129,7 +130,8 @@ unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, str
         if (n > 0)
             continue;
         serve__dispatch(w, c, &p->args[p->first[i]], p->argc[i], ahead_of(p, i));
-        i++;
+        if (!(c->flags & SERVE__CONN_PAUSED)) /* it was not run */
+            i++;
     }
     return i;
 }

@@ -56,7 +56,8 @@ static int64_t clock_ms(void)
 void serve__worker_clock(struct serve__worker *w)
 {
     w->now = clock_ms();
-    w->due = w->now + (w->shared->no_expire ? TICK : serve__expire_sweep(&w->run, w->now, TICK));
+    bool keep = w->shared->no_expire || serve__paused(w) != SERVE__PAUSE_NONE;
+    w->due = w->now + (keep ? TICK : serve__expire_sweep(&w->run, w->now, TICK));
 }
 
 /* -------------------------------------------------------------- accepting */
@@ -205,6 +206,9 @@ static void turn(struct serve__worker *w)
     serve__config_refresh(w);
     int wakes = serve__blocked_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
+    w->monitors = SERVE__SUM(w->shared, monitors);
+    if (w->stats->paused > 0)
+        serve__pause_look(w);
     serve__mail_first(w);
     if (w->ready != NULL)
         serve_ready(w);

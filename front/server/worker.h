@@ -46,6 +46,8 @@ struct serve__worker {
     struct serve__blocking *blocking; /* meet/blocked.c */
     bool mail_waits;                  /* letters are to be sent */
     uint64_t version;                 /* of the configuration that `config` was read from */
+    const struct serve__user *limits; /* of the default user; NULL: it may do everything (admin/acl.h) */
+    uint64_t monitors;           /* of all workers, at the start of the turn */
     struct serve__config config;
     struct serve__shared *shared;
     struct serve__stats *stats; /* our row */

@@ -1,0 +1,130 @@
+/*
+ * monitor.c - MONITOR: each command that is run, by any worker, as a line to those that want to see it.
+ *
+ * Each worker counts its monitors in its row of shared memory; the sum is taken once a turn.  The lines go as
+ * letters (mail.h), which may be dropped.  What runs within a transaction is told after its commit, once.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "server/dispatch.h"
+#include "server/meet/clients.h"
+#include "server/meet/mail.h"
+
+enum { MOST = 1024 };
+static struct serve__conn *monitor[MOST];
+static unsigned nmonitors;
+
+static void tell_ours(struct serve__worker *w, const char *line, size_t len)
+{
+    for (unsigned i = 0; i < nmonitors; i++)
+        serve__conn_add(w, monitor[i], line, len);
+}
+
+void serve__letter_monitor(struct serve__worker *w, int from, const char *line, size_t len)
+{
+    (void)from;
+    tell_ours(w, line, len);
+}
+
+void serve__monitored_tell(struct serve__worker *w, unsigned class, const char *event, unsigned db,
+                           caret_slice line)
+{
+    (void)class, (void)event, (void)db;
+    tell_ours(w, line.data, line.len);
+    for (int i = 0; i < w->shared->nworkers; i++)
+        if (i != w->index && w->shared->stats[i].monitors > 0)
+            serve__mail_write(w, i, SERVE__LETTER_monitor, &line, 1, true);
+}
+
+/* ------------------------------------------------------------------- line */
+
+static void add_quoted(struct serve__buffer *b, const caret_slice *s)
+{
+    static const char special[] = "\n\r\t\a\b\"\\", letters[] = "nrtab\"\\";
+    serve__buffer_add(b, " \"", 2);
+    for (size_t i = 0; i < s->len; i++) {
+        const char *at = s->data[i] != 0 ? strchr(special, s->data[i]) : NULL;
+        if (at != NULL)
+            serve__buffer_print(b, "\\%c", letters[at - special]);
+        else if (s->data[i] >= ' ' && s->data[i] <= '~')
+            serve__buffer_add(b, &s->data[i], 1);
+        else
+            serve__buffer_print(b, "\\x%02x", (unsigned char)s->data[i]);
+    }
+    serve__buffer_add(b, "\"", 1);
+}
+
+/* Passwords are not told: those of AUTH, and of HELLO. */
+static bool is_secret(const struct serve__call *q, int i)
+{
+    if (q->cmd->run == serve__cmd_auth)
+        return i > 0;
+    for (int k = i - 2; q->cmd->run == serve__cmd_hello && k < i; k++)
+        if (k > 1 && serve__is(&q->argv[k], "auth"))
+            return true;
+    return false;
+}
+
+static void add_line(struct serve__call *q, struct serve__buffer *b)
+{
+    struct timespec t;
+    char addr[200];
+    caret_slice secret = {"(redacted)", 10};
+    clock_gettime(CLOCK_REALTIME, &t);
+    serve__buffer_print(b, "+%" PRId64 ".%06ld [%u ", (int64_t)t.tv_sec, t.tv_nsec / 1000, q->db);
+    if (q->c != NULL && q->reply == &q->c->reply) {
+        serve__client_address(q->w, q->c, addr, sizeof addr);
+        bool is_unix = q->c->flags & SERVE__CONN_UNIX;
+        serve__buffer_print(b, "%s%.*s]", is_unix ? "unix:" : "", (int)(strlen(addr) - (is_unix ? 2 : 0)),
+                            addr);
+    } else {
+        serve__buffer_print(b, "lua]");
+    }
+    for (int i = 0; i < q->argc; i++)
+        add_quoted(b, is_secret(q, i) ? &secret : &q->argv[i]);
+    serve__buffer_add(b, "\r\n", 2);
+}
+
+void serve__monitor_tell(struct serve__call *q)
+{
+    struct serve__buffer b = {0}; /* not a static one: scripts may run in other threads (handoff.h) */
+    add_line(q, &b);
+    caret_slice line = {b.data, b.len};
+    serve__interest(q->w, SERVE__TELL_MONITOR, SERVE__EVENT_MONITOR);
+    if (caret_txn_level(q->s) > 0 || q->cmd->run == serve__cmd_exec)
+        serve__event_add(q, SERVE__EVENT_MONITOR, NULL, &line, 1);
+    else
+        serve__monitored_tell(q->w, 0, NULL, 0, line);
+    serve__buffer_free(&b);
+}
+
+/* --------------------------------------------------------------- monitors */
+
+void serve__conn_gone_monitor(struct serve__worker *w, struct serve__conn *c)
+{
+    unsigned kept = 0;
+    if (!(c->flags & SERVE__CONN_MONITOR))
+        return;
+    for (unsigned i = 0; i < nmonitors; i++)
+        if (monitor[i] != c)
+            monitor[kept++] = monitor[i];
+    nmonitors = kept;
+    w->stats->monitors = nmonitors;
+    c->flags &= ~(unsigned)SERVE__CONN_MONITOR;
+}
+
+int serve__cmd_monitor(struct serve__call *q)
+{
+    struct serve__conn *c = q->c;
+    if (c->flags & SERVE__CONN_MONITOR)
+        return serve__ok(q);
+    if (nmonitors == MOST)
+        return serve__fail(q, "ERR too many clients are in MONITOR");
+    monitor[nmonitors++] = c;
+    c->flags |= SERVE__CONN_MONITOR;
+    q->w->stats->monitors = nmonitors;
+    q->w->monitors++;
+    return serve__ok(q);
+}

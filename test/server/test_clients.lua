@@ -1,0 +1,128 @@
+-- CLIENT over all workers: list, kill, pause.
+local check = require "check"
+local resp = require "resp"
+local case, is, fails = check.case, check.is, check.fails
+
+local function field(line, name) return line:match("%f[%w-]" .. name .. "=(%S*)") end
+
+-- The line of a client; nil: it is not there.
+local function line_of(c, id)
+    for line in c("CLIENT", "LIST"):gmatch("[^\n]+") do
+        if field(line, "id") == tostring(id) then return line end
+    end
+end
+
+local function closed(clients)
+    for _, one in ipairs(clients) do one:close() end
+end
+
+local function gone(one) return not pcall(one, "PING") end
+
+case("CLIENT LIST tells of the clients of all workers", function(c)
+    local list, ids = check.spread(4), {}
+    for i, one in ipairs(list) do
+        ids[i] = one("CLIENT", "ID")
+        one("CLIENT", "SETNAME", "name" .. i)
+        one("SELECT", i)
+    end
+    list[1]("SUBSCRIBE", "a", "b")
+    list[1]:read()
+    list[2]("MULTI")
+    list[2]("PING")
+    for i = 1, 4 do
+        local line
+        check.wait(function()
+            line = line_of(c, ids[i])
+            return line and field(line, "db") == tostring(i)
+        end)
+        is(field(line, "name"), "name" .. i)
+        is(field(line, "user"), "default")
+        is(field(line, "redir"), "-1")
+        is(field(line, "laddr"), os.getenv("SERVE_SOCKET") .. ":0")
+    end
+    check.wait(function() return field(line_of(c, ids[1]), "sub") == "2" end)
+    is(field(line_of(c, ids[1]), "flags"), "PU")
+    is(field(line_of(c, ids[1]), "cmd"), "subscribe")
+    check.wait(function() return field(line_of(c, ids[2]), "multi") == "1" end)
+    is(field(list[3]("CLIENT", "INFO"), "cmd"), "client|info")
+    local text = c("CLIENT", "LIST", "ID", ids[3], ids[4])
+    is({text:match("id=(%d+).*\nid=(%d+)")}, {tostring(ids[3]), tostring(ids[4])})
+    is(c("CLIENT", "LIST", "TYPE", "pubsub"):match("id=(%d+)"), tostring(ids[1]))
+    closed(list)
+    check.wait(function() return not line_of(c, ids[1]) end)
+end)
+
+case("cmd is what came last, whether it was run or not", function(c)
+    local one = check.connect()
+    local id = one("CLIENT", "ID")
+    for _, t in ipairs{{"get", "GET", "a"}, {"NULL", "NOSUCH"}, {"set", "SET", "a"},
+        {"NULL", "CLIENT", "NOSUCH"}, {"hset", "HSET", "a", "b", "c"}} do
+        one(unpack(t, 2))
+        check.wait(function() return field(line_of(c, id), "cmd") == t[1] end)
+    end
+    one:close()
+end)
+
+case("CLIENT KILL ends clients of all workers", function(c)
+    local list, ids = check.spread(4), {}
+    for i, one in ipairs(list) do ids[i] = one("CLIENT", "ID") end
+    is(c("CLIENT", "KILL", "ID", ids[1]), 1)
+    is(line_of(c, ids[1]), nil)
+    is(gone(list[1]), true)
+    is(c("CLIENT", "KILL", "ID", ids[1]), 0)
+    list[2]("SUBSCRIBE", "a")
+    check.wait(function() return c("CLIENT", "KILL", "TYPE", "pubsub") == 1 end)
+    is(gone(list[2]), true)
+    is(c("CLIENT", "KILL", "ADDR", os.getenv("SERVE_SOCKET") .. ":0", "ID", ids[3]), 1)
+    is(gone(list[3]), true)
+    is(c("CLIENT", "KILL", "USER", "default", "SKIPME", "yes"), 1)
+    is(gone(list[4]), true)
+    fails(c("CLIENT", "KILL", "1.2.3.4:5"), "ERR No such client")
+    local me = check.connect()
+    is(me("CLIENT", "KILL", "ID", me("CLIENT", "ID"), "SKIPME", "no"), 1)
+    is(gone(me), true)
+    closed(list)
+    me:close()
+end)
+
+case("CLIENT PAUSE stops all workers, and commands run when it ends", function(c)
+    local list = check.spread(4)
+    is(c("CLIENT", "PAUSE", "100000", "WRITE"), "OK")
+    for _, one in ipairs(list) do
+        is(one("GET", "n"), resp.null)
+        one:send("GET m\r\n")
+        is(one:read(), resp.null)
+        one:send(resp.encode("INCR", "n") .. resp.encode("INCR", "n"))
+    end
+    check.wait(function() return c("INFO", "clients"):match("blocked_clients:(%d+)") == "4" end)
+    is(c("GET", "n"), resp.null)
+    is(c("CLIENT", "UNPAUSE"), "OK")
+    for _, one in ipairs(list) do
+        one:read()
+        one:read()
+    end
+    is(c("GET", "n"), "8")
+    is(c("INFO", "clients"):match("blocked_clients:(%d+)"), "0")
+    is(c("CLIENT", "PAUSE", "30", "ALL"), "OK")
+    for _, one in ipairs(list) do one:send("INCR n\r\n") end
+    is(c("PING"), "PONG")
+    for _, one in ipairs(list) do one:read() end
+    is(c("GET", "n"), "12")
+    closed(list)
+end)
+
+case("CLIENT PAUSE and its arguments", function(c)
+    fails(c("CLIENT", "PAUSE", "abc"), "ERR timeout is not an integer or out of range")
+    fails(c("CLIENT", "PAUSE", "-1"), "ERR timeout is negative")
+    fails(c("CLIENT", "PAUSE", "1", "x"), "ERR CLIENT PAUSE mode must be WRITE or ALL")
+    c("CLIENT", "PAUSE", "100000", "WRITE")
+    local other = check.connect()
+    other:send("SET a 1\r\n")
+    check.wait(function() return c("INFO", "clients"):match("blocked_clients:(%d+)") == "1" end)
+    other:close()
+    check.wait(function() return c("INFO", "clients"):match("blocked_clients:(%d+)") == "0" end)
+    c("CLIENT", "UNPAUSE")
+    is(c("SET", "b", "1"), "OK")
+end)
+
+check.run()
