@@ -379,6 +379,7 @@ void serve__conn_readable(struct serve__worker *w, struct serve__conn *c)
 void serve__conn_serve(struct serve__worker *w, struct serve__conn *c)
 {
     lend_all(w, c);
+    w->stamp = 0;
     run_input(w, c);
     bool stalled = !serve__conn_has_room(c);
     serve__conn_send(w, c);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "server/admin/measure.h"
 #include "server/event.h"
 #include "server/meet/blocked.h"
 #include "server/multi.h"
@@ -31,7 +32,9 @@ static void answer_error(struct serve__call *q, const char *format, va_list args
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
         len--;
     serve__reply_cut(q->reply, q->mark);
+    text[len] = 0;
     q->reply->sink->error(q->reply, text, len);
+    serve__measure_error(q->w, text);
 }
 
 int serve__fail(struct serve__call *q, const char *format, ...)
@@ -158,7 +161,7 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
 
 int serve__execute(struct serve__call *q)
 {
-    uint64_t errors = q->reply->errors;
+    uint64_t errors = q->reply->errors, begin = q->inner ? 0 : serve__measure_begin(q->w);
     bool watched = q->w->monitors > 0 && !(q->cmd->flags & (SERVE__SKIP_MONITOR | SERVE__ADMIN));
     bool last = q->cmd->run == serve__cmd_exec; /* it is told after what it runs */
     q->mark = serve__reply_mark(q->reply);
@@ -173,6 +176,8 @@ int serve__execute(struct serve__call *q)
     serve__add(&stats->calls, 1);
     if (q->reply->errors != errors)
         serve__add(&stats->failed, 1);
+    if (!q->inner)
+        serve__measure_end(q, begin);
     if (watched && last)
         serve__monitor_tell(q);
     return CARET_OK;

@@ -20,7 +20,6 @@ bool serve__memory_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__pubsub_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__pause_takes(struct serve__call *q) __attribute__((weak));
 bool serve__multi_takes(struct serve__call *q) __attribute__((weak));
-void serve__slowlog_tell(struct serve__call *q, uint64_t microseconds) __attribute__((weak));
 void serve__monitor_tell(struct serve__call *q);
 
 /* A command is refused before it is run: the error, and MULTI is spoiled. */

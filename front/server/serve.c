@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "server/worker.h"
+#include "server/admin/measure.h"
 #include "server/meet/clients.h"
 #include "server/meet/directory.h"
 #include "server/meet/mail.h"
@@ -369,7 +370,7 @@ static int run(struct supervisor *v)
     v->shared->nworkers = v->nworkers;
     raise_limit(v);
     if (!serve__mail_make(v->shared) || !serve__directory_make(v->shared) ||
-        !serve__rows_make(v->shared))
+        !serve__rows_make(v->shared) || !serve__measures_make(v->shared))
         return socket_error("mailboxes") ? 0 : 3;
     if (!open_sockets(v))
         return 3;

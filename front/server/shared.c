@@ -20,6 +20,8 @@ struct serve__shared *serve__shared_new(int nworkers)
     pthread_mutexattr_t attr;
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+    /* Recursive: an error that is answered may have to be counted. */
+    pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
     pthread_mutex_init(&s->lock, &attr);
     pthread_mutexattr_destroy(&attr);

@@ -35,7 +35,7 @@ enum {
 typedef _Atomic uint64_t serve__counter;
 
 struct serve__command_stats {
-    serve__counter calls, microseconds, rejected, failed;
+    serve__counter calls, nanoseconds, rejected, failed;
 };
 
 /* Of one worker; a successor goes on with the row of the dead one. */
@@ -76,6 +76,8 @@ struct serve__shared {
     struct serve__row *row;                /* of clients: meet/clients.h */
     serve__counter rows;                   /* none was ever used from here on */
     serve__counter pause_until, pause_all; /* CLIENT PAUSE: milliseconds since 1970; 1: all commands */
+    struct serve__measures *measures;      /* admin/measure.h */
+    struct caret_codec__latency *latency;  /* of each worker and command: admin/measure.h */
     serve__counter no_expire;              /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
     int nworkers;
     struct {

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "server/admin/measure.h"
 #include "server/worker.h"
 
 static const char *value_of(struct serve__call *q, int i)
@@ -91,13 +92,14 @@ int serve__cmd_config_set(struct serve__call *q)
 int serve__cmd_config_resetstat(struct serve__call *q)
 {
     struct serve__shared *s = q->w->shared;
+    serve__measures_reset(s);
     for (int i = 0; i < s->nworkers; i++) {
         struct serve__stats *t = &s->stats[i];
         t->accepted = t->refused = t->commands = t->errors = t->bytes_in = t->bytes_out = 0;
         t->hits = t->misses = t->expired_keys = t->evicted_keys = 0;
         for (unsigned c = 0; c < serve__ncommands; c++) {
             struct serve__command_stats *one = &t->command[c];
-            one->calls = one->microseconds = one->rejected = one->failed = 0;
+            one->calls = one->nanoseconds = one->rejected = one->failed = 0;
         }
     }
     return serve__ok(q);

@@ -3,12 +3,14 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "server/admin/measure.h"
 #include "server/keys/key.h"
 #include "server/meet/pubsub.h"
 #include "server/worker.h"
@@ -31,10 +33,10 @@ static void add_server(struct serve__call *q, struct serve__buffer *b)
         "process_id:%d\r\nprocess_supervised:no\r\nrun_id:%s\r\ntcp_port:%s\r\nserver_time_usec:%" PRId64
         "\r\nuptime_in_seconds:%" PRIu64 "\r\nuptime_in_days:%" PRIu64
         "\r\nhz:10\r\nconfigured_hz:10\r\nlru_clock:%" PRIu64 "\r\nexecutable:caret-server\r\n"
-        "config_file:\r\nio_threads_active:0\r\nworkers:%d\r\nworker_restarts:%" PRIu64 "\r\n",
+        "config_file:\r\nio_threads_active:0\r\nworker:%d\r\nworkers:%d\r\nworker_restarts:%" PRIu64 "\r\n",
         (int)q->w->shared->supervisor, q->w->shared->run_id, q->w->config.text[SERVE__CFG_port],
-        q->now * 1000, up, up / 86400, (uint64_t)(q->now / 1000) & 0xffffff, q->w->shared->nworkers,
-        (uint64_t)q->w->shared->restarts);
+        q->now * 1000, up, up / 86400, (uint64_t)(q->now / 1000) & 0xffffff, q->w->index,
+        q->w->shared->nworkers, (uint64_t)q->w->shared->restarts);
 }
 
 static void add_clients(struct serve__call *q, struct serve__buffer *b)
@@ -145,7 +147,7 @@ static void add_commandstats(struct serve__call *q, struct serve__buffer *b)
     struct serve__shared *s = q->w->shared;
     for (unsigned i = 0; i < serve__ncommands; i++) {
         uint64_t calls = SERVE__SUM(s, command[i].calls), rejected = SERVE__SUM(s, command[i].rejected);
-        uint64_t us = SERVE__SUM(s, command[i].microseconds);
+        uint64_t us = SERVE__SUM(s, command[i].nanoseconds) / 1000;
         if (calls + rejected > 0)
             serve__buffer_print(b,
                                 "cmdstat_%s:calls=%" PRIu64 ",usec=%" PRIu64
@@ -158,8 +160,34 @@ static void add_commandstats(struct serve__call *q, struct serve__buffer *b)
 
 static void add_errorstats(struct serve__call *q, struct serve__buffer *b)
 {
-    (void)q;
-    (void)b;
+    const struct serve__measures *m = q->w->shared->measures;
+    for (uint64_t i = 0; i < m->nerrors; i++)
+        if (m->error[i].count > 0)
+            serve__buffer_print(b, "errorstat_%s:count=%" PRIu64 "\r\n", m->error[i].name,
+                                (uint64_t)m->error[i].count);
+}
+
+/* latency-tracking-info-percentiles of each command, in microseconds. */
+static void add_latencystats(struct serve__call *q, struct serve__buffer *b)
+{
+    static struct caret_codec__latency sum;
+    struct serve__shared *s = q->w->shared;
+    for (unsigned i = 0; i < serve__ncommands && q->w->config.n[SERVE__CFG_latency_tracking]; i++) {
+        if (SERVE__SUM(s, command[i].calls) == 0)
+            continue;
+        memset(&sum, 0, sizeof sum);
+        for (int k = 0; k < s->nworkers; k++)
+            caret_codec__latency_add(&sum, serve__histogram(s, k, i));
+        serve__buffer_print(b, "latency_percentiles_usec_%s:", serve__commands[i].full);
+        const char *at = q->w->config.text[SERVE__CFG_latency_tracking_info_percentiles];
+        char *end;
+        for (double p = strtod(at, &end); end != at; at = end, p = strtod(at, &end)) {
+            uint64_t ns = caret_codec__latency_percentile(&sum, p);
+            serve__buffer_print(b, "%sp%.6g=%.3f", b->data[b->len - 1] == ':' ? "" : ",", p,
+                                (double)ns / 1000);
+        }
+        serve__buffer_print(b, "\r\n");
+    }
 }
 
 static void add_cluster(struct serve__call *q, struct serve__buffer *b)
@@ -192,6 +220,7 @@ static const struct section {
                 {"cpu", "CPU", add_cpu, false},
                 {"commandstats", "Commandstats", add_commandstats, true},
                 {"errorstats", "Errorstats", add_errorstats, false},
+                {"latencystats", "Latencystats", add_latencystats, true},
                 {"cluster", "Cluster", add_cluster, false},
                 {"keyspace", "Keyspace", add_keyspace, false}};
 

@@ -1,0 +1,159 @@
+/*
+ * measure.c - times, slow commands, spikes and errors: measure.h.
+ */
+#include "server/admin/measure.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "server/meet/clients.h"
+#include "server/worker.h"
+
+static void *map(size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+bool serve__measures_make(struct serve__shared *s)
+{
+    s->measures = map(sizeof *s->measures);
+    s->latency = map(sizeof *s->latency * SERVE__COMMANDS_MAX * (size_t)s->nworkers);
+    return s->measures != MAP_FAILED && s->latency != MAP_FAILED;
+}
+
+struct caret_codec__latency *serve__histogram(struct serve__shared *s, int worker, unsigned id)
+{
+    return &s->latency[(size_t)worker * SERVE__COMMANDS_MAX + id];
+}
+
+static uint64_t clock_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t serve__measure_begin(struct serve__worker *w)
+{
+    return w->stamp != 0 ? w->stamp : clock_ns();
+}
+
+/* --------------------------------------------------------------- slow log */
+
+static void slow_argument(struct serve__call *q, struct serve__slow *e, uint32_t i)
+{
+    const caret_slice *a = &q->argv[i];
+    size_t most = sizeof e->arg[0];
+    bool last = i == SERVE__SLOW_ARGS - 1 && q->argc > SERVE__SLOW_ARGS;
+    if (last) {
+        e->len[i] =
+            (uint32_t)snprintf(e->arg[i], most, "... (%d more arguments)", q->argc - SERVE__SLOW_ARGS + 1);
+        return;
+    }
+    size_t len = a->len < SERVE__SLOW_BYTES ? a->len : SERVE__SLOW_BYTES;
+    memcpy(e->arg[i], a->data, len);
+    e->len[i] = (uint32_t)len;
+    if (a->len > len)
+        e->len[i] += (uint32_t)snprintf(e->arg[i] + len, most - len, "... (%zu more bytes)", a->len - len);
+}
+
+static void add_slow(struct serve__call *q, uint64_t us)
+{
+    struct serve__measures *m = q->w->shared->measures;
+    serve__shared_lock(q->w->shared);
+    uint64_t id = m->next_slow;
+    struct serve__slow *e = &m->slow[id % SERVE__SLOW_ENTRIES];
+    e->id = 0;
+    e->time = q->now / 1000;
+    e->us = (int64_t)us;
+    e->argc = q->argc < SERVE__SLOW_ARGS ? (uint32_t)q->argc : SERVE__SLOW_ARGS;
+    for (uint32_t i = 0; i < e->argc; i++)
+        slow_argument(q, e, i);
+    serve__client_address(q->w, q->c, e->addr, sizeof e->addr);
+    snprintf(e->name, sizeof e->name, "%s", q->c != NULL && q->c->name != NULL ? q->c->name : "");
+    e->id = id + 1;
+    m->next_slow = id + 1;
+    serve__shared_unlock(q->w->shared);
+}
+
+/* ----------------------------------------------------------------- spikes */
+
+static void add_spike(struct serve__worker *w, enum serve__spike_event event, int64_t ms)
+{
+    struct serve__spikes *s = &w->shared->measures->spikes[event];
+    int64_t now = w->now / 1000;
+    serve__shared_lock(w->shared);
+    struct serve__spike *last = &s->at[(s->next + SERVE__SPIKES - 1) % SERVE__SPIKES];
+    if (ms > s->most)
+        s->most = ms;
+    if (s->n > 0 && last->time == now) {
+        last->ms = ms > last->ms ? ms : last->ms;
+    } else {
+        s->at[s->next] = (struct serve__spike){now, ms};
+        s->next = (s->next + 1) % SERVE__SPIKES;
+        s->n += s->n < SERVE__SPIKES;
+    }
+    serve__shared_unlock(w->shared);
+}
+
+/* --------------------------------------------------------------- commands */
+
+void serve__measure_end(struct serve__call *q, uint64_t begin)
+{
+    struct serve__worker *w = q->w;
+    uint64_t end = clock_ns(), ns = end - begin;
+    const int64_t *n = w->config.n;
+    w->stamp = end;
+    serve__add(&w->stats->command[q->cmd->id].nanoseconds, ns);
+    if (n[SERVE__CFG_latency_tracking])
+        caret_codec__latency_count(serve__histogram(w->shared, w->index, q->cmd->id), ns);
+    int64_t slow = n[SERVE__CFG_slowlog_log_slower_than], spike = n[SERVE__CFG_latency_monitor_threshold];
+    if (slow >= 0 && ns / 1000 >= (uint64_t)slow && n[SERVE__CFG_slowlog_max_len] > 0 &&
+        !(q->cmd->flags & SERVE__SKIP_SLOWLOG))
+        add_slow(q, ns / 1000);
+    if (spike > 0 && ns / 1000000 >= (uint64_t)spike)
+        add_spike(w, q->cmd->flags & SERVE__FAST ? SERVE__SPIKE_FAST : SERVE__SPIKE_COMMAND,
+                  (int64_t)(ns / 1000000));
+}
+
+/* ----------------------------------------------------------------- errors */
+
+static int find_error(const struct serve__measures *m, const char *name)
+{
+    for (int i = 0; i < (int)m->nerrors; i++)
+        if (strcmp(m->error[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+void serve__measure_error(struct serve__worker *w, const char *text)
+{
+    struct serve__measures *m = w->shared->measures;
+    char name[sizeof m->error[0].name] = {0};
+    size_t len = strcspn(text, " ");
+    memcpy(name, text, len < sizeof name ? len : sizeof name - 1);
+    int i = find_error(m, name);
+    if (i < 0) {
+        serve__shared_lock(w->shared);
+        i = find_error(m, name);
+        if (i < 0 && m->nerrors < SERVE__ERRORS) {
+            i = (int)m->nerrors;
+            memcpy(m->error[i].name, name, sizeof name);
+            m->error[i].count = 0;
+            m->nerrors++;
+        }
+        serve__shared_unlock(w->shared);
+    }
+    if (i >= 0)
+        m->error[i].count++;
+}
+
+void serve__measures_reset(struct serve__shared *s)
+{
+    s->measures->nerrors = 0;
+    for (int w = 0; w < s->nworkers; w++)
+        for (unsigned id = 0; id < serve__ncommands; id++)
+            if (s->stats[w].command[id].calls > 0)
+                memset(serve__histogram(s, w, id), 0, sizeof(struct caret_codec__latency));
+}

@@ -1,0 +1,110 @@
+-- MONITOR, SLOWLOG, LATENCY and what INFO counts, over all workers.
+local check = require "check"
+local case, is, fails = check.case, check.is, check.fails
+
+local function closed(clients)
+    for _, one in ipairs(clients) do one:close() end
+end
+
+-- The next line of a monitor, without time and address.
+local function next_line(m) return m:read():match("^%d+%.%d+ (.*)$"):gsub(" unix:[^%]]*%]", "]") end
+
+case("MONITOR sees the commands of all workers", function(c)
+    local list = check.spread(4)
+    local m = check.connect()
+    is(m("MONITOR"), "OK")
+    check.wait(function() -- each worker has begun a turn since
+        for _, one in ipairs(list) do one("PING") end
+        return true
+    end)
+    for i, one in ipairs(list) do one("SET", "a", i .. '"\n\1') end
+    local seen = 0
+    while seen < 4 do
+        local line = next_line(m)
+        if line == ('[0] "SET" "a" "%d\\"\\n\\x01"'):format(seen + 1) then seen = seen + 1 end
+    end
+    c("SELECT", "2")
+    c("MULTI")
+    c("SET", "a", "1")
+    c("GET", "a")
+    c("EXEC")
+    c("CONFIG", "GET", "port")
+    c("AUTH", "secret")
+    is(next_line(m), '[0] "SELECT" "2"')
+    is(next_line(m), '[2] "MULTI"')
+    is(next_line(m), '[2] "SET" "a" "1"')
+    is(next_line(m), '[2] "GET" "a"')
+    is(next_line(m), '[2] "EXEC"')
+    is(next_line(m), '[2] "AUTH" "(redacted)"')
+    closed(list)
+    m:close()
+end)
+
+case("SLOWLOG has the slow commands of all workers", function(c)
+    local list = check.spread(3)
+    c("CONFIG", "SET", "slowlog-log-slower-than", "0")
+    local key = ("k"):rep(150)
+    check.wait(function()
+        c("SLOWLOG", "RESET")
+        for _, one in ipairs(list) do one("CLIENT", "SETNAME", "it") one("SET", key, "v") end
+        return c("SLOWLOG", "LEN") >= 6
+    end)
+    c("CONFIG", "SET", "slowlog-log-slower-than", "10000")
+    local found = 0
+    for _, e in ipairs(c("SLOWLOG", "GET", "-1")) do
+        if e[4][1] == "SET" then
+            found = found + 1
+            is(e[4], {"SET", ("k"):rep(128) .. "... (22 more bytes)", "v"})
+            is(e[6], "it")
+        end
+    end
+    is(found, 3)
+    is(#c("SLOWLOG", "GET", "2"), 2)
+    fails(c("SLOWLOG", "GET", "-2"), "ERR count should be greater than or equal to -1")
+    is(c("SLOWLOG", "RESET"), "OK")
+    is(c("SLOWLOG", "LEN"), 0)
+    closed(list)
+end)
+
+case("LATENCY and INFO count what all workers did", function(c)
+    local list = check.spread(3)
+    c("CONFIG", "RESETSTAT")
+    for _, one in ipairs(list) do
+        one("SET", "a", "1")
+        one("SETRANGE", "a")
+        one("LATENCY", "HISTOGRAM", "set")
+    end
+    local histogram = c("LATENCY", "HISTOGRAM", "set", "nothing")
+    is({histogram[1], histogram[2][1], histogram[2][2]}, {"set", "calls", 3})
+    local info = c("INFO", "everything")
+    is(info:match("cmdstat_set:calls=(%d+)"), "3")
+    is(info:match("cmdstat_setrange:calls=0,.-rejected_calls=(%d+)"), "3")
+    is(info:match("errorstat_ERR:count=(%d+)"), "3")
+    is(info:match("latency_percentiles_usec_set:p50=[%d.]+,p99=[%d.]+,p99.9=[%d.]+\r\n") ~= nil, true)
+    c("CONFIG", "SET", "latency-monitor-threshold", "1")
+    is(c("LATENCY", "RESET"), 0)
+    c("DEBUG", "SLEEP", "0.003")
+    local latest = c("LATENCY", "LATEST")
+    is({latest[1][1], latest[1][3] >= 3, #latest[1]}, {"command", true, 4})
+    is(#c("LATENCY", "HISTORY", "command"), 1)
+    is(c("LATENCY", "GRAPH", "command"):match("^command %- high %d+ ms") ~= nil, true)
+    is(c("LATENCY", "RESET", "command"), 1)
+    fails(c("LATENCY", "GRAPH", "command"), "ERR No samples available for event 'command'")
+    c("CONFIG", "SET", "latency-monitor-threshold", "0")
+    is(c("LATENCY", "DOCTOR"):match("^I'm sorry, Dave") ~= nil, true)
+    is(c("CONFIG", "RESETSTAT"), "OK")
+    is(c("LATENCY", "HISTOGRAM", "set"), {})
+    closed(list)
+end)
+
+case("MEMORY and LOLWUT answer", function(c)
+    c("SET", "a", ("x"):rep(1000))
+    is(c("MEMORY", "USAGE", "a") > 1000, true)
+    is(tostring(c("MEMORY", "USAGE", "absent")), "null")
+    fails(c("MEMORY", "USAGE", "a", "SAMPLES", "-1"), "ERR syntax error")
+    is(c("MEMORY", "PURGE"), "OK")
+    is(#c("MEMORY", "STATS") > 0, true)
+    is(c("LOLWUT"):match("^Redis ver%. "), "Redis ver. ")
+end)
+
+check.run()
