@@ -104,6 +104,8 @@ correct locks -DMAXD=0
 correct await -DMAXD=0
 correct await
 long await -DMAXD=2
+correct handoff
+long handoff -DRUNS=5
 bug arena -DBUG=1 -DREADER -DNC=2 -DCK=1 -DNS=2
 bug arena -DBUG=2 -DREADER -DNS=2 -DMAXD=0
 bug arena -DBUG=3 -DREADER -DNS=2 -DMAXD=0
@@ -213,6 +215,15 @@ bug await -DBUG=4 -DMAXD=0
 bug await -DBUG=5 -DMAXD=0
 bug await -DBUG=6 -DMAXD=0
 bug await -DBUG=7
+bug handoff -DBUG=1
+bug handoff -DBUG=2
+bug handoff -DBUG=3
+bug handoff -DBUG=4
+bug handoff -DBUG=5
+bug handoff -DBUG=6
+bug handoff -DBUG=7
+bug handoff -DBUG=8
+bug handoff -DBUG=9
 bug commit -DBUG1 -DREADER
 bug commit -DBUG2 -DREADER
 bug commit -DBUG3 -DREADER -DMAXD=0

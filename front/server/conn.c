@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/dispatch.h"
+#include "server/handoff.h"
 #include "server/meet/clients.h"
 #include "server/meet/mail.h"
 #include "server/pipeline.h"
@@ -124,18 +125,28 @@ static void features_gone(struct serve__worker *w, struct serve__conn *c)
         serve__conn_gone_acl(w, c);
 }
 
-static void unready(struct serve__worker *w, struct serve__conn *c)
+static void take_off(struct serve__conn **list, const struct serve__conn *c)
 {
-    for (struct serve__conn **p = &w->ready; *p != NULL; p = &(*p)->ready_next)
+    for (struct serve__conn **p = list; *p != NULL; p = &(*p)->ready_next)
         if (*p == c) {
             *p = c->ready_next;
             break;
         }
+}
+
+static void unready(struct serve__worker *w, struct serve__conn *c)
+{
+    take_off(&w->ready, c);
+    take_off(&w->served, c);
     c->flags &= ~(unsigned)SERVE__CONN_READY;
 }
 
 void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
 {
+    if (c->flags & SERVE__CONN_AWAY) { /* its script is to end first */
+        c->flags |= SERVE__CONN_DEAD;
+        return;
+    }
     features_gone(w, c);
     if (c->flags & SERVE__CONN_PAUSED)
         serve__add(&w->stats->paused, (uint64_t)-1);
@@ -162,8 +173,8 @@ void serve__conn_reset(struct serve__worker *w, struct serve__conn *c)
     free(c->name);
     c->name = NULL;
     c->db = 0;
-    c->flags &=
-        SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_WANTS_OUT | SERVE__CONN_CLOSE | SERVE__CONN_DEAD;
+    c->flags &= SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_AWAY | SERVE__CONN_WANTS_OUT |
+                SERVE__CONN_CLOSE | SERVE__CONN_DEAD;
     serve__conn_protocol(c, 2);
 }
 
@@ -252,7 +263,8 @@ static void protocol_error(struct serve__worker *w, struct serve__conn *c)
 /* May more commands of this connection be run now? */
 static bool goes_on(const struct serve__conn *c)
 {
-    return !(c->flags & (SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED)) && !c->out.failed;
+    return !(c->flags & (SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY)) &&
+           !c->out.failed;
 }
 
 /* The connection stopped (it is blocked): what comes after `at` is parsed again when it goes on.  Arrays are
@@ -365,6 +377,8 @@ static ssize_t read_more(struct serve__worker *w, struct serve__conn *c)
 
 void serve__conn_readable(struct serve__worker *w, struct serve__conn *c)
 {
+    if (c->flags & SERVE__CONN_AWAY)
+        return;
     lend_all(w, c);
     if (!(c->flags & SERVE__CONN_CLOSE)) {
         ssize_t n = read_more(w, c);
@@ -378,9 +392,15 @@ void serve__conn_readable(struct serve__worker *w, struct serve__conn *c)
 
 void serve__conn_serve(struct serve__worker *w, struct serve__conn *c)
 {
+    if (c->flags & SERVE__CONN_AWAY)
+        return;
     lend_all(w, c);
     w->stamp = 0;
+    w->serving = c;
     run_input(w, c);
+    w->serving = NULL;
+    if (c->flags & SERVE__CONN_AWAY) /* its script took long, and has ended now */
+        serve__handoff_back(w, c);
     bool stalled = !serve__conn_has_room(c);
     serve__conn_send(w, c);
     if (stalled && serve__conn_has_room(c))

@@ -35,6 +35,7 @@ enum {                             /* conn->flags */
        SERVE__CONN_BROKEN = 1 << 18, /* where its invalidations went to is gone */
        SERVE__CONN_BCAST = 1 << 19,
        SERVE__CONN_PAUSED = 1 << 16, /* CLIENT PAUSE: what came last is parsed again when it goes on */
+       SERVE__CONN_AWAY = 1 << 20    /* its script runs, and the loop goes on without it: handoff.h */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */

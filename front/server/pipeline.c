@@ -122,7 +122,7 @@ static unsigned run_ahead(struct serve__worker *w, struct serve__conn *c, struct
 
 unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)
 {
-    unsigned stop = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED;
+    const unsigned stop = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY;
     unsigned i = 0, known = 0; /* commands before `known` have been looked up */
     while (i < p->n && !(c->flags & stop) && serve__conn_has_room(c)) {
         unsigned n = p->n > 1 && ordinary(w, c) ? run_ahead(w, c, p, i, &known) : 0;

@@ -5,6 +5,7 @@
  * | stats    | the worker of the row      | all     | a number that is late                  |
  * | next_id  | all, by fetch_add          | all     | nothing                                |
  * | config   | whoever has `lock`         | all, once a turn if `version` moved | the old value for a turn |
+ * | late     | the worker of the row; `kill`: any | all | the script before it; its text is under `lock` |
  * | places   | whoever runs a SCAN        | all | cursor.h has its protocol             |
  * | stop     | any                        | all, once a turn | one turn more                 |
  * | row      | its worker                 | all     | meet/clients.h has its protocol        |
@@ -20,6 +21,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -63,6 +65,18 @@ struct serve__place {
     char bytes[264];
 };
 
+/* The script that runs for longest of those of a worker that take long: handoff.h. */
+struct serve__late {
+    serve__counter since;  /* milliseconds since 1970; 0: none */
+    serve__counter number; /* of the run */
+    serve__counter kill;   /* the run that is to be ended */
+    serve__counter wrote;
+    bool function;
+    int argc;
+    char name[128];
+    char argv[1024]; /* of each argument its length, in 4 bytes, and its bytes: of as many as fit */
+};
+
 struct serve__shared {
     pthread_mutex_t lock;
     serve__counter next_id;  /* of clients */
@@ -88,6 +102,7 @@ struct serve__shared {
     char run_id[41];
     char config[SERVE__CONFIG_MAX][SERVE__CONFIG_BYTES]; /* by the index of config.c's table */
     struct serve__stats stats[SERVE__WORKERS_MAX];
+    struct serve__late late[SERVE__WORKERS_MAX];
     struct serve__place places[SERVE__PLACES];
 };
 

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/handoff.h"
 #include "server/keys/expire.h"
 #include "server/meet/blocked.h"
 #include "server/meet/clients.h"
@@ -46,7 +47,7 @@ bool serve__watch(struct serve__worker *w, struct serve__source *s, uint32_t eve
     return epoll_ctl(w->epoll, EPOLL_CTL_ADD, s->fd, &e) == 0;
 }
 
-static int64_t clock_ms(void)
+int64_t serve__now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -55,7 +56,7 @@ static int64_t clock_ms(void)
 
 void serve__worker_clock(struct serve__worker *w)
 {
-    w->now = clock_ms();
+    w->now = serve__now();
     bool keep = w->shared->no_expire || serve__paused(w) != SERVE__PAUSE_NONE;
     w->due = w->now + (keep ? TICK : serve__expire_sweep(&w->run, w->now, TICK));
 }
@@ -152,11 +153,14 @@ static void accept_some(struct serve__worker *w, struct serve__listener *l)
 /* Connections that were woken: those that come while they are served wait for the next turn. */
 static void serve_ready(struct serve__worker *w)
 {
-    struct serve__conn *list = w->ready;
-    w->ready = NULL;
-    while (list != NULL) {
-        struct serve__conn *c = list;
-        list = c->ready_next;
+    unsigned handoffs = serve__handoffs(w);
+    if (w->served == NULL) {
+        w->served = w->ready;
+        w->ready = NULL;
+    }
+    while (w->served != NULL && handoffs == serve__handoffs(w)) {
+        struct serve__conn *c = w->served;
+        w->served = c->ready_next;
         c->flags &= ~(unsigned)SERVE__CONN_READY;
         serve__conn_serve(w, c);
     }
@@ -197,11 +201,15 @@ static void source_ready(struct serve__worker *w, struct serve__source *s, uint3
         serve__conn_serve(w, c);
 }
 
-static void turn(struct serve__worker *w)
+void serve__worker_turn(struct serve__worker *w)
 {
     struct epoll_event events[EVENTS];
-    int64_t wait = w->ready != NULL ? 0 : w->due - w->now;
-    int n = epoll_wait(w->epoll, events, EVENTS, wait < 0 ? 0 : wait > TICK ? TICK : (int)wait);
+    int64_t due = w->ready != NULL || w->served != NULL ? 0 : w->due - w->now;
+    int wait = serve__handoff_wait(w, due < 0 ? 0 : due > TICK ? TICK : (int)due);
+    if (wait < 0)
+        return;
+    unsigned handoffs = serve__handoffs(w);
+    int n = epoll_wait(w->epoll, events, EVENTS, wait);
     serve__worker_clock(w);
     serve__config_refresh(w);
     int wakes = serve__blocked_turn(w, TICK);
@@ -210,10 +218,12 @@ static void turn(struct serve__worker *w)
     if (w->stats->paused > 0)
         serve__pause_look(w);
     serve__mail_first(w);
-    if (w->ready != NULL)
-        serve_ready(w);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && handoffs == serve__handoffs(w); i++)
         source_ready(w, events[i].data.ptr, events[i].events);
+    if (handoffs == serve__handoffs(w) && (w->ready != NULL || w->served != NULL))
+        serve_ready(w);
+    if (handoffs != serve__handoffs(w)) /* this thread was away: its turn was gone on with */
+        return;
     sweep_idle(w);
     if (w->mail_waits)
         serve__mail_send(w);
@@ -223,7 +233,7 @@ static void turn(struct serve__worker *w)
 
 /* ---------------------------------------------------------- begin and end */
 
-static int open_runner(struct serve__worker *w, struct serve__runner *r)
+int serve__runner_open(struct serve__worker *w, struct serve__runner *r)
 {
     r->w = w;
     int rc = caret_session_open(w->db, &r->s);
@@ -235,7 +245,7 @@ static int open_runner(struct serve__worker *w, struct serve__runner *r)
     if (rc == CARET_OK)
         rc = caret_node_var(&r->expiry.node, sizeof r->expiry, "^redisX", 7);
     if (getrandom(r->random, sizeof r->random, 0) != sizeof r->random)
-        r->random[0] = (uint64_t)clock_ms() + (uint64_t)getpid();
+        r->random[0] = (uint64_t)serve__now() + (uint64_t)getpid();
     return rc;
 }
 
@@ -258,7 +268,7 @@ static bool open_all(struct serve__worker *w)
     caret_options o = {.size = sizeof o, .sync = start->sync, .shm_dir = start->shm_dir};
     int rc = caret_open(start->file, &o, &w->db);
     if (rc == CARET_OK)
-        rc = open_runner(w, &w->run);
+        rc = serve__runner_open(w, &w->run);
     if (rc != CARET_OK) {
         serve__log("%s", caret_message());
         return false;
@@ -307,6 +317,7 @@ int serve__worker_main(struct serve__start *start)
     w->stats->pid = (uint64_t)getpid();
     w->stats->connections = 0; /* those of a predecessor died with it */
     w->stats->blocked = w->stats->waiting = w->stats->paused = w->stats->monitors = 0;
+    w->shared->late[w->index].since = 0;
     serve__config_refresh(w);
     if (!open_all(w))
         return 3;
@@ -314,7 +325,8 @@ int serve__worker_main(struct serve__start *start)
         w->stopping = true;
     serve__worker_clock(w);
     while (!w->stopping)
-        turn(w);
+        serve__worker_turn(w);
+    serve__handoff_end(w);
     close_all(w);
     return 0;
 }

@@ -3,11 +3,13 @@
  *
  * A turn of the loop:
  *   1. read the clock; look for a new configuration; delete keys that are due (expire.h)
- *   2. connections that were woken, then sockets that are ready: read, parse, run, send
+ *   2. sockets that are ready: read, parse, run, send.  Then connections that were woken: not before, as one that
+ *      ends may be among the sockets
  *   3. what has to be done now and then: connections that were idle too long
  *   4. letters to other workers, if no answer took them along (meet/mail.h)
  *
- * Everything of a worker belongs to its one thread.
+ * Everything of a worker belongs to the thread that has the turn, which is its first, or while scripts run that
+ * take long, one that stands in for it: handoff.h.
  */
 #ifndef CARET_SERVER_WORKER_H
 #define CARET_SERVER_WORKER_H
@@ -38,7 +40,8 @@ struct serve__start {
 
 struct serve__worker {
     int index, epoll;
-    bool stopping, accept_paused;
+    _Atomic bool stopping;
+    bool accept_paused;
     int64_t now;                      /* milliseconds since 1970, at the start of the turn */
     unsigned interest;                /* SERVE__EVENT_* that somebody wants to be told: all of `wanted` */
     unsigned wanted[SERVE__TELLS];    /* event.h */
@@ -47,6 +50,7 @@ struct serve__worker {
     bool mail_waits;                  /* letters are to be sent */
     uint64_t version;                 /* of the configuration that `config` was read from */
     const struct serve__user *limits; /* of the default user; NULL: it may do everything (admin/acl.h) */
+    struct serve__conn *serving; /* the connection whose commands are being run */
     uint64_t monitors;           /* of all workers, at the start of the turn */
     uint64_t stamp;              /* when the last command of this batch ended: admin/measure.h */
     struct serve__config config;
@@ -55,8 +59,11 @@ struct serve__worker {
     caret_db *db;
     struct serve__runner run;
     struct serve__start *start;
+    struct serve__handoff *handoff; /* NULL until the first script */
+    uint32_t runs;                  /* of scripts */
     struct serve__conn *conns;
-    struct serve__conn *ready; /* list of serve__conn_wake() */
+    struct serve__conn *ready;  /* list of serve__conn_wake() */
+    struct serve__conn *served; /* what is left of it in this turn */
     struct serve__buffer spare_in, spare_out;
     struct serve__args spare_args;
     caret_node_buf nodes[SERVE__BATCH]; /* of what one command looks up together, or a row of GETs */
@@ -66,10 +73,17 @@ struct serve__worker {
     int64_t due;                        /* when the next key expires, as far as this worker knows */
 };
 
+/* A turn of the loop. */
+void serve__worker_turn(struct serve__worker *w);
+
+/* Make a runner ready: its session, and nodes. */
+int serve__runner_open(struct serve__worker *w, struct serve__runner *r);
+
 /* Serve until told to stop.  The exit status. */
 int serve__worker_main(struct serve__start *start);
 
 /* Begin a new turn within a command that waited (DEBUG SLEEP): clock and expiry. */
+int64_t serve__now(void); /* milliseconds since 1970 */
 void serve__worker_clock(struct serve__worker *w);
 
 bool serve__watch(struct serve__worker *w, struct serve__source *s, uint32_t events);
