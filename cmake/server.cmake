@@ -8,6 +8,16 @@ if(NOT server_lua)
 endif()
 file(GLOB server_sources CONFIGURE_DEPENDS front/server/*.c front/server/keys/*.c front/server/data/*.c
     front/server/zset/*.c front/server/stream/*.c front/server/admin/*.c front/server/meet/*.c)
+if(CARET_SCRIPT_LUA)
+    file(GLOB server_scripts CONFIGURE_DEPENDS front/server/script/*.c)
+    list(REMOVE_ITEM server_scripts ${PROJECT_SOURCE_DIR}/front/server/script/none.c)
+    foreach(module ${script_sources})
+        list(REMOVE_ITEM server_scripts ${PROJECT_SOURCE_DIR}/${module})
+    endforeach()
+else()
+    message(STATUS "LuaJIT and Lua 5.1 are missing: the server has no scripts (make deps installs them)")
+    set(server_scripts front/server/script/none.c)
+endif()
 file(GLOB server_tables CONFIGURE_DEPENDS front/server/commands/*.lua)
 set(server_generated ${CMAKE_BINARY_DIR}/generated/server)
 file(MAKE_DIRECTORY ${server_generated})
@@ -16,10 +26,18 @@ add_custom_command(OUTPUT ${server_made}
     COMMAND ${server_lua} ${PROJECT_SOURCE_DIR}/front/server/commands.lua ${PROJECT_SOURCE_DIR}/front/server/commands
         ${server_made}
     DEPENDS front/server/commands.lua ${server_tables} VERBATIM COMMENT "Making the table of commands")
-add_library(caret_server_objects OBJECT ${server_sources}
-    ${server_made})
+add_custom_command(OUTPUT ${server_generated}/sandbox.inc
+    COMMAND ${CMAKE_COMMAND} -DFROM=${PROJECT_SOURCE_DIR}/front/server/script/sandbox.lua
+        -DOUT=${server_generated}/sandbox.inc -P ${PROJECT_SOURCE_DIR}/cmake/bytes.cmake
+    DEPENDS front/server/script/sandbox.lua cmake/bytes.cmake VERBATIM)
+add_library(caret_server_objects OBJECT ${server_sources} ${server_scripts}
+    ${server_made} ${server_generated}/sandbox.inc)
 target_link_libraries(caret_server_objects PUBLIC caret_flags)
 target_include_directories(caret_server_objects PUBLIC ${CMAKE_BINARY_DIR}/generated)
 add_executable(caret_server $<TARGET_OBJECTS:caret_server_objects>)
 set_target_properties(caret_server PROPERTIES OUTPUT_NAME caret-server LINKER_LANGUAGE C)
 target_link_libraries(caret_server PRIVATE caret_server_parts caret_static m)
+if(CARET_SCRIPT_LUA)
+    target_include_directories(caret_server_objects SYSTEM PRIVATE ${CARET_SCRIPT_INCLUDE})
+    target_link_libraries(caret_server PRIVATE caret_server_script ${CARET_SCRIPT_LUA} dl)
+endif()

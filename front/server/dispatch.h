@@ -18,6 +18,7 @@ bool serve__acl_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__acl_reads_all(const struct serve__call *q) __attribute__((weak));
 bool serve__memory_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__pubsub_refuses(struct serve__call *q) __attribute__((weak));
+bool serve__busy_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__pause_takes(struct serve__call *q) __attribute__((weak));
 bool serve__multi_takes(struct serve__call *q) __attribute__((weak));
 void serve__monitor_tell(struct serve__call *q);

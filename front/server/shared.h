@@ -5,6 +5,7 @@
  * | stats    | the worker of the row      | all     | a number that is late                  |
  * | next_id  | all, by fetch_add          | all     | nothing                                |
  * | config   | whoever has `lock`         | all, once a turn if `version` moved | the old value for a turn |
+ * | scripts  | whoever runs SCRIPT FLUSH, by fetch_add | all, once a script | a script that was just forgotten |
  * | late     | the worker of the row; `kill`: any | all | the script before it; its text is under `lock` |
  * | places   | whoever runs a SCAN        | all | cursor.h has its protocol             |
  * | stop     | any                        | all, once a turn | one turn more                 |
@@ -81,6 +82,7 @@ struct serve__shared {
     pthread_mutex_t lock;
     serve__counter next_id;  /* of clients */
     serve__counter version;  /* of config */
+    serve__counter scripts;  /* how often SCRIPT FLUSH was called */
     serve__counter stop;     /* 1: all workers end */
     serve__counter started;  /* seconds since 1970 */
     serve__counter restarts; /* workers that died */

@@ -20,6 +20,7 @@
 #include "server/event.h"
 #include "server/shared.h"
 
+enum { SERVE__BUSY_USUAL = 5000 /* busy-reply-threshold: nobody is ever told BUSY */ };
 enum { SERVE__BATCH = 32, SERVE__LISTENERS_MAX = 20 };
 
 struct serve__listener {
