@@ -142,7 +142,7 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
         }
         if (rc != CARET_RESTART || !outermost)
             break;
-        if ((rc = caret_restart(q->s)) != CARET_OK)
+        if ((rc = q->r->again != NULL ? q->r->again(q) : caret_restart(q->s)) != CARET_OK)
             break;
         if (q->reply != NULL)
             serve__reply_cut(q->reply, q->mark);

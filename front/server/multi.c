@@ -26,6 +26,7 @@ static struct serve__queue *queue_new(void)
 static void queue_free(struct serve__queue *u)
 {
     u->n = u->nends = u->bytes.len = 0;
+    u->scripts = false;
     if (spare == NULL && u->bytes.cap <= SPARE_BYTES && u->ends_cap <= SPARE_COMMANDS && !u->bytes.failed) {
         spare = u;
         return;
@@ -111,6 +112,12 @@ static bool runs_at_once(const struct serve__command *cmd)
            cmd->run == serve__cmd_watch || cmd->run == serve__cmd_quit || cmd->run == serve__cmd_reset;
 }
 
+static bool is_script(const struct serve__command *cmd)
+{
+    return cmd->run == serve__cmd_eval || cmd->run == serve__cmd_eval_ro || cmd->run == serve__cmd_evalsha ||
+           cmd->run == serve__cmd_evalsha_ro;
+}
+
 bool serve__multi_takes(struct serve__call *q)
 {
     struct serve__conn *c = q->c;
@@ -121,6 +128,7 @@ bool serve__multi_takes(struct serve__call *q)
             serve__reject(q, "OOM command not allowed when used memory > 'maxmemory'.");
             return true;
         }
+        c->queue->scripts = c->queue->scripts || is_script(q->cmd);
         if (c->queue->bytes.len > (size_t)q->w->config.n[SERVE__CFG_client_query_buffer_limit])
             c->flags |= SERVE__CONN_DEAD;
     }
@@ -205,7 +213,8 @@ int serve__cmd_exec(struct serve__call *q)
         c->queue->db = c->db;
         c->queue->protocol = c->reply.protocol;
         c->flags |= SERVE__CONN_IN_EXEC;
-        rc = serve__atomic_as(q, run_all, serve__watched_flags(c));
+        bool elsewhere = c->queue->scripts && serve__exec_elsewhere != NULL;
+        rc = (elsewhere ? serve__exec_elsewhere : serve__atomic_as)(q, run_all, serve__watched_flags(c));
     }
     end(c);
     return rc;

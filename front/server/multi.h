@@ -29,6 +29,7 @@ struct serve__queue {
     size_t argv_cap;
     unsigned db; /* when EXEC began */
     int protocol;
+    bool scripts; /* there are some among the commands */
 };
 
 /* Commands that wait in the queue of a connection; -1: it is not in MULTI. */
@@ -36,5 +37,9 @@ int serve__multi_count(const struct serve__conn *c);
 
 /* EXEC itself is refused, for the reason `text`: the transaction ends.  true: answered. */
 bool serve__multi_refused(struct serve__call *q, const char *text) __attribute__((weak));
+
+/* Run fn in a transaction where scripts have their own session: script/run.c. */
+int serve__exec_elsewhere(struct serve__call *q, int (*fn)(struct serve__call *), int flags)
+    __attribute__((weak));
 
 #endif

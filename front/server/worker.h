@@ -60,6 +60,7 @@ struct serve__worker {
     caret_db *db;
     struct serve__runner run;
     struct serve__start *start;
+    struct serve__scripts *scripts; /* all; NULL until the first */
     struct serve__handoff *handoff; /* NULL until the first script */
     uint32_t runs;                  /* of scripts */
     struct serve__conn *conns;

@@ -1,0 +1,387 @@
+/*
+ * eval.c - EVAL and its kin, SCRIPT: script.h.
+ */
+#include "server/script/script.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "server/conn.h"
+#include "server/dispatch.h"
+#include "server/worker.h"
+
+/* ------------------------------------------------------------------ cache */
+
+static void forget_texts(struct serve__scripts *x)
+{
+    for (unsigned i = 0; i < SERVE__SCRIPT_SLOTS; i++) {
+        while (x->by_text[i] != NULL) {
+            struct serve__script *s = x->by_text[i];
+            x->by_text[i] = s->by_text;
+            if (x->L != NULL)
+                luaL_unref(x->L, LUA_REGISTRYINDEX, s->code.ref);
+            free(s);
+        }
+        x->by_sha[i] = NULL;
+    }
+    x->last = NULL;
+}
+
+static struct serve__scripts *scripts_new(struct serve__worker *w)
+{
+    struct serve__scripts *x = calloc(1, sizeof *x);
+    if (x == NULL || serve__runner_open(w, &x->run) != CARET_OK) {
+        free(x);
+        return NULL;
+    }
+    caret_session_detach(x->run.s); /* the threads that stand in use it one after another */
+    x->reply.sink = &serve__lua_sink;
+    x->generation = atomic_load(&w->shared->scripts);
+    x->seed = serve__random(&w->run);
+    x->next = w->scripts;
+    w->scripts = x;
+    return x;
+}
+
+/* Its Lua state is lost: what came from it is forgotten. */
+void serve__scripts_forget(struct serve__scripts *x)
+{
+    x->L = NULL;
+    forget_texts(x);
+}
+
+struct serve__scripts *serve__scripts_of(struct serve__call *q)
+{
+    struct serve__worker *w = q->w;
+    struct serve__scripts *x = w->scripts;
+    uint64_t generation = atomic_load_explicit(&w->shared->scripts, memory_order_acquire);
+    while (x != NULL && (q->r != &w->run ? q->r != &x->run : x->used))
+        x = x->next;
+    if (x == NULL && (x = scripts_new(w)) == NULL)
+        return NULL;
+    if (x->L == NULL && (x->L = serve__script_state(x)) == NULL)
+        return NULL;
+    if (x->generation != generation && x->q == NULL) {
+        forget_texts(x);
+        x->generation = generation;
+    }
+    return x;
+}
+
+static unsigned slot_of_sha(const char *sha)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < 8; i++)
+        n = n * 31 + (unsigned char)sha[i];
+    return n % SERVE__SCRIPT_SLOTS;
+}
+
+static struct serve__script *find_text(struct serve__scripts *x, caret_slice text, uint64_t hash)
+{
+    struct serve__script *s = x->by_text[hash % SERVE__SCRIPT_SLOTS];
+    while (s != NULL && (s->hash != hash || s->len != text.len || memcmp(s->text, text.data, text.len) != 0))
+        s = s->by_text;
+    return s;
+}
+
+static struct serve__script *find_sha(struct serve__scripts *x, const char *sha)
+{
+    struct serve__script *s = x->by_sha[slot_of_sha(sha)];
+    while (s != NULL && memcmp(s->sha, sha, SERVE__SHA) != 0)
+        s = s->by_sha;
+    return s;
+}
+
+/* ^redisL(sha) */
+static int stored_node(caret_node_buf *node, const char *sha)
+{
+    caret_node_buf base;
+    int rc = caret_node_var(&base.node, sizeof base, "^redisL", 7);
+    return rc == CARET_OK ? caret_node_child(&node->node, sizeof *node, &base.node, sha, SERVE__SHA) : rc;
+}
+
+/* ---------------------------------------------------------------- shebang */
+
+const char *const serve__script_flags[] = {
+    "no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys", NULL,
+};
+
+bool serve__script_flag(const char *word, size_t len, unsigned *flags)
+{
+    const char *const *names = serve__script_flags;
+    for (unsigned i = 0; names[i] != NULL; i++)
+        if (strlen(names[i]) == len && memcmp(names[i], word, len) == 0) {
+            *flags |= 1u << i;
+            return true;
+        }
+    return false;
+}
+
+static int read_flags(struct serve__call *q, const char *at, const char *end, unsigned *flags)
+{
+    while (at < end) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        const char *stop = comma != NULL ? comma : end;
+        if (!serve__script_flag(at, (size_t)(stop - at), flags))
+            return serve__fail(q, "ERR Unexpected flag in script shebang: %.*s", (int)(stop - at), at);
+        at = comma != NULL ? stop + 1 : end;
+    }
+    return CARET_OK;
+}
+
+/* One of its words; the first is the engine. */
+static int shebang_word(struct serve__call *q, caret_slice word, bool engine, unsigned *flags)
+{
+    int len = (int)word.len;
+    if (engine && (len != 5 || memcmp(word.data, "#!lua", 5) != 0))
+        return serve__fail(q, "ERR Unexpected engine in script shebang: %.*s", len, word.data);
+    if (engine || len == 0)
+        return CARET_OK;
+    if (len < 6 || memcmp(word.data, "flags=", 6) != 0)
+        return serve__fail(q, "ERR Unknown lua shebang option: %.*s", len, word.data);
+    return read_flags(q, word.data + 6, word.data + len, flags);
+}
+
+/* The first line "#!lua flags=...": its flags; *code is what comes after it. */
+static int shebang(struct serve__call *q, caret_slice text, unsigned *flags, caret_slice *code)
+{
+    *code = text;
+    *flags = SERVE__SCRIPT_OLD;
+    if (text.len < 2 || memcmp(text.data, "#!", 2) != 0)
+        return CARET_OK;
+    const char *end = memchr(text.data, '\n', text.len), *at = text.data;
+    if (end == NULL)
+        return serve__fail(q, "ERR Invalid script shebang");
+    *flags = 0;
+    *code = (caret_slice){end, text.len - (size_t)(end - text.data)};
+    int rc = CARET_OK;
+    for (bool engine = true; rc == CARET_OK && at < end; engine = false) {
+        while (at < end && *at == ' ')
+            at++;
+        const char *word = at;
+        while (at < end && *at != ' ')
+            at++;
+        rc = shebang_word(q, (caret_slice){word, (size_t)(at - word)}, engine, flags);
+    }
+    return rc;
+}
+
+/* -------------------------------------------------------------- compiling */
+
+static int count_lines(caret_slice text)
+{
+    int n = 1;
+    while (text.len > 0 && strchr(" \t\r\n", text.data[text.len - 1]) != NULL)
+        text.len--;
+    for (size_t i = 0; i < text.len; i++)
+        n += text.data[i] == '\n';
+    return n;
+}
+
+static int load(struct serve__call *q, struct serve__scripts *x, caret_slice code)
+{
+    lua_State *L = x->L;
+    bool binary = code.len > 0 && code.data[0] == '\033';
+    if (!binary && luaL_loadbuffer(L, code.data, code.len, "@user_script") == 0)
+        return CARET_OK;
+    const char *why = binary ? "user_script: attempt to load a binary chunk" : lua_tostring(L, -1);
+    int rc = serve__fail(q, "ERR Error compiling script (new function): %s", why != NULL ? why : "no memory");
+    lua_settop(L, 0);
+    return rc;
+}
+
+static int compile(struct serve__call *q, struct serve__scripts *x, caret_slice text,
+                   struct serve__script **out)
+{
+    unsigned flags;
+    caret_slice code;
+    uint8_t digest[CARET_CODEC__SHA1_LEN];
+    int rc = shebang(q, text, &flags, &code);
+    if (rc == CARET_OK)
+        rc = load(q, x, code);
+    if (rc != CARET_OK)
+        return rc;
+    struct serve__script *s = malloc(sizeof *s + text.len);
+    if (s == NULL)
+        return CARET_E_NOMEM;
+    caret_codec__sha1_of(text.data, text.len, digest);
+    caret_codec__hex(digest, sizeof digest, s->sha);
+    s->sha[SERVE__SHA] = 0;
+    s->hash = caret_codec__murmur64a(text.data, text.len, 0);
+    s->code =
+        (struct serve__code){s->sha, flags, luaL_ref(x->L, LUA_REGISTRYINDEX), count_lines(text), false};
+    s->len = text.len;
+    memcpy(s->text, text.data, text.len);
+    s->by_text = x->by_text[s->hash % SERVE__SCRIPT_SLOTS];
+    x->by_text[s->hash % SERVE__SCRIPT_SLOTS] = s;
+    s->by_sha = x->by_sha[slot_of_sha(s->sha)];
+    x->by_sha[slot_of_sha(s->sha)] = s;
+    *out = s;
+    return CARET_OK;
+}
+
+/* The script of a text, which is stored for the other workers if it is new. */
+static int script_of_text(struct serve__call *q, struct serve__scripts *x, caret_slice text,
+                          struct serve__script **out)
+{
+    *out = x->last;
+    if (*out != NULL && (*out)->len == text.len && memcmp((*out)->text, text.data, text.len) == 0)
+        return CARET_OK;
+    *out = x->last = find_text(x, text, caret_codec__murmur64a(text.data, text.len, 0));
+    if (*out != NULL)
+        return CARET_OK;
+    int rc = compile(q, x, text, out);
+    if (rc != CARET_OK)
+        return rc;
+    caret_node_buf node;
+    caret_slice had;
+    rc = stored_node(&node, (*out)->sha);
+    if (rc == CARET_OK && (rc = caret_get(q->s, &node.node, &had)) == CARET_NONE)
+        rc = caret_set(q->s, &node.node, text.data, text.len);
+    return rc == CARET_RESTART ? rc : CARET_OK; /* a disk that is full keeps nobody from running it */
+}
+
+/* The script of a hash; CARET_NONE: there is none. */
+static int script_of_sha(struct serve__call *q, struct serve__scripts *x, const caret_slice *name,
+                         struct serve__script **out)
+{
+    char sha[SERVE__SHA];
+    caret_node_buf node;
+    caret_slice text;
+    if (name->len != SERVE__SHA)
+        return CARET_NONE;
+    for (unsigned i = 0; i < SERVE__SHA; i++)
+        sha[i] = name->data[i] >= 'A' && name->data[i] <= 'Z' ? (char)(name->data[i] + 32) : name->data[i];
+    if ((*out = find_sha(x, sha)) != NULL)
+        return CARET_OK;
+    int rc = stored_node(&node, sha);
+    if (rc == CARET_OK)
+        rc = caret_get(q->s, &node.node, &text);
+    return rc == CARET_OK ? compile(q, x, text, out) : rc;
+}
+
+/* --------------------------------------------------------------- commands */
+
+int serve__script_keys(struct serve__call *q, const char *what)
+{
+    int64_t n;
+    if (!serve__read_integer(&q->argv[2], &n))
+        return serve__fail(q, "%s", what);
+    if (n > q->argc - 3)
+        return serve__fail(q, "ERR Number of keys can't be greater than number of args");
+    return n < 0 ? serve__fail(q, "ERR Number of keys can't be negative") : CARET_OK;
+}
+
+static int eval(struct serve__call *q, bool sha, bool readonly)
+{
+    struct serve__scripts *x = serve__scripts_of(q);
+    struct serve__script *s;
+    if (x == NULL)
+        return CARET_E_NOMEM;
+    if (sha && q->argv[1].len != SERVE__SHA)
+        return serve__fail(q, "NOSCRIPT No matching script. Please use EVAL.");
+    int rc = serve__script_keys(q, "ERR value is not an integer or out of range");
+    if (rc == CARET_OK)
+        rc = sha ? script_of_sha(q, x, &q->argv[1], &s) : script_of_text(q, x, q->argv[1], &s);
+    if (rc == CARET_NONE)
+        return serve__fail(q, "NOSCRIPT No matching script. Please use EVAL.");
+    if (rc != CARET_OK)
+        return rc;
+    if (readonly && !(s->code.flags & (SERVE__SCRIPT_OLD | SERVE__SCRIPT_NO_WRITES)))
+        return serve__fail(q, "ERR Can not execute a script with write flag using *_ro command.");
+    return serve__script_run(q, x, &s->code, readonly);
+}
+
+int serve__cmd_eval(struct serve__call *q)
+{
+    return eval(q, false, false);
+}
+
+int serve__cmd_eval_ro(struct serve__call *q)
+{
+    return eval(q, false, true);
+}
+
+int serve__cmd_evalsha(struct serve__call *q)
+{
+    return eval(q, true, false);
+}
+
+int serve__cmd_evalsha_ro(struct serve__call *q)
+{
+    return eval(q, true, true);
+}
+
+int serve__cmd_script_load(struct serve__call *q)
+{
+    struct serve__scripts *x = serve__scripts_of(q);
+    struct serve__script *s;
+    if (x == NULL)
+        return CARET_E_NOMEM;
+    int rc = script_of_text(q, x, q->argv[2], &s);
+    return rc == CARET_OK ? serve__bulk(q, s->sha, SERVE__SHA) : rc;
+}
+
+int serve__cmd_script_exists(struct serve__call *q)
+{
+    struct serve__scripts *x = serve__scripts_of(q);
+    if (x == NULL)
+        return CARET_E_NOMEM;
+    serve__array(q, (size_t)q->argc - 2);
+    for (int i = 2; i < q->argc; i++) {
+        struct serve__script *s;
+        int rc = script_of_sha(q, x, &q->argv[i], &s);
+        if (rc != CARET_OK && rc != CARET_NONE)
+            return rc;
+        serve__integer(q, rc == CARET_OK);
+    }
+    return CARET_OK;
+}
+
+int serve__cmd_script_flush(struct serve__call *q)
+{
+    caret_node_buf base;
+    if (q->argc > 3 || (q->argc == 3 && !serve__is(&q->argv[2], "sync") && !serve__is(&q->argv[2], "async")))
+        return serve__fail(q, "ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+    int rc = caret_node_var(&base.node, sizeof base, "^redisL", 7);
+    if (rc == CARET_OK)
+        rc = caret_kill(q->s, &base.node);
+    if (rc != CARET_OK)
+        return rc;
+    atomic_fetch_add(&q->w->shared->scripts, 1);
+    return serve__ok(q);
+}
+
+int serve__cmd_script_debug(struct serve__call *q)
+{
+    if (serve__is(&q->argv[2], "no"))
+        return serve__ok(q);
+    if (serve__is(&q->argv[2], "yes") || serve__is(&q->argv[2], "sync"))
+        return serve__fail(q, "ERR there is no debugger of scripts here");
+    return serve__fail(q, "ERR Use SCRIPT DEBUG YES/SYNC/NO");
+}
+
+int serve__cmd_script_help(struct serve__call *q)
+{
+    static const char *const lines[] = {
+        "SCRIPT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "DEBUG (YES|SYNC|NO)",
+        "    Set the debug mode for subsequent scripts executed.",
+        "EXISTS <sha1> [<sha1> ...]",
+        "    Return information about the existence of the scripts in the script cache.",
+        "FLUSH [ASYNC|SYNC]",
+        "    Flush the Lua scripts cache. Very dangerous on replicas.",
+        "    When called without the optional mode argument, the behavior is determined by the",
+        "    lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+        "    * ASYNC: Asynchronously flush the scripts cache.",
+        "    * SYNC: Synchronously flush the scripts cache.",
+        "KILL",
+        "    Kill the currently executing Lua script.",
+        "LOAD <script>",
+        "    Load a script into the scripts cache without executing it.",
+        "HELP",
+        "    Prints this help.",
+        NULL,
+    };
+    return serve__help(q, lines);
+}

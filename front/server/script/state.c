@@ -1,0 +1,157 @@
+/*
+ * state.c - the Lua state of a worker, and the sandbox in it: script.h.
+ */
+#include <lualib.h>
+#include <stdlib.h>
+
+#include "server/script/modules.h"
+#include "server/script/script.h"
+
+static char here; /* its address is the key of the scripts in the registry */
+
+struct serve__scripts *serve__scripts_here(lua_State *L)
+{
+    lua_pushlightuserdata(L, &here);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    struct serve__scripts *x = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return x;
+}
+
+/* Is the transaction of the script to be run again, or broken?  Then nothing catches the error. */
+static int ending(lua_State *L)
+{
+    const struct serve__scripts *x = serve__scripts_here(L);
+    lua_pushboolean(L, x->restart || x->broken != CARET_OK || serve__script_is_killed(x));
+    return 1;
+}
+
+/* sandbox.lua */
+static const char sandbox[] = {
+#include "server/sandbox.inc"
+};
+
+/* The table `redis`. */
+static void push_api(lua_State *L)
+{
+    static const struct {
+        const char *name;
+        int n;
+    } numbers[] = {{"LOG_DEBUG", 0},  {"LOG_VERBOSE", 1},
+                   {"LOG_NOTICE", 2}, {"LOG_WARNING", 3},
+                   {"REPL_NONE", 0},  {"REPL_AOF", 1},
+                   {"REPL_SLAVE", 2}, {"REPL_REPLICA", 2},
+                   {"REPL_ALL", 3},   {"REDIS_VERSION_NUM", 0x0007000f}};
+    lua_newtable(L);
+    for (const luaL_Reg *f = serve__script_api; f->name != NULL; f++) {
+        lua_pushlightuserdata(L, serve__scripts_here(L));
+        lua_pushcclosure(L, f->func, 1);
+        lua_setfield(L, -2, f->name);
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        lua_pushinteger(L, numbers[i].n);
+        lua_setfield(L, -2, numbers[i].name);
+    }
+    lua_pushliteral(L, SERVE__REDIS_VERSION);
+    lua_setfield(L, -2, "REDIS_VERSION");
+}
+
+static void push_module(lua_State *L, lua_CFunction open)
+{
+    lua_pushcfunction(L, open);
+    lua_call(L, 0, 1);
+}
+
+static void push_bit(lua_State *L)
+{
+    lua_getglobal(L, "bit");
+    if (!lua_isnil(L, -1))
+        return;
+    lua_pop(L, 1);
+    push_module(L, caret_codec__open_bit);
+}
+
+/* The error with its place: {err, source, line}.  A call at the end of a function leaves no frame of it. */
+static int handler(lua_State *L)
+{
+    lua_Debug at;
+    bool known = false;
+    for (int level = 1; !known && lua_getstack(L, level, &at) && lua_getinfo(L, "Sl", &at); level++)
+        known = at.currentline > 0 && at.source[0] != '=';
+    if (!lua_istable(L, 1)) {
+        const char *text = lua_tostring(L, 1);
+        lua_createtable(L, 0, 3);
+        lua_pushfstring(L, "ERR %s", text != NULL ? text : "nil");
+        lua_setfield(L, -2, "err");
+        lua_replace(L, 1);
+    }
+    lua_settop(L, 1);
+    const struct serve__scripts *x = serve__scripts_here(L);
+    if (known)
+        lua_pushstring(L, at.source);
+    else
+        lua_pushstring(L, x->code != NULL && x->code->function ? "@user_function" : "@user_script");
+    lua_setfield(L, 1, "source");
+    lua_pushinteger(L, known ? at.currentline : x->code != NULL ? x->code->lines : 1);
+    lua_setfield(L, 1, "line");
+    return 1;
+}
+
+static void seed(lua_State *L, struct serve__scripts *x)
+{
+    lua_getglobal(L, "math");
+    lua_getfield(L, -1, "randomseed");
+    lua_pushnumber(L, (lua_Number)(x->seed >> 34)); /* 30 bits: more, and Lua 5.1 takes none of them */
+    lua_call(L, 1, 0);
+    lua_pop(L, 1);
+}
+
+static int make(lua_State *L)
+{
+    struct serve__scripts *x = lua_touserdata(L, 1);
+    luaL_openlibs(L);
+    seed(L, x);
+    lua_pushlightuserdata(L, &here);
+    lua_pushlightuserdata(L, x);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    if (luaL_loadbuffer(L, sandbox, sizeof sandbox - 1, "=sandbox") != 0)
+        return lua_error(L);
+    push_api(L);
+    lua_pushcfunction(L, ending);
+    lua_pushnil(L);
+    push_module(L, caret_codec__open_cjson);
+    push_module(L, caret_codec__open_cmsgpack);
+    push_module(L, caret_codec__open_struct);
+    push_bit(L);
+    lua_pushnil(L);
+    lua_call(L, 8, 4);
+    lua_pushvalue(L, 2);
+    x->loading = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, 3);
+    x->functions = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "KEYS");
+    x->keys = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "ARGV");
+    x->argv = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushcfunction(L, handler);
+    x->handler = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushcfunction(L, serve__script_body);
+    x->body = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pop(L, 1);
+    lua_replace(L, LUA_GLOBALSINDEX); /* chunks that are loaded from now on see these globals only */
+    return 0;
+}
+
+lua_State *serve__script_state(struct serve__scripts *x)
+{
+    lua_State *L = luaL_newstate();
+    if (L != NULL && lua_cpcall(L, make, x) != 0) {
+        lua_close(L);
+        return NULL;
+    }
+    return L;
+}
