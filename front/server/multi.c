@@ -115,7 +115,8 @@ static bool runs_at_once(const struct serve__command *cmd)
 static bool is_script(const struct serve__command *cmd)
 {
     return cmd->run == serve__cmd_eval || cmd->run == serve__cmd_eval_ro || cmd->run == serve__cmd_evalsha ||
-           cmd->run == serve__cmd_evalsha_ro;
+           cmd->run == serve__cmd_evalsha_ro || cmd->run == serve__cmd_fcall ||
+           cmd->run == serve__cmd_fcall_ro;
 }
 
 bool serve__multi_takes(struct serve__call *q)

@@ -1,7 +1,7 @@
 /*
  * eval.c - EVAL and its kin, SCRIPT: script.h.
  */
-#include "server/script/script.h"
+#include "server/script/library.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -48,6 +48,7 @@ void serve__scripts_forget(struct serve__scripts *x)
 {
     x->L = NULL;
     forget_texts(x);
+    serve__libraries_forget(x);
 }
 
 struct serve__scripts *serve__scripts_of(struct serve__call *q)

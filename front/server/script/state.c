@@ -118,7 +118,7 @@ static int make(lua_State *L)
         return lua_error(L);
     push_api(L);
     lua_pushcfunction(L, ending);
-    lua_pushnil(L);
+    lua_pushcfunction(L, serve__script_register);
     push_module(L, caret_codec__open_cjson);
     push_module(L, caret_codec__open_cmsgpack);
     push_module(L, caret_codec__open_struct);

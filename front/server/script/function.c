@@ -1,0 +1,324 @@
+/*
+ * function.c - FCALL and FUNCTION: library.h.
+ */
+#include <stdio.h>
+
+#include "server/codec/glob.h"
+#include "server/codec/pack.h"
+#include "server/multi.h"
+#include "server/script/library.h"
+#include "server/worker.h"
+
+/* --------------------------------------------------------------- commands */
+
+/* In a transaction of the state's. */
+static int fcall(struct serve__call *q, bool readonly)
+{
+    struct serve__scripts *x;
+    int rc = serve__libraries_refresh(q, &x);
+    if (rc != CARET_OK)
+        return rc;
+    struct serve__function *f = serve__function_find(x, q->argv[1]);
+    if (f == NULL)
+        return serve__fail(q, "ERR Function not found");
+    if ((rc = serve__script_keys(q, "ERR Bad number of keys provided")) != CARET_OK)
+        return rc;
+    if (readonly && !(f->code.flags & SERVE__SCRIPT_NO_WRITES))
+        return serve__fail(q, "ERR Can not execute a script with write flag using *_ro command.");
+    return serve__script_run_in(q, x, &f->code, readonly);
+}
+
+static int fcall_any(struct serve__call *q)
+{
+    return fcall(q, false);
+}
+
+static int fcall_ro(struct serve__call *q)
+{
+    return fcall(q, true);
+}
+
+int serve__cmd_fcall(struct serve__call *q)
+{
+    return serve__exec_elsewhere(q, fcall_any, 0);
+}
+
+int serve__cmd_fcall_ro(struct serve__call *q)
+{
+    return serve__exec_elsewhere(q, fcall_ro, 0);
+}
+
+int serve__cmd_function_load(struct serve__call *q)
+{
+    struct serve__scripts *x;
+    char name[SERVE__LIBRARY_NAME];
+    bool replace = false;
+    for (int i = 2; i < q->argc - 1; i++) {
+        if (!serve__is(&q->argv[i], "replace"))
+            return serve__fail(q, "ERR Unknown option given: %.*s",
+                               (int)(q->argv[i].len < 128 ? q->argv[i].len : 128), q->argv[i].data);
+        replace = true;
+    }
+    int rc = serve__libraries_refresh(q, &x);
+    if (rc == CARET_OK)
+        rc = serve__library_store(q, x, q->argv[q->argc - 1], replace, false, name);
+    return rc == CARET_OK ? serve__text(q, name) : rc;
+}
+
+int serve__cmd_function_delete(struct serve__call *q)
+{
+    struct serve__scripts *x;
+    char name[SERVE__LIBRARY_NAME];
+    int rc = serve__libraries_refresh(q, &x);
+    if (rc != CARET_OK)
+        return rc;
+    snprintf(name, sizeof name, "%.*s",
+             (int)(q->argv[2].len < SERVE__LIBRARY_NAME ? q->argv[2].len : SERVE__LIBRARY_NAME - 1),
+             q->argv[2].data);
+    if (strlen(name) != q->argv[2].len || serve__library_find(x, name) == NULL)
+        return serve__fail(q, "ERR Library not found");
+    rc = serve__library_kill(q, name);
+    return rc == CARET_OK ? serve__ok(q) : rc;
+}
+
+int serve__cmd_function_flush(struct serve__call *q)
+{
+    if (q->argc > 3)
+        return serve__fail(
+            q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try FUNCTION HELP.",
+            (int)q->argv[1].len, q->argv[1].data);
+    if (q->argc == 3 && !serve__is(&q->argv[2], "sync") && !serve__is(&q->argv[2], "async"))
+        return serve__fail(q, "ERR FUNCTION FLUSH only supports SYNC|ASYNC option");
+    int rc = serve__libraries_kill(q);
+    return rc == CARET_OK ? serve__ok(q) : rc;
+}
+
+static void list_function(struct serve__call *q, const struct serve__function *f)
+{
+    serve__map(q, 3);
+    serve__text(q, "name");
+    serve__text(q, f->name);
+    serve__text(q, "description");
+    if (f->description != NULL)
+        serve__text(q, f->description);
+    else
+        serve__null(q);
+    serve__text(q, "flags");
+    size_t place = serve__open(q), n = 0;
+    for (unsigned i = 0; serve__script_flags[i] != NULL; i++)
+        if (f->code.flags & 1u << i) {
+            serve__status(q, serve__script_flags[i]);
+            n++;
+        }
+    serve__close_set(q, place, n);
+}
+
+static void list_library(struct serve__call *q, const struct serve__library *l, bool code)
+{
+    size_t n = 0;
+    for (struct serve__function *f = l->function; f != NULL; f = f->next)
+        n++;
+    serve__map(q, code ? 4 : 3);
+    serve__text(q, "library_name");
+    serve__text(q, l->name);
+    serve__text(q, "engine");
+    serve__text(q, "LUA");
+    serve__text(q, "functions");
+    serve__array(q, n);
+    for (struct serve__function *f = l->function; f != NULL; f = f->next)
+        list_function(q, f);
+    if (code) {
+        serve__text(q, "library_code");
+        serve__bulk(q, l->text, l->len);
+    }
+}
+
+static int list(struct serve__call *q)
+{
+    struct serve__scripts *x;
+    const caret_slice *pattern = NULL;
+    bool code = false;
+    for (int i = 2; i < q->argc; i++) {
+        if (!code && serve__is(&q->argv[i], "withcode")) {
+            code = true;
+        } else if (pattern == NULL && serve__is(&q->argv[i], "libraryname")) {
+            if (i + 1 == q->argc)
+                return serve__fail(q, "ERR library name argument was not given");
+            pattern = &q->argv[++i];
+        } else {
+            return serve__fail(q, "ERR Unknown argument %.*s",
+                               (int)(q->argv[i].len < 128 ? q->argv[i].len : 128), q->argv[i].data);
+        }
+    }
+    int rc = serve__libraries_refresh(q, &x);
+    if (rc != CARET_OK)
+        return rc;
+    size_t place = serve__open(q), n = 0;
+    for (struct serve__library *l = x->library; l != NULL; l = l->next)
+        if (pattern == NULL || serve__glob(pattern->data, pattern->len, l->name, strlen(l->name), true)) {
+            list_library(q, l, code);
+            n++;
+        }
+    return serve__close_array(q, place, n);
+}
+
+int serve__cmd_function_list(struct serve__call *q)
+{
+    return serve__atomic(q, list);
+}
+
+static int stats(struct serve__call *q)
+{
+    struct serve__scripts *x;
+    int64_t libraries = 0, functions = 0;
+    int rc = serve__libraries_refresh(q, &x);
+    if (rc != CARET_OK)
+        return rc;
+    for (struct serve__library *l = x->library; l != NULL; l = l->next, libraries++)
+        for (struct serve__function *f = l->function; f != NULL; f = f->next)
+            functions++;
+    serve__map(q, 2);
+    serve__text(q, "running_script");
+    serve__script_running(q);
+    serve__text(q, "engines");
+    serve__map(q, 1);
+    serve__text(q, "LUA");
+    serve__map(q, 2);
+    serve__text(q, "libraries_count");
+    serve__integer(q, libraries);
+    serve__text(q, "functions_count");
+    return serve__integer(q, functions);
+}
+
+int serve__cmd_function_stats(struct serve__call *q)
+{
+    return serve__atomic(q, stats);
+}
+
+/* ------------------------------------------------------------ dump, restore */
+
+static void write_all(struct serve__scripts *x, struct caret_codec__writer *w)
+{
+    caret_codec__put_text(w, "F", 1);
+    for (struct serve__library *l = x->library; l != NULL; l = l->next)
+        caret_codec__put_text(w, l->text, l->len);
+    caret_codec__payload_seal(w);
+}
+
+static int dump(struct serve__call *q)
+{
+    struct serve__scripts *x;
+    struct serve__buffer *b = &q->r->work;
+    int rc = serve__libraries_refresh(q, &x);
+    if (rc != CARET_OK)
+        return rc;
+    struct caret_codec__writer w = {0};
+    write_all(x, &w);
+    b->len = 0;
+    if (!serve__buffer_room(b, w.len))
+        return CARET_E_NOMEM;
+    w = (struct caret_codec__writer){.bytes = (uint8_t *)b->data, .room = b->cap};
+    write_all(x, &w);
+    return serve__bulk(q, b->data, w.len);
+}
+
+int serve__cmd_function_dump(struct serve__call *q)
+{
+    return serve__atomic(q, dump);
+}
+
+enum policy { APPEND, REPLACE, FLUSH };
+
+/* Libraries one after the other; each sees those before it. */
+static int restore_all(struct serve__call *q, struct caret_codec__reader *r, enum policy policy)
+{
+    size_t len;
+    const uint8_t *text = caret_codec__get_text(r, &len);
+    if (r->bad || len != 1 || *text != 'F')
+        return serve__fail(q, "ERR DUMP payload version or checksum are wrong");
+    int rc = policy == FLUSH ? serve__libraries_kill(q) : CARET_OK;
+    while (rc == CARET_OK && r->at < r->end) {
+        struct serve__scripts *x;
+        char name[SERVE__LIBRARY_NAME];
+        text = caret_codec__get_text(r, &len);
+        if (r->bad)
+            return serve__fail(q, "ERR DUMP payload version or checksum are wrong");
+        if ((rc = serve__libraries_refresh(q, &x)) == CARET_OK)
+            rc = serve__library_store(q, x, (caret_slice){(const char *)text, len}, policy == REPLACE, true,
+                                      name);
+    }
+    return rc == CARET_OK ? serve__ok(q) : rc;
+}
+
+int serve__cmd_function_restore(struct serve__call *q)
+{
+    struct caret_codec__reader r;
+    enum policy policy = APPEND;
+    if (q->argc > 4)
+        return serve__fail(
+            q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try FUNCTION HELP.",
+            (int)q->argv[1].len, q->argv[1].data);
+    if (q->argc == 4 && serve__is(&q->argv[3], "replace"))
+        policy = REPLACE;
+    else if (q->argc == 4 && serve__is(&q->argv[3], "flush"))
+        policy = FLUSH;
+    else if (q->argc == 4 && !serve__is(&q->argv[3], "append"))
+        return serve__fail(
+            q, "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.");
+    if (!caret_codec__payload_open((const uint8_t *)q->argv[2].data, q->argv[2].len, &r))
+        return serve__fail(q, "ERR DUMP payload version or checksum are wrong");
+    return restore_all(q, &r, policy);
+}
+
+int serve__cmd_function_help(struct serve__call *q)
+{
+    static const char *const lines[] = {
+        "FUNCTION <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "LOAD [REPLACE] <FUNCTION CODE>",
+        "    Create a new library with the given library name and code.",
+        "DELETE <LIBRARY NAME>",
+        "    Delete the given library.",
+        "LIST [LIBRARYNAME PATTERN] [WITHCODE]",
+        "    Return general information on all the libraries:",
+        "    * Library name",
+        "    * The engine used to run the Library",
+        "    * Library description",
+        "    * Functions list",
+        "    * Library code (if WITHCODE is given)",
+        "    It also possible to get only function that matches a pattern using LIBRARYNAME argument.",
+        "STATS",
+        "    Return information about the current function running:",
+        "    * Function name",
+        "    * Command used to run the function",
+        "    * Duration in MS that the function is running",
+        "    If no function is running, return nil",
+        "    In addition, returns a list of available engines.",
+        "KILL",
+        "    Kill the current running function.",
+        "FLUSH [ASYNC|SYNC]",
+        "    Delete all the libraries.",
+        "    When called without the optional mode argument, the behavior is determined by the",
+        "    lazyfree-lazy-user-flush configuration directive. Valid modes are:",
+        "    * ASYNC: Asynchronously flush the libraries.",
+        "    * SYNC: Synchronously flush the libraries.",
+        "DUMP",
+        "    Return a serialized payload representing the current libraries, can be restored using FUNCTION "
+        "RESTORE "
+        "command",
+        "RESTORE <PAYLOAD> [FLUSH|APPEND|REPLACE]",
+        "    Restore the libraries represented by the given payload, it is possible to give a restore policy "
+        "to",
+        "    control how to handle existing libraries (default APPEND):",
+        "    * FLUSH: delete all existing libraries.",
+        "    * APPEND: appends the restored libraries to the existing libraries. On collision, abort.",
+        "    * REPLACE: appends the restored libraries to the existing libraries, On collision, replace the "
+        "old",
+        "      libraries with the new libraries (notice that even on this option there is a chance of "
+        "failure",
+        "      in case of functions name collision with another library).",
+        "HELP",
+        "    Prints this help.",
+        NULL,
+    };
+    return serve__help(q, lines);
+}

@@ -1,0 +1,343 @@
+/*
+ * library.c - libraries of functions: library.h.
+ *
+ *     ^redisF             the version: a random number, another one after each change
+ *     ^redisF(library)    the code of a library
+ *
+ * Each worker has the libraries loaded as of a version; a command that finds another one loads what differs,
+ * and keeps what is the same, with the values its functions remember.  Since the version is read in the
+ * transaction of the command, a function never runs beside a change of its library.
+ */
+#include "server/script/library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "server/worker.h"
+
+/* ------------------------------------------------------------------ memory */
+
+void serve__library_free(struct serve__scripts *x, struct serve__library *l)
+{
+    while (l->function != NULL) {
+        struct serve__function *f = l->function;
+        l->function = f->next;
+        if (x->L != NULL)
+            luaL_unref(x->L, LUA_REGISTRYINDEX, f->code.ref);
+        free(f->description);
+        free(f);
+    }
+    free(l);
+}
+
+struct serve__library *serve__library_find(struct serve__scripts *x, const char *name)
+{
+    struct serve__library *l = x->library;
+    while (l != NULL && strcmp(l->name, name) != 0)
+        l = l->next;
+    return l;
+}
+
+struct serve__function *serve__function_in(const struct serve__library *l, const char *name, size_t len)
+{
+    struct serve__function *f = l->function;
+    while (f != NULL && (strlen(f->name) != len || memcmp(f->name, name, len) != 0))
+        f = f->next;
+    return f;
+}
+
+struct serve__function *serve__function_find(struct serve__scripts *x, caret_slice name)
+{
+    struct serve__function *f = NULL;
+    for (struct serve__library *l = x->library; f == NULL && l != NULL; l = l->next)
+        f = serve__function_in(l, name.data, name.len);
+    return f;
+}
+
+bool serve__library_name_valid(const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (name[i] != '_' && !(name[i] >= '0' && name[i] <= '9') &&
+            !((name[i] | 32) >= 'a' && (name[i] | 32) <= 'z'))
+            return false;
+    return len > 0 && len < SERVE__LIBRARY_NAME;
+}
+
+/* ---------------------------------------------------------------- loading */
+
+/* The first line "#!lua name=...": the name to `name`. */
+static int metadata(struct serve__call *q, caret_slice text, char *name)
+{
+    const char *at = text.data,
+               *end = text.len >= 2 && memcmp(at, "#!", 2) == 0 ? memchr(at, '\n', text.len) : at;
+    if (end == at)
+        return serve__fail(q, "ERR Missing library metadata");
+    if (end == NULL)
+        return serve__fail(q, "ERR Invalid library metadata");
+    name[0] = 0;
+    for (bool engine = true; at < end; engine = false) {
+        while (at < end && (*at == ' ' || *at == '\r'))
+            at++;
+        const char *word = at;
+        while (at < end && *at != ' ' && *at != '\r')
+            at++;
+        int len = (int)(at - word);
+        if (engine && (len != 5 || strncasecmp(word, "#!lua", 5) != 0))
+            return serve__fail(q, "ERR Engine '%.*s' not found", len - 2, word + 2);
+        if (engine || len == 0)
+            continue;
+        if (len < 5 || strncasecmp(word, "name=", 5) != 0)
+            return serve__fail(q, "ERR Invalid metadata value given: %.*s", len, word);
+        if (name[0] != 0)
+            return serve__fail(q, "ERR Invalid metadata value, name argument was given multiple times");
+        if (!serve__library_name_valid(word + 5, (size_t)len - 5))
+            return serve__fail(q, SERVE__BAD_LIBRARY_NAME);
+        memcpy(name, word + 5, (size_t)len - 5);
+        name[len - 5] = 0;
+    }
+    return name[0] != 0 ? CARET_OK : serve__fail(q, "ERR Library name was not given");
+}
+
+/* In a protected call: run the chunk that is the second argument. */
+static int load_body(lua_State *L)
+{
+    struct serve__scripts *x = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, x->functions);
+    lua_setfenv(L, 2);
+    lua_call(L, 0, 0);
+    return 0;
+}
+
+static void set_loading(struct serve__scripts *x, bool yes)
+{
+    lua_rawgeti(x->L, LUA_REGISTRYINDEX, x->loading);
+    lua_pushboolean(x->L, yes);
+    lua_call(x->L, 1, 0);
+}
+
+/* Why running it failed, of the error on top of the stack. */
+static int load_failed(struct serve__call *q, lua_State *L)
+{
+    const char *text = NULL;
+    if (lua_istable(L, -1)) {
+        lua_pushliteral(L, "err");
+        lua_rawget(L, -2);
+        text = lua_tostring(L, -1);
+    }
+    return serve__fail(q, "ERR Error registering functions: %s", text != NULL ? text : "ERR unknown error");
+}
+
+/* Compile and run the code of a library; x->loaded is filled. */
+static int load_code(struct serve__call *q, struct serve__scripts *x, caret_slice text)
+{
+    lua_State *L = x->L;
+    int rc = CARET_OK;
+    const char *code = memchr(text.data, '\n', text.len);
+    lua_settop(L, 0);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, x->handler);
+    lua_pushcfunction(L, load_body);
+    lua_pushlightuserdata(L, x);
+    if (luaL_loadbuffer(L, code, text.len - (size_t)(code - text.data), "@user_function") != 0) {
+        const char *why = lua_tostring(L, -1);
+        rc = serve__fail(q, "ERR Error compiling function: %s", why != NULL ? why : "no memory");
+    } else {
+        set_loading(x, true);
+        if (lua_pcall(L, 2, 0, 1) != 0)
+            rc = load_failed(q, L);
+        set_loading(x, false);
+    }
+    lua_settop(L, 0);
+    if (rc == CARET_OK && x->loaded->function == NULL)
+        rc = serve__fail(q, "ERR No functions registered");
+    return rc;
+}
+
+/* Load a library, without regard to others. */
+int serve__library_load(struct serve__call *q, struct serve__scripts *x, caret_slice text,
+                        struct serve__library **out)
+{
+    char name[SERVE__LIBRARY_NAME];
+    int rc = metadata(q, text, name);
+    if (rc != CARET_OK)
+        return rc;
+    struct serve__library *l = calloc(1, sizeof *l + text.len);
+    if (l == NULL)
+        return CARET_E_NOMEM;
+    memcpy(l->name, name, sizeof name);
+    memcpy(l->text, text.data, text.len);
+    l->len = text.len;
+    x->loaded = l;
+    rc = load_code(q, x, (caret_slice){l->text, l->len});
+    x->loaded = NULL;
+    if (rc != CARET_OK) {
+        serve__library_free(x, l);
+        return rc;
+    }
+    *out = l;
+    return CARET_OK;
+}
+
+/* --------------------------------------------------------------- libraries */
+
+static int base_node(caret_node_buf *n)
+{
+    return caret_node_var(&n->node, sizeof *n, "^redisF", 7);
+}
+
+static int library_node(caret_node_buf *n, const char *name)
+{
+    int rc = base_node(n);
+    return rc == CARET_OK ? caret_node_child(&n->node, sizeof *n, &n->node, name, strlen(name)) : rc;
+}
+
+/* Load the library of the node, unless it is there as it is. */
+static int refresh_one(struct serve__call *q, struct serve__scripts *x, caret_node *n)
+{
+    caret_slice text;
+    int rc = caret_get(q->s, n, &text);
+    if (rc != CARET_OK)
+        return rc == CARET_NONE ? CARET_OK : rc;
+    if ((rc = caret_keep(q->s, &text)) != CARET_OK)
+        return rc;
+    for (struct serve__library *l = x->library; l != NULL; l = l->next)
+        if (l->len == text.len && memcmp(l->text, text.data, text.len) == 0) {
+            l->seen = true;
+            return CARET_OK;
+        }
+    struct serve__library *l;
+    if ((rc = serve__library_load(q, x, text, &l)) != CARET_OK)
+        return rc == SERVE__FAILED ? CARET_OK : rc; /* a program wrote nonsense there */
+    l->seen = true;
+    l->next = x->library;
+    x->library = l;
+    return CARET_OK;
+}
+
+static void forget_unseen(struct serve__scripts *x)
+{
+    for (struct serve__library **p = &x->library; *p != NULL;) {
+        struct serve__library *l = *p;
+        if (l->seen) {
+            p = &l->next;
+            continue;
+        }
+        *p = l->next;
+        serve__library_free(x, l);
+    }
+}
+
+/* Have the libraries that the database has.  In a transaction. */
+int serve__libraries_refresh(struct serve__call *q, struct serve__scripts **out)
+{
+    struct serve__scripts *x = *out = serve__scripts_of(q);
+    caret_node_buf n;
+    caret_slice text;
+    int64_t version = 0;
+    if (x == NULL)
+        return CARET_E_NOMEM;
+    int rc = base_node(&n);
+    if (rc == CARET_OK && (rc = caret_get(q->s, &n.node, &text)) == CARET_OK &&
+        !serve__read_integer(&text, &version))
+        version = 0;
+    if ((rc != CARET_OK && rc != CARET_NONE) || x->libraries == (uint64_t)version)
+        return rc == CARET_NONE ? CARET_OK : rc;
+    for (struct serve__library *l = x->library; l != NULL; l = l->next)
+        l->seen = false;
+    size_t mark = serve__reply_mark(q->reply);
+    uint64_t errors = q->reply->errors;
+    for (rc = caret_first(q->s, &n.node); rc == CARET_OK; rc = caret_next(q->s, &n.node)) {
+        if ((rc = refresh_one(q, x, &n.node)) != CARET_OK)
+            return rc;
+    }
+    serve__reply_cut(q->reply, mark);
+    q->reply->errors = errors;
+    if (rc != CARET_NONE)
+        return rc;
+    forget_unseen(x);
+    x->libraries = (uint64_t)version;
+    return CARET_OK;
+}
+
+/* There is a change: others load what differs.  The version is a random number, since one that is rolled back
+ * must not be that of another change later. */
+static int changed(struct serve__call *q)
+{
+    caret_node_buf n;
+    char digits[24];
+    int rc = base_node(&n);
+    if (rc != CARET_OK)
+        return rc;
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)(serve__random(q->r) >> 1));
+    q->r->dirty++;
+    return caret_set(q->s, &n.node, digits, (size_t)len);
+}
+
+/* Do functions of l have names that others have? */
+static const char *clash(struct serve__scripts *x, const struct serve__library *l)
+{
+    for (struct serve__function *f = l->function; f != NULL; f = f->next)
+        for (struct serve__library *other = x->library; other != NULL; other = other->next)
+            if (strcmp(other->name, l->name) != 0 &&
+                serve__function_in(other, f->name, strlen(f->name)) != NULL)
+                return f->name;
+    return NULL;
+}
+
+/* Store a library that was tried out.  Words of the error differ between LOAD and RESTORE. */
+int serve__library_store(struct serve__call *q, struct serve__scripts *x, caret_slice text, bool replace,
+                         bool restore, char *name)
+{
+    struct serve__library *l;
+    caret_node_buf n;
+    int rc = metadata(q, text, name);
+    if (rc != CARET_OK)
+        return rc;
+    if (!replace && serve__library_find(x, name) != NULL)
+        return serve__fail(q, restore ? "ERR Library %s already exists" : "ERR Library '%s' already exists",
+                           name);
+    if ((rc = serve__library_load(q, x, text, &l)) != CARET_OK)
+        return rc;
+    const char *same = clash(x, l);
+    if (same != NULL)
+        rc = serve__fail(q, "ERR Function %s already exists", same);
+    serve__library_free(x, l);
+    if (rc == CARET_OK)
+        rc = library_node(&n, name);
+    if (rc == CARET_OK)
+        rc = caret_set(q->s, &n.node, text.data, text.len);
+    if (rc == CARET_OK)
+        rc = changed(q);
+    return rc;
+}
+
+void serve__libraries_forget(struct serve__scripts *x)
+{
+    while (x->library != NULL) {
+        struct serve__library *l = x->library;
+        x->library = l->next;
+        serve__library_free(x, l);
+    }
+    x->libraries = 0;
+}
+
+int serve__library_kill(struct serve__call *q, const char *name)
+{
+    caret_node_buf n;
+    int rc = library_node(&n, name);
+    if (rc == CARET_OK)
+        rc = caret_kill(q->s, &n.node);
+    return rc == CARET_OK ? changed(q) : rc;
+}
+
+int serve__libraries_kill(struct serve__call *q)
+{
+    caret_node_buf n;
+    int rc = base_node(&n);
+    while (rc == CARET_OK && (rc = caret_first(q->s, &n.node)) == CARET_OK) {
+        rc = caret_kill(q->s, &n.node);
+        if (rc == CARET_OK)
+            rc = base_node(&n);
+    }
+    return rc == CARET_NONE ? changed(q) : rc;
+}

@@ -1,0 +1,195 @@
+-- Scripts: transactions, the sandbox, what is shared by workers, functions.
+local check = require "check"
+local resp = require "resp"
+local case, is, fails = check.case, check.is, check.fails
+
+-- Three clients that are processes of their own, on as many workers as there are: each sends the command
+-- n times.
+local function all_at_once(n, ...)
+    local words, clients, sleepers = {}, {}, {}
+    for i, word in ipairs({...}) do words[i] = "'" .. tostring(word):gsub("'", [['\'']]) .. "'" end
+    for i = 1, 3 do
+        sleepers[i] = check.connect()
+        sleepers[i]:send("DEBUG SLEEP 0.2\r\n")
+        local soon = os.clock() + 0.02
+        while os.clock() < soon do end -- until it sleeps
+        clients[i] = io.popen(("luajit again.lua %d %s"):format(n, table.concat(words, " ")))
+    end
+    for i = 1, 3 do
+        clients[i]:read("*a")
+        clients[i]:close()
+        sleepers[i]:read()
+    end
+end
+
+case("a script is one transaction", function(c)
+    all_at_once(400, "EVAL", [[
+        local n = tonumber(redis.call("get", KEYS[1]) or 0)
+        for i = 1, 20 do redis.call("set", "x" .. i, n) end
+        return redis.call("set", KEYS[1], n + 1)]], 1, "n")
+    is(c("GET", "n"), "1200")
+end)
+
+case("pcall does not hide that the transaction begins again", function(c)
+    all_at_once(1000, "EVAL", [[
+        local n
+        repeat
+            local fine, v = pcall(redis.call, "get", KEYS[1])
+            n = tonumber(v or 0)
+        until fine
+        for i = 1, 100 do xpcall(function() redis.call("get", "x" .. i) end, function() end) end
+        for i = 1, 100 do pcall(redis.call, "set", "x" .. i, n) end
+        local co = coroutine.create(function() return redis.call("set", KEYS[1], n + 1) end)
+        repeat until coroutine.resume(co) or coroutine.status(co) == "dead"
+        repeat until pcall(redis.call, "get", KEYS[1])
+        return n]], 1, "n")
+    is(c("GET", "n"), "3000")
+end)
+
+case("scripts that are loaded by one worker are known to all", function()
+    local list = check.spread(4)
+    local sha = list[1]("SCRIPT", "LOAD", "return ARGV[1] .. 'x'")
+    for i, c in ipairs(list) do is(c("EVALSHA", sha, 0, i), i .. "x") end
+    is(list[3]("SCRIPT", "EXISTS", sha, ("0"):rep(40)), {1, 0})
+    is(list[2]("SCRIPT", "FLUSH"), "OK")
+    for _, c in ipairs(list) do
+        fails(c("EVALSHA", sha, 0), "NOSCRIPT")
+        is(c("SCRIPT", "EXISTS", sha), {0})
+    end
+end)
+
+case("nothing of a run is left for the next", function(c)
+    is(c("EVAL", "KEYS[1] = 'z' KEYS.x = 1 ARGV[9] = 1 setmetatable(KEYS, {}) return 1", 2, "a", "b"), 1)
+    is(c("EVAL", "return {KEYS, tostring(KEYS.x), tostring(ARGV[9]), tostring(getmetatable(KEYS))}", 1, "c"),
+        {{"c"}, "nil", "nil", "nil"})
+    for _, script in ipairs({
+        "x = 1", "_G.x = 1", "redis.call = 1", "string.x = 1", "rawset(_G, 'x', 1)", "setmetatable(_G, {})",
+        "rawset(string, 'x', 1)", "getmetatable(_G).__index = {}", "getmetatable('').__index = {}",
+        "getmetatable(getmetatable('')).x = 1", "KEYS = {}", "math.x = 1", "cjson.x = 1", "coroutine.x = 1",
+    }) do
+        fails(c("EVAL", script, 0), "ERR ")
+        is(c("EVAL", script, 0).error:find("Attempt to modify a readonly table", 1, true) ~= nil, true)
+    end
+    for _, name in ipairs({"x", "os", "io", "require", "package", "debug", "ffi", "jit", "dofile", "loadfile",
+        "getfenv", "setfenv", "newproxy", "print", "module"}) do
+        fails(c("EVAL", "return " .. name, 0),
+            "ERR user_script:1: Script attempted to access nonexistent global")
+    end
+end)
+
+case("chunks of bytes are refused", function(c)
+    is(c("EVAL", "return tostring(loadstring(string.dump(function() return 1 end)))", 0), "nil")
+    is(c("EVAL", [[
+        local code, n = string.dump(function() return 1 end), 0
+        return tostring(load(function()
+            n = n + 1
+            return code:sub(n, n)
+        end))]], 0), "nil")
+    fails(c("EVAL", "\27Lua", 0), "ERR Error compiling script")
+end)
+
+case("what a script wrote before its error stays, and what failed does not", function(c)
+    fails(c("EVAL", "redis.call('set', 'a', 1) redis.call('incr', 'a', 1)", 0), "ERR Wrong number of args")
+    is(c("GET", "a"), "1")
+end)
+
+case("a script in a transaction of MULTI", function(c)
+    c("MULTI")
+    c("SET", "a", "1")
+    c("EVAL", "return redis.call('incr', 'a')", 0)
+    c("EVAL", "error('no')", 0)
+    local answers = c("EXEC")
+    is(answers[2], 2)
+    fails(answers[3], "ERR user_script:1: no script: ")
+    is(c("GET", "a"), "2")
+end)
+
+case("SELECT in a script ends with it", function(c)
+    is(c("EVAL", "redis.call('select', 3) return redis.call('set', 'a', 'three')", 0), "OK")
+    is(c("GET", "a"), resp.null)
+    c("SELECT", "3")
+    is(c("GET", "a"), "three")
+end)
+
+case("answers of RESP3", function(c)
+    c("HELLO", "3")
+    is(c("EVAL", "return {double = 3.5}", 0), {double = "3.5"})
+    is(c("EVAL", "return {map = {a = 1}}", 0), {map = {"a", 1}})
+    is(c("EVAL", "redis.setresp(3) return true", 0), true)
+    is(c("EVAL", "return true", 0), 1)
+    is(c("EVAL", "return nil", 0), resp.null)
+end)
+
+case("a client that waits for a key is served by a script", function(c)
+    local one, two = check.connect(), check.connect()
+    one:send(resp.encode("BLPOP", "list", 0))
+    two:send(resp.encode("BLPOP", "list", 0))
+    repeat until c("INFO", "clients"):match("blocked_clients:2")
+    is(c("EVAL", "return redis.call('rpush', KEYS[1], 'a', 'b', 'c')", 1, "list"), 3)
+    is(one:read(), {"list", "a"})
+    is(two:read(), {"list", "b"})
+    is(c("LPOP", "list"), "c")
+end)
+
+local library = [[#!lua name=lib
+local n = 0
+redis.register_function("count", function() n = n + 1 return n end)
+redis.register_function{function_name = "look", flags = {"no-writes"}, callback = function(keys, args)
+    return {redis.call("get", keys[1]), args[1]} end}]]
+
+case("functions are known to all workers, and forgotten by all", function(c)
+    local list = check.spread(4)
+    is(list[1]("FUNCTION", "LOAD", library), "lib")
+    c("SET", "k", "v")
+    for _, one in ipairs(list) do
+        is(one("FCALL", "look", 1, "k", "x"), {"v", "x"})
+        is(one("FCALL_RO", "look", 1, "k", "y"), {"v", "y"})
+        fails(one("FCALL_RO", "count", 0), "ERR Can not execute a script with write flag")
+    end
+    is(c("FCALL", "count", 0) + 1, c("FCALL", "count", 0))
+    local dump = c("FUNCTION", "DUMP")
+    is(list[2]("FUNCTION", "DELETE", "lib"), "OK")
+    for _, one in ipairs(list) do fails(one("FCALL", "count", 0), "ERR Function not found") end
+    is(list[3]("FUNCTION", "RESTORE", dump), "OK")
+    fails(list[4]("FUNCTION", "RESTORE", dump), "ERR Library lib already exists")
+    is(list[4]("FUNCTION", "RESTORE", dump, "REPLACE"), "OK")
+    is(list[1]("FCALL", "look", 1, "k", "z"), {"v", "z"})
+    is(c("FUNCTION", "FLUSH"), "OK")
+    is(c("FUNCTION", "LIST"), {})
+end)
+
+case("a library that EXEC did not keep is not there", function(c)
+    local other = check.connect()
+    c("SET", "k", "1")
+    c("WATCH", "k")
+    other("SET", "k", "2")
+    c("MULTI")
+    c("FUNCTION", "LOAD", library)
+    c("FCALL", "count", 0)
+    is(c("EXEC"), resp.null)
+    fails(c("FCALL", "count", 0), "ERR Function not found")
+end)
+
+case("a call makes no garbage but its strings", function(c)
+    local script = "collectgarbage('stop') return tostring(collectgarbage('count') * 1024)"
+    c("SET", "a", "value")
+    local call = "return redis.call('get', KEYS[1])"
+    for _ = 1, 100 do c("EVAL", call, 1, "a") end
+    local before = tonumber(c("EVAL", script, 0))
+    for _ = 1, 1000 do c("EVAL", call, 1, "a") end
+    local after = tonumber(c("EVAL", script, 0))
+    c("EVAL", "collectgarbage('restart')", 0)
+    if (after - before) / 1000 > 1 then error(("%.1f bytes a call"):format((after - before) / 1000)) end
+end)
+
+case("errors of functions tell their line, also from the last call of one", function(c)
+    c("FUNCTION", "LOAD", "#!lua name=lib\nlocal x\nredis.register_function('f', function()\n" ..
+        "return redis.call('nope') end)\nredis.register_function('g', function()\nredis.call('nope') end)")
+    local what = "ERR Unknown Redis command called from script script: %s, on @user_function:%d."
+    is(c("FCALL", "f", 0), {error = what:format("f", 4)})
+    is(c("FCALL", "g", 0), {error = what:format("g", 6)})
+    is(table.concat(c("FUNCTION", "HELP"), "\n"):match("DELETE[^\n]*"), "DELETE <LIBRARY NAME>")
+    c("FUNCTION", "FLUSH")
+end)
+
+check.run()
