@@ -192,4 +192,51 @@ case("errors of functions tell their line, also from the last call of one", func
     c("FUNCTION", "FLUSH")
 end)
 
+case("nodes, within the transaction of a script", function(c)
+    is(c("EVAL", [[
+        local oaks = caret.node("^oaks")
+        oaks:kill()
+        oaks[1].shadow.__ = 15
+        oaks[1].name = "Quercus"
+        oaks(2, "shadow"):set(7.5)
+        oaks[3].get = "a child by the name of a method"
+        local subs = {}
+        for sub in oaks:subscripts() do subs[#subs + 1] = sub end
+        for sub in oaks:subscripts(true) do subs[#subs + 1] = sub end
+        return {oaks[1].shadow.__, oaks[1].name:get(), tostring(oaks[2].shadow:number()), subs,
+            oaks[1].shadow:incr(5), oaks[1]:data(), oaks:exists(), tostring(oaks[9].__), oaks[9]:get("none"),
+            oaks[3].get.__, oaks[1].shadow:__number()}]], 0),
+        {"15", "Quercus", "7.5", {1, 2, 3, 3, 2, 1}, 20, 10, 1, "nil", "none",
+            "a child by the name of a method", 20})
+    is(c("EVAL", [[
+        local at, sum = caret.node("^oaks"):cursor(1), 0
+        for i = 1, 100 do at:move(i):set(i) end
+        for i = 1, 100 do sum = sum + at:move(i):number() end
+        caret.node("^oaks", 50):delete()
+        return {sum, tostring(caret.node("^oaks", 50):get())}]], 0), {5050, "nil"})
+    is(c("EVAL", "redis.call('set', 'k', 'v') return caret.node('^redis').k.__", 0), "v")
+    fails(c("EVAL", "caret.node('^oaks').kept = 1 error('no')", 0), "ERR user_script:1: no")
+    is(c("EVAL", "return caret.node('^oaks').kept.__", 0), "1")
+    for script, why in pairs({
+        ["return caret.node('oaks')"] = "ERR the name of a variable begins with ^",
+        ["return caret.node('^oaks', {})"] = "ERR a subscript is a string or a number",
+        ["caret.node('^oaks').x = {}"] = "ERR a value is a string, a number or nil",
+        ["caret.node('^oaks').x:nothing()"] = "ERR nodes have no such method",
+        ["getmetatable(caret.node('^oaks')).__index = 1"] = "ERR ",
+        ["caret.node = 1"] = "ERR user_script:1: Attempt to modify a readonly table",
+        ["caret.node('^oaks').kept:__move(1)"] = "ERR only a cursor can be moved",
+    }) do
+        fails(c("EVAL", script, 0), why)
+    end
+    fails(c("EVAL_RO", "caret.node('^oaks').x = 1", 0), "ERR Write commands are not allowed from read-only")
+    is(c("EVAL_RO", "return caret.node('^oaks').kept.__", 0), "1")
+    c("EVAL", "caret.node('^oaks'):kill()", 0)
+end)
+
+case("nodes: scripts of all workers count as one", function(c)
+    all_at_once(400, "EVAL", "local n = caret.node('^counts').n n.__ = n:number(0) + 1 return n.__", 0)
+    is(c("EVAL", "return caret.node('^counts').n.__", 0), "1200")
+    c("EVAL", "caret.node('^counts'):kill()", 0)
+end)
+
 check.run()

@@ -123,7 +123,7 @@ static int make(lua_State *L)
     push_module(L, caret_codec__open_cmsgpack);
     push_module(L, caret_codec__open_struct);
     push_bit(L);
-    lua_pushnil(L);
+    serve__script_push_nodes(L);
     lua_call(L, 8, 4);
     lua_pushvalue(L, 2);
     x->loading = luaL_ref(L, LUA_REGISTRYINDEX);
