@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/admin/acl.h"
 #include "server/dispatch.h"
 #include "server/handoff.h"
 #include "server/meet/clients.h"
@@ -87,7 +88,7 @@ struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, bool is_uni
         return NULL;
     }
     c->source = (struct serve__source){SERVE__SOURCE_CONN, fd, NULL};
-    c->flags = is_unix ? SERVE__CONN_UNIX : 0;
+    c->flags = (is_unix ? SERVE__CONN_UNIX : 0u) | (serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u);
     c->id = atomic_fetch_add(&w->shared->next_id, 1);
     c->reply.out = &c->out;
     c->created = c->active = w->now;
@@ -175,6 +176,7 @@ void serve__conn_reset(struct serve__worker *w, struct serve__conn *c)
     c->db = 0;
     c->flags &= SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_AWAY | SERVE__CONN_WANTS_OUT |
                 SERVE__CONN_CLOSE | SERVE__CONN_DEAD;
+    c->flags |= serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u;
     serve__conn_protocol(c, 2);
 }
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "server/admin/acl.h"
 #include "server/admin/measure.h"
 #include "server/event.h"
 #include "server/meet/blocked.h"
@@ -236,7 +237,8 @@ static bool find(struct serve__call *q)
 
 bool serve__auth_required(const struct serve__worker *w, const struct serve__conn *c)
 {
-    return w->config.text[SERVE__CFG_requirepass][0] != 0 && !(c->flags & SERVE__CONN_AUTHENTICATED);
+    (void)w;
+    return !(c->flags & SERVE__CONN_AUTHENTICATED) && !serve__auth_open();
 }
 
 /* Do rights and the state of connection and server allow it? */
@@ -250,7 +252,7 @@ static bool allowed(struct serve__call *q)
         serve__reject(q, "ERR Command not allowed inside a transaction");
         return false;
     }
-    return !(serve__acl_refuses != NULL && serve__acl_refuses(q)) &&
+    return !((q->c->user != NULL || q->w->limits != NULL) && serve__acl_refuses(q)) &&
            !(serve__memory_refuses != NULL && (q->cmd->flags & SERVE__DENYOOM) && serve__memory_refuses(q)) &&
            !(q->w->config.n[SERVE__CFG_busy_reply_threshold] != SERVE__BUSY_USUAL &&
              serve__busy_refuses != NULL && serve__busy_refuses(q)) &&

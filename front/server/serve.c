@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "server/worker.h"
+#include "server/admin/acl.h"
 #include "server/admin/measure.h"
 #include "server/meet/clients.h"
 #include "server/meet/directory.h"
@@ -366,12 +367,17 @@ static int sync_mode(const struct supervisor *v)
 static int run(struct supervisor *v)
 {
     sigset_t signals;
+    char error[256];
     v->nworkers = number_of(v, SERVE__CFG_workers);
     v->shared->nworkers = v->nworkers;
     raise_limit(v);
-    if (!serve__mail_make(v->shared) || !serve__directory_make(v->shared) ||
+    if (!serve__mail_make(v->shared) || !serve__acl_make(v->shared) || !serve__directory_make(v->shared) ||
         !serve__rows_make(v->shared) || !serve__measures_make(v->shared))
         return socket_error("mailboxes") ? 0 : 3;
+    const char *wrong = serve__acl_start(v->shared, text_of(v, SERVE__CFG_requirepass),
+                                         text_of(v, SERVE__CFG_aclfile), error);
+    if (wrong != NULL)
+        return fail(wrong) ? 0 : 3;
     if (!open_sockets(v))
         return 3;
     block_signals(&signals);

@@ -92,6 +92,7 @@ struct serve__shared {
     struct serve__row *row;                /* of clients: meet/clients.h */
     serve__counter rows;                   /* none was ever used from here on */
     serve__counter pause_until, pause_all; /* CLIENT PAUSE: milliseconds since 1970; 1: all commands */
+    struct serve__acl *acl;                /* admin/acl.h */
     struct serve__measures *measures;      /* admin/measure.h */
     struct caret_codec__latency *latency;  /* of each worker and command: admin/measure.h */
     serve__counter no_expire;              /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */

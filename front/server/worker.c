@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "server/admin/acl.h"
 #include "server/handoff.h"
 #include "server/keys/expire.h"
 #include "server/meet/blocked.h"
@@ -88,7 +89,7 @@ static bool is_stranger(const struct serve__worker *w, const struct sockaddr_sto
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)from;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
-    if (!w->config.n[SERVE__CFG_protected_mode] || w->config.text[SERVE__CFG_requirepass][0] != 0)
+    if (!w->config.n[SERVE__CFG_protected_mode] || !serve__auth_open())
         return false;
     if (from->ss_family == AF_INET)
         return (ntohl(v4->sin_addr.s_addr) >> 24) != 127;
@@ -214,6 +215,7 @@ void serve__worker_turn(struct serve__worker *w)
     serve__config_refresh(w);
     int wakes = serve__blocked_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
+    serve__acl_refresh(w);
     w->monitors = SERVE__SUM(w->shared, monitors);
     if (w->stats->paused > 0)
         serve__pause_look(w);
@@ -323,6 +325,7 @@ int serve__worker_main(struct serve__start *start)
         return 3;
     if (getppid() != w->shared->supervisor) /* it died before prctl() */
         w->stopping = true;
+    serve__acl_refresh(w);
     serve__worker_clock(w);
     while (!w->stopping)
         serve__worker_turn(w);

@@ -51,6 +51,7 @@ struct serve__worker {
     bool mail_waits;                  /* letters are to be sent */
     uint64_t version;                 /* of the configuration that `config` was read from */
     const struct serve__user *limits; /* of the default user; NULL: it may do everything (admin/acl.h) */
+    uint64_t acl_version;
     struct serve__conn *serving; /* the connection whose commands are being run */
     uint64_t monitors;           /* of all workers, at the start of the turn */
     uint64_t stamp;              /* when the last command of this batch ended: admin/measure.h */

@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "server/admin/acl.h"
 #include "server/admin/measure.h"
 #include "server/worker.h"
 
@@ -80,6 +81,9 @@ int serve__cmd_config_set(struct serve__call *q)
     const char *why = set_pairs(q, q->argc, q->argv, &bad);
     if (why == NULL) {
         serve__config_refresh(q->w);
+        for (int i = 2; i < q->argc; i += 2)
+            if (serve__is(&q->argv[i], "requirepass"))
+                serve__acl_requirepass(q->w, q->w->config.text[SERVE__CFG_requirepass]);
         return serve__ok(q);
     }
     snprintf(wrong, sizeof wrong, "%s", why);

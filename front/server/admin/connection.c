@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/admin/acl.h"
 #include "server/dispatch.h"
 #include "server/worker.h"
 
@@ -50,28 +51,16 @@ int serve__cmd_reset(struct serve__call *q)
 
 /* ------------------------------------------------------------------- auth */
 
-/* Equal, without telling by its time how much of it. */
-static bool same_secret(const char *want, const caret_slice *given)
-{
-    size_t len = strlen(want);
-    unsigned differs = len != given->len;
-    for (size_t i = 0; i < given->len; i++)
-        differs |= (unsigned char)given->data[i] ^ (unsigned char)want[len > 0 ? i % len : 0];
-    return differs == 0;
-}
-
 /* Give user and password: CARET_OK, or the error is answered. */
 static int authenticate(struct serve__call *q, const caret_slice *user, const caret_slice *password)
 {
-    const char *want = q->w->config.text[SERVE__CFG_requirepass];
-    bool is_default = user == NULL || serve__is(user, "default");
-    if (user == NULL && *want == 0)
+    caret_slice name = user != NULL ? *user : (caret_slice){"default", 7};
+    if (user == NULL && serve__auth_open())
         return serve__fail(q,
                            "ERR AUTH <password> called without any password configured for the default user. "
                            "Are you sure your configuration is correct?");
-    if (!is_default || (*want != 0 && !same_secret(want, password)))
+    if (!serve__acl_authenticate(q, name, *password))
         return serve__fail(q, "WRONGPASS invalid username-password pair or user is disabled.");
-    q->c->flags |= SERVE__CONN_AUTHENTICATED;
     return CARET_OK;
 }
 
