@@ -1,0 +1,136 @@
+-- Users: the same for all workers.
+local check = require "check"
+local case, is, fails = check.case, check.is, check.fails
+
+local function gone(one) return not pcall(one, "PING") end
+
+case("a user may do what its rules say, on all workers", function(c)
+    is(c("ACL", "SETUSER", "u", "on", ">p", "~a*", "%R~r*", "&c*", "+@all", "-config", "+config|get"), "OK")
+    is(c("ACL", "WHOAMI"), "default")
+    local list = check.spread(4)
+    for _, one in ipairs(list) do
+        fails(one("AUTH", "u", "wrong"), "WRONGPASS invalid username-password pair or user is disabled.")
+        is(one("AUTH", "u", "p"), "OK")
+        is(one("ACL", "WHOAMI"), "u")
+        is(one("SET", "a1", "1"), "OK")
+        fails(one("GET", "b"), "NOPERM this user has no permissions to access one of the keys used")
+        fails(one("SET", "r1", "1"), "NOPERM this user has no permissions to access one of the keys")
+        is(one("EXISTS", "r1"), 0)
+        fails(one("CONFIG", "SET", "hz", "1"), "NOPERM this user has no permissions to run the 'config|set'")
+        is(#one("CONFIG", "GET", "hz"), 2)
+        fails(one("PUBLISH", "d", "1"), "NOPERM this user has no permissions to access one of the channels")
+        one("MULTI")
+        fails(one("GET", "b"), "NOPERM")
+        fails(one("EXEC"), "EXECABORT")
+        one("SUBSCRIBE", "cx")
+    end
+    is(c("ACL", "SETUSER", "u", "resetchannels", "&d*"), "OK")
+    for _, one in ipairs(list) do is(gone(one), true) end
+    for i = 1, 4 do
+        list[i] = check.connect()
+        list[i]("AUTH", "u", "p")
+    end
+    is(c("ACL", "DELUSER", "u", "nobody"), 1)
+    for _, one in ipairs(list) do is(gone(one), true) end
+end)
+
+case("selectors, first arguments, dry runs", function(c)
+    c("ACL", "SETUSER", "v", "on", "nopass", "+get", "~a", "(+set ~b)", "+select|1", "+multi", "+exec")
+    local one = check.connect()
+    is(one("AUTH", "v", "anything"), "OK")
+    is(one("GET", "a"), require("resp").null)
+    is(one("SET", "b", "1"), "OK")
+    fails(one("SET", "a", "1"), "NOPERM this user has no permissions to access one of the keys")
+    fails(one("GET", "b"), "NOPERM this user has no permissions to access one of the keys")
+    is(one("SELECT", "1"), "OK")
+    fails(one("SELECT", "2"), "NOPERM this user has no permissions to run the 'select' command")
+    is(c("ACL", "DRYRUN", "v", "GET", "a"), "OK")
+    is(c("ACL", "DRYRUN", "v", "GET", "b"), "This user has no permissions to access the 'b' key")
+    c("ACL", "DELUSER", "v")
+    is(gone(one), true)
+end)
+
+case("rules that look like the end of others are the same for all workers", function(c)
+    is(c("ACL", "SETUSER", "x", "on", "nopass", "%RW~*", "~k", "+get", "(~a) +set)"), "OK")
+    is(c("ACL", "SETUSER", "x", "+del"), "OK")
+    c("ACL", "SETUSER", "y", "on", "nopass", "+ping")
+    for _, one in ipairs(check.spread(4)) do
+        is(one("AUTH", "y", ""), "OK")
+        is(one("AUTH", "x", ""), "OK")
+        is(one("SET", "a)", "1"), "OK")
+        is(one("DEL", "a)"), 1)
+        fails(one("SET", "a", "1"), "NOPERM this user has no permissions to access one of the keys")
+    end
+    c("ACL", "DELUSER", "x", "y")
+end)
+
+case("ACL LOG has what all workers refused", function(c)
+    c("ACL", "LOG", "RESET")
+    c("ACL", "SETUSER", "w", "on", ">p", "~a", "+get")
+    local list = check.spread(3)
+    for _, one in ipairs(list) do
+        one("AUTH", "w", "p")
+        one("GET", "b")
+        one("SET", "a", "1")
+        one("AUTH", "w", "no")
+    end
+    local log = c("ACL", "LOG")
+    is(#log, 3)
+    is({log[1][2], log[1][4], log[1][6], log[1][8], log[1][10]}, {3, "auth", "toplevel", "auth", "w"})
+    is({log[2][2], log[2][4], log[2][8]}, {3, "command", "set"})
+    is({log[3][2], log[3][4], log[3][8]}, {3, "key", "b"})
+    is({log[2][14]:match(" cmd=(%S+) user=(%S+)")}, {"set", "w"})
+    is(#c("ACL", "LOG", "1"), 1)
+    is(c("ACL", "LOG", "RESET"), "OK")
+    is(#c("ACL", "LOG"), 0)
+    c("ACL", "DELUSER", "w")
+end)
+
+case("SORT looks up keys for users that may read all of them", function(c)
+    c("MSET", "w_1", "secret", "w_2", "other")
+    c("RPUSH", "k", "1", "2")
+    c("ACL", "SETUSER", "some", "on", "nopass", "~k*", "+@all")
+    c("ACL", "SETUSER", "any", "on", "nopass", "%R~*", "%W~k", "+@all")
+    for _, one in ipairs(check.spread(2)) do
+        is(one("AUTH", "some", "x"), "OK")
+        fails(one("SORT", "k", "GET", "w_*"), "ERR GET option of SORT denied due to insufficient ACL")
+        fails(one("SORT_RO", "k", "BY", "w_*"), "ERR BY option of SORT denied due to insufficient ACL")
+        fails(one("EVAL", "return redis.call('SORT', 'k', 'GET', 'w_*')", "0"),
+            "ERR GET option of SORT denied")
+        is(one("SORT", "k", "BY", "nothing", "DESC"), {"1", "2"})
+        is(one("AUTH", "any", "x"), "OK")
+        is(one("SORT", "k", "GET", "w_*"), {"secret", "other"})
+    end
+    c("ACL", "DELUSER", "some", "any")
+    c("DEL", "k", "w_1", "w_2")
+end)
+
+case("a script is told what its user may not do", function(c)
+    local one = check.spread(1)[1]
+    c("ACL", "SETUSER", "w", "on", "nopass", "~k", "resetchannels", "+@all", "-get")
+    is(one("AUTH", "w", "x"), "OK")
+    local function call(...)
+        return one("EVAL", "return redis.call(unpack(ARGV))", "0", ...)
+    end
+    fails(call("GET", "k"), "ERR The user executing the script can't run this command")
+    fails(call("SET", "a", "1"), "ERR The user executing the script can't access at least one of the keys")
+    fails(call("PUBLISH", "a", "1"), "ERR The user executing the script can't publish to the channel")
+    is(call("SET", "k", "1"), "OK")
+    c("ACL", "DELUSER", "w")
+    c("DEL", "k")
+end)
+
+case("requirepass is the password of the default user", function(c)
+    c("CONFIG", "SET", "requirepass", "secret")
+    is(c("PING"), "PONG") -- it came before
+    local list = check.spread(1)
+    fails(list[1]("PING"), "NOAUTH Authentication required.")
+    fails(list[1]("AUTH", "wrong"), "WRONGPASS")
+    is(list[1]("AUTH", "secret"), "OK")
+    is(list[1]("AUTH", "default", "secret"), "OK")
+    is(list[1]("PING"), "PONG")
+    is(c("CONFIG", "SET", "requirepass", ""), "OK")
+    fails(c("AUTH", "x"), "ERR AUTH <password> called without any password configured for the default user.")
+end)
+
+check.run()
