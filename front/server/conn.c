@@ -15,6 +15,7 @@
 #include "server/handoff.h"
 #include "server/meet/clients.h"
 #include "server/meet/mail.h"
+#include "server/meet/tracking.h"
 #include "server/pipeline.h"
 #include "server/worker.h"
 
@@ -398,6 +399,8 @@ void serve__conn_serve(struct serve__worker *w, struct serve__conn *c)
         return;
     lend_all(w, c);
     w->stamp = 0;
+    if (w->tracked != w->shared->tracked)
+        serve__tracking_refresh(w);
     w->serving = c;
     run_input(w, c);
     w->serving = NULL;

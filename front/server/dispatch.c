@@ -20,6 +20,7 @@
 #include "server/admin/measure.h"
 #include "server/event.h"
 #include "server/meet/blocked.h"
+#include "server/meet/tracking.h"
 #include "server/multi.h"
 #include "server/worker.h"
 
@@ -179,6 +180,8 @@ int serve__execute(struct serve__call *q)
         serve__add(&stats->failed, 1);
     if (!q->inner)
         serve__measure_end(q, begin);
+    if (q->c != NULL && q->c->tracking != NULL && (q->cmd->flags & SERVE__READONLY))
+        serve__tracking_read(q);
     if (watched && last)
         serve__monitor_tell(q);
     return CARET_OK;
@@ -303,4 +306,6 @@ void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret
         silence(c, mark);
     if (w->run.dirty != 0 || w->run.expired != 0 || w->run.pending.len != 0)
         serve__events_send(&w->run);
+    if (c->tracking != NULL)
+        serve__tracking_after(w, c, q.cmd);
 }

@@ -4,6 +4,7 @@
 #include "server/event.h"
 
 #include "server/meet/blocked.h"
+#include "server/meet/tracking.h"
 
 /* In the runner's buffer: this, and the bytes of the key's name. */
 struct waiting {
@@ -102,6 +103,9 @@ void serve__events_send(struct serve__runner *r)
     struct serve__worker *w = r->w;
     if (r->dirty == 0 && r->expired == 0 && r->pending.len == 0)
         return;
+    atomic_thread_fence(memory_order_seq_cst); /* the commit is seen before we look */
+    if (w->shared->tracked & ~w->tracked)
+        serve__tracking_late(w);
     if (r->dirty != 0)
         serve__add(&w->stats->dirty, r->dirty);
     if (r->expired != 0)

@@ -12,6 +12,7 @@
  * | row      | its worker                 | all     | meet/clients.h has its protocol        |
  * | pause    | any                        | all, at each command | nothing                   |
  * | directory | its worker                | all     | meet/directory.h has its protocol      |
+ * | tracked  | each worker its bit, by fetch_or | all, after each commit | meet/tracking.h has its protocol |
  * | mail     | the supervisor, once       | all     | nothing: they are numbers of sockets   |
  *
  * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
@@ -95,6 +96,7 @@ struct serve__shared {
     struct serve__acl *acl;                /* admin/acl.h */
     struct serve__measures *measures;      /* admin/measure.h */
     struct caret_codec__latency *latency;  /* of each worker and command: admin/measure.h */
+    serve__counter tracked;                /* a bit of each worker whose clients track: meet/tracking.h */
     serve__counter no_expire;              /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
     int nworkers;
     struct {

@@ -29,6 +29,7 @@
 #include "server/meet/blocked.h"
 #include "server/meet/clients.h"
 #include "server/meet/mail.h"
+#include "server/meet/tracking.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
 
@@ -211,6 +212,7 @@ void serve__worker_turn(struct serve__worker *w)
         return;
     unsigned handoffs = serve__handoffs(w);
     int n = epoll_wait(w->epoll, events, EVENTS, wait);
+    serve__tracking_refresh(w);
     serve__worker_clock(w);
     serve__config_refresh(w);
     int wakes = serve__blocked_turn(w, TICK);
@@ -222,6 +224,8 @@ void serve__worker_turn(struct serve__worker *w)
     serve__mail_first(w);
     for (int i = 0; i < n && handoffs == serve__handoffs(w); i++)
         source_ready(w, events[i].data.ptr, events[i].events);
+    if (handoffs == serve__handoffs(w) && w->stats->trackers > 0)
+        serve__tracking_turn(w);
     if (handoffs == serve__handoffs(w) && (w->ready != NULL || w->served != NULL))
         serve_ready(w);
     if (handoffs != serve__handoffs(w)) /* this thread was away: its turn was gone on with */
@@ -319,6 +323,8 @@ int serve__worker_main(struct serve__start *start)
     w->stats->pid = (uint64_t)getpid();
     w->stats->connections = 0; /* those of a predecessor died with it */
     w->stats->blocked = w->stats->waiting = w->stats->paused = w->stats->monitors = 0;
+    w->stats->trackers = w->stats->tracked_keys = w->stats->tracked_items = w->stats->tracked_prefixes = 0;
+    atomic_fetch_and(&w->shared->tracked, ~(UINT64_C(1) << w->index));
     w->shared->late[w->index].since = 0;
     serve__config_refresh(w);
     if (!open_all(w))
