@@ -2,8 +2,8 @@
  * pipeline.c - a batch of commands, and what can be done for all of them together.
  *
  * GETs that follow one another are one caret_get_many().  Before other commands the nodes of their first keys
- * are prefetched.  Both only where nothing can come between: a connection in its ordinary state, keys of one
- * database.
+ * are prefetched.  Small changes are one transaction: together.c.  All only where nothing can come between: a
+ * connection in its ordinary state, keys of one database.
  */
 #include "server/pipeline.h"
 
@@ -92,7 +92,8 @@ static void look_ahead(struct serve__worker *w, struct serve__conn *c, struct se
             serve__key_node(&q, &w->ahead[i], argv[1]) != CARET_OK)
             continue;
         a->node = &w->ahead[i].node;
-        nodes[n++] = a->node;
+        if (i == from || !serve__same_key(p, i)) /* else it is near already */
+            nodes[n++] = a->node;
     }
     p->looked_from = from;
     p->looked_to = p->n;
@@ -117,13 +118,14 @@ static unsigned run_ahead(struct serve__worker *w, struct serve__conn *c, struct
         if (p->n - i >= LEAST)
             look_ahead(w, c, p, i);
     }
-    return 0;
+    return serve__together(w, c, p, i);
 }
 
 unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)
 {
     const unsigned stop = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY;
     unsigned i = 0, known = 0; /* commands before `known` have been looked up */
+    p->alone = 0;
     while (i < p->n && !(c->flags & stop) && serve__conn_has_room(c)) {
         unsigned n = p->n > 1 && ordinary(w, c) ? run_ahead(w, c, p, i, &known) : 0;
         i += n;

@@ -15,9 +15,17 @@ struct serve__pipeline {
     const caret_slice *args;
     struct serve__ahead ahead[SERVE__BATCH]; /* of the commands from `looked` ... */
     unsigned looked_from, looked_to;         /* ... to before this one */
+    unsigned alone;                          /* those before it are run one by one */
 };
 
 /* Run them in order, as far as the connection goes on: how many. */
 unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p);
+
+/* Has the command i the key of the one before it? */
+bool serve__same_key(const struct serve__pipeline *p, unsigned i);
+
+/* Run the small changes from i on together (together.c): how many, or 0. */
+unsigned serve__together(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
+                         unsigned i);
 
 #endif

@@ -1,0 +1,151 @@
+/*
+ * together.c - small changes of a pipeline, run as one transaction.
+ *
+ * A commit costs more than what most commands change.  So commands with the flags `write` and `fast` that came
+ * together are run in one transaction, each in a savepoint of it: each is as atomic as it was, and what it
+ * answers is sent after the commit.  Pushes to one list, or pops from it, are one change even.
+ *   Where a client waits for a key nothing may come between a push and it, so commands are run one by one then.
+ * So they are if the transaction fails as a whole, as each alone may not.
+ */
+#include <string.h>
+
+#include "server/admin/measure.h"
+#include "server/data/list.h"
+#include "server/dispatch.h"
+#include "server/meet/blocked.h"
+#include "server/pipeline.h"
+
+bool serve__same_key(const struct serve__pipeline *p, unsigned i)
+{
+    const caret_slice *a = &p->args[p->first[i]] + 1, *b = &p->args[p->first[i - 1]] + 1;
+    return p->argc[i] > 1 && p->argc[i - 1] > 1 && a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
+}
+
+/* Small changes that follow one another: the call of all, and what they are. */
+struct together {
+    struct serve__call q; /* first: it is what the transaction is given */
+    const struct serve__pipeline *p;
+    unsigned from, n;
+    uint64_t errors; /* of the reply, before them */
+    const struct serve__command *cmd[SERVE__BATCH];
+};
+
+/* The command i, if it is a small change of a key: one that may be run in a transaction with others. */
+static const struct serve__command *small_change(const struct serve__pipeline *p, unsigned i)
+{
+    const unsigned small = SERVE__WRITE | SERVE__FAST, not = SERVE__PLAIN | SERVE__NOSCRIPT | SERVE__BLOCKING;
+    const struct serve__command *cmd = i >= p->looked_from && i < p->looked_to ? p->ahead[i].cmd : NULL;
+    if (cmd == NULL || cmd->run == NULL || cmd->first != 1 || (cmd->flags & (small | not )) != small)
+        return NULL;
+    return (cmd->arity > 0 ? cmd->arity == p->argc[i] : p->argc[i] >= -cmd->arity) ? cmd : NULL;
+}
+
+static void call_of(const struct together *t, unsigned i, struct serve__call *one)
+{
+    *one = t->q;
+    one->cmd = t->cmd[i];
+    one->argv = &t->p->args[t->p->first[t->from + i]];
+    one->argc = t->p->argc[t->from + i];
+    one->ahead = &t->p->ahead[t->from + i];
+    one->mark = serve__reply_mark(t->q.reply);
+}
+
+static void measured(struct together *t, unsigned i, uint64_t begin)
+{
+    struct serve__call one;
+    call_of(t, i, &one);
+    serve__measure_end(&one, begin);
+}
+
+/* Pushes to a list, or pops from it, that follow one another from i on: run as one change.  *n: how many. */
+static int run_alike(struct together *t, unsigned i, unsigned *n)
+{
+    struct serve__many m = {.n = 0};
+    serve__run *run = t->cmd[i]->run;
+    bool pushes = run == serve__cmd_lpush || run == serve__cmd_rpush;
+    *n = 0;
+    if (!pushes && run != serve__cmd_lpop && run != serve__cmd_rpop)
+        return CARET_OK;
+    call_of(t, i, &m.q);
+    for (; i + m.n < t->n && t->cmd[i + m.n] == t->cmd[i]; m.n++) {
+        m.argv[m.n] = &t->p->args[t->p->first[t->from + i + m.n]];
+        m.argc[m.n] = t->p->argc[t->from + i + m.n];
+        if ((m.n > 0 && !serve__same_key(t->p, t->from + i + m.n)) || (!pushes && m.argc[m.n] != 2))
+            break;
+    }
+    uint64_t begin = serve__measure_begin(t->q.w);
+    int rc = m.n > 1 ? serve__atomic(&m.q, serve__list_many) : SERVE__FAILED;
+    *n = rc == CARET_OK ? m.n : 0;
+    for (unsigned k = 0; k < *n; k++)
+        measured(t, i + k, k == 0 ? begin : serve__measure_begin(t->q.w));
+    if (rc == CARET_OK || rc > SERVE__FAILED)
+        return rc;
+    serve__reply_cut(t->q.reply, m.q.mark); /* each answers what is wrong */
+    return CARET_OK;
+}
+
+static int run_one(struct together *t, unsigned i)
+{
+    struct serve__call one;
+    uint64_t begin = serve__measure_begin(t->q.w);
+    call_of(t, i, &one);
+    int rc = serve__atomic(&one, one.cmd->run);
+    if (rc != CARET_OK && rc != CARET_NONE && rc > SERVE__FAILED)
+        return rc;
+    if (rc != CARET_OK)
+        serve__answer_code(&one, rc);
+    serve__measure_end(&one, begin);
+    return CARET_OK;
+}
+
+/* In the transaction: each in a savepoint.  An error of a command is its answer; one of the engine is of all. */
+static int run_all(struct serve__call *q)
+{
+    struct together *t = (struct together *)q;
+    unsigned alike;
+    t->q.c->reply.errors = t->errors;
+    for (unsigned i = 0; i<t->n; i += alike> 0 ? alike : 1) {
+        int rc = run_alike(t, i, &alike);
+        if (rc == CARET_OK && alike == 0)
+            rc = run_one(t, i);
+        if (rc != CARET_OK)
+            return rc;
+    }
+    return CARET_OK;
+}
+
+static void count_together(struct together *t)
+{
+    struct serve__worker *w = t->q.w;
+    struct serve__conn *c = t->q.c;
+    serve__add(&w->stats->commands, t->n);
+    for (unsigned i = 0; i < t->n; i++)
+        serve__add(&w->stats->command[t->cmd[i]->id].calls, 1);
+    if (c->reply.errors != t->errors)
+        serve__add(&w->stats->errors, c->reply.errors - t->errors);
+    c->last = t->cmd[t->n - 1];
+    serve__events_send(&w->run);
+}
+
+unsigned serve__together(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
+                         unsigned i)
+{
+    struct together t = {.p = p, .from = i, .errors = c->reply.errors};
+    if (i < p->alone)
+        return 0;
+    while (i + t.n < p->n && (t.cmd[t.n] = small_change(p, i + t.n)) != NULL)
+        t.n++;
+    if (t.n < 2 || serve__anybody_blocked(w) || w->config.n[SERVE__CFG_maxmemory] != 0)
+        return 0;
+    t.q = (struct serve__call){
+        .w = w, .r = &w->run, .c = c, .s = w->run.s, .reply = &c->reply, .db = c->db, .now = w->now};
+    t.q.mark = serve__reply_mark(&c->reply);
+    if (serve__atomic(&t.q, run_all) != CARET_OK) {
+        serve__reply_cut(&c->reply, t.q.mark);
+        c->reply.errors = t.errors;
+        p->alone = i + t.n;
+        return 0;
+    }
+    count_together(&t);
+    return t.n;
+}

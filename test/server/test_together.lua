@@ -1,0 +1,67 @@
+-- Commands that come together are run together: their answers are those of one after the other.
+local check = require "check"
+local resp = require "resp"
+local case, is = check.case, check.is
+
+local function any(list) return list[math.random(#list)] end
+
+local makers = {
+    function(k) return {any({"LPUSH", "RPUSH"}), k, "v" .. math.random(9)} end,
+    function(k) return {any({"LPUSH", "rpush"}), k, "a", "b"} end,
+    function(k) return {any({"LPOP", "RPOP", "lpop"}), k} end,
+    function(k) return {any({"LPOP", "RPOP"}), k, tostring(math.random(-1, 3))} end,
+    function(k) return {any({"LLEN", "GET", "LPUSH"}), k} end,
+    function(k) return {"SET", k, "x"} end,
+    function(k) return {"DEL", k} end,
+    function(k) return {"LRANGE", k, "0", "-1"} end,
+    function(k) return {"EXPIRE", k, any({"100", "0", "x"})} end,
+    function(k) return {"MULTI", k} end,
+    function(k) return {"RPUSHX", k, "y"} end,
+}
+
+-- Runs of one command about one key, as a program makes them.
+local function commands()
+    local t = {}
+    while #t < 70 do
+        local make, key = any(makers), "k" .. math.random(3)
+        for _ = 1, any({1, 1, 2, 5, 40}) do t[#t + 1] = make(key) end
+    end
+    return t
+end
+
+case("a pipeline is answered as one command after the other", function(c)
+    local other = check.connect()
+    other("SELECT", "1")
+    math.randomseed(16)
+    for _ = 1, 60 do
+        local list, bytes = commands(), {}
+        for i, words in ipairs(list) do bytes[i] = resp.encode(unpack(words)) end
+        c:send(table.concat(bytes))
+        for _, words in ipairs(list) do is(c:read(), other(unpack(words))) end
+    end
+    other:close()
+end)
+
+case("two that push in pipelines lose nothing", function(c)
+    local other, bytes = check.connect(), ("RPUSH l x\r\n"):rep(2000)
+    bytes = bytes:gsub("RPUSH l x\r\n", "*3\r\n$5\r\nRPUSH\r\n$1\r\nl\r\n$1\r\nx\r\n")
+    for _ = 1, 5 do
+        c:send(bytes)
+        other:send(bytes)
+        for _ = 1, 2000 do
+            assert(type(c:read()) == "number")
+            assert(type(other:read()) == "number")
+        end
+    end
+    is(c("LLEN", "l"), 20000)
+    other:close()
+end)
+
+case("what is too much for one transaction is run one by one", function(c)
+    local value = ("v"):rep(6 * 1024 * 1024)
+    c:send(resp.encode("RPUSH", "l", value):rep(14))
+    for i = 1, 14 do is(c:read(), i) end
+    is(c("LLEN", "l"), 14)
+end)
+
+check.run()
