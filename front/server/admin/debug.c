@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "server/admin/debug.h"
 #include "server/worker.h"
 
 static int sleep_for(struct serve__call *q)
@@ -91,6 +92,14 @@ int serve__cmd_debug(struct serve__call *q)
         return set_active_expire(q);
     if (serve__is(what, "reload") || serve__is(what, "loadaof") || serve__is(what, "flushall"))
         return reload(q);
+    if (serve__is(what, "error") && q->argc == 3)
+        return serve__fail(q, "%.*s", (int)(q->argv[2].len < 1024 ? q->argv[2].len : 1024), q->argv[2].data);
+    if (serve__is(what, "digest") && q->argc == 2)
+        return serve__debug_digest(q);
+    if (serve__is(what, "digest-value") && q->argc >= 2)
+        return serve__debug_values(q);
+    if (serve__is(what, "object") && (q->argc == 3 || q->argc == 4))
+        return serve__debug_object(q);
     if (serve__is(what, "protocol") && q->argc == 3)
         return protocol(q);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
