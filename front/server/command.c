@@ -132,9 +132,21 @@ static bool tell_keys(const struct serve__keyspec *s, int first, const caret_sli
     return true;
 }
 
+/* MIGRATE host port key|"" db timeout [KEYS key ...]: those of KEYS, or the one, which may be empty. */
+static bool migrate_keys(const struct serve__command *c, const caret_slice *argv, int argc,
+                         serve__key_fn *each, void *arg)
+{
+    int keys = begin(&c->keys[1], argv, argc);
+    if (keys <= -c->arity)
+        return tell_keys(&c->keys[0], begin(&c->keys[0], argv, argc), argv, argc, each, arg);
+    return argv[3].len == 0 && tell_keys(&c->keys[1], keys, argv, argc, each, arg);
+}
+
 bool serve__command_keys(const struct serve__command *c, const caret_slice *argv, int argc,
                          serve__key_fn *each, void *arg)
 {
+    if (c->nkeys == 2 && (c->keys[1].flags & SERVE__KEY_INCOMPLETE) && argc >= -c->arity)
+        return migrate_keys(c, argv, argc, each, arg);
     for (unsigned i = 0; i < c->nkeys; i++) {
         const struct serve__keyspec *s = &c->keys[i];
         int first = begin(s, argv, argc);

@@ -1,0 +1,89 @@
+/*
+ * absent.c - what this server has not: a cluster, modules, MIGRATE.  The answers are those of Redis without them.
+ */
+#include "server/call.h"
+
+static int no_cluster(struct serve__call *q)
+{
+    return serve__fail(q, "ERR This instance has cluster support disabled");
+}
+
+#define NO_CLUSTER(name)                                                                                     \
+    int serve__cmd_##name(struct serve__call *q)                                                             \
+    {                                                                                                        \
+        return no_cluster(q);                                                                                \
+    }
+
+NO_CLUSTER(asking)
+NO_CLUSTER(readonly)
+NO_CLUSTER(readwrite)
+NO_CLUSTER(cluster_addslots)
+NO_CLUSTER(cluster_addslotsrange)
+NO_CLUSTER(cluster_bumpepoch)
+NO_CLUSTER(cluster_count_failure_reports)
+NO_CLUSTER(cluster_countkeysinslot)
+NO_CLUSTER(cluster_delslots)
+NO_CLUSTER(cluster_delslotsrange)
+NO_CLUSTER(cluster_failover)
+NO_CLUSTER(cluster_flushslots)
+NO_CLUSTER(cluster_forget)
+NO_CLUSTER(cluster_getkeysinslot)
+NO_CLUSTER(cluster_help)
+NO_CLUSTER(cluster_info)
+NO_CLUSTER(cluster_keyslot)
+NO_CLUSTER(cluster_links)
+NO_CLUSTER(cluster_meet)
+NO_CLUSTER(cluster_myid)
+NO_CLUSTER(cluster_nodes)
+NO_CLUSTER(cluster_replicas)
+NO_CLUSTER(cluster_replicate)
+NO_CLUSTER(cluster_reset)
+NO_CLUSTER(cluster_saveconfig)
+NO_CLUSTER(cluster_set_config_epoch)
+NO_CLUSTER(cluster_setslot)
+NO_CLUSTER(cluster_shards)
+NO_CLUSTER(cluster_slaves)
+NO_CLUSTER(cluster_slots)
+
+int serve__cmd_module_list(struct serve__call *q)
+{
+    return serve__array(q, 0);
+}
+
+static int no_module(struct serve__call *q)
+{
+    return serve__fail(q, "ERR modules are not supported by this server");
+}
+
+int serve__cmd_module_load(struct serve__call *q)
+{
+    return no_module(q);
+}
+
+int serve__cmd_module_loadex(struct serve__call *q)
+{
+    return no_module(q);
+}
+
+int serve__cmd_module_unload(struct serve__call *q)
+{
+    return no_module(q);
+}
+
+int serve__cmd_module_help(struct serve__call *q)
+{
+    static const char *const lines[] = {"MODULE <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+                                        "LIST",
+                                        "    Return a list of loaded modules: none, this server loads none.",
+                                        "HELP",
+                                        "    Print this help.",
+                                        NULL};
+    return serve__help(q, lines);
+}
+
+int serve__cmd_migrate(struct serve__call *q)
+{
+    return serve__fail(
+        q, "ERR MIGRATE is not supported by this server: DUMP and RESTORE, or redis-cli --pipe, take keys "
+           "elsewhere");
+}
