@@ -25,7 +25,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "server/worker.h"
 #include "server/admin/acl.h"
 #include "server/admin/measure.h"
 #include "server/meet/clients.h"
@@ -49,7 +48,20 @@ struct supervisor {
 };
 
 static const char usage[] =
-    "caret serve [FILE] [--port N] [--unix PATH] [--workers N] [--config redis.conf] [--NAME VALUE...]\n";
+    "caret-server [FILE] [--port N] [--unix PATH] [--workers N] [--config redis.conf] [--NAME VALUE...]";
+
+static const char help[] = "\n"
+                           "Serves a Caret database to clients of Redis, as `caret serve` does.\n"
+                           "\n"
+                           "  FILE             the database; else $CARET_DB, else ./data.caret\n"
+                           "  --port N         TCP port, 6379 if not given; 0: none\n"
+                           "  --unix PATH      a unix socket to listen at\n"
+                           "  --workers N      processes that serve, 1 if not given\n"
+                           "  --config FILE    redis.conf; of it and options, what comes later counts\n"
+                           "  --shm-dir FOLDER where shared memory is, /dev/shm if not given\n"
+                           "  --NAME VALUE     any other parameter of redis.conf\n"
+                           "  --missing        list the commands of Redis that are not there yet\n"
+                           "  --help, --version\n";
 
 /* ---------------------------------------------------------------- options */
 
@@ -75,6 +87,7 @@ static bool set_option(struct serve__shared *s, const char *name, const char *va
 static bool read_option(struct supervisor *v, const char *name, const char *value)
 {
     char error[512];
+    v->shared->has_file |= strcmp(name, "config") == 0;
     if (strcmp(name, "config") == 0)
         return serve__config_file(v->shared, value, error, sizeof error) || fail(error);
     if (strcmp(name, "shm-dir") == 0) {
@@ -84,19 +97,26 @@ static bool read_option(struct supervisor *v, const char *name, const char *valu
     return set_option(v->shared, strcmp(name, "unix") == 0 ? "unixsocket" : name, value);
 }
 
+static bool misused(const char *argument, const char *why)
+{
+    serve__log("%s: %s; usage: %s", argument, why, usage);
+    return false;
+}
+
 static bool read_arguments(struct supervisor *v, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--missing") == 0) {
             v->o.missing = 1;
-        } else if (strncmp(argv[i], "--", 2) == 0) {
-            if (i + 1 == argc)
-                return fail(usage);
+        } else if (strncmp(argv[i], "-", 1) == 0) {
+            if (strncmp(argv[i], "--", 2) != 0 || i + 1 == argc)
+                return misused(argv[i], i + 1 == argc ? "an option with a value is expected"
+                                                      : "options begin with two hyphens");
             if (!read_option(v, argv[i] + 2, argv[i + 1]))
                 return false;
             i++;
         } else if (v->o.file != NULL) {
-            return fail(usage);
+            return misused(argv[i], "one database at a time");
         } else {
             v->o.file = argv[i];
         }
@@ -127,9 +147,22 @@ static bool add_listener(struct serve__start *start, int fd, bool is_unix)
 
 static bool socket_error(const char *what)
 {
-    char text[256];
-    snprintf(text, sizeof text, "%s: %s", what, strerror(errno));
-    return fail(text);
+    serve__log("%s: %s", what, strerror(errno));
+    return false;
+}
+
+/* port 0: a unix socket. */
+static bool listen_error(const char *at, int port)
+{
+    char where[300];
+    int error = errno;
+    snprintf(where, sizeof where, port != 0 ? "%s, port %d" : "%s", at, port);
+    errno = error;
+    if (error != EADDRINUSE)
+        return socket_error(where);
+    serve__log("%s: %s: another server listens there; end it, or choose another with %s", where,
+               strerror(error), port != 0 ? "--port" : "--unix");
+    return false;
 }
 
 static int bound_socket(const struct sockaddr *a, socklen_t len, bool reuse)
@@ -199,11 +232,11 @@ static bool listen_tcp(struct supervisor *v, const char *text, int port)
         return socket_error(text);
     }
     if (!port_is_free((struct sockaddr *)&a, len))
-        return (optional && errno != EADDRINUSE) || socket_error(text);
+        return (optional && errno != EADDRINUSE) || listen_error(text, port);
     for (int i = 0; i < v->nworkers; i++) {
         int fd = bound_socket((struct sockaddr *)&a, len, true);
         if (fd < 0 || listen(fd, number_of(v, SERVE__CFG_tcp_backlog)) != 0)
-            return socket_error(text);
+            return listen_error(text, port);
         if (!add_listener(&v->start[i], fd, false))
             return false;
     }
@@ -226,7 +259,7 @@ static bool listen_unix(struct supervisor *v)
         return socket_error(path);
     if (connect(fd, (struct sockaddr *)&a, sizeof a) == 0) {
         errno = EADDRINUSE;
-        return socket_error(path);
+        return listen_error(path, 0);
     }
     struct stat st;
     if (stat(path, &st) == 0 && S_ISSOCK(st.st_mode)) /* nobody answers: a dead server left it */
@@ -413,6 +446,10 @@ static int list_missing(void)
 int main(int argc, char **argv)
 {
     static struct supervisor v;
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return printf("usage: %s\n%s", usage, help) < 0;
+    if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        return printf("caret-server %s\n", caret_version()) < 0;
     serve__command_init();
     v.shared = serve__shared_new(1);
     if (v.shared == NULL)

@@ -111,7 +111,8 @@ int serve__cmd_config_resetstat(struct serve__call *q)
 
 int serve__cmd_config_rewrite(struct serve__call *q)
 {
-    return serve__fail(q, "ERR The server is running without a config file");
+    return serve__fail(q, q->w->shared->has_file ? "ERR This server does not write its config file: edit it"
+                                                 : "ERR The server is running without a config file");
 }
 
 int serve__cmd_config_help(struct serve__call *q)
@@ -125,7 +126,7 @@ int serve__cmd_config_help(struct serve__call *q)
         "RESETSTAT",
         "    Begin to count anew what INFO tells.",
         "REWRITE",
-        "    Write the configuration file anew.",
+        "    Refused: this server does not write its configuration file.",
         "HELP",
         "    Print this help.",
         NULL};
