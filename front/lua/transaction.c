@@ -313,16 +313,17 @@ static int run(lua_State *L, struct run *r)
         rc = save_locals(L, r);
     if (rc != CARET_OK)
         return fail(L, r, rc);
-    do {
-        lua_settop(L, r->base);
+    for (;;) {
         lua_pushvalue(L, r->fn);
         for (int i = 0; i < r->nargs; i++)
             lua_pushvalue(L, r->first + i);
         failed = lua_pcall(L, r->nargs, LUA_MULTRET, handler);
         if (!failed && r->d->translated && lua_type(L, r->base + 1) == LUA_TNUMBER)
             failed = obey(L, r->base + 1);
-    } while (!settle(L, r, failed));
-    return lua_gettop(L) - r->base;
+        if (settle(L, r, failed))
+            return lua_gettop(L) - r->base;
+        lua_settop(L, r->base);
+    }
 }
 
 /* ----------------------------------------------------------------- from Lua */
@@ -383,19 +384,30 @@ int caret__run_snapshot(lua_State *L)
     return run(L, &r);
 }
 
-/* What transaction() returns; upvalues: database, function, flags, message handler or nothing, locals or nothing. */
+enum { UP_CALL = 1, UP_DB, UP_FUNCTION, UP_TRACE, UP_LOCALS }; /* of what transaction() returns */
+
+/* What transaction() returns: most of the call was made ready there. */
 static int call_transaction(lua_State *L)
 {
-    struct run r = {.d = lua_touserdata(L, lua_upvalueindex(1)),
-                    .fn = lua_upvalueindex(2),
-                    .flags = (int)lua_tointeger(L, lua_upvalueindex(3)),
-                    .locals = lua_isnone(L, lua_upvalueindex(5)) ? 0 : lua_upvalueindex(5),
-                    .first = 1,
-                    .nargs = lua_gettop(L)};
-    r.trace = r.d->st->trace != 0 ? lua_upvalueindex(4) : 0;
+    struct run r = *(const struct run *)lua_touserdata(L, lua_upvalueindex(UP_CALL));
+
+    r.nargs = lua_gettop(L);
+    r.trace = r.d->st->trace != 0 ? lua_upvalueindex(UP_TRACE) : 0;
     if (r.d->barred & CARET__DB_CLOSED)
-        caret__check_db(L, lua_upvalueindex(1)); /* raises */
+        caret__check_db(L, lua_upvalueindex(UP_DB)); /* raises */
     return run(L, &r);
+}
+
+/* The upvalue UP_CALL: the call of r, but of what is on the stack when it is made. */
+static void push_call(lua_State *L, const struct run *r)
+{
+    struct run *call = caret__newuserdata(L, sizeof *call);
+
+    *call = (struct run){.d = r->d,
+                         .flags = r->flags,
+                         .locals = r->locals != 0 ? lua_upvalueindex(UP_LOCALS) : 0,
+                         .fn = lua_upvalueindex(UP_FUNCTION),
+                         .first = 1};
 }
 
 /* transaction(db, [id,] [locals,] fn) -> function that runs fn in a transaction */
@@ -406,14 +418,13 @@ int caret__transaction(lua_State *L)
     if (r.nargs != 0)
         return caret__misuse(
             L, "transaction takes nothing after the function: give arguments to what it returns");
+    push_call(L, &r);
     lua_pushvalue(L, 1);
     lua_pushvalue(L, r.fn);
-    lua_pushinteger(L, r.flags);
     if (!caret__push_trace(L, r.d->st))
         lua_pushnil(L);
-    if (r.locals != 0)
-        lua_pushvalue(L, r.locals);
-    lua_pushcclosure(L, call_transaction, r.locals != 0 ? 5 : 4);
+    lua_pushvalue(L, r.locals != 0 ? r.locals : 1); /* else it is never read */
+    lua_pushcclosure(L, call_transaction, UP_LOCALS);
     return 1;
 }
 
