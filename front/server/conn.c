@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/admin/acl.h"
+#include "server/disk.h"
 #include "server/dispatch.h"
 #include "server/handoff.h"
 #include "server/meet/clients.h"
@@ -150,6 +151,7 @@ void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
         return;
     }
     features_gone(w, c);
+    serve__disk_forget(w, c);
     if (c->flags & SERVE__CONN_PAUSED)
         serve__add(&w->stats->paused, (uint64_t)-1);
     if (c->flags & SERVE__CONN_READY)
@@ -176,7 +178,7 @@ void serve__conn_reset(struct serve__worker *w, struct serve__conn *c)
     c->name = NULL;
     c->db = 0;
     c->flags &= SERVE__CONN_UNIX | SERVE__CONN_READY | SERVE__CONN_AWAY | SERVE__CONN_WANTS_OUT |
-                SERVE__CONN_CLOSE | SERVE__CONN_DEAD;
+                SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_UNSAVED;
     c->flags |= serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u;
     serve__conn_protocol(c, 2);
 }
@@ -227,6 +229,8 @@ bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t m
 
 void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
 {
+    if (w->saves && serve__disk_waits(w, c))
+        return;
     if (w->mail_waits)
         serve__mail_send(w);
     while (c->sent < c->out.len) {
@@ -378,6 +382,21 @@ static ssize_t read_more(struct serve__worker *w, struct serve__conn *c)
     return n;
 }
 
+void serve__conn_settle(struct serve__worker *w, struct serve__conn *c)
+{
+    bool stalled = !serve__conn_has_room(c);
+    serve__conn_send(w, c);
+    if (stalled && serve__conn_has_room(c))
+        serve__conn_wake(w, c);
+    if ((c->flags & (SERVE__CONN_DEAD | SERVE__CONN_UNSAVED)) == SERVE__CONN_DEAD) {
+        serve__conn_free(w, c);
+        return;
+    }
+    compact(c);
+    return_all(w, c);
+    serve__row_write(w, c);
+}
+
 void serve__conn_readable(struct serve__worker *w, struct serve__conn *c)
 {
     if (c->flags & SERVE__CONN_AWAY)
@@ -406,15 +425,5 @@ void serve__conn_serve(struct serve__worker *w, struct serve__conn *c)
     w->serving = NULL;
     if (c->flags & SERVE__CONN_AWAY) /* its script took long, and has ended now */
         serve__handoff_back(w, c);
-    bool stalled = !serve__conn_has_room(c);
-    serve__conn_send(w, c);
-    if (stalled && serve__conn_has_room(c))
-        serve__conn_wake(w, c);
-    if (c->flags & SERVE__CONN_DEAD) {
-        serve__conn_free(w, c);
-        return;
-    }
-    compact(c);
-    return_all(w, c);
-    serve__row_write(w, c);
+    serve__conn_settle(w, c);
 }

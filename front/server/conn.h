@@ -35,7 +35,8 @@ enum {                             /* conn->flags */
        SERVE__CONN_BROKEN = 1 << 18, /* where its invalidations went to is gone */
        SERVE__CONN_BCAST = 1 << 19,
        SERVE__CONN_PAUSED = 1 << 16, /* CLIENT PAUSE: what came last is parsed again when it goes on */
-       SERVE__CONN_AWAY = 1 << 20    /* its script runs, and the loop goes on without it: handoff.h */
+       SERVE__CONN_AWAY = 1 << 20,   /* its script runs, and the loop goes on without it: handoff.h */
+       SERVE__CONN_UNSAVED = 1 << 21 /* its output waits for the disk: disk.h */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */
@@ -61,7 +62,7 @@ struct serve__conn {
     struct serve__args args;
     size_t sent;                      /* of out */
     struct serve__conn *next, **back; /* all of the worker */
-    struct serve__conn *ready_next;
+    struct serve__conn *ready_next, *unsaved_next;
     int64_t created, active; /* milliseconds since 1970 */
     int64_t over_since;      /* its output is over the soft limit; 0: it is not */
     const struct serve__command *last;
@@ -94,8 +95,11 @@ void serve__conn_readable(struct serve__worker *w, struct serve__conn *c);
 /* Run what of its input is complete, and send. */
 void serve__conn_serve(struct serve__worker *w, struct serve__conn *c);
 
-/* Send what is in `out`.  What the socket does not take waits. */
+/* Send what is in `out`, unless it waits for the disk.  What the socket does not take waits. */
 void serve__conn_send(struct serve__worker *w, struct serve__conn *c);
+
+/* It was served: send, and give back what it does not need any more, or end it.  c may be gone. */
+void serve__conn_settle(struct serve__worker *w, struct serve__conn *c);
 
 /* Something was written to the output of a connection that is not being served (a message, the end of a
  * blocking command), or its input may go on: serve it before the turn ends. */

@@ -55,7 +55,8 @@ struct serve__stats {
     serve__counter monitors;     /* connections that see all commands */
     serve__counter trackers;     /* connections that track keys; what they have read, and of how many */
     serve__counter tracked_keys, tracked_items, tracked_prefixes;
-    serve__counter reserved[24]; /* for features to come: give them a name above */
+    serve__counter syncs;        /* turns that synced the log: disk.h */
+    serve__counter reserved[23]; /* for features to come: give them a name above */
     struct serve__command_stats command[SERVE__COMMANDS_MAX];
 };
 

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "server/admin/acl.h"
+#include "server/disk.h"
 #include "server/handoff.h"
 #include "server/keys/expire.h"
 #include "server/meet/blocked.h"
@@ -206,7 +207,8 @@ static void source_ready(struct serve__worker *w, struct serve__source *s, uint3
 void serve__worker_turn(struct serve__worker *w)
 {
     struct epoll_event events[EVENTS];
-    int64_t due = w->ready != NULL || w->served != NULL ? 0 : w->due - w->now;
+    bool more = w->ready != NULL || w->served != NULL || w->unsaved != NULL;
+    int64_t due = more ? 0 : w->due - w->now;
     int wait = serve__handoff_wait(w, due < 0 ? 0 : due > TICK ? TICK : (int)due);
     if (wait < 0)
         return;
@@ -231,6 +233,7 @@ void serve__worker_turn(struct serve__worker *w)
     if (handoffs != serve__handoffs(w)) /* this thread was away: its turn was gone on with */
         return;
     sweep_idle(w);
+    serve__disk_turn(w);
     if (w->mail_waits)
         serve__mail_send(w);
     if (w->shared->stop)
@@ -243,6 +246,8 @@ int serve__runner_open(struct serve__worker *w, struct serve__runner *r)
 {
     r->w = w;
     int rc = caret_session_open(w->db, &r->s);
+    if (rc == CARET_OK && w->start->sync == CARET_SYNC_COMMIT)
+        rc = caret_session_batch(r->s, 1);
     for (unsigned i = 0; rc == CARET_OK && i < SERVE__DATABASES; i++) {
         char name[16];
         int n = i == 0 ? snprintf(name, sizeof name, "^redis") : snprintf(name, sizeof name, "^redis%u", i);
@@ -300,6 +305,7 @@ static bool open_all(struct serve__worker *w)
 
 static void close_all(struct serve__worker *w)
 {
+    serve__disk_end(w);
     while (w->conns != NULL) {
         serve__conn_send(w, w->conns);
         serve__conn_free(w, w->conns);
@@ -318,6 +324,7 @@ int serve__worker_main(struct serve__start *start)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     w->start = start;
     w->index = start->index;
+    w->saves = start->sync == CARET_SYNC_COMMIT;
     w->shared = start->shared;
     w->stats = &start->shared->stats[start->index];
     w->stats->pid = (uint64_t)getpid();

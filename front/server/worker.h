@@ -6,7 +6,8 @@
  *   2. sockets that are ready: read, parse, run, send.  Then connections that were woken: not before, as one that
  *      ends may be among the sockets
  *   3. what has to be done now and then: connections that were idle too long
- *   4. letters to other workers, if no answer took them along (meet/mail.h)
+ *   4. answers that wait for the disk (disk.h)
+ *   5. letters to other workers, if no answer took them along (meet/mail.h)
  *
  * Everything of a worker belongs to the thread that has the turn, which is its first, or while scripts run that
  * take long, one that stands in for it: handoff.h.
@@ -43,6 +44,7 @@ struct serve__worker {
     int index, epoll;
     _Atomic bool stopping;
     bool accept_paused;
+    bool saves;                       /* what is sent is on the disk: disk.h */
     int64_t now;                      /* milliseconds since 1970, at the start of the turn */
     unsigned interest;                /* SERVE__EVENT_* that somebody wants to be told: all of `wanted` */
     unsigned wanted[SERVE__TELLS];    /* event.h */
@@ -68,6 +70,7 @@ struct serve__worker {
     struct serve__conn *conns;
     struct serve__conn *ready;  /* list of serve__conn_wake() */
     struct serve__conn *served; /* what is left of it in this turn */
+    struct serve__conn *unsaved;
     struct serve__buffer spare_in, spare_out;
     struct serve__args spare_args;
     caret_node_buf nodes[SERVE__BATCH]; /* of what one command looks up together, or a row of GETs */

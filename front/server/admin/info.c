@@ -92,9 +92,9 @@ static void add_persistence(struct serve__call *q, struct serve__buffer *b)
         "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\naof_last_rewrite_time_sec:-1\r\n"
         "aof_current_rewrite_time_sec:-1\r\naof_last_bgrewrite_status:ok\r\n"
         "aof_last_write_status:ok\r\naof_last_cow_size:0\r\nlog_committed:%" PRIu64 "\r\nlog_durable:%" PRIu64
-        "\r\n",
+        "\r\nlog_syncs:%" PRIu64 "\r\n",
         SERVE__SUM(q->w->shared, dirty) - q->w->shared->saved_dirty, (uint64_t)q->w->shared->saved,
-        (uint64_t)q->w->shared->saves, committed, durable);
+        (uint64_t)q->w->shared->saves, committed, durable, SERVE__SUM(q->w->shared, syncs));
 }
 
 static void add_stats(struct serve__call *q, struct serve__buffer *b)
