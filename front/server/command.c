@@ -3,16 +3,23 @@
  */
 #include "server/command.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "server/call.h"
+#include "server/shared.h"
 
 #include "server/commands.inc"
 
-/* Names of the main commands by hash, open addressing: index + 1, 0 is free. */
+/* Names by hash, open addressing: index + 1, 0 is free.  The commands have their own names, by which users of an ACL
+ * are told what they may do, and the names by which clients call them: rename-command. */
 enum { SLOTS = 1024 };
-static uint16_t slots[SLOTS];
+struct names {
+    uint16_t slots[SLOTS];
+    const char *of[SERVE__COMMANDS_MAX]; /* in lower case; NULL: it has none */
+};
+static struct names own, called;
 
 static unsigned hash(const char *name, size_t len)
 {
@@ -22,34 +29,86 @@ static unsigned hash(const char *name, size_t len)
     return (h ^ h >> 15) % SLOTS;
 }
 
-void serve__command_init(void)
+static void build(struct names *t)
 {
+    memset(t->slots, 0, sizeof t->slots);
     for (unsigned i = 0; i < serve__nmain; i++) {
-        unsigned at = hash(serve__commands[i].name, strlen(serve__commands[i].name));
-        while (slots[at] != 0)
+        unsigned at = t->of[i] != NULL ? hash(t->of[i], strlen(t->of[i])) : 0;
+        while (t->of[i] != NULL && t->slots[at] != 0)
             at = (at + 1) % SLOTS;
-        slots[at] = (uint16_t)(i + 1);
+        if (t->of[i] != NULL)
+            t->slots[at] = (uint16_t)(i + 1);
     }
 }
 
-/* Names in the table are in lower case. */
-static bool named(const struct serve__command *c, const char *name, size_t len)
+void serve__command_init(void)
+{
+    for (unsigned i = 0; i < serve__nmain; i++)
+        own.of[i] = called.of[i] = serve__commands[i].name;
+    build(&own);
+    build(&called);
+}
+
+/* Names in the tables are in lower case. */
+static bool is_name(const char *is, const char *name, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         char got = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] | 32) : name[i];
-        if (got == 0 || got != c->name[i])
+        if (got == 0 || got != is[i])
             return false;
     }
-    return c->name[len] == 0;
+    return is[len] == 0;
+}
+
+static inline const struct serve__command *look_up(const struct names *t, const char *name, size_t len)
+{
+    if (len > SERVE__COMMAND_BYTES)
+        return NULL;
+    for (unsigned at = hash(name, len); t->slots[at] != 0; at = (at + 1) % SLOTS)
+        if (is_name(t->of[t->slots[at] - 1], name, len))
+            return &serve__commands[t->slots[at] - 1];
+    return NULL;
+}
+
+const struct serve__command *serve__command_named(const char *name, size_t len)
+{
+    return look_up(&own, name, len);
 }
 
 const struct serve__command *serve__command_find(const char *name, size_t len)
 {
-    if (len > 32)
+    return look_up(&called, name, len);
+}
+
+bool serve__get_renamed;
+
+bool serve__command_called(const struct serve__command *c)
+{
+    const struct serve__command *main = c->parent != NULL ? c->parent : c;
+    return called.of[main - serve__commands] != NULL;
+}
+
+const char *serve__command_rename(caret_slice from, caret_slice to)
+{
+    const struct serve__command *c = serve__command_find(from.data, from.len);
+    char *name = NULL;
+    if (c == NULL)
+        return "No such command in rename-command";
+    serve__get_renamed |= strcmp(c->name, "get") == 0;
+    called.of[c - serve__commands] = NULL;
+    build(&called);
+    if (to.len == 0)
         return NULL;
-    for (unsigned at = hash(name, len); slots[at] != 0; at = (at + 1) % SLOTS)
-        if (named(&serve__commands[slots[at] - 1], name, len))
-            return &serve__commands[slots[at] - 1];
+    if (to.len > SERVE__COMMAND_BYTES || memchr(to.data, 0, to.len) != NULL)
+        return "A name of a command is too long, or has a zero in it";
+    if (serve__command_find(to.data, to.len) != NULL)
+        return "Target command name already exists";
+    if ((name = strndup(to.data, to.len)) == NULL)
+        return "no memory";
+    for (size_t i = 0; i < to.len; i++)
+        name[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] | 32) : name[i];
+    called.of[c - serve__commands] = name;
+    build(&called);
     return NULL;
 }
 
@@ -57,7 +116,7 @@ const struct serve__command *serve__subcommand_find(const struct serve__command 
                                                     size_t len)
 {
     for (unsigned i = 0; i < c->nsub; i++)
-        if (named(&c->sub[i], name, len))
+        if (is_name(c->sub[i].name, name, len))
             return &c->sub[i];
     return NULL;
 }
@@ -93,9 +152,9 @@ static int begin(const struct serve__keyspec *s, const caret_slice *argv, int ar
 
 /* Flags of a key that depend on other arguments: SET reads it if it has GET, BITFIELD writes it unless all it
  * does is GET. */
-static unsigned variable_flags(const caret_slice *argv, int argc)
+static unsigned variable_flags(bool is_set, const caret_slice *argv, int argc)
 {
-    bool is_set = serve__is(&argv[0], "set"), get = false, change = false;
+    bool get = false, change = false;
     for (int i = 2; i < argc; i++) {
         get |= serve__is(&argv[i], "get");
         change |= serve__is(&argv[i], "set") || serve__is(&argv[i], "incrby");
@@ -106,8 +165,8 @@ static unsigned variable_flags(const caret_slice *argv, int argc)
     return change ? SERVE__KEY_RW | SERVE__KEY_ACCESS | SERVE__KEY_UPDATE : SERVE__KEY_RO | SERVE__KEY_ACCESS;
 }
 
-static bool tell_keys(const struct serve__keyspec *s, int first, const caret_slice *argv, int argc,
-                      serve__key_fn *each, void *arg)
+static bool tell_keys(const struct serve__command *c, const struct serve__keyspec *s, int first,
+                      const caret_slice *argv, int argc, serve__key_fn *each, void *arg)
 {
     int last, step;
     if (s->find == SERVE__FIND_RANGE) {
@@ -126,7 +185,8 @@ static bool tell_keys(const struct serve__keyspec *s, int first, const caret_sli
     }
     if (last >= argc)
         return false;
-    unsigned flags = s->flags & SERVE__KEY_VARIABLE ? variable_flags(argv, argc) : s->flags;
+    unsigned flags =
+        s->flags & SERVE__KEY_VARIABLE ? variable_flags(strcmp(c->name, "set") == 0, argv, argc) : s->flags;
     for (int i = first; i <= last; i += step)
         each(arg, i, flags);
     return true;
@@ -138,8 +198,8 @@ static bool migrate_keys(const struct serve__command *c, const caret_slice *argv
 {
     int keys = begin(&c->keys[1], argv, argc);
     if (keys <= -c->arity)
-        return tell_keys(&c->keys[0], begin(&c->keys[0], argv, argc), argv, argc, each, arg);
-    return argv[3].len == 0 && tell_keys(&c->keys[1], keys, argv, argc, each, arg);
+        return tell_keys(c, &c->keys[0], begin(&c->keys[0], argv, argc), argv, argc, each, arg);
+    return argv[3].len == 0 && tell_keys(c, &c->keys[1], keys, argv, argc, each, arg);
 }
 
 bool serve__command_keys(const struct serve__command *c, const caret_slice *argv, int argc,
@@ -154,7 +214,7 @@ bool serve__command_keys(const struct serve__command *c, const caret_slice *argv
             return s->begin == SERVE__BEGIN_UNKNOWN;
         if (first <= 0 || s->find == SERVE__FIND_UNKNOWN)
             continue;
-        if (first >= argc || !tell_keys(s, first, argv, argc, each, arg))
+        if (first >= argc || !tell_keys(c, s, first, argv, argc, each, arg))
             return (c->flags & SERVE__NO_MANDATORY_KEYS) != 0;
     }
     return true;

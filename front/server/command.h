@@ -100,8 +100,21 @@ extern const unsigned serve__nmain, serve__ncommands; /* how many commands; and 
 /* Build the index of names.  Once, before the first look. */
 void serve__command_init(void);
 
-/* The command of a name in any case; NULL: there is none. */
+/* The command that clients call by a name, in any case; NULL: there is none. */
 const struct serve__command *serve__command_find(const char *name, size_t len);
+
+/* The one whose own name that is, whatever clients call it: for users of an ACL. */
+const struct serve__command *serve__command_named(const char *name, size_t len);
+
+/* rename-command, before workers are forked: from now on clients call it `to`, or if that is empty not at all.
+ * NULL, or what is wrong. */
+enum { SERVE__COMMAND_BYTES = 128 };
+const char *serve__command_rename(caret_slice from, caret_slice to);
+
+/* Can clients call it? */
+bool serve__command_called(const struct serve__command *c);
+extern bool serve__get_renamed; /* "get" is not GET */
+
 const struct serve__command *serve__subcommand_find(const struct serve__command *c, const char *name,
                                                     size_t len);
 

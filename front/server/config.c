@@ -15,11 +15,9 @@
 #include "server/parse.h"
 #include "server/worker.h"
 
-enum kind { BOOL, INTEGER, MEMORY, TEXT, ENUM, EVENTS, LIMITS, SAVES };
-
 static const struct parameter {
     const char *name;
-    enum kind kind;
+    enum serve__config_kind kind;
     const char *value;
     int64_t least, most;
     const char *choices;
@@ -27,7 +25,7 @@ static const struct parameter {
     int alias;
 } table[] = {
 #define PARAMETER(id, name, kind, value, least, most, choices, flags, alias)                                 \
-    {name, kind, value, least, most, choices, flags, alias},
+    {name, SERVE__KIND_##kind, value, least, most, choices, flags, alias},
 #include "server/config.def"
 #undef PARAMETER
 };
@@ -47,9 +45,19 @@ int serve__config_find(const char *name, size_t len)
     return -1;
 }
 
-static int resolve(int i)
+int serve__config_resolve(int i)
 {
     return table[i].alias >= 0 ? table[i].alias : i;
+}
+
+enum serve__config_kind serve__config_kind(int i)
+{
+    return table[i].kind;
+}
+
+const char *serve__config_default(int i)
+{
+    return table[i].value;
 }
 
 void serve__config_init(struct serve__shared *s)
@@ -109,19 +117,19 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
     static char error[128];
     *n = 0;
     switch (p->kind) {
-    case TEXT:
-    case LIMITS:
-    case SAVES: return NULL;
-    case EVENTS: *n = serve__events_of(text); return NULL;
-    case BOOL:
+    case SERVE__KIND_TEXT:
+    case SERVE__KIND_LIMITS:
+    case SERVE__KIND_SAVES: return NULL;
+    case SERVE__KIND_EVENTS: *n = serve__events_of(text); return NULL;
+    case SERVE__KIND_BOOL:
         *n = strcasecmp(text, "yes") == 0;
         return *n || strcasecmp(text, "no") == 0 ? NULL : "argument must be 'yes' or 'no'";
-    case ENUM: *n = choice(p->choices, text); return *n >= 0 ? NULL : one_of(p->choices);
-    case MEMORY:
+    case SERVE__KIND_ENUM: *n = choice(p->choices, text); return *n >= 0 ? NULL : one_of(p->choices);
+    case SERVE__KIND_MEMORY:
         if (!serve__config_memory(text, n))
             return "argument must be a memory value";
         break;
-    case INTEGER:
+    case SERVE__KIND_INTEGER:
         if (!serve__read_integer(&(caret_slice){text, strlen(text)}, n))
             return "argument couldn't be parsed into an integer";
         break;
@@ -136,30 +144,39 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
 static const char *normal(const struct parameter *p, char *text, const char *old)
 {
     switch (p->kind) {
-    case EVENTS: return serve__events_text(text, old);
-    case LIMITS: return serve__limits_text(text, old);
-    case SAVES: return serve__saves_text(text, old);
+    case SERVE__KIND_EVENTS: return serve__events_text(text, old);
+    case SERVE__KIND_LIMITS: return serve__limits_text(text, old);
+    case SERVE__KIND_SAVES: return serve__saves_text(text, old);
     default: return NULL;
     }
+}
+
+/* Redis changes them while it runs. */
+static bool is_fixed(int i)
+{
+    return i == SERVE__CFG_port || i == SERVE__CFG_tls_port || i == SERVE__CFG_bind ||
+           i == SERVE__CFG_appendfsync;
 }
 
 const char *serve__config_set(struct serve__shared *s, int i, const char *value, size_t len, bool starting)
 {
     char text[SERVE__CONFIG_BYTES];
     int64_t n;
-    const struct parameter *p = &table[i = resolve(i)];
+    const struct parameter *p = &table[i = serve__config_resolve(i)];
     if ((p->flags & SERVE__CFG_IMMUTABLE) && !starting)
         return "can't set immutable config";
     if (len >= sizeof text)
         return "argument is too long";
     memcpy(text, value, len);
     text[len] = 0;
+    if (!starting && is_fixed(i) && strcmp(text, s->config[i]) != 0)
+        return "it can't be changed while the server runs: start it anew with another value";
     const char *wrong = normal(p, text, s->config[i]);
     if (wrong == NULL)
         wrong = value_of(p, text, &n);
     if (wrong != NULL)
         return wrong;
-    if (p->kind == INTEGER || p->kind == MEMORY)
+    if (p->kind == SERVE__KIND_INTEGER || p->kind == SERVE__KIND_MEMORY)
         snprintf(text, sizeof text, "%" PRId64, n);
     serve__shared_lock(s);
     memcpy(s->config[i], text, sizeof text);
@@ -175,7 +192,7 @@ void serve__config_refresh(struct serve__worker *w)
         return;
     serve__shared_lock(w->shared);
     for (int i = 0; i < (int)SERVE__CFG_COUNT; i++) {
-        const char *text = w->shared->config[resolve(i)];
+        const char *text = w->shared->config[serve__config_resolve(i)];
         if (w->config.text[i] == NULL || strcmp(w->config.text[i], text) != 0) {
             char *copy = strdup(text);
             if (copy == NULL)
@@ -183,69 +200,10 @@ void serve__config_refresh(struct serve__worker *w)
             free(w->config.text[i]);
             w->config.text[i] = copy;
         }
-        value_of(&table[resolve(i)], w->config.text[i], &w->config.n[i]);
+        value_of(&table[serve__config_resolve(i)], w->config.text[i], &w->config.n[i]);
     }
     w->version = w->shared->version;
     serve__shared_unlock(w->shared);
     serve__limits_of(w->config.text[SERVE__CFG_client_output_buffer_limit], w->config.limit);
     serve__notify_configure(w);
-}
-
-/* -------------------------------------------------------------- redis.conf */
-
-/* Words from the second on, with a space between: the value. */
-static const char *joined(const struct serve__args *args, char *text, size_t cap)
-{
-    size_t n = 0;
-    for (size_t i = 1; i < args->n; i++) {
-        int more =
-            snprintf(text + n, cap - n, "%s%.*s", i > 1 ? " " : "", (int)args->v[i].len, args->v[i].data);
-        if (more < 0 || (size_t)more >= cap - n)
-            return NULL;
-        n += (size_t)more;
-    }
-    text[n] = 0;
-    return text;
-}
-
-bool serve__config_line(struct serve__shared *s, char *line, size_t len, char *error, size_t cap)
-{
-    struct serve__args args = {0};
-    char value[SERVE__CONFIG_BYTES];
-    const char *wrong = NULL;
-    if (len == 0 || *line == '#')
-        return true;
-    if (!serve__split_line(line, len, &args))
-        wrong = "Unbalanced quotes in configuration line";
-    int i = wrong == NULL && args.n > 0 ? serve__config_find(args.v[0].data, args.v[0].len) : -1;
-    if (wrong == NULL && args.n > 0) {
-        if (i < 0 || args.n < 2 || joined(&args, value, sizeof value) == NULL)
-            wrong = "Bad directive or wrong number of arguments";
-        else
-            wrong = serve__config_set(s, i, value, strlen(value), true);
-    }
-    if (wrong != NULL)
-        snprintf(error, cap, "%s: %.*s", wrong, args.n > 0 ? (int)args.v[0].len : 0,
-                 args.n > 0 ? args.v[0].data : "");
-    free(args.v);
-    return wrong == NULL;
-}
-
-bool serve__config_file(struct serve__shared *s, const char *path, char *error, size_t cap)
-{
-    char line[SERVE__CONFIG_BYTES * 2], wrong[256];
-    FILE *f = fopen(path, "re");
-    if (f == NULL) {
-        snprintf(error, cap, "%s: %s", path, strerror(errno));
-        return false;
-    }
-    bool fine = true;
-    for (int n = 1; fine && fgets(line, sizeof line, f) != NULL; n++) {
-        size_t len = strcspn(line, "\r\n");
-        fine = serve__config_line(s, line, len, wrong, sizeof wrong);
-        if (!fine)
-            snprintf(error, cap, "%s:%d: %s", path, n, wrong);
-    }
-    fclose(f);
-    return fine;
 }

@@ -23,6 +23,17 @@ enum {
 
 enum { SERVE__CFG_IMMUTABLE = 1, SERVE__CFG_PROTECTED = 2 };
 
+enum serve__config_kind {
+    SERVE__KIND_BOOL,
+    SERVE__KIND_INTEGER,
+    SERVE__KIND_MEMORY,
+    SERVE__KIND_TEXT,
+    SERVE__KIND_ENUM,
+    SERVE__KIND_EVENTS,
+    SERVE__KIND_LIMITS,
+    SERVE__KIND_SAVES
+};
+
 /* Bytes of output that wait for a client, 0: any number; the soft limit may be exceeded for so many seconds. */
 struct serve__limit {
     uint64_t hard, soft;
@@ -47,15 +58,12 @@ void serve__config_init(struct serve__shared *s);
  * */
 int serve__config_find(const char *name, size_t len);
 const char *serve__config_name(int i);
+int serve__config_resolve(int i); /* the one that it is another name for, or itself */
+enum serve__config_kind serve__config_kind(int i);
+const char *serve__config_default(int i);
 
 /* Set one: NULL, or what is wrong with the value.  Immutable ones only while the server starts. */
 const char *serve__config_set(struct serve__shared *s, int i, const char *value, size_t len, bool starting);
-
-/* Read redis.conf.  false: error (a text of `cap` bytes) says what is wrong. */
-bool serve__config_file(struct serve__shared *s, const char *path, char *error, size_t cap);
-
-/* One line of redis.conf: name and values. */
-bool serve__config_line(struct serve__shared *s, char *line, size_t len, char *error, size_t cap);
 
 /* Copy what is in shared memory, if it has changed. */
 void serve__config_refresh(struct serve__worker *w);

@@ -204,17 +204,16 @@ static void unknown_command(struct serve__call *q)
                   (int)(q->argv[0].len < 128 ? q->argv[0].len : 128), q->argv[0].data, args);
 }
 
-static void unknown_subcommand(struct serve__call *q, const struct serve__command *parent)
+static void unknown_subcommand(struct serve__call *q)
 {
-    char name[40];
-    size_t n = 0;
-    for (; parent->name[n] != 0; n++)
-        name[n] =
-            parent->name[n] >= 'a' && parent->name[n] <= 'z' ? (char)(parent->name[n] - 32) : parent->name[n];
-    name[n] = 0;
+    char name[SERVE__COMMAND_BYTES + 1];
     const caret_slice *sub = &q->argv[1];
-    serve__reject(q, "ERR unknown subcommand '%.*s'. Try %s HELP.", (int)(sub->len < 128 ? sub->len : 128),
-                  sub->data, name);
+    for (size_t n = 0; n < q->argv[0].len; n++) {
+        char c = q->argv[0].data[n];
+        name[n] = c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
+    }
+    serve__reject(q, "ERR unknown subcommand '%.*s'. Try %.*s HELP.", (int)(sub->len < 128 ? sub->len : 128),
+                  sub->data, (int)q->argv[0].len, name);
 }
 
 /* Find the command: q->cmd.  false: it was answered that there is none. */
@@ -226,7 +225,7 @@ static bool find(struct serve__call *q)
     else
         q->cmd = serve__command_of(q->argv, q->argc, &parent);
     if (q->cmd == NULL && parent != NULL)
-        unknown_subcommand(q, parent);
+        unknown_subcommand(q);
     else if (q->cmd == NULL)
         unknown_command(q);
     else if (q->cmd->arity > 0 ? q->cmd->arity != q->argc : q->argc < -q->cmd->arity)

@@ -56,7 +56,7 @@ static unsigned get_many(struct serve__worker *w, struct serve__conn *c, struct 
     }
     if (caret_get_many(w->run.s, nodes, n, values) != CARET_OK)
         return 0;
-    const struct serve__command *get = serve__command_find("get", 3);
+    const struct serve__command *get = serve__command_named("get", 3);
     unsigned k = 0, hits = 0;
     for (; k < n; k++) {
         if (values[k].len > 0 && (unsigned char)values[k].data[0] == SERVE__HEAD_MARK)
@@ -111,7 +111,7 @@ static unsigned run_ahead(struct serve__worker *w, struct serve__conn *c, struct
                           unsigned i, unsigned *known)
 {
     if (i >= *known) {
-        unsigned n = gets(p, i);
+        unsigned n = serve__get_renamed ? 0 : gets(p, i);
         *known = n > 1 ? i + n : p->n;
         if (n > 1)
             return get_many(w, c, p, i, n);

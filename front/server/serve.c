@@ -27,6 +27,8 @@
 
 #include "server/admin/acl.h"
 #include "server/admin/measure.h"
+#include "server/background.h"
+#include "server/config_file.h"
 #include "server/meet/clients.h"
 #include "server/meet/directory.h"
 #include "server/meet/mail.h"
@@ -74,10 +76,8 @@ static bool fail(const char *text)
 /* --name value, as a line of redis.conf. */
 static bool set_option(struct serve__shared *s, const char *name, const char *value)
 {
-    char error[512];
-    int i = serve__config_find(name, strlen(name));
-    const char *wrong =
-        i < 0 ? "there is no such option" : serve__config_set(s, i, value, strlen(value), true);
+    char error[1024];
+    const char *wrong = serve__config_option(s, name, value);
     if (wrong == NULL)
         return true;
     snprintf(error, sizeof error, "--%s %s: %s", name, value, wrong);
@@ -86,8 +86,7 @@ static bool set_option(struct serve__shared *s, const char *name, const char *va
 
 static bool read_option(struct supervisor *v, const char *name, const char *value)
 {
-    char error[512];
-    v->shared->has_file |= strcmp(name, "config") == 0;
+    char error[1024];
     if (strcmp(name, "config") == 0)
         return serve__config_file(v->shared, value, error, sizeof error) || fail(error);
     if (strcmp(name, "shm-dir") == 0) {
@@ -400,9 +399,13 @@ static int sync_mode(const struct supervisor *v)
 static int run(struct supervisor *v)
 {
     sigset_t signals;
-    char error[256];
+    char error[512];
     v->nworkers = number_of(v, SERVE__CFG_workers);
     v->shared->nworkers = v->nworkers;
+    if (serve__config_refused(v->shared, error, sizeof error) != NULL)
+        return fail(error) ? 0 : 2;
+    if (!serve__background_begin(v->shared))
+        return 3;
     raise_limit(v);
     if (!serve__mail_make(v->shared) || !serve__acl_make(v->shared) || !serve__directory_make(v->shared) ||
         !serve__rows_make(v->shared) || !serve__measures_make(v->shared))
@@ -425,7 +428,9 @@ static int run(struct supervisor *v)
     }
     serve__log("%d workers, port %s%s%s", v->nworkers, text_of(v, SERVE__CFG_port), *v->unix_path ? ", " : "",
                v->unix_path);
+    serve__background_ready(v->shared);
     int status = supervise(v, &signals);
+    serve__background_end(v->shared);
     if (*v->unix_path != 0)
         unlink(v->unix_path);
     return status;

@@ -100,7 +100,7 @@ struct serve__shared {
     serve__counter tracked;                /* a bit of each worker whose clients track: meet/tracking.h */
     serve__counter no_expire;              /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
     int nworkers;
-    bool has_file; /* config was read from one */
+    char config_file[4096]; /* the path from which config was read, or "" */
     struct {
         int in, out;
     } mail[SERVE__WORKERS_MAX];                             /* meet/mail.h */

@@ -386,9 +386,13 @@ static void set_password(struct serve__user *u, const char *password)
 const char *serve__acl_start(struct serve__shared *s, const char *requirepass, const char *path,
                              char error[256])
 {
+    if (*path != 0 && serve__acl_has_lines())
+        return "users are either lines of redis.conf or in an aclfile: take out one of both";
     const char *wrong = serve__acl_parse(s->acl->text[0], strlen(s->acl->text[0]), error);
     if (wrong == NULL && *requirepass != 0)
         set_password(serve__user_find((caret_slice){"default", 7}), requirepass);
+    if (wrong == NULL)
+        wrong = serve__acl_put_lines(strcmp(s->config[SERVE__CFG_acl_pubsub_default], "allchannels") == 0);
     if (wrong == NULL && *path != 0)
         wrong = parse_file(path, error);
     if (wrong != NULL || !write_lines(s->acl->text[0]))

@@ -81,6 +81,10 @@ bool serve__acl_make(struct serve__shared *s);
 /* In the supervisor: the default user, and those of a file ("": none).  NULL, or what is wrong. */
 const char *serve__acl_start(struct serve__shared *s, const char *requirepass, const char *path,
                              char error[256]);
+/* acl_config.c: a line `user NAME RULE...` of redis.conf, for serve__acl_start().  NULL, or what is wrong. */
+const char *serve__acl_add_line(const caret_slice *argv, int argc);
+bool serve__acl_has_lines(void);
+const char *serve__acl_put_lines(bool all_channels);
 /* Read a file in a worker. */
 const char *serve__acl_load(struct serve__worker *w, const char *path, char error[256]);
 void serve__acl_refresh(struct serve__worker *w);

@@ -184,7 +184,7 @@ static const char *command_rule(struct serve__selector *s, caret_slice name, boo
 {
     const char *bar = memchr(name.data, '|', name.len);
     size_t len = bar != NULL ? (size_t)(bar - name.data) : name.len;
-    const struct serve__command *c = serve__command_find(name.data, len);
+    const struct serve__command *c = serve__command_named(name.data, len);
     if (c == NULL)
         return unknown;
     if (bar == NULL) {

@@ -100,15 +100,21 @@ static void info_of(struct serve__call *q, const struct serve__command *c)
 
 int serve__cmd_command(struct serve__call *q)
 {
-    serve__array(q, serve__nmain);
+    size_t place = serve__open(q), n = 0;
     for (unsigned i = 0; i < serve__nmain; i++)
-        info_of(q, &serve__commands[i]);
-    return CARET_OK;
+        if (serve__command_called(&serve__commands[i])) {
+            info_of(q, &serve__commands[i]);
+            n++;
+        }
+    return serve__close_array(q, place, n);
 }
 
 int serve__cmd_command_count(struct serve__call *q)
 {
-    return serve__integer(q, serve__nmain);
+    int64_t n = 0;
+    for (unsigned i = 0; i < serve__nmain; i++)
+        n += serve__command_called(&serve__commands[i]);
+    return serve__integer(q, n);
 }
 
 /* A name, of a subcommand as "config|get". */
@@ -146,7 +152,7 @@ static bool has_category(const struct serve__command *c, const caret_slice *name
 
 static bool passes(const struct filter *f, const struct serve__command *c)
 {
-    if (f->module != NULL)
+    if (f->module != NULL || !serve__command_called(c))
         return false;
     if (f->category != NULL)
         return has_category(c, f->category);
@@ -216,8 +222,11 @@ static void docs_of(struct serve__call *q, const struct serve__command *c)
 int serve__cmd_command_docs(struct serve__call *q)
 {
     size_t place = serve__open(q), n = 0;
-    for (unsigned i = 0; q->argc == 2 && i < serve__nmain; i++, n++)
-        docs_of(q, &serve__commands[i]);
+    for (unsigned i = 0; q->argc == 2 && i < serve__nmain; i++)
+        if (serve__command_called(&serve__commands[i])) {
+            docs_of(q, &serve__commands[i]);
+            n++;
+        }
     for (int i = 2; i < q->argc; i++) {
         const struct serve__command *c = named(&q->argv[i]);
         if (c != NULL) {

@@ -33,10 +33,10 @@ static void add_server(struct serve__call *q, struct serve__buffer *b)
         "process_id:%d\r\nprocess_supervised:no\r\nrun_id:%s\r\ntcp_port:%s\r\nserver_time_usec:%" PRId64
         "\r\nuptime_in_seconds:%" PRIu64 "\r\nuptime_in_days:%" PRIu64
         "\r\nhz:10\r\nconfigured_hz:10\r\nlru_clock:%" PRIu64 "\r\nexecutable:caret-server\r\n"
-        "config_file:\r\nio_threads_active:0\r\nworker:%d\r\nworkers:%d\r\nworker_restarts:%" PRIu64 "\r\n",
+        "config_file:%s\r\nio_threads_active:0\r\nworker:%d\r\nworkers:%d\r\nworker_restarts:%" PRIu64 "\r\n",
         (int)q->w->shared->supervisor, q->w->shared->run_id, q->w->config.text[SERVE__CFG_port],
-        q->now * 1000, up, up / 86400, (uint64_t)(q->now / 1000) & 0xffffff, q->w->index,
-        q->w->shared->nworkers, (uint64_t)q->w->shared->restarts);
+        q->now * 1000, up, up / 86400, (uint64_t)(q->now / 1000) & 0xffffff, q->w->shared->config_file,
+        q->w->index, q->w->shared->nworkers, (uint64_t)q->w->shared->restarts);
 }
 
 static void add_clients(struct serve__call *q, struct serve__buffer *b)
