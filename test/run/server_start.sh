@@ -1,5 +1,5 @@
 #!/bin/sh
-# How caret-server starts and does not: help, wrong arguments, an address that is taken; and CONFIG REWRITE.
+# How caret-server starts and does not: help, wrong arguments, and an address that is taken.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -61,8 +61,6 @@ refused "127.0.0.1, port $port: Address already in use: another server listens t
 --port" "$dir/b.caret" --shm-dir "$dir" --port $port
 refused "$dir/s: Address already in use: another server listens there; end it, or choose another with --unix" \
     "$dir/b.caret" --shm-dir "$dir" --port 0 --unix "$dir/s"
-[ "$(ask "$dir/s" CONFIG REWRITE)" = 'ERR This server does not write its config file: edit it' ]
-note $? "CONFIG REWRITE says that nothing is written"
 kill $pid
 wait $pid
 note $? "it ends when it is told to"

@@ -5,6 +5,7 @@
 
 #include "server/admin/acl.h"
 #include "server/admin/measure.h"
+#include "server/config_file.h"
 #include "server/worker.h"
 
 static const char *value_of(struct serve__call *q, int i)
@@ -111,8 +112,13 @@ int serve__cmd_config_resetstat(struct serve__call *q)
 
 int serve__cmd_config_rewrite(struct serve__call *q)
 {
-    return serve__fail(q, q->w->shared->has_file ? "ERR This server does not write its config file: edit it"
-                                                 : "ERR The server is running without a config file");
+    char error[256];
+    if (*q->w->shared->config_file == 0)
+        return serve__fail(q, "ERR The server is running without a config file");
+    serve__config_refresh(q->w);
+    const char *wrong = serve__config_rewrite(q->w, error, sizeof error);
+    serve__log("CONFIG REWRITE %s", wrong != NULL ? wrong : "executed with success.");
+    return wrong == NULL ? serve__ok(q) : serve__fail(q, "ERR Rewriting config file: %s", wrong);
 }
 
 int serve__cmd_config_help(struct serve__call *q)
@@ -126,7 +132,7 @@ int serve__cmd_config_help(struct serve__call *q)
         "RESETSTAT",
         "    Begin to count anew what INFO tells.",
         "REWRITE",
-        "    Refused: this server does not write its configuration file.",
+        "    Write the configuration to the file that it was read from.",
         "HELP",
         "    Print this help.",
         NULL};
