@@ -65,7 +65,7 @@ static void return_all(struct serve__worker *w, struct serve__conn *c)
         if (w->spare_args.v == NULL && c->args.cap <= 4096)
             w->spare_args = c->args;
         else
-            free(c->args.v);
+            serve__args_free(&c->args);
         c->args = (struct serve__args){0};
     }
     if (c->sent == c->out.len) {
@@ -163,7 +163,7 @@ void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
     close(c->source.fd);
     serve__buffer_free(&c->in);
     serve__buffer_free(&c->out);
-    free(c->args.v);
+    serve__args_free(&c->args);
     free(c->name);
     free(c->lib_name);
     free(c->lib_ver);
@@ -274,8 +274,7 @@ static bool goes_on(const struct serve__conn *c)
            !c->out.failed;
 }
 
-/* The connection stopped (it is blocked): what comes after `at` is parsed again when it goes on.  Arrays are
- * not changed by parsing; inline commands are, so they are in a batch of their own. */
+/* The connection stopped (it is blocked): what comes after `at` is parsed again when it goes on. */
 static void unparse(struct serve__conn *c, size_t at)
 {
     c->parser.at = at;
@@ -296,7 +295,7 @@ static bool run_batch(struct serve__worker *w, struct serve__conn *c)
     while (batch.n < SERVE__BATCH) {
         bool begins = c->parser.left == 0 && c->parser.at < c->in.len;
         if (batch.n > 0 && begins &&
-            c->in.data[c->parser.at] != '*') /* an inline command is parsed alone: unparse() */
+            c->in.data[c->parser.at] != '*') /* there is one place for the words of an inline command */
             break;
         parsed =
             serve__parse(&c->parser, &c->in, &c->args, &limits, &batch.first[batch.n], &batch.argc[batch.n]);

@@ -29,6 +29,13 @@ bool serve__args_room(struct serve__args *args, size_t more)
     return true;
 }
 
+void serve__args_free(struct serve__args *args)
+{
+    free(args->v);
+    free(args->line);
+    *args = (struct serve__args){0};
+}
+
 void serve__parse_moved(struct serve__args *args, size_t from, const char *old, const char *now)
 {
     if (old != now)
@@ -236,6 +243,18 @@ bool serve__split_line(char *line, size_t len, struct serve__args *args)
     }
 }
 
+/* Where the words of a line can be written: words without quotes are what stands there. */
+static char *place_of_words(struct serve__args *args, char *begin, size_t len)
+{
+    if (memchr(begin, '"', len) == NULL && memchr(begin, '\'', len) == NULL)
+        return begin;
+    char *copy = realloc(args->line, len);
+    if (copy == NULL)
+        return NULL;
+    args->line = copy;
+    return memcpy(copy, begin, len);
+}
+
 static enum serve__parsed line(struct serve__parser *p, struct serve__buffer *in, struct serve__args *args)
 {
     char *begin = in->data + p->at;
@@ -245,7 +264,10 @@ static enum serve__parsed line(struct serve__parser *p, struct serve__buffer *in
     p->at = (size_t)(lf + 1 - in->data);
     if (lf > begin && lf[-1] == '\r')
         lf--;
-    return serve__split_line(begin, (size_t)(lf - begin), args) ? SERVE__PARSED_COMMAND
+    char *words = place_of_words(args, begin, (size_t)(lf - begin));
+    if (words == NULL)
+        return fail(p, "out of memory");
+    return serve__split_line(words, (size_t)(lf - begin), args) ? SERVE__PARSED_COMMAND
                                                                 : fail(p, "unbalanced quotes in request");
 }
 

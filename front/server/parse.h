@@ -1,7 +1,8 @@
 /*
  * parse.h - requests of RESP2 and inline commands, out of a buffer that grows.
  *
- * Nothing is copied: arguments point into the input.  The parser can stop at every byte and goes on from
+ * Nothing is copied but an inline command that has quotes: arguments point into the input, which is never changed, so
+ * that a command can be parsed again.  The parser can stop at every byte and goes on from
  * there, so that a bulk of which a part has come is not looked at again.  Memory grows with what has come,
  * never with what was announced.  Limits and errors are those of Redis 7.0.
  */
@@ -17,6 +18,7 @@
 struct serve__args {
     caret_slice *v;
     size_t n, cap;
+    char *line; /* words of an inline command that has quotes; NULL: there was none */
 };
 
 struct serve__parser {
@@ -49,6 +51,7 @@ enum serve__parsed serve__parse(struct serve__parser *p, struct serve__buffer *i
 void serve__parse_moved(struct serve__args *args, size_t from, const char *old, const char *now);
 
 bool serve__args_room(struct serve__args *args, size_t more);
+void serve__args_free(struct serve__args *args);
 
 /* Split a line into words as a shell does, with "..." (and \n \xff in it) and '...'.  The words are written
  * over the line. false: quotes are not closed. */

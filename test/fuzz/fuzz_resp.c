@@ -62,7 +62,7 @@ static void run(struct feed *f)
 static void done(struct feed *f)
 {
     free(f->in.data);
-    free(f->args.v);
+    serve__args_free(&f->args);
     serve__buffer_free(&f->found);
 }
 
