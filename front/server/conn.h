@@ -34,9 +34,10 @@ enum {                             /* conn->flags */
        SERVE__CONN_TRACKING = 1 << 17,
        SERVE__CONN_BROKEN = 1 << 18, /* where its invalidations went to is gone */
        SERVE__CONN_BCAST = 1 << 19,
-       SERVE__CONN_PAUSED = 1 << 16, /* CLIENT PAUSE: what came last is parsed again when it goes on */
-       SERVE__CONN_AWAY = 1 << 20,   /* its script runs, and the loop goes on without it: handoff.h */
-       SERVE__CONN_UNSAVED = 1 << 21 /* its output waits for the disk: disk.h */
+       SERVE__CONN_PAUSED = 1 << 16,  /* CLIENT PAUSE: what came last is parsed again when it goes on */
+       SERVE__CONN_AWAY = 1 << 20,    /* its script runs, and the loop goes on without it: handoff.h */
+       SERVE__CONN_UNSAVED = 1 << 21, /* its output waits for the disk: disk.h */
+       SERVE__CONN_PUSHED = 1 << 22   /* what this command sent it goes out in spite of CLIENT REPLY */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */
@@ -110,6 +111,12 @@ void serve__conn_wake(struct serve__worker *w, struct serve__conn *c);
 static inline bool serve__conn_has_room(const struct serve__conn *c)
 {
     return c->out.len - c->sent < SERVE__OUTPUT_HIGH;
+}
+
+/* Are answers of the command that it runs dropped? */
+static inline bool serve__conn_silent(const struct serve__conn *c)
+{
+    return (c->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP)) != 0;
 }
 
 /* Append bytes to the output of a connection that may not be served now, and have it sent.  One that does not

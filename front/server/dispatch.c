@@ -28,7 +28,7 @@
 
 static void answer_error(struct serve__call *q, const char *format, va_list args)
 {
-    char text[512];
+    char text[1024];
     int n = vsnprintf(text, sizeof text, format, args);
     size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
@@ -226,6 +226,8 @@ static bool find(struct serve__call *q)
         q->cmd = serve__command_of(q->argv, q->argc, &parent);
     if (q->cmd == NULL && parent != NULL)
         unknown_subcommand(q);
+    else if (q->cmd == NULL && (serve__is(&q->argv[0], "post") || serve__is(&q->argv[0], "host:")))
+        q->c->flags |= SERVE__CONN_DEAD; /* HTTP: a page that a browser was made to send here */
     else if (q->cmd == NULL)
         unknown_command(q);
     else if (q->cmd->arity > 0 ? q->cmd->arity != q->argc : q->argc < -q->cmd->arity)
@@ -268,12 +270,12 @@ static bool taken(struct serve__call *q)
            ((q->c->flags & SERVE__CONN_MULTI) && serve__multi_takes != NULL && serve__multi_takes(q));
 }
 
-/* CLIENT REPLY OFF and SKIP: the answer is made, and dropped. */
+/* CLIENT REPLY OFF and SKIP: the answer is made, and dropped, unless it is pushes (SUBSCRIBE). */
 static void silence(struct serve__conn *c, size_t mark)
 {
-    if (c->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP))
+    if (serve__conn_silent(c) && !(c->flags & SERVE__CONN_PUSHED))
         serve__reply_cut(&c->reply, mark);
-    c->flags &= ~(unsigned)SERVE__CONN_REPLY_SKIP;
+    c->flags &= ~(unsigned)(SERVE__CONN_REPLY_SKIP | SERVE__CONN_PUSHED);
     if (c->flags & SERVE__CONN_REPLY_SKIP_NEXT)
         c->flags = (c->flags & ~(unsigned)SERVE__CONN_REPLY_SKIP_NEXT) | SERVE__CONN_REPLY_SKIP;
 }

@@ -195,8 +195,15 @@ static int run_all(struct serve__call *q)
     if (changed)
         return serve__null_array(q);
     serve__array(q, u->n);
-    for (size_t i = 0; rc == CARET_OK && i < u->n; i++)
+    size_t last = SIZE_MAX; /* where the answers end: it was CLIENT KILL of itself */
+    for (size_t i = 0; rc == CARET_OK && i < u->n; i++) {
         rc = run_one(q, &u->command[i]);
+        if (last == SIZE_MAX && u->command[i].cmd->run == serve__cmd_client_kill &&
+            c->flags & SERVE__CONN_CLOSE)
+            last = serve__reply_mark(q->reply);
+    }
+    if (rc == CARET_OK && last != SIZE_MAX)
+        serve__reply_cut(q->reply, last);
     return rc;
 }
 

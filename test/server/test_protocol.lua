@@ -89,6 +89,16 @@ case("a client that takes no answers gets no more of them, then all", function(c
     is(slow:read(), "PONG")
 end)
 
+case("a page that posts here is cut off", function()
+    for _, line in ipairs{"POST / HTTP/1.1\r\n", "Host: x\r\n", "*1\r\n$4\r\npost\r\n", "*2\r\n$5\r\nHOST:\r\n$1\r\nx\r\n"} do
+        local c = check.connect()
+        c:send(line .. "SET a 1\r\n")
+        is(pcall(c.read, c), false)
+        c:close()
+    end
+    is(check.connect()("EXISTS", "a"), 0)
+end)
+
 case("a long pipeline is answered in order", function(c)
     local t = {}
     for i = 1, 5000 do t[i] = resp.encode(i % 3 == 0 and "GET" or "INCR", "n") end

@@ -46,11 +46,6 @@ int serve__block_until_ms(struct serve__call *q, int i, int64_t *until)
     return until_of(q, ms, until);
 }
 
-static bool is_silent(const struct serve__conn *c)
-{
-    return (c->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP)) != 0;
-}
-
 bool serve__block_allowed(const struct serve__call *q)
 {
     return q->ready != NULL || (q->c != NULL && caret_txn_level(q->s) <= 1);
@@ -72,7 +67,7 @@ int serve__block_as(struct serve__call *q, const caret_slice *argv, int argc, in
                                     argc,
                                     first,
                                     n,
-                                    is_silent(q->c)};
+                                    serve__conn_silent(q->c)};
     struct serve__blocked *b = calloc(1, sizeof *b);
     if (b == NULL || !serve__waiters_room(u) || !serve__line_pack(&u->one, &head, argv)) {
         free(b);
@@ -80,7 +75,7 @@ int serve__block_as(struct serve__call *q, const caret_slice *argv, int argc, in
     }
     b->c = q->c;
     b->until = until;
-    b->silent = is_silent(q->c);
+    b->silent = serve__conn_silent(q->c);
     u->begins = b;
     q->r->meets |= SERVE__MEETS_DONE;
     serve__waiters_count(q->w, 1); /* before the commit: L3 */

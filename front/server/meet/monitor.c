@@ -120,6 +120,8 @@ int serve__cmd_monitor(struct serve__call *q)
     struct serve__conn *c = q->c;
     if (c->flags & SERVE__CONN_MONITOR)
         return serve__ok(q);
+    if (c->flags & SERVE__CONN_IN_EXEC)
+        return serve__fail(q, "ERR MONITOR isn't allowed for DENY BLOCKING client");
     if (nmonitors == MOST)
         return serve__fail(q, "ERR too many clients are in MONITOR");
     monitor[nmonitors++] = c;

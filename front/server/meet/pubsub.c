@@ -27,6 +27,8 @@ static int64_t counted(const struct serve__conn *c, enum serve__topic_kind kind)
 static int answer(struct serve__call *q, const char *word, enum serve__topic_kind kind,
                   const caret_slice *name)
 {
+    if (serve__conn_silent(q->c) && !(q->c->flags & SERVE__CONN_IN_EXEC))
+        q->c->flags |= SERVE__CONN_PUSHED;
     serve__push(q, 3);
     serve__text(q, word);
     if (name != NULL)
@@ -180,7 +182,7 @@ void serve__publish_tell(struct serve__worker *w, unsigned class, const char *ev
 static int publish(struct serve__call *q, enum serve__topic_kind kind)
 {
     caret_slice channel = q->argv[1], message = q->argv[2];
-    if (caret_txn_level(q->s) == 0 && q->reply == &q->c->reply)
+    if (caret_txn_level(q->s) == 0 && q->reply == &q->c->reply && !serve__conn_silent(q->c))
         return serve__integer(q, (int64_t)serve__publish(q->w, kind, channel, message));
     struct message m = {kind, (uint32_t)channel.len};
     caret_slice parts[] = {{(const char *)&m, sizeof m}, channel, message};
@@ -237,7 +239,9 @@ static int channels(struct serve__call *q, enum serve__topic_kind kind)
 {
     size_t n, matching = 0;
     if (q->argc > 3)
-        return SERVE__E_ARITY;
+        return serve__fail(q,
+                           "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try PUBSUB HELP.",
+                           (int)q->argv[1].len, q->argv[1].data);
     caret_slice *names = all_names(q, kind, &n);
     if (names == NULL)
         return CARET_E_NOMEM;
