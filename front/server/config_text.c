@@ -47,7 +47,7 @@ int64_t serve__events_of(const char *text)
     return sum;
 }
 
-/* As Redis: with A there is no n. */
+/* As Redis tells it, but for an n beside A, which comes last: CONFIG GET leaves it away. */
 const char *serve__events_text(char *text, const char *old)
 {
     (void)old;
@@ -60,6 +60,8 @@ const char *serve__events_text(char *text, const char *old)
     for (int i = all ? NEW_AT + 1 : 0; i < NEVENTS; i++)
         if (classes & events[i].class)
             *text++ = events[i].letter;
+    if (all && classes & SERVE__EVENT_NEW)
+        *text++ = 'n';
     *text = 0;
     return NULL;
 }

@@ -20,7 +20,8 @@ return {
     "decr key",
     "incrby key int",
     "decrby key int",
-    "incrbyfloat key float",
+    "incrbyfloat key float", "incrbyfloat key int", "object encoding key",
+    "copy key key REPLACE", "rename key key", "persist key",
     "mget key[key]...", "mget key key key", "mset key value[key value]...", "mset key value key value",
     "msetnx key value[key value]...",
     "del key",
@@ -29,7 +30,7 @@ return {
     "exists key key",
     "set key 12",
     "set key 9223372036854775806",
-    probes = {"GET KEY", "EXPIRETIME KEY"},
+    probes = {"GET KEY", "OBJECT ENCODING KEY", "EXPIRETIME KEY"},
     alike = function(words, a, b) -- seconds pass
         if words[1]:lower() ~= "ttl" and words[1]:lower() ~= "expiretime" then return false end
         local x, y = tonumber(a:match("^:(%d+)")), tonumber(b:match("^:(%d+)"))

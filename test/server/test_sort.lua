@@ -53,6 +53,19 @@ case("what is stored wakes a client that waits", function(c)
     other:close()
 end)
 
+case("members in the order of their ranks, of a large sorted set whose ranks were asked for", function(c)
+    local words, wanted = {}, {}
+    for i = 1, 2000 do
+        words[#words + 1] = i
+        words[#words + 1] = "m" .. i
+        wanted[i] = "m" .. i
+    end
+    is(c("ZADD", "z", unpack(words)), 2000)
+    is(c("ZRANK", "z", "m1500"), 1499)
+    is(c("SORT", "z", "BY", "nosort"), wanted)
+    is(c("SORT", "z", "BY", "nosort", "DESC", "LIMIT", "0", "2"), {"m2000", "m1999"})
+end)
+
 case("10,000 numbers, and what is not one", function(c)
     local bytes = {}
     for i = 1, 10000 do bytes[i] = resp.encode("RPUSH", "l", (i * 7919) % 10007) end

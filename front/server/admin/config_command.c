@@ -14,6 +14,16 @@ static const char *value_of(struct serve__call *q, int i)
     return q->w->config.text[i];
 }
 
+/* Redis does not tell of an n beside A in notify-keyspace-events. */
+static void answer_value(struct serve__call *q, int i)
+{
+    const char *text = value_of(q, i);
+    size_t len = strlen(text);
+    if (i == SERVE__CFG_notify_keyspace_events && *text == 'A' && text[len - 1] == 'n')
+        len--;
+    serve__bulk(q, text, len);
+}
+
 static bool asked_for(struct serve__call *q, int i)
 {
     const char *name = serve__config_name(i);
@@ -29,7 +39,7 @@ int serve__cmd_config_get(struct serve__call *q)
     for (int i = 0; i < (int)SERVE__CFG_COUNT; i++)
         if (asked_for(q, i)) {
             serve__text(q, serve__config_name(i));
-            serve__text(q, value_of(q, i));
+            answer_value(q, i);
             n++;
         }
     return serve__close_map(q, place, n);

@@ -188,7 +188,7 @@ static const char *string_encoding(const struct serve__key *k)
     int64_t n;
     if (k->flags & SERVE__HEAD_LARGE)
         return "raw";
-    if (k->value.len <= 20 && serve__read_integer(&k->value, &n))
+    if (!(k->flags & SERVE__HEAD_TEXT) && k->value.len <= 20 && serve__read_integer(&k->value, &n))
         return "int";
     return k->value.len <= SERVE__EMBEDDED_MAX ? "embstr" : "raw";
 }

@@ -59,6 +59,8 @@ static int find_places(struct serve__call *q, const struct serve__list *l, const
     struct serve__elements i;
     caret_slice value;
     int64_t len = serve__list_len(l), skip = o->rank < 0 ? -(o->rank + 1) : o->rank - 1;
+    if (o->rank == INT64_MIN) /* Redis takes its negative, which is itself, for passed at once */
+        skip = 0;
     int64_t most = o->most > 0 && o->most < len ? o->most : len;
     int step = o->rank < 0 ? -1 : 1;
     size_t wanted = o->count < 0 ? 1 : o->count > 0 ? (size_t)o->count : SIZE_MAX;

@@ -167,7 +167,7 @@ static int load_names(struct serve__call *q, const struct serve__key *k, struct 
 static int load_ranked(struct serve__call *q, const struct serve__key *k, struct sorting *s)
 {
     struct serve__zwalk w;
-    int rc = serve__zwalk_seek(q, k, &w, s->o.desc, &(caret_slice){NULL, 0});
+    int rc = serve__zwalk_seek(q, k, &w, s->o.desc, NULL);
     for (; rc == CARET_OK; rc = serve__zwalk_next(q, &w))
         if ((rc = add_item(s, w.member)) != CARET_OK)
             return rc;
@@ -335,6 +335,7 @@ static int store(struct serve__call *q, const struct sorting *s)
         rc = serve__key_delete(q, &old);
     if (rc == CARET_OK)
         rc = serve__list_change(q, &to, *s->o.store);
+    to.k.exists = was; /* it has another value, and is no new key */
     if (rc == CARET_OK)
         rc = give_all(q, s, store_one, &to);
     if (rc == CARET_OK)

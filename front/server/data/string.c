@@ -371,7 +371,7 @@ static int count(struct serve__call *q)
     int64_t sum, by = step_of(q, &rc);
     if (rc != CARET_OK)
         return rc;
-    if (!has_short_name(q->argv[1]))
+    if (!has_short_name(q->argv[1]) || (q->w->interest & SERVE__EVENT_NEW))
         return serve__atomic(q, count_in_transaction);
     caret_node *n = serve__key_first(q, &rc);
     if (rc == CARET_OK)
@@ -420,7 +420,7 @@ int serve__cmd_incrbyfloat(struct serve__call *q)
     if (isnan(n) || isinf(n))
         return serve__fail(q, "ERR increment would produce NaN or Infinity");
     size_t len = serve__long_real_text(text, n);
-    if ((rc = serve__key_set_string(q, &k, text, len, k.expiry)) != CARET_OK)
+    if ((rc = serve__key_set_text(q, &k, text, len, k.expiry)) != CARET_OK)
         return rc;
     serve__changed(q, SERVE__EVENT_STRING, "incrbyfloat", k.name);
     return serve__bulk(q, text, len);

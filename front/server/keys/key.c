@@ -391,6 +391,14 @@ int serve__key_set_string(struct serve__call *q, struct serve__key *k, const voi
     return set_bytes(q, k, data, len, expiry, 0);
 }
 
+int serve__key_set_text(struct serve__call *q, struct serve__key *k, const char *text, size_t len,
+                        int64_t expiry)
+{
+    int64_t n;
+    bool is_integer = serve__read_integer(&(caret_slice){text, len}, &n);
+    return set_bytes(q, k, text, len, expiry, is_integer ? SERVE__HEAD_TEXT : 0);
+}
+
 int serve__key_set_raw(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
                        int64_t expiry)
 {
@@ -411,7 +419,7 @@ int serve__key_expire(struct serve__call *q, struct serve__key *k, int64_t expir
         rc = caret_keep(q->s, &value);
     if (rc == CARET_OK)
         rc = read_value(q, k, &k->node.node, value);
-    return rc == CARET_OK ? set_bytes(q, k, k->value.data, k->value.len, expiry, k->flags & SERVE__HEAD_LARGE)
+    return rc == CARET_OK ? set_bytes(q, k, k->value.data, k->value.len, expiry, k->flags & SERVE__HEAD_KEPT)
                           : rc;
 }
 
@@ -442,7 +450,7 @@ static int rename_header(struct serve__call *q, struct serve__key *to, struct se
     if (rc == CARET_OK)
         rc = read_value(q, &now, &to->node.node, value);
     return rc == CARET_OK
-               ? set_bytes(q, to, now.value.data, now.value.len, to->expiry, now.flags & SERVE__HEAD_LARGE)
+               ? set_bytes(q, to, now.value.data, now.value.len, to->expiry, now.flags & SERVE__HEAD_KEPT)
                : rc;
 }
 
@@ -457,7 +465,12 @@ int serve__key_move(struct serve__call *q, struct serve__key *to, struct serve__
                   : caret_move(q->s, &to->node.node, &from->node.node);
     if (rc != CARET_OK)
         return rc;
+    unsigned here = q->db;
     to->type = from->type;
+    to->exists = false; /* another key from now on, even if there was one */
+    q->db = to->db;
+    tell_new(q, to);
+    q->db = here;
     to->exists = true;
     to->flags = from->flags;
     to->count = from->count;

@@ -43,7 +43,14 @@ enum serve__type {
     SERVE__STREAM = 'x'
 };
 
-enum { SERVE__HEAD_MARK = 0xc1, SERVE__HEAD_EXPIRES = 1, SERVE__HEAD_LONG = 2, SERVE__HEAD_LARGE = 4 };
+enum {
+    SERVE__HEAD_MARK = 0xc1,
+    SERVE__HEAD_EXPIRES = 1,
+    SERVE__HEAD_LONG = 2,
+    SERVE__HEAD_LARGE = 4,
+    SERVE__HEAD_TEXT = 8, /* an integer that Redis keeps as text: INCRBYFLOAT made it */
+    SERVE__HEAD_KEPT = SERVE__HEAD_LARGE | SERVE__HEAD_TEXT
+};
 
 #define SERVE__STATE_MAX    96u
 #define SERVE__EMBEDDED_MAX 44u /* bytes of a string that Redis calls embstr; a longer one is raw */
@@ -103,6 +110,10 @@ int serve__key_set_string(struct serve__call *q, struct serve__key *k, const voi
  * (SERVE__HEAD_LARGE). */
 int serve__key_set_raw(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
                        int64_t expiry);
+
+/* The same of a number that OBJECT ENCODING calls embstr, even if it is an integer (SERVE__HEAD_TEXT). */
+int serve__key_set_text(struct serve__call *q, struct serve__key *k, const char *text, size_t len,
+                        int64_t expiry);
 
 /* Give a key that is there another expiry, 0: none.  Its value stays. */
 int serve__key_expire(struct serve__call *q, struct serve__key *k, int64_t expiry);

@@ -150,6 +150,8 @@ int serve__cmd_xadd(struct serve__call *q)
         rc = choose_id(q, &x, &o);
     if (rc == CARET_OK)
         rc = serve__stream_append(q, &x, o.id, q->argv + o.next, (size_t)(q->argc - o.next) / 2);
+    if (rc == CARET_OK && !x.k.exists && (q->w->interest & SERVE__EVENT_NEW))
+        rc = serve__stream_save(q, &x); /* that it is new is told first */
     if (rc != CARET_OK)
         return rc;
     serve__changed(q, SERVE__EVENT_STREAM, "xadd", x.k.name);
