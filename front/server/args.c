@@ -2,8 +2,6 @@
  * args.c - what arguments say: numbers and words, as Redis reads them.
  */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -19,26 +17,6 @@ bool serve__is(const caret_slice *arg, const char *word)
 bool serve__read_integer(const caret_slice *text, int64_t *n)
 {
     return caret_codec__parse_i64(text->data, text->len, n);
-}
-
-/* With an end, for the C library; false: nothing that begins a number, or too long. */
-static bool copied(char copy[256], const caret_slice *text)
-{
-    if (text->len == 0 || text->len >= 256 || text->data[0] == ' ' ||
-        (text->data[0] >= '\t' && text->data[0] <= '\r'))
-        return false;
-    memcpy(copy, text->data, text->len);
-    copy[text->len] = 0;
-    return true;
-}
-
-bool serve__read_real(const caret_slice *text, double *d)
-{
-    char copy[256], *end;
-    if (!copied(copy, text))
-        return false;
-    *d = strtod(copy, &end);
-    return end == copy + text->len && !isnan(*d) && !(isinf(*d) && strpbrk(copy, "0123456789") != NULL);
 }
 
 bool serve__read_long_real(const caret_slice *text, long double *d)
@@ -65,11 +43,6 @@ int serve__arg_between(struct serve__call *q, int i, int64_t least, int64_t most
         return serve__fail(q, "ERR value is out of range, must be positive");
     return serve__fail(q, "ERR value is out of range, value must between %" PRId64 " and %" PRId64, least,
                        most);
-}
-
-int serve__arg_real(struct serve__call *q, int i, double *d)
-{
-    return serve__read_real(&q->argv[i], d) ? CARET_OK : SERVE__E_FLOAT;
 }
 
 /* xorshift128+, seeded by the worker. */

@@ -115,8 +115,6 @@ bool serve__is(const caret_slice *arg, const char *word);
 
 /* A whole number as Redis reads one: "12", "-3"; not " 1", "+1", "01", "1e3". */
 bool serve__read_integer(const caret_slice *text, int64_t *n);
-/* A number: "1", "1.5", "1e3", "inf", "-inf"; not "nan", "", " 1". */
-bool serve__read_real(const caret_slice *text, double *d);
 
 /* A number of INCRBYFLOAT and HINCRBYFLOAT, which are kept as text of at most 17 digits after the point,
  * without zeros at its end. */
@@ -124,9 +122,8 @@ bool serve__read_real(const caret_slice *text, double *d);
 bool serve__read_long_real(const caret_slice *text, long double *d);
 size_t serve__long_real_text(char *text, long double d); /* of SERVE__LONG_REAL_MAX bytes */
 
-/* The same of argument i, with the usual error: SERVE__E_INTEGER, SERVE__E_FLOAT. */
+/* The same of argument i, with the usual error: SERVE__E_INTEGER. */
 int serve__arg_integer(struct serve__call *q, int i, int64_t *n);
-int serve__arg_real(struct serve__call *q, int i, double *d);
 /* A whole number within bounds: INT32_MIN and INT32_MAX where Redis has an int; least 0: "must be positive".
  * */
 int serve__arg_between(struct serve__call *q, int i, int64_t least, int64_t most, int64_t *n);

@@ -165,6 +165,16 @@ static unsigned variable_flags(bool is_set, const caret_slice *argv, int argc)
     return change ? SERVE__KEY_RW | SERVE__KEY_ACCESS | SERVE__KEY_UPDATE : SERVE__KEY_RO | SERVE__KEY_ACCESS;
 }
 
+/* How many keys follow, as atoi() reads it: a number, and anything after it. */
+static int64_t number_of_keys(const caret_slice *arg)
+{
+    char text[32];
+    size_t len = arg->len < sizeof text ? arg->len : sizeof text - 1;
+    memcpy(text, arg->data, len);
+    text[len] = 0;
+    return strtoll(text, NULL, 10);
+}
+
 static bool tell_keys(const struct serve__command *c, const struct serve__keyspec *s, int first,
                       const caret_slice *argv, int argc, serve__key_fn *each, void *arg)
 {
@@ -175,10 +185,10 @@ static bool tell_keys(const struct serve__command *c, const struct serve__keyspe
         if (s->find1 < 0 && s->find3 > 1)
             last = first + (argc - first) / s->find3 - 1;
     } else {
-        int64_t n;
         int at = first + s->find1;
         step = s->find3;
-        if (at >= argc || !serve__read_integer(&argv[at], &n) || n < 0 || n > argc)
+        int64_t n = at < argc ? number_of_keys(&argv[at]) : 0;
+        if (n < 1 || n > argc)
             return false;
         first += s->find2;
         last = first + ((int)n - 1) * step;

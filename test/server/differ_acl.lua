@@ -2,7 +2,7 @@
 --
 -- Known differences, which are left: a first argument that has a space ("+select|a b" as one argument) is
 -- refused, because no line of a file can say it; in GETUSER and LIST single commands come in the order of
--- their names; a name that has a zero byte ends there in ACL LOG; "%R" without a pattern is refused.
+-- their names; "%R" without a pattern is refused.
 local rule = "{on|off|nopass|resetpass|reset|allkeys|resetkeys|allchannels|resetchannels|allcommands|" ..
     "nocommands|" ..
     "clearselectors|sanitize-payload|skip-sanitize-payload|+@category|-@category|+@category|" ..
@@ -38,7 +38,7 @@ local categories = {
     "READ", "nothing", "",
 }
 local function any(list) return list[math.random(#list)] end
-local globs = {"key:1", "key:*", "key:[1-3]", "k*", "a", "*", "", "key:?", "c:*", "c:1", "key:2", "b"}
+local globs = {"key:1", "key:*", "key:[1-3]", "k*", "a", "*", "", "key:?", "c:*", "c:1", "key:2", "b", "k("}
 local function part()
     return any({
         function() return any({"+", "-"}) .. any(names) end,
@@ -49,7 +49,7 @@ local function part()
     })()
 end
 local makers = {
-    user = function() return "u" .. math.random(3) end,
+    user = function() return math.random(20) == 1 and "u\0z" or "u" .. math.random(3) end,
     channel = function() return any({"c:1", "c:2", "c:*", "a", "d"}) end,
     glob = function() return any(globs) end,
     category = function() return any(categories) end,
@@ -100,7 +100,9 @@ local topic = {
 for words in request:sub(2, -2):gmatch("[^|]+") do topic[#topic + 1] = words end
 topic.makers = makers
 -- Single commands come in the order of a table of hashes there, in the order of their names here.
+-- (Two of CLIENT are of later versions.)
 local function in_order(bytes)
+    bytes = bytes:gsub(" [+-]client|setinfo", ""):gsub(" [+-]client|no%-touch", ""):gsub("%$%d+\r\n", "")
     return (bytes:gsub("%f[+-][+-][^ @)\r][^)\r]*", function(run)
         local t = {}
         for word in run:gmatch("%S+") do t[#t + 1] = word end
@@ -110,7 +112,7 @@ local function in_order(bytes)
 end
 -- What is told of a client in ACL LOG has other addresses, and seconds pass.
 local function of_no_client(bytes)
-    return (bytes:gsub("%$1\r\n%z\r", "$0\r\n\r"):gsub("%$%d+\r\nid=[^\r]*",
+    return (bytes:gsub("%$%d+\r\nid=[^\r]*",
     "client"):gsub("(age%-seconds\r\n)[$,]?%d*[\r\n]*,?[%d.e-]+\r", "%1"))
 end
 local function lines(bytes)

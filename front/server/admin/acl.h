@@ -23,6 +23,7 @@ struct serve__acl_entry { /* of ACL LOG */
     uint64_t count;
     int64_t time; /* milliseconds since 1970 */
     char reason[16], context[16], object[512], user[512], client[512];
+    uint16_t object_len, user_len; /* any bytes; of these the texts */
 };
 
 struct serve__acl {

@@ -25,14 +25,17 @@ static struct serve__acl_entry *entry_at(struct serve__acl *a, uint64_t i)
 static bool alike(const struct serve__acl_entry *a, const struct serve__acl_entry *b)
 {
     return strcmp(a->reason, b->reason) == 0 && strcmp(a->context, b->context) == 0 &&
-           strcmp(a->object, b->object) == 0 && strcmp(a->user, b->user) == 0 && b->time - a->time <= 60000;
+           a->object_len == b->object_len && memcmp(a->object, b->object, a->object_len) == 0 &&
+           a->user_len == b->user_len && memcmp(a->user, b->user, a->user_len) == 0 &&
+           b->time - a->time <= 60000;
 }
 
-static void set_text(char *to, size_t size, caret_slice s)
+static uint16_t set_text(char *to, size_t size, caret_slice s)
 {
     size_t len = s.len < size ? s.len : size - 1;
     memcpy(to, s.data, len);
     to[len] = 0;
+    return (uint16_t)len;
 }
 
 static void add(struct serve__worker *w, const struct serve__acl_entry *e)
@@ -69,8 +72,8 @@ void serve__acl_note(struct serve__call *q, const char *reason, caret_slice obje
         return;
     set_text(e.reason, sizeof e.reason, (caret_slice){reason, strlen(reason)});
     set_text(e.context, sizeof e.context, (caret_slice){context, strlen(context)});
-    set_text(e.object, sizeof e.object, object);
-    set_text(e.user, sizeof e.user, user);
+    e.object_len = set_text(e.object, sizeof e.object, object);
+    e.user_len = set_text(e.user, sizeof e.user, user);
     serve__client_line(q->w, q->c, &b);
     set_text(e.client, sizeof e.client, (caret_slice){b.data, b.len});
     serve__buffer_free(&b);
@@ -79,14 +82,19 @@ void serve__acl_note(struct serve__call *q, const char *reason, caret_slice obje
 
 static void answer(struct serve__call *q, const struct serve__acl_entry *e)
 {
-    const char *pairs[][2] = {
-        {"reason", e->reason}, {"context", e->context}, {"object", e->object}, {"username", e->user}};
+    const struct {
+        const char *name;
+        caret_slice value;
+    } pairs[] = {{"reason", {e->reason, strlen(e->reason)}},
+                 {"context", {e->context, strlen(e->context)}},
+                 {"object", {e->object, e->object_len}},
+                 {"username", {e->user, e->user_len}}};
     serve__map(q, 7);
     serve__text(q, "count");
     serve__integer(q, (int64_t)e->count);
     for (int i = 0; i < 4; i++) {
-        serve__text(q, pairs[i][0]);
-        serve__text(q, pairs[i][1]);
+        serve__text(q, pairs[i].name);
+        serve__bulk(q, pairs[i].value.data, pairs[i].value.len);
     }
     serve__text(q, "age-seconds");
     serve__real(q, (double)(q->now - e->time) / 1000);

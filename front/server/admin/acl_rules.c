@@ -415,9 +415,15 @@ const char *serve__user_apply(struct serve__user *u, caret_slice word, bool all_
 
 /* -------------------------------------------------------------- as a text */
 
+/* Does the text end with the bracket that begins a selector?  A pattern may end with one too. */
+static bool at_selector(const struct serve__buffer *b)
+{
+    return b->data[b->len - 1] == '(' && (b->len == 1 || b->data[b->len - 2] == ' ');
+}
+
 static void add_word(struct serve__buffer *b, const char *text)
 {
-    if (b->len > 0 && b->data[b->len - 1] != ' ' && b->data[b->len - 1] != '(')
+    if (b->len > 0 && b->data[b->len - 1] != ' ' && !at_selector(b))
         serve__buffer_add(b, " ", 1);
     serve__buffer_add(b, text, strlen(text));
 }
@@ -451,12 +457,18 @@ void serve__selector_channels(const struct serve__selector *s, struct serve__buf
     }
 }
 
+/* Is it one of a later Redis than 7.0, which does not count there? */
+static bool is_later(const struct serve__command *c)
+{
+    return c->run == serve__cmd_client_setinfo || c->run == serve__cmd_client_no_touch;
+}
+
 /* The commands of a category that are allowed, and those that are not. */
 static void count(const struct serve__selector *s, int category, unsigned *on, unsigned *off)
 {
     *on = *off = 0;
     for (unsigned i = 0; i < serve__ncommands; i++)
-        if (serve__commands[i].categories >> category & 1)
+        if (serve__commands[i].categories >> category & 1 && !is_later(&serve__commands[i]))
             ++*(serve__selector_has(s, i) ? on : off);
 }
 

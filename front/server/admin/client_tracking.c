@@ -220,7 +220,7 @@ static int set_caching(struct serve__call *q, unsigned mode, const char *word, c
 int serve__cmd_client_caching(struct serve__call *q)
 {
     const struct serve__tracking *t = q->c->tracking;
-    if (t == NULL || !(t->how & (SERVE__TRACK_OPTIN | SERVE__TRACK_OPTOUT)))
+    if (t == NULL || !(q->c->flags & SERVE__CONN_TRACKING))
         return serve__fail(q,
                            "ERR CLIENT CACHING can be called only when the client is in tracking mode with "
                            "OPTIN or OPTOUT mode enabled");

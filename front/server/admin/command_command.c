@@ -274,7 +274,7 @@ static int keys_of(struct serve__call *q, bool flags)
     if (!serve__command_keys(c, q->argv + 2, argc, answer_key, &k))
         return serve__fail(q, "ERR Invalid arguments specified for command");
     if (k.n == 0 && !(c->flags & SERVE__NO_MANDATORY_KEYS))
-        return serve__fail(q, "ERR The command has no key arguments");
+        return serve__fail(q, "ERR Invalid arguments specified for command");
     return serve__close_array(q, place, k.n);
 }
 

@@ -13,19 +13,21 @@
 /* ---------------------------------------------------------------- reading */
 
 /* As strtod(3) takes it, spaces before it too; not nan. */
-static bool read_score(caret_slice text, struct serve__zbound *b)
+static bool read_score(struct serve__call *q, caret_slice text, struct serve__zbound *b)
 {
-    char copy[512], *end;
+    struct serve__buffer *copy = &q->r->work;
+    char *end;
     b->open = text.len > 0 && text.data[0] == '(';
     if (b->open) {
         text.data++;
         text.len--;
     }
-    if (text.len >= sizeof copy)
+    copy->len = 0;
+    serve__buffer_add(copy, text.data, text.len);
+    serve__buffer_add(copy, "", 1);
+    if (copy->failed)
         return false;
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = 0;
-    b->score = strtod(copy, &end);
+    b->score = strtod(copy->data, &end);
     return *end == 0 && !isnan(b->score);
 }
 
@@ -51,7 +53,7 @@ int serve__zrange_read(struct serve__call *q, int i, struct serve__zrange *r)
     bool reversed = r->reverse;
     struct serve__zbound *first = reversed ? &r->max : &r->min, *second = reversed ? &r->min : &r->max;
     if (r->by == SERVE__ZBY_SCORE)
-        return read_score(a[0], first) && read_score(a[1], second)
+        return read_score(q, a[0], first) && read_score(q, a[1], second)
                    ? CARET_OK
                    : serve__fail(q, "ERR min or max is not a float");
     return read_member(a[0], first) && read_member(a[1], second)
