@@ -14,7 +14,13 @@
 -- that belong together; `hidden` those that are sent but not compared; `makers` makes up words of its own;
 -- `alike` is asked about answers that differ ("end": by chance, and so do the data from now on). The state of
 -- both is compared at the end of each sequence by the `probes`. `before(connection)` is called before each.
+-- With DIFFER_HISTORY in the environment a difference is told with all that was sent before it.
 -- A connection that a server ends is made anew; the other has to end as well.
+--
+-- A topic with `messages` compares pushes too: those that come with the answer, up to that of a PING, in any order,
+-- and apart from them the answers. A template is one command or several there, with a word `;` between. `second` makes
+-- of a second connection one that listens; SECOND is its number. All that it gets is compared at the end of a sequence,
+-- up to what the command `fence` sends it, which has the word `fence` in it.
 
 local check = require "check"
 local resp = require "resp"
@@ -168,25 +174,67 @@ local function shown(words)
 end
 
 local ours, theirs
+local our_second, their_second = {}, {} -- {connection, number}
+local history -- of a sequence
 local sent, sequences, differences = 0, 0, 0
 
--- The answers, "ended" where a server has ended the connection: then both are new.
-local function ask(words, protocol)
-    local a_fine, a = pcall(ours.raw, ours, unpack(words))
-    local b_fine, b = pcall(theirs.raw, theirs, unpack(words))
-    if a_fine and b_fine then return a, b end
-    ours:close()
-    theirs:close()
+local function is_push(frame)
+    local kind = frame:match("^[>*]3\r\n%$%d+\r\n(%a+)\r\n") or frame:match("^%*4\r\n%$8\r\n(pmessage)\r\n")
+    return frame:match("^>") or kind and (kind:match("scribe$") or kind:match("message$"))
+end
+
+-- Send the commands among the words; the pushes that come, and after them the answers.
+local function exchange(c, words, second)
+    local one, pushes, answers = {}, {}, {}
+    for i = 1, #words + 1 do
+        if i > #words or words[i] == ";" then
+            c:write(unpack(one))
+            one = {}
+        else
+            one[#one + 1] = words[i] == "SECOND" and second.number or words[i]
+        end
+    end
+    for _ = 1, 2 do -- some pushes go out when the server has nothing else to do
+        c:write("PING", "fence")
+        while true do
+            local frame = c:frame()
+            if frame:find("$5\r\nfence\r\n", 1, true) and not is_push(frame) then break end
+            local to = is_push(frame) and pushes or answers
+            to[#to + 1] = frame
+        end
+    end
+    table.sort(pushes) -- patterns that fit have no order
+    return table.concat(pushes) .. table.concat(answers)
+end
+
+local function connect()
+    if ours then ours:close() end
+    if theirs then theirs:close() end
     ours, theirs = check.connect(), assert(resp.connect(os.getenv("REDIS_SOCKET")))
+end
+
+-- The answers, "ended" where a server has ended the connection: then both are new.
+local function ask(topic, words, protocol)
+    local a_fine, a, b_fine, b
+    if topic.messages then
+        a_fine, a = pcall(exchange, ours, words, our_second)
+        b_fine, b = pcall(exchange, theirs, words, their_second)
+    else
+        a_fine, a = pcall(ours.raw, ours, unpack(words))
+        b_fine, b = pcall(theirs.raw, theirs, unpack(words))
+    end
+    if a_fine and b_fine then return a, b end
+    connect()
     ours("HELLO", protocol)
     theirs("HELLO", protocol)
     return a_fine and a or "ended", b_fine and b or "ended"
 end
 
 local function same(topic, words, what)
-    local a, b = ask(words, what:match("RESP(%d)") or "2")
+    local a, b = ask(topic, words, what:match("RESP(%d)") or "2")
     local name = words[1]:lower()
     sent = sent + 1
+    history[#history + 1] = shown(words)
     if topic.hidden[name] then return true end
     if topic.unordered[name] then
         local width = topic.width and topic.width(words) or 1
@@ -196,6 +244,7 @@ local function same(topic, words, what)
     if verdict then return verdict ~= "end" end
     differences = differences + 1
     print(("%s: %s\n   ours  %q\n   redis %q"):format(what, shown(words), a:sub(1, 300), b:sub(1, 300)))
+    if os.getenv("DIFFER_HISTORY") then print("   " .. table.concat(history, "\n   ")) end
     return false
 end
 
@@ -210,9 +259,45 @@ local function load_topic(name)
     return topic
 end
 
+local function listen(topic, c, second, protocol)
+    if second.connection then second.connection:close() end
+    second.connection = c
+    second.number = c("CLIENT", "ID")
+    c("HELLO", protocol)
+    topic.second(c)
+end
+
+-- All that the second connection got until the fence.
+local function heard(topic, c, second)
+    local t = {}
+    c(unpack(topic.fence))
+    repeat
+        t[#t + 1] = second.connection:frame()
+    until t[#t]:find("fence", 1, true)
+    return table.concat(t)
+end
+
+local function compare_heard(topic, what)
+    for _, c in ipairs({ours, theirs}) do
+        c("RESET")
+        c("SELECT", "0")
+    end
+    local a, b = heard(topic, ours, our_second), heard(topic, theirs, their_second)
+    if a == b or topic.alike_heard and topic.alike_heard(a, b) then return end
+    differences = differences + 1
+    local at = 1
+    while a:byte(at) == b:byte(at) do at = at + 1 end
+    at = math.max(1, at - 80)
+    print(("%s: the second connection, from byte %d on\n   ours  %q\n   redis %q"):format(what, at,
+        a:sub(at, at + 200), b:sub(at, at + 200)))
+    if os.getenv("DIFFER_HISTORY") then print("   " .. table.concat(history, "\n   ")) end
+end
+
 -- One sequence of commands on empty databases; stops at the first difference.
 local function sequence(topic, name, round)
     local protocol = tostring(math.random(2, 3))
+    if topic.messages then connect() end
+    history = {}
     for _, c in ipairs({ours, theirs}) do
         c("RESET")
         c("CONFIG", "SET", "maxmemory", "0", "timeout", "0", "hash-max-listpack-entries", "512",
@@ -221,12 +306,20 @@ local function sequence(topic, name, round)
         if topic.before then topic.before(c) end
         c("HELLO", protocol)
     end
+    if topic.second then
+        listen(topic, check.connect(), our_second, protocol)
+        listen(topic, assert(resp.connect(os.getenv("REDIS_SOCKET"))), their_second, protocol)
+    end
     for step = 1, 60 do
         local words = {}
         pick(any(topic), words)
         if not topic.exact and math.random(8) == 1 then spoil(words) end
         local what = ("%s, seed %d, round %d, step %d, RESP%s"):format(name, seed, round, step, protocol)
         if not same(topic, words, what) then return end
+    end
+    if topic.second then
+        compare_heard(topic, ("%s, seed %d, round %d"):format(name, seed, round))
+        return
     end
     for _, template in ipairs(topic.probes or {}) do
         for i = 1, 6 do
@@ -241,7 +334,7 @@ local function sequence(topic, name, round)
 end
 
 math.randomseed(seed)
-ours, theirs = check.connect(), assert(resp.connect(os.getenv("REDIS_SOCKET")))
+connect()
 for _, name in ipairs(topics) do
     local topic = load_topic(name)
     for round = 1, rounds do

@@ -137,9 +137,8 @@ function client:__call(...)
     return read(self)
 end
 
---- Send a command, return the bytes of its answer.
-function client:raw(...)
-    if not self:send(resp.encode(...)) then closed() end
+--- The bytes of the next answer.
+function client:frame()
     local text, kept = {}, self.more
     self.input, self.at = self.input:sub(self.at), 1
     local before
@@ -152,6 +151,12 @@ function client:raw(...)
     if not fine then error(wrong, 0) end
     before = self.input:sub(1, self.at - 1)
     return table.concat(text) .. before
+end
+
+--- Send a command, return the bytes of its answer.
+function client:raw(...)
+    if not self:send(resp.encode(...)) then closed() end
+    return self:frame()
 end
 
 return resp
