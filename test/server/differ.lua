@@ -207,9 +207,19 @@ local function exchange(c, words, second)
     return table.concat(pushes) .. table.concat(answers)
 end
 
+-- It listens no more when this returns: a worker that has not seen its end yet would count it.
+local function leave(c)
+    if not c then return end
+    pcall(function()
+        c:write("RESET")
+        repeat until c:frame() == "+RESET\r\n"
+    end)
+    c:close()
+end
+
 local function connect()
-    if ours then ours:close() end
-    if theirs then theirs:close() end
+    leave(ours)
+    leave(theirs)
     ours, theirs = check.connect(), assert(resp.connect(os.getenv("REDIS_SOCKET")))
 end
 
@@ -260,7 +270,7 @@ local function load_topic(name)
 end
 
 local function listen(topic, c, second, protocol)
-    if second.connection then second.connection:close() end
+    leave(second.connection)
     second.connection = c
     second.number = c("CLIENT", "ID")
     c("HELLO", protocol)

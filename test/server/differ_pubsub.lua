@@ -22,7 +22,7 @@ return {
     "config get notify-keyspace-events", "psubscribe __key*__:*", "subscribe __keyspace@0__:key:1",
     "punsubscribe __key*__:*", "del key key", "set key value", "expire key seconds", "rpush key value", "lpop key",
     "rename key key", "incr key", "hset key field value", "hdel key field", "sadd key value", "spop key",
-    "zadd key score field", "zpopmin key", "copy key key", "getdel key", "append key value", "setrange key 1 value",
+    "zadd key score field", "reset ; zpopmin key", "copy key key", "getdel key", "append key value", "setrange key 1 value",
     "move key 1", "persist key", "xadd key * field value", "sort key ALPHA STORE key", "sinterstore key key key",
     "zunionstore key 1 key", "lmove key key LEFT RIGHT", "rpoplpush key key", "hincrby key field int",
     "zincrby key score field", "expire key never", "getex key EX seconds", "restore key 0 value", "srem key value",

@@ -2,6 +2,23 @@
 -- second one, which hears of all keys, and is what others are redirected to.
 local function any(list) return list[math.random(#list)] end
 local function plain(bytes) return (bytes:gsub("(id\r\n):%d+", "%1"):gsub("(redirect\r\n):%d+", "%1")) end
+-- The keys that are told of, each once, from one FLUSHALL to the next.
+local function told(bytes)
+    local parts, keys = {}, {}
+    local function add()
+        local t = {}
+        for key in pairs(keys) do t[#t + 1] = key end
+        table.sort(t)
+        parts[#parts + 1] = table.concat(t, " ")
+        keys = {}
+    end
+    for message in bytes:gsub(">2\r\n%$10\r\ninvalidate\r\n", "\2"):gmatch("\2([^\2]*)") do
+        if not message:match("^%*") then add() end
+        for key in message:gmatch("%$%d+\r\n([^\r]+)") do keys[key] = true end
+    end
+    add()
+    return table.concat(parts, "; ")
+end
 return {
     makers = {prefix = function() return any({"", "k", "key:1", "key:", "other", "key:2"}) end},
     "client tracking on", "client tracking on NOLOOP", "client tracking off", "client tracking on OPTIN",
@@ -26,8 +43,9 @@ return {
         c("CLIENT", "TRACKING", "ON", "BCAST")
     end,
     fence = {"SET", "fence", "x"},
-    -- Redis tells a client of RESP3 of FLUSHALL in the words of the one that redirects to it.
-    alike_heard = function(a, b) return a == b:gsub("(invalidate\r\n)%$%-1", "%1_") end,
+    -- What came between two turns of a worker is told together; Redis tells a client of RESP3 of FLUSHALL in the words
+    -- of the one that redirects to it.
+    alike_heard = function(a, b) return told(a) == told(b) end,
     alike = function(words, a, b)
         local name = words[1]:lower()
         return (name == "hello" or name == "client") and plain(a) == plain(b) or words[2] == "getredir"

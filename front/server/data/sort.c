@@ -335,9 +335,9 @@ static int store(struct serve__call *q, const struct sorting *s)
         rc = serve__key_delete(q, &old);
     if (rc == CARET_OK)
         rc = serve__list_change(q, &to, *s->o.store);
-    to.k.exists = was; /* it has another value, and is no new key */
     if (rc == CARET_OK)
         rc = give_all(q, s, store_one, &to);
+    to.k.exists = was && to.k.count > 0; /* it has another value then, and is no new key */
     if (rc == CARET_OK)
         rc = serve__list_save(q, &to);
     if (rc != CARET_OK)
