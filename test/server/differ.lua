@@ -17,10 +17,10 @@
 -- With DIFFER_HISTORY in the environment a difference is told with all that was sent before it.
 -- A connection that a server ends is made anew; the other has to end as well.
 --
--- A topic with `messages` compares pushes too: those that come with the answer, up to that of a PING, in any order,
--- and apart from them the answers. A template is one command or several there, with a word `;` between. `second` makes
--- of a second connection one that listens; SECOND is its number. All that it gets is compared at the end of a sequence,
--- up to what the command `fence` sends it, which has the word `fence` in it.
+-- A topic with `messages` compares pushes too: those that come with the answer, up to that of a PING, in any
+-- order, and apart from them the answers. A template is one command or several there, with a word `;`
+-- between. `second` makes of a second connection one that listens; SECOND is its number. All that it gets is
+-- compared at the end of a sequence, up to what the command `fence` sends it, which has the word `fence` in it.
 
 local check = require "check"
 local resp = require "resp"

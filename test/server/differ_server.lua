@@ -21,7 +21,8 @@ return {
     "command getkeysandflags {set key value|copy key key|xread COUNT 1 STREAMS key key 1 2}",
     "command getkeys word value",
     "command getkeys {zunionstore key 0 key|zunionstore key -1 key|zunion 0 key|zintercard 0 key|" ..
-        "eval field 0 key|lmpop 0 key LEFT|bzmpop 1 0 key MIN|sintercard 0 key|fcall field 0|zdiffstore key 3 key}",
+        "eval field 0 key|lmpop 0 key LEFT|bzmpop 1 0 key MIN|sintercard 0 key|fcall field 0|" ..
+        "zdiffstore key 3 key}",
     "post value", "host: value",
     "command getkeys", "command list FILTERBY {ACLCAT hash|PATTERN h*|MODULE x|word}", "command word",
     "debug protocol {string|integer|double|null|array|set|map|verbatim|true|false}",
@@ -40,7 +41,7 @@ return {
     -- Numbers of clients differ, and so does what is told of all commands; sizes of 2^63 bytes are refused.
     alike = function(words, a, b)
         local sub = words[2] and words[2]:lower()
-        if words[1]:lower() == "wait" then return a == ":0\r\n" and b == "ended" end -- it would wait for years
+        if words[1]:lower() == "wait" then return a == ":0\r\n" and b == "ended" end -- it waits for years
         if words[1]:lower() == "client" and (sub == "id" or sub == "list") then return true end
         if words[1]:lower() == "config" and sub == "get" and #a > 1000 then return true end
         if sub == "set" and b == "+OK\r\n" and table.concat(words, " "):find "18446744073709551615" then

@@ -90,7 +90,8 @@ case("a client that takes no answers gets no more of them, then all", function(c
 end)
 
 case("a page that posts here is cut off", function()
-    for _, line in ipairs{"POST / HTTP/1.1\r\n", "Host: x\r\n", "*1\r\n$4\r\npost\r\n", "*2\r\n$5\r\nHOST:\r\n$1\r\nx\r\n"} do
+    for _, line in ipairs{"POST / HTTP/1.1\r\n", "Host: x\r\n",
+        "*1\r\n$4\r\npost\r\n", "*2\r\n$5\r\nHOST:\r\n$1\r\nx\r\n"} do
         local c = check.connect()
         c:send(line .. "SET a 1\r\n")
         is(pcall(c.read, c), false)

@@ -176,7 +176,7 @@ int serve__cmd_sdiff(struct serve__call *q)
 }
 
 /* Make the target of what was collected, which begins at `at`. */
-static int make(struct serve__call *q, const struct algebra *a, size_t at)
+static int make(struct serve__call *q, const struct algebra *a, size_t at, bool was)
 {
     struct serve__key to;
     caret_slice name;
@@ -186,6 +186,7 @@ static int make(struct serve__call *q, const struct algebra *a, size_t at)
         to.flags |= SERVE__HEAD_LARGE;
     while (rc == CARET_OK && serve__found_next(q, &at, &name))
         rc = serve__set_put(q, &to, name, &fresh);
+    to.exists = was; /* then it only has another value */
     return rc == CARET_OK ? serve__key_save(q, &to) : rc;
 }
 
@@ -203,7 +204,7 @@ static int store(struct serve__call *q, operation *run, const char *event)
     if (was)
         rc = serve__key_delete(q, &old);
     if (rc == CARET_OK && a.found > 0)
-        rc = make(q, &a, begin);
+        rc = make(q, &a, begin, was);
     if (rc != CARET_OK)
         return rc;
     if (a.found > 0)

@@ -337,7 +337,7 @@ static int store(struct serve__call *q, const struct sorting *s)
         rc = serve__list_change(q, &to, *s->o.store);
     if (rc == CARET_OK)
         rc = give_all(q, s, store_one, &to);
-    to.k.exists = was && to.k.count > 0; /* it has another value then, and is no new key */
+    to.k.exists = was && to.k.count > 0; /* then it only has another value */
     if (rc == CARET_OK)
         rc = serve__list_save(q, &to);
     if (rc != CARET_OK)

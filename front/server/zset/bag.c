@@ -181,6 +181,7 @@ int serve__zbag_store(struct serve__call *q, const struct serve__zbag *b, caret_
         if (rc == CARET_OK)
             rc = serve__zmember_put(q, &k, &m, b->item[i].score);
     }
+    k.exists = was; /* then it only has another value */
     if (rc == CARET_OK && b->n > 0)
         rc = serve__key_save(q, &k);
     if (rc != CARET_OK)
