@@ -43,7 +43,9 @@ function g.pairs(t)
     if type(t) ~= 'table' then
         error("bad argument #1 to 'pairs' (table expected, got " .. type(t) .. ')', 2)
     end
-    return next, behind[t] or t, nil
+    local true_one = behind[t]
+    if true_one == nil then return next, t, nil end
+    return function(_, k) return next(true_one, k) end, t, nil -- which must not get it
 end
 function g.next(t, k) return next(behind[t] or t, k) end
 function g.rawget(t, k) return rawget(behind[t] or t, k) end
