@@ -26,12 +26,15 @@ add_custom_command(OUTPUT ${server_made}
     COMMAND ${server_lua} ${PROJECT_SOURCE_DIR}/front/server/commands.lua ${PROJECT_SOURCE_DIR}/front/server/commands
         ${server_made}
     DEPENDS front/server/commands.lua ${server_tables} VERBATIM COMMENT "Making the table of commands")
-add_custom_command(OUTPUT ${server_generated}/sandbox.inc
-    COMMAND ${CMAKE_COMMAND} -DFROM=${PROJECT_SOURCE_DIR}/front/server/script/sandbox.lua
-        -DOUT=${server_generated}/sandbox.inc -P ${PROJECT_SOURCE_DIR}/cmake/bytes.cmake
-    DEPENDS front/server/script/sandbox.lua cmake/bytes.cmake VERBATIM)
+foreach(text sandbox quick)
+    add_custom_command(OUTPUT ${server_generated}/${text}.inc
+        COMMAND ${CMAKE_COMMAND} -DFROM=${PROJECT_SOURCE_DIR}/front/server/script/${text}.lua
+            -DOUT=${server_generated}/${text}.inc -P ${PROJECT_SOURCE_DIR}/cmake/bytes.cmake
+        DEPENDS front/server/script/${text}.lua cmake/bytes.cmake VERBATIM)
+    list(APPEND server_made ${server_generated}/${text}.inc)
+endforeach()
 add_library(caret_server_objects OBJECT ${server_sources} ${server_scripts}
-    ${server_made} ${server_generated}/sandbox.inc)
+    ${server_made})
 target_link_libraries(caret_server_objects PUBLIC caret_flags)
 target_include_directories(caret_server_objects PUBLIC ${CMAKE_BINARY_DIR}/generated)
 add_executable(caret_server $<TARGET_OBJECTS:caret_server_objects>)

@@ -77,6 +77,49 @@ case("nothing of a run is left for the next", function(c)
     end
 end)
 
+case("nothing leads to the true tables of the sandbox", function(c)
+    fails(c("EVAL", "local _, t = pairs(redis) t.call = tostring", 0), "ERR user_script:1: Attempt to modify")
+    is(c("EVAL", [[local n = 0
+        for k, f in pairs(redis) do n = n + (f == redis[k] and 1 or 0) end
+        return n > 20]], 0), 1)
+    is(c("EVAL", "local f, t = pairs({1, 2}) return {f(t), f(t, 1), tostring(f(t, 2))}", 0), {1, 2, "nil"})
+    is(c("EVAL", "return type(string.dump(redis.call))", 0), "string")
+    is(c("EVAL", "return tostring(loadstring(string.dump(redis.call)))", 0), "nil")
+end)
+
+-- Often, so that LuaJIT compiles it.
+case("a script does the same when it is compiled", function(c)
+    local tidy = "local k = {KEYS, ARGV, tostring(KEYS.x), tostring(getmetatable(KEYS))} "
+    for _ = 1, 300 do
+        is(c("EVAL", tidy .. "return k", 1, "a", "b", "c"), {{"a"}, {"b", "c"}, "nil", "nil"})
+        is(c("EVAL", tidy .. "KEYS.x = 1 ARGV[7] = 1 return k", 1, "a", "b"), {{"a"}, {"b"}, "nil", "nil"})
+        is(c("EVAL", tidy .. "setmetatable(KEYS, {__newindex = error}) KEYS[1] = nil return k", 1, "a"),
+            {{}, {}, "nil", "nil"})
+        is(c("EVAL", tidy .. "return k", 0), {{}, {}, "nil", "nil"})
+    end
+    local texts = [[local n = ARGV[1] * 1
+        redis.call("set", "n", n)
+        redis.call("hset", "h", n, 0.1)
+        return {redis.call("get", "n"), redis.call("hget", "h", redis.call("get", "n")),
+            redis.call("exists", "n", n), redis.call("get", "none"), redis.call("type", "n").ok,
+            tostring(redis.pcall("incr", "h").err), tostring(redis.pcall("get").err),
+            tostring(redis.pcall("get", nil).err), tostring(redis.pcall("Get", "n", 1).err),
+            redis.call("Get", "n")}]]
+    local wrong = "WRONGTYPE Operation against a key holding the wrong kind of value"
+    local arity = "ERR Wrong number of args calling Redis command from script"
+    local types = "ERR Lua redis lib command arguments must be strings or integers"
+    for i = 1, 400 do
+        local odd = ({"-0", "1e20", "0.5", "-7"})[i % 40 + 1]
+        local n = ({["-0"] = "-0", ["1e20"] = "1e+20", ["-7"] = "-7", ["0.5"] = "0.5"})[odd]
+        is(c("EVAL", texts, 0, odd or i),
+            {n or tostring(i), "0.10000000000000001", 1, resp.null, "string", wrong, arity, types, arity,
+            n or tostring(i)})
+        fails(c("EVAL", "redis.call('incr', 'h')", 0), wrong .. " script: ")
+        fails(c("EVAL", "redis.call('get', nil)", 0), types .. " script: ")
+        fails(c("EVAL_RO", "redis.call('del', 'h')", 0), "ERR Write commands are not allowed from read-only")
+    end
+end)
+
 case("chunks of bytes are refused", function(c)
     is(c("EVAL", "return tostring(loadstring(string.dump(function() return 1 end)))", 0), "nil")
     is(c("EVAL", [[
@@ -170,16 +213,35 @@ case("a library that EXEC did not keep is not there", function(c)
     fails(c("FCALL", "count", 0), "ERR Function not found")
 end)
 
-case("a call makes no garbage but its strings", function(c)
-    local script = "collectgarbage('stop') return tostring(collectgarbage('count') * 1024)"
-    c("SET", "a", "value")
-    local call = "return redis.call('get', KEYS[1])"
-    for _ = 1, 100 do c("EVAL", call, 1, "a") end
-    local before = tonumber(c("EVAL", script, 0))
-    for _ = 1, 1000 do c("EVAL", call, 1, "a") end
-    local after = tonumber(c("EVAL", script, 0))
+-- Bytes of Lua's memory that a call takes beyond what stays. It is the least of some attempts: now and then
+-- LuaJIT compiles what was run seldom until then.
+local function garbage(c, n, ...)
+    local count, least = "return tostring(collectgarbage('count') * 1024)", math.huge
+    for _ = 1, 500 do c(...) end
+    c("EVAL", "collectgarbage() collectgarbage('stop')", 0)
+    for _ = 1, 5 do
+        c("EVAL", count, 0)
+        local before = tonumber(c("EVAL", count, 0))
+        for _ = 1, n do c(...) end
+        least = math.min(least, (tonumber(c("EVAL", count, 0)) - before) / n)
+    end
     c("EVAL", "collectgarbage('restart')", 0)
-    if (after - before) / 1000 > 1 then error(("%.1f bytes a call"):format((after - before) / 1000)) end
+    return least
+end
+
+-- 0.1: the texts of both counts.
+local function no_garbage(c, n, ...)
+    local bytes = garbage(c, n, ...)
+    if bytes > 0.1 then error(("%.2f bytes a call of %s"):format(bytes, tostring((select(2, ...))))) end
+end
+
+case("a call makes no garbage but its strings", function(c)
+    c("SET", "a", "value")
+    c("SET", "n", "5")
+    no_garbage(c, 2000, "EVAL", "return redis.call('get', KEYS[1])", 1, "a")
+    no_garbage(c, 2000, "EVAL", "for i = 1, 10 do redis.call('hset', KEYS[1], i, ARGV[1]) end", 1, "h", "v")
+    no_garbage(c, 2000, "EVAL", "return redis.pcall('strlen', 'a') + redis.call('exists', 'a', 'b')", 0)
+    no_garbage(c, 2000, "EVAL", "redis.call('set', KEYS[1], 7) return redis.call('ttl', 'n')", 1, "n")
 end)
 
 case("errors of functions tell their line, also from the last call of one", function(c)

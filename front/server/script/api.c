@@ -22,17 +22,21 @@ static int raise(lua_State *L, const char *text)
     return lua_error(L);
 }
 
+caret_slice serve__script_digits(double d, char room[SERVE__SCRIPT_DIGITS])
+{
+    bool whole = d >= -1e15 && d <= 1e15 && d == (double)(int64_t)d && (d != 0 || 1 / d > 0);
+    size_t chars = whole ? caret_codec__print_i64((int64_t)d, room)
+                         : (size_t)snprintf(room, SERVE__SCRIPT_DIGITS, "%.17g", d);
+    return (caret_slice){room, chars};
+}
+
 /* The arguments 1..n of Lua as those of a command.  false: one is neither text nor number. */
 static bool take_arguments(lua_State *L, struct serve__scripts *x, int n)
 {
     for (int i = 0; i < n; i++) {
         size_t len;
         if (lua_type(L, i + 1) == LUA_TNUMBER) {
-            lua_Number d = lua_tonumber(L, i + 1);
-            bool whole = d >= -1e15 && d <= 1e15 && d == (lua_Number)(int64_t)d && (d != 0 || 1 / d > 0);
-            size_t chars = whole ? caret_codec__print_i64((int64_t)d, x->numbers[i])
-                                 : (size_t)snprintf(x->numbers[i], sizeof x->numbers[i], "%.17g", d);
-            x->args[i] = (caret_slice){x->numbers[i], chars};
+            x->args[i] = serve__script_digits(lua_tonumber(L, i + 1), x->numbers[i]);
         } else if (lua_type(L, i + 1) == LUA_TSTRING) {
             x->args[i].data = lua_tolstring(L, i + 1, &len);
             x->args[i].len = len;
@@ -74,9 +78,7 @@ static void find(struct serve__scripts *x, struct serve__call *q)
         *seen = (struct serve__seen){q->argv[0].data, q->cmd};
 }
 
-/* The node of the first key, made once for keys that are used again: of commands that take it from q->ahead,
- * which leave it where it is. */
-static void look_ahead(struct serve__scripts *x, struct serve__call *q, struct serve__ahead *ahead)
+void serve__script_look_ahead(struct serve__scripts *x, struct serve__call *q, struct serve__ahead *ahead)
 {
     const caret_slice *name = &q->argv[1];
     *ahead = (struct serve__ahead){.cmd = q->cmd, .argv = q->argv, .db = q->db};
@@ -129,7 +131,7 @@ static void run(lua_State *L, struct serve__scripts *x, int argc)
         return;
     if (inner.cmd->flags & SERVE__WRITE)
         atomic_store_explicit(&x->lease.wrote, true, memory_order_relaxed);
-    look_ahead(x, &inner, &ahead);
+    serve__script_look_ahead(x, &inner, &ahead);
     if (serve__execute(&inner) == CARET_RESTART)
         x->restart = true;
 }

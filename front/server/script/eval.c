@@ -18,8 +18,10 @@ static void forget_texts(struct serve__scripts *x)
         while (x->by_text[i] != NULL) {
             struct serve__script *s = x->by_text[i];
             x->by_text[i] = s->by_text;
-            if (x->L != NULL)
+            if (x->L != NULL) {
                 luaL_unref(x->L, LUA_REGISTRYINDEX, s->code.ref);
+                luaL_unref(x->L, LUA_REGISTRYINDEX, s->driver.ref);
+            }
             free(s);
         }
         x->by_sha[i] = NULL;
@@ -209,8 +211,9 @@ static int compile(struct serve__call *q, struct serve__scripts *x, caret_slice 
     caret_codec__hex(digest, sizeof digest, s->sha);
     s->sha[SERVE__SHA] = 0;
     s->hash = caret_codec__murmur64a(text.data, text.len, 0);
-    s->code =
-        (struct serve__code){s->sha, flags, luaL_ref(x->L, LUA_REGISTRYINDEX), count_lines(text), false};
+    s->code = (struct serve__code){s->sha, flags,     luaL_ref(x->L, LUA_REGISTRYINDEX), count_lines(text),
+                                   false,  &s->driver};
+    s->driver = (struct serve__driver){LUA_NOREF, 0, 0, 0};
     s->len = text.len;
     memcpy(s->text, text.data, text.len);
     s->by_text = x->by_text[s->hash % SERVE__SCRIPT_SLOTS];

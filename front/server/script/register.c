@@ -106,7 +106,7 @@ int serve__script_register(lua_State *L)
     lua_pushvalue(L, 3);
     int line = lua_getinfo(L, ">S", &at) && at.lastlinedefined > 0 ? at.lastlinedefined : 1;
     lua_pushvalue(L, 3);
-    f->code = (struct serve__code){f->name, flags, luaL_ref(L, LUA_REGISTRYINDEX), line, true};
+    f->code = (struct serve__code){f->name, flags, luaL_ref(L, LUA_REGISTRYINDEX), line, true, NULL};
     f->next = l->function;
     l->function = f;
     return 0;

@@ -9,10 +9,9 @@
 #include "server/script/script.h"
 #include "server/worker.h"
 
-/* The table of the reference becomes {argv[0], ... argv[n - 1]}, and nothing else. */
-static void fill(lua_State *L, int ref, const caret_slice *argv, int n)
+/* Empty the table on top of the stack. */
+static void clear(lua_State *L)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, ref);
     lua_pushnil(L);
     lua_setmetatable(L, -2);
     for (lua_pushnil(L); lua_next(L, -2);) {
@@ -21,6 +20,24 @@ static void fill(lua_State *L, int ref, const caret_slice *argv, int n)
         lua_pushnil(L);
         lua_rawset(L, -4);
     }
+}
+
+int serve__script_clear(lua_State *L)
+{
+    const struct serve__scripts *x = serve__scripts_here(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, x->keys);
+    clear(L);
+    lua_pop(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, x->argv);
+    clear(L);
+    return 0;
+}
+
+/* The table of the reference becomes {argv[0], ... argv[n - 1]}, and nothing else. */
+static void fill(lua_State *L, int ref, const caret_slice *argv, int n)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, ref);
+    clear(L);
     for (int i = 0; i < n; i++) {
         lua_pushlstring(L, argv[i].data, argv[i].len);
         lua_rawseti(L, -2, i + 1);
@@ -53,6 +70,9 @@ int serve__script_body(lua_State *L)
         lua_call(L, 2, 1);
         return 1;
     }
+    struct serve__driver *d = x->code->driver;
+    if (++d->runs % SERVE__DRIVER_RUNS == 0)
+        serve__quick_driver(L, x, d, x->code->ref, (int)keys, q->argc - 3 - (int)keys);
     fill(L, x->keys, q->argv + 3, (int)keys);
     fill(L, x->argv, q->argv + 3 + keys, q->argc - 3 - (int)keys);
     lua_rawgeti(L, LUA_REGISTRYINDEX, x->code->ref);
@@ -91,6 +111,16 @@ static struct serve__scripts *scripts_running(const struct serve__call *q)
     return (struct serve__scripts *)((char *)q->r - offsetof(struct serve__scripts, run));
 }
 
+/* Is there a driver for so many keys and arguments? */
+static bool has_driver(const struct serve__scripts *x)
+{
+    const struct serve__driver *d = x->code->driver;
+    int64_t keys = 0;
+    if (d == NULL || d->ref == LUA_NOREF || !serve__read_integer(&x->q->argv[2], &keys))
+        return false;
+    return keys == d->keys && x->q->argc - 3 - keys == d->args;
+}
+
 /* Run the Lua function, with whatever it returns or raises on the stack.  While it is in Lua, others may have
  * the turn.  false: it did not come to an end, and its state is lost. */
 static bool call_lua(struct serve__scripts *x, struct serve__handoff *h, int *failed)
@@ -100,11 +130,13 @@ static bool call_lua(struct serve__scripts *x, struct serve__handoff *h, int *fa
     serve__script_killable(x);
     lua_settop(L, 0);
     lua_rawgeti(L, LUA_REGISTRYINDEX, x->handler);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, x->body); /* pushing a C function makes garbage */
-    lua_pushlightuserdata(L, x);
+    bool driven = has_driver(x);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, driven ? x->code->driver->ref : x->body);
+    if (!driven) /* pushing a C function makes garbage */
+        lua_pushlightuserdata(L, x);
     if (sigsetjmp(x->out, 0) == 0) {
         serve__lend(h, &x->lease);
-        *failed = lua_pcall(L, 1, 1, 1);
+        *failed = lua_pcall(L, !driven, 1, 1);
         whole = true;
     }
     serve__unlend(h, &x->lease);
@@ -139,6 +171,7 @@ int serve__script_run_in(struct serve__call *q, struct serve__scripts *x, const 
     x->readonly = readonly || (code->flags & SERVE__SCRIPT_NO_WRITES);
     x->q = q;
     x->reply.protocol = 2;
+    serve__quick_begin(x);
     x->lease.name = code->name;
     x->lease.function = code->function;
     x->lease.argv = q->argv;

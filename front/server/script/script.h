@@ -4,6 +4,7 @@
  *   eval.c       EVAL and its kin, SCRIPT: texts, the cache of compiled ones
  *   run.c        a run: KEYS and ARGV, the transaction, errors
  *   api.c        the table `redis` of a script
+ *   quick.c      its usual commands by LuaJIT's FFI, in what it compiles; quick.lua
  *   node.c       the table `caret`: nodes
  *   sink.c       answers of commands as Lua values
  *   answer.c     Lua values as answers
@@ -31,6 +32,7 @@
 #include "server/call.h"
 #include "server/codec/digest.h"
 #include "server/handoff.h"
+#include "server/script/quick.h"
 
 enum {
     SERVE__SHA = 2 * CARET_CODEC__SHA1_LEN,
@@ -39,6 +41,7 @@ enum {
     SERVE__SCRIPT_SEEN = 64,
     SERVE__SCRIPT_KEYS = 16,
     SERVE__SCRIPT_KEY_BYTES = 64,
+    SERVE__SCRIPT_DIGITS = 32,
     SERVE__SCRIPT_ARGS = 8000 /* values that a call may have on the stack of Lua */
 };
 
@@ -55,13 +58,15 @@ enum { /* flags of a script */
 struct serve__code {
     const char *name;
     unsigned flags;
-    int ref;       /* of the Lua function */
-    int lines;     /* of its text; of a function, where it ends */
-    bool function; /* it gets its keys and arguments as parameters */
+    int ref;                      /* of the Lua function */
+    int lines;                    /* of its text; of a function, where it ends */
+    bool function;                /* it gets its keys and arguments as parameters */
+    struct serve__driver *driver; /* of a script */
 };
 
 struct serve__script {
     struct serve__code code;
+    struct serve__driver driver;
     struct serve__script *by_text, *by_sha; /* chains */
     uint64_t hash;                          /* of the text */
     char sha[SERVE__SHA + 1];
@@ -111,20 +116,21 @@ struct serve__scripts {
     atomic_bool jumps;  /* and be jumped out of */
     sigjmp_buf out;     /* of a run that does not: kill.c */
     struct serve__scripts *next;
-    int broken;                     /* what the engine said that ends the script; CARET_OK */
-    int keys, argv, handler, body;  /* references */
-    int functions;                  /* of the globals of functions, */
-    int loading;                    /* and of what makes them ready to load a library, or to run */
-    struct serve__library *library; /* all; */
-    struct serve__library *loaded;  /* the one that is being loaded */
-    uint64_t libraries;             /* version of `library` */
+    int broken;                           /* what the engine said that ends the script; CARET_OK */
+    int keys, argv, handler, body, clear; /* references */
+    int functions;                        /* of the globals of functions, */
+    int loading;                          /* and of what makes them ready to load a library, or to run */
+    struct serve__library *library;       /* all; */
+    struct serve__library *loaded;        /* the one that is being loaded */
+    uint64_t libraries;                   /* version of `library` */
     uint64_t generation, seed;
     struct serve__script *by_text[SERVE__SCRIPT_SLOTS], *by_sha[SERVE__SCRIPT_SLOTS];
     struct serve__script *last; /* of by_text, that was looked for last */
     struct serve__seen seen[SERVE__SCRIPT_SEEN];
     struct serve__seen_key seen_key[SERVE__SCRIPT_KEYS];
     caret_slice args[SERVE__SCRIPT_ARGS];
-    char numbers[SERVE__SCRIPT_ARGS][32];
+    char numbers[SERVE__SCRIPT_ARGS][SERVE__SCRIPT_DIGITS];
+    struct serve__quick quick;
 };
 
 /* A state for the call: the one that it runs in already, or one that is free.  NULL: no memory. */
@@ -160,6 +166,9 @@ void serve__script_not_killed(struct serve__scripts *x); /* it is over */
 /* What a run calls, in a protected call, with the scripts as its argument. */
 int serve__script_body(lua_State *L);
 
+/* Lua's function that empties KEYS and ARGV. */
+int serve__script_clear(lua_State *L);
+
 /* Check the number of keys in argv[2]; `what` is said if it is none. */
 int serve__script_keys(struct serve__call *q, const char *what);
 
@@ -172,6 +181,13 @@ int serve__script_register(lua_State *L);
 
 /* The scripts of a state, from a function of it. */
 struct serve__scripts *serve__scripts_here(lua_State *L);
+
+/* The node of the first key to *ahead and q, made once for keys that are used again: of commands that take it from
+ * q->ahead, which leave it where it is. */
+void serve__script_look_ahead(struct serve__scripts *x, struct serve__call *q, struct serve__ahead *ahead);
+
+/* A number as an argument of a command. */
+caret_slice serve__script_digits(double d, char room[SERVE__SCRIPT_DIGITS]);
 
 /* Functions of the table `redis`, as {name, function} pairs that end with NULL. */
 extern const luaL_Reg serve__script_api[];

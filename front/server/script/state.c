@@ -117,6 +117,7 @@ static int make(lua_State *L)
     if (luaL_loadbuffer(L, sandbox, sizeof sandbox - 1, "=sandbox") != 0)
         return lua_error(L);
     push_api(L);
+    serve__quick_open(L, x);
     lua_pushcfunction(L, ending);
     lua_pushcfunction(L, serve__script_register);
     push_module(L, caret_codec__open_cjson);
@@ -141,6 +142,8 @@ static int make(lua_State *L)
     x->handler = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushcfunction(L, serve__script_body);
     x->body = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushcfunction(L, serve__script_clear);
+    x->clear = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pop(L, 1);
     lua_replace(L, LUA_GLOBALSINDEX); /* chunks that are loaded from now on see these globals only */
     return 0;

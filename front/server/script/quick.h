@@ -1,0 +1,64 @@
+/*
+ * quick.h - redis.call() by LuaJIT's FFI, and KEYS and ARGV likewise: script.h.
+ *
+ * A call of a C function by the interface of Lua ends what LuaJIT compiles; a call by its FFI is compiled as any
+ * other instruction.  So quick.lua puts the arguments of the usual commands in the struct below, calls `run`, and
+ * makes a Lua value of the answer that stands there afterwards.
+ *   What is called so must not use the Lua state, nor raise an error: whatever needs that returns QUICK_SLOW before
+ * anything was done, and the call is made anew in the old way (api.c).  So are all calls that are not in the list of
+ * commands in quick.c, none of which answers a table; of RESP3; of a user with an ACL; while there are monitors; and
+ * of a script that is to end or to begin again.
+ *   Texts that Lua gives by pointer are on its stack until the call returns, and nothing is collected in it.  Texts of
+ * answers are copies, good until the next call.
+ *   Scripts can't reach the FFI: quick.lua has it in local variables, which only `debug` would show.
+ */
+#ifndef CARET_SERVER_SCRIPT_QUICK_H
+#define CARET_SERVER_SCRIPT_QUICK_H
+
+#include <lua.h>
+
+#include "server/call.h"
+
+enum { QUICK_SLOW, QUICK_TEXT, QUICK_INTEGER, QUICK_NULL, QUICK_STATUS, QUICK_ERROR };
+enum { SERVE__QUICK_ARGS = 4, SERVE__QUICK_NUMBER = -1, SERVE__DRIVER_ARGS = 16, SERVE__DRIVER_RUNS = 8 };
+
+struct serve__scripts;
+
+/* quick.lua declares the part up to `argv` in the same words. */
+struct serve__quick {
+    int (*run)(void *scripts, int command, int argc);
+    void *scripts;
+    const char *text[SERVE__QUICK_ARGS];
+    double number[SERVE__QUICK_ARGS];
+    int32_t len[SERVE__QUICK_ARGS]; /* SERVE__QUICK_NUMBER: it is number[i] */
+    int32_t answer_len;
+    double answer_number;
+    const char *answer;
+    const caret_slice *argv; /* KEYS and ARGV of the run */
+
+    int kind; /* of the answer */
+    struct serve__buffer room;
+    struct serve__reply reply;
+    struct serve__call call; /* of the commands of the run */
+    int make_driver;         /* reference; LUA_NOREF: there is no FFI */
+};
+
+/* A function that sets KEYS and ARGV and calls the script, all in Lua; made once the script has run some times with
+ * so many of them. */
+struct serve__driver {
+    int ref; /* LUA_NOREF: not yet */
+    int runs, keys, args;
+};
+
+/* Have redis.call and redis.pcall of the table on top of the stack call by FFI, if there is one.  May raise an
+ * error. */
+void serve__quick_open(lua_State *L, struct serve__scripts *x);
+
+/* A run begins. */
+void serve__quick_begin(struct serve__scripts *x);
+
+/* Make the driver of a script, which has so many keys and arguments in this run.  May raise an error. */
+void serve__quick_driver(lua_State *L, struct serve__scripts *x, struct serve__driver *d, int function,
+                         int keys, int args);
+
+#endif

@@ -1,0 +1,207 @@
+-- redis.call() and redis.pcall() by LuaJIT's FFI, and what sets KEYS and ARGV: quick.h says when and why. Run
+-- once a state, with the address of its struct serve__quick, the numbers of the commands that may be called
+-- so, by name, and the two functions that call any command.
+--
+-- Returns call, pcall and make_driver(script, keys, args, KEYS, ARGV, clear); nothing where there is no FFI.
+--
+-- LuaJIT compiles no function with a variable number of arguments by itself; so what is to be quick in a
+-- program that it can't compile is in functions of a fixed number. Nor does it compile the return of a
+-- function by a tail call of C: so there is none.
+
+local address, names, call_slowly, pcall_slowly = ...
+local found, ffi = pcall(require, "ffi")
+if not found then return end
+
+local error, loadstring, select, type = error, loadstring, select, type
+local text = ffi.string
+local box = ffi.cast(ffi.typeof [[struct {
+    int (*run)(void *scripts, int command, int argc);
+    void *scripts;
+    const char *a, *b, *c, *d;
+    double an, bn, cn, dn;
+    int32_t al, bl, cl, dl;
+    int32_t answer_len;
+    double answer_number;
+    const char *answer;
+    const struct { const char *data; size_t len; } *argv;
+} *]], address)
+local run, scripts = box.run, box.scripts
+local SLOW, TEXT, INTEGER, NULL, STATUS = 0, 1, 2, 3, 4
+
+local function run1(command, a)
+    if type(a) == "string" then
+        box.a, box.al = a, #a
+    elseif type(a) == "number" then
+        box.an, box.al = a, -1
+    else
+        return SLOW
+    end
+    local kind = run(scripts, command, 2)
+    return kind
+end
+
+local function run2(command, a, b)
+    if type(b) == "string" then
+        box.b, box.bl = b, #b
+    elseif type(b) == "number" then
+        box.bn, box.bl = b, -1
+    else
+        return SLOW
+    end
+    if type(a) == "string" then
+        box.a, box.al = a, #a
+    elseif type(a) == "number" then
+        box.an, box.al = a, -1
+    else
+        return SLOW
+    end
+    local kind = run(scripts, command, 3)
+    return kind
+end
+
+local function run3(command, a, b, c)
+    if type(c) == "string" then
+        box.c, box.cl = c, #c
+    elseif type(c) == "number" then
+        box.cn, box.cl = c, -1
+    else
+        return SLOW
+    end
+    if type(b) == "string" then
+        box.b, box.bl = b, #b
+    elseif type(b) == "number" then
+        box.bn, box.bl = b, -1
+    else
+        return SLOW
+    end
+    if type(a) == "string" then
+        box.a, box.al = a, #a
+    elseif type(a) == "number" then
+        box.an, box.al = a, -1
+    else
+        return SLOW
+    end
+    local kind = run(scripts, command, 4)
+    return kind
+end
+
+local function run4(command, a, b, c, d)
+    if type(a) ~= "string" or type(b) ~= "string" or type(c) ~= "string" then return SLOW end
+    if type(d) == "string" then
+        box.d, box.dl = d, #d
+    elseif type(d) == "number" then
+        box.dn, box.dl = d, -1
+    else
+        return SLOW
+    end
+    box.a, box.al = a, #a
+    box.b, box.bl = b, #b
+    box.c, box.cl = c, #c
+    local kind = run(scripts, command, 5)
+    return kind
+end
+
+local function answered()
+    local answer = text(box.answer, box.answer_len)
+    return answer
+end
+
+local function call(...)
+    local n, name, a, b, c, d = select("#", ...), ...
+    local command, kind = names[name], SLOW
+    if command then
+        if n == 2 then
+            kind = run1(command, a)
+        elseif n == 3 then
+            kind = run2(command, a, b)
+        elseif n == 4 then
+            kind = run3(command, a, b, c)
+        elseif n == 5 then
+            kind = run4(command, a, b, c, d)
+        end
+    end
+    if kind == TEXT then
+        local answer = answered()
+        return answer
+    end
+    if kind == INTEGER then return box.answer_number end
+    if kind == NULL then return false end
+    if kind == SLOW then return call_slowly(...) end
+    if kind == STATUS then return {ok = answered()} end
+    error({err = answered(), ignore_error_stats_update = true}, 0)
+end
+
+local function protected(...)
+    local n, name, a, b, c, d = select("#", ...), ...
+    local command, kind = names[name], SLOW
+    if command then
+        if n == 2 then
+            kind = run1(command, a)
+        elseif n == 3 then
+            kind = run2(command, a, b)
+        elseif n == 4 then
+            kind = run3(command, a, b, c)
+        elseif n == 5 then
+            kind = run4(command, a, b, c, d)
+        end
+    end
+    if kind == TEXT then
+        local answer = answered()
+        return answer
+    end
+    if kind == INTEGER then return box.answer_number end
+    if kind == NULL then return false end
+    if kind == SLOW then return pcall_slowly(...) end
+    if kind == STATUS then return {ok = answered()} end
+    return {err = answered(), ignore_error_stats_update = true}
+end
+
+-- ------------------------------------------------------------------- drivers
+
+local meta = debug.getmetatable
+local fillers = {}
+
+-- "KEYS[1], KEYS[2]" from "text(...)" of the run's arguments from that number on.
+local function assignments(name, n, from)
+    local lines = {}
+    for i = 1, n do
+        local at = from + i - 1
+        lines[i] = ("%s[%d] = text(argv[%d].data, argv[%d].len)"):format(name, i, at, at)
+    end
+    return table.concat(lines, "\n")
+end
+
+-- What a script left in the tables is cleared away: a metatable, and whatever is after the last of them.
+local form = [[
+local KEYS, ARGV, clear, text, meta, next, box = ...
+local function set()
+    local argv = box.argv
+    %s
+    %s
+end
+return function()
+    if meta(KEYS) or meta(ARGV) then clear() end
+    set()
+    if next(KEYS, %s) == nil and next(ARGV, %s) == nil then return end
+    clear()
+    set()
+end]]
+
+-- The function that sets so many, for all scripts.
+local function filler(keys, args, KEYS, ARGV, clear)
+    local id = keys * 100 + args
+    if not fillers[id] then
+        local code = form:format(assignments("KEYS", keys, 0), assignments("ARGV", args, keys),
+            keys > 0 and keys or "nil", args > 0 and args or "nil")
+        fillers[id] = loadstring(code, "=driver")(KEYS, ARGV, clear, text, meta, next, box)
+    end
+    return fillers[id]
+end
+
+-- Each script has one with a text of its own, so that each is compiled by itself.
+local function make_driver(script, keys, args, ...)
+    local code = "local fill, script = ... return function() fill() local answer = script() return answer end"
+    return loadstring(code, "=driver")(filler(keys, args, ...), script)
+end
+
+return call, protected, make_driver
