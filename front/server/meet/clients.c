@@ -33,18 +33,25 @@ void serve__rows_free(struct serve__shared *s, int worker)
             free_row(&s->row[i]);
 }
 
-/* The first free one, mostly. */
+/* All look at the row i from now on. */
+static void use(struct serve__shared *s, uint64_t i)
+{
+    for (uint64_t rows = s->rows; rows <= i;)
+        if (atomic_compare_exchange_strong(&s->rows, &rows, i + 1))
+            break;
+}
+
+/* The first free one, mostly.  It is among those that the supervisor frees before it is ours. */
 static struct serve__row *take(struct serve__worker *w)
 {
     struct serve__shared *s = w->shared;
     for (uint64_t i = 0; i < SERVE__ROWS; i++) {
         uint64_t none = 0;
-        if (s->row[i].owner != 0 || !atomic_compare_exchange_strong(&s->row[i].owner, &none, w->index + 1u))
+        if (s->row[i].owner != 0)
             continue;
-        for (uint64_t rows = s->rows; rows <= i;)
-            if (atomic_compare_exchange_strong(&s->rows, &rows, i + 1))
-                break;
-        return &s->row[i];
+        use(s, i);
+        if (atomic_compare_exchange_strong(&s->row[i].owner, &none, w->index + 1u))
+            return &s->row[i];
     }
     return NULL;
 }
@@ -137,10 +144,11 @@ void serve__row_write(struct serve__worker *w, struct serve__conn *c)
     struct serve__row *r = c->row;
     if (r == NULL)
         return;
-    atomic_store_explicit(&r->version, r->version + 1, memory_order_relaxed);
+    uint64_t odd = r->version | 1; /* it is odd already if the owner before died here */
+    atomic_store_explicit(&r->version, odd, memory_order_relaxed);
     atomic_thread_fence(memory_order_release);
     fill(w, c, &r->client);
-    atomic_store_explicit(&r->version, r->version + 1, memory_order_release);
+    atomic_store_explicit(&r->version, odd + 1, memory_order_release);
 }
 
 void serve__row_end(struct serve__conn *c)

@@ -5,7 +5,8 @@
  * so a row is what was true when the connection was last heard.
  *
  *   take     `owner` from 0 to the worker's number + 1, by compare and exchange
- *   write    `version` odd, the fields, `version` even: only the owner
+ *   write    `version` odd, the fields, `version` even: only the owner.  One that was killed there leaves it odd,
+ *            which the next owner goes on from
  *   read     a copy, which counts if `version` was even and the same before and after, and `id` is not 0
  *   give up  `id` 0, then `owner` 0: the owner; or the supervisor, of a worker that died
  *
