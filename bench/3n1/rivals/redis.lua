@@ -33,9 +33,11 @@ local function commands(mode, at, port)
     end
 end
 
-local titles = {client = "Lua client", tuned = "Lua client, fewer calls", script = "script in the server"}
+local titles = {client = "Lua client", tuned = "Lua client, fewer calls", script = "script in the server",
+    nodes = "script with nodes"}
 local forms = {client = "a call for each operation", tuned = "a call for the lengths of a sequence",
-    script = "a thousand numbers at a call"}
+    script = "a thousand numbers at a call", nodes = "a thousand numbers at a call"}
+local MOST_WORKERS = 4 -- processes of a server: clients that compute nothing themselves need no more
 
 local function redis(name, mode, server_options, settings)
     return {
@@ -51,6 +53,29 @@ local function redis(name, mode, server_options, settings)
         end,
         ready = function(place) return programs.answers(place.port, "PING\r\n") end,
         commands = commands(mode, "127.0.0.1"),
+    }
+end
+
+local function own_server() return programs.folder() .. "/caret-server" end
+
+-- The same programs on caret serve.
+local function served(name, mode)
+    return {
+        name = name, title = "caret serve, " .. titles[mode]:gsub("Lua client, ", ""), exact = 1 << 53,
+        durability = "what the system has not written yet",
+        settings = ("defaults, a worker for each process up to %d; %s"):format(MOST_WORKERS, forms[mode]),
+        missing = function()
+            if not programs.exists(own_server()) then return "caret-server is not beside this tool" end
+            return no_client()
+        end,
+        version = function() return rivals.ask(("'%s' --version"):format(own_server())):match("[%d.]+") end,
+        server = function(place)
+            return {own_server(), place.dir .. "/3n1.caret", "--port", place.port, "--workers",
+                math.min(place.w, MOST_WORKERS)}
+        end,
+        ready = function(place) return programs.answers(place.port, "PING\r\n") end,
+        commands = commands(mode, "127.0.0.1"),
+        cleanup = rivals.sweep,
     }
 end
 
@@ -73,6 +98,10 @@ return function(o)
         redis("redis", "client", nil, "defaults"),
         redis("redis-tuned", "tuned", {"--save", ""}, "no snapshots"),
         redis("redis-script", "script", nil, "defaults"),
+        served("serve", "client"),
+        served("serve-tuned", "tuned"),
+        served("serve-script", "script"),
+        served("caret-script", "nodes"),
     }
     if o.resp then
         for _, mode in ipairs {"client", "tuned", "script"} do list[#list + 1] = elsewhere(mode, o.resp) end

@@ -3,9 +3,10 @@
 --     redis.lua parent|worker MODE HOST PORT PREFIX N W
 --
 -- MODE is client: a call for each operation; tuned: all lengths of a sequence in one call, the two maxima in
--- one; script: the sequences are computed by a script in the server, a thousand numbers a call.  Lengths are
--- a hash; the maxima are raised under WATCH, MULTI, EXEC.  Nobody can sleep until something changes, so start
--- and end are polled for.
+-- one; script: the sequences are computed by a script in the server, a thousand numbers a call; nodes: by a
+-- script for caret serve, which reads and writes the same keys as nodes.
+-- Lengths are a hash; the maxima are raised under WATCH, MULTI, EXEC.  Nobody can sleep until something
+-- changes, so start and end are polled for.
 -- All keys begin with PREFIX, and are deleted in the end.
 local redis = require "redis"
 local socket = require "socket"
@@ -14,6 +15,7 @@ local role, mode, host, port, prefix, N, W =
     arg[1], arg[2], arg[3], tonumber(arg[4]), arg[5], tonumber(arg[6]), tonumber(arg[7])
 local POLL = 0.001
 local CHUNK = 1000 -- numbers for one call of the script: others get their turn
+local in_server = mode == "script" or mode == "nodes"
 local client = redis.connect(host, port)
 
 local function key(name) return prefix .. name end
@@ -55,6 +57,43 @@ end
 redis.call('HINCRBY', counts, 'reads', reads)
 redis.call('HINCRBY', counts, 'updates', updates)
 ]]
+
+local nodes_script = [=[
+local keys, counts = caret.node('^redis'), KEYS[4]
+local step, longest, highest = keys[KEYS[1]], keys[KEYS[2]], keys[KEYS[3]]
+local number, set, move = step.__number, step.__set, step.__move
+local reads, updates, path = 0, 0, {}
+local function raise(node, value)
+    reads = reads + 1
+    if value > number(node, 0) then
+        set(node, value)
+        updates = updates + 1
+    end
+end
+path[1] = step:cursor(1)
+for first = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+    local n, length, high, known = first, 0, 0, nil
+    while n > 1 do
+        reads = reads + 1
+        local here = path[length + 1] or step:cursor(1)
+        path[length + 1] = here
+        known = number(move(here, n))
+        if known then break end
+        length = length + 1
+        if n % 2 == 0 then n = n / 2 else n = 3 * n + 1 end
+        if n > high then high = n end
+    end
+    if length > 0 then
+        local total = length + (known or 0)
+        raise(longest, total)
+        raise(highest, high)
+        for i = 1, length do set(path[i], total - i + 1) end
+        updates = updates + length
+    end
+end
+redis.call('HINCRBY', counts, 'reads', reads)
+redis.call('HINCRBY', counts, 'updates', updates)
+]=]
 
 local options = {watch = {longest, highest}, cas = true, retry = 100000}
 
@@ -113,11 +152,11 @@ local function sequence(first)
 end
 
 local function compute(first, last)
-    if mode ~= "script" then
+    if not in_server then
         for n = first, last do sequence(n) end
         return
     end
-    local sha = client:script("load", script)
+    local sha = client:script("load", mode == "nodes" and nodes_script or script)
     for n = first, last, CHUNK do
         client:evalsha(sha, 4, step, longest, highest, counts, n, math.min(n + CHUNK - 1, last))
     end
@@ -131,7 +170,7 @@ local function worker()
             compute(math.floor(N * (i - 1) / blocks) + 1, math.floor(N * i / blocks))
         end
     end
-    if mode ~= "script" then
+    if not in_server then
         client:hincrby(counts, "reads", reads)
         client:hincrby(counts, "updates", updates)
     end
