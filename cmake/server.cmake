@@ -7,7 +7,7 @@ if(NOT server_lua)
     return()
 endif()
 file(GLOB server_sources CONFIGURE_DEPENDS front/server/*.c front/server/keys/*.c front/server/data/*.c
-    front/server/zset/*.c front/server/stream/*.c front/server/admin/*.c front/server/meet/*.c)
+    front/server/zset/*.c front/server/stream/*.c front/server/admin/*.c front/server/meet/*.c front/server/node/*.c)
 if(CARET_SCRIPT_LUA)
     file(GLOB server_scripts CONFIGURE_DEPENDS front/server/script/*.c)
     list(REMOVE_ITEM server_scripts ${PROJECT_SOURCE_DIR}/front/server/script/none.c)

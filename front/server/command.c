@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "server/call.h"
+#include "server/node/node.h"
 #include "server/shared.h"
 
 #include "server/commands.inc"
@@ -215,6 +216,8 @@ static bool migrate_keys(const struct serve__command *c, const caret_slice *argv
 bool serve__command_keys(const struct serve__command *c, const caret_slice *argv, int argc,
                          serve__key_fn *each, void *arg)
 {
+    if (c->nkeys > 0 && c->keys[0].begin == SERVE__BEGIN_UNKNOWN && strcmp(c->group, "caret") == 0)
+        return serve__node_keys(c, argv, argc, each, arg);
     if (c->nkeys == 2 && (c->keys[1].flags & SERVE__KEY_INCOMPLETE) && argc >= -c->arity)
         return migrate_keys(c, argv, argc, each, arg);
     for (unsigned i = 0; i < c->nkeys; i++) {

@@ -46,6 +46,7 @@ enum {
 
 extern const char *const serve__flag_names[];     /* by bit, up to SERVE__ALLOW_BUSY */
 extern const char *const serve__category_names[]; /* by bit, ends with NULL: without the '@' */
+enum { SERVE__CATEGORY_NODES = 21 };              /* "caret", the last of them */
 extern const char *const serve__keyflag_names[];  /* by bit, ends with NULL */
 
 enum serve__begin { SERVE__BEGIN_UNKNOWN, SERVE__BEGIN_INDEX, SERVE__BEGIN_KEYWORD };

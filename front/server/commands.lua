@@ -9,14 +9,14 @@
 -- arity        arguments with the name itself; negative: at least so many
 -- flags        words of `flags` below
 -- categories   of ACL, but for those that follow from flags: read, write, admin, dangerous, pubsub, fast,
---              slow, blocking
+--              slow, blocking.  The commands of nodes have one of their own, caret
 -- keys         "flags; where they begin; how they are found", each:
 --                  index N | keyword WORD N | unknown
 --                  range LAST STEP LIMIT | keynum INDEX FIRST STEP | unknown
 -- movable      true: keys depend on other arguments
 -- plain        true: the function is not called in a transaction; else it is, if it has the flag write or
 --              readonly
--- func         name of the C function; else serve__cmd_ and the name, with _ for - and |
+-- func         name of the C function; else serve__cmd_ and the name, with _ for -, | and .
 -- tips, doc_flags, deprecated = {since, instead}: what COMMAND and COMMAND DOCS tell
 --
 -- The lines that tell what a command does are in FOLDER/summaries.lua; each command has one.
@@ -35,14 +35,14 @@ local PLAIN = 1 << 30
 local categories = {
     "keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap", "hyperloglog", "geo",
     "stream", "pubsub", "admin", "fast", "slow", "blocking", "dangerous", "connection", "transaction",
-    "scripting",
+    "scripting", "caret",
 }
 local keyflags = {
     "RO", "RW", "OW", "RM", "access", "update", "insert", "delete", "not_key", "incomplete", "variable_flags",
 }
 local groups = {
-    "bitmap", "cluster", "connection", "generic", "geo", "hash", "hyperloglog", "list", "pubsub", "scripting",
-    "server", "set", "sorted_set", "stream", "string", "transactions",
+    "bitmap", "caret", "cluster", "connection", "generic", "geo", "hash", "hyperloglog", "list", "pubsub",
+    "scripting", "server", "set", "sorted_set", "stream", "string", "transactions",
 }
 
 local function bits(names, words, row)
@@ -136,7 +136,7 @@ names("serve__flag_names", flags)
 names("serve__category_names", categories)
 names("serve__keyflag_names", keyflags)
 for i, row in ipairs(all) do
-    row.func = row.func or "serve__cmd_" .. row[1]:gsub("[|-]", "_")
+    row.func = row.func or "serve__cmd_" .. row[1]:gsub("[|.-]", "_")
     print(("serve__function %s __attribute__((weak));"):format(row.func))
     header[#header + 1] = ("int %s(struct serve__call *q);"):format(row.func)
     if row.keys then

@@ -124,6 +124,8 @@ static void features_gone(struct serve__worker *w, struct serve__conn *c)
         serve__conn_gone_tracking(w, c);
     if (serve__conn_gone_monitor != NULL)
         serve__conn_gone_monitor(w, c);
+    if (serve__conn_gone_locks != NULL)
+        serve__conn_gone_locks(w, c);
     if (serve__conn_gone_acl != NULL)
         serve__conn_gone_acl(w, c);
 }

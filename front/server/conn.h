@@ -73,6 +73,7 @@ struct serve__conn {
     struct serve__subscriptions *subscriptions;
     struct serve__blocked *blocked;
     struct serve__tracking *tracking;
+    struct serve__locks *locks; /* node/lock.c */
     struct serve__user *user;
     struct serve__row *row; /* meet/clients.h */
 };
@@ -82,6 +83,7 @@ void serve__conn_gone_pubsub(struct serve__worker *w, struct serve__conn *c) __a
 void serve__conn_gone_blocked(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_tracking(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_monitor(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+void serve__conn_gone_locks(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_acl(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 
 /* The connection of a socket that was accepted; NULL: no memory, and the socket is closed. */

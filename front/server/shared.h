@@ -13,6 +13,7 @@
  * | pause    | any                        | all, at each command | nothing                   |
  * | directory | its worker                | all     | meet/directory.h has its protocol      |
  * | tracked  | each worker its bit, by fetch_or | all, after each commit | meet/tracking.h has its protocol |
+ * | lock_wait | its worker                | all     | node/lock.h has its protocol          |
  * | mail     | the supervisor, once       | all     | nothing: they are numbers of sockets   |
  *
  * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
@@ -55,6 +56,7 @@ struct serve__stats {
     serve__counter monitors;     /* connections that see all commands */
     serve__counter trackers;     /* connections that track keys; what they have read, and of how many */
     serve__counter tracked_keys, tracked_items, tracked_prefixes;
+    serve__counter lock_waits;   /* connections that wait for a lock: node/lock.h */
     serve__counter syncs;        /* turns that synced the log: disk.h */
     serve__counter reserved[23]; /* for features to come: give them a name above */
     struct serve__command_stats command[SERVE__COMMANDS_MAX];
@@ -66,6 +68,12 @@ struct serve__place {
     serve__counter id;
     uint32_t len;
     char bytes[264];
+};
+
+/* A client that waits for a lock: node/lock.h. */
+enum { SERVE__LOCK_WAITS = 1024 };
+struct serve__lock_wait {
+    serve__counter ticket, name; /* ticket 0: none */
 };
 
 /* The script that runs for longest of those of a worker that take long: handoff.h. */
@@ -98,6 +106,7 @@ struct serve__shared {
     struct serve__measures *measures;      /* admin/measure.h */
     struct caret_codec__latency *latency;  /* of each worker and command: admin/measure.h */
     serve__counter tracked;                /* a bit of each worker whose clients track: meet/tracking.h */
+    serve__counter next_ticket;            /* of clients that wait for locks */
     serve__counter no_expire;              /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
     int nworkers;
     char config_file[4096]; /* the path from which config was read, or "" */
@@ -111,6 +120,7 @@ struct serve__shared {
     struct serve__stats stats[SERVE__WORKERS_MAX];
     struct serve__late late[SERVE__WORKERS_MAX];
     struct serve__place places[SERVE__PLACES];
+    struct serve__lock_wait lock_wait[SERVE__WORKERS_MAX][SERVE__LOCK_WAITS];
 };
 
 /* Make the mapping.  NULL: errno tells. */

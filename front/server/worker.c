@@ -31,6 +31,7 @@
 #include "server/meet/clients.h"
 #include "server/meet/mail.h"
 #include "server/meet/tracking.h"
+#include "server/node/lock.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
 
@@ -224,6 +225,8 @@ void serve__worker_turn(struct serve__worker *w)
     if (w->stats->paused > 0)
         serve__pause_look(w);
     serve__mail_first(w);
+    wakes = serve__locks_turn(w, TICK);
+    w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
     for (int i = 0; i < n && handoffs == serve__handoffs(w); i++)
         source_ready(w, events[i].data.ptr, events[i].events);
     if (handoffs == serve__handoffs(w) && w->stats->trackers > 0)
@@ -333,6 +336,7 @@ int serve__worker_main(struct serve__start *start)
     w->stats->trackers = w->stats->tracked_keys = w->stats->tracked_items = w->stats->tracked_prefixes = 0;
     atomic_fetch_and(&w->shared->tracked, ~(UINT64_C(1) << w->index));
     w->shared->late[w->index].since = 0;
+    serve__locks_open(w);
     serve__config_refresh(w);
     if (!open_all(w))
         return 3;

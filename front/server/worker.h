@@ -50,6 +50,9 @@ struct serve__worker {
     unsigned wanted[SERVE__TELLS];    /* event.h */
     struct serve__mail *mail;         /* meet/mail.h */
     struct serve__blocking *blocking; /* meet/blocked.c */
+    struct serve__locks *lock_first;  /* of clients that wait for locks: node/lock.h */
+    int64_t lock_looked;              /* when they tried */
+    bool lock_look;                   /* they are to try: one was released */
     bool mail_waits;                  /* letters are to be sent */
     uint64_t version;                 /* of the configuration that `config` was read from */
     const struct serve__user *limits; /* of the default user; NULL: it may do everything (admin/acl.h) */

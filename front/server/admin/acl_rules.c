@@ -463,12 +463,15 @@ static bool is_later(const struct serve__command *c)
     return c->run == serve__cmd_client_setinfo || c->run == serve__cmd_client_no_touch;
 }
 
-/* The commands of a category that are allowed, and those that are not. */
+/* The commands of a category that are allowed, and those that are not.  Those of nodes count in their own alone, so
+ * that of Redis' commands the same is said as by Redis. */
 static void count(const struct serve__selector *s, int category, unsigned *on, unsigned *off)
 {
+    const uint64_t ours = (uint64_t)1 << SERVE__CATEGORY_NODES;
     *on = *off = 0;
     for (unsigned i = 0; i < serve__ncommands; i++)
-        if (serve__commands[i].categories >> category & 1 && !is_later(&serve__commands[i]))
+        if ((serve__commands[i].categories & ours ? ours : serve__commands[i].categories) >> category & 1 &&
+            !is_later(&serve__commands[i]))
             ++*(serve__selector_has(s, i) ? on : off);
 }
 

@@ -32,6 +32,20 @@ brpoplpush: Move the last element of a list to the front of another; wait for on
 bzmpop: Take members from the first sorted set that has any; wait for one if none has
 bzpopmax: Take the member with the highest score; wait for one if there is none
 bzpopmin: Take the member with the lowest score; wait for one if there is none
+caret.data: Tell whether a node has a value (1), children (10) or both (11)
+caret.del: Delete the value of a node, whose children stay
+caret.get: Tell the value of a node
+caret.incr: Add a decimal number to the value of a node, exactly
+caret.json: Tell a node and what is below it as JSON
+caret.kill: Delete a node and all below it
+caret.lock: Lock the name of a node, and wait for it
+caret.next: Tell the subscript of the next sibling
+caret.prev: Tell the subscript of the sibling before
+caret.scan: Tell subscripts and values of the children of a node, in order
+caret.set: Set the value of a node
+caret.tp: Run several commands of nodes as one transaction, all of them or none
+caret.tree: Tell all nodes at a node and below that have a value
+caret.unlock: Release a lock on the name of a node, or all
 client: A container for commands of connections
 client|caching: Track the keys of the next command, or do not
 client|getname: Tell the name of this connection

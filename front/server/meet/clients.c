@@ -12,6 +12,7 @@
 #include "server/meet/mail.h"
 #include "server/meet/pubsub.h"
 #include "server/multi.h"
+#include "server/node/lock.h"
 
 bool serve__rows_make(struct serve__shared *s)
 {
@@ -236,6 +237,8 @@ void serve__letter_client(struct serve__worker *w, int from, const char *data, s
     memcpy(&o, data, sizeof o);
     if (o.what == SERVE__ORDER_KILL)
         end_ours(w, o.id);
+    else if (o.what == SERVE__ORDER_UNLOCK || o.what == SERVE__ORDER_UNLOCK_ERROR)
+        serve__lock_end(w, o.id, o.what == SERVE__ORDER_UNLOCK_ERROR);
     else
         serve__pause_look(w);
 }
@@ -255,6 +258,16 @@ void serve__client_kill(struct serve__worker *w, const struct serve__client *cli
     strike_out(w->shared, client->id);
     if ((int)client->worker == w->index)
         end_ours(w, client->id);
+    else
+        serve__mail_write(w, (int)client->worker, SERVE__LETTER_client, &part, 1, false);
+}
+
+void serve__client_unblock(struct serve__worker *w, const struct serve__client *client, bool error)
+{
+    struct order o = {client->id, error ? SERVE__ORDER_UNLOCK_ERROR : SERVE__ORDER_UNLOCK, 0};
+    caret_slice part = {(const char *)&o, sizeof o};
+    if ((int)client->worker == w->index)
+        serve__lock_end(w, client->id, error);
     else
         serve__mail_write(w, (int)client->worker, SERVE__LETTER_client, &part, 1, false);
 }

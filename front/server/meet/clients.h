@@ -65,10 +65,18 @@ struct serve__conn *serve__conn_find(struct serve__worker *w, uint64_t id);
 struct serve__row *serve__client_row(struct serve__shared *s, uint64_t id);
 
 /* What is asked of the worker of a client. */
-enum serve__order { SERVE__ORDER_KILL, SERVE__ORDER_UNPAUSE };
+enum serve__order {
+    SERVE__ORDER_KILL,
+    SERVE__ORDER_UNPAUSE,
+    SERVE__ORDER_UNLOCK, /* CLIENT UNBLOCK of one that waits for a lock; with an error */
+    SERVE__ORDER_UNLOCK_ERROR
+};
 
 /* End a client of any worker; of ours its output is sent before. */
 void serve__client_kill(struct serve__worker *w, const struct serve__client *client);
+
+/* End the wait for a lock of a client of any worker: node/lock.h. */
+void serve__client_unblock(struct serve__worker *w, const struct serve__client *client, bool error);
 
 /* CLIENT PAUSE: may commands be run now?  And let clients go on that wait for its end, if it has come: once a
  * turn, while w->paused > 0.  All workers are told to look. */

@@ -38,6 +38,7 @@
     X(wake)    /* clients that are blocked on a key */                                                       \
     X(client)  /* end, unblock ... a client */                                                               \
     X(monitor) /* a command, for those that see all */                                                       \
+    X(lock)    /* a lock was released */                                                                     \
     X(track)   /* keys that changed, for clients that keep them */                                           \
     X(acl)     /* users that changed */
 

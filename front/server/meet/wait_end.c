@@ -5,6 +5,7 @@
 
 #include "server/meet/mail.h"
 #include "server/meet/waiters.h"
+#include "server/node/lock.h"
 
 enum {
     LOOK = 100,      /* milliseconds between looks at mailbox and keys */
@@ -141,6 +142,8 @@ int serve__cmd_client_unblock(struct serve__call *q)
     int rc = serve__arg_integer(q, 2, &client);
     if (rc == CARET_OK)
         rc = serve__block_end(q, (uint64_t)client, error, &was);
+    if (rc == CARET_OK && !was)
+        was = serve__lock_unblock(q, (uint64_t)client, error);
     return rc == CARET_OK ? serve__integer(q, was) : rc;
 }
 
