@@ -1,0 +1,294 @@
+/*
+ * binding.h - what the C files of the Python binding share.
+ *
+ * The extension module is caret._core; caret/__init__.py makes the package of it.  Objects:
+ *
+ *   Database  an owner: a handle of the engine (struct caret__py_core), and for each thread that uses it a link
+ *   Session   an owner with a link of its own, which any thread may use; it keeps its Database
+ *   Node      an address, immutable, with the caret_node inline: no __dict__, not tracked by the collector.  It keeps
+ *             its owner, and its view (how values are read and written) if it has one
+ *   View      bytes, or a pair of functions
+ *   Iter      a cursor; what it hands out are fresh objects
+ *   Range     some of the children of a node
+ *
+ *     Node --> owner --> core --> link of this thread --> caret_session
+ *
+ * Which thread, which session.  A link is found by a table in the thread's own memory, keyed by the number of the core,
+ * which is never used again (session.c).  So a call costs one look there, and one at link->trouble, which tells all
+ * that may be wrong with it.
+ *
+ * The lock of the interpreter (GIL) protects everything here.  It is kept for what takes some nanoseconds.  The engine
+ * tells us when it is about to sleep (caret_wait_hooks), and only then is it let go; so what a call was given must stay
+ * as it is: nodes are immutable, cursors are marked as in use.  Calls that compute long let it go by themselves
+ * (caret__py_unlock).
+ *
+ * Only the limited API of Python is used, so that one binary serves all versions from 3.11 on: Debian 12 has 3.11.
+ */
+#ifndef CARET_PYTHON_BINDING_H
+#define CARET_PYTHON_BINDING_H
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_GIL_DISABLED /* builds without a GIL have no limited API before 3.15 */
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "caret.h"
+
+#define CARET__PY_ERRORS 48 /* room for the classes of errors */
+
+struct caret__py_core;
+struct caret__py_owner;
+
+/* Why a link can't be used at the moment: bits of `trouble`. */
+enum {
+    CARET__PY_CLOSED = 1,  /* the database or the session was closed */
+    CARET__PY_PENDING = 2, /* a conflict was told, and the transaction did not begin again yet */
+    CARET__PY_FORKED = 4,  /* a transaction of the parent process was open */
+    CARET__PY_SHARED = 8   /* asleep in a call of another thread */
+};
+
+/* A thread, as long as something knows it. */
+struct caret__py_thread {
+    _Atomic int ended;
+    _Atomic unsigned refs;
+};
+
+/* A session of the engine. Its memory lasts as long as the core, so that a thread may look at it at any time. */
+struct caret__py_link {
+    caret_session *s; /* NULL: it was closed */
+    unsigned trouble; /* CARET__PY_* */
+    unsigned depth;   /* transactions that this process has begun and not ended */
+    unsigned busy;    /* calls that sleep in it */
+    bool spare;       /* it may become another thread's, or Session's */
+    struct caret__py_core *core;
+    struct caret__py_link *next;
+    struct caret__py_thread *thread; /* NULL: it is of no thread */
+    void *task;                      /* of asyncio, in which its transaction was begun */
+};
+
+struct caret__py_core {
+    uint64_t id;
+    caret_db *db; /* NULL: there is none, or it was closed */
+    struct caret__py_link *links;
+    unsigned busy; /* calls that have let the GIL go */
+    bool closing, closed;
+    struct caret__py_state *state;
+    PyObject *owner;                      /* the Database, as long as it lives; borrowed */
+    struct caret__py_core *next, **place; /* in state->cores */
+};
+
+/* Database and Session begin so. */
+struct caret__py_owner {
+    PyObject ob_base;
+    struct caret__py_core *core;
+    struct caret__py_link *own; /* of a Session */
+    struct caret__py_state *state;
+    PyObject *db;      /* of a Session: its Database */
+    PyObject *path;    /* str */
+    PyObject *options; /* dict, as they were given */
+    bool readonly;
+};
+
+struct caret__py_view {
+    PyObject ob_base;
+    PyObject *encode, *decode; /* NULL: bytes */
+    PyObject *how;             /* what it was made of: str, bytes, a module, a pair */
+};
+
+struct caret__py_node {
+    PyVarObject ob_base; /* its size: bytes of key that there is room for */
+    struct caret__py_owner *owner;
+    PyObject *view; /* NULL: str */
+    caret_node node;
+    /* the key follows */
+};
+
+/* Of the module; one for each interpreter. */
+struct caret__py_state {
+    PyTypeObject *database, *session, *node, *view, *iter, *range;
+    PyObject *error[CARET__PY_ERRORS]; /* as the table in error.c has them */
+    PyObject *restart, *rollback;
+    PyObject *decimal; /* the class, once it was needed */
+    PyObject *current_task, *running_loop;
+    PyObject *empty; /* tuple */
+    struct caret__py_core *cores;
+    bool exiting;
+};
+
+/* ----------------------------------------------------------- error.c */
+
+/* Outcomes of our own beside the engine's: an exception is set already. */
+#define CARET__PY_SET (-1000)
+
+int caret__py_add_errors(PyObject *module, struct caret__py_state *st);
+/* Raise what came of a call.  Both return NULL. */
+PyObject *caret__py_raise(struct caret__py_owner *o, int rc);
+PyObject *caret__py_raise_text(struct caret__py_state *st, int rc, const char *text);
+PyObject *caret__py_raise_code(struct caret__py_state *st, int rc);
+
+/* ----------------------------------------------------------- session.c */
+
+/* How many databases a thread finds at once: arbitrary. */
+#define CARET__PY_RECENT 4u
+
+struct caret__py_recent {
+    uint64_t id;
+    struct caret__py_link *link;
+};
+struct caret__py_here {
+    struct caret__py_recent recent[CARET__PY_RECENT];
+    struct caret__py_link *current; /* whose call this thread is in; stale between calls */
+    struct caret__py_thread *thread;
+    int unlocked; /* the GIL was let go by caret__py_unlock */
+};
+extern _Thread_local struct caret__py_here caret__py_here;
+
+int caret__py_start_sessions(void);
+struct caret__py_link *caret__py_link_slow(struct caret__py_owner *o);
+void caret__py_link_close(struct caret__py_link *l);
+void caret__py_core_close(struct caret__py_core *c, bool exiting, int *rc);
+struct caret__py_link *caret__py_link_new(struct caret__py_core *c, int *rc);
+int caret__py_core_new(struct caret__py_state *st, caret_db *db, struct caret__py_core **made);
+void caret__py_core_free(struct caret__py_core *c);
+PyObject *caret__py_after_fork(PyObject *module, PyObject *none);
+PyObject *caret__py_at_exit(PyObject *module, PyObject *none);
+
+/* The link to use, or NULL with an exception set. */
+static inline struct caret__py_link *caret__py_link(struct caret__py_owner *o)
+{
+    struct caret__py_here *here = &caret__py_here;
+    struct caret__py_recent *r = &here->recent[o->core->id % CARET__PY_RECENT];
+    struct caret__py_link *l = o->own != NULL ? o->own : r->id == o->core->id ? r->link : NULL;
+
+    if (__builtin_expect(l == NULL || l->trouble != 0, 0))
+        return caret__py_link_slow(o);
+    here->current = l;
+    return l;
+}
+
+/* The session to use, or NULL with an exception set. */
+static inline caret_session *caret__py_enter(struct caret__py_owner *o)
+{
+    struct caret__py_link *l = caret__py_link(o);
+    return l != NULL ? l->s : NULL;
+}
+
+/* Around what takes long: the GIL is free meanwhile, and the core is not closed. */
+PyThreadState *caret__py_unlock(struct caret__py_core *c);
+void caret__py_relock(struct caret__py_core *c, PyThreadState *ts);
+
+/* The handle of an open database, or NULL with an exception set. */
+caret_db *caret__py_db(struct caret__py_owner *o);
+
+/* ----------------------------------------------------------- value.c */
+
+/* Bytes that some Python object stands for; to be dropped, unless `hold` is NULL. */
+struct caret__py_text {
+    const char *data;
+    Py_ssize_t len;
+    PyObject *hold;
+    char small[64];
+};
+
+/* -1: an exception is set.  `what` is "value" or "subscript". */
+int caret__py_text(struct caret__py_state *st, PyObject *o, struct caret__py_text *t, const char *what);
+/* The same as the view writes values. */
+int caret__py_value_text(struct caret__py_node *n, PyObject *o, struct caret__py_text *t);
+static inline void caret__py_drop(struct caret__py_text *t)
+{
+    Py_XDECREF(t->hold);
+}
+
+PyObject *caret__py_str(const char *data, size_t len);
+PyObject *caret__py_value(PyObject *view, caret_slice v);
+PyObject *caret__py_number(struct caret__py_state *st, const char *data, size_t len);
+PyObject *caret__py_integer(struct caret__py_state *st, const char *data, size_t len);
+/* Seconds, or None for ever; -1: an exception is set. */
+int caret__py_timeout(PyObject *o, uint64_t *ns);
+
+int caret__py_add_view(PyObject *module, struct caret__py_state *st);
+
+/* ----------------------------------------------------------- node.c */
+
+struct caret__py_node *caret__py_node_new(PyTypeObject *type, struct caret__py_owner *o, PyObject *view,
+                                          size_t room);
+struct caret__py_node *caret__py_node_at(PyTypeObject *type, struct caret__py_owner *o, PyObject *view,
+                                         const caret_node *at);
+/* n becomes a child of parent: an outcome, or CARET__PY_SET. */
+int caret__py_child(struct caret__py_state *st, caret_node *n, size_t bytes, const caret_node *parent,
+                    PyObject *sub);
+PyObject *caret__py_last_sub(const caret_node *n);
+PyObject *caret__py_node_path(struct caret__py_owner *o, PyTypeObject *type, PyObject *view, PyObject *key);
+bool caret__py_is_node(struct caret__py_state *st, PyObject *o);
+int caret__py_add_node(PyObject *module, struct caret__py_state *st);
+PyObject *caret__py_node_get(PyObject *self, PyObject *key);
+PyObject *caret__py_zwr(const caret_node *n);
+
+/* ----------------------------------------------------------- data.c */
+
+extern PyMethodDef caret__py_data_methods[];
+PyObject *caret__py_get_value(PyObject *self, void *closure);
+int caret__py_set_value(PyObject *self, PyObject *value, void *closure);
+PyObject *caret__py_get_bytes(PyObject *self, void *closure);
+PyObject *caret__py_get_data(PyObject *self, void *closure);
+PyObject *caret__py_add(PyObject *self, PyObject *by);
+PyObject *caret__py_subtract(PyObject *self, PyObject *by);
+/* Like sq_contains and mp_ass_subscript. */
+int caret__py_contains(PyObject *self, PyObject *sub);
+int caret__py_assign(PyObject *self, PyObject *sub, PyObject *value);
+
+/* ----------------------------------------------------------- iter.c, range.c */
+
+enum caret__py_what {
+    CARET__PY_KEYS,
+    CARET__PY_VALUES,
+    CARET__PY_ITEMS,
+    CARET__PY_NODES,
+    CARET__PY_WALK,
+    CARET__PY_NAMES
+};
+
+/* Some of the children of a node; `from` and `to` are bytes or NULL. */
+struct caret__py_bounds {
+    PyObject *from, *to;
+    int flags; /* CARET_RANGE_* */
+    bool back;
+    Py_ssize_t limit; /* -1: none */
+};
+
+PyObject *caret__py_iterate(struct caret__py_node *n, enum caret__py_what what,
+                            const struct caret__py_bounds *b);
+PyObject *caret__py_walk(struct caret__py_node *n, Py_ssize_t levels);
+PyObject *caret__py_names(struct caret__py_owner *o, int local);
+PyObject *caret__py_range(struct caret__py_node *n, PyObject *slice);
+PyObject *caret__py_prefix(PyObject *self, PyObject *text);
+int caret__py_kill_slice(struct caret__py_node *n, PyObject *slice);
+PyObject *caret__py_range_of(struct caret__py_node *n, struct caret__py_bounds *b);
+void caret__py_slices(const struct caret__py_bounds *b, caret_slice *from, caret_slice *to);
+int caret__py_add_iter(PyObject *module, struct caret__py_state *st);
+int caret__py_add_range(PyObject *module, struct caret__py_state *st);
+
+/* ----------------------------------------------------------- db.c, transaction.c, lock.c, text.c */
+
+extern PyMethodDef caret__py_transaction_methods[], caret__py_lock_methods[], caret__py_node_lock_methods[];
+extern PyMethodDef caret__py_admin_methods[];
+int caret__py_add_owners(PyObject *module, struct caret__py_state *st);
+PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw);
+PyObject *caret__py_find(PyObject *module, PyObject *path);
+PyObject *caret__py_parse(PyObject *module, PyObject *args);
+PyObject *caret__py_str2zwr(PyObject *module, PyObject *o);
+PyObject *caret__py_zwr2str(PyObject *module, PyObject *o);
+
+/* ----------------------------------------------------------- module.c */
+
+struct caret__py_state *caret__py_state(PyObject *module);
+/* A class of this module: made, put into it, and borrowed from it. */
+PyTypeObject *caret__py_type(PyObject *module, PyType_Spec *spec, const char *name);
+/* Bad use of a function: TypeError; returns NULL. */
+PyObject *caret__py_type_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
