@@ -1,0 +1,517 @@
+/*
+ * node.c - the class Node: addresses, and what can be told of them without looking at data.
+ *
+ * A node is one piece of memory: head, owner, view, caret_node, key.  It never changes its address; what moves is a
+ * copy.  Memory for a child is guessed from its subscript, so that the key is written where it stays; a guess that was
+ * too small is made good by way of the stack.
+ */
+#include "python/binding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ZWR_ROOM   512 /* most nodes; else memory is allocated */
+#define INT_ROOM   12  /* the encoded form of an integer */
+#define OTHER_ROOM 24  /* of floats, and of a short string's ends */
+
+bool caret__py_is_node(struct caret__py_state *st, PyObject *o)
+{
+    return PyObject_TypeCheck(o, st->node);
+}
+
+static struct caret__py_node *as_node(PyObject *o)
+{
+    return (struct caret__py_node *)o;
+}
+
+static size_t key_bytes(const caret_node *n)
+{
+    return caret_node_size(n) - sizeof *n;
+}
+
+static size_t node_room(struct caret__py_node *n)
+{
+    return sizeof n->node + (size_t)((PyVarObject *)n)->ob_size;
+}
+
+/* ----------------------------------------------------------- made and dropped */
+
+/* A node without address, with room for a key of so many bytes. */
+struct caret__py_node *caret__py_node_new(PyTypeObject *type, struct caret__py_owner *o, PyObject *view,
+                                          size_t room)
+{
+    struct caret__py_node *n;
+
+    if (type == o->state->node) {
+        n = PyObject_NewVar(struct caret__py_node, type, (Py_ssize_t)room);
+    } else { /* a class of the program's: it may have a __dict__ */
+        allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+        n = (struct caret__py_node *)alloc(type, (Py_ssize_t)room);
+    }
+    if (n == NULL)
+        return NULL;
+    Py_INCREF((PyObject *)o);
+    n->owner = o;
+    Py_XINCREF(view);
+    n->view = view;
+    return n;
+}
+
+struct caret__py_node *caret__py_node_at(PyTypeObject *type, struct caret__py_owner *o, PyObject *view,
+                                         const caret_node *at)
+{
+    struct caret__py_node *n = caret__py_node_new(type, o, view, key_bytes(at));
+
+    if (n != NULL)
+        caret_node_copy(&n->node, node_room(n), at);
+    return n;
+}
+
+static void dealloc(PyObject *self)
+{
+    struct caret__py_node *n = as_node(self);
+    PyTypeObject *type = Py_TYPE(self);
+    struct caret__py_owner *o = n->owner;
+    bool plain = o != NULL && type == o->state->node;
+
+    Py_XDECREF(n->view);
+    if (plain)
+        PyObject_Free(self);
+    else
+        ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_XDECREF((PyObject *)o);
+    Py_DECREF(type);
+}
+
+/* Node(node): the same address, as one of this class */
+static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kw)
+{
+    PyObject *from = NULL;
+
+    if (kw != NULL && PyDict_Size(kw) > 0)
+        return caret__py_type_error("Node() takes no arguments by name");
+    if (!PyArg_ParseTuple(args, "O:Node", &from))
+        return NULL;
+    for (PyTypeObject *t = Py_TYPE(from); t != NULL; t = PyType_GetSlot(t, Py_tp_base))
+        if ((destructor)PyType_GetSlot(t, Py_tp_dealloc) == dealloc)
+            return (PyObject *)caret__py_node_at(type, as_node(from)->owner, as_node(from)->view,
+                                                 &as_node(from)->node);
+    return caret__py_type_error("Node() takes a node: Oak(db['^oaks'])");
+}
+
+/* ----------------------------------------------------------- children */
+
+static int child_of_text(struct caret__py_state *st, caret_node *n, size_t bytes, const caret_node *parent,
+                         PyObject *sub)
+{
+    struct caret__py_text t;
+
+    if (caret__py_text(st, sub, &t, "subscript") < 0)
+        return CARET__PY_SET;
+    int rc = caret_node_child(n, bytes, parent, t.data, (size_t)t.len);
+    caret__py_drop(&t);
+    return rc;
+}
+
+static inline int child(struct caret__py_state *st, caret_node *n, size_t bytes, const caret_node *parent,
+                        PyObject *sub)
+{
+    if (PyLong_CheckExact(sub)) {
+        int over = 0;
+        long long v = PyLong_AsLongLongAndOverflow(sub, &over);
+        if (over == 0)
+            return caret_node_child_int(n, bytes, parent, v);
+    }
+    return child_of_text(st, n, bytes, parent, sub);
+}
+
+int caret__py_child(struct caret__py_state *st, caret_node *n, size_t bytes, const caret_node *parent,
+                    PyObject *sub)
+{
+    return child(st, n, bytes, parent, sub);
+}
+
+/* A path of subscripts below a node. */
+static int descend(struct caret__py_state *st, caret_node_buf *at, PyObject *path, Py_ssize_t from)
+{
+    Py_ssize_t count = PyTuple_Size(path);
+    int rc = CARET_OK;
+
+    for (Py_ssize_t i = from; i < count && rc == CARET_OK; i++)
+        rc = child(st, &at->node, sizeof *at, &at->node, PyTuple_GetItem(path, i));
+    return rc;
+}
+
+/* By way of the stack: a path, or what a guess did not have room for. */
+static PyObject *child_slow(struct caret__py_node *n, PyObject *sub)
+{
+    struct caret__py_state *st = n->owner->state;
+    caret_node_buf at;
+    int rc;
+
+    caret_node_copy(&at.node, sizeof at, &n->node);
+    if (PyTuple_Check(sub))
+        rc = descend(st, &at, sub, 0);
+    else
+        rc = child(st, &at.node, sizeof at, &at.node, sub);
+    if (rc != CARET_OK)
+        return caret__py_raise(n->owner, rc);
+    return (PyObject *)caret__py_node_at(Py_TYPE((PyObject *)n), n->owner, n->view, &at.node);
+}
+
+static size_t guess(PyObject *sub)
+{
+    if (PyLong_CheckExact(sub))
+        return INT_ROOM;
+    Py_ssize_t len = PyUnicode_Check(sub) ? PyUnicode_GetLength(sub) : 0;
+    return len < (Py_ssize_t)CARET_MAX_KEY ? (size_t)len + (len > 0 ? 4 : OTHER_ROOM) : 0;
+}
+
+PyObject *caret__py_node_get(PyObject *self, PyObject *key)
+{
+    struct caret__py_node *n = as_node(self);
+
+    if (PyTuple_Check(key))
+        return child_slow(n, key);
+    if (PySlice_Check(key))
+        return caret__py_range(n, key);
+    struct caret__py_node *made =
+        caret__py_node_new(Py_TYPE(self), n->owner, n->view, key_bytes(&n->node) + guess(key));
+    if (made == NULL)
+        return NULL;
+    int rc = child(n->owner->state, &made->node, node_room(made), &n->node, key);
+    if (rc == CARET_OK)
+        return (PyObject *)made;
+    Py_DECREF((PyObject *)made);
+    return rc == CARET_E_BUFFER ? child_slow(n, key) : caret__py_raise(n->owner, rc);
+}
+
+/* owner[name] or owner[name, sub, ...] */
+PyObject *caret__py_node_path(struct caret__py_owner *o, PyTypeObject *type, PyObject *view, PyObject *key)
+{
+    bool many = PyTuple_Check(key);
+    PyObject *name = many && PyTuple_Size(key) > 0 ? PyTuple_GetItem(key, 0) : key;
+    struct caret__py_text t;
+    caret_node_buf at;
+
+    if (!PyUnicode_Check(name) && !PyBytes_Check(name))
+        return caret__py_type_error("a variable has a name: db['^oaks'], or db['^oaks', 1, 'shadow']");
+    if (caret__py_text(o->state, name, &t, "name") < 0)
+        return NULL;
+    int rc = caret_node_var(&at.node, sizeof at, t.data, (size_t)t.len);
+    caret__py_drop(&t);
+    if (rc == CARET_OK && many)
+        rc = descend(o->state, &at, key, 1);
+    if (rc != CARET_OK)
+        return caret__py_raise(o, rc);
+    return (PyObject *)caret__py_node_at(type, o, view, &at.node);
+}
+
+/* ----------------------------------------------------------- what it is called */
+
+static PyObject *subscript(const caret_node *n, unsigned i)
+{
+    char text[CARET_MAX_KEY + 1];
+    size_t len = 0;
+    int number = 0, rc = caret_node_subscript(n, i, text, sizeof text, &len, &number);
+
+    if (rc != CARET_OK) {
+        PyErr_SetString(PyExc_SystemError, "caret: a subscript that is none");
+        return NULL;
+    }
+    if (number && memchr(text, '.', len) == NULL)
+        return caret__py_integer(NULL, text, len);
+    return caret__py_str(text, len);
+}
+
+PyObject *caret__py_last_sub(const caret_node *n)
+{
+    int64_t v;
+
+    if (caret_node_last_as_int(n, &v))
+        return PyLong_FromLongLong(v);
+    return subscript(n, caret_node_depth(n) - 1);
+}
+
+PyObject *caret__py_zwr(const caret_node *n)
+{
+    char small[ZWR_ROOM], *text = small;
+    size_t len = 0;
+    int rc = caret_node_zwr(n, 1, small, sizeof small, &len);
+
+    if (rc == CARET_E_BUFFER) {
+        text = PyMem_Malloc(len);
+        rc = text == NULL ? CARET_E_NOMEM : caret_node_zwr(n, 1, text, len, &len);
+    }
+    PyObject *made = rc == CARET_OK ? caret__py_str(text, len) : PyErr_NoMemory();
+    if (text != small)
+        PyMem_Free(text);
+    return made;
+}
+
+static PyObject *str(PyObject *self)
+{
+    return caret__py_zwr(&as_node(self)->node);
+}
+
+static PyObject *repr(PyObject *self)
+{
+    PyObject *text = str(self), *type = PyType_GetName(Py_TYPE(self)), *made = NULL;
+
+    if (text != NULL && type != NULL && Py_TYPE(self) == as_node(self)->owner->state->node)
+        made = PyUnicode_FromFormat("caret.%U(%R)", type, text);
+    else if (text != NULL && type != NULL)
+        made = PyUnicode_FromFormat("%U(%R)", type, text);
+    Py_XDECREF(text);
+    Py_XDECREF(type);
+    return made;
+}
+
+static Py_hash_t hash(PyObject *self)
+{
+    PyObject *text = str(self);
+    Py_hash_t h = text == NULL ? -1 : PyObject_Hash(text);
+
+    Py_XDECREF(text);
+    return h;
+}
+
+/* Of the same database?  -1: an exception is set. */
+static int same_database(struct caret__py_owner *a, struct caret__py_owner *b)
+{
+    if (a->core == b->core)
+        return 1;
+    if (a->core->db == NULL || b->core->db == NULL ||
+        PyUnicode_CompareWithASCIIString(a->path, ":memory:") == 0)
+        return 0;
+    int order = PyUnicode_Compare(a->path, b->path);
+    return order == -1 && PyErr_Occurred() ? -1 : order == 0;
+}
+
+static bool holds(int order, int op)
+{
+    switch (op) {
+    case Py_LT: return order < 0;
+    case Py_LE: return order <= 0;
+    case Py_EQ: return order == 0;
+    case Py_NE: return order != 0;
+    case Py_GT: return order > 0;
+    default: return order >= 0;
+    }
+}
+
+static PyObject *compare(PyObject *a, PyObject *b, int op)
+{
+    struct caret__py_state *st = as_node(a)->owner->state;
+
+    if (!caret__py_is_node(st, b))
+        return Py_NewRef(Py_NotImplemented);
+    int same = same_database(as_node(a)->owner, as_node(b)->owner);
+    if (same < 0)
+        return NULL;
+    if (same)
+        return PyBool_FromLong(holds(caret_node_compare(&as_node(a)->node, &as_node(b)->node), op));
+    if (op == Py_EQ || op == Py_NE)
+        return PyBool_FromLong(op == Py_NE);
+    return Py_NewRef(Py_NotImplemented);
+}
+
+static PyObject *get_name(PyObject *self, void *closure)
+{
+    char buf[CARET_MAX_NAME + 2];
+    caret_slice name = caret_node_name(&as_node(self)->node, buf);
+
+    (void)closure;
+    return caret__py_str(name.data, name.len);
+}
+
+static PyObject *get_subs(PyObject *self, void *closure)
+{
+    const caret_node *n = &as_node(self)->node;
+    unsigned depth = caret_node_depth(n);
+    PyObject *tuple = PyTuple_New(depth);
+
+    (void)closure;
+    for (unsigned i = 0; tuple != NULL && i < depth; i++) {
+        PyObject *sub = subscript(n, i);
+        if (sub == NULL || PyTuple_SetItem(tuple, i, sub) < 0)
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static PyObject *get_sub(PyObject *self, void *closure)
+{
+    const caret_node *n = &as_node(self)->node;
+
+    (void)closure;
+    return caret_node_depth(n) == 0 ? Py_NewRef(Py_None) : caret__py_last_sub(n);
+}
+
+static PyObject *get_depth(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLong(caret_node_depth(&as_node(self)->node));
+}
+
+static PyObject *get_local(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(caret_node_is_local(&as_node(self)->node));
+}
+
+static PyObject *get_db(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef((PyObject *)as_node(self)->owner);
+}
+
+static PyObject *get_view(PyObject *self, void *closure)
+{
+    PyObject *view = as_node(self)->view;
+
+    (void)closure;
+    return Py_NewRef(view != NULL ? view : Py_None);
+}
+
+/* ----------------------------------------------------------- neighbours */
+
+static PyObject *like(PyObject *self, const caret_node *at)
+{
+    return (PyObject *)caret__py_node_at(Py_TYPE(self), as_node(self)->owner, as_node(self)->view, at);
+}
+
+static PyObject *get_parent(PyObject *self, void *closure)
+{
+    caret_node_buf at;
+
+    (void)closure;
+    if (caret_node_depth(&as_node(self)->node) == 0)
+        Py_RETURN_NONE;
+    int rc = caret_node_parent(&at.node, sizeof at, &as_node(self)->node);
+    return rc == CARET_OK ? like(self, &at.node) : caret__py_raise(as_node(self)->owner, rc);
+}
+
+static PyObject *get_variable(PyObject *self, void *closure)
+{
+    caret_node_buf at;
+
+    (void)closure;
+    caret_node_copy(&at.node, sizeof at, &as_node(self)->node);
+    while (caret_node_depth(&at.node) > 0)
+        caret_node_parent(&at.node, sizeof at, &at.node);
+    return like(self, &at.node);
+}
+
+typedef int move(caret_session *s, caret_node *n);
+
+static PyObject *moved(PyObject *self, move *f)
+{
+    caret_session *s = caret__py_enter(as_node(self)->owner);
+    caret_node_buf at;
+
+    if (s == NULL)
+        return NULL;
+    caret_node_copy(&at.node, sizeof at, &as_node(self)->node);
+    int rc = f(s, &at.node);
+    if (rc == CARET_NONE)
+        Py_RETURN_NONE;
+    return rc == CARET_OK ? like(self, &at.node) : caret__py_raise(as_node(self)->owner, rc);
+}
+
+static move *const moves[] = {caret_first,    caret_last,      caret_next,
+                              caret_previous, caret_node_next, caret_node_previous};
+static const int places[] = {0, 1, 2, 3, 4, 5};
+
+static PyObject *get_moved(PyObject *self, void *closure)
+{
+    return moved(self, moves[*(const int *)closure]);
+}
+
+/* _with(view): the same address with another view; None: str */
+static PyObject *with_view(PyObject *self, PyObject *view)
+{
+    struct caret__py_node *n = as_node(self);
+
+    if (view != Py_None && Py_TYPE(view) != n->owner->state->view)
+        return caret__py_type_error("_with() takes a View");
+    return (PyObject *)caret__py_node_at(Py_TYPE(self), n->owner, view == Py_None ? NULL : view, &n->node);
+}
+
+/* ----------------------------------------------------------- the class */
+
+static PyMethodDef own_methods[] = {{"_with", with_view, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+
+#define PLACE(i) (void *)(uintptr_t)&places[i]
+static PyGetSetDef getset[] = {
+    {"value", caret__py_get_value, caret__py_set_value, "The value, or None; to be set and deleted.", NULL},
+    {"bytes", caret__py_get_bytes, NULL, "The value as bytes, or None.", NULL},
+    {"data", caret__py_get_data, NULL, "0 nothing, 1 a value, 10 children, 11 both.", PLACE(0)},
+    {"has_value", caret__py_get_data, NULL, "Is there a value?", PLACE(1)},
+    {"has_children", caret__py_get_data, NULL, "Is there anything below?", PLACE(2)},
+    {"name", get_name, NULL, "The name of the variable, with its ^.", NULL},
+    {"subs", get_subs, NULL, "The subscripts, a tuple.", NULL},
+    {"sub", get_sub, NULL, "The last subscript; None at a variable.", NULL},
+    {"depth", get_depth, NULL, "How many subscripts.", NULL},
+    {"is_local", get_local, NULL, "Is it a variable of the session, not of the database?", NULL},
+    {"db", get_db, NULL, "The Database, or Session, it was made from.", NULL},
+    {"_view", get_view, NULL, NULL, NULL},
+    {"parent", get_parent, NULL, "The node above; None at a variable.", NULL},
+    {"variable", get_variable, NULL, "The node without subscripts.", NULL},
+    {"first", get_moved, NULL, "The first child, or None.", PLACE(0)},
+    {"last", get_moved, NULL, "The last child, or None.", PLACE(1)},
+    {"next", get_moved, NULL, "The next sibling, or None.", PLACE(2)},
+    {"previous", get_moved, NULL, "The sibling before, or None.", PLACE(3)},
+    {"next_node", get_moved, NULL, "The next node with a value, depth first, or None.", PLACE(4)},
+    {"previous_node", get_moved, NULL, "The node with a value before, or None.", PLACE(5)},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyObject *iterate(PyObject *self)
+{
+    return caret__py_iterate(as_node(self), CARET__PY_KEYS, NULL);
+}
+
+static PyMethodDef methods[64];
+
+/* One table of several. */
+static void join(PyMethodDef *const *tables)
+{
+    unsigned n = 0;
+
+    for (; *tables != NULL; tables++)
+        for (const PyMethodDef *m = *tables; m->ml_name != NULL && n + 1 < sizeof methods / sizeof *methods;
+             m++)
+            methods[n++] = *m;
+}
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, new},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_repr, repr},
+    {Py_tp_str, str},
+    {Py_tp_hash, hash},
+    {Py_tp_richcompare, compare},
+    {Py_tp_iter, iterate},
+    {Py_tp_getset, getset},
+    {Py_tp_methods, methods},
+    {Py_mp_subscript, caret__py_node_get},
+    {Py_mp_ass_subscript, caret__py_assign},
+    {Py_sq_contains, caret__py_contains},
+    {Py_nb_inplace_add, caret__py_add},
+    {Py_nb_inplace_subtract, caret__py_subtract},
+    {Py_tp_doc, "A node: an address in a database.  db['^oaks'][1]"},
+    {0, NULL},
+};
+static PyType_Spec spec = {"caret.Node", sizeof(struct caret__py_node), 1,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+
+int caret__py_add_node(PyObject *module, struct caret__py_state *st)
+{
+    PyMethodDef *const tables[] = {own_methods, caret__py_data_methods, caret__py_node_lock_methods, NULL};
+
+    if (methods[0].ml_name == NULL)
+        join(tables);
+    st->node = caret__py_type(module, &spec, "Node");
+    return st->node == NULL ? -1 : 0;
+}

@@ -1,0 +1,322 @@
+/*
+ * value.c - Python objects as bytes, and back.
+ *
+ * In: str by UTF-8 (what came from bytes that are not UTF-8 goes back as it was: surrogateescape), bytes, int of any
+ * size, float and Decimal.  Numbers become canonical text, the same as value and as subscript.  Whatever else there is,
+ * bool and None too, is a TypeError: nothing is guessed.  Out: str; or what the view of a node says.
+ */
+#include "python/binding.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ----------------------------------------------------------- in */
+
+static int bytes_text(struct caret__py_text *t, PyObject *o)
+{
+    char *data;
+
+    if (PyBytes_AsStringAndSize(o, &data, &t->len) < 0)
+        return -1;
+    t->data = data;
+    return 0;
+}
+
+/* Made for this: it is held. */
+static int held_bytes(struct caret__py_text *t, PyObject *o)
+{
+    t->hold = o;
+    return o == NULL ? -1 : bytes_text(t, o);
+}
+
+static int str_text(struct caret__py_text *t, PyObject *o)
+{
+    t->data = PyUnicode_AsUTF8AndSize(o, &t->len);
+    if (t->data != NULL)
+        return 0;
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        return -1;
+    PyErr_Clear();
+    return held_bytes(t, PyUnicode_AsEncodedString(o, "utf-8", "surrogateescape"));
+}
+
+static int big_text(struct caret__py_text *t, PyObject *o)
+{
+    PyObject *exact = PyNumber_ToBase(o, 10); /* also of a subclass with a __str__ of its own */
+    int rc = exact == NULL ? -1 : held_bytes(t, PyUnicode_AsEncodedString(exact, "ascii", NULL));
+
+    Py_XDECREF(exact);
+    return rc;
+}
+
+static int int_text(struct caret__py_text *t, PyObject *o)
+{
+    int over = 0;
+    long long v = PyLong_AsLongLongAndOverflow(o, &over);
+
+    if (over != 0)
+        return big_text(t, o);
+    if (v == -1 && PyErr_Occurred())
+        return -1;
+    t->len = snprintf(t->small, sizeof t->small, "%lld", v);
+    t->data = t->small;
+    return 0;
+}
+
+static int float_text(struct caret__py_state *st, struct caret__py_text *t, PyObject *o, const char *what)
+{
+    double v = PyFloat_AsDouble(o);
+    caret_node_buf n;
+    size_t len;
+    char text[80];
+
+    if (v == -1 && PyErr_Occurred())
+        return -1;
+    if (!isfinite(v)) {
+        snprintf(text, sizeof text, "INVALID: %s can't be a %s", isnan(v) ? "NaN" : "an infinity", what);
+        caret__py_raise_text(st, CARET_E_INVALID, text);
+        return -1;
+    }
+    int rc = caret_node_var(&n.node, sizeof n, "x", 1);
+    if (rc == CARET_OK)
+        rc = caret_node_child_double(&n.node, sizeof n, &n.node, v);
+    if (rc == CARET_OK)
+        rc = caret_node_subscript(&n.node, 0, t->small, sizeof t->small, &len, NULL);
+    t->data = t->small;
+    t->len = (Py_ssize_t)len;
+    return rc == CARET_OK ? 0 : (caret__py_raise_code(st, rc), -1);
+}
+
+/* The class Decimal, if there can be one of its objects; borrowed. */
+static PyObject *decimal(struct caret__py_state *st)
+{
+    if (st->decimal == NULL) {
+        PyObject *module = PyImport_ImportModule("decimal");
+        if (module != NULL)
+            st->decimal = PyObject_GetAttrString(module, "Decimal");
+        Py_XDECREF(module);
+    }
+    return st->decimal;
+}
+
+static bool has_decimal(void)
+{
+    PyObject *module = PyImport_AddModule("sys"); /* borrowed */
+    PyObject *modules = module != NULL ? PyObject_GetAttrString(module, "modules") : NULL;
+    bool there = modules != NULL && PyMapping_HasKeyString(modules, "decimal");
+
+    Py_XDECREF(modules);
+    PyErr_Clear();
+    return there;
+}
+
+/* The text of a Decimal without an exponent, and without needless zeros, as far as it is not absurdly long. */
+static int decimal_text(struct caret__py_state *st, struct caret__py_text *t, PyObject *o, const char *what)
+{
+    PyObject *canonical = PyImport_ImportModule("caret._numbers");
+    PyObject *text =
+        canonical != NULL ? PyObject_CallMethod(canonical, "text_of_decimal", "Os", o, what) : NULL;
+    int rc = text == NULL ? -1 : held_bytes(t, PyUnicode_AsEncodedString(text, "ascii", NULL));
+
+    (void)st;
+    Py_XDECREF(canonical);
+    Py_XDECREF(text);
+    return rc;
+}
+
+static int other_text(struct caret__py_state *st, PyObject *o, struct caret__py_text *t, const char *what)
+{
+    int is_decimal = 0;
+
+    if (has_decimal()) {
+        PyObject *class = decimal(st);
+        is_decimal = class == NULL ? -1 : PyObject_IsInstance(o, class);
+    }
+    if (is_decimal != 0)
+        return is_decimal < 0 ? -1 : decimal_text(st, t, o, what);
+    PyObject *type = PyType_GetName(Py_TYPE(o));
+    if (type != NULL && o == Py_None && what[0] == 'v')
+        caret__py_type_error("a value can't be None; `del node.value` takes the value away");
+    else if (type != NULL)
+        PyErr_Format(PyExc_TypeError, "a %s must be str, bytes, int, float or Decimal, not %U", what, type);
+    Py_XDECREF(type);
+    return -1;
+}
+
+int caret__py_text(struct caret__py_state *st, PyObject *o, struct caret__py_text *t, const char *what)
+{
+    t->hold = NULL;
+    t->data = NULL;
+    t->len = 0;
+    if (PyUnicode_Check(o))
+        return str_text(t, o);
+    if (PyLong_Check(o) && !PyBool_Check(o))
+        return int_text(t, o);
+    if (PyBytes_Check(o))
+        return bytes_text(t, o);
+    if (PyFloat_Check(o))
+        return float_text(st, t, o, what);
+    return other_text(st, o, t, what);
+}
+
+int caret__py_value_text(struct caret__py_node *n, PyObject *o, struct caret__py_text *t)
+{
+    struct caret__py_view *view = (struct caret__py_view *)n->view;
+
+    if (view == NULL || view->encode == NULL)
+        return caret__py_text(n->owner->state, o, t, "value");
+    PyObject *made = PyObject_CallFunctionObjArgs(view->encode, o, NULL);
+    if (made == NULL)
+        return -1;
+    int rc = caret__py_text(n->owner->state, made, t, "value");
+    if (t->hold == NULL)
+        t->hold = made;
+    else
+        Py_DECREF(made);
+    return rc;
+}
+
+/* ----------------------------------------------------------- out */
+
+PyObject *caret__py_str(const char *data, size_t len)
+{
+    return PyUnicode_DecodeUTF8(data, (Py_ssize_t)len, "surrogateescape");
+}
+
+PyObject *caret__py_value(PyObject *view, caret_slice v)
+{
+    struct caret__py_view *how = (struct caret__py_view *)view;
+    const char *data = v.data != NULL ? v.data : "";
+
+    if (how == NULL)
+        return PyUnicode_DecodeUTF8(data, (Py_ssize_t)v.len, "surrogateescape");
+    PyObject *bytes = PyBytes_FromStringAndSize(data, (Py_ssize_t)v.len);
+    if (bytes == NULL || how->decode == NULL)
+        return bytes;
+    PyObject *made = PyObject_CallFunctionObjArgs(how->decode, bytes, NULL);
+    Py_DECREF(bytes);
+    return made;
+}
+
+/* Up to 18 digits with a sign: no overflow is possible.  false: it is something else. */
+static bool small_integer(const char *data, size_t len, long long *v)
+{
+    size_t i = len > 0 && data[0] == '-';
+    unsigned long long sum = 0;
+
+    if (len == i || len - i > 18)
+        return false;
+    for (; i < len; i++) {
+        if (data[i] < '0' || data[i] > '9')
+            return false;
+        sum = sum * 10 + (unsigned)(data[i] - '0');
+    }
+    *v = data[0] == '-' ? -(long long)sum : (long long)sum;
+    return true;
+}
+
+static PyObject *by_class(PyObject *class, const char *data, size_t len)
+{
+    PyObject *text = caret__py_str(data, len);
+    PyObject *made = text != NULL && class != NULL ? PyObject_CallFunctionObjArgs(class, text, NULL) : NULL;
+
+    Py_XDECREF(text);
+    return made;
+}
+
+PyObject *caret__py_integer(struct caret__py_state *st, const char *data, size_t len)
+{
+    long long v;
+
+    (void)st;
+    return small_integer(data, len, &v) ? PyLong_FromLongLong(v)
+                                        : by_class((PyObject *)&PyLong_Type, data, len);
+}
+
+/* An int if it is integral, else a Decimal. */
+PyObject *caret__py_number(struct caret__py_state *st, const char *data, size_t len)
+{
+    long long v;
+
+    if (small_integer(data, len, &v))
+        return PyLong_FromLongLong(v);
+    PyObject *numbers = PyImport_ImportModule("caret._numbers");
+    PyObject *text = numbers != NULL ? caret__py_str(data, len) : NULL;
+    PyObject *made = text != NULL ? PyObject_CallMethod(numbers, "number", "O", text) : NULL;
+
+    (void)st;
+    Py_XDECREF(numbers);
+    Py_XDECREF(text);
+    return made;
+}
+
+int caret__py_timeout(PyObject *o, uint64_t *ns)
+{
+    *ns = CARET_FOREVER;
+    if (o == NULL || o == Py_None)
+        return 0;
+    double t = PyFloat_AsDouble(o);
+    if (t == -1 && PyErr_Occurred())
+        return -1;
+    if (isnan(t)) {
+        PyErr_SetString(PyExc_ValueError, "a timeout is a number of seconds, not NaN");
+        return -1;
+    }
+    if (t < 1e9)
+        *ns = t <= 0 ? 0 : (uint64_t)(t * 1e9);
+    return 0;
+}
+
+/* ----------------------------------------------------------- views */
+
+/* View(how, encode, decode); None for both: bytes */
+static PyObject *view_new(PyTypeObject *type, PyObject *args, PyObject *kw)
+{
+    PyObject *how, *encode, *decode;
+
+    (void)kw;
+    if (!PyArg_ParseTuple(args, "OOO", &how, &encode, &decode))
+        return NULL;
+    struct caret__py_view *v = PyObject_New(struct caret__py_view, type);
+    if (v == NULL)
+        return NULL;
+    v->how = Py_NewRef(how);
+    v->encode = encode == Py_None ? NULL : Py_NewRef(encode);
+    v->decode = decode == Py_None ? NULL : Py_NewRef(decode);
+    return (PyObject *)v;
+}
+
+static void view_dealloc(PyObject *self)
+{
+    struct caret__py_view *v = (struct caret__py_view *)self;
+    PyTypeObject *type = Py_TYPE(self);
+
+    Py_XDECREF(v->how);
+    Py_XDECREF(v->encode);
+    Py_XDECREF(v->decode);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *view_how(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(((struct caret__py_view *)self)->how);
+}
+
+static PyGetSetDef view_getset[] = {{"how", view_how, NULL, NULL, NULL}, {NULL, NULL, NULL, NULL, NULL}};
+static PyType_Slot view_slots[] = {
+    {Py_tp_new, view_new},
+    {Py_tp_dealloc, view_dealloc},
+    {Py_tp_getset, view_getset},
+    {0, NULL},
+};
+static PyType_Spec view_spec = {"caret._core.View", sizeof(struct caret__py_view), 0, Py_TPFLAGS_DEFAULT,
+                                view_slots};
+
+int caret__py_add_view(PyObject *module, struct caret__py_state *st)
+{
+    st->view = caret__py_type(module, &view_spec, "View");
+    return st->view == NULL ? -1 : 0;
+}
