@@ -1,0 +1,207 @@
+/*
+ * lock.c - locks on names, and other waits that may take long.
+ *
+ * The engine lets the GIL go while it sleeps.  Signals are handled by the main thread alone, between two steps of its
+ * program: so there a wait is cut into slices, and after each the handlers run.
+ */
+#include "python/binding.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SLICE     50000000u /* ns: how long Ctrl-C may take to be noticed */
+#define LOCKS_MAX 64        /* of one call, as caret.h says */
+
+/* What waits: told for how long. */
+struct wait {
+    caret_session *s;
+    const caret_node *n;
+    const caret_node *const *nodes;
+    size_t count;
+    uint64_t place;
+};
+typedef int waiter(const struct wait *w, uint64_t ns);
+
+/* Does it say that the time is over? */
+static bool timed_out(int rc)
+{
+    return rc == CARET_LOCK_TIMEOUT || rc == CARET_NONE;
+}
+
+static int wait_long(const struct wait *w, waiter *f, uint64_t ns)
+{
+    int rc = f(w, 0);
+
+    if (!timed_out(rc) || ns == 0)
+        return rc;
+    if (syscall(SYS_gettid) != getpid())
+        return f(w, ns);
+    while (timed_out(rc) && ns > 0) {
+        uint64_t now = ns < SLICE ? ns : SLICE;
+        if (PyErr_CheckSignals() < 0)
+            return CARET__PY_SET;
+        rc = f(w, now);
+        ns -= ns == CARET_FOREVER ? 0 : now;
+    }
+    return rc;
+}
+
+static int wait_lock(const struct wait *w, uint64_t ns)
+{
+    return caret_lock(w->s, w->n, ns);
+}
+
+static int wait_locks(const struct wait *w, uint64_t ns)
+{
+    return caret_lock_more(w->s, w->nodes, w->count, ns);
+}
+
+static int wait_change(const struct wait *w, uint64_t ns)
+{
+    return caret_wait(w->s, w->n, w->place, ns);
+}
+
+/* ----------------------------------------------------------- of a node */
+
+static struct caret__py_node *as_node(PyObject *o)
+{
+    return (struct caret__py_node *)o;
+}
+
+static PyObject *got(struct caret__py_owner *o, int rc, int timeout)
+{
+    if (rc == CARET_OK || rc == timeout)
+        return PyBool_FromLong(rc == CARET_OK);
+    return caret__py_raise(o, rc);
+}
+
+/* acquire(timeout=None) -> bool; _lock(timeout) raises instead */
+static PyObject *take(PyObject *self, PyObject *const *args, Py_ssize_t nargs, int timeout)
+{
+    struct caret__py_node *n = as_node(self);
+    uint64_t ns;
+
+    if (nargs > 1)
+        return caret__py_type_error("a lock takes a timeout, and nothing else");
+    if (caret__py_timeout(nargs > 0 ? args[0] : NULL, &ns) < 0)
+        return NULL;
+    caret_session *s = caret__py_enter(n->owner);
+    if (s == NULL)
+        return NULL;
+    struct wait w = {.s = s, .n = &n->node};
+    return got(n->owner, wait_long(&w, wait_lock, ns), timeout);
+}
+
+static PyObject *acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    return take(self, args, nargs, CARET_LOCK_TIMEOUT);
+}
+
+static PyObject *lock(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    return take(self, args, nargs, CARET_OK);
+}
+
+static PyObject *release(PyObject *self, PyObject *none)
+{
+    struct caret__py_node *n = as_node(self);
+    caret_session *s = caret__py_enter(n->owner);
+    int rc = s == NULL ? CARET__PY_SET : caret_unlock(s, &n->node);
+
+    (void)none;
+    return rc == CARET_OK ? Py_NewRef(Py_None) : caret__py_raise(n->owner, rc);
+}
+
+/* wait(timeout=None, place=None): True if something was committed at the node or below it, after the place */
+static PyObject *wait(PyObject *self, PyObject *args, PyObject *kw)
+{
+    static char *names[] = {"timeout", "place", NULL};
+    struct caret__py_node *n = as_node(self);
+    PyObject *timeout = NULL, *place = Py_None;
+    struct wait w = {.n = &n->node, .place = CARET_LOG_END};
+    uint64_t ns;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "|OO:wait", names, &timeout, &place))
+        return NULL;
+    if (place != Py_None)
+        w.place = PyLong_AsUnsignedLongLong(place);
+    if (PyErr_Occurred() || caret__py_timeout(timeout, &ns) < 0)
+        return NULL;
+    if (place == Py_None) { /* what comes between two slices counts */
+        caret_db *db = caret__py_db(n->owner);
+        int rc = db == NULL ? CARET__PY_SET : caret_durable(db, NULL, &w.place);
+        if (rc != CARET_OK)
+            return caret__py_raise(n->owner, rc);
+    }
+    w.s = caret__py_enter(n->owner);
+    return w.s == NULL ? NULL : got(n->owner, wait_long(&w, wait_change, ns), CARET_NONE);
+}
+
+#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
+PyMethodDef caret__py_node_lock_methods[] = {
+    {"acquire", FAST(acquire), "acquire(timeout=None): take the lock on this name; False: not in time"},
+    {"_lock", FAST(lock), NULL},
+    {"release", release, METH_NOARGS, "Give the lock back, once."},
+    {"wait", (PyCFunction)(void (*)(void))wait, METH_VARARGS | METH_KEYWORDS,
+     "wait(timeout=None, place=None): sleep until something is committed here or below; False: not in time"},
+    {NULL, NULL, 0, NULL},
+};
+
+/* ----------------------------------------------------------- of an owner */
+
+/* The addresses in a tuple of nodes; they live as long as it. */
+static int read_nodes(struct caret__py_owner *o, PyObject *tuple, const caret_node **nodes)
+{
+    Py_ssize_t n = PyTuple_Size(tuple);
+
+    if (n > LOCKS_MAX) {
+        caret__py_raise_text(o->state, CARET_E_INVALID, "INVALID: 64 locks at once are the most");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *node = PyTuple_GetItem(tuple, i);
+        if (!caret__py_is_node(o->state, node)) {
+            caret__py_type_error("locks are taken on nodes");
+            return -1;
+        }
+        nodes[i] = &as_node(node)->node;
+    }
+    return 0;
+}
+
+/* acquire_all(nodes, timeout=None): all of these or none */
+static PyObject *acquire_all(PyObject *self, PyObject *args, PyObject *kw)
+{
+    static char *names[] = {"nodes", "timeout", NULL};
+    struct caret__py_owner *o = (struct caret__py_owner *)self;
+    const caret_node *nodes[LOCKS_MAX];
+    PyObject *list, *timeout = NULL, *made = NULL;
+    uint64_t ns;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|O:acquire_all", names, &list, &timeout))
+        return NULL;
+    PyObject *tuple = PySequence_Tuple(list);
+    if (tuple != NULL && read_nodes(o, tuple, nodes) == 0 && caret__py_timeout(timeout, &ns) == 0) {
+        struct wait w = {.s = caret__py_enter(o), .nodes = nodes, .count = (size_t)PyTuple_Size(tuple)};
+        made = w.s == NULL ? NULL : got(o, wait_long(&w, wait_locks, ns), CARET_LOCK_TIMEOUT);
+    }
+    Py_XDECREF(tuple);
+    return made;
+}
+
+static PyObject *release_all(PyObject *self, PyObject *none)
+{
+    struct caret__py_owner *o = (struct caret__py_owner *)self;
+    caret_session *s = caret__py_enter(o);
+    int rc = s == NULL ? CARET__PY_SET : caret_unlock_all(s);
+
+    (void)none;
+    return rc == CARET_OK ? Py_NewRef(Py_None) : caret__py_raise(o, rc);
+}
+
+PyMethodDef caret__py_lock_methods[] = {
+    {"acquire_all", (PyCFunction)(void (*)(void))acquire_all, METH_VARARGS | METH_KEYWORDS,
+     "acquire_all(nodes, timeout=None): take these locks, all or none; False: not in time"},
+    {"release_all", release_all, METH_NOARGS, "Give all locks back."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,358 @@
+/*
+ * transaction.c - transactions: run(), and what the `with` forms of caret/_transactions.py call.
+ *
+ * Every form is a frame: it begins, the body runs, and settle() decides what comes of it.  l->depth counts frames, and
+ * the engine counts levels; they are the same number, but after a conflict inside of a nested frame, which ends without
+ * the engine: the outermost one begins everything again, or rolls all levels back.
+ *
+ *     body returned                    commit; a conflict there: again
+ *     body raised Restart, or was told of a conflict and ate it (trouble PENDING): again, from the outermost frame
+ *     body raised Rollback             this frame is rolled back, and ends well
+ *     body raised anything else        this frame is rolled back, and the exception goes on
+ *     the process was forked inside    nothing of it is the child's: Misuse
+ */
+#include "python/binding.h"
+
+enum verdict { COMMITTED, ROLLED_BACK, AGAIN, FAILED };
+
+#define NO_LIMIT (-1)
+
+struct frame {
+    struct caret__py_owner *o;
+    struct caret__py_link *l;
+    unsigned level;  /* l->depth while its body runs */
+    Py_ssize_t most; /* restarts, or NO_LIMIT */
+};
+
+/* ----------------------------------------------------------- asyncio */
+
+static PyObject *attribute(const char *module, const char *name)
+{
+    PyObject *m = PyImport_ImportModule(module);
+    PyObject *f = m != NULL ? PyObject_GetAttrString(m, name) : NULL;
+
+    Py_XDECREF(m);
+    return f;
+}
+
+/* The task of asyncio that runs, as a number; 0: none does. */
+static void *task_now(struct caret__py_state *st)
+{
+    PyObject *modules = PySys_GetObject("modules"); /* borrowed */
+    void *task = NULL;
+
+    if (modules == NULL || !PyMapping_HasKeyString(modules, "asyncio"))
+        return NULL;
+    if (st->running_loop == NULL)
+        st->running_loop = attribute("asyncio", "_get_running_loop");
+    if (st->current_task == NULL)
+        st->current_task = attribute("asyncio", "current_task");
+    PyObject *loop = st->running_loop != NULL ? PyObject_CallNoArgs(st->running_loop) : NULL;
+    if (loop != NULL && loop != Py_None && st->current_task != NULL) {
+        task = PyObject_CallFunctionObjArgs(st->current_task, loop, NULL);
+        Py_XDECREF((PyObject *)task); /* only its address counts */
+    }
+    Py_XDECREF(loop);
+    PyErr_Clear();
+    return task;
+}
+
+static int other_task(struct caret__py_owner *o, struct caret__py_link *l)
+{
+    if (l->task == NULL || l->task == task_now(o->state))
+        return 0;
+    caret__py_raise_text(o->state, CARET_E_INTXN,
+                         "INTXN: await inside a transaction: another task of this thread has one open");
+    return 1;
+}
+
+/* ----------------------------------------------------------- frames */
+
+static int begin(struct frame *f, int flags)
+{
+    f->l = caret__py_link(f->o);
+    if (f->l == NULL || (f->l->depth > 0 && other_task(f->o, f->l)))
+        return -1;
+    int rc = caret_begin(f->l->s, flags);
+    if (rc != CARET_OK) {
+        caret__py_raise(f->o, rc);
+        return -1;
+    }
+    if (f->l->depth++ == 0)
+        f->l->task = NULL;
+    f->level = f->l->depth;
+    return 0;
+}
+
+/* Roll back this frame and what its body left open.  An exception that is set stays. */
+static void undo(struct frame *f)
+{
+    caret__py_here.current = f->l;
+    while (f->l->s != NULL && caret_txn_level(f->l->s) >= f->level)
+        if (caret_rollback(f->l->s) != CARET_OK)
+            break;
+    f->l->depth = f->level - 1;
+    if (f->level == 1)
+        f->l->trouble &= ~(unsigned)CARET__PY_PENDING;
+}
+
+static enum verdict failed(struct frame *f, PyObject **result)
+{
+    Py_CLEAR(*result);
+    undo(f);
+    return FAILED;
+}
+
+/* The outermost frame begins again; a nested one tells those above. */
+static enum verdict again(struct frame *f, PyObject **result)
+{
+    struct caret__py_link *l = f->l;
+
+    Py_CLEAR(*result);
+    if (f->level > 1) {
+        if (!PyErr_Occurred())
+            caret__py_raise_code(f->o->state, CARET_RESTART);
+        l->trouble |= CARET__PY_PENDING;
+        l->depth = f->level - 1;
+        return FAILED;
+    }
+    PyErr_Clear();
+    if (f->most != NO_LIMIT && (Py_ssize_t)caret_txn_restarts(l->s) >= f->most) {
+        caret__py_raise_text(
+            f->o->state, CARET_E_BUSY,
+            "BUSY: others changed what the transaction has read, as often as it may begin again");
+        return failed(f, result);
+    }
+    caret__py_here.current = l;
+    int rc = caret_restart(l->s);
+    l->depth = 1;
+    l->trouble &= ~(unsigned)CARET__PY_PENDING;
+    if (rc != CARET_OK)
+        caret__py_raise(f->o, rc);
+    return rc != CARET_OK || PyErr_CheckSignals() < 0 ? failed(f, result) : AGAIN;
+}
+
+/* Its value, from the exception that is set. */
+static enum verdict rolled_back(struct frame *f, PyObject **result)
+{
+    PyObject *kind, *value, *trace, *args;
+
+    PyErr_Fetch(&kind, &value, &trace);
+    PyErr_NormalizeException(&kind, &value, &trace);
+    args = value != NULL ? PyObject_GetAttrString(value, "args") : NULL;
+    *result = Py_NewRef(args != NULL && PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None);
+    Py_XDECREF(args);
+    Py_XDECREF(kind);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    undo(f);
+    return ROLLED_BACK;
+}
+
+/* The body raised. */
+static enum verdict raised(struct frame *f, PyObject **result)
+{
+    struct caret__py_state *st = f->o->state;
+    bool pending = f->l->trouble & CARET__PY_PENDING;
+
+    if (PyErr_ExceptionMatches(st->restart) || (pending && PyErr_ExceptionMatches(PyExc_Exception)))
+        return again(f, result);
+    return PyErr_ExceptionMatches(st->rollback) && !pending ? rolled_back(f, result) : failed(f, result);
+}
+
+/* The session was closed, or is another process's. */
+static enum verdict lost(struct frame *f, PyObject **result)
+{
+    Py_CLEAR(*result);
+    if (!PyErr_Occurred())
+        caret__py_raise_text(
+            f->o->state, f->l->trouble & CARET__PY_CLOSED ? CARET_E_CLOSED : CARET_E_NOTXN,
+            f->l->trouble & CARET__PY_CLOSED
+                ? "CLOSED: the database was closed inside a transaction"
+                : "NOTXN: the process was forked inside a transaction, which is its parent's");
+    f->l->depth = f->level - 1;
+    if (f->level == 1)
+        f->l->trouble &= ~(unsigned)(CARET__PY_FORKED | CARET__PY_PENDING);
+    return FAILED;
+}
+
+static enum verdict committed(struct frame *f, PyObject **result)
+{
+    struct caret__py_link *l = f->l;
+
+    if (other_task(f->o, l))
+        return failed(f, result);
+    caret__py_here.current = l;
+    int rc = caret_commit(l->s);
+    if (__builtin_expect(rc == CARET_OK, 1)) {
+        l->depth = f->level - 1;
+        return COMMITTED;
+    }
+    if (rc == CARET_RESTART)
+        return again(f, result);
+    caret__py_raise(f->o, rc);
+    return failed(f, result);
+}
+
+/* What comes of a frame.  *result is what the body returned; NULL: an exception is set. */
+static enum verdict settle(struct frame *f, PyObject **result)
+{
+    struct caret__py_link *l = f->l;
+
+    if (__builtin_expect(l->trouble & (CARET__PY_CLOSED | CARET__PY_FORKED), 0) || l->depth < f->level)
+        return lost(f, result);
+    if (*result == NULL)
+        return raised(f, result);
+    if (l->trouble & CARET__PY_PENDING)
+        return again(f, result);
+    if (l->depth == f->level)
+        return committed(f, result);
+    caret__py_raise_text(f->o->state, CARET_E_INTXN, "INTXN: the body left a transaction open");
+    return failed(f, result);
+}
+
+/* ----------------------------------------------------------- run */
+
+static PyObject *run_frame(struct frame *f, int flags, PyObject *body, PyObject *args, PyObject *kw)
+{
+    PyObject *result;
+    enum verdict v;
+
+    if (begin(f, flags) < 0)
+        return NULL;
+    do {
+        result = PyObject_Call(body, args, kw);
+        v = settle(f, &result);
+    } while (v == AGAIN);
+    return result;
+}
+
+/* run(body, *args, **kw): call it in a transaction, as often as it takes; what it returns */
+static PyObject *run(PyObject *self, PyObject *args, PyObject *kw)
+{
+    struct frame f = {.o = (struct caret__py_owner *)self, .most = NO_LIMIT};
+    Py_ssize_t n = PyTuple_Size(args);
+    PyObject *rest = n == 1 ? Py_NewRef(f.o->state->empty) : PyTuple_GetSlice(args, 1, n);
+
+    if (n < 1)
+        caret__py_type_error("run() takes a function, and its arguments");
+    PyObject *result = n < 1 || rest == NULL ? NULL : run_frame(&f, 0, PyTuple_GetItem(args, 0), rest, kw);
+    Py_XDECREF(rest);
+    return result;
+}
+
+/* _run(flags, retries, body, args, kw) */
+static PyObject *run_with(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    struct frame f = {.o = (struct caret__py_owner *)self};
+
+    if (nargs != 5)
+        return caret__py_type_error("_run() takes five arguments");
+    long flags = PyLong_AsLong(args[0]);
+    f.most = PyLong_AsSsize_t(args[1]);
+    if (PyErr_Occurred())
+        return NULL;
+    return run_frame(&f, (int)flags, args[2], args[3], args[4] == Py_None ? NULL : args[4]);
+}
+
+/* _begin(flags): the level of the frame */
+static PyObject *begin_block(PyObject *self, PyObject *flags)
+{
+    struct frame f = {.o = (struct caret__py_owner *)self};
+    long bits = PyLong_AsLong(flags);
+
+    if ((bits == -1 && PyErr_Occurred()) || begin(&f, (int)bits) < 0)
+        return NULL;
+    if (f.level == 1)
+        f.l->task = task_now(f.o->state);
+    return PyLong_FromUnsignedLong(f.level);
+}
+
+/* The link of a frame that was begun, whatever its trouble. */
+static struct caret__py_link *link_of(struct caret__py_owner *o)
+{
+    struct caret__py_recent *r = &caret__py_here.recent[o->core->id % CARET__PY_RECENT];
+
+    if (o->own != NULL || r->id == o->core->id)
+        return o->own != NULL ? o->own : r->link;
+    struct caret__py_link *l = caret__py_link(o);
+    if (l != NULL || r->id != o->core->id)
+        return l;
+    PyErr_Clear(); /* of its trouble */
+    return r->link;
+}
+
+/*
+ * _end(level, retries, kind, exception, traceback): the end of a `with`.  True: it is over, and the exception, if there
+ * was one, is swallowed; False: the exception goes on; None: the body is to run again.
+ */
+static PyObject *end_block(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    struct frame f = {.o = (struct caret__py_owner *)self};
+    PyObject *kind, *value, *trace, *result = NULL;
+
+    if (nargs != 5)
+        return caret__py_type_error("_end() takes five arguments");
+    f.level = (unsigned)PyLong_AsUnsignedLong(args[0]);
+    f.most = PyLong_AsSsize_t(args[1]);
+    f.l = PyErr_Occurred() ? NULL : link_of(f.o);
+    if (f.l == NULL)
+        return NULL;
+    if (args[2] != Py_None)
+        PyErr_Restore(Py_NewRef(args[2]), Py_NewRef(args[3]), args[4] == Py_None ? NULL : Py_NewRef(args[4]));
+    else
+        result = Py_NewRef(Py_None);
+    enum verdict v = settle(&f, &result);
+    Py_XDECREF(result);
+    if (v == AGAIN)
+        Py_RETURN_NONE;
+    if (v != FAILED)
+        Py_RETURN_TRUE;
+    PyErr_Fetch(&kind, &value, &trace);
+    if (value != args[3] || args[2] == Py_None) {
+        PyErr_Restore(kind, value, trace);
+        return NULL;
+    }
+    Py_XDECREF(kind);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    Py_RETURN_FALSE;
+}
+
+static PyObject *get_level(PyObject *self, PyObject *none)
+{
+    struct caret__py_link *l = caret__py_link((struct caret__py_owner *)self);
+
+    (void)none;
+    return l == NULL ? NULL : PyLong_FromUnsignedLong(l->depth);
+}
+
+static PyObject *get_restarts(PyObject *self, PyObject *none)
+{
+    caret_session *s = caret__py_enter((struct caret__py_owner *)self);
+
+    (void)none;
+    return s == NULL ? NULL : PyLong_FromUnsignedLong(caret_txn_restarts(s));
+}
+
+static PyObject *restore_locals(PyObject *self, PyObject *on)
+{
+    struct caret__py_owner *o = (struct caret__py_owner *)self;
+    caret_session *s = caret__py_enter(o);
+    int rc = s == NULL ? CARET__PY_SET : caret_txn_restore_locals(s, PyObject_IsTrue(on) == 1);
+
+    return rc == CARET_OK ? Py_NewRef(Py_None) : caret__py_raise(o, rc);
+}
+
+#define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
+PyMethodDef caret__py_transaction_methods[] = {
+    {"run", (PyCFunction)(void (*)(void))run, METH_VARARGS | METH_KEYWORDS,
+     "run(body, *args, **kw): call it in a transaction, as often as it takes"},
+    {"_run", FAST(run_with), NULL},
+    {"_begin", begin_block, METH_O, NULL},
+    {"_end", FAST(end_block), NULL},
+    {"level", get_level, METH_NOARGS, "How many transactions are open here, one within the other."},
+    {"restarts", get_restarts, METH_NOARGS, "How often the transaction began again so far."},
+    {"_restore_locals", restore_locals, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
