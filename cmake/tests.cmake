@@ -1,6 +1,7 @@
 # Tests, all found by their place and name:
 #   test/<layer>/test_<topic>.c   cmocka program       -> <layer>/<topic>
 #   test/lua/test_<topic>.lua     luaunit, per Lua     -> lua5.4/<topic>, lua5.3/..., luajit/...
+#   test/python/test_<topic>.py   unittest program     -> python/<topic>
 #   test/run/<topic>.sh           any other test       -> run/<topic>  (exit 77: skipped; common.sh is what they share)
 #   test/fuzz/fuzz_<topic>.c      libFuzzer, with CARET_FUZZ
 #   test/behaviour/*.txt          cases as data        -> behaviour/c, behaviour/yottadb, lua5.4/behaviour, ...
@@ -170,6 +171,24 @@ if(NOT CARET_SANITIZE)
             COMMAND sh ${PROJECT_SOURCE_DIR}/tools/lua.sh ${program_${interpreter}}
                 ${PROJECT_SOURCE_DIR}/test/behaviour/run.lua)
     endforeach()
+endif()
+
+# ---------------------------------------------------------------- Python
+
+# test/python/test_<topic>.py   unittest program         -> python/<topic>, with a Python that can load the package
+find_program(program_python3 NAMES python3 NO_CMAKE_PATH PATHS /usr/bin NO_DEFAULT_PATH)
+if(TARGET caret_python AND NOT program_python3)
+    message(STATUS "python3 is missing: the tests of the Python package are not run (make deps installs it)")
+elseif(TARGET caret_python)
+    set(environment PYTHONPATH=${CMAKE_BINARY_DIR}/python PYTHONDONTWRITEBYTECODE=1)
+    file(GLOB python_tests CONFIGURE_DEPENDS test/python/test_*.py)
+    foreach(source ${python_tests})
+        get_filename_component(topic ${source} NAME_WE)
+        string(REGEX REPLACE "^test_" "" topic ${topic})
+        caret_test(python/${topic} LABELS python COMMAND ${program_python3} ${source} ENVIRONMENT ${environment})
+    endforeach()
+    caret_behaviour(python/behaviour LABELS python ENVIRONMENT ${environment}
+        COMMAND ${program_python3} ${PROJECT_SOURCE_DIR}/test/behaviour/run.py)
 endif()
 
 # ---------------------------------------------------------------- other programs

@@ -117,7 +117,7 @@ check_layers()
         $1 == "engine" { add(joined(2)) }
         $1 == "front" { fronts = fronts (fronts == "" ? "" : ", ") $2 }
         END { print chain " -> {" fronts "}" }' layers)
-    grep -qF "\`$chain\`" README.md || echo "README.md:1: the layers are written otherwise than in the file layers: \`$chain\`"
+    tr '\n' ' ' <README.md | grep -qF "\`$chain\`" || echo "README.md:1: the layers are written otherwise than in the file layers: \`$chain\`"
     {
         sed -n 's/^engine //p' layers | tr ' ' '\n' | sed 's|^|src/|'
         sed -n 's|^front \([^ ]*\).*|front/\1|p' layers

@@ -1,0 +1,175 @@
+"""What nodes can do that needs no C: views, pickling, trees, JSON."""
+
+import os
+
+from . import _core
+from ._core import Database, Misuse, View, find
+
+_opened = {}  # by path: databases that unpickling has opened
+
+
+# ------------------------------------------------------------------ views
+
+
+def _codec(values):
+    """A View of what values= was told; None: str."""
+    if values is None or values is str:
+        return None
+    if isinstance(values, View):
+        return values
+    if values is bytes:
+        return View(bytes, None, None)
+    if isinstance(values, str):
+        import importlib
+
+        return _codec(importlib.import_module(values))
+    if isinstance(values, tuple) and len(values) == 2:
+        return View(values, *values)
+    for writes, reads in (("dumps", "loads"), ("packb", "unpackb"), ("encode", "decode")):
+        if hasattr(values, writes) and hasattr(values, reads):
+            name = getattr(values, "__name__", None) if type(values) is type(os) else None
+            return View(name or values, getattr(values, writes), getattr(values, reads))
+    if callable(values):
+        return View(values, None, values if values in (int, float) else lambda data: values(data.decode()))
+    raise TypeError("values is str, bytes, a module with dumps and loads, or a pair (encode, decode)")
+
+
+def view(node, values=str):
+    """The same node with values of another kind: bytes, int, json, pickle, or a pair (encode, decode).
+
+    Its children have them, too.
+    """
+    return node._with(_codec(values))
+
+
+class DatabaseView:
+    """A database whose nodes have values of another kind; for all else there is .db."""
+
+    __slots__ = ("db", "_view")
+
+    def __init__(self, db, codec):
+        self.db, self._view = db, codec
+
+    def __getitem__(self, key):
+        return self.db[key]._with(self._view)
+
+    def __iter__(self):
+        return iter(self.db)
+
+    def __contains__(self, key):
+        return key in self.db
+
+
+def database_view(db, values=str):
+    """db.view(values=bytes)["^x"].value is bytes; see Node.view."""
+    return DatabaseView(db, _codec(values))
+
+
+# ------------------------------------------------------------------ pickling
+
+
+def _reopen(path, options):
+    """The Database of this path: one that is open here, else it is opened, and stays open."""
+    db = find(path)
+    if db is None:
+        options.pop("create", None)
+        db = _opened[path] = _core.open(path, create=False, **options)
+    return db
+
+
+def _reopen_node(path, options, name, subs, how, kind):
+    node = _reopen(path, options)[(name, *subs)]
+    if how is not None:
+        node = node._with(_codec(how))
+    return node if kind is None else kind(node)
+
+
+def _reduce_database(db):
+    if not isinstance(db, Database):
+        raise TypeError("a Session can't be pickled: it belongs to its process")
+    if not db.path or db.path == ":memory:":
+        raise TypeError("a database in memory can't be pickled: it belongs to its process")
+    return _reopen, (db.path, db.options)
+
+
+def _reduce_node(node):
+    path, options = _reduce_database(node.db)[1]
+    how = node._view.how if node._view else None
+    return _reopen_node, (path, options, node.name, node.subs, how, None if type(node) is _core.Node else type(node))
+
+
+# ------------------------------------------------------------------ small things
+
+
+def add(node, value):
+    """Set the value if there is none; was it set?"""
+    return node._put(value, 1)[0]
+
+
+def swap(node, value):
+    """Set the value, and tell the one before, or None."""
+    return node._put(value, 0)[2]
+
+
+def replace(node, old, new):
+    """Set the value if it is `old` (None: if there is none); was it set?"""
+    return node._put(new, 8, old)[0]
+
+
+def random(node):
+    """A child, each as likely as the others whatever is below it; None: there is none."""
+    return node._random(int.from_bytes(os.urandom(8), "little"))
+
+
+def mapping(node, codec=str):
+    """The direct children that have values, as a MutableMapping."""
+    from .mapping import Mapping
+
+    return Mapping(node.view(codec) if codec is not str else node)
+
+
+def tree(node, depth=None):
+    """The value, or a dict of what is below: {subscript: value or dict}; a value beside children stands at "__"."""
+    from .trees import tree
+
+    return tree(node, depth)
+
+
+def settree(node, data):
+    """Replace the node and all below by what tree() would give, in one transaction."""
+    from .trees import settree
+
+    settree(node, data)
+
+
+def json(node, indent=None):
+    """The node and all below as JSON text."""
+    from .json import dumps
+
+    return dumps(node, indent)
+
+
+def setjson(node, text):
+    """Replace the node and all below by what JSON text says, in one transaction."""
+    from .json import load
+
+    load(node, text)
+
+
+def records(node, depth=1):
+    """A dict for each node `depth` levels below: its children with values, and its subscripts at "sub1", ..."""
+    from .trees import records
+
+    return records(node, depth)
+
+
+def attach(database, session, node):
+    for f in (view, add, swap, replace, random, mapping, tree, settree, json, setjson, records):
+        setattr(node, f.__name__, f)
+    node.__reduce__ = _reduce_node
+    for owner in (database, session):
+        owner.view = database_view
+        owner.__reduce__ = _reduce_database
+
+
+assert Misuse

@@ -1,0 +1,1 @@
+"""Backends for other projects: each imports its framework only when it is used."""

@@ -1,0 +1,58 @@
+"""Trees as dicts and back, and as rows."""
+
+
+def tree(node, depth=None):
+    """See Node.tree."""
+    children = {}
+    value = node.value
+    if depth is None or depth > 0:
+        below = None if depth is None else depth - 1
+        for child in node.nodes():
+            children[child.sub] = tree(child, below) if child.has_children else child.value
+    if not children:
+        return value
+    if value is not None:
+        children["__"] = value
+    return children
+
+
+def settree(node, data):
+    """See Node.settree."""
+
+    def replace():
+        node.kill()
+        _put(node, data)
+
+    node.db.run(replace)
+
+
+def _put(node, data):
+    if not isinstance(data, dict):
+        if data is not None:
+            node.value = data
+        return
+    for sub, below in data.items():
+        if sub == "__":
+            node.value = below
+        else:
+            _put(node[sub], below)
+
+
+def records(node, depth=1):
+    """See Node.records."""
+    if depth < 1:
+        raise ValueError("records() takes a number of levels, 1 or more")
+    return _records(node, depth, ())
+
+
+def _records(node, depth, subs):
+    for child in node.nodes():
+        path = (*subs, child.sub)
+        if depth > 1:
+            yield from _records(child, depth - 1, path)
+            continue
+        row = {"sub%d" % (i + 1): sub for i, sub in enumerate(path)}
+        if child.has_value:
+            row["value"] = child.value
+        row.update((sub, value) for sub, value in child.items() if value is not None)
+        yield row
