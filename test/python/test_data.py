@@ -1,0 +1,244 @@
+"""Values: what goes in, what comes out; counting; what is there; killing; views."""
+
+import json
+import pickle
+from decimal import Decimal
+
+import caret
+from support import Case, main
+
+
+class Values(Case):
+    def test_in_and_out(self):
+        for value, text in [("x", "x"), (15, "15"), (-3, "-3"), (0.5, ".5"), (2.0, "2"), (b"\xff\0", "\udcff\0"),
+                            ("é\udcff", "é\udcff"), ("", ""), (2**100, str(2**100)), (Decimal("1.10"), "1.1"),
+                            (1e300, "1E300"), (Decimal("1E-50"), "1E-50")]:
+            with self.subTest(value=value):
+                self.n.value = value
+                self.assertEqual(self.n.value, text)
+                self.assertEqual(self.n.bytes, text.encode("utf-8", "surrogateescape"))
+                self.assertEqual(self.n.get(), text)
+
+    def test_none_is_told_what_to_write(self):
+        with self.assertRaisesRegex(TypeError, "del node.value"):
+            self.n.value = None
+
+    def test_other_types_are_refused(self):
+        for value in (True, [], {}, object(), self.n):
+            with self.assertRaises(TypeError):
+                self.n.value = value
+            with self.assertRaises(TypeError):
+                self.n.set(value)
+        with self.assertRaises(ValueError):
+            self.n.value = float("nan")
+        self.assertIsNone(self.n.value)
+
+    def test_none_and_defaults(self):
+        self.assertIsNone(self.n.value)
+        self.assertIsNone(self.n.bytes)
+        self.assertEqual((self.n.get(), self.n.get("0"), self.n.int(), self.n.int(3)), (None, "0", None, 3))
+        self.assertEqual((self.n.number(1), self.n.float(2.5)), (1, 2.5))
+        self.n.value = ""
+        self.assertEqual((self.n.value, self.n.bytes, self.n.get("x")), ("", b"", ""))
+
+    def test_numbers(self):
+        for text, number in [("15", 15), ("-.5", Decimal("-0.5")), ("1700000000000000001", 1700000000000000001),
+                             ("2.0", 2), ("1E3", 1000), ("123456789012345678901", 123456789012345678901)]:
+            self.n.value = text
+            self.assertEqual((self.n.number(), type(self.n.number())), (number, type(number)))
+        self.n.value = "12 oaks"
+        for read in (self.n.number, self.n.int, self.n.float):
+            self.assertRaises(ValueError, read)
+        self.n.value = "2.5"
+        self.assertEqual(self.n.float(), 2.5)
+
+    def test_large_ones(self):
+        big = "x" * (16 << 20)
+        self.n.value = big
+        self.assertEqual(self.n.value, big)
+        with self.assertRaises(caret.Value2Big):
+            self.n.value = big + "x"
+        self.assertEqual(len(self.n.bytes), 16 << 20)
+
+    def test_deleting_and_killing(self):
+        self.n.value = 1
+        self.n[1].value = 2
+        del self.n.value
+        self.assertEqual((self.n.value, self.n.data), (None, 10))
+        self.n.value = 1
+        self.n.delete()
+        self.assertEqual(self.n[1].value, "2")
+        del self.n[1]
+        self.assertEqual(self.n.data, 0)
+        self.n[1, 2, 3] = "x"
+        self.assertEqual(self.n[1][2][3].value, "x")
+        del self.n[1, 2]
+        self.assertEqual(self.n.data, 0)
+        del self.n[7]
+        self.db["^m"] = 5
+        self.assertIn("^m", self.db)
+        del self.db["^m"]
+        self.assertNotIn("^m", self.db)
+
+    def test_what_is_there(self):
+        self.n[1]["x"].value = 1
+        self.assertEqual((self.n.data, self.n.has_value, self.n.has_children), (10, False, True))
+        self.assertEqual((self.n[1]["x"].data, self.n[1]["x"].has_value), (1, True))
+        self.assertTrue(1 in self.n and "1" in self.n and 2 not in self.n)
+        self.assertEqual(self.n.count(), 1)
+
+
+class Counting(Case):
+    def test_incr(self):
+        self.assertEqual(self.n.incr(), 1)
+        self.assertEqual(self.n.incr(41), 42)
+        self.assertEqual(self.n.incr("0.1"), Decimal("42.1"))
+        self.assertEqual(self.n.incr(-0.1), 42)
+        self.assertIs(type(self.n.incr(1)), int)
+
+    def test_in_place(self):
+        n = self.n
+        n += 5
+        self.assertIs(n, self.n)
+        n -= 2
+        n -= "-1.5"
+        n -= "+.5"
+        self.assertEqual(n.value, "4")
+        self.n[1]["x"] += 0.5
+        self.n[1, "y"] += 1
+        self.db["^k"] += 3
+        self.assertEqual((self.n[1]["x"].value, self.n[1]["y"].value, self.db["^k"].value), (".5", "1", "3"))
+
+    def test_is_exact(self):
+        for _ in range(10):
+            self.n.incr(".1")
+        self.assertEqual(self.n.value, "1")
+        self.n.value = 2**63 - 1
+        self.assertEqual(self.n.incr(), 2**63)
+        self.assertEqual(self.n.incr(2**70), 2**63 + 2**70)
+        self.assertEqual(self.n.incr(-2**63), 2**70)
+
+    def test_what_is_not_a_number(self):
+        for bad in ("five", "", " 5", "1e3", "12 oaks"):
+            with self.assertRaises(caret.InvalidError):
+                self.n.incr(bad)
+        with self.assertRaises(caret.NumericOverflow):
+            self.n.incr("1E47")
+        with self.assertRaises(OverflowError):
+            self.n.incr(10**50)
+        for bad in (None, True, []):
+            with self.assertRaises(TypeError):
+                self.n.incr(bad)
+        self.assertIsNone(self.n.value)
+
+    def test_a_node_is_not_a_value(self):
+        with self.assertRaisesRegex(TypeError, r"\.value"):
+            self.n[1] = self.n[2]
+        with self.assertRaisesRegex(TypeError, r"\.value"):
+            self.db["^x"] = self.n
+        with self.assertRaises(TypeError):
+            self.n[1:2] = 5
+
+
+class Together(Case):
+    def test_add_swap_replace(self):
+        self.assertTrue(self.n.add("a"))
+        self.assertFalse(self.n.add("b"))
+        self.assertEqual(self.n.swap("c"), "a")
+        self.assertFalse(self.n.replace("a", "d"))
+        self.assertTrue(self.n.replace("c", "d"))
+        self.assertTrue(self.n[1].replace(None, "e"))
+        self.assertFalse(self.n[1].replace(None, "f"))
+        self.assertEqual((self.n.value, self.n[1].value), ("d", "e"))
+
+    def test_subtrees(self):
+        self.n.settree({1: {"a": "x"}, 2: "y"})
+        self.n.copy_to(self.db["^m"])
+        self.assertEqual(self.db["^m"].tree(), {1: {"a": "x"}, 2: "y"})
+        self.db["^m"][2].move_to(self.db["^m"][3])
+        self.n.merge(self.db["^m"])
+        self.assertEqual(self.n.tree(), {1: {"a": "x"}, 2: "y", 3: "y"})
+        with self.assertRaises(caret.InvalidError):
+            self.n.copy_to(self.n[1])
+        with self.assertRaises(TypeError):
+            self.n.merge("x")
+        with self.assertRaises(TypeError):
+            self.n.copy_to("x")
+
+    def test_random(self):
+        self.assertIsNone(self.n.random())
+        self.n.settree({i: "x" for i in range(5)})
+        self.assertEqual({self.n.random().sub for _ in range(300)}, set(range(5)))
+
+    def test_trees(self):
+        tree = {"__": "both", 1: {"x": "1", "y": {"z": "2"}}, "a": "3"}
+        self.n.settree(tree)
+        self.assertEqual(self.n.tree(), tree)
+        self.assertEqual(self.n.tree(1), {"__": "both", 1: None, "a": "3"})
+        self.assertEqual(self.n[1]["x"].tree(), "1")
+        self.n.settree("only")
+        self.assertEqual(self.n.tree(), "only")
+        self.n.settree({1: {"a": 1, "b": 2}, 2: {"a": 3}})
+        self.assertEqual(list(self.n.records()), [{"sub1": 1, "a": "1", "b": "2"}, {"sub1": 2, "a": "3"}])
+
+
+class Views(Case):
+    def test_bytes(self):
+        n = self.n.view(bytes)
+        n[1].value = b"\xff"
+        self.assertEqual(n[1].value, b"\xff")
+        self.assertEqual(dict(n.items()), {1: b"\xff"})
+        self.assertEqual(self.db.view(values=bytes)["^n", 1].value, b"\xff")
+        self.assertEqual(n[1].view().value, "\udcff")
+        self.assertEqual(n[2].get(b"no"), b"no")
+
+    def test_codecs(self):
+        for codec in (json, pickle, "json", (lambda v: json.dumps(v).encode(), json.loads)):
+            n = self.n.view(codec)
+            n[1].value = {"a": [1, None]}
+            self.assertEqual(n[1].value, {"a": [1, None]})
+            self.assertEqual(list(n.values()), [{"a": [1, None]}])
+        self.assertEqual(self.n.view(int)[2].swap(7), None)
+        self.assertEqual(self.n.view(int)[2].value, 7)
+        self.assertEqual(self.n.view(Decimal)[2].value, Decimal(7))
+        with self.assertRaises(TypeError):
+            self.n.view(5)
+
+    def test_what_a_codec_raises_changes_nothing(self):
+        n = self.n.view(json)
+        n.value = 1
+        with self.assertRaises(TypeError):
+            n.value = object()
+        self.assertEqual(n.value, 1)
+        self.n.value = "{"
+        with self.assertRaises(ValueError):
+            n.value
+
+
+class Mappings(Case):
+    def test_is_a_mapping(self):
+        m = self.n.mapping()
+        m["a"] = "x"
+        m[1] = 2
+        self.n["deep"]["er"].value = 1
+        self.assertEqual(dict(m), {1: "2", "a": "x"})
+        self.assertEqual((len(m), list(m), list(reversed(m)), bool(m)), (2, [1, "a"], ["a", 1], True))
+        self.assertEqual((m["a"], m.get("z"), "a" in m, "deep" in m), ("x", None, True, False))
+        for key in ("z", "deep"):
+            with self.assertRaises(KeyError):
+                m[key]
+            with self.assertRaises(KeyError):
+                del m[key]
+        self.assertEqual((m.pop("a"), m.pop("a", 5), m.setdefault("s", "t"), m.setdefault("s", "u")),
+                         ("x", 5, "t", "t"))
+        m |= {"k": "v"}
+        self.assertEqual(m | {"q": 1}, {1: "2", "s": "t", "k": "v", "q": 1})
+        self.assertEqual(m.popitem(), ("s", "t"))
+        m.clear()
+        self.assertFalse(m)
+        self.assertRaises(KeyError, m.popitem)
+        self.assertEqual(self.n["deep"]["er"].value, "1")
+
+
+if __name__ == "__main__":
+    main()
