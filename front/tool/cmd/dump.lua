@@ -85,7 +85,7 @@ return {
         {"-f, --format FORMAT", "zwr, jsonl, json or csv", default = "zwr", choices = command.FORMATS},
         {"-o, --output FILE", "into this new file, which appears when it is whole"},
         {"--overwrite", "replace that file"},
-        {"--bytes", "ZWR text in which all bytes above 126 are written by number"},
+        {"--bytes", "ZWR text of bytes: 0-31, 127-159 and 255 by number, all others as they are"},
         {"--quiet", "show no progress"},
         command.READONLY, command.DB,
     },

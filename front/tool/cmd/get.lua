@@ -31,7 +31,8 @@ return {
         {"--json", "the node and all below it, as JSON"},
         command.DB,
     },
-    about = "Exit status 1: a node has no value (with --json: nor anything below); nothing is printed then.",
+    about = [[
+Exit status 1: a node has no value (with --json: nor anything below); for that one nothing is printed.]],
     examples = {{"caret get '^oaks(1,\"shadow\")'"}, {"caret get --json '^oaks'"}},
     run = run,
 }

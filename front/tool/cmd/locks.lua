@@ -63,7 +63,7 @@ end
 return {
     summary = "tell who holds which locks, and who waits for them",
     options = {
-        {"--clear PID", "release the locks of a dead process; dead: of all that are"},
+        {"--clear PID", "release the locks of this dead process; `dead`: of all dead ones"},
         command.JSON, command.DB,
     },
     about = [[

@@ -35,7 +35,8 @@ return {
     options = {
         {"--archive FOLDER", "the folder given as option `archive` when the database was open"},
         {"--lsn N", "go no further than this place in the log, which must be reached"},
-        {"--time TIME", "nor than this local time, YYYY-MM-DD HH:MM[:SS]: to the last checkpoint before"},
+        {"--time TIME",
+            "go no further than this local time, YYYY-MM-DD HH:MM[:SS]: to the last checkpoint before it"},
         {"--quiet", "show no progress"},
         command.JSON,
     },

@@ -59,7 +59,7 @@ CARET_DB names the database for all commands that are not given --db; without it
 the current folder.]]},
     {"status", "Exit status", [[
     0   fine
-    1   a finding, or no: nothing is there, something is lost, an answer is wrong
+    1   the answer is no: nothing is there, something is lost or damaged, a line is bad
     2   wrong arguments
     3   the database, a file or the system failed
 
