@@ -210,7 +210,7 @@ typedef struct caret_options {
      * a second after its process came at the latest */
     double sync_interval;
     /* 1: no background thread; flushing, syncs and checkpoints run in the calls that commit, so the last commits
-     * before a pause wait for the next, or for caret_sync(); those with CARET_TXN_BATCH never do */
+     * before a pause wait for the next, or for caret_sync(); commits with CARET_TXN_BATCH leave it to others */
     int no_thread;
     const char *shm_dir; /* directory for the shared segment, NULL = /dev/shm */
     /* bytes of changed pages kept in memory; 0: at most a quarter of what is available to the process, and at
@@ -375,7 +375,7 @@ CARET_API int caret_restore(const char *backup, const char *path, const caret_re
 CARET_API int caret_check(caret_db *db, char *report, size_t cap);
 
 /* The same for the pages and values of a snapshot taken now, while writers go on: all that is on the disk and
- * counts, but not what only lives in shared memory.  And what beginning a snapshot says. */
+ * counts, but not what only lives in shared memory.  Errors: also those of beginning a snapshot. */
 CARET_API int caret_check_online(caret_db *db, char *report, size_t cap);
 
 /* Counters and sizes of a database; see docs/engine.md for their meaning. */
@@ -572,7 +572,7 @@ CARET_API int caret_data_path(caret_session *s, const char *name, const caret_sl
 CARET_API int caret_incr_path(caret_session *s, const char *name, const caret_slice *subs, size_t count,
                               int64_t by, int64_t *result);
 
-/* Make `n`, in `bytes` bytes of memory, the node of such an address.  And BUFFER. */
+/* Make `n`, in `bytes` bytes of memory, the node of such an address.  Errors: also BUFFER. */
 CARET_API int caret_node_path(caret_node *n, size_t bytes, const char *name, const caret_slice *subs,
                               size_t count);
 
@@ -640,10 +640,10 @@ enum {
 /*
  * Set the value of n if it is as `flags` say (0: however it is), and tell what was there before, as one atomic step.
  * CARET_NONE: it was not so, and nothing was changed.  With either outcome:
- *   *had (may be NULL): what was there, as caret_data() says it; asking costs little mostly, not asking less.
+ *   *had (may be NULL): what was there, as caret_data() says it.  NULL saves a look for children.
  *   *old (may be NULL): the value before, its data NULL if there was none; it points to memory of the session, valid
- *   until its next call.  `value` may be what the session's last call gave, and so may *old with SAME, which compares
- *   and sets: read, compute, and put, again with what is told, until it is CARET_OK.
+ *   until its next call.  `value` may be what the session's last call gave, and so may *old with SAME.  SAME is
+ *   compare and set: read, compute and put; on CARET_NONE compute from the new *old and put again.
  * INVALID: unknown flags, ABSENT with PRESENT, SAME with either or without `old`.  VALUE2BIG.
  */
 CARET_API int caret_put(caret_session *s, caret_node *n, const void *value, size_t len, int flags, int *had,
@@ -835,7 +835,7 @@ enum {
 CARET_API int caret_begin(caret_session *s, int flags);
 
 /* Commit the innermost one.  CARET_RESTART (outermost only): somebody changed what it
- * read; everything is as after caret_begin() was undone, call caret_restart().  An error
+ * read; nothing was committed, call caret_restart() or caret_rollback().  An error
  * leaves it open, nothing was committed; but when waiting for the disk failed (CARET_SYNC_COMMIT:
  * IO, DISKFULL, IO_FAILED) it is over and visible, and may be lost with the power. */
 CARET_API int caret_commit(caret_session *s);

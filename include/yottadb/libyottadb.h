@@ -10,7 +10,7 @@
  * Input buffers are read from buf_addr to len_used; one with len_used over len_alloc, or without an address where
  * there are bytes, is PARAMINVALID, a name in one INVVARNAME.  Output buffers have room for len_alloc bytes and get
  * len_used; if that is too little, the function returns YDB_ERR_INVSTRLEN, len_used is what is needed and the room is as
- * it was.  Looked at are the name of the variable first, then the number of subscripts, then the buffers.
+ * it was.  The name of the variable is looked at first, then the number of subscripts, then the buffers.
  *
  * The functions ..._st are told the transaction that they belong to: the tptoken which ydb_tp_st() gave to its
  * function, or YDB_NOTTP outside of any.  errstr, if not NULL, gets the error's text.  The functions ..._s belong to
@@ -228,8 +228,8 @@ typedef uintptr_t (*ydb_vplist_func)(void); /* any function: cast */
  * The value of a node, or of an intrinsic special variable ($...).
  * GVUNDEF, LVUNDEF: it has none.  INVSTRLEN.
  *   All functions on nodes: INVVARNAME, VARNAME2LONG, MINNRSUBSCRIPTS, MAXNRSUBSCRIPTS, SUBSARRAYNULL, PARAMINVALID,
- * GVSUBOFLOW; INVSVN, ISVSUBSCRIPTED, and ISVUNSUPPORTED for what special variables can't do; ZGBLDIRACC, DBFILERR; CALLINAFTERXIT; within a transaction YDB_TP_RESTART,
- * which its function is to return, and TPTIMEOUT.
+ * GVSUBOFLOW; INVSVN, ISVSUBSCRIPTED, and ISVUNSUPPORTED for what special variables can't do; ZGBLDIRACC, DBFILERR;
+ * CALLINAFTERXIT; within a transaction YDB_TP_RESTART, which its function is to return, and TPTIMEOUT.
  */
 int ydb_get_s(const ydb_buffer_t *varname, int subs_used, const ydb_buffer_t *subsarray,
               ydb_buffer_t *ret_value);
