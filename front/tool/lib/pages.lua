@@ -59,7 +59,7 @@ CARET_DB names the database for all commands that are not given --db; without it
 the current folder.]]},
     {"status", "Exit status", [[
     0   fine
-    1   the answer is no: nothing is there, something is lost or damaged, a line is bad
+    1   no: nothing is there, or something is wrong, lost or missing
     2   wrong arguments
     3   the database, a file or the system failed
 
