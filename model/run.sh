@@ -106,6 +106,9 @@ correct await
 long await -DMAXD=2
 correct handoff
 long handoff -DRUNS=5
+correct line
+correct line -DNET -DKILLS=2 -DBEGINS=1
+long line -DNET
 bug arena -DBUG=1 -DREADER -DNC=2 -DCK=1 -DNS=2
 bug arena -DBUG=2 -DREADER -DNS=2 -DMAXD=0
 bug arena -DBUG=3 -DREADER -DNS=2 -DMAXD=0
@@ -224,6 +227,17 @@ bug handoff -DBUG=6
 bug handoff -DBUG=7
 bug handoff -DBUG=8
 bug handoff -DBUG=9
+bug line -DBUG=1
+bug line -DBUG=2
+bug line -DBUG=3
+bug line -DBUG=4
+bug line -DBUG=5
+bug line -DBUG=6 -DNET
+bug line -DBUG=7
+bug line -DBUG=8
+bug line -DBUG=9
+bug line -DBUG=10
+bug line -DBUG=11 -DNET
 bug commit -DBUG1 -DREADER
 bug commit -DBUG2 -DREADER
 bug commit -DBUG3 -DREADER -DMAXD=0

@@ -161,7 +161,9 @@ local function read(client)
         for k = 1, kind.n do
             local fine, answer = pcall(client.c.read, client.c)
             if not fine then return false end
-            if type(answer) == "table" and answer.error then error(answer.error) end
+            if type(answer) == "table" and answer.error then
+                error(client.asked[i] .. ": " .. answer.error)
+            end
             if k == kind.n and kind.wanted then
                 is({client.asked[i], answer}, {client.asked[i], kind.wanted})
             end
@@ -275,8 +277,9 @@ local function check_clients(c)
     for _, client in ipairs(clients) do open[#open + 1] = client.c("CLIENT", "ID") end
     for _, one in ipairs(subscribers) do open[#open + 1] = one.id end
     table.sort(open)
-    check.wait(function() return #ids_of(c("CLIENT", "LIST")) <= #open end)
+    local fine = pcall(check.wait, function() return #ids_of(c("CLIENT", "LIST")) <= #open end)
     is(ids_of(c("CLIENT", "LIST")), open)
+    assert(fine)
     is(c("INFO", "clients"):match("connected_clients:(%d+)"), tostring(#open))
     is(c("INFO", "clients"):match("blocked_clients:(%d+)"), "0")
 end

@@ -34,6 +34,7 @@
  * The letter that tells a worker of an answer (mail.h) is only a hint: it looks at its mailbox in any case, ten
  * times a second.  And at the keys that its clients wait for, as programs that write nodes tell nobody.
  *   Two servers on one database have one line.
+ *   model/line.pml has these steps.
  */
 #ifndef CARET_SERVER_LINE_H
 #define CARET_SERVER_LINE_H
