@@ -4,8 +4,8 @@
 -- is what stands after `-->` in them, on the same line and those below; blanks are alike, "..." stands for
 -- anything.  In blocks ```console the lines that begin with "$ " are commands for the shell, which have to
 -- succeed, and the others what they print.  A block ```lua file NAME becomes that file, for the commands.  A
--- block ```lua 5.4 is left out by older versions, ```lua with MODULE where that is not there, and a block
--- ```lua norun: REASON by all.  In Lua files the page is what stands after `---`.
+-- block ```lua 5.4 is left out by older versions, ```lua with NAME and ```console with NAME where there is no
+-- such module or program, and a block ```lua norun: REASON by all.  In Lua files the page is what stands after `---`.
 --
 -- Each block that is to be run must have come to its end.  The last line of output is "N blocks".
 
@@ -59,18 +59,26 @@ function readers.console(block, at)
     code[at] = ("run_block(%d) ended_block()"):format(begun)
 end
 
+-- Is there a module, or a program, of this name?
+local function there_is(wanted)
+    if pcall(require, wanted) then return true end
+    local status = os.execute(("command -v '%s' >/dev/null"):format(wanted))
+    return status == true or status == 0
+end
+
 -- What reads a block that begins with ```info; nil: it is not for us.
 local function reader_of(info, at)
     local option = info:match "^lua%s*(.*)$"
     local version, file = (option or ""):match "^5%.%d$", (option or ""):match "^file (%S+)$"
     local module = (option or ""):match "^with (%S+)$"
-    if info == "console" then return readers.console end
+    local program = info:match "^console with (%S+)$"
+    if info == "console" or program and there_is(program) then return readers.console end
     if file then return readers.file, file end
-    if option == "" or version and lua_version >= tonumber(version) or module and pcall(require, module) then
+    if option == "" or version and lua_version >= tonumber(version) or module and there_is(module) then
         return readers.lua
     end
     if option and not version and not module and not option:match "^norun: %S+ %S+" then
-        error(("%s:%d: ```%s is none of lua, lua 5.4, lua file NAME, lua with MODULE, lua norun: REASON")
+        error(("%s:%d: ```%s is none of lua, lua 5.4, lua file NAME, lua with NAME, lua norun: REASON")
             :format(name, at, info), 0)
     end
 end
