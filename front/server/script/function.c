@@ -56,7 +56,7 @@ int serve__cmd_function_load(struct serve__call *q)
     for (int i = 2; i < q->argc - 1; i++) {
         if (!serve__is(&q->argv[i], "replace"))
             return serve__fail(q, "ERR Unknown option given: %.*s",
-                               (int)(q->argv[i].len < 128 ? q->argv[i].len : 128), q->argv[i].data);
+                               (int)(q->argv[i].len < 450 ? q->argv[i].len : 450), q->argv[i].data);
         replace = true;
     }
     int rc = serve__libraries_refresh(q, &x);
@@ -147,7 +147,7 @@ static int list(struct serve__call *q)
             pattern = &q->argv[++i];
         } else {
             return serve__fail(q, "ERR Unknown argument %.*s",
-                               (int)(q->argv[i].len < 128 ? q->argv[i].len : 128), q->argv[i].data);
+                               (int)(q->argv[i].len < 450 ? q->argv[i].len : 450), q->argv[i].data);
         }
     }
     int rc = serve__libraries_refresh(q, &x);

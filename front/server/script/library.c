@@ -47,11 +47,22 @@ struct serve__function *serve__function_in(const struct serve__library *l, const
     return f;
 }
 
+/* The same, but capital letters are as small ones: so are functions called. */
+static struct serve__function *in_any_case(const struct serve__library *l, const char *name, size_t len)
+{
+    struct serve__function *f = serve__function_in(l, name, len);
+    if (f == NULL)
+        f = l->function;
+    while (f != NULL && (strlen(f->name) != len || strncasecmp(f->name, name, len) != 0))
+        f = f->next;
+    return f;
+}
+
 struct serve__function *serve__function_find(struct serve__scripts *x, caret_slice name)
 {
     struct serve__function *f = NULL;
     for (struct serve__library *l = x->library; f == NULL && l != NULL; l = l->next)
-        f = serve__function_in(l, name.data, name.len);
+        f = in_any_case(l, name.data, name.len);
     return f;
 }
 
@@ -66,37 +77,52 @@ bool serve__library_name_valid(const char *name, size_t len)
 
 /* ---------------------------------------------------------------- loading */
 
+/* The next word of the first line. */
+static caret_slice next_word(const char **at, const char *end)
+{
+    while (*at < end && (**at == ' ' || **at == '\r'))
+        ++*at;
+    const char *word = *at;
+    while (*at < end && **at != ' ' && **at != '\r')
+        ++*at;
+    return (caret_slice){word, (size_t)(*at - word)};
+}
+
+/* The words after the engine: the name. */
+static int metadata_name(struct serve__call *q, const char *at, const char *end, caret_slice *name)
+{
+    *name = (caret_slice){NULL, 0};
+    for (caret_slice word; (word = next_word(&at, end)).len > 0;) {
+        if (word.len < 5 || strncasecmp(word.data, "name=", 5) != 0)
+            return serve__fail(q, "ERR Invalid metadata value given: %.*s", (int)word.len, word.data);
+        if (name->data != NULL)
+            return serve__fail(q, "ERR Invalid metadata value, name argument was given multiple times");
+        *name = (caret_slice){word.data + 5, word.len - 5};
+    }
+    return name->data != NULL ? CARET_OK : serve__fail(q, "ERR Library name was not given");
+}
+
 /* The first line "#!lua name=...": the name to `name`. */
 static int metadata(struct serve__call *q, caret_slice text, char *name)
 {
     const char *at = text.data,
                *end = text.len >= 2 && memcmp(at, "#!", 2) == 0 ? memchr(at, '\n', text.len) : at;
+    caret_slice given;
     if (end == at)
         return serve__fail(q, "ERR Missing library metadata");
     if (end == NULL)
         return serve__fail(q, "ERR Invalid library metadata");
-    name[0] = 0;
-    for (bool engine = true; at < end; engine = false) {
-        while (at < end && (*at == ' ' || *at == '\r'))
-            at++;
-        const char *word = at;
-        while (at < end && *at != ' ' && *at != '\r')
-            at++;
-        int len = (int)(at - word);
-        if (engine && (len != 5 || strncasecmp(word, "#!lua", 5) != 0))
-            return serve__fail(q, "ERR Engine '%.*s' not found", len - 2, word + 2);
-        if (engine || len == 0)
-            continue;
-        if (len < 5 || strncasecmp(word, "name=", 5) != 0)
-            return serve__fail(q, "ERR Invalid metadata value given: %.*s", len, word);
-        if (name[0] != 0)
-            return serve__fail(q, "ERR Invalid metadata value, name argument was given multiple times");
-        if (!serve__library_name_valid(word + 5, (size_t)len - 5))
-            return serve__fail(q, SERVE__BAD_LIBRARY_NAME);
-        memcpy(name, word + 5, (size_t)len - 5);
-        name[len - 5] = 0;
-    }
-    return name[0] != 0 ? CARET_OK : serve__fail(q, "ERR Library name was not given");
+    caret_slice engine = next_word(&at, end);
+    int rc = metadata_name(q, at, end, &given);
+    if (rc != CARET_OK)
+        return rc;
+    if (!serve__library_name_valid(given.data, given.len))
+        return serve__fail(q, SERVE__BAD_LIBRARY_NAME);
+    if (engine.len != 5 || strncasecmp(engine.data, "#!lua", 5) != 0)
+        return serve__fail(q, "ERR Engine '%.*s' not found", (int)engine.len - 2, engine.data + 2);
+    memcpy(name, given.data, given.len);
+    name[given.len] = 0;
+    return CARET_OK;
 }
 
 /* In a protected call: run the chunk that is the second argument. */
@@ -278,8 +304,7 @@ static const char *clash(struct serve__scripts *x, const struct serve__library *
 {
     for (struct serve__function *f = l->function; f != NULL; f = f->next)
         for (struct serve__library *other = x->library; other != NULL; other = other->next)
-            if (strcmp(other->name, l->name) != 0 &&
-                serve__function_in(other, f->name, strlen(f->name)) != NULL)
+            if (strcmp(other->name, l->name) != 0 && in_any_case(other, f->name, strlen(f->name)) != NULL)
                 return f->name;
     return NULL;
 }
