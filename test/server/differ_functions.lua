@@ -57,8 +57,11 @@ local function sorted(bytes)
 end
 
 return {
-    makers = {library = library, name = function() return math.random(4) == 1 and any(names):upper() or any(names) end,
-        of = function() return any(libraries) end},
+    makers = {
+        library = library,
+        name = function() return math.random(4) == 1 and any(names):upper() or any(names) end,
+        of = function() return any(libraries) end,
+    },
     "function load library", "function load library", "function load replace library",
     "function load REPLACE library", "function load nope library",
     "fcall name 1 key value value", "fcall name 1 key value", "fcall name 0", "fcall name 2 key key value",

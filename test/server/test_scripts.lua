@@ -295,6 +295,37 @@ case("nodes, within the transaction of a script", function(c)
     c("EVAL", "caret.node('^oaks'):kill()", 0)
 end)
 
+-- So often that it is compiled; what is no node, or is used wrongly, is refused as before.
+case("nodes: a script does the same when it is compiled", function(c)
+    local script = [[
+        local at, sum, wrong = caret.node("^oaks"):cursor(1), 0, {}
+        local number, set, get, move, incr = at.__number, at.__set, at.__get, at.__move, at.__incr
+        for i = 1, 50 do set(move(at, i), i % 2 == 0 and i or i .. ".5") end
+        for i = 1, 51 do sum = sum + number(move(at, i), 1000) end
+        for i = 1, 50 do sum = sum + incr(move(at, i), 2) - at.__ end
+        at:move(7).__ = "x"
+        for _, one in ipairs({5, "text", {}, cjson.null, coroutine.create(incr)}) do
+            for _, f in ipairs({number, set, get, move, incr, at.__data, at.__exists}) do
+                local fine, e = pcall(f, one, 1)
+                if fine or e ~= "ERR a node is expected; methods are called as n:name()" then
+                    wrong[#wrong + 1] = tostring(e)
+                end
+            end
+        end
+        return {sum, at.__, tostring(get(at:move(99))), get(at, "none"), pcall(number, at:move(7)),
+            pcall(move, caret.node("^oaks"), 1), at:data(), at:exists(), at[1]:exists(), wrong,
+            pcall(set, at, {}), pcall(incr, at:move(8), 0.5), at.__, set(at, nil), at:data()}]]
+    local first
+    for _ = 1, 40 do
+        local answer = c("EVAL", script, 0)
+        first = first or answer
+        is(answer, first)
+    end
+    is({first[1], first[2], first[3]}, {2287, "x", "nil"})
+    is(first[10], {})
+    c("EVAL", "caret.node('^oaks'):kill()", 0)
+end)
+
 case("nodes: scripts of all workers count as one", function(c)
     all_at_once(400, "EVAL", "local n = caret.node('^counts').n n.__ = n:number(0) + 1 return n.__", 0)
     is(c("EVAL", "return caret.node('^counts').n.__", 0), "1200")

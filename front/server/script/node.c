@@ -15,15 +15,9 @@
 
 #include "server/codec/number.h"
 #include "server/conn.h"
-#include "server/script/script.h"
+#include "server/script/node.h"
 
-enum { MAGIC = 0x6e6f6465, USUAL_KEY = 56 };
-
-struct script_node {
-    uint32_t magic, bytes; /* of the caret_node that follows */
-    uint64_t cursor;       /* 1: it may be moved */
-    uint64_t node[];
-};
+enum { USUAL_KEY = 56 };
 
 enum { UP_SCRIPTS = 1, UP_METHODS = 2, UP_META = 3 };
 
@@ -78,29 +72,29 @@ static caret_session *to_write(lua_State *L, struct serve__scripts *x)
 
 /* ------------------------------------------------------------------ nodes */
 
-static struct script_node *node_at(lua_State *L, int i)
+static struct serve__script_node *node_at(lua_State *L, int i)
 {
-    struct script_node *n = lua_type(L, i) == LUA_TUSERDATA ? lua_touserdata(L, i) : NULL;
-    return n != NULL && lua_objlen(L, i) > sizeof *n && n->magic == MAGIC ? n : NULL;
+    struct serve__script_node *n = lua_type(L, i) == LUA_TUSERDATA ? lua_touserdata(L, i) : NULL;
+    return n != NULL && lua_objlen(L, i) > sizeof *n && n->magic == SERVE__SCRIPT_NODE ? n : NULL;
 }
 
-static struct script_node *check_node(lua_State *L, int i)
+static struct serve__script_node *check_node(lua_State *L, int i)
 {
-    struct script_node *n = node_at(L, i);
+    struct serve__script_node *n = node_at(L, i);
     if (n == NULL)
         fail(L, "ERR a node is expected; methods are called as n:name()");
     return n;
 }
 
-static caret_node *of(struct script_node *n)
+static caret_node *of(struct serve__script_node *n)
 {
-    return (caret_node *)n->node;
+    return serve__script_node(n);
 }
 
-static struct script_node *push_room(lua_State *L, size_t bytes)
+static struct serve__script_node *push_room(lua_State *L, size_t bytes)
 {
-    struct script_node *n = lua_newuserdata(L, sizeof *n + bytes);
-    n->magic = MAGIC;
+    struct serve__script_node *n = lua_newuserdata(L, sizeof *n + bytes);
+    n->magic = SERVE__SCRIPT_NODE;
     n->bytes = (uint32_t)bytes;
     n->cursor = 0;
     lua_pushvalue(L, lua_upvalueindex(UP_META));
@@ -124,9 +118,10 @@ static int make_child(lua_State *L, caret_node *n, size_t bytes, const caret_nod
 }
 
 /* Push the child of the subscript i; with room for any key if it is to be moved. */
-static struct script_node *push_child(lua_State *L, struct script_node *parent, int i, bool cursor)
+static struct serve__script_node *push_child(lua_State *L, struct serve__script_node *parent, int i,
+                                             bool cursor)
 {
-    struct script_node *n = push_room(L, cursor ? CARET_NODE_MAX : caret_node_bytes(USUAL_KEY));
+    struct serve__script_node *n = push_room(L, cursor ? CARET_NODE_MAX : caret_node_bytes(USUAL_KEY));
     n->cursor = cursor;
     int rc = make_child(L, of(n), n->bytes, of(parent), i);
     if (rc == CARET_E_BUFFER) {
@@ -139,7 +134,7 @@ static struct script_node *push_child(lua_State *L, struct script_node *parent, 
 }
 
 /* Go down by the subscripts from the argument `first` on; the node is on top of the stack. */
-static int descend(lua_State *L, struct script_node *n, int first)
+static int descend(lua_State *L, struct serve__script_node *n, int first)
 {
     int last = lua_gettop(L);
     lua_pushvalue(L, first - 1);
@@ -160,7 +155,7 @@ static int new_node(lua_State *L)
         fail(L, "NOPERM this user has no permissions to use nodes");
     if (len == 0 || name[0] != '^')
         fail(L, "ERR the name of a variable begins with ^");
-    struct script_node *n = push_room(L, CARET_NODE_MAX); /* one a script */
+    struct serve__script_node *n = push_room(L, CARET_NODE_MAX); /* one a script */
     check(L, x, caret_node_var(of(n), n->bytes, name, len));
     lua_replace(L, 1);
     return descend(L, n, 2);
@@ -169,7 +164,7 @@ static int new_node(lua_State *L)
 /* ----------------------------------------------------------------- values */
 
 /* Push the value, or the argument `other` of the method. */
-static int push_value(lua_State *L, struct script_node *n, int other)
+static int push_value(lua_State *L, struct serve__script_node *n, int other)
 {
     caret_slice value;
     struct serve__scripts *x = scripts_of(L);
@@ -184,7 +179,7 @@ static int push_value(lua_State *L, struct script_node *n, int other)
 
 static int node_get(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     lua_settop(L, 2);
     return push_value(L, n, 2);
 }
@@ -194,7 +189,7 @@ static int node_number(lua_State *L)
     caret_slice value;
     int64_t whole;
     double d;
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     struct serve__scripts *x = scripts_of(L);
     lua_settop(L, 2);
     int rc = caret_get(session(L, x), of(n), &value);
@@ -211,7 +206,7 @@ static int node_number(lua_State *L)
 }
 
 /* Set the value of n to the Lua value i; nil deletes it. */
-static void set(lua_State *L, struct script_node *n, int i)
+static void set(lua_State *L, struct serve__script_node *n, int i)
 {
     char digits[CARET_CODEC__DOUBLE_ROOM];
     struct serve__scripts *x = scripts_of(L);
@@ -235,7 +230,7 @@ static void set(lua_State *L, struct script_node *n, int i)
 
 static int node_set(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     lua_settop(L, 2);
     set(L, n, 2);
     return 1;
@@ -244,7 +239,7 @@ static int node_set(lua_State *L)
 static int node_incr(lua_State *L)
 {
     caret_slice sum;
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     struct serve__scripts *x = scripts_of(L);
     size_t len = 1;
     const char *by = lua_isnoneornil(L, 2) ? "1" : luaL_checklstring(L, 2, &len);
@@ -256,7 +251,7 @@ static int node_incr(lua_State *L)
 
 static int node_delete(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     struct serve__scripts *x = scripts_of(L);
     check(L, x, caret_delete(to_write(L, x), of(n)));
     return 0;
@@ -264,7 +259,7 @@ static int node_delete(lua_State *L)
 
 static int node_kill(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     struct serve__scripts *x = scripts_of(L);
     check(L, x, caret_kill(to_write(L, x), of(n)));
     return 0;
@@ -273,7 +268,7 @@ static int node_kill(lua_State *L)
 static int data(lua_State *L)
 {
     int there = 0;
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     struct serve__scripts *x = scripts_of(L);
     check(L, x, caret_data(session(L, x), of(n), &there));
     return there;
@@ -310,8 +305,8 @@ static void push_subscript(lua_State *L, const caret_node *n)
 /* The iterator: upvalues 4 to 6 are the node, where it stands, and whether it goes backwards. */
 static int step(lua_State *L)
 {
-    struct script_node *at = lua_touserdata(L, lua_upvalueindex(5));
-    struct script_node *parent = lua_touserdata(L, lua_upvalueindex(4));
+    struct serve__script_node *at = lua_touserdata(L, lua_upvalueindex(5));
+    struct serve__script_node *parent = lua_touserdata(L, lua_upvalueindex(4));
     bool back = lua_toboolean(L, lua_upvalueindex(6));
     struct serve__scripts *x = scripts_of(L);
     caret_session *s = session(L, x);
@@ -329,13 +324,13 @@ static int step(lua_State *L)
 
 static int node_subscripts(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     bool back = lua_toboolean(L, 2);
     lua_settop(L, 1);
     for (int i = 1; i <= 3; i++)
         lua_pushvalue(L, lua_upvalueindex(i));
     lua_pushvalue(L, 1);
-    struct script_node *at = push_room(L, CARET_NODE_MAX);
+    struct serve__script_node *at = push_room(L, CARET_NODE_MAX);
     check(L, scripts_of(L), caret_node_copy(of(at), at->bytes, of(n)));
     lua_pushboolean(L, back);
     lua_pushcclosure(L, step, 6);
@@ -351,7 +346,7 @@ static int node_cursor(lua_State *L)
 /* Change the last subscript of a cursor, which is returned. */
 static int node_move(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     lua_Number d = lua_tonumber(L, 2);
     size_t len;
     if (!n->cursor)
@@ -368,7 +363,7 @@ static int node_move(lua_State *L)
 
 static int meta_index(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     size_t len = 0;
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &len) : "";
     if (len < 2 || name[0] != '_' || name[1] != '_') {
@@ -388,7 +383,7 @@ static int meta_index(lua_State *L)
 
 static int meta_newindex(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1);
+    struct serve__script_node *n = check_node(L, 1);
     size_t len = 0;
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tolstring(L, 2, &len) : "";
     lua_settop(L, 3);
@@ -401,7 +396,7 @@ static int meta_newindex(lua_State *L)
 /* n:name(...) is n.name(n, ...): a call of a child with its parent. */
 static int meta_call(lua_State *L)
 {
-    struct script_node *n = check_node(L, 1), *parent = node_at(L, 2);
+    struct serve__script_node *n = check_node(L, 1), *parent = node_at(L, 2);
     if (parent == NULL)
         return descend(L, n, 2);
     if (caret_node_depth(of(n)) != caret_node_depth(of(parent)) + 1)
@@ -451,5 +446,6 @@ void serve__script_push_nodes(lua_State *L)
     lua_pushboolean(L, 0);
     lua_setfield(L, meta, "__metatable");
     put(L, caret, "node", new_node, methods, meta);
+    serve__quick_nodes(L, serve__scripts_here(L), methods, meta);
     lua_settop(L, caret);
 }

@@ -310,6 +310,7 @@ void serve__quick_open(lua_State *L, struct serve__scripts *x)
     struct serve__quick *k = &x->quick;
     find_rows();
     k->run = run;
+    serve__script_quick_nodes(k);
     k->scripts = x;
     k->reply.sink = &sink;
     k->reply.protocol = 2;
@@ -319,16 +320,25 @@ void serve__quick_open(lua_State *L, struct serve__scripts *x)
     push_names(L);
     lua_getfield(L, redis, "call");
     lua_getfield(L, redis, "pcall");
-    lua_call(L, 4, 3);
+    lua_call(L, 4, 4);
+    k->make_driver = k->nodes = LUA_NOREF;
     if (!lua_isnil(L, redis + 1)) {
-        lua_pushvalue(L, redis + 1);
-        lua_setfield(L, redis, "call");
-        lua_pushvalue(L, redis + 2);
+        k->nodes = luaL_ref(L, LUA_REGISTRYINDEX);
+        k->make_driver = luaL_ref(L, LUA_REGISTRYINDEX);
         lua_setfield(L, redis, "pcall");
-        lua_pushvalue(L, redis + 3);
+        lua_setfield(L, redis, "call");
     }
-    k->make_driver = lua_gettop(L) > redis + 3 ? luaL_ref(L, LUA_REGISTRYINDEX) : LUA_NOREF;
     lua_settop(L, redis);
+}
+
+void serve__quick_nodes(lua_State *L, struct serve__scripts *x, int methods, int meta)
+{
+    if (x->quick.nodes == LUA_NOREF)
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, x->quick.nodes);
+    lua_pushvalue(L, methods);
+    lua_pushvalue(L, meta);
+    lua_call(L, 2, 0);
 }
 
 void serve__quick_driver(lua_State *L, struct serve__scripts *x, struct serve__driver *d, int function,

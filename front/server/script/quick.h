@@ -8,6 +8,7 @@
  * anything was done, and the call is made anew in the old way (api.c).  So are all calls that are not in the list of
  * commands in quick.c, none of which answers a table; of RESP3; of a user with an ACL; while there are monitors; and
  * of a script that is to end or to begin again.
+ *   Methods of nodes (node.c) are called likewise.
  *   Texts that Lua gives by pointer are on its stack until the call returns, and nothing is collected in it.  Texts of
  * answers are copies, good until the next call.
  *   Scripts can't reach the FFI: quick.lua has it in local variables, which only `debug` would show.
@@ -27,6 +28,13 @@ struct serve__scripts;
 /* quick.lua declares the part up to `argv` in the same words. */
 struct serve__quick {
     int (*run)(void *scripts, int command, int argc);
+    int (*node_get)(void *scripts, void *node); /* node.c; a node is a userdata of Lua */
+    int (*node_number)(void *scripts, void *node);
+    int (*node_set)(void *scripts, void *node, const char *value, int len);
+    int (*node_set_number)(void *scripts, void *node, double value);
+    int (*node_incr)(void *scripts, void *node, double by);
+    int (*node_data)(void *scripts, void *node);
+    int (*node_move)(void *node, double sub);
     void *scripts;
     const char *text[SERVE__QUICK_ARGS];
     double number[SERVE__QUICK_ARGS];
@@ -40,7 +48,7 @@ struct serve__quick {
     struct serve__buffer room;
     struct serve__reply reply;
     struct serve__call call; /* of the commands of the run */
-    int make_driver;         /* reference; LUA_NOREF: there is no FFI */
+    int make_driver, nodes;  /* references; LUA_NOREF: there is no FFI */
 };
 
 /* A function that sets KEYS and ARGV and calls the script, all in Lua; made once the script has run some times with
@@ -53,6 +61,9 @@ struct serve__driver {
 /* Have redis.call and redis.pcall of the table on top of the stack call by FFI, if there is one.  May raise an
  * error. */
 void serve__quick_open(lua_State *L, struct serve__scripts *x);
+
+/* The same of the table of methods and the metatable of nodes. */
+void serve__quick_nodes(lua_State *L, struct serve__scripts *x, int methods, int meta);
 
 /* A run begins. */
 void serve__quick_begin(struct serve__scripts *x);

@@ -2,7 +2,8 @@
 -- once a state, with the address of its struct serve__quick, the numbers of the commands that may be called
 -- so, by name, and the two functions that call any command.
 --
--- Returns call, pcall and make_driver(script, keys, args, KEYS, ARGV, clear); nothing where there is no FFI.
+-- Returns call, pcall, make_driver(script, keys, args, KEYS, ARGV, clear) and nodes(methods, metatable);
+-- nothing where there is no FFI.
 --
 -- LuaJIT compiles no function with a variable number of arguments by itself; so what is to be quick in a
 -- program that it can't compile is in functions of a fixed number. Nor does it compile the return of a
@@ -12,10 +13,17 @@ local address, names, call_slowly, pcall_slowly = ...
 local found, ffi = pcall(require, "ffi")
 if not found then return end
 
-local error, loadstring, select, type = error, loadstring, select, type
+local error, loadstring, select, tonumber, type = error, loadstring, select, tonumber, type
 local text = ffi.string
 local box = ffi.cast(ffi.typeof [[struct {
     int (*run)(void *scripts, int command, int argc);
+    int (*node_get)(void *scripts, void *node);
+    int (*node_number)(void *scripts, void *node);
+    int (*node_set)(void *scripts, void *node, const char *value, int len);
+    int (*node_set_number)(void *scripts, void *node, double value);
+    int (*node_incr)(void *scripts, void *node, double by);
+    int (*node_data)(void *scripts, void *node);
+    int (*node_move)(void *node, double sub);
     void *scripts;
     const char *a, *b, *c, *d;
     double an, bn, cn, dn;
@@ -204,4 +212,85 @@ local function make_driver(script, keys, args, ...)
     return loadstring(code, "=driver")(filler(keys, args, ...), script)
 end
 
-return call, protected, make_driver
+-- --------------------------------------------------------------------- nodes
+
+-- Have the usual methods by the FFI; the others, and what is wrong with a call, are left to the functions
+-- that are there. Only nodes have that metatable, which no script gets.
+local function nodes(methods, node)
+    local get_slowly, number_slowly, set_slowly = methods.get, methods.number, methods.set
+    local incr_slowly, data_slowly, move_slowly = methods.incr, methods.data, methods.move
+    local index_slowly, assign_slowly = node.__index, node.__newindex
+    local node_get, node_number, node_set = box.node_get, box.node_number, box.node_set
+    local node_set_number, node_incr = box.node_set_number, box.node_incr
+    local node_data, node_move = box.node_data, box.node_move
+
+    local function get(n, default)
+        if meta(n) ~= node then return get_slowly(n, default) end
+        local kind = node_get(scripts, n)
+        if kind == TEXT then
+            local answer = text(box.answer, box.answer_len)
+            return answer
+        end
+        if kind == NULL then return default end
+        return get_slowly(n, default)
+    end
+    methods.get = get
+
+    function methods.number(n, default)
+        if meta(n) ~= node then return number_slowly(n, default) end
+        local kind = node_number(scripts, n)
+        if kind == INTEGER then return box.answer_number end
+        if kind == NULL then return default end
+        return number_slowly(n, default)
+    end
+
+    local function set(n, value)
+        local kind = SLOW
+        if meta(n) ~= node then
+            kind = SLOW
+        elseif type(value) == "string" then
+            kind = node_set(scripts, n, value, #value)
+        elseif type(value) == "number" then
+            kind = node_set_number(scripts, n, value)
+        end
+        if kind == SLOW then return set_slowly(n, value) end
+        return value
+    end
+    methods.set = set
+
+    function methods.incr(n, by)
+        if by == nil then by = 1 end
+        if meta(n) ~= node or type(by) ~= "number" then return incr_slowly(n, by) end
+        if node_incr(scripts, n, by) ~= TEXT then return incr_slowly(n, by) end
+        return tonumber(answered())
+    end
+
+    function methods.data(n)
+        if meta(n) ~= node or node_data(scripts, n) ~= INTEGER then return data_slowly(n) end
+        return box.answer_number
+    end
+
+    function methods.exists(n) return methods.data(n) ~= 0 end
+
+    function methods.move(n, sub)
+        if meta(n) ~= node or type(sub) ~= "number" or node_move(n, sub) ~= NULL then
+            return move_slowly(n, sub)
+        end
+        return n
+    end
+
+    function node.__index(n, name)
+        if name == "__" then return get(n) end
+        return index_slowly(n, name)
+    end
+
+    function node.__newindex(n, name, value)
+        if name == "__" and value ~= nil then
+            set(n, value)
+        else
+            assign_slowly(n, name, value)
+        end
+    end
+end
+
+return call, protected, make_driver, nodes

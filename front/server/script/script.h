@@ -5,7 +5,7 @@
  *   run.c        a run: KEYS and ARGV, the transaction, errors
  *   api.c        the table `redis` of a script
  *   quick.c      its usual commands by LuaJIT's FFI, in what it compiles; quick.lua
- *   node.c       the table `caret`: nodes
+ *   node.c       the table `caret`: nodes; quick_node.c by the FFI
  *   sink.c       answers of commands as Lua values
  *   answer.c     Lua values as answers
  *   state.c      the Lua state of a worker; sandbox.lua what its scripts see
@@ -197,8 +197,9 @@ extern const struct serve__sink serve__lua_sink;
 /* Answer the value on top of the stack, which stays. */
 void serve__script_answer(struct serve__call *q, lua_State *L, bool resp3);
 
-/* Push the table `caret` of scripts: node.c. */
+/* Push the table `caret` of scripts: node.c.  And its functions for quick.lua. */
 void serve__script_push_nodes(lua_State *L);
+void serve__script_quick_nodes(struct serve__quick *k);
 
 /* Push the error {err = text}. */
 void serve__script_push_error(lua_State *L, const char *text, size_t len);
