@@ -100,6 +100,7 @@ build = {
                 "src/log/snapshot.c",
                 "src/log/writer.c",
                 "src/txn/buffer.c",
+                "src/txn/list.c",
                 "src/txn/lock.c",
                 "src/txn/lock_check.c",
                 "src/txn/lock_repair.c",

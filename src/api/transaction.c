@@ -186,6 +186,7 @@ int caret_begin(caret_session *s, int flags)
     if (rc != CARET_OK)
         return rc;
     t->marks[t->level] = t->journal.used;
+    t->list_marks[t->level] = t->changed && !t->in_tree && !t->piled ? (uint8_t)t->list.nops : 0;
     t->lock_marks[t->level] = caret__lock_mark(&s->locker);
     t->level++;
     return CARET_OK;
@@ -333,6 +334,7 @@ int caret_rollback(caret_session *s)
         finish(s);
         return CARET_OK;
     }
+    caret__list_cut(t, t->list_marks[level]);
     undo_changes(s, t->marks[level]);
     t->level = level;
     return CARET_OK;
@@ -384,6 +386,8 @@ int caret_txn_restore_locals(caret_session *s, int all)
     int rc = need_txn(__func__, s);
     if (rc == CARET_OK)
         rc = caret__session_locals(s);
+    if (rc == CARET_OK && all != 0 && s->txn.level > 1) /* the journal gets other records */
+        rc = caret__buffer_spill(&s->txn);
     if (rc == CARET_OK)
         s->txn.restore_locals = all != 0;
     return rc;

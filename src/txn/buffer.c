@@ -86,30 +86,21 @@ void caret__journal_undo(struct caret__journal *j, size_t mark,
 
 /* --------------------------------------------------------------------- list */
 
-#define LIST_OPS   CARET__SPOTS /* a list is searched from end to end */
-#define LIST_BYTES 8192u        /* of its record */
-
-/* The bit of a key in `listed`, by its end. */
-static inline unsigned bit_of(const uint8_t *key, size_t len)
-{
-    uint64_t end = 0;
-    if (len >= 8)
-        memcpy(&end, key + len - 8, 8);
-    else
-        memcpy(&end, key, len);
-    return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 56);
-}
-
-static bool fits_list(const struct caret__txn *t, size_t len, size_t vlen)
-{
-    return !t->in_tree && t->level <= 1 && caret__value_inline(len, vlen);
-}
+#define LIST_OPS   CARET__SPOTS
+#define LIST_BYTES 8192u /* of its record */
 
 /* Is it too long to be searched, with that set more? */
-static bool is_long(const struct caret__txn *t, size_t len, size_t vlen)
+static inline bool is_long(const struct caret__txn *t, size_t len, size_t vlen)
 {
     return t->piled || (t->changed &&
                         (t->list.nops >= LIST_OPS || t->list.size + caret__op_size(len, vlen) > LIST_BYTES));
+}
+
+/* In a savepoint only what can be taken off its end again. */
+static inline bool fits_list(const struct caret__txn *t, size_t len, size_t vlen)
+{
+    return !t->in_tree && caret__value_inline(len, vlen) &&
+           (t->level <= 1 || (!is_long(t, len, vlen) && !t->restore_locals && t->journal.used == 0));
 }
 
 static int pile_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
@@ -122,6 +113,8 @@ static int pile_set(struct caret__txn *t, const uint8_t *key, size_t len, const 
 
 int caret__buffer_finish(struct caret__txn *t)
 {
+    if (!t->piled && t->changed)
+        caret__list_finish(t);
     if (!t->piled || t->pile.in_order)
         return CARET_OK;
     int rc = caret__pile_order(&t->list);
@@ -130,50 +123,10 @@ int caret__buffer_finish(struct caret__txn *t)
     return rc;
 }
 
-static int list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
-                    const struct caret__spot *spot)
-{
-    unsigned bit = bit_of(key, len);
-    int rc = CARET_OK;
-
-    if (!t->changed) {
-        rc = caret__batch_begin(&t->list);
-        memset(t->listed, 0, sizeof t->listed);
-    }
-    if (rc == CARET_OK)
-        rc = caret__batch_add(&t->list, CARET__OP_SET, key, len, val, vlen);
-    if (rc != CARET_OK)
-        return rc;
-    caret__batch_spot(&t->list, spot);
-    t->listed[bit / 64] |= UINT64_C(1) << bit % 64;
-    t->changed = true;
-    return CARET_OK;
-}
-
 /* The next listed set after *off; false: that was the last. */
 static bool list_next(const struct caret__txn *t, uint32_t *off, struct caret__op_view *op)
 {
     return caret__record_op(t->list.rec, t->list.size + CARET__REC_TAIL, off, op) == 1;
-}
-
-static int list_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
-                    size_t *vlen)
-{
-    uint32_t off = CARET__REC_HEAD;
-    struct caret__op_view op;
-    unsigned bit = bit_of(key, len);
-    int said = 0;
-
-    if ((t->listed[bit / 64] >> bit % 64 & 1u) == 0)
-        return 0;
-    while (list_next(t, &off, &op)) {
-        if (op.klen != len || memcmp(op.key, key, len) != 0)
-            continue;
-        *val = op.val;
-        *vlen = op.vlen;
-        said = 1;
-    }
-    return said;
 }
 
 /* --------------------------------------------------------------------- tree */
@@ -229,10 +182,59 @@ static inline void end_list(struct caret__txn *t)
     t->piled = false;
 }
 
-int caret__buffer_spill(struct caret__txn *t)
+/* All ops of the list, none of which is above the first savepoint. */
+static int put_ops(struct caret__txn *t)
 {
     uint32_t off = CARET__REC_HEAD;
     struct caret__op_view op;
+    int rc = CARET_OK;
+
+    while (rc == CARET_OK && list_next(t, &off, &op))
+        rc = put_op(t, &op);
+    return rc;
+}
+
+/* The same where savepoints were made between them: the journal, which is empty, and its marks become what they were if
+ * all had been put there at once. */
+static int put_ops_noted(struct caret__txn *t)
+{
+    uint32_t off = CARET__REC_HEAD;
+    struct caret__op_view op;
+    unsigned level = 1;
+    int rc = CARET_OK;
+
+    CARET__ASSERT(t->journal.used == 0 && !t->piled && t->level > 1);
+    for (unsigned i = 0; rc == CARET_OK && list_next(t, &off, &op); i++) {
+        while (level < t->level && i >= t->list_marks[level])
+            t->marks[level++] = t->journal.used;
+        if (level > 1)
+            rc = caret__journal_note(&t->journal, &t->buffer, CARET__OF_BUFFER, op.key, op.klen);
+        if (rc == CARET_OK)
+            rc = put_op(t, &op);
+    }
+    while (rc == CARET_OK && level < t->level)
+        t->marks[level++] = t->journal.used;
+    return rc;
+}
+
+static int put_list(struct caret__txn *t)
+{
+    bool noted = t->level > 1 && !t->piled && t->list.nops > t->list_marks[1];
+    int rc = noted ? put_ops_noted(t) : put_ops(t);
+
+    if (rc == CARET_OK)
+        return CARET_OK;
+    caret__private_clear(&t->buffer); /* the list is whole */
+    forget_kills(t);
+    if (noted)
+        memset(t->marks, 0, t->level * sizeof *t->marks);
+    if (noted)
+        t->journal.used = 0;
+    return rc;
+}
+
+int caret__buffer_spill(struct caret__txn *t)
+{
     int rc = CARET_OK;
 
     if (t->in_tree)
@@ -240,14 +242,10 @@ int caret__buffer_spill(struct caret__txn *t)
     if (!t->has_buffer && (rc = caret__private_init(&t->buffer)) != CARET_OK)
         return rc;
     t->has_buffer = true;
-    if (rc == CARET_OK && t->changed)
+    if (t->piled && t->changed)
         rc = caret__buffer_finish(t); /* in order the tree is made much faster */
-    while (rc == CARET_OK && t->changed && list_next(t, &off, &op)) /* none of them is above the first mark */
-        rc = put_op(t, &op);
-    if (rc != CARET_OK) { /* the list is whole */
-        caret__private_clear(&t->buffer);
-        forget_kills(t);
-    }
+    if (rc == CARET_OK && t->changed)
+        rc = put_list(t);
     t->in_tree = rc == CARET_OK;
     if (t->in_tree)
         end_list(t);
@@ -276,7 +274,7 @@ int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, cons
 {
     if (fits_list(t, len, vlen))
         return is_long(t, len, vlen) ? pile_set(t, key, len, val, vlen)
-                                     : list_set(t, key, len, val, vlen, spot);
+                                     : caret__list_set(t, key, len, val, vlen, spot);
     int rc = prepare(t);
     return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_SET, val, vlen);
 }
@@ -362,7 +360,7 @@ int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, cons
     if (!t->changed)
         return 0;
     if (!t->in_tree)
-        return list_get(t, key, len, val, vlen);
+        return caret__list_get(t, key, len, val, vlen);
     if (caret__private_get(&t->buffer, key, len, val, vlen) && *vlen > 0) {
         uint8_t flags = (*val)[0];
         *val += 1;

@@ -6,7 +6,7 @@
  * they will become; of two sets of one key the later counts (kills come before them where a subtree is copied or
  * moved).  One set too many to be searched makes
  * the list a pile (pile.c): sets are added as before, and put in order for the commit.  The first write
- * of another kind, a long value, a savepoint or a walk, and of a pile a read, has the list moved
+ * of another kind, a long value or a walk, and of a pile a read or a savepoint, has the list moved
  * (caret__buffer_spill) to a private ordered tree, the buffer, and everything goes there
  * until the end.  An entry of the tree says what the transaction did to its key:
  *     byte 0  flags: SET   it has the value that follows
@@ -20,7 +20,9 @@
  *
  * Nested transactions are savepoints: from level 2 on (or when locals are to be
  * restored) each change of the buffer first notes the old entry in the journal;
- * rolling back plays it in reverse.
+ * rolling back plays it in reverse.  Of a list the ops after the savepoint are taken off its end; it has some only
+ * while the journal is empty, so that one that is moved to the tree can fill the journal as if it had been there from
+ * the beginning.
  */
 #ifndef CARET_TXN_TXN_H
 #define CARET_TXN_TXN_H
@@ -50,6 +52,15 @@ struct caret__pile {
     uint32_t tell_at;  /* bytes: the background thread is told of what is gathered */
 };
 
+/* The index of a list (list.c): numbers of ops are one more than that, 0 is none. */
+struct caret__listed {
+    uint8_t first[256];             /* by hash of the key: the newest op */
+    uint8_t next[CARET__SPOTS];     /* of the same hash, the one before it */
+    uint8_t replaces[CARET__SPOTS]; /* the op before it that has its key */
+    uint16_t at[CARET__SPOTS];      /* of the op in the record */
+    unsigned replaced;              /* ops whose key comes once more */
+};
+
 struct caret__txn {
     unsigned level; /* 0 = no transaction */
     unsigned restarts;
@@ -68,13 +79,29 @@ struct caret__txn {
     struct caret__reads reads;
     struct caret__batch list;
     struct caret__pile pile;
-    uint64_t listed[4]; /* a bit for each key in it, by hash: most reads need not look there */
+    struct caret__listed listed;
     struct caret__private buffer;
     struct caret__spans killed;
     struct caret__journal journal;
     size_t marks[CARET_MAX_NEST + 1];        /* journal length at each begin */
+    uint8_t list_marks[CARET_MAX_NEST + 1];  /* ops in the list at each begin, unless it is a pile */
     uint64_t lock_marks[CARET_MAX_NEST + 1]; /* caret__lock_mark at each begin */
 };
+
+/* ---- list.c: the list of a transaction that is not piled ---- */
+/* Add a set of an inline value; there is room. */
+int caret__list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                    const struct caret__spot *spot);
+
+/* What it says of a key, as caret__buffer_get(). */
+int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
+                    size_t *vlen);
+
+/* Back to the first so many ops, if the changes are a list. */
+void caret__list_cut(struct caret__txn *t, unsigned nops);
+
+/* Of each key the last op is left. */
+void caret__list_finish(struct caret__txn *t);
 
 /* ---- buffer.c ---- */
 /* spot: where the key was seen last, version 0 = unknown; a help for the commit. */

@@ -102,31 +102,56 @@ static void set(unsigned key, unsigned len)
     OK(caret_set(s, node(&n, key), value, len));
 }
 
-/* What else a transaction may do: each moves the list to the tree. */
-static void something_else(void)
+/* A local that is to be restored: from now on what was listed in savepoints is in the tree. */
+static void set_local(void)
 {
-    unsigned key = below(KEYS), what = below(6);
-    struct model inner[KEYS];
     caret_node_buf n;
 
-    switch (what) {
+    OK(caret_txn_restore_locals(s, 1));
+    OK(caret_node_var(&n.node, sizeof n, "short", 5));
+    OK(caret_set(s, &n.node, "x", 1));
+}
+
+/* A savepoint, with others in it: rolled back or not. */
+static void savepoint(unsigned key, unsigned depth)
+{
+    struct model inner[KEYS];
+
+    memcpy(inner, now, sizeof now);
+    OK(caret_begin(s, 0));
+    for (unsigned i = below(5); i > 0; i--) {
+        set((key + below(3)) % KEYS, below(2) != 0 ? 7 : below(LONGEST));
+        if (depth < 4 && below(4) == 0)
+            savepoint(key, depth + 1);
+        check_key((key + below(3)) % KEYS);
+    }
+    switch (below(20)) { /* each moves the list to the tree */
+    case 0: check_walk(); break;
+    case 1: set(below(KEYS), HUGE); break;
+    case 2: set_local(); break;
+    }
+    if (below(2) != 0) {
+        OK(caret_commit(s));
+        return;
+    }
+    OK(caret_rollback(s));
+    memcpy(now, inner, sizeof now);
+    for (unsigned i = 0; i < 3; i++)
+        check_key((key + i) % KEYS);
+}
+
+/* What else a transaction may do: all but savepoints move the list to the tree. */
+static void something_else(void)
+{
+    unsigned key = below(KEYS);
+    caret_node_buf n;
+
+    switch (below(10)) {
     case 0: OK(caret_delete(s, node(&n, key))); break;
     case 1: OK(caret_kill(s, node(&n, key))); break;
     case 2: check_walk(); return;
     case 3: set(key, HUGE); return;
-    case 4:
-    default:
-        memcpy(inner, now, sizeof now);
-        OK(caret_begin(s, 0));
-        if (below(2) != 0)
-            set(key, below(LONGEST));
-        if (what == 4) {
-            OK(caret_rollback(s));
-            memcpy(now, inner, sizeof now);
-        } else {
-            OK(caret_commit(s));
-        }
-        return;
+    default: savepoint(key, 1); return;
     }
     now[key].len = -1;
 }
@@ -140,6 +165,8 @@ static void transaction(void)
         set(key, HUGE);
     memcpy(before, now, sizeof now);
     OK(caret_begin(s, 0));
+    if (others && below(4) == 0)
+        set_local();
     for (unsigned i = 0; i < sets; i++) {
         key = below(3) == 0   ? key
               : below(3) == 0 ? (key + 1) % KEYS

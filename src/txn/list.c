@@ -1,0 +1,149 @@
+/*
+ * list.c - the sets of a short transaction, in the order they came: txn.h.
+ *
+ * The list is the record that it will become, and beside it an index: the ops of one hash, the newest first.
+ *   A savepoint is a number of ops: rolling back to it takes those after it off the end, and what they replaced counts
+ * again.  So a set may overwrite an op with a value of the same length only if that one is not older than the savepoint
+ * that was made last.  Otherwise it is one more op, and before the commit those go that another one has replaced.
+ *   All of it is memory of the session.
+ */
+#include "base/bytes.h"
+#include "txn/txn.h"
+
+_Static_assert(CARET__SPOTS < UINT8_MAX, "an op and none fit a byte");
+
+/* Of a key, by its end. */
+static inline unsigned hash_of(const uint8_t *key, size_t len)
+{
+    uint64_t end = 0;
+    if (len >= 8)
+        memcpy(&end, key + len - 8, 8);
+    else
+        memcpy(&end, key, len);
+    return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+}
+
+/* The newest op of a key: its number; -1: none. */
+static inline int find(const struct caret__txn *t, unsigned hash, const uint8_t *key, size_t len,
+                       struct caret__op_view *op)
+{
+    CARET__ASSERT(t->changed && !t->in_tree && !t->piled);
+    for (unsigned i = t->listed.first[hash]; i != 0; i = t->listed.next[i - 1]) {
+        *op = caret__op_at(t->list.rec, t->listed.at[i - 1]);
+        if (op->klen == len && memcmp(op->key, key, len) == 0)
+            return (int)i - 1;
+    }
+    return -1;
+}
+
+/* An op stands at `at`, the last one; `replaced`: the op whose key it has; -1: none. */
+static inline void note(struct caret__txn *t, uint32_t at, unsigned hash, int replaced)
+{
+    struct caret__listed *l = &t->listed;
+    unsigned i = t->list.nops - 1;
+
+    l->at[i] = (uint16_t)at;
+    l->next[i] = l->first[hash];
+    l->first[hash] = (uint8_t)(i + 1);
+    l->replaces[i] = (uint8_t)(replaced + 1);
+    l->replaced += replaced >= 0;
+}
+
+static void begin_index(struct caret__txn *t)
+{
+    memset(t->listed.first, 0, sizeof t->listed.first);
+    t->listed.replaced = 0;
+}
+
+int caret__list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                    const struct caret__spot *spot)
+{
+    struct caret__op_view op;
+    unsigned hash = hash_of(key, len);
+
+    if (!t->changed) {
+        int rc = caret__batch_begin(&t->list);
+        if (rc != CARET_OK)
+            return rc;
+        begin_index(t);
+    }
+    t->changed = true;
+    int i = find(t, hash, key, len, &op);
+    if (i >= (int)t->list_marks[t->level - 1] && op.vlen == vlen) {
+        if (vlen != 0)
+            memcpy((uint8_t *)(uintptr_t)op.val, val, vlen);
+        t->list.spots[i] = *spot;
+        return CARET_OK;
+    }
+    uint32_t at = t->list.size;
+    int rc = caret__batch_add(&t->list, CARET__OP_SET, key, len, val, vlen);
+    if (rc != CARET_OK)
+        return rc;
+    caret__batch_spot(&t->list, spot);
+    note(t, at, hash, i);
+    return CARET_OK;
+}
+
+int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
+                    size_t *vlen)
+{
+    struct caret__op_view op;
+
+    if (find(t, hash_of(key, len), key, len, &op) < 0)
+        return 0;
+    *val = op.val;
+    *vlen = op.vlen;
+    return 1;
+}
+
+void caret__list_cut(struct caret__txn *t, unsigned nops)
+{
+    struct caret__batch *b = &t->list;
+    struct caret__listed *l = &t->listed;
+
+    if (!t->changed || t->in_tree || t->piled)
+        return;
+    CARET__ASSERT_CMP(nops, <=, b->nops);
+    while (b->nops > nops) {
+        unsigned i = --b->nops;
+        struct caret__op_view op = caret__op_at(b->rec, l->at[i]);
+        l->first[hash_of(op.key, op.klen)] = l->next[i];
+        l->replaced -= l->replaces[i] != 0;
+        b->values -= op.vlen;
+        b->size = l->at[i];
+    }
+    b->nspots = nops;
+    t->changed = nops != 0;
+}
+
+void caret__list_finish(struct caret__txn *t)
+{
+    struct caret__batch *b = &t->list;
+    struct caret__listed *l = &t->listed;
+    bool gone[CARET__SPOTS] = {false};
+    unsigned n = b->nops;
+
+    CARET__ASSERT(t->level == 1 && !t->in_tree && !t->piled);
+    if (l->replaced == 0)
+        return;
+    for (unsigned i = 0; i < n; i++)
+        if (l->replaces[i] != 0)
+            gone[l->replaces[i] - 1] = true;
+    begin_index(t);
+    b->size = CARET__REC_HEAD;
+    b->nops = b->nspots = 0;
+    b->values = 0;
+    for (unsigned i = 0; i < n; i++) {
+        struct caret__op_view op = caret__op_at(b->rec, l->at[i]);
+        uint32_t size = caret__op_size(op.klen, op.vlen), at = b->size;
+        if (gone[i])
+            continue;
+        b->values += op.vlen;
+        unsigned hash = hash_of(op.key, op.klen);
+        memmove(b->rec + at, b->rec + l->at[i], size);
+        b->size += size;
+        b->nops++;
+        caret__batch_spot(b, &b->spots[i]);
+        note(t, at, hash, -1);
+    }
+}
