@@ -21,12 +21,6 @@ static inline bool has_hint(const struct caret__hint *h, const struct caret__vie
     return h->owner == v->pg->id;
 }
 
-/* The hint as a commit takes it. */
-static inline struct caret__spot spot_of(const struct caret__hint *h)
-{
-    return (struct caret__spot){h->version, h->pgno, h->pos, (uint8_t)h->found, 0};
-}
-
 /* Find the node's entry: by its hint, or anew.  Notes the hint. */
 static inline __attribute__((always_inline)) int find(caret_session *s, struct caret__view *v,
                                                       struct caret__node *n, struct caret__at *at)
@@ -380,7 +374,7 @@ int caret__commit_node(caret_session *s, struct caret__node *n, const void *valu
 
     if (!has_hint(&h, &s->global) || !caret__page_unchanged(s->global.pg, h.pgno, h.version))
         return commit_searched(s, n, value, len, compute, ctx, lsn);
-    struct caret__spot spot = spot_of(&h);
+    struct caret__spot spot = caret__hint_spot(&h);
     int rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
     note_spot(s, n, &spot);
     return rc;
@@ -425,11 +419,7 @@ int caret__local_put(caret_session *s, const uint8_t *key, size_t klen, const vo
 
 static int set_in_txn(caret_session *s, const struct caret__node *n, const void *value, size_t len)
 {
-    const struct caret__hint h = caret__hint_get(n);
-    struct caret__spot spot = {0};
-
-    if (has_hint(&h, &s->global))
-        spot = spot_of(&h);
+    struct caret__spot spot = caret__spot_of(s, n);
     int rc = caret__buffer_set(&s->txn, caret__node_key(n), n->key_len, value, len, &spot);
     if (caret__unlikely(s->txn.piled && s->txn.list.size >= s->txn.pile.tell_at))
         tell_of_pile(s);

@@ -32,22 +32,27 @@ static int remove_local(caret_session *s, const struct caret__span *r, bool alon
     return alone ? caret__private_delete(&s->locals, r->lo, r->lo_len) : caret__private_kill(&s->locals, r);
 }
 
-static int remove_global(caret_session *s, const struct caret__span *r, bool alone)
+/* alone: the node, without what is below it; NULL: all of the span. */
+static int remove_global(caret_session *s, const struct caret__span *r, const struct caret__node *alone)
 {
     uint64_t lsn;
     int rc = caret__enter_writer(s);
 
     if (rc != CARET_OK)
         return rc;
+    if (s->txn.level != 0 && alone != NULL) {
+        struct caret__spot spot = caret__spot_of(s, alone);
+        return caret__buffer_delete(&s->txn, r->lo, r->lo_len, &spot);
+    }
     if (s->txn.level != 0)
-        return alone ? caret__buffer_delete(&s->txn, r->lo, r->lo_len) : caret__buffer_kill(&s->txn, r);
+        return caret__buffer_kill(&s->txn, r);
     rc = exists(s, false, r);
     if (rc != CARET_OK)
         return rc == CARET_NONE ? CARET_OK : rc;
     rc = caret__batch_begin(&s->batch);
     if (rc == CARET_OK)
-        rc = alone ? caret__batch_add(&s->batch, CARET__OP_DELETE, r->lo, r->lo_len, NULL, 0)
-                   : caret__batch_kill(&s->batch, r);
+        rc = alone != NULL ? caret__batch_add(&s->batch, CARET__OP_DELETE, r->lo, r->lo_len, NULL, 0)
+                           : caret__batch_kill(&s->batch, r);
     if (rc == CARET_OK)
         rc = caret__commit(s->e, &s->batch, NULL, NULL, &lsn);
     return rc == CARET_OK ? caret__session_committed(s, lsn, 0) : rc;
@@ -65,7 +70,7 @@ static int take_away(const char *function, caret_session *s, const caret_node *n
     struct caret__span r = caret__span_below(caret__node_key(n), n->key_len, end);
     if (alone)
         end[n->key_len] = 0;
-    return n->local ? remove_local(s, &r, alone) : remove_global(s, &r, alone);
+    return n->local ? remove_local(s, &r, alone) : remove_global(s, &r, alone ? n : NULL);
 }
 
 int caret_delete(caret_session *s, caret_node *node)
@@ -92,5 +97,5 @@ int caret_kill_range(caret_session *s, const caret_node *node, const caret_slice
     rc = caret__children(__func__, n, from, to, flags, &c);
     if (rc != CARET_OK)
         return rc == CARET_NONE ? CARET_OK : rc;
-    return n->local ? remove_local(s, &c.span, false) : remove_global(s, &c.span, false);
+    return n->local ? remove_local(s, &c.span, false) : remove_global(s, &c.span, NULL);
 }

@@ -216,6 +216,18 @@ void caret__session_snapshot_end(caret_session *s);
  * for. */
 int caret__data_beside(caret_session *s, struct caret__node *n, int *data);
 
+/* A hint as a commit takes it; and where a node was seen last, version 0: it is not known. */
+static inline struct caret__spot caret__hint_spot(const struct caret__hint *h)
+{
+    return (struct caret__spot){h->version, h->pgno, h->pos, (uint8_t)h->found, 0};
+}
+static inline struct caret__spot caret__spot_of(const caret_session *s, const struct caret__node *n)
+{
+    const struct caret__hint h = caret__hint_get(n);
+
+    return h.owner == s->global.pg->id ? caret__hint_spot(&h) : (struct caret__spot){0};
+}
+
 /* data.c: the value in the database, whatever the transaction has changed; noted as read.  NONE. */
 int caret__get_committed(caret_session *s, caret_node *node, caret_slice *out);
 

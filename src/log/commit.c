@@ -58,7 +58,7 @@ int caret__batch_begin(struct caret__batch *b)
     caret__batch_crc_anew(b);
     b->nops = 0;
     b->values = 0;
-    b->only_kills = b->only_sets = true;
+    b->only_kills = b->only_sets = b->in_leaves = true;
     b->nspots = 0;
     return CARET_OK;
 }
@@ -128,6 +128,7 @@ int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *k
     b->values += vlen;
     b->only_kills &= op == CARET__OP_KILL || op == CARET__OP_RANGE || op == CARET__OP_DELETE;
     b->only_sets &= op == CARET__OP_SET;
+    b->in_leaves &= op == CARET__OP_SET || op == CARET__OP_DELETE;
     return CARET_OK;
 }
 

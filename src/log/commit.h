@@ -25,7 +25,7 @@ typedef int caret__compute(void *ctx, const uint8_t *old, size_t old_len, const 
 int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const uint8_t *key, size_t klen,
                       const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn);
 
-/* A batch of so many sets, and nothing else, may be done in place. */
+/* A batch of so many sets and deletes, and nothing else, may be done in place. */
 #define CARET__SPOTS 128u
 
 /* A record under construction in private memory. */
@@ -40,6 +40,7 @@ struct caret__batch {
     uint64_t values; /* bytes of the values in it: at least as much its pages will have */
     bool only_kills; /* may use the reserve that is kept for emptying a full database */
     bool only_sets;  /* of values in the page */
+    bool in_leaves;  /* of those, and deletes */
     uint32_t nspots; /* of the first so many ops the place was looked for, see caret__batch_spot() */
     struct caret__spot spots[CARET__SPOTS];
 };
@@ -61,7 +62,7 @@ static inline void caret__batch_crc_anew(struct caret__batch *b)
 /* Is it worth looking for the places of the ops, in order, before anything is locked? */
 static inline bool caret__batch_wants_spots(const struct caret__batch *b)
 {
-    return b->only_sets && b->nops <= CARET__SPOTS;
+    return b->in_leaves && b->nops <= CARET__SPOTS;
 }
 static inline void caret__batch_spot(struct caret__batch *b, const struct caret__spot *spot)
 {

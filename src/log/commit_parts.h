@@ -97,10 +97,11 @@ static inline int caret__locate(struct caret__engine *e, struct caret__spot *spo
     return CARET_OK;
 }
 
-/* What the sets of a batch that go to one leaf will have done to it. */
+/* What the sets and deletes of a batch that go to one leaf will have done to it. */
 struct caret__taken {
     size_t bytes; /* of its room */
     bool shrunk;  /* a value has got shorter: which one is not remembered */
+    size_t gone;  /* bytes of what was deleted */
 };
 
 /* Can the set be done in the leaf as it is, after those sets of it that *taken tells of?  Adds its own. */
@@ -125,6 +126,39 @@ static inline bool caret__fits_in_place(const struct caret__engine *e, const str
     taken->bytes += caret__entry_room(klen - plen, vlen);
     return !caret__page_wants_prefix(p, key, klen) && klen >= plen && caret__page_room(p) >= taken->bytes &&
            caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
+}
+
+/* Can the value at the spot be deleted in the leaf as it is, after those changes?  Not if the leaf would be joined with
+ * another (tree/shrink.c), or a long value given up. */
+static inline bool caret__goes_in_place(const struct caret__engine *e, const struct caret__spot *spot,
+                                        struct caret__taken *taken)
+{
+    CARET__ASSERT(caret__writer_held(e->sh));
+    uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
+    const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
+
+    if (!spot->found)
+        return true;
+    if (caret__pte_epoch(word) != atomic_load_explicit(&e->sh->epoch, memory_order_relaxed))
+        return false;
+    struct caret__entry en = caret__page_entry(p, spot->pos);
+    taken->gone += caret__entry_room(en.klen, en.vlen);
+    return !en.run && caret__page_used(p) > CARET__PAGE_USABLE / 4u + taken->gone;
+}
+
+/* Delete a value that is in its leaf, whose place in it is known. */
+static inline void caret__leave_leaf(struct caret__engine *e, struct caret__undo *u, struct caret__spot *spot,
+                                     uint64_t lsn)
+{
+    CARET__ASSERT(caret__writer_held(e->sh) && spot->found == 1);
+    struct caret__pte *pte = &e->pg.ptab[spot->pgno];
+    struct caret__edit ed = {u, &pte->version, lsn};
+    uint64_t word = atomic_load_explicit(&pte->word, memory_order_relaxed);
+    struct caret__page *p = (struct caret__page *)(uintptr_t)caret__page_at(&e->pg, spot->pgno, word);
+
+    caret__page_remove(p, spot->pos, spot->pos + 1u, &ed);
+    spot->found = 0;
+    spot->version = lsn;
 }
 
 /* Change the leaf, whose place in it is known. */
@@ -165,8 +199,8 @@ struct caret__finished {
     uint32_t size, crc;
 };
 
-/* commit_sets.c: commit a batch of a few sets, mostly in place.  CARET_NONE: not so, but in general; CARET_RESTART: a
- * checkpoint must make room first.  Nothing was done then. */
+/* commit_sets.c: commit a batch of a few sets and deletes, mostly in place.  CARET_NONE: not so, but in general;
+ * CARET_RESTART: a checkpoint must make room first.  Nothing was done then. */
 int caret__commit_small(struct caret__engine *e, const struct caret__finished *r, uint64_t *lsn);
 
 #endif

@@ -1,11 +1,14 @@
 /*
- * commit_sets.c - committing a few sets at once, mostly in place.
+ * commit_sets.c - committing a few sets and deletes at once, mostly in place.
  *
  * Each set finds its leaf.  One that belongs to the current epoch and has room for all sets of
  * the batch that go to it is changed in place, as by a lone set: only the bytes that
  * change are saved.  The sets of other leaves, SLOW_MAX of them at most, go the general way first,
  * which leaves the leaves of the others alone: it changes those of its own keys, their new halves,
  * and pages above them.  All sets of one leaf go the same way, so two of one key stay in order.
+ *
+ * A delete is done in place, or the whole batch in general: a leaf that it leaves nearly empty is joined with
+ * another, which may be one that others change in place.
  *
  * Nothing can fail after the commit point: what the slow ones may need is reserved before, and so is the
  * undo memory for all.  A death there is repaired as ever: what was saved is restored, the last first,
@@ -69,11 +72,31 @@ static uint64_t undo_of(const struct caret__engine *e, struct plan *plan, const 
     uint64_t word = atomic_load_explicit(&e->pg.ptab[spot->pgno].word, memory_order_relaxed);
     const struct caret__page *p = caret__page_at(&e->pg, spot->pgno, word);
     size_t old = spot->found ? caret__page_entry(p, spot->pos).vlen : 0;
-    uint64_t moved = spot->found ? 0 : caret__page_count(p) - spot->pos + i;
+    bool moves = op->kind == CARET__OP_DELETE ? spot->found : !spot->found;
+    uint64_t moved = moves ? caret__page_count(p) - spot->pos + i : 0;
 
     plan->longest = caret__max(plan->longest, op->vlen);
     return CARET__PAGE_HEAD + CARET__EDIT_RANGES * CARET__UNDO_FOOT + op->klen +
            caret__max(old, plan->longest) + sizeof(struct caret__slot) * moved;
+}
+
+/* Can op i be done in its leaf? */
+static inline bool fits(const struct caret__engine *e, const struct caret__spot *spot,
+                        const struct caret__op_view *op, struct caret__taken *taken)
+{
+    return op->kind == CARET__OP_DELETE ? caret__goes_in_place(e, spot, taken)
+                                        : caret__fits_in_place(e, spot, op->key, op->klen, op->vlen, taken);
+}
+
+/* How many sets go the general way.  More than may: also where a delete would. */
+static unsigned count_slow(const struct plan *plan, uint32_t nops)
+{
+    unsigned n = 0;
+
+    for (uint32_t i = 0; i < nops; i++)
+        if (is_slow(plan, i))
+            n += plan->op[i].kind == CARET__OP_DELETE ? SLOW_MAX + 1 : 1;
+    return n;
 }
 
 /* Find the place of each set and how it is to be done.  false: the whole batch in the general way. */
@@ -100,15 +123,13 @@ static bool make_plan(struct caret__engine *e, struct caret__batch *b, struct pl
         plan->goal_of[i] = (uint8_t)at;
         goal->pgno = spot->pgno;
         plan->in_place += undo_of(e, plan, spot, i);
-        if (goal->slow || caret__fits_in_place(e, spot, op->key, op->klen, op->vlen, &goal->taken))
+        if (goal->slow || fits(e, spot, op, &goal->taken))
             continue;
         if (caret__value_check(e, spot) != CARET_OK)
             return false; /* as in general */
         goal->slow = slow = true;
     }
-    plan->nslow = 0;
-    for (uint32_t i = 0; slow && i < b->nops; i++)
-        plan->nslow += is_slow(plan, i);
+    plan->nslow = slow ? count_slow(plan, b->nops) : 0;
     return plan->nslow <= SLOW_MAX;
 }
 
@@ -157,7 +178,10 @@ static void sets_in_place(struct caret__engine *e, struct caret__batch *b, const
                                                    op->klen, &found);
             spot->found = found;
         }
-        caret__change_leaf(e, u, spot, op->key, op->klen, op->val, op->vlen, lsn);
+        if (op->kind == CARET__OP_SET)
+            caret__change_leaf(e, u, spot, op->key, op->klen, op->val, op->vlen, lsn);
+        else if (spot->found)
+            caret__leave_leaf(e, u, spot, lsn);
     }
 }
 

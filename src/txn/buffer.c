@@ -160,6 +160,8 @@ static int put_op(struct caret__txn *t, const struct caret__op_view *op)
 {
     uint8_t end[CARET__PLACE_MAX];
 
+    if (op->kind == CARET__OP_DELETE)
+        return put_entry(t, op->key, op->klen, CARET__TX_GONE, NULL, 0);
     if (op->kind != CARET__OP_KILL)
         return put_entry(t, op->key, op->klen, CARET__TX_SET, op->val, op->vlen);
     t->kills++;
@@ -272,15 +274,18 @@ static int prepare(struct caret__txn *t)
 int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
                       const struct caret__spot *spot)
 {
-    if (fits_list(t, len, vlen))
-        return is_long(t, len, vlen) ? pile_set(t, key, len, val, vlen)
-                                     : caret__list_set(t, key, len, val, vlen, spot);
+    if (fits_list(t, len, vlen) && !is_long(t, len, vlen))
+        return caret__list_add(t, CARET__OP_SET, key, len, val, vlen, spot);
+    if (fits_list(t, len, vlen) && (t->piled || t->list.only_sets))
+        return pile_set(t, key, len, val, vlen);
     int rc = prepare(t);
     return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_SET, val, vlen);
 }
 
-int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len)
+int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len, const struct caret__spot *spot)
 {
+    if (fits_list(t, len, 0) && !is_long(t, len, 0))
+        return caret__list_add(t, CARET__OP_DELETE, key, len, NULL, 0, spot);
     int rc = prepare(t);
     return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_GONE, NULL, 0);
 }

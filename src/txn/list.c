@@ -1,5 +1,5 @@
 /*
- * list.c - the sets of a short transaction, in the order they came: txn.h.
+ * list.c - the sets and deletes of a short transaction, in the order they came: txn.h.
  *
  * The list is the record that it will become, and beside it an index: the ops of one hash, the newest first.
  *   A savepoint is a number of ops: rolling back to it takes those after it off the end, and what they replaced counts
@@ -55,10 +55,10 @@ static void begin_index(struct caret__txn *t)
     t->listed.replaced = 0;
 }
 
-int caret__list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
-                    const struct caret__spot *spot)
+int caret__list_add(struct caret__txn *t, enum caret__op kind, const uint8_t *key, size_t len,
+                    const void *val, size_t vlen, const struct caret__spot *spot)
 {
-    struct caret__op_view op;
+    struct caret__op_view op = {.kind = 0};
     unsigned hash = hash_of(key, len);
 
     if (!t->changed) {
@@ -69,14 +69,14 @@ int caret__list_set(struct caret__txn *t, const uint8_t *key, size_t len, const 
     }
     t->changed = true;
     int i = find(t, hash, key, len, &op);
-    if (i >= (int)t->list_marks[t->level - 1] && op.vlen == vlen) {
+    if (i >= (int)t->list_marks[t->level - 1] && op.kind == kind && op.vlen == vlen) {
         if (vlen != 0)
             memcpy((uint8_t *)(uintptr_t)op.val, val, vlen);
         t->list.spots[i] = *spot;
         return CARET_OK;
     }
     uint32_t at = t->list.size;
-    int rc = caret__batch_add(&t->list, CARET__OP_SET, key, len, val, vlen);
+    int rc = caret__batch_add(&t->list, kind, key, len, val, vlen);
     if (rc != CARET_OK)
         return rc;
     caret__batch_spot(&t->list, spot);
@@ -93,7 +93,7 @@ int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, 
         return 0;
     *val = op.val;
     *vlen = op.vlen;
-    return 1;
+    return op.kind == CARET__OP_SET ? 1 : -1;
 }
 
 void caret__list_cut(struct caret__txn *t, unsigned nops)

@@ -1,12 +1,12 @@
 /*
  * txn.h - a transaction as its session keeps it: read set, write buffer, journal.
  *
- * Writes are kept in one of two forms.  Most transactions set a few nodes and do no more
+ * Writes are kept in one of two forms.  Most transactions set and delete a few nodes and do no more
  * to the database: theirs are listed, in the order they came, as the log record
- * they will become; of two sets of one key the later counts (kills come before them where a subtree is copied or
+ * they will become; of two writes of one key the later counts (kills come before them where a subtree is copied or
  * moved).  One set too many to be searched makes
- * the list a pile (pile.c): sets are added as before, and put in order for the commit.  The first write
- * of another kind, a long value or a walk, and of a pile a read or a savepoint, has the list moved
+ * a list of sets a pile (pile.c): sets are added as before, and put in order for the commit.  The first write
+ * of another kind, a long value or a walk, and of a pile a delete, a read or a savepoint, has the list moved
  * (caret__buffer_spill) to a private ordered tree, the buffer, and everything goes there
  * until the end.  An entry of the tree says what the transaction did to its key:
  *     byte 0  flags: SET   it has the value that follows
@@ -89,9 +89,9 @@ struct caret__txn {
 };
 
 /* ---- list.c: the list of a transaction that is not piled ---- */
-/* Add a set of an inline value; there is room. */
-int caret__list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
-                    const struct caret__spot *spot);
+/* Add a set of an inline value, or a delete; there is room. */
+int caret__list_add(struct caret__txn *t, enum caret__op kind, const uint8_t *key, size_t len,
+                    const void *val, size_t vlen, const struct caret__spot *spot);
 
 /* What it says of a key, as caret__buffer_get(). */
 int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
@@ -107,7 +107,8 @@ void caret__list_finish(struct caret__txn *t);
 /* spot: where the key was seen last, version 0 = unknown; a help for the commit. */
 int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
                       const struct caret__spot *spot);
-int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len);
+int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len,
+                         const struct caret__spot *spot);
 int caret__buffer_kill(struct caret__txn *t, const struct caret__span *r);
 
 /* What the buffer says of key, unless the list is a pile: 1 a value, -1 no value, 0 nothing. */

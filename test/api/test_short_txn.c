@@ -102,6 +102,23 @@ static void set(unsigned key, unsigned len)
     OK(caret_set(s, node(&n, key), value, len));
 }
 
+static void delete (unsigned key)
+{
+    caret_node_buf n;
+
+    now[key].len = -1;
+    OK(caret_delete(s, node(&n, key)));
+}
+
+/* Set it, or delete it. */
+static void change(unsigned key, unsigned len)
+{
+    if (below(4) == 0)
+        delete (key);
+    else
+        set(key, len);
+}
+
 /* A local that is to be restored: from now on what was listed in savepoints is in the tree. */
 static void set_local(void)
 {
@@ -120,7 +137,7 @@ static void savepoint(unsigned key, unsigned depth)
     memcpy(inner, now, sizeof now);
     OK(caret_begin(s, 0));
     for (unsigned i = below(5); i > 0; i--) {
-        set((key + below(3)) % KEYS, below(2) != 0 ? 7 : below(LONGEST));
+        change((key + below(3)) % KEYS, below(2) != 0 ? 7 : below(LONGEST));
         if (depth < 4 && below(4) == 0)
             savepoint(key, depth + 1);
         check_key((key + below(3)) % KEYS);
@@ -140,14 +157,14 @@ static void savepoint(unsigned key, unsigned depth)
         check_key((key + i) % KEYS);
 }
 
-/* What else a transaction may do: all but savepoints move the list to the tree. */
+/* What else a transaction may do: all but deletes and savepoints move the list to the tree. */
 static void something_else(void)
 {
     unsigned key = below(KEYS);
     caret_node_buf n;
 
     switch (below(10)) {
-    case 0: OK(caret_delete(s, node(&n, key))); break;
+    case 0: delete (key); return;
     case 1: OK(caret_kill(s, node(&n, key))); break;
     case 2: check_walk(); return;
     case 3: set(key, HUGE); return;
@@ -159,7 +176,7 @@ static void something_else(void)
 static void transaction(void)
 {
     unsigned sets = below(8) == 0 ? below(150) : below(8), key = below(KEYS);
-    bool others = below(6) == 0;
+    bool others = below(6) == 0, deletes = below(3) == 0;
 
     if (below(3) == 0) /* out of line: its leaf can't be changed in place when it goes */
         set(key, HUGE);
@@ -171,7 +188,10 @@ static void transaction(void)
         key = below(3) == 0   ? key
               : below(3) == 0 ? (key + 1) % KEYS
                               : below(KEYS); /* often the same again, or near */
-        set(key, below(LONGEST));
+        if (deletes)
+            change(key, below(LONGEST));
+        else
+            set(key, below(LONGEST));
         if (others && below(sets) == 0)
             something_else();
         check_key(below(2) != 0 ? key : below(KEYS));
@@ -350,10 +370,36 @@ static void full_leaves_are_changed_in_place(void **state)
     close_all();
 }
 
+/* So are those that lose some of what they have. */
+static void deletes_are_done_in_place(void **state)
+{
+    (void)state;
+    open_empty();
+    caret__rand_seed(&rng, 8);
+    for (unsigned key = 0; key < 200; key++)
+        set(key, 40);
+    uint64_t edits = caret__fault_hits("edit_go"), removed = caret__fault_hits("page_remove_slots");
+    OK(caret_begin(s, 0));
+    for (unsigned key = 20; key < 120; key += 8)
+        delete (key);
+    set(30, 39);
+    delete (1500); /* which is not there */
+    OK(caret_commit(s));
+    assert_int_equal(caret__fault_hits("page_remove_slots") - removed, 13);
+    assert_int_equal(caret__fault_hits("edit_go") - edits, 14);
+    check_all();
+    close_all();
+}
+
 /* The ith key of a try: each has keys of its own, all over, until there are none left. */
 static unsigned key_of(unsigned try, unsigned i)
 {
     return (try * 5 + i) * 1237 % KEYS;
+}
+
+static unsigned length_of(unsigned try, unsigned i)
+{
+    return 1 + (i * 17 + try) % 60;
 }
 
 /* Child: a transaction in which the nth fault point kills. */
@@ -363,8 +409,12 @@ static void die_at(unsigned try, unsigned nth)
     OK(caret_session_open(db, &s));
     caret__fault_arm("*", nth, CARET__FAULT_KILL);
     OK(caret_begin(s, 0));
-    for (unsigned i = 0; i < 5; i++)
-        set(key_of(try, i), 1 + (i * 17 + try) % 60);
+    for (unsigned i = 0; i < 5; i++) {
+        if (i % 2 != 0)
+            delete (key_of(try, i));
+        else
+            set(key_of(try, i), length_of(try, i));
+    }
     OK(caret_commit(s));
     _exit(0);
 }
@@ -381,8 +431,10 @@ static bool all_or_nothing(unsigned try)
     bool all = caret_get(s, node(&n, key_of(try, 0)), &v) == CARET_OK;
 
     for (unsigned i = 0; i < 5; i++) {
-        if (all) /* as set() says */
-            now[key_of(try, i)] = (struct model){(int)(1 + (i * 17 + try) % 60), (unsigned char)below(256)};
+        if (all && i % 2 != 0)
+            now[key_of(try, i)].len = -1;
+        else if (all) /* as set() says */
+            now[key_of(try, i)] = (struct model){(int)length_of(try, i), (unsigned char)below(256)};
         check_key(key_of(try, i));
     }
     return all;
@@ -398,6 +450,8 @@ static void a_death_in_a_short_transaction_leaves_all_or_nothing(void **state)
         int status;
         if (try % (KEYS / 5) == 0)
             empty();
+        for (unsigned i = 1; i < 5; i += 2)
+            set(key_of(try, i), 9);
         pid_t pid = fork();
         if (pid == 0)
             die_at(try, nth);
@@ -433,6 +487,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(sets_in_place_save_in_the_area_of_their_process),
 #ifdef CARET_FAULTS
         cmocka_unit_test(full_leaves_are_changed_in_place),
+        cmocka_unit_test(deletes_are_done_in_place),
         cmocka_unit_test(a_death_in_a_short_transaction_leaves_all_or_nothing),
 #endif
     };
