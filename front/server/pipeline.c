@@ -88,12 +88,14 @@ static void look_ahead(struct serve__worker *w, struct serve__conn *c, struct se
         struct serve__ahead *a = &p->ahead[i];
         *a = (struct serve__ahead){
             .cmd = serve__command_find(argv[0].data, argv[0].len), .argv = argv, .db = c->db};
-        if (p->argc[i] <= 1 || a->cmd == NULL || a->cmd->first != 1 ||
-            serve__key_node(&q, &w->ahead[i], argv[1]) != CARET_OK)
+        if (p->argc[i] <= 1 || a->cmd == NULL || a->cmd->first != 1)
             continue;
-        a->node = &w->ahead[i].node;
-        if (i == from || !serve__same_key(p, i)) /* else it is near already */
-            nodes[n++] = a->node;
+        if (i > from && a[-1].node != NULL && serve__same_key(p, i)) { /* it is near already */
+            a->node = a[-1].node;
+            continue;
+        }
+        if (serve__key_node(&q, &w->ahead[i], argv[1]) == CARET_OK)
+            nodes[n++] = a->node = &w->ahead[i].node;
     }
     p->looked_from = from;
     p->looked_to = p->n;

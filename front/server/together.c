@@ -3,14 +3,14 @@
  *
  * A commit costs more than what most commands change.  So commands with the flags `write` and `fast` that came
  * together are run in one transaction, each in a savepoint of it: each is as atomic as it was, and what it
- * answers is sent after the commit.  Pushes to one list, or pops from it, are one change even.
+ * answers is sent after the commit.  Those that are the same command about the same key are one change even: row.h.
  *   Where a client waits for a key nothing may come between a push and it, so commands are run one by one then.
  * So they are if the transaction fails as a whole, as each alone may not.
  */
 #include <string.h>
 
 #include "server/admin/measure.h"
-#include "server/data/list.h"
+#include "server/data/row.h"
 #include "server/dispatch.h"
 #include "server/meet/blocked.h"
 #include "server/pipeline.h"
@@ -35,7 +35,8 @@ static const struct serve__command *small_change(const struct serve__pipeline *p
 {
     const unsigned small = SERVE__WRITE | SERVE__FAST, not = SERVE__PLAIN | SERVE__NOSCRIPT | SERVE__BLOCKING;
     const struct serve__command *cmd = i >= p->looked_from && i < p->looked_to ? p->ahead[i].cmd : NULL;
-    if (cmd == NULL || cmd->run == NULL || cmd->first != 1 || (cmd->flags & (small | not )) != small)
+    if (cmd == NULL || cmd->run == NULL || cmd->first != 1 ||
+        ((cmd->flags & (small | not )) != small && cmd->run != serve__cmd_sadd))
         return NULL;
     return (cmd->arity > 0 ? cmd->arity == p->argc[i] : p->argc[i] >= -cmd->arity) ? cmd : NULL;
 }
@@ -57,30 +58,61 @@ static void measured(struct together *t, unsigned i, uint64_t begin)
     serve__measure_end(&one, begin);
 }
 
-/* Pushes to a list, or pops from it, that follow one another from i on: run as one change.  *n: how many. */
-static int run_alike(struct together *t, unsigned i, unsigned *n)
+/* What runs a row of such commands; NULL: nothing does. */
+static serve__run *row_of(const struct serve__command *cmd)
 {
-    struct serve__many m = {.n = 0};
-    serve__run *run = t->cmd[i]->run;
-    bool pushes = run == serve__cmd_lpush || run == serve__cmd_rpush;
-    *n = 0;
-    if (!pushes && run != serve__cmd_lpop && run != serve__cmd_rpop)
-        return CARET_OK;
-    call_of(t, i, &m.q);
-    for (; i + m.n < t->n && t->cmd[i + m.n] == t->cmd[i]; m.n++) {
-        m.argv[m.n] = &t->p->args[t->p->first[t->from + i + m.n]];
-        m.argc[m.n] = t->p->argc[t->from + i + m.n];
-        if ((m.n > 0 && !serve__same_key(t->p, t->from + i + m.n)) || (!pushes && m.argc[m.n] != 2))
+    serve__run *run = cmd->run;
+    return run == serve__cmd_hset   ? serve__hash_row
+           : run == serve__cmd_sadd ? serve__set_row
+           : run == serve__cmd_zadd ? serve__zset_row
+           : run == serve__cmd_lpush || run == serve__cmd_rpush || run == serve__cmd_lpop ||
+                   run == serve__cmd_rpop
+               ? serve__list_row
+               : NULL;
+}
+
+/* So many arguments a command of a row has; 0: any number. */
+static int row_argc(const struct serve__command *cmd)
+{
+    return cmd->run == serve__cmd_zadd                                  ? 4
+           : cmd->run == serve__cmd_lpop || cmd->run == serve__cmd_rpop ? 2
+                                                                        : 0;
+}
+
+/* The commands of a row from i on. */
+static void gather(const struct together *t, unsigned i, struct serve__row_of *row)
+{
+    const struct serve__command *cmd = t->cmd[i];
+    int argc = row_argc(cmd);
+    for (row->n = 0; i + row->n < t->n && t->cmd[i + row->n] == cmd; row->n++) {
+        unsigned at = t->from + i + row->n;
+        row->argv[row->n] = &t->p->args[t->p->first[at]];
+        row->argc[row->n] = t->p->argc[at];
+        if ((row->n > 0 && !serve__same_key(t->p, at)) || (argc != 0 && row->argc[row->n] != argc))
             break;
     }
+}
+
+/* Commands from i on that are a row.  *n: how many were run. */
+static int run_alike(struct together *t, unsigned i, unsigned *n)
+{
+    struct serve__row_of row;
+    serve__run *run = row_of(t->cmd[i]);
+    *n = 0;
+    if (run == NULL)
+        return CARET_OK;
+    gather(t, i, &row);
+    if (row.n < 2)
+        return CARET_OK;
+    call_of(t, i, &row.q);
     uint64_t begin = serve__measure_begin(t->q.w);
-    int rc = m.n > 1 ? serve__atomic(&m.q, serve__list_many) : SERVE__FAILED;
-    *n = rc == CARET_OK ? m.n : 0;
+    int rc = serve__atomic(&row.q, run);
+    *n = rc == CARET_OK ? row.n : 0;
     for (unsigned k = 0; k < *n; k++)
         measured(t, i + k, k == 0 ? begin : serve__measure_begin(t->q.w));
     if (rc == CARET_OK || rc > SERVE__FAILED)
         return rc;
-    serve__reply_cut(t->q.reply, m.q.mark); /* each answers what is wrong */
+    serve__reply_cut(t->q.reply, row.q.mark); /* each answers what is wrong */
     return CARET_OK;
 }
 

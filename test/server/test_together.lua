@@ -12,6 +12,26 @@ local makers = {
     function(k) return {any({"LPOP", "RPOP"}), k, tostring(math.random(-1, 3))} end,
     function(k) return {any({"LLEN", "GET", "LPUSH"}), k} end,
     function(k) return {"SET", k, "x"} end,
+    function(k) return {"HSET", "h" .. k, any({"f", "g", ""}), "v" .. math.random(99)} end,
+    function(k)
+        return {any({"HSET", "hset", "HMSET"}), "h" .. k, "f" .. math.random(9), "x", any({"f", "n"}), "y"}
+    end,
+    function(k)
+        return {any({"HSET", "HDEL", "HSET"}), any({"h", ""}) .. k, "f" .. math.random(9), any({"z", "y"})}
+    end,
+    function(k) return {any({"SADD", "SADD", "SREM"}), any({"s", "s", ""}) .. k, math.random(9) .. ""} end,
+    function(k) return {"SADD", "s" .. k, "m" .. math.random(20), any({"m", "", "1"})} end,
+    function(k)
+        local key = any({"z", "z", "z", ""}) .. k
+        return {"ZADD", key, any({"1", "2.5", "-inf", "1e3"}), "m" .. math.random(9)}
+    end,
+    function(k) return {"ZADD", "z" .. k, any({"1", "nx", "x"}), any({"3", "4"}), any({"a", "b"})} end,
+    function(k)
+        return {any({"ZADD", "ZREM"}), "z" .. k, any({"1", "nx", "m2", "nan"}), any({"m1", "m3"})}
+    end,
+    function(k) return {any({"ZRANGE", "ZREVRANGE"}), "z" .. k, "0", "-1", "WITHSCORES"} end,
+    function(k) return {any({"HLEN", "HVALS"}), "h" .. k} end,
+    function(k) return {any({"SCARD", "SMEMBERS"}), "s" .. k} end,
     function(k) return {"DEL", k} end,
     function(k) return {"LRANGE", k, "0", "-1"} end,
     function(k) return {"EXPIRE", k, any({"100", "0", "x"})} end,

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "server/data/row.h"
 #include "server/event.h"
 #include "server/keys/cursor.h"
 #include "server/keys/pick.h"
@@ -224,14 +225,32 @@ static int change_hash(struct serve__call *q, struct serve__key *k, struct befor
     return rc;
 }
 
-/* Save the header if it is another now, and tell. */
+/* Save the header if it is another now. */
+static int save_header(struct serve__call *q, struct serve__key *k, const struct before *was)
+{
+    return k->count != was->count || k->flags != was->flags ? serve__key_save(q, k) : CARET_OK;
+}
+
+/* And tell. */
 static int save(struct serve__call *q, struct serve__key *k, const struct before *was, const char *event)
 {
-    int rc = CARET_OK;
-    if (k->count != was->count || k->flags != was->flags)
-        rc = serve__key_save(q, k);
+    int rc = save_header(q, k, was);
     if (rc == CARET_OK)
         serve__changed(q, SERVE__EVENT_HASH, event, k->name);
+    return rc;
+}
+
+/* Fields and values from argument 2 on: the number of new ones. */
+static int put_pairs(struct serve__call *q, struct serve__key *k, const caret_slice *argv, int argc,
+                     int64_t *n)
+{
+    bool fresh;
+    int rc = argc % 2 == 0 ? CARET_OK : SERVE__E_ARITY;
+    *n = 0;
+    for (int i = 2; rc == CARET_OK && i < argc; i += 2) {
+        rc = put(q, k, argv[i], argv[i + 1], &fresh);
+        *n += fresh;
+    }
     return rc;
 }
 
@@ -240,15 +259,11 @@ static int set_fields(struct serve__call *q, int64_t *n)
 {
     struct serve__key k;
     struct before was = {0};
-    bool fresh;
     if (q->argc % 2 != 0)
         return SERVE__E_ARITY;
     int rc = change_hash(q, &k, &was);
-    *n = 0;
-    for (int i = 2; rc == CARET_OK && i < q->argc; i += 2) {
-        rc = put(q, &k, q->argv[i], q->argv[i + 1], &fresh);
-        *n += fresh;
-    }
+    if (rc == CARET_OK)
+        rc = put_pairs(q, &k, q->argv, q->argc, n);
     if (rc == CARET_OK)
         rc = save(q, &k, &was, "hset");
     if (rc == CARET_OK)
@@ -261,6 +276,24 @@ int serve__cmd_hset(struct serve__call *q)
     int64_t n;
     int rc = set_fields(q, &n);
     return rc == CARET_OK ? serve__integer(q, n) : rc;
+}
+
+int serve__hash_row(struct serve__call *q)
+{
+    struct serve__row_of *row = (struct serve__row_of *)q;
+    struct serve__key k;
+    struct before was = {0};
+    int64_t n;
+    int rc = change_hash(q, &k, &was);
+    for (unsigned i = 0; rc == CARET_OK && i < row->n; i++) {
+        rc = put_pairs(q, &k, row->argv[i], row->argc[i], &n);
+        if (rc == CARET_OK && !k.exists) /* that it is new is told first */
+            rc = serve__key_save(q, &k);
+        serve__changed(q, SERVE__EVENT_HASH, "hset", k.name);
+        q->r->dirty += (uint64_t)(row->argc[i] / 2 - 2);
+        serve__integer(q, n);
+    }
+    return rc == CARET_OK ? save_header(q, &k, &was) : rc;
 }
 
 int serve__cmd_hmset(struct serve__call *q)

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "server/data/row.h"
 #include "server/keys/little.h"
 #include "server/worker.h"
 
@@ -267,19 +268,21 @@ int serve__cmd_rpop(struct serve__call *q)
 
 /* --------------------------------------------------------------- many of them */
 
-static int push_many(struct serve__many *m, struct serve__list *l, enum serve__end end)
+static int push_many(struct serve__row_of *m, struct serve__list *l, enum serve__end end)
 {
     int rc = CARET_OK;
     for (unsigned i = 0; rc == CARET_OK && i < m->n; i++) {
         for (int k = 2; rc == CARET_OK && k < m->argc[i]; k++)
             rc = serve__list_push(&m->q, l, end, m->argv[i][k]);
+        if (rc == CARET_OK && !l->k.exists) /* that it is new is told first */
+            rc = serve__list_save(&m->q, l);
         tell_push(&m->q, l, end, m->argc[i] - 2);
         serve__integer(&m->q, serve__list_len(l));
     }
     return rc == CARET_OK ? serve__list_save(&m->q, l) : rc;
 }
 
-static int pop_many(struct serve__many *m, struct serve__list *l, enum serve__end end)
+static int pop_many(struct serve__row_of *m, struct serve__list *l, enum serve__end end)
 {
     struct serve__elements i;
     caret_slice value;
@@ -299,9 +302,9 @@ static int pop_many(struct serve__many *m, struct serve__list *l, enum serve__en
     return rc;
 }
 
-int serve__list_many(struct serve__call *q)
+int serve__list_row(struct serve__call *q)
 {
-    struct serve__many *m = (struct serve__many *)q;
+    struct serve__row_of *m = (struct serve__row_of *)q;
     struct serve__list l;
     int rc = serve__list_change(q, &l, q->argv[1]);
     if (rc != CARET_OK)

@@ -67,14 +67,4 @@ int serve__list_pop(struct serve__call *q, struct serve__list *l, enum serve__en
 /* Pop one and answer it. */
 int serve__list_pop_one(struct serve__call *q, struct serve__list *l, enum serve__end end);
 
-/* Commands of a pipeline that are the same one and about the same list, LPUSH, RPUSH, or LPOP and RPOP without
- * a count, run as one change; each is answered.  q of the first is the call; what goes wrong is of none. */
-struct serve__many {
-    struct serve__call q;
-    unsigned n;
-    const caret_slice *argv[32];
-    int argc[32];
-};
-int serve__list_many(struct serve__call *q);
-
 #endif

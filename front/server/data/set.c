@@ -3,6 +3,7 @@
  */
 #include "server/data/set.h"
 
+#include "server/data/row.h"
 #include "server/event.h"
 #include "server/keys/cursor.h"
 #include "server/keys/pick.h"
@@ -128,6 +129,13 @@ static int change_set(struct serve__call *q, struct serve__key *k, caret_slice n
     return serve__key_change(q, k, name, SERVE__SETTYPE);
 }
 
+/* Tell that n members were added. */
+static void tell_added(struct serve__call *q, const struct serve__key *k, uint64_t n)
+{
+    serve__changed(q, SERVE__EVENT_SET, "sadd", k->name);
+    q->r->dirty += n - 1;
+}
+
 /* Save a set that has changed, and tell: n members more or less are as many changes. */
 static int save(struct serve__call *q, struct serve__key *k, const char *event, uint64_t n)
 {
@@ -143,16 +151,45 @@ static int save(struct serve__call *q, struct serve__key *k, const char *event, 
     return CARET_OK;
 }
 
+/* Members from argument 2 on: the number of new ones. */
+static int put_members(struct serve__call *q, struct serve__key *k, const caret_slice *argv, int argc,
+                       uint64_t *n)
+{
+    bool fresh;
+    int rc = CARET_OK;
+    *n = 0;
+    for (int i = 2; rc == CARET_OK && i < argc; i++) {
+        rc = serve__set_put(q, k, argv[i], &fresh);
+        *n += fresh;
+    }
+    return rc;
+}
+
+int serve__set_row(struct serve__call *q)
+{
+    struct serve__row_of *row = (struct serve__row_of *)q;
+    struct serve__key k;
+    uint64_t n;
+    int rc = change_set(q, &k, q->argv[1]);
+    uint64_t count = k.count;
+    for (unsigned i = 0; rc == CARET_OK && i < row->n; i++) {
+        rc = put_members(q, &k, row->argv[i], row->argc[i], &n);
+        if (rc == CARET_OK && !k.exists) /* that it is new is told first */
+            rc = serve__key_save(q, &k);
+        if (n > 0)
+            tell_added(q, &k, n);
+        serve__integer(q, (int64_t)n);
+    }
+    return rc == CARET_OK && k.count != count ? serve__key_save(q, &k) : rc;
+}
+
 static int add(struct serve__call *q)
 {
     struct serve__key k;
-    bool fresh;
     uint64_t n = 0;
     int rc = change_set(q, &k, q->argv[1]);
-    for (int i = 2; rc == CARET_OK && i < q->argc; i++) {
-        rc = serve__set_put(q, &k, q->argv[i], &fresh);
-        n += fresh;
-    }
+    if (rc == CARET_OK)
+        rc = put_members(q, &k, q->argv, q->argc, &n);
     if (rc == CARET_OK && n > 0)
         rc = save(q, &k, "sadd", n);
     return rc == CARET_OK ? serve__integer(q, (int64_t)n) : rc;

@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "server/data/row.h"
 #include "server/event.h"
 #include "server/zset/zset.h"
 
@@ -64,55 +65,111 @@ static int add_one(struct serve__call *q, struct serve__key *k, int flags, doubl
     return serve__zmember_put(q, k, &m, score);
 }
 
-/* Scores and members from argument `from` on, of which the first score was read. */
-static int add_all(struct serve__call *q, int flags, int from, double score, struct outcome *o)
+/* What a command asks for: scores and members from argument `from` on. */
+struct wish {
+    int flags, from;
+    double first; /* score */
+};
+
+static int read_wish(struct serve__call *q, struct wish *w)
 {
-    struct serve__key k;
-    int rc = serve__key_change(q, &k, q->argv[1], SERVE__ZSET);
-    size_t state_len = k.state_len;
-    for (int i = from; rc == CARET_OK && i < q->argc; i += 2) {
-        if (i > from)
-            rc = serve__zscore_arg(q, i, &score);
-        if (rc == CARET_OK)
-            rc = add_one(q, &k, flags, score, q->argv[i + 1], o);
-    }
-    if (rc == CARET_OK && (o->added > 0 || k.state_len != state_len))
-        rc = serve__key_save(q, &k);
-    if (rc != CARET_OK || o->added + o->updated == 0)
-        return rc;
-    serve__changed(q, SERVE__EVENT_ZSET, flags & INCR ? "zincr" : "zadd", k.name);
-    q->r->dirty += (uint64_t)(o->added + o->updated - 1);
-    if (o->added > 0)
-        serve__ready(q, k.name);
-    return CARET_OK;
+    double score;
+    int rc = check_flags(q, w->flags, q->argc - w->from);
+    /* All of them, before the type of the key is looked at. */
+    for (int i = w->from; rc == CARET_OK && i < q->argc; i += 2)
+        rc = serve__zscore_arg(q, i, i == w->from ? &w->first : &score);
+    return rc;
 }
 
-static int add(struct serve__call *q, int flags, int from)
+static int add_all(struct serve__call *q, struct serve__key *k, const struct wish *w, struct outcome *o)
 {
+    double score = w->first;
+    int rc = CARET_OK;
+    for (int i = w->from; rc == CARET_OK && i < q->argc; i += 2) {
+        if (i > w->from)
+            rc = serve__zscore_arg(q, i, &score);
+        if (rc == CARET_OK)
+            rc = add_one(q, k, w->flags, score, q->argv[i + 1], o);
+    }
+    return rc;
+}
+
+static void tell(struct serve__call *q, const struct serve__key *k, int flags, const struct outcome *o)
+{
+    if (o->added + o->updated == 0)
+        return;
+    serve__changed(q, SERVE__EVENT_ZSET, flags & INCR ? "zincr" : "zadd", k->name);
+    q->r->dirty += (uint64_t)(o->added + o->updated - 1);
+    if (o->added > 0)
+        serve__ready(q, k->name);
+}
+
+static int answer(struct serve__call *q, int flags, const struct outcome *o)
+{
+    if (flags & INCR)
+        return o->refused ? serve__null(q) : serve__real(q, o->score);
+    return serve__integer(q, flags & CH ? o->added + o->updated : o->added);
+}
+
+static int add(struct serve__call *q, struct wish w)
+{
+    struct serve__key k;
     struct outcome o = {0};
-    double first = 0, score;
-    int rc = check_flags(q, flags, q->argc - from);
-    /* All of them, before the type of the key is looked at. */
-    for (int i = from; rc == CARET_OK && i < q->argc; i += 2)
-        rc = serve__zscore_arg(q, i, i == from ? &first : &score);
+    int rc = read_wish(q, &w);
     if (rc == CARET_OK)
-        rc = add_all(q, flags, from, first, &o);
+        rc = serve__key_change(q, &k, q->argv[1], SERVE__ZSET);
     if (rc != CARET_OK)
         return rc;
-    if (flags & INCR)
-        return o.refused ? serve__null(q) : serve__real(q, o.score);
-    return serve__integer(q, flags & CH ? o.added + o.updated : o.added);
+    size_t state_len = k.state_len;
+    rc = add_all(q, &k, &w, &o);
+    if (rc == CARET_OK && (o.added > 0 || k.state_len != state_len))
+        rc = serve__key_save(q, &k);
+    if (rc != CARET_OK)
+        return rc;
+    tell(q, &k, w.flags, &o);
+    return answer(q, w.flags, &o);
 }
 
 int serve__cmd_zadd(struct serve__call *q)
 {
-    int flags = 0, flag, i = 2;
-    for (; i < q->argc && (flag = flag_of(&q->argv[i])) != 0; i++)
-        flags |= flag;
-    return add(q, flags, i);
+    struct wish w = {.from = 2};
+    for (int flag; w.from < q->argc && (flag = flag_of(&q->argv[w.from])) != 0; w.from++)
+        w.flags |= flag;
+    return add(q, w);
 }
 
 int serve__cmd_zincrby(struct serve__call *q)
 {
-    return add(q, INCR, 2);
+    return add(q, (struct wish){.flags = INCR, .from = 2});
+}
+
+/* One command of a row, which q is: of one member, without options. */
+static int add_next(struct serve__call *q, struct serve__key *k)
+{
+    struct outcome o = {0};
+    struct wish w = {.from = 2};
+    int rc = read_wish(q, &w);
+    if (rc == CARET_OK)
+        rc = add_all(q, k, &w, &o);
+    if (rc == CARET_OK && !k->exists && o.added > 0) /* that it is new is told first */
+        rc = serve__key_save(q, k);
+    if (rc != CARET_OK)
+        return rc;
+    tell(q, k, w.flags, &o);
+    return answer(q, w.flags, &o);
+}
+
+int serve__zset_row(struct serve__call *q)
+{
+    struct serve__row_of *row = (struct serve__row_of *)q;
+    struct serve__key k;
+    int rc = serve__key_change(q, &k, q->argv[1], SERVE__ZSET);
+    uint64_t count = k.count;
+    size_t state_len = k.state_len;
+    for (unsigned i = 0; rc == CARET_OK && i < row->n; i++) {
+        q->argv = row->argv[i];
+        q->argc = row->argc[i];
+        rc = add_next(q, &k);
+    }
+    return rc == CARET_OK && (k.count != count || k.state_len != state_len) ? serve__key_save(q, &k) : rc;
 }
