@@ -206,4 +206,5 @@ void serve__config_refresh(struct serve__worker *w)
     serve__shared_unlock(w->shared);
     serve__limits_of(w->config.text[SERVE__CFG_client_output_buffer_limit], w->config.limit);
     serve__notify_configure(w);
+    serve__tls_refresh(w->shared);
 }

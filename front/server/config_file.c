@@ -42,17 +42,12 @@ static const struct refusal refusals[] = {
      "logger(1) hand it on"},
 };
 
-static bool has_tls(void)
-{
-    return false;
-}
-
 const char *serve__config_refused(struct serve__shared *s, char *error, size_t cap)
 {
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         const struct refusal *r = &refusals[i];
         const char *value = s->config[r->parameter];
-        if (strcasecmp(value, r->allowed) == 0 || (r->parameter == SERVE__CFG_tls_port && has_tls()))
+        if (strcasecmp(value, r->allowed) == 0 || (r->parameter == SERVE__CFG_tls_port && serve__tls_built()))
             continue;
         snprintf(error, cap, "%s %s: %s", serve__config_name(r->parameter), value, r->text);
         return error;

@@ -82,7 +82,7 @@ void serve__conn_protocol(struct serve__conn *c, int protocol)
     c->reply.sink = protocol == 3 ? &serve__resp3 : &serve__resp2;
 }
 
-struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, bool is_unix)
+struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, enum serve__way way)
 {
     struct serve__conn *c = calloc(1, sizeof *c);
     if (c == NULL) {
@@ -90,13 +90,16 @@ struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, bool is_uni
         return NULL;
     }
     c->source = (struct serve__source){SERVE__SOURCE_CONN, fd, NULL};
-    c->flags = (is_unix ? SERVE__CONN_UNIX : 0u) | (serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u);
+    c->flags = (way == SERVE__WAY_UNIX ? SERVE__CONN_UNIX : 0u) |
+               (serve__auth_open() ? SERVE__CONN_AUTHENTICATED : 0u);
     c->id = atomic_fetch_add(&w->shared->next_id, 1);
     c->reply.out = &c->out;
     c->created = c->active = w->now;
     c->parser.bulk = -1;
     serve__conn_protocol(c, 2);
-    if (!serve__watch(w, &c->source, EPOLLIN)) {
+    c->tls = way == SERVE__WAY_TLS ? serve__tls_new(fd) : NULL;
+    if ((way == SERVE__WAY_TLS && c->tls == NULL) || !serve__watch(w, &c->source, EPOLLIN)) {
+        serve__tls_free(c->tls);
         close(fd);
         free(c);
         return NULL;
@@ -162,6 +165,7 @@ void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
     if (c->next != NULL)
         c->next->back = c->back;
     serve__row_end(c);
+    serve__tls_free(c->tls);
     close(c->source.fd);
     serve__buffer_free(&c->in);
     serve__buffer_free(&c->out);
@@ -198,6 +202,9 @@ void serve__conn_wake(struct serve__worker *w, struct serve__conn *c)
 
 static void want(struct serve__worker *w, struct serve__conn *c, bool out, bool in)
 {
+    if (c->tls != NULL) /* T3 of tls.h */
+        out = serve__tls_wants_out(c->tls) ||
+              (out && !serve__tls_shakes(c->tls) && !serve__tls_waits_for_in(c->tls));
     struct epoll_event e = {.events = (out ? EPOLLOUT : 0u) | (in ? EPOLLIN : 0u), .data.ptr = &c->source};
     epoll_ctl(w->epoll, EPOLL_CTL_MOD, c->source.fd, &e);
     c->flags = out ? c->flags | SERVE__CONN_WANTS_OUT : c->flags & ~(unsigned)SERVE__CONN_WANTS_OUT;
@@ -229,12 +236,25 @@ bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t m
     return w->now - c->over_since > l->seconds * 1000;
 }
 
-void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
+/* The same through TLS: what OpenSSL waits for is in the flag, or in want(). */
+static __attribute__((noinline)) void send_tls(struct serve__worker *w, struct serve__conn *c)
 {
-    if (w->saves && serve__disk_waits(w, c))
-        return;
-    if (w->mail_waits)
-        serve__mail_send(w);
+    ssize_t n = 1;
+    while (n > 0 && c->sent < c->out.len) {
+        n = serve__tls_write(c->tls, c->out.data + c->sent, c->out.len - c->sent);
+        if (n < 0 && errno != EAGAIN)
+            c->flags |= SERVE__CONN_DEAD;
+        if (n <= 0)
+            break;
+        c->sent += (size_t)n;
+        serve__add(&w->stats->bytes_out, (uint64_t)n);
+    }
+    if (serve__tls_wants_out(c->tls))
+        c->flags |= SERVE__CONN_WANTS_OUT;
+}
+
+static inline void send_plain(struct serve__worker *w, struct serve__conn *c)
+{
     while (c->sent < c->out.len) {
         ssize_t n = send(c->source.fd, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
@@ -246,6 +266,18 @@ void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
         c->sent += (size_t)n;
         serve__add(&w->stats->bytes_out, (uint64_t)n);
     }
+}
+
+void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
+{
+    if (w->saves && serve__disk_waits(w, c))
+        return;
+    if (w->mail_waits)
+        serve__mail_send(w);
+    if (c->tls != NULL)
+        send_tls(w, c);
+    else
+        send_plain(w, c);
     size_t waiting = c->out.len - c->sent;
     if (c->sent > waiting && waiting > 0) { /* what was sent takes no room */
         memmove(c->out.data, c->out.data + c->sent, waiting);
@@ -350,16 +382,8 @@ static void compact(struct serve__conn *c)
     c->parser.start = 0;
 }
 
-/* Room to read to: more than usual for the rest of a large argument. */
-static bool make_room(struct serve__conn *c)
+static __attribute__((noinline)) bool make_more_room(struct serve__conn *c, size_t more)
 {
-    size_t more = READ_BYTES;
-    if (c->parser.left > 0 && c->parser.bulk > READ_BYTES / 2) {
-        size_t missing = (size_t)c->parser.bulk + 2 - (c->in.len - c->parser.at);
-        more = missing < 2 * c->in.len + READ_BYTES ? missing : 2 * c->in.len + READ_BYTES;
-    }
-    if (c->in.cap - c->in.len >= more)
-        return true;
     uintptr_t old = (uintptr_t)c->in.data;
     if (!serve__buffer_grow(&c->in, more))
         return false;
@@ -367,7 +391,35 @@ static bool make_room(struct serve__conn *c)
     return true;
 }
 
-static ssize_t read_more(struct serve__worker *w, struct serve__conn *c)
+/* Room to read to: more than usual for the rest of a large argument. */
+static inline __attribute__((always_inline)) bool make_room(struct serve__conn *c)
+{
+    size_t more = READ_BYTES;
+    if (c->parser.left > 0 && c->parser.bulk > READ_BYTES / 2) {
+        size_t missing = (size_t)c->parser.bulk + 2 - (c->in.len - c->parser.at);
+        more = missing < 2 * c->in.len + READ_BYTES ? missing : 2 * c->in.len + READ_BYTES;
+    }
+    return c->in.cap - c->in.len >= more || make_more_room(c, more);
+}
+
+/* Records, as many as OpenSSL has read, or a usual amount of bytes (T1 of tls.h). */
+static __attribute__((noinline)) ssize_t read_tls(struct serve__conn *c)
+{
+    size_t before = c->in.len;
+    ssize_t n;
+    do {
+        if (!make_room(c))
+            return 0;
+        n = serve__tls_read(c->tls, c->in.data + c->in.len, c->in.cap - c->in.len);
+        c->in.len += n > 0 ? (size_t)n : 0;
+    } while (n > 0 &&
+             (serve__tls_has_more(c->tls) || (n >= READ_BYTES / 8 && c->in.len - before < READ_BYTES)));
+    size_t all = c->in.len - before;
+    c->in.len = before;
+    return all > 0 ? (ssize_t)all : n;
+}
+
+static ssize_t read_plain(struct serve__conn *c)
 {
     ssize_t n;
     if (!make_room(c))
@@ -375,6 +427,12 @@ static ssize_t read_more(struct serve__worker *w, struct serve__conn *c)
     do
         n = recv(c->source.fd, c->in.data + c->in.len, c->in.cap - c->in.len, 0);
     while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static ssize_t read_more(struct serve__worker *w, struct serve__conn *c)
+{
+    ssize_t n = c->tls == NULL ? read_plain(c) : read_tls(c);
     if (n > 0) {
         c->in.len += (size_t)n;
         c->active = w->now;

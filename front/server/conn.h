@@ -62,6 +62,7 @@ struct serve__conn {
     struct serve__buffer in, out;
     struct serve__args args;
     size_t sent;                      /* of out */
+    struct serve__tls *tls;           /* NULL: it has none */
     struct serve__conn *next, **back; /* all of the worker */
     struct serve__conn *ready_next, *unsaved_next;
     int64_t created, active; /* milliseconds since 1970 */
@@ -87,7 +88,8 @@ void serve__conn_gone_locks(struct serve__worker *w, struct serve__conn *c) __at
 void serve__conn_gone_acl(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 
 /* The connection of a socket that was accepted; NULL: no memory, and the socket is closed. */
-struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, bool is_unix);
+enum serve__way { SERVE__WAY_TCP, SERVE__WAY_UNIX, SERVE__WAY_TLS };
+struct serve__conn *serve__conn_new(struct serve__worker *w, int fd, enum serve__way way);
 
 /* Close it now.  c is gone. */
 void serve__conn_free(struct serve__worker *w, struct serve__conn *c);

@@ -57,6 +57,7 @@ static const char help[] = "\n"
                            "\n"
                            "  FILE             the database; else $CARET_DB, else ./data.caret\n"
                            "  --port N         TCP port, 6379 if not given; 0: none\n"
+                           "  --tls-port N     the same, with TLS (--tls-cert-file, --tls-key-file)\n"
                            "  --unix PATH      a unix socket to listen at\n"
                            "  --workers N      processes that serve, 1 if not given\n"
                            "  --config FILE    redis.conf; of it and options, what comes later counts\n"
@@ -135,12 +136,11 @@ static int number_of(const struct supervisor *v, int i)
 
 /* ---------------------------------------------------------------- sockets */
 
-static bool add_listener(struct serve__start *start, int fd, bool is_unix)
+static bool add_listener(struct serve__start *start, int fd, enum serve__way way)
 {
     if (start->nlisteners == SERVE__LISTENERS_MAX)
         return fail("too many addresses to listen at");
-    start->listeners[start->nlisteners++] =
-        (struct serve__listener){{SERVE__SOURCE_LISTENER, fd, NULL}, is_unix};
+    start->listeners[start->nlisteners++] = (struct serve__listener){{SERVE__SOURCE_LISTENER, fd, NULL}, way};
     return true;
 }
 
@@ -220,7 +220,7 @@ static bool port_is_free(const struct sockaddr *a, socklen_t len)
     return false;
 }
 
-static bool listen_tcp(struct supervisor *v, const char *text, int port)
+static bool listen_tcp(struct supervisor *v, const char *text, int port, enum serve__way way)
 {
     struct sockaddr_storage a;
     socklen_t len;
@@ -236,7 +236,7 @@ static bool listen_tcp(struct supervisor *v, const char *text, int port)
         int fd = bound_socket((struct sockaddr *)&a, len, true);
         if (fd < 0 || listen(fd, number_of(v, SERVE__CFG_tcp_backlog)) != 0)
             return listen_error(text, port);
-        if (!add_listener(&v->start[i], fd, false))
+        if (!add_listener(&v->start[i], fd, way))
             return false;
     }
     return true;
@@ -271,21 +271,26 @@ static bool listen_unix(struct supervisor *v)
         chmod(path, (mode_t)mode);
     strcpy(v->unix_path, path);
     for (int i = 0; i < v->nworkers; i++)
-        if (!add_listener(&v->start[i], fd, true))
+        if (!add_listener(&v->start[i], fd, SERVE__WAY_UNIX))
+            return false;
+    return true;
+}
+
+static bool listen_addresses(struct supervisor *v, int port, enum serve__way way)
+{
+    char addresses[SERVE__CONFIG_BYTES];
+    strcpy(addresses, text_of(v, SERVE__CFG_bind));
+    char *rest = addresses, *one;
+    while (port != 0 && (one = strsep(&rest, " ")) != NULL)
+        if (*one != 0 && !listen_tcp(v, one, port, way))
             return false;
     return true;
 }
 
 static bool open_sockets(struct supervisor *v)
 {
-    char addresses[SERVE__CONFIG_BYTES];
-    int port = number_of(v, SERVE__CFG_port);
-    strcpy(addresses, text_of(v, SERVE__CFG_bind));
-    char *rest = addresses, *one;
-    while (port != 0 && (one = strsep(&rest, " ")) != NULL)
-        if (*one != 0 && !listen_tcp(v, one, port))
-            return false;
-    return listen_unix(v);
+    return listen_addresses(v, number_of(v, SERVE__CFG_port), SERVE__WAY_TCP) &&
+           listen_addresses(v, number_of(v, SERVE__CFG_tls_port), SERVE__WAY_TLS) && listen_unix(v);
 }
 
 /* ---------------------------------------------------------------- workers */
@@ -414,6 +419,8 @@ static int run(struct supervisor *v)
                                          text_of(v, SERVE__CFG_aclfile), error);
     if (wrong != NULL)
         return fail(wrong) ? 0 : 3;
+    if (serve__tls_configure(v->shared, error, sizeof error) != NULL)
+        return fail(error) ? 0 : 3;
     if (!open_sockets(v))
         return 3;
     block_signals(&signals);
@@ -426,8 +433,9 @@ static int run(struct supervisor *v)
         start->index = i;
         start_worker(v, i);
     }
-    serve__log("%d workers, port %s%s%s", v->nworkers, text_of(v, SERVE__CFG_port), *v->unix_path ? ", " : "",
-               v->unix_path);
+    int tls = number_of(v, SERVE__CFG_tls_port);
+    serve__log("%d workers, port %s%s%.0d%s%s", v->nworkers, text_of(v, SERVE__CFG_port),
+               tls != 0 ? ", with TLS " : "", tls, *v->unix_path ? ", " : "", v->unix_path);
     serve__background_ready(v->shared);
     int status = supervise(v, &signals);
     serve__background_end(v->shared);

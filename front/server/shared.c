@@ -26,7 +26,8 @@ struct serve__shared *serve__shared_new(int nworkers)
     pthread_mutex_init(&s->lock, &attr);
     pthread_mutexattr_destroy(&attr);
     unsigned char bytes[20];
-    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes ||
+        getrandom(s->tls_keys, sizeof s->tls_keys, 0) != sizeof s->tls_keys)
         return NULL;
     for (unsigned i = 0; i < sizeof bytes; i++)
         snprintf(s->run_id + i * 2, 3, "%02x", bytes[i]);

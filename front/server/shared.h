@@ -29,6 +29,7 @@
 #include <sys/types.h>
 
 #include "server/command.h"
+#include "server/tls/tls.h"
 
 enum {
     SERVE__WORKERS_MAX = 64,
@@ -107,7 +108,9 @@ struct serve__shared {
     struct caret_codec__latency *latency;  /* of each worker and command: admin/measure.h */
     serve__counter tracked;                /* a bit of each worker whose clients track: meet/tracking.h */
     serve__counter next_ticket;            /* of clients that wait for locks */
-    serve__counter no_expire;              /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
+    serve__counter tls_version;            /* counted up when certificates are to be read anew */
+    unsigned char tls_keys[SERVE__TLS_KEY_BYTES]; /* of session tickets; under `lock`: tls/tls.h */
+    serve__counter no_expire;                     /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
     int nworkers;
     char config_file[4096]; /* the path from which config was read, or "" */
     struct {

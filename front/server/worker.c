@@ -67,23 +67,23 @@ void serve__worker_clock(struct serve__worker *w)
 
 /* -------------------------------------------------------------- accepting */
 
-/* Too many: say so, and close. */
-static void refuse(struct serve__worker *w, int fd)
+/* Too many: say so, and close; with TLS nothing can be said yet. */
+static void refuse(struct serve__worker *w, int fd, enum serve__way way)
 {
     static const char text[] = "-ERR max number of clients reached\r\n";
-    if (send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    if (way != SERVE__WAY_TLS && send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         serve__log("a client over maxclients was gone already");
     close(fd);
     serve__add(&w->stats->refused, 1);
 }
 
 /* No descriptor is left: use the spare one to take a connection off the queue, and refuse it. */
-static void refuse_for_want(struct serve__worker *w, int listener)
+static void refuse_for_want(struct serve__worker *w, const struct serve__listener *l)
 {
     close(w->spare_fd);
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    int fd = accept4(l->source.fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd >= 0)
-        refuse(w, fd);
+        refuse(w, fd, l->way);
     w->spare_fd = dup(STDERR_FILENO);
 }
 
@@ -102,29 +102,30 @@ static bool is_stranger(const struct serve__worker *w, const struct sockaddr_sto
            !(IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127);
 }
 
-static void refuse_stranger(int fd)
+static void refuse_stranger(int fd, enum serve__way way)
 {
     static const char text[] =
         "-DENIED the server runs in protected mode: it has no password, so it serves this machine only. Set "
         "a "
         "password (requirepass), or protected-mode no, or connect from this machine.\r\n";
-    if (send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+    if (way != SERVE__WAY_TLS && send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         serve__log("a client from another machine was gone already");
     close(fd);
 }
 
-static void accepted(struct serve__worker *w, int fd, const struct sockaddr_storage *from, bool is_unix)
+static void accepted(struct serve__worker *w, int fd, const struct sockaddr_storage *from,
+                     enum serve__way way)
 {
     int yes = 1;
     if (is_stranger(w, from)) {
-        refuse_stranger(fd);
+        refuse_stranger(fd, way);
         return;
     }
     if ((int64_t)SERVE__SUM(w->shared, connections) >= w->config.n[SERVE__CFG_maxclients]) {
-        refuse(w, fd);
+        refuse(w, fd, way);
         return;
     }
-    if (!is_unix) {
+    if (way != SERVE__WAY_UNIX) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
         int seconds = (int)w->config.n[SERVE__CFG_tcp_keepalive];
         if (seconds > 0) {
@@ -132,7 +133,7 @@ static void accepted(struct serve__worker *w, int fd, const struct sockaddr_stor
             setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
         }
     }
-    serve__conn_new(w, fd, is_unix);
+    serve__conn_new(w, fd, way);
 }
 
 static void accept_some(struct serve__worker *w, struct serve__listener *l)
@@ -142,11 +143,11 @@ static void accept_some(struct serve__worker *w, struct serve__listener *l)
         socklen_t len = sizeof from;
         int fd = accept4(l->source.fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            accepted(w, fd, &from, l->is_unix);
+            accepted(w, fd, &from, l->way);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE)
-            refuse_for_want(w, l->source.fd);
+            refuse_for_want(w, l);
         if (errno != EINTR && errno != ECONNABORTED)
             return;
     }
@@ -170,6 +171,13 @@ static void serve_ready(struct serve__worker *w)
     }
 }
 
+/* A client that connected and does not get on with the handshake of TLS. */
+static bool shakes_too_long(const struct serve__worker *w, const struct serve__conn *c, int64_t limit)
+{
+    int64_t most = limit > 0 && limit < SERVE__TLS_LIMIT ? limit : SERVE__TLS_LIMIT;
+    return c->tls != NULL && serve__tls_shakes(c->tls) && w->now - c->created > most;
+}
+
 /* Once a second: end connections that were idle for too long, or that take nothing. */
 static void sweep_idle(struct serve__worker *w)
 {
@@ -180,7 +188,8 @@ static void sweep_idle(struct serve__worker *w)
     for (struct serve__conn *c = w->conns, *next; c != NULL; c = next) {
         bool waits = c->flags & (SERVE__CONN_BLOCKED | SERVE__CONN_PUBSUB | SERVE__CONN_MONITOR);
         next = c->next;
-        if ((limit > 0 && w->now - c->active > limit && !waits) || serve__output_over(w, c, 0))
+        if ((limit > 0 && w->now - c->active > limit && !waits) || shakes_too_long(w, c, limit) ||
+            serve__output_over(w, c, 0))
             serve__conn_free(w, c);
     }
 }
@@ -199,7 +208,7 @@ static void source_ready(struct serve__worker *w, struct serve__source *s, uint3
         accept_some(w, (struct serve__listener *)s);
     else if (s->kind != SERVE__SOURCE_CONN)
         s->ready(w, s);
-    else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+    else if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || (c->tls != NULL && serve__tls_wants_out(c->tls)))
         serve__conn_readable(w, c);
     else
         serve__conn_serve(w, c);
@@ -299,7 +308,7 @@ static bool open_all(struct serve__worker *w)
     }
     for (int i = 0; i < start->nlisteners; i++)
         if (!serve__watch(w, &start->listeners[i].source,
-                          start->listeners[i].is_unix ? EPOLLIN | EPOLLEXCLUSIVE : EPOLLIN)) {
+                          start->listeners[i].way == SERVE__WAY_UNIX ? EPOLLIN | EPOLLEXCLUSIVE : EPOLLIN)) {
             serve__log("epoll: %s", strerror(errno));
             return false;
         }

@@ -26,7 +26,7 @@ enum { SERVE__BATCH = 32, SERVE__LISTENERS_MAX = 20 };
 
 struct serve__listener {
     struct serve__source source;
-    bool is_unix;
+    enum serve__way way;
 };
 
 /* What the supervisor hands to a worker. */

@@ -76,6 +76,19 @@ static const char *set_pairs(struct serve__call *q, int end, const caret_slice *
     return NULL;
 }
 
+/* Have certificates and ciphers read, if one of the pairs is about them. */
+static const char *use_certificates(struct serve__call *q, int *bad)
+{
+    char error[512];
+    for (*bad = 2; *bad < q->argc; *bad += 2)
+        if (serve__tls_parameter(serve__config_find(q->argv[*bad].data, q->argv[*bad].len)))
+            break;
+    if (*bad >= q->argc || serve__tls_change(q->w->shared, error, sizeof error) == NULL)
+        return NULL;
+    serve__log("%s", error);
+    return "Unable to update TLS configuration. Check server logs.";
+}
+
 /* All or none: what was set before the one that is wrong gets its old value again. */
 int serve__cmd_config_set(struct serve__call *q)
 {
@@ -90,6 +103,9 @@ int serve__cmd_config_set(struct serve__call *q)
         old[i + 1] = (caret_slice){text, strlen(text)};
     }
     const char *why = set_pairs(q, q->argc, q->argv, &bad);
+    bool all_set = why == NULL;
+    if (all_set)
+        why = use_certificates(q, &bad);
     if (why == NULL) {
         serve__config_refresh(q->w);
         for (int i = 2; i < q->argc; i += 2)
@@ -99,7 +115,7 @@ int serve__cmd_config_set(struct serve__call *q)
     }
     snprintf(wrong, sizeof wrong, "%s", why);
     int failed = bad;
-    set_pairs(q, failed, old, &bad);
+    set_pairs(q, all_set ? q->argc : failed, old, &bad);
     return serve__fail(q, "ERR CONFIG SET failed (possibly related to argument '%.*s') - %s",
                        (int)q->argv[failed].len, q->argv[failed].data, wrong);
 }
