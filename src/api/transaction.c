@@ -273,7 +273,9 @@ static int commit_changes(caret_session *s, bool *done)
     struct caret__room room = {0};
     uint64_t lsn = 0;
     struct caret__batch *b = s->txn.in_tree ? &s->batch : &s->txn.list;
-    int rc = s->txn.in_tree ? caret__buffer_batch(s->e, &s->txn, b, &room) : caret__buffer_finish(&s->txn);
+    int rc = s->txn.in_tree               ? caret__buffer_batch(s->e, &s->txn, b, &room)
+             : caret__list_ready(&s->txn) ? CARET_OK
+                                          : caret__buffer_finish(&s->txn);
 
     if (rc == CARET_OK && b->nops == 1 && room.n == 0)
         rc = commit_one(s, b, &lsn);

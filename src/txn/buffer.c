@@ -113,8 +113,8 @@ static int pile_set(struct caret__txn *t, const uint8_t *key, size_t len, const 
 
 int caret__buffer_finish(struct caret__txn *t)
 {
-    if (!t->piled && t->changed)
-        caret__list_finish(t);
+    if (!t->piled && t->changed && t->listed.replaced != 0)
+        caret__list_drop_replaced(t);
     if (!t->piled || t->pile.in_order)
         return CARET_OK;
     int rc = caret__pile_order(&t->list);

@@ -1,7 +1,8 @@
 /*
  * list.c - the sets and deletes of a short transaction, in the order they came: txn.h.
  *
- * The list is the record that it will become, and beside it an index: the ops of one hash, the newest first.
+ * The list is the record that it will become, and beside it, from the second op on, an index: the ops of one hash, the
+ * newest first.
  *   A savepoint is a number of ops: rolling back to it takes those after it off the end, and what they replaced counts
  * again.  So a set may overwrite an op with a value of the same length only if that one is not older than the savepoint
  * that was made last.  Otherwise it is one more op, and before the commit those go that another one has replaced.
@@ -23,64 +24,86 @@ static inline unsigned hash_of(const uint8_t *key, size_t len)
     return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 56);
 }
 
+static inline bool has_key(const struct caret__txn *t, unsigned i, const uint8_t *key, size_t len,
+                           struct caret__op_view *op)
+{
+    *op = caret__op_at(t->list.rec, t->listed.at[i]);
+    return op->klen == len && memcmp(op->key, key, len) == 0;
+}
+
 /* The newest op of a key: its number; -1: none. */
-static inline int find(const struct caret__txn *t, unsigned hash, const uint8_t *key, size_t len,
-                       struct caret__op_view *op)
+static inline int find(const struct caret__txn *t, const uint8_t *key, size_t len, struct caret__op_view *op)
 {
     CARET__ASSERT(t->changed && !t->in_tree && !t->piled);
-    for (unsigned i = t->listed.first[hash]; i != 0; i = t->listed.next[i - 1]) {
-        *op = caret__op_at(t->list.rec, t->listed.at[i - 1]);
-        if (op->klen == len && memcmp(op->key, key, len) == 0)
+    if (t->list.nops == 1)
+        return has_key(t, 0, key, len, op) ? 0 : -1;
+    for (unsigned i = t->listed.first[hash_of(key, len)]; i != 0; i = t->listed.next[i - 1])
+        if (has_key(t, i - 1, key, len, op))
             return (int)i - 1;
-    }
     return -1;
 }
 
-/* An op stands at `at`, the last one; `replaced`: the op whose key it has; -1: none. */
-static inline void note(struct caret__txn *t, uint32_t at, unsigned hash, int replaced)
+static inline void index_op(struct caret__listed *l, unsigned i, unsigned hash)
+{
+    l->next[i] = l->first[hash];
+    l->first[hash] = (uint8_t)(i + 1);
+}
+
+static void begin_index(struct caret__txn *t)
+{
+    struct caret__op_view op = caret__op_at(t->list.rec, t->listed.at[0]);
+
+    memset(t->listed.first, 0, sizeof t->listed.first);
+    index_op(&t->listed, 0, hash_of(op.key, op.klen));
+}
+
+/* The op of the key stands at `at`, the last one; `replaced`: the op whose key it has; -1: none. */
+static inline void note(struct caret__txn *t, uint32_t at, const uint8_t *key, size_t len, int replaced)
 {
     struct caret__listed *l = &t->listed;
     unsigned i = t->list.nops - 1;
 
     l->at[i] = (uint16_t)at;
-    l->next[i] = l->first[hash];
-    l->first[hash] = (uint8_t)(i + 1);
     l->replaces[i] = (uint8_t)(replaced + 1);
+    if (i == 0) {
+        l->replaced = 0;
+        return;
+    }
+    if (i == 1)
+        begin_index(t);
+    index_op(l, i, hash_of(key, len));
     l->replaced += replaced >= 0;
 }
 
-static void begin_index(struct caret__txn *t)
+/* Give the op a value of the same length. */
+static int overwrite(struct caret__txn *t, int i, const struct caret__op_view *op, const void *val,
+                     const struct caret__spot *spot)
 {
-    memset(t->listed.first, 0, sizeof t->listed.first);
-    t->listed.replaced = 0;
+    if (op->vlen != 0)
+        memcpy((uint8_t *)(uintptr_t)op->val, val, op->vlen);
+    t->list.spots[i] = *spot;
+    return CARET_OK;
 }
 
 int caret__list_add(struct caret__txn *t, enum caret__op kind, const uint8_t *key, size_t len,
                     const void *val, size_t vlen, const struct caret__spot *spot)
 {
-    struct caret__op_view op = {.kind = 0};
-    unsigned hash = hash_of(key, len);
+    struct caret__op_view op;
+    int i = -1, rc;
 
-    if (!t->changed) {
-        int rc = caret__batch_begin(&t->list);
-        if (rc != CARET_OK)
-            return rc;
-        begin_index(t);
-    }
+    if (t->changed)
+        i = find(t, key, len, &op);
+    else if ((rc = caret__batch_begin(&t->list)) != CARET_OK)
+        return rc;
     t->changed = true;
-    int i = find(t, hash, key, len, &op);
-    if (i >= (int)t->list_marks[t->level - 1] && op.kind == kind && op.vlen == vlen) {
-        if (vlen != 0)
-            memcpy((uint8_t *)(uintptr_t)op.val, val, vlen);
-        t->list.spots[i] = *spot;
-        return CARET_OK;
-    }
+    if (i >= (int)t->list_marks[t->level - 1] && op.kind == kind && op.vlen == vlen)
+        return overwrite(t, i, &op, val, spot);
     uint32_t at = t->list.size;
-    int rc = caret__batch_add(&t->list, kind, key, len, val, vlen);
+    rc = caret__batch_add(&t->list, kind, key, len, val, vlen);
     if (rc != CARET_OK)
         return rc;
     caret__batch_spot(&t->list, spot);
-    note(t, at, hash, i);
+    note(t, at, key, len, i);
     return CARET_OK;
 }
 
@@ -89,7 +112,7 @@ int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, 
 {
     struct caret__op_view op;
 
-    if (find(t, hash_of(key, len), key, len, &op) < 0)
+    if (find(t, key, len, &op) < 0)
         return 0;
     *val = op.val;
     *vlen = op.vlen;
@@ -107,7 +130,8 @@ void caret__list_cut(struct caret__txn *t, unsigned nops)
     while (b->nops > nops) {
         unsigned i = --b->nops;
         struct caret__op_view op = caret__op_at(b->rec, l->at[i]);
-        l->first[hash_of(op.key, op.klen)] = l->next[i];
+        if (i > 0)
+            l->first[hash_of(op.key, op.klen)] = l->next[i];
         l->replaced -= l->replaces[i] != 0;
         b->values -= op.vlen;
         b->size = l->at[i];
@@ -116,7 +140,7 @@ void caret__list_cut(struct caret__txn *t, unsigned nops)
     t->changed = nops != 0;
 }
 
-void caret__list_finish(struct caret__txn *t)
+void caret__list_drop_replaced(struct caret__txn *t)
 {
     struct caret__batch *b = &t->list;
     struct caret__listed *l = &t->listed;
@@ -124,12 +148,9 @@ void caret__list_finish(struct caret__txn *t)
     unsigned n = b->nops;
 
     CARET__ASSERT(t->level == 1 && !t->in_tree && !t->piled);
-    if (l->replaced == 0)
-        return;
     for (unsigned i = 0; i < n; i++)
         if (l->replaces[i] != 0)
             gone[l->replaces[i] - 1] = true;
-    begin_index(t);
     b->size = CARET__REC_HEAD;
     b->nops = b->nspots = 0;
     b->values = 0;
@@ -139,11 +160,11 @@ void caret__list_finish(struct caret__txn *t)
         if (gone[i])
             continue;
         b->values += op.vlen;
-        unsigned hash = hash_of(op.key, op.klen);
         memmove(b->rec + at, b->rec + l->at[i], size);
         b->size += size;
         b->nops++;
         caret__batch_spot(b, &b->spots[i]);
-        note(t, at, hash, -1);
+        op = caret__op_at(b->rec, at);
+        note(t, at, op.key, op.klen, -1);
     }
 }

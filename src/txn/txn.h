@@ -101,7 +101,7 @@ int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, 
 void caret__list_cut(struct caret__txn *t, unsigned nops);
 
 /* Of each key the last op is left. */
-void caret__list_finish(struct caret__txn *t);
+void caret__list_drop_replaced(struct caret__txn *t);
 
 /* ---- buffer.c ---- */
 /* spot: where the key was seen last, version 0 = unknown; a help for the commit. */
@@ -148,6 +148,11 @@ int caret__buffer_batch(struct caret__engine *e, struct caret__txn *t, struct ca
 
 /* Before the commit: what the list has is a record, in key order if it is a large one. */
 int caret__buffer_finish(struct caret__txn *t);
+/* Is there nothing to be done for that?  Of changes that are not in the tree. */
+static inline bool caret__list_ready(const struct caret__txn *t)
+{
+    return !t->piled && t->listed.replaced == 0;
+}
 
 /* ---- pile.c ---- */
 /* The list is one from now on. */
