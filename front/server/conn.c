@@ -465,7 +465,8 @@ void serve__conn_readable(struct serve__worker *w, struct serve__conn *c)
         ssize_t n = read_more(w, c);
         if (n == 0 || (n < 0 && errno != EAGAIN))
             c->flags |= SERVE__CONN_DEAD;
-        if (c->in.len - c->parser.at > (size_t)w->config.n[SERVE__CFG_client_query_buffer_limit])
+        size_t start = c->parser.left > 0 ? c->parser.start : c->parser.at;
+        if (c->in.len - start > (size_t)w->config.n[SERVE__CFG_client_query_buffer_limit])
             c->flags |= SERVE__CONN_DEAD;
     }
     serve__conn_serve(w, c);

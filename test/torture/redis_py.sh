@@ -6,10 +6,14 @@
 # Some tests want the port 6379, and some open ports themselves: each server with its tests has a network of its own.
 # Left out are tests that need what the server does not have, and those that fail on redis-server 7.0 too: see below.
 #
-#   CARET_REDIS_PY="-k stream" are further options of pytest
+#   CARET_REDIS_PY="-k stream"   are further options of pytest
+#   CARET_REDIS_PY_PRESET=asan   is that build, on servers with two workers
 
-build=$CARET_SOURCE/build
-cache=$build/clients/redis-py
+preset=${CARET_REDIS_PY_PRESET:-release}
+build=$CARET_SOURCE/build${CARET_REDIS_PY_PRESET:+-$preset}
+many="1 2 4"
+[ "$preset" = release ] || many=2
+cache=$CARET_SOURCE/build/clients/redis-py
 package=redis-5.0.8
 
 # ------------------------------------------------ one server and its tests: redis_py.sh --run WORKERS FOLDER OPTION...
@@ -63,7 +67,7 @@ if ! get_tests >"$work/log" 2>&1; then
     echo "skipped: the tests of redis-py: $(grep -iE 'error|could not|no module' "$work/log" | tail -n 1)"
     exit 0
 fi
-if ! { cd "$CARET_SOURCE" && cmake --preset release && cmake --build build --target caret-server; } >"$work/log" 2>&1; then
+if ! { cd "$CARET_SOURCE" && cmake --preset "$preset" && cmake --build "$build" --target caret_server; } >"$work/log" 2>&1; then
     tail -n 20 "$work/log"
     exit 1
 fi
@@ -113,14 +117,14 @@ count()
 }
 
 for protocol in 2 3; do
-    for workers in 1 2 4; do
+    for workers in $many; do
         start $protocol $workers "$@"
     done
     for run in $runs; do
         wait "$run" || bad=1
     done
     runs=
-    for workers in 1 2 4; do
+    for workers in $many; do
         count $protocol $workers
     done
 done
