@@ -33,6 +33,7 @@
 #endif
 #include <Python.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -117,6 +118,7 @@ struct caret__py_state {
     PyObject *empty; /* tuple */
     struct caret__py_core *cores;
     bool exiting;
+    pthread_t exit_thread; /* which is the one that exits */
 };
 
 /* ----------------------------------------------------------- error.c */
@@ -176,6 +178,9 @@ static inline caret_session *caret__py_enter(struct caret__py_owner *o)
     struct caret__py_link *l = caret__py_link(o);
     return l != NULL ? l->s : NULL;
 }
+
+/* At exit other threads do not come back to Python from here. */
+void caret__py_park(struct caret__py_state *st);
 
 /* Around what takes long: the GIL is free meanwhile, and the core is not closed. */
 PyThreadState *caret__py_unlock(struct caret__py_core *c);

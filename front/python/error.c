@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #define GROUP 1000 /* codes of rows that are classes of several */
 
@@ -149,14 +148,6 @@ PyObject *caret__py_raise_code(struct caret__py_state *st, int rc)
     return caret__py_raise_text(st, rc, caret_message());
 }
 
-/* At exit a thread that was waiting does not come back to Python. */
-static void park(void)
-{
-    PyEval_SaveThread();
-    for (;;)
-        pause();
-}
-
 PyObject *caret__py_raise(struct caret__py_owner *o, int rc)
 {
     struct caret__py_link *l = caret__py_here.current;
@@ -164,8 +155,7 @@ PyObject *caret__py_raise(struct caret__py_owner *o, int rc)
     if (rc == CARET_RESTART && l != NULL)
         l->trouble |= CARET__PY_PENDING;
     if (rc == CARET_E_INTERRUPTED && o->core->closing) {
-        if (o->state->exiting)
-            park();
+        caret__py_park(o->state);
         return caret__py_raise_text(o->state, CARET_E_CLOSED, "CLOSED: the database was closed meanwhile");
     }
     return caret__py_raise_code(o->state, rc);

@@ -109,8 +109,14 @@ static int clear(PyObject *module)
     return 0;
 }
 
+/* What Python 3.12 asks, and 3.11 does not know: may interpreters with a GIL of their own load it?  They may: all that
+ * is shared between them is memory of threads, and numbers that are atomic. */
+#define MULTIPLE_INTERPRETERS 3
+#define OWN_GIL               ((void *)2)
+
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, execute},
+    {0, NULL},
     {0, NULL},
 };
 
@@ -128,5 +134,7 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
+    if (Py_Version >= 0x030C0000)
+        slots[1] = (PyModuleDef_Slot){MULTIPLE_INTERPRETERS, OWN_GIL};
     return PyModuleDef_Init(&definition);
 }

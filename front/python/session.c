@@ -21,8 +21,8 @@
  * interrupted, and the GIL is let go for a moment.  An interrupted call answers INTERRUPTED, which is told as Closed.
  * 3. Sessions, then the handle are closed.  `closing` keeps a second closer out, which waits for `closed`.
  *
- * Exit.  at_exit() closes what is open in the same way.  A thread that is woken by step 2 then finds state->exiting
- * and sleeps for ever, as its interpreter is about to end (error.c); it is in no call any more.
+ * Exit.  at_exit() closes what is open in the same way.  A thread that is woken by step 2, or that begins a call after
+ * it, finds state->exiting and sleeps for ever, as its interpreter is about to end; it is in no call any more.
  *
  * Fork.  The child has one thread.  The links of others are marked as ended, and a transaction that was open here is
  * the parent's: the link gets the trouble FORKED, which each call tells, until the frames that began it have come to
@@ -30,10 +30,10 @@
  */
 #include "python/binding.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 _Thread_local struct caret__py_here caret__py_here;
 
@@ -190,14 +190,15 @@ struct caret__py_link *caret__py_link_new(struct caret__py_core *c, int *rc)
     *rc = CARET_E_NOMEM;
     if (l == NULL)
         return NULL;
+    l->spare = false; /* others look for one while the GIL is free */
     PyThreadState *ts = caret__py_unlock(c);
     *rc = caret_session_open(c->db, &l->s);
     caret__py_relock(c, ts);
     if (*rc != CARET_OK) {
         l->s = NULL;
+        l->spare = true;
         return NULL;
     }
-    l->spare = false;
     l->depth = 0;
     l->task = NULL;
     l->trouble = 0;
@@ -224,6 +225,15 @@ static struct caret__py_link *link_of_thread(struct caret__py_core *c, int *rc)
     return l;
 }
 
+void caret__py_park(struct caret__py_state *st)
+{
+    if (!st->exiting || pthread_equal(st->exit_thread, pthread_self()))
+        return;
+    PyEval_SaveThread();
+    for (;;)
+        pause();
+}
+
 static void *trouble(struct caret__py_owner *o, struct caret__py_link *l)
 {
     if (l->trouble & CARET__PY_CLOSED)
@@ -245,6 +255,7 @@ struct caret__py_link *caret__py_link_slow(struct caret__py_owner *o)
     struct caret__py_link *l = o->own;
     int rc;
 
+    caret__py_park(o->state);
     if (c->closing || (l == NULL && c->closed))
         return (void *)caret__py_raise_text(o->state, CARET_E_CLOSED, "CLOSED: the database was closed");
     if (l == NULL) {
@@ -380,6 +391,7 @@ PyObject *caret__py_at_exit(PyObject *module, PyObject *none)
 
     (void)none;
     st->exiting = true;
+    st->exit_thread = pthread_self();
     for (struct caret__py_core *c = st->cores; c != NULL; c = c->next)
         caret__py_core_close(c, true, &rc);
     Py_RETURN_NONE;

@@ -1,0 +1,298 @@
+"""Threads, forks, spawned processes, pickles, the end of the interpreter, subinterpreters."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import caret
+from support import Case, main
+
+
+def add_some(node, times):
+    for _ in range(times):
+        node.incr()
+
+
+class Threads(Case):
+    def test_each_has_a_session(self):
+        self.db["x"].value = "mine"
+        seen = []
+        for _ in range(20):
+            thread = threading.Thread(target=lambda: seen.append(self.db["x"].value))
+            thread.start()
+            thread.join()
+        self.assertEqual(set(seen), {None})
+        self.assertEqual(self.db["x"].value, "mine")
+
+    def test_count_together(self):
+        threads = [threading.Thread(target=add_some, args=(self.n, 2000)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(self.n.value, "8000")
+
+    def test_transactions_of_many(self):
+        a, b = self.n["a"], self.n["b"]
+        a.value, b.value = 1000, 0
+
+        @self.db.transactional
+        def move():
+            a.value = a.int() - 1
+            b.value = b.int() + 1
+
+        def work():
+            for _ in range(100):
+                move()
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((a.int(), b.int()), (600, 400))
+
+    def test_the_end_of_one_gives_its_locks_back(self):
+        thread = threading.Thread(target=self.n.acquire)
+        thread.start()
+        thread.join()
+        self.assertTrue(self.n.acquire(60))
+
+    def test_closing_wakes_a_waiter(self):
+        other, said = self.db.session(), []
+        self.n.acquire()
+
+        def wait():
+            try:
+                other["^n"].acquire()
+            except caret.Closed as e:
+                said.append(e.name)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while not said and self.asleep(other):
+            pass
+        self.db.close()
+        thread.join()
+        self.assertEqual(said, ["CLOSED"])
+
+    @staticmethod
+    def asleep(session):
+        """Is nobody asleep in it yet?"""
+        try:
+            session["^y"].value
+            return True
+        except caret.InvalidError:
+            return False
+
+    def test_an_iterator_of_two(self):
+        for i in range(5000):
+            self.n[i].value = i
+        it, seen = iter(self.n), []
+
+        def work():
+            for sub in it:
+                seen.append(sub)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(sorted(seen), list(range(5000)))
+
+
+class Forks(Case):
+    def test_a_child_goes_on(self):
+        self.n.value = 1
+        self.assertEqual(self.in_child(self.n.set, 2), 0)
+        self.assertEqual(self.n.value, "2")
+
+    def test_no_warning(self):
+        def fork():
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                self.n.value = 1
+                return self.in_child(self.n.incr)
+
+        self.assertEqual(fork(), 0)
+        self.assertEqual(self.n.value, "2")
+
+    def test_inside_a_transaction(self):
+        def child():
+            for call in (lambda: self.n.value, lambda: self.n.set(1), lambda: self.db.run(lambda: 1)):
+                try:
+                    call()
+                    sys.exit(9)
+                except caret.Misuse:
+                    pass
+
+        def body():
+            self.n.value = "parent"
+            return self.in_child(child)
+
+        self.assertEqual(self.db.run(body), 0)
+        self.assertEqual(self.n.value, "parent")
+
+    def test_a_child_that_leaves_the_transaction(self):
+        pids = []
+
+        def body():
+            self.n[1].value = 1
+            pids.append(os.fork())
+
+        try:
+            self.db.run(body)
+            misuse = False
+        except caret.Misuse:
+            misuse = True
+        if pids[-1] == 0:
+            ok = misuse and self.db.level() == 0
+            self.n[2].value = 2
+            os._exit(0 if ok else 1)
+        status = os.waitpid(pids[0], 0)[1]
+        self.assertEqual((status, misuse, list(self.n)), (0, False, [1, 2]))
+
+    def test_has_none_of_its_locks(self):
+        self.n.acquire()
+        self.assertEqual(self.in_child(lambda: sys.exit(self.n.acquire(0))), 0)
+
+    def test_while_another_thread_waits(self):
+        other, stop = self.db.session(), []
+        self.n.acquire()
+        thread = threading.Thread(target=lambda: other["^n"].acquire(60))
+        thread.start()
+        while Threads.asleep(other):
+            pass
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.assertEqual(self.in_child(self.db["^m"].set, 5), 0)
+            self.assertEqual(self.in_child(self.db.close), 0)
+        self.n.release()
+        thread.join()
+        self.assertEqual((self.db["^m"].value, stop), ("5", []))
+
+    def test_deaths(self):
+        """Each child is killed at some moment of its transactions; a sum holds."""
+        a, b = self.n["a"], self.n["b"]
+        a.value, b.value = 0, 0
+
+        def child():
+            while True:
+                with self.n.lock():
+                    self.db.run(lambda: (a.incr(1), b.incr(-1)))
+
+        for i in range(8):
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    child()
+                finally:
+                    os._exit(1)
+            before = a.int()
+            while a.int() < before + 10:
+                pass
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            with self.n.lock():
+                self.assertEqual(self.db.run(lambda: a.int() + b.int()), 0)
+        self.assertEqual(self.db.check(), [])
+
+    def test_subprocesses(self):
+        self.n.value = 1
+        for _ in range(3):
+            subprocess.run([sys.executable, "-c", "pass"], check=True, close_fds=True)
+        self.assertEqual(self.n.incr(), 2)
+
+
+class Pickles(Case):
+    def test_nodes(self):
+        node = self.n[1]["x"]["\udcff"]
+        again = pickle.loads(pickle.dumps(node))
+        self.assertEqual(again, node)
+        self.assertIs(again.db, self.db)
+        self.assertIs(pickle.loads(pickle.dumps(self.db)), self.db)
+        view = pickle.loads(pickle.dumps(self.n.view(bytes)))
+        self.n.value = 1
+        self.assertEqual(view.value, b"1")
+        self.assertEqual(pickle.loads(pickle.dumps(self.n.view("json"))).value, 1)
+
+    def test_what_belongs_to_a_process(self):
+        for what in (self.db.session(), caret.open(":memory:"), caret.local(), self.db.session()["^x"]):
+            with self.assertRaises(TypeError):
+                pickle.dumps(what)
+
+    def test_go_to_other_processes(self):
+        for method in ("fork", "spawn", "forkserver"):
+            with self.subTest(method=method):
+                self.n.value = 0
+                context = multiprocessing.get_context(method)
+                process = context.Process(target=add_some, args=(self.n, 10))
+                process.start()
+                process.join()
+                self.assertEqual((process.exitcode, self.n.value), (0, "10"))
+
+
+class Ends(Case):
+    def python(self, text, *more, status=0):
+        done = subprocess.run([sys.executable, "-W", "error", "-c", text, self.path, *more], capture_output=True,
+                              text=True)
+        self.assertEqual((done.stdout, done.stderr, done.returncode), ("", "", status))
+        return sorted(f for f in os.listdir(self.folder))
+
+    def test_of_the_interpreter(self):
+        self.db.close()
+        begin = "import caret, sys, threading, time\ndb = caret.open(sys.argv[1])\nn = db['^n']\nn.value = 1\nn[1] = 2\n"
+        for what in ("", "it = iter(n); next(it)", "db.attempts().__enter__()", "n.acquire()", "db.snapshot().__enter__()",
+                     "threading.Thread(target=lambda: n.incr()).start()",
+                     "threading.Thread(target=n.wait, daemon=True).start(); time.sleep(.05)",
+                     "n.acquire(); threading.Thread(target=db.session()['^n'].acquire, daemon=True).start(); time.sleep(.05)",
+                     "def go():\n  while True: n.incr(); n.value\nthreading.Thread(target=go, daemon=True).start()",
+                     "s = db.session(); s['^x'].acquire()", "class N(caret.Node): pass\na = N(n); a.me = a",
+                     "sys.modules.clear()"):
+            with self.subTest(what=what):
+                self.assertEqual(self.python(begin + what), ["test.caret"])
+
+    def test_ctrl_c(self):
+        self.n.acquire()
+        for what in ("n.acquire()", "db.run(lambda: caret.restart())", "n.wait()",
+                     "while True: list(n.items())"):
+            with self.subTest(what=what):
+                text = ("import caret, sys\ndb = caret.open(sys.argv[1])\nn = db['^n']\n"
+                        "try:\n  print('ready', flush=True)\n  %s\nexcept KeyboardInterrupt: sys.exit(7)" % what)
+                child = subprocess.Popen([sys.executable, "-c", text, self.path], stdout=subprocess.PIPE)
+                child.stdout.readline()
+                time.sleep(0.02)
+                child.send_signal(signal.SIGINT)
+                self.assertEqual(child.wait(), 7)
+                child.stdout.close()
+
+    def test_databases_are_closed_with_their_last_node(self):
+        path = os.path.join(self.folder, "other.caret")
+        node = caret.open(path)["^x"][1]
+        node.value = 1
+        self.assertTrue(os.path.exists(path + "-lock") or os.path.exists(path + "-log"))
+        del node
+        self.assertEqual([f for f in os.listdir(self.folder) if f.startswith("other")], ["other.caret"])
+
+    def test_subinterpreters(self):
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            self.skipTest("this Python has no module for subinterpreters")
+        text = "import caret\ndb = caret.open(%r)\ndb['^n'].incr()\n" % self.path
+        for i in range(3):
+            one = interpreters.create()
+            interpreters.run_string(one, text)
+            interpreters.destroy(one)
+            self.assertEqual(self.n.value, str(i + 1))
+
+
+if __name__ == "__main__":
+    main()
