@@ -12,7 +12,8 @@
 
 #define ZWR_ROOM   512 /* most nodes; else memory is allocated */
 #define INT_ROOM   12  /* the encoded form of an integer */
-#define OTHER_ROOM 24  /* of floats, and of a short string's ends */
+#define STR_ROOM   4   /* the ends of one of a string */
+#define OTHER_ROOM 24  /* of floats; others may need more */
 
 bool caret__py_is_node(struct caret__py_state *st, PyObject *o)
 {
@@ -163,26 +164,51 @@ static size_t guess(PyObject *sub)
 {
     if (PyLong_CheckExact(sub))
         return INT_ROOM;
-    Py_ssize_t len = PyUnicode_Check(sub) ? PyUnicode_GetLength(sub) : 0;
-    return len < (Py_ssize_t)CARET_MAX_KEY ? (size_t)len + (len > 0 ? 4 : OTHER_ROOM) : 0;
+    return OTHER_ROOM;
+}
+
+/* The child, in memory that was guessed; NULL with *rc: it had no room, or an error. */
+static inline struct caret__py_node *child_made(struct caret__py_node *n, PyObject *sub, int *rc)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)n);
+    size_t room = key_bytes(&n->node);
+    const char *text = NULL;
+    Py_ssize_t len = 0;
+
+    if (PyUnicode_CheckExact(sub)) {
+        text = PyUnicode_AsUTF8AndSize(sub, &len);
+        if (text == NULL)
+            PyErr_Clear(); /* another try is made below */
+    }
+    room += text != NULL && len < (Py_ssize_t)CARET_MAX_KEY ? (size_t)len + STR_ROOM : guess(sub);
+    struct caret__py_node *made = caret__py_node_new(type, n->owner, n->view, room);
+    *rc = CARET__PY_SET;
+    if (made == NULL)
+        return NULL;
+    if (text != NULL)
+        *rc = caret_node_child(&made->node, node_room(made), &n->node, text, (size_t)len);
+    else
+        *rc = child(n->owner->state, &made->node, node_room(made), &n->node, sub);
+    if (__builtin_expect(*rc == CARET_OK, 1))
+        return made;
+    Py_DECREF((PyObject *)made);
+    return NULL;
 }
 
 PyObject *caret__py_node_get(PyObject *self, PyObject *key)
 {
     struct caret__py_node *n = as_node(self);
+    int rc;
 
-    if (PyTuple_Check(key))
-        return child_slow(n, key);
-    if (PySlice_Check(key))
-        return caret__py_range(n, key);
-    struct caret__py_node *made =
-        caret__py_node_new(Py_TYPE(self), n->owner, n->view, key_bytes(&n->node) + guess(key));
-    if (made == NULL)
-        return NULL;
-    int rc = child(n->owner->state, &made->node, node_room(made), &n->node, key);
-    if (rc == CARET_OK)
+    if (!PyUnicode_CheckExact(key) && !PyLong_CheckExact(key)) {
+        if (PyTuple_Check(key))
+            return child_slow(n, key);
+        if (PySlice_Check(key))
+            return caret__py_range(n, key);
+    }
+    struct caret__py_node *made = child_made(n, key, &rc);
+    if (made != NULL)
         return (PyObject *)made;
-    Py_DECREF((PyObject *)made);
     return rc == CARET_E_BUFFER ? child_slow(n, key) : caret__py_raise(n->owner, rc);
 }
 

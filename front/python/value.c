@@ -149,7 +149,7 @@ int caret__py_text(struct caret__py_state *st, PyObject *o, struct caret__py_tex
     t->hold = NULL;
     t->data = NULL;
     t->len = 0;
-    if (PyUnicode_Check(o))
+    if (PyUnicode_CheckExact(o) || PyUnicode_Check(o)) /* the first calls nothing */
         return str_text(t, o);
     if (PyLong_Check(o) && !PyBool_Check(o))
         return int_text(t, o);
