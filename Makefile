@@ -4,6 +4,7 @@
 #   make deps       install what is missing (apt, as root or with sudo)
 #   make demo       deps, build, run the main job
 #   make test       deps, all tests in all configurations
+#   make test-python  the tests of the Python package alone
 #   make torture    deps, the long forms of the tests, with counts
 #   make bench      build and run the benchmarks
 #   make rivals     install the systems that 3n+1 can be compared with, build their programs
@@ -15,7 +16,7 @@
 PREFIX ?= /usr/local
 
 .NOTPARALLEL:
-.PHONY: release deps demo test torture bench rivals docs deb install clean
+.PHONY: release deps demo test test-python torture bench rivals docs deb install clean
 
 release:
 	@sh tools/deps.sh --build
@@ -33,6 +34,11 @@ demo: deps release
 
 test: deps
 	@sh tools/test.sh
+
+test-python: deps release
+	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build build --target caret_python judge watch
+	@ctest --test-dir build -R '^python/|^run/python' --output-on-failure
 
 torture: deps
 	@sh tools/torture.sh

@@ -1,0 +1,49 @@
+"""What programs write, as mypy --strict reads it; not run."""
+
+import json
+
+import caret
+from caret import Node
+
+
+def program() -> None:
+    db = caret.open("forest.caret", sync="off")
+    oaks = db["^oaks"]
+    oaks[1]["shadow"].value = 15
+    text: str | None = oaks[1]["shadow"].value
+    number: int = oaks[1].int(0)
+    raw: bytes | None = oaks.view(bytes)[1].value
+    n: Node[int] = oaks.view(int)
+    oaks[1]["shadow"] += 0.5
+    for sub, value in oaks[2:10].items():
+        print(sub, value, text, number, raw, n)
+    for node in oaks.walk():
+        node.view(json).value = {"a": 1}
+    del oaks[1], oaks[2].value
+
+    @db.transactional
+    def transfer(a: str, b: str) -> int:
+        return len(a + b)
+
+    @db.transactional(retries=3)
+    def other(a: int) -> int:
+        return a
+
+    total: int = transfer("a", "b") + other(1) + db.run(other, 5)
+    for attempt in db.attempts():
+        with attempt:
+            total += 1
+    with db.snapshot(), oaks.lock(timeout=1) as locked:
+        locked.set(1)
+    with db.session() as session:
+        session["^x"].incr()
+
+
+class Oak(caret.Node[str]):
+    @property
+    def shadow(self) -> int:
+        return self["shadow"].int(0)
+
+
+def family(oak: Oak) -> list[Oak]:
+    return [oak[1], *oak.nodes()]
