@@ -1,5 +1,6 @@
 -- Functions: libraries whose texts are put together from the statements of script_texts.lua. While a library
--- is loaded it sees nothing but `redis` in Redis 7.0, and what every script sees here: so none looks for more.
+-- is loaded it sees nothing but `redis` in Redis 7.0, and what every script sees here: so none looks for
+-- more.
 local script = require "script_texts"
 
 local function any(list) return list[math.random(#list)] end
@@ -17,7 +18,8 @@ end
 local function registration(upper)
     local n, name = math.random(10), any(names)
     if upper then name = name:upper() end
-    if n <= 4 then return ("redis.register_function('%s', function(KEYS, ARGV) %s end)\n"):format(name, body()) end
+    local simple = "redis.register_function('%s', function(KEYS, ARGV) %s end)\n"
+    if n <= 4 then return simple:format(name, body()) end
     if n <= 7 then
         return ("redis.register_function{function_name = '%s', callback = function(KEYS, ARGV) %s end, " ..
             "flags = {%s}, description = 'what %s does'}\n"):format(name, body(), any(flags), name)
@@ -25,7 +27,8 @@ local function registration(upper)
     return any({
         "redis.register_function('f')\n", "redis.register_function('f', 5)\n", "redis.register_function{}\n",
         "redis.register_function(5, function() end)\n", "redis.register_function()\n",
-        "redis.register_function{function_name = 'f'}\n", "local n = 0\n", "x = 1\n", "redis.call('get', 'x')\n",
+        "redis.register_function{function_name = 'f'}\n", "local n = 0\n", "x = 1\n",
+        "redis.call('get', 'x')\n",
         "redis.register_function{function_name = 'f', callback = function() end, flags = 'no-writes'}\n",
         "redis.register_function{function_name = 'f', callback = function() end, more = 1}\n",
         "redis.register_function('up', function() return redis.register_function end)\n",

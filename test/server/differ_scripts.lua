@@ -11,7 +11,8 @@ return {
     "eval script 1 key value value", "eval script count key value", "eval_ro script 1 key value",
     "evalsha sha 0", "evalsha sha 1 key value", "script load script", "script exists sha sha", "script flush",
     "script nope", "script flush [sync|async|nope]", "set key value", "set key 5", "get key", "del key",
+    "hset key f value", "hget key f", "hlen key", "del key",
     "multi", "exec", "exec",
-    probes = {"EXEC", "GET KEY"},
+    probes = {"EXEC", "GET KEY", "HLEN KEY"},
     alike = function(_, a, b) return plain(a) == plain(b) end,
 }

@@ -28,6 +28,24 @@ local function call()
     return ("%s('%s', %s)"):format(how, any(names), key())
 end
 
+-- Commands of few hashes, one after another, on which a script's memory of one could be wrong.
+local hashes = {"hset, f, 1", "hset, f, 1", "hset, g, x", "hset, h, 2.5", "hget, f", "hget, f", "hget, g",
+    "hlen", "hdel, f", "hdel, f, g, h", "hincrby, f, 3", "hexists, g", "hsetnx, h, 7", "del", "type", "set, 1",
+    "get", "hset, , e", "expire, 1000", "persist", "object", "hmget, f, g", "hset, f, 1, g, 2",
+    "hstrlen, f", "incr"}
+local function hash_calls()
+    local t, one, other = {"local r = {} "}, key(), key()
+    for i = 1, math.random(3, 9) do
+        local name, rest = any(hashes):match("^(%a+),?(.*)$")
+        local words = {("'%s', %s"):format(name, math.random(4) == 1 and other or one)}
+        if name == "object" then words = {"'object', 'encoding'", one} end
+        for word in rest:gmatch(" ([^,]*)") do words[#words + 1] = ("'%s'"):format(word) end
+        t[#t + 1] = ("r[%d] = redis.pcall(%s) "):format(i, table.concat(words, ", "))
+    end
+    t[#t + 1] = any({"return r", "return r", "error('no')", "redis.call('nope')"})
+    return "do " .. table.concat(t) .. " end\n"
+end
+
 local statements = {
     function() return call() .. "\n" end,
     function() return ("local v = %s\n"):format(call()) end,
@@ -45,6 +63,7 @@ local function script()
     local t = {any({"", "", "", "", "#!lua\n", "#!lua flags=no-writes\n", "#!lua flags=nope\n", "#!x\n"})}
     for _ = 1, math.random(0, 2) do t[#t + 1] = any(statements)() end
     t[#t + 1] = any({
+        function() return hash_calls() end,
         function() return ("local r = %s return r"):format(call()) end,
         function() return ("local r = %s return {r, 1}"):format(call()) end,
         function() return ("local r = %s return r"):format(any(values)) end,

@@ -30,6 +30,26 @@ case("a script is one transaction", function(c)
     is(c("GET", "n"), "1200")
 end)
 
+case("a hash that scripts of all workers use again and again is counted rightly", function(c)
+    all_at_once(300, "EVAL", [[
+        for i = 1, 5 do
+            local n = (redis.call("hget", KEYS[1], "n") or 0) + 1
+            redis.call("hset", KEYS[1], "n", n)
+            redis.call("hset", KEYS[1], n, "")
+            redis.call("set", "other", n)
+        end]], 1, "h")
+    is({c("HGET", "h", "n"), c("HLEN", "h"), c("GET", "other")}, {"4500", 4501, "4500"})
+    fails(c("EVAL", "for i = 1, 9 do redis.call('hset', 'h', 'x' .. i, i) end error('no')", 0),
+        "ERR user_script")
+    is(c("HLEN", "h"), 4510)
+    is(c("EVAL", [[
+        for i = 1, 3 do redis.call("hset", KEYS[1], "y" .. i, i) end
+        return {redis.call("hlen", "h"), caret.node("^redis").h.y3.__, redis.call("hdel", "h", "y1"),
+            redis.call("hset", "h", "y2", 1), redis.call("hset", "h", "y4", 1), #redis.call("hkeys", "h")}]],
+        1, "h"), {4513, "3", 1, 0, 1, 4513})
+    is(c("HLEN", "h"), 4513)
+end)
+
 case("pcall does not hide that the transaction begins again", function(c)
     all_at_once(1000, "EVAL", [[
         local n

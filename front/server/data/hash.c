@@ -200,8 +200,8 @@ int serve__cmd_hrandfield(struct serve__call *q)
 
 /* ---------------------------------------------------------------- change */
 
-/* Set a field of a key that is being changed. */
-static int put(struct serve__call *q, struct serve__key *k, caret_slice name, caret_slice value, bool *fresh)
+int serve__hash_put(struct serve__call *q, struct serve__key *k, caret_slice name, caret_slice value,
+                    bool *fresh)
 {
     const int64_t *most = q->w->config.n;
     int rc = serve__field_put(q, k, name, value.data, value.len, fresh);
@@ -248,7 +248,7 @@ static int put_pairs(struct serve__call *q, struct serve__key *k, const caret_sl
     int rc = argc % 2 == 0 ? CARET_OK : SERVE__E_ARITY;
     *n = 0;
     for (int i = 2; rc == CARET_OK && i < argc; i += 2) {
-        rc = put(q, k, argv[i], argv[i + 1], &fresh);
+        rc = serve__hash_put(q, k, argv[i], argv[i + 1], &fresh);
         *n += fresh;
     }
     return rc;
@@ -314,7 +314,7 @@ int serve__cmd_hsetnx(struct serve__call *q)
         rc = serve__field_get(q, &k, q->argv[2], &value);
     if (rc != CARET_NONE)
         return rc == CARET_OK ? serve__integer(q, 0) : rc;
-    rc = put(q, &k, q->argv[2], q->argv[3], &fresh);
+    rc = serve__hash_put(q, &k, q->argv[2], q->argv[3], &fresh);
     if (rc == CARET_OK)
         rc = save(q, &k, &was, "hset");
     return rc == CARET_OK ? serve__integer(q, 1) : rc;
@@ -346,7 +346,7 @@ static int put_number(struct serve__call *q, struct serve__key *k, const struct 
                       const char *event)
 {
     bool fresh;
-    int rc = put(q, k, q->argv[2], text, &fresh);
+    int rc = serve__hash_put(q, k, q->argv[2], text, &fresh);
     return rc == CARET_OK ? save(q, k, was, event) : rc;
 }
 

@@ -45,6 +45,10 @@ int serve__field_open(struct serve__call *q, struct serve__key *k, caret_slice k
 int serve__field_put(struct serve__call *q, struct serve__key *k, caret_slice name, const void *value,
                      size_t len, bool *fresh);
 
+/* The same of a hash, with what Redis' parameters say of its encoding. */
+int serve__hash_put(struct serve__call *q, struct serve__key *k, caret_slice name, caret_slice value,
+                    bool *fresh);
+
 /* Add a member, which has no value: nothing is written if it is there. */
 int serve__field_add(struct serve__call *q, struct serve__key *k, caret_slice name, bool *fresh);
 

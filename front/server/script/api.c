@@ -164,11 +164,12 @@ static int command(lua_State *L, bool raises)
     }
     serve__unlend(x->q->w->handoff, &x->lease);
     x->restart = x->restart || serve__script_holds_long(x);
-    if (!x->restart)
+    serve__memo_end(x, &x->memo);
+    if (!x->restart && x->broken == CARET_OK)
         run(L, x, argc);
     serve__lend(x->q->w->handoff, &x->lease);
-    if (x->restart)
-        return luaL_error(L, "the transaction begins again");
+    if (x->restart || x->broken != CARET_OK)
+        return luaL_error(L, "the transaction begins again, or ends");
     return raises && is_error(L) ? lua_error(L) : 1;
 }
 

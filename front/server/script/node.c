@@ -55,6 +55,7 @@ static caret_session *session(lua_State *L, struct serve__scripts *x)
         fail(L, "ERR nodes can only be used inside a script invocation");
     if (serve__script_is_killed(x))
         fail(L, "ERR Script killed by user with SCRIPT KILL...");
+    serve__memo_end(x, &x->memo);
     if (x->restart)
         check(L, x, CARET_RESTART);
     return x->q->s;

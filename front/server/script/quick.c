@@ -243,6 +243,10 @@ static int execute(struct serve__scripts *x, struct serve__call *q)
         return x->quick.kind;
     if (q->cmd->flags & SERVE__WRITE)
         atomic_store_explicit(&x->lease.wrote, true, memory_order_relaxed);
+    if (serve__memo_run(x, q))
+        return x->restart ? QUICK_SLOW : x->quick.kind;
+    if (x->restart || x->broken != CARET_OK)
+        return QUICK_SLOW;
     serve__script_look_ahead(x, q, &ahead);
     if (serve__execute(q) != CARET_RESTART)
         return x->quick.kind;
@@ -275,6 +279,8 @@ void serve__quick_begin(struct serve__scripts *x)
     k->call.inner = true;
     k->call.ready = NULL;
     k->argv = x->q->argv + 3;
+    x->memo.valid = x->memo.dirty = false;
+    x->memo.last = NULL;
 }
 
 /* ----------------------------------------------------------------- making */

@@ -10,9 +10,12 @@ static caret_node *of(void *node)
 }
 
 /* The session, if the node may be used: quick.h. */
-static caret_session *quick_session(const struct serve__scripts *x)
+static caret_session *quick_session(struct serve__scripts *x)
 {
-    return x->q == NULL || x->restart || serve__script_is_killed(x) ? NULL : x->q->s;
+    if (x->q == NULL)
+        return NULL;
+    serve__memo_end(x, &x->memo);
+    return x->restart || x->broken != CARET_OK || serve__script_is_killed(x) ? NULL : x->q->s;
 }
 
 static caret_session *quick_to_write(struct serve__scripts *x)

@@ -188,6 +188,8 @@ int serve__script_run_in(struct serve__call *q, struct serve__scripts *x, const 
         caret_rollback(q->s);
         x->broken = CARET_E_NOMEM;
     }
+    if (!serve__script_is_killed(x) && x->broken == CARET_OK)
+        serve__memo_end(x, &x->memo);
     int rc = finish(q, x, failed);
     if (!x->restart)
         serve__script_not_killed(x);

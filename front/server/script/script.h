@@ -6,6 +6,7 @@
  *   api.c        the table `redis` of a script
  *   quick.c      its usual commands by LuaJIT's FFI, in what it compiles; quick.lua
  *   node.c       the table `caret`: nodes; quick_node.c by the FFI
+ *   memo.c       the hash that a script uses again and again
  *   sink.c       answers of commands as Lua values
  *   answer.c     Lua values as answers
  *   state.c      the Lua state of a worker; sandbox.lua what its scripts see
@@ -32,6 +33,7 @@
 #include "server/call.h"
 #include "server/codec/digest.h"
 #include "server/handoff.h"
+#include "server/script/memo.h"
 #include "server/script/quick.h"
 
 enum {
@@ -131,6 +133,7 @@ struct serve__scripts {
     caret_slice args[SERVE__SCRIPT_ARGS];
     char numbers[SERVE__SCRIPT_ARGS][SERVE__SCRIPT_DIGITS];
     struct serve__quick quick;
+    struct serve__memo memo;
 };
 
 /* A state for the call: the one that it runs in already, or one that is free.  NULL: no memory. */
