@@ -30,8 +30,8 @@ end
 
 -- Commands of few hashes, one after another, on which a script's memory of one could be wrong.
 local hashes = {"hset, f, 1", "hset, f, 1", "hset, g, x", "hset, h, 2.5", "hget, f", "hget, f", "hget, g",
-    "hlen", "hdel, f", "hdel, f, g, h", "hincrby, f, 3", "hexists, g", "hsetnx, h, 7", "del", "type", "set, 1",
-    "get", "hset, , e", "expire, 1000", "persist", "object", "hmget, f, g", "hset, f, 1, g, 2",
+    "hlen", "hdel, f", "hdel, f, g, h", "hincrby, f, 3", "hexists, g", "hsetnx, h, 7", "del", "type",
+    "set, 1", "get", "hset, , e", "expire, 1000", "persist", "object", "hmget, f, g", "hset, f, 1, g, 2",
     "hstrlen, f", "incr"}
 local function hash_calls()
     local t, one, other = {"local r = {} "}, key(), key()
