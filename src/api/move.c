@@ -464,12 +464,8 @@ int caret__data_beside(caret_session *s, struct caret__node *n, int *data)
 /* Where the walk stands is remembered when what was found is a key itself.  `rc`: of what took it. */
 static int remembered(struct move *m, int rc)
 {
-    const struct caret__at *at = &m->at;
-    struct caret__node *n = m->n;
-
-    if (rc == CARET_OK && !n->local && at->pgno != 0 && m->s->txn.snapshot == NULL && m->len == n->key_len)
-        caret__hint_put(
-            n, (struct caret__hint){at->version, m->s->e->pg.id, at->pgno, (uint16_t)at->pos, at->found});
+    if (rc == CARET_OK && m->len == m->n->key_len)
+        caret__session_found(m->s, m->n, &m->at);
     return rc;
 }
 

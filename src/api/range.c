@@ -280,7 +280,11 @@ static int find_child(caret_session *s, caret_node *node, void *arg)
         s->txn.broken = true;
     if (rc == CARET_OK && !caret__span_has(span, key, len))
         rc = CARET_NONE;
-    return rc == CARET_OK ? take_child(n, key, len) : rc;
+    if (rc == CARET_OK)
+        rc = take_child(n, key, len);
+    if (rc == CARET_OK && n->key_len == len) /* it is not only a beginning of what was found */
+        caret__session_found(s, n, &at);
+    return rc;
 }
 
 static int move(const char *function, caret_session *s, caret_node *n, const caret_slice *from,

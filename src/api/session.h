@@ -228,6 +228,15 @@ static inline struct caret__spot caret__spot_of(const caret_session *s, const st
     return h.owner == s->global.pg->id ? caret__hint_spot(&h) : (struct caret__spot){0};
 }
 
+/* The node's key is what caret__session_from() or _before() has found there: remember it. */
+static inline void caret__session_found(const caret_session *s, struct caret__node *n,
+                                        const struct caret__at *at)
+{
+    if (!n->local && at->pgno != 0 && s->txn.snapshot == NULL)
+        caret__hint_put(
+            n, (struct caret__hint){at->version, s->e->pg.id, at->pgno, (uint16_t)at->pos, at->found});
+}
+
 /* data.c: the value in the database, whatever the transaction has changed; noted as read.  NONE. */
 int caret__get_committed(caret_session *s, caret_node *node, caret_slice *out);
 
