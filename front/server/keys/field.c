@@ -67,7 +67,8 @@ int serve__field_open(struct serve__call *q, struct serve__key *k, caret_slice k
                       caret_slice name, caret_slice *value)
 {
     caret_node_buf n;
-    if (serve__field_is_odd(name)) {
+    /* In a transaction two looks see one state. */
+    if (serve__field_is_odd(name) || caret_txn_level(q->s) > 0) {
         int rc = serve__key_open(q, k, key, type);
         return rc == CARET_OK ? serve__field_get(q, k, name, value) : rc;
     }

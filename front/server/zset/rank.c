@@ -4,9 +4,9 @@
  *     ^redis(key,"","#",level,from)   8 bytes: entries of the index from `from` to before the next node of the level
  *
  * Level 1 has parts of about `base` entries, each further level parts of FAN of those below it; the first part of
- * each has an empty `from`, and what begins a part begins one on each level below.  A rank is found from the top:
- * on each level go to the part where the entry is, and add the counts of those before it within the part above;
- * then step through the entries of the last part.  The n-th entry is found the other way round.
+ * each has an empty `from`, and what begins a part begins one on each level below.  A rank is found from the top: on
+ * each level go from where the part above begins to the part where the entry is, and add the counts of those that are
+ * passed; then step through the entries of the last part.  The n-th entry is found the other way round.
  *
  *     level 2    |"" 5                    |m 6
  *     level 1    |"" 2      |f 3          |m 3        |t 3       what begins a part need not be an entry: it is the
@@ -27,7 +27,7 @@
 #include "server/keys/little.h"
 #include "server/zset/zset.h"
 
-enum { STEPS = 192, BASE = 24, FAN = 16, PARTS_MAX = 100000, STATE = 13, FROM = 4 };
+enum { STEPS = 192, BASE = 16, FAN = 16, PARTS_MAX = 100000, STATE = 13, FROM = 4 };
 
 static bool counted(const struct serve__key *k)
 {
@@ -83,24 +83,16 @@ static int read_from(struct serve__zpart *p)
     return caret_node_subscript(&p->node.node, FROM, p->from, sizeof p->from, &p->len, NULL);
 }
 
-/* To the part of a level where the entry is. */
-static int seek_part(struct serve__call *q, const caret_node_buf *top, struct serve__zpart *p, unsigned level,
+/* To the part of a level where the entry is, and its count. */
+static int find_part(struct serve__call *q, const caret_node_buf *top, struct serve__zpart *p, unsigned level,
                      caret_slice entry)
 {
+    caret_slice value;
     int rc = caret_node_child_int(&p->node.node, sizeof p->node, &top->node, level);
     if (rc == CARET_OK)
         rc = caret_last_in(q->s, &p->node.node, NULL, &entry, 0);
     if (rc == CARET_OK)
         rc = read_from(p);
-    return rc == CARET_NONE ? CARET_E_CORRUPT : rc;
-}
-
-/* And read its count. */
-static int find_part(struct serve__call *q, const caret_node_buf *top, struct serve__zpart *p, unsigned level,
-                     caret_slice entry)
-{
-    caret_slice value;
-    int rc = seek_part(q, top, p, level, entry);
     if (rc == CARET_OK)
         rc = caret_get(q->s, &p->node.node, &value);
     if (rc == CARET_OK)
@@ -375,22 +367,38 @@ int serve__zrank_changed(struct serve__call *q, struct serve__key *k, struct ser
 
 /* ----------------------------------------------------------------- asking */
 
-/* Add the counts of the parts from where the part above begins to before p. */
-static int parts_before(struct serve__call *q, const caret_node_buf *top, unsigned level,
-                        struct serve__zpart *p, caret_slice above, uint64_t *sum)
+static bool is_after(const char *from, size_t len, caret_slice entry)
 {
-    caret_node_buf first;
-    caret_slice value;
+    int order = memcmp(from, entry.data, len < entry.len ? len : entry.len);
+    return order != 0 ? order > 0 : len > entry.len;
+}
+
+/* From the part of a level that begins as p, one of the level above, to the one where the entry is, which p becomes.
+ * The counts of those before it are added. */
+static int pass_before(struct serve__call *q, const caret_node_buf *top, unsigned level,
+                       struct serve__zpart *p, caret_slice entry, uint64_t *sum)
+{
+    char next[SERVE__ZENTRY_MAX];
+    size_t len;
     uint64_t count;
-    int rc = part_node(top, &first, level, above);
-    while (rc == CARET_OK && !caret_node_equal(&p->node.node, &first.node)) {
-        rc = caret_previous_get(q->s, &p->node.node, &value);
-        if (rc == CARET_OK)
-            rc = read_count(value, &count);
-        if (rc == CARET_OK)
-            *sum += count;
+    caret_slice value;
+    int rc = part_node(top, &p->node, level, (caret_slice){p->from, p->len});
+    if (rc == CARET_OK)
+        rc = caret_get(q->s, &p->node.node, &value);
+    if (rc == CARET_OK)
+        rc = read_count(value, &p->count);
+    if (rc != CARET_OK)
+        return rc == CARET_NONE ? CARET_E_CORRUPT : rc;
+    while ((rc = caret_next_get(q->s, &p->node.node, &value)) == CARET_OK) {
+        if ((rc = read_count(value, &count)) == CARET_OK)
+            rc = caret_node_subscript(&p->node.node, FROM, next, sizeof next, &len, NULL);
+        if (rc != CARET_OK || is_after(next, len, entry))
+            return rc;
+        *sum += p->count;
+        p->count = count;
+        memcpy(p->from, next, p->len = len);
     }
-    return rc == CARET_NONE ? CARET_E_CORRUPT : rc;
+    return rc == CARET_NONE ? CARET_OK : rc;
 }
 
 /* Add the number of entries from `from` to before `entry`. */
@@ -416,20 +424,15 @@ int serve__zrank(struct serve__call *q, struct serve__key *k, caret_slice entry,
 {
     struct serve__zpart p;
     caret_node_buf top;
-    char above[SERVE__ZENTRY_MAX];
-    size_t len = 0;
     int rc = CARET_OK;
     *rank = 0;
+    p.len = 0;
     if (!counted(k) && k->count > STEPS && (rc = make_counts(q, k)) != CARET_OK)
         return rc;
     rc = top_node(k, &top);
-    for (unsigned level = counted(k) ? levels(k) : 0; rc == CARET_OK && level > 0; level--) {
-        rc = seek_part(q, &top, &p, level, entry);
-        if (rc == CARET_OK)
-            rc = parts_before(q, &top, level, &p, (caret_slice){above, len}, rank);
-        memcpy(above, p.from, len = rc == CARET_OK ? p.len : 0);
-    }
-    return rc == CARET_OK ? entries_before(q, k, (caret_slice){above, len}, entry, rank) : rc;
+    for (unsigned level = counted(k) ? levels(k) : 0; rc == CARET_OK && level > 0; level--)
+        rc = pass_before(q, &top, level, &p, entry, rank);
+    return rc == CARET_OK ? entries_before(q, k, (caret_slice){p.from, p.len}, entry, rank) : rc;
 }
 
 /* By steps from the nearer end. */
