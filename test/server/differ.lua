@@ -243,6 +243,12 @@ local function ask(topic, words, protocol)
     return a_fine and a or "ended", b_fine and b or "ended"
 end
 
+-- Redis makes a skiplist of every sorted set that SORT reads, and it stays one.
+local function sorted_before(words, a, b)
+    return words[1]:lower() == "object" and a:find("listpack") and b:find("skiplist") and
+        table.concat(history, " "):find('"sort', 1, true)
+end
+
 local function same(topic, words, what)
     local a, b = ask(topic, words, what:match("RESP(%d)") or "2")
     local name = words[1]:lower()
@@ -253,7 +259,7 @@ local function same(topic, words, what)
         local width = topic.width and topic.width(words) or 1
         a, b = sorted(a, width, 1), sorted(b, width, 1)
     end
-    local verdict = a == b or topic.alike and topic.alike(words, a, b)
+    local verdict = a == b or sorted_before(words, a, b) or topic.alike and topic.alike(words, a, b)
     if verdict then return verdict ~= "end" end
     differences = differences + 1
     print(("%s: %s\n   ours  %q\n   redis %q"):format(what, shown(words), a:sub(1, 300), b:sub(1, 300)))
