@@ -315,7 +315,7 @@ case("nodes, within the transaction of a script", function(c)
     c("EVAL", "caret.node('^oaks'):kill()", 0)
 end)
 
--- So often that it is compiled; what is no node, or is used wrongly, is refused as before.
+-- So often that it is compiled; what is not a node, or is used wrongly, is refused as before.
 case("nodes: a script does the same when it is compiled", function(c)
     local script = [[
         local at, sum, wrong = caret.node("^oaks"):cursor(1), 0, {}
