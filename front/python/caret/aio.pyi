@@ -1,0 +1,23 @@
+import os
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any
+
+from . import Database, Node
+
+class lock:
+    def __init__(self, node: Node[Any], timeout: float | None = None) -> None: ...
+    async def __aenter__(self) -> Node[Any]: ...
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None: ...
+
+def changes(node: Node[Any], slice: float = 0.2) -> AsyncIterator[int]: ...
+async def sync(db: Database) -> None: ...
+async def checkpoint(db: Database) -> None: ...
+async def backup(
+    db: Database, path: str | bytes | os.PathLike[str], *, compact: bool = False, overwrite: bool = False
+) -> None: ...
