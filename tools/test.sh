@@ -258,7 +258,7 @@ run_part()
 {
     case $1 in
     release) run_ctest release build ;;
-    small | asan | asan-small) run_ctest "$1" "build-$1" -LE 'lua|run' ;;
+    small | asan | asan-small) run_ctest "$1" "build-$1" -LE 'lua|python|run' ;;
     tsan | tsan-small) run_tsan "$1" ;;
     fuzz_*) run_fuzzer "$1" ;;
     model) run_counted model sh model/run.sh ;;

@@ -68,7 +68,7 @@ static int float_text(struct caret__py_state *st, struct caret__py_text *t, PyOb
 {
     double v = PyFloat_AsDouble(o);
     caret_node_buf n;
-    size_t len;
+    size_t len = 0;
     char text[80];
 
     if (v == -1 && PyErr_Occurred())
