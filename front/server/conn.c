@@ -444,6 +444,7 @@ static ssize_t read_more(struct serve__worker *w, struct serve__conn *c)
 void serve__conn_settle(struct serve__worker *w, struct serve__conn *c)
 {
     bool stalled = !serve__conn_has_room(c);
+    serve__row_tell(w, c);
     serve__conn_send(w, c);
     if (stalled && serve__conn_has_room(c))
         serve__conn_wake(w, c);

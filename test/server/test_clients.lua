@@ -52,6 +52,19 @@ case("CLIENT LIST tells of the clients of all workers", function(c)
     check.wait(function() return not line_of(c, ids[1]) end)
 end)
 
+case("what a client was answered, every worker knows", function()
+    local list = check.spread(4)
+    for i = 1, 200 do
+        local one = list[i % 4 + 1]
+        local id = one("CLIENT", "ID")
+        one("CLIENT", "SETNAME", "name" .. i)
+        is(field(line_of(list[(i + 1) % 4 + 1], id), "name"), "name" .. i)
+        one("SELECT", i % 8)
+        is(field(line_of(list[(i + 2) % 4 + 1], id), "db"), tostring(i % 8))
+    end
+    closed(list)
+end)
+
 case("cmd is what came last, whether it was run or not", function(c)
     local one = check.connect()
     local id = one("CLIENT", "ID")

@@ -152,6 +152,23 @@ void serve__row_write(struct serve__worker *w, struct serve__conn *c)
     atomic_store_explicit(&r->version, odd + 1, memory_order_release);
 }
 
+static bool same_text(const char *row, const char *text)
+{
+    return strcmp(row, text != NULL ? text : "") == 0;
+}
+
+void serve__row_tell(struct serve__worker *w, struct serve__conn *c)
+{
+    const unsigned flags =
+        SERVE__CONN_PUBSUB | SERVE__CONN_TRACKING | SERVE__CONN_MONITOR | SERVE__CONN_NO_EVICT;
+    if (c->row == NULL)
+        return;
+    const struct serve__client *told = &c->row->client;
+    if (((told->flags ^ c->flags) & flags) != 0 || told->db != c->db || !same_text(told->name, c->name) ||
+        !same_text(told->user, serve__user_name != NULL ? serve__user_name(c) : "default"))
+        serve__row_write(w, c);
+}
+
 void serve__row_end(struct serve__conn *c)
 {
     if (c->row != NULL)

@@ -46,6 +46,10 @@ void serve__rows_free(struct serve__shared *s, int worker);
 /* Of a connection that begins, was served, and ends. */
 void serve__row_begin(struct serve__worker *w, struct serve__conn *c);
 void serve__row_write(struct serve__worker *w, struct serve__conn *c);
+
+/* The same before an answer is sent, if it changed the name, user, database or state: whoever has the answer may ask
+ * another worker. */
+void serve__row_tell(struct serve__worker *w, struct serve__conn *c);
 void serve__row_end(struct serve__conn *c);
 
 /* All clients, ours as they are now, in the order of their numbers: an array to be freed; NULL: no memory. */
