@@ -19,8 +19,9 @@
 --
 -- A topic with `messages` compares pushes too: those that come with the answer, up to that of a PING, in any
 -- order, and apart from them the answers. A template is one command or several there, with a word `;`
--- between. `second` makes of a second connection one that listens; SECOND is its number. All that it gets is
--- compared at the end of a sequence, up to what the command `fence` sends it, which has the word `fence` in it.
+-- between. `second` makes of a second connection one that listens; SECOND is its number. All that it gets
+-- is compared at the end of a sequence, up to what the command `fence` sends it, which has the word `fence`
+-- in it.
 
 local check = require "check"
 local resp = require "resp"
