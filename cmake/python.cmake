@@ -31,5 +31,10 @@ foreach(file ${python_files})
         DEPENDS ${PROJECT_SOURCE_DIR}/front/python/${file} VERBATIM)
     list(APPEND python_copies ${python_folder}/${file})
 endforeach()
+set(python_errors ${python_folder}/caret/yottadb/errors.def) # the numbers and texts of M's errors
+add_custom_command(OUTPUT ${python_errors}
+    COMMAND ${CMAKE_COMMAND} -E copy ${PROJECT_SOURCE_DIR}/front/m/errors.def ${python_errors}
+    DEPENDS ${PROJECT_SOURCE_DIR}/front/m/errors.def VERBATIM)
+list(APPEND python_copies ${python_errors})
 add_custom_target(caret_python_files ALL DEPENDS ${python_copies})
 add_dependencies(caret_python caret_python_files)

@@ -13,6 +13,7 @@ from glob import glob
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -20,7 +21,7 @@ os.chdir(HERE)
 PACKED = os.path.isdir("engine")
 ENGINE = "engine" if PACKED else os.path.join("..", "..")
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-NEEDED = ("layers", "LICENSE", "include/caret.h", "src", "front/python")
+NEEDED = ("layers", "LICENSE", "include/caret.h", "src", "front/python", "front/m/errors.def")
 
 if not sys.platform.startswith("linux"):
     sys.exit("caretdb runs on Linux alone: it shares memory between processes by robust futexes")
@@ -58,6 +59,13 @@ class Build(build_ext):
                                     build_temp=self.build_temp, target_lang="c")
 
 
+class Copy(build_py):
+    def run(self):
+        """Beside the modules goes the table of M's errors, which caret.yottadb reads."""
+        super().run()
+        shutil.copy(os.path.join(ENGINE, "front", "m", "errors.def"), os.path.join(self.build_lib, "caret", "yottadb"))
+
+
 class Pack(sdist):
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, [f for f in files if not f.startswith("engine")])
@@ -87,6 +95,6 @@ core = Extension(
 )
 setup(
     ext_modules=[core],
-    cmdclass={"build_ext": Build, "sdist": Pack},
+    cmdclass={"build_ext": Build, "build_py": Copy, "sdist": Pack},
     options={} if FREE_THREADED else {"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -1,0 +1,532 @@
+"""The functions of the module _yottadb of YDBPython, on nodes of this package.
+
+Names and subscripts become a node once; the last of them are kept in a table, as programs come back to the same ones.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from typing import Any, Callable, Optional, Sequence, Union
+
+import caret
+from caret import _core
+
+from . import _arguments as arguments
+from . import _locals
+from ._errors import (CONSTANTS, NUMBER, YDB_DEL_NODE, YDB_DEL_TREE, YDB_LOCK_MAX_NODES, YDB_MAX_STR,
+                      YDB_OK, YDB_TP_RESTART, YDB_TP_ROLLBACK, YDBDeferHandler, YDBError, YDBException,
+                      YDBLockTimeoutError, YDBNodeEnd, YDBNotOk, YDBPythonError, YDBTPException, YDBTPRestart,
+                      YDBTPRollback, YDBTPTimeoutError, error, message as message_of, node_end, of_status, timed_out)
+
+Text = Union[str, bytes]
+Subs = Optional[Sequence[Text]]
+
+__all__ = ["YDBDeferHandler", "YDBError", "YDBException", "YDBLockTimeoutError", "YDBNodeEnd", "YDBNotOk",
+           "YDBPythonError", "YDBTPException", "YDBTPRestart", "YDBTPRollback", "YDBTPTimeoutError",
+           "adjust_stdout_stderr", "ci", "cip", "data", "delete", "delete_except", "get", "incr", "lock", "lock_decr",
+           "lock_incr", "message", "node_next", "node_previous", "open_ci_table", "release", "set", "str2zwr",
+           "subscript_next", "subscript_previous", "switch_ci_table", "tp", "zwr2str", *CONSTANTS]
+globals().update(CONSTANTS)
+
+# ------------------------------------------------------------------ the database
+
+_NAME = re.compile(r"\^?[%A-Za-z][A-Za-z0-9]*\Z")
+_KEPT = 1024
+_kept: dict[Any, Any] = {}  # nodes by name and subscripts, as they were told
+_state: dict[str, Any] = {"db": None, "gbldir": None, "maxtptime": 0}
+_opening = threading.Lock()
+
+
+def _path() -> str:
+    path = _state["gbldir"] or os.environ.get("ydb_gbldir") or os.environ.get("CARET_DB") or "data.caret"
+    return path[:-4] + ".caret" if path.endswith(".gld") else path
+
+
+def _open(path: str) -> Any:
+    try:
+        return getattr(_core, "find")(os.path.abspath(path)) or caret.open(path)
+    except (caret.ReadOnly, caret.OpenError):
+        try:
+            return caret.open(path, readonly=True)
+        except (caret.Error, OSError) as e:
+            raise _no_directory(path, e) from None
+    except (caret.Error, OSError) as e:
+        raise _no_directory(path, e) from None
+
+
+def _no_directory(path: str, e: Exception) -> YDBError:
+    return error("ZGBLDIRACC", path, ".  Cannot continue", also=",%%SYSTEM-E-%s, %s" % (type(e).__name__.upper(), e))
+
+
+def database() -> Any:
+    """The database: of $ZGBLDIR, $ydb_gbldir, $CARET_DB, or ./data.caret."""
+    with _opening:
+        if _state["db"] is None:
+            _state["db"] = _open(_path())
+        return _state["db"]
+
+
+def _change_database(path: bytes) -> None:
+    with _opening:
+        _state["gbldir"] = path.decode("utf-8", "surrogateescape")
+        _state["db"] = _open(_path())
+        _kept.clear()
+
+
+def _engine_error(e: BaseException, what: str = "") -> BaseException:
+    """What programs for YottaDB expect instead of an error of the engine."""
+    if isinstance(e, caret.Restart):
+        return of_status(YDB_TP_RESTART)
+    if isinstance(e, (caret.LockTimeout, caret.Deadlock)):
+        return timed_out()
+    if isinstance(e, caret.NumericOverflow):
+        return error("NUMOFLOW")
+    if isinstance(e, caret.Key2Big):
+        return error("GVSUBOFLOW", also=",%%YDB-I-GVIS, \t\tGlobal variable: %s" % what)
+    if isinstance(e, caret.TooDeep):
+        return error("TPTOODEEP", 127)
+    if isinstance(e, caret.Value2Big):
+        return error("REC2BIG", "", YDB_MAX_STR, "")
+    if isinstance(e, caret.Error):
+        return error("DBFILERR", database().path, also=",%%CARET-E-%s, %s" % (e.name, e))
+    return e
+
+
+ENGINE = (caret.Error, caret.Restart)
+
+# ------------------------------------------------------------------ nodes
+
+
+def _place(varname: Any, subsarray: Any, function: str) -> Any:
+    """The node of a name with subscripts."""
+    if subsarray.__class__ is tuple:
+        try:
+            return _kept[varname, subsarray]
+        except (KeyError, TypeError):
+            pass
+    name, subs = arguments.name(varname), arguments.subscripts(subsarray)
+    if name.startswith("$"):
+        raise _unsupported(name, function)
+    if not _NAME.match(name):
+        raise error("INVVARNAME", name)
+    if not name.startswith("^"):
+        return _locals.place(name, subs)
+    try:
+        node = database()[(name, *subs)]
+    except caret.Key2Big as e:
+        raise _engine_error(e, name + "(*") from None
+    if subsarray.__class__ is tuple:
+        if len(_kept) >= _KEPT:
+            _kept.clear()
+        _kept[varname, subsarray] = node
+    return node
+
+
+def data(varname: Text, subsarray: Subs = ()) -> int:
+    """0: nothing, 1: a value, 10: children, 11: both."""
+    try:
+        kind: int = _place(varname, subsarray, "data").data
+        return kind
+    except ENGINE as e:
+        raise _engine_error(e) from None
+
+
+def get(varname: Text, subsarray: Subs = ()) -> Optional[bytes]:
+    """The value of a node, or None."""
+    if varname.__class__ is str and varname[:1] == "$":
+        return _special(varname, arguments.subscripts(subsarray))
+    try:
+        value: Optional[bytes] = _place(varname, subsarray, "get").bytes
+        return value
+    except ENGINE as e:
+        raise _engine_error(e) from None
+
+
+def set(varname: Text, subsarray: Subs = (), value: Text = "") -> None:
+    """Set the value of a node."""
+    if varname.__class__ is str and varname[:1] == "$":
+        return _set_special(varname, arguments.text(value))
+    node = _place(varname, subsarray, "set")
+    made = arguments.text(value)
+    try:
+        node.set(made)
+    except ENGINE as e:
+        raise _engine_error(e) from None
+
+
+def incr(varname: Text, subsarray: Subs = (), increment: Text = "1") -> bytes:
+    """Add to the value of a node, as M does; the sum."""
+    node = _place(varname, subsarray, "incr")
+    by = arguments.text(increment) or b"1"
+    try:
+        made: bytes = node._incr_m(by)
+        return made
+    except ENGINE as e:
+        raise _engine_error(e) from None
+
+
+def delete(varname: Text, subsarray: Subs = (), delete_type: int = YDB_DEL_NODE) -> None:
+    """Delete the value of a node (YDB_DEL_NODE), or it and all below (YDB_DEL_TREE)."""
+    if not isinstance(delete_type, int):
+        raise TypeError("'%s' object cannot be interpreted as an integer" % type(delete_type).__name__)
+    node = _place(varname, subsarray, "delete")
+    if delete_type not in (YDB_DEL_NODE, YDB_DEL_TREE):
+        raise error("UNIMPLOP")
+    try:
+        node.kill() if delete_type == YDB_DEL_TREE else node.delete()
+    except ENGINE as e:
+        raise _engine_error(e) from None
+
+
+def delete_except(varnames: Sequence[Text] = ()) -> None:
+    """Delete all local variables but these."""
+    kept = arguments.names(varnames)
+    for name in kept:
+        if name.startswith("^"):
+            raise error("GVNUNSUPPORTED", name, "ydb_delete_excl_s()")
+        if not _NAME.match(name):
+            raise error("INVVARNAME", name)
+    for name in _locals.names():
+        if name not in kept:
+            _locals.delete(name)
+
+
+def _step(varname: Text, subsarray: Subs, function: str, which: str) -> Any:
+    try:
+        return getattr(_place(varname, subsarray, function), which)
+    except ENGINE as e:
+        raise _engine_error(e) from None
+
+
+def _beside(varname: Text, subsarray: Subs, function: str, which: str) -> bytes:
+    if _locals.trees.of and not subsarray and not arguments.name(varname).startswith(("^", "$")):
+        if not _NAME.match(arguments.name(varname)):
+            raise error("INVVARNAME", arguments.name(varname))
+        name = _locals.beside(arguments.name(varname), 1 if which == "next" else -1)
+        if name is None:
+            raise node_end()
+        return name.encode()
+    if which == "previous" and subsarray and subsarray[-1] in ("", b""):
+        found = _step(varname, subsarray[:-1], function, "last")
+    else:
+        found = _step(varname, subsarray, function, which)
+    if found is None:
+        raise node_end()
+    sub = found.sub if subsarray else found.name
+    return sub.encode("utf-8", "surrogateescape") if sub.__class__ is str else _locals.out(sub)
+
+
+def subscript_next(varname: Text, subsarray: Subs = ()) -> bytes:
+    """The next subscript of the same level; without subscripts, the next variable."""
+    return _beside(varname, subsarray, "subscript_next", "next")
+
+
+def subscript_previous(varname: Text, subsarray: Subs = ()) -> bytes:
+    """The subscript before; without subscripts, the variable before."""
+    return _beside(varname, subsarray, "subscript_previous", "previous")
+
+
+def _walk(varname: Text, subsarray: Subs, function: str, which: str) -> tuple[bytes, ...]:
+    found = _step(varname, subsarray, function, which)
+    if found is None or found.name != arguments.name(varname):
+        raise node_end()
+    return tuple(_locals.out(sub) for sub in found.subs)
+
+
+def node_next(varname: Text, subsarray: Subs = ()) -> tuple[bytes, ...]:
+    """The subscripts of the next node of this variable that has a value, depth first."""
+    return _walk(varname, subsarray, "node_next", "next_node")
+
+
+def node_previous(varname: Text, subsarray: Subs = ()) -> tuple[bytes, ...]:
+    """The subscripts of the node with a value before."""
+    return _walk(varname, subsarray, "node_previous", "previous_node")
+
+
+# ------------------------------------------------------------------ locks
+
+_LONGEST_OF_LOCK = 255
+
+
+def _lock_place(name: str, subs: tuple[bytes, ...], function: str) -> Any:
+    if name.startswith("$"):
+        raise _unsupported(name, function)
+    if not _NAME.match(name):
+        raise error("INVVARNAME", name)
+    if len(name.lstrip("^")) > 31:
+        raise error("VARNAME2LONG", 31)
+    for sub in subs:
+        if len(sub) > _LONGEST_OF_LOCK:
+            raise error("LOCKSUB2LONG", len(sub), _LONGEST_OF_LOCK,
+                        also=",%%YDB-I-TEXT, %s" % sub.decode("latin-1"))
+    try:
+        return database()[(name, *subs)]
+    except caret.Key2Big as e:
+        raise _engine_error(e, name + "(*") from None
+
+
+def lock(nodes: Optional[Sequence[Sequence[Any]]] = (), timeout_nsec: int = 0) -> None:
+    """Release all locks, then take all of these, or none."""
+    wanted = arguments.nodes(nodes, YDB_LOCK_MAX_NODES)
+    limit = arguments.seconds(timeout_nsec)
+    places = [_lock_place(name, subs, "lock") for name, subs in wanted]
+    db = database()
+    db.release_all()
+    try:
+        made = not places or db.acquire_all(places, limit)
+    except ENGINE as e:
+        raise _engine_error(e) from None
+    if not made:
+        raise timed_out()
+
+
+def lock_incr(varname: Text, subsarray: Subs = (), timeout_nsec: int = 0) -> None:
+    """Take one lock, once more if it is held; others stay."""
+    place = _lock_place(arguments.name(varname), arguments.subscripts(subsarray), "lock_incr")
+    limit = arguments.seconds(timeout_nsec)
+    try:
+        made = place.acquire(limit)
+    except ENGINE as e:
+        raise _engine_error(e) from None
+    if not made:
+        raise timed_out()
+
+
+def lock_decr(varname: Text, subsarray: Subs = ()) -> None:
+    """Give a lock back, once."""
+    place = _lock_place(arguments.name(varname), arguments.subscripts(subsarray), "lock_decr")
+    try:
+        place.release()
+    except caret.NotLocked:
+        pass
+    except ENGINE as e:
+        raise _engine_error(e) from None
+
+
+# ------------------------------------------------------------------ transactions
+
+
+def tp(callback: Callable[..., int], args: Any = None, kwargs: Any = None, transid: Optional[str] = None,
+       varnames: Optional[Sequence[Text]] = None) -> int:
+    """Call a function in a transaction; it returns YDB_OK, YDB_TP_RESTART, YDB_TP_ROLLBACK or an error."""
+    if not callable(callback):
+        raise TypeError("'callback' must be a callable.")
+    if args is not None and not isinstance(args, tuple):
+        raise TypeError("'args' must be a tuple. "
+                        "(It will be passed to the callback function as positional arguments.)")
+    if kwargs is not None and not isinstance(kwargs, dict):
+        raise TypeError("'kwargs' must be a dictionary. "
+                        "(It will be passed to the callback function as keyword arguments.)")
+    if transid is not None and not isinstance(transid, str):
+        raise TypeError("argument 4 must be str, not %s" % type(transid).__name__)
+    names = arguments.names(varnames)
+    batch = (transid or "").upper() in ("BA", "BATCH")
+    return _transaction(lambda: callback(*(args or ()), **(kwargs or {})), batch, names)
+
+
+def _transaction(body: Callable[[], int], batch: bool, names: list[str]) -> int:
+    db = database()
+    saved = _locals.save(names) if names else {}
+    try:
+        level = db._begin(1 if batch else 0)
+    except ENGINE as e:
+        raise _engine_error(e) from None
+    done: Optional[BaseException] = None
+    try:
+        while not _attempt(db, level, body):
+            _locals.restore(saved)
+    except _Done as e:
+        done = e.args[0]
+    if done is not None:
+        raise done
+    return YDB_OK
+
+
+def _attempt(db: Any, level: int, body: Callable[[], int]) -> bool:
+    """Run it once; False: once more."""
+    try:
+        status = body()
+        if not isinstance(status, int) or status.__class__ is bool:
+            status = int(status) if status.__class__ is bool else _no_status()
+        if status != YDB_OK:
+            raise of_status(status)
+    except BaseException as e:
+        return _end(db, level, e)
+    return _end(db, level, None)
+
+
+class _Done(BaseException):
+    """The transaction is over; it carries the exception for the caller."""
+
+
+def _no_status() -> int:
+    raise TypeError("Callback function must return value of type int.")
+
+
+def _end(db: Any, level: int, e: Optional[BaseException]) -> bool:
+    """The end of a frame.  True: it is done; False: the body is to run again; else an exception."""
+    told = e
+    if isinstance(e, YDBTPRestart):
+        told = caret.Restart("RESTART: as asked")
+    try:
+        verdict = db._end(level, -1, type(told) if told else None, told, None)
+    except ENGINE as f:
+        raise _Done(_engine_error(f)) from None
+    if verdict is None:
+        return False
+    if e is not None:
+        if isinstance(e, YDBTPRollback):
+            e = of_status(YDB_TP_ROLLBACK)
+        raise _Done(e)
+    return True
+
+
+# ------------------------------------------------------------------ special variables
+
+_ZYRELEASE = "YottaDB r2.06 Linux " + os.uname().machine
+_ZVERSION = "GT.M V7.0-005 Linux " + os.uname().machine
+_SINCE = 47117  # days from M's epoch to Unix'
+
+
+def _horolog() -> str:
+    now = time.localtime()
+    seconds = int(time.time()) + now.tm_gmtoff
+    return "%d,%d" % (_SINCE + seconds // 86400, seconds % 86400)
+
+
+def _zhorolog() -> str:
+    return "%s,%d,%d" % (_horolog(), time.time_ns() // 1000 % 1000000, -time.localtime().tm_gmtoff)
+
+
+_SPECIAL: dict[str, Callable[[], Any]] = {
+    "HOROLOG": _horolog, "H": _horolog, "ZHOROLOG": _zhorolog, "ZH": _zhorolog,
+    "JOB": os.getpid, "J": os.getpid,
+    "TLEVEL": lambda: database().level(), "TL": lambda: database().level(),
+    "TRESTART": lambda: database().restarts() if database().level() else 0,
+    "ZCHSET": lambda: "UTF-8" if _utf8() else "M",
+    "ZGBLDIR": _path, "ZMAXTPTIME": lambda: _state["maxtptime"],
+    "ZSTATUS": lambda: _state.get("zstatus", ""), "ZUT": lambda: time.time_ns() // 1000,
+    "ZVERSION": lambda: _ZVERSION, "ZYRELEASE": lambda: _ZYRELEASE,
+}
+
+
+def _utf8() -> bool:
+    return os.environ.get("ydb_chset", "").upper() == "UTF-8"
+
+
+def _unsupported(name: str, function: str) -> YDBError:
+    if name[1:].upper() not in _SPECIAL:
+        return error("INVSVN")
+    return error("ISVUNSUPPORTED", name, "ydb_%s_s()" % function)
+
+
+def _special(name: str, subs: tuple[bytes, ...]) -> bytes:
+    tell = _SPECIAL.get(name[1:].upper())
+    if tell is None:
+        raise error("INVSVN")
+    if subs:
+        raise error("ISVSUBSCRIPTED", name, len(subs))
+    return str(tell()).encode("utf-8", "surrogateescape")
+
+
+def _set_special(name: str, value: bytes) -> None:
+    which = name[1:].upper()
+    if which not in _SPECIAL:
+        raise error("INVSVN")
+    if which == "ZGBLDIR":
+        if database().level():
+            raise error("UNIMPLOP")
+        _change_database(value)
+    elif which == "ZMAXTPTIME":
+        _state["maxtptime"] = min(60, int(re.match(rb"\d*", value).group() or 0))  # type: ignore[union-attr]
+    elif which == "ZSTATUS":
+        _state["zstatus"] = value.decode("utf-8", "surrogateescape")
+    else:
+        raise error("SVNOSET")
+
+
+# ------------------------------------------------------------------ text, and what needs M
+
+
+def message(err_num: int) -> str:
+    """The text of an error."""
+    return message_of(err_num)
+
+
+def release() -> str:
+    """$ZYRELEASE."""
+    return _ZYRELEASE
+
+
+def str2zwr(input: Text) -> bytes:
+    """ZWR text of a string."""
+    value = arguments.text(input)
+    if _utf8():
+        text = caret.str2zwr(value)
+        return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    parts = [_zwr_part(m) for m in re.finditer(rb"([\x00-\x1f\x7f-\x9f]+)|[^\x00-\x1f\x7f-\x9f]+", value)]
+    made = b"_".join(parts) or b'""'
+    if len(made) > YDB_MAX_STR + 2:
+        raise error("INVSTRLEN", len(made), YDB_MAX_STR)
+    return made
+
+
+def _zwr_part(found: "re.Match[bytes]") -> bytes:
+    if found.group(1):
+        return b"$C(%s)" % b",".join(b"%d" % byte for byte in found.group())
+    return b'"%s"' % found.group().replace(b'"', b'""')
+
+
+_ZWR = re.compile(rb'(?:"((?:[^"]|"")*)"|\$Z?(?:C|CH|CHAR)\(([\d,]+)\))(_|\Z)', re.I | re.S)
+
+
+def zwr2str(input: Text) -> bytes:
+    """The string of ZWR text; empty: it is none."""
+    value, at, made = arguments.text(input), 0, b""
+    while at < len(value):
+        found = _ZWR.match(value, at)
+        if not found or (found.group(3) and found.end() == len(value)):
+            return b""
+        if found.group(2):
+            made += b"".join(_character(int(number)) for number in found.group(2).split(b",") if number)
+        else:
+            made += found.group(1).replace(b'""', b'"')
+        at = found.end()
+    return made
+
+
+def _character(number: int) -> bytes:
+    return bytes([number]) if number < 256 else chr(number).encode()
+
+
+def ci(routine: Text, args: Any = (), has_retval: bool = False) -> Any:
+    """Call a routine written in M: there are none."""
+    raise error("CINOENTRY", arguments.text(routine).decode("utf-8", "surrogateescape"))
+
+
+cip = ci
+
+
+def open_ci_table(filename: Text) -> int:
+    """Open a table of such routines: it can't be done."""
+    name = arguments.text(filename)
+    if not name:
+        raise ValueError("YottaDB filenames must be one character or longer")
+    raise error("CITABOPN", name.decode("utf-8", "surrogateescape"))
+
+
+def switch_ci_table(handle: int) -> int:
+    raise error("PARAMINVALID", "Invalid new_handle", "ydb_ci_tab_switch()")
+
+
+def adjust_stdout_stderr() -> None:
+    """Write errors where output goes, if both are the same file."""
+    a, b = os.fstat(1), os.fstat(2)
+    if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino):
+        os.dup2(1, 2)
+
+
+assert NUMBER
