@@ -1,0 +1,107 @@
+"""caret.shelf and caret.dbm, as shelve and dbm."""
+
+import json
+import os
+
+import caret
+from caret import dbm, shelf
+from support import Case, main
+
+
+class Shelves(Case):
+    def open(self, **options):
+        self.db.close()
+        made = shelf.open(self.path, **options)
+        self.addCleanup(made.close)
+        return made
+
+    def test_as_a_dict(self):
+        s = self.open()
+        for key in ("oak", "7", "07", "", "é\udcff", "-1"):
+            s[key] = {"key": key, "list": [1, 2.5, None]}
+        self.assertEqual(len(s), 6)
+        for key in s:
+            self.assertEqual(s[key], {"key": key, "list": [1, 2.5, None]})
+        self.assertEqual(sorted(s), sorted(["oak", "7", "07", "", "é\udcff", "-1"]))
+        self.assertIn("oak", s)
+        self.assertNotIn("ash", s)
+        self.assertRaises(KeyError, lambda: s["ash"])
+        del s["oak"]
+        self.assertRaises(KeyError, s.__delitem__, "oak")
+        self.assertEqual(s.pop("oak", 5), 5)
+        self.assertRaises(TypeError, s.__setitem__, 1, 1)
+        s.update(a=1, b=2)
+        self.assertEqual((s["a"], s.setdefault("c", 3), s["c"]), (1, 3, 3))
+        s.clear()
+        self.assertEqual(list(s), [])
+
+    def test_it_is_kept(self):
+        with self.open() as s:
+            s["a"] = (1, 2)
+        self.assertRaises(ValueError, lambda: s["a"])
+        with shelf.open(self.path, "r") as s:
+            self.assertEqual(s["a"], (1, 2))
+        with shelf.open(self.path, "n") as s:
+            self.assertEqual(dict(s), {})
+
+    def test_writeback(self):
+        s = self.open(writeback=True)
+        s["a"] = [1]
+        s["a"].append(2)
+        s.sync()
+        self.assertEqual(s["a"], [1, 2])
+        s["a"].append(3)
+        s.close()
+        with shelf.open(self.path) as s:
+            self.assertEqual(s["a"], [1, 2, 3])
+
+    def test_codec_and_another_process(self):
+        s = self.open(codec=json)
+        s["a"] = {"b": 1}
+        self.assertEqual(self.in_child(lambda: s.__setitem__("child", [1])), 0)
+        self.assertEqual(s["child"], [1])
+        self.assertEqual(s.node[b"kchild"].value, "[1]")
+
+    def test_two_of_one_file(self):
+        a = self.open()
+        b = shelf.open(self.path, name="^other")
+        a["x"], b["x"] = 1, 2
+        a.close()
+        self.assertEqual(b["x"], 2)
+        b.close()
+
+    def test_wrong_flag(self):
+        self.assertRaises(ValueError, shelf.open, self.path, "x")
+
+
+class Dbms(Case):
+    def test_as_dbm(self):
+        path = os.path.join(self.folder, "words")
+        self.assertRaises(FileNotFoundError, dbm.open, path)
+        with dbm.open(path, "c") as d:
+            d["oak"] = "Eiche"
+            d[b"\xff\0"] = b"\0\xff"
+            d[b"7"] = b""
+            self.assertEqual((d[b"oak"], d["oak"], d[b"\xff\0"], d["7"]), (b"Eiche", b"Eiche", b"\0\xff", b""))
+            self.assertEqual(sorted(d.keys()), [b"7", b"oak", b"\xff\0"])
+            self.assertEqual(len(d), 3)
+            self.assertEqual((d.get("no"), d.get("no", b"x"), d.setdefault("oak", b"y")), (None, b"x", b"Eiche"))
+            self.assertRaises(KeyError, d.__delitem__, "no")
+            self.assertRaises(TypeError, d.__setitem__, "a", 1)
+            self.assertRaises(TypeError, d.__setitem__, 1, "a")
+            keys, at = [], d.firstkey()
+            while at is not None:
+                keys.append(at)
+                at = d.nextkey(at)
+            self.assertEqual(keys, d.keys())
+        self.assertRaises(caret.Closed, lambda: d["oak"])
+        with dbm.open(path) as d:
+            self.assertEqual(d["oak"], b"Eiche")
+            self.assertRaises(caret.ReadOnly, d.__setitem__, "a", "b")
+        with dbm.open(path, "n") as d:
+            self.assertEqual(d.keys(), [])
+        self.assertEqual(dbm.whichdb(path), "caret.dbm")
+
+
+if __name__ == "__main__":
+    main()
