@@ -228,7 +228,7 @@ static inline struct caret__spot caret__spot_of(const caret_session *s, const st
     return h.owner == s->global.pg->id ? caret__hint_spot(&h) : (struct caret__spot){0};
 }
 
-/* The node's key is what caret__session_from() or _before() has found there: remember it. */
+/* The node's key is what caret__session_from() or caret__session_before() has found there: remember it. */
 static inline void caret__session_found(const caret_session *s, struct caret__node *n,
                                         const struct caret__at *at)
 {

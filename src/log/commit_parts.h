@@ -99,9 +99,9 @@ static inline int caret__locate(struct caret__engine *e, struct caret__spot *spo
 
 /* What the sets and deletes of a batch that go to one leaf will have done to it. */
 struct caret__taken {
-    size_t bytes; /* of its room */
-    bool shrunk;  /* a value has got shorter: which one is not remembered */
-    size_t gone;  /* bytes of what was deleted */
+    uint32_t bytes; /* of its room */
+    uint32_t gone;  /* bytes of what was deleted */
+    bool shrunk;    /* a value has got shorter: which one is not remembered */
 };
 
 /* Can the set be done in the leaf as it is, after those sets of it that *taken tells of?  Adds its own. */
@@ -119,11 +119,11 @@ static inline bool caret__fits_in_place(const struct caret__engine *e, const str
         struct caret__entry en = caret__page_entry(p, spot->pos);
         bool grows = vlen > en.vlen || taken->shrunk; /* perhaps this one */
         taken->shrunk |= vlen < en.vlen;
-        taken->bytes += grows ? caret__entry_bytes(en.klen, vlen) : 0;
+        taken->bytes += grows ? (uint32_t)caret__entry_bytes(en.klen, vlen) : 0;
         return !en.run && (!grows || caret__page_room(p) >= taken->bytes);
     }
     unsigned plen = p->prefix_len;
-    taken->bytes += caret__entry_room(klen - plen, vlen);
+    taken->bytes += (uint32_t)caret__entry_room(klen - plen, vlen);
     return !caret__page_wants_prefix(p, key, klen) && klen >= plen && caret__page_room(p) >= taken->bytes &&
            caret__racy_cmp((const uint8_t *)p + p->prefix_off, key, plen) == 0;
 }
@@ -142,7 +142,7 @@ static inline bool caret__goes_in_place(const struct caret__engine *e, const str
     if (caret__pte_epoch(word) != atomic_load_explicit(&e->sh->epoch, memory_order_relaxed))
         return false;
     struct caret__entry en = caret__page_entry(p, spot->pos);
-    taken->gone += caret__entry_room(en.klen, en.vlen);
+    taken->gone += (uint32_t)caret__entry_room(en.klen, en.vlen);
     return !en.run && caret__page_used(p) > CARET__PAGE_USABLE / 4u + taken->gone;
 }
 

@@ -21,7 +21,7 @@ static inline unsigned hash_of(const uint8_t *key, size_t len)
         memcpy(&end, key + len - 8, 8);
     else
         memcpy(&end, key, len);
-    return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 56);
+    return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 58);
 }
 
 static inline bool has_key(const struct caret__txn *t, unsigned i, const uint8_t *key, size_t len,
@@ -35,8 +35,8 @@ static inline bool has_key(const struct caret__txn *t, unsigned i, const uint8_t
 static inline int find(const struct caret__txn *t, const uint8_t *key, size_t len, struct caret__op_view *op)
 {
     CARET__ASSERT(t->changed && !t->in_tree && !t->piled);
-    if (t->list.nops == 1)
-        return has_key(t, 0, key, len, op) ? 0 : -1;
+    if (t->list.nops < 2) /* none: there was no memory for the first */
+        return t->list.nops == 1 && has_key(t, 0, key, len, op) ? 0 : -1;
     for (unsigned i = t->listed.first[hash_of(key, len)]; i != 0; i = t->listed.next[i - 1])
         if (has_key(t, i - 1, key, len, op))
             return (int)i - 1;

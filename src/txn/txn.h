@@ -54,7 +54,7 @@ struct caret__pile {
 
 /* The index of a list (list.c): numbers of ops are one more than that, 0 is none. */
 struct caret__listed {
-    uint8_t first[256];             /* by hash of the key: the newest op */
+    uint8_t first[64];              /* by hash of the key: the newest op */
     uint8_t next[CARET__SPOTS];     /* of the same hash, the one before it */
     uint8_t replaces[CARET__SPOTS]; /* the op before it that has its key */
     uint16_t at[CARET__SPOTS];      /* of the op in the record */
