@@ -29,6 +29,7 @@
 #include "server/admin/measure.h"
 #include "server/background.h"
 #include "server/config_file.h"
+#include "server/manager.h"
 #include "server/meet/clients.h"
 #include "server/meet/directory.h"
 #include "server/meet/mail.h"
@@ -46,7 +47,7 @@ struct supervisor {
     pid_t pid[SERVE__WORKERS_MAX];
     time_t began[SERVE__WORKERS_MAX];
     char unix_path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-    bool stopping;
+    bool stopping, ready;
 };
 
 static const char usage[] =
@@ -136,11 +137,12 @@ static int number_of(const struct supervisor *v, int i)
 
 /* ---------------------------------------------------------------- sockets */
 
-static bool add_listener(struct serve__start *start, int fd, enum serve__way way)
+static bool add_listener(struct serve__start *start, int fd, enum serve__way way, bool is_shared)
 {
     if (start->nlisteners == SERVE__LISTENERS_MAX)
         return fail("too many addresses to listen at");
-    start->listeners[start->nlisteners++] = (struct serve__listener){{SERVE__SOURCE_LISTENER, fd, NULL}, way};
+    start->listeners[start->nlisteners++] =
+        (struct serve__listener){{SERVE__SOURCE_LISTENER, fd, NULL}, way, is_shared};
     return true;
 }
 
@@ -236,7 +238,7 @@ static bool listen_tcp(struct supervisor *v, const char *text, int port, enum se
         int fd = bound_socket((struct sockaddr *)&a, len, true);
         if (fd < 0 || listen(fd, number_of(v, SERVE__CFG_tcp_backlog)) != 0)
             return listen_error(text, port);
-        if (!add_listener(&v->start[i], fd, way))
+        if (!add_listener(&v->start[i], fd, way, false))
             return false;
     }
     return true;
@@ -271,7 +273,7 @@ static bool listen_unix(struct supervisor *v)
         chmod(path, (mode_t)mode);
     strcpy(v->unix_path, path);
     for (int i = 0; i < v->nworkers; i++)
-        if (!add_listener(&v->start[i], fd, SERVE__WAY_UNIX))
+        if (!add_listener(&v->start[i], fd, SERVE__WAY_UNIX, true))
             return false;
     return true;
 }
@@ -287,8 +289,21 @@ static bool listen_addresses(struct supervisor *v, int port, enum serve__way way
     return true;
 }
 
+/* Sockets that systemd has opened take the place of our own; all workers share them. */
+static bool take_sockets(struct supervisor *v, int n)
+{
+    for (int fd = SERVE__MANAGER_FIRST; fd < SERVE__MANAGER_FIRST + n; fd++)
+        for (int i = 0; i < v->nworkers; i++)
+            if (!add_listener(&v->start[i], fd, serve__manager_way(v->shared, fd), true))
+                return false;
+    return true;
+}
+
 static bool open_sockets(struct supervisor *v)
 {
+    int given = serve__manager_sockets();
+    if (given > 0)
+        return take_sockets(v, given);
     return listen_addresses(v, number_of(v, SERVE__CFG_port), SERVE__WAY_TCP) &&
            listen_addresses(v, number_of(v, SERVE__CFG_tls_port), SERVE__WAY_TLS) && listen_unix(v);
 }
@@ -317,6 +332,8 @@ static int index_of(const struct supervisor *v, pid_t pid)
 
 static void stop(struct supervisor *v)
 {
+    if (!v->stopping)
+        serve__manager_tell("STOPPING=1\nSTATUS=Ending");
     v->stopping = true;
     v->shared->stop = 1;
     for (int i = 0; i < v->nworkers; i++)
@@ -328,6 +345,7 @@ static void stop(struct supervisor *v)
 static int worker_ended(struct supervisor *v, int i, int status)
 {
     v->pid[i] = 0;
+    v->shared->stats[i].turned = 0;
     v->shared->stats[i].connections = 0;
     v->shared->stats[i].blocked = v->shared->stats[i].lock_waits = 0;
     v->shared->stats[i].paused = v->shared->stats[i].monitors = 0;
@@ -356,13 +374,56 @@ static bool any_left(const struct supervisor *v)
     return false;
 }
 
+/* All workers serve for the first time: whoever waits for that is told. */
+static void ready(struct supervisor *v)
+{
+    for (int i = 0; i < v->nworkers; i++)
+        if (v->shared->stats[i].turned == 0)
+            return;
+    if (!v->ready)
+        serve__manager_tell("READY=1\nSTATUS=%d workers", v->nworkers);
+    v->ready = true;
+}
+
+/* SIGHUP: certificates are read anew. */
+static void reload(struct supervisor *v)
+{
+    char error[512];
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    serve__manager_tell("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)t.tv_sec * 1000000 + t.tv_nsec / 1000);
+    if (serve__tls_change(v->shared, error, sizeof error) != NULL)
+        serve__log("the certificates before stay in use: %s", error);
+    serve__manager_tell("READY=1\nSTATUS=%d workers", v->nworkers);
+}
+
+/* The next signal; 0: it is time for the watchdog. */
+static int next_signal(const sigset_t *signals)
+{
+    int ms = serve__manager_wait();
+    struct timespec limit = {ms / 1000, ms % 1000 * 1000000L};
+    int which = ms < 0 ? sigwaitinfo(signals, NULL) : sigtimedwait(signals, NULL, &limit);
+    return which < 0 && errno == EAGAIN ? 0 : which;
+}
+
+static void got_signal(struct supervisor *v, int which)
+{
+    if (which == SIGTERM || which == SIGINT)
+        stop(v);
+    if (which == SIGUSR1)
+        ready(v);
+    if (which == SIGHUP)
+        reload(v);
+    if (which == 0)
+        serve__manager_watch(v->shared);
+}
+
 static int supervise(struct supervisor *v, const sigset_t *signals)
 {
     int exit_status = 0;
     while (any_left(v)) {
-        int status, which = sigwaitinfo(signals, NULL);
-        if (which == SIGTERM || which == SIGINT)
-            stop(v);
+        int status;
+        got_signal(v, next_signal(signals));
         for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
             int i = index_of(v, pid);
             int rc = i >= 0 ? worker_ended(v, i, status) : 0;
@@ -378,6 +439,8 @@ static void block_signals(sigset_t *set)
     sigaddset(set, SIGCHLD);
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGUSR1);
     sigprocmask(SIG_BLOCK, set, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
@@ -463,6 +526,7 @@ int main(int argc, char **argv)
         return printf("usage: %s\n%s", usage, help) < 0;
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("caret-server %s\n", caret_version()) < 0;
+    serve__manager_begin();
     serve__command_init();
     v.shared = serve__shared_new(1);
     if (v.shared == NULL)

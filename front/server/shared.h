@@ -59,7 +59,8 @@ struct serve__stats {
     serve__counter tracked_keys, tracked_items, tracked_prefixes;
     serve__counter lock_waits;   /* connections that wait for a lock: node/lock.h */
     serve__counter syncs;        /* turns that synced the log: disk.h */
-    serve__counter reserved[23]; /* for features to come: give them a name above */
+    serve__counter turned;       /* when the last turn began, in milliseconds; 0: it does not serve yet */
+    serve__counter reserved[22]; /* for features to come: give them a name above */
     struct serve__command_stats command[SERVE__COMMANDS_MAX];
 };
 

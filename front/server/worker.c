@@ -226,6 +226,7 @@ void serve__worker_turn(struct serve__worker *w)
     int n = epoll_wait(w->epoll, events, EVENTS, wait);
     serve__tracking_refresh(w);
     serve__worker_clock(w);
+    atomic_store_explicit(&w->stats->turned, (uint64_t)w->now, memory_order_relaxed);
     serve__config_refresh(w);
     int wakes = serve__blocked_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
@@ -281,6 +282,7 @@ static bool open_signals(struct serve__worker *w)
     sigaddset(&set, SIGINT);
     sigprocmask(SIG_SETMASK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN); /* it is for the supervisor */
     source.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     return source.fd >= 0 && serve__watch(w, &source, EPOLLIN);
 }
@@ -308,7 +310,7 @@ static bool open_all(struct serve__worker *w)
     }
     for (int i = 0; i < start->nlisteners; i++)
         if (!serve__watch(w, &start->listeners[i].source,
-                          start->listeners[i].way == SERVE__WAY_UNIX ? EPOLLIN | EPOLLEXCLUSIVE : EPOLLIN)) {
+                          start->listeners[i].is_shared ? EPOLLIN | EPOLLEXCLUSIVE : EPOLLIN)) {
             serve__log("epoll: %s", strerror(errno));
             return false;
         }
@@ -353,6 +355,8 @@ int serve__worker_main(struct serve__start *start)
         w->stopping = true;
     serve__acl_refresh(w);
     serve__worker_clock(w);
+    w->stats->turned = (uint64_t)w->now;
+    kill(w->shared->supervisor, SIGUSR1); /* it waits for that to say that all is ready */
     while (!w->stopping)
         serve__worker_turn(w);
     serve__handoff_end(w);

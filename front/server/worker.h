@@ -27,6 +27,7 @@ enum { SERVE__BATCH = 32, SERVE__LISTENERS_MAX = 20 };
 struct serve__listener {
     struct serve__source source;
     enum serve__way way;
+    bool is_shared; /* by all workers */
 };
 
 /* What the supervisor hands to a worker. */
