@@ -5,7 +5,8 @@
 -- anything.  In blocks ```console the lines that begin with "$ " are commands for the shell, which have to
 -- succeed, and the others what they print.  A block ```lua file NAME becomes that file, for the commands.  A
 -- block ```lua 5.4 is left out by older versions, ```lua with NAME and ```console with NAME where there is no
--- such module or program, and a block ```lua norun: REASON by all.  In Lua files the page is what stands after `---`.
+-- such module or program, and a block ```lua norun: REASON by all.  In Lua files the page is what stands
+-- after `---`.
 --
 -- Each block that is to be run must have come to its end.  The last line of output is "N blocks".
 
