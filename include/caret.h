@@ -389,6 +389,7 @@ typedef struct caret_stats {
     uint64_t held_pages; /* dead, but kept for snapshots */
     uint64_t snapshots;  /* processes that read any */
     uint64_t arena_huge; /* bytes that were made of huge pages, of arena_slots pages */
+    uint64_t dead_pages; /* in use no more, and free after the next checkpoint */
 } caret_stats;
 
 enum {

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "server/config_text.h"
+#include "server/keys/access.h"
 #include "server/meet/notify.h"
 #include "server/parse.h"
 #include "server/worker.h"
@@ -69,6 +70,19 @@ void serve__config_init(struct serve__shared *s)
 
 /* ----------------------------------------------------------------- values */
 
+/* The same of maxmemory, which Redis reads without a sign: what does not fit is cut off. */
+static bool unsigned_memory(const char *text, uint64_t *n)
+{
+    int64_t factor;
+    char unit[16];
+    size_t digits = strspn(text, "0123456789");
+    if (text[0] == '-' || snprintf(unit, sizeof unit, "1%s", text + digits) >= (int)sizeof unit ||
+        !serve__config_memory(unit, &factor))
+        return false;
+    *n = strtoull(text, NULL, 10) * (uint64_t)factor;
+    return true;
+}
+
 bool serve__config_memory(const char *text, int64_t *n)
 {
     char *end;
@@ -126,6 +140,12 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
         return *n || strcasecmp(text, "no") == 0 ? NULL : "argument must be 'yes' or 'no'";
     case SERVE__KIND_ENUM: *n = choice(p->choices, text); return *n >= 0 ? NULL : one_of(p->choices);
     case SERVE__KIND_MEMORY:
+        if (p == &table[SERVE__CFG_maxmemory]) {
+            uint64_t bytes = 0;
+            bool fine = unsigned_memory(text, &bytes);
+            *n = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+            return fine ? NULL : "argument must be a memory value";
+        }
         if (!serve__config_memory(text, n))
             return "argument must be a memory value";
         break;
@@ -176,7 +196,10 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
         wrong = value_of(p, text, &n);
     if (wrong != NULL)
         return wrong;
-    if (p->kind == SERVE__KIND_INTEGER || p->kind == SERVE__KIND_MEMORY)
+    uint64_t bytes;
+    if (i == SERVE__CFG_maxmemory && unsigned_memory(text, &bytes))
+        snprintf(text, sizeof text, "%" PRIu64, bytes);
+    else if (p->kind == SERVE__KIND_INTEGER || p->kind == SERVE__KIND_MEMORY)
         snprintf(text, sizeof text, "%" PRId64, n);
     serve__shared_lock(s);
     memcpy(s->config[i], text, sizeof text);
@@ -202,6 +225,8 @@ void serve__config_refresh(struct serve__worker *w)
         }
         value_of(&table[serve__config_resolve(i)], w->config.text[i], &w->config.n[i]);
     }
+    w->memory_at = 0;
+    serve__access_choose(w);
     w->version = w->shared->version;
     serve__shared_unlock(w->shared);
     serve__limits_of(w->config.text[SERVE__CFG_client_output_buffer_limit], w->config.limit);

@@ -257,7 +257,8 @@ static bool allowed(struct serve__call *q)
         return false;
     }
     return !((q->c->user != NULL || q->w->limits != NULL) && serve__acl_refuses(q)) &&
-           !(serve__memory_refuses != NULL && (q->cmd->flags & SERVE__DENYOOM) && serve__memory_refuses(q)) &&
+           !(q->w->config.n[SERVE__CFG_maxmemory] != 0 && serve__memory_refuses != NULL &&
+             serve__memory_refuses(q)) &&
            !(q->w->config.n[SERVE__CFG_busy_reply_threshold] != SERVE__BUSY_USUAL &&
              serve__busy_refuses != NULL && serve__busy_refuses(q)) &&
            !(serve__pubsub_refuses != NULL && (q->c->flags & SERVE__CONN_PUBSUB) && serve__pubsub_refuses(q));

@@ -31,6 +31,10 @@ struct serve__shared *serve__shared_new(int nworkers)
         return NULL;
     for (unsigned i = 0; i < sizeof bytes; i++)
         snprintf(s->run_id + i * 2, 3, "%02x", bytes[i]);
+    enum { ACCESS = (1 << 20) * sizeof *s->access };
+    s->access = mmap(NULL, ACCESS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (s->access == MAP_FAILED)
+        return NULL;
     s->next_id = 1;
     s->started = s->saved = (uint64_t)time(NULL);
     s->nworkers = nworkers;

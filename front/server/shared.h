@@ -14,6 +14,7 @@
  * | directory | its worker                | all     | meet/directory.h has its protocol      |
  * | tracked  | each worker its bit, by fetch_or | all, after each commit | meet/tracking.h has its protocol |
  * | lock_wait | its worker                | all     | node/lock.h has its protocol          |
+ * | access, credit | all                  | all     | keys/access.h, keys/evict.h say it    |
  * | mail     | the supervisor, once       | all     | nothing: they are numbers of sockets   |
  *
  * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
@@ -108,6 +109,9 @@ struct serve__shared {
     struct serve__measures *measures;      /* admin/measure.h */
     struct caret_codec__latency *latency;  /* of each worker and command: admin/measure.h */
     serve__counter tracked;                /* a bit of each worker whose clients track: meet/tracking.h */
+    _Atomic uint32_t *access;              /* when keys were used: keys/access.h */
+    serve__counter credit, pages;          /* of what was evicted, pages seen last: keys/evict.h */
+    serve__counter peak;                   /* bytes in use, at most so far */
     serve__counter next_ticket;            /* of clients that wait for locks */
     serve__counter tls_version;            /* counted up when certificates are to be read anew */
     unsigned char tls_keys[SERVE__TLS_KEY_BYTES]; /* of session tickets; under `lock`: tls/tls.h */

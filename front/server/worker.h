@@ -51,6 +51,10 @@ struct serve__worker {
     unsigned wanted[SERVE__TELLS];    /* event.h */
     struct serve__mail *mail;         /* meet/mail.h */
     struct serve__blocking *blocking; /* meet/blocked.c */
+    _Atomic uint32_t *access;         /* keys/access.h; NULL: no policy asks for it */
+    int64_t memory_at;                /* when there was a look at what is used: keys/evict.c */
+    unsigned memory_looks;
+    bool memory_full;
     struct serve__locks *lock_first;  /* of clients that wait for locks: node/lock.h */
     int64_t lock_looked;              /* when they tried */
     bool lock_look;                   /* they are to try: one was released */

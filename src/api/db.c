@@ -703,7 +703,8 @@ static caret_stats stats_of(struct caret__engine *e)
                       .repairs = atomic_load(&sh->repairs),
                       .held_pages = atomic_load(&sh->held_pages),
                       .view = e->observes,
-                      .arena_huge = caret__huge_bytes(e)};
+                      .arena_huge = caret__huge_bytes(e),
+                      .dead_pages = sh->ts.dead_pages};
 
     for (uint32_t i = 0; i < sh->max_procs; i++) {
         struct caret__procslot *p = &e->slots[i];

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "server/admin/measure.h"
-#include "server/keys/key.h"
+#include "server/keys/evict.h"
 #include "server/meet/pubsub.h"
 #include "server/worker.h"
 
@@ -51,32 +51,43 @@ static void add_clients(struct serve__call *q, struct serve__buffer *b)
                         SERVE__SUM(q->w->shared, trackers));
 }
 
-static uint64_t used_memory(struct serve__call *q, uint64_t *pages)
+/* "1.50M", as Redis writes bytes for people. */
+static const char *human(char text[32], uint64_t bytes)
 {
-    caret_stats s = {.size = sizeof s};
-    *pages = 0;
-    if (caret_stat(q->w->db, &s) != CARET_OK)
-        return 0;
-    *pages = s.pages;
-    return s.arena_used * 4096 + sizeof *q->w * (uint64_t)q->w->shared->nworkers;
+    static const char units[] = "BKMGTP";
+    double d = (double)bytes;
+    int i = 0;
+    while (d >= 1024 && i < 5) {
+        d /= 1024;
+        i++;
+    }
+    snprintf(text, 32, i == 0 ? "%.0f%c" : "%.2f%c", d, units[i]);
+    return text;
 }
 
 static void add_memory(struct serve__call *q, struct serve__buffer *b)
 {
-    uint64_t pages, used = used_memory(q, &pages);
+    char text[3][32];
+    caret_stats s = {.size = sizeof s};
+    caret_stat(q->w->db, &s);
+    uint64_t used = serve__memory_used(q->w), most = (uint64_t)q->w->config.n[SERVE__CFG_maxmemory];
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
     serve__buffer_print(
         b,
-        "used_memory:%" PRIu64 "\r\nused_memory_human:%.2fM\r\nused_memory_rss:%ld\r\n"
-        "used_memory_peak:%" PRIu64 "\r\nused_memory_dataset:%" PRIu64 "\r\nused_memory_lua:0\r\n"
+        "used_memory:%" PRIu64 "\r\nused_memory_human:%s\r\nused_memory_rss:%ld\r\n"
+        "used_memory_peak:%" PRIu64 "\r\nused_memory_peak_human:%s\r\nused_memory_dataset:%" PRIu64
+        "\r\ntotal_system_memory:%" PRIu64 "\r\nused_memory_lua:0\r\n"
         "used_memory_scripts:0\r\nnumber_of_cached_scripts:0\r\nnumber_of_functions:0\r\n"
-        "number_of_libraries:0\r\nmaxmemory:%" PRId64 "\r\nmaxmemory_policy:%s\r\n"
+        "number_of_libraries:0\r\nmaxmemory:%s\r\nmaxmemory_human:%s\r\nmaxmemory_policy:%s\r\n"
         "mem_fragmentation_ratio:1.00\r\nmem_clients_normal:0\r\nmem_allocator:libc\r\n"
         "active_defrag_running:0\r\nlazyfree_pending_objects:0\r\nlazyfreed_objects:0\r\n"
         "file_bytes:%" PRIu64 "\r\n",
-        used, (double)used / 1048576, u.ru_maxrss * 1024, used, used, q->w->config.n[SERVE__CFG_maxmemory],
-        q->w->config.text[SERVE__CFG_maxmemory_policy], pages * 4096);
+        used, human(text[0], used), u.ru_maxrss * 1024, (uint64_t)q->w->shared->peak,
+        human(text[1], q->w->shared->peak), (s.pages - s.free_pages) * 4096,
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+        q->w->config.text[SERVE__CFG_maxmemory], human(text[2], most),
+        q->w->config.text[SERVE__CFG_maxmemory_policy], s.pages * 4096);
 }
 
 static void add_persistence(struct serve__call *q, struct serve__buffer *b)

@@ -3,10 +3,8 @@
  *
  * What a key takes is an estimate: pages are shared by neighbours, so a key has no size of its own.
  */
-#include "server/keys/key.h"
+#include "server/keys/evict.h"
 #include "server/worker.h"
-
-enum { NODE_BYTES = 24 /* of a page, for a node beside its bytes */ };
 
 /* Bytes of all values below a node are not read: a collection is as many nodes as it counts. */
 int serve__cmd_memory_usage(struct serve__call *q)
@@ -27,8 +25,7 @@ int serve__cmd_memory_usage(struct serve__call *q)
         rc = serve__key_count(q, &k);
     if (rc != CARET_OK)
         return rc;
-    size_t bytes = NODE_BYTES + k.name.len + k.value.len + k.state_len;
-    return serve__integer(q, (int64_t)(bytes + k.count * 2 * NODE_BYTES));
+    return serve__integer(q, (int64_t)serve__key_bytes(&k));
 }
 
 int serve__cmd_memory_purge(struct serve__call *q)
@@ -57,11 +54,12 @@ int serve__cmd_memory_stats(struct serve__call *q)
     int rc = caret_stat(q->w->db, &s);
     if (rc != CARET_OK)
         return rc;
+    uint64_t used = serve__memory_used(q->w);
     const struct {
         const char *name;
         uint64_t bytes;
-    } rows[] = {{"peak.allocated", s.arena_used * 4096},
-                {"total.allocated", s.arena_used * 4096},
+    } rows[] = {{"peak.allocated", q->w->shared->peak},
+                {"total.allocated", used},
                 {"startup.allocated", 0},
                 {"replication.backlog", 0},
                 {"clients.slaves", 0},

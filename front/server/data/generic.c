@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "server/event.h"
+#include "server/keys/access.h"
 #include "server/keys/key.h"
 #include "server/worker.h"
 
@@ -228,21 +229,31 @@ int serve__cmd_object_refcount(struct serve__call *q)
     return serve__integer(q, shared ? INT32_MAX : 1);
 }
 
+/* A look at it is not a use: what was, before the key is opened, is so after it. */
 int serve__cmd_object_idletime(struct serve__call *q)
 {
     struct serve__key k;
+    uint32_t idle = serve__access_idle(q, q->argv[2]);
     int rc = serve__key_open(q, &k, q->argv[2], SERVE__ANY);
-    return rc == CARET_OK ? serve__integer(q, 0) : rc;
+    serve__access_set_idle(q, q->argv[2], idle);
+    if (rc == CARET_OK && serve__access_counts(q->w))
+        return serve__fail(q,
+                           "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that "
+                           "when switching between policies at runtime LRU and LFU data will take some time "
+                           "to adjust.");
+    return rc == CARET_OK ? serve__integer(q, idle) : rc;
 }
 
 int serve__cmd_object_freq(struct serve__call *q)
 {
     struct serve__key k;
+    unsigned freq = serve__access_freq(q, q->argv[2]);
     int rc = serve__key_open(q, &k, q->argv[2], SERVE__ANY);
     if (rc != CARET_OK)
         return rc;
-    if (strstr(q->w->config.text[SERVE__CFG_maxmemory_policy], "lfu") != NULL)
-        return serve__integer(q, 0);
+    serve__access_set_freq(q, q->argv[2], freq);
+    if (serve__access_counts(q->w))
+        return serve__integer(q, freq);
     return serve__fail(
         q, "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when "
            "switching between policies at runtime LRU and LFU data will take some time to adjust.");
@@ -255,9 +266,9 @@ int serve__cmd_object_help(struct serve__call *q)
         "ENCODING <key>",
         "    Return how Redis would store the value of a <key>.",
         "FREQ <key>",
-        "    Return how often the <key> is used, of policies that count it: always 0.",
+        "    Return how often the <key> is used, if the policy is one of lfu.",
         "IDLETIME <key>",
-        "    Return how long the <key> was not used: always 0.",
+        "    Return how long the <key> was not used, if the policy is one of lru.",
         "REFCOUNT <key>",
         "    Return how many references there are to the value of a <key>.",
         "HELP",

@@ -13,6 +13,7 @@
 #include "server/data/list.h"
 #include "server/data/set.h"
 #include "server/event.h"
+#include "server/keys/access.h"
 #include "server/worker.h"
 #include "server/zset/zset.h"
 
@@ -271,25 +272,26 @@ static int restore_value(struct serve__call *q, struct caret_codec__reader *r, s
 
 struct options {
     bool replace, absolute;
-    int64_t ttl;
+    int64_t ttl, idle, freq; /* -1: not said */
 };
 
-/* How long it was not used, or how often it was: nothing is made of it. */
-static int read_use(struct serve__call *q, int i, bool idle)
+/* How long it was not used, or how often it was. */
+static int read_use(struct serve__call *q, int i, bool idle, struct options *o)
 {
-    int64_t n;
+    int64_t n = 0;
     int rc = serve__arg_integer(q, i, &n);
     if (rc == CARET_OK && idle && n < 0)
         return serve__fail(q, "ERR Invalid IDLETIME value, must be >= 0");
     if (rc == CARET_OK && !idle && (n < 0 || n > 255))
         return serve__fail(q, "ERR Invalid FREQ value, must be >= 0 and <= 255");
+    *(idle ? &o->idle : &o->freq) = n;
     return rc;
 }
 
 static int read_options(struct serve__call *q, struct options *o)
 {
     char given = 0; /* IDLETIME or FREQ, not both */
-    *o = (struct options){0};
+    *o = (struct options){.idle = -1, .freq = -1};
     for (int i = 4; i < q->argc; i++) {
         const caret_slice *word = &q->argv[i];
         bool idle = serve__is(word, "idletime"), freq = serve__is(word, "freq");
@@ -299,7 +301,7 @@ static int read_options(struct serve__call *q, struct options *o)
             o->absolute = true;
         } else if ((idle || freq) && given != (idle ? 'f' : 'i') && i + 1 < q->argc) {
             given = idle ? 'i' : 'f';
-            int rc = read_use(q, ++i, idle);
+            int rc = read_use(q, ++i, idle, o);
             if (rc != CARET_OK)
                 return rc;
         } else {
@@ -343,6 +345,10 @@ static int finish(struct serve__call *q, struct serve__key *k, const struct opti
         rc = serve__key_expire(q, k, o->ttl);
     if (rc != CARET_OK)
         return rc;
+    if (o->idle >= 0)
+        serve__access_set_idle(q, k->name, o->idle);
+    if (o->freq >= 0)
+        serve__access_set_freq(q, k->name, o->freq);
     serve__changed(q, SERVE__EVENT_GENERIC, "restore", k->name);
     serve__ready(q, k->name);
     return serve__ok(q);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "server/event.h"
+#include "server/keys/access.h"
 #include "server/keys/expire.h"
 #include "server/keys/little.h"
 #include "server/sha256.h"
@@ -52,6 +53,8 @@ caret_node *serve__key_first(struct serve__call *q, int *rc)
 int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice name)
 {
     const caret_node *base = &q->r->base[q->db].node;
+    if (q->w->access != NULL)
+        serve__access_note(q, name);
     if (!is_long(name))
         return caret_node_child(&node->node, sizeof *node, base, name.data, name.len);
     char subscript[SERVE__HASHED];
