@@ -1,0 +1,129 @@
+"""python -m caret COMMAND FILE [NODE] [VALUE]: look at a database, and change it.
+
+    get FILE NODE             the value                 set FILE NODE VALUE     set it
+    incr FILE NODE [BY]       add; the sum              kill FILE NODE          the node and all below
+    ls FILE [NODE]            variables, or subscripts  dump FILE [NODE]        each node with a value, as ZWR text
+    tree FILE NODE            as JSON                   load FILE NODE          the JSON of standard input
+    check FILE                findings                  stat FILE               numbers
+    backup FILE TARGET        a copy                    repl FILE               Python, with db
+
+NODE is as ^oaks(1,"shadow").  Status: 0 well; 1 nothing is there, or there are findings; 2 misuse, or an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+import caret
+
+
+def get(db: Any, node: Any) -> int:
+    value = node.bytes
+    if value is None:
+        return 1
+    sys.stdout.buffer.write(value + b"\n")
+    return 0
+
+
+def put(db: Any, node: Any, value: str) -> int:
+    node.set(value.encode("utf-8", "surrogateescape"))
+    return 0
+
+
+def incr(db: Any, node: Any, by: str = "1") -> int:
+    print(node.incr(by))
+    return 0
+
+
+def kill(db: Any, node: Any) -> int:
+    node.kill()
+    return 0
+
+
+def ls(db: Any, node: Any = None) -> int:
+    for name in db.names() if node is None else node:
+        print(name)
+    return 0
+
+
+def dump(db: Any, node: Any = None) -> int:
+    for top in [node] if node is not None else [db[name] for name in db.names()]:
+        if top.has_value:
+            _line(top)
+        for below in top.walk():
+            _line(below)
+    return 0
+
+
+def _line(node: Any) -> None:
+    text = caret.str2zwr(node.bytes)
+    print("%s=%s" % (node, text.decode("utf-8", "surrogateescape") if isinstance(text, bytes) else text))
+
+
+def tree(db: Any, node: Any) -> int:
+    print(node.json(indent=2))
+    return 0
+
+
+def load(db: Any, node: Any) -> int:
+    node.setjson(sys.stdin.read())
+    return 0
+
+
+def check(db: Any) -> int:
+    findings = db.check()
+    print(*findings, sep="\n", end="\n" if findings else "")
+    return 1 if findings else 0
+
+
+def stat(db: Any) -> int:
+    for name, number in db.stat().items():
+        print(name, number)
+    return 0
+
+
+def backup(db: Any, target: str) -> int:
+    db.backup(target)
+    return 0
+
+
+def repl(db: Any) -> int:
+    import code
+
+    code.interact("db is %r" % db.path, local={"db": db, "caret": caret}, exitmsg="")
+    return 0
+
+
+# By name: the function, how many arguments after the file, is the first a node, and does it write.
+COMMANDS: dict[str, tuple[Callable[..., int], int, int, bool, bool]] = {
+    "get": (get, 1, 1, True, False), "set": (put, 2, 2, True, True), "incr": (incr, 1, 2, True, True),
+    "kill": (kill, 1, 1, True, True), "ls": (ls, 0, 1, True, False), "dump": (dump, 0, 1, True, False),
+    "tree": (tree, 1, 1, True, False), "load": (load, 1, 1, True, True), "check": (check, 0, 0, False, False),
+    "stat": (stat, 0, 0, False, False), "backup": (backup, 1, 1, False, False), "repl": (repl, 0, 0, False, True),
+}
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(__doc__)
+        return 0 if arguments else 2
+    command, *rest = arguments
+    function, least, most, is_node, writes = COMMANDS.get(command, (get, 0, -1, False, False))
+    if not least <= len(rest) - 1 <= most:
+        print("caret: %s; python -m caret --help" % ("no command %s" % command if most < 0 else
+                                                     "%s takes other arguments" % command), file=sys.stderr)
+        return 2
+    try:
+        with caret.open(rest[0], create=writes) as db:
+            told: list[Any] = rest[1:]
+            if told and is_node:
+                told[0] = caret.parse(db, told[0])
+            return function(db, *told)
+    except (caret.Error, ValueError, OSError) as e:
+        print("caret: %s" % e, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
