@@ -1,0 +1,54 @@
+"""A cache for cachelib, and with it for Flask-Session (SESSION_TYPE = "cachelib") and Flask-Caching.
+
+    from caret.contrib.cachelib import CaretCache
+    cache = CaretCache(caret.open("cache.caret")["^cache"])
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from cachelib.base import BaseCache
+
+from caret.expiring import Expiring
+
+
+class CaretCache(BaseCache):
+    """Below a node; timeouts are seconds, 0: never."""
+
+    def __init__(self, node: Any, default_timeout: int = 300) -> None:
+        super().__init__(default_timeout)
+        self._cache = Expiring(node)
+
+    def _seconds(self, timeout: Optional[int]) -> Optional[int]:
+        timeout = self.default_timeout if timeout is None else timeout
+        return timeout or None
+
+    def get(self, key: str) -> Any:
+        return self._cache.get(key)
+
+    def set(self, key: str, value: Any, timeout: Optional[int] = None) -> Optional[bool]:
+        self._cache.set(key, value, self._seconds(timeout))
+        return True
+
+    def add(self, key: str, value: Any, timeout: Optional[int] = None) -> bool:
+        return self._cache.add(key, value, self._seconds(timeout))
+
+    def delete(self, key: str) -> bool:
+        return self._cache.delete(key)
+
+    def has(self, key: str) -> bool:
+        return self._cache.has(key)
+
+    def clear(self) -> bool:
+        self._cache.clear()
+        return True
+
+    def inc(self, key: str, delta: int = 1) -> Optional[int]:
+        made: Optional[int] = self._cache.incr(key, delta)
+        if made is None and self.add(key, delta):
+            made = delta
+        return self._cache.incr(key, delta) if made is None else made
+
+    def dec(self, key: str, delta: int = 1) -> Optional[int]:
+        return self.inc(key, -delta)

@@ -1,0 +1,72 @@
+"""Values that expire, memoize(), and cachelib's cache where cachelib is installed."""
+
+import asyncio
+
+from caret.expiring import Expiring, memoize
+from support import Case, main
+
+
+class Expire(Case):
+    def setUp(self):
+        super().setUp()
+        self.now = 1000.0
+        self.cache = Expiring(self.n, clock=lambda: self.now)
+
+    def test_life_of_a_value(self):
+        c = self.cache
+        c.set("a", [1], 10)
+        c.set("b", None)
+        c.set("x" * 500, 2, 5)
+        self.assertEqual((c.get("a"), c.get("b", 5), c.get("c", 5), c.get("x" * 500)), ([1], None, 5, 2))
+        self.assertEqual((c.add("a", 2), c.add("c", 2, 5), c.has("c")), (False, True, True))
+        self.now += 6
+        self.assertEqual((c.get("a"), c.has("c"), c.add("c", 3)), ([1], False, True))
+        self.assertEqual((c.touch("a", 100), c.touch("none", 5)), (True, False))
+        self.now += 50
+        self.assertEqual((c.get("a"), c.delete("a"), c.delete("a")), ([1], True, False))
+        self.assertEqual((c.incr("c", 4), c.incr("none")), (7, None))
+        c.clear()
+        self.assertEqual(self.n.data, 0)
+
+    def test_cull_leaves_no_trace(self):
+        for i in range(250):
+            self.cache.set("k%d" % i, i, 1 + i % 2)
+        self.now += 5
+        while self.cache.cull():
+            pass
+        self.assertEqual(self.n.data, 0)
+
+    def test_memoize(self):
+        calls = []
+
+        @memoize(self.n)
+        def square(x, y=0):
+            calls.append(x)
+            return None if x == 0 else x * x + y
+
+        self.assertEqual([square(3), square(3), square(3, y=1), square(0), square(0)], [9, 9, 10, None, None])
+        self.assertEqual(calls, [3, 3, 0])
+        self.assertTrue(square.forget(3))
+        self.assertEqual((square(3), len(calls)), (9, 4))
+
+        @memoize(self.n, expire=60)
+        async def later(x):
+            calls.append(x)
+            return x
+
+        self.assertEqual((asyncio.run(later(7)), asyncio.run(later(7)), calls.count(7)), (7, 7, 1))
+
+    def test_cachelib(self):
+        try:
+            from caret.contrib.cachelib import CaretCache
+        except ImportError:
+            self.skipTest("cachelib is not installed")
+        c = CaretCache(self.n)
+        self.assertTrue(c.set_many({"a": 1, "b": [2]}))
+        self.assertEqual((c.get_many("a", "b", "c"), c.has("a"), c.add("a", 5)), ([1, [2], None], True, False))
+        self.assertEqual((c.inc("a"), c.dec("a", 3), c.inc("new", 4)), (2, -1, 4))
+        self.assertEqual((c.delete("a"), c.get("a"), c.clear(), c.get("b")), (True, None, True, None))
+
+
+if __name__ == "__main__":
+    main()
