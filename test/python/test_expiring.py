@@ -67,6 +67,36 @@ class Expire(Case):
         self.assertEqual((c.inc("a"), c.dec("a", 3), c.inc("new", 4)), (2, -1, 4))
         self.assertEqual((c.delete("a"), c.get("a"), c.clear(), c.get("b")), (True, None, True, None))
 
+    def test_django(self):
+        try:
+            from django.conf import settings
+        except ImportError:
+            self.skipTest("Django is not installed")
+        where = {"BACKEND": "caret.contrib.django.Cache", "LOCATION": self.path}
+        settings.configure(CACHES={"default": where}, SESSION_ENGINE="django.contrib.sessions.backends.cache")
+        from django.contrib.sessions.backends.cache import SessionStore
+        from django.core.cache import cache
+
+        cache.set("a", {"b": 1}, 60)
+        cache.set("gone", 1, 0)
+        cache.set("ever", 1, None)
+        self.assertEqual((cache.get("a"), cache.get("gone"), cache.get("none", 7)), ({"b": 1}, None, 7))
+        self.assertEqual((cache.add("a", 2), cache.incr("ever", 4), cache.decr("ever")), (False, 5, 4))
+        self.assertRaises(ValueError, cache.incr, "none")
+        self.assertEqual((cache.touch("a"), cache.touch("none"), "a" in cache), (True, False, True))
+        self.assertEqual(cache.set_many({"x": 1, "y": 2}), [])
+        self.assertEqual(cache.get_many(["x", "y", "z"]), {"x": 1, "y": 2})
+        cache.set("v", 1, version=2)
+        self.assertEqual((cache.get("v"), cache.get("v", version=2), cache.get_or_set("w", lambda: 9)), (None, 1, 9))
+        asyncio.run(cache.aset("async", 3))
+        self.assertEqual(asyncio.run(cache.aget("async")), 3)
+        session = SessionStore()
+        session["user"] = 5
+        session.save()
+        self.assertEqual(SessionStore(session.session_key)["user"], 5)
+        cache.clear()
+        self.assertIsNone(cache.get("a"))
+
 
 if __name__ == "__main__":
     main()

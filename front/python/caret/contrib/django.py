@@ -1,0 +1,83 @@
+"""A cache and sessions for Django.
+
+    CACHES = {"default": {"BACKEND": "caret.contrib.django.Cache", "LOCATION": "/var/lib/app/cache.caret"}}
+    SESSION_ENGINE = "django.contrib.sessions.backends.cache"
+
+With OPTIONS = {"NAME": "^other"} it is below another variable.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
+
+import caret
+from caret import _core
+from caret.expiring import Expiring
+
+
+class Cache(BaseCache):  # type: ignore[misc,unused-ignore]
+    """Calls take less than a switch of threads, so async methods call directly."""
+
+    def __init__(self, location: str, params: dict[str, Any]) -> None:
+        super().__init__(params)
+        options = params.get("OPTIONS") or {}
+        db = getattr(_core, "find")(location) or caret.open(location)
+        self._cache = Expiring(db[options.get("NAME", "^django")])
+
+    def _key(self, key: Any, version: Any) -> str:
+        made: str = self.make_and_validate_key(key, version=version)
+        return made
+
+    def _seconds(self, timeout: Any) -> Optional[float]:
+        seconds: Optional[float] = self.default_timeout if timeout is DEFAULT_TIMEOUT else timeout
+        return seconds
+
+    def get(self, key: Any, default: Any = None, version: Any = None) -> Any:
+        return self._cache.get(self._key(key, version), default)
+
+    def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> None:
+        self._cache.set(self._key(key, version), value, self._seconds(timeout))
+
+    def add(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> bool:
+        return self._cache.add(self._key(key, version), value, self._seconds(timeout))
+
+    def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> bool:
+        return self._cache.touch(self._key(key, version), self._seconds(timeout))
+
+    def delete(self, key: Any, version: Any = None) -> bool:
+        return self._cache.delete(self._key(key, version))
+
+    def has_key(self, key: Any, version: Any = None) -> bool:
+        return self._cache.has(self._key(key, version))
+
+    def incr(self, key: Any, delta: int = 1, version: Any = None) -> Any:
+        made = self._cache.incr(self._key(key, version), delta)
+        if made is None:
+            raise ValueError("Key '%s' not found" % key)
+        return made
+
+    def clear(self) -> None:
+        self._cache.clear()
+
+    async def aget(self, key: Any, default: Any = None, version: Any = None) -> Any:
+        return self.get(key, default, version)
+
+    async def aset(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> None:
+        self.set(key, value, timeout, version)
+
+    async def aadd(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> bool:
+        return self.add(key, value, timeout, version)
+
+    async def atouch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> bool:
+        return self.touch(key, timeout, version)
+
+    async def adelete(self, key: Any, version: Any = None) -> bool:
+        return self.delete(key, version)
+
+    async def aincr(self, key: Any, delta: int = 1, version: Any = None) -> Any:
+        return self.incr(key, delta, version)
+
+    async def aclear(self) -> None:
+        self.clear()
