@@ -54,9 +54,11 @@ class Expiring:
 
     def _put(self, sub: bytes, data: bytes, seconds: Optional[float]) -> None:
         self._forget(sub)
+        if seconds is not None and seconds <= 0:
+            return  # it has expired already
         self._values[sub].set(data)
         if seconds is not None:
-            expires = "%.3f" % (self._clock() + seconds)
+            expires = ("%.3f" % (self._clock() + seconds)).rstrip("0").rstrip(".")  # a number, so in order of time
             self._expires[sub].set(expires)
             self._index[expires, sub].set("")
 
