@@ -67,6 +67,27 @@ class Expire(Case):
         self.assertEqual((c.inc("a"), c.dec("a", 3), c.inc("new", 4)), (2, -1, 4))
         self.assertEqual((c.delete("a"), c.get("a"), c.clear(), c.get("b")), (True, None, True, None))
 
+    def test_aiocache(self):
+        try:
+            from caret.contrib.aiocache import CaretCache
+        except ImportError:
+            self.skipTest("aiocache is not installed")
+
+        async def body():
+            c = CaretCache(self.n)
+            await c.set("a", [1], ttl=60)
+            self.assertEqual((await c.get("a"), await c.get("b", default=5), await c.exists("a")), ([1], 5, True))
+            with self.assertRaises(ValueError):
+                await c.add("a", 2)
+            await c.multi_set([("x", 1), ("y", 2)])
+            self.assertEqual(await c.multi_get(["x", "y", "z"]), [1, 2, None])
+            self.assertEqual((await c.increment("x", 4), await c.increment("new")), (5, 1))
+            self.assertEqual((await c.expire("x", 60), await c.delete("x"), await c.delete("x")), (True, 1, 0))
+            await c.clear()
+            self.assertIsNone(await c.get("a"))
+
+        asyncio.run(body())
+
     def test_django(self):
         try:
             from django.conf import settings

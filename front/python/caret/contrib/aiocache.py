@@ -1,0 +1,75 @@
+"""A cache for aiocache.
+
+    from caret.contrib.aiocache import CaretCache
+    cache = CaretCache(caret.open("cache.caret")["^cache"])
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from aiocache.base import BaseCache
+from aiocache.serializers import NullSerializer
+
+from caret.expiring import Expiring
+
+
+class CaretCache(BaseCache):  # type: ignore[type-arg,misc,unused-ignore]
+    """Below a node.  Calls are made directly: they take less than a switch of threads."""
+
+    NAME = "caret"
+
+    def __init__(self, node: Any, **options: Any) -> None:
+        options.setdefault("serializer", NullSerializer())
+        super().__init__(**options)
+        self._cache = Expiring(node)
+
+    def build_key(self, key: str, namespace: Optional[str] = None) -> str:
+        namespace = namespace if namespace is not None else self.namespace
+        return key if namespace is None else "%s%s" % (namespace, key)
+
+    async def _get(self, key: str, encoding: Any = None, _conn: Any = None) -> Any:
+        return self._cache.get(key)
+
+    _gets = _get
+
+    async def _multi_get(self, keys: Any, encoding: Any = None, _conn: Any = None) -> list[Any]:
+        return [self._cache.get(key) for key in keys]
+
+    async def _set(self, key: str, value: Any, ttl: Any = None, _cas_token: Any = None, _conn: Any = None) -> bool:
+        if _cas_token is not None and _cas_token != self._cache.get(key):
+            return False
+        self._cache.set(key, value, ttl or None)
+        return True
+
+    async def _multi_set(self, pairs: Any, ttl: Any = None, _conn: Any = None) -> bool:
+        for key, value in pairs:
+            self._cache.set(key, value, ttl or None)
+        return True
+
+    async def _add(self, key: str, value: Any, ttl: Any = None, _conn: Any = None) -> bool:
+        if not self._cache.add(key, value, ttl or None):
+            raise ValueError("Key %s already exists, use .set to update the value" % key)
+        return True
+
+    async def _exists(self, key: str, _conn: Any = None) -> bool:
+        return self._cache.has(key)
+
+    async def _increment(self, key: str, delta: int, _conn: Any = None) -> Any:
+        made = self._cache.incr(key, delta)
+        if made is None and self._cache.add(key, delta):
+            made = delta
+        return self._cache.incr(key, delta) if made is None else made
+
+    async def _expire(self, key: str, ttl: Any, _conn: Any = None) -> bool:
+        return self._cache.touch(key, ttl or None)
+
+    async def _delete(self, key: str, _conn: Any = None) -> int:
+        return int(self._cache.delete(key))
+
+    async def _clear(self, namespace: Any = None, _conn: Any = None) -> bool:
+        self._cache.clear()
+        return True
+
+    async def _redlock_release(self, key: str, value: Any) -> int:
+        return int(self._cache.get(key) == value and self._cache.delete(key))
