@@ -22,6 +22,9 @@ class Pages(unittest.TestCase):
     def test_ydbpython(self):
         self.page("ydbpython.md")
 
+    def test_diskcache(self):
+        self.page("diskcache.md")
+
     def test_shelve(self):
         self.page("shelve.md")
 
