@@ -1,6 +1,7 @@
 """Values that expire, memoize(), and cachelib's cache where cachelib is installed."""
 
 import asyncio
+from datetime import timedelta
 
 from caret.expiring import Expiring, memoize
 from support import Case, main
@@ -62,6 +63,8 @@ class Expire(Case):
         except ImportError:
             self.skipTest("cachelib is not installed")
         c = CaretCache(self.n)
+        c.set("d", 1, timedelta(seconds=60))
+        self.assertEqual(c.get("d"), 1)
         self.assertTrue(c.set_many({"a": 1, "b": [2]}))
         self.assertEqual((c.get_many("a", "b", "c"), c.has("a"), c.add("a", 5)), ([1, [2], None], True, False))
         self.assertEqual((c.inc("a"), c.dec("a", 3), c.inc("new", 4)), (2, -1, 4))

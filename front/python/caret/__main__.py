@@ -119,7 +119,8 @@ def main(arguments: list[str]) -> int:
             told: list[Any] = rest[1:]
             if told and is_node:
                 told[0] = caret.parse(db, told[0])
-            return function(db, *told)
+            status: int = function(db, *told)
+            return status
     except (caret.Error, ValueError, OSError) as e:
         print("caret: %s" % e, file=sys.stderr)
         return 2

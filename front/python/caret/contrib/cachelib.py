@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from datetime import timedelta
+from typing import Any, Optional, Union
 
 from cachelib.base import BaseCache
 
 from caret.expiring import Expiring
+
+Timeout = Union[int, timedelta, None]
 
 
 class CaretCache(BaseCache):
@@ -20,18 +23,18 @@ class CaretCache(BaseCache):
         super().__init__(default_timeout)
         self._cache = Expiring(node)
 
-    def _seconds(self, timeout: Optional[int]) -> Optional[int]:
-        timeout = self.default_timeout if timeout is None else timeout
-        return timeout or None
+    def _seconds(self, timeout: Timeout) -> Optional[float]:
+        wanted: Any = self.default_timeout if timeout is None else timeout
+        return (wanted.total_seconds() if isinstance(wanted, timedelta) else wanted) or None
 
     def get(self, key: str) -> Any:
         return self._cache.get(key)
 
-    def set(self, key: str, value: Any, timeout: Optional[int] = None) -> Optional[bool]:
+    def set(self, key: str, value: Any, timeout: Timeout = None) -> Optional[bool]:
         self._cache.set(key, value, self._seconds(timeout))
         return True
 
-    def add(self, key: str, value: Any, timeout: Optional[int] = None) -> bool:
+    def add(self, key: str, value: Any, timeout: Timeout = None) -> bool:
         return self._cache.add(key, value, self._seconds(timeout))
 
     def delete(self, key: str) -> bool:
