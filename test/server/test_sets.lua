@@ -1,5 +1,6 @@
 -- Sets: what the comparison with Redis can't see: odd names of members, chance, cursors.
 local check = require "check"
+local resp = require "resp"
 local case, is = check.case, check.is
 
 local names = {"", "a", ("n"):rep(250), ("n"):rep(251), ("n"):rep(5000), "10", "-1.5", "007", "\0",
@@ -99,6 +100,27 @@ case("SRANDMEMBER and SPOP are fair", function(c)
         counts[name] = (counts[name] or 0) + 1
     end
     check.even(counts, 5, 2000)
+end)
+
+-- One that looked for a header before, and for members after another client had made both, took it for a hash.
+case("two clients add to sets that were not there", function()
+    local pair = check.spread(2)
+    for round = 1, 300 do
+        local bytes = {}
+        for i = 1, 200 do
+            bytes[i] = resp.encode("SADD", round .. ":" .. i, "m") .. resp.encode("PING") -- each by itself
+        end
+        for _, one in ipairs(pair) do one:send(table.concat(bytes)) end
+        local new = {0, 0}
+        for i = 1, 200 do
+            for k, one in ipairs(pair) do
+                new[k] = one:read()
+                is(one:read(), "PONG")
+            end
+            is({i, new[1] + new[2]}, {i, 1})
+        end
+    end
+    for _, one in ipairs(pair) do one:close() end
 end)
 
 check.run()

@@ -212,30 +212,30 @@ static int read_value(struct serve__call *q, struct serve__key *k, const caret_n
     return CARET_OK;
 }
 
-/* A node without a value: it may be a hash without a header. */
-static int read_bare(struct serve__call *q, struct serve__key *k)
+/* The node has children, and no value: a hash without a header. */
+static void read_bare(struct serve__key *k)
 {
-    int data = 0;
-    int rc = caret_data(q->s, &k->node.node, &data);
-    if (rc != CARET_OK || data < 10)
-        return rc;
     k->exists = true;
     k->type = SERVE__HASH;
     k->counted = false;
-    return CARET_OK;
 }
 
 static int look(struct serve__call *q, struct serve__key *k, caret_slice name)
 {
-    nothing(q, k, name);
-    int rc = serve__key_node(q, &k->node, name);
-    if (rc != CARET_OK)
-        return rc;
     caret_slice value;
-    rc = caret_get(q->s, &k->node.node, &value);
-    if (rc == CARET_OK)
-        return read_value(q, k, &k->node.node, value);
-    return rc == CARET_NONE ? read_bare(q, k) : rc;
+    nothing(q, k, name);
+    int data = 11, rc = serve__key_node(q, &k->node, name);
+    /* Outside of a transaction it may get a value, and children, between the two looks: once more then. */
+    while (rc == CARET_OK && data == 11) {
+        rc = caret_get(q->s, &k->node.node, &value);
+        if (rc == CARET_OK)
+            return read_value(q, k, &k->node.node, value);
+        if (rc == CARET_NONE)
+            rc = caret_data(q->s, &k->node.node, &data);
+    }
+    if (rc == CARET_OK && data == 10)
+        read_bare(k);
+    return rc;
 }
 
 int serve__key_of_subscript(struct serve__call *q, struct serve__key *k, caret_slice subscript)
@@ -296,9 +296,7 @@ int serve__key_open2(struct serve__call *q, struct serve__key *k, caret_slice na
         if ((rc = read_value(q, k, &k->node.node, head)) != CARET_OK)
             return rc;
     } else {
-        k->exists = true;
-        k->type = SERVE__HASH;
-        k->counted = false;
+        read_bare(k);
     }
     if (expired(q, k)) {
         nothing(q, k, name);
