@@ -57,6 +57,21 @@ class Expire(Case):
 
         self.assertEqual((asyncio.run(later(7)), asyncio.run(later(7)), calls.count(7)), (7, 7, 1))
 
+    def test_memoize_as_a_method(self):
+        calls = []
+
+        def square(x):
+            calls.append(x)
+            return x * x
+
+        kept, below = self.db.memoize(square), self.db.memoize(expire=60, node=self.n["m"])(square)
+        self.assertEqual([kept(3), kept(3), below(3), below(3), calls], [9, 9, 9, 9, [3, 3]])
+        self.assertEqual((list(self.db), list(self.n), self.n["m", "e"].count()), (["^memoize", "^n"], ["m"], 1))
+        with self.db.session() as other:  # what one has computed the other finds
+            self.assertEqual((other.memoize(square)(3), len(calls)), (9, 2))
+        self.assertTrue(kept.forget(3))
+        self.assertEqual((kept(3), len(calls)), (9, 3))
+
     def test_cachelib(self):
         try:
             from caret.contrib.cachelib import CaretCache

@@ -39,6 +39,14 @@ def program() -> None:
         session["^x"].incr()
 
 
+def remembered(db: caret.Database) -> int:
+    @db.memoize(expire=60, node=db["^squares"])
+    def square(x: int) -> int:
+        return x * x
+
+    return db.memoize(square)(3) if square.forget(7) else square(7)
+
+
 class Oak(caret.Node[str]):
     @property
     def shadow(self) -> int:

@@ -163,12 +163,21 @@ def records(node, depth=1):
     return records(node, depth)
 
 
+def memoize(db, body=None, *, expire=None, node=None):
+    """Keep what a function returns, also an async one, for so many seconds: below ^memoize, or below this node."""
+    from .expiring import memoize
+
+    decorate = memoize(db["^memoize"] if node is None else node, expire)
+    return decorate if body is None else decorate(body)
+
+
 def attach(database, session, node):
     for f in (view, add, swap, replace, random, mapping, tree, settree, json, setjson, records):
         setattr(node, f.__name__, f)
     node.__reduce__ = _reduce_node
     for owner in (database, session):
         owner.view = database_view
+        owner.memoize = memoize
         owner.__reduce__ = _reduce_database
 
 
