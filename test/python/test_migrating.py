@@ -25,6 +25,9 @@ class Pages(unittest.TestCase):
     def test_diskcache(self):
         self.page("diskcache.md")
 
+    def test_py_lmdb(self):
+        self.page("py-lmdb.md")
+
     def test_shelve(self):
         self.page("shelve.md")
 
