@@ -102,7 +102,8 @@ case("SRANDMEMBER and SPOP are fair", function(c)
     check.even(counts, 5, 2000)
 end)
 
--- One that looked for a header before, and for members after another client had made both, took it for a hash.
+-- One that looked for a header before, and for members after another client had made both, took it for a
+-- hash.
 case("two clients add to sets that were not there", function()
     local pair = check.spread(2)
     for round = 1, 300 do

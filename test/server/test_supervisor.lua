@@ -33,10 +33,10 @@ local function workers_of(pid)
     return t
 end
 
--- It has ended: nobody has to have waited for it.
+-- It has ended, with all of its threads, which hold its sockets: nobody has to have waited for it.
 local function gone(pid)
-    local state = read("/proc/" .. pid .. "/stat"):match("%) (%a)")
-    return state == nil or state == "Z"
+    local state, threads = read("/proc/" .. pid .. "/status"):match("State:%s*(%a).-Threads:%s*(%d+)")
+    return state == nil or (state == "Z" and tonumber(threads) <= 1)
 end
 
 local function connect()

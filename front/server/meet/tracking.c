@@ -102,9 +102,10 @@ void serve__track_send(struct serve__worker *w, struct serve__tracking *t, unsig
         write_note(w, at, (struct note){MESSAGE, n, t->redirect}, text);
 }
 
-/* All may have changed. */
+/* All may have changed.  What is collected for prefixes goes before it: these keys changed earlier. */
 static void forget_all(struct serve__worker *w)
 {
+    serve__prefixes_send(w);
     for (uint32_t i = 0; i < serve__trackers(); i++) {
         struct serve__tracking *t = serve__tracker(i);
         if (t != NULL && (t->c->flags & SERVE__CONN_TRACKING))
