@@ -19,6 +19,12 @@ static uint64_t little(const uint8_t *at, unsigned n)
     return v;
 }
 
+static void put_little(uint8_t *out, uint64_t v, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        out[i] = (uint8_t)(v >> 8 * i);
+}
+
 static uint64_t big(const uint8_t *at, unsigned n)
 {
     uint64_t v = 0;
@@ -55,8 +61,7 @@ void caret_codec__rdb_seal(uint8_t tail[CARET_CODEC__RDB_TAIL], const uint8_t *b
     tail[0] = CARET_CODEC__RDB_VERSION;
     tail[1] = 0;
     uint64_t crc = caret_codec__crc64(caret_codec__crc64(0, bytes, len), tail, 2);
-    for (unsigned i = 0; i < 8; i++)
-        tail[2 + i] = (uint8_t)(crc >> 8 * i);
+    put_little(tail + 2, crc, 8);
 }
 
 bool caret_codec__rdb_open(const uint8_t *bytes, size_t len, struct caret_codec__reader *r)
@@ -201,10 +206,18 @@ void caret_codec__listpack_begin(struct caret_codec__reader *r, const uint8_t *b
         r->bad = true;
 }
 
+/* Of integers of the forms F1 to F4. */
+static const uint8_t widths[] = {2, 3, 4, 8};
+
+/* Bytes that tell the length of an element after it.  Redis takes one more from the last that would do, but for 127. */
+static size_t back_size(size_t len)
+{
+    return len < 128 ? 1 : len < 16383 ? 2 : len < 2097151 ? 3 : len < 268435455 ? 4 : 5;
+}
+
 /* What the first byte, and those that it asks for, say of an element. */
 static struct caret_codec__rdb_text element(struct caret_codec__reader *r, unsigned first)
 {
-    static const uint8_t widths[] = {2, 3, 4, 8};
     const uint8_t *at;
     if (first < 0x80)
         return digits_of(first);
@@ -236,8 +249,67 @@ bool caret_codec__listpack_next(struct caret_codec__reader *r, struct caret_code
     }
     *text = element(r, begin[0]);
     size_t len = r->bad ? 0 : (size_t)(r->at - begin);
-    take(r, len < 128 ? 1 : len < 16384 ? 2 : len < 2097152 ? 3 : len < 268435456 ? 4 : 5);
+    take(r, back_size(len));
     return !r->bad;
+}
+
+size_t caret_codec__listpack_head(uint8_t out[CARET_CODEC__LISTPACK_HEAD], size_t len, uint64_t n)
+{
+    put_little(out, len, 4);
+    put_little(out + 4, n < UINT16_MAX ? n : UINT16_MAX, 2); /* the greatest: to be counted */
+    return CARET_CODEC__LISTPACK_HEAD;
+}
+
+size_t caret_codec__listpack_before(uint8_t out[5], size_t len)
+{
+    if (len < 64) {
+        out[0] = (uint8_t)(0x80 | len);
+        return 1;
+    }
+    if (len < 4096) {
+        out[0] = (uint8_t)(0xe0 | len >> 8);
+        out[1] = (uint8_t)len;
+        return 2;
+    }
+    out[0] = 0xf0;
+    put_little(out + 1, len, 4);
+    return 5;
+}
+
+/* 7 bits a byte, the high ones first; all but the first byte have their top bit set. */
+size_t caret_codec__listpack_after(uint8_t out[5], size_t len)
+{
+    size_t n = back_size(len);
+    for (size_t i = n; i-- > 0; len >>= 7)
+        out[i] = (uint8_t)((len & 127) | (i > 0 ? 128 : 0));
+    return n;
+}
+
+/* An integer without what comes after it. */
+static size_t put_integer(uint8_t *out, int64_t n)
+{
+    if (n >= 0 && n <= 127) {
+        out[0] = (uint8_t)n;
+        return 1;
+    }
+    if (n >= -4096 && n <= 4095) {
+        out[0] = (uint8_t)(0xc0 | ((uint64_t)n >> 8 & 31));
+        out[1] = (uint8_t)n;
+        return 2;
+    }
+    unsigned form = n >= INT16_MIN && n <= INT16_MAX   ? 1
+                    : n >= -(1 << 23) && n < 1 << 23   ? 2
+                    : n >= INT32_MIN && n <= INT32_MAX ? 3
+                                                       : 4;
+    out[0] = (uint8_t)(0xf0 | form);
+    put_little(out + 1, (uint64_t)n, widths[form - 1]);
+    return 1u + widths[form - 1];
+}
+
+size_t caret_codec__listpack_integer(uint8_t out[CARET_CODEC__LISTPACK_ROOM], int64_t n)
+{
+    size_t len = put_integer(out, n);
+    return len + caret_codec__listpack_after(out + len, len);
 }
 
 /* --------------------------------------------------------------- integers */

@@ -7,7 +7,7 @@
  *     text      length, bytes; or C0 C1 C2: an integer of 1, 2, 4 bytes; or C3, length packed, length, LZF
  *
  * Bodies: a string is a text; a list, set or hash its length and texts; a sorted set has 8 bytes, a double, after each
- * member.  Small ones are one text, which is a listpack, or an array of integers.
+ * member.  Small ones are one text, which is a listpack, or an array of integers.  Streams: stream/payload.h.
  *   Readers never read beyond their end; what is not there, or damaged, sets `bad` (pack.h).
  */
 #ifndef CARET_SERVER_CODEC_RDB_H
@@ -26,9 +26,11 @@ enum caret_codec__rdb_type {
     CARET_CODEC__RDB_HASH = 4,
     CARET_CODEC__RDB_ZSET = 5,
     CARET_CODEC__RDB_SET_INTSET = 11,
+    CARET_CODEC__RDB_STREAM_OLD = 15, /* of Redis 5 and 6: a few counts fewer */
     CARET_CODEC__RDB_HASH_LISTPACK = 16,
     CARET_CODEC__RDB_ZSET_LISTPACK = 17,
-    CARET_CODEC__RDB_LIST_QUICKLIST = 18
+    CARET_CODEC__RDB_LIST_QUICKLIST = 18,
+    CARET_CODEC__RDB_STREAM = 19
 };
 
 /* A length as bytes: their number. */
@@ -60,6 +62,16 @@ bool caret_codec__lzf_unpack(const uint8_t *packed, size_t packed_len, uint8_t *
  * well. */
 void caret_codec__listpack_begin(struct caret_codec__reader *r, const uint8_t *bytes, size_t len);
 bool caret_codec__listpack_next(struct caret_codec__reader *r, struct caret_codec__rdb_text *text);
+
+/* What a listpack is made of: its first bytes (`len` is of the whole, with them and the FF that ends it), an integer,
+ * and what stands before and after the bytes of a text.  Each answers how many bytes that is. */
+#define CARET_CODEC__LISTPACK_HEAD 6u
+#define CARET_CODEC__LISTPACK_ROOM 14u /* bytes of an integer, at most */
+size_t caret_codec__listpack_head(uint8_t out[CARET_CODEC__LISTPACK_HEAD], size_t len, uint64_t n);
+size_t caret_codec__listpack_integer(uint8_t out[CARET_CODEC__LISTPACK_ROOM], int64_t n);
+size_t caret_codec__listpack_before(uint8_t out[5], size_t len);
+/* `len` is of the element so far. */
+size_t caret_codec__listpack_after(uint8_t out[5], size_t len);
 
 /* An array of integers: how many; false: damaged. */
 bool caret_codec__intset_count(const uint8_t *bytes, size_t len, uint64_t *n);
