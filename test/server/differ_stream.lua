@@ -1,4 +1,5 @@
 -- Commands of streams. Entries have few ids, so that requests meet; "*" is the time, which differs.
+local resp, check = require "resp", require "check"
 
 local odd = {"*", "-", "+", "(1", "(0-0", "(-", "1-", "-1", "1-x", "01-02", "1-2-3", "18446744073709551615-3",
     "18446744073709551615-18446744073709551615", "(18446744073709551615-18446744073709551615",
@@ -25,8 +26,17 @@ local function masked(answer)
     return answer
 end
 
+-- What either server dumped is restored by both.
+local sides
+local function payload()
+    sides = sides or {check.connect(), assert(resp.connect(os.getenv("REDIS_SOCKET")))}
+    local bytes = sides[math.random(2)]("DUMP", "key:" .. math.random(6))
+    return type(bytes) == "string" and bytes or "nothing"
+end
+
 return {
     makers = {
+        payload = payload,
         id = id, nextid = nextid,
         group = function() return "g" .. math.random(2) end,
         consumer = function() return "c" .. math.random(3) end,
@@ -65,6 +75,7 @@ return {
     "xautoclaim key group consumer 0 0",
     "set key value", "del key", "exists key", "expire key seconds", "type key", "object ENCODING key",
     "copy key key [REPLACE]", "rename key key",
+    "restore key 0 payload REPLACE", "restore key 0 payload [REPLACE]",
     "config SET stream-node-max-entries {1|2|3|100}", "config SET stream-node-max-bytes {200|4096}",
     probes = {"XLEN KEY", "TYPE KEY", "XRANGE KEY - +", "XINFO STREAM KEY", "XINFO STREAM KEY FULL COUNT 0",
         "XINFO GROUPS KEY", "XINFO CONSUMERS KEY g1", "XINFO CONSUMERS KEY g2", "XPENDING KEY g1",

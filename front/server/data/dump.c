@@ -4,21 +4,10 @@
  * The elements are put together in q->r->work while they are counted; the whole is made in q->r->scratch.
  */
 #include "server/codec/number.h"
-#include "server/codec/rdb.h"
 #include "server/data/list.h"
+#include "server/data/text.h"
 #include "server/keys/pick.h"
-
-static void add_length(struct serve__buffer *b, uint64_t n)
-{
-    uint8_t head[9];
-    serve__buffer_add(b, head, caret_codec__rdb_length(head, n));
-}
-
-static void add_text(struct serve__buffer *b, caret_slice text)
-{
-    add_length(b, text.len);
-    serve__buffer_add(b, text.data, text.len);
-}
+#include "server/stream/payload.h"
 
 /* ---------------------------------------------------------------- bodies */
 
@@ -46,11 +35,11 @@ static int add_field(struct serve__call *q, void *arg, caret_slice name, caret_s
     struct body *body = arg;
     struct serve__buffer *b = &q->r->work;
     body->n++;
-    add_text(b, name);
+    serve__add_text(b, name);
     if (body->type == SERVE__ZSET)
         return add_score(b, value);
     if (body->type == SERVE__HASH)
-        add_text(b, value);
+        serve__add_text(b, value);
     return CARET_OK;
 }
 
@@ -65,11 +54,11 @@ static int add_elements(struct serve__call *q, struct body *body)
     body->n = l.k.count;
     for (uint64_t n = 0; rc == CARET_OK && n < body->n; n++)
         if ((rc = serve__elements_next(q, &i, &value)) == CARET_OK)
-            add_text(&q->r->work, value);
+            serve__add_text(&q->r->work, value);
     return rc;
 }
 
-/* The number of a type, or -1: Redis has none for what it is. */
+/* The number of a type. */
 static int number_of(enum serve__type type)
 {
     switch (type) {
@@ -78,7 +67,7 @@ static int number_of(enum serve__type type)
     case SERVE__SETTYPE: return CARET_CODEC__RDB_SET;
     case SERVE__HASH: return CARET_CODEC__RDB_HASH;
     case SERVE__ZSET: return CARET_CODEC__RDB_ZSET;
-    case SERVE__STREAM:
+    case SERVE__STREAM: return CARET_CODEC__RDB_STREAM;
     case SERVE__ANY: break;
     }
     return -1;
@@ -94,7 +83,7 @@ static int answer(struct serve__call *q, const struct body *body)
     b->len = 0;
     serve__buffer_add(b, &type, 1);
     if (body->type != SERVE__STRING)
-        add_length(b, body->n);
+        serve__add_length(b, body->n);
     serve__buffer_add(b, elements->data, elements->len);
     if (b->failed || elements->failed)
         return CARET_E_NOMEM;
@@ -112,12 +101,12 @@ int serve__cmd_dump(struct serve__call *q)
         return serve__null(q);
     if (rc != CARET_OK)
         return rc;
-    if (number_of(k.type) < 0)
-        return serve__fail(q, "ERR DUMP of this type is not there yet");
     q->r->work.len = 0;
-    if (k.type == SERVE__STRING)
-        add_text(&q->r->work, k.value);
-    else
-        rc = k.type == SERVE__LIST ? add_elements(q, &body) : serve__pick_all(q, &k, add_field, &body);
+    switch (k.type) {
+    case SERVE__STRING: serve__add_text(&q->r->work, k.value); break;
+    case SERVE__LIST: rc = add_elements(q, &body); break;
+    case SERVE__STREAM: rc = serve__stream_dump(q, k.name, &body.n); break;
+    default: rc = serve__pick_all(q, &k, add_field, &body);
+    }
     return rc == CARET_OK ? answer(q, &body) : rc;
 }

@@ -9,56 +9,14 @@
 #include <stdio.h>
 
 #include "server/codec/number.h"
-#include "server/codec/rdb.h"
 #include "server/data/list.h"
 #include "server/data/set.h"
+#include "server/data/text.h"
 #include "server/event.h"
 #include "server/keys/access.h"
+#include "server/stream/payload.h"
 #include "server/worker.h"
 #include "server/zset/zset.h"
-
-static int bad(struct serve__call *q)
-{
-    return serve__fail(q, "ERR Bad data format");
-}
-
-/* ------------------------------------------------------------------ texts */
-
-/* A text: where it is, or in q->r->work. */
-struct text {
-    struct caret_codec__rdb_text t;
-    size_t at;
-};
-
-static int unpack(struct serve__call *q, struct text *x)
-{
-    struct serve__buffer *b = &q->r->work;
-    x->at = b->len;
-    if (x->t.packed == 0)
-        return CARET_OK;
-    if (x->t.len > (uint64_t)q->w->config.n[SERVE__CFG_proto_max_bulk_len])
-        return bad(q);
-    if (!serve__buffer_room(b, x->t.len))
-        return CARET_E_NOMEM;
-    if (!caret_codec__lzf_unpack(x->t.bytes, x->t.packed, (uint8_t *)b->data + b->len, x->t.len))
-        return bad(q);
-    b->len += x->t.len;
-    return CARET_OK;
-}
-
-static caret_slice slice(const struct serve__call *q, const struct text *x)
-{
-    const char *from = x->t.is_digits ? x->t.digits
-                       : x->t.packed  ? q->r->work.data + x->at
-                                      : (const char *)x->t.bytes;
-    return (caret_slice){x->t.len > 0 ? from : "", x->t.len};
-}
-
-static int read_text(struct serve__call *q, struct caret_codec__reader *r, struct text *x)
-{
-    x->t = caret_codec__rdb_get_text(r);
-    return r->bad ? bad(q) : unpack(q, x);
-}
 
 /* --------------------------------------------------------------- elements */
 
@@ -73,23 +31,23 @@ struct source {
 
 static int begin(struct serve__call *q, struct source *s, struct caret_codec__reader *r, bool listpack)
 {
-    struct text whole;
+    struct serve__text whole;
     *s = (struct source){.r = r, .listpack = listpack};
     q->r->work.len = 0;
     if (!listpack) {
         s->left = caret_codec__rdb_get_length(r);
-        return r->bad ? bad(q) : CARET_OK;
+        return r->bad ? serve__bad_payload(q) : CARET_OK;
     }
-    int rc = read_text(q, r, &whole);
-    caret_slice bytes = slice(q, &whole);
+    int rc = serve__text_read(q, r, &whole);
+    caret_slice bytes = serve__text_slice(q, &whole);
     s->mark = q->r->work.len;
     if (rc == CARET_OK)
         caret_codec__listpack_begin(&s->inner, (const uint8_t *)bytes.data, bytes.len);
-    return rc == CARET_OK && s->inner.bad ? bad(q) : rc;
+    return rc == CARET_OK && s->inner.bad ? serve__bad_payload(q) : rc;
 }
 
 /* The next; CARET_NONE at the end.  `first` of what belongs together. */
-static int next(struct serve__call *q, struct source *s, bool first, struct text *x)
+static int next(struct serve__call *q, struct source *s, bool first, struct serve__text *x)
 {
     if (!s->listpack) {
         if (first && s->left == 0)
@@ -97,51 +55,51 @@ static int next(struct serve__call *q, struct source *s, bool first, struct text
         s->left -= first;
         if (first)
             q->r->work.len = s->mark;
-        return read_text(q, s->r, x);
+        return serve__text_read(q, s->r, x);
     }
     bool more = caret_codec__listpack_next(&s->inner, &x->t);
-    return more ? CARET_OK : s->inner.bad || !first ? bad(q) : CARET_NONE;
+    return more ? CARET_OK : s->inner.bad || !first ? serve__bad_payload(q) : CARET_NONE;
 }
 
 /* ------------------------------------------------------------------ types */
 
 static int restore_string(struct serve__call *q, struct caret_codec__reader *r, struct serve__key *k)
 {
-    struct text x;
+    struct serve__text x;
     q->r->work.len = 0;
-    int rc = read_text(q, r, &x);
-    caret_slice value = slice(q, &x);
+    int rc = serve__text_read(q, r, &x);
+    caret_slice value = serve__text_slice(q, &x);
     return rc == CARET_OK ? serve__key_set_string(q, k, value.data, value.len, k->expiry) : rc;
 }
 
 static int restore_set(struct serve__call *q, struct caret_codec__reader *r, struct serve__key *k)
 {
     struct source s;
-    struct text x;
+    struct serve__text x;
     bool fresh = true;
     int rc = begin(q, &s, r, false);
     while (rc == CARET_OK && fresh && (rc = next(q, &s, true, &x)) == CARET_OK)
-        rc = serve__set_put(q, k, slice(q, &x), &fresh);
-    return rc == CARET_NONE ? CARET_OK : rc == CARET_OK ? bad(q) : rc;
+        rc = serve__set_put(q, k, serve__text_slice(q, &x), &fresh);
+    return rc == CARET_NONE ? CARET_OK : rc == CARET_OK ? serve__bad_payload(q) : rc;
 }
 
 static int restore_integers(struct serve__call *q, struct caret_codec__reader *r, struct serve__key *k)
 {
-    struct text whole;
+    struct serve__text whole;
     uint64_t n;
     bool fresh = true;
     q->r->work.len = 0;
-    int rc = read_text(q, r, &whole);
-    caret_slice bytes = slice(q, &whole);
+    int rc = serve__text_read(q, r, &whole);
+    caret_slice bytes = serve__text_slice(q, &whole);
     const uint8_t *at = (const uint8_t *)bytes.data;
     if (rc == CARET_OK && !caret_codec__intset_count(at, bytes.len, &n))
-        return bad(q);
+        return serve__bad_payload(q);
     for (uint64_t i = 0; rc == CARET_OK && fresh && i < n; i++) {
         char digits[24];
         int len = snprintf(digits, sizeof digits, "%lld", (long long)caret_codec__intset_at(at, i));
         rc = serve__set_put(q, k, (caret_slice){digits, (size_t)len}, &fresh);
     }
-    return rc == CARET_OK && !fresh ? bad(q) : rc;
+    return rc == CARET_OK && !fresh ? serve__bad_payload(q) : rc;
 }
 
 static int restore_hash(struct serve__call *q, struct caret_codec__reader *r, struct serve__key *k,
@@ -149,51 +107,52 @@ static int restore_hash(struct serve__call *q, struct caret_codec__reader *r, st
 {
     const int64_t *most = q->w->config.n;
     struct source s;
-    struct text name, value;
+    struct serve__text name, value;
     bool fresh = true;
     int rc = begin(q, &s, r, listpack);
     while (rc == CARET_OK && fresh && (rc = next(q, &s, true, &name)) == CARET_OK) {
         if ((rc = next(q, &s, false, &value)) != CARET_OK)
             return rc;
-        caret_slice n = slice(q, &name), v = slice(q, &value);
+        caret_slice n = serve__text_slice(q, &name), v = serve__text_slice(q, &value);
         rc = serve__field_put(q, k, n, v.data, v.len, &fresh);
         if (n.len > (uint64_t)most[SERVE__CFG_hash_max_listpack_value] ||
             v.len > (uint64_t)most[SERVE__CFG_hash_max_listpack_value] ||
             k->count > (uint64_t)most[SERVE__CFG_hash_max_listpack_entries])
             k->flags |= SERVE__HEAD_LARGE;
     }
-    return rc == CARET_NONE ? CARET_OK : rc == CARET_OK ? bad(q) : rc;
+    return rc == CARET_NONE ? CARET_OK : rc == CARET_OK ? serve__bad_payload(q) : rc;
 }
 
 /* The score of a member: a text of a listpack, a double, or a text of the old form. */
 static int next_score(struct serve__call *q, struct source *s, bool old, double *score)
 {
-    struct text x;
+    struct serve__text x;
     if (!s->listpack) {
         *score = old ? caret_codec__rdb_get_score(s->r) : caret_codec__rdb_get_double(s->r);
-        return s->r->bad || isnan(*score) ? bad(q) : CARET_OK;
+        return s->r->bad || isnan(*score) ? serve__bad_payload(q) : CARET_OK;
     }
     int rc = next(q, s, false, &x);
-    caret_slice text = slice(q, &x);
-    return rc == CARET_OK && !caret_codec__parse_double(text.data, text.len, score) ? bad(q) : rc;
+    caret_slice text = serve__text_slice(q, &x);
+    return rc == CARET_OK && !caret_codec__parse_double(text.data, text.len, score) ? serve__bad_payload(q)
+                                                                                    : rc;
 }
 
 static int restore_zset(struct serve__call *q, struct caret_codec__reader *r, struct serve__key *k, int type)
 {
     struct source s;
-    struct text x;
+    struct serve__text x;
     struct serve__zmember m;
     double score;
     size_t longest = 0;
     int rc = begin(q, &s, r, type == CARET_CODEC__RDB_ZSET_LISTPACK);
     while (rc == CARET_OK && (rc = next(q, &s, true, &x)) == CARET_OK) {
-        caret_slice name = slice(q, &x);
+        caret_slice name = serve__text_slice(q, &x);
         longest = name.len > longest ? name.len : longest;
         rc = next_score(q, &s, type == CARET_CODEC__RDB_ZSET_TEXT, &score);
         if (rc == CARET_OK)
             rc = serve__zmember_find(q, k, &m, name);
         if (rc == CARET_OK && m.there)
-            return bad(q);
+            return serve__bad_payload(q);
         if (rc == CARET_OK)
             rc = serve__zmember_put(q, k, &m, score);
     }
@@ -203,10 +162,10 @@ static int restore_zset(struct serve__call *q, struct caret_codec__reader *r, st
 
 static int push_all(struct serve__call *q, struct source *s, struct serve__list *l)
 {
-    struct text x;
+    struct serve__text x;
     int rc;
     while ((rc = next(q, s, true, &x)) == CARET_OK)
-        if ((rc = serve__list_push(q, l, SERVE__RIGHT, slice(q, &x))) != CARET_OK)
+        if ((rc = serve__list_push(q, l, SERVE__RIGHT, serve__text_slice(q, &x))) != CARET_OK)
             return rc;
     return rc == CARET_NONE ? CARET_OK : rc;
 }
@@ -216,19 +175,19 @@ static int push_nodes(struct serve__call *q, struct caret_codec__reader *r, stru
 {
     enum { PLAIN = 1, PACKED = 2 };
     struct source s;
-    struct text x;
+    struct serve__text x;
     int rc = CARET_OK;
     for (uint64_t n = caret_codec__rdb_get_length(r); rc == CARET_OK && !r->bad && n > 0; n--) {
         uint64_t kind = caret_codec__rdb_get_length(r);
         q->r->work.len = 0;
         if (kind == PACKED && (rc = begin(q, &s, r, true)) == CARET_OK)
             rc = push_all(q, &s, l);
-        else if (kind == PLAIN && (rc = read_text(q, r, &x)) == CARET_OK)
-            rc = serve__list_push(q, l, SERVE__RIGHT, slice(q, &x));
+        else if (kind == PLAIN && (rc = serve__text_read(q, r, &x)) == CARET_OK)
+            rc = serve__list_push(q, l, SERVE__RIGHT, serve__text_slice(q, &x));
         else if (rc == CARET_OK)
-            return bad(q);
+            return serve__bad_payload(q);
     }
-    return rc == CARET_OK && r->bad ? bad(q) : rc;
+    return rc == CARET_OK && r->bad ? serve__bad_payload(q) : rc;
 }
 
 /* It has a struct of its own. */
@@ -249,6 +208,18 @@ static int restore_list(struct serve__call *q, struct caret_codec__reader *r, st
     return rc;
 }
 
+/* So has it; it may be empty. */
+static int restore_stream(struct serve__call *q, struct caret_codec__reader *r, struct serve__key *k,
+                          bool old)
+{
+    struct serve__stream x;
+    int rc = serve__stream_change(q, &x, k->name);
+    if (rc == CARET_OK)
+        rc = serve__stream_restore(q, r, &x, old);
+    *k = x.k;
+    return rc;
+}
+
 /* What the payload holds becomes the key, which is not there. */
 static int restore_value(struct serve__call *q, struct caret_codec__reader *r, struct serve__key *k)
 {
@@ -264,7 +235,9 @@ static int restore_value(struct serve__call *q, struct caret_codec__reader *r, s
     case CARET_CODEC__RDB_ZSET:
     case CARET_CODEC__RDB_ZSET_TEXT:
     case CARET_CODEC__RDB_ZSET_LISTPACK: k->type = SERVE__ZSET; return restore_zset(q, r, k, *type);
-    default: return bad(q);
+    case CARET_CODEC__RDB_STREAM_OLD:
+    case CARET_CODEC__RDB_STREAM: return restore_stream(q, r, k, *type == CARET_CODEC__RDB_STREAM_OLD);
+    default: return serve__bad_payload(q);
     }
 }
 
@@ -338,9 +311,10 @@ static int make_room(struct serve__call *q, struct serve__key *k, struct options
 /* Write the header, and the time when the key ends. */
 static int finish(struct serve__call *q, struct serve__key *k, const struct options *o)
 {
-    if (k->type != SERVE__STRING && k->count == 0)
-        return bad(q);
-    int rc = k->type == SERVE__STRING || k->type == SERVE__LIST ? CARET_OK : serve__key_save(q, k);
+    bool stream = k->type == SERVE__STREAM, saved = stream || k->type == SERVE__LIST;
+    if (k->type != SERVE__STRING && !stream && k->count == 0)
+        return serve__bad_payload(q);
+    int rc = k->type == SERVE__STRING || saved ? CARET_OK : serve__key_save(q, k);
     if (rc == CARET_OK && o->ttl != 0)
         rc = serve__key_expire(q, k, o->ttl);
     if (rc != CARET_OK)

@@ -52,7 +52,12 @@ struct addition {
     uint64_t hash;           /* of the fields; never 0 */
 };
 
-static uint64_t mix(uint64_t hash, caret_slice text)
+uint64_t serve__block_hash(uint64_t n)
+{
+    return 0xcbf29ce484222325u ^ n;
+}
+
+uint64_t serve__block_mix(uint64_t hash, caret_slice text)
 {
     for (size_t i = 0; i < text.len; i++)
         hash = (hash ^ (unsigned char)text.data[i]) * 0x100000001b3u;
@@ -61,12 +66,12 @@ static uint64_t mix(uint64_t hash, caret_slice text)
 
 static struct addition measure(const caret_slice *pairs, size_t n)
 {
-    struct addition a = {0, 0, 0, 0xcbf29ce484222325u ^ n};
+    struct addition a = {0, 0, 0, serve__block_hash(n)};
     for (size_t i = 0; i < 2 * n; i += 2) {
         a.plain += pairs[i].len + pairs[i + 1].len;
         a.fields += text_size(pairs[i]);
         a.values += text_size(pairs[i + 1]);
-        a.hash = mix(a.hash, pairs[i]);
+        a.hash = serve__block_mix(a.hash, pairs[i]);
     }
     return a;
 }
@@ -133,6 +138,13 @@ static int close_block(struct serve__call *q, struct serve__stream *x)
         rc = write_closed(q, &n, &x->open);
     x->open.added = 0;
     x->closed++;
+    return rc;
+}
+
+int serve__block_begin(struct serve__call *q, struct serve__stream *x, const struct serve__open_block *b)
+{
+    int rc = x->open.added > 0 ? close_block(q, x) : CARET_OK;
+    x->open = *b;
     return rc;
 }
 

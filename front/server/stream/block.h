@@ -21,6 +21,13 @@
 int serve__block_add(struct serve__call *q, struct serve__stream *x, struct serve__id id,
                      const caret_slice *pairs, size_t n);
 
+/* A block that another server made begins: it is the open one, and the one before is closed. */
+int serve__block_begin(struct serve__call *q, struct serve__stream *x, const struct serve__open_block *b);
+
+/* Its hash of n fields: this, and then each of them mixed in. */
+uint64_t serve__block_hash(uint64_t n);
+uint64_t serve__block_mix(uint64_t hash, caret_slice field);
+
 /* n entries were deleted from the block that has (or had) this id. */
 int serve__block_remove(struct serve__call *q, struct serve__stream *x, struct serve__id id, uint32_t n);
 

@@ -169,13 +169,12 @@ static int save_consumer(struct serve__call *q, struct serve__consumer *c)
     return save_record(q, &c->node, bytes, sizeof bytes, c->name);
 }
 
-/* c->node has been made by serve__consumer_open(). */
-int serve__consumer_make(struct serve__call *q, struct serve__stream *x, struct serve__group *g,
-                         struct serve__consumer *c, caret_slice name)
+int serve__consumer_new(struct serve__call *q, struct serve__group *g, struct serve__consumer *c,
+                        caret_slice name, int64_t seen)
 {
     caret_node_buf n;
     c->number = ++g->consumers;
-    c->seen = q->now;
+    c->seen = seen;
     c->name = name;
     int rc = numbered(g, &c->mine, "q", c->number);
     if (rc == CARET_OK)
@@ -184,8 +183,13 @@ int serve__consumer_make(struct serve__call *q, struct serve__stream *x, struct 
         rc = caret_set(q->s, &n.node, name.data, name.len);
     if (rc == CARET_OK)
         rc = save_consumer(q, c);
-    if (rc == CARET_OK)
-        rc = serve__group_save(q, g);
+    return rc == CARET_OK ? serve__group_save(q, g) : rc;
+}
+
+int serve__consumer_make(struct serve__call *q, struct serve__stream *x, struct serve__group *g,
+                         struct serve__consumer *c, caret_slice name)
+{
+    int rc = serve__consumer_new(q, g, c, name, q->now);
     serve__changed(q, SERVE__EVENT_STREAM, "xgroup-createconsumer", x->k.name);
     return rc;
 }

@@ -59,6 +59,9 @@ int serve__consumer_see(struct serve__call *q, struct serve__stream *x, struct s
                         struct serve__consumer *c, caret_slice name);
 int serve__consumer_make(struct serve__call *q, struct serve__stream *x, struct serve__group *g,
                          struct serve__consumer *c, caret_slice name);
+/* The same without an event, last seen then; c->node has been made by serve__consumer_open(). */
+int serve__consumer_new(struct serve__call *q, struct serve__group *g, struct serve__consumer *c,
+                        caret_slice name, int64_t seen);
 /* With all that is pending of it. */
 int serve__consumer_delete(struct serve__call *q, struct serve__group *g, struct serve__consumer *c);
 /* The name that belongs to a number; it lives until the next call with the session. */
