@@ -20,7 +20,8 @@ find_library(LUA54_LIBRARY NAMES liblua5.4.a liblua54.a lua5.4 lua54)
 # Lua files, and what the tool has of other languages, by the names that their modules have, with slashes: ${names}, and
 # their places at the same index of ${paths}.
 macro(caret_lua_files names paths folder prefix)
-    file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR}/${folder} CONFIGURE_DEPENDS ${folder}/*.lua ${folder}/*.m)
+    file(GLOB_RECURSE found RELATIVE ${PROJECT_SOURCE_DIR}/${folder} CONFIGURE_DEPENDS
+        ${folder}/*.lua ${folder}/*.m ${folder}/*.py)
     foreach(file ${found})
         list(APPEND ${names} ${prefix}${file})
         list(APPEND ${paths} ${PROJECT_SOURCE_DIR}/${folder}/${file})

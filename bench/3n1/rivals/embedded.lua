@@ -2,6 +2,7 @@
 
 local caret_version = require("caret")._VERSION
 local programs = require "caret.programs"
+local python = require "3n1.rivals.python"
 local rivals = require "3n1.rivals.list"
 
 local EXACT = 1 << 53 -- where numbers are doubles
@@ -66,6 +67,7 @@ return function()
         caret_lua(nil),
         caret_lua("luajit"),
         in_c("caret", "Caret, C", A_SECOND, "defaults", function() return caret_version end),
+        python.caret("caret-python", "Caret, Python", "python.py"),
         tables("lua5.4", "plain Lua tables, Lua 5.4"),
         tables("luajit", "plain Lua tables, LuaJIT"),
         in_c("lmdb", "LMDB, C", "all since the last sync; may need a restore",

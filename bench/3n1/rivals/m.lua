@@ -1,7 +1,9 @@
--- GT.M and YottaDB: in their own language, M, and from Lua through a module yottadb, which Caret has too.
+-- GT.M and YottaDB: in their own language, M, and from Lua and Python through modules yottadb, which
+-- Caret has too.
 
 local host = require "caret.host"
 local programs = require "caret.programs"
+local python = require "3n1.rivals.python"
 local rivals = require "3n1.rivals.list"
 
 -- Where GT.M is: as its user says, or where Debian puts it.
@@ -140,13 +142,37 @@ local function caret_as_yottadb()
     }
 end
 
+-- On the library that $ydb_dist names: YottaDB's, or Caret's, which needs no preparing.
+local function yottadb_in_python()
+    local original = not no_yottadb()
+    local make = original and prepare(ydb_folder, "libyottadbutil.so", "")
+    return {
+        name = "yottadb-python", title = "YDBPython",
+        settings = original and "defaults" or "defaults, on Caret's libyottadb.so",
+        durability = original and "all since the last flush: it keeps no journal" or
+            "up to a second of commits",
+        missing = function()
+            return not ydb_folder() and "$ydb_dist is not set" or python.no_ydbpython()
+        end,
+        version = function() return rivals.ask("basename '" .. ydb_folder() .. "'") end,
+        prepare = function(place)
+            python.prepare(place)
+            if make then make(place) end
+        end,
+        cleanup = original and cleanup(ydb_folder) or rivals.sweep,
+        commands = python.commands("ydbpython.py", "yottadb"),
+    }
+end
+
 return function()
     return {
         caret_as_yottadb(),
+        python.caret("caret-ydbpython", "Caret, its caret.yottadb", "ydbpython.py", "caret.yottadb"),
         gtm("gtm", "GT.M, M", "defaults", ""),
         gtm("gtm-tuned", "GT.M, M, more buffers", "16,384 global buffers, larger extensions",
             "-global_buffer_count=16384 -allocation=20000 -extension_count=20000"),
         yottadb_in_m(),
         yottadb_in_lua(),
+        yottadb_in_python(),
     }
 end
