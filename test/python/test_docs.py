@@ -14,6 +14,9 @@ import sys
 import tempfile
 import unittest
 
+import caret
+
+PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(caret.__file__)))
 SOURCE = os.path.abspath(os.environ.get("CARET_SOURCE", os.path.join(os.path.dirname(__file__), "..", "..")))
 BLOCK = re.compile(r"^```(python|console)(?: ([^\n]*))?\n(.*?)^```$", re.M | re.S)
 
@@ -46,11 +49,10 @@ class Pages(unittest.TestCase):
         return len(test.examples)
 
     def run_console(self, text):
-        count = 0
+        count, environment = 0, {**os.environ, "PYTHON": sys.executable, "PYTHONPATH": PACKAGES}
         for count, (command, output) in enumerate(commands(text), 1):
             done = subprocess.run(["sh", "-c", 'python() { "$PYTHON" "$@"; }\n' + command], text=True,
-                                  env={**os.environ, "PYTHON": sys.executable}, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
+                                  env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual(done.stdout, output, command)
         return count
 
