@@ -20,6 +20,7 @@
 #include "tool/c/inspect.h"
 #include "tool/c/lines.h"
 #include "tool/c/measure.h"
+#include "tool/c/net.h"
 #include "tool/c/pool.h"
 #include "tool/c/programs.h"
 #include "tool/c/transfer.h"
@@ -103,6 +104,7 @@ static int run(lua_State *L)
     preload(L, "caret.measure", caret__open_measure);
     preload(L, "caret.programs", caret__open_programs);
     preload(L, "caret.inspect", caret__open_inspect);
+    preload(L, "caret.net", caret__open_net);
     lua_getglobal(L, "require");
     lua_pushliteral(L, "tool.lib.command");
     lua_call(L, 1, 1);

@@ -4,10 +4,11 @@ local command = require "tool.lib.command"
 local host = require "caret.host"
 local inspect = require "caret.inspect"
 local json = require "tool.lib.json"
+local serving = require "tool.lib.serving"
 
 local COUNTERS = {"gets", "sets", "commits", "restarts", "lock_waits", "flushes", "checkpoints", "repairs"}
 local SAMPLE = 500000 -- changes looked at for the hottest globals; more are not counted
-local GLOBALS, PROCESSES = 8, 12 -- lines of each
+local GLOBALS, PROCESSES, COMMANDS, CLIENTS = 8, 12, 8, 12 -- lines of each
 
 -- Counters by process: one that ended and came again under its pid begins anew.
 local function read_processes(handle)
@@ -60,6 +61,10 @@ local function hot_globals(state, seconds, sets)
     return list, complete
 end
 
+local function ask_server(state, seconds)
+    return serving.sample(state.serving, state.address, state.handle:processes(), seconds)
+end
+
 local function sample(state)
     local clock, now = host.clock(), read_processes(state.handle)
     local seconds = math.max(clock - state.clock, 1e-3)
@@ -68,6 +73,7 @@ local function sample(state)
     s.processes, s.total = rates(state.before, now, seconds)
     s.globals, s.complete = hot_globals(state, seconds, s.total.sets)
     s.log_lag, s.checkpoint_lag = stat.log_head - stat.log_durable, stat.log_head - stat.checkpoint_lsn
+    s.server = ask_server(state, seconds)
     state.clock, state.before = clock, now
     return s
 end
@@ -78,6 +84,29 @@ local function bytes(n)
     if n < 10000 then return ("%d B"):format(n) end
     if n < 10000 * 1024 then return ("%.1f KiB"):format(n / 1024) end
     return ("%.1f MiB"):format(n / 2 ^ 20)
+end
+
+local function print_clients(add, list)
+    add("\n%-24s %-16s %9s %9s  %s", "client", "name", "age, s", "idle, s", "command")
+    for i, c in ipairs(list) do
+        if i > CLIENTS then
+            add("and %d more", #list - CLIENTS)
+            break
+        end
+        add("%-24s %-16s %9d %9d  %s%s", c.address, c.name, c.age, c.idle, c.command,
+            c.self and " (this one)" or "")
+    end
+end
+
+local function print_server(add, server)
+    if server.wrong then return add("\nserver: %s", server.wrong) end
+    add("\nserver at %s: %.0f commands per second, %d clients", server.address, server.calls, #server.clients)
+    add("%10s %10s  %s", "calls", "us each", "command")
+    for i = 1, math.min(#server.commands, COMMANDS) do
+        local c = server.commands[i]
+        add("%10.0f %10.2f  %s", c.calls, c.usec, c.name)
+    end
+    print_clients(add, server.clients)
 end
 
 local function print_text(state, s)
@@ -101,20 +130,32 @@ local function print_text(state, s)
     for i = 1, math.min(#s.globals, GLOBALS) do
         add("%8.0f  %s", s.globals[i].changes, s.globals[i].name)
     end
+    if s.server then print_server(add, s.server) end
     command.write(state.terminal and "\27[H\27[J" or "", table.concat(out, "\n"),
         state.terminal and "\n" or "\n\n")
 end
 
+local function list_of(rows, names)
+    local list = {}
+    for i, row in ipairs(rows or {}) do list[i] = json.fields(row, names) end
+    return list
+end
+
+local function server_json(s)
+    if not s or s.wrong then return s and json.fields(s, {"wrong"}) end
+    return json.object("address", s.address, "calls", s.calls,
+        "commands", list_of(s.commands, {"name", "calls", "usec"}),
+        "clients", list_of(s.clients, {"id", "address", "name", "age", "idle", "command", "self"}))
+end
+
 local function print_json(state, s)
-    local processes, globals = {}, {}
-    for i, p in ipairs(s.processes) do
-        processes[i] = json.fields(p, {"pid", "command", "alive", "self", table.unpack(COUNTERS)})
-    end
-    for i, g in ipairs(s.globals) do globals[i] = json.fields(g, {"name", "changes"}) end
+    local processes = list_of(s.processes, {"pid", "command", "alive", "self", table.unpack(COUNTERS)})
+    local globals = list_of(s.globals, {"name", "changes"})
     command.write(json.encode(json.object("file", state.db:path(), "time", os.time(), "seconds", s.seconds,
         "rates", json.fields(s.total, COUNTERS), "log_lag", s.log_lag, "checkpoint_lag", s.checkpoint_lag,
         "arena_used", s.stat.arena_used, "arena_slots", s.stat.arena_slots, "snapshots", s.stat.snapshots,
-        "processes", processes, "globals", globals, "globals_complete", s.complete)), "\n")
+        "processes", processes, "globals", globals, "globals_complete", s.complete,
+        "server", server_json(s.server))), "\n")
 end
 
 local function run(o)
@@ -125,7 +166,10 @@ local function run(o)
     local db = command.open(o)
     local handle = inspect.open(db:path())
     local state = {db = db, handle = handle, log = follow(handle), clock = host.clock(),
-        before = read_processes(handle), terminal = host.isatty(1) and not o.json}
+        before = read_processes(handle), terminal = host.isatty(1) and not o.json, serving = {},
+        address = o.server}
+    local server = ask_server(state, 1)
+    if o.server and server.wrong then command.fail(server.wrong) end
     local n = 0
     repeat
         host.sleep(interval)
@@ -143,6 +187,7 @@ return {
     options = {
         {"-i, --interval SECONDS", "between two looks", default = "1"},
         {"-n, --limit N", "end after so many looks", least = 1},
+        {"--server ADDRESS", "where its server is: a path, a port, HOST:PORT; else it is found"},
         {"--json", "print JSON lines"},
         command.DB,
     },
@@ -153,7 +198,12 @@ the disk yet, and how much not in the data file; and the globals that are change
 is a picture that changes, elsewhere a block of lines for each look.
 
 Processes count in shared memory what they do, each for itself and some dozens of calls at a time, so
-slow ones show up in steps. Reads are not counted by global.]],
-    examples = {{"caret top"}, {"caret top --json -i 10 >>forest.log"}},
+slow ones show up in steps. Reads are not counted by global.
+
+Where a `caret serve` has the database open it is asked, too: its commands per second with the microseconds
+of each call, those that take most time first, and its clients, those that wrote last first. Its password
+comes from $REDISCLI_AUTH, as for redis-cli. It counts what top asks it, INFO and CLIENT LIST, as well.]],
+    examples = {{"caret top"}, {"caret top --server /run/shop.sock"},
+        {"caret top --json -i 10 >>forest.log"}},
     run = run,
 }
