@@ -1,5 +1,6 @@
 /* Any bytes as requests to the server: they are the same commands, and the same error, whether they come at once or in
- * pieces, with the input moved in memory between these; and arguments lie within what has come. */
+ * pieces, with the input moved in memory between these; and arguments lie within what has come, or within the words of
+ * an inline command with quotes, which are no longer. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,17 @@ struct feed {
     enum serve__parsed end;
 };
 
+static int within(const caret_slice *a, const char *from, size_t len)
+{
+    return from != NULL && a->data >= from && a->data + a->len <= from + len;
+}
+
 static void note(struct feed *f, size_t first, int argc)
 {
     serve__buffer_add(&f->found, &argc, sizeof argc);
     for (size_t i = first; i < first + (size_t)argc; i++) {
         const caret_slice *a = &f->args.v[i];
-        check(a->data >= f->in.data && a->data + a->len <= f->in.data + f->in.len);
+        check(within(a, f->in.data, f->in.len) || within(a, f->args.line, f->in.len));
         serve__buffer_add(&f->found, &a->len, sizeof a->len);
         serve__buffer_add(&f->found, a->data, a->len);
     }
