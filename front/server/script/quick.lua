@@ -114,8 +114,8 @@ local function answered()
     return answer
 end
 
-local function call(...)
-    local n, name, a, b, c, d = select("#", ...), ...
+-- What kind of answer the command has given; SLOW: it was not called.
+local function ask(n, name, a, b, c, d)
     local command, kind = names[name], SLOW
     if command then
         if n == 2 then
@@ -128,6 +128,11 @@ local function call(...)
             kind = run4(command, a, b, c, d)
         end
     end
+    return kind
+end
+
+local function call(...)
+    local kind = ask(select("#", ...), ...)
     if kind == TEXT then
         local answer = answered()
         return answer
@@ -140,19 +145,7 @@ local function call(...)
 end
 
 local function protected(...)
-    local n, name, a, b, c, d = select("#", ...), ...
-    local command, kind = names[name], SLOW
-    if command then
-        if n == 2 then
-            kind = run1(command, a)
-        elseif n == 3 then
-            kind = run2(command, a, b)
-        elseif n == 4 then
-            kind = run3(command, a, b, c)
-        elseif n == 5 then
-            kind = run4(command, a, b, c, d)
-        end
-    end
+    local kind = ask(select("#", ...), ...)
     if kind == TEXT then
         local answer = answered()
         return answer
