@@ -13,7 +13,7 @@ from typing import Any, Optional, Union
 
 import caret
 
-from .shelf import release, shared
+from .shelf import release, removed, shared
 
 error = (caret.Error, OSError)
 Text = Union[str, bytes]
@@ -56,14 +56,7 @@ class Dbm(MutableMapping[Text, bytes]):
         self._writable(key).set(_bytes(value, "values"))
 
     def __delitem__(self, key: Text) -> None:
-        node = self._writable(key)
-
-        def take() -> bool:
-            found = bool(node.has_value)
-            node.delete()
-            return found
-
-        if not node.db.run(take):
+        if not removed(self._writable(key)):
             raise KeyError(key)
 
     def __contains__(self, key: object) -> bool:

@@ -22,6 +22,17 @@ _opened: dict[str, list[Any]] = {}  # by path: a Database that was opened here, 
 _lock = threading.Lock()
 
 
+def removed(node: Any) -> bool:
+    """Delete the value of the node: whether it had one, in one step."""
+
+    def take() -> bool:
+        found = bool(node.has_value)
+        node.delete()
+        return found
+
+    return bool(node.db.run(take))
+
+
 def shared(path: Any, **options: Any) -> Any:
     """The Database of this path: open here already, or opened, and closed by the last release()."""
     full = os.path.abspath(os.fsdecode(path))
@@ -83,14 +94,7 @@ class Shelf(MutableMapping[str, Any]):
             self.cache[key] = value
 
     def __delitem__(self, key: str) -> None:
-        node = self._at(key)
-
-        def take() -> bool:
-            found = bool(node.has_value)
-            node.delete()
-            return found
-
-        if not node.db.run(take):
+        if not removed(self._at(key)):
             raise KeyError(key)
         self.cache.pop(key, None)
 
