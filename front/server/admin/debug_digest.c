@@ -48,18 +48,12 @@ static int add_field(struct serve__call *q, void *arg, caret_slice name, caret_s
     return CARET_OK;
 }
 
-static int of_list(struct serve__call *q, caret_slice name, struct digest *d)
+static int chain_element(struct serve__call *q, void *arg, caret_slice value)
 {
-    struct serve__list l;
-    struct serve__elements i;
-    caret_slice value;
-    int rc = serve__list_open(q, &l, name);
-    if (rc == CARET_OK)
-        rc = serve__elements_begin(q, &i, &l, 0, 1);
-    for (int64_t n = 0; rc == CARET_OK && n < serve__list_len(&l); n++)
-        if ((rc = serve__elements_next(q, &i, &value)) == CARET_OK)
-            *d = pair((caret_slice){(char *)d->bytes, sizeof d->bytes}, value);
-    return rc;
+    struct digest *d = arg;
+    (void)q;
+    *d = pair((caret_slice){(char *)d->bytes, sizeof d->bytes}, value);
+    return CARET_OK;
 }
 
 /* Of the value of a key; all zeros if there is none. */
@@ -71,7 +65,7 @@ static int of_value(struct serve__call *q, caret_slice name, struct digest *d)
     if (rc == CARET_NONE)
         return CARET_OK;
     if (rc == CARET_OK && k.type == SERVE__LIST)
-        return of_list(q, name, d);
+        return serve__list_each(q, name, chain_element, d);
     if (rc == CARET_OK && k.type != SERVE__STRING && k.type != SERVE__STREAM)
         return serve__pick_all(q, &k, add_field, d);
     caret_slice value = k.type == SERVE__STRING ? k.value : (caret_slice){(char *)k.state, k.state_len};

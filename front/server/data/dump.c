@@ -43,19 +43,12 @@ static int add_field(struct serve__call *q, void *arg, caret_slice name, caret_s
     return CARET_OK;
 }
 
-static int add_elements(struct serve__call *q, struct body *body)
+static int add_element(struct serve__call *q, void *arg, caret_slice value)
 {
-    struct serve__list l;
-    struct serve__elements i;
-    caret_slice value;
-    int rc = serve__list_open(q, &l, q->argv[1]);
-    if (rc == CARET_OK)
-        rc = serve__elements_begin(q, &i, &l, 0, 1);
-    body->n = l.k.count;
-    for (uint64_t n = 0; rc == CARET_OK && n < body->n; n++)
-        if ((rc = serve__elements_next(q, &i, &value)) == CARET_OK)
-            serve__add_text(&q->r->work, value);
-    return rc;
+    struct body *body = arg;
+    body->n++;
+    serve__add_text(&q->r->work, value);
+    return CARET_OK;
 }
 
 /* The number of a type. */
@@ -104,7 +97,7 @@ int serve__cmd_dump(struct serve__call *q)
     q->r->work.len = 0;
     switch (k.type) {
     case SERVE__STRING: serve__add_text(&q->r->work, k.value); break;
-    case SERVE__LIST: rc = add_elements(q, &body); break;
+    case SERVE__LIST: rc = serve__list_each(q, k.name, add_element, &body); break;
     case SERVE__STREAM: rc = serve__stream_dump(q, k.name, &body.n); break;
     default: rc = serve__pick_all(q, &k, add_field, &body);
     }

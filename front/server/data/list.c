@@ -144,6 +144,20 @@ int serve__elements_next(struct serve__call *q, struct serve__elements *i, caret
     return found(rc, value);
 }
 
+int serve__list_each(struct serve__call *q, caret_slice name, serve__element *each, void *arg)
+{
+    struct serve__list l;
+    struct serve__elements i;
+    caret_slice value;
+    int rc = serve__list_open(q, &l, name);
+    if (rc == CARET_OK)
+        rc = serve__elements_begin(q, &i, &l, 0, 1);
+    for (int64_t n = 0; rc == CARET_OK && n < serve__list_len(&l); n++)
+        if ((rc = serve__elements_next(q, &i, &value)) == CARET_OK)
+            rc = each(q, arg, value);
+    return rc;
+}
+
 int serve__list_answer(struct serve__call *q, const struct serve__list *l, int64_t index, int64_t n, int step)
 {
     struct serve__elements i;

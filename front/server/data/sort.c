@@ -139,18 +139,10 @@ static int add_item(struct sorting *s, caret_slice element)
     return s->bytes.failed ? CARET_E_NOMEM : CARET_OK;
 }
 
-static int load_list(struct serve__call *q, struct sorting *s)
+static int load_element(struct serve__call *q, void *arg, caret_slice value)
 {
-    struct serve__list l;
-    struct serve__elements i;
-    caret_slice value;
-    int rc = serve__list_open(q, &l, q->argv[1]);
-    if (rc == CARET_OK)
-        rc = serve__elements_begin(q, &i, &l, 0, 1);
-    for (int64_t n = serve__list_len(&l); rc == CARET_OK && n > 0; n--)
-        if ((rc = serve__elements_next(q, &i, &value)) == CARET_OK)
-            rc = add_item(s, value);
-    return rc;
+    (void)q;
+    return add_item(arg, value);
 }
 
 static int load_names(struct serve__call *q, const struct serve__key *k, struct sorting *s)
@@ -188,7 +180,7 @@ static int load(struct serve__call *q, struct sorting *s)
         s->o.by = NULL;
     }
     switch (k.type) {
-    case SERVE__LIST: return load_list(q, s);
+    case SERVE__LIST: return serve__list_each(q, q->argv[1], load_element, s);
     case SERVE__SETTYPE: return load_names(q, &k, s);
     case SERVE__ZSET: return s->o.unsorted ? load_ranked(q, &k, s) : load_names(q, &k, s);
     default: return SERVE__E_TYPE;
