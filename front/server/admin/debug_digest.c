@@ -114,7 +114,7 @@ static int of_database(struct serve__call *q, unsigned db, struct digest *all)
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
-int serve__debug_digest(struct serve__call *q)
+static int of_all(struct serve__call *q)
 {
     struct digest all = {{0}};
     unsigned here = q->db;
@@ -123,6 +123,12 @@ int serve__debug_digest(struct serve__call *q)
         rc = of_database(q, db, &all);
     q->db = here;
     return rc == CARET_OK ? answer(q, &all) : rc;
+}
+
+/* In a transaction, of which the names are: DEBUG is run without one. */
+int serve__debug_digest(struct serve__call *q)
+{
+    return serve__atomic(q, of_all);
 }
 
 int serve__debug_object(struct serve__call *q)
