@@ -59,8 +59,8 @@ int serve__elements_begin(struct serve__call *q, struct serve__elements *i, cons
                           int64_t index, int step);
 int serve__elements_next(struct serve__call *q, struct serve__elements *i, caret_slice *value);
 
-/* Call `each` with all elements of the list `name`, in order, until it returns another code than CARET_OK.  The errors of
- * serve__list_open() and of `each`. */
+/* Call `each` with all elements of the list `name`, in order, until it returns another code than CARET_OK.  The errors
+ * of serve__list_open() and of `each`. */
 typedef int serve__element(struct serve__call *q, void *arg, caret_slice value);
 int serve__list_each(struct serve__call *q, caret_slice name, serve__element *each, void *arg);
 
