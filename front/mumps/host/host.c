@@ -1,0 +1,139 @@
+/*
+ * host.c - databases by name, files inside the program, errors one by one.
+ */
+#include "mumps/host/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "m/error.h"
+#include "m/settings.h"
+
+struct opened {
+    struct opened *next;
+    char *name;   /* as it was asked for */
+    caret_db *db; /* NULL: its file is that of one that was opened before, under another name */
+    caret_session *session;
+};
+
+static struct opened *opened;
+static char why[512];
+
+const char *caret_mumps__why(void)
+{
+    return why;
+}
+
+const char *caret_mumps__gbldir(void)
+{
+    return caret_m__gbldir();
+}
+
+static caret_session *fail(const char *text)
+{
+    snprintf(why, sizeof why, "%s", text);
+    return NULL;
+}
+
+/* The one of the same file, if there is one: sessions of one process would wait for each other's locks. */
+static const struct opened *same_file(const struct opened *o)
+{
+    const struct opened *other = opened;
+
+    while (other != NULL && (other->db == NULL || strcmp(caret_path(other->db), caret_path(o->db)) != 0))
+        other = other->next;
+    return other;
+}
+
+static bool open_file(struct opened *o, const char *file)
+{
+    caret_options options = {.size = sizeof options, .readonly = caret_m__only_read(file)};
+
+    if (caret_open(file, &options, &o->db) != CARET_OK)
+        return false;
+    const struct opened *other = same_file(o);
+    if (other == NULL && caret_session_open(o->db, &o->session) == CARET_OK)
+        return true;
+    caret_close(o->db);
+    o->db = NULL;
+    o->session = other != NULL ? other->session : NULL;
+    return other != NULL;
+}
+
+static void drop(struct opened *o)
+{
+    free(o->name);
+    free(o);
+}
+
+/* Takes the name. */
+static caret_session *open_name(char *name)
+{
+    struct opened *o = calloc(1, sizeof *o);
+    char *file = caret_m__file_of(name);
+
+    if (o == NULL || file == NULL) {
+        free(o);
+        free(file);
+        free(name);
+        return fail("no memory for a database");
+    }
+    o->name = name;
+    bool done = open_file(o, file);
+    free(file);
+    if (!done) {
+        fail(caret_message());
+        drop(o);
+        return NULL;
+    }
+    o->next = opened;
+    opened = o;
+    return o->session;
+}
+
+caret_session *caret_mumps__session(const char *name, size_t len)
+{
+    char *copy = len != 0 ? strndup(name, len) : strdup(caret_m__gbldir());
+
+    if (copy == NULL)
+        return fail("no memory for the name of a database");
+    for (struct opened *o = opened; o != NULL; o = o->next)
+        if (strcmp(o->name, copy) == 0) {
+            free(copy);
+            return o->session;
+        }
+    return open_name(copy);
+}
+
+void caret_mumps__close(void)
+{
+    while (opened != NULL) {
+        struct opened *o = opened;
+        opened = o->next;
+        if (o->db != NULL) {
+            caret_session_close(o->session);
+            caret_close(o->db);
+        }
+        drop(o);
+    }
+}
+
+const caret_mumps__file *caret_mumps__embedded(const char *name)
+{
+    for (const caret_mumps__file *f = caret_mumps__files; f->name != NULL; f++)
+        if (strcmp(f->name, name) == 0)
+            return f;
+    return NULL;
+}
+
+bool caret_mumps__error_at(size_t i, caret_mumps__error *e)
+{
+    size_t n;
+    const struct caret_m__error *table = caret_m__errors(&n);
+
+    if (i >= n)
+        return false;
+    *e = (caret_mumps__error){table[i].name, table[i].text, table[i].code, caret_m__severity(table[i].code)};
+    return true;
+}

@@ -1,0 +1,50 @@
+/*
+ * host.h - what Lua calls in C for the program itself: databases by name, files in the program, the table of errors.
+ *
+ * A virtual machine belongs to one thread at a time, and so does all of this.
+ */
+#ifndef CARET_MUMPS_HOST_H
+#define CARET_MUMPS_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "caret.h"
+
+/* The session of the database of that name; empty: of $ZGBLDIR.  It is opened when it is first asked for, and the same
+ * later.  NULL: it can't be opened, caret_mumps__why() tells. */
+caret_session *caret_mumps__session(const char *name, size_t len);
+const char *caret_mumps__why(void);
+
+/* The name of the database as the environment has it. */
+const char *caret_mumps__gbldir(void);
+
+/* Close all of them. */
+void caret_mumps__close(void);
+
+/* A file that was put into the program by the build: "mumps/host/main.lua".  Ends with a NULL name. */
+typedef struct caret_mumps__file {
+    const char *name;
+    const unsigned char *data; /* followed by a NUL */
+    size_t len;                /* without it */
+} caret_mumps__file;
+
+extern const caret_mumps__file caret_mumps__files[];
+
+/* NULL: there is none. */
+const caret_mumps__file *caret_mumps__embedded(const char *name);
+
+/* The i-th error of m/errors.def: false after the last. */
+typedef struct caret_mumps__error {
+    const char *name;
+    const char *text;
+    int code; /* as in the table: negative */
+    int severity;
+} caret_mumps__error;
+
+bool caret_mumps__error_at(size_t i, caret_mumps__error *e);
+
+/* What Lua is given: a struct of pointers, and its declaration. */
+const void *caret_mumps__exports(const char **declaration, size_t *len);
+
+#endif

@@ -1,0 +1,16 @@
+-- mumps.host: the C functions of exports.def, as a table of pointers by name without any prefix taken away.
+--
+-- A pointer that stands in a local variable outside of the functions which call it is a constant for LuaJIT.
+
+local ffi = require "ffi"
+
+local from = debug.getregistry()["caret.mumps"]
+ffi.cdef(from.declaration)
+local exports = ffi.cast("const struct caret_mumps__exports *", from.pointer)
+
+local C = {}
+for name in from.declaration:match("struct caret_mumps__exports {(.*)"):gmatch "%(%*([%w_]+)%)" do
+    C[name] = exports[name]
+end
+
+return C

@@ -1,0 +1,37 @@
+/*
+ * main.c - the program caret-m, which `caret m` is: M, compiled to Lua, on LuaJIT.
+ *
+ * All of it is Lua but what stands in exports.def; front/mumps/host/main.lua reads the command line.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <lua.h>
+
+#include "mumps/host/host.h"
+#include "mumps/host/vm.h"
+
+/* A standard descriptor that is closed must not become that of a database: it is taken by one that can be neither read
+ * (0) nor written (1, 2). */
+static void fill_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+            _exit(CARET_MUMPS__BROKEN);
+}
+
+int main(int argc, char **argv)
+{
+    fill_descriptors();
+    lua_State *L = caret_mumps__vm();
+    if (L == NULL) {
+        fputs("caret-m: no memory\n", stderr);
+        return CARET_MUMPS__BROKEN;
+    }
+    int status = caret_mumps__main(L, "mumps.host.main", argc, argv);
+    lua_close(L);
+    caret_mumps__close();
+    return status;
+}

@@ -1,0 +1,32 @@
+-- caret-m's command line.  Exit status: that of the M program, 1 when it ended by an error, 2 usage.
+
+local host = require "mumps.host.program"
+
+local main = {}
+
+local USAGE = [[
+usage: caret m                              a prompt (direct mode)
+       caret m -run [LABEL^]ROUTINE [ARGUMENTS]
+       caret m -compile FILE.m...           all errors, with line and column
+       caret m -version
+]]
+
+local commands = {
+    ["-run"] = function(...) return host.run(...) end,
+    ["-direct"] = function() return host.direct() end,
+    ["-compile"] = function(...) return host.compile(...) end,
+    ["-version"] = function() return host.version() end,
+    ["-lua"] = function(file, ...) return host.lua(file, ...) end,
+}
+
+function main.main(command, ...)
+    jit.opt.start("maxtrace=8000", "maxrecord=8000", "maxmcode=16384", "maxside=400", "maxsnap=1000")
+    local f = commands[command or "-direct"]
+    if not f or (command == "-run" or command == "-lua") and not ... then
+        io.stderr:write(USAGE)
+        return 2
+    end
+    return f(...)
+end
+
+return main

@@ -1,0 +1,34 @@
+-- What the words of caret-m's command line do.
+
+local program = {}
+
+-- A part that is not there yet, or can't be loaded, says so.
+local function part(name, method, ...)
+    return require(name)[method](...)
+end
+
+function program.run(entry, ...)
+    return part("mumps.runtime.start", "run", entry, ...)
+end
+
+function program.direct()
+    return part("mumps.tools.direct", "main")
+end
+
+function program.compile(...)
+    return part("mumps.tools.compile", "main", ...)
+end
+
+function program.version()
+    io.write("caret-m 0.1.0, ", jit.version, "\n")
+    return 0
+end
+
+-- For those who work on this front: a Lua file with all modules.
+function program.lua(file, ...)
+    local f = assert(loadfile(file))
+    arg = {[0] = file, ...} -- luacheck: ignore 121
+    return tonumber((f(...))) or 0
+end
+
+return program

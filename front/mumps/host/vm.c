@@ -1,0 +1,163 @@
+/*
+ * vm.c - making the virtual machine.
+ *
+ * Modules come from the program itself: "mumps.host.main" is its file mumps/host/main.lua, and "mumps.host" is
+ * mumps/host/init.lua.  As long as $CARET_M_SOURCE names a folder they are read there instead, for those who work on
+ * them.
+ */
+#include "mumps/host/vm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <lauxlib.h>
+#include <lualib.h>
+
+#include "mumps/host/host.h"
+
+#define LONGEST 512 /* bytes of a path in the program, or in the folder of a developer */
+
+/* The path of a module, without its end. */
+static void path_of(char path[LONGEST], const char *module)
+{
+    snprintf(path, LONGEST - 16, "%s", module);
+    for (char *p = path; *p != 0; p++)
+        if (*p == '.')
+            *p = '/';
+}
+
+/* Is it there?  Then it is loaded as a function, and 1 is returned. */
+static int load_developed(lua_State *L, const char *folder, const char *path, const char *end)
+{
+    char file[2 * LONGEST];
+
+    snprintf(file, sizeof file, "%s/%s%s", folder, path, end);
+    FILE *f = fopen(file, "r");
+    if (f == NULL)
+        return 0;
+    fclose(f);
+    if (luaL_loadfile(L, file) != 0)
+        lua_error(L);
+    return 1;
+}
+
+static int load_inside(lua_State *L, const char *path, const char *end)
+{
+    char file[LONGEST];
+    snprintf(file, sizeof file, "%s%s", path, end);
+    const caret_mumps__file *f = caret_mumps__embedded(file);
+
+    if (f == NULL)
+        return 0;
+    lua_pushfstring(L, "@%s", file);
+    if (luaL_loadbuffer(L, (const char *)f->data, f->len, lua_tostring(L, -1)) != 0)
+        lua_error(L);
+    lua_remove(L, -2);
+    return 1;
+}
+
+/* package.loaders: the module of that name, or nil. */
+static int search(lua_State *L)
+{
+    const char *folder = getenv("CARET_M_SOURCE");
+    char path[LONGEST];
+
+    path_of(path, luaL_checkstring(L, 1));
+    if (folder != NULL &&
+        (load_developed(L, folder, path, ".lua") || load_developed(L, folder, path, "/init.lua")))
+        return 1;
+    return load_inside(L, path, ".lua") || load_inside(L, path, "/init.lua");
+}
+
+/* Before the files of package.path. */
+static void add_searcher(lua_State *L)
+{
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "loaders");
+    for (int i = (int)lua_objlen(L, -1); i >= 2; i--) {
+        lua_rawgeti(L, -1, i);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_pushcfunction(L, search);
+    lua_rawseti(L, -2, 2);
+    lua_pop(L, 2);
+}
+
+/* The C functions are handed over as a pointer and a text: registry, to be taken by mumps.host. */
+static void add_exports(lua_State *L)
+{
+    const char *declaration;
+    size_t len;
+    const void *exports = caret_mumps__exports(&declaration, &len);
+
+    lua_createtable(L, 0, 2);
+    lua_pushlightuserdata(L, (void *)exports);
+    lua_setfield(L, -2, "pointer");
+    lua_pushlstring(L, declaration, len);
+    lua_setfield(L, -2, "declaration");
+    lua_setfield(L, LUA_REGISTRYINDEX, "caret.mumps");
+}
+
+static int open_all(lua_State *L)
+{
+    luaL_openlibs(L);
+    add_searcher(L);
+    add_exports(L);
+    return 0;
+}
+
+lua_State *caret_mumps__vm(void)
+{
+    lua_State *L = luaL_newstate();
+
+    if (L != NULL && lua_cpcall(L, open_all, NULL) != 0) {
+        lua_close(L);
+        L = NULL;
+    }
+    return L;
+}
+
+/* Runs protected: a module, argc and argv; leaves an exit status. */
+static int run(lua_State *L)
+{
+    int argc = (int)lua_tointeger(L, 2);
+    char **argv = lua_touserdata(L, 3);
+
+    lua_getglobal(L, "require");
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "main");
+    luaL_checkstack(L, argc, "too many arguments");
+    for (int i = 1; i < argc; i++)
+        lua_pushstring(L, argv[i]);
+    lua_call(L, argc > 1 ? argc - 1 : 0, 1);
+    return 1;
+}
+
+static int traceback(lua_State *L)
+{
+    lua_getglobal(L, "debug");
+    lua_getfield(L, -1, "traceback");
+    lua_pushvalue(L, 1);
+    lua_pushinteger(L, 2);
+    lua_call(L, 2, 1);
+    return 1;
+}
+
+int caret_mumps__main(lua_State *L, const char *module, int argc, char **argv)
+{
+    lua_pushcfunction(L, traceback);
+    lua_pushcfunction(L, run);
+    lua_pushstring(L, module);
+    lua_pushinteger(L, argc);
+    lua_pushlightuserdata(L, argv);
+    int failed = lua_pcall(L, 3, 1, 1);
+    const char *text = failed ? lua_tostring(L, -1) : NULL;
+    int status = failed ? CARET_MUMPS__BROKEN : (int)lua_tointeger(L, -1);
+
+    if (failed)
+        fprintf(stderr, "caret-m: %s\n", text != NULL ? text : "an error without a text");
+    lua_settop(L, 0);
+    return status;
+}
