@@ -129,6 +129,8 @@ static void features_gone(struct serve__worker *w, struct serve__conn *c)
         serve__conn_gone_monitor(w, c);
     if (serve__conn_gone_locks != NULL)
         serve__conn_gone_locks(w, c);
+    if (serve__conn_gone_ending != NULL)
+        serve__conn_gone_ending(w, c);
     if (serve__conn_gone_acl != NULL)
         serve__conn_gone_acl(w, c);
 }
@@ -270,7 +272,7 @@ static inline void send_plain(struct serve__worker *w, struct serve__conn *c)
 
 void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
 {
-    if (w->saves && serve__disk_waits(w, c))
+    if ((w->saves && serve__disk_waits(w, c)) || (c->flags & SERVE__CONN_HELD))
         return;
     if (w->mail_waits)
         serve__mail_send(w);
@@ -304,7 +306,8 @@ static void protocol_error(struct serve__worker *w, struct serve__conn *c)
 /* May more commands of this connection be run now? */
 static bool goes_on(const struct serve__conn *c)
 {
-    return !(c->flags & (SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY)) &&
+    return !(c->flags & (SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY |
+                         SERVE__CONN_HELD)) &&
            !c->out.failed;
 }
 

@@ -37,7 +37,8 @@ enum {                             /* conn->flags */
        SERVE__CONN_PAUSED = 1 << 16,  /* CLIENT PAUSE: what came last is parsed again when it goes on */
        SERVE__CONN_AWAY = 1 << 20,    /* its script runs, and the loop goes on without it: handoff.h */
        SERVE__CONN_UNSAVED = 1 << 21, /* its output waits for the disk: disk.h */
-       SERVE__CONN_PUSHED = 1 << 22   /* what this command sent it goes out in spite of CLIENT REPLY */
+       SERVE__CONN_PUSHED = 1 << 22,  /* what this command sent it goes out in spite of CLIENT REPLY */
+       SERVE__CONN_HELD = 1 << 23     /* it waits for the end of other clients: meet/ending.h */
 };
 
 /* What the loop knows of whatever is in epoll: the first field of it. */
@@ -74,7 +75,8 @@ struct serve__conn {
     struct serve__subscriptions *subscriptions;
     struct serve__blocked *blocked;
     struct serve__tracking *tracking;
-    struct serve__locks *locks; /* node/lock.c */
+    struct serve__locks *locks;   /* node/lock.c */
+    struct serve__ending *ending; /* meet/ending.h */
     struct serve__user *user;
     struct serve__row *row; /* meet/clients.h */
 };
@@ -85,6 +87,7 @@ void serve__conn_gone_blocked(struct serve__worker *w, struct serve__conn *c) __
 void serve__conn_gone_tracking(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_monitor(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_locks(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
+void serve__conn_gone_ending(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 void serve__conn_gone_acl(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));
 
 /* The connection of a socket that was accepted; NULL: no memory, and the socket is closed. */

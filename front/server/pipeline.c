@@ -125,7 +125,8 @@ static unsigned run_ahead(struct serve__worker *w, struct serve__conn *c, struct
 
 unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)
 {
-    const unsigned stop = SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY;
+    const unsigned stop =
+        SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY | SERVE__CONN_HELD;
     unsigned i = 0, known = 0; /* commands before `known` have been looked up */
     p->alone = 0;
     while (i < p->n && !(c->flags & stop) && serve__conn_has_room(c)) {

@@ -29,6 +29,7 @@
 #include "server/keys/expire.h"
 #include "server/meet/blocked.h"
 #include "server/meet/clients.h"
+#include "server/meet/ending.h"
 #include "server/meet/mail.h"
 #include "server/meet/tracking.h"
 #include "server/node/lock.h"
@@ -234,6 +235,8 @@ void serve__worker_turn(struct serve__worker *w)
     w->monitors = SERVE__SUM(w->shared, monitors);
     if (w->stats->paused > 0)
         serve__pause_look(w);
+    if (w->held > 0)
+        serve__ending_look(w);
     serve__mail_first(w);
     wakes = serve__locks_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;

@@ -59,6 +59,7 @@ struct serve__worker {
     int64_t lock_looked;              /* when they tried */
     bool lock_look;                   /* they are to try: one was released */
     bool mail_waits;                  /* letters are to be sent */
+    unsigned held;                    /* connections that wait for the end of others: meet/ending.h */
     uint64_t version;                 /* of the configuration that `config` was read from */
     const struct serve__user *limits; /* of the default user; NULL: it may do everything (admin/acl.h) */
     uint64_t acl_version;

@@ -98,6 +98,32 @@ case("CLIENT KILL ends clients of all workers", function(c)
     me:close()
 end)
 
+case("CLIENT KILL answers when the client is ended, and not before", function(c)
+    local list = check.spread(4)
+    for _, one in ipairs(list) do
+        local id = one("CLIENT", "ID")
+        one:send("DEBUG SLEEP 0.05\r\nINCR n\r\n")
+        local soon = os.clock() + 0.01
+        while os.clock() < soon do end -- it sleeps, mostly
+        c:send(resp.encode("CLIENT", "KILL", "ID", id) .. "GET n\r\n")
+        is(c:read(), 1)
+        is(one:ready(0), true) -- its end is there
+        is(c:read(), c("GET", "n"))
+    end
+    closed(list)
+end)
+
+case("clients that end each other do not wait for each other", function(c)
+    for _ = 1, 20 do
+        local list, ids = {check.connect(), check.connect()}, {}
+        for i, one in ipairs(list) do ids[i] = one("CLIENT", "ID") end
+        for i, one in ipairs(list) do one:send(resp.encode("CLIENT", "KILL", "ID", ids[3 - i])) end
+        check.wait(function() return not line_of(c, ids[1]) or not line_of(c, ids[2]) end)
+        is(c("PING"), "PONG")
+        closed(list)
+    end
+end)
+
 case("CLIENT PAUSE stops all workers, and commands run when it ends", function(c)
     local list = check.spread(4)
     is(c("CLIENT", "PAUSE", "100000", "WRITE"), "OK")

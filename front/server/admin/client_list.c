@@ -213,7 +213,7 @@ static int64_t kill_all(struct serve__call *q, const struct filter *f)
         if (list[i].id == q->c->id)
             q->c->flags |= SERVE__CONN_CLOSE; /* it gets its answer before */
         else
-            serve__client_kill(q->w, &list[i]);
+            serve__client_kill(q->w, q->c, &list[i]);
     }
     free(list);
     return killed;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include "server/meet/ending.h"
 #include "server/meet/mail.h"
 #include "server/meet/pubsub.h"
 #include "server/multi.h"
@@ -226,7 +227,8 @@ struct serve__client *serve__clients(struct serve__worker *w, size_t *n)
     for (struct serve__conn *c = w->conns; c != NULL; c = c->next)
         serve__row_write(w, c);
     for (size_t i = 0; i < rows; i++)
-        *n += read_row(&s->row[i], &list[*n]);
+        if (read_row(&s->row[i], &list[*n]))
+            list[(*n)++].row = (uint32_t)i;
     qsort(list, *n, sizeof *list, by_id);
     return list;
 }
@@ -244,16 +246,34 @@ static void end_ours(struct serve__worker *w, uint64_t id)
     if (c == NULL)
         return;
     c->flags |= SERVE__CONN_DEAD;
+    if (c->flags & SERVE__CONN_AWAY) /* E5 */
+        serve__row_end(c);
     serve__conn_wake(w, c);
+}
+
+static void write_order(struct serve__worker *w, int to, uint64_t id, enum serve__order what)
+{
+    struct order o = {id, what, 0};
+    caret_slice part = {(const char *)&o, sizeof o};
+    serve__mail_write(w, to, SERVE__LETTER_client, &part, 1, false);
+}
+
+/* An order from another worker.  The answer is sent when the turn ends, in which the connection is. */
+static void end_for(struct serve__worker *w, int from, uint64_t id)
+{
+    end_ours(w, id);
+    write_order(w, from, id, SERVE__ORDER_ENDED);
 }
 
 void serve__letter_client(struct serve__worker *w, int from, const char *data, size_t len)
 {
     struct order o;
-    (void)from, (void)len;
+    (void)len;
     memcpy(&o, data, sizeof o);
     if (o.what == SERVE__ORDER_KILL)
-        end_ours(w, o.id);
+        end_for(w, from, o.id);
+    else if (o.what == SERVE__ORDER_ENDED)
+        serve__ending_look(w);
     else if (o.what == SERVE__ORDER_UNLOCK || o.what == SERVE__ORDER_UNLOCK_ERROR)
         serve__lock_end(w, o.id, o.what == SERVE__ORDER_UNLOCK_ERROR);
     else
@@ -268,25 +288,24 @@ static void strike_out(struct serve__shared *s, uint64_t id)
             s->row[i].dying = id;
 }
 
-void serve__client_kill(struct serve__worker *w, const struct serve__client *client)
+void serve__client_kill(struct serve__worker *w, struct serve__conn *by, const struct serve__client *client)
 {
-    struct order o = {client->id, SERVE__ORDER_KILL, 0};
-    caret_slice part = {(const char *)&o, sizeof o};
     strike_out(w->shared, client->id);
-    if ((int)client->worker == w->index)
+    if ((int)client->worker == w->index) {
         end_ours(w, client->id);
-    else
-        serve__mail_write(w, (int)client->worker, SERVE__LETTER_client, &part, 1, false);
+        return;
+    }
+    write_order(w, (int)client->worker, client->id, SERVE__ORDER_KILL);
+    serve__ending_wait(w, by, client);
 }
 
 void serve__client_unblock(struct serve__worker *w, const struct serve__client *client, bool error)
 {
-    struct order o = {client->id, error ? SERVE__ORDER_UNLOCK_ERROR : SERVE__ORDER_UNLOCK, 0};
-    caret_slice part = {(const char *)&o, sizeof o};
     if ((int)client->worker == w->index)
         serve__lock_end(w, client->id, error);
     else
-        serve__mail_write(w, (int)client->worker, SERVE__LETTER_client, &part, 1, false);
+        write_order(w, (int)client->worker, client->id,
+                    error ? SERVE__ORDER_UNLOCK_ERROR : SERVE__ORDER_UNLOCK);
 }
 
 /* ------------------------------------------------------------------ pause */

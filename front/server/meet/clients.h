@@ -28,6 +28,7 @@ struct serve__client {
     int32_t fd, multi;
     uint32_t flags, db, last, subscribed[3]; /* last: id of the command + 1 */
     uint32_t protocol, worker;
+    uint32_t row;             /* of a copy: which it is of */
     char addr[56], laddr[56]; /* "": of a unix socket */
     char name[64], user[64];  /* cut off if they are longer */
 };
@@ -73,11 +74,12 @@ enum serve__order {
     SERVE__ORDER_KILL,
     SERVE__ORDER_UNPAUSE,
     SERVE__ORDER_UNLOCK, /* CLIENT UNBLOCK of one that waits for a lock; with an error */
-    SERVE__ORDER_UNLOCK_ERROR
+    SERVE__ORDER_UNLOCK_ERROR,
+    SERVE__ORDER_ENDED /* an answer: ending.h */
 };
 
-/* End a client of any worker; of ours its output is sent before. */
-void serve__client_kill(struct serve__worker *w, const struct serve__client *client);
+/* `by` ends a client of any worker; of ours its output is sent before. */
+void serve__client_kill(struct serve__worker *w, struct serve__conn *by, const struct serve__client *client);
 
 /* End the wait for a lock of a client of any worker: node/lock.h. */
 void serve__client_unblock(struct serve__worker *w, const struct serve__client *client, bool error);
