@@ -235,7 +235,7 @@ static bool find(struct serve__call *q)
     else if (q->cmd->run == NULL)
         serve__reject(q, "ERR the command '%s' is not there yet", q->cmd->full);
     else
-        return true;
+        return !(q->cmd->flags & SERVE__ADMIN) || !serve__protected_refuses(q);
     return false;
 }
 

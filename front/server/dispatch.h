@@ -16,6 +16,7 @@ void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret
 bool serve__acl_refuses(struct serve__call *q) __attribute__((weak));
 /* May its user read every key, with this command? */
 bool serve__acl_reads_all(const struct serve__call *q) __attribute__((weak));
+bool serve__protected_refuses(struct serve__call *q); /* of those with the flag `admin` */
 bool serve__memory_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__pubsub_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__busy_refuses(struct serve__call *q) __attribute__((weak));

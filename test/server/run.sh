@@ -34,6 +34,7 @@ fi
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8"
 # shellcheck disable=SC2046,SC2086 # options are words
 "$build/caret-server" "$folder/data.caret" --shm-dir "$folder" --port 0 --unix "$SERVE_SOCKET" --workers "$workers" \
+    --enable-debug-command local \
     $(sed -n 's/^-- options: //p' "$here/$(basename "$file")" 2>/dev/null) ${SERVE_OPTIONS:-} 2>"$folder/log" &
 pids="$pids $!"
 SERVE_PID=$!
