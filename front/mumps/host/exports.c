@@ -1,6 +1,9 @@
 /*
  * exports.c - the table of functions for Lua, and its declaration: exports.def.
  */
+#include <string.h>
+#include <unistd.h>
+
 #include "m/settings.h"
 #include "mumps/data/data.h"
 #include "mumps/host/host.h"

@@ -3,9 +3,12 @@
  */
 #include "mumps/host/host.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "m/error.h"
 #include "m/settings.h"
@@ -18,6 +21,7 @@ struct opened {
 };
 
 static struct opened *opened;
+static char *selected; /* what $ZGBLDIR was set to, or NULL */
 static char why[512];
 
 const char *caret_mumps__why(void)
@@ -27,7 +31,19 @@ const char *caret_mumps__why(void)
 
 const char *caret_mumps__gbldir(void)
 {
-    return caret_m__gbldir();
+    return selected != NULL ? selected : caret_m__gbldir();
+}
+
+bool caret_mumps__select(const char *name, size_t len)
+{
+    char *copy = len != 0 ? strndup(name, len) : NULL, *before = selected;
+
+    selected = copy;
+    bool done = (len == 0 || copy != NULL) && caret_mumps__session("", 0) != NULL;
+    if (!done)
+        selected = before;
+    free(done ? before : copy);
+    return done;
 }
 
 static caret_session *fail(const char *text)
@@ -94,7 +110,7 @@ static caret_session *open_name(char *name)
 
 caret_session *caret_mumps__session(const char *name, size_t len)
 {
-    char *copy = len != 0 ? strndup(name, len) : strdup(caret_m__gbldir());
+    char *copy = len != 0 ? strndup(name, len) : strdup(caret_mumps__gbldir());
 
     if (copy == NULL)
         return fail("no memory for the name of a database");
@@ -136,4 +152,21 @@ bool caret_mumps__error_at(size_t i, caret_mumps__error *e)
         return false;
     *e = (caret_mumps__error){table[i].name, table[i].text, table[i].code, caret_m__severity(table[i].code)};
     return true;
+}
+
+int caret_mumps__stat(const char *path, caret_mumps__found *to)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return errno;
+    to->folder = S_ISDIR(st.st_mode);
+    to->mtime = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    to->size = st.st_size;
+    return 0;
+}
+
+int caret_mumps__chdir(const char *path)
+{
+    return chdir(path) == 0 ? 0 : errno;
 }

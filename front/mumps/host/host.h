@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "caret.h"
 
@@ -16,8 +17,10 @@
 caret_session *caret_mumps__session(const char *name, size_t len);
 const char *caret_mumps__why(void);
 
-/* The name of the database as the environment has it. */
+/* $ZGBLDIR: the name of the database, as the environment has it, or as it was set.  Set it: empty is that of the
+ * environment; the database is opened, and if that fails nothing changes. */
 const char *caret_mumps__gbldir(void);
+bool caret_mumps__select(const char *name, size_t len);
 
 /* Close all of them. */
 void caret_mumps__close(void);
@@ -43,6 +46,17 @@ typedef struct caret_mumps__error {
 } caret_mumps__error;
 
 bool caret_mumps__error_at(size_t i, caret_mumps__error *e);
+
+/* What a path leads to: errno if there is nothing. */
+typedef struct caret_mumps__found {
+    bool folder;
+    int64_t mtime, size; /* ns since 1970; bytes */
+} caret_mumps__found;
+
+int caret_mumps__stat(const char *path, caret_mumps__found *to);
+
+/* 0 or errno. */
+int caret_mumps__chdir(const char *path);
 
 /* What Lua is given: a struct of pointers, and its declaration. */
 const void *caret_mumps__exports(const char **declaration, size_t *len);

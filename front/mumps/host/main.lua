@@ -13,6 +13,7 @@ usage: caret m                              a prompt (direct mode)
 
 local commands = {
     ["-run"] = function(...) return host.run(...) end,
+    ["-job"] = function() return host.job() end,
     ["-direct"] = function() return host.direct() end,
     ["-compile"] = function(...) return host.compile(...) end,
     ["-version"] = function() return host.version() end,

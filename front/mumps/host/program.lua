@@ -11,6 +11,10 @@ function program.run(entry, ...)
     return part("mumps.runtime.start", "run", entry, ...)
 end
 
+function program.job()
+    return part("mumps.runtime.start", "job")
+end
+
 function program.direct()
     return part("mumps.tools.direct", "main")
 end

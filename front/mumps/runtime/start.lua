@@ -1,0 +1,70 @@
+-- mumps.runtime.start: what a program begins and ends with: -run, -job.
+
+local special = require "mumps.runtime.special"
+
+local start = {}
+
+local ENTRY = "^([%%%w]*)%+?(%d*)%^?([%%%w]*)$"
+
+-- "LABEL+3^ROUTINE", "^ROUTINE", "ROUTINE" -> label, offset, routine; or nil.
+function start.entry(text)
+    local label, offset, name = text:match(ENTRY)
+    if not label then return nil end
+    if name == "" and not text:find "[+^]" then label, name = nil, label end
+    if name == "" then return nil end
+    if label == "" then label = nil end
+    return label, tonumber(offset), name
+end
+
+-- Everything that registers something for programs.
+function start.load()
+    for _, name in ipairs {"mumps.runtime.source", "mumps.io.special", "mumps.data.tp"} do
+        local ok, why = pcall(require, name)
+        if not ok and not tostring(why):find("module '" .. name .. "' not found", 1, true) then
+            error(why, 0)
+        end
+    end
+end
+
+local function finish()
+    local device = package.loaded["mumps.io.device"]
+    if device then device.finish() end
+end
+
+-- An error that nothing caught, to people.
+local function report(e)
+    local E = require "mumps.runtime.error"
+    finish()
+    io.stderr:write(E.wording(E.internal(e)), "\n")
+    return 1
+end
+
+-- The exit status after call.run.
+function start.finish(ok, e)
+    if not ok then return report(e) end
+    finish()
+    if type(e) == "table" and e.control == "halt" then return e.code or 0 end
+    return 0
+end
+
+function start.run(text, ...)
+    start.load()
+    special.put("ZCMDLINE", table.concat({...}, " "))
+    special.put("ZMODE", "INTERACTIVE")
+    local label, offset, name = start.entry(text)
+    if not name then
+        return report(require("mumps.runtime.error").object("RUNPARAMERR"))
+    end
+    return start.finish(require("mumps.runtime.call").run(label, offset, name, nil, nil))
+end
+
+-- A process that JOB made.
+function start.job()
+    start.load()
+    special.put("ZMODE", "OTHER")
+    local task = require("mumps.io.system").job_main()
+    local call = require "mumps.runtime.call"
+    return start.finish(call.run(task.label, task.offset, task.routine, task.args, task.n))
+end
+
+return start
