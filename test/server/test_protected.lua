@@ -4,7 +4,8 @@ local check = require "check"
 local case, is, fails = check.case, check.is, check.fails
 
 case("DEBUG is refused, also in MULTI, and MODULE LOAD is", function(c)
-    fails(c("DEBUG", "SLEEP", "0"), "ERR DEBUG command not allowed. If the enable-debug-command option is set")
+    fails(c("DEBUG", "SLEEP", "0"),
+        "ERR DEBUG command not allowed. If the enable-debug-command option is set")
     fails(c("DEBUG"), "ERR wrong number of arguments for 'debug' command")
     fails(c("MODULE", "LOAD", "a"), "ERR MODULE command not allowed. If the enable-module-command option")
     is(c("MODULE", "LIST"), {})
