@@ -38,7 +38,7 @@ errors=1 # where its messages go: `in` leaves them apart
 written()
 {
     if [ -n "${ORACLE_RAW:-}" ]; then cat; else
-        sed -e 's/%GTM-\([A-Z]\)-UNDEF,/%YDB-\1-LVUNDEF,/g' -e 's/%GTM-/%YDB-/g' -e 's/-E-UNDEF,/-E-LVUNDEF,/g'
+        sed -e 's/%GTM-\([A-Z]\)-UNDEF,/%YDB-\1-LVUNDEF,/g' -e 's/%GTM-/%YDB-/g' -e 's/,-GTM-/,-YDB-/g' -e 's/-E-UNDEF,/-E-LVUNDEF,/g'
     fi
 }
 
