@@ -522,6 +522,10 @@ CARET_API int caret_node_set_last(caret_node *n, const char *sub, size_t len);
 /* Make `n` the parent of `child` (may be the same).  INVALID at the variable itself. */
 CARET_API int caret_node_parent(caret_node *n, size_t bytes, const caret_node *child);
 
+/* Make `n` its ancestor that has `depth` subscripts; nothing happens if it has no more.  With caret_node_child() this
+ * changes a subscript in the middle.  INVALID: not a node. */
+CARET_API int caret_node_cut(caret_node *n, unsigned depth);
+
 CARET_API int caret_node_copy(caret_node *n, size_t bytes, const caret_node *from);
 
 /* Number of subscripts. */

@@ -1,5 +1,6 @@
 /*
- * path.c - the functions on data, told a name and subscripts instead of a node.
+ * path.c - the functions on data, told a name and subscripts instead of a node; and a node made shorter, so that
+ * another path can go on from it.
  *
  * The node is made on the stack, and lives as long as the call.  So there is no hint to find its place by: that is
  * found by the leaves the session was at last (tree/leaves.h), or from the root.
@@ -7,6 +8,44 @@
 #include <stdio.h>
 
 #include "api/session.h"
+#include "base/key.h"
+
+/* ------------------------------------------------------------------- shorter */
+
+/* Where the first `depth` subscripts of a key end; *last: where the last of them begins, the end if there is none. */
+static size_t end_of(const struct caret__node *n, unsigned depth, size_t *last)
+{
+    const uint8_t *key = caret__node_key(n);
+    size_t at = n->name_len + 1u;
+
+    *last = at;
+    for (; depth > 0 && at < n->key_len; depth--) {
+        *last = at;
+        at += caret__sub_len(key + at, n->key_len - at);
+    }
+    return at;
+}
+
+int caret_node_cut(caret_node *n, unsigned depth)
+{
+    struct caret__node *node = caret__node(n);
+    size_t end, last;
+
+    if (!caret__node_whole(n))
+        return caret__not_a_node(__func__, "n", n);
+    if (depth >= node->depth)
+        return CARET_OK;
+    end = end_of(node, depth, &last);
+    if (end >= node->key_len)
+        return caret__not_a_node(__func__, "n", n);
+    node->key_len = (uint16_t)end;
+    node->last_off = (uint16_t)last;
+    node->depth = (uint8_t)depth;
+    caret__hint_drop(node);
+    return CARET_OK;
+}
+
+/* ------------------------------------------------------------------- by path */
 
 static int check_path(const char *function, const char *name, const caret_slice *subs, size_t count)
 {

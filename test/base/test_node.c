@@ -107,6 +107,27 @@ static void parents_and_copies(void **state)
     assert_int_equal(caret_node_copy(&b.node, HEAD + caret__node(&a.node)->key_len, &a.node), CARET_OK);
 }
 
+static void a_node_is_cut_to_any_depth(void **state)
+{
+    caret_node_buf n = node("^oaks(42,\"x\",.5,\"\",-7)");
+
+    (void)state;
+    assert_int_equal(caret_node_cut(&n.node, 5), CARET_OK);
+    assert_zwr(&n.node, "^oaks(42,\"x\",.5,\"\",-7)");
+    assert_int_equal(caret_node_cut(&n.node, 3), CARET_OK);
+    assert_zwr(&n.node, "^oaks(42,\"x\",.5)");
+    assert_int_equal(caret_node_depth(&n.node), 3);
+    assert_int_equal(caret_node_set_last_int(&n.node, 6), CARET_OK);
+    assert_zwr(&n.node, "^oaks(42,\"x\",6)");
+    assert_int_equal(caret_node_cut(&n.node, 1), CARET_OK);
+    assert_int_equal(caret_node_child(&n.node, sizeof n, &n.node, "y", 1), CARET_OK);
+    assert_zwr(&n.node, "^oaks(42,\"y\")");
+    assert_int_equal(caret_node_cut(&n.node, 0), CARET_OK);
+    assert_zwr(&n.node, "^oaks");
+    assert_int_equal(caret_node_set_last_int(&n.node, 6), CARET_E_INVALID);
+    assert_int_equal(caret_node_cut(NULL, 0), CARET_E_INVALID);
+}
+
 static void the_last_subscript_changes_in_place(void **state)
 {
     caret_node_buf n = node("^a(\"keep\",\"a long one to be replaced\")");
@@ -410,6 +431,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_are_built_step_by_step),
         cmocka_unit_test(parents_and_copies),
+        cmocka_unit_test(a_node_is_cut_to_any_depth),
         cmocka_unit_test(the_last_subscript_changes_in_place),
         cmocka_unit_test(integers_never_leave_the_memory_of_the_node),
         cmocka_unit_test(words_of_two_hints_make_none),
