@@ -1,0 +1,353 @@
+-- globals.lua - global variables.
+--
+-- Each reference in a program's text has a place, made when the routine is loaded:
+--
+--     P = {p = what C knows of it (data.h), d = how many subscripts are constants of the text, name = "^A",
+--          [1..] = the variable subscripts but the last that p has now, at = the last one if a step left p
+--          there}
+--
+-- A place without p is made ready by each use (prepare): the first, which opens the database; each one of a
+-- naked reference, whose beginning is that of the reference before; and that of a place with an environment
+-- that was not chosen. So the others need not ask. The functions are families by the number of variable
+-- subscripts (arity.lua).
+--
+-- N.last is the place of the last reference, and p knows what it was, but for what $ORDER was told, which is
+-- N.arg: that is the naked indicator and $REFERENCE.
+--
+-- A place that steps (next, prev) does nothing else.
+
+local ffi = require "ffi"
+local arity = require "mumps.runtime.arity"
+local C = require "mumps.host"
+local report = require "mumps.data.report"
+
+local G = {}
+
+local type, setmetatable = type, setmetatable
+local ffi_string = ffi.string
+local list, each, family = arity.list, arity.each, arity.family
+local new_place = ffi.typeof "caret_mumps__place"
+local c_name, c_copy, c_cut = C.caret_mumps__place_name, C.caret_mumps__place_copy, C.caret_mumps__cut
+local c_depth, c_sub = C.caret_mumps__place_depth, C.caret_mumps__place_sub
+local aim_i, aim_t = C.caret_mumps__aim_i, C.caret_mumps__aim_t
+local query, child, next_global = C.caret_mumps__query, C.caret_mumps__child, C.caret_mumps__next_global
+local NONE, NUMBER, TEXT = 1, 101, 102
+
+local N = {last = false, arg = false}
+local places = setmetatable({}, {__mode = "k"}) -- that have a p
+local sessions = {} -- by name of the database
+
+-- ---------------------------------------------------------------- sessions
+
+local function session(env)
+    local s = sessions[env]
+    if s then return s end
+    s = C.caret_mumps__session(env, #env)
+    if s == nil then return report.no_database(env, ffi_string(C.caret_mumps__why())) end
+    sessions[env] = s
+    return s
+end
+G.session = session
+
+-- The database of $ZGBLDIR, which may change.
+function G.use(name)
+    local s = session(name)
+    for P in pairs(places) do
+        if not P.envs then P.p.s = s end
+    end
+    G.default = name
+end
+G.default = ""
+
+-- ------------------------------------------------------------------- places
+
+local function clear(P)
+    for i = 1, #P do P[i] = nil end
+    P.at = nil
+end
+
+local function fill(P, s)
+    local p = new_place()
+    p.s = s
+    local rc = c_name(p, P.name, #P.name)
+    for i = 1, P.d do
+        local sub = P.constants[i]
+        if rc == 0 then
+            if type(sub) == "number" then
+                rc = aim_i(p, i - 1, sub)
+            else
+                rc = aim_t(p, i - 1, sub, #sub, i == P.d and 1 or 0)
+            end
+        end
+    end
+    if rc ~= 0 then return report.bad_subscript(rc, P.name, P.constants) end
+    return p
+end
+
+-- The beginning of a naked reference: the last one's, but its last subscript.
+local function take_naked(P)
+    local last, p = N.last, P.own
+    local depth = last and c_depth(last.p or last.own) or 0
+    if depth == 0 then return report.fail("GVNAKED") end
+    if last ~= P then c_copy(p, last.p or last.own) end
+    P.name, P.d, P.env = last.name, depth - 1, last.env
+    clear(P)
+    return p
+end
+
+local function prepare(P)
+    if P.own then return take_naked(P) end
+    local p = fill(P, session(P.env or G.default))
+    P.p = p
+    places[P] = true
+    return p
+end
+
+function G.place(name, constants)
+    return {p = false, d = #constants, name = name, constants = constants, at = nil}
+end
+
+function G.naked()
+    return {p = false, d = 0, name = "^", own = new_place()}
+end
+
+function G.extended(name, constants)
+    local P = G.place(name, constants)
+    P.envs = {}
+    return P
+end
+
+-- Choose the environment of a place.
+function G.at(P, env)
+    env = report.text(env)
+    if P.env == env and P.p then return P end
+    P.p, P.env = P.envs[env] or false, env
+    clear(P)
+    P.envs[env] = P.p or prepare(P)
+    return P
+end
+
+-- ------------------------------------------------------------------- texts
+
+local function answer(p, rc)
+    if rc == NUMBER then return p.number end
+    return ffi_string(p.text, p.len)
+end
+
+local function subscripts(p)
+    local subs, n = {}, c_depth(p)
+    for i = 1, n do subs[i] = answer(p, c_sub(p, i - 1)) end
+    return subs, n
+end
+G.subscripts = subscripts
+
+local function text(P, p, arg)
+    local subs, n = subscripts(p)
+    if arg then subs[n] = arg end
+    return report.name(P.name, n, subs, P.env)
+end
+
+function G.reference()
+    local last = N.last
+    return last and text(last, last.p or last.own, N.arg) or ""
+end
+
+-- The indicator as something that stays as it is, and back.
+function G.save_naked()
+    local last = N.last
+    if not last then return false end
+    local p = new_place()
+    c_copy(p, last.p or last.own)
+    if N.arg then
+        local n = c_depth(p)
+        if type(N.arg) == "number" then aim_i(p, n - 1, N.arg) else aim_t(p, n - 1, N.arg, #N.arg, 1) end
+    end
+    return {p = p, name = last.name, env = last.env}
+end
+
+function G.restore_naked(saved) N.last, N.arg = saved, false end
+
+-- --------------------------------------------------------------------- going
+
+-- What an answer of C's means that is not a value: nil for no data; or an error.
+local function no_value(P, p, rc, what)
+    if rc == NONE then return nil end
+    return report.failed(rc, function() return text(P, p) end, what)
+end
+
+local function undefined(P, p, rc)
+    if rc ~= NONE then N.last = false end
+    no_value(P, p, rc, "Access or update failed because")
+    return report.fail("GVUNDEF", text(P, p))
+end
+
+-- A subscript was refused, or another thing.
+local function failed(P, p, rc, what, sub)
+    N.last = false
+    clear(P)
+    if sub == nil then return no_value(P, p, rc, what) end
+    return report.failed(rc, function()
+        local subs, n = subscripts(p)
+        subs[n + 1] = sub
+        return report.name(P.name, n + 1, subs, P.env)
+    end, what)
+end
+
+-- Put subscript i (from 0) that is not the one there.
+local function aim(P, p, i, sub, empty, what)
+    local rc
+    for j = #P, i + 1, -1 do P[j] = nil end
+    P.at = nil
+    if type(sub) == "number" then
+        rc = aim_i(p, P.d + i, sub)
+    else
+        rc = aim_t(p, P.d + i, sub, #sub, empty or 0)
+    end
+    if rc ~= 0 then
+        c_cut(p, P.d + i)
+        return failed(P, p, rc, what or "Access or update failed because", sub)
+    end
+end
+
+local env = {type = type, N = N, prepare = prepare, string = ffi_string, aim = aim, undefined = undefined,
+             no_value = no_value, failed = failed, text = text, c_cut = c_cut,
+             get = C.caret_mumps__get, get_i = C.caret_mumps__get_i, get_t = C.caret_mumps__get_t,
+             set_i = C.caret_mumps__set_i, set_t = C.caret_mumps__set_t, set_ii = C.caret_mumps__set_ii,
+             set_it = C.caret_mumps__set_it, kill = C.caret_mumps__kill, zkill = C.caret_mumps__zkill,
+             data = C.caret_mumps__data, next = C.caret_mumps__next, next_i = C.caret_mumps__next_i,
+             prev = C.caret_mumps__prev, incr = C.caret_mumps__incr, report_text = report.text}
+
+-- A function's head, with p and the first n - 1 subscripts in their place; the numbers of levels.
+local function head(n, after)
+    return "function(" .. list(n, "s", "P", after) .. ") local p = P.p or _prepare(P) local d = P.d + " ..
+           math.max(n - 1, 0) .. " " ..
+           each(1, n - 1, "if P[#i#] ~= s#i# then _aim(P, p, #i-1#, s#i#) P[#i#] = s#i# end ")
+end
+
+local function with_last(n, body) return (body:gsub("sN", "s" .. n):gsub("LEVEL", n - 1)) end
+
+-- The place is what it was: of n variable subscripts.
+local function all(n, empty, what)
+    if n == 0 then return "_c_cut(p, d) " end
+    return with_last(n, "_aim(P, p, LEVEL, sN, " .. empty .. ', "' .. what .. ' failed because") ')
+end
+
+local NOTE = "_N.last, _N.arg = P, false "
+local VALUE = "if rc == 101 then return p.number end if rc == 102 then return _string(p.text, p.len) end "
+
+local function getter(otherwise, what)
+    return function(n)
+        local ask = "_c_cut(p, d) local rc = _get(p) "
+        if n > 0 then
+            ask = with_last(n, 'local rc if _type(sN) == "number" then rc = _get_i(p, d, sN) ' ..
+                "else rc = _get_t(p, d, sN, #sN) " ..
+                "if rc == 103 or rc < 0 then " .. all(n, "0", what) .. "end end ")
+        end
+        return head(n) .. ask .. NOTE .. VALUE .. otherwise .. " end"
+    end
+end
+G.get = family(getter("return _undefined(P, p, rc)", "Access or update"), env)
+G.peek = family(getter('return _no_value(P, p, rc, "$GET() failed because")', "$GET()"), env)
+
+G.set = family(function(n)
+    local WHAT = "if rc ~= 0 then _failed(P, p, rc, 'Update failed because') end end"
+    local plain = all(n, "0", "Update") ..
+        'local rc if _type(v) == "number" then rc = _set_i(p, v) else rc = _set_t(p, v, #v) end '
+    if n == 0 then return head(n, "v") .. plain .. NOTE .. WHAT end
+    return head(n, "v") .. with_last(n, 'if _type(sN) == "number" then local rc ' ..
+        'if _type(v) == "number" then rc = _set_ii(p, d, sN, v) else rc = _set_it(p, d, sN, v, #v) end ' ..
+        NOTE .. "if rc ~= 0 then _failed(P, p, rc, 'Update failed because') end return end ") ..
+        plain .. NOTE .. WHAT
+end, env)
+
+local function doer(call, result, what)
+    return function(n)
+        return head(n) .. all(n, "0", what) .. "local rc = " .. call .. "(p) " .. NOTE ..
+               'if rc ~= 0 then _failed(P, p, rc, "Update failed because") end ' .. result .. " end"
+    end
+end
+G.kill = family(doer("_kill", "", "KILL"), env)
+G.zkill = family(doer("_zkill", "", "ZKILL"), env)
+G.data = family(doer("_data", "return p.number", "$DATA()"), env)
+
+G.incr = family(function(n)
+    return head(n, "by") .. all(n, "0", "$INCREMENT()") ..
+           "by = _report_text(by) local rc = _incr(p, by, #by) " .. NOTE .. VALUE ..
+           'return _failed(P, p, rc, "Update failed because") end'
+end, env)
+
+-- $ORDER.  A place that was left at a subscript by the step before goes on from there.
+local STEPPED = "if rc == 101 then local v = p.number P.at = v return v end " ..
+    "if rc == 102 then local v = _string(p.text, p.len) P.at = v return v end " ..
+    'P.at = nil if rc == 1 then return "" end return _failed(P, p, rc, "$ORDER() failed because") end'
+
+G.next = family(function(n)
+    return head(n) .. with_last(n, "local rc if sN == P.at then rc = _next(p) " ..
+        'elseif _type(sN) == "number" then rc = _next_i(p, d, sN) ' ..
+        "else _aim(P, p, LEVEL, sN, 1) rc = _next(p) end _N.last, _N.arg = P, sN ") .. STEPPED
+end, env)
+
+G.prev = family(function(n)
+    return head(n) .. with_last(n, "if sN ~= P.at then _aim(P, p, LEVEL, sN, 1) end local rc = _prev(p) " ..
+        "_N.last, _N.arg = P, sN ") .. STEPPED
+end, env)
+
+-- ------------------------------------------------------------------- $QUERY
+
+local scratch = new_place()
+
+local function queried(P, p, back)
+    c_copy(scratch, p)
+    local rc = query(scratch, back)
+    if rc == NUMBER or rc == TEXT then return text(P, scratch) end
+    no_value(P, p, rc, "$QUERY() failed because")
+    return ""
+end
+
+local function querier(back)
+    return function(n)
+        return head(n) .. all(n, "1", "$QUERY()") .. NOTE .. "return _queried(P, p, " .. back .. ") end"
+    end
+end
+env.queried = queried
+G.query = family(querier "0", env)
+G.queryback = family(querier "1", env)
+
+-- -------------------------------------------------------------------- names
+
+function G.name(P, n, ...)
+    local subs = {...}
+    local fixed = P.constants or {}
+    if P.own then
+        local last = N.last
+        local depth = last and c_depth(last.p or last.own) or 0
+        if depth == 0 then return report.fail("GVNAKED") end
+        fixed = subscripts(last.p or last.own)
+        fixed[depth] = nil
+        P.name, P.env = last.name, last.env
+    end
+    local from, whole = #fixed, {}
+    for i = 1, from do whole[i] = fixed[i] end
+    for i = 1, n do whole[from + i] = subs[i] end
+    return report.name(P.name, from + n, whole, P.env)
+end
+
+-- The names of globals, in their order; "" at the end.
+function G.next_name(name, dir, environment)
+    local p = new_place()
+    p.s = session(environment and report.text(environment) or G.default)
+    if c_name(p, name, #name) ~= 0 then return "" end
+    local rc = next_global(p, dir < 0 and 1 or 0)
+    G.restore_naked {p = p, name = name, env = environment}
+    if rc == TEXT then
+        local found = ffi_string(p.text, p.len)
+        c_name(p, name, #name)
+        return found
+    end
+    if rc ~= NONE then return no_value(N.last, p, rc, "$ORDER() failed because") end
+    return ""
+end
+
+G.N, G.new_place, G.answer, G.text, G.child = N, new_place, answer, text, child
+
+return G

@@ -1,0 +1,65 @@
+/*
+ * session.c - transactions and locks of a session.
+ */
+#include "mumps/data/data.h"
+
+#define MAX_LOCKS 64 /* that are taken together */
+
+int caret_mumps__begin(caret_session *s, int batch)
+{
+    return caret_begin(s, batch ? CARET_TXN_BATCH : 0);
+}
+
+int caret_mumps__commit(caret_session *s)
+{
+    return caret_commit(s);
+}
+
+int caret_mumps__rollback(caret_session *s)
+{
+    return caret_rollback(s);
+}
+
+int caret_mumps__restart(caret_session *s)
+{
+    return caret_restart(s);
+}
+
+double caret_mumps__level(caret_session *s)
+{
+    return caret_txn_level(s);
+}
+
+/* Nanoseconds of M's seconds; negative: no limit. */
+static uint64_t nanoseconds(double seconds)
+{
+    if (seconds < 0)
+        return CARET_FOREVER;
+    return seconds > 1e9 ? CARET_FOREVER - 1 : (uint64_t)(seconds * 1e9);
+}
+
+int caret_mumps__lock(caret_session *s, caret_mumps__place *const *places, size_t count, double seconds)
+{
+    const caret_node *nodes[MAX_LOCKS];
+
+    if (count > MAX_LOCKS)
+        return CARET_E_LIMIT;
+    for (size_t i = 0; i < count; i++)
+        nodes[i] = (const caret_node *)places[i]->node;
+    return caret_lock_more(s, nodes, count, nanoseconds(seconds));
+}
+
+int caret_mumps__unlock(caret_mumps__place *p)
+{
+    return caret_unlock(p->s, (const caret_node *)p->node);
+}
+
+int caret_mumps__unlock_all(caret_session *s)
+{
+    return caret_unlock_all(s);
+}
+
+const char *caret_mumps__message(void)
+{
+    return caret_message();
+}
