@@ -1,10 +1,13 @@
 /*
  * exports.c - the table of functions for Lua, and its declaration: exports.def.
  */
+#include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "m/settings.h"
+#include "mumps/bridge/bridge.h"
 #include "mumps/data/data.h"
 #include "mumps/host/host.h"
 #include "mumps/io/io.h"

@@ -1,0 +1,58 @@
+-- mumps.bridge.xcall: external calls, $&package.name(...) and DO &package.name(...).
+--
+--     xcall.external(package, name, kind, n, ...)      the value; kind 1: of DO, 2: of $&
+--
+-- An argument is an M value, a slot (.X), or nil where it was left out.  The package "" is the one without a
+-- name.  The package mlua is inside (mlua.lua); all others are C, by their tables (package.lua).
+
+local xcall = {}
+
+local packages = {}
+
+local function package_of(name)
+    local p = packages[name]
+    if not p then
+        p = name == "mlua" and require "mumps.bridge.mlua" or require("mumps.bridge.package").open(name)
+        packages[name] = p
+    end
+    return p
+end
+
+function xcall.external(package, name, kind, n, ...)
+    local p = package_of(package)
+    local f = p.functions[name]
+    if not f then return require("mumps.runtime.error").fail("ZCRTENOTF", name) end
+    local v = f(n, ...)
+    if v == nil and kind == 2 then
+        return require("mumps.runtime.error").fail("XCVOIDRET", name, p.path or "")
+    end
+    return v
+end
+
+-- A package written in Lua: functions[name] = function(n, ...).
+function xcall.define(name, functions)
+    packages[name] = {functions = functions}
+end
+
+-- ------------------------------------------------- arguments, for packages
+
+local symbols
+
+-- The value of an argument: of a slot its value; nil if there is none.
+function xcall.value(argument)
+    if type(argument) ~= "table" then return argument end
+    local c = argument.c
+    local v = c.v
+    if v == nil and c.b then
+        symbols = symbols or require "mumps.runtime.symbols"
+        v = symbols.value_of(c)
+    end
+    return v
+end
+
+-- Set what was passed by reference; nothing else can be.
+function xcall.set(argument, value)
+    if type(argument) == "table" then argument.c.v = value end
+end
+
+return xcall
