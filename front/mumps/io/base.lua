@@ -1,0 +1,159 @@
+-- base.lua - what all devices share: the list of open devices, buffers of bytes, errors of devices.
+--
+-- A device is a table:
+--
+--     name kind      as OPEN named it; "RM" files and the like, "TT" terminal, "SO" sockets, "NL" null
+--     class          its functions: write newline formfeed read use close show ...
+--     fd ofd         descriptors to read and to write; -1: none
+--     buf n          bytes written but not yet handed to the system
+--     x y width length wrap      the virtual cursor and page
+--     limit          WRITE may put bytes into buf without asking while x stays within it; -1: always ask
+--     za zb key zeof status      $ZA $ZB $KEY $ZEOF $DEVICE
+--     exception      text of EXCEPTION=, or nil
+--     input          where READ reads: another device if $PRINCIPAL's two sides differ, or nil
+local ffi = require "ffi"
+local C = require "mumps.host"
+
+local open_file, read_bytes, write_bytes = C.caret_mumps__io_open, C.caret_mumps__io_read,
+    C.caret_mumps__io_write
+local wait_for, ticks = C.caret_mumps__io_wait, C.caret_mumps__io_ticks
+
+local M = { devices = {}, CAP = 65536, INCAP = 65536 }
+
+local one_fd, one_what, done = ffi.new("int[1]"), ffi.new("int[1]"), ffi.new("size_t[1]")
+local bytes_type = ffi.typeof("char[?]")
+
+function M.strerror(number)
+    return ffi.string(C.caret_mumps__io_strerror(number))
+end
+
+-- Raises an M error on behalf of a device: its EXCEPTION, if there is one, is the handler.
+function M.fail(d, mnemonic, ...)
+    local errors = require "mumps.runtime.error"
+    errors.device_exception = d and d.exception or nil
+    return errors.fail(mnemonic, ...)
+end
+
+-- The system's error `number` (positive), remembered as the device's status.
+function M.fail_errno(d, number)
+    local errors = require "mumps.runtime.error"
+    if d then
+        d.za, d.status = 9, "1," .. M.strerror(number)
+    end
+    errors.device_exception = d and d.exception or nil
+    return errors.fail_errno(number, M.strerror(number))
+end
+
+-- An error of M's with another, `tail`, after it.
+function M.fail_tail(d, tail, mnemonic, ...)
+    local errors = require "mumps.runtime.error"
+    errors.device_exception = d and d.exception or nil
+    return errors.fail_with("," .. tail, mnemonic, ...)
+end
+
+-- A device with what all have.
+function M.new(name, kind, class)
+    local d = { name = name, kind = kind, class = class, fd = -1, ofd = -1, n = 0, x = 0, y = 0,
+        width = 32767,
+        length = 66, wrap = true, limit = -1, za = 0, zb = "", key = "", zeof = 0, status = "", ip = 0,
+            ie = 0,
+        flushed = 0 }
+    d.buf = bytes_type(M.CAP)
+    return d
+end
+
+-- Hands everything that was written to the system.
+function M.flush(d)
+    local n = d.n
+    if n == 0 then
+        return
+    end
+    d.n = 0
+    if d.ofd < 0 then
+        return
+    end
+    local rc = write_bytes(d.ofd, d.buf, n, d.patience or -1, done)
+    if rc < 0 then
+        return d.class.broken(d, -rc)
+    end
+    d.flushed = ticks()
+end
+
+-- Appends text to the buffer, whatever its length.
+function M.put(d, text)
+    local len = #text
+    if d.n + len > M.CAP then
+        M.flush(d)
+    end
+    if len > M.CAP then
+        local rc = write_bytes(d.ofd, text, len, d.patience or -1, done)
+        if rc < 0 then
+            d.class.broken(d, -rc)
+        end
+        return
+    end
+    ffi.copy(d.buf + d.n, text, len)
+    d.n = d.n + len
+end
+
+-- A time limit in seconds as an end on the clock: nil for none.
+function M.deadline(timeout)
+    if timeout == nil then
+        return nil
+    end
+    local number = require "mumps.values.number"
+    local seconds = tonumber(number.num(timeout))
+    return ticks() + math.min(math.max(seconds, 0), 2147483) * 1000
+end
+
+-- Waits until fd can be read (what 1) or written (2): false if the deadline came first.
+function M.wait(fd, what, deadline)
+    one_fd[0], one_what[0] = fd, what
+    local ms = -1
+    if deadline then
+        ms = math.max(deadline - ticks(), 0)
+    end
+    return wait_for(one_fd, one_what, 1, ms) > 0
+end
+
+-- Reads what there is into the input buffer: the number of bytes, 0 at the end, nil at the deadline.
+function M.fill(d, deadline)
+    if not d.ibuf then
+        d.ibuf = bytes_type(M.INCAP)
+    end
+    while true do
+        if (deadline or d.nonblock) and not d.regular and not M.wait(d.fd, 1, deadline) then
+            return nil
+        end
+        local got = tonumber(read_bytes(d.fd, d.ibuf, M.INCAP))
+        if got >= 0 then
+            d.ip, d.ie = 0, got
+            return got
+        elseif got ~= -11 then
+            return M.fail_errno(d, -got)
+        end
+    end
+end
+
+-- One line more on the virtual page.
+function M.down(d)
+    local y = d.y + 1
+    if d.length > 0 and y >= d.length then
+        y = y % d.length
+    end
+    d.y = y
+end
+
+function M.open_file(path, how)
+    return open_file(path, how)
+end
+
+-- The text of a path as open(2) wants it: fails for a byte 0.
+function M.path(d, text)
+    if text:find("\0", 1, true) then
+        return M.fail_errno(d, 2)
+    end
+    return text
+end
+
+return M

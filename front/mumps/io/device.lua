@@ -1,0 +1,346 @@
+-- device.lua - the device commands: WRITE READ OPEN USE CLOSE, as emitted code calls them.
+--
+-- WRITE to a device copies bytes into its buffer; the buffer goes to the system when it is full, and before
+-- anything that waits: READ, HANG, USE of another device, LOCK, ZSYSTEM, JOB, CLOSE, HALT.  Where somebody
+-- may look at the other end while the program computes (a terminal, a pipe, a socket) a line end also
+-- flushes, unless the last flush was a moment ago.
+local ffi = require "ffi"
+local C = require "mumps.host"
+local B = require "mumps.io.base"
+local K = require "mumps.io.keywords"
+local P = require "mumps.io.params"
+
+local ticks = C.caret_mumps__io_ticks
+local copy, tostring, type, format = ffi.copy, tostring, type, string.format
+local CAP = B.CAP
+local MOMENT = 20 -- milliseconds: what a reader of a pipe does not notice
+
+local D = {}
+
+local current, principal
+
+-- Bytes or characters of a text on the virtual page.
+local columns = function(text) return #text end
+if require("mumps.values.mode").utf8 then
+    local length = require("mumps.values.functions").LENGTH
+    columns = function(text) return text:find "[\128-\255]" and length(text) or #text end
+end
+B.columns = columns
+
+local function text_of(v)
+    if type(v) == "string" then
+        return v
+    end
+    return v < 1e14 and v > -1e14 and tostring(v) or format("%.0f", v)
+end
+
+-- WRITE v
+function D.write(v)
+    local s = type(v) == "string" and v or text_of(v)
+    local d = current
+    local len = #s
+    local x, n = d.x + columns(s), d.n
+    if x <= d.limit and n + len <= CAP then
+        copy(d.buf + n, s, len)
+        d.n, d.x, d.wrote = n + len, x, true
+        return
+    end
+    return d.class.write(d, s)
+end
+
+local function soon(d)
+    if d.n > 0 and ticks() - d.flushed > MOMENT then
+        B.flush(d)
+    end
+end
+
+-- WRITE !
+function D.newline()
+    local d = current
+    local n = d.n
+    if d.plain and d.limit >= 0 and n < CAP then
+        d.buf[n] = 10
+        d.n, d.x, d.wrote = n + 1, 0, true
+        local y = d.y + 1
+        if y >= d.length and d.length > 0 then
+            y = y % d.length
+        end
+        d.y = y
+    else
+        d.class.newline(d)
+    end
+    if d.eager then
+        soon(d)
+    end
+end
+
+-- WRITE #
+function D.formfeed()
+    current.class.formfeed(current)
+    if current.eager then
+        soon(current)
+    end
+end
+
+local int
+
+local function to_int(v)
+    if type(v) == "number" and v < 2147483648 and v > -2147483648 then
+        return v
+    end
+    int = int or require("mumps.values.number").int
+    return int(v)
+end
+
+-- WRITE ?v
+function D.tab(v)
+    local d, n = current, to_int(v)
+    if n <= d.x then
+        return
+    end
+    D.write((" "):rep(n - d.x))
+    if n >= d.width and d.wrap then
+        d.y, d.x = d.y + math.floor(n / d.width), n % d.width
+    end
+end
+
+local function char(n)
+    if B.utf8 and current.ochset ~= "M" then
+        return require("mumps.values.functions").CHAR(n)
+    end
+    return string.char(n % 256)
+end
+
+-- WRITE *v
+function D.char(v)
+    D.write(char(to_int(v)))
+end
+
+-- WRITE /name(...)
+function D.control(name, ...)
+    local f = current.class.control
+    if f then
+        return f(current, name:upper(), ...)
+    end
+end
+
+-- What READ reads from, with all prompts on their way.
+local function input()
+    local d = current
+    if d.n > 0 then
+        B.flush(d)
+    end
+    if principal.n > 0 then
+        B.flush(principal)
+    end
+    return d.input or d
+end
+
+local function answer(value, ok, timeout)
+    if timeout == nil then
+        return value, nil
+    end
+    return value, ok
+end
+
+-- READ v:timeout
+function D.read(timeout)
+    local d = input()
+    local value, ok = d.class.read(d, nil, B.deadline(timeout))
+    return answer(value, ok, timeout)
+end
+
+-- READ v#n:timeout
+function D.read_count(n, timeout)
+    local max = to_int(n)
+    if max <= 0 then
+        return B.fail(nil, "RDFLTOOSHORT")
+    elseif max > 1048576 then
+        return B.fail(nil, "RDFLTOOLONG")
+    end
+    local d = input()
+    local value, ok = d.class.read(d, max, B.deadline(timeout))
+    return answer(value, ok, timeout)
+end
+
+-- READ *v:timeout
+function D.read_char(timeout)
+    local d = input()
+    local value, ok = d.class.read_char(d, B.deadline(timeout))
+    return answer(value, ok, timeout)
+end
+
+local function select_device(d)
+    if current ~= d and current.n > 0 then
+        B.flush(current)
+    end
+    current = d
+end
+
+local function is_principal(name)
+    return name == "0" or name == "" or name == principal.name or name == principal.device_name
+end
+
+local function find(name)
+    if is_principal(name) then
+        return principal
+    end
+    return B.devices[name]
+end
+
+-- Parameters with their names in full; what there is not is DEVPARUNK.
+local function full(params)
+    for _, p in ipairs(params or {}) do
+        local name = K.commands[p[1]] and p[1] or K.canonical(p[1])
+        if not name then
+            return B.fail(nil, "DEVPARUNK")
+        end
+        p[1] = name
+    end
+    return params
+end
+
+local OPENERS = { SOCKET = "mumps.io.socket", PIPE = "mumps.io.pipe" }
+
+-- OPEN: true or false if there is a timeout.
+function D.open(device, params, timeout, space)
+    local name = text_of(device)
+    params = full(params)
+    local kind = space and text_of(space):upper() or ""
+    local d, ok = find(name), true
+    if d and d.class.reopen then
+        ok = d.class.reopen(d, params, timeout)
+    elseif d then
+        P.apply(d, params)
+    else
+        d, ok = require(OPENERS[kind] or "mumps.io.file").open(name, params, timeout)
+        if d then
+            d.plain = d.plain or d.kind == "RM" and not d.fixed
+            B.devices[name] = d
+        end
+    end
+    if timeout == nil then
+        return nil
+    end
+    return ok ~= false
+end
+
+-- USE
+function D.use(device, params)
+    local d = find(text_of(device))
+    if not d then
+        return B.fail(nil, "IONOTOPEN")
+    end
+    select_device(d)
+    if params and #params > 0 then
+        full(params)
+        if d.input then
+            P.apply(d.input, params)
+        end
+        P.apply(d, params)
+    end
+    if d.eager and d.n > 0 then
+        B.flush(d)
+    end
+end
+
+-- CLOSE
+function D.close(device, params)
+    local name = text_of(device)
+    local d = find(name)
+    if not d then
+        return
+    elseif d == principal then
+        B.flush(d)
+        return P.apply(d, full(params))
+    end
+    params = full(params)
+    if d.class.close_part and d.class.close_part(d, params) then
+        return
+    end
+    if current == d then
+        current = principal
+    end
+    B.devices[name] = nil
+    d.class.close(d, params)
+end
+
+-- Everything written so far reaches the system.
+function D.flush()
+    if principal.n > 0 then
+        B.flush(principal)
+    end
+    if current ~= principal and current.n > 0 then
+        B.flush(current)
+    end
+end
+
+-- HALT: closes all.
+function D.finish()
+    for name, d in pairs(B.devices) do
+        B.devices[name] = nil
+        pcall(d.class.close, d)
+    end
+    current = principal
+    pcall(principal.class.complete, principal)
+end
+
+function D.x()
+    return current.x
+end
+
+function D.y()
+    return current.y
+end
+
+function D.io()
+    return current.name
+end
+
+-- The current device, and $PRINCIPAL.
+function D.current()
+    return current
+end
+
+function D.principal()
+    return principal
+end
+
+-- Direct mode, after an error: back to $PRINCIPAL.
+function D.reset_to_principal()
+    select_device(principal)
+end
+
+-- A line of text to $PRINCIPAL, as it is.
+function D.principal_write(text)
+    local before = current
+    select_device(principal)
+    D.write(text)
+    D.newline()
+    B.flush(principal)
+    current = before
+end
+
+-- A message to standard error, after what was written before.
+function D.stderr(text)
+    D.flush()
+    io.stderr:write(text)
+end
+
+function D.find(name)
+    return find(name)
+end
+
+local function start()
+    B.utf8 = require("mumps.values.mode").utf8
+    principal = require("mumps.io.principal").open()
+    local what = principal.what
+    principal.plain = principal.kind == "RM"
+    principal.eager = what ~= "f" and what ~= "n"
+    current = principal
+    B.principal = principal
+end
+
+start()
+
+return D

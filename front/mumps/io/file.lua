@@ -1,0 +1,207 @@
+-- file.lua - OPEN and CLOSE of files, FIFOs and the null device.
+local C = require "mumps.host"
+local B = require "mumps.io.base"
+local P = require "mumps.io.params"
+local R = require "mumps.io.record"
+
+local F = {}
+
+local READ, WRITE, CREATE, TRUNCATE, NONBLOCK = 1, 2, 4, 8, 16
+local ENOENT, EACCES = 2, 13
+
+local known = P.of("RM")
+
+function R.known()
+    return known
+end
+
+-- EXCEPTION of the parameters counts for what goes wrong while opening, too.
+local function early(d, named)
+    if type(named.EXCEPTION) == "string" and named.EXCEPTION ~= "" then
+        d.exception = named.EXCEPTION
+    end
+end
+
+local function how(named)
+    if named.READONLY then
+        return READ
+    end
+    local mode = CREATE + (named.NEWVERSION and TRUNCATE or 0)
+    return named.WRITEONLY and WRITE + mode or READ + WRITE + mode
+end
+
+-- A file that may only be read is opened for that, as long as nothing says it must be written.
+local function try(d, path, named)
+    local fd = C.caret_mumps__io_open(path, how(named))
+    if fd < 0 then
+        return B.fail_errno(d, -fd)
+    end
+    return fd
+end
+
+local RIGHTS = { OWNER = 64, SYSTEM = 64, GROUP = 8, WORLD = 1 }
+
+local function bits(text)
+    local set = text:upper()
+    return (set:find "R" and 4 or 0) + (set:find "W" and 2 or 0) + (set:find "X" and 1 or 0)
+end
+
+-- OWNER, GROUP and WORLD: the rights of these users of the file.
+function F.protect(fd, named)
+    local mode = C.caret_mumps__io_mode(fd)
+    local changed = false
+    for name, unit in pairs(RIGHTS) do
+        local text = named[name]
+        if type(text) == "string" then
+            local old = math.floor(mode / unit) % 8
+            mode, changed = mode + (bits(text) - old) * unit, true
+        end
+    end
+    if changed then
+        C.caret_mumps__io_chmod(fd, mode)
+    end
+end
+
+local ON_OPEN = { READONLY = true, NEWVERSION = true, WRITEONLY = true, TRUNCATE = true }
+
+local function regular(name, path, params, named)
+    local d = B.new(name, "RM", R)
+    early(d, named)
+    if C.caret_mumps__io_path_kind(path) == 100 then
+        return B.fail(d, "GTMEISDIR", 1, path)
+    end
+    local fd = try(d, path, named)
+    d.fd, d.ofd = named.WRITEONLY and -1 or fd, named.READONLY and -1 or fd
+    d.readonly, d.writeonly = named.READONLY, named.WRITEONLY
+    d.regular = C.caret_mumps__io_kind(fd) == 102
+    d.path = path
+    F.protect(fd, named)
+    P.apply(d, params, ON_OPEN)
+    if named.TRUNCATE and not named.APPEND then
+        known.TRUNCATE(d)
+    end
+    d.reading = false
+    R.set_limit(d)
+    return d
+end
+
+local function fifo(name, path, params, named)
+    local d = B.new(name, "FF", R)
+    early(d, named)
+    local kind = C.caret_mumps__io_path_kind(path)
+    if kind == -ENOENT and not named.READONLY then
+        C.caret_mumps__io_fifo(path)
+    end
+    local fd = C.caret_mumps__io_open(path, READ + WRITE + NONBLOCK)
+    if fd == -EACCES then
+        fd = C.caret_mumps__io_open(path, (named.READONLY and READ or WRITE) + NONBLOCK)
+    end
+    if fd < 0 then
+        return B.fail_errno(d, -fd)
+    end
+    d.fd, d.ofd, d.nonblock, d.path = fd, named.READONLY and -1 or fd, true, path
+    d.readonly, d.writeonly = named.READONLY, named.WRITEONLY
+    P.apply(d, params, ON_OPEN)
+    return d
+end
+
+local function null(name, params, named)
+    local d = B.new(name, "NL", require("mumps.io.null").class)
+    early(d, named)
+    d.fd = C.caret_mumps__io_open("/dev/null", READ)
+    P.apply(d, params, ON_OPEN)
+    return d
+end
+
+-- OPEN of what is neither a PIPE nor a SOCKET.
+function F.open(name, params)
+    local named = P.named(params)
+    local path = B.path(nil, name)
+    local kind = C.caret_mumps__io_path_kind(path)
+    if kind == 110 then
+        return null(name, params, named)
+    elseif kind == 112 or named.FIFO then
+        return fifo(name, path, params, named)
+    end
+    return regular(name, path, params, named)
+end
+
+local function rename(d, to, replace)
+    if to == d.path then
+        return
+    end
+    if not replace and C.caret_mumps__io_path_kind(to) > 0 then
+        return B.fail(nil, "RENAMEFAIL", d.path, to)
+    end
+    local rc = C.caret_mumps__io_rename(d.path, to)
+    if rc < 0 then
+        return B.fail_tail(nil, B.strerror(-rc), "RENAMEFAIL", d.path, to)
+    end
+end
+
+local function shut(d)
+    if d.fd >= 0 then
+        C.caret_mumps__io_close(d.fd)
+    end
+    if d.ofd >= 0 and d.ofd ~= d.fd then
+        C.caret_mumps__io_close(d.ofd)
+    end
+    d.fd, d.ofd = -1, -1
+end
+
+function R.close(d, params)
+    local named = P.named(params)
+    P.apply(d, params)
+    d.class.complete(d)
+    if d.fd >= 0 or d.ofd >= 0 then
+        F.protect(d.fd >= 0 and d.fd or d.ofd, named)
+    end
+    shut(d)
+    if named.RENAME or named.REPLACE then
+        rename(d, named.REPLACE or named.RENAME, named.REPLACE)
+    end
+    if named.DELETE and d.path then
+        C.caret_mumps__io_unlink(d.path)
+    end
+end
+
+F.shut = shut
+
+-- ZSHOW "D": what is said of a device after its name.
+local function quoted(text)
+    return require("mumps.values.names").quote(text)
+end
+
+local FORM = { NL = "", FF = "FIFO ", RM = "RMS " }
+
+local function form(d)
+    if d.pipe then
+        return "PIPE "
+    elseif d.principal then
+        return d.what == "p" and "FIFO " or d.what == "n" and "NL " or "RMS "
+    end
+    return FORM[d.kind]
+end
+
+function R.describe(d)
+    local t = { "OPEN ", form(d) }
+    local function add(condition, text)
+        if condition then
+            t[#t + 1] = text .. " "
+        end
+    end
+    add(d.fixed, "FIXED")
+    add(d.stream, "STREAM")
+    add(not d.wrap, "NOWRAP")
+    add(d.shell, "SHELL=" .. quoted(d.shell or ""))
+    add(d.command, "COMMAND=" .. quoted(d.command or ""))
+    add(d.stderr_name, "STDERR=" .. quoted(d.stderr_name or ""))
+    add(d.readonly, "READ")
+    add(d.width ~= 32767, (d.fixed and "RECO=" or "WIDTH=") .. d.width)
+    if d.exception then
+        t[#t + 1] = "EXCE=" .. quoted(d.exception)
+    end
+    return table.concat(t)
+end
+
+return F

@@ -1,0 +1,146 @@
+-- files.lua - $ZSEARCH and $ZPARSE: names of files.
+local ffi = require "ffi"
+local C = require "mumps.host"
+local B = require "mumps.io.base"
+
+local F = {}
+
+local ROOM = 1048576
+local room
+
+local function buffer()
+    room = room or ffi.new("char[?]", ROOM)
+    return room
+end
+
+-- The current folder, without a slash at its end.
+function F.cwd()
+    if C.caret_mumps__io_cwd(buffer(), ROOM) < 0 then
+        return ""
+    end
+    return ffi.string(room)
+end
+
+local function str(v)
+    return require("mumps.values.number").str(v)
+end
+
+-- $NAME at the beginning of a part is a variable of the environment.
+local function translate(path)
+    local system = require "mumps.io.system"
+    return (path:gsub("%$([%a_][%w_]*)", function(name) return system.env(name) end))
+end
+
+-- The path from the root, without . and .. .
+local function absolute(path)
+    if path:sub(1, 1) ~= "/" then
+        path = F.cwd() .. "/" .. path
+    end
+    local parts = {}
+    for part in path:gmatch "[^/]+" do
+        if part == ".." then
+            parts[#parts] = nil
+        elseif part ~= "." then
+            parts[#parts + 1] = part
+        end
+    end
+    local folder = path:find "/%.?%.?$" and #parts > 0 and "/" or ""
+    return "/" .. table.concat(parts, "/") .. folder
+end
+
+local function split(path)
+    local folder, last = path:match "^(.*/)([^/]*)$"
+    if not folder then
+        folder, last = "", path
+    end
+    local name, kind = last:match "^(.*)(%.[^.]*)$"
+    return folder, name or last, kind or ""
+end
+
+local FIELDS = {
+    DIRECTORY = function(folder) return folder end,
+    NAME = function(_, name) return name end,
+    TYPE = function(_, _, kind) return kind end,
+    NODE = function() return "" end,
+}
+
+local FOLDER = 100 -- 'd', as caret_mumps__io_path_kind says it
+
+-- The parts of `path` that are missing, of the defaults.
+local function completed(path, defaults)
+    local folder, name, kind = split(translate(path))
+    for _, default in ipairs(defaults) do
+        local f, n, k = split(translate(default))
+        folder = folder == "" and f or folder
+        name = name == "" and n or name
+        kind = kind == "" and k or kind
+    end
+    return folder, name, kind
+end
+
+-- $ZPARSE(path, field, default, default, how)
+function F.zparse(path, field, default, default2, how)
+    local wanted = field ~= nil and str(field):upper() or ""
+    local defaults = { default and str(default), default2 and str(default2) }
+    if not default then
+        defaults = { defaults[2] }
+    end
+    local folder, name, kind = completed(str(path), defaults)
+    local whole = absolute(folder .. name .. kind)
+    folder, name, kind = split(whole)
+    local loose = how ~= nil and str(how):upper():find "SYNTAX_ONLY"
+    if not loose and C.caret_mumps__io_path_kind(folder) ~= FOLDER then
+        return ""
+    end
+    for word, f in pairs(FIELDS) do
+        if wanted ~= "" and word:sub(1, #wanted) == wanted then
+            return f(folder, name, kind)
+        end
+    end
+    return wanted == "" and whole or B.fail(nil, "ZPARSETYPE", wanted)
+end
+
+local streams = {}
+
+local function matches(pattern)
+    local n = tonumber(C.caret_mumps__io_glob(pattern, buffer(), ROOM))
+    local list = {}
+    for path in ffi.string(room, n):gmatch "[^\n]+" do
+        list[#list + 1] = path
+    end
+    return list
+end
+
+local function next_match(s)
+    s.at = s.at + 1
+    local found = s.list[s.at]
+    if not found then
+        return ""
+    end
+    return found
+end
+
+-- $ZSEARCH(pattern, stream): the next file of that pattern.
+function F.zsearch(pattern, stream)
+    local text = str(pattern)
+    local n = stream ~= nil and require("mumps.values.number").int(stream) or 0
+    if n < -1 or n > 255 then
+        return B.fail(nil, "ZSRCHSTRMCT")
+    end
+    if text == "" then
+        streams[n] = nil
+        return ""
+    end
+    local s = streams[n]
+    if not s or s.text ~= text or n == -1 then
+        s = { text = text, list = matches(absolute(translate(text))), at = 0 }
+        streams[n] = s
+    end
+    local found = next_match(s)
+    if found == "" then
+        streams[n] = { text = text, list = {}, at = 0 }
+    end
+    return found
+end
+
+return F

@@ -1,0 +1,282 @@
+-- job.lua - JOB: a process of its own that begins at a label.
+--
+-- The child is this program again, with -job.  It reads its task from descriptor 3 (where to begin, the
+-- arguments, files and folder) and answers on 4: nothing if it is about to begin, or why it can't.  Until
+-- then, or until the timeout, the parent waits.  The task is a row of texts, each as its length, a colon
+-- and its bytes.
+local ffi = require "ffi"
+local C = require "mumps.host"
+local B = require "mumps.io.base"
+
+local J = { last = 0 } -- last: $ZJOB
+
+local TASK, ANSWER = 3, 4
+
+local function str(v)
+    return require("mumps.values.number").str(v)
+end
+
+-- Texts in one, and back.
+function J.pack(list)
+    local out = {}
+    for i, text in ipairs(list) do
+        out[i] = #text .. ":" .. text
+    end
+    return table.concat(out)
+end
+
+function J.unpack(text)
+    local list, at = {}, 1
+    while at <= #text do
+        local from, to, len = text:find("^(%d+):", at)
+        if not from then
+            break
+        end
+        list[#list + 1] = text:sub(to + 1, to + len)
+        at = to + len + 1
+    end
+    return list
+end
+
+-- Parameters: whether they need a value, and the name that messages use.
+local PARAMS = {
+    CMDLINE = "COMMAND LINE", DEFAULT = "DEFAULT", ERROR = "ERROR", GBLDIR = "GLOBAL DIRECTORY",
+        INPUT = "INPUT",
+    OUTPUT = "OUTPUT", STARTUP = "STARTUP", PASSCURLVN = false, IMAGE = "IMAGE", LOGFILE = "LOGFILE",
+    PRIORITY = "PRIORITY", PROCESS_NAME = "PROCESS_NAME", SCHEDULE = "SCHEDULE", NODETACHED = false,
+        DETACHED = false,
+}
+
+local function full(name)
+    if PARAMS[name] ~= nil then
+        return name
+    end
+    for word in pairs(PARAMS) do
+        if word:sub(1, #name) == name then
+            return word
+        end
+    end
+    return B.fail(nil, "JOBPARUNK")
+end
+
+local function named(params)
+    local p = {}
+    for _, pair in ipairs(params or {}) do
+        local name = full(pair[1])
+        if PARAMS[name] and pair[2] == nil then
+            return B.fail(nil, "JOBPARVALREQ")
+        end
+        p[name] = pair[2] == nil or str(pair[2])
+        if type(p[name]) == "string" and #p[name] > 255 and name ~= "CMDLINE" then
+            return B.fail(nil, "JOBPARTOOLONG")
+        end
+    end
+    return p
+end
+
+local function file_of(routine, ending)
+    return routine:gsub("^%%", "_") .. ending
+end
+
+local function task(label, offset, routine, args, p)
+    local list = { label or "", tostring(offset or 0), routine, p.DEFAULT or "", p.INPUT or "/dev/null",
+        p.OUTPUT or file_of(routine, ".mjo"), p.ERROR or file_of(routine, ".mje"), p.CMDLINE or "",
+            p.GBLDIR or "",
+        p.PASSCURLVN and J.locals() or "", args and tostring(args.n or #args) or "-" }
+    for i = 1, args and (args.n or #args) or 0 do
+        list[#list + 1] = args[i] ~= nil and "=" .. str(args[i]) or "-"
+    end
+    return J.pack(list)
+end
+
+local ends, fds = ffi.new "int[2]", ffi.new "int[5]"
+
+local function pipe()
+    local rc = C.caret_mumps__io_pipe(ends)
+    if rc < 0 then
+        return B.fail_errno(nil, -rc)
+    end
+    return ends[0], ends[1]
+end
+
+local function program()
+    local host = package.loaded["mumps.host"]
+    return host and rawget(host, "program") or "/proc/self/exe"
+end
+
+local function spawn(p, into, out)
+    local text = program() .. "\0-job\0"
+    if p.STARTUP then
+        text = table.concat({ "/bin/sh", "-c", '"$1" </dev/null && exec "$2" -job', "job", p.STARTUP,
+            program(), "" }, "\0")
+    end
+    local room = ffi.new("char[?]", #text + 1)
+    ffi.copy(room, text, #text)
+    for i = 0, 4 do
+        fds[i] = i == TASK and into or i == ANSWER and out or -1
+    end
+    return C.caret_mumps__io_spawn(room, #text, fds, 5, 1)
+end
+
+local done, room = ffi.new "size_t[1]", ffi.new "char[4096]"
+
+-- What the child answers: "" when all is well, its complaint, or nil at the deadline.
+local function hear(fd, deadline)
+    local said = ""
+    while true do
+        if not B.wait(fd, 1, deadline) then
+            return nil
+        end
+        local n = tonumber(C.caret_mumps__io_read(fd, room, 4096))
+        if n <= 0 then
+            return said
+        end
+        said = said .. ffi.string(room, n)
+    end
+end
+
+local function close(...)
+    for _, fd in ipairs { ... } do
+        C.caret_mumps__io_close(fd)
+    end
+end
+
+local function begin(text, p, deadline)
+    local task_out, task_in = pipe()
+    local answer_out, answer_in = pipe()
+    local pid = spawn(p, task_out, answer_in)
+    close(task_out, answer_in)
+    if pid < 0 then
+        close(task_in, answer_out)
+        return B.fail_tail(nil, "%YDB-I-TEXT, Job error - fork error," .. B.strerror(-pid), "JOBFAIL")
+    end
+    C.caret_mumps__io_write(task_in, text, #text, -1, done)
+    close(task_in)
+    local said = hear(answer_out, deadline)
+    close(answer_out)
+    return pid, said
+end
+
+local function check_input(path)
+    if not path or path:find "^SOCKET:" then
+        return
+    end
+    local fd = C.caret_mumps__io_open(path, 1)
+    if fd < 0 then
+        return B.fail(nil, "PARFILSPC", "INPUT", path)
+    end
+    C.caret_mumps__io_close(fd)
+end
+
+-- JOB label+offset^routine(args):params:timeout.  True or false if there is a timeout.
+function J.job(label, offset, routine, args, params, timeout)
+    local p = named(params)
+    local system = require "mumps.io.system"
+    require("mumps.io.device").flush()
+    system.reap_jobs()
+    if not p.DEFAULT then
+        check_input(p.INPUT)
+    end
+    local text = task(label, offset, str(routine), args, p)
+    local pid, said = begin(text, p, B.deadline(timeout))
+    if said and said ~= "" then
+        C.caret_mumps__io_reap(pid, 1)
+        return B.fail_tail(nil, said, "JOBFAIL")
+    end
+    J.last = pid
+    system.add_job(pid)
+    if timeout == nil then
+        return nil
+    end
+    return said ~= nil
+end
+
+-- All local variables as the lines of ZWRITE, for PASSCURLVN.
+function J.locals()
+    local zwrite = require "mumps.runtime.zwrite"
+    return zwrite.lines and table.concat(zwrite.lines(), "\n") or ""
+end
+
+-- The child's side
+-- -----------------------------------------------------------------------------------------------
+
+local function answer(text)
+    C.caret_mumps__io_write(ANSWER, text, #text, -1, done)
+    C.caret_mumps__io_close(ANSWER)
+end
+
+local function complain(text, number)
+    answer(("%%YDB-I-TEXT, %s,%%SYSTEM-E-ENO%d, %s"):format(text, number, B.strerror(number)))
+    os.exit(1)
+end
+
+local function redirect(path, how, to, what)
+    local fd = C.caret_mumps__io_open(path, how)
+    if fd < 0 then
+        return complain(("Job error - error opening %s file"):format(what), -fd)
+    end
+    C.caret_mumps__io_become(fd, to)
+    C.caret_mumps__io_close(fd)
+end
+
+local function whole_task()
+    local parts = {}
+    while true do
+        local n = tonumber(C.caret_mumps__io_read(TASK, room, 4096))
+        if n <= 0 then
+            C.caret_mumps__io_close(TASK)
+            return J.unpack(table.concat(parts))
+        end
+        parts[#parts + 1] = ffi.string(room, n)
+    end
+end
+
+local READ, WRITE_NEW = 1, 2 + 4 + 8
+local NO_PROCESS = 3
+
+local function check_entry(label, routine)
+    local routines = require "mumps.runtime.routine"
+    local ok, found = pcall(routines.get, routine)
+    if not ok or not found or label ~= "" and not routines.label_line(routine, label) then
+        return complain("Job error in routine specification. Label
+            and offset not found in created process", NO_PROCESS)
+    end
+end
+
+local function arguments(list)
+    if list[11] == "-" then
+        return nil
+    end
+    local args = { n = tonumber(list[11]) }
+    for i = 1, args.n do
+        local text = list[11 + i]
+        args[i] = text:sub(1, 1) == "=" and text:sub(2) or nil
+    end
+    return args
+end
+
+-- For -job: what to run, with the standard files and the folder as the parent wanted them.
+function J.main()
+    local list = whole_task()
+    if list[4] ~= "" then
+        local rc = C.caret_mumps__io_chdir(list[4])
+        if rc < 0 then
+            return complain("Job error - CHDIR error", -rc)
+        end
+    end
+    redirect(list[5], READ, 0, "input")
+    redirect(list[6], WRITE_NEW, 1, "output")
+    redirect(list[7], WRITE_NEW, 2, "error")
+    check_entry(list[1], list[3])
+    answer ""
+    local special = require "mumps.runtime.special"
+    special.put("ZCMDLINE", list[8])
+    if list[9] ~= "" then
+        special.set("ZGBLDIR", list[9])
+    end
+    local args = arguments(list)
+    return { label = list[1] ~= "" and list[1] or nil, offset = tonumber(list[2]), routine = list[3],
+        locals = list[10], args = args, n = args and args.n }
+end
+
+return J

@@ -1,0 +1,210 @@
+-- params.lua - what the deviceparameters do to a device that is open: for all devices, and for records.
+--
+-- A parameter that a device does not know is ignored, so that one text fits all devices.  What decides how
+-- a device is opened at all (READONLY, COMMAND, LISTEN ...) is read by the module that opens it.
+local C = require "mumps.host"
+local B = require "mumps.io.base"
+
+local P = {}
+
+local WIDTH_MAX = 1048576
+
+local function int(value)
+    return require("mumps.values.number").int(value)
+end
+
+local common = {}
+
+function common.EXCEPTION(d, value)
+    d.exception = value ~= "" and value or nil
+end
+
+function common.LENGTH(d, value)
+    local n = int(value)
+    if n < 0 then
+        return B.fail(d, "DEVPARMNEG")
+    end
+    d.length = n
+end
+
+function common.WRAP(d)
+    d.wrap = true
+end
+
+function common.NOWRAP(d)
+    d.wrap = false
+end
+
+-- An empty CHSET is the process's own.
+function common.CHSET(d, value)
+    common.ICHSET(d, value)
+    common.OCHSET(d, value)
+end
+
+local function charset(d, value)
+    local name = value:upper()
+    if name ~= "M" and name ~= "UTF-8" and not name:find "^UTF%-16[LB]?E?$" and name ~= "" then
+        return B.fail(d, "BADCHSET", value)
+    end
+    return name
+end
+
+function common.ICHSET(d, value)
+    d.ichset = charset(d, value)
+end
+
+function common.OCHSET(d, value)
+    d.ochset = charset(d, value)
+end
+
+local record = setmetatable({}, { __index = common })
+
+function record.RECORDSIZE(d, value)
+    local n = int(value)
+    if n <= 0 then
+        return B.fail(d, "RMWIDTHPOS")
+    elseif n > WIDTH_MAX then
+        return B.fail(d, "RMWIDTHTOOBIG")
+    end
+    d.width = n
+end
+
+function record.WIDTH(d, value)
+    record.RECORDSIZE(d, value)
+    d.wrap = true
+end
+
+function record.FIXED(d)
+    d.fixed, d.stream = true, false
+end
+
+function record.NOFIXED(d)
+    d.fixed = false
+end
+
+function record.VARIABLE(d)
+    d.fixed, d.stream = false, false
+end
+
+function record.STREAM(d)
+    d.fixed, d.stream = false, true
+end
+
+function record.PAD(d, value)
+    d.pad = string.char(int(value) % 256)
+end
+
+function record.FFLF(d)
+    d.nofflf = false
+end
+
+function record.NOFFLF(d)
+    d.nofflf = true
+end
+
+function record.FOLLOW(d)
+    d.follow = true
+end
+
+function record.NOFOLLOW(d)
+    d.follow = false
+end
+
+local function move(d, at, whence)
+    if not d.regular then
+        return
+    end
+    local base = d.fd >= 0 and d.fd or d.ofd
+    if d.n > 0 then
+        B.flush(d)
+    end
+    d.class.settle(d)
+    C.caret_mumps__io_seek(base, at, whence)
+    d.zeof, d.za, d.status = 0, 0, "0"
+    d.reading = true
+end
+
+function record.REWIND(d)
+    if d.regular then
+        move(d, 0, 0)
+        d.x, d.y = 0, 0
+    end
+end
+
+function record.APPEND(d)
+    move(d, 0, 2)
+end
+
+function record.SEEK(d, value)
+    local sign, digits = value:match "^([+-]?)(%d+)"
+    if not sign then
+        return B.fail(d, "DEVPARMNEG")
+    end
+    local n = tonumber(digits) * (d.fixed and d.width or 1)
+    move(d, sign == "-" and -n or n, sign == "" and 0 or 1)
+    d.x, d.y = 0, 0
+end
+
+function record.TRUNCATE(d)
+    if not d.regular or d.readonly then
+        return
+    end
+    if d.n > 0 then
+        B.flush(d)
+    end
+    d.class.settle(d)
+    local at = C.caret_mumps__io_seek(d.ofd, 0, 1)
+    C.caret_mumps__io_truncate(d.ofd, at)
+end
+
+local terminal = setmetatable({}, { __index = common })
+
+function terminal.WIDTH(d, value)
+    local n = int(value)
+    if n > WIDTH_MAX then
+        return B.fail(d, "TTWIDTHTOOBIG")
+    end
+    d.width, d.wrap = n > 0 and n or d.width, n > 0
+end
+
+local function add(into, from)
+    return setmetatable({}, {
+        __index = function(_, name) return from[name] or into[name] end,
+    })
+end
+
+local SYNONYMS = { ZWIDTH = "WIDTH", ZLENGTH = "LENGTH", ZWRAP = "WRAP", ZNOWRAP = "NOWRAP",
+    INREWIND = "REWIND",
+    OUTREWIND = "REWIND", INSEEK = "SEEK", OUTSEEK = "SEEK" }
+
+-- The table of what a device of that kind knows; a kind's own parameters come first.
+function P.of(kind, own)
+    local base = kind == "RM" and record or kind == "TT" and terminal or common
+    return own and add(base, own) or base
+end
+
+-- Applies the parameters to device d, in order.  `skip`: names that are not for now.
+function P.apply(d, params, skip)
+    local known = d.class.known(d)
+    local text = require("mumps.values.number").str
+    for _, p in ipairs(params or {}) do
+        local name = SYNONYMS[p[1]] or p[1]
+        local f = not (skip and skip[name]) and known[name] or nil
+        if f then
+            f(d, p[2] ~= nil and text(p[2]) or nil)
+        end
+    end
+    d.class.set_limit(d)
+end
+
+-- The parameters as a table by name: true or the value's text.
+function P.named(params)
+    local text = require("mumps.values.number").str
+    local named = {}
+    for _, p in ipairs(params or {}) do
+        named[SYNONYMS[p[1]] or p[1]] = p[2] ~= nil and text(p[2]) or true
+    end
+    return named
+end
+
+return P

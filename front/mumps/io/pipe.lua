@@ -1,0 +1,160 @@
+-- pipe.lua - PIPE devices: a shell command whose input and output are a device.
+local ffi = require "ffi"
+local C = require "mumps.host"
+local B = require "mumps.io.base"
+local P = require "mumps.io.params"
+local R = require "mumps.io.record"
+
+local I = { status = 0 } -- status: $ZCLOSE
+
+local ends, fds = ffi.new "int[2]", ffi.new "int[3]"
+
+local function pipe(d)
+    local rc = C.caret_mumps__io_pipe(ends)
+    if rc < 0 then
+        return B.fail_errno(d, -rc)
+    end
+    return ends[0], ends[1]
+end
+
+local function env(name)
+    local text = C.caret_mumps__io_env(name)
+    return text ~= nil and ffi.string(text) or nil
+end
+
+-- Is there such a program?  By the PATH, as a shell looks.
+local function found(word)
+    if word:find("/", 1, true) then
+        return C.caret_mumps__io_path_kind(word) > 0
+    end
+    for folder in (env "PATH" or ""):gmatch "[^:]+" do
+        if C.caret_mumps__io_path_kind(folder .. "/" .. word) > 0 then
+            return true
+        end
+    end
+    return false
+end
+
+local SHELL_WORDS = {}
+
+-- PARSE: each command of the pipeline must exist.
+local function check(d, command)
+    for part in command:gmatch "[^|;&]+" do
+        local word = part:match "^%s*%(?%s*([^%s=]+)%s*" or part:match "^%s*(%S+)"
+        if word and not SHELL_WORDS[word] and not part:find "^%s*[%w_]+=" and not found(word) then
+            return B.fail_tail(d, "%YDB-I-TEXT, Invalid command string: " .. command, "DEVOPENFAIL", d.name)
+        end
+    end
+end
+
+local function words(...)
+    local text = table.concat({ ... }, "\0") .. "\0"
+    local room = ffi.new("char[?]", #text + 1)
+    ffi.copy(room, text, #text)
+    return room, #text
+end
+
+-- Starts argv with these as 0, 1 and 2: its process.
+function I.spawn(argv, into, out, err, session)
+    fds[0], fds[1], fds[2] = into, out, err
+    local room, n = words(unpack(argv))
+    return C.caret_mumps__io_spawn(room, n, fds, 3, session and 1 or 0)
+end
+
+local function stderr_device(d, name, fd)
+    local e = B.new(name, "RM", R)
+    e.fd, e.pipe, e.readonly, e.stderr_of = fd, true, true, d
+    R.set_limit(e)
+    B.devices[name] = e
+    d.stderr, d.stderr_name = e, name
+end
+
+-- The three pipes as the parameters want them: the child's ends, and ours in d.
+local function connect(d, named)
+    local theirs = { C.caret_mumps__io_open("/dev/null", 1), C.caret_mumps__io_open("/dev/null", 2), -1 }
+    if not named.READONLY then
+        C.caret_mumps__io_close(theirs[1])
+        theirs[1], d.ofd = pipe(d)
+        C.caret_mumps__io_nonblock(d.ofd, 1)
+    end
+    if not named.WRITEONLY then
+        C.caret_mumps__io_close(theirs[2])
+        d.fd, theirs[2] = pipe(d)
+    end
+    if named.STDERR then
+        local mine, other = pipe(d)
+        stderr_device(d, named.STDERR, mine)
+        theirs[3] = other
+    end
+    return theirs
+end
+
+function I.open(name, params)
+    local named = P.named(params)
+    local d = B.new(name, "RM", I.class)
+    d.exception = type(named.EXCEPTION) == "string" and named.EXCEPTION or nil
+    if not named.COMMAND then
+        return B.fail(d, "DEVOPENFAIL", name)
+    end
+    d.pipe, d.command, d.shell, d.patience = true, named.COMMAND, named.SHELL, 1000
+    d.readonly, d.writeonly, d.independent = named.READONLY, named.WRITEONLY, named.INDEPENDENT
+    if named.PARSE then
+        check(d, d.command)
+    end
+    local shell = named.SHELL or env "SHELL" or "/bin/sh"
+    local theirs = connect(d, named)
+    local pid = I.spawn({ shell, "-c", d.command }, theirs[1], theirs[2], named.STDERR and theirs[3]
+        or theirs[2])
+    for _, fd in ipairs(theirs) do
+        if fd >= 0 then
+            C.caret_mumps__io_close(fd)
+        end
+    end
+    if pid < 0 then
+        require("mumps.io.file").shut(d)
+        return B.fail_errno(d, -pid)
+    end
+    d.pid, d.key = pid, tostring(pid)
+    P.apply(d, params)
+    return d
+end
+
+local class = setmetatable({}, { __index = R })
+
+-- How the program ended, as $ZCLOSE says it; it has so many seconds for that.
+local function outcome(pid, seconds)
+    local last = B.deadline(seconds)
+    while true do
+        local status = C.caret_mumps__io_reap(pid, 0)
+        if status >= 256 then
+            return 256 - status
+        elseif status >= 0 then
+            return status
+        elseif status == -2 then
+            return -98
+        elseif C.caret_mumps__io_ticks() >= last then
+            return -99
+        end
+        C.caret_mumps__io_sleep(2000)
+    end
+end
+
+function class.close(d, params)
+    local named = P.named(params)
+    P.apply(d, params)
+    local ok, e = pcall(R.complete, d)
+    require("mumps.io.file").shut(d)
+    if d.stderr then
+        require("mumps.io.device").close(d.stderr.name)
+    end
+    if not d.independent then
+        local n = require("mumps.values.number").int(named.TIMEOUT or 2)
+        I.status = outcome(d.pid, n)
+    end
+    if not ok then
+        error(e, 0)
+    end
+end
+
+I.class = class
+return I

@@ -1,0 +1,276 @@
+-- record.lua - devices that are streams of records: files, pipes, FIFOs, /dev/null, and $PRINCIPAL when it
+-- is one.
+--
+-- Formats: variable (the default) and stream differ where a line is longer than WIDTH and does not wrap:
+-- variable drops the rest, stream writes it.  Fixed has records of WIDTH bytes without line ends, filled
+-- with PAD. A file has one position: after a READ the bytes read ahead are given back before a WRITE.
+local ffi = require "ffi"
+local C = require "mumps.host"
+local B = require "mumps.io.base"
+
+ffi.cdef "void *memchr(const void *, int, size_t);"
+local memchr = ffi.C.memchr
+local cast, char_pointer = ffi.cast, ffi.typeof("const char *")
+local seek = C.caret_mumps__io_seek
+
+local R = {}
+
+-- How far WRITE may go without asking.
+function R.set_limit(d)
+    if d.ofd < 0 and not d.discard or d.readonly or d.reading then
+        d.limit = -1
+    elseif d.stream and not d.wrap then
+        d.limit = math.huge
+    else
+        d.limit = d.width
+    end
+end
+
+-- The write that a full or a closed pipe refuses.
+function R.broken(d, number)
+    d.n = 0
+    if d.principal then
+        require("mumps.io.principal").lost(d, number)
+    end
+    return B.fail_errno(d, number)
+end
+
+-- Gives back what was read ahead, so that the position is where READ left off.
+function R.settle(d)
+    if d.regular and d.ie > d.ip then
+        seek(d.fd, d.ip - d.ie, 1)
+    end
+    if d.regular then
+        d.ip, d.ie = 0, 0
+    end
+end
+
+-- Before the first WRITE after a READ.
+local function prepare(d)
+    if d.readonly or d.ofd < 0 and not d.discard then
+        return B.fail(d, "DEVICEREADONLY")
+    end
+    if d.reading then
+        R.settle(d)
+        d.reading = false
+    end
+    d.zeof = 0
+    R.set_limit(d)
+end
+
+local function spaces(d, n, byte)
+    B.put(d, (byte or " "):rep(n))
+end
+
+-- Text that goes past WIDTH, with line ends or records in between.
+local function wrapped(d, text)
+    local at, len = 1, #text
+    while at <= len do
+        local room = d.width - d.x
+        if room <= 0 then
+            R.newline(d)
+            room = d.width
+        end
+        local part = text:sub(at, at + room - 1)
+        B.put(d, part)
+        d.x, at = d.x + #part, at + #part
+    end
+end
+
+function R.write(d, text)
+    if d.limit < 0 then
+        prepare(d)
+    end
+    d.wrote = true
+    local x = d.x + #text
+    if x <= d.limit then
+        B.put(d, text)
+        d.x = x
+    elseif d.wrap then
+        wrapped(d, text)
+    else
+        B.put(d, text:sub(1, math.max(d.width - d.x, 0)))
+        d.x = x
+    end
+end
+
+function R.newline(d)
+    if d.limit < 0 then
+        prepare(d)
+    end
+    d.wrote = true
+    if d.fixed then
+        spaces(d, math.max(d.width - d.x, 0), d.pad)
+    else
+        B.put(d, "\n")
+    end
+    d.x = 0
+    B.down(d)
+end
+
+function R.formfeed(d)
+    if d.limit < 0 then
+        prepare(d)
+    end
+    d.wrote = true
+    if d.fixed then
+        spaces(d, d.x > 0 and math.max(d.width - d.x, 0) or 0, d.pad)
+        B.put(d, "\f")
+        spaces(d, d.width - 1, d.pad)
+    else
+        B.put(d, d.nofflf and "\f" or "\f\n")
+    end
+    d.x, d.y = 0, 0
+end
+
+-- What the buffer has of the record, at most n bytes: the text, and whether its end was found.
+local function piece(d, n)
+    local from = d.ibuf + d.ip
+    local lf = not d.fixed and memchr(from, 10, n) or nil
+    if lf == nil then
+        d.ip = d.ip + n
+        return ffi.string(from, n), n, false
+    end
+    n = cast(char_pointer, lf) - cast(char_pointer, from)
+    d.ip = d.ip + n + 1
+    return ffi.string(from, n), n, true
+end
+
+-- The next record, or the first `want` bytes of it: text, and why it ended: "lf", "count", "eof", "timeout".
+local function take(d, want, deadline)
+    local text = ""
+    while true do
+        local left = d.ie - d.ip
+        if left == 0 then
+            left = B.fill(d, deadline)
+            if not left or left == 0 then
+                return text, left and "eof" or "timeout"
+            end
+        end
+        local part, n, ended = piece(d, math.min(left, want))
+        text = text == "" and part or text .. part
+        want = want - n
+        if ended or want == 0 then
+            return text, ended and "lf" or "count"
+        end
+    end
+end
+
+local function begin_read(d)
+    if d.fd < 0 or d.writeonly then
+        return B.fail(d, "DEVICEWRITEONLY")
+    end
+    if d.kind == "FF" and d.wrote and d.x > 0 and not d.readonly then
+        R.newline(d)
+    end
+    if d.n > 0 then
+        B.flush(d)
+    end
+    if not d.reading then
+        d.reading, d.limit = true, -1
+    end
+end
+
+-- The end of the file: told by $ZEOF once; an error the second time, or at once for those that have an
+-- EXCEPTION.
+local function at_end(d)
+    local again = d.zeof == 1
+    d.zeof, d.za, d.zb, d.key, d.status = 1, 9, "", "", "1,Device detected EOF"
+    d.x = 0
+    if again or d.exception then
+        return B.fail(d, "IOEOF")
+    end
+    B.down(d)
+end
+
+local function after(d, n, why, whole)
+    d.za, d.status = 0, "0"
+    if why == "lf" then
+        d.zb, d.key = "\n", "\n"
+    else
+        d.zb, d.key = "", ""
+    end
+    if d.fixed and not whole then
+        return
+    end
+    if why == "lf" or whole then
+        d.x = 0
+        B.down(d)
+    else
+        d.x = d.x + n
+    end
+end
+
+-- READ of at most max characters (nil: a record).  `put` gets the value before anything is raised.
+function R.read(d, max, deadline)
+    begin_read(d)
+    if d.zeof == 1 and d.regular then
+        return at_end(d)
+    end
+    local room = d.width - d.x
+    if room <= 0 then
+        d.x, room = 0, d.width
+    end
+    local want = max and math.min(max, room) or room
+    local text, why = take(d, want, deadline)
+    if why == "eof" and text == "" then
+        at_end(d)
+        return "", true
+    end
+    d.zeof = 0
+    if why == "timeout" then
+        d.x = d.x + #text
+        d.za, d.status, d.zb, d.key = 0, "0", "", ""
+        return text, false
+    end
+    after(d, #text, why, why == "count" and want == room)
+    return text, true
+end
+
+-- READ *x: the code of a character; -1 at the end and when the time is over.
+function R.read_char(d, deadline)
+    begin_read(d)
+    if d.zeof == 1 and d.regular then
+        return at_end(d)
+    end
+    if d.ie == d.ip then
+        local got = B.fill(d, deadline)
+        if got == nil then
+            return -1, false
+        elseif got == 0 then
+            at_end(d)
+            return -1, true
+        end
+    end
+    local code = d.ibuf[d.ip] % 256
+    d.ip = d.ip + 1
+    d.zeof, d.za, d.status, d.zb, d.key = 0, 0, "0", "", ""
+    d.x = d.x + 1
+    if code == 10 and not d.fixed then
+        d.x, d.zb, d.key = 0, "\n", "\n"
+        B.down(d)
+    end
+    return code, true
+end
+
+-- Completes the record, as CLOSE and WRITE /EOF do.
+function R.complete(d)
+    if d.wrote and d.x > 0 and not d.readonly and d.ofd >= 0 then
+        R.newline(d)
+    end
+    if d.ofd >= 0 then
+        B.flush(d)
+    end
+end
+
+-- WRITE /EOF: the program at the other end sees the end; what is written later is dropped.
+function R.control(d, name)
+    if name == "EOF" and d.pipe and d.ofd >= 0 then
+        R.complete(d)
+        C.caret_mumps__io_close(d.ofd)
+        d.ofd, d.discard, d.x = -1, true, 0
+        R.set_limit(d)
+    end
+end
+
+return R

@@ -1,0 +1,355 @@
+-- terminal.lua - terminals: $PRINCIPAL at a screen.
+--
+-- The terminal is in raw mode only while a READ waits: M echoes, erases and finds terminators itself.
+-- Ctrl-C puts the terminal back before it interrupts the process.
+local ffi = require "ffi"
+local C = require "mumps.host"
+local B = require "mumps.io.base"
+local R = require "mumps.io.record"
+
+local T = setmetatable({}, { __index = R })
+
+local raw, back = C.caret_mumps__io_tty_raw, C.caret_mumps__io_tty_back
+local columns, lines = ffi.new "int[1]", ffi.new "int[1]"
+local DEFAULT_TERMINATORS = { [10] = true, [13] = true, [27] = true }
+local READ_MAX = 1023 -- the terminal input buffer of the manual
+
+function T.start(d)
+    d.width, d.length = 80, 24
+    if C.caret_mumps__io_tty_size(d.fd >= 0 and d.fd or d.ofd, columns, lines) == 0 and columns[0] > 0 then
+        d.width, d.length = columns[0], lines[0]
+    end
+    d.wrap, d.echo, d.terminators, d.eager = true, true, DEFAULT_TERMINATORS, true
+end
+
+function T.set_limit(d)
+    d.limit = d.filter and -1 or d.wrap and d.width or math.huge
+end
+
+local function lines_of(d, text)
+    local at = 1
+    while at <= #text do
+        if d.x >= d.width then
+            T.newline(d)
+        end
+        local part = text:sub(at, at + d.width - d.x - 1)
+        B.put(d, part)
+        d.x, at = d.x + #part, at + #part
+    end
+end
+
+-- FILTER=CHARACTERS: what control characters do to the cursor.
+local MOVES = {
+    ["\b"] = function(d) d.x = math.max(d.x - 1, 0) end,
+    ["\r"] = function(d) d.x = 0 end,
+    ["\n"] = function(d) d.x = 0; B.down(d) end,
+    ["\f"] = function(d) d.x, d.y = 0, 0 end,
+    ["\t"] = function(d) d.x = d.x + 8 - d.x % 8 end,
+    ["\v"] = function(d) B.down(d) end,
+}
+
+local function filtered(d, text)
+    for part, control in text:gmatch "([^%c]*)(%c?)" do
+        lines_of(d, part)
+        B.put(d, control)
+        local move = MOVES[control]
+        if move then
+            move(d)
+        end
+    end
+end
+
+function T.write(d, text)
+    if d.filter then
+        filtered(d, text)
+    elseif d.wrap then
+        lines_of(d, text)
+    else
+        B.put(d, text)
+        d.x = d.x + #text
+    end
+end
+
+function T.newline(d)
+    B.put(d, "\n")
+    d.x = 0
+    B.down(d)
+end
+
+function T.formfeed(d)
+    B.put(d, "\f")
+    d.x, d.y = 0, 0
+    B.flush(d)
+end
+
+local function next_byte(d, deadline)
+    if d.ip == d.ie then
+        local got = B.fill(d, deadline)
+        if not got or got == 0 then
+            return nil, got == 0
+        end
+    end
+    d.ip = d.ip + 1
+    return d.ibuf[d.ip - 1] % 256
+end
+
+local function interrupted()
+    back()
+    C.caret_mumps__io_kill(C.caret_mumps__io_pid(), 2)
+end
+
+local function echo(d, text)
+    if d.echo and d.ofd >= 0 then
+        B.put(d, text)
+        B.flush(d)
+    end
+end
+
+-- The rest of an escape sequence: CSI up to its final byte, SS3 and one byte, or one byte.
+local function sequence(d)
+    local soon = B.deadline(1)
+    local all, final = "\27", nil
+    while not final and #all < 15 do
+        local byte = next_byte(d, soon)
+        if not byte then
+            break
+        end
+        all = all .. string.char(byte)
+        local introducer = #all == 2 and (byte == 91 or byte == 79)
+        local parameter = all:byte(2) == 91 and byte < 64
+        final = not introducer and not parameter
+    end
+    return all
+end
+
+local function rub(d, text)
+    if text ~= "" then
+        d.x = math.max(d.x - 1, 0)
+        echo(d, "\b \b")
+    end
+    return text:sub(1, -2)
+end
+
+local function accept(d, text, byte)
+    local char = string.char(byte)
+    if d.convert then
+        char = char:upper()
+    end
+    d.x = d.x + 1
+    echo(d, char)
+    return text .. char
+end
+
+-- One byte of a READ: the text so far, and true if it ends.
+local function consume(d, text, byte)
+    if byte == 3 and not d.pasthru then
+        interrupted()
+        return text
+    elseif d.escape and byte == 27 then
+        d.zb = sequence(d)
+        return text, true
+    elseif d.terminators[byte] then
+        d.zb = string.char(byte)
+        return text, true
+    elseif byte == 127 or byte == 8 then
+        if text == "" and d.empterm then
+            d.zb = string.char(byte)
+            return text, true
+        end
+        return rub(d, text)
+    elseif byte == 21 then
+        while text ~= "" do
+            text = rub(d, text)
+        end
+        return text
+    end
+    return accept(d, text, byte)
+end
+
+local function line(d, max, deadline)
+    local text, ended = "", false
+    d.zb, d.za, d.status = "", 0, "0"
+    while not ended and #text < max do
+        local byte, closed = next_byte(d, deadline)
+        if not byte then
+            return text, closed and "eof" or "timeout"
+        end
+        text, ended = consume(d, text, byte)
+    end
+    return text, "ended"
+end
+
+-- Runs a READ with the terminal in raw mode, and puts it back whatever happens.
+local function in_raw(d, read, ...)
+    B.flush(d)
+    raw(d.fd, d.pasthru and 1 or 0)
+    local ok, a, b = pcall(read, d, ...)
+    back()
+    if not ok then
+        error(a, 0)
+    end
+    return a, b
+end
+
+local function hung_up(d)
+    local again = d.zeof == 1
+    d.zeof, d.za, d.status = 1, 9, "1,Device detected EOF"
+    if again or d.exception then
+        return B.fail(d, "IOEOF")
+    end
+end
+
+function T.read(d, max, deadline)
+    local text, why = in_raw(d, line, math.min(max or READ_MAX, READ_MAX), deadline)
+    d.key = d.zb
+    if why == "eof" and text == "" then
+        hung_up(d)
+        return "", true
+    end
+    return text, why ~= "timeout"
+end
+
+local function one(d, deadline)
+    d.zb, d.za, d.status = "", 0, "0"
+    local byte, closed = next_byte(d, deadline)
+    if not byte then
+        return -1, closed
+    elseif byte == 3 and not d.pasthru then
+        interrupted()
+    elseif byte == 27 and d.escape then
+        d.zb = sequence(d)
+    elseif d.terminators[byte] then
+        d.zb = string.char(byte)
+    else
+        d.x = d.x + 1
+        echo(d, string.char(byte))
+    end
+    return byte, true
+end
+
+function T.read_char(d, deadline)
+    local code, ok = in_raw(d, one, deadline)
+    d.key = d.zb
+    if code == -1 and ok then
+        hung_up(d)
+    end
+    return code, ok
+end
+
+function T.complete(d)
+    B.flush(d)
+end
+
+local known
+
+function T.known()
+    known = known or require("mumps.io.params").of("TT", T.params)
+    return known
+end
+
+function T.describe(d)
+    local t = { "OPEN TERMINAL" }
+    local function add(condition, text)
+        if condition then
+            t[#t + 1] = text
+        end
+    end
+    add(true, d.pasthru and "PAST" or "NOPAST")
+    add(true, d.escape and "ESCA" or "NOESCA")
+    add(true, d.readsync and "READS" or "NOREADS")
+    add(true, d.notype and "NOTYPE" or "TYPE")
+    add(not d.echo, "NOECHO")
+    add(d.editing, "EDIT")
+    add(d.overstrike, "NOINSE")
+    add(not d.wrap, "NOWRAP")
+    add(true, "WIDTH=" .. d.width)
+    add(true, "LENG=" .. d.length)
+    add(d.empterm, "EMPTERM")
+    add(d.exception, "EXCE=" .. require("mumps.values.names").quote(d.exception or ""))
+    add(not d.nottsync, "TTSYNC")
+    add(true, d.hostsync and "HOSTSYNC" or "NOHOSTSYNC")
+    return table.concat(t, " ") .. " "
+end
+
+-- USE's parameters that only terminals have.
+local function flag(name, on)
+    return function(d) d[name] = on end
+end
+
+T.params = {
+    ECHO = flag("echo", true), NOECHO = flag("echo", false), ESCAPE = flag("escape", true),
+    NOESCAPE = flag("escape", false), CONVERT = flag("convert", true), NOCONVERT = flag("convert", false),
+    PASTHRU = flag("pasthru", true), NOPASTHRU = flag("pasthru", false), EDITING = flag("editing", true),
+    NOEDITING = flag("editing", false), EMPTERM = flag("empterm", true), NOEMPTERM = flag("empterm", false),
+    INSERT = flag("overstrike", false), NOINSERT = flag("overstrike", true),
+        OVERSTRIKE = flag("overstrike", true),
+    TYPEAHEAD = flag("notype", false), NOTYPEAHEAD = flag("notype", true), CANONICAL = flag("canonical",
+        true),
+    TTSYNC = flag("nottsync", false), NOTTSYNC = flag("nottsync", true),
+    HOSTSYNC = flag("hostsync", true), NOHOSTSYNC = flag("hostsync", false),
+    READSYNC = flag("readsync", true), NOREADSYNC = flag("readsync", false),
+}
+
+function T.params.TERMINATOR(d, value)
+    if value == "" then
+        d.terminators = DEFAULT_TERMINATORS
+        return
+    end
+    d.terminators = {}
+    for i = 1, #value do
+        d.terminators[value:byte(i)] = true
+    end
+end
+
+function T.params.NOTERMINATOR(d)
+    d.terminators = {}
+end
+
+function T.params.FILTER(d, value)
+    local word = value:upper()
+    if word ~= "" and ("CHARACTERS"):sub(1, #word) ~= word and ("ESCAPE"):sub(1, #word) ~= word then
+        return B.fail(d, "TTINVFILTER")
+    end
+    d.filter = true
+end
+
+function T.params.NOFILTER(d)
+    d.filter = false
+end
+
+function T.params.FLUSH(d)
+    d.ip, d.ie = 0, 0
+    C.caret_mumps__io_tty_flush(d.fd)
+end
+
+local function send(text)
+    return function(d) B.put(d, text) end
+end
+
+T.params.CLEARSCREEN, T.params.ERASELINE = send "\27[J", send "\27[K"
+
+function T.params.UPSCROLL(d)
+    B.put(d, "\n")
+    B.down(d)
+end
+
+function T.params.DOWNSCROLL(d)
+    B.put(d, "\27M")
+    d.y = math.max(d.y - 1, 0)
+end
+
+local function position(d)
+    B.put(d, ("\27[%d;%dH"):format(d.y + 1, d.x + 1))
+end
+
+function T.params.X(d, value)
+    d.x = math.max(value, 0)
+    position(d)
+end
+
+function T.params.Y(d, value)
+    d.y = math.max(value, 0)
+    position(d)
+end
+
+return T

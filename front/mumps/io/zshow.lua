@@ -1,0 +1,161 @@
+-- zshow.lua - ZSHOW: what it tells for each code, as lines to the current device or as nodes of a variable.
+--
+-- A code has a function that calls put(text) for each line.  Order of "*": I V D L G R, as others print it.
+local B = require "mumps.io.base"
+local D = require "mumps.io.device"
+
+local Z = {}
+
+local show = {}
+
+-- $VARIABLE=value of every special variable, in order.
+function show.I(put)
+    local special = require "mumps.runtime.special"
+    local quote = require("mumps.values.names").quote
+    local names = {}
+    for name in pairs(special.readers) do
+        names[#names + 1] = name
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        put("$" .. name .. "=" .. quote(special.readers[name]()))
+    end
+end
+
+function show.V(put)
+    require("mumps.data.zwrite").all(require("mumps.runtime.symbols").table, put)
+end
+
+local function line(d, name)
+    return name .. " " .. d.class.describe(d)
+end
+
+function show.D(put)
+    local p = D.principal()
+    local lines = { { p.name, p.input and line(p.input, p.name) or line(p, p.name) } }
+    if p.input then
+        lines[2] = { p.name .. "-out", line(p, p.name .. "-out") }
+    end
+    for name, d in pairs(B.devices) do
+        if not d.stderr_of then
+            lines[#lines + 1] = { name, line(d, name) }
+        end
+    end
+    table.sort(lines, function(a, b) return a[1] < b[1] end)
+    for _, entry in ipairs(lines) do
+        for text in entry[2]:gmatch "[^\n]+" do
+            put(text)
+        end
+    end
+end
+
+-- The newest place first.
+function show.S(put)
+    local level = require "mumps.runtime.level"
+    local stack = level.stack()
+    for i = #stack, 1, -1 do
+        put(stack[i].place .. (stack[i].kind == "XECUTE" and "    (XECUTE)" or ""))
+    end
+end
+
+-- The same, with a sum of each routine's source.
+function show.R(put)
+    local level = require "mumps.runtime.level"
+    local stack = level.stack()
+    for i = #stack, 1, -1 do
+        local place = stack[i].place
+        put(place .. ":" .. Z.sum(place:match "%^(.*)$"))
+    end
+end
+
+function show.L(put)
+    local lock = require "mumps.data.lock"
+    put("MLG:" .. (lock.granted or 0) .. ",MLT:" .. (lock.timed_out or 0))
+    for _, text in ipairs(lock.show and lock.show() or {}) do
+        put(text)
+    end
+end
+
+function show.B(put)
+    local ok, debug = pcall(require, "mumps.tools.debug")
+    for _, text in ipairs(ok and debug.breakpoints and debug.breakpoints() or {}) do
+        put(text)
+    end
+end
+
+function show.C(put)
+    local ok, xcall = pcall(require, "mumps.bridge.xcall")
+    for _, text in ipairs(ok and xcall.show and xcall.show() or {}) do
+        put(text)
+    end
+end
+
+function show.A() end
+
+show.G, show.T = show.A, show.A
+
+-- A number of 128 bits that changes with a routine's text.
+function Z.sum(name)
+    local routine = require "mumps.runtime.routine"
+    local ok, r = pcall(routine.get, name)
+    local text = ok and r and r.source or ""
+    local a, b = 5381, 52711
+    for i = 1, #text do
+        a = (a * 33 + text:byte(i)) % 4294967296
+        b = (b * 65599 + text:byte(i)) % 4294967296
+    end
+    return ("%08x%08x%08x%08x"):format(a, b, (a * 31 + b) % 4294967296, (b * 37 + a) % 4294967296)
+end
+
+local ALL = "IVDLGR"
+local FIRST = { L = 0, G = 0 } -- where the nodes of a code begin, if not at 1
+
+local function codes_of(v)
+    local text = require("mumps.values.number").str(v):upper()
+    local list = {}
+    for code in text:gmatch "." do
+        if code == "*" then
+            return ALL
+        elseif not show[code] then
+            return B.fail(nil, "ZSHOWBADFUNC")
+        end
+        list[#list + 1] = list[code] and "" or code
+        list[code] = true
+    end
+    return table.concat(list)
+end
+
+-- put(code, n, text) for each line.  All is gathered first: what is shown must not change by being stored.
+function Z.to(codes, put)
+    local all = {}
+    for code in codes_of(codes):gmatch "." do
+        local n = FIRST[code] or 1
+        show[code](function(text)
+            all[#all + 1] = { code, n, text }
+            n = n + 1
+        end)
+    end
+    for _, entry in ipairs(all) do
+        put(entry[1], entry[2], entry[3])
+    end
+end
+
+-- ZSHOW codes, or codes:destination (a reference of mumps.data.ref).
+function Z.command(args)
+    local codes, destination = args[1], args[2]
+    if codes == nil or codes == "" then
+        codes = "S"
+    end
+    if not destination then
+        return Z.to(codes, function(_, _, text)
+            D.write(text)
+            D.newline()
+        end)
+    end
+    local R = require "mumps.data.ref"
+    Z.to(codes, function(code, n, text)
+        R.set(R.extend(destination, 2, code, n), text)
+    end)
+end
+
+return Z
