@@ -1,0 +1,419 @@
+-- The arguments of the commands, each a rule (s, p, cmd) -> argument, the byte after it.  zcommand.lua has
+-- those of the commands that begin with Z.
+
+local lex = require "mumps.compiler.lex"
+local words = require "mumps.compiler.words"
+local expr = require "mumps.compiler.functions"
+local device = require "mumps.compiler.device"
+
+local command = {}
+
+local byte, find, sub, upper = string.byte, string.find, string.sub, string.upper
+local fail, soft, ended = lex.fail, lex.soft, lex.ended
+local argument_expr, parse, place = expr.argument, expr.parse, expr.place
+
+-- `:condition` after an argument, kept in it.
+local function conditional(node, s, p)
+    if byte(s, p) ~= 58 then return node, p end
+    node.pc, p = parse(s, p + 1)
+    return node, p
+end
+
+command.conditional = conditional
+
+-- Things in parentheses, from `(` on, each read by the rule.
+local function group(s, p, rule)
+    local list = {}
+    repeat
+        list[#list + 1], p = rule(s, p + 1)
+    until byte(s, p) ~= 44
+    if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
+    return list, p + 1
+end
+
+-- A name that may be a whole argument by indirection.
+local function place_or_argument(s, p)
+    local node
+    node, p = place(s, p)
+    if node[1] == "ind" and not node[3] and ended(byte(s, p)) then return { "argind", node[2] }, p end
+    return node, p
+end
+
+command.place_or_argument = place_or_argument
+
+-- SET: a special variable or a function on the left, from the byte after $ on.
+local function dollar_target(s, p)
+    local _, last = find(s, "^[%a%%][%a%d]*", p)
+    if not last then fail("VAREXPECTED", p) end
+    local word = upper(sub(s, p, last))
+    if byte(s, last + 1) == 40 then
+        local full = words.functions[word]
+        if not full then fail("INVFCN", p) end
+        return expr.assigned(full, s, last + 2)
+    end
+    local full = words.variables[word]
+    if not full then return soft("INVSVN", p), last + 1 end
+    if not words.settable[full] then return soft("SVNOSET", last + 1), last + 1 end
+    return { "svn", full }, last + 1
+end
+
+local function target(s, p)
+    if byte(s, p) == 36 then return dollar_target(s, p + 1) end
+    return place(s, p)
+end
+
+-- SET *a=b, from the byte after * on.
+local function alias(s, p)
+    local to, from
+    to, p = place(s, p)
+    if to[1] ~= "local" then fail("ALIASEXPECTED", p) end
+    if byte(s, p) ~= 61 then fail("EQUAL", p) end
+    from, p = expr.atom(s, p + 1)
+    return { "setalias", to, from }, p
+end
+
+local function set(s, p)
+    local b = byte(s, p)
+    if b == 42 then return alias(s, p + 1) end
+    local targets, value
+    if b == 40 then
+        targets, p = group(s, p, target)
+    else
+        local one
+        one, p = target(s, p)
+        if one[1] == "ind" and not one[3] and ended(byte(s, p)) then return { "argind", one[2] }, p end
+        targets = { one }
+    end
+    if byte(s, p) ~= 61 then fail("EQUAL", p) end
+    value, p = parse(s, p + 1)
+    return { "set", targets, value, paren = b == 40 or nil }, p
+end
+
+-- What KILL and NEW spare: a name without subscripts.
+local function spared(s, p)
+    local node
+    if byte(s, p) == 64 then
+        node, p = expr.indirection(s, p)
+        return { "ind", node[2] }, p
+    end
+    node, p = lex.name(s, p)
+    if not node then fail("VAREXPECTED", p) end
+    return { "local", node }, p
+end
+
+local function kill(s, p)
+    local b = byte(s, p)
+    if b == 40 then
+        local list
+        list, p = group(s, p, spared)
+        return { "exclusive", list }, p
+    end
+    if b ~= 42 then return place_or_argument(s, p) end
+    if ended(byte(s, p + 1)) then return { "killaliases" }, p + 1 end
+    local node
+    node, p = place(s, p + 1)
+    if node[1] ~= "local" then fail("VAREXPECTED", p) end
+    return { "killalias", node }, p
+end
+
+local function new_special(s, p)
+    local _, last = find(s, "^%a+", p)
+    local full = last and words.variables[upper(sub(s, p, last))]
+    if not full then return soft("INVSVN", p), (last or p) + 1 end
+    if not words.newable[full] then return soft("SVNONEW", last + 1), last + 1 end
+    return { "svn", full }, last + 1
+end
+
+local function new(s, p)
+    local b = byte(s, p)
+    local node
+    if b == 40 then
+        node, p = group(s, p, spared)
+        return { "exclusive", node }, p
+    end
+    if b == 36 then return new_special(s, p + 1) end
+    if b == 64 then return place_or_argument(s, p) end
+    node, p = lex.name(s, p)
+    if not node then fail("VAREXPECTED", p) end
+    return { "local", node }, p
+end
+
+-- Is this entry nothing but @x?
+local function only_indirect(entry)
+    return type(entry[2]) == "table" and not entry[3] and not entry[4] and not entry[5]
+end
+
+-- An entry, with arguments if `called`, that may be a whole argument by indirection.
+local function entry(s, p, called)
+    local node
+    node, p = expr.entry(s, p, true)
+    if called and byte(s, p) == 40 then
+        if node[3] then fail("ACTOFFSET", p) end
+        node[5], p = expr.actuals(s, p)
+    end
+    if only_indirect(node) then node = { "argind", node[2][2] } end
+    return node, p
+end
+
+command.entry = entry
+
+local function do_(s, p)
+    local node
+    if byte(s, p) == 38 then node, p = expr.external(s, p + 1) else node, p = entry(s, p, true) end
+    return conditional(node, s, p)
+end
+
+local function goto_(s, p)
+    local node
+    node, p = entry(s, p, false)
+    return conditional(node, s, p)
+end
+
+local function job(s, p)
+    local node
+    node, p = entry(s, p, true)
+    if node[1] == "argind" then
+        if byte(s, p) ~= 58 then return node, p end
+        node = { "entry", { "ind", node[2] } }
+    end
+    local params, timeout
+    params, timeout, p = device.job(s, p)
+    return { "job", node, params, timeout }, p
+end
+
+local function xecute(s, p)
+    local node
+    node, p = argument_expr(s, p)
+    if node[1] ~= "argind" then node = { "x", node } end
+    return conditional(node, s, p)
+end
+
+local function break_(s, p)
+    local node
+    node, p = argument_expr(s, p)
+    if node[1] ~= "argind" then node = { "break", node } end
+    return conditional(node, s, p)
+end
+
+-- ! # ?e and /NAME(...), shared by READ and WRITE; nil if it is something else.
+local function format(s, p)
+    local b = byte(s, p)
+    if b == 33 then return { "nl" }, p + 1 end
+    if b == 35 then return { "ff" }, p + 1 end
+    local node, args
+    if b == 63 then
+        node, p = parse(s, p + 1)
+        return { "tab", node }, p
+    end
+    if b ~= 47 then return nil, p end
+    if byte(s, p + 1) == 64 then
+        node, p = expr.indirection(s, p + 1)
+    else
+        node, p = lex.name(s, p + 1)
+        if not node then fail("CTLMNEMAXLEN", p) end
+        node = upper(node)
+    end
+    args, p = expr.actuals(s, p)
+    return { "control", node, args or {} }, p
+end
+
+-- After ! and # no comma is needed.
+local function joined(node, s, p, cmd)
+    local b = byte(s, p)
+    local op = node[1]
+    if (op == "nl" or op == "ff") and (b == 33 or b == 35 or b == 63) then
+        local args = cmd[2]
+        args[#args + 1] = node
+        node, p = format(s, p)
+        return joined(node, s, p, cmd)
+    end
+    return node, p
+end
+
+local function write(s, p, cmd)
+    local node, to = format(s, p)
+    if node then return joined(node, s, to, cmd) end
+    if byte(s, p) == 42 then
+        node, p = parse(s, p + 1)
+        return { "char", node }, p
+    end
+    return argument_expr(s, p)
+end
+
+local function timeout(s, p)
+    if byte(s, p) ~= 58 then return nil, p end
+    return parse(s, p + 1)
+end
+
+command.timeout = timeout
+
+local function read_variable(s, p)
+    local node, length, limit
+    node, p = place(s, p)
+    if node[1] == "ind" and not node[3] and ended(byte(s, p)) then return { "argind", node[2] }, p end
+    if byte(s, p) == 35 then length, p = parse(s, p + 1) end
+    limit, p = timeout(s, p)
+    return { "read", node, length, limit }, p
+end
+
+local function read(s, p, cmd)
+    local node, to = format(s, p)
+    if node then return joined(node, s, to, cmd) end
+    local b = byte(s, p)
+    if b == 34 then
+        node, to = lex.text(s, p)
+        if not node then fail("EXPR", to) end
+        return { "const", node }, to
+    end
+    if b ~= 42 then return read_variable(s, p) end
+    node, p = place(s, p + 1)
+    to, p = timeout(s, p)
+    return { "readchar", node, to }, p
+end
+
+-- The name of a lock: a node, without ^ as well after an environment.
+local function lock_name(s, p)
+    local b = byte(s, p)
+    if b ~= 124 and b ~= 91 then return place(s, p) end
+    local env, id, list
+    env, p = expr.environment(s, p)
+    id, p = lex.name(s, p)
+    if not id then fail("LKNAMEXPECTED", p) end
+    if byte(s, p) == 40 then list, p = expr.subscripts(s, p + 1) end
+    return { "local", id, list, env }, p
+end
+
+local function lock(s, p, cmd)
+    local b = byte(s, p)
+    local sign = ""
+    local names, limit
+    if (b == 43 or b == 45) and cmd[1] == "LOCK" then sign, p = sub(s, p, p), p + 1 end
+    if byte(s, p) == 40 then
+        names, p = group(s, p, lock_name)
+    else
+        local one
+        one, p = lock_name(s, p)
+        if sign == "" and one[1] == "ind" and not one[3] and ended(byte(s, p)) then
+            return { "argind", one[2] }, p
+        end
+        names = { one }
+    end
+    limit, p = timeout(s, p)
+    return { "lock", sign, names, limit }, p
+end
+
+local function merge(s, p)
+    local to, from
+    to, p = place_or_argument(s, p)
+    if to[1] == "argind" then return to, p end
+    if byte(s, p) ~= 61 then fail("EQUAL", p) end
+    from, p = place(s, p + 1)
+    return { "merge", to, from }, p
+end
+
+local function quit(s, p)
+    if byte(s, p) ~= 42 then return argument_expr(s, p) end
+    local node
+    node, p = place(s, p + 1)
+    if node[1] ~= "local" then fail("VAREXPECTED", p) end
+    return { "quitalias", node }, p
+end
+
+local transaction_words = {
+    S = "SERIAL", SERIAL = "SERIAL", T = "TRANSACTIONID", TRANSACTIONID = "TRANSACTIONID",
+}
+
+local function transaction_word(s, p)
+    local _, last = find(s, "^%a+", p)
+    local full = last and transaction_words[upper(sub(s, p, last))]
+    if not full then fail("TSTRTPARM", p) end
+    if full == "SERIAL" then return { full }, last + 1 end
+    if byte(s, last + 1) ~= 61 then fail("EQUAL", last + 1) end
+    local value
+    value, p = parse(s, last + 2)
+    return { full, value }, p
+end
+
+local function transaction_words_at(s, p)
+    local list = {}
+    if byte(s, p) ~= 40 then
+        list[1], p = transaction_word(s, p)
+        return list, p
+    end
+    repeat
+        list[#list + 1], p = transaction_word(s, p + 1)
+    until byte(s, p) ~= 58
+    if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
+    return list, p + 1
+end
+
+local function tstart(s, p)
+    local b = byte(s, p)
+    local names, params
+    if b == 42 then
+        names, p = "*", p + 1
+    elseif b == 40 and byte(s, p + 1) == 41 then
+        names, p = {}, p + 2
+    elseif b == 40 then
+        names, p = group(s, p, spared)
+    elseif b ~= 58 then
+        local one
+        one, p = spared(s, p)
+        if one[1] == "ind" and ended(byte(s, p)) then return { "argind", one[2] }, p end
+        names = { one }
+    end
+    if byte(s, p) == 58 then params, p = transaction_words_at(s, p + 1) end
+    return { "tstart", names, params or {} }, p
+end
+
+-- expr:expr:...
+function command.colons(op)
+    return function(s, p)
+        local node = { op }
+        repeat
+            local value
+            value, p = (#node == 1 and argument_expr or parse)(s, #node == 1 and p or p + 1)
+            if value[1] == "argind" and #node == 1 then
+                if ended(byte(s, p)) then return value, p end
+                value[1] = "ind"
+            end
+            node[#node + 1] = value
+        until byte(s, p) ~= 58
+        return node, p
+    end
+end
+
+-- FOR reads all of its arguments at once.
+local function for_spec(s, p)
+    local spec = {}
+    spec[1], p = parse(s, p)
+    if byte(s, p) == 58 then spec[2], p = parse(s, p + 1) end
+    if byte(s, p) == 58 and spec[2] then spec[3], p = parse(s, p + 1) end
+    return spec, p
+end
+
+function command.for_(s, p, cmd)
+    local specs = cmd[2]
+    cmd.var, p = place(s, p)
+    if byte(s, p) ~= 61 then fail("EQUAL", p) end
+    repeat
+        specs[#specs + 1], p = for_spec(s, p + 1)
+    until byte(s, p) ~= 44
+    return p
+end
+
+-- Each command: its rule; whether it must have (+), may have (?) or may not have (-) an argument, whether
+-- only one (1), and whether it may not be postconditional (:).
+command.rules = {
+    BREAK = { break_, "?" }, CLOSE = { device.argument, "+" }, DO = { do_, "?" }, ELSE = { nil, "-:" },
+    FOR = { command.for_, "?:" }, GOTO = { goto_, "+" }, HALT = { nil, "-" }, HANG = { argument_expr, "+" },
+    IF = { argument_expr, "?:" }, JOB = { job, "+" }, KILL = { kill, "?" }, LOCK = { lock, "?" },
+    MERGE = { merge, "+" }, NEW = { new, "?" }, OPEN = { device.argument, "+" }, QUIT = { quit, "?1" },
+    READ = { read, "+" }, SET = { set, "+" }, TCOMMIT = { nil, "-" }, TRESTART = { nil, "-" },
+    TROLLBACK = { argument_expr, "?1" }, TSTART = { tstart, "?1" }, USE = { device.argument, "+" },
+    VIEW = { command.colons("view"), "+" }, WRITE = { write, "+" }, XECUTE = { xecute, "+" },
+    ZALLOCATE = { lock, "+" }, ZDEALLOCATE = { lock, "?" }, ZTSTART = { nil, "-" }, ZTCOMMIT = {
+    argument_expr, "?1" },
+}
+
+return command

@@ -1,0 +1,107 @@
+-- The smallest parts of M's text: names, numbers, literals, and what is wrong with a line.
+--
+-- The parser has no tokens.  Each rule is a function (s, p) that reads the line `s` from byte `p` and
+-- returns a node and the byte after it.  What does not fit raises fail(); the line's parser catches it.  A
+-- few errors let M go on (an unknown function, a variable that can't be set): soft() lists them and gives
+-- a node that raises when reached.
+
+local lex = {}
+
+local byte, find, sub = string.byte, string.find, string.sub
+local MOST_DEPTH = 400 -- arbitrary: expressions in expressions; Lua's own limit of the emitted code is lower
+local NAME_MAX = 31 -- bytes of a name that count
+
+-- The errors of the text at hand, in order; and how deep the rule at work is.
+local errors, depth = {}, 0
+
+function lex.begin()
+    errors, depth = {}, 0
+    return errors
+end
+
+-- Raises: the line does not go on.  Parameters of the error's text follow.
+function lex.fail(mnemonic, col, ...)
+    error({ mnemonic = mnemonic, col = col, ... }, 0)
+end
+
+local fail = lex.fail
+
+-- Lists the error and gives a node that raises it.
+function lex.soft(mnemonic, col, ...)
+    local err = { mnemonic = mnemonic, col = col, ... }
+    errors[#errors + 1] = err
+    return { "ERROR", err }
+end
+
+-- One level deeper; leave() after it.
+function lex.enter(col)
+    depth = depth + 1
+    if depth > MOST_DEPTH then fail("STACKCRIT", col) end
+end
+
+function lex.leave()
+    depth = depth - 1
+end
+
+function lex.restart()
+    depth = 0
+end
+
+-- The name at p, as far as it counts, and the byte after it; nil if there is none.
+function lex.name(s, p)
+    local first, last = find(s, "^[%a%%][%a%d]*", p)
+    if not first then return nil, p end
+    if last - first >= NAME_MAX then return sub(s, first, first + NAME_MAX - 1), last + 1 end
+    return sub(s, first, last), last + 1
+end
+
+-- A label: a name, or digits.
+function lex.label(s, p)
+    local b = byte(s, p)
+    if not b or b < 48 or b > 57 then return lex.name(s, p) end
+    local _, last = find(s, "^%d+", p)
+    return sub(s, p, last < p + NAME_MAX and last or p + NAME_MAX - 1), last + 1
+end
+
+-- A literal in quotes, from the quote on.
+function lex.text(s, p)
+    local from = p + 1
+    local to = find(s, '"', from, true)
+    if not to then return nil, #s + 1 end
+    if byte(s, to + 1) ~= 34 then return sub(s, from, to - 1), to + 1 end
+    local parts, n = {}, 0
+    repeat
+        n = n + 1
+        parts[n] = sub(s, from, to)
+        from = to + 2
+        to = find(s, '"', from, true)
+        if not to then return nil, #s + 1 end
+    until byte(s, to + 1) ~= 34
+    parts[n + 1] = sub(s, from, to - 1)
+    return table.concat(parts), to + 1
+end
+
+-- A number as it is written, as a value: what M makes of it.
+local function canonical(text, col)
+    local value, wrong = require("mumps.values.number").dec(text)
+    if value == nil then fail(wrong, col) end
+    return value
+end
+
+-- A numeric literal at p: its value and the byte after it.
+function lex.number(s, p)
+    local _, last = find(s, "^%d*", p)
+    local b = byte(s, last + 1)
+    if b ~= 46 and b ~= 69 and last - p < 15 then return tonumber(sub(s, p, last)), last + 1 end
+    if b == 46 then _, last = find(s, "^%.%d*", last + 1) end
+    local _, exponent = find(s, "^E[+-]?%d+", last + 1)
+    last = exponent or last
+    return canonical(sub(s, p, last), p + 1), last + 1
+end
+
+-- Is this the end of an argument: nothing, a blank, a comma, a tab?
+function lex.ended(b)
+    return b == nil or b == 32 or b == 44 or b == 9
+end
+
+return lex

@@ -1,0 +1,281 @@
+-- M text -> AST.
+--
+-- A routine is {name, text, lines, labels, errors, starts}; a line {n, level, label, formals, cmds}; a
+-- command {"SET", args, pc = condition, col = column}.  Nodes are arrays {kind, ...}.  IF, ELSE and FOR
+-- govern the rest of their line; a DO without arguments has `first` and `last`, the lines of its block.
+--
+-- What can't be compiled is the command {"ERROR", {err}} in place of the one that is wrong, and the last
+-- of its line: the commands before it run, as in YottaDB.
+
+local lex = require "mumps.compiler.lex"
+local words = require "mumps.compiler.words"
+local command = require "mumps.compiler.zcommand"
+local expr = require "mumps.compiler.functions"
+
+local parse = {}
+
+local byte, find, sub, upper = string.byte, string.find, string.sub, string.upper
+local fail = lex.fail
+local rules, commands = command.rules, words.commands
+local MOST_LINE = 8192 -- bytes of a line of M
+
+-- Past the blanks at p.
+local function blanks(s, p)
+    local b = byte(s, p)
+    while b == 32 or b == 9 do
+        p = p + 1
+        b = byte(s, p)
+    end
+    return p
+end
+
+-- The arguments of a command from p on.
+local function arguments(s, p, cmd, rule, only)
+    if cmd[1] == "FOR" then return rule(s, p, cmd) end
+    local args = cmd[2]
+    while true do
+        local node
+        node, p = rule(s, p, cmd)
+        args[#args + 1] = node
+        if byte(s, p) ~= 44 or only then return p end
+        p = p + 1
+    end
+end
+
+local function word_at(s, p)
+    local _, last = find(s, "^[%a%%][%a%d]*", p)
+    if not last then fail("CMD", p) end
+    local full = commands[sub(s, p, last)] or commands[upper(sub(s, p, last))]
+    if not full then fail("INVCMD", p) end
+    return full, last + 1
+end
+
+-- HALT with an argument is HANG.
+local function hang(cmd, s, p)
+    local b = byte(s, p + 1)
+    if byte(s, p) == 32 and b and b ~= 32 and b ~= 9 and b ~= 59 then cmd[1] = "HANG" end
+end
+
+-- Whether there are arguments at p, after the command's word; and where they begin.
+local function argued(s, p)
+    local b = byte(s, p)
+    if b == nil then return false, p end
+    if b ~= 32 and b ~= 9 then fail("SPOREOL", p) end
+    b = byte(s, p + 1)
+    return b ~= nil and b ~= 32 and b ~= 9 and b ~= 59, p + 1
+end
+
+-- One command at p, put into cmds; the byte after it.
+local function one(s, p, cmds)
+    local cmd = { nil, {}, col = p }
+    cmd[1], p = word_at(s, p)
+    local short = p == cmd.col + 1 and cmd[1] == "HALT"
+    local kind = rules[cmd[1]]
+    if byte(s, p) == 58 then
+        if find(kind[2], ":", 1, true) then fail("PCONDEXPECTED", p) end
+        cmd.pc, p = expr.parse(s, p + 1)
+    end
+    if short then hang(cmd, s, p) end
+    kind = rules[cmd[1]]
+    local any
+    any, p = argued(s, p)
+    local mode = byte(kind[2])
+    if any and mode ~= 45 then
+        p = arguments(s, p, cmd, kind[1], find(kind[2], "1", 1, true))
+        local b = byte(s, p)
+        if b and b ~= 32 and b ~= 9 then fail("SPOREOL", p) end
+    elseif mode == 43 then
+        fail("EXPR", p)
+    end
+    cmds[#cmds + 1] = cmd
+    return p
+end
+
+-- The commands from p to the end of the line.
+local function all(s, p, cmds)
+    p = blanks(s, p)
+    while p <= #s and byte(s, p) ~= 59 do
+        parse.at = p
+        p = blanks(s, one(s, p, cmds))
+    end
+end
+
+-- An error of ours is a table; anything else is a mistake in the parser, told as such.
+local function as_error(e)
+    if type(e) == "table" then return e end
+    return { mnemonic = "ASSERT", col = 1, tostring(e) }
+end
+
+-- The commands of a line from p on.  Those before an error stay.
+local function body(s, p, cmds, errors)
+    lex.restart()
+    local ok, e = pcall(all, s, p, cmds)
+    if ok then return end
+    e = as_error(e)
+    errors[#errors + 1] = e
+    -- A FOR takes what it governs with it.
+    local col = parse.at
+    for i = 1, #cmds do
+        if cmds[i][1] == "FOR" then
+            col = cmds[i].col
+            for j = #cmds, i, -1 do cmds[j] = nil end
+            break
+        end
+    end
+    cmds[#cmds + 1] = { "ERROR", { e }, col = col }
+end
+
+-- (A,B) after a label, from the byte after `(` on.
+local function formals(s, p)
+    local list, seen = {}, {}
+    if byte(s, p) == 41 then return list, p + 1 end
+    repeat
+        local id, to = lex.name(s, p)
+        if not id then fail("NAMEEXPECTED", p) end
+        if seen[id] then fail("MULTFORMPARM", p) end
+        seen[id] = true
+        list[#list + 1] = id
+        p = to + 1
+        local b = byte(s, to)
+        if b ~= 44 and b ~= 41 then fail("COMMAORRPAREXP", to) end
+    until byte(s, p - 1) == 41
+    return list, p
+end
+
+-- The start of a line: label, formals, dots.  The byte after it.
+local function head(s, line)
+    local p = 1
+    line.label, p = lex.label(s, p)
+    if line.label and byte(s, p) == 40 then line.formals, p = formals(s, p + 1) end
+    if line.label and byte(s, p) == 58 then p = p + 1 end
+    local b = byte(s, p)
+    if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("LSEXPECTED", p) end
+    p = blanks(s, p)
+    local level = 0
+    while byte(s, p) == 46 do
+        level = level + 1
+        p = blanks(s, p + 1)
+    end
+    line.level = level
+    return p
+end
+
+local function read_line(s, n, errors)
+    local line = { n = n, level = 0, cmds = {} }
+    if s == "" or byte(s) == 59 then return line end
+    if #s > MOST_LINE then
+        errors[#errors + 1] = { mnemonic = "LSINSERTED", col = MOST_LINE, n }
+    end
+    local ok, p = pcall(head, s, line)
+    if ok then
+        body(s, p, line.cmds, errors)
+        return line
+    end
+    p = as_error(p)
+    errors[#errors + 1] = p
+    line.cmds[1] = { "ERROR", { p }, col = p.col }
+    return line
+end
+
+-- A DO without arguments gets the lines of its block.
+local function find_blocks(lines)
+    local ends = {} -- ends[i]: the last line of the block after line i
+    local stack = {}
+    for i = 1, #lines + 1 do
+        local level = lines[i] and lines[i].level or -1
+        while #stack > 0 and level <= lines[stack[#stack]].level do
+            ends[stack[#stack]] = i - 1
+            stack[#stack] = nil
+        end
+        stack[#stack + 1] = i
+    end
+    for i, line in ipairs(lines) do
+        for _, cmd in ipairs(line.cmds) do
+            if cmd[1] == "DO" and #cmd[2] == 0 then cmd.first, cmd.last = i + 1, ends[i] end
+        end
+    end
+end
+
+local function name_label(routine, line)
+    local labels = routine.labels
+    if labels[line.label] then
+        routine.errors[#routine.errors + 1] = { mnemonic = "MULTLAB", col = 0, line = line.n }
+    else
+        labels[line.label] = line.n
+    end
+end
+
+-- Where each line begins; the last one is the end of the text.
+local function split(text)
+    local starts, n, p = {}, 0, 1
+    if sub(text, 1, 3) == "\239\187\191" then p = 4 end
+    while p <= #text do
+        n = n + 1
+        starts[n] = p
+        p = (find(text, "\n", p, true) or #text) + 1
+    end
+    starts[n + 1] = p
+    return starts
+end
+
+-- Line i of a text, without its end.
+function parse.source(text, starts, i)
+    local last = starts[i + 1] - 1
+    if byte(text, last) == 10 then last = last - 1 end
+    if byte(text, last) == 13 and last >= starts[i] then last = last - 1 end
+    return sub(text, starts[i], last)
+end
+
+function parse.routine(text, name)
+    local errors = lex.begin()
+    local starts = split(text)
+    local lines = {}
+    local routine = { name = name, text = text, lines = lines, labels = {}, errors = errors, starts = starts }
+    for i = 1, #starts - 1 do
+        local before = #errors
+        local line = read_line(parse.source(text, starts, i), i, errors)
+        lines[i] = line
+        for j = before + 1, #errors do errors[j].line = i end
+        if line.label then name_label(routine, line) end
+    end
+    find_blocks(lines)
+    return routine
+end
+
+-- XECUTE, direct mode: one line of commands.
+function parse.line(text)
+    local errors = lex.begin()
+    local line = { n = 1, level = 0, cmds = {}, errors = errors }
+    body(text, 1, line.cmds, errors)
+    find_blocks({ line })
+    return line
+end
+
+-- All of a text by one rule; or nil and the error.
+local function whole(rule, text, ...)
+    lex.begin()
+    local ok, node, p = pcall(rule, text, 1, ...)
+    if not ok then return nil, as_error(node) end
+    if p <= #text then return nil, { mnemonic = "INDEXTRACHARS", col = p } end
+    return node
+end
+
+function parse.expr(text) return whole(expr.parse, text) end
+
+function parse.name(text) return whole(expr.place, text) end
+
+function parse.entry(text) return whole(expr.entry, text, true) end
+
+-- The arguments of that command, as a list.
+function parse.argument(op, text)
+    local cmd = { op, {} }
+    local kind = rules[op]
+    local _, err = whole(function(s, p)
+        p = arguments(s, p, cmd, kind[1], find(kind[2], "1", 1, true))
+        return cmd, p
+    end, text)
+    if err then return nil, err end
+    return cmd[2], cmd
+end
+
+return parse

@@ -1,0 +1,189 @@
+-- The arguments of the commands that begin with Z.
+
+local lex = require "mumps.compiler.lex"
+local words = require "mumps.compiler.words"
+local command = require "mumps.compiler.command"
+local device = require "mumps.compiler.device"
+local expr = require "mumps.compiler.functions"
+
+local byte, find, sub, upper = string.byte, string.find, string.sub, string.upper
+local fail, ended = lex.fail, lex.ended
+local parse, place = expr.parse, expr.place
+local rules = command.rules
+
+local function zgoto(s, p)
+    local level, entry
+    local b = byte(s, p)
+    if b ~= 58 then
+        level, p = expr.argument(s, p)
+        if level[1] == "argind" then
+            if ended(byte(s, p)) then return level, p end
+            level[1] = "ind"
+        end
+    end
+    if byte(s, p) == 58 then
+        if byte(s, p + 1) ~= 58 then entry, p = expr.entry(s, p + 1, true) else p = p + 1 end
+    end
+    return command.conditional({ "zgoto", level, entry }, s, p)
+end
+
+-- A pattern after ?, in ZWRITE.
+local function pattern(s, p)
+    local to, wrong, where = require("mumps.values.pattern").scan(s, p)
+    if not to then fail(wrong, where or p) end
+    return { "pat", sub(s, p, to - 1) }, to
+end
+
+-- One subscript of ZWRITE: *, ?pattern, lo:hi with either left out, or a value.
+local function zwrite_subscript(s, p)
+    local b = byte(s, p)
+    if b == 42 and (byte(s, p + 1) == 44 or byte(s, p + 1) == 41) then return { "any" }, p + 1 end
+    if b == 63 then return pattern(s, p + 1) end
+    local lo, hi
+    if b ~= 58 then lo, p = parse(s, p) end
+    if byte(s, p) ~= 58 then return lo, p end
+    b = byte(s, p + 1)
+    if b == 44 or b == 41 then return { "range", lo, nil }, p + 1 end
+    hi, p = parse(s, p + 1)
+    return { "range", lo, hi }, p
+end
+
+local function zwrite_subscripts(s, p)
+    if byte(s, p) ~= 40 then return nil, p end
+    local list = {}
+    repeat
+        list[#list + 1], p = zwrite_subscript(s, p + 1)
+    until byte(s, p) ~= 44
+    if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
+    return list, p + 1
+end
+
+-- A name, or a pattern of names.
+local function zwrite_name(s, p)
+    if byte(s, p) == 63 then return pattern(s, p + 1) end
+    local id
+    id, p = lex.name(s, p)
+    if not id then fail("VAREXPECTED", p) end
+    return id, p
+end
+
+local function zwrite_special(s, p)
+    local _, last = find(s, "^%a+", p)
+    local full = last and words.variables[upper(sub(s, p, last))]
+    if not full then fail("INVSVN", p) end
+    return { "svn", full }, last + 1
+end
+
+local function zwrite_target(s, p)
+    local b = byte(s, p)
+    local env, id, list
+    if b == 36 then return zwrite_special(s, p + 1) end
+    if b ~= 94 then
+        id, p = zwrite_name(s, p)
+        list, p = zwrite_subscripts(s, p)
+        return { "local", id, list }, p
+    end
+    b, p = byte(s, p + 1), p + 1
+    if b == 40 then
+        list, p = zwrite_subscripts(s, p)
+        return { "naked", list }, p
+    end
+    if b == 124 or b == 91 then env, p = expr.environment(s, p) end
+    id, p = zwrite_name(s, p)
+    list, p = zwrite_subscripts(s, p)
+    return { "global", id, list, env }, p
+end
+
+local function zwrite(s, p)
+    local node
+    if byte(s, p) == 64 then
+        node, p = expr.indirection(s, p)
+        if not node[3] and ended(byte(s, p)) then return { "argind", node[2] }, p end
+        return { "zwrite", node }, p
+    end
+    if byte(s, p) == 42 and ended(byte(s, p + 1)) then
+        return { "zwrite", { "local", { "pat", ".E" } } }, p + 1
+    end
+    node, p = zwrite_target(s, p)
+    return { "zwrite", node }, p
+end
+
+local function zshow(s, p)
+    local what, into
+    what, p = expr.argument(s, p)
+    if what[1] == "argind" then
+        if ended(byte(s, p)) then return what, p end
+        what[1] = "ind"
+    end
+    if byte(s, p) == 58 then into, p = place(s, p + 1) end
+    return { "zshow", what, into }, p
+end
+
+local function zprint(s, p)
+    local from, to
+    from, p = command.entry(s, p, false)
+    if byte(s, p) ~= 58 then
+        if from[1] == "argind" then return from, p end
+        return { "zprint", from }, p
+    end
+    if from[1] == "argind" then from = { "entry", { "ind", from[2] } } end
+    to, p = expr.entry(s, p + 1, true)
+    return { "zprint", from, to }, p
+end
+
+local function zbreak(s, p)
+    local remove = byte(s, p) == 45 or nil
+    local entry, action, count
+    if remove then p = p + 1 end
+    if remove and byte(s, p) == 42 then return { "zbreakall" }, p + 1 end
+    entry, p = command.entry(s, p, false)
+    if entry[1] == "argind" then
+        if ended(byte(s, p)) and not remove then return entry, p end
+        entry = { "entry", { "ind", entry[2] } }
+    end
+    if not remove then
+        action, p = device.optional(s, p)
+        count, p = device.optional(s, p)
+    end
+    return { "zbreak", entry, action, count, remove = remove }, p
+end
+
+local steps = {
+    I = "INTO", INTO = "INTO", O = "OVER", OV = "OVER", OVER = "OVER", OU = "OUTOF", OUTOF = "OUTOF",
+}
+
+local function zstep(s, p)
+    local _, last = find(s, "^%a+", p)
+    local kind, action
+    if last then
+        kind = steps[upper(sub(s, p, last))]
+        if not kind then fail("ZSTEPARG", p) end
+        p = last + 1
+    end
+    action, p = device.optional(s, p)
+    return { "zstep", kind, action }, p
+end
+
+local function zlink(s, p)
+    local name, options
+    name, p = expr.argument(s, p)
+    if name[1] == "argind" then
+        if ended(byte(s, p)) then return name, p end
+        name[1] = "ind"
+    end
+    options, p = device.optional(s, p)
+    return { "zlink", name, options }, p
+end
+
+for name, rule in pairs {
+    ZATTACH = { expr.argument, "?1" }, ZAUDIT = { expr.argument, "?" }, ZBREAK = { zbreak, "+" },
+    ZCOMPILE = { expr.argument, "+" }, ZCONTINUE = { nil, "-" }, ZEDIT = { expr.argument, "?" },
+    ZGOTO = { zgoto, "?" }, ZHALT = { expr.argument, "?1" }, ZHELP = { command.colons("zhelp"), "?" },
+    ZINVCMD = { expr.argument, "?" }, ZKILL = { command.place_or_argument, "+" }, ZLINK = { zlink, "?" },
+    ZMESSAGE = { command.colons("zmessage"), "+" }, ZPRINT = { zprint, "?" }, ZRUPDATE = {
+    expr.argument, "+" },
+    ZSHOW = { zshow, "?" }, ZSTEP = { zstep, "?1" }, ZSYSTEM = { expr.argument, "?" },
+    ZTRIGGER = { command.place_or_argument, "+" }, ZWRITE = { zwrite, "?" },
+} do rules[name] = rule end
+
+return command
