@@ -5,6 +5,7 @@
 #   make demo       deps, build, run the main job
 #   make test       deps, all tests in all configurations
 #   make test-python  the tests of the Python package alone
+#   make wheel      the Python package as wheels, in build/wheel
 #   make torture    deps, the long forms of the tests, with counts
 #   make bench      build and run the benchmarks
 #   make rivals     install the systems that 3n+1 can be compared with, build their programs
@@ -16,7 +17,7 @@
 PREFIX ?= /usr/local
 
 .NOTPARALLEL:
-.PHONY: release deps demo test test-python torture bench rivals docs deb install clean
+.PHONY: release deps demo test test-python wheel torture bench rivals docs deb install clean
 
 release:
 	@sh tools/deps.sh --build
@@ -40,6 +41,9 @@ test-python: deps release
 	@cmake --build build --target caret_python judge watch
 	@ctest --test-dir build -R '^python/' --output-on-failure
 	@sh test/torture/python_package.sh
+
+wheel: deps
+	@sh tools/wheel.sh
 
 torture: deps
 	@sh tools/torture.sh
