@@ -1,0 +1,276 @@
+/*
+ * number.c - M's numbers for the runtime: from pairs of double and text to the engine's decimals, and back.
+ *
+ * A power with a whole exponent is taken by squaring, each product cut off at 18 digits; a negative one begins with
+ * the inverse.  Any other power is a double's, written as two halves of nine digits, as M systems do.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "m/number.h"
+#include "mumps/values/values.h"
+
+#define LIMIT 9007199254740992.0
+
+static int trouble(int outcome)
+{
+    switch (outcome) {
+    case CARET__DEC_OK: return 0;
+    case CARET__DEC_DIVZERO: return CARET_MUMPS__DIVZERO;
+    case CARET__DEC_NEGFRACPWR: return CARET_MUMPS__NEGFRACPWR;
+    default: return CARET_MUMPS__NUMOFLOW;
+    }
+}
+
+static int parse(double x, const char *s, size_t n, struct caret__dec *d)
+{
+    if (s != NULL)
+        return caret__dec_parse(CARET_M__RULES, s, n, d, NULL);
+    *d = caret__dec_from_int((int64_t)x);
+    return CARET__DEC_OK;
+}
+
+static bool whole(struct caret__dec d, double *value)
+{
+    int64_t v;
+
+    if (!caret__dec_to_int(d, &v) || (double)v >= LIMIT || (double)v <= -LIMIT)
+        return false;
+    *value = (double)v;
+    return true;
+}
+
+static int give(struct caret__dec d, caret_mumps__number *out)
+{
+    return whole(d, &out->value) ? 0 : (int)caret__dec_format(d, out->text);
+}
+
+/* Up to 15 digits, nothing else: by far the most. */
+static bool short_integer(const char *s, size_t n, double *value)
+{
+    int64_t v = 0;
+    size_t i = n > 0 && *s == '-';
+
+    if (n == 0 || n - i > 15 || n == i)
+        return false;
+    for (; i < n; i++) {
+        unsigned digit = (unsigned)(unsigned char)s[i] - '0';
+        if (digit > 9)
+            return false;
+        v = v * 10 + digit;
+    }
+    *value = *s == '-' ? (double)-v : (double)v;
+    return true;
+}
+
+double caret_mumps__integer(const char *s, size_t n)
+{
+    struct caret__dec d;
+    double value;
+
+    if (short_integer(s, n, &value))
+        return value;
+    return parse(0, s, n, &d) == CARET__DEC_OK && whole(d, &value) ? value : NAN;
+}
+
+int caret_mumps__canonical(const char *s, size_t n, caret_mumps__number *out)
+{
+    struct caret__dec d;
+    int outcome = parse(0, s, n, &d);
+
+    return outcome != CARET__DEC_OK ? trouble(outcome) : give(d, out);
+}
+
+double caret_mumps__key(const char *s, size_t n)
+{
+    double value;
+    size_t i = n > 1 && *s == '-';
+    int64_t v;
+
+    if (n - i == 0 || n - i > 16 || s[i] > '9' || s[i] < '0' || (s[i] == '0' && n > 1))
+        return NAN;
+    if (short_integer(s, n, &value))
+        return value;
+    return caret__i64_parse(s, n, &v) && (double)v < LIMIT && (double)v > -LIMIT ? (double)v : NAN;
+}
+
+bool caret_mumps__is_canonical(const char *s, size_t n)
+{
+    return caret__num_canonical(s, n);
+}
+
+/* --------------------------------------------------------------------- powers */
+
+static int whole_power(struct caret__dec a, int64_t n, struct caret__dec *r)
+{
+    struct caret__dec p = caret__dec_from_int(1);
+    int outcome = CARET__DEC_OK;
+
+    if (n < 0) {
+        outcome = caret__dec_div(CARET_M__RULES, p, a, &a);
+        n = -n;
+    }
+    for (; n != 0 && outcome == CARET__DEC_OK; n >>= 1) {
+        if (n & 1)
+            outcome = caret__dec_mul(CARET_M__RULES, p, a, &p);
+        if (n > 1 && outcome == CARET__DEC_OK)
+            outcome = caret__dec_mul(CARET_M__RULES, a, a, &a);
+    }
+    *r = p;
+    return outcome;
+}
+
+static double to_double(struct caret__dec d)
+{
+    char text[CARET__DEC_MAX + 1];
+
+    text[caret__dec_format(d, text)] = '\0';
+    return strtod(text, NULL);
+}
+
+static int from_double(double p, struct caret__dec *r)
+{
+    int magnitude = (int)floor(log10(p)) + 1;
+    double scaled, high;
+
+    if (isinf(p) || magnitude > 47)
+        return CARET__DEC_OVERFLOW;
+    *r = caret__dec_from_int(0);
+    if (magnitude < -42)
+        return CARET__DEC_OK;
+    scaled = p * pow(10.0, 9 - magnitude);
+    high = floor(scaled);
+    r->mantissa = (uint64_t)high * UINT64_C(1000000000) + (uint64_t)floor((scaled - high) * 1e9);
+    r->exp = magnitude - 18;
+    return CARET__DEC_OK;
+}
+
+static int power(struct caret__dec a, struct caret__dec b, struct caret__dec *r)
+{
+    int64_t n;
+
+    if (a.mantissa == 0) {
+        *r = caret__dec_from_int(b.mantissa == 0);
+        return b.negative ? CARET__DEC_DIVZERO : CARET__DEC_OK;
+    }
+    if (caret__dec_to_int(b, &n))
+        return whole_power(a, n, r);
+    return a.negative ? CARET__DEC_NEGFRACPWR : from_double(pow(to_double(a), to_double(b)), r);
+}
+
+/* ----------------------------------------------------------------- arithmetic */
+
+static int operate(int op, struct caret__dec a, struct caret__dec b, struct caret__dec *r)
+{
+    switch (op) {
+    case CARET_MUMPS__ADD: return caret__dec_add(CARET_M__RULES, a, b, r);
+    case CARET_MUMPS__SUB: return caret__dec_sub(CARET_M__RULES, a, b, r);
+    case CARET_MUMPS__MUL: return caret__dec_mul(CARET_M__RULES, a, b, r);
+    case CARET_MUMPS__DIV: return caret__dec_div(CARET_M__RULES, a, b, r);
+    case CARET_MUMPS__IDIV: return caret__dec_idiv(CARET_M__RULES, a, b, r);
+    case CARET_MUMPS__MOD: return caret__dec_mod(CARET_M__RULES, a, b, r);
+    default: return power(a, b, r);
+    }
+}
+
+int caret_mumps__arithmetic(int op, double x, const char *a, size_t na, double y, const char *b, size_t nb,
+                            caret_mumps__number *out)
+{
+    struct caret__dec u, v, r;
+    int outcome = parse(x, a, na, &u);
+
+    if (outcome == CARET__DEC_OK)
+        outcome = parse(y, b, nb, &v);
+    if (outcome == CARET__DEC_OK)
+        outcome = operate(op, u, v, &r);
+    return outcome != CARET__DEC_OK ? trouble(outcome) : give(r, out);
+}
+
+int caret_mumps__compare(double x, const char *a, size_t na, double y, const char *b, size_t nb)
+{
+    struct caret__dec u, v;
+
+    if (parse(x, a, na, &u) != CARET__DEC_OK || parse(y, b, nb, &v) != CARET__DEC_OK)
+        return 2;
+    return caret__dec_compare(u, v);
+}
+
+/* ---------------------------------------------------------------- fixed point */
+
+/* Digits of |text| before and after the point, of a canonical number. */
+static void split(const char *text, size_t n, size_t *before, size_t *after)
+{
+    const char *point = memchr(text, '.', n);
+
+    *before = point != NULL ? (size_t)(point - text) : n;
+    *after = point != NULL ? n - *before - 1 : 0;
+}
+
+/* Add one to the last digit of text[0..n), which may have a point; true: there is one more digit before it. */
+static bool carry(char *text, size_t n)
+{
+    while (n-- > 0) {
+        if (text[n] == '.')
+            continue;
+        if (text[n] != '9') {
+            text[n]++;
+            return false;
+        }
+        text[n] = '0';
+    }
+    return true;
+}
+
+/* A canonical number without sign, at text[1], to `decimals` places, half away from zero; its new length.  The first
+ * digit is then *first. */
+static size_t round_to(char *text, size_t n, size_t decimals, char **first)
+{
+    size_t before, after;
+
+    *first = text + 1;
+    split(*first, n, &before, &after);
+    if (after <= decimals)
+        return n;
+    bool up = (*first)[before + 1 + decimals] >= '5';
+    n = before + (decimals > 0) + decimals;
+    if (up && carry(*first, n)) {
+        *--*first = '1';
+        n++;
+    }
+    return n;
+}
+
+static bool nothing(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] != '0' && text[i] != '.')
+            return false;
+    }
+    return true;
+}
+
+int caret_mumps__fixed(double x, const char *a, size_t na, int decimals, bool zero, char *out)
+{
+    struct caret__dec d;
+    char text[CARET__DEC_MAX + 1], *first, *to = out;
+    size_t before, after, n;
+    int outcome = parse(x, a, na, &d);
+    bool negative = d.negative;
+
+    if (outcome != CARET__DEC_OK)
+        return trouble(outcome);
+    d.negative = false;
+    n = round_to(text, caret__dec_format(d, text + 1), (size_t)decimals, &first);
+    split(first, n, &before, &after);
+    if (negative && !nothing(first, n))
+        *to++ = '-';
+    if (before == 0 && zero)
+        *to++ = '0';
+    memcpy(to, first, n);
+    to += n;
+    if (decimals > 0 && after == 0 && before == n)
+        *to++ = '.';
+    memset(to, '0', (size_t)decimals - after);
+    return (int)(to - out + decimals - (int)after);
+}

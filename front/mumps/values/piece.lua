@@ -1,0 +1,143 @@
+-- $PIECE, SET $PIECE and $LENGTH(s,delimiter) by bytes.
+--
+-- A text that is cut at the same byte again and again is split once: the second time that a text of over 64
+-- bytes comes up, its pieces become a table, and from then on a piece of it is one look into that.  The
+-- tables of one delimiter are thrown away together when there are too many of them.
+local ffi = require "ffi"
+local C = require "mumps.host"
+local fail = require "mumps.values.fail"
+local number = require "mumps.values.number"
+
+local str, int = number.str, number.int
+local piece_at, occurrences = C.caret_mumps__piece, C.caret_mumps__occurrences
+local type, sub, find, rep, strchar, tonumber = type, string.sub, string.find, string.rep,
+    string.char, tonumber
+
+local MAX = 1048576
+local LONG, TEXTS, PIECES = 64, 512, 4096
+local stop = ffi.new("size_t[1]")
+local P = {}
+
+-- Piece n of a text, and where it is: begin and end as of string.sub; nil if there are not so many.
+local function place(s, delim, n)
+    local length = #s
+    local begin = tonumber(piece_at(s, length, delim, #delim, n, stop))
+    if begin > length then return nil end
+    return begin + 1, tonumber(stop[0])
+end
+
+local function nth(s, delim, n)
+    local from, to = place(s, delim, n)
+    if not from then return "" end
+    return sub(s, from, to)
+end
+
+-- --------------------------------------------------------------- long texts
+
+local function split(s, delim)
+    local pieces, at, n = {}, 1, 0
+    while n < PIECES do
+        local from, to = find(s, delim, at, true)
+        n = n + 1
+        pieces[n] = sub(s, at, from and from - 1)
+        if not from then return pieces end
+        at = to + 1
+    end
+    return false
+end
+
+local tables = {}
+
+local function new_texts(delim)
+    local t = { pieces = {}, n = 0, seen = false }
+    tables[delim] = t
+    return t
+end
+
+local function long_piece(s, delim, n)
+    local t = tables[delim] or new_texts(delim)
+    local pieces = t.pieces[s]
+    if pieces then return pieces[n] or "" end
+    if t.seen ~= s or pieces == false then
+        t.seen = s
+        return nth(s, delim, n)
+    end
+    if t.n == TEXTS then t.pieces, t.n = {}, 0 end
+    t.n = t.n + 1
+    t.pieces[s] = split(s, delim)
+    return nth(s, delim, n)
+end
+
+-- --------------------------------------------------------------------- get
+
+-- A constant delimiter of one byte, one piece.
+local singles = {}
+for i = 0, 255 do singles[i] = strchar(i) end
+
+function P.piece1(s, code, n)
+    s = str(s)
+    if type(n) == "string" then n = int(n) end
+    if n < 1 or n > MAX then return "" end
+    if #s > LONG then return long_piece(s, singles[code], n) end
+    return nth(s, singles[code], n)
+end
+
+-- Where piece `last` ends, if piece `first` ends at `to`.
+local function end_of(s, delim, first, last, to)
+    if last == first then return to end
+    local _, finish = place(s, delim, last)
+    return finish or #s
+end
+
+local function range(s, delim, first, last)
+    local from, to = place(s, delim, first)
+    if not from then return "" end
+    return sub(s, from, end_of(s, delim, first, last, to))
+end
+
+function P.piece(s, delim, first, last)
+    s, delim = str(s), str(delim)
+    if first then first = int(first) else first = 1 end
+    if last then last = int(last) else last = first end
+    if first < 1 then first = 1 end
+    if last < first or delim == "" then return "" end
+    if first > MAX then return "" end
+    if first == last then
+        if #s > LONG then return long_piece(s, delim, first) end
+        return nth(s, delim, first)
+    end
+    return range(s, delim, first, last)
+end
+
+function P.count(s, delim)
+    s, delim = str(s), str(delim)
+    if delim == "" then return 0 end
+    return tonumber(occurrences(s, #s, delim, #delim)) + 1
+end
+
+-- --------------------------------------------------------------------- set
+
+local function checked(s)
+    if #s > MAX then return fail("MAXSTRLEN") end
+    return s
+end
+
+local function extended(s, delim, missing, new)
+    if missing * #delim > MAX then return fail("MAXSTRLEN") end
+    return checked(s .. rep(delim, missing) .. new)
+end
+
+-- SET $PIECE: the new text, or nil if nothing is set.
+function P.set_piece(s, delim, first, last, new)
+    s, delim, new = str(s), str(delim), str(new)
+    if first then first = int(first) else first = 1 end
+    if last then last = int(last) else last = first end
+    if first < 1 then first = 1 end
+    if last < first then return nil end
+    if delim == "" then return first == 1 and checked(new) or checked(s .. new) end
+    local from, to = place(s, delim, first)
+    if not from then return extended(s, delim, first - P.count(s, delim), new) end
+    return checked(sub(s, 1, from - 1) .. new .. sub(s, end_of(s, delim, first, last, to) + 1))
+end
+
+return P

@@ -1,0 +1,243 @@
+-- Texts of M by bytes: comparison of texts, joining, and the functions that cut, look for and change.
+local ffi = require "ffi"
+local C = require "mumps.host"
+local fail = require "mumps.values.fail"
+local number = require "mumps.values.number"
+local buffer = require "mumps.values.buffer"
+
+local str, int, key, before = number.str, number.int, number.key, number.before
+local translate, reverse = C.caret_mumps__translate, C.caret_mumps__reverse
+local byte, sub, find, rep, strchar = string.byte, string.sub, string.find, string.rep, string.char
+local type, select = type, select
+
+local MAX = 1048576
+local T = { MAX = MAX }
+
+-- ---------------------------------------------------------------- comparison
+
+-- 12 and "12" are one value; a number is not equal to any other text than its own.
+local function is_eq(a, b)
+    if type(a) == type(b) then return a == b end
+    return str(a) == str(b)
+end
+T.is_eq = is_eq
+
+function T.eq(a, b)
+    return is_eq(a, b) and 1 or 0
+end
+
+local function is_contains(a, b)
+    return find(str(a), str(b), 1, true) ~= nil
+end
+T.is_contains = is_contains
+
+function T.contains(a, b)
+    return is_contains(a, b) and 1 or 0
+end
+
+local function is_follows(a, b)
+    return number.bytes_before(str(b), str(a))
+end
+T.is_follows = is_follows
+
+function T.follows(a, b)
+    return is_follows(a, b) and 1 or 0
+end
+
+-- A text that is too large for a number, if it is taken for one, has no place in the order.
+local function placed(k)
+    if type(k) == "string" then number.num(k) end
+    return k
+end
+
+local function is_sortsafter(a, b)
+    return before(placed(key(b)), placed(key(a)))
+end
+T.is_sortsafter = is_sortsafter
+
+function T.sortsafter(a, b)
+    return is_sortsafter(a, b) and 1 or 0
+end
+
+-- ------------------------------------------------------------------- joining
+
+local function checked(s)
+    if #s > MAX then return fail("MAXSTRLEN") end
+    return s
+end
+T.checked = checked
+
+function T.concat(a, b)
+    local s = str(a) .. str(b)
+    if #s > MAX then return fail("MAXSTRLEN") end
+    return s
+end
+local concat = T.concat
+
+local function concat_more(n, ...)
+    local s, parts = "", { ... }
+    for i = 1, n do s = concat(s, parts[i]) end
+    return s
+end
+
+function T.concat_list(n, a, b, c, d, ...)
+    if n == 3 then return checked(str(a) .. str(b) .. str(c)) end
+    if n == 4 then return checked(str(a) .. str(b) .. str(c) .. str(d)) end
+    if n == 2 then return concat(a, b) end
+    return concat_more(n, a, b, c, d, ...)
+end
+
+-- ------------------------------------------------------------------- cutting
+
+function T.ascii(s, n)
+    if n then n = int(n) else n = 1 end
+    if n < 1 then return -1 end
+    return byte(str(s), n) or -1
+end
+
+local function char1(code)
+    code = int(code)
+    if code < 0 or code > 255 then return "" end
+    return strchar(code)
+end
+
+local function char_more(n, ...)
+    local s = ""
+    for i = 1, n do s = s .. char1((select(i, ...))) end
+    return s
+end
+
+function T.char(a, b, ...)
+    if not b then return char1(a) end
+    if select("#", ...) == 0 then return char1(a) .. char1(b) end
+    return char1(a) .. char1(b) .. char_more(select("#", ...), ...)
+end
+
+function T.extract(s, from, to)
+    s = str(s)
+    if not from then return sub(s, 1, 1) end
+    from = int(from)
+    if to then to = int(to) else to = from end
+    if from < 1 then from = 1 end
+    if to < from then return "" end
+    return sub(s, from, to)
+end
+
+function T.substr(s, from, count)
+    s, from = str(s), int(from)
+    if count then count = int(count) else count = MAX end
+    if from < 1 then from = 1 end
+    if count < 1 then return "" end
+    return sub(s, from, count < MAX and from + count - 1 or MAX)
+end
+
+function T.find(s, what, start)
+    s, what = str(s), str(what)
+    if start then start = int(start) else start = 1 end
+    if start < 1 then start = 1 end
+    if what == "" then return start < 2147483646 and start or 2147483647 end
+    local _, last = find(s, what, start, true)
+    return last and last + 1 or 0
+end
+
+function T.reverse(s)
+    s = str(s)
+    local n = #s
+    if n < 2 then return s end
+    local room = buffer(n)
+    reverse(s, n, room)
+    return ffi.string(room, n)
+end
+
+function T.width(s)
+    local n = 0
+    s = str(s)
+    for i = 1, #s do
+        local c = byte(s, i)
+        if not (c < 32 or (c > 126 and c < 160) or c == 255) then n = n + 1 end
+    end
+    return n
+end
+
+-- --------------------------------------------------------------- translation
+
+local function new_map(from, to)
+    local map = ffi.new("int16_t[256]")
+    for i = 0, 255 do map[i] = i end
+    for i = #from, 1, -1 do map[byte(from, i)] = byte(to, i) or -1 end
+    return map
+end
+
+-- The newest map is at hand; up to 64 others by their two texts.
+local maps, n_maps = {}, 0
+local last_from, last_to, last_map
+
+local function map_of(from, to)
+    local by_to = maps[from]
+    local map = by_to and by_to[to]
+    if not map then
+        if n_maps == 64 then maps, n_maps = {}, 0 end
+        n_maps = n_maps + 1
+        map = new_map(from, to)
+        maps[from] = maps[from] or {}
+        maps[from][to] = map
+    end
+    last_from, last_to, last_map = from, to, map
+    return map
+end
+
+function T.translate(s, from, to)
+    s = str(s)
+    if not from then return s end
+    from = str(from)
+    if to then to = str(to) else to = "" end
+    local n = #s
+    if n == 0 or from == "" then return s end
+    local map = from == last_from and to == last_to and last_map or map_of(from, to)
+    local room = buffer(n)
+    return ffi.string(room, translate(s, n, map, room))
+end
+
+-- ------------------------------------------------------------------- filling
+
+-- Decimals beyond this are refused before anything is computed.
+local MOST_DECIMALS = MAX - 66
+
+local function fixed(n, decimals, zero)
+    decimals = int(decimals)
+    if decimals < 0 then return fail("JUSTFRACT") end
+    if decimals > MOST_DECIMALS then return fail("MAXSTRLEN") end
+    local room = buffer(decimals + 128)
+    local code
+    if type(n) == "number" then
+        code = C.caret_mumps__fixed(n, nil, 0, decimals, zero, room)
+    else
+        code = C.caret_mumps__fixed(0, n, #n, decimals, zero, room)
+    end
+    if code < 0 then return fail("NUMOFLOW") end
+    return ffi.string(room, code)
+end
+T.fixed = fixed
+
+function T.justify(s, width, decimals)
+    width = int(width)
+    if width > MAX then return fail("MAXSTRLEN") end
+    if decimals then s = fixed(s, decimals, true) else s = str(s) end
+    if width <= #s then return s end
+    return rep(" ", width - #s) .. s
+end
+
+-- SET $EXTRACT: the new text, or nil if nothing is set.
+function T.set_extract(s, from, to, new)
+    s, new = str(s), str(new)
+    if from then from = int(from) else from = 1 end
+    if to then to = int(to) else to = from end
+    if from < 1 then from = 1 end
+    if to < from then return nil end
+    if from - 1 > MAX then return fail("MAXSTRLEN") end
+    local gap = from - 1 - #s
+    if gap > 0 then return checked(s .. rep(" ", gap) .. new) end
+    return checked(sub(s, 1, from - 1) .. new .. sub(s, to + 1))
+end
+
+return T
