@@ -177,6 +177,15 @@ start --port 0
 is 'ERR The server is running without a config file' "$dir/s" CONFIG REWRITE
 stop
 
+# Users of a file have what acl-pubsub-default says, unless their lines say more.
+printf 'user a on nopass +@all\nuser b on nopass resetchannels +@all\n' >"$dir/users.acl"
+start --port 0 --aclfile "$dir/users.acl" --acl-pubsub-default allchannels
+users='user a on nopass &* +@all user b on nopass resetchannels +@all user default on nopass ~* &* +@all'
+is "$users" "$dir/s" ACL LIST
+is OK "$dir/s" ACL LOAD
+is "$users" "$dir/s" ACL LIST
+stop
+
 # In the background: the process that was started ends at once.
 keep "$server" "$dir/a.caret" --shm-dir "$dir" --unix "$dir/s" --port 0 --daemonize yes --pidfile "$dir/pid" \
     --logfile "$dir/server.log"

@@ -139,7 +139,7 @@ bool serve__acl_word(const char **at, const char *end, caret_slice *word)
 }
 
 /* "user NAME word ...": NULL, or what is wrong. */
-static const char *parse_line(const char *at, const char *end, struct serve__user **list)
+static const char *parse_line(const char *at, const char *end, bool all_channels, struct serve__user **list)
 {
     caret_slice word;
     if (!serve__acl_word(&at, end, &word) || *word.data == '#')
@@ -151,12 +151,12 @@ static const char *parse_line(const char *at, const char *end, struct serve__use
         memchr(at, ' ', (size_t)(end - at)); /* of the name, which may begin with a parenthesis */
     word = (caret_slice){at, (size_t)((stop != NULL ? stop : end) - at)};
     at += word.len;
-    struct serve__user *u = serve__user_new(word, false);
+    struct serve__user *u = serve__user_new(word, all_channels);
     if (u == NULL)
         return "no memory";
     const char *wrong = NULL;
     while (wrong == NULL && serve__acl_word(&at, end, &word))
-        wrong = serve__user_apply(u, word, false);
+        wrong = serve__user_apply(u, word, all_channels);
     if (wrong != NULL)
         serve__user_free(u);
     else
@@ -173,14 +173,14 @@ static void free_all(struct serve__user *list)
     }
 }
 
-const char *serve__acl_parse(const char *text, size_t len, char error[256])
+const char *serve__acl_parse(const char *text, size_t len, bool all_channels, char error[256])
 {
     struct serve__user *list = NULL;
     int number = 1;
     for (const char *at = text, *end = text + len; at < end; number++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop != NULL ? stop : end;
-        const char *wrong = parse_line(at, stop, &list);
+        const char *wrong = parse_line(at, stop, all_channels, &list);
         if (wrong != NULL) {
             snprintf(error, 256, "%d: %s.", number, wrong);
             free_all(list);
@@ -273,7 +273,7 @@ static void adopt(struct serve__worker *w)
     const char *text = a->text[a->version >> 1 & 1 ? 0 : 1];
     char error[256];
     w->acl_version = a->version;
-    if (serve__acl_parse(text, strlen(text), error) != NULL)
+    if (serve__acl_parse(text, strlen(text), false, error) != NULL)
         serve__log("users: %s", error);
     rebind(w);
     for (struct serve__conn *c = w->conns; c != NULL; c = c->next)
@@ -350,7 +350,7 @@ static char *read_file(const char *path, size_t *len)
     return text;
 }
 
-static const char *parse_file(const char *path, char error[256])
+static const char *parse_file(const char *path, bool all_channels, char error[256])
 {
     char wrong[256];
     size_t len;
@@ -358,7 +358,7 @@ static const char *parse_file(const char *path, char error[256])
     *error = 0;
     if (len == SIZE_MAX || len == SERVE__ACL_BYTES)
         snprintf(error, 256, "Error loading ACLs, opening file '%.100s': %s", path, strerror(errno));
-    else if (serve__acl_parse(text, len, wrong) != NULL)
+    else if (serve__acl_parse(text, len, all_channels, wrong) != NULL)
         snprintf(error, 256, "%.100s:%.140s", path, wrong);
     free(text);
     return *error != 0 ? error : NULL;
@@ -367,7 +367,7 @@ static const char *parse_file(const char *path, char error[256])
 const char *serve__acl_load(struct serve__worker *w, const char *path, char error[256])
 {
     serve__acl_begin(w);
-    const char *wrong = parse_file(path, error);
+    const char *wrong = parse_file(path, w->config.n[SERVE__CFG_acl_pubsub_default] == 0, error);
     if (wrong == NULL)
         serve__acl_write(w);
     serve__acl_end(w);
@@ -388,13 +388,14 @@ const char *serve__acl_start(struct serve__shared *s, const char *requirepass, c
 {
     if (*path != 0 && serve__acl_has_lines())
         return "users are either lines of redis.conf or in an aclfile: take out one of both";
-    const char *wrong = serve__acl_parse(s->acl->text[0], strlen(s->acl->text[0]), error);
+    bool all_channels = strcmp(s->config[SERVE__CFG_acl_pubsub_default], "allchannels") == 0;
+    const char *wrong = serve__acl_parse(s->acl->text[0], strlen(s->acl->text[0]), false, error);
     if (wrong == NULL && *requirepass != 0)
         set_password(serve__user_find((caret_slice){"default", 7}), requirepass);
     if (wrong == NULL)
-        wrong = serve__acl_put_lines(strcmp(s->config[SERVE__CFG_acl_pubsub_default], "allchannels") == 0);
+        wrong = serve__acl_put_lines(all_channels);
     if (wrong == NULL && *path != 0)
-        wrong = parse_file(path, error);
+        wrong = parse_file(path, all_channels, error);
     if (wrong != NULL || !write_lines(s->acl->text[0]))
         return wrong != NULL ? wrong : "there are too many users";
     return NULL;

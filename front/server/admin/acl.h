@@ -100,8 +100,9 @@ bool serve__acl_delete(caret_slice name);       /* false: there was none */
 bool serve__acl_write(struct serve__worker *w); /* false: no room, nothing is changed */
 void serve__acl_end(struct serve__worker *w);
 
-/* Text of lines as of ACL LIST becomes the list: NULL, or what is wrong.  Between begin and write. */
-const char *serve__acl_parse(const char *text, size_t len, char error[256]);
+/* Text of lines as of ACL LIST becomes the list: NULL, or what is wrong.  Between begin and write.  all_channels: what
+ * a line allows that says nothing of channels. */
+const char *serve__acl_parse(const char *text, size_t len, bool all_channels, char error[256]);
 
 /* The next word of such a line, a selector in parentheses as one; false: it ends. */
 bool serve__acl_word(const char **at, const char *end, caret_slice *word);
