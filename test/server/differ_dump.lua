@@ -7,7 +7,8 @@ local function payload()
     if bytes == resp.null then return "nothing" end
     if math.random(12) == 1 then -- damaged, with or without the right checksum
         local at = math.random(#bytes)
-        return bytes:sub(1, at - 1) .. string.char(math.random(0, 255)) .. bytes:sub(at + 1)
+        bytes = bytes:sub(1, at - 1) .. string.char(math.random(0, 255)) .. bytes:sub(at + 1)
+        if math.random(2) == 1 then bytes = bytes:sub(1, -9) .. ("\0"):rep(8) end
     end
     return bytes
 end

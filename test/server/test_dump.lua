@@ -1,5 +1,5 @@
 -- DUMP and RESTORE: payloads of redis-server 7.0.15, of odd names, and of those that mean harm.
-local check, resp = require "check", require "resp"
+local check, resp, sealed = require "check", require "resp", require "seal"
 local case, is, fails = check.case, check.is, check.fails
 
 -- What it dumped, and what asks for the value.
@@ -66,7 +66,6 @@ local function listpack(list)
     return le(#body + 7, 4) .. le(#list, 2) .. body .. "\255"
 end
 local function text(bytes) return string.char(#bytes) .. bytes end
-local seal = "\010\000" .. ("\0"):rep(8)
 
 -- Two entries of one field and one that was deleted; one group, two consumers, two pending.
 local parts = {
@@ -80,7 +79,7 @@ local function with(changes)
     local function add(...) for _, one in ipairs({...}) do t[#t + 1] = one end end
     add("\015\001", text(p.first), text(listpack(p.list)), string.char(p.length))
     add("\067", string.char(p.last, 10))
-    if p.groups == 0 then return table.concat(t) .. "\000" .. seal end
+    if p.groups == 0 then return sealed(table.concat(t) .. "\000") end
     add(string.char(p.groups))
     for _ = 1, p.groups do
         add(text("g"), "\067\236\000", string.char(#p.pending))
@@ -90,7 +89,7 @@ local function with(changes)
             add(text(name), le(1700000000000, 8), string.char(#p.own[i]), table.concat(p.own[i]))
         end
     end
-    return table.concat(t) .. seal
+    return sealed(table.concat(t))
 end
 
 case("a stream of an older server", function(c)
@@ -163,11 +162,17 @@ end)
 -- Found by chance: a sanitizer sees that the score was not read.
 case("a member whose score is damaged", function(c)
     local bytes = "\017\029\029\000\000\000\006\000\129c\129\255\255\255nf\005"
-        .. "\129a\002\001\001\129b\002\131\050\046\053\004\255\010\000"
-    fails(c("RESTORE", "k", 0, bytes .. ("\0"):rep(8)), "ERR Bad data format")
+        .. "\129a\002\001\001\129b\002\131\050\046\053\004\255"
+    fails(c("RESTORE", "k", 0, sealed(bytes)), "ERR Bad data format")
 end)
 
--- A checksum of 0 is not looked at, so all that is wrong comes to the reader.
+case("a checksum of 0 is one", function(c)
+    local good = theirs[1][1]
+    is(sealed(good:sub(1, -11)), good)
+    fails(c("RESTORE", "k", 0, good:sub(1, -9) .. ("\0"):rep(8)), "ERR DUMP payload version or checksum are wrong")
+end)
+
+-- The checksum is right, so all that is wrong comes to the reader.
 case("no payload does harm", function(c)
     local state = 12345
     local function random(n)
@@ -180,13 +185,13 @@ case("no payload does harm", function(c)
     for round = 1, tonumber(arg[1]) or 2000 do
         local kind = round % (#theirs + 3) + 1
         local bytes = kind <= #theirs and theirs[kind][1] or streams[kind - #theirs]
-        bytes = bytes:sub(1, -9) .. ("\0"):rep(8)
+        bytes = bytes:sub(1, -11)
         for _ = 1, random(4) do
-            local at = random(#bytes - 10)
+            local at = random(#bytes)
             local puts = {string.char(random(256) - 1), "", "\255\255\255\255", bytes:sub(at, at + 5)}
             bytes = bytes:sub(1, at - 1) .. puts[random(4)] .. bytes:sub(at + random(3) - 1)
         end
-        local answer = c("RESTORE", "k", 0, bytes, "REPLACE")
+        local answer = c("RESTORE", "k", 0, sealed(bytes), "REPLACE")
         if answer == "OK" then
             good = good + 1
             c("DUMP", "k")

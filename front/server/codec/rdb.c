@@ -69,10 +69,9 @@ bool caret_codec__rdb_open(const uint8_t *bytes, size_t len, struct caret_codec_
     if (len < CARET_CODEC__RDB_TAIL)
         return false;
     const uint8_t *tail = bytes + len - CARET_CODEC__RDB_TAIL;
-    uint64_t crc = little(tail + 2, 8);
     *r = (struct caret_codec__reader){bytes, tail, false};
     return little(tail, 2) <= CARET_CODEC__RDB_VERSION &&
-           (crc == 0 || crc == caret_codec__crc64(0, bytes, len - 8));
+           little(tail + 2, 8) == caret_codec__crc64(0, bytes, len - 8);
 }
 
 /* A length, or *form of a text that is not one. */

@@ -1,7 +1,7 @@
 /*
  * rdb.h - values as Redis 7.0 writes them to its files, and DUMP answers them.
  *
- *     payload   type, 1 byte; body; 2 bytes: version, little-endian; 8 bytes: crc64 of all before, or 0
+ *     payload   type, 1 byte; body; 2 bytes: version, little-endian; 8 bytes: crc64 of all before
  *     length    00xxxxxx  01xxxxxx yyyyyyyy  80 and 4 bytes  81 and 8 bytes, high bytes first;
  *               11xxxxxx: not a length but a text of another form
  *     text      length, bytes; or C0 C1 C2: an integer of 1, 2, 4 bytes; or C3, length packed, length, LZF
