@@ -208,8 +208,7 @@ void caret_codec__listpack_begin(struct caret_codec__reader *r, const uint8_t *b
 /* Of integers of the forms F1 to F4. */
 static const uint8_t widths[] = {2, 3, 4, 8};
 
-/* Bytes that tell the length of an element after it.  Redis takes one more from the last that would do, but for 127. */
-static size_t back_size(size_t len)
+size_t caret_codec__listpack_back(size_t len)
 {
     return len < 128 ? 1 : len < 16383 ? 2 : len < 2097151 ? 3 : len < 268435455 ? 4 : 5;
 }
@@ -248,7 +247,7 @@ bool caret_codec__listpack_next(struct caret_codec__reader *r, struct caret_code
     }
     *text = element(r, begin[0]);
     size_t len = r->bad ? 0 : (size_t)(r->at - begin);
-    take(r, back_size(len));
+    take(r, caret_codec__listpack_back(len));
     return !r->bad;
 }
 
@@ -278,7 +277,7 @@ size_t caret_codec__listpack_before(uint8_t out[5], size_t len)
 /* 7 bits a byte, the high ones first; all but the first byte have their top bit set. */
 size_t caret_codec__listpack_after(uint8_t out[5], size_t len)
 {
-    size_t n = back_size(len);
+    size_t n = caret_codec__listpack_back(len);
     for (size_t i = n; i-- > 0; len >>= 7)
         out[i] = (uint8_t)((len & 127) | (i > 0 ? 128 : 0));
     return n;

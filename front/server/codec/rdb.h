@@ -63,6 +63,10 @@ bool caret_codec__lzf_unpack(const uint8_t *packed, size_t packed_len, uint8_t *
 void caret_codec__listpack_begin(struct caret_codec__reader *r, const uint8_t *bytes, size_t len);
 bool caret_codec__listpack_next(struct caret_codec__reader *r, struct caret_codec__rdb_text *text);
 
+/* Bytes that tell the length of an element after it.  Redis takes one more at the last length that would do, but for
+ * 127. */
+size_t caret_codec__listpack_back(size_t len);
+
 /* What a listpack is made of: its first bytes (`len` is of the whole, with them and the FF that ends it), an integer,
  * and what stands before and after the bytes of a text.  Each answers how many bytes that is. */
 #define CARET_CODEC__LISTPACK_HEAD 6u

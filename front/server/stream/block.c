@@ -9,6 +9,7 @@
 #include "server/stream/block.h"
 
 #include "server/codec/number.h"
+#include "server/codec/rdb.h"
 #include "server/worker.h"
 
 enum {
@@ -40,9 +41,7 @@ static uint64_t text_size(caret_slice text)
     if (text.len <= 20 && caret_codec__parse_i64(text.data, text.len, &n))
         return integer_size(n);
     uint64_t size = text.len + (text.len < 64 ? 1 : text.len < 4096 ? 2 : 5);
-    for (uint64_t left = size; left > 0; left >>= 7)
-        size++;
-    return size;
+    return size + caret_codec__listpack_back(size);
 }
 
 /* What a request adds to a block. */
