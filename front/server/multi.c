@@ -16,6 +16,8 @@
 static struct serve__queue *spare;
 enum { SPARE_BYTES = 64 * 1024, SPARE_COMMANDS = 1024 };
 
+enum { SILENT = SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP | SERVE__CONN_REPLY_SKIP_NEXT };
+
 static struct serve__queue *queue_new(void)
 {
     struct serve__queue *u = spare;
@@ -180,30 +182,58 @@ static int run_one(struct serve__call *q, const struct serve__queued *one)
     return serve__execute(&inner);
 }
 
-/* In the transaction; it may be run again. */
-static int run_all(struct serve__call *q)
+/* CLIENT REPLY holds for the head of the answers and for each command apart.  What subscribed goes out in any case. */
+static void silence(struct serve__conn *c, size_t mark)
 {
-    struct serve__conn *c = q->c;
-    struct serve__queue *u = c->queue;
-    bool changed;
+    if (serve__conn_silent(c) && !(c->flags & SERVE__CONN_PUSHED))
+        serve__reply_cut(&c->reply, mark);
+    c->flags &= ~(unsigned)SERVE__CONN_PUSHED;
+}
+
+/* The connection is as it was before EXEC. */
+static void begin(struct serve__conn *c, const struct serve__queue *u)
+{
     c->db = u->db;
     if (c->reply.protocol != u->protocol)
         serve__conn_protocol(c, u->protocol);
-    int rc = serve__watched_changed(q, &changed);
-    if (rc != CARET_OK)
-        return rc;
-    if (changed)
-        return serve__null_array(q);
+    c->flags = (c->flags & ~(unsigned)(SILENT | SERVE__CONN_PUSHED)) | u->silent;
+}
+
+/* The answers, which end where it ends itself by CLIENT KILL. */
+static int run_queued(struct serve__call *q, const struct serve__queue *u)
+{
+    struct serve__conn *c = q->c;
+    size_t mark = serve__reply_mark(q->reply), last = SIZE_MAX;
     serve__array(q, u->n);
-    size_t last = SIZE_MAX; /* where the answers end: it was CLIENT KILL of itself */
+    silence(c, mark);
+    int rc = CARET_OK;
     for (size_t i = 0; rc == CARET_OK && i < u->n; i++) {
+        mark = serve__reply_mark(q->reply);
         rc = run_one(q, &u->command[i]);
+        silence(c, mark);
         if (last == SIZE_MAX && u->command[i].cmd->run == serve__cmd_client_kill &&
             c->flags & SERVE__CONN_CLOSE)
             last = serve__reply_mark(q->reply);
     }
     if (rc == CARET_OK && last != SIZE_MAX)
         serve__reply_cut(q->reply, last);
+    return rc;
+}
+
+/* In the transaction; it may be run again. */
+static int run_all(struct serve__call *q)
+{
+    struct serve__conn *c = q->c;
+    bool changed;
+    begin(c, c->queue);
+    int rc = serve__watched_changed(q, &changed);
+    if (rc != CARET_OK)
+        return rc;
+    if (changed)
+        return serve__null_array(q);
+    rc = run_queued(q, c->queue);
+    if (serve__conn_silent(c)) /* what is left is to go out */
+        c->flags |= SERVE__CONN_PUSHED;
     return rc;
 }
 
@@ -220,6 +250,7 @@ int serve__cmd_exec(struct serve__call *q)
     if (queue_arguments(c->queue)) {
         c->queue->db = c->db;
         c->queue->protocol = c->reply.protocol;
+        c->queue->silent = c->flags & SILENT;
         c->flags |= SERVE__CONN_IN_EXEC;
         bool elsewhere = c->queue->scripts && serve__exec_elsewhere != NULL;
         rc = (elsewhere ? serve__exec_elsewhere : serve__atomic_as)(q, run_all, serve__watched_flags(c));

@@ -5,7 +5,7 @@
  * another, and where each ends; the input they came from is gone when they are run.
  *   EXEC runs all in one transaction.  What fails in it answers its error and is undone alone; the rest
  * stays, as in Redis.  If the transaction meets others it is run again, all of it: so everything that queued
- * commands change outside of the database (the number of the database, the protocol) is put back first.
+ * commands change outside of the database (the number of the database, the protocol, CLIENT REPLY) is put back first.
  */
 #ifndef CARET_SERVER_MULTI_H
 #define CARET_SERVER_MULTI_H
@@ -29,7 +29,8 @@ struct serve__queue {
     size_t argv_cap;
     unsigned db; /* when EXEC began */
     int protocol;
-    bool scripts; /* there are some among the commands */
+    unsigned silent; /* flags of CLIENT REPLY */
+    bool scripts;    /* there are some among the commands */
 };
 
 /* Commands that wait in the queue of a connection; -1: it is not in MULTI. */

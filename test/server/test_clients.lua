@@ -182,6 +182,23 @@ case("CLIENT REPLY keeps answers back, and nothing that was subscribed to", func
     one:close()
 end)
 
+case("CLIENT REPLY holds for each command of EXEC apart", function(c)
+    local function told(...) -- what is sent for these lines
+        local one = check.connect()
+        one:send(table.concat({...}, "\r\n") .. "\r\nCLIENT REPLY ON\r\nECHO end\r\n")
+        local t = {}
+        repeat t[#t + 1] = one:frame() until t[#t]:find("end", 1, true)
+        one:close()
+        return (table.concat(t):gsub("\r\n", " "))
+    end
+    c("SET", "a", 1)
+    is(told("CLIENT REPLY OFF", "MULTI", "SUBSCRIBE x", "GET a", "EXEC", "RESET"),
+        "*3 $9 subscribe $1 x :1 +RESET +OK $3 end ")
+    is(told("MULTI", "GET a", "CLIENT REPLY OFF", "GET a", "EXEC", "GET a"),
+        "+OK +QUEUED +QUEUED +QUEUED *3 $1 1 +OK $3 end ")
+    is(told("CLIENT REPLY OFF", "MULTI", "GET a", "CLIENT REPLY ON", "GET a", "EXEC"), "+OK $1 1 +OK $3 end ")
+end)
+
 case("a client that ends itself in EXEC gets no answer after that", function(c)
     local one = check.connect()
     one("MULTI")

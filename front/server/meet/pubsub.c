@@ -27,7 +27,7 @@ static int64_t counted(const struct serve__conn *c, enum serve__topic_kind kind)
 static int answer(struct serve__call *q, const char *word, enum serve__topic_kind kind,
                   const caret_slice *name)
 {
-    if (serve__conn_silent(q->c) && !(q->c->flags & SERVE__CONN_IN_EXEC))
+    if (serve__conn_silent(q->c))
         q->c->flags |= SERVE__CONN_PUSHED;
     serve__push(q, 3);
     serve__text(q, word);
