@@ -131,7 +131,9 @@ topic.alike = function(words, a, b)
     local name, sub = words[1]:lower(), words[2] and words[2]:lower()
     -- faults of syntax have other texts
     if name == "eval" then return a:sub(1, 14) == b:sub(1, 14) and #a > 14 end
-    if name == "config" then return #(words[4] or "") > 18 end -- bytes of 2^63 and more
+    if name == "config" then -- bytes of 2^63 and more; and we have parameters of our own
+        return #(words[4] or "") > 18 or sub == "get" and (words[3] == "*" or words[4] == "*")
+    end
     if name ~= "acl" then return false end
     if sub == "genpass" then return #a == #b end
     if sub == "cat" then return lines(a) == lines(b) end

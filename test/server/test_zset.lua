@@ -198,4 +198,17 @@ case("ZSCAN answers each member once, on any worker", function(c)
     is(n, 500)
 end)
 
+case("a score that is not a number counts as Redis has it", function(c)
+    c("ZADD", "a", "-1.5", "m")
+    c("ZADD", "b", "0", "m", "1", "n")
+    local function scores(command, aggregate)
+        return c(command, 2, "a", "b", "WEIGHTS", "2", "inf", "AGGREGATE", aggregate, "WITHSCORES")
+    end
+    is(scores("ZINTER", "SUM"), {"m", "0"}) -- 0 times inf is not, so the sum is not either
+    is(scores("ZINTER", "MIN"), {"m", "-3"})
+    is(scores("ZINTER", "MAX"), {"m", "-3"})
+    is(scores("ZUNION", "SUM"), {"m", "-3", "n", "inf"})
+    is(scores("ZUNION", "MAX"), {"m", "0", "n", "inf"})
+end)
+
 check.run()

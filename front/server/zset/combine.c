@@ -141,7 +141,8 @@ static int in_others(struct serve__call *q, struct combination *c, caret_slice *
         if (c->kind == DIFF && (rc == CARET_OK || rc == CARET_NONE))
             rc = rc == CARET_OK ? CARET_NONE : CARET_OK;
         else if (rc == CARET_OK)
-            *score = joined(c, *score, weighed(&c->source[i], other));
+            *score =
+                joined(c, *score, c->source[i].weight * other); /* not a number: the sum is 0, as in Redis */
     }
     return rc;
 }
