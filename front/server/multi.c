@@ -28,7 +28,7 @@ static struct serve__queue *queue_new(void)
 static void queue_free(struct serve__queue *u)
 {
     u->n = u->nends = u->bytes.len = 0;
-    u->scripts = false;
+    u->scripts = u->denyoom = false;
     if (spare == NULL && u->bytes.cap <= SPARE_BYTES && u->ends_cap <= SPARE_COMMANDS && !u->bytes.failed) {
         spare = u;
         return;
@@ -108,6 +108,11 @@ int serve__multi_count(const struct serve__conn *c)
     return c->flags & SERVE__CONN_MULTI && c->queue != NULL ? (int)c->queue->n : -1;
 }
 
+bool serve__multi_takes_room(const struct serve__conn *c)
+{
+    return (c->flags & SERVE__CONN_MULTI) && c->queue->denyoom;
+}
+
 static bool runs_at_once(const struct serve__command *cmd)
 {
     return cmd->run == serve__cmd_exec || cmd->run == serve__cmd_discard || cmd->run == serve__cmd_multi ||
@@ -132,6 +137,7 @@ bool serve__multi_takes(struct serve__call *q)
             return true;
         }
         c->queue->scripts = c->queue->scripts || is_script(q->cmd);
+        c->queue->denyoom = c->queue->denyoom || (q->cmd->flags & SERVE__DENYOOM);
         if (c->queue->bytes.len > (size_t)q->w->config.n[SERVE__CFG_client_query_buffer_limit])
             c->flags |= SERVE__CONN_DEAD;
     }

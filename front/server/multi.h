@@ -31,10 +31,14 @@ struct serve__queue {
     int protocol;
     unsigned silent; /* flags of CLIENT REPLY */
     bool scripts;    /* there are some among the commands */
+    bool denyoom;    /* some take memory */
 };
 
 /* Commands that wait in the queue of a connection; -1: it is not in MULTI. */
 int serve__multi_count(const struct serve__conn *c);
+
+/* Does one of the queued commands take memory? */
+bool serve__multi_takes_room(const struct serve__conn *c);
 
 /* EXEC itself is refused, for the reason `text`: the transaction ends.  true: answered. */
 bool serve__multi_refused(struct serve__call *q, const char *text) __attribute__((weak));

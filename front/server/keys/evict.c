@@ -10,6 +10,7 @@
 #include "server/event.h"
 #include "server/keys/access.h"
 #include "server/keys/expire.h"
+#include "server/multi.h"
 #include "server/worker.h"
 
 enum {
@@ -239,11 +240,23 @@ static bool is_full(struct serve__call *q)
     return w->memory_full;
 }
 
+/* Is it refused when there is no room?  EXEC is if one of its commands is, and what comes after MULTI, as it is kept
+ * until then. */
+static bool takes_room(const struct serve__call *q)
+{
+    if (q->cmd->run == serve__cmd_exec)
+        return serve__multi_takes_room(q->c);
+    return (q->cmd->flags & SERVE__DENYOOM) ||
+           (q->c != NULL && (q->c->flags & (SERVE__CONN_MULTI | SERVE__CONN_IN_EXEC)) == SERVE__CONN_MULTI &&
+            q->cmd->run != serve__cmd_discard && q->cmd->run != serve__cmd_quit &&
+            q->cmd->run != serve__cmd_reset);
+}
+
 bool serve__memory_refuses(struct serve__call *q)
 {
     if (q->w->config.n[SERVE__CFG_maxmemory] == 0)
         return false;
-    if (!is_full(q) || !(q->cmd->flags & SERVE__DENYOOM))
+    if (!is_full(q) || !takes_room(q))
         return false;
     if (q->inner)
         serve__fail(q, "OOM command not allowed when used memory > 'maxmemory'.");
