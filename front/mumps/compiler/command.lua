@@ -53,8 +53,15 @@ local function dollar_target(s, p)
     end
     local full = words.variables[word]
     if not full then return soft("INVSVN", p), last + 1 end
-    if not words.settable[full] then return soft("SVNOSET", last + 1), last + 1 end
+    if not words.settable[full] then return soft("SVNOSET", p), last + 1 end
     return { "svn", full }, last + 1
+end
+
+-- Past the = at p.  One before a literal that does not end is not seen, as in GT.M.
+local function equal(s, p)
+    if byte(s, p) ~= 61 then fail("EQUAL", p) end
+    if byte(s, p + 1) == 34 and not lex.text(s, p + 1) then fail("EQUAL", #s + 1) end
+    return p + 1
 end
 
 local function target(s, p)
@@ -62,13 +69,21 @@ local function target(s, p)
     return place(s, p)
 end
 
+-- The name of an alias: a local.
+local function alias_name(s, p)
+    if byte(s, p) == 40 then fail("NOALIASLIST", p) end
+    if not find(s, "^[%a%%]", p) then fail("ALIASEXPECTED", p) end
+    return place(s, p)
+end
+
 -- SET *a=b, from the byte after * on.
 local function alias(s, p)
     local to, from
-    to, p = place(s, p)
-    if to[1] ~= "local" then fail("ALIASEXPECTED", p) end
-    if byte(s, p) ~= 61 then fail("EQUAL", p) end
-    from, p = expr.atom(s, p + 1)
+    if not find(s, "^[%a%%(]", p) then fail("VAREXPECTED", p) end
+    to, p = alias_name(s, p)
+    p = equal(s, p)
+    if not find(s, "^[%a%%$@]", p) then fail("ALIASEXPECTED", p) end
+    from, p = expr.atom(s, p)
     return { "setalias", to, from }, p
 end
 
@@ -81,11 +96,13 @@ local function set(s, p)
     else
         local one
         one, p = target(s, p)
-        if one[1] == "ind" and not one[3] and ended(byte(s, p)) then return { "argind", one[2] }, p end
+        if one[1] == "ind" and byte(s, p) ~= 61 then
+            if one[3] then fail("SPOREOL", p) end
+            return { "argind", one[2] }, p
+        end
         targets = { one }
     end
-    if byte(s, p) ~= 61 then fail("EQUAL", p) end
-    value, p = parse(s, p + 1)
+    value, p = parse(s, equal(s, p))
     return { "set", targets, value, paren = b == 40 or nil }, p
 end
 
@@ -97,7 +114,7 @@ local function spared(s, p)
         return { "ind", node[2] }, p
     end
     node, p = lex.name(s, p)
-    if not node then fail("VAREXPECTED", p) end
+    if not node then fail(byte(s, p) == 42 and "NOALIASLIST" or "VAREXPECTED", p) end
     return { "local", node }, p
 end
 
@@ -111,16 +128,16 @@ local function kill(s, p)
     if b ~= 42 then return place_or_argument(s, p) end
     if ended(byte(s, p + 1)) then return { "killaliases" }, p + 1 end
     local node
-    node, p = place(s, p + 1)
-    if node[1] ~= "local" then fail("VAREXPECTED", p) end
+    node, p = alias_name(s, p + 1)
     return { "killalias", node }, p
 end
 
 local function new_special(s, p)
     local _, last = find(s, "^%a+", p)
     local full = last and words.variables[upper(sub(s, p, last))]
-    if not full then return soft("INVSVN", p), (last or p) + 1 end
-    if not words.newable[full] then return soft("SVNONEW", last + 1), last + 1 end
+    if not last then fail("SVNEXPECTED", p) end
+    if not full then return soft("INVSVN", p), last + 1 end
+    if not words.newable[full] then return soft("SVNONEW", p), last + 1 end
     return { "svn", full }, last + 1
 end
 
@@ -147,6 +164,8 @@ end
 local function entry(s, p, called)
     local node
     node, p = expr.entry(s, p, true)
+    -- @x@(...) is the entry that x names, called.
+    if called and byte(s, p) == 64 and byte(s, p + 1) == 40 then p = p + 1 end
     if called and byte(s, p) == 40 then
         if node[3] then fail("ACTOFFSET", p) end
         node[5], p = expr.actuals(s, p)
@@ -157,15 +176,22 @@ end
 
 command.entry = entry
 
+-- A label of this routine has to be there.
+local function own(node)
+    if node[1] == "entry" and not node[4] and type(node[2]) == "string" then lex.calls(node[2]) end
+end
+
 local function do_(s, p)
     local node
     if byte(s, p) == 38 then node, p = expr.external(s, p + 1) else node, p = entry(s, p, true) end
+    own(node)
     return conditional(node, s, p)
 end
 
 local function goto_(s, p)
     local node
     node, p = entry(s, p, false)
+    own(node)
     return conditional(node, s, p)
 end
 
@@ -210,7 +236,7 @@ local function format(s, p)
         node, p = expr.indirection(s, p + 1)
     else
         node, p = lex.name(s, p + 1)
-        if not node then fail("CTLMNEMAXLEN", p) end
+        if not node then fail("CTLMNEXPECTED", p) end
         node = upper(node)
     end
     args, p = expr.actuals(s, p)
@@ -265,7 +291,10 @@ local function read(s, p, cmd)
         if not node then fail("EXPR", to) end
         return { "const", node }, to
     end
-    if b ~= 42 then return read_variable(s, p) end
+    if b ~= 42 then
+        if not find(s, "^[%a%%^@]", p) then fail("RWARG", p) end
+        return read_variable(s, p)
+    end
     node, p = place(s, p + 1)
     to, p = timeout(s, p)
     return { "readchar", node, to }, p
@@ -274,7 +303,9 @@ end
 -- The name of a lock: a node, without ^ as well after an environment.
 local function lock_name(s, p)
     local b = byte(s, p)
-    if b ~= 124 and b ~= 91 then return place(s, p) end
+    if b == 94 and not find(s, "^[%a%%|%[]", p + 1) then fail("LKNAMEXPECTED", p + 1) end
+    if b == 94 or b == 64 or find(s, "^[%a%%]", p) then return place(s, p) end
+    if b ~= 124 and b ~= 91 then fail("LKNAMEXPECTED", p) end
     local env, id, list
     env, p = expr.environment(s, p)
     id, p = lex.name(s, p)
@@ -306,16 +337,14 @@ local function merge(s, p)
     local to, from
     to, p = place_or_argument(s, p)
     if to[1] == "argind" then return to, p end
-    if byte(s, p) ~= 61 then fail("EQUAL", p) end
-    from, p = place(s, p + 1)
+    from, p = place(s, equal(s, p))
     return { "merge", to, from }, p
 end
 
 local function quit(s, p)
     if byte(s, p) ~= 42 then return argument_expr(s, p) end
     local node
-    node, p = place(s, p + 1)
-    if node[1] ~= "local" then fail("VAREXPECTED", p) end
+    node, p = alias_name(s, p + 1)
     return { "quitalias", node }, p
 end
 
@@ -328,9 +357,8 @@ local function transaction_word(s, p)
     local full = last and transaction_words[upper(sub(s, p, last))]
     if not full then fail("TSTRTPARM", p) end
     if full == "SERIAL" then return { full }, last + 1 end
-    if byte(s, last + 1) ~= 61 then fail("EQUAL", last + 1) end
     local value
-    value, p = parse(s, last + 2)
+    value, p = parse(s, equal(s, last + 1))
     return { full, value }, p
 end
 
@@ -343,7 +371,7 @@ local function transaction_words_at(s, p)
     repeat
         list[#list + 1], p = transaction_word(s, p + 1)
     until byte(s, p) ~= 58
-    if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
+    if byte(s, p) ~= 41 then fail("TSTRTPARM", p) end
     return list, p + 1
 end
 
@@ -357,6 +385,7 @@ local function tstart(s, p)
     elseif b == 40 then
         names, p = group(s, p, spared)
     elseif b ~= 58 then
+        if not find(s, "^[%a%%@]", p) then fail("SPOREOL", p) end
         local one
         one, p = spared(s, p)
         if one[1] == "ind" and ended(byte(s, p)) then return { "argind", one[2] }, p end
@@ -394,12 +423,14 @@ end
 
 function command.for_(s, p, cmd)
     local specs = cmd[2]
+    if not find(s, "^[%a%%@]", p) then fail("VAREXPECTED", p) end
     cmd.var, p = place(s, p)
-    if byte(s, p) ~= 61 then fail("EQUAL", p) end
-    repeat
-        specs[#specs + 1], p = for_spec(s, p + 1)
-    until byte(s, p) ~= 44
-    return p
+    p = equal(s, p)
+    while true do
+        specs[#specs + 1], p = for_spec(s, p)
+        if byte(s, p) ~= 44 then return p end
+        p = p + 1
+    end
 end
 
 -- Each command: its rule; whether it must have (+), may have (?) or may not have (-) an argument, whether

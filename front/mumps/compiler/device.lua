@@ -156,7 +156,7 @@ function device.job(s, p)
     local params, timeout
     if byte(s, p) ~= 58 then return {}, nil, p end
     if given(s, p + 1) then params, p = keywords_at(s, p + 1, job_keyword) else p = p + 1 end
-    timeout, p = optional(s, p)
+    if byte(s, p) == 58 then timeout, p = expr.parse(s, p + 1) end
     return params or {}, timeout, p
 end
 

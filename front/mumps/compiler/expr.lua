@@ -81,10 +81,10 @@ local function indirection(s, p)
     node, p = atom(s, p + 1)
     leave()
     node = { "ind", node }
-    if byte(s, p) == 64 and byte(s, p + 1) == 40 then node[3], p = subscripts(s, p + 2) end
-    while byte(s, p) == 64 and byte(s, p + 1) == 40 do
+    while byte(s, p) == 64 do
+        if byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
         list, p = subscripts(s, p + 2)
-        node = { "ind", node, list }
+        if node[3] then node = { "ind", node, list } else node[3] = list end
     end
     return node, p
 end
@@ -121,7 +121,7 @@ local function reference(s, p)
 end
 
 local function is_reference(s, p)
-    return byte(s, p) == 46 and find(s, "^[%a%%@]", p + 1)
+    return byte(s, p) == 46 and not find(s, "^%d", p + 1)
 end
 
 -- After `(`: what a routine is called with, and the byte after `)`.
@@ -141,7 +141,7 @@ local function actuals(s, p)
         list[n] = value
         b = byte(s, p)
         p = p + 1
-        if b ~= 44 and b ~= 41 then fail("RPARENMISSING", p - 1) end
+        if b ~= 44 and b ~= 41 then fail("COMMAORRPAREXP", p - 1) end
         if n > MOST_ACTUALS then fail("MAXACTARG", p - 1) end
     until b == 41
     leave()
@@ -159,6 +159,7 @@ local function part(s, p, rule)
     if byte(s, p) ~= 64 then return rule(s, p) end
     local value
     value, p = atom(s, p + 1)
+    if byte(s, p) == 64 and byte(s, p + 1) ~= 40 then fail("LPARENMISSING", p + 1) end
     return { "ind", value }, p
 end
 
@@ -181,6 +182,7 @@ local function extrinsic(s, p)
     local entry, args
     entry, p = expr.entry(s, p, false)
     args, p = expr.actuals(s, p)
+    if not entry[4] and type(entry[2]) == "string" then lex.calls(entry[2]) end
     return { "extrinsic", entry[2], entry[4], args }, p
 end
 
@@ -188,8 +190,11 @@ end
 function expr.external(s, p)
     local first, second, args
     first, p = name(s, p)
-    if not first then fail("FCHARMAXARGS", p) end
-    if byte(s, p) == 46 then second, p = name(s, p + 1) end
+    if not first then fail("RTNNAME", p) end
+    if byte(s, p) == 46 then
+        second, p = name(s, p + 1)
+        if not second then fail("RTNNAME", p) end
+    end
     args, p = expr.actuals(s, p)
     if second then return { "external", first, second, args }, p end
     return { "external", nil, first, args }, p
@@ -201,7 +206,7 @@ local function dollar(s, p)
     if b == 36 then return extrinsic(s, p + 1) end
     if b == 38 then return expr.external(s, p + 1) end
     local _, last = find(s, "^[%a%%][%a%d]*", p)
-    if not last then fail("INVSVN", p) end
+    if not last then fail("FCNSVNEXPECTED", p) end
     local word = upper(sub(s, p, last))
     if byte(s, last + 1) == 40 then
         local full = words.functions[word]
@@ -218,6 +223,8 @@ end
 local function literal(s, p)
     local value, to = lex_text(s, p)
     if not value then fail("EXPR", #s + 1) end
+    local odd = find(value, "[%z\1-\31\127]")
+    if odd then lex.warn("LITNONGRAPH", p + odd, byte(value, odd)) end
     return { "const", value }, to
 end
 
@@ -238,6 +245,7 @@ end
 local function unary(s, p)
     local node
     local op = sub(s, p, p)
+    if op == "'" and find(s, "^[&!<>=%[%]?]", p + 1) then fail("EXPR", p) end
     enter(p)
     node, p = atom(s, p + 1)
     leave()
@@ -292,8 +300,8 @@ local function pattern(s, p, left, negated)
 end
 
 local operators = {
-    [33] = "!", [35] = "#", [38] = "&", [43] = "+", [45] = "-", [47] = "/", [60] = "<", [61] = "=",
-    [62] = ">", [91] = "[", [92] = "\\", [95] = "_",
+    [33] = "!", [35] = "#", [38] = "&", [43] = "+", [45] = "-", [47] = "/", [61] = "=", [91] = "[",
+    [92] = "\\", [95] = "_",
 }
 local negated = { [33] = "'!", [38] = "'&", [60] = "'<", [61] = "'=", [62] = "'>", [91] = "'[" }
 
@@ -304,7 +312,15 @@ local function binary(op, s, p, left)
     return { "bin", op, left, value }, p
 end
 
+-- < and >; with = after them they are '> and '<.
+local function ordered(b, s, p, left)
+    local op = b == 60 and "<" or ">"
+    if byte(s, p + 1) ~= 61 then return binary(op, s, p + 1, left) end
+    return binary(op == "<" and "'>" or "'<", s, p + 2, left)
+end
+
 local function longer(b, s, p, left)
+    if b == 60 or b == 62 then return ordered(b, s, p, left) end
     if b == 42 then
         if byte(s, p + 1) == 42 then return binary("**", s, p + 2, left) end
         return binary("*", s, p + 1, left)
@@ -319,7 +335,7 @@ local function longer(b, s, p, left)
     b = byte(s, p + 1)
     if negated[b] then return binary(negated[b], s, p + 2, left) end
     if b == 63 then return pattern(s, p + 2, left, true) end
-    if b ~= 93 then fail("RHMISSING", p) end
+    if b ~= 93 then return nil, p end
     if byte(s, p + 2) == 93 then return binary("']]", s, p + 3, left) end
     return binary("']", s, p + 2, left)
 end
@@ -333,7 +349,7 @@ function parse(s, p)
         local op = operators[b]
         if op then
             local rule = begins[byte(s, p + 1)]
-            if not rule then fail("RHMISSING", p + 1) end
+            if not rule then fail(byte(s, p + 1) == 58 and "EXPR" or "RHMISSING", p + 1) end
             more, p = rule(s, p + 1)
             left = { "bin", op, left, more }
         else

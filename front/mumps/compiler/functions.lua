@@ -7,19 +7,19 @@
 local lex = require "mumps.compiler.lex"
 local expr = require "mumps.compiler.expr"
 
-local byte = string.byte
+local byte, find = string.byte, string.find
 local fail, soft = lex.fail, lex.soft
 
 local rules = {
     ASCII = "e/e", CHAR = "e/*", DATA = "l", EXTRACT = "e/ee", FIND = "ee/e", FNUMBER = "ee/e", GET = "l/e",
-    INCREMENT = "l/e", JUSTIFY = "ee/e", LENGTH = "e/e", NAME = "l/e", NEXT = "l", ORDER = "l/e", PIECE
+    INCREMENT = "i/e", JUSTIFY = "ee/e", LENGTH = "e/e", NAME = "l/e", NEXT = "l", ORDER = "l/e", PIECE
     = "ee/ee",
     QLENGTH = "e", QSUBSCRIPT = "ee", QUERY = "l/e", RANDOM = "e", REVERSE = "e", STACK = "e/e",
     TRANSLATE = "e/ee", VIEW = "e/*",
     ZAHANDLE = "l", ZASCII = "e/e", ZATRANSFORM = "ee/ee", ZAUDITLOG = "e", ZBITAND = "ee", ZBITCOUNT = "e",
     ZBITFIND = "ee/e", ZBITGET = "ee", ZBITLEN = "e", ZBITNOT = "e", ZBITOR = "ee", ZBITSET = "eee",
     ZBITSTR = "e/e", ZBITXOR = "ee", ZCHAR = "e/*", ZCOLLATE = "ee/e", ZCONVERT = "ee/e", ZDATA = "l",
-    ZDATE = "e/EEE", ZEXTRACT = "e/ee", ZFIND = "ee/e", ZGETJPI = "ee", ZJOBEXAM = "/Ee", ZJUSTIFY = "ee/e",
+    ZDATE = "e/eee", ZEXTRACT = "e/ee", ZFIND = "ee/e", ZGETJPI = "ee", ZJOBEXAM = "/Ee", ZJUSTIFY = "ee/e",
     ZKEY = "l/e", ZLENGTH = "e/e", ZMESSAGE = "e", ZPARSE = "e/EEEE", ZPEEK = "eee/e", ZPIECE = "ee/ee",
     ZPREVIOUS = "l", ZQGBLMOD = "l", ZREVERSE = "e", ZSEARCH = "e/e", ZSIGPROC = "ee", ZSOCKET = "Ee/E",
     ZSUBSTR = "ee/e", ZSYSLOG = "e", ZTRANSLATE = "e/ee", ZTRIGGER = "e/e", ZTRNLNM = "e/EEEEE", ZWIDTH = "e",
@@ -39,6 +39,10 @@ for key, rule in pairs(rules) do rules[key] = prepared(rule) end
 local function argument(letter, s, p)
     if letter == "l" then return expr.place(s, p) end
     local b = byte(s, p)
+    if letter == "i" then
+        if not find(s, "^[%a%%^@]", p) then fail("EXPR", p) end
+        return expr.place(s, p)
+    end
     if letter == "E" and (b == 44 or b == 41) then return false, p end
     return expr.parse(s, p)
 end
@@ -80,6 +84,7 @@ end
 
 local function text(s, p)
     local entry
+    if not find(s, "^[%w%%+^@]", p) then fail("TEXTARG", p) end
     entry, p = expr.entry(s, p, true)
     if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
     local label = entry[2]

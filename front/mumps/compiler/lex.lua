@@ -11,12 +11,21 @@ local byte, find, sub = string.byte, string.find, string.sub
 local MOST_DEPTH = 400 -- arbitrary: expressions in expressions; Lua's own limit of the emitted code is lower
 local NAME_MAX = 31 -- bytes of a name that count
 
--- The errors of the text at hand, in order; and how deep the rule at work is.
-local errors, depth = {}, 0
+-- Of the text at hand: its errors in order, the labels of its own that it calls, and how deep the rule at
+-- work is.
+local errors, called, depth = {}, {}, 0
 
 function lex.begin()
-    errors, depth = {}, 0
-    return errors
+    errors, called, depth = {}, {}, 0
+    return errors, called
+end
+
+-- A label of this routine is called.
+function lex.calls(label)
+    if not called[label] then
+        called[label] = true
+        called[#called + 1] = label
+    end
 end
 
 -- Raises: the line does not go on.  Parameters of the error's text follow.
@@ -31,6 +40,11 @@ function lex.soft(mnemonic, col, ...)
     local err = { mnemonic = mnemonic, col = col, ... }
     errors[#errors + 1] = err
     return { "ERROR", err }
+end
+
+-- Lists what is odd, but is compiled.
+function lex.warn(mnemonic, col, ...)
+    errors[#errors + 1] = { mnemonic = mnemonic, col = col, warning = true, ... }
 end
 
 -- One level deeper; leave() after it.
@@ -99,9 +113,9 @@ function lex.number(s, p)
     return canonical(sub(s, p, last), p + 1), last + 1
 end
 
--- Is this the end of an argument: nothing, a blank, a comma, a tab?
+-- Is this the end of an argument: nothing, a blank, a comma, a tab, a comment?
 function lex.ended(b)
-    return b == nil or b == 32 or b == 44 or b == 9
+    return b == nil or b == 32 or b == 44 or b == 9 or b == 59
 end
 
 return lex

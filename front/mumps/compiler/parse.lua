@@ -17,7 +17,8 @@ local parse = {}
 local byte, find, sub, upper = string.byte, string.find, string.sub, string.upper
 local fail = lex.fail
 local rules, commands = command.rules, words.commands
-local MOST_LINE = 8192 -- bytes of a line of M
+local MOST_LINE = 8192 -- bytes of a line of M; a longer one is warned about
+local LAST_LINE = 65536 -- arbitrary: a line that is not compiled at all
 
 -- Past the blanks at p.
 local function blanks(s, p)
@@ -29,9 +30,14 @@ local function blanks(s, p)
     return p
 end
 
+local function blank_or_end(b)
+    return b == nil or b == 32 or b == 9
+end
+
 -- The arguments of a command from p on.
 local function arguments(s, p, cmd, rule, only)
     if cmd[1] == "FOR" then return rule(s, p, cmd) end
+    if byte(s, p) == 34 and not lex.text(s, p) then fail("SPOREOL", #s + 1) end
     local args = cmd[2]
     while true do
         local node
@@ -39,6 +45,7 @@ local function arguments(s, p, cmd, rule, only)
         args[#args + 1] = node
         if byte(s, p) ~= 44 or only then return p end
         p = p + 1
+        if blank_or_end(byte(s, p)) then fail("EXPR", p) end
     end
 end
 
@@ -59,10 +66,17 @@ end
 -- Whether there are arguments at p, after the command's word; and where they begin.
 local function argued(s, p)
     local b = byte(s, p)
-    if b == nil then return false, p end
+    if b == nil or b == 59 then return false, p end
     if b ~= 32 and b ~= 9 then fail("SPOREOL", p) end
     b = byte(s, p + 1)
     return b ~= nil and b ~= 32 and b ~= 9 and b ~= 59, p + 1
+end
+
+local function in_for(cmds)
+    for i = 1, #cmds do
+        if cmds[i][1] == "FOR" then return true end
+    end
+    return false
 end
 
 -- One command at p, put into cmds; the byte after it.
@@ -77,15 +91,17 @@ local function one(s, p, cmds)
     end
     if short then hang(cmd, s, p) end
     kind = rules[cmd[1]]
+    local after = p
     local any
     any, p = argued(s, p)
     local mode = byte(kind[2])
-    if any and mode ~= 45 then
+    if any and mode == 45 then fail("SPOREOL", p) end
+    if any and cmd[1] == "QUIT" and in_for(cmds) then fail("QUITARGUSE", p) end
+    if p == after and (mode == 43 or cmd[1] == "FOR") then fail("SPOREOL", p) end
+    if any or mode == 43 then
         p = arguments(s, p, cmd, kind[1], find(kind[2], "1", 1, true))
         local b = byte(s, p)
-        if b and b ~= 32 and b ~= 9 then fail("SPOREOL", p) end
-    elseif mode == 43 then
-        fail("EXPR", p)
+        if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("SPOREOL", p) end
     end
     cmds[#cmds + 1] = cmd
     return p
@@ -160,12 +176,19 @@ local function head(s, line)
     return p
 end
 
+-- Is it too long to be compiled?
+local function too_long(s, line, errors)
+    local err = { mnemonic = "LSINSERTED", line.n, warning = #s <= LAST_LINE or nil }
+    errors[#errors + 1] = err
+    if err.warning then return false end
+    line.cmds[1] = { "ERROR", { err }, col = MOST_LINE }
+    return true
+end
+
 local function read_line(s, n, errors)
     local line = { n = n, level = 0, cmds = {} }
     if s == "" or byte(s) == 59 then return line end
-    if #s > MOST_LINE then
-        errors[#errors + 1] = { mnemonic = "LSINSERTED", col = MOST_LINE, n }
-    end
+    if #s > MOST_LINE and too_long(s, line, errors) then return line end
     local ok, p = pcall(head, s, line)
     if ok then
         body(s, p, line.cmds, errors)
@@ -177,8 +200,12 @@ local function read_line(s, n, errors)
     return line
 end
 
+local function warn(errors, mnemonic, line, col)
+    errors[#errors + 1] = { mnemonic = mnemonic, line = line.n, col = col, warning = true }
+end
+
 -- A DO without arguments gets the lines of its block.
-local function find_blocks(lines)
+local function find_blocks(lines, errors)
     local ends = {} -- ends[i]: the last line of the block after line i
     local stack = {}
     for i = 1, #lines + 1 do
@@ -189,9 +216,16 @@ local function find_blocks(lines)
         end
         stack[#stack + 1] = i
     end
+    local deepest = 0
     for i, line in ipairs(lines) do
+        if line.level > deepest and line.cmds[1] then warn(errors, "BLKTOODEEP", line, line.cmds[1].col) end
+        deepest = line.level
         for _, cmd in ipairs(line.cmds) do
-            if cmd[1] == "DO" and #cmd[2] == 0 then cmd.first, cmd.last = i + 1, ends[i] end
+            if cmd[1] == "DO" and #cmd[2] == 0 then
+                cmd.first, cmd.last = i + 1, ends[i]
+                deepest = line.level + 1
+                if not lines[i + 1] or lines[i + 1].level ~= deepest then warn(errors, "DONOBLOCK", line, cmd.col + 1) end
+            end
         end
     end
 end
@@ -227,7 +261,7 @@ function parse.source(text, starts, i)
 end
 
 function parse.routine(text, name)
-    local errors = lex.begin()
+    local errors, called = lex.begin()
     local starts = split(text)
     local lines = {}
     local routine = { name = name, text = text, lines = lines, labels = {}, errors = errors, starts = starts }
@@ -238,7 +272,10 @@ function parse.routine(text, name)
         for j = before + 1, #errors do errors[j].line = i end
         if line.label then name_label(routine, line) end
     end
-    find_blocks(lines)
+    find_blocks(lines, errors)
+    for _, label in ipairs(called) do
+        if not routine.labels[label] then errors[#errors + 1] = { mnemonic = "LABELMISSING", label } end
+    end
     return routine
 end
 
@@ -247,7 +284,10 @@ function parse.line(text)
     local errors = lex.begin()
     local line = { n = 1, level = 0, cmds = {}, errors = errors }
     body(text, 1, line.cmds, errors)
-    find_blocks({ line })
+    find_blocks({ line }, {})
+    for i = #errors, 1, -1 do
+        if errors[i].warning then table.remove(errors, i) end
+    end
     return line
 end
 

@@ -6,15 +6,15 @@
 local words = {}
 
 local function list(text)
-    local result, full, shortest = {}, {}, {}
+    local result, full = {}, {}
     for word in text:gmatch("%S+") do
         local whole, n = word:upper(), #word:match("^[^a-z]*")
         result[whole] = whole
-        full[#full + 1], shortest[#shortest + 1] = whole, n
+        full[#full + 1] = whole
         result[whole:sub(1, n)] = whole
     end
-    for i, whole in ipairs(full) do
-        for n = shortest[i] + 1, whole:sub(1, 1) == "Z" and #whole - 1 or 0 do
+    for _, whole in ipairs(full) do
+        for n = 1, whole:sub(1, 1) == "Z" and #whole - 1 or 0 do
             local short = whole:sub(1, n)
             result[short] = result[short] or whole
         end

@@ -20,6 +20,7 @@ local function zgoto(s, p)
             if ended(byte(s, p)) then return level, p end
             level[1] = "ind"
         end
+        if not ended(byte(s, p)) and byte(s, p) ~= 58 then fail("COLON", p) end
     end
     if byte(s, p) == 58 then
         if byte(s, p + 1) ~= 58 then entry, p = expr.entry(s, p + 1, true) else p = p + 1 end
@@ -52,6 +53,7 @@ local function zwrite_subscripts(s, p)
     if byte(s, p) ~= 40 then return nil, p end
     local list = {}
     repeat
+        if #list == 0 and byte(s, p + 1) == 41 then return list, p + 2 end
         list[#list + 1], p = zwrite_subscript(s, p + 1)
     until byte(s, p) ~= 44
     if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
@@ -157,7 +159,7 @@ local function zstep(s, p)
     local kind, action
     if last then
         kind = steps[upper(sub(s, p, last))]
-        if not kind then fail("ZSTEPARG", p) end
+        if not kind then fail("INVZSTEP", p) end
         p = last + 1
     end
     action, p = device.optional(s, p)
@@ -171,8 +173,13 @@ local function zlink(s, p)
         if ended(byte(s, p)) then return name, p end
         name[1] = "ind"
     end
-    options, p = device.optional(s, p)
+    options, p = command.timeout(s, p)
     return { "zlink", name, options }, p
+end
+
+local function ztrigger(s, p)
+    if not find(s, "^[%^@]", p) then fail("GBLEXPECTED", p) end
+    return command.place_or_argument(s, p)
 end
 
 for name, rule in pairs {
@@ -183,7 +190,7 @@ for name, rule in pairs {
     ZMESSAGE = { command.colons("zmessage"), "+" }, ZPRINT = { zprint, "?" }, ZRUPDATE = {
     expr.argument, "+" },
     ZSHOW = { zshow, "?" }, ZSTEP = { zstep, "?1" }, ZSYSTEM = { expr.argument, "?" },
-    ZTRIGGER = { command.place_or_argument, "+" }, ZWRITE = { zwrite, "?" },
+    ZTRIGGER = { ztrigger, "+" }, ZWRITE = { zwrite, "?" },
 } do rules[name] = rule end
 
 return command
