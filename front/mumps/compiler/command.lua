@@ -9,7 +9,7 @@ local device = require "mumps.compiler.device"
 local command = {}
 
 local byte, find, sub, upper = string.byte, string.find, string.sub, string.upper
-local fail, soft, ended = lex.fail, lex.soft, lex.ended
+local fail, soft, ended, mark = lex.fail, lex.soft, lex.ended, lex.mark
 local argument_expr, parse, place = expr.argument, expr.parse, expr.place
 
 -- `:condition` after an argument, kept in it.
@@ -49,10 +49,12 @@ local function dollar_target(s, p)
     if byte(s, last + 1) == 40 then
         local full = words.functions[word]
         if not full then fail("INVFCN", p) end
+        mark("functions", p, last, full)
         return expr.assigned(full, s, last + 2)
     end
     local full = words.variables[word]
     if not full then return soft("INVSVN", p), last + 1 end
+    mark("variables", p, last, full)
     if not words.settable[full] then return soft("SVNOSET", p), last + 1 end
     return { "svn", full }, last + 1
 end
@@ -137,6 +139,7 @@ local function new_special(s, p)
     local full = last and words.variables[upper(sub(s, p, last))]
     if not last then fail("SVNEXPECTED", p) end
     if not full then return soft("INVSVN", p), last + 1 end
+    mark("variables", p, last, full)
     if not words.newable[full] then return soft("SVNONEW", p), last + 1 end
     return { "svn", full }, last + 1
 end
@@ -356,6 +359,7 @@ local function transaction_word(s, p)
     local _, last = find(s, "^%a+", p)
     local full = last and transaction_words[upper(sub(s, p, last))]
     if not full then fail("TSTRTPARM", p) end
+    mark("keywords", p, last, full)
     if full == "SERIAL" then return { full }, last + 1 end
     local value
     value, p = parse(s, equal(s, last + 1))

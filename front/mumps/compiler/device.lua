@@ -84,6 +84,7 @@ local function device_keyword(s, p, use)
     local word, to = word_at(s, p)
     local full = word and device_words[word]
     if not full then fail("DEVPARUNK", p) end
+    lex.mark("keywords", p, to - 1, full)
     if not find(keywords[full], use, 1, true) then fail("DEVPARINAP", p) end
     if not find(keywords[full], "=", 1, true) then return { full }, to end
     if byte(s, to) ~= 61 then fail("DEVPARVALREQ", to) end
@@ -96,6 +97,7 @@ local function job_keyword(s, p)
     local word, to = word_at(s, p)
     local full = word and job_words[word]
     if not full then fail("JOBPARUNK", p) end
+    lex.mark("keywords", p, to - 1, full)
     if jobs[full] == "" then
         if byte(s, to) == 61 then fail("JOBPARNOVAL", to) end
         return { full }, to

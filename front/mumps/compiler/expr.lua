@@ -9,7 +9,7 @@ local expr = {}
 
 local byte, sub, find, upper = string.byte, string.sub, string.find, string.upper
 local fail, soft, enter, leave, name = lex.fail, lex.soft, lex.enter, lex.leave, lex.name
-local lex_text, lex_number = lex.text, lex.number
+local lex_text, lex_number, mark = lex.text, lex.number, lex.mark
 local MOST_SUBSCRIPTS, MOST_ACTUALS = 31, 32
 
 local parse, atom
@@ -210,6 +210,7 @@ local function dollar(s, p)
     local word = upper(sub(s, p, last))
     if byte(s, last + 1) == 40 then
         local full = words.functions[word]
+        if full then mark("functions", p, last, full) end
         enter(p)
         local node, to = expr.call(full, s, last + 2, p)
         leave()
@@ -217,6 +218,7 @@ local function dollar(s, p)
     end
     local full = words.variables[word]
     if not full then return soft("INVSVN", p), last + 1 end
+    mark("variables", p, last, full)
     return { "svn", full }, last + 1
 end
 

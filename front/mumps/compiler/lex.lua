@@ -47,6 +47,18 @@ function lex.warn(mnemonic, col, ...)
     errors[#errors + 1] = { mnemonic = mnemonic, col = col, warning = true, ... }
 end
 
+-- The formatter wants to know where words are: it is called with a kind, the first and the last byte of
+-- the word, and the word in full; and with "line" and "comment" and where those begin.
+local marker
+
+function lex.set_marker(f)
+    marker = f
+end
+
+function lex.mark(kind, from, to, full)
+    if marker then marker(kind, from, to, full) end
+end
+
 -- One level deeper; leave() after it.
 function lex.enter(col)
     depth = depth + 1

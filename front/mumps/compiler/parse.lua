@@ -15,7 +15,7 @@ local expr = require "mumps.compiler.functions"
 local parse = {}
 
 local byte, find, sub, upper = string.byte, string.find, string.sub, string.upper
-local fail = lex.fail
+local fail, mark = lex.fail, lex.mark
 local rules, commands = command.rules, words.commands
 local MOST_LINE = 8192 -- bytes of a line of M; a longer one is warned about
 local LAST_LINE = 65536 -- arbitrary: a line that is not compiled at all
@@ -83,6 +83,7 @@ end
 local function one(s, p, cmds)
     local cmd = { nil, {}, col = p }
     cmd[1], p = word_at(s, p)
+    local word_end = p - 1
     local short = p == cmd.col + 1 and cmd[1] == "HALT"
     local kind = rules[cmd[1]]
     if byte(s, p) == 58 then
@@ -103,6 +104,7 @@ local function one(s, p, cmds)
         local b = byte(s, p)
         if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("SPOREOL", p) end
     end
+    mark("commands", cmd.col, word_end, cmd[1])
     cmds[#cmds + 1] = cmd
     return p
 end
@@ -114,12 +116,15 @@ local function all(s, p, cmds)
         parse.at = p
         p = blanks(s, one(s, p, cmds))
     end
+    if p <= #s then mark("comment", p) end
 end
 
--- An error of ours is a table; anything else is a mistake in the parser, told as such.
+-- An error of ours is a table; anything else is a mistake in the parser, told as such, to its developers
+-- in full.
 local function as_error(e)
     if type(e) == "table" then return e end
-    return { mnemonic = "ASSERT", col = 1, tostring(e) }
+    local what = os.getenv "CARET_M_DEBUG" and tostring(e) or "the compiler"
+    return { mnemonic = "ASSERT", col = 1, what, "0", "" }
 end
 
 -- The commands of a line from p on.  Those before an error stay.
@@ -187,6 +192,7 @@ end
 
 local function read_line(s, n, errors)
     local line = { n = n, level = 0, cmds = {} }
+    mark("line", n)
     if s == "" or byte(s) == 59 then return line end
     if #s > MOST_LINE and too_long(s, line, errors) then return line end
     local ok, p = pcall(head, s, line)
@@ -224,7 +230,9 @@ local function find_blocks(lines, errors)
             if cmd[1] == "DO" and #cmd[2] == 0 then
                 cmd.first, cmd.last = i + 1, ends[i]
                 deepest = line.level + 1
-                if not lines[i + 1] or lines[i + 1].level ~= deepest then warn(errors, "DONOBLOCK", line, cmd.col + 1) end
+                if not lines[i + 1] or lines[i + 1].level ~= deepest then
+                    warn(errors, "DONOBLOCK", line, cmd.col + 1)
+                end
             end
         end
     end

@@ -73,6 +73,7 @@ local function zwrite_special(s, p)
     local _, last = find(s, "^%a+", p)
     local full = last and words.variables[upper(sub(s, p, last))]
     if not full then fail("INVSVN", p) end
+    lex.mark("variables", p, last, full)
     return { "svn", full }, last + 1
 end
 
@@ -160,6 +161,7 @@ local function zstep(s, p)
     if last then
         kind = steps[upper(sub(s, p, last))]
         if not kind then fail("INVZSTEP", p) end
+        lex.mark("keywords", p, last, kind)
         p = last + 1
     end
     action, p = device.optional(s, p)

@@ -8,6 +8,7 @@ local USAGE = [[
 usage: caret m                              a prompt (direct mode)
        caret m -run [LABEL^]ROUTINE [ARGUMENTS]
        caret m -compile FILE.m...           all errors, with line and column
+       caret m -format [-short] [-write] FILE.m...     one form, on standard output or over the file
        caret m -version
 ]]
 
@@ -16,6 +17,7 @@ local commands = {
     ["-job"] = function() return host.job() end,
     ["-direct"] = function() return host.direct() end,
     ["-compile"] = function(...) return host.compile(...) end,
+    ["-format"] = function(...) return host.format(...) end,
     ["-version"] = function() return host.version() end,
     ["-lua"] = function(file, ...) return host.lua(file, ...) end,
 }

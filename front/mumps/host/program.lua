@@ -23,6 +23,10 @@ function program.compile(...)
     return part("mumps.tools.compile", "main", ...)
 end
 
+function program.format(...)
+    return part("mumps.tools.format", "main", ...)
+end
+
 function program.version()
     io.write("caret-m 0.1.0, ", jit.version, "\n")
     return 0

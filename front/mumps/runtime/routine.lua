@@ -58,7 +58,7 @@ end
 -- What the compiler found, as it is shown at the terminal: the line, a mark below the place, where, what.
 local function show(out, e, line, path)
     if line and e.line and e.col then
-        local before = line:sub(1, e.col - 1):gsub("[^\t]", " ")
+        local before = line:sub(1, math.max(e.col - 1, 0)):gsub("[^\t]", " ")
         out:write("\t", line, "\n\t", before, (" "):rep(e.col - 1 - #before), "^-----\n")
         out:write(("\t\tAt column %d, line %d, source module %s\n"):format(e.col, e.line, path))
     end

@@ -11,6 +11,7 @@
 --     about      paragraphs, separated by empty lines; indented ones stay as they are
 --     examples   {{"caret ...", "what that does"}, ...}
 --     raw        true: options end at the first operand
+--     verbatim   true: it has no options: all words are operands
 --     plain      true: its standard output is left alone
 --     catches    true: at a signal it stops by itself and returns, host.interrupted() tells; for others
 --                host.stopped is raised in what they do
@@ -30,6 +31,7 @@ command.groups = {
     {"Databases", "dump", "load", "stat", "check", "backup", "restore", "salvage",
         "compact"},
     {"Server", "serve"},
+    {"M", "m"},
     {"What is going on", "top", "locks", "log", "watch", "shm"},
     {"Lua", "repl", "run"},
     {"Benchmark", "3n1", "bench"},
@@ -208,7 +210,7 @@ end
 
 --- Read a command's arguments.
 function command.parse(spec, list)
-    local o, known, i, ended = {}, by_name(spec), 1, false
+    local o, known, i, ended = {}, by_name(spec), 1, spec.verbatim or false
     for _, k in pairs(known) do o[k.key] = k.option.default end
     while i <= #list do
         local text = list[i]
