@@ -150,6 +150,7 @@ build = {
                 "front/m/json_write.c",
                 "front/m/locals.c",
                 "front/m/long.c",
+                "front/m/machine.c",
                 "front/m/number.c",
                 "front/m/place.c",
                 "front/m/settings.c",

@@ -13,6 +13,7 @@
  *     text.h           ZWR text as M writes and reads it; characters, and text that grows
  *     json.h           a subtree as JSON, and back
  *     number.h         M's decimal arithmetic
+ *     machine.h        M itself, for programs that call it: caret_m.so
  *
  * USED BY: libyottadb.so, the Lua modules, and an M runtime.  It is linked into each as it is.
  * USES: caret.h, and of the engine only what is pure: the arithmetic of base/decimal.h and base/number.h

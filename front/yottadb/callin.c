@@ -1,48 +1,154 @@
 /*
- * callin.c - calls of routines written in M, of which there are none: each is an error that says so.  The arguments
- * after the routine's name are not looked at.
+ * callin.c - calls of routines written in M: by the M machine, m/machine.h, which is loaded when it is needed.
+ *
+ * As long as there is no call-in table, neither of the environment nor opened, no routine has an entry, and nothing is
+ * loaded to say so.
  */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "m/machine.h"
 #include "yottadb/session.h"
 
 #define SHOWN 128
+
+static _Atomic bool opened; /* a table was */
+
+/* ------------------------------------------------------------------ the machine */
+
+static caret_session *session_of(void *who, const char *name, size_t len)
+{
+    struct caret__ydb_call *c = who;
+    caret_session *s = NULL;
+
+    return caret__ydb_session_named(c, name, len, &s) == YDB_OK ? s : NULL;
+}
+
+static const struct caret_m__machine *machine_of(struct caret__ydb_call *c, struct caret_m__call *call)
+{
+    char why[256];
+    const struct caret_m__machine *m = caret_m__machine(why);
+
+    *call = (struct caret_m__call){.who = c, .session = session_of};
+    if (m == NULL)
+        caret__ydb_fail(c, YDB_ERR_DLLNOOPEN, "Failed to load external dynamic library caret_m.so: %s", why);
+    return m;
+}
+
+/* The status of a call that ended, and its text as the thread's last error. */
+static int ended(struct caret__ydb_call *c, const struct caret_m__call *call)
+{
+    if (call->status != 0) {
+        c->self->error.status = call->status;
+        caret__ydb_zstatus_set(c->self, call->text, strlen(call->text));
+    }
+    return call->status;
+}
+
+/* ------------------------------------------------------------------------ calls */
+
+static bool any_table(void)
+{
+    const char *own = getenv("ydb_ci"), *old = getenv("GTMCI");
+
+    return atomic_load(&opened) || (own != NULL && *own != '\0') || (old != NULL && *old != '\0');
+}
 
 static int no_entry(struct caret__ydb_call *c, const char *routine, size_t len)
 {
     char name[SHOWN];
 
-    c->name = "ydb_ci";
-    if (routine == NULL)
-        return caret__ydb_invalid(c, "NULL c_rtn_name");
     snprintf(name, sizeof name, "%.*s", (int)(len < SHOWN ? len : SHOWN), routine);
     return caret__ydb_error(c, YDB_ERR_CINOENTRY, name, NULL);
 }
 
-static int no_routine(struct caret__ydb_call *c, const char *routine)
+static int call_entry(struct caret__ydb_call *c, const char *routine, size_t len, uintptr_t *entry,
+                      va_list args)
 {
-    return no_entry(c, routine, routine != NULL ? strlen(routine) : 0);
+    struct caret_m__call call;
+
+    c->name = "ydb_ci";
+    if (routine == NULL)
+        return caret__ydb_invalid(c, "NULL c_rtn_name");
+    if (!any_table())
+        return no_entry(c, routine, len);
+    const struct caret_m__machine *m = machine_of(c, &call);
+    if (m == NULL)
+        return YDB_ERR_DLLNOOPEN;
+    m->ci(&call, routine, len, entry, args);
+    return ended(c, &call);
 }
 
-static int no_described(struct caret__ydb_call *c, const ci_name_descriptor *ci)
+static int call_routine(struct caret__ydb_call *c, const char *routine, va_list args)
 {
-    return no_entry(c, ci != NULL ? ci->rtn_name.address : NULL, ci != NULL ? ci->rtn_name.length : 0);
+    uintptr_t entry = 0;
+
+    return call_entry(c, routine, routine != NULL ? strlen(routine) : 0, &entry, args);
 }
 
-static int tab_open(struct caret__ydb_call *c, const char *fname, const uintptr_t *ret)
+/* The handle of a descriptor is the entry's number. */
+static int call_described(struct caret__ydb_call *c, ci_name_descriptor *ci, va_list args)
 {
+    uintptr_t entry = ci != NULL ? (uintptr_t)ci->handle : 0;
+    int status = call_entry(c, ci != NULL ? ci->rtn_name.address : NULL, ci != NULL ? ci->rtn_name.length : 0,
+                            &entry, args);
+
+    if (ci != NULL)
+        ci->handle = (void *)entry;
+    return status;
+}
+
+static int get_info(struct caret__ydb_call *c, const char *routine, ci_parm_type *pptype)
+{
+    struct caret_m__call call;
+
+    c->name = "ydb_ci_get_info";
+    if (routine == NULL || pptype == NULL)
+        return caret__ydb_invalid(c, routine == NULL ? "NULL rtnname" : "NULL pptype");
+    if (!any_table())
+        return no_entry(c, routine, strlen(routine));
+    const struct caret_m__machine *m = machine_of(c, &call);
+    if (m == NULL)
+        return YDB_ERR_DLLNOOPEN;
+    m->masks(&call, routine, strlen(routine), &pptype->input_mask, &pptype->output_mask);
+    return ended(c, &call);
+}
+
+/* ----------------------------------------------------------------------- tables */
+
+static int tab_open(struct caret__ydb_call *c, const char *fname, uintptr_t *ret)
+{
+    struct caret_m__call call;
+
     c->name = "ydb_ci_tab_open";
     if (fname == NULL || ret == NULL)
         return caret__ydb_invalid(c, fname == NULL ? "NULL fname" : "NULL ret_value");
-    return caret__ydb_error(c, YDB_ERR_CITABOPN, fname, NULL);
+    if (*fname != '$' && access(fname, R_OK) != 0)
+        return caret__ydb_error(c, YDB_ERR_CITABOPN, fname, NULL);
+    const struct caret_m__machine *m = machine_of(c, &call);
+    if (m == NULL)
+        return YDB_ERR_DLLNOOPEN;
+    if (m->open(&call, fname, ret) == 0)
+        atomic_store(&opened, true);
+    return ended(c, &call);
 }
 
-/* There is the default one only, 0. */
+/* 0 is the table of the environment. */
 static int tab_switch(struct caret__ydb_call *c, uintptr_t new_handle, uintptr_t *old)
 {
+    struct caret_m__call call;
+
     c->name = "ydb_ci_tab_switch";
-    if (old == NULL || new_handle != 0)
+    if (old == NULL || (new_handle != 0 && !atomic_load(&opened)))
         return caret__ydb_invalid(c, old == NULL ? "NULL ret_old_handle" : "Invalid new_handle");
     *old = 0;
-    return YDB_OK;
+    if (!atomic_load(&opened))
+        return YDB_OK;
+    const struct caret_m__machine *m = machine_of(c, &call);
+    if (m == NULL)
+        return YDB_ERR_DLLNOOPEN;
+    m->use(&call, new_handle, old);
+    return ended(c, &call);
 }
 
 /* ------------------------------------------------------------------------- ABI */
@@ -50,41 +156,69 @@ static int tab_switch(struct caret__ydb_call *c, uintptr_t new_handle, uintptr_t
 int ydb_ci(const char *c_rtn_name, ...)
 {
     struct caret__ydb_call c;
+    va_list args;
 
-    return caret__ydb_begin(&c) ? caret__ydb_end(&c, no_routine(&c, c_rtn_name)) : c.status;
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    va_start(args, c_rtn_name);
+    int status = call_routine(&c, c_rtn_name, args);
+    va_end(args);
+    return caret__ydb_end(&c, status);
 }
 
 int ydb_ci_t(uint64_t tptoken, ydb_buffer_t *errstr, const char *c_rtn_name, ...)
 {
     struct caret__ydb_call c;
+    va_list args;
 
-    return caret__ydb_begin_st(&c, tptoken, errstr) ? caret__ydb_end_st(&c, no_routine(&c, c_rtn_name))
-                                                    : c.status;
+    if (!caret__ydb_begin_st(&c, tptoken, errstr))
+        return c.status;
+    va_start(args, c_rtn_name);
+    int status = call_routine(&c, c_rtn_name, args);
+    va_end(args);
+    return caret__ydb_end_st(&c, status);
 }
 
 int ydb_cip(ci_name_descriptor *ci_info, ...)
 {
     struct caret__ydb_call c;
+    va_list args;
 
-    return caret__ydb_begin(&c) ? caret__ydb_end(&c, no_described(&c, ci_info)) : c.status;
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    va_start(args, ci_info);
+    int status = call_described(&c, ci_info, args);
+    va_end(args);
+    return caret__ydb_end(&c, status);
 }
 
 int ydb_cip_t(uint64_t tptoken, ydb_buffer_t *errstr, ci_name_descriptor *ci_info, ...)
 {
     struct caret__ydb_call c;
+    va_list args;
 
-    return caret__ydb_begin_st(&c, tptoken, errstr) ? caret__ydb_end_st(&c, no_described(&c, ci_info))
-                                                    : c.status;
+    if (!caret__ydb_begin_st(&c, tptoken, errstr))
+        return c.status;
+    va_start(args, ci_info);
+    int status = call_described(&c, ci_info, args);
+    va_end(args);
+    return caret__ydb_end_st(&c, status);
 }
 
+/* For Java's interface, which tells types beside the arguments; the table tells them here. */
 int ydb_cij(const char *c_rtn_name, char **arglist, int count, int *plist, ...)
 {
     struct caret__ydb_call c;
+    va_list args;
 
     (void)arglist;
     (void)count;
-    (void)plist;
-    return caret__ydb_begin(&c) ? caret__ydb_end(&c, no_routine(&c, c_rtn_name)) : c.status;
+    if (!caret__ydb_begin(&c))
+        return c.status;
+    va_start(args, plist);
+    int status = call_routine(&c, c_rtn_name, args);
+    va_end(args);
+    return caret__ydb_end(&c, status);
 }
 
 int ydb_ci_tab_open(const char *fname, uintptr_t *ret_value)
@@ -123,15 +257,13 @@ int ydb_ci_get_info(const char *rtnname, ci_parm_type *pptype)
 {
     struct caret__ydb_call c;
 
-    (void)pptype;
-    return caret__ydb_begin(&c) ? caret__ydb_end(&c, no_routine(&c, rtnname)) : c.status;
+    return caret__ydb_begin(&c) ? caret__ydb_end(&c, get_info(&c, rtnname, pptype)) : c.status;
 }
 
 int ydb_ci_get_info_t(uint64_t tptoken, ydb_buffer_t *errstr, const char *rtnname, ci_parm_type *pptype)
 {
     struct caret__ydb_call c;
 
-    (void)pptype;
-    return caret__ydb_begin_st(&c, tptoken, errstr) ? caret__ydb_end_st(&c, no_routine(&c, rtnname))
+    return caret__ydb_begin_st(&c, tptoken, errstr) ? caret__ydb_end_st(&c, get_info(&c, rtnname, pptype))
                                                     : c.status;
 }

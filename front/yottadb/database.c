@@ -180,6 +180,31 @@ int caret__ydb_session(struct caret__ydb_call *c, caret_session **s)
     return YDB_OK;
 }
 
+int caret__ydb_session_named(struct caret__ydb_call *c, const char *name, size_t len, caret_session **s)
+{
+    struct caret__ydb_database *d;
+    struct caret__ydb_thread *t = c->self;
+
+    if (len == 0)
+        return caret__ydb_session(c, s);
+    char *copy = strndup(name, len);
+    if (copy == NULL)
+        return caret__ydb_fail(c, YDB_ERR_DBFILERR, "no memory for the name of a database");
+    caret__ydb_take(CARET__YDB_DATABASES);
+    int status = find(c, copy, &d);
+    caret__ydb_give(CARET__YDB_DATABASES);
+    free(copy);
+    if (status != YDB_OK)
+        return status;
+    struct caret__ydb_database *before = t->database;
+    caret_session *current_session = t->s;
+    status = use(c, d);
+    *s = t->s;
+    t->database = before;
+    t->s = current_session;
+    return status;
+}
+
 void caret__ydb_close_sessions(struct caret__ydb_thread *t)
 {
     while (t->sessions != NULL) {

@@ -207,6 +207,9 @@ static inline bool caret__ydb_exiting(void)
 /* The session that globals are reached by.  Checks that the transaction may go on. */
 int caret__ydb_session(struct caret__ydb_call *c, caret_session **s);
 
+/* The same for the database of that name; empty: the current one. */
+int caret__ydb_session_named(struct caret__ydb_call *c, const char *name, size_t len, caret_session **s);
+
 /* The database in use now, in this call; opens it. */
 int caret__ydb_database_of(struct caret__ydb_call *c, struct caret__ydb_database **database);
 

@@ -411,7 +411,8 @@ int ydb_call_variadic_plist_func(ydb_vplist_func cgfunc, gparam_list *cvplist);
 
 /* ------------------------------------------------------------------ calls of M
  *
- * There is no M here: CINOENTRY, CITABOPN. */
+ * M is in caret_m.so, beside this library, which is loaded when a routine is called; it needs LuaJIT's shared library.
+ * Without it: DLLNOOPEN. */
 
 int ydb_ci(const char *c_rtn_name, ...);
 int ydb_ci_t(uint64_t tptoken, ydb_buffer_t *errstr, const char *c_rtn_name, ...);

@@ -21,7 +21,8 @@ struct opened {
 };
 
 static struct opened *opened;
-static char *selected; /* what $ZGBLDIR was set to, or NULL */
+static caret_session *(*outside)(const char *name, size_t len); /* NULL in a program of its own */
+static char *selected;                                          /* what $ZGBLDIR was set to, or NULL */
 static char why[512];
 
 const char *caret_mumps__why(void)
@@ -108,8 +109,25 @@ static caret_session *open_name(char *name)
     return o->session;
 }
 
+void caret_mumps__sessions_of(caret_session *(*session)(const char *name, size_t len))
+{
+    outside = session;
+}
+
+static caret_session *of_caller(const char *name, size_t len)
+{
+    if (len == 0 && selected != NULL) {
+        name = selected;
+        len = strlen(selected);
+    }
+    caret_session *s = outside(name, len);
+    return s != NULL ? s : fail(caret_message());
+}
+
 caret_session *caret_mumps__session(const char *name, size_t len)
 {
+    if (outside != NULL)
+        return of_caller(name, len);
     char *copy = len != 0 ? strndup(name, len) : strdup(caret_mumps__gbldir());
 
     if (copy == NULL)

@@ -17,6 +17,9 @@
 caret_session *caret_mumps__session(const char *name, size_t len);
 const char *caret_mumps__why(void);
 
+/* In caret_m.so: sessions are those of the caller.  They are asked for with each use of a name. */
+void caret_mumps__sessions_of(caret_session *(*session)(const char *name, size_t len));
+
 /* $ZGBLDIR: the name of the database, as the environment has it, or as it was set.  Set it: empty is that of the
  * environment; the database is opened, and if that fails nothing changes. */
 const char *caret_mumps__gbldir(void);

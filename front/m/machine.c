@@ -1,0 +1,73 @@
+/*
+ * machine.c - finding and loading caret_m.so.
+ */
+#include "m/machine.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define M_API(name) {#name, (void (*)(void))name},
+const struct caret_m__entry caret_m__api[] = {
+#include "m/api.def"
+    {NULL, NULL},
+};
+#undef M_API
+
+/* Where it is, seen from the folder that this code was loaded from: beside it, in a build; where it is installed, seen
+ * from lib/caret/yottadb, lib/lua/5.4 and bin. */
+#ifndef CARET_M__LIBRARIES
+#define CARET_M__LIBRARIES "../lib/caret"
+#endif
+static const char *const places[] = {".", "..", "../..", "../../caret", CARET_M__LIBRARIES, NULL};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static const struct caret_m__machine *machine;
+
+static void *load_from(const char *folder, int folder_len, const char *place)
+{
+    char path[4096];
+    int n = snprintf(path, sizeof path, "%.*s/%s/caret_m.so", folder_len, folder, place);
+
+    return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static void *load(void)
+{
+    Dl_info here;
+    void *library = NULL;
+
+    if (dladdr((void *)caret_m__api, &here) == 0 || here.dli_fname == NULL)
+        return NULL;
+    const char *end = strrchr(here.dli_fname, '/');
+    const char *folder = end != NULL ? here.dli_fname : ".";
+    int len = end != NULL ? (int)(end - here.dli_fname) : 1;
+    for (const char *const *place = places; *place != NULL && library == NULL; place++)
+        library = load_from(folder, len, *place);
+    return library;
+}
+
+static const struct caret_m__machine *start(char why[256])
+{
+    void *library = load();
+    caret_m_start_function *f = NULL;
+
+    if (library != NULL)
+        *(void **)&f = dlsym(library, CARET_M__START);
+    if (f != NULL)
+        return f(caret_m__api, why);
+    const char *text = dlerror();
+    snprintf(why, 256, "%s", text != NULL ? text : "caret_m.so is not there");
+    return NULL;
+}
+
+const struct caret_m__machine *caret_m__machine(char why[256])
+{
+    pthread_mutex_lock(&mutex);
+    if (machine == NULL)
+        machine = start(why);
+    const struct caret_m__machine *m = machine;
+    pthread_mutex_unlock(&mutex);
+    return m;
+}

@@ -1,0 +1,68 @@
+/*
+ * machine.h - M in programs that are not caret-m: the M machine, caret_m.so.
+ *
+ * libyottadb.so, the Lua modules and the server call M through it.  It is loaded at the first call, from the folder of
+ * the library or program that this code is in, or where it is installed beside that.  It loads LuaJIT's library, of
+ * which nothing can be seen from outside: the program may have a Lua of its own.
+ *
+ * THE ENGINE is the program's: caret_m.so has none, as two in one process may not open the same database.  It is handed
+ * the functions of caret.h as a table (api.def); if that has less than it needs it refuses.
+ *
+ * ONE MACHINE serves the process, under a mutex of its own, which is recursive: M may call C that calls M.  A call from
+ * another thread waits.  A call brings the session in which M works, so a transaction that the caller is in counts.
+ * M's restarts of that transaction end the call with CARET_M__TP_RESTART.
+ *
+ * Locks: the machine's mutex is taken first; with it held `session` of the host is called, which may take mutexes.
+ */
+#ifndef CARET_M_MACHINE_H
+#define CARET_M_MACHINE_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "caret.h"
+
+struct caret_m__entry {
+    const char *name;
+    void (*function)(void);
+};
+
+/* The program's engine; ends with a NULL name. */
+extern const struct caret_m__entry caret_m__api[];
+
+/* A call in progress, and what becomes of it. */
+struct caret_m__call {
+    void *who;
+    /* The session of the database of that name; empty: of the caller's own.  NULL: there is none. */
+    caret_session *(*session)(void *who, const char *name, size_t len);
+    int status;      /* 0, an M error (negative) or an outcome (positive) */
+    char text[2048]; /* of an error, as $ZSTATUS has it; terminated */
+};
+
+/* All of these return c->status. */
+struct caret_m__machine {
+    size_t size; /* of this struct */
+    /* A routine of a call-in table, by the name that it has there.  *entry is what the name stands for, if it is not 0;
+     * it is set.  Arguments are as the table tells. */
+    int (*ci)(struct caret_m__call *c, const char *name, size_t len, uintptr_t *entry, va_list args);
+    /* Call-in tables: open one; make one the current one, 0: that of the environment. */
+    int (*open)(struct caret_m__call *c, const char *file, uintptr_t *table);
+    int (*use)(struct caret_m__call *c, uintptr_t table, uintptr_t *before);
+    /* Which arguments of such a routine go in, and which come out: one bit for each. */
+    int (*masks)(struct caret_m__call *c, const char *name, size_t len, unsigned *in, unsigned *out);
+    /* LABEL^ROUTINE with arguments, as texts; the value that it quits with, in memory of the machine that is good until
+     * the next call, data NULL if there is none. */
+    int (*run)(struct caret_m__call *c, const char *entry, const caret_slice *args, size_t n,
+               caret_slice *value);
+};
+
+/* The machine, loaded if it isn't.  NULL: it can't be, and `why` tells. */
+const struct caret_m__machine *caret_m__machine(char why[256]);
+
+/* In caret_m.so, the only symbol of it: what caret_m__machine() looks up. */
+typedef const struct caret_m__machine *caret_m_start_function(const struct caret_m__entry *api,
+                                                              char why[256]);
+#define CARET_M__START "caret_m_start"
+
+#endif

@@ -1,0 +1,282 @@
+-- mumps.bridge.callin: M called from outside: call-in tables, LABEL^ROUTINE with texts (bridge/machine.c).
+--
+-- Lines of a table are
+--
+--     name: type label^routine(I:type, O:type, IO:type, ...)      // comment
+--
+-- Functions here return 0 and values, or a status and what is wrong, as $ZSTATUS has it.  Entries have
+-- numbers, which stay good when another table becomes the current one.
+
+local ffi = require "ffi"
+local types = require "mumps.bridge.types"
+local start = require "mumps.runtime.start"
+local special = require "mumps.runtime.special"
+local str = require("mumps.values.number").str
+
+ffi.cdef "typedef union { int64_t i; double d; void *p; } caret_mumps__cell;"
+
+local callin = {}
+
+local entries = {} -- all, by number
+local tables = {}  -- by handle: name -> entry
+local current = 0  -- 0: that of the environment, under `default`
+local default
+
+local MOST = 32
+
+local function fail(...)
+    return require("mumps.runtime.error").fail(...)
+end
+
+-- ----------------------------------------------------------------- errors
+
+-- An M error as its status and its text; control that leaves M altogether.
+local function status_of(e)
+    local E = require "mumps.runtime.error"
+    e = E.internal(e)
+    if e.control == "halt" then os.exit(e.code or 0) end
+    if e.control then return 2147483646, "TPRESTART" end -- YDB_TP_RESTART
+    local place = e.place and e.place ~= "" and e.place or "(Call-In)"
+    local text = ("%d,%s,%s"):format(e.code or 0, place, e.text or "")
+    if special.writers.ZSTATUS then special.writers.ZSTATUS(text) end
+    return -(e.code or 1), text
+end
+
+local function guarded(f)
+    local function finish(ok, ...)
+        if ok then return 0, ... end
+        return status_of((...))
+    end
+    return function(...)
+        return finish(pcall(f, ...))
+    end
+end
+
+-- ----------------------------------------------------------------- tables
+
+local function parameter(text)
+    local direction, name = text:match "^%s*(%a+)%s*:%s*([%w_]+%s*%**)%s*%[?%s*%d*%s*%]?%s*$"
+    if not direction then return fail "CIRPARMNAME" end
+    direction = direction:upper()
+    if direction ~= "I" and direction ~= "O" and direction ~= "IO" then return fail "CIDIRECTIVE" end
+    local t = types.parse(name)
+    if not t or t.kind == "void" or t.kind == "status" or t.kind == "function" then return fail "CIUNTYPE" end
+    if t.kind == "string" and t.pointer ~= 1 then return fail "CIUNTYPE" end
+    t.input, t.output = direction ~= "O", direction ~= "I"
+    if t.output and t.pointer == 0 then return fail "CIPARTYPE" end
+    return t
+end
+
+local function parameters(e, text)
+    for p in text:gmatch "[^,]+" do
+        if p:find "%S" then e[#e + 1] = parameter(p) end
+    end
+    if #e > MOST then fail "CIMAXPARAM" end
+end
+
+-- How machine.c takes each argument.
+local function class(t)
+    if t.pointer > 0 then return "p" end
+    if t.kind == "real" then return "d" end
+    return t.bits == 64 and "l" or "i"
+end
+
+local function classes_of(e)
+    local list = {}
+    if e.result.kind ~= "void" then list[1] = "p" end
+    for _, t in ipairs(e) do list[#list + 1] = class(t) end
+    return table.concat(list)
+end
+
+local function entry(line)
+    local name, rest = line:match "^%s*([%%%w_]+)%s*:%s*(.*)$"
+    if not name then return fail "CIRCALLNAME" end
+    local result, label, routine, list = rest:match "^([%w_]+%s*%**)%s*([%%%w]*)%^?([%%%w]*)%s*(%b())"
+    if not result or (label == "" and routine == "") then return fail "CIENTNAME" end
+    local e = {name = name, result = types.parse(result)}
+    if not e.result or (e.result.kind ~= "void" and e.result.pointer == 0) then return fail "CIRTNTYP" end
+    if routine == "" and not rest:find("^", 1, true) then label, routine = nil, label end
+    e.label, e.routine = label ~= "" and label or nil, routine
+    parameters(e, list:sub(2, -2))
+    e.classes = classes_of(e)
+    entries[#entries + 1] = e
+    e.number = #entries
+    return e
+end
+
+local function expand(text)
+    return (text:gsub("%$([%a_][%w_]*)", function(name) return os.getenv(name) or "" end))
+end
+
+local function read(path)
+    local file = io.open(expand(path))
+    if not file then return fail("CITABOPN", path) end
+    local found = {}
+    for line in file:lines() do
+        line = line:gsub("//.*$", "")
+        if line:find "%S" then
+            local e = entry(line)
+            found[e.name] = found[e.name] or e
+        end
+    end
+    file:close()
+    return found
+end
+
+local function table_now()
+    if current ~= 0 then return tables[current] end
+    if not default then
+        local path = os.getenv "ydb_ci" or os.getenv "GTMCI"
+        if not path or path == "" then return fail("CITABENV", "ydb_ci/GTMCI") end
+        default = read(path)
+    end
+    return default
+end
+
+local function find(name)
+    return table_now()[name] or fail("CINOENTRY", name)
+end
+
+callin.open = guarded(function(path)
+    tables[#tables + 1] = read(path)
+    return #tables
+end)
+
+callin.use = guarded(function(handle)
+    local before = current
+    if handle ~= 0 and not tables[handle] then
+        return fail("PARAMINVALID", "Invalid new_handle", "ydb_ci_tab_switch")
+    end
+    current = handle
+    return before
+end)
+
+callin.signature = guarded(function(name, number)
+    local e = number ~= 0 and entries[number] or find(name)
+    return e.number, e.classes
+end)
+
+-- One bit for each argument, the first is the lowest.
+callin.masks = guarded(function(name)
+    local into, out = 0, 0
+    for i, t in ipairs(find(name)) do
+        into = into + (t.input and 2 ^ (i - 1) or 0)
+        out = out + (t.output and 2 ^ (i - 1) or 0)
+    end
+    return into, out
+end)
+
+-- -------------------------------------------------------------- arguments
+
+local enter = {}
+
+function enter.int(t, cell)
+    if t.pointer == 0 then return types.of_integer(ffi.cast(t.c, cell.i)) end
+    return types.of_integer(ffi.cast(t.c .. " *", cell.p)[0])
+end
+
+function enter.real(t, cell)
+    local x = t.pointer == 0 and cell.d or ffi.cast(t.c .. " *", cell.p)[0]
+    return types.of_real(tonumber(x), t.digits)
+end
+
+function enter.string(_, cell)
+    return cell.p ~= nil and ffi.string(ffi.cast("char *", cell.p)) or ""
+end
+
+function enter.text(_, cell)
+    local s = ffi.cast("caret_mumps__string *", cell.p)
+    return s ~= nil and s.address ~= nil and ffi.string(s.address, s.length) or ""
+end
+
+function enter.buffer(_, cell)
+    local b = ffi.cast("caret_mumps__buffer *", cell.p)
+    return b ~= nil and b.buf_addr ~= nil and ffi.string(b.buf_addr, b.len_used) or ""
+end
+
+local leave = {}
+
+function leave.int(t, cell, v)
+    ffi.cast(t.c .. " *", cell.p)[0] = types.integer(v, t)
+end
+
+function leave.real(t, cell, v)
+    ffi.cast(t.c .. " *", cell.p)[0] = types.real(v)
+end
+
+function leave.string(_, cell, v)
+    local text = str(v)
+    ffi.copy(ffi.cast("char *", cell.p), text, #text + 1)
+end
+
+function leave.text(_, cell, v)
+    local s, text = ffi.cast("caret_mumps__string *", cell.p), str(v)
+    local n = math.min(#text, tonumber(s.length))
+    ffi.copy(s.address, text, n)
+    s.length = n
+end
+
+function leave.buffer(_, cell, v)
+    local b, text = ffi.cast("caret_mumps__buffer *", cell.p), str(v)
+    b.len_used = #text
+    if #text > b.len_alloc then return fail("INVSTRLEN", #text, tonumber(b.len_alloc)) end
+    if #text > 0 then ffi.copy(b.buf_addr, text, #text) end
+end
+
+-- A variable that no name leads to, to be passed by reference.
+local function variable(v)
+    return {name = "", c = {v = v, a = false, s = false, n = 0, b = false}}
+end
+
+local value_of = require("mumps.bridge.xcall").value
+
+-- ------------------------------------------------------------------ calls
+
+local function prepare()
+    start.load()
+    local globals = package.loaded["mumps.data.globals"]
+    if globals and globals.reselect then globals.reselect() end
+    if special.writers.ECODE then special.writers.ECODE("") end
+end
+
+local function finish()
+    if special.writers.ECODE then special.writers.ECODE("") end
+    local device = package.loaded["mumps.io.device"]
+    if device then device.flush() end
+end
+
+local function invoke(label, routine, args, n, kind)
+    prepare()
+    local ok, v = pcall(require("mumps.runtime.call").m, label, routine, args, n, kind)
+    finish()
+    if not ok then error(v, 0) end
+    return v
+end
+
+local function call(number, pointer)
+    local e, cells = entries[number], ffi.cast("caret_mumps__cell *", pointer)
+    local first = e.result.kind == "void" and -1 or 0
+    local args, n = {}, #e
+    for i, t in ipairs(e) do
+        local v = t.input and enter[t.kind](t, cells[i + first]) or nil
+        args[i] = t.output and variable(v) or v
+    end
+    local v = invoke(e.label, e.routine, args, n, first == 0 and "$$" or "DO")
+    for i, t in ipairs(e) do
+        if t.output then leave[t.kind](t, cells[i + first], value_of(args[i]) or "") end
+    end
+    if first == 0 then leave[e.result.kind](e.result, cells[0], v) end
+end
+
+jit.off(call)
+callin.call = guarded(call)
+
+-- LABEL^ROUTINE with texts: the value as text, or nil if it quits without.
+callin.run = guarded(function(text, args)
+    local label, _, routine = start.entry(text)
+    if not routine then return fail("LABELEXPECTED") end
+    local v = invoke(label, routine, args, #args > 0 and #args or nil, "any")
+    return v ~= nil and str(v) or nil
+end)
+
+return callin
