@@ -11,7 +11,7 @@
 #include "caret.h"
 
 /* Is this text a canonical number? */
-int caret_mumps__canonical(const char *text, size_t len);
+int caret_mumps__is_number(const char *text, size_t len);
 
 /* Which of two canonical numbers is less: -1, 0, 1. */
 int caret_mumps__key_compare(const char *a, size_t a_len, const char *b, size_t b_len);
@@ -42,9 +42,11 @@ int caret_mumps__place_name(caret_mumps__place *p, const char *name, size_t len)
 int caret_mumps__place_copy(caret_mumps__place *p, const caret_mumps__place *from);
 unsigned caret_mumps__place_depth(const caret_mumps__place *p);
 
-/* Subscript i, as what a program sees; the whole place as text, with the name. */
+/* Is p below root? */
+int caret_mumps__below(const caret_mumps__place *p, const caret_mumps__place *root);
+
+/* Subscript i, as what a program sees. */
 int caret_mumps__place_sub(caret_mumps__place *p, unsigned i);
-int caret_mumps__place_equal(const caret_mumps__place *p, const caret_mumps__place *q);
 
 /* Put a subscript; drop those from `level` on.  Text: empty only if `empty`. */
 int caret_mumps__aim_i(caret_mumps__place *p, unsigned level, double sub);
@@ -74,9 +76,6 @@ int caret_mumps__prev(caret_mumps__place *p);
 /* To the next or previous node with a value; of it the value is the answer. */
 int caret_mumps__query(caret_mumps__place *p, int back);
 
-/* To the first or last child: its subscript. */
-int caret_mumps__child(caret_mumps__place *p, int back);
-
 /* To the next or previous global that has data: its name is the answer, NONE: there is none.  The name need not be
  * one's. */
 int caret_mumps__next_global(caret_mumps__place *p, int back);
@@ -88,7 +87,7 @@ int caret_mumps__merge(caret_mumps__place *to, const caret_mumps__place *from);
 void caret_mumps__inject(double n);
 
 /* Transactions and locks of a session. */
-int caret_mumps__begin(caret_session *s, int batch);
+int caret_mumps__begin(caret_session *s, int batch, int alone);
 int caret_mumps__commit(caret_session *s);
 int caret_mumps__rollback(caret_session *s);
 int caret_mumps__restart(caret_session *s);
@@ -96,6 +95,7 @@ double caret_mumps__level(caret_session *s);
 int caret_mumps__lock(caret_session *s, caret_mumps__place *const *places, size_t count, double seconds);
 int caret_mumps__unlock(caret_mumps__place *p);
 int caret_mumps__unlock_all(caret_session *s);
+void caret_mumps__pause(double seconds);
 const char *caret_mumps__message(void);
 
 #endif

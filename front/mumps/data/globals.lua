@@ -30,7 +30,7 @@ local new_place = ffi.typeof "caret_mumps__place"
 local c_name, c_copy, c_cut = C.caret_mumps__place_name, C.caret_mumps__place_copy, C.caret_mumps__cut
 local c_depth, c_sub = C.caret_mumps__place_depth, C.caret_mumps__place_sub
 local aim_i, aim_t = C.caret_mumps__aim_i, C.caret_mumps__aim_t
-local query, child, next_global = C.caret_mumps__query, C.caret_mumps__child, C.caret_mumps__next_global
+local query, next_global, c_below = C.caret_mumps__query, C.caret_mumps__next_global, C.caret_mumps__below
 local NONE, NUMBER, TEXT = 1, 101, 102
 
 local N = {last = false, arg = false}
@@ -152,11 +152,10 @@ function G.reference()
     return last and text(last, last.p or last.own, N.arg) or ""
 end
 
--- The indicator as something that stays as it is, and back.
-function G.save_naked()
+-- The indicator as something that stays as it is, in p, and back.
+function G.save_naked(p)
     local last = N.last
     if not last then return false end
-    local p = new_place()
     c_copy(p, last.p or last.own)
     if N.arg then
         local n = c_depth(p)
@@ -332,6 +331,68 @@ function G.name(P, n, ...)
     return report.name(P.name, from + n, whole, P.env)
 end
 
+-- ------------------------------------------------- for what has references as tables
+
+function G.last_reference()
+    local last = N.last
+    if not last then return nil end
+    local subs, n = subscripts(last.p or last.own)
+    subs.n, subs.name, subs.env = n, last.name, last.env
+    if N.arg then subs[n] = N.arg end
+    return subs
+end
+
+-- Have the place stand at subs[1..n]; what C knows of it.
+function G.stand(P, subs, empty)
+    local p = P.p or prepare(P)
+    for i = 1, subs.n do aim(P, p, i - 1, subs[i], empty and i == subs.n and 1 or 0) end
+    return p
+end
+
+-- A place that is a local variable's, for locks.
+function G.fill_local(p, ref)
+    local P = {name = ref.name, d = 0}
+    local rc = c_name(p, ref.name, #ref.name)
+    if rc ~= 0 then return no_value(P, p, rc, "LOCK failed because") end
+    for i = 1, ref.n do aim(P, p, i - 1, ref[i], 1) end
+    return p
+end
+
+-- Remember a reference as the last one.
+function G.note(p, ref) N.last, N.arg = {p = p, name = ref.name, env = ref.env}, false end
+
+function G.copy(p)
+    local copy = new_place()
+    c_copy(copy, p)
+    return copy
+end
+
+-- Go on to the next node with a value that is below root, and get it; nil: there is none.
+function G.step(P, p, root)
+    local rc = query(p, 0)
+    if rc == NUMBER then
+        local v = p.number
+        return c_below(p, root) ~= 0 and v or nil
+    end
+    if rc == TEXT then
+        local v = ffi_string(p.text, p.len)
+        return c_below(p, root) ~= 0 and v or nil
+    end
+    return no_value(P, p, rc, "Access or update failed because")
+end
+
+-- The subscripts after the first `from` ones; how many there are in all.
+function G.read_subs(p, subs, from)
+    local n = c_depth(p)
+    for i = from + 1, n do subs[i] = answer(p, c_sub(p, i - 1)) end
+    return n
+end
+
+function G.merge(P, to, from)
+    local rc = C.caret_mumps__merge(to, from)
+    if rc ~= 0 then no_value(P, to, rc, "MERGE failed because") end
+end
+
 -- The names of globals, in their order; "" at the end.
 function G.next_name(name, dir, environment)
     local p = new_place()
@@ -348,6 +409,6 @@ function G.next_name(name, dir, environment)
     return ""
 end
 
-G.N, G.new_place, G.answer, G.text, G.child = N, new_place, answer, text, child
+G.N, G.new_place, G.answer, G.text = N, new_place, answer, text
 
 return G

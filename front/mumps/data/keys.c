@@ -7,7 +7,7 @@
 #include "base/number.h"
 #include "mumps/data/data.h"
 
-int caret_mumps__canonical(const char *text, size_t len)
+int caret_mumps__is_number(const char *text, size_t len)
 {
     return caret__num_canonical(text, len);
 }

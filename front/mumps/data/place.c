@@ -111,9 +111,15 @@ int caret_mumps__place_sub(caret_mumps__place *p, unsigned i)
     return rc == CARET_OK ? answer(p, subscript, p->len) : rc;
 }
 
-int caret_mumps__place_equal(const caret_mumps__place *p, const caret_mumps__place *q)
+int caret_mumps__below(const caret_mumps__place *p, const caret_mumps__place *root)
 {
-    return caret_node_equal(node(p), node(q));
+    caret_node_buf up;
+    unsigned depth = caret_node_depth(node(root));
+
+    if (caret_node_depth(node(p)) <= depth || caret_node_copy(&up.node, sizeof up, node(p)) != CARET_OK)
+        return 0;
+    caret_node_cut(&up.node, depth);
+    return caret_node_equal(&up.node, node(root));
 }
 
 static inline int aim(caret_mumps__place *p, unsigned level, double sub)
@@ -302,15 +308,6 @@ int caret_mumps__query(caret_mumps__place *p, int back)
     if (rc == CARET_OK)
         rc = back ? caret_node_previous_get(p->s, node(p), &v) : caret_node_next_get(p->s, node(p), &v);
     return answer_value(p, rc, &v);
-}
-
-int caret_mumps__child(caret_mumps__place *p, int back)
-{
-    int rc = enter(p);
-
-    if (rc == CARET_OK)
-        rc = back ? caret_last(p->s, node(p)) : caret_first(p->s, node(p));
-    return rc == CARET_OK ? answer_last(p) : rc;
 }
 
 int caret_mumps__next_global(caret_mumps__place *p, int back)

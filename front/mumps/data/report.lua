@@ -40,7 +40,7 @@ function report.message() return ffi.string(C.caret_mumps__message()) end
 
 -- An answer of C's that is an error.  name(): what it was about.  what: "Update failed because".
 function report.failed(rc, name, what)
-    if rc == RESTART then error(report.RESTART, 0) end
+    if rc == RESTART then return report.conflict() end
     if rc == NULSUBSC then return with_global(name(), "NULSUBSC", what, report.database()) end
     if rc == KEY2BIG then return with_global(name(), "GVSUBOFLOW") end
     if rc == MAXSUBS then return report.fail("MAXNRSUBSCRIPTS") end

@@ -3,11 +3,15 @@
  */
 #include "mumps/data/data.h"
 
+#include <time.h>
+
 #define MAX_LOCKS 64 /* that are taken together */
 
-int caret_mumps__begin(caret_session *s, int batch)
+int caret_mumps__begin(caret_session *s, int batch, int alone)
 {
-    return caret_begin(s, batch ? CARET_TXN_BATCH : 0);
+    int first = caret_txn_level(s) == 0;
+
+    return caret_begin(s, (batch ? CARET_TXN_BATCH : 0) | (alone && first ? CARET_TXN_ALONE : 0));
 }
 
 int caret_mumps__commit(caret_session *s)
@@ -57,6 +61,13 @@ int caret_mumps__unlock(caret_mumps__place *p)
 int caret_mumps__unlock_all(caret_session *s)
 {
     return caret_unlock_all(s);
+}
+
+void caret_mumps__pause(double seconds)
+{
+    struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+
+    nanosleep(&t, NULL);
 }
 
 const char *caret_mumps__message(void)

@@ -23,7 +23,7 @@ local EXACT = 9007199254740992
 
 -- ------------------------------------------------------------------- keys
 
-local canonical, compare = host.caret_mumps__canonical, host.caret_mumps__key_compare
+local canonical, compare = host.caret_mumps__is_number, host.caret_mumps__key_compare
 local known, count = {}, 0
 
 local function remember(text, key)

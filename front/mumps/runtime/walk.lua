@@ -135,6 +135,43 @@ local function merge(to, from)
         end
     end
 end
-A.merge = merge
+
+-- The array below X(subs[1..n]), or false.
+function A.below(X, n, subs)
+    local a = X.c.a
+    for i = 1, n do
+        local s = subs[i]
+        if type(s) == "string" then s = key(s) end
+        local c = a and a.c
+        a = c and c[s] or false
+    end
+    return a
+end
+
+-- Add a copy of an array below X(subs[1..n]).
+function A.merge_at(X, n, subs, from)
+    local container = X.c
+    from = copy(from)
+    local a = container.a
+    if n == 0 and not a then
+        container.a = from
+        return
+    end
+    if not a then
+        a = A.new()
+        container.a = a
+    end
+    for i = 1, n do
+        local s = subs[i]
+        if type(s) == "string" then s = key(s) end
+        local below = a.c and a.c[s]
+        if not below then
+            below = i == n and from or A.new()
+            A.put_array(a, s, below)
+        end
+        a = below
+    end
+    if a ~= from then merge(a, from) end
+end
 
 return walk

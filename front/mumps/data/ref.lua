@@ -1,0 +1,208 @@
+-- ref.lua - a reference as a table, for what does not know at compile time what it refers to: indirection,
+-- MERGE, LOCK, ZWRITE.
+--
+--     ref = {slot = X} or {env = environment or nil}, name = "X" or "^X", n = how many, [1..n] = subscripts
+--
+-- Globals have a place for each operation, name and number of subscripts.
+
+local A = require "mumps.runtime.array"
+require "mumps.runtime.walk"
+local G = require "mumps.data.globals"
+local report = require "mumps.data.report"
+local key = require "mumps.runtime.order".key
+
+local R = {}
+
+local type, unpack = type, unpack
+
+-- ------------------------------------------------------------------- making
+
+function R.local_(slot, n, ...) return {slot = slot, name = slot.name, n = n, ...} end
+
+function R.global(name, env, n, ...) return {name = name, env = env, n = n, ...} end
+
+-- The naked indicator counts as it is now.
+function R.naked(n, ...)
+    local last = G.last_reference()
+    if not last or last.n == 0 then return report.fail("GVNAKED") end
+    last.n = last.n - 1
+    return R.extend(last, n, ...)
+end
+
+function R.extend(ref, n, ...)
+    local more = {slot = ref.slot, name = ref.name, env = ref.env, n = ref.n + n}
+    for i = 1, ref.n do more[i] = ref[i] end
+    local subs = {...}
+    for i = 1, n do more[ref.n + i] = subs[i] end
+    if more.n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
+    return more
+end
+
+-- With fewer subscripts.
+function R.first(ref, n)
+    local less = {slot = ref.slot, name = ref.name, env = ref.env, n = n}
+    for i = 1, n do less[i] = ref[i] end
+    return less
+end
+
+-- --------------------------------------------------------------- operations
+
+local function new_place(ref)
+    if ref.env then return G.extended(ref.name, {}) end
+    return G.place(ref.name, {})
+end
+
+-- places[n][name]; those with environments are in places[-n - 1].
+local function place_in(places, ref)
+    local n = ref.env and -ref.n - 1 or ref.n
+    local named = places[n]
+    if not named then
+        named = {}
+        places[n] = named
+    end
+    local P = named[ref.name]
+    if not P then
+        P = new_place(ref)
+        named[ref.name] = P
+    end
+    if ref.env then return G.at(P, ref.env) end
+    return P
+end
+
+local function call(f, on, ref, v)
+    local n = ref.n
+    if n == 0 then return f(on, v) end
+    if n == 1 then return f(on, ref[1], v) end
+    if n == 2 then return f(on, ref[1], ref[2], v) end
+    ref[n + 1] = v
+    local a = f(on, unpack(ref, 1, n + 1))
+    ref[n + 1] = nil
+    return a
+end
+
+local function operation(name)
+    local locals, globals, places = A[name], G[name], {}
+    R[name] = function(ref, v)
+        if ref.slot then return call(locals[ref.n], ref.slot, ref, v) end
+        return call(globals[ref.n], place_in(places, ref), ref, v)
+    end
+end
+for _, name in ipairs {"get", "peek", "set", "kill", "zkill", "data", "next", "prev", "query", "queryback",
+                       "incr"} do
+    operation(name)
+end
+
+function R.name(ref, depth)
+    local n = depth and depth < ref.n and depth or ref.n
+    return report.name(ref.name, n, ref, ref.env)
+end
+
+-- A place that stands there.
+local function place_of(ref, empty)
+    local P = new_place(ref)
+    if ref.env then G.at(P, ref.env) end
+    return G.stand(P, ref, empty), P
+end
+R.place_of = place_of
+
+-- ------------------------------------------------------------------- MERGE
+
+local function session_of(ref) return G.session(ref.env and report.text(ref.env) or G.default) end
+
+local function same_variable(a, b)
+    if a.slot or b.slot then return a.slot ~= nil and b.slot ~= nil and a.slot.c == b.slot.c end
+    return a.name == b.name and session_of(a) == session_of(b)
+end
+
+local function same_key(a, b)
+    if type(a) == "string" then a = key(a) end
+    if type(b) == "string" then b = key(b) end
+    return a == b
+end
+
+-- Is one of them below the other, or both the same?
+local function related(a, b)
+    if not same_variable(a, b) then return false end
+    for i = 1, math.min(a.n, b.n) do
+        if not same_key(a[i], b[i]) then return false end
+    end
+    return true
+end
+
+local function local_to_local(to, from)
+    local array = A.below(from.slot, from.n, from)
+    local v = R.peek(from)
+    if v ~= nil then R.set(to, v) end
+    if array then A.merge_at(to.slot, to.n, to, array) end
+end
+
+-- Values below a local array, each with its subscripts: f(v, subs, n).
+local function each_local(a, subs, n, f)
+    local s = A.first_of(a)
+    while s ~= nil do
+        subs[n + 1] = s
+        local v = a.k[s]
+        if v ~= nil then f(v, subs, n + 1) end
+        local below = a.c and a.c[s]
+        if below then each_local(below, subs, n + 1, f) end
+        s = A.following(a, s)
+    end
+end
+R.each_local = each_local
+
+-- The same of a global.
+local function each_global(from, f)
+    local p, P = place_of(from)
+    local root = G.copy(p)
+    local subs = {}
+    for i = 1, from.n do subs[i] = from[i] end
+    while true do
+        local v = G.step(P, p, root)
+        if v == nil then return end
+        local n = G.read_subs(p, subs, from.n)
+        f(v, subs, n)
+    end
+end
+R.each_global = each_global
+
+local function set_below(to, from)
+    return function(v, subs, n)
+        local target = R.first(to, to.n)
+        for i = from.n + 1, n do target[to.n + i - from.n] = subs[i] end
+        target.n = to.n + n - from.n
+        if target.n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
+        R.set(target, v)
+    end
+end
+
+local function value_to(to, from)
+    local v = R.peek(from)
+    if v ~= nil then R.set(to, v) end
+end
+
+local function merge_kinds(to, from)
+    if from.slot and to.slot then return local_to_local(to, from) end
+    if not from.slot and not to.slot and session_of(to) == session_of(from) then
+        local p, P = place_of(to)
+        return G.merge(P, p, place_of(from))
+    end
+    value_to(to, from)
+    if not from.slot then return each_global(from, set_below(to, from)) end
+    local array, subs = A.below(from.slot, from.n, from), {}
+    for i = 1, from.n do subs[i] = from[i] end
+    if array then each_local(array, subs, from.n, set_below(to, from)) end
+end
+
+function R.merge(to, from)
+    if related(to, from) then
+        if to.n == from.n then return end
+        local low, high = to, from
+        if to.n < from.n then low, high = from, to end
+        return report.fail("MERGEDESC", R.name(low), R.name(high))
+    end
+    merge_kinds(to, from)
+    local last = not to.slot and to or not from.slot and from
+    if last then G.note(place_of(last), last) end
+end
+
+return R

@@ -1,0 +1,228 @@
+-- tp.lua - transactions.
+--
+--     TSTART -> start(k): begin -> k(), the rest -> TCOMMIT in it commits -> k returns: done
+--                                    ^               |
+--                                    '-- RESTART: put back locals, $TEST, naked indicator, levels; k() again
+--
+-- A transaction can begin again as long as its driver, the start() of the outermost TSTART, is on the stack:
+-- the frame of a TSTART can't be left while the transaction is in progress (TPQUIT). A conflict is an error
+-- that is thrown, report.RESTART, which nobody but the driver catches.
+--
+-- An M error in k is offered to the traps of its level here, so that a TRESTART in a trap still has its
+-- driver.
+--
+-- T.saved: what locals that a TSTART names were, when the first one named them: saved[slot] = {v, a}. A
+-- transaction that names none (TSTART without an argument) can't begin again: it runs alone.
+
+local C = require "mumps.host"
+local A = require "mumps.runtime.array"
+require "mumps.runtime.walk"
+local G = require "mumps.data.globals"
+local lock = require "mumps.data.lock"
+local report = require "mumps.data.report"
+
+local tp = {}
+
+local begin, c_commit, c_rollback = C.caret_mumps__begin, C.caret_mumps__commit, C.caret_mumps__rollback
+local RESTART = report.RESTART
+local NEXT = {} -- what tp.after() returns
+local MOST = 4 -- restarts that $TRESTART counts
+
+local T = {level = 0, restarts = 0, session = false, driver = false, restartable = false, saved = {},
+           all = false}
+
+local function test() return require "mumps.runtime.test" end
+local function levels() return require "mumps.runtime.level" end
+
+local function failed(rc) return report.failed(rc, function() return "" end, "Transaction failed because") end
+
+-- -------------------------------------------------------------------- locals
+
+local function save(slot)
+    if T.saved[slot] then return end
+    local c = slot.c
+    local v = A.peek[0](slot)
+    T.saved[slot] = {v = v, a = A.copy(c.a)}
+end
+
+local spare = G.new_place() -- for the naked indicator
+
+local function slots() return require "mumps.runtime.symbols".table end
+
+local function save_names(names)
+    if names == "*" then
+        T.all = true
+        for _, slot in pairs(slots()) do save(slot) end
+        return
+    end
+    for _, slot in ipairs(names) do save(slot) end
+end
+
+local function restore_locals()
+    if T.all then
+        for _, slot in pairs(slots()) do
+            if not T.saved[slot] then A.kill[0](slot) end
+        end
+    end
+    for slot, was in pairs(T.saved) do
+        local c = slot.c
+        c.v, c.a, c.b = was.v, A.copy(was.a), false
+    end
+end
+
+-- ------------------------------------------------------------------ beginning
+
+local function open(names, id)
+    local s = T.session or G.session(G.default)
+    local batch = id and (id:upper() == "BA" or id:upper() == "BATCH")
+    local rc = begin(s, batch and 1 or 0, names == nil and 1 or 0)
+    if rc ~= 0 then return failed(rc) end
+    T.level = T.level + 1
+    if T.level > 1 then return end
+    T.session, T.restarts, T.restartable, T.all = s, 0, names ~= nil, false
+    T.naked, T.test = G.save_naked(spare), test().t
+    lock.keep()
+end
+
+local function close()
+    if next(T.saved) then T.saved = {} end
+    T.session, T.naked, T.driver = false, nil, false
+end
+
+-- Everything as it was at the TSTART, and the engine's transaction begun again.
+local function again(mark)
+    local rc = C.caret_mumps__restart(T.session)
+    if rc ~= 0 then return failed(rc) end
+    T.level = 1
+    if T.restarts < MOST then T.restarts = T.restarts + 1 end
+    levels().unwind(mark)
+    lock.forget()
+    restore_locals()
+    G.restore_naked(T.naked)
+    test().t = T.test
+end
+
+-- -------------------------------------------------------------------- driver
+
+-- What k returned.  The frame of a TSTART ends: its level must be over.
+local function settle(level, first, second, ...)
+    if first == NEXT then return second() end
+    if T.level >= level then return report.fail("TPQUIT") end
+    return first, second, ...
+end
+
+local function is_error(e) return type(e) == "table" and e.m ~= nil end
+
+-- Run it; an M error is for the traps of its level, which may end by one, too.
+local function attempt(k)
+    local ok, a, b, c = pcall(k)
+    while not ok and is_error(a) and T.level > 0 and levels().trap do
+        local e = a
+        ok, a, b, c = pcall(levels().trap, e)
+        if not ok and a == e then break end
+    end
+    return ok, a, b, c
+end
+
+local function drive(k)
+    local mark = levels().mark()
+    T.driver = true
+    while true do
+        local ok, a, b, c = attempt(k)
+        if ok then return settle(1, a, b, c) end
+        if a ~= RESTART then
+            T.driver = false
+            return error(a, 0)
+        end
+        again(mark)
+    end
+end
+
+-- TSTART: k is the rest.  names: nil, "*", or slots.
+function tp.start(k, names, _, id)
+    open(names, id and report.text(id))
+    if names then save_names(names) end
+    local level = T.level
+    if level == 1 then return drive(k) end
+    return settle(level, k())
+end
+
+-- The rest, where a TSTART was passed over.
+function tp.plain(k)
+    local first, second, third = k()
+    if first == NEXT then return second() end
+    return first, second, third
+end
+
+-- --------------------------------------------------------------------- ending
+
+function tp.commit()
+    if T.level == 0 then return report.fail("TLVLZERO") end
+    local rc = c_commit(T.session)
+    if rc == 2 then return tp.conflict() end
+    if rc ~= 0 then return failed(rc) end
+    T.level = T.level - 1
+    if T.level > 0 then return end
+    T.restarts = 0
+    lock.settle()
+    close()
+end
+
+function tp.after(k2)
+    tp.commit()
+    return NEXT, k2
+end
+
+-- How many levels are to be left.
+local function target(n)
+    n = n or 0
+    if n < 0 then
+        if -n > T.level then return report.fail("TROLLBK2DEEP", -n, T.level) end
+        return T.level + n
+    end
+    if n > 0 and n >= T.level then return report.fail("INVROLLBKLVL", n, T.level) end
+    return n
+end
+
+function tp.rollback(n)
+    if T.level == 0 then return report.fail("TLVLZERO") end
+    local left = target(n)
+    while T.level > left do
+        local rc = c_rollback(T.session)
+        if rc ~= 0 then return failed(rc) end
+        T.level = T.level - 1
+    end
+    G.restore_naked(false)
+    if left > 0 then return end
+    T.restarts = 0
+    lock.forget()
+    lock.settle()
+    close()
+end
+
+-- Somebody changed what was read.
+function tp.conflict()
+    if T.driver and T.restartable then return error(RESTART, 0) end
+    return report.fail("TPFAIL")
+end
+report.conflict = tp.conflict
+
+function tp.restart()
+    if T.level == 0 then return report.fail("TLVLZERO") end
+    if not (T.driver and T.restartable) then return report.fail("TRESTNOT") end
+    return error(RESTART, 0)
+end
+
+-- ---------------------------------------------------------------- questions
+
+function tp.level() return T.level end
+function tp.restarts() return T.restarts end
+function tp.is_restart(e) return e == RESTART end
+
+local readers = require "mumps.runtime.special".readers
+readers.TLEVEL, readers.TRESTART = tp.level, tp.restarts
+
+-- The n-th reference from now on in a transaction begins it again.
+function tp.inject(n) C.caret_mumps__inject(n) end
+
+return tp
