@@ -30,13 +30,16 @@ local function quoted(text)
     return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
--- Parsing. suite = {name, path, env = {}, after = "", comments = {after the last case}, cases = {case...}}
+-- Parsing. suite = {name, path, env = {}, after = "", input = "", comments = {after the last case}, cases = {case...}}
 -- case = {at = line number, code = {line...}, out = {line...}, before = {comments}, kept = true or nil}
 
 local directives = {}
 function directives.env(suite, text)
     local name, value = text:match("^([%w_]+)=(.*)$")
     suite.env[name] = value
+end
+function directives.input(suite, text)
+    suite.input = suite.input .. text .. "\n"
 end
 function directives.after(suite, text)
     suite.after = suite.after .. " " .. text
@@ -72,7 +75,7 @@ local function add_line(suite, at, line)
 end
 
 local function load_suite(path)
-    local suite = { path = path, env = {}, after = "", cases = {}, comments = {} }
+    local suite = { path = path, env = {}, after = "", input = "", cases = {}, comments = {} }
     suite.name = assert(path:match("([%a][%w]*)%.list$"), "name a file by letters")
     local at = 0
     for line in (read_all(path):gsub("\n$", "") .. "\n"):gmatch("(.-)\n") do
@@ -147,7 +150,7 @@ local function run_from(suite, runner, folder, i)
     for name, value in pairs(suite.env) do
         table.insert(env, name .. "=" .. quoted(value))
     end
-    local command = ("cd %s && env %s %s r%d^zzdrv </dev/null 2>>errors; echo \"=== status $?\""):format(
+    local command = ("cd %s && env %s %s r%d^zzdrv <input 2>>errors; echo \"=== status $?\""):format(
         quoted(folder), table.concat(env, " "), runner, i)
     local pipe = assert(io.popen(command))
     local output = pipe:read("*a")
@@ -195,6 +198,7 @@ local function run_suite(suite, runner)
     local folder = new_folder()
     write_all(folder .. "/" .. suite.name .. ".m", routine_text(suite))
     write_all(folder .. "/zzdrv.m", driver_text(suite))
+    write_all(folder .. "/input", suite.input)
     os.execute(("cp %s/conf/lib/*.m %s 2>/dev/null"):format(quoted(here), quoted(folder)))
     local results, from = {}, 1
     while from and from <= #suite.cases do

@@ -17,6 +17,10 @@ done
 chset=${ORACLE_CHSET:-M}
 [ "$chset" = UTF-8 ] && [ -d "$gtm_dist/utf8" ] && gtm_dist=$gtm_dist/utf8
 export gtm_dist gtm_chset="$chset" gtm_side_effects=1 gtm_boolean=1 LC_ALL=C.UTF-8
+if [ "$chset" = UTF-8 ]; then # the version is in the name of the library
+    gtm_icu_version=$(find /usr/lib -name 'libicuio.so.*.*' 2>/dev/null | sed -n 's/.*so\.//p' | head -1)
+    export gtm_icu_version
+fi
 unset ydb_dist ydb_gbldir gtm_etrap gtm_prompt
 export gtmgbldir=g.gld gtmroutines=". $gtm_dist/libgtmutil.so"
 
