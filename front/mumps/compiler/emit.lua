@@ -1,0 +1,359 @@
+-- emit.lua - a parsed routine as the text of a Lua chunk.
+--
+-- The chunk is called with the code object and the tables it needs, and fills in
+--
+--     F.L<n>   what begins at line n, up to the next label, and goes on there: for GOTO, and DO of labels
+--              without formals
+--     F.M<n>   the same after the NEWs that a label begins with
+--     F.E<n>   the entry of a label with formals, or NEWs first: (kind, number of actuals or -1, actuals)
+--     F.B<n>   the block of an argumentless DO that begins at line n
+--
+-- F is the code object itself (load.lua); C is the routine whose labels are meant, which is F but for XECUTE
+-- and indirection.
+
+local flow = require "mumps.compiler.flow"
+local names = require "mumps.compiler.names"
+require "mumps.compiler.func_emit"
+local format, concat = string.format, table.concat
+
+local M = {}
+local MOST_SAVED = 24
+local HEAD = "local F,C,V,H,P,R,T,L,N,KD,pcall,type=..."
+
+-- ---- lines
+
+local function emit_lines(k, ast, from, to, level, first)
+    for n = from, to do
+        local line = ast.lines[n]
+        if line.level == level and #line.cmds >= first then
+            k:line(n, flow.line(k, line.cmds, first, n * 65536 + k.id))
+        end
+        first = 1
+    end
+end
+
+-- Blocks of the DOs of these lines which are not there yet.
+local function note_blocks(k, ast, from, to)
+    for n = from, to do
+        for _, cmd in ipairs(ast.lines[n].cmds) do
+            if cmd[1] == "DO" and #cmd[2] == 0 and cmd.first and cmd.last >= cmd.first
+                and not k.blocks[cmd.first] then
+                k.blocks[cmd.first] = true
+                k.todo[#k.todo + 1] = cmd
+            end
+        end
+    end
+end
+
+local function emit_blocks(k, ast)
+    while #k.todo > 0 do
+        local cmd = table.remove(k.todo)
+        k:begin(format("F.B%d", cmd.first))
+        emit_lines(k, ast, cmd.first, cmd.last, ast.lines[cmd.first].level, 1)
+        k:finish()
+        note_blocks(k, ast, cmd.first, cmd.last)
+    end
+end
+
+-- ---- what a label begins with
+
+-- Names of NEW commands at the beginning of lines n to last, after which commands begin at line, index.
+local function leading_news(ast, n, last, used)
+    local list = {}
+    while n <= last do
+        local line = ast.lines[n]
+        if line.level ~= 0 then
+            return list, n, 1
+        end
+        for i, cmd in ipairs(line.cmds) do
+            if cmd[1] ~= "NEW" or cmd.pc or #cmd[2] == 0 then
+                return list, n, i
+            end
+            for _, arg in ipairs(cmd[2]) do
+                if arg[1] ~= "local" or used[arg[2]] or #list >= MOST_SAVED then
+                    return list, n, i
+                end
+            end
+            for _, arg in ipairs(cmd[2]) do
+                if not used[arg[2]] then
+                    used[arg[2]] = true
+                    list[#list + 1] = arg[2]
+                end
+            end
+        end
+        n = n + 1
+    end
+    return list, n, 1
+end
+
+-- ---- entries
+
+local function each_name(count, pattern, from)
+    local out = {}
+    for i = from or 1, count do
+        out[#out + 1] = (string.gsub(pattern, "#", tostring(i)))
+    end
+    return out
+end
+
+local function entry_head(k, label, formals, all, slots, at)
+    local n = #formals
+    local args = concat(each_name(n, "a#"), ",")
+    local shared = each_name(#all, "c#.s")
+    for i = 1, n do
+        shared[#shared + 1] = format("type(a%d)==\"table\"", i)
+    end
+    k:line(nil, format("if n>%d then return %s(%s) end local %s=%s", n, k:h("too_many"), names.quote(label),
+        concat(each_name(#all, "c#"), ","), concat(slots, ".c,") .. ".c"))
+    k:line(nil, format("if %s then return %s(k,F.M%d,{%s},%d,n%s) end", concat(shared, " or "), k:h("slow"),
+        at,
+        concat(slots, ","), n, n > 0 and "," .. args or ""))
+end
+
+local function entry_body(k, n, all, at)
+    local count = #all
+    local values = each_name(count, "a#,false")
+    for i = n + 1, count do
+        values[i] = "nil,false"
+    end
+    k:line(nil, format("local d=L.n+1 if d>%s then return %s(d) end local %s=%s", k:h("LIMIT"),
+        k:h("too_deep"),
+        concat(each_name(count, "x#,y#"), ","), concat(each_name(count, "c#.v,c#.a"), ",")))
+    k:line(nil, format("%s=%s L.n=d KD[d]=k", concat(each_name(count, "c#.v,c#.a"), ","), concat(values,
+        ",")))
+    k:line(nil, format("local top,t=N.top,T.t local ok,v,p=pcall(F.M%d) local e", at))
+    k:line(nil, format("if not ok or N.top~=top or (v~=nil)~=(k==2) then v,e=%s(k,d,top,ok,v,p) end",
+        k:h("finish")))
+end
+
+local function entry_tail(k, all, slots)
+    local give = k:h("give_back")
+    for i = 1, #all do
+        k:line(nil,
+            format("if %s.c==c%d and not c%d.s then c%d.v,c%d.a=x%d,y%d else %s(%s,c%d,x%d,y%d) end",
+            slots[i],
+            i, i, i, i, i, i, give, slots[i], i, i, i))
+    end
+    k:line(nil, format("L.n=d-1 if k==2 then T.t=t end if e then return %s(e) end return v", k:h("pass_on")))
+end
+
+-- The entry of a label: formals, then NEWs.
+local function emit_entry(k, label, formals, news, at)
+    local all, slots = {}, {}
+    local f = k:begin(format("F.E%d", at))
+    f.params = concat({"k", "n", unpack(each_name(#formals, "a#"))}, ",")
+    for _, name in ipairs(formals) do
+        all[#all + 1] = name
+    end
+    for _, name in ipairs(news) do
+        all[#all + 1] = name
+    end
+    for i, name in ipairs(all) do
+        slots[i] = k:slot(name)
+    end
+    if #all == 0 then
+        k:line(nil, format("if n>0 then return %s(%s) end return %s(k,F.M%d,{},0,0)", k:h("too_many"),
+            names.quote(label), k:h("slow"), at))
+    else
+        entry_head(k, label, formals, all, slots, at)
+        entry_body(k, #formals, all, at)
+        entry_tail(k, all, slots)
+    end
+    k:finish()
+end
+
+-- For GOTO, and for falling into it: the NEWs, then the same.
+local function emit_by_jump(k, news, at)
+    k:begin(format("F.L%d", at))
+    local out = {}
+    for i, name in ipairs(news) do
+        out[i] = format("%s(%s)", k:h("new"), k:slot(name))
+    end
+    k:line(at, concat(out, " ") .. format(" return F.M%d()", at))
+    k:finish()
+end
+
+-- ---- segments: from a label, or a line, to the next label
+
+local function after(k, ast, n)
+    if n > #ast.lines then
+        return format("return nil,%.0f", #ast.lines * 65536 + k.id)
+    end
+    local line = ast.lines[n]
+    if line.formals then
+        return format("return %s(%s)", k:h("fall_into"), names.quote(line.label))
+    end
+    return format("return F.L%d()", n)
+end
+
+local function emit_body(k, ast, name, from, first, last)
+    local f = k:begin(name)
+    emit_lines(k, ast, from, last, 0, first)
+    f.last_line = last
+    k:finish(after(k, ast, last + 1))
+end
+
+local function segment(k, ast, from, last)
+    local line = ast.lines[from]
+    local formals = line.label and line.formals
+    local used = {}
+    for _, name in ipairs(formals or {}) do
+        used[name] = true
+    end
+    local news, n, first = {}, from, 1
+    if line.label and line.level == 0 then
+        news, n, first = leading_news(ast, from, last, used)
+    end
+    if #news == 0 and not formals then
+        return emit_body(k, ast, format("F.L%d", from), from, 1, last)
+    end
+    k.entries[from] = true
+    emit_body(k, ast, format("F.M%d", from), n, first, last)
+    emit_by_jump(k, news, from)
+    emit_entry(k, line.label, formals or {}, news, from)
+end
+
+-- A label within a block: the rest of the block.
+local function inner_label(k, ast, n)
+    local level, last = ast.lines[n].level, n
+    while ast.lines[last + 1] and ast.lines[last + 1].level >= level do
+        last = last + 1
+    end
+    k:begin(format("F.L%d", n))
+    emit_lines(k, ast, n, last, level, 1)
+    k:finish(format("return nil,%.0f", last * 65536 + k.id))
+end
+
+-- ---- what calls of labels of this routine become
+
+local function local_call(k, kind, label, n, args)
+    local ast = k.ast
+    local at = ast.labels[label or ""]
+    if not at then
+        return format("%s(%s)", k:h("no_label"), names.quote(label or ""))
+    end
+    local line = ast.lines[at]
+    if k.has_entry[at] then
+        if n >= 0 and not line.formals then
+            return format("%s(%s)", k:h("no_formals"), names.quote(label))
+        end
+        return format("F.E%d(%d,%d%s)", at, kind, n, args)
+    elseif n >= 0 then
+        return format("%s(%s)", k:h("no_formals"), names.quote(label))
+    end
+    return format("%s(F.L%d)", k:h(kind == 2 and "extrinsic" or "call"), at)
+end
+
+local function local_target(k, label)
+    local at = k.ast.labels[label or ""]
+    if not at then
+        return format("%s(%s)", k:h("no_label"), names.quote(label or ""))
+    end
+    return format("F.L%d", at)
+end
+
+-- Labels of level 0 with formals or NEWs first: known before anything is emitted.
+local function find_entries(ast, bounds)
+    local has = {}
+    for i, from in ipairs(bounds) do
+        local line = ast.lines[from]
+        local last = (bounds[i + 1] or #ast.lines + 1) - 1
+        if line.label and line.level == 0 then
+            local used = {}
+            for _, name in ipairs(line.formals or {}) do
+                used[name] = true
+            end
+            has[from] = line.formals ~= nil or #leading_news(ast, from, last, used) > 0
+        end
+    end
+    return has
+end
+
+local function boundaries(ast)
+    local bounds = {}
+    for n, line in ipairs(ast.lines) do
+        if line.level == 0 and (line.label or n == 1) then
+            bounds[#bounds + 1] = n
+        end
+    end
+    return bounds
+end
+
+local function start(id, ast)
+    local k = names.chunk(id)
+    k.ast, k.blocks, k.todo, k.entries = ast, {}, {}, {}
+    k.lines[1] = HEAD
+    return k
+end
+
+-- The chunk of a routine.
+function M.routine(ast, id)
+    local k = start(id, ast)
+    k.local_call, k.local_target = local_call, local_target
+    local bounds = boundaries(ast)
+    k.has_entry = find_entries(ast, bounds)
+    for i, from in ipairs(bounds) do
+        segment(k, ast, from, (bounds[i + 1] or #ast.lines + 1) - 1)
+    end
+    for n, line in ipairs(ast.lines) do
+        if line.label and line.level > 0 then
+            inner_label(k, ast, n)
+        end
+    end
+    note_blocks(k, ast, 1, #ast.lines)
+    emit_blocks(k, ast)
+    return k
+end
+
+-- A chunk with one more function, for what begins at a line that has no label.
+function M.line_of_routine(ast, id, n)
+    local k = start(id, ast)
+    k.local_call, k.local_target = local_call, local_target
+    local bounds = boundaries(ast)
+    k.has_entry = find_entries(ast, bounds)
+    if ast.lines[n].level > 0 then
+        inner_label(k, ast, n)
+        return k
+    end
+    local last = n
+    while last < #ast.lines and not (ast.lines[last + 1].label and ast.lines[last + 1].level == 0) do
+        last = last + 1
+    end
+    emit_body(k, ast, format("F.L%d", n), n, 1, last)
+    return k
+end
+
+-- ---- XECUTE and indirection
+
+local function other_call(k, kind, label, n, args)
+    return format("%s(C,%s,%d,%d%s)", k:h("enter"), names.quote(label or ""), kind, n, args)
+end
+
+local function other_target(k, label)
+    return format("%s(C,%s)", k:h("label_of"), names.quote(label or ""))
+end
+
+-- Commands in a row, as F.L1; `last` is what comes at the end.
+function M.commands(cmds, id, last, params)
+    local k = start(id, {lines = {}, labels = {}})
+    k.local_call, k.local_target = other_call, other_target
+    local f = k:begin("F.L1")
+    f.params = params
+    k:line(1, flow.line(k, cmds, 1, 65536 + id))
+    f.last_line = 1
+    k:finish(last)
+    return k
+end
+
+-- One statement or `return` of an expression, whose text is made by write(k).
+function M.snippet(id, write, params)
+    local k = start(id, {lines = {}, labels = {}})
+    k.local_call, k.local_target = other_call, other_target
+    local f = k:begin("F.L1")
+    f.params = params
+    k:line(1, write(k))
+    k:finish()
+    return k
+end
+
+return M

@@ -1,0 +1,370 @@
+-- expr_emit.lua - expressions: AST -> the text of a Lua expression.
+--
+-- Lua evaluates the arguments of a call from left to right, and each operator is a call, so the order is M's.
+-- value(k, node) gives a value of M, cond(k, node) a Lua boolean; k is the chunk (names.lua) being written.
+
+local names = require "mumps.compiler.names"
+local format, concat, byte = string.format, table.concat, string.byte
+local quote = names.quote
+
+local M = {}
+local value, cond
+local emit = {}     -- node[1] -> function(k, node): a value
+local booleans = {} -- the same: a Lua boolean
+
+-- ---- constants and lists
+
+local function constant(v)
+    if type(v) == "number" then
+        return v < 0 and format("(%.0f)", v) or format("%.0f", v)
+    end
+    return quote(v)
+end
+
+M.constant = constant
+
+-- Values of nodes from i on, each with a comma before it; an omitted one is nil.
+local function more(k, nodes, from)
+    local out = {}
+    for i = from or 1, #nodes do
+        out[#out + 1] = "," .. (nodes[i] and value(k, nodes[i]) or "nil")
+    end
+    return concat(out)
+end
+
+M.more = more
+
+-- Does evaluating it do more than to read variables?
+local effects = {extrinsic = true, external = true, ind = true}
+
+local function has_effects(node)
+    if type(node) ~= "table" then
+        return false
+    end
+    local op = node[1]
+    if effects[op] or op == "fn" and (node[2] == "INCREMENT" or node[2] == "ZINCR") then
+        return true
+    end
+    for i = 2, #node do
+        if has_effects(node[i]) then
+            return true
+        end
+    end
+    return false
+end
+
+M.has_effects = has_effects
+
+-- ---- references to variables
+
+local function list_of(nodes, last)
+    local out = {}
+    for i = 1, last do
+        out[i] = nodes[i][2]
+    end
+    return out
+end
+
+-- The place of a global reference: subscripts that are constant at its beginning belong to it.  `keep`: the
+-- last subscript stays variable.  Code of the place, and the index of the first variable subscript.
+local function global_place(k, node, keep)
+    local subs = node[3] or {}
+    local n = 0
+    while n < #subs - (keep and 1 or 0) and subs[n + 1][1] == "const" do
+        n = n + 1
+    end
+    local env = node[4]
+    local spec = {env and "extended" or "place", "^" .. node[2], list_of(subs, n)}
+    local p = k:p(k:const(spec))
+    if not env then
+        return p, n
+    end
+    local e = env[1] == "bracket" and env[2] or env[2]
+    return format("%s(%s,%s)", k:h("g_at"), p, value(k, e)), n
+end
+
+-- What a family of functions (get, set, next..) needs for a reference: the suffix of its name, and its
+-- arguments as text. Families of locals are a<op><n>, of globals g<op><n>.
+local function reference(k, node, keep)
+    local op = node[1]
+    if op == "local" then
+        local subs = node[3] or {}
+        return "a", #subs, k:slot(node[2]) .. more(k, subs)
+    elseif op == "global" then
+        local place, fixed = global_place(k, node, keep)
+        local subs = node[3] or {}
+        return "g", #subs - fixed, place .. more(k, subs, fixed + 1)
+    end
+    return "g", #node[2], k:p(k:const{"naked"}) .. more(k, node[2])
+end
+
+M.reference = reference
+
+-- A reference as a table (of the data part).
+local function ref_of(k, node)
+    local op = node[1]
+    if op == "local" then
+        local subs = node[3] or {}
+        return format("%s(%s,%d%s)", k:h("r_local"), k:slot(node[2]), #subs, more(k, subs))
+    elseif op == "global" then
+        local subs, env = node[3] or {}, node[4]
+        local e = env and value(k, env[2]) or "nil"
+        return format("%s(%s,%s,%d%s)", k:h("r_global"), quote("^" .. node[2]), e, #subs, more(k, subs))
+    elseif op == "naked" then
+        return format("%s(%d%s)", k:h("r_naked"), #node[2], more(k, node[2]))
+    end
+    local subs = node[3] or {}
+    return format("%s(C,%s,%d%s)", k:h("ind_ref"), value(k, node[2]), #subs, more(k, subs))
+end
+
+M.ref_of = ref_of
+
+-- op ("get", "data"..) of a variable, with more arguments after it.
+local function apply(k, op, node, tail, keep)
+    if node[1] == "ind" then
+        return format("%s(%s%s)", k:h("r_" .. op), ref_of(k, node), tail or "")
+    end
+    local which, n, args = reference(k, node, keep)
+    return format("%s(%s%s)", k:h(which .. op .. n), args, tail or "")
+end
+
+M.apply = apply
+
+emit["const"] = function(_, node)
+    return constant(node[2])
+end
+
+emit["local"] = function(k, node)
+    if not node[3] or #node[3] == 0 then
+        local slot = k:slot(node[2])
+        return format("(%s.c.v or %s(%s))", slot, k:h("undefined"), slot)
+    end
+    return apply(k, "get", node)
+end
+
+emit["global"] = function(k, node)
+    return apply(k, "get", node)
+end
+
+emit["naked"] = emit["global"]
+
+emit["ind"] = function(k, node)
+    local subs = node[3]
+    if not subs then
+        return format("%s(C,%s)", k:h("ind_get"), value(k, node[2]))
+    end
+    return apply(k, "get", node)
+end
+
+-- ---- operators
+
+local binary = {
+    ["+"] = "add", ["-"] = "sub", ["*"] = "mul", ["/"] = "div", ["\\"] = "idiv", ["#"] = "mod",
+        ["**"] = "pow",
+}
+local relations = {
+    ["="] = "is_eq", ["<"] = "is_lt", [">"] = "is_gt", ["["] = "is_contains", ["]"] = "is_follows",
+    ["]]"] = "is_sortsafter",
+}
+
+-- The operands of a chain a_b_c.
+local function chain(node, out)
+    if node[1] == "bin" and node[2] == "_" then
+        chain(node[3], out)
+        out[#out + 1] = node[4]
+    else
+        out[#out + 1] = node
+    end
+    return out
+end
+
+local function concatenation(k, node)
+    local parts = chain(node, {})
+    if #parts == 2 then
+        return format("%s(%s,%s)", k:h("concat"), value(k, parts[1]), value(k, parts[2]))
+    elseif #parts <= 100 then
+        return format("%s(%d%s)", k:h("concat_list"), #parts, more(k, parts))
+    end
+    return format("%s(%s,%s)", k:h("concat"), value(k, node[3]), value(k, node[4]))
+end
+
+M.chain = chain
+
+local function as_number(text)
+    return format("(%s and 1 or 0)", text)
+end
+
+emit["bin"] = function(k, node)
+    local op = node[2]
+    local f = binary[op]
+    if f then
+        return format("%s(%s,%s)", k:h(f), value(k, node[3]), value(k, node[4]))
+    elseif op == "_" then
+        return concatenation(k, node)
+    end
+    return as_number(cond(k, node))
+end
+
+-- x="abc": a text that is not a number can be compared as it is.
+local function equal_constant(k, x, c)
+    if c[1] == "const" and type(c[2]) == "string" and not string.find(c[2], "^[%-%d.]") then
+        return format("(%s==%s)", value(k, x), quote(c[2]))
+    end
+end
+
+local function logical(k, op, a, b)
+    local x, y = cond(k, a), cond(k, b)
+    if has_effects(b) then
+        return format("%s(%s,%s)", k:h(op == "&" and "both" or "either"), x, y)
+    end
+    return format(op == "&" and "(%s and %s)" or "(%s or %s)", x, y)
+end
+
+booleans["bin"] = function(k, node)
+    local op, a, b = node[2], node[3], node[4]
+    local negated = byte(op) == 39
+    if negated then
+        op = string.sub(op, 2)
+    end
+    local text
+    if op == "&" or op == "!" then
+        text = logical(k, op, a, b)
+    elseif relations[op] then
+        text = op == "=" and equal_constant(k, a, b)
+            or format("%s(%s,%s)", k:h(relations[op]), value(k, a), value(k, b))
+    else
+        return format("%s(%s)", k:h("truth"), value(k, node))
+    end
+    return negated and "(not " .. text .. ")" or text
+end
+
+booleans["match"] = function(k, node)
+    local p = node[3]
+    local object = p[1] == "pat" and k:p(k:const{"pattern", p[2]}) or value(k, p[2])
+    local text = format("%s(%s,%s)", k:h("is_match"), value(k, node[2]), object)
+    return node[4] and "(not " .. text .. ")" or text
+end
+
+emit["match"] = function(k, node)
+    return as_number(cond(k, node))
+end
+
+emit["un"] = function(k, node)
+    local op = node[2]
+    if op == "'" then
+        return format("(%s and 0 or 1)", cond(k, node[3]))
+    end
+    return format("%s(%s)", k:h(op == "-" and "neg" or "plus"), value(k, node[3]))
+end
+
+booleans["un"] = function(k, node)
+    if node[2] == "'" then
+        return "(not " .. cond(k, node[3]) .. ")"
+    end
+    return format("%s(%s)", k:h("truth"), value(k, node))
+end
+
+-- ---- special variables, functions
+
+emit["svn"] = function(k, node)
+    if node[2] == "TEST" then
+        return "T.t"
+    end
+    return k:h("sv_" .. node[2]) .. "()"
+end
+
+emit["select"] = function(k, node)
+    local out = {}
+    for _, pair in ipairs(node[2]) do
+        if pair[1][1] == "const" and pair[1][2] == 1 then
+            out[#out + 1] = value(k, pair[2])
+            return "(" .. concat(out, " or ") .. ")"
+        end
+        out[#out + 1] = format("%s and %s", cond(k, pair[1]), value(k, pair[2]))
+    end
+    return format("(%s or %s())", concat(out, " or "), k:h("select_false"))
+end
+
+-- Arguments that name an entry point: label, offset, routine as text.
+function M.entry(k, e)
+    local function name(x)
+        if type(x) == "string" then
+            return quote(x)
+        end
+        return x and value(k, x[2]) or "nil"
+    end
+    return format("%s,%s,%s", name(e[2]), e[3] and value(k, e[3]) or "nil", name(e[4]))
+end
+
+emit["text"] = function(k, node)
+    local e = node[2]
+    if e[1] == "argind" then
+        return format("%s(C,%s)", k:h("ind_text"), value(k, e[2]))
+    end
+    return format("%s(C,%s)", k:h("text"), M.entry(k, e))
+end
+
+-- ---- extrinsics
+
+-- Actuals: how many, and their text with a comma before each.
+function M.actuals(k, list)
+    if not list then
+        return -1, ""
+    end
+    local out = {}
+    for i, a in ipairs(list) do
+        local text = "nil"
+        if a and a[1] == "ref" then
+            text = k:slot(a[2])
+        elseif a and a[1] == "refind" then
+            text = format("%s(C,%s)", k:h("ind_slot"), value(k, a[2]))
+        elseif a then
+            text = value(k, a)
+        end
+        out[i] = "," .. text
+    end
+    return #list, concat(out)
+end
+
+-- A call of an entry point: kind 1 is DO, 2 is $$.
+function M.invoke(k, kind, label, routine, list)
+    local n, args = M.actuals(k, list)
+    if type(label or "") == "string" and type(routine or "") == "string" then
+        if not routine then
+            return k.local_call(k, kind, label, n, args)
+        end
+        return format("%s(R[%s],%s,%d,%d%s)", k:h("enter"), quote(routine), quote(label or ""), kind, n, args)
+    end
+    local entry = M.entry(k, {"entry", label, nil, routine})
+    return format("%s(C,%s,%d,%d%s)", k:h("enter_at"), entry, kind, n, args)
+end
+
+emit["extrinsic"] = function(k, node)
+    return M.invoke(k, 2, node[2], node[3], node[4] or {})
+end
+
+emit["external"] = function(k, node)
+    local n, args = M.actuals(k, node[4])
+    return format("%s(%s,%s,2,%d%s)", k:h("external"), quote(node[2] or ""), quote(node[3]), n, args)
+end
+
+-- ---- the two doors
+
+function value(k, node)
+    return emit[node[1]](k, node)
+end
+
+function cond(k, node)
+    local f = booleans[node[1]]
+    if f then
+        return f(k, node)
+    elseif node[1] == "const" and type(node[2]) == "number" then
+        return node[2] ~= 0 and "true" or "false"
+    end
+    return format("%s(%s)", k:h("truth"), value(k, node))
+end
+
+M.value, M.cond, M.emit = value, cond, emit
+M.quote = quote
+
+return M

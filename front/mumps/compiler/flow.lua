@@ -1,0 +1,178 @@
+-- flow.lua - a line of M as one line of Lua: IF, ELSE and FOR govern what is after them.
+--
+-- FOR becomes a loop; QUIT without argument within it goes to the label after the loop, GOTO is a return.
+--
+--     do local s,t,l=<start>,<step>,<limit> X.c.v=s
+--     if not beyond(s,t,l) then while true do <rest> local n=add(X,t) if beyond(n,t,l) then break end
+--     X.c.v=n end end
+--     end ::q1::
+--
+-- With several specifications an outer loop goes through them and calls the rest once for each: st is nil for
+-- a single value, li is nil where there is no limit.
+
+local commands = require "mumps.compiler.cmd_emit"
+local expr = require "mumps.compiler.expr_emit"
+local sets = require "mumps.compiler.set_emit"
+local format, concat = string.format, table.concat
+local value, cond = expr.value, expr.cond
+
+local M = {}
+local sequence
+
+-- ---- IF, ELSE
+
+local function if_argument(k, arg)
+    if arg[1] == "argind" then
+        return format("%s(C,\"IF\",%s)", k:h("argument"), value(k, arg[2]))
+    end
+    return cond(k, arg)
+end
+
+local function emit_if(k, cmds, i, ctx)
+    local args = cmds[i][2]
+    if #args == 0 then
+        return format("if T.t~=0 then %s end", sequence(k, cmds, i + 1, ctx))
+    end
+    local head, tail = {}, {}
+    for j, arg in ipairs(args) do
+        head[j] = format("if %s then T.t=1 ", if_argument(k, arg))
+        tail[j] = " else T.t=0 end"
+    end
+    return concat(head) .. sequence(k, cmds, i + 1, ctx) .. concat(tail)
+end
+
+local function emit_else(k, cmds, i, ctx)
+    return format("if T.t==0 then %s end", sequence(k, cmds, i + 1, ctx))
+end
+
+-- ---- FOR
+
+-- A step or a limit that is a number in the text.
+local function literal(node)
+    if node[1] == "const" then
+        return tonumber(node[2]) and type(node[2]) == "number" and node[2]
+    elseif node[1] == "un" and node[2] == "-" then
+        local n = literal(node[3])
+        return n and n ~= 0 and -n
+    end
+end
+
+-- Is n beyond the limit l, going by step t?
+local function beyond(k, step, n, t, l)
+    local d = literal(step)
+    if d then
+        return format("%s(%s,%s)", k:h(d < 0 and "is_lt" or "is_gt"), n, l)
+    end
+    return format("%s(%s,%s,%s)", k:h("beyond"), n, t, l)
+end
+
+local function number_of(k, node)
+    local n = literal(node)
+    return n and expr.constant(n) or format("%s(%s)", k:h("plus"), value(k, node))
+end
+
+local function body(k, cmds, i, ctx)
+    local inner = {quit = k:fresh("q"), pos = ctx.pos}
+    local text = sequence(k, cmds, i + 1, inner)
+    return text, inner.quits and format(" ::%s::", inner.quit) or ""
+end
+
+local function forever(k, cmds, i, ctx)
+    local text, label = body(k, cmds, i, ctx)
+    return format("do while true do %s end end%s", text, label)
+end
+
+-- One specification with a step.
+local function counted(k, cmds, i, ctx, var, spec)
+    local t, l = number_of(k, spec[2]), spec[3] and number_of(k, spec[3])
+    local text, label = body(k, cmds, i, ctx)
+    local first = spec[3] and format("if not %s then ", beyond(k, spec[2], "n", "t", "l")) or ""
+    local again = spec[3] and format("if %s then break end ", beyond(k, spec[2], "n", "t", "l")) or ""
+    local start = number_of(k, spec[1])
+    return format("do local n,t,l=%s,%s,%s %s%swhile true do %s local n=%s(%s,t) %s%send%s end%s", start, t,
+        l or "nil",
+        sets.put(k, var, "n"), first, text, k:h("add"), sets.get(k, var), again, sets.put(k, var, "n"),
+        spec[3] and " end" or "", label)
+end
+
+local function spec_of(k, j, spec)
+    if #spec == 1 then
+        return format("if i==%d then s,t,l=%s,nil,nil ", j, value(k, spec[1]))
+    end
+    return format("if i==%d then s,t,l=%s,%s,%s ", j, number_of(k, spec[1]), number_of(k, spec[2]),
+        spec[3] and number_of(k, spec[3]) or "nil")
+end
+
+local function listed(k, cmds, i, ctx, var, specs)
+    local parts = {}
+    for j, spec in ipairs(specs) do
+        parts[j] = spec_of(k, j, spec)
+    end
+    local text, label = body(k, cmds, i, ctx)
+    local past = k:h("beyond")
+    return concat{
+        "do local i,s,t,l=0 while true do i=i+1 ", concat(parts, "else"), "else break end ", sets.put(k,
+            var, "s"),
+        format("if t==nil or l==nil or not %s(s,t,l) then while true do ", past), text,
+        format(" if t==nil then break end local n=%s(%s,t) ", k:h("add"), sets.get(k, var)),
+        format("if l~=nil and %s(n,t,l) then break end ", past), sets.put(k, var, "n"), "end end end end",
+            label,
+    }
+end
+
+local function emit_for(k, cmds, i, ctx)
+    local cmd = cmds[i]
+    local specs, var = cmd[2], cmd.var
+    if not var then
+        return forever(k, cmds, i, ctx)
+    end
+    local out = {}
+    local held = sets.held(k, var, out)
+    local text
+    if #specs == 1 and #specs[1] > 1 then
+        text = counted(k, cmds, i, ctx, held, specs[1])
+    else
+        text = listed(k, cmds, i, ctx, held, specs)
+    end
+    if #out == 0 then
+        return text
+    end
+    -- The label after the loop stays visible: the locals are in a block around all of it.
+    return "do " .. concat(out) .. text .. " end"
+end
+
+-- ---- a line
+
+local governing = {IF = emit_if, ELSE = emit_else, FOR = emit_for}
+
+local function statement(k, cmd, ctx)
+    local text = commands.do_cmd[cmd[1]](k, cmd, ctx)
+    if cmd.pc then
+        return format("if %s then %s end", cond(k, cmd.pc), text)
+    end
+    return text
+end
+
+function sequence(k, cmds, i, ctx)
+    local out = {}
+    while i <= #cmds do
+        local cmd = cmds[i]
+        local govern = governing[cmd[1]]
+        if govern then
+            out[#out + 1] = govern(k, cmds, i, ctx)
+            break
+        end
+        out[#out + 1] = statement(k, cmd, ctx)
+        i = i + 1
+    end
+    return concat(out, " ")
+end
+
+-- All commands of a line from the i-th on.
+function M.line(k, cmds, i, pos)
+    return sequence(k, cmds, i, {pos = pos})
+end
+
+M.sequence = sequence
+
+return M

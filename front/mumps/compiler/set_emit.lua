@@ -1,0 +1,221 @@
+-- set_emit.lua - assignments: SET in all forms, and the targets of READ and FOR.
+--
+-- M evaluates the subscripts of what is on the left, then the right side, then assigns.  A call a.set2(X, s1,
+-- s2, value) does that by itself; where it does not, subscripts are put into locals of Lua first.
+
+local expr = require "mumps.compiler.expr_emit"
+local format, concat = string.format, table.concat
+local value, more, quote = expr.value, expr.more, expr.quote
+
+local M = {}
+
+local function is_plain(node)
+    return node[1] == "local" and (not node[3] or #node[3] == 0)
+end
+
+M.is_plain = is_plain
+
+-- The value of any target := the Lua expression v, which is evaluated after the subscripts.
+function M.assign(k, node, v)
+    local op = node[1]
+    if is_plain(node) then
+        return format("do local t=%s %s.c.v=t end", v, k:slot(node[2]))
+    elseif op == "ind" then
+        if not node[3] then
+            return format("%s(C,%s,%s)", k:h("ind_set"), value(k, node[2]), v)
+        end
+        return format("%s(%s,%s)", k:h("r_set"), expr.ref_of(k, node), v)
+    elseif op == "svn" then
+        return format("%s(%s)", k:h("set_" .. node[2]), v)
+    end
+    return expr.apply(k, "set", node, "," .. v)
+end
+
+-- ---- a target in two steps: `before` puts its subscripts into locals, then it is read and written
+
+local function hold(k, nodes, out)
+    local held = {}
+    for i, node in ipairs(nodes or {}) do
+        if node[1] == "const" then
+            held[i] = node
+        else
+            local name = k:fresh("s")
+            out[#out + 1] = format("local %s=%s ", name, value(k, node))
+            held[i] = {"lua", name}
+        end
+    end
+    return held
+end
+
+expr.emit["lua"] = function(_, node)
+    return node[2]
+end
+
+-- A node like the given one, whose subscripts are evaluated by the statements added to out.
+function M.held(k, node, out)
+    local op = node[1]
+    if is_plain(node) or op == "svn" then
+        return node
+    elseif op == "local" then
+        return {op, node[2], hold(k, node[3], out)}
+    elseif op == "global" then
+        local env = node[4] and {node[4][1], hold(k, {node[4][2]}, out)[1]}
+        return {op, node[2], hold(k, node[3], out), env}
+    elseif op == "naked" then
+        return {op, hold(k, node[2], out)}
+    end
+    local name = k:fresh("s")
+    out[#out + 1] = format("local %s=%s ", name, expr.ref_of(k, node))
+    return {"ref", name}
+end
+
+-- Write and read what held() made.
+local function put(k, node, v)
+    if node[1] == "ref" then
+        return format("%s(%s,%s) ", k:h("r_set"), node[2], v)
+    elseif is_plain(node) then
+        return format("%s.c.v=%s ", k:slot(node[2]), v)
+    end
+    return M.assign(k, node, v) .. " "
+end
+
+M.put = put
+
+local function look(k, node)
+    if node[1] == "ref" then
+        return format("%s(%s)", k:h("r_peek"), node[2])
+    elseif node[1] == "svn" then
+        return value(k, node)
+    elseif is_plain(node) then
+        return format("%s(%s)", k:h("peek"), k:slot(node[2]))
+    end
+    return expr.apply(k, "peek", node)
+end
+
+function M.get(k, node)
+    if node[1] == "ref" then
+        return format("%s(%s)", k:h("r_get"), node[2])
+    end
+    return value(k, node)
+end
+
+-- ---- SET $PIECE(x,..)= and the like
+
+local function arguments(k, args, out)
+    local list = {}
+    for i = 2, #args do
+        if args[i] then
+            list[#list + 1] = "," .. value(k, hold(k, {args[i]}, out)[1])
+        else
+            list[#list + 1] = ",nil"
+        end
+    end
+    return list
+end
+
+local least = {PIECE = 3, ZPIECE = 3, EXTRACT = 2, ZEXTRACT = 2}
+
+-- Statements: first into out what is evaluated before the value; returns what assigns v.
+local function function_target(k, node, out)
+    local name, args = node[2], node[3]
+    local target = M.held(k, args[1], out)
+    local list = arguments(k, args, out)
+    while #list < least[name] do
+        list[#list + 1] = ",nil"
+    end
+    return function(v)
+        local t = k:fresh("t")
+        return format("local %s=%s(%s or \"\"%s,%s) if %s~=nil then %s end ", t, k:h("f_SET_" .. name),
+            look(k, target),
+            concat(list), v, t, put(k, target, t))
+    end
+end
+
+local function set_function(k, node, e)
+    local out = {}
+    local assign = function_target(k, node, out)
+    local v = k:fresh("v")
+    return format("do %slocal %s=%s %send", concat(out), v, value(k, e), assign(v))
+end
+
+-- ---- SET X=X_expr: a string that grows
+
+local function grows(target, e)
+    if not is_plain(target) or e[1] ~= "bin" or e[2] ~= "_" then
+        return nil
+    end
+    local parts = expr.chain(e, {})
+    if is_plain(parts[1]) and parts[1][2] == target[2] then
+        table.remove(parts, 1)
+        return parts
+    end
+end
+
+local function append(k, target, parts)
+    local rest
+    if #parts == 1 then
+        rest = format("%s(%s)", k:h("str"), value(k, parts[1]))
+    else
+        rest = format("%s(%s(%d%s))", k:h("str"), k:h("concat_list"), #parts, more(k, parts))
+    end
+    local slot = k:slot(target[2])
+    return format("do local o=%s.c.v or %s(%s) local m=%s %s(%s,o,m) end", slot, k:h("pending"), slot, rest,
+        k:h("append"), slot)
+end
+
+-- ---- the command
+
+local function set_many(k, targets, e)
+    local out, writes = {}, {}
+    for i, node in ipairs(targets) do
+        if node[1] == "fn" then
+            writes[i] = function_target(k, node, out)
+        else
+            local held = M.held(k, node, out)
+            writes[i] = function(v)
+                return put(k, held, v)
+            end
+        end
+    end
+    local v = k:fresh("v")
+    out[#out + 1] = format("local %s=%s ", v, value(k, e))
+    for _, write in ipairs(writes) do
+        out[#out + 1] = write(v)
+    end
+    return "do " .. concat(out) .. "end"
+end
+
+local function set_alias(k, arg)
+    local target, from = arg[2], arg[3]
+    local function place(node)
+        local subs = node[3] or {}
+        return format("%s,%d%s", k:slot(node[2]), #subs, more(k, subs))
+    end
+    if from[1] == "extrinsic" then
+        return format("%s({%s},%s)", k:h("alias_from"), place(target), value(k, from))
+    end
+    return format("%s({%s},{%s})", k:h("alias_set"), place(target), place(from))
+end
+
+function M.set(k, arg)
+    if arg[1] == "argind" then
+        return format("%s(C,\"SET\",%s)", k:h("argument"), value(k, arg[2]))
+    elseif arg[1] == "setalias" then
+        return set_alias(k, arg)
+    end
+    local targets, e = arg[2], arg[3]
+    if #targets > 1 then
+        return set_many(k, targets, e)
+    elseif targets[1][1] == "fn" then
+        return set_function(k, targets[1], e)
+    end
+    local parts = grows(targets[1], e)
+    if parts then
+        return append(k, targets[1], parts)
+    end
+    return M.assign(k, targets[1], value(k, e))
+end
+
+M.quote = quote
+
+return M

@@ -1,0 +1,83 @@
+-- call.lua - how the rest of the program runs M: load a routine, call a label, run a program, XECUTE.
+--
+--     run(label, offset, routine, args, n) the base of a program, level 0: errors end here, after the trap of
+--                                            that level
+--     m(label, routine, args, n, kind)       a call from Lua, one level more: errors are thrown on
+--     direct(text)                           a line at the level of now
+
+local errors = require "mumps.runtime.error"
+local frames = require "mumps.runtime.frames"
+local indirect = require "mumps.runtime.indirect"
+local level = require "mumps.runtime.level"
+local load = require "mumps.runtime.load"
+local symbols = require "mumps.runtime.symbols"
+local trap = require "mumps.runtime.trap"
+require "mumps.runtime.svn"
+
+local L = level.L
+local M = {load = load.load, routines = load.routines, forget = load.forget}
+
+-- ---- a call from outside
+
+function M.m(label, routine, args, n, kind)
+    local code = load.routines[routine]
+    return frames.enter(code, label or "", frames.kinds[kind or "DO"], n or -1, unpack(args or {}, 1, n or 0))
+end
+
+function M.xecute(text)
+    return indirect.xecute(level.running() or load.empty, text)
+end
+
+-- ---- the base
+
+-- Run f at the level of now: true, or false and what ended it.
+local function base(f)
+    local n, top = L.n, symbols.stack.top
+    local ok, v, p = pcall(f)
+    local _, e
+    if not ok then
+        _, e = frames.finish(1, n, top, false, v, p)
+    end
+    L.n = n
+    symbols.unwind(top)
+    if e and e.control == "halt" then
+        return true, e
+    end
+    return e == nil, e
+end
+
+local function start_of(label, offset, routine, args, n)
+    local code = load.routines[routine]
+    if offset and offset ~= 0 then
+        return indirect.target(code, label, offset, nil)
+    elseif n and n > 0 then
+        return function()
+            M.m(label, routine, args, n, "DO")
+        end
+    end
+    return indirect.label_of(code, label or "")
+end
+
+function M.run(label, offset, routine, args, n)
+    return base(function()
+        return start_of(label, offset, routine, args, n)()
+    end)
+end
+
+function M.direct(text)
+    return base(function()
+        return load.line(text, level.running() or load.empty, "x")()
+    end)
+end
+
+function M.stack_lines()
+    local out = {}
+    for i, l in ipairs(level.stack()) do
+        out[i] = l.place
+    end
+    return out
+end
+
+M.errors, M.trap = errors, trap
+
+return M

@@ -1,0 +1,130 @@
+-- error.lua - M errors as Lua error values, and what is said about them.
+--
+-- An M error is a table {m, code, text, place, pos, exception}: mnemonic, positive number, "%YDB-E-..." text,
+-- and where. Throws that are not errors have no m, but control = "goto" | "halt" | "restart"; only call.lua
+-- and data's transactions know what to do with them.  A Lua error (a text) is a fault of ours; it becomes an
+-- ASSERT for the program, except for the end of the stack.
+
+local M = {}
+
+local find, format = string.find, string.format
+
+local function table_of_errors()
+    local ok, errors = pcall(require, "mumps.host.errors")
+    return ok and errors or nil
+end
+
+local known
+
+local function lookup(mnemonic, ...)
+    known = known or table_of_errors()
+    if not known then
+        return 0, "E", mnemonic
+    end
+    local code, severity = known.get(mnemonic)
+    if not code then
+        return 0, "E", mnemonic
+    end
+    return code, severity, known.text(mnemonic, ...)
+end
+
+-- The error of that name without a place.
+function M.object(mnemonic, ...)
+    local code, severity, text = lookup(mnemonic, ...)
+    return {m = mnemonic, code = code, severity = severity, text = format("%%YDB-%s-%s, %s", severity,
+        mnemonic, text)}
+end
+
+-- The device's EXCEPTION, set by io just before it fails.
+M.device_exception = nil
+
+local function where(e)
+    if M.device_exception then
+        e.exception, M.device_exception = M.device_exception, nil
+    end
+    local level = package.loaded["mumps.runtime.level"]
+    if level and not e.place then
+        level.locate(e)
+    end
+    return e
+end
+
+M.locate = where
+
+function M.raise(e)
+    return error(where(e), 0)
+end
+
+function M.fail(mnemonic, ...)
+    return error(where(M.object(mnemonic, ...)), 0)
+end
+
+-- An error of the system: errno, and what it says.
+function M.fail_errno(number, text)
+    local e = {m = "ENO" .. number, code = number, severity = "E", ecode = "Z" .. number .. ","}
+    e.text = format("%%SYSTEM-E-ENO%d, %s", number, text)
+    return error(where(e), 0)
+end
+
+function M.fail_with(tail, mnemonic, ...)
+    local e = M.object(mnemonic, ...)
+    e.text = e.text .. tail
+    return error(where(e), 0)
+end
+
+function M.rethrow(e)
+    return error(e, 0)
+end
+
+-- ---- Lua's own
+
+local debugging = os.getenv("CARET_M_DEBUG")
+
+local function tell(message)
+    if debugging then
+        io.stderr:write(tostring(message), "\n", debugging == "2" and debug.traceback() .. "\n" or "")
+    end
+end
+
+-- What a thrown value is to M.
+function M.internal(message)
+    if type(message) == "table" then
+        return message
+    end
+    local text = tostring(message)
+    if find(text, "stack overflow", 1, true) or find(text, "error in error handling", 1, true) then
+        return M.object("STACKCRIT")
+    elseif find(text, "not enough memory", 1, true) then
+        return M.object("MEMORY", "0", "")
+    end
+    tell(text)
+    return M.object("GTMASSERT2", "", "0", "M runtime", "0", "internal")
+end
+
+function M.wording(e)
+    local text = e.text or tostring(e)
+    if e.place and e.place ~= "" then
+        return text .. "\n\t\tAt M source location " .. e.place
+    end
+    return text
+end
+
+-- ---- $ECODE's codes of the standard
+
+local standard = {
+    LVUNDEF = 6, UNDEF = 6, GVUNDEF = 7, DIVZERO = 9, LABELMISSING = 13, ZLINKFILE = 13, GVNAKED = 1,
+    RANDARGNEG = 3, SELECTFALSE = 4, NAMECHECK = 31, QUITARGREQD = 16, NOTEXTRINSIC = 16,
+    TLVLZERO = 44, TPQUIT = 42, ACTLSTTOOLONG = 58, FMLLSTMISSING = 20, FNARGINC = 11, VAREXPECTED = 2,
+    MAXSTRLEN = 75, PATMAXLEN = 75, LOGTOOLONG = 75, NUMOFLOW = 92, LABELUNKNOWN = 13, MAXNRSUBSCRIPTS = 15,
+}
+
+-- The text that an error adds to $ECODE, which has a comma before and after.
+function M.ecode(e)
+    if e.ecode then
+        return e.ecode
+    end
+    local n = standard[e.m]
+    return (n and "M" .. n .. "," or "") .. "Z" .. e.code .. ","
+end
+
+return M

@@ -1,0 +1,239 @@
+-- frames.lua - calls: one level of M is one protected call.
+--
+-- A level begins by L.n + 1 and ends by unwinding the NEW stack to where it was.  What an emitted function
+-- returns is the QUIT value (nil: none) and its position, line * 65536 + id of the code.  What it throws is
+-- shown to trap.caught(); the function that it gives goes on at the same level.
+--
+-- Labels with formals, or with NEW first, have an entry of their own, emitted for them, which keeps what they
+-- save in Lua's locals: it does what level_of() here does, and calls finish() when anything is out of the
+-- ordinary.
+
+local errors = require "mumps.runtime.error"
+local level = require "mumps.runtime.level"
+local symbols = require "mumps.runtime.symbols"
+local trap = require "mumps.runtime.trap"
+local T = require "mumps.runtime.test"
+
+local pcall, select, type = pcall, select, type
+local fail, internal, rethrow = errors.fail, errors.internal, errors.rethrow
+local L, kinds, N = level.L, level.L.kind, symbols.stack
+local LIMIT = level.LIMIT
+local unwind = symbols.unwind
+
+local M = {}
+local DO, EXTRINSIC, XECUTE, BLOCK = 1, 2, 3, 4
+
+-- ---- the end of a level
+
+local function wrong_quit(kind, p)
+    local e = errors.object(kind == EXTRINSIC and "QUITARGREQD" or "NOTEXTRINSIC")
+    local code = p and level.codes[p % 65536]
+    local line = p and math.floor(p / 65536)
+    if code and code.kind ~= "routine" then
+        code, line = level.running()
+    end
+    e.code_at, e.line_at = code, line
+    e.place = code and level.place_of(code, line) or ""
+    return e
+end
+
+-- Level d ends, with ok, v, p from pcall.  Its value; nil, e: an error to be thrown at the level before.
+local function finish(kind, d, top, ok, v, p)
+    local before -- the error that this level's trap is about
+    while true do
+        if ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
+            if (v ~= nil) == (kind == EXTRINSIC) or before and before.control then
+                break
+            end
+            v = wrong_quit(kind, p)
+        elseif ok then
+            unwind(top)
+            return nil, before
+        end
+        L.n = d
+        local f, e = trap.caught(internal(v), d, before)
+        if not f then
+            unwind(top)
+            return nil, e
+        end
+        before = e
+        ok, v, p = pcall(f)
+    end
+    unwind(top)
+    return v
+end
+
+M.finish = finish
+
+-- The error goes on at the level before.
+local function pass_on(e)
+    if e.m then
+        level.remember(L.n, nil)
+    end
+    return rethrow(e)
+end
+
+M.pass_on = pass_on
+
+local function too_deep(d)
+    L.n = d - 1
+    return fail("STACKCRIT")
+end
+
+M.too_deep = too_deep
+
+-- ---- levels without formals
+
+-- DO of a label.
+function M.call(f)
+    local d = L.n + 1
+    if d > LIMIT then
+        return too_deep(d)
+    end
+    L.n = d
+    kinds[d] = DO
+    local top = N.top
+    local ok, v, p = pcall(f)
+    if not ok or v ~= nil or N.top ~= top then
+        local _, e = finish(DO, d, top, ok, v, p)
+        L.n = d - 1
+        if e then
+            return pass_on(e)
+        end
+    end
+    L.n = d - 1
+end
+
+local call = M.call
+
+-- DO without arguments.
+function M.block(f)
+    local d = L.n + 1
+    if d > LIMIT then
+        return too_deep(d)
+    end
+    L.n = d
+    kinds[d] = BLOCK
+    local top, t = N.top, T.t
+    local ok, v, p = pcall(f)
+    local _, e
+    if not ok or v ~= nil or N.top ~= top then
+        _, e = finish(BLOCK, d, top, ok, v, p)
+    end
+    L.n = d - 1
+    T.t = t
+    if e then
+        return pass_on(e)
+    end
+end
+
+local function level_of(kind, f)
+    local d = L.n + 1
+    if d > LIMIT then
+        return too_deep(d)
+    end
+    L.n = d
+    kinds[d] = kind
+    local top = N.top
+    local ok, v, p = pcall(f)
+    local e
+    if not ok or N.top ~= top or (v ~= nil) ~= (kind == EXTRINSIC) then
+        v, e = finish(kind, d, top, ok, v, p)
+    end
+    L.n = d - 1
+    if e then
+        return pass_on(e)
+    end
+    return v
+end
+
+function M.xecute(f)
+    return level_of(XECUTE, f)
+end
+
+function M.extrinsic(f)
+    local t = T.t
+    local v = level_of(EXTRINSIC, f)
+    T.t = t
+    return v
+end
+
+local extrinsic = M.extrinsic
+
+-- ---- formals by the NEW stack: when a container is shared, or an actual is one
+
+local function bind_all(slots, formals, n, ...)
+    local from = {}
+    for i = 1, n do
+        local a = select(i, ...)
+        from[i] = type(a) == "table" and a.c or false
+    end
+    for i, slot in ipairs(slots) do
+        if from[i] then
+            symbols.bind(slot, from[i])
+        else
+            symbols.new(slot)
+            if i <= formals and i <= n then
+                slot.c.v = (select(i, ...))
+            end
+        end
+    end
+end
+
+-- The entry of a label in the general case: the first `formals` of slots are its formals, the others NEW.
+function M.slow(kind, f, slots, formals, n, ...)
+    local d = L.n + 1
+    if d > LIMIT then
+        return too_deep(d)
+    end
+    local top, t = N.top, T.t
+    bind_all(slots, formals, n, ...)
+    L.n = d
+    kinds[d] = kind
+    local ok, v, p = pcall(f)
+    local e
+    if not ok or (v ~= nil) ~= (kind == EXTRINSIC) then
+        v, e = finish(kind, d, top, ok, v, p)
+    end
+    unwind(top)
+    L.n = d - 1
+    if kind == EXTRINSIC then
+        T.t = t
+    end
+    if e then
+        return pass_on(e)
+    end
+    return v
+end
+
+-- ---- by name
+
+-- DO (or $$) of an entry point of a code, with n actuals; n = -1: without a list.
+local function enter(code, label, kind, n, ...)
+    local entry = code.entries[label]
+    if entry then
+        return entry(kind, n, ...)
+    end
+    local f = code.by[label]
+    if not f then
+        return fail("LABELMISSING", label)
+    elseif n >= 0 and not code.formals[label] then
+        return fail("FMLLSTMISSING", label)
+    elseif n > 0 then
+        return fail("ACTLSTTOOLONG", label)
+    end
+    if kind == EXTRINSIC then
+        return extrinsic(f)
+    end
+    return call(f)
+end
+
+M.enter = enter
+
+function M.too_many(label)
+    return fail("ACTLSTTOOLONG", label)
+end
+
+M.kinds = {DO = DO, ["$$"] = EXTRINSIC, XECUTE = XECUTE}
+
+return M

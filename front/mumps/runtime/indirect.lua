@@ -1,0 +1,488 @@
+-- indirect.lua - indirection, XECUTE, and entry points whose names are only known at run time.
+--
+-- Everything is kept by its text: names in one table for all (a name with constant subscripts is only taken
+-- apart, not compiled), code in the routine that it was met in, as labels without ^ are that routine's.  Each
+-- table begins anew when it is full.
+
+local later = require "mumps.runtime.later"
+local array = later "mumps.runtime.array"
+local call = require "mumps.runtime.frames"
+local emit_expr = require "mumps.compiler.expr_emit"
+local errors = require "mumps.runtime.error"
+local level = require "mumps.runtime.level"
+local load = require "mumps.runtime.load"
+local number = require "mumps.values.number"
+local refs = later "mumps.data.ref"
+local sets = require "mumps.compiler.set_emit"
+local symbols = require "mumps.runtime.symbols"
+
+local find, sub, format = string.find, string.sub, string.format
+local fail = errors.fail
+local S = symbols.table
+local M = {}
+local MOST = 2000
+
+-- A table by text that does not grow without end.
+local function cache()
+    local t, n = {}, 0
+    return function(text)
+        return t[text]
+    end, function(text, x)
+        n = n + 1
+        if n > MOST then
+            t, n = {}, 0
+        end
+        t[text] = x
+        return x
+    end
+end
+
+local function text_of(v)
+    return type(v) == "string" and v or number.str(v)
+end
+
+-- ---- names with constant subscripts
+
+-- The literal that begins at byte i: its value, and the byte after it.
+local function literal(text, i)
+    local a, b, digits = find(text, "^(%-?%d+)", i)
+    if a and find(text, "^[,)]", b + 1) and #digits < 15 then
+        return number.num(digits), b + 1
+    end
+    if sub(text, i, i) ~= '"' then
+        return nil
+    end
+    local from, parts = i + 1, ""
+    while true do
+        local q = find(text, '"', from, true)
+        if not q then
+            return nil
+        end
+        parts = parts .. sub(text, from, q - 1)
+        if sub(text, q + 1, q + 1) ~= '"' then
+            return parts, q + 1
+        end
+        parts, from = parts .. '"', q + 2
+    end
+end
+
+-- name, {n = count, subs...}; nil if the text is more than that.
+local function take_apart(text)
+    local _, at, name = find(text, "^(%^?%%?%w*)")
+    if at == 0 or not find(name, "^%^?[%a%%]") or #name > 31 then
+        return nil
+    elseif at == #text then
+        return name, {n = 0}
+    elseif sub(text, at + 1, at + 1) ~= "(" then
+        return nil
+    end
+    local subs, n, i = {}, 0, at + 2
+    while true do
+        local v, after = literal(text, i)
+        if not v then
+            return nil
+        end
+        n = n + 1
+        subs[n] = v
+        local c = sub(text, after, after)
+        if c == ")" and after == #text then
+            subs.n = n
+            return name, subs
+        elseif c ~= "," then
+            return nil
+        end
+        i = after + 1
+    end
+end
+
+local known, know = cache()
+
+-- What a text is as a name: {slot = .., n, subs...}, {name = "^A", n, subs...}; false: it takes compiling.
+local function name_of(text)
+    local r = known(text)
+    if r ~= nil then
+        return r
+    end
+    local name, subs = take_apart(text)
+    if not name then
+        return know(text, false)
+    elseif sub(name, 1, 1) == "^" then
+        subs.name = name
+    else
+        subs.slot = S[name]
+    end
+    return know(text, subs)
+end
+
+-- ---- compiled
+
+local function compiled(home, kind, text, make)
+    home.xcount = (home.xcount or 0) + 1
+    if home.xcount > MOST then
+        home.xcache, home.xcount = {}, 1
+    end
+    local of_kind = home.xcache[kind]
+    if not of_kind then
+        of_kind = {}
+        home.xcache[kind] = of_kind
+    end
+    local f, code = make()
+    of_kind[text] = f
+    home.xcache[f] = code
+    return f
+end
+
+local function cached(home, kind, text)
+    local of_kind = home.xcache[kind]
+    return of_kind and of_kind[text]
+end
+
+local function parsed(text)
+    if text == "" then
+        return fail("VAREXPECTED")
+    end
+    local node, err = load.parse.name(text)
+    if not node then
+        return fail(err.mnemonic, unpack(err))
+    end
+    return node
+end
+
+local lvs = {["local"] = true, global = true, naked = true, ind = true}
+
+local function compile_ref(home, text)
+    return compiled(home, "ref", text, function()
+        local node = parsed(text)
+        if not lvs[node[1]] then
+            return fail("VAREXPECTED")
+        end
+        return load.snippet(text, home, function(k)
+            return "return " .. emit_expr.ref_of(k, node)
+        end)
+    end)
+end
+
+
+-- The reference that a text names, with n more subscripts.
+local function ind_ref(home, v, n, ...)
+    local text = text_of(v)
+    local r = name_of(text)
+    local ref
+    if not r then
+        ref = (cached(home, "ref", text) or compile_ref(home, text))()
+    elseif r.slot then
+        ref = refs.local_(r.slot, r.n, unpack(r, 1, r.n))
+    else
+        ref = refs.global(r.name, nil, r.n, unpack(r, 1, r.n))
+    end
+    if n > 0 then
+        return refs.extend(ref, n, ...)
+    end
+    return ref
+end
+
+M.ind_ref = ind_ref
+
+local function compile_value(home, text)
+    return compiled(home, "value", text, function()
+        local node = parsed(text)
+        return load.snippet(text, home, function(k)
+            return "return " .. emit_expr.value(k, node)
+        end)
+    end)
+end
+
+function M.ind_get(home, v)
+    local text = text_of(v)
+    local r = name_of(text)
+    if r and r.n == 0 and r.slot then
+        return symbols.get(r.slot)
+    elseif r then
+        return refs.get(ind_ref(home, text, 0))
+    end
+    return (cached(home, "value", text) or compile_value(home, text))()
+end
+
+function M.ind_peek(home, v, n, ...)
+    return refs.peek(ind_ref(home, v, n, ...))
+end
+
+local function compile_set(home, text)
+    return compiled(home, "set", text, function()
+        local node = parsed(text)
+        return load.snippet(text, home, function(k)
+            return sets.set(k, {"set", {node}, {"lua", "v"}})
+        end, "v")
+    end)
+end
+
+function M.ind_set(home, v, new)
+    local text = text_of(v)
+    local r = name_of(text)
+    if not r then
+        return (cached(home, "set", text) or compile_set(home, text))(new)
+    elseif r.slot and r.n == 0 then
+        r.slot.c.v = new
+        return
+    end
+    return refs.set(ind_ref(home, text, 0), new)
+end
+
+-- The slot of a name without subscripts.
+function M.ind_slot(home, v)
+    local text = text_of(v)
+    local r = name_of(text)
+    if r and r.slot and r.n == 0 then
+        return r.slot
+    end
+    local ref = ind_ref(home, text, 0)
+    if not ref.slot or ref.n ~= 0 then
+        return fail("VAREXPECTED")
+    end
+    return ref.slot
+end
+
+-- ---- arguments of commands
+
+local writers = {}
+
+function writers.IF(args)
+    return function(k)
+        local out = {}
+        for i, arg in ipairs(args) do
+            out[i] = arg[1] == "argind" and format("%s(C,\"IF\",%s)", k:h("argument"), emit_expr.value(k,
+                arg[2]))
+                or emit_expr.cond(k, arg)
+        end
+        return "return " .. table.concat(out, " and ")
+    end
+end
+
+function writers.GOTO(args)
+    local commands = require "mumps.compiler.cmd_emit"
+    return function(k)
+        local out = {}
+        for i, arg in ipairs(args) do
+            local f = arg[1] == "argind" and format("%s(C,\"GOTO\",%s)", k:h("argument"), emit_expr.value(k,
+                arg[2]))
+                or commands.target(k, arg)
+            out[i] = format("if %s then return %s end", arg.pc and emit_expr.cond(k, arg.pc) or "true", f)
+        end
+        return table.concat(out, " ")
+    end
+end
+
+local function compile_argument(home, command, text)
+    return compiled(home, command, text, function()
+        local args, err = load.parse.argument(command, text)
+        if not args then
+            return fail(err.mnemonic, unpack(err))
+        elseif writers[command] then
+            return load.snippet(text, home, writers[command](args))
+        end
+        return load.commands({{command, args}}, text, home)
+    end)
+end
+
+-- Argument indirection: do what the command does with those arguments; what it returns is IF's and GOTO's.
+function M.argument(home, command, v)
+    local text = text_of(v)
+    return (cached(home, command, text) or compile_argument(home, command, text))()
+end
+
+-- ---- XECUTE
+
+local function compile_line(home, text)
+    return compiled(home, "x", text, function()
+        return load.line(text, home, "x")
+    end)
+end
+
+function M.xecute(home, v)
+    local text = text_of(v)
+    return call.xecute(cached(home, "x", text) or compile_line(home, text))
+end
+
+-- ---- entry points
+
+local function home_of(home, routine)
+    if routine then
+        return load.routines[text_of(routine)]
+    elseif home == load.empty then
+        return level.running() or home
+    end
+    return home
+end
+
+local function line_at(code, label, offset)
+    local line = 0
+    if label and label ~= "" then
+        line = code.labels[label] or fail("LABELMISSING", label)
+    elseif not offset then
+        return 1
+    end
+    return line + (offset and number.int(offset) or 0)
+end
+
+local function function_at(code, label, offset)
+    local line = line_at(code, label, offset)
+    local f = load.at_line(code, line)
+    if not f then
+        return fail("OFFSETINV", label or "", tostring(offset), code.name)
+    end
+    return f
+end
+
+function M.label_of(code, label)
+    return code.by[label] or fail("LABELMISSING", label)
+end
+
+-- The function to go to.
+function M.target(home, label, offset, routine)
+    local code = home_of(home, routine)
+    label = label and text_of(label)
+    if not offset then
+        return M.label_of(code, label or "")
+    end
+    return function_at(code, label, offset)
+end
+
+function M.enter_at(home, label, offset, routine, kind, n, ...)
+    local code = home_of(home, routine)
+    label = label and text_of(label)
+    if not offset then
+        return call.enter(code, label or "", kind, n, ...)
+    elseif n > 0 then
+        return fail("ACTLSTEXP")
+    end
+    return call.call(function_at(code, label, offset))
+end
+
+-- ---- $TEXT
+
+local function code_for_text(home, routine)
+    if not routine then
+        return home_of(home)
+    end
+    local ok, code = pcall(home_of, home, routine)
+    return ok and code
+end
+
+function M.text(home, label, offset, routine)
+    local code = code_for_text(home, routine)
+    if not code or not code.starts then
+        return ""
+    elseif not label and offset and number.num(offset) == 0 then
+        return code.name
+    end
+    local line = 0
+    if label then
+        line = code.labels[text_of(label)]
+        if not line then
+            return ""
+        end
+    elseif not offset then
+        line = 1
+    end
+    line = line + (offset and number.int(offset) or 0)
+    if line < 1 or line > code.count then
+        return ""
+    end
+    return level.source_of(code, line)
+end
+
+function M.ind_text(home, v)
+    local text = text_of(v)
+    local f = cached(home, "TEXT", text) or compiled(home, "TEXT", text, function()
+        local e, err = load.parse.entry(text)
+        if not e then
+            return fail(err.mnemonic, unpack(err))
+        end
+        return load.snippet(text, home, function(k)
+            return "return " .. emit_expr.value(k, {"text", e})
+        end)
+    end)
+    return f()
+end
+
+-- ---- $ORDER and others of references
+
+function M.next_local(names, name, dir)
+    return array.next_name(names, name, dir)
+end
+
+local function step(ref, dir)
+    if ref.n > 0 then
+        return dir < 0 and refs.prev(ref) or dir > 0 and refs.next(ref)
+    elseif ref.slot then
+        return array.next_name(S, ref.slot.name, dir)
+    end
+    return require("mumps.data.globals").next_name(ref.name, dir, ref.env)
+end
+
+M.ref_step_next = step
+
+function M.ref_next(ref)
+    return step(ref, 1)
+end
+
+function M.ref_prev(ref)
+    return step(ref, -1)
+end
+
+function M.ref_step_query(ref, dir)
+    return dir < 0 and refs.queryback(ref) or refs.query(ref)
+end
+
+function M.ref_oldnext(ref)
+    if ref.n > 0 and ref[ref.n] == -1 then
+        ref[ref.n] = ""
+    end
+    local v = step(ref, 1)
+    return v == "" and -1 or v
+end
+
+function M.ref_name(ref, depth)
+    if depth then
+        local n = number.int(depth)
+        if n < 0 then
+            return fail("NOSUBSCRIPT")
+        elseif n < ref.n then
+            ref.n = n
+        end
+    end
+    return refs.name(ref)
+end
+
+-- ---- ways out
+
+function M.halt(code)
+    return errors.rethrow{control = "halt", code = code and number.int(code) or 0}
+end
+
+-- n as $ZLEVEL counts; f gives the function to go on with.
+function M.zgoto(n, f)
+    local now = level.L.n + 1
+    n = n and number.int(n) or now
+    if n < 0 then
+        n = now + n
+    end
+    if n > now or n < 0 then
+        return fail(n < 0 and "ZGOTOLTZERO" or "ZGOTOTOOBIG")
+    elseif f then
+        local target = f()
+        return errors.rethrow{control = "goto", level = n - 1, fn = target, halt = n == 0}
+    elseif n == 0 then
+        return M.halt()
+    elseif n < now then
+        return errors.rethrow{control = "goto", level = n}
+    end
+end
+
+function M.job(home, label, offset, routine, params, timeout, n, ...)
+    local code = not routine and home_of(home)
+    local args = {n = math.max(n, 0), ...}
+    return require("mumps.io.system").job(label or "", offset, routine or code.name, args, params, timeout)
+end
+
+return M

@@ -1,0 +1,216 @@
+-- level.lua - levels of M calls, and where the program is.
+--
+-- L.n is the level, 0 for the base; L.kind[n] how level n was entered: DO 1, $$ 2, XECUTE 3, a block 4.  Each
+-- level is one emitted function on Lua's stack (GOTO is a tail call), whose chunk is named "=M<id>":
+-- codes[id] says whose it is and has `map`, Lua line -> M line.  Functions whose line is not in the map
+-- (entries of labels) are not levels; nor is what was compiled for an indirection (kind "i").
+--
+-- seen[n] is where level n was when an error passed it: $STACK() has that until $ECODE is emptied.
+
+local symbols = require "mumps.runtime.symbols"
+local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, string.sub
+
+local M = {LIMIT = 8000, codes = {}, seen = {}, highest = -1}
+
+local L = {n = 0, kind = {[0] = 0}}
+M.L = L
+local names = {[0] = "-run", "DO", "$$", "XECUTE", "DO"}
+
+-- ---- places
+
+-- LABEL+OFF^RTN of a line of a code.
+local function place_of(code, line)
+    if code.kind ~= "routine" then
+        return "@"
+    end
+    local labels = code.order
+    local low, high = 1, #labels
+    while low <= high do
+        local middle = math.floor((low + high) / 2)
+        if labels[middle].line <= line then
+            low = middle + 1
+        else
+            high = middle - 1
+        end
+    end
+    local l = labels[high]
+    local name, off = l and l.name or "", line - (l and l.line or 0)
+    return name .. (off ~= 0 and "+" .. off or "") .. "^" .. code.name
+end
+
+M.place_of = place_of
+
+local function source_of(code, line)
+    if code.kind ~= "routine" then
+        return code.text
+    end
+    local starts = code.starts
+    local first, after = starts[line], starts[line + 1]
+    if not first then
+        return ""
+    end
+    local text = gsub(sub(code.text, first, (after or #code.text + 1) - 1), "[\r\n]+$", "")
+    return (gsub(text, "\t", " ", 1))
+end
+
+-- The emitted frame at that height of Lua's stack: code, line; nil, true at the end of the stack.
+local function frame(height)
+    local info = getinfo(height, "Sl")
+    if not info then
+        return nil, true
+    end
+    local id = match(info.source, "^=M(%d+)$")
+    local code = id and M.codes[tonumber(id)]
+    local line = code and code.map[info.currentline]
+    if line then
+        return code, line
+    end
+end
+
+-- The next frame of a level from that height on: code, line, height.
+local function next_level(height)
+    while true do
+        local code, line = frame(height)
+        if code then
+            if code.kind ~= "i" then
+                return code, line, height
+            end
+        elseif line then
+            return nil
+        end
+        height = height + 1
+    end
+end
+
+-- The innermost line of a routine: code, line.
+local function running(height)
+    while true do
+        local code, line
+        code, line, height = next_level(height + 1)
+        if not code then
+            return nil
+        elseif code.kind == "routine" then
+            return code, line
+        elseif code.at then -- a trap: it is where the error was
+            return code.at, code.at_line
+        end
+        height = height + 1
+    end
+end
+
+M.source_of = source_of
+
+function M.running()
+    return running(3)
+end
+
+function M.place()
+    local code, line = running(3)
+    return code and place_of(code, line) or ""
+end
+
+function M.routine()
+    local code = running(3)
+    return code and code.name or ""
+end
+
+-- Where a level was: for $STACK() after an error.
+local function remember(n, e)
+    local code, line = next_level(4)
+    if code then
+        M.seen[n] = {code = code, line = line, ecode = e and M.error.ecode(e) or ""}
+        if n > M.highest then
+            M.highest = n
+        end
+    end
+end
+
+M.remember = remember
+
+-- Give an error its place.
+function M.locate(e)
+    M.error = M.error or require "mumps.runtime.error"
+    local code, line = running(4)
+    e.place = code and place_of(code, line) or ""
+    e.code_at, e.line_at = code, line
+    if e.m and not M.seen[L.n] then
+        remember(L.n, e)
+    end
+    return e
+end
+
+function M.forget()
+    M.seen, M.highest = {}, -1
+end
+
+-- All levels as they are, from the newest: {code, line, n}.
+function M.live()
+    local list, n, height = {}, L.n, 2
+    while n >= 0 do
+        local code, line, at = next_level(height)
+        if not code then
+            break
+        end
+        list[#list + 1] = {code = code, line = line, n = n}
+        n, height = n - 1, at + 1
+    end
+    return list
+end
+
+local function level_at(n)
+    local seen = M.seen[n]
+    if seen then
+        return seen
+    end
+    for _, l in ipairs(M.live()) do
+        if l.n == n then
+            return l
+        end
+    end
+end
+
+function M.top()
+    return M.highest > L.n and M.highest or L.n
+end
+
+function M.kind(n)
+    return names[L.kind[n] or 1]
+end
+
+-- $STACK(n, item)
+function M.info(n, item)
+    local l = level_at(n)
+    if not l then
+        return ""
+    elseif item == "PLACE" then
+        local place = place_of(l.code, l.line)
+        return n == 0 and L.n >= 0 and l.base and l.base .. place or place
+    elseif item == "MCODE" then
+        return source_of(l.code, l.line)
+    elseif item == "ECODE" then
+        return l.ecode and l.ecode ~= "" and "," .. l.ecode or ""
+    end
+    return ""
+end
+
+-- For people and ZSHOW: newest first.
+function M.stack()
+    local list = {}
+    for i, l in ipairs(M.live()) do
+        list[i] = {place = place_of(l.code, l.line), kind = M.kind(l.n), source = source_of(l.code, l.line)}
+    end
+    return list
+end
+
+-- ---- marks
+
+function M.mark()
+    return {n = L.n, top = symbols.stack.top}
+end
+
+function M.unwind(mark)
+    symbols.unwind(mark.top)
+    L.n = mark.n
+end
+
+return M

@@ -1,0 +1,200 @@
+-- link.lua - H: what emitted code calls, by name.  A name is resolved when a chunk that uses it is loaded.
+--
+--     aget2 adata1 ..  gget2 gdata1 ..   families of locals (runtime/array) and of globals (data/globals)
+--     r_get r_set ..                     references as tables (data/ref)
+--     f_PIECE sv_ZSTATUS set_ZTRAP new_ETRAP cmd_ZWRITE io_write
+--     all others                         the lists below
+--
+-- What is missing raises UNIMPLOP when it is called.
+
+local errors = require "mumps.runtime.error"
+local symbols = require "mumps.runtime.symbols"
+local T = require "mumps.runtime.test"
+local match, fail = string.match, errors.fail
+
+local H = {}
+local from = {}
+
+local function module(name)
+    local ok, m = pcall(require, name)
+    if ok then
+        return m
+    elseif not string.find(m, "module '" .. name .. "' not found", 1, true) then
+        error(m, 0)
+    end
+end
+
+local function missing(name)
+    return function()
+        return fail("UNIMPLOP", name)
+    end
+end
+
+-- ---- lists: module -> names, or {name here = name there}
+
+local function list(path, names)
+    for here, there in pairs(names) do
+        from[type(here) == "number" and there or here] = {path, there}
+    end
+end
+
+list("mumps.values.number", {"str", "num", "truth", "int", "add", "sub", "mul", "div", "idiv", "mod", "pow",
+    "neg", "plus",
+    "is_lt", "is_gt"})
+list("mumps.values.text", {"is_eq", "is_contains", "is_follows", "is_sortsafter", "concat", "concat_list"})
+list("mumps.values.piece", {"piece1"})
+list("mumps.values.pattern", {"is_match"})
+list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", "peek", "append", "pending",
+    "give_back"})
+list("mumps.runtime.frames", {"call", "block", "extrinsic", "slow", "finish", "pass_on", "too_deep",
+    "too_many", "enter"})
+list("mumps.runtime.indirect", {"ind_ref", "ind_get", "ind_peek", "ind_set", "ind_slot", "ind_text",
+    "argument", "xecute",
+    "enter_at", "target", "label_of", "text", "ref_next", "ref_prev", "ref_step_next", "ref_step_query",
+        "ref_oldnext",
+    "ref_name", "ref_zdata", "zgoto", "halt", "job", "next_local"})
+list("mumps.data.globals", {next_global = "next_name", g_at = "at"})
+list("mumps.data.lock", {lock_lock = "lock", lock_plus = "plus", lock_minus = "minus",
+    lock_zallocate = "zallocate",
+    lock_zdeallocate = "zdeallocate"})
+list("mumps.data.alias", {alias_kill = "kill", alias_kill_all = "kill_all"})
+list("mumps.io.system", {"hang"})
+list("mumps.bridge.xcall", {"external"})
+
+-- ---- small ones
+
+function H.default(v, default)
+    return v or default
+end
+
+function H.both(a, b)
+    return a and b
+end
+
+function H.either(a, b)
+    return a or b
+end
+
+function H.as_test(ok)
+    return ok and 1 or 0
+end
+
+function H.select_false()
+    return fail("SELECTFALSE")
+end
+
+function H.no_label(name)
+    return fail("LABELMISSING", name)
+end
+
+function H.no_formals(name)
+    return fail("FMLLSTMISSING", name)
+end
+
+function H.fall_into()
+    return fail("FALLINTOFLST")
+end
+
+function H.compile_error(e)
+    return fail(e.mnemonic, unpack(e))
+end
+
+function H.direction(v)
+    local d = H.num(v)
+    if d ~= 1 and d ~= -1 then
+        return fail("ORDER2")
+    end
+    return d
+end
+
+-- Is n beyond the limit, going by that step?
+function H.beyond(n, step, limit)
+    if H.is_lt(step, 0) then
+        return H.is_lt(n, limit)
+    end
+    return H.is_gt(n, limit)
+end
+
+H.LIMIT = require("mumps.runtime.level").LIMIT
+
+-- ---- those with a prefix
+
+local families = {a = "mumps.runtime.array", g = "mumps.data.globals"}
+
+local function family(name)
+    local which, op, n = match(name, "^([ag])(%l+)(%d+)$")
+    local m = which and module(families[which])
+    return m and m[op] and m[op][tonumber(n)]
+end
+
+local function special(name, table_name, io_name)
+    local m = module("mumps.runtime.special")
+    local f = m and m[table_name] and m[table_name][name]
+    if f then
+        return f
+    end
+    m = module("mumps.io.special")
+    return m and io_name and m[io_name] and m[io_name][name]
+end
+
+local prefixes = {}
+
+function prefixes.r(name)
+    local m = module("mumps.data.ref")
+    return m and (m[name] or m[name .. "_"])
+end
+
+function prefixes.f(name)
+    local mine, values = require "mumps.runtime.functions", module("mumps.values.functions")
+    return values and values[name] or mine[name]
+end
+
+function prefixes.sv(name)
+    return special(name, "readers", "get")
+end
+
+function prefixes.set(name)
+    return special(name, "writers", "set") or function()
+        return fail("SVNOSET")
+    end
+end
+
+function prefixes.new(name)
+    return special(name, "news")
+end
+
+function prefixes.cmd(name)
+    return require("mumps.runtime.commands")[name]
+end
+
+function prefixes.io(name)
+    local m = module("mumps.io.device")
+    return m and m[name]
+end
+
+local function resolve(name)
+    local f = from[name]
+    if f then
+        local m = module(f[1])
+        return m and m[f[2]]
+    end
+    local prefix, rest = match(name, "^(%l+)_(.+)$")
+    if prefix and prefixes[prefix] then
+        return prefixes[prefix](rest)
+    end
+    return family(name)
+end
+
+setmetatable(H, {__index = function(t, name)
+    local f = resolve(name)
+    if f == nil then
+        return missing(name)
+    end
+    t[name] = f
+    return f
+end})
+
+
+H.T, H.S = T, symbols.table
+
+return H

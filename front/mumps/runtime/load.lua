@@ -1,0 +1,187 @@
+-- load.lua - code objects: parse, emit, load.
+--
+--     code = {kind = "routine" | "x" | "i", id, name, text, starts, order = {{name, line}...},
+--             labels = {NAME = line},
+--             formals = {NAME = {...}}, by = {NAME = function}, entries = {NAME = entry}, errors, map,
+--             L<n>, M<n>, E<n>, B<n> = the functions that emit.lua tells}
+--
+-- level.codes[id] is the code as long as it lives.
+
+local errors = require "mumps.runtime.error"
+local level = require "mumps.runtime.level"
+local symbols = require "mumps.runtime.symbols"
+local H = require "mumps.runtime.link"
+local T = require "mumps.runtime.test"
+local emit = require "mumps.compiler.emit"
+local parse = require "mumps.compiler.parse"
+local L, N = level.L, symbols.stack
+
+local M = {}
+local ids = 0
+
+setmetatable(level.codes, {__mode = "v"})
+
+local function next_id()
+    repeat
+        ids = (ids + 1) % 65536
+    until not level.codes[ids]
+    return ids
+end
+
+-- ---- constants of a chunk
+
+local makers = {}
+
+function makers.place(spec)
+    return require("mumps.data.globals").place(spec[2], spec[3])
+end
+
+function makers.extended(spec)
+    return require("mumps.data.globals").extended(spec[2], spec[3])
+end
+
+function makers.naked()
+    return require("mumps.data.globals").naked()
+end
+
+function makers.pattern(spec)
+    return require("mumps.values.pattern").compile(spec[2])
+end
+
+function makers.error(spec)
+    return spec[2]
+end
+
+local function make(consts)
+    local P = {}
+    for i, spec in ipairs(consts) do
+        P[i] = makers[spec[1]](spec)
+    end
+    return P
+end
+
+-- ---- Lua
+
+local function link(code, home, k)
+    local text = k:text()
+    if os.getenv("CARET_M_EMIT") then
+        io.stderr:write("-- ", code.name or "", "\n", text, "\n")
+    end
+    local chunk, why = loadstring(text, "=M" .. k.id)
+    if not chunk then
+        return error(why, 0)
+    end
+    chunk(code, home, symbols.table, H, make(k.consts), M.routines, T, L, N, L.kind, pcall, type)
+end
+
+-- ---- routines
+
+local function name_labels(code, ast)
+    for name, line in pairs(ast.labels) do
+        code.order[#code.order + 1] = {name = name, line = line}
+        code.by[name] = code["L" .. line]
+        code.entries[name] = code["E" .. line]
+        code.formals[name] = ast.lines[line].formals
+    end
+    table.sort(code.order, function(a, b)
+        return a.line < b.line
+    end)
+    code.by[""] = code.L1
+    code.entries[""] = code.E1
+    code.formals[""] = ast.lines[1] and ast.lines[1].formals
+end
+
+local function new_code(kind, name, text)
+    local id = next_id()
+    local code = {kind = kind, id = id, name = name, text = text, order = {}, labels = {}, formals = {},
+        by = {},
+        entries = {}, xcache = {}}
+    level.codes[id] = code
+    return code
+end
+
+-- A routine from its text.  It never fails: what does not compile raises its error when it is reached.
+function M.load(text, name, path)
+    local code = new_code("routine", name, text)
+    local ast = parse.routine(text, name)
+    local k = emit.routine(ast, code.id)
+    code.path, code.starts, code.labels, code.errors, code.map = path, ast.starts, ast.labels, ast.errors,
+        k.map
+    code.count = #ast.lines
+    link(code, code, k)
+    code.L1 = code.L1 or function() end
+    name_labels(code, ast)
+    return code
+end
+
+-- The function that begins at a line of a routine; nil: there is no such line.
+function M.at_line(code, n)
+    local f = code["L" .. n]
+    if f or n < 1 or n > code.count then
+        return f
+    end
+    local ast = parse.routine(code.text, code.name)
+    local part = {kind = "routine", name = code.name, text = code.text, starts = code.starts,
+        order = code.order,
+        whole = code, labels = code.labels}
+    local id = next_id()
+    local k = emit.line_of_routine(ast, id, n)
+    part.map = k.map
+    level.codes[id] = part
+    code.parts = code.parts or {}
+    code.parts[n] = part
+    link(code, code, k)
+    return code["L" .. n]
+end
+
+-- ---- XECUTE and indirection
+
+local empty = {kind = "routine", name = "", labels = {}, by = {}, entries = {}, formals = {}, xcache = {}}
+M.empty = empty
+
+local function small(kind, home, text, write)
+    local code = new_code(kind, home and home.name or "", text)
+    local k = write(code.id)
+    code.map = k.map
+    link(code, home or empty, k)
+    return code.L1, code
+end
+
+-- A line for XECUTE as a function; kind "x" is a level of its own, "i" is part of the line that runs.
+function M.line(text, home, kind, last)
+    local ast = parse.line(text)
+    return small(kind or "x", home, text, function(id)
+        return emit.commands(ast.cmds, id, last)
+    end)
+end
+
+function M.snippet(text, home, write, params)
+    return small("i", home, text, function(id)
+        return emit.snippet(id, write, params)
+    end)
+end
+
+function M.commands(cmds, text, home)
+    return small("i", home, text, function(id)
+        return emit.commands(cmds, id)
+    end)
+end
+
+M.parse = parse
+
+-- ---- R: routines by name
+
+M.routines = setmetatable({}, {__index = function(t, name)
+    local routine = require("mumps.runtime.routine").get(name)
+    local code = routine.code
+    t[name] = code
+    return code
+end})
+
+function M.forget(name)
+    M.routines[name] = nil
+end
+
+M.fail = errors.fail
+
+return M

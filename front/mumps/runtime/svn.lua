@@ -1,0 +1,162 @@
+-- svn.lua - special variables of calls and errors: $ECODE $ETRAP $ZTRAP $ESTACK $STACK $QUIT $TEST $ZSTATUS
+-- $ZERROR $ZLEVEL $ZPOSITION, the function $STACK, and what trap.lua needs of code.
+
+local errors = require "mumps.runtime.error"
+local functions = require "mumps.runtime.functions"
+local level = require "mumps.runtime.level"
+local load = require "mumps.runtime.load"
+local number = require "mumps.values.number"
+local special = require "mumps.runtime.special"
+local symbols = require "mumps.runtime.symbols"
+local T = require "mumps.runtime.test"
+local trap = require "mumps.runtime.trap"
+local L = level.L
+local fail = errors.fail
+
+local readers, writers = special.readers, special.writers
+special.news = special.news or {}
+local news = special.news
+
+function readers.ECODE()
+    return trap.ecode
+end
+
+writers.ECODE = trap.set_ecode
+
+function readers.ETRAP()
+    return trap.etrap
+end
+
+writers.ETRAP = trap.set_etrap
+news.ETRAP = trap.new_etrap
+
+function readers.ZTRAP()
+    return trap.ztrap
+end
+
+writers.ZTRAP = trap.set_ztrap
+news.ZTRAP = trap.new_ztrap
+
+function readers.ESTACK()
+    return L.n - trap.estack
+end
+
+news.ESTACK = trap.new_estack
+
+function readers.STACK()
+    return L.n
+end
+
+function readers.ZLEVEL()
+    return L.n + 1
+end
+
+function readers.QUIT()
+    return L.kind[L.n] == 2 and 1 or 0
+end
+
+function readers.ZSTATUS()
+    return trap.zstatus
+end
+
+function writers.ZSTATUS(v)
+    trap.zstatus = v
+end
+
+function readers.ZERROR()
+    return trap.zerror
+end
+
+function writers.ZERROR(v)
+    trap.zerror = v
+end
+
+function readers.ZPOSITION()
+    return level.place()
+end
+
+function readers.TEST()
+    return T.t
+end
+
+local test = {restore = function(_, t)
+    T.t = t
+end}
+
+function news.TEST()
+    symbols.push_special(test, T.t, false)
+end
+
+-- NEW of another that can be set: its value comes back.
+setmetatable(news, {__index = function(t, name)
+    local read, write = readers[name], writers[name]
+    if not read or not write then
+        return nil
+    end
+    local item = {restore = function(_, v)
+        write(v)
+    end}
+    t[name] = function()
+        symbols.push_special(item, read(), false)
+    end
+    return t[name]
+end})
+
+-- ---- $STACK(n, item)
+
+local items = {PLACE = true, MCODE = true, ECODE = true}
+
+function functions.STACK(n, item)
+    n = number.int(n)
+    if item == nil then
+        if n == -1 then
+            return level.top()
+        elseif n < -1 or n > level.top() then
+            return ""
+        end
+        return level.kind(n)
+    end
+    item = string.upper(number.str(item))
+    if not items[item] then
+        return fail("INVSTACODE")
+    end
+    return level.info(n, item)
+end
+
+-- ---- traps as code
+
+local function home_of(e)
+    local seen = level.seen[L.n]
+    local code = seen and seen.code.kind == "routine" and seen.code or e.code_at or load.empty
+    return code.whole or code
+end
+
+-- The line that failed, once more.
+local function retry(e)
+    local code = e.code_at
+    code = code and (code.whole or code)
+    return code and load.at_line(code, e.line_at)
+end
+
+function trap.handler(text, by_ztrap, e)
+    local home = home_of(e)
+    local f, code = load.line(text, home, "x", by_ztrap and "return F.again()" or nil)
+    local seen = level.seen[L.n]
+    if seen and seen.code.kind == "routine" then
+        code.at, code.at_line = seen.code, seen.line
+    end
+    if by_ztrap then
+        code.again = retry(e) or trap.nothing
+    end
+    return f
+end
+
+function trap.compile(text)
+    local ast = load.parse.line(text)
+    local e = ast.errors and ast.errors[1]
+    if e then
+        return fail(e.mnemonic, unpack(e))
+    end
+end
+
+return special

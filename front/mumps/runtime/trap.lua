@@ -1,0 +1,140 @@
+-- trap.lua - what happens to an error at a level: $ECODE, $ZSTATUS, $ETRAP, $ZTRAP.
+--
+-- caught(e, n, before) is asked by the catcher of level n (call.lua).  It returns the function that goes on
+-- at that level instead of what failed, or nil: the error passes on to level n - 1.  `before` is the error
+-- whose trap failed just now.  An error adds to $ECODE once, then it is `counted`.
+--
+--     $ETRAP   its code runs at that level; when it QUITs with $ECODE not empty the error passes on
+--     $ZTRAP   the same; at its end the line of the error is tried again
+--
+-- NEW of $ETRAP or $ZTRAP saves both, as setting one empties the other.
+
+local errors = require "mumps.runtime.error"
+local level = require "mumps.runtime.level"
+local symbols = require "mumps.runtime.symbols"
+
+local M = {etrap = "", ztrap = "B", ecode = "", zstatus = "", zerror = "Unprocessed $ZERROR, see $ZSTATUS",
+    estack = 0}
+local L = level.L
+
+-- ---- set by programs
+
+local function throw_user(text)
+    local e = errors.object("SETECODE")
+    e.ecode = string.gsub(text, "^,", "")
+    M.ecode = ""
+    errors.raise(e)
+end
+
+function M.set_ecode(v)
+    v = tostring(v)
+    if v == "" then
+        M.ecode = ""
+        level.forget()
+        return
+    end
+    if not string.find(v, "^,[^,].*,$") or string.find(v, ",,", 1, true) or not string.find(v, "^,[MUZ]") then
+        return errors.fail("INVECODEVAL", v)
+    end
+    return throw_user(v)
+end
+
+local function compiles(text)
+    return M.compile(text)
+end
+
+function M.set_etrap(v)
+    v = tostring(v)
+    compiles(v)
+    M.etrap, M.ztrap = v, ""
+end
+
+function M.set_ztrap(v)
+    v = tostring(v)
+    compiles(v)
+    M.ztrap, M.etrap = v, ""
+end
+
+local traps = {restore = function(_, etrap, ztrap)
+    M.etrap, M.ztrap = etrap, ztrap
+end}
+local estack = {restore = function(_, n)
+    M.estack = n
+end}
+
+function M.new_etrap()
+    symbols.push_special(traps, M.etrap, M.ztrap)
+end
+
+function M.new_ztrap()
+    symbols.push_special(traps, M.etrap, M.ztrap)
+    M.ztrap = ""
+end
+
+function M.new_estack()
+    symbols.push_special(estack, M.estack, false)
+    M.estack = L.n
+end
+
+-- ---- an error at a level
+
+local function count(e)
+    if e.counted then
+        return
+    end
+    e.counted = true
+    M.ecode = (M.ecode == "" and "," or M.ecode) .. errors.ecode(e)
+    M.zstatus = e.code .. "," .. (e.place or "") .. "," .. e.text
+    if M.ecode == "," .. errors.ecode(e) or not level.seen[L.n] then
+        M.first = e
+    end
+end
+
+-- An error while the trap of the same level ran: it belongs to the level before.
+local function failed_trap(e, before)
+    count(e)
+    local name = before.by_ztrap and "ERRWZTRAP" or "ERRWETRAP"
+    local outer = errors.object(name)
+    outer.place, outer.code_at, outer.line_at = e.place, e.code_at, e.line_at
+    outer.text = outer.text .. "," .. string.gsub(e.text, "^%%", "-")
+    count(outer)
+    return outer
+end
+
+function M.trap_of(e)
+    if e.exception then
+        return e.exception, true
+    elseif M.etrap ~= "" then
+        return M.etrap, false
+    elseif M.ztrap ~= "" and M.ztrap ~= "B" then
+        return M.ztrap, true
+    end
+end
+
+function M.caught(e, n, before)
+    if e.control then
+        if e.control == "goto" and e.level == n then
+            return e.fn or M.nothing, e
+        end
+        return nil, e
+    elseif not e.m then
+        return nil, e
+    end
+    if before and before.m then
+        return nil, failed_trap(e, before)
+    end
+    count(e)
+    local text, by_ztrap = M.trap_of(e)
+    e.exception = nil
+    e.by_ztrap = by_ztrap
+    if not text then
+        return nil, e
+    end
+    local f = M.handler(text, by_ztrap, e)
+    return f, e
+end
+
+function M.nothing()
+end
+
+return M
