@@ -331,17 +331,34 @@ end
 function do_cmd.QUIT(k, cmd, ctx)
     local arg = cmd[2][1]
     if not arg then
-        if ctx.quit then
+        if ctx.leave then
+            return format("do %s end", ctx.leave)
+        elseif ctx.quit then
             ctx.quits = true
             return format("do goto %s end", ctx.quit)
         end
         return format("do return nil,%.0f end", ctx.pos)
     elseif arg[1] == "quitalias" then
         return format("do return %s(%s),%.0f end", k:h("alias_quit"), k:slot(arg[2][2]), ctx.pos)
-    elseif arg[1] == "argind" then
-        return format("do return %s(C,%s),%.0f end", k:h("ind_get"), value(k, arg[2]), ctx.pos)
+    elseif arg[1] == "argind" or arg[1] == "ind" and not arg[3] then
+        return format("do return %s(C,%s),%.0f end", k:h("ind_value"), value(k, arg[2]), ctx.pos)
     end
     return format("do return %s,%.0f end", value(k, arg), ctx.pos)
+end
+
+-- ---- transactions: TSTART, and TCOMMIT beside it, are in tstart_emit.lua
+
+function do_cmd.TCOMMIT(k)
+    return k:h("tp_commit") .. "()"
+end
+
+function do_cmd.TROLLBACK(k, cmd)
+    local arg = cmd[2][1]
+    return format("%s(%s)", k:h("tp_rollback"), arg and format("%s(%s)", k:h("int"), value(k, arg)) or "")
+end
+
+function do_cmd.TRESTART(k)
+    return k:h("tp_restart") .. "()"
 end
 
 -- ---- errors of the compiler, and all others
@@ -349,6 +366,71 @@ end
 function do_cmd.ERROR(k, cmd)
     return format("%s(%s)", k:h("compile_error"), k:p(k:const{"error", cmd[2][1]}))
 end
+
+-- ---- ZWRITE, ZPRINT
+
+local function subscript(k, s)
+    local op = s[1]
+    if op == "any" then
+        return "{\"any\"}"
+    elseif op == "range" then
+        return format("{\"range\",%s,%s}", optional(k, s[2]), optional(k, s[3]))
+    elseif op == "pat" then
+        return format("{\"pat\",%s}", k:p(k:const{"pattern", s[2]}))
+    end
+    return format("{\"e\",%s}", value(k, s))
+end
+
+-- What ZWRITE shows, as data's zwrite.target() takes it.
+local function zwrite_target(k, t)
+    local kind, name = t[1], t[2]
+    local subs, list = kind == "naked" and t[2] or t[3], {}
+    for i, s in ipairs(subs or {}) do
+        list[i] = subscript(k, s)
+    end
+    local who
+    if kind == "ind" then
+        who = format("ref=%s(C,%s,0)", k:h("ind_ref"), value(k, t[2]))
+    elseif type(name) == "table" and kind ~= "naked" then
+        who = format("pattern=%s", k:p(k:const{"pattern", name[2]}))
+    else
+        who = format("name=%s", kind == "naked" and "nil" or quote(kind == "global" and "^" .. name or name))
+    end
+    local env = t[4] and value(k, t[4][2]) or "nil"
+    return format("{kind=%s,%s,env=%s,subs=%s}", quote(kind), who, env, subs and "{" .. concat(list, ",")
+        .. "}" or "nil")
+end
+
+local zwrite_each = each(function(k, arg)
+    local shown = arg[2]
+    if shown[1] == "ind" and not shown[3] then
+        return format("%s(C,\"ZWRITE\",%s)", k:h("argument"), value(k, shown[2]))
+    end
+    return format("%s(%s)", k:h("cmd_ZWRITE"), zwrite_target(k, shown))
+end)
+
+function do_cmd.ZWRITE(k, cmd, ctx)
+    if #cmd[2] == 0 then
+        return k:h("cmd_ZWRITE") .. "()"
+    end
+    return zwrite_each(k, cmd, ctx)
+end
+
+local function entry_table(k, e)
+    if not e then
+        return "nil"
+    end
+    local label, offset, routine = e[2], e[3], e[4]
+    local function name(x)
+        return type(x) == "string" and quote(x) or x and value(k, x[2]) or "nil"
+    end
+    return format("{label=%s,offset=%s,routine=%s or C.name}", name(label), optional(k, offset),
+        name(routine))
+end
+
+do_cmd.ZPRINT = each(function(k, arg)
+    return format("%s(%s,%s)", k:h("cmd_ZPRINT"), entry_table(k, arg[2]), entry_table(k, arg[3]))
+end)
 
 -- A command that is a function of runtime/commands: its arguments as values.
 local function operands(k, arg)

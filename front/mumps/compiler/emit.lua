@@ -13,6 +13,7 @@
 
 local flow = require "mumps.compiler.flow"
 local names = require "mumps.compiler.names"
+local tstart = require "mumps.compiler.tstart_emit"
 require "mumps.compiler.func_emit"
 local format, concat = string.format, table.concat
 
@@ -22,14 +23,44 @@ local HEAD = "local F,C,V,H,P,R,T,L,N,KD,pcall,type=..."
 
 -- ---- lines
 
-local function emit_lines(k, ast, from, to, level, first)
+local function has_tstart(ast, from, to)
+    for n = from, to do
+        if tstart.contains(ast.lines[n].cmds, 1, "TSTART") then
+            return true
+        end
+    end
+    return false
+end
+
+-- Lines from to to of that level; last: what comes at their end, for what goes on there in a function of its
+-- own.
+local function emit_lines(k, ast, from, to, level, first, last)
+    local commits = has_tstart(ast, from, to)
     for n = from, to do
         local line = ast.lines[n]
         if line.level == level and #line.cmds >= first then
-            k:line(n, flow.line(k, line.cmds, first, n * 65536 + k.id))
+            local rest = function()
+                k.rests = k.rests + 1
+                local name = format("F.K%d_%d", k.id, k.rests)
+                k.todo_rests[#k.todo_rests + 1] = {name, n + 1, to, level, last}
+                return format("return %s()", name)
+            end
+            k:line(n, flow.line(k, line.cmds, first, n * 65536 + k.id, rest, commits or k.commits))
         end
         first = 1
     end
+end
+
+-- What goes on after lines with a TSTART.
+local function emit_rests(k, ast)
+    k.commits = true
+    while #k.todo_rests > 0 do
+        local name, from, to, level, last = unpack(table.remove(k.todo_rests))
+        k:begin(name)
+        emit_lines(k, ast, from, to, level, 1, last)
+        k:finish(last)
+    end
+    k.commits = false
 end
 
 -- Blocks of the DOs of these lines which are not there yet.
@@ -39,7 +70,7 @@ local function note_blocks(k, ast, from, to)
             if cmd[1] == "DO" and #cmd[2] == 0 and cmd.first and cmd.last >= cmd.first
                 and not k.blocks[cmd.first] then
                 k.blocks[cmd.first] = true
-                k.todo[#k.todo + 1] = cmd
+                k.todo[#k.todo + 1] = {cmd.first, cmd.last, ast.lines[n].level + 1}
             end
         end
     end
@@ -47,11 +78,12 @@ end
 
 local function emit_blocks(k, ast)
     while #k.todo > 0 do
-        local cmd = table.remove(k.todo)
-        k:begin(format("F.B%d", cmd.first))
-        emit_lines(k, ast, cmd.first, cmd.last, ast.lines[cmd.first].level, 1)
+        local first, last, level = unpack(table.remove(k.todo))
+        k:begin(format("F.B%d", first))
+        emit_lines(k, ast, first, last, level, 1)
         k:finish()
-        note_blocks(k, ast, cmd.first, cmd.last)
+        emit_rests(k, ast)
+        note_blocks(k, ast, first, last)
     end
 end
 
@@ -181,16 +213,18 @@ local function after(k, ast, n)
     end
     local line = ast.lines[n]
     if line.formals then
-        return format("return %s(%s)", k:h("fall_into"), names.quote(line.label))
+        return format("return H.fall_into(%s)", names.quote(line.label))
     end
     return format("return F.L%d()", n)
 end
 
 local function emit_body(k, ast, name, from, first, last)
     local f = k:begin(name)
-    emit_lines(k, ast, from, last, 0, first)
+    local goes_on = after(k, ast, last + 1)
+    emit_lines(k, ast, from, last, 0, first, goes_on)
     f.last_line = last
-    k:finish(after(k, ast, last + 1))
+    k:finish(goes_on)
+    emit_rests(k, ast)
 end
 
 local function segment(k, ast, from, last)
@@ -219,9 +253,11 @@ local function inner_label(k, ast, n)
     while ast.lines[last + 1] and ast.lines[last + 1].level >= level do
         last = last + 1
     end
+    local ends = format("return nil,%.0f", last * 65536 + k.id)
     k:begin(format("F.L%d", n))
-    emit_lines(k, ast, n, last, level, 1)
-    k:finish(format("return nil,%.0f", last * 65536 + k.id))
+    emit_lines(k, ast, n, last, level, 1, ends)
+    k:finish(ends)
+    emit_rests(k, ast)
 end
 
 -- ---- what calls of labels of this routine become
@@ -230,7 +266,7 @@ local function local_call(k, kind, label, n, args)
     local ast = k.ast
     local at = ast.labels[label or ""]
     if not at then
-        return format("%s(%s)", k:h("no_label"), names.quote(label or ""))
+        return format("%s(%s)", k:h("unknown_label"), names.quote(label or ""))
     end
     local line = ast.lines[at]
     if k.has_entry[at] then
@@ -281,7 +317,7 @@ end
 
 local function start(id, ast)
     local k = names.chunk(id)
-    k.ast, k.blocks, k.todo, k.entries = ast, {}, {}, {}
+    k.ast, k.blocks, k.todo, k.entries, k.todo_rests, k.rests = ast, {}, {}, {}, {}, 0
     k.lines[1] = HEAD
     return k
 end
@@ -339,7 +375,9 @@ function M.commands(cmds, id, last, params)
     k.local_call, k.local_target = other_call, other_target
     local f = k:begin("F.L1")
     f.params = params
-    k:line(1, flow.line(k, cmds, 1, 65536 + id))
+    k:line(1, flow.line(k, cmds, 1, 65536 + id, function()
+        return last or "return"
+    end, tstart.contains(cmds, 1, "TSTART")))
     f.last_line = 1
     k:finish(last)
     return k

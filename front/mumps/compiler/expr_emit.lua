@@ -148,6 +148,10 @@ end
 
 emit["naked"] = emit["global"]
 
+emit["ERROR"] = function(k, node)
+    return format("%s(%s)", k:h("compile_error"), k:p(k:const{"error", node[2]}))
+end
+
 emit["ind"] = function(k, node)
     local subs = node[3]
     if not subs then

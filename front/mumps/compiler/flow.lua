@@ -11,8 +11,11 @@
 -- a single value, li is nil where there is no limit.
 
 local commands = require "mumps.compiler.cmd_emit"
+local errors = require "mumps.runtime.error"
 local expr = require "mumps.compiler.expr_emit"
+local names = require "mumps.compiler.names"
 local sets = require "mumps.compiler.set_emit"
+local tstart = require "mumps.compiler.tstart_emit"
 local format, concat = string.format, table.concat
 local value, cond = expr.value, expr.cond
 
@@ -72,7 +75,7 @@ local function number_of(k, node)
 end
 
 local function body(k, cmds, i, ctx)
-    local inner = {quit = k:fresh("q"), pos = ctx.pos}
+    local inner = {quit = k:fresh("q"), pos = ctx.pos, rest = ctx.rest, commits = ctx.commits}
     local text = sequence(k, cmds, i + 1, inner)
     return text, inner.quits and format(" ::%s::", inner.quit) or ""
 end
@@ -143,10 +146,34 @@ end
 
 -- ---- a line
 
-local governing = {IF = emit_if, ELSE = emit_else, FOR = emit_for}
+local function any_for(k, cmds, i, ctx)
+    if ctx.rest and tstart.contains(cmds, i + 1, "TSTART") then
+        return tstart.for_loop(k, cmds, i, ctx, sequence)
+    end
+    return emit_for(k, cmds, i, ctx)
+end
 
+local function emit_tstart(k, cmds, i, ctx)
+    return tstart.tstart(k, cmds, i, ctx, sequence)
+end
+
+local function emit_tcommit(k, cmds, i, ctx)
+    if ctx.commits and not ctx.quit then
+        return tstart.tcommit(k, cmds, i, ctx, sequence)
+    end
+    return nil
+end
+
+local governing = {IF = emit_if, ELSE = emit_else, FOR = any_for, TSTART = emit_tstart,
+    TCOMMIT = emit_tcommit}
+
+-- What the emitter can't do is an error when it is reached.
 local function statement(k, cmd, ctx)
-    local text = commands.do_cmd[cmd[1]](k, cmd, ctx)
+    local ok, text = pcall(commands.do_cmd[cmd[1]], k, cmd, ctx)
+    if not ok then
+        errors.tell(text)
+        text = format("%s(%s)", k:h("unimplemented"), names.quote(cmd[1]))
+    end
     if cmd.pc then
         return format("if %s then %s end", cond(k, cmd.pc), text)
     end
@@ -158,8 +185,9 @@ function sequence(k, cmds, i, ctx)
     while i <= #cmds do
         local cmd = cmds[i]
         local govern = governing[cmd[1]]
-        if govern then
-            out[#out + 1] = govern(k, cmds, i, ctx)
+        local text = govern and govern(k, cmds, i, ctx)
+        if text then
+            out[#out + 1] = text
             break
         end
         out[#out + 1] = statement(k, cmd, ctx)
@@ -168,9 +196,10 @@ function sequence(k, cmds, i, ctx)
     return concat(out, " ")
 end
 
--- All commands of a line from the i-th on.
-function M.line(k, cmds, i, pos)
-    return sequence(k, cmds, i, {pos = pos})
+-- All commands of a line from the i-th on.  rest() gives the return that goes on after the line; commits:
+-- there is a TSTART in the same function.
+function M.line(k, cmds, i, pos, rest, commits)
+    return sequence(k, cmds, i, {pos = pos, rest = rest, commits = commits})
 end
 
 M.sequence = sequence

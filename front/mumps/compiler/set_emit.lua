@@ -25,6 +25,8 @@ function M.assign(k, node, v)
             return format("%s(C,%s,%s)", k:h("ind_set"), value(k, node[2]), v)
         end
         return format("%s(%s,%s)", k:h("r_set"), expr.ref_of(k, node), v)
+    elseif op == "ERROR" then
+        return format("%s(%s)", k:h("compile_error"), k:p(k:const{"error", node[2]}))
     elseif op == "svn" then
         return format("%s(%s)", k:h("set_" .. node[2]), v)
     end

@@ -86,6 +86,8 @@ local function tell(message)
     end
 end
 
+M.tell = tell
+
 -- What a thrown value is to M.
 function M.internal(message)
     if type(message) == "table" then
@@ -112,10 +114,11 @@ end
 -- ---- $ECODE's codes of the standard
 
 local standard = {
-    LVUNDEF = 6, UNDEF = 6, GVUNDEF = 7, DIVZERO = 9, LABELMISSING = 13, ZLINKFILE = 13, GVNAKED = 1,
+    LVUNDEF = 6, UNDEF = 6, GVUNDEF = 7, DIVZERO = 9, LABELMISSING = 13, GVNAKED = 1,
     RANDARGNEG = 3, SELECTFALSE = 4, NAMECHECK = 31, QUITARGREQD = 16, NOTEXTRINSIC = 16,
     TLVLZERO = 44, TPQUIT = 42, ACTLSTTOOLONG = 58, FMLLSTMISSING = 20, FNARGINC = 11, VAREXPECTED = 2,
-    MAXSTRLEN = 75, PATMAXLEN = 75, LOGTOOLONG = 75, NUMOFLOW = 92, LABELUNKNOWN = 13, MAXNRSUBSCRIPTS = 15,
+    INVECODEVAL = 101, LABELNOTFND = 13, OFFSETINV = 13, MAXSTRLEN = 75, PATMAXLEN = 75, LOGTOOLONG = 75,
+        NUMOFLOW = 92, LABELUNKNOWN = 13, MAXNRSUBSCRIPTS = 15,
 }
 
 -- The text that an error adds to $ECODE, which has a comma before and after.

@@ -65,6 +65,20 @@ end
 
 M.finish = finish
 
+-- What the catcher of this level would do with e, from within it (transactions); e is thrown again if that is
+-- nothing, or the trap left it.
+function level.trap(e)
+    local f, left = trap.caught(internal(e), L.n, nil)
+    if not f then
+        return rethrow(left)
+    end
+    local v, p = f()
+    if left.m and trap.ecode ~= "" and not left.by_ztrap then
+        return rethrow(left)
+    end
+    return v, p
+end
+
 -- The error goes on at the level before.
 local function pass_on(e)
     if e.m then

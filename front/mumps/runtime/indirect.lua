@@ -203,6 +203,21 @@ function M.ind_get(home, v)
     return (cached(home, "value", text) or compile_value(home, text))()
 end
 
+-- Any expression: QUIT @x.
+function M.ind_value(home, v)
+    local text = text_of(v)
+    local f = cached(home, "expr", text) or compiled(home, "expr", text, function()
+        local node, err = load.parse.expr(text)
+        if not node then
+            return fail(err.mnemonic, unpack(err))
+        end
+        return load.snippet(text, home, function(k)
+            return "return " .. emit_expr.value(k, node)
+        end)
+    end)
+    return f()
+end
+
 function M.ind_peek(home, v, n, ...)
     return refs.peek(ind_ref(home, v, n, ...))
 end
@@ -287,6 +302,9 @@ end
 -- Argument indirection: do what the command does with those arguments; what it returns is IF's and GOTO's.
 function M.argument(home, command, v)
     local text = text_of(v)
+    if text == "" then
+        return command == "IF"
+    end
     return (cached(home, command, text) or compile_argument(home, command, text))()
 end
 
@@ -446,7 +464,7 @@ function M.ref_name(ref, depth)
     if depth then
         local n = number.int(depth)
         if n < 0 then
-            return fail("NOSUBSCRIPT")
+            return fail("FNNAMENEG")
         elseif n < ref.n then
             ref.n = n
         end

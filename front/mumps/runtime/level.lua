@@ -133,8 +133,13 @@ function M.locate(e)
     local code, line = running(4)
     e.place = code and place_of(code, line) or ""
     e.code_at, e.line_at = code, line
-    if e.m and not M.seen[L.n] then
-        remember(L.n, e)
+    if e.m then
+        if M.is_clear() then
+            M.forget()
+        end
+        if not M.seen[L.n] then
+            remember(L.n, e)
+        end
     end
     return e
 end

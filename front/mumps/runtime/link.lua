@@ -9,6 +9,7 @@
 
 local errors = require "mumps.runtime.error"
 local symbols = require "mumps.runtime.symbols"
+local level = require "mumps.runtime.level"
 local T = require "mumps.runtime.test"
 local match, fail = string.match, errors.fail
 
@@ -48,7 +49,8 @@ list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", 
     "give_back"})
 list("mumps.runtime.frames", {"call", "block", "extrinsic", "slow", "finish", "pass_on", "too_deep",
     "too_many", "enter"})
-list("mumps.runtime.indirect", {"ind_ref", "ind_get", "ind_peek", "ind_set", "ind_slot", "ind_text",
+list("mumps.runtime.indirect", {"ind_ref", "ind_get", "ind_value", "ind_peek", "ind_set", "ind_slot",
+    "ind_text",
     "argument", "xecute",
     "enter_at", "target", "label_of", "text", "ref_next", "ref_prev", "ref_step_next", "ref_step_query",
         "ref_oldnext",
@@ -58,6 +60,7 @@ list("mumps.data.lock", {lock_lock = "lock", lock_plus = "plus", lock_minus = "m
     lock_zallocate = "zallocate",
     lock_zdeallocate = "zdeallocate"})
 list("mumps.data.alias", {alias_kill = "kill", alias_kill_all = "kill_all"})
+list("mumps.data.tp", {tp_commit = "commit", tp_rollback = "rollback", tp_restart = "restart"})
 list("mumps.io.system", {"hang"})
 list("mumps.bridge.xcall", {"external"})
 
@@ -83,8 +86,13 @@ function H.select_false()
     return fail("SELECTFALSE")
 end
 
+-- DO and $$ of a label, GOTO to one, that the routine does not have.
+function H.unknown_label(name)
+    return fail("LABELUNKNOWN", name)
+end
+
 function H.no_label(name)
-    return fail("LABELMISSING", name)
+    return fail("LABELNOTFND", name)
 end
 
 function H.no_formals(name)
@@ -93,6 +101,10 @@ end
 
 function H.fall_into()
     return fail("FALLINTOFLST")
+end
+
+function H.unimplemented(name)
+    return fail("UNIMPLOP", name)
 end
 
 function H.compile_error(e)
@@ -115,9 +127,27 @@ function H.beyond(n, step, limit)
     return H.is_gt(n, limit)
 end
 
-H.LIMIT = require("mumps.runtime.level").LIMIT
+H.LIMIT = level.LIMIT
 
 -- ---- those with a prefix
+
+-- TSTART and TCOMMIT: at[n] is the level of M calls at which transaction level n began.
+local at = {}
+
+function H.tp_start(k, names, serial, id)
+    local tp = module "mumps.data.tp"
+    at[tp.level() + 1] = level.L.n
+    return tp.start(k, names, serial, id)
+end
+
+function H.tp_after(k)
+    local tp = module "mumps.data.tp"
+    if at[tp.level()] == level.L.n then
+        return tp.after(k)
+    end
+    tp.commit()
+    return k()
+end
 
 local families = {a = "mumps.runtime.array", g = "mumps.data.globals"}
 
@@ -154,13 +184,15 @@ function prefixes.sv(name)
 end
 
 function prefixes.set(name)
-    return special(name, "writers", "set") or function()
+    return name ~= "TEST" and special(name, "writers", "set") or function()
         return fail("SVNOSET")
     end
 end
 
 function prefixes.new(name)
-    return special(name, "news")
+    return special(name, "news") or function()
+        return fail("SVNONEW")
+    end
 end
 
 function prefixes.cmd(name)

@@ -79,28 +79,18 @@ function readers.TEST()
     return T.t
 end
 
-local test = {restore = function(_, t)
-    T.t = t
-end}
-
-function news.TEST()
-    symbols.push_special(test, T.t, false)
-end
-
--- NEW of another that can be set: its value comes back.
-setmetatable(news, {__index = function(t, name)
-    local read, write = readers[name], writers[name]
-    if not read or not write then
-        return nil
-    end
+-- NEW of another one: its value comes back.
+for _, name in ipairs{"ZGBLDIR", "ZYERROR", "ZCMDLINE"} do
     local item = {restore = function(_, v)
-        write(v)
+        writers[name](v)
     end}
-    t[name] = function()
-        symbols.push_special(item, read(), false)
+    news[name] = function()
+        if not writers[name] then
+            return fail("SVNONEW")
+        end
+        symbols.push_special(item, readers[name](), false)
     end
-    return t[name]
-end})
+end
 
 -- ---- $STACK(n, item)
 
@@ -118,7 +108,7 @@ function functions.STACK(n, item)
     end
     item = string.upper(number.str(item))
     if not items[item] then
-        return fail("INVSTACODE")
+        return fail("INVSTACODE", item)
     end
     return level.info(n, item)
 end
@@ -140,7 +130,8 @@ end
 
 function trap.handler(text, by_ztrap, e)
     local home = home_of(e)
-    local f, code = load.line(text, home, "x", by_ztrap and "return F.again()" or nil)
+    local f, code = load.line(text, home, "x", by_ztrap and "return F.again()"
+        or "if KD[L.n]==2 then return \"\" end")
     local seen = level.seen[L.n]
     if seen and seen.code.kind == "routine" then
         code.at, code.at_line = seen.code, seen.line

@@ -17,6 +17,10 @@ local M = {etrap = "", ztrap = "B", ecode = "", zstatus = "", zerror = "Unproces
     estack = 0}
 local L = level.L
 
+function level.is_clear()
+    return M.ecode == ""
+end
+
 -- ---- set by programs
 
 local function throw_user(text)
@@ -122,8 +126,11 @@ function M.caught(e, n, before)
     end
     if before and before.m then
         return nil, failed_trap(e, before)
+    elseif e.tried == n then
+        return nil, e
     end
     count(e)
+    e.tried = n
     local text, by_ztrap = M.trap_of(e)
     e.exception = nil
     e.by_ztrap = by_ztrap
