@@ -169,7 +169,8 @@ end)
 case("a checksum of 0 is one", function(c)
     local good = theirs[1][1]
     is(sealed(good:sub(1, -11)), good)
-    fails(c("RESTORE", "k", 0, good:sub(1, -9) .. ("\0"):rep(8)), "ERR DUMP payload version or checksum are wrong")
+    fails(c("RESTORE", "k", 0, good:sub(1, -9) .. ("\0"):rep(8)),
+        "ERR DUMP payload version or checksum are wrong")
 end)
 
 -- The checksum is right, so all that is wrong comes to the reader.

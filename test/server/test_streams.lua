@@ -164,8 +164,9 @@ case("each entry is delivered to one consumer, on whichever worker", function(c)
 end)
 
 case("XTRIM ~ ends where Redis does, also at the bounds of lengths", function(c)
-    -- with so many bytes to a node both entries are of one, as on redis-server 7.0.15; with one less they are not
-    for len, least in pairs({[16377] = 16413, [16378] = 16415, [16379] = 16416, [2097146] = 2097184}) do
+    -- with so many bytes to a node both entries are of one, as on redis-server 7.0.15; with one less not
+    local bounds = {[16377] = 16413, [16378] = 16415, [16379] = 16416, [2097146] = 2097184}
+    for len, least in pairs(bounds) do
         for n = least - 1, least do
             c("CONFIG", "SET", "stream-node-max-bytes", n)
             c("DEL", "s")
