@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "server/admin/acl.h"
+#include "server/keys/map.h"
 #include "server/parse.h"
 #include "server/worker.h"
 
@@ -120,6 +121,8 @@ static const char *directive(struct serve__shared *s, const struct serve__args *
         return args->n == 3 ? serve__command_rename(args->v[1], args->v[2]) : usage;
     if (serve__is(name, "user"))
         return args->n >= 2 ? serve__acl_add_line(args->v, (int)args->n) : usage;
+    if (serve__is(name, "map-prefix"))
+        return args->n == 4 ? serve__map_add(args->v[1], args->v[2], args->v[3]) : usage;
     if (serve__is(name, "loadmodule"))
         return "there are no modules: take the line out";
     if (serve__is(name, "sentinel"))

@@ -56,7 +56,7 @@ static void append(struct rewrite *r, char *text, int what, bool used)
 /* Of a line of the old file. */
 static int what_is(const char *text, bool *wrong)
 {
-    static const char *const others[] = {"include", "rename-command", "loadmodule", "sentinel"};
+    static const char *const others[] = {"include", "rename-command", "map-prefix", "loadmodule", "sentinel"};
     struct serve__args args = {0};
     char *copy = strdup(text);
     int what = KEPT;

@@ -9,6 +9,7 @@
 
 #include "server/dispatch.h"
 #include "server/keys/key.h"
+#include "server/keys/map.h"
 
 enum {
     ORDINARY = SERVE__CONN_MULTI | SERVE__CONN_PUBSUB | SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP |
@@ -50,7 +51,8 @@ static unsigned get_many(struct serve__worker *w, struct serve__conn *c, struct 
     struct serve__call q = {
         .w = w, .r = &w->run, .c = c, .s = w->run.s, .reply = &c->reply, .db = c->db, .now = w->now};
     for (unsigned k = 0; k < n; k++) {
-        if (serve__key_node(&q, &w->nodes[k], p->args[p->first[i + k] + 1]) != CARET_OK)
+        caret_slice name = p->args[p->first[i + k] + 1];
+        if (serve__is_mapped(&q, name) || serve__key_node(&q, &w->nodes[k], name) != CARET_OK)
             return 0;
         nodes[k] = &w->nodes[k].node;
     }

@@ -7,6 +7,7 @@
 
 #include "server/conn.h"
 #include "server/keys/key.h"
+#include "server/keys/map.h"
 #include "server/worker.h"
 
 struct serve__watched {
@@ -100,35 +101,44 @@ int serve__watched_flags(const struct serve__conn *c)
     return 0;
 }
 
-/* Is there a change of k in the log? */
-static int read_log(struct serve__call *q, const struct serve__watched *k, caret_log *log, bool *changed)
+/* Is there a change of k, which may be at this node, in the log? */
+static int read_log(const struct serve__watched *k, const caret_node *node, caret_log *log, bool *changed)
 {
-    caret_node_buf node;
     caret_change change = {.size = sizeof change};
-    int rc = serve__key_node(q, &node, (caret_slice){k->name, k->len});
-    if (rc == CARET_OK)
-        rc = caret_log_below(log, &node.node);
+    int rc = caret_log_below(log, node);
     while (rc == CARET_OK && !*changed && (rc = caret_log_next(log, &change)) == CARET_OK)
         *changed = k->existed || change.kind == CARET_CHANGE_SET;
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
-static int logged(struct serve__call *q, const struct serve__watched *k, bool *changed)
+static int logged_at(struct serve__call *q, const struct serve__watched *k, const caret_node *node,
+                     bool *changed)
 {
     caret_log *log;
-    uint64_t place;
-    int rc = caret_durable(q->w->db, NULL, &place);
-    if (rc != CARET_OK || place == k->place)
-        return rc;
-    rc = caret_log_open(q->w->db, k->place, &log);
+    int rc = caret_log_open(q->w->db, k->place, &log);
     if (rc == CARET_OK) {
-        rc = read_log(q, k, log, changed);
+        rc = read_log(k, node, log, changed);
         caret_log_close(log);
     }
     if (rc != CARET_E_NOTFOUND)
         return rc;
     *changed = true; /* overwritten: it may have been */
     return CARET_OK;
+}
+
+static int logged(struct serve__call *q, const struct serve__watched *k, bool *changed)
+{
+    caret_slice name = {k->name, k->len};
+    caret_node_buf node;
+    uint64_t place;
+    int rc = caret_durable(q->w->db, NULL, &place);
+    if (rc != CARET_OK || place == k->place)
+        return rc;
+    if (serve__mapped_node(q, &node, name))
+        rc = logged_at(q, k, &node.node, changed);
+    if (rc == CARET_OK && !*changed)
+        rc = serve__key_node(q, &node, name);
+    return rc == CARET_OK && !*changed ? logged_at(q, k, &node.node, changed) : rc;
 }
 
 int serve__watched_changed(struct serve__call *q, bool *changed)

@@ -38,6 +38,10 @@ refused 'sentinel directive while not in sentinel mode' 'sentinel x'
 refused 'too many files that include files' "include $dir/bad.conf"
 refused 'Unbalanced quotes' 'requirepass "x'
 refused 'argument must be between 0 and 65535' 'port 65536'
+refused 'map-prefix: the second word is the name of a global' 'map-prefix user: user :'
+refused 'map-prefix: the second word is the name of a global' 'map-prefix user: ^redis1 :'
+refused 'map-prefix: the prefix has a byte at least' 'map-prefix "" ^user :'
+refused 'map-prefix: Bad directive' 'map-prefix user: ^user'
 printf 'user a on\nuser a off\n' >"$dir/two.conf"
 refused 'two.conf:2: user: Duplicate user found' "include $dir/tw*.conf"
 printf 'aclfile %s/users\nuser a on\n' "$dir" >"$dir/both.conf"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Run a test of the server: run.sh WORKERS FILE.lua [--beside-redis] [ARGUMENT...]
 #
-# What stands after "-- options:" in the file, and in $SERVE_OPTIONS, are further options of the server.
+# What stands after "-- options:" in the file, and in $SERVE_OPTIONS, are further options of the server; after
+# "-- config:" lines of its redis.conf.
 #
 # A server with so many workers listens at a unix socket, $SERVE_SOCKET, in a folder of its own; with --beside-redis so
 # does redis-server, at $REDIS_SOCKET. Both are ended, by their number, when the test is over. 77: skipped.
@@ -32,8 +33,9 @@ if [ "${1:-}" = --beside-redis ]; then
 fi
 # What ASan keeps of freed memory, to notice its use, is not the server's.
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=8"
+sed -n 's/^-- config: //p' "$here/$(basename "$file")" >"$folder/redis.conf" 2>/dev/null
 # shellcheck disable=SC2046,SC2086 # options are words
-"$build/caret-server" "$folder/data.caret" --shm-dir "$folder" --port 0 --unix "$SERVE_SOCKET" --workers "$workers" \
+"$build/caret-server" "$folder/data.caret" --config "$folder/redis.conf" --shm-dir "$folder" --port 0 --unix "$SERVE_SOCKET" --workers "$workers" \
     --enable-debug-command local \
     $(sed -n 's/^-- options: //p' "$here/$(basename "$file")" 2>/dev/null) ${SERVE_OPTIONS:-} 2>"$folder/log" &
 pids="$pids $!"

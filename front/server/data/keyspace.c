@@ -4,6 +4,7 @@
 #include "server/event.h"
 #include "server/keys/cursor.h"
 #include "server/keys/expire.h"
+#include "server/keys/map.h"
 #include "server/worker.h"
 
 int serve__cmd_keys(struct serve__call *q)
@@ -28,6 +29,22 @@ static bool fits(const struct serve__scan *s, const struct serve__key *k)
     return serve__scan_fits(s, k->name) && (s->type == NULL || serve__is(s->type, serve__type_name(k->type)));
 }
 
+/* The place of a SCAN: which of both kinds of keys it came to, and the subscript or name. */
+static uint64_t stop(struct serve__call *q, const struct serve__keys *i)
+{
+    char place[SERVE__SUBSCRIPT_MAX + 1];
+    place[0] = i->map >= 0;
+    memcpy(place + 1, i->subscript, i->subscript_len);
+    return serve__cursor_new(q, (caret_slice){place, i->subscript_len + 1});
+}
+
+static int go_on(struct serve__call *q, struct serve__keys *i, const struct serve__scan *s)
+{
+    if (s->len == 0) /* the place of another command */
+        return serve__fail(q, "ERR invalid cursor");
+    return serve__keys_after(q, i, q->db, s->place[0] != 0, (caret_slice){s->place + 1, s->len - 1});
+}
+
 int serve__cmd_scan(struct serve__call *q)
 {
     struct serve__scan s;
@@ -42,16 +59,18 @@ int serve__cmd_scan(struct serve__call *q)
         return rc;
     if (s.cursor == 0)
         serve__keys_begin(q, &i, q->db);
-    else if ((rc = serve__keys_after(q, &i, q->db, (caret_slice){s.place, s.len})) != CARET_OK)
+    else
+        rc = go_on(q, &i, &s);
+    if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
     serve__found_begin(q);
-    for (int64_t seen = 0; seen < s.count && (rc = serve__keys_next(q, &i, &k)) == CARET_OK; seen++)
+    for (int64_t seen = 0; rc == CARET_OK && seen < s.count && (rc = serve__keys_next(q, &i, &k)) == CARET_OK;
+         seen++)
         if (fits(&s, &k))
             serve__found_add(q, k.name);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    caret_slice place = {i.subscript, i.subscript_len};
-    return serve__found_answer(q, rc == CARET_OK ? serve__cursor_new(q, place) : 0);
+    return serve__found_answer(q, rc == CARET_OK ? stop(q, &i) : 0);
 }
 
 int serve__count_keys(struct serve__call *q, unsigned db, uint64_t *keys, uint64_t *expires)
@@ -75,19 +94,34 @@ int serve__cmd_dbsize(struct serve__call *q)
     return rc == CARET_OK ? serve__integer(q, (int64_t)keys) : rc;
 }
 
+/* With chance 1/2, or if there is no other key. */
+static int random_mapped(struct serve__call *q, struct serve__key *k, char text[SERVE__SUBSCRIPT_MAX])
+{
+    size_t len;
+    int rc = serve__map_random(q, text, &len);
+    return rc == CARET_OK ? serve__key_open(q, k, (caret_slice){text, len}, SERVE__ANY) : rc;
+}
+
+static int random_plain(struct serve__call *q, struct serve__key *k, char text[SERVE__SUBSCRIPT_MAX])
+{
+    caret_node_buf n = q->r->base[q->db];
+    size_t len;
+    int rc = caret_random_child(q->s, &n.node, serve__random(q->r));
+    if (rc == CARET_OK)
+        rc = caret_node_subscript(&n.node, 0, text, SERVE__SUBSCRIPT_MAX, &len, NULL);
+    return rc == CARET_OK ? serve__key_of_subscript(q, k, (caret_slice){text, len}) : rc;
+}
+
 int serve__cmd_randomkey(struct serve__call *q)
 {
     enum { TRIES = 100 };
     for (int tries = 0; tries < TRIES; tries++) {
-        caret_node_buf n = q->r->base[q->db];
-        char subscript[SERVE__SUBSCRIPT_MAX];
-        size_t len;
+        char text[SERVE__SUBSCRIPT_MAX];
         struct serve__key k;
-        int rc = caret_random_child(q->s, &n.node, serve__random(q->r));
-        if (rc == CARET_OK)
-            rc = caret_node_subscript(&n.node, 0, subscript, sizeof subscript, &len, NULL);
-        if (rc == CARET_OK)
-            rc = serve__key_of_subscript(q, &k, (caret_slice){subscript, len});
+        bool mapped = serve__maps > 0 && q->db == 0 && serve__random(q->r) % 2 == 0;
+        int rc = mapped ? random_mapped(q, &k, text) : random_plain(q, &k, text);
+        if (rc == CARET_NONE && serve__maps > 0 && q->db == 0)
+            rc = mapped ? random_plain(q, &k, text) : random_mapped(q, &k, text);
         if (rc == CARET_OK && !(k.expiry != 0 && k.expiry <= q->now))
             return serve__bulk(q, k.name.data, k.name.len);
         if (rc != CARET_OK)
@@ -106,11 +140,23 @@ static int flush_flag(struct serve__call *q)
     return CARET_OK;
 }
 
+/* All keys of a database. */
+static int flush(struct serve__call *q, unsigned db)
+{
+    caret_node_buf n;
+    int rc = caret_kill(q->s, &q->r->base[db].node);
+    for (int i = 0; rc == CARET_OK && db == 0 && i < serve__maps; i++) {
+        serve__map_base(i, &n);
+        rc = caret_kill(q->s, &n.node);
+    }
+    return rc;
+}
+
 int serve__cmd_flushdb(struct serve__call *q)
 {
     int rc = flush_flag(q);
     if (rc == CARET_OK)
-        rc = caret_kill(q->s, &q->r->base[q->db].node);
+        rc = flush(q, q->db);
     if (rc != CARET_OK)
         return rc;
     serve__flushed(q, (int)q->db);
@@ -121,7 +167,7 @@ int serve__cmd_flushall(struct serve__call *q)
 {
     int rc = flush_flag(q);
     for (unsigned i = 0; rc == CARET_OK && i < SERVE__DATABASES; i++)
-        rc = caret_kill(q->s, &q->r->base[i].node);
+        rc = flush(q, i);
     if (rc == CARET_OK)
         rc = caret_kill(q->s, &q->r->expiry.node);
     if (rc != CARET_OK)

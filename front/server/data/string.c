@@ -13,6 +13,7 @@
 #include "server/event.h"
 #include "server/keys/expiry_option.h"
 #include "server/keys/key.h"
+#include "server/keys/map.h"
 #include "server/worker.h"
 
 static bool is_header(caret_slice value)
@@ -20,9 +21,12 @@ static bool is_header(caret_slice value)
     return value.len > 0 && (unsigned char)value.data[0] == SERVE__HEAD_MARK;
 }
 
-static bool has_short_name(caret_slice name)
+/* Is the plain string of the key argv[1] the value of its node, as most are? */
+static bool has_short_name(const struct serve__call *q)
 {
-    return name.len <= SERVE__NAME_MAX && !(name.len >= 2 && memcmp(name.data, "\xffK", 2) == 0);
+    caret_slice name = q->argv[1];
+    return name.len <= SERVE__NAME_MAX && !serve__is_mapped(q, name) &&
+           !(name.len >= 2 && memcmp(name.data, "\xffK", 2) == 0);
 }
 
 /* ------------------------------------------------------------------- read */
@@ -41,7 +45,7 @@ int serve__cmd_get(struct serve__call *q)
 {
     caret_slice value;
     int rc;
-    if (!has_short_name(q->argv[1]))
+    if (!has_short_name(q))
         return serve__atomic(q, answer_string);
     caret_node *n = serve__key_first(q, &rc);
     if (rc == CARET_OK)
@@ -188,7 +192,7 @@ static int set_key(struct serve__call *q)
 static int set_plain(struct serve__call *q)
 {
     int rc;
-    if (!has_short_name(q->argv[1]) || is_header(q->argv[2]) || (q->w->interest & SERVE__EVENT_NEW))
+    if (!has_short_name(q) || is_header(q->argv[2]) || (q->w->interest & SERVE__EVENT_NEW))
         return CARET_NONE;
     caret_node *n = serve__key_first(q, &rc);
     if (rc == CARET_OK)
@@ -371,7 +375,7 @@ static int count(struct serve__call *q)
     int64_t sum, by = step_of(q, &rc);
     if (rc != CARET_OK)
         return rc;
-    if (!has_short_name(q->argv[1]) || (q->w->interest & SERVE__EVENT_NEW))
+    if (!has_short_name(q) || (q->w->interest & SERVE__EVENT_NEW))
         return serve__atomic(q, count_in_transaction);
     caret_node *n = serve__key_first(q, &rc);
     if (rc == CARET_OK)

@@ -13,7 +13,11 @@ static int entry(struct serve__call *q, caret_node_buf *n, const struct serve__k
 {
     char subscript[SERVE__SUBSCRIPT_MAX];
     size_t len;
-    int rc = caret_node_subscript(&k->node.node, 0, subscript, sizeof subscript, &len, NULL);
+    int rc = CARET_OK;
+    if (k->mapped) /* its name is short: map.h */
+        memcpy(subscript, k->name.data, len = k->name.len);
+    else
+        rc = caret_node_subscript(&k->node.node, 0, subscript, sizeof subscript, &len, NULL);
     if (rc == CARET_OK)
         rc = caret_node_child_int(&n->node, sizeof *n, &q->r->expiry.node, k->expiry);
     if (rc == CARET_OK)

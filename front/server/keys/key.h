@@ -57,12 +57,13 @@ enum {
 
 /* A key that was opened.  All of it is a copy, but `value`. */
 struct serve__key {
-    caret_node_buf node;   /* ^redis(key) */
+    caret_node_buf node;   /* ^redis(key), or that of a mapped string that is there */
     caret_slice name;      /* of the caller */
     enum serve__type type; /* SERVE__ANY: there is no such key */
     unsigned flags;        /* of the header; SERVE__HEAD_LARGE: for whoever answers OBJECT ENCODING */
     unsigned db;
     bool exists;    /* when it was opened */
+    bool mapped;    /* its node is one of a program's: map.h */
     bool counted;   /* false: a hash without a header; serve__key_count() walks */
     uint64_t count; /* elements; to be changed by the command, and saved */
     int64_t expiry; /* milliseconds since 1970; 0: none.  serve__key_expire() changes it */
@@ -74,7 +75,7 @@ struct serve__key {
 /* The node of the key argv[1], which is not a long name: the one that the pipeline has made, or r->first. */
 caret_node *serve__key_first(struct serve__call *q, int *rc);
 
-/* The node of a key; nothing is read. */
+/* The node of a key below ^redis; nothing is read.  A string may be elsewhere: map.h. */
 int serve__key_node(struct serve__call *q, caret_node_buf *node, caret_slice name);
 
 /* Open a key.  CARET_OK: it is there, and is of this type (SERVE__ANY: any).  CARET_NONE: there is none,
@@ -135,13 +136,15 @@ int serve__key_count(struct serve__call *q, struct serve__key *k);
 struct serve__keys {
     caret_node_buf node;
     unsigned db;
+    int map; /* -1: below ^redis; or of a program's nodes (map.h), which come after them */
     bool begun;
     size_t subscript_len;
-    char subscript[SERVE__SUBSCRIPT_MAX]; /* of the node where it is */
+    char subscript[SERVE__SUBSCRIPT_MAX]; /* of the node where it is; of a program's the name */
 };
 void serve__keys_begin(struct serve__call *q, struct serve__keys *i, unsigned db);
-/* After the key with this subscript, which need not be there. */
-int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db, caret_slice subscript);
+/* After the key with this subscript, or of a program's nodes this name, which need not be there. */
+int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db, bool mapped,
+                      caret_slice subscript);
 int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve__key *key);
 
 /* How many keys a database has, and how many of them expire.  A walk over them. */
