@@ -1,0 +1,46 @@
+#!/bin/sh
+# The parser of M, its formatter and `caret m -compile`.
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret
+[ -x "$build/caret-m" ] || { echo "skipped: caret-m is not built" && exit 77; }
+
+"$build/caret-m" -lua "$source/test/m/test_parse.lua" >"$dir/out" 2>"$dir/err"
+note $? "test_parse.lua"
+counts=$(tail -n 1 "$dir/out")
+passed=$((passed + ${counts%% *} - 1))
+
+printf 'wrong ; this does not compile\n s x=1+\n d missing w 1\n d\n q\n' >"$dir/wrong.m"
+tr '>' '\t' >"$dir/wrong.out" <<'END'
+> s x=1+
+>       ^-----
+>>At column 8, line 2, source module wrong.m
+%YDB-E-RHMISSING, Right-hand side of expression expected
+> d
+>  ^-----
+>>At column 3, line 4, source module wrong.m
+%YDB-W-DONOBLOCK, Argumentless DO not followed by a block
+%YDB-E-LABELMISSING, Label referenced but not defined: missing
+%YDB-I-SRCNAM, in source module wrong.m
+END
+cd "$dir" || exit 1
+"$caret" m -compile wrong.m >"$dir/out" 2>"$dir/err"
+[ $? = 1 ] && [ ! -s "$dir/out" ] && diff "$dir/wrong.out" "$dir/err" >"$dir/out"
+note $? "-compile lists all errors and ends with 1"
+
+printf 'x ;\n i 1 w $h q\n' >right.m
+"$caret" m -compile right.m >"$dir/out" 2>&1 && [ ! -s "$dir/out" ]
+note $? "-compile says nothing about what compiles"
+"$caret" m -compile none.m >"$dir/out" 2>&1
+[ $? = 2 ]
+note $? "-compile ends with 2 where there is no file"
+
+"$caret" m -format right.m >"$dir/out" 2>"$dir/err" && printf 'x ;\n IF 1 WRITE $HOROLOG QUIT\n' | cmp - "$dir/out"
+note $? "-format writes on standard output"
+"$caret" m -format -short -write right.m >"$dir/out" 2>"$dir/err" && printf 'x ;\n I 1 W $H Q\n' | cmp - right.m
+note $? "-format -write changes the file"
+"$caret" m -nonsense >"$dir/out" 2>"$dir/err"
+[ $? = 2 ] && grep -q '^usage: caret m' "$dir/err"
+note $? "what it does not know it tells"
+finish
