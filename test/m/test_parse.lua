@@ -19,7 +19,7 @@ local function note(right, what)
 end
 
 -- A tree as text; what tells places is left out.
-local places = { col = true, text = true, starts = true, line = true, errors = true, labels = true }
+local places = { col = true, stop = true, text = true, starts = true, line = true, errors = true, labels = true }
 
 local function tree(v)
     if type(v) == "string" then return '"' .. v .. '"' end

@@ -104,6 +104,7 @@ local function one(s, p, cmds)
         local b = byte(s, p)
         if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("SPOREOL", p) end
     end
+    if cmd[1] == "DO" and not any then cmd.stop = blanks(s, p) end
     mark("commands", cmd.col, word_end, cmd[1])
     cmds[#cmds + 1] = cmd
     return p
@@ -210,6 +211,15 @@ local function warn(errors, mnemonic, line, col)
     errors[#errors + 1] = { mnemonic = mnemonic, line = line.n, col = col, warning = true }
 end
 
+-- No DO leads to this line: its commands are not compiled.
+local function too_deep(errors, line)
+    for i = #errors, 1, -1 do
+        if errors[i].line == line.n then table.remove(errors, i) end
+    end
+    warn(errors, "BLKTOODEEP", line, line.cmds[1].col)
+    line.cmds = {}
+end
+
 -- A DO without arguments gets the lines of its block.
 local function find_blocks(lines, errors)
     local ends = {} -- ends[i]: the last line of the block after line i
@@ -224,14 +234,14 @@ local function find_blocks(lines, errors)
     end
     local deepest = 0
     for i, line in ipairs(lines) do
-        if line.level > deepest and line.cmds[1] then warn(errors, "BLKTOODEEP", line, line.cmds[1].col) end
+        if line.level > deepest and line.cmds[1] then too_deep(errors, line) end
         deepest = line.level
         for _, cmd in ipairs(line.cmds) do
             if cmd[1] == "DO" and #cmd[2] == 0 then
                 cmd.first, cmd.last = i + 1, ends[i]
                 deepest = line.level + 1
                 if not lines[i + 1] or lines[i + 1].level ~= deepest then
-                    warn(errors, "DONOBLOCK", line, cmd.col + 1)
+                    warn(errors, "DONOBLOCK", line, cmd.stop or 1)
                 end
             end
         end

@@ -139,7 +139,7 @@ function format.text(text, short)
     for i, line in ipairs(ast.lines) do
         local s = parse.source(text, ast.starts, i)
         local new = s
-        if not wrong[i] then
+        if not wrong[i] and (#line.cmds > 0 or #marks[i] == 0) then
             table.sort(marks[i], function(a, b) return a.from < b.from end)
             new = format.line(s, line, marks[i], short, marks[i].comment)
         end
