@@ -1,0 +1,23 @@
+%TI ; A time as people write it, to seconds.
+ NEW %TS
+ FOR  READ !,"Time: ",%TS SET %TN=$$FUNC(%TS) QUIT:%TN'=""  WRITE "   invalid"
+ QUIT
+INT ; %TS to %TN; without %TS now
+ SET %TN=$$FUNC($GET(%TS))
+ QUIT
+FUNC(ts) ; the seconds, or "" if it is not a time
+ NEW h,m,u
+ SET u=$TRANSLATE($$UP^%DATE($GET(ts))," ")
+ IF u="" QUIT $PIECE($HOROLOG,",",2)
+ IF $$WORD^%DATE(u,"NOON",1) QUIT 43200
+ IF $$WORD^%DATE(u,"MIDNIGHT",1)!$$WORD^%DATE(u,"MIDNITE",1) QUIT 0
+ IF u=2400 QUIT 86400
+ IF u?4N QUIT $$TIME(u\100,u#100,"")
+ IF u'?1.2N.1(1":"1.2N).1(1"A",1"P",1"AM",1"PM") QUIT ""
+ SET h=+u,m=+$PIECE(u,":",2)
+ QUIT $$TIME(h,m,$SELECT(u["A":"A",u["P":"P",1:""))
+TIME(h,m,half) ;
+ IF half'="",h>12 QUIT ""
+ IF h>23!(m>59) QUIT ""
+ IF half'="" SET h=h#12+$SELECT(half="P":12,1:0)
+ QUIT h*60+m*60
