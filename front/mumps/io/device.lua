@@ -225,6 +225,12 @@ function D.open(device, params, timeout, space)
     return ok ~= false
 end
 
+-- What USE changes at a device.
+function D.settings(d, params)
+    local use = d.class.use or P.apply
+    return use(d, params)
+end
+
 -- USE
 function D.use(device, params)
     local d = find(text_of(device))
@@ -235,9 +241,9 @@ function D.use(device, params)
     if params and #params > 0 then
         full(params)
         if d.input then
-            P.apply(d.input, params)
+            D.settings(d.input, params)
         end
-        P.apply(d, params)
+        D.settings(d, params)
     end
     if d.eager and d.n > 0 then
         B.flush(d)
@@ -333,6 +339,7 @@ end
 
 local function start()
     B.utf8 = require("mumps.values.mode").utf8
+    require "mumps.io.file"
     principal = require("mumps.io.principal").open()
     local what = principal.what
     principal.plain = principal.kind == "RM"

@@ -178,7 +178,7 @@ local function form(d)
     if d.pipe then
         return "PIPE "
     elseif d.principal then
-        return d.what == "p" and "FIFO " or d.what == "n" and "NL " or "RMS "
+        return d.what == "p" and "FIFO " or "RMS "
     end
     return FORM[d.kind]
 end

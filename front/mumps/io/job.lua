@@ -104,6 +104,28 @@ local function program()
     return host and rawget(host, "program") or "/proc/self/exe"
 end
 
+-- The descriptor of "SOCKET:handle", a socket of the pool; -1 for a file.
+local function pooled(path)
+    local handle = path and path:match "^SOCKET:(.*)$"
+    if not handle then
+        return -1
+    end
+    local s = require("mumps.io.sockets").pool[handle]
+    return s and s.fd or B.fail(nil, "SOCKNOTFND", handle)
+end
+
+-- Sockets that were handed to the child are no longer here.
+local function given(p)
+    local sockets = require "mumps.io.sockets"
+    for _, name in ipairs { "INPUT", "OUTPUT", "ERROR" } do
+        local s = sockets.pool[(p[name] or ""):match "^SOCKET:(.*)$" or ""]
+        if s then
+            sockets.pool[s.handle] = nil
+            sockets.close(s)
+        end
+    end
+end
+
 local function spawn(p, into, out)
     local text = program() .. "\0-job\0"
     if p.STARTUP then
@@ -112,9 +134,8 @@ local function spawn(p, into, out)
     end
     local room = ffi.new("char[?]", #text + 1)
     ffi.copy(room, text, #text)
-    for i = 0, 4 do
-        fds[i] = i == TASK and into or i == ANSWER and out or -1
-    end
+    fds[0], fds[1], fds[2] = pooled(p.INPUT), pooled(p.OUTPUT), pooled(p.ERROR)
+    fds[TASK], fds[ANSWER] = into, out
     return C.caret_mumps__io_spawn(room, #text, fds, 5, 1)
 end
 
@@ -184,6 +205,7 @@ function J.job(label, offset, routine, args, params, timeout)
         return B.fail_tail(nil, said, "JOBFAIL")
     end
     J.last = pid
+    given(p)
     system.add_job(pid)
     if timeout == nil then
         return nil
@@ -211,6 +233,9 @@ local function complain(text, number)
 end
 
 local function redirect(path, how, to, what)
+    if path:find "^SOCKET:" then
+        return -- it is there already
+    end
     local fd = C.caret_mumps__io_open(path, how)
     if fd < 0 then
         return complain(("Job error - error opening %s file"):format(what), -fd)
@@ -233,13 +258,13 @@ end
 
 local READ, WRITE_NEW = 1, 2 + 4 + 8
 local NO_PROCESS = 3
+local NO_ENTRY = "Job error in routine specification. Label and offset not found in created process"
 
 local function check_entry(label, routine)
     local routines = require "mumps.runtime.routine"
     local ok, found = pcall(routines.get, routine)
     if not ok or not found or label ~= "" and not routines.label_line(routine, label) then
-        return complain("Job error in routine specification. Label
-            and offset not found in created process", NO_PROCESS)
+        return complain(NO_ENTRY, NO_PROCESS)
     end
 end
 

@@ -28,11 +28,11 @@ end
 local function side(fd, name)
     local kind = C.caret_mumps__io_kind(fd)
     kind = kind > 0 and string.char(kind) or "f"
+    if kind == "s" then
+        return require("mumps.io.socket").principal(name, fd)
+    end
     local class = kind == "t" and "mumps.io.terminal" or "mumps.io.record"
     local d = B.new(name, kind == "t" and "TT" or "RM", require(class))
-    if kind == "s" then
-        d.nonblock = true
-    end
     d.what, d.principal, d.regular = kind, true, kind == "f"
     d.stream, d.wrap = kind ~= "t", kind == "t"
     return d
@@ -50,13 +50,16 @@ function P.open()
     local given = name and name ~= "" and name or nil
     name = given or tty_name(0) or "0"
     local out = side(1, name)
-    out.ofd = 1
+    local socket = out.kind == "SO"
     local together = C.caret_mumps__io_same(0, 1) == 1
-    if together then
-        out.fd = 0
-    else
+    if not socket then
+        out.ofd = 1
+    end
+    if not together then
         out.input = side(0, name)
         out.input.fd = 0
+    elseif not socket then
+        out.fd = 0
     end
     out.device_name, out.given = tty_name(0) or "0", given
     for _, d in ipairs { out, out.input } do

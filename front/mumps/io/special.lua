@@ -23,7 +23,16 @@ function get.PRINCIPAL() return D.principal().name end
 function get.ZPIN() return D.principal().input and D.principal().name .. "< /" or D.principal().name end
 function get.ZPOUT() return D.principal().input and D.principal().name .. "> /" or D.principal().name end
 function get.KEY() return inner().key end
-function get.ZKEY() return inner().zkey or "" end
+
+-- Of a file: where the next READ begins.
+function get.ZKEY()
+    local d = inner()
+    if not d.regular or not d.reading then
+        return d.zkey or ""
+    end
+    local at = tonumber(C.caret_mumps__io_seek(d.fd, 0, 1)) - (d.ie - d.ip)
+    return d.fixed and ("%d,%d"):format(at / d.width, at % d.width) or at
+end
 function get.ZA() return inner().za end
 function get.ZB() return inner().zb end
 function get.ZEOF() return inner().zeof end

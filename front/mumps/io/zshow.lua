@@ -36,6 +36,11 @@ function show.D(put)
     if p.input then
         lines[2] = { p.name .. "-out", line(p, p.name .. "-out") }
     end
+    local pool = package.loaded["mumps.io.zsocket"] and require("mumps.io.zsocket").device(nil)
+    if pool then
+        lines[#lines + 1] = { "YGTMSOCKETPOOL",
+            "YGTMSOCKETPOOL " .. require("mumps.io.socket").class.describe(pool) }
+    end
     for name, d in pairs(B.devices) do
         if not d.stderr_of then
             lines[#lines + 1] = { name, line(d, name) }
