@@ -34,8 +34,33 @@ local function text_of(v)
     return v < 1e14 and v > -1e14 and tostring(v) or format("%.0f", v)
 end
 
+local floor = math.floor
+
+-- A whole number that is not negative goes into the buffer digit by digit: no string is made.
+local function write_digits(d, v)
+    local len, rest = 1, v
+    while rest >= 10 do
+        rest = floor(rest / 10)
+        len = len + 1
+    end
+    local x, n = d.x + len, d.n
+    if x > d.limit or n + len > CAP then
+        return d.class.write(d, text_of(v))
+    end
+    local buf = d.buf
+    for i = n + len - 1, n, -1 do
+        rest = floor(v / 10)
+        buf[i] = 48 + (v - rest * 10)
+        v = rest
+    end
+    d.n, d.x, d.wrote = n + len, x, true
+end
+
 -- WRITE v
 function D.write(v)
+    if type(v) == "number" and v >= 0 then
+        return write_digits(current, v)
+    end
     local s = type(v) == "string" and v or text_of(v)
     local d = current
     local len = #s

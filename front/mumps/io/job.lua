@@ -215,8 +215,7 @@ end
 
 -- All local variables as the lines of ZWRITE, for PASSCURLVN.
 function J.locals()
-    local zwrite = require "mumps.runtime.zwrite"
-    return zwrite.lines and table.concat(zwrite.lines(), "\n") or ""
+    return table.concat(require("mumps.data.zwrite").lines(), "\n")
 end
 
 -- The child's side

@@ -164,7 +164,7 @@ function terminal.WIDTH(d, value)
     if n > WIDTH_MAX then
         return B.fail(d, "TTWIDTHTOOBIG")
     end
-    d.width, d.wrap = n > 0 and n or d.width, n > 0
+    d.width, d.wrap = n > 0 and n or 255, n > 0
 end
 
 local function add(into, from)

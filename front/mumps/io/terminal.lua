@@ -42,11 +42,21 @@ end
 local MOVES = {
     ["\b"] = function(d) d.x = math.max(d.x - 1, 0) end,
     ["\r"] = function(d) d.x = 0 end,
-    ["\n"] = function(d) d.x = 0; B.down(d) end,
+    ["\n"] = B.down,
     ["\f"] = function(d) d.x, d.y = 0, 0 end,
-    ["\t"] = function(d) d.x = d.x + 8 - d.x % 8 end,
-    ["\v"] = function(d) B.down(d) end,
+    ["\v"] = B.down,
 }
+
+-- FILTER=ESCAPE: escape sequences do not move the cursor.
+local function without_escapes(d, text)
+    local at = 1
+    while at <= #text do
+        local from, to = text:find("\27%[[0-?]*[ -/]*[@-~]", at)
+        lines_of(d, text:sub(at, (from or 0) - 1))
+        B.put(d, from and text:sub(from, to) or "")
+        at = from and to + 1 or #text + 1
+    end
+end
 
 local function filtered(d, text)
     for part, control in text:gmatch "([^%c]*)(%c?)" do
@@ -61,7 +71,7 @@ end
 
 function T.write(d, text)
     if d.filter then
-        filtered(d, text)
+        d.filter(d, text)
     elseif d.wrap then
         lines_of(d, text)
     else
@@ -77,7 +87,7 @@ function T.newline(d)
 end
 
 function T.formfeed(d)
-    B.put(d, "\f")
+    B.put(d, ("\27[%d;1H\27[1;1H\27[J"):format(d.y + 1))
     d.x, d.y = 0, 0
     B.flush(d)
 end
@@ -135,8 +145,10 @@ local function accept(d, text, byte)
     if d.convert then
         char = char:upper()
     end
-    d.x = d.x + 1
-    echo(d, char)
+    if d.echo then
+        d.x = d.x + 1
+        echo(d, char)
+    end
     return text .. char
 end
 
@@ -157,11 +169,6 @@ local function consume(d, text, byte)
             return text, true
         end
         return rub(d, text)
-    elseif byte == 21 then
-        while text ~= "" do
-            text = rub(d, text)
-        end
-        return text
     end
     return accept(d, text, byte)
 end
@@ -229,7 +236,9 @@ end
 
 function T.read_char(d, deadline)
     local code, ok = in_raw(d, one, deadline)
-    d.key = d.zb
+    if d.zb ~= "" then
+        d.key = d.zb
+    end
     if code == -1 and ok then
         hung_up(d)
     end
@@ -264,8 +273,9 @@ function T.describe(d)
     add(not d.wrap, "NOWRAP")
     add(true, "WIDTH=" .. d.width)
     add(true, "LENG=" .. d.length)
+    add(d.filter, "FIL=" .. (d.filter_name or ""))
     add(d.empterm, "EMPTERM")
-    add(d.exception, "EXCE=" .. require("mumps.values.names").quote(d.exception or ""))
+    add(d.exception, d.exception and "EXCE=" .. require("mumps.values.names").quote(d.exception))
     add(not d.nottsync, "TTSYNC")
     add(true, d.hostsync and "HOSTSYNC" or "NOHOSTSYNC")
     return table.concat(t, " ") .. " "
@@ -307,14 +317,17 @@ end
 
 function T.params.FILTER(d, value)
     local word = value:upper()
-    if word ~= "" and ("CHARACTERS"):sub(1, #word) ~= word and ("ESCAPE"):sub(1, #word) ~= word then
+    if ("CHARACTERS"):sub(1, #word) == word then
+        d.filter, d.filter_name = filtered, "CHARACTERS"
+    elseif ("ESCAPES"):sub(1, #word) == word then
+        d.filter, d.filter_name = without_escapes, "ESCAPES"
+    else
         return B.fail(d, "TTINVFILTER")
     end
-    d.filter = true
 end
 
 function T.params.NOFILTER(d)
-    d.filter = false
+    d.filter = nil
 end
 
 function T.params.FLUSH(d)
@@ -328,18 +341,19 @@ end
 
 T.params.CLEARSCREEN, T.params.ERASELINE = send "\27[J", send "\27[K"
 
-function T.params.UPSCROLL(d)
-    B.put(d, "\n")
-    B.down(d)
-end
-
-function T.params.DOWNSCROLL(d)
-    B.put(d, "\27M")
-    d.y = math.max(d.y - 1, 0)
-end
 
 local function position(d)
     B.put(d, ("\27[%d;%dH"):format(d.y + 1, d.x + 1))
+end
+
+function T.params.UPSCROLL(d)
+    B.down(d)
+    position(d)
+end
+
+function T.params.DOWNSCROLL(d)
+    d.y = math.max(d.y - 1, 0)
+    position(d)
 end
 
 function T.params.X(d, value)

@@ -158,7 +158,12 @@ function Z.command(args)
         end)
     end
     local R = require "mumps.data.ref"
+    local cleared = {}
     Z.to(codes, function(code, n, text)
+        if not cleared[code] then
+            R.kill(R.extend(destination, 1, code))
+            cleared[code] = true
+        end
         R.set(R.extend(destination, 2, code, n), text)
     end)
 end
