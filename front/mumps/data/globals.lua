@@ -177,6 +177,7 @@ end
 local function undefined(P, p, rc)
     if rc ~= NONE then N.last = false end
     no_value(P, p, rc, "Access or update failed because")
+    if require "mumps.runtime.symbols".lenient then return "" end
     return report.fail("GVUNDEF", text(P, p))
 end
 

@@ -219,6 +219,8 @@ function tp.level() return T.level end
 function tp.restarts() return T.restarts end
 function tp.is_restart(e) return e == RESTART end
 
+require("mumps.runtime.commands").ZWRITE = require "mumps.data.zwrite".command
+
 local readers = require "mumps.runtime.special".readers
 readers.TLEVEL, readers.TRESTART = tp.level, tp.restarts
 

@@ -29,7 +29,10 @@ local function fail(...) return require "mumps.runtime.error".fail(...) end
 local function reference(X, n, ...) return require "mumps.values.names".name(X.name, n, {...}) end
 A.name = reference
 
-local function undefined(X, n, ...) return fail("LVUNDEF", reference(X, n, ...)) end
+local function undefined(X, n, ...)
+    if require "mumps.runtime.symbols".lenient then return "" end
+    return fail("LVUNDEF", reference(X, n, ...))
+end
 
 local function sum(a, b) return require "mumps.values.number".add(a, b) end
 
@@ -133,9 +136,28 @@ local function removed(a, s)
     renew(a)
 end
 
+-- Alias containers among what is removed: alias.lua.
+local function forget_alias(a, s)
+    local container = a.alias and a.alias[s]
+    if container then
+        a.alias[s] = nil
+        require "mumps.runtime.symbols".unshare(container)
+    end
+end
+
+A.forget_alias = forget_alias
+
+-- Is there any alias container in this process?
+A.aliases = {any = false}
+local aliases = A.aliases
+
 -- Remove what is at s, with all below it or without.
 local function remove(a, s, below)
     local k, c = a.k, a.c
+    if aliases.any then
+        forget_alias(a, s)
+        if below and c and c[s] then A.forget_nodes(c[s]) end
+    end
     local child = c and c[s]
     if k[s] == nil and not child then return end
     k[s] = nil
@@ -297,7 +319,7 @@ end
 
 local env = {key = key, new = new, added = added, removed = removed, remove = remove, type = type,
              undefined = undefined, value_of = value_of, next_key = next_key, prev_key = prev_key,
-             is_empty = is_empty}
+             is_empty = is_empty, aliases = aliases}
 
 -- A function's head; subscripts become keys.
 local function head(n, after)
@@ -359,7 +381,8 @@ end, env)
 local function killer(below)
     return function(n)
         if n == 0 then
-            local array = below == "true" and "c.a = false" or ""
+            local array = below == "true" and
+                "if _aliases.any and c.a then _aliases.forget(c.a) end c.a = false" or ""
             return "function(X) local c = X.c c.v = nil c.b = false " .. array .. " end"
         end
         local text = head(n) .. "local t = X.c local a1 = t.a if not a1 then return end " ..

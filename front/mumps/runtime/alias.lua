@@ -1,0 +1,116 @@
+-- alias.lua - alias variables and alias containers.
+--
+-- SET *A=B: the slots A and B have one container. SET *C(2)=B: the array of C has the container in `alias`,
+-- by key, and "" as the value of that node. symbols.share() counts the users of a container.
+
+local A = require "mumps.runtime.array"
+local key = require "mumps.runtime.order".key
+
+local alias = {}
+
+local function symbols() return require "mumps.runtime.symbols" end
+local function fail(...) return require "mumps.runtime.error".fail(...) end
+local function as_key(s) return type(s) == "string" and key(s) or s end
+
+-- ---------------------------------------------------------------- containers
+
+-- The container that a node has, or nil.
+function alias.at(a, s)
+    local c = a.alias and a.alias[s]
+    if c and a.k[s] == "" then return c end
+    return nil
+end
+
+local function array_of(slot, n, subs) return A.below(slot, n - 1, subs) end
+
+-- The container of a variable, or the one that a node of it has.
+function alias.container(slot, n, ...)
+    if n == 0 then return slot.c end
+    local subs = {...}
+    if A.peek[n](slot, ...) == nil then return A.get[n](slot, ...) end
+    local c = alias.at(array_of(slot, n, subs), as_key(subs[n]))
+    return c or fail("ALIASEXPECTED")
+end
+
+local function new_container() return {v = nil, a = false, s = false, n = 0, b = false} end
+
+-- SET *X=..., SET *X(1)=...
+function alias.set(container, slot, n, ...)
+    if n > 0 then
+        local subs = {...}
+        subs[n + 1] = ""
+        A.set[n](slot, unpack(subs, 1, n + 1))
+        local a = array_of(slot, n, subs)
+        A.forget_alias(a, as_key(subs[n]))
+        a.alias = a.alias or {}
+        a.alias[as_key(subs[n])] = container
+        A.aliases.any = true
+        return symbols().share(container)
+    end
+    if slot.c == container then return end
+    symbols().unshare(slot.c)
+    slot.c = container
+    symbols().share(container)
+end
+
+-- KILL *X: the name has nothing any more, and others keep it.
+function alias.kill(slot, n, ...)
+    if n > 0 then return A.kill[n](slot, ...) end
+    local c = slot.c
+    if not c.s then
+        c.v, c.a, c.b = nil, false, false
+        return
+    end
+    symbols().unshare(c)
+    slot.c = new_container()
+end
+
+local function forget_nodes(a)
+    if a.alias then
+        for _, c in pairs(a.alias) do symbols().unshare(c) end
+        a.alias = nil
+    end
+    for _, below in pairs(a.c or {}) do forget_nodes(below) end
+end
+A.forget_nodes, A.aliases.forget = forget_nodes, forget_nodes
+
+-- KILL *: no aliases at all.
+function alias.kill_all()
+    local users = {}
+    for _, slot in pairs(symbols().table) do
+        if slot.c.a then forget_nodes(slot.c.a) end
+        users[slot.c] = (users[slot.c] or 0) + 1
+    end
+    for _, slot in pairs(symbols().table) do
+        if users[slot.c] > 1 then alias.kill(slot, 0) end
+    end
+end
+
+-- ----------------------------------------------------------------- questions
+
+function alias.is_shared(c) return c.n > 0 end
+
+-- The first name of each container.
+function alias.names(S)
+    local names = {}
+    for name, slot in pairs(S) do
+        local first = names[slot.c]
+        if not first or name < first then names[slot.c] = name end
+    end
+    return names
+end
+
+-- $ZDATA: $DATA, and 100 for what is an alias.
+alias.zdata = setmetatable({}, {__index = function(made, n)
+    local data = A.data[n]
+    local function zdata(slot, ...)
+        if n == 0 then return data(slot) + (slot.c.n > 0 and 100 or 0) end
+        local subs = {...}
+        local a = array_of(slot, n, subs)
+        return data(slot, ...) + (a and alias.at(a, as_key(subs[n])) and 100 or 0)
+    end
+    made[n] = zdata
+    return zdata
+end})
+
+return alias
