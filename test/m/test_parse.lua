@@ -19,7 +19,9 @@ local function note(right, what)
 end
 
 -- A tree as text; what tells places is left out.
-local places = { col = true, stop = true, text = true, starts = true, line = true, errors = true, labels = true }
+local places = {
+    col = true, stop = true, text = true, starts = true, line = true, errors = true, labels = true,
+}
 
 local function tree(v)
     if type(v) == "string" then return '"' .. v .. '"' end
@@ -108,7 +110,7 @@ local function check_format()
         == "a SET x=$PIECE(y,1,2) IF  WRITE $HOROLOG ;c\n..d   q\n", "in full; what does not compile stays")
     local wrong = "a\tset x=$piece(y,1,2)  . zwrite\n"
     note(format.text(wrong, true) == wrong, "as it was")
-    note(format.text(" .do  halt  ;x\n", true) == " . D  H  ;x\n", "abbreviated")
+    note(format.text(" do\n .do  halt  ;x\n", true) == " D\n . D  H  ;x\n", "abbreviated")
 end
 
 -- ----------------------------------------------------------------- hostile

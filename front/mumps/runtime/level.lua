@@ -10,7 +10,8 @@
 local symbols = require "mumps.runtime.symbols"
 local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, string.sub
 
-local M = {LIMIT = 8000, codes = {}, seen = {}, highest = -1}
+local M = {LIMIT = 8000, codes = {}, seen = {}, highest = -1,
+    outside = ""} -- the place of what is in no routine: direct mode has one
 
 local L = {n = 0, kind = {[0] = 0}}
 M.L = L
@@ -106,7 +107,7 @@ end
 
 function M.place()
     local code, line = running(3)
-    return code and place_of(code, line) or ""
+    return code and place_of(code, line) or M.outside
 end
 
 function M.routine()
@@ -202,7 +203,11 @@ end
 function M.stack()
     local list = {}
     for i, l in ipairs(M.live()) do
-        list[i] = {place = place_of(l.code, l.line), kind = M.kind(l.n), source = source_of(l.code, l.line)}
+        local place = place_of(l.code, l.line)
+        if l.n == 0 and l.code.kind ~= "routine" and M.outside ~= "" then
+            place = M.outside .. "    (Direct mode) "
+        end
+        list[i] = {place = place, kind = M.kind(l.n), source = source_of(l.code, l.line)}
     end
     return list
 end

@@ -124,6 +124,9 @@ function M.caught(e, n, before)
     elseif not e.m then
         return nil, e
     end
+    if n == M.prompt then -- a line of direct mode, which tells its errors itself
+        return nil, e
+    end
     if before and before.m then
         return nil, failed_trap(e, before)
     elseif e.tried == n then
@@ -135,7 +138,9 @@ function M.caught(e, n, before)
     e.exception = nil
     e.by_ztrap = by_ztrap
     if not text then
-        return nil, e
+        local f = M.interactive and M.interactive(e) -- direct mode has a prompt for it
+        e.by_ztrap = f and true or false
+        return f, e
     end
     local f = M.handler(text, by_ztrap, e)
     return f, e

@@ -1,0 +1,175 @@
+-- Direct mode: a prompt at which lines of M run, and the commands that lead to one: BREAK, ZCONTINUE.
+--
+-- `caret m` begins at level 0.  A BREAK has a prompt at the level of the program: ZCONTINUE goes on after
+-- it, QUIT leaves the level.  An error that no trap took has a prompt too, while `caret m` has one itself
+-- ($ZTRAP is "B"). Lines come from the terminal (lines.lua) or, without one, from the principal device.
+
+local call = require "mumps.runtime.call"
+local commands = require "mumps.runtime.commands"
+local device = require "mumps.io.device"
+local errors = require "mumps.runtime.error"
+local level = require "mumps.runtime.level"
+local lines = require "mumps.tools.lines"
+local parse = require "mumps.compiler.parse"
+local special = require "mumps.runtime.special"
+local trap = require "mumps.runtime.trap"
+
+local direct = {}
+
+local L = level.L
+local editing = false
+
+-- ---------------------------------------------------------------- messages
+
+local function tell(text)
+    device.flush()
+    io.stderr:write(text, "\n")
+    io.stderr:flush()
+end
+
+local function report(e)
+    local place = e.place or ""
+    if place == "" or place:find("GTM$DMOD", 1, true) or e.line_typed then return tell(e.text) end
+    return tell(e.text .. "\n\t\tAt M source location " .. place)
+end
+
+direct.report = report
+
+-- A line that does not compile: what is wrong, the line, a mark.
+local function report_line(text, e)
+    local object = errors.object(e.mnemonic, unpack(e))
+    local before = text:sub(1, math.max((e.col or 1) - 1, 0)):gsub("[^\t]", " ")
+    tell(object.text .. "\n\t" .. text .. "\n\t" .. before .. "^-----")
+end
+
+-- ------------------------------------------------------------------- lines
+
+local function read_plain(prompt)
+    device.newline()
+    device.write(prompt)
+    device.flush()
+    local ok, text = pcall(device.read)
+    device.newline()
+    if text == "" and tonumber(special.get "ZEOF") == 1 then return nil end
+    return ok and text or nil
+end
+
+local function read_edited(prompt)
+    device.newline()
+    device.flush()
+    local text, why = lines.read(prompt)
+    if why then return "" end
+    if not text then
+        device.newline()
+        return nil
+    end
+    lines.remember(text)
+    return text
+end
+
+-- The next line; nil: there are no more.
+local function read()
+    device.reset_to_principal()
+    local prompt = tostring(special.get "ZPROMPT")
+    return (editing and read_edited or read_plain)(prompt)
+end
+
+-- ------------------------------------------------------------------ running
+
+-- Throws that a prompt ends by.
+local function is_mine(e, name)
+    return type(e) == "table" and e.control == name
+end
+
+-- Is the line nothing but QUIT?
+local function quits(ast)
+    local cmd = ast.cmds[1]
+    return cmd and #ast.cmds == 1 and cmd[1] == "QUIT" and not cmd[2][1] and not cmd.pc
+end
+
+local function run(text)
+    local ok, e = call.direct(text)
+    device.flush()
+    if ok and not is_mine(e, "halt") then return end
+    if type(e) ~= "table" or e.control then return e end
+    report(e)
+end
+
+-- Lines until one leaves the prompt: what is to be thrown then.
+local function prompt(nested)
+    local outer = trap.prompt
+    trap.prompt = L.n
+    local result
+    repeat
+        local text = read()
+        if not text then
+            result = { control = "halt", code = 0 }
+            break
+        end
+        local ast = parse.line(text)
+        if ast.errors[1] then
+            report_line(text, ast.errors[1])
+        elseif nested and quits(ast) then
+            result = { control = "quit" }
+        else
+            result = run(text)
+            if not nested and is_mine(result, "continue") then result = nil end
+        end
+    until result
+    trap.prompt = outer
+    return result
+end
+
+-- A prompt at the level of now.  It returns by ZCONTINUE; QUIT and all else are throws.
+local function nested()
+    local e = prompt(true)
+    if is_mine(e, "continue") then return end
+    if is_mine(e, "quit") then e = { control = "goto", level = L.n } end
+    error(e, 0)
+end
+
+-- ---------------------------------------------------------------- commands
+
+-- BREAK: an argument is run before the prompt.
+function commands.BREAK(text)
+    local e = errors.locate(errors.object "BREAK")
+    if text ~= nil and tostring(text) ~= "" then return call.xecute(tostring(text)) end
+    report(e)
+    return nested()
+end
+
+function commands.ZCONTINUE()
+    if trap.prompt then error({ control = "continue" }, 0) end
+end
+
+-- An error without a trap: told, and a prompt where it was.
+local function interactive(e)
+    return function()
+        report(e)
+        return nested()
+    end
+end
+
+direct.nested = nested
+
+-- --------------------------------------------------------------------- main
+
+local function history_path()
+    local state, home = os.getenv "XDG_STATE_HOME", os.getenv "HOME"
+    if state and state:sub(1, 1) == "/" then return state .. "/caret/m_history" end
+    return home and home ~= "" and home .. "/.local/state/caret/m_history" or nil
+end
+
+function direct.main()
+    require("mumps.runtime.start").load()
+    special.put("ZMODE", "INTERACTIVE")
+    trap.interactive = interactive
+    level.outside = "+1^GTM$DMOD"
+    editing = lines.open(require("mumps.tools.complete").complete, history_path())
+    local e = prompt(false)
+    lines.close()
+    device.finish()
+    return e and e.code or 0
+end
+
+return direct
