@@ -7,6 +7,7 @@
 -- Functions here return 0 and values, or a status and what is wrong, as $ZSTATUS has it.  Entries have
 -- numbers, which stay good when another table becomes the current one.
 
+local C = require "mumps.host"
 local ffi = require "ffi"
 local types = require "mumps.bridge.types"
 local start = require "mumps.runtime.start"
@@ -232,10 +233,20 @@ local value_of = require("mumps.bridge.xcall").value
 
 -- ------------------------------------------------------------------ calls
 
+local last -- session of the last call, as a number
+
+-- Places remember the session they work in; each thread of the program has its own.
+local function reselect()
+    local globals = package.loaded["mumps.data.globals"]
+    if not globals then return end
+    local session = tonumber(ffi.cast("intptr_t", C.caret_mumps__session("", 0)))
+    if last and last ~= session and globals.reselect then globals.reselect() end
+    last = session
+end
+
 local function prepare()
     start.load()
-    local globals = package.loaded["mumps.data.globals"]
-    if globals and globals.reselect then globals.reselect() end
+    reselect()
     if special.writers.ECODE then special.writers.ECODE("") end
 end
 
@@ -261,7 +272,7 @@ local function call(number, pointer)
         local v = t.input and enter[t.kind](t, cells[i + first]) or nil
         args[i] = t.output and variable(v) or v
     end
-    local v = invoke(e.label, e.routine, args, n, first == 0 and "$$" or "DO")
+    local v = invoke(e.label, e.routine, args, n > 0 and n or nil, first == 0 and "$$" or "DO")
     for i, t in ipairs(e) do
         if t.output then leave[t.kind](t, cells[i + first], value_of(args[i]) or "") end
     end

@@ -58,6 +58,7 @@ local function add_require(E)
     local loaded = {_G = E}
     for _, name in ipairs(libraries) do loaded[name] = E[name] end
     E.package = {loaded = loaded, preload = {}, config = package.config}
+    E.package.preload.yottadb = function() return require "mumps.bridge.ydb" end
     E.package.path, E.package.cpath = package.path, package.cpath
     loaded.package = E.package
     function E.require(name)

@@ -194,7 +194,7 @@ function writers.ZGBLDIR(v)
         fail_with("," .. why, "ZGBLDIRACC", name, ".  Retaining ", now)
     end
     local globals = package.loaded["mumps.data.globals"]
-    if globals and globals.reselect then globals.reselect() end
+    if globals and globals.use then globals.use(name) end
 end
 
 function readers.ZMAXTPTIME()

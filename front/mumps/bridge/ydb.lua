@@ -1,0 +1,337 @@
+-- mumps.bridge.ydb: the module `yottadb` for Lua that M calls: over M's own variables, in the same machine.
+--
+--     local ydb = require "yottadb"
+--     ydb.set("x", 1, "a", 5)        -- M's local variable x(1,"a")
+--     print(ydb.get("^oaks", {1}))
+--
+-- Arguments are those of lua-yottadb, docs/migrating/lua-yottadb.md: (name [, {subs}] [, sub, ...]), or a
+-- node instead of the name, then what the function needs besides.  Values are strings; nil: there is none.
+-- What M raises is an error with a table: code, text.
+
+local A = require "mumps.runtime.array"
+local G = require "mumps.data.globals"
+local R = require "mumps.data.ref"
+local lock = require "mumps.data.lock"
+local names = require "mumps.values.names"
+local number = require "mumps.values.number"
+local special = require "mumps.runtime.special"
+local symbols = require "mumps.runtime.symbols"
+local tp = require "mumps.data.tp"
+
+local ydb = {_VERSION = "3.0", YDB_OK = 0, YDB_TP_RESTART = 2147483646, YDB_TP_ROLLBACK = 2147483645}
+ydb.YDB_LOCK_TIMEOUT, ydb.DELETE = 2147483643, {}
+
+local S, str = symbols.table, number.str
+local byte, type, select, unpack = string.byte, type, select, unpack
+local CARET, DOLLAR = 94, 36
+
+local node = {}
+
+-- ------------------------------------------------------------- arguments
+
+-- A Lua value as M's.
+local function to_m(v)
+    if type(v) == "number" then
+        if v % 1 == 0 and v > -2 ^ 53 and v < 2 ^ 53 then return v == 0 and 0 or v end
+        return (("%.14g"):format(v):gsub("e", "E"))
+    end
+    if type(v) == "string" then return v end
+    return error(("string or number expected, got %s"):format(type(v)), 3)
+end
+
+local function reference(name, n, subs)
+    if type(name) ~= "string" then error(("string expected, got %s"):format(type(name)), 3) end
+    for i = 1, n do subs[i] = to_m(subs[i]) end
+    local first = byte(name)
+    if first == CARET then return R.global(name, nil, n, unpack(subs, 1, n)) end
+    if first == DOLLAR or not name:find "^[%%%a]%w*$" then
+        require("mumps.runtime.error").fail("INVVARNAME", name)
+    end
+    return R.local_(S[name], n, unpack(subs, 1, n))
+end
+
+-- All of the arguments are an address.
+local function address(name, ...)
+    local n = select("#", ...)
+    if getmetatable(name) == node then
+        local from = rawget(name, node)
+        if n == 0 then return from end
+        local list = {unpack(from, 1, from.n)}
+        local more = type((...)) == "table" and (...) or {...}
+        for i = 1, #more do list[from.n + i] = more[i] end
+        return reference(from.name, from.n + #more, list)
+    end
+    if n == 0 then return reference(name, 0, {}) end
+    if type((...)) ~= "table" then return reference(name, n, {...}) end
+    local list = {}
+    for i, sub in ipairs((...)) do list[i] = sub end
+    for i = 2, n do list[#list + 1] = (select(i, ...)) end
+    return reference(name, #list, list)
+end
+
+-- Those of functions whose last argument is another thing: after plain subscripts always, else as it may be.
+local function address_and_last(name, ...)
+    local n = select("#", ...)
+    if n == 0 or n == 1 and type((...)) == "table" then return address(name, ...) end
+    local list = {...}
+    return address(name, unpack(list, 1, n - 1)), list[n]
+end
+
+local function text(v)
+    return v ~= nil and str(v) or nil
+end
+
+-- ------------------------------------------------------------------ values
+
+function ydb.get(name, ...)
+    if type(name) == "string" then
+        local first, n = byte(name), select("#", ...)
+        if first == DOLLAR then return str(special.get(name:sub(2):upper())) end
+        if n == 0 and first ~= CARET then
+            local slot = rawget(S, name)
+            if slot then return text(A.peek[0](slot)) end
+        end
+    end
+    return text(R.peek(address(name, ...)))
+end
+
+function ydb.set(name, ...)
+    local n = select("#", ...)
+    if type(name) == "string" and byte(name) == DOLLAR then
+        special.set(name:sub(2):upper(), to_m((select(n, ...))))
+        return (select(n, ...))
+    end
+    local list = {...}
+    local ref, value = address(name, unpack(list, 1, n - 1)), list[n]
+    if value == nil or value == ydb.DELETE then R.zkill(ref) else R.set(ref, to_m(value)) end
+    return value
+end
+
+function ydb.incr(...)
+    local ref, by = address_and_last(...)
+    return str(R.incr(ref, by == nil and 1 or to_m(by)))
+end
+
+function ydb.data(...) return R.data(address(...)) end
+function ydb.delete_tree(...) R.kill(address(...)) end
+ydb.kill = ydb.delete_tree
+function ydb.delete_node(...) R.zkill(address(...)) end
+
+-- ------------------------------------------------------------------ moving
+
+local function name_beside(ref, dir)
+    if byte(ref.name) == CARET then return G.next_name(ref.name, dir) end
+    return A.next_name(S, ref.name, dir)
+end
+
+local function beside(ref, dir)
+    local sub
+    if ref.n == 0 then sub = name_beside(ref, dir) else sub = (dir == 1 and R.next or R.prev)(ref) end
+    sub = str(sub)
+    return sub ~= "" and sub or nil
+end
+
+function ydb.subscript_next(...) return beside(address(...), 1) end
+function ydb.subscript_previous(...) return beside(address(...), -1) end
+
+-- The same node with another last subscript, or another variable.
+local function moved(ref, sub)
+    if ref.n == 0 then return address(sub) end
+    local list = {unpack(ref, 1, ref.n)}
+    list[ref.n] = sub
+    return reference(ref.name, ref.n, list)
+end
+
+local function each_beside(ref, dir)
+    return function()
+        local sub = beside(ref, dir)
+        if sub then ref = moved(ref, sub) end
+        return sub
+    end
+end
+
+function ydb.subscripts(name, ...)
+    local n = select("#", ...)
+    local last = n > 0 and select(n, ...) or nil
+    if type(last) ~= "boolean" then return each_beside(address(name, ...), 1) end
+    local list = {...}
+    return each_beside(address(name, unpack(list, 1, n - 1)), last and -1 or 1)
+end
+
+local function subs_of(full)
+    if full == "" then return nil end
+    local parsed, list = names.parse(full), {}
+    for i = 1, parsed.n do list[i] = str(parsed[i]) end
+    return list
+end
+
+function ydb.node_next(...) return subs_of(R.query(address(...))) end
+function ydb.node_previous(...) return subs_of(R.queryback(address(...))) end
+
+-- ------------------------------------------------------------------- locks
+
+local function got(ok)
+    if ok == false then error(("YDB Error: %d: YDB_LOCK_TIMEOUT"):format(ydb.YDB_LOCK_TIMEOUT), 0) end
+end
+
+function ydb.lock(list, timeout)
+    local refs = {}
+    if type(list) == "string" or getmetatable(list) == node then list = {list} end
+    for i, item in ipairs(list or {}) do
+        local plain = type(item) == "string" or getmetatable(item) == node
+        refs[i] = plain and address(item) or address(unpack(item))
+    end
+    got(lock.lock(refs, timeout and to_m(timeout)))
+end
+
+function ydb.lock_incr(...)
+    local ref, timeout = address_and_last(...)
+    got(lock.plus({ref}, timeout and to_m(timeout)))
+end
+ydb.grab = ydb.lock_incr
+
+function ydb.lock_decr(...) lock.minus {address(...)} end
+ydb.release = ydb.lock_decr
+
+-- ------------------------------------------------------------ transactions
+
+local function end_by(outcome)
+    if outcome == nil or outcome == ydb.YDB_OK then return tp.commit() end
+    if outcome == ydb.YDB_TP_RESTART then return tp.restart() end
+    tp.rollback(tp.level() - 1)
+    error(("YDB Error: %s: %s"):format(tostring(outcome),
+        outcome == ydb.YDB_TP_ROLLBACK and "YDB_TP_ROLLBACK" or "the transaction was rolled back"), 0)
+end
+
+local function slots_of(list)
+    if not list then return {} end
+    if list[1] == "*" or list == "*" then return "*" end
+    local slots = {}
+    for i, name in ipairs(list) do slots[i] = S[name] end
+    return slots
+end
+
+-- ([id,] [locals,] fn, ...)
+function ydb.tp(...)
+    local list, n, at = {...}, select("#", ...), 1
+    local id, locals
+    if type(list[at]) == "string" then id, at = list[at], at + 1 end
+    if type(list[at]) == "table" then locals, at = list[at], at + 1 end
+    local f = list[at]
+    if type(f) ~= "function" then error(("bad argument #%d to 'tp' (function expected)"):format(at), 2) end
+    tp.start(function() end_by(f(unpack(list, at + 1, n))) end, slots_of(locals), true, id)
+end
+
+function ydb.transaction(...)
+    local list, n = {...}, select("#", ...)
+    return function(...)
+        local all, m = {unpack(list, 1, n)}, select("#", ...)
+        for i = 1, m do all[n + i] = (select(i, ...)) end
+        return ydb.tp(unpack(all, 1, n + m))
+    end
+end
+
+function ydb.trestart() tp.restart() end
+
+function ydb.trollback()
+    tp.rollback(tp.level() - 1)
+    error(("YDB Error: %d: YDB_TP_ROLLBACK"):format(ydb.YDB_TP_ROLLBACK), 0)
+end
+
+-- -------------------------------------------------------------------- text
+
+function ydb.str2zwr(v) return str(names.quote(to_m(v))) end
+function ydb.zwr2str(v) return str(names.unquote(to_m(v)) or "") end
+
+-- Lines name=value of a node and all below it; at most 30, or so many.
+function ydb.dump(name, ...)
+    local ref, most = address_and_last(name, ...)
+    if type(most) ~= "number" and most ~= nil then ref, most = address(name, ...), nil end
+    local lines, top = {}, R.name(ref)
+    local value, at = R.peek(ref), ref
+    if value ~= nil then lines[1] = top .. "=" .. names.quote(value) end
+    while true do
+        local subs = subs_of(R.query(at))
+        if not subs or #subs <= ref.n and ref.n > 0 then break end
+        at = reference(ref.name, #subs, subs)
+        for i = 1, ref.n do
+            if str(at[i]) ~= str(ref[i]) then return table.concat(lines, "\n") end
+        end
+        if #lines >= (most or 30) then
+            lines[#lines + 1] = ("...etc.   -- stopped at %d lines; dump(n) gives n"):format(#lines)
+            break
+        end
+        lines[#lines + 1] = R.name(at) .. "=" .. names.quote(R.get(at))
+    end
+    return table.concat(lines, "\n")
+end
+
+function ydb.get_error_code(message)
+    if type(message) == "table" then return -(message.code or 0) end
+    return tonumber(tostring(message):match "YDB Error: (%-?%d+)")
+end
+
+-- ------------------------------------------------------------------- nodes
+
+local methods = {}
+
+local function make(ref)
+    return setmetatable({[node] = ref}, node)
+end
+
+function ydb.node(name, ...) return make(address(name, ...)) end
+ydb.key = ydb.node
+function ydb.isnode(v) return getmetatable(v) == node end
+
+local function child(n, ...) return make(address(n, ...)) end
+
+function node.__index(n, key)
+    if key == "__" then return text(R.peek(rawget(n, node))) end
+    local method = type(key) == "string" and (methods[key] or methods[key:match "^__(.+)$" or ""])
+    if method then return method end
+    return child(n, key)
+end
+
+function node.__newindex(n, key, value)
+    if key == "__" then ydb.set(n, value) else error("a node's value is n[sub].__ = value", 2) end
+end
+
+function node.__call(n, ...)
+    if select("#", ...) == 0 then return n end
+    return child(n, ...)
+end
+
+function node.__tostring(n) return R.name(rawget(n, node)) end
+
+function node.__eq(a, b) return R.name(rawget(a, node)) == R.name(rawget(b, node)) end
+
+function methods.get(n, default)
+    local v = ydb.get(n)
+    if v == nil then return default end
+    return v
+end
+function methods.subscripts(n, reverse)
+    return each_beside(rawget(child(n, ""), node), reverse and -1 or 1)
+end
+
+-- pairs(): subscript, child.
+function methods.pairs(n, reverse)
+    local step = methods.subscripts(n, reverse)
+    return function()
+        local sub = step()
+        if sub then return child(n, sub), text(R.peek(rawget(child(n, sub), node))), sub end
+    end
+end
+node.__pairs = methods.pairs
+
+for _, name in ipairs {"incr", "data", "delete_tree", "delete_node", "kill", "lock_incr", "lock_decr", "grab",
+    "release", "subscript_next", "subscript_previous", "node_next", "node_previous", "dump", "set"} do
+    methods[name] = ydb[name]
+end
+methods.delete = ydb.delete_node
+
+function ydb.init() end
+function ydb.block_M_signals() end
+function ydb.ydb_eintr_handler() return 0 end
+
+return ydb
