@@ -31,8 +31,8 @@ local MOST = 4 -- restarts that $TRESTART counts
 local T = {level = 0, restarts = 0, session = false, driver = false, restartable = false, saved = {},
            all = false}
 
-local function test() return require "mumps.runtime.test" end
-local function levels() return require "mumps.runtime.level" end
+local test = require "mumps.runtime.test"
+local levels = require "mumps.runtime.level"
 
 local function failed(rc) return report.failed(rc, function() return "" end, "Transaction failed because") end
 
@@ -80,7 +80,7 @@ local function open(names, id)
     T.level = T.level + 1
     if T.level > 1 then return end
     T.session, T.restarts, T.restartable, T.all = s, 0, names ~= nil, false
-    T.naked, T.test = G.save_naked(spare), test().t
+    T.naked, T.test = G.save_naked(spare), test.t
     lock.keep()
 end
 
@@ -95,11 +95,11 @@ local function again(mark)
     if rc ~= 0 then return failed(rc) end
     T.level = 1
     if T.restarts < MOST then T.restarts = T.restarts + 1 end
-    levels().unwind(mark)
+    levels.unwind(mark)
     lock.forget()
     restore_locals()
     G.restore_naked(T.naked)
-    test().t = T.test
+    test.t = T.test
 end
 
 -- -------------------------------------------------------------------- driver
@@ -116,16 +116,16 @@ local function is_error(e) return type(e) == "table" and e.m ~= nil end
 -- Run it; an M error is for the traps of its level, which may end by one, too.
 local function attempt(k)
     local ok, a, b, c = pcall(k)
-    while not ok and is_error(a) and T.level > 0 and levels().trap do
+    while not ok and is_error(a) and T.level > 0 and levels.trap do
         local e = a
-        ok, a, b, c = pcall(levels().trap, e)
+        ok, a, b, c = pcall(levels.trap, e)
         if not ok and a == e then break end
     end
     return ok, a, b, c
 end
 
 local function drive(k)
-    local mark = levels().mark()
+    local mark = levels.mark()
     T.driver = true
     while true do
         local ok, a, b, c = attempt(k)
