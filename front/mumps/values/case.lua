@@ -15,16 +15,29 @@ local function title(s)
 end
 
 local size = ffi.new("size_t[1]")
+local change = C.caret_mumps__utf8_case
 
--- Each character of a text through f(code, whether the one before was a letter).
-local function each_character(s, f)
-    local utf8 = require "mumps.values.utf8"
+-- Characters that become more than one.
+local upper = { ["\195\159"] = "SS", ["\239\172\128"] = "FF", ["\239\172\129"] = "FI",
+    ["\239\172\130"] = "FL",
+    ["\239\172\131"] = "FFI", ["\239\172\132"] = "FFL", ["\197\137"] = "\202\188N" }
+local lower = { ["\196\176"] = "i\204\135" }
+
+local function recased(c, code, case)
+    local special = (case == 0 and lower or upper)[c]
+    return special or require("mumps.values.utf8").encode(change(code, case))
+end
+
+-- Each character of a text in the case that case_of(whether a letter is before it) says.
+local function each_character(s, case_of)
     local parts, at, inside = {}, 0, false
+    require("mumps.values.utf8").check(s)
     while at < #s do
         local code = C.caret_mumps__utf8_code(s, #s, at, size)
         local n = tonumber(size[0])
-        parts[#parts + 1] = code < 0 and s:sub(at + 1, at + n) or utf8.encode(f(code, inside))
-        inside = code >= 0 and C.caret_mumps__utf8_case(code, 1) ~= C.caret_mumps__utf8_case(code, 0)
+        local c = s:sub(at + 1, at + n)
+        parts[#parts + 1] = code < 0 and c or recased(c, code, case_of(inside))
+        inside = code >= 0 and change(code, 1) ~= change(code, 0)
         at = at + n
     end
     return table.concat(parts)
@@ -32,7 +45,7 @@ end
 
 local function to(case)
     return function(s)
-        return each_character(s, function(code) return C.caret_mumps__utf8_case(code, case) end)
+        return each_character(s, function() return case end)
     end
 end
 
@@ -41,9 +54,7 @@ local utf8_cases = {
     U = to(1),
     L = to(0),
     T = function(s)
-        return each_character(s, function(code, inside)
-            return C.caret_mumps__utf8_case(code, inside and 0 or 1)
-        end)
+        return each_character(s, function(inside) return inside and 0 or 1 end)
     end,
 }
 
@@ -86,9 +97,9 @@ end
 function K.zconvert(s, first, second)
     s, first = str(s), str(first)
     if second then return convert(s, first:upper(), str(second):upper()) end
-    local change = (mode.utf8 and utf8_cases or cases)[first:upper()]
-    if not change then return fail("BADCASECODE", first) end
-    return change(s)
+    local convert_case = (mode.utf8 and utf8_cases or cases)[first:upper()]
+    if not convert_case then return fail("BADCASECODE", first) end
+    return convert_case(s)
 end
 
 return K

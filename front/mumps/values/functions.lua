@@ -18,11 +18,9 @@ end
 
 local F = {
     FNUMBER = require("mumps.values.format").fnumber,
-    PIECE = piece.piece,
     QLENGTH = names.qlength,
     QSUBSCRIPT = names.qsubscript,
     RANDOM = require("mumps.values.random").random,
-    SET_PIECE = piece.set_piece,
     SET_ZEXTRACT = bytes.set_extract,
     SET_ZPIECE = piece.set_piece,
     ZASCII = bytes.ascii,
@@ -55,6 +53,7 @@ F.ASCII, F.CHAR, F.EXTRACT, F.FIND = text.ascii, text.char, text.extract, text.f
 F.REVERSE, F.TRANSLATE, F.JUSTIFY = text.reverse, text.translate, text.justify
 F.LENGTH, F.SET_EXTRACT = text.length or zlength, text.set_extract
 F.ZSUBSTR, F.ZWIDTH = text.substr, text.width
+F.PIECE, F.SET_PIECE = text.piece or piece.piece, text.set_piece or piece.set_piece
 
 -- There is no other collation than M's own.
 function F.ZCOLLATE(_, collation)

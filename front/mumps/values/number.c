@@ -74,7 +74,7 @@ double caret_mumps__integer(const char *s, size_t n)
     return parse(0, s, n, &d) == CARET__DEC_OK && whole(d, &value) ? value : NAN;
 }
 
-int caret_mumps__canonical(const char *s, size_t n, caret_mumps__number *out)
+int caret_mumps__to_number(const char *s, size_t n, caret_mumps__number *out)
 {
     struct caret__dec d;
     int outcome = parse(0, s, n, &d);

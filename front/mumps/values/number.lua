@@ -8,7 +8,7 @@ local ffi = require "ffi"
 local C = require "mumps.host"
 local fail = require "mumps.values.fail"
 
-local integer, canonical, arithmetic, compare = C.caret_mumps__integer, C.caret_mumps__canonical,
+local integer, canonical, arithmetic, compare = C.caret_mumps__integer, C.caret_mumps__to_number,
     C.caret_mumps__arithmetic, C.caret_mumps__compare
 local key_of, is_canonical = C.caret_mumps__key, C.caret_mumps__is_canonical
 local type, tostring, tonumber, floor, format = type, tostring, tonumber, math.floor, string.format

@@ -57,6 +57,7 @@ P.compile = compile
 function P.is_match(v, p)
     v = str(v)
     if type(p) ~= "cdata" then p = compile(str(p)) end
+    if mode.utf8 then require("mumps.values.utf8").check(v) end
     local matches = pattern_match(p, v, #v)
     if matches < 0 then return fail("PATNOTFOUND") end
     return matches == 1

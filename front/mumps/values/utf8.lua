@@ -12,7 +12,7 @@ local piece = require "mumps.values.piece"
 local str, int = number.str, number.int
 local count, offset = C.caret_mumps__utf8_length, C.caret_mumps__utf8_offset
 local code_at = C.caret_mumps__utf8_code
-local sub, rep, strchar, find = string.sub, string.rep, string.char, string.find
+local byte, sub, rep, strchar, find = string.byte, string.sub, string.rep, string.char, string.find
 local tonumber, select, floor = tonumber, select, math.floor
 
 local MAX = text.MAX
@@ -59,7 +59,8 @@ end
 local function char1(code)
     code = int(code)
     if code < 0 then return "" end
-    if code > 0x10FFFF or (code >= 0xD800 and code < 0xE000) then return fail("INVDLRCVAL", str(code)) end
+    local surrogate = code >= 0xD800 and code < 0xE000
+    if code > 0x10FFFF or surrogate or code % 0x10000 >= 0xFFFE then return fail("INVDLRCVAL", str(code)) end
     return U.encode(code)
 end
 
@@ -75,9 +76,11 @@ function U.extract(s, from, to)
     to = to and int(to) or from
     if from < 1 then from = 1 end
     if to < from then return "" end
-    if length(s) == #s then return sub(s, from, to) end
+    if tonumber(count(s, #s, bad)) == #s and bad[0] == 0 then return sub(s, from, to) end
     local at = place(s, from)
-    return sub(s, at, tonumber(offset(s, #s, at - 1, to - from + 1)))
+    local last = tonumber(offset(s, #s, at - 1, to - from + 1))
+    if bad[0] ~= 0 and bad[0] <= last and U.checking then return refuse(s, tonumber(bad[0])) end
+    return sub(s, at, last)
 end
 
 function U.find(s, what, start)
@@ -91,8 +94,23 @@ function U.find(s, what, start)
 end
 
 function U.length(s, delim)
-    if delim then return piece.count(s, delim) end
-    return length(str(s))
+    s = str(s)
+    local n = length(s)
+    return delim and piece.count(s, delim) or n
+end
+
+function U.piece(s, delim, first, last)
+    s, delim = str(s), str(delim)
+    length(s)
+    length(delim)
+    return piece.piece(s, delim, first, last)
+end
+
+function U.set_piece(s, delim, first, last, new)
+    s, delim = str(s), str(delim)
+    length(s)
+    length(delim)
+    return piece.set_piece(s, delim, first, last, new)
 end
 
 -- Calls f with each character of a text.
@@ -156,18 +174,28 @@ function U.set_extract(s, from, to, new)
     return text.checked(sub(s, 1, place(s, from) - 1) .. new .. sub(s, place(s, to + 1)))
 end
 
--- The characters that bytes from..from + n - 1 of a text have a part in.
+local function inside(s, at)
+    local c = byte(s, at)
+    return c and c >= 0x80 and c < 0xC0
+end
+
+-- From character `from` on the whole characters within n bytes.
 function U.substr(s, from, n)
     s, from = str(s), int(from)
     n = n and int(n) or MAX
-    if from < 1 then from = 1 end
+    length(s)
     if n < 1 then return "" end
-    return sub(s, from, n < MAX and from + n - 1 or MAX)
+    from = place(s, from < 1 and 1 or from)
+    local after = n < MAX and from + n or #s + 1
+    while inside(s, after) do after = after - 1 end
+    return sub(s, from, after - 1)
 end
 
 function U.width(s)
     local n = 0
-    each(str(s), function(_, code)
+    s = str(s)
+    length(s)
+    each(s, function(_, code)
         local w = code < 0 and 0 or C.caret_mumps__utf8_width(code)
         n = n + (w > 0 and w or 0)
     end)
@@ -216,11 +244,26 @@ local function from_utf16(s, little)
     return table.concat(out)
 end
 
-function U.recode(s, from, into)
-    if from == into then return s end
-    if from ~= "UTF-8" then s = from_utf16(s, from ~= "UTF-16BE") end
-    if into == "UTF-8" then return s end
-    return to_utf16(s, into ~= "UTF-16BE")
+-- UTF-16 alone: a mark of the order of bytes, little-endian, is written, and read if there; without one it
+-- is big-endian.
+local function from_marked(s)
+    local mark = sub(s, 1, 2)
+    if mark == "\255\254" then return from_utf16(sub(s, 3), true) end
+    return from_utf16(mark == "\254\255" and sub(s, 3) or s, false)
 end
+
+function U.recode(s, from, into)
+    if from == "UTF-8" then length(s) end
+    if from == into then return s end
+    if from == "UTF-16" then
+        s = from_marked(s)
+    elseif from ~= "UTF-8" then
+        s = from_utf16(s, from == "UTF-16LE")
+    end
+    if into == "UTF-8" then return s end
+    return (into == "UTF-16" and "\255\254" or "") .. to_utf16(s, into ~= "UTF-16BE")
+end
+
+U.check = length
 
 return U

@@ -42,7 +42,7 @@ enum caret_mumps__op {
 double caret_mumps__integer(const char *s, size_t n);
 
 /* The same for every number. */
-int caret_mumps__canonical(const char *s, size_t n, caret_mumps__number *out);
+int caret_mumps__to_number(const char *s, size_t n, caret_mumps__number *out);
 
 /* Is it the canonical text of an integer below 2^53? It, or NaN. */
 double caret_mumps__key(const char *s, size_t n);
