@@ -170,7 +170,7 @@ local function broken_pattern()
     local p = a_pattern(1)
     if random(8) > 1 then return p end
     local at = random(#p)
-    return p:sub(1, at - 1) .. one_of { "", "(", ")", '"', "Q", ".", "," } .. p:sub(at + 1)
+    return p:sub(1, at - 1) .. one_of { "", "(", ")", '"', "Y", ".", "," } .. p:sub(at + 1)
 end
 
 local function pattern_text()
@@ -282,7 +282,8 @@ local function part(s, at)
     return "$ZCH", at
 end
 
--- A text as M writes it.  GT.M's compiler refuses a constant that is too large for a number: no `E` before digits.
+-- A text as M writes it.  GT.M's compiler refuses a constant that is too large for a number: so no `E` before
+-- digits.
 local function literal(s)
     local parts, at, kind = {}, 1
     while at <= #s do
@@ -296,7 +297,8 @@ local function literal(s)
         at, kind = last + 1, new
     end
     for i, p in ipairs(parts) do
-        parts[i] = p.kind == "text" and '"' .. table.concat(p) .. '"' or p.kind .. "(" .. table.concat(p, ",") .. ")"
+        local text = p.kind == "text"
+        parts[i] = text and '"' .. table.concat(p) .. '"' or p.kind .. "(" .. table.concat(p, ",") .. ")"
     end
     if #parts == 0 then return '""' end
     return #parts == 1 and parts[1] or "(" .. table.concat(parts, "_") .. ")"
@@ -349,15 +351,12 @@ local function oracle(list, folder)
 end
 
 -- Differences that are left: GT.M makes anything of a count that is beyond 32 bits or no number at all,
--- looks at texts as numbers where it need not, and finds PATNOTFOUND by the way it goes through a pattern,
+-- looks at texts as numbers where it need not, and reports a wrong pattern by the way it goes through a pattern,
 -- of which an illegal rest may be one error or another.
 local function known(case, theirs, ours)
     local both = theirs .. ours
     if utf8 and theirs:find "[(,]%d%d%d%d%d" then return true end -- what no letter has been given to
-    if both:find "PATNOTFOUND" or case.text:find "%d%a*Q" or both == "E INDRCOMPFAILE INDEXTRACHARS"
-        or both == "E PATCODEE PATCLASS" then
-        return true
-    end
+    if both == "E INDRCOMPFAILE INDEXTRACHARS" or both == "E PATCODEE PATCLASS" then return true end
     if case.arithmetic then return false end
     for _, v in ipairs(case.args) do
         local ok, n = pcall(N.num, v)
@@ -379,11 +378,12 @@ while done < cases and failed < 200 do
     local answers = oracle(list, folder)
     for i, case in ipairs(list) do
         local ours = answer(case)
+        if not answers[i] then break end -- GT.M has died of the one before
         if answers[i] == ours or known(case, answers[i], ours) then
             passed = passed + 1
         else
             failed = failed + 1
-            local theirs = (answers[i] or "nothing"):sub(1, 200)
+            local theirs = answers[i]:sub(1, 200)
             print(("%s\n   GT.M  %s\n   ours  %s"):format(case.text:sub(1, 300), theirs, ours:sub(1, 200)))
         end
     end
