@@ -50,4 +50,42 @@ printf '%s\n' '' '>' '%YDB-I-BREAK, Break instruction encountered' "$tab${tab}At
     '>' after '%YDB-E-DIVZERO, Attempt to divide by zero' "$tab${tab}At M source location R+3^R" '' '>' 1 '>' '' '>' \
     0 '>' >want
 direct "BREAK and an error stop where they are; ZCONTINUE and QUIT"
+
+cat >S.m <<'END'
+S s a=1
+ d sub
+ f i=1:1:2 d sub
+ q
+sub w "sub",!
+ s b=$$f(2)
+ q
+f(x) q x*2
+END
+# stopped place kind: what is said when a program stops
+stopped() { printf '%%YDB-I-BREAKZ%s, Break instruction encountered during Z%s action\n%s\n\n>\n' \
+    "$2" "$3" "$tab${tab}At M source location $1"; }
+printf '%s\n' 'zb sub+1^S' 'd ^S' 'zst' 'zst over' 'zst outof' 'zc' 'zb -sub+1^S' 'zc' >in
+{
+    printf '%s\n' '' '>' '' '>' sub
+    stopped sub+1^S BA BREAK
+    stopped f^S ST STEP
+    stopped sub+2^S ST STEP
+    stopped S+2^S ST STEP
+    echo sub
+    stopped sub+1^S BA BREAK
+    printf '%s\n' '' '>' sub '' '>'
+} >want
+direct "ZBREAK and ZSTEP"
+printf '%s\n' 'zb sub^S:"w b":2' 's b="b"' 'd ^S' 'zb -*' 'zb none^S' >in
+printf '%s\n' '' '>' '' '>' '' '>' sub 4sub 4sub '' '>' '' '>' '%YDB-E-NOPLACE, Line specified in a ZBREAK cannot be found' \
+    '' '>' >want
+direct "an action of a breakpoint, from the second time on"
+
+"$caret" m -trace -run ^S >out 2>err
+[ $? = 0 ] && [ "$(grep -c sub+1^S err)" = 3 ] && [ "$(head -n 1 err)" = "S^S${tab}S s a=1" ] && [ "$(wc -l <out)" = 3 ]
+note $? "-trace tells each line"
+printf ' w never\n q\n' >>S.m
+"$caret" m -cover -run sub^S >out 2>err
+[ "$(cat out)" = sub ] && grep -qx 'S  *4 of  *10 lines  *40 %' err && grep -qx ' *9   w never' err
+note $? "-cover tells the lines that did not run"
 finish

@@ -432,6 +432,17 @@ do_cmd.ZPRINT = each(function(k, arg)
     return format("%s(%s,%s)", k:h("cmd_ZPRINT"), entry_table(k, arg[2]), entry_table(k, arg[3]))
 end)
 
+do_cmd.ZBREAK = each(function(k, arg)
+    local all = arg[1] == "zbreakall"
+    return format("%s(%s,%s,%s,%s)", k:h("cmd_ZBREAK"), all and "nil" or entry_table(k, arg[2]),
+        optional(k, arg[3]), optional(k, arg[4]), tostring(arg.remove or false))
+end)
+
+function do_cmd.ZSTEP(k, cmd)
+    local arg = cmd[2][1] or {}
+    return format("%s(%s,%s)", k:h("cmd_ZSTEP"), arg[2] and quote(arg[2]) or "nil", optional(k, arg[3]))
+end
+
 -- A command that is a function of runtime/commands: its arguments as values.
 local function operands(k, arg)
     if type(arg) ~= "table" then

@@ -9,6 +9,7 @@ usage: caret m                              a prompt (direct mode)
        caret m -run [LABEL^]ROUTINE [ARGUMENTS]
        caret m -compile FILE.m...           all errors, with line and column
        caret m -format [-short] [-write] FILE.m...     one form, on standard output or over the file
+       caret m -cover|-trace -run ...       which lines ran; each line as it begins: on standard error
        caret m -version
 ]]
 
@@ -18,6 +19,8 @@ local commands = {
     ["-direct"] = function() return host.direct() end,
     ["-compile"] = function(...) return host.compile(...) end,
     ["-format"] = function(...) return host.format(...) end,
+    ["-cover"] = function(...) return host.cover(...) end,
+    ["-trace"] = function(...) return host.trace(...) end,
     ["-version"] = function() return host.version() end,
     ["-lua"] = function(file, ...) return host.lua(file, ...) end,
 }

@@ -27,6 +27,14 @@ function program.format(...)
     return part("mumps.tools.format", "main", ...)
 end
 
+function program.cover(...)
+    return part("mumps.tools.cover", "main", ...)
+end
+
+function program.trace(...)
+    return part("mumps.tools.cover", "trace", ...)
+end
+
 function program.version()
     io.write("caret-m 0.1.0, ", jit.version, "\n")
     return 0

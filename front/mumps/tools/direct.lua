@@ -27,9 +27,10 @@ local function tell(text)
     io.stderr:flush()
 end
 
-local function report(e)
+-- `typed`: of the line that was entered.
+local function report(e, typed)
     local place = e.place or ""
-    if place == "" or place:find("GTM$DMOD", 1, true) or e.line_typed then return tell(e.text) end
+    if place == "" or place:find("GTM$DMOD", 1, true) or typed then return tell(e.text) end
     return tell(e.text .. "\n\t\tAt M source location " .. place)
 end
 
@@ -92,7 +93,7 @@ local function run(text)
     device.flush()
     if ok and not is_mine(e, "halt") then return end
     if type(e) ~= "table" or e.control then return e end
-    report(e)
+    report(e, e.place == level.place())
 end
 
 -- Lines until one leaves the prompt: what is to be thrown then.
@@ -139,7 +140,7 @@ function commands.BREAK(text)
 end
 
 function commands.ZCONTINUE()
-    if trap.prompt then error({ control = "continue" }, 0) end
+    if trap.prompt == L.n then error({ control = "continue" }, 0) end
 end
 
 -- An error without a trap: told, and a prompt where it was.

@@ -1,0 +1,137 @@
+-- ZBREAK and ZSTEP: breakpoints and single steps, by tools/watch.lua.
+--
+-- A breakpoint belongs to a line of a routine, by name: it holds for what ZLINK brings, too.  Its action, or
+-- that of a step, is XECUTEd before the line runs; without one there is a prompt (direct.lua).
+
+local call = require "mumps.runtime.call"
+local commands = require "mumps.runtime.commands"
+local errors = require "mumps.runtime.error"
+local level = require "mumps.runtime.level"
+local routine = require "mumps.runtime.routine"
+local special = require "mumps.runtime.special"
+local trap = require "mumps.runtime.trap"
+local watch = require "mumps.tools.watch"
+
+local debugger = {}
+
+local L = level.L
+local breaks = {} -- by name of routine, by line: {action, count, place}
+local n_breaks = 0
+local step -- {kind, level, action}
+
+-- ------------------------------------------------------------------ before a line
+
+local function is_step(s)
+    if s.kind == "OVER" then return L.n <= s.level end
+    if s.kind == "OUTOF" then return s.left or L.n < s.level end
+    return true
+end
+
+function watch.left(n)
+    if step and n == step.level then step.left = true end
+end
+
+-- The action is run; the plain one is a prompt.
+local function act(action, mnemonic, code, line)
+    if action:match "^%s*[Bb][Rr]?[Ee]?[Aa]?[Kk]?%s*$" then
+        local e = errors.object(mnemonic)
+        e.place = level.place_of(code, line)
+        local direct = require "mumps.tools.direct"
+        direct.report(e)
+        return direct.nested()
+    end
+    return call.xecute(action)
+end
+
+local function due(b)
+    if b.count > 1 then
+        b.count = b.count - 1
+        return false
+    end
+    return true
+end
+
+local function update() end -- below
+
+local function before(code, line)
+    local s = step
+    if s and is_step(s) then
+        step = nil
+        update()
+        act(s.action, "BREAKZST", code, line)
+    end
+    local b = breaks[code.name] and breaks[code.name][line]
+    if b and due(b) then act(b.action, "BREAKZBA", code, line) end
+end
+
+function update()
+    watch.set("debug", (n_breaks > 0 or step) and before or nil)
+end
+
+-- ------------------------------------------------------------------------ ZBREAK
+
+-- The line that an entry {label, offset, routine} means, and its routine.
+local function place_of(entry)
+    local name = entry.routine
+    local r = name and name ~= "" and routine.look(name)
+    if not r then errors.fail("NOPLACE") end
+    local first = 1
+    if entry.label and entry.label ~= "" then first = routine.label_line(name, tostring(entry.label)) end
+    local line = first and first + (tonumber(entry.offset) or 0)
+    if not line or line < 1 or line > routine.count(r) then errors.fail("NOPLACE") end
+    return name, line, r
+end
+
+local function remove(name, line)
+    local list = breaks[name]
+    if not list or not list[line] then return end
+    list[line] = nil
+    n_breaks = n_breaks - 1
+end
+
+local function add(name, line, r, action, count)
+    remove(name, line)
+    breaks[name] = breaks[name] or {}
+    n_breaks = n_breaks + 1
+    breaks[name][line] = { action = action, count = count, place = level.place_of(r.code, line) }
+end
+
+-- entry nil: all of them.
+function commands.ZBREAK(entry, action, count, removed)
+    if not entry then
+        breaks, n_breaks = {}, 0
+        return update()
+    end
+    local name, line, r = place_of(entry)
+    count = math.floor(tonumber(count or 1) or 1)
+    if count < 0 then errors.fail("ZBRKCNTNEGATIVE", tostring(count)) end
+    if removed then
+        remove(name, line)
+    else
+        add(name, line, r, action == nil and "B" or tostring(action), count)
+    end
+    update()
+end
+
+-- For ZSHOW "B": place>action, in the order of routines and lines.
+function debugger.breakpoints()
+    local list = {}
+    for name, lines in pairs(breaks) do
+        for line, b in pairs(lines) do list[#list + 1] = { name, line, b.place .. ">" .. b.action } end
+    end
+    table.sort(list, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+    for i, item in ipairs(list) do list[i] = item[3] end
+    return list
+end
+
+-- ------------------------------------------------------------------------- ZSTEP
+
+-- At a prompt the program goes on, too.
+function commands.ZSTEP(kind, action)
+    step = { kind = kind or "INTO", level = L.n, action = tostring(action == nil and special.get "ZSTEP"
+    or action) }
+    update()
+    if trap.prompt == L.n then error({ control = "continue" }, 0) end
+end
+
+return debugger
