@@ -126,6 +126,8 @@ function D.tab(v)
     D.write((" "):rep(n - d.x))
     if n >= d.width and d.wrap then
         d.y, d.x = d.y + math.floor(n / d.width), n % d.width
+    else
+        d.x = n
     end
 end
 
@@ -227,6 +229,9 @@ end
 
 local OPENERS = { SOCKET = "mumps.io.socket", PIPE = "mumps.io.pipe" }
 
+-- What only the first OPEN of a file decides.
+local ON_OPEN = { FIXED = true, NOFIXED = true, STREAM = true, VARIABLE = true, APPEND = true }
+
 -- OPEN: true or false if there is a timeout.
 function D.open(device, params, timeout, space)
     local name = text_of(device)
@@ -236,7 +241,7 @@ function D.open(device, params, timeout, space)
     if d and d.class.reopen then
         ok = d.class.reopen(d, params, timeout)
     elseif d then
-        P.apply(d, params)
+        P.apply(d, params, ON_OPEN)
     else
         d, ok = require(OPENERS[kind] or "mumps.io.file").open(name, params, timeout)
         if d then

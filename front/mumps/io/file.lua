@@ -68,7 +68,7 @@ local function regular(name, path, params, named)
     local d = B.new(name, "RM", R)
     early(d, named)
     if C.caret_mumps__io_path_kind(path) == 100 then
-        return B.fail(d, "GTMEISDIR", 1, path)
+        return B.fail(d, "GTMEISDIR", path)
     end
     local fd = try(d, path, named)
     d.fd, d.ofd = named.WRITEONLY and -1 or fd, named.READONLY and -1 or fd

@@ -97,7 +97,7 @@ function F.zparse(path, field, default, default2, how)
             return f(folder, name, kind)
         end
     end
-    return wanted == "" and whole or B.fail(nil, "ZPARSETYPE", wanted)
+    return wanted == "" and whole or B.fail(nil, "ZPARSFLDBAD", wanted)
 end
 
 local streams = {}

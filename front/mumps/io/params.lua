@@ -127,7 +127,7 @@ end
 function record.REWIND(d)
     if d.regular then
         move(d, 0, 0)
-        d.x, d.y = 0, 0
+        d.x, d.y, d.wrote = 0, 0, false
     end
 end
 
@@ -142,7 +142,7 @@ function record.SEEK(d, value)
     end
     local n = tonumber(digits) * (d.fixed and d.width or 1)
     move(d, sign == "-" and -n or n, sign == "" and 0 or 1)
-    d.x, d.y = 0, 0
+    d.x, d.y, d.wrote = 0, 0, false
 end
 
 function record.TRUNCATE(d)

@@ -71,14 +71,13 @@ end
 
 -- The three pipes as the parameters want them: the child's ends, and ours in d.
 local function connect(d, named)
-    local theirs = { C.caret_mumps__io_open("/dev/null", 1), C.caret_mumps__io_open("/dev/null", 2), -1 }
+    local theirs = { C.caret_mumps__io_open("/dev/null", 1), -1, -1 }
     if not named.READONLY then
         C.caret_mumps__io_close(theirs[1])
         theirs[1], d.ofd = pipe(d)
         C.caret_mumps__io_nonblock(d.ofd, 1)
     end
     if not named.WRITEONLY then
-        C.caret_mumps__io_close(theirs[2])
         d.fd, theirs[2] = pipe(d)
     end
     if named.STDERR then

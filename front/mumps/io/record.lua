@@ -48,6 +48,7 @@ end
 -- Before the first WRITE after a READ.
 local function prepare(d)
     if d.readonly or d.ofd < 0 and not d.discard then
+        d.status = "0"
         return B.fail(d, "DEVICEREADONLY")
     end
     if d.reading then
@@ -88,8 +89,8 @@ function R.write(d, text)
         d.x = x
     elseif d.wrap then
         wrapped(d, text)
-    else
-        B.put(d, text:sub(1, math.max(d.width - d.x, 0)))
+    elseif d.x < d.width then
+        B.put(d, text:sub(1, d.width - d.x))
         d.x = x
     end
 end
@@ -118,7 +119,10 @@ function R.formfeed(d)
         B.put(d, "\f")
         spaces(d, d.width - 1, d.pad)
     else
-        B.put(d, d.nofflf and "\f" or "\f\n")
+        if d.x > 0 and not d.principal then
+            B.put(d, "\n")
+        end
+        B.put(d, (d.nofflf or d.principal) and "\f" or "\f\n")
     end
     d.x, d.y = 0, 0
 end
@@ -160,9 +164,10 @@ local function begin_read(d)
     if d.fd < 0 or d.writeonly then
         return B.fail(d, "DEVICEWRITEONLY")
     end
-    if d.kind == "FF" and d.wrote and d.x > 0 and not d.readonly then
+    if d.wrote and d.x > 0 and not d.pipe and not d.principal and not d.readonly then
         R.newline(d)
     end
+    d.wrote = d.principal
     if d.n > 0 then
         B.flush(d)
     end
@@ -190,9 +195,6 @@ local function after(d, n, why, whole)
     else
         d.zb, d.key = "", ""
     end
-    if d.fixed and not whole then
-        return
-    end
     if why == "lf" or whole then
         d.x = 0
         B.down(d)
@@ -219,7 +221,7 @@ function R.read(d, max, deadline)
     end
     d.zeof = 0
     if why == "timeout" then
-        d.x = d.x + #text
+        d.x = #text
         d.za, d.status, d.zb, d.key = 0, "0", "", ""
         return text, false
     end

@@ -74,7 +74,7 @@ local functions = { ZSEARCH = F.zsearch, ZPARSE = F.zparse, ZTRNLNM = S.ztrnlnm,
     ZSIGPROC = S.zsigproc, ZSOCKET = function(...) return require("mumps.io.zsocket").zsocket(...) end }
 
 local commands = {
-    ZSYSTEM = function(args) return S.zsystem(args and args[1]) end,
+    ZSYSTEM = S.zsystem,
     ZSHOW = function(...) return require("mumps.io.zshow").command(...) end,
 }
 

@@ -140,6 +140,11 @@ function S.zsigproc(pid, signal)
     return -C.caret_mumps__io_kill(target, number)
 end
 
+-- JOB.
+function S.job(...)
+    return require("mumps.io.job").job(...)
+end
+
 -- For -job.
 function S.job_main()
     return require("mumps.io.job").main()

@@ -146,8 +146,7 @@ function Z.to(codes, put)
 end
 
 -- ZSHOW codes, or codes:destination (a reference of mumps.data.ref).
-function Z.command(args)
-    local codes, destination = args[1], args[2]
+function Z.command(codes, destination)
     if codes == nil or codes == "" then
         codes = "S"
     end
