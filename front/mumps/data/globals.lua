@@ -39,9 +39,17 @@ local sessions = {} -- by name of the database
 
 -- ---------------------------------------------------------------- sessions
 
+-- An environment is a database that there is; that of the process is made.
+local function look_for(env)
+    local file = io.open((env:gsub("%.gld$", ".caret")))
+    if not file then return report.no_database(env, "No such file or directory") end
+    file:close()
+end
+
 local function session(env)
     local s = sessions[env]
     if s then return s end
+    if env ~= "" then look_for(env) end
     s = C.caret_mumps__session(env, #env)
     if s == nil then return report.no_database(env, ffi_string(C.caret_mumps__why())) end
     sessions[env] = s
@@ -52,12 +60,16 @@ G.session = session
 -- The database of $ZGBLDIR, which may change.
 function G.use(name)
     local s = session(name)
-    for P in pairs(places) do
-        if not P.envs then P.p.s = s end
-    end
+    for P in pairs(places) do P.p.s = s end
     G.default = name
 end
 G.default = ""
+
+-- Calls come by another session from now on, as another thread of the host's makes them.
+function G.reselect()
+    sessions = {}
+    for P in pairs(places) do P.p.s = session(P.env or G.default) end
+end
 
 -- ------------------------------------------------------------------- places
 
@@ -77,6 +89,7 @@ local function fill(P, s)
                 rc = aim_i(p, i - 1, sub)
             else
                 rc = aim_t(p, i - 1, sub, #sub, i == P.d and 1 or 0)
+                P.empty = sub == ""
             end
         end
     end
@@ -104,7 +117,7 @@ local function prepare(P)
 end
 
 function G.place(name, constants)
-    return {p = false, d = #constants, name = name, constants = constants, at = nil}
+    return {p = false, d = #constants, name = name, constants = constants, empty = false, at = nil}
 end
 
 function G.naked()
@@ -193,6 +206,12 @@ local function failed(P, p, rc, what, sub)
     end, what)
 end
 
+-- A constant that is empty.
+local function null(P, p, what)
+    N.last = false
+    return report.failed(103, function() return text(P, p) end, what)
+end
+
 -- Put subscript i (from 0) that is not the one there.
 local function aim(P, p, i, sub, empty, what)
     local rc
@@ -210,7 +229,7 @@ local function aim(P, p, i, sub, empty, what)
 end
 
 local env = {type = type, N = N, prepare = prepare, string = ffi_string, aim = aim, undefined = undefined,
-             no_value = no_value, failed = failed, text = text, c_cut = c_cut,
+             no_value = no_value, failed = failed, null = null, text = text, c_cut = c_cut,
              get = C.caret_mumps__get, get_i = C.caret_mumps__get_i, get_t = C.caret_mumps__get_t,
              set_i = C.caret_mumps__set_i, set_t = C.caret_mumps__set_t, set_ii = C.caret_mumps__set_ii,
              set_it = C.caret_mumps__set_it, kill = C.caret_mumps__kill, zkill = C.caret_mumps__zkill,
@@ -228,7 +247,10 @@ local function with_last(n, body) return (body:gsub("sN", "s" .. n):gsub("LEVEL"
 
 -- The place is what it was: of n variable subscripts.
 local function all(n, empty, what)
-    if n == 0 then return "_c_cut(p, d) " end
+    if n == 0 then
+        return "_c_cut(p, d) " ..
+            (empty == "0" and 'if P.empty then _null(P, p, "' .. what .. ' failed because") end ' or "")
+    end
     return with_last(n, "_aim(P, p, LEVEL, sN, " .. empty .. ', "' .. what .. ' failed because") ')
 end
 
@@ -237,7 +259,7 @@ local VALUE = "if rc == 101 then return p.number end if rc == 102 then return _s
 
 local function getter(otherwise, what)
     return function(n)
-        local ask = "_c_cut(p, d) local rc = _get(p) "
+        local ask = all(0, "0", what) .. "local rc = _get(p) "
         if n > 0 then
             ask = with_last(n, 'local rc if _type(sN) == "number" then rc = _get_i(p, d, sN) ' ..
                 "else rc = _get_t(p, d, sN, #sN) " ..

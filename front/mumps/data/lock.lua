@@ -186,8 +186,8 @@ function lock.show()
     table.sort(all, function(a, b) return a.at > b.at end)
     local lines = {}
     for _, e in ipairs(all) do
-        if e.lock > 0 then lines[#lines + 1] = ("LOCK %s LEVEL=%d"):format(name_of(e), e.lock) end
         if e.allocate > 0 then lines[#lines + 1] = "ZAL " .. name_of(e) end
+        if e.lock > 0 then lines[#lines + 1] = ("LOCK %s LEVEL=%d"):format(name_of(e), e.lock) end
     end
     return lines
 end

@@ -274,16 +274,22 @@ int caret_mumps__next_i(caret_mumps__place *p, unsigned level, double sub)
     return rc == CARET_OK ? caret_mumps__next(p) : rc;
 }
 
-/* Before the empty subscript is the last one. */
-static int previous(caret_mumps__place *p)
+/* Is the last subscript the empty one? */
+static bool ends_empty(const caret_mumps__place *p)
 {
     char none;
     size_t len;
     unsigned depth = caret_node_depth(node(p));
 
-    if (caret_node_subscript(node(p), depth - 1, &none, 0, &len, NULL) != CARET_OK)
+    return depth > 0 && caret_node_subscript(node(p), depth - 1, &none, 0, &len, NULL) == CARET_OK;
+}
+
+/* Before the empty subscript is the last one. */
+static int previous(caret_mumps__place *p)
+{
+    if (!ends_empty(p))
         return caret_previous(p->s, node(p));
-    caret_node_cut(node(p), depth - 1);
+    caret_node_cut(node(p), caret_node_depth(node(p)) - 1);
     int rc = caret_last(p->s, node(p));
     return rc == CARET_NONE ? caret_node_child(node(p), sizeof p->node, node(p), "", 0) == CARET_OK
                                   ? CARET_NONE
@@ -300,13 +306,34 @@ int caret_mumps__prev(caret_mumps__place *p)
     return rc == CARET_OK ? answer_last(p) : rc;
 }
 
+/* On the way back from the empty subscript: the last node below the parent, which is the parent if it has none. */
+static int last_of_all(caret_mumps__place *p, caret_slice *v)
+{
+    unsigned above = caret_node_depth(node(p)) - 1;
+    int rc;
+
+    caret_node_cut(node(p), above);
+    do
+        rc = caret_last(p->s, node(p));
+    while (rc == CARET_OK);
+    if (rc != CARET_NONE)
+        return rc;
+    rc = caret_get(p->s, node(p), v);
+    return rc == CARET_NONE && above != 0 && caret_node_depth(node(p)) == above
+               ? caret_node_previous_get(p->s, node(p), v)
+               : rc;
+}
+
 int caret_mumps__query(caret_mumps__place *p, int back)
 {
     caret_slice v;
     int rc = enter(p);
 
-    if (rc == CARET_OK)
-        rc = back ? caret_node_previous_get(p->s, node(p), &v) : caret_node_next_get(p->s, node(p), &v);
+    if (rc != CARET_OK)
+        return rc;
+    if (back && ends_empty(p))
+        return answer_value(p, last_of_all(p, &v), &v);
+    rc = back ? caret_node_previous_get(p->s, node(p), &v) : caret_node_next_get(p->s, node(p), &v);
     return answer_value(p, rc, &v);
 }
 

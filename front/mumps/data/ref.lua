@@ -193,12 +193,17 @@ local function merge_kinds(to, from)
     if array then each_local(array, subs, from.n, set_below(to, from)) end
 end
 
+local function shown(ref)
+    if ref.slot then return A.plain_name(ref.name, ref.n, ref) end
+    return R.name(ref)
+end
+
 function R.merge(to, from)
-    if related(to, from) then
+    if related(to, from) and R.data(from) ~= 0 then
         if to.n == from.n then return end
         local low, high = to, from
         if to.n < from.n then low, high = from, to end
-        return report.fail("MERGEDESC", R.name(low), R.name(high))
+        return report.fail("MERGEDESC", shown(low), shown(high))
     end
     merge_kinds(to, from)
     local last = not to.slot and to or not from.slot and from

@@ -17,6 +17,8 @@ report.RESTART = {control = "restart"}
 local function errors() return require "mumps.runtime.error" end
 
 function report.fail(...) return errors().fail(...) end
+function report.object(...) return errors().object(...) end
+function report.raise(e) return errors().raise(e) end
 
 function report.text(v)
     if type(v) == "number" then return ("%.0f"):format(v) end
@@ -59,8 +61,12 @@ end
 
 function report.database() return ffi.string(C.caret_mumps__gbldir()) end
 
+-- A database can't be opened: `env`, or that of the process if it is "".
 function report.no_database(env, why)
-    return report.fail("ZGBLDIRACC", env ~= "" and env or report.database(), why, "")
+    if env == "" then return report.fail("ZGBLDIRACC", report.database(), ".  Cannot continue", "") end
+    local e = errors().object("ZGBLDIRACC", env, ".  Retaining ", report.database())
+    e.text = e.text .. ",%SYSTEM-E-ENO2, " .. why
+    return errors().raise(e)
 end
 
 return report

@@ -26,13 +26,15 @@ local tp = {}
 local begin, c_commit, c_rollback = C.caret_mumps__begin, C.caret_mumps__commit, C.caret_mumps__rollback
 local RESTART = report.RESTART
 local NEXT = {} -- what tp.after() returns
+local XECUTE = 3 -- L.kind of a level of XECUTE
 local MOST = 4 -- restarts that $TRESTART counts
 
-local T = {level = 0, restarts = 0, session = false, driver = false, restartable = false, saved = {},
+local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, restartable = false, saved = {},
            all = false}
 
 local test = require "mumps.runtime.test"
 local levels = require "mumps.runtime.level"
+local L = levels.L
 
 local function failed(rc) return report.failed(rc, function() return "" end, "Transaction failed because") end
 
@@ -80,6 +82,7 @@ local function open(names, id)
     T.level = T.level + 1
     if T.level > 1 then return end
     T.session, T.restarts, T.restartable, T.all = s, 0, names ~= nil, false
+    T.place = names == nil and levels.place()
     T.naked, T.test = G.save_naked(spare), test.t
     lock.keep()
 end
@@ -107,7 +110,10 @@ end
 -- What k returned.  The frame of a TSTART ends: its level must be over.
 local function settle(level, first, second, ...)
     if first == NEXT then return second() end
-    if T.level >= level then return report.fail("TPQUIT") end
+    if T.level >= level then
+        if L.kind[L.n] ~= XECUTE then return report.fail("TPQUIT") end
+        if level == 1 then T.driver = false end -- it can't begin again any more
+    end
     return first, second, ...
 end
 
@@ -143,7 +149,7 @@ function tp.start(k, names, _, id)
     open(names, id and report.text(id))
     if names then save_names(names) end
     local level = T.level
-    if level == 1 then return drive(k) end
+    if level == 1 and T.base == 0 then return drive(k) end
     return settle(level, k())
 end
 
@@ -202,27 +208,36 @@ end
 
 -- Somebody changed what was read.
 function tp.conflict()
-    if T.driver and T.restartable then return error(RESTART, 0) end
+    if T.base > 0 or T.driver and T.restartable then return error(RESTART, 0) end
     return report.fail("TPFAIL")
 end
 report.conflict = tp.conflict
 
 function tp.restart()
     if T.level == 0 then return report.fail("TLVLZERO") end
-    if not (T.driver and T.restartable) then return report.fail("TRESTNOT") end
-    return error(RESTART, 0)
+    if T.driver and T.restartable then return error(RESTART, 0) end
+    local e = report.object("TRESTNOT")
+    e.text = ("%s,%%YDB-E-TRESTLOC, Transaction start: %s, Transaction failure: %s"):format(
+        e.text, T.place or "", levels.place())
+    return report.raise(e)
 end
 
 -- ---------------------------------------------------------------- questions
 
-function tp.level() return T.level end
+function tp.level() return T.base + T.level end
 function tp.restarts() return T.restarts end
 function tp.is_restart(e) return e == RESTART end
 
 require("mumps.runtime.commands").ZWRITE = require "mumps.data.zwrite".command
 
 local readers = require "mumps.runtime.special".readers
-readers.TLEVEL, readers.TRESTART = tp.level, tp.restarts
+readers.TLEVEL, readers.TRESTART, readers.REFERENCE = tp.level, tp.restarts, G.reference
+
+-- A call from a host begins: in a transaction of its own, perhaps.  That one begins again where the host says so:
+-- a conflict leaves M by report.RESTART.
+function tp.enter()
+    T.base = C.caret_mumps__level(G.session(G.default))
+end
 
 -- The n-th reference from now on in a transaction begins it again.
 function tp.inject(n) C.caret_mumps__inject(n) end

@@ -172,6 +172,11 @@ local function sorted(S, pattern)
     return all
 end
 
+local function undefined(name, n, subs)
+    if require "mumps.runtime.symbols".lenient then return end
+    return report.fail("LVUNDEF", A.plain_name(name, n, subs))
+end
+
 local function write_locals(t, out)
     local w = new_writer(out)
     if t.pattern then
@@ -182,7 +187,7 @@ local function write_locals(t, out)
         local there = c.v ~= nil or c.a or c.b
         local single = t.n and prefix(t, {}).n == t.n
         if not (there and write_slot(w, slot, t)) and (single or not there) then
-            return report.fail("LVUNDEF", names().name(t.name, single and t.n or 0, prefix(t, {})))
+            return undefined(t.name, there and t.n or 0, prefix(t, {}))
         end
     end
     finish(w)
@@ -209,9 +214,13 @@ local function write_global(name, t, out)
     R.each_global(ref, put)
 end
 
+local function no_global(name)
+    if not require "mumps.runtime.symbols".lenient then return report.fail("GVUNDEF", name) end
+end
+
 local function write_globals(t, out)
     if not t.pattern then
-        if R.data {name = t.name, env = t.env, n = 0} == 0 then return report.fail("GVUNDEF", t.name) end
+        if R.data {name = t.name, env = t.env, n = 0} == 0 then return no_global(t.name) end
         return write_global(t.name, t, out)
     end
     local name = "^%"
@@ -257,9 +266,24 @@ local function to_device(text)
     device.newline()
 end
 
-function zwrite.command(targets)
-    if #targets == 0 then return zwrite.all(slots(), to_device) end
-    for _, t in ipairs(targets) do zwrite.target(t, to_device) end
+-- A target as the compiler has it: {kind =, name = or pattern = or, of an indirect one, ref =, env =, subs
+-- =}.
+local function target_of(shown)
+    local t, n = {kind = shown.kind, name = shown.name, pattern = shown.pattern, env = shown.env}, 0
+    local ref = shown.ref
+    if ref then
+        t.kind, t.name, t.env, n = ref.slot and "local" or "global", ref.name, ref.env, ref.n
+        for i = 1, n do t[i] = {"e", ref[i]} end
+    end
+    for i, sub in ipairs(shown.subs or {}) do t[n + i] = sub end
+    n = n + #(shown.subs or {})
+    t.n = n > 0 and n or nil
+    return t
+end
+
+function zwrite.command(shown)
+    if not shown then return zwrite.all(slots(), to_device) end
+    return zwrite.target(target_of(shown), to_device)
 end
 
 function zwrite.lines()

@@ -26,12 +26,22 @@ local list, each, family = arity.list, arity.each, arity.family
 
 -- Others' functions are looked up when they are needed: this file can be loaded before them.
 local function fail(...) return require "mumps.runtime.error".fail(...) end
-local function reference(X, n, ...) return require "mumps.values.names".name(X.name, n, {...}) end
-A.name = reference
+function A.name(X, n, ...) return require "mumps.values.names".name(X.name, n, {...}) end
+
+-- As errors have it: X(1,a), without quotes.
+function A.plain_name(name, n, subs)
+    if n == 0 then return name end
+    local text = {}
+    for i = 1, n do
+        local sub = subs[i]
+        text[i] = type(sub) == "number" and ("%.0f"):format(sub) or sub
+    end
+    return name .. "(" .. table.concat(text, ",") .. ")"
+end
 
 local function undefined(X, n, ...)
     if require "mumps.runtime.symbols".lenient then return "" end
-    return fail("LVUNDEF", reference(X, n, ...))
+    return fail("LVUNDEF", A.plain_name(X.name, n, {...}))
 end
 
 local function sum(a, b) return require "mumps.values.number".add(a, b) end

@@ -70,9 +70,11 @@ function walk.after(a, subs, n)
     return nil
 end
 
--- The same of the node before; 0: the variable itself, if that has a value.
+-- The same of the node before; 0: the variable itself, if that has a value.  On the way back from the empty
+-- subscript: the last of all.
 function walk.before(a, subs, n)
     local t = arrays_of(a, subs, n)
+    if subs[n] == "" and t[n] then return last_value(t[n], subs, n - 1) end
     for i = n, 1, -1 do
         local array = t[i]
         local s
@@ -134,6 +136,19 @@ local function merge(to, from)
             A.put_array(to, s, copy(below))
         end
     end
+end
+
+-- The name of the local variable that comes after (before) a name and has data.
+function A.next_name(S, name, dir)
+    local found = ""
+    for other, slot in pairs(S) do
+        local c = slot.c
+        if c.v ~= nil or c.a or c.b then
+            local after = dir > 0 and other > name or dir < 0 and other < name
+            if after and (found == "" or (other < found) == (dir > 0)) then found = other end
+        end
+    end
+    return found
 end
 
 -- The array below X(subs[1..n]), or false.
