@@ -6,225 +6,10 @@
 --   lua conf.lua fill FILE.list...             write what fis-gtm gives into the files
 --   lua conf.lua show FILE.list                print the routine that is made of the file
 --
--- A file becomes one routine with a label for each case, and runs in one process: each case has its own
--- level, its own locals and its own $ETRAP, which comes back to the driver by ZGOTO. A program that ends in
--- the middle is started again after the case that ended it.
-
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
+package.path = here .. "/?.lua;" .. package.path
+local suites = require("suite")
 local unpack = table.unpack or unpack
-
-local function read_all(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read("*a")
-    file:close()
-    return text
-end
-
-local function write_all(path, text)
-    local file = assert(io.open(path, "wb"))
-    file:write(text)
-    file:close()
-end
-
-local function quoted(text)
-    return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
--- Parsing. suite = {name, path, env = {}, after = "", input = "", comments = {after the last case}, cases = {case...}}
--- case = {at = line number, code = {line...}, out = {line...}, before = {comments}, kept = true or nil}
-
-local directives = {}
-function directives.env(suite, text)
-    local name, value = text:match("^([%w_]+)=(.*)$")
-    suite.env[name] = value
-end
-function directives.input(suite, text)
-    suite.input = suite.input .. text .. "\n"
-end
-function directives.after(suite, text)
-    suite.after = suite.after .. " " .. text
-end
-
-local function add_comment(suite, line)
-    local word, rest = line:match("^#%- (%w+): (.*)$")
-    if word then
-        directives[word](suite, rest)
-    end
-    suite.kept = suite.kept or line:match("^#= ") and true or nil
-    table.insert(suite.comments, line)
-end
-
-local function add_case(suite, at, line)
-    local case = { at = at, code = { line }, out = {}, before = suite.comments, kept = suite.kept }
-    table.insert(suite.cases, case)
-    suite.comments, suite.kept = {}, nil
-end
-
-local function add_line(suite, at, line)
-    local case = suite.cases[#suite.cases]
-    local first = line:sub(1, 1)
-    if first == "" or first == "#" then
-        add_comment(suite, line)
-    elseif first == ">" then
-        table.insert(case.out, line:sub(3))
-    elseif first == " " or first == ":" then
-        table.insert(case.code, line)
-    else
-        add_case(suite, at, line)
-    end
-end
-
-local function load_suite(path)
-    local suite = { path = path, env = {}, after = "", input = "", cases = {}, comments = {} }
-    suite.name = assert(path:match("([%a][%w]*)%.list$"), "name a file by letters")
-    local at = 0
-    for line in (read_all(path):gsub("\n$", "") .. "\n"):gmatch("(.-)\n") do
-        at = at + 1
-        add_line(suite, at, line)
-    end
-    return suite
-end
-
-local function save_suite(suite)
-    local lines = {}
-    local function all(list, prefix)
-        for _, line in ipairs(list) do
-            table.insert(lines, prefix .. line)
-        end
-    end
-    for _, case in ipairs(suite.cases) do
-        all(case.before, "")
-        all(case.code, "")
-        for _, text in ipairs(case.out) do
-            table.insert(lines, text == "" and ">" or "> " .. text)
-        end
-    end
-    all(suite.comments, "")
-    write_all(suite.path, table.concat(lines, "\n") .. "\n")
-end
-
--- The two routines: the cases, and the driver.
-
-local function case_text(i, case)
-    local lines = { "c" .. i .. " " .. case.code[1] }
-    local main = true
-    for k = 2, #case.code do
-        local line = case.code[k]
-        if line:sub(1, 1) == ":" and main then
-            main = false
-            table.insert(lines, " q")
-        end
-        table.insert(lines, (line:gsub("^:", "")))
-    end
-    table.insert(lines, " q")
-    return table.concat(lines, "\n")
-end
-
-local function routine_text(suite)
-    local parts = { suite.name .. " ;" }
-    for i, case in ipairs(suite.cases) do
-        table.insert(parts, case_text(i, case))
-    end
-    return table.concat(parts, "\n") .. "\n"
-end
-
-local function driver_text(suite)
-    local parts = { "zzdrv ;" }
-    for i in ipairs(suite.cases) do
-        table.insert(parts, ('r%d w "=== %d",! d s%d'):format(i, i, i))
-    end
-    table.insert(parts, ' w "=== 0",!\n q')
-    local each = 's%d n  n $et,$es s $et="zg "_$zl_":e^zzdrv" i 1 d c%d^%s g x'
-    for i in ipairs(suite.cases) do
-        table.insert(parts, each:format(i, i, suite.name))
-    end
-    table.insert(parts, 'e u $p w:$x ! w "? ",$p($zs,",",3,99),! s $ec=""')
-    table.insert(parts, "x u $p w:$x ! " .. suite.after .. "\n q")
-    return table.concat(parts, "\n") .. "\n"
-end
-
--- Running. A runner is a command line that takes an entry, in the folder with the routines.
-
-local function run_from(suite, runner, folder, i)
-    local env = {}
-    for name, value in pairs(suite.env) do
-        table.insert(env, name .. "=" .. quoted(value))
-    end
-    local command = ("cd %s && env %s %s r%d^zzdrv <input 2>>errors; echo \"=== status $?\""):format(
-        quoted(folder), table.concat(env, " "), runner, i)
-    local pipe = assert(io.popen(command))
-    local output = pipe:read("*a")
-    pipe:close()
-    return output
-end
-
-local function give(results, i, line)
-    if results[i] then
-        table.insert(results[i], line)
-    end
-end
-
--- Returns the case during which the program ended, or nil at the regular end.
-local function take_output(output, results)
-    local now = -1
-    for line in output:gmatch("([^\n]*)\n") do
-        local rest, number = line:match("^(.*)=== (%d+)$")
-        local status = line:match("^=== status (%d+)$")
-        if number then
-            if rest ~= "" then
-                give(results, now, rest)
-            end
-            now = tonumber(number)
-            results[now] = {}
-        elseif status then
-            if status ~= "0" then
-                give(results, now, "(ended with " .. status .. ")")
-            end
-        else
-            give(results, now, line)
-        end
-    end
-    return now ~= 0 and now or nil
-end
-
-local function new_folder()
-    local pipe = assert(io.popen("mktemp -d /tmp/caret-m-conf.XXXXXX"))
-    local folder = pipe:read("*l")
-    pipe:close()
-    return folder
-end
-
-local function run_suite(suite, runner)
-    local folder = new_folder()
-    write_all(folder .. "/" .. suite.name .. ".m", routine_text(suite))
-    write_all(folder .. "/zzdrv.m", driver_text(suite))
-    write_all(folder .. "/input", suite.input)
-    os.execute(("cp %s/conf/lib/*.m %s 2>/dev/null"):format(quoted(here), quoted(folder)))
-    local results, from = {}, 1
-    while from and from <= #suite.cases do
-        local ended = take_output(run_from(suite, runner(folder), folder, from), results)
-        from = ended and math.max(from, ended) + 1
-    end
-    if os.getenv("CONF_KEEP") then
-        print("kept " .. folder)
-    else
-        os.execute("rm -rf " .. quoted(folder))
-    end
-    return results
-end
-
-local function runner_of_oracle(folder)
-    local where = here:match("^/") and here or "$OLDPWD/" .. here
-    return ("ORACLE_SECONDS=20 sh %s/oracle.sh in %s"):format(where, quoted(folder))
-end
-
-local function runner_of_program(program)
-    local seconds = os.getenv("CONF_SECONDS") or "60"
-    return function(folder)
-        local env = "ydb_routines=. CARET_DB=" .. quoted(folder .. "/conf.caret")
-        return ("%s timeout %s %s -run"):format(env, seconds, program)
-    end
-end
 
 -- Comparing.
 
@@ -239,7 +24,7 @@ local function tell(suite, case, result)
 end
 
 local function compare_suite(suite, runner, skip_kept)
-    local results, passed, failed = run_suite(suite, runner), 0, 0
+    local results, passed, failed = suites.run(suite, runner), 0, 0
     for i, case in ipairs(suite.cases) do
         if skip_kept and case.kept or same(results[i], case.out) then
             passed = passed + 1
@@ -254,7 +39,7 @@ end
 local function compare_all(paths, runner, skip_kept)
     local passed, failed = 0, 0
     for _, path in ipairs(paths) do
-        local good, bad = compare_suite(load_suite(path), runner, skip_kept)
+        local good, bad = compare_suite(suites.load(path), runner, skip_kept)
         passed, failed = passed + good, failed + bad
         if os.getenv("CONF_TABLE") then
             print(("%-24s %4d passed, %4d failed"):format(path:match("[^/]*$"), good, bad))
@@ -267,31 +52,31 @@ end
 local commands = {}
 
 function commands.check(program, ...)
-    return compare_all({ ... }, runner_of_program(program))
+    return compare_all({ ... }, suites.program(program))
 end
 
 function commands.confirm(...)
-    return compare_all({ ... }, runner_of_oracle, true)
+    return compare_all({ ... }, suites.oracle, true)
 end
 
 function commands.fill(...)
     for _, path in ipairs({ ... }) do
-        local suite = load_suite(path)
-        local results = run_suite(suite, runner_of_oracle)
+        local suite = suites.load(path)
+        local results = suites.run(suite, suites.oracle)
         for i, case in ipairs(suite.cases) do
             if not case.kept then
                 case.out = results[i] or { "(nothing)" }
             end
         end
-        save_suite(suite)
+        suites.save(suite)
         print(("%s: %d cases"):format(path, #suite.cases))
     end
     return true
 end
 
 function commands.show(path)
-    local suite = load_suite(path)
-    io.write(routine_text(suite), driver_text(suite))
+    local suite = suites.load(path)
+    io.write(suites.routine_text(suite), suites.driver_text(suite))
     return true
 end
 

@@ -1,0 +1,163 @@
+-- Random programs on fis-gtm and on caret-m: fuzz_programs.lua SEED N [MODE...]
+--
+-- N programs of each mode (programs.lua) in batches. PROGRAM in the environment is caret-m, build/caret-m if it
+-- is not set. A program whose output differs is made smaller, by leaving out lines and commands while it
+-- differs, and printed with both outputs. The exit status is 1 then, 77 without fis-gtm or caret-m.
+
+local here = arg[0]:match("^(.*)/[^/]*$") or "."
+package.path = here .. "/?.lua;" .. package.path
+local suites = require("suite")
+local programs = require("programs")
+
+local batch = 200 -- programs of one routine: compiled by both in well below a second
+local most = tonumber(os.getenv("FUZZ_SHOW") or 3)
+
+local function run_pair(suite, program)
+    return suites.run(suite, suites.oracle), suites.run(suite, program)
+end
+
+local function text_of(result)
+    return table.concat(result or { "(nothing)" }, "\n")
+end
+
+-- Written differently on purpose; see docs/m.md.
+local function alike(text)
+    return (text:gsub("(formal parameters: )%w*", "%1"):gsub("(an actual list: )%w*", "%1"))
+end
+
+local function differ(a, b)
+    return alike(text_of(a)) ~= alike(text_of(b))
+end
+
+local function suite_of(variants)
+    local suite = { name = "fuzz", env = {}, after = "", input = "", comments = {}, cases = {} }
+    for i, code in ipairs(variants) do
+        suite.cases[i] = { at = i, code = code, out = {}, before = {} }
+    end
+    return suite
+end
+
+-- Labels end in a serial number: in a suite of variants each has its own.
+local function renumbered(code, from, to)
+    local lines = {}
+    for i, line in ipairs(code) do
+        lines[i] = line:gsub("(l[abcf])" .. from .. "%f[^%d]", "%1" .. to)
+    end
+    return lines
+end
+
+local function without_line(code, k)
+    local lines = {}
+    for i, line in ipairs(code) do
+        if i ~= k then
+            table.insert(lines, line)
+        end
+    end
+    return lines
+end
+
+local function with_line(code, k, line)
+    local lines = without_line(code, 0)
+    lines[k] = line
+    return lines
+end
+
+local function shorter_lines(line)
+    local found = {}
+    for at in line:gmatch("() %a+:?") do
+        local head, tail = line:sub(1, at - 1), line:sub(at)
+        local next_at = tail:find(" %a", 2)
+        table.insert(found, head .. (next_at and tail:sub(next_at) or ""))
+    end
+    return found
+end
+
+local function variants_of(code)
+    local variants = {}
+    for k = #code, 2, -1 do
+        table.insert(variants, without_line(code, k))
+    end
+    for k = 1, #code do
+        for _, line in ipairs(shorter_lines(code[k])) do
+            if line:match("%S") and line ~= code[k] then
+                table.insert(variants, with_line(code, k, line))
+            end
+        end
+    end
+    return variants
+end
+
+local function smaller(code, serial, program)
+    local variants = variants_of(code)
+    for i, variant in ipairs(variants) do
+        variants[i] = renumbered(variant, serial, 1000 + i)
+    end
+    local theirs, ours = run_pair(suite_of(variants), program)
+    for i, variant in ipairs(variants) do
+        if differ(theirs[i], ours[i]) then
+            return renumbered(variant, 1000 + i, serial), theirs[i], ours[i]
+        end
+    end
+end
+
+local function minimise(code, serial, program)
+    local theirs, ours
+    for _ = 1, 60 do
+        local less, their, our = smaller(code, serial, program)
+        if not less then
+            break
+        end
+        code, theirs, ours = less, their, our
+    end
+    return code, theirs, ours
+end
+
+local function tell(seed, which, case, theirs, ours, program)
+    local code, small_theirs, small_ours = minimise(case.code, case.at, program)
+    print(("--- %s, seed %d, program %d"):format(which, seed, case.at))
+    print(table.concat(code, "\n"))
+    print("  fis-gtm: " .. text_of(small_theirs or theirs):gsub("\n", "\n           "))
+    print("  caret-m: " .. text_of(small_ours or ours):gsub("\n", "\n           "))
+end
+
+local shown = 0
+local function run_batch(seed, n, which, program)
+    local suite = programs.suite(seed, n, which)
+    local theirs, ours = run_pair(suite, program)
+    local bad = 0
+    for i, case in ipairs(suite.cases) do
+        if differ(theirs[i], ours[i]) then
+            bad = bad + 1
+            shown = shown + 1
+            if shown <= most then
+                tell(seed, which, case, theirs[i], ours[i], program)
+            end
+        end
+    end
+    return bad
+end
+
+local function available(command)
+    local status = os.execute(command .. " >/dev/null 2>&1")
+    return status == true or status == 0
+end
+
+local seed, count = tonumber(arg[1] or 1), tonumber(arg[2] or 200)
+local modes = { unpack(arg, 3) }
+if #modes == 0 then
+    modes = { "programs", "indirect", "errors", "globals" }
+end
+local path = os.getenv("PROGRAM") or here .. "/../../build/caret-m"
+if not available("test -x " .. path) or not available("sh " .. here .. "/oracle.sh x 'q'") then
+    print("fis-gtm or caret-m is missing")
+    os.exit(77)
+end
+local program = suites.program(path:match("^/") and path or "$OLDPWD/" .. path)
+local bad = 0
+for _, which in ipairs(modes) do
+    for at = 0, count - 1, batch do
+        bad = bad + run_batch(seed + at, math.min(batch, count - at), which, program)
+    end
+end
+print(("%d programs of each of %d kinds, %d differ"):format(count, #modes, bad))
+os.exit(bad == 0 and 0 or 1)
