@@ -197,7 +197,7 @@ local faults = {
     function() return "w undef" end,
     function() return 's $ec=",Uabc,"' end,
     function() return "w " .. pick(names) .. "(77)" end,
-    function() return "d nolabel" end,
+    function() return "d nolabel^fuzz" end,
     function() return "zm 150373210" end,
     function() return "w ^undef(1)" end,
     function() return 'w $$lf' .. serial end,
