@@ -1,7 +1,7 @@
 -- Random programs on fis-gtm and on caret-m: fuzz_programs.lua SEED N [MODE...]
 --
--- N programs of each mode (programs.lua) in batches. PROGRAM in the environment is caret-m, build/caret-m if it
--- is not set. A program whose output differs is made smaller, by leaving out lines and commands while it
+-- N programs of each mode (programs.lua) in batches. PROGRAM in the environment is caret-m, build/caret-m if
+-- it is not set. A program whose output differs is made smaller, by leaving out lines and commands while it
 -- differs, and printed with both outputs. The exit status is 1 then, 77 without fis-gtm or caret-m.
 
 local here = arg[0]:match("^(.*)/[^/]*$") or "."
@@ -20,9 +20,10 @@ local function text_of(result)
     return table.concat(result or { "(nothing)" }, "\n")
 end
 
--- Written differently on purpose; see docs/m.md.
+-- What is written differently on purpose.
 local function alike(text)
-    return (text:gsub("(formal parameters: )%w*", "%1"):gsub("(an actual list: )%w*", "%1"))
+    text = text:gsub("(formal parameters: )%w*", "%1"):gsub("(an actual list: )%w*", "%1")
+    return (text:gsub(" ;%*%f[\n%z]", ""))
 end
 
 local function differ(a, b)
@@ -102,7 +103,7 @@ end
 
 local function minimise(code, serial, program)
     local theirs, ours
-    for _ = 1, 60 do
+    for _ = 1, 25 do
         local less, their, our = smaller(code, serial, program)
         if not less then
             break

@@ -38,11 +38,15 @@ END
 
 errors=1 # where its messages go: `in` leaves them apart
 
-# YottaDB's names for what it calls otherwise.
+# As YottaDB writes it, where it has another name, text or severity.
 written()
 {
     if [ -n "${ORACLE_RAW:-}" ]; then cat; else
-        sed -e 's/%GTM-\([A-Z]\)-UNDEF,/%YDB-\1-LVUNDEF,/g' -e 's/%GTM-/%YDB-/g' -e 's/,-GTM-/,-YDB-/g' -e 's/-E-UNDEF,/-E-LVUNDEF,/g'
+        sed -e 's/%GTM-\([A-Z]\)-UNDEF,/%YDB-\1-LVUNDEF,/g' -e 's/%GTM-/%YDB-/g' -e 's/,-GTM-/,-YDB-/g' \
+            -e 's/-E-UNDEF,/-E-LVUNDEF,/g' -e 's/%YDB-E-INVCMD,/%YDB-W-INVCMD,/g' \
+            -e 's/, Quit does not return to an extrinsic/, QUIT\/ZHALT does not return to an extrinsic/g' \
+            -e 's/, Merge operation not possible.  \(.*\) is descendent of /, MERGE operation not possible. \1 is a descendant of /g' \
+            -e 's/, Intended rollback(\([0-9]*\)) deeper than the current $tlevel(/, Intended rollback (\1) deeper than the current $tlevel (/g'
     fi
 }
 
