@@ -351,8 +351,8 @@ local function oracle(list, folder)
 end
 
 -- Differences that are left: GT.M makes anything of a count that is beyond 32 bits or no number at all,
--- looks at texts as numbers where it need not, and reports a wrong pattern by the way it goes through a pattern,
--- of which an illegal rest may be one error or another.
+-- looks at texts as numbers where it need not, and reports a wrong pattern by the way it goes through a
+-- pattern, of which an illegal rest may be one error or another.
 local function known(case, theirs, ours)
     local both = theirs .. ours
     if utf8 and theirs:find "[(,]%d%d%d%d%d" then return true end -- what no letter has been given to

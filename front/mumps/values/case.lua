@@ -37,7 +37,7 @@ local function each_character(s, case_of)
         local n = tonumber(size[0])
         local c = s:sub(at + 1, at + n)
         parts[#parts + 1] = code < 0 and c or recased(c, code, case_of(inside))
-        inside = code >= 0 and change(code, 1) ~= change(code, 0)
+        inside = code >= 0 and C.caret_mumps__utf8_letter(code)
         at = at + n
     end
     return table.concat(parts)

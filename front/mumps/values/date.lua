@@ -92,13 +92,21 @@ local function given(v)
     return v ~= "" and v or nil
 end
 
+-- $ZDATEFORM says how many digits a year has that no format was given for: 1 means four from 2000 on.
+local function usual(year)
+    local ok, special = pcall(require, "mumps.runtime.special")
+    local digits = ok and special.readers.ZDATEFORM and special.readers.ZDATEFORM() or 0
+    return (digits == 0 or (digits == 1 and year < 2000)) and "MM/DD/YY" or "MM/DD/YEAR"
+end
+
 function D.zdate(h, form, months, days)
     local day, second = moment(str(h))
     local t = { second = second, weekday = (day + 4) % 7 + 1 }
     t.year, t.month, t.day = D.civil(day)
     t.months, t.days = given(months) or MONTHS, given(days) or DAYS
-    form = given(form) or "MM/DD/YY"
-    if form == "1" then form = "MM/DD/YY" end
+    form = given(form)
+    if not form or form == "1" then form = usual(t.year) end
+    if form == "2" then form = "DD-MON-YY" end
     return written(form, t)
 end
 

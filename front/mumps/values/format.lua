@@ -18,7 +18,7 @@ local function read(codes)
         if not name then return fail("FNUMARG", codes, sub(codes, i, i)) end
         c[name] = true
     end
-    if c.paren and (c.plus or c.minus or c.trail) then return fail("FNARGINC") end
+    if c.paren and (c.plus or c.minus or c.trail) then return fail("FNARGINC", codes) end
     cache[codes] = c
     return c
 end

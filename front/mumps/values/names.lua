@@ -187,7 +187,7 @@ end
 
 -- {n = subscripts, env =, name =, ...}; fails if it is not a canonical name.
 function N.parse(s)
-    return parse(s) or fail("NOCANONICNAME", s)
+    return parse(s) or fail("NOCANONICNAME", quote(s))
 end
 
 function N.qlength(s)

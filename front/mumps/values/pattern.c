@@ -140,7 +140,7 @@ static void read_codes(struct scanner *r, struct caret_mumps__atom *a)
     if (a->codes == 0 && !a->unknown)
         r->error = CARET_MUMPS__PATCLASS;
     a->unknown = a->unknown && a->codes == 0;
-    r->p->unknown |= a->unknown;
+    r->p->unknown = (char)(a->unknown ? r->text[r->at - 1] & ~32 : r->p->unknown);
     set_map(r->p, a);
 }
 
@@ -337,7 +337,7 @@ static void shrink(caret_mumps__pattern *p)
         p->atoms = atoms;
     if (options != NULL)
         p->options = options;
-    p->fast = !p->unknown && is_fast(p);
+    p->fast = p->unknown == '\0' && is_fast(p);
     for (int32_t i = p->first; i >= 0; i = p->atoms[i].next) {
         const struct caret_mumps__atom *a = &p->atoms[i];
         size_t one = a->kind == CARET_MUMPS__LITERAL ? a->len : a->kind == CARET_MUMPS__CLASS;
@@ -368,6 +368,11 @@ caret_mumps__pattern *caret_mumps__pattern_new(const char *text, size_t n, size_
     }
     caret_mumps__pattern_free(p);
     return NULL;
+}
+
+char caret_mumps__pattern_unknown(const caret_mumps__pattern *p)
+{
+    return p->unknown;
 }
 
 void caret_mumps__pattern_free(caret_mumps__pattern *p)

@@ -37,6 +37,7 @@ enum caret_mumps__pattern_error {
 /* The pattern that begins at text[at].  *end: the place after it.  NULL: *error, and *end where it was found. */
 caret_mumps__pattern *caret_mumps__pattern_new(const char *text, size_t n, size_t at, bool utf8, size_t *end,
                                                int *error);
+char caret_mumps__pattern_unknown(const caret_mumps__pattern *p);
 void caret_mumps__pattern_free(caret_mumps__pattern *p);
 
 /* Does the whole text match?  -1: PATNOTFOUND, it came upon a class of letters that nothing is in. */
@@ -72,7 +73,8 @@ struct caret_mumps__pattern {
     size_t n_atoms, n_options, n_literals;
     int32_t first;
     size_t shortest; /* what matches has so many bytes at least */
-    bool utf8, fast, unknown;
+    bool utf8, fast;
+    char unknown; /* a letter that is not a class, or NUL */
 };
 
 /* Bits of the classes that a byte of M mode, or a character, belongs to. */

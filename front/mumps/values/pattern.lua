@@ -59,7 +59,7 @@ function P.is_match(v, p)
     if type(p) ~= "cdata" then p = compile(str(p)) end
     if mode.utf8 then require("mumps.values.utf8").check(v) end
     local matches = pattern_match(p, v, #v)
-    if matches < 0 then return fail("PATNOTFOUND") end
+    if matches < 0 then return fail("PATNOTFOUND", string.char(C.caret_mumps__pattern_unknown(p))) end
     return matches == 1
 end
 local is_match = P.is_match

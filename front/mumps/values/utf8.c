@@ -77,6 +77,13 @@ uint32_t caret_mumps__utf8_case(uint32_t code, int to)
     return (uint32_t)(to == 0 ? towlower_l((wint_t)code, locale) : towupper_l((wint_t)code, locale));
 }
 
+bool caret_mumps__utf8_letter(uint32_t code)
+{
+    locale_t locale = with_unicode();
+
+    return locale != (locale_t)0 && iswalpha_l((wint_t)code, locale);
+}
+
 int caret_mumps__utf8_width(uint32_t code)
 {
     locale_t locale = with_unicode(), before;

@@ -90,6 +90,8 @@ int32_t caret_mumps__utf8_code(const char *s, size_t n, size_t at, size_t *size)
 /* Columns of a terminal. -1: not printable. */
 int caret_mumps__utf8_width(uint32_t code);
 
+bool caret_mumps__utf8_letter(uint32_t code);
+
 /* Upper (1), lower (0), title (2) case of a character. */
 uint32_t caret_mumps__utf8_case(uint32_t code, int to);
 
