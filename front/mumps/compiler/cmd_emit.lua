@@ -21,6 +21,8 @@ local function each(f)
             local text
             if arg[1] == "argind" then
                 text = format("%s(C,%s,%s)", k:h("argument"), quote(cmd[1]), value(k, arg[2]))
+            elseif arg[1] == "ERROR" then
+                text = value(k, arg)
             else
                 text = f(k, arg, ctx, cmd)
             end
@@ -56,9 +58,9 @@ local function kill(op)
         if arg[1] == "exclusive" then
             return format("%s(%s)", k:h("kill_except"), name_set(k, arg[2]))
         elseif arg[1] == "killalias" then
-            return format("%s(%s)", k:h("alias_kill"), k:slot(arg[2][2]))
+            return format("%s(%s)", k:h("alias_kill"), sets.alias_place(k, arg[2]))
         elseif arg[1] == "killaliases" then
-            return format("%s(V)", k:h("alias_kill_all"))
+            return k:h("alias_kill_all") .. "()"
         end
         return expr.apply(k, op, arg)
     end
@@ -241,11 +243,35 @@ do_cmd.ZDEALLOCATE = lock_command("zdeallocate", "zdeallocate")
 
 -- ---- XECUTE and jumps
 
-function do_cmd.XECUTE(k, cmd)
+-- A text that is known is compiled in place, as GT.M and YottaDB do, if it is of simple commands: no level of
+-- its own.
+local in_place = {
+    SET = true, WRITE = true, KILL = true, DO = true, IF = true, MERGE = true, HANG = true, LOCK = true,
+        USE = true,
+    ZWRITE = true, READ = true, FOR = true,
+}
+
+local function literal_line(arg)
+    if arg[1] ~= "const" then
+        return nil
+    end
+    local ast = require("mumps.compiler.parse").line(tostring(arg[2]))
+    for _, cmd in ipairs(ast.cmds) do
+        if not in_place[cmd[1]] or cmd[1] == "DO" and #cmd[2] == 0 then
+            return nil
+        end
+    end
+    return ast.cmds
+end
+
+function do_cmd.XECUTE(k, cmd, ctx)
     local out = {}
     for i, arg in ipairs(cmd[2]) do
         local text
-        if arg[1] == "argind" then
+        local cmds = arg[1] == "x" and literal_line(arg[2])
+        if cmds then
+            text = format("do %s end", M.sequence(k, cmds, 1, {pos = ctx.pos}))
+        elseif arg[1] == "argind" then
             text = format("%s(C,\"XECUTE\",%s)", k:h("argument"), value(k, arg[2]))
         else
             text = format("%s(C,%s)", k:h("xecute"), value(k, arg[2]))
@@ -339,7 +365,8 @@ function do_cmd.QUIT(k, cmd, ctx)
         end
         return format("do return nil,%.0f end", ctx.pos)
     elseif arg[1] == "quitalias" then
-        return format("do return %s(%s),%.0f end", k:h("alias_quit"), k:slot(arg[2][2]), ctx.pos)
+        return format("do return %s(%s),%.0f end", k:h("alias_quit"), sets.alias_place(k, arg[2]),
+            ctx.pos)
     elseif arg[1] == "argind" or arg[1] == "ind" and not arg[3] then
         return format("do return %s(C,%s),%.0f end", k:h("ind_value"), value(k, arg[2]), ctx.pos)
     end
@@ -381,37 +408,49 @@ local function subscript(k, s)
     return format("{\"e\",%s}", value(k, s))
 end
 
--- What ZWRITE shows, as data's zwrite.target() takes it.
-local function zwrite_target(k, t)
-    local kind, name = t[1], t[2]
-    local subs, list = kind == "naked" and t[2] or t[3], {}
+local function subscripts(k, subs)
+    local list = {}
     for i, s in ipairs(subs or {}) do
         list[i] = subscript(k, s)
     end
-    local who
-    if kind == "ind" then
-        who = format("ref=%s(C,%s,0)", k:h("ind_ref"), value(k, t[2]))
-    elseif type(name) == "table" and kind ~= "naked" then
-        who = format("pattern=%s", k:p(k:const{"pattern", name[2]}))
+    if subs then
+        list[#list + 1] = format("n=%d", #subs)
+    end
+    return concat(list, ",")
+end
+
+-- What ZWRITE shows, as data's zwrite.target() takes it.
+local function zwrite_target(k, t)
+    local kind, name = t[1], t[2]
+    if kind == "naked" then
+        return format("{kind=\"naked\",%s}", subscripts(k, t[2]))
+    elseif kind == "svn" then
+        return format("{kind=\"svn\",name=%s}", quote(name))
+    end
+    local called
+    if type(name) == "table" then
+        called = format("pattern=%s", k:p(k:const{"pattern", name[2]}))
     else
-        who = format("name=%s", kind == "naked" and "nil" or quote(kind == "global" and "^" .. name or name))
+        called = format("name=%s", quote(kind == "global" and "^" .. name or name))
     end
     local env = t[4] and value(k, t[4][2]) or "nil"
-    return format("{kind=%s,%s,env=%s,subs=%s}", quote(kind), who, env, subs and "{" .. concat(list, ",")
-        .. "}" or "nil")
+    return format("{kind=%s,%s,env=%s,%s}", quote(kind), called, env, subscripts(k, t[3]))
 end
 
 local zwrite_each = each(function(k, arg)
     local shown = arg[2]
     if shown[1] == "ind" and not shown[3] then
         return format("%s(C,\"ZWRITE\",%s)", k:h("argument"), value(k, shown[2]))
+    elseif shown[1] == "ind" then
+        return format("%s({%s(C,%s,{%s})})", k:h("cmd_ZWRITE"), k:h("ind_target"), value(k, shown[2]),
+            subscripts(k, shown[3]))
     end
-    return format("%s(%s)", k:h("cmd_ZWRITE"), zwrite_target(k, shown))
+    return format("%s({%s})", k:h("cmd_ZWRITE"), zwrite_target(k, shown))
 end)
 
 function do_cmd.ZWRITE(k, cmd, ctx)
     if #cmd[2] == 0 then
-        return k:h("cmd_ZWRITE") .. "()"
+        return k:h("cmd_ZWRITE") .. "({})"
     end
     return zwrite_each(k, cmd, ctx)
 end
@@ -455,17 +494,23 @@ local function operands(k, arg)
     return value(k, arg)
 end
 
+-- Those that take a table of values.
+local takes_list = {ZSHOW = true, ZSYSTEM = true}
 local generic = {}
 
 function generic.others(k, cmd)
     local call = k:h("cmd_" .. cmd[1])
     if #cmd[2] == 0 then
-        return call .. "()"
+        return call .. (takes_list[cmd[1]] and "({})" or "()")
     end
     local out = {}
     for i, arg in ipairs(cmd[2]) do
         if arg[1] == "argind" then
             out[i] = format("%s(C,%s,%s)", k:h("argument"), quote(cmd[1]), value(k, arg[2]))
+        elseif arg[1] == "ERROR" then
+            out[i] = value(k, arg)
+        elseif takes_list[cmd[1]] then
+            out[i] = format("%s({%s})", call, operands(k, arg))
         else
             out[i] = format("%s(%s)", call, operands(k, arg))
         end

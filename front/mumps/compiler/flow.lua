@@ -203,5 +203,6 @@ function M.line(k, cmds, i, pos, rest, commits)
 end
 
 M.sequence = sequence
+commands.sequence = sequence
 
 return M

@@ -187,16 +187,23 @@ local function set_many(k, targets, e)
     return "do " .. concat(out) .. "end"
 end
 
+-- A variable or node for the functions of aliases: slot, number of subscripts, subscripts.
+function M.alias_place(k, node)
+    local subs = node[3] or {}
+    return format("%s,%d%s", k:slot(node[2]), #subs, more(k, subs))
+end
+
 local function set_alias(k, arg)
     local target, from = arg[2], arg[3]
-    local function place(node)
-        local subs = node[3] or {}
-        return format("%s,%d%s", k:slot(node[2]), #subs, more(k, subs))
+    local c
+    if type(from) == "string" then
+        c = format("%s(%s,0)", k:h("alias_container"), k:slot(from))
+    elseif from[1] == "extrinsic" then
+        c = format("%s(%s)", k:h("alias_result"), value(k, from))
+    else
+        c = format("%s(%s)", k:h("alias_container"), M.alias_place(k, from))
     end
-    if from[1] == "extrinsic" then
-        return format("%s({%s},%s)", k:h("alias_from"), place(target), value(k, from))
-    end
-    return format("%s({%s},{%s})", k:h("alias_set"), place(target), place(from))
+    return format("do local c=%s %s(c,%s) end", c, k:h("alias_set"), M.alias_place(k, target))
 end
 
 function M.set(k, arg)

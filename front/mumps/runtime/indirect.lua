@@ -5,7 +5,6 @@
 -- table begins anew when it is full.
 
 local later = require "mumps.runtime.later"
-local array = later "mumps.runtime.array"
 local call = require "mumps.runtime.frames"
 local emit_expr = require "mumps.compiler.expr_emit"
 local errors = require "mumps.runtime.error"
@@ -137,11 +136,39 @@ local function cached(home, kind, text)
     return of_kind and of_kind[text]
 end
 
+-- Blanks and a comment at the end do not count.
+local function trimmed(text)
+    local at, quoted = 1, false
+    while at do
+        at = find(text, '[";]', at)
+        if at and sub(text, at, at) == '"' then
+            quoted = not quoted
+        elseif at and not quoted then
+            text = sub(text, 1, at - 1)
+            break
+        end
+        at = at and at + 1
+    end
+    return (string.gsub(text, " +$", ""))
+end
+
+-- What a function of the parser makes of a text.
+local function understand(f, text, ...)
+    local node, err = f(text, ...)
+    if not node and err.mnemonic == "INDEXTRACHARS" then
+        local short = trimmed(text)
+        if short ~= text then
+            return f(short, ...)
+        end
+    end
+    return node, err
+end
+
 local function parsed(text)
     if text == "" then
         return fail("VAREXPECTED")
     end
-    local node, err = load.parse.name(text)
+    local node, err = understand(load.parse.name, text)
     if not node then
         return fail(err.mnemonic, unpack(err))
     end
@@ -257,6 +284,21 @@ function M.ind_slot(home, v)
     return ref.slot
 end
 
+-- ZWRITE @v@(...): the reference, and more subscripts as ZWRITE has them.
+function M.ind_target(home, v, subs)
+    local ref = ind_ref(home, v, 0)
+    local t = {kind = ref.slot and "local" or "global", name = ref.slot and ref.slot.name or ref.name,
+        env = ref.env}
+    for i = 1, ref.n do
+        t[i] = {"e", ref[i]}
+    end
+    for i = 1, subs.n do
+        t[ref.n + i] = subs[i]
+    end
+    t.n = ref.n + subs.n
+    return t
+end
+
 -- ---- arguments of commands
 
 local writers = {}
@@ -289,7 +331,9 @@ end
 
 local function compile_argument(home, command, text)
     return compiled(home, command, text, function()
-        local args, err = load.parse.argument(command, text)
+        local args, err = understand(function(t)
+            return load.parse.argument(command, t)
+        end, text)
         if not args then
             return fail(err.mnemonic, unpack(err))
         elseif writers[command] then
@@ -302,8 +346,8 @@ end
 -- Argument indirection: do what the command does with those arguments; what it returns is IF's and GOTO's.
 function M.argument(home, command, v)
     local text = text_of(v)
-    if text == "" then
-        return command == "IF"
+    if text == "" and (command == "IF" or command == "WRITE") then
+        return true
     end
     return (cached(home, command, text) or compile_argument(home, command, text))()
 end
@@ -425,15 +469,15 @@ end
 
 -- ---- $ORDER and others of references
 
-function M.next_local(names, name, dir)
-    return array.next_name(names, name, dir)
+function M.next_local(_, name, dir)
+    return symbols.next_name(name, dir)
 end
 
 local function step(ref, dir)
     if ref.n > 0 then
         return dir < 0 and refs.prev(ref) or dir > 0 and refs.next(ref)
     elseif ref.slot then
-        return array.next_name(S, ref.slot.name, dir)
+        return symbols.next_name(ref.slot.name, dir)
     end
     return require("mumps.data.globals").next_name(ref.name, dir, ref.env)
 end
@@ -470,6 +514,13 @@ function M.ref_name(ref, depth)
         end
     end
     return refs.name(ref)
+end
+
+function M.ref_zdata(ref)
+    if ref.slot then
+        return require("mumps.runtime.alias").zdata[ref.n](ref.slot, unpack(ref, 1, ref.n))
+    end
+    return refs.data(ref)
 end
 
 -- ---- ways out

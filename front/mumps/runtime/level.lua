@@ -73,7 +73,9 @@ local function next_level(height)
     while true do
         local code, line = frame(height)
         if code then
-            if code.kind ~= "i" then
+            if code.at then -- a trap: it is where the error was
+                return code.at, code.at_line, height
+            elseif code.kind ~= "i" then
                 return code, line, height
             end
         elseif line then
@@ -92,8 +94,6 @@ local function running(height)
             return nil
         elseif code.kind == "routine" then
             return code, line
-        elseif code.at then -- a trap: it is where the error was
-            return code.at, code.at_line
         end
         height = height + 1
     end

@@ -49,7 +49,8 @@ list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", 
     "give_back"})
 list("mumps.runtime.frames", {"call", "block", "extrinsic", "slow", "finish", "pass_on", "too_deep",
     "too_many", "enter"})
-list("mumps.runtime.indirect", {"ind_ref", "ind_get", "ind_value", "ind_peek", "ind_set", "ind_slot",
+list("mumps.runtime.indirect", {"ind_ref", "ind_target", "ind_get", "ind_value", "ind_peek", "ind_set",
+    "ind_slot",
     "ind_text",
     "argument", "xecute",
     "enter_at", "target", "label_of", "text", "ref_next", "ref_prev", "ref_step_next", "ref_step_query",
@@ -59,7 +60,8 @@ list("mumps.data.globals", {next_global = "next_name", g_at = "at"})
 list("mumps.data.lock", {lock_lock = "lock", lock_plus = "plus", lock_minus = "minus",
     lock_zallocate = "zallocate",
     lock_zdeallocate = "zdeallocate"})
-list("mumps.data.alias", {alias_kill = "kill", alias_kill_all = "kill_all"})
+list("mumps.runtime.alias", {alias_kill = "kill", alias_kill_all = "kill_all", alias_set = "set",
+    alias_container = "container"})
 list("mumps.data.tp", {tp_commit = "commit", tp_rollback = "rollback", tp_restart = "restart"})
 list("mumps.io.system", {"hang"})
 list("mumps.bridge.xcall", {"external"})
@@ -80,6 +82,21 @@ end
 
 function H.as_test(ok)
     return ok and 1 or 0
+end
+
+-- QUIT *X: the container goes on living when X's NEW ends.
+function H.alias_quit(...)
+    local c = H.alias_container(...)
+    symbols.share(c)
+    return c
+end
+
+-- What $$f() gives to SET *: the container of QUIT *.
+function H.alias_result(c)
+    if type(c) ~= "table" then
+        return fail("ALIASEXPECTED")
+    end
+    return c
 end
 
 function H.select_false()

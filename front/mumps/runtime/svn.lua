@@ -75,6 +75,14 @@ function readers.ZPOSITION()
     return level.place()
 end
 
+function readers.REFERENCE()
+    return require("mumps.data.globals").reference()
+end
+
+function writers.REFERENCE(v)
+    return require("mumps.data.globals").set_reference(v)
+end
+
 function readers.TEST()
     return T.t
 end

@@ -254,6 +254,21 @@ function M.names()
     return names
 end
 
+-- The name of the next variable with data, or the one before; "" if there is none.
+function M.next_name(name, dir)
+    local best
+    for other, slot in pairs(S) do
+        if is_there(slot) then
+            if dir > 0 and other > name and (not best or other < best) then
+                best = other
+            elseif dir < 0 and (other < name or name == "") and (not best or other > best) then
+                best = other
+            end
+        end
+    end
+    return best or ""
+end
+
 function M.each()
     local names, i = M.names(), 0
     return function()
