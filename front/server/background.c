@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/worker.h"
+#include "server/takeover.h"
 
 static bool yes(const struct serve__shared *s, int i)
 {
@@ -48,7 +48,7 @@ bool serve__background_begin(struct serve__shared *s)
 {
     const char *path = s->config[SERVE__CFG_logfile];
     bool daemonize = yes(s, SERVE__CFG_daemonize);
-    if (daemonize && !leave(s))
+    if (daemonize && !serve__is_takeover() && !leave(s))
         return false;
     if (*path == 0 && !daemonize)
         return true;

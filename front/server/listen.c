@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "server/manager.h"
+#include "server/takeover.h"
 
 static const char *text_of(const struct serve__listen *l, int i)
 {
@@ -24,7 +25,7 @@ static int number_of(const struct serve__listen *l, int i)
     return atoi(text_of(l, i));
 }
 
-static bool add_listener(struct serve__start *start, int fd, enum serve__way way, bool is_shared)
+bool serve__listen_add(struct serve__start *start, int fd, enum serve__way way, bool is_shared)
 {
     if (start->nlisteners == SERVE__LISTENERS_MAX) {
         serve__log("too many addresses to listen at");
@@ -127,7 +128,7 @@ static bool listen_tcp(struct serve__listen *l, const char *text, int port, enum
         int fd = bound_socket((struct sockaddr *)&a, len, true);
         if (fd < 0 || listen(fd, number_of(l, SERVE__CFG_tcp_backlog)) != 0)
             return listen_error(text, port);
-        if (!add_listener(&l->start[i], fd, way, false))
+        if (!serve__listen_add(&l->start[i], fd, way, false))
             return false;
     }
     return true;
@@ -162,7 +163,7 @@ static bool listen_unix(struct serve__listen *l)
         chmod(path, (mode_t)mode);
     strcpy(l->unix_path, path);
     for (int i = 0; i < l->nworkers; i++)
-        if (!add_listener(&l->start[i], fd, SERVE__WAY_UNIX, true))
+        if (!serve__listen_add(&l->start[i], fd, SERVE__WAY_UNIX, true))
             return false;
     return true;
 }
@@ -183,7 +184,7 @@ static bool take_sockets(struct serve__listen *l, int n)
 {
     for (int fd = SERVE__MANAGER_FIRST; fd < SERVE__MANAGER_FIRST + n; fd++)
         for (int i = 0; i < l->nworkers; i++)
-            if (!add_listener(&l->start[i], fd, serve__manager_way(l->shared, fd), true))
+            if (!serve__listen_add(&l->start[i], fd, serve__manager_way(l->shared, fd), true))
                 return false;
     return true;
 }
@@ -191,6 +192,8 @@ static bool take_sockets(struct serve__listen *l, int n)
 bool serve__listen(struct serve__listen *l)
 {
     int given = serve__manager_sockets();
+    if (serve__is_takeover())
+        return serve__takeover_listen(l);
     if (given > 0)
         return take_sockets(l, given);
     return listen_addresses(l, number_of(l, SERVE__CFG_port), SERVE__WAY_TCP) &&

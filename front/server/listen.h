@@ -18,6 +18,9 @@ struct serve__listen {
     char unix_path[sizeof(((struct sockaddr_un *)0)->sun_path)]; /* bound here; the caller unlinks it */
 };
 
+/* Give a worker another. */
+bool serve__listen_add(struct serve__start *start, int fd, enum serve__way way, bool is_shared);
+
 /* Open what the parameters say, or take what systemd has opened.  False: that was logged. */
 bool serve__listen(struct serve__listen *l);
 

@@ -78,6 +78,19 @@ void serve__manager_tell(const char *format, ...)
     close(fd);
 }
 
+void serve__manager_hand_over(void)
+{
+    char text[sizeof manager.to.sun_path + 1] = "";
+    memcpy(text, manager.to.sun_path, sizeof manager.to.sun_path);
+    if (manager.to.sun_family != 0 && *text == 0)
+        *text = '@';
+    if (manager.to.sun_family != 0)
+        setenv("NOTIFY_SOCKET", text, 1);
+    snprintf(text, sizeof text, "%lld", (long long)manager.milliseconds * 1000);
+    if (manager.milliseconds != 0)
+        setenv("WATCHDOG_USEC", text, 1);
+}
+
 /* ------------------------------------------------------------------ sockets */
 
 int serve__manager_sockets(void)

@@ -22,6 +22,9 @@ void serve__manager_begin(void);
 /* Tell a state as of sd_notify(3): "READY=1". */
 void serve__manager_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* In a process that takes over: the variables are as they were, but for the sockets. */
+void serve__manager_hand_over(void);
+
 /* How many sockets were handed over; they take the place of port, tls-port and unixsocket. */
 int serve__manager_sockets(void);
 

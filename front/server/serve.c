@@ -8,6 +8,7 @@
  * what waits in the queue of a dead worker is served by its successor.  A unix socket is shared by all.
  *   SIGTERM and SIGINT end the workers, each of which sends what it has to, and then the supervisor.  If that
  * is killed the workers end by themselves.
+ *   SIGUSR2 starts another server that takes over: takeover.h.
  *
  * Exit status: 0 it was told to stop, 2 usage, 3 it could not start.
  */
@@ -30,6 +31,7 @@
 #include "server/meet/clients.h"
 #include "server/meet/directory.h"
 #include "server/meet/mail.h"
+#include "server/takeover.h"
 
 struct options {
     const char *file, *shm_dir;
@@ -45,6 +47,7 @@ struct supervisor {
     time_t began[SERVE__WORKERS_MAX];
     struct serve__listen listen;
     bool stopping, ready;
+    pid_t successor; /* 0: none takes over */
 };
 
 static const char usage[] =
@@ -166,6 +169,8 @@ static void stop(struct supervisor *v)
         serve__manager_tell("STOPPING=1\nSTATUS=Ending");
     v->stopping = true;
     v->shared->stop = 1;
+    if (v->successor != 0 && !v->shared->drain)
+        kill(v->successor, SIGTERM);
     for (int i = 0; i < v->nworkers; i++)
         if (v->pid[i] > 0)
             kill(v->pid[i], SIGTERM);
@@ -181,7 +186,7 @@ static int worker_ended(struct supervisor *v, int i, int status)
     v->shared->stats[i].paused = v->shared->stats[i].monitors = 0;
     serve__directory_reset(v->shared->directory[i]);
     serve__rows_free(v->shared, i);
-    if (v->stopping)
+    if (v->stopping || v->shared->drain) /* its connections are elsewhere, or gone */
         return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0) { /* it said why */
         stop(v);
@@ -210,9 +215,38 @@ static void ready(struct supervisor *v)
     for (int i = 0; i < v->nworkers; i++)
         if (v->shared->stats[i].turned == 0)
             return;
-    if (!v->ready)
+    if (!v->ready) {
         serve__manager_tell("READY=1\nSTATUS=%d workers", v->nworkers);
+        serve__takeover_ready();
+    }
     v->ready = true;
+}
+
+/* Somebody wants another server to take over. */
+static void begin_takeover(struct supervisor *v)
+{
+    if (v->successor != 0 || v->stopping || v->shared->drain)
+        return;
+    pid_t pid = serve__takeover_start(&v->listen);
+    v->successor = pid > 0 ? pid : 0;
+}
+
+/* It serves. */
+static void end_takeover(struct supervisor *v, pid_t from)
+{
+    if (from != v->successor || v->shared->drain)
+        return;
+    serve__manager_tell("MAINPID=%d", (int)from);
+    v->listen.unix_path[0] = 0; /* it is not ours any more */
+    v->shared->drain = 1;
+    serve__log("process %d has taken over", (int)from);
+}
+
+static void successor_ended(struct supervisor *v)
+{
+    if (!v->shared->drain)
+        serve__log("process %d has not taken over: this server goes on", (int)v->successor);
+    v->successor = 0;
 }
 
 /* SIGHUP: certificates are read anew. */
@@ -228,15 +262,15 @@ static void reload(struct supervisor *v)
 }
 
 /* The next signal; 0: it is time for the watchdog. */
-static int next_signal(const sigset_t *signals)
+static int next_signal(const sigset_t *signals, siginfo_t *info)
 {
     int ms = serve__manager_wait();
     struct timespec limit = {ms / 1000, ms % 1000 * 1000000L};
-    int which = ms < 0 ? sigwaitinfo(signals, NULL) : sigtimedwait(signals, NULL, &limit);
+    int which = ms < 0 ? sigwaitinfo(signals, info) : sigtimedwait(signals, info, &limit);
     return which < 0 && errno == EAGAIN ? 0 : which;
 }
 
-static void got_signal(struct supervisor *v, int which)
+static void got_signal(struct supervisor *v, int which, pid_t from)
 {
     if (which == SIGTERM || which == SIGINT)
         stop(v);
@@ -244,6 +278,10 @@ static void got_signal(struct supervisor *v, int which)
         ready(v);
     if (which == SIGHUP)
         reload(v);
+    if (which == SIGUSR2)
+        begin_takeover(v);
+    if (which == SIGRTMIN)
+        end_takeover(v, from);
     if (which == 0)
         serve__manager_watch(v->shared);
 }
@@ -253,9 +291,13 @@ static int supervise(struct supervisor *v, const sigset_t *signals)
     int exit_status = 0;
     while (any_left(v)) {
         int status;
-        got_signal(v, next_signal(signals));
+        siginfo_t info = {0};
+        int which = next_signal(signals, &info);
+        got_signal(v, which, info.si_pid);
         for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
             int i = index_of(v, pid);
+            if (pid == v->successor)
+                successor_ended(v);
             int rc = i >= 0 ? worker_ended(v, i, status) : 0;
             exit_status = rc != 0 ? rc : exit_status;
         }
@@ -271,6 +313,8 @@ static void block_signals(sigset_t *set)
     sigaddset(set, SIGINT);
     sigaddset(set, SIGHUP);
     sigaddset(set, SIGUSR1);
+    sigaddset(set, SIGUSR2);
+    sigaddset(set, SIGRTMIN);
     sigprocmask(SIG_BLOCK, set, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
@@ -306,7 +350,8 @@ static int run(struct supervisor *v)
         return 3;
     raise_limit(v);
     if (!serve__mail_make(v->shared) || !serve__acl_make(v->shared) || !serve__directory_make(v->shared) ||
-        !serve__rows_make(v->shared) || !serve__measures_make(v->shared))
+        !serve__rows_make(v->shared) || !serve__measures_make(v->shared) ||
+        !serve__takeover_prepare(v->shared))
         return system_error("mailboxes") ? 0 : 3;
     const char *wrong = serve__acl_start(v->shared, text_of(v, SERVE__CFG_requirepass),
                                          text_of(v, SERVE__CFG_aclfile), error);
@@ -327,6 +372,7 @@ static int run(struct supervisor *v)
         start->shm_dir = v->o.shm_dir;
         start->sync = sync_mode(v);
         start->index = i;
+        start->channel = serve__takeover_channel();
         start_worker(v, i);
     }
     int tls = number_of(v, SERVE__CFG_tls_port);
@@ -360,10 +406,13 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("caret-server %s\n", caret_version()) < 0;
     serve__manager_begin();
+    if (!serve__takeover_begin(argv))
+        return 3;
     serve__command_init();
     v.shared = serve__shared_new(1);
     if (v.shared == NULL)
         return system_error("shared memory") ? 0 : 3;
+    serve__takeover_settle(v.shared);
     serve__config_init(v.shared);
     if (!read_arguments(&v, argc, argv))
         return 2;

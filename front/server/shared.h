@@ -8,7 +8,7 @@
  * | scripts  | whoever runs SCRIPT FLUSH, by fetch_add | all, once a script | a script that was just forgotten |
  * | late     | the worker of the row; `kill`: any | all | the script before it; its text is under `lock` |
  * | places   | whoever runs a SCAN        | all | cursor.h has its protocol             |
- * | stop     | any                        | all, once a turn | one turn more                 |
+ * | stop, drain | any                     | all, once a turn | one turn more                 |
  * | row      | its worker                 | all     | meet/clients.h has its protocol        |
  * | pause    | any                        | all, at each command | nothing                   |
  * | directory | its worker                | all     | meet/directory.h has its protocol      |
@@ -122,6 +122,8 @@ struct serve__shared {
         int in, out;
     } mail[SERVE__WORKERS_MAX];                             /* meet/mail.h */
     struct serve__directory *directory[SERVE__WORKERS_MAX]; /* meet/directory.h */
+    int channel_in, channel_out; /* connections to a server that takes over: moving.h */
+    serve__counter drain;        /* 1: they are to be moved */
     pid_t supervisor;
     char run_id[41];
     char config[SERVE__CONFIG_MAX][SERVE__CONFIG_BYTES]; /* by the index of config.c's table */

@@ -32,6 +32,7 @@
 #include "server/meet/ending.h"
 #include "server/meet/mail.h"
 #include "server/meet/tracking.h"
+#include "server/moving.h"
 #include "server/node/lock.h"
 
 enum { EVENTS = 256, TICK = 100 /* milliseconds between looks when nothing happens */, ACCEPTS = 64 };
@@ -252,6 +253,8 @@ void serve__worker_turn(struct serve__worker *w)
     serve__disk_turn(w);
     if (w->mail_waits)
         serve__mail_send(w);
+    if (w->shared->drain)
+        serve__moving_turn(w);
     if (w->shared->stop)
         w->stopping = true;
 }
@@ -317,7 +320,7 @@ static bool open_all(struct serve__worker *w)
             serve__log("epoll: %s", strerror(errno));
             return false;
         }
-    return true;
+    return serve__moving_open(w);
 }
 
 static void close_all(struct serve__worker *w)

@@ -22,7 +22,7 @@
 #include "server/shared.h"
 
 enum { SERVE__BUSY_USUAL = 5000 /* busy-reply-threshold: nobody is ever told BUSY */ };
-enum { SERVE__BATCH = 32, SERVE__LISTENERS_MAX = 20 };
+enum { SERVE__BATCH = 32, SERVE__LISTENERS_MAX = 160 };
 
 struct serve__listener {
     struct serve__source source;
@@ -39,12 +39,13 @@ struct serve__start {
     int index;
     struct serve__listener listeners[SERVE__LISTENERS_MAX];
     int nlisteners;
+    int channel; /* connections of a server that this one takes over (moving.h); -1: none */
 };
 
 struct serve__worker {
     int index, epoll;
     _Atomic bool stopping;
-    bool accept_paused;
+    bool accept_paused, drains;       /* drains: moving.h */
     bool saves;                       /* what is sent is on the disk: disk.h */
     int64_t now;                      /* milliseconds since 1970, at the start of the turn */
     unsigned interest;                /* SERVE__EVENT_* that somebody wants to be told: all of `wanted` */

@@ -267,6 +267,11 @@ void serve__locks_open(struct serve__worker *w)
             w->shared->lock_wait[w->index][k].ticket = 0;
 }
 
+bool serve__locks_idle(const struct serve__conn *c)
+{
+    return c->locks == NULL || (c->locks->nheld == 0 && !c->locks->waits);
+}
+
 void serve__conn_gone_locks(struct serve__worker *w, struct serve__conn *c)
 {
     struct serve__locks *l = c->locks;

@@ -30,6 +30,9 @@
  * `most`. */
 int serve__locks_turn(struct serve__worker *w, int most);
 
+/* Does a connection hold none, and wait for none? */
+bool serve__locks_idle(const struct serve__conn *c);
+
 /* In a worker that starts. */
 void serve__locks_open(struct serve__worker *w);
 
