@@ -186,14 +186,24 @@ local function extrinsic(s, p)
     return { "extrinsic", entry[2], entry[4], args }, p
 end
 
+-- What follows the dot: NAME, or NAME^NAME.
+local function external_name(s, p)
+    local first, second
+    first, p = name(s, p)
+    if not first then fail("RTNNAME", p) end
+    if byte(s, p) ~= 94 then return first, p end
+    second, p = name(s, p + 1)
+    if not second then fail("RTNNAME", p) end
+    return first .. "^" .. second, p
+end
+
 -- &PACKAGE.NAME(...), from the byte after & on.
 function expr.external(s, p)
     local first, second, args
     first, p = name(s, p)
     if not first then fail("RTNNAME", p) end
     if byte(s, p) == 46 then
-        second, p = name(s, p + 1)
-        if not second then fail("RTNNAME", p) end
+        second, p = external_name(s, p + 1)
     end
     args, p = expr.actuals(s, p)
     if second then return { "external", first, second, args }, p end

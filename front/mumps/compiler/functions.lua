@@ -20,8 +20,8 @@ local rules = {
     ZBITFIND = "ee/e", ZBITGET = "ee", ZBITLEN = "e", ZBITNOT = "e", ZBITOR = "ee", ZBITSET = "eee",
     ZBITSTR = "e/e", ZBITXOR = "ee", ZCHAR = "e/*", ZCOLLATE = "ee/e", ZCONVERT = "ee/e", ZDATA = "l",
     ZDATE = "e/eee", ZEXTRACT = "e/ee", ZFIND = "ee/e", ZGETJPI = "ee", ZJOBEXAM = "/Ee", ZJUSTIFY = "ee/e",
-    ZKEY = "l/e", ZLENGTH = "e/e", ZMESSAGE = "e", ZPARSE = "e/EEEE", ZPEEK = "eee/e", ZPIECE = "ee/ee",
-    ZPREVIOUS = "l", ZQGBLMOD = "l", ZREVERSE = "e", ZSEARCH = "e/e", ZSIGPROC = "ee", ZSOCKET = "Ee/E",
+    ZLENGTH = "e/e", ZMESSAGE = "e", ZPARSE = "e/EEEE", ZPEEK = "eee/e", ZPIECE = "ee/ee",
+    ZPREVIOUS = "l", ZQGBLMOD = "l", ZSEARCH = "e/e", ZSIGPROC = "ee", ZSOCKET = "Ee/E",
     ZSUBSTR = "ee/e", ZSYSLOG = "e", ZTRANSLATE = "e/ee", ZTRIGGER = "e/e", ZTRNLNM = "e/EEEEE", ZWIDTH = "e",
     ZWRITE = "e/e", ZYCOMPILE = "e/e", ZYHASH = "e/e", ZYISSQLNULL = "e", ZYSUFFIX = "e",
 }

@@ -43,7 +43,8 @@ local function arguments(s, p, cmd, rule, only)
         local node
         node, p = rule(s, p, cmd)
         args[#args + 1] = node
-        if byte(s, p) ~= 44 or only then return p end
+        if byte(s, p) ~= 44 then return p end
+        if only then fail(cmd[1] == "QUIT" and "QUITARGLST" or "SPOREOL", p) end
         p = p + 1
         if blank_or_end(byte(s, p)) then fail("EXPR", p) end
     end
@@ -87,7 +88,7 @@ local function one(s, p, cmds)
     local short = p == cmd.col + 1 and cmd[1] == "HALT"
     local kind = rules[cmd[1]]
     if byte(s, p) == 58 then
-        if find(kind[2], ":", 1, true) then fail("PCONDEXPECTED", p) end
+        if find(kind[2], ":", 1, true) then fail("SPOREOL", p) end
         cmd.pc, p = expr.parse(s, p + 1)
     end
     if short then hang(cmd, s, p) end

@@ -43,7 +43,7 @@ words.functions = list [[
     ZBITStr
     ZBITXor ZCHar ZCOllate ZCOnvert ZDATA ZDate ZExtract ZFind ZGetjpi ZINcrement ZJObexam ZJustify ZKey
     ZLength
-    ZMessage ZPIece ZPArse ZPEek ZPrevious ZQgblmod ZREverse ZSEarch ZSIgproc ZSOcket ZSUbstr ZSYslog
+    ZMessage ZPIece ZPArse ZPEek ZPrevious ZQgblmod ZSEarch ZSIgproc ZSOcket ZSUbstr ZSYslog
     ZTRanslate
     ZTRIgger ZTRNlnm ZWidth ZWRite ZYCompile ZYHash ZYISsqlnull ZYSUffix
 ]]

@@ -55,7 +55,7 @@ local function zwrite_subscripts(s, p)
     repeat
         if #list == 0 and byte(s, p + 1) == 41 then return list, p + 2 end
         list[#list + 1], p = zwrite_subscript(s, p + 1)
-    until byte(s, p) ~= 44
+    until byte(s, p) ~= 44 or list[#list][1] == "any" -- * is the last one
     if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end
     return list, p + 1
 end

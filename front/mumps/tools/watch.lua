@@ -1,4 +1,4 @@
--- Who wants to know each line of M that begins: breakpoints, single steps, coverage, traces.
+-- Those that want to know each line of M that begins: breakpoints, single steps, coverage, traces.
 --
 -- A hook of LuaJIT is called before each line of Lua; levels and maps tell which line of M that is.
 -- LuaJIT calls hooks only from its interpreter, so compiling is off while there is one.  A line counts
