@@ -138,9 +138,9 @@ local function new_special(s, p)
     local _, last = find(s, "^%a+", p)
     local full = last and words.variables[upper(sub(s, p, last))]
     if not last then fail("SVNEXPECTED", p) end
-    if not full then return soft("INVSVN", p), last + 1 end
+    if not full then fail("INVSVN", p) end
     mark("variables", p, last, full)
-    if not words.newable[full] then return soft("SVNONEW", p), last + 1 end
+    if not words.newable[full] then fail("SVNONEW", p) end
     return { "svn", full }, last + 1
 end
 
@@ -317,6 +317,13 @@ local function lock_name(s, p)
     return { "local", id, list, env }, p
 end
 
+-- LOCK @e; the sign of LOCK +@e counts for all that e names: +(names).
+local function lock_argument(sign, e)
+    if sign == "" then return { "argind", e } end
+    local names = { "bin", "_", { "const", sign .. "(" }, e }
+    return { "argind", { "bin", "_", names, { "const", ")" } } }
+end
+
 local function lock(s, p, cmd)
     local b = byte(s, p)
     local sign = ""
@@ -327,9 +334,7 @@ local function lock(s, p, cmd)
     else
         local one
         one, p = lock_name(s, p)
-        if sign == "" and one[1] == "ind" and not one[3] and ended(byte(s, p)) then
-            return { "argind", one[2] }, p
-        end
+        if one[1] == "ind" and not one[3] and ended(byte(s, p)) then return lock_argument(sign, one[2]), p end
         names = { one }
     end
     limit, p = timeout(s, p)

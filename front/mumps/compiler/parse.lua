@@ -242,6 +242,7 @@ local function find_blocks(lines, errors)
                 cmd.first, cmd.last = i + 1, ends[i]
                 deepest = line.level + 1
                 if not lines[i + 1] or lines[i + 1].level ~= deepest then
+                    cmd.last = i
                     warn(errors, "DONOBLOCK", line, cmd.stop or 1)
                 end
             end
@@ -315,7 +316,9 @@ local function whole(rule, text, ...)
     lex.begin()
     local ok, node, p = pcall(rule, text, 1, ...)
     if not ok then return nil, as_error(node) end
-    if p <= #text then return nil, { mnemonic = "INDEXTRACHARS", col = p } end
+    if p <= #text and not find(text, "^[ \t]*;", p) and not find(text, "^[ \t]*$", p) then
+        return nil, { mnemonic = "INDEXTRACHARS", col = p }
+    end
     return node
 end
 

@@ -41,7 +41,7 @@ words.functions = list [[
     QSubscript Query Random REverse Select STack Text TRanslate View
     ZAHandle ZAscii ZATransform ZAUditlog ZBITAnd ZBITCount ZBITFind ZBITGet ZBITLen ZBITNot ZBITOr ZBITSet
     ZBITStr
-    ZBITXor ZCHar ZCOllate ZCOnvert ZDATA ZDate ZExtract ZFind ZGetjpi ZINcrement ZJObexam ZJustify ZKey
+    ZBITXor ZCHar ZCOllate ZCOnvert ZDATA ZDate ZExtract ZFind ZGetjpi ZINcrement ZJObexam ZJustify
     ZLength
     ZMessage ZPIece ZPArse ZPEek ZPrevious ZQgblmod ZSEarch ZSIgproc ZSOcket ZSUbstr ZSYslog
     ZTRanslate
