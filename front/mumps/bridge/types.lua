@@ -58,7 +58,7 @@ end
 
 -- An M value as what a C integer of that type may be set to.
 function types.integer(v, t)
-    local n = number.num(v)
+    local n = type(v) == "string" and v:find "^%-?%d+$" and v or number.num(v)
     if type(n) == "string" and (n:find("%.", 1) or n:find("E", 1, true)) then
         local whole = tonumber(n) or 0
         n = whole < 0 and math.ceil(whole) or math.floor(whole)

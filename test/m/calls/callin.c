@@ -1,0 +1,144 @@
+/*
+ * callin.c - calls of M by libyottadb.so: test/run/m_calls.sh runs this.  It prints what does not hold.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libyottadb.h>
+
+static int passed, failed;
+
+static void check(int holds, const char *what)
+{
+    char text[1000] = "";
+
+    holds ? passed++ : failed++;
+    if (holds)
+        return;
+    ydb_zstatus(text, sizeof text);
+    printf("FAILED: %s [%s]\n", what, text);
+}
+
+#define CHECK(expression) check(expression, #expression)
+
+static int says(const char *what)
+{
+    char text[1000];
+
+    return ydb_zstatus(text, sizeof text) == YDB_OK && strstr(text, what) != NULL;
+}
+
+static int value_is(const char *name, const char *value)
+{
+    char room[100];
+    ydb_buffer_t v = {(unsigned)strlen(name), (unsigned)strlen(name), (char *)(uintptr_t)name};
+    ydb_buffer_t to = {sizeof room, 0, room};
+    int status = ydb_get_s(&v, 0, NULL, &to);
+
+    if (value == NULL)
+        return status == YDB_ERR_GVUNDEF;
+    return status == YDB_OK && to.len_used == strlen(value) && memcmp(room, value, to.len_used) == 0;
+}
+
+/* Each type goes in and comes back. */
+static void types(void)
+{
+    char text[100] = "text", ret[200], string[10] = "in", buffer[4] = "ab";
+    ydb_string_t s = {sizeof string, string};
+    ydb_buffer_t b = {sizeof buffer, 2, buffer};
+    ydb_int_t i = -5;
+    ydb_uint_t u = 4294967295u;
+    ydb_int64_t l = 9007199254740993;
+    ydb_double_t d = .5;
+
+    CHECK(ydb_ci("types", ret, text, &s, &b, &i, &u, &l, &d, 2.5, -7, (ydb_long_t)1) == YDB_OK);
+    CHECK(strcmp(ret, "text|10|ab|-5|4294967295|9007199254740993|.5|2.5|-7|1") == 0);
+    CHECK(strcmp(text, "text!") == 0);
+    CHECK(s.length == 10 && memcmp(string, "0123456789", 10) == 0); /* cut at what there is room for */
+    CHECK(b.len_used == 3 && memcmp(buffer, "ab!", 3) == 0);
+    CHECK(i == -4 && u == 4294967294u && l == 9007199254740993 && d == .25);
+}
+
+static void errors(void)
+{
+    char small[2];
+    ydb_buffer_t b = {sizeof small, 0, small};
+    uintptr_t table, before;
+
+    CHECK(ydb_ci("undefined") == YDB_ERR_LVUNDEF && says("%YDB-E-LVUNDEF, Undefined local variable: y"));
+    CHECK(ydb_ci("nothing") == YDB_ERR_CINOENTRY && says("No entry specified for nothing"));
+    CHECK(ydb_ci("missing") == YDB_ERR_ZLINKFILE);
+    CHECK(ydb_ci("tight", &b) == YDB_ERR_INVSTRLEN && b.len_used == 5);
+    CHECK(ydb_ci_tab_open("wrong.ci", &table) == YDB_ERR_CIUNTYPE);
+    CHECK(ydb_ci_tab_open("other.ci", &table) == YDB_OK && ydb_ci_tab_switch(table, &before) == YDB_OK);
+    CHECK(before == 0 && ydb_ci("undefined") == YDB_ERR_CINOENTRY);
+    CHECK(ydb_ci_tab_switch(before, &table) == YDB_OK && ydb_ci("undefined") == YDB_ERR_LVUNDEF);
+    CHECK(ydb_ci_tab_switch(77, &table) == YDB_ERR_PARAMINVALID);
+}
+
+/* A descriptor is that of the table which was the current one when it was used first. */
+static void descriptors(void)
+{
+    ci_name_descriptor d = {{5, (char *)(uintptr_t) "count"}, NULL};
+    ydb_long_t n = 0;
+    ci_parm_type masks;
+
+    CHECK(ydb_cip(&d, &n) == YDB_OK && d.handle != NULL);
+    CHECK(ydb_cip(&d, &n) == YDB_OK && n == 2);
+    CHECK(ydb_ci_get_info("types", &masks) == YDB_OK && masks.input_mask == 0x3ff &&
+          masks.output_mask == 0x7f);
+}
+
+/* M works in the transaction of its caller. */
+static int in_transaction(void *fails)
+{
+    CHECK(ydb_ci("put") == YDB_OK);
+    CHECK(value_is("^put", "7"));
+    return *(int *)fails ? YDB_TP_ROLLBACK : YDB_OK;
+}
+
+static void transactions(void)
+{
+    CHECK(ydb_tp_s(in_transaction, &(int){1}, NULL, 0, NULL) == YDB_TP_ROLLBACK && value_is("^put", NULL));
+    CHECK(ydb_tp_s(in_transaction, &(int){0}, NULL, 0, NULL) == YDB_OK && value_is("^put", "7"));
+}
+
+/* One machine serves all threads. */
+static void *many(void *unused)
+{
+    ydb_long_t n;
+
+    (void)unused;
+    for (int i = 0; i < 500; i++)
+        if (ydb_ci("count", &n) != YDB_OK)
+            return "";
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t t[4];
+    void *wrong;
+    ydb_long_t n = 0;
+
+    for (int i = 0; i < 4; i++)
+        pthread_create(&t[i], NULL, many, NULL);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(t[i], &wrong);
+        CHECK(wrong == NULL);
+    }
+    CHECK(ydb_ci("count", &n) == YDB_OK && n == 2003);
+}
+
+int main(void)
+{
+    types();
+    errors();
+    descriptors();
+    transactions();
+    threads();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}

@@ -1,0 +1,48 @@
+calls ; what callin.c and m_calls.sh call
+ quit
+types(a,b,c,d,e,f,g,h,i,j) new r
+ set r=a_"|"_$length(b)_"|"_c_"|"_d_"|"_e_"|"_f_"|"_g_"|"_h_"|"_i_"|"_j
+ set a=a_"!",b="0123456789abc",c=c_"!",d=d+1,e=e-1,g=g/2
+ quit r
+undef ; an error
+ write y
+ quit
+tight() quit "12345"
+count() quit $increment(^count)
+put set ^put=7
+ quit
+lua ; the package mlua
+ new o,h,x,i
+ do run("return 'a'..1,2") do run("return 1e20") do run("return true") do run("return {}") do run("") do run("error'x'")
+ do run("retrn") do run(">nothing") do run("function add(a,b) return a+b end t={f=function(x) return 'f'..x end}")
+ write $&mlua.lua(">add",.o,,3,4)," ",o,! write $&mlua.lua(">t.f",.o,,3)," ",o,!
+ for i=1:1:3 set h(i)=$&mlua.open(.o) write h(i)," "
+ write $&mlua.lua("g=1",.o,h(1)),$&mlua.lua("return tostring(g)",.o,h(2)),o,$&mlua.lua("return g",.o,h(1)),o,!
+ write $&mlua.close(h(2))," ",$&mlua.close(h(2))," ",$&mlua.close(99)," ",$&mlua.close(h(3))," ",$&mlua.open(.o)," ",$&mlua.close(),!
+ write $&mlua.lua("return 1",.o,h(1))," ",o,!
+ write $&mlua.version()," ",$&mlua.nanoseconds()>0,!
+ set x="M's",x("k",1)="v",^x(1)=5
+ do run("ydb=require'yottadb' return ydb.get('x')..ydb.get('x','k',1)..ydb.get('^x',1)..tostring(ydb.get('nope'))")
+ do run("ydb.set('x',2,.5) ydb.incr('^x',2,3) return table.concat(ydb.node_next('x','k'),',')") write x(2),^x(2),!
+ do run("local t={} for s in ydb.subscripts('x','') do t[#t+1]=s end return table.concat(t,',')")
+ do run("ydb.tp(function() ydb.set('^x',9,'nine') end) return ydb.get('^x',9)")
+ do run("return tostring(pcall(ydb.tp,function() ydb.set('^x',9,0) return ydb.YDB_TP_ROLLBACK end))..ydb.get('^x',9)")
+ do run("local n=ydb.node('x') n.y.__=1 return n.k[1].__..n:data()..tostring(n.y)") write x("y"),!
+ quit
+run(code) new o,r
+ set r=$&mlua.lua(code,.o)
+ write r,"|",o,!
+ quit
+xc ; C functions
+ new b,c,d,e,f
+ set b=40,c="1.5",d="abc",f="buf"
+ write $&t.add(2,.b,.c,.d,.e,.f)," ",b," ",c," ",d," ",e," ",f,!
+ do &t.intexp(.b) write b,!
+ write $&t.ret("18446744073709551615")," ",$&t.rets(),!
+ set b="" for i="s x=$&t.fails()","s x=$&t.add(1,2,3,4,5,6,7)","s x=$&t.nope()","d &none.x()" do try(i)
+ write $&t.again(5),!
+ quit
+try(line) new $etrap
+ set $etrap="write $piece($zstatus,"","",3,9),! set $ecode="""" quit"
+ xecute line
+ quit

@@ -1,0 +1,63 @@
+/* What calls.m calls by calls.xc. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    unsigned long length;
+    char *address;
+} string;
+
+typedef struct {
+    unsigned len_alloc, len_used;
+    char *buf_addr;
+} buffer;
+
+int add(int n, int32_t a, int64_t *b, double *c, char *d, string *e, buffer *f);
+int add(int n, int32_t a, int64_t *b, double *c, char *d, string *e, buffer *f)
+{
+    *b += a;
+    *c *= 2;
+    strcat(d, "!");
+    memcpy(e->address, "STR", 3);
+    e->length = 3;
+    memcpy(f->buf_addr + f->len_used, "++", 2);
+    f->len_used += 2;
+    return n;
+}
+
+int fails(int n);
+int fails(int n)
+{
+    return n + 7;
+}
+
+void nothing(int n, char **p);
+void nothing(int n, char **p)
+{
+    (void)n;
+    *p = (char *)(uintptr_t) "char**";
+}
+
+int64_t *ret(int n, uint64_t x);
+int64_t *ret(int n, uint64_t x)
+{
+    int64_t *p = malloc(sizeof *p);
+
+    (void)n;
+    *p = (int64_t)x;
+    return p;
+}
+
+char *rets(int n);
+char *rets(int n)
+{
+    (void)n;
+    return strdup("hello");
+}
+
+int again(int n, int x);
+int again(int n, int x)
+{
+    return 10 * n + x;
+}

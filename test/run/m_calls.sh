@@ -1,0 +1,58 @@
+#!/bin/sh
+# M called from C (ydb_ci and the like), Lua and C called from M, and what the M machine needs for that.
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need cc
+m=$build/caret-m
+from=$source/test/m/calls
+[ -x "$m" ] && [ -f "$build/caret_m.so" ] || { echo "skipped: caret-m or caret_m.so is not built" && exit 77; }
+
+(cd "$source" && sh tools/api.sh | cmp -s - front/m/api.def)
+note $? "front/m/api.def has the functions of caret.h: tools/api.sh makes it"
+nm -D --defined-only "$build/caret_m.so" | awk '$3 !~ /^caret_m_start$/ { exit 1 }'
+note $? "caret_m.so shows nothing but its door"
+
+cp "$from"/*.m "$from"/*.ci "$from"/*.xc "$dir/"
+cd "$dir" || exit 1
+export CARET_DB="$dir/calls.caret" CALLS="$dir" CARET_ROUTINES="$dir"
+cc -shared -fPIC -o external.so "$from/external.c"
+note $? "the package of C functions is built"
+ydb_xc_t=calls.xc keep "$m" -run lua^calls
+[ -s "$dir/err" ] && note 1 "lua^calls"
+cp "$dir/out" printed
+ydb_xc_t=calls.xc keep "$m" -run xc^calls
+[ -s "$dir/err" ] && note 1 "xc^calls"
+cat "$dir/out" >>printed
+diff "$from/calls.right" printed >"$dir/out"
+note $? "Lua and C are called from M"
+
+cc -o callin "$from/callin.c" -I"$build/yottadb" -L"$build/yottadb" -lyottadb -lpthread
+note $? "the program that calls M is built"
+ydb_ci=calls.ci LD_LIBRARY_PATH=$build/yottadb keep ./callin
+status=$?
+cat "$dir/out"
+note $status "M is called from C"
+
+# A program with a Lua of its own, whose functions can be seen.
+if command -v lua5.4 >/dev/null && cc -rdynamic -o guest -x c - -I/usr/include/lua5.4 -I"$build/yottadb" \
+    -L"$build/yottadb" -lyottadb -llua5.4 <<'END' 2>/dev/null; then
+#include <lauxlib.h>
+#include <lualib.h>
+#include <libyottadb.h>
+int main(void)
+{
+    ydb_long_t n = 0;
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    for (int i = 0; i < 100; i++)
+        if (luaL_dostring(L, "t = {} for i = 1, 100 do t[i] = tostring(i) end") || ydb_ci("count", &n) != YDB_OK)
+            return 1;
+    lua_close(L);
+    return n < 100;
+}
+END
+    ydb_ci=calls.ci LD_LIBRARY_PATH=$build/yottadb keep ./guest
+    note $? "a program with a Lua of its own calls M"
+fi
+finish
