@@ -402,6 +402,7 @@ void caret__add_data(lua_State *L);
 void caret__add_subtree(lua_State *L);
 void caret__add_text(lua_State *L);
 void caret__add_m(lua_State *L);
+void caret__add_callin(lua_State *L);
 void caret__functions(lua_State *L, const luaL_Reg *f);
 struct caret__lstate *caret__state(lua_State *L);
 

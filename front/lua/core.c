@@ -384,6 +384,7 @@ int luaopen_caret_core(lua_State *L)
     caret__add_subtree(L);
     caret__add_text(L);
     caret__add_m(L);
+    caret__add_callin(L);
 #if LUA_VERSION_NUM == 501
     caret__add_ffi(L);
 #endif

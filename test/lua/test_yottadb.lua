@@ -285,7 +285,7 @@ function TestFunctions:test_errors_are_strings_with_codes()
     lu.assertEquals(code_of(function() return ydb.node("^t")[("x"):rep(2000)] end), ydb.YDB_ERR_GVSUBOFLOW)
     lu.assertEquals(code_of(ydb.set, "^t", ("x"):rep(2 ^ 24 + 1)), ydb.YDB_ERR_REC2BIG)
     lu.assertEquals(code_of(ydb.set, "$ZGBLDIR", "/dev/null"), ydb.YDB_ERR_ZGBLDIRACC)
-    lu.assertEquals(code_of(ydb.require, "arithmetic.ci"), ydb.YDB_ERR_UNIMPLOP)
+    lu.assertEquals(code_of(ydb.require, "no/arithmetic.ci"), ydb.YDB_ERR_CITABOPN)
 end
 
 function TestFunctions:test_get_error_code_takes_anything()

@@ -34,6 +34,13 @@ status=$?
 cat "$dir/out"
 note $status "M is called from C"
 
+for lua in lua5.4 luajit; do
+    command -v $lua >/dev/null || continue
+    keep sh "$source/tools/lua.sh" $lua "$from/host.lua"
+    diff "$from/host.right" "$dir/out" >>"$dir/err"
+    note $? "M is called from $lua"
+done
+
 # A program with a Lua of its own, whose functions can be seen.
 if command -v lua5.4 >/dev/null && cc -rdynamic -o guest -x c - -I/usr/include/lua5.4 -I"$build/yottadb" \
     -L"$build/yottadb" -lyottadb -llua5.4 <<'END' 2>/dev/null; then

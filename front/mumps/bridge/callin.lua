@@ -256,8 +256,14 @@ local function finish()
     if device then device.flush() end
 end
 
+-- ^ROUTINE with arguments is the label of that name.
+local function first_label(routine)
+    return require("mumps.runtime.routine").label_line(routine, routine) and routine or nil
+end
+
 local function invoke(label, routine, args, n, kind)
     prepare()
+    if not label and n then label = first_label(routine) end
     local ok, v = pcall(require("mumps.runtime.call").m, label, routine, args, n, kind)
     finish()
     if not ok then error(v, 0) end
@@ -282,12 +288,23 @@ end
 jit.off(call)
 callin.call = guarded(call)
 
--- LABEL^ROUTINE with texts: the value as text, or nil if it quits without.
-callin.run = guarded(function(text, args)
-    local label, _, routine = start.entry(text)
+-- LABEL^ROUTINE, or $$LABEL^ROUTINE, with texts, those of the bits of `references` by reference: a table
+-- of the value as text, false after a DO, and what the arguments are then.
+callin.run = guarded(function(text, args, references)
+    local dollars, entry_text = text:match "^(%$?%$?)(.*)$"
+    local label, _, routine = start.entry(entry_text)
     if not routine then return fail("LABELEXPECTED") end
-    local v = invoke(label, routine, args, #args > 0 and #args or nil, "any")
-    return v ~= nil and str(v) or nil
+    local n = #args
+    for i = 1, n do
+        if math.floor(references / 2 ^ (i - 1)) % 2 == 1 then args[i] = variable(args[i]) end
+    end
+    local v = invoke(label, routine, args, n > 0 and n or nil, dollars == "$$" and "$$" or "DO")
+    local values = {dollars == "$$" and v ~= nil and str(v) or false}
+    for i = 1, n do
+        local after = value_of(args[i])
+        values[i + 1] = after ~= nil and str(after) or false
+    end
+    return values
 end)
 
 return callin

@@ -161,12 +161,24 @@ static int masks(struct caret_m__call *c, const char *name, size_t len, unsigned
     return end(c, before, 3);
 }
 
-/* The value stays on Lua's side until the next call: registry. */
+/* The values stay on Lua's side until the next call: registry.  Index 1 of the table is what it quits with. */
+static void take_values(caret_slice *values, size_t n)
+{
+    for (size_t i = 0; i <= n; i++) {
+        size_t len = 0;
+        lua_rawgeti(L, -1, (int)i + 1);
+        const char *text = lua_tolstring(L, -1, &len);
+        values[i] = (caret_slice){text, len};
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, -1);
+    lua_setfield(L, LUA_REGISTRYINDEX, "caret.callin.values");
+}
+
 static int run_entry(struct caret_m__call *c, const char *entry, const caret_slice *args, size_t n,
-                     caret_slice *value)
+                     unsigned references, caret_slice *values)
 {
     struct caret_m__call *before = begin(c, "run");
-    size_t len = 0;
 
     lua_pushstring(L, entry);
     lua_createtable(L, (int)n, 0);
@@ -174,11 +186,9 @@ static int run_entry(struct caret_m__call *c, const char *entry, const caret_sli
         lua_pushlstring(L, args[i].data, args[i].len);
         lua_rawseti(L, -2, (int)i + 1);
     }
-    run(c, 2, 1);
-    const char *text = c->status == 0 ? lua_tolstring(L, -1, &len) : NULL;
-    *value = (caret_slice){text, len};
-    lua_pushvalue(L, -1);
-    lua_setfield(L, LUA_REGISTRYINDEX, "caret.callin.value");
+    lua_pushnumber(L, references);
+    if (run(c, 3, 1) == 0)
+        take_values(values, n);
     return end(c, before, 2);
 }
 

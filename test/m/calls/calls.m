@@ -8,6 +8,8 @@ undef ; an error
  write y
  quit
 tight() quit "12345"
+wide(x,y) set y="longer"
+ quit x_"abc"
 count() quit $increment(^count)
 put set ^put=7
  quit

@@ -7,7 +7,7 @@
 -- docs/migrating/lua-yottadb.md says what is the same and what differs.  Arguments are
 -- (name [, {subs}] [, sub, ...]), or a node instead of the name, then what the function needs besides.
 -- Layers, each in a file: errors, misuse -> database -> special -> node -> long, key,
--- address -> this one -> _yottadb.
+-- address, callin -> this one -> _yottadb.
 --
 -- What can go wrong with arguments is worded by misuse.lua, which finds the function that the program called
 -- on the stack: so none of them leaves it by a tail call where C looks at its arguments, but for those that C
@@ -16,6 +16,7 @@
 local caret = require "caret"
 local core = require "caret.core"
 local addresses = require "yottadb.address"
+local callin = require "yottadb.callin"
 local database = require "yottadb.database"
 local errors = require "yottadb.errors"
 local key = require "yottadb.key"
@@ -272,9 +273,10 @@ function yottadb.zwr2str(...) return convert("zwr2str", text.zwr2str, (...), ...
 function yottadb.init() end
 function yottadb.block_M_signals() end
 function yottadb.ydb_eintr_handler() return yottadb.YDB_OK end
-function yottadb.require()
-    errors.raise("UNIMPLOP", "M routines can't be called: there is no M runtime")
-end
+
+-- ------------------------------------------------------------------ calls of M
+
+yottadb.require, yottadb.ci = callin.require, callin.ci
 
 --- The methods of nodes, for programs that look into the module.
 yottadb._node = node.methods

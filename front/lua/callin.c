@@ -1,0 +1,66 @@
+/*
+ * callin.c - calls of M, for the module `yottadb`: core.call_m, by the M machine (m/machine.h).
+ *
+ * M works in the session of the database that is passed, so a transaction of the program's counts.
+ */
+#include "m/machine.h"
+
+#include "lua/binding.h"
+
+#define ARGUMENTS 32 /* that M takes */
+
+/* Only that database: there is none by name. */
+static caret_session *session_of(void *who, const char *name, size_t len)
+{
+    (void)name;
+    return len == 0 ? who : NULL;
+}
+
+static int failed(lua_State *L, int status, const char *text)
+{
+    lua_pushboolean(L, 0);
+    lua_pushinteger(L, status);
+    lua_pushstring(L, text);
+    return 3;
+}
+
+static void push(lua_State *L, caret_slice v)
+{
+    if (v.data != NULL)
+        lua_pushlstring(L, v.data, v.len);
+    else
+        lua_pushnil(L);
+}
+
+/* call_m(db, entry, references, texts...) -> true, value, what each argument is then; or false, code, text */
+static int call_m(lua_State *L)
+{
+    struct caret__ldb *d = caret__check_db(L, 1);
+    const char *entry = luaL_checkstring(L, 2);
+    unsigned references = (unsigned)luaL_checknumber(L, 3);
+    int n = lua_gettop(L) - 3;
+    caret_slice args[ARGUMENTS], values[ARGUMENTS + 1] = {{NULL, 0}};
+    char why[256];
+
+    luaL_argcheck(L, n <= ARGUMENTS, ARGUMENTS + 4, "M takes 32 arguments at most");
+    for (int i = 0; i < n; i++)
+        args[i].data = luaL_checklstring(L, i + 4, &args[i].len);
+    const struct caret_m__machine *m = caret_m__machine(why);
+    if (m == NULL)
+        return failed(L, 0, why);
+    struct caret_m__call c = {.who = d->s, .session = session_of};
+    if (m->run(&c, entry, args, (size_t)n, references, values) != 0)
+        return failed(L, c.status, c.text);
+    luaL_checkstack(L, n + 2, "values of M");
+    lua_pushboolean(L, 1);
+    for (int i = 0; i <= n; i++)
+        push(L, values[i]);
+    return n + 2;
+}
+
+void caret__add_callin(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"call_m", call_m}, {NULL, NULL}};
+
+    caret__functions(L, functions);
+}
