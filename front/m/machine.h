@@ -51,9 +51,9 @@ struct caret_m__machine {
     int (*use)(struct caret_m__call *c, uintptr_t table, uintptr_t *before);
     /* Which arguments of such a routine go in, and which come out: one bit for each. */
     int (*masks)(struct caret_m__call *c, const char *name, size_t len, unsigned *in, unsigned *out);
-    /* LABEL^ROUTINE, or $$LABEL^ROUTINE for its value, with n arguments, as texts; those of `references`, the first is the lowest bit, are passed by
-     * reference.  values[0] becomes what it quits with, data NULL if nothing; values[i] what argument i is then.  Their
-     * memory is the machine's, good until the next call; there is room for n + 1. */
+    /* LABEL^ROUTINE, or $$LABEL^ROUTINE for its value, with n arguments, as texts; those of `references`, the first is
+     * the lowest bit, are passed by reference.  values[0] becomes what it quits with, data NULL if nothing; values[i]
+     * what argument i is then.  Their memory is the machine's, good until the next call; there is room for n + 1. */
     int (*run)(struct caret_m__call *c, const char *entry, const caret_slice *args, size_t n,
                unsigned references, caret_slice *values);
 };
