@@ -236,6 +236,9 @@ local ON_OPEN = { FIXED = true, NOFIXED = true, STREAM = true, VARIABLE = true, 
 function D.open(device, params, timeout, space)
     local name = text_of(device)
     params = full(params)
+    if name == "YGTMSOCKETPOOL" then
+        return B.fail(nil, "DEVNAMERESERVED", name)
+    end
     local kind = space and text_of(space):upper() or ""
     local d, ok = find(name), true
     if d and d.class.reopen then

@@ -50,7 +50,8 @@ end
 local function add(d, s, key)
     d.sockets[#d.sockets + 1] = s
     choose(d, #d.sockets)
-    d.key, d.status, d.za = key or d.key, "0", 0
+    d.key, d.za = key or d.key, 0
+    d.status = s.state == "CONNECTED" and "0" or d.status
     return s
 end
 
@@ -295,9 +296,6 @@ local function device(name)
 end
 
 function M.open(name, params, timeout)
-    if name == "YGTMSOCKETPOOL" then
-        return B.fail(nil, "DEVNAMERESERVED", name)
-    end
     local d = device(name)
     local named = P.named(params)
     if type(named.EXCEPTION) == "string" then

@@ -29,9 +29,17 @@ local function address(fd, peer)
     return ffi.string(room), port[0]
 end
 
+local function protocol_of(protocol, s)
+    return protocol == "TCP" and s.here:find ":" and "TCP6" or protocol
+end
+
 -- Fills in what the system knows of a socket.
 function S.learn(s)
     s.here, s.port = address(s.fd, 0)
+    s.protocol = protocol_of(s.protocol, s)
+    if s.state ~= "CONNECTED" and (s.here == "::" or s.here == "0.0.0.0") then
+        s.here = ""
+    end
     if s.state == "CONNECTED" then
         s.remote, s.rport = address(s.fd, 1)
         if s.protocol == "LOCAL" then
@@ -93,10 +101,6 @@ local function insist(d, deadline, mnemonic, f)
     end
 end
 
-local function protocol_of(protocol, s)
-    return protocol == "TCP" and s.here:find ":" and "TCP6" or protocol
-end
-
 -- CONNECT: a socket, or nil when the time is over.
 function S.connect(d, text, handle, deadline)
     local protocol, host, number = S.parse(d, text, false)
@@ -108,7 +112,6 @@ function S.connect(d, text, handle, deadline)
         return nil
     end
     local s = S.new(fd, "CONNECTED", "CONNECT", protocol, handle)
-    s.protocol = protocol_of(protocol, s)
     return s, "ESTABLISHED|" .. s.handle .. "|" .. s.remote
 end
 
@@ -127,7 +130,6 @@ function S.listen(d, text, handle, deadline, named)
     end
     C.caret_mumps__io_listen(fd, 5)
     local s = S.new(fd, "LISTENING", "LISTEN", protocol, handle)
-    s.protocol = protocol_of(protocol, s)
     s.path = protocol == "LOCAL" and host or nil
     return s, S.listening(s)
 end

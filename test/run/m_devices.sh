@@ -1,0 +1,23 @@
+#!/bin/sh
+# Devices of M: programs of test/m/io print what fis-gtm printed (the .out beside each, without spaces at line ends);
+# a server in M answers.
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+[ -x "$build/caret-m" ] || { echo "skipped: caret-m is not built" && exit 77; }
+
+# program NAME: runs it in a folder of its own
+program()
+{
+    mkdir "$dir/$1" && cp "$source/test/m/io/$1.m" "$dir/$1" && cd "$dir/$1" || exit 1
+    CARET_DB="$dir/$1/db" ydb_routines=. SHELL=/bin/sh timeout "$patience" "$build/caret-m" -run "$1" \
+        </dev/null 2>&1 | cat >out
+    sed 's/h[0-9]\{10,\}/HANDLE/g; s/ *$//' out | awk 1 | diff "$source/test/m/io/$1.out" -
+    note $? "$1 prints what it should"
+    cd "$dir" || exit 1
+}
+
+for name in "$source"/test/m/io/*.m; do
+    program "$(basename "$name" .m)"
+done
+finish
