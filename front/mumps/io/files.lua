@@ -53,51 +53,47 @@ local function split(path)
     if not folder then
         folder, last = "", path
     end
-    local name, kind = last:match "^(.*)(%.[^.]*)$"
+    local name, kind = last:match "^(.+)(%.[^.]*)$"
     return folder, name or last, kind or ""
 end
 
-local FIELDS = {
-    DIRECTORY = function(folder) return folder end,
-    NAME = function(_, name) return name end,
-    TYPE = function(_, _, kind) return kind end,
-    NODE = function() return "" end,
-}
+local FIELDS = { "DIRECTORY", "NAME", "TYPE", "NODE" }
 
 local FOLDER = 100 -- 'd', as caret_mumps__io_path_kind says it
 
--- The parts of `path` that are missing, of the defaults.
-local function completed(path, defaults)
+-- The parts of `path`, those that are missing of the default.
+local function completed(path, default)
     local folder, name, kind = split(translate(path))
-    for _, default in ipairs(defaults) do
-        local f, n, k = split(translate(default))
-        folder = folder == "" and f or folder
-        name = name == "" and n or name
-        kind = kind == "" and k or kind
-    end
-    return folder, name, kind
+    local f, n, k = split(translate(default))
+    return (folder == "" and f or folder) .. (name == "" and n or name) .. (kind == "" and k or kind)
 end
 
--- $ZPARSE(path, field, default, default, how)
-function F.zparse(path, field, default, default2, how)
-    local wanted = field ~= nil and str(field):upper() or ""
-    local defaults = { default and str(default), default2 and str(default2) }
-    if not default then
-        defaults = { defaults[2] }
-    end
-    local folder, name, kind = completed(str(path), defaults)
-    local whole = absolute(folder .. name .. kind)
-    folder, name, kind = split(whole)
-    local loose = how ~= nil and str(how):upper():find "SYNTAX_ONLY"
-    if not loose and C.caret_mumps__io_path_kind(folder) ~= FOLDER then
-        return ""
-    end
-    for word, f in pairs(FIELDS) do
-        if wanted ~= "" and word:sub(1, #wanted) == wanted then
-            return f(folder, name, kind)
+local function field_of(text)
+    for _, word in ipairs(FIELDS) do
+        if word:sub(1, #text) == text:upper() then
+            return word
         end
     end
-    return wanted == "" and whole or B.fail(nil, "ZPARSFLDBAD", wanted)
+    return B.fail(nil, "ZPARSFLDBAD", text)
+end
+
+local HOW = { [""] = true, NO_CONCEAL = true, SYNTAX_ONLY = true }
+
+-- $ZPARSE(path, field, default, (a default that others ignore, too), how)
+function F.zparse(path, field, default, _, how)
+    local wanted = field ~= nil and str(field) or ""
+    local mode = how ~= nil and str(how):upper() or ""
+    local what = wanted ~= "" and field_of(wanted) or "NODE"
+    if not HOW[mode] then
+        return B.fail(nil, "ZPARSETYPE", str(how))
+    end
+    local whole = absolute(completed(str(path), default ~= nil and str(default) or ""))
+    local folder, name, kind = split(whole)
+    if mode ~= "SYNTAX_ONLY" and C.caret_mumps__io_path_kind(folder) ~= FOLDER then
+        return ""
+    end
+    local parts = { DIRECTORY = folder, NAME = name, TYPE = kind, NODE = whole }
+    return parts[what]
 end
 
 local streams = {}

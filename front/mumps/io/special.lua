@@ -73,9 +73,10 @@ end
 local functions = { ZSEARCH = F.zsearch, ZPARSE = F.zparse, ZTRNLNM = S.ztrnlnm, ZGETJPI = S.zgetjpi,
     ZSIGPROC = S.zsigproc, ZSOCKET = function(...) return require("mumps.io.zsocket").zsocket(...) end }
 
+-- Commands get their values in a table.
 local commands = {
-    ZSYSTEM = S.zsystem,
-    ZSHOW = function(...) return require("mumps.io.zshow").command(...) end,
+    ZSYSTEM = function(args) return S.zsystem(args[1]) end,
+    ZSHOW = function(args) return require("mumps.io.zshow").command(args[1], args[2]) end,
 }
 
 -- Enters all; a table that is not there yet is left out.

@@ -58,8 +58,8 @@ end
 function show.S(put)
     local level = require "mumps.runtime.level"
     local stack = level.stack()
-    for i = #stack, 1, -1 do
-        put(stack[i].place .. (stack[i].kind == "XECUTE" and "    (XECUTE)" or ""))
+    for _, level_of in ipairs(stack) do
+        put(level_of.place .. (level_of.kind == "XECUTE" and "    (XECUTE)" or ""))
     end
 end
 
@@ -67,8 +67,8 @@ end
 function show.R(put)
     local level = require "mumps.runtime.level"
     local stack = level.stack()
-    for i = #stack, 1, -1 do
-        local place = stack[i].place
+    for _, level_of in ipairs(stack) do
+        local place = level_of.place
         put(place .. ":" .. Z.sum(place:match "%^(.*)$"))
     end
 end
