@@ -24,6 +24,48 @@ size_t caret_mumps__piece(const char *s, size_t n, const char *d, size_t nd, siz
     return nth > 1 ? n + 1 : (size_t)(at - s);
 }
 
+struct span {
+    size_t from, to, missing; /* missing: delimiters before it that are not there */
+};
+
+static struct span span_of(const char *s, size_t n, const char *d, size_t nd, size_t first, size_t last)
+{
+    const char *at = s, *stop = s + n, *found = next(at, stop, d, nd);
+    size_t i = 1;
+    struct span p = {n, n, 0};
+
+    for (; i < first && found != NULL; i++) {
+        at = found + nd;
+        found = next(at, stop, d, nd);
+    }
+    if (i < first) {
+        p.missing = first - i;
+        return p;
+    }
+    p.from = (size_t)(at - s);
+    for (; i < last && found != NULL; i++)
+        found = next(found + nd, stop, d, nd);
+    p.to = found != NULL ? (size_t)(found - s) : n;
+    return p;
+}
+
+size_t caret_mumps__set_piece(const char *s, size_t n, const char *d, size_t nd, size_t first, size_t last,
+                              const char *by, size_t nby, char *out, size_t room)
+{
+    struct span p = span_of(s, n, d, nd, first, last);
+    size_t len = n - (p.to - p.from) + p.missing * nd + nby;
+
+    if (len > room)
+        return len;
+    memcpy(out, s, p.from);
+    out += p.from;
+    for (; p.missing > 0; p.missing--, out += nd)
+        memcpy(out, d, nd);
+    memcpy(out, by, nby);
+    memcpy(out + nby, s + p.to, n - p.to);
+    return len;
+}
+
 size_t caret_mumps__occurrences(const char *s, size_t n, const char *d, size_t nd)
 {
     const char *end = s + n;

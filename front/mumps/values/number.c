@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "m/number.h"
+#include "mumps/values/quick.h"
 #include "mumps/values/values.h"
 
 #define LIMIT 9007199254740992.0
@@ -178,7 +179,11 @@ int caret_mumps__arithmetic(int op, double x, const char *a, size_t na, double y
                             caret_mumps__number *out)
 {
     struct caret__dec u, v, r;
-    int outcome = parse(x, a, na, &u);
+    int outcome, code;
+
+    if (caret_mumps__quick(op, x, a, na, y, b, nb, out, &code))
+        return code;
+    outcome = parse(x, a, na, &u);
 
     if (outcome == CARET__DEC_OK)
         outcome = parse(y, b, nb, &v);

@@ -111,24 +111,12 @@ local function number_of(v)
     return integer(v, #v)
 end
 
-local function add_slow(a, b)
-    local r = number_of(a) + number_of(b)
-    if r < LIMIT and r > -LIMIT then return r end
-    return exact(ADD, a, b)
-end
-
 function N.add(a, b)
     if type(a) == "number" and type(b) == "number" then
         local r = a + b
         if r < LIMIT and r > -LIMIT then return r end
     end
-    return add_slow(a, b)
-end
-
-local function sub_slow(a, b)
-    local r = number_of(a) - number_of(b)
-    if r < LIMIT and r > -LIMIT then return r end
-    return exact(SUB, a, b)
+    return exact(ADD, a, b)
 end
 
 function N.sub(a, b)
@@ -136,22 +124,16 @@ function N.sub(a, b)
         local r = a - b
         if r < LIMIT and r > -LIMIT then return r end
     end
-    return sub_slow(a, b)
+    return exact(SUB, a, b)
 end
 
 -- + 0: a product must not be -0.
-local function mul_slow(a, b)
-    local r = number_of(a) * number_of(b)
-    if r < LIMIT and r > -LIMIT then return r + 0 end
-    return exact(MUL, a, b)
-end
-
 function N.mul(a, b)
     if type(a) == "number" and type(b) == "number" then
         local r = a * b
         if r < LIMIT and r > -LIMIT then return r + 0 end
     end
-    return mul_slow(a, b)
+    return exact(MUL, a, b)
 end
 
 local function whole_quotient(x, y)

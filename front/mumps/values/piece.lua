@@ -7,10 +7,12 @@ local ffi = require "ffi"
 local C = require "mumps.host"
 local fail = require "mumps.values.fail"
 local number = require "mumps.values.number"
+local buffer = require "mumps.values.buffer"
 
 local str, int = number.str, number.int
-local piece_at, occurrences = C.caret_mumps__piece, C.caret_mumps__occurrences
-local type, sub, find, rep, strchar, tonumber = type, string.sub, string.find, string.rep,
+local piece_at, occurrences, set_piece = C.caret_mumps__piece, C.caret_mumps__occurrences,
+    C.caret_mumps__set_piece
+local type, sub, find, strchar, tonumber = type, string.sub, string.find,
     string.char, tonumber
 
 local MAX = 1048576
@@ -122,11 +124,6 @@ local function checked(s)
     return s
 end
 
-local function extended(s, delim, missing, new)
-    if missing * #delim > MAX then return fail("MAXSTRLEN") end
-    return checked(s .. rep(delim, missing) .. new)
-end
-
 -- SET $PIECE: the new text, or nil if nothing is set.
 function P.set_piece(s, delim, first, last, new)
     s, delim, new = str(s), str(delim), str(new)
@@ -135,9 +132,10 @@ function P.set_piece(s, delim, first, last, new)
     if first < 1 then first = 1 end
     if last < first then return nil end
     if delim == "" then return first == 1 and checked(new) or checked(s .. new) end
-    local from, to = place(s, delim, first)
-    if not from then return extended(s, delim, first - P.count(s, delim), new) end
-    return checked(sub(s, 1, from - 1) .. new .. sub(s, end_of(s, delim, first, last, to) + 1))
+    local room = buffer(MAX)
+    local length = tonumber(set_piece(s, #s, delim, #delim, first, last, new, #new, room, MAX))
+    if length > MAX then return fail("MAXSTRLEN") end
+    return ffi.string(room, length)
 end
 
 return P

@@ -65,6 +65,11 @@ int caret_mumps__fixed(double x, const char *a, size_t na, int decimals, bool ze
  * Delimiters are not empty.  `from`: where to begin. */
 size_t caret_mumps__piece(const char *s, size_t n, const char *d, size_t nd, size_t nth, size_t *end);
 
+/* SET $PIECE: the text with pieces `first` to `last` replaced, in out, which has room for `room`.  Its length, or what
+ * the length would be if it is above that: then nothing is written. */
+size_t caret_mumps__set_piece(const char *s, size_t n, const char *d, size_t nd, size_t first, size_t last,
+                              const char *by, size_t nby, char *out, size_t room);
+
 /* How many times d occurs in s, the occurrences apart. */
 size_t caret_mumps__occurrences(const char *s, size_t n, const char *d, size_t nd);
 
