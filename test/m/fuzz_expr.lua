@@ -57,7 +57,9 @@ local functions = {
     function(d) return "$FN(" .. expr(d) .. "," .. one_of { '"+"', '","', '"T"', '"P"', '""',
         '",-"' } .. ")" end,
     function(d) return "$S(" .. expr(d) .. "=a:" .. expr(d) .. ",1:" .. expr(0) .. ")" end,
-    function(d) return "$S(" .. one_of(names) .. ":" .. expr(d) .. "," .. one_of(names) .. ":" .. expr(0) .. ")" end,
+    function(d)
+        return "$S(" .. one_of(names) .. ":" .. expr(d) .. "," .. one_of(names) .. ":" .. expr(0) .. ")"
+    end,
     function() return "$G(" .. one_of(names) .. ")" end,
     function(d) return "$G(" .. one_of(names) .. "," .. expr(d) .. ")" end,
     function() return "$D(" .. one_of(names) .. ")" end,
@@ -111,9 +113,13 @@ local function line()
     if kind == 1 then return "s R=s,$p(R," .. expr(0) .. "," .. small() .. ")=" .. expr(2) end
     if kind == 2 then return "s R=s,$e(R," .. small() .. "," .. small() .. ")=" .. expr(2) end
     if kind == 3 then return "s R=0 s:" .. expr(2) .. " R=1 s R=R_$T" end
-    if kind == 4 then return "s R=0 i " .. expr(2) .. " s R=1 i " .. expr(1) .. "," .. expr(1) .. " s R=R_2" end
+    if kind == 4 then
+        return "s R=0 i " .. expr(2) .. " s R=1 i " .. expr(1) .. "," .. expr(1) .. " s R=R_2"
+    end
     if kind == 5 then return "s (R,a)=" .. expr(2) .. ",R=R_" .. expr(1) end
-    if kind == 6 then return "s x(" .. expr(1) .. ")=" .. expr(1) .. ",R=$O(x(" .. expr(0) .. "))_$D(x(a))" end
+    if kind == 6 then
+        return "s x(" .. expr(1) .. ")=" .. expr(1) .. ",R=$O(x(" .. expr(0) .. "))_$D(x(a))"
+    end
     if kind == 7 then return 's R="" f i=1:1:3 s R=R_(' .. expr(1) .. ")_i" end
     if kind == 8 then return "s R=" .. expr(1) .. " x " .. string_literal("s R=R_(" .. expr(1) .. ")") end
     return "s R=" .. expr(3)
@@ -136,7 +142,8 @@ one n a,b,c,d,n,s,x,i,R,T,Z,$et
  s T="V "_$zwrite(R)_" "_a_" "_n_" "_$t
  w T,!
  q
-err s Z=$p($p($zs,"%%",2),"-",3),Z=$p(Z,","),Z=$s(Z="LVUNDEF":"UNDEF",1:Z) w "E ",$s($l(Z)<40:Z,1:""),! s $ec="" zg V
+err s Z=$p($p($zs,"%%",2),"-",3),Z=$p(Z,","),Z=$s(Z="LVUNDEF":"UNDEF",1:Z)
+ w "E ",$s($l(Z)<40:Z,1:""),! s $ec="" zg V
 f(p) i p s n=n+1
  q p_1
 g(p,q) s q=q+1
@@ -162,7 +169,8 @@ end
 local folder = os.tmpname()
 os.remove(folder)
 os.execute("mkdir " .. folder)
-local gtm = ("cd %s && gtm_dist=%s gtmroutines=. gtm_boolean=1 gtm_side_effects=1 %s/mumps -run fz"):format(folder, dist, dist)
+local gtm = ("cd %s && gtm_dist=%s gtmroutines=. gtm_boolean=1 gtm_side_effects=1 %s/mumps -run fz")
+    :format(folder, dist, dist)
 local ours = ("gtmroutines=%s ydb_routines=%s CARET_DB=%s/db %s -run fz"):format(folder, folder, folder,
     program)
 
@@ -185,6 +193,9 @@ local function known(text, theirs, mine)
     local undefined = (theirs .. mine):find "E UNDEF" or (theirs .. mine):find "E SELECTFALSE"
     if undefined and text:find "%f[%w]u%f[%W]" then return true end
     if undefined and text:find "x%(a%)" then return true end
+    local effect = text:find("$I", 1, true) or text:find("$$", 1, true)
+    if effect and text:find "[&!]" then return true end -- open: an effect within a function's argument
+    if effect and text:find "^s R=s,$p%(R,n" then return true end -- ours is evaluated from left to right
     return text:find "$e%(R,%-1" or text:find "#%(*%d" or (text:find "^s x%(" and mine:find '^V "k')
 end
 

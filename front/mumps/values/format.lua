@@ -1,7 +1,12 @@
 -- $FNUMBER.
+local ffi = require "ffi"
+local C = require "mumps.host"
 local fail = require "mumps.values.fail"
 local number = require "mumps.values.number"
 local text = require "mumps.values.text"
+local buffer = require "mumps.values.buffer"
+
+local commas = C.caret_mumps__commas
 
 local str, num = number.str, number.num
 local byte, sub, find = string.byte, string.sub, string.find
@@ -24,20 +29,14 @@ local function read(codes)
 end
 
 local function with_commas(digits)
-    local point = find(digits, ".", 1, true)
-    local whole, rest = digits, ""
-    if point then whole, rest = sub(digits, 1, point - 1), sub(digits, point) end
-    local n = #whole
-    local first = n % 3
-    local parts = { first > 0 and sub(whole, 1, first) or nil }
-    for i = first + 1, n, 3 do parts[#parts + 1] = sub(whole, i, i + 2) end
-    return table.concat(parts, ",") .. rest
+    local room = buffer(#digits * 2)
+    return ffi.string(room, commas(digits, #digits, room))
 end
 
 -- The sign of what is written: of 0.00 it is none, though the number was below 0.
 local function sign_of(digits, negative)
     if negative then return -1 end
-    return find(digits, "[1-9]") and 1 or 0
+    return tonumber(digits) ~= 0 and 1 or 0
 end
 
 local function signed(digits, sign, c)
@@ -52,7 +51,7 @@ end
 function F.fnumber(n, codes, decimals)
     codes = str(codes)
     local digits
-    if decimals then digits = text.fixed(n, decimals, true) else digits = str(num(n)) end
+    if decimals then digits = text.fixed(n, decimals) else digits = str(num(n)) end
     local c = cache[codes] or read(codes)
     local negative = byte(digits) == 45
     if negative then digits = sub(digits, 2) end

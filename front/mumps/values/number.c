@@ -279,3 +279,34 @@ int caret_mumps__fixed(double x, const char *a, size_t na, int decimals, bool ze
     memset(to, '0', (size_t)decimals - after);
     return (int)(to - out + decimals - (int)after);
 }
+
+size_t caret_mumps__integer_text(double v, char *out)
+{
+    return caret__i64_format((int64_t)v, out);
+}
+
+int caret_mumps__justify(double x, const char *a, size_t na, int width, int decimals, char *out)
+{
+    int n = caret_mumps__fixed(x, a, na, decimals, true, out);
+
+    if (n < 0 || n >= width)
+        return n;
+    memmove(out + width - n, out, (size_t)n);
+    memset(out, ' ', (size_t)(width - n));
+    return width;
+}
+
+size_t caret_mumps__commas(const char *s, size_t n, char *out)
+{
+    size_t before, after;
+    char *to = out;
+
+    split(s, n, &before, &after);
+    for (size_t i = 0; i < before; i++) {
+        if (i > 0 && (before - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = s[i];
+    }
+    memcpy(to, s + before, n - before);
+    return (size_t)(to - out) + n - before;
+}

@@ -43,6 +43,9 @@ void caret_mumps__pattern_free(caret_mumps__pattern *p);
 /* Does the whole text match?  -1: PATNOTFOUND, it came upon a class of letters that nothing is in. */
 int caret_mumps__pattern_match(const caret_mumps__pattern *p, const char *s, size_t n);
 
+/* The same of an integer's text. */
+int caret_mumps__pattern_match_integer(const caret_mumps__pattern *p, double v);
+
 /* ---------------------------------------------------------- between the two files */
 
 #define CARET_MUMPS__ATOMS 1024

@@ -9,6 +9,7 @@ local mode = require "mumps.values.mode"
 local str = number.str
 local new, free, pattern_match = C.caret_mumps__pattern_new, C.caret_mumps__pattern_free,
     C.caret_mumps__pattern_match
+local match_integer = C.caret_mumps__pattern_match_integer
 local type, tonumber = type, tonumber
 
 local errors = { "PATCODE", "PATCLASS", "PATNOTFOUND", "PATUPPERLIM", "PATLIT", "COMMAORRPAREXP", "PATMAXLEN",
@@ -54,13 +55,16 @@ local function compile(text)
 end
 P.compile = compile
 
-function P.is_match(v, p)
-    v = str(v)
-    if type(p) ~= "cdata" then p = compile(str(p)) end
-    if mode.utf8 then require("mumps.values.utf8").check(v) end
-    local matches = pattern_match(p, v, #v)
+local function answer(matches, p)
     if matches < 0 then return fail("PATNOTFOUND", string.char(C.caret_mumps__pattern_unknown(p))) end
     return matches == 1
+end
+
+function P.is_match(v, p)
+    if type(p) ~= "cdata" then p = compile(str(p)) end
+    if type(v) == "number" then return answer(match_integer(p, v), p) end
+    if mode.utf8 then require("mumps.values.utf8").check(v) end
+    return answer(pattern_match(p, v, #v), p)
 end
 local is_match = P.is_match
 

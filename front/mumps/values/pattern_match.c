@@ -321,3 +321,10 @@ int caret_mumps__pattern_match(const caret_mumps__pattern *p, const char *s, siz
         return pattern_sets(p, s, n, true);
     return p->fast ? pattern_fast(p, s, n) : pattern_sets(p, s, n, p->utf8);
 }
+
+int caret_mumps__pattern_match_integer(const caret_mumps__pattern *p, double v)
+{
+    char text[24];
+
+    return caret_mumps__pattern_match(p, text, caret_mumps__integer_text(v, text));
+}

@@ -17,7 +17,8 @@ local type, sub, find, strchar, tonumber = type, string.sub, string.find,
 
 local MAX = 1048576
 local LONG, TEXTS, PIECES = 64, 512, 4096
-local stop = ffi.new("size_t[1]")
+local integer_text = C.caret_mumps__integer_text
+local stop, digits = ffi.new("size_t[1]"), ffi.new("char[24]")
 local P = {}
 
 -- Piece n of a text, and where it is: begin and end as of string.sub; nil if there are not so many.
@@ -126,14 +127,20 @@ end
 
 -- SET $PIECE: the new text, or nil if nothing is set.
 function P.set_piece(s, delim, first, last, new)
-    s, delim, new = str(s), str(delim), str(new)
+    s, delim = str(s), str(delim)
     if first then first = int(first) else first = 1 end
     if last then last = int(last) else last = first end
     if first < 1 then first = 1 end
     if last < first then return nil end
-    if delim == "" then return first == 1 and checked(new) or checked(s .. new) end
+    if delim == "" then return first == 1 and checked(str(new)) or checked(s .. str(new)) end
     local room = buffer(MAX)
-    local length = tonumber(set_piece(s, #s, delim, #delim, first, last, new, #new, room, MAX))
+    local length
+    if type(new) == "number" then
+        local n = integer_text(new, digits)
+        length = tonumber(set_piece(s, #s, delim, #delim, first, last, digits, n, room, MAX))
+    else
+        length = tonumber(set_piece(s, #s, delim, #delim, first, last, new, #new, room, MAX))
+    end
     if length > MAX then return fail("MAXSTRLEN") end
     return ffi.string(room, length)
 end

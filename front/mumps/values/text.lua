@@ -6,7 +6,7 @@ local number = require "mumps.values.number"
 local buffer = require "mumps.values.buffer"
 
 local str, int, key, before = number.str, number.int, number.key, number.before
-local translate, reverse = C.caret_mumps__translate, C.caret_mumps__reverse
+local translate, reverse, justify = C.caret_mumps__translate, C.caret_mumps__reverse, C.caret_mumps__justify
 local byte, sub, find, rep, strchar = string.byte, string.sub, string.find, string.rep, string.char
 local type, select = type, select
 
@@ -203,26 +203,32 @@ end
 -- Decimals beyond this are refused before anything is computed.
 local MOST_DECIMALS = MAX - 66
 
-local function fixed(n, decimals, zero)
+-- A number with so many decimals, in a field of `width`.
+local function fixed(n, width, decimals)
     decimals = int(decimals)
     if decimals < 0 then return fail("JUSTFRACT") end
     if decimals > MOST_DECIMALS then return fail("MAXSTRLEN") end
-    local room = buffer(decimals + 128)
+    local room = buffer(decimals + width + 128)
     local code
     if type(n) == "number" then
-        code = C.caret_mumps__fixed(n, nil, 0, decimals, zero, room)
+        code = justify(n, nil, 0, width, decimals, room)
     else
-        code = C.caret_mumps__fixed(0, n, #n, decimals, zero, room)
+        code = justify(0, n, #n, width, decimals, room)
     end
     if code < 0 then return fail("NUMOFLOW") end
     return ffi.string(room, code)
 end
-T.fixed = fixed
+
+function T.fixed(n, decimals)
+    return fixed(n, 0, decimals)
+end
 
 function T.justify(s, width, decimals)
     width = int(width)
     if width > MAX then return fail("MAXSTRLEN") end
-    if decimals then s = fixed(s, decimals, true) else s = str(s) end
+    if width < 0 then width = 0 end
+    if decimals then return fixed(s, width, decimals) end
+    s = str(s)
     if width <= #s then return s end
     return rep(" ", width - #s) .. s
 end

@@ -61,6 +61,15 @@ int caret_mumps__compare(double x, const char *a, size_t na, double y, const cha
  * point.  Its length in out (at most 2 MiB are needed), or a trouble. */
 int caret_mumps__fixed(double x, const char *a, size_t na, int decimals, bool zero, char *out);
 
+/* The text of an integer, at most 20 bytes. */
+size_t caret_mumps__integer_text(double v, char *out);
+
+/* $JUSTIFY: caret_mumps__fixed() after as many spaces as make it `width`. */
+int caret_mumps__justify(double x, const char *a, size_t na, int width, int decimals, char *out);
+
+/* An unsigned number with a comma before each three digits before the point; its length. */
+size_t caret_mumps__commas(const char *s, size_t n, char *out);
+
 /* Pieces.  The place where piece `nth` (from 1) begins, and *end after it; n + 1: there are not so many.
  * Delimiters are not empty.  `from`: where to begin. */
 size_t caret_mumps__piece(const char *s, size_t n, const char *d, size_t nd, size_t nth, size_t *end);
