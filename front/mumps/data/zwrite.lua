@@ -266,24 +266,10 @@ local function to_device(text)
     device.newline()
 end
 
--- A target as the compiler has it: {kind =, name = or pattern = or, of an indirect one, ref =, env =, subs
--- =}.
-local function target_of(shown)
-    local t, n = {kind = shown.kind, name = shown.name, pattern = shown.pattern, env = shown.env}, 0
-    local ref = shown.ref
-    if ref then
-        t.kind, t.name, t.env, n = ref.slot and "local" or "global", ref.name, ref.env, ref.n
-        for i = 1, n do t[i] = {"e", ref[i]} end
-    end
-    for i, sub in ipairs(shown.subs or {}) do t[n + i] = sub end
-    n = n + #(shown.subs or {})
-    t.n = n > 0 and n or nil
-    return t
-end
-
-function zwrite.command(shown)
-    if not shown then return zwrite.all(slots(), to_device) end
-    return zwrite.target(target_of(shown), to_device)
+-- ZWRITE of a program: a list of targets as target() takes them; none of them: all local variables.
+function zwrite.command(targets)
+    if not targets[1] then return zwrite.all(slots(), to_device) end
+    for i = 1, #targets do zwrite.target(targets[i], to_device) end
 end
 
 function zwrite.lines()
