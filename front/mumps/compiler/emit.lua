@@ -40,8 +40,7 @@ local function emit_lines(k, ast, from, to, level, first, last)
         local line = ast.lines[n]
         if line.level == level and #line.cmds >= first then
             local rest = function()
-                k.rests = k.rests + 1
-                local name = format("F.K%d_%d", k.id, k.rests)
+                local name = k:rest_name()
                 k.todo_rests[#k.todo_rests + 1] = {name, n + 1, to, level, last}
                 return format("return %s()", name)
             end
@@ -148,8 +147,8 @@ local function entry_body(k, n, all, at)
     for i = n + 1, count do
         values[i] = "nil,false"
     end
-    k:line(nil, format("local d=L.n+1 if d>%s then return %s(d) end local %s=%s", k:h("LIMIT"),
-        k:h("too_deep"),
+    k:line(nil, format("local d=L.n+1 if d>L.limit then return %s(d,F.E%d,k,n%s) end local %s=%s",
+        k:h("too_deep"), at, n > 0 and "," .. concat(each_name(n, "a#"), ",") or "",
         concat(each_name(count, "x#,y#"), ","), concat(each_name(count, "c#.v,c#.a"), ",")))
     k:line(nil, format("%s=%s L.n=d KD[d]=k", concat(each_name(count, "c#.v,c#.a"), ","), concat(values,
         ",")))

@@ -34,8 +34,8 @@ end
 
 M.more = more
 
--- Does evaluating it do more than to read variables?
-local effects = {extrinsic = true, external = true, ind = true}
+-- Does evaluating it do more than to read local variables?  Then & and ! evaluate it always.
+local effects = {extrinsic = true, external = true, ind = true, global = true, naked = true}
 
 local function has_effects(node)
     if type(node) ~= "table" then
@@ -45,7 +45,7 @@ local function has_effects(node)
     if effects[op] or op == "fn" and (node[2] == "INCREMENT" or node[2] == "ZINCR") then
         return true
     end
-    for i = 2, #node do
+    for i = 1, #node do
         if has_effects(node[i]) then
             return true
         end

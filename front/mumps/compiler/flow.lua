@@ -147,7 +147,7 @@ end
 -- ---- a line
 
 local function any_for(k, cmds, i, ctx)
-    if ctx.rest and tstart.contains(cmds, i + 1, "TSTART") then
+    if ctx.rest and tstart.needs_rest(cmds, i + 1) then
         return tstart.for_loop(k, cmds, i, ctx, sequence)
     end
     return emit_for(k, cmds, i, ctx)

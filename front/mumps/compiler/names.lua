@@ -35,6 +35,12 @@ function Chunk:const(spec)
     return #c
 end
 
+-- A name for a function that does not belong to a label.
+function Chunk:rest_name()
+    self.rests = self.rests + 1
+    return format("F.K%d_%d", self.id, self.rests)
+end
+
 -- ---- functions
 
 function Chunk:begin(name)

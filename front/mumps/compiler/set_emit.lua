@@ -120,14 +120,21 @@ local least = {PIECE = 3, ZPIECE = 3, EXTRACT = 2, ZEXTRACT = 2}
 -- Statements: first into out what is evaluated before the value; returns what assigns v.
 local function function_target(k, node, out)
     local name, args = node[2], node[3]
+    local naked = args[1][1] == "naked"
     local target = M.held(k, args[1], out)
     local list = arguments(k, args, out)
     while #list < least[name] do
         list[#list + 1] = ",nil"
     end
     return function(v)
-        local t = k:fresh("t")
-        return format("local %s=%s(%s or \"\"%s,%s) if %s~=nil then %s end ", t, k:h("f_SET_" .. name),
+        local t, before = k:fresh("t"), ""
+        if naked then -- one reference, at this time
+            local r = k:fresh("s")
+            before = format("local %s=%s ", r, expr.ref_of(k, target))
+            target, naked = {"ref", r}, false
+        end
+        return before .. format("local %s=%s(%s or \"\"%s,%s) if %s~=nil then %s end ", t, k:h("f_SET_"
+            .. name),
             look(k, target),
             concat(list), v, t, put(k, target, t))
     end

@@ -31,6 +31,32 @@ local function fall(ctx)
     return ctx.fall
 end
 
+-- ---- functions at the level of the routine: they are compiled, which closures made in a loop are not
+
+local function hoist(k, ctx, write, last)
+    local name = k:rest_name()
+    k:begin(name)
+    local text = write()
+    k:line(math.floor(ctx.pos / 65536), text)
+    k:finish(last)
+    return name
+end
+
+-- The rest of the line, and what follows, as the text of a function.
+local function rest_function(k, cmds, i, ctx, sequence)
+    local after = fall(ctx)
+    local name = not ctx.quit and not ctx.leave and not ctx.fixed and string.match(after,
+        "^return (F%.%w+)%(%)$")
+    if name and i >= #cmds then
+        return name
+    elseif not ctx.quit and not ctx.leave and not ctx.fixed then
+        return hoist(k, ctx, function()
+            return sequence(k, cmds, i + 1, ctx)
+        end, after)
+    end
+    return format("function() %s %s end", sequence(k, cmds, i + 1, ctx), after)
+end
+
 -- ---- the commands
 
 local function names_of(k, names)
@@ -39,10 +65,19 @@ local function names_of(k, names)
     elseif names == "*" then
         return "\"*\""
     end
-    local out = {}
+    local out, plain = {}, {"names"}
     for i, item in ipairs(names) do
-        out[i] = item[1] == "local" and k:slot(item[2]) or format("%s(C,%s)", k:h("ind_slot"), value(k,
-            item[2]))
+        if item[1] == "local" then
+            plain[i + 1] = item[2]
+            out[i] = k:slot(item[2])
+        else
+            plain = nil
+            out[i] = format("%s(C,%s)", k:h("ind_slot"), value(k, item[2]))
+        end
+        plain = plain or {}
+    end
+    if #plain == #names + 1 then
+        return k:p(k:const(plain))
     end
     return "{" .. concat(out, ",") .. "}"
 end
@@ -59,15 +94,60 @@ local function parameters(k, params)
     return serial .. "," .. id
 end
 
+-- Commands that neither leave the line nor govern it.
+local plain = {SET = true, KILL = true, MERGE = true, WRITE = true, LOCK = true, HANG = true, USE = true,
+    ZKILL = true}
+
+-- Where the TCOMMIT is that ends what a TSTART begins, if all between is plain.
+local function straight_end(cmds, i)
+    if cmds[i].pc then
+        return nil
+    end
+    for j = i + 1, #cmds do
+        if cmds[j][1] == "TCOMMIT" and not cmds[j].pc then
+            return j
+        elseif not plain[cmds[j][1]] then
+            return nil
+        end
+    end
+end
+
+-- Is there a TSTART from i on that needs the rest of the line as a function?
+function M.needs_rest(cmds, i)
+    for j = i, #cmds do
+        if cmds[j][1] == "TSTART" and not straight_end(cmds, j) then
+            return true
+        end
+    end
+    return false
+end
+
+-- TSTART ... TCOMMIT in a row: a function that returns F when it has come to its end.
+local function straight(k, cmds, i, j, ctx, sequence, names, params)
+    local between = {}
+    for n = i + 1, j - 1 do
+        between[#between + 1] = cmds[n]
+    end
+    local name = hoist(k, ctx, function()
+        return sequence(k, between, 1, {pos = ctx.pos}) .. format(" %s()", k:h("tp_commit"))
+    end, "return F")
+    return format("do local m,p=%s(%s,%s,%s) if m~=F then return m,p end end ", k:h("tp_start"), name,
+        names, params)
+        .. sequence(k, cmds, j + 1, ctx)
+end
+
 -- sequence is flow.lua's.
 function M.tstart(k, cmds, i, ctx, sequence)
     local cmd = cmds[i]
     local arg = cmd[2][1] or {}
     local names = arg[1] == "tstart" and names_of(k, arg[2]) or "nil"
     local params = parameters(k, arg[3])
-    local rest = sequence(k, cmds, i + 1, ctx)
-    local text = format("do return %s(function() %s %s end,%s,%s) end", k:h("tp_start"), rest, fall(ctx),
-        names, params)
+    local j = straight_end(cmds, i)
+    if j then
+        return straight(k, cmds, i, j, ctx, sequence, names, params)
+    end
+    local rest = rest_function(k, cmds, i, ctx, sequence)
+    local text = format("do return %s(%s,%s,%s) end", k:h("tp_start"), rest, names, params)
     if not cmd.pc then
         return text
     end
@@ -76,8 +156,7 @@ end
 
 function M.tcommit(k, cmds, i, ctx, sequence)
     local cmd = cmds[i]
-    local rest = sequence(k, cmds, i + 1, ctx)
-    local text = format("do return %s(function() %s %s end) end", k:h("tp_after"), rest, fall(ctx))
+    local text = format("do return %s(%s) end", k:h("tp_after"), rest_function(k, cmds, i, ctx, sequence))
     if not cmd.pc then
         return text
     end

@@ -33,7 +33,7 @@ end
 -- Run f at the level of now: true, or false and what ended it.
 local function base(f)
     local n, top = L.n, symbols.stack.top
-    local ok, v, p = pcall(f)
+    local ok, v, p = pcall(frames.in_thread, n + 150, f)
     local _, e
     if not ok then
         _, e = frames.finish(1, n, top, false, v, p)

@@ -17,7 +17,6 @@ local T = require "mumps.runtime.test"
 local pcall, select, type = pcall, select, type
 local fail, internal, rethrow = errors.fail, errors.internal, errors.rethrow
 local L, kinds, N = level.L, level.L.kind, symbols.stack
-local LIMIT = level.LIMIT
 local unwind = symbols.unwind
 
 local M = {}
@@ -25,8 +24,9 @@ local DO, EXTRINSIC, XECUTE, BLOCK = 1, 2, 3, 4
 
 -- ---- the end of a level
 
-local function wrong_quit(kind, p)
-    local e = errors.object(kind == EXTRINSIC and "QUITARGREQD" or "NOTEXTRINSIC")
+-- QUIT with a value that nobody wants; one without a value where it is wanted is an error of the caller.
+local function wrong_quit(p)
+    local e = errors.object("NOTEXTRINSIC")
     local code = p and level.codes[p % 65536]
     local line = p and math.floor(p / 65536)
     if code and code.kind ~= "routine" then
@@ -45,7 +45,11 @@ local function finish(kind, d, top, ok, v, p)
             if (v ~= nil) == (kind == EXTRINSIC) or before and before.control then
                 break
             end
-            v = wrong_quit(kind, p)
+            if kind == EXTRINSIC then
+                unwind(top)
+                return nil, errors.object("QUITARGREQD")
+            end
+            v = wrong_quit(p)
         elseif ok then
             unwind(top)
             return nil, before
@@ -81,7 +85,9 @@ end
 
 -- The error goes on at the level before.
 local function pass_on(e)
-    if e.m then
+    if e.m and not e.place then
+        level.locate(e)
+    elseif e.m then
         level.remember(L.n, nil)
     end
     return rethrow(e)
@@ -89,9 +95,30 @@ end
 
 M.pass_on = pass_on
 
-local function too_deep(d)
-    L.n = d - 1
-    return fail("STACKCRIT")
+-- Lua's stack has room for some hundred levels.  Further ones run in a thread of their own, for some hundred
+-- more: f(...) begins level d.
+local STEP = 150
+
+function M.in_thread(limit, f, ...)
+    local threads, outer = level.threads, L.limit
+    L.limit = limit
+    local thread = coroutine.create(f)
+    threads[#threads + 1] = thread
+    local ok, v, p = coroutine.resume(thread, ...)
+    threads[#threads] = nil
+    L.limit = outer
+    if not ok then
+        return rethrow(v)
+    end
+    return v, p
+end
+
+local function too_deep(d, f, ...)
+    if d > level.LIMIT then
+        L.n = d - 1
+        return fail("STACKCRIT")
+    end
+    return M.in_thread(d + STEP, f, ...)
 end
 
 M.too_deep = too_deep
@@ -101,8 +128,8 @@ M.too_deep = too_deep
 -- DO of a label.
 function M.call(f)
     local d = L.n + 1
-    if d > LIMIT then
-        return too_deep(d)
+    if d > L.limit then
+        return too_deep(d, M.call, f)
     end
     L.n = d
     kinds[d] = DO
@@ -123,8 +150,8 @@ local call = M.call
 -- DO without arguments.
 function M.block(f)
     local d = L.n + 1
-    if d > LIMIT then
-        return too_deep(d)
+    if d > L.limit then
+        return too_deep(d, M.block, f)
     end
     L.n = d
     kinds[d] = BLOCK
@@ -143,8 +170,8 @@ end
 
 local function level_of(kind, f)
     local d = L.n + 1
-    if d > LIMIT then
-        return too_deep(d)
+    if d > L.limit then
+        return too_deep(d, M.level_of, kind, f)
     end
     L.n = d
     kinds[d] = kind
@@ -160,6 +187,8 @@ local function level_of(kind, f)
     end
     return v
 end
+
+M.level_of = level_of
 
 function M.xecute(f)
     return level_of(XECUTE, f)
@@ -197,8 +226,8 @@ end
 -- The entry of a label in the general case: the first `formals` of slots are its formals, the others NEW.
 function M.slow(kind, f, slots, formals, n, ...)
     local d = L.n + 1
-    if d > LIMIT then
-        return too_deep(d)
+    if d > L.limit then
+        return too_deep(d, M.slow, kind, f, slots, formals, n, ...)
     end
     local top, t = N.top, T.t
     bind_all(slots, formals, n, ...)

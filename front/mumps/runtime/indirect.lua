@@ -354,8 +354,14 @@ end
 
 -- ---- XECUTE
 
+-- What does not compile is an error of the XECUTE.
 local function compile_line(home, text)
     return compiled(home, "x", text, function()
+        for _, cmd in ipairs(load.parse.line(text).cmds) do
+            if cmd[1] == "ERROR" then
+                return fail(cmd[2][1].mnemonic, unpack(cmd[2][1]))
+            end
+        end
         return load.line(text, home, "x")
     end)
 end

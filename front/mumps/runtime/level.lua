@@ -10,10 +10,10 @@
 local symbols = require "mumps.runtime.symbols"
 local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, string.sub
 
-local M = {LIMIT = 8000, codes = {}, seen = {}, highest = -1,
+local M = {LIMIT = 10000, codes = {}, seen = {}, highest = -1, threads = {},
     outside = ""} -- the place of what is in no routine: direct mode has one
 
-local L = {n = 0, kind = {[0] = 0}}
+local L = {n = 0, kind = {[0] = 0}, limit = 150}
 M.L = L
 local names = {[0] = "-run", "DO", "$$", "XECUTE", "DO"}
 
@@ -54,9 +54,21 @@ local function source_of(code, line)
     return (gsub(text, "\t", " ", 1))
 end
 
--- The emitted frame at that height of Lua's stack: code, line; nil, true at the end of the stack.
+-- Heights of frames go on in the thread that resumed this one, threads[#threads - 1], and so on (frames.lua):
+-- from BELOW times 1, 2...
+local BELOW = 1000000
+
+local function info_of(height)
+    if height < BELOW then
+        return getinfo(height + 1, "Sl")
+    end
+    local thread = M.threads[#M.threads - math.floor(height / BELOW)]
+    return thread and getinfo(thread, height % BELOW, "Sl")
+end
+
+-- The emitted frame at that height of Lua's stack: code, line; nil, true at the end of this thread's.
 local function frame(height)
-    local info = getinfo(height, "Sl")
+    local info = info_of(height)
     if not info then
         return nil, true
     end
@@ -79,9 +91,13 @@ local function next_level(height)
                 return code, line, height
             end
         elseif line then
-            return nil
+            height = (math.floor(height / BELOW) + 1) * BELOW
+            if height / BELOW >= #M.threads then
+                return nil
+            end
+        else
+            height = height + 1
         end
-        height = height + 1
     end
 end
 

@@ -144,7 +144,6 @@ function H.beyond(n, step, limit)
     return H.is_gt(n, limit)
 end
 
-H.LIMIT = level.LIMIT
 
 -- ---- those with a prefix
 

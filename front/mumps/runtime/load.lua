@@ -48,6 +48,14 @@ function makers.pattern(spec)
     return require("mumps.values.pattern").compile(spec[2])
 end
 
+function makers.names(spec)
+    local slots = {}
+    for i = 2, #spec do
+        slots[i - 1] = symbols.table[spec[i]]
+    end
+    return slots
+end
+
 function makers.error(spec)
     return spec[2]
 end

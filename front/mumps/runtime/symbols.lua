@@ -288,10 +288,16 @@ end
 
 M.kill = kill
 
+-- What a kept name shares is kept.
 function M.kill_except(set)
+    local kept = {}
+    for name in pairs(set) do
+        kept[S[name].c] = true
+    end
     for _, name in ipairs(M.names()) do
-        if not set[name] then
-            kill(S[name])
+        local slot = S[name]
+        if not set[name] and not kept[slot.c] then
+            kill(slot)
         end
     end
 end
