@@ -41,6 +41,37 @@ for lua in lua5.4 luajit; do
     note $? "M is called from $lua"
 done
 
+# ask word...: what the server answers, or why not
+ask()
+{
+    (cd "$source/test/server" && luajit - "$dir/socket" "$@") <<'END'
+    local c = assert(require("resp").connect(arg[1]))
+    local answer = c(unpack(arg, 2))
+    print(type(answer) == "table" and answer.error or answer)
+END
+}
+
+if [ -x "$build/caret-server" ] && command -v luajit >/dev/null; then
+    "$build/caret-server" "$dir/served.caret" --port 0 --unix "$dir/socket" >"$dir/out" 2>"$dir/err" &
+    server=$!
+    soon test -S "$dir/socket"
+    [ "$(ask CARET.M '$$tight^calls')" = 12345 ] && [ "$(ask CARET.M put^calls)" = OK ] &&
+        [ "$(ask CARET.GET ^put)" = 7 ]
+    note $? "the server runs routines"
+    ask CARET.M undef^calls | grep -q '%YDB-E-LVUNDEF, Undefined local variable: y'
+    note $? "the server tells M's errors"
+    kill $server
+    wait $server
+    CARET_ROUTINES='' ydb_routines='' "$build/caret-server" "$dir/served.caret" --port 0 --unix "$dir/socket2" 2>"$dir/err" &
+    server=$!
+    soon test -S "$dir/socket2"
+    mv "$dir/socket2" "$dir/socket"
+    ask CARET.M put^calls | grep -q 'M is off'
+    note $? "without folders of routines it runs none"
+    kill $server
+    wait $server
+fi
+
 # A program with a Lua of its own, whose functions can be seen.
 if command -v lua5.4 >/dev/null && cc -rdynamic -o guest -x c - -I/usr/include/lua5.4 -I"$build/yottadb" \
     -L"$build/yottadb" -lyottadb -llua5.4 <<'END' 2>/dev/null; then

@@ -288,6 +288,16 @@ end
 jit.off(call)
 callin.call = guarded(call)
 
+local function after_halt(ok, v)
+    if not ok and not (type(v) == "table" and v.control == "halt") then error(v, 0) end
+    return ok and v or nil
+end
+
+-- HALT ends the call, and not the program, which is none of M's.
+local function halted(f, ...)
+    return after_halt(pcall(f, ...))
+end
+
 -- LABEL^ROUTINE, or $$LABEL^ROUTINE, with texts, those of the bits of `references` by reference: a table
 -- of the value as text, false after a DO, and what the arguments are then.
 callin.run = guarded(function(text, args, references)
@@ -298,7 +308,7 @@ callin.run = guarded(function(text, args, references)
     for i = 1, n do
         if math.floor(references / 2 ^ (i - 1)) % 2 == 1 then args[i] = variable(args[i]) end
     end
-    local v = invoke(label, routine, args, n > 0 and n or nil, dollars == "$$" and "$$" or "DO")
+    local v = halted(invoke, label, routine, args, n > 0 and n or nil, dollars == "$$" and "$$" or "DO")
     local values = {dollars == "$$" and v ~= nil and str(v) or false}
     for i = 1, n do
         local after = value_of(args[i])

@@ -39,6 +39,7 @@ caret.incr: Add a decimal number to the value of a node, exactly
 caret.json: Tell a node and what is below it as JSON
 caret.kill: Delete a node and all below it
 caret.lock: Lock the name of a node, and wait for it
+caret.m: Run a routine written in M
 caret.next: Tell the subscript of the next sibling
 caret.prev: Tell the subscript of the sibling before
 caret.scan: Tell subscripts and values of the children of a node, in order

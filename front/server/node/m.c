@@ -1,0 +1,53 @@
+/*
+ * m.c - CARET.M: routines written in M, run by the M machine (m/machine.h) in the worker's session.
+ *
+ * Only if the server was started with folders of routines in its environment: a routine may do whatever the server may.
+ * While one runs the worker serves nobody else.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "m/machine.h"
+#include "server/call.h"
+#include "server/reply.h"
+
+#define ARGUMENTS 32 /* that M takes */
+
+static bool any_routines(void)
+{
+    const char *own = getenv("CARET_ROUTINES"), *other = getenv("ydb_routines");
+
+    return (own != NULL && *own != '\0') || (other != NULL && *other != '\0');
+}
+
+/* Only the server's database: there is none by name. */
+static caret_session *session_of(void *who, const char *name, size_t len)
+{
+    (void)name;
+    return len == 0 ? ((struct serve__call *)who)->s : NULL;
+}
+
+static int run(struct serve__call *q, const struct caret_m__machine *m, const char *entry)
+{
+    caret_slice values[ARGUMENTS + 1];
+    struct caret_m__call c = {.who = q, .session = session_of};
+
+    if (m->run(&c, entry, q->argv + 2, (size_t)q->argc - 2, 0, values) != 0)
+        return serve__fail(q, "ERR %s", c.text);
+    return values[0].data != NULL ? serve__bulk(q, values[0].data, values[0].len) : serve__ok(q);
+}
+
+/* CARET.M LABEL^ROUTINE [argument ...], or $$LABEL^ROUTINE for its value */
+int serve__cmd_caret_m(struct serve__call *q)
+{
+    char why[256], entry[80];
+    const struct caret_m__machine *m;
+
+    if (!any_routines())
+        return serve__fail(q, "ERR M is off: $CARET_ROUTINES names no folder of routines");
+    if (q->argc - 2 > ARGUMENTS || q->argv[1].len >= sizeof entry)
+        return serve__fail(q, "ERR M takes %d arguments at most, and short names", ARGUMENTS);
+    snprintf(entry, sizeof entry, "%.*s", (int)q->argv[1].len, (const char *)q->argv[1].data);
+    m = caret_m__machine(why);
+    return m != NULL ? run(q, m, entry) : serve__fail(q, "ERR M can't be loaded: %s", why);
+}
