@@ -62,7 +62,8 @@ if [ -x "$build/caret-server" ] && command -v luajit >/dev/null; then
     note $? "the server tells M's errors"
     kill $server
     wait $server
-    CARET_ROUTINES='' ydb_routines='' "$build/caret-server" "$dir/served.caret" --port 0 --unix "$dir/socket2" 2>"$dir/err" &
+    CARET_ROUTINES='' ydb_routines='' "$build/caret-server" "$dir/served.caret" --port 0 --unix "$dir/socket2" \
+        2>"$dir/err" &
     server=$!
     soon test -S "$dir/socket2"
     mv "$dir/socket2" "$dir/socket"
