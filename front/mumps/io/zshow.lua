@@ -59,7 +59,7 @@ function show.S(put)
     local level = require "mumps.runtime.level"
     local stack = level.stack()
     for _, level_of in ipairs(stack) do
-        put(level_of.place .. (level_of.kind == "XECUTE" and "    (XECUTE)" or ""))
+        put(level_of.kind == "XECUTE" and "        Indirection" or level_of.place)
     end
 end
 
