@@ -370,7 +370,8 @@ function D.find(name)
     return find(name)
 end
 
-local function start()
+-- Makes $PRINCIPAL of the standard descriptors; again, after JOB has changed these.
+function D.start()
     B.utf8 = require("mumps.values.mode").utf8
     require "mumps.io.file"
     principal = require("mumps.io.principal").open()
@@ -381,6 +382,6 @@ local function start()
     B.principal = principal
 end
 
-start()
+D.start()
 
 return D

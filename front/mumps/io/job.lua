@@ -82,7 +82,7 @@ local function task(label, offset, routine, args, p)
     local list = { label or "", tostring(offset or 0), routine, p.DEFAULT or "", p.INPUT or "/dev/null",
         p.OUTPUT or file_of(routine, ".mjo"), p.ERROR or file_of(routine, ".mje"), p.CMDLINE or "",
             p.GBLDIR or "",
-        p.PASSCURLVN and J.locals() or "", args and tostring(args.n or #args) or "-" }
+        p.PASSCURLVN and J.locals() or "", args and args.n > 0 and tostring(args.n) or "-" }
     for i = 1, args and (args.n or #args) or 0 do
         list[#list + 1] = args[i] ~= nil and "=" .. str(args[i]) or "-"
     end
@@ -279,6 +279,28 @@ local function arguments(list)
     return args
 end
 
+-- Sets the variable of a line as ZWRITE writes it: name(subscripts)=value.
+local function set_local(line)
+    local at, quoted = 1, false
+    while quoted or line:sub(at, at) ~= "=" do
+        quoted = quoted ~= (line:sub(at, at) == '"')
+        at = at + 1
+        if at > #line then
+            return -- an alias: it stays with the parent
+        end
+    end
+    local names, R = require "mumps.values.names", require "mumps.data.ref"
+    local name = names.parse(line:sub(1, at - 1))
+    local slot = require("mumps.runtime.symbols").table[name.name]
+    R.set(R.local_(slot, name.n, unpack(name, 1, name.n)), names.unquote(line:sub(at + 1)))
+end
+
+local function set_locals(text)
+    for line in text:gmatch "[^\n]+" do
+        set_local(line)
+    end
+end
+
 -- For -job: what to run, with the standard files and the folder as the parent wanted them.
 function J.main()
     local list = whole_task()
@@ -291,6 +313,7 @@ function J.main()
     redirect(list[5], READ, 0, "input")
     redirect(list[6], WRITE_NEW, 1, "output")
     redirect(list[7], WRITE_NEW, 2, "error")
+    require("mumps.io.device").start()
     check_entry(list[1], list[3])
     answer ""
     local special = require "mumps.runtime.special"
@@ -298,9 +321,10 @@ function J.main()
     if list[9] ~= "" then
         special.set("ZGBLDIR", list[9])
     end
+    set_locals(list[10])
     local args = arguments(list)
     return { label = list[1] ~= "" and list[1] or nil, offset = tonumber(list[2]), routine = list[3],
-        locals = list[10], args = args, n = args and args.n }
+        args = args, n = args and args.n }
 end
 
 return J
