@@ -67,6 +67,7 @@ int caret_mumps__incr(caret_mumps__place *p, const char *by, size_t len);
 
 /* $DATA in `number`. */
 int caret_mumps__data(caret_mumps__place *p);
+int caret_mumps__data_i(caret_mumps__place *p, unsigned level, double sub);
 
 /* To the next or previous sibling, whose subscript is the answer; NONE: the place is where it was. */
 int caret_mumps__next(caret_mumps__place *p);

@@ -233,7 +233,7 @@ local env = {type = type, N = N, prepare = prepare, string = ffi_string, aim = a
              get = C.caret_mumps__get, get_i = C.caret_mumps__get_i, get_t = C.caret_mumps__get_t,
              set_i = C.caret_mumps__set_i, set_t = C.caret_mumps__set_t, set_ii = C.caret_mumps__set_ii,
              set_it = C.caret_mumps__set_it, kill = C.caret_mumps__kill, zkill = C.caret_mumps__zkill,
-             data = C.caret_mumps__data, next = C.caret_mumps__next, next_i = C.caret_mumps__next_i,
+             data = C.caret_mumps__data, data_i = C.caret_mumps__data_i, next = C.caret_mumps__next, next_i = C.caret_mumps__next_i,
              prev = C.caret_mumps__prev, incr = C.caret_mumps__incr, report_text = report.text}
 
 -- A function's head, with p and the first n - 1 subscripts in their place; the numbers of levels.
@@ -282,15 +282,22 @@ G.set = family(function(n)
         plain .. NOTE .. WHAT
 end, env)
 
-local function doer(call, result, what)
-    return function(n)
-        return head(n) .. all(n, "0", what) .. "local rc = " .. call .. "(p) " .. NOTE ..
-               'if rc ~= 0 then _failed(P, p, rc, "Update failed because") end ' .. result .. " end"
-    end
+local function doing(n, call, result, what)
+    return all(n, "0", what) .. "local rc = " .. call .. "(p) " .. NOTE ..
+           'if rc ~= 0 then _failed(P, p, rc, "Update failed because") end ' .. result .. " end"
 end
-G.kill = family(doer("_kill", "", "KILL"), env)
-G.zkill = family(doer("_zkill", "", "ZKILL"), env)
-G.data = family(doer("_data", "return p.number", "$DATA()"), env)
+
+local function doer(call, what)
+    return function(n) return head(n) .. doing(n, call, "", what) end
+end
+G.kill = family(doer("_kill", "KILL"), env)
+G.zkill = family(doer("_zkill", "ZKILL"), env)
+G.data = family(function(n)
+    local plain = doing(n, "_data", "return p.number", "$DATA()")
+    if n == 0 then return head(n) .. plain end
+    return head(n) .. with_last(n, 'if _type(sN) == "number" and _data_i(p, d, sN) == 0 then ') .. NOTE ..
+           "return p.number end " .. plain
+end, env)
 
 G.incr = family(function(n)
     return head(n, "by") .. all(n, "0", "$INCREMENT()") ..
@@ -367,8 +374,12 @@ end
 
 -- Have the place stand at subs[1..n]; what C knows of it.
 function G.stand(P, subs, empty)
-    local p = P.p or prepare(P)
-    for i = 1, subs.n do aim(P, p, i - 1, subs[i], empty and i == subs.n and 1 or 0) end
+    local p, n = P.p or prepare(P), subs.n
+    if n == 1 then
+        aim(P, p, 0, subs[1], empty and 1 or 0)
+        return p
+    end
+    for i = 1, n do aim(P, p, i - 1, subs[i], empty and i == subs.n and 1 or 0) end
     return p
 end
 

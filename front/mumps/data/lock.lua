@@ -10,6 +10,7 @@
 local ffi = require "ffi"
 local C = require "mumps.host"
 local G = require "mumps.data.globals"
+local R = require "mumps.data.ref"
 local report = require "mumps.data.report"
 
 local lock = {granted = 0, timed_out = 0}
@@ -23,49 +24,70 @@ local held, count = {}, 0
 local floor = {} -- by name: counts that were there when the transaction began
 local in_transaction = false
 
-local function R() return require "mumps.data.ref" end
-
 -- Names of locals and of globals are apart, in the engine too.
--- By which a name is found here: its parts, each subscript as its text.
-local function identity(ref)
-    local text = ref.env and ref.name .. "|" .. report.text(ref.env) or ref.name
-    for i = 1, ref.n do
-        local sub = ref[i]
-        if type(sub) == "number" and (sub >= 1e14 or sub <= -1e14) then sub = report.text(sub) end
-        text = text .. "\0" .. sub
-    end
+local function part(sub)
+    if type(sub) == "number" and (sub >= 1e14 or sub <= -1e14) then return report.text(sub) end
+    return sub
+end
+
+local function identity_of_many(text, ref)
+    for i = 1, ref.n do text = text .. "\0" .. part(ref[i]) end
     return text
 end
 
-local function make_place(ref)
-    if not ref.slot then return G.copy((R().place_of(ref, true))) end
-    local p = G.new_place()
+-- By which a name is found here: its parts, each subscript as its text.
+local function identity(ref)
+    local text = ref.name
+    if ref.env then text = text .. "|" .. report.text(ref.env) end
+    if ref.n == 0 then return text end
+    if ref.n == 1 then return text .. "\0" .. part(ref[1]) end
+    return identity_of_many(text, ref)
+end
+
+-- What C is told of a name: one place for all of the same variable and number of subscripts.
+local places, locals = {}, {}
+
+local function place_of_local(ref)
+    local p = locals[ref.name]
+    if not p then
+        p = G.new_place()
+        locals[ref.name] = p
+    end
     p.s = G.session(G.default)
     return G.fill_local(p, ref)
 end
 
--- Names that were used before, held or not.
-local known, known_count = {}, 0
-local KNOWN = 1000
+local function place_of(ref)
+    if ref.slot then return place_of_local(ref) end
+    local P = R.place_in(places, ref)
+    if ref.n == 0 then return P.p or G.stand(P, ref, true) end
+    return G.stand(P, ref, true)
+end
+
+-- Entries that are held by nobody now.
+local spare, spare_count = {}, 0
 
 local function entry(ref)
     local text = identity(ref)
-    local e = held[text] or known[text]
+    local e = held[text]
     if e then return e end
-    e = {p = make_place(ref), lock = 0, allocate = 0, text = text, at = 0, ref = R().first(ref, ref.n)}
-    if known_count >= KNOWN then known, known_count = {}, 0 end
-    known[text], known_count = e, known_count + 1
-    return e
+    if spare_count > 0 then
+        e, spare_count = spare[spare_count], spare_count - 1
+        e.text, e.ref = text, ref
+        return e
+    end
+    return {lock = 0, allocate = 0, text = text, at = 0, ref = ref}
 end
 
-local function name_of(e) return R().name(e.ref) end
+local function name_of(e) return R.name(e.ref) end
 
 -- ---------------------------------------------------------------- releasing
 
 local function drop(e)
     if e.lock + e.allocate == 0 and held[e.text] then
         held[e.text] = nil
-        count = count - 1
+        count, spare_count = count - 1, spare_count + 1
+        spare[spare_count] = e
     end
 end
 
@@ -77,7 +99,7 @@ end
 
 local function release_one(e, kind)
     if is_bound(e, kind) then return report.fail("TPLOCK") end
-    c_unlock(e.p)
+    c_unlock(place_of(e.ref))
     e[kind] = e[kind] - 1
     drop(e)
 end
@@ -93,27 +115,28 @@ local function release_all(kind)
     end
 end
 
+local function release_ref(ref, kind)
+    local e = held[identity(ref)]
+    if e and e[kind] > 0 then release_one(e, kind) end
+end
+
+-- Loops of one step are not compiled: a single name, as it mostly is, goes without.
 local function release(refs, kind)
-    for i = 1, #refs do
-        local e = held[identity(refs[i])]
-        if e and e[kind] > 0 then release_one(e, kind) end
-    end
+    if #refs == 1 then return release_ref(refs[1], kind) end
+    for i = 1, #refs do release_ref(refs[i], kind) end
 end
 
 -- ------------------------------------------------------------------- taking
 
 local serial = 0
 
-local function note(entries, kind)
-    for i = 1, #entries do
-        local e = entries[i]
-        local there = held[e.text]
-        if not there then
-            serial = serial + 1
-            there, held[e.text], count, e.at = e, e, count + 1, serial
-        end
-        there[kind] = there[kind] + 1
+local function note(e, kind)
+    lock.granted = lock.granted + 1
+    if not held[e.text] then
+        serial = serial + 1
+        held[e.text], count, e.at = e, count + 1, serial
     end
+    e[kind] = e[kind] + 1
 end
 
 -- What was written is to be seen before this waits.
@@ -122,40 +145,62 @@ local function flush()
     if device then device.flush() end
 end
 
-local function failed(rc, e)
-    return report.failed(rc, function() return name_of(e) end, "LOCK failed because")
+local function failed(rc, ref)
+    return report.failed(rc, function() return R.name(ref) end, "LOCK failed because")
 end
 
--- Take all; the time is in seconds, nil is without end. A ring of waiters can't be told to anybody in M: they
--- wait.
-local function take(entries, timeout)
-    if timeout ~= 0 then flush() end
-    local n = #entries
-    local places = n <= FEW and few or places_of(n)
-    for i = 1, n do places[i - 1] = entries[i].p end
-    local s = entries[1].p.s
-    local rc
-    repeat
-        rc = c_lock(s, places, n, timeout or -1)
-        if rc == DEADLOCK and not timeout then C.caret_mumps__pause(0.05) end
-    until rc ~= DEADLOCK or timeout
-    if rc == 0 then
-        lock.granted = lock.granted + #entries
-        return true
+-- Others have one of the first n of `room`.  A ring of waiters can't be told to anybody in M: they wait.
+local function wait(s, room, n, timeout)
+    flush()
+    while true do
+        local rc = c_lock(s, room, n, timeout or -1)
+        if rc ~= DEADLOCK or timeout then return rc end
+        C.caret_mumps__pause(0.05)
     end
-    if rc == TIMEOUT or rc == DEADLOCK then
-        lock.timed_out = lock.timed_out + #entries
-        return false
+end
+
+-- May it go on?  The time is in seconds, nil is without end.
+local function take(first, s, room, n, timeout)
+    local rc = c_lock(s, room, n, 0)
+    if (rc == TIMEOUT or rc == DEADLOCK) and timeout ~= 0 then rc = wait(s, room, n, timeout) end
+    if rc == 0 then return true end
+    if rc ~= TIMEOUT and rc ~= DEADLOCK then return failed(rc, first) end
+    lock.timed_out = lock.timed_out + n
+    return false
+end
+
+local function take_many(refs, timeout, kind)
+    local entries, n, all = {}, #refs, {}
+    local room = n <= FEW and few or places_of(n)
+    for i = 1, n do
+        all[i] = G.copy(place_of(refs[i]))
+        room[i - 1] = all[i]
     end
-    return failed(rc, entries[1])
+    if not take(refs[1], all[1].s, room, n, timeout) then return false end
+    for i = 1, n do
+        entries[i] = entry(refs[i])
+        note(entries[i], kind)
+    end
+    return true
+end
+
+local function take_one(ref, timeout, kind)
+    local p = place_of(ref)
+    few[0] = p
+    if not take(ref, p.s, few, 1, timeout) then return false end
+    note(entry(ref), kind)
+    return true
+end
+
+local function seconds(timeout)
+    if type(timeout) == "string" then timeout = tonumber(require "mumps.values.number".num(timeout)) end
+    return timeout > 0 and timeout or 0
 end
 
 local function acquire(refs, timeout, kind)
-    local entries = {}
-    for i = 1, #refs do entries[i] = entry(refs[i]) end
-    if timeout and timeout < 0 then timeout = 0 end
-    local got = take(entries, timeout)
-    if got then note(entries, kind) end
+    if timeout then timeout = seconds(timeout) end
+    local got
+    if #refs == 1 then got = take_one(refs[1], timeout, kind) else got = take_many(refs, timeout, kind) end
     if timeout then return got end
 end
 
@@ -198,7 +243,9 @@ end
 function lock.keep()
     in_transaction = true
     if count == 0 then return end
-    for text, e in pairs(held) do floor[text] = {lock = e.lock, allocate = e.allocate} end
+    for text, e in pairs(held) do 
+        floor[text] = {lock = e.lock, allocate = e.allocate, at = e.at, ref = e.ref}
+    end
 end
 
 -- It ends, committed.
@@ -214,7 +261,7 @@ function lock.forget()
     held, count = {}, 0
     for _, e in pairs(now) do e.lock, e.allocate = 0, 0 end
     for text, before in pairs(floor) do
-        local e = now[text] or known[text]
+        local e = now[text] or {text = text, at = before.at, ref = before.ref}
         e.lock, e.allocate = before.lock, before.allocate
         held[text], count = e, count + 1
     end

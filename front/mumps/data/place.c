@@ -249,6 +249,13 @@ int caret_mumps__data(caret_mumps__place *p)
     return rc;
 }
 
+int caret_mumps__data_i(caret_mumps__place *p, unsigned level, double sub)
+{
+    int rc = aim(p, level, sub);
+
+    return rc == CARET_OK ? caret_mumps__data(p) : rc;
+}
+
 int caret_mumps__merge(caret_mumps__place *to, const caret_mumps__place *from)
 {
     int rc = enter(to);

@@ -13,13 +13,27 @@ local key = require "mumps.runtime.order".key
 
 local R = {}
 
-local type, unpack = type, unpack
+local type, unpack, select = type, unpack, select
 
 -- ------------------------------------------------------------------- making
 
-function R.local_(slot, n, ...) return {slot = slot, name = slot.name, n = n, ...} end
+-- Varargs in a table are not compiled: a few subscripts are parameters.
+local function more(ref, n, ...)
+    for i = 4, n do ref[i] = select(i - 3, ...) end
+    return ref
+end
 
-function R.global(name, env, n, ...) return {name = name, env = env, n = n, ...} end
+function R.local_(slot, n, a, b, c, ...)
+    local ref = {slot = slot, name = slot.name, n = n, a, b, c}
+    if n > 3 then return more(ref, n, ...) end
+    return ref
+end
+
+function R.global(name, env, n, a, b, c, ...)
+    local ref = {name = name, env = env, n = n, a, b, c}
+    if n > 3 then return more(ref, n, ...) end
+    return ref
+end
 
 -- The naked indicator counts as it is now.
 function R.naked(n, ...)
@@ -68,6 +82,8 @@ local function place_in(places, ref)
     if ref.env then return G.at(P, ref.env) end
     return P
 end
+
+R.place_in = place_in
 
 local function call(f, on, ref, v)
     local n = ref.n
