@@ -87,6 +87,9 @@ int caret_mumps__merge(caret_mumps__place *to, const caret_mumps__place *from);
 /* For tests: the n-th call from now on that is made in a transaction begins it again.  0: none. */
 void caret_mumps__inject(double n);
 
+/* How many are to go. */
+double caret_mumps__injected(void);
+
 /* Transactions and locks of a session. */
 int caret_mumps__begin(caret_session *s, int batch, int alone);
 int caret_mumps__commit(caret_session *s);

@@ -233,7 +233,8 @@ local env = {type = type, N = N, prepare = prepare, string = ffi_string, aim = a
              get = C.caret_mumps__get, get_i = C.caret_mumps__get_i, get_t = C.caret_mumps__get_t,
              set_i = C.caret_mumps__set_i, set_t = C.caret_mumps__set_t, set_ii = C.caret_mumps__set_ii,
              set_it = C.caret_mumps__set_it, kill = C.caret_mumps__kill, zkill = C.caret_mumps__zkill,
-             data = C.caret_mumps__data, data_i = C.caret_mumps__data_i, next = C.caret_mumps__next, next_i = C.caret_mumps__next_i,
+             data = C.caret_mumps__data, data_i = C.caret_mumps__data_i,
+             next = C.caret_mumps__next, next_i = C.caret_mumps__next_i,
              prev = C.caret_mumps__prev, incr = C.caret_mumps__incr, report_text = report.text}
 
 -- A function's head, with p and the first n - 1 subscripts in their place; the numbers of levels.

@@ -243,7 +243,7 @@ end
 function lock.keep()
     in_transaction = true
     if count == 0 then return end
-    for text, e in pairs(held) do 
+    for text, e in pairs(held) do
         floor[text] = {lock = e.lock, allocate = e.allocate, at = e.at, ref = e.ref}
     end
 end

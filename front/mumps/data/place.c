@@ -36,6 +36,11 @@ void caret_mumps__inject(double n)
     to_inject = (uint64_t)n;
 }
 
+double caret_mumps__injected(void)
+{
+    return (double)to_inject;
+}
+
 /* ------------------------------------------------------------------ answers */
 
 /* Is it an integer as a program writes it, with at most 15 digits? */

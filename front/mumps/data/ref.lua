@@ -44,12 +44,12 @@ function R.naked(n, ...)
 end
 
 function R.extend(ref, n, ...)
-    local more = {slot = ref.slot, name = ref.name, env = ref.env, n = ref.n + n}
-    for i = 1, ref.n do more[i] = ref[i] end
+    local longer = {slot = ref.slot, name = ref.name, env = ref.env, n = ref.n + n}
+    for i = 1, ref.n do longer[i] = ref[i] end
     local subs = {...}
-    for i = 1, n do more[ref.n + i] = subs[i] end
-    if more.n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
-    return more
+    for i = 1, n do longer[ref.n + i] = subs[i] end
+    if longer.n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
+    return longer
 end
 
 -- With fewer subscripts.

@@ -29,8 +29,8 @@ local NEXT = {} -- what tp.after() returns
 local XECUTE = 3 -- L.kind of a level of XECUTE
 local MOST = 4 -- restarts that $TRESTART counts
 
-local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, restartable = false, saved = {},
-           all = false}
+local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, restartable = false,
+           saved = {}, all = false}
 
 local test = require "mumps.runtime.test"
 local levels = require "mumps.runtime.level"
@@ -233,13 +233,14 @@ require("mumps.runtime.commands").ZWRITE = require "mumps.data.zwrite".command
 local readers = require "mumps.runtime.special".readers
 readers.TLEVEL, readers.TRESTART, readers.REFERENCE = tp.level, tp.restarts, G.reference
 
--- A call from a host begins: in a transaction of its own, perhaps.  That one begins again where the host says so:
--- a conflict leaves M by report.RESTART.
+-- A call from a host begins: in a transaction of its own, perhaps. That one begins again where the host says
+-- so: a conflict leaves M by report.RESTART.
 function tp.enter()
     T.base = C.caret_mumps__level(G.session(G.default))
 end
 
 -- The n-th reference from now on in a transaction begins it again.
 function tp.inject(n) C.caret_mumps__inject(n) end
+function tp.injected() return C.caret_mumps__injected() end
 
 return tp
