@@ -12,9 +12,16 @@ values()
 }
 
 values test_values.lua "" "" "limits, patterns, pieces"
+CARET_DB=$dir/db
+CARET_M=$program
+export CARET_DB CARET_M
+"$program" -lua "$source/test/m/test_traces.lua" "$dir" >"$dir/out" 2>"$dir/err"
+status=$?
+[ $status -eq 77 ] || note $status "hot code becomes traces"
 export gtm_dist="${gtm_dist:-/usr/lib/x86_64-linux-gnu/fis-gtm/V7.0-005_x86_64}"
 if [ -x "$gtm_dist/mumps" ]; then
     values fuzz_values.lua 1 15000 "15,000 random cases as fis-gtm has them"
+    values fuzz_expr.lua 1 2000 "2,000 random lines of M as fis-gtm runs them"
     ydb_chset=UTF-8
     export ydb_chset
     values fuzz_values.lua 2 5000 "5,000 in UTF-8 mode"

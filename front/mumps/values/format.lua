@@ -9,7 +9,7 @@ local buffer = require "mumps.values.buffer"
 local commas = C.caret_mumps__commas
 
 local str, num = number.str, number.num
-local byte, sub, find = string.byte, string.sub, string.find
+local byte, sub = string.byte, string.sub
 
 local F = {}
 local known = { ["+"] = "plus", ["-"] = "minus", [","] = "comma", T = "trail", t = "trail", P = "paren",
