@@ -70,7 +70,8 @@ local function pieces()
     local parts = {}
     for i = 1, 300 do parts[i] = i % 7 == 0 and "" or "p" .. i end
     local s = table.concat(parts, "^")
-    for _ = 1, 3 do
+    for _ = 1, 3 do -- the first piece often, so that there is a table
+        for _ = 1, 9 do same(piece.piece1(s, 94, 1), "p1", "the first") end
         for i = 0, 302 do
             same(piece.piece1(s, 94, i), parts[i] or "", "piece " .. i)
             same(piece.piece(s, "^", i), parts[i] or "", "piece " .. i .. " by the long way")
@@ -78,7 +79,14 @@ local function pieces()
     end
     same(piece.piece(s, "p2", 2):sub(1, 4), "^p3^", "a delimiter of two")
     local many = ("a^"):rep(5000)
-    for _ = 1, 3 do same(piece.piece1(many, 94, 4999), "a", "more pieces than a table has") end
+    for _ = 1, 10 do same(piece.piece1(many, 94, 4999), "a", "more pieces than a table has") end
+    for i = 1, 20000 do parts[i] = "q" .. i end
+    s = table.concat(parts, "--")
+    local right = 0
+    for i = 1, 20000 do right = right + (piece.piece(s, "--", i) == parts[i] and 1 or 0) end
+    same(right, 20000, "pieces of a very long text in order")
+    for i = 20000, 1, -997 do same(piece.piece(s, "--", i), parts[i], "and backwards: " .. i) end
+    same(piece.piece(s, "--", 20001), "", "after the last")
 end
 
 local function numbers()

@@ -1,8 +1,10 @@
 -- $PIECE, SET $PIECE and $LENGTH(s,delimiter) by bytes.
 --
--- A text that is cut at the same byte again and again is split once: the second time that a text of over 64
--- bytes comes up, its pieces become a table, and from then on a piece of it is one look into that.  The
--- tables of one delimiter are thrown away together when there are too many of them.
+-- A text that is cut at the same delimiter again and again is split once: the eighth time in a row that a
+-- text of over 16 bytes comes up, its pieces become a table, and from then on a piece of it is one look
+-- into that. The tables of one delimiter are thrown away together when there are too many of them.  Of a
+-- text of over 32 KiB the place of the newest piece is remembered instead, and the next one is looked for
+-- from there.
 local ffi = require "ffi"
 local C = require "mumps.host"
 local fail = require "mumps.values.fail"
@@ -16,9 +18,10 @@ local type, sub, find, strchar, tonumber = type, string.sub, string.find,
     string.char, tonumber
 
 local MAX = 1048576
-local LONG, TEXTS, PIECES = 64, 512, 4096
+local LONG, OFTEN, TEXTS, PIECES, DELIMITERS, FAR = 16, 8, 64, 4096, 16, 32768
 local integer_text = C.caret_mumps__integer_text
 local stop, digits = ffi.new("size_t[1]"), ffi.new("char[24]")
+local pointer = ffi.typeof("const char *")
 local P = {}
 
 -- Piece n of a text, and where it is: begin and end as of string.sub; nil if there are not so many.
@@ -35,7 +38,7 @@ local function nth(s, delim, n)
     return sub(s, from, to)
 end
 
--- --------------------------------------------------------------- long texts
+-- ----------------------------------------------------------- texts met often
 
 local function split(s, delim)
     local pieces, at, n = {}, 1, 0
@@ -49,22 +52,42 @@ local function split(s, delim)
     return false
 end
 
-local tables = {}
+local tables, n_tables = {}, 0
 
 local function new_texts(delim)
-    local t = { pieces = {}, n = 0, seen = false }
-    tables[delim] = t
+    if n_tables == DELIMITERS then tables, n_tables = {}, 0 end
+    local t = { pieces = {}, n = 0, seen = false, times = 0 }
+    tables[delim], n_tables = t, n_tables + 1
     return t
 end
 
+-- The newest piece of a very long text: its number, and where it begins.
+local far_text, far_delim, far_nth, far_from = "", "", 1, 0
+
+local function far_piece(s, delim, n)
+    if far_text ~= s or far_delim ~= delim or n < far_nth then
+        far_text, far_delim, far_nth, far_from = s, delim, 1, 0
+    end
+    local rest = #s - far_from
+    local bytes = ffi.cast(pointer, s) + far_from
+    local begin = tonumber(piece_at(bytes, rest, delim, #delim, n - far_nth + 1, stop))
+    if begin > rest then return "" end
+    local last = far_from + tonumber(stop[0])
+    far_nth, far_from = n, far_from + begin
+    return sub(s, far_from + 1, last)
+end
+
 local function long_piece(s, delim, n)
+    if #s > FAR then return far_piece(s, delim, n) end
     local t = tables[delim] or new_texts(delim)
     local pieces = t.pieces[s]
     if pieces then return pieces[n] or "" end
-    if t.seen ~= s or pieces == false then
-        t.seen = s
+    if t.seen ~= s then
+        t.seen, t.times = s, 1
         return nth(s, delim, n)
     end
+    t.times = t.times + 1
+    if t.times < OFTEN or pieces == false then return nth(s, delim, n) end
     if t.n == TEXTS then t.pieces, t.n = {}, 0 end
     t.n = t.n + 1
     t.pieces[s] = split(s, delim)
