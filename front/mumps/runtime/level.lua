@@ -84,13 +84,11 @@ end
 local function next_level(height)
     while true do
         local code, line = frame(height)
-        if code then
-            if code.at then -- a trap: it is where the error was
-                return code.at, code.at_line, height
-            elseif code.kind ~= "i" then
-                return code, line, height
-            end
-        elseif line then
+        if code and code.at then -- a trap: it is where the error was
+            return code.at, code.at_line, height
+        elseif code and code.kind ~= "i" then
+            return code, line, height
+        elseif not code and line then
             height = (math.floor(height / BELOW) + 1) * BELOW
             if height / BELOW >= #M.threads then
                 return nil
