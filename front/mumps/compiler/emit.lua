@@ -316,7 +316,7 @@ end
 
 local function start(id, ast)
     local k = names.chunk(id)
-    k.ast, k.blocks, k.todo, k.entries, k.todo_rests, k.rests = ast, {}, {}, {}, {}, 0
+    k.ast, k.blocks, k.todo, k.entries, k.todo_rests = ast, {}, {}, {}, {}
     k.lines[1] = HEAD
     return k
 end

@@ -354,11 +354,20 @@ end
 
 -- ---- the two doors
 
-function value(k, node)
-    return emit[node[1]](k, node)
+-- Lua takes some 200 levels of an expression: what is deeper is a function of its own.
+local DEEPEST = 50
+
+local function hoisted(k, node, write)
+    local nest, name = k.nest, k:rest_name()
+    k.nest = 0
+    k:begin(name)
+    k:line(k.now, "return " .. write(k, node))
+    k:finish()
+    k.nest = nest
+    return name .. "()"
 end
 
-function cond(k, node)
+local function plain_cond(k, node)
     local f = booleans[node[1]]
     if f then
         return f(k, node)
@@ -367,6 +376,26 @@ function cond(k, node)
     end
     return format("%s(%s)", k:h("truth"), value(k, node))
 end
+
+local function plain_value(k, node)
+    return emit[node[1]](k, node)
+end
+
+local function counted(write)
+    return function(k, node)
+        k.nest = k.nest + 1
+        local text
+        if k.nest > DEEPEST and node[1] ~= "const" and node[1] ~= "lua" then
+            text = hoisted(k, node, write)
+        else
+            text = write(k, node)
+        end
+        k.nest = k.nest - 1
+        return text
+    end
+end
+
+value, cond = counted(plain_value), counted(plain_cond)
 
 M.value, M.cond, M.emit = value, cond, emit
 M.quote = quote

@@ -31,7 +31,14 @@ local function if_argument(k, arg)
     return cond(k, arg)
 end
 
+local DEEPEST = 60
+
 local function emit_if(k, cmds, i, ctx)
+    ctx.depth = (ctx.depth or 0) + 1
+    if ctx.depth > DEEPEST and tstart.may_hoist(ctx) then
+        ctx.depth = 0
+        return format("do return %s() end", tstart.rest_function(k, cmds, i - 1, ctx, sequence))
+    end
     local args = cmds[i][2]
     if #args == 0 then
         return format("if T.t~=0 then %s end", sequence(k, cmds, i + 1, ctx))
@@ -199,6 +206,7 @@ end
 -- All commands of a line from the i-th on.  rest() gives the return that goes on after the line; commits:
 -- there is a TSTART in the same function.
 function M.line(k, cmds, i, pos, rest, commits)
+    k.now, k.nest = math.floor(pos / 65536), 0
     return sequence(k, cmds, i, {pos = pos, rest = rest, commits = commits})
 end
 

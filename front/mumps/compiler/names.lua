@@ -24,7 +24,7 @@ end
 M.quote = quote
 
 function M.chunk(id)
-    return setmetatable({id = id, lines = {}, map = {}, consts = {}, n = 0}, Chunk)
+    return setmetatable({id = id, lines = {}, map = {}, consts = {}, n = 0, nest = 0, rests = 0}, Chunk)
 end
 
 -- A constant object that is made when the chunk is loaded: {"pattern", text}, {"place", name, subs} and so

@@ -42,20 +42,27 @@ local function hoist(k, ctx, write, last)
     return name
 end
 
+-- No FOR is around it, whose state is in locals.
+function M.may_hoist(ctx)
+    return ctx.rest and not ctx.quit and not ctx.leave and not ctx.fixed
+end
+
 -- The rest of the line, and what follows, as the text of a function.
 local function rest_function(k, cmds, i, ctx, sequence)
     local after = fall(ctx)
-    local name = not ctx.quit and not ctx.leave and not ctx.fixed and string.match(after,
-        "^return (F%.%w+)%(%)$")
+    local may = M.may_hoist(ctx)
+    local name = may and string.match(after, "^return (F%.[%w_]+)%(%)$")
     if name and i >= #cmds then
         return name
-    elseif not ctx.quit and not ctx.leave and not ctx.fixed then
+    elseif may then
         return hoist(k, ctx, function()
             return sequence(k, cmds, i + 1, ctx)
         end, after)
     end
     return format("function() %s %s end", sequence(k, cmds, i + 1, ctx), after)
 end
+
+M.rest_function = rest_function
 
 -- ---- the commands
 

@@ -70,16 +70,45 @@ end
 
 -- ---- Lua
 
-local function link(code, home, k)
-    local text = k:text()
+local function show(code, text)
     if os.getenv("CARET_M_EMIT") then
         io.stderr:write("-- ", code.name or "", "\n", text, "\n")
     end
+end
+
+local function link(code, home, k)
+    local text = k:text()
+    show(code, text)
     local chunk, why = loadstring(text, "=M" .. k.id)
     if not chunk then
-        return error(why, 0)
+        return why
     end
     chunk(code, home, symbols.table, H, make(k.consts), M.routines, T, L, N, L.kind, pcall, type)
+end
+
+-- The M line that Lua complains about.
+local function guilty(k, why, ast)
+    local at = tonumber(string.match(why, "^M%d+:(%d+):")) or 1
+    for i = at, 1, -1 do
+        if k.map[i] then
+            return ast.lines[k.map[i]]
+        end
+    end
+    return ast.lines[1]
+end
+
+-- Emit and load; a line that is beyond Lua's limits becomes an error when it is reached.
+local function build(code, home, ast, write)
+    for _ = 1, 100 do
+        local k = write(ast)
+        code.map = k.map
+        local why = link(code, home, k)
+        if not why then
+            return
+        end
+        errors.tell(why)
+        guilty(k, why, ast).cmds = {{"ERROR", {{mnemonic = "UNIMPLOP"}}}}
+    end
 end
 
 -- ---- routines
@@ -112,11 +141,11 @@ end
 function M.load(text, name, path)
     local code = new_code("routine", name, text)
     local ast = parse.routine(text, name)
-    local k = emit.routine(ast, code.id)
-    code.path, code.starts, code.labels, code.errors, code.map = path, ast.starts, ast.labels, ast.errors,
-        k.map
+    code.path, code.starts, code.labels, code.errors = path, ast.starts, ast.labels, ast.errors
     code.count = #ast.lines
-    link(code, code, k)
+    build(code, code, ast, function()
+        return emit.routine(ast, code.id)
+    end)
     code.L1 = code.L1 or function() end
     name_labels(code, ast)
     return code
@@ -151,7 +180,11 @@ local function small(kind, home, text, write)
     local code = new_code(kind, home and home.name or "", text)
     local k = write(code.id)
     code.map = k.map
-    link(code, home or empty, k)
+    local why = link(code, home or empty, k)
+    if why then
+        errors.tell(why)
+        return errors.fail("UNIMPLOP")
+    end
     return code.L1, code
 end
 
