@@ -127,43 +127,71 @@ local function each_name(count, pattern, from)
     return out
 end
 
+-- When an entry leaves the work to frames.slow: a container is shared, or that of an actual is also the one
+-- of another name which is saved here.
+local function unusual(n, count)
+    local out = each_name(count, "c#.s")
+    for i = 1, n do
+        for j = 1, count do
+            if count > 5 then
+                out[#out + 1] = format("b%d", i)
+                break
+            elseif i ~= j then
+                out[#out + 1] = format("b%d==c%d", i, j)
+            end
+        end
+    end
+    return concat(out, " or ")
+end
+
+-- An actual that is a slot is by reference: the formal takes its container, b#, until the end.
 local function entry_head(k, label, formals, all, slots, at)
     local n = #formals
     local args = concat(each_name(n, "a#"), ",")
-    local shared = each_name(#all, "c#.s")
-    for i = 1, n do
-        shared[#shared + 1] = format("type(a%d)==\"table\"", i)
-    end
     k:line(nil, format("if n>%d then return %s(%s) end local %s=%s", n, k:h("too_many"), names.quote(label),
         concat(each_name(#all, "c#"), ","), concat(slots, ".c,") .. ".c"))
-    k:line(nil, format("if %s then return %s(k,F.M%d,{%s},%d,n%s) end", concat(shared, " or "), k:h("slow"),
-        at,
+    if n > 0 then
+        k:line(nil, format("local %s=%s", concat(each_name(n, "b#"), ","),
+            concat(each_name(n, "type(a#)==\"table\" and a#.c"), ",")))
+    end
+    k:line(nil, format("if %s then return %s(k,F.M%d,{%s},%d,n%s) end", unusual(n, #all), k:h("slow"), at,
         concat(slots, ","), n, n > 0 and "," .. args or ""))
 end
 
-local function entry_body(k, n, all, at)
-    local count = #all
-    local values = each_name(count, "a#,false")
-    for i = n + 1, count do
-        values[i] = "nil,false"
+local function entry_bind(k, n, count, slots)
+    for i = 1, n do
+        k:line(nil, format("if b%d then %s.c=b%d %s(b%d) else c%d.v,c%d.a=a%d,false end", i, slots[i], i,
+            k:h("share"), i,
+            i, i, i))
     end
+    if count > n then
+        k:line(nil, concat(each_name(count, "c#.v,c#.a", n + 1), ",") .. "=" .. concat(each_name(count,
+            "nil,false",
+            n + 1), ","))
+    end
+end
+
+local function entry_body(k, n, all, at, slots)
+    local count = #all
     k:line(nil, format("local d=L.n+1 if d>L.limit then return %s(d,F.E%d,k,n%s) end local %s=%s",
         k:h("too_deep"), at, n > 0 and "," .. concat(each_name(n, "a#"), ",") or "",
         concat(each_name(count, "x#,y#"), ","), concat(each_name(count, "c#.v,c#.a"), ",")))
-    k:line(nil, format("%s=%s L.n=d KD[d]=k", concat(each_name(count, "c#.v,c#.a"), ","), concat(values,
-        ",")))
+    entry_bind(k, n, count, slots)
+    k:line(nil, "L.n=d KD[d]=k")
     k:line(nil, format("local top,t=N.top,T.t local ok,v,p=pcall(F.M%d) local e", at))
     k:line(nil, format("if not ok or N.top~=top or (v~=nil)~=(k==2) then v,e=%s(k,d,top,ok,v,p) end",
         k:h("finish")))
 end
 
-local function entry_tail(k, all, slots)
+local function entry_tail(k, n, all, slots)
     local give = k:h("give_back")
     for i = 1, #all do
-        k:line(nil,
-            format("if %s.c==c%d and not c%d.s then c%d.v,c%d.a=x%d,y%d else %s(%s,c%d,x%d,y%d) end",
-            slots[i],
-            i, i, i, i, i, i, give, slots[i], i, i, i))
+        local by_reference = i <= n and format("if b%d then %s(%s.c) %s.c=c%d else", i, k:h("unshare"),
+            slots[i], slots[i],
+            i) or ""
+        k:line(nil, by_reference
+            .. format("if %s.c==c%d and not c%d.s then c%d.v,c%d.a=x%d,y%d else %s(%s,c%d,x%d,y%d) end",
+            slots[i], i, i, i, i, i, i, give, slots[i], i, i, i))
     end
     k:line(nil, format("L.n=d-1 if k==2 then T.t=t end if e then return %s(e) end return v", k:h("pass_on")))
 end
@@ -187,8 +215,8 @@ local function emit_entry(k, label, formals, news, at)
             names.quote(label), k:h("slow"), at))
     else
         entry_head(k, label, formals, all, slots, at)
-        entry_body(k, #formals, all, at)
-        entry_tail(k, all, slots)
+        entry_body(k, #formals, all, at, slots)
+        entry_tail(k, #formals, all, slots)
     end
     k:finish()
 end
