@@ -116,6 +116,8 @@ function M.wait(fd, what, deadline)
     return wait_for(one_fd, one_what, 1, ms) > 0
 end
 
+local GROWS = 20000 -- microseconds between two looks at a file that FOLLOW reads
+
 -- Reads what there is into the input buffer: the number of bytes, 0 at the end, nil at the deadline.
 function M.fill(d, deadline)
     if not d.ibuf then
@@ -126,7 +128,12 @@ function M.fill(d, deadline)
             return nil
         end
         local got = tonumber(read_bytes(d.fd, d.ibuf, M.INCAP))
-        if got >= 0 then
+        if got == 0 and d.follow and d.regular then
+            if deadline and ticks() >= deadline then
+                return nil
+            end
+            C.caret_mumps__io_sleep(GROWS)
+        elseif got >= 0 then
             d.ip, d.ie = 0, got
             return got
         elseif got ~= -11 then

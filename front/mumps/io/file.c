@@ -276,6 +276,8 @@ int caret_mumps__io_tty_raw(int fd, int pasthru)
     raw.c_iflag &= (tcflag_t) ~(ICRNL | INLCR);
     if (pasthru != 0)
         raw.c_lflag &= (tcflag_t)~ISIG;
+    raw.c_cc[VINTR] =
+        _POSIX_VDISABLE; /* it comes as a character: CTRAP wants it, or it interrupts from there */
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
     return outcome(tcsetattr(fd, TCSADRAIN, &raw));

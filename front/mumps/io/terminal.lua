@@ -154,7 +154,9 @@ end
 
 -- One byte of a READ: the text so far, and true if it ends.
 local function consume(d, text, byte)
-    if byte == 3 and not d.pasthru then
+    if d.ctrap and d.ctrap[byte] then
+        return B.fail(d, "CTRAP", tostring(byte))
+    elseif byte == 3 and not d.pasthru then
         interrupted()
         return text
     elseif d.escape and byte == 27 then
@@ -308,6 +310,13 @@ function T.params.TERMINATOR(d, value)
     d.terminators = {}
     for i = 1, #value do
         d.terminators[value:byte(i)] = true
+    end
+end
+
+function T.params.CTRAP(d, value)
+    d.ctrap = value ~= "" and {} or nil
+    for i = 1, #value do
+        d.ctrap[value:byte(i)] = value:byte(i) < 32 or nil
     end
 end
 
