@@ -8,9 +8,8 @@ local ffi = require "ffi"
 local C = require "mumps.host"
 local B = require "mumps.io.base"
 
-ffi.cdef "void *memchr(const void *, int, size_t);"
-local memchr = ffi.C.memchr
-local cast, char_pointer = ffi.cast, ffi.typeof("const char *")
+ffi.cdef 'char *caret_mumps__find(const char *, int, size_t) __asm__("memchr");'
+local find_byte = ffi.C.caret_mumps__find
 local seek = C.caret_mumps__io_seek
 
 local R = {}
@@ -130,12 +129,12 @@ end
 -- What the buffer has of the record, at most n bytes: the text, and whether its end was found.
 local function piece(d, n)
     local from = d.ibuf + d.ip
-    local lf = not d.fixed and memchr(from, 10, n) or nil
+    local lf = find_byte(from, 10, d.fixed and 0 or n)
     if lf == nil then
         d.ip = d.ip + n
         return ffi.string(from, n), n, false
     end
-    n = cast(char_pointer, lf) - cast(char_pointer, from)
+    n = lf - from
     d.ip = d.ip + n + 1
     return ffi.string(from, n), n, true
 end
@@ -203,8 +202,33 @@ local function after(d, n, why, whole)
     end
 end
 
--- READ of at most max characters (nil: a record).  `put` gets the value before anything is raised.
+-- The whole line that is in the buffer already, if there is one that is shorter than WIDTH: the
+-- common case.
+local function line_at_hand(d)
+    local ip = d.ip
+    local from = d.ibuf + ip
+    local lf = find_byte(from, 10, d.ie - ip)
+    if lf == nil then
+        return nil
+    end
+    local n = lf - from
+    if n >= d.width - d.x then
+        return nil
+    end
+    d.ip, d.x = ip + n + 1, 0
+    d.zeof, d.za, d.status, d.zb, d.key = 0, 0, "0", "\n", "\n"
+    B.down(d)
+    return ffi.string(from, n)
+end
+
+-- READ of at most max characters (nil: a record).
 function R.read(d, max, deadline)
+    if d.reading and d.ie > d.ip and not max and not d.fixed then
+        local text = line_at_hand(d)
+        if text then
+            return text, true
+        end
+    end
     begin_read(d)
     if d.zeof == 1 and d.regular then
         return at_end(d)
