@@ -31,7 +31,7 @@ local c_name, c_copy, c_cut = C.caret_mumps__place_name, C.caret_mumps__place_co
 local c_depth, c_sub = C.caret_mumps__place_depth, C.caret_mumps__place_sub
 local aim_i, aim_t = C.caret_mumps__aim_i, C.caret_mumps__aim_t
 local query, next_global, c_below = C.caret_mumps__query, C.caret_mumps__next_global, C.caret_mumps__below
-local NONE, NUMBER, TEXT = 1, 101, 102
+local NONE, NUMBER, TEXT, KEY2BIG = 1, 101, 102, -4
 
 local N = {last = false, arg = false}
 local places = setmetatable({}, {__mode = "k"}) -- that have a p
@@ -200,6 +200,7 @@ local function failed(P, p, rc, what, sub)
     clear(P)
     if sub == nil then return no_value(P, p, rc, what) end
     return report.failed(rc, function()
+        if rc == KEY2BIG then return (text(P, p):gsub("%)$", "") .. "*") end
         local subs, n = subscripts(p)
         subs[n + 1] = sub
         return report.name(P.name, n + 1, subs, P.env)

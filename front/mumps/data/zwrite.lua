@@ -56,7 +56,7 @@ end
 
 -- Is a node one of those that are wanted?
 local function is_wanted(t, subs, n)
-    if not t.n then return true end
+    if not t.n or t.n == 0 then return true end
     local star = t.n > 0 and t[t.n][1] == "any"
     local named = star and t.n - 1 or t.n
     if n < named or n > named and not star then return false end
@@ -185,7 +185,7 @@ local function write_locals(t, out)
         local slot = slots()[t.name]
         local c = slot.c
         local there = c.v ~= nil or c.a or c.b
-        local single = t.n and prefix(t, {}).n == t.n
+        local single = t.n and t.n > 0 and prefix(t, {}).n == t.n
         if not (there and write_slot(w, slot, t)) and (single or not there) then
             return undefined(t.name, there and t.n or 0, prefix(t, {}))
         end

@@ -1,5 +1,5 @@
--- restart.lua FOLDER - the transactions of restart.m, begun again at the first reference, the second, and so on to
--- the last: they must leave what they leave undisturbed.
+-- restart.lua FOLDER - the transactions of restart.m, begun again at the first reference, the second, and so
+-- on to the last: they must leave what they leave undisturbed.
 
 local folder = arg[1]
 require("mumps.runtime.start").load()
@@ -28,7 +28,8 @@ local function run(label, n)
     local left = tp.injected()
     tp.inject(0)
     if not ok or e then
-        print(("%s: restart %d: %s"):format(label, n, type(e) == "table" and (e.text or e.control) or tostring(e)))
+        local what = type(e) == "table" and (e.text or e.control) or tostring(e)
+        print(("%s: restart %d: %s"):format(label, n, what))
     end
     return state(), left
 end
