@@ -142,6 +142,27 @@ local function caret_as_yottadb()
     }
 end
 
+-- The program of GT.M's row.
+local function caret_in_m()
+    local program = programs.folder() .. "/caret-m"
+    return {
+        name = "caret-m", title = "Caret, M", settings = "defaults", strict = true,
+        durability = "up to a second of commits",
+        missing = function() return not programs.exists(program) and "caret-m is not built" or nil end,
+        version = function() return require("caret")._VERSION end,
+        prepare = function(place)
+            place.env.CARET_DB, place.env.CARET_ROUTINES = place.dir .. "/3n1.caret", place.dir
+            place.write("threen.m", programs.text("3n1/rivals/programs/threen.m"))
+        end,
+        commands = function(place)
+            local list = {{program, "-run", "parent^threen", place.n, place.w}}
+            for i = 1, place.w do list[i + 1] = {program, "-run", "worker^threen"} end
+            return list
+        end,
+        cleanup = rivals.sweep,
+    }
+end
+
 -- On the library that $ydb_dist names: YottaDB's, or Caret's, which needs no preparing.
 local function yottadb_in_python()
     local original = not no_yottadb()
@@ -166,6 +187,7 @@ end
 
 return function()
     return {
+        caret_in_m(),
         caret_as_yottadb(),
         python.caret("caret-ydbpython", "Caret, its caret.yottadb", "ydbpython.py", "caret.yottadb"),
         gtm("gtm", "GT.M, M", "defaults", ""),
