@@ -63,12 +63,25 @@ local function with_line(code, k, line)
     return lines
 end
 
+-- Where commands begin: after blanks outside of quotes.
+local function starts_of(line)
+    local found, inside = {}, false
+    for at = 1, #line do
+        local byte = line:sub(at, at)
+        if byte == '"' then
+            inside = not inside
+        elseif byte == " " and not inside and line:match("^%a", at + 1) then
+            table.insert(found, at)
+        end
+    end
+    table.insert(found, #line + 1)
+    return found
+end
+
 local function shorter_lines(line)
-    local found = {}
-    for at in line:gmatch("() %a+:?") do
-        local head, tail = line:sub(1, at - 1), line:sub(at)
-        local next_at = tail:find(" %a", 2)
-        table.insert(found, head .. (next_at and tail:sub(next_at) or ""))
+    local found, starts = {}, starts_of(line)
+    for k = 1, #starts - 1 do
+        table.insert(found, line:sub(1, starts[k] - 1) .. line:sub(starts[k + 1]))
     end
     return found
 end

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Run M on fis-gtm, the other implementation that we compare with, in a folder and with a database of its own.
 #
-#   oracle.sh x 'CODE' ['CODE' ...]        each argument is a line of one routine
+#   oracle.sh x 'CODE' ['CODE' ...]        each argument is a line of one routine, after a `:` one with a label
 #   oracle.sh run FILE.m [FILE.m ...] [-- ENTRY [ARGUMENT ...]]
 #   oracle.sh in FOLDER ENTRY [ARGUMENT ...]
 #
@@ -16,7 +16,7 @@ done
 [ -n "$gtm_dist" ] || { echo "fis-gtm is not installed" >&2 && exit 77; }
 chset=${ORACLE_CHSET:-M}
 [ "$chset" = UTF-8 ] && [ -d "$gtm_dist/utf8" ] && gtm_dist=$gtm_dist/utf8
-export gtm_dist gtm_chset="$chset" gtm_side_effects=1 gtm_boolean=1 LC_ALL=C.UTF-8
+export gtm_dist gtm_chset="$chset" gtm_side_effects=1 gtm_boolean=1 gtm_lct_stdnull=1 LC_ALL=C.UTF-8
 if [ "$chset" = UTF-8 ]; then # the version is in the name of the library
     gtm_icu_version=$(find /usr/lib -name 'libicuio.so.*.*' 2>/dev/null | sed -n 's/.*so\.//p' | head -1)
     export gtm_icu_version
@@ -74,7 +74,7 @@ trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' INT TERM
 if [ "$1" = x ]; then
     shift
-    { echo "x ;" && for line in "$@"; do printf ' %s\n' "$line"; done; } >"$folder/x.m"
+    { echo "x ;" && for line in "$@"; do printf ' %s\n' "$line" | sed 's/^ ://'; done; } >"$folder/x.m"
     cd "$folder" && inside x </dev/null
     exit
 fi

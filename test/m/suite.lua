@@ -158,24 +158,43 @@ local function give(results, i, line)
     end
 end
 
+-- The program ended, by an error or by time. fis-gtm shows its prompt then, on a line of its own.
+local function give_end(results, i)
+    local result = results[i]
+    if result and result[#result] ~= "(ended)" then
+        if result[#result] == "" then
+            table.remove(result)
+        end
+        table.insert(result, "(ended)")
+    end
+end
+
+local function take_line(line, now, results)
+    if line:match("^GTM>") then
+        return give_end(results, now)
+    end
+    local rest, status = line:match("^(.*)=== status (%d+)$")
+    if (rest or line) ~= "" or not status then
+        give(results, now, rest or line)
+    end
+    if status and status ~= "0" then
+        give_end(results, now)
+    end
+end
+
 -- Returns the case during which the program ended, or nil at the regular end.
 local function take_output(output, results)
     local now = -1
     for line in output:gmatch("([^\n]*)\n") do
         local rest, number = line:match("^(.*)=== (%d+)$")
-        local status = line:match("^=== status (%d+)$")
         if number then
             if rest ~= "" then
                 give(results, now, rest)
             end
             now = tonumber(number)
             results[now] = {}
-        elseif status then
-            if status ~= "0" then
-                give(results, now, "(ended with " .. status .. ")")
-            end
         else
-            give(results, now, line)
+            take_line(line, now, results)
         end
     end
     return now ~= 0 and now or nil
