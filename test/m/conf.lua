@@ -23,29 +23,32 @@ local function tell(suite, case, result)
     print("    but is: " .. table.concat(result or { "(nothing)" }, "\n            "))
 end
 
+-- An open case is one that is known to differ still; conf/README.md.
 local function compare_suite(suite, runner, skip_kept)
-    local results, passed, failed = suites.run(suite, runner), 0, 0
+    local results, passed, failed, open = suites.run(suite, runner), 0, 0, 0
     for i, case in ipairs(suite.cases) do
         if skip_kept and case.kept or same(results[i], case.out) then
             passed = passed + 1
+        elseif case.open and not os.getenv("CONF_OPEN") then
+            open = open + 1
         else
             failed = failed + 1
             tell(suite, case, results[i])
         end
     end
-    return passed, failed
+    return passed, failed, open
 end
 
 local function compare_all(paths, runner, skip_kept)
-    local passed, failed = 0, 0
+    local passed, failed, open = 0, 0, 0
     for _, path in ipairs(paths) do
-        local good, bad = compare_suite(suites.load(path), runner, skip_kept)
-        passed, failed = passed + good, failed + bad
+        local good, bad, left = compare_suite(suites.load(path), runner, skip_kept)
+        passed, failed, open = passed + good, failed + bad, open + left
         if os.getenv("CONF_TABLE") then
             print(("%-24s %4d passed, %4d failed"):format(path:match("[^/]*$"), good, bad))
         end
     end
-    print(("%d passed, %d failed"):format(passed, failed))
+    print(("%d passed, %d failed, %d open"):format(passed, failed, open))
     return failed == 0
 end
 

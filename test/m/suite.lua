@@ -2,7 +2,7 @@
 -- conf/README.md has the form of a file of cases.
 --
 --   suite = {name, path, env = {}, after = "", input = "", comments = {of the end}, cases = {case...}}
---   case = {at = line number, code = {line...}, out = {line...}, before = {comments}, kept = true or nil}
+--   case = {at = line number, code = {line...}, out = {line...}, before = {comments}, kept, open = true}
 --
 -- Each case has its own level, its own locals and its own $ETRAP, which comes back to the driver by ZGOTO. A
 -- program that ends in the middle is started again after the case that ended it.
@@ -45,13 +45,15 @@ local function add_comment(suite, line)
         directives[word](suite, rest)
     end
     suite.kept = suite.kept or line:match("^#= ") and true or nil
+    suite.open = suite.open or line:match("^#%? ") and true or nil
     table.insert(suite.comments, line)
 end
 
 local function add_case(suite, at, line)
-    local case = { at = at, code = { line }, out = {}, before = suite.comments, kept = suite.kept }
+    local case = { at = at, code = { line }, out = {}, before = suite.comments }
+    case.kept, case.open = suite.kept, suite.open
     table.insert(suite.cases, case)
-    suite.comments, suite.kept = {}, nil
+    suite.comments, suite.kept, suite.open = {}, nil, nil
 end
 
 local function add_line(suite, at, line)
