@@ -13,6 +13,7 @@ foreach(folder host values data io bridge)
     list(APPEND mumps_sources ${found})
 endforeach()
 list(REMOVE_ITEM mumps_sources ${PROJECT_SOURCE_DIR}/front/mumps/host/main.c
+    ${PROJECT_SOURCE_DIR}/front/mumps/host/interrupt.c
     ${PROJECT_SOURCE_DIR}/front/mumps/bridge/engine.c ${PROJECT_SOURCE_DIR}/front/mumps/bridge/machine.c)
 set(mumps_embedded ${CMAKE_BINARY_DIR}/generated/mumps.c)
 set(mumps_names)
@@ -29,7 +30,7 @@ add_library(caret_mumps_objects OBJECT ${mumps_sources} ${mumps_embedded})
 target_link_libraries(caret_mumps_objects PUBLIC caret_flags)
 target_include_directories(caret_mumps_objects SYSTEM PUBLIC ${LUAJIT_INCLUDE})
 
-add_executable(caret_m front/mumps/host/main.c $<TARGET_OBJECTS:caret_mumps_objects> $<TARGET_OBJECTS:caret_m_objects>)
+add_executable(caret_m front/mumps/host/main.c front/mumps/host/interrupt.c $<TARGET_OBJECTS:caret_mumps_objects> $<TARGET_OBJECTS:caret_m_objects>)
 set_target_properties(caret_m PROPERTIES OUTPUT_NAME caret-m)
 target_include_directories(caret_m SYSTEM PRIVATE ${LUAJIT_INCLUDE})
 target_link_libraries(caret_m PRIVATE caret_static ${LUAJIT_STATIC} m ${CMAKE_DL_LIBS})

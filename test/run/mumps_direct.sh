@@ -88,4 +88,19 @@ printf ' w never\n q\n' >>S.m
 "$caret" m -cover -run sub^S >out 2>err
 [ "$(cat out)" = sub ] && grep -qx 'S  *4 of  *10 lines  *40 %' err && grep -qx ' *9   w never' err
 note $? "-cover tells the lines that did not run"
+
+
+cat >I.m <<'END'
+I s $zint="s x=$g(x)+1,y=$zininterrupt w:$zsigproc($j,""SIGUSR1"")'=0 ""no"""
+ i $zsigproc($j,"SIGUSR1")
+ w $g(x),$g(y),$zininterrupt,!
+ s $zint="w:$increment(z)>3 ""often"" s a=1/0",$et="w $ecode,! s $ec="""" zgoto 1:I+6^I"
+ i $zsigproc($j,"SIGUSR1")
+ q
+ w "end",!
+ q
+END
+"$caret" m -run ^I >out 2>err
+[ $? = 0 ] && printf '110\n,M9,Z150373210,\nend\n' | cmp - out
+note $? "SIGUSR1 has \$ZINTERRUPT run, once at a time, and its errors are the program's"
 finish

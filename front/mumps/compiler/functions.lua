@@ -21,7 +21,7 @@ local rules = {
     ZBITSTR = "e/e", ZBITXOR = "ee", ZCHAR = "e/*", ZCOLLATE = "ee/e", ZCONVERT = "ee/e", ZDATA = "l",
     ZDATE = "e/eee", ZEXTRACT = "e/ee", ZFIND = "ee/e", ZGETJPI = "ee", ZJOBEXAM = "/Ee", ZJUSTIFY = "ee/e",
     ZLENGTH = "e/e", ZMESSAGE = "e", ZPARSE = "e/EEEE", ZPEEK = "eee/e", ZPIECE = "ee/ee",
-    ZPREVIOUS = "l", ZQGBLMOD = "l", ZSEARCH = "e/e", ZSIGPROC = "ee", ZSOCKET = "Ee/E",
+    ZPREVIOUS = "l", ZQGBLMOD = "l", ZSEARCH = "e/e", ZSIGPROC = "ee", ZSOCKET = "Ee/ee",
     ZSUBSTR = "ee/e", ZSYSLOG = "e", ZTRANSLATE = "e/ee", ZTRIGGER = "e/e", ZTRNLNM = "e/EEEEE", ZWIDTH = "e",
     ZWRITE = "e/e", ZYCOMPILE = "e/e", ZYHASH = "e/e", ZYISSQLNULL = "e", ZYSUFFIX = "e",
 }

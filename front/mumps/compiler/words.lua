@@ -64,6 +64,10 @@ words.variables = list [[
     ZTVAlue ZTWormhole ZUSedstor ZUT ZVersion ZYERror ZYIntrsig ZYJobparent ZYRElease ZYSQlnull
 ]]
 
+-- What is short for several is short for these, as in fis-gtm.
+words.variables.ZC, words.variables.ZI = "ZCSTATUS", "ZININTERRUPT"
+words.variables.ZP, words.variables.ZST = "ZPOSITION", "ZSTATUS"
+
 local function set(text)
     local result = {}
     for word in text:gmatch("%S+") do result[word] = true end

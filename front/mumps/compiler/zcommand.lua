@@ -35,11 +35,12 @@ local function pattern(s, p)
     return { "pat", sub(s, p, to - 1) }, to
 end
 
--- One subscript of ZWRITE: *, ?pattern, lo:hi with either left out, or a value.
+-- One subscript of ZWRITE: *, ?pattern, lo:hi with either left out, a value, or nothing: any.
 local function zwrite_subscript(s, p)
     local b = byte(s, p)
     if b == 42 and (byte(s, p + 1) == 44 or byte(s, p + 1) == 41) then return { "any" }, p + 1 end
     if b == 63 then return pattern(s, p + 1) end
+    if b == 44 or b == 41 then return { "range" }, p end
     local lo, hi
     if b ~= 58 then lo, p = parse(s, p) end
     if byte(s, p) ~= 58 then return lo, p end
@@ -53,7 +54,7 @@ local function zwrite_subscripts(s, p)
     if byte(s, p) ~= 40 then return nil, p end
     local list = {}
     repeat
-        if #list == 0 and byte(s, p + 1) == 41 then return list, p + 2 end
+        if #list == 0 and byte(s, p + 1) == 41 then return { { "any" } }, p + 2 end
         list[#list + 1], p = zwrite_subscript(s, p + 1)
     until byte(s, p) ~= 44 or list[#list][1] == "any" -- * is the last one
     if byte(s, p) ~= 41 then fail("RPARENMISSING", p) end

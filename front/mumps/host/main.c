@@ -30,6 +30,7 @@ int main(int argc, char **argv)
         fputs("caret-m: no memory\n", stderr);
         return CARET_MUMPS__BROKEN;
     }
+    caret_mumps__add_interrupts(L);
     int status = caret_mumps__main(L, "mumps.host.main", argc, argv);
     lua_close(L);
     caret_mumps__close();

@@ -14,4 +14,7 @@ lua_State *caret_mumps__vm(void);
 /* Calls main(arguments...) of a module: an exit status.  A Lua error is written to stderr: CARET_MUMPS__BROKEN. */
 int caret_mumps__main(lua_State *L, const char *module, int argc, char **argv);
 
+/* Gives Lua interrupts(signal, asked), which has signals become calls: only caret-m does (interrupt.c). */
+void caret_mumps__add_interrupts(lua_State *L);
+
 #endif

@@ -50,6 +50,7 @@ end
 
 function start.run(text, ...)
     start.load()
+    require("mumps.runtime.interrupt").start()
     special.put("ZCMDLINE", table.concat({...}, " "))
     special.put("ZMODE", "INTERACTIVE")
     local label, offset, name = start.entry(text)
@@ -62,6 +63,7 @@ end
 -- A process that JOB made.
 function start.job()
     start.load()
+    require("mumps.runtime.interrupt").start()
     special.put("ZMODE", "OTHER")
     local task = require("mumps.io.system").job_main()
     local call = require "mumps.runtime.call"

@@ -139,6 +139,12 @@ function commands.BREAK(text)
     return nested()
 end
 
+-- Ctrl-C while a line runs: the same prompt.
+function direct.interrupted()
+    report(errors.locate(errors.object "CTRLC"))
+    return nested()
+end
+
 function commands.ZCONTINUE()
     if trap.prompt == L.n then error({ control = "continue" }, 0) end
 end
@@ -166,7 +172,10 @@ function direct.main()
     special.put("ZMODE", "INTERACTIVE")
     trap.interactive = interactive
     level.outside = "+1^GTM$DMOD"
+    local interrupt = require "mumps.runtime.interrupt"
+    interrupt.start()
     editing = lines.open(require("mumps.tools.complete").complete, history_path())
+    if lines.terminal() then interrupt.terminal() end
     local e = prompt(false)
     lines.close()
     device.finish()

@@ -60,6 +60,11 @@ local function hook(event, line)
     return on_return()
 end
 
+-- Another hook took our place, and is gone.
+function watch.again()
+    if next(watchers) then sethook(hook, "crl") end
+end
+
 -- watcher(code, line) is called before each line from now on; nil: no more.
 function watch.set(name, watcher)
     local was = next(watchers) ~= nil

@@ -1,0 +1,71 @@
+/*
+ * interrupt.c - signals become calls of Lua, between two lines of M.
+ *
+ * Lua says which signals it wants; only the program caret-m does, so that no library of ours sets a handler.  The
+ * handler notes the signal and sets a hook, which LuaJIT allows in a handler; the hook asks Lua, line by line,
+ * whether this is a place where M can be interrupted.  Then the hook goes, and what Lua gave is called.  What was
+ * compiled to machine code sees the hook when it comes back to the interpreter.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include <lauxlib.h>
+
+#include "mumps/host/vm.h"
+
+static struct {
+    lua_State *L;
+    volatile sig_atomic_t signal; /* that came last */
+} interrupt;
+
+static char asked; /* its address is the key of Lua's function in the registry */
+
+/* asked(signal, source, line) -> a function to be called, or nil: not here. */
+static void on_line(lua_State *L, lua_Debug *ar)
+{
+    if (lua_getinfo(L, "S", ar) == 0 || strncmp(ar->source, "=M", 2) != 0 || strcmp(ar->what, "Lua") != 0)
+        return;
+    lua_pushlightuserdata(L, &asked);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    lua_pushinteger(L, interrupt.signal);
+    lua_pushstring(L, ar->source);
+    lua_pushinteger(L, ar->currentline);
+    lua_call(L, 3, 1);
+    if (!lua_isfunction(L, -1)) {
+        lua_pop(L, 1);
+        return;
+    }
+    lua_sethook(L, NULL, 0, 0);
+    lua_call(L, 0, 0);
+}
+
+static void on_signal(int signal_number)
+{
+    interrupt.signal = signal_number;
+    lua_sethook(interrupt.L, on_line, LUA_MASKLINE, 0);
+}
+
+/* interrupts(signal, asked) -> could it be done? */
+static int interrupts(lua_State *L)
+{
+    struct sigaction action;
+
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigemptyset(&action.sa_mask);
+    interrupt.L = L;
+    lua_pushlightuserdata(L, &asked);
+    lua_pushvalue(L, 2);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+    lua_pushboolean(L, sigaction((int)luaL_checkinteger(L, 1), &action, NULL) == 0);
+    return 1;
+}
+
+void caret_mumps__add_interrupts(lua_State *L)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, "caret.mumps");
+    lua_pushcfunction(L, interrupts);
+    lua_setfield(L, -2, "interrupts");
+    lua_pop(L, 1);
+}

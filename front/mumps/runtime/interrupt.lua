@@ -1,0 +1,56 @@
+-- Signals that a program is interrupted by: SIGUSR1 has $ZINTERRUPT XECUTEd before the next line of M, in
+-- direct mode on a terminal SIGINT is a prompt there.  Only caret-m has them (host/interrupt.c).
+
+local level = require "mumps.runtime.level"
+local special = require "mumps.runtime.special"
+local T = require "mumps.runtime.test"
+
+local interrupt = {}
+
+local SIGINT, SIGUSR1 = 2, 10
+local running = false
+
+special.readers.ZININTERRUPT = function() return running and 1 or 0 end
+special.readers.ZYINTRSIG = function() return running and "SIGUSR1" or "" end
+
+-- What had the hook before gets it again; a signal that came meanwhile does not count.
+local function restore_hook()
+    debug.sethook()
+    local watch = package.loaded["mumps.tools.watch"]
+    if watch then watch.again() end
+end
+
+-- $ZINTERRUPT's code, as a level of its own; $TEST stays.
+local function job_interrupt()
+    local test = T.t
+    running = true
+    local ok, e = pcall(require("mumps.runtime.call").xecute, tostring(special.get "ZINTERRUPT"))
+    running = false
+    T.t = test
+    restore_hook()
+    if not ok then error(e, 0) end
+end
+
+local function control_c()
+    restore_hook()
+    return require("mumps.tools.direct").interrupted()
+end
+
+-- May the line of that chunk be interrupted?  The function that does it.
+local function at(signal, source, line)
+    local code = level.codes[tonumber(source:match "%d+")]
+    if not code or not code.map[line] then return nil end
+    if signal == SIGINT then return control_c end
+    return running and restore_hook or job_interrupt
+end
+
+local function want(signal)
+    local interrupts = debug.getregistry()["caret.mumps"].interrupts
+    return interrupts and interrupts(signal, at)
+end
+
+function interrupt.start() return want(SIGUSR1) end
+
+function interrupt.terminal() return want(SIGINT) end
+
+return interrupt
