@@ -119,10 +119,9 @@ end
 
 local function is_error(e) return type(e) == "table" and e.m ~= nil end
 
--- Run it; an M error is for the traps of its level, which may end by one, too.
-local function attempt(k)
-    local ok, a, b, c = pcall(k)
-    while not ok and is_error(a) and T.level > 0 and levels.trap do
+-- It failed: an M error is for the traps of its level, which may end by one, too.
+local function trapped(ok, a, b, c)
+    while not ok and is_error(a) and T.level > 0 do
         local e = a
         ok, a, b, c = pcall(levels.trap, e)
         if not ok and a == e then break end
@@ -130,18 +129,28 @@ local function attempt(k)
     return ok, a, b, c
 end
 
-local function drive(k)
-    local mark = levels.mark()
-    T.driver = true
-    while true do
-        local ok, a, b, c = attempt(k)
-        if ok then return settle(1, a, b, c) end
+-- The first run ended by a.
+local function repeated(k, mark, a)
+    local ok, b, c
+    ok, a, b, c = trapped(false, a)
+    while not ok do
         if a ~= RESTART then
             T.driver = false
             return error(a, 0)
         end
         again(mark)
+        ok, a, b, c = trapped(pcall(k))
     end
+    return settle(1, a, b, c)
+end
+
+-- Without a loop, which would keep it out of traces.
+local function drive(k)
+    local mark = levels.mark()
+    T.driver = true
+    local ok, a, b, c = pcall(k)
+    if ok then return settle(1, a, b, c) end
+    return repeated(k, mark, a)
 end
 
 -- TSTART: k is the rest.  names: nil, "*", or slots.
