@@ -8,6 +8,7 @@
 #include "support/database.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -126,6 +127,9 @@ static void nodes(void **state)
     BAD(caret_node_parent(NULL, 100, n), INVALID, "n is NULL");
     BAD(caret_node_parent(to, 100, NULL), INVALID, "child is NULL");
     IS(caret_node_parent(to, SIZE_MAX, n), CARET_OK);
+    BAD(caret_node_cut(NULL, 0), INVALID, "n is NULL");
+    BAD(caret_node_cut(no, 0), INVALID, "n is memory");
+    IS(caret_node_cut(to, UINT_MAX), CARET_OK);
     BAD(caret_node_copy(NULL, 100, n), INVALID, "n is NULL");
     BAD(caret_node_copy(to, 100, NULL), INVALID, "from is NULL");
     BAD(caret_node_copy(to, 100, no), INVALID, "from is memory");

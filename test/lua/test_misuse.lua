@@ -412,7 +412,7 @@ local ydb = require "yottadb"
 
 local harmless = {init = true, block_M_signals = true, ydb_eintr_handler = true, isnode = true,
     get_error_code = true}
-local coded = {require = true, trestart = true, trollback = true} -- raise a code, whatever they are given
+local coded = {trestart = true, trollback = true} -- raise a code, whatever they are given
 -- not bad for these
 local takes = {str2zwr = 5, zwr2str = 5, tp = f, transaction = f, inherit = f, counted = f}
 

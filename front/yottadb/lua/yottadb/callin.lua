@@ -134,7 +134,6 @@ end
 
 --- require(file or text): a table of functions, each calling a routine.
 function callin.require(prototypes)
-    misuse.check(1, "require", "string", prototypes)
     if type(prototypes) ~= "string" then misuse.argument(1, "require", "string", prototypes) end
     local functions = {}
     for line in text_of(prototypes):gmatch "[^\n]+" do
