@@ -160,8 +160,8 @@ static bool same_text(const char *row, const char *text)
 
 void serve__row_tell(struct serve__worker *w, struct serve__conn *c)
 {
-    const unsigned flags =
-        SERVE__CONN_PUBSUB | SERVE__CONN_TRACKING | SERVE__CONN_MONITOR | SERVE__CONN_NO_EVICT;
+    const unsigned flags = SERVE__CONN_PUBSUB | SERVE__CONN_TRACKING | SERVE__CONN_MONITOR |
+                           SERVE__CONN_NO_EVICT | SERVE__CONN_BLOCKED;
     if (c->row == NULL)
         return;
     const struct serve__client *told = &c->row->client;
