@@ -185,18 +185,16 @@ local function routine(n)
 end
 
 -- Differences that are left. GT.M does not look at the operands of a piece or of a SET that comes to
--- nothing, so not whether they are defined, and looks at all operands of & and ! as soon as one has a side
--- effect; it takes SET $EXTRACT from a constant below 1 for nothing; a text modulo a constant of over nine
--- digits stays a text; the empty subscript comes after numbers. With constants in $SELECT and $QUERY after
--- a side effect it goes wrong: none is made.
+-- nothing, so not whether they are defined; it takes SET $EXTRACT from a constant below 1 for nothing; a text
+-- modulo what has a fraction or over nine digits stays a text; the empty subscript comes after numbers. With
+-- constants in $SELECT and $QUERY after a side effect it goes wrong: none is made.
 local function known(text, theirs, mine)
     local undefined = (theirs .. mine):find "E UNDEF" or (theirs .. mine):find "E SELECTFALSE"
     if undefined and text:find "%f[%w]u%f[%W]" then return true end
     if undefined and text:find "x%(a%)" then return true end
     local effect = text:find("$I", 1, true) or text:find("$$", 1, true)
-    if effect and text:find "[&!]" then return true end -- open: an effect within a function's argument
     if effect and text:find "^s R=s,$p%(R,n" then return true end -- ours is evaluated from left to right
-    return text:find "$e%(R,%-1" or text:find "#%(*%d" or (text:find "^s x%(" and mine:find '^V "k')
+    return text:find "$e%(R,%-1" or text:find "#%(*[%d.$]" or (text:find "^s x%(" and mine:find '^V "k')
 end
 
 local passed, failed, done = 0, 0, 0
