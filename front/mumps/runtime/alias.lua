@@ -113,4 +113,16 @@ alias.zdata = setmetatable({}, {__index = function(made, n)
     return zdata
 end})
 
+local function handle(t) return (("%p"):format(t):upper():gsub("^0X0*", "")) end
+
+-- $ZAHANDLE: which container it is, of a name or of what SET * put into a node; other nodes have none.
+require "mumps.runtime.functions".ZAHANDLE = function(ref)
+    local slot, n = ref.slot, ref.n
+    if not slot then return fail("VAREXPECTED") end
+    if n == 0 then return handle(slot.c) end
+    local a = array_of(slot, n, ref)
+    local c = a and alias.at(a, as_key(ref[n]))
+    return c and handle(c) or ""
+end
+
 return alias

@@ -51,6 +51,23 @@ local function value_of(container) return require "mumps.runtime.symbols".value_
 
 -- ------------------------------------------------------------------- keys
 
+-- VIEW's LVNULLSUBS: may a subscript be empty?  1 yes, 0 not where something is set, 2 only as the last one
+-- of $ORDER() and $QUERY().
+A.rules = {empty = 1}
+local rules = A.rules
+
+local set_key = order.keys(function()
+    if rules.empty ~= 1 then return fail("LVNULLSUBS") end
+    return ""
+end)
+
+local read_key = order.keys(function()
+    if rules.empty == 2 then return fail("LVNULLSUBS") end
+    return ""
+end)
+
+A.set_key, A.read_key = set_key, read_key
+
 local function new()
     return {k = {}, c = false, lo = 1, hi = 0, nums = false, strs = false, n = 0}
 end
@@ -327,14 +344,24 @@ end
 
 -- --------------------------------------------------------- reading and writing
 
-local env = {key = key, new = new, added = added, removed = removed, remove = remove, type = type,
+local env = {key = key, set_key = set_key, read_key = read_key, type = type, new = new, added = added,
+             removed = removed, remove = remove,
              undefined = undefined, value_of = value_of, next_key = next_key, prev_key = prev_key,
              is_empty = is_empty, aliases = aliases}
 
--- A function's head; subscripts become keys.
-local function head(n, after)
-    local text = "function(" .. list(n, "s", "X", after) .. ") "
-    return text .. each(1, n, 'if _type(s#i#) == "string" then s#i# = _key(s#i#) end ')
+local function as_keys(from, to, how)
+    return each(from, to, 'if _type(s#i#) == "string" then s#i# = ' .. how .. "(s#i#) end ")
+end
+
+-- A function's head; subscripts become keys, by `how` if given.
+local function head(n, after, how)
+    return "function(" .. list(n, "s", "X", after) .. ") " .. as_keys(1, n, how or "_read_key")
+end
+
+-- The same for those that begin at the last subscript, which may be empty.
+local function head_from(n)
+    return "function(" .. list(n, "s", "X") .. ") " .. as_keys(1, n - 1, "_read_key") ..
+        as_keys(n, n, "_key")
 end
 
 -- Go down from the container's array a through the first n subscripts; what comes after is run if all are
@@ -374,7 +401,7 @@ end
 
 A.set = family(function(n)
     if n == 0 then return "function(X, v) X.c.v = v end" end
-    return head(n, "v") .. way(n) .. ("local k = a.k if k[sN] == nil then " ..
+    return head(n, "v", "_set_key") .. way(n) .. ("local k = a.k if k[sN] == nil then " ..
            "if sN == a.hi + 1 and not a.c then a.hi = sN else _added(a, sN) end end " ..
            "k[sN] = v end"):gsub("sN", "s" .. n)
 end, env)
@@ -409,13 +436,13 @@ A.kill = family(killer "true", env)
 A.zkill = family(killer "false", env)
 
 A.next = family(function(n)
-    return head(n) .. "local a = X.c.a " .. down(n - 1, ("if a then " ..
+    return head_from(n) .. "local a = X.c.a " .. down(n - 1, ("if a then " ..
         'if _type(sN) == "number" and sN < a.hi and sN >= a.lo then return sN + 1 end ' ..
         "return _next_key(a, sN) end "):gsub("sN", "s" .. n)) .. ' return "" end'
 end, env)
 
 A.prev = family(function(n)
-    return head(n) .. "local a = X.c.a " .. down(n - 1, ("if a then " ..
+    return head_from(n) .. "local a = X.c.a " .. down(n - 1, ("if a then " ..
         'if _type(sN) == "number" and sN <= a.hi and sN > a.lo then return sN - 1 end ' ..
         "return _prev_key(a, sN) end "):gsub("sN", "s" .. n)) .. ' return "" end'
 end, env)

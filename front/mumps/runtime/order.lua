@@ -42,14 +42,19 @@ local function key_slowly(text)
     return remember(text, key)
 end
 
--- The key that a subscript's text stands for.
-local function key(text)
-    local first = byte(text)
-    if not first or first > 57 or first < 45 then return text end
-    local k = known[text]
-    if k ~= nil then return k end
-    return key_slowly(text)
+-- The function that gives the key that a subscript's text stands for; empty() gives that of the empty text.
+function order.keys(empty)
+    return function(text)
+        local first = byte(text)
+        if not first then return empty() end
+        if first > 57 or first < 45 then return text end
+        local k = known[text]
+        if k ~= nil then return k end
+        return key_slowly(text)
+    end
 end
+
+local key = order.keys(function() return "" end)
 order.key = key
 
 -- Is a key that is a string a canonical number?

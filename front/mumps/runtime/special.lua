@@ -206,4 +206,6 @@ function writers.ZMAXTPTIME(v)
     C.caret_m__maxtptime_set(text, #text)
 end
 
+special.from_environment, special.truth_of = from_environment, truth_of
+
 return special

@@ -302,17 +302,36 @@ function M.kill_except(set)
     end
 end
 
+-- The name has nothing any more; others that share its container keep it.
+local function leave(slot)
+    local c = slot.c
+    if c.b then
+        settle(c)
+    end
+    if c.s then
+        unshare(c)
+        slot.c = container(nil, false)
+    else
+        c.v, c.a = nil, false
+    end
+end
+
+-- Do that with all slots but those of a set which have data or share.
+local function each_but(set, action)
+    for name, slot in pairs(S) do
+        if not set[name] and (slot.c.n > 0 or is_there(slot)) then
+            action(slot)
+        end
+    end
+end
+
 -- What came to be after an exclusive NEW goes with it.
 local exclusive = {restore = function(_, set)
-    M.kill_except(set)
+    each_but(set, leave)
 end}
 
 function M.new_except(set)
-    for _, name in ipairs(M.names()) do
-        if not set[name] then
-            M.new(S[name])
-        end
-    end
+    each_but(set, M.new)
     M.push_special(exclusive, set, false)
 end
 

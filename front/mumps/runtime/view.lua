@@ -6,7 +6,9 @@ local commands = require "mumps.runtime.commands"
 local functions = require "mumps.runtime.functions"
 local number = require "mumps.values.number"
 
-local view = {noundef = false, lvnullsubs = 1}
+local view = {}
+local rules = require "mumps.runtime.array".rules
+local symbols = require "mumps.runtime.symbols"
 
 local state = {BADCHAR = 1, UNDEF = 1, LINK = "NORECURSIVE", LABELS = 1, GVDUPSETNOOP = 1, STATSHARE = 0,
     PATCODE = "M", FULL_BOOLEAN = "Standard Boolean evaluation side effects"}
@@ -36,11 +38,11 @@ switch("NOGVDUPSETNOOP", "GVDUPSETNOOP", 0)
 switch("FULL_BOOLEAN", "FULL_BOOLEAN", state.FULL_BOOLEAN)
 switch("FULL_BOOLWARN", "FULL_BOOLEAN", "Standard Boolean with side-effect warning")
 keyword("NOFULL_BOOLEAN", 0, function() return fail "SEFCTNEEDSFULLB" end)
-keyword("UNDEF", 0, function() state.UNDEF, view.noundef = 1, false end)
-keyword("NOUNDEF", 0, function() state.UNDEF, view.noundef = 0, true end)
-keyword("LVNULLSUBS", 0, function() view.lvnullsubs = 1 end)
-keyword("NOLVNULLSUBS", 0, function() view.lvnullsubs = 0 end)
-keyword("NEVERLVNULLSUBS", 0, function() view.lvnullsubs = 2 end)
+keyword("UNDEF", 0, function() state.UNDEF, symbols.lenient = 1, false end)
+keyword("NOUNDEF", 0, function() state.UNDEF, symbols.lenient = 0, true end)
+keyword("LVNULLSUBS", 0, function() rules.empty = 1 end)
+keyword("NOLVNULLSUBS", 0, function() rules.empty = 0 end)
+keyword("NEVERLVNULLSUBS", 0, function() rules.empty = 2 end)
 keyword("LINK", 1, function(how)
     how = how and str(how):upper() or ""
     if how == "RECURSIVE" or how == "NORECURSIVE" then state.LINK = how end
@@ -62,6 +64,12 @@ for name in EMPTY:gmatch "[%w_]+" do
     keyword(name, 4)
 end
 
+-- What the environment says at the beginning.
+local special = require "mumps.runtime.special"
+if special.truth_of(special.from_environment("ydb_noundef", "gtm_noundef")) == 1 then set.NOUNDEF.f() end
+local empty = tonumber(special.from_environment("ydb_lvnullsubs", "gtm_lvnullsubs"))
+if empty == 0 or empty == 2 then rules.empty = empty end
+
 function commands.VIEW(name, ...)
     local given = str(name)
     local k = set[given:upper()]
@@ -76,7 +84,7 @@ local ask = {}
 
 for name in pairs(state) do ask[name] = function() return state[name] end end
 
-function ask.LVNULLSUBS() return view.lvnullsubs end
+function ask.LVNULLSUBS() return rules.empty end
 ask.NOISOLATION = function() return 0 end
 ask.REGION = function() return "DEFAULT" end
 ask.GVFIRST = ask.REGION

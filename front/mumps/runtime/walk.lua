@@ -49,7 +49,7 @@ end
 
 local function keys_of(n, subs)
     for i = 1, n do
-        if type(subs[i]) == "string" then subs[i] = key(subs[i]) end
+        if type(subs[i]) == "string" then subs[i] = (i < n and A.read_key or key)(subs[i]) end
     end
     return subs
 end
@@ -165,6 +165,9 @@ end
 
 -- Add a copy of an array below X(subs[1..n]).
 function A.merge_at(X, n, subs, from)
+    for i = 1, n do
+        if subs[i] == "" then A.set_key("") end
+    end
     local container = X.c
     from = copy(from)
     local a = container.a
