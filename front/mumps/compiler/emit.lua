@@ -78,9 +78,10 @@ end
 local function emit_blocks(k, ast)
     while #k.todo > 0 do
         local first, last, level = unpack(table.remove(k.todo))
+        local ends = format("return nil,%.0f", last * 65536 + k.id)
         k:begin(format("F.B%d", first))
-        emit_lines(k, ast, first, last, level, 1)
-        k:finish()
+        emit_lines(k, ast, first, last, level, 1, ends)
+        k:finish(ends)
         emit_rests(k, ast)
         note_blocks(k, ast, first, last)
     end

@@ -89,7 +89,7 @@ local function names_of(k, names)
     return "{" .. concat(out, ",") .. "}"
 end
 
-local function parameters(k, params)
+local function parameters(k, params, pos)
     local serial, id = "false", "nil"
     for _, p in ipairs(params or {}) do
         if p[1] == "SERIAL" then
@@ -98,7 +98,7 @@ local function parameters(k, params)
             id = value(k, p[2])
         end
     end
-    return serial .. "," .. id
+    return format("%s,%s,%.0f", serial, id, pos)
 end
 
 -- Commands that neither leave the line nor govern it.
@@ -148,7 +148,7 @@ function M.tstart(k, cmds, i, ctx, sequence)
     local cmd = cmds[i]
     local arg = cmd[2][1] or {}
     local names = arg[1] == "tstart" and names_of(k, arg[2]) or "nil"
-    local params = parameters(k, arg[3])
+    local params = parameters(k, arg[3], ctx.pos)
     local j = straight_end(cmds, i)
     if j then
         return straight(k, cmds, i, j, ctx, sequence, names, params)

@@ -74,7 +74,7 @@ end
 
 -- ------------------------------------------------------------------ beginning
 
-local function open(names, id)
+local function open(names, id, pos)
     local s = T.session or G.session(G.default)
     local batch = id and (id:upper() == "BA" or id:upper() == "BATCH")
     local rc = begin(s, batch and 1 or 0, names == nil and 1 or 0)
@@ -82,7 +82,7 @@ local function open(names, id)
     T.level = T.level + 1
     if T.level > 1 then return end
     T.session, T.restarts, T.restartable, T.all = s, 0, names ~= nil, false
-    T.place = names == nil and levels.place()
+    T.pos = pos
     T.naked, T.test = G.save_naked(spare), test.t
     lock.keep()
 end
@@ -107,11 +107,18 @@ end
 
 -- -------------------------------------------------------------------- driver
 
--- What k returned.  The frame of a TSTART ends: its level must be over.
+local function wrong_quit(pos)
+    local e = report.object("TPQUIT")
+    levels.locate(e)
+    e.place = levels.place_at(pos) or e.place
+    return report.raise(e)
+end
+
+-- What k returned: a value, and the position of the QUIT.  The frame of a TSTART ends: its level must be over.
 local function settle(level, first, second, ...)
     if first == NEXT then return second() end
     if T.level >= level then
-        if L.kind[L.n] ~= XECUTE then return report.fail("TPQUIT") end
+        if L.kind[L.n] ~= XECUTE then return wrong_quit(second) end
         if level == 1 then T.driver = false end -- it can't begin again any more
     end
     return first, second, ...
@@ -154,8 +161,8 @@ local function drive(k)
 end
 
 -- TSTART: k is the rest.  names: nil, "*", or slots.
-function tp.start(k, names, _, id)
-    open(names, id and report.text(id))
+function tp.start(k, names, _, id, pos)
+    open(names, id and report.text(id), pos)
     if names then save_names(names) end
     local level = T.level
     if level == 1 and T.base == 0 then return drive(k) end
@@ -227,7 +234,9 @@ function tp.restart()
     if T.driver and T.restartable then return error(RESTART, 0) end
     local e = report.object("TRESTNOT")
     e.text = ("%s,%%YDB-E-TRESTLOC, Transaction start: %s, Transaction failure: %s"):format(
-        e.text, T.place or "", levels.place())
+        e.text, levels.place_at(T.pos) or "", levels.place())
+    levels.locate(e)
+    e.place = levels.place_at(T.pos) or e.place
     return report.raise(e)
 end
 

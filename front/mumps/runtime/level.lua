@@ -41,6 +41,12 @@ end
 
 M.place_of = place_of
 
+-- Of a position, which is line * 65536 + id of the code; nil: it is in no routine.
+function M.place_at(pos)
+    local code = pos and M.codes[pos % 65536]
+    return code and code.kind == "routine" and place_of(code, math.floor(pos / 65536)) or nil
+end
+
 local function source_of(code, line)
     if code.kind ~= "routine" then
         return code.text

@@ -151,10 +151,10 @@ end
 -- TSTART and TCOMMIT: at[n] is the level of M calls at which transaction level n began.
 local at = {}
 
-function H.tp_start(k, names, serial, id)
+function H.tp_start(k, names, serial, id, pos)
     local tp = module "mumps.data.tp"
     at[tp.level() + 1] = level.L.n
-    return tp.start(k, names, serial, id)
+    return tp.start(k, names, serial, id, pos)
 end
 
 function H.tp_after(k)
