@@ -114,7 +114,7 @@ local function wrong_quit(pos)
     return report.raise(e)
 end
 
--- What k returned: a value, and the position of the QUIT.  The frame of a TSTART ends: its level must be over.
+-- What k returned: a value, and the position of the QUIT.  The frame of a TSTART ends: so must its level.
 local function settle(level, first, second, ...)
     if first == NEXT then return second() end
     if T.level >= level then
