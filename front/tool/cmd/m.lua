@@ -25,11 +25,15 @@ Without a word: a prompt, at which a line of M is run when it is entered (direct
                                      write sources in one form: commands and functions in capitals
                                      and in full (-short: abbreviated), on standard output or over
                                      the file (-write)
+    -cover -run ...                  also which lines ran, on standard error
+    -trace -run ...                  also each line as it begins, on standard error
+    -direct                          a prompt
     -version
 
 Routines are files NAME.m (_NAME.m for %NAME) in the folders of $CARET_ROUTINES, else $ydb_routines, else
 $gtmroutines, else the current one. They are compiled when they are first used. Globals are in the database
-$CARET_DB, else ./data.caret. The exit status is that of the program, 1 when an error ended it.]],
+$ydb_gbldir (a name that ends with .gld stands for that with .caret), else $CARET_DB, else
+./data.caret. The exit status is that of the program, 1 when an error ended it.]],
     examples = {
         {"caret m -run ^HELLO", "the file HELLO.m"},
         {"caret m -compile *.m"},
