@@ -35,6 +35,17 @@ note $? "-compile says nothing about what compiles"
 "$caret" m -compile none.m >"$dir/out" 2>&1
 [ $? = 2 ]
 note $? "-compile ends with 2 where there is no file"
+"$caret" m -compile . >"$dir/out" 2>&1
+grep -qx '.: Is a directory' "$dir/out"
+note $? "-compile names a folder that it can't read"
+
+printf 'open ;\n w $d(^x)\n' >open.m
+CARET_DB=open.m CARET_ROUTINES=. "$caret" m -run open >"$dir/out" 2>&1
+grep -q '^%YDB-E-ZGBLDIRACC, .*Cannot continue\.,%YDB-I-TEXT, FOREIGN: .*not a Caret database$' "$dir/out"
+note $? "a database that can't be opened is told with the reason"
+"$caret" m -run 1a >"$dir/out" 2>&1
+grep -q '^%YDB-E-RUNPARAMERR' "$dir/out"
+note $? "-run refuses what is not a routine's name"
 
 "$caret" m -format right.m >"$dir/out" 2>"$dir/err" && printf 'x ;\n IF 1 WRITE $HOROLOG QUIT\n' | cmp - "$dir/out"
 note $? "-format writes on standard output"

@@ -63,9 +63,14 @@ function report.database() return ffi.string(C.caret_mumps__gbldir()) end
 
 -- A database can't be opened: `env`, or that of the process if it is "".
 function report.no_database(env, why)
-    if env == "" then return report.fail("ZGBLDIRACC", report.database(), ".  Cannot continue", "") end
-    local e = errors().object("ZGBLDIRACC", env, ".  Retaining ", report.database())
-    e.text = e.text .. ",%SYSTEM-E-ENO2, " .. why
+    local e
+    if env == "" then
+        e = errors().object("ZGBLDIRACC", report.database(), ".  Cannot continue", "")
+        e.text = e.text .. ",%YDB-I-TEXT, " .. why
+    else
+        e = errors().object("ZGBLDIRACC", env, ".  Retaining ", report.database())
+        e.text = e.text .. ",%SYSTEM-E-ENO2, " .. why
+    end
     return errors().raise(e)
 end
 

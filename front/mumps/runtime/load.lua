@@ -97,6 +97,18 @@ local function guilty(k, why, ast)
     return ast.lines[1]
 end
 
+local function beyond_lua()
+    return {{"ERROR", {{mnemonic = "UNIMPLOP"}}}}
+end
+
+-- Too much is beyond them: all that can be called is that error.
+local function give_up(code, home, ast, write)
+    for n, line in ipairs(ast.lines) do line.cmds = (n == 1 or line.label) and beyond_lua() or {} end
+    local k = write(ast)
+    code.map = k.map
+    link(code, home, k)
+end
+
 -- Emit and load; a line that is beyond Lua's limits becomes an error when it is reached.
 local function build(code, home, ast, write)
     for _ = 1, 100 do
@@ -107,8 +119,9 @@ local function build(code, home, ast, write)
             return
         end
         errors.tell(why)
-        guilty(k, why, ast).cmds = {{"ERROR", {{mnemonic = "UNIMPLOP"}}}}
+        guilty(k, why, ast).cmds = beyond_lua()
     end
+    give_up(code, home, ast, write)
 end
 
 -- ---- routines

@@ -63,7 +63,9 @@ local function show(out, e, line, path)
         out:write(("\t\tAt column %d, line %d, source module %s\n"):format(e.col, e.line, path))
     end
     local _, severity = errors.get(e.mnemonic)
-    out:write(("%%YDB-%s-%s, %s\n"):format(severity or "E", e.mnemonic, errors.text(e.mnemonic, unpack(e))))
+    local source = e.mnemonic == "LSINSERTED" and path or nil
+    local text = errors.text(e.mnemonic, e[1], e[2] or source, unpack(e, 3))
+    out:write(("%%YDB-%s-%s, %s\n"):format(severity or "E", e.mnemonic, text))
     if not (line and e.line and e.col) then
         local _, s = errors.get "SRCNAM"
         out:write(("%%YDB-%s-SRCNAM, %s\n"):format(s, errors.text("SRCNAM", path)))

@@ -11,7 +11,7 @@ function start.entry(text)
     local label, offset, name = text:match(ENTRY)
     if not label then return nil end
     if name == "" and not text:find "[+^]" then label, name = nil, label end
-    if name == "" then return nil end
+    if not name:find "^[%%%a]" then return nil end
     if label == "" then label = nil end
     return label, tonumber(offset), name
 end

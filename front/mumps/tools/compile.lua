@@ -14,7 +14,7 @@ local function read(path)
     local text
     text, why = file:read "*a"
     file:close()
-    return text, why
+    return text, why and path .. ": " .. why
 end
 
 compile.read = read
