@@ -38,6 +38,7 @@ build = {
         ["yottadb.special"] = "front/yottadb/lua/yottadb/special.lua",
         ["caret.core"] = {
             sources = {
+                "src/base/assert.c",
                 "src/base/away.c",
                 "src/base/crc32c.c",
                 "src/base/decimal.c",

@@ -40,7 +40,7 @@ target_link_libraries(caret_m PRIVATE caret_static ${LUAJIT_STATIC} m ${CMAKE_DL
 if(CARET_SANITIZE OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|aarch64)$")
     return()
 endif()
-file(GLOB mumps_arithmetic CONFIGURE_DEPENDS src/base/decimal*.c src/base/number*.c src/base/key*.c src/base/double*.c)
+file(GLOB mumps_arithmetic CONFIGURE_DEPENDS src/base/assert.c src/base/decimal*.c src/base/number*.c src/base/key*.c src/base/double*.c)
 add_library(caret_m_module MODULE front/mumps/bridge/engine.c front/mumps/bridge/machine.c
     ${mumps_arithmetic}
     $<TARGET_OBJECTS:caret_mumps_objects> $<TARGET_OBJECTS:caret_m_objects>)

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -157,16 +156,4 @@ const char *caret_strerror(int code)
 const char *caret_message(void)
 {
     return message != NULL ? message : outcomes[0].text;
-}
-
-void caret__assert_failed(const char *file, int line, const char *what)
-{
-    fprintf(stderr, "caret: %s:%d: assertion failed: %s\n", file, line, what);
-    abort();
-}
-
-void caret__assert_cmp_failed(const char *file, int line, const char *what, long long a, long long b)
-{
-    fprintf(stderr, "caret: %s:%d: assertion failed: %s (%lld, %lld)\n", file, line, what, a, b);
-    abort();
 }
