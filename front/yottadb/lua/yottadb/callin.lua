@@ -136,8 +136,8 @@ end
 function callin.require(prototypes)
     if type(prototypes) ~= "string" then misuse.argument(1, "require", "string", prototypes) end
     local functions = {}
-    for line in text_of(prototypes):gmatch "[^\n]+" do
-        line = line:gsub("//.*$", "")
+    for whole in text_of(prototypes):gmatch "[^\n]+" do
+        local line = whole:gsub("//.*$", "")
         if line:find "%S" then
             local name, p = prototype(line)
             functions[name] = caller(p)
