@@ -13,11 +13,13 @@
 local commands = require "mumps.compiler.cmd_emit"
 local errors = require "mumps.runtime.error"
 local expr = require "mumps.compiler.expr_emit"
+local loops = require "mumps.compiler.for_emit"
 local names = require "mumps.compiler.names"
 local sets = require "mumps.compiler.set_emit"
 local tstart = require "mumps.compiler.tstart_emit"
 local format, concat = string.format, table.concat
 local value, cond = expr.value, expr.cond
+local number_of, spec_of = loops.number_of, loops.spec_of
 
 local M = {}
 local sequence
@@ -76,11 +78,6 @@ local function beyond(k, step, n, t, l)
     return format("%s(%s,%s,%s)", k:h("beyond"), n, t, l)
 end
 
-local function number_of(k, node)
-    local n = literal(node)
-    return n and expr.constant(n) or format("%s(%s)", k:h("plus"), value(k, node))
-end
-
 local function body(k, cmds, i, ctx)
     local inner = {quit = k:fresh("q"), pos = ctx.pos, rest = ctx.rest, commits = ctx.commits}
     local text = sequence(k, cmds, i + 1, inner)
@@ -103,14 +100,6 @@ local function counted(k, cmds, i, ctx, var, spec)
         l or "nil",
         sets.put(k, var, "n"), first, text, k:h("add"), sets.get(k, var), again, sets.put(k, var, "n"),
         spec[3] and " end" or "", label)
-end
-
-local function spec_of(k, j, spec)
-    if #spec == 1 then
-        return format("if i==%d then s,t,l=%s,nil,nil ", j, value(k, spec[1]))
-    end
-    return format("if i==%d then s,t,l=%s,%s,%s ", j, number_of(k, spec[1]), number_of(k, spec[2]),
-        spec[3] and number_of(k, spec[3]) or "nil")
 end
 
 local function listed(k, cmds, i, ctx, var, specs)

@@ -8,6 +8,7 @@
 -- from within.
 
 local expr = require "mumps.compiler.expr_emit"
+local spec_of = require "mumps.compiler.for_emit".spec_of
 local sets = require "mumps.compiler.set_emit"
 local format, concat = string.format, table.concat
 local value = expr.value
@@ -175,18 +176,6 @@ end
 local function inner(ctx, leave, step)
     return {pos = ctx.pos, leave = leave, fall = "return " .. step .. "()", rest = ctx.rest,
         commits = ctx.commits}
-end
-
-local function number_of(k, node)
-    return format("%s(%s)", k:h("plus"), value(k, node))
-end
-
-local function spec_of(k, j, spec)
-    if #spec == 1 then
-        return format("if i==%d then s,t,l=%s,nil,nil ", j, value(k, spec[1]))
-    end
-    return format("if i==%d then s,t,l=%s,%s,%s ", j, number_of(k, spec[1]), number_of(k, spec[2]),
-        spec[3] and number_of(k, spec[3]) or "nil")
 end
 
 local function forever(k, cmds, i, ctx, sequence)

@@ -1,0 +1,22 @@
+--- The specifications of FOR, a:b:c: for the loop itself (flow.lua) and for what goes on after a TSTART in it
+--- (tstart_emit.lua).
+local expr = require "mumps.compiler.expr_emit"
+local format = string.format
+local value = expr.value
+
+local M = {}
+
+function M.number_of(k, node)
+    return format("%s(%s)", k:h("plus"), value(k, node))
+end
+
+-- The j-th of a list: start, step and limit.
+function M.spec_of(k, j, spec)
+    if #spec == 1 then
+        return format("if i==%d then s,t,l=%s,nil,nil ", j, value(k, spec[1]))
+    end
+    return format("if i==%d then s,t,l=%s,%s,%s ", j, M.number_of(k, spec[1]), M.number_of(k, spec[2]),
+        spec[3] and M.number_of(k, spec[3]) or "nil")
+end
+
+return M
