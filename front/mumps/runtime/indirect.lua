@@ -230,19 +230,24 @@ function M.ind_get(home, v)
     return (cached(home, "value", text) or compile_value(home, text))()
 end
 
--- Any expression: QUIT @x.
-function M.ind_value(home, v)
+-- The value of what a text is, which `parse` reads; node_of makes the expression of it.
+local function evaluated(home, kind, v, parse, node_of)
     local text = text_of(v)
-    local f = cached(home, "expr", text) or compiled(home, "expr", text, function()
-        local node, err = load.parse.expr(text)
+    local f = cached(home, kind, text) or compiled(home, kind, text, function()
+        local node, err = parse(text)
         if not node then
             return fail(err.mnemonic, unpack(err))
         end
         return load.snippet(text, home, function(k)
-            return "return " .. emit_expr.value(k, node)
+            return "return " .. emit_expr.value(k, node_of and node_of(node) or node)
         end)
     end)
     return f()
+end
+
+-- Any expression: QUIT @x.
+function M.ind_value(home, v)
+    return evaluated(home, "expr", v, load.parse.expr)
 end
 
 function M.ind_peek(home, v, n, ...)
@@ -459,20 +464,13 @@ function M.text(home, label, offset, routine)
     return level.source_of(code, line)
 end
 
-function M.ind_text(home, v)
-    local text = text_of(v)
-    local f = cached(home, "TEXT", text) or compiled(home, "TEXT", text, function()
-        local e, err = load.parse.entry(text)
-        if not e then
-            return fail(err.mnemonic, unpack(err))
-        end
-        return load.snippet(text, home, function(k)
-            return "return " .. emit_expr.value(k, {"text", e})
-        end)
-    end)
-    return f()
+local function text_node(entry)
+    return {"text", entry}
 end
 
+function M.ind_text(home, v)
+    return evaluated(home, "TEXT", v, load.parse.entry, text_node)
+end
 -- ---- $ORDER and others of references
 
 function M.next_local(_, name, dir)
