@@ -59,13 +59,8 @@ end
 function set.X(v) D.current().x = cursor(v) end
 function set.Y(v) D.current().y = cursor(v) end
 
-local function enter(name, list, what)
-    local ok, module = pcall(require, name)
-    if not ok then
-        return
-    end
+local function enter(list, target)
     for key, f in pairs(list) do
-        local target = what and module[what] or module
         target[key] = f
     end
 end
@@ -79,14 +74,10 @@ local commands = {
     ZSHOW = function(args) return require("mumps.io.zshow").command(args[1], args[2]) end,
 }
 
--- Enters all; a table that is not there yet is left out.
-function V.register()
-    enter("mumps.runtime.special", get, "readers")
-    enter("mumps.runtime.special", set, "writers")
-    enter("mumps.runtime.functions", functions)
-    enter("mumps.runtime.commands", commands)
-end
-
-V.register()
+local special = require "mumps.runtime.special"
+enter(get, special.readers)
+enter(set, special.writers)
+enter(functions, require "mumps.runtime.functions")
+enter(commands, require "mumps.runtime.commands")
 
 return V

@@ -75,29 +75,21 @@ end
 
 function show.L(put)
     local lock = require "mumps.data.lock"
-    put("MLG:" .. (lock.granted or 0) .. ",MLT:" .. (lock.timed_out or 0))
-    for _, text in ipairs(lock.show and lock.show() or {}) do
+    put("MLG:" .. lock.granted .. ",MLT:" .. lock.timed_out)
+    for _, text in ipairs(lock.show()) do
         put(text)
     end
 end
 
 function show.B(put)
-    local ok, debug = pcall(require, "mumps.tools.debug")
-    for _, text in ipairs(ok and debug.breakpoints and debug.breakpoints() or {}) do
-        put(text)
-    end
-end
-
-function show.C(put)
-    local ok, xcall = pcall(require, "mumps.bridge.xcall")
-    for _, text in ipairs(ok and xcall.show and xcall.show() or {}) do
+    for _, text in ipairs(require("mumps.tools.debug").breakpoints()) do
         put(text)
     end
 end
 
 function show.A() end
 
-show.G, show.T = show.A, show.A
+show.C, show.G, show.T = show.A, show.A, show.A
 
 -- A number of 128 bits that changes with a routine's text.
 function Z.sum(name)

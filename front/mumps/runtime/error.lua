@@ -9,18 +9,10 @@ local M = {}
 
 local find, format = string.find, string.format
 
-local function table_of_errors()
-    local ok, errors = pcall(require, "mumps.host.errors")
-    return ok and errors or nil
-end
-
 local known
 
 local function lookup(mnemonic, ...)
-    known = known or table_of_errors()
-    if not known then
-        return 0, "E", mnemonic
-    end
+    known = known or require "mumps.host.errors"
     local code, severity = known.get(mnemonic)
     if not code then
         return 0, "E", mnemonic

@@ -16,15 +16,6 @@ local match, fail = string.match, errors.fail
 local H = {}
 local from = {}
 
-local function module(name)
-    local ok, m = pcall(require, name)
-    if ok then
-        return m
-    elseif not string.find(m, "module '" .. name .. "' not found", 1, true) then
-        error(m, 0)
-    end
-end
-
 local function missing(name)
     return function()
         return fail("UNIMPLOP", name)
@@ -152,13 +143,13 @@ end
 local at = {}
 
 function H.tp_start(k, names, serial, id, pos)
-    local tp = module "mumps.data.tp"
+    local tp = require "mumps.data.tp"
     at[tp.level() + 1] = level.L.n
     return tp.start(k, names, serial, id, pos)
 end
 
 function H.tp_after(k)
-    local tp = module "mumps.data.tp"
+    local tp = require "mumps.data.tp"
     if at[tp.level()] == level.L.n then
         return tp.after(k)
     end
@@ -170,29 +161,29 @@ local families = {a = "mumps.runtime.array", g = "mumps.data.globals"}
 
 local function family(name)
     local which, op, n = match(name, "^([ag])(%l+)(%d+)$")
-    local m = which and module(families[which])
+    local m = which and require(families[which])
     return m and m[op] and m[op][tonumber(n)]
 end
 
 local function special(name, table_name, io_name)
-    local m = module("mumps.runtime.special")
+    local m = require("mumps.runtime.special")
     local f = m and m[table_name] and m[table_name][name]
     if f then
         return f
     end
-    m = module("mumps.io.special")
+    m = require("mumps.io.special")
     return m and io_name and m[io_name] and m[io_name][name]
 end
 
 local prefixes = {}
 
 function prefixes.r(name)
-    local m = module("mumps.data.ref")
+    local m = require("mumps.data.ref")
     return m and (m[name] or m[name .. "_"])
 end
 
 function prefixes.f(name)
-    local mine, values = require "mumps.runtime.functions", module("mumps.values.functions")
+    local mine, values = require "mumps.runtime.functions", require("mumps.values.functions")
     return values and values[name] or mine[name]
 end
 
@@ -217,14 +208,14 @@ function prefixes.cmd(name)
 end
 
 function prefixes.io(name)
-    local m = module("mumps.io.device")
+    local m = require("mumps.io.device")
     return m and m[name]
 end
 
 local function resolve(name)
     local f = from[name]
     if f then
-        local m = module(f[1])
+        local m = require(f[1])
         return m and m[f[2]]
     end
     local prefix, rest = match(name, "^(%l+)_(.+)$")

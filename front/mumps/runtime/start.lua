@@ -20,10 +20,7 @@ end
 function start.load()
     for _, name in ipairs {"mumps.runtime.source", "mumps.runtime.view", "mumps.runtime.message",
         "mumps.io.special", "mumps.data.tp"} do
-        local ok, why = pcall(require, name)
-        if not ok and not tostring(why):find("module '" .. name .. "' not found", 1, true) then
-            error(why, 0)
-        end
+        require(name)
     end
 end
 

@@ -52,10 +52,7 @@ keyword("STATSHARE", 1, function() state.STATSHARE = 1 end)
 keyword("NOSTATSHARE", 1, function() state.STATSHARE = 0 end)
 keyword("PATCODE", 1, function(name) state.PATCODE = name and str(name):upper() or "M" end)
 keyword("ZDATE_FORM", 1, function(v) require("mumps.runtime.special").set("ZDATEFORM", v or 0) end)
-keyword("TRACE", 3, function(on, place)
-    local ok, trace = pcall(require, "mumps.tools.trace")
-    if ok and trace.view then return trace.view(number.truth(on or 0), place and str(place)) end
-end)
+keyword("TRACE", 3, function() end) -- taken, and nothing is counted
 local EMPTY = [[BREAKMSG DBFLUSH DBSYNC DEBUG1 DEBUG2 DEBUG3 DEBUG4 DMTERM NODMTERM EPOCH FLUSH GDSCERT
     GVSRESET JNLERROR JNLFLUSH JNLWAIT JOBPID LOGNONTP LOGTPRESTART NOLOGNONTP
     NOLOGTPRESTART LV_GCOL LV_REHASH LV_STPGCOL NOISOLATION PATLOAD POOLLIMIT RCTLDUMP

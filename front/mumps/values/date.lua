@@ -94,8 +94,7 @@ end
 
 -- $ZDATEFORM says how many digits a year has that no format was given for: 1 means four from 2000 on.
 local function usual(year)
-    local ok, special = pcall(require, "mumps.runtime.special")
-    local digits = ok and special.readers.ZDATEFORM and special.readers.ZDATEFORM() or 0
+    local digits = require("mumps.runtime.special").readers.ZDATEFORM()
     return (digits == 0 or (digits == 1 and year < 2000)) and "MM/DD/YY" or "MM/DD/YEAR"
 end
 
