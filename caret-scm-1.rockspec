@@ -122,6 +122,7 @@ build = {
                 "src/copy/restore.c",
                 "src/copy/salvage.c",
                 "src/copy/salvage_log.c",
+                "src/store/address.c",
                 "src/api/changes.c",
                 "src/api/data.c",
                 "src/api/db.c",

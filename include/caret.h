@@ -168,6 +168,9 @@ enum {
     CARET_E_LIMIT = -43,     /* a table is full: processes, sessions, locks */
     CARET_E_SYSTEM = -44,    /* another system call failed */
     CARET_E_EXISTS = -45,    /* there is a file of that name already */
+    /* of a database on a server: the connection was lost at a commit, and it could not be found out if it was done */
+    CARET_E_UNKNOWN = -46,
+    CARET_E_UNSUPPORTED = -47, /* what a database in a file has, and one on a server has not */
 
     CARET_E_INTERRUPTED = -60 /* caret_interrupt() ended the wait */
 };

@@ -54,6 +54,8 @@ static const struct row rows[] = {
     {CARET_E_BUSY, 0, "Busy", NULL, 0},
     {CARET_E_EVICTED, 0, "Evicted", NULL, 0},
     {CARET_E_LIMIT, 0, "Limit", NULL, 0},
+    {CARET_E_UNKNOWN, STORAGE, "UnknownOutcome", NULL, EIO},
+    {CARET_E_UNSUPPORTED, 0, "Unsupported", &PyExc_NotImplementedError, 0},
     {CARET_E_INTERRUPTED, 0, "Interrupted", NULL, 0},
     {CARET_LOCK_TIMEOUT, 0, "LockTimeout", &PyExc_TimeoutError, ETIMEDOUT},
     {CARET_DEADLOCK, 0, "Deadlock", NULL, 0},

@@ -61,6 +61,8 @@ static const struct outcome outcomes[] = {
     OUTCOME(CARET_E_LIMIT, "LIMIT", "a table is full"),
     OUTCOME(CARET_E_SYSTEM, "SYSTEM", "a system call failed"),
     OUTCOME(CARET_E_EXISTS, "EXISTS", "there is a file of that name"),
+    OUTCOME(CARET_E_UNKNOWN, "UNKNOWN", "it could not be found out whether it was done"),
+    OUTCOME(CARET_E_UNSUPPORTED, "UNSUPPORTED", "this database has it not"),
     OUTCOME(CARET_E_INTERRUPTED, "INTERRUPTED", "caret_interrupt() ended the wait"),
 };
 
