@@ -131,6 +131,13 @@ foreach(pair c:caret_static yottadb:caret_yottadb)
 endforeach()
 caret_behaviour(behaviour/memory LABELS c behaviour COMMAND $<TARGET_FILE:behaviour_c> memory)
 
+# ---------------------------------------------------------------- stores
+
+# Programs that test/run/store*.sh and test/torture/store*.sh use: test/store/postgres.sh.
+add_executable(proxy test/store/proxy.c)
+target_link_libraries(proxy PRIVATE caret_flags)
+set_target_properties(proxy PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+
 # ---------------------------------------------------------------- Lua
 
 if(NOT CARET_SANITIZE)

@@ -98,6 +98,22 @@ apt()
         -o Acquire::Retries=2 -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 "$@" </dev/null
 }
 
+# PostgreSQL's package makes a database of the system and starts it, unless a file says otherwise: it is there while the
+# packages are installed, and only if the system has had nothing of PostgreSQL, so that nobody's choice is changed.
+no_cluster=/etc/postgresql-common/createcluster.d/caret.conf
+without_cluster()
+{
+    case " $wanted " in
+    *" postgresql "*) ;;
+    *) return ;;
+    esac
+    if ! installed postgresql-common; then
+        trap '$as_root rm -f $no_cluster' EXIT
+        $as_root mkdir -p "$(dirname $no_cluster)"
+        echo "create_main_cluster = false" | $as_root tee $no_cluster >/dev/null
+    fi
+}
+
 # Fetch the lists of packages if something needed is not in them, or there are none.
 stale=
 for package in $required; do
@@ -129,6 +145,7 @@ for package in $optional; do
     fi
 done
 [ -z "$wanted" ] && exit 0
+without_cluster
 echo "Installing$wanted"
 # shellcheck disable=SC2086 # a list of words
 if ! apt install --no-install-recommends --no-remove $wanted; then
