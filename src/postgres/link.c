@@ -1,0 +1,352 @@
+/*
+ * link.c - batches of statements on one connection (link.h has the invariants).
+ *
+ *     add, add ... --run--> Sync is sent --> answers, one for each item and one for Sync --> all was read
+ *                  \-leave-> Sync is sent;  the next run reads these answers before its own
+ *
+ * libpq is always in pipeline mode: so a batch of one statement takes the same way as one of ten, and none waits for
+ * another.  Answers are read in the order sent; of a statement there is a result and a NULL after it, of Sync a
+ * result alone.  A failure at Sync itself (a commit that conflicts) comes as one more result before that of Sync.
+ *
+ * A connection counts as lost when libpq says so, or when the server says that it is going (57P01 ...), for then what
+ * comes next is its end.  It is closed at once: `pq` is NULL from then on.
+ */
+#include "postgres/link.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/away.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "shm/engine.h"
+
+#define MOST_PARAMS 4
+
+void caret__link_init(struct caret__link *l, const struct caret__link_way *way)
+{
+    *l = (struct caret__link){.way = way};
+}
+
+/* ---- what came of a batch ---- */
+
+void caret__link_drop_rows(struct caret__link *l)
+{
+    for (size_t i = 0; i < l->nrows; i++)
+        caret__pq.clear(l->rows[i]);
+    l->nrows = 0;
+}
+
+struct pg_result *caret__link_take(struct caret__link *l, size_t i)
+{
+    if (i >= l->nrows)
+        return NULL;
+    struct pg_result *r = l->rows[i];
+    memmove(l->rows + i, l->rows + i + 1, (l->nrows - i - 1) * sizeof *l->rows);
+    l->nrows--;
+    return r;
+}
+
+static void note_text(struct caret__link *l, const char *text)
+{
+    size_t n = strcspn(text, "\n");
+
+    snprintf(l->text, sizeof l->text, "%.*s", (int)caret__min(n, sizeof l->text - 1), text);
+}
+
+/* The connection is gone. */
+static int lose(struct caret__link *l)
+{
+    if (l->state[0] == '\0')
+        note_text(l, caret__pq.message(l->pq));
+    caret__pq.finish(l->pq);
+    l->pq = NULL;
+    l->nitems = l->owed = 0;
+    l->prepared = 0;
+    return CARET__LINK_LOST;
+}
+
+/* Remember why it failed: the first one counts. */
+static void note_failure(struct caret__link *l, const struct pg_result *r)
+{
+    const char *state = caret__pq.field(r, 'C'), *text = caret__pq.field(r, 'M'), *detail;
+
+    if (l->state[0] != '\0')
+        return;
+    snprintf(l->state, sizeof l->state, "%s", state != NULL ? state : "08006");
+    note_text(l, text != NULL ? text : caret__pq.result_message(r));
+    detail = caret__pq.field(r, 'D');
+    if (detail != NULL && strcmp(l->state, "40P01") == 0) {
+        size_t n = strlen(l->text);
+        snprintf(l->text + n, sizeof l->text - n, ": %s", detail);
+        for (char *p = l->text; (p = strchr(p, '\n')) != NULL;)
+            *p = ' ';
+    }
+}
+
+static bool keep_rows(struct caret__link *l, struct pg_result *r)
+{
+    if (l->nrows == l->rows_cap) {
+        size_t cap = l->rows_cap * 2 + 4;
+        struct pg_result **more = realloc(l->rows, cap * sizeof *more);
+        if (more == NULL)
+            return false;
+        l->rows = more;
+        l->rows_cap = cap;
+    }
+    l->rows[l->nrows++] = r;
+    return true;
+}
+
+/* One result of an item: is it well?  Rows are kept. */
+static bool take_result(struct caret__link *l, struct pg_result *r, bool wanted)
+{
+    int status = caret__pq.result_status(r);
+
+    if (status == CARET__PQ_TUPLES && wanted) {
+        if (keep_rows(l, r))
+            return true;
+        snprintf(l->state, sizeof l->state, "53200");
+        snprintf(l->text, sizeof l->text, "no memory for an answer");
+    } else if (status != CARET__PQ_COMMAND && status != CARET__PQ_TUPLES && status != CARET__PQ_ABORTED) {
+        note_failure(l, r);
+    }
+    caret__pq.clear(r);
+    return status == CARET__PQ_COMMAND || (status == CARET__PQ_TUPLES && !wanted);
+}
+
+/* The answer to one statement, with the NULL after it. */
+static bool take_item(struct caret__link *l, bool *well, bool wanted)
+{
+    struct pg_result *r = caret__pq.result(l->pq);
+
+    if (r == NULL)
+        return false;
+    *well = take_result(l, r, wanted);
+    while ((r = caret__pq.result(l->pq)) != NULL) {
+        take_result(l, r, false);
+        if (caret__pq.status(l->pq) != CARET__PQ_OK)
+            return false;
+    }
+    return caret__pq.status(l->pq) == CARET__PQ_OK;
+}
+
+/* And to Sync. */
+static bool take_sync(struct caret__link *l)
+{
+    for (int nothing = 0; nothing < 2;) {
+        struct pg_result *r = caret__pq.result(l->pq);
+        if (r == NULL) {
+            nothing++;
+            continue;
+        }
+        bool ended = caret__pq.result_status(r) == CARET__PQ_SYNC;
+        if (!ended)
+            note_failure(l, r);
+        caret__pq.clear(r);
+        if (ended)
+            return true;
+        if (caret__pq.status(l->pq) != CARET__PQ_OK)
+            return false;
+    }
+    return false;
+}
+
+/* The items from `from` to `to`. */
+static bool take_items(struct caret__link *l, size_t from, size_t to, bool wanted)
+{
+    bool well;
+
+    l->done = 0;
+    for (size_t i = from; i < to; i++) {
+        if (!take_item(l, &well, wanted))
+            return false;
+        if (well && (l->items[i] & CARET__LINK_PREPARES) != 0)
+            l->prepared |= UINT64_C(1) << (l->items[i] & ~CARET__LINK_PREPARES);
+        else if (well)
+            l->done++;
+    }
+    return take_sync(l);
+}
+
+/* What was left to itself before. */
+static bool take_owed(struct caret__link *l)
+{
+    if (caret__likely(l->owed == 0))
+        return true;
+    bool all = take_items(l, 0, l->owed, false) && !caret__sqlstate_lost(l->state);
+    if (all)
+        l->state[0] = '\0';
+    memmove(l->items, l->items + l->owed, l->nitems - l->owed);
+    l->nitems -= l->owed;
+    l->owed = 0;
+    return all;
+}
+
+static int answer(struct caret__link *l)
+{
+    if (!take_owed(l) || !take_items(l, 0, l->nitems, true) || caret__sqlstate_lost(l->state))
+        return lose(l);
+    l->nitems = 0;
+    return l->state[0] == '\0' ? CARET_OK : CARET__LINK_FAILED;
+}
+
+static int begin_run(struct caret__link *l)
+{
+    CARET__ASSERT(l->pid == getpid());
+    if (l->pq == NULL)
+        return CARET__LINK_LOST;
+    caret__link_drop_rows(l);
+    l->state[0] = '\0';
+    l->trips++;
+    return caret__pq.sync(l->pq) == 1 ? CARET_OK : lose(l);
+}
+
+int caret__link_run(struct caret__link *l)
+{
+    int rc = begin_run(l);
+
+    if (rc != CARET_OK)
+        return rc;
+    caret__away();
+    rc = answer(l);
+    caret__back();
+    return rc;
+}
+
+/* Why the last run failed stays to be told. */
+void caret__link_leave(struct caret__link *l)
+{
+    char state[sizeof l->state];
+
+    memcpy(state, l->state, sizeof state);
+    l->state[0] = '\0';
+    if (l->pq != NULL && take_owed(l) && caret__pq.sync(l->pq) == 1)
+        l->owed = l->nitems;
+    else if (l->pq != NULL)
+        lose(l);
+    memcpy(l->state, state, sizeof state);
+}
+
+/* ---- what is sent ---- */
+
+static void note_item(struct caret__link *l, uint8_t item, int sent)
+{
+    if (l->nitems == l->items_cap) {
+        size_t cap = l->items_cap * 2 + 32;
+        uint8_t *more = realloc(l->items, cap);
+        if (more == NULL) {
+            lose(l);
+            return;
+        }
+        l->items = more;
+        l->items_cap = cap;
+    }
+    l->items[l->nitems++] = item;
+    if (sent != 1)
+        lose(l);
+}
+
+/* Was it prepared, or will it be by this batch? */
+static bool is_prepared(const struct caret__link *l, enum caret__sql sql)
+{
+    if ((l->prepared >> sql & 1) != 0)
+        return true;
+    for (size_t i = 0; i < l->nitems; i++)
+        if (l->items[i] == (sql | CARET__LINK_PREPARES))
+            return true;
+    return false;
+}
+
+void caret__link_add(struct caret__link *l, enum caret__sql sql, const struct caret__param *params)
+{
+    const struct caret__sql_text *t = &caret__sqls[sql];
+    const char *values[MOST_PARAMS];
+    int lengths[MOST_PARAMS], binary[MOST_PARAMS];
+
+    for (int i = 0; i < t->n; i++) {
+        values[i] = params[i].data != NULL ? params[i].data : "";
+        lengths[i] = (int)params[i].len;
+        binary[i] = 1;
+    }
+    if (l->pq != NULL && !l->way->prepares) {
+        note_item(l, (uint8_t)sql,
+                  caret__pq.send(l->pq, l->way->texts[sql], t->n, t->types, values, lengths, binary, 1));
+        return;
+    }
+    if (l->pq != NULL && caret__unlikely(!is_prepared(l, sql)))
+        note_item(l, (uint8_t)(sql | CARET__LINK_PREPARES),
+                  caret__pq.prepare(l->pq, t->name, l->way->texts[sql], t->n, t->types));
+    if (l->pq != NULL)
+        note_item(l, (uint8_t)sql, caret__pq.send_prepared(l->pq, t->name, t->n, values, lengths, binary, 1));
+}
+
+void caret__link_add_text(struct caret__link *l, const char *text, int n, const char *const *values)
+{
+    if (l->pq != NULL)
+        note_item(l, 0, caret__pq.send(l->pq, text, n, NULL, values, NULL, NULL, 0));
+}
+
+/* ---- waiting with an eye on something else ---- */
+
+/* Is there an answer to be read without waiting?  Sleeps up to 50 ms. */
+static bool wait_a_little(struct caret__link *l)
+{
+    struct pollfd p = {.fd = caret__pq.socket(l->pq), .events = POLLIN};
+
+    if (!caret__pq.busy(l->pq))
+        return true;
+    if (poll(&p, 1, 50) > 0 && caret__pq.consume(l->pq) != 1)
+        return true; /* lost: the answer will say so */
+    return !caret__pq.busy(l->pq);
+}
+
+/* Have the server end what it does.  It comes back as a failure 57014, or it was done before. */
+static void cancel(struct caret__link *l)
+{
+    char why[256];
+    void *of = caret__pq.cancel_of(l->pq);
+
+    if (of == NULL)
+        return;
+    caret__pq.cancel(of, why, sizeof why);
+    caret__pq.cancel_done(of);
+}
+
+int caret__link_run_until(struct caret__link *l, uint64_t until, caret__store_stop *stop, void *ctx,
+                          bool *ended)
+{
+    int rc = begin_run(l);
+
+    *ended = false;
+    if (rc != CARET_OK)
+        return rc;
+    caret__away();
+    while (!wait_a_little(l))
+        if (!*ended && (caret__now_ns() >= until || (stop != NULL && stop(ctx)))) {
+            *ended = true;
+            cancel(l);
+        }
+    rc = answer(l);
+    caret__back();
+    return rc;
+}
+
+/* What the server says when it ends a connection comes first, then the end. */
+bool caret__link_is_lost(struct caret__link *l)
+{
+    struct pollfd p = {.events = POLLIN};
+
+    if (l->pq == NULL)
+        return true;
+    p.fd = caret__pq.socket(l->pq);
+    while (poll(&p, 1, 0) > 0)
+        if (caret__pq.consume(l->pq) != 1 || caret__pq.status(l->pq) != CARET__PQ_OK) {
+            l->state[0] = '\0';
+            lose(l);
+            return true;
+        }
+    return false;
+}

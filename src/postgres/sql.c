@@ -1,0 +1,83 @@
+/*
+ * sql.c - every statement that the driver sends, but for what makes the schema (schema.c) and sets up a connection.
+ *
+ * All keys and values go as binary parameters.  There are no functions, triggers, cursors, sequences or savepoints of
+ * the server: what is here is understood by whatever speaks PostgreSQL's protocol.  pg_terminate_backend and advisory
+ * locks are used only where the profile says so (open.c).
+ *
+ * Pages give no value over 4,096 bytes, only its length: a walk that wants it asks for it.  `octet_length` of a value
+ * that lies outside of its row does not read it.
+ */
+#include "postgres/link.h"
+
+enum { BYTEA = 17, BYTEAS = 1001, INT4 = 23, INT8 = 20, TEXT = 25 };
+
+#define NODES "%1$s.nodes"
+#define PAGED "k, octet_length(v)"
+#define WITH  "k, octet_length(v), case when octet_length(v) <= 4096 then v end"
+#define UP(what, how)                                                                                        \
+    "select " what " from " NODES " where k >= $1 and k < $2 order by k limit $3" how,                       \
+    {                                                                                                        \
+        BYTEA, BYTEA, INT8                                                                                   \
+    }
+#define DOWN(what, how)                                                                                      \
+    "select " what " from " NODES " where k < $1 order by k desc limit $2" how,                              \
+    {                                                                                                        \
+        BYTEA, INT8                                                                                          \
+    }
+#define OVER "on conflict (k) do update set v = excluded.v"
+
+const struct caret__sql_text caret__sqls[CARET__SQLS] = {
+    [CARET__SQL_BEGIN] = {"caret_b", "begin isolation level serializable"},
+    [CARET__SQL_BEGIN_READS] = {"caret_br", "begin isolation level repeatable read read only"},
+    [CARET__SQL_BEGIN_SAFE] = {"caret_bs", "begin isolation level serializable read only deferrable"},
+    [CARET__SQL_BEGIN_LOOSE] = {"caret_bl", "begin isolation level read committed"},
+    [CARET__SQL_COMMIT] = {"caret_c", "commit"},
+    [CARET__SQL_ROLLBACK] = {"caret_r", "rollback"},
+    [CARET__SQL_WAIT_DISK] = {"caret_w", "set local synchronous_commit = on"},
+    [CARET__SQL_GET] = {"caret_g", "select v from " NODES " where k = $1", {BYTEA}, 1},
+    [CARET__SQL_GET_LOCK] = {"caret_gl", "select v from " NODES " where k = $1 for update", {BYTEA}, 1},
+    [CARET__SQL_MANY] = {"caret_m", "select k, v from " NODES " where k = any($1)", {BYTEAS}, 1},
+    [CARET__SQL_MANY_LOCK] = {"caret_ml",
+                              "select k, v from " NODES " where k = any($1) order by k for update",
+                              {BYTEAS},
+                              1},
+    [CARET__SQL_UP] = {"caret_u", UP(PAGED, ""), 3},
+    [CARET__SQL_UP_VALUES] = {"caret_uv", UP(WITH, ""), 3},
+    [CARET__SQL_UP_LOCK] = {"caret_ul", UP(WITH, " for update"), 3},
+    [CARET__SQL_DOWN] = {"caret_d", DOWN(PAGED, ""), 2},
+    [CARET__SQL_DOWN_VALUES] = {"caret_dv", DOWN(WITH, ""), 2},
+    [CARET__SQL_DOWN_LOCK] = {"caret_dl", DOWN(WITH, " for update"), 2},
+    [CARET__SQL_SET] = {"caret_s", "insert into " NODES " values ($1, $2) " OVER, {BYTEA, BYTEA}, 2},
+    [CARET__SQL_SETS] = {"caret_ss",
+                         "insert into " NODES " select * from unnest($1, $2) " OVER,
+                         {BYTEAS, BYTEAS},
+                         2},
+    [CARET__SQL_DELETE] = {"caret_de", "delete from " NODES " where k = any($1)", {BYTEAS}, 1},
+    [CARET__SQL_KILL] = {"caret_k", "delete from " NODES " where k >= $1 and k < $2", {BYTEA, BYTEA}, 2},
+    [CARET__SQL_TOKEN] = {"caret_t", "insert into %1$s.tokens(t, state) values ($1, 'c')", {BYTEA}, 1},
+    [CARET__SQL_RESOLVE] = {"caret_re",
+                            "insert into %1$s.tokens(t, state) values ($1, 'a') on conflict (t) do update "
+                            "set at = now() returning state",
+                            {BYTEA},
+                            1},
+    [CARET__SQL_TERMINATE] = {"caret_te",
+                              "select pg_terminate_backend(pid) from pg_stat_activity "
+                              "where pid = $1 and backend_start::text = $2",
+                              {INT4, TEXT},
+                              2},
+    [CARET__SQL_TOKENS_DONE] = {"caret_td",
+                                "delete from %1$s.tokens where t >= $1 and t < $2",
+                                {BYTEA, BYTEA},
+                                2},
+    [CARET__SQL_TOKENS_OLD] = {"caret_to",
+                               "delete from %1$s.tokens where t = any(array(select t from %1$s.tokens "
+                               "where at < now() - interval '1 day' limit 1000))"},
+    [CARET__SQL_LOCK] = {"caret_l", "select pg_advisory_lock($1)", {INT8}, 1},
+    [CARET__SQL_LOCK_SHARED] = {"caret_ls", "select pg_advisory_lock_shared($1)", {INT8}, 1},
+    [CARET__SQL_TRY] = {"caret_lt", "select pg_try_advisory_lock($1)", {INT8}, 1},
+    [CARET__SQL_TRY_SHARED] = {"caret_lts", "select pg_try_advisory_lock_shared($1)", {INT8}, 1},
+    [CARET__SQL_UNLOCK] = {"caret_lu", "select pg_advisory_unlock($1)", {INT8}, 1},
+    [CARET__SQL_UNLOCK_SHARED] = {"caret_lus", "select pg_advisory_unlock_shared($1)", {INT8}, 1},
+    [CARET__SQL_LOCK_TIMEOUT] = {"caret_lo", "select set_config('lock_timeout', $1, false)", {TEXT}, 1},
+};
