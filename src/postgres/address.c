@@ -1,0 +1,154 @@
+/*
+ * address.c - what an address says: our own parameters are taken out, the rest is libpq's; passwords are not shown.
+ *
+ *     postgresql://user:password@host1,host2:5432/name?caret_prefix=forest&sslmode=require
+ *
+ *     caret_prefix    the schema: a lower-case name of up to 40 letters, digits and _        (caret)
+ *     caret_prepare   0: no prepared statements and no settings of the connection, for a pooler of transactions  (1)
+ *     caret_changes   1 is refused, so far
+ *     connect_timeout is libpq's, and says as well how long a lost connection is tried again  (10 s)
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "postgres/inside.h"
+
+/* Is the parameter of that name?  Its value then. */
+static bool is_param(const char *p, size_t n, const char *name, const char **value, size_t *len)
+{
+    size_t k = strlen(name);
+
+    if (n <= k || memcmp(p, name, k) != 0 || p[k] != '=')
+        return false;
+    *value = p + k + 1;
+    *len = n - k - 1;
+    return true;
+}
+
+static int read_schema(struct caret__pg_address *a, const char *v, size_t n)
+{
+    bool ok = n >= 1 && n <= 40 && (v[0] == '_' || (v[0] >= 'a' && v[0] <= 'z'));
+
+    for (size_t i = 0; i < n && ok; i++)
+        ok = v[i] == '_' || (v[i] >= 'a' && v[i] <= 'z') || (v[i] >= '0' && v[i] <= '9');
+    if (!ok)
+        return caret__fail(CARET_E_INVALID,
+                           "caret_prefix=%.*s: up to 40 of a-z, 0-9 and _, not a digit first", (int)n, v);
+    snprintf(a->schema, sizeof a->schema, "%.*s", (int)n, v);
+    return CARET_OK;
+}
+
+static int read_flag(const char *name, const char *v, size_t n, bool *flag)
+{
+    if (n != 1 || (*v != '0' && *v != '1'))
+        return caret__fail(CARET_E_INVALID, "%s=%.*s: 0 or 1", name, (int)n, v);
+    *flag = *v == '1';
+    return CARET_OK;
+}
+
+/* A parameter that may be ours: NONE, it is not. */
+static int read_own(struct caret__pg_address *a, const char *p, size_t n)
+{
+    const char *v;
+    size_t len;
+    bool changes = false;
+
+    if (n < 6 || memcmp(p, "caret_", 6) != 0)
+        return CARET_NONE;
+    if (is_param(p, n, "caret_prefix", &v, &len))
+        return read_schema(a, v, len);
+    if (is_param(p, n, "caret_prepare", &v, &len))
+        return read_flag("caret_prepare", v, len, &a->prepares);
+    if (!is_param(p, n, "caret_changes", &v, &len))
+        return caret__fail(CARET_E_INVALID, "%.*s: caret_prefix, caret_prepare and caret_changes are known",
+                           (int)n, p);
+    int rc = read_flag("caret_changes", v, len, &changes);
+    if (rc == CARET_OK && changes)
+        rc =
+            caret__fail(CARET_E_UNSUPPORTED, "caret_changes=1: a log of changes is for a database in a file");
+    return rc;
+}
+
+/* How long to try again, from libpq's own parameter. */
+static void read_patience(struct caret__pg_address *a, const char *p, size_t n)
+{
+    const char *v;
+    size_t len;
+
+    if (!is_param(p, n, "connect_timeout", &v, &len))
+        return;
+    unsigned long s = strtoul(v, NULL, 10);
+    a->patience_ns = caret__min64(s > 0 ? s : 1, 86400) * 1000000000u;
+}
+
+static void append(char *to, char *sep, const char *p, size_t n)
+{
+    size_t at = strlen(to);
+
+    to[at++] = *sep;
+    memcpy(to + at, p, n);
+    to[at + n] = '\0';
+    *sep = '&';
+}
+
+/* The parameters after the question mark. */
+static int read_params(struct caret__pg_address *a, const char *p)
+{
+    char plain = '?', shown = '?';
+    const char *v;
+    size_t n, len;
+
+    for (; *p != '\0'; p += n + (p[n] == '&')) {
+        n = strcspn(p, "&");
+        int rc = n != 0 ? read_own(a, p, n) : CARET_OK;
+        if (rc < 0)
+            return rc;
+        read_patience(a, p, n);
+        if (rc == CARET_NONE)
+            append(a->plain, &plain, p, n);
+        if (n != 0 && !is_param(p, n, "password", &v, &len) && !is_param(p, n, "sslpassword", &v, &len))
+            append(a->shown, &shown, p, n);
+    }
+    return CARET_OK;
+}
+
+/* Drop the password before the '@' of the part with the hosts. */
+static void hide_password(char *url)
+{
+    char *from = strstr(url, "://");
+    char *rest = from != NULL ? from + 3 + strcspn(from + 3, "/?") : NULL, *at = NULL, *colon;
+
+    for (char *p = rest != NULL ? from + 3 : NULL; p != NULL && p < rest; p++)
+        if (*p == '@')
+            at = p;
+    colon = at != NULL ? memchr(from + 3, ':', (size_t)(at - from - 3)) : NULL;
+    if (colon != NULL)
+        memmove(colon, at, strlen(at) + 1);
+}
+
+int caret__pg_address_read(const char *url, struct caret__pg_address *a)
+{
+    size_t n = strcspn(url, "?");
+    int rc = CARET_OK;
+
+    *a =
+        (struct caret__pg_address){.schema = "caret", .prepares = true, .patience_ns = CARET__PG_PATIENCE_NS};
+    a->plain = calloc(1, strlen(url) + 2);
+    a->shown = calloc(1, strlen(url) + 2);
+    if (a->plain == NULL || a->shown == NULL) {
+        rc = caret__fail(CARET_E_NOMEM, "no memory for an address");
+    } else {
+        memcpy(a->plain, url, n);
+        memcpy(a->shown, url, n);
+        hide_password(a->shown);
+        if (url[n] == '?')
+            rc = read_params(a, url + n + 1);
+    }
+    if (rc != CARET_OK) {
+        free(a->plain);
+        free(a->shown);
+        a->plain = a->shown = NULL;
+    }
+    return rc;
+}

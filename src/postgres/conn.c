@@ -1,0 +1,231 @@
+/*
+ * conn.c - a session's connections, and where its transaction is.
+ *
+ *     idle --begin--> begun --first read: BEGIN goes with it--> reading --commit, rollback--> idle
+ *                       |                                          |
+ *                       +---- commit without a read ---> idle      +-- conflict, lost --> broken --rollback--> idle
+ *
+ * Invariants:
+ *   1  `reading` says that the server has a transaction of ours, and that what it does counts.  Only then is
+ *      something lost when the connection is; before, and outside of transactions, a read is simply sent again.
+ *   2  Nothing of ours remains with the server when the session is idle: a transaction that is given up is ended at
+ *      once by a ROLLBACK that is not waited for, lest its snapshot and row locks stay until the next call.
+ *   3  While `broken` every call says RESTART, until rollback().
+ *
+ * A read that fails by a conflict outside of a transaction, or as its first, is repeated here: nothing was seen yet.
+ * A conflict is followed by a pause of 0.1 ms * 2^n, at most 100 ms, of which a random half is taken away: two that
+ * restart in step would meet again.
+ */
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/fault.h"
+#include "postgres/inside.h"
+#include "shm/engine.h"
+
+#define PAUSE_NS      100000u
+#define PAUSE_NS_MOST 100000000u
+
+/* A new name for the commits of this connection. */
+void caret__pg_token_new(struct caret__pg_conn *c)
+{
+    uint64_t name;
+
+    if (getrandom(&name, sizeof name, 0) != (ssize_t)sizeof name)
+        name = caret__now_ns() ^ (uint64_t)(uintptr_t)c;
+    caret__put_le64(c->token, name);
+    c->tokens = c->tokens_done = 0;
+    caret__rand_seed(&c->rand, name);
+}
+
+/* open() left its connection: the first session of the same process has it. */
+static void take_spare(struct caret__pg_conn *c)
+{
+    struct caret__pg_db *db = c->db;
+
+    pthread_mutex_lock(&db->lock);
+    struct caret__link *l = db->spare;
+    if (l != NULL && l->pid == getpid()) {
+        c->data = *l;
+        db->spare = NULL;
+    }
+    pthread_mutex_unlock(&db->lock);
+    if (c->data.pid != 0)
+        free(l);
+}
+
+int caret__pg_attach(struct caret__store_db *head, void **conn)
+{
+    struct caret__pg_conn *c = calloc(1, sizeof *c);
+
+    if (c == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory for a connection");
+    c->db = (struct caret__pg_db *)head;
+    caret__link_init(&c->data, &c->db->way);
+    caret__link_init(&c->names, &c->db->names_way);
+    caret__pg_token_new(c);
+    take_spare(c);
+    *conn = c;
+    return CARET_OK;
+}
+
+static void free_conn(struct caret__pg_conn *c)
+{
+    free(c->a.data);
+    free(c->b.data);
+    free(c);
+}
+
+/* What the server holds for us ends with the connections: transaction and names. */
+void caret__pg_detach(void *conn)
+{
+    struct caret__pg_conn *c = conn;
+
+    caret__pg_page_drop(c);
+    caret__link_fini(&c->data);
+    caret__link_fini(&c->names);
+    free_conn(c);
+}
+
+void caret__pg_forget(void *conn)
+{
+    struct caret__pg_conn *c = conn;
+
+    caret__pg_page_drop(c);
+    caret__link_forget(&c->data);
+    caret__link_forget(&c->names);
+    free_conn(c);
+}
+
+int caret__pg_enter(struct caret__pg_conn *c)
+{
+    if (caret__unlikely(c->held != 0) && caret__link_is_lost(&c->names))
+        caret__pg_names_drop(c);
+    if (caret__likely(!c->evicted))
+        return CARET_OK;
+    c->evicted = false;
+    caret__pg_abandon(c);
+    c->broken = c->begun;
+    return caret__fail(CARET_E_EVICTED, "%s: the connection that held the locks was lost", c->db->head.shown);
+}
+
+void caret__pg_pause(struct caret__pg_conn *c, unsigned n)
+{
+    uint32_t most = n < 10 ? PAUSE_NS << n : PAUSE_NS_MOST;
+
+    most = most < PAUSE_NS_MOST ? most : PAUSE_NS_MOST;
+    caret__nap(most / 2 + caret__rand_below(&c->rand, most / 2));
+}
+
+int caret__pg_begin(void *conn, enum caret__store_begin how, unsigned restarts)
+{
+    struct caret__pg_conn *c = conn;
+
+    CARET__ASSERT(!c->begun);
+    int rc = caret__pg_enter(c);
+    if (rc != CARET_OK)
+        return rc;
+    if (restarts >= 2)
+        caret__pg_pause(c, restarts - 2);
+    caret__pg_page_drop(c);
+    c->begun = true;
+    c->broken = c->reading = false;
+    c->snapshot = how == CARET__STORE_READS;
+    c->alone = !c->snapshot && !c->db->read_only && (restarts >= 3 || how == CARET__STORE_ALONE);
+    return CARET_OK;
+}
+
+void caret__pg_idle(struct caret__pg_conn *c)
+{
+    c->begun = c->reading = c->broken = c->alone = c->snapshot = false;
+    caret__pg_page_drop(c);
+}
+
+void caret__pg_abandon(struct caret__pg_conn *c)
+{
+    if (c->reading && c->data.pq != NULL) {
+        caret__link_add(&c->data, CARET__SQL_ROLLBACK, NULL);
+        caret__link_leave(&c->data);
+    }
+    c->reading = false;
+}
+
+void caret__pg_rollback(void *conn)
+{
+    struct caret__pg_conn *c = conn;
+
+    caret__pg_abandon(c);
+    caret__pg_idle(c);
+}
+
+void caret__pg_open_batch(struct caret__pg_conn *c)
+{
+    if (CARET_SEEDED("store_reads_unseen"))
+        return;
+    if (c->begun ? !c->reading : !c->db->one_trip)
+        caret__link_add(&c->data, c->snapshot ? CARET__SQL_BEGIN_READS : CARET__SQL_BEGIN, NULL);
+    c->reading = c->begun;
+}
+
+void caret__pg_close_batch(struct caret__pg_conn *c)
+{
+    if (!c->begun && !c->db->one_trip)
+        caret__link_add(&c->data, CARET__SQL_COMMIT, NULL);
+}
+
+int caret__pg_fail(struct caret__pg_conn *c, const struct caret__link *l, int rc)
+{
+    if (rc == CARET__LINK_FAILED)
+        return caret__sqlstate_fail(l, c->db->head.shown);
+    if (strstr(l->text, "too many") != NULL || strstr(l->text, "connection slots") != NULL)
+        return caret__fail(CARET_E_LIMIT, "%s: %s", c->db->head.shown, l->text);
+    return caret__fail(CARET_E_IO, "%s: the connection was lost, and there is no other: %s",
+                       c->db->head.shown, l->text);
+}
+
+/* A failed batch outside of BEGIN ... COMMIT leaves nothing; inside, it leaves a transaction that must be ended. */
+static void clear_failed(struct caret__pg_conn *c)
+{
+    bool opened = c->reading || !c->db->one_trip;
+
+    c->reading = opened;
+    caret__pg_abandon(c);
+}
+
+int caret__pg_read(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c, void *arg), void *arg)
+{
+    uint64_t until = 0;
+
+    for (unsigned n = 0;; n++) {
+        bool seen = c->reading;
+        if (c->broken)
+            return CARET_RESTART;
+        if (caret__unlikely(c->data.pq == NULL) && !seen) {
+            until = until != 0 ? until : caret__now_ns() + c->db->way.patience_ns;
+            if (caret__link_ensure(&c->data, until) != CARET_OK || caret__now_ns() >= until)
+                return caret__pg_fail(c, &c->data, CARET__LINK_LOST);
+        }
+        caret__pg_open_batch(c);
+        int rc = add(c, arg);
+        caret__pg_close_batch(c);
+        if (caret__unlikely(rc != CARET_OK)) {
+            caret__link_run(&c->data);
+            clear_failed(c);
+            c->broken = c->begun;
+            return rc;
+        }
+        rc = caret__link_run(&c->data);
+        if (caret__likely(rc == CARET_OK))
+            return CARET_OK;
+        bool again = rc == CARET__LINK_LOST || caret__sqlstate_again(c->data.state);
+        int code = again ? CARET_RESTART : caret__pg_fail(c, &c->data, rc);
+        clear_failed(c);
+        c->broken = c->begun && (seen || !again);
+        if (seen || !again)
+            return code;
+        if (rc != CARET__LINK_LOST)
+            caret__pg_pause(c, n);
+    }
+}

@@ -1,0 +1,599 @@
+/* The driver for PostgreSQL: reads, walks, commits, transactions, and what it says when it can't. */
+#include "store/server.h"
+
+#define S caret__postgres
+
+static const char *url;
+
+struct fixture {
+    struct caret__store_db *db;
+    void *a, *b;
+};
+
+static int set_up(void **state)
+{
+    static unsigned n;
+    struct fixture *f = calloc(1, sizeof *f);
+    char address[512], prefix[40];
+
+    snprintf(prefix, sizeof prefix, "t%d_%u", (int)getpid(), n++);
+    server_address(address, sizeof address, url, prefix);
+    if (S.open(address, NULL, &f->db) != CARET_OK || S.attach(f->db, &f->a) != CARET_OK ||
+        S.attach(f->db, &f->b) != CARET_OK) {
+        print_message("%s\n", caret_message());
+        return -1;
+    }
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    char text[128];
+    struct caret__link *l = &((struct caret__pg_conn *)f->a)->data;
+
+    S.rollback(f->a);
+    S.rollback(f->b);
+    snprintf(text, sizeof text, "drop schema %s cascade", l->way->schema);
+    caret__link_ensure(l, UINT64_MAX);
+    caret__link_add_text(l, text, 0, NULL);
+    int rc = caret__link_run(l);
+    S.detach(f->a);
+    S.detach(f->b);
+    S.close(f->db);
+    free(f);
+    return rc;
+}
+
+/* ---- single calls ---- */
+
+static void a_value_set_is_read_by_others(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_value(f->b, "a", NULL);
+    assert_int_equal(put(f->a, "a", "1"), CARET_OK);
+    assert_value(f->b, "a", "1");
+    assert_int_equal(put(f->b, "a", ""), CARET_OK);
+    assert_value(f->a, "a", "");
+}
+
+static void a_commit_kills_deletes_and_sets_in_this_order(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__store_op ops[] = {set_op("a1", "x"), set_op("a2", "x"), set_op("b1", "x"),
+                                    set_op("c", "x")};
+    struct caret__store_op changes[] = {{CARET__STORE_KILL, bytes("a"), bytes("b")},
+                                        {CARET__STORE_DELETE, bytes("b1"), {NULL, 0}},
+                                        set_op("a2", "y"),
+                                        set_op("d", "y")};
+
+    assert_int_equal(S.commit(f->a, ops, 4, 0), CARET_OK);
+    assert_int_equal(S.commit(f->a, changes, 4, 0), CARET_OK);
+    assert_value(f->b, "a1", NULL);
+    assert_value(f->b, "a2", "y");
+    assert_value(f->b, "b1", NULL);
+    assert_value(f->b, "c", "x");
+    assert_value(f->b, "d", "y");
+}
+
+static void a_value_of_16_mib_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    size_t n = 16u << 20;
+    uint8_t *big = malloc(n);
+    struct caret__rand r;
+    struct caret__store_op op = {CARET__STORE_SET, bytes("big"), {big, n}};
+    struct caret__bytes v;
+
+    caret__rand_seed(&r, 7);
+    caret__rand_bytes(&r, big, n);
+    assert_int_equal(S.commit(f->a, &op, 1, 0), CARET_OK);
+    assert_int_equal(S.get(f->b, bytes("big"), &v), CARET_OK);
+    assert_int_equal(v.len, n);
+    assert_memory_equal(v.data, big, n);
+    free(big);
+}
+
+/* ---- many, ranges, walks ---- */
+
+#define NODES 3000
+
+static void fill(struct fixture *f)
+{
+    static char keys[NODES][16];
+    struct caret__store_op *ops = calloc(NODES, sizeof *ops);
+
+    for (int i = 0; i < NODES; i++) {
+        snprintf(keys[i], sizeof keys[i], "k%05d", i);
+        ops[i] = set_op(keys[i], keys[i]);
+    }
+    assert_int_equal(S.commit(f->a, ops, NODES, 0), CARET_OK);
+    free(ops);
+}
+
+static int count_each(void *ctx, size_t index, struct caret__bytes key, struct caret__bytes value)
+{
+    size_t *n = ctx;
+    char expected[16];
+
+    snprintf(expected, sizeof expected, "k%05zu", index);
+    assert_int_equal(index, *n);
+    assert_memory_equal(key.data, expected, 6);
+    assert_int_equal(value.len, 6);
+    if (value.data != NULL)
+        assert_memory_equal(value.data, expected, 6);
+    (*n)++;
+    return CARET_OK;
+}
+
+static void a_range_tells_each_key_once_in_order(void **state)
+{
+    struct fixture *f = *state;
+    static const size_t most[] = {0, 1, 500, 1024, 2500}, told[] = {NODES, 1, 500, 1024, 2500};
+
+    fill(f);
+    for (int txn = 0; txn < 2; txn++)
+        for (int i = 0; i < 5; i++) {
+            size_t n = 0;
+            if (txn)
+                assert_int_equal(S.begin(f->b, CARET__STORE_SERIAL, 0), CARET_OK);
+            assert_int_equal(S.range(f->b, bytes("k"), bytes("l"), most[i], i % 2 == 0, count_each, &n),
+                             CARET_OK);
+            assert_int_equal(n, told[i]);
+            if (txn)
+                assert_int_equal(S.commit(f->b, NULL, 0, 0), CARET_OK);
+        }
+}
+
+static int mark_each(void *ctx, size_t index, struct caret__bytes key, struct caret__bytes value)
+{
+    int *seen = ctx;
+
+    assert_int_equal(key.len, value.len);
+    seen[index]++;
+    return CARET_OK;
+}
+
+static void many_are_told_by_their_index(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__bytes keys[] = {bytes("a"), bytes("k00001"), bytes("k00002"), bytes("k1"), bytes("k02999")};
+    struct caret__bytes swap = keys[3];
+    int seen[5] = {0};
+
+    keys[3] = keys[4];
+    keys[4] = swap;
+    fill(f);
+    assert_int_equal(S.get_many(f->b, keys, 5, mark_each, seen), CARET_OK);
+    assert_int_equal(seen[0] + seen[4], 0);
+    assert_int_equal(seen[1] + seen[2] + seen[3], 3);
+}
+
+/* Walk all, forth or back; how many there were. */
+static size_t walk(void *conn, unsigned flags)
+{
+    uint8_t from[32] = "k";
+    size_t len = (flags & CARET__STORE_BACK) != 0 ? 0 : 1, n = 0;
+    struct caret__bytes key, value;
+    char expected[16];
+    int rc;
+
+    while ((rc = S.step(conn, (struct caret__bytes){from, len}, flags, &key, &value)) == CARET_OK) {
+        snprintf(expected, sizeof expected, "k%05zu", (flags & CARET__STORE_BACK) != 0 ? NODES - 1 - n : n);
+        assert_int_equal(key.len, 6);
+        assert_memory_equal(key.data, expected, 6);
+        if ((flags & CARET__STORE_VALUE) != 0)
+            assert_memory_equal(value.data, expected, 6);
+        memcpy(from, key.data, key.len);
+        from[key.len] = n % 2 != 0 ? 0xff : 0;
+        len = key.len + ((flags & CARET__STORE_BACK) == 0);
+        n++;
+    }
+    assert_int_equal(rc, CARET_NONE);
+    return n;
+}
+
+static void walks_meet_each_key_and_take_few_trips(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_conn *c = f->b;
+
+    fill(f);
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned flags = (i & 1 ? CARET__STORE_BACK : 0) | (i & 2 ? CARET__STORE_VALUE : 0);
+        uint64_t trips = c->data.trips;
+        if (i & 4)
+            assert_int_equal(S.begin(c, CARET__STORE_SERIAL, 0), CARET_OK);
+        assert_int_equal(walk(c, flags), NODES);
+        if (i & 4)
+            S.rollback(c);
+        assert_in_range(c->data.trips - trips, 1, 40);
+    }
+}
+
+static void a_walk_over_wide_children_seeks(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_conn *c = f->b;
+    enum { PARENTS = 100, CHILDREN = 500 };
+    struct caret__store_op *ops = calloc(PARENTS * CHILDREN, sizeof *ops);
+    char(*keys)[16] = calloc(PARENTS * CHILDREN, sizeof *keys);
+
+    for (int i = 0; i < PARENTS * CHILDREN; i++) {
+        snprintf(keys[i], sizeof keys[i], "k%03d%c%03d", i / CHILDREN, i % CHILDREN ? 1 : 0, i % CHILDREN);
+        ops[i] = set_op(keys[i], "x");
+    }
+    assert_int_equal(S.commit(f->a, ops, PARENTS * CHILDREN, 0), CARET_OK);
+    uint64_t trips = c->data.trips;
+    uint8_t from[32] = "k";
+    size_t len = 1, n = 0;
+    struct caret__bytes key;
+    while (S.step(c, (struct caret__bytes){from, len}, 0, &key, NULL) == CARET_OK) {
+        memcpy(from, key.data, 4);
+        from[4] = 0xff;
+        len = 5;
+        n++;
+    }
+    assert_int_equal(n, PARENTS);
+    assert_in_range(c->data.trips - trips, 1, PARENTS + 10);
+    free(ops);
+    free(keys);
+}
+
+static void what_was_read_ahead_ends_with_a_write(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__bytes key;
+    struct caret__store_op kill = {CARET__STORE_KILL, bytes("k"), bytes("k01000")};
+
+    fill(f);
+    assert_int_equal(S.step(f->b, bytes("k"), 0, &key, NULL), CARET_OK);
+    for (char next[8] = "k00000"; next[5] < '9'; next[5]++) {
+        char from[8];
+        snprintf(from, sizeof from, "%.6s\xff", next);
+        assert_int_equal(S.step(f->b, bytes(from), 0, &key, NULL), CARET_OK);
+        assert_int_equal(key.data[5], next[5] + 1);
+    }
+    assert_int_equal(S.commit(f->a, &kill, 1, 0), CARET_OK);
+    assert_int_equal(S.step(f->b, bytes("k00009\xff"), 0, &key, NULL), CARET_OK);
+    assert_memory_equal(key.data, "k01000", 6);
+}
+
+/* ---- transactions ---- */
+
+static void a_transaction_reads_one_state(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(put(f->a, "a", "1"), CARET_OK);
+    assert_int_equal(put(f->a, "b", "1"), CARET_OK);
+    for (int how = 0; how <= CARET__STORE_READS; how += CARET__STORE_READS) {
+        assert_int_equal(S.begin(f->b, how, 0), CARET_OK);
+        assert_value(f->b, "a", "1");
+        assert_int_equal(put(f->a, "b", "2"), CARET_OK);
+        assert_value(f->b, "b", "1");
+        assert_int_equal(S.commit(f->b, NULL, 0, 0), CARET_OK);
+        assert_value(f->b, "b", "2");
+        assert_int_equal(put(f->a, "b", "1"), CARET_OK);
+    }
+}
+
+/* Write skew: each reads what the other writes. */
+static void of_two_that_read_what_the_other_writes_one_restarts(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__store_op a = set_op("a", "0"), b = set_op("b", "0");
+
+    assert_int_equal(put(f->a, "a", "1"), CARET_OK);
+    assert_int_equal(put(f->a, "b", "1"), CARET_OK);
+    assert_int_equal(S.begin(f->a, CARET__STORE_SERIAL, 0), CARET_OK);
+    assert_int_equal(S.begin(f->b, CARET__STORE_SERIAL, 0), CARET_OK);
+    assert_value(f->a, "a", "1");
+    assert_value(f->a, "b", "1");
+    assert_value(f->b, "a", "1");
+    assert_value(f->b, "b", "1");
+    int one = S.commit(f->a, &a, 1, 0), two = S.commit(f->b, &b, 1, 0);
+    if (one < 0 || two < 0)
+        print_message("%s\n", caret_message());
+    assert_int_equal(one + two, CARET_RESTART);
+}
+
+static void a_restarted_one_makes_others_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__store_op op = set_op("a", "2");
+
+    assert_int_equal(put(f->a, "a", "1"), CARET_OK);
+    assert_int_equal(S.begin(f->b, CARET__STORE_SERIAL, 3), CARET_OK);
+    assert_value(f->b, "a", "1");
+    struct caret__link *l = &((struct caret__pg_conn *)f->a)->data;
+    char text[160];
+    snprintf(text, sizeof text, "select 1 from %s.nodes where k = 'a' for update nowait", l->way->schema);
+    caret__link_add_text(l, text, 0, NULL);
+    assert_int_equal(caret__link_run(l), CARET__LINK_FAILED);
+    assert_string_equal(l->state, "55P03");
+    assert_int_equal(S.commit(f->b, &op, 1, 0), CARET_OK);
+    assert_value(f->a, "a", "2");
+}
+
+static void a_transaction_given_up_leaves_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(put(f->a, "a", "1"), CARET_OK);
+    assert_int_equal(S.begin(f->b, CARET__STORE_ALONE, 0), CARET_OK);
+    assert_value(f->b, "a", "1");
+    S.rollback(f->b);
+    assert_int_equal(put(f->a, "a", "2"), CARET_OK);
+    assert_value(f->b, "a", "2");
+}
+
+/* ---- connections that are lost ---- */
+
+static void cut(struct caret__link *by, struct caret__link *l)
+{
+    char text[80];
+
+    snprintf(text, sizeof text, "select pg_terminate_backend(%d, 10000)", l->backend);
+    caret__link_add_text(by, text, 0, NULL);
+    assert_int_equal(caret__link_run(by), CARET_OK);
+}
+
+static void outside_of_transactions_a_lost_connection_is_not_noticed(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_conn *a = f->a, *b = f->b;
+
+    assert_int_equal(put(b, "a", "1"), CARET_OK);
+    cut(&a->data, &b->data);
+    assert_value(b, "a", "1");
+    cut(&a->data, &b->data);
+    assert_int_equal(put(b, "a", "2"), CARET_OK);
+    assert_value(a, "a", "2");
+}
+
+static void within_one_it_is_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_conn *a = f->a, *b = f->b;
+    struct caret__store_op op = set_op("a", "2");
+    struct caret__bytes v;
+
+    assert_int_equal(put(b, "a", "1"), CARET_OK);
+    for (int at_commit = 0; at_commit < 2; at_commit++) {
+        assert_int_equal(S.begin(b, CARET__STORE_SERIAL, 0), CARET_OK);
+        assert_value(b, "a", "1");
+        cut(&a->data, &b->data);
+        if (!at_commit) {
+            assert_int_equal(S.get(b, bytes("b"), &v), CARET_RESTART);
+            assert_int_equal(S.get(b, bytes("b"), &v), CARET_RESTART);
+            S.rollback(b);
+        } else {
+            assert_int_equal(S.commit(b, &op, 1, 0), CARET_RESTART);
+        }
+        assert_value(a, "a", "1");
+        assert_value(b, "a", "1");
+    }
+}
+
+/* A commit whose answer is lost: the transaction is done by hand, up to `done`, then the driver asks. */
+static void the_token_tells_what_became_of_a_commit(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_conn *a = f->a, *b = f->b;
+    const struct caret__param token = {"0123456789abcdef", 16}, other = {"0123456789abcdeg", 16};
+
+    assert_int_equal(put(b, "x", "1"), CARET_OK);
+    caret__link_add(&b->data, CARET__SQL_TOKEN, &token);
+    assert_int_equal(caret__link_run(&b->data), CARET_OK);
+    caret__link_add(&a->data, CARET__SQL_RESOLVE, &token);
+    assert_int_equal(caret__link_run(&a->data), CARET_OK);
+    assert_int_equal(*caret__pq.value(caret__link_rows(&a->data, 0), 0, 0), 'c');
+    caret__link_add(&a->data, CARET__SQL_RESOLVE, &other);
+    assert_int_equal(caret__link_run(&a->data), CARET_OK);
+    assert_int_equal(*caret__pq.value(caret__link_rows(&a->data, 0), 0, 0), 'a');
+    caret__link_add(&b->data, CARET__SQL_TOKEN, &other); /* fenced */
+    assert_int_equal(caret__link_run(&b->data), CARET__LINK_FAILED);
+    assert_string_equal(b->data.state, "23505");
+}
+
+static void tokens_that_were_answered_are_swept(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__link *l = &((struct caret__pg_conn *)f->a)->data;
+    char text[128];
+
+    for (int i = 0; i < 2200; i++)
+        assert_int_equal(put(f->b, "a", "1"), CARET_OK);
+    assert_value(f->b, "a", "1"); /* what was left to itself before is done then */
+    snprintf(text, sizeof text, "select count(*) from %s.tokens", l->way->schema);
+    caret__link_add_text(l, text, 0, NULL);
+    assert_int_equal(caret__link_run(l), CARET_OK);
+    assert_in_range(atoi(caret__pq.value(caret__link_rows(l, 0), 0, 0)), 1, 1100);
+}
+
+/* ---- locks ---- */
+
+static int lock(void *conn, const char *name, size_t len, uint64_t ns)
+{
+    return S.lock(conn, &(struct caret__bytes){(const uint8_t *)name, len}, 1, ns, NULL, NULL);
+}
+
+#define VARIABLE "a\0", 2
+#define NODE     "a\0\x81\x02\0", 5
+#define CHILD    "a\0\x81\x02\0\x81\x02\0", 8
+#define SIBLING  "a\0\x81\x03\0", 5
+
+static int unlock(void *conn, const char *name, size_t len)
+{
+    return S.unlock(conn, &(struct caret__bytes){(const uint8_t *)name, len}, 1);
+}
+
+static void a_lock_excludes_what_is_above_and_below(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 2; i++) {
+        uint64_t ns = i == 0 ? 0 : 20000000;
+        assert_int_equal(lock(f->a, NODE, ns), CARET_OK);
+        assert_int_equal(lock(f->b, NODE, ns), CARET_LOCK_TIMEOUT);
+        assert_int_equal(lock(f->b, VARIABLE, ns), CARET_LOCK_TIMEOUT);
+        assert_int_equal(lock(f->b, CHILD, ns), CARET_LOCK_TIMEOUT);
+        assert_int_equal(lock(f->b, SIBLING, ns), CARET_OK);
+        assert_int_equal(unlock(f->b, SIBLING), CARET_OK);
+        assert_int_equal(unlock(f->a, NODE), CARET_OK);
+        assert_int_equal(lock(f->b, VARIABLE, ns), CARET_OK); /* so nothing of the timeouts was left */
+        assert_int_equal(lock(f->a, CHILD, 0), CARET_LOCK_TIMEOUT);
+        assert_int_equal(unlock(f->b, VARIABLE), CARET_OK);
+    }
+}
+
+static void a_lost_lock_connection_is_told_once(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_conn *a = f->a, *b = f->b;
+    struct caret__bytes v;
+
+    assert_int_equal(lock(b, NODE, 0), CARET_OK);
+    assert_int_equal(S.begin(b, CARET__STORE_SERIAL, 0), CARET_OK);
+    assert_value(b, "a", NULL);
+    cut(&a->data, &b->names);
+    assert_int_equal(S.get(b, bytes("a"), &v), CARET_E_EVICTED);
+    assert_int_equal(S.get(b, bytes("a"), &v), CARET_RESTART);
+    S.rollback(b);
+    assert_value(b, "a", NULL);
+    assert_int_equal(lock(a, NODE, 0), CARET_OK);
+    assert_int_equal(lock(b, NODE, 0), CARET_LOCK_TIMEOUT);
+    assert_int_equal(unlock(a, NODE), CARET_OK);
+    assert_int_equal(lock(b, NODE, 0), CARET_OK);
+}
+
+static bool says_stop(void *ctx)
+{
+    return ++*(int *)ctx > 1;
+}
+
+static void a_wait_can_be_ended(void **state)
+{
+    struct fixture *f = *state;
+    int asked = 0;
+    struct caret__bytes name = {(const uint8_t *)"a\0\x81\x02\0", 5};
+
+    assert_int_equal(lock(f->a, CHILD, 0), CARET_OK);
+    assert_int_equal(S.lock(f->b, &name, 1, UINT64_MAX, says_stop, &asked), CARET_E_INTERRUPTED);
+    assert_int_equal(unlock(f->a, CHILD), CARET_OK);
+    assert_int_equal(lock(f->a, VARIABLE, 0), CARET_OK);
+}
+
+/* ---- addresses ---- */
+
+static void assert_refused(const char *more, int code, const char *text)
+{
+    char address[600];
+    struct caret__store_db *db;
+
+    snprintf(address, sizeof address, "%s%c%s", url, strchr(url, '?') != NULL ? '&' : '?', more);
+    assert_int_equal(S.open(address, NULL, &db), code);
+    if (strstr(caret_message(), text) == NULL)
+        print_message("%s\n", caret_message());
+    assert_non_null(strstr(caret_message(), text));
+}
+
+static void what_an_address_can_not_say_is_refused(void **state)
+{
+    (void)state;
+    assert_refused("caret_prefix=A", CARET_E_INVALID, "caret_prefix=A");
+    assert_refused("caret_prepare=2", CARET_E_INVALID, "0 or 1");
+    assert_refused("caret_changes=1", CARET_E_UNSUPPORTED, "caret_changes");
+    assert_refused("caret_color=1", CARET_E_INVALID, "caret_color=1");
+    assert_refused("color=1", CARET_E_OPEN, "color");
+    assert_refused("user=nobody_at_all", CARET_E_OPEN, "nobody_at_all");
+}
+
+static void passwords_are_not_shown(void **state)
+{
+    struct caret__pg_address a;
+
+    (void)state;
+    assert_int_equal(caret__pg_address_read(
+                         "postgresql://u:p%40x@h1,h2:5/d?password=s&caret_prefix=f&sslmode=require", &a),
+                     CARET_OK);
+    assert_string_equal(a.shown, "postgresql://u@h1,h2:5/d?caret_prefix=f&sslmode=require");
+    assert_string_equal(a.plain, "postgresql://u:p%40x@h1,h2:5/d?password=s&sslmode=require");
+    assert_string_equal(a.schema, "f");
+    free(a.plain);
+    free(a.shown);
+}
+
+static void a_database_that_is_not_there_is_not_made(void **state)
+{
+    char address[600];
+    struct caret__store_db *db;
+    caret_options o = {.size = sizeof o, .no_create = 1};
+
+    (void)state;
+    server_address(address, sizeof address, url, "never_made");
+    assert_int_equal(S.open(address, &o, &db), CARET_E_NOTFOUND);
+    assert_int_equal(S.open(address, &(caret_options){.size = sizeof o, .readonly = 1}, &db),
+                     CARET_E_NOTFOUND);
+}
+
+/* The same without prepared statements and settings, as through a pooler of transactions. */
+static void without_prepared_statements_it_is_the_same(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_db *own = (struct caret__pg_db *)f->db;
+    char address[600];
+    struct caret__store_db *db;
+    void *c;
+
+    server_address(address, sizeof address, url, own->way.schema);
+    strcat(address, "&caret_prepare=0");
+    assert_int_equal(S.open(address, NULL, &db), CARET_OK);
+    assert_int_equal(S.attach(db, &c), CARET_OK);
+    assert_int_equal(put(c, "a", "1"), CARET_OK);
+    assert_value(f->a, "a", "1");
+    assert_int_equal(S.begin(c, CARET__STORE_SERIAL, 0), CARET_OK);
+    assert_value(c, "a", "1");
+    assert_int_equal(put(c, "a", "2"), CARET_OK);
+    assert_value(c, "a", "2");
+    assert_int_equal(lock(c, NODE, 0), CARET_E_UNSUPPORTED);
+    S.detach(c);
+    S.close(db);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    url = server_url(argv);
+    const struct CMUnitTest tests[] = {
+        T(a_value_set_is_read_by_others),
+        T(a_commit_kills_deletes_and_sets_in_this_order),
+        T(a_value_of_16_mib_comes_back),
+        T(a_range_tells_each_key_once_in_order),
+        T(many_are_told_by_their_index),
+        T(walks_meet_each_key_and_take_few_trips),
+        T(a_walk_over_wide_children_seeks),
+        T(what_was_read_ahead_ends_with_a_write),
+        T(a_transaction_reads_one_state),
+        T(of_two_that_read_what_the_other_writes_one_restarts),
+        T(a_restarted_one_makes_others_wait),
+        T(a_transaction_given_up_leaves_nothing),
+        T(outside_of_transactions_a_lost_connection_is_not_noticed),
+        T(within_one_it_is_a_restart),
+        T(the_token_tells_what_became_of_a_commit),
+        T(tokens_that_were_answered_are_swept),
+        T(a_lock_excludes_what_is_above_and_below),
+        T(a_lost_lock_connection_is_told_once),
+        T(a_wait_can_be_ended),
+        cmocka_unit_test(what_an_address_can_not_say_is_refused),
+        cmocka_unit_test(passwords_are_not_shown),
+        cmocka_unit_test(a_database_that_is_not_there_is_not_made),
+        T(without_prepared_statements_it_is_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
