@@ -8,6 +8,10 @@
  * language.  Session 1 stays for all cases, and is told to `clear` before each; the others begin when a case first
  * speaks to them, and are kept for later cases if they can be told to `clear` as well.
  *
+ * Where CARET_TEST_URL is set that is the database of all, not a file.  What one by an address can't do is in the list
+ * of CARET_TEST_UNSUPPORTED, a case a line: such a case has to come to an answer UNSUPPORTED, and ends there.  So the
+ * list has all of them, and none that works.
+ *
  * A front that begins its transaction again, at whatever line, answers "again": then we are after `begin`.
  */
 #include <dirent.h>
@@ -37,15 +41,17 @@ struct session {
 
 static char **command; /* with room for two more */
 static size_t nwords;
-static char folder[64], path[80];
-static char names[256]; /* of the front, a space before and after each */
+static char folder[64], in_folder[80];
+static char *path = in_folder; /* or a URL */
+static struct out unsupported; /* a newline before and after each name */
+static char names[256];        /* of the front, a space before and after each */
 static struct session sessions[SESSIONS];
 
 /* The case that runs. */
 static const struct test *test;
-static bool locals, failed;
-static size_t at, begun;    /* the next line; the first one of the transaction */
-static unsigned depth, run; /* of session 1: transactions within each other, and which run it is */
+static bool locals, failed, refused; /* refused: it came to UNSUPPORTED, as was expected */
+static size_t at, begun;             /* the next line; the first one of the transaction */
+static unsigned depth, run;          /* of session 1: transactions within each other, and which run it is */
 
 /* ------------------------------------------------------------------ sessions */
 
@@ -180,11 +186,22 @@ static bool matches(const char *wanted, const char *answer)
     return false;
 }
 
+static bool is_unsupported(const struct test *t)
+{
+    char line[200];
+
+    snprintf(line, sizeof line, "\n%s\n", t->name);
+    return unsupported.len != 0 && strstr(unsupported.data, line) != NULL;
+}
+
 static void judge(const struct line *l, const struct out *answer)
 {
     const struct out *wanted = locals ? &l->wanted_locals : &l->wanted;
 
     if (failed || matches(wanted->data, answer->data))
+        return;
+    refused = strcmp(answer->data, "UNSUPPORTED") == 0 && is_unsupported(test);
+    if (refused)
         return;
     printf("FAILED %s%s\n    %s:%u: %.200s-> %.200s\n    wanted %.200s\n    got    %.200s\n", test->name,
            locals ? " with locals" : "", l->file, l->number, l->text.data, l->answer.data, wanted->data,
@@ -283,10 +300,15 @@ static bool run_case(const struct test *t, bool with_locals)
     failed = !clear(1);
     if (failed)
         printf("FAILED %s: session 1 can't begin\n", t->name);
-    while (at < t->nlines && !failed) {
+    refused = false;
+    while (at < t->nlines && !failed && !refused) {
         const struct line *l = &t->lines[at++];
         if (l->run == 0 || l->run == run)
             run_line(l);
+    }
+    if (!failed && !refused && is_unsupported(t)) {
+        printf("FAILED %s: it is in the list of what is UNSUPPORTED\n", t->name);
+        failed = true;
     }
     for (int i = 1; i < SESSIONS; i++)
         if (sessions[i].pid != 0)
@@ -366,6 +388,24 @@ static void take_command(int argc, char **argv, int from)
     memcpy(command, argv + from, nwords * sizeof *command);
 }
 
+static void take_url(void)
+{
+    const char *list = getenv("CARET_TEST_UNSUPPORTED");
+    char name[200];
+
+    if (getenv("CARET_TEST_URL") == NULL)
+        return;
+    path = getenv("CARET_TEST_URL");
+    FILE *f = list != NULL ? fopen(list, "r") : NULL;
+    out_add(&unsupported, "\n", 1);
+    while (f != NULL && fscanf(f, " %199s%*[^\n]", name) == 1) {
+        out_add(&unsupported, name, strlen(name));
+        out_add(&unsupported, "\n", 1);
+    }
+    if (f != NULL)
+        fclose(f);
+}
+
 int main(int argc, char **argv)
 {
     struct script script = {0};
@@ -383,10 +423,12 @@ int main(int argc, char **argv)
         perror(folder);
         return 2;
     }
-    snprintf(path, sizeof path, "%s/d.caret", folder);
+    snprintf(in_folder, sizeof in_folder, "%s/d.caret", folder);
+    take_url();
     run_all(&script, counts);
     remove_folder();
     script_free(&script);
+    out_free(&unsupported);
     free(command);
     printf("%zu passed, %zu failed\n", counts[1], counts[0]);
     return counts[0] != 0 || counts[1] == 0;
