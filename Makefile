@@ -5,6 +5,8 @@
 #   make demo       deps, build, run the main job
 #   make test       deps, all tests in all configurations
 #   make test-python  the tests of the Python package alone
+#   make test-store  what a database by an address must do: that of CARET_TEST_URL (all in it is killed), else a
+#                   PostgreSQL of its own
 #   make wheel      the Python package as wheels, in build/wheel
 #   make torture    deps, the long forms of the tests, with counts
 #   make bench      build and run the benchmarks
@@ -17,7 +19,7 @@
 PREFIX ?= /usr/local
 
 .NOTPARALLEL:
-.PHONY: release deps demo test test-python wheel torture bench rivals docs deb install clean
+.PHONY: release deps demo test test-python test-store wheel torture bench rivals docs deb install clean
 
 release:
 	@sh tools/deps.sh --build
@@ -41,6 +43,11 @@ test-python: deps release
 	@cmake --build build --target caret_python judge watch
 	@ctest --test-dir build -R '^python/' --output-on-failure
 	@sh test/torture/python_package.sh
+
+test-store: deps release
+	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build build --target judge behaviour_c test_api_history store_append store_differ
+	@sh test/with_postgres.sh sh test/store/suite.sh long
 
 wheel: deps
 	@sh tools/wheel.sh

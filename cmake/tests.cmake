@@ -137,6 +137,13 @@ caret_behaviour(behaviour/memory LABELS c behaviour COMMAND $<TARGET_FILE:behavi
 add_executable(proxy test/store/proxy.c)
 target_link_libraries(proxy PRIVATE caret_flags)
 set_target_properties(proxy PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+if(TARGET caret_test_support)
+    foreach(program append differ)
+        add_executable(store_${program} test/store/${program}.c)
+        target_link_libraries(store_${program} PRIVATE caret_test_support caret_static)
+        set_target_properties(store_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+    endforeach()
+endif()
 
 # ---------------------------------------------------------------- Lua
 
