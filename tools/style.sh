@@ -87,8 +87,8 @@ check_includes()
             if (name ~ /\.\./) finding("include " name " leaves its folder")
             else if (!quoted) {
                 if (from in rank) finding("include <" name "> of a file of ours: write \"" name "\"")
-                if (name ~ /^(lua|lauxlib|lualib|luajit)/ && own != "lua" && own != "tool" && own != "server" && own != "mumps" && own != "bench")
-                    finding("only lua, tool, server, mumps and bench know Lua")
+                if (name ~ /^(lua|lauxlib|lualib|luajit)/ && own != "lua" && own != "tool" && own != "web" && own != "server" && own != "mumps" && own != "bench")
+                    finding("only lua, tool, web, server, mumps and bench know Lua")
             } else if (name == "caret.h" || (own == "bench" && name == "yottadb/libyottadb.h")) {
             } else if (file ~ /^include\/yottadb\// && from == "") {
             } else if (own == "include") finding("the public header includes only system headers")

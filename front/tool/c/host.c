@@ -208,6 +208,13 @@ static int host_sleep(lua_State *L)
     return 0;
 }
 
+/* await(fd, seconds; nil: for ever) -> can it be read?  Ends early if a signal comes. */
+static int host_await(lua_State *L)
+{
+    lua_pushboolean(L, caret__host_wait((int)luaL_checkinteger(L, 1), luaL_optnumber(L, 2, -1)));
+    return 1;
+}
+
 /* ---------------------------------------------------------- temporary folders */
 
 /* tempdir() -> a new empty directory below $TMPDIR or /tmp */
@@ -348,6 +355,7 @@ int caret__open_host(lua_State *L)
                                          {"getpid", host_getpid},
                                          {"clock", host_clock},
                                          {"sleep", host_sleep},
+                                         {"await", host_await},
                                          {"tempdir", host_tempdir},
                                          {"remove", host_remove},
                                          {"scratch", host_scratch},

@@ -25,6 +25,10 @@
 #include "tool/c/programs.h"
 #include "tool/c/transfer.h"
 
+#ifdef CARET_WEB
+#include "web/http.h"
+#endif
+
 int luaopen_caret_core(lua_State *L);
 
 /* ------------------------------------------------------------ embedded programs */
@@ -105,6 +109,9 @@ static int run(lua_State *L)
     preload(L, "caret.programs", caret__open_programs);
     preload(L, "caret.inspect", caret__open_inspect);
     preload(L, "caret.net", caret__open_net);
+#ifdef CARET_WEB
+    preload(L, "caret.http", caret__open_http);
+#endif
     lua_getglobal(L, "require");
     lua_pushliteral(L, "tool.lib.command");
     lua_call(L, 1, 1);

@@ -285,6 +285,22 @@ static int programs_text(lua_State *L)
     return luaL_error(L, "%s is not in this program", name);
 }
 
+/* names(beginning) -> list of the embedded files whose names begin so */
+static int programs_names(lua_State *L)
+{
+    size_t n;
+    const char *beginning = luaL_checklstring(L, 1, &n);
+    lua_Integer count = 0;
+
+    lua_newtable(L);
+    for (const struct caret__embedded *e = caret__embedded; e->name != NULL; e++)
+        if (strncmp(e->name, beginning, n) == 0) {
+            lua_pushstring(L, e->name);
+            lua_rawseti(L, -2, ++count);
+        }
+    return 1;
+}
+
 /* ----------------------------------------------------------------- the answer */
 
 /*
@@ -344,13 +360,12 @@ static const char *slow_build(void)
 
 int caret__open_programs(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"watch", programs_watch},         {"unwatch", programs_unwatch},
-                                         {"pause", programs_pause},         {"start", programs_start},
-                                         {"kill", programs_kill},           {"port", programs_port},
-                                         {"answers", programs_answers},     {"find", programs_find},
-                                         {"exists", programs_exists},       {"mkdir", programs_mkdir},
-                                         {"folder", programs_folder},       {"text", programs_text},
-                                         {"reference", programs_reference}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"watch", programs_watch},     {"unwatch", programs_unwatch},     {"pause", programs_pause},
+        {"start", programs_start},     {"kill", programs_kill},           {"port", programs_port},
+        {"answers", programs_answers}, {"find", programs_find},           {"exists", programs_exists},
+        {"mkdir", programs_mkdir},     {"folder", programs_folder},       {"names", programs_names},
+        {"text", programs_text},       {"reference", programs_reference}, {NULL, NULL}};
     luaL_newlib(L, functions);
     lua_pushstring(L, slow_build());
     lua_setfield(L, -2, "slow_build");

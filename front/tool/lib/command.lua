@@ -32,7 +32,7 @@ command.groups = {
         "compact"},
     {"Server", "serve"},
     {"M", "m"},
-    {"What is going on", "top", "locks", "log", "watch", "shm"},
+    {"What is going on", "web", "top", "locks", "log", "watch", "shm"},
     {"Lua", "repl", "run"},
     {"Benchmark", "3n1", "bench"},
     {"Help", "help", "completion", "version"},

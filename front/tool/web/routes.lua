@@ -1,0 +1,60 @@
+-- The addresses of the page's interface, and what answers.
+
+local caret = require "caret"
+local host = require "caret.host"
+local json = require "tool.web.json"
+local refuse = require "tool.web.refuse"
+local tree = require "tool.web.tree"
+
+local routes = {}
+
+-- ------------------------------------------------------------------- signing in
+
+local function login(app, request)
+    local cookie = app.guard:login(request.data)
+    if not cookie then refuse.with("FORBIDDEN", "that is not right, or was used before") end
+    return nil, 204, {["Set-Cookie"] = cookie}
+end
+
+local function logout(app, request)
+    app.guard:logout(request)
+    return nil, 204
+end
+
+local function token(app)
+    return {url = app:address()}
+end
+
+local function report(app)
+    app.reports = app.reports + 1
+    return nil, 204
+end
+
+-- ------------------------------------------------------------------------ info
+
+local function languages(app)
+    return json.list(app.console and {"lua", "m", "resp"} or {})
+end
+
+local function info(app)
+    local n = 0
+    for _ in app.db:variables() do n = n + 1 end
+    local path = app.db:path()
+    return {version = caret._VERSION, file = path, name = path:match "[^/]*$", boot = app.boot,
+        write = app.write, console = app.console, languages = languages(app), attached = app.inspect ~= nil,
+        pid = host.getpid(), csp = app.reports, variables = n, place = app.db:place()}
+end
+
+--- All of them, into the app.
+function routes.add(app)
+    app:route("POST", "/api/login", login, {open = true})
+    app:route("POST", "/api/csp", report, {open = true, raw = true})
+    app:route("POST", "/api/logout", logout)
+    app:route("POST", "/api/token", token)
+    app:route("GET", "/api/info", info)
+    for _, name in ipairs {"children", "total", "path", "complete", "value", "raw", "count"} do
+        app:route("GET", "/api/" .. name, tree[name])
+    end
+end
+
+return routes

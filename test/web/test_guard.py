@@ -1,0 +1,140 @@
+"""What `caret web` refuses: hostile requests, one by one."""
+import os
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from client import Server, run  # noqa: E402
+
+CARET = os.environ["CARET"]
+FOLDER = os.environ["TMPDIR"]
+
+
+class Guard(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        os.environ["XDG_STATE_HOME"] = os.path.join(FOLDER, "state")
+        cls.path = os.path.join(FOLDER, "guard.caret")
+        run(CARET, "set", "--db", cls.path, "^a(1)", "one")
+        cls.server = Server(CARET, cls.path)
+        assert cls.server.sign_in() == 200
+
+    @classmethod
+    def tearDownClass(cls):
+        errors = cls.server.stop()
+        assert errors == "", errors
+
+    def status(self, method, path, headers=None, body=None):
+        return self.server.request(method, path, body, headers)[0]
+
+    def test_a_token_works_once(self):
+        path = self.server.url[self.server.url.index("/", 8):]
+        _, headers, _ = self.server.request("GET", path, headers={"Cookie": None})
+        self.assertIsNone(headers.get("Set-Cookie"))
+        _, answer = self.server.post("token")
+        path = answer["url"][answer["url"].index("/", 8):]
+        _, headers, _ = self.server.request("GET", path, headers={"Cookie": None})
+        cookie = headers["Set-Cookie"]
+        for word in ("HttpOnly", "SameSite=Strict", "Path=/"):
+            self.assertIn(word, cookie)
+
+    def test_without_the_cookie(self):
+        self.assertEqual(self.status("GET", "/api/info", {"Cookie": None}), 401)
+        self.assertEqual(self.status("GET", "/api/info", {"Cookie": "caret-%d=%s" % (self.server.port, "0" * 64)}), 401)
+        self.assertEqual(self.status("GET", "/", {"Cookie": None}), 200)
+
+    def test_other_names_of_the_host(self):
+        for name in ("evil.example", "evil.example:%d" % self.server.port, "127.0.0.1", "127.0.0.1:1", "",
+                     "127.0.0.1:%d, evil.example" % self.server.port):
+            self.assertEqual(self.status("GET", "/api/info", {"Host": name}), 421, name)
+            self.assertEqual(self.status("GET", "/", {"Host": name}), 421, name)
+        self.assertEqual(self.status("GET", "/api/info", {"Host": "LocalHost:%d" % self.server.port}), 200)
+
+    def test_other_sites(self):
+        for origin in ("http://evil.example", "null", "https://127.0.0.1:%d" % self.server.port, "http://127.0.0.1"):
+            self.assertEqual(self.status("GET", "/api/info", {"Origin": origin}), 403, origin)
+        self.assertEqual(self.status("GET", "/api/info", {"Origin": "http://127.0.0.1:%d" % self.server.port}), 200)
+        self.assertEqual(self.status("GET", "/api/info", {"Sec-Fetch-Site": "cross-site"}), 403)
+        self.assertEqual(self.status("GET", "/api/info", {"Sec-Fetch-Site": "same-site"}), 403)
+        link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        self.assertEqual(self.status("GET", "/", link), 200)
+        self.assertEqual(self.status("GET", "/api/info", link), 403)
+
+    def test_methods_and_types(self):
+        self.assertEqual(self.status("POST", "/api/info", {"Content-Type": "application/json"}, "{}"), 405)
+        self.assertEqual(self.status("DELETE", "/api/info"), 405)
+        self.assertEqual(self.status("PUT", "/"), 405)
+        self.assertEqual(self.status("GET", "/api/token"), 405)
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+            self.assertEqual(self.status("POST", "/api/token", {"Content-Type": kind}, "{}"), 415, kind)
+        self.assertEqual(self.status("POST", "/api/token", None, "{"), 400)
+        self.assertEqual(self.status("POST", "/api/token", None, "[" * 100000), 400)
+        self.assertEqual(self.status("POST", "/api/token", None, b"\xff"), 400)
+
+    def test_paths_out_of_the_page(self):
+        for path in ("/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/page/index.html", "//etc/passwd",
+                     "/index.html/..", "/api", "/api/", "/api/none", "/tool/lib/command.lua"):
+            self.assertEqual(self.status("GET", path), 404, path)
+
+    def test_sizes(self):
+        port = self.server.port
+        head = f"POST /api/token HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n" \
+               f"Cookie: {self.server.cookie}\r\nConnection: close\r\n"
+        self.assertIn(b" 413 ", self.server.raw(head + "Content-Length: 99999999999\r\n\r\n")[:40])
+        self.assertIn(b" 4", self.server.raw("GET /" + "a" * 60000 + " HTTP/1.1\r\n\r\n")[:20] or b" 4")
+        self.assertIn(b" 4", self.server.raw(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n" +
+                                             "X: y\r\n" * 20000 + "\r\n")[:20] or b" 4")
+        # nobody signed in: the body is not read at all
+        head = f"POST /api/token HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+        self.assertIn(b" 401 ", self.server.raw(head + "Content-Length: 20000000\r\n\r\n")[:40])
+        self.server.get("info")
+
+    def test_garbage(self):
+        for text in (b"\0\0\0\0", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 100):
+            self.server.raw(text + b"\r\n\r\n", wait=False).close()
+        self.server.get("info")
+
+    def test_slow_ones_leave_room_for_others(self):
+        slow = [self.server.raw("GET / HT", wait=False) for _ in range(40)]
+        for s in slow:
+            s.sendall(b"T")
+        self.server.get("info")
+        for s in slow:
+            s.close()
+
+    def test_sessions_outlive_the_server(self):
+        server = Server(CARET, self.path)
+        server.sign_in()
+        boot, port, cookie = server.get("info")["boot"], server.port, server.cookie
+        server.stop(9)
+        server = Server(CARET, self.path, port=port)
+        server.cookie = cookie
+        self.assertNotEqual(server.get("info")["boot"], boot)
+        self.assertEqual(server.request("POST", "/api/logout", "{}")[0], 204)
+        self.assertEqual(server.request("GET", "/api/info")[0], 401)
+        server.stop()
+        mode = os.stat(os.path.join(FOLDER, "state/caret/web")).st_mode & 0o777
+        self.assertEqual(mode, 0o600)
+
+    def test_guessing_is_slowed(self):
+        server = Server(CARET, self.path)
+        statuses = [server.post("login", {"token": "0" * 32})[0] for _ in range(7)]
+        self.assertEqual(statuses, [403] * 5 + [429] * 2)
+        server.stop()
+
+    def test_elsewhere_needs_tls_and_a_password(self):
+        answer = run(CARET, "web", "--db", self.path, "--port", "0", "--bind", "0.0.0.0")
+        self.assertEqual((answer.returncode, "TLS" in answer.stderr or "--cert" in answer.stderr), (2, True))
+
+    def test_a_signal_ends_it_at_once(self):
+        for signal in (2, 15):
+            server = Server(CARET, self.path)
+            server.sign_in()
+            began = time.monotonic()
+            self.assertEqual(server.stop(signal), "")
+            self.assertLess(time.monotonic() - began, 60)
+
+
+if __name__ == "__main__":
+    unittest.main()
