@@ -31,7 +31,8 @@ local function differ(a, b)
 end
 
 local function suite_of(variants)
-    local suite = { name = "fuzz", env = {}, after = "", input = "", comments = {}, cases = {} }
+    local suite = { name = "fuzz", env = {}, after = "", input = "", comments = {}, cases = {},
+        apart = true }
     for i, code in ipairs(variants) do
         suite.cases[i] = { at = i, code = code, out = {}, before = {} }
     end

@@ -1,11 +1,12 @@
 -- Cases of M and how they are run: one routine with a label for each case, one driver routine, one process.
 -- conf/README.md has the form of a file of cases.
 --
---   suite = {name, path, env = {}, after = "", input = "", comments = {of the end}, cases = {case...}}
+--   suite = {name, path, env = {}, after = "", input = "", comments = {of the end}, cases = {case...}, apart}
 --   case = {at = line number, code = {line...}, out = {line...}, before = {comments}, kept, open = true}
 --
--- Each case has its own level, its own locals and its own $ETRAP, which comes back to the driver by ZGOTO. A
--- program that ends in the middle is started again after the case that ended it.
+-- Each case has its own level, its own locals and its own $ETRAP, which comes back to the driver by ZGOTO; in
+-- a suite that is `apart` there is a level between, so that a case can set $ETRAP without NEW. A program that
+-- ends in the middle is started again after the case that ended it.
 
 local suites = {}
 local here = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") or "."
@@ -131,6 +132,9 @@ function suites.driver_text(suite)
     end
     table.insert(parts, ' w "=== 0",!\n q')
     local each = 's%d n  n $et,$es s $et="zg "_$zl_":e^zzdrv" i 1 d c%d^%s g x'
+    if suite.apart then
+        each = 's%d n  n $et,$es s $et="zg "_$zl_":e^zzdrv" d  g x\n . n $et i 1 d c%d^%s'
+    end
     for i in ipairs(suite.cases) do
         table.insert(parts, each:format(i, i, suite.name))
     end

@@ -38,7 +38,7 @@ local function wrong_quit(p)
 end
 
 -- Level d ends, with ok, v, p from pcall.  Its value; nil, e: an error to be thrown at the level before.
-local function finish(kind, d, top, ok, v, p)
+local function run_out(kind, d, top, ok, v, p)
     local before -- the error that this level's trap is about
     while true do
         if ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
@@ -50,6 +50,7 @@ local function finish(kind, d, top, ok, v, p)
                 return nil, errors.object("QUITARGREQD")
             end
             v = wrong_quit(p)
+            v.at_level = d
         elseif ok then
             unwind(top)
             return nil, before
@@ -65,6 +66,14 @@ local function finish(kind, d, top, ok, v, p)
     end
     unwind(top)
     return v
+end
+
+local function finish(kind, d, top, ok, v, p)
+    local value, e = run_out(kind, d, top, ok, v, p)
+    if d == level.handling then
+        level.handling = nil
+    end
+    return value, e
 end
 
 M.finish = finish
@@ -88,7 +97,7 @@ local function pass_on(e)
     if e.m and not e.place then
         level.locate(e)
     elseif e.m then
-        level.remember(L.n, nil)
+        level.passed(L.n)
     end
     return rethrow(e)
 end

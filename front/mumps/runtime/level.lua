@@ -5,12 +5,15 @@
 -- codes[id] says whose it is and has `map`, Lua line -> M line.  Functions whose line is not in the map
 -- (entries of labels) are not levels; nor is what was compiled for an indirection (kind "i").
 --
--- seen[n] is where level n was when an error passed it: $STACK() has that until $ECODE is emptied.
+-- failed[n] is where level n was when the newest error passed it. seen[n] is the same for the first error:
+-- $STACK() has that until $ECODE is emptied. An error in what the first one's $ETRAP called is added above
+-- it, at one level more if it is in the trap itself; later ones are not.
 
 local symbols = require "mumps.runtime.symbols"
 local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, string.sub
 
-local M = {LIMIT = 10000, codes = {}, seen = {}, highest = -1, threads = {},
+local M = {LIMIT = 10000, codes = {}, failed = {}, seen = {}, highest = -1, base = -1,
+    threads = {},
     outside = ""} -- the place of what is in no routine: direct mode has one
 
 local L = {n = 0, kind = {[0] = 0}, limit = 150}
@@ -86,12 +89,12 @@ local function frame(height)
     end
 end
 
--- The next frame of a level from that height on: code, line, height.
+-- The next frame of a level from that height on: code, line, height; true: it is a trap's.
 local function next_level(height)
     while true do
         local code, line = frame(height)
         if code and code.at then -- a trap: it is where the error was
-            return code.at, code.at_line, height
+            return code.at, code.at_line, height, true
         elseif code and code.kind ~= "i" then
             return code, line, height
         elseif not code and line then
@@ -105,15 +108,19 @@ local function next_level(height)
     end
 end
 
--- The innermost line of a routine: code, line.
+-- The innermost line of a routine: code, line; true: a trap that is for this line runs.
 local function running(height)
+    local innermost
     while true do
-        local code, line
-        code, line, height = next_level(height + 1)
+        local code, line, in_trap
+        code, line, height, in_trap = next_level(height + 1)
+        if innermost == nil then
+            innermost = in_trap or false
+        end
         if not code then
             return nil
         elseif code.kind == "routine" then
-            return code, line
+            return code, line, innermost
         end
         height = height + 1
     end
@@ -135,43 +142,57 @@ function M.routine()
     return code and code.name or ""
 end
 
--- Where a level was: for $STACK() after an error.
-local function remember(n, e)
+-- Where level n was; as: the level that $STACK() has it as, nil for none.
+local function remember(n, as, e)
     local code, line = next_level(4)
-    if code then
-        M.seen[n] = {code = code, line = line, ecode = e and M.error.ecode(e) or ""}
-        if n > M.highest then
-            M.highest = n
-        end
+    if not code then
+        return
+    end
+    M.failed[n] = {code = code, line = line, ecode = e and M.error.ecode(e) or ""}
+    if as and not M.seen[as] then
+        M.seen[as] = M.failed[n]
+        M.highest = as > M.highest and as or M.highest
     end
 end
 
-M.remember = remember
+-- An error that comes from above has passed to level n.
+function M.passed(n)
+    remember(n, (n < M.highest or M.handling == M.base) and n or nil, nil)
+end
+
+-- A new error at level n.
+local function note(n, e)
+    if M.is_clear() then
+        M.forget()
+        M.base = n
+        remember(n, n, e)
+        for _, l in ipairs(M.live(4)) do
+            M.seen[l.n] = M.seen[l.n] or l
+        end
+    else
+        remember(n, M.handling == M.base and (n == M.base and n + 1 or n) or nil, e)
+    end
+end
 
 -- Give an error its place.
 function M.locate(e)
     M.error = M.error or require "mumps.runtime.error"
-    local code, line = running(4)
+    local code, line, in_trap = running(4)
     e.place = code and place_of(code, line) or ""
-    e.code_at, e.line_at = code, line
+    e.code_at, e.line_at, e.at_level, e.in_trap = code, line, L.n, in_trap and L.n
     if e.m then
-        if M.is_clear() then
-            M.forget()
-        end
-        if not M.seen[L.n] then
-            remember(L.n, e)
-        end
+        note(L.n, e)
     end
     return e
 end
 
 function M.forget()
-    M.seen, M.highest = {}, -1
+    M.seen, M.highest, M.base, M.handling = {}, -1, -1, nil
 end
 
 -- All levels as they are, from the newest: {code, line, n}.
-function M.live()
-    local list, n, height = {}, L.n, 2
+function M.live(from)
+    local list, n, height = {}, L.n, from or 2
     while n >= 0 do
         local code, line, at = next_level(height)
         if not code then
@@ -196,7 +217,7 @@ local function level_at(n)
 end
 
 function M.top()
-    return M.highest > L.n and M.highest or L.n
+    return M.highest >= 0 and M.highest or L.n
 end
 
 function M.kind(n)

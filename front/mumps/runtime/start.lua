@@ -37,10 +37,11 @@ local function report(e)
     return 1
 end
 
--- The exit status after call.run.
+-- The exit status after call.run. An error whose trap has run is not told.
 function start.finish(ok, e)
-    if not ok then return report(e) end
+    if not ok and not (e.trapped and e.code) then return report(e) end
     finish()
+    if not ok then return math.max(e.code % 256, 1) end
     if type(e) == "table" and e.control == "halt" then return e.code or 0 end
     return 0
 end

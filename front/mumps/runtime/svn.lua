@@ -124,14 +124,14 @@ end
 -- ---- traps as code
 
 local function home_of(e)
-    local seen = level.seen[L.n]
+    local seen = level.failed[L.n]
     local code = seen and seen.code.kind == "routine" and seen.code or e.code_at or load.empty
     return code.whole or code
 end
 
--- The line that failed, once more.
+-- The line that failed, once more; of an error that a level above this one passed on, nothing.
 local function retry(e)
-    local code = e.code_at
+    local code = e.at_level == L.n and e.code_at
     code = code and (code.whole or code)
     return code and load.at_line(code, e.line_at)
 end
@@ -140,7 +140,7 @@ function trap.handler(text, by_ztrap, e)
     local home = home_of(e)
     local f, code = load.line(text, home, "x", by_ztrap and "return F.again()"
         or "if KD[L.n]==2 then return \"\" end")
-    local seen = level.seen[L.n]
+    local seen = level.failed[L.n]
     if seen and seen.code.kind == "routine" then
         code.at, code.at_line = seen.code, seen.line
     end

@@ -4,7 +4,9 @@
 -- at that level instead of what failed, or nil: the error passes on to level n - 1.  `before` is the error
 -- whose trap failed just now.  An error adds to $ECODE once, then it is `counted`.
 --
---     $ETRAP   its code runs at that level; when it QUITs with $ECODE not empty the error passes on
+--     $ETRAP   its code runs at that level; when it QUITs with $ECODE not empty the error passes on. An error
+--              of what it called, with $ECODE not empty, is that of the level before: no trap of levels
+--              above level.handling is asked, which is the one whose $ETRAP runs.
 --     $ZTRAP   the same; at its end the line of the error is tried again
 --
 -- NEW of $ETRAP or $ZTRAP saves both, as setting one empties the other.
@@ -26,7 +28,6 @@ end
 local function throw_user(text)
     local e = errors.object("SETECODE")
     e.ecode = string.gsub(text, "^,", "")
-    M.ecode = ""
     errors.raise(e)
 end
 
@@ -82,22 +83,37 @@ end
 
 -- ---- an error at a level
 
+-- $ECODE with one more error: of many, the last and the first ones remain.
+local MOST = 32
+local lost = errors.object("ECLOSTMID")
+
+local function with_code(text)
+    local list = M.ecode == "" and {} or M.list
+    list[math.min(#list + 1, MOST)] = text
+    if M.ecode ~= "" and #list == MOST and M.full then
+        list[MOST - 1] = errors.ecode(lost)
+    end
+    M.list, M.full = list, #list == MOST
+    return "," .. table.concat(list)
+end
+
 local function count(e)
     if e.counted then
         return
     end
     e.counted = true
-    M.ecode = (M.ecode == "" and "," or M.ecode) .. errors.ecode(e)
+    M.ecode = with_code(errors.ecode(e))
     M.zstatus = e.code .. "," .. (e.place or "") .. "," .. e.text
-    if M.ecode == "," .. errors.ecode(e) or not level.seen[L.n] then
-        M.first = e
-    end
 end
 
--- An error while the trap of the same level ran: it belongs to the level before.
-local function failed_trap(e, before)
+-- An error while the trap of the same level ran: it belongs to the level before. One of the trap's own text
+-- is told as such; where it went to by GOTO that is an error like any other, for $ZTRAP of the same level.
+local function failed_trap(e, by_ztrap)
     count(e)
-    local name = before.by_ztrap and "ERRWZTRAP" or "ERRWETRAP"
+    if e.in_trap ~= L.n then
+        return e
+    end
+    local name = by_ztrap and "ERRWZTRAP" or "ERRWETRAP"
     local outer = errors.object(name)
     outer.place, outer.code_at, outer.line_at = e.place, e.code_at, e.line_at
     outer.text = outer.text .. "," .. string.gsub(e.text, "^%%", "-")
@@ -127,16 +143,24 @@ function M.caught(e, n, before)
     if n == M.prompt then -- a line of direct mode, which tells its errors itself
         return nil, e
     end
-    if before and before.m then
-        return nil, failed_trap(e, before)
+    local by_ztrap_before = before and before.m and before.by_ztrap
+    if by_ztrap_before and e.in_trap == n or before and before.m and not by_ztrap_before
+        or level.handling == n then
+        return nil, failed_trap(e, by_ztrap_before)
     elseif e.tried == n then
         return nil, e
     end
     count(e)
+    if level.handling and n > level.handling then
+        return nil, e
+    end
     e.tried = n
     local text, by_ztrap = M.trap_of(e)
     e.exception = nil
-    e.by_ztrap = by_ztrap
+    e.by_ztrap, e.trapped = by_ztrap, text ~= nil
+    if text and not by_ztrap then
+        level.handling = n
+    end
     if not text then
         local f = M.interactive and M.interactive(e) -- direct mode has a prompt for it
         e.by_ztrap = f and true or false
