@@ -6,6 +6,7 @@
 
 local expr = require "mumps.compiler.expr_emit"
 local sets = require "mumps.compiler.set_emit"
+local xecute = require "mumps.compiler.xecute_emit"
 local format, concat = string.format, table.concat
 local value, cond, more, quote = expr.value, expr.cond, expr.more, expr.quote
 
@@ -243,38 +244,15 @@ do_cmd.ZDEALLOCATE = lock_command("zdeallocate", "zdeallocate")
 
 -- ---- XECUTE and jumps
 
--- A text that is known is compiled in place, as GT.M and YottaDB do, if it is of simple commands: no level of
--- its own.
-local in_place = {
-    SET = true, WRITE = true, KILL = true, DO = true, IF = true, MERGE = true, HANG = true, LOCK = true,
-        USE = true,
-    ZWRITE = true, READ = true, FOR = true,
-}
-
-local function literal_line(arg)
-    if arg[1] ~= "const" then
-        return nil
-    end
-    local ast = require("mumps.compiler.parse").line(tostring(arg[2]))
-    for _, cmd in ipairs(ast.cmds) do
-        if not in_place[cmd[1]] or cmd[1] == "DO" and #cmd[2] == 0 then
-            return nil
-        end
-    end
-    return ast.cmds
-end
-
 function do_cmd.XECUTE(k, cmd, ctx)
     local out = {}
     for i, arg in ipairs(cmd[2]) do
         local text
-        local cmds = arg[1] == "x" and literal_line(arg[2])
-        if cmds then
-            text = format("do %s end", M.sequence(k, cmds, 1, {pos = ctx.pos}))
-        elseif arg[1] == "argind" then
+        if arg[1] == "argind" then
             text = format("%s(C,\"XECUTE\",%s)", k:h("argument"), value(k, arg[2]))
         else
-            text = format("%s(C,%s)", k:h("xecute"), value(k, arg[2]))
+            text = xecute.in_place(k, arg, ctx, M.sequence)
+                or format("%s(C,%s)", k:h("xecute"), value(k, arg[2]))
         end
         out[i] = arg.pc and format("if %s then %s end", cond(k, arg.pc), text) or text
     end

@@ -14,6 +14,7 @@
 local flow = require "mumps.compiler.flow"
 local names = require "mumps.compiler.names"
 local tstart = require "mumps.compiler.tstart_emit"
+local xecute = require "mumps.compiler.xecute_emit"
 require "mumps.compiler.func_emit"
 local format, concat = string.format, table.concat
 
@@ -347,6 +348,7 @@ local function start(id, ast)
     local k = names.chunk(id)
     k.ast, k.blocks, k.todo, k.entries, k.todo_rests = ast, {}, {}, {}, {}
     k.lines[1] = HEAD
+    xecute.spread(k, ast)
     return k
 end
 
@@ -401,6 +403,7 @@ end
 function M.commands(cmds, id, last, params)
     local k = start(id, {lines = {}, labels = {}})
     k.local_call, k.local_target = other_call, other_target
+    k.at_run_time = true
     local f = k:begin("F.L1")
     f.params = params
     k:line(1, flow.line(k, cmds, 1, 65536 + id, function()
@@ -415,6 +418,7 @@ end
 function M.snippet(id, write, params)
     local k = start(id, {lines = {}, labels = {}})
     k.local_call, k.local_target = other_call, other_target
+    k.at_run_time = true
     local f = k:begin("F.L1")
     f.params = params
     k:line(1, write(k))

@@ -79,7 +79,8 @@ local function beyond(k, step, n, t, l)
 end
 
 local function body(k, cmds, i, ctx)
-    local inner = {quit = k:fresh("q"), pos = ctx.pos, rest = ctx.rest, commits = ctx.commits}
+    local inner = {quit = k:fresh("q"), pos = ctx.pos, rest = ctx.rest, commits = ctx.commits,
+        literal = ctx.literal}
     local text = sequence(k, cmds, i + 1, inner)
     return text, inner.quits and format(" ::%s::", inner.quit) or ""
 end
