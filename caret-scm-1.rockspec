@@ -158,6 +158,7 @@ build = {
                 "src/api/transaction.c",
                 "src/api/version.c",
                 "src/api/wait.c",
+                "src/survey/check.c",
                 "src/survey/inspect.c",
                 "src/survey/salvage.c",
                 "src/survey/shm.c",
