@@ -130,6 +130,13 @@ foreach(pair c:caret_static yottadb:caret_yottadb)
     caret_behaviour(behaviour/${front} LABELS c behaviour COMMAND $<TARGET_FILE:behaviour_${front}>)
 endforeach()
 caret_behaviour(behaviour/memory LABELS c behaviour COMMAND $<TARGET_FILE:behaviour_c> memory)
+# The same over a store, which is the tests' own (test/support/memory_store.c).
+add_executable(behaviour_store test/behaviour/run_c.c test/behaviour/front.c test/support/memory_store.c)
+target_compile_definitions(behaviour_store PRIVATE CARET_TEST_STORE=1)
+target_include_directories(behaviour_store PRIVATE test)
+target_link_libraries(behaviour_store PRIVATE caret_flags caret_static)
+set_target_properties(behaviour_store PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+caret_behaviour(behaviour/store LABELS c behaviour COMMAND $<TARGET_FILE:behaviour_store> store)
 
 # ---------------------------------------------------------------- stores
 

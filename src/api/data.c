@@ -245,7 +245,9 @@ int caret_get(caret_session *s, caret_node *node, caret_slice *value)
         return get_local(s, n, value);
     rc = caret__session_enter_read(s);
     if (caret__unlikely(rc != CARET_OK))
-        return rc == CARET__OBSERVED ? caret__observe_call(s, node, get_observed, value) : rc;
+        return rc == CARET__OBSERVED ? caret__observe_call(s, node, get_observed, value)
+               : rc == CARET__REMOTE ? caret__remote_get_node(s, n, value)
+                                     : rc;
     caret__count(s, CARET__GETS);
     if (s->txn.level != 0)
         return get_in_txn(s, n, value);
@@ -405,7 +407,7 @@ int caret__txn_put(caret_session *s, const uint8_t *key, size_t klen, const void
     static const struct caret__spot nowhere = {0};
     int rc = caret__buffer_set(&s->txn, key, klen, value, len, &nowhere);
 
-    if (caret__unlikely(s->txn.piled && s->txn.list.size >= s->txn.pile.tell_at))
+    if (caret__unlikely(s->txn.piled && s->txn.list.size >= s->txn.pile.tell_at) && s->remote == NULL)
         tell_of_pile(s);
     return rc;
 }
@@ -454,7 +456,7 @@ int caret_set(caret_session *s, caret_node *node, const void *value, size_t len)
         return set_local(s, n, value, len);
     rc = caret__enter_writer(s);
     if (rc != CARET_OK)
-        return rc;
+        return rc == CARET__REMOTE ? caret__remote_set_node(s, n, value, len) : rc;
     return s->txn.level != 0 ? set_in_txn(s, n, value, len) : set_global(s, n, value, len);
 }
 
@@ -545,6 +547,18 @@ static int incr_by_hand(caret_session *s, caret_node *node, struct add *a)
     return rc == CARET_OK ? caret_set(s, node, val, len) : rc;
 }
 
+struct adding {
+    caret_node *node;
+    struct add *a;
+};
+
+static int incr_in_txn(caret_session *s, void *arg)
+{
+    const struct adding *b = arg;
+
+    return incr_by_hand(s, b->node, b->a);
+}
+
 static int incr(caret_session *s, caret_node *node, struct add *a)
 {
     struct caret__node *n = caret__node(node);
@@ -557,6 +571,10 @@ static int incr(caret_session *s, caret_node *node, struct add *a)
         return incr_by_hand(s, node, a);
     if (rc == CARET_OK)
         rc = caret__enter_writer(s);
+    if (rc == CARET__REMOTE) {
+        struct adding b = {node, a};
+        return s->txn.level != 0 ? incr_by_hand(s, node, a) : caret_transaction(s, incr_in_txn, &b, 0);
+    }
     if (rc != CARET_OK)
         return rc;
     rc = caret__commit_node(s, n, NULL, 0, add_values, a, &lsn);
@@ -681,6 +699,8 @@ int caret_data(caret_session *s, caret_node *node, int *data)
     rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
     if (rc == CARET__OBSERVED)
         return caret__observe_call(s, node, data_observed, data);
+    if (rc == CARET__REMOTE)
+        return caret__remote_data_of(s, n, data);
     if (rc == CARET_OK && !n->local && s->txn.level != 0 && s->txn.broken)
         rc = CARET_RESTART;
     if (rc != CARET_OK)

@@ -20,6 +20,7 @@
 #include "shm/huge.h"
 #include "shm/lockfile.h"
 #include "shm/memory.h"
+#include "store/address.h"
 #include "tree/past.h"
 
 #define MEMORY_LEAST (32u << 20)           /* in caret.h; arbitrary */
@@ -93,6 +94,8 @@ static void db_unref(caret_db *db)
     if (left == 0) {
         handle_remove(db);
         pthread_mutex_destroy(&db->lock);
+        if (db->store != NULL)
+            caret__remote_db_free(db);
         free(db->path);
         free(db);
     }
@@ -197,6 +200,9 @@ static int check_path(const char *function, const char *argument, const char *pa
 {
     if (path == NULL)
         return caret__null(function, argument, "the path of a file");
+    if (caret__address_is(path))
+        return caret__fail(CARET_E_UNSUPPORTED, "%s is for a database in a file; %s is an address", function,
+                           argument);
     if (*path == '\0')
         return caret__fail(CARET_E_INVALID, "%s: %s is empty; the path of a file is expected", function,
                            argument);
@@ -227,12 +233,9 @@ static int open_engine(const char *path, caret_options *o, struct caret__engine 
     return caret__engine_open(path, o, e);
 }
 
-/* The handle; `options` were checked, those that the path decides are changed. */
-static int open_db(const char *path, caret_options *options, caret_db **out)
+/* The database in a file, or in memory. */
+static int open_here(const char *path, caret_options *options, caret_db *db)
 {
-    caret_db *db = calloc(1, sizeof *db);
-    if (db == NULL)
-        return caret__fail(CARET_E_NOMEM, "no memory for a database handle");
     int rc = open_engine(path, options, &db->e);
     if (rc == CARET_OK && options->archive != NULL && !db->e->observes) {
         rc = caret__archive_begin(db->e, options->archive);
@@ -243,6 +246,17 @@ static int open_db(const char *path, caret_options *options, caret_db **out)
         caret__engine_close(db->e);
         rc = caret__fail(CARET_E_NOMEM, "no memory for a database handle");
     }
+    return rc;
+}
+
+/* The handle; `options` were checked, those that the path decides are changed. */
+static int open_db(const char *path, caret_options *options, caret_db **out)
+{
+    caret_db *db = calloc(1, sizeof *db);
+    if (db == NULL)
+        return caret__fail(CARET_E_NOMEM, "no memory for a database handle");
+    int rc =
+        caret__address_is(path) ? caret__remote_db_open(path, options, db) : open_here(path, options, db);
     if (rc != CARET_OK) {
         free(db);
         return rc;
@@ -253,7 +267,7 @@ static int open_db(const char *path, caret_options *options, caret_db **out)
     db->options.shm_dir = db->options.archive = NULL;
     db->options.progress = NULL;
     db->refs = 1;
-    if (!db->e->observes)
+    if (db->store == NULL && !db->e->observes)
         caret__background_wants(db->e, options);
     handle_add(db);
     *out = db;
@@ -280,7 +294,7 @@ int caret_close(caret_db *db)
         caret__session_stop(s);
     db->closed = true;
     caret__threads_unlock();
-    int rc = caret__engine_close(db->e);
+    int rc = db->store != NULL ? CARET_OK : caret__engine_close(db->e);
     db_unref(db);
     return rc;
 }
@@ -330,6 +344,8 @@ int caret__db_enter(const char *function, caret_db *db, struct caret__engine **e
         return caret__null(function, "db", "an open database");
     if (db->closed)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
+    if (db->store != NULL)
+        return caret__unsupported(function, db);
     if (db->options.readonly)
         rc = caret__db_engine(db, e);
     else
@@ -361,8 +377,19 @@ static int enter_attached(const char *function, caret_db *db, const char *what)
     return caret__db_enter_attached(function, db, what, &e);
 }
 
+/* For what a database on a server has too. */
+static int enter_any(const char *function, caret_db *db, struct caret__engine **e)
+{
+    if (db == NULL || db->closed || db->store == NULL)
+        return caret__db_enter(function, db, e);
+    *e = db->e;
+    return CARET_OK;
+}
+
 int caret_sync(caret_db *db)
 {
+    if (db != NULL && !db->closed && db->store != NULL)
+        return caret__remote_sync(db);
     int rc = enter_attached(__func__, db, "sync");
     return rc == CARET_OK ? caret__flush(db->e, 0, true) : rc;
 }
@@ -370,6 +397,13 @@ int caret_sync(caret_db *db)
 int caret_durable(caret_db *db, uint64_t *durable, uint64_t *committed)
 {
     struct caret__engine *e;
+    if (db != NULL && !db->closed && db->store != NULL) { /* there are no places */
+        if (durable != NULL)
+            *durable = 0;
+        if (committed != NULL)
+            *committed = 0;
+        return CARET_OK;
+    }
     int rc = caret__db_enter(__func__, db, &e);
     if (rc != CARET_OK)
         return rc;
@@ -471,6 +505,18 @@ static void add_unpublished(caret_db *db, caret_stats *out)
     caret__local_unlock(&db->lock);
 }
 
+/* What a process has counted. */
+static void add_slot(struct caret__procslot *p, caret_stats *st)
+{
+    st->processes += atomic_load(&p->state) == CARET__SLOT_USED;
+    st->snapshots += atomic_load(&p->snap_lsn) != 0;
+    st->gets += atomic_load(&p->gets);
+    st->sets += atomic_load(&p->sets);
+    st->commits += atomic_load(&p->commits);
+    st->restarts += atomic_load(&p->restarts);
+    st->lock_waits += atomic_load(&p->lock_waits);
+}
+
 /* What the shared memory tells. */
 static caret_stats stats_of(struct caret__engine *e)
 {
@@ -491,16 +537,8 @@ static caret_stats stats_of(struct caret__engine *e)
                       .arena_huge = caret__huge_bytes(e),
                       .dead_pages = sh->ts.dead_pages};
 
-    for (uint32_t i = 0; i < sh->max_procs; i++) {
-        struct caret__procslot *p = &e->slots[i];
-        st.processes += atomic_load(&p->state) == CARET__SLOT_USED;
-        st.snapshots += atomic_load(&p->snap_lsn) != 0;
-        st.gets += atomic_load(&p->gets);
-        st.sets += atomic_load(&p->sets);
-        st.commits += atomic_load(&p->commits);
-        st.restarts += atomic_load(&p->restarts);
-        st.lock_waits += atomic_load(&p->lock_waits);
-    }
+    for (uint32_t i = 0; i < sh->max_procs; i++)
+        add_slot(&e->slots[i], &st);
     return st;
 }
 
@@ -511,10 +549,12 @@ int caret_stat(caret_db *db, caret_stats *out)
         return caret__null(__func__, "out", "a place for the numbers");
     int rc = caret__struct_check(__func__, "out's", out, sizeof *out);
     if (rc == CARET_OK)
-        rc = caret__db_enter(__func__, db, &e);
+        rc = enter_any(__func__, db, &e);
     if (rc != CARET_OK)
         return rc;
-    caret_stats st = stats_of(e);
+    caret_stats st = db->store != NULL ? (caret_stats){.processes = 1} : stats_of(e);
+    if (db->store != NULL)
+        add_slot(&e->slots[0], &st);
     add_unpublished(db, &st);
     caret__db_leave(e);
     caret__struct_give(out, &st, sizeof st);
@@ -523,25 +563,45 @@ int caret_stat(caret_db *db, caret_stats *out)
 
 /* ------------------------------------------------------------------ sessions */
 
+static int bind(caret_session *s, struct caret__engine *e)
+{
+    if (s->db->store != NULL)
+        return caret__session_bind_remote(s);
+    caret__session_bind(s, e); /* keeps the reference to one that observes */
+    return CARET_OK;
+}
+
+static caret_session *new_session(void)
+{
+    caret_session *s = calloc(1, sizeof *s);
+
+    if (s != NULL && caret__session_out(s, 1) == CARET_OK) /* an empty value has an address too */
+        return s;
+    free(s);
+    return NULL;
+}
+
 int caret_session_open(caret_db *db, caret_session **out)
 {
     if (out == NULL)
         return caret__null(__func__, "s", "a place for the session");
     *out = NULL;
     struct caret__engine *e = NULL;
-    int rc = db != NULL ? caret__db_enter(__func__, db, &e) : CARET_OK;
+    int rc = db != NULL ? enter_any(__func__, db, &e) : CARET_OK;
     if (rc != CARET_OK)
         return rc;
-    caret_session *s = calloc(1, sizeof *s);
-    if (s == NULL || caret__session_out(s, 1) != CARET_OK) { /* an empty value has an address too */
+    caret_session *s = new_session();
+    if (s != NULL)
+        s->db = db;
+    if (s == NULL || (db != NULL && bind(s, e) != CARET_OK)) {
+        if (s != NULL)
+            free(s->out);
         free(s);
         if (e != NULL)
             caret__db_leave(e);
         return caret__fail(CARET_E_NOMEM, "no memory for a session");
     }
     if (db != NULL) {
-        s->db = db;
-        caret__session_bind(s, e); /* keeps the reference to one that observes */
         caret__local_lock(&db->lock);
         db->refs++;
         s->next = db->sessions;

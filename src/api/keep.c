@@ -54,7 +54,8 @@ void caret__kept_drop(caret_session *s, bool all)
 
 static int check_txn(const char *function, caret_session *s)
 {
-    int rc = s != NULL ? caret__session_enter(s) : caret__null(function, "s", "a session");
+    int rc = s != NULL ? caret__if_remote(caret__session_enter(s), CARET_OK)
+                       : caret__null(function, "s", "a session");
 
     if (rc == CARET_OK && s->txn.level == 0)
         rc =

@@ -39,7 +39,7 @@ static int remove_global(caret_session *s, const struct caret__span *r, const st
     int rc = caret__enter_writer(s);
 
     if (rc != CARET_OK)
-        return rc;
+        return rc == CARET__REMOTE ? caret__remote_remove(s, r, alone != NULL) : rc;
     if (s->txn.level != 0 && alone != NULL) {
         struct caret__spot spot = caret__spot_of(s, alone);
         return caret__buffer_delete(&s->txn, r->lo, r->lo_len, &spot);

@@ -188,6 +188,8 @@ int caret_get_many(caret_session *s, caret_node *const *nodes, size_t count, car
 
     if (rc == CARET_OK && values == NULL && count != 0)
         rc = caret__null(__func__, "values", "an array for the values");
+    if (rc == CARET_OK && s->remote != NULL)
+        return caret__remote_get_nodes(s, nodes, count, values);
     for (size_t i = 0; rc == CARET_OK && i < count; i += CARET__LANES)
         rc = get_some(s, nodes + i, caret__min(count - i, CARET__LANES), values + i, &used);
     if (rc != CARET_OK)

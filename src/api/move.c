@@ -31,6 +31,7 @@ struct move {
     caret_session *s;
     struct caret__node *n;
     uint8_t key[CARET__PLACE_MAX];
+    unsigned place;
     size_t len;
     struct caret__at at; /* where the key was found; pgno 0 = not known */
 };
@@ -45,7 +46,12 @@ static int begin(const char *function, struct move *m, caret_session *s, caret_n
         return rc;
     m->s = s;
     m->n = caret__node(node);
-    rc = m->n->local ? caret__session_locals(s) : caret__session_enter_read(s);
+    m->place = m->n->local;
+    rc = m->place != CARET__IN_DATABASE ? caret__session_locals(s) : caret__session_enter_read(s);
+    if (caret__unlikely(rc == CARET__REMOTE)) {
+        m->place = CARET__AT_SERVER;
+        rc = CARET_OK;
+    }
     if (rc == CARET_OK && !m->n->local && s->txn.level != 0 && s->txn.broken)
         return CARET_RESTART;
     m->len = m->n->key_len;
@@ -80,12 +86,12 @@ static inline int mark(caret_session *s, int rc)
 
 static int go_from(struct move *m)
 {
-    return mark(m->s, caret__session_from(m->s, m->n->local, m->key, &m->len, &m->at));
+    return mark(m->s, caret__session_from(m->s, m->place, m->key, &m->len, &m->at));
 }
 
 static int go_before(struct move *m)
 {
-    return mark(m->s, caret__session_before(m->s, m->n->local, m->key, &m->len, &m->at));
+    return mark(m->s, caret__session_before(m->s, m->place, m->key, &m->len, &m->at));
 }
 
 /* After everything below the first `len` bytes of the key. */
@@ -666,7 +672,11 @@ static int move_and_get(const char *function, caret_session *s, caret_node *node
         return rc;
     size_t bytes = sizeof *node + caret__node(node)->key_len;
     memcpy(&before, node, bytes);
+    if (s->remote != NULL)
+        s->remote->wants_value = true;
     rc = move(s, node);
+    if (s->remote != NULL)
+        s->remote->wants_value = false;
     if (rc != CARET_OK)
         return rc;
     rc = caret__session_out(s, 1); /* an empty value is not NULL */

@@ -1,5 +1,5 @@
 /*
- * node.c - nodes: making, moving and comparing addresses without the database.
+ * node.c - nodes: making, moving and comparing addresses without the database, and their text.
  *
  * A node is a head of 40 bytes and its encoded key, in memory of the caller; node.h
  * has the layout.  Nothing here allocates or keeps a pointer.
@@ -22,6 +22,7 @@
 #include "base/error.h"
 #include "base/key.h"
 #include "base/number.h"
+#include "base/zwr.h"
 
 /* Longest encoding of an int64: a string of 20 characters. */
 #define INT_MAX_BYTES 24u
@@ -488,4 +489,62 @@ int caret_node_subscript(const caret_node *n, unsigned i, char *buf, size_t cap,
     if (rc == CARET_E_BUFFER)
         return caret__fail(rc, "the subscript has %zu bytes, the buffer %zu", *len, cap);
     return rc == CARET_OK ? rc : caret__fail(rc, "subscript %u of the node is damaged", i);
+}
+
+/* ------------------------------------------------------- ZWR text: base/zwr.h */
+
+/* Text in, and room for what comes out. */
+static int text_check(const char *function, const void *in, size_t n, const char *buf, size_t cap,
+                      const size_t *len)
+{
+    if (!caret__bytes_ok(in, n))
+        return caret__refuse_bytes(function, "in", in, n);
+    if (!caret__bytes_ok(buf, cap))
+        return caret__refuse_bytes(function, "buf", buf, cap);
+    return len != NULL ? CARET_OK : caret__null(function, "len", "a place for the length");
+}
+
+int caret_str2zwr(const void *in, size_t n, int utf8, char *buf, size_t cap, size_t *len)
+{
+    int rc = text_check(__func__, in, n, buf, cap, len);
+
+    if (rc != CARET_OK)
+        return rc;
+    return caret__zwr_put(in, n, utf8 != 0, buf, cap, len);
+}
+
+int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_t cap, size_t *len)
+{
+    int rc = text_check(__func__, in, n, buf, cap, len);
+
+    if (rc != CARET_OK)
+        return rc;
+    return caret__zwr_get(in, n, utf8 != 0, buf, cap, len);
+}
+
+int caret_node_zwr(const caret_node *n, int utf8, char *buf, size_t cap, size_t *len)
+{
+    const struct caret__node *node = caret__node_const(n);
+    int rc = text_check(__func__, "", 0, buf, cap, len);
+
+    if (rc == CARET_OK && !caret__node_whole(n))
+        rc = caret__not_a_node(__func__, "n", n);
+    if (rc != CARET_OK)
+        return rc;
+    return caret__zwr_put_key(caret__node_key(node), node->key_len, node->local, utf8 != 0, buf, cap, len);
+}
+
+int caret_node_parse(caret_node *n, size_t bytes, const char *text, size_t len, int utf8)
+{
+    uint8_t key[CARET__KEY_MAX];
+    size_t key_len;
+    bool local;
+    int rc;
+
+    if (n == NULL)
+        return caret__null(__func__, "n", "memory for a node");
+    if (!caret__bytes_ok(text, len))
+        return caret__refuse_bytes(__func__, "text", text, len);
+    rc = caret__zwr_get_key(text != NULL ? text : "", len, utf8 != 0, key, &key_len, &local);
+    return rc == CARET_OK ? caret__node_make(n, bytes, local, key, key_len) : rc;
 }

@@ -233,6 +233,8 @@ static int put(struct put *p, caret_node *node)
     if (caret__node(node)->local)
         return put_by_hand(p, node);
     int rc = caret__enter_writer(p->s);
+    if (rc == CARET__REMOTE && (rc = caret__remote_writer(p->s)) == CARET_OK && p->s->txn.level == 0)
+        return put_alone(p, node);
     if (rc != CARET_OK)
         return rc;
     if (p->s->txn.level != 0)
@@ -357,7 +359,8 @@ int caret_get2(caret_session *s, caret_node *n, caret_node *child, caret_slice *
     if (rc != CARET_OK)
         return rc;
     bool local = caret__node(n)->local || caret__node(child)->local;
-    rc = local || s->observes || s->e == NULL ? CARET_RESTART : caret__session_enter_read(s);
+    bool by_hand = local || s->observes || s->e == NULL || s->remote != NULL;
+    rc = by_hand ? CARET_RESTART : caret__session_enter_read(s);
     if (rc == CARET_OK && s->txn.level == 0) {
         caret__count(s, CARET__GETS);
         rc = get_both(s, caret__node(n), caret__node(child), value, child_value);

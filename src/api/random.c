@@ -24,7 +24,7 @@ static int is_first(caret_session *s, const uint8_t *key, size_t len, size_t end
     if (len == end)
         return CARET_OK;
     memcpy(before, key, len);
-    int rc = caret__session_before(s, false, before, &n, &at);
+    int rc = caret__session_before(s, CARET__IN_DATABASE, before, &n, &at);
     if (rc == CARET_NONE)
         return CARET_OK;
     if (rc != CARET_OK)
@@ -86,7 +86,8 @@ int caret_random_child(caret_session *s, caret_node *n, uint64_t r)
         return rc;
     caret__rand_seed(&rand, r);
     rc = CARET_NONE;
-    if (!caret__node(n)->local && !s->observes && s->txn.snapshot == NULL && !s->txn.changed)
+    if (!caret__node(n)->local && !s->observes && s->remote == NULL && s->txn.snapshot == NULL &&
+        !s->txn.changed)
         for (unsigned i = 0; rc == CARET_NONE && i < DRAWS; i++) {
             caret__node_take_key(caret__node(&child.node), caret__node_key(caret__node(n)),
                                  caret__node(n)->key_len);

@@ -265,7 +265,8 @@ static int find_child(caret_session *s, caret_node *node, void *arg)
     uint8_t key[CARET__PLACE_MAX];
     size_t len = f->last ? span->hi_len : span->lo_len;
     struct caret__at at;
-    int rc = n->local ? caret__session_locals(s) : caret__session_enter_read(s);
+    unsigned place = caret__place_of(s, n->local);
+    int rc = n->local ? caret__session_locals(s) : caret__if_remote(caret__session_enter_read(s), CARET_OK);
 
     if (rc == CARET__OBSERVED)
         return caret__observe_call(s, node, find_child, arg);
@@ -274,8 +275,8 @@ static int find_child(caret_session *s, caret_node *node, void *arg)
     if (rc != CARET_OK)
         return rc;
     memcpy(key, f->last ? span->hi : span->lo, len);
-    rc = f->last ? caret__session_before(s, n->local, key, &len, &at)
-                 : caret__session_from(s, n->local, key, &len, &at);
+    rc = f->last ? caret__session_before(s, place, key, &len, &at)
+                 : caret__session_from(s, place, key, &len, &at);
     if (rc == CARET_RESTART)
         s->txn.broken = true;
     if (rc == CARET_OK && !caret__span_has(span, key, len))

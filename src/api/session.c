@@ -26,6 +26,8 @@ int caret__session_refuse(caret_session *s)
         return caret__fail(CARET_E_CLOSED, "the database was closed");
     if (s->observes)
         return caret__observe_enter(s);
+    if (s->remote != NULL)
+        return caret__session_enter_remote(s);
     return caret__engine_forked(s->e); /* db.c then disowns all sessions of the engine */
 }
 
@@ -142,6 +144,8 @@ void caret__session_end(caret_session *s)
     free(s->out);
     free(s->many);
     caret__log_free(s->awaits);
+    free(s->remote);
+    s->remote = NULL;
     s->awaits = NULL;
     s->txn = (struct caret__txn){0};
     s->batch = (struct caret__batch){0};
@@ -165,6 +169,10 @@ void caret__session_stop(caret_session *s)
 {
     if (s->e == NULL || s->db->closed)
         return;
+    if (s->remote != NULL) {
+        caret__session_stop_remote(s);
+        return;
+    }
     if (!caret__attached_here(s->e)) { /* in a fork of the process that used it */
         caret__session_disown(s);
         return;
@@ -181,6 +189,8 @@ void caret__session_stop(caret_session *s)
 
 int caret__session_snapshot(caret_session *s)
 {
+    if (s->remote != NULL)
+        return caret__remote_snapshot(s->remote);
     if (s->observes)
         return caret__fail(CARET_E_READONLY,
                            "%s: opened read-only, so nobody keeps a snapshot for it; open it for writing",
@@ -228,20 +238,28 @@ static int step(caret_session *s, uint8_t *key, size_t *len, struct caret__at *a
 
 /* ---------------------------------------------------------------------- keys */
 
-int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len, struct caret__at *at)
+/* What is not the tree of an engine. */
+static __attribute__((noinline)) int step_elsewhere(caret_session *s, unsigned place, uint8_t *key,
+                                                    size_t *len, struct caret__at *at, bool back)
 {
-    *at = (struct caret__at){0};
-    if (!local)
-        return s->txn.level != 0 ? step(s, key, len, at, false) : caret__scan_from(&s->global, at, key, len);
+    if (place == CARET__AT_SERVER)
+        return caret__remote_step_merged(s->remote, &s->global, key, len, back);
     struct caret__view v = {.pg = &s->locals.pg};
-    return caret__scan_from(&v, at, key, len);
+    return back ? caret__scan_before(&v, at, key, len) : caret__scan_from(&v, at, key, len);
 }
 
-int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *len, struct caret__at *at)
+int caret__session_from(caret_session *s, unsigned place, uint8_t *key, size_t *len, struct caret__at *at)
 {
     *at = (struct caret__at){0};
-    if (!local)
+    if (place == CARET__IN_DATABASE)
+        return s->txn.level != 0 ? step(s, key, len, at, false) : caret__scan_from(&s->global, at, key, len);
+    return step_elsewhere(s, place, key, len, at, false);
+}
+
+int caret__session_before(caret_session *s, unsigned place, uint8_t *key, size_t *len, struct caret__at *at)
+{
+    *at = (struct caret__at){0};
+    if (place == CARET__IN_DATABASE)
         return s->txn.level != 0 ? step(s, key, len, at, true) : caret__scan_before(&s->global, at, key, len);
-    struct caret__view v = {.pg = &s->locals.pg};
-    return caret__scan_before(&v, at, key, len);
+    return step_elsewhere(s, place, key, len, at, true);
 }

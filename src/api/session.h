@@ -14,6 +14,7 @@
 #include "api/node.h"
 #include "base/error.h"
 #include "log/commit.h"
+#include "store/remote.h"
 #include "tree/leaves.h"
 #include "tree/walk.h"
 #include "txn/lock.h"
@@ -32,6 +33,7 @@ struct caret_db {
     struct caret_session *sessions;
     struct caret_db *next; /* of all handles of the process */
     char *path;
+    struct caret__store_db *store; /* not NULL: it is on a server, and `e` only stands in for an engine */
 };
 
 struct caret_session {
@@ -39,8 +41,8 @@ struct caret_session {
     bool observes;       /* the engine only observes: api/observe.c; the session holds a reference to it */
     bool observing;      /* caret__observe_call() is in progress */
     struct caret__engine *e;
-    struct caret__view global; /* of the database, or of the snapshot in progress */
-    struct caret__view live;   /* of the database, while there is a snapshot */
+    struct caret__view global;    /* of the database, or of the snapshot in progress */
+    struct caret__view live;      /* of the database, while there is a snapshot */
     struct caret__leaves leaves;
     struct caret__walk walk;                  /* `global` leads to it */
     _Atomic uint32_t counts[CARET__COUNTERS]; /* not yet added to the process's; own, caret_stat() looks */
@@ -61,6 +63,7 @@ struct caret_session {
     struct caret_session *next, *prev; /* of the handle */
     struct caret__thread *thread;      /* thread.c; NULL: of none */
     struct caret_session *next_in_thread, *prev_in_thread;
+    struct caret__remote *remote; /* of a database on a server, else NULL */
 };
 
 /* Slow part of caret__session_enter(): says why not, or attaches a forked child. */
@@ -94,6 +97,47 @@ static inline int caret__session_enter_read(caret_session *s)
         return CARET_OK;
     return caret__session_refuse_read(s);
 }
+
+/* ---- remote.c: sessions of a database on a server ---- */
+
+/*
+ * What every enter answers for such a session, whose stand-in of an engine has a fork mark of 0: the caller goes the
+ * remote way then, where it would have handed on an error.  So sessions of files pay nothing for it.
+ */
+#define CARET__REMOTE (-1001)
+int caret__session_enter_remote(caret_session *s);
+static inline int caret__if_remote(int rc, int then) /* what enter said, if it is not CARET__REMOTE */
+{
+    return caret__unlikely(rc == CARET__REMOTE) ? then : rc;
+}
+
+/* Open the database of an address, and what is left of it after closing; caret_sync(). */
+int caret__remote_db_open(const char *address, const caret_options *options, caret_db *db);
+void caret__remote_db_free(caret_db *db);
+int caret__remote_sync(caret_db *db);
+
+/* One more driver, for tests: for the rest of the process. */
+void caret__store_add(const struct caret__store *driver);
+
+/* Bind a new session to its database; NOMEM. */
+int caret__session_bind_remote(caret_session *s);
+void caret__session_stop_remote(caret_session *s);
+
+/* UNSUPPORTED: what is for a database in a file; `what` is a function. */
+__attribute__((cold)) int caret__unsupported(const char *what, const caret_db *db);
+
+int caret__remote_get_node(caret_session *s, const struct caret__node *n, caret_slice *value);
+int caret__remote_get_nodes(caret_session *s, caret_node *const *nodes, size_t count, caret_slice *values);
+int caret__remote_set_node(caret_session *s, const struct caret__node *n, const void *value, size_t len);
+int caret__remote_remove(caret_session *s, const struct caret__span *r, bool alone);
+int caret__remote_data_of(caret_session *s, const struct caret__node *n, int *data);
+int caret__remote_writes(caret_session *s); /* caret__session_writes() */
+int caret__remote_writer(caret_session *s); /* what caret__enter_writer() does after entering */
+
+/* The transaction's end. */
+int caret__remote_end(caret_session *s);
+int caret__remote_restart(caret_session *s);
+int caret__remote_back(caret_session *s);
 
 /* ---- observe.c: sessions over an engine that observes ---- */
 
@@ -173,6 +217,13 @@ void caret__session_disown(caret_session *s);
 /* transaction.c: drop the transaction in progress without a word to the shared memory. */
 void caret__txn_forget(caret_session *s);
 
+/* transaction.c, for remote.c: its changes are undone; it is over; savepoint `level` is the innermost again; it begins
+ * anew. */
+void caret__txn_drop(caret_session *s);
+void caret__txn_finish(caret_session *s);
+void caret__txn_undo(caret_session *s, unsigned level);
+void caret__txn_again(caret_session *s);
+
 static inline struct caret__procslot *caret__session_slot(const caret_session *s)
 {
     return &s->e->slots[s->e->slot];
@@ -250,9 +301,16 @@ int caret__session_saw(const caret_session *s, int rc);
 /* After a commit: wait for the disk if the mode says so. */
 int caret__session_committed(caret_session *s, uint64_t lsn, int flags);
 
+/* Where a node's key is looked for: a node's `local` as a number, or what CARET__REMOTE makes of it. */
+enum { CARET__IN_DATABASE = 0, CARET__IN_LOCALS = 1, CARET__AT_SERVER = 2 };
+static inline unsigned caret__place_of(const caret_session *s, bool local)
+{
+    return local ? CARET__IN_LOCALS : s->remote != NULL ? CARET__AT_SERVER : CARET__IN_DATABASE;
+}
+
 /* Keys as the session sees them (transaction included): first >= key, last < key.  at: where that is;
  * at->pgno is 0 if it is not known. */
-int caret__session_from(caret_session *s, bool local, uint8_t *key, size_t *len, struct caret__at *at);
-int caret__session_before(caret_session *s, bool local, uint8_t *key, size_t *len, struct caret__at *at);
+int caret__session_from(caret_session *s, unsigned place, uint8_t *key, size_t *len, struct caret__at *at);
+int caret__session_before(caret_session *s, unsigned place, uint8_t *key, size_t *len, struct caret__at *at);
 
 #endif

@@ -135,7 +135,7 @@ static int count_merged(caret_session *s, const struct range *r, uint64_t *count
     int rc;
 
     memcpy(key, r->key, len);
-    while ((rc = caret__session_from(s, r->local, key, &len, &at)) == CARET_OK) {
+    while ((rc = caret__session_from(s, caret__place_of(s, r->local), key, &len, &at)) == CARET_OK) {
         if (len < r->len || memcmp(key, r->key, r->len) != 0)
             return CARET_OK;
         ++*count;
@@ -160,12 +160,17 @@ static int count_whole(caret_session *s, caret_node *n, void *arg)
     *count = 0;
     if (!r.local && caret__buffer_touches(&s->txn, r.key, r.len))
         return count_merged(s, &r, count);
+    if (!r.local && s->remote != NULL) {
+        uint8_t end[CARET__PLACE_MAX];
+        const struct caret__span below = caret__span_below(r.key, r.len, end);
+        return caret__remote_count(s->remote, &below, 0, count);
+    }
     return each_leaf(s, &r, false, add_up, count);
 }
 
 static int enter(caret_session *s)
 {
-    int rc = caret__session_enter_read(s);
+    int rc = caret__if_remote(caret__session_enter_read(s), CARET_OK);
 
     return rc == CARET_OK && s->txn.level != 0 && s->txn.broken ? CARET_RESTART : rc;
 }
@@ -228,7 +233,8 @@ struct job {
     unsigned to_depth;           /* subscripts of the target */
     unsigned deeper;             /* levels of the target below the source's; 0 if it is not */
     bool own;                    /* the transaction is this call's */
-    bool trying;                 /* nothing is set: do all keys fit? */
+    bool first;  /* so kills come first, as the source is read beneath them: not at a server */
+    bool trying; /* nothing is set: do all keys fit? */
 };
 
 static unsigned levels_of(const uint8_t *rest, size_t len)
@@ -355,7 +361,7 @@ static int kill_range(struct job *j, const struct range *r)
 {
     caret_node_buf n;
 
-    if (j->own && !r->local)
+    if (j->first && !r->local)
         return caret__buffer_kill_first(&j->s->txn, r->key, r->len);
     int rc = caret__node_make(&n.node, sizeof n, r->local, r->key, r->len);
     return rc == CARET_OK ? caret_kill(j->s, &n.node) : rc;
@@ -369,7 +375,7 @@ static int is_there(caret_session *s, const struct range *r)
     struct caret__at at;
 
     memcpy(key, r->key, len);
-    int rc = caret__session_from(s, false, key, &len, &at);
+    int rc = caret__session_from(s, CARET__IN_DATABASE, key, &len, &at);
     return rc == CARET_OK && (len < r->len || memcmp(key, r->key, r->len) != 0) ? CARET_NONE : rc;
 }
 
@@ -395,18 +401,19 @@ static int kill_first(struct job *j)
 static int do_job(caret_session *s, caret_node *n, void *arg)
 {
     struct job *j = arg;
-    bool merged = !j->from.local && caret__buffer_touches(&s->txn, j->from.key, j->from.len);
+    bool merged =
+        !j->from.local && (s->remote != NULL || caret__buffer_touches(&s->txn, j->from.key, j->from.len));
     int rc = try_all(j, merged);
 
     (void)n;
     memcpy(j->key, j->to.key, j->to.len);
-    if (rc == CARET_OK && j->own)
+    if (rc == CARET_OK && j->first)
         rc = kill_first(j);
-    if (rc == CARET_OK && j->what != MERGE && (!j->own || j->to.local))
+    if (rc == CARET_OK && j->what != MERGE && (!j->first || j->to.local))
         rc = kill_range(j, &j->to);
     if (rc == CARET_OK)
         rc = set_all(j, merged, false);
-    if (rc == CARET_OK && j->what == MOVE && (!j->own || j->from.local))
+    if (rc == CARET_OK && j->what == MOVE && (!j->first || j->from.local))
         rc = kill_range(j, &j->from);
     return rc;
 }
@@ -420,7 +427,10 @@ static int do_in_txn(caret_session *s, void *arg)
 {
     struct job *j = arg;
     caret_node_buf n; /* for an eye on the view */
-    int rc = writes_globals(j) ? caret__session_writes(s) : CARET_OK;
+    int rc = CARET_OK;
+
+    if (writes_globals(j))
+        rc = s->remote != NULL ? caret__remote_writes(s) : caret__session_writes(s);
 
     if (rc == CARET_OK && (j->from.local || j->to.local))
         rc = caret__session_locals(s);
@@ -482,6 +492,7 @@ static int start(const char *function, caret_session *s, const caret_node *to, c
         return rc == CARET_OK ? do_job(s, NULL, &j) : rc;
     }
     j.own = s->txn.level == 0;
+    j.first = j.own && s->remote == NULL;
     return j.own ? caret_transaction(s, do_in_txn, &j, 0) : do_in_txn(s, &j);
 }
 

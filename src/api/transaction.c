@@ -78,10 +78,16 @@ static bool wants_floor(const struct caret__txn *t)
     return t->restarts >= FLOOR_AFTER || (t->flags & CARET_TXN_ALONE) != 0;
 }
 
+/* Is there one?  A session that only observes may not write to shared memory; at a server the driver does as much. */
+static bool has_floor(const caret_session *s)
+{
+    return !s->observes && s->remote == NULL;
+}
+
 static inline void finish(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
-    if (caret__unlikely(wants_floor(t)) && !s->observes) /* such a one may not write to shared memory */
+    if (caret__unlikely(wants_floor(t)) && has_floor(s))
         caret__floor_return(s->e, s->floor_id);
     if (caret__unlikely(s->kept != NULL))
         caret__kept_drop(s, false);
@@ -97,6 +103,8 @@ static inline void finish(caret_session *s)
 /* For CARET_TXN_ALONE: those who have the floor before it are waited for. */
 static int take_floor(caret_session *s)
 {
+    if (s->remote != NULL)
+        return CARET_OK;
     if (s->observes)
         return caret__fail(CARET_E_READONLY, "%s: opened read-only: others can't be made to wait",
                            s->e->path);
@@ -156,9 +164,12 @@ static int check_flags(int flags)
 }
 
 /* May they be given here? */
-static int check_place(const struct caret__txn *t, int flags)
+static int check_place(const caret_session *s, int flags)
 {
-    if ((flags & CARET_TXN_SNAPSHOT) != 0 && t->level != 0 && t->snapshot == NULL)
+    const struct caret__txn *t = &s->txn;
+    bool in_snapshot = t->snapshot != NULL || (s->remote != NULL && s->remote->reads);
+
+    if ((flags & CARET_TXN_SNAPSHOT) != 0 && t->level != 0 && !in_snapshot)
         return caret__fail(CARET_E_INTXN, "a snapshot cannot be begun inside a transaction");
     if ((flags & CARET_TXN_ALONE) != 0 && t->level != 0 && (t->flags & CARET_TXN_ALONE) == 0)
         return caret__fail(CARET_E_INTXN,
@@ -173,14 +184,15 @@ int caret_begin(caret_session *s, int flags)
     int rc = caret__unlikely(flags != 0) ? check_flags(flags) : CARET_OK;
     if (caret__likely(rc == CARET_OK))
         rc = caret__session_enter(s);
-    if (rc != CARET_OK)
+    if (caret__unlikely(rc != CARET_OK) && caret__if_remote(rc, CARET_OK) != CARET_OK)
         return rc;
     struct caret__txn *t = &s->txn;
+    rc = CARET_OK;
     if (t->level >= CARET_MAX_NEST)
         return caret__fail(CARET_E_TXN_TOO_DEEP, "%u transactions within each other; no more are possible",
                            CARET_MAX_NEST);
     if (caret__unlikely(flags != 0))
-        rc = check_place(t, flags);
+        rc = check_place(s, flags);
     if (rc == CARET_OK && caret__likely(t->level == 0))
         rc = begin_outermost(s, flags);
     if (rc != CARET_OK)
@@ -195,7 +207,7 @@ int caret_begin(caret_session *s, int flags)
 static int need_txn(const char *function, caret_session *s)
 {
     int rc = s != NULL ? caret__session_enter(s) : caret__null(function, "s", "a session");
-    if (rc == CARET_OK && s->txn.level == 0)
+    if ((rc == CARET_OK || rc == CARET__REMOTE) && s->txn.level == 0)
         rc = caret__fail(CARET_E_NOTXN, "no transaction is in progress");
     return rc;
 }
@@ -297,7 +309,7 @@ int caret_commit(caret_session *s)
     bool done = false;
     int rc = need_txn(__func__, s);
     if (rc != CARET_OK)
-        return rc;
+        return rc == CARET__REMOTE ? caret__remote_end(s) : rc;
     struct caret__txn *t = &s->txn;
     if (t->broken)
         return CARET_RESTART;
@@ -327,7 +339,7 @@ int caret_rollback(caret_session *s)
 {
     int rc = need_txn(__func__, s);
     if (rc != CARET_OK)
-        return rc;
+        return rc == CARET__REMOTE ? caret__remote_back(s) : rc;
     struct caret__txn *t = &s->txn;
     unsigned level = t->level - 1;
     caret__lock_rollback(s->e, &s->locker, t->lock_marks[level]);
@@ -336,17 +348,49 @@ int caret_rollback(caret_session *s)
         finish(s);
         return CARET_OK;
     }
+    caret__txn_undo(s, level);
+    return CARET_OK;
+}
+
+void caret__txn_again(caret_session *s)
+{
+    struct caret__txn *t = &s->txn;
+
+    t->journal.used = 0;
+    t->level = 1;
+    t->restarts++;
+    caret__count(s, CARET__RESTARTS);
+    if (caret__unlikely(s->kept != NULL))
+        caret__kept_drop(s, false);
+    if (wants_floor(t) && has_floor(s) && t->snapshot == NULL)
+        caret__floor_take(s->e, s->floor_id);
+    fresh_view(s);
+}
+
+void caret__txn_drop(caret_session *s)
+{
+    drop_changes(s);
+}
+
+void caret__txn_finish(caret_session *s)
+{
+    finish(s);
+}
+
+void caret__txn_undo(caret_session *s, unsigned level)
+{
+    struct caret__txn *t = &s->txn;
+
     caret__list_cut(t, t->list_marks[level]);
     undo_changes(s, t->marks[level]);
     t->level = level;
-    return CARET_OK;
 }
 
 int caret_restart(caret_session *s)
 {
     int rc = need_txn(__func__, s);
     if (rc != CARET_OK)
-        return rc;
+        return rc == CARET__REMOTE ? caret__remote_restart(s) : rc;
     struct caret__txn *t = &s->txn;
     drop_changes(s);
     rc = caret__lock_restart(s->e, &s->locker, t->lock_marks[0]);
@@ -354,23 +398,16 @@ int caret_restart(caret_session *s)
         rc = caret__observe_restart(s);
     if (rc != CARET_OK)
         return rc;
-    t->journal.used = 0;
-    t->level = 1;
-    t->restarts++;
-    caret__count(s, CARET__RESTARTS);
-    if (caret__unlikely(s->kept != NULL))
-        caret__kept_drop(s, false);
-    if (wants_floor(t) && !s->observes && t->snapshot == NULL)
-        caret__floor_take(s->e, s->floor_id);
-    fresh_view(s);
+    caret__txn_again(s);
     return CARET_OK;
 }
 
 /* Is it in one?  In a fork that has not attached itself yet the transaction is the parent's. */
 static bool in_txn(const caret_session *s)
 {
-    return s != NULL && s->txn.level != 0 && s->e != NULL && !s->db->closed &&
-           (s->observes || caret__attached_here(s->e));
+    if (s == NULL || s->txn.level == 0 || s->e == NULL || s->db->closed)
+        return false;
+    return s->remote != NULL ? s->remote->pid == getpid() : s->observes || caret__attached_here(s->e);
 }
 
 unsigned caret_txn_level(const caret_session *s)
@@ -385,7 +422,7 @@ unsigned caret_txn_restarts(const caret_session *s)
 
 int caret_txn_restore_locals(caret_session *s, int all)
 {
-    int rc = need_txn(__func__, s);
+    int rc = caret__if_remote(need_txn(__func__, s), CARET_OK);
     if (rc == CARET_OK)
         rc = caret__session_locals(s);
     if (rc == CARET_OK && all != 0 && s->txn.level > 1) /* the journal gets other records */
@@ -427,7 +464,7 @@ int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
 /* takes: locks are asked for by name, not only released, which is fine without any. */
 static int enter_locks(caret_session *s, bool takes)
 {
-    int rc = caret__session_enter(s);
+    int rc = caret__if_remote(caret__session_enter(s), CARET_OK);
     if (rc == CARET_OK && takes && s->observes)
         rc = caret__fail(CARET_E_READONLY,
                          "%s: opened read-only: there are no locks without shared memory to write to",
@@ -462,7 +499,11 @@ int caret_lock(caret_session *s, const caret_node *n, uint64_t timeout_ns)
 
     if (rc != CARET_OK)
         return rc;
-    return caret__lock_take(s->e, &s->locker, lock_name(n, room), caret__node_const(n)->key_len, timeout_ns);
+    const uint8_t *name = lock_name(n, room);
+    size_t len = caret__node_const(n)->key_len;
+    if (s->remote != NULL)
+        return caret__remote_lock(s->remote, s->locker.level, &name, &len, 1, timeout_ns);
+    return caret__lock_take(s->e, &s->locker, name, len, timeout_ns);
 }
 
 int caret_unlock(caret_session *s, const caret_node *n)
@@ -472,13 +513,21 @@ int caret_unlock(caret_session *s, const caret_node *n)
 
     if (rc != CARET_OK)
         return rc;
+    if (s->remote != NULL)
+        return caret__remote_unlock(s->remote, lock_name(n, room), caret__node_const(n)->key_len);
     return caret__lock_release(s->e, &s->locker, lock_name(n, room), caret__node_const(n)->key_len);
+}
+
+static int release_all(caret_session *s)
+{
+    return s->remote != NULL ? caret__remote_unlock_all(s->remote)
+                             : caret__lock_release_all(s->e, &s->locker);
 }
 
 int caret_unlock_all(caret_session *s)
 {
     int rc = s != NULL ? enter_locks(s, false) : caret__null(__func__, "s", "a session");
-    return rc == CARET_OK ? caret__lock_release_all(s->e, &s->locker) : rc;
+    return rc == CARET_OK ? release_all(s) : rc;
 }
 
 #define LOCKS_AT_ONCE 64u
@@ -521,9 +570,10 @@ static int lock_list(const char *function, caret_session *s, const caret_node *c
         }
     }
     if (rc == CARET_OK && only)
-        rc = caret__lock_release_all(s->e, &s->locker);
+        rc = release_all(s);
     if (rc == CARET_OK && count != 0)
-        rc = caret__lock_take_all(s->e, &s->locker, keys, lens, count, timeout_ns);
+        rc = s->remote != NULL ? caret__remote_lock(s->remote, s->locker.level, keys, lens, count, timeout_ns)
+                               : caret__lock_take_all(s->e, &s->locker, keys, lens, count, timeout_ns);
     free(rooms);
     return rc;
 }

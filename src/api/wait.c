@@ -16,6 +16,8 @@
 #define LOOK_NS UINT64_C(1000000000)
 #endif
 
+#define LOOK_AT_SERVER_NS UINT64_C(100000000) /* arbitrary */
+
 /* Look again and again, asleep between two looks, until `deadline`. */
 static int await(struct caret_log *log, const struct caret__await *w, struct caret__alarm *alarm,
                  uint64_t deadline)
@@ -76,7 +78,7 @@ static int may_wait(const char *function, caret_session *s, const caret_node *n)
     int rc = caret__args_check(function, s, n);
 
     if (rc == CARET_OK)
-        rc = caret__session_enter(s);
+        rc = caret__if_remote(caret__session_enter(s), CARET_OK);
     if (rc != CARET_OK)
         return rc;
     if (caret_node_is_local(n))
@@ -87,12 +89,28 @@ static int may_wait(const char *function, caret_session *s, const caret_node *n)
     return not_in_txn(function, s);
 }
 
+/* Nobody wakes a session of a database on a server: it is told to look, now and then. */
+static int wait_a_little(caret_session *s, uint64_t timeout_ns)
+{
+    uint64_t end = caret__now_ns() + caret__min64(timeout_ns, LOOK_AT_SERVER_NS);
+    _Atomic uint32_t never = 0;
+
+    for (uint64_t now; (now = caret__now_ns()) < end;) {
+        if (caret__alarm_taken(&s->alarm))
+            return caret__fail(CARET_E_INTERRUPTED, "%s: while waiting for a change", s->e->path);
+        caret__alarm_sleep(&s->alarm, &never, 0, end - now);
+    }
+    return timeout_ns > LOOK_AT_SERVER_NS ? CARET_OK : CARET_NONE;
+}
+
 int caret_wait(caret_session *s, const caret_node *n, uint64_t place, uint64_t timeout_ns)
 {
     int rc = may_wait(__func__, s, n);
 
     if (rc != CARET_OK)
         return rc;
+    if (s->remote != NULL)
+        return wait_a_little(s, timeout_ns);
     if (s->awaits == NULL && (s->awaits = calloc(1, sizeof *s->awaits)) == NULL)
         return caret__fail(CARET_E_NOMEM, "%s: no memory to wait", s->e->path);
     caret__log_below(s->awaits, n);

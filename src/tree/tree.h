@@ -38,6 +38,9 @@ struct caret__view {
     uint32_t warm[CARET__WARM];
     struct caret__past *past; /* pages rebuilt beside a stopped writer, NULL before the first */
     struct caret__walk *walk; /* of the session; NULL: nothing is remembered */
+    /* Not NULL: the store is on a server.  The first key at or after, or the last one before; only a transaction that
+     * has changed something looks at such a view (txn/merge.c). */
+    int (*elsewhere)(void *ctx, uint8_t *key, size_t *len, bool back);
 };
 #define CARET__STALL_TRIES 64u
 

@@ -55,20 +55,39 @@ static bool hidden(struct caret__txn *t, const uint8_t *key, size_t len, struct 
     return caret__private_get(&t->buffer, key, len, &val, &vlen);
 }
 
+/* The database's keys, wherever it is. */
+static int from(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    return v->elsewhere != NULL ? v->elsewhere(v->ctx, key, len, false) : caret__scan_from(v, at, key, len);
+}
+
+static int next(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    if (v->elsewhere == NULL)
+        return caret__scan_next(v, at, key, len);
+    caret__key_after(key, len);
+    return v->elsewhere(v->ctx, key, len, false);
+}
+
+static int before(struct caret__view *v, struct caret__at *at, uint8_t *key, size_t *len)
+{
+    return v->elsewhere != NULL ? v->elsewhere(v->ctx, key, len, true) : caret__scan_before(v, at, key, len);
+}
+
 /* In the database: first key at or after key that the buffer says nothing about. */
 static int tree_from(struct caret__txn *t, struct caret__view *v, uint8_t *key, size_t *len)
 {
     struct caret__at at = {0};
     struct caret__one_span killed;
-    int rc = caret__scan_from(v, &at, key, len);
+    int rc = from(v, &at, key, len);
 
     while (rc == CARET_OK && hidden(t, key, *len, &killed)) {
         if (killed.span.hi_len != 0) {
             memcpy(key, killed.span.hi, killed.span.hi_len);
             *len = killed.span.hi_len;
-            rc = caret__scan_from(v, &at, key, len);
+            rc = from(v, &at, key, len);
         } else {
-            rc = caret__scan_next(v, &at, key, len);
+            rc = next(v, &at, key, len);
         }
     }
     return rc;
@@ -78,14 +97,14 @@ static int tree_before(struct caret__txn *t, struct caret__view *v, uint8_t *key
 {
     struct caret__at at = {0};
     struct caret__one_span killed;
-    int rc = caret__scan_before(v, &at, key, len);
+    int rc = before(v, &at, key, len);
 
     while (rc == CARET_OK && hidden(t, key, *len, &killed)) {
         if (killed.span.hi_len != 0) {
             memcpy(key, killed.lo, killed.span.lo_len);
             *len = killed.span.lo_len;
         }
-        rc = caret__scan_before(v, &at, key, len);
+        rc = before(v, &at, key, len);
     }
     return rc;
 }

@@ -11,6 +11,9 @@
 
 #include "caret.h"
 #include "front.h"
+#ifdef CARET_TEST_STORE
+#include "support/memory_store.h"
+#endif
 
 static caret_db *db;
 static caret_session *s;
@@ -721,19 +724,23 @@ static bool perform(const struct told *t)
 #define NAMES "c"
 #endif
 
-/* With a first argument "memory" it is a database without a file, which has one session alone. */
+/* With a first argument "memory" it is a database without a file, with "store" one of the tests' own store; both have
+ * one session alone. */
 int main(int argc, char **argv)
 {
     static struct front front = {
         .names = NAMES, .open = open_it, .close = close_it, .perform = perform, .transaction = transaction};
+    static char memory[] = ":memory:", store[] = "test://behaviour";
+    bool in_store = argc == 4 && strcmp(argv[1], "store") == 0;
 
-    static char memory[] = ":memory:";
-
-    if (argc == 4 && strcmp(argv[1], "memory") == 0) {
-        argv[2] = memory;
+    if (in_store || (argc == 4 && strcmp(argv[1], "memory") == 0)) {
+        argv[2] = in_store ? store : memory;
         argc--;
         argv++;
-        front.names = NAMES " alone";
+        front.names = in_store ? NAMES " alone store" : NAMES " alone";
     }
+#ifdef CARET_TEST_STORE
+    memory_store_install();
+#endif
     return serve(&front, argc, argv);
 }

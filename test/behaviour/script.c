@@ -470,7 +470,7 @@ static void malformed(const char *file, unsigned number, const char *why)
 /* What there is to name, so that a slip does not hide a case. */
 static bool tags_known(const char *tags)
 {
-    static const char known[] = " c lua doubles yottadb python small ";
+    static const char known[] = " c lua doubles yottadb python small store ";
     char *words = strdup(tags), *rest = NULL, word[80];
     bool all = true;
 
