@@ -165,16 +165,17 @@ function G.reference()
     return last and text(last, last.p or last.own, N.arg) or ""
 end
 
--- The indicator as something that stays as it is, in p, and back.
-function G.save_naked(p)
-    local last = N.last
+-- The indicator as something that stays as it is, in saved.p, and back.
+function G.save_naked(saved)
+    local last, p = N.last, saved.p
     if not last then return false end
     c_copy(p, last.p or last.own)
     if N.arg then
         local n = c_depth(p)
         if type(N.arg) == "number" then aim_i(p, n - 1, N.arg) else aim_t(p, n - 1, N.arg, #N.arg, 1) end
     end
-    return {p = p, name = last.name, env = last.env}
+    saved.name, saved.env = last.name, last.env
+    return saved
 end
 
 function G.restore_naked(saved) N.last, N.arg = saved, false end

@@ -21,8 +21,8 @@ local places_of = ffi.typeof "caret_mumps__place *[?]"
 local few = places_of(FEW)
 local c_lock, c_unlock = C.caret_mumps__lock, C.caret_mumps__unlock
 local held, count = {}, 0
-local floor = {} -- by name: counts that were there when the transaction began
 local in_transaction = false
+local floor = false -- by name: counts that were there when the transaction began; false: they are as now
 
 -- Names of locals and of globals are apart, in the engine too.
 local function part(sub)
@@ -91,9 +91,20 @@ local function drop(e)
     end
 end
 
+-- The first thing in a transaction that takes or releases.
+local function keep_floor()
+    if floor then return end
+    floor = {}
+    for text, e in pairs(held) do
+        floor[text] = {lock = e.lock, allocate = e.allocate, at = e.at, ref = e.ref}
+    end
+end
+
 -- Is the name kept from before the transaction, and would this take more than came after?
 local function is_bound(e, kind)
-    local before = in_transaction and floor[e.text]
+    if not in_transaction then return false end
+    keep_floor()
+    local before = floor[e.text]
     return before and e[kind] <= before[kind]
 end
 
@@ -131,6 +142,7 @@ end
 local serial = 0
 
 local function note(e, kind)
+    if in_transaction then keep_floor() end
     lock.granted = lock.granted + 1
     if not held[e.text] then
         serial = serial + 1
@@ -242,21 +254,16 @@ end
 -- One begins.
 function lock.keep()
     in_transaction = true
-    if count == 0 then return end
-    for text, e in pairs(held) do
-        floor[text] = {lock = e.lock, allocate = e.allocate, at = e.at, ref = e.ref}
-    end
 end
 
 -- It ends, committed.
 function lock.settle()
-    in_transaction = false
-    if next(floor) then floor = {} end
+    in_transaction, floor = false, false
 end
 
 -- It is undone: what it took is the engine's again.
 function lock.forget()
-    if count == 0 then return end
+    if not floor then return end
     local now = held
     held, count = {}, 0
     for _, e in pairs(now) do e.lock, e.allocate = 0, 0 end

@@ -34,7 +34,7 @@ local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, r
 
 local test = require "mumps.runtime.test"
 local levels = require "mumps.runtime.level"
-local L = levels.L
+local L, N = levels.L, require "mumps.runtime.symbols".stack
 
 local function failed(rc) return report.failed(rc, function() return "" end, "Transaction failed because") end
 
@@ -47,7 +47,7 @@ local function save(slot)
     T.saved[slot] = {v = v, a = A.copy(c.a)}
 end
 
-local spare = G.new_place() -- for the naked indicator
+local naked = {p = G.new_place(), name = false, env = false} -- the indicator as a transaction found it
 
 local function slots() return require "mumps.runtime.symbols".table end
 
@@ -83,7 +83,7 @@ local function open(names, id, pos)
     if T.level > 1 then return end
     T.session, T.restarts, T.restartable, T.all = s, 0, names ~= nil, false
     T.pos = pos
-    T.naked, T.test = G.save_naked(spare), test.t
+    T.naked, T.test = G.save_naked(naked), test.t
     lock.keep()
 end
 
@@ -93,12 +93,12 @@ local function close()
 end
 
 -- Everything as it was at the TSTART, and the engine's transaction begun again.
-local function again(mark)
+local function again(n, top)
     local rc = C.caret_mumps__restart(T.session)
     if rc ~= 0 then return failed(rc) end
     T.level = 1
     if T.restarts < MOST then T.restarts = T.restarts + 1 end
-    levels.unwind(mark)
+    levels.unwind(n, top)
     lock.forget()
     restore_locals()
     G.restore_naked(T.naked)
@@ -137,7 +137,7 @@ local function trapped(ok, a, b, c)
 end
 
 -- The first run ended by a.
-local function repeated(k, mark, a)
+local function repeated(k, n, top, a)
     local ok, b, c
     ok, a, b, c = trapped(false, a)
     while not ok do
@@ -145,7 +145,7 @@ local function repeated(k, mark, a)
             T.driver = false
             return error(a, 0)
         end
-        again(mark)
+        again(n, top)
         ok, a, b, c = trapped(pcall(k))
     end
     return settle(1, a, b, c)
@@ -153,11 +153,11 @@ end
 
 -- Without a loop, which would keep it out of traces.
 local function drive(k)
-    local mark = levels.mark()
+    local n, top = L.n, N.top
     T.driver = true
     local ok, a, b, c = pcall(k)
     if ok then return settle(1, a, b, c) end
-    return repeated(k, mark, a)
+    return repeated(k, n, top, a)
 end
 
 -- TSTART: k is the rest.  names: nil, "*", or slots.

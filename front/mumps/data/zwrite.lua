@@ -254,7 +254,7 @@ function zwrite.target(t, out)
     end
     local last, arg = G.N.last, G.N.arg
     if t.kind == "naked" then t = whole(t) end
-    local naked = last and G.save_naked(G.new_place())
+    local naked = last and G.save_naked {p = G.new_place()}
     write_globals(t, out)
     G.restore_naked(naked or false)
     G.N.arg = naked and arg or false

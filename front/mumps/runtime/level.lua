@@ -253,15 +253,10 @@ function M.stack()
     return list
 end
 
--- ---- marks
-
-function M.mark()
-    return {n = L.n, top = symbols.stack.top}
-end
-
-function M.unwind(mark)
-    symbols.unwind(mark.top)
-    L.n = mark.n
+-- Back to that level and that height of the NEW stack.
+function M.unwind(n, top)
+    symbols.unwind(top)
+    L.n = n
 end
 
 return M

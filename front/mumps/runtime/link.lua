@@ -140,22 +140,23 @@ end
 -- ---- those with a prefix
 
 -- TSTART and TCOMMIT: at[n] is the level of M calls at which transaction level n began.
-local at = {}
+-- What loads a module would not be compiled: a program that has one of them asks for it once.
+local at, tp = {}, false
 
-function H.tp_start(k, names, serial, id, pos)
-    local tp = require "mumps.data.tp"
+local function start(k, names, serial, id, pos)
     at[tp.level() + 1] = level.L.n
     return tp.start(k, names, serial, id, pos)
 end
 
-function H.tp_after(k)
-    local tp = require "mumps.data.tp"
+local function after(k)
     if at[tp.level()] == level.L.n then
         return tp.after(k)
     end
     tp.commit()
     return k()
 end
+
+local own = {tp_start = start, tp_after = after}
 
 local families = {a = "mumps.runtime.array", g = "mumps.data.globals"}
 
@@ -213,6 +214,10 @@ function prefixes.io(name)
 end
 
 local function resolve(name)
+    if own[name] then
+        tp = require "mumps.data.tp"
+        return own[name]
+    end
     local f = from[name]
     if f then
         local m = require(f[1])
