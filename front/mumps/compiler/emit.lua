@@ -186,14 +186,15 @@ local function entry_body(k, n, all, at, slots)
 end
 
 local function entry_tail(k, n, all, slots)
-    local give = k:h("give_back")
+    local give, reuse = k:h("give_back"), k:h("reuse")
     for i = 1, #all do
         local by_reference = i <= n and format("if b%d then %s(%s.c) %s.c=c%d else", i, k:h("unshare"),
             slots[i], slots[i],
             i) or ""
         k:line(nil, by_reference
-            .. format("if %s.c==c%d and not c%d.s then c%d.v,c%d.a=x%d,y%d else %s(%s,c%d,x%d,y%d) end",
-            slots[i], i, i, i, i, i, i, give, slots[i], i, i, i))
+            .. format("if %s.c==c%d and not c%d.s then if c%d.a then %s(c%d.a) end c%d.v,c%d.a=x%d,y%d "
+            .. "else %s(%s,c%d,x%d,y%d) end", slots[i], i, i, i, reuse, i, i, i, i, i,
+            give, slots[i], i, i, i))
     end
     k:line(nil, format("L.n=d-1 if k==2 then T.t=t end if e then return %s(e) end return v", k:h("pass_on")))
 end

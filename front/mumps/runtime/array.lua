@@ -20,7 +20,7 @@ local A = {}
 
 local key, numeric = order.key, order.numeric
 local insert, take, make = order.insert, order.remove, order.make
-local type, pairs = type, pairs
+local type, pairs, clear = type, pairs, require "table.clear"
 local NAN = 0 / 0
 local list, each, family = arity.list, arity.each, arity.family
 
@@ -68,10 +68,28 @@ end)
 
 A.set_key, A.read_key = set_key, read_key
 
+-- Arrays that nobody has any more, empty.
+local spare, MOST_SPARE, LARGEST_SPARE = {n = 0}, 16, 256
+
 local function new()
+    local n = spare.n
+    if n > 0 then
+        spare.n = n - 1
+        return spare[n]
+    end
     return {k = {}, c = false, lo = 1, hi = 0, nums = false, strs = false, n = 0}
 end
 A.new = new
+
+-- The NEW of a variable ends that had this array, alone: integers in sequence are cleared and used again.
+function A.reuse(a)
+    if a.n > 0 or a.hi ~= a.hi or a.c or a.alias then return end
+    if a.hi - a.lo >= LARGEST_SPARE or spare.n == MOST_SPARE then return end
+    clear(a.k)
+    a.lo, a.hi = 1, 0
+    spare.n = spare.n + 1
+    spare[spare.n] = a
+end
 
 local function is_empty(a)
     return a.n == 0 and a.lo > a.hi

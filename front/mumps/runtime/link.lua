@@ -39,6 +39,7 @@ list("mumps.values.pattern", {"is_match"})
 list("mumps.runtime.symbols", {"new", "new_except", "kill_except", "undefined", "peek", "append", "pending",
     "give_back", "share",
     "unshare"})
+list("mumps.runtime.array", {"reuse"})
 list("mumps.runtime.frames", {"call", "block", "extrinsic", "slow", "finish", "pass_on", "too_deep",
     "too_many", "enter"})
 list("mumps.runtime.indirect", {"ind_ref", "ind_target", "ind_get", "ind_value", "ind_peek", "ind_set",
