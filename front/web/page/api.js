@@ -1,0 +1,169 @@
+// All that the page asks of the server, and the only file that knows addresses. What comes is turned into the
+// shapes the rest of the page has: rows {key, zwr, sub, data, preview, bin}, values {len, bytes, version}.
+
+const encoder = new TextEncoder();
+
+export class ApiError extends Error {
+    constructor(status, body) {
+        const error = body?.error ?? {};
+        super(error.text ?? `The server answered ${status}.`);
+        Object.assign(this, {status, code: error.name, text: error.text, conflicts: body?.conflicts, hint: HINTS[error.name]});
+    }
+}
+
+const HINTS = {
+    READONLY: "Start it with --write to change things.",
+    CONSOLE: "Start it with --console to have one.",
+    UNAUTHORIZED: "Open the address that caret web printed.",
+    BUSY: "It is tried again by itself.",
+    LIMIT: "Close other windows of this page.",
+};
+
+async function call(method, path, query, body, signal) {
+    const url = new URL(path, location.origin);
+    for (const [name, value] of Object.entries(query ?? {})) {
+        if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
+    }
+    const options = {method, signal, credentials: "same-origin"};
+    if (body !== undefined) Object.assign(options, {body: JSON.stringify(body), headers: {"Content-Type": "application/json"}});
+    const answer = await fetch(url, options);
+    const said = answer.status === 204 ? null : await answer.json().catch(() => null);
+    if (!answer.ok) throw new ApiError(answer.status, said);
+    return said;
+}
+
+const get = (path, query, signal) => call("GET", path, query, undefined, signal);
+const post = (path, body = {}) => call("POST", path, undefined, body);
+
+/** ZWR of a child: a variable's name stands alone. */
+export const child = (parent, sub) => !parent ? sub : parent.endsWith(")") ? `${parent.slice(0, -1)},${sub})` : `${parent}(${sub})`;
+
+/** A subscript as it is typed, in ZWR: a canonical number, what is quoted already, or text. */
+export function subscript(text) {
+    if (/^(0|-?([1-9]\d*|(?=\.))(\.\d*[1-9])?)$/.test(text) && text.replace(/\D/g, "").length < 19) return text;
+    return /^(".*"|\$Z?C(HA?R?)?\(.*\))$/is.test(text) ? text : `"${text.replaceAll("\"", "\"\"")}"`;
+}
+
+const preview = (value) => (!value ? "" : value.text ?? `${value.len} bytes: ${hexOf(unbase(value.b64)).slice(0, 96)}`);
+const hexOf = (data) => Array.from(data, (b) => b.toString(16).padStart(2, "0")).join(" ");
+const unbase = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+const bytesOf = (value) => (value.text === undefined ? unbase(value.b64) : encoder.encode(value.text));
+
+function toRow(parent, {sub, d, value}) {
+    const zwr = child(parent, sub);
+    return {key: zwr, zwr, sub, data: d, preview: preview(value), bin: Boolean(value && value.text === undefined)};
+}
+
+const toValue = (answer) => answer.value && {len: answer.value.len, bytes: bytesOf(answer.value), version: answer.value.tag};
+
+// The last subscript of a key, as the server gave it with its row.
+const subs = new Map();
+
+function remember(rows) {
+    if (subs.size > 50000) subs.clear();
+    for (const row of rows) subs.set(row.zwr, row.sub);
+    return rows;
+}
+
+async function subOf(key) {
+    if (!subs.has(key)) await api.path(key);
+    return subs.get(key);
+}
+
+// What a list asks for, in the words of the server.
+async function cursor(node, query) {
+    const {n, from, dir, since, at, sub, end, low, high, prefix, total} = query, back = dir === "prev";
+    const limits = {limit: n, prefix, ...(high !== undefined && !back ? {to: subscript(high)} : {}),
+        ...(low !== undefined && back ? {to: subscript(low)} : {})};
+    if (from !== undefined) return {...limits, after: await subOf(from), reverse: back ? 1 : undefined};
+    if (since !== undefined) return {...limits, from: await subOf(since)};
+    if (sub !== undefined) return {...limits, from: node ? subscript(sub) : sub};
+    if (end && high === undefined) return {...limits, end: 1};
+    if (end) return {...limits, from: subscript(high), to: low === undefined ? undefined : subscript(low), reverse: 1};
+    if (at !== undefined) return {...limits, index: Math.floor(at * total)};
+    return {...limits, from: low === undefined ? undefined : subscript(low)};
+}
+
+// A range is as long as what was seen of it; a whole level knows its length, exactly or about.
+function measure(answer, rows, query) {
+    const limited = query.low !== undefined || query.high !== undefined || query.prefix !== undefined;
+    if (limited) return {total: rows.length, exact: !answer.more && !answer.before, at: 0};
+    return {total: answer.total, exact: answer.exact, at: answer.index && answer.total ? answer.index / answer.total : 0};
+}
+
+export const api = {
+    info: null,
+
+    async hello(signal) {
+        return (api.info = await get("/api/info", {}, signal));
+    },
+
+    login: (secret) => post("/api/login", secret),
+
+    async children(node, query) {
+        const total = query.at === undefined ? 0 : (await get("/api/total", {node})).total;
+        const asked = await cursor(node, {...query, total});
+        const answer = await get("/api/children", {node, ...asked});
+        const back = Boolean(asked.reverse), rows = remember(answer.rows.map((row) => toRow(node, row)));
+        if (back) rows.reverse();
+        return {rows, first: back ? !answer.more : !answer.before, last: back ? !answer.before : !answer.more, ...measure(answer, rows, query)};
+    },
+
+    async path(text) {
+        const found = await get("/api/path", {text});
+        const names = [...found.parents, found.node];
+        const chain = names.map((zwr, i) => ({key: zwr, zwr, sub: i === 0 ? zwr : found.subs[i - 1], data: i < names.length - 1 ? 10 : found.d}));
+        remember(chain);
+        return {...chain.at(-1), parents: chain.slice(0, -1), value: found.value};
+    },
+
+    complete: (text) => get("/api/complete", {text}).then((answer) => answer.list),
+
+    /** A piece of a value; null: there is none. data: as $DATA. */
+    async value(node, at, n, signal) {
+        const answer = await get("/api/value", {node, at, n}, signal);
+        return {data: answer.d, value: toValue(answer)};
+    },
+
+    total: (node, signal) => get("/api/total", {node}, signal),
+    count: (node) => get("/api/count", {node}),
+    commit: (changes) => post("/api/commit", {changes}),
+    undo: (id) => post("/api/undo", {undo: id}),
+    clear: (pid) => post("/api/locks/clear", {pid}),
+
+    find: (query, handlers) => stream("/api/find", query, handlers, ["done", "failed"]),
+    live: (query, handlers) => stream("/api/live", query, handlers),
+    log: (query, handlers) => stream("/api/log", query, handlers),
+
+    jobs: () => get("/api/jobs").then((answer) => answer.jobs),
+    start: (job) => post("/api/jobs", job).then((answer) => answer.id),
+    follow: (id, handlers) => stream(`/api/jobs/${id}`, {}, handlers, ["done", "failed"]),
+    cancel: (id) => post(`/api/jobs/${id}/cancel`),
+
+    console: (language) => post("/api/console", {language}).then((answer) => answer.id),
+    listen: (id, handlers) => stream(`/api/console/${id}`, {}, handlers, ["ended"]),
+    run: (id, text) => post(`/api/console/${id}/run`, {text}).then((answer) => answer.n),
+    stop: (id) => post(`/api/console/${id}/stop`),
+    offers: (id, text) => post(`/api/console/${id}/complete`, {text}),
+    close: (id) => post(`/api/console/${id}/close`).catch(() => undefined),
+};
+
+/** Events of the server, until one of `last` or close(). A lost connection is the browser's to restore. */
+function stream(path, query, handlers, last = []) {
+    const url = new URL(path, location.origin);
+    for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== "") url.searchParams.set(name, value);
+    const source = new EventSource(url);
+    for (const [name, handler] of Object.entries(handlers)) {
+        if (name === "lost") continue;
+        source.addEventListener(name, (event) => {
+            if (event.data === undefined) return; // "error" is also the name of a lost connection
+            if (last.includes(name)) source.close();
+            handler(JSON.parse(event.data));
+        });
+    }
+    source.addEventListener("error", () => {
+        if (source.readyState === EventSource.CLOSED || last.length) { source.close(); handlers.lost?.(); }
+    });
+    return {close: () => source.close()};
+}

@@ -1,0 +1,111 @@
+// Changes that were gathered, and are committed as one transaction.
+//
+// Each remembers what was shown when it was made (`shown`). The server refuses all of them if any of that has
+// changed; then the edit shows three texts: what was shown, what is there now, what would be written. Whoever
+// decides for one of them decides about what is there now, not about what was.
+
+import {api} from "./api.js";
+import {button, bytes, el, number, say, sentence, show, tell, toast, told} from "./dom.js";
+
+let list = [];
+let undoable = null;
+let node;
+let tree;
+
+export const all = () => list;
+export const has = (zwr) => list.some((edit) => edit.node === zwr);
+
+/** One more; a second set of the same node replaces the first, but remembers what was shown to it. */
+export function add(edit) {
+    const old = edit.op === "set" && list.find((other) => other.op === "set" && other.node === edit.node);
+    if (old) Object.assign(old, edit, {shown: old.shown, before: old.before, conflict: null});
+    else list.push(edit);
+    undoable = null;
+    draw();
+    say(`${list.length} ${list.length === 1 ? "change" : "changes"} kept, not committed yet`);
+}
+
+export function panel(owner) {
+    tree = owner;
+    node ??= el("section", {class: "pending", "aria-label": "Changes to commit", hidden: true});
+    draw();
+    return node;
+}
+
+const what = (edit) => edit.op === "set" ? (edit.text ?? `bytes ${edit.hex}`)
+    : edit.op === "kill" ? (edit.nodes === undefined ? "with all below" : `${number(edit.nodes)} nodes`) : `to ${edit.to}`;
+
+const seen = (value) => (value === null || value === undefined ? el("p", {class: "soft"}, "(not there)") : el("pre", {tabindex: 0}, value));
+
+const readable = (now) => (now ? now.text ?? `${now.len} bytes` : null);
+
+const base = (hex) => btoa(String.fromCharCode(...(hex.match(/../g) ?? []).map((pair) => parseInt(pair, 16))));
+
+// As the server wants it.
+function wire(edit) {
+    const {op, node: at, to, nodes, place} = edit;
+    if (op === "set") return {op, node: at, was: edit.shown, value: edit.hex === undefined ? {text: edit.text} : {b64: base(edit.hex)}};
+    return op === "kill" ? {op, node: at, nodes, place} : {op, node: at, to};
+}
+
+function compare(edit) {
+    const side = (title, content) => el("div", null, el("h3", null, title), content);
+    return el("div", {class: "compare"}, side("You saw", seen(edit.before)), side("There now", seen(readable(edit.conflict.now))),
+        side("Yours", seen(edit.op === "set" ? what(edit) : edit.op)),
+        el("div", {class: "buttons"}, button("Keep mine", () => decide(edit, true)), " ", button("Keep theirs", () => decide(edit, false))));
+}
+
+function decide(edit, mine) {
+    if (mine) Object.assign(edit, {shown: edit.conflict.now?.tag ?? null, nodes: edit.conflict.nodes, place: undefined,
+        before: readable(edit.conflict.now), conflict: null});
+    else list = list.filter((other) => other !== edit);
+    draw();
+}
+
+const row = (edit) => el("li", {class: edit.conflict ? "conflict" : null},
+    el("span", {class: edit.op === "kill" ? "bad" : "soft"}, edit.op), el("span", {class: "mono", title: edit.node}, edit.node),
+    el("span", {class: "mono to"}, what(edit)),
+    button("Drop", () => { list = list.filter((other) => other !== edit); draw(); }, {class: "quiet", "aria-label": `Drop the ${edit.op} of ${edit.node}`}),
+    edit.conflict ? compare(edit) : null);
+
+function draw() {
+    if (!node) return;
+    node.hidden = !list.length && !undoable;
+    if (!list.length && undoable) {
+        show(node, el("div", {class: "tools"}, el("span", {class: "grow"}, `Committed ${undoable.count} ${undoable.count === 1 ? "change" : "changes"}.`),
+            button("Undo", undo), button("Fine", () => { undoable = null; draw(); })));
+        return;
+    }
+    const stuck = list.some((edit) => edit.conflict);
+    show(node, el("div", {class: "tools"},
+        el("h2", {class: "grow"}, stuck ? "Nothing was committed: somebody else changed what you saw" : `${list.length} ${list.length === 1 ? "change" : "changes"}, not committed yet`),
+        button("Commit as one transaction", commit, {class: "main", disabled: stuck}), button("Drop all", () => { list = []; draw(); })),
+    el("ol", null, list.map(row)));
+}
+
+export async function commit() {
+    try {
+        const answer = await api.commit(list.map(wire));
+        undoable = answer.undo ? {...answer, count: list.length} : null;
+        list = [];
+        say("Committed");
+        tell("changed");
+    } catch (error) {
+        if (!error.conflicts) { toast(sentence(error)); return; }
+        for (const conflict of error.conflicts) if (list[conflict.i]) list[conflict.i].conflict = conflict;
+        say("Nothing was committed: somebody else changed what you saw");
+    }
+    draw();
+}
+
+async function undo() {
+    await told(async () => {
+        await api.undo(undoable.undo);
+        undoable = null;
+        say("Undone");
+        tell("changed");
+    });
+    draw();
+}
+
+addEventListener("beforeunload", (event) => { if (list.length) event.preventDefault(); });

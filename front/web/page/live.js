@@ -1,0 +1,100 @@
+// What the database does now. The events come only while this view is shown and the window is looked at.
+
+import {api} from "./api.js";
+import {bytes, el, number, rate, seconds, show, table} from "./dom.js";
+import {Card, share} from "./chart.js";
+import {format} from "./route.js";
+
+const RATES = [["gets", "Gets"], ["sets", "Sets"], ["commits", "Commits"], ["restarts", "Restarts"], ["lock_waits", "Waits for locks"],
+    ["flushes", "Flushes of the log"], ["checkpoints", "Checkpoints"]];
+const link = (zwr) => el("a", {href: format("tree", {at: zwr}), class: "mono"}, zwr);
+const ages = (s) => (s === undefined || s === null ? "" : seconds(s));
+
+/** Follows the live events while it is shown; Locks is another of these. */
+export class Watcher {
+    mount(main) {
+        this.main = main;
+        show(main, this.node);
+        this.look = () => (document.hidden ? this.rest() : this.wake());
+        document.addEventListener("visibilitychange", this.look);
+        this.wake();
+    }
+
+    wake() {
+        this.source ??= api.live(this.query ?? {every: 1}, {live: (now) => this.take(now), lost: () => this.again()});
+    }
+
+    again() {
+        this.rest();
+        this.retry = setTimeout(() => this.wake(), 2000);
+    }
+
+    rest() {
+        clearTimeout(this.retry);
+        this.source?.close();
+        this.source = null;
+    }
+
+    unmount() {
+        document.removeEventListener("visibilitychange", this.look);
+        this.rest();
+    }
+}
+
+const panel = (title, node) => el("section", {class: "panel", "aria-label": title}, el("h2", null, title), node);
+
+export class Live extends Watcher {
+    constructor() {
+        super();
+        this.cards = Object.fromEntries(RATES.map(([name, title]) => [name, new Card(title, "/s")]));
+        Object.assign(this.cards, {batch: new Card("Commits per flush", ""), lag: new Card("Log not on disk", ""), file: new Card("Not in the file", ""),
+            arena: new Card("Arena in use", "")});
+        this.parts = Object.fromEntries(["processes", "globals", "hot", "server", "clients", "slow"].map((name) =>
+            [name, el("div", {class: "table", tabindex: 0, role: "region", "aria-label": name})]));
+        this.node = el("div", {class: "scroll"}, el("div", {class: "cards"}, Object.values(this.cards).map((card) => card.node)),
+            el("div", {class: "panels"}, panel("Processes", this.parts.processes), panel("Globals, by changes", this.parts.globals),
+                panel("Hottest nodes", this.parts.hot), panel("Server: commands", this.parts.server),
+                panel("Server: clients", this.parts.clients), panel("Server: slow commands", this.parts.slow)));
+        for (const part of Object.values(this.parts)) show(part, el("p", {class: "note"}, "The first figures come in a second."));
+    }
+
+    take(now) {
+        for (const [name] of RATES) this.cards[name].add(now.rates[name] ?? 0, rate(now.rates[name] ?? 0));
+        const {flushes, commits} = now.rates, group = flushes ? commits / flushes : 0;
+        this.cards.batch.add(group, flushes ? rate(group) : "–");
+        this.cards.lag.add(now.log_lag, bytes(now.log_lag));
+        this.cards.file.add(now.checkpoint_lag, bytes(now.checkpoint_lag));
+        const part = now.stat.arena_slots ? now.stat.arena_used / now.stat.arena_slots : 0;
+        this.cards.arena.add(part, `${(100 * part).toFixed(part < 0.1 ? 1 : 0)} %`);
+        this.tables(now);
+        this.server(now.server);
+    }
+
+    tables(now) {
+        const most = Math.max(1e-9, ...now.processes.map((p) => p.gets + p.sets));
+        show(this.parts.processes, table("Processes", [["pid", "num"], ["program"], ["gets/s", "num"], ["sets/s", "num"], ["commits/s", "num"], ["restarts/s", "num"], ["share"]],
+            now.processes.map((p) => [String(p.pid), p.command + (p.self ? " (this page)" : "") + (p.alive ? "" : " (dead)"), rate(p.gets), rate(p.sets),
+                rate(p.commits), rate(p.restarts), share((p.gets + p.sets) / most, "")])));
+        const top = Math.max(1e-9, ...now.globals.map((g) => g.changes));
+        show(this.parts.globals, now.globals.length
+            ? table("Globals", [["global"], ["changes/s", "num"], ["share"]], now.globals.map((g) => [link(g.name), rate(g.changes), share(g.changes / top, "")]))
+            : el("p", {class: "note"}, "Nothing changed in the last second."));
+        show(this.parts.hot, now.hot?.length ? table("Hottest nodes", [["node"], ["changes/s", "num"]], now.hot.map((h) => [link(h.node), rate(h.changes)]))
+            : el("p", {class: "note"}, "No node changes now. Where transactions collide, their nodes stand here too."));
+    }
+
+    server(server) {
+        const none = (text) => el("p", {class: "note"}, text);
+        if (!server || server.wrong) {
+            show(this.parts.server, none(server?.wrong ?? "No caret serve has this database open."));
+            show(this.parts.clients, none("–"));
+            show(this.parts.slow, none("–"));
+            return;
+        }
+        show(this.parts.server, table("Commands", [["command"], ["calls/s", "num"], ["µs each", "num"]], server.commands.map((c) => [c.name, rate(c.calls), rate(c.usec)])));
+        show(this.parts.clients, table("Clients", [["id", "num"], ["address"], ["name"], ["age", "num"], ["idle", "num"], ["last command"]],
+            server.clients.map((c) => [String(c.id), c.address, c.name, ages(c.age), ages(c.idle), c.command])));
+        show(this.parts.slow, server.slow?.length ? table("Slow commands", [["ms", "num"], ["command", "mono"], ["client"]],
+            server.slow.map((s) => [number(s.usec / 1000), Array.isArray(s.command) ? s.command.join(" ") : s.command, s.client])) : none("No command was slow."));
+    }
+}

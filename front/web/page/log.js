@@ -1,0 +1,77 @@
+// The log as it comes, filtered by node. The newest changes are below; at most MOST are kept.
+
+import {api} from "./api.js";
+import {button, el, empty, number, show} from "./dom.js";
+import {format, go} from "./route.js";
+
+const MOST = 1000;
+
+export class Log {
+    constructor() {
+        this.filter = el("input", {class: "wide mono", placeholder: "all nodes; or ^name(1", "aria-label": "Only this node and below", spellcheck: "false"});
+        this.hold = button("Hold", () => this.held(!this.holding), {"aria-pressed": "false"});
+        this.said = el("span", {class: "soft"});
+        this.body = el("tbody");
+        this.none = empty("Nothing was changed yet", "Changes are shown as they are committed. Earlier starts at the last checkpoint.");
+        this.table = el("table", null, el("caption", {class: "sr"}, "Changes"), el("thead", null, el("tr", null,
+            ["place", "change", "node", "value"].map((text) => el("th", {scope: "col"}, text)))), this.body);
+        this.box = el("div", {class: "log", tabindex: 0, role: "log", "aria-label": "Changes", "aria-live": "off"}, this.none, this.table);
+        const form = el("form", {class: "tools", onsubmit: (event) => { event.preventDefault(); go("log", {at: this.filter.value.trim()}); }},
+            this.filter, el("button", {type: "submit"}, "Filter"), this.hold, button("Earlier", () => this.follow(0)), button("Clear", () => this.clear()), this.said);
+        this.whole = [form, this.box];
+    }
+
+    mount(main) {
+        show(main, this.whole);
+    }
+
+    unmount() {
+        this.source?.close();
+        clearTimeout(this.retry);
+    }
+
+    route(params) {
+        this.at = params.get("at") ?? "";
+        this.filter.value = this.at;
+        this.follow(-1);
+    }
+
+    follow(from) {
+        this.unmount();
+        this.clear();
+        this.source = api.log({node: this.at, from}, {changes: (now) => this.take(now), failed: (error) => { this.said.textContent = error.text; },
+            lost: () => { this.retry = setTimeout(() => this.follow(-1), 2000); }});
+    }
+
+    clear() {
+        show(this.body);
+        this.count = 0;
+        this.table.hidden = true;
+        this.none.hidden = false;
+        this.said.textContent = "";
+    }
+
+    held(on) {
+        this.holding = on;
+        this.hold.setAttribute("aria-pressed", String(on));
+        this.hold.textContent = on ? "Go on" : "Hold";
+    }
+
+    take({list, skipped}) {
+        this.count += list.length;
+        if (skipped) this.said.textContent = `${number(skipped)} more came than can be shown`;
+        if (this.holding || !list.length) return;
+        this.table.hidden = false;
+        this.none.hidden = true;
+        const low = this.box.scrollHeight - this.box.scrollTop - this.box.clientHeight < 40;
+        this.body.append(...list.map((change) => this.row(change)));
+        while (this.body.children.length > MOST) this.body.firstChild.remove();
+        if (low) this.box.scrollTop = this.box.scrollHeight;
+    }
+
+    row({lsn, kind, node, value, range}) {
+        const text = kind === "set" ? value?.text ?? (value ? `${value.len} bytes` : "") : range ?? "";
+        return el("tr", null, el("td", {class: "num soft"}, String(lsn)), el("td", {class: kind === "set" ? "soft" : "bad"}, kind.replace("_", " ")),
+            el("td", null, el("a", {href: format("tree", {at: node})}, node)), el("td", null, text));
+    }
+}

@@ -1,0 +1,241 @@
+// The tree, a column for each level: variables, then the children of what is chosen in the column before.
+//
+// Each level has a scroller of its own, so a million children never stand between a node and its sibling, and
+// the place in a level is a fraction of that level. `chain` is the way to the chosen node, `open` whether the
+// column of its children is there too: columns = variables, children of chain[0], ...; column i has chain[i]
+// marked. A small window shows one column and goes back by the left arrow or the button.
+
+import {api} from "./api.js";
+import {about, bus, button, el, number, say, sentence, show, toast, told} from "./dom.js";
+import {Find} from "./find.js";
+import {List} from "./list.js";
+import {go} from "./route.js";
+import {Value} from "./value.js";
+import * as edits from "./edits.js";
+
+const hasChildren = (row) => row.data >= 10;
+
+function drawRow(row, open) {
+    const value = row.data % 2
+        ? el("span", {class: "text"}, row.preview)
+        : el("span", {class: "text none"}, hasChildren(row) ? "" : "gone");
+    return [el("span", {class: "key"}, row.sub), value,
+        row.bin ? el("span", {class: "tag"}, "bytes") : null,
+        el("span", {class: "more", "aria-label": hasChildren(row) ? "has children" : null}, hasChildren(row) ? "›" : "")]
+        .filter(Boolean);
+}
+
+class Column {
+    constructor(tree, level, parent) {
+        Object.assign(this, {tree, level, parent, limits: {}});
+        this.title = parent ? parent.zwr : "variables";
+        this.list = new List({
+            label: parent ? `Children of ${parent.zwr}` : "Variables",
+            source: (query) => api.children(parent?.key ?? "", {...this.limits, ...query}),
+            draw: (row) => drawRow(row),
+            onpick: (row) => tree.picked(this, row, false),
+            onopen: (row, by) => hasChildren(row) && tree.picked(this, row, true, by),
+            onleave: () => tree.leave(this),
+            onfail: (error) => this.note(sentence(error), true),
+            onload: (answer) => this.loaded(answer),
+        });
+        this.build();
+    }
+
+    build() {
+        this.count = el("span", {class: "count"});
+        this.said = el("div", {class: "note", hidden: true});
+        this.jump = el("input", {
+            placeholder: this.parent ? "jump" : "^name", spellcheck: "false", autocomplete: "off",
+            "aria-label": `Jump in ${this.title}: a subscript, prefix*, from:to, 50%, end`,
+            title: "a subscript · prefix* · from:to · 50% · end",
+            onkeydown: (event) => event.key === "Enter" && this.go(event.target.value.trim()),
+        });
+        const back = this.parent && button("‹", () => this.tree.leave(this), {class: "quiet back", "aria-label": "Back to the level above"});
+        this.node = el("section", {class: "column", "aria-label": this.title},
+            el("header", null, back, el("h2", {title: this.title}, this.title), this.count, this.jump),
+            this.said, this.list.node);
+    }
+
+    loaded(answer) {
+        const n = answer.total ?? answer.rows.length;
+        this.tally(n, answer.exact !== false);
+        if (this.list.rows.length) this.note("");
+        else this.note(this.parent ? "No children here." : "No variables yet: set one with caret set '^name' value, or start caret web --write.");
+    }
+
+    // How many: an estimate becomes exact when the server has counted them, which it does once somebody asks.
+    tally(n, exact) {
+        this.count.textContent = exact ? number(n) : `~${about(n)}`;
+        this.count.title = exact ? number(n) : `about ${number(n)}, an estimate`;
+        clearTimeout(this.asking);
+        if (!exact) this.asking = setTimeout(() => this.ask(), 1000);
+    }
+
+    async ask() {
+        const limited = Object.keys(this.limits).length > 0;
+        const now = limited || document.hidden ? null : await api.total(this.parent?.key ?? "").catch(() => null);
+        if (!now || !this.node.isConnected) return;
+        this.list.resize(now.total);
+        this.tally(now.total, now.exact);
+    }
+
+    note(text, bad) {
+        this.said.hidden = !text;
+        this.said.textContent = text;
+        this.said.classList.toggle("bad", Boolean(bad));
+    }
+
+    // 50%, end, from:to, prefix*, or a subscript.
+    async go(text) {
+        const percent = /^(\d+(?:\.\d+)?)\s*%$/.exec(text), range = /^(.*[^:]):([^:].*)$/.exec(text);
+        this.limits = {};
+        if (text === "" || text === "start") await this.list.load();
+        else if (text === "end") await this.list.end();
+        else if (percent) await this.list.load({at: Math.min(1, percent[1] / 100)});
+        else if (range) await this.limit({low: range[1], high: range[2]});
+        else if (/.\*$/.test(text)) await this.limit({prefix: text.slice(0, -1)});
+        else await this.list.load({sub: text});
+        say(`${this.title}: ${this.list.rows.length ? `at ${this.list.rows[0].sub}` : "nothing there"}`);
+    }
+
+    limit(limits) {
+        this.limits = limits;
+        return this.list.load();
+    }
+
+    async mark(node) {
+        this.list.mark(node.key);
+        if (!this.list.rows.length) await this.list.load();
+        if (!this.list.find(node.key)) await this.list.load({since: node.key});
+    }
+
+    close() {
+        clearTimeout(this.asking);
+        this.list.close();
+        this.node.remove();
+    }
+}
+
+export class Tree {
+    constructor() {
+        this.columns = [];
+        this.chain = [];
+        this.value = new Value(this);
+        this.find = new Find(this);
+        this.input = el("input", {
+            id: "path", spellcheck: "false", autocomplete: "off", "aria-label": "Path of the node, in ZWR",
+            placeholder: "^name(1,\"subscript\")", onkeydown: (event) => event.key === "Enter" && this.visit(event.target.value.trim()),
+        });
+        const bar = el("div", {class: "path"}, this.input,
+            button("Copy", () => this.copy(), {"aria-label": "Copy the path", "aria-keyshortcuts": "y", title: "copy the path: y"}),
+            button("Find", () => this.find.toggle(), {"aria-keyshortcuts": "/", title: "find in keys and values: /"}));
+        this.strip = el("div", {class: "columns"});
+        this.node = el("div", {class: "scroll work"}, this.strip, this.value.node);
+        this.whole = [bar, this.find.node, this.node, edits.panel(this)];
+        this.keys = (event) => this.press(event);
+        this.changed = () => this.refresh();
+    }
+
+    mount(main) {
+        show(main, ...this.whole);
+        document.addEventListener("keydown", this.keys);
+        bus.addEventListener("changed", this.changed);
+    }
+
+    unmount() {
+        document.removeEventListener("keydown", this.keys);
+        bus.removeEventListener("changed", this.changed);
+        this.find.stop();
+    }
+
+    /** The address has changed. */
+    async route(params) {
+        const at = params.get("at"), mine = this.routes = (this.routes ?? 0) + 1;
+        this.value.view = params.get("as") ?? this.value.view;
+        if (!at) return this.apply([], false);
+        try {
+            const found = await api.path(at);
+            if (mine === this.routes) await this.apply([...found.parents, found], params.get("open") === "1");
+        } catch (error) {
+            toast(sentence(error));
+            if (!this.columns.length) await this.apply([], false);
+        }
+        return undefined;
+    }
+
+    visit(text) { if (text) go("tree", {at: text, open: 1}); }
+
+    /** A row was chosen in a column: by arrow keys it is only shown, by click or Enter its children open. */
+    picked(column, row, open, by) {
+        const chain = [...this.chain.slice(0, column.level), row];
+        if (open && by === "click" && this.open && this.chain.length === chain.length && this.chain.at(-1)?.key === row.key) return;
+        go("tree", {at: row.zwr, open: open ? 1 : "", as: this.value.chosen()}, {replace: !open, quiet: true});
+        this.apply(chain, open, open && by === "key");
+    }
+
+    leave(column) {
+        if (column.level === 0) return;
+        const chain = this.chain.slice(0, column.level);
+        go("tree", {at: chain.at(-1).zwr}, {quiet: true});
+        this.apply(chain, false, true);
+    }
+
+    async apply(chain, open, focus) {
+        this.chain = chain;
+        this.open = open;
+        const want = [null, ...(open ? chain : chain.slice(0, -1))];
+        let same = 0;
+        while (same < want.length && this.columns[same] && this.columns[same].parent?.key === want[same]?.key) same++;
+        for (const column of this.columns.splice(same)) column.close();
+        const fresh = want.slice(same).map((parent, i) => new Column(this, same + i, parent));
+        this.columns.push(...fresh);
+        this.strip.append(...fresh.map((column) => column.node));
+        this.show(chain.at(-1));
+        await Promise.all(this.columns.map((column, i) => this.settle(column, chain[i], fresh.includes(column))));
+        const last = this.columns.at(-1);
+        this.strip.scrollLeft = this.strip.scrollWidth;
+        if (focus) this.focus(last);
+    }
+
+    settle(column, node, fresh) {
+        if (node && !fresh && column.list.find(node.key)) return column.list.mark(node.key);
+        if (node) return column.mark(node);
+        column.list.mark(undefined);
+        return fresh ? column.list.load() : undefined;
+    }
+
+    focus(column) {
+        column.list.node.focus({preventScroll: true});
+        if (column.list.index() < 0 && column.list.rows.length) column.list.pick(0);
+    }
+
+    show(node) {
+        this.input.value = node?.zwr ?? "";
+        document.title = node ? `${node.zwr} · caret` : "caret";
+        this.value.show(node);
+    }
+
+    /** The database has changed: look again at what is shown. */
+    async refresh() {
+        for (const column of this.columns) await column.list.reload();
+        this.value.refresh();
+    }
+
+    async copy() {
+        const text = this.input.value;
+        if (!text) return;
+        await told(async () => {
+            if (navigator.clipboard) await navigator.clipboard.writeText(text);
+            else { this.input.select(); document.execCommand("copy"); }
+            say("Path copied");
+        });
+    }
+
+    press(event) {
+        if (event.target.closest?.("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+        if (event.key === "y") this.copy();
+        else if (event.key === "/") { event.preventDefault(); this.find.toggle(true); }
+        else if (event.key === "g") { event.preventDefault(); this.input.select(); }
+    }
+}

@@ -1,0 +1,156 @@
+// The value of the chosen node: as text, number, JSON or hex, long ones in pieces; and the forms that change it.
+
+import {api} from "./api.js";
+import {button, bytes, choice, el, empty, number, sentence, show} from "./dom.js";
+import {jsonTree} from "./json.js";
+import * as edits from "./edits.js";
+import {forms} from "./forms.js";
+
+const PIECE = {text: 65536, hex: 8192, json: 1 << 20, number: 64};
+const VIEWS = {text: "Text", number: "Number", json: "JSON", hex: "Hex"};
+
+export const isText = (data) => {
+    try {
+        return !/[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(new TextDecoder("utf-8", {fatal: true}).decode(data));
+    } catch {
+        return false;
+    }
+};
+
+export const toHex = (data) => Array.from(data, (b) => b.toString(16).padStart(2, "0")).join("");
+
+/** Bytes as rows of 16: where, what, and as characters. */
+export function hexDump(data, offset) {
+    const lines = [];
+    for (let i = 0; i < data.length; i += 16) {
+        const row = data.subarray(i, i + 16);
+        const hex = Array.from(row, (b) => b.toString(16).padStart(2, "0"));
+        const shown = `${hex.slice(0, 8).join(" ")}  ${hex.slice(8).join(" ")}`.padEnd(49);
+        const chars = Array.from(row, (b) => (b > 31 && b < 127 ? String.fromCharCode(b) : "·")).join("");
+        lines.push(`${(offset + i).toString(16).padStart(8, "0")}  ${shown} ${chars}`);
+    }
+    return lines.join("\n");
+}
+
+// What a number may also mean.
+function numberFacts(text) {
+    const n = Number(text), facts = [["value", text]];
+    if (text.trim() === "" || !Number.isFinite(n)) return [["value", text], ["number", "this value is not a number"]];
+    const [whole, part] = text.split(".");
+    if (/^-?\d+$/.test(whole)) facts.push(["grouped", BigInt(whole).toLocaleString("en") + (part ? `.${part}` : "")]);
+    if (Number.isSafeInteger(n)) facts.push(["hex", `0x${n.toString(16)}`]);
+    if (n > 1e8 && n < 1e11) facts.push(["as seconds", new Date(n * 1000).toISOString()]);
+    if (n > 1e11 && n < 1e14) facts.push(["as milliseconds", new Date(n).toISOString()]);
+    return facts;
+}
+
+export class Value {
+    constructor(tree) {
+        this.tree = tree;
+        this.node = el("section", {class: "value", "aria-label": "Value"});
+        this.view = "text";
+        show(this.node, this.blank());
+    }
+
+    blank() {
+        return empty("No node is chosen", "Choose one with the arrow keys or the mouse; the right arrow opens its children. / finds, g goes to a path, y copies it.");
+    }
+
+    chosen() { return this.view === "text" ? "" : this.view; }
+
+    /** Show this node, a moment later: whoever holds an arrow key passes many. */
+    show(node) {
+        clearTimeout(this.later);
+        this.asked?.abort();
+        if (!node) { this.now = null; show(this.node, this.blank()); return; }
+        this.now = node;
+        this.later = setTimeout(() => this.load(), 40);
+    }
+
+    async load() {
+        const node = this.now;
+        this.asked = new AbortController();
+        try {
+            const {data, value} = await api.value(node.key, 0, PIECE[this.view], this.asked.signal);
+            if (this.now === node) this.draw(node, value, data);
+        } catch (error) {
+            if (error.name !== "AbortError") show(this.node, empty("This value can't be shown", sentence(error)));
+        }
+    }
+
+    draw(node, value, data) {
+        Object.assign(this, {piece: value, offset: 0});
+        this.facts = el("p", {class: "facts"}, value ? bytes(value.len) : "no value", data >= 10 ? " · has children" : "");
+        const kinds = choice("Show the value as", VIEWS, this.view, (view) => { this.view = view; this.load(); });
+        this.body = el("div", {class: "body", tabindex: 0, role: "region", "aria-label": "The value"});
+        this.form = el("div");
+        this.news = el("div", {class: "changed", hidden: true, role: "status"});
+        show(this.node, el("header", null, el("h2", null, node.zwr), this.facts),
+            el("div", {class: "tools"}, value ? kinds : null, ...this.buttons(node, value)), this.news, this.form, this.body);
+        this.fillBody();
+    }
+
+    buttons(node, value) {
+        if (!api.info?.write) return [];
+        const open = (name) => () => show(this.form, forms[name](this, node, value));
+        return [["edit", value ? "Edit" : "Set"], ["add", "Add child"], ["rename", "Rename"], ["merge", "Merge"], ["kill", "Kill"]]
+            .map(([name, text]) => button(text, open(name), name === "kill" ? {class: "danger"} : {}));
+    }
+
+    closeForm() { show(this.form); }
+
+    fillBody() {
+        if (!this.piece) { show(this.body, el("p", {class: "soft"}, "This node has no value of its own.")); return; }
+        show(this.body, this.asView(this.piece.bytes, 0), this.more());
+    }
+
+    asView(data, offset) {
+        if (this.view === "hex") return el("pre", {class: "hex"}, hexDump(data, offset));
+        const text = new TextDecoder().decode(data);
+        if (this.view === "number") return el("dl", null, numberFacts(text).map(([name, what]) => [el("dt", {class: "soft"}, name), el("dd", {class: "mono"}, what)]));
+        if (this.view === "json") return this.asJson(text);
+        if (!isText(data) && offset === 0 && this.piece.len === data.length) {
+            return el("div", null, el("p", {class: "note warn"}, "Not text in UTF-8: shown byte by byte."), el("pre", {class: "hex"}, hexDump(data, offset)));
+        }
+        return el("pre", null, text === "" ? el("span", {class: "soft"}, "(empty)") : text);
+    }
+
+    asJson(text) {
+        if (this.piece.len > PIECE.json) return el("p", {class: "soft"}, `JSON is shown up to ${bytes(PIECE.json)}; this value has ${bytes(this.piece.len)}.`);
+        try {
+            return jsonTree(JSON.parse(text));
+        } catch (error) {
+            return el("p", {class: "soft"}, `This value is not JSON: ${error.message}`);
+        }
+    }
+
+    // The way to the next piece of a long value.
+    more() {
+        const seen = this.offset + this.piece.bytes.length;
+        if (seen >= this.piece.len || this.view === "json" || this.view === "number") return null;
+        const size = PIECE[this.view];
+        const next = button(`Next ${bytes(Math.min(size, this.piece.len - seen))} of ${bytes(this.piece.len)}`, () => this.turn(seen));
+        return el("p", {class: "tools"}, el("span", {class: "soft"}, `${number(this.offset)} to ${number(seen)}`),
+            this.offset > 0 ? button("Back", () => this.turn(Math.max(0, this.offset - size))) : null, next,
+            button("The end", () => this.turn(Math.max(0, this.piece.len - size))));
+    }
+
+    async turn(offset) {
+        this.piece = (await api.value(this.now.key, offset, PIECE[this.view])).value ?? {len: 0, bytes: new Uint8Array()};
+        this.offset = offset;
+        show(this.body, this.asView(this.piece.bytes, offset), this.more() ?? el("p", {class: "tools"},
+            button("Back to the start", () => this.turn(0))));
+        this.body.scrollTop = 0;
+    }
+
+    /** The database has changed: did this value? */
+    async refresh() {
+        const node = this.now, before = this.piece;
+        if (!node || !this.body || this.offset) return;
+        const now = await api.value(node.key, 0, PIECE[this.view]).catch(() => null);
+        if (!now || this.now !== node || this.piece !== before || now.value?.version === before?.version) return;
+        if (!this.form.hasChildNodes() && !edits.has(node.zwr)) { this.load(); return; }
+        show(this.news, "Changed by another process since you looked.", button("Show", () => this.load()));
+        this.news.hidden = false;
+    }
+}
