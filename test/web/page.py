@@ -1,0 +1,556 @@
+"""The page of `caret web` in a real browser, as a user would use it."""
+
+import gzip
+import os
+import unittest
+
+from support import Case, Keys, colours, main, resize, until
+
+LONG = bool(os.environ.get("CARET_LONG"))
+AXE = os.environ.get("CARET_AXE", "")
+PAGE = os.path.join(os.environ["CARET_SOURCE"], "front", "web", "page")
+SIZES = [(360, 740), (1200, 800), (2560, 1440)]
+VIEWS = ["tree", "live", "locks", "space", "log", "console", "3n1"]
+MANY = 1000000
+
+FOREST = ["^count=\"1234567.5\"", "^json=\"{\"\"oak\"\":[1,2,{\"\"old\"\":true}],\"\"name\"\":\"\"x\"\"}\"",
+          "^long=\"" + "many words " * 20000 + "\"", "^bytes=$ZCH(255,254,0,1)"]
+FOREST += [line for i in range(1, 200) for line in
+           (f"^oaks({i})=\"{7 * i}\"", f"^oaks({i},\"angle\")=\"30\"", f"^oaks({i},\"shadow\")=\"{i}.5\"")]
+
+
+def zwr(text):
+    """A string of Unicode in ZWR."""
+    return "\"" + text.replace("\"", "\"\"") + "\""
+
+
+def source(name):
+    """A file of the page."""
+    with open(os.path.join(PAGE, name), "rb") as f:
+        return f.read()
+
+
+class Frame(unittest.TestCase):
+    def test_all_files_are_small(self):
+        """150 kB compressed are the most."""
+        size = sum(len(gzip.compress(source(name), 9)) for name in os.listdir(PAGE))
+        self.assertLess(size, 150000)
+        print(f"all files of the page: {size} bytes compressed")
+
+    def test_nothing_is_parsed_as_html(self):
+        for name in os.listdir(PAGE):
+            if name.endswith(".js"):
+                text = source(name).decode()
+                for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+                    self.assertNotIn(word, text, name)
+
+
+class Looks(Case):
+    """Every view at every size, light and dark: nothing overflows, axe finds nothing."""
+
+    lines = FOREST
+
+    def setUp(self):
+        super().setUp()
+        self.need("/api/live?every=1")
+        self.need("/api/jobs?a=1")
+
+    def test_views(self):
+        for width, height in SIZES:
+            resize(self.w.driver, width, height)
+            for view in VIEWS:
+                with self.subTest(view=view, width=width):
+                    self.w.go(f"#{view}?at=^oaks(3)&open=1" if view == "tree" else f"#{view}")
+                    self.settled(view)
+                    wide = self.w.js("return document.documentElement.scrollWidth")
+                    self.w.picture(f"{view}-{width}")
+                    self.assertLessEqual(wide, width)
+
+    def settled(self, view):
+        title = {"3n1": "3n+1"}.get(view, view.capitalize())
+        until(view, lambda: self.w.text("[aria-current=page]") == [title])
+        shown = {"tree": "\"shadow\"", "live": "Processes", "locks": "Nobody holds", "space": "^oaks", "log": "Nothing was changed",
+                 "console": "Nothing was said", "3n1": "Start"}
+        self.w.sees(shown[view], "main")
+
+    @unittest.skipUnless(AXE, "axe-core could not be fetched")
+    def test_axe(self):
+        with open(AXE) as f:
+            script = f.read()
+        resize(self.w.driver, 1200, 800)
+        self.w.js(script)
+        for scheme in ("light", "dark"):
+            colours(self.w.driver, scheme)
+            for view in VIEWS:
+                with self.subTest(view=view, scheme=scheme):
+                    self.w.go(f"#{view}?at=^oaks(3)&open=1" if view == "tree" else f"#{view}")
+                    self.settled(view)
+                    found = self.w.driver.execute_async_script("axe.run().then((r) => arguments[0](r.violations))")
+                    told = [(f["id"], n["target"], n.get("failureSummary")) for f in found for n in f["nodes"]]
+                    self.assertEqual(told, [])
+        colours(self.w.driver, "light")
+
+
+class Tree(Case):
+    lines = FOREST
+
+    def test_keys_alone(self):
+        """From the address to a value and back without a mouse, and one sees where one is."""
+        w = self.w
+        w.go("#tree")
+        until("variables", lambda: ["^oaks", ""] in w.rows(0))
+        w.js("document.activeElement.blur()")
+        for _ in range(40):
+            w.keys(Keys.TAB)
+            if w.js("return document.activeElement.className") == "list":
+                break
+        self.assertEqual(w.js("return getComputedStyle(document.activeElement).outlineStyle"), "solid")
+        w.keys(Keys.END)
+        until("the last variable", lambda: w.text(".value header h2") == ["^oaks"])
+        w.keys(Keys.ARROW_RIGHT)
+        until("its children", lambda: w.text(".value header h2") == ["^oaks(1)"])
+        w.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_RIGHT)
+        until("a level more", lambda: w.text(".value header h2") == ["^oaks(3,\"angle\")"])
+        w.sees("30", ".value pre")
+        w.keys(Keys.ARROW_LEFT)
+        until("back", lambda: w.text(".value header h2") == ["^oaks(3)"])
+        active = w.js("return document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).textContent")
+        self.assertIn("3", active)
+
+    def test_address_is_the_place(self):
+        w = self.w
+        w.at("^oaks(7)", open=1)
+        until("children", lambda: w.rows() == [["\"angle\"", "30"], ["\"shadow\"", "7.5"]])
+        w.driver.refresh()
+        until("the same after a reload", lambda: w.rows() == [["\"angle\"", "30"], ["\"shadow\"", "7.5"]])
+        w.at("^count")
+        w.driver.back()
+        until("back", lambda: w.text(".value header h2") == ["^oaks(7)"])
+
+    def test_values(self):
+        w = self.w
+        w.at("^count")
+        w.press("Number")
+        w.sees("1,234,567.5", ".value dd")
+        w.at("^json")
+        w.press("JSON")
+        w.sees("\"oak\"", ".json")
+        w.at("^bytes")
+        w.press("Hex")
+        w.sees("ff fe 00 01", ".value pre")
+        w.at("^long")
+        w.press("Text")
+        w.press("The end")
+        until("the end", lambda: w.text(".value pre")[0].endswith("many words "))
+        w.at("^bytes")
+        w.sees("Not text", ".value")
+
+    def test_path_bar(self):
+        w = self.w
+        bar = w.one("#path")
+        bar.clear()
+        bar.send_keys("^oaks(12,\"shadow\")", Keys.ENTER)
+        w.sees("12.5", ".value pre")
+        bar.clear()
+        bar.send_keys("^oaks(12", Keys.ENTER)
+
+    def test_find(self):
+        w = self.w
+        self.need("/api/find?text=x")
+        w.go("#tree")
+        w.press("Find")
+        w.keys("77.5", Keys.ENTER)
+        w.sees("^oaks(77,\"shadow\")", ".find li")
+        w.sees("found: all", ".find")
+        w.css(".find li button")[0].click()
+        until("the node", lambda: w.text(".value header h2") == ["^oaks(77,\"shadow\")"])
+        w.press("Close")
+
+
+class Million(Case):
+    """A level of a million nodes."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.lines = (f"^big({i})=\"value {i}\"" for i in range(1, MANY + 1))
+        super().setUpClass()
+
+    def scroll(self, part):
+        self.w.js("const l = [...document.querySelectorAll('.list')].at(-1); l.scrollTop = arguments[0] * l.scrollHeight", part)
+
+    def first(self):
+        rows = self.w.rows()
+        return int(rows[0][0]) if rows else 0
+
+    def jump(self, text):
+        field = self.w.css(".column header input")[-1]
+        field.clear()
+        field.send_keys(text, Keys.ENTER)
+
+    def consecutive(self):
+        rows = [int(sub) for sub, _ in self.w.rows()]
+        return len(rows) > 15 and rows == list(range(rows[0], rows[0] + len(rows)))
+
+    def test_million(self):
+        w = self.w
+        w.at("^big", open=1)
+        until("the first", lambda: self.first() == 1)
+        until("their number", lambda: w.text(".column .count")[-1] == f"{MANY:,}")
+        self.scroll(0.5)
+        until("the middle", lambda: MANY * 0.45 < self.first() < MANY * 0.55 and self.consecutive())
+        w.picture("million")
+        self.scroll(1)
+        until("the last", lambda: w.rows()[-1][0] == str(MANY) and self.consecutive())
+        self.jump("700000")
+        until("a subscript", lambda: self.first() == 700000)
+        self.jump("25%")
+        until("a part", lambda: MANY * 0.2 < self.first() < MANY * 0.3)
+        self.jump("end")
+        until("the end", lambda: w.rows()[-1][0] == str(MANY))
+        self.jump("1000:1004")
+        until("a range", lambda: [sub for sub, _ in w.rows()] == ["1000", "1001", "1002", "1003", "1004"])
+        self.jump("start")
+        until("the start", lambda: self.first() == 1)
+
+    def test_scroll_is_smooth(self):
+        """No frame over 50 ms while it is scrolled, by steps and by leaps; told, as the machine may be busy."""
+        w = self.w
+        w.at("^big", open=1)
+        until("rows", self.consecutive)
+        w.js("slow.length = 0")
+        w.driver.set_script_timeout(300)
+        frames = w.driver.execute_async_script("""
+            const done = arguments[1], list = [...document.querySelectorAll(".list")].at(-1);
+            let left = arguments[0], frames = [], before = performance.now();
+            (function step(now) {
+                frames.push(now - before); before = now;
+                if (!left--) { done(frames.slice(1)); return; }
+                if (left % 40 === 0) list.scrollTop = Math.random() * list.scrollHeight;
+                else list.scrollTop += 180;
+                requestAnimationFrame(step);
+            })(before);""", 2000 if LONG else 200)
+        slow = w.js("return slow")
+        print(f"scrolling: {len(frames)} frames, the longest {max(frames):.1f} ms, long animation frames: {slow}")
+        until("rows after all that", self.consecutive)
+        nodes = w.js("return document.querySelectorAll('.row').length")
+        self.assertLess(nodes, 150)
+
+
+HOSTILE = ["<img src=x onerror=hurt()>", "<script>hurt()</script>", "</pre><script>hurt()</script>", "\"><svg onload=hurt()>",
+           "javascript:hurt()", "{{hurt()}}", "${hurt()}", "' onclick='hurt()", "&lt;b&gt;", "<!--", "]]>", "\u202egnirts", "a\u0000b",
+           "\u2028line", "%00%3Cscript%3E", "<a href=javascript:hurt()>x</a>", "\ud7ff\ue000", "é" * 200, "--><style>*{display:none}</style>"]
+
+
+def key_text(text):
+    """ZWR with $C for control characters."""
+    out, part = [], ""
+    for c in text:
+        if ord(c) < 32 or ord(c) == 127:
+            out += [zwr(part)] * bool(part) + [f"$C({ord(c)})"]
+            part = ""
+        else:
+            part += c
+    return "_".join(out + [zwr(part)] * (bool(part) or not out))
+
+
+class Hostile(Case):
+    """Keys and values are shown as text, whatever they are."""
+
+    lines = [f"^hostile({key_text(text)})={key_text(text)}" for text in HOSTILE]
+
+    def test_hostile(self):
+        w = self.w
+        w.js("window.hurt = () => violations.push('ran')")
+        w.at("^hostile", open=1)
+        until("all rows", lambda: len(w.rows()) == len(HOSTILE))
+        shown = {text for _, text in w.rows()}
+        for text in HOSTILE:
+            self.assertTrue(any(text[:80] in s for s in shown), text)
+        for node in self.subscripts():
+            w.at(node)
+            for view in ("JSON", "Hex", "Number", "Text"):
+                w.press(view)
+        w.picture("hostile")
+        self.nothing_ran()
+        self.need("/api/log?from=-1")
+        w.go("#log")
+        w.press("Earlier")
+        until("the log", lambda: len(w.css(".log tbody tr")) >= len(HOSTILE))
+        self.nothing_ran()
+
+    def nothing_ran(self):
+        w = self.w
+        self.assertEqual(w.js("return [...document.querySelectorAll('main img, main script, main style, main a[href^=javascript]')].length"), 0)
+        self.assertEqual(w.js("return violations"), [])
+        info = w.driver.execute_async_script("fetch('/api/info').then((a) => a.json()).then(arguments[0])")
+        self.assertEqual(info["csp"], 0)
+
+    def subscripts(self):
+        rows = self.w.text(".list:last-child .row .key")[-len(HOSTILE):]
+        return [f"^hostile({sub})" for sub in rows]
+
+    def test_nothing_from_elsewhere(self):
+        names = self.w.js("return performance.getEntriesByType('resource').map((e) => e.name)")
+        self.assertEqual([n for n in names if not n.startswith(self.server.page)], [])
+        self.assertGreater(len(names), 5)
+
+
+class Change(Case):
+    lines = FOREST
+
+    def setUp(self):
+        super().setUp()
+        self.need("/api/commit")
+
+    def fill(self, text, field=".form textarea"):
+        area = self.w.one(field)
+        area.clear()
+        area.send_keys(text)
+
+    def edit(self, w, node, text):
+        w.at(node)
+        w.press("Edit")
+        area = w.one(".form textarea")
+        area.clear()
+        area.send_keys(text)
+        w.press("Keep this change")
+
+    def test_several_at_once(self):
+        w, tool = self.w, self.server.tool
+        self.edit(w, "^oaks(1)", "one")
+        w.at("^oaks(2)")
+        w.press("Add child")
+        self.fill("new", ".form input")
+        self.fill("a value")
+        w.press("Keep this change")
+        w.at("^oaks(4)")
+        w.press("Kill")
+        w.sees("3 values", ".form")
+        w.picture("kill")
+        w.press("Keep this kill")
+        w.sees("3 changes", ".pending")
+        w.picture("changes")
+        self.assertEqual(tool("get", "^oaks(1)"), "7")
+        w.press("Commit as one transaction")
+        w.sees("Committed 3 changes", ".pending")
+        self.assertEqual(tool("get", "^oaks(1)"), "one")
+        self.assertEqual(tool("get", "^oaks(2,\"new\")"), "a value")
+        self.assertEqual(tool("data", "^oaks(4)"), "0")
+        w.press("Undo")
+        w.gone(".pending")
+        self.assertEqual(tool("get", "^oaks(1)"), "7")
+        self.assertEqual(tool("data", "^oaks(4)"), "11")
+
+    def test_undo_is_refused_when_it_was_changed_since(self):
+        w = self.w
+        self.edit(w, "^oaks(10)", "mine")
+        w.press("Commit as one transaction")
+        w.sees("Committed 1 change", ".pending")
+        self.server.tool("set", "^oaks(10)", "theirs")
+        w.press("Undo")
+        w.sees("", ".toast:not([hidden])")
+        self.assertEqual(self.server.tool("get", "^oaks(10)"), "theirs")
+        w.press("Fine")
+
+    def test_rename_and_merge(self):
+        w, tool = self.w, self.server.tool
+        w.at("^oaks(20)")
+        w.press("Rename")
+        self.fill("^moved", ".form input")
+        w.press("Keep this rename")
+        w.at("^oaks(21)")
+        w.press("Merge")
+        self.fill("^copy(1)", ".form input")
+        w.press("Keep this merge")
+        w.press("Commit as one transaction")
+        w.sees("Committed 2 changes", ".pending")
+        self.assertEqual(tool("get", "^moved(\"shadow\")"), "20.5")
+        self.assertEqual(tool("data", "^oaks(20)"), "0")
+        self.assertEqual(tool("get", "^copy(1,\"shadow\")"), tool("get", "^oaks(21,\"shadow\")"))
+        w.press("Fine")
+
+    def test_two_browsers(self):
+        """Of two that edit one node the second is refused, sees both, and decides."""
+        other = self.another(self.address())
+        self.edit(self.w, "^oaks(30)", "of the first")
+        self.edit(other, "^oaks(30)", "of the second")
+        self.w.press("Commit as one transaction")
+        self.w.sees("Committed", ".pending")
+        other.press("Commit as one transaction")
+        other.sees("somebody else changed", ".pending")
+        self.assertEqual(other.text(".compare pre"), ["210", "of the first", "of the second"])
+        other.picture("conflict")
+        self.assertEqual(self.server.tool("get", "^oaks(30)"), "of the first")
+        other.press("Keep mine")
+        other.press("Commit as one transaction")
+        other.sees("Committed", ".pending")
+        self.assertEqual(self.server.tool("get", "^oaks(30)"), "of the second")
+        self.w.press("Fine")
+        self.w.at("^oaks(30)")
+        self.w.sees("of the second", ".value pre")
+        self.assertEqual(other.troubles(), [])
+
+    def test_shown_follows(self):
+        """What another process changes is seen without a reload."""
+        self.w.at("^oaks(40)")
+        self.w.sees("280", ".value pre")
+        self.server.tool("set", "^oaks(40)", "changed")
+        self.w.sees("changed", ".value pre")
+
+
+class Readonly(Case):
+    options = ()
+    lines = FOREST[:4]
+
+    def test_nothing_to_change(self):
+        self.w.at("^count")
+        self.w.sees("read-only", "#mode")
+        self.assertEqual([b.text for b in self.w.css(".value .tools > button")], [])
+        self.w.go("#console")
+        self.w.sees("--console", "main")
+
+
+LOCKER = """
+local db = assert(require "caret".open(os.getenv "CARET_DB"))
+local a, b = db.node("^lock", "%s"), db.node("^lock", "%s")
+assert(a:grab(5))
+db.node("^ready", "%s").__ = 1
+repeat until db.node("^ready", "%s").__
+print(b:grab(60))
+"""
+
+
+class Live(Case):
+    lines = FOREST
+
+    def setUp(self):
+        super().setUp()
+        self.need("/api/live?every=1")
+        self.need("/api/jobs?a=1")
+
+    def test_live(self):
+        w = self.w
+        w.go("#live")
+        self.server.program("""local db = assert(require "caret".open(os.getenv "CARET_DB"))
+            while true do db:incr("^hot", 1) for i = 1, 50 do local _ = db.node("^oaks", i).__ end end""")
+        w.sees("^hot", "[aria-label='globals']")
+        until("rates", lambda: w.text(".card .big span")[1] not in ("–", "0"))
+        w.sees("caret", "[aria-label='processes']")
+        w.picture("live-busy")
+
+    def test_log(self):
+        w = self.w
+        w.go("#log?at=^told")
+        w.sees("Nothing was changed", ".log")
+        self.server.tool("set", "^told(1)", "heard")
+        self.server.tool("set", "^other(1)", "not heard")
+        self.server.tool("set", "^told(2)", "heard too")
+        w.sees("heard too", ".log td")
+        self.assertNotIn("not heard", w.text(".log td"))
+
+    def test_locks(self):
+        w = self.w
+        w.go("#locks")
+        self.server.program(LOCKER % ("x", "y", "x", "y"))
+        self.server.program(LOCKER % ("y", "x", "y", "x"))
+        w.sees("^lock(\"x\")", ".graph")
+        until("who waits", lambda: any("waits" in t for t in w.text("main [role=status]")))
+        w.picture("locks-busy")
+
+    def test_space(self):
+        w = self.w
+        w.go("#space")
+        w.sees("^oaks", ".map")
+        w.sees("^oaks", "[aria-label='Globals'] td")
+        w.press("Check online")
+        w.sees("No findings", "main")
+        w.picture("space-busy")
+        to = os.path.join(self.server.folder, "copy.caret")
+        w.one("[aria-label=Backup] input").send_keys(to)
+        w.press("Back up")
+        w.sees("in " + to, "[aria-label=Backup]")
+        self.assertGreater(os.path.getsize(to), 1000)
+
+    def test_race(self):
+        w = self.w
+        w.go("#3n1")
+        field = w.one("main input")
+        field.clear()
+        field.send_keys("20000")
+        w.press("Start")
+        w.sees("3n+1 to 20,000", ".report")
+        self.assertGreater(len(w.js("return document.querySelector('.grown path').getAttribute('d')")), 1000)
+        w.picture("race")
+
+    def test_console(self):
+        w = self.w
+        w.go("#console")
+        w.sees("Lua", ".tools")
+        area = w.one(".prompt textarea")
+        area.send_keys("1 + 1", Keys.ENTER)
+        w.sees("2", ".said pre")
+        area.send_keys("while true do end", Keys.ENTER)
+        w.press("Stop")
+        until("it was stopped", lambda: w.js("return document.querySelector('.prompt .danger').disabled"))
+        area.send_keys("db.node('^count').__", Keys.ENTER)
+        w.sees("1234567.5", ".said pre")
+        area.send_keys(Keys.ARROW_UP)
+        self.assertEqual(area.get_attribute("value"), "db.node('^count').__")
+        w.picture("console-busy")
+
+
+class Restart(Case):
+    lines = FOREST
+
+    def test_restart(self):
+        """The server is killed under an open page: it says so, and goes on with the next one."""
+        w = self.w
+        w.at("^oaks(5)")
+        self.server.kill()
+        w.sees("The server is gone", "#lost")
+        w.picture("lost")
+        self.server.start()
+        w.sees("connected", "#state.on")
+        w.gone("#lost")
+        self.server.tool("set", "^oaks(5)", "after")
+        w.sees("after", ".value pre")
+
+
+@unittest.skipUnless(LONG, "takes minutes: make torture")
+class Day(Case):
+    """A day of looking, in 10,000 refreshes: the page's memory does not grow."""
+
+    lines = FOREST
+
+    def heap(self):
+        self.w.driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
+        figures = self.w.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return {m["name"]: m["value"] for m in figures if m["name"] in ("JSHeapUsedSize", "Nodes", "JSEventListeners")}
+
+    def refresh(self, n):
+        self.w.driver.set_script_timeout(600)
+        self.w.driver.execute_async_script("""
+            const [n, done] = arguments;
+            (async () => {
+                const {bus, tell} = await import("/dom.js");
+                for (let i = 0; i < n; i++) {
+                    tell("changed");
+                    await new Promise((r) => setTimeout(r, 4));
+                }
+                done();
+            })();""", n)
+
+    def test_memory(self):
+        self.w.driver.execute_cdp_cmd("Performance.enable", {})
+        self.w.at("^oaks(3)", open=1)
+        self.refresh(500)
+        before = self.heap()
+        self.refresh(10000)
+        after = self.heap()
+        print(f"before 10,000 refreshes {before}, after {after}")
+        self.assertLess(after["JSHeapUsedSize"], before["JSHeapUsedSize"] * 1.2 + 300000)
+        self.assertLess(after["Nodes"], before["Nodes"] * 1.2 + 500)
+
+
+if __name__ == "__main__":
+    main()
