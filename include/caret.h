@@ -489,6 +489,39 @@ CARET_API int caret_session_batch(caret_session *s, int on);
 /* End it: rolls back its transaction, releases its locks, frees its locals. NULL is ignored. */
 CARET_API void caret_session_close(caret_session *s);
 
+/*
+ * Local variables that somebody else keeps, as M does where M and other languages share them (docs/m.md).  An address
+ * is a name and subscripts, `count` texts, numbers as they are stored.  All calls are made between `enter`
+ * and `leave`, which may be nested; what a call returns is good until `leave`.  It returns OK, NONE, or a code that
+ * becomes that of the caller.
+ */
+enum {
+    CARET_AT,
+    CARET_AFTER,
+    CARET_BEYOND
+}; /* a place just before an address, just after it, after all below it */
+typedef struct caret_locals {
+    size_t size; /* sizeof(caret_locals) */
+    void *who;   /* what the functions are passed */
+    void (*enter)(void *who);
+    void (*leave)(void *who);
+    int (*get)(void *who, const caret_slice *address, size_t count, caret_slice *value);
+    int (*set)(void *who, const caret_slice *address, size_t count, caret_slice value);
+    /* tree: with all below it. */
+    int (*kill)(void *who, const caret_slice *address, size_t count, int tree);
+    /* The first node with a value after a place, back: the last one before it, of all variables: its address, for which
+     * there is room for CARET_MAX_SUBS + 1 texts.  count 0: all variables are below that. */
+    int (*seek)(void *who, const caret_slice *address, size_t count, int place, int back, caret_slice *found,
+                size_t *found_count);
+} caret_locals;
+
+/*
+ * The local variables of a session that has no database are those from now on; what it has is set there.  The table
+ * lives longer than the session.  KEY2BIG may then come from any move to a node whose address no caret_node can have.
+ * INVALID, and what `set` returns: nothing has changed then but what was set.
+ */
+CARET_API int caret_session_locals(caret_session *s, const caret_locals *table);
+
 /* -------------------------------------------------------------------- nodes */
 
 /* Bytes enough for any node: declare `caret_node_buf n;` and use &n.node, or allocate caret_node_bytes(key

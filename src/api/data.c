@@ -209,6 +209,8 @@ static __attribute__((noinline)) int get_local(caret_session *s, struct caret__n
 
     if (rc != CARET_OK)
         return rc;
+    if (!s->has_locals)
+        return caret__elsewhere_get(s, n, out);
     struct caret__view v = {.pg = &s->locals.pg,
                             .applied = atomic_load_explicit(&s->locals.lsn, memory_order_relaxed)};
     rc = find(s, &v, n, &at);
@@ -286,6 +288,9 @@ static int journal_local(caret_session *s, const uint8_t *key, size_t len)
 static int set_local(caret_session *s, struct caret__node *n, const void *value, size_t len)
 {
     int rc = caret__session_locals(s);
+
+    if (rc == CARET_OK && !s->has_locals)
+        return caret__elsewhere_put(s, caret__node_key(n), n->key_len, value, len);
     if (rc == CARET_OK)
         rc = journal_local(s, caret__node_key(n), n->key_len);
     return rc == CARET_OK ? caret__private_set(&s->locals, caret__node_key(n), n->key_len, value, len) : rc;
@@ -414,8 +419,9 @@ int caret__txn_put(caret_session *s, const uint8_t *key, size_t klen, const void
 
 int caret__local_put(caret_session *s, const uint8_t *key, size_t klen, const void *value, size_t len)
 {
+    if (!s->has_locals)
+        return caret__elsewhere_put(s, key, klen, value, len);
     int rc = journal_local(s, key, klen);
-
     return rc == CARET_OK ? caret__private_set(&s->locals, key, klen, value, len) : rc;
 }
 

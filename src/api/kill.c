@@ -23,6 +23,8 @@ static int exists(caret_session *s, bool local, const struct caret__span *r)
 static int remove_local(caret_session *s, const struct caret__span *r, bool alone)
 {
     int rc = caret__session_locals(s);
+    if (rc == CARET_OK && !s->has_locals)
+        return caret__elsewhere_kill(s, r, alone);
     if (rc == CARET_OK && s->txn.level != 0 && s->txn.restore_locals)
         rc = caret__journal_note_span(&s->txn.journal, &s->locals, CARET__OF_LOCALS, r);
     if (rc == CARET_OK)

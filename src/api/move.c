@@ -429,7 +429,7 @@ static inline __attribute__((always_inline)) struct caret__view *quick_view(care
         return NULL;
     if (n->local) {
         *local = (struct caret__view){.pg = &s->locals.pg};
-        return local;
+        return s->has_locals ? local : NULL;
     }
     return s->txn.level != 0 && (s->txn.changed || s->txn.broken) ? NULL : &s->global;
 }

@@ -244,6 +244,8 @@ static __attribute__((noinline)) int step_elsewhere(caret_session *s, unsigned p
 {
     if (place == CARET__AT_SERVER)
         return caret__remote_step_merged(s->remote, &s->global, key, len, back);
+    if (!s->has_locals)
+        return caret__elsewhere_seek(s, key, len, back);
     struct caret__view v = {.pg = &s->locals.pg};
     return back ? caret__scan_before(&v, at, key, len) : caret__scan_from(&v, at, key, len);
 }

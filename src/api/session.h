@@ -48,6 +48,7 @@ struct caret_session {
     _Atomic uint32_t counts[CARET__COUNTERS]; /* not yet added to the process's; own, caret_stat() looks */
     struct caret__private locals;
     bool has_locals;
+    const caret_locals *elsewhere; /* elsewhere.c: then has_locals is false */
     struct caret__txn txn;
     struct caret__locker locker;
     struct caret__batch batch;
@@ -169,15 +170,24 @@ static inline int caret__args_check(const char *function, const caret_session *s
     return s == NULL ? caret__null(function, "s", "a session") : caret__not_a_node(function, "n", n);
 }
 
-/* Locals come to life at first use. */
+/* Locals come to life at first use: has_locals, unless somebody else keeps them. */
 static inline int caret__session_locals(caret_session *s)
 {
-    if (s->has_locals)
+    if (s->has_locals || s->elsewhere != NULL)
         return CARET_OK;
     int rc = caret__private_init(&s->locals);
     s->has_locals = rc == CARET_OK;
     return rc;
 }
+
+/* ---- elsewhere.c: local variables that somebody else keeps (caret_session_locals), by keys; rarely called ---- */
+#define CARET__RARELY __attribute__((noinline, cold))
+CARET__RARELY int caret__elsewhere_get(caret_session *s, const struct caret__node *n, caret_slice *value);
+CARET__RARELY int caret__elsewhere_put(caret_session *s, const uint8_t *key, size_t klen, const void *value,
+                                       size_t len);
+CARET__RARELY int caret__elsewhere_kill(caret_session *s, const struct caret__span *r, bool alone);
+/* The first key that is not before `key`, in a buffer of CARET__PLACE_MAX bytes; back: the last before it. */
+CARET__RARELY int caret__elsewhere_seek(caret_session *s, uint8_t *key, size_t *len, bool back);
 
 /* ---- version.c: structs that begin with their size ---- */
 

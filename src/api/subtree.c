@@ -158,7 +158,7 @@ static int count_whole(caret_session *s, caret_node *n, void *arg)
     uint64_t *count = arg;
 
     *count = 0;
-    if (!r.local && caret__buffer_touches(&s->txn, r.key, r.len))
+    if (r.local ? !s->has_locals : caret__buffer_touches(&s->txn, r.key, r.len))
         return count_merged(s, &r, count);
     if (!r.local && s->remote != NULL) {
         uint8_t end[CARET__PLACE_MAX];
@@ -326,7 +326,7 @@ static int set_merged(struct job *j)
 {
     caret_node_buf n;
     caret_slice v;
-    int rc = caret__node_make(&n.node, sizeof n, false, j->from.key, j->from.len);
+    int rc = caret__node_make(&n.node, sizeof n, j->from.local, j->from.key, j->from.len);
 
     if (rc == CARET_OK)
         rc = caret_get(j->s, &n.node, &v);
@@ -401,8 +401,9 @@ static int kill_first(struct job *j)
 static int do_job(caret_session *s, caret_node *n, void *arg)
 {
     struct job *j = arg;
-    bool merged =
-        !j->from.local && (s->remote != NULL || caret__buffer_touches(&s->txn, j->from.key, j->from.len));
+    bool merged = j->from.local
+                      ? !s->has_locals
+                      : s->remote != NULL || caret__buffer_touches(&s->txn, j->from.key, j->from.len);
     int rc = try_all(j, merged);
 
     (void)n;

@@ -350,6 +350,11 @@ static void data(void **state)
     BAD(caret_session_batch(NULL, 1), INVALID, "s is NULL");
     caret_session *alone; /* has no database */
     OK(caret_session_open(NULL, &alone));
+    const caret_locals elsewhere = {.size = sizeof elsewhere}, short_of = {.size = 8};
+    BAD(caret_session_locals(NULL, &elsewhere), INVALID, "s is NULL");
+    BAD(caret_session_locals(alone, NULL), INVALID, "table is NULL");
+    BAD(caret_session_locals(alone, &short_of), INVALID, "size");
+    BAD(caret_session_locals(s, &elsewhere), INVALID, "has a database");
     assert_int_equal(caret_set(alone, l, "x", 1), CARET_OK);
     assert_int_equal(caret_set(alone, n, "x", 1), CARET_E_CLOSED);
     assert_int_equal(caret_begin(alone, 0), CARET_E_CLOSED);
