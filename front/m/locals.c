@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "m/long_table.h"
+
 /* Of one level.  A name that has no nodes in `copy` had none. */
 struct caret_m__saved {
     struct caret_m__saved *outer;
@@ -53,33 +55,35 @@ static int copy_session(caret_session *from, caret_session *to)
 
 static int copy_all(const struct caret_m__locals *from, struct caret_m__locals *to)
 {
-    int rc = copy_session(from->s, to->s);
+    int rc = from->s == NULL ? CARET_OK
+             : to->s == NULL ? caret_m__long_take(to->more, from->s)
+                             : copy_session(from->s, to->s);
 
     return rc == CARET_OK ? caret_m__long_copy(from->more, &to->more, NULL, 0) : rc;
 }
 
-static bool is_named(caret_slice name, const caret_slice *names, size_t n)
+static int kill_others(caret_session *s, const caret_slice *names, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (names[i].len == name.len && memcmp(names[i].data, name.data, name.len) == 0)
-            return true;
-    return false;
+    char room[CARET_MAX_NAME + 2];
+    caret_node_buf var;
+    int rc = caret_first_var(s, &var.node, sizeof var, 1);
+
+    while (rc == CARET_OK) {
+        caret_slice name = caret_node_name(&var.node, room);
+        if (!caret_m__is_named(name.data, name.len, names, n))
+            rc = caret_kill(s, &var.node);
+        if (rc == CARET_OK)
+            rc = caret_next(s, &var.node);
+    }
+    return rc == CARET_NONE ? CARET_OK : rc;
 }
 
 int caret_m__kill_others(struct caret_m__locals *locals, const caret_slice *names, size_t n)
 {
-    char room[CARET_MAX_NAME + 2];
-    caret_node_buf var;
-    int rc = caret_first_var(locals->s, &var.node, sizeof var, 1);
+    int rc = locals->s != NULL ? kill_others(locals->s, names, n) : CARET_OK;
 
-    while (rc == CARET_OK) {
-        if (!is_named(caret_node_name(&var.node, room), names, n))
-            rc = caret_kill(locals->s, &var.node);
-        if (rc == CARET_OK)
-            rc = caret_next(locals->s, &var.node);
-    }
     caret_m__long_kill_others(locals->more, names, n);
-    return rc == CARET_NONE ? CARET_OK : rc;
+    return rc;
 }
 
 /* ---------------------------------------------------------------------- saving */
@@ -143,7 +147,7 @@ int caret_m__save(struct caret_m__saved **saved, unsigned level, const struct ca
         return copy_all(locals, &own->copy);
     }
     rc = note(own, name, len);
-    if (rc == CARET_OK)
+    if (rc == CARET_OK && locals->s != NULL)
         rc = copy_var(locals->s, own->copy.s, &var.node);
     return rc == CARET_OK ? caret_m__long_copy(locals->more, &own->copy.more, name, len) : rc;
 }
@@ -156,7 +160,7 @@ static int kill(struct caret_m__locals *locals, const char *name)
     int rc = caret_node_var(&var.node, sizeof var, name, strlen(name));
 
     caret_m__long_kill_var(locals->more, name, strlen(name));
-    return rc == CARET_OK ? caret_kill(locals->s, &var.node) : rc;
+    return rc == CARET_OK && locals->s != NULL ? caret_kill(locals->s, &var.node) : rc;
 }
 
 static int restore_level(const struct caret_m__saved *own, struct caret_m__locals *locals)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/key.h"
+#include "m/long_table.h"
 
 #define ROWS 20u /* a quarter of the entries of each row is in the next one: enough for 4^20 */
 
@@ -18,97 +19,10 @@ struct entry {
 };
 
 struct caret_m__long {
+    const caret_locals *table; /* NULL: they are here */
     struct entry *first[ROWS];
     uint64_t chance;
 };
-
-/* ------------------------------------------------------------------------ keys */
-
-/* Room for n bytes more. */
-static int reserve(struct caret_m__key *k, size_t n)
-{
-    if (k->cap - k->len >= n)
-        return CARET_OK;
-    size_t cap = k->len + n + k->len / 2;
-    uint8_t *bytes = realloc(k->bytes, cap);
-    if (bytes == NULL)
-        return CARET_E_NOMEM;
-    k->bytes = bytes;
-    k->cap = cap;
-    return CARET_OK;
-}
-
-static int append(struct caret_m__key *k, const void *bytes, size_t n)
-{
-    int rc = reserve(k, n);
-
-    if (rc == CARET_OK && n != 0) {
-        memcpy(k->bytes + k->len, bytes, n);
-        k->len += n;
-    }
-    return rc;
-}
-
-int caret_m__key_var(struct caret_m__key *k, const char *name, size_t len)
-{
-    k->len = 0;
-    int rc = append(k, name, len);
-
-    return rc == CARET_OK ? append(k, "", 1) : rc;
-}
-
-int caret_m__key_child(struct caret_m__key *k, const char *sub, size_t len)
-{
-    int rc = reserve(k, caret__max(caret__sub_size(sub, len), 2 * CARET__SUB_NUM_MAX));
-
-    if (rc == CARET_OK)
-        k->len += caret__sub_put(k->bytes + k->len, k->cap - k->len, sub, len);
-    return rc;
-}
-
-void caret_m__key_free(struct caret_m__key *k)
-{
-    free(k->bytes);
-    *k = (struct caret_m__key){0};
-}
-
-/* Where the name ends. */
-static size_t after_name(const uint8_t *key)
-{
-    return strlen((const char *)key) + 1;
-}
-
-/* The end of the subscript that begins there. */
-static size_t after_sub(const uint8_t *key, size_t len, size_t at)
-{
-    return at + caret__sub_len(key + at, len - at);
-}
-
-unsigned caret_m__key_depth(const struct caret_m__key *k)
-{
-    unsigned depth = 0;
-
-    for (size_t at = after_name(k->bytes); at < k->len; at = after_sub(k->bytes, k->len, at))
-        depth++;
-    return depth;
-}
-
-size_t caret_m__key_offset(const struct caret_m__key *k, unsigned i)
-{
-    size_t at = after_name(k->bytes);
-
-    while (i-- != 0)
-        at = after_sub(k->bytes, k->len, at);
-    return at;
-}
-
-int caret_m__key_sub(const struct caret_m__key *k, unsigned i, char *buf, size_t cap, size_t *len)
-{
-    size_t at = caret_m__key_offset(k, i);
-    bool is_number;
-
-    return caret__sub_get(k->bytes + at, k->len - at, buf, cap, len, &is_number);
-}
 
 /* -------------------------------------------------------------------- the list */
 
@@ -229,7 +143,7 @@ static void take_out(struct entry **links[ROWS], struct entry *e)
     free(e);
 }
 
-static int make(struct caret_m__long **list)
+int caret_m__long_make(struct caret_m__long **list)
 {
     if (*list != NULL)
         return CARET_OK;
@@ -246,6 +160,8 @@ bool caret_m__is_long(const struct caret_m__long *list, const char *name, size_t
 {
     uint8_t key[CARET_MAX_NAME + 1];
 
+    if (list != NULL && list->table != NULL)
+        return true;
     if (list == NULL || list->first[0] == NULL || n > CARET_MAX_NAME)
         return false;
     size_t len = caret__key_put_name(key, name, n);
@@ -254,8 +170,9 @@ bool caret_m__is_long(const struct caret_m__long *list, const char *name, size_t
 
 int caret_m__long_get(const struct caret_m__long *list, const struct caret_m__key *k, caret_slice *value)
 {
+    if (list->table != NULL)
+        return caret_m__table_get(list->table, k, value);
     const struct entry *e = exactly(list, k, NULL);
-
     if (e == NULL)
         return CARET_NONE;
     *value = (caret_slice){e->value, e->len};
@@ -264,21 +181,24 @@ int caret_m__long_get(const struct caret_m__long *list, const struct caret_m__ke
 
 int caret_m__long_set(struct caret_m__long *list, const struct caret_m__key *k, const char *value, size_t len)
 {
-    return put(list, k->bytes, k->len, value, len);
+    return list->table != NULL ? caret_m__table_set(list->table, k, value, len)
+                               : put(list, k->bytes, k->len, value, len);
 }
 
 void caret_m__long_delete(struct caret_m__long *list, const struct caret_m__key *k)
 {
+    if (list->table != NULL)
+        return caret_m__table_kill(list->table, k, false);
     struct entry **links[ROWS], *e = exactly(list, k, links);
-
     if (e != NULL)
         take_out(links, e);
 }
 
 void caret_m__long_kill(struct caret_m__long *list, const struct caret_m__key *k)
 {
+    if (list->table != NULL)
+        return caret_m__table_kill(list->table, k, true);
     struct entry **links[ROWS], *e = find(list, k->bytes, k->len, links, NULL);
-
     while (begins(e, k->bytes, k->len)) {
         struct entry *next = e->next[0];
         take_out(links, e);
@@ -288,9 +208,10 @@ void caret_m__long_kill(struct caret_m__long *list, const struct caret_m__key *k
 
 unsigned caret_m__long_data(const struct caret_m__long *list, const struct caret_m__key *k)
 {
+    if (list->table != NULL)
+        return caret_m__table_data(list->table, k);
     const struct entry *e = find(list, k->bytes, k->len, NULL, NULL);
     unsigned data = 0;
-
     if (begins(e, k->bytes, k->len) && e->key_len == k->len) {
         data = 1;
         e = e->next[0];
@@ -304,7 +225,7 @@ unsigned caret_m__long_data(const struct caret_m__long *list, const struct caret
 static int become(struct caret_m__key *k, size_t n, const struct entry *e, size_t end)
 {
     k->len = n;
-    return append(k, key_of(e) + n, end - n);
+    return caret_m__key_append(k, key_of(e) + n, end - n);
 }
 
 /* The first entry after k and all below it; the last before k. */
@@ -313,7 +234,7 @@ static int neighbour(const struct caret_m__long *list, struct caret_m__key *k, b
 {
     struct entry *before, *after;
     size_t len = k->len;
-    int rc = back ? CARET_OK : append(k, &(uint8_t){CARET__SUB_BEYOND}, 1);
+    int rc = back ? CARET_OK : caret_m__key_append(k, &(uint8_t){CARET__SUB_BEYOND}, 1);
 
     if (rc != CARET_OK)
         return rc;
@@ -328,7 +249,7 @@ static int next_name(const struct caret_m__long *list, struct caret_m__key *k, b
     const struct entry *e;
     int rc = neighbour(list, k, back, &e);
 
-    return rc == CARET_OK ? become(k, 0, e, after_name(key_of(e))) : rc;
+    return rc == CARET_OK ? become(k, 0, e, caret_m__key_after_name(key_of(e))) : rc;
 }
 
 int caret_m__long_sibling(const struct caret_m__long *list, struct caret_m__key *k, bool back)
@@ -337,12 +258,14 @@ int caret_m__long_sibling(const struct caret_m__long *list, struct caret_m__key 
     const struct entry *e;
     int rc = CARET_OK;
 
+    if (list->table != NULL)
+        return caret_m__table_sibling(list->table, k, back);
     if (depth == 0)
         return next_name(list, k, back);
     size_t parent = caret_m__key_offset(k, depth - 1);
     if (back && k->bytes[parent] == CARET__SUB_EMPTY) { /* from beyond the last */
         k->len = parent;
-        rc = append(k, &(uint8_t){CARET__SUB_BEYOND}, 1);
+        rc = caret_m__key_append(k, &(uint8_t){CARET__SUB_BEYOND}, 1);
     }
     if (rc == CARET_OK)
         rc = neighbour(list, k, back, &e);
@@ -351,14 +274,15 @@ int caret_m__long_sibling(const struct caret_m__long *list, struct caret_m__key 
     if (!begins(e, k->bytes, parent) || e->key_len == parent ||
         (back && key_of(e)[parent] == CARET__SUB_EMPTY))
         return CARET_NONE;
-    return become(k, parent, e, after_sub(key_of(e), e->key_len, parent));
+    return become(k, parent, e, caret_m__key_after_sub(key_of(e), e->key_len, parent));
 }
 
 int caret_m__long_step(const struct caret_m__long *list, struct caret_m__key *k, bool back)
 {
-    size_t name = after_name(k->bytes);
+    if (list->table != NULL)
+        return caret_m__table_step(list->table, k, back);
+    size_t name = caret_m__key_after_name(k->bytes);
     struct entry *before, *e = find(list, k->bytes, k->len, NULL, &before);
-
     if (back)
         e = before;
     else if (begins(e, k->bytes, k->len) && e->key_len == k->len)
@@ -367,46 +291,6 @@ int caret_m__long_step(const struct caret_m__long *list, struct caret_m__key *k,
 }
 
 /* ------------------------------------------------------------------- variables */
-
-/* The key of a node. */
-static int key_of_node(struct caret_m__key *k, const caret_node *n)
-{
-    char name[CARET_MAX_NAME + 2], sub[CARET_MAX_KEY];
-    caret_slice var = caret_node_name(n, name);
-    int rc = caret_m__key_var(k, var.data, var.len);
-    unsigned depth = caret_node_depth(n);
-    size_t len;
-
-    for (unsigned i = 0; rc == CARET_OK && i < depth; i++) {
-        rc = caret_node_subscript(n, i, sub, sizeof sub, &len, NULL);
-        if (rc == CARET_OK)
-            rc = caret_m__key_child(k, sub, len);
-    }
-    return rc;
-}
-
-/* Copy the nodes of a variable from the session to the list. */
-static int copy_nodes(struct caret_m__locals *locals, const caret_node *var)
-{
-    struct caret_m__key k = {0};
-    caret_node_buf n;
-    caret_slice value;
-    int rc = caret_node_copy(&n.node, sizeof n, var);
-
-    if (rc == CARET_OK)
-        rc = caret_get(locals->s, &n.node, &value);
-    if (rc == CARET_NONE)
-        rc = caret_node_next_get(locals->s, &n.node, &value);
-    while (rc == CARET_OK) {
-        rc = key_of_node(&k, &n.node);
-        if (rc == CARET_OK)
-            rc = caret_m__long_set(locals->more, &k, value.data, value.len);
-        if (rc == CARET_OK)
-            rc = caret_node_next_get(locals->s, &n.node, &value);
-    }
-    caret_m__key_free(&k);
-    return rc == CARET_NONE ? CARET_OK : rc;
-}
 
 void caret_m__long_kill_var(struct caret_m__long *list, const char *name, size_t len)
 {
@@ -420,13 +304,13 @@ void caret_m__long_kill_var(struct caret_m__long *list, const char *name, size_t
 int caret_m__lengthen(struct caret_m__locals *locals, const char *name, size_t len)
 {
     caret_node_buf var;
-    int rc = make(&locals->more);
+    int rc = caret_m__long_make(&locals->more);
 
     if (rc != CARET_OK || caret_m__is_long(locals->more, name, len))
         return rc;
     rc = caret_node_var(&var.node, sizeof var, name, len);
     if (rc == CARET_OK)
-        rc = copy_nodes(locals, &var.node);
+        rc = caret_m__long_take_var(locals->more, locals->s, &var.node);
     if (rc == CARET_OK)
         rc = caret_kill(locals->s, &var.node);
     if (rc != CARET_OK)
@@ -438,37 +322,32 @@ int caret_m__long_copy(const struct caret_m__long *from, struct caret_m__long **
                        size_t len)
 {
     uint8_t key[CARET_MAX_NAME + 1];
+    if (from != NULL && from->table != NULL)
+        return caret_m__table_copy(from->table, to, name, len);
     size_t n = name != NULL ? caret__key_put_name(key, name, len) : 0;
     const struct entry *e = from != NULL ? find(from, key, n, NULL, NULL) : NULL;
     int rc = CARET_OK;
 
     for (; rc == CARET_OK && begins(e, key, n); e = e->next[0]) {
-        rc = make(to);
+        rc = caret_m__long_make(to);
         if (rc == CARET_OK)
-            rc = put(*to, key_of(e), e->key_len, e->value, e->len);
+            rc = caret_m__long_set(*to, &(struct caret_m__key){(uint8_t *)key_of(e), e->key_len, 0}, e->value,
+                                   e->len);
     }
     return rc;
-}
-
-static bool is_named(const uint8_t *key, const caret_slice *names, size_t n)
-{
-    size_t len = after_name(key) - 1;
-
-    for (size_t i = 0; i < n; i++)
-        if (names[i].len == len && memcmp(names[i].data, key, len) == 0)
-            return true;
-    return false;
 }
 
 void caret_m__long_kill_others(struct caret_m__long *list, const caret_slice *names, size_t n)
 {
     uint8_t key[CARET_MAX_NAME + 2];
+    if (list != NULL && list->table != NULL)
+        return caret_m__table_kill_others(list->table, names, n);
     const struct entry *e = list != NULL ? list->first[0] : NULL;
 
     while (e != NULL) {
-        size_t len = after_name(key_of(e));
+        size_t len = caret_m__key_after_name(key_of(e));
         memcpy(key, key_of(e), len);
-        if (!is_named(key, names, n))
+        if (!caret_m__is_named(key, len - 1, names, n))
             caret_m__long_kill(list, &(struct caret_m__key){.bytes = key, .len = len});
         key[len] = CARET__SUB_BEYOND;
         e = find(list, key, len + 1, NULL, NULL);
@@ -477,8 +356,29 @@ void caret_m__long_kill_others(struct caret_m__long *list, const caret_slice *na
 
 void caret_m__long_free(struct caret_m__long *list)
 {
-    if (list == NULL)
-        return;
-    caret_m__long_kill_others(list, NULL, 0);
+    if (list != NULL && list->table == NULL)
+        caret_m__long_kill_others(list, NULL, 0);
     free(list);
+}
+
+int caret_m__long_elsewhere(struct caret_m__locals *locals, const caret_locals *table)
+{
+    struct caret_m__long *there = NULL;
+    int rc = caret_m__long_make(&there);
+
+    if (rc != CARET_OK)
+        return rc;
+    there->table = table;
+    if (locals->s != NULL)
+        rc = caret_m__long_take(there, locals->s);
+    if (rc == CARET_OK)
+        rc = caret_m__long_copy(locals->more, &there, NULL, 0);
+    if (rc != CARET_OK) {
+        caret_m__long_free(there);
+        return rc;
+    }
+    caret_m__long_free(locals->more);
+    caret_session_close(locals->s);
+    *locals = (struct caret_m__locals){.more = there};
+    return CARET_OK;
 }

@@ -13,6 +13,9 @@
  * moves the variable to the list, by caret_m__lengthen(); when its last node is gone it is in neither, and begins in
  * the session again.
  *
+ * Where M runs in the process its variables are those (machine.h): then all of them are in the list, and it asks M for
+ * each (long_table.h).
+ *
  * Nothing here takes a lock: whoever shares local variables guards the list with them.
  */
 #ifndef CARET_M_LONG_H
@@ -26,7 +29,8 @@
 
 struct caret_m__long;
 
-/* Local variables: those in a session without a database, and those with long keys; NULL = there are none so far. */
+/* Local variables: those in a session without a database, and those with long keys; NULL = there are none so far, or
+ * somebody else keeps them all (caret_m__long_elsewhere). */
 struct caret_m__locals {
     caret_session *s;
     struct caret_m__long *more;
@@ -51,6 +55,12 @@ size_t caret_m__key_offset(const struct caret_m__key *k, unsigned i);
 
 /* Subscript i as text: *len is its length in any case.  CARET_OK, BUFFER. */
 int caret_m__key_sub(const struct caret_m__key *k, unsigned i, char *buf, size_t cap, size_t *len);
+
+/* Append bytes, or the key of a node of the engine's; where name and subscript end that begin there. */
+int caret_m__key_append(struct caret_m__key *k, const void *bytes, size_t n);
+int caret_m__key_node(struct caret_m__key *k, const caret_node *n);
+size_t caret_m__key_after_name(const uint8_t *key);
+size_t caret_m__key_after_sub(const uint8_t *key, size_t len, size_t at);
 
 /* ---- nodes ---- */
 
@@ -91,6 +101,11 @@ int caret_m__long_copy(const struct caret_m__long *from, struct caret_m__long **
 /* Remove a variable; all variables but those n.  A list that is NULL has none. */
 void caret_m__long_kill_var(struct caret_m__long *list, const char *name, size_t len);
 void caret_m__long_kill_others(struct caret_m__long *list, const caret_slice *names, size_t n);
+
+/* The table keeps them from now on, and those that there are: the session is closed, and all names are in the list,
+ * which asks the table.  Whoever works with it has called `enter`.  A code of Caret's, or what `set` said: nothing has
+ * changed here then. */
+int caret_m__long_elsewhere(struct caret_m__locals *locals, const caret_locals *table);
 
 /* The list is gone.  NULL is ignored. */
 void caret_m__long_free(struct caret_m__long *list);

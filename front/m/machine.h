@@ -12,6 +12,9 @@
  * another thread waits.  A call brings the session in which M works, so a transaction that the caller is in counts.
  * M's restarts of that transaction end the call with CARET_M__TP_RESTART.
  *
+ * LOCAL VARIABLES of M are those of the process: whoever calls M hands over what it has, and asks the machine from then
+ * on (`locals`).  Its `enter` takes the machine's mutex.
+ *
  * Locks: the machine's mutex is taken first; with it held `session` of the host is called, which may take mutexes.
  */
 #ifndef CARET_M_MACHINE_H
@@ -56,6 +59,8 @@ struct caret_m__machine {
      * what argument i is then.  Their memory is the machine's, good until the next call; there is room for n + 1. */
     int (*run)(struct caret_m__call *c, const char *entry, const caret_slice *args, size_t n,
                unsigned references, caret_slice *values);
+    /* M's local variables, which are those of the process from now on. */
+    const caret_locals *locals;
 };
 
 /* The machine, loaded if it isn't.  NULL: it can't be, and `why` tells. */

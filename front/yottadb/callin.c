@@ -75,6 +75,9 @@ static int call_entry(struct caret__ydb_call *c, const char *routine, size_t len
     const struct caret_m__machine *m = machine_of(c, &call);
     if (m == NULL)
         return YDB_ERR_DLLNOOPEN;
+    int status = caret__ydb_locals_elsewhere(c, m->locals);
+    if (status != YDB_OK)
+        return status;
     m->ci(&call, routine, len, entry, args);
     return ended(c, &call);
 }

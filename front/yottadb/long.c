@@ -1,7 +1,8 @@
 /*
  * long.c - local variables with keys that are too long for the engine.
  *
- * All calls come to the engine first, and here when it has no such key, or its variable is in the list (m/long.h):
+ * All calls come to the engine first, and here when it has no such key, or its variable is in the list (m/long.h), as
+ * all are when M keeps them (locals.c):
  * path.c and locals.c say CARET__YDB_LONG then.  Here the variable is moved to the list if it is not there yet, which
  * another thread may have done, or undone, in the meantime: so each function can be asked for any address.
  */
@@ -28,7 +29,7 @@ static int failed(struct caret__ydb_call *c, int rc)
 
 int caret__ydb_long_leave(struct caret_m__key *k, int status)
 {
-    caret__ydb_locals_done();
+    caret__ydb_locals_any_done();
     caret_m__key_free(k);
     return status;
 }
@@ -36,7 +37,7 @@ int caret__ydb_long_leave(struct caret_m__key *k, int status)
 int caret__ydb_long_enter(struct caret__ydb_call *c, struct caret_m__key *k)
 {
     *k = (struct caret_m__key){0};
-    int status = caret__ydb_locals(c);
+    int status = caret__ydb_locals_any(c);
 
     if (status != YDB_OK)
         return status;
@@ -139,7 +140,7 @@ static int store_sub(struct caret__ydb_call *c, const struct caret_m__key *k, un
 static int short_name(caret_session *s, const ydb_buffer_t *v, bool back, char *room, caret_slice *name)
 {
     caret_node_buf n;
-    int rc = caret_node_var(&n.node, sizeof n, v->buf_addr, v->len_used);
+    int rc = s != NULL ? caret_node_var(&n.node, sizeof n, v->buf_addr, v->len_used) : CARET_NONE;
 
     if (rc == CARET_OK)
         rc = back ? caret_previous(s, &n.node) : caret_next(s, &n.node);
@@ -180,7 +181,7 @@ static int next_name(struct caret__ydb_call *c, struct caret_m__key *k, const yd
 static int name_sibling(struct caret__ydb_call *c, const ydb_buffer_t *v, ydb_buffer_t *ret, bool back)
 {
     struct caret_m__key k = {0};
-    int status = caret__ydb_locals(c);
+    int status = caret__ydb_locals_any(c);
 
     if (status != YDB_OK)
         return status;

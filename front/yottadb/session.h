@@ -248,7 +248,8 @@ void caret__ydb_timers_forget(void);
 extern struct caret_m__locals
     caret__ydb_all_locals; /* under CARET__YDB_LOCALS; lives as long as the process */
 
-/* Work with the local variables, caret__ydb_all_locals; unlock afterwards. */
+/* Work with the local variables in the session, caret__ydb_all_locals.s; unlock afterwards.  CARET__YDB_LONG: M keeps
+ * them. */
 int caret__ydb_locals(struct caret__ydb_call *c);
 static inline void caret__ydb_locals_done(void)
 {
@@ -256,8 +257,16 @@ static inline void caret__ydb_locals_done(void)
 }
 
 /* No status for anybody outside: the variable is local, and is in the list of those with long keys, or is to be moved
- * there, as the address is too long for the engine.  Whoever gets that goes on by a function of long.h. */
+ * there, as the address is too long for the engine; or M keeps it.  Whoever gets that goes on by a function of
+ * long.h. */
 #define CARET__YDB_LONG 1
+
+/* The same wherever they are: there may be no session. */
+int caret__ydb_locals_any(struct caret__ydb_call *c);
+void caret__ydb_locals_any_done(void);
+
+/* M keeps them from now on, by that table. */
+int caret__ydb_locals_elsewhere(struct caret__ydb_call *c, const caret_locals *table);
 
 /* The same with the session alone, for the node that was asked for: CARET__YDB_LONG, with nothing locked, if its
  * variable is not there but in the list. */

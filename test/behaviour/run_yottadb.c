@@ -449,9 +449,13 @@ static const char *transaction(const struct told *t, body_fn *body)
 
 /* --------------------------------------------------------------- the whole of it */
 
+/* $BEHAVIOUR_CALLS names a routine of a call-in table: as soon as M has been called, it keeps the local variables. */
 static bool open_it(const char *path, bool readonly)
 {
-    return !readonly && setenv("ydb_gbldir", path, 1) == 0 && ydb_init() == YDB_OK;
+    const char *routine = getenv("BEHAVIOUR_CALLS");
+
+    return !readonly && setenv("ydb_gbldir", path, 1) == 0 && ydb_init() == YDB_OK &&
+           (routine == NULL || ydb_ci(routine) == YDB_OK);
 }
 
 static void close_it(void)

@@ -29,10 +29,15 @@ note $? "Lua and C are called from M"
 
 cc -o callin "$from/callin.c" -I"$build/yottadb" -L"$build/yottadb" -lyottadb -lpthread
 note $? "the program that calls M is built"
-ydb_ci=calls.ci LD_LIBRARY_PATH=$build/yottadb keep ./callin
+ydb_ci=calls.ci ydb_xc_t=calls.xc LD_LIBRARY_PATH=$build/yottadb keep ./callin
 status=$?
 cat "$dir/out"
 note $status "M is called from C"
+if [ -x "$build/test/judge" ] && [ -x "$build/test/behaviour_yottadb" ]; then
+    ydb_ci=calls.ci BEHAVIOUR_CALLS=put keep "$build/test/judge" "$source"/test/behaviour/*.txt -- \
+        "$build/test/behaviour_yottadb"
+    note $? "local variables that M keeps are like others"
+fi
 
 for lua in lua5.4 luajit; do
     command -v $lua >/dev/null || continue

@@ -15,6 +15,7 @@
 
 #include "m/error.h"
 #include "mumps/bridge/engine.h"
+#include "mumps/bridge/locals.h"
 #include "mumps/host/host.h"
 #include "mumps/host/vm.h"
 
@@ -194,16 +195,30 @@ static int run_entry(struct caret_m__call *c, const char *entry, const caret_sli
 
 /* ------------------------------------------------------------------------ start */
 
-static const struct caret_m__machine machine = {
+static struct caret_m__machine machine = {
     .size = sizeof machine, .ci = ci, .open = open_table, .use = use, .masks = masks, .run = run_entry};
 
-/* Runs protected: the module becomes that of the registry. */
+static void enter(void *who)
+{
+    (void)who;
+    pthread_mutex_lock(&mutex);
+}
+
+static void leave(void *who)
+{
+    (void)who;
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Runs protected: the modules become those of the registry. */
 static int load_module(lua_State *l)
 {
     lua_getglobal(l, "require");
     lua_pushliteral(l, "mumps.bridge.callin");
     lua_call(l, 1, 1);
     lua_setfield(l, LUA_REGISTRYINDEX, "caret.callin");
+    caret_mumps__locals_open(l, enter, leave);
+    machine.locals = caret_mumps__locals();
     return 0;
 }
 

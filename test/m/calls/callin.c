@@ -38,7 +38,7 @@ static int value_is(const char *name, const char *value)
     int status = ydb_get_s(&v, 0, NULL, &to);
 
     if (value == NULL)
-        return status == YDB_ERR_GVUNDEF;
+        return status == YDB_ERR_GVUNDEF || status == YDB_ERR_LVUNDEF;
     return status == YDB_OK && to.len_used == strlen(value) && memcmp(room, value, to.len_used) == 0;
 }
 
@@ -105,6 +105,106 @@ static void transactions(void)
     CHECK(ydb_tp_s(in_transaction, &(int){0}, NULL, 0, NULL) == YDB_OK && value_is("^put", "7"));
 }
 
+/* ---- local variables ---- */
+
+static ydb_buffer_t buffer(const char *text)
+{
+    unsigned len = (unsigned)strlen(text);
+
+    return (ydb_buffer_t){len, len, (char *)(uintptr_t)text};
+}
+
+static int set(const char *name, const char *sub, const char *value)
+{
+    ydb_buffer_t n = buffer(name), s = buffer(sub), v = buffer(value);
+
+    return ydb_set_s(&n, 1, &s, &v);
+}
+
+static char walked[10000];
+
+static int walk_is(const char *name, const char *what)
+{
+    return ydb_ci("walk", walked, name) == YDB_OK && strcmp(walked, what) == 0;
+}
+
+/* Before M is called first. */
+static char long_sub[3000];
+
+static void before(void)
+{
+    memset(long_sub, 'l', sizeof long_sub - 1);
+    CHECK(set("early", "b", "1") == YDB_OK && set("early", long_sub, "2") == YDB_OK);
+    CHECK(set("early", "-1.5", "0") == YDB_OK && set("short", "x", "3") == YDB_OK);
+}
+
+static void handed_over(void)
+{
+    char all[4000], name[YDB_MAX_IDENT + 1] = "%";
+    ydb_buffer_t n = {sizeof name, 1, name};
+
+    snprintf(all, sizeof all, "early(-1.5)=0;early(\"b\")=1;early(\"%s\")=2;", long_sub);
+    CHECK(walk_is("early", all) && walk_is("short", "short(\"x\")=3;"));
+    CHECK(ydb_subscript_next_s(&n, 0, NULL, &n) == YDB_OK && n.len_used == 5 &&
+          memcmp(name, "early", 5) == 0);
+}
+
+static void one_set(void)
+{
+    ydb_buffer_t shared = buffer("shared"), sub[3];
+    ydb_buffer_t from[2] = {buffer("a"), buffer("1")};
+    ydb_string_t json;
+    char text[3][100];
+    int n = 3;
+
+    for (int i = 0; i < 3; i++)
+        sub[i] = (ydb_buffer_t){sizeof text[i], 0, text[i]};
+    CHECK(ydb_ci("local", "top") == YDB_OK && value_is("shared", "top"));
+    CHECK(ydb_node_next_s(&shared, 2, from, &n, sub) == YDB_OK && n == 2 && memcmp(text[1], "1.5", 3) == 0);
+    CHECK(ydb_incr_s(&shared, 2, from, NULL, &sub[2]) == YDB_OK && text[2][0] == '3');
+    CHECK(set("shared", "01", "text") == YDB_OK && set("shared", "", "empty") == YDB_OK);
+    CHECK(
+        walk_is("shared",
+                "shared=top;shared(\"\")=empty;shared(\"01\")=text;shared(\"a\",1)=3;shared(\"a\",1.5)=y;"));
+    CHECK(ydb_encode_s(&shared, 1, from, "JSON", &json) == YDB_OK && strstr(json.address, "\"1.5\"") != NULL);
+    CHECK(ydb_delete_s(&shared, 1, from, YDB_DEL_TREE) == YDB_OK);
+    CHECK(ydb_delete_s(&shared, 0, NULL, YDB_DEL_NODE) == YDB_OK && value_is("shared", NULL));
+    CHECK(walk_is("shared", "shared(\"\")=empty;shared(\"01\")=text;"));
+    CHECK(ydb_delete_excl_s(1, &shared) == YDB_OK && walk_is("early", "") && !walk_is("shared", ""));
+    CHECK(ydb_delete_excl_s(0, NULL) == YDB_OK && walk_is("shared", ""));
+}
+
+/* C that M calls sees what is visible in M just then. */
+static void scopes(void)
+{
+    char text[100];
+
+    CHECK(ydb_ci("local", "outer") == YDB_OK && ydb_ci("scope", text, "x") == YDB_OK);
+    CHECK(strcmp(text, "inner,x,inner2,inner2") == 0 && value_is("shared", "outer"));
+}
+
+static int again(void *runs)
+{
+    CHECK(ydb_ci("tp") == YDB_OK);
+    CHECK(value_is("tried", "1"));
+    return ++*(int *)runs < 3 ? YDB_TP_RESTART : YDB_OK;
+}
+
+/* What a transaction names is as it was when it begins again. */
+static void restarts(void)
+{
+    ydb_buffer_t name = buffer("tried"), all = buffer("*");
+    int runs = 0;
+
+    CHECK(ydb_delete_excl_s(0, NULL) == YDB_OK && ydb_tp_s(again, &runs, NULL, 1, &name) == YDB_OK);
+    CHECK(runs == 3 && value_is("kept", "3"));
+    runs = 0;
+    CHECK(ydb_delete_excl_s(0, NULL) == YDB_OK && ydb_tp_s(again, &runs, NULL, 1, &all) == YDB_OK);
+    CHECK(runs == 3 && value_is("kept", "1"));
+}
+
+/* ---- threads ---- */
+
 /* One machine serves all threads. */
 static void *many(void *unused)
 {
@@ -112,7 +212,7 @@ static void *many(void *unused)
 
     (void)unused;
     for (int i = 0; i < 500; i++)
-        if (ydb_ci("count", &n) != YDB_OK)
+        if (ydb_ci("count", &n) != YDB_OK || set("thread", "x", "1") != YDB_OK)
             return "";
     return NULL;
 }
@@ -134,6 +234,11 @@ static void threads(void)
 
 int main(void)
 {
+    before();
+    handed_over();
+    one_set();
+    scopes();
+    restarts();
     types();
     errors();
     descriptors();

@@ -48,3 +48,17 @@ try(line) new $etrap
  set $etrap="write $piece($zstatus,"","",3,9),! set $ecode="""" quit"
  xecute line
  quit
+local(x) ; M's variables are those of C
+ set shared=x,shared("a",1)=2,shared("a",1.5)="y"
+ quit
+walk(name) new q,r
+ set r="",q=name if $data(@q)#2 set r=q_"="_@q_";"
+ for  set q=$query(@q) quit:q=""  set r=r_q_"="_@q_";"
+ quit r
+scope(x) new shared
+ set shared="inner",x=$&t.look("shared")_","_$&t.look("x")
+ set *alias=shared,alias=alias_"2",x=x_","_$&t.look("shared")_","_$$ref(.shared)
+ quit x
+ref(by) quit $&t.look("by")
+tp() set tried=$get(tried)+1,kept=$get(kept)+1
+ quit
