@@ -517,6 +517,7 @@ static int server_sweep(lua_State *L)
     time_t now = seconds_now();
     lua_Integer n = 0;
 
+    caret__stream_sweep();
     for (struct connection *c = s->connections; c != NULL; c = c->next, n++)
         if (c->state != ANSWERING && now - c->since > PATIENCE && c->fd >= 0)
             shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd finds it closed */

@@ -15,6 +15,7 @@
  */
 #include "web/stream.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ struct stream {
     bool ended;    /* nothing will be written */
     bool asleep;   /* the connection is suspended */
     struct MHD_Connection *connection;
+    int fd; /* of its socket */
     char *bytes;
     size_t used, cap;
     struct stream *next, **link; /* of all that have a connection */
@@ -129,6 +131,31 @@ void caret__stream_end_all(void)
     }
 }
 
+static bool hung_up(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+void caret__stream_sweep(void)
+{
+    for (struct stream *s = all; s != NULL; s = s->next)
+        if (s->asleep && hung_up(s->fd)) {
+            s->gone = true;
+            drop(s);
+            wake(s);
+        }
+}
+
+static int fd_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        caret__mhd.get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+    return info != NULL ? info->connect_fd : -1;
+}
+
 /* ----------------------------------------------------------------------- Lua */
 
 static struct stream *check(lua_State *L)
@@ -153,6 +180,7 @@ struct MHD_Response *caret__stream_response(lua_State *L, int index, struct MHD_
         return NULL;
     s->attached = true;
     s->connection = connection;
+    s->fd = fd_of(connection);
     s->refs++;
     enter(s);
     return r;

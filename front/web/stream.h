@@ -22,6 +22,10 @@ void caret__stream_class(lua_State *L);
 /* stream() -> a new one, without a connection yet */
 int caret__stream_new(lua_State *L);
 
+/* Streams that sleep, and whose browser has left, are gone.  libmicrohttpd does not look at a connection that is
+ * suspended, and what is written to it fails at the second time only. */
+void caret__stream_sweep(void);
+
 /* All connections that sleep are woken, and end: before the daemon is stopped. */
 void caret__stream_end_all(void);
 

@@ -78,12 +78,17 @@ class Server:
             answer += piece
 
     def events(self, path, **query):
-        """Events of a stream: (name, data), until it ends or the generator is closed."""
+        """Events of a stream that is open now: (name, data), until it ends or the generator is closed."""
         query = {k.rstrip("_"): v for k, v in query.items()}
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         c.request("GET", "/api/" + path + "?" + urllib.parse.urlencode(query), headers={"Cookie": self.cookie})
         r = c.getresponse()
         assert r.status == 200, (path, r.status, r.read())
+        r.readline()  # a comment, when it is open
+        return self.read_events(c, r)
+
+    @staticmethod
+    def read_events(c, r):
         try:
             name = None
             for line in r:

@@ -4,79 +4,10 @@ local command = require "tool.lib.command"
 local host = require "caret.host"
 local inspect = require "caret.inspect"
 local json = require "tool.lib.json"
-local serving = require "tool.lib.serving"
+local sampling = require "tool.lib.sampling"
 
-local COUNTERS = {"gets", "sets", "commits", "restarts", "lock_waits", "flushes", "checkpoints", "repairs"}
-local SAMPLE = 500000 -- changes looked at for the hottest globals; more are not counted
+local COUNTERS = sampling.COUNTERS
 local GLOBALS, PROCESSES, COMMANDS, CLIENTS = 8, 12, 8, 12 -- lines of each
-
--- Counters by process: one that ended and came again under its pid begins anew.
-local function read_processes(handle)
-    local by_key, list = {}, handle:processes()
-    for _, p in ipairs(list) do by_key[("%d %.6f"):format(p.pid, p.opened)] = p end
-    return by_key
-end
-
-local function rates(before, now, seconds)
-    local list, total = {}, {}
-    for _, name in ipairs(COUNTERS) do total[name] = 0 end
-    for key, p in pairs(now) do
-        local row, old = {pid = p.pid, command = p.command, alive = p.alive, self = p.self}, before[key]
-        for _, name in ipairs(COUNTERS) do
-            row[name] = (p[name] - (old and old[name] or 0)) / seconds
-            total[name] = total[name] + row[name]
-        end
-        list[#list + 1] = row
-    end
-    table.sort(list, function(a, b)
-        local x, y = a.gets + a.sets, b.gets + b.sets
-        if x ~= y then return x > y end
-        return a.pid < b.pid
-    end)
-    return list, total
-end
-
-local function follow(handle)
-    local log, text = handle:log(-1)
-    if not log then command.fail(text) end
-    return log
-end
-
--- Changes by global since the last time, most first; whether all were counted.  What could not be looked at
--- is taken to have the same shares.
-local function hot_globals(state, seconds, sets)
-    local counts, list = {}, {}
-    local n = state.log:count(counts, SAMPLE)
-    if not n or n == SAMPLE then
-        state.log:close()
-        state.log = follow(state.handle)
-    end
-    local complete = n ~= nil and n < SAMPLE
-    local factor = complete and 1 / seconds or math.max(sets, SAMPLE / seconds) / SAMPLE
-    for name, count in pairs(counts) do list[#list + 1] = {name = name, changes = count * factor} end
-    table.sort(list, function(a, b)
-        if a.changes ~= b.changes then return a.changes > b.changes end
-        return a.name < b.name
-    end)
-    return list, complete
-end
-
-local function ask_server(state, seconds)
-    return serving.sample(state.serving, state.address, state.handle:processes(), seconds)
-end
-
-local function sample(state)
-    local clock, now = host.clock(), read_processes(state.handle)
-    local seconds = math.max(clock - state.clock, 1e-3)
-    local stat = state.db:stat()
-    local s = {seconds = seconds, stat = stat}
-    s.processes, s.total = rates(state.before, now, seconds)
-    s.globals, s.complete = hot_globals(state, seconds, s.total.sets)
-    s.log_lag, s.checkpoint_lag = stat.log_head - stat.log_durable, stat.log_head - stat.checkpoint_lsn
-    s.server = ask_server(state, seconds)
-    state.clock, state.before = clock, now
-    return s
-end
 
 -- ------------------------------------------------------------------- printing
 
@@ -110,7 +41,7 @@ local function print_server(add, server)
 end
 
 local function print_text(state, s)
-    local t, out = s.total, {}
+    local t, out = s.rates, {}
     local function add(...) out[#out + 1] = string.format(...) end
     add("%s   %s   %d processes", state.db:path(), os.date("%H:%M:%S"), #s.processes)
     add("per second: %.0f gets  %.0f sets  %.0f commits  %.0f restarts (conflicts)  %.0f waits for locks",
@@ -126,7 +57,7 @@ local function print_text(state, s)
         add("%8d %10.0f %10.0f %10.0f %9.0f %9.0f  %s%s", p.pid, p.gets, p.sets, p.commits, p.restarts,
             p.lock_waits, p.command, not p.alive and " (dead)" or p.self and " (this one)" or "")
     end
-    add("\n%8s  global%s", "changes", s.complete and "" or "  (estimated: they are too many)")
+    add("\n%8s  global%s", "changes", s.globals_complete and "" or "  (estimated: they are too many)")
     for i = 1, math.min(#s.globals, GLOBALS) do
         add("%8.0f  %s", s.globals[i].changes, s.globals[i].name)
     end
@@ -152,9 +83,9 @@ local function print_json(state, s)
     local processes = list_of(s.processes, {"pid", "command", "alive", "self", table.unpack(COUNTERS)})
     local globals = list_of(s.globals, {"name", "changes"})
     command.write(json.encode(json.object("file", state.db:path(), "time", os.time(), "seconds", s.seconds,
-        "rates", json.fields(s.total, COUNTERS), "log_lag", s.log_lag, "checkpoint_lag", s.checkpoint_lag,
+        "rates", json.fields(s.rates, COUNTERS), "log_lag", s.log_lag, "checkpoint_lag", s.checkpoint_lag,
         "arena_used", s.stat.arena_used, "arena_slots", s.stat.arena_slots, "snapshots", s.stat.snapshots,
-        "processes", processes, "globals", globals, "globals_complete", s.complete,
+        "processes", processes, "globals", globals, "globals_complete", s.globals_complete,
         "server", server_json(s.server))), "\n")
 end
 
@@ -165,15 +96,14 @@ local function run(o)
     end
     local db = command.open(o)
     local handle = inspect.open(db:path())
-    local state = {db = db, handle = handle, log = follow(handle), clock = host.clock(),
-        before = read_processes(handle), terminal = host.isatty(1) and not o.json, serving = {},
-        address = o.server}
-    local server = ask_server(state, 1)
+    local sampler = sampling.new(db, handle, o.server)
+    local state = {db = db, terminal = host.isatty(1) and not o.json}
+    local server = sampler:ask_server(1)
     if o.server and server.wrong then command.fail(server.wrong) end
     local n = 0
     repeat
         host.sleep(interval)
-        local s = sample(state)
+        local s = sampler:sample()
         if host.interrupted() then break end
         if o.json then print_json(state, s) else print_text(state, s) end
         command.flush()

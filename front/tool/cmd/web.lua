@@ -105,6 +105,7 @@ local function run(o)
         loop = require("tool.web.loop").new(), hosts = hosts_of(o), file = db:path()}
     app.ranks = require("tool.web.ranks").cache(db, function(f) app.loop:later(f) end)
     local server = listen(o, app)
+    app.server = server
     local port = server:port()
     app.guard = require("tool.web.guard").new {port = port, path = db:path(), hosts = app.hosts,
         tls = o.cert ~= nil, password = password, keep = keep}

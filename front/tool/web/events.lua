@@ -12,13 +12,18 @@ local ALIVE = 15 -- seconds between comments that keep the way open
 
 local HEADERS = {["Content-Type"] = "text/event-stream", ["X-Accel-Buffering"] = "no"}
 
-local count = 0
+local count, all = 0, {}
 
 --- A new stream; gone() is called once when nobody reads it any more.
 function events.new(app, gone)
+    if count >= MOST then -- those that left are gone now, and not in a while
+        app.server:sweep()
+        for _, other in ipairs(table.move(all, 1, #all, 1, {})) do other:alive() end
+    end
     if count >= MOST then refuse.with("LIMIT", "too many streams: close another page") end
     count = count + 1
     local self = setmetatable({stream = http.stream(), gone = gone}, events)
+    all[#all + 1] = self
     self.stream:write ":\n\n" -- the browser knows at once that it is open
     app.loop:every(ALIVE, function()
         if self.stream:open() then self.stream:write ":\n\n" end
@@ -30,6 +35,12 @@ end
 local function left(self)
     if self.over then return end
     self.over, count = true, count - 1
+    for i, other in ipairs(all) do
+        if other == self then
+            table.remove(all, i)
+            break
+        end
+    end
     if self.gone then self.gone() end
 end
 

@@ -2,7 +2,11 @@
 
 local caret = require "caret"
 local host = require "caret.host"
+local edit = require "tool.web.edit"
+local find = require "tool.web.find"
 local json = require "tool.web.json"
+local live = require "tool.web.live"
+local log = require "tool.web.log"
 local refuse = require "tool.web.refuse"
 local tree = require "tool.web.tree"
 
@@ -52,6 +56,12 @@ function routes.add(app)
     app:route("POST", "/api/logout", logout)
     app:route("POST", "/api/token", token)
     app:route("GET", "/api/info", info)
+    app:route("POST", "/api/commit", edit.commit)
+    app:route("POST", "/api/undo", edit.undo)
+    app:route("GET", "/api/find", find.start)
+    app:route("GET", "/api/log", log.follow)
+    app:route("GET", "/api/live", live.follow)
+    app:route("POST", "/api/locks/clear", live.clear)
     for _, name in ipairs {"children", "total", "path", "complete", "value", "raw", "count"} do
         app:route("GET", "/api/" .. name, tree[name])
     end

@@ -1,0 +1,97 @@
+-- What a database does per second: one look, and what happened since the one before.
+
+local host = require "caret.host"
+local serving = require "tool.lib.serving"
+
+local sampling = {}
+sampling.__index = sampling
+
+sampling.COUNTERS = {"gets", "sets", "commits", "restarts", "lock_waits", "flushes", "checkpoints", "repairs"}
+
+local SAMPLE = 500000 -- changes looked at for the hottest globals; more are not counted
+
+-- Counters by process: one that ended and came again under its pid begins anew.
+local function read_processes(handle)
+    local by_key, list = {}, handle:processes()
+    for _, p in ipairs(list) do by_key[("%d %.6f"):format(p.pid, p.opened)] = p end
+    return by_key
+end
+
+local function rates(before, now, seconds)
+    local list, total = {}, {}
+    for _, name in ipairs(sampling.COUNTERS) do total[name] = 0 end
+    for key, p in pairs(now) do
+        local row, old = {pid = p.pid, command = p.command, alive = p.alive, self = p.self, opened = p.opened,
+            snapshot = p.snapshot}, before[key]
+        for _, name in ipairs(sampling.COUNTERS) do
+            row[name] = (p[name] - (old and old[name] or 0)) / seconds
+            total[name] = total[name] + row[name]
+        end
+        list[#list + 1] = row
+    end
+    table.sort(list, function(a, b)
+        local x, y = a.gets + a.sets, b.gets + b.sets
+        if x ~= y then return x > y end
+        return a.pid < b.pid
+    end)
+    return list, total
+end
+
+local function follow(handle)
+    local log, text = handle:log(-1)
+    if not log then error(text, 0) end
+    return log
+end
+
+-- Changes by global since the last time, most first; whether all were counted.  What could not be looked at
+-- is taken to have the same shares.
+local function hot_globals(self, seconds, sets, most)
+    local counts, list = {}, {}
+    local n = self.log:count(counts, most)
+    if not n or n == most then
+        self.log:close()
+        self.log = follow(self.handle)
+    end
+    local complete = n ~= nil and n < most
+    local factor = complete and 1 / seconds or math.max(sets, most / seconds) / most
+    for name, count in pairs(counts) do list[#list + 1] = {name = name, changes = count * factor} end
+    table.sort(list, function(a, b)
+        if a.changes ~= b.changes then return a.changes > b.changes end
+        return a.name < b.name
+    end)
+    return list, complete
+end
+
+--- What the server of Redis' protocol does, if there is one: see serving.sample().
+function sampling:ask_server(seconds)
+    return serving.sample(self.serving, self.address, self.handle:processes(), seconds)
+end
+
+--- {seconds, stat, processes, rates, globals, globals_complete, log_lag, checkpoint_lag, server}.  options:
+-- server = false: it is not asked; changes = so many are looked at.
+function sampling:sample(options)
+    options = options or {}
+    local clock, now = host.clock(), read_processes(self.handle)
+    local seconds = math.max(clock - self.clock, 1e-3)
+    local stat = self.db:stat()
+    local s = {seconds = seconds, stat = stat}
+    s.processes, s.rates = rates(self.before, now, seconds)
+    s.globals, s.globals_complete = hot_globals(self, seconds, s.rates.sets, options.changes or SAMPLE)
+    s.log_lag, s.checkpoint_lag = stat.log_head - stat.log_durable, stat.log_head - stat.checkpoint_lsn
+    if options.server ~= false then s.server = self:ask_server(seconds) end
+    self.clock, self.before = clock, now
+    return s
+end
+
+function sampling:close()
+    self.log:close()
+    if self.serving.server then self.serving.server.client:close() end
+end
+
+--- handle: of inspect.open(); address: where the server is, nil: it is found.
+function sampling.new(db, handle, address)
+    return setmetatable({db = db, handle = handle, address = address, serving = {}, log = follow(handle),
+        clock = host.clock(), before = read_processes(handle)}, sampling)
+end
+
+return sampling

@@ -1,0 +1,141 @@
+"""Streams: live figures, locks, the log, find; what they cost, and what browsers that leave or stall cost."""
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from client import Server, cpu, memory, run  # noqa: E402
+
+CARET = os.environ["CARET"]
+FOLDER = os.environ["TMPDIR"]
+
+HOLDER = """
+local db = require("caret").open("%s")
+assert(db:lock({{"^jobs", %s}}, 60))
+io.write("held\\n") io.flush() io.read()
+"""
+
+
+class Live(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.path = os.path.join(FOLDER, "live.caret")
+        program = os.path.join(FOLDER, "live.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write('local db = require("caret").open("%s") db:tp(function() for i = 1, 20000 do '
+                    'db:set("^n", i, "Value " .. i) end end)' % cls.path)
+        run(CARET, "run", program)
+        cls.server = Server(CARET, cls.path, "--write")
+        cls.server.sign_in()
+
+    @classmethod
+    def tearDownClass(cls):
+        errors = cls.server.stop()
+        assert errors == "", errors
+
+    def set(self, node, text):
+        status, _ = self.server.post("commit", {"changes": [{"op": "set", "node": node, "value": {"text": text}}]})
+        self.assertEqual(status, 200)
+
+    def holder(self, subscript):
+        program = os.path.join(FOLDER, f"hold{subscript}.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write(HOLDER % (self.path, subscript))
+        return subprocess.Popen([CARET, "run", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def test_figures(self):
+        events = self.server.events("live")
+        next(events)
+        sets = 0
+        for name, data in events:
+            self.assertEqual(name, "live")
+            for i in range(50):  # a session tells its counts some dozens at a time
+                self.set("^hot(1)", str(i))
+            sets += data["rates"]["sets"] * data["seconds"]
+            if sets >= 50 and any(h["node"] == "^hot(1)" for h in data["hot"]):
+                break
+        self.assertEqual([p["self"] for p in data["processes"]], [True])
+        events.close()
+
+    def test_locks_as_a_graph(self):
+        holder = self.holder(1)
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        waiter = self.holder("1,'below'")
+        events = self.server.events("live", locks=1, every=0.5)
+        for _, data in events:
+            if data["edges"]:
+                break
+        (edge,) = data["edges"]
+        sessions = data["sessions"]
+        self.assertEqual((sessions[edge["from"]]["pid"], sessions[edge["to"]]["pid"]), (waiter.pid, holder.pid))
+        self.assertEqual(data["rings"], [])
+        for p in (holder, waiter):
+            p.communicate("\n")
+            self.assertEqual(p.returncode, 0)
+        for _, data in events:
+            if not data["locks"]:
+                break
+        events.close()
+
+    def test_the_log(self):
+        events = self.server.events("log", node="^seen")
+        self.set("^other", "1")
+        self.set("^seen(1)", "<b>1</b>")
+        _, data = next(events)
+        (change,) = data["list"]
+        self.assertEqual((change["node"], change["kind"], change["value"]["text"]), ("^seen(1)", "set", "<b>1</b>"))
+        events.close()
+
+    def test_find(self):
+        hits = [d for n, d in self.server.events("find", text="value 1999", in_="values") if n == "hit"]
+        self.assertEqual([h["zwr"] for h in hits], ["^n(1999)"] + [f"^n({i})" for i in range(19990, 20000)])
+        events = list(self.server.events("find", text="Value 7", in_="values", case=1, limit=3))
+        self.assertEqual((events[-1][0], events[-1][1]["hits"], events[-1][1]["complete"]), ("done", 3, False))
+        keys = [d["zwr"] for n, d in self.server.events("find", text="^N(777", in_="keys") if n == "hit"]
+        self.assertEqual(keys[0], "^n(777)")
+        self.assertEqual(self.server.request("GET", "/api/find?text=")[0], 400)
+
+    def test_browsers_that_leave_are_forgotten(self):
+        for path in ("live", "log", "find?text=xyzzy"):
+            for _ in range(40):  # more than there may be streams at once
+                s = self.server.raw(f"GET /api/{path} HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+                                    f"Cookie: {self.server.cookie}\r\n\r\n", wait=False)
+                s.recv(10)
+                s.close()
+            self.server.events(path.split("?")[0], text="xyzzy").close()
+
+    def test_a_stalled_browser_has_little_memory(self):
+        stalled = self.server.raw(f"GET /api/log?from=-1 HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\n"
+                                  f"Cookie: {self.server.cookie}\r\n\r\n", wait=False)
+        before = memory(self.server.process.pid)
+        for i in range(40):
+            self.set("^wide(%d)" % (i % 4), "x" * 200000)
+        self.assertLess(memory(self.server.process.pid) - before, 100 << 10)
+        stalled.close()
+
+    def test_nothing_is_done_while_nobody_looks(self):
+        server = Server(CARET, self.path)
+        server.sign_in()
+        while True:  # what the request left is swept, and the walk of ranks is over
+            before = cpu(server.process.pid)
+            time.sleep(2)
+            if cpu(server.process.pid) == before:
+                break
+        self.assertEqual(server.stop(), "")
+
+    def test_thousands_of_refreshes_keep_no_memory(self):
+        server = Server(CARET, self.path)
+        server.sign_in()
+        n, sizes = int(os.environ.get("CARET_REFRESHES", "1500")), []
+        for i in range(n):
+            server.get("children", node="^n", index=i * 13 % 20000, limit=50)
+            if i % (n // 3) == n // 3 - 1:
+                sizes.append(memory(server.process.pid))
+        self.assertLess(sizes[-1] - sizes[0], 4096, sizes)
+        self.assertEqual(server.stop(), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
