@@ -1,6 +1,6 @@
 /*
- * path.c - nodes in other forms: the functions on data, told a name and subscripts instead of a node; a node made
- * shorter, so that another path can go on from it; ZWR text (base/zwr.h has the form), and a node of it.
+ * path.c - the functions on data, told a name and subscripts instead of a node; and a node made shorter, so that
+ * another path can go on from it.
  *
  * The node is made on the stack, and lives as long as the call.  So there is no hint to find its place by: that is
  * found by the leaves the session was at last (tree/leaves.h), or from the root.
@@ -9,7 +9,6 @@
 
 #include "api/session.h"
 #include "base/key.h"
-#include "base/zwr.h"
 
 /* ------------------------------------------------------------------- shorter */
 
@@ -151,62 +150,4 @@ int caret_incr_path(caret_session *s, const char *name, const caret_slice *subs,
     int rc = enter(__func__, s, &n, name, subs, count);
 
     return rc == CARET_OK ? caret_incr_int(s, &n.node, by, 0, result) : rc;
-}
-
-/* ---------------------------------------------------------------------- text */
-
-/* Text in, and room for what comes out. */
-static int text_check(const char *function, const void *in, size_t n, const char *buf, size_t cap,
-                      const size_t *len)
-{
-    if (!caret__bytes_ok(in, n))
-        return caret__refuse_bytes(function, "in", in, n);
-    if (!caret__bytes_ok(buf, cap))
-        return caret__refuse_bytes(function, "buf", buf, cap);
-    return len != NULL ? CARET_OK : caret__null(function, "len", "a place for the length");
-}
-
-int caret_str2zwr(const void *in, size_t n, int utf8, char *buf, size_t cap, size_t *len)
-{
-    int rc = text_check(__func__, in, n, buf, cap, len);
-
-    if (rc != CARET_OK)
-        return rc;
-    return caret__zwr_put(in, n, utf8 != 0, buf, cap, len);
-}
-
-int caret_zwr2str(const char *in, size_t n, int utf8, char *buf, size_t cap, size_t *len)
-{
-    int rc = text_check(__func__, in, n, buf, cap, len);
-
-    if (rc != CARET_OK)
-        return rc;
-    return caret__zwr_get(in, n, utf8 != 0, buf, cap, len);
-}
-
-int caret_node_zwr(const caret_node *n, int utf8, char *buf, size_t cap, size_t *len)
-{
-    const struct caret__node *node = caret__node_const(n);
-    int rc = text_check(__func__, "", 0, buf, cap, len);
-
-    if (rc == CARET_OK && !caret__node_whole(n))
-        rc = caret__not_a_node(__func__, "n", n);
-    if (rc != CARET_OK)
-        return rc;
-    return caret__zwr_put_key(caret__node_key(node), node->key_len, node->local, utf8 != 0, buf, cap, len);
-}
-
-int caret_node_parse(caret_node *n, size_t bytes, const char *text, size_t len, int utf8)
-{
-    uint8_t key[CARET__KEY_MAX];
-    size_t key_len;
-    bool local;
-    int rc;
-
-    if (n == NULL)
-        return caret__null(__func__, "n", "memory for a node");
-    if (!caret__bytes_ok(text, len))
-        return caret__refuse_bytes(__func__, "text", text, len);
-    rc = caret__zwr_get_key(text != NULL ? text : "", len, utf8 != 0, key, &key_len, &local);
-    return rc == CARET_OK ? caret__node_make(n, bytes, local, key, key_len) : rc;
 }
