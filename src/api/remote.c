@@ -465,7 +465,8 @@ int caret__remote_restart(caret_session *s)
     const struct caret__txn *t = &s->txn;
 
     caret__txn_drop(s);
-    caret__remote_rollback(s->remote);
+    if (!s->remote->reads || t->broken) /* a snapshot is kept */
+        caret__remote_rollback(s->remote);
     s->locker.level = t->lock_marks[0];
     int rc = caret__remote_lock_restart(s->remote, t->lock_marks[0]);
     if (rc == CARET_OK)

@@ -182,12 +182,24 @@ int caret__remote_commit(struct caret__remote *r, int flags)
     return rc;
 }
 
+/* A server takes a snapshot with the first read: so that is done now, of a key that is none. */
 int caret__remote_snapshot(struct caret__remote *r)
 {
+    static const uint8_t nothing[1] = {0};
+    struct caret__bytes value;
+
     if ((r->db->has & CARET__STORE_SNAPSHOT) == 0)
         return caret__fail(CARET_E_UNSUPPORTED, "snapshots are not available on %s", r->db->server);
-    r->reads = true;
-    return CARET_OK;
+    r->has_value = false;
+    int rc = r->store->begin(r->conn, CARET__STORE_READS, 0);
+    if (rc == CARET_OK)
+        rc = r->store->get(r->conn, (struct caret__bytes){nothing, sizeof nothing}, &value);
+    r->begun = r->reads = rc == CARET_OK || rc == CARET_NONE;
+    if (r->begun)
+        return CARET_OK;
+    r->store->rollback(r->conn);
+    return caret__remote_said(
+        r, rc == CARET_RESTART ? caret__fail(CARET_E_BUSY, "%s: no snapshot now", r->db->shown) : rc);
 }
 
 void caret__remote_rollback(struct caret__remote *r)
