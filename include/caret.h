@@ -277,7 +277,16 @@ typedef struct caret_options {
  * kills go on, and make room.  INVALID with readonly, no_create, archive or shm_dir.  A file of that name is
  * "./:memory:".
  *
- * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM; INVALID names
+ * A path that begins with "postgresql://" or "postgres://" is an address of a PostgreSQL server, as libpq knows it,
+ * which is loaded then (docs/guide/many-machines.md).  Any number of machines may use the database.  All functions on
+ * data work as they do with a file, and cost a trip to the server; a commit is on its disk when it is acknowledged,
+ * unless `sync` is CARET_SYNC_OFF.  What differs: each session has a connection of its own from its first use on;
+ * caret_wait() can't know what was committed, and answers CARET_OK, which means: look, after 0.1 s at most; locks that
+ * are lost with a connection are told by EVICTED, once; UNKNOWN is the outcome of a commit that could not be found out;
+ * caret_durable() says 0.  What is about files, the log, or memory that processes share is UNSUPPORTED; so are the
+ * options archive and memory_limit.
+ *
+ * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM UNSUPPORTED; INVALID names
  * the option that is out of range, or contradicts another (archive with readonly).
  */
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
@@ -288,7 +297,7 @@ CARET_API int caret_open(const char *path, const caret_options *options, caret_d
  * gone anyway. */
 CARET_API int caret_close(caret_db *db);
 
-/* The path given to open, resolved.  Lives as long as db.  Empty: db is NULL or closed. */
+/* The path given to open, resolved; an address without its password.  Lives as long as db.  Empty: db is NULL or closed. */
 CARET_API const char *caret_path(const caret_db *db);
 
 /* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED READONLY. */

@@ -41,8 +41,8 @@ struct caret_session {
     bool observes;       /* the engine only observes: api/observe.c; the session holds a reference to it */
     bool observing;      /* caret__observe_call() is in progress */
     struct caret__engine *e;
-    struct caret__view global;    /* of the database, or of the snapshot in progress */
-    struct caret__view live;      /* of the database, while there is a snapshot */
+    struct caret__view global; /* of the database, or of the snapshot in progress */
+    struct caret__view live;   /* of the database, while there is a snapshot */
     struct caret__leaves leaves;
     struct caret__walk walk;                  /* `global` leads to it */
     _Atomic uint32_t counts[CARET__COUNTERS]; /* not yet added to the process's; own, caret_stat() looks */

@@ -465,6 +465,8 @@ int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
 static int enter_locks(caret_session *s, bool takes)
 {
     int rc = caret__if_remote(caret__session_enter(s), CARET_OK);
+    if (rc == CARET_OK && takes && s->remote != NULL && s->db->options.readonly)
+        rc = caret__fail(CARET_E_READONLY, "%s: opened read-only: no locks", s->e->path);
     if (rc == CARET_OK && takes && s->observes)
         rc = caret__fail(CARET_E_READONLY,
                          "%s: opened read-only: there are no locks without shared memory to write to",

@@ -83,13 +83,14 @@ static int may_wait(const char *function, caret_session *s, const caret_node *n)
         return rc;
     if (caret_node_is_local(n))
         return caret__fail(CARET_E_INVALID, "%s: nobody else can change a local variable", function);
-    if (s->observes)
+    if (s->observes || (s->remote != NULL && s->db->options.readonly))
         return caret__fail(CARET_E_READONLY, "%s: opened read-only: nobody wakes it; look again now and then",
                            s->e->path);
     return not_in_txn(function, s);
 }
 
-/* Nobody wakes a session of a database on a server: it is told to look, now and then. */
+/* Nobody wakes a session of a database on a server, and what was committed there since is not known: it is told to look,
+ * now and then. */
 static int wait_a_little(caret_session *s, uint64_t timeout_ns)
 {
     uint64_t end = caret__now_ns() + caret__min64(timeout_ns, LOOK_AT_SERVER_NS);
@@ -100,7 +101,7 @@ static int wait_a_little(caret_session *s, uint64_t timeout_ns)
             return caret__fail(CARET_E_INTERRUPTED, "%s: while waiting for a change", s->e->path);
         caret__alarm_sleep(&s->alarm, &never, 0, end - now);
     }
-    return timeout_ns > LOOK_AT_SERVER_NS ? CARET_OK : CARET_NONE;
+    return CARET_OK;
 }
 
 int caret_wait(caret_session *s, const caret_node *n, uint64_t place, uint64_t timeout_ns)

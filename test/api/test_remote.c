@@ -135,8 +135,8 @@ static void what_is_for_files_says_so(void **state)
     OK(caret_sync(db));
     OK(caret_durable(db, &durable, &committed));
     assert_true(durable == 0 && committed == 0);
-    assert_int_equal(caret_wait(s, at("^a"), CARET_LOG_END, 1), CARET_NONE);
-    OK(caret_wait(s, at("^a"), CARET_LOG_END, CARET_FOREVER)); /* look */
+    OK(caret_wait(s, at("^a"), CARET_LOG_END, 0)); /* something may have been: look */
+    OK(caret_wait(s, at("^a"), CARET_LOG_END, CARET_FOREVER));
 }
 
 static void sessions_are_counted(void **state)
