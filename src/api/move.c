@@ -673,15 +673,17 @@ static int move_and_get(const char *function, caret_session *s, caret_node *node
     size_t bytes = sizeof *node + caret__node(node)->key_len;
     memcpy(&before, node, bytes);
     if (s->remote != NULL)
-        s->remote->wants_value = true;
+        caret__remote_want_value(s->remote, true);
     rc = move(s, node);
-    if (s->remote != NULL)
-        s->remote->wants_value = false;
-    if (rc != CARET_OK)
-        return rc;
-    rc = caret__session_out(s, 1); /* an empty value is not NULL */
+    bool moved = rc == CARET_OK;
+    if (moved)
+        rc = caret__session_out(s, 1); /* an empty value is not NULL */
     if (rc == CARET_OK)
         rc = caret_get(s, node, value);
+    if (s->remote != NULL)
+        caret__remote_want_value(s->remote, false);
+    if (!moved)
+        return rc;
     if (rc == CARET_NONE)
         *value = (caret_slice){NULL, 0};
     if (rc == CARET_NONE || rc == CARET_OK)

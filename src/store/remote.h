@@ -53,6 +53,13 @@ int caret__remote_get_many(struct caret__remote *r, const struct caret__bytes *k
 /* The first key at or after, or the last before: the key is replaced.  ctx is the caret__remote. */
 int caret__remote_step(void *ctx, uint8_t *key, size_t *len, bool back);
 
+/* The next steps are to bring the value along, for a get of it that follows; over: no get has it after this. */
+static inline void caret__remote_want_value(struct caret__remote *r, bool wanted)
+{
+    r->wants_value = wanted;
+    r->has_value = false;
+}
+
 /* The same as the transaction sees it. */
 int caret__remote_step_merged(struct caret__remote *r, struct caret__view *v, uint8_t *key, size_t *len,
                               bool back);

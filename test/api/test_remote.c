@@ -540,6 +540,27 @@ static void many_are_one_call(void **state)
     assert_true(v[0].data != NULL && v[0].len == 0);
 }
 
+static void a_value_that_came_along_is_for_one_get(void **state)
+{
+    caret_node *n;
+    caret_slice v;
+    (void)state;
+
+    set("^p(1,2)", "x");
+    n = at("^p(0)");
+    OK(caret_next_get(s, n, &v)); /* to ^p(1), which has no value: that of ^p(1,2) came along */
+    assert_null(v.data);
+    caret_session *peer;
+    OK(caret_session_open(db, &peer));
+    OK(caret_set(peer, at("^p(1,2)"), "y", 1));
+    is("^p(1,2)", "y");
+    n = at("^p(1,2)");
+    assert_int_equal(caret_next_get(s, n, &v), CARET_NONE);
+    OK(caret_set(peer, at("^p(1,2)"), "z", 1));
+    is("^p(1,2)", "z");
+    caret_session_close(peer);
+}
+
 /* --------------------------------------------------------- as in memory of one's own */
 
 static caret_session *pair[2];
@@ -644,6 +665,7 @@ int main(void)
         REMOTE(a_forked_child_has_a_connection_of_its_own),
         REMOTE(closing_leaves_nothing),
         REMOTE(many_are_one_call),
+        REMOTE(a_value_that_came_along_is_for_one_get),
         REMOTE(random_operations_are_as_in_a_file),
     };
 

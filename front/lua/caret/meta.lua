@@ -195,7 +195,7 @@ caret.DELETE = nil
 ---that is `<close>`.
 ---
 ---May wait while another process recovers the file.
----@param path? string the file, which a nil is not; its parts `-log` and `-lock` lie beside it while it is open. Default `$CARET_DB`, else `./data.caret`. The folder must be on a local file system and writable. `":memory:"` is a new database in memory, of this process and its forks
+---@param path? string the file, which a nil is not; its parts `-log` and `-lock` lie beside it while it is open. Default `$CARET_DB`, else `./data.caret`. The folder must be on a local file system and writable. `":memory:"` is a new database in memory, of this process and its forks; `"postgresql://..."` is one on a server (docs/guide/many-machines.md)
 ---@param options? caret.OpenOptions
 ---@return caret.Database? db nil if it can't be opened
 ---@return string? text what is wrong, "NAME: text"
