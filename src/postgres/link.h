@@ -47,6 +47,7 @@ enum caret__sql {
     CARET__SQL_MANY,
     CARET__SQL_MANY_LOCK,
     CARET__SQL_UP,
+    CARET__SQL_UP_LENGTHS,
     CARET__SQL_UP_VALUES,
     CARET__SQL_UP_LOCK,
     CARET__SQL_DOWN,

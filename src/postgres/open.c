@@ -17,10 +17,12 @@
 
 #include "base/bytes.h"
 #include "postgres/inside.h"
+#include "shm/engine.h"
 
 #define TXN_MOST       (64u << 20)
 #define TXN_MOST_OTHER (4u << 20)
 #define OLDEST         140000
+#define AGAIN_NS       20000000u
 
 /* ---- statements of this database ---- */
 
@@ -82,10 +84,8 @@ static int ask_text(struct caret__pg_db *db, struct caret__link *l, const char *
     int rc = caret__link_run(l);
     const struct pg_result *r = caret__link_rows(l, 0);
 
-    if (rc == CARET__LINK_LOST)
-        return caret__fail(CARET_E_OPEN, "%s: %s", db->head.shown, l->text);
     if (rc != CARET_OK)
-        return caret__sqlstate_fail(l, db->head.shown);
+        return rc == CARET__LINK_LOST ? rc : caret__sqlstate_fail(l, db->head.shown);
     snprintf(out, cap, "%s", r != NULL && caret__pq.rows(r) == 1 ? caret__pq.value(r, 0, 0) : "");
     return CARET_OK;
 }
@@ -184,8 +184,8 @@ static int set_up(struct caret__pg_db *db, struct caret__link *l)
     choose_profile(db);
     rc = make_texts(db);
     make_sessions(db);
-    if (rc == CARET_OK && caret__link_set_up(l) != CARET_OK)
-        rc = caret__fail(CARET_E_OPEN, "%s: %s", db->head.shown, l->text);
+    if (rc == CARET_OK)
+        rc = caret__link_set_up(l);
     if (rc == CARET_OK)
         rc = probe(db, l);
     if (rc == CARET_OK)
@@ -197,6 +197,23 @@ static int set_up(struct caret__pg_db *db, struct caret__link *l)
         caret__link_leave(l);
     }
     return rc;
+}
+
+/* All of it once more if the connection is lost on the way: the server was restarted, or another one is to follow. */
+static int set_up_again(struct caret__pg_db *db, struct caret__link *l)
+{
+    uint64_t until = caret__now_ns() + db->way.patience_ns;
+    bool again = false; /* then a refusal is part of the same trouble */
+    int rc;
+
+    while (((rc = set_up(db, l)) == CARET__LINK_LOST || (again && rc == CARET_E_OPEN && l->pq == NULL)) &&
+           caret__now_ns() < until) {
+        again = true;
+        caret__link_close(l);
+        db->way.session_text = NULL;
+        caret__nap(AGAIN_NS);
+    }
+    return rc != CARET__LINK_LOST ? rc : caret__fail(CARET_E_OPEN, "%s: %s", db->head.shown, l->text);
 }
 
 void caret__pg_close(struct caret__store_db *head)
@@ -251,7 +268,7 @@ int caret__pg_open(const char *url, const caret_options *o, struct caret__store_
     take_options(db, &a, o);
     caret__link_init(l, &db->way);
     db->spare = l;
-    rc = set_up(db, l);
+    rc = set_up_again(db, l);
     if (rc != CARET_OK)
         caret__pg_close(&db->head);
     else

@@ -119,7 +119,9 @@ static int add_part(struct caret__pg_conn *c, void *arg)
     const struct part *p = arg;
     const uint8_t end = 0xff;
     uint64_t rows = __builtin_bswap64(p->rows);
-    enum caret__sql sql = c->alone ? CARET__SQL_UP_LOCK : p->values ? CARET__SQL_UP_VALUES : CARET__SQL_UP;
+    enum caret__sql sql = c->alone    ? CARET__SQL_UP_LOCK
+                          : p->values ? CARET__SQL_UP_VALUES
+                                      : CARET__SQL_UP_LENGTHS;
 
     caret__link_add(
         &c->data, sql,

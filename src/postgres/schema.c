@@ -74,8 +74,7 @@ static int look(struct caret__pg_db *db, struct caret__link *l)
         return take_meta(db, l);
     if (rc == CARET__LINK_FAILED && (strcmp(l->state, "42P01") == 0 || strcmp(l->state, "3F000") == 0))
         return CARET_NONE;
-    return rc == CARET__LINK_FAILED ? caret__sqlstate_fail(l, db->head.shown)
-                                    : caret__fail(CARET_E_IO, "%s: %s", db->head.shown, l->text);
+    return rc == CARET__LINK_FAILED ? caret__sqlstate_fail(l, db->head.shown) : rc;
 }
 
 static bool has_schema(struct caret__pg_db *db, struct caret__link *l)

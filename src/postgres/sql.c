@@ -5,14 +5,15 @@
  * the server: what is here is understood by whatever speaks PostgreSQL's protocol.  pg_terminate_backend and advisory
  * locks are used only where the profile says so (open.c).
  *
- * Pages give no value over 4,096 bytes, only its length: a walk that wants it asks for it.  `octet_length` of a value
- * that lies outside of its row does not read it.
+ * Keys alone are read from the index.  Pages give no value over 4,096 bytes, only its length: a walk that wants it
+ * asks for it.  `octet_length` of a value that lies outside of its row does not read it.
  */
 #include "postgres/link.h"
 
 enum { BYTEA = 17, BYTEAS = 1001, INT4 = 23, INT8 = 20, TEXT = 25 };
 
 #define NODES "%1$s.nodes"
+#define KEYS  "k"
 #define PAGED "k, octet_length(v)"
 #define WITH  "k, octet_length(v), case when octet_length(v) <= 4096 then v end"
 #define UP(what, how)                                                                                        \
@@ -42,10 +43,11 @@ const struct caret__sql_text caret__sqls[CARET__SQLS] = {
                               "select k, v from " NODES " where k = any($1) order by k for update",
                               {BYTEAS},
                               1},
-    [CARET__SQL_UP] = {"caret_u", UP(PAGED, ""), 3},
+    [CARET__SQL_UP] = {"caret_u", UP(KEYS, ""), 3},
+    [CARET__SQL_UP_LENGTHS] = {"caret_un", UP(PAGED, ""), 3},
     [CARET__SQL_UP_VALUES] = {"caret_uv", UP(WITH, ""), 3},
     [CARET__SQL_UP_LOCK] = {"caret_ul", UP(WITH, " for update"), 3},
-    [CARET__SQL_DOWN] = {"caret_d", DOWN(PAGED, ""), 2},
+    [CARET__SQL_DOWN] = {"caret_d", DOWN(KEYS, ""), 2},
     [CARET__SQL_DOWN_VALUES] = {"caret_dv", DOWN(WITH, ""), 2},
     [CARET__SQL_DOWN_LOCK] = {"caret_dl", DOWN(WITH, " for update"), 2},
     [CARET__SQL_SET] = {"caret_s", "insert into " NODES " values ($1, $2) " OVER, {BYTEA, BYTEA}, 2},

@@ -209,7 +209,8 @@ static void walks_meet_each_key_and_take_few_trips(void **state)
         assert_int_equal(walk(c, flags), NODES);
         if (i & 4)
             S.rollback(c);
-        assert_in_range(c->data.trips - trips, 1, 40);
+        if (i & 4) /* outside, what was read ahead is soon too old */
+            assert_in_range(c->data.trips - trips, 1, 40);
     }
 }
 
