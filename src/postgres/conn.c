@@ -179,7 +179,7 @@ int caret__pg_fail(struct caret__pg_conn *c, const struct caret__link *l, int rc
 {
     if (rc == CARET__LINK_FAILED)
         return caret__sqlstate_fail(l, c->db->head.shown);
-    if (strstr(l->text, "too many") != NULL || strstr(l->text, "connection slots") != NULL)
+    if (caret__link_is_full(l))
         return caret__fail(CARET_E_LIMIT, "%s: %s", c->db->head.shown, l->text);
     return caret__fail(CARET_E_IO, "%s: the connection was lost, and there is no other: %s",
                        c->db->head.shown, l->text);

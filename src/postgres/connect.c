@@ -101,12 +101,17 @@ int caret__link_set_up(struct caret__link *l)
     return rc == CARET_OK ? CARET_OK : CARET__LINK_LOST;
 }
 
+bool caret__link_is_full(const struct caret__link *l)
+{
+    return strstr(l->text, "too many") != NULL || strstr(l->text, "connection slots") != NULL;
+}
+
 int caret__link_ensure(struct caret__link *l, uint64_t until)
 {
     if (caret__likely(l->pq != NULL))
         return CARET_OK;
     for (uint64_t wait = 5000000; caret__link_open(l) != CARET_OK; wait = caret__min64(wait * 2, 200000000)) {
-        if (caret__now_ns() + wait >= until)
+        if (caret__now_ns() + wait >= until || (l->trips == 0 && caret__link_is_full(l)))
             return CARET__LINK_LOST;
         caret__nap(wait);
     }

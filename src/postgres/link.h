@@ -126,7 +126,11 @@ int caret__link_open(struct caret__link *l);
 /* Its first trip: the settings.  OK, LOST. */
 int caret__link_set_up(struct caret__link *l);
 
-/* Connect if there is no connection; a lost one is tried again until `until` (caret__now_ns). OK or LOST. */
+/* Was it refused as there are too many? */
+bool caret__link_is_full(const struct caret__link *l);
+
+/* Connect if there is no connection; a lost one is tried again until `until` (caret__now_ns), but not the first
+ * one of a session if the server is full.  OK or LOST. */
 int caret__link_ensure(struct caret__link *l, uint64_t until);
 
 /* Close it; with all memory. */

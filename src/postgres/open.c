@@ -168,9 +168,8 @@ static int connect_first(struct caret__pg_db *db, struct caret__link *l)
 {
     if (caret__link_open(l) == CARET_OK)
         return CARET_OK;
-    bool full = strstr(l->text, "too many") != NULL || strstr(l->text, "connection slots") != NULL;
-
-    return caret__fail(full ? CARET_E_LIMIT : CARET_E_OPEN, "%s: %s", db->head.shown, l->text);
+    return caret__fail(caret__link_is_full(l) ? CARET_E_LIMIT : CARET_E_OPEN, "%s: %s", db->head.shown,
+                       l->text);
 }
 
 static int set_up(struct caret__pg_db *db, struct caret__link *l)

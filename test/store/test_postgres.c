@@ -415,6 +415,68 @@ static void tokens_that_were_answered_are_swept(void **state)
     assert_in_range(atoi(caret__pq.value(caret__link_rows(l, 0), 0, 0)), 1, 1100);
 }
 
+/* Nothing answers any more: whether the commit was done can't be found out, and nobody guesses. */
+static void what_can_not_be_found_out_is_unknown(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_conn *a = f->a, *b = f->b;
+    struct caret__link_way nowhere = a->db->way;
+    struct caret__store_op op = set_op("a", "2");
+
+    assert_int_equal(put(b, "a", "1"), CARET_OK);
+    nowhere.address = "postgresql://nobody@%2Fnowhere/none";
+    a->db->way.patience_ns = 50000000;
+    assert_int_equal(S.begin(b, CARET__STORE_SERIAL, 0), CARET_OK);
+    assert_value(b, "a", "1");
+    cut(&a->data, &b->data);
+    b->data.way = &nowhere;
+    assert_int_equal(S.commit(b, &op, 1, 0), CARET_E_UNKNOWN);
+    assert_non_null(strstr(caret_message(), "could not be found out"));
+    b->data.way = &a->db->way;
+    assert_value(b, "a", "1");
+}
+
+static void a_commit_can_wait_for_the_disk(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_db *own = (struct caret__pg_db *)f->db;
+    struct caret__store_op op = set_op("a", "2");
+    char address[600];
+    struct caret__store_db *db;
+    void *c;
+
+    server_address(address, sizeof address, url, own->way.schema);
+    assert_int_equal(S.open(address, &(caret_options){.sync = CARET_SYNC_OFF}, &db), CARET_OK);
+    assert_int_equal(S.attach(db, &c), CARET_OK);
+    assert_int_equal(S.commit(c, &op, 1, CARET__STORE_SYNC), CARET_OK);
+    assert_int_equal(S.commit(c, &op, 1, CARET__STORE_BATCH), CARET_OK);
+    assert_int_equal(S.sync(c), CARET_OK);
+    assert_value(f->a, "a", "2");
+    S.detach(c);
+    S.close(db);
+}
+
+static void opened_for_reading_it_writes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__pg_db *own = (struct caret__pg_db *)f->db;
+    char address[600];
+    struct caret__store_db *db;
+    void *c;
+
+    assert_int_equal(put(f->a, "a", "1"), CARET_OK);
+    server_address(address, sizeof address, url, own->way.schema);
+    assert_int_equal(S.open(address, &(caret_options){.readonly = 1}, &db), CARET_OK);
+    assert_int_equal(S.attach(db, &c), CARET_OK);
+    assert_value(c, "a", "1");
+    assert_int_equal(put(c, "a", "2"), CARET_E_READONLY);
+    assert_int_equal(S.begin(c, CARET__STORE_ALONE, 4), CARET_OK);
+    assert_value(c, "a", "1");
+    assert_int_equal(S.commit(c, NULL, 0, 0), CARET_OK);
+    S.detach(c);
+    S.close(db);
+}
+
 /* ---- locks ---- */
 
 static int lock(void *conn, const char *name, size_t len, uint64_t ns)
@@ -469,6 +531,39 @@ static void a_lost_lock_connection_is_told_once(void **state)
     assert_int_equal(lock(b, NODE, 0), CARET_LOCK_TIMEOUT);
     assert_int_equal(unlock(a, NODE), CARET_OK);
     assert_int_equal(lock(b, NODE, 0), CARET_OK);
+}
+
+/* Wait for `name`, and give `held` back if there is a ring. */
+static int wait_in_ring(void *conn, const char *name, const char *held)
+{
+    int rc = lock(conn, name, 5, UINT64_MAX);
+
+    if (rc == CARET_DEADLOCK &&
+        (strstr(caret_message(), "40P01") == NULL || unlock(conn, held, 5) != CARET_OK))
+        return CARET_E_SYSTEM;
+    return rc;
+}
+
+static const char node[] = "a\0\x81\x02", sibling[] = "a\0\x81\x03";
+
+static void *other_waits(void *conn)
+{
+    return (void *)(intptr_t)wait_in_ring(conn, sibling, node);
+}
+
+/* Each holds what the other waits for: one of them is told. */
+static void a_ring_of_waits_is_told(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t thread;
+    void *other;
+
+    assert_int_equal(lock(f->a, sibling, 5, 0), CARET_OK);
+    assert_int_equal(lock(f->b, node, 5, 0), CARET_OK);
+    assert_int_equal(pthread_create(&thread, NULL, other_waits, f->b), 0);
+    int own = wait_in_ring(f->a, node, sibling);
+    assert_int_equal(pthread_join(thread, &other), 0);
+    assert_int_equal((int)(intptr_t)other + own, CARET_DEADLOCK);
 }
 
 static bool says_stop(void *ctx)
@@ -588,8 +683,12 @@ int main(int argc, char **argv)
         T(within_one_it_is_a_restart),
         T(the_token_tells_what_became_of_a_commit),
         T(tokens_that_were_answered_are_swept),
+        T(what_can_not_be_found_out_is_unknown),
+        T(a_commit_can_wait_for_the_disk),
+        T(opened_for_reading_it_writes_nothing),
         T(a_lock_excludes_what_is_above_and_below),
         T(a_lost_lock_connection_is_told_once),
+        T(a_ring_of_waits_is_told),
         T(a_wait_can_be_ended),
         cmocka_unit_test(what_an_address_can_not_say_is_refused),
         cmocka_unit_test(passwords_are_not_shown),
