@@ -78,11 +78,16 @@ static void free_conn(struct caret__pg_conn *c)
     free(c);
 }
 
-/* What the server holds for us ends with the connections: transaction and names. */
+/* What the server holds for us ends with the connections, a little later; names at once, as others may ask for them
+ * without waiting. */
 void caret__pg_detach(void *conn)
 {
     struct caret__pg_conn *c = conn;
 
+    if (c->held != 0) {
+        caret__link_add_text(&c->names, "select pg_advisory_unlock_all()", 0, NULL);
+        caret__link_run(&c->names);
+    }
     caret__pg_page_drop(c);
     caret__link_fini(&c->data);
     caret__link_fini(&c->names);

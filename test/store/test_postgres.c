@@ -566,6 +566,20 @@ static void a_ring_of_waits_is_told(void **state)
     assert_int_equal((int)(intptr_t)other + own, CARET_DEADLOCK);
 }
 
+static void a_session_that_ends_gives_its_names_back(void **state)
+{
+    struct fixture *f = *state;
+    void *c;
+
+    assert_int_equal(S.attach(f->db, &c), CARET_OK);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(lock(c, NODE, 0), CARET_OK);
+        S.detach(c);
+        assert_int_equal(S.attach(f->db, &c), CARET_OK);
+    }
+    S.detach(c);
+}
+
 static bool says_stop(void *ctx)
 {
     return ++*(int *)ctx > 1;
@@ -689,6 +703,7 @@ int main(int argc, char **argv)
         T(a_lock_excludes_what_is_above_and_below),
         T(a_lost_lock_connection_is_told_once),
         T(a_ring_of_waits_is_told),
+        T(a_session_that_ends_gives_its_names_back),
         T(a_wait_can_be_ended),
         cmocka_unit_test(what_an_address_can_not_say_is_refused),
         cmocka_unit_test(passwords_are_not_shown),
