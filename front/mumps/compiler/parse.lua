@@ -73,11 +73,15 @@ local function argued(s, p)
     return b ~= nil and b ~= 32 and b ~= 9 and b ~= 59, p + 1
 end
 
-local function in_for(cmds)
+local MOST_FORS = 31
+
+-- How many FOR are before it on the line?
+local function fors(cmds)
+    local n = 0
     for i = 1, #cmds do
-        if cmds[i][1] == "FOR" then return true end
+        if cmds[i][1] == "FOR" then n = n + 1 end
     end
-    return false
+    return n
 end
 
 -- One command at p, put into cmds; the byte after it.
@@ -98,7 +102,8 @@ local function one(s, p, cmds)
     any, p = argued(s, p)
     local mode = byte(kind[2])
     if any and mode == 45 then fail("SPOREOL", p) end
-    if any and cmd[1] == "QUIT" and in_for(cmds) then fail("QUITARGUSE", p) end
+    if any and cmd[1] == "QUIT" and fors(cmds) > 0 then fail("QUITARGUSE", p) end
+    if cmd[1] == "FOR" and fors(cmds) >= MOST_FORS then fail("FOROFLOW", p, MOST_FORS) end
     if p == after and (mode == 43 or cmd[1] == "FOR") then fail("SPOREOL", p) end
     if any or mode == 43 then
         p = arguments(s, p, cmd, kind[1], find(kind[2], "1", 1, true))

@@ -12,13 +12,13 @@
 local symbols = require "mumps.runtime.symbols"
 local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, string.sub
 
-local M = {LIMIT = 10000, codes = {}, failed = {}, seen = {}, highest = -1, base = -1,
+local M = {LIMIT = 10000, first = "-run", codes = {}, failed = {}, seen = {}, highest = -1, base = -1,
     threads = {},
     outside = ""} -- the place of what is in no routine: direct mode has one
 
 local L = {n = 0, kind = {[0] = 0}, limit = 150}
 M.L = L
-local names = {[0] = "-run", "DO", "$$", "XECUTE", "DO"}
+local names = {"DO", "$$", "XECUTE", "DO"}
 
 -- ---- places
 
@@ -221,7 +221,7 @@ function M.top()
 end
 
 function M.kind(n)
-    return names[L.kind[n] or 1]
+    return n == 0 and M.first or names[L.kind[n] or 1]
 end
 
 -- $STACK(n, item)

@@ -51,6 +51,7 @@ function start.run(text, ...)
     require("mumps.runtime.interrupt").start()
     special.put("ZCMDLINE", table.concat({...}, " "))
     special.put("ZMODE", "INTERACTIVE")
+    require("mumps.runtime.level").first = table.concat({"-run", text, ...}, " ")
     local label, offset, name = start.entry(text)
     if not name then
         return report(require("mumps.runtime.error").object("RUNPARAMERR"))
@@ -65,6 +66,7 @@ function start.job()
     special.put("ZMODE", "OTHER")
     local task = require("mumps.io.system").job_main()
     local call = require "mumps.runtime.call"
+    require("mumps.runtime.level").first = "-direct "
     return start.finish(call.run(task.label, task.offset, task.routine, task.args, task.n))
 end
 

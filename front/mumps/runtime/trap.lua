@@ -111,12 +111,14 @@ end
 local function failed_trap(e, by_ztrap)
     count(e)
     if e.in_trap ~= L.n then
+        e.trapped = true
         return e
     end
     local name = by_ztrap and "ERRWZTRAP" or "ERRWETRAP"
     local outer = errors.object(name)
     outer.place, outer.code_at, outer.line_at = e.place, e.code_at, e.line_at
     outer.text = outer.text .. "," .. string.gsub(e.text, "^%%", "-")
+    outer.trapped = true
     count(outer)
     return outer
 end
