@@ -63,6 +63,32 @@ local function emit_rests(k, ast)
     k.commits = false
 end
 
+-- Lua has limits for a function: many lines are several, which end by calling the next one.
+local MOST_LINES = 2000
+
+-- The last line of the part that begins at from.
+local function part_end(ast, from, last, level)
+    local to = from + MOST_LINES
+    while to < last and ast.lines[to + 1].level > level do
+        to = to + 1
+    end
+    return to < last and to or last
+end
+
+-- Lines from to last of that level as a function, which goes on as told.
+local function emit_long(k, ast, name, from, first, last, level, goes_on)
+    local to = part_end(ast, from, last, level)
+    local ends = to < last and format("return F.S%d()", to + 1) or goes_on
+    local f = k:begin(name)
+    emit_lines(k, ast, from, to, level, first, ends)
+    f.last_line = to
+    k:finish(ends)
+    emit_rests(k, ast)
+    if to < last then
+        return emit_long(k, ast, format("F.S%d", to + 1), to + 1, 1, last, level, goes_on)
+    end
+end
+
 -- Blocks of the DOs of these lines which are not there yet.
 local function note_blocks(k, ast, from, to)
     for n = from, to do
@@ -80,10 +106,7 @@ local function emit_blocks(k, ast)
     while #k.todo > 0 do
         local first, last, level = unpack(table.remove(k.todo))
         local ends = format("return nil,%.0f", last * 65536 + k.id)
-        k:begin(format("F.B%d", first))
-        emit_lines(k, ast, first, last, level, 1, ends)
-        k:finish(ends)
-        emit_rests(k, ast)
+        emit_long(k, ast, format("F.B%d", first), first, 1, last, level, ends)
         note_blocks(k, ast, first, last)
     end
 end
@@ -249,12 +272,7 @@ local function after(k, ast, n)
 end
 
 local function emit_body(k, ast, name, from, first, last)
-    local f = k:begin(name)
-    local goes_on = after(k, ast, last + 1)
-    emit_lines(k, ast, from, last, 0, first, goes_on)
-    f.last_line = last
-    k:finish(goes_on)
-    emit_rests(k, ast)
+    emit_long(k, ast, name, from, first, last, 0, after(k, ast, last + 1))
 end
 
 local function segment(k, ast, from, last)
@@ -284,10 +302,7 @@ local function inner_label(k, ast, n)
         last = last + 1
     end
     local ends = format("return nil,%.0f", last * 65536 + k.id)
-    k:begin(format("F.L%d", n))
-    emit_lines(k, ast, n, last, level, 1, ends)
-    k:finish(ends)
-    emit_rests(k, ast)
+    emit_long(k, ast, format("F.L%d", n), n, 1, last, level, ends)
 end
 
 -- ---- what calls of labels of this routine become

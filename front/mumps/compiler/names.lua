@@ -6,6 +6,8 @@
 --     do local v_X,h_add=V.X,H.add F.L12=function()      names used in this function
 --     <the code of M line 12>                            one Lua line for each M line
 --     end end
+--
+-- What is beyond a thousand functions is made by functions for a thousand each: Lua has limits for them, too.
 
 local format, gsub, byte, concat = string.format, string.gsub, string.byte, table.concat
 
@@ -13,6 +15,7 @@ local M = {}
 local Chunk = {}
 Chunk.__index = Chunk
 local MOST = 46
+local MOST_FUNCTIONS = 1000
 
 -- How a text is written in Lua.
 local function quote(s)
@@ -24,7 +27,8 @@ end
 M.quote = quote
 
 function M.chunk(id)
-    return setmetatable({id = id, lines = {}, map = {}, consts = {}, n = 0, nest = 0, rests = 0}, Chunk)
+    return setmetatable({id = id, lines = {}, map = {}, consts = {}, n = 0, nest = 0, rests = 0,
+        functions = 0}, Chunk)
 end
 
 -- A constant object that is made when the chunk is loaded: {"pattern", text}, {"place", name, subs} and so
@@ -51,11 +55,21 @@ function Chunk:begin(name)
     return f
 end
 
+-- What stands before the next function: the end of the one that made those before, and its next.
+function Chunk:maker()
+    local n = self.functions
+    self.functions = n + 1
+    if n == 0 or n % MOST_FUNCTIONS ~= 0 then
+        return ""
+    end
+    return (n > MOST_FUNCTIONS and "end)(); " or "") .. "(function() "
+end
+
 -- The function that was begun last is complete.
 function Chunk:finish(last)
     local f, out = self.f, self.lines
     local head = f.n > 0 and format("local %s=%s ", concat(f.order, ","), concat(f.values, ",")) or ""
-    out[#out + 1] = format("do %s%s=function(%s)", head, f.name, f.params or "")
+    out[#out + 1] = format("%sdo %s%s=function(%s)", self:maker(), head, f.name, f.params or "")
     for i, text in ipairs(f.lines) do
         out[#out + 1] = text
         self.map[#out] = f.map[i]
@@ -74,7 +88,7 @@ function Chunk:line(m_line, text)
 end
 
 function Chunk:text()
-    return concat(self.lines, "\n")
+    return concat(self.lines, "\n") .. (self.functions > MOST_FUNCTIONS and " end)()" or "")
 end
 
 local function upvalue(f, name, value)
