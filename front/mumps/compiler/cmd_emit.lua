@@ -110,9 +110,12 @@ local formats = {
     nl = "newline", ff = "formfeed", tab = "tab", char = "char",
 }
 
+-- What is joined is written part by part, as the one before is seen when the next one fails.
 local function write_one(k, arg)
     local op = arg[1]
-    if formats[op] then
+    if op == "bin" and arg[2] == "_" then
+        return write_one(k, arg[3]) .. " " .. write_one(k, arg[4])
+    elseif formats[op] then
         return format("%s(%s)", k:h("io_" .. formats[op]), arg[2] and value(k, arg[2]) or "")
     elseif op == "control" then
         local name = type(arg[2]) == "string" and quote(arg[2]) or value(k, arg[2])

@@ -42,7 +42,11 @@ end
 
 -- For those who work on this front: a Lua file with all modules.
 function program.lua(file, ...)
-    local f = assert(loadfile(file))
+    local f, why = loadfile(file)
+    if not f then
+        io.stderr:write("caret m: ", why, "\n")
+        return 2
+    end
     arg = {[0] = file, ...} -- luacheck: ignore 121
     return tonumber((f(...))) or 0
 end
