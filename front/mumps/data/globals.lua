@@ -214,10 +214,15 @@ local function null(P, p, what)
     return report.failed(103, function() return text(P, p) end, what)
 end
 
+-- P has only i subscripts yet.
+local function cut(P, i)
+    for j = #P, i + 1, -1 do P[j] = nil end
+end
+
 -- Put subscript i (from 0) that is not the one there.
 local function aim(P, p, i, sub, empty, what)
     local rc
-    for j = #P, i + 1, -1 do P[j] = nil end
+    if P[i + 1] ~= nil then cut(P, i) end
     P.at = nil
     if type(sub) == "number" then
         rc = aim_i(p, P.d + i, sub)

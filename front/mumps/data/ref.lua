@@ -43,13 +43,26 @@ function R.naked(n, ...)
     return R.extend(last, n, ...)
 end
 
+-- The same with room for n more.
+local function longer(ref, n)
+    local m = ref.n
+    if m + n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
+    local new = {slot = ref.slot, name = ref.name, env = ref.env, n = m + n, ref[1], ref[2], ref[3],
+        ref[4], nil}
+    for i = 5, m do new[i] = ref[i] end
+    return new
+end
+
 function R.extend(ref, n, ...)
-    local longer = {slot = ref.slot, name = ref.name, env = ref.env, n = ref.n + n}
-    for i = 1, ref.n do longer[i] = ref[i] end
-    local subs = {...}
-    for i = 1, n do longer[ref.n + i] = subs[i] end
-    if longer.n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
-    return longer
+    local new, m = longer(ref, n), ref.n
+    for i = 1, n do new[m + i] = select(i, ...) end
+    return new
+end
+
+function R.extend_by_one(ref, a)
+    local new = longer(ref, 1)
+    new[new.n] = a
+    return new
 end
 
 -- With fewer subscripts.

@@ -19,21 +19,30 @@ local find, sub, format = string.find, string.sub, string.format
 local fail = errors.fail
 local S = symbols.table
 local M = {}
-local MOST = 2000
+local MOST, NAMES = 2000, 4096
 
--- A table by text that does not grow without end.
-local function cache()
-    local t, n = {}, 0
-    return function(text)
-        return t[text]
-    end, function(text, x)
+-- A table by text that does not grow without end: when it is full it becomes the old one, from which is taken
+-- what is met again.
+local function cache(most)
+    local t, old, n = {}, {}, 0
+    local function know(text, x)
         n = n + 1
-        if n > MOST then
-            t, n = {}, 0
+        if n > most then
+            t, old, n = {}, t, 1
         end
         t[text] = x
         return x
     end
+    return function(text)
+        local x = t[text]
+        if x == nil then
+            x = old[text]
+            if x ~= nil then
+                know(text, x)
+            end
+        end
+        return x
+    end, know
 end
 
 local function text_of(v)
@@ -94,9 +103,9 @@ local function take_apart(text)
     end
 end
 
-local known, know = cache()
+local known, know = cache(NAMES)
 
--- What a text is as a name: {slot = .., n, subs...}, {name = "^A", n, subs...}; false: it takes compiling.
+-- What a text is as a name: {name, n, subs...}, with slot if it is a local's; false: it takes compiling.
 local function name_of(text)
     local r = known(text)
     if r ~= nil then
@@ -105,9 +114,9 @@ local function name_of(text)
     local name, subs = take_apart(text)
     if not name then
         return know(text, false)
-    elseif sub(name, 1, 1) == "^" then
-        subs.name = name
-    else
+    end
+    subs.name = name
+    if sub(name, 1, 1) ~= "^" then
         subs.slot = S[name]
     end
     return know(text, subs)
@@ -191,11 +200,15 @@ end
 
 
 -- The reference that a text names, with n more subscripts.
-local function ind_ref(home, v, n, ...)
+local function ind_ref(home, v, n, a, ...)
     local text = text_of(v)
     local r = name_of(text)
     local ref
-    if not r then
+    if r and n == 1 then -- without varargs, which are not compiled
+        return refs.extend_by_one(r, a)
+    elseif r and n > 0 then
+        return refs.extend(r, n, a, ...)
+    elseif not r then
         ref = (cached(home, "ref", text) or compile_ref(home, text))()
     elseif r.slot then
         ref = refs.local_(r.slot, r.n, unpack(r, 1, r.n))
@@ -203,7 +216,7 @@ local function ind_ref(home, v, n, ...)
         ref = refs.global(r.name, nil, r.n, unpack(r, 1, r.n))
     end
     if n > 0 then
-        return refs.extend(ref, n, ...)
+        return refs.extend(ref, n, a, ...)
     end
     return ref
 end
