@@ -1,5 +1,6 @@
 #!/bin/sh
-# caret bench: every operation and mix is counted, percentiles are in order, and compare tells what changed.
+# caret bench: every operation and mix is counted, percentiles are in order, programs of M answer right, and compare tells
+# what changed.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -31,6 +32,14 @@ keep "$caret" bench mix -n 1000 --count 400 --mix c && ! grep -qE 'update|insert
 note $? "mix C only reads"
 keep "$caret" bench mix -n 1000 --count 400 --mix e && grep -q '^E: scan' "$dir/out" && grep -q '^E: insert' "$dir/out"
 note $? "mix E scans and inserts"
+
+# What M computes is verified by the program itself, SHA-512 by a known digest.
+if [ -x "$build/caret-m" ]; then
+    keep "$caret" bench m --count 100 --json && [ "$(grep -o '"caret-m_us":' "$dir/out" | wc -l)" -eq 21 ]
+    note $? "m measures 21 programs"
+    keep "$caret" bench m --count 100 && grep -q '^M: 3n+1 to 10,000, locals  *[0-9]' "$dir/out"
+    note $? "m as a table"
+fi
 
 # results name seconds least most: a file with one row
 results()
