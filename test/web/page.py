@@ -50,11 +50,6 @@ class Looks(Case):
 
     lines = FOREST
 
-    def setUp(self):
-        super().setUp()
-        self.need("/api/live?every=1")
-        self.need("/api/jobs?a=1")
-
     def test_views(self):
         for width, height in SIZES:
             resize(self.w.driver, width, height)
@@ -69,8 +64,8 @@ class Looks(Case):
     def settled(self, view):
         title = {"3n1": "3n+1"}.get(view, view.capitalize())
         until(view, lambda: self.w.text("[aria-current=page]") == [title])
-        shown = {"tree": "\"shadow\"", "live": "Processes", "locks": "Nobody holds", "space": "^oaks", "log": "Nothing was changed",
-                 "console": "Nothing was said", "3n1": "Start"}
+        shown = {"tree": "\"shadow\"", "live": "Processes", "locks": "Nobody holds", "space": "Check online", "log": "Nothing was changed",
+                 "console": "Tab completes", "3n1": "Start"}
         self.w.sees(shown[view], "main")
 
     @unittest.skipUnless(AXE, "axe-core could not be fetched")
@@ -420,9 +415,9 @@ class Live(Case):
         w.go("#live")
         self.server.program("""
             while true do db:incr("^hot", 1) for i = 1, 50 do local _ = db.node("^oaks", i).__ end end""")
-        w.sees("^hot", "[aria-label='globals']")
+        w.sees("^hot", "[aria-label='Table of globals']")
         until("rates", lambda: w.text(".card .big span")[1] not in ("–", "0"))
-        w.sees("caret", "[aria-label='processes']")
+        w.sees("caret", "[aria-label='Table of processes']")
         w.picture("live-busy")
 
     def test_log(self):

@@ -11,7 +11,7 @@ export class Card {
         this.big = el("span", null, "–");
         this.line = svg("polyline", {class: "spark"});
         this.area = svg("polygon", {class: "spark-area"});
-        this.node = el("div", {class: "card"}, el("h3", null, title),
+        this.node = el("div", {class: "card"}, el("h2", null, title),
             el("p", {class: "big"}, this.big, el("span", {class: "unit"}, unit)),
             svg("svg", {viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", "aria-hidden": "true"}, this.area, this.line));
     }

@@ -50,7 +50,7 @@ export class Live extends Watcher {
         Object.assign(this.cards, {batch: new Card("Commits per flush", ""), lag: new Card("Log not on disk", ""), file: new Card("Not in the file", ""),
             arena: new Card("Arena in use", "")});
         this.parts = Object.fromEntries(["processes", "globals", "hot", "server", "clients", "slow"].map((name) =>
-            [name, el("div", {class: "table", tabindex: 0, role: "region", "aria-label": name})]));
+            [name, el("div", {class: "table", tabindex: 0, role: "region", "aria-label": `Table of ${name}`})]));
         this.node = el("div", {class: "scroll"}, el("div", {class: "cards"}, Object.values(this.cards).map((card) => card.node)),
             el("div", {class: "panels"}, panel("Processes", this.parts.processes), panel("Globals, by changes", this.parts.globals),
                 panel("Hottest nodes", this.parts.hot), panel("Server: commands", this.parts.server),

@@ -31,7 +31,8 @@ export class Locks extends Watcher {
         this.graph = el("div", {class: "graph", tabindex: 0, role: "region", "aria-label": "Graph of locks"});
         this.list = el("div", {class: "table", tabindex: 0, role: "region", "aria-label": "Locks"});
         this.clear = button("Release locks of dead processes", () => told(() => api.clear(0)), {hidden: true});
-        this.node = el("div", {class: "scroll"}, el("div", {class: "tools"}, this.said, this.clear), this.graph, this.list);
+        this.node = el("div", {class: "scroll"}, el("div", {class: "tools"}, this.said,
+            el("span", {class: "soft"}, el("span", {class: "legend"}), "is held by", el("span", {class: "legend dashed"}), "waits for"), this.clear), this.graph, this.list);
     }
 
     take(now) {

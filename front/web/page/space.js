@@ -60,7 +60,7 @@ export class Space {
         this.where = el("span", {class: "mono grow"});
         this.mapping = new Job({done: (end) => this.drawMap(end.tree)});
         this.using = new Job({done: (end) => this.drawUsage(end)});
-        this.globals = el("div", {class: "table", tabindex: 0, role: "region", "aria-label": "Globals"});
+        this.globals = el("div", {class: "table", tabindex: 0, role: "region", "aria-label": "Table of globals"});
         this.levels = el("div", {class: "table"});
         this.snapshots = el("p", {class: "note"});
         this.checks = el("div", {class: "note"}, "Looks at every page while others go on working.");
