@@ -116,6 +116,7 @@ class Tree(Case):
         w = self.w
         w.at("^oaks(7)", open=1)
         until("children", lambda: w.rows() == [["\"angle\"", "30"], ["\"shadow\"", "7.5"]])
+        w.picture("tree-open")
         w.driver.refresh()
         until("the same after a reload", lambda: w.rows() == [["\"angle\"", "30"], ["\"shadow\"", "7.5"]])
         w.at("^count")
@@ -418,6 +419,7 @@ class Live(Case):
         w.sees("^hot", "[aria-label='Table of globals']")
         until("rates", lambda: w.text(".card .big span")[1] not in ("–", "0"))
         w.sees("caret", "[aria-label='Table of processes']")
+        until("a course", lambda: len(w.js("return document.querySelector('.spark').getAttribute('points')").split()) > 5)
         w.picture("live-busy")
 
     def test_log(self):
