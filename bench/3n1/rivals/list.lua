@@ -55,7 +55,7 @@ function rivals.plain_division(name)
     return (programs.text(name):gsub("n // 2", "n / 2"))
 end
 
-local files = {"embedded", "m", "tarantool", "redis"}
+local files = {"embedded", "postgres", "m", "tarantool", "redis"}
 
 --- All of them, in the order in which they are shown; resp and program are the user's.
 function rivals.all(o)

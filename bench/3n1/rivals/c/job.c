@@ -67,9 +67,11 @@ static void compute(unsigned block)
 {
     uint64_t last = o.n * (block + 1) / o.blocks;
     for (uint64_t n = o.n * block / o.blocks + 1; n <= last; n++) {
-        if (job_store.begin != NULL)
-            job_store.begin();
-        sequence(n);
+        do {
+            if (job_store.begin != NULL)
+                job_store.begin();
+            sequence(n);
+        } while (job_store.again != NULL && job_store.again());
     }
 }
 

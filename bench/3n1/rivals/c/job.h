@@ -1,7 +1,7 @@
 /*
  * job.h - the 3n+1 job in C for several stores, each a program of its own:
  *
- *     3n1_STORE -n N -w W FOLDER [--tuned]
+ *     3n1_STORE -n N -w W FOLDER [--tuned]        (Caret's: or an address, as postgresql://...)
  *
  * prints what `caret 3n1 --json` prints.  job.c has the sequences, the processes and the options; a store says how
  * it keeps lengths and maxima, and how one worker gets a block that no other gets.
@@ -39,6 +39,7 @@ struct job_store {
     unsigned (*get)(uint64_t n);             /* length of n, 0 = not known */
     void (*keep)(const struct job_found *f); /* raise the maxima, store the lengths; ends what begin began */
     void (*nothing)(void);                   /* there was nothing to keep; may be NULL */
+    int (*again)(void); /* what was read for this sequence does not count: do it again; may be NULL */
     void (*maxima)(uint64_t *longest, uint64_t *highest);
 
     /* Start and end, all NULL: by pipes, as the store has nothing to wait for. */
