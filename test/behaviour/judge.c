@@ -8,9 +8,9 @@
  * language.  Session 1 stays for all cases, and is told to `clear` before each; the others begin when a case first
  * speaks to them, and are kept for later cases if they can be told to `clear` as well.
  *
- * Where CARET_TEST_URL is set that is the database of all, not a file.  What one by an address can't do is in the list
- * of CARET_TEST_UNSUPPORTED, a case a line: such a case has to come to an answer UNSUPPORTED, and ends there.  So the
- * list has all of them, and none that works.
+ * Where CARET_TEST_URL is set that is the database of all, not a file, and `store` a name of the front.  What one by
+ * an address can't do is in the list of CARET_TEST_UNSUPPORTED, a case a line: such a case has to come to an answer
+ * UNSUPPORTED, and ends there.  So the list has all of them, and none that works.
  *
  * A front that begins its transaction again, at whatever line, answers "again": then we are after `begin`.
  */
@@ -136,7 +136,7 @@ static void start(struct session *s, bool readonly)
     s->to = fdopen(in[1], "w");
     s->from = out[0];
     hear(s, &said);
-    snprintf(names, sizeof names, " %s ", said.data);
+    snprintf(names, sizeof names, " %s %s", said.data, strstr(path, "://") != NULL ? "store " : "");
     out_free(&said);
 }
 
