@@ -12,8 +12,10 @@
  *     cycles   on or after a cycle of: appended after, in either list; began after the other had been acknowledged
  *
  * and, without a judgement, how many had an unknown outcome, and the longest time without any acknowledgement.
+ * SIGTERM: it is enough, before that.
  * Exit status: 0 if lost, twice and cycles are 0, else 1; 2 if something else is wrong.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,6 +44,7 @@ struct txn {
 
 static struct shared {
     _Atomic uint64_t done, restarts, worst, errors;
+    _Atomic bool enough;
     _Atomic uint32_t next[PROCESSES];
     struct txn txns[PROCESSES][EACH];
 } * all;
@@ -170,7 +173,7 @@ static void work(uint32_t w)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     check(caret_open(path, NULL, &db), "open");
     check(caret_session_open(db, &s), "session");
-    while (now() < until && atomic_load(&all->done) < wanted &&
+    while (now() < until && atomic_load(&all->done) < wanted && !atomic_load(&all->enough) &&
            (n = atomic_fetch_add(&all->next[w], 1)) < EACH)
         run(s, &all->txns[w][n], &r);
     caret_session_close(s);
@@ -306,11 +309,26 @@ static void empty(void)
     caret_close(db);
 }
 
+static void end_all(int sig)
+{
+    (void)sig;
+    atomic_store(&all->enough, true);
+}
+
+static bool wait_for(pid_t pid)
+{
+    int status;
+    pid_t ended;
+
+    while ((ended = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+        ;
+    return ended == pid && status == 0;
+}
+
 static bool work_all(void)
 {
     pid_t pid[PROCESSES];
     bool good = true;
-    int status;
 
     for (uint32_t w = 0; w < nprocesses; w++) {
         pid[w] = fork();
@@ -318,7 +336,7 @@ static bool work_all(void)
             work(w);
     }
     for (uint32_t w = 0; w < nprocesses; w++)
-        good = waitpid(pid[w], &status, 0) == pid[w] && status == 0 && good;
+        good = wait_for(pid[w]) && good;
     return good;
 }
 
@@ -335,6 +353,7 @@ int main(int argc, char **argv)
     if (all == MAP_FAILED)
         return 2;
     empty();
+    signal(SIGTERM, end_all);
     puts("ready");
     fflush(NULL);
     until = now() + (uint64_t)(atof(argv[4]) * 1e9);

@@ -6,6 +6,8 @@
 #   pg_copy NAME FROM [LINE...]       a standby of FROM: NAME replays what FROM logs
 #   pg_start NAME, pg_stop NAME [-m]  wait until it answers; until it is gone (fast, or the given mode)
 #   pg_kill NAME                      kill -9 of all its processes, as by a loss of the machine
+#   pg_sync NAME                      from now on its commits wait for its standby, which is there
+#   pg_unfollow NAME                  a standby gets nothing any more
 #   pg_promote NAME                   a standby becomes a primary
 #   pg_url NAME...                    the URL of one server, or of several: "the one that takes writes"
 #   pg_sql NAME STATEMENT             what it answers, columns with | between
@@ -18,7 +20,7 @@
 # configuration asks for it.  Shared memory is anonymous or in the folder, so nothing is in /dev/shm.
 #
 # What a killed script leaves: nothing.  A guard of its own session waits for the end of a pipe, of which only the
-# script has the other end (descriptor 9, and 8 of the proxy; what outlives the script is started with 9>&- 8>&-), and does what pg_end does.
+# script has the other end (descriptor 9, and 8 and 7 of proxies; what outlives the script is started with 9>&- 8>&- 7>&-), and does what pg_end does.
 
 pg_user=caret
 pg_as=
@@ -33,7 +35,7 @@ pg_find()
 }
 
 # pg_run command...: as the user of the servers, without what the guard and the proxy wait for
-pg_run() { (cd "$pg_folder" && exec $pg_as "$@" 9>&- 8>&- </dev/null); }
+pg_run() { (cd "$pg_folder" && exec $pg_as "$@" 9>&- 8>&- 7>&- </dev/null); }
 
 pg_begin()
 {
@@ -82,11 +84,11 @@ pg_guard()
     trap - EXIT
     read -r _ <"$pg_folder/guard"
     [ -d "$pg_folder" ] && pg_clean
-} >/dev/null 2>&1 </dev/null 9>&- 8>&-
+} >/dev/null 2>&1 </dev/null 9>&- 8>&- 7>&-
 
 pg_end()
 {
-    exec 9>&- 8>&-
+    exec 9>&- 8>&- 7>&-
     wait # for the guard, and the proxy
     [ ! -d "$pg_folder" ]
 }
@@ -99,13 +101,18 @@ pg_gone()
     done
 }
 
-# The proxy's commands come by a descriptor of the script alone: it ends with it.  Only one at a time: descriptor 8.
+# The proxy's commands come by a descriptor of the script alone: it ends with it.  Two at most: descriptors 8 and 7.
 pg_proxy()
 {
     mkdir -p "$pg_folder/$1" && mkfifo "$pg_folder/$1/commands" || return 1
     "${CARET_PROXY:-${CARET_BUILD:-build}/test/proxy}" "$pg_folder/$1/.s.PGSQL.5432" "$pg_folder/$2/.s.PGSQL.5432" \
-        <"$pg_folder/$1/commands" >"$pg_folder/$1/heard" 9>&- &
-    exec 8>"$pg_folder/$1/commands"
+        <"$pg_folder/$1/commands" >"$pg_folder/$1/heard" 9>&- 8>&- 7>&- &
+    pg_proxies="$1 ${pg_proxies:-}"
+    if [ "$pg_proxies" = "$1 " ]; then
+        exec 8>"$pg_folder/$1/commands"
+    else
+        exec 7>"$pg_folder/$1/commands"
+    fi
     until grep -qs ready "$pg_folder/$1/heard"; do
         sleep 0.02
     done
@@ -117,7 +124,10 @@ pg_heard() { tail -n 1 "$pg_folder/$1/heard"; }
 pg_tell()
 {
     pg_before=$(wc -l <"$pg_folder/$1/heard")
-    printf '%s\ncount\n' "$2" >&8
+    case $pg_proxies in
+    *" $1 " | "$1 ") printf '%s\ncount\n' "$2" >&8 ;;
+    *) printf '%s\ncount\n' "$2" >&7 ;;
+    esac
     until [ "$(wc -l <"$pg_folder/$1/heard")" -gt "$pg_before" ]; do
         sleep 0.01
     done
@@ -148,6 +158,7 @@ jit = off
 autovacuum_naptime = 1h
 max_wal_senders = 4
 wal_keep_size = 64MB
+wal_retrieve_retry_interval = 100ms
 log_min_messages = fatal
 CONF
         printf '%s\n' "$@"
@@ -200,6 +211,28 @@ pg_kill()
     pg_gone "$pg_pid"
 }
 
+pg_reload() { pg_run "$pg_bin/pg_ctl" -D "$1/data" -s reload; }
+
+pg_until()
+{
+    until [ "$(pg_sql "$1" "$2")" = "$3" ]; do
+        sleep 0.05
+    done
+}
+
+pg_sync()
+{
+    pg_until "$1" "select count(*) from pg_stat_replication where state = 'streaming'" 1
+    echo "synchronous_standby_names = '*'" >>"$pg_folder/$1/data/postgresql.conf"
+    pg_reload "$1" && pg_until "$1" "select sync_state from pg_stat_replication" sync
+}
+
+pg_unfollow()
+{
+    echo "primary_conninfo = ''" >>"$pg_folder/$1/data/postgresql.auto.conf"
+    pg_reload "$1" && pg_until "$1" 'select count(*) from pg_stat_wal_receiver' 0
+}
+
 pg_promote() { pg_run "$pg_bin/pg_ctl" -D "$1/data" -w -t 60 -s promote >/dev/null; }
 
 # A path as the host of a URL: its / are %2F.
@@ -216,5 +249,5 @@ pg_url()
 
 pg_sql()
 {
-    PGHOST=$pg_folder/$1 PGUSER=$pg_user "$pg_bin/psql" -XqAt -v ON_ERROR_STOP=1 -d "${3:-$pg_user}" -c "$2" 9>&- 8>&-
+    PGHOST=$pg_folder/$1 PGUSER=$pg_user "$pg_bin/psql" -XqAt -v ON_ERROR_STOP=1 -d "${3:-$pg_user}" -c "$2" 9>&- 8>&- 7>&-
 }
