@@ -18,6 +18,7 @@ build = {
     type = "builtin",
     modules = {
         ["caret.cache"] = "front/lua/caret/cache.lua",
+        ["caret.callin"] = "front/lua/caret/callin.lua",
         ["caret.changes"] = "front/lua/caret/changes.lua",
         ["caret.ffi"] = "front/lua/caret/ffi.lua",
         ["caret"] = "front/lua/caret/init.lua",

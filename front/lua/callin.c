@@ -1,7 +1,8 @@
 /*
- * callin.c - calls of M, for the module `yottadb`: core.call_m, by the M machine (m/machine.h).
+ * callin.c - calls of M, for Lua: core.call_m, by the M machine (m/machine.h).
  *
- * M works in the session of the database that is passed, so a transaction of the program's counts.
+ * M works in the session of the database that is passed, so a transaction of the program's counts.  From the first call
+ * on it keeps the state's local variables.
  */
 #include "m/machine.h"
 
@@ -48,6 +49,8 @@ static int call_m(lua_State *L)
     const struct caret_m__machine *m = caret_m__machine(why);
     if (m == NULL)
         return failed(L, 0, why);
+    if (caret_session_locals(d->st->locals, m->locals) != CARET_OK)
+        return failed(L, 0, caret_message());
     struct caret_m__call c = {.who = d->s, .session = session_of};
     if (m->run(&c, entry, args, (size_t)n, references, values) != 0)
         return failed(L, c.status, c.text);

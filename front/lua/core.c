@@ -42,11 +42,11 @@ int caret__results(lua_State *L, struct caret__ldb *d, int rc)
 static int is_ours(const char *source)
 {
     static const char *const tails[] = {
-        "caret/init.lua",       "caret/json.lua",     "caret/trees.lua",     "caret/changes.lua",
-        "caret/cache.lua",      "caret/typed.lua",    "caret/ffi.lua",       "yottadb/init.lua",
-        "yottadb/node.lua",     "yottadb/key.lua",    "yottadb/special.lua", "yottadb/errors.lua",
-        "yottadb/database.lua", "yottadb/misuse.lua", "yottadb/address.lua", "yottadb/long.lua",
-        "yottadb/callin.lua",   "/_yottadb.lua",      "@_yottadb.lua"};
+        "caret/init.lua",     "caret/json.lua",       "caret/trees.lua",    "caret/changes.lua",
+        "caret/cache.lua",    "caret/typed.lua",      "caret/ffi.lua",      "caret/callin.lua",
+        "yottadb/init.lua",   "yottadb/node.lua",     "yottadb/key.lua",    "yottadb/special.lua",
+        "yottadb/errors.lua", "yottadb/database.lua", "yottadb/misuse.lua", "yottadb/address.lua",
+        "yottadb/long.lua",   "yottadb/callin.lua",   "/_yottadb.lua",      "@_yottadb.lua"};
     size_t len = strlen(source);
 
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)

@@ -233,6 +233,8 @@ int caret_session_locals(caret_session *s, const caret_locals *table)
     if (table->size < sizeof *table || s->db != NULL)
         return caret__fail(CARET_E_INVALID, "%s: %s", __func__,
                            s->db != NULL ? "the session has a database" : "the table's size is too small");
+    if (s->elsewhere == table)
+        return CARET_OK;
     table->enter(table->who);
     int rc = s->has_locals ? hand_over(s, table) : CARET_OK;
     table->leave(table->who);

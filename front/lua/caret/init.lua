@@ -288,6 +288,11 @@ for _, name in ipairs {"wait", "changes"} do
     database[name] = function(...) return require("caret.changes")[name](...) end
 end
 
+--- db:ci(entry, ...), db:require(prototypes): routines written in M.
+for _, name in ipairs {"ci", "require"} do
+    database[name] = function(...) return require("caret.callin")[name](...) end
+end
+
 --- db:lock{ node or {name, subs...}, ... }[, timeout]: release all, take all of these or none.
 database.lock = core.lock_list
 

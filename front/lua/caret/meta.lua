@@ -47,6 +47,8 @@
 ---@field durable fun(): integer, integer
 ---@field place fun(): integer
 ---@field wait fun(node: caret.Address, timeout?: number, place?: integer): boolean?, string?, string?
+---@field ci fun(entry: string, ...: string|number): string?
+---@field require fun(prototypes: string): table<string, function>
 ---@field changes fun(options?: caret.ChangesOptions): caret.Changes?, string?, string?
 ---@field batch fun(on?: boolean)
 ---@field checkpoint fun(): true?, string?, string?
@@ -396,6 +398,20 @@ function Database:tp(...) end
 ---@param ... any its arguments
 ---@return any ... what it returns
 function Database:snapshot(fn, ...) end
+
+---Run a routine written in M with these texts and numbers: `db:ci("save^shop", 5)`, or for its value
+---`db:ci("$$price^shop", "apple")`. Routines are looked for in the folders of `$CARET_ROUTINES`. M works in this
+---database and its transaction, and from the first call on M's local variables are those of this Lua state.
+---@param entry string
+---@param ... string|number at most 32
+---@return string? value of `$$label^routine`; an error of M is raised, as `M: %YDB-E-...`
+function Database:ci(entry, ...) end
+
+---Functions that call routines written in M, by a call-in table: the name of a file, or its text, which has a colon.
+---A line is `name: type label^routine(I:type, O:type, IO:type, ...)`.
+---@param prototypes string
+---@return table<string, function> functions each takes one argument for each parameter, and returns the value of the routine unless its type is void, then its O and IO parameters
+function Database:require(prototypes) end
 
 ---Release all locks of this database object, then take all of these or none. 64 at most.
 ---@param list? table of nodes, or tables {name or node, subscripts...}; nil or an empty one only releases

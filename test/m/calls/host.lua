@@ -24,3 +24,34 @@ show(pcall(ydb.tp, function()
     return ydb.YDB_TP_ROLLBACK
 end))
 show(ydb.get("^put"))
+
+-- Local variables are one set, in both languages.
+ydb.set("early", "a", 1, "set before")
+ydb.ci("local^calls", "M's")
+show(ydb.ci("$$walk^calls", "early"))
+show(ydb.get("shared"), ydb.get("shared", "a", 1.5), ydb.data("shared"))
+ydb.set("shared", "a", 1, "Lua's")
+ydb.incr("shared", "n", 5)
+ydb.delete_tree("shared", "a", 1.5)
+show(ydb.ci("$$walk^calls", "shared"))
+for sub in ydb.subscripts("shared", "") do show(sub) end
+show(table.concat(ydb.node_next("shared", "a"), ","))
+local runs = 0
+ydb.tp({"tried"}, function()
+    runs = runs + 1
+    ydb.ci "tp^calls"
+    if runs < 3 then return ydb.YDB_TP_RESTART end
+end)
+show(ydb.get "tried", ydb.get "kept")
+
+-- The same of the module caret.
+local caret = require "caret"
+local db = caret.open(os.getenv "CARET_DB")
+local functions = db:require "count: long* count^calls()\nwide: string* wide^calls(I:string*, O:string*)"
+db.node("x")("a").__ = "text"
+show(db:ci("$$walk^calls", "x"), functions.wide("a"))
+db:ci("local^calls", "again")
+show(db.node("shared").__, db.node("shared"):count(), functions.count() > 0)
+show(pcall(db.ci, db, "undef^calls"))
+show(pcall(db.require, db, "nowhere.ci"))
+show(pcall(db.require, db, "x: int y^z(Q:int)"))

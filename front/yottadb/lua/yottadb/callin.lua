@@ -1,102 +1,13 @@
---- Calls of M: yottadb.require, and yottadb.ci.
---
---     local m = ydb.require "calls.ci"     -- or the text of such a file, which has a colon
---     print(m.add(1, 2))
---
--- Lines are name: type label^routine(I:type, O:type, IO:type [n], ...).  A function takes one argument for
--- each parameter; it returns the value of the routine unless that is void, then its O and IO parameters.
--- Integers wrap at the width of their type; texts are cut at n.
+--- Calls of M: yottadb.require, and yottadb.ci; caret/callin.lua has what they do.
 
-local core = require "caret.core"
+local calls = require "caret.callin"
 local database = require "yottadb.database"
 local errors = require "yottadb.errors"
 local misuse = require "yottadb.misuse"
 
 local callin = {}
 
-local unpack = table.unpack or unpack -- luacheck: ignore 143
-
-local WIDTH = {int = 32, uint = 32, long = 64, ulong = 64, int64 = 64, uint64 = 64}
-local TEXT = {char = true, string = true, buffer = true}
-local tointeger = math.tointeger or function(x) return x end
-
--- ------------------------------------------------------------ prototypes
-
-local function type_of(text, wrong)
-    local name, stars, room = text:gsub("%s+", ""):match "^([%w_]+)(%**)%[?(%d*)%]?$"
-    if not name then errors.raise_filled(wrong) end
-    name = name:gsub("^ydb_", ""):gsub("^gtm_", ""):gsub("_t$", "")
-    if not (WIDTH[name] or TEXT[name] or name == "float" or name == "double" or name == "void") then
-        errors.raise_filled(wrong)
-    end
-    return {name = name, pointer = stars ~= "", room = tonumber(room)}
-end
-
-local function parameter(text)
-    local direction, name = text:match "^%s*(%a+)%s*:%s*(.-)%s*$"
-    if not direction then errors.raise_filled "CIRPARMNAME" end
-    direction = direction:upper()
-    if direction ~= "I" and direction ~= "O" and direction ~= "IO" then errors.raise_filled "CIDIRECTIVE" end
-    local t = type_of(name, "CIUNTYPE")
-    t.input, t.output = direction ~= "O", direction ~= "I"
-    if t.output and not t.pointer or t.name == "void" then errors.raise_filled "CIPARTYPE" end
-    return t
-end
-
-local function prototype(line)
-    local name, rest = line:match "^%s*([%w_%%]+)%s*:%s*(.*)$"
-    local result, entry, list = (rest or ""):match "^([%w_]+[%s%*]*%[?%d*%]?)%s*([%w%%%^]+)%s*(%b())"
-    if not result then errors.raise_filled "CIRCALLNAME" end
-    local p = {entry = entry, result = type_of(result, "CIRTNTYP"), references = 0}
-    for text in list:sub(2, -2):gmatch "[^,]+" do
-        if text:find "%S" then
-            p[#p + 1] = parameter(text)
-            if p[#p].output then p.references = p.references + 2 ^ (#p - 1) end
-        end
-    end
-    if p.result.name ~= "void" then p.entry = "$$" .. entry end
-    if #p > 32 then errors.raise_filled "CIMAXPARAM" end
-    return name, p
-end
-
--- ----------------------------------------------------------------- values
-
--- An integer as its width has it.
-local function wrap(n, t)
-    local bits = WIDTH[t.name]
-    if bits == 64 then return tointeger(n) or n end
-    n = n % 2 ^ bits
-    if t.name == "int" and n >= 2 ^ (bits - 1) then n = n - 2 ^ bits end
-    return tointeger(n) or n
-end
-
-local function number_of(text)
-    local digits = text:match "^%s*([+-]*%d*%.?%d*[Ee]?[+-]?%d*)" or ""
-    return tonumber(digits) or tonumber((digits:match "^[+-]*%d*%.?%d*")) or 0
-end
-
-local function to_lua(text, t)
-    text = text or ""
-    if TEXT[t.name] then return t.room and text:sub(1, t.room) or text end
-    local n = number_of(text)
-    if not WIDTH[t.name] then return n end
-    return wrap(n < 0 and math.ceil(n) or math.floor(n), t)
-end
-
-local function to_m(v, t)
-    if not t.input or v == nil then return "" end
-    if TEXT[t.name] then return tostring(v) end
-    local n = tonumber(v) or number_of(tostring(v))
-    if WIDTH[t.name] then n = wrap(n < 0 and math.ceil(n) or math.floor(n), t) end
-    if n == math.floor(n) and math.abs(n) < 2 ^ 53 then return ("%.0f"):format(n) end
-    return (tostring(n):gsub("e", "E"):gsub("^(%-?)0%.", "%1."))
-end
-
--- ------------------------------------------------------------------ calls
-
--- true, value, arguments; or what went wrong is raised.
-local function checked(ok, code, text, ...)
-    if ok then return code, text, ... end
+local function failed(code, text)
     if code == 0 then errors.raise("DLLNOOPEN", text) end
     if text:find "^%-?%d+,[^,]*,%%" then
         errors.set_zstatus(text)
@@ -105,53 +16,18 @@ local function checked(ok, code, text, ...)
     error(("YDB Error: %d: %s"):format(code, text), 0)
 end
 
-local function collect(p, value, ...)
-    local out = {}
-    if p.result.name ~= "void" then out[1] = to_lua(value, p.result) end
-    for i, t in ipairs(p) do
-        if t.output then out[#out + 1] = to_lua((select(i, ...)), t) end
-    end
-    return unpack(out)
-end
-
-local function caller(p)
-    return function(...)
-        local args = {}
-        for i, t in ipairs(p) do args[i] = to_m((select(i, ...)), t) end
-        return collect(p, checked(core.call_m(database.current(), p.entry, p.references,
-            unpack(args))))
-    end
-end
-
-local function text_of(prototypes)
-    if prototypes:find(":", 1, true) then return prototypes end
-    local file = io.open(prototypes)
-    if not file then errors.raise_filled("CITABOPN", prototypes) end
-    local text = file:read "*a"
-    file:close()
-    return text
-end
+local module = calls.for_module {refused = errors.raise_filled, failed = failed}
 
 --- require(file or text): a table of functions, each calling a routine.
 function callin.require(prototypes)
     if type(prototypes) ~= "string" then misuse.argument(1, "require", "string", prototypes) end
-    local functions = {}
-    for whole in text_of(prototypes):gmatch "[^\n]+" do
-        local line = whole:gsub("//.*$", "")
-        if line:find "%S" then
-            local name, p = prototype(line)
-            functions[name] = caller(p)
-        end
-    end
-    return functions
+    return module.require(database.current, prototypes)
 end
 
 --- ci(entry, ...): DO LABEL^ROUTINE with these texts and numbers, or the value of $$LABEL^ROUTINE.
 function callin.ci(entry, ...)
     if type(entry) ~= "string" then misuse.argument(1, "ci", "string", entry) end
-    local args = {...}
-    for i = 1, select("#", ...) do args[i] = to_m(args[i], {name = "string", input = true}) end
-    return (checked(core.call_m(database.current(), entry, 0, unpack(args))))
+    return module.ci(database.current, entry, ...)
 end
 
 return callin

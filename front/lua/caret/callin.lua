@@ -1,0 +1,184 @@
+--- Calls of M by Lua programs: db:ci and db:require, and those of the module `yottadb`.
+--
+--     local m = db:require "calls.ci"      -- or the text of such a file, which has a colon
+--     print(m.add(1, 2))
+--
+-- Lines are name: type label^routine(I:type, O:type, IO:type [n], ...).  A function takes one argument for
+-- each parameter; it returns the value of the routine unless that is void, then its O and IO parameters.
+-- Integers wrap at the width of their type; texts are cut at n.
+--
+-- for_module{refused, failed} makes the two functions of a module: refused(name, operand) raises what is
+-- wrong with a prototype, failed(code, text) what M said; code 0: M can't be loaded.
+
+local core = require "caret.core"
+
+local callin = {}
+
+local unpack = table.unpack or unpack -- luacheck: ignore 143
+
+local WIDTH = {int = 32, uint = 32, long = 64, ulong = 64, int64 = 64, uint64 = 64}
+local TEXT = {char = true, string = true, buffer = true}
+local tointeger = math.tointeger or function(x) return x end
+
+-- ------------------------------------------------------------ prototypes
+
+local function type_of(text, wrong, refused)
+    local name, stars, room = text:gsub("%s+", ""):match "^([%w_]+)(%**)%[?(%d*)%]?$"
+    if not name then refused(wrong) end
+    name = name:gsub("^ydb_", ""):gsub("^gtm_", ""):gsub("_t$", "")
+    if not (WIDTH[name] or TEXT[name] or name == "float" or name == "double" or name == "void") then
+        refused(wrong)
+    end
+    return {name = name, pointer = stars ~= "", room = tonumber(room)}
+end
+
+local function parameter(text, refused)
+    local direction, name = text:match "^%s*(%a+)%s*:%s*(.-)%s*$"
+    if not direction then refused "CIRPARMNAME" end
+    direction = direction:upper()
+    if direction ~= "I" and direction ~= "O" and direction ~= "IO" then refused "CIDIRECTIVE" end
+    local t = type_of(name, "CIUNTYPE", refused)
+    t.input, t.output = direction ~= "O", direction ~= "I"
+    if t.output and not t.pointer or t.name == "void" then refused "CIPARTYPE" end
+    return t
+end
+
+local function prototype(line, refused)
+    local name, rest = line:match "^%s*([%w_%%]+)%s*:%s*(.*)$"
+    local result, entry, list = (rest or ""):match "^([%w_]+[%s%*]*%[?%d*%]?)%s*([%w%%%^]+)%s*(%b())"
+    if not result then refused "CIRCALLNAME" end
+    local p = {entry = entry, result = type_of(result, "CIRTNTYP", refused), references = 0}
+    for text in list:sub(2, -2):gmatch "[^,]+" do
+        if text:find "%S" then
+            p[#p + 1] = parameter(text, refused)
+            if p[#p].output then p.references = p.references + 2 ^ (#p - 1) end
+        end
+    end
+    if p.result.name ~= "void" then p.entry = "$$" .. entry end
+    if #p > 32 then refused "CIMAXPARAM" end
+    return name, p
+end
+
+-- ----------------------------------------------------------------- values
+
+-- An integer as its width has it.
+local function wrap(n, t)
+    local bits = WIDTH[t.name]
+    if bits == 64 then return tointeger(n) or n end
+    n = n % 2 ^ bits
+    if t.name == "int" and n >= 2 ^ (bits - 1) then n = n - 2 ^ bits end
+    return tointeger(n) or n
+end
+
+local function number_of(text)
+    local digits = text:match "^%s*([+-]*%d*%.?%d*[Ee]?[+-]?%d*)" or ""
+    return tonumber(digits) or tonumber((digits:match "^[+-]*%d*%.?%d*")) or 0
+end
+
+local function to_lua(text, t)
+    text = text or ""
+    if TEXT[t.name] then return t.room and text:sub(1, t.room) or text end
+    local n = number_of(text)
+    if not WIDTH[t.name] then return n end
+    return wrap(n < 0 and math.ceil(n) or math.floor(n), t)
+end
+
+local function to_m(v, t)
+    if not t.input or v == nil then return "" end
+    if TEXT[t.name] then return tostring(v) end
+    local n = tonumber(v) or number_of(tostring(v))
+    if WIDTH[t.name] then n = wrap(n < 0 and math.ceil(n) or math.floor(n), t) end
+    if n == math.floor(n) and math.abs(n) < 2 ^ 53 then return ("%.0f"):format(n) end
+    return (tostring(n):gsub("e", "E"):gsub("^(%-?)0%.", "%1."))
+end
+
+-- ------------------------------------------------------------------ calls
+
+-- true, value, arguments; or what went wrong is raised.
+local function checked(failed, ok, code, text, ...)
+    if not ok then failed(code, text) end
+    return code, text, ...
+end
+
+local function collect(p, value, ...)
+    local out = {}
+    if p.result.name ~= "void" then out[1] = to_lua(value, p.result) end
+    for i, t in ipairs(p) do
+        if t.output then out[#out + 1] = to_lua((select(i, ...)), t) end
+    end
+    return unpack(out)
+end
+
+local function caller(db, p, failed)
+    return function(...)
+        local args = {}
+        for i, t in ipairs(p) do args[i] = to_m((select(i, ...)), t) end
+        return collect(p, checked(failed, core.call_m(db(), p.entry, p.references, unpack(args))))
+    end
+end
+
+local function text_of(prototypes, refused)
+    if prototypes:find(":", 1, true) then return prototypes end
+    local file = io.open(prototypes)
+    if not file then refused("CITABOPN", prototypes) end
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+function callin.for_module(module)
+    local refused, failed = module.refused, module.failed
+    local made = {}
+
+    -- A table of functions, each calling a routine; db() is asked for the database at each call.
+    function made.require(db, prototypes)
+        local functions = {}
+        for whole in text_of(prototypes, refused):gmatch "[^\n]+" do
+            local line = whole:gsub("//.*$", "")
+            if line:find "%S" then
+                local name, p = prototype(line, refused)
+                functions[name] = caller(db, p, failed)
+            end
+        end
+        return functions
+    end
+
+    -- DO LABEL^ROUTINE with these texts and numbers, or the value of $$LABEL^ROUTINE.
+    function made.ci(db, entry, ...)
+        local args = {...}
+        for i = 1, select("#", ...) do args[i] = to_m(args[i], {name = "string", input = true}) end
+        return (checked(failed, core.call_m(db(), entry, 0, unpack(args))))
+    end
+    return made
+end
+
+-- ---------------------------------------------------- of the module caret
+
+local function refused(name, operand)
+    local code = core.m.constants()["YDB_ERR_" .. name]
+    error("M: " .. core.m.message(code, operand and "Unable to open call-in table: " .. operand or nil), 0)
+end
+
+local function failed(_, text)
+    error("M: " .. text:gsub("^%-?%d+,[^,]*,", ""), 0)
+end
+
+local own = callin.for_module {refused = refused, failed = failed}
+
+local function check_text(what, v)
+    if type(v) ~= "string" then error(("%s is told as text, not by a %s"):format(what, type(v)), 3) end
+end
+
+function callin.require(db, prototypes)
+    core.path(db) -- raises if it is none, or closed
+    check_text("a call-in table", prototypes)
+    return own.require(function() return db end, prototypes)
+end
+
+function callin.ci(db, entry, ...)
+    core.path(db)
+    check_text("a routine of M", entry)
+    return own.ci(function() return db end, entry, ...)
+end
+
+return callin
