@@ -147,7 +147,6 @@ build = {
                 "src/api/data.c",
                 "src/api/db.c",
                 "src/api/elsewhere.c",
-                "src/api/keep.c",
                 "src/api/kill.c",
                 "src/api/many.c",
                 "src/api/move.c",

@@ -58,7 +58,7 @@ struct caret_session {
     size_t out_cap;
     uint8_t *many; /* the values returned last by caret_get_many() */
     size_t many_cap;
-    struct caret__kept *kept; /* keep.c */
+    struct caret__kept *kept; /* many.c */
     int commit_flags;         /* of every commit: CARET_TXN_BATCH or 0 */
     uint64_t floor_id;
     struct caret_session *next, *prev; /* of the handle */
@@ -212,7 +212,7 @@ void caret__session_stop(caret_session *s);
 /* Stop it and free all but the struct, whose engine is then NULL: its thread has ended. */
 void caret__session_end(caret_session *s);
 
-/* keep.c: values kept for a transaction are no longer; all: nor is memory for others. */
+/* many.c: values kept for a transaction are no longer; all: nor is memory for others. */
 void caret__kept_drop(caret_session *s, bool all);
 
 /* ---- thread.c: the calling thread's sessions ---- */
