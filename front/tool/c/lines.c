@@ -40,6 +40,7 @@ static struct {
     lua_State *running; /* whose code SIGINT stops */
     volatile sig_atomic_t stopped;
     int terminal;
+    int guarded;             /* without a terminal, too, SIGINT stops what is running */
     struct sigaction before; /* what SIGINT did before open() */
     char prompt[80];
     char history[4096];
@@ -77,7 +78,7 @@ static void arm(void)
     mine.sa_handler = on_sigint; /* no SA_RESTART: it ends a read() */
     sigemptyset(&mine.sa_mask);
     lines.stopped = 0;
-    if (lines.terminal)
+    if (lines.terminal || lines.guarded)
         sigaction(SIGINT, &mine, NULL);
 }
 
@@ -301,6 +302,16 @@ static int lines_open(lua_State *L)
     return 1;
 }
 
+/* guard(): lines come from elsewhere, and SIGINT stops what is running all the same */
+static int lines_guard(lua_State *L)
+{
+    (void)L;
+    lines.guarded = 1;
+    sigaction(SIGINT, NULL, &lines.before);
+    arm();
+    return 0;
+}
+
 static int lines_read(lua_State *L)
 {
     snprintf(lines.prompt, sizeof lines.prompt, "%s", luaL_checkstring(L, 1));
@@ -337,9 +348,9 @@ static int lines_close(lua_State *L)
 
 int caret__open_lines(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"open", lines_open},         {"read", lines_read},
-                                         {"remember", lines_remember}, {"call", lines_call},
-                                         {"close", lines_close},       {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"open", lines_open}, {"guard", lines_guard}, {"read", lines_read}, {"remember", lines_remember},
+        {"call", lines_call}, {"close", lines_close}, {NULL, NULL}};
     luaL_newlib(L, functions);
     return 1;
 }

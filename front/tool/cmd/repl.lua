@@ -7,9 +7,8 @@
 local caret = require "caret"
 local lines = require "caret.lines"
 local command = require "tool.lib.command"
+local chunks = require "tool.lib.chunks"
 local words = require "tool.lib.words"
-
-local LINES = 30 -- of a tree
 
 local HELP = [[
 An expression prints its value; a node, what is below it.  db is the database.
@@ -22,62 +21,6 @@ An expression prints its value; a node, what is below it.  db is the database.
   .globals   the names of all global variables     .help   this text     .quit   leave (or Ctrl-D)
 
 Tab completes names of globals, methods and subscripts; Ctrl-C drops the line or stops what is running.]]
-
--- --------------------------------------------------------------------- values
-
-local show
-
-local function show_key(key)
-    if type(key) == "string" and key:find("^[%a_][%w_]*$") then return key end
-    return "[" .. show(key) .. "]"
-end
-
--- Numbers first, by value, then strings.
-local function before(a, b)
-    if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
-    if type(a) ~= type(b) then return type(a) == "number" or type(b) ~= "number" and type(a) < type(b) end
-    return tostring(a) < tostring(b)
-end
-
-local function show_table(t, indent, above)
-    if above[t] then return tostring(t) end
-    above[t] = true
-    local keys, items, next_index = {}, {}, 1
-    for key in pairs(t) do keys[#keys + 1] = key end
-    table.sort(keys, before)
-    for i, key in ipairs(keys) do
-        if i > 10 * LINES then
-            items[i] = ("...%d more"):format(#keys - i + 1)
-            break
-        end
-        local value = show(t[key], indent .. "  ", above)
-        if key == next_index then
-            items[i], next_index = value, next_index + 1
-        else
-            items[i] = show_key(key) .. " = " .. value
-        end
-    end
-    above[t] = nil
-    local text = table.concat(items, ", ")
-    if #text + #indent < 90 and not text:find("\n") then return "{" .. text .. "}" end
-    return "{\n" .. indent .. "  " .. table.concat(items, ",\n" .. indent .. "  ") .. "\n" .. indent .. "}"
-end
-
--- A value as text: as Lua would read it, where it can.
-function show(value, indent, above)
-    if type(value) == "string" then
-        return (("%q"):format(value):gsub("\\\n", "\\n"))
-    elseif type(value) == "table" and not getmetatable(value) then
-        return show_table(value, indent or "", above or {})
-    end
-    return tostring(value)
-end
-
-local function show_result(value)
-    if not caret.isnode(value) then return show(value) end
-    local text = value:__dump(LINES)
-    return text ~= "" and text or tostring(value) .. "   -- nothing is there"
-end
 
 -- ----------------------------------------------------------------- one chunk
 
@@ -99,22 +42,8 @@ local function print_results(ok, ...)
     if n == 0 then return end
     _G._ = (...)
     local texts = {}
-    for i = 1, n do texts[i] = show_result((select(i, ...))) end
+    for i = 1, n do texts[i] = chunks.show((select(i, ...))) end
     print(table.concat(texts, n > 1 and "\t" or ""))
-end
-
-local function is_unfinished(wrong)
-    return wrong:find("<eof>'?$") ~= nil
-end
-
--- A function, or nil and what is wrong, or nil and true if it only is not finished.
-local function compile(text)
-    local f, wrong_expression = load("return " .. text:gsub("^%s*=", ""), "=stdin", "t")
-    if f then return f end
-    local wrong
-    f, wrong = load(text, "=stdin", "t")
-    if f then return f end
-    return nil, is_unfinished(wrong) or is_unfinished(wrong_expression) or wrong
 end
 
 -- --------------------------------------------------------------------- loop
@@ -147,7 +76,7 @@ local function read_chunk(terminal)
             lines.remember(line)
             text = text and text .. "\n" .. line or line
             if text:find("^%s*%.%a") then return text end
-            local _, wrong = compile(text)
+            local _, wrong = chunks.compile(text)
             if wrong ~= true then return text end
         end
     end
@@ -165,7 +94,7 @@ local function run_chunk(db, text)
         end
         return false
     end
-    local f, wrong = compile(text)
+    local f, wrong = chunks.compile(text)
     if f then
         print_results(lines.call(f))
     else

@@ -92,6 +92,8 @@ local function open_browser(url)
 end
 
 local function run(o)
+    if o.worker then return require("tool.web.worker").run(o.worker) end
+    if o.talker then return require("tool.web.talker").run(o.talker) end
     command.file_operand(o)
     local found, text = pcall(require, "caret.http")
     if not found then
@@ -101,8 +103,9 @@ local function run(o)
     local password = password_of(o)
     check_bind(o, password)
     local db, handle = open(o)
-    local app = require("tool.web.app").new {db = db, inspect = handle, write = o.write, console = o.console,
-        loop = require("tool.web.loop").new(), hosts = hosts_of(o), file = db:path()}
+    local app = require("tool.web.app").new {db = db, inspect = handle, write = o.write,
+        with_console = o.console, loop = require("tool.web.loop").new(),
+        hosts = hosts_of(o), file = db:path()}
     app.ranks = require("tool.web.ranks").cache(db, function(f) app.loop:later(f) end)
     local server = listen(o, app)
     app.server = server
@@ -133,6 +136,8 @@ return {
         {"--key FILE", "its key, PEM"},
         {"--password FILE", "its first line is the password; else $CARET_WEB_PASSWORD"},
         {"--open", "have the desktop open the address", default = false},
+        {"--worker KIND", "what its children are given", hidden = true},
+        {"--talker LANGUAGE", "likewise", hidden = true},
         command.DB,
     },
     catches = true,

@@ -210,6 +210,7 @@ end
 
 function app.new(options)
     local self = setmetatable(options, app)
+    self.jobs, self.consoles = {}, {}
     self.routes, self.files, self.boot, self.reports = {}, page_files(), http.random(8), 0
     self.started = host.clock()
     return self

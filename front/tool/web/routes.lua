@@ -3,8 +3,9 @@
 local caret = require "caret"
 local host = require "caret.host"
 local edit = require "tool.web.edit"
+local console = require "tool.web.console"
 local find = require "tool.web.find"
-local json = require "tool.web.json"
+local jobs = require "tool.web.jobs"
 local live = require "tool.web.live"
 local log = require "tool.web.log"
 local refuse = require "tool.web.refuse"
@@ -36,17 +37,15 @@ end
 
 -- ------------------------------------------------------------------------ info
 
-local function languages(app)
-    return json.list(app.console and {"lua", "m", "resp"} or {})
-end
 
 local function info(app)
     local n = 0
     for _ in app.db:variables() do n = n + 1 end
     local path = app.db:path()
     return {version = caret._VERSION, file = path, name = path:match "[^/]*$", boot = app.boot,
-        write = app.write, console = app.console, languages = languages(app), attached = app.inspect ~= nil,
-        pid = host.getpid(), csp = app.reports, variables = n, place = app.db:place()}
+        write = app.write, console = app.with_console, languages = console.languages(app),
+        attached = app.inspect ~= nil, pid = host.getpid(), csp = app.reports, variables = n,
+        place = app.db:place()}
 end
 
 --- All of them, into the app.
@@ -62,6 +61,15 @@ function routes.add(app)
     app:route("GET", "/api/log", log.follow)
     app:route("GET", "/api/live", live.follow)
     app:route("POST", "/api/locks/clear", live.clear)
+    app:route("POST", "/api/jobs", jobs.start)
+    app:route("GET", "/api/jobs", jobs.list)
+    app:route("GET", "/api/jobs/*", jobs.follow)
+    app:route("POST", "/api/jobs/*/cancel", jobs.cancel)
+    app:route("POST", "/api/console", console.start)
+    app:route("GET", "/api/console/*", console.listen)
+    for _, name in ipairs {"run", "stop", "complete", "close"} do
+        app:route("POST", "/api/console/*/" .. name, console[name])
+    end
     for _, name in ipairs {"children", "total", "path", "complete", "value", "raw", "count"} do
         app:route("GET", "/api/" .. name, tree[name])
     end

@@ -1,0 +1,106 @@
+-- A child process of the server, which tells what it does on its standard output.
+--
+-- A worker (worker.lua, talker.lua) is this program again.  What it tells stands between \30 and \31, as
+-- JSON; all else on its output is text that a user's program printed.  It dies with the server.
+
+local host = require "caret.host"
+local http = require "caret.http"
+local programs = require "caret.programs"
+local json = require "tool.web.json"
+
+local child = {}
+child.__index = child
+
+local MOST = 4 << 20 -- bytes of one message
+local PATIENCE = 10  -- seconds to end after its output has ended
+
+local function emit(self, text)
+    if text ~= "" and self.text then self.text(text) end
+end
+
+-- What came so far, in pieces: text(t), and told(data) for messages.  A program may print \30, too: the last
+-- one before \31 begins the message.
+local function take(self)
+    local to = self.input:find("\31", 1, true)
+    while to do
+        local before, message = self.input:sub(1, to - 1):match "^(.*)\30(.*)$"
+        local data = message and json.decode(message)
+        emit(self, data and before or self.input:sub(1, to))
+        self.input = self.input:sub(to + 1)
+        if data and self.told then self.told(data) end
+        to = self.input:find("\31", 1, true)
+    end
+    local from = self.input:find("\30", 1, true) or #self.input + 1
+    emit(self, self.input:sub(1, from - 1))
+    self.input = self.input:sub(from)
+    if #self.input > MOST then self:kill(9) end
+end
+
+-- Its output has ended: it will, too.
+local function reap(self)
+    self.app.loop:unwatch(self.out)
+    http.close(self.out)
+    http.close(self.into)
+    self.into = nil
+    local deadline = host.clock() + PATIENCE
+    local function look()
+        local how, number = host.wait(self.pid, false)
+        if how then
+            self.pid = nil
+            self.ended(how, number)
+            return false
+        end
+        if host.clock() > deadline then self:kill(9) end
+        return true
+    end
+    if look() then self.app.loop:every(0.05, look) end
+end
+
+local function read(self)
+    local bytes = http.read(self.out)
+    if not bytes then return end
+    if bytes == "" then return reap(self) end
+    self.input = self.input .. bytes
+    take(self)
+end
+
+--- Send it bytes; false: it does not read them.
+function child:send(text)
+    return self.into ~= nil and http.write(self.into, text) == #text
+end
+
+function child:kill(signal)
+    if self.pid then host.kill(self.pid, signal) end
+end
+
+--- Wait for what it tells, so many seconds at most.
+function child:pump(seconds)
+    if self.into and host.await(self.out, seconds) then read(self) end
+end
+
+--- Start {program, argument, ...}: told(data), text(t), ended(how, number) are called from the loop.
+function child.start(app, command, handlers, env)
+    local their_in, into = http.pipe()
+    local out, their_out = http.pipe()
+    local path = "/proc/self/fd/%d"
+    local self = setmetatable({app = app, input = "", out = out, into = into, told = handlers.told,
+        text = handlers.text, ended = handlers.ended}, child)
+    self.pid = programs.start(command, {input = path:format(their_in), out = path:format(their_out),
+        err = path:format(their_out), env = env})
+    http.close(their_in)
+    http.close(their_out)
+    http.nonblock(out)
+    http.nonblock(into)
+    app.loop:watch(out, function() read(self) end)
+    return self
+end
+
+--- Start this program again as a worker of that kind, or as a talker of a language.
+function child.worker(app, kind, request, handlers, language)
+    local option = kind and "--worker" or "--talker"
+    local self = child.start(app, {"/proc/self/exe", "web", option, kind or language}, handlers)
+    self:send(json.encode(request) .. "\n")
+    return self
+end
+
+return child

@@ -1,0 +1,200 @@
+-- Consoles: Lua, M and commands of Redis, each in a process of its own that ends with its page.
+--
+-- A console runs whatever is typed, with all rights of the user who started the server: there is none without
+-- --console.  Without --write only Lua is there, and its database is opened for reading.
+
+local events = require "tool.web.events"
+local child = require "tool.web.child"
+local host = require "caret.host"
+local http = require "caret.http"
+local json = require "tool.web.json"
+local programs = require "caret.programs"
+local refuse = require "tool.web.refuse"
+
+local console = {}
+
+local MOST = 8           -- consoles
+local OUTPUT = 256 << 10 -- bytes of text of one statement
+local WAITING = 200      -- events that wait for a page
+local LEFT = 30          -- seconds without a page
+
+local function beside(name)
+    local path = programs.folder() .. "/" .. name
+    return programs.exists(path) and path
+end
+
+--- What there is, for the page.
+function console.languages(app)
+    local list = json.list()
+    if not app.with_console then return list end
+    list[1] = "lua"
+    if app.write and beside "caret-m" then list[#list + 1] = "m" end
+    if app.write and beside "caret-server" then list[#list + 1] = "resp" end
+    return list
+end
+
+-- ----------------------------------------------------------------- one console
+
+local function tell(c, name, data)
+    if not c.stream then
+        if #c.waiting < WAITING then c.waiting[#c.waiting + 1] = {name, data} end
+        return
+    end
+    c.stream:send(name, data)
+end
+
+local function on_text(c, text)
+    if c.language == "m" then text = text:gsub("YDB>\n?", "") end -- the prompt of direct mode
+    if text == "" then return end
+    local room = OUTPUT - c.printed
+    c.printed = c.printed + #text
+    if room <= 0 then return end
+    if #text > room then text = text:sub(1, room) .. "\n... the rest is not shown" end
+    tell(c, "out", {n = c.busy or json.null, text = utf8.len(text) and text or text:gsub("[\128-\255]", "?")})
+end
+
+local function on_told(c, data)
+    if data.list then
+        c.offers = data
+        return
+    end
+    if data.n == nil then data.n = c.busy or json.null end
+    tell(c, data.event, data)
+    if data.event == "result" or data.event == "error" or data.event == "more" then c.busy = nil end
+end
+
+local function remove(app, c)
+    app.consoles[c.id] = nil
+    if c.folder then host.remove(c.folder) end
+end
+
+local function on_end(app, c, how, number)
+    tell(c, "ended", {text = how == "exit" and number == 0 and "it has ended"
+        or ("it ended by %s %d"):format(how, number)})
+    if c.stream then c.stream:close() end
+    remove(app, c)
+end
+
+-- A page that is gone takes its console with it.
+local function watch(app, c)
+    c.left = host.clock()
+    app.loop:every(5, function()
+        if not app.consoles[c.id] then return false end
+        if c.stream and c.stream:alive() then c.left = host.clock() end
+        if host.clock() > c.left + LEFT then c.process:kill(9) end
+        return true
+    end)
+end
+
+local starters = {}
+
+function starters.lua(app, c, handlers)
+    c.process = child.worker(app, nil, {path = app.db:path(), readonly = not app.write}, handlers, "lua")
+end
+
+function starters.resp(app, c, handlers)
+    c.folder = host.tempdir()
+    local request = {path = app.db:path(), folder = c.folder, server = beside "caret-server"}
+    c.process = child.worker(app, nil, request, handlers, "resp")
+end
+
+function starters.m(app, c, handlers)
+    local path = app.db:path()
+    c.process = child.start(app, {beside "caret-m"}, handlers, {ydb_gbldir = path, CARET_DB = path})
+end
+
+local function check(app, language)
+    if not app.with_console then
+        refuse.with("CONSOLE", "the server was started without a console: caret web --console")
+    end
+    for _, name in ipairs(console.languages(app)) do
+        if name == language then return end
+    end
+    if starters[language] and not app.write then app:check_write() end
+    refuse.with("NOTFOUND", "that language is not there")
+end
+
+-- ------------------------------------------------------------------- requests
+
+--- POST /api/console
+function console.start(app, request)
+    local language = request.data.language
+    check(app, language)
+    local n = 0
+    for _ in pairs(app.consoles) do n = n + 1 end
+    if n >= MOST then refuse.with("LIMIT", "too many consoles: close another page") end
+    local c = {id = http.random(8), language = language, waiting = {}, printed = 0, n = 0}
+    starters[language](app, c, {
+        told = function(data) on_told(c, data) end,
+        text = function(text) on_text(c, text) end,
+        ended = function(how, number) on_end(app, c, how, number) end,
+    })
+    app.consoles[c.id] = c
+    watch(app, c)
+    return {id = c.id}
+end
+
+local function find(app, request)
+    return app.consoles[request.id] or refuse.with("NOTFOUND", "this console has ended")
+end
+
+--- GET /api/console/ID
+function console.listen(app, request)
+    local c = find(app, request)
+    if c.stream then c.stream:close() end
+    c.stream = events.new(app)
+    for _, event in ipairs(c.waiting) do c.stream:send(event[1], event[2]) end
+    c.waiting = {}
+    return c.stream:answer()
+end
+
+local function text_of(request)
+    local text = request.data.text
+    if type(text) ~= "string" or #text > 60000 then refuse.with("SYNTAX", "a statement is a text") end
+    return text
+end
+
+-- M reads lines, and says by a line of its own that it is done.
+local DONE = 'write $char(30)_"{""event"":""result"",""results"":[]}"_$char(31)\n'
+
+--- POST /api/console/ID/run
+function console.run(app, request)
+    local c, text = find(app, request), text_of(request)
+    if c.busy then refuse.with("BUSY", "the last statement still runs: stop it, or wait") end
+    c.n, c.printed = c.n + 1, 0
+    c.busy = c.n
+    local sent
+    if c.language == "m" then
+        sent = c.process:send(text:gsub("[\r\n]+$", "") .. "\n" .. DONE)
+    else
+        sent = c.process:send(json.encode {n = c.n, text = text} .. "\n")
+    end
+    if not sent then refuse.with("BUSY", "the console does not listen") end
+    return {n = c.n}
+end
+
+--- POST /api/console/ID/stop
+function console.stop(app, request)
+    find(app, request).process:kill(2)
+    return {}
+end
+
+--- POST /api/console/ID/complete: what could follow.
+function console.complete(app, request)
+    local c, text = find(app, request), text_of(request)
+    if c.busy or c.language == "m" then return {list = json.list(), from = #text} end
+    c.offers = nil
+    c.process:send(json.encode {complete = text} .. "\n")
+    local deadline = host.clock() + 0.5
+    while not c.offers and host.clock() < deadline do c.process:pump(deadline - host.clock()) end
+    local offers = c.offers or {list = json.list(), from = #text}
+    return {list = json.list(offers.list), from = offers.from}
+end
+
+--- POST /api/console/ID/close
+function console.close(app, request)
+    find(app, request).process:kill(9)
+    return {}
+end
+
+return console

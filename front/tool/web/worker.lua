@@ -1,0 +1,325 @@
+-- The other side of jobs.lua: this process does one thing, and tells how far it is.
+
+local caret = require "caret"
+local host = require "caret.host"
+local inspect = require "caret.inspect"
+local programs = require "caret.programs"
+local json = require "tool.web.json"
+local keys = require "tool.web.keys"
+
+local worker = {}
+
+local function tell(data)
+    io.stdout:write("\30", json.encode(data), "\31\n")
+    io.stdout:flush()
+end
+
+local function progress(data)
+    tell {progress = data}
+end
+
+local function sentence(text)
+    return (tostring(text):gsub("^%u[%u%d_]*: ", ""))
+end
+
+local function fail(text, name)
+    name = name or tostring(text):match "^(%u[%u%d_]*):" or "FAILED"
+    error({failed = {name = name, text = sentence(text)}}, 0)
+end
+
+local function open(o)
+    local db, text, name = caret.open(o.path, {create = false, readonly = o.readonly})
+    if not db then fail(text, name) end
+    return db
+end
+
+local kinds = {}
+
+function kinds.check(o)
+    local db = open(o)
+    local ok, text, name, findings = db:check "online"
+    if not ok and name ~= "CORRUPT" then fail(text, name) end
+    local list = json.list()
+    for line in (findings or ""):gmatch "[^\n]+" do
+        if #list < 1000 then list[#list + 1] = line end
+    end
+    return {ok = ok == true, text = ok and "all pages are right" or sentence(text), findings = list}
+end
+
+function kinds.usage(o)
+    local usage, text, name = open(o):usage()
+    if not usage then fail(text, name) end
+    return {levels = json.list(usage.levels), globals = json.list(usage.globals)}
+end
+
+function kinds.count(o)
+    local node = keys.node(open(o), o.node)
+    return {nodes = node:__count()}
+end
+
+function kinds.backup(o)
+    local told = 0
+    local ok, text, name = open(o):backup(o.to, {compact = o.compact, overwrite = o.overwrite,
+        progress = function(done, total)
+            o.total = total
+            if host.clock() > told + 0.1 then
+                told = host.clock()
+                progress {done = done, total = total}
+            end
+        end})
+    if not ok then fail(text, name) end
+    return {path = o.to, bytes = o.total or 0}
+end
+
+-- --------------------------------------------------------------------- space
+
+local SHOWN, ALL, DRAWN = 200, 2000, 400 -- children shown; looked at one by one; drawn where there are more
+local LOOKED = 50                        -- nodes whose bytes are looked at, of a child
+local SECONDS = 5                        -- for all of it
+
+-- Nodes below one, and about how many bytes: those of the first ones, times their number.
+local function measure(node)
+    local nodes = node:__count()
+    local bytes, looked, value = 0, 0, node:__get()
+    if value then bytes, looked = #tostring(node) + #value, 1 end
+    for child, v in node:__walk() do
+        if looked >= LOOKED then break end
+        if v then bytes, looked = bytes + #tostring(child) + #v, looked + 1 end
+    end
+    return nodes, looked > 0 and math.floor(bytes / looked * nodes) or 0, nodes > looked
+end
+
+local function entry_of(parent, sub)
+    local node = parent(sub)
+    local nodes, bytes, sampled = measure(node)
+    return {name = tostring(node), sub = keys.subscript(parent, sub), nodes = nodes, bytes = bytes,
+        sampled = sampled, node = node}
+end
+
+local function all_children(node)
+    local list = {}
+    for sub in node:__subscripts() do
+        if #list >= ALL then return nil end
+        list[#list + 1] = sub
+    end
+    return list
+end
+
+-- Some children drawn by chance, each once.
+local function drawn_children(node, ends)
+    local list, known = {}, {}
+    for _ = 1, DRAWN do
+        local sub = node:__random()
+        if sub == nil or host.clock() > ends then break end
+        if not known[sub] then list[#list + 1] = sub end
+        known[sub] = true
+    end
+    return list
+end
+
+local function by_size(list)
+    table.sort(list, function(a, b)
+        if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+        return a.name < b.name
+    end)
+end
+
+-- The largest ones, and one for the rest, so that all have `bytes`, `nodes` together.
+local function cut(list, bytes, nodes, sampled)
+    by_size(list)
+    local shown, rest_bytes, rest_nodes = json.list(), bytes, nodes
+    for i = 1, math.min(#list, SHOWN) do
+        shown[i], list[i].node = list[i], nil
+        rest_bytes, rest_nodes = rest_bytes - list[i].bytes, rest_nodes - list[i].nodes
+    end
+    if rest_nodes > 0 and (#list > SHOWN or sampled) then
+        shown[#shown + 1] = {rest = true, name = "", count = math.max(#list - SHOWN, 1),
+            bytes = math.max(rest_bytes, 0), nodes = rest_nodes, sampled = sampled}
+    end
+    return shown
+end
+
+local function add_children(entry, node, depth, ends)
+    if depth == 0 or host.clock() > ends then return end
+    local subs, sampled = all_children(node), false
+    if not subs then subs, sampled = drawn_children(node, ends), true end
+    local list = {}
+    for _, sub in ipairs(subs) do
+        if host.clock() > ends then
+            sampled = true
+            break
+        end
+        list[#list + 1] = entry_of(node, sub)
+    end
+    by_size(list)
+    for i = 1, math.min(#list, SHOWN) do
+        if list[i].nodes > 1 then add_children(list[i], list[i].node, depth - 1, ends) end
+    end
+    entry.children, entry.sampled = cut(list, entry.bytes, entry.nodes, sampled), sampled
+end
+
+local function all_globals(db)
+    local usage, text, name = db:usage()
+    if not usage then fail(text, name) end
+    local root, list = {name = "", sub = "", bytes = 0, nodes = 0, sampled = false}, {}
+    for i, g in ipairs(usage.globals) do
+        list[i] = {name = g.name, sub = g.name, bytes = g.bytes + g.long_bytes, nodes = g.nodes}
+        root.bytes, root.nodes = root.bytes + list[i].bytes, root.nodes + g.nodes
+    end
+    return root, list
+end
+
+function kinds.space(o)
+    local db, ends = open(o), host.clock() + SECONDS
+    if o.node then
+        local node = keys.node(db, o.node)
+        local nodes, bytes = measure(node)
+        local root = {name = o.node, sub = o.node, nodes = nodes, bytes = bytes}
+        add_children(root, node, o.depth, ends)
+        return {tree = root}
+    end
+    local root, list = all_globals(db)
+    by_size(list)
+    for i = 1, math.min(#list, SHOWN) do
+        add_children(list[i], db.node(list[i].name), o.depth - 1, ends)
+    end
+    root.children = cut(list, root.bytes, root.nodes, false)
+    return {tree = root}
+end
+
+-- ---------------------------------------------------------------------- 3n+1
+
+local EDGES, EVERY = 2000, 0.2 -- of the tree, in all; seconds
+
+-- The sequences of the numbers up to n, each up to what is known: edges for the picture, and no more than
+-- EDGES.
+local function grow(tree, n)
+    local edges = json.list()
+    while tree.n < n and tree.count < EDGES do
+        tree.n = tree.n + 1
+        local m = tree.n
+        while m > 1 and not tree.known[m] and tree.count < EDGES do
+            tree.known[m] = true
+            local following = m % 2 == 0 and m // 2 or 3 * m + 1
+            edges[#edges + 1], tree.count = {m, following}, tree.count + 1
+            m = following
+        end
+    end
+    return edges
+end
+
+-- How many blocks are done, and by which worker: it holds the lock of a block while it computes it.
+local function look(run)
+    for _, lock in ipairs(run.inspect:locks()) do
+        local i = not lock.waits and math.tointeger(tonumber(lock.name:match "^%^blocks%((%d+)%)$"))
+        if i then run.owner[i] = lock.pid end
+    end
+    local finished, done = 0, {}
+    for i = 1, run.blocks do
+        if run.db:get("^blocks", i, "done") then
+            finished = finished + 1
+            local pid = run.owner[i]
+            if pid then done[pid] = (done[pid] or 0) + 1 end
+        end
+    end
+    return finished, done
+end
+
+local function steps_of(run, done)
+    local steps = json.list()
+    for _, p in ipairs(run.inspect:processes()) do
+        if not p.self and p.alive and p.pid ~= run.pid then
+            if not run.numbers[p.pid] then
+                run.count = run.count + 1
+                run.numbers[p.pid] = run.count
+            end
+            steps[#steps + 1] = {worker = run.numbers[p.pid], pid = p.pid, done = done[p.pid] or 0,
+                reads = p.gets, updates = p.sets}
+        end
+    end
+    table.sort(steps, function(a, b) return a.worker < b.worker end)
+    return steps
+end
+
+-- Look into the database of the run, as soon as there is one.
+local function watch(run)
+    if not run.db then
+        local db = programs.exists(run.path) and caret.open(run.path, {create = false})
+        if not db then return end
+        run.db, run.inspect = db, inspect.open(run.path)
+    end
+    run.blocks = tonumber(run.db:get "^blocks") or 0
+    local finished, done = look(run)
+    local part = run.blocks > 0 and finished / run.blocks or 0
+    progress {steps = steps_of(run, done), blocks = run.blocks, finished = finished,
+        tree = grow(run.tree, math.floor(part * math.min(run.n, 600)))}
+end
+
+local function report_of(r)
+    return ("3n+1 to %d with %d worker%s: %.3f s, longest %d, highest %d, reads %d, updates %d"):format(r.n,
+        r.workers, r.workers == 1 and "" or "s", r.seconds, r.longest, r.highest, r.reads, r.updates)
+end
+
+-- Until the run ends.
+local function follow(run)
+    repeat
+        host.sleep(EVERY)
+        run.ended = host.wait(run.pid, false) ~= nil
+        if not run.ended then watch(run) end
+    until run.ended
+end
+
+-- It is stopped: the run closes its database and removes it, before this process ends.
+local function end_run(run, wrong)
+    if not run.ended then
+        host.kill(run.pid, 15)
+        host.wait(run.pid, true)
+    end
+    error(wrong, 0)
+end
+
+local function race(o, folder)
+    local run = {path = folder .. "/3n1.caret", n = o.n, owner = {}, numbers = {}, count = 0,
+        tree = {n = 1, count = 0, known = {}}}
+    local out = folder .. "/out"
+    run.pid = programs.start({"/proc/self/exe", "3n1", "-n", o.n, "-w", o.w, "--json", "--db", run.path},
+        {out = out, err = "/dev/stderr"})
+    local ok, wrong = pcall(follow, run)
+    if run.db then run.db:close() end
+    if not ok then end_run(run, wrong) end
+    local f = assert(io.open(out))
+    local result = json.decode(f:read "a")
+    f:close()
+    if not result then fail("the run was stopped, or went wrong") end
+    progress {steps = json.list(), blocks = run.blocks or 1, finished = run.blocks or 1,
+        tree = grow(run.tree, math.min(o.n, 600))}
+    result.report = report_of(result)
+    return result
+end
+
+kinds["3n1"] = function(o)
+    return host.scratch(function(folder) return race(o, folder) end)
+end
+
+-- ----------------------------------------------------------------------- run
+
+--- Do what standard input says in its first line: the exit status.
+function worker.run(kind)
+    host.catch_signals(true)
+    local o = assert(json.decode(io.read "l" or ""))
+    local ok, result = pcall(kinds[kind], o)
+    if ok then
+        tell {done = result}
+        return 0
+    end
+    if type(result) ~= "table" or not result.failed then
+        local text = tostring(result)
+        result = {failed = {name = text:match "^(%u[%u%d_]*):" or "FAILED", text = sentence(text)}}
+    end
+    tell(result)
+    return 1
+end
+
+worker.kinds = kinds
+
+return worker

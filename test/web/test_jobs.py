@@ -1,0 +1,182 @@
+"""What takes long: jobs with progress and an end, consoles that can be stopped, and what they may not do."""
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+from client import Server, run  # noqa: E402
+
+CARET = os.environ["CARET"]
+FOLDER = os.environ["TMPDIR"]
+BESIDE = os.path.dirname(CARET)
+
+
+class Served(unittest.TestCase):
+    """A database and a server of its own for each class."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.path = os.path.join(FOLDER, cls.__name__ + ".caret")
+        program = os.path.join(FOLDER, "jobs.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write('local db = require("caret").open("%s") db:tp(function() for i = 1, 9000 do db:set("^n", i, i %% '
+                    '10, "value " .. i) end db:set("^few", 1, 1) end)' % cls.path)
+        run(CARET, "run", program)
+        cls.server = Server(CARET, cls.path, "--write", "--console")
+        cls.server.sign_in()
+
+    @classmethod
+    def tearDownClass(cls):
+        errors = cls.server.stop()
+        assert errors == "", errors
+
+
+class Jobs(Served):
+    def job(self, **what):
+        """All events of a job."""
+        status, answer = self.server.post("jobs", what)
+        self.assertEqual(status, 200, answer)
+        return list(self.server.events("jobs/" + answer["id"]))
+
+    def end(self, **what):
+        name, data = self.job(**what)[-1]
+        self.assertEqual(name, "done", data)
+        return data
+
+    def test_check(self):
+        self.assertEqual(self.end(kind="check")["ok"], True)
+
+    def test_usage_and_count(self):
+        usage = self.end(kind="usage")
+        self.assertEqual([(g["name"], g["nodes"]) for g in usage["globals"]], [("^few", 1), ("^n", 9000)])
+        self.assertEqual(self.end(kind="count", node="^n")["nodes"], 9000)
+
+    def test_space(self):
+        tree = self.end(kind="space", depth=2)["tree"]
+        self.assertEqual([c["name"] for c in tree["children"]], ["^n", "^few"])
+        self.assertEqual(sum(c["bytes"] for c in tree["children"]), tree["bytes"])
+        below = tree["children"][0]["children"]
+        self.assertLessEqual(len(below), 201)
+        self.assertTrue(tree["children"][0]["sampled"])
+        self.assertEqual(sum(c["nodes"] for c in below), 9000)
+        tree = self.end(kind="space", node="^n(7)", depth=1)["tree"]
+        self.assertEqual([(c["sub"], c["nodes"]) for c in tree["children"]], [("7", 1)])
+
+    def test_backup(self):
+        to = os.path.join(FOLDER, "copy.caret")
+        self.assertEqual(self.end(kind="backup", to=to)["path"], to)
+        self.assertEqual(run(CARET, "get", "--db", to, "^few(1)").stdout, "1\n")
+        name, data = self.job(kind="backup", to=to)[-1]
+        self.assertEqual((name, data["name"]), ("failed", "EXISTS"))
+        self.assertEqual(self.server.post("jobs", {"kind": "backup", "to": "relative"})[0], 400)
+
+    def test_3n1(self):
+        events = self.job(kind="3n1", n=30000, w=2)
+        name, data = events[-1]
+        self.assertEqual((name, data["longest"], data["n"]), ("done", 307, 30000))
+        edges = [tuple(e) for n, d in events if n == "progress" for e in d["tree"]]
+        self.assertEqual(len(edges), len({a for a, _ in edges}))
+        for a, b in edges:
+            self.assertEqual(b, a // 2 if a % 2 == 0 else 3 * a + 1)
+
+    def test_cancel(self):
+        status, answer = self.server.post("jobs", {"kind": "3n1", "n": 10000000, "w": 1})
+        events = self.server.events("jobs/" + answer["id"])
+        next(events)
+        self.assertEqual(self.server.post(f"jobs/{answer['id']}/cancel")[0], 200)
+        for name, data in events:
+            pass
+        self.assertEqual((name, status), ("failed", 200), data)
+        self.assertIn(("cancelled", answer["id"]), [(j["state"], j["id"]) for j in self.server.get("jobs")["jobs"]])
+        self.assertEqual([f for f in os.listdir(FOLDER) if f.startswith("caret-")], [])
+
+    def test_bad_jobs(self):
+        for what in ({}, {"kind": "rm"}, {"kind": "3n1", "n": 10**12, "w": 1}, {"kind": "count", "node": "x("}):
+            self.assertEqual(self.server.post("jobs", what)[0], 400, what)
+        self.assertEqual(self.server.request("GET", "/api/jobs/999")[0], 404)
+
+
+class Consoles(Served):
+    def console(self, language):
+        status, answer = self.server.post("console", {"language": language})
+        self.assertEqual(status, 200, answer)
+        return answer["id"], self.server.events("console/" + answer["id"])
+
+    def say(self, console, text):
+        """Printed text, and the end of a statement."""
+        status, answer = self.server.post(f"console/{console[0]}/run", {"text": text})
+        self.assertEqual(status, 200, answer)
+        out = ""
+        for name, data in console[1]:
+            if name != "out":
+                return out, name, data
+            out += data["text"]
+        return out, None, None
+
+    def test_lua(self):
+        console = self.console("lua")
+        _, name, data = self.say(console, 'db:get("^n", 5, 5)')
+        self.assertEqual((name, data["results"][0]["text"]), ("result", '"value 5"'))
+        out, _, data = self.say(console, 'print("hello\\30") io.write("there") x = 7')
+        self.assertEqual((out.replace("\x1e", ""), data["results"]), ("hello\nthere", []))
+        self.assertEqual(self.say(console, "x")[2]["results"][0]["text"], "7")
+        self.assertEqual(self.say(console, "for i = 1, 2 do")[1], "more")
+        self.assertIn("nothing", self.say(console, 'error("nothing")')[2]["text"])
+        result = self.say(console, '{{a = 1, b = "x"}, {a = 2}}')[2]["results"][0]
+        self.assertEqual(result["table"], {"columns": ["a", "b"], "rows": [["1", "x"], ["2", ""]]})
+        self.assertEqual(self.say(console, 'db.node("^few", 1)')[2]["results"][0]["zwr"], "^few(1)")
+        status, answer = self.server.post(f"console/{console[0]}/complete", {"text": "db:trans"})
+        self.assertEqual((status, answer), (200, {"list": ["transaction"], "from": 3}))
+        self.server.post(f"console/{console[0]}/close")
+        self.assertEqual([n for n, _ in console[1]], ["ended"])
+
+    def test_a_statement_is_stopped(self):
+        console = self.console("lua")
+        self.say(console, "y = 5")
+        _, answer = self.server.post(f"console/{console[0]}/run", {"text": 'print("on") while true do end'})
+        self.assertEqual(next(console[1])[1]["text"], "on\n")
+        self.assertEqual(self.server.post(f"console/{console[0]}/run", {"text": "1"})[0], 503)
+        self.server.post(f"console/{console[0]}/stop")
+        name, data = next(console[1])
+        self.assertEqual((name, data["n"], "interrupted" in data["text"]), ("error", answer["n"], True))
+        self.assertEqual(self.say(console, "y")[2]["results"][0]["text"], "5")
+        self.server.post(f"console/{console[0]}/close")
+
+    @unittest.skipUnless(os.path.exists(BESIDE + "/caret-m"), "M is not built")
+    def test_m(self):
+        console = self.console("m")
+        out, name, _ = self.say(console, "write ^few(1)+1,!")
+        self.assertEqual((out.strip(), name), ("2", "result"))
+        self.say(console, "set x=42")
+        self.assertIn("42", self.say(console, "write x,!")[0])
+        self.assertIn("UNDEF", self.say(console, "write nothing,!")[0])
+        self.server.post(f"console/{console[0]}/close")
+
+    @unittest.skipUnless(os.path.exists(BESIDE + "/caret-server"), "the server is not built")
+    def test_resp(self):
+        console = self.console("resp")
+        self.assertEqual(self.say(console, 'RPUSH list a "b c"')[2]["results"][0]["text"], "(integer) 2")
+        self.assertEqual(self.say(console, "LRANGE list 0 -1")[2]["results"][0]["text"], '1) "a"\n2) "b c"')
+        self.assertIn("(error)", self.say(console, "NONSENSE")[2]["results"][0]["text"])
+        self.server.post(f"console/{console[0]}/close")
+
+    def test_rights(self):
+        server = Server(CARET, self.path)
+        server.sign_in()
+        self.assertEqual(server.get("info")["languages"], [])
+        self.assertEqual(server.post("console", {"language": "lua"})[1]["error"]["name"], "CONSOLE")
+        self.assertEqual(server.post("jobs", {"kind": "backup", "to": "/tmp/x"})[1]["error"]["name"], "READONLY")
+        server.stop()
+        server = Server(CARET, self.path, "--console")
+        server.sign_in()
+        self.assertEqual(server.get("info")["languages"], ["lua"])
+        self.assertEqual(server.post("console", {"language": "m"})[1]["error"]["name"], "READONLY")
+        self.server, ours = server, self.server
+        console = self.console("lua")
+        self.assertIn("READONLY", self.say(console, 'db:set("^few", 1, 2)')[2]["text"])
+        self.server = ours
+        self.assertEqual(server.stop(), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
