@@ -286,8 +286,8 @@ typedef struct caret_options {
  * caret_durable() says 0.  What is about files, the log, or memory that processes share is UNSUPPORTED; so are the
  * options archive and memory_limit.
  *
- * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM UNSUPPORTED; INVALID names
- * the option that is out of range, or contradicts another (archive with readonly).
+ * Errors: NOTFOUND OPEN FOREIGN VERSION CORRUPT NETFS BUSY SHM DISKFULL IO NOMEM LIMIT SYSTEM UNSUPPORTED; INVALID
+ * names the option that is out of range, or contradicts another (archive with readonly).
  */
 CARET_API int caret_open(const char *path, const caret_options *options, caret_db **db);
 
@@ -297,7 +297,8 @@ CARET_API int caret_open(const char *path, const caret_options *options, caret_d
  * gone anyway. */
 CARET_API int caret_close(caret_db *db);
 
-/* The path given to open, resolved; an address without its password.  Lives as long as db.  Empty: db is NULL or closed. */
+/* The path given to open, resolved; an address without its password.  Lives as long as db.  Empty: db is NULL or
+ * closed. */
 CARET_API const char *caret_path(const caret_db *db);
 
 /* Make everything committed so far durable, whatever the mode.  CLOSED EVICTED DISKFULL IO IO_FAILED READONLY. */

@@ -89,8 +89,8 @@ static int may_wait(const char *function, caret_session *s, const caret_node *n)
     return not_in_txn(function, s);
 }
 
-/* Nobody wakes a session of a database on a server, and what was committed there since is not known: it is told to look,
- * now and then. */
+/* Nobody wakes a session of a database on a server, and what was committed there since is not known: it is told to
+ * look, now and then. */
 static int wait_a_little(caret_session *s, uint64_t timeout_ns)
 {
     uint64_t end = caret__now_ns() + caret__min64(timeout_ns, LOOK_AT_SERVER_NS);

@@ -182,7 +182,8 @@ static struct state *own(struct base *b)
         return old;
     struct state *s = need(sizeof *s);
     *s = (struct state){1, old->n, old->n + 64, need((old->n + 64) * sizeof *s->row)};
-    memcpy(s->row, old->row, old->n * sizeof *s->row);
+    if (old->n != 0)
+        memcpy(s->row, old->row, old->n * sizeof *s->row);
     for (size_t i = 0; i < s->n; i++)
         ++*s->row[i].refs;
     state_drop(old);
@@ -214,7 +215,8 @@ static void take_out(struct state *s, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
         row_drop(&s->row[i]);
-    memmove(s->row + from, s->row + to, (s->n - to) * sizeof *s->row);
+    if (to < s->n)
+        memmove(s->row + from, s->row + to, (s->n - to) * sizeof *s->row);
     s->n -= to - from;
 }
 
@@ -226,7 +228,8 @@ static void put_in(struct state *s, size_t i, struct row row)
         if (s->row == NULL)
             abort();
     }
-    memmove(s->row + i + 1, s->row + i, (s->n - i) * sizeof *s->row);
+    if (i < s->n)
+        memmove(s->row + i + 1, s->row + i, (s->n - i) * sizeof *s->row);
     s->row[i] = row;
     s->n++;
 }
