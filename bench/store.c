@@ -106,7 +106,7 @@ static void send_token(void)
 {
     char token[16] = "by hand:";
 
-    token_of++;
+    token_of += token_of == 0 ? (uint64_t)(now() * 1e9) : 1;
     for (int i = 0; i < 8; i++)
         token[8 + i] = (char)(token_of >> (56 - 8 * i));
     send("token", 1, token, 16, NULL, 0);
