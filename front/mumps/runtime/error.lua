@@ -105,13 +105,58 @@ end
 
 -- ---- $ECODE's codes of the standard
 
-local standard = {
-    LVUNDEF = 6, UNDEF = 6, GVUNDEF = 7, DIVZERO = 9, LABELMISSING = 13, GVNAKED = 1,
-    RANDARGNEG = 3, SELECTFALSE = 4, NAMECHECK = 31, QUITARGREQD = 16, NOTEXTRINSIC = 16,
-    TLVLZERO = 44, TPQUIT = 42, ACTLSTTOOLONG = 58, FMLLSTMISSING = 20, FNARGINC = 11, VAREXPECTED = 2,
-    INVECODEVAL = 101, LABELNOTFND = 13, OFFSETINV = 13, MAXSTRLEN = 75, PATMAXLEN = 75, LOGTOOLONG = 75,
-        NUMOFLOW = 92, LABELUNKNOWN = 13, MAXNRSUBSCRIPTS = 15,
+-- The mnemonics of each, which are those of fis-gtm: what ZMESSAGE of all of them gives.
+local mnemonics = {
+    [1] = "GVNAKED",
+    [2] = "FNARGINC",
+    [3] = "RANDARGNEG",
+    [4] = "SELECTFALSE",
+    [5] = "TEXTARG",
+    [6] = "LVUNDEF",
+    [7] = "GVUNDEF",
+    [8] = "INVSVN",
+    [9] = "DIVZERO",
+    [10] = "PATCODE PATUPPERLIM",
+    [11] = "FALLINTOFLST",
+    [13] = "LABELMISSING LABELNOTFND LABELUNKNOWN OFFSETINV RTNLABOFF ZPRTLABNOTFND",
+    [16] = "NOTEXTRINSIC QUITARGLST QUITARGUSE",
+    [17] = "QUITARGREQD",
+    [18] = "RDFLTOOSHORT",
+    [19] = "MERGEDESC",
+    [20] = "FMLLSTMISSING",
+    [21] = "MULTFORMPARM",
+    [25] = "LOADRUNNING",
+    [26] = "ZGBLDIRACC",
+    [27] = "TRESTNOT",
+    [29] = "GBLNAME",
+    [35] = "INVMNEMCSPC",
+    [39] = "VAREXPECTED",
+    [40] = "JOBACTREF",
+    [41] = "TPLOCK",
+    [42] = "TPQUIT",
+    [44] = "TLVLZERO TRANSNOSTART",
+    [57] = "MULTLAB",
+    [58] = "ACTLSTTOOLONG ZCARGMSMTCH ZCCONMSMTCH",
+    [62] = "DEVICEREADONLY",
+    [72] = "RMNOBIGRECORD RMWIDTHPOS RMWIDTHTOOBIG",
+    [75] = "MAXSTRLEN REC2BIG ZFILENMTOOLONG",
+    [76] = "LISTENPASSBND",
+    [79] = "SOCKETEXIST",
+    [80] = "SOCKCLOSE SOCKINIT SOCKMAX SOCKWAIT",
+    [81] = "OPENCONN SOCKACPT",
+    [88] = "ROUTINEUNKNOWN",
+    [90] = "NOCANONICNAME",
+    [92] = "NUMOFLOW",
+    [95] = "NEGFRACPWR",
+    [101] = "INVECODEVAL",
 }
+
+local standard = {}
+for n, names in pairs(mnemonics) do
+    for name in string.gmatch(names, "%u[%u%d]*") do
+        standard[name] = n
+    end
+end
 
 -- The text that an error adds to $ECODE, which has a comma before and after.
 function M.ecode(e)

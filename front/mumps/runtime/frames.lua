@@ -39,9 +39,13 @@ end
 
 -- Level d ends, with ok, v, p from pcall.  Its value; nil, e: an error to be thrown at the level before.
 local function run_out(kind, d, top, ok, v, p)
-    local before -- the error that this level's trap is about
+    local before -- the error that this level's trap is about, or a ZGOTO
+    local trapped -- the error alone
     while true do
-        if ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
+        if ok and trapped and level.handling == d and trap.ecode ~= "" then
+            unwind(top)
+            return nil, trapped
+        elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
             if (v ~= nil) == (kind == EXTRINSIC) or before and before.control then
                 break
             end
@@ -62,6 +66,7 @@ local function run_out(kind, d, top, ok, v, p)
             return nil, e
         end
         before = e
+        trapped = e.m and e or trapped
         ok, v, p = pcall(f)
     end
     unwind(top)
