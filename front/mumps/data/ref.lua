@@ -197,9 +197,14 @@ R.each_global = each_global
 local function set_below(to, from)
     return function(v, subs, n)
         local target = R.first(to, to.n)
-        for i = from.n + 1, n do target[to.n + i - from.n] = subs[i] end
+        local empty = false
+        for i = from.n + 1, n do
+            target[to.n + i - from.n] = subs[i]
+            empty = empty or subs[i] == ""
+        end
         target.n = to.n + n - from.n
         if target.n > 31 then return report.fail("MAXNRSUBSCRIPTS") end
+        if empty and not to.slot then return report.empty_merged(R.name(target)) end
         R.set(target, v)
     end
 end

@@ -54,6 +54,10 @@ function report.failed(rc, name, what)
     return report.fail("DBFILERR", report.database() .. ": " .. report.message())
 end
 
+function report.empty_merged(name)
+    return with_global(name, "NULSUBSC", "MERGE failed because", report.database())
+end
+
 function report.bad_subscript(rc, name, subs)
     return report.failed(rc, function() return report.name(name, #subs, subs) end,
                          "Access or update failed because")

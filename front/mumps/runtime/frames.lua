@@ -70,6 +70,9 @@ local function run_out(kind, d, top, ok, v, p)
         ok, v, p = pcall(f)
     end
     unwind(top)
+    if v == nil and kind == EXTRINSIC then
+        return "" -- ended by a ZGOTO
+    end
     return v
 end
 
