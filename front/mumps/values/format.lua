@@ -6,10 +6,10 @@ local number = require "mumps.values.number"
 local text = require "mumps.values.text"
 local buffer = require "mumps.values.buffer"
 
-local commas = C.caret_mumps__commas
+local commas, integer_text = C.caret_mumps__commas, C.caret_mumps__integer_text
 
 local str, num = number.str, number.num
-local byte, sub = string.byte, string.sub
+local type, byte, sub = type, string.byte, string.sub
 
 local F = {}
 local known = { ["+"] = "plus", ["-"] = "minus", [","] = "comma", T = "trail", t = "trail", P = "paren",
@@ -33,6 +33,14 @@ local function with_commas(digits)
     return ffi.string(room, commas(digits, #digits, room))
 end
 
+-- An integer that is not below 0, with commas: the most frequent, without a text on the way.
+local plain = ffi.new("char[24]")
+
+local function integer_with_commas(n)
+    local room = buffer(48)
+    return ffi.string(room, commas(plain, integer_text(n, plain), room))
+end
+
 -- The sign of what is written: of 0.00 it is none, though the number was below 0.
 local function sign_of(digits, negative)
     if negative then return -1 end
@@ -49,6 +57,7 @@ local function signed(digits, sign, c)
 end
 
 function F.fnumber(n, codes, decimals)
+    if codes == "," and not decimals and type(n) == "number" and n >= 0 then return integer_with_commas(n) end
     codes = str(codes)
     local digits
     if decimals then digits = text.fixed(n, decimals) else digits = str(num(n)) end
