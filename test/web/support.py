@@ -239,14 +239,6 @@ class Case(unittest.TestCase):
         self.w.picture(f"last-{self.id()}")
         self.assertEqual(self.w.troubles(), [])
 
-    def need(self, path):
-        """Skipped where the server has nothing at this address."""
-        status = self.w.driver.execute_async_script("""fetch(arguments[0], {method: arguments[1], body: arguments[2],
-            headers: {"Content-Type": "application/json"}}).then((a) => arguments[3](a.status))""", *(
-            (path, "GET", None) if "?" in path else (path, "POST", "{}")))
-        if status == 404:
-            self.skipTest(f"the server has no {path}")
-
     def address(self):
         """One more address with a token, for another browser."""
         return self.w.driver.execute_async_script("""fetch("/api/token", {method: "POST", body: "{}",

@@ -162,7 +162,8 @@ function stream(path, query, handlers, last = []) {
             handler(JSON.parse(event.data));
         });
     }
-    source.addEventListener("error", () => {
+    source.addEventListener("error", (event) => {
+        if (event.data !== undefined) return;
         if (source.readyState === EventSource.CLOSED || last.length) { source.close(); handlers.lost?.(); }
     });
     return {close: () => source.close()};
