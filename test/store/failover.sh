@@ -112,7 +112,8 @@ done
 note $? "$failed_over times the standby took over"
 end
 note $status "synchronous: nothing is lost or done twice: $said"
-echo "$(tail -n 1 "$dir/append")"
+echo "  $said"
+echo "  $(tail -n 1 "$dir/append")"
 
 # ------------------------------------------------------------ asynchronous
 
