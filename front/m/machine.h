@@ -34,8 +34,18 @@ struct caret_m__entry {
 /* The program's engine; ends with a NULL name. */
 extern const struct caret_m__entry caret_m__api[];
 
+/* Locks of a process that has one owner for all of them: M takes and gives back that owner's.  They are told by the
+ * session of the database in which M works.  Codes of Caret's. */
+struct caret_m__locks {
+    int (*take)(void *who, caret_session *s, const caret_node *const *nodes, size_t n, uint64_t timeout_ns);
+    int (*give)(void *who, caret_session *s, const caret_node *n);
+    /* Those that are held: a line for each, with its count and its name; to be freed.  NULL: no memory. */
+    char *(*held)(void *who, caret_session *s);
+};
+
 /* A call in progress, and what becomes of it. */
 struct caret_m__call {
+    const struct caret_m__locks *locks; /* NULL: locks are those of the session */
     void *who;
     /* The session of the database of that name; empty: of the caller's own.  NULL: there is none. */
     caret_session *(*session)(void *who, const char *name, size_t len);

@@ -29,7 +29,7 @@ static const struct caret_m__machine *machine_of(struct caret__ydb_call *c, stru
     char why[256];
     const struct caret_m__machine *m = caret_m__machine(why);
 
-    *call = (struct caret_m__call){.who = c, .session = session_of};
+    *call = (struct caret_m__call){.who = c, .session = session_of, .locks = &caret__ydb_locks_of_m};
     if (m == NULL)
         caret__ydb_fail(c, YDB_ERR_DLLNOOPEN, "Failed to load external dynamic library caret_m.so: %s", why);
     return m;

@@ -5,16 +5,21 @@
  * each other.  So each database has one session for locks, under CARET__YDB_LOCKS.  Nobody holds the mutex
  * for long: a waiter does so for SLICE_NS at a time, and lets others in between.
  *
+ * Locks of M that the process calls are these, too (m/machine.h).
+ *
  * In a transaction m/held.h says which of them are kept and released; the list is under the same mutex.  What was taken
  * before the level that is in progress can't be released in it: TPLOCK.  Each database counts what is taken, so that
  * a list of locks need not look for such.
  */
 #include <assert.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "m/m.h"
+#include "m/machine.h"
 #include "yottadb/session.h"
 
 #define SLICE_NS    UINT64_C(20000000)
@@ -70,8 +75,8 @@ static int take_one(caret_session *s, const caret_node *const *nodes, size_t n, 
 }
 
 /* In slices, as others of the process want the mutex too. */
-static int wait_for(struct caret__ydb_call *c, caret_session *s, const caret_node *const *nodes, size_t n,
-                    uint64_t timeout_ns, attempt *try)
+static int wait_in_slices(caret_session *s, const caret_node *const *nodes, size_t n, uint64_t timeout_ns,
+                          attempt *try)
 {
     uint64_t start = caret_m__now(), gone = 0;
     int rc;
@@ -86,10 +91,28 @@ static int wait_for(struct caret__ydb_call *c, caret_session *s, const caret_nod
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
         caret__ydb_take(CARET__YDB_LOCKS);
     }
+    return rc;
+}
+
+static int wait_for(struct caret__ydb_call *c, caret_session *s, const caret_node *const *nodes, size_t n,
+                    uint64_t timeout_ns, attempt *try)
+{
+    int rc = wait_in_slices(s, nodes, n, timeout_ns, try);
+
     if (rc == CARET_OK)
         return YDB_OK;
     return caret__ydb_exiting() ? caret__ydb_error(c, YDB_ERR_CALLINAFTERXIT, NULL)
                                 : caret__ydb_failed(c, rc);
+}
+
+/* The session for locks. */
+static int open_locks(struct caret__ydb_database *d)
+{
+    int rc = d->locks == NULL ? caret_session_open(d->db, &d->locks) : CARET_OK;
+
+    if (rc == CARET_OK)
+        caret_session_detach(d->locks);
+    return rc;
 }
 
 /* Take the mutex, and the session for locks. */
@@ -104,11 +127,9 @@ static int enter(struct caret__ydb_call *c, struct caret__ydb_database **d)
     caret__ydb_take(CARET__YDB_LOCKS);
     if ((*d)->locks != NULL)
         return YDB_OK;
-    int rc = caret_session_open((*d)->db, &(*d)->locks);
-    if (rc == CARET_OK) {
-        caret_session_detach((*d)->locks);
+    int rc = open_locks(*d);
+    if (rc == CARET_OK)
         return YDB_OK;
-    }
     caret__ydb_give(CARET__YDB_LOCKS);
     return caret__ydb_failed(c, rc);
 }
@@ -334,6 +355,77 @@ static int lock(struct caret__ydb_call *c, unsigned long long ns, int namecount,
     free(room);
     return status;
 }
+
+/* ------------------------------------------------------------------------ of M */
+
+/* The database of a session of this call's. */
+static struct caret__ydb_database *database_of(const struct caret__ydb_call *c, const caret_session *s)
+{
+    if (c->in != NULL && c->in->s == s)
+        return c->in->database;
+    for (const struct caret__ydb_own *own = c->self->sessions; own != NULL; own = own->next)
+        if (own->s == s)
+            return own->database;
+    return NULL;
+}
+
+static int take_for_m(void *who, caret_session *s, const caret_node *const *nodes, size_t n,
+                      uint64_t timeout_ns)
+{
+    struct caret__ydb_call *c = who;
+    struct caret__ydb_database *d = database_of(c, s);
+
+    if (d == NULL)
+        return caret_lock_more(s, nodes, n, timeout_ns);
+    caret__ydb_take(CARET__YDB_LOCKS);
+    int rc = open_locks(d);
+    if (rc == CARET_OK)
+        rc = wait_in_slices(d->locks, nodes, n, timeout_ns, caret_lock_more);
+    if (rc == CARET_OK)
+        d->taken += n;
+    if (rc == CARET_OK && c->in != NULL && note_all(c, d, nodes, n) != YDB_OK)
+        rc = CARET_E_NOMEM;
+    caret__ydb_give(CARET__YDB_LOCKS);
+    return rc;
+}
+
+static int give_for_m(void *who, caret_session *s, const caret_node *n)
+{
+    struct caret__ydb_call *c = who;
+    struct caret__ydb_database *d = database_of(c, s);
+
+    if (d == NULL || d->locks == NULL)
+        return caret_unlock(s, n);
+    caret__ydb_take(CARET__YDB_LOCKS);
+    if (c->in != NULL)
+        caret_m__held_drop(&c->in->tp.held, d->locks, n);
+    int rc = caret_unlock(d->locks, n);
+    d->taken -= rc == CARET_OK;
+    caret__ydb_give(CARET__YDB_LOCKS);
+    return rc;
+}
+
+static char *held_for_m(void *who, caret_session *s)
+{
+    struct caret__ydb_database *d = database_of(who, s);
+    caret_lock_list *list;
+    char *text = NULL;
+    size_t len;
+
+    if (d == NULL || caret_locks_get(d->db, &list) != CARET_OK)
+        return strdup("");
+    FILE *f = open_memstream(&text, &len);
+    for (size_t i = 0; f != NULL && i < list->count; i++)
+        if (list->lock[i].pid == (uint64_t)getpid() && !list->lock[i].waits)
+            fprintf(f, "%u %s\n", list->lock[i].count, list->lock[i].name);
+    if (f != NULL)
+        fclose(f);
+    caret_locks_free(list);
+    return text;
+}
+
+const struct caret_m__locks caret__ydb_locks_of_m = {
+    .take = take_for_m, .give = give_for_m, .held = held_for_m};
 
 /* ------------------------------------------------------------------------- ABI */
 

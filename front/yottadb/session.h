@@ -298,6 +298,10 @@ void caret__ydb_locks_undo(struct caret__ydb_thread *owner, unsigned level);
 void caret__ydb_locks_commit(struct caret__ydb_thread *owner, unsigned level);
 void caret__ydb_locks_restart(struct caret__ydb_thread *owner);
 
+/* For M that this process calls: its locks are the same. */
+struct caret_m__locks;
+extern const struct caret_m__locks caret__ydb_locks_of_m;
+
 /* In a child: they are the parent's. */
 void caret__ydb_locks_forget(struct caret__ydb_thread *owner);
 void caret__ydb_locks_forget_all(void);

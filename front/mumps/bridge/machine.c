@@ -16,6 +16,7 @@
 #include "m/error.h"
 #include "mumps/bridge/engine.h"
 #include "mumps/bridge/locals.h"
+#include "mumps/data/data.h"
 #include "mumps/host/host.h"
 #include "mumps/host/vm.h"
 
@@ -36,6 +37,29 @@ static struct caret_m__call *current;
 static caret_session *session_of(const char *name, size_t len)
 {
     return current != NULL ? current->session(current->who, name, len) : NULL;
+}
+
+/* Locks: the caller's way, if it has one. */
+static int take(caret_session *s, const caret_node *const *nodes, size_t n, uint64_t timeout_ns)
+{
+    return current != NULL && current->locks != NULL
+               ? current->locks->take(current->who, s, nodes, n, timeout_ns)
+               : caret_lock_more(s, nodes, n, timeout_ns);
+}
+
+static int give(caret_session *s, const caret_node *n)
+{
+    return current != NULL && current->locks != NULL ? current->locks->give(current->who, s, n)
+                                                     : caret_unlock(s, n);
+}
+
+static const char *held(caret_session *s)
+{
+    static char *text;
+
+    free(text);
+    text = current != NULL && current->locks != NULL ? current->locks->held(current->who, s) : NULL;
+    return text;
 }
 
 static int fail(struct caret_m__call *c, const char *text)
@@ -231,6 +255,7 @@ const struct caret_m__machine *caret_m_start(const struct caret_m__entry *api, c
     pthread_mutex_lock(&mutex);
     if (L == NULL && caret_mumps__engine_set(api, why) && caret_mumps__lua_set(why)) {
         caret_mumps__sessions_of(session_of);
+        caret_mumps__locks_of((struct caret_mumps__locks){.take = take, .give = give, .held = held});
         L = caret_mumps__vm();
         if (L == NULL)
             snprintf(why, 256, "no memory for M");

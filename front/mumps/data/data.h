@@ -102,4 +102,15 @@ int caret_mumps__unlock_all(caret_session *s);
 void caret_mumps__pause(double seconds);
 const char *caret_mumps__message(void);
 
+/* In caret_m.so: locks are taken by these, as the caller has an owner of its own for them, perhaps. */
+struct caret_mumps__locks {
+    int (*take)(caret_session *s, const caret_node *const *nodes, size_t n, uint64_t timeout_ns);
+    int (*give)(caret_session *s, const caret_node *n);
+    const char *(*held)(caret_session *s);
+};
+void caret_mumps__locks_of(struct caret_mumps__locks locks);
+
+/* Those that the process holds, lines of count and name, good until the next call; NULL: they are those that M took. */
+const char *caret_mumps__locks_held(caret_session *s);
+
 #endif

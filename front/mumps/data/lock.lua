@@ -236,8 +236,29 @@ function lock.zdeallocate(refs)
     release(refs, "allocate")
 end
 
+-- Where the caller's locks are M's: what the process holds, "count name" in each line; nil: M's are its own.
+local function of_process()
+    local text = C.caret_mumps__locks_held(G.session(G.default))
+    return text ~= nil and ffi.string(text) or nil
+end
+
+local function show_process(text)
+    local allocated, lines = {}, {}
+    for _, e in pairs(held) do
+        if e.allocate > 0 then allocated[name_of(e)] = e.allocate end
+    end
+    for taken, name in text:gmatch "(%d+) ([^\n]*)\n" do
+        local more = taken - (allocated[name] or 0)
+        if allocated[name] then lines[#lines + 1] = "ZAL " .. name end
+        if more > 0 then lines[#lines + 1] = ("LOCK %s LEVEL=%d"):format(name, more) end
+    end
+    return lines
+end
+
 -- ZSHOW "L": lines, of the last one taken first.
 function lock.show()
+    local text = of_process()
+    if text then return show_process(text) end
     local all = {}
     for _, e in pairs(held) do all[#all + 1] = e end
     table.sort(all, function(a, b) return a.at > b.at end)
@@ -261,9 +282,20 @@ function lock.settle()
     in_transaction, floor = false, false
 end
 
+-- The engine gives back only what was taken in the session of the transaction.
+local function give_back()
+    for text, e in pairs(held) do
+        local before = floor[text]
+        for _ = 1, e.lock + e.allocate - (before and before.lock + before.allocate or 0) do
+            c_unlock(place_of(e.ref))
+        end
+    end
+end
+
 -- It is undone: what it took is the engine's again.
 function lock.forget()
     if not floor then return end
+    if of_process() then give_back() end
     local now = held
     held, count = {}, 0
     for _, e in pairs(now) do e.lock, e.allocate = 0, 0 end

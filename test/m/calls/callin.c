@@ -203,6 +203,28 @@ static void restarts(void)
     CHECK(runs == 3 && value_is("kept", "1"));
 }
 
+/* ---- locks ---- */
+
+static int locks_are(const char *what, const char *held)
+{
+    return ydb_ci("locks", walked, what) == YDB_OK && strcmp(walked, held) == 0;
+}
+
+/* One owner has those of C and of M. */
+static void locks(void)
+{
+    ydb_buffer_t own = buffer("^clock"), of_m = buffer("^mlock"), one = buffer("1");
+
+    CHECK(ydb_lock_incr_s(0, &own, 0, NULL) == YDB_OK && locks_are("", "LOCK ^clock LEVEL=1;"));
+    CHECK(locks_are("plus", "LOCK ^clock LEVEL=1;LOCK ^mlock(1) LEVEL=1;"));
+    CHECK(ydb_lock_incr_s(0, &of_m, 1, &one) == YDB_OK);
+    CHECK(locks_are("other", "1;LOCK ^clock LEVEL=2;LOCK ^mlock(1) LEVEL=2;"));
+    CHECK(locks_are("undo", "LOCK ^clock LEVEL=2;LOCK ^mlock(1) LEVEL=2;"));
+    CHECK(locks_are("minus", "LOCK ^clock LEVEL=2;LOCK ^mlock(1) LEVEL=1;"));
+    CHECK(ydb_lock_decr_s(&of_m, 1, &one) == YDB_OK && locks_are("", "LOCK ^clock LEVEL=2;"));
+    CHECK(ydb_lock_s(0, 0) == YDB_OK && locks_are("", ""));
+}
+
 /* ---- threads ---- */
 
 /* One machine serves all threads. */
@@ -239,6 +261,7 @@ int main(void)
     one_set();
     scopes();
     restarts();
+    locks();
     types();
     errors();
     descriptors();

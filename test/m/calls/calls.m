@@ -62,3 +62,11 @@ scope(x) new shared
 ref(by) quit $&t.look("by")
 tp() set tried=$get(tried)+1,kept=$get(kept)+1
  quit
+locks(what) ; LOCK, and what ZSHOW has
+ new l,i,r
+ if what="plus" lock +^mlock(1)
+ if what="minus" lock -^mlock(1)
+ if what="undo" tstart () lock +^undone,+^mlock(1) trollback
+ if what="other" lock +^clock:0 set r=$test_";"
+ zshow "L":l set i=0,r=$get(r) for  set i=$order(l("L",i)) quit:i=""  set r=r_l("L",i)_";"
+ quit r
