@@ -89,12 +89,18 @@ static int call_routine(struct caret__ydb_call *c, const char *routine, va_list 
     return call_entry(c, routine, routine != NULL ? strlen(routine) : 0, &entry, args);
 }
 
+/* The length of a descriptor's name: some programs count a NUL at its end, as the package of Python does. */
+static size_t name_len(const ydb_string_t *name)
+{
+    return name->address != NULL ? strnlen(name->address, name->length) : 0;
+}
+
 /* The handle of a descriptor is the entry's number. */
 static int call_described(struct caret__ydb_call *c, ci_name_descriptor *ci, va_list args)
 {
     uintptr_t entry = ci != NULL ? (uintptr_t)ci->handle : 0;
-    int status = call_entry(c, ci != NULL ? ci->rtn_name.address : NULL, ci != NULL ? ci->rtn_name.length : 0,
-                            &entry, args);
+    int status = call_entry(c, ci != NULL ? ci->rtn_name.address : NULL,
+                            ci != NULL ? name_len(&ci->rtn_name) : 0, &entry, args);
 
     if (ci != NULL)
         ci->handle = (void *)entry;

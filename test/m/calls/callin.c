@@ -82,11 +82,13 @@ static void errors(void)
 static void descriptors(void)
 {
     ci_name_descriptor d = {{5, (char *)(uintptr_t) "count"}, NULL};
+    ci_name_descriptor with_nul = {{6, (char *)(uintptr_t) "count"}, NULL};
     ydb_long_t n = 0;
     ci_parm_type masks;
 
     CHECK(ydb_cip(&d, &n) == YDB_OK && d.handle != NULL);
     CHECK(ydb_cip(&d, &n) == YDB_OK && n == 2);
+    CHECK(ydb_cip(&with_nul, &n) == YDB_OK && n == 3);
     CHECK(ydb_ci_get_info("types", &masks) == YDB_OK && masks.input_mask == 0x3ff &&
           masks.output_mask == 0x7f);
 }
@@ -251,7 +253,7 @@ static void threads(void)
         pthread_join(t[i], &wrong);
         CHECK(wrong == NULL);
     }
-    CHECK(ydb_ci("count", &n) == YDB_OK && n == 2003);
+    CHECK(ydb_ci("count", &n) == YDB_OK && n == 2004);
 }
 
 int main(void)
