@@ -87,6 +87,16 @@ static int programs_pause(lua_State *L)
     return 1;
 }
 
+/* nap(seconds), whatever signals came */
+static int programs_nap(lua_State *L)
+{
+    lua_Number s = luaL_checknumber(L, 1);
+    struct timespec t = {(time_t)s, (long)((s - (lua_Number)(time_t)s) * 1e9)};
+
+    nanosleep(&t, NULL);
+    return 0;
+}
+
 /* Text field of the table at index 2, or `other`. */
 static const char *field(lua_State *L, const char *name, const char *other)
 {
@@ -360,12 +370,22 @@ static const char *slow_build(void)
 
 int caret__open_programs(lua_State *L)
 {
-    static const luaL_Reg functions[] = {
-        {"watch", programs_watch},     {"unwatch", programs_unwatch},     {"pause", programs_pause},
-        {"start", programs_start},     {"kill", programs_kill},           {"port", programs_port},
-        {"answers", programs_answers}, {"find", programs_find},           {"exists", programs_exists},
-        {"mkdir", programs_mkdir},     {"folder", programs_folder},       {"names", programs_names},
-        {"text", programs_text},       {"reference", programs_reference}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"watch", programs_watch},
+                                         {"unwatch", programs_unwatch},
+                                         {"pause", programs_pause},
+                                         {"start", programs_start},
+                                         {"kill", programs_kill},
+                                         {"port", programs_port},
+                                         {"answers", programs_answers},
+                                         {"find", programs_find},
+                                         {"exists", programs_exists},
+                                         {"mkdir", programs_mkdir},
+                                         {"folder", programs_folder},
+                                         {"names", programs_names},
+                                         {"nap", programs_nap},
+                                         {"text", programs_text},
+                                         {"reference", programs_reference},
+                                         {NULL, NULL}};
     luaL_newlib(L, functions);
     lua_pushstring(L, slow_build());
     lua_setfield(L, -2, "slow_build");

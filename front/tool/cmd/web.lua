@@ -119,6 +119,7 @@ local function run(o)
     command.flush()
     if o.open then open_browser(url) end
     app.loop:run(server)
+    require("tool.web.routes").finish(app)
     server:close()
     return 0
 end

@@ -73,6 +73,18 @@ function child:kill(signal)
     if self.pid then host.kill(self.pid, signal) end
 end
 
+--- Have it end, and wait for that: it closes its database before this process closes its own.
+function child:finish(deadline)
+    local pid = self.pid
+    if not pid then return end
+    host.kill(pid, 15)
+    while not host.wait(pid, false) do
+        if host.clock() > deadline then host.kill(pid, 9) end
+        programs.nap(0.01)
+    end
+    self.pid = nil
+end
+
 --- Wait for what it tells, so many seconds at most.
 function child:pump(seconds)
     if self.into and host.await(self.out, seconds) then read(self) end

@@ -193,8 +193,16 @@ end
 
 --- POST /api/console/ID/close
 function console.close(app, request)
-    find(app, request).process:kill(9)
+    find(app, request).process:kill(15)
     return {}
+end
+
+--- The server ends: they do, too.
+function console.finish(app, deadline)
+    for _, c in pairs(app.consoles) do
+        c.process:finish(deadline)
+        if c.folder then host.remove(c.folder) end
+    end
 end
 
 return console

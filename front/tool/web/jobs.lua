@@ -157,4 +157,9 @@ function jobs.cancel(app, request)
     return {state = job.state}
 end
 
+--- The server ends: they do, too.
+function jobs.finish(app, deadline)
+    for _, job in ipairs(app.jobs) do job.process:finish(deadline) end
+end
+
 return jobs

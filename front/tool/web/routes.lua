@@ -75,4 +75,11 @@ function routes.add(app)
     end
 end
 
+--- What was started by them ends, within some seconds.
+function routes.finish(app)
+    local deadline = host.clock() + 5
+    jobs.finish(app, deadline)
+    console.finish(app, deadline)
+end
+
 return routes

@@ -121,7 +121,7 @@ end
 
 local function connect(o)
     local path = o.folder .. "/s"
-    programs.start({o.server, o.path, "--port", "0", "--unix", path}, {err = "/dev/stderr"})
+    talker.server = programs.start({o.server, o.path, "--port", "0", "--unix", path}, {err = "/dev/stderr"})
     local deadline = host.clock() + 20
     while host.clock() < deadline do
         local client = programs.exists(path) and resp.connect(path, 3600)
@@ -161,10 +161,8 @@ local function next_line()
     end
 end
 
---- Say what is typed until the page has gone.
-function talker.run(language)
-    lines.guard()
-    io.stdout:setvbuf "line"
+-- Say what is typed until the page has gone.
+local function talk(language)
     local run, complete = (language == "lua" and lua or redis)(assert(json.decode(next_line() or "")))
     if not run then return 1 end
     for line in next_line do
@@ -172,6 +170,20 @@ function talker.run(language)
         if o and o.complete then complete(o.complete) elseif o then run(o) end
     end
     return 0
+end
+
+--- The same; what was started here ends before.
+function talker.run(language)
+    host.catch_signals(true)
+    lines.guard()
+    io.stdout:setvbuf "line"
+    local ok, status = pcall(talk, language)
+    if talker.server then
+        host.kill(talker.server, 15)
+        host.wait(talker.server, true)
+    end
+    if not ok then error(status, 0) end
+    return status
 end
 
 return talker
