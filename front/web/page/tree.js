@@ -218,8 +218,18 @@ export class Tree {
 
     /** The database has changed: look again at what is shown. */
     async refresh() {
-        for (const column of this.columns) await column.list.reload();
-        this.value.refresh();
+        this.stale = true;
+        if (this.refreshing) return; // the one that goes on looks once more
+        this.refreshing = true;
+        try {
+            while (this.stale) {
+                this.stale = false;
+                for (const column of this.columns) await column.list.reload();
+                await this.value.refresh();
+            }
+        } finally {
+            this.refreshing = false;
+        }
     }
 
     async copy() {
