@@ -1,6 +1,6 @@
 #!/bin/sh
 # Databases by an address, the long form: the suite with 960 seeds, twenty failovers, and 50,000 acknowledged appends under
-# lost requests, lost answers, late requests, ended connections, restarts and failovers.  Mistakes of the driver are
+# lost requests, lost answers, late requests and restarts.  Mistakes of the driver are
 # found: commits without tokens, reads that the server does not know of (builds with fault points).
 
 # shellcheck source=../run/common.sh
@@ -23,7 +23,6 @@ part()
 
 part "suite" sh "$source/test/with_postgres.sh" sh "$source/test/store/suite.sh" long
 part "failovers" sh "$source/test/store/failover.sh" $((20 * times))
-part "failovers and a bad network" sh "$source/test/store/failover.sh" $((8 * times)) cuts
 
 # -------------------------------------------------- one server, a bad network
 
