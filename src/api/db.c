@@ -563,7 +563,7 @@ int caret_stat(caret_db *db, caret_stats *out)
 
 /* ------------------------------------------------------------------ sessions */
 
-static int bind(caret_session *s, struct caret__engine *e)
+static int bind_engine(caret_session *s, struct caret__engine *e)
 {
     if (s->db->store != NULL)
         return caret__session_bind_remote(s);
@@ -593,7 +593,7 @@ int caret_session_open(caret_db *db, caret_session **out)
     caret_session *s = new_session();
     if (s != NULL)
         s->db = db;
-    if (s == NULL || (db != NULL && bind(s, e) != CARET_OK)) {
+    if (s == NULL || (db != NULL && bind_engine(s, e) != CARET_OK)) {
         if (s != NULL)
             free(s->out);
         free(s);

@@ -165,7 +165,7 @@ int caret__elsewhere_seek(caret_session *s, uint8_t *key, size_t *len, bool back
 
 /* --------------------------------------------------------------------- kill */
 
-static int kill(caret_session *s, const uint8_t *key, size_t len, bool tree)
+static int kill_one(caret_session *s, const uint8_t *key, size_t len, bool tree)
 {
     struct address a;
 
@@ -182,7 +182,7 @@ static int kill_each(caret_session *s, const struct caret__span *r)
 
     while ((rc = seek(s->elsewhere, r->lo, r->lo_len, key, &len, false)) == CARET_OK &&
            caret__span_has(r, key, len))
-        if ((rc = kill(s, key, len, false)) != CARET_OK)
+        if ((rc = kill_one(s, key, len, false)) != CARET_OK)
             break;
     return rc == CARET_NONE ? CARET_OK : rc;
 }
@@ -197,7 +197,7 @@ static bool is_tree(const struct caret__span *r)
 int caret__elsewhere_kill(caret_session *s, const struct caret__span *r, bool alone)
 {
     s->elsewhere->enter(s->elsewhere->who);
-    int rc = alone || is_tree(r) ? kill(s, r->lo, r->lo_len, !alone) : kill_each(s, r);
+    int rc = alone || is_tree(r) ? kill_one(s, r->lo, r->lo_len, !alone) : kill_each(s, r);
     s->elsewhere->leave(s->elsewhere->who);
     return rc;
 }

@@ -238,7 +238,7 @@ static inline bool at_char(const struct cursor *c, char want)
     return c->at < c->end && c->text[c->at] == want;
 }
 
-static inline bool accept(struct cursor *c, char want)
+static inline bool takes(struct cursor *c, char want)
 {
     bool ok = at_char(c, want);
 
@@ -276,7 +276,7 @@ static int get_quoted(struct cursor *c, struct sink *sink)
         }
         put_bytes(sink, from, (size_t)(quote - from));
         c->at += (size_t)(quote - from) + 1;
-        if (!accept(c, '"'))
+        if (!takes(c, '"'))
             return CARET_OK;
         put_char(sink, '"');
     }
@@ -321,13 +321,13 @@ static int get_codes(struct cursor *c, struct sink *sink, bool byte)
             rc = put_code(c, sink, code, byte);
         if (rc != CARET_OK)
             return rc;
-    } while (accept(c, ','));
-    return accept(c, ')') ? CARET_OK : syntax(c, "a ) is missing");
+    } while (takes(c, ','));
+    return takes(c, ')') ? CARET_OK : syntax(c, "a ) is missing");
 }
 
 static int get_part(struct cursor *c, struct sink *sink)
 {
-    if (accept(c, '"'))
+    if (takes(c, '"'))
         return get_quoted(c, sink);
     if (accept_word(c, "$C(") || accept_word(c, "$CHAR("))
         return get_codes(c, sink, false);
@@ -358,7 +358,7 @@ static int get_string(struct cursor *c, struct sink *sink)
         return get_number(c, sink);
     do {
         rc = get_part(c, sink);
-    } while (rc == CARET_OK && accept(c, '_'));
+    } while (rc == CARET_OK && takes(c, '_'));
     return rc;
 }
 
@@ -419,8 +419,8 @@ static int get_subs(struct cursor *c, uint8_t *key, size_t *key_len)
         rc = get_sub(c, key, key_len);
         if (rc != CARET_OK)
             return rc;
-    } while (accept(c, ','));
-    return accept(c, ')') ? CARET_OK : syntax(c, "a ) is missing");
+    } while (takes(c, ','));
+    return takes(c, ')') ? CARET_OK : syntax(c, "a ) is missing");
 }
 
 int caret__zwr_get_key(const char *text, size_t n, bool utf8, uint8_t key[], size_t *key_len, bool *local)
@@ -428,9 +428,9 @@ int caret__zwr_get_key(const char *text, size_t n, bool utf8, uint8_t key[], siz
     struct cursor c = {text, 0, n, utf8};
     int rc;
 
-    *local = !accept(&c, '^');
+    *local = !takes(&c, '^');
     rc = get_name(&c, key, key_len);
-    if (rc == CARET_OK && accept(&c, '('))
+    if (rc == CARET_OK && takes(&c, '('))
         rc = get_subs(&c, key, key_len);
     if (rc == CARET_OK && c.at < n)
         rc = syntax(&c, "the node goes on after its end");

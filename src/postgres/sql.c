@@ -29,13 +29,13 @@ enum { BYTEA = 17, BYTEAS = 1001, INT4 = 23, INT8 = 20, TEXT = 25 };
 #define OVER "on conflict (k) do update set v = excluded.v"
 
 const struct caret__sql_text caret__sqls[CARET__SQLS] = {
-    [CARET__SQL_BEGIN] = {"caret_b", "begin isolation level serializable"},
-    [CARET__SQL_BEGIN_READS] = {"caret_br", "begin isolation level repeatable read read only"},
-    [CARET__SQL_BEGIN_SAFE] = {"caret_bs", "begin isolation level serializable read only deferrable"},
-    [CARET__SQL_BEGIN_LOOSE] = {"caret_bl", "begin isolation level read committed"},
-    [CARET__SQL_COMMIT] = {"caret_c", "commit"},
-    [CARET__SQL_ROLLBACK] = {"caret_r", "rollback"},
-    [CARET__SQL_WAIT_DISK] = {"caret_w", "set local synchronous_commit = on"},
+    [CARET__SQL_BEGIN] = {"caret_b", "begin isolation level serializable", {0}, 0},
+    [CARET__SQL_BEGIN_READS] = {"caret_br", "begin isolation level repeatable read read only", {0}, 0},
+    [CARET__SQL_BEGIN_SAFE] = {"caret_bs", "begin isolation level serializable read only deferrable", {0}, 0},
+    [CARET__SQL_BEGIN_LOOSE] = {"caret_bl", "begin isolation level read committed", {0}, 0},
+    [CARET__SQL_COMMIT] = {"caret_c", "commit", {0}, 0},
+    [CARET__SQL_ROLLBACK] = {"caret_r", "rollback", {0}, 0},
+    [CARET__SQL_WAIT_DISK] = {"caret_w", "set local synchronous_commit = on", {0}, 0},
     [CARET__SQL_GET] = {"caret_g", "select v from " NODES " where k = $1", {BYTEA}, 1},
     [CARET__SQL_GET_LOCK] = {"caret_gl", "select v from " NODES " where k = $1 for update", {BYTEA}, 1},
     [CARET__SQL_MANY] = {"caret_m", "select k, v from " NODES " where k = any($1)", {BYTEAS}, 1},
@@ -74,7 +74,9 @@ const struct caret__sql_text caret__sqls[CARET__SQLS] = {
                                 2},
     [CARET__SQL_TOKENS_OLD] = {"caret_to",
                                "delete from %1$s.tokens where t = any(array(select t from %1$s.tokens "
-                               "where at < now() - interval '1 day' limit 1000))"},
+                               "where at < now() - interval '1 day' limit 1000))",
+                               {0},
+                               0},
     [CARET__SQL_LOCK] = {"caret_l", "select pg_advisory_lock($1)", {INT8}, 1},
     [CARET__SQL_LOCK_SHARED] = {"caret_ls", "select pg_advisory_lock_shared($1)", {INT8}, 1},
     [CARET__SQL_TRY] = {"caret_lt", "select pg_try_advisory_lock($1)", {INT8}, 1},

@@ -35,7 +35,7 @@ int caret__names_reserve(struct caret__names *l, size_t more)
         l->cap = 2 * cap;
     }
     if (taken_cap > l->taken_cap) {
-        struct caret__taken *taken = realloc(l->taken, 2 * taken_cap * sizeof *taken);
+        struct caret__lock_taken *taken = realloc(l->taken, 2 * taken_cap * sizeof *taken);
         if (taken == NULL)
             return nomem(taken_cap);
         l->taken = taken;
@@ -68,7 +68,7 @@ void caret__name_take(struct caret__names *l, size_t name)
             l->taken[i - 1].count++;
             return;
         }
-    l->taken[l->ntaken++] = (struct caret__taken){name, l->level, 1};
+    l->taken[l->ntaken++] = (struct caret__lock_taken){name, l->level, 1};
 }
 
 /* Take the record out. */

@@ -22,7 +22,7 @@ struct caret__name {
 };
 
 /* So often taken at that level. */
-struct caret__taken {
+struct caret__lock_taken {
     size_t name; /* index */
     uint64_t level;
     uint32_t count;
@@ -31,7 +31,7 @@ struct caret__taken {
 struct caret__names {
     struct caret__name *name;
     size_t n, cap;
-    struct caret__taken *taken; /* levels never fall along it */
+    struct caret__lock_taken *taken; /* levels never fall along it */
     size_t ntaken, taken_cap;
     uint64_t level;
 };

@@ -232,7 +232,7 @@ is 2 '' completion csh
 note $? "bash completes an option"
 # completes word...: what bash offers for the last of them
 completes() { bash -c ". '$dir/completion'; shift; COMP_WORDS=(caret \"\$@\"); COMP_CWORD=\$#; _caret; echo \${COMPREPLY[*]}" sh "$@"; }
-[ "$(completes x dump --format js)" = 'jsonl json' ] && [ "$(completes x bench '')" = 'ops mix compare' ] &&
+[ "$(completes x dump --format js)" = 'jsonl json' ] && [ "$(completes x bench '')" = 'ops mix m compare' ] &&
     [ "$(completes x completion z)" = zsh ] && [ "$(completes x help form)" = formats ] && [ "$(completes x bench --unif)" = --uniform ]
 note $? "and what values it can have"
 if command -v fish >/dev/null; then

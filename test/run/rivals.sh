@@ -6,6 +6,7 @@
 . "$(dirname "$0")/common.sh"
 need caret
 mkdir "$dir/bin"
+chmod 711 "$dir" "$dir/tmp" # for PostgreSQL, which can't be root
 
 run() { keep "$caret" 3n1 "$@"; }
 

@@ -66,7 +66,7 @@ finds includes 'src/tree/get.c:8: include ../base/key.h leaves'
 printf '#include "base/key.h"\n' >>"$tree/include/caret.h"
 finds includes 'include/caret.h:9: the public header'
 printf '#include <lua.h>\n' >>"$tree/src/base/key.c"
-finds includes 'src/base/key.c:8: only lua, tool, server, mumps and bench'
+finds includes 'src/base/key.c:8: only lua, tool, web, server, mumps and bench'
 
 printf 'front none\n' >>"$tree/layers"
 finds layers 'layers:1: there is no folder front/none'

@@ -166,7 +166,9 @@ end
 local own = callin.for_module {refused = refused, failed = failed}
 
 local function check_text(what, v)
-    if type(v) ~= "string" then error(("%s is told as text, not by a %s"):format(what, type(v)), 3) end
+    if type(v) == "string" then return end
+    local blamed = debug.getinfo(3, "S").what == "tail" and 4 or 3 -- Lua 5.1 counts the tail call of the method
+    error(("%s is told as text, not by a %s"):format(what, type(v)), blamed)
 end
 
 function callin.require(db, prototypes)
