@@ -167,7 +167,8 @@ local own = callin.for_module {refused = refused, failed = failed}
 
 local function check_text(what, v)
     if type(v) == "string" then return end
-    local blamed = debug.getinfo(3, "S").what == "tail" and 4 or 3 -- Lua 5.1 counts the tail call of the method
+    -- Lua 5.1 counts the tail call of the method.
+    local blamed = debug.getinfo(3, "S").what == "tail" and 4 or 3
     error(("%s is told as text, not by a %s"):format(what, type(v)), blamed)
 end
 
