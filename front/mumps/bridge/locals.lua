@@ -14,12 +14,14 @@ local A = require "mumps.runtime.array"
 local key = require "mumps.runtime.order".key
 local str = require "mumps.values.number".str
 local symbols = require "mumps.runtime.symbols"
+local walk = require "mumps.runtime.walk"
 
 local locals = {}
 
 local S = symbols.table
 local AT, BEYOND = 0, 2
-local first_of, following, before_in_tree = A.first_of, A.following, A.before_in_tree
+local following, before_in_tree = A.following, A.before_in_tree
+local first_value, last_value = walk.first_value, walk.last_value
 local rawget, select, unpack = rawget, select, unpack
 
 function locals.get(name, ...)
@@ -54,27 +56,6 @@ local function arrays(slot, n, subs)
     return t, a
 end
 
--- Below n subscripts, in an array that is there: how many the first one with a value has, the last one.
-local function first(a, subs, n)
-    while true do
-        local s = first_of(a)
-        n = n + 1
-        subs[n] = s
-        if a.k[s] ~= nil then return n end
-        a = a.c[s]
-    end
-end
-
-local function last(a, subs, n)
-    while a do
-        local s = before_in_tree(a, nil)
-        n = n + 1
-        subs[n] = s
-        a = a.c and a.c[s]
-    end
-    return n
-end
-
 local function has(slot, n, t, subs)
     if n == 0 then return symbols.peek(slot) ~= nil end
     return t[n] and t[n].k[subs[n]] ~= nil
@@ -83,28 +64,29 @@ end
 local function forward(slot, n, subs, place)
     local t, below = arrays(slot, n, subs)
     if place == AT and has(slot, n, t, subs) then return n end
-    if place ~= BEYOND and below then return first(below, subs, n) end
+    if place ~= BEYOND and below then return first_value(below, subs, n) end
     for i = n, 1, -1 do
         local a = t[i]
         local s = a and following(a, subs[i])
         if s then
             subs[i] = s
             if a.k[s] ~= nil then return i end
-            return first(a.c[s], subs, i)
+            return first_value(a.c[s], subs, i)
         end
     end
 end
 
 local function backward(slot, n, subs, place)
     local t, below = arrays(slot, n, subs)
-    if place == BEYOND and below then return last(below, subs, n) end
+    if place == BEYOND and below then return last_value(below, subs, n) end
     if place ~= AT and has(slot, n, t, subs) then return n end
     for i = n, 1, -1 do
         local a, s = t[i], nil
         if a then s = before_in_tree(a, subs[i]) end
         if s ~= nil then
             subs[i] = s
-            return last(a.c and a.c[s], subs, i)
+            local under = a.c and a.c[s]
+            return under and last_value(under, subs, i) or i
         end
         if has(slot, i - 1, t, subs) then return i - 1 end
     end

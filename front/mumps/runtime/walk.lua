@@ -12,8 +12,9 @@ local key = order.key
 
 -- ------------------------------------------------------------------- $QUERY
 
--- The first node with a value in array a, below n subscripts; subs get it.  false: a is empty, which none is.
-local function first_value(a, subs, n)
+-- The first node with a value in array a, below n subscripts: how many it has; subs get them.
+-- false: a is empty, which none is.
+function walk.first_value(a, subs, n)
     while a do
         local s = first_of(a)
         n = n + 1
@@ -25,7 +26,7 @@ local function first_value(a, subs, n)
 end
 
 -- The last node of a: the last child of the last child, or that one itself.
-local function last_value(a, subs, n)
+function walk.last_value(a, subs, n)
     while true do
         local s = before_in_tree(a, nil)
         n = n + 1
@@ -35,6 +36,8 @@ local function last_value(a, subs, n)
         a = below
     end
 end
+
+local first_value, last_value = walk.first_value, walk.last_value
 
 -- The arrays on the way to n subscripts, as far as there are any: t[i] has subs[i] as a key, perhaps.
 local function arrays_of(a, subs, n)
