@@ -369,20 +369,8 @@ static void work(uint32_t w, uint64_t until, const char *mistake)
 
 /* ------------------------------------------------------------- dependencies */
 
-struct moment {
-    uint64_t at;
-    uint32_t id;
-    bool ends;
-};
-
-static int by_time(const void *a, const void *b)
-{
-    const struct moment *x = a, *y = b;
-    return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : x->ends - y->ends;
-}
-
 /* Moments of all that have begun; how many. */
-static uint32_t list_moments(struct moment *m)
+static uint32_t list_moments(struct graph_moment *m)
 {
     uint32_t n = 0;
 
@@ -390,18 +378,18 @@ static uint32_t list_moments(struct moment *m)
         const struct txn *t = txn_of(id);
         uint32_t state = atomic_load(&t->state);
         if (state != UNUSED)
-            m[n++] = (struct moment){t->from, id, false};
+            m[n++] = (struct graph_moment){t->from, id, false};
         if (state != UNUSED && state != BEGUN)
-            m[n++] = (struct moment){t->to, id, true};
+            m[n++] = (struct graph_moment){t->to, id, true};
     }
-    qsort(m, n, sizeof *m, by_time);
+    qsort(m, n, sizeof *m, graph_by_time);
     return n;
 }
 
 /* One that had ended before another began came before it: a chain of moments, one for each end. */
 static void add_time(struct graph *g)
 {
-    struct moment *m = calloc(2u * WORKERS * TXNS, sizeof *m);
+    struct graph_moment *m = calloc(2u * WORKERS * TXNS, sizeof *m);
     uint32_t last = NONE;
 
     assert_non_null(m);

@@ -218,22 +218,10 @@ static void judge(uint32_t id, const uint8_t *times)
     unknown_done += state == BEGUN && there == 2;
 }
 
-struct moment {
-    uint64_t at;
-    uint32_t id;
-    bool ends;
-};
-
-static int by_time(const void *a, const void *b)
-{
-    const struct moment *x = a, *y = b;
-    return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : x->ends - y->ends;
-}
-
 /* One that was acknowledged before another began came before it: a chain of moments, one for each end. */
 static uint64_t add_time(struct graph *g)
 {
-    struct moment *m = calloc(4 * (size_t)PROCESSES * EACH, sizeof *m);
+    struct graph_moment *m = calloc(4 * (size_t)PROCESSES * EACH, sizeof *m);
     uint32_t n = 0, last = 0;
     uint64_t at = 0, pause = 0;
 
@@ -241,10 +229,10 @@ static uint64_t add_time(struct graph *g)
         exit(2);
     for (uint32_t id = 1; id <= PROCESSES * EACH; id++)
         if (atomic_load(&txn_of(id)->state) == DONE) {
-            m[n++] = (struct moment){txn_of(id)->from, id, false};
-            m[n++] = (struct moment){txn_of(id)->to, id, true};
+            m[n++] = (struct graph_moment){txn_of(id)->from, id, false};
+            m[n++] = (struct graph_moment){txn_of(id)->to, id, true};
         }
-    qsort(m, n, sizeof *m, by_time);
+    qsort(m, n, sizeof *m, graph_by_time);
     for (uint32_t i = 0; i < n; i++) {
         if (!m[i].ends) {
             graph_edge(g, last, m[i].id, "it began");

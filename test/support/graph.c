@@ -90,3 +90,9 @@ uint32_t graph_cyclic(struct graph *g, uint32_t most)
     free(queue);
     return g->nodes - tail;
 }
+
+int graph_by_time(const void *a, const void *b)
+{
+    const struct graph_moment *x = a, *y = b;
+    return x->at != y->at ? (x->at > y->at) - (x->at < y->at) : x->ends - y->ends;
+}

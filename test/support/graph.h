@@ -6,6 +6,7 @@
 #ifndef CARET_TEST_SUPPORT_GRAPH_H
 #define CARET_TEST_SUPPORT_GRAPH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct graph {
@@ -24,5 +25,15 @@ void graph_edge(struct graph *g, uint32_t from, uint32_t to, const char *why);
 uint32_t graph_cyclic(struct graph *g, uint32_t most);
 
 void graph_free(struct graph *g);
+
+/* A transaction begins or ends.  Of two at one time the beginnings come first: then neither was after the other. */
+struct graph_moment {
+    uint64_t at;
+    uint32_t id;
+    bool ends;
+};
+
+/* For qsort(). */
+int graph_by_time(const void *a, const void *b);
 
 #endif
