@@ -49,6 +49,9 @@ struct caret_m__call {
     void *who;
     /* The session of the database of that name; empty: of the caller's own.  NULL: there is none. */
     caret_session *(*session)(void *who, const char *name, size_t len);
+    /* Of the functions of the host that C which M called has called: what the last that failed says, as $ZSTATUS has
+     * it; once.  NULL: none has.  May be NULL. */
+    const char *(*said)(void *who);
     int status;      /* 0, an M error (negative) or an outcome (positive) */
     char text[2048]; /* of an error, as $ZSTATUS has it; terminated */
 };

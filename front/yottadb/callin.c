@@ -24,12 +24,24 @@ static caret_session *session_of(void *who, const char *name, size_t len)
     return caret__ydb_session_named(c, name, len, &s) == YDB_OK ? s : NULL;
 }
 
+/* The thread's error, if it is news to M. */
+static const char *said(void *who)
+{
+    struct caret__ydb_thread *t = ((struct caret__ydb_call *)who)->self;
+    bool news = t->error.unheard;
+    size_t len;
+
+    t->error.unheard = false;
+    return news ? caret__ydb_zstatus_text(t, &len) : NULL;
+}
+
 static const struct caret_m__machine *machine_of(struct caret__ydb_call *c, struct caret_m__call *call)
 {
     char why[256];
     const struct caret_m__machine *m = caret_m__machine(why);
 
-    *call = (struct caret_m__call){.who = c, .session = session_of, .locks = &caret__ydb_locks_of_m};
+    *call = (struct caret_m__call){
+        .who = c, .session = session_of, .said = said, .locks = &caret__ydb_locks_of_m};
     if (m == NULL)
         caret__ydb_fail(c, YDB_ERR_DLLNOOPEN, "Failed to load external dynamic library caret_m.so: %s", why);
     return m;
@@ -78,7 +90,10 @@ static int call_entry(struct caret__ydb_call *c, const char *routine, size_t len
     int status = caret__ydb_locals_elsewhere(c, m->locals);
     if (status != YDB_OK)
         return status;
+    c->self->error.unheard = false;
+    atomic_fetch_add(&c->self->in_m, 1);
     m->ci(&call, routine, len, entry, args);
+    atomic_fetch_sub(&c->self->in_m, 1);
     return ended(c, &call);
 }
 

@@ -36,6 +36,7 @@ static char *begin_text(struct caret__ydb_call *c, int status, size_t *cap)
 
     e->status = status;
     e->undefined = false;
+    e->unheard = true;
     size_t n = caret_m__status(e->text, sizeof e->text, status, c->where, "");
     *cap = sizeof e->text - n;
     return e->text + n;
@@ -113,6 +114,7 @@ int caret__ydb_undefined(struct caret__ydb_call *c, const caret_node *n)
     struct caret__ydb_error *e = &c->self->error;
 
     e->where = c->where;
+    e->unheard = true;
     e->status = caret_node_is_local(n) ? YDB_ERR_LVUNDEF : YDB_ERR_GVUNDEF;
     e->undefined = caret_node_copy(&e->node.node, sizeof e->node, n) == CARET_OK;
     return e->status;

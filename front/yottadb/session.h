@@ -70,6 +70,7 @@ struct caret__ydb_own {
 struct caret__ydb_error {
     int status;
     bool undefined;    /* no value: the text is made of `node` */
+    bool unheard;      /* M has not been told */
     const char *where; /* what $ZSTATUS names as the place */
     caret_node_buf node;
     char text[YDB_MAX_ERRORMSG];
@@ -95,6 +96,7 @@ struct caret__ydb_thread {
     struct caret__ydb_tp tp;
     struct caret__ydb_paths paths;
     struct caret__ydb_error error;
+    _Atomic unsigned in_m; /* calls of M that it is in */
 };
 
 /* A call in progress. */

@@ -44,6 +44,7 @@ static void thread_ends(void *arg)
         caret__ydb_close_sessions(t);
     }
     t->in = NULL;
+    atomic_store(&t->in_m, 0);
     caret__ydb_zstatus_set(t, "", 0);
     if (caret__ydb_self == t)
         caret__ydb_self = NULL;
@@ -66,6 +67,12 @@ static void membarrier_all(void)
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* stores of all processors are long visible */
 }
 
+/* Is the thread in a call?  C that M called may have ended one of its own in between. */
+static bool in_call(struct caret__ydb_thread *t)
+{
+    return atomic_load_explicit(&t->busy, memory_order_acquire) || atomic_load(&t->in_m) != 0;
+}
+
 /* Wait until no other thread is in a call. */
 static bool all_idle(void)
 {
@@ -75,7 +82,7 @@ static bool all_idle(void)
         bool idle = true;
         for (unsigned i = 0; i < n && idle; i++) {
             struct caret__ydb_thread *t = atomic_load(&records[i]);
-            idle = t == NULL || t == caret__ydb_self || !atomic_load_explicit(&t->busy, memory_order_acquire);
+            idle = t == NULL || t == caret__ydb_self || !in_call(t);
         }
         if (idle)
             return true;
@@ -98,8 +105,9 @@ int ydb_exit(void)
     struct caret__ydb_call c;
 
     if (caret__ydb_exiting() || atomic_load(&count) == 0 || !caret__ydb_begin(&c))
-        return YDB_OK;      /* there is nothing, or nothing yet, to close */
-    if (c.self->in != NULL) /* as the only function, it returns errors as positive numbers */
+        return YDB_OK; /* there is nothing, or nothing yet, to close */
+    if (c.self->in != NULL ||
+        atomic_load(&c.self->in_m) != 0) /* as the only function, it returns errors as positive numbers */
         return -caret__ydb_end(&c, caret__ydb_error(&c, YDB_ERR_INVYDBEXIT, NULL));
     caret__ydb_leave(&c);
     close_all();
@@ -134,6 +142,7 @@ static void in_child(void)
         caret__ydb_locks_forget(t);
         caret__ydb_tp_forget(t);
         t->in = NULL;
+        atomic_store(&t->in_m, t == caret__ydb_self ? t->in_m : 0);
         atomic_store(&t->busy, false);
     }
     caret__ydb_locks_forget_all();

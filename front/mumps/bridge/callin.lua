@@ -293,6 +293,11 @@ local function after_halt(ok, v)
     return ok and v or nil
 end
 
+-- After each external call `said` tells what the functions of libyottadb.so which it called failed with.
+function callin.hear(said)
+    require("mumps.bridge.xcall").said = said
+end
+
 -- HALT ends the call, and not the program, which is none of M's.
 local function halted(f, ...)
     return after_halt(pcall(f, ...))

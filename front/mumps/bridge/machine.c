@@ -62,6 +62,15 @@ static const char *held(caret_session *s)
     return text;
 }
 
+/* For Lua: what C that M called has met, or nothing. */
+static int said(lua_State *l)
+{
+    const char *text = current != NULL && current->said != NULL ? current->said(current->who) : NULL;
+
+    lua_pushstring(l, text);
+    return text != NULL;
+}
+
 static int fail(struct caret_m__call *c, const char *text)
 {
     c->status = CARET_M__E_GTMASSERT2;
@@ -240,6 +249,9 @@ static int load_module(lua_State *l)
     lua_getglobal(l, "require");
     lua_pushliteral(l, "mumps.bridge.callin");
     lua_call(l, 1, 1);
+    lua_getfield(l, -1, "hear");
+    lua_pushcfunction(l, said);
+    lua_call(l, 1, 0);
     lua_setfield(l, LUA_REGISTRYINDEX, "caret.callin");
     caret_mumps__locals_open(l, enter, leave);
     machine.locals = caret_mumps__locals();

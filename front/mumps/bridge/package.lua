@@ -141,10 +141,7 @@ end
 local function result_of(e, r)
     local t = e.result
     if t.kind == "void" then return nil end
-    if t.kind == "status" then
-        if r ~= 0 then fail "ZCSTATUSRET" end
-        return 0
-    end
+    if t.kind == "status" then return r == 0 and 0 end
     if t.pointer == 0 then return types.of_integer(r) end
     if r == nil then return fail("XCRETNULLREF", e.name) end
     local v = taken[t.kind](t, r)

@@ -9,6 +9,10 @@ local xcall = {}
 
 local packages = {}
 
+local function fail(...)
+    return require("mumps.runtime.error").fail(...)
+end
+
 local function package_of(name)
     local p = packages[name]
     if not p then
@@ -18,14 +22,21 @@ local function package_of(name)
     return p
 end
 
+-- $ZSTATUS is that of the last error, in C as in M.
+local function hear()
+    local text = xcall.said()
+    if text then require("mumps.runtime.trap").zstatus = text end
+end
+
+-- A status that is not zero is false: an error where a value is wanted; DO goes on, as GT.M's does.
 function xcall.external(package, name, kind, n, ...)
     local p = package_of(package)
     local f = p.functions[name]
-    if not f then return require("mumps.runtime.error").fail("ZCRTENOTF", name) end
+    if not f then return fail("ZCRTENOTF", name) end
     local v = f(n, ...)
-    if v == nil and kind == 2 then
-        return require("mumps.runtime.error").fail("XCVOIDRET", name, p.path or "")
-    end
+    if xcall.said then hear() end
+    if kind == 2 and v == nil then return fail("XCVOIDRET", name, p.path or "") end
+    if kind == 2 and v == false then return fail "ZCSTATUSRET" end
     return v
 end
 

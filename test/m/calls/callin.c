@@ -185,6 +185,17 @@ static void scopes(void)
     CHECK(strcmp(text, "inner,x,inner2,inner2") == 0 && value_is("shared", "outer"));
 }
 
+/* M is needed until it returns. */
+static void no_exit(void)
+{
+    char text[500];
+
+    CHECK(ydb_ci("leave", text) == YDB_OK && value_is("^gone", NULL));
+    CHECK(strcmp(text, "150380242,(SimpleAPI),%YDB-E-INVYDBEXIT, Inappropriate invocation of ydb_exit(). "
+                       "Calls to ydb_exit() cannot be made from external calls.;none;%YDB-E-LVUNDEF, "
+                       "Undefined local variable: none") == 0);
+}
+
 static int again(void *runs)
 {
     CHECK(ydb_ci("tp") == YDB_OK);
@@ -262,6 +273,7 @@ int main(void)
     handed_over();
     one_set();
     scopes();
+    no_exit();
     restarts();
     locks();
     types();

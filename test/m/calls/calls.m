@@ -41,7 +41,7 @@ xc ; C functions
  write $&t.add(2,.b,.c,.d,.e,.f)," ",b," ",c," ",d," ",e," ",f,!
  do &t.intexp(.b) write b,!
  write $&t.ret("18446744073709551615")," ",$&t.rets(),!
- set b="" for i="s x=$&t.fails()","s x=$&t.add(1,2,3,4,5,6,7)","s x=$&t.nope()","d &none.x()" do try(i)
+ set b="" for i="s x=$&t.fails()","s x=$&t.add(1,2,3,4,5,6,7)","s x=$&t.nope()","d &none.x()","d &t.fails() w ""on"",!" do try(i)
  write $&t.again(5),!
  quit
 try(line) new $etrap
@@ -60,6 +60,8 @@ scope(x) new shared
  set *alias=shared,alias=alias_"2",x=x_","_$&t.look("shared")_","_$$ref(.shared)
  quit x
 ref(by) quit $&t.look("by")
+leave() new first ; C that M calls ends nothing, and tells M its errors
+ set $zstatus="",first=$zstatus do &t.leave() quit first_$zstatus_";"_$&t.look("none")_";"_$piece($zstatus,",",3,9)
 tp() set tried=$get(tried)+1,kept=$get(kept)+1
  quit
 locks(what) ; LOCK, and what ZSHOW has

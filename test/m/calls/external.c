@@ -64,6 +64,16 @@ int again(int n, int x)
     return 10 * n + x;
 }
 
+/* ydb_exit() of the program's libyottadb.so. */
+int leave(int n);
+int leave(int n)
+{
+    int (*leaves)(void);
+
+    *(void **)&leaves = dlsym(RTLD_DEFAULT, "ydb_exit");
+    return leaves != NULL ? leaves() : n;
+}
+
 /* The value of a local variable, as the program's libyottadb.so has it. */
 char *look(int n, char *name);
 char *look(int n, char *name)
