@@ -3,7 +3,7 @@
 # crate yottadb.  They are fetched by pip and cargo and stay in build/clients/; what can't be fetched is skipped.
 # The release build is used, as keys of the small one are too short for them.
 #
-# Left out are tests that need M, that want another thing on purpose (docs/yottadb.md), or what a client does not ship;
+# Left out are tests that want another thing on purpose (docs/yottadb.md), or what a client does not ship;
 # all others have to pass.
 
 build=$CARET_SOURCE/build
@@ -14,7 +14,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/caret-clients-XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 mkdir -p "$cache"
-if ! { cd "$CARET_SOURCE" && cmake --preset release && cmake --build build --target caret_yottadb; } >"$work/log" 2>&1; then
+if ! { cd "$CARET_SOURCE" && cmake --preset release && cmake --build build --target caret_yottadb caret_m_module; } >"$work/log" 2>&1; then
     tail -n 20 "$work/log"
     exit 1
 fi
@@ -47,17 +47,13 @@ get_python()
 
 if get_python >"$work/log" 2>&1; then
     cp -r "$cache/own/$package/tests" "$work/tests"
-    cp "$CARET_SOURCE/test/clients/python/conftest.py" "$work/tests/"
+    cp -r "$CARET_SOURCE/test/clients/python/." "$work/tests/"
     set --
-    # They call routines written in M; a database need not be made beforehand.
-    for test in __yottadb.py::test_lock_incr __yottadb_validation.py::test_ci_input \
-        _yottadb.py::test_ci_table _yottadb.py::test_ci_default _yottadb.py::test_cip _yottadb.py::test_locks \
-        _yottadb.py::test_no_ydb_gbldir; do
-        set -- "$@" --deselect "tests/test$test"
-    done
-    # They need other machines, a file that is not shipped, 16 GiB of memory.
-    for test in _yottadb.py::test_deserialize_JSON _yottadb.py::test_manipulate_JSON_in_place \
-        _wordfreq.py::test_wordfreq __yottadb_validation.py::test_unsigned_int_length_bytes_overflow; do
+    # A database need not be made beforehand; SIGTERM has no handler here; they need other machines, a file that is not
+    # shipped, 16 GiB of memory and minutes.
+    for test in _yottadb.py::test_no_ydb_gbldir _fatal_signal.py::test_fatal_signal _yottadb.py::test_deserialize_JSON \
+        _yottadb.py::test_manipulate_JSON_in_place _wordfreq.py::test_wordfreq \
+        __yottadb_validation.py::test_unsigned_int_length_bytes_overflow; do
         set -- "$@" --deselect "tests/test$test"
     done
     (cd "$work" && CARET_DB=$work/python.caret timeout 600 "$cache/own/venv/bin/python" -m pytest -q \
@@ -80,10 +76,8 @@ get_crate()
 }
 
 if command -v cargo >/dev/null && get_crate >"$work/log" 2>&1; then
-    # Routines of theirs in M are called, and locks are counted by ZSHOW.
-    cmake --build "$build" --target caret_m_module >"$work/log" 2>&1
-    (cd "$cache/crate" && CARET_DB=$work/rust.caret timeout 600 cargo test --locked --lib --test call_after_exit \
-        --test exit_before_init) >"$work/log" 2>&1
+    (cd "$cache/crate" && CARET_DB=$work/rust.caret timeout 600 cargo test --locked --lib --tests \
+        --no-fail-fast) >"$work/log" 2>&1
     outcome $? "$work/log"
 else
     echo "skipped: the crate: $(grep -E '^error|unable|could not' "$work/log" | head -n 1)"
