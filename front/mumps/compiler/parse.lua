@@ -170,12 +170,13 @@ local function formals(s, p)
     return list, p
 end
 
--- The start of a line: label, formals, dots.  The byte after it.
+-- The start of a line: label, formals, dots.  The byte after it.  A label with a colon is known to the routine's own
+-- commands alone.
 local function head(s, line)
     local p = 1
     line.label, p = lex.label(s, p)
+    if line.label and byte(s, p) == 58 then line.hidden, p = true, p + 1 end
     if line.label and byte(s, p) == 40 then line.formals, p = formals(s, p + 1) end
-    if line.label and byte(s, p) == 58 then p = p + 1 end
     local b = byte(s, p)
     if b and b ~= 32 and b ~= 9 and b ~= 59 then fail("LSEXPECTED", p) end
     p = blanks(s, p)

@@ -463,7 +463,8 @@ function M.text(home, label, offset, routine)
     end
     local line = 0
     if label then
-        line = code.labels[text_of(label)]
+        label = text_of(label)
+        line = code.labels[label] or not routine and code.hidden and code.hidden[label]
         if not line then
             return ""
         end

@@ -126,12 +126,22 @@ end
 
 -- ---- routines
 
+local function name_label(code, name, line, formals)
+    code.labels[name] = line
+    code.order[#code.order + 1] = {name = name, line = line}
+    code.by[name] = code["L" .. line]
+    code.entries[name] = code["E" .. line]
+    code.formals[name] = formals
+end
+
 local function name_labels(code, ast)
-    for name, line in pairs(ast.labels) do
-        code.order[#code.order + 1] = {name = name, line = line}
-        code.by[name] = code["L" .. line]
-        code.entries[name] = code["E" .. line]
-        code.formals[name] = ast.lines[line].formals
+    for name, n in pairs(ast.labels) do
+        local line = ast.lines[n]
+        if line.hidden then
+            code.hidden[name] = n
+        else
+            name_label(code, name, n, line.formals)
+        end
     end
     table.sort(code.order, function(a, b)
         return a.line < b.line
@@ -154,7 +164,7 @@ end
 function M.load(text, name, path)
     local code = new_code("routine", name, text)
     local ast = parse.routine(text, name)
-    code.path, code.starts, code.labels, code.errors = path, ast.starts, ast.labels, ast.errors
+    code.path, code.starts, code.hidden, code.errors = path, ast.starts, {}, ast.errors
     code.count = #ast.lines
     build(code, code, ast, function()
         return emit.routine(ast, code.id)

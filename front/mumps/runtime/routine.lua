@@ -189,14 +189,14 @@ function routine.line(name, n)
     return r and routine.text(r, n) or ""
 end
 
--- The number of the line with that label, or nil.  Names count with 31 characters.
+-- The number of the line with that label, or nil, as for labels with a colon.  Names count with 31 characters.
 function routine.label_line(name, label)
     local r = routine.look(name)
     if not r then return nil end
     if not r.labels then
         r.labels = {}
         for i = routine.count(r), 1, -1 do
-            local l = routine.raw(r, i):match "^[%%%w]+"
+            local l = routine.raw(r, i):match "^([%%%w]+)%f[^%%%w:]"
             if l then r.labels[l:sub(1, 31)] = i end
         end
     end
