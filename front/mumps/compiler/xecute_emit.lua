@@ -2,8 +2,8 @@
 -- level of its own.
 --
 -- What stays a level of its own: what is within such a text, or in a text that was compiled at run time; NEW,
--- GOTO, QUIT and indirection. A text with TSTART or TCOMMIT becomes part of the line around it, as what is
--- after them has to be known (tstart_emit.lua); with IF, ELSE or FOR it stays a level.
+-- GOTO, QUIT, FOR with ranges and indirection. A text with TSTART or TCOMMIT becomes part of the line around
+-- it, as what is after them has to be known (tstart_emit.lua); with IF, ELSE or FOR it stays a level.
 
 local M = {}
 
@@ -33,13 +33,25 @@ local function has(cmds, set)
     return false
 end
 
+-- FOR I=1:1:9, not FOR I=1,2.
+local function any_range(cmds)
+    for _, cmd in ipairs(cmds) do
+        for _, spec in ipairs(cmd[1] == "FOR" and cmd[2] or {}) do
+            if #spec > 1 then
+                return true
+            end
+        end
+    end
+    return false
+end
+
 -- The commands of a literal text, or nil if they have to be a level.
 local function commands_of(k, arg, ctx)
     if arg[1] ~= "x" or arg[2][1] ~= "const" or k.at_run_time or ctx.literal then
         return nil
     end
     local cmds = require("mumps.compiler.parse").line(tostring(arg[2][2])).cmds
-    if has(cmds, apart) or any_indirection(cmds) then
+    if has(cmds, apart) or any_range(cmds) or any_indirection(cmds) then
         return nil
     end
     return cmds

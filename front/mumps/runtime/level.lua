@@ -6,8 +6,9 @@
 -- (entries of labels) are not levels; nor is what was compiled for an indirection (kind "i").
 --
 -- failed[n] is where level n was when the newest error passed it. seen[n] is the same for the first error:
--- $STACK() has that until $ECODE is emptied. An error in what the first one's $ETRAP called is added above
--- it, at one level more if it is in the trap itself; later ones are not.
+-- $STACK() has that until $ECODE is emptied, and above it what the trap of that very level calls. An error in
+-- what the first one's $ETRAP called is added above it, at one level more if it is in the trap itself; later
+-- ones are not.
 
 local symbols = require "mumps.runtime.symbols"
 local getinfo, match, gsub, sub = debug.getinfo, string.match, string.gsub, string.sub
@@ -148,7 +149,7 @@ local function remember(n, as, e)
     if not code then
         return
     end
-    M.failed[n] = {code = code, line = line, ecode = e and M.error.ecode(e) or ""}
+    M.failed[n] = {code = code, line = line, kind = L.kind[n], ecode = e and M.error.ecode(e) or ""}
     if as and not M.seen[as] then
         M.seen[as] = M.failed[n]
         M.highest = as > M.highest and as or M.highest
@@ -198,7 +199,7 @@ function M.live(from)
         if not code then
             break
         end
-        list[#list + 1] = {code = code, line = line, n = n}
+        list[#list + 1] = {code = code, line = line, kind = L.kind[n], n = n}
         n, height = n - 1, at + 1
     end
     return list
@@ -206,7 +207,7 @@ end
 
 local function level_at(n)
     local seen = M.seen[n]
-    if seen then
+    if seen or n > M.top() then
         return seen
     end
     for _, l in ipairs(M.live()) do
@@ -217,11 +218,13 @@ local function level_at(n)
 end
 
 function M.top()
-    return M.highest >= 0 and M.highest or L.n
+    local grows = M.highest < 0 or M.handling == M.base
+    return grows and math.max(M.highest, L.n) or M.highest
 end
 
 function M.kind(n)
-    return n == 0 and M.first or names[L.kind[n] or 1]
+    local seen = M.seen[n]
+    return n == 0 and M.first or names[seen and seen.kind or L.kind[n] or 1]
 end
 
 -- $STACK(n, item)
