@@ -170,8 +170,8 @@ local function formals(s, p)
     return list, p
 end
 
--- The start of a line: label, formals, dots.  The byte after it.  A label with a colon is known to the routine's own
--- commands alone.
+-- The start of a line: label, formals, dots.  The byte after it.  A label with a colon is known to the
+-- routine's own commands alone.
 local function head(s, line)
     local p = 1
     line.label, p = lex.label(s, p)

@@ -1,5 +1,6 @@
 -- Signals that a program is interrupted by: SIGUSR1 has $ZINTERRUPT XECUTEd before the next line of M, in
--- direct mode on a terminal SIGINT is a prompt there.  Only caret-m has them (host/interrupt.c).
+-- direct mode on a terminal SIGINT is a prompt there, SIGALRM is $ZTIMEOUT's (timeout.lua).  Only caret-m has
+-- them (host/interrupt.c).
 
 local level = require "mumps.runtime.level"
 local special = require "mumps.runtime.special"
@@ -7,7 +8,7 @@ local T = require "mumps.runtime.test"
 
 local interrupt = {}
 
-local SIGINT, SIGUSR1 = 2, 10
+local SIGINT, SIGUSR1, SIGALRM = 2, 10, 14
 local running = false
 
 special.readers.ZININTERRUPT = function() return running and 1 or 0 end
@@ -20,6 +21,10 @@ local function restore_hook()
     if watch then watch.again() end
 end
 
+local function timeout()
+    return require "mumps.runtime.timeout"
+end
+
 -- $ZINTERRUPT's code, as a level of its own; $TEST stays.
 local function job_interrupt()
     local test = T.t
@@ -28,7 +33,13 @@ local function job_interrupt()
     running = false
     T.t = test
     restore_hook()
+    if package.loaded["mumps.runtime.timeout"] then timeout().again() end
     if not ok then error(e, 0) end
+end
+
+local function run_timeout()
+    restore_hook()
+    return timeout().run()
 end
 
 local function control_c()
@@ -41,16 +52,21 @@ local function at(signal, source, line)
     local code = level.codes[tonumber(source:match "%d+")]
     if not code or not code.map[line] then return nil end
     if signal == SIGINT then return control_c end
+    if signal == SIGALRM and not running then
+        if timeout().due() then return run_timeout end
+        return not timeout().waits() and restore_hook or nil
+    end
     return running and restore_hook or job_interrupt
 end
 
-local function want(signal)
+-- Signals of that number count from now on; nil: this is not caret-m.
+function interrupt.want(signal)
     local interrupts = debug.getregistry()["caret.mumps"].interrupts
     return interrupts and interrupts(signal, at)
 end
 
-function interrupt.start() return want(SIGUSR1) end
+function interrupt.start() return interrupt.want(SIGUSR1) end
 
-function interrupt.terminal() return want(SIGINT) end
+function interrupt.terminal() return interrupt.want(SIGINT) end
 
 return interrupt

@@ -189,7 +189,8 @@ function routine.line(name, n)
     return r and routine.text(r, n) or ""
 end
 
--- The number of the line with that label, or nil, as for labels with a colon.  Names count with 31 characters.
+-- The number of the line with that label, or nil, as for labels with a colon.  Names count with 31
+-- characters.
 function routine.label_line(name, label)
     local r = routine.look(name)
     if not r then return nil end

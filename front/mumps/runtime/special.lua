@@ -112,7 +112,6 @@ variable("ZQUIT", truth_of(from_environment("ydb_zquit_anyway", "gtm_zquit_anywa
 end)
 variable("ZSTEP", from_environment("ydb_zstep", "gtm_zstep") or "B")
 variable("ZTEXIT", "")
-variable("ZTIMEOUT", -1, function(v) return v end)
 variable("ZYERROR", "")
 variable("ZYJOBPARENT", 0)
 writers.ZYJOBPARENT = nil
@@ -135,6 +134,16 @@ local function bytes()
 end
 
 readers.ZALLOCSTOR, readers.ZUSEDSTOR, readers.ZREALSTOR = bytes, bytes, bytes
+
+-- ---------------------------------------------------------------- the timer
+
+function readers.ZTIMEOUT()
+    return require("mumps.runtime.timeout").text()
+end
+
+function writers.ZTIMEOUT(v)
+    return require("mumps.runtime.timeout").set(v)
+end
 
 -- --------------------------------------------------------------- routines
 

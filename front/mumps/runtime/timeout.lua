@@ -1,0 +1,104 @@
+-- timeout.lua - $ZTIMEOUT: one timer of the process, whose vector is XECUTEd when it has run out.
+--
+-- SIGALRM of an interval timer tells that it ran out; the vector runs before the next line of M, as
+-- $ZINTERRUPT does (interrupt.lua), and in a HANG at its time; in a transaction, after its end. Machine code
+-- does not see signals, so while the timer runs programs are interpreted. In a host of its own, which caret-m
+-- is not, no timer is started.
+
+local C = require "mumps.host"
+local ffi = require "ffi"
+local number = require "mumps.values.number"
+local special = require "mumps.runtime.special"
+local T = require "mumps.runtime.test"
+
+ffi.cdef "int setitimer(int which, const long *value, long *old); int raise(int signal);"
+
+local M = {SIGALRM = 14}
+local vector = ""
+local deadline -- in milliseconds of C.caret_mumps__io_ticks(), while it runs
+local cancelled = true -- it was never set, or to less than 0
+
+local function now()
+    return C.caret_mumps__io_ticks()
+end
+
+local function in_transaction()
+    return tonumber(special.get "TLEVEL") > 0
+end
+
+-- Milliseconds; 0: none.
+local function alarm(ms)
+    local us = math.max(math.floor(ms * 1000), ms > 0 and 1 or 0)
+    ffi.C.setitimer(0, ffi.new("long[4]", 0, 0, math.floor(us / 1000000), us % 1000000), nil)
+end
+
+local function stop()
+    if deadline then
+        deadline = nil
+        alarm(0)
+        if not package.loaded["mumps.tools.watch"] then jit.on() end
+    end
+end
+
+local function start(ms)
+    if not require("mumps.runtime.interrupt").want(M.SIGALRM) then return end
+    deadline = now() + ms
+    jit.off()
+    jit.flush()
+    if ms > 0 then alarm(math.min(ms, 2E12)) else ffi.C.raise(M.SIGALRM) end
+end
+
+-- May it run now?
+function M.due()
+    return deadline and now() >= deadline and not in_transaction()
+end
+
+-- Is it over, for a transaction to end?
+function M.waits()
+    return deadline and now() >= deadline
+end
+
+-- When it runs out, if that is before a time and it may run then.
+function M.before(time)
+    return deadline and deadline < time and not in_transaction() and deadline or nil
+end
+
+-- The vector, as a level of its own; $TEST stays.
+function M.run()
+    local test = T.t
+    stop()
+    require("mumps.runtime.call").xecute(vector)
+    T.t = test
+end
+
+-- It ran out while something else was going on.
+function M.again()
+    if M.due() then ffi.C.raise(M.SIGALRM) end
+end
+
+local function left()
+    if cancelled then return -1 end
+    local ms = deadline and math.max(0, math.floor(deadline - now())) or 0
+    return number.div(ms, 1000)
+end
+
+function M.text()
+    local rest = number.str(left())
+    return vector == "" and rest or rest .. ":" .. vector
+end
+
+-- [SECONDS][:VECTOR]
+function M.set(v)
+    local seconds, colon, text = number.str(v):match "^([^:]*)(:?)(.*)$"
+    if colon ~= "" then
+        require("mumps.runtime.trap").compile(text)
+        vector = text
+    end
+    if seconds == "" then return end
+    local ms = tonumber(number.num(seconds)) * 1000
+    stop()
+    cancelled = ms < 0
+    if not cancelled then start(ms) end
+end
+
+return M
