@@ -20,4 +20,21 @@ program()
 for name in "$source"/test/m/io/*.m; do
     program "$(basename "$name" .m)"
 done
+
+# A program that computes, and does so until its reader has seen all that it wrote before.
+mkdir "$dir/seen" && cd "$dir/seen" || exit 1
+cat >seen.m <<'end'
+seen w "one",! w "two",!,"th",*114 w "ee"
+ f  q:$zsearch("go",-1)'=""
+ w " four",!
+ q
+end
+mkfifo lines
+CARET_DB="$dir/seen/db" ydb_routines=. timeout "$patience" "$build/caret-m" -run seen </dev/null >lines 2>&1 &
+writer=$!
+{ head -c 13 && : >go && cat; } <lines >got
+wait $writer
+printf 'one\ntwo\nthree four\n' | cmp -s - got
+note $? "what was written is seen while the program computes"
+cd "$dir" || exit 1
 finish

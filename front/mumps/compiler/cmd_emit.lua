@@ -126,7 +126,18 @@ local function write_one(k, arg)
     return format("%s(%s)", k:h("io_write"), value(k, arg))
 end
 
-do_cmd.WRITE = each(write_one)
+local write_each = each(write_one)
+local line_ends = {nl = true, ff = true, argind = true}
+
+-- A line end shows by itself what was written; after anything else the end of the command does.
+function do_cmd.WRITE(k, cmd, ctx)
+    local args = cmd[2]
+    local text, last = write_each(k, cmd, ctx), args[#args]
+    if not last or line_ends[last[1]] then
+        return text
+    end
+    return format("%s %s()", text, k:h("io_written"))
+end
 
 local function timed(text, timeout, k)
     if not timeout then

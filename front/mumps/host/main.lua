@@ -26,7 +26,6 @@ local commands = {
 }
 
 function main.main(command, ...)
-    jit.opt.start("maxtrace=8000", "maxrecord=8000", "maxmcode=16384", "maxside=400", "maxsnap=1000")
     local f = commands[command or "-direct"]
     if not f or (command == "-run" or command == "-lua") and not ... then
         io.stderr:write("caret m: ", f and command .. " what?" or "there is no " .. command, "\n", USAGE)

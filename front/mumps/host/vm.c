@@ -107,10 +107,27 @@ static void tune(lua_State *L)
     lua_gc(L, LUA_GCSETSTEPMUL, 1000);
 }
 
+/* Routines of M are many and long: the compiler's limits are those of a program, not of a script. */
+static void allow_traces(lua_State *L)
+{
+    static const char *const limits[] = {"maxtrace=8000", "maxrecord=8000", "maxmcode=16384", "maxside=400",
+                                         "maxsnap=1000"};
+    int n = (int)(sizeof limits / sizeof limits[0]);
+
+    lua_getglobal(L, "jit");
+    lua_getfield(L, -1, "opt");
+    lua_getfield(L, -1, "start");
+    for (int i = 0; i < n; i++)
+        lua_pushstring(L, limits[i]);
+    lua_call(L, n, 0);
+    lua_pop(L, 2);
+}
+
 static int open_all(lua_State *L)
 {
     luaL_openlibs(L);
     tune(L);
+    allow_traces(L);
     add_searcher(L);
     add_exports(L);
     return 0;

@@ -8,6 +8,7 @@
 --     buf n          bytes written but not yet handed to the system
 --     x y width length wrap      the virtual cursor and page
 --     limit          WRITE may put bytes into buf without asking while x stays within it; -1: always ask
+--     eager flushes moment       of what somebody looks at: how often it was flushed since that moment
 --     za zb key zeof status      $ZA $ZB $KEY $ZEOF $DEVICE
 --     exception      text of EXCEPTION=, or nil
 --     input          where READ reads: another device if $PRINCIPAL's two sides differ, or nil
@@ -57,7 +58,7 @@ function M.new(name, kind, class)
         width = 32767,
         length = 66, wrap = true, limit = -1, za = 0, zb = "", key = "", zeof = 0, status = "", ip = 0,
             ie = 0,
-        flushed = 0 }
+        flushes = 0, moment = 0 }
     d.buf = bytes_type(M.CAP)
     return d
 end
@@ -76,7 +77,6 @@ function M.flush(d)
     if rc < 0 then
         return d.class.broken(d, -rc)
     end
-    d.flushed = ticks()
 end
 
 -- Appends text to the buffer, whatever its length.

@@ -2,18 +2,20 @@
 --
 -- WRITE to a device copies bytes into its buffer; the buffer goes to the system when it is full, and before
 -- anything that waits: READ, HANG, USE of another device, LOCK, ZSYSTEM, JOB, CLOSE, HALT.  Where somebody
--- may look at the other end while the program computes (a terminal, a pipe, a socket) a line end also
--- flushes, unless the last flush was a moment ago.
+-- may look at the other end while the program computes (a terminal, a pipe, a socket) each line end and each
+-- end of a WRITE flushes, too, BURST times in a MOMENT: so what a program writes now and then is seen at
+-- once, and a program that writes without end is not slowed down by the system.
 local ffi = require "ffi"
 local C = require "mumps.host"
 local B = require "mumps.io.base"
 local K = require "mumps.io.keywords"
 local P = require "mumps.io.params"
 
-local ticks = C.caret_mumps__io_ticks
+local coarse_ticks = C.caret_mumps__io_coarse_ticks
 local copy, tostring, type, format = ffi.copy, tostring, type, string.format
 local CAP = B.CAP
 local MOMENT = 20 -- milliseconds: what a reader of a pipe does not notice
+local BURST = 32
 
 local D = {}
 
@@ -74,8 +76,24 @@ function D.write(v)
 end
 
 local function soon(d)
-    if d.n > 0 and ticks() - d.flushed > MOMENT then
-        B.flush(d)
+    if d.n == 0 then
+        return
+    end
+    if d.flushes == BURST then
+        local now = coarse_ticks()
+        if now - d.moment <= MOMENT then
+            return
+        end
+        d.moment, d.flushes = now, 0
+    end
+    d.flushes = d.flushes + 1
+    B.flush(d)
+end
+
+-- A WRITE ends, not by a line end.
+function D.written()
+    if current.eager then
+        soon(current)
     end
 end
 
@@ -249,6 +267,7 @@ function D.open(device, params, timeout, space)
         d, ok = require(OPENERS[kind] or "mumps.io.file").open(name, params, timeout)
         if d then
             d.plain = d.plain or d.kind == "RM" and not d.fixed
+            d.eager = d.eager or d.pipe or d.kind == "FF"
             B.devices[name] = d
         end
     end

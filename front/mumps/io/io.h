@@ -24,6 +24,7 @@ int caret_mumps__io_close(int fd);
 int64_t caret_mumps__io_read(int fd, char *room, size_t n);
 int caret_mumps__io_write(int fd, const char *text, size_t n, int patience, size_t *done);
 double caret_mumps__io_ticks(void);
+double caret_mumps__io_coarse_ticks(void);
 int caret_mumps__io_wait(const int *fds, int *what, int n, double ms);
 int64_t caret_mumps__io_seek(int fd, int64_t at, int whence);
 int caret_mumps__io_truncate(int fd, int64_t size);
