@@ -108,6 +108,11 @@ struct caret__py_node {
     /* the key follows */
 };
 
+static inline struct caret__py_node *caret__py_as(PyObject *node)
+{
+    return (struct caret__py_node *)node;
+}
+
 /* Of the module; one for each interpreter. */
 struct caret__py_state {
     PyTypeObject *database, *session, *node, *view, *iter, *range;
@@ -226,16 +231,26 @@ struct caret__py_node *caret__py_node_at(PyTypeObject *type, struct caret__py_ow
 /* n becomes a child of parent: an outcome, or CARET__PY_SET. */
 int caret__py_child(struct caret__py_state *st, caret_node *n, size_t bytes, const caret_node *parent,
                     PyObject *sub);
-PyObject *caret__py_last_sub(const caret_node *n);
 PyObject *caret__py_node_path(struct caret__py_owner *o, PyTypeObject *type, PyObject *view, PyObject *key);
 bool caret__py_is_node(struct caret__py_state *st, PyObject *o);
 int caret__py_add_node(PyObject *module, struct caret__py_state *st);
 PyObject *caret__py_node_get(PyObject *self, PyObject *key);
+
+/* ----------------------------------------------------------- name.c */
+
+extern PyGetSetDef caret__py_name_getset[];
+PyObject *caret__py_last_sub(const caret_node *n);
 PyObject *caret__py_zwr(const caret_node *n);
+PyObject *caret__py_node_str(PyObject *self);
+PyObject *caret__py_repr(PyObject *self);
+Py_hash_t caret__py_hash(PyObject *self);
+PyObject *caret__py_compare(PyObject *a, PyObject *b, int op);
 
-/* ----------------------------------------------------------- data.c */
+/* ----------------------------------------------------------- data.c, sum.c */
 
-extern PyMethodDef caret__py_data_methods[];
+extern PyMethodDef caret__py_data_methods[], caret__py_sum_methods[];
+/* No more than one argument?  Else an exception is set. */
+bool caret__py_few(Py_ssize_t nargs, const char *name);
 PyObject *caret__py_get_value(PyObject *self, void *closure);
 int caret__py_set_value(PyObject *self, PyObject *value, void *closure);
 PyObject *caret__py_get_bytes(PyObject *self, void *closure);

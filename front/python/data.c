@@ -1,5 +1,5 @@
 /*
- * data.c - what nodes do with data: get, set, count, kill, subtrees.
+ * data.c - what nodes do with data: get, set, kill, subtrees.
  *
  * Arguments become bytes first, and then the session is asked for: making bytes may run code of the program's, which
  * may use the same session.  What a call answers points to memory of the session, and becomes an object at once.
@@ -7,11 +7,6 @@
 #include "python/binding.h"
 
 #include <string.h>
-
-static inline struct caret__py_node *as_node(PyObject *o)
-{
-    return (struct caret__py_node *)o;
-}
 
 /* ----------------------------------------------------------- reading */
 
@@ -24,7 +19,7 @@ static inline PyObject *value_of(PyObject *view, caret_slice v)
 
 PyObject *caret__py_get_value(PyObject *self, void *closure)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     caret_session *s = caret__py_enter(n->owner);
     caret_slice v;
 
@@ -53,7 +48,7 @@ static int look(struct caret__py_node *n, caret_slice *v)
 PyObject *caret__py_get_bytes(PyObject *self, void *closure)
 {
     caret_slice v;
-    int there = look(as_node(self), &v);
+    int there = look(caret__py_as(self), &v);
 
     (void)closure;
     if (there == 0)
@@ -61,7 +56,7 @@ PyObject *caret__py_get_bytes(PyObject *self, void *closure)
     return there < 0 ? NULL : PyBytes_FromStringAndSize(v.data, (Py_ssize_t)v.len);
 }
 
-static bool few(Py_ssize_t nargs, const char *name)
+bool caret__py_few(Py_ssize_t nargs, const char *name)
 {
     if (nargs > 1)
         caret__py_type_error("%s() takes at most one argument, not %zd", name, nargs);
@@ -77,45 +72,45 @@ static PyObject *get(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     caret_slice v;
 
-    if (!few(nargs, "get"))
+    if (!caret__py_few(nargs, "get"))
         return NULL;
-    int there = look(as_node(self), &v);
+    int there = look(caret__py_as(self), &v);
     if (there == 0)
         return otherwise(args, nargs);
-    return there < 0 ? NULL : value_of(as_node(self)->view, v);
+    return there < 0 ? NULL : value_of(caret__py_as(self)->view, v);
 }
 
 static PyObject *get_int(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     caret_slice v;
 
-    if (!few(nargs, "int"))
+    if (!caret__py_few(nargs, "int"))
         return NULL;
-    int there = look(as_node(self), &v);
+    int there = look(caret__py_as(self), &v);
     if (there == 0)
         return otherwise(args, nargs);
-    return there < 0 ? NULL : caret__py_integer(as_node(self)->owner->state, v.data, v.len);
+    return there < 0 ? NULL : caret__py_integer(caret__py_as(self)->owner->state, v.data, v.len);
 }
 
 static PyObject *get_number(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     caret_slice v;
 
-    if (!few(nargs, "number"))
+    if (!caret__py_few(nargs, "number"))
         return NULL;
-    int there = look(as_node(self), &v);
+    int there = look(caret__py_as(self), &v);
     if (there == 0)
         return otherwise(args, nargs);
-    return there < 0 ? NULL : caret__py_number(as_node(self)->owner->state, v.data, v.len);
+    return there < 0 ? NULL : caret__py_number(caret__py_as(self)->owner->state, v.data, v.len);
 }
 
 static PyObject *get_float(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 {
     caret_slice v;
 
-    if (!few(nargs, "float"))
+    if (!caret__py_few(nargs, "float"))
         return NULL;
-    int there = look(as_node(self), &v);
+    int there = look(caret__py_as(self), &v);
     if (there == 0)
         return otherwise(args, nargs);
     PyObject *text = there < 0 ? NULL : caret__py_str(v.data, v.len);
@@ -138,7 +133,7 @@ static int data_of(struct caret__py_owner *o, caret_node *n)
 
 PyObject *caret__py_get_data(PyObject *self, void *closure)
 {
-    int data = data_of(as_node(self)->owner, &as_node(self)->node), what = *(const int *)closure;
+    int data = data_of(caret__py_as(self)->owner, &caret__py_as(self)->node), what = *(const int *)closure;
 
     if (data < 0)
         return NULL;
@@ -147,7 +142,7 @@ PyObject *caret__py_get_data(PyObject *self, void *closure)
 
 int caret__py_contains(PyObject *self, PyObject *sub)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     caret_node_buf at;
     int rc = caret__py_child(n->owner->state, &at.node, sizeof at, &n->node, sub);
 
@@ -161,12 +156,13 @@ int caret__py_contains(PyObject *self, PyObject *sub)
 
 static PyObject *count(PyObject *self, PyObject *none)
 {
-    caret_session *s = caret__py_enter(as_node(self)->owner);
+    caret_session *s = caret__py_enter(caret__py_as(self)->owner);
     uint64_t nodes = 0;
-    int rc = s == NULL ? CARET__PY_SET : caret_count(s, &as_node(self)->node, &nodes);
+    int rc = s == NULL ? CARET__PY_SET : caret_count(s, &caret__py_as(self)->node, &nodes);
 
     (void)none;
-    return rc == CARET_OK ? PyLong_FromUnsignedLongLong(nodes) : caret__py_raise(as_node(self)->owner, rc);
+    return rc == CARET_OK ? PyLong_FromUnsignedLongLong(nodes)
+                          : caret__py_raise(caret__py_as(self)->owner, rc);
 }
 
 /* ----------------------------------------------------------- writing */
@@ -200,7 +196,7 @@ static int change_at(struct caret__py_node *n, caret_node *at, change *f)
 
 int caret__py_set_value(PyObject *self, PyObject *value, void *closure)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     int rc = value != NULL ? set_at(n, &n->node, value) : change_at(n, &n->node, caret_delete);
 
     (void)closure;
@@ -212,19 +208,19 @@ int caret__py_set_value(PyObject *self, PyObject *value, void *closure)
 
 static PyObject *set(PyObject *self, PyObject *value)
 {
-    return done(as_node(self), set_at(as_node(self), &as_node(self)->node, value));
+    return done(caret__py_as(self), set_at(caret__py_as(self), &caret__py_as(self)->node, value));
 }
 
 static PyObject *delete (PyObject *self, PyObject *none)
 {
     (void)none;
-    return done(as_node(self), change_at(as_node(self), &as_node(self)->node, caret_delete));
+    return done(caret__py_as(self), change_at(caret__py_as(self), &caret__py_as(self)->node, caret_delete));
 }
 
 static PyObject *kill(PyObject *self, PyObject *none)
 {
     (void)none;
-    return done(as_node(self), change_at(as_node(self), &as_node(self)->node, caret_kill));
+    return done(caret__py_as(self), change_at(caret__py_as(self), &caret__py_as(self)->node, caret_kill));
 }
 
 /* n[sub] += 1 ends by n[sub] = the node itself. */
@@ -250,7 +246,7 @@ static int child_at(struct caret__py_node *n, caret_node_buf *at, PyObject *sub)
 
 int caret__py_assign(PyObject *self, PyObject *sub, PyObject *value)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     caret_node_buf at;
     int rc;
 
@@ -264,130 +260,12 @@ int caret__py_assign(PyObject *self, PyObject *sub, PyObject *value)
     if (rc == CARET_OK && value == NULL)
         rc = change_at(n, &at.node, caret_kill);
     else if (rc == CARET_OK && caret__py_is_node(n->owner->state, value))
-        rc = assign_node(&at.node, as_node(value));
+        rc = assign_node(&at.node, caret__py_as(value));
     else if (rc == CARET_OK)
         rc = set_at(n, &at.node, value);
     if (rc != CARET_OK)
         caret__py_raise(n->owner, rc);
     return rc == CARET_OK ? 0 : -1;
-}
-
-/* ----------------------------------------------------------- counting */
-
-typedef PyObject *sum_made(struct caret__py_node *n, caret_slice sum);
-
-/* By text; the sum becomes what `made` makes of it. */
-static PyObject *incr_text(struct caret__py_node *n, PyObject *by, bool minus, sum_made *made)
-{
-    struct caret__py_text t;
-    char negative[128] = "-";
-    caret_slice sum;
-
-    if (caret__py_text(n->owner->state, by, &t, "number to add") < 0)
-        return NULL;
-    const char *data = t.data;
-    size_t len = (size_t)t.len;
-    if (minus && len > 0 && len < sizeof negative && (*data == '-' || *data == '+')) {
-        memcpy(negative, data, len);
-        negative[0] = *data == '-' ? '+' : '-';
-        data = negative;
-    } else if (minus && len + 1 < sizeof negative) {
-        memcpy(negative + 1, data, len++);
-        data = negative;
-    }
-    caret_session *s = caret__py_enter(n->owner);
-    int rc = s == NULL ? CARET__PY_SET : caret_incr(s, &n->node, data, len, &sum);
-    caret__py_drop(&t);
-    return rc == CARET_OK ? made(n, sum) : caret__py_raise(n->owner, rc);
-}
-
-static PyObject *number_made(struct caret__py_node *n, caret_slice sum)
-{
-    return caret__py_number(n->owner->state, sum.data, sum.len);
-}
-
-static PyObject *self_made(struct caret__py_node *n, caret_slice sum)
-{
-    (void)sum;
-    return Py_NewRef((PyObject *)n);
-}
-
-/* An int of 64 bits, by the call for these: 1 and *sum; 0: it takes text; -1: an exception is set. */
-static int incr_int(struct caret__py_node *n, PyObject *by, bool minus, int64_t *sum)
-{
-    int over = 0;
-
-    if (!PyLong_CheckExact(by))
-        return 0;
-    long long v = PyLong_AsLongLongAndOverflow(by, &over);
-    if (over != 0 || v == INT64_MIN)
-        return 0;
-    caret_session *s = caret__py_enter(n->owner);
-    int rc = s == NULL ? CARET__PY_SET : caret_incr_int(s, &n->node, minus ? -v : v, 0, sum);
-    if (rc == CARET_OK)
-        return 1;
-    if (rc == CARET_E_NUMOFLOW)
-        return 0;
-    caret__py_raise(n->owner, rc);
-    return -1;
-}
-
-static PyObject *incr_by(struct caret__py_node *n, PyObject *by)
-{
-    int64_t sum;
-    int rc = incr_int(n, by, false, &sum);
-
-    if (rc > 0)
-        return PyLong_FromLongLong(sum);
-    return rc < 0 ? NULL : incr_text(n, by, false, number_made);
-}
-
-static PyObject *incr(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
-{
-    if (!few(nargs, "incr"))
-        return NULL;
-    if (nargs == 1)
-        return incr_by(as_node(self), args[0]);
-    PyObject *one = PyLong_FromLong(1);
-    PyObject *sum = one != NULL ? incr_by(as_node(self), one) : NULL;
-    Py_XDECREF(one);
-    return sum;
-}
-
-/* _incr_m(by): by the rules of M; bytes */
-static PyObject *incr_m(PyObject *self, PyObject *by)
-{
-    struct caret__py_node *n = as_node(self);
-    struct caret__py_text t;
-    caret_slice sum;
-
-    if (caret__py_text(n->owner->state, by, &t, "number to add") < 0)
-        return NULL;
-    caret_session *s = caret__py_enter(n->owner);
-    int rc = s == NULL ? CARET__PY_SET : caret_incr_m(s, &n->node, t.data, (size_t)t.len, &sum);
-    caret__py_drop(&t);
-    return rc == CARET_OK ? PyBytes_FromStringAndSize(sum.data, (Py_ssize_t)sum.len)
-                          : caret__py_raise(n->owner, rc);
-}
-
-static PyObject *in_place(PyObject *self, PyObject *by, bool minus)
-{
-    int64_t sum;
-    int rc = incr_int(as_node(self), by, minus, &sum);
-
-    if (rc > 0)
-        return Py_NewRef(self);
-    return rc < 0 ? NULL : incr_text(as_node(self), by, minus, self_made);
-}
-
-PyObject *caret__py_add(PyObject *self, PyObject *by)
-{
-    return in_place(self, by, false);
-}
-
-PyObject *caret__py_subtract(PyObject *self, PyObject *by)
-{
-    return in_place(self, by, true);
 }
 
 /* ----------------------------------------------------------- both at once */
@@ -402,7 +280,7 @@ static PyObject *put_result(struct caret__py_node *n, int rc, int had, caret_sli
 /* _put(value, flags[, old]): with CARET_PUT_SAME `old` is what must be there, None for no value */
 static PyObject *put(PyObject *self, PyObject *args)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     struct caret__py_text t, expected = {NULL, 0, NULL, ""};
     PyObject *value, *before = Py_None;
     caret_slice old = {NULL, 0};
@@ -427,18 +305,18 @@ typedef int subtree(caret_session *s, const caret_node *to, const caret_node *fr
 /* `to` and `from` of one session. */
 static PyObject *subtrees(PyObject *to, PyObject *from, subtree *f)
 {
-    struct caret__py_owner *o = as_node(to)->owner;
+    struct caret__py_owner *o = caret__py_as(to)->owner;
 
     if (!caret__py_is_node(o->state, to) || !caret__py_is_node(o->state, from))
         return caret__py_type_error("the other one must be a node");
-    struct caret__py_link *a = caret__py_link(as_node(from)->owner);
+    struct caret__py_link *a = caret__py_link(caret__py_as(from)->owner);
     struct caret__py_link *b = a != NULL ? caret__py_link(o) : NULL;
     if (b == NULL)
         return NULL;
     if (a != b)
         return caret__py_raise_text(o->state, CARET_E_INVALID,
                                     "INVALID: both nodes must be of one database and session");
-    return done(as_node(to), f(b->s, &as_node(to)->node, &as_node(from)->node));
+    return done(caret__py_as(to), f(b->s, &caret__py_as(to)->node, &caret__py_as(from)->node));
 }
 
 static PyObject *merge(PyObject *self, PyObject *from)
@@ -448,14 +326,14 @@ static PyObject *merge(PyObject *self, PyObject *from)
 
 static PyObject *copy_to(PyObject *self, PyObject *to)
 {
-    if (!caret__py_is_node(as_node(self)->owner->state, to))
+    if (!caret__py_is_node(caret__py_as(self)->owner->state, to))
         return caret__py_type_error("copy_to() takes a node");
     return subtrees(to, self, caret_copy);
 }
 
 static PyObject *move_to(PyObject *self, PyObject *to)
 {
-    if (!caret__py_is_node(as_node(self)->owner->state, to))
+    if (!caret__py_is_node(caret__py_as(self)->owner->state, to))
         return caret__py_type_error("move_to() takes a node");
     return subtrees(to, self, caret_move);
 }
@@ -463,7 +341,7 @@ static PyObject *move_to(PyObject *self, PyObject *to)
 /* _random(r): any child, or None */
 static PyObject *random_child(PyObject *self, PyObject *r)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     unsigned long long number = PyLong_AsUnsignedLongLongMask(r);
     caret_node_buf at;
 
@@ -484,25 +362,25 @@ static PyObject *random_child(PyObject *self, PyObject *r)
 static PyObject *keys(PyObject *self, PyObject *none)
 {
     (void)none;
-    return caret__py_iterate(as_node(self), CARET__PY_KEYS, NULL);
+    return caret__py_iterate(caret__py_as(self), CARET__PY_KEYS, NULL);
 }
 
 static PyObject *values(PyObject *self, PyObject *none)
 {
     (void)none;
-    return caret__py_iterate(as_node(self), CARET__PY_VALUES, NULL);
+    return caret__py_iterate(caret__py_as(self), CARET__PY_VALUES, NULL);
 }
 
 static PyObject *items(PyObject *self, PyObject *none)
 {
     (void)none;
-    return caret__py_iterate(as_node(self), CARET__PY_ITEMS, NULL);
+    return caret__py_iterate(caret__py_as(self), CARET__PY_ITEMS, NULL);
 }
 
 static PyObject *nodes(PyObject *self, PyObject *none)
 {
     (void)none;
-    return caret__py_iterate(as_node(self), CARET__PY_NODES, NULL);
+    return caret__py_iterate(caret__py_as(self), CARET__PY_NODES, NULL);
 }
 
 static PyObject *reversed(PyObject *self, PyObject *none)
@@ -510,7 +388,7 @@ static PyObject *reversed(PyObject *self, PyObject *none)
     const struct caret__py_bounds b = {.back = true, .limit = -1};
 
     (void)none;
-    return caret__py_iterate(as_node(self), CARET__PY_KEYS, &b);
+    return caret__py_iterate(caret__py_as(self), CARET__PY_KEYS, &b);
 }
 
 static PyObject *walk(PyObject *self, PyObject *args, PyObject *kw)
@@ -530,7 +408,7 @@ static PyObject *walk(PyObject *self, PyObject *args, PyObject *kw)
             return NULL;
         }
     }
-    return caret__py_walk(as_node(self), levels);
+    return caret__py_walk(caret__py_as(self), levels);
 }
 
 #define FAST(f) (PyCFunction)(void (*)(void)) f
@@ -544,8 +422,6 @@ PyMethodDef caret__py_data_methods[] = {
     {"delete", delete, METH_NOARGS, "Take the value away; children stay."},
     {"kill", kill, METH_NOARGS, "Take the value away, and everything below."},
     {"count", count, METH_NOARGS, "How many nodes have a value, it and all below."},
-    {"incr", FAST(incr), METH_FASTCALL, "incr(by=1): add, and tell the exact sum"},
-    {"_incr_m", incr_m, METH_O, NULL},
     {"_put", put, METH_VARARGS, NULL},
     {"merge", merge, METH_O, "merge(source): set here what is at source and below"},
     {"copy_to", copy_to, METH_O, "copy_to(target): make target, and what is below, like this"},

@@ -63,11 +63,6 @@ static int wait_change(const struct wait *w, uint64_t ns)
 
 /* ----------------------------------------------------------- of a node */
 
-static struct caret__py_node *as_node(PyObject *o)
-{
-    return (struct caret__py_node *)o;
-}
-
 static PyObject *got(struct caret__py_owner *o, int rc, int timeout)
 {
     if (rc == CARET_OK || rc == timeout)
@@ -78,7 +73,7 @@ static PyObject *got(struct caret__py_owner *o, int rc, int timeout)
 /* acquire(timeout=None) -> bool; _lock(timeout) raises instead */
 static PyObject *take(PyObject *self, PyObject *const *args, Py_ssize_t nargs, int timeout)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     uint64_t ns;
 
     if (nargs > 1)
@@ -104,7 +99,7 @@ static PyObject *lock(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
 
 static PyObject *release(PyObject *self, PyObject *none)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     caret_session *s = caret__py_enter(n->owner);
     int rc = s == NULL ? CARET__PY_SET : caret_unlock(s, &n->node);
 
@@ -116,7 +111,7 @@ static PyObject *release(PyObject *self, PyObject *none)
 static PyObject *wait(PyObject *self, PyObject *args, PyObject *kw)
 {
     static char *names[] = {"timeout", "place", NULL};
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     PyObject *timeout = NULL, *place = Py_None;
     struct wait w = {.n = &n->node, .place = CARET_LOG_END};
     uint64_t ns;
@@ -164,7 +159,7 @@ static int read_nodes(struct caret__py_owner *o, PyObject *tuple, const caret_no
             caret__py_type_error("locks are taken on nodes");
             return -1;
         }
-        nodes[i] = &as_node(node)->node;
+        nodes[i] = &caret__py_as(node)->node;
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * node.c - the class Node: addresses, and what can be told of them without looking at data.
+ * node.c - the class Node: how nodes are made, children and neighbours.
  *
  * A node is one piece of memory: head, owner, view, caret_node, key.  It never changes its address; what moves is a
  * copy.  Memory for a child is guessed from its subscript, so that the key is written where it stays; a guess that was
@@ -10,19 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ZWR_ROOM   512 /* most nodes; else memory is allocated */
-#define INT_ROOM   12  /* the encoded form of an integer */
-#define STR_ROOM   4   /* the ends of one of a string */
-#define OTHER_ROOM 24  /* of floats; others may need more */
+#define INT_ROOM   12 /* the encoded form of an integer */
+#define STR_ROOM   4  /* the ends of one of a string */
+#define OTHER_ROOM 24 /* of floats; others may need more */
 
 bool caret__py_is_node(struct caret__py_state *st, PyObject *o)
 {
     return PyObject_TypeCheck(o, st->node);
-}
-
-static struct caret__py_node *as_node(PyObject *o)
-{
-    return (struct caret__py_node *)o;
 }
 
 static size_t key_bytes(const caret_node *n)
@@ -70,7 +64,7 @@ struct caret__py_node *caret__py_node_at(PyTypeObject *type, struct caret__py_ow
 
 static void dealloc(PyObject *self)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     PyTypeObject *type = Py_TYPE(self);
     struct caret__py_owner *o = n->owner;
     bool plain = o != NULL && type == o->state->node;
@@ -95,8 +89,8 @@ static PyObject *new (PyTypeObject *type, PyObject *args, PyObject *kw)
         return NULL;
     for (PyTypeObject *t = Py_TYPE(from); t != NULL; t = PyType_GetSlot(t, Py_tp_base))
         if ((destructor)PyType_GetSlot(t, Py_tp_dealloc) == dealloc)
-            return (PyObject *)caret__py_node_at(type, as_node(from)->owner, as_node(from)->view,
-                                                 &as_node(from)->node);
+            return (PyObject *)caret__py_node_at(type, caret__py_as(from)->owner, caret__py_as(from)->view,
+                                                 &caret__py_as(from)->node);
     return caret__py_type_error("Node() takes a node: Oak(db['^oaks'])");
 }
 
@@ -197,7 +191,7 @@ static inline struct caret__py_node *child_made(struct caret__py_node *n, PyObje
 
 PyObject *caret__py_node_get(PyObject *self, PyObject *key)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
     int rc;
 
     if (!PyUnicode_CheckExact(key) && !PyLong_CheckExact(key)) {
@@ -233,178 +227,12 @@ PyObject *caret__py_node_path(struct caret__py_owner *o, PyTypeObject *type, PyO
     return (PyObject *)caret__py_node_at(type, o, view, &at.node);
 }
 
-/* ----------------------------------------------------------- what it is called */
-
-static PyObject *subscript(const caret_node *n, unsigned i)
-{
-    char text[CARET_MAX_KEY + 1];
-    size_t len = 0;
-    int number = 0, rc = caret_node_subscript(n, i, text, sizeof text, &len, &number);
-
-    if (rc != CARET_OK) {
-        PyErr_SetString(PyExc_SystemError, "caret: a subscript that is none");
-        return NULL;
-    }
-    if (number && memchr(text, '.', len) == NULL)
-        return caret__py_integer(NULL, text, len);
-    return caret__py_str(text, len);
-}
-
-PyObject *caret__py_last_sub(const caret_node *n)
-{
-    int64_t v;
-
-    if (caret_node_last_as_int(n, &v))
-        return PyLong_FromLongLong(v);
-    return subscript(n, caret_node_depth(n) - 1);
-}
-
-PyObject *caret__py_zwr(const caret_node *n)
-{
-    char small[ZWR_ROOM], *text = small;
-    size_t len = 0;
-    int rc = caret_node_zwr(n, 1, small, sizeof small, &len);
-
-    if (rc == CARET_E_BUFFER) {
-        text = PyMem_Malloc(len);
-        rc = text == NULL ? CARET_E_NOMEM : caret_node_zwr(n, 1, text, len, &len);
-    }
-    PyObject *made = rc == CARET_OK ? caret__py_str(text, len) : PyErr_NoMemory();
-    if (text != small)
-        PyMem_Free(text);
-    return made;
-}
-
-static PyObject *str(PyObject *self)
-{
-    return caret__py_zwr(&as_node(self)->node);
-}
-
-static PyObject *repr(PyObject *self)
-{
-    PyObject *text = str(self), *type = PyType_GetName(Py_TYPE(self)), *made = NULL;
-
-    if (text != NULL && type != NULL && Py_TYPE(self) == as_node(self)->owner->state->node)
-        made = PyUnicode_FromFormat("caret.%U(%R)", type, text);
-    else if (text != NULL && type != NULL)
-        made = PyUnicode_FromFormat("%U(%R)", type, text);
-    Py_XDECREF(text);
-    Py_XDECREF(type);
-    return made;
-}
-
-static Py_hash_t hash(PyObject *self)
-{
-    PyObject *text = str(self);
-    Py_hash_t h = text == NULL ? -1 : PyObject_Hash(text);
-
-    Py_XDECREF(text);
-    return h;
-}
-
-/* Of the same database?  -1: an exception is set. */
-static int same_database(struct caret__py_owner *a, struct caret__py_owner *b)
-{
-    if (a->core == b->core)
-        return 1;
-    if (a->core->db == NULL || b->core->db == NULL ||
-        PyUnicode_CompareWithASCIIString(a->path, ":memory:") == 0)
-        return 0;
-    int order = PyUnicode_Compare(a->path, b->path);
-    return order == -1 && PyErr_Occurred() ? -1 : order == 0;
-}
-
-static bool holds(int order, int op)
-{
-    switch (op) {
-    case Py_LT: return order < 0;
-    case Py_LE: return order <= 0;
-    case Py_EQ: return order == 0;
-    case Py_NE: return order != 0;
-    case Py_GT: return order > 0;
-    default: return order >= 0;
-    }
-}
-
-static PyObject *compare(PyObject *a, PyObject *b, int op)
-{
-    struct caret__py_state *st = as_node(a)->owner->state;
-
-    if (!caret__py_is_node(st, b))
-        return Py_NewRef(Py_NotImplemented);
-    int same = same_database(as_node(a)->owner, as_node(b)->owner);
-    if (same < 0)
-        return NULL;
-    if (same)
-        return PyBool_FromLong(holds(caret_node_compare(&as_node(a)->node, &as_node(b)->node), op));
-    if (op == Py_EQ || op == Py_NE)
-        return PyBool_FromLong(op == Py_NE);
-    return Py_NewRef(Py_NotImplemented);
-}
-
-static PyObject *get_name(PyObject *self, void *closure)
-{
-    char buf[CARET_MAX_NAME + 2];
-    caret_slice name = caret_node_name(&as_node(self)->node, buf);
-
-    (void)closure;
-    return caret__py_str(name.data, name.len);
-}
-
-static PyObject *get_subs(PyObject *self, void *closure)
-{
-    const caret_node *n = &as_node(self)->node;
-    unsigned depth = caret_node_depth(n);
-    PyObject *tuple = PyTuple_New(depth);
-
-    (void)closure;
-    for (unsigned i = 0; tuple != NULL && i < depth; i++) {
-        PyObject *sub = subscript(n, i);
-        if (sub == NULL || PyTuple_SetItem(tuple, i, sub) < 0)
-            Py_CLEAR(tuple);
-    }
-    return tuple;
-}
-
-static PyObject *get_sub(PyObject *self, void *closure)
-{
-    const caret_node *n = &as_node(self)->node;
-
-    (void)closure;
-    return caret_node_depth(n) == 0 ? Py_NewRef(Py_None) : caret__py_last_sub(n);
-}
-
-static PyObject *get_depth(PyObject *self, void *closure)
-{
-    (void)closure;
-    return PyLong_FromUnsignedLong(caret_node_depth(&as_node(self)->node));
-}
-
-static PyObject *get_local(PyObject *self, void *closure)
-{
-    (void)closure;
-    return PyBool_FromLong(caret_node_is_local(&as_node(self)->node));
-}
-
-static PyObject *get_db(PyObject *self, void *closure)
-{
-    (void)closure;
-    return Py_NewRef((PyObject *)as_node(self)->owner);
-}
-
-static PyObject *get_view(PyObject *self, void *closure)
-{
-    PyObject *view = as_node(self)->view;
-
-    (void)closure;
-    return Py_NewRef(view != NULL ? view : Py_None);
-}
-
 /* ----------------------------------------------------------- neighbours */
 
 static PyObject *like(PyObject *self, const caret_node *at)
 {
-    return (PyObject *)caret__py_node_at(Py_TYPE(self), as_node(self)->owner, as_node(self)->view, at);
+    return (PyObject *)caret__py_node_at(Py_TYPE(self), caret__py_as(self)->owner, caret__py_as(self)->view,
+                                         at);
 }
 
 static PyObject *get_parent(PyObject *self, void *closure)
@@ -412,10 +240,10 @@ static PyObject *get_parent(PyObject *self, void *closure)
     caret_node_buf at;
 
     (void)closure;
-    if (caret_node_depth(&as_node(self)->node) == 0)
+    if (caret_node_depth(&caret__py_as(self)->node) == 0)
         Py_RETURN_NONE;
-    int rc = caret_node_parent(&at.node, sizeof at, &as_node(self)->node);
-    return rc == CARET_OK ? like(self, &at.node) : caret__py_raise(as_node(self)->owner, rc);
+    int rc = caret_node_parent(&at.node, sizeof at, &caret__py_as(self)->node);
+    return rc == CARET_OK ? like(self, &at.node) : caret__py_raise(caret__py_as(self)->owner, rc);
 }
 
 static PyObject *get_variable(PyObject *self, void *closure)
@@ -423,7 +251,7 @@ static PyObject *get_variable(PyObject *self, void *closure)
     caret_node_buf at;
 
     (void)closure;
-    caret_node_copy(&at.node, sizeof at, &as_node(self)->node);
+    caret_node_copy(&at.node, sizeof at, &caret__py_as(self)->node);
     while (caret_node_depth(&at.node) > 0)
         caret_node_parent(&at.node, sizeof at, &at.node);
     return like(self, &at.node);
@@ -433,16 +261,16 @@ typedef int move(caret_session *s, caret_node *n);
 
 static PyObject *moved(PyObject *self, move *f)
 {
-    caret_session *s = caret__py_enter(as_node(self)->owner);
+    caret_session *s = caret__py_enter(caret__py_as(self)->owner);
     caret_node_buf at;
 
     if (s == NULL)
         return NULL;
-    caret_node_copy(&at.node, sizeof at, &as_node(self)->node);
+    caret_node_copy(&at.node, sizeof at, &caret__py_as(self)->node);
     int rc = f(s, &at.node);
     if (rc == CARET_NONE)
         Py_RETURN_NONE;
-    return rc == CARET_OK ? like(self, &at.node) : caret__py_raise(as_node(self)->owner, rc);
+    return rc == CARET_OK ? like(self, &at.node) : caret__py_raise(caret__py_as(self)->owner, rc);
 }
 
 static move *const moves[] = {caret_first,    caret_last,      caret_next,
@@ -457,7 +285,7 @@ static PyObject *get_moved(PyObject *self, void *closure)
 /* _with(view): the same address with another view; None: str */
 static PyObject *with_view(PyObject *self, PyObject *view)
 {
-    struct caret__py_node *n = as_node(self);
+    struct caret__py_node *n = caret__py_as(self);
 
     if (view != Py_None && Py_TYPE(view) != n->owner->state->view)
         return caret__py_type_error("_with() takes a View");
@@ -469,19 +297,12 @@ static PyObject *with_view(PyObject *self, PyObject *view)
 static PyMethodDef own_methods[] = {{"_with", with_view, METH_O, NULL}, {NULL, NULL, 0, NULL}};
 
 #define PLACE(i) (void *)(uintptr_t)&places[i]
-static PyGetSetDef getset[] = {
+static PyGetSetDef own_getset[] = {
     {"value", caret__py_get_value, caret__py_set_value, "The value, or None; to be set and deleted.", NULL},
     {"bytes", caret__py_get_bytes, NULL, "The value as bytes, or None.", NULL},
     {"data", caret__py_get_data, NULL, "0 nothing, 1 a value, 10 children, 11 both.", PLACE(0)},
     {"has_value", caret__py_get_data, NULL, "Is there a value?", PLACE(1)},
     {"has_children", caret__py_get_data, NULL, "Is there anything below?", PLACE(2)},
-    {"name", get_name, NULL, "The name of the variable, with its ^.", NULL},
-    {"subs", get_subs, NULL, "The subscripts, a tuple.", NULL},
-    {"sub", get_sub, NULL, "The last subscript; None at a variable.", NULL},
-    {"depth", get_depth, NULL, "How many subscripts.", NULL},
-    {"is_local", get_local, NULL, "Is it a variable of the session, not of the database?", NULL},
-    {"db", get_db, NULL, "The Database, or Session, it was made from.", NULL},
-    {"_view", get_view, NULL, NULL, NULL},
     {"parent", get_parent, NULL, "The node above; None at a variable.", NULL},
     {"variable", get_variable, NULL, "The node without subscripts.", NULL},
     {"first", get_moved, NULL, "The first child, or None.", PLACE(0)},
@@ -495,13 +316,14 @@ static PyGetSetDef getset[] = {
 
 static PyObject *iterate(PyObject *self)
 {
-    return caret__py_iterate(as_node(self), CARET__PY_KEYS, NULL);
+    return caret__py_iterate(caret__py_as(self), CARET__PY_KEYS, NULL);
 }
 
-static PyMethodDef methods[64];
-
 /* One table of several. */
-static void join(PyMethodDef *const *tables)
+static PyMethodDef methods[64];
+static PyGetSetDef getset[32];
+
+static void join_methods(PyMethodDef *const *tables)
 {
     unsigned n = 0;
 
@@ -511,13 +333,22 @@ static void join(PyMethodDef *const *tables)
             methods[n++] = *m;
 }
 
+static void join_getset(PyGetSetDef *const *tables)
+{
+    unsigned n = 0;
+
+    for (; *tables != NULL; tables++)
+        for (const PyGetSetDef *g = *tables; g->name != NULL && n + 1 < sizeof getset / sizeof *getset; g++)
+            getset[n++] = *g;
+}
+
 static PyType_Slot slots[] = {
     {Py_tp_new, new},
     {Py_tp_dealloc, dealloc},
-    {Py_tp_repr, repr},
-    {Py_tp_str, str},
-    {Py_tp_hash, hash},
-    {Py_tp_richcompare, compare},
+    {Py_tp_repr, caret__py_repr},
+    {Py_tp_str, caret__py_node_str},
+    {Py_tp_hash, caret__py_hash},
+    {Py_tp_richcompare, caret__py_compare},
     {Py_tp_iter, iterate},
     {Py_tp_getset, getset},
     {Py_tp_methods, methods},
@@ -534,10 +365,14 @@ static PyType_Spec spec = {"caret.Node", sizeof(struct caret__py_node), 1,
 
 int caret__py_add_node(PyObject *module, struct caret__py_state *st)
 {
-    PyMethodDef *const tables[] = {own_methods, caret__py_data_methods, caret__py_node_lock_methods, NULL};
+    PyMethodDef *const method_tables[] = {own_methods, caret__py_data_methods, caret__py_sum_methods,
+                                          caret__py_node_lock_methods, NULL};
+    PyGetSetDef *const getset_tables[] = {own_getset, caret__py_name_getset, NULL};
 
-    if (methods[0].ml_name == NULL)
-        join(tables);
+    if (methods[0].ml_name == NULL) {
+        join_methods(method_tables);
+        join_getset(getset_tables);
+    }
     st->node = caret__py_type(module, &spec, "Node");
     return st->node == NULL ? -1 : 0;
 }
