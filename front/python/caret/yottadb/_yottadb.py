@@ -35,6 +35,8 @@ globals().update(CONSTANTS)
 
 _NAME = re.compile(r"\^?[%A-Za-z][A-Za-z0-9]*\Z")
 _KEPT = 1024
+_PLAIN = frozenset((str, bytes))  # values that go to the engine as they are, unless they may be too long
+_SHORT = YDB_MAX_STR // 4
 _kept: dict[Any, Any] = {}  # nodes by name and subscripts, as they were told
 _state: dict[str, Any] = {"db": None, "gbldir": None, "maxtptime": 0}
 _opening = threading.Lock()
@@ -136,10 +138,14 @@ def data(varname: Text, subsarray: Subs = ()) -> int:
 
 def get(varname: Text, subsarray: Subs = ()) -> Optional[bytes]:
     """The value of a node, or None."""
-    if varname.__class__ is str and varname[:1] == "$":
-        return _special(varname, arguments.subscripts(subsarray))
     try:
-        value: Optional[bytes] = _place(varname, subsarray, "get").bytes
+        node = _kept[varname, subsarray]
+    except (KeyError, TypeError):
+        if varname.__class__ is str and varname[:1] == "$":
+            return _special(varname, arguments.subscripts(subsarray))
+        node = _place(varname, subsarray, "get")
+    try:
+        value: Optional[bytes] = node.bytes
         return value
     except ENGINE as e:
         raise _engine_error(e) from None
@@ -147,12 +153,16 @@ def get(varname: Text, subsarray: Subs = ()) -> Optional[bytes]:
 
 def set(varname: Text, subsarray: Subs = (), value: Text = "") -> None:
     """Set the value of a node."""
-    if varname.__class__ is str and varname[:1] == "$":
-        return _set_special(varname, arguments.text(value))
-    node = _place(varname, subsarray, "set")
-    made = arguments.text(value)
     try:
-        node.set(made)
+        node = _kept[varname, subsarray]
+    except (KeyError, TypeError):
+        if varname.__class__ is str and varname[:1] == "$":
+            return _set_special(varname, arguments.text(value))
+        node = _place(varname, subsarray, "set")
+    if value.__class__ not in _PLAIN or len(value) > _SHORT:
+        value = arguments.text(value)
+    try:
+        node.set(value)
     except ENGINE as e:
         raise _engine_error(e) from None
 
