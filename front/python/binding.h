@@ -121,6 +121,7 @@ struct caret__py_state {
     PyObject *decimal; /* the class, once it was needed */
     PyObject *current_task, *running_loop;
     PyObject *empty; /* tuple */
+    PyObject *value_name;
     struct caret__py_core *cores;
     bool exiting;
     pthread_t exit_thread; /* which is the one that exits */
@@ -164,10 +165,19 @@ void caret__py_core_free(struct caret__py_core *c);
 PyObject *caret__py_after_fork(PyObject *module, PyObject *none);
 PyObject *caret__py_at_exit(PyObject *module, PyObject *none);
 
+/* What this thread knows: looked up once, not again at each use. */
+static inline struct caret__py_here *caret__py_here_once(void)
+{
+    struct caret__py_here *here = &caret__py_here;
+
+    __asm__("" : "+r"(here));
+    return here;
+}
+
 /* The link to use, or NULL with an exception set. */
 static inline struct caret__py_link *caret__py_link(struct caret__py_owner *o)
 {
-    struct caret__py_here *here = &caret__py_here;
+    struct caret__py_here *here = caret__py_here_once();
     struct caret__py_recent *r = &here->recent[o->core->id % CARET__PY_RECENT];
     struct caret__py_link *l = o->own != NULL ? o->own : r->id == o->core->id ? r->link : NULL;
 

@@ -178,6 +178,14 @@ static inline int set_at(struct caret__py_node *n, caret_node *at, PyObject *val
 {
     struct caret__py_text t;
 
+    if (n->view == NULL && PyUnicode_CheckExact(value)) { /* most of them */
+        t.data = PyUnicode_AsUTF8AndSize(value, &t.len);
+        if (__builtin_expect(t.data != NULL, 1)) {
+            caret_session *s = caret__py_enter(n->owner);
+            return s == NULL ? CARET__PY_SET : caret_set(s, at, t.data, (size_t)t.len);
+        }
+        PyErr_Clear(); /* made in another way below */
+    }
     if (caret__py_value_text(n, value, &t) < 0)
         return CARET__PY_SET;
     caret_session *s = caret__py_enter(n->owner);

@@ -21,6 +21,7 @@ struct iter {
     enum caret__py_what what;
     enum stage stage;
     bool busy, bounded;
+    bool quick; /* subscripts forward, without bounds or limit, and the first is behind: most steps */
     unsigned top, deepest; /* of a walk: levels */
     struct caret__py_bounds bounds;
     caret_slice from, to; /* of the bounds */
@@ -264,10 +265,40 @@ static PyObject *made(struct iter *it, caret_slice v)
     return caret__py_str(text.data, text.len);
 }
 
+static PyObject *no_step(struct iter *it, int rc)
+{
+    if (rc != CARET_NONE)
+        return caret__py_raise(it->owner, rc);
+    it->stage = OVER;
+    it->quick = false;
+    return NULL;
+}
+
+static PyObject *any_step(struct iter *it, caret_session *s)
+{
+    caret_slice v = {NULL, 0};
+
+    it->busy = true;
+    int rc = step(s, it, &v);
+    it->busy = false;
+    if (rc != CARET_OK)
+        return no_step(it, rc);
+    it->left -= it->left > 0;
+    it->quick = it->what == CARET__PY_KEYS && !it->bounded && !it->bounds.back && it->left < 0;
+    return made(it, v);
+}
+
+static PyObject *quick_step(struct iter *it, caret_session *s)
+{
+    it->busy = true;
+    int rc = caret_next(s, &it->at.node);
+    it->busy = false;
+    return __builtin_expect(rc == CARET_OK, 1) ? caret__py_last_sub(&it->at.node) : no_step(it, rc);
+}
+
 static PyObject *next(PyObject *self)
 {
     struct iter *it = as_iter(self);
-    caret_slice v = {NULL, 0};
 
     if (it->stage == OVER || it->left == 0)
         return NULL;
@@ -278,17 +309,7 @@ static PyObject *next(PyObject *self)
     caret_session *s = caret__py_enter(it->owner);
     if (s == NULL)
         return NULL;
-    it->busy = true;
-    int rc = step(s, it, &v);
-    it->busy = false;
-    if (__builtin_expect(rc == CARET_OK, 1)) {
-        it->left -= it->left > 0;
-        return made(it, v);
-    }
-    if (rc != CARET_NONE)
-        return caret__py_raise(it->owner, rc);
-    it->stage = OVER;
-    return NULL;
+    return it->quick ? quick_step(it, s) : any_step(it, s);
 }
 
 static PyObject *itself(PyObject *self)
