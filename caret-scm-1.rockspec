@@ -49,6 +49,7 @@ build = {
                 "src/base/held.c",
                 "src/base/key.c",
                 "src/base/number.c",
+                "src/base/process.c",
                 "src/base/zwr.c",
                 "src/shm/fail.c",
                 "src/shm/file.c",

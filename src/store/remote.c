@@ -15,7 +15,6 @@
 #include "store/remote.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/key.h"
@@ -23,19 +22,16 @@
 void caret__remote_init(struct caret__remote *r, struct caret__store_db *db, struct caret__txn *txn,
                         struct caret__alarm *alarm)
 {
-    *r = (struct caret__remote){.db = db, .store = db->store, .pid = getpid(), .txn = txn, .alarm = alarm};
+    *r = (struct caret__remote){
+        .db = db, .store = db->store, .process = caret__process(), .txn = txn, .alarm = alarm};
 }
 
-bool caret__remote_forked(struct caret__remote *r)
+bool caret__remote_disown(struct caret__remote *r)
 {
-    pid_t own = getpid();
-
-    if (own == r->pid)
-        return false;
     if (r->conn != NULL)
         r->store->forget(r->conn);
     r->conn = NULL;
-    r->pid = own;
+    r->process = caret__process();
     r->begun = r->reads = r->has_value = false;
     caret__names_clear(&r->locks, false);
     return true;

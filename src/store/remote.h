@@ -6,8 +6,7 @@
 #ifndef CARET_STORE_REMOTE_H
 #define CARET_STORE_REMOTE_H
 
-#include <sys/types.h>
-
+#include "base/process.h"
 #include "store/locks.h"
 #include "store/store.h"
 #include "txn/txn.h"
@@ -16,7 +15,7 @@ struct caret__remote {
     struct caret__store_db *db;
     const struct caret__store *store;
     void *conn;             /* NULL: not attached yet */
-    pid_t pid;              /* whose conn and locks are */
+    uint32_t process;       /* whose conn and locks are (base/process.h) */
     struct caret__txn *txn; /* the session's */
     struct caret__alarm *alarm;
     bool begun;       /* the driver was told of the transaction */
@@ -35,7 +34,11 @@ void caret__remote_init(struct caret__remote *r, struct caret__store_db *db, str
                         struct caret__alarm *alarm);
 
 /* Is this a forked child, which has neither its parent's connection nor its locks?  Then that is forgotten. */
-bool caret__remote_forked(struct caret__remote *r);
+bool caret__remote_disown(struct caret__remote *r);
+static inline bool caret__remote_forked(struct caret__remote *r)
+{
+    return r->process != caret__process() && caret__remote_disown(r);
+}
 
 /* Have a connection.  CARET_OK or why not. */
 int caret__remote_attach(struct caret__remote *r);
