@@ -54,9 +54,7 @@ struct caret__pg_page {
     bool to_end;                    /* there is nothing after the last row */
     uint8_t from[CARET__PLACE_MAX]; /* the rows are all there is from here on */
     size_t from_len;                /* backwards: before here; 0: the end */
-    uint8_t told[CARET__PLACE_MAX];
-    size_t told_len;
-    bool has_told;
+    struct caret__bytes told;       /* its key was told last, from `rows`; data NULL: none yet */
     uint64_t read_at, writes;
     unsigned used;       /* rows told */
     unsigned size;       /* of the page */

@@ -5,7 +5,7 @@
  * passed over, as they lie below a node whose sibling is wanted, cost as much as those that are told.  So:
  *
  *     the first step, and one that stands alone      a seek: one row
- *     a step that goes on where the last one ended   pages of 8, 32, 128 ... 4,096 rows
+ *     a step that goes on where the last one ended   pages of 8, 64, 512, 4,096 rows
  *     a page of which less was told than one row in  seeks again; a page of 8 after 16 of them, as the tree may look
  *     as many as a trip costs                        otherwise further on
  *
@@ -20,16 +20,19 @@
  *     has committed anything to the database.
  * In a transaction that makes others wait nothing is read ahead: it would lock what nobody asked for.
  */
+#include <time.h>
+
 #include "base/bytes.h"
 #include "postgres/inside.h"
 #include "shm/engine.h"
 
 #define FIRST_ROWS  8u
+#define GROWTH      8u
 #define MOST_ROWS   4096u
 #define SEEKS       16u
 #define MOST_BYTES  (1u << 20)
-#define FRESH_NS    UINT64_C(100000000)
-#define TRIP_NS     20000.0 /* until it is learnt: of a local socket */
+#define FRESH_NS    UINT64_C(90000000) /* and 10 ms of about_now() */
+#define TRIP_NS     20000.0            /* until it is learnt: of a local socket */
 #define ROW_NS      300.0
 #define LEARN       0.1
 #define LEAST_RATIO 8.0
@@ -40,7 +43,7 @@ void caret__pg_page_drop(struct caret__pg_conn *c)
     if (c->page.rows != NULL)
         caret__pq.clear(c->page.rows);
     c->page.rows = NULL;
-    c->page.has_told = false;
+    c->page.told.data = NULL;
 }
 
 /* ---- is the answer in the page? ---- */
@@ -48,9 +51,17 @@ void caret__pg_page_drop(struct caret__pg_conn *c)
 /* Does the place follow what was told last: the key and a byte after it, or backwards the key itself? */
 static bool goes_on(const struct caret__pg_page *p, struct caret__bytes from, bool back)
 {
-    if (!p->has_told || p->back != back || from.len < p->told_len || from.len > p->told_len + 1)
-        return false;
-    return from.len == p->told_len + !back && memcmp(from.data, p->told, p->told_len) == 0;
+    return p->told.data != NULL && p->back == back && from.len == p->told.len + !back &&
+           memcmp(from.data, p->told.data, p->told.len) == 0;
+}
+
+/* Behind by 10 ms at most, and a tenth of the price of an exact one: it is asked for each step. */
+static uint64_t about_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static bool counts(const struct caret__pg_conn *c, bool follows)
@@ -60,7 +71,7 @@ static bool counts(const struct caret__pg_conn *c, bool follows)
     if (c->begun)
         return !c->alone;
     return follows && p->writes == atomic_load_explicit(&c->db->writes, memory_order_relaxed) &&
-           caret__now_ns() - p->read_at < FRESH_NS;
+           about_now() - p->read_at < FRESH_NS;
 }
 
 /* Is the place in the stretch that the page holds, on its nearer side? */
@@ -74,20 +85,33 @@ static bool covers(const struct caret__pg_page *p, struct caret__bytes from)
     return p->back ? order <= 0 : order >= 0;
 }
 
+/* A key is never null, so libpq is not asked. */
 static struct caret__bytes row_key(const struct caret__pg_page *p, int row)
 {
-    return caret__link_bytes(p->rows, row, 0);
+    return (struct caret__bytes){(const uint8_t *)caret__pq.value(p->rows, row, 0),
+                                 (size_t)caret__pq.length(p->rows, row, 0)};
 }
 
-/* The page's row that answers; nrows: none does.  A place before the row told last is looked for from the front. */
-static int find_row(struct caret__pg_page *p, struct caret__bytes from)
+/* Does the key answer?  Of a step that goes on all keys after the one told last do, but for those below it. */
+static bool answers(const struct caret__pg_page *p, struct caret__bytes k, struct caret__bytes from,
+                    bool follows)
 {
-    int row = p->row > 0 && goes_on(p, from, p->back) ? p->row : 0;
+    if (follows && (p->back || k.len <= p->told.len))
+        return true;
+    int order = p->back && from.len == 0 ? -1 : caret__bytes_compare(k.data, k.len, from.data, from.len);
+    return p->back ? order < 0 : order >= 0;
+}
+
+/* The page's row that answers, and its key; nrows: none does.  A place that does not go on is looked for from the
+ * front. */
+static int find_row(const struct caret__pg_page *p, struct caret__bytes from, bool follows,
+                    struct caret__bytes *key)
+{
+    int row = follows ? p->row + 1 : 0;
 
     for (; row < p->nrows; row++) {
-        struct caret__bytes k = row_key(p, row);
-        int order = p->back && from.len == 0 ? -1 : caret__bytes_compare(k.data, k.len, from.data, from.len);
-        if (p->back ? order < 0 : order >= 0)
+        *key = row_key(p, row);
+        if (answers(p, *key, from, follows))
             break;
     }
     return row;
@@ -169,7 +193,7 @@ static unsigned next_size(struct caret__pg_page *p)
         p->seeks = 1;
         return 1;
     }
-    return (unsigned)caret__min(p->size * 4, rows_by_bytes(p));
+    return (unsigned)caret__min(p->size * GROWTH, rows_by_bytes(p));
 }
 
 static int read_page(struct caret__pg_conn *c, struct ask *a)
@@ -193,8 +217,8 @@ static int read_page(struct caret__pg_conn *c, struct ask *a)
         memcpy(p->from, a->from.data, a->from.len);
     p->used = 0;
     p->writes = writes;
-    p->read_at = caret__now_ns();
-    learn(p, (unsigned)p->nrows, p->read_at - began);
+    p->read_at = about_now();
+    learn(p, (unsigned)p->nrows, caret__now_ns() - began);
     return CARET_OK;
 }
 
@@ -233,27 +257,24 @@ static int tell(struct caret__pg_conn *c, int row, unsigned flags, struct caret_
 
     p->row = row;
     p->used++;
-    *key = row_key(p, row);
-    if (caret__unlikely(key->len >= sizeof p->told))
+    if (caret__unlikely(key->len >= CARET__PLACE_MAX))
         return caret__fail(CARET_E_CORRUPT, "%s: a key of %zu bytes", c->db->head.shown, key->len);
-    memcpy(p->told, key->data, key->len);
-    p->told_len = key->len;
-    p->has_told = true;
+    p->told = *key;
     return (flags & CARET__STORE_VALUE) != 0 ? row_value(c, *key, value) : CARET_OK;
 }
 
-/* From the page there is: false, it does not say. */
+/* From the page there is, if row < nrows with its key: false, it does not say. */
 static bool from_page(struct caret__pg_conn *c, struct caret__bytes from, unsigned flags, bool follows,
-                      int *row)
+                      int *row, struct caret__bytes *key)
 {
     struct caret__pg_page *p = &c->page;
 
-    if (p->rows == NULL || p->back != ((flags & CARET__STORE_BACK) != 0) || !covers(p, from) ||
-        !counts(c, follows))
+    if (p->rows == NULL || p->back != ((flags & CARET__STORE_BACK) != 0) || !counts(c, follows) ||
+        (!follows && !covers(p, from)))
         return false;
     if ((flags & CARET__STORE_VALUE) != 0 && !p->values)
         return false;
-    *row = find_row(p, from);
+    *row = find_row(p, from, follows, key);
     return *row < p->nrows || p->to_end;
 }
 
@@ -267,7 +288,7 @@ int caret__pg_step(void *conn, struct caret__bytes from, unsigned flags, struct 
 
     if (rc != CARET_OK)
         return rc;
-    if (!from_page(c, from, flags, follows, &row)) {
+    if (!from_page(c, from, flags, follows, &row, key)) {
         bool walks = (flags & CARET__STORE_ONCE) == 0 && !c->alone && follows;
         a.rows = walks ? next_size(&c->page) : 1;
         rc = read_page(c, &a);
@@ -276,6 +297,8 @@ int caret__pg_step(void *conn, struct caret__bytes from, unsigned flags, struct 
             return rc;
         if (!walks)
             c->page.seeks = 0;
+        if (c->page.nrows > 0)
+            *key = row_key(&c->page, 0);
     }
     if (row >= c->page.nrows)
         return CARET_NONE;
