@@ -5,6 +5,7 @@
  *
  *     caret_prefix    the schema: a lower-case name of up to 40 letters, digits and _        (caret)
  *     caret_prepare   0: no prepared statements and no settings of the connection, for a pooler of transactions  (1)
+ *     caret_timeout   seconds that an answer is waited for; 0: for ever                            (60)
  *     caret_changes   1 is refused, so far
  *     connect_timeout is libpq's, and says as well how long a lost connection is tried again  (10 s)
  */
@@ -47,6 +48,16 @@ static int read_flag(const char *name, const char *v, size_t n, bool *flag)
     return CARET_OK;
 }
 
+static int read_silence(struct caret__pg_address *a, const char *v, size_t n)
+{
+    unsigned long s = strtoul(v, NULL, 10);
+
+    if (n == 0 || n > 5 || strspn(v, "0123456789") != n || s > 86400)
+        return caret__fail(CARET_E_INVALID, "caret_timeout=%.*s: seconds, up to 86400", (int)n, v);
+    a->silence_ms = s != 0 ? (int)s * 1000 : -1;
+    return CARET_OK;
+}
+
 /* A parameter that may be ours: NONE, it is not. */
 static int read_own(struct caret__pg_address *a, const char *p, size_t n)
 {
@@ -60,8 +71,11 @@ static int read_own(struct caret__pg_address *a, const char *p, size_t n)
         return read_schema(a, v, len);
     if (is_param(p, n, "caret_prepare", &v, &len))
         return read_flag("caret_prepare", v, len, &a->prepares);
+    if (is_param(p, n, "caret_timeout", &v, &len))
+        return read_silence(a, v, len);
     if (!is_param(p, n, "caret_changes", &v, &len))
-        return caret__fail(CARET_E_INVALID, "%.*s: caret_prefix, caret_prepare and caret_changes are known",
+        return caret__fail(CARET_E_INVALID,
+                           "%.*s: caret_prefix, caret_prepare, caret_timeout and caret_changes are known",
                            (int)n, p);
     int rc = read_flag("caret_changes", v, len, &changes);
     if (rc == CARET_OK && changes)
@@ -132,8 +146,10 @@ int caret__pg_address_read(const char *url, struct caret__pg_address *a)
     size_t n = strcspn(url, "?");
     int rc = CARET_OK;
 
-    *a =
-        (struct caret__pg_address){.schema = "caret", .prepares = true, .patience_ns = CARET__PG_PATIENCE_NS};
+    *a = (struct caret__pg_address){.schema = "caret",
+                                    .prepares = true,
+                                    .patience_ns = CARET__PG_PATIENCE_NS,
+                                    .silence_ms = CARET__PG_SILENCE_S * 1000};
     a->plain = calloc(1, strlen(url) + 2);
     a->shown = calloc(1, strlen(url) + 2);
     if (a->plain == NULL || a->shown == NULL) {

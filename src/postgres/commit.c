@@ -19,6 +19,9 @@
  * synchronous replica, until what it saw is there too.  If both fail for `patience`, the outcome is CARET_E_UNKNOWN:
  * nobody may guess then.
  *
+ * A commit that was not answered for caret_timeout is looked for in the same way; if it was not done it is not tried
+ * again, for it may be what takes so long: it is an error.
+ *
  * A transaction that has read nothing from the server is repeated here when it conflicts or was not done; one that
  * has is told RESTART.  With CARET__STORE_BATCH there is no token: an unknown outcome is done again.
  *
@@ -192,15 +195,18 @@ static int find_out(struct caret__pg_conn *c, int backend, const char *started)
 /* The connection was lost: RESTART, or again (NONE), or it is known what happened. */
 static int after_loss(struct caret__pg_conn *c, const struct changes *w, int backend, const char *started)
 {
+    bool silent = c->data.silent;
     int rc = CARET_NONE;
 
     if (w->token) {
         rc = find_out(c, backend, started);
         caret__pg_token_new(c); /* that one is not to be swept: it may be what keeps the old process out */
     }
-    if (rc == CARET_NONE && w->seen)
-        rc = CARET_RESTART;
-    return rc;
+    if (rc == CARET_NONE && silent)
+        return caret__fail(CARET_E_IO, "%s: no answer to a commit for %d seconds; %s", c->db->head.shown,
+                           c->db->way.silence_ms / 1000,
+                           w->token ? "nothing of it was done" : "whether it was done is not known");
+    return rc == CARET_NONE && w->seen ? CARET_RESTART : rc;
 }
 
 /* Tokens of this connection that were answered are needed no more. */

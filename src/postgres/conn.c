@@ -13,6 +13,7 @@
  *   3  While `broken` every call says RESTART, until rollback().
  *
  * A read that fails by a conflict outside of a transaction, or as its first, is repeated here: nothing was seen yet.
+ * So is one whose connection was lost, but not one that was not answered: that has taken long enough, and is an error.
  * A conflict is followed by a pause of 0.1 ms * 2^n, at most 100 ms, of which a random half is taken away: two that
  * restart in step would meet again.
  */
@@ -186,7 +187,8 @@ int caret__pg_fail(struct caret__pg_conn *c, const struct caret__link *l, int rc
         return caret__sqlstate_fail(l, c->db->head.shown);
     if (caret__link_is_full(l))
         return caret__fail(CARET_E_LIMIT, "%s: %s", c->db->head.shown, l->text);
-    return caret__fail(CARET_E_IO, "%s: the connection was lost, and there is no other: %s",
+    return caret__fail(CARET_E_IO,
+                       l->silent ? "%s: %s" : "%s: the connection was lost, and there is no other: %s",
                        c->db->head.shown, l->text);
 }
 
@@ -224,7 +226,7 @@ int caret__pg_read(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c
         rc = caret__link_run(&c->data);
         if (caret__likely(rc == CARET_OK))
             return CARET_OK;
-        bool again = rc == CARET__LINK_LOST || caret__sqlstate_again(c->data.state);
+        bool again = rc == CARET__LINK_LOST ? !c->data.silent : caret__sqlstate_again(c->data.state);
         int code = again ? CARET_RESTART : caret__pg_fail(c, &c->data, rc);
         clear_failed(c);
         c->broken = c->begun && (seen || !again);

@@ -14,6 +14,7 @@
 
 #define CARET__PG_PATIENCE_NS                                                                                \
     UINT64_C(10000000000)               /* for a lost connection, without connect_timeout in the address */
+#define CARET__PG_SILENCE_S  60u        /* for an answer, without caret_timeout in the address; arbitrary */
 #define CARET__PG_ROWS_MOST  10000u     /* keys in one statement: what CockroachDB advises */
 #define CARET__PG_BYTES_MOST (8u << 20) /* of keys and values in one statement, arbitrary */
 
@@ -86,6 +87,7 @@ struct caret__pg_address {
     char schema[64];
     bool prepares;
     uint64_t patience_ns;
+    int silence_ms; /* -1: for ever */
 };
 int caret__pg_address_read(const char *url, struct caret__pg_address *a);
 

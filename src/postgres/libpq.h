@@ -13,9 +13,15 @@
 struct pg_conn;
 struct pg_result;
 
+/* PQconninfoOption. */
+struct caret__pq_option {
+    char *name, *variable, *compiled, *value, *label, *shown;
+    int size;
+};
+
 /* Numbers of libpq. */
 enum {
-    CARET__PQ_OK = 0, /* PQstatus: CONNECTION_OK */
+    CARET__PQ_OK = 0, /* PQstatus: CONNECTION_OK; PQping: PQPING_OK */
 
     CARET__PQ_COMMAND = 1,
     CARET__PQ_TUPLES = 2,
@@ -26,6 +32,10 @@ enum {
 struct caret__libpq {
     struct pg_conn *(*connect)(const char *const *keys, const char *const *values, int expand);
     void (*finish)(struct pg_conn *c);
+    struct caret__pq_option *(*options)(struct pg_conn *c); /* all in use; the last one has no name */
+    void (*options_done)(struct caret__pq_option *o);
+    char *(*host)(const struct pg_conn *c);
+    char *(*port)(const struct pg_conn *c);
     int (*status)(const struct pg_conn *c);
     char *(*message)(const struct pg_conn *c);
     int (*socket)(const struct pg_conn *c);
@@ -34,6 +44,10 @@ struct caret__libpq {
     const char *(*parameter)(const struct pg_conn *c, const char *name);
     void *(*notices)(struct pg_conn *c, void (*take)(void *arg, const char *text), void *arg);
     int (*pipeline)(struct pg_conn *c);
+    int (*nonblocking)(struct pg_conn *c, int on);
+    int (*uses_tls)(struct pg_conn *c);
+    int (*uses_gss)(struct pg_conn *c);
+    int (*ping)(const char *const *keys, const char *const *values, int expand);
     int (*sync)(struct pg_conn *c);
     int (*flush)(struct pg_conn *c);
     int (*consume)(struct pg_conn *c);

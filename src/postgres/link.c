@@ -8,11 +8,13 @@
  * another.  Answers are read in the order sent; of a statement there is a result and a NULL after it, of Sync a
  * result alone.  A failure at Sync itself (a commit that conflicts) comes as one more result before that of Sync.
  *
- * A connection counts as lost when libpq says so, or when the server says that it is going (57P01 ...), for then what
- * comes next is its end.  It is closed at once: `pq` is NULL from then on.
+ * A connection counts as lost when libpq says so, when the server says that it is going (57P01 ...), for then what
+ * comes next is its end, or when the server has been silent for too long.  It is closed at once: `pq` is NULL from
+ * then on.  So libpq never waits: it does not block, and an answer is asked for after poll() has seen it come.
  */
 #include "postgres/link.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,13 +63,57 @@ static void note_text(struct caret__link *l, const char *text)
 /* The connection is gone. */
 static int lose(struct caret__link *l)
 {
-    if (l->state[0] == '\0')
+    if (l->state[0] == '\0' && !l->silent)
         note_text(l, caret__pq.message(l->pq));
     caret__pq.finish(l->pq);
     l->pq = NULL;
     l->nitems = l->owed = 0;
     l->prepared = 0;
     return CARET__LINK_LOST;
+}
+
+/* Take what has come.  Of what is encrypted a part may be left that the socket does not show: at most two rooms. */
+static bool take_in(struct caret__link *l)
+{
+    for (int i = 0; i < (l->wrapped ? 3 : 1); i++)
+        if (caret__pq.consume(l->pq) != 1)
+            return false;
+    return true;
+}
+
+static bool give_up(struct caret__link *l)
+{
+    snprintf(l->text, sizeof l->text, "no answer for %d seconds", l->way->silence_ms / 1000);
+    l->silent = true;
+    return false;
+}
+
+/* Sleep until something came, or can be sent. */
+static bool await(struct caret__link *l, int unsent)
+{
+    struct pollfd p = {.fd = caret__pq.socket(l->pq), .events = (short)(unsent ? POLLIN | POLLOUT : POLLIN)};
+    uint64_t until = 0;
+    int n, wait = l->way->silence_ms;
+
+    while ((n = poll(&p, 1, wait)) < 0 && errno == EINTR && wait >= 0) {
+        uint64_t now = caret__now_ns();
+        until = until != 0 ? until : now + (uint64_t)wait * 1000000;
+        wait = until > now ? (int)((until - now) / 1000000) : 0;
+    }
+    if (n == 0)
+        return give_up(l);
+    return (p.revents & ~POLLOUT) == 0 || take_in(l);
+}
+
+/* Wait until a result is there; false: the connection is lost. */
+static bool has_come(struct caret__link *l)
+{
+    while (caret__pq.busy(l->pq)) {
+        int unsent = caret__pq.flush(l->pq);
+        if (unsent < 0 || !await(l, unsent))
+            return false;
+    }
+    return true;
 }
 
 /* Remember why it failed: the first one counts. */
@@ -122,7 +168,7 @@ static bool take_result(struct caret__link *l, struct pg_result *r, bool wanted)
 /* The answer to one statement, with the NULL after it. */
 static bool take_item(struct caret__link *l, bool *well, bool wanted)
 {
-    struct pg_result *r = caret__pq.result(l->pq);
+    struct pg_result *r = has_come(l) ? caret__pq.result(l->pq) : NULL;
 
     if (r == NULL)
         return false;
@@ -138,7 +184,7 @@ static bool take_item(struct caret__link *l, bool *well, bool wanted)
 /* And to Sync. */
 static bool take_sync(struct caret__link *l)
 {
-    for (int nothing = 0; nothing < 2;) {
+    for (int nothing = 0; nothing < 2 && has_come(l);) {
         struct pg_result *r = caret__pq.result(l->pq);
         if (r == NULL) {
             nothing++;
@@ -202,6 +248,7 @@ static int begin_run(struct caret__link *l)
         return CARET__LINK_LOST;
     caret__link_drop_rows(l);
     l->state[0] = '\0';
+    l->silent = false;
     l->trips++;
     if (caret__pq.sync(l->pq) != 1)
         return lose(l);
@@ -302,18 +349,20 @@ static bool wait_a_little(struct caret__link *l)
 {
     struct pollfd p = {.fd = caret__pq.socket(l->pq), .events = POLLIN};
 
-    if (!caret__pq.busy(l->pq))
+    if (!caret__pq.busy(l->pq) || caret__pq.flush(l->pq) < 0)
         return true;
-    if (poll(&p, 1, 50) > 0 && caret__pq.consume(l->pq) != 1)
+    if (poll(&p, 1, 50) > 0 && !take_in(l))
         return true; /* lost: the answer will say so */
     return !caret__pq.busy(l->pq);
 }
 
-/* Have the server end what it does.  It comes back as a failure 57014, or it was done before. */
+/* Have the server end what it does.  It comes back as a failure 57014, or it was done before.  libpq waits for the
+ * end of that without a limit, so a server that does not answer is not asked: then the answer is waited for, which
+ * has one. */
 static void cancel(struct caret__link *l)
 {
     char why[256];
-    void *of = caret__pq.cancel_of(l->pq);
+    void *of = caret__link_answers(l->way) ? caret__pq.cancel_of(l->pq) : NULL;
 
     if (of == NULL)
         return;
@@ -330,8 +379,8 @@ int caret__link_run_until(struct caret__link *l, uint64_t until, caret__store_st
     if (rc != CARET_OK)
         return rc;
     caret__away();
-    while (!wait_a_little(l))
-        if (!*ended && (caret__now_ns() >= until || (stop != NULL && stop(ctx)))) {
+    while (!*ended && !wait_a_little(l))
+        if (caret__now_ns() >= until || (stop != NULL && stop(ctx))) {
             *ended = true;
             cancel(l);
         }

@@ -16,6 +16,8 @@
  *      Their answers come first.
  *   4  pq is NULL from the moment the connection is known to be lost; caret__link_open() makes another.
  *   5  A link is of the process that opened it: in another one caret__link_forget() comes before anything else.
+ *   6  Nothing waits for ever for a server that is silent: when no byte comes, or can be sent, for `silence_ms`, the
+ *      connection counts as lost, and `silent` says why.  What asks a lock of the server waits as long as it was told.
  */
 #ifndef CARET_POSTGRES_LINK_H
 #define CARET_POSTGRES_LINK_H
@@ -96,6 +98,7 @@ struct caret__link_way {
     char *texts[CARET__SQLS]; /* with the schema in place */
     bool prepares;            /* named statements: not through a pooler of transactions */
     uint64_t patience_ns;     /* that a lost connection is tried anew */
+    int silence_ms;           /* that an answer is waited for; -1: for ever */
     bool read_only;
 };
 
@@ -108,7 +111,9 @@ struct caret__link {
     uint64_t prepared;
     uint8_t *items;
     size_t nitems, items_cap, owed;
-    size_t done; /* items of the last run that went well, preparations not counted */
+    bool wrapped; /* encrypted: bytes may have come that the socket does not show */
+    bool silent;  /* it was lost as no answer came */
+    size_t done;  /* items of the last run that went well, preparations not counted */
     struct pg_result **rows;
     size_t nrows, rows_cap;
     char state[6];  /* SQLSTATE of the last failure */
@@ -122,6 +127,9 @@ void caret__link_init(struct caret__link *l, const struct caret__link_way *way);
 
 /* One try to connect.  OK, LOST (text), LIMIT, NOMEM. */
 int caret__link_open(struct caret__link *l);
+
+/* Does a server answer there that takes connections?  Asks with another one. */
+bool caret__link_answers(const struct caret__link_way *way);
 
 /* Its first trip: the settings.  OK, LOST. */
 int caret__link_set_up(struct caret__link *l);

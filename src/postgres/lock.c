@@ -216,7 +216,7 @@ static int take(struct caret__pg_conn *c, const struct wanted *w, uint64_t timeo
             caret__pg_names_drop(c);
             return caret__pg_enter(c);
         }
-        if (caret__now_ns() >= until)
+        if (caret__now_ns() >= until || c->names.silent)
             return caret__pg_fail(c, &c->names, CARET__LINK_LOST);
     }
 }

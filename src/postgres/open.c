@@ -239,6 +239,7 @@ static void take_options(struct caret__pg_db *db, struct caret__pg_address *a, c
     db->way.address = a->plain;
     db->way.prepares = a->prepares;
     db->way.patience_ns = a->patience_ns;
+    db->way.silence_ms = a->silence_ms;
     memcpy(db->way.schema, a->schema, sizeof a->schema);
     db->read_only = db->way.read_only = o != NULL && o->readonly != 0;
     db->no_create = o != NULL && o->no_create != 0;
