@@ -55,7 +55,7 @@ static bool goes_on(const struct caret__pg_page *p, struct caret__bytes from, bo
            memcmp(from.data, p->told.data, p->told.len) == 0;
 }
 
-/* Behind by 10 ms at most, and a tenth of the price of an exact one: it is asked for each step. */
+/* Late by 10 ms at most, and a tenth of the price of an exact one: it is asked for each step. */
 static uint64_t about_now(void)
 {
     struct timespec t;
