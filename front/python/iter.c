@@ -21,7 +21,7 @@ struct iter {
     enum caret__py_what what;
     enum stage stage;
     bool busy, bounded;
-    bool quick; /* subscripts forward, without bounds or limit, and the first is behind: most steps */
+    bool quick; /* subscripts forward, without bounds or limit, and not the first one: most steps */
     unsigned top, deepest; /* of a walk: levels */
     struct caret__py_bounds bounds;
     caret_slice from, to; /* of the bounds */
