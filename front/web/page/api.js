@@ -73,7 +73,7 @@ async function subOf(key) {
 
 // What a list asks for, in the words of the server.
 async function cursor(node, query) {
-    const {n, from, dir, since, at, sub, end, low, high, prefix, total} = query, back = dir === "prev";
+    const {n, from, dir, since, at, sub, end, low, high, prefix} = query, back = dir === "prev";
     const limits = {limit: n, prefix, ...(high !== undefined && !back ? {to: subscript(high)} : {}),
         ...(low !== undefined && back ? {to: subscript(low)} : {})};
     if (from !== undefined) return {...limits, after: await subOf(from), reverse: back ? 1 : undefined};
@@ -81,7 +81,7 @@ async function cursor(node, query) {
     if (sub !== undefined) return {...limits, from: node ? subscript(sub) : sub};
     if (end && high === undefined) return {...limits, end: 1};
     if (end) return {...limits, from: subscript(high), to: low === undefined ? undefined : subscript(low), reverse: 1};
-    if (at !== undefined) return {...limits, index: Math.floor(at * total)};
+    if (at !== undefined) return {...limits, at};
     return {...limits, from: low === undefined ? undefined : subscript(low)};
 }
 
@@ -94,6 +94,7 @@ function measure(answer, rows, query) {
 
 export const api = {
     info: null,
+    greeted: Promise.resolve(), // the first answer to hello(), or that there is none
 
     async hello(signal) {
         return (api.info = await get("/api/info", {}, signal));
@@ -102,8 +103,7 @@ export const api = {
     login: (secret) => post("/api/login", secret),
 
     async children(node, query) {
-        const total = query.at === undefined ? 0 : (await get("/api/total", {node})).total;
-        const asked = await cursor(node, {...query, total});
+        const asked = await cursor(node, query);
         const answer = await get("/api/children", {node, ...asked});
         const back = Boolean(asked.reverse), rows = remember(answer.rows.map((row) => toRow(node, row)));
         if (back) rows.reverse();

@@ -7,9 +7,10 @@
 import {api} from "./api.js";
 import {byId, el, say, sentence, show, tell} from "./dom.js";
 import {format, parse} from "./route.js";
+import {Tree} from "./tree.js"; // at once: nearly everybody comes to see it
 
 const VIEWS = [
-    ["tree", "Tree", () => import("./tree.js").then((m) => m.Tree)],
+    ["tree", "Tree", () => Tree],
     ["live", "Live", () => import("./live.js").then((m) => m.Live)],
     ["locks", "Locks", () => import("./locks.js").then((m) => m.Locks)],
     ["space", "Space", () => import("./space.js").then((m) => m.Space)],
@@ -22,28 +23,33 @@ const made = new Map();
 let shown = null;
 let misses = 0;
 let routes = 0;
+let pulse = 0; // of the heartbeat: there is one, however often the window is hidden and shown
+let out = false; // nobody is signed in
 
 function drawTabs(now) {
     show(byId("tabs"), VIEWS.map(([name, title]) => el("a", {href: format(name, {}), "aria-current": name === now ? "page" : null}, title)));
-    byId("tabs").querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"});
+    requestAnimationFrame(() => byId("tabs").querySelector("[aria-current]")?.scrollIntoView({block: "nearest", inline: "nearest"}));
 }
 
 async function route() {
+    if (out) return;
     const {view, params} = parse(), mine = ++routes;
     const [name, title, load] = VIEWS.find(([id]) => id === view) ?? VIEWS[0];
     const View = made.has(name) ? null : await load();
     if (mine !== routes) return; // the address has changed meanwhile
     if (!made.has(name)) made.set(name, new View());
-    const next = made.get(name);
-    if (next !== shown) {
+    if (name !== "tree") await api.greeted; // the others are drawn by what the server allows
+    if (mine !== routes) return;
+    const wanted = made.get(name);
+    if (wanted !== shown) {
         shown?.unmount();
-        shown = next;
+        shown = wanted;
         drawTabs(name);
         byId("main").setAttribute("aria-label", title);
-        next.mount(byId("main"));
+        wanted.mount(byId("main"));
         document.title = `${title} · ${api.info?.name ?? "caret"}`;
     }
-    await next.route?.(params);
+    await wanted.route?.(params);
 }
 
 // ------------------------------------------------------------ the server
@@ -55,7 +61,7 @@ function state(kind, text) {
     node.textContent = text;
 }
 
-function greet(info) {
+function introduce(info) {
     byId("file").textContent = info.file;
     byId("file").title = info.file;
     const mode = byId("mode");
@@ -79,7 +85,7 @@ function back(before, info) {
     misses = 0;
     state("on", "connected");
     byId("lost").hidden = true;
-    greet(info);
+    introduce(info);
     if (before && before.boot !== info.boot) {
         say("Connected again, to a server that was started anew");
         tell("reborn");
@@ -88,7 +94,8 @@ function back(before, info) {
 }
 
 async function beat() {
-    if (document.hidden) return;
+    clearTimeout(pulse);
+    if (document.hidden || out) return;
     const before = api.info;
     try {
         back(before, await api.hello(AbortSignal.timeout(4000)));
@@ -96,7 +103,12 @@ async function beat() {
         if (error.status === 401) { signIn(); return; }
         lost(error);
     }
-    setTimeout(beat, BEAT);
+    next();
+}
+
+function next() {
+    clearTimeout(pulse);
+    pulse = setTimeout(beat, BEAT);
 }
 
 // ------------------------------------------------------------ signing in
@@ -114,6 +126,10 @@ function signIn(text) {
         }
     };
     state("off", "not signed in");
+    out = true;
+    routes++;
+    shown?.unmount();
+    shown = null;
     show(byId("main"), el("form", {class: "form", onsubmit: enter}, el("h2", null, "Open the address that caret web printed"),
         el("p", {class: "soft"}, "It has a token that works once. Or paste the token, or the password of --password, here."),
         el("p", {class: "bad", role: "alert"}, text ?? ""), el("label", null, "Token or password", input),
@@ -140,16 +156,23 @@ function turn() {
     paint();
 }
 
-async function start() {
-    history.replaceState(null, "", location.pathname + location.hash);
+// Is somebody signed in?
+async function greet() {
     try {
         back(null, await api.hello());
     } catch (error) {
-        if (error.status === 401) { signIn(); return; }
+        if (error.status === 401) { signIn(); return false; }
         lost(error);
     }
-    await route();
-    setTimeout(beat, BEAT);
+    return true;
+}
+
+function start() {
+    history.replaceState(null, "", location.pathname + location.hash);
+    out = false;
+    api.greeted = greet();
+    route(); // its first rows are asked for beside the greeting
+    api.greeted.then((known) => known && next());
 }
 
 paint();

@@ -158,6 +158,7 @@ export class Tree {
             const found = await api.path(at);
             if (mine === this.routes) await this.apply([...found.parents, found], params.get("open") === "1");
         } catch (error) {
+            if (error.status === 401) return undefined; // the frame asks who it is
             toast(sentence(error));
             if (!this.columns.length) await this.apply([], false);
         }

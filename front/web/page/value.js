@@ -58,20 +58,23 @@ export class Value {
 
     chosen() { return this.view === "text" ? "" : this.view; }
 
-    /** Show this node, a moment later: whoever holds an arrow key passes many. */
+    /** Show this node; if it comes soon after another, a moment later: a held arrow key passes many. */
     show(node) {
+        const now = performance.now(), soon = now - (this.seen ?? -1000) < 200;
+        this.seen = now;
         clearTimeout(this.later);
         this.asked?.abort();
         if (!node) { this.now = null; show(this.node, this.blank()); return; }
         this.now = node;
-        this.later = setTimeout(() => this.load(), 40);
+        if (soon) this.later = setTimeout(() => this.load(), 40);
+        else this.load();
     }
 
     async load() {
         const node = this.now;
         this.asked = new AbortController();
         try {
-            const {data, value} = await api.value(node.key, 0, PIECE[this.view], this.asked.signal);
+            const [{data, value}] = await Promise.all([api.value(node.key, 0, PIECE[this.view], this.asked.signal), api.greeted]);
             if (this.now === node) this.draw(node, value, data);
         } catch (error) {
             if (error.name !== "AbortError") show(this.node, empty("This value can't be shown", sentence(error)));
