@@ -106,7 +106,7 @@ local function run(o)
     local app = require("tool.web.app").new {db = db, inspect = handle, write = o.write,
         with_console = o.console, loop = require("tool.web.loop").new(),
         hosts = hosts_of(o), file = db:path()}
-    app.ranks = require("tool.web.ranks").cache(db, function(f) app.loop:later(f) end)
+    app.ranks = require("tool.web.ranks").cache(db, function(f) app.loop:idle(f) end)
     local server = listen(o, app)
     app.server = server
     local port = server:port()

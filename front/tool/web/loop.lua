@@ -1,7 +1,9 @@
 -- The loop of `caret web`: requests, children, and what is done in slices or at a time.
 --
 -- One thread.  What is long is a child process or a function that is called again and again
--- (later), which takes some milliseconds each time.  Without a request, a child or a timer the loop sleeps.
+-- (later), which takes some milliseconds each time.  What nobody waits for (idle) waits for QUIET seconds
+-- after a request, as a page asks several things in a row; but it is called each LONGEST seconds in any case.
+-- Without a request, a child or a timer the loop sleeps.
 
 local host = require "caret.host"
 local http = require "caret.http"
@@ -10,14 +12,21 @@ local loop = {}
 loop.__index = loop
 
 local SWEEP = 5 -- seconds between looks for connections that dawdle
+local QUIET, LONGEST = 0.015, 0.05
 
 function loop.new()
-    return setmetatable({epoll = http.epoll(), readers = {}, tasks = {}, timers = {}}, loop)
+    return setmetatable({epoll = http.epoll(), readers = {}, tasks = {}, idlers = {}, timers = {}, asked = 0,
+        worked = 0}, loop)
 end
 
 --- f() is called between requests until it returns false.
 function loop:later(f)
     self.tasks[#self.tasks + 1] = f
+end
+
+--- Likewise, while no requests come.
+function loop:idle(f)
+    self.idlers[#self.idlers + 1] = f
 end
 
 --- f() is called when that descriptor can be read.
@@ -36,11 +45,24 @@ function loop:every(seconds, f)
     self.timers[#self.timers + 1] = {at = host.clock() + seconds, seconds = seconds, f = f}
 end
 
+-- Seconds until those for idle times may go on.
+local function rest(self, now)
+    return math.max(0, math.min(self.asked + QUIET, self.worked + LONGEST) - now)
+end
+
+local function run_list(self, name)
+    local list = self[name]
+    self[name] = {}
+    for _, f in ipairs(list) do
+        if f() then table.insert(self[name], f) end
+    end
+end
+
 local function run_tasks(self)
-    local tasks = self.tasks
-    self.tasks = {}
-    for _, f in ipairs(tasks) do
-        if f() then self.tasks[#self.tasks + 1] = f end
+    if #self.tasks > 0 then run_list(self, "tasks") end
+    if #self.idlers > 0 and rest(self, host.clock()) == 0 then
+        run_list(self, "idlers")
+        self.worked = host.clock()
     end
 end
 
@@ -61,6 +83,7 @@ end
 local function patience(self, wanted)
     if #self.tasks > 0 then return 0 end
     local least, now = wanted, host.clock()
+    if #self.idlers > 0 then least = math.min(least or math.huge, rest(self, now)) end
     for _, t in ipairs(self.timers) do
         least = math.min(least or math.huge, math.max(t.at - now, 0))
     end
@@ -69,7 +92,7 @@ end
 
 --- Serve until a signal comes.
 function loop:run(server)
-    self:watch(server:fd(), function() end)
+    self:watch(server:fd(), function() self.asked = host.clock() end)
     local swept, connections = host.clock(), 0
     while not host.interrupted() do
         local wanted = server:run()

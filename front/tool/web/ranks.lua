@@ -9,8 +9,9 @@
 -- walk of any length takes the same memory, and the steps from a kept one are few enough.
 --
 -- Until the walk is done, where a child is about is told by a sample of children drawn by chance: among 100
--- of them the 50th is near the middle.  After a commit the ranks are about right still; they are walked again
--- if they are asked for, but not for more than a tenth of the time.
+-- of them the 50th is near the middle.  Each draw may read a page of the file, so a request makes but a
+-- few, and the walk makes the others first.  After a commit the ranks are about right still; they are walked
+-- again if they are asked for, but not for more than a tenth of the time.
 
 local host = require "caret.host"
 
@@ -18,9 +19,39 @@ local ranks = {}
 ranks.__index = ranks
 
 local MOST, EVERY = 8192, 64
-local DRAWS, DRAW_SECONDS = 100, 0.02
-local SLICE = 0.004 -- seconds of a walk between requests
-local KEPT = 16     -- nodes
+local DRAWS, DRAW_SECONDS = 100, 0.003
+local SLICE = 0.002   -- seconds of a walk between requests
+local AT_ONCE = 0.004 -- seconds of it in the first request: small nodes are done by then
+local KEPT = 16       -- nodes
+
+-- -------------------------------------------------------------------- sample
+
+local function before(a, b)
+    local x, y = tonumber(a) or nil, tonumber(b) or nil
+    if type(a) == "number" or type(b) == "number" then
+        if not x or not y then return x ~= nil end
+        return x < y
+    end
+    return a < b
+end
+
+-- More children drawn by chance, until there are DRAWS or the time is over.
+local function draw(self, ends)
+    local list, clock = self.sample, host.clock
+    local known = #list
+    while #list < DRAWS do
+        local sub = self.node:__random()
+        if sub == nil then break end
+        list[#list + 1] = sub
+        if clock() > ends then break end
+    end
+    if #list > known then table.sort(list, before) end
+end
+
+local function sampled(self)
+    if #self.sample == 0 then draw(self, host.clock() + DRAW_SECONDS) end
+    return self.sample
+end
 
 -- ---------------------------------------------------------------------- walk
 
@@ -51,44 +82,24 @@ local function walk(self, node)
     self.ready, self.building = r, nil
 end
 
+-- What is done between two requests.
+local function slice(self)
+    local drawn = #self.sample
+    if self.walking and drawn > 0 and drawn < DRAWS then draw(self, host.clock() + SLICE) end
+    if self.walking and #self.sample == drawn then self.walking() end
+    return self.walking ~= nil
+end
+
 local function start(self)
     self.place = self.db:place()
     self.walking = coroutine.wrap(function()
         walk(self, self.node)
         self.walking = nil
     end)
-    self.later(function()
-        if self.walking then self.walking() end
-        return self.walking ~= nil
-    end)
+    self.later(function() return slice(self) end)
 end
 
--- -------------------------------------------------------------------- sample
-
-local function before(a, b)
-    local x, y = tonumber(a) or nil, tonumber(b) or nil
-    if type(a) == "number" or type(b) == "number" then
-        if not x or not y then return x ~= nil end
-        return x < y
-    end
-    return a < b
-end
-
--- Children drawn by chance, in order; empty if drawing takes too long, as it does where much lies below each.
-local function draw(self)
-    local list, ends = {}, host.clock() + DRAW_SECONDS
-    for i = 1, DRAWS do
-        list[i] = self.node:__random()
-        if not list[i] or host.clock() > ends then break end
-    end
-    table.sort(list, before)
-    return list
-end
-
-local function sampled(self)
-    if not self.sample then self.sample = draw(self) end
-    return self.sample
-end
+-- ------------------------------------------------------------------ estimates
 
 -- How many there are, as far as a walk that is not done tells.
 local function estimate(self)
@@ -116,7 +127,7 @@ local function refresh(self)
     if self.walking or r and self.place == self.db:place() then return end
     if r and host.clock() - r.ended < 10 * r.seconds then return end
     start(self)
-    if not r or r.count < 50000 then advance(self, 0.008) end
+    if not r or r.count < 50000 then advance(self, AT_ONCE) end
 end
 
 --- The number of children, and whether it is exact.
@@ -170,8 +181,8 @@ function cache:of(node)
             return entry
         end
     end
-    local entry = setmetatable({name = name, node = self.db.node(node), db = self.db, later = self.later},
-        ranks)
+    local entry = setmetatable({name = name, node = self.db.node(node), db = self.db, later = self.later,
+        sample = {}}, ranks)
     table.insert(self.list, 1, entry)
     if #self.list > KEPT then table.remove(self.list).walking = nil end
     return entry

@@ -21,6 +21,13 @@ local function number(query, name, default, least, most)
     return math.min(n, most)
 end
 
+-- A part of the whole, 0 to 1.
+local function part(text)
+    local n = tonumber(text)
+    if not n or not (n >= 0 and n <= 1) then refuse.with("SYNTAX", "at is a number from 0 to 1") end
+    return n
+end
+
 -- ----------------------------------------------------------------- variables
 
 local function row(sub, data, value)
@@ -38,6 +45,7 @@ local function variables(app, query)
         return #names + 1
     end
     if query.index then from = number(query, "index", 0, 0, #names) + 1
+    elseif query.at then from = math.floor(part(query.at) * #names) + 1
     elseif query["end"] then from = math.max(1, #names - limit + 1)
     elseif query.after and query.reverse then
         from = first(function(name) return name >= query.after end) - limit
@@ -99,7 +107,7 @@ local function by_number(app, node, query, limit)
     if query["end"] then
         return {reverse = true, limit = limit}, nil, total, exact
     end
-    local index = query.at and math.floor((tonumber(query.at) or 0) * math.max(total - 1, 0))
+    local index = query.at and math.floor(part(query.at) * math.max(total - 1, 0))
         or number(query, "index", 0, 0, 1 << 52)
     local sub, at, exactly = r:at(index)
     return sub ~= nil and {from = sub, limit = limit} or nil, at, total, exact and exactly
