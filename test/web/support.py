@@ -69,14 +69,15 @@ def free_port():
 class Server:
     """`caret web` on a database of its own."""
 
-    def __init__(self, *options, lines=()):
+    def __init__(self, *options, lines=(), file=None):
         self.folder = tempfile.mkdtemp(prefix="caret-web-")
-        self.file = os.path.join(self.folder, "forest.caret")
+        self.file = file or os.path.join(self.folder, "forest.caret")
         self.options = options
         self.port = free_port()
         self.others = []
         self.env = dict(os.environ, HOME=self.folder, XDG_STATE_HOME=self.folder, CARET_DB=self.file)
-        self.load(lines)
+        if not file:
+            self.load(lines)
         self.start()
 
     def load(self, lines):
