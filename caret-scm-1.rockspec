@@ -24,6 +24,7 @@ build = {
         ["caret"] = "front/lua/caret/init.lua",
         ["caret.json"] = "front/lua/caret/json.lua",
         ["caret.meta"] = "front/lua/caret/meta.lua",
+        ["caret.meta_modules"] = "front/lua/caret/meta_modules.lua",
         ["caret.trees"] = "front/lua/caret/trees.lua",
         ["caret.typed"] = "front/lua/caret/typed.lua",
         ["_yottadb"] = "front/yottadb/lua/_yottadb.lua",

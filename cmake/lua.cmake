@@ -90,8 +90,8 @@ elseif(tool_sources)
     set(embedded ${CMAKE_BINARY_DIR}/generated/embedded.c)
     set(embedded_names ${module_names})
     set(embedded_from ${module_paths})
-    list(FILTER embedded_names EXCLUDE REGEX "/meta\\.lua$") # for editors only
-    list(FILTER embedded_from EXCLUDE REGEX "/meta\\.lua$")
+    list(FILTER embedded_names EXCLUDE REGEX "/meta(_modules)?\\.lua$") # for editors only
+    list(FILTER embedded_from EXCLUDE REGEX "/meta(_modules)?\\.lua$")
     caret_lua_files(embedded_names embedded_from front/tool tool/)
     caret_lua_files(embedded_names embedded_from bench/3n1 3n1/)
     caret_page_files(embedded_names embedded_from)

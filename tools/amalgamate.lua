@@ -301,7 +301,7 @@ local function embedded()
     for _, file in ipairs(lua_files()) do
         local path = file[1]
         local module = path:gsub("%.lua$", ""):gsub("/init$", ""):gsub("/", ".")
-        if module ~= "caret.meta" then
+        if not module:match "^caret%.meta" then
             local name = "lua_" .. module:gsub("%.", "_")
             local bytes = read(file[2]):gsub(".", function(c) return c:byte() .. "," end)
             arrays[#arrays + 1] = ("static const unsigned char %s[] = {%s0};\n"):format(name, bytes)

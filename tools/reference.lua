@@ -1,11 +1,12 @@
 -- lua5.4 tools/reference.lua FOLDER: writes FOLDER/caret.lua and FOLDER/config.ld; ldoc makes HTML of them.
 --
--- The reference has one source, front/lua/caret/meta.lua, in annotations of the Lua language server.  Here
--- it is read, and said again in LDoc's words.  Of those annotations only what that file uses is understood:
--- blocks of lines `---`, first text, then tags in one line each, then the function, table or nothing that
--- they are about.  As a module this is {read = function(path), ldoc = function(entries)}; the tests use it.
+-- The reference has one source: front/lua/caret/meta.lua and, for the modules beside that one,
+-- meta_modules.lua, in annotations of the Lua language server.  Here they are read, and said again in
+-- LDoc's words.  Of those annotations only what these files use is understood: blocks of lines `---`, first
+-- text, then tags in one line each, then the function, table or nothing that they are about.  As a module
+-- this is {files, read = function(root), ldoc = function(entries)}; the tests use it.
 
-local reference = {}
+local reference = {files = {"front/lua/caret/meta.lua", "front/lua/caret/meta_modules.lua"}}
 
 -- ------------------------------------------------------------------ reading
 
@@ -60,10 +61,8 @@ local function read_block(lines)
     return entry
 end
 
---- What the file says: a list of entries {text = {lines}, params, fields, returns, class or alias or the
--- like, owner and name of the function}.
-function reference.read(path)
-    local entries, lines = {}, {}
+local function read_file(path, entries)
+    local lines = {}
     for line in io.lines(path) do
         local comment = line:match "^%-%-%-(.*)$"
         if comment then
@@ -79,6 +78,13 @@ function reference.read(path)
             lines = {}
         end
     end
+end
+
+--- What the files below the folder `root` say: a list of entries {text = {lines}, params, fields, returns,
+-- class or alias or the like, owner and name of the function}.
+function reference.read(root)
+    local entries = {}
+    for _, file in ipairs(reference.files) do read_file(root .. file, entries) end
     return entries
 end
 
@@ -209,7 +215,7 @@ if root then
         f:write(text)
         f:close()
     end
-    write("caret.lua", reference.ldoc(reference.read(root .. "front/lua/caret/meta.lua")))
+    write("caret.lua", reference.ldoc(reference.read(root)))
     write("config.ld", CONFIG)
 end
 

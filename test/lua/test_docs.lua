@@ -32,7 +32,7 @@ function TestDocs:tearDown()
     os.execute(("rm -rf '%s'"):format(folder))
 end
 
-local pages = {"front/lua/caret/meta.lua"}
+local pages = {"front/lua/caret/meta.lua", "front/lua/caret/meta_modules.lua"}
 for page in io.popen(("cd '%s' && find . -name '*.md' -not -path './build*'"):format(root)):lines() do
     pages[#pages + 1] = page:match "^%./(.*)$"
 end

@@ -20,7 +20,7 @@ else
     [ ! -s out ]
     note $? "ldoc has something to say"
     sed -n 's/^function caret\.\([a-z]*\)(.*/\1/p; s/^function \([A-Z][a-z]*[.:][a-z_]*\)(.*/\1/p' \
-        "$source/front/lua/caret/meta.lua" | while read -r name; do
+        "$source"/front/lua/caret/meta*.lua | while read -r name; do
         grep -q "<a name = \"$name\">" reference/html/index.html || echo "$name is not in the HTML"
     done >out
     [ ! -s out ]
