@@ -182,13 +182,20 @@ check_guards()
         { guard = $1; file = $2 }'
 }
 
-# Files of at most 800 lines.
+# Files of at most 800 lines, and functions that are short.
+longest_file=800
+longest_function=50
+longest_median=12
+longest_tenth=25 # nine tenths of all functions are not longer
 check_length()
 {
-    c_files | grep -E '^(src|front)/' | while read -r file; do
+    { c_files; lua_files; } | grep -E '^(src|front)/' | while read -r file; do
         lines=$(wc -l <"$file")
-        [ "$lines" -gt 800 ] && echo "$file:801: $lines lines; 800 are the most"
+        [ "$lines" -gt $longest_file ] && echo "$file:$((longest_file + 1)): $lines lines; $longest_file are the most"
     done
+    # shellcheck disable=SC2046 # names without spaces
+    command -v lua5.4 >/dev/null && lua5.4 "$tools/functions.lua" $longest_function $longest_median $longest_tenth \
+        $({ c_files; lua_files; } | grep -E '^(src|front)/')
 }
 
 # No tabs (but in makefiles), no trailing white space, no CR, a newline at the end.

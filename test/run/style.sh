@@ -182,6 +182,20 @@ clean_tree
 
 awk 'BEGIN { for (i = 0; i < 801; i++) print "/* */" }' >"$tree/src/base/key.c"
 finds length 'src/base/key.c:801: 801 lines'
+awk 'BEGIN { print "local n = 1"; for (i = 1; i < 801; i++) print "n = n + 1"; print "return n" }' >"$tree/front/lua/module.lua"
+finds length 'front/lua/module.lua:801: 802 lines'
+awk 'BEGIN { print "\nint caret__long(void)\n{"; for (i = 0; i < 50; i++) print "    ;"; print "    return 1;\n}" }' >>"$tree/src/base/key.c"
+finds length 'src/base/key.c:10: a function of 51 lines'
+# Those of the function within are its own; strings and comments have words that are none.
+awk 'BEGIN { for (i = 0; i < 40; i++) print "function Short.f" i "() end"
+    print "local function f(n)"; for (i = 0; i < 40; i++) print "    n = n + 1 -- end"
+    print "    local function g()"; for (i = 0; i < 40; i++) print "        n = \"end\""; print "    end\n    return g\nend\nreturn f" }' \
+    >"$tree/front/lua/module.lua"
+check length
+note $? "two functions of 40 lines, one within the other, are not one of 80"
+awk 'BEGIN { print "local function f(n)"; for (i = 0; i < 51; i++) print "    n = n + 1"; print "    return n\nend\nreturn f" }' \
+    >"$tree/front/lua/module.lua"
+finds length 'front/lua/module.lua:1: a function of 52 lines'
 
 printf '# \tTab\n' >"$tree/docs/page.md"
 finds whitespace 'docs/page.md:1: tab'
