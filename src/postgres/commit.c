@@ -218,11 +218,8 @@ static void sweep_tokens(struct caret__pg_conn *c)
         return;
     memcpy(from, c->token, sizeof from);
     caret__put_le64(from + 8, __builtin_bswap64(c->tokens_done));
-    caret__link_add(&c->data, CARET__SQL_BEGIN_LOOSE, NULL);
-    caret__link_add(&c->data, CARET__SQL_TOKENS_DONE,
-                    (struct caret__param[]){{from, sizeof from}, {c->token, sizeof c->token}});
-    caret__link_add(&c->data, CARET__SQL_COMMIT, NULL);
-    caret__link_leave(&c->data);
+    caret__link_leave_loose(&c->data, CARET__SQL_TOKENS_DONE,
+                            (struct caret__param[]){{from, sizeof from}, {c->token, sizeof c->token}});
     c->tokens_done = c->tokens;
 }
 

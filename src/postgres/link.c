@@ -342,6 +342,18 @@ void caret__link_add_text(struct caret__link *l, const char *text, int n, const 
         note_item(l, 0, caret__pq.send(l->pq, text, n, NULL, values, NULL, NULL, 0));
 }
 
+/* After a failure the server passes over all up to Sync, COMMIT too: so there is a second batch, which means nothing
+ * after a COMMIT. */
+void caret__link_leave_loose(struct caret__link *l, enum caret__sql sql, const struct caret__param *params)
+{
+    caret__link_add(l, CARET__SQL_BEGIN_LOOSE, NULL);
+    caret__link_add(l, sql, params);
+    caret__link_add(l, CARET__SQL_COMMIT, NULL);
+    caret__link_leave(l);
+    caret__link_add(l, CARET__SQL_ROLLBACK, NULL);
+    caret__link_leave(l);
+}
+
 /* ---- waiting with an eye on something else ---- */
 
 /* Is there an answer to be read without waiting?  Sleeps up to 50 ms. */

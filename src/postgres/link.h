@@ -160,6 +160,10 @@ int caret__link_run(struct caret__link *l);
 /* Send it and go on; nobody will know what came of it. */
 void caret__link_leave(struct caret__link *l);
 
+/* The same of one statement in a transaction that takes no part in conflicts.  Should it fail, as the role has not the
+ * right, the transaction is ended all the same. */
+void caret__link_leave_loose(struct caret__link *l, enum caret__sql sql, const struct caret__param *params);
+
 /* The same, and at `until`, or when `stop` says so, the server is told to cancel: *ended. */
 int caret__link_run_until(struct caret__link *l, uint64_t until, caret__store_stop *stop, void *ctx,
                           bool *ended);

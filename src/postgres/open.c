@@ -189,12 +189,8 @@ static int set_up(struct caret__pg_db *db, struct caret__link *l)
         rc = probe(db, l);
     if (rc == CARET_OK)
         rc = caret__pg_schema(db, l);
-    if (rc == CARET_OK && !db->read_only && db->one_trip) { /* tokens that nobody asks for any more */
-        caret__link_add(l, CARET__SQL_BEGIN_LOOSE, NULL);
-        caret__link_add(l, CARET__SQL_TOKENS_OLD, NULL);
-        caret__link_add(l, CARET__SQL_COMMIT, NULL);
-        caret__link_leave(l);
-    }
+    if (rc == CARET_OK && !db->read_only && db->one_trip) /* tokens that nobody asks for any more */
+        caret__link_leave_loose(l, CARET__SQL_TOKENS_OLD, NULL);
     return rc;
 }
 
