@@ -5,6 +5,8 @@
  * the server: what is here is understood by whatever speaks PostgreSQL's protocol.  pg_terminate_backend and advisory
  * locks are used only where the profile says so (open.c).
  *
+ * One key next to another is asked for by a statement with as little to be bound and weighed as there can be.
+ *
  * Keys alone are read from the index.  Pages give no value over 4,096 bytes, only its length: a walk that wants it
  * asks for it.  `octet_length` of a value that lies outside of its row does not read it.
  */
@@ -26,7 +28,9 @@ enum { BYTEA = 17, BYTEAS = 1001, INT4 = 23, INT8 = 20, TEXT = 25 };
     {                                                                                                        \
         BYTEA, INT8                                                                                          \
     }
-#define OVER "on conflict (k) do update set v = excluded.v"
+#define NEXT(what)     "select " what " from " NODES " where k >= $1 order by k limit 1", {BYTEA}, 1
+#define PREVIOUS(what) "select " what " from " NODES " where k < $1 order by k desc limit 1", {BYTEA}, 1
+#define OVER           "on conflict (k) do update set v = excluded.v"
 
 const struct caret__sql_text caret__sqls[CARET__SQLS] = {
     [CARET__SQL_BEGIN] = {"caret_b", "begin isolation level serializable", {0}, 0},
@@ -43,6 +47,10 @@ const struct caret__sql_text caret__sqls[CARET__SQLS] = {
                               "select k, v from " NODES " where k = any($1) order by k for update",
                               {BYTEAS},
                               1},
+    [CARET__SQL_NEXT] = {"caret_n", NEXT(KEYS)},
+    [CARET__SQL_NEXT_VALUE] = {"caret_nv", NEXT(WITH)},
+    [CARET__SQL_PREVIOUS] = {"caret_p", PREVIOUS(KEYS)},
+    [CARET__SQL_PREVIOUS_VALUE] = {"caret_pv", PREVIOUS(WITH)},
     [CARET__SQL_UP] = {"caret_u", UP(KEYS, ""), 3},
     [CARET__SQL_UP_LENGTHS] = {"caret_un", UP(PAGED, ""), 3},
     [CARET__SQL_UP_VALUES] = {"caret_uv", UP(WITH, ""), 3},

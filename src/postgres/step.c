@@ -125,6 +125,21 @@ struct ask {
     uint64_t rows;
 };
 
+/* Which parameters it has: where to begin; up: a bound, rows; down: rows. */
+static enum caret__sql statement_of(const struct ask *a, bool alone)
+{
+    static const enum caret__sql sqls[2][3][2] = {
+        {{CARET__SQL_UP, CARET__SQL_UP_VALUES},
+         {CARET__SQL_NEXT, CARET__SQL_NEXT_VALUE},
+         {CARET__SQL_UP_LOCK, CARET__SQL_UP_LOCK}},
+        {{CARET__SQL_DOWN, CARET__SQL_DOWN_VALUES},
+         {CARET__SQL_PREVIOUS, CARET__SQL_PREVIOUS_VALUE},
+         {CARET__SQL_DOWN_LOCK, CARET__SQL_DOWN_LOCK}},
+    };
+
+    return sqls[a->back][alone ? 2 : a->rows == 1][a->values];
+}
+
 static int add_page(struct caret__pg_conn *c, void *arg)
 {
     const struct ask *a = arg;
@@ -133,18 +148,7 @@ static int add_page(struct caret__pg_conn *c, void *arg)
     struct caret__param from = {a->from.data, a->from.len}, up[] = {from, {&end, 1}, {&rows, 8}};
     struct caret__param down[] = {a->from.len != 0 ? from : (struct caret__param){&end, 1}, {&rows, 8}};
 
-    if (a->back)
-        caret__link_add(&c->data,
-                        c->alone    ? CARET__SQL_DOWN_LOCK
-                        : a->values ? CARET__SQL_DOWN_VALUES
-                                    : CARET__SQL_DOWN,
-                        down);
-    else
-        caret__link_add(&c->data,
-                        c->alone    ? CARET__SQL_UP_LOCK
-                        : a->values ? CARET__SQL_UP_VALUES
-                                    : CARET__SQL_UP,
-                        up);
+    caret__link_add(&c->data, statement_of(a, c->alone), a->back ? down : up);
     return CARET_OK;
 }
 
