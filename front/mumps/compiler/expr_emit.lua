@@ -34,23 +34,49 @@ end
 
 M.more = more
 
--- Does evaluating it do more than to read local variables?  Then & and ! evaluate it always.
-local effects = {extrinsic = true, external = true, ind = true, global = true, naked = true}
+local calls = {extrinsic = true, external = true, ind = true}
+local globals = {global = true, naked = true}
 
-local function has_effects(node)
+local function any(node, kinds)
     if type(node) ~= "table" then
         return false
     end
     local op = node[1]
-    if effects[op] or op == "fn" and (node[2] == "INCREMENT" or node[2] == "ZINCR") then
+    if kinds[op] or op == "fn" and (node[2] == "INCREMENT" or node[2] == "ZINCR") then
         return true
     end
     for i = 1, #node do
-        if has_effects(node[i]) then
+        if any(node[i], kinds) then
             return true
         end
     end
     return false
+end
+
+-- Does evaluating it call or change something?  Then & and ! evaluate it always.
+local function has_calls(node)
+    return any(node, calls)
+end
+
+local more_than_locals = {extrinsic = true, external = true, ind = true, global = true, naked = true}
+
+-- Does evaluating it do more than to read local variables?
+local function has_effects(node)
+    return any(node, more_than_locals)
+end
+
+-- The references to globals of an expression, those of their subscripts not.
+local function globals_of(node, list)
+    if type(node) ~= "table" or node[1] == "fn" and node[2] == "NAME" then
+        return list
+    elseif globals[node[1]] then
+        list[#list + 1] = node
+        return list
+    end
+    for i = 1, #node do
+        globals_of(node[i], list)
+    end
+    return list
 end
 
 M.has_effects = has_effects
@@ -216,12 +242,40 @@ local function equal_constant(k, x, c)
     end
 end
 
-local function logical(k, op, a, b)
-    local x, y = cond(k, a), cond(k, b)
-    if has_effects(b) then
-        return format("%s(%s,%s)", k:h(op == "&" and "both" or "either"), x, y)
+-- Of a right operand that does not decide, references to globals are made, as naked ones refer to them, but
+-- not read: they need not be defined.
+local function skipped(k, op, refs)
+    local out = {}
+    for i, node in ipairs(refs) do
+        out[i] = apply(k, "peek", node)
     end
-    return format(op == "&" and "(%s and %s)" or "(%s or %s)", x, y)
+    return format("%s(%s)", k:h(op == "&" and "skip_and" or "skip_or"), concat(out, ","))
+end
+
+local MOST_WITHIN = 4 -- right operands within each other, as each has the code of its references twice
+
+-- The condition b, and what is evaluated in its place, or nil: nothing.
+local function right_operand(k, op, b)
+    local within = k.within or 0
+    k.within = within + 1
+    local y = cond(k, b)
+    local refs = within < MOST_WITHIN and globals_of(b, {}) or {}
+    local else_ = #refs > 0 and skipped(k, op, refs) or nil
+    k.within = within
+    return y, else_
+end
+
+local function logical(k, op, a, b)
+    local x = cond(k, a)
+    local y, else_ = right_operand(k, op, b)
+    if has_calls(b) or not else_ and has_effects(b) then
+        return format("%s(%s,%s)", k:h(op == "&" and "both" or "either"), x, y)
+    elseif not else_ then
+        return format(op == "&" and "(%s and %s)" or "(%s or %s)", x, y)
+    elseif op == "&" then
+        return format("((%s and (%s and 1 or 2) or %s)==1)", x, y, else_)
+    end
+    return format("((%s and %s or (%s and 1 or 2))==1)", x, else_, y)
 end
 
 booleans["bin"] = function(k, node)
