@@ -107,9 +107,41 @@ function expr(d)
     return table.concat(t)
 end
 
+-- Numbers with a fraction, most of them of few digits, in locals that are computed with again and again.
+local function fraction()
+    local whole = random(3) == 1 and "" or tostring(random(0, 10 ^ random(0, random(3) == 1 and 10 or 4)))
+    local places = random(3) == 1 and random(0, 8) or random(0, 3)
+    local text = whole
+    if places > 0 then text = text .. "." .. ("%0" .. places .. "d"):format(random(0, 10 ^ places - 1)) end
+    return text == "" and "0" or random(4) == 1 and string_literal(text) or text
+end
+
+local function sum(d)
+    local kind = random(8)
+    if d <= 0 or kind <= 2 then return kind == 1 and fraction() or one_of { "a", "b", "c", "n", "T" } end
+    if kind == 3 then return "-" .. sum(0) end
+    local op = one_of { "+", "-", "*", "+", "-", "*", "/", "\\", "#" }
+    return "(" .. (op == "#" and "+" or "") .. sum(d - 1) .. op .. sum(d - 1) .. ")"
+end
+
+local function fractions()
+    local steps = { "s a=" .. fraction() .. ",b=" .. fraction() .. ",c=+" .. fraction() .. ",T=0" }
+    for _ = 1, random(6) do
+        steps[#steps + 1] = one_of {
+            one_of { "a", "b", "c", "n" } .. "=" .. sum(2), one_of { "a", "b", "c" } .. "=" .. sum(1),
+            "T=" .. sum(1) .. one_of { "<", ">", "'<", "'>", "=" } .. sum(1), "a=a_0",
+            "x(" .. sum(1) .. ")=b",
+            "n=$$f(" .. sum(1) .. ")", "b=$$h(.a," .. sum(1) .. ")",
+        }
+    end
+    local answer = ' s R=a_" "_b_" "_c_" "_n_" "_T_" "_$O(x(""),-1) s:'
+    return table.concat(steps, ",") .. answer .. sum(1) .. " R=R_1"
+end
+
 -- A line that leaves its answer in R.
 local function line()
-    local kind = random(14)
+    local kind = random(16)
+    if kind > 14 then return fractions() end
     if kind == 1 then return "s R=s,$p(R," .. expr(0) .. "," .. small() .. ")=" .. expr(2) end
     if kind == 2 then return "s R=s,$e(R," .. small() .. "," .. small() .. ")=" .. expr(2) end
     if kind == 3 then return "s R=0 s:" .. expr(2) .. " R=1 s R=R_$T" end
@@ -148,6 +180,8 @@ f(p) i p s n=n+1
  q p_1
 g(p,q) s q=q+1
  q p+q
+h(p,q) n c s c=q/2,p=p+c,q=p*.5 n p s p=q+.25
+ q p
 name() s n=n+1
  q "c"
 ]=]

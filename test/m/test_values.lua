@@ -3,6 +3,7 @@
 -- Patterns that would explode, limits, tables of pieces, names, and that hot code becomes traces.
 local F = require "mumps.values.functions"
 local N = require "mumps.values.number"
+local D = require "mumps.values.decimal"
 local T = require "mumps.values.text"
 local piece = require "mumps.values.piece"
 local pattern = require "mumps.values.pattern"
@@ -110,6 +111,46 @@ local function numbers()
     same(select(2, N.dec("1E47")), "NUMOFLOW", "a literal too large")
 end
 
+-- A decimal as text, most of few digits.
+local function some_decimal()
+    local whole = math.random(0, 10 ^ math.random(0, math.random(3) == 1 and 10 or 4))
+    local places = math.random(0, 7)
+    local text = ("%d.%0" .. places + 1 .. "d"):format(whole, math.random(0, 10 ^ places))
+    return (math.random(2) == 1 and "-" or "") .. text
+end
+
+local function same_number(name, a, b, x, y)
+    local fine, want = pcall(N[name], a, b)
+    local got = fine and D["n" .. name](x, y)
+    if fine and (D.canon(got) ~= want or type(got) == "number" and D.nplus(N.str(want)) ~= got) then
+        same(D.canon(got), want, name .. " of " .. a .. " and " .. b)
+    end
+end
+
+-- Short fractions: each operator gives what the exact one does, as the double that such a text is; chained.
+local function fractions()
+    local before = failed
+    for _ = 1, 30000 do
+        local a, b = some_decimal(), some_decimal()
+        local x, y = D.nplus(a), D.nplus(b)
+        for _, name in ipairs { "add", "sub", "mul", "div", "idiv", "mod" } do
+            same_number(name, a, b, x, y)
+        end
+        local r = D.nsub(D.nadd(x, y), y)
+        if type(x) == "number" and type(y) == "number" and r ~= x then
+            same(D.canon(r), N.num(a), "a sum and back of " .. a .. " and " .. b)
+        end
+        if N.is_lt(x, y) ~= N.is_lt(a, b) then same(x, y, "order of " .. a .. " and " .. b) end
+    end
+    same(failed, before, "30,000 pairs of decimals")
+    local sum = 0
+    for _ = 1, 100000 do sum = D.nadd(sum, 0.1) end
+    same(sum, 10000, "a tenth, 100,000 times")
+    same(D.canon(D.nadd(2 ^ 52, 0.5)), "4503599627370496.5", "more digits than a double has")
+    same(D.canon(D.nsub(0.1, 536870912)), "-536870911.9", "the largest short fraction")
+    same(1 / D.nmul(0, -0.5), 1 / 0, "never -0 of a fraction")
+end
+
 local function others()
     local salted = F.ZYHASH("YottaDB Rocks!", 123456789)
     same(salted, "0xb931c7fa5746e15dc9fdaecfb29b8626", "$ZYHASH")
@@ -127,6 +168,7 @@ scanning()
 limits()
 pieces()
 numbers()
+fractions()
 others()
 print(("%d passed, %d failed"):format(passed, failed))
 os.exit(failed == 0 and 0 or 1)

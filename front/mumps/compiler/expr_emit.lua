@@ -8,7 +8,7 @@ local format, concat, byte = string.format, table.concat, string.byte
 local quote = names.quote
 
 local M = {}
-local value, cond
+local value, cond, number
 local emit = {}     -- node[1] -> function(k, node): a value
 local booleans = {} -- the same: a Lua boolean
 
@@ -188,9 +188,8 @@ end
 
 -- ---- operators
 
-local binary = {
-    ["+"] = "add", ["-"] = "sub", ["*"] = "mul", ["/"] = "div", ["\\"] = "idiv", ["#"] = "mod",
-        ["**"] = "pow",
+local arithmetic = {
+    ["+"] = "nadd", ["-"] = "nsub", ["*"] = "nmul", ["/"] = "ndiv", ["\\"] = "nidiv", ["#"] = "nmod",
 }
 local relations = {
     ["="] = "is_eq", ["<"] = "is_lt", [">"] = "is_gt", ["["] = "is_contains", ["]"] = "is_follows",
@@ -224,11 +223,49 @@ local function as_number(text)
     return format("(%s and 1 or 0)", text)
 end
 
+-- ---- where a number is wanted: values/decimal.lua
+
+local numbers = {} -- node[1] -> function(k, node): the text, or nil if it is like any other
+
+numbers["bin"] = function(k, node)
+    local f = arithmetic[node[2]]
+    return f and format("%s(%s,%s)", k:h(f), number(k, node[3]), number(k, node[4]))
+end
+
+numbers["un"] = function(k, node)
+    local op = node[2]
+    return op ~= "'" and format("%s(%s)", k:h(op == "-" and "nneg" or "nplus"), number(k, node[3]))
+end
+
+-- A fraction of at most 6 places, and not too large: as Lua writes it.
+numbers["const"] = function(_, node)
+    local v = node[2]
+    return type(v) == "string" and string.find(v, "^%-?%d?%d?%d?%d?%d?%d?%d?%d?%.%d%d?%d?%d?%d?%d?$")
+        and string.gsub(v, "^(%-?)(.*)$", "(%10%2)")
+end
+
+numbers["local"] = function(k, node)
+    if not node[3] or #node[3] == 0 then
+        local slot = k:slot(node[2])
+        return format("(%s.c.v or %s(%s))", slot, k:h("fraction"), slot)
+    end
+end
+
+-- Does arithmetic give it?
+function M.is_number(node)
+    return node[1] == "bin" and arithmetic[node[2]] ~= nil or node[1] == "un" and node[2] ~= "'"
+end
+
+local function canonical(k, node)
+    return format("%s(%s)", k:h("canon"), numbers[node[1]](k, node))
+end
+
 emit["bin"] = function(k, node)
     local op = node[2]
-    local f = binary[op]
-    if f then
-        return format("%s(%s,%s)", k:h(f), value(k, node[3]), value(k, node[4]))
+    if arithmetic[op] then
+        return canonical(k, node)
+    elseif op == "**" then
+        return format("%s(%s,%s)", k:h("pow"), value(k, node[3]), value(k, node[4]))
     elseif op == "_" then
         return concatenation(k, node)
     end
@@ -288,10 +325,11 @@ booleans["bin"] = function(k, node)
     if op == "&" or op == "!" then
         text = logical(k, op, a, b)
     elseif relations[op] then
+        local read = (op == "<" or op == ">") and number or value
         text = op == "=" and equal_constant(k, a, b)
-            or format("%s(%s,%s)", k:h(relations[op]), value(k, a), value(k, b))
+            or format("%s(%s,%s)", k:h(relations[op]), read(k, a), read(k, b))
     else
-        return format("%s(%s)", k:h("truth"), value(k, node))
+        return format("%s(%s)", k:h("truth"), number(k, node))
     end
     return negated and "(not " .. text .. ")" or text
 end
@@ -312,14 +350,14 @@ emit["un"] = function(k, node)
     if op == "'" then
         return format("(%s and 0 or 1)", cond(k, node[3]))
     end
-    return format("%s(%s)", k:h(op == "-" and "neg" or "plus"), value(k, node[3]))
+    return canonical(k, node)
 end
 
 booleans["un"] = function(k, node)
     if node[2] == "'" then
         return "(not " .. cond(k, node[3]) .. ")"
     end
-    return format("%s(%s)", k:h("truth"), value(k, node))
+    return format("%s(%s)", k:h("truth"), number(k, node))
 end
 
 -- ---- special variables, functions
@@ -435,6 +473,11 @@ local function plain_value(k, node)
     return emit[node[1]](k, node)
 end
 
+local function plain_number(k, node)
+    local f = numbers[node[1]]
+    return f and f(k, node) or emit[node[1]](k, node)
+end
+
 local function counted(write)
     return function(k, node)
         k.nest = k.nest + 1
@@ -449,9 +492,9 @@ local function counted(write)
     end
 end
 
-value, cond = counted(plain_value), counted(plain_cond)
+value, cond, number = counted(plain_value), counted(plain_cond), counted(plain_number)
 
-M.value, M.cond, M.emit = value, cond, emit
+M.value, M.cond, M.number, M.emit = value, cond, number, emit
 M.quote = quote
 
 return M

@@ -229,6 +229,9 @@ function M.set(k, arg)
     if parts then
         return append(k, targets[1], parts)
     end
+    if is_plain(targets[1]) and expr.is_number(e) then
+        return format("%s(%s,%s)", k:h("set_number"), k:slot(targets[1][2]), expr.number(k, e))
+    end
     return M.assign(k, targets[1], value(k, e))
 end
 

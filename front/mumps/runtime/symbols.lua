@@ -9,13 +9,15 @@
 -- of its own.
 --
 -- Growing: S X=X_expr adds to b, {n = pieces, size = bytes, pieces...}, and leaves v nil; the next reader
--- flattens it (value_of).  A buffer beside a v that is not nil is stale.
+-- flattens it (value_of).  A buffer beside a v that is not nil is stale.  A fraction that arithmetic gave is
+-- pending in b, too: a short fraction of values/decimal.lua, whose text the next reader that wants it makes.
 --
 -- NEW stack: entry i is slot[i], cont[i] and either the saved v, a (v false if there was none) or, with a ==
 -- nil, the container to be given back.  Restoring is in the opposite order.
 
 local errors = require "mumps.runtime.error"
-local concat, sort, format = table.concat, table.sort, string.format
+local canon = require "mumps.values.decimal".canon
+local concat, sort, format, floor, type = table.concat, table.sort, string.format, math.floor, type
 local fail = errors.fail
 
 local M = {}
@@ -44,7 +46,7 @@ local function settle(c)
     c.b = false
     c.s = c.n > 0
     if c.v == nil and b then
-        c.v = concat(b, "", 1, b.n)
+        c.v = type(b) == "number" and canon(b) or concat(b, "", 1, b.n)
     end
 end
 
@@ -74,6 +76,22 @@ end
 
 M.undefined = undefined
 
+-- The same for one that wants a number.
+function M.fraction(slot)
+    local b = slot.c.b
+    return type(b) == "number" and b or undefined(slot)
+end
+
+-- SET of what arithmetic gives.
+function M.set_number(slot, v)
+    local c = slot.c
+    if type(v) ~= "number" or v == floor(v) then
+        c.v = v
+    else
+        c.v, c.b, c.s = nil, v, true
+    end
+end
+
 function M.get(slot)
     return slot.c.v or undefined(slot)
 end
@@ -101,7 +119,7 @@ end
 
 -- X has no value: nil if a growing string is pending, else it is undefined.
 function M.pending(slot)
-    if slot.c.b then
+    if type(slot.c.b) == "table" then
         return nil
     end
     return undefined(slot)
@@ -111,7 +129,7 @@ end
 function M.append(slot, old, more)
     local c = slot.c
     local b = c.b
-    if c.v == nil and b and old == nil then
+    if c.v == nil and type(b) == "table" and old == nil then
         local n, size = b.n + 1, b.size + #more
         if size > LONGEST then
             return fail("MAXSTRLEN")
@@ -188,6 +206,15 @@ function M.bind(slot, c)
     M.share(c)
 end
 
+-- The name gives up what it has: what is pending is wanted by none but those that share it.
+local function drop(c)
+    if c.n > 0 then
+        settle(c)
+    else
+        c.b, c.s = false, false
+    end
+end
+
 -- The slot's variable is v, a again, which container c had, alone.
 local function give_back(slot, c, v, a)
     local now = slot.c
@@ -196,7 +223,7 @@ local function give_back(slot, c, v, a)
         c.a = a
     else
         if now.b then
-            settle(now)
+            drop(now)
         end
         if now == c and not c.s then
             c.v, c.a = v, a

@@ -28,7 +28,9 @@ static int parse(double x, const char *s, size_t n, struct caret__dec *d)
 {
     if (s != NULL)
         return caret__dec_parse(CARET_M__RULES, s, n, d, NULL);
-    *d = caret__dec_from_int((int64_t)x);
+    struct quick q = caret_mumps__short(x);
+    *d = caret__dec_from_int(q.m);
+    d->exp = -q.places;
     return CARET__DEC_OK;
 }
 

@@ -104,6 +104,7 @@ local function exact(op, a, b)
     end
     return result(code)
 end
+N.exact = exact
 
 -- Of two values, of which one is text: both as integers, or NaN.
 local function number_of(v)
@@ -140,6 +141,7 @@ local function whole_quotient(x, y)
     local q = x / y
     if q == floor(q) and q < LIMIT and q > -LIMIT and q * y == x then return q + 0 end
 end
+N.whole_quotient = whole_quotient
 
 function N.div(a, b)
     local x, y = number_of(a), number_of(b)

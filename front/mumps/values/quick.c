@@ -6,9 +6,11 @@
  */
 #include "mumps/values/quick.h"
 
+#include <math.h>
 #include <string.h>
 
 #define LIMIT INT64_C(100000000000000000)
+#define SHORT 536870912.0 /* short fractions are below it */
 
 static const int64_t tens[] = {1,
                                10,
@@ -29,10 +31,17 @@ static const int64_t tens[] = {1,
                                10000000000000000,
                                100000000000000000};
 
-struct quick {
-    int64_t m;
-    int places; /* digits of m after the point */
-};
+struct quick caret_mumps__short(double x)
+{
+    int64_t m = (int64_t)x;
+
+    if ((double)m == x)
+        return (struct quick){m, 0};
+    struct quick q = {llround(x * 1e6), 6};
+    for (; q.m % 10 == 0; q.m /= 10)
+        q.places--;
+    return q;
+}
 
 static bool read_text(const char *s, size_t n, struct quick *q)
 {
@@ -59,7 +68,7 @@ static bool read(double x, const char *s, size_t n, struct quick *q)
 {
     if (s != NULL)
         return read_text(s, n, q);
-    *q = (struct quick){(int64_t)x, 0};
+    *q = caret_mumps__short(x);
     return true;
 }
 
@@ -131,4 +140,19 @@ bool caret_mumps__quick(int op, double x, const char *a, size_t na, double y, co
         return false;
     v.m = op == CARET_MUMPS__SUB ? -v.m : v.m;
     return (op == CARET_MUMPS__MUL ? multiply(u, v, &r) : add(u, v, &r)) && give(r, out, code);
+}
+
+double caret_mumps__decimal(const char *s, size_t n)
+{
+    struct quick q;
+
+    if (!read_text(s, n, &q) || q.places > 6 || q.m >= 1LL << 53 || q.m <= -(1LL << 53))
+        return NAN;
+    double v = (double)q.m / (double)tens[q.places];
+    return q.places == 0 || fabs(v) < SHORT ? v : NAN;
+}
+
+int caret_mumps__decimal_text(double v, char *out)
+{
+    return write(caret_mumps__short(v), out);
 }

@@ -1,7 +1,8 @@
 /*
  * values.h - M's values, for the runtime in Lua: what is quicker, or only exact, in C.
  *
- * A value is a double that is an integer below 2^53, or bytes.  A number comes in as the pair (double, bytes): it is
+ * A value is a double that is an integer below 2^53, or bytes; a double that is not an integer is the short fraction of
+ * decimal.lua, the decimal of at most 6 places that is nearest to it.  A number comes in as the pair (double, bytes): it is
  * the double if the pointer is NULL.  It goes out in a `struct caret_mumps__number`: 0 means `value`, a length means
  * `text`, the canonical text of any other number, and below 0 stands one of the errors.
  *
@@ -41,7 +42,13 @@ enum caret_mumps__op {
 /* What a text is as a number: the integer, or NaN for any other outcome. */
 double caret_mumps__integer(const char *s, size_t n);
 
-/* The same for every number. */
+/* What a text of digits and a point is if it is an integer below 2^53 or a short fraction, else NaN. */
+double caret_mumps__decimal(const char *s, size_t n);
+
+/* The canonical text of a short fraction, at most 18 bytes: its length. */
+int caret_mumps__decimal_text(double v, char *out);
+
+/* The same as caret_mumps__integer() for every number. */
 int caret_mumps__to_number(const char *s, size_t n, caret_mumps__number *out);
 
 /* Is it the canonical text of an integer below 2^53? It, or NaN. */
