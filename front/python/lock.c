@@ -184,6 +184,25 @@ static PyObject *acquire_all(PyObject *self, PyObject *args, PyObject *kw)
     return made;
 }
 
+/* _release_nodes(nodes): all of a tuple; of several errors the first is told */
+static PyObject *release_nodes(PyObject *self, PyObject *tuple)
+{
+    struct caret__py_owner *o = (struct caret__py_owner *)self;
+    const caret_node *nodes[LOCKS_MAX];
+    int first = CARET_OK;
+
+    if (!PyTuple_Check(tuple))
+        return caret__py_type_error("_release_nodes() takes a tuple");
+    caret_session *s = read_nodes(o, tuple, nodes) == 0 ? caret__py_enter(o) : NULL;
+    for (Py_ssize_t i = 0; s != NULL && i < PyTuple_Size(tuple); i++) {
+        int rc = caret_unlock(s, nodes[i]);
+        first = first == CARET_OK ? rc : first;
+    }
+    if (s == NULL)
+        return NULL;
+    return first == CARET_OK ? Py_NewRef(Py_None) : caret__py_raise(o, first);
+}
+
 static PyObject *release_all(PyObject *self, PyObject *none)
 {
     struct caret__py_owner *o = (struct caret__py_owner *)self;
@@ -197,6 +216,7 @@ static PyObject *release_all(PyObject *self, PyObject *none)
 PyMethodDef caret__py_lock_methods[] = {
     {"acquire_all", (PyCFunction)(void (*)(void))acquire_all, METH_VARARGS | METH_KEYWORDS,
      "acquire_all(nodes, timeout=None): take these locks, all or none; False: not in time"},
+    {"_release_nodes", release_nodes, METH_O, NULL},
     {"release_all", release_all, METH_NOARGS, "Give all locks back."},
     {NULL, NULL, 0, NULL},
 };

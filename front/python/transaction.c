@@ -132,19 +132,32 @@ static enum verdict again(struct frame *f, PyObject **result)
     return rc != CARET_OK || PyErr_CheckSignals() < 0 ? failed(f, result) : AGAIN;
 }
 
-/* Its value, from the exception that is set. */
-static enum verdict rolled_back(struct frame *f, PyObject **result)
+/* The value of the Rollback that is set, which is taken away; NULL with an exception: no memory for it. */
+static PyObject *rollback_value(struct caret__py_state *st)
 {
-    PyObject *kind, *value, *trace, *args;
+    PyObject *kind, *value, *trace, *result = NULL;
 
     PyErr_Fetch(&kind, &value, &trace);
     PyErr_NormalizeException(&kind, &value, &trace);
-    args = value != NULL ? PyObject_GetAttrString(value, "args") : NULL;
-    *result = Py_NewRef(args != NULL && PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None);
+    if (!PyErr_GivenExceptionMatches(kind, st->rollback)) {
+        PyErr_Restore(kind, value, trace);
+        return NULL;
+    }
+    PyObject *args = PyObject_GetAttrString(value, "args");
+    if (args != NULL)
+        result = Py_NewRef(PyTuple_Size(args) > 0 ? PyTuple_GetItem(args, 0) : Py_None);
     Py_XDECREF(args);
     Py_XDECREF(kind);
     Py_XDECREF(value);
     Py_XDECREF(trace);
+    return result;
+}
+
+static enum verdict rolled_back(struct frame *f, PyObject **result)
+{
+    *result = rollback_value(f->o->state);
+    if (*result == NULL)
+        return failed(f, result);
     undo(f);
     return ROLLED_BACK;
 }

@@ -100,14 +100,15 @@ static PyObject *decimal(struct caret__py_state *st)
     return st->decimal;
 }
 
-static bool has_decimal(void)
+/* Is the module loaded?  -1: an exception is set. */
+static int has_decimal(void)
 {
-    PyObject *module = PyImport_AddModule("sys"); /* borrowed */
-    PyObject *modules = module != NULL ? PyObject_GetAttrString(module, "modules") : NULL;
-    bool there = modules != NULL && PyMapping_HasKeyString(modules, "decimal");
+    PyObject *name = PyUnicode_FromString("decimal");
+    PyObject *module = name != NULL ? PyImport_GetModule(name) : NULL;
+    int there = module != NULL ? 1 : PyErr_Occurred() ? -1 : 0;
 
-    Py_XDECREF(modules);
-    PyErr_Clear();
+    Py_XDECREF(name);
+    Py_XDECREF(module);
     return there;
 }
 
@@ -127,9 +128,9 @@ static int decimal_text(struct caret__py_state *st, struct caret__py_text *t, Py
 
 static int other_text(struct caret__py_state *st, PyObject *o, struct caret__py_text *t, const char *what)
 {
-    int is_decimal = 0;
+    int is_decimal = has_decimal();
 
-    if (has_decimal()) {
+    if (is_decimal > 0) {
         PyObject *class = decimal(st);
         is_decimal = class == NULL ? -1 : PyObject_IsInstance(o, class);
     }

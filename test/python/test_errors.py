@@ -163,33 +163,5 @@ class Leaks(Case):
         self.assertLess(min(growths), 200, growths)  # one a round would be more
 
 
-class NoMemory(Case):
-    def test_every_allocation_fails_once(self):
-        try:
-            import _testcapi
-        except ImportError:
-            self.skipTest("this Python has no _testcapi")
-        self.n.settree({i: "x" for i in range(5)})
-        sub, big, view = "y" * 100, 10**30, self.n.view(bytes)
-        calls = [lambda: self.n.value, lambda: self.n[1].value, lambda: self.n[sub], lambda: self.n[sub].set("v"),
-                 lambda: list(self.n.items()), lambda: list(self.n.nodes()), lambda: str(self.n[1]), lambda: view[1].value,
-                 lambda: self.n[2, 3, 4], lambda: self.n[big].set(big), lambda: self.n[1:3].count(),
-                 lambda: self.n.prefix(sub), lambda: self.n.incr(), lambda: self.db.run(int), lambda: self.n.subs,
-                 lambda: self.n.walk(), lambda: hash(self.n), lambda: self.n._put("x", 0), lambda: self.n.wait(0)]
-        for call in calls:
-            call()
-            for first in range(40):
-                _testcapi.set_nomemory(first, first + 1)
-                try:
-                    call()
-                except MemoryError:
-                    pass
-                finally:
-                    _testcapi.remove_mem_hooks()
-            self.assertEqual(self.db.level(), 0)
-            call()
-        self.assertEqual(self.db.check(), [])
-
-
 if __name__ == "__main__":
     main()

@@ -179,8 +179,7 @@ class _Locks:
         return self._nodes
 
     def __exit__(self, kind, error, trace):
-        for node in self._nodes:
-            node.release()
+        self._db._release_nodes(self._nodes)
 
 
 def lock(node, timeout=None):
