@@ -11,6 +11,8 @@
  * locals, long values, views that are overtaken, pages that were being changed.  A hint
  * is believed only while the version of its page is the one in it.
  *
+ * And the values of a range of children in a row, below.
+ *
  * And values that stay valid to the end of a transaction:
  *
  *     s->kept -> | chunk | value, value, ... free | -> | chunk | value, ... | -> NULL
@@ -22,7 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/range.h"
 #include "tree/many.h"
 
 #define COUNT_MAX ((size_t)PTRDIFF_MAX / sizeof(caret_slice)) /* of an array that memory can hold */
@@ -302,4 +304,140 @@ int caret_get_kept(caret_session *s, caret_node *n, caret_slice *value)
     if (rc == CARET_OK)
         rc = caret_get(s, n, value);
     return rc == CARET_OK ? keep(s, value) : rc;
+}
+
+/* ------------------------------------------------------- values of a range */
+/*
+ * From a copy of each leaf, which nothing changes while the program looks at it; of keys only the last one is made.
+ */
+
+struct telling {
+    caret_session *s;
+    const struct caret__span *span;
+    caret_value_fn *each;
+    void *arg;
+    bool any, local;
+    struct caret__at at; /* of what was told last, by a leaf; pgno 0: it is not known */
+    size_t len;          /* its key */
+    uint8_t key[CARET__KEY_MAX];
+};
+
+/* The value of an entry whose value is not in its leaf. */
+static int value_elsewhere(const struct telling *t, const struct caret__part *part, unsigned i,
+                           caret_slice *value)
+{
+    struct caret__entry e = caret__page_entry(part->page, i);
+    caret_node_buf n;
+    uint8_t key[CARET__KEY_MAX];
+    const uint8_t *data;
+
+    if (t->local) {
+        caret__private_value(&e, &data, &value->len);
+        value->data = (const char *)data;
+        return CARET_OK;
+    }
+    int rc = caret__node_make(&n.node, sizeof n, false, key, caret__page_key(part->page, i, key));
+    if (rc == CARET_OK)
+        rc = caret__get_committed(t->s, &n.node, value);
+    return rc == CARET_NONE ? CARET_RESTART : rc; /* it has gone since: its leaf has changed */
+}
+
+static int tell_part(void *arg, const struct caret__part *part)
+{
+    struct telling *t = arg;
+    caret_slice value;
+    int rc = CARET_OK;
+    unsigned i = part->from;
+
+    if (i == part->to)
+        return CARET_OK;
+    for (; i < part->to && rc == CARET_OK; i++) {
+        struct caret__entry e = caret__page_entry(part->page, i);
+        value = (caret_slice){(const char *)e.val, e.vlen};
+        if (caret__unlikely(e.run))
+            rc = value_elsewhere(t, part, i, &value);
+        if (rc == CARET_OK)
+            rc = t->each(t->arg, value);
+    }
+    t->any = true;
+    t->at = part->at;
+    t->at.pos = i - 1;
+    t->at.found = true;
+    t->len = caret__page_key(part->page, i - 1, t->key);
+    return rc;
+}
+
+/* As the transaction sees it, node by node. */
+static int tell_merged(struct telling *t)
+{
+    caret_node_buf n;
+    caret_slice value;
+    uint8_t key[CARET__PLACE_MAX];
+    struct caret__at at;
+    size_t len = t->span->lo_len;
+
+    memcpy(key, t->span->lo, len);
+    int rc = caret__session_from(t->s, caret__place_of(t->s, t->local), key, &len, &at);
+    if (rc == CARET_OK && !caret__span_has(t->span, key, len))
+        return CARET_OK;
+    if (rc == CARET_OK)
+        rc = caret__node_make(&n.node, sizeof n, t->local, key, len);
+    if (rc == CARET_OK)
+        rc = caret_get(t->s, &n.node, &value);
+    while (rc == CARET_OK) {
+        const struct caret__node *k = caret__node_const(&n.node);
+        if (!caret__span_has(t->span, caret__node_key(k), k->key_len))
+            return CARET_OK;
+        t->any = true;
+        memcpy(t->key, caret__node_key(k), t->len = k->key_len);
+        rc = t->each(t->arg, value);
+        if (rc != CARET_OK)
+            return rc;
+        rc = caret_node_next_get(t->s, &n.node, &value);
+    }
+    return rc == CARET_NONE ? CARET_OK : rc;
+}
+
+static int tell(caret_session *s, caret_node *n, void *arg)
+{
+    struct telling *t = arg;
+    struct caret__node *k = caret__node(n);
+    bool plain = caret__is_plain(s, k) && (k->local || s->remote == NULL);
+    int rc = plain ? caret__each_leaf(s, t->span, k->local, true, tell_part, t) : tell_merged(t);
+
+    if (rc != CARET_OK && rc != CARET_NONE)
+        return rc;
+    if (!t->any)
+        return CARET_NONE;
+    rc = caret__node_take_key(k, t->key, t->len);
+    if (rc == CARET_OK)
+        caret__session_found(s, k, &t->at);
+    return rc;
+}
+
+int caret_values_in(caret_session *s, caret_node *n, const caret_slice *from, const caret_slice *to,
+                    int flags, caret_value_fn *each, void *arg)
+{
+    struct caret__children c;
+    int rc = each != NULL ? caret__range_args(__func__, s, n, from, to, flags, &c)
+                          : caret__null(__func__, "each", "a function");
+
+    if (rc != CARET_OK)
+        return rc;
+    struct telling t; /* not the key, which is long */
+    t.s = s;
+    t.span = &c.span;
+    t.each = each;
+    t.arg = arg;
+    t.any = false;
+    t.local = caret__node(n)->local;
+    t.at.pgno = 0;
+    if (t.local) {
+        rc = caret__session_locals(s);
+        return rc == CARET_OK ? tell(s, n, &t) : rc;
+    }
+    if (s->txn.level == 0)
+        return caret__fail(CARET_E_NOTXN, "%s: values are told in a transaction, and none is in progress",
+                           __func__);
+    return caret__read_in_txn(s, n, tell, &t);
 }

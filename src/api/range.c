@@ -23,6 +23,7 @@
  */
 #include "api/range.h"
 
+#include "base/bytes.h"
 #include "base/number.h"
 
 #define FLAGS (CARET_RANGE_PREFIX | CARET_RANGE_BEFORE | CARET_RANGE_FROM_STRING | CARET_RANGE_TO_STRING)
@@ -292,12 +293,8 @@ static int move(const char *function, caret_session *s, caret_node *n, const car
                 const caret_slice *to, int flags, bool last)
 {
     struct find f = {.last = last};
-    int rc = caret__args_check(function, s, n);
+    int rc = caret__range_args(function, s, n, from, to, flags, &f.c);
 
-    if (rc == CARET_OK && !caret__node_whole(n))
-        rc = caret__not_a_node(function, "n", n);
-    if (rc == CARET_OK)
-        rc = caret__children(function, caret__node(n), from, to, flags, &f.c);
     return rc == CARET_OK ? find_child(s, n, &f) : rc;
 }
 
@@ -309,4 +306,118 @@ int caret_first_in(caret_session *s, caret_node *n, const caret_slice *from, con
 int caret_last_in(caret_session *s, caret_node *n, const caret_slice *from, const caret_slice *to, int flags)
 {
     return move(__func__, s, n, from, to, flags, true);
+}
+
+/* ------------------------------------------------------------ leaf by leaf */
+
+struct through {
+    caret_session *s;
+    struct caret__view *v;
+    const struct caret__span *span;
+    uint8_t from[CARET__PLACE_MAX];
+    size_t from_len;
+    struct caret__page *copy; /* NULL: pages are looked at where they are */
+    bool last;                /* leaf of the span */
+};
+
+/* One leaf, which may change meanwhile: CARET_NONE, to be looked at again. */
+static int look(struct through *w, struct caret__part *part)
+{
+    struct caret__range bounds;
+    struct caret__at at;
+    bool found;
+    int rc = caret__seek_range(w->v, w->from, w->from_len, &at, &bounds);
+
+    if (rc != CARET_OK)
+        return rc;
+    w->last = bounds.upper_len == 0 ||
+              caret__bytes_compare(bounds.upper, bounds.upper_len, w->span->hi, w->span->hi_len) >= 0;
+    if (w->copy != NULL)
+        caret__racy_copy(w->copy, at.page, CARET__PAGE_SIZE);
+    const struct caret__page *p = w->copy != NULL ? w->copy : at.page;
+    unsigned to = w->last ? caret__page_find(p, w->span->hi, w->span->hi_len, &found) : caret__page_count(p);
+    bool sane = w->copy == NULL || caret__page_sane(p, at.pgno, 0);
+    CARET_FAULT("subtree_looked"); /* a page that changes here is looked at again */
+    if (!caret__at_valid(w->v, &at))
+        return CARET_NONE;
+    if (!sane)
+        return caret__corrupt_page(at.pgno, "damaged");
+    *part = (struct caret__part){w->copy, at, at.pos, to > at.pos ? to : at.pos};
+    memcpy(w->from, bounds.upper, bounds.upper_len);
+    w->from_len = bounds.upper_len;
+    return caret__walk_note(w->v, &at);
+}
+
+static int go(struct through *w, caret__part_fn *each, void *arg)
+{
+    do {
+        struct caret__part part;
+        int rc = caret__session_saw(w->s, CARET_OK); /* a snapshot that is lost may not even be mapped */
+        while (rc == CARET_OK && (rc = look(w, &part)) == CARET_NONE)
+            rc = CARET_OK;
+        rc = caret__session_saw(w->s, rc);
+        if (rc == CARET_OK)
+            rc = each(arg, &part);
+        if (rc != CARET_OK)
+            return rc;
+    } while (!w->last);
+    return CARET_OK;
+}
+
+/* With copies: in memory of the stack, as a page is small and most spans have one or two. */
+static int go_copying(struct through *w, caret__part_fn *each, void *arg)
+{
+    _Alignas(64) uint8_t copy[CARET__PAGE_SIZE];
+
+    w->copy = (struct caret__page *)copy;
+    return go(w, each, arg);
+}
+
+int caret__each_leaf(caret_session *s, const struct caret__span *span, bool local, bool copies,
+                     caret__part_fn *each, void *arg)
+{
+    struct caret__view locals = {.pg = &s->locals.pg};
+    struct through w;
+
+    w.s = s;
+    w.v = local ? &locals : &s->global;
+    w.span = span;
+    w.copy = NULL;
+    memcpy(w.from, span->lo, w.from_len = span->lo_len);
+    return copies ? go_copying(&w, each, arg) : go(&w, each, arg);
+}
+
+static int enter(caret_session *s)
+{
+    int rc = caret__if_remote(caret__session_enter_read(s), CARET_OK);
+
+    return rc == CARET_OK && s->txn.level != 0 && s->txn.broken ? CARET_RESTART : rc;
+}
+
+int caret__read_in_txn(caret_session *s, caret_node *n, caret__reader *read, void *arg)
+{
+    int rc = enter(s);
+
+    if (rc == CARET_OK)
+        rc = read(s, n, arg);
+    else if (rc == CARET__OBSERVED)
+        rc = caret__observe_call(s, n, read, arg);
+    if (rc == CARET_RESTART)
+        s->txn.broken = true;
+    return rc;
+}
+
+bool caret__is_plain(caret_session *s, const struct caret__node *k)
+{
+    return k->local ? s->has_locals : !caret__buffer_touches(&s->txn, caret__node_key(k), k->key_len);
+}
+
+int caret__range_args(const char *function, caret_session *s, caret_node *n, const caret_slice *from,
+                      const caret_slice *to, int flags, struct caret__children *c)
+{
+    int rc = caret__args_check(function, s, n);
+
+    if (rc == CARET_OK && !caret__node_whole(n))
+        rc = caret__not_a_node(function, "n", n);
+    return rc == CARET_OK ? caret__children(function, caret__node(n), from, to, flags, c) : rc;
 }

@@ -1,5 +1,5 @@
 /*
- * range.h - some of the children of a node, as a span of keys.
+ * range.h - some of the children of a node, as a span of keys; and through the leaves of any span.
  */
 #ifndef CARET_API_RANGE_H
 #define CARET_API_RANGE_H
@@ -26,5 +26,39 @@ struct caret__bounds {
 
 /* Make `node` the parent, and tell the bounds.  CORRUPT. */
 int caret__children_told(const struct caret__span *span, caret_node_buf *node, struct caret__bounds *out);
+
+/*
+ * Through the leaves of a span of keys, one descent each:
+ *
+ *   1  find the leaf that has the first key that is left, and the bound where it ends
+ *   2  which of its entries are in the span?  Copy the page, if its entries will be looked at
+ *   3  is the leaf what it was?  Then it is noted as read, and what was counted or copied is true
+ *   4  go on at the bound
+ */
+
+/* Entries [from, to) of a leaf are in the span; page: its copy, or NULL if none was asked for. */
+struct caret__part {
+    const struct caret__page *page;
+    struct caret__at at; /* where the leaf itself is */
+    unsigned from, to;
+};
+
+/* What is done with a part.  CARET_NONE: that is all, the rest is left. */
+typedef int caret__part_fn(void *arg, const struct caret__part *part);
+
+/* Each leaf of the span, in order, as it is in the database or in the locals.  NONE if `each` said so. */
+int caret__each_leaf(caret_session *s, const struct caret__span *span, bool local, bool copies,
+                     caret__part_fn *each, void *arg);
+
+/* In the transaction in progress: have `read` called for a node, with an eye on the view if need be. */
+int caret__read_in_txn(caret_session *s, caret_node *n, caret__reader *read, void *arg);
+
+/* Is what is below the node to be seen leaf by leaf?  Else the transaction has changed something there, or somebody
+ * else keeps the locals.  What is at a server is asked for apart. */
+bool caret__is_plain(caret_session *s, const struct caret__node *n);
+
+/* What the functions of ranges are given; as caret__children(). */
+int caret__range_args(const char *function, caret_session *s, caret_node *n, const caret_slice *from,
+                      const caret_slice *to, int flags, struct caret__children *out);
 
 #endif

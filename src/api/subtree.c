@@ -1,15 +1,10 @@
 /*
  * subtree.c - whole subtrees: merge, copy, move, count.
  *
- * All of them go through the leaves of [key, key 0xFF), one descent each:
- *
- *   1  find the leaf that has the first key that is left, and the bound where it ends
- *   2  count: how many entries of it are in the range.  Else copy the page, and look at its entries
- *   3  is the leaf what it was?  Then it is noted as read, and what was counted or copied is true
- *   4  go on at the bound
- *
- * What is copied is set in the transaction key by key: a key of the target is the target's own and then what the
- * source's key has after the source's.  So sets come in key order, as a pile likes them (txn/pile.c).
+ * All of them go through the leaves of [key, key 0xFF), as api/range.h does it, with a copy of each but to count;
+ * caret_count_in() through those of a range.  What is copied is set in the transaction key by key: a key of the target
+ * is the target's own and then what the source's key has after the source's.  So sets come in key order, as a pile
+ * likes them (txn/pile.c).
  *
  * Outside of a transaction each call makes one of its own, which is begun again when others change what it read; so its
  * outcome is that of one moment.  Only merging locals into locals needs none: nobody else sees them.
@@ -24,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "api/session.h"
+#include "api/range.h"
 #include "base/bytes.h"
 #include "base/key.h"
 
@@ -33,110 +28,30 @@ enum what { MERGE, COPY, MOVE };
 /* Bytes of a name in a message; longer ones are cut. */
 #define SHOWN 200u
 
-/* ------------------------------------------------------------- leaf by leaf */
-
-struct range {
-    const uint8_t *key; /* [key, key 0xFF) */
-    size_t len;
-    bool local;
-};
-
-/* Entries [from, to) of a leaf are in the range; page: its copy, or NULL if none was asked for. */
-struct part {
-    const struct caret__page *page;
-    unsigned from, to;
-};
-
-typedef int each_fn(void *arg, const struct part *part);
-
-struct walk {
-    caret_session *s;
-    struct caret__view *v;
-    uint8_t from[CARET__KEY_MAX + 1], end[CARET__KEY_MAX + 1];
-    size_t from_len, end_len;
-    struct caret__page *copy; /* NULL: pages are looked at where they are */
-    bool last;                /* leaf of the range */
-};
-
-/* One leaf, which may change meanwhile: CARET_NONE, to be looked at again. */
-static int look(struct walk *w, struct part *part)
-{
-    struct caret__range bounds;
-    struct caret__at at;
-    bool found;
-    int rc = caret__seek_range(w->v, w->from, w->from_len, &at, &bounds);
-
-    if (rc != CARET_OK)
-        return rc;
-    w->last = bounds.upper_len == 0 ||
-              caret__bytes_compare(bounds.upper, bounds.upper_len, w->end, w->end_len) >= 0;
-    if (w->copy != NULL)
-        caret__racy_copy(w->copy, at.page, CARET__PAGE_SIZE);
-    const struct caret__page *p = w->copy != NULL ? w->copy : at.page;
-    unsigned to = w->last ? caret__page_find(p, w->end, w->end_len, &found) : caret__page_count(p);
-    bool sane = w->copy == NULL || caret__page_sane(p, at.pgno, 0);
-    CARET_FAULT("subtree_looked"); /* a page that changes here is looked at again */
-    if (!caret__at_valid(w->v, &at))
-        return CARET_NONE;
-    if (!sane)
-        return caret__corrupt_page(at.pgno, "damaged");
-    *part = (struct part){w->copy, at.pos, to > at.pos ? to : at.pos};
-    memcpy(w->from, bounds.upper, bounds.upper_len);
-    w->from_len = bounds.upper_len;
-    return caret__walk_note(w->v, &at);
-}
-
-static int go_through(struct walk *w, each_fn *each, void *arg)
-{
-    do {
-        struct part part;
-        int rc = caret__session_saw(w->s, CARET_OK); /* a snapshot that is lost may not even be mapped */
-        while (rc == CARET_OK && (rc = look(w, &part)) == CARET_NONE)
-            rc = CARET_OK;
-        rc = caret__session_saw(w->s, rc);
-        if (rc == CARET_OK)
-            rc = each(arg, &part);
-        if (rc != CARET_OK)
-            return rc;
-    } while (!w->last);
-    return CARET_OK;
-}
-
-/* Each leaf of the range, in order, as it is in the database or in the locals. */
-static int each_leaf(caret_session *s, const struct range *r, bool copies, each_fn *each, void *arg)
-{
-    struct caret__view local = {.pg = &s->locals.pg};
-    struct walk w = {.s = s, .v = r->local ? &local : &s->global, .from_len = r->len, .end_len = r->len + 1};
-
-    memcpy(w.from, r->key, r->len);
-    memcpy(w.end, r->key, r->len);
-    w.end[r->len] = 0xff;
-    if (copies && (w.copy = aligned_alloc(64, CARET__PAGE_SIZE)) == NULL)
-        return caret__fail(CARET_E_NOMEM, "no memory for a page");
-    int rc = go_through(&w, each, arg);
-    free(w.copy);
-    return rc;
-}
-
 /* --------------------------------------------------------------------- count */
 
-static int add_up(void *arg, const struct part *part)
+struct counting {
+    struct caret__span span;
+    uint64_t count;
+};
+
+static int add_up(void *arg, const struct caret__part *part)
 {
     *(uint64_t *)arg += part->to - part->from;
     return CARET_OK;
 }
 
 /* As the transaction sees it, which has changed something there. */
-static int count_merged(caret_session *s, const struct range *r, uint64_t *count)
+static int count_merged(caret_session *s, bool local, const struct caret__span *span, uint64_t *count)
 {
     uint8_t key[CARET__KEY_MAX + 2];
-    size_t len = r->len;
+    size_t len = span->lo_len;
     struct caret__at at;
     int rc;
 
-    memcpy(key, r->key, len);
-    while ((rc = caret__session_from(s, caret__place_of(s, r->local), key, &len, &at)) == CARET_OK) {
-        if (len < r->len || memcmp(key, r->key, r->len) != 0)
+    memcpy(key, span->lo, len);
+    while ((rc = caret__session_from(s, caret__place_of(s, local), key, &len, &at)) == CARET_OK) {
+        if (!caret__span_has(span, key, len))
             return CARET_OK;
         ++*count;
         key[len++] = 0; /* the smallest string after it */
@@ -144,86 +59,94 @@ static int count_merged(caret_session *s, const struct range *r, uint64_t *count
     return rc == CARET_NONE ? CARET_OK : rc;
 }
 
-static struct range range_of(const caret_node *n)
+/* In a transaction, or of locals: of the span, which is of the node and what is below it. */
+static int count_span(caret_session *s, caret_node *n, void *arg)
 {
+    struct counting *c = arg;
     const struct caret__node *k = caret__node_const(n);
 
-    return (struct range){caret__node_key(k), k->key_len, k->local != 0};
+    c->count = 0;
+    if (!caret__is_plain(s, k))
+        return count_merged(s, k->local, &c->span, &c->count);
+    if (!k->local && s->remote != NULL)
+        return caret__remote_count(s->remote, &c->span, 0, &c->count);
+    return caret__each_leaf(s, &c->span, k->local, false, add_up, &c->count);
 }
 
-/* In a transaction, or of locals. */
-static int count_whole(caret_session *s, caret_node *n, void *arg)
-{
-    struct range r = range_of(n);
-    uint64_t *count = arg;
-
-    *count = 0;
-    if (r.local ? !s->has_locals : caret__buffer_touches(&s->txn, r.key, r.len))
-        return count_merged(s, &r, count);
-    if (!r.local && s->remote != NULL) {
-        uint8_t end[CARET__PLACE_MAX];
-        const struct caret__span below = caret__span_below(r.key, r.len, end);
-        return caret__remote_count(s->remote, &below, 0, count);
-    }
-    return each_leaf(s, &r, false, add_up, count);
-}
-
-static int enter(caret_session *s)
-{
-    int rc = caret__if_remote(caret__session_enter_read(s), CARET_OK);
-
-    return rc == CARET_OK && s->txn.level != 0 && s->txn.broken ? CARET_RESTART : rc;
-}
-
-/* In the transaction in progress: have `read` called for a node, with an eye on the view if need be. */
-static int read_in_txn(caret_session *s, caret_node *n, caret__reader *read, void *arg)
-{
-    int rc = enter(s);
-
-    if (rc == CARET_OK)
-        rc = read(s, n, arg);
-    else if (rc == CARET__OBSERVED)
-        rc = caret__observe_call(s, n, read, arg);
-    if (rc == CARET_RESTART)
-        s->txn.broken = true;
-    return rc;
-}
-
-struct counting {
+struct counting_node {
+    struct counting c;
     caret_node *n;
-    uint64_t count;
 };
 
 static int count_in_txn(caret_session *s, void *arg)
 {
-    struct counting *c = arg;
+    struct counting_node *c = arg;
 
-    return read_in_txn(s, c->n, count_whole, &c->count);
+    return caret__read_in_txn(s, c->n, count_span, &c->c);
 }
 
-int caret_count(caret_session *s, caret_node *n, uint64_t *count)
+static int count(caret_session *s, caret_node *n, const struct caret__span *span, uint64_t *found)
 {
-    struct counting c = {n, 0};
-    int rc = caret__args_check(__func__, s, n);
+    struct counting_node c = {{*span, 0}, n};
+    int rc;
 
-    if (rc == CARET_OK && count == NULL)
-        rc = caret__null(__func__, "count", "a place for the number");
-    if (rc != CARET_OK)
-        return rc;
     if (caret__node(n)->local) {
         rc = caret__session_locals(s);
-        rc = rc == CARET_OK ? count_whole(s, n, &c.count) : rc;
+        rc = rc == CARET_OK ? count_span(s, n, &c.c) : rc;
     } else if (s->txn.level != 0) {
         rc = count_in_txn(s, &c);
     } else {
         rc = caret_transaction(s, count_in_txn, &c, 0);
     }
     if (rc == CARET_OK)
-        *count = c.count;
+        *found = c.c.count;
     return rc;
 }
 
+int caret_count(caret_session *s, caret_node *n, uint64_t *found)
+{
+    uint8_t end[CARET__PLACE_MAX];
+    int rc = caret__args_check(__func__, s, n);
+
+    if (rc == CARET_OK && found == NULL)
+        rc = caret__null(__func__, "count", "a place for the number");
+    if (rc != CARET_OK)
+        return rc;
+    const struct caret__node *k = caret__node_const(n);
+    const struct caret__span below = caret__span_below(caret__node_key(k), k->key_len, end);
+    return count(s, n, &below, found);
+}
+
+int caret_count_in(caret_session *s, caret_node *n, const caret_slice *from, const caret_slice *to, int flags,
+                   uint64_t *found)
+{
+    struct caret__children c;
+    int rc = found != NULL ? caret__range_args(__func__, s, n, from, to, flags, &c)
+                           : caret__null(__func__, "count", "a place for the number");
+
+    if (rc == CARET_OK)
+        return count(s, n, &c.span, found);
+    if (rc != CARET_NONE)
+        return rc;
+    *found = 0;
+    return CARET_OK;
+}
+
 /* -------------------------------------------------------- merge, copy and move */
+
+/* [key, key 0xFF): a node and all below it. */
+struct range {
+    const uint8_t *key;
+    size_t len;
+    bool local;
+};
+
+static struct range range_of(const caret_node *n)
+{
+    const struct caret__node *k = caret__node_const(n);
+
+    return (struct range){caret__node_key(k), k->key_len, k->local != 0};
+}
 
 struct job {
     enum what what;
@@ -301,7 +224,7 @@ static int set_entry(struct job *j, const struct caret__entry *e, const uint8_t 
     return set_one(j, rest, len, val, vlen);
 }
 
-static int set_part(void *arg, const struct part *part)
+static int set_part(void *arg, const struct caret__part *part)
 {
     struct job *j = arg;
     uint8_t rest[CARET__KEY_MAX];
@@ -348,7 +271,11 @@ static int set_merged(struct job *j)
 static int set_all(struct job *j, bool merged, bool trying)
 {
     j->trying = trying;
-    return merged ? set_merged(j) : each_leaf(j->s, &j->from, true, set_part, j);
+    if (merged)
+        return set_merged(j);
+    uint8_t end[CARET__PLACE_MAX];
+    const struct caret__span below = caret__span_below(j->from.key, j->from.len, end);
+    return caret__each_leaf(j->s, &below, j->from.local, true, set_part, j);
 }
 
 /* Where what was set could not be taken back: does every key fit? */
@@ -441,7 +368,7 @@ static int do_in_txn(caret_session *s, void *arg)
         rc = caret__node_make(&n.node, sizeof n, j->from.local, j->from.key, j->from.len);
     if (rc == CARET_OK && writes_globals(j))
         caret__count(s, CARET__SETS);
-    return rc == CARET_OK ? read_in_txn(s, &n.node, do_job, j) : rc;
+    return rc == CARET_OK ? caret__read_in_txn(s, &n.node, do_job, j) : rc;
 }
 
 static int refuse_overlap(const char *function, const caret_node *below, const caret_node *above)

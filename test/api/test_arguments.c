@@ -193,6 +193,13 @@ static void text_and_errors(void **state)
 }
 
 /* The functions on data, for the node of a global and of a local variable. */
+static int none_of(void *arg, caret_slice value)
+{
+    (void)arg;
+    (void)value;
+    return CARET_OK;
+}
+
 static void data_of(caret_node *x)
 {
     caret_node *const list[2] = {x, NULL};
@@ -236,6 +243,15 @@ static void data_of(caret_node *x)
     IS(caret_node_in(NULL, NULL, NULL, 0), 0);
     IS(caret_node_in(x, NULL, NULL, -1), 0);
     IS(caret_node_in(x, &huge, NULL, 0), 0);
+    BAD(caret_count_in(NULL, x, NULL, NULL, 0, &nodes), INVALID, "s is NULL");
+    BAD(caret_count_in(s, NULL, NULL, NULL, 0, &nodes), INVALID, "n is NULL");
+    BAD(caret_count_in(s, x, NULL, NULL, -1, &nodes), INVALID, "unknown flags");
+    BAD(caret_count_in(s, x, NULL, NULL, 0, NULL), INVALID, "count is NULL");
+    BAD(caret_values_in(NULL, x, NULL, NULL, 0, none_of, NULL), INVALID, "s is NULL");
+    BAD(caret_values_in(s, NULL, NULL, NULL, 0, none_of, NULL), INVALID, "n is NULL");
+    BAD(caret_values_in(s, x, &huge, NULL, 0, none_of, NULL), INVALID, "length of from");
+    BAD(caret_values_in(s, x, NULL, NULL, -1, none_of, NULL), INVALID, "unknown flags");
+    BAD(caret_values_in(s, x, NULL, NULL, 0, NULL, NULL), INVALID, "each is NULL");
     BAD(caret_merge(NULL, x, to), INVALID, "s is NULL");
     BAD(caret_merge(s, NULL, x), INVALID, "to is NULL");
     BAD(caret_merge(s, x, NULL), INVALID, "from is NULL");

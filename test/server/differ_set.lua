@@ -35,7 +35,7 @@ return {
         end
         if name == "spop" then return a:sub(1, 1) ~= "-" and b:sub(1, 1) ~= "-" and "end" end
         if name == "srandmember" then return #words == 2 or (tonumber(words[3]) or 0) < 100 end
-        if name == "exec" then return a:match("^%*%d+") == b:match("^%*%d+") end -- as there may be one in it
+        if name == "exec" then return a:match("^%*%d+") == b:match("^%*%d+") and "end" end -- one may be in it
         if name == "config" then return b:find("must be between", 1, true) end -- bytes of 2^63 and more
         if name ~= "ttl" then return false end -- seconds pass
         local x, y = tonumber(a:match("^:(%d+)")), tonumber(b:match("^:(%d+)"))

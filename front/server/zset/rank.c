@@ -5,18 +5,23 @@
  *
  * Level 1 has parts of about `base` entries, each further level parts of FAN of those below it; the first part of
  * each has an empty `from`, and what begins a part begins one on each level below.  A rank is found from the top: on
- * each level go from where the part above begins to the part where the entry is, and add the counts of those that are
- * passed; then step through the entries of the last part.  The n-th entry is found the other way round.
+ * each level add the counts of the parts from where the one above begins to that where the entry is, but for the last;
+ * then count the entries of that one before it.  The n-th entry is found the other way round.
  *
  *     level 2    |"" 5                    |m 6
  *     level 1    |"" 2      |f 3          |m 3        |t 3       what begins a part need not be an entry: it is the
  *     index       b   d      f   g   k     ma  n  s    t  u  z   shortest that parts its neighbours
  *
- * The counts are made by the first command that needs them, if the set has more than STEPS members and that would
- * be too many steps, and kept by every change: a part that becomes twice as large is parted, one that becomes a
- * quarter is joined to the one before it.  Once the set has twice as many members as when they were made, or half
- * as many, they are forgotten, so that the number of levels fits.  So a member costs some steps a doubling, and
- * nothing in sets whose ranks nobody asks for.
+ * So a level takes one descent and some instructions a part, none of which makes a key (caret_values_in), and the
+ * entries of the last part are counted by leaves (caret_count_in).  What a transaction has changed is gone through node
+ * by node.
+ *
+ * The counts are made by the first command that needs them, if the set has more than ALL_MAX members, or for an n-th
+ * entry that is more than STEPS from both ends, and kept by every change: a part that becomes twice as large is parted,
+ * one that becomes a quarter is joined to the one before it.  Once the set has twice as many members as when they were
+ * made, or half as many, they are forgotten, so that the number of levels fits.  Parts of other sizes, as earlier
+ * versions made them, are as right, and go with that.  So a member costs some steps a doubling, and nothing in sets
+ * whose ranks nobody asks for.
  *
  * The state in the header: nothing, if there are no counts, or
  *     0  1  levels      1  4  base      5  8  members when they were made
@@ -27,7 +32,7 @@
 #include "server/keys/little.h"
 #include "server/zset/zset.h"
 
-enum { STEPS = 192, BASE = 16, FAN = 16, PARTS_MAX = 100000, STATE = 13, FROM = 4 };
+enum { ALL_MAX = 512, STEPS = 192, BASE = 128, FAN = 64, PARTS_MAX = 100000, STATE = 13, FROM = 4 };
 
 static bool counted(const struct serve__key *k)
 {
@@ -200,11 +205,8 @@ static int middle_entry(struct serve__call *q, const struct serve__key *k, const
 {
     struct serve__zwalk w;
     char before[SERVE__ZENTRY_MAX];
-    caret_slice start = {p->from, p->len};
     *left = p->count / 2;
-    int rc = serve__zwalk_seek(q, k, &w, false, p->len > 0 ? &start : NULL);
-    if (rc == CARET_OK)
-        rc = serve__zwalk_skip(q, &w, *left - 1);
+    int rc = serve__zwalk_nth(q, k, &w, (caret_slice){p->from, p->len}, *left - 1);
     size_t before_len = w.len;
     if (rc != CARET_OK)
         return rc;
@@ -367,71 +369,65 @@ int serve__zrank_changed(struct serve__call *q, struct serve__key *k, struct ser
 
 /* ----------------------------------------------------------------- asking */
 
-static bool is_after(const char *from, size_t len, caret_slice entry)
+/* Counts of parts in a row. */
+struct passing {
+    uint64_t left; /* an entry is looked for that has so many before it; UINT64_MAX: to the end of the row */
+    uint64_t sum, count; /* of those that were passed; of the last one */
+    bool wrong;
+};
+
+static int pass_one(void *arg, caret_slice value)
 {
-    int order = memcmp(from, entry.data, len < entry.len ? len : entry.len);
-    return order != 0 ? order > 0 : len > entry.len;
+    struct passing *p = arg;
+    p->sum += p->count;
+    p->wrong |= read_count(value, &p->count) != CARET_OK;
+    return p->left - p->sum >= p->count ? CARET_OK : CARET_NONE;
 }
 
-/* From the part of a level that begins as p, one of the level above, to the one where the entry is, which p becomes.
- * The counts of those before it are added. */
-static int pass_before(struct serve__call *q, const caret_node_buf *top, unsigned level,
-                       struct serve__zpart *p, caret_slice entry, uint64_t *sum)
+/* From the part of a level that begins as p, one of the level above, to the one where the entry is, or, without one, to
+ * the one that has the entry with `left` others before it; p becomes that.  The counts of those before it are
+ * added. */
+static int pass_parts(struct serve__call *q, const caret_node_buf *top, unsigned level,
+                      struct serve__zpart *p, const caret_slice *entry, struct passing *c)
 {
-    char next[SERVE__ZENTRY_MAX];
-    size_t len;
-    uint64_t count;
-    caret_slice value;
-    int rc = part_node(top, &p->node, level, (caret_slice){p->from, p->len});
+    const caret_slice from = {p->from, p->len};
+    c->count = 0;
+    int rc = caret_node_child_int(&p->node.node, sizeof p->node, &top->node, level);
     if (rc == CARET_OK)
-        rc = caret_get(q->s, &p->node.node, &value);
-    if (rc == CARET_OK)
-        rc = read_count(value, &p->count);
-    if (rc != CARET_OK)
-        return rc == CARET_NONE ? CARET_E_CORRUPT : rc;
-    while ((rc = caret_next_get(q->s, &p->node.node, &value)) == CARET_OK) {
-        if ((rc = read_count(value, &count)) == CARET_OK)
-            rc = caret_node_subscript(&p->node.node, FROM, next, sizeof next, &len, NULL);
-        if (rc != CARET_OK || is_after(next, len, entry))
-            return rc;
-        *sum += p->count;
-        p->count = count;
-        memcpy(p->from, next, p->len = len);
-    }
-    return rc == CARET_NONE ? CARET_OK : rc;
+        rc = caret_values_in(q->s, &p->node.node, &from, entry, 0, pass_one, c);
+    if (rc == CARET_NONE || (rc == CARET_OK && c->wrong))
+        return CARET_E_CORRUPT;
+    return rc == CARET_OK ? read_from(p) : rc;
 }
 
 /* Add the number of entries from `from` to before `entry`. */
 static int entries_before(struct serve__call *q, const struct serve__key *k, caret_slice from,
                           caret_slice entry, uint64_t *sum)
 {
-    caret_node_buf n, first;
+    caret_node_buf n;
+    uint64_t count = 0;
     if (from.len == 0)
         from = (caret_slice){"n", 1};
     int rc = caret_node_child(&n.node, sizeof n, &k->node.node, "", 0);
     if (rc == CARET_OK)
-        rc = caret_node_child(&first.node, sizeof first, &n.node, from.data, from.len);
-    if (rc == CARET_OK)
-        rc = caret_last_in(q->s, &n.node, &from, &entry, CARET_RANGE_BEFORE);
-    while (rc == CARET_OK && caret_node_compare(&n.node, &first.node) >= 0) {
-        ++*sum;
-        rc = caret_previous(q->s, &n.node);
-    }
-    return rc == CARET_NONE ? CARET_OK : rc;
+        rc = caret_count_in(q->s, &n.node, &from, &entry, CARET_RANGE_BEFORE, &count);
+    *sum += count;
+    return rc;
 }
 
 int serve__zrank(struct serve__call *q, struct serve__key *k, caret_slice entry, uint64_t *rank)
 {
     struct serve__zpart p;
+    struct passing c = {.left = UINT64_MAX};
     caret_node_buf top;
     int rc = CARET_OK;
-    *rank = 0;
     p.len = 0;
-    if (!counted(k) && k->count > STEPS && (rc = make_counts(q, k)) != CARET_OK)
+    if (!counted(k) && k->count > ALL_MAX && (rc = make_counts(q, k)) != CARET_OK)
         return rc;
     rc = top_node(k, &top);
     for (unsigned level = counted(k) ? levels(k) : 0; rc == CARET_OK && level > 0; level--)
-        rc = pass_before(q, &top, level, &p, entry, rank);
+        rc = pass_parts(q, &top, level, &p, &entry, &c);
+    *rank = c.sum;
     return rc == CARET_OK ? entries_before(q, k, (caret_slice){p.from, p.len}, entry, rank) : rc;
 }
 
@@ -444,48 +440,29 @@ static int seek_from_end(struct serve__call *q, const struct serve__key *k, stru
     return rc == CARET_OK ? serve__zwalk_skip(q, w, back ? k->count - 1 - rank : rank) : rc;
 }
 
-/* Go through the parts of a level from where the one above begins to where the entry is. */
-static int pass_parts(struct serve__call *q, const caret_node_buf *top, unsigned level,
-                      struct serve__zpart *p, uint64_t *rank)
-{
-    caret_slice value;
-    int rc = part_node(top, &p->node, level, (caret_slice){p->from, p->len});
-    if (rc == CARET_OK)
-        rc = caret_get(q->s, &p->node.node, &value);
-    if (rc == CARET_OK)
-        rc = read_count(value, &p->count);
-    while (rc == CARET_OK && *rank >= p->count) {
-        *rank -= p->count;
-        rc = caret_next_get(q->s, &p->node.node, &value);
-        if (rc == CARET_OK)
-            rc = read_count(value, &p->count);
-    }
-    return rc == CARET_OK ? read_from(p) : rc;
-}
-
 int serve__zrank_seek(struct serve__call *q, struct serve__key *k, struct serve__zwalk *w, bool back,
                       uint64_t rank)
 {
     struct serve__zpart p;
+    struct passing c = {.left = rank};
     caret_node_buf top;
+    int rc = CARET_OK;
     p.len = 0;
     if (rank >= k->count)
         return CARET_NONE;
     if (rank <= STEPS || k->count - 1 - rank <= STEPS) {
-        int rc = seek_from_end(q, k, w, rank);
+        rc = seek_from_end(q, k, w, rank);
         w->back = back;
         return rc;
     }
-    int rc = counted(k) ? CARET_OK : make_counts(q, k);
+    if (!counted(k))
+        rc = make_counts(q, k);
     if (rc == CARET_OK)
         rc = top_node(k, &top);
     for (unsigned level = levels(k); rc == CARET_OK && level > 0; level--)
-        rc = pass_parts(q, &top, level, &p, &rank);
-    caret_slice from = {p.from, p.len};
+        rc = pass_parts(q, &top, level, &p, NULL, &c);
     if (rc == CARET_OK)
-        rc = serve__zwalk_seek(q, k, w, false, p.len > 0 ? &from : NULL);
-    if (rc == CARET_OK)
-        rc = serve__zwalk_skip(q, w, rank);
+        rc = serve__zwalk_nth(q, k, w, (caret_slice){p.from, p.len}, rank - c.sum);
     w->back = back;
     return rc;
 }

@@ -26,10 +26,11 @@ static int take(struct serve__zwalk *w, caret_slice value)
     return CARET_OK;
 }
 
+static const caret_slice least = {"n", 1}; /* all other names there are before it */
+
 int serve__zwalk_seek(struct serve__call *q, const struct serve__key *k, struct serve__zwalk *w, bool back,
                       const caret_slice *from)
 {
-    static const caret_slice least = {"n", 1}; /* all other names there are before it */
     caret_slice value;
     w->back = back;
     int rc = caret_node_child(&w->node.node, sizeof w->node, &k->node.node, "", 0);
@@ -62,4 +63,27 @@ int serve__zwalk_skip(struct serve__call *q, struct serve__zwalk *w, uint64_t n)
     while (--n > 0 && rc == CARET_OK)
         rc = w->back ? caret_previous(q->s, &w->node.node) : caret_next(q->s, &w->node.node);
     return rc == CARET_OK ? serve__zwalk_next(q, w) : rc;
+}
+
+static int pass_entry(void *arg, caret_slice value)
+{
+    uint64_t *left = arg;
+    (void)value;
+    return (*left)-- > 0 ? CARET_OK : CARET_NONE;
+}
+
+int serve__zwalk_nth(struct serve__call *q, const struct serve__key *k, struct serve__zwalk *w,
+                     caret_slice from, uint64_t n)
+{
+    caret_slice value;
+    w->back = false;
+    w->len = 0;
+    int rc = caret_node_child(&w->node.node, sizeof w->node, &k->node.node, "", 0);
+    if (rc == CARET_OK)
+        rc = caret_values_in(q->s, &w->node.node, from.len > 0 ? &from : &least, NULL, 0, pass_entry, &n);
+    if (rc == CARET_OK && n != UINT64_MAX)
+        return CARET_NONE;
+    if (rc == CARET_OK)
+        rc = caret_get(q->s, &w->node.node, &value);
+    return rc == CARET_OK ? take(w, value) : rc;
 }

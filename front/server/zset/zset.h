@@ -85,6 +85,9 @@ int serve__zwalk_seek(struct serve__call *q, const struct serve__key *k, struct 
                       const caret_slice *from);
 /* To the next one, in the direction of the walk. */
 int serve__zwalk_next(struct serve__call *q, struct serve__zwalk *w);
+/* Forward from the entry that is n after the first one from `from` on, of all if that is empty. */
+int serve__zwalk_nth(struct serve__call *q, const struct serve__key *k, struct serve__zwalk *w,
+                     caret_slice from, uint64_t n);
 /* n of them on. */
 int serve__zwalk_skip(struct serve__call *q, struct serve__zwalk *w, uint64_t n);
 
