@@ -5,6 +5,8 @@
 
 local net = require "caret.net"
 
+local DEEPEST = 8 -- lists in lists
+
 local resp = {}
 local client = {}
 client.__index = client
@@ -62,14 +64,23 @@ function client:bytes(n)
     return self.input:sub(1, n)
 end
 
--- Texts, numbers, {error = text}; false for null.  More does not come to what is asked here.
-function client:answer()
-    local kind, rest = self:line():match "^([-+:$])(.*)$"
+-- A list of answers, such as the entries of SLOWLOG GET.
+function client:list(n, depth)
+    if depth > DEEPEST then fail("its answer is nested too deeply") end
+    local list = {}
+    for i = 1, n do list[i] = self:answer(depth) end
+    return list
+end
+
+-- Texts, numbers, lists, {error = text}; false for null.  More does not come to what is asked here.
+function client:answer(depth)
+    local kind, rest = self:line():match "^([-+:$*])(.*)$"
     local n = math.tointeger(tonumber(rest))
     if kind == "+" then return rest end
     if kind == "-" then return {error = rest} end
     if kind == ":" and n then return n end
     if kind == "$" and n and n >= -1 then return n >= 0 and self:bytes(n) end
+    if kind == "*" and n and n >= -1 then return n >= 0 and self:list(n, (depth or 0) + 1) end
     fail("it does not speak the protocol of Redis")
 end
 
@@ -93,7 +104,7 @@ function client:ask(...)
         error(text, 0)
     end
     for _, answer in ipairs(answers) do
-        if type(answer) == "table" then return nil, answer.error end
+        if type(answer) == "table" and answer.error then return nil, answer.error end
     end
     return answers
 end

@@ -135,9 +135,10 @@ end
 
 local function add_server(sample, state)
     local server = sample.server
+    if state.quiet and host.clock() < state.quiet then sample.server = state.wrong end
     if not server then return end
     if server.wrong then
-        state.quiet = host.clock() + PAUSE
+        state.quiet, state.wrong = host.clock() + PAUSE, server
     else
         server.clients, server.commands = json.list(server.clients), json.list(server.commands)
         server.slow = state.sampler.serving.server and slow_of(state.sampler.serving.server) or nil
