@@ -1,5 +1,6 @@
 """What takes long: jobs with progress and an end, consoles that can be stopped, and what they may not do."""
 import os
+import subprocess
 import sys
 import unittest
 
@@ -141,6 +142,22 @@ class Consoles(Served):
         self.assertEqual((name, data["n"], "interrupted" in data["text"]), ("error", answer["n"], True))
         self.assertEqual(self.say(console, "y")[2]["results"][0]["text"], "5")
         self.server.post(f"console/{console[0]}/close")
+
+    def test_stop_ends_a_wait_for_a_lock(self):
+        """At the cost of the console: the page begins another one."""
+        program = os.path.join(FOLDER, "hold.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write('local db = require("caret").open("%s") db.node("^few"):grab() print("held") io.stdout:flush() '
+                    'io.read()' % self.path)
+        holder = subprocess.Popen([CARET, "run", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(holder.stdout.readline(), b"held\n")
+        console = self.console("lua")
+        self.server.post(f"console/{console[0]}/run", {"text": 'db.node("^few"):grab()'})
+        while '"waits":true' not in run(CARET, "locks", "--json", "--db", self.path).stdout.replace(" ", ""):
+            self.assertIsNone(holder.poll())
+        self.server.post(f"console/{console[0]}/stop")
+        self.assertEqual([name for name, _ in console[1]][-1], "ended")
+        holder.communicate(b"\n")
 
     @unittest.skipUnless(os.path.exists(BESIDE + "/caret-m"), "M is not built")
     def test_m(self):

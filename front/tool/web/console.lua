@@ -17,6 +17,7 @@ local MOST = 8           -- consoles
 local OUTPUT = 256 << 10 -- bytes of text of one statement
 local WAITING = 200      -- events that wait for a page
 local LEFT = 30          -- seconds without a page
+local STUCK = 2          -- seconds after which a statement that was stopped is stopped again
 
 local function beside(name)
     local path = programs.folder() .. "/" .. name
@@ -173,9 +174,19 @@ function console.run(app, request)
     return {n = c.n}
 end
 
+-- What does not look at a signal, as a wait for a lock, ends at the second one, with the console.
+local function insist(app, c, statement)
+    app.loop:every(STUCK, function()
+        if app.consoles[c.id] and c.busy == statement then c.process:kill(2) end
+        return false
+    end)
+end
+
 --- POST /api/console/ID/stop
 function console.stop(app, request)
-    find(app, request).process:kill(2)
+    local c = find(app, request)
+    c.process:kill(2)
+    if c.busy then insist(app, c, c.busy) end
     return {}
 end
 
