@@ -56,7 +56,8 @@ export class Job {
 
 export class Space {
     constructor() {
-        this.map = el("div", {class: "map", role: "group", "aria-label": "What takes the room"});
+        this.map = el("div", {class: "map", role: "group", "aria-label": "What takes the room: arrow keys go from part to part",
+            onkeydown: (event) => this.press(event)});
         this.where = el("span", {class: "mono grow"});
         this.mapping = new Job({done: (end) => this.drawMap(end.tree)});
         this.using = new Job({done: (end) => this.drawUsage(end)});
@@ -127,6 +128,18 @@ export class Space {
                 .forEach((inner, j) => { if (inner.w > 4 && inner.h > 4) out.push(this.box(below[j], inner, tree.bytes, true)); });
         });
         show(this.map, out);
+        out.forEach((node, i) => { node.tabIndex = i ? -1 : 0; });
+    }
+
+    // The map is one stop of Tab; arrows go from part to part.
+    press(event) {
+        const all = [...this.map.querySelectorAll("button")], i = all.indexOf(event.target);
+        const to = {ArrowRight: i + 1, ArrowDown: i + 1, ArrowLeft: i - 1, ArrowUp: i - 1, Home: 0, End: all.length - 1}[event.key];
+        if (i < 0 || !all[to]) return;
+        event.preventDefault();
+        all[i].tabIndex = -1;
+        all[to].tabIndex = 0;
+        all[to].focus();
     }
 
     box(part, {x, y, w, h}, all, deep) {
