@@ -4,12 +4,13 @@ import gzip
 import os
 import unittest
 
-from support import Case, Keys, colours, main, resize, until
+from support import Case, Keys, colours, connect, main, resize, until
 
 LONG = bool(os.environ.get("CARET_LONG"))
 AXE = os.environ.get("CARET_AXE", "")
+BESIDE = os.path.dirname(os.environ["CARET"])
 PAGE = os.path.join(os.environ["CARET_SOURCE"], "front", "web", "page")
-SIZES = [(360, 740), (1200, 800), (2560, 1440)]
+SIZES = [(360, 740), (1200, 800), (2560, 1440), (3840, 2160)]
 VIEWS = ["tree", "live", "locks", "space", "log", "console", "3n1"]
 MANY = 1000000
 
@@ -17,6 +18,15 @@ FOREST = ["^count=\"1234567.5\"", "^json=\"{\"\"oak\"\":[1,2,{\"\"old\"\":true}]
           "^long=\"" + "many words " * 20000 + "\"", "^bytes=$ZCH(255,254,0,1)"]
 FOREST += [line for i in range(1, 200) for line in
            (f"^oaks({i})=\"{7 * i}\"", f"^oaks({i},\"angle\")=\"30\"", f"^oaks({i},\"shadow\")=\"{i}.5\"")]
+
+
+# Buttons, fields and links that are not wholly inside of the window, nor in a part that is scrolled.
+OUTSIDE = """
+    const scrolls = (e) => e && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+    return [...document.querySelectorAll("button, input, textarea, a[href]")].filter((e) => {
+        const r = e.getBoundingClientRect();
+        return r.width && !e.matches(".skip") && (r.left < 0 || r.right > innerWidth + 0.5) && !scrolls(e.parentElement);
+    }).map((e) => e.outerHTML.slice(0, 80));"""
 
 
 def zwr(text):
@@ -50,16 +60,38 @@ class Looks(Case):
 
     lines = FOREST
 
+    def place(self, view):
+        self.w.go(f"#{view}?at=^oaks(3)&open=1" if view == "tree" else f"#{view}")
+        self.settled(view)
+
     def test_views(self):
-        for width, height in SIZES:
-            resize(self.w.driver, width, height)
-            for view in VIEWS:
+        for view in VIEWS:
+            self.place(view)
+            for width, height in SIZES if LONG else SIZES[::-1]:
                 with self.subTest(view=view, width=width):
-                    self.w.go(f"#{view}?at=^oaks(3)&open=1" if view == "tree" else f"#{view}")
-                    self.settled(view)
-                    wide = self.w.js("return document.documentElement.scrollWidth")
-                    self.w.picture(f"{view}-{width}")
-                    self.assertLessEqual(wide, width)
+                    resize(self.w.driver, width, height)
+                    self.assertLessEqual(self.w.js("return document.documentElement.scrollWidth"), width)
+                    self.assertEqual(self.w.js(OUTSIDE), [])
+                    if LONG or width < 2000:
+                        self.w.picture(f"{view}-{width}")
+        resize(self.w.driver, 1200, 800)
+
+    def test_motion(self):
+        """Nothing moves by itself for people that do not want it."""
+        self.place("3n1")
+        for motion, moves in (("reduce", False), ("no-preference", True)):
+            colours(self.w.driver, "light", motion)
+            found = self.w.js("""
+                const lane = document.createElement("div"), toast = document.getElementById("toast");
+                lane.className = "race";
+                lane.append(document.createElement("div")); lane.firstChild.className = "lane";
+                lane.firstChild.append(document.createElement("i"));
+                document.querySelector("main").append(lane); toast.hidden = false;
+                const styles = [...document.querySelectorAll("*")].map((e) => getComputedStyle(e));
+                const n = styles.filter((s) => s.animationName !== "none" || parseFloat(s.transitionDuration) > 0).length;
+                lane.remove(); toast.hidden = true; return n;""")
+            self.assertEqual(found > 0, moves, motion)
+        colours(self.w.driver, "light")
 
     def settled(self, view):
         title = {"3n1": "3n+1"}.get(view, view.capitalize())
@@ -78,12 +110,129 @@ class Looks(Case):
             colours(self.w.driver, scheme)
             for view in VIEWS:
                 with self.subTest(view=view, scheme=scheme):
-                    self.w.go(f"#{view}?at=^oaks(3)&open=1" if view == "tree" else f"#{view}")
-                    self.settled(view)
+                    self.place(view)
                     found = self.w.driver.execute_async_script("axe.run().then((r) => arguments[0](r.violations))")
                     told = [(f["id"], n["target"], n.get("failureSummary")) for f in found for n in f["nodes"]]
                     self.assertEqual(told, [])
         colours(self.w.driver, "light")
+
+
+class Hands(Case):
+    """Every view without a mouse."""
+
+    lines = FOREST
+
+    def walk(self):
+        """What gets the focus by Tab from the beginning of the page to its end: names, and what shows it."""
+        w, seen = self.w, []
+        w.js("const e = document.getElementById('skip'); e.focus(); e.dataset.walked = 1")
+        for _ in range(80):
+            w.keys(Keys.TAB)
+            now = w.js("""
+                const e = document.activeElement, s = getComputedStyle(e);
+                if (e === document.body) return null;
+                if (!e.dataset.walked) { e.dataset.walked = 1; return [true, e.tagName, e.id || e.textContent.slice(0, 30), s.outlineStyle]; }
+                return [false];""")
+            if now is None or not now[0]:
+                break
+            seen.append(now[1:])
+        left = w.js("""
+            const all = [...document.querySelectorAll("a[href], button:not(:disabled), input, textarea, select, [tabindex='0']")]
+                .filter((e) => e.checkVisibility() && e.tabIndex >= 0 && !e.dataset.walked).map((e) => e.outerHTML.slice(0, 90));
+            for (const e of document.querySelectorAll("[data-walked]")) delete e.dataset.walked;
+            return all;""")
+        return seen, left
+
+    def test_every_view(self):
+        """Each is opened by Enter on its name; Tab comes to all that can be pressed or typed in, and out of it."""
+        w = self.w
+        for view in VIEWS:
+            with self.subTest(view=view):
+                w.one(f".tabs a[href^='#{view}']").send_keys(Keys.ENTER)
+                until(view, lambda v=view: w.css(f".tabs a[href^='#{v}'][aria-current=page]"))
+                seen, left = self.walk()
+                self.assertEqual(left, [])
+                self.assertEqual([s for s in seen if s[2] != "solid"], [])
+
+    def test_map(self):
+        """The map of what takes the room is one stop; arrows go on in it, Enter goes in."""
+        w = self.w
+        w.go("#space")
+        until("parts", lambda: len(w.css(".map button")) > 5)
+        w.js("document.querySelector('.map button[tabindex=\"0\"]').focus()")
+        w.keys(Keys.END)
+        last = w.js("return document.activeElement.getAttribute('aria-label')")
+        w.keys(Keys.ARROW_LEFT)
+        self.assertNotEqual(w.js("return document.activeElement.getAttribute('aria-label')"), last)
+        w.keys(Keys.HOME, Keys.ENTER)
+        until("in it", lambda: "at=" in w.js("return location.hash"))
+
+    def test_skip(self):
+        w = self.w
+        w.go("#tree")
+        w.js("document.getElementById('skip').focus()")
+        w.keys(Keys.ENTER)
+        self.assertEqual(w.js("return document.activeElement.id"), "main")
+
+    def test_change(self):
+        """From the path bar to a committed change."""
+        w = self.w
+        w.go("#tree")
+        until("the tree", lambda: w.css(".row"))
+        w.js("document.querySelector('.list').focus()")
+        w.keys("g")
+        w.keys("^oaks(9)", Keys.ENTER)
+        until("the node", lambda: w.text(".value header h2") == ["^oaks(9)"])
+        self.tab_to("Edit")
+        until("the form", lambda: w.js("return document.activeElement.tagName") == "TEXTAREA")
+        w.keys(Keys.CONTROL + "a" + Keys.NULL + "by hand", Keys.CONTROL, Keys.ENTER)
+        w.sees("1 change", ".pending")
+        self.tab_to("Commit as one transaction")
+        w.sees("Committed 1 change", ".pending")
+        self.assertEqual(self.server.tool("get", "^oaks(9)"), "by hand")
+        self.tab_to("Fine")
+
+    def tab_to(self, text):
+        for _ in range(80):
+            self.w.keys(Keys.TAB)
+            if self.w.js("return document.activeElement.textContent") == text:
+                self.w.keys(Keys.ENTER)
+                return
+        self.fail(f"Tab does not come to {text}")
+
+
+class SignIn(Case):
+    lines = FOREST[:4]
+
+    def test_form(self):
+        """Nobody is signed in: a form, which takes the address or its token, and then shows the place asked for."""
+        w, address = self.w, self.address()
+        w.driver.delete_all_cookies()
+        w.driver.get("about:blank")
+        w.driver.get(self.server.page + "#tree?at=^count")
+        w.sees("Open the address", "main")
+        self.enter("0" * 32)
+        w.sees("not right", "main [role=alert]")
+        w.picture("sign-in")
+        self.enter(address)
+        until("the place", lambda: w.text(".value header h2") == ["^count"])
+        w.sees("connected", "#state")
+
+    def enter(self, text):
+        self.w.one("main input[type=password]").send_keys(text, Keys.ENTER)
+
+    def test_session_ends_under_the_page(self):
+        """It asks for a token, keeps what is typed while the window is hidden and shown, and goes on where it was."""
+        w, address = self.w, self.address()
+        w.at("^count")
+        w.js("fetch('/api/logout', {method: 'POST', body: '{}', headers: {'Content-Type': 'application/json'}})")
+        w.sees("Open the address", "main")
+        field = w.one("main input[type=password]")
+        field.send_keys(address[:-4])
+        w.js("document.dispatchEvent(new Event('visibilitychange')); location.hash = '#live'")
+        w.js("location.hash = '#tree?at=^json'")
+        field.send_keys(address[-4:], Keys.ENTER)
+        until("the place", lambda: w.text(".value header h2") == ["^json"])
 
 
 class Tree(Case):
@@ -434,6 +583,41 @@ class Live(Case):
         until("one waits", lambda: any("2 held, 1 waits" in t for t in w.text("main [role=status]")))
         w.picture("locks-busy")
 
+    def test_ring(self):
+        """Sessions that wait for each other are red. The engine refuses the last wait of a ring, so one lasts only while
+        a member has died: here it is told."""
+        found = self.w.driver.execute_async_script("""
+            const done = arguments[0], lock = (pid, name, waits) => ({pid, session: 1, command: "lua", alive: true, name, waits, age: 1, count: 1, waiting: 0});
+            import("/locks.js").then(({Locks}) => {
+                const view = new Locks(), sessions = [1, 2, 3].map((pid) => ({pid, session: 1, command: "lua", alive: true}));
+                document.querySelector("main").replaceChildren(view.node);
+                view.take({locks: [lock(1, "^a", false), lock(2, "^b", false), lock(1, "^b", true), lock(2, "^a", true), lock(3, "^c", false)],
+                    sessions, edges: [], rings: [[0, 1]]});
+                done([view.said.textContent, view.node.querySelectorAll("rect.ring").length, view.node.querySelectorAll("path.ring").length]);
+            });""")
+        self.assertIn("1 ring", found[0])
+        self.assertEqual(found[1:], [2, 8])
+        self.w.picture("locks-ring")
+        self.w.driver.refresh()
+        self.w.sees("connected", "#state")
+
+    @unittest.skipUnless(os.path.exists(BESIDE + "/caret-server"), "the server is not built")
+    def test_server(self):
+        """Clients and slow commands of a `caret serve` of the same database."""
+        w, path = self.w, os.path.join(self.server.folder, "s")
+        self.server.serve(path)
+        client = until("a connection", lambda: connect(path))
+        self.addCleanup(client.close)
+        for words in (["CLIENT", "SETNAME", "<b>browser</b>"], ["CONFIG", "SET", "slowlog-log-slower-than", "0"], ["SET", "<i>slow</i>", "1"],
+                      ["CONFIG", "SET", "slowlog-log-slower-than", "-1"]):
+            client.sendall(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(x), x.encode()) for x in words))
+            client.recv(100)
+        w.go("#live")
+        w.sees("<b>browser</b>", "[aria-label='Table of clients'] td")
+        w.sees("SET <i>slow</i> 1", "[aria-label='Table of slow'] td")
+        w.sees("info", "[aria-label='Table of server'] td")
+        w.picture("live-server")
+
     def test_space(self):
         w = self.w
         w.go("#space")
@@ -475,6 +659,45 @@ class Live(Case):
         self.assertEqual(area.get_attribute("value"), "db.node('^count').__")
         self.assertNotIn("lost", "".join(w.text(".console")))
         w.picture("console-busy")
+
+
+    def language(self, name):
+        """A console of another language."""
+        w = self.w
+        w.go("#console")
+        w.press(name)
+        until(name, lambda: w.text(".tools [aria-pressed=true]") == [name])
+        return w.one(".prompt textarea")
+
+    def said(self):
+        return self.w.js("return [...document.querySelectorAll('.said')].at(-1)?.innerText ?? ''")
+
+    @unittest.skipUnless(os.path.exists(BESIDE + "/caret-server"), "the server is not built")
+    def test_console_resp(self):
+        area = self.language("RESP")
+        for text, answer in (("RPUSH list a \"b c\" \"<b>\"", "(integer) 3"), ("LRANGE list 0 -1", "3) \"<b>\""),
+                             ("NONSENSE <script>", "(error)")):
+            area.send_keys(text, Keys.ENTER)
+            until(answer, lambda a=answer: a in self.said())
+        area.send_keys("BLPOP nothing 0", Keys.ENTER)
+        self.w.press("Stop")
+        until("it was stopped", lambda: self.w.js("return document.querySelector('.prompt .danger').disabled"))
+        area.send_keys("PING", Keys.ENTER)
+        until("it goes on", lambda: "PONG" in self.said())
+        self.w.picture("console-resp")
+
+    @unittest.skipUnless(os.path.exists(BESIDE + "/caret-m"), "M is not built")
+    def test_console_m(self):
+        area = self.language("M")
+        for text, answer in (("write ^count+1,!", "1234568.5"), ("set x=\"<i>\" write x,!", "<i>"), ("write nothing", "UNDEF")):
+            area.send_keys(text, Keys.ENTER)
+            until(answer, lambda a=answer: a in self.said())
+        area.send_keys("for  set y=1", Keys.ENTER)
+        self.w.press("Stop")
+        self.w.sees("The next statement starts a new one", ".console")
+        area.send_keys("write ^count+2,!", Keys.ENTER)
+        until("it goes on", lambda: "1234569.5" in self.said())
+        self.w.picture("console-m")
 
 
 class Restart(Case):

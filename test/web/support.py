@@ -5,6 +5,7 @@ keys of a user, and with chromium the protocol of its developer tools beside it,
 figures. Chromium looks for its answers on loopback alone.
 """
 
+import base64
 import os
 import shutil
 import signal
@@ -55,15 +56,25 @@ def resize(driver, width, height):
                            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
 
-def colours(driver, scheme):
+def colours(driver, scheme, motion="reduce"):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [
-        {"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}]})
+        {"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": motion}]})
 
 
 def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def connect(path):
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.connect(path)
+    except OSError:
+        s.close()
+        raise
+    return s
 
 
 class Server:
@@ -98,6 +109,11 @@ class Server:
         child = subprocess.Popen([CARET, "run", path], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         self.others.append(child)
         return child
+
+    def serve(self, path):
+        """A server of Redis' protocol on the same database, at that socket; ended with this one."""
+        self.others.append(subprocess.Popen([CARET, "serve", self.file, "--port", "0", "--unix", path], env=self.env,
+                                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
     def start(self):
         self.process = subprocess.Popen([CARET, "web", self.file, "--port", str(self.port), *self.options],
@@ -195,7 +211,9 @@ class Window:
 
     def picture(self, name):
         os.makedirs(PICTURES, exist_ok=True)
-        self.driver.save_screenshot(os.path.join(PICTURES, name + ".png"))
+        taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
+        with open(os.path.join(PICTURES, name + ".png"), "wb") as f:
+            f.write(base64.b64decode(taken["data"]))
 
     def troubles(self):
         """Violations of the policy, errors of scripts."""
@@ -236,8 +254,14 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.w = self.window
 
+    def run(self, result=None):
+        """With a picture of what was seen last, if it fails."""
+        result = super().run(result)
+        if result and any(getattr(test, "test_case", test) is self for test, _ in result.failures + result.errors):
+            self.w.picture(f"last-{self.id()}")
+        return result
+
     def tearDown(self):
-        self.w.picture(f"last-{self.id()}")
         self.assertEqual(self.w.troubles(), [])
 
     def address(self):
