@@ -80,6 +80,17 @@ class Edit(unittest.TestCase):
         status, _ = self.commit({"op": "kill", "node": "^a(2)", "nodes": shown["nodes"], "place": shown["place"]})
         self.assertEqual((status, len(self.all())), (409, 3))
 
+    def test_what_is_below_is_compared(self):
+        """A value below that was changed, with as many nodes as before and no log to look it up."""
+        for change in ({"op": "kill"}, {"op": "rename", "to": "^z"}, {"op": "merge", "to": "^z"}):
+            shown = self.server.get("count", node="^a(2)")
+            kept = {"node": "^a(2)", "nodes": shown["nodes"], "mark": shown["mark"], **change}
+            self.by_another('^a(2,"x")', change["op"])
+            status, answer = self.commit(kept)
+            self.assertEqual((status, answer["conflicts"][0]["nodes"]), (409, 2), change)
+        status, _ = self.commit({**kept, "mark": answer["conflicts"][0]["mark"]})
+        self.assertEqual((status, self.all()[-1]), (200, '^z("x")="merge"'))
+
     def test_rename(self):
         status, answer = self.commit({"op": "rename", "node": "^a(2)", "to": "^a(1)"})
         self.assertEqual((status, answer["conflicts"][0]["node"]), (409, "^a(1)"))

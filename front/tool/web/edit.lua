@@ -1,8 +1,8 @@
 -- Changes: several as one transaction, refused if what was shown has changed; and the last one taken back.
 --
--- A change tells what was shown where it was made: the tag of a value, how many nodes a kill would take, the
--- place in the log.  In the transaction that is looked at again: as it is serializable, nobody can come in
--- between.  One that differs rolls back all, and every difference is told.
+-- A change tells what was shown where it was made: the tag of a value, how many nodes a kill would take, a
+-- mark of all they had, the place in the log.  In the transaction that is looked at again: as it is
+-- serializable, nobody can come in between.  One that differs rolls back all, and every difference is told.
 --
 -- For undo the transaction notes what it touches: `roots`, single nodes and whole subtrees, with all they had
 -- before, and a mark of all they have after it.  Undo is a transaction too: if the roots still have that
@@ -70,6 +70,12 @@ local function mark_of(image)
     return http.tag(table.concat(tags))
 end
 
+--- A mark of all that a node and those below it have: it differs if one value does; nil: it is too much.
+function edit.mark(node)
+    local image = image_of {{node = node, deep = true}}
+    return image and mark_of(image)
+end
+
 -- ---------------------------------------------------------------- operations
 
 local operations = {}
@@ -126,7 +132,7 @@ local function prepare(app, change)
     local node = keys.node(app.db, change.node)
     local c = {operation = operation, op = change.op, node = node, was = change.was,
         nodes = math.tointeger(change.nodes), place = math.tointeger(change.place),
-        over = change.over == true}
+        over = change.over == true, mark = type(change.mark) == "string" and change.mark or nil}
     if operation.target then c.to = keys.node(app.db, change.to) end
     if operation.prepare then operation.prepare(c, change) end
     return c
@@ -153,9 +159,11 @@ local function conflict_of(c)
         if value then now.tag = http.tag(value) end
         return {now = now}
     end
-    if c.nodes or c.touched then
-        local n = c.node:__count()
-        if c.touched or n ~= c.nodes then return {now = keys.value(value), nodes = n} end
+    if c.nodes or c.touched or c.mark then
+        local n, mark = c.node:__count(), c.mark and edit.mark(c.node)
+        if c.touched or n ~= (c.nodes or n) or mark ~= c.mark then
+            return {now = keys.value(value), nodes = n, mark = mark}
+        end
     end
     if c.op == "rename" and not c.over and c.to:__exists() then
         return {now = keys.value(c.to:__get()), nodes = c.to:__count(), target = true}

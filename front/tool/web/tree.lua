@@ -1,5 +1,6 @@
 -- What the page shows of the tree: children by cursor, paths, values, counts.
 
+local edit = require "tool.web.edit"
 local host = require "caret.host"
 local http = require "caret.http"
 local json = require "tool.web.json"
@@ -10,6 +11,7 @@ local tree = {}
 
 local LIMIT, MOST = 100, 500        -- rows
 local PIECE, MOST_PIECE = 65536, 1 << 20 -- bytes of a value
+local MARKED = 5000                 -- nodes that are compared by what they have
 local COUNTED = 100000              -- pages of a database whose nodes are counted at once
 
 -- A whole number of the query.
@@ -257,8 +259,9 @@ function tree.count(app, request)
     local place, complete = app.db:place(), true
     local n = app.db:stat().pages < COUNTED and node:__count()
     if not n then n, complete = count_some(node) end
+    local mark = complete and n <= MARKED and edit.mark(node)
     return {node = tostring(node), place = place, nodes = n, complete = complete, bytes = json.null,
-        sample = sample_of(node)}
+        mark = mark or json.null, sample = sample_of(node)}
 end
 
 return tree

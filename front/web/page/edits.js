@@ -43,9 +43,9 @@ const base = (hex) => btoa(String.fromCharCode(...(hex.match(/../g) ?? []).map((
 
 // As the server wants it.
 function wire(edit) {
-    const {op, node: at, to, nodes, place} = edit;
+    const {op, node: at, to, nodes, place, mark} = edit;
     if (op === "set") return {op, node: at, was: edit.shown, value: edit.hex === undefined ? {text: edit.text} : {b64: base(edit.hex)}};
-    return op === "kill" ? {op, node: at, nodes, place} : {op, node: at, to};
+    return {op, node: at, to, nodes, place, mark};
 }
 
 function compare(edit) {
@@ -56,7 +56,7 @@ function compare(edit) {
 }
 
 function decide(edit, mine) {
-    if (mine) Object.assign(edit, {shown: edit.conflict.now?.tag ?? null, nodes: edit.conflict.nodes, place: undefined,
+    if (mine) Object.assign(edit, {shown: edit.conflict.now?.tag ?? null, nodes: edit.conflict.nodes, mark: edit.conflict.mark, place: undefined,
         before: readable(edit.conflict.now), conflict: null});
     else list = list.filter((other) => other !== edit);
     draw();

@@ -71,6 +71,9 @@ function addChild(pane, node) {
     }, "Keep this change");
 }
 
+// What of a subtree is compared at the commit.
+const asShown = (shown) => ({nodes: shown?.complete ? shown.nodes : undefined, place: shown?.place, mark: shown?.mark ?? undefined});
+
 function kill(pane, node) {
     const said = el("p", {role: "status"}, "Counting what would go.");
     let shown;
@@ -80,18 +83,20 @@ function kill(pane, node) {
     }, (error) => { said.textContent = sentence(error); });
     return form(`Kill ${node.zwr}`, [said], async () => {
         await enough;
-        edits.add({op: "kill", node: node.zwr, key: node.key, nodes: shown?.complete ? shown.nodes : undefined, place: shown?.place});
+        edits.add({op: "kill", node: node.zwr, key: node.key, ...asShown(shown)});
         pane.closeForm();
     }, "Keep this kill", {class: "danger"});
 }
 
 const move = (op, title, text) => (pane, node) => {
     const to = el("input", {required: true, spellcheck: "false", autocomplete: "off", value: node.zwr});
+    const shown = api.count(node.key);
+    shown.catch(() => undefined); // told when it is wanted
     return form(title, [field(text, to)], async () => {
         const found = await api.path(to.value.trim());
         if (found.zwr === node.zwr) throw new Error("That is where it is: write another path.");
         if (op === "rename" && found.data > 0) throw new Error(`${found.zwr} is there already: kill it first, or merge into it.`);
-        edits.add({op, node: node.zwr, key: node.key, to: found.zwr});
+        edits.add({op, node: node.zwr, key: node.key, to: found.zwr, ...asShown(await shown)});
         pane.closeForm();
     }, op === "rename" ? "Keep this rename" : "Keep this merge");
 };
