@@ -93,7 +93,7 @@ local function entry_of(parent, sub)
     local node = parent(sub)
     local nodes, bytes, sampled = measure(node)
     return {name = tostring(node), sub = keys.subscript(parent, sub), nodes = nodes, bytes = bytes,
-        sampled = sampled, node = node}
+        sampled = sampled, about = sampled or nil, node = node}
 end
 
 local function all_children(node)
@@ -134,7 +134,7 @@ local function cut(list, bytes, nodes, sampled)
     end
     if rest_nodes > 0 and (#list > SHOWN or sampled) then
         shown[#shown + 1] = {rest = true, name = "", count = math.max(#list - SHOWN, 1),
-            bytes = math.max(rest_bytes, 0), nodes = rest_nodes, sampled = sampled}
+            bytes = math.max(rest_bytes, 0), nodes = rest_nodes, sampled = sampled, about = true}
     end
     return shown
 end

@@ -80,7 +80,7 @@ export class Live extends Watcher {
             ? table("Globals", [["global"], ["changes/s", "num"], ["share"]], now.globals.map((g) => [link(g.name), rate(g.changes), share(g.changes / top, "")]))
             : el("p", {class: "note"}, "Nothing changed in the last second."));
         show(this.parts.hot, now.hot?.length ? table("Hottest nodes", [["node"], ["changes/s", "num"]], now.hot.map((h) => [link(h.node), rate(h.changes)]))
-            : el("p", {class: "note"}, "No node changes now. Where transactions collide, their nodes stand here too."));
+            : el("p", {class: "note"}, "No node changes now. Where many transactions restart, look here: they collide at nodes that change most."));
     }
 
     server(server) {

@@ -144,8 +144,8 @@ export class Space {
 
     box(part, {x, y, w, h}, all, deep) {
         const name = part.rest ? `${number(part.count)} more` : part.sub ?? part.name, share = all ? (100 * part.bytes) / all : 0;
-        const text = `${name} ${bytes(part.bytes)}, ${share.toFixed(1)} %`;
-        const node = button(w > 34 && h > 14 ? `${name}  ${bytes(part.bytes)}` : "", () => part.name && !part.rest && go("space", {at: part.name}),
+        const size = `${part.about ? "~" : ""}${bytes(part.bytes)}`, text = `${name} ${size}, ${share.toFixed(1)} %${part.about ? ", an estimate" : ""}`;
+        const node = button(w > 34 && h > 14 ? `${name}  ${size}` : "", () => part.name && !part.rest && go("space", {at: part.name}),
             {title: text, "aria-label": text, class: deep ? "deep" : null});
         Object.assign(node.style, {left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px`});
         return node;
