@@ -1,5 +1,9 @@
 """What `caret web` refuses: hostile requests, one by one."""
+import http.client
 import os
+import shutil
+import ssl
+import subprocess
 import sys
 import time
 import unittest
@@ -126,6 +130,49 @@ class Guard(unittest.TestCase):
     def test_elsewhere_needs_tls_and_a_password(self):
         answer = run(CARET, "web", "--db", self.path, "--port", "0", "--bind", "0.0.0.0")
         self.assertEqual((answer.returncode, "TLS" in answer.stderr or "--cert" in answer.stderr), (2, True))
+
+    def test_tls_and_a_password(self):
+        """Only by TLS, only with the password, and the cookie never goes by anything else."""
+        if not shutil.which("openssl"):
+            self.skipTest("openssl is not installed")
+        pem, key, secret = (os.path.join(FOLDER, name) for name in ("web.pem", "web.key", "secret"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                        "-subj", "/CN=localhost", "-keyout", key, "-out", pem], check=True, capture_output=True)
+        with open(secret, "w", encoding="ascii") as f:
+            f.write("correct horse battery\n")
+        server = Server(CARET, self.path, "--bind", "0.0.0.0", "--host", "localhost", "--cert", pem, "--key", key, "--password", secret)
+        self.assertTrue(server.url.startswith("https://localhost:"), server.url)
+        trust = ssl.create_default_context()
+        trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+
+        def ask(method, path, body=None, **headers):
+            c = http.client.HTTPSConnection("127.0.0.1", server.port, context=trust, timeout=60)
+            c.request(method, path, body, {"Host": f"localhost:{server.port}", "Content-Type": "application/json", **headers})
+            r = c.getresponse()
+            r.read()
+            c.close()
+            return r.status, r.headers.get("Set-Cookie", "")
+        self.assertEqual(ask("GET", "/api/info")[0], 401)
+        self.assertEqual(ask("GET", "/api/info", Host=f"127.0.0.1:{server.port}")[0], 421)
+        self.assertEqual(ask("POST", "/api/login", '{"password": "correct horse batterx"}')[0], 403)
+        status, cookie = ask("POST", "/api/login", '{"password": "correct horse battery"}')
+        self.assertEqual((status, "Secure" in cookie), (204, True))
+        self.assertEqual(ask("GET", "/api/info", Cookie=cookie.split(";")[0])[0], 200)
+        self.assertNotIn(b"HTTP/1.1 200", server.raw("GET / HTTP/1.1\r\n\r\n"))
+        self.assertEqual(server.stop(), "")
+
+    def test_stalled_browsers_do_not_hold_its_end(self):
+        """One in the middle of a head, one in a body, one that takes no events."""
+        server = Server(CARET, self.path)
+        server.sign_in()
+        head = f"Host: 127.0.0.1:{server.port}\r\nCookie: {server.cookie}\r\n"
+        stalled = [server.raw("GET / HT", wait=False),
+                   server.raw(f"POST /api/token HTTP/1.1\r\n{head}Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{{", wait=False),
+                   server.raw(f"GET /api/live HTTP/1.1\r\n{head}\r\n", wait=False)]
+        server.get("info")
+        self.assertEqual(server.stop(), "")
+        for s in stalled:
+            s.close()
 
     def test_a_signal_ends_it_at_once(self):
         for signal in (2, 15):
