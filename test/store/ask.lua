@@ -1,8 +1,8 @@
--- Does what it is told with a database by an address: a chunk of Lua in each line of standard input.
+-- Does what it is told with a database by an address: a chunk of Lua in each line of its input.
 --
 --   sh tools/lua.sh lua5.4 test/store/ask.lua URL [readonly]
 --
--- A chunk has `db`, and `serve`: to be called in a transaction, which then does lines until one that is `end`.
+-- A chunk has `db`, and `serve`: to be called in a transaction, it does lines until one that is `end`.
 -- For each line it prints one: the values, or the error.
 local caret = require "caret"
 io.stdout:setvbuf "line"
