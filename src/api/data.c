@@ -16,19 +16,14 @@
 
 /* ---------------------------------------------------------------------- get */
 
-static inline bool has_hint(const struct caret__hint *h, const struct caret__view *v)
-{
-    return h->owner == v->pg->id;
-}
-
 /* Find the node's entry: by its hint, or anew.  Notes the hint. */
 static inline __attribute__((always_inline)) int find(caret_session *s, struct caret__view *v,
                                                       struct caret__node *n, struct caret__at *at)
 {
-    const struct caret__hint h = caret__hint_get(n);
+    struct caret__hint h;
     struct caret__leaf *l;
 
-    if (has_hint(&h, v) && caret__at_recall(v, at, h.pgno, h.version)) {
+    if (caret__hint_within(n, v->pg->id, &h) && caret__at_recall(v, at, h.pgno, h.version)) {
         at->pos = h.pos;
         at->found = h.found;
         return CARET_OK;
@@ -128,10 +123,10 @@ static inline __attribute__((always_inline)) bool
 get_remembered(caret_session *s, const struct caret__node *n, caret_slice *out)
 {
     const struct caret__view *v = &s->global;
-    const struct caret__hint h = caret__hint_get(n);
+    struct caret__hint h;
     struct caret__at at;
 
-    if (!has_hint(&h, v) || !h.found || !caret__at_recall(v, &at, h.pgno, h.version))
+    if (!caret__hint_within(n, v->pg->id, &h) || !h.found || !caret__at_recall(v, &at, h.pgno, h.version))
         return false;
     struct caret__entry e = caret__page_entry(at.page, h.pos);
     if (caret__unlikely(e.run || e.vlen > s->out_cap))
@@ -345,9 +340,10 @@ static inline void remember_leaf(caret_session *s, struct caret__leaf *l, const 
 /* After a commit at the spot. */
 static inline void note_spot(caret_session *s, struct caret__node *n, const struct caret__spot *spot)
 {
-    uint64_t owner = spot->version != 0 ? s->e->pg.id : 0; /* 0: it is not known where it is now */
-
-    caret__hint_put(n, (struct caret__hint){spot->version, owner, spot->pgno, spot->pos, spot->found});
+    if (caret__unlikely(spot->version == 0)) /* it is not known where it is now */
+        caret__hint_drop(n);
+    else
+        caret__hint_write(n, spot->version, caret__spot_place(spot), s->e->pg.id);
 }
 
 /* A set of a node without a hint that holds: its place is looked for before the writer mutex is taken. */
@@ -377,11 +373,12 @@ int caret__commit_node(caret_session *s, struct caret__node *n, const void *valu
                        caret__compute *compute, void *ctx, uint64_t *lsn)
 {
     CARET__ASSERT(!caret__writer_held(s->e->sh));
-    const struct caret__hint h = caret__hint_get(n);
+    struct caret__hint_words w;
 
-    if (!has_hint(&h, &s->global) || !caret__page_unchanged(s->global.pg, h.pgno, h.version))
+    if (!caret__hint_words_within(n, s->global.pg->id, &w) ||
+        !caret__page_unchanged(s->global.pg, (uint32_t)w.place, w.version))
         return commit_searched(s, n, value, len, compute, ctx, lsn);
-    struct caret__spot spot = caret__hint_spot(&h);
+    struct caret__spot spot = caret__hint_spot(&w);
     int rc = caret__commit_set(s->e, &spot, caret__node_key(n), n->key_len, value, len, compute, ctx, lsn);
     note_spot(s, n, &spot);
     return rc;

@@ -105,13 +105,37 @@ static inline struct caret__hint caret__hint_get(const struct caret__node *n)
     return caret__hint_of(caret__hint_words(n));
 }
 
+/* Has it a hint of that tree?  Most nodes that have just moved have none: their check is 0. */
+static inline __attribute__((always_inline)) bool
+caret__hint_words_within(const struct caret__node *n, uint64_t owner, struct caret__hint_words *w)
+{
+    if (__atomic_load_n(&n->hint.check, __ATOMIC_RELAXED) == 0)
+        return false;
+    *w = caret__hint_words(n);
+    return w->check - caret__hint_sum(w->version, w->place) == owner;
+}
+
+static inline __attribute__((always_inline)) bool caret__hint_within(const struct caret__node *n,
+                                                                     uint64_t owner, struct caret__hint *h)
+{
+    struct caret__hint_words w;
+
+    if (!caret__hint_words_within(n, owner, &w))
+        return false;
+    *h = caret__hint_of(w);
+    return true;
+}
+
+static inline void caret__hint_write(struct caret__node *n, uint64_t version, uint64_t place, uint64_t owner)
+{
+    __atomic_store_n(&n->hint.version, version, __ATOMIC_RELAXED);
+    __atomic_store_n(&n->hint.check, owner + caret__hint_sum(version, place), __ATOMIC_RELAXED);
+    __atomic_store_n(&n->hint.place, place, __ATOMIC_RELAXED);
+}
+
 static inline void caret__hint_put(struct caret__node *n, struct caret__hint h)
 {
-    uint64_t place = h.pgno | (uint64_t)h.pos << 32 | (uint64_t)h.found << 48;
-
-    __atomic_store_n(&n->hint.version, h.version, __ATOMIC_RELAXED);
-    __atomic_store_n(&n->hint.check, h.owner + caret__hint_sum(h.version, place), __ATOMIC_RELAXED);
-    __atomic_store_n(&n->hint.place, place, __ATOMIC_RELAXED);
+    caret__hint_write(n, h.version, h.pgno | (uint64_t)h.pos << 32 | (uint64_t)h.found << 48, h.owner);
 }
 
 /* The hint `from`, `by` slots further in its leaf.  The words that the node has now are returned, as they are not to be

@@ -277,16 +277,34 @@ void caret__session_snapshot_end(caret_session *s);
  * for. */
 int caret__data_beside(caret_session *s, struct caret__node *n, int *data);
 
-/* A hint as a commit takes it; and where a node was seen last, version 0: it is not known. */
-static inline struct caret__spot caret__hint_spot(const struct caret__hint *h)
+/* The place of a hint is a spot's second word, of which `kept` is the highest byte: neither is taken apart to make the
+ * other of it. */
+_Static_assert(offsetof(struct caret__spot, pgno) == 8 && offsetof(struct caret__spot, pos) == 12 &&
+                   offsetof(struct caret__spot, found) == 14 && offsetof(struct caret__spot, kept) == 15 &&
+                   sizeof(struct caret__spot) == 16,
+               "a spot is laid out as the place of a hint");
+
+static inline uint64_t caret__spot_place(const struct caret__spot *spot)
 {
-    return (struct caret__spot){h->version, h->pgno, h->pos, (uint8_t)h->found, 0};
+    uint64_t place;
+
+    memcpy(&place, (const uint8_t *)spot + offsetof(struct caret__spot, pgno), sizeof place);
+    return place & UINT64_MAX >> 8;
+}
+
+/* A hint as a commit takes it; and where a node was seen last, version 0: it is not known. */
+static inline struct caret__spot caret__hint_spot(const struct caret__hint_words *w)
+{
+    struct caret__spot spot = {.version = w->version};
+
+    memcpy((uint8_t *)&spot + offsetof(struct caret__spot, pgno), &w->place, sizeof w->place);
+    return spot;
 }
 static inline struct caret__spot caret__spot_of(const caret_session *s, const struct caret__node *n)
 {
-    const struct caret__hint h = caret__hint_get(n);
+    struct caret__hint_words w;
 
-    return h.owner == s->global.pg->id ? caret__hint_spot(&h) : (struct caret__spot){0};
+    return caret__hint_words_within(n, s->global.pg->id, &w) ? caret__hint_spot(&w) : (struct caret__spot){0};
 }
 
 /* The node's key is what caret__session_from() or caret__session_before() has found there: remember it. */

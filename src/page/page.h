@@ -171,7 +171,8 @@ struct caret__entry {
 };
 
 /* The entry in slot i, every length clamped to the page. */
-static inline struct caret__entry caret__page_entry(const struct caret__page *p, unsigned i)
+static inline __attribute__((always_inline)) struct caret__entry
+caret__page_entry(const struct caret__page *p, unsigned i)
 {
     struct caret__entry e;
     const uint8_t *base = (const uint8_t *)p;

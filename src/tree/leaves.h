@@ -205,8 +205,10 @@ static inline bool caret__at_guess(const struct caret__edge *g, struct caret__vi
 }
 
 /* Find the key beside the last one; false: it is not known to be there.  To be validated. */
-static inline bool caret__at_last(struct caret__leaves *leaves, const struct caret__view *v,
-                                  struct caret__at *at, const uint8_t *key, size_t len)
+static inline __attribute__((always_inline)) bool caret__at_last(struct caret__leaves *leaves,
+                                                                 const struct caret__view *v,
+                                                                 struct caret__at *at, const uint8_t *key,
+                                                                 size_t len)
 {
     struct caret__last *last = &leaves->last;
 
