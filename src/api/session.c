@@ -98,18 +98,28 @@ static bool thread_again(caret_session *s)
     return !s->e->options.no_thread;
 }
 
-int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
+/* All that may be asked of a commit, in turn. */
+static __attribute__((noinline)) int committed(caret_session *s, uint64_t lsn, int flags)
 {
+    bool thread = __atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL || thread_again(s);
+
     caret__count(s, CARET__COMMITS);
-    s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
-    flags |= s->commit_flags;
-    bool thread =
-        caret__likely(__atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL) || thread_again(s);
     if (flags & CARET_TXN_BATCH)
         return CARET_OK;
-    if (caret__unlikely(s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0))
+    if (s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0)
         return caret__wait_durable(s->e, lsn);
-    return caret__likely(thread) ? CARET_OK : caret__background_inline(s->e);
+    return thread ? CARET_OK : caret__background_inline(s->e);
+}
+
+int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
+{
+    s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
+    flags |= s->commit_flags;
+    if (caret__unlikely(flags != 0 || s->db->options.sync == CARET_SYNC_COMMIT ||
+                        __atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) == NULL))
+        return committed(s, lsn, flags);
+    caret__count(s, CARET__COMMITS);
+    return CARET_OK;
 }
 
 int caret_session_batch(caret_session *s, int on)

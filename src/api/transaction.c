@@ -279,25 +279,41 @@ static int find_places(caret_session *s, struct caret__batch *b)
     return CARET_OK;
 }
 
+static int commit_many(caret_session *s, struct caret__batch *b, uint64_t *lsn)
+{
+    int rc = caret__batch_wants_spots(b) ? find_places(s, b) : CARET_OK;
+
+    return rc == CARET_OK ? caret__commit(s->e, b, still_valid, s, lsn) : rc;
+}
+
+static inline int commit_list(caret_session *s, uint64_t *lsn)
+{
+    struct caret__batch *b = &s->txn.list;
+    int rc = caret__list_ready(&s->txn) ? CARET_OK : caret__buffer_finish(&s->txn);
+
+    if (rc != CARET_OK || b->nops == 0)
+        return rc;
+    return b->nops == 1 ? commit_one(s, b, lsn) : commit_many(s, b, lsn);
+}
+
+static __attribute__((noinline)) int commit_tree(caret_session *s, uint64_t *lsn)
+{
+    struct caret__room room = {0};
+    struct caret__batch *b = &s->batch;
+    int rc = caret__buffer_batch(s->e, &s->txn, b, &room);
+
+    if (rc == CARET_OK && b->nops != 0)
+        rc = b->nops == 1 && room.n == 0 ? commit_one(s, b, lsn) : commit_many(s, b, lsn);
+    caret__room_done(s->e, &room);
+    return rc;
+}
+
 /* *done: after the commit point, whatever is returned. */
 static int commit_changes(caret_session *s, bool *done)
 {
-    struct caret__room room = {0};
     uint64_t lsn = 0;
-    struct caret__batch *b = s->txn.in_tree ? &s->batch : &s->txn.list;
-    int rc = s->txn.in_tree               ? caret__buffer_batch(s->e, &s->txn, b, &room)
-             : caret__list_ready(&s->txn) ? CARET_OK
-                                          : caret__buffer_finish(&s->txn);
+    int rc = caret__unlikely(s->txn.in_tree) ? commit_tree(s, &lsn) : commit_list(s, &lsn);
 
-    if (rc == CARET_OK && b->nops == 1 && room.n == 0)
-        rc = commit_one(s, b, &lsn);
-    else if (rc == CARET_OK && b->nops != 0) {
-        if (caret__batch_wants_spots(b))
-            rc = find_places(s, b);
-        if (rc == CARET_OK)
-            rc = caret__commit(s->e, b, still_valid, s, &lsn);
-    }
-    caret__room_done(s->e, &room);
     *done = lsn != 0;
     if (rc == CARET_OK && lsn != 0)
         rc = caret__session_committed(s, lsn, s->txn.flags);
@@ -462,8 +478,7 @@ int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags)
 
 /* -------------------------------------------------------------------- locks */
 
-/* takes: locks are asked for by name, not only released, which is fine without any. */
-static int enter_locks(caret_session *s, bool takes)
+static __attribute__((noinline)) int enter_locks_elsewhere(caret_session *s, bool takes)
 {
     int rc = caret__if_remote(caret__session_enter(s), CARET_OK);
     if (rc == CARET_OK && takes && s->remote != NULL && s->db->options.readonly)
@@ -475,8 +490,15 @@ static int enter_locks(caret_session *s, bool takes)
     return rc;
 }
 
+/* takes: locks are asked for by name, not only released, which is fine without any.  A session that is ready neither
+ * observes nor is at a server. */
+static inline int enter_locks(caret_session *s, bool takes)
+{
+    return caret__likely(caret__session_ready(s)) ? CARET_OK : enter_locks_elsewhere(s, takes);
+}
+
 /* The same for one lock, of a node. */
-static int enter_lock(const char *function, caret_session *s, const caret_node *n)
+static inline int enter_lock(const char *function, caret_session *s, const caret_node *n)
 {
     int rc = caret__args_check(function, s, n);
 

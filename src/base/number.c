@@ -150,9 +150,10 @@ bool caret__i64_parse(const char *s, size_t n, int64_t *out)
     if (n == 0 || n > 19 || (s[0] == '0' && (n > 1 || negative)))
         return false;
     for (size_t i = 0; i < n; i++) {
-        if (!is_digit(s[i]))
+        unsigned digit = (unsigned char)(s[i] - '0');
+        if (digit > 9)
             return false;
-        u = u * 10 + (uint64_t)(s[i] - '0'); /* 19 digits fit */
+        u = u * 10 + digit; /* 19 digits fit */
     }
     if (u > (uint64_t)INT64_MAX + negative)
         return false;

@@ -106,7 +106,7 @@ static int enter(struct caret__engine *e)
 }
 
 /* Leave after releases; wake: somebody may get a lock now. */
-static void leave_waking(struct caret__engine *e, bool wake)
+static inline __attribute__((always_inline)) void leave_waking(struct caret__engine *e, bool wake)
 {
     if (caret__unlikely(wake))
         atomic_fetch_add(&e->sh->lock_futex, 1);
