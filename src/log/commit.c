@@ -58,7 +58,7 @@ int caret__batch_begin(struct caret__batch *b)
     caret__batch_crc_anew(b);
     b->nops = 0;
     b->values = 0;
-    b->only_kills = b->only_sets = b->in_leaves = true;
+    b->kinds = 0;
     b->nspots = 0;
     return CARET_OK;
 }
@@ -126,9 +126,7 @@ int caret__batch_add(struct caret__batch *b, enum caret__op op, const uint8_t *k
     b->size += size;
     b->nops++;
     b->values += vlen;
-    b->only_kills &= op == CARET__OP_KILL || op == CARET__OP_RANGE || op == CARET__OP_DELETE;
-    b->only_sets &= op == CARET__OP_SET;
-    b->in_leaves &= op == CARET__OP_SET || op == CARET__OP_DELETE;
+    b->kinds |= CARET__KIND(op);
     return CARET_OK;
 }
 
@@ -310,7 +308,7 @@ static int try_batch(struct caret__engine *e, const struct caret__finished *r, b
     if (valid != NULL && !valid(ctx))
         return CARET_ROLLBACK;
     *room = !has_room(e->sh, atomic_load_explicit(&e->sh->log_head, memory_order_relaxed), r->size,
-                      r->b->only_kills);
+                      caret__batch_only(r->b, CARET__KINDS_KILL));
     if (*room)
         return CARET_RESTART;
     rc = CARET_NONE;
@@ -320,7 +318,7 @@ static int try_batch(struct caret__engine *e, const struct caret__finished *r, b
         return rc;
     rc = caret__record_need(e, r->b->rec, r->size, &need);
     if (rc == CARET_OK)
-        rc = caret__reserve(e, &need, r->b->only_kills);
+        rc = caret__reserve(e, &need, caret__batch_only(r->b, CARET__KINDS_KILL));
     if (rc != CARET_OK)
         return rc;
     const uint8_t *rec = r->b->rec;

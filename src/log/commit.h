@@ -26,7 +26,14 @@ int caret__commit_set(struct caret__engine *e, struct caret__spot *spot, const u
                       const void *val, size_t vlen, caret__compute *compute, void *ctx, uint64_t *lsn);
 
 /* A batch of so many sets and deletes, and nothing else, may be done in place. */
-#define CARET__SPOTS 128u
+#define CARET__SPOTS    128u
+
+#define CARET__KIND(op) (1u << (op))
+/* These may use the reserve that is kept for emptying a full database. */
+#define CARET__KINDS_KILL                                                                                    \
+    (CARET__KIND(CARET__OP_KILL) | CARET__KIND(CARET__OP_RANGE) | CARET__KIND(CARET__OP_DELETE))
+#define CARET__KINDS_SET    CARET__KIND(CARET__OP_SET)                         /* of values in the page */
+#define CARET__KINDS_LEAVES (CARET__KINDS_SET | CARET__KIND(CARET__OP_DELETE)) /* change one leaf each */
 
 /* A record under construction in private memory. */
 struct caret__batch {
@@ -38,9 +45,7 @@ struct caret__batch {
     uint32_t crc_upto;
     uint32_t nops;
     uint64_t values; /* bytes of the values in it: at least as much its pages will have */
-    bool only_kills; /* may use the reserve that is kept for emptying a full database */
-    bool only_sets;  /* of values in the page */
-    bool in_leaves;  /* of those, and deletes */
+    uint32_t kinds;  /* of its ops: CARET__KIND() of each */
     uint32_t nspots; /* of the first so many ops the place was looked for, see caret__batch_spot() */
     struct caret__spot spots[CARET__SPOTS];
 };
@@ -52,6 +57,12 @@ uint32_t caret__batch_finish(struct caret__batch *b);
 
 void caret__batch_destroy(struct caret__batch *b);
 
+/* Has it no ops but of those kinds? */
+static inline bool caret__batch_only(const struct caret__batch *b, uint32_t kinds)
+{
+    return (b->kinds & ~kinds) == 0;
+}
+
 /* Its ops are others than they were. */
 static inline void caret__batch_crc_anew(struct caret__batch *b)
 {
@@ -62,7 +73,7 @@ static inline void caret__batch_crc_anew(struct caret__batch *b)
 /* Is it worth looking for the places of the ops, in order, before anything is locked? */
 static inline bool caret__batch_wants_spots(const struct caret__batch *b)
 {
-    return b->in_leaves && b->nops <= CARET__SPOTS;
+    return caret__batch_only(b, CARET__KINDS_LEAVES) && b->nops <= CARET__SPOTS;
 }
 static inline void caret__batch_spot(struct caret__batch *b, const struct caret__spot *spot)
 {

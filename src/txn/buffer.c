@@ -271,21 +271,28 @@ static int prepare(struct caret__txn *t)
     return rc;
 }
 
-int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
-                      const struct caret__spot *spot)
+/* A set that the list does not take: the pile does, or the tree. */
+static __attribute__((noinline)) int set_elsewhere(struct caret__txn *t, const uint8_t *key, size_t len,
+                                                   const void *val, size_t vlen)
 {
-    if (fits_list(t, len, vlen) && !is_long(t, len, vlen))
-        return caret__list_add(t, CARET__OP_SET, key, len, val, vlen, spot);
-    if (fits_list(t, len, vlen) && (t->piled || t->list.only_sets))
+    if (fits_list(t, len, vlen) && (t->piled || caret__batch_only(&t->list, CARET__KINDS_SET)))
         return pile_set(t, key, len, val, vlen);
     int rc = prepare(t);
     return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_SET, val, vlen);
 }
 
+int caret__buffer_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                      const struct caret__spot *spot)
+{
+    if (fits_list(t, len, vlen) && !is_long(t, len, vlen))
+        return caret__list_set(t, key, len, val, vlen, spot);
+    return set_elsewhere(t, key, len, val, vlen);
+}
+
 int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len, const struct caret__spot *spot)
 {
     if (fits_list(t, len, 0) && !is_long(t, len, 0))
-        return caret__list_add(t, CARET__OP_DELETE, key, len, NULL, 0, spot);
+        return caret__list_delete(t, key, len, spot);
     int rc = prepare(t);
     return rc != CARET_OK ? rc : put(t, key, len, CARET__TX_GONE, NULL, 0);
 }
@@ -310,7 +317,8 @@ int caret__buffer_kill(struct caret__txn *t, const struct caret__span *r)
 
 int caret__buffer_kill_first(struct caret__txn *t, const uint8_t *key, size_t len)
 {
-    CARET__ASSERT(!t->in_tree && t->level == 1 && (!t->changed || t->list.only_kills));
+    CARET__ASSERT(!t->in_tree && t->level == 1 &&
+                  (!t->changed || caret__batch_only(&t->list, CARET__KINDS_KILL)));
     int rc = t->changed ? CARET_OK : caret__batch_begin(&t->list);
 
     if (rc != CARET_OK)

@@ -21,7 +21,13 @@ static inline unsigned hash_of(const uint8_t *key, size_t len)
         memcpy(&end, key + len - 8, 8);
     else
         memcpy(&end, key, len);
-    return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 58);
+    return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 50);
+}
+
+/* Of such a hash: which chain it is in, and what is kept of the rest. */
+static inline unsigned chain_of(unsigned hash)
+{
+    return hash >> 8;
 }
 
 static inline bool has_key(const struct caret__txn *t, unsigned i, const uint8_t *key, size_t len,
@@ -31,22 +37,24 @@ static inline bool has_key(const struct caret__txn *t, unsigned i, const uint8_t
     return op->klen == len && memcmp(op->key, key, len) == 0;
 }
 
-/* The newest op of a key: its number; -1: none. */
-static inline int find(const struct caret__txn *t, const uint8_t *key, size_t len, struct caret__op_view *op)
+/* The newest op of a key with that hash: its number; -1: none. */
+static inline __attribute__((always_inline)) int
+find(const struct caret__txn *t, unsigned hash, const uint8_t *key, size_t len, struct caret__op_view *op)
 {
     CARET__ASSERT(t->changed && !t->in_tree && !t->piled);
-    if (t->list.nops < 2) /* none: there was no memory for the first */
+    if (caret__unlikely(t->list.nops < 2)) /* none: there was no memory for the first */
         return t->list.nops == 1 && has_key(t, 0, key, len, op) ? 0 : -1;
-    for (unsigned i = t->listed.first[hash_of(key, len)]; i != 0; i = t->listed.next[i - 1])
-        if (has_key(t, i - 1, key, len, op))
+    for (unsigned i = t->listed.first[chain_of(hash)]; i != 0; i = t->listed.next[i - 1])
+        if (t->listed.more[i - 1] == (uint8_t)hash && has_key(t, i - 1, key, len, op))
             return (int)i - 1;
     return -1;
 }
 
 static inline void index_op(struct caret__listed *l, unsigned i, unsigned hash)
 {
-    l->next[i] = l->first[hash];
-    l->first[hash] = (uint8_t)(i + 1);
+    l->more[i] = (uint8_t)hash;
+    l->next[i] = l->first[chain_of(hash)];
+    l->first[chain_of(hash)] = (uint8_t)(i + 1);
 }
 
 static void begin_index(struct caret__txn *t)
@@ -57,8 +65,8 @@ static void begin_index(struct caret__txn *t)
     index_op(&t->listed, 0, hash_of(op.key, op.klen));
 }
 
-/* The op of the key stands at `at`, the last one; `replaced`: the op whose key it has; -1: none. */
-static inline void note(struct caret__txn *t, uint32_t at, const uint8_t *key, size_t len, int replaced)
+/* The op of a key with that hash stands at `at`, the last one; `replaced`: the op whose key it has; -1: none. */
+static inline void note(struct caret__txn *t, uint32_t at, unsigned hash, int replaced)
 {
     struct caret__listed *l = &t->listed;
     unsigned i = t->list.nops - 1;
@@ -71,7 +79,7 @@ static inline void note(struct caret__txn *t, uint32_t at, const uint8_t *key, s
     }
     if (i == 1)
         begin_index(t);
-    index_op(l, i, hash_of(key, len));
+    index_op(l, i, hash);
     l->replaced += replaced >= 0;
 }
 
@@ -85,14 +93,16 @@ static int overwrite(struct caret__txn *t, int i, const struct caret__op_view *o
     return CARET_OK;
 }
 
-int caret__list_add(struct caret__txn *t, enum caret__op kind, const uint8_t *key, size_t len,
-                    const void *val, size_t vlen, const struct caret__spot *spot)
+static inline __attribute__((always_inline)) int add(struct caret__txn *t, enum caret__op kind,
+                                                     const uint8_t *key, size_t len, const void *val,
+                                                     size_t vlen, const struct caret__spot *spot)
 {
     struct caret__op_view op;
+    unsigned hash = hash_of(key, len);
     int i = -1, rc;
 
     if (t->changed)
-        i = find(t, key, len, &op);
+        i = find(t, hash, key, len, &op);
     else if ((rc = caret__batch_begin(&t->list)) != CARET_OK)
         return rc;
     t->changed = true;
@@ -103,8 +113,19 @@ int caret__list_add(struct caret__txn *t, enum caret__op kind, const uint8_t *ke
     if (rc != CARET_OK)
         return rc;
     caret__batch_spot(&t->list, spot);
-    note(t, at, key, len, i);
+    note(t, at, hash, i);
     return CARET_OK;
+}
+
+int caret__list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                    const struct caret__spot *spot)
+{
+    return add(t, CARET__OP_SET, key, len, val, vlen, spot);
+}
+
+int caret__list_delete(struct caret__txn *t, const uint8_t *key, size_t len, const struct caret__spot *spot)
+{
+    return add(t, CARET__OP_DELETE, key, len, "", 0, spot);
 }
 
 int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
@@ -112,7 +133,7 @@ int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, 
 {
     struct caret__op_view op;
 
-    if (find(t, key, len, &op) < 0)
+    if (find(t, hash_of(key, len), key, len, &op) < 0)
         return 0;
     *val = op.val;
     *vlen = op.vlen;
@@ -131,7 +152,7 @@ void caret__list_cut(struct caret__txn *t, unsigned nops)
         unsigned i = --b->nops;
         struct caret__op_view op = caret__op_at(b->rec, l->at[i]);
         if (i > 0)
-            l->first[hash_of(op.key, op.klen)] = l->next[i];
+            l->first[chain_of(hash_of(op.key, op.klen))] = l->next[i];
         l->replaced -= l->replaces[i] != 0;
         b->values -= op.vlen;
         b->size = l->at[i];
@@ -165,6 +186,6 @@ void caret__list_drop_replaced(struct caret__txn *t)
         b->nops++;
         caret__batch_spot(b, &b->spots[i]);
         op = caret__op_at(b->rec, at);
-        note(t, at, op.key, op.klen, -1);
+        note(t, at, hash_of(op.key, op.klen), -1);
     }
 }

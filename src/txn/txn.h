@@ -54,8 +54,9 @@ struct caret__pile {
 
 /* The index of a list (list.c): numbers of ops are one more than that, 0 is none. */
 struct caret__listed {
-    uint8_t first[64];              /* by hash of the key: the newest op */
-    uint8_t next[CARET__SPOTS];     /* of the same hash, the one before it */
+    uint8_t first[64];              /* by six bits of the key's hash: the newest op */
+    uint8_t next[CARET__SPOTS];     /* of the same bits, the one before it */
+    uint8_t more[CARET__SPOTS];     /* eight further bits, so that few keys are compared */
     uint8_t replaces[CARET__SPOTS]; /* the op before it that has its key */
     uint16_t at[CARET__SPOTS];      /* of the op in the record */
     unsigned replaced;              /* ops whose key comes once more */
@@ -90,8 +91,9 @@ struct caret__txn {
 
 /* ---- list.c: the list of a transaction that is not piled ---- */
 /* Add a set of an inline value, or a delete; there is room. */
-int caret__list_add(struct caret__txn *t, enum caret__op kind, const uint8_t *key, size_t len,
-                    const void *val, size_t vlen, const struct caret__spot *spot);
+int caret__list_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen,
+                    const struct caret__spot *spot);
+int caret__list_delete(struct caret__txn *t, const uint8_t *key, size_t len, const struct caret__spot *spot);
 
 /* What it says of a key, as caret__buffer_get(). */
 int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,

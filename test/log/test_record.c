@@ -161,7 +161,7 @@ static void hostile_records_are_read_inside_their_bounds(void **state)
 static struct caret__batch nearly_full(uint32_t room)
 {
     const uint32_t most = UINT32_MAX & ~UINT32_C(4095);
-    struct caret__batch b = {.cap = most, .room = most, .only_sets = true};
+    struct caret__batch b = {.cap = most, .room = most};
 
     b.rec = mmap(NULL, b.cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (b.rec == MAP_FAILED) {
