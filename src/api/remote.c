@@ -427,12 +427,7 @@ int caret__remote_end(caret_session *s)
 {
     struct caret__txn *t = &s->txn;
 
-    if (t->broken)
-        return CARET_RESTART;
-    if (t->level > 1) {
-        t->level--;
-        return CARET_OK;
-    }
+    CARET__ASSERT(t->level == 1 && !t->broken);
     int rc = caret__remote_commit(s->remote, t->flags | s->commit_flags);
     if (rc == CARET_OK && t->changed)
         caret__count(s, CARET__COMMITS);

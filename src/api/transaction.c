@@ -324,8 +324,8 @@ int caret_commit(caret_session *s)
 {
     bool done = false;
     int rc = need_txn(__func__, s);
-    if (rc != CARET_OK)
-        return rc == CARET__REMOTE ? caret__remote_end(s) : rc;
+    if (rc != CARET_OK && rc != CARET__REMOTE)
+        return rc;
     struct caret__txn *t = &s->txn;
     if (t->broken)
         return CARET_RESTART;
@@ -333,6 +333,8 @@ int caret_commit(caret_session *s)
         t->level--;
         return CARET_OK;
     }
+    if (caret__unlikely(rc == CARET__REMOTE))
+        return caret__remote_end(s);
     if (t->changed) {
         rc = caret__session_writes(s);
         if (wants_floor(t))
