@@ -261,6 +261,8 @@ int caret__sub(lua_State *L, caret_node *n, size_t bytes, const caret_node *pare
  * tables of them.  caret__address_below starts at what tmp is.  0: it is a local variable of the module yottadb, and
  * too long for a key; caret__too_long() answers. */
 int caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
+/* The same, of what is read or changed there: a node of another database is misuse. */
+int caret__address_here(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
 int caret__address_below(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int first, int last);
 
 /* Push a node like the one at index `like`, in room of `bytes` bytes; kind: what it is besides, 0 or CARET__MUTABLE

@@ -100,7 +100,7 @@ static int core_wait_once(lua_State *L)
     struct caret__ldb *d = caret__check_db(L, 1);
     caret_node_buf n;
 
-    caret__address(L, d, &n, 2, 2);
+    caret__address_here(L, d, &n, 2, 2);
     uint64_t timeout = caret__timeout(L, 3), from = place(L, 4, CARET_LOG_END);
     if (d->barred != 0)
         return caret__refuse_in_txn(L, d, "waited for", "a transaction must not sleep");
@@ -120,7 +120,7 @@ static int core_log_open(lua_State *L)
 
     lua_settop(L, 3);
     if (!lua_isnil(L, 3))
-        caret__address(L, d, &n, 3, 3);
+        caret__address_here(L, d, &n, 3, 3);
     struct caret__llog *l = lua_newuserdata(L, sizeof *l);
     memset(l, 0, sizeof *l);
     l->magic = LOG_MAGIC;

@@ -338,7 +338,7 @@ int caret__node_has_tree(lua_State *L)
 static caret_session *target(lua_State *L, struct caret__ldb **d, caret_node_buf *tmp, int kept)
 {
     *d = caret__check_db(L, 1);
-    if (!caret__address(L, *d, tmp, 2, lua_gettop(L) - kept))
+    if (!caret__address_here(L, *d, tmp, 2, lua_gettop(L) - kept))
         return NULL;
     return caret__session(*d, &tmp->node);
 }

@@ -78,7 +78,7 @@ static const caret_node *listed(lua_State *L, struct caret__ldb *d, caret_node_b
     luaL_checkstack(L, count, "too many subscripts");
     for (int i = 1; i <= count; i++)
         lua_rawgeti(L, list, i);
-    if (!caret__address(L, d, room, list + 1, list + count))
+    if (!caret__address_here(L, d, room, list + 1, list + count))
         caret__raise_m(L, CARET_M__E_KEY2BIG, "the name of a lock is too long");
     lua_settop(L, list);
     return &room->node;

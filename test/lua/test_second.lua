@@ -55,6 +55,25 @@ function TestSecond:test_all_of_it_can_be_read()
     lu.assertEquals({n.a.__, n.b.__}, {"1", "1"})
 end
 
+-- A node of another one has the same address, and is a mistake.
+function TestSecond:test_a_node_of_another_database_is_misuse()
+    local s = second.node("^s")
+    local memory = {assert(caret.open(":memory:")), assert(caret.open(":memory:"))}
+    local function refused(what, ...)
+        lu.assertErrorMsgContains("test_second.lua", what, ...)
+        lu.assertErrorMsgContains("a node of this database was expected, not of ", what, ...)
+    end
+    for _, method in ipairs {"get", "data", "delete", "kill", "set", "incr"} do
+        refused(function() db[method](db, s, 1) end)
+    end
+    refused(function() db:wait(s, 0) end)
+    refused(function() db:changes {prefix = s} end)
+    refused(function() db:lock {{s, 1}} end)
+    refused(function() memory[1]:get(memory[2].node("^s")) end)
+    lu.assertEquals({again:get(n, "a"), db.node(s):get("none")}, {db:get(n, "a"), "none"})
+    for _, d in ipairs(memory) do d:close() end
+end
+
 local function changes(d)
     local s = d.node("^s")
     return {
