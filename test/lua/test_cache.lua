@@ -237,6 +237,20 @@ function TestCache:test_what_has_expired_is_not_given()
     end
 end
 
+function TestCache:test_integers_do_not_wrap()
+    local most = math.maxinteger
+    if not most then return end
+    local cache = new(db, "^t")
+    cache:set("up", most - 1)
+    cache:set("down", -most)
+    lu.assertEquals({(cache:incr("up", 1)), (cache:incr("down", -1))}, {most, math.mininteger})
+    lu.assertEquals({cache:incr("up", 1)}, {nil, "out of range"})
+    lu.assertEquals({cache:incr("down", -1)}, {nil, "out of range"})
+    lu.assertEquals({cache:incr("none", most, most)}, {nil, "out of range"})
+    lu.assertEquals({(cache:incr("up", 0)), cache:get "down", cache:get "none"}, {most, math.mininteger})
+    lu.assertEquals((cache:incr("up", 1.0)), 2.0 ^ 63)
+end
+
 function TestCache:test_misuse()
     local cache = new(db, "^t")
     local function refused(text, f, ...)
@@ -259,6 +273,15 @@ function TestCache:test_misuse()
         refused("a number of keys", cache.get_keys, cache, wrong)
         refused("a number of keys", cache.flush_expired, cache, wrong)
     end
+    refused("option max_bytes of a cache is a number, not NaN", new, db, "^t", {max_bytes = 0 / 0})
+    for _, wrong in ipairs {"x", 0 / 0, 1 / 0, false} do
+        local odd = new(db, "^t", {clock = function() return wrong end})
+        refused("the clock of a cache gives seconds", odd.set, odd, "k", "v", 1)
+        refused("the clock of a cache gives seconds", odd.get, odd, "k")
+    end
+    local other = assert(caret.open(":memory:"))
+    refused("a node of this database", new, db, other.node("^t"))
+    other:close()
     refused("'^pages', not 'pages'", new, db, "pages")
     refused("'^pages(1)', not 'pages(1)'", new, db, db.node("pages", 1))
     refused("a database was expected", new, nil, "^t")

@@ -98,12 +98,18 @@ local function key_in_index(key)
     return is_integer(key) and tostring(key) or format("%.0f", key)
 end
 
+-- A number as a message tells it, and anything else.
+local function shown(value)
+    if type(value) ~= "number" then return "a " .. typename(value) end
+    return value ~= value and "NaN" or tostring(value)
+end
+
 -- ms of seconds to live; 0: for ever.
 local function to_live(self, ttl)
     if ttl == nil then return self.ttl_ms end
     if type(ttl) ~= "number" or not (ttl >= 0 and ttl <= 1e10) then
         misuse("a time to live is a number of seconds, 0 (for ever) to 1e10, not "
-               .. (type(ttl) == "number" and tostring(ttl) or typename(ttl)))
+               .. shown(ttl))
     end
     local ms = floor(ttl * 1000)
     return ms > 0 and ms or ttl > 0 and 1 or 0
@@ -112,7 +118,19 @@ end
 local function expiry_in(now, ms) return now + (ms > 0 and ms or FOREVER) end
 
 local function now_of(self)
-    return self.clock and floor(self.clock() * 1000) or core.now()
+    if not self.clock then return core.now() end
+    local seconds = self.clock()
+    if type(seconds) ~= "number" or seconds - seconds ~= 0 then
+        misuse("the clock of a cache gives seconds since 1970, not " .. shown(seconds))
+    end
+    return floor(seconds * 1000)
+end
+
+-- The sum, or nil: no integer of this Lua is so large.
+local function sum_of(a, b)
+    local sum = a + b
+    if is_integer(sum) and (b > 0) ~= (sum > a) and b ~= 0 then return nil end
+    return sum
 end
 
 -- -------------------------------------------------- inside of a transaction
@@ -250,7 +268,8 @@ local function steps(self, db)
         local sum = init
         if there then sum = value_of(raw) end
         if type(sum) ~= "number" then return nil, "not a number" end
-        sum = sum + by
+        sum = sum_of(sum, by)
+        if not sum then return nil, "out of range" end
         local kind, text = encode(sum)
         if too_large(self, key, text) then return nil, "no memory" end
         put(self, key, raw, kind, text, there and expiry_of(raw) or expiry_in(now, ms))
@@ -356,7 +375,7 @@ local function number_of_keys(max, otherwise)
     if max == nil then return otherwise end
     if type(max) ~= "number" or max ~= max or max < 0 then
         misuse("a number of keys, 0 for all, was expected, not "
-               .. (type(max) == "number" and tostring(max) or "a " .. typename(max)))
+               .. shown(max))
     end
     return max > 0 and max or math.huge
 end
@@ -403,7 +422,7 @@ local function check_options(options)
                 tostring(name)))
         end
         if type(value) ~= known[name] or value ~= value then
-            misuse(("option %s of a cache is a %s, not a %s"):format(name, known[name], typename(value)))
+            misuse(("option %s of a cache is a %s, not %s"):format(name, known[name], shown(value)))
         end
     end
     for _, name in ipairs {"max_items", "max_bytes"} do
@@ -419,6 +438,7 @@ function cache.new(db, name, options)
     options = options or {}
     check_options(options)
     core.path(db) -- raises if it is none, or closed
+    core.db_data(db, name) -- raises if it is a node of another one
     local root = core.isnode(name) and name or db.node(name)
     if byte(tostring(root)) ~= 94 then
         misuse(("a cache is in a global variable, which processes share: '^%s', not '%s'"):format(
