@@ -21,6 +21,7 @@
 #define CARET_M_MACHINE_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,8 @@ struct caret_m__call {
     /* Of the functions of the host that C which M called has called: what the last that failed says, as $ZSTATUS has
      * it; once.  NULL: none has.  May be NULL. */
     const char *(*said)(void *who);
+    /* `run`: the program's standard output is not M's: $PRINCIPAL is empty, and what a DO writes to it is its value. */
+    bool collects;
     int status;      /* 0, an M error (negative) or an outcome (positive) */
     char text[2048]; /* of an error, as $ZSTATUS has it; terminated */
 };

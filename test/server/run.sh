@@ -23,6 +23,7 @@ finish()
 }
 trap finish EXIT
 trap 'exit 1' INT TERM
+export CARET_ROUTINES="$folder" # of M
 export SERVE_SOCKET="$folder/s" REDIS_SOCKET="$folder/r" SERVE_FOLDER="$folder"
 if [ "${1:-}" = --beside-redis ]; then
     shift

@@ -303,9 +303,15 @@ local function halted(f, ...)
     return after_halt(pcall(f, ...))
 end
 
+-- What a DO has instead of a value: what it wrote, if that is collected.
+local function written(collects)
+    local text = collects and require("mumps.io.collect").finish()
+    return text and text ~= "" and text
+end
+
 -- LABEL^ROUTINE, or $$LABEL^ROUTINE, with texts, those of the bits of `references` by reference: a table
 -- of the value as text, false after a DO, and what the arguments are then.
-callin.run = guarded(function(text, args, references)
+callin.run = guarded(function(text, args, references, collects)
     local dollars, entry_text = text:match "^(%$?%$?)(.*)$"
     local label, _, routine = start.entry(entry_text)
     if not routine then return fail("LABELEXPECTED") end
@@ -313,8 +319,13 @@ callin.run = guarded(function(text, args, references)
     for i = 1, n do
         if math.floor(references / 2 ^ (i - 1)) % 2 == 1 then args[i] = variable(args[i]) end
     end
+    if collects then
+        start.load()
+        require("mumps.io.collect").begin()
+    end
     local v = halted(invoke, label, routine, args, n > 0 and n or nil, dollars == "$$" and "$$" or "DO")
-    local values = {dollars == "$$" and v ~= nil and str(v) or false}
+    local said = written(collects)
+    local values = {dollars == "$$" and v ~= nil and str(v) or dollars == "" and said or false}
     for i = 1, n do
         local after = value_of(args[i])
         values[i + 1] = after ~= nil and str(after) or false

@@ -221,7 +221,8 @@ static int run_entry(struct caret_m__call *c, const char *entry, const caret_sli
         lua_rawseti(L, -2, (int)i + 1);
     }
     lua_pushnumber(L, references);
-    if (run(c, 3, 1) == 0)
+    lua_pushboolean(L, c->collects);
+    if (run(c, 4, 1) == 0)
         take_values(values, n);
     return end(c, before, 2);
 }

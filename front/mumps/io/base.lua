@@ -70,7 +70,9 @@ function M.flush(d)
         return
     end
     d.n = 0
-    if d.ofd < 0 then
+    if d.collect then
+        return d:collect(ffi.string(d.buf, n))
+    elseif d.ofd < 0 then
         return
     end
     local rc = write_bytes(d.ofd, d.buf, n, d.patience or -1, done)
@@ -86,6 +88,9 @@ function M.put(d, text)
         M.flush(d)
     end
     if len > M.CAP then
+        if d.collect then
+            return d:collect(text)
+        end
         local rc = write_bytes(d.ofd, text, len, d.patience or -1, done)
         if rc < 0 then
             d.class.broken(d, -rc)

@@ -389,6 +389,11 @@ function D.find(name)
     return find(name)
 end
 
+-- Another $PRINCIPAL than the standard descriptors.
+function D.take_principal(d)
+    principal, current, B.principal = d, d, d
+end
+
 -- Makes $PRINCIPAL of the standard descriptors; again, after JOB has changed these.
 function D.start()
     B.utf8 = require("mumps.values.mode").utf8

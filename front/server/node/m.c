@@ -2,7 +2,7 @@
  * m.c - CARET.M: routines written in M, run by the M machine (m/machine.h) in the worker's session.
  *
  * Only if the server was started with folders of routines in its environment: a routine may do whatever the server may.
- * While one runs the worker serves nobody else.
+ * While one runs the worker serves nobody else.  What it writes to $PRINCIPAL is the answer, not the server's output.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,14 +30,14 @@ static caret_session *session_of(void *who, const char *name, size_t len)
 static int run(struct serve__call *q, const struct caret_m__machine *m, const char *entry)
 {
     caret_slice values[ARGUMENTS + 1];
-    struct caret_m__call c = {.who = q, .session = session_of};
+    struct caret_m__call c = {.who = q, .session = session_of, .collects = true};
 
     if (m->run(&c, entry, q->argv + 2, (size_t)q->argc - 2, 0, values) != 0)
         return serve__fail(q, "ERR %s", c.text);
     return values[0].data != NULL ? serve__bulk(q, values[0].data, values[0].len) : serve__ok(q);
 }
 
-/* CARET.M LABEL^ROUTINE [argument ...], or $$LABEL^ROUTINE for its value */
+/* CARET.M LABEL^ROUTINE [argument ...] for what it writes, or $$LABEL^ROUTINE for its value */
 int serve__cmd_caret_m(struct serve__call *q)
 {
     char why[256], entry[80];

@@ -1,0 +1,71 @@
+-- CARET.M: routines written in M, their values, what they write, and their errors.
+local check = require "check"
+local case, is = check.case, check.is
+
+local function fails(answer, text)
+    is(type(answer) == "table" and answer.error:find(text, 1, true) and text or answer, text)
+end
+
+local folder = os.getenv "SERVE_FOLDER"
+local file = assert(io.open(folder .. "/tm.m", "w"))
+file:write [[
+tm q
+sum(a,b) q a+b
+echo(a) w "one ",a,! w ?4,"two",*33,!
+ q
+quiet s ^tm=1 q
+tab w ?4,"tab" q
+both() w "dropped" q "kept"
+read() n x s x="none" r x q "["_x_"]"_$zeof_$io
+much f i=1:1:20000 w "0123456789"
+ q
+long w $j("",1000000) q
+halt w "before" h
+ q
+wrong w "lost" s x=1/0
+ q
+nested u $p w $$sum(1,2) d quiet w ^tm
+ q
+endless f  w $j("",1000000)
+ q
+]]
+file:close()
+local first = check.connect()
+local answer = tostring(first("CARET.M", "$$sum^tm", "1.5", "2"))
+if answer:find("can't be loaded", 1, true) then
+    print("skipped: " .. answer)
+    os.exit(77)
+end
+
+case("values", function(c)
+    is(c("CARET.M", "$$sum^tm", "1.5", "2"), "3.5")
+    is(c("CARET.M", "quiet^tm"), "OK")
+    is(c("CARET.GET", "^tm"), "1")
+end)
+
+case("what a routine writes is the answer", function(c)
+    is(c("CARET.M", "echo^tm", "x"), "one x\n    two!\n")
+    is(c("CARET.M", "echo^tm", ""), "one \n    two!\n")
+    is(c("CARET.M", "nested^tm"), "31")
+    is(#c("CARET.M", "much^tm"), 200000)
+    is(#c("CARET.M", "long^tm"), 1000000)
+    is(c("CARET.M", "halt^tm"), "before")
+    is(c("CARET.M", "quiet^tm"), "OK")
+end)
+
+case("beside a value it is dropped, and there is nothing to read", function(c)
+    is(c("CARET.M", "$$both^tm"), "kept")
+    is(c("CARET.M", "quiet^tm"), "OK")
+    is(c("CARET.M", "$$read^tm"), "[]10")
+end)
+
+case("errors are M's, and what was written before is not in the next answer", function(c)
+    fails(c("CARET.M", "wrong^tm"), "DIVZERO")
+    is(c("CARET.M", "tab^tm"), "    tab")
+    is(c("CARET.M", "echo^tm", "y"), "one y\n    two!\n")
+    fails(c("CARET.M", "nothing^tm"), "LABEL")
+    fails(c("CARET.M", "endless^tm"), "No space left on device")
+    is(c("CARET.M", "quiet^tm"), "OK")
+end)
+
+check.run()
