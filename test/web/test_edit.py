@@ -127,6 +127,7 @@ class Edit(unittest.TestCase):
         before = self.all()
         for body in ({}, {"changes": []}, {"changes": 1}, {"changes": [1]}, {"changes": [{"op": "drop"}]},
                      {"changes": [{"op": "kill"}]}, {"changes": [{"op": "kill", "node": "a"}]},
+                     {"changes": [{"op": "kill", "node": "^a", "place": -7}]},
                      {"changes": [{"op": "set", "node": "^a", "value": "x"}]},
                      {"changes": [{"op": "set", "node": "^a", "value": {"b64": "?"}}]},
                      {"changes": [{"op": "set", "node": "^a", "value": {"text": "x"}}, {"op": "kill", "node": "^"}]},

@@ -94,6 +94,15 @@ class Guard(unittest.TestCase):
         self.assertIn(b" 401 ", self.server.raw(head + "Content-Length: 20000000\r\n\r\n")[:40])
         self.server.get("info")
 
+    def test_two_meanings(self):
+        """Heads that a proxy might read otherwise than this server."""
+        head = f"POST /api/token HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\nCookie: {self.server.cookie}\r\n" \
+               "Content-Type: application/json\r\nConnection: close\r\n"
+        for lines, body in (("Transfer-Encoding: chunked\r\nContent-Length: 4", "2\r\n{}\r\n0\r\n\r\n"),
+                            ("Content-Length: 2\r\nContent-Length: 40", "{}"), ("Content-Length: +2", "{}"),
+                            ("Host: evil.example\r\nContent-Length: 2", "{}")):
+            self.assertIn(b" 4", self.server.raw(f"{head}{lines}\r\n\r\n{body}")[:14], lines)
+
     def test_garbage(self):
         for text in (b"\0\0\0\0", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 100):
             self.server.raw(text + b"\r\n\r\n", wait=False).close()

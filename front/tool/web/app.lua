@@ -122,6 +122,9 @@ end
 
 local function check_body(request)
     local length = request.headers["content-length"]
+    if length and request.headers["transfer-encoding"] then
+        refuse.with("SYNTAX", "two lengths of one body")
+    end
     if length and not length:find "^%d+$" then refuse.with("SYNTAX", "a bad Content-Length") end
     if length and tonumber(length) > MOST_BODY then
         refuse.with("TOOBIG", "a request has 24 MiB at most")

@@ -133,6 +133,7 @@ local function prepare(app, change)
     local c = {operation = operation, op = change.op, node = node, was = change.was,
         nodes = math.tointeger(change.nodes), place = math.tointeger(change.place),
         over = change.over == true, mark = type(change.mark) == "string" and change.mark or nil}
+    if c.place and c.place < 0 then refuse.with("SYNTAX", "a place is 0 or more") end
     if operation.target then c.to = keys.node(app.db, change.to) end
     if operation.prepare then operation.prepare(c, change) end
     return c
