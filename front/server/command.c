@@ -213,6 +213,24 @@ static bool migrate_keys(const struct serve__command *c, const caret_slice *argv
     return argv[3].len == 0 && tell_keys(c, &c->keys[1], keys, argv, argc, each, arg);
 }
 
+/* SORT key ... STORE key: the last STORE that is not what another option has as its argument. */
+static bool sort_keys(const caret_slice *argv, int argc, serve__key_fn *each, void *arg)
+{
+    int to = 0;
+    each(arg, 1, SERVE__KEY_RO | SERVE__KEY_ACCESS);
+    for (int i = 2; i < argc; i++) {
+        if (serve__is(&argv[i], "limit"))
+            i += 2;
+        else if (serve__is(&argv[i], "get") || serve__is(&argv[i], "by"))
+            i++;
+        else if (serve__is(&argv[i], "store") && i + 1 < argc)
+            to = i + 1;
+    }
+    if (to != 0)
+        each(arg, to, SERVE__KEY_OW | SERVE__KEY_UPDATE);
+    return true;
+}
+
 bool serve__command_keys(const struct serve__command *c, const caret_slice *argv, int argc,
                          serve__key_fn *each, void *arg)
 {
@@ -220,6 +238,8 @@ bool serve__command_keys(const struct serve__command *c, const caret_slice *argv
         return serve__node_keys(c, argv, argc, each, arg);
     if (c->nkeys == 2 && (c->keys[1].flags & SERVE__KEY_INCOMPLETE) && argc >= -c->arity)
         return migrate_keys(c, argv, argc, each, arg);
+    if (c->run == serve__cmd_sort && argc >= -c->arity)
+        return sort_keys(argv, argc, each, arg);
     for (unsigned i = 0; i < c->nkeys; i++) {
         const struct serve__keyspec *s = &c->keys[i];
         int first = begin(s, argv, argc);

@@ -50,6 +50,22 @@ case("selectors, first arguments, dry runs", function(c)
     is(gone(one), true)
 end)
 
+case("where SORT stores is a key that it writes", function(c)
+    local refused = "NOPERM this user has no permissions to access one of the keys"
+    c("ACL", "SETUSER", "v", "on", "nopass", "+sort", "%R~a", "%RW~mine")
+    c("RPUSH", "a", "2", "1")
+    local one = check.connect()
+    is(one("AUTH", "v", "anything"), "OK")
+    fails(one("SORT", "a", "STORE", "b"), refused)
+    fails(one("SORT", "a", "STORE", "mine", "STORE", "b"), refused) -- the last one counts
+    fails(one("SORT", "a", "STORE", "a"), refused)
+    is(one("SORT", "a", "STORE", "mine"), 2)
+    is(c("EXISTS", "b"), 0)
+    is(c("COMMAND", "GETKEYS", "SORT", "a", "LIMIT", "0", "STORE", "STORE", "b"), {"a", "b"})
+    fails(c("ACL", "SETUSER", "v\tw"), "ERR Usernames can't contain spaces or null characters")
+    c("ACL", "DELUSER", "v")
+end)
+
 case("rules that look like the end of others are the same for all workers", function(c)
     is(c("ACL", "SETUSER", "x", "on", "nopass", "%RW~*", "~k", "+get", "(~a) +set)"), "OK")
     is(c("ACL", "SETUSER", "x", "+del"), "OK")

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -208,7 +209,7 @@ static struct serve__user *changed(struct serve__call *q)
 int serve__cmd_acl_setuser(struct serve__call *q)
 {
     for (size_t i = 0; i < q->argv[2].len; i++)
-        if (q->argv[2].data[i] == ' ' || q->argv[2].data[i] == 0 || q->argv[2].data[i] == '\n')
+        if (strchr(" \t\n\v\f\r", q->argv[2].data[i]) != NULL) /* or 0, which ends that */
             return serve__fail(q, "ERR Usernames can't contain spaces or null characters");
     serve__acl_begin(q->w);
     struct serve__user *u = changed(q);
