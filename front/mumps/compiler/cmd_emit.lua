@@ -298,12 +298,14 @@ function do_cmd.DO(k, cmd, ctx)
 end
 
 -- The function to go on with, as text; nil: it is known that there is none.
-local function target(k, arg)
+local function target(k, arg, by_name)
     local label, offset, routine = arg[2], arg[3], arg[4]
     if offset or type(label or "") ~= "string" or type(routine or "") ~= "string" then
         return format("%s(C,%s)", k:h("target"), expr.entry(k, arg))
     elseif routine then
         return format("%s(R[%s],%s)", k:h("label_of"), quote(routine), quote(label or ""))
+    elseif by_name then
+        return format("%s(C,%s)", k:h("label_of"), quote(label or ""))
     end
     return k.local_target(k, label)
 end
@@ -338,7 +340,7 @@ function do_cmd.ZGOTO(k, cmd)
             text = format("%s(C,\"ZGOTO\",%s)", k:h("argument"), value(k, arg[2]))
         else
             local n = optional(k, arg[2])
-            local f = arg[3] and format("function() return %s end", target(k, arg[3])) or "nil"
+            local f = arg[3] and format("function() return %s end", target(k, arg[3], true)) or "nil"
             text = format("%s(%s,%s)", k:h("zgoto"), n, f)
         end
         out[i] = arg.pc and format("if %s then %s end", cond(k, arg.pc), text) or text

@@ -42,7 +42,8 @@ local function run_out(kind, d, top, ok, v, p)
     local before -- the error that this level's trap is about, or a ZGOTO
     local trapped -- the error alone
     while true do
-        if ok and trapped and level.handling == d and trap.ecode ~= "" then
+        local left = before and before.control and not before.fn and not before.trap -- by ZGOTO, for good
+        if ok and trapped and not left and level.handling == d and trap.ecode ~= "" then
             unwind(top)
             return nil, trapped
         elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then

@@ -562,7 +562,8 @@ function M.zgoto(n, f)
     elseif n == 0 then
         return M.halt()
     elseif n < now then
-        return errors.rethrow{control = "goto", level = n}
+        local trap = level.handling == n - 1 -- what its $ETRAP called goes to that level: the trap ends
+        return errors.rethrow{control = "goto", level = trap and n - 1 or n, trap = trap}
     end
 end
 
