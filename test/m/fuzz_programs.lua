@@ -28,7 +28,7 @@ end
 
 -- Where two operands of one command are errors, fis-gtm tells the one that it uses first, which is not always
 -- the left one: programs that end by different ones of these are not compared further.
-local operand_errors = { LVUNDEF = true, GVUNDEF = true, DIVZERO = true }
+local operand_errors = { LVUNDEF = true, GVUNDEF = true, DIVZERO = true, GVNAKED = true }
 
 local function without_last_error(text)
     local before, name = text:match("^(.-)%? %%YDB%-E%-(%u+), [^\n]*$")

@@ -117,6 +117,18 @@ end
 
 local least = {PIECE = 3, ZPIECE = 3, EXTRACT = 2, ZEXTRACT = 2}
 
+-- What has to hold so that a node that is no local is referred to, or nil: pieces or characters up to one
+-- before the first, or before them all, are none, and the naked indicator stays.
+local function any_set(k, name, args, list)
+    local i = least[name]
+    local first, last = args[i], args[i + 1]
+    local sure = not last and (not first or first[1] == "const" and (tonumber(first[2]) or 0) >= 1)
+    if args[1][1] == "local" or sure then
+        return nil
+    end
+    return format("%s(%s%s)", k:h("sets_any"), string.sub(list[i - 1], 2), list[i])
+end
+
 -- Statements: first into out what is evaluated before the value; returns what assigns v.
 local function function_target(k, node, out)
     local name, args = node[2], node[3]
@@ -126,7 +138,8 @@ local function function_target(k, node, out)
     while #list < least[name] do
         list[#list + 1] = ",nil"
     end
-    return function(v)
+    local condition = any_set(k, name, args, list)
+    local function assign(v)
         local t, before = k:fresh("t"), ""
         if naked then -- one reference, at this time
             local r = k:fresh("s")
@@ -138,6 +151,9 @@ local function function_target(k, node, out)
             look(k, target),
             concat(list), v, t, put(k, target, t))
     end
+    return condition and function(v)
+        return format("if %s then %send ", condition, assign(v))
+    end or assign
 end
 
 local function set_function(k, node, e)

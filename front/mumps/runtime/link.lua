@@ -75,6 +75,12 @@ function H.either(a, b)
     return a or b
 end
 
+-- Does SET $PIECE or $EXTRACT of these set anything?
+function H.sets_any(first, last)
+    first = first and H.int(first) or 1
+    return (last and H.int(last) or first) >= math.max(first, 1)
+end
+
 -- What & and ! are when their right operand does not decide; its references are the arguments.
 function H.skip_and()
     return 0
