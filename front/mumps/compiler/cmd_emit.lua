@@ -80,6 +80,11 @@ local zkill_each = each(kill("zkill"))
 do_cmd.ZKILL = zkill_each
 do_cmd.ZWITHDRAW = zkill_each
 
+-- ZTRIGGER: the reference alone.
+do_cmd.ZTRIGGER = each(function(k, arg)
+    return format("%s(%s)", k:h("cmd_ZTRIGGER"), expr.ref_of(k, arg))
+end)
+
 local new_each = each(function(k, arg)
     if arg[1] == "local" then
         return format("%s(%s)", k:h("new"), k:slot(arg[2]))

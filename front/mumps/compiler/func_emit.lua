@@ -113,6 +113,10 @@ function special.ZAHANDLE(k, args)
     return format("%s(%s)", k:h("f_ZAHANDLE"), expr.ref_of(k, args[1]))
 end
 
+function special.ZQGBLMOD(k, args)
+    return format("%s(%s)", k:h("f_ZQGBLMOD"), expr.ref_of(k, args[1]))
+end
+
 -- $PIECE by one character, which is known.
 function special.PIECE(k, args)
     local d = args[2]

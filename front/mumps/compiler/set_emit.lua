@@ -117,7 +117,7 @@ end
 
 local least = {PIECE = 3, ZPIECE = 3, EXTRACT = 2, ZEXTRACT = 2}
 
--- What has to hold so that a node that is no local is referred to, or nil: pieces or characters up to one
+-- What has to hold so that a global is referred to, or nil: pieces or characters up to one
 -- before the first, or before them all, are none, and the naked indicator stays.
 local function any_set(k, name, args, list)
     local i = least[name]

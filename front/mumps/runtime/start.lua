@@ -18,7 +18,8 @@ end
 
 -- Everything that registers something for programs.
 function start.load()
-    for _, name in ipairs {"mumps.runtime.source", "mumps.runtime.view", "mumps.runtime.message",
+    for _, name in ipairs {"mumps.runtime.source", "mumps.runtime.view", "mumps.runtime.trigger",
+        "mumps.runtime.message",
         "mumps.io.special", "mumps.data.tp"} do
         require(name)
     end
