@@ -78,7 +78,7 @@ def swallowed(call):
 
 
 NODE = {
-    "__init__": lambda t: caret.Node(t.n[1]), "value": valued, "bytes": lambda t: t.n[1].bytes, "data": lambda t: t.n.data,
+    "__new__": lambda t: caret.Node(t.n[1]), "value": valued, "bytes": lambda t: t.n[1].bytes, "data": lambda t: t.n.data,
     "has_value": lambda t: t.n.has_value, "has_children": lambda t: t.n.has_children, "name": lambda t: t.n.name,
     "subs": lambda t: t.n[1, "a", 2.5].subs, "sub": lambda t: (t.n[1].sub, t.n["a"].sub), "depth": lambda t: t.n.depth,
     "is_local": lambda t: t.n.is_local, "db": lambda t: t.n.db, "parent": lambda t: t.n[1].parent,

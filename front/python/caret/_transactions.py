@@ -28,7 +28,7 @@ def _refuse(body):
         raise TypeError("a transaction can't be a generator: it would stay open while others run; make a list")
 
 
-def transactional(db, body=None, *, sync=None, retries=None, locals=False):
+def transactional(self, body=None, *, sync=None, retries=None, locals=False):
     """Make a function one that runs in a transaction, as often as it takes.
 
     sync: True waits for the disk at the commit, False does not; None is what the database does.  retries: how often it
@@ -40,8 +40,8 @@ def transactional(db, body=None, *, sync=None, retries=None, locals=False):
         import functools
 
         _refuse(body)
-        run = db._run
-        called = _with_locals(db, body) if locals else body
+        run = self._run
+        called = _with_locals(self, body) if locals else body
 
         @functools.wraps(body)
         def transaction(*args, **kw):
@@ -86,19 +86,19 @@ class _Block:
         return self._db._end(level, 0, kind, error, trace)
 
 
-def snapshot(db):
+def snapshot(self):
     """Read one state of the database for as long as the block lasts: nobody waits, and it is never run again."""
-    return _Block(db, SNAPSHOT)
+    return _Block(self, SNAPSHOT)
 
 
-def savepoint(db):
+def savepoint(self):
     """Inside a transaction: an exception that leaves the block, or caret.rollback(), rolls back to its beginning."""
-    return _Block(db, 0, True)
+    return _Block(self, 0, True)
 
 
-def exclusive(db):
+def exclusive(self):
     """A transaction that others wait for from its beginning, for a second at most; so it need not run again."""
-    return _Block(db, ALONE)
+    return _Block(self, ALONE)
 
 
 class _Attempts:
@@ -137,9 +137,9 @@ class _Attempts:
         return result
 
 
-def attempts(db, *, sync=None, retries=None, locals=False):
+def attempts(self, *, sync=None, retries=None, locals=False):
     """The attempts of a transaction: for attempt in db.attempts(): with attempt: ..."""
-    return _Attempts(db, *_options(sync, retries), locals)
+    return _Attempts(self, *_options(sync, retries), locals)
 
 
 class _NoTransaction:
@@ -182,14 +182,14 @@ class _Locks:
         self._db._release_nodes(self._nodes)
 
 
-def lock(node, timeout=None):
+def lock(self, timeout=None):
     """with node.lock(): the lock on this name; LockTimeout or Deadlock if it can't be had."""
-    return _Lock(node, timeout)
+    return _Lock(self, timeout)
 
 
-def lock_all(db, nodes, timeout=None):
+def lock_all(self, nodes, timeout=None):
     """with db.lock_all([a, b]): the locks on all of these, or LockTimeout and none."""
-    return _Locks(db, nodes, timeout)
+    return _Locks(self, nodes, timeout)
 
 
 def attach(database, session, node):

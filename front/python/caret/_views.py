@@ -3,9 +3,9 @@
 import os
 
 from . import _core
-from ._core import Database, Misuse, View, find
+from ._core import Database, View, find
 
-_opened = {}  # by path: databases that unpickling has opened
+_opened: dict = {}  # by path: databases that unpickling has opened
 
 
 # ------------------------------------------------------------------ views
@@ -34,12 +34,12 @@ def _codec(values):
     raise TypeError("values is str, bytes, a module with dumps and loads, or a pair (encode, decode)")
 
 
-def view(node, values=str):
+def view(self, values=str):
     """The same node with values of another kind: bytes, int, json, pickle, or a pair (encode, decode).
 
     Its children have them, too.
     """
-    return node._with(_codec(values))
+    return self._with(_codec(values))
 
 
 class DatabaseView:
@@ -60,9 +60,9 @@ class DatabaseView:
         return key in self.db
 
 
-def database_view(db, values=str):
+def database_view(self, values=str):
     """db.view(values=bytes)["^x"].value is bytes; see Node.view."""
-    return DatabaseView(db, _codec(values))
+    return DatabaseView(self, _codec(values))
 
 
 # ------------------------------------------------------------------ pickling
@@ -101,73 +101,73 @@ def _reduce_node(node):
 # ------------------------------------------------------------------ small things
 
 
-def add(node, value):
+def add(self, value):
     """Set the value if there is none; was it set?"""
-    return node._put(value, 1)[0]
+    return self._put(value, 1)[0]
 
 
-def swap(node, value):
+def swap(self, value):
     """Set the value, and tell the one before, or None."""
-    return node._put(value, 0)[2]
+    return self._put(value, 0)[2]
 
 
-def replace(node, old, new):
+def replace(self, old, new):
     """Set the value if it is `old` (None: if there is none); was it set?"""
-    return node._put(new, 8, old)[0]
+    return self._put(new, 8, old)[0]
 
 
-def random(node):
+def random(self):
     """A child, each as likely as the others whatever is below it; None: there is none."""
-    return node._random(int.from_bytes(os.urandom(8), "little"))
+    return self._random(int.from_bytes(os.urandom(8), "little"))
 
 
-def mapping(node, codec=str):
+def mapping(self, codec=str):
     """The direct children that have values, as a MutableMapping."""
     from .mapping import Mapping
 
-    return Mapping(node.view(codec) if codec is not str else node)
+    return Mapping(self.view(codec) if codec is not str else self)
 
 
-def tree(node, depth=None):
+def tree(self, depth=None):
     """The value, or a dict of what is below: {subscript: value or dict}; a value beside children stands at "__"."""
     from .trees import tree
 
-    return tree(node, depth)
+    return tree(self, depth)
 
 
-def settree(node, data):
+def settree(self, data):
     """Replace the node and all below by what tree() would give, in one transaction."""
     from .trees import settree
 
-    settree(node, data)
+    settree(self, data)
 
 
-def json(node, indent=None):
+def json(self, indent=None):
     """The node and all below as JSON text."""
     from .json import dumps
 
-    return dumps(node, indent)
+    return dumps(self, indent)
 
 
-def setjson(node, text):
+def setjson(self, text):
     """Replace the node and all below by what JSON text says, in one transaction."""
     from .json import load
 
-    load(node, text)
+    load(self, text)
 
 
-def records(node, depth=1):
+def records(self, depth=1):
     """A dict for each node `depth` levels below: its children with values, and its subscripts at "sub1", ..."""
     from .trees import records
 
-    return records(node, depth)
+    return records(self, depth)
 
 
-def memoize(db, body=None, *, expire=None, node=None):
+def memoize(self, body=None, *, expire=None, node=None):
     """Keep what a function returns, also an async one, for so many seconds: below ^memoize, or below this node."""
     from .expiring import memoize
 
-    decorate = memoize(db["^memoize"] if node is None else node, expire)
+    decorate = memoize(self["^memoize"] if node is None else node, expire)
     return decorate if body is None else decorate(body)
 
 
@@ -181,4 +181,3 @@ def attach(database, session, node):
         owner.__reduce__ = _reduce_database
 
 
-assert Misuse
