@@ -60,7 +60,7 @@ why_not()
     api_torture | api_history | api_snapshot | api_stopped | api_stopped_random | log_backup | log_big | log_flush) echo "$robust" ;;
     shm_mutex | txn_lock_death) echo "$robust" ;;
     api_step) echo "steps by ptrace, which qemu-user has not" ;;
-    log_containers | log_readonly) echo "runs itself by exec: needs binfmt_misc" ;;
+    open_containers | open_observe) echo "runs itself by exec: needs binfmt_misc" ;;
     log_syscalls | log_powerloss) echo "takes too long when emulated" ;;
     esac
 }
