@@ -1,87 +1,13 @@
 /*
  * Every function of caret.h with wrong arguments: an error that names function and argument, never a crash.
  *
- * Each call is noted as text.  At the end the notes are compared with the header: each function must have
- * been called with NULL for each of its pointers, with SIZE_MAX for each size, with NAN for each double, and
- * with -1 for its flags.
+ * At the end the calls are compared with the header (support/tried.h).
  */
-#include "support/database.h"
+#include "support/tried.h"
+#include "things.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <math.h>
-#include <stdbool.h>
-
-#include "api/node.h"
-#include "base/rand.h"
-
-#define NOTES_MAX 1000u
-#define PARTS_MAX 16u
-
-static const char *notes[NOTES_MAX];
-static size_t nnotes;
-
-static void note(const char *call)
-{
-    assert_true(nnotes < NOTES_MAX);
-    notes[nnotes++] = call;
-}
-
-/* The call must answer `code`, and its message have the name of the function and these words. */
-#define BAD(call, code, words) refused(#call, (call), CARET_E_##code, #code, words, __LINE__)
-static void refused(const char *call, int rc, int code, const char *symbol, const char *words, int line)
-{
-    char name[64] = "", expected[80];
-
-    note(call);
-    snprintf(name, sizeof name, "%.*s: ", (int)strcspn(call, "("), call);
-    snprintf(expected, sizeof expected, "%s: %s", symbol, code == CARET_E_INVALID ? name : "");
-    if (rc != code || strncmp(caret_message(), expected, strlen(expected)) != 0 ||
-        strstr(caret_message(), words) == NULL)
-        fail_msg("line %d: %s = %d: %s", line, call, rc, caret_message());
-}
-
-/* The call must answer that. */
-#define IS(call, value) answered(#call, (int)(call), value, __LINE__)
-static void answered(const char *call, int got, int value, int line)
-{
-    note(call);
-    if (got != value)
-        fail_msg("line %d: %s = %d, not %d: %s", line, call, got, value, caret_message());
-}
-
-#define VOID(call) (note(#call), (call))
-
-/* ------------------------------------------------------------ one of each thing */
-
-static caret_db *db;
-static caret_session *s;
-static caret_node_buf made, local;
-static caret_node *const n = &made.node, *const l = &local.node;
-static caret_node_buf room;
-static caret_node *const to = &room.node;
-static char buf[200];
-static size_t len;
-
-static int begin(void **state)
-{
-    int rc = setup(state);
-
-    db = open_db();
-    OK(caret_session_open(db, &s));
-    OK(caret_node_parse(n, sizeof made, "^t(1,\"two\",3)", 13, 0));
-    OK(caret_node_parse(l, sizeof local, "t(1,\"two\",3)", 12, 0));
-    OK(caret_set(s, n, "value", 5));
-    OK(caret_set(s, l, "value", 5));
-    return rc;
-}
-
-static int end(void **state)
-{
-    caret_session_close(s);
-    OK(caret_close(db));
-    return teardown(state);
-}
 
 /* ----------------------------------------------------------------------- tables */
 
@@ -723,207 +649,13 @@ static void options_of_backup_and_restore(void **state)
     BAD(caret_restore("/nowhere/x", "/nowhere/y", &r, NULL), INVALID, "option time without archive");
 }
 
-/* --------------------------------------------------------------- overwritten nodes */
-
-static void call_all(caret_node *x, bool writes)
-{
-    caret_slice v;
-    int64_t i;
-    int what;
-
-    caret_node_size(x);
-    caret_node_depth(x);
-    caret_node_is_local(x);
-    caret_node_equal(x, n);
-    caret_node_compare(n, x);
-    caret_node_is_child(x, n);
-    caret_node_is_child(n, x);
-    caret_node_name(x, buf);
-    for (unsigned k = 0; k < 40; k++)
-        caret_node_subscript(x, k, buf, sizeof buf, &len, NULL);
-    caret_node_last_as_int(x, &i);
-    caret_node_zwr(x, 0, buf, sizeof buf, &len);
-    caret_node_child(to, sizeof room, x, "x", 1);
-    caret_node_child_int(to, sizeof room, x, 7);
-    caret_node_child_double(to, sizeof room, x, .5);
-    caret_node_parent(to, sizeof room, x);
-    if (caret_node_copy(to, sizeof room, x) == CARET_OK) {
-        caret_node_set_last_int(to, 7);
-        caret_node_copy(to, sizeof room, x);
-        caret_node_set_last(to, "seven", 5);
-    }
-    caret_get(s, x, &v);
-    caret_get_copy(s, x, buf, sizeof buf, &len);
-    caret_data(s, x, &what);
-    int (*const moves[])(caret_session *, caret_node *) = {caret_next, caret_previous,  caret_first,
-                                                           caret_last, caret_node_next, caret_node_previous};
-    for (size_t k = 0; k < sizeof moves / sizeof *moves; k++)
-        if (caret_node_copy(to, sizeof room, x) == CARET_OK)
-            moves[k](s, to);
-    int (*const steps[])(caret_session *, caret_node *, caret_slice *) = {
-        caret_next_get, caret_previous_get, caret_node_next_get, caret_node_previous_get};
-    for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-        if (caret_node_copy(to, sizeof room, x) == CARET_OK)
-            steps[k](s, to, &v);
-    caret_get_many(s, &x, 1, &v);
-    caret_prefetch(s, &x, 1);
-    caret_lock(s, x, 0);
-    caret_unlock_all(s);
-    if (writes) {
-        caret_set(s, x, "x", 1);
-        caret_incr_int(s, x, 1, 0, &i);
-        caret_delete(s, x);
-        caret_kill(s, x);
-    }
-}
-
-/* One field of the head that is not as it was. */
-static void overwrite(struct caret__node *head, struct caret__rand *r)
-{
-    static const uint16_t edges[] = {0, 1, 2, 0xff, CARET__KEY_MAX, CARET__KEY_MAX + 1, 0x7fff, 0xffff};
-    uint32_t which = caret__rand_below(r, 6);
-    uint16_t word =
-        caret__rand_below(r, 2) ? edges[caret__rand_below(r, 8)] : (uint16_t)caret__rand_below(r, 65536);
-
-    if (which == 0)
-        head->key_len = word;
-    else if (which == 1)
-        head->last_off = word;
-    else if (which == 2)
-        head->name_len = (uint8_t)word;
-    else if (which == 3)
-        head->depth = (uint8_t)word;
-    else if (which == 4)
-        caret__hint_put(head, (struct caret__hint){word, word, word, word, word});
-    else
-        head->magic = word;
-}
-
-/*
- * Whatever the head of a node says, nothing beyond its memory is touched (AddressSanitizer looks); its room is what the
- * caller said.  Keys of locals are read and written, those of globals read.  A wrong hint is never a wrong answer.
- */
-static void overwritten_nodes(void **state)
-{
-    (void)state;
-    struct caret__rand r;
-    caret_slice v;
-
-    caret__rand_seed(&r, 1);
-    for (unsigned round = 0; round < 3000; round++) {
-        caret_node_buf *x = malloc(sizeof *x);
-        *x = round % 2 ? local : made;
-        for (uint32_t times = 1 + caret__rand_below(&r, 3); times > 0; times--)
-            overwrite(caret__node(&x->node), &r);
-        call_all(&x->node, round % 2);
-        free(x);
-        x = malloc(sizeof *x);
-        *x = made;
-        OK(caret_get(s, &x->node, &v));
-        struct caret__hint h = caret__hint_get(caret__node(&x->node));
-        h.pos = (uint16_t)caret__rand_below(&r, 65536);
-        h.version = caret__rand_below(&r, 2) ? h.version - 1 : UINT64_MAX;
-        caret__hint_put(caret__node(&x->node), h);
-        OK(caret_get(s, &x->node, &v));
-        assert_int_equal(v.len, 5);
-        assert_memory_equal(v.data, "value", 5);
-        caret__node(&x->node)->magic++; /* all else is as in a node */
-        assert_int_equal(caret_get(s, &x->node, &v), CARET_E_INVALID);
-        free(x);
-    }
-}
-
-/* ------------------------------------------------------------------ completeness */
-
-/* Cut text at the commas outside of parentheses; its parts, and how many. */
-static unsigned cut(char *text_, char *part[PARTS_MAX])
-{
-    unsigned count_ = 0, depth = 0;
-
-    for (char *p = text_; *p != 0 && count_ < PARTS_MAX; p++) {
-        if (p == text_ || (p[-1] == 0 && depth == 0))
-            part[count_++] = p;
-        depth += *p == '(' || *p == '[';
-        depth -= *p == ')' || *p == ']';
-        if (*p == ',' && depth == 0)
-            *p = 0;
-    }
-    return count_;
-}
-
-/* Was the function called with that for its argument i? */
-static bool was_called(const char *function, unsigned i, const char *with)
-{
-    char call[400], *part[PARTS_MAX];
-    size_t name = strlen(function);
-
-    for (size_t k = 0; k < nnotes; k++) {
-        if (strncmp(notes[k], function, name) != 0 || notes[k][name] != '(')
-            continue;
-        if (with == NULL)
-            return true;
-        snprintf(call, sizeof call, "%s", notes[k] + name + 1);
-        *strrchr(call, ')') = 0;
-        if (cut(call, part) > i && strcmp(part[i] + strspn(part[i], " "), with) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What an argument that is declared so has to be tried with; NULL: nothing. */
-static const char *trial(const char *declared)
-{
-    if (strchr(declared, '*') != NULL || strchr(declared, '[') != NULL)
-        return strstr(declared, "void *arg") != NULL || strstr(declared, "progress_arg") != NULL ? NULL
-                                                                                                 : "NULL";
-    if (strstr(declared, "size_t ") != NULL)
-        return "SIZE_MAX";
-    if (strstr(declared, "double ") != NULL)
-        return "NAN";
-    return strstr(declared, "int flags") != NULL ? "-1" : NULL;
-}
-
-static unsigned missing(char *declaration)
-{
-    char *open = strchr(declaration, '('), *name = open, *part[PARTS_MAX];
-    unsigned found = 0, count_;
-
-    *strrchr(declaration, ')') = 0;
-    *open = 0;
-    while (name > declaration && (isalnum((unsigned char)name[-1]) || name[-1] == '_'))
-        name--;
-    if (!was_called(name, 0, NULL)) {
-        print_error("%s is not tested\n", name);
-        return 1;
-    }
-    count_ = cut(open + 1, part);
-    for (unsigned i = 0; i < count_; i++) {
-        const char *with = trial(part[i]);
-        if (with == NULL || was_called(name, i, with))
-            continue;
-        print_error("%s: not tested with %s for '%s'\n", name, with, part[i]);
-        found++;
-    }
-    return found;
-}
-
 static void every_function_of_the_header_was_tried(void **state)
 {
-    (void)state;
-    static char header[200000], declaration[1000];
-    FILE *f = fopen(CARET_HEADER, "r");
-    unsigned functions = 0, found = 0;
+    unsigned functions;
 
-    assert_non_null(f);
-    header[fread(header, 1, sizeof header - 1, f)] = 0;
-    fclose(f);
-    for (char *p = header; (p = strstr(p, "\nCARET_API ")) != NULL; p++) {
-        snprintf(declaration, sizeof declaration, "%.*s", (int)strcspn(p + 1, ";"), p + 1);
-        functions++;
-        found += missing(declaration);
-    }
+    (void)state;
+    assert_int_equal(missing_trials(CARET_HEADER, &functions), 0);
     assert_true(functions > 70);
-    assert_int_equal(found, 0);
 }
 
 int main(void)
@@ -939,7 +671,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(options_of_opening, begin, end),
         cmocka_unit_test_setup_teardown(programs_of_other_versions, begin, end),
         cmocka_unit_test_setup_teardown(options_of_backup_and_restore, begin, end),
-        cmocka_unit_test_setup_teardown(overwritten_nodes, begin, end),
         cmocka_unit_test(
             every_function_of_the_header_was_tried), /* last: it looks at the notes of the others */
     };
