@@ -189,7 +189,7 @@ longest_median=12
 longest_tenth=25 # nine tenths of all functions are not longer
 check_length()
 {
-    { c_files; lua_files; } | grep -E '^(src|front)/' | while read -r file; do
+    { c_files; lua_files; } | grep -E '^(src|front|test|bench)/' | while read -r file; do
         lines=$(wc -l <"$file")
         [ "$lines" -gt $longest_file ] && echo "$file:$((longest_file + 1)): $lines lines; $longest_file are the most"
     done
