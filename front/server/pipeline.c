@@ -78,6 +78,14 @@ static unsigned get_many(struct serve__worker *w, struct serve__conn *c, struct 
     return k;
 }
 
+/* The command of these arguments; most often it is that of the ones before, of which *a is what was found. */
+static const struct serve__command *command_after(const struct serve__ahead *a, const caret_slice *argv)
+{
+    if (a != NULL && a->argv[0].len == argv[0].len && memcmp(a->argv[0].data, argv[0].data, argv[0].len) == 0)
+        return a->cmd;
+    return serve__command_find(argv[0].data, argv[0].len);
+}
+
 /* Bring the first keys of all commands from i on near, and remember commands and nodes. */
 static void look_ahead(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
                        unsigned from)
@@ -89,7 +97,7 @@ static void look_ahead(struct serve__worker *w, struct serve__conn *c, struct se
         const caret_slice *argv = &p->args[p->first[i]];
         struct serve__ahead *a = &p->ahead[i];
         *a = (struct serve__ahead){
-            .cmd = serve__command_find(argv[0].data, argv[0].len), .argv = argv, .db = c->db};
+            .cmd = command_after(i > from ? a - 1 : NULL, argv), .argv = argv, .db = c->db};
         if (p->argc[i] <= 1 || a->cmd == NULL || a->cmd->first != 1)
             continue;
         if (i > from && a[-1].node != NULL && serve__same_key(p, i)) { /* it is near already */

@@ -159,16 +159,20 @@ static void count_together(struct together *t)
     serve__events_send(&w->run);
 }
 
+/* Are there two, at least, that may be run so?  Most often not. */
+static bool two_small_changes(const struct serve__pipeline *p, unsigned i)
+{
+    return i >= p->alone && i + 1 < p->n && small_change(p, i) != NULL && small_change(p, i + 1) != NULL;
+}
+
 unsigned serve__together(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
                          unsigned i)
 {
-    struct together t = {.p = p, .from = i, .errors = c->reply.errors};
-    if (i < p->alone)
+    if (!two_small_changes(p, i) || serve__anybody_blocked(w) || w->config.n[SERVE__CFG_maxmemory] != 0)
         return 0;
+    struct together t = {.p = p, .from = i, .errors = c->reply.errors};
     while (i + t.n < p->n && (t.cmd[t.n] = small_change(p, i + t.n)) != NULL)
         t.n++;
-    if (t.n < 2 || serve__anybody_blocked(w) || w->config.n[SERVE__CFG_maxmemory] != 0)
-        return 0;
     t.q = (struct serve__call){
         .w = w, .r = &w->run, .c = c, .s = w->run.s, .reply = &c->reply, .db = c->db, .now = w->now};
     t.q.mark = serve__reply_mark(&c->reply);

@@ -36,6 +36,10 @@ bool caret_codec__parse_i64(const char *text, size_t len, int64_t *value)
     bool negative = len > 0 && text[0] == '-';
     uint64_t v;
 
+    if (len == 1 && text[0] >= '0' && text[0] <= '9') { /* most often: how many keys or elements */
+        *value = text[0] - '0';
+        return true;
+    }
     if (!parse_digits(text + negative, len - negative, &v))
         return false;
     if (negative && (v == 0 || v > (uint64_t)1 << 63))
