@@ -50,6 +50,31 @@ case("a hash that scripts of all workers use again and again is counted rightly"
     is(c("HLEN", "h"), 4513)
 end)
 
+case("a script that only read so far is one transaction as soon as it does more", function(c)
+    local other = check.connect()
+    local script = [[
+        local n = redis.call("get", KEYS[1])
+        if ARGV[1] == "read" then return n end
+        for i = 1, 2e7 do n = n + i % 2 - i % 2 end
+        if ARGV[1] == "again" then return {n, tonumber(redis.call("get", KEYS[1]))} end
+        return redis.call("set", KEYS[1], n + 100)]]
+    c("SET", "alone", 0)
+    for round = 1, 3 do
+        for _ = 1, 20 * 2 ^ round do c("EVAL", script, 1, "alone", "read") end
+        c:send(resp.encode("EVAL", script, 1, "alone", "write"))
+        other("INCR", "alone")
+        c:read()
+        is(c("GET", "alone"), tostring(round * 101))
+        for _ = 1, 80 * 2 ^ round do c("EVAL", script, 1, "alone", "read") end
+        c:send(resp.encode("EVAL", script, 1, "alone", "again"))
+        other("INCR", "alone")
+        local both = c:read()
+        is(both[1], both[2])
+        c("DECR", "alone")
+    end
+    other:close()
+end)
+
 case("pcall does not hide that the transaction begins again", function(c)
     all_at_once(1000, "EVAL", [[
         local n
@@ -186,6 +211,7 @@ end)
 case("a client that waits for a key is served by a script", function(c)
     local one, two = check.connect(), check.connect()
     one:send(resp.encode("BLPOP", "list", 0))
+    repeat until c("INFO", "clients"):match("blocked_clients:1")
     two:send(resp.encode("BLPOP", "list", 0))
     repeat until c("INFO", "clients"):match("blocked_clients:2")
     is(c("EVAL", "return redis.call('rpush', KEYS[1], 'a', 'b', 'c')", 1, "list"), 3)

@@ -165,7 +165,7 @@ static int command(lua_State *L, bool raises)
     serve__unlend(x->q->w->handoff, &x->lease);
     x->restart = x->restart || serve__script_holds_long(x);
     serve__memo_end(x, &x->memo);
-    if (!x->restart && x->broken == CARET_OK)
+    if (serve__script_uses(x, false) && x->broken == CARET_OK)
         run(L, x, argc);
     serve__lend(x->q->w->handoff, &x->lease);
     if (x->restart || x->broken != CARET_OK)

@@ -213,7 +213,7 @@ static int compile(struct serve__call *q, struct serve__scripts *x, caret_slice 
     s->hash = caret_codec__murmur64a(text.data, text.len, 0);
     s->code = (struct serve__code){s->sha, flags,     luaL_ref(x->L, LUA_REGISTRYINDEX), count_lines(text),
                                    false,  &s->driver};
-    s->driver = (struct serve__driver){LUA_NOREF, 0, 0, 0};
+    s->driver = (struct serve__driver){.ref = LUA_NOREF, .wanted = SERVE__DRIVER_CALM};
     s->len = text.len;
     memcpy(s->text, text.data, text.len);
     s->by_text = x->by_text[s->hash % SERVE__SCRIPT_SLOTS];

@@ -56,7 +56,7 @@ static caret_session *session(lua_State *L, struct serve__scripts *x)
     if (serve__script_is_killed(x))
         fail(L, "ERR Script killed by user with SCRIPT KILL...");
     serve__memo_end(x, &x->memo);
-    if (x->restart)
+    if (!serve__script_uses(x, false))
         check(L, x, CARET_RESTART);
     return x->q->s;
 }

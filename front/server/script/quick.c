@@ -260,6 +260,8 @@ static int run(void *scripts, int command, int argc)
     struct serve__call *q = &x->quick.call;
     if (!quick(x, command, argc))
         return QUICK_SLOW;
+    if (!serve__script_uses(x, rows[command / 2]->flags & SERVE__READONLY))
+        return QUICK_SLOW;
     x->args[0] = (caret_slice){commands[command / 2].name[command % 2], strlen(rows[command / 2]->name)};
     take_arguments(x, argc);
     q->cmd = rows[command / 2];

@@ -22,6 +22,7 @@
 
 enum { QUICK_SLOW, QUICK_TEXT, QUICK_INTEGER, QUICK_NULL, QUICK_STATUS, QUICK_ERROR };
 enum { SERVE__QUICK_ARGS = 4, SERVE__QUICK_NUMBER = -1, SERVE__DRIVER_ARGS = 16, SERVE__DRIVER_RUNS = 8 };
+enum { SERVE__DRIVER_CALM = 16, SERVE__DRIVER_WANTED_MOST = 1 << 20 };
 
 struct serve__scripts;
 
@@ -56,6 +57,7 @@ struct serve__quick {
 struct serve__driver {
     int ref; /* LUA_NOREF: not yet */
     int runs, keys, args;
+    unsigned calm, wanted; /* runs in a row that read once at most; and how many are wanted to run it alone */
 };
 
 /* Have redis.call and redis.pcall of the table on top of the stack call by FFI, if there is one.  May raise an

@@ -15,7 +15,8 @@ static caret_session *quick_session(struct serve__scripts *x)
     if (x->q == NULL)
         return NULL;
     serve__memo_end(x, &x->memo);
-    return x->restart || x->broken != CARET_OK || serve__script_is_killed(x) ? NULL : x->q->s;
+    return !serve__script_uses(x, false) || x->broken != CARET_OK || serve__script_is_killed(x) ? NULL
+                                                                                                : x->q->s;
 }
 
 static caret_session *quick_to_write(struct serve__scripts *x)

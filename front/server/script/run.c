@@ -160,6 +160,14 @@ static int finish(struct serve__call *q, struct serve__scripts *x, int failed)
     return CARET_OK;
 }
 
+/* Did it read once at most, as it did before? */
+static void learn(const struct serve__scripts *x)
+{
+    struct serve__driver *d = x->code->driver;
+    if (d != NULL && !x->restart)
+        d->calm = x->uses > 1 ? 0 : d->calm + (d->calm < SERVE__DRIVER_WANTED_MOST);
+}
+
 int serve__script_run_in(struct serve__call *q, struct serve__scripts *x, const struct serve__code *code,
                          bool readonly)
 {
@@ -167,6 +175,7 @@ int serve__script_run_in(struct serve__call *q, struct serve__scripts *x, const 
     int failed = 0;
     x->restart = false;
     x->broken = CARET_OK;
+    x->uses = 0;
     x->code = code;
     x->readonly = readonly || (code->flags & SERVE__SCRIPT_NO_WRITES);
     x->q = q;
@@ -190,6 +199,7 @@ int serve__script_run_in(struct serve__call *q, struct serve__scripts *x, const 
     }
     if (!serve__script_is_killed(x) && x->broken == CARET_OK)
         serve__memo_end(x, &x->memo);
+    learn(x);
     int rc = finish(q, x, failed);
     if (!x->restart)
         serve__script_not_killed(x);
@@ -236,11 +246,10 @@ static int again(struct serve__call *q)
     return caret_begin(q->s, x->only_reads ? CARET_TXN_SNAPSHOT : 0);
 }
 
-int serve__script_atomic(struct serve__call *q, struct serve__scripts *x, serve__run *fn, int flags)
+/* The call by the state's own runner, before and after its attempts. */
+static struct serve__call own_call(const struct serve__call *q, struct serve__scripts *x)
 {
     struct serve__call own = *q;
-    if (q->r == &x->run)
-        return serve__atomic_as(q, fn, flags);
     own.r = &x->run;
     own.s = x->run.s;
     x->used = true;
@@ -250,11 +259,42 @@ int serve__script_atomic(struct serve__call *q, struct serve__scripts *x, serve_
     x->began = q->now;
     x->lease.number = serve__lease_number(q->w);
     x->run.again = again;
-    int rc = serve__atomic_as(&own, fn, flags);
+    return own;
+}
+
+static void own_call_over(const struct serve__call *q, struct serve__scripts *x)
+{
     x->used = false;
     serve__lease_over(q->w, &x->lease);
     if (x->run.dirty != 0 || x->run.expired != 0 || x->run.pending.len != 0)
         serve__events_send(&x->run);
+}
+
+int serve__script_atomic(struct serve__call *q, struct serve__scripts *x, serve__run *fn, int flags)
+{
+    if (q->r == &x->run)
+        return serve__atomic_as(q, fn, flags);
+    struct serve__call own = own_call(q, x);
+    int rc = serve__atomic_as(&own, fn, flags);
+    own_call_over(q, x);
+    return rc;
+}
+
+/* Without a transaction, if the script may be one that needs none.  CARET_RESTART: it is not. */
+static int run_alone(struct serve__call *q, struct serve__scripts *x)
+{
+    struct serve__driver *d = x->wanted->driver;
+    if (d == NULL || d->calm < d->wanted || q->r == &x->run || q->c->tracking != NULL)
+        return CARET_RESTART;
+    struct serve__call own = own_call(q, x);
+    x->alone = true;
+    int rc = run(&own);
+    x->alone = false;
+    own_call_over(q, x);
+    if (rc == CARET_RESTART) {
+        d->calm = 0;
+        d->wanted *= d->wanted < SERVE__DRIVER_WANTED_MOST ? 2 : 1;
+    }
     return rc;
 }
 
@@ -264,7 +304,8 @@ int serve__script_run(struct serve__call *q, struct serve__scripts *x, const str
     x->wanted = code;
     x->wanted_readonly = readonly;
     x->only_reads = readonly || (code->flags & SERVE__SCRIPT_NO_WRITES);
-    return serve__script_atomic(q, x, run, 0);
+    int rc = run_alone(q, x);
+    return rc != CARET_RESTART ? rc : serve__script_atomic(q, x, run, 0);
 }
 
 int serve__exec_elsewhere(struct serve__call *q, serve__run *fn, int flags)

@@ -18,6 +18,10 @@
  * once and kept.  A script runs in one transaction, of a session of the state's.
  * When that meets others, the command that notices sets `restart` and raises an error; `pcall` and its kin
  * hand it on as long as `restart` is set, so the script ends, and is run again from its first line.
+ *   A script that reads once, or not at all, needs no transaction: the command is one.  So a script that was so in
+ * its last runs, `calm` of quick.h, is run without, *alone*; at the second use of data, or the first that may write,
+ * serve__script_uses() has it begin again, in a transaction.  What alone has been until then is one read, so nothing
+ * is to be undone; and the next time more calm runs are wanted.
  *   What a script can reach is read-only, so nothing of a run is left for the next one: globals and modules
  * are empty tables whose metatables point to the true ones, and KEYS and ARGV are emptied.
  *   The text of a script is kept at ^redisL(sha1), where all workers find it; `scripts` of shared.h counts
@@ -106,6 +110,8 @@ struct serve__scripts {
     struct serve__nest nest[SERVE__SCRIPT_DEPTH];
     int depth;
     bool restart, readonly, used;
+    bool alone;               /* there is no transaction, */
+    unsigned uses;            /* as it has used data so often: 0; 1: it read once; more */
     struct serve__runner run; /* its own: other threads use the worker's while the script runs */
     struct serve__lease lease;
     const struct serve__code *wanted;
@@ -158,6 +164,15 @@ int serve__script_run_in(struct serve__call *q, struct serve__scripts *x, const 
 
 /* Do others wait for its transaction, and too long? */
 bool serve__script_holds_long(const struct serve__scripts *x);
+
+/* The run uses data; `reads`: by one command that only reads.  false: it is to begin again, as it is alone. */
+static inline bool serve__script_uses(struct serve__scripts *x, bool reads)
+{
+    x->uses = reads && x->uses == 0 ? 1 : 2;
+    if (x->alone && x->uses > 1)
+        x->restart = true;
+    return !x->restart;
+}
 
 /* kill.c: be ready to end runs of this thread; what l->end does. */
 void serve__script_killable(struct serve__scripts *x);
