@@ -85,6 +85,7 @@ build = {
                 "src/disk/logfile.c",
                 "src/disk/meta.c",
                 "src/disk/record.c",
+                "src/log/ahead.c",
                 "src/log/apply.c",
                 "src/log/archive.c",
                 "src/log/await.c",

@@ -30,11 +30,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "log/ahead.h"
 #include "log/checkpoint.h"
 #include "log/flush.h"
-#include "log/hollow.h"
-#include "log/reserve.h"
-#include "log/writer.h"
 #include "shm/huge.h"
 
 #define STACK_BYTES (256u << 10)
@@ -109,18 +107,6 @@ int caret__background_inline(struct caret__engine *e)
     return caret__flush(e, 0, true);
 }
 
-/* Have page numbers at hand before a writer must wait for them: those of holes first, as a writer would take them. */
-static void provide_pages(struct caret__engine *e)
-{
-    if (atomic_load(&e->page_wish) == 0 || caret__hollow_ahead(e))
-        return;
-    uint32_t npages = caret__grow_pages_ahead(e);
-    if (npages == 0 || caret__writer_lock(e) != CARET_OK)
-        return;
-    (void)caret__grow_pages(e, npages);
-    caret__writer_unlock(e);
-}
-
 static void look(struct caret__engine *e, bool sync)
 {
     struct caret__shared *sh = e->sh;
@@ -128,7 +114,7 @@ static void look(struct caret__engine *e, bool sync)
     if (atomic_load(&sh->io_failed) != 0)
         return;
     caret__provide_slots(e);
-    provide_pages(e);
+    caret__provide_pages(e);
     uint64_t head = atomic_load(&sh->log_head);
     if (head != atomic_load(&sh->log_written) || (sync && head != atomic_load(&sh->log_durable)))
         (void)caret__flush(e, 0, sync);

@@ -27,8 +27,6 @@
 #define GROW_LEAST  256u
 #define GROW_MOST   16384u
 
-#define STEPS       4u /* of the arena at a time, before it is looked what else is to be done; arbitrary */
-
 /* Kept so that a full database can be emptied: what one kill takes, and some. */
 static uint32_t kill_pages(const struct caret__shared *sh)
 {
@@ -114,18 +112,6 @@ static int reserve_slots(struct caret__engine *e, uint32_t want)
             return rc; /* shared memory is full: writers that would wait for ever are refused */
     }
     return CARET_RESTART;
-}
-
-void caret__provide_slots(struct caret__engine *e)
-{
-    CARET__ASSERT(!caret__writer_held(e->sh));
-    for (unsigned i = 0; i < STEPS; i++) {
-        uint32_t nslots = caret__grow_ahead(e);
-        if (nslots == 0 || caret__writer_lock(e) != CARET_OK)
-            return;
-        (void)caret__grow_arena(e, nslots); /* does nothing if another has done it */
-        caret__writer_unlock(e);
-    }
 }
 
 static int reserve_undo(struct caret__engine *e, const struct caret__need *need, bool is_kill)

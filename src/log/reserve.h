@@ -17,8 +17,4 @@ int caret__may_take(const struct caret__engine *e, uint32_t pages);
 /* Under the writer mutex: free page numbers that nobody has reserved, but for those that are left to kills. */
 uint32_t caret__pages_to_take(const struct caret__shared *sh);
 
-/* Not under the writer mutex, and where it may take long: have arena slots at hand before a writer must wait until they
- * are made. */
-void caret__provide_slots(struct caret__engine *e);
-
 #endif
