@@ -6,7 +6,7 @@
  *   asleep    processor time of the waiter while nothing happens
  *   beside    a set of one node over and over: nobody waits; somebody waits for another node; for a node below it
  *
- * wake [-r RUNS] [--json]: the file is made in /tmp.
+ * wake [-n SETS] [-r RUNS] [--json]: the file is made in /tmp.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -20,10 +20,10 @@
 
 #define WAKES     500
 #define HANDS     5000
-#define SETS      2000000
 #define MOST_RUNS 20
 
 static char path[100];
+static int sets = 2000000;
 
 struct user {
     caret_db *db;
@@ -34,7 +34,8 @@ static struct user attach(void)
 {
     struct user u;
 
-    must(caret_open(path, &(caret_options){.sync = CARET_SYNC_OFF}, &u.db), "open");
+    must(caret_open(path, &(caret_options){.size = sizeof(caret_options), .sync = CARET_SYNC_OFF}, &u.db),
+         "open");
     must(caret_session_open(u.db, &u.s), "session");
     return u;
 }
@@ -172,9 +173,9 @@ static double set_beside(const char *waited)
     }
     usleep(20000);
     double begin = now();
-    for (int i = 0; i < SETS; i++)
+    for (int i = 0; i < sets; i++)
         must(caret_set(u.s, &hot.node, "0123456789", 10), "set");
-    double ns = (now() - begin) * 1e9 / SETS;
+    double ns = (now() - begin) * 1e9 / sets;
     if (waited != NULL) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
@@ -201,9 +202,12 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             json = 1;
+        else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
+            sets = atoi(argv[++i]);
         else if (strcmp(argv[i], "-r") == 0 && i + 1 < argc)
             runs = (unsigned)atoi(argv[++i]);
     }
+    sets = sets < 1 ? 1 : sets;
     runs = runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : runs;
     snprintf(path, sizeof path, "/tmp/caret-wake-%d.caret", (int)getpid());
     for (unsigned r = 0; r < runs; r++) {

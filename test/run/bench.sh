@@ -1,6 +1,6 @@
 #!/bin/sh
 # caret bench: every operation and mix is counted, percentiles are in order, programs of M answer right, and compare tells
-# what changed.
+# what changed.  The programs in C that `make bench` runs print figures.
 
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
@@ -32,6 +32,12 @@ keep "$caret" bench mix -n 1000 --count 400 --mix c && ! grep -qE 'update|insert
 note $? "mix C only reads"
 keep "$caret" bench mix -n 1000 --count 400 --mix e && grep -q '^E: scan' "$dir/out" && grep -q '^E: insert' "$dir/out"
 note $? "mix E scans and inserts"
+
+for program in subtrees calls yottadb wake ops walks; do
+    [ -x "$build/bench/$program" ] || continue
+    "$build/bench/$program" -n 1000 -r 1 --json >"$dir/out" 2>"$dir/err" </dev/null && grep -q '^{"work":' "$dir/out"
+    note $? "bench/$program has figures"
+done
 
 # What M computes is verified by the program itself, SHA-512 by a known digest.
 if [ -x "$build/caret-m" ]; then
