@@ -484,7 +484,7 @@ static void try_many(long n)
 {
     const char *other = getenv("CARET_SEED");
 
-    seed = other != NULL ? strtoull(other, NULL, 10) | 1 : 20261122;
+    seed = other != NULL ? 2 * strtoull(other, NULL, 10) + 1 : 20261122;
     print_message("seed %llu, %ld calls\n", (unsigned long long)seed, n);
     for (long i = 0; i < n; i++) {
         if (count > 300 || (first_name != 0 && once_in(300))) {
