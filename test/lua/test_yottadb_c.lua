@@ -28,6 +28,12 @@ function TestC:test_everything_is_there()
     lu.assertEquals(code_of(c.ci_tab_open, "x.ci"), ydb.YDB_ERR_UNIMPLOP)
 end
 
+function TestC:test_m_is_called_by_the_module()
+    for _, name in ipairs {"ci_tab_open", "register_routine", "cip"} do
+        lu.assertErrorMsgContains("M is called by yottadb.require", c[name], "hello")
+    end
+end
+
 function TestC:test_data()
     lu.assertEquals(c.set("t", {"a", 1}, "v"), "v")
     lu.assertEquals({c.get("t", {"a", 1}), c.get("t", "a", 1), c.get("t") or "none"}, {"v", "v", "none"})
