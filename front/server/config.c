@@ -38,6 +38,11 @@ const char *serve__config_name(int i)
     return table[i].name;
 }
 
+unsigned serve__config_flags(int i)
+{
+    return table[i].flags;
+}
+
 int serve__config_find(const char *name, size_t len)
 {
     for (int i = 0; i < (int)SERVE__CFG_COUNT; i++)

@@ -57,6 +57,7 @@ void serve__config_init(struct serve__shared *s);
 /* Index of a name in any case, of the parameter that it is another name for if it is one; -1: there is none.
  * */
 int serve__config_find(const char *name, size_t len);
+unsigned serve__config_flags(int i); /* SERVE__CFG_IMMUTABLE, _PROTECTED */
 const char *serve__config_name(int i);
 int serve__config_resolve(int i); /* the one that it is another name for, or itself */
 enum serve__config_kind serve__config_kind(int i);

@@ -17,6 +17,8 @@ bool serve__acl_refuses(struct serve__call *q) __attribute__((weak));
 /* May its user read every key, with this command? */
 bool serve__acl_reads_all(const struct serve__call *q) __attribute__((weak));
 bool serve__protected_refuses(struct serve__call *q); /* of those with the flag `admin` */
+/* May a client do what a parameter of "no|yes|local" allows?  Its value is `allowed`. */
+bool serve__protected_allows(int64_t allowed, const struct serve__conn *c);
 bool serve__memory_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__pubsub_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__busy_refuses(struct serve__call *q) __attribute__((weak));

@@ -12,6 +12,7 @@ return {
     "config set {timeout int|maxmemory {1mb|10kb|field}|appendonly value|" ..
         "maxmemory-policy {allkeys-lru|value}}",
     "config set {timeout 3 timeout 4|nothing 1|io-threads 2|timeout 0 maxmemory 0 hz value}",
+    "config set {dir x|hz value dbfilename x|dbfilename x dbfilename y|nothing 1 dir x|hz 10 hz 11 dir x}",
     "cluster {info|nodes|slots|myid|help|word} [value]", "cluster meet value value", "module {list|word}",
     "readonly", "readwrite", "asking", "command getkeys migrate value 1 {key|value} 0 10 KEYS key key",
     "config word",

@@ -233,4 +233,19 @@ case("a digest tells whether values are the same", function(c)
     is(digest("k"), digest("other"))
 end)
 
+case("DEBUG HELP names what is there", function(c)
+    local n = 0
+    for _, line in ipairs(c("DEBUG", "HELP")) do
+        local name = line:match("^[A-Z-]+")
+        if name and name ~= "DEBUG" then
+            local answer = line:find("<", 1, true) and c("DEBUG", name, "0.0") or c("DEBUG", name)
+            local wrong = type(answer) == "table" and answer.error or ""
+            is(wrong:match("^ERR unknown subcommand") or name, name)
+            n = n + 1
+        end
+    end
+    is(n, 8)
+    fails(c("DEBUG", "HELP", "x"), "ERR unknown subcommand")
+end)
+
 check.run()

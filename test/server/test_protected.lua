@@ -15,4 +15,15 @@ case("DEBUG is refused, also in MULTI, and MODULE LOAD is", function(c)
     is(c("CONFIG", "GET", "enable-debug-command"), {"enable-debug-command", "no"})
 end)
 
+case("parameters that say where files are can't be set", function(c)
+    local refused = "ERR CONFIG SET failed (possibly related to argument '%s') - can't set %s config"
+    fails(c("CONFIG", "SET", "dir", "/tmp"), refused:format("dir", "protected"))
+    fails(c("CONFIG", "SET", "maxmemory", "odd", "dbFileName", "x"),
+        refused:format("dbFileName", "protected"))
+    fails(c("CONFIG", "SET", "maxmemory", "odd", "enable-debug-command", "yes"),
+        refused:format("enable-debug-command", "immutable"))
+    fails(c("CONFIG", "SET", "nothing", "1", "dir", "x"), "ERR Unknown option or number of arguments")
+    is(c("CONFIG", "GET", "dbfilename"), {"dbfilename", "dump.rdb"})
+end)
+
 check.run()

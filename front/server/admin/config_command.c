@@ -6,6 +6,7 @@
 #include "server/admin/acl.h"
 #include "server/admin/measure.h"
 #include "server/config_file.h"
+#include "server/dispatch.h"
 #include "server/worker.h"
 
 static const char *value_of(struct serve__call *q, int i)
@@ -45,7 +46,28 @@ int serve__cmd_config_get(struct serve__call *q)
     return serve__close_map(q, place, n);
 }
 
-/* All names are known, and each is there once. */
+/* Why the parameter `one`, of argument i, is not to be set here; NULL: it may be. */
+static const char *not_here(const struct serve__call *q, int i, int one)
+{
+    unsigned flags = serve__config_flags(one);
+    if (flags & SERVE__CFG_IMMUTABLE)
+        return "can't set immutable config";
+    if ((flags & SERVE__CFG_PROTECTED) &&
+        !serve__protected_allows(q->w->config.n[SERVE__CFG_enable_protected_configs], q->c))
+        return "can't set protected config";
+    for (int k = 2; k < i; k += 2)
+        if (serve__config_find(q->argv[k].data, q->argv[k].len) == one)
+            return "duplicate parameter";
+    return NULL;
+}
+
+static int set_failed(struct serve__call *q, int i, const char *why)
+{
+    return serve__fail(q, "ERR CONFIG SET failed (possibly related to argument '%.*s') - %s",
+                       (int)q->argv[i].len, q->argv[i].data, why);
+}
+
+/* All names are known, may be set, and each is there once. */
 static int check_names(struct serve__call *q)
 {
     for (int i = 2; i < q->argc; i += 2) {
@@ -53,11 +75,9 @@ static int check_names(struct serve__call *q)
         if (one < 0)
             return serve__fail(q, "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
                                (int)q->argv[i].len, q->argv[i].data);
-        for (int k = 2; k < i; k += 2)
-            if (serve__config_find(q->argv[k].data, q->argv[k].len) == one)
-                return serve__fail(
-                    q, "ERR CONFIG SET failed (possibly related to argument '%.*s') - duplicate parameter",
-                    (int)q->argv[i].len, q->argv[i].data);
+        const char *why = not_here(q, i, one);
+        if (why != NULL)
+            return set_failed(q, i, why);
     }
     return CARET_OK;
 }
@@ -116,8 +136,7 @@ int serve__cmd_config_set(struct serve__call *q)
     snprintf(wrong, sizeof wrong, "%s", why);
     int failed = bad;
     set_pairs(q, all_set ? q->argc : failed, old, &bad);
-    return serve__fail(q, "ERR CONFIG SET failed (possibly related to argument '%.*s') - %s",
-                       (int)q->argv[failed].len, q->argv[failed].data, wrong);
+    return set_failed(q, failed, wrong);
 }
 
 int serve__cmd_config_resetstat(struct serve__call *q)

@@ -80,6 +80,37 @@ static int protocol(struct serve__call *q)
     }
 }
 
+/* Redis' words for what is here. */
+static int help(struct serve__call *q)
+{
+    static const char *const lines[] = {
+        "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "DIGEST",
+        "    Output a hex signature representing the current DB content.",
+        "DIGEST-VALUE <key> [<key> ...]",
+        "    Output a hex signature of the values of all the specified keys.",
+        "ERROR <string>",
+        "    Return a Redis protocol error with <string> as message. Useful for clients",
+        "    unit tests to simulate Redis errors.",
+        "OBJECT <key>",
+        "    Show low level info about `key` and associated value.",
+        "PROTOCOL <type>",
+        "    Reply with a test value of the specified type. <type> can be: string,",
+        "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,",
+        "    true, false.",
+        "SET-ACTIVE-EXPIRE <0|1>",
+        "    Setting it to 0 disables expiring keys in background when they are not",
+        "    accessed (otherwise the Redis behavior). Setting it to 1 reenables back the",
+        "    default.",
+        "SLEEP <seconds>",
+        "    Stop the server for <seconds>. Decimals allowed.",
+        "HELP",
+        "    Prints this help.",
+        NULL,
+    };
+    return serve__help(q, lines);
+}
+
 int serve__cmd_debug(struct serve__call *q)
 {
     const caret_slice *what = &q->argv[1];
@@ -90,6 +121,8 @@ int serve__cmd_debug(struct serve__call *q)
                                        "change-repl-id",
                                        "replicate",
                                        "stringmatch-len"};
+    if (serve__is(what, "help") && q->argc == 2)
+        return help(q);
     if (serve__is(what, "sleep") && q->argc == 3)
         return sleep_for(q);
     if (serve__is(what, "set-active-expire"))

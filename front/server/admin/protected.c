@@ -1,5 +1,6 @@
 /*
- * protected.c - commands that Redis refuses unless its configuration allows them: DEBUG, and those that load modules.
+ * protected.c - commands that Redis refuses unless its configuration allows them: DEBUG, and those that load modules; and
+ * parameters that CONFIG SET leaves alone.
  */
 #include <arpa/inet.h>
 
@@ -23,6 +24,11 @@ static bool is_local(const struct serve__conn *c)
            (from.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr));
 }
 
+bool serve__protected_allows(int64_t allowed, const struct serve__conn *c)
+{
+    return allowed == YES || (allowed == LOCAL && is_local(c));
+}
+
 bool serve__protected_refuses(struct serve__call *q)
 {
     bool debug = q->cmd->run == serve__cmd_debug;
@@ -31,7 +37,7 @@ bool serve__protected_refuses(struct serve__call *q)
         return false;
     int64_t allowed =
         q->w->config.n[debug ? SERVE__CFG_enable_debug_command : SERVE__CFG_enable_module_command];
-    if (allowed == YES || (allowed == LOCAL && is_local(q->c)))
+    if (serve__protected_allows(allowed, q->c))
         return false;
     serve__reject(q,
                   "ERR %s command not allowed. If the %s option is set to \"local\", you can run it from a "
