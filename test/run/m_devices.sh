@@ -21,6 +21,24 @@ for name in "$source"/test/m/io/*.m; do
     program "$(basename "$name" .m)"
 done
 
+# A job that is killed before it begins: it waits for a writer of a FIFO.
+mkdir "$dir/killed" && cd "$dir/killed" || exit 1
+cat >killed.m <<'end'
+killed s $et="w $p($zs,"","",4,9),! h"
+ zsy "sh ./kill.sh "_$j_" &"
+ j tt^killed:(in="fifo":def=".")
+tt w "began",! q
+end
+cat >kill.sh <<'end'
+until job=$(cat /proc/"$1"/task/"$1"/children) && grep -q -e -job "/proc/${job% }/cmdline"; do sleep 0.02; done
+kill -9 $job
+end
+mkfifo fifo
+CARET_DB="$dir/killed/db" ydb_routines=. timeout "$patience" "$build/caret-m" -run killed </dev/null >got 2>err
+grep -q 'Job error - the process ended before it began' got
+note $? "a job that is killed before it begins is an error"
+cd "$dir" || exit 1
+
 # A program that computes, and does so until its reader has seen all that it wrote before.
 mkdir "$dir/seen" && cd "$dir/seen" || exit 1
 cat >seen.m <<'end'

@@ -1,9 +1,12 @@
 -- job.lua - JOB: a process of its own that begins at a label.
 --
 -- The child is this program again, with -job.  It reads its task from descriptor 3 (where to begin, the
--- arguments, files and folder) and answers on 4: nothing if it is about to begin, or why it can't.  Until
--- then, or until the timeout, the parent waits.  The task is a row of texts, each as its length, a colon
--- and its bytes.
+-- arguments, files and folder) and answers on 4, in a line: "+" if it is about to begin, or why it can't.
+-- Until then, or until the timeout, the parent waits; a child that ends without an answer has failed.
+--
+-- The task is a row of texts, each as its length, a colon and its bytes; the row is such a text itself.  So
+-- neither side waits for the end of a pipe, which comes late if another process has got a copy of it: one
+-- that a thread of the host has forked meanwhile.
 local ffi = require "ffi"
 local C = require "mumps.host"
 local B = require "mumps.io.base"
@@ -82,11 +85,11 @@ local function task(label, offset, routine, args, p)
     local list = { label or "", tostring(offset or 0), routine, p.DEFAULT or "", p.INPUT or "/dev/null",
         p.OUTPUT or file_of(routine, ".mjo"), p.ERROR or file_of(routine, ".mje"), p.CMDLINE or "",
             p.GBLDIR or "",
-        p.PASSCURLVN and J.locals() or "", args and args.n > 0 and tostring(args.n) or "-" }
+        p.PASSCURLVN and J.locals() or "", p.STARTUP or "", args and args.n > 0 and tostring(args.n) or "-" }
     for i = 1, args and (args.n or #args) or 0 do
         list[#list + 1] = args[i] ~= nil and "=" .. str(args[i]) or "-"
     end
-    return J.pack(list)
+    return J.pack { J.pack(list) }
 end
 
 local ends, fds = ffi.new "int[2]", ffi.new "int[5]"
@@ -128,10 +131,6 @@ end
 
 local function spawn(p, into, out)
     local text = program() .. "\0-job\0"
-    if p.STARTUP then
-        text = table.concat({ "/bin/sh", "-c", '"$1" </dev/null && exec "$2" -job', "job", p.STARTUP,
-            program(), "" }, "\0")
-    end
     local room = ffi.new("char[?]", #text + 1)
     ffi.copy(room, text, #text)
     fds[0], fds[1], fds[2] = pooled(p.INPUT), pooled(p.OUTPUT), pooled(p.ERROR)
@@ -141,7 +140,7 @@ end
 
 local done, room = ffi.new "size_t[1]", ffi.new "char[4096]"
 
--- What the child answers: "" when all is well, its complaint, or nil at the deadline.
+-- The line that the child answers, "" if it is gone, or nil at the deadline.
 local function hear(fd, deadline)
     local said = ""
     while true do
@@ -150,9 +149,12 @@ local function hear(fd, deadline)
         end
         local n = tonumber(C.caret_mumps__io_read(fd, room, 4096))
         if n <= 0 then
-            return said
+            return ""
         end
         said = said .. ffi.string(room, n)
+        if said:sub(-1) == "\n" then
+            return said:sub(1, -2)
+        end
     end
 end
 
@@ -178,16 +180,19 @@ local function begin(text, p, deadline)
     return pid, said
 end
 
-local function check_input(path)
+local function check_file(p, name)
+    local path = p[name]
     if not path or path:find "^SOCKET:" then
         return
     end
     local fd = C.caret_mumps__io_open(path, 1)
     if fd < 0 then
-        return B.fail(nil, "PARFILSPC", "INPUT", path)
+        return B.fail(nil, "PARFILSPC", name, path)
     end
     C.caret_mumps__io_close(fd)
 end
+
+local GONE = "%YDB-I-TEXT, Job error - the process ended before it began"
 
 -- JOB label+offset^routine(args):params:timeout.  True or false if there is a timeout.
 function J.job(label, offset, routine, args, params, timeout)
@@ -196,17 +201,17 @@ function J.job(label, offset, routine, args, params, timeout)
     require("mumps.io.device").flush()
     system.reap_jobs()
     if not p.DEFAULT then
-        check_input(p.INPUT)
+        check_file(p, "INPUT")
     end
+    check_file(p, "STARTUP")
     local text = task(label, offset, str(routine), args, p)
     local pid, said = begin(text, p, B.deadline(timeout))
-    if said and said ~= "" then
-        C.caret_mumps__io_reap(pid, 1)
-        return B.fail_tail(nil, said, "JOBFAIL")
+    system.add_job(pid)
+    if said and said ~= "+" then
+        return B.fail_tail(nil, said ~= "" and said or GONE, "JOBFAIL")
     end
     J.last = pid
     given(p)
-    system.add_job(pid)
     if timeout == nil then
         return nil
     end
@@ -222,7 +227,7 @@ end
 -- -----------------------------------------------------------------------------------------------
 
 local function answer(text)
-    C.caret_mumps__io_write(ANSWER, text, #text, -1, done)
+    C.caret_mumps__io_write(ANSWER, text .. "\n", #text + 1, -1, done)
     C.caret_mumps__io_close(ANSWER)
 end
 
@@ -243,16 +248,17 @@ local function redirect(path, how, to, what)
     C.caret_mumps__io_close(fd)
 end
 
+-- Reads until there is as much as the beginning says; less if the parent has died.
 local function whole_task()
-    local parts = {}
-    while true do
+    local text = ""
+    local len, from
+    repeat
         local n = tonumber(C.caret_mumps__io_read(TASK, room, 4096))
-        if n <= 0 then
-            C.caret_mumps__io_close(TASK)
-            return J.unpack(table.concat(parts))
-        end
-        parts[#parts + 1] = ffi.string(room, n)
-    end
+        text = text .. ffi.string(room, math.max(n, 0))
+        len, from = text:match "^(%d+):()"
+    until n <= 0 or len and #text - from + 1 >= tonumber(len)
+    C.caret_mumps__io_close(TASK)
+    return J.unpack(text:sub(from or 1))
 end
 
 local READ, WRITE_NEW = 1, 2 + 4 + 8
@@ -267,13 +273,21 @@ local function check_entry(label, routine)
     end
 end
 
+-- STARTUP: a script that runs first.
+local function start_up(script)
+    if script ~= "" and require("mumps.io.system").shell(script) ~= 0 then
+        io.stderr:write("%YDB-E-JOBSTARTCMDFAIL, ", require("mumps.host.errors").text "JOBSTARTCMDFAIL", "\n")
+        os.exit(1)
+    end
+end
+
 local function arguments(list)
-    if list[11] == "-" then
+    if list[12] == "-" then
         return nil
     end
-    local args = { n = tonumber(list[11]) }
+    local args = { n = tonumber(list[12]) }
     for i = 1, args.n do
-        local text = list[11 + i]
+        local text = list[12 + i]
         args[i] = text:sub(1, 1) == "=" and text:sub(2) or nil
     end
     return args
@@ -315,7 +329,8 @@ function J.main()
     redirect(list[7], WRITE_NEW, 2, "error")
     require("mumps.io.device").start()
     check_entry(list[1], list[3])
-    answer ""
+    answer "+"
+    start_up(list[11])
     local special = require "mumps.runtime.special"
     special.put("ZCMDLINE", list[8])
     if list[9] ~= "" then

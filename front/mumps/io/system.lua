@@ -47,9 +47,8 @@ function S.hang(v)
     sleep_until(stop)
 end
 
--- ZSYSTEM v: a shell command, or a shell.
-function S.zsystem(v)
-    local command = v ~= nil and str(v) or ""
+-- A shell command, or "": a shell.  How it ended.
+function S.shell(command)
     local shell = S.env "SHELL" or "/bin/sh"
     flush()
     local argv = command == "" and { shell } or { shell, "-c", command }
@@ -58,7 +57,12 @@ function S.zsystem(v)
         return B.fail_errno(nil, -pid)
     end
     local status = C.caret_mumps__io_reap(pid, 1)
-    S.zsystem_status = status >= 256 and status - 256 or status
+    return status >= 256 and status - 256 or status
+end
+
+-- ZSYSTEM v
+function S.zsystem(v)
+    S.zsystem_status = S.shell(v ~= nil and str(v) or "")
 end
 
 -- $HOROLOG

@@ -1,11 +1,11 @@
 jobs ;
  d try("j tt^jobs:(out=""j1o.txt"":err=""j1e.txt"") d wait zsy ""cat j1o.txt j1e.txt""")
  d try("j tt^jobs(1,,""x y"") d wait zsy ""cat jobs.mjo jobs.mje""")
- d try("j nolab^jobs:(out=""j1o.txt"":err=""j1e.txt""):2 w $t,! zsy ""cat j1o.txt j1e.txt""")
- d try("j ^noroutine:(out=""j1o.txt"":err=""j1e.txt""):5 w $t,!")
- d try("j tt^jobs:(in=""/nonexist""):5 w $t,!")
- d try("j tt^jobs:(def=""/nonexist""):5 w $t,!")
- d try("j tt+1^jobs:(out=""j1o.txt"":err=""j1e.txt""):5 w $t,! d wait zsy ""cat j1o.txt j1e.txt""")
+ d try("j nolab^jobs:(out=""j1o.txt"":err=""j1e.txt""):60 w $t,! zsy ""cat j1o.txt j1e.txt""")
+ d try("j ^noroutine:(out=""j1o.txt"":err=""j1e.txt""):60 w $t,!")
+ d try("j tt^jobs:(in=""/nonexist""):60 w $t,!")
+ d try("j tt^jobs:(def=""/nonexist""):60 w $t,!")
+ d try("j tt+1^jobs:(out=""j1o.txt"":err=""j1e.txt""):60 w $t,! d wait zsy ""cat j1o.txt j1e.txt""")
  d try("s a=5,a(1)=6 j pv^jobs:(passcurlvn:out=""j1o.txt"":err=""j1e.txt"") d wait zsy ""cat j1o.txt j1e.txt""")
  d try("j tt^jobs:(cmdline=""x y z"":def=""."":out=""j1o.txt"":err=""j1e.txt"") d wait zsy ""cat j1o.txt j1e.txt""")
  d try("j tt:(out=""j1o.txt"":err=""j1e.txt"") d wait zsy ""cat j1o.txt j1e.txt""")
@@ -13,7 +13,7 @@ jobs ;
  d try("j tt^jobs:(foo=1)")
  d try("j tt^jobs:(out)")
  q
-wait f i=1:1:100 h .05 q:'$zgetjpi($zjob,"isprocalive")
+wait f  q:'$zgetjpi($zjob,"isprocalive")  h .02
  q
 pv w $g(a),$g(a(1)),! q
 tt(a,b,c) w "job ",$g(a),",",$g(b,"undef"),",",$g(c),! w $p,"|",$io,"|",$zmode,"|",$zcmdline,! zshow "D"
