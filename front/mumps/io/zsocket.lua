@@ -60,7 +60,9 @@ function Z.device(v)
         return pool()
     end
     local d = str(v) == "" and D.current() or D.find(str(v))
-    if not d or d.kind ~= "SO" then
+    if not d then
+        return B.fail(nil, "IONOTOPEN")
+    elseif d.kind ~= "SO" then
         return B.fail(nil, "ZSOCKETNOTSOCK")
     end
     return d
