@@ -46,9 +46,13 @@ static PyObject *durable(PyObject *self, PyObject *none)
     struct caret__py_owner *o = as_owner(self);
     caret_db *db = caret__py_db(o);
     uint64_t durable = 0, committed = 0;
-    int rc = db == NULL ? CARET__PY_SET : caret_durable(db, &durable, &committed);
 
     (void)none;
+    if (db == NULL)
+        return NULL;
+    PyThreadState *ts = caret__py_unlock(o->core);
+    int rc = caret_durable(db, &durable, &committed);
+    caret__py_relock(o->core, ts);
     if (rc != CARET_OK)
         return caret__py_raise(o, rc);
     return Py_BuildValue("(KK)", (unsigned long long)durable, (unsigned long long)committed);
@@ -171,9 +175,14 @@ static PyObject *stat_all(PyObject *self, PyObject *none)
     struct caret__py_owner *o = as_owner(self);
     caret_db *db = caret__py_db(o);
     caret_stats st = {.size = sizeof st};
-    int rc = db == NULL ? CARET__PY_SET : caret_stat(db, &st), bad = 0;
+    int bad = 0;
 
     (void)none;
+    if (db == NULL)
+        return NULL;
+    PyThreadState *ts = caret__py_unlock(o->core);
+    int rc = caret_stat(db, &st);
+    caret__py_relock(o->core, ts);
     if (rc != CARET_OK)
         return caret__py_raise(o, rc);
     PyObject *dict = PyDict_New();

@@ -159,7 +159,7 @@ int caret__py_start_sessions(void);
 struct caret__py_link *caret__py_link_slow(struct caret__py_owner *o);
 void caret__py_link_close(struct caret__py_link *l);
 void caret__py_core_close(struct caret__py_core *c, bool exiting, int *rc);
-struct caret__py_link *caret__py_link_new(struct caret__py_core *c, int *rc);
+struct caret__py_link *caret__py_link_new(struct caret__py_core *c, bool detached, int *rc);
 int caret__py_core_new(struct caret__py_state *st, caret_db *db, struct caret__py_core **made);
 void caret__py_core_free(struct caret__py_core *c);
 PyObject *caret__py_after_fork(PyObject *module, PyObject *none);

@@ -127,6 +127,7 @@ PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw)
         PyThreadState *ts = caret__py_unlock(NULL);
         rc = caret_open(w.path, &w.options, &db);
         caret__py_relock(NULL, ts);
+        caret__py_park(st);
     }
     wish_drop(&w);
     if (rc != CARET_OK)
@@ -231,11 +232,9 @@ static PyObject *session(PyObject *self, PyObject *none)
     o->path = Py_NewRef(db->path);
     o->options = Py_NewRef(db->options);
     o->readonly = db->readonly;
-    o->own = caret__py_link_new(db->core, &rc);
-    if (o->own != NULL) {
-        caret_session_detach(o->own->s);
+    o->own = caret__py_link_new(db->core, true, &rc);
+    if (o->own != NULL)
         return (PyObject *)o;
-    }
     Py_DECREF((PyObject *)o);
     return caret__py_raise_code(db->state, rc);
 }

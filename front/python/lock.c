@@ -124,7 +124,11 @@ static PyObject *wait(PyObject *self, PyObject *args, PyObject *kw)
         return NULL;
     if (place == Py_None) { /* what comes between two slices counts */
         caret_db *db = caret__py_db(n->owner);
-        int rc = db == NULL ? CARET__PY_SET : caret_durable(db, NULL, &w.place);
+        if (db == NULL)
+            return NULL;
+        PyThreadState *ts = caret__py_unlock(n->owner->core);
+        int rc = caret_durable(db, NULL, &w.place);
+        caret__py_relock(n->owner->core, ts);
         if (rc != CARET_OK)
             return caret__py_raise(n->owner, rc);
     }

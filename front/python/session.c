@@ -14,8 +14,13 @@
  * marks it busy, and its core, and lets the GIL go.  Both counters are changed with the GIL held.
  *   I1  core->busy is the number of threads that are in a call with this core and do not have the GIL.
  *   I2  A thread that has the GIL is in no call of the engine, but for its own.
+ *   I3  Once `closing` is set, each link of the core has the trouble CLOSED, also one that is made at that moment.
  * So whoever has the GIL and sees core->busy == 0 knows that nobody is in a call: then, and only then, closing ends the
- * sessions and the handle.
+ * sessions and the handle.  It lets the GIL go for that; by I3 no call begins meanwhile.
+ *
+ * A thread must not wait for a mutex of this process with the GIL in its hand: the thread that has the mutex may wait
+ * for the GIL.  So what calls the engine has entered a link, or has set `current` to the one that it closes, or has let
+ * the GIL go by caret__py_unlock.
  *
  * Closing.  1. `closing` and the trouble CLOSED are set: no call begins.  2. While core->busy > 0: those that sleep are
  * interrupted, and the GIL is let go for a moment.  An interrupted call answers INTERRUPTED, which is told as Closed.
@@ -143,6 +148,7 @@ void caret__py_link_close(struct caret__py_link *l)
     l->s = NULL;
     l->trouble |= CARET__PY_CLOSED;
     l->depth = 0;
+    caret__py_here.current = l; /* it may sleep, too */
     if (s != NULL)
         caret_session_close(s);
 }
@@ -183,7 +189,7 @@ static struct caret__py_link *link_memory(struct caret__py_core *c)
     return l;
 }
 
-struct caret__py_link *caret__py_link_new(struct caret__py_core *c, int *rc)
+struct caret__py_link *caret__py_link_new(struct caret__py_core *c, bool detached, int *rc)
 {
     struct caret__py_link *l = link_memory(c);
 
@@ -193,6 +199,8 @@ struct caret__py_link *caret__py_link_new(struct caret__py_core *c, int *rc)
     l->spare = false; /* others look for one while the GIL is free */
     PyThreadState *ts = caret__py_unlock(c);
     *rc = caret_session_open(c->db, &l->s);
+    if (*rc == CARET_OK && detached)
+        caret_session_detach(l->s);
     caret__py_relock(c, ts);
     if (*rc != CARET_OK) {
         l->s = NULL;
@@ -201,7 +209,7 @@ struct caret__py_link *caret__py_link_new(struct caret__py_core *c, int *rc)
     }
     l->depth = 0;
     l->task = NULL;
-    l->trouble = 0;
+    l->trouble = c->closing ? CARET__PY_CLOSED : 0; /* whoever closes it waits for us: I3 */
     return l;
 }
 
@@ -217,7 +225,7 @@ static struct caret__py_link *link_of_thread(struct caret__py_core *c, int *rc)
             return l;
         }
     if (t != NULL)
-        l = caret__py_link_new(c, rc);
+        l = caret__py_link_new(c, false, rc);
     if (l != NULL)
         l->thread = t;
     else
@@ -264,8 +272,10 @@ struct caret__py_link *caret__py_link_slow(struct caret__py_owner *o)
             return (void *)caret__py_raise_code(o->state, rc);
         caret__py_here.recent[c->id % CARET__PY_RECENT] = (struct caret__py_recent){c->id, l};
     }
-    if (l->trouble != 0)
+    if (l->trouble != 0) {
+        caret__py_park(o->state); /* exit may have begun while the link was made */
         return trouble(o, l);
+    }
     caret__py_here.current = l;
     return l;
 }

@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 import warnings
+from functools import partial
+from operator import call
 
 import caret
 from support import Case, main
@@ -81,6 +83,27 @@ class Threads(Case):
         self.db.close()
         thread.join()
         self.assertEqual(said, ["CLOSED"])
+
+    def test_closing_while_a_thread_comes(self):
+        """It opens its session without the GIL when the closing begins: its call is refused, too."""
+        order, spin = [], partial(sum, range(1000000))
+        while order[:1] != ["closing"]:  # of one step for Python each: nobody else gets the GIL but where C lets it go
+            self.db, order[:] = caret.open(":memory:"), []
+            node, said = self.db["^n"], []
+            come = (spin, node.get, partial(order.append, "got"))
+            close = (partial(order.append, "closing"), self.db.close)
+            thread = threading.Thread(target=lambda: said.append(self.refused(lambda: list(map(call, come)))))
+            thread.start()
+            list(map(call, close))
+            thread.join()
+        self.assertEqual((order, said), (["closing"], ["CLOSED"]))
+
+    @staticmethod
+    def refused(body):
+        try:
+            body()
+        except caret.Closed as e:
+            return e.name
 
     @staticmethod
     def asleep(session):
@@ -258,6 +281,19 @@ class Ends(Case):
                      "sys.modules.clear()"):
             with self.subTest(what=what):
                 self.assertEqual(self.python(begin + what), ["test.caret"])
+
+    def test_of_the_interpreter_while_a_thread_comes(self):
+        """As test_closing_while_a_thread_comes: the thread sleeps then, and says nothing."""
+        self.db.close()
+        self.python("""import atexit, caret, os, sys, threading
+from functools import partial
+from operator import call
+n, order = caret.open(sys.argv[1])["^n"], []
+sys.setswitchinterval(.02)
+late = lambda: order and os.write(2, b"a call went well after the end")
+come = (partial(sum, range(4000000)), n.incr, late)
+atexit.register(list, map(call, (partial(order.append, 1), caret._core.at_exit)))
+threading.Thread(target=lambda: list(map(call, come)), daemon=True).start()""")
 
     def test_ctrl_c(self):
         self.n.acquire()
