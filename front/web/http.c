@@ -1,7 +1,7 @@
 /*
  * http.c - the Lua module caret.http: a small HTTP server for one program's own page.
  *
- *   server = http.open {address=, port=, accept=, handle=, key=, certificate=}   | nil, text
+ *   server = http.open {address=, port=, accept=, handle=, key=, certificate=, patience=}   | nil, text
  *   server:port()    the one that it got
  *   server:fd()      can be read when run() has something to do
  *   server:run()     -> seconds after which it wants to be called again | nil: when fd() says so
@@ -23,9 +23,9 @@
  *      | waiting | -------------> |  body   | ---------------> | answering | ---> waiting
  *      +---------+                +---------+                  +-----------+
  *
- * A connection that is waiting or in a body for longer than PATIENCE is shut down by sweep(), however often it
- * sends a byte (libmicrohttpd only notices those that send none); so is one that takes an answer too slowly, by
- * libmicrohttpd.  The limits: CONNECTIONS at once, HEAD bytes for a head.
+ * A connection that is waiting or in a body for longer than `patience` seconds is shut down by sweep(), however
+ * often it sends a byte (libmicrohttpd only notices those that send none); so is one that takes an answer too
+ * slowly, by libmicrohttpd.  The limits: CONNECTIONS at once, HEAD bytes for a head.
  *
  * No Lua error may pass through libmicrohttpd: whatever may raise is called by lua_pcall().
  */
@@ -49,7 +49,6 @@
 #define CLASS       "caret.http.server"
 #define CONNECTIONS 64u
 #define HEAD        (32u << 10)
-#define PATIENCE    20          /* seconds for a head or a body, and without a byte of an answer taken */
 #define BODY        (32u << 20) /* bytes, whatever accept() says */
 
 enum state { WAITING, IN_BODY, ANSWERING };
@@ -65,6 +64,7 @@ struct server {
     struct MHD_Daemon *daemon;
     lua_State *L; /* that run() was called in */
     struct connection *connections;
+    time_t patience; /* seconds for a head or a body, and without a byte of an answer taken */
 };
 
 struct request {
@@ -144,33 +144,37 @@ static void on_connection(void *arg, struct MHD_Connection *c, void **context,
 /* ------------------------------------------------------------------- requests */
 
 /* Into the table at the top: a name that comes twice has both values. */
-static enum MHD_Result put_header(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+static enum MHD_Result put_header(void *arg, enum MHD_ValueKind kind, const char *key, size_t key_n,
+                                  const char *value, size_t n)
 {
     lua_State *L = arg;
 
     (void)kind;
     luaL_Buffer name;
     luaL_buffinit(L, &name);
-    for (; *key != 0; key++)
-        luaL_addchar(&name, (char)tolower((unsigned char)*key));
+    for (size_t i = 0; i < key_n; i++)
+        luaL_addchar(&name, (char)tolower((unsigned char)key[i]));
     luaL_pushresult(&name);
     lua_pushvalue(L, -1);
-    if (lua_rawget(L, -3) == LUA_TSTRING)
-        lua_pushfstring(L, "%s, %s", lua_tostring(L, -1), value != NULL ? value : "");
-    else
-        lua_pushstring(L, value != NULL ? value : "");
-    lua_remove(L, -2);
+    bool again = lua_rawget(L, -3) == LUA_TSTRING;
+    lua_pushstring(L, again ? ", " : "");
+    lua_pushlstring(L, value, n);
+    lua_concat(L, again ? 3 : 2);
+    if (!again)
+        lua_remove(L, -2); /* nil */
     lua_rawset(L, -3);
     return MHD_YES;
 }
 
-static enum MHD_Result put_argument(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+static enum MHD_Result put_argument(void *arg, enum MHD_ValueKind kind, const char *key, size_t key_n,
+                                    const char *value, size_t n)
 {
     lua_State *L = arg;
 
     (void)kind;
-    lua_pushstring(L, value != NULL ? value : "");
-    lua_setfield(L, -2, key);
+    lua_pushlstring(L, key, key_n);
+    lua_pushlstring(L, value, n);
+    lua_rawset(L, -3);
     return MHD_YES;
 }
 
@@ -194,10 +198,10 @@ static int make_table(lua_State *L)
     set_string(L, "method", h->method);
     set_string(L, "path", h->url);
     lua_newtable(L);
-    caret__mhd.get_connection_values(h->connection, MHD_HEADER_KIND, put_header, L);
+    caret__mhd.get_connection_values_n(h->connection, MHD_HEADER_KIND, put_header, L);
     lua_setfield(L, -2, "headers");
     lua_newtable(L);
-    caret__mhd.get_connection_values(h->connection, MHD_GET_ARGUMENT_KIND, put_argument, L);
+    caret__mhd.get_connection_values_n(h->connection, MHD_GET_ARGUMENT_KIND, put_argument, L);
     lua_setfield(L, -2, "query");
     return 1;
 }
@@ -436,9 +440,10 @@ static void start(struct server *s, struct sockaddr_storage *a, const char *key,
     s->daemon = caret__mhd.start_daemon(
         flags_of(a, key != NULL), 0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_nothing, NULL,
         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)a, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, key != NULL ? tls : tls + 2, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)s->patience, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, s, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, key != NULL ? tls : tls + 2,
+        MHD_OPTION_END);
 }
 
 /* NULL, or what is wrong. */
@@ -466,8 +471,10 @@ static int http_open(lua_State *L)
         return failed(L, wrong);
     if (field(L, "key") != NULL && caret__mhd.is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return failed(L, "this libmicrohttpd has no TLS");
+    lua_getfield(L, 1, "patience");
+    time_t patience = (time_t)luaL_checkinteger(L, -1);
     struct server *s = lua_newuserdatauv(L, sizeof *s, 0);
-    memset(s, 0, sizeof *s);
+    *s = (struct server){.patience = patience};
     luaL_setmetatable(L, CLASS);
     s->L = L;
     lua_pushvalue(L, 1);
@@ -519,7 +526,7 @@ static int server_sweep(lua_State *L)
 
     caret__stream_sweep();
     for (struct connection *c = s->connections; c != NULL; c = c->next, n++)
-        if (c->state != ANSWERING && now - c->since > PATIENCE && c->fd >= 0)
+        if (c->state != ANSWERING && now - c->since > s->patience && c->fd >= 0)
             shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd finds it closed */
     lua_pushinteger(L, n);
     return 1;

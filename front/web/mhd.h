@@ -19,7 +19,7 @@
     X(get_timeout)                                                                                           \
     X(get_daemon_info)                                                                                       \
     X(get_connection_info)                                                                                   \
-    X(get_connection_values)                                                                                 \
+    X(get_connection_values_n)                                                                               \
     X(create_response_from_buffer)                                                                           \
     X(create_response_from_callback)                                                                         \
     X(destroy_response)                                                                                      \

@@ -103,6 +103,14 @@ class Guard(unittest.TestCase):
                             ("Host: evil.example\r\nContent-Length: 2", "{}")):
             self.assertIn(b" 4", self.server.raw(f"{head}{lines}\r\n\r\n{body}")[:14], lines)
 
+    def test_zero_bytes(self):
+        """They neither cut a key nor a text that is looked for."""
+        for query in ("raw?node=^a(1)%00", "value?node=^a%00(1)", "children?node=^a%00", "children?node=^a&from=1%00"):
+            status, _, data = self.server.request("GET", "/api/" + query)
+            self.assertEqual((status, b"SYNTAX" in data), (400, True), (query, data))
+        self.assertEqual(self.server.request("GET", "/api/value?node%00x=^a(1)")[0], 400)
+        self.assertEqual([n for n, _ in self.server.events("find", text="one\0", in_="values")], ["done"])
+
     def test_garbage(self):
         for text in (b"\0\0\0\0", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 100):
             self.server.raw(text + b"\r\n\r\n", wait=False).close()
@@ -115,6 +123,28 @@ class Guard(unittest.TestCase):
         self.server.get("info")
         for s in slow:
             s.close()
+
+    def test_slow_ones_are_ended(self):
+        """More than there may be at once, each with a byte now and then: all are shut down, in their heads or bodies."""
+        server = Server(CARET, self.path, "--patience", "1")
+        server.sign_in()
+        body = f"POST /api/token HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nCookie: {server.cookie}\r\n" \
+               "Content-Type: application/json\r\nContent-Length: 999999\r\n\r\n"
+        slow = [server.raw("GET / HTTP/1.1\r\nX: " if i % 2 else body, wait=False) for i in range(80)]
+        events = server.process
+        left = list(slow)
+        while left:
+            self.assertIsNone(events.poll())
+            for s in list(left):
+                try:
+                    s.sendall(b" ")
+                except OSError:  # it was shut down
+                    left.remove(s)
+            time.sleep(0.1)
+        server.get("info")
+        for s in slow:
+            s.close()
+        self.assertEqual(server.stop(), "")
 
     def test_sessions_outlive_the_server(self):
         server = Server(CARET, self.path)

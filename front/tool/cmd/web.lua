@@ -73,6 +73,7 @@ local function listen(o, app)
     local address = o.bind == "localhost" and "127.0.0.1" or o.bind
     local server, text = http.open {address = address, port = tostring(o.port),
         key = o.key and read_file(o.key, "--key"), certificate = o.cert and read_file(o.cert, "--cert"),
+        patience = o.patience,
         accept = function(request) return app:accept(request) end,
         handle = function(request, body) return app:handle(request, body) end}
     if not server then command.fail(("%s port %d: %s"):format(address, o.port, text)) end
@@ -104,7 +105,7 @@ local function run(o)
     check_bind(o, password)
     local db, handle = open(o)
     local app = require("tool.web.app").new {db = db, inspect = handle, write = o.write,
-        with_console = o.console, loop = require("tool.web.loop").new(),
+        with_console = o.console, loop = require("tool.web.loop").new(o.patience),
         hosts = hosts_of(o), file = db:path()}
     app.ranks = require("tool.web.ranks").cache(db, function(f) app.loop:idle(f) end)
     local server = listen(o, app)
@@ -137,6 +138,8 @@ return {
         {"--key FILE", "its key, PEM"},
         {"--password FILE", "its first line is the password; else $CARET_WEB_PASSWORD"},
         {"--open", "have the desktop open the address", default = false},
+        {"--patience N", "seconds that a request may take to come", default = 20, least = 1, most = 3600,
+            hidden = true},
         {"--worker KIND", "what its children are given", hidden = true},
         {"--talker LANGUAGE", "likewise", hidden = true},
         command.DB,

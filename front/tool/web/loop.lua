@@ -11,12 +11,13 @@ local http = require "caret.http"
 local loop = {}
 loop.__index = loop
 
-local SWEEP = 5 -- seconds between looks for connections that dawdle
+local SWEEP = 5 -- seconds between looks for connections that dawdle, at most
 local QUIET, LONGEST = 0.015, 0.05
 
-function loop.new()
+--- patience: seconds that a request may take to come.
+function loop.new(patience)
     return setmetatable({epoll = http.epoll(), readers = {}, tasks = {}, idlers = {}, timers = {}, asked = 0,
-        worked = 0}, loop)
+        worked = 0, sweep = math.min(patience, SWEEP)}, loop)
 end
 
 --- f() is called between requests until it returns false.
@@ -96,10 +97,10 @@ function loop:run(server)
     local swept, connections = host.clock(), 0
     while not host.interrupted() do
         local wanted = server:run()
-        if host.clock() - swept > SWEEP then
+        if host.clock() - swept > self.sweep then
             connections, swept = server:sweep(), host.clock()
         end
-        if connections > 0 then wanted = math.min(wanted or SWEEP, SWEEP) end
+        if connections > 0 then wanted = math.min(wanted or self.sweep, self.sweep) end
         if host.await(self.epoll, patience(self, wanted)) then
             for _, fd in ipairs(http.epoll_list(self.epoll)) do
                 local f = self.readers[fd]
