@@ -140,6 +140,24 @@ class Edit(unittest.TestCase):
         self.assertIn(b"VALUE2BIG", data)
         self.assertEqual(self.all(), before)
 
+    def test_the_file_is_replaced(self):
+        """What was open is still shown, but nothing more goes into a file that is lost, nor into another one."""
+        other = self.path + ".other"
+        run(CARET, "set", "--db", other, "^b", "theirs")
+        os.remove(self.path)
+        change = {"op": "set", "node": "^a(1)", "value": {"text": "lost"}}
+        for _ in ("removed", "replaced"):
+            self.assertEqual((self.commit(change)[0], self.commit(change)[1]["error"]["name"]), (503, "REPLACED"))
+            self.assertIn(b"removed or replaced", self.server.request("GET", "/api/info")[2])
+            self.assertEqual(self.server.get("value", node="^a(1)")["value"]["text"], "one")
+            if os.path.exists(other):
+                os.rename(other, self.path)
+        self.assertEqual(self.server.stop(), "")
+        self.assertEqual(self.all(), ['^b="theirs"'])
+        self.server = Server(CARET, self.path, "--write")
+        self.server.sign_in()
+        self.assertEqual(self.commit(change)[0], 200)
+
     def test_looking_only(self):
         server = Server(CARET, self.path)
         server.sign_in()

@@ -215,6 +215,17 @@ static int host_await(lua_State *L)
     return 1;
 }
 
+/* identity(path) -> which file it is, as text; nil: there is none */
+static int host_identity(lua_State *L)
+{
+    struct stat st;
+
+    if (stat(luaL_checkstring(L, 1), &st) != 0)
+        return 0;
+    lua_pushfstring(L, "%I:%I", (lua_Integer)st.st_dev, (lua_Integer)st.st_ino);
+    return 1;
+}
+
 /* ---------------------------------------------------------- temporary folders */
 
 /* tempdir() -> a new empty directory below $TMPDIR or /tmp */
@@ -365,6 +376,7 @@ int caret__open_host(lua_State *L)
                                          {"interrupted", host_interrupted},
                                          {"abandoned", host_abandoned},
                                          {"parse", host_parse},
+                                         {"identity", host_identity},
                                          {NULL, NULL}};
     luaL_newlib(L, functions);
     lua_pushinteger(L, EPIPE);

@@ -204,18 +204,27 @@ function app:route(method, path, f, options)
     self.routes[path] = route
 end
 
+--- Refuse if the data file was removed, or another one is in its place: the nodes that are shown are in the old
+-- one, and what is set in that is lost when the last process ends.
+function app:check_file()
+    if host.identity(self.file) ~= self.identity then
+        refuse.with("REPLACED", "the data file was removed or replaced: start caret web again")
+    end
+end
+
 --- Refuse if this server may not change anything.
 function app:check_write()
     if not self.write then
         refuse.with("READONLY", "the server was started for looking only: caret web --write")
     end
+    self:check_file()
 end
 
 function app.new(options)
     local self = setmetatable(options, app)
     self.jobs, self.consoles = {}, {}
     self.routes, self.files, self.boot, self.reports = {}, page_files(), http.random(8), 0
-    self.started = host.clock()
+    self.started, self.identity = host.clock(), host.identity(self.file)
     return self
 end
 

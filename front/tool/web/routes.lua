@@ -39,6 +39,7 @@ end
 
 
 local function info(app)
+    app:check_file()
     local n = 0
     for _ in app.db:variables() do n = n + 1 end
     local path = app.db:path()
