@@ -2,6 +2,7 @@
 import os
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -10,6 +11,21 @@ from client import Server, run  # noqa: E402
 CARET = os.environ["CARET"]
 FOLDER = os.environ["TMPDIR"]
 BESIDE = os.path.dirname(CARET)
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def descendants(pid):
+    """Processes that it started, and those that these started."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        children = [int(word) for word in f.read().split()]
+    return children + [below for child in children for below in descendants(child)]
 
 
 class Served(unittest.TestCase):
@@ -176,6 +192,23 @@ class Consoles(Served):
         self.assertEqual(self.say(console, "LRANGE list 0 -1")[2]["results"][0]["text"], '1) "a"\n2) "b c"')
         self.assertIn("(error)", self.say(console, "NONSENSE")[2]["results"][0]["text"])
         self.server.post(f"console/{console[0]}/close")
+
+    @unittest.skipUnless(os.path.exists(BESIDE + "/caret-server"), "the server is not built")
+    def test_a_killed_server_takes_its_consoles(self):
+        """Also in a statement, and with what they started; the database is right."""
+        self.server, ours = Server(CARET, self.path, "--write", "--console"), self.server
+        self.server.sign_in()
+        self.say(self.console("resp"), "PING")
+        console = self.console("lua")
+        self.server.post(f"console/{console[0]}/run", {"text": 'print("on") while true do db:set("^few", 3, 1) end'})
+        self.assertEqual(next(console[1])[1]["text"], "on\n")
+        below = descendants(self.server.process.pid)
+        self.assertGreaterEqual(len(below), 3)
+        self.server.stop(9)
+        while any(alive(pid) for pid in below):
+            time.sleep(0.02)
+        self.server = ours
+        self.assertEqual(run(CARET, "check", "--db", self.path).returncode, 0)
 
     def test_rights(self):
         server = Server(CARET, self.path)

@@ -125,7 +125,10 @@ local function connect(o)
     local deadline = host.clock() + 20
     while host.clock() < deadline do
         local client = programs.exists(path) and resp.connect(path, 3600)
-        if client then return client end
+        if client then
+            host.remove(o.folder) -- the socket stays, and a killed page leaves nothing
+            return client
+        end
         host.sleep(0.02)
     end
     return nil
