@@ -53,7 +53,7 @@ class Look(unittest.TestCase):
         return [r["sub"] for r in self.rows(**query)["rows"]]
 
     def test_globals(self):
-        self.assertEqual(self.subs(), ["^hostile", "^n", "^odd", "^s"])
+        self.assertEqual(self.subs(limit=4), ["^hostile", "^n", "^odd", "^s"])
         self.assertEqual(self.subs(after="^n", limit=1), ["^odd"])
         self.assertEqual(self.subs(after="^odd", reverse=1, limit=1), ["^n"])
 
@@ -103,6 +103,21 @@ class Look(unittest.TestCase):
         status, headers, data = self.server.request("GET", "/api/raw?node=^odd(%22bytes%22)")
         self.assertEqual((status, data), (200, b"\xff\xfe\0"))
         self.assertIn("attachment", headers["Content-Disposition"])
+
+    def test_a_value_that_changes_between_its_pieces(self):
+        """Each piece says of which value it is: the largest there is, in pieces, and a shorter one after it."""
+        size, piece = 16 << 20, 1 << 20
+        for text, length in (("x", size), ("y", 5)):
+            with open(os.path.join(FOLDER, "fill.lua"), "w", encoding="ascii") as f:
+                f.write(f'require("caret").open("{self.path}"):set("^wide", ("{text}"):rep({length}))')
+            self.assertEqual(run(CARET, "run", os.path.join(FOLDER, "fill.lua")).stderr, "")
+            if text == "x":
+                last = self.server.get("value", node="^wide", at=size - piece, n=piece)
+                self.assertEqual((last["value"]["text"], last["n"]), ("x" * piece, piece))
+                self.assertEqual(len(self.server.request("GET", "/api/raw?node=^wide")[2]), size)
+        after = self.server.get("value", node="^wide", at=piece, n=piece)
+        self.assertEqual((after["n"], after["value"]["len"]), (0, 5))
+        self.assertNotEqual(after["value"]["tag"], last["value"]["tag"])
 
     def test_hostile_texts_come_as_they_are(self):
         zwrs = [r["sub"] for r in self.rows(node="^hostile")["rows"]]
