@@ -204,8 +204,8 @@ function app:route(method, path, f, options)
     self.routes[path] = route
 end
 
---- Refuse if the data file was removed, or another one is in its place: the nodes that are shown are in the old
--- one, and what is set in that is lost when the last process ends.
+--- Refuse if the data file was removed, or another one is in its place: the nodes that are shown are in the
+-- old one, and what is set in that is lost when the last process ends.
 function app:check_file()
     if host.identity(self.file) ~= self.identity then
         refuse.with("REPLACED", "the data file was removed or replaced: start caret web again")
