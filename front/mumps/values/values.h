@@ -1,10 +1,11 @@
 /*
  * values.h - M's values, for the runtime in Lua: what is quicker, or only exact, in C.
  *
- * A value is a double that is an integer below 2^53, or bytes; a double that is not an integer is the short fraction of
- * decimal.lua, the decimal of at most 6 places that is nearest to it.  A number comes in as the pair (double, bytes): it
- * is the double if the pointer is NULL.  It goes out in a `struct caret_mumps__number`: 0 means `value`, a length means
- * `text`, the canonical text of any other number, and below 0 stands one of the errors.
+ * A value is a double that is an integer below 2^53, or bytes; a double that is not an integer is the short
+ * fraction of decimal.lua, the decimal of at most 6 places that is nearest to it.  A number comes in as the
+ * pair (double, bytes): it is the double if the pointer is NULL.  It goes out in a `struct
+ * caret_mumps__number`: 0 means `value`, a length means `text`, the canonical text of any other number, and
+ * below 0 stands one of the errors.
  *
  * Patterns: pattern.h.  All functions are pure.
  */
