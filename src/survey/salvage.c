@@ -21,6 +21,7 @@
 #include "caret.h"
 #include "shm/lockfile.h"
 #include "shm/write.h"
+#include "store/address.h"
 
 #define OUT_BYTES (256u << 10)
 
@@ -147,17 +148,27 @@ static int salvage(struct writer *w, const char *path, int flags, caret_salvaged
                        (unsigned long long)out->lost_pages, (unsigned long long)out->lost_values);
 }
 
+static int check_paths(const char *function, const char *path, const char *out)
+{
+    if (path == NULL || out == NULL)
+        return caret__null(function, path == NULL ? "path" : "out",
+                           path == NULL ? "the path of a database" : "the path of a file to be made");
+    if (caret__address_is(path) || caret__address_is(out))
+        return caret__fail(CARET_E_UNSUPPORTED, "%s is for a database in a file; %s is an address", function,
+                           caret__address_is(path) ? "path" : "out");
+    return CARET_OK;
+}
+
 int caret_salvage(const char *path, const char *out, int flags, caret_salvaged *counts, char *report,
                   size_t cap)
 {
     struct writer w = {.path = out, .fd = -1};
     caret_salvaged found = {.size = sizeof found};
     char nothing[1];
-    int rc;
+    int rc = check_paths(__func__, path, out);
 
-    if (path == NULL || out == NULL)
-        return caret__null(__func__, path == NULL ? "path" : "out",
-                           path == NULL ? "the path of a database" : "the path of a file to be made");
+    if (rc != CARET_OK)
+        return rc;
     if ((flags & ~CARET_SALVAGE_SURE) != 0)
         return caret__fail(CARET_E_INVALID, "%s: flags are CARET_SALVAGE_SURE or 0, not 0x%x", __func__,
                            (unsigned)flags);

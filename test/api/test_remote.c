@@ -132,6 +132,8 @@ static void what_is_for_files_says_so(void **state)
     REFUSED(caret_log_open(db, 0, &log));
     assert_int_equal(caret_compact("test://one", NULL, NULL, NULL), CARET_E_UNSUPPORTED);
     assert_int_equal(caret_restore("/tmp/x", "test://one", NULL, NULL), CARET_E_UNSUPPORTED);
+    assert_int_equal(caret_salvage("test://one", "/tmp/x", 0, NULL, NULL, 0), CARET_E_UNSUPPORTED);
+    assert_int_equal(caret_salvage("/tmp/x", "test://one", 0, NULL, NULL, 0), CARET_E_UNSUPPORTED);
     OK(caret_sync(db));
     OK(caret_durable(db, &durable, &committed));
     assert_true(durable == 0 && committed == 0);

@@ -9,7 +9,7 @@
  * speaks to them, and are kept for later cases if they can be told to `clear` as well.
  *
  * Where CARET_TEST_URL is set that is the database of all, not a file, and `store` a name of the front.  What one by
- * an address can't do is in the list of CARET_TEST_UNSUPPORTED, a case a line: such a case has to come to an answer
+ * an address can't do is in the list of CARET_TEST_UNSUPPORTED, in lines `case NAME`: it has to come to an answer
  * UNSUPPORTED, and ends there.  So the list has all of them, and none that works.
  *
  * A front that begins its transaction again, at whatever line, answers "again": then we are after `begin`.
@@ -391,14 +391,16 @@ static void take_command(int argc, char **argv, int from)
 static void take_url(void)
 {
     const char *list = getenv("CARET_TEST_UNSUPPORTED");
-    char name[200];
+    char kind[20], name[200];
 
     if (getenv("CARET_TEST_URL") == NULL)
         return;
     path = getenv("CARET_TEST_URL");
     FILE *f = list != NULL ? fopen(list, "r") : NULL;
     out_add(&unsupported, "\n", 1);
-    while (f != NULL && fscanf(f, " %199s%*[^\n]", name) == 1) {
+    while (f != NULL && fscanf(f, " %19s %199s%*[^\n]", kind, name) == 2) {
+        if (strcmp(kind, "case") != 0)
+            continue;
         out_add(&unsupported, name, strlen(name));
         out_add(&unsupported, "\n", 1);
     }

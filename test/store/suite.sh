@@ -13,7 +13,7 @@ CARET_OWN_MEMORY=
 url=${CARET_TEST_URL:?an address is needed}
 long=${1:-}
 cases=$source/test/behaviour
-export CARET_TEST_UNSUPPORTED="$source/test/store/unsupported.list" # a case, and the text of its error
+export CARET_TEST_UNSUPPORTED="$source/test/store/unsupported.list"
 
 # judged front command...: all cases through that front
 judged()
@@ -31,6 +31,17 @@ judged()
 judged C "$build/test/behaviour_c"
 if [ -d "$build/lua/5.4" ] && command -v lua5.4 >/dev/null; then
     judged Lua sh "$source/tools/lua.sh" lua5.4 "$cases/run.lua"
+fi
+
+# ------------------------------------------------- every command and call
+
+keep sh "$source/test/store/commands.sh"
+note $? "every command of the tool works or is UNSUPPORTED: $(tail -n 1 "$dir/out")"
+if [ -d "$build/lua/5.4" ] && command -v lua5.4 >/dev/null; then
+    printf 'hello()\n quit "hello"\n' >"$dir/calls.m"
+    CARET_ROUTINES=$dir keep sh "$source/tools/lua.sh" lua5.4 "$source/test/store/calls.lua" "$url" \
+        "$CARET_TEST_UNSUPPORTED" "$source/front/lua/caret/meta.lua"
+    note $? "so is every function in Lua: $(tail -n 1 "$dir/out")"
 fi
 
 # ------------------------------------------------------------ differential

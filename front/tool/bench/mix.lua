@@ -13,6 +13,8 @@ local rows = require "tool.bench.rows"
 
 local mix = {}
 
+local GLOBALS = {"^record", "^histogram", "^queued", "^trigger", "^finished"}
+
 local function worker(o)
     local db, pid = assert(caret.open(o.db, {create = false})), host.getpid()
     db.node("^finished", pid):grab()
@@ -70,8 +72,21 @@ local function read_histogram(node)
     return histogram
 end
 
+local function clear(db)
+    for _, name in ipairs(GLOBALS) do db.node(name):kill() end
+end
+
+-- A database that was given belongs to somebody: nothing of it may be taken for the mix's own.
+local function check_empty(path)
+    local db, why = caret.open(path)
+    if not db then command.fail(why, 3) end
+    local name = db:variables()()
+    db:close()
+    if name then command.usage(("--db needs an empty database; there is %s in it"):format(name)) end
+end
+
 local function run_mix(list, dir, letter, o)
-    local path = ("%s/%s.caret"):format(dir, letter)
+    local path = o.db or ("%s/%s.caret"):format(dir, letter)
     measure.load(path, o.n)
     local db = assert(caret.open(path))
     local pids = {}
@@ -88,6 +103,7 @@ local function run_mix(list, dir, letter, o)
     row.ops_per_second = row.count / seconds
     list[#list + 1] = row
     table.move(parts, 1, #parts, #list + 1, list)
+    clear(db)
     db:close()
 end
 
@@ -97,6 +113,7 @@ function mix.run(o)
     if not letters:find("^[A-F]+$") then
         command.usage(("--mix needs some of the letters A to F, not '%s'"):format(o.mix))
     end
+    if o.db then check_empty(o.db) end
     host.scratch(function(dir)
         for letter in letters:gmatch(".") do run_mix(list, dir, letter, o) end
     end)

@@ -6,6 +6,7 @@ local command = require "tool.lib.command"
 local function run(o)
     local kind = o[1]
     if kind ~= "compare" and o[2] then command.usage(("'%s' is one argument too many"):format(o[2])) end
+    if o.db and kind ~= "mix" then command.usage("--db is for mix") end
     if not o.worker and kind ~= "compare" then command.warn_of_slow_build() end
     return require("tool.bench." .. kind).run(o)
 end
@@ -24,7 +25,7 @@ return {
         {"--worker LETTER", "what its children are given", hidden = true},
         {"--seed N", "what its children are given", hidden = true, default = 1},
         command.JSON,
-        {"--db FILE", "what its children are given", hidden = true},
+        {"--db FILE", "an empty database for the mixes; else one in a temporary folder"},
     },
     about = [[
 caret bench ops: each operation of the C interface and of Lua on one process, timed one by one. What asking
