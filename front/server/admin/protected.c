@@ -1,6 +1,6 @@
 /*
- * protected.c - commands that Redis refuses unless its configuration allows them: DEBUG, and those that load modules; and
- * parameters that CONFIG SET leaves alone.
+ * protected.c - commands that Redis refuses unless its configuration allows them: DEBUG, and those that load
+ * modules; and parameters that CONFIG SET leaves alone.
  */
 #include <arpa/inet.h>
 
