@@ -218,6 +218,11 @@ function TestNodes:test_gettree_filter()
         return depth == 1 and value or nil, recurse
     end)
     lu.assertEquals(tree, {a = {__ = "1"}, d = "4"})
+    seen = {}
+    lu.assertEquals(n:gettree(nil, function(node) seen[#seen + 1] = tostring(node) end), {}) -- as print
+    lu.assertEquals(seen, {'^t', '^t("a")', '^t("a","deep")', '^t("a","deep","er")', '^t("b")', '^t("b","c")',
+        '^t("d")'})
+    lu.assertEquals(n:gettree(nil, function() return nil end), {})
 end
 
 function TestNodes:test_dump()

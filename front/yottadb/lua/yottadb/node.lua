@@ -99,14 +99,23 @@ local read = trees.reader(text.pairs, function(tree, value)
     return next(tree) ~= nil and tree or nil
 end)
 
+-- What a filter says.  One that returns nothing at all, as print, leaves the way as it is.
+local function said(recurse, ...)
+    if select("#", ...) == 0 then return nil, recurse end
+    return ...
+end
+
 --- The tree below the node as a table: its children, and maxdepth levels below them.
 -- A node with a tree is a table with its value in `__`.
 -- filter(node, sub, value, recurse, depth) -> value, recurse may change both; first it is called for the
--- node itself, with depth 0 and "" for a subscript.
+-- node itself, with depth 0 and "" for a subscript.  One that returns nothing at all sees the whole tree.
 function class.gettree(n, maxdepth, filter)
     misuse.check(1, "gettree", "number", maxdepth)
     misuse.check(2, "gettree", "function", filter)
-    return read(n, maxdepth and maxdepth + 1, filter)
+    local ask = filter and function(at, sub, value, recurse, depth)
+        return said(recurse, filter(at, sub, value, recurse, depth))
+    end
+    return read(n, maxdepth and maxdepth + 1, ask)
 end
 
 --- ZWR text of the node and everything below it, maxlines lines at most (30).
