@@ -31,9 +31,9 @@ endless f  w $j("",1000000)
 ]]
 file:close()
 local first = check.connect()
-local answer = tostring(first("CARET.M", "$$sum^tm", "1.5", "2"))
-if answer:find("can't be loaded", 1, true) then
-    print("skipped: " .. answer)
+local answer = first("CARET.M", "$$sum^tm", "1.5", "2")
+if type(answer) == "table" and answer.error:find("can't be loaded", 1, true) then
+    print("skipped: " .. answer.error) -- builds for sanitizers have no M
     os.exit(77)
 end
 
