@@ -123,10 +123,10 @@ static inline __attribute__((always_inline)) bool
 get_remembered(caret_session *s, const struct caret__node *n, caret_slice *out)
 {
     const struct caret__view *v = &s->global;
-    struct caret__hint h;
+    const struct caret__hint h = caret__hint_get(n); /* most have one here: its sum is made at once */
     struct caret__at at;
 
-    if (!caret__hint_within(n, v->pg->id, &h) || !h.found || !caret__at_recall(v, &at, h.pgno, h.version))
+    if (h.owner != v->pg->id || !h.found || !caret__at_recall(v, &at, h.pgno, h.version))
         return false;
     struct caret__entry e = caret__page_entry(at.page, h.pos);
     if (caret__unlikely(e.run || e.vlen > s->out_cap))
