@@ -4,7 +4,7 @@ import gzip
 import os
 import unittest
 
-from support import Case, Keys, colours, connect, main, resize, until
+from support import SCROLL, Case, Keys, colours, connect, main, resize, until
 
 LONG = bool(os.environ.get("CARET_LONG"))
 AXE = os.environ.get("CARET_AXE", "")
@@ -363,16 +363,7 @@ class Million(Case):
         until("rows", self.consecutive)
         w.js("slow.length = 0")
         w.driver.set_script_timeout(300)
-        frames = w.driver.execute_async_script("""
-            const done = arguments[1], list = [...document.querySelectorAll(".list")].at(-1);
-            let left = arguments[0], frames = [], before = performance.now();
-            (function step(now) {
-                frames.push(now - before); before = now;
-                if (!left--) { done(frames.slice(1)); return; }
-                if (left % 40 === 0) list.scrollTop = Math.random() * list.scrollHeight;
-                else list.scrollTop += 180;
-                requestAnimationFrame(step);
-            })(before);""", 2000 if LONG else 200)
+        frames = w.driver.execute_async_script(SCROLL, 2000 if LONG else 200)
         slow = w.js("return slow")
         print(f"scrolling: {len(frames)} frames, the longest {max(frames):.1f} ms, long animation frames: {slow}")
         until("rows after all that", self.consecutive)

@@ -12,18 +12,7 @@ import sys
 import time
 
 os.environ.setdefault("CARET_PATIENCE", "600")
-from support import Server, Window, browser, resize, until  # noqa: E402
-
-SCROLL = """
-    const done = arguments[1], list = [...document.querySelectorAll(".list")].at(-1);
-    let left = arguments[0], frames = [], before = performance.now();
-    (function step(now) {
-        frames.push(now - before); before = now;
-        if (!left--) { done(frames.slice(1)); return; }
-        if (left % 40 === 0) list.scrollTop = Math.random() * list.scrollHeight;
-        else list.scrollTop += 180;
-        requestAnimationFrame(step);
-    })(before);"""
+from support import SCROLL, Server, Window, browser, resize, until  # noqa: E402
 
 # From Enter in the field of a column until other rows are there.
 JUMP = """

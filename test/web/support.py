@@ -51,6 +51,19 @@ def shared():
     return shared.driver
 
 
+# Scroll the last column through so many frames, by steps and by leaps; how long each took, in milliseconds.
+SCROLL = """
+    const done = arguments[1], list = [...document.querySelectorAll(".list")].at(-1);
+    let left = arguments[0], frames = [], before = performance.now();
+    (function step(now) {
+        frames.push(now - before); before = now;
+        if (!left--) { done(frames.slice(1)); return; }
+        if (left % 40 === 0) list.scrollTop = Math.random() * list.scrollHeight;
+        else list.scrollTop += 180;
+        requestAnimationFrame(step);
+    })(before);"""
+
+
 def resize(driver, width, height):
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
