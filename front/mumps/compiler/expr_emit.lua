@@ -160,12 +160,16 @@ emit["const"] = function(_, node)
     return constant(node[2])
 end
 
-emit["local"] = function(k, node)
+-- A local without subscripts; `otherwise` is called if no text stands in it.
+local function plain_local(k, node, otherwise)
     if not node[3] or #node[3] == 0 then
         local slot = k:slot(node[2])
-        return format("(%s.c.v or %s(%s))", slot, k:h("undefined"), slot)
+        return format("(%s.c.v or %s(%s))", slot, k:h(otherwise), slot)
     end
-    return apply(k, "get", node)
+end
+
+emit["local"] = function(k, node)
+    return plain_local(k, node, "undefined") or apply(k, "get", node)
 end
 
 emit["global"] = function(k, node)
@@ -245,10 +249,7 @@ numbers["const"] = function(_, node)
 end
 
 numbers["local"] = function(k, node)
-    if not node[3] or #node[3] == 0 then
-        local slot = k:slot(node[2])
-        return format("(%s.c.v or %s(%s))", slot, k:h("fraction"), slot)
-    end
+    return plain_local(k, node, "fraction")
 end
 
 -- Does arithmetic give it?
