@@ -103,7 +103,6 @@ static __attribute__((noinline)) int committed(caret_session *s, uint64_t lsn, i
 {
     bool thread = __atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) != NULL || thread_again(s);
 
-    caret__count(s, CARET__COMMITS);
     if (flags & CARET_TXN_BATCH)
         return CARET_OK;
     if (s->db->options.sync == CARET_SYNC_COMMIT || (flags & CARET_TXN_SYNC) != 0)
@@ -113,12 +112,12 @@ static __attribute__((noinline)) int committed(caret_session *s, uint64_t lsn, i
 
 int caret__session_committed(caret_session *s, uint64_t lsn, int flags)
 {
+    caret__count(s, CARET__COMMITS);
     s->global.applied = caret__max64(s->global.applied, lsn); /* at least */
     flags |= s->commit_flags;
     if (caret__unlikely(flags != 0 || s->db->options.sync == CARET_SYNC_COMMIT ||
                         __atomic_load_n(&s->e->background, __ATOMIC_ACQUIRE) == NULL))
         return committed(s, lsn, flags);
-    caret__count(s, CARET__COMMITS);
     return CARET_OK;
 }
 
