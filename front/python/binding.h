@@ -39,7 +39,8 @@
 
 #include "caret.h"
 
-#define CARET__PY_ERRORS 48 /* room for the classes of errors */
+#define CARET__PY_ERRORS 48  /* room for the classes of errors */
+#define CARET__PY_NEST   127 /* transactions within each other: caret.h */
 
 struct caret__py_core;
 struct caret__py_owner;
@@ -49,7 +50,8 @@ enum {
     CARET__PY_CLOSED = 1,  /* the database or the session was closed */
     CARET__PY_PENDING = 2, /* a conflict was told, and the transaction did not begin again yet */
     CARET__PY_FORKED = 4,  /* a transaction of the parent process was open */
-    CARET__PY_SHARED = 8   /* asleep in a call of another thread */
+    CARET__PY_SHARED = 8,  /* asleep in a call of another thread */
+    CARET__PY_LEFT = 16    /* a frame of it was left, which is to be told: transaction.c */
 };
 
 /* A thread, as long as something knows it. */
@@ -62,20 +64,22 @@ struct caret__py_thread {
 struct caret__py_link {
     caret_session *s; /* NULL: it was closed */
     unsigned trouble; /* CARET__PY_* */
-    unsigned depth;   /* transactions that this process has begun and not ended */
+    unsigned depth;   /* frames that are open: transactions that this process has begun and not ended */
     unsigned busy;    /* calls that sleep in it */
     bool spare;       /* it may become another thread's, or Session's */
     struct caret__py_core *core;
     struct caret__py_link *next;
     struct caret__py_thread *thread; /* NULL: it is of no thread */
     void *task;                      /* of asyncio, in which its transaction was begun */
+    uint64_t frame[CARET__PY_NEST];  /* the numbers of those that are open; 0: it was left */
 };
 
 struct caret__py_core {
     uint64_t id;
     caret_db *db; /* NULL: there is none, or it was closed */
     struct caret__py_link *links;
-    unsigned busy; /* calls that have let the GIL go */
+    unsigned busy;   /* calls that have let the GIL go */
+    uint64_t frames; /* that were ever begun: their numbers */
     bool closing, closed;
     struct caret__py_state *state;
     PyObject *owner;                      /* the Database, as long as it lives; borrowed */
@@ -306,6 +310,10 @@ int caret__py_add_range(PyObject *module, struct caret__py_state *st);
 
 extern PyMethodDef caret__py_transaction_methods[], caret__py_lock_methods[], caret__py_node_lock_methods[];
 extern PyMethodDef caret__py_admin_methods[];
+/* The trouble LEFT: roll back what can be, and tell it. */
+void *caret__py_tell_left(struct caret__py_owner *o, struct caret__py_link *l);
+/* No frame above `depth` is open any more, nor one that was left at the top of the others. */
+void caret__py_down_to(struct caret__py_link *l, unsigned depth);
 int caret__py_add_owners(PyObject *module, struct caret__py_state *st);
 PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw);
 PyObject *caret__py_find(PyObject *module, PyObject *path);

@@ -254,6 +254,8 @@ static void *trouble(struct caret__py_owner *o, struct caret__py_link *l)
         return caret__py_raise_text(
             o->state, CARET_E_NOTXN,
             "NOTXN: this process was forked inside a transaction, which is its parent's");
+    if (l->trouble & CARET__PY_LEFT)
+        return caret__py_tell_left(o, l);
     return caret__py_raise_code(o->state, CARET_RESTART);
 }
 
@@ -384,9 +386,11 @@ PyObject *caret__py_after_fork(PyObject *module, PyObject *none)
         c->busy = 0;
         for (struct caret__py_link *l = c->links; l != NULL; l = l->next) {
             l->busy = 0;
-            l->trouble &= ~(unsigned)(CARET__PY_SHARED | CARET__PY_PENDING);
+            l->trouble &= ~(unsigned)(CARET__PY_SHARED | CARET__PY_PENDING | CARET__PY_LEFT);
             if (l->thread != NULL && l->thread != me)
                 l->thread->ended = 1;
+            else
+                caret__py_down_to(l, l->depth);
             if (l->depth > 0)
                 l->trouble |= CARET__PY_FORKED;
         }

@@ -10,6 +10,13 @@
  *     body raised Rollback             this frame is rolled back, and ends well
  *     body raised anything else        this frame is rolled back, and the exception goes on
  *     the process was forked inside    nothing of it is the child's: Misuse
+ *
+ * A frame of `with` may be ended where it must not: a generator that is suspended inside of it is closed by another
+ * thread (or by the collector, there), while the thread that began it uses its session, and perhaps is asleep in a call
+ * of it.  So each frame has a number, which is in the table of its link as long as it is open; whoever ends it finds
+ * the link by that.  If it is another thread's, the frame is only marked as left (0 in the table), and that one is told
+ * (trouble LEFT) at its next call, or at the end of a frame: what was done since is rolled back by its own thread, and
+ * it gets Misuse, as it counts on it.  Frames may still be open above one that was left: it goes when it is the top.
  */
 #include "python/binding.h"
 
@@ -21,6 +28,7 @@ struct frame {
     struct caret__py_owner *o;
     struct caret__py_link *l;
     unsigned level;  /* l->depth while its body runs */
+    uint64_t number; /* which it has among those of the core */
     Py_ssize_t most; /* restarts, or NO_LIMIT */
 };
 
@@ -78,22 +86,36 @@ static int begin(struct frame *f, int flags)
         caret__py_raise(f->o, rc);
         return -1;
     }
-    if (f->l->depth++ == 0)
+    if (f->l->depth == 0)
         f->l->task = NULL;
+    f->number = f->l->frame[f->l->depth++] = ++f->l->core->frames;
     f->level = f->l->depth;
     return 0;
+}
+
+/* Is it open? */
+static bool is_open(const struct frame *f)
+{
+    return f->l->depth >= f->level && f->l->frame[f->level - 1] == f->number;
+}
+
+void caret__py_down_to(struct caret__py_link *l, unsigned depth)
+{
+    while (depth > 0 && l->frame[depth - 1] == 0)
+        depth--;
+    l->depth = depth;
+    caret__py_here.current = l;
+    while (l->s != NULL && caret_txn_level(l->s) > depth)
+        if (caret_rollback(l->s) != CARET_OK)
+            break;
+    if (depth == 0)
+        l->trouble &= ~(unsigned)(CARET__PY_PENDING | CARET__PY_FORKED);
 }
 
 /* Roll back this frame and what its body left open.  An exception that is set stays. */
 static void undo(struct frame *f)
 {
-    caret__py_here.current = f->l;
-    while (f->l->s != NULL && caret_txn_level(f->l->s) >= f->level)
-        if (caret_rollback(f->l->s) != CARET_OK)
-            break;
-    f->l->depth = f->level - 1;
-    if (f->level == 1)
-        f->l->trouble &= ~(unsigned)CARET__PY_PENDING;
+    caret__py_down_to(f->l, f->level - 1);
 }
 
 static enum verdict failed(struct frame *f, PyObject **result)
@@ -126,7 +148,7 @@ static enum verdict again(struct frame *f, PyObject **result)
     caret__py_here.current = l;
     int rc = caret_restart(l->s);
     l->depth = 1;
-    l->trouble &= ~(unsigned)CARET__PY_PENDING;
+    l->trouble &= ~(unsigned)(CARET__PY_PENDING | CARET__PY_LEFT);
     if (rc != CARET_OK)
         caret__py_raise(f->o, rc);
     return rc != CARET_OK || PyErr_CheckSignals() < 0 ? failed(f, result) : AGAIN;
@@ -173,21 +195,66 @@ static enum verdict raised(struct frame *f, PyObject **result)
     return PyErr_ExceptionMatches(st->rollback) && !pending ? rolled_back(f, result) : failed(f, result);
 }
 
-/* The session was closed, or is another process's. */
+/* ----------------------------------------------------------- frames without a commit */
+
+static void raise_lost(struct frame *f)
+{
+    if (f->l != NULL && f->l->trouble & CARET__PY_CLOSED)
+        caret__py_raise_text(f->o->state, CARET_E_CLOSED,
+                             "CLOSED: the database was closed inside a transaction");
+    else if (f->l != NULL && f->l->trouble & CARET__PY_FORKED)
+        caret__py_raise_text(f->o->state, CARET_E_NOTXN,
+                             "NOTXN: the process was forked inside a transaction, which is its parent's");
+    else
+        caret__py_raise_text(
+            f->o->state, CARET_E_NOTXN,
+            "NOTXN: this transaction is over already: it was rolled back with one around it, or its thread");
+}
+
+/* The session was closed, or is another process's; or the frame has been rolled back. */
 static enum verdict lost(struct frame *f, PyObject **result)
 {
     Py_CLEAR(*result);
     if (!PyErr_Occurred())
-        caret__py_raise_text(
-            f->o->state, f->l->trouble & CARET__PY_CLOSED ? CARET_E_CLOSED : CARET_E_NOTXN,
-            f->l->trouble & CARET__PY_CLOSED
-                ? "CLOSED: the database was closed inside a transaction"
-                : "NOTXN: the process was forked inside a transaction, which is its parent's");
-    f->l->depth = f->level - 1;
-    if (f->level == 1)
-        f->l->trouble &= ~(unsigned)(CARET__PY_FORKED | CARET__PY_PENDING);
+        raise_lost(f);
+    if (is_open(f))
+        undo(f);
     return FAILED;
 }
+
+void *caret__py_tell_left(struct caret__py_owner *o, struct caret__py_link *l)
+{
+    bool more = false;
+
+    caret__py_down_to(l, l->depth);
+    for (unsigned i = 0; i < l->depth; i++)
+        more |= l->frame[i] == 0;
+    if (!more)
+        l->trouble &= ~(unsigned)CARET__PY_LEFT;
+    return caret__py_raise_text(
+        o->state, CARET_E_INTXN,
+        "INTXN: a transaction was left open here, by a generator that another thread has closed, or by a "
+        "loop "
+        "over attempts() that ended before its commit; what was done since it began is rolled back");
+}
+
+/* A frame inside of this one, or around it, was left. */
+static enum verdict left(struct frame *f, PyObject **result)
+{
+    struct caret__py_state *st = f->o->state;
+    bool tells =
+        *result != NULL || PyErr_ExceptionMatches(st->restart) || PyErr_ExceptionMatches(st->rollback);
+
+    Py_CLEAR(*result);
+    undo(f);
+    if (tells) {
+        PyErr_Clear();
+        caret__py_tell_left(f->o, f->l);
+    }
+    return FAILED;
+}
+
+/* ----------------------------------------------------------- the end of a frame */
 
 static enum verdict committed(struct frame *f, PyObject **result)
 {
@@ -212,8 +279,10 @@ static enum verdict settle(struct frame *f, PyObject **result)
 {
     struct caret__py_link *l = f->l;
 
-    if (__builtin_expect(l->trouble & (CARET__PY_CLOSED | CARET__PY_FORKED), 0) || l->depth < f->level)
+    if (__builtin_expect(l->trouble & (CARET__PY_CLOSED | CARET__PY_FORKED), 0) || !is_open(f))
         return lost(f, result);
+    if (__builtin_expect((l->trouble & (CARET__PY_LEFT | CARET__PY_PENDING)) == CARET__PY_LEFT, 0))
+        return left(f, result);
     if (*result == NULL)
         return raised(f, result);
     if (l->trouble & CARET__PY_PENDING)
@@ -268,7 +337,7 @@ static PyObject *run_with(PyObject *self, PyObject *const *args, Py_ssize_t narg
     return run_frame(&f, (int)flags, args[2], args[3], args[4] == Py_None ? NULL : args[4]);
 }
 
-/* _begin(flags): the level of the frame */
+/* _begin(flags): the number of the frame */
 static PyObject *begin_block(PyObject *self, PyObject *flags)
 {
     struct frame f = {.o = (struct caret__py_owner *)self};
@@ -278,45 +347,72 @@ static PyObject *begin_block(PyObject *self, PyObject *flags)
         return NULL;
     if (f.level == 1)
         f.l->task = task_now(f.o->state);
-    return PyLong_FromUnsignedLong(f.level);
+    return PyLong_FromUnsignedLongLong(f.number);
 }
 
-/* The link of a frame that was begun, whatever its trouble. */
-static struct caret__py_link *link_of(struct caret__py_owner *o)
+/* Is the frame of this number open in the link?  Then it is f's. */
+static bool has_frame(struct caret__py_link *l, struct frame *f)
 {
-    struct caret__py_recent *r = &caret__py_here.recent[o->core->id % CARET__PY_RECENT];
-
-    if (o->own != NULL || r->id == o->core->id)
-        return o->own != NULL ? o->own : r->link;
-    struct caret__py_link *l = caret__py_link(o);
-    if (l != NULL || r->id != o->core->id)
-        return l;
-    PyErr_Clear(); /* of its trouble */
-    return r->link;
+    for (unsigned i = l->depth; i > 0; i--)
+        if (l->frame[i - 1] == f->number) {
+            f->l = l;
+            f->level = i;
+            return true;
+        }
+    return false;
 }
 
-/*
- * _end(level, retries, kind, exception, traceback): the end of a `with`.  True: it is over, and the exception, if there
- * was one, is swallowed; False: the exception goes on; None: the body is to run again.
- */
-static PyObject *end_block(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+/* The link that has the frame, whatever its trouble: most likely the one of this thread.  false: none has it. */
+static bool find_frame(struct frame *f)
 {
-    struct frame f = {.o = (struct caret__py_owner *)self};
-    PyObject *kind, *value, *trace, *result = NULL;
+    struct caret__py_core *c = f->o->core;
+    struct caret__py_recent *r = &caret__py_here.recent[c->id % CARET__PY_RECENT];
+    struct caret__py_link *l = f->o->own != NULL ? f->o->own : r->id == c->id ? r->link : NULL;
 
-    if (nargs != 5)
-        return caret__py_type_error("_end() takes five arguments");
-    f.level = (unsigned)PyLong_AsUnsignedLong(args[0]);
-    f.most = PyLong_AsSsize_t(args[1]);
-    f.l = PyErr_Occurred() ? NULL : link_of(f.o);
-    if (f.l == NULL)
+    if (l != NULL && has_frame(l, f))
+        return true;
+    f->l = l; /* has its trouble made an end of it? */
+    if (f->o->own == NULL)
+        for (l = c->links; l != NULL; l = l->next)
+            if (has_frame(l, f))
+                return true;
+    return false;
+}
+
+/* Is the frame another thread's, or is another thread in a call with its session? */
+static bool is_elsewhere(const struct frame *f)
+{
+    return f->l->trouble & CARET__PY_SHARED ||
+           (f->l->thread != NULL && f->l->thread != caret__py_here.thread);
+}
+
+static void leave(struct frame *f)
+{
+    f->l->frame[f->level - 1] = 0;
+    f->l->trouble |= CARET__PY_LEFT;
+}
+
+/* _leave(number): a loop over attempts() ends, though this frame is open */
+static PyObject *leave_block(PyObject *self, PyObject *number)
+{
+    struct frame f = {.o = (struct caret__py_owner *)self, .number = PyLong_AsUnsignedLongLong(number)};
+
+    if (PyErr_Occurred())
         return NULL;
-    if (args[2] != Py_None)
-        PyErr_Restore(Py_NewRef(args[2]), Py_NewRef(args[3]), args[4] == Py_None ? NULL : Py_NewRef(args[4]));
-    else
-        result = Py_NewRef(Py_None);
-    enum verdict v = settle(&f, &result);
-    Py_XDECREF(result);
+    if (!find_frame(&f))
+        Py_RETURN_NONE;
+    leave(&f);
+    if (!is_elsewhere(&f))
+        caret__py_down_to(f.l, f.l->depth);
+    return caret__py_raise_text(f.o->state, CARET_E_INTXN,
+                                "INTXN: the loop over attempts() ended before its transaction was committed");
+}
+
+/* What _end() returns. */
+static PyObject *told(enum verdict v, PyObject *const *args)
+{
+    PyObject *kind, *value, *trace;
+
     if (v == AGAIN)
         Py_RETURN_NONE;
     if (v != FAILED)
@@ -330,6 +426,41 @@ static PyObject *end_block(PyObject *self, PyObject *const *args, Py_ssize_t nar
     Py_XDECREF(value);
     Py_XDECREF(trace);
     Py_RETURN_FALSE;
+}
+
+/*
+ * _end(number, retries, kind, exception, traceback): the end of a `with`.  True: it is over, and the exception, if any,
+ * is swallowed; False: the exception goes on; None: the body is to run again.
+ */
+static PyObject *end_block(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    struct frame f = {.o = (struct caret__py_owner *)self};
+    PyObject *result = NULL;
+
+    if (nargs != 5)
+        return caret__py_type_error("_end() takes five arguments");
+    f.number = PyLong_AsUnsignedLongLong(args[0]);
+    f.most = PyLong_AsSsize_t(args[1]);
+    if (PyErr_Occurred())
+        return NULL;
+    bool found = find_frame(&f);
+    if (found && is_elsewhere(&f)) {
+        leave(&f);
+        return caret__py_raise_text(
+            f.o->state, CARET_E_INTXN,
+            "INTXN: this transaction was begun by another thread, which is told, too");
+    }
+    if (args[2] != Py_None)
+        PyErr_Restore(Py_NewRef(args[2]), Py_NewRef(args[3]), args[4] == Py_None ? NULL : Py_NewRef(args[4]));
+    else
+        result = Py_NewRef(Py_None);
+    enum verdict v = FAILED;
+    if (found)
+        v = settle(&f, &result);
+    else if (result != NULL)
+        raise_lost(&f);
+    Py_XDECREF(result);
+    return told(v, args);
 }
 
 static PyObject *get_level(PyObject *self, PyObject *none)
@@ -364,6 +495,7 @@ PyMethodDef caret__py_transaction_methods[] = {
     {"_run", FAST(run_with), NULL},
     {"_begin", begin_block, METH_O, NULL},
     {"_end", FAST(end_block), NULL},
+    {"_leave", leave_block, METH_O, NULL},
     {"level", get_level, METH_NOARGS, "How many transactions are open here, one within the other."},
     {"restarts", get_restarts, METH_NOARGS, "How often the transaction began again so far."},
     {"_restore_locals", restore_locals, METH_O, NULL},

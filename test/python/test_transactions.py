@@ -1,6 +1,8 @@
 """Transactions in three forms, snapshots, savepoints, exclusive ones; what comes of exceptions and conflicts."""
 
 import asyncio
+import itertools
+import sys
 import threading
 
 import caret
@@ -283,6 +285,302 @@ class Blocks(Case):
             self.db.run(body)
         with caret.open(self.path) as db:
             self.assertIsNone(db["^n"].value)
+
+
+class Left(Case):
+    """A generator that is suspended inside a transaction is closed by another thread; loops that end too early."""
+
+    def forms(self):
+        """Generators that begin a transaction and are suspended in it."""
+
+        def attempts(db):
+            for attempt in db.attempts():
+                with attempt:
+                    yield
+
+        def exclusive(db):
+            with db.exclusive():
+                yield
+
+        def snapshot(db):
+            with db.snapshot():
+                yield
+
+        return [attempts, exclusive, snapshot]
+
+    def begun(self, form, db=None):
+        generator = form(db or self.db)
+        next(generator)
+        return generator
+
+    def elsewhere(self, call):
+        """What another thread is told."""
+        said = []
+
+        def work():
+            try:
+                said.append(call())
+            except BaseException as e:
+                said.append(e)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return said[0]
+
+    def close_elsewhere(self, generator):
+        error = self.elsewhere(generator.close)
+        self.assertIsInstance(error, caret.InTransaction)
+        self.assertIn("another thread", str(error))
+
+    def told(self, call):
+        with self.assertRaisesRegex(caret.InTransaction, "left open"):
+            call()
+
+    def committed(self, *subs):
+        """Another process sees these below the node."""
+        self.assertEqual(self.elsewhere(lambda: list(self.n)), list(subs))
+
+    def test_what_follows_is_told(self):
+        for form in self.forms():
+            with self.subTest(form=form.__name__):
+                self.n.kill()
+                self.close_elsewhere(self.begun(form))
+                self.told(lambda: self.n[1].set("after"))
+                self.assertEqual(self.db.level(), 0)
+                self.n[2].value = "after"
+                self.committed(2)
+
+    def test_by_the_collector_of_another_thread(self):
+        generator, said = self.begun(self.forms()[0]), []
+        held, hook = [generator], sys.unraisablehook
+        del generator
+        sys.unraisablehook = lambda told: said.append(told.exc_type)
+        try:
+            self.elsewhere(held.clear)
+        finally:
+            sys.unraisablehook = hook
+        self.assertEqual(said, [caret.InTransaction])
+        self.told(self.db.level)
+        self.n[1].value = 1
+        self.committed(1)
+
+    def test_inside_of_run(self):
+        def body(eat):
+            self.n[1].value = 1
+            generator = self.begun(self.forms()[0])
+            self.n[2].value = 2
+            self.close_elsewhere(generator)
+            if eat:
+                self.told(lambda: self.n[3].set(3))
+                self.assertEqual(self.db.level(), 1)
+                self.n[4].value = 4
+
+        self.told(lambda: self.db.run(body, False))
+        self.committed()
+        self.db.run(body, True)
+        self.committed(1, 4)
+        self.assertEqual(self.db.level(), 0)
+
+    def test_with_run_inside(self):
+        for kind in (None, KeyError, caret.Rollback, caret.Restart):
+            with self.subTest(kind=kind):
+                generator = self.begun(self.forms()[0])
+
+                def body():
+                    self.n[1].value = 1
+                    self.close_elsewhere(generator)
+                    for _ in range(2):
+                        self.told(lambda: self.n[2].set(2))
+                    if kind:
+                        raise kind
+
+                if kind is KeyError:
+                    self.assertRaises(KeyError, self.db.run, body)
+                    self.told(self.db.level)
+                else:
+                    self.told(lambda: self.db.run(body))
+                self.assertEqual(self.db.level(), 0)
+                self.committed()
+
+    def test_some_within_each_other(self):
+        """However many, and in whatever order, they are left: the first call after tells it, and then all is well."""
+        for order in itertools.permutations(range(3)):
+            generators = [self.begun(form) for form in self.forms()[:1] * 3]
+            self.assertEqual(self.db.level(), 3)
+            self.n["lost"].value = 1
+            for i in order[:-1]:
+                self.close_elsewhere(generators[i])
+            rest = generators[order[-1]]
+            if order[-1] > min(order[:-1]):
+                self.told(self.db.level)
+                self.told(lambda: self.n["lost"].set(1))
+            rest.close()
+            self.told(self.db.level)
+            self.assertEqual(self.db.level(), 0)
+            self.n[order].value = 1
+            self.n[order].kill()
+            self.committed()
+
+    def test_a_conflict_besides(self):
+        """It begins again, as after any conflict: so nothing of it is lost."""
+        runs, other = [], Other(self.db)
+        self.n.value = 0
+
+        def body():
+            runs.append(self.n.value)
+            self.n["sum"].value = runs[-1]
+            if len(runs) == 1:
+                generator = self.begun(self.forms()[0])
+                other.set("^n", 5)
+                with self.assertRaises(caret.Restart):
+                    self.db["^m"].value, self.n["x"].value
+                self.close_elsewhere(generator)
+
+        self.db.run(body)
+        self.assertEqual((runs, self.n["sum"].value, self.db.level()), (["0", "5"], "5", 0))
+
+    def test_of_a_shared_session(self):
+        """It belongs to no thread: whoever closes the generator ends its transaction."""
+        with self.db.session() as session:
+            generator = self.begun(self.forms()[0], session)
+            session["^n"][1].value = 1
+            self.assertIsNone(self.elsewhere(generator.close))
+            self.assertEqual(session.level(), 0)
+            session["^n"][2].value = 2
+            self.committed(2)
+
+    def test_of_a_session_that_is_in_a_call(self):
+        with self.db.session() as session:
+            generator = self.begun(self.forms()[0], session)
+            session["^n"][1].value = 1
+            with self.n.lock():
+                thread = threading.Thread(target=session["^n"].acquire)
+                thread.start()
+                while self.free(session):
+                    pass
+                with self.assertRaises(caret.InTransaction):
+                    generator.close()
+            thread.join()
+            self.told(lambda: session["^n"][2].set(2))
+            session["^n"][3].value = 3
+            self.committed(3)
+
+    @staticmethod
+    def free(session):
+        try:
+            return session.level() >= 0
+        except caret.InvalidError:
+            return False
+
+    def test_of_a_thread_that_has_ended(self):
+        generator = self.elsewhere(lambda: self.begun(self.forms()[0]))
+        for reused in (False, True):
+            if reused:
+                self.assertEqual(self.elsewhere(lambda: self.db.run(self.db.level)), 1)
+            self.assertEqual(self.db.run(self.db.level), 1)
+        self.close_quietly(generator)
+        self.n[1].value = 1
+        self.committed(1)
+
+    @staticmethod
+    def close_quietly(generator):
+        try:
+            generator.close()
+        except caret.Misuse:
+            pass
+
+    def test_one_of_a_link_that_another_thread_has_now(self):
+        """The frame that ends is not the one that is open there at its level."""
+        generator = self.elsewhere(lambda: self.begun(self.forms()[0]))
+
+        def work():  # the session of the thread that has ended
+            def body():
+                self.n[1].value = 1
+                generator.close()
+
+            self.db.run(body)
+
+        self.assertIsNone(self.elsewhere(work))
+        self.committed(1)
+
+    def test_over_with_one_around_it(self):
+        kept = []
+        with self.assertRaisesRegex(caret.InTransaction, "body left"):
+            self.db.run(lambda: kept.append(self.begun(self.forms()[0])))
+
+        def body():
+            self.n[1].value = 1
+            kept.append(self.begun(self.forms()[0]))
+            kept.pop(0).close()
+            self.n[2].value = 2
+            kept.pop().close()
+
+        self.db.run(body)
+        self.assertEqual(self.db.level(), 0)
+        self.committed(1)
+
+    def test_a_forked_child_has_none_of_it(self):
+        generator = self.begun(self.forms()[0])
+        self.close_elsewhere(generator)
+
+        def child():
+            self.n[1].value = 1
+            self.assertEqual(self.db.level(), 0)
+
+        self.assertEqual(self.in_child(child), 0)
+        self.told(self.db.level)
+        self.committed(1)
+
+    def conflict(self, runs):
+        runs.append(self.n.value)
+        self.n["sum"].value = runs[-1]
+        if len(runs) == 1:
+            Other(self.db).set("^n", 1)
+
+    def test_a_loop_that_returns_before_its_commit(self):
+        """The attempt had a conflict, and was to run again; Python gives no way to."""
+        runs, said, hook = [], [], sys.unraisablehook
+
+        def returns():
+            for attempt in self.db.attempts():
+                with attempt:
+                    return self.conflict(runs)
+
+        def breaks():
+            for attempt in self.db.attempts():
+                with attempt:
+                    self.conflict(runs)
+                    break
+
+        def raises():
+            for attempt in self.db.attempts():
+                if runs:
+                    raise KeyError
+                with attempt:
+                    self.conflict(runs)
+
+        for body in (returns, breaks, raises):
+            self.n.value, runs[:], said[:] = 0, [], []
+            sys.unraisablehook = lambda told: said.append(told.exc_type)
+            try:
+                body()
+            except KeyError:
+                pass
+            finally:
+                sys.unraisablehook = hook
+            self.assertEqual((runs, said), (["0"], [caret.InTransaction]))
+            self.told(lambda: self.n["sum"].set("lost"))
+            self.assertEqual((self.n["sum"].value, self.db.level()), (None, 0))
+
+    def test_a_loop_that_returns_from_its_last_attempt(self):
+        def body():
+            for attempt in self.db.attempts():
+                with attempt:
+                    self.n.value = 7
+                    return self.n.value
+
+        self.assertEqual((body(), self.n.value, self.db.level()), ("7", "7", 0))
 
 
 class Tasks(Case):

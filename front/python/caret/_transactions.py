@@ -64,26 +64,26 @@ def _with_locals(db, body):
 class _Block:
     """One `with`; what is not to run again."""
 
-    __slots__ = ("_db", "_flags", "_level", "_nested")
+    __slots__ = ("_db", "_flags", "_frame", "_nested")
 
     def __init__(self, db, flags, nested=False):
         self._db, self._flags, self._nested = db, flags, nested
-        self._level = None
+        self._frame = None
 
     def __enter__(self):
-        if self._level is not None:
+        if self._frame is not None:
             raise Misuse("INTXN: this block has begun already")
         db = self._db
         if self._nested and db.level() == 0:
             from ._core import NoTransaction
 
             raise NoTransaction("NOTXN: a savepoint is one of a transaction")
-        self._level = db._begin(self._flags)
+        self._frame = db._begin(self._flags)
         return db
 
     def __exit__(self, kind, error, trace):
-        level, self._level = self._level, None
-        return self._db._end(level, 0, kind, error, trace)
+        frame, self._frame = self._frame, None
+        return self._db._end(frame, 0, kind, error, trace)
 
 
 def snapshot(self):
@@ -104,35 +104,42 @@ def exclusive(self):
 class _Attempts:
     """for attempt in db.attempts(): with attempt: ..."""
 
-    __slots__ = ("_db", "_flags", "_most", "_level", "_over", "_locals", "number")
+    __slots__ = ("_db", "_flags", "_most", "_frame", "_inside", "_over", "_locals", "number")
 
     def __init__(self, db, flags, most, locals):
         self._db, self._flags, self._most, self._locals = db, flags, most, locals
-        self._level, self._over, self.number = None, False, 0
+        self._frame, self._inside, self._over, self.number = None, False, False, 0
 
     def __iter__(self):
         if self.number:
             raise Misuse("INTXN: attempts are for one loop")
-        while not self._over:
-            self.number += 1
-            yield self
-            if self._level is None and not self._over:
-                raise Misuse("INTXN: an attempt was not begun: for attempt in db.attempts(): with attempt: ...")
+        try:
+            while not self._over:
+                self.number += 1
+                yield self
+                if self._frame is None and not self._over:
+                    raise Misuse("INTXN: an attempt was not begun: for attempt in db.attempts(): with attempt: ...")
+        finally:
+            self._over = True
+            if self._frame is not None and not self._inside:  # by return or break, though it was to run again
+                self._db._leave(self._frame)
 
     def __enter__(self):
-        if self._over or (self._level is not None and self.number == 1):
+        if self._over or self._inside:
             raise Misuse("INTXN: this attempt was begun already")
-        if self._level is None:
-            self._level = self._db._begin(self._flags)
-            if self._locals and self._level == 1:
+        if self._frame is None:
+            self._frame = self._db._begin(self._flags)
+            if self._locals and self._db.level() == 1:
                 self._db._restore_locals(True)
+        self._inside = True
         return self
 
     def __exit__(self, kind, error, trace):
+        frame, self._frame, self._inside = self._frame, None, False
         self._over = True  # also when what follows raises
-        result = self._db._end(self._level, self._most, kind, error, trace)
+        result = self._db._end(frame, self._most, kind, error, trace)
         if result is None:
-            self._over = False
+            self._frame, self._over = frame, False
             return True
         return result
 
