@@ -47,7 +47,8 @@ local function run_out(kind, d, top, ok, v, p)
             unwind(top)
             return nil, trapped
         elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
-            if (v ~= nil) == (kind == EXTRINSIC) or before and before.control then
+            local jumped = before and before.control -- its target is the level's: it has to end as that does
+            if (v ~= nil) == (kind == EXTRINSIC) or jumped and (trapped or not before.fn) then
                 break
             end
             if kind == EXTRINSIC then
