@@ -299,6 +299,7 @@ local function read(s, p, cmd)
         return read_variable(s, p)
     end
     node, p = place(s, p + 1)
+    if byte(s, p) == 35 then fail("RWARG", p) end
     to, p = timeout(s, p)
     return { "readchar", node, to }, p
 end

@@ -19,6 +19,7 @@ local sets = require "mumps.compiler.set_emit"
 local tstart = require "mumps.compiler.tstart_emit"
 local format, concat = string.format, table.concat
 local value, cond = expr.value, expr.cond
+local truth = require "mumps.values.number".truth
 local number_of, spec_of = loops.number_of, loops.spec_of
 
 local M = {}
@@ -35,6 +36,15 @@ end
 
 local DEEPEST = 60
 
+-- After an IF of a literal that is false nothing is reached, but for an error of the compiler: that is raised.
+local function dead_error(args, cmds)
+    local last = cmds[#cmds]
+    if last[1] ~= "ERROR" then return nil end
+    for _, arg in ipairs(args) do
+        if arg[1] == "const" and not truth(arg[2]) then return last end
+    end
+end
+
 local function emit_if(k, cmds, i, ctx)
     ctx.depth = (ctx.depth or 0) + 1
     if ctx.depth > DEEPEST and tstart.may_hoist(ctx) then
@@ -44,6 +54,10 @@ local function emit_if(k, cmds, i, ctx)
     local args = cmds[i][2]
     if #args == 0 then
         return format("if T.t~=0 then %s end", sequence(k, cmds, i + 1, ctx))
+    end
+    local dead = dead_error(args, cmds)
+    if dead then
+        return commands.do_cmd.ERROR(k, dead)
     end
     local head, tail = {}, {}
     for j, arg in ipairs(args) do

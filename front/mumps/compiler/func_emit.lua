@@ -61,7 +61,7 @@ local function directed(k, args, forth, back)
         return x, forth, "1"
     elseif dir[1] == "const" or dir[1] == "un" and dir[3][1] == "const" then
         local d = dir[1] == "const" and tostring(dir[2]) or dir[2] .. tostring(dir[3][2])
-        if d == "1" or d == "-1" or d == "+1" then
+        if d == "1" or d == "-1" then
             return x, d == "-1" and back or forth, d == "-1" and "-1" or "1"
         end
     end

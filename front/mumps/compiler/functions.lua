@@ -118,6 +118,7 @@ function expr.call(full, s, p, col)
     if not rule then return soft("INVFCN", col), skip(s, p) end
     local args
     args, p = arguments(rule, s, p)
+    if full == "NEXT" and args[1][1] == "local" and not args[1][3] then fail("LVORDERARG", p - 1) end
     return { "fn", full, args }, p
 end
 

@@ -126,9 +126,11 @@ local function release_all(kind)
     end
 end
 
+-- ZALLOCATE does not count: ZDEALLOCATE gives back all of a name.
 local function release_ref(ref, kind)
     local e = held[identity(ref)]
-    if e and e[kind] > 0 then release_one(e, kind) end
+    if not e or e[kind] == 0 then return end
+    repeat release_one(e, kind) until kind == "lock" or e[kind] == 0
 end
 
 -- Loops of one step are not compiled: a single name, as it mostly is, goes without.
@@ -143,10 +145,10 @@ local serial = 0
 
 local function note(e, kind)
     if in_transaction then keep_floor() end
-    lock.granted = lock.granted + 1
+    serial = serial + 1
+    e.at = serial
     if not held[e.text] then
-        serial = serial + 1
-        held[e.text], count, e.at = e, count + 1, serial
+        held[e.text], count = e, count + 1
     end
     e[kind] = e[kind] + 1
 end
@@ -175,9 +177,12 @@ end
 local function take(first, s, room, n, timeout)
     local rc = c_lock(s, room, n, 0)
     if (rc == TIMEOUT or rc == DEADLOCK) and timeout ~= 0 then rc = wait(s, room, n, timeout) end
-    if rc == 0 then return true end
+    if rc == 0 then
+        lock.granted = lock.granted + 1
+        return true
+    end
     if rc ~= TIMEOUT and rc ~= DEADLOCK then return failed(rc, first) end
-    lock.timed_out = lock.timed_out + n
+    lock.timed_out = lock.timed_out + 1
     return false
 end
 

@@ -139,7 +139,7 @@ end
 
 -- ZSHOW codes, or codes:destination (a reference of mumps.data.ref).
 function Z.command(codes, destination)
-    if codes == nil or codes == "" then
+    if codes == nil then
         codes = "S"
     end
     if not destination then

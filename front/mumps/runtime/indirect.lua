@@ -515,6 +515,9 @@ function M.ref_step_query(ref, dir)
 end
 
 function M.ref_oldnext(ref)
+    if ref.n == 0 and ref.slot then
+        return fail("LVORDERARG")
+    end
     if ref.n > 0 and ref[ref.n] == -1 then
         ref[ref.n] = ""
     end

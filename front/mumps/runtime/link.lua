@@ -139,11 +139,11 @@ function H.compile_error(e)
 end
 
 function H.direction(v)
-    local d = H.num(v)
-    if d ~= 1 and d ~= -1 then
+    local text = H.str(v)
+    if text ~= "1" and text ~= "-1" then
         return fail("ORDER2")
     end
-    return d
+    return text == "1" and 1 or -1
 end
 
 -- Is n beyond the limit, going by that step?
