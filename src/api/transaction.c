@@ -46,11 +46,18 @@ static void fresh_view(caret_session *s)
     s->global.reads = &t->reads;
 }
 
+static __attribute__((noinline)) void forget_many(caret_session *s)
+{
+    if (atomic_load_explicit(&s->e->slot_wish, memory_order_relaxed) != 0)
+        caret__grow_expect(s->e, 0);
+    caret__buffer_drop(&s->txn);
+}
+
 static inline void forget_changes(caret_session *s)
 {
-    if (caret__unlikely(atomic_load_explicit(&s->e->slot_wish, memory_order_relaxed) != 0))
-        caret__grow_expect(s->e, 0);
-    caret__buffer_clear(&s->txn);
+    if (caret__unlikely(!caret__buffer_few(&s->txn)))
+        forget_many(s);
+    s->txn.changed = false;
 }
 
 /* Down to that mark of the journal. */
@@ -130,9 +137,16 @@ static int begin_outermost(caret_session *s, int flags)
     t->restarts = 0;
     t->flags = flags;
     t->restore_locals = false;
-    t->journal.used = 0;
+    CARET__ASSERT(t->journal.used == 0 && !t->changed && t->marks[0] == 0 && t->list_marks[0] == 0);
     fresh_view(s);
     return CARET_OK;
+}
+
+/* What there is of its changes when a transaction within another begins. */
+static void mark_changes(struct caret__txn *t)
+{
+    t->marks[t->level] = t->journal.used;
+    t->list_marks[t->level] = t->changed && !t->in_tree && !t->piled ? (uint8_t)t->list.nops : 0;
 }
 
 void caret__txn_forget(caret_session *s)
@@ -193,23 +207,30 @@ int caret_begin(caret_session *s, int flags)
                            CARET_MAX_NEST);
     if (caret__unlikely(flags != 0))
         rc = check_place(s, flags);
-    if (rc == CARET_OK && caret__likely(t->level == 0))
-        rc = begin_outermost(s, flags);
+    if (caret__likely(t->level == 0))
+        rc = rc == CARET_OK ? begin_outermost(s, flags) : rc;
+    else if (rc == CARET_OK)
+        mark_changes(t);
     if (rc != CARET_OK)
         return rc;
-    t->marks[t->level] = t->journal.used;
-    t->list_marks[t->level] = t->changed && !t->in_tree && !t->piled ? (uint8_t)t->list.nops : 0;
     t->lock_marks[t->level] = caret__lock_mark(&s->locker);
     t->level++;
     return CARET_OK;
 }
 
-static int need_txn(const char *function, caret_session *s)
+static __attribute__((noinline)) int need_txn_elsewhere(const char *function, caret_session *s)
 {
     int rc = s != NULL ? caret__session_enter(s) : caret__null(function, "s", "a session");
     if ((rc == CARET_OK || rc == CARET__REMOTE) && s->txn.level == 0)
         rc = caret__fail(CARET_E_NOTXN, "no transaction is in progress");
     return rc;
+}
+
+static inline int need_txn(const char *function, caret_session *s)
+{
+    if (caret__likely(s != NULL && caret__session_ready(s) && s->txn.level != 0))
+        return CARET_OK;
+    return need_txn_elsewhere(function, s);
 }
 
 static bool still_valid(void *ctx)

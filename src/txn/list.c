@@ -1,8 +1,8 @@
 /*
  * list.c - the sets and deletes of a short transaction, in the order they came: txn.h.
  *
- * The list is the record that it will become, and beside it, from the second op on, an index: the ops of one hash, the
- * newest first.
+ * The list is the record that it will become, and beside it the hash of each op's key.  A few ops are looked through
+ * from the end; of more there is an index: the ops of one hash, the newest first.
  *   A savepoint is a number of ops: rolling back to it takes those after it off the end, and what they replaced counts
  * again.  So a set may overwrite an op with a value of the same length only if that one is not older than the savepoint
  * that was made last.  Otherwise it is one more op, and before the commit those go that another one has replaced.
@@ -12,6 +12,8 @@
 #include "txn/txn.h"
 
 _Static_assert(CARET__SPOTS < UINT8_MAX, "an op and none fit a byte");
+
+#define INDEXED 6u /* so many ops have an index: with fewer, making it costs more than it saves */
 
 /* Of a key, by its end. */
 static inline unsigned hash_of(const uint8_t *key, size_t len)
@@ -24,7 +26,7 @@ static inline unsigned hash_of(const uint8_t *key, size_t len)
     return (unsigned)(end * UINT64_C(0x9E3779B97F4A7C15) >> 50);
 }
 
-/* Of such a hash: which chain it is in, and what is kept of the rest. */
+/* Which chain such a hash is in. */
 static inline unsigned chain_of(unsigned hash)
 {
     return hash >> 8;
@@ -42,27 +44,33 @@ static inline __attribute__((always_inline)) int
 find(const struct caret__txn *t, unsigned hash, const uint8_t *key, size_t len, struct caret__op_view *op)
 {
     CARET__ASSERT(t->changed && !t->in_tree && !t->piled);
-    if (caret__unlikely(t->list.nops < 2)) /* none: there was no memory for the first */
-        return t->list.nops == 1 && has_key(t, 0, key, len, op) ? 0 : -1;
-    for (unsigned i = t->listed.first[chain_of(hash)]; i != 0; i = t->listed.next[i - 1])
-        if (t->listed.more[i - 1] == (uint8_t)hash && has_key(t, i - 1, key, len, op))
-            return (int)i - 1;
+    const struct caret__listed *l = &t->listed;
+
+    if (t->list.nops < INDEXED) {
+        for (int i = (int)t->list.nops; --i >= 0;)
+            if (caret__unlikely(l->hash[i] == hash) && has_key(t, (unsigned)i, key, len, op))
+                return i;
+        return -1;
+    }
+    for (int i = l->first[chain_of(hash)]; --i >= 0; i = l->next[i])
+        if (l->hash[i] == hash && has_key(t, (unsigned)i, key, len, op))
+            return i;
     return -1;
 }
 
-static inline void index_op(struct caret__listed *l, unsigned i, unsigned hash)
+static inline void index_op(struct caret__listed *l, unsigned i)
 {
-    l->more[i] = (uint8_t)hash;
-    l->next[i] = l->first[chain_of(hash)];
-    l->first[chain_of(hash)] = (uint8_t)(i + 1);
+    uint8_t *first = &l->first[chain_of(l->hash[i])];
+
+    l->next[i] = *first;
+    *first = (uint8_t)(i + 1);
 }
 
-static void begin_index(struct caret__txn *t)
+static __attribute__((noinline)) void begin_index(struct caret__listed *l)
 {
-    struct caret__op_view op = caret__op_at(t->list.rec, t->listed.at[0]);
-
-    memset(t->listed.first, 0, sizeof t->listed.first);
-    index_op(&t->listed, 0, hash_of(op.key, op.klen));
+    memset(l->first, 0, sizeof l->first);
+    for (unsigned i = 0; i < INDEXED; i++)
+        index_op(l, i);
 }
 
 /* The op of a key with that hash stands at `at`, the last one; `replaced`: the op whose key it has; -1: none. */
@@ -72,15 +80,13 @@ static inline void note(struct caret__txn *t, uint32_t at, unsigned hash, int re
     unsigned i = t->list.nops - 1;
 
     l->at[i] = (uint16_t)at;
+    l->hash[i] = (uint16_t)hash;
     l->replaces[i] = (uint8_t)(replaced + 1);
-    if (i == 0) {
-        l->replaced = 0;
-        return;
-    }
-    if (i == 1)
-        begin_index(t);
-    index_op(l, i, hash);
-    l->replaced += replaced >= 0;
+    l->replaced = (i == 0 ? 0 : l->replaced) + (replaced >= 0);
+    if (caret__unlikely(i >= INDEXED))
+        index_op(l, i);
+    else if (caret__unlikely(i == INDEXED - 1))
+        begin_index(l);
 }
 
 /* Give the op a value of the same length. */
@@ -151,8 +157,8 @@ void caret__list_cut(struct caret__txn *t, unsigned nops)
     while (b->nops > nops) {
         unsigned i = --b->nops;
         struct caret__op_view op = caret__op_at(b->rec, l->at[i]);
-        if (i > 0)
-            l->first[chain_of(hash_of(op.key, op.klen))] = l->next[i];
+        if (i >= INDEXED) /* fewer need no index */
+            l->first[chain_of(l->hash[i])] = l->next[i];
         l->replaced -= l->replaces[i] != 0;
         b->values -= op.vlen;
         b->size = l->at[i];
@@ -185,7 +191,6 @@ void caret__list_drop_replaced(struct caret__txn *t)
         b->size += size;
         b->nops++;
         caret__batch_spot(b, &b->spots[i]);
-        op = caret__op_at(b->rec, at);
-        note(t, at, hash_of(op.key, op.klen), -1);
+        note(t, at, l->hash[i], -1);
     }
 }

@@ -52,12 +52,12 @@ struct caret__pile {
     uint32_t tell_at;  /* bytes: the background thread is told of what is gathered */
 };
 
-/* The index of a list (list.c): numbers of ops are one more than that, 0 is none. */
+/* The ops of a list, and their index (list.c): numbers of ops are one more than that, 0 is none. */
 struct caret__listed {
     uint8_t first[64];              /* by six bits of the key's hash: the newest op */
     uint8_t next[CARET__SPOTS];     /* of the same bits, the one before it */
-    uint8_t more[CARET__SPOTS];     /* eight further bits, so that few keys are compared */
     uint8_t replaces[CARET__SPOTS]; /* the op before it that has its key */
+    uint16_t hash[CARET__SPOTS];    /* fourteen bits, so that few keys are compared */
     uint16_t at[CARET__SPOTS];      /* of the op in the record */
     unsigned replaced;              /* ops whose key comes once more */
 };
@@ -84,8 +84,8 @@ struct caret__txn {
     struct caret__private buffer;
     struct caret__spans killed;
     struct caret__journal journal;
-    size_t marks[CARET_MAX_NEST + 1];        /* journal length at each begin */
-    uint8_t list_marks[CARET_MAX_NEST + 1];  /* ops in the list at each begin, unless it is a pile */
+    size_t marks[CARET_MAX_NEST + 1];       /* journal length at each begin; at the outermost one 0, always */
+    uint8_t list_marks[CARET_MAX_NEST + 1]; /* ops in the list at each begin, unless it is a pile; the same */
     uint64_t lock_marks[CARET_MAX_NEST + 1]; /* caret__lock_mark at each begin */
 };
 
@@ -135,13 +135,12 @@ bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len)
 /* Have the writes in the tree. */
 int caret__buffer_spill(struct caret__txn *t);
 
-/* Forget all writes; those of a few sets are a list that is just begun anew. */
+/* Forget all writes, but for `changed`, which is the caller's; of a few sets there is nothing to be forgotten: the list
+ * is just begun anew. */
 void caret__buffer_drop(struct caret__txn *t);
-static inline void caret__buffer_clear(struct caret__txn *t)
+static inline bool caret__buffer_few(const struct caret__txn *t)
 {
-    if (caret__unlikely(t->in_tree || t->piled || t->kills != 0))
-        caret__buffer_drop(t);
-    t->changed = false;
+    return ((unsigned)t->in_tree | (unsigned)t->piled | t->kills) == 0;
 }
 
 /* Put what the tree holds into a batch, in key order; room: where long values are written. */
