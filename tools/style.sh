@@ -129,6 +129,25 @@ check_layers()
         awk -v most="$most_files" '$1 > most { print $2 ":1: " $1 " .c files; " most " are the most" }'
 }
 
+# The files of a folder that can only be understood together, as each leads to all others: few. Only in api, whose files
+# are one session's calls, there may be more. Read from the objects that the library was made of.
+largest_circle=4 # arbitrary
+check_circles()
+{
+    objects=$(dirname "$library")/CMakeFiles/caret_objects.dir
+    if [ -z "$library" ] || [ ! -d "$objects/src" ]; then
+        echo "SKIP no objects of the engine are built"
+        return
+    fi
+    sed -n 's|^engine ||p' layers | tr ' ' '\n' | grep -vx api | while read -r layer; do
+        set --
+        for object in $(sed -n "s|^\(src/$layer/[^/]*\.c\)$|$objects/\1.o|p" "$scratch/files"); do
+            [ -f "$object" ] && set -- "$@" "$object"
+        done
+        [ $# -eq 0 ] || nm -A -g "$@" 2>/dev/null | awk -v folder="src/$layer" -v most=$largest_circle -f "$tools/circles.awk"
+    done
+}
+
 # External symbols begin with caret_; those with one underscore are exactly the public header's.
 check_prefixes()
 {
@@ -329,7 +348,7 @@ passed=0
 failed=0
 skipped=0
 [ $# -eq 0 ] &&
-    set -- format includes layers prefixes descriptors guards length assertions names scars words whitespace paths lua \
+    set -- format includes layers circles prefixes descriptors guards length assertions names scars words whitespace paths lua \
         shell links
 for check in "$@"; do
     "check_$check" >"$scratch/printed"

@@ -235,6 +235,30 @@ if command -v cc >/dev/null && command -v ar >/dev/null; then
     make_library 'int caret_get(int n) { return n; }'
     check --library "$library" prefixes
     note $? "a library with the right symbols does not pass"
+
+    # Files that lead to each other: four, and a fifth that leads to them; then five.
+    circle=$tree/CMakeFiles/caret_objects.dir/src/log
+    # make_circle file next: that uses a symbol of that one
+    make_circle()
+    {
+        mkdir -p "$circle"
+        printf 'int caret__%s(int n);\nint caret__%s(int n);\nint caret__%s(int n) { return caret__%s(n); }\n' \
+            "$1" "$2" "$1" "$2" >"$tree/src/log/$1.c"
+        cc -O0 -c -o "$circle/$1.c.o" "$tree/src/log/$1.c"
+    }
+    make_circles()
+    {
+        make_circle one two
+        make_circle two three
+        make_circle three four
+        make_circle four "$1"
+        make_circle five one
+    }
+    make_circles one
+    check --library "$library" circles
+    note $? "a circle of four files does not pass"
+    make_circles five
+    finds circles 'src/log/five.c:1: one of 5 files that refer to each other; 4 are the most'
 fi
 
 finish
