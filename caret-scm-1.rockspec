@@ -106,6 +106,7 @@ build = {
                 "src/log/snapshot.c",
                 "src/log/writer.c",
                 "src/txn/buffer.c",
+                "src/txn/collide.c",
                 "src/txn/list.c",
                 "src/txn/lock.c",
                 "src/txn/lock_check.c",

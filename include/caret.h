@@ -1005,6 +1005,31 @@ typedef struct caret_process_list {
 CARET_API int caret_processes_get(caret_db *db, caret_process_list **list);
 CARET_API void caret_processes_free(caret_process_list *list);
 
+/* A node at which transactions collide: they were restarted, for another had changed a leaf of the tree (some dozens of
+ * nodes that are neighbours) after they had read it.  It is the first node in that leaf that the restarted one would
+ * have changed itself; if there is none, the first node of the leaf. */
+typedef struct caret_collision {
+    const char *name; /* of the node, as ZWR text, NUL-terminated */
+    int above; /* 1: its name is too long to be kept; this is the nearest node above it with a shorter one */
+    uint64_t count; /* restarts, since it is remembered */
+    uint64_t time;  /* of the last one, nanoseconds since 1970 */
+    uint64_t pid;   /* of the process that was restarted last, as it sees itself */
+} caret_collision;
+
+typedef struct caret_collision_list {
+    size_t size; /* bytes of a caret_collision */
+    size_t count;
+    caret_collision *collision; /* most restarts first */
+} caret_collision_list;
+
+/* The nodes at which transactions of all processes collided since the first of them came.  64 are remembered; of those
+ * that share a place with others the ones of the last collisions.  They are noted without any lock, when a transaction
+ * is restarted: one may be missing, or counted wrong, if several processes note theirs at the same instant, or
+ * one dies then.  *list is to be freed with caret_collisions_free(), which ignores NULL.  NOMEM, CLOSED, EVICTED,
+ * READONLY: only a process that opened it for writing sees the others; UNSUPPORTED: a database by an address. */
+CARET_API int caret_collisions_get(caret_db *db, caret_collision_list **list);
+CARET_API void caret_collisions_free(caret_collision_list *list);
+
 /*
  * Following the log.  A caret_log reads, change by change, what was committed since the last checkpoint, and goes on
  * with what is committed then.  Writers neither wait for it nor notice it, and nothing is kept for it: a reader that

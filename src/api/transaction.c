@@ -19,6 +19,7 @@
 
 #include "api/session.h"
 #include "log/floor.h"
+#include "txn/collide.h"
 
 #define ALONE_NS    UINT64_C(10000000000) /* that CARET_TXN_ALONE waits for others of its kind: arbitrary */
 #define FLOOR_AFTER 3u                    /* restarts until a transaction takes the floor: docs/engine.md */
@@ -431,6 +432,8 @@ int caret_restart(caret_session *s)
     if (rc != CARET_OK)
         return rc == CARET__REMOTE ? caret__remote_restart(s) : rc;
     struct caret__txn *t = &s->txn;
+    if (t->broken && t->snapshot == NULL && !s->observes)
+        caret__collide_note(s->e->sh, t, &s->global, (uint64_t)s->e->pid);
     drop_changes(s);
     rc = caret__lock_restart(s->e, &s->locker, t->lock_marks[0]);
     if (rc == CARET_OK)

@@ -34,7 +34,7 @@
 
 #include "base/limits.h"
 
-#define CARET__LAYOUT_VERSION 11u
+#define CARET__LAYOUT_VERSION 12u
 #define CARET__SEG_MAGIC      UINT64_C(0x3167657374657263)
 
 /* Room for a path in segment and lock file. */
@@ -79,9 +79,11 @@ typedef uint64_t caret__segoff;
 #define CARET__HOLDER_SLOT_BITS 10u  /* of writer_slot */
 #define CARET__MAX_RESERVED     64u  /* runs being written before their commit, all processes together */
 #ifdef CARET_SMALL
-#define CARET__AWAITERS 4u /* places for those who wait for changes: all who find none share the last one */
+#define CARET__AWAITERS   4u /* places for those who wait for changes: all who find none share the last one */
+#define CARET__COLLISIONS 8u
 #else
-#define CARET__AWAITERS 64u
+#define CARET__AWAITERS   64u
+#define CARET__COLLISIONS 64u /* nodes at which transactions collided that are remembered */
 #endif
 
 /* Where the arena begins in the segment, and a segment in memory: a multiple of this.  A huge page of x86-64,
@@ -309,6 +311,17 @@ struct caret__awaiter {
 };
 _Static_assert(sizeof(struct caret__awaiter) == 128, "a place of one who waits");
 
+/* A node at which transactions collided.  Anybody, at any time; txn/collide.c tells what may be believed of it. */
+#define CARET__COLLISION_WORDS 12u
+struct caret__collision {
+    _Atomic uint64_t sum;                           /*  0: of the words; 0 = nothing is there */
+    _Atomic uint64_t count;                         /*  8: so often since it came here */
+    _Atomic uint64_t time;                          /* 16: when last, nanoseconds since 1970 */
+    _Atomic uint64_t pid;                           /* 24: of the process that was restarted last */
+    _Atomic uint64_t words[CARET__COLLISION_WORDS]; /* 32: of its key */
+};
+_Static_assert(sizeof(struct caret__collision) == 128, "a node at which transactions collided");
+
 /* ------------------------------------------------------------------ header */
 
 struct caret__shared {
@@ -418,6 +431,7 @@ struct caret__shared {
     _Atomic uint32_t ended;
 
     alignas(128) struct caret__awaiter awaiters[CARET__AWAITERS];
+    alignas(128) struct caret__collision collisions[CARET__COLLISIONS];
 
     /* anybody: pieces of the arena that were made huge; a note (shm/huge.c) */
     _Atomic uint64_t huge[CARET__HUGE_WORDS];

@@ -424,6 +424,7 @@ static void databases(void **state)
     caret_usage *usage;
     caret_lock_list *locks;
     caret_process_list *processes;
+    caret_collision_list *collisions;
     uint64_t place;
     unsigned cleared;
     char copy[128], copied[256];
@@ -495,6 +496,9 @@ static void databases(void **state)
     BAD(caret_processes_get(NULL, &processes), INVALID, "db is NULL");
     BAD(caret_processes_get(db, NULL), INVALID, "list is NULL");
     VOID(caret_processes_free(NULL));
+    BAD(caret_collisions_get(NULL, &collisions), INVALID, "db is NULL");
+    BAD(caret_collisions_get(db, NULL), INVALID, "list is NULL");
+    VOID(caret_collisions_free(NULL));
     BAD(caret_log_open(NULL, 0, &log), INVALID, "db is NULL");
     BAD(caret_log_open(db, 0, NULL), INVALID, "log is NULL");
     IS(caret_log_open(db, CARET_LOG_END - 1, &log), CARET_E_NOTFOUND);
