@@ -152,11 +152,32 @@ wait $teller
 try 0 top -n 1 -i 0.1
 grep -q 'per second: [0-9]* gets' out && grep -q " $holder .*caret" out && ! grep -q "$(printf '\033')" out
 note $? "top in plain text"
+echo 'while true do db:set("^hit", "a b", 7, "other") end' >other.lua
+cat >collide.lua <<'END'
+while true do
+    local tries = 0
+    db:tp(function()
+        tries = tries + 1
+        db:get("^hit", "a b", 7)
+        if tries == 1 then os.execute "sleep 0.01" end
+        db:set("^hit", "a b", 7, "mine")
+    end)
+end
+END
+"$caret" run other.lua &
+other=$!
+"$caret" run collide.lua &
+collider=$!
+until_true grep -q '"collisions":\[{"name":"^hit(\\"a b\\",7)","above":false,"restarts":[0-9.]*,"count":[0-9]*,"pid":'$collider'}\]' top.json
+try 0 top -n 1 -i 0.3
+grep -q '^ *[1-9][0-9]*  ^hit("a b",7)$' out
+note $? "where transactions collide"
+kill $collider $other
 kill -INT $runner $top
 [ ! -s top.err ] && grep -q '"globals":\[{"name":"^[xy]","changes":[1-9]' top.json && grep -q '"rates":{"gets":' top.json
 note $? "top saw the changes"
 kill $holder $waiter
-wait $holder $waiter $runner $top
+wait $holder $waiter $runner $top $collider $other
 try 0 check
 
 # A database whose users are killed, and whose files are deleted: its memory is found, told of, removed.

@@ -547,10 +547,21 @@ class Live(Case):
         w = self.w
         w.go("#live")
         self.server.program("""
-            while true do db:incr("^hot", 1) for i = 1, 50 do local _ = db.node("^oaks", i).__ end end""")
+            while true do
+                db:incr("^hot", 1) for i = 1, 50 do local _ = db.node("^oaks", i).__ end
+                local tries = 0
+                db:tp(function()
+                    tries = tries + 1
+                    db:get("^hot")
+                    if tries == 1 then os.execute "sleep 0.01" end
+                    db:set("^hit", 2)
+                end)
+            end""")
+        self.server.program("while true do db:incr('^hot', 1) end")
         w.sees("^hot", "[aria-label='Table of globals']")
         until("rates", lambda: w.text(".card .big span")[1] not in ("–", "0"))
         w.sees("caret", "[aria-label='Table of processes']")
+        w.sees("^hit", "[aria-label='Table of collisions']")
         until("a course", lambda: len(w.js("return document.querySelector('.spark').getAttribute('points')").split()) > 5)
         w.picture("live-busy")
 

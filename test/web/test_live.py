@@ -18,6 +18,22 @@ io.write("held\\n") io.flush() io.read()
 """
 
 
+OTHER = """local db = require("caret").open("%s") while true do db:set("^hit", "<b>", 1) end"""
+
+COLLIDER = """
+local db = require("caret").open("%s")
+while true do
+    local tries = 0
+    db:tp(function()
+        tries = tries + 1
+        db:get("^hit", "<b>")
+        if tries == 1 then os.execute "sleep 0.01" end
+        db:set("^hit", "<b>", 2)
+    end)
+end
+"""
+
+
 class Live(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -57,6 +73,32 @@ class Live(unittest.TestCase):
             if sets >= 50 and any(h["node"] == "^hot(1)" for h in data["hot"]):
                 break
         self.assertEqual([p["self"] for p in data["processes"]], [True])
+        events.close()
+
+    def test_where_transactions_collide(self):
+        children = []
+        for text in (OTHER, COLLIDER):
+            program = os.path.join(FOLDER, f"collide{len(children)}.lua")
+            with open(program, "w", encoding="ascii") as f:
+                f.write(text % self.path)
+            children.append(subprocess.Popen([CARET, "run", program]))
+        events = self.server.events("live", every=0.5)
+        before = 0
+        for _, data in events:
+            if data["collisions"]:
+                (c,) = data["collisions"]
+                self.assertEqual((c["name"], c["above"], c["pid"]), ('^hit("<b>")', False, children[1].pid))
+                self.assertGreater(c["restarts"], 0)
+                self.assertGreater(c["count"], before)
+                if before:
+                    break
+                before = c["count"]
+        for child in children:
+            child.kill()
+            child.wait()
+        for _, data in events:  # those of the past are not told
+            if not data["collisions"]:
+                break
         events.close()
 
     def test_locks_as_a_graph(self):

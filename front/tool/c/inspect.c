@@ -2,7 +2,7 @@
  * inspect.c - the Lua module caret.inspect: what is going on in a database, for `caret locks`, `log`, `watch`, `top`.
  *
  *   handle = inspect.open(path)   one more handle of a database that is open: handle:locks(), handle:clear(pid),
- *                                 handle:processes(), handle:log(place)
+ *                                 handle:processes(), handle:collisions(), handle:log(place)
  *   inspect.compact(path, progress)   replace the file of a database that nobody has open;
  *                                     progress(done, total) in bytes
  *   inspect.shm(dir, remove, lost)   the segments in a folder (nil: /dev/shm): a list of tables; some are removed
@@ -229,6 +229,29 @@ static int handle_processes(lua_State *L)
     return 1;
 }
 
+/* handle:collisions() -> list of tables {name, above, count, time, pid}, most restarts first */
+static int handle_collisions(lua_State *L)
+{
+    caret_collision_list *list;
+
+    if (caret_collisions_get(check_handle(L)->db, &list) != CARET_OK)
+        return raise(L);
+    lua_createtable(L, (int)list->count, 0);
+    for (size_t i = 0; i < list->count; i++) {
+        const caret_collision *c = &list->collision[i];
+        lua_createtable(L, 0, 5);
+        set_string(L, "name", c->name);
+        set_flag(L, "above", c->above);
+        set_integer(L, "count", c->count);
+        lua_pushnumber(L, (lua_Number)c->time * 1e-9);
+        lua_setfield(L, -2, "time");
+        set_integer(L, "pid", c->pid);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    caret_collisions_free(list);
+    return 1;
+}
+
 /* ------------------------------------------------------------------------ log */
 
 /* handle:log(place; 0 = the oldest, -1 = after the last) -> log | nil, text, name */
@@ -373,9 +396,13 @@ static void new_class(lua_State *L, const char *name, const luaL_Reg *methods, l
 
 int caret__open_inspect(lua_State *L)
 {
-    static const luaL_Reg handle[] = {{"close", handle_close}, {"locks", handle_locks},
-                                      {"clear", handle_clear}, {"processes", handle_processes},
-                                      {"log", handle_log},     {NULL, NULL}};
+    static const luaL_Reg handle[] = {{"close", handle_close},
+                                      {"locks", handle_locks},
+                                      {"clear", handle_clear},
+                                      {"processes", handle_processes},
+                                      {"collisions", handle_collisions},
+                                      {"log", handle_log},
+                                      {NULL, NULL}};
     static const luaL_Reg log[] = {
         {"close", log_close}, {"next", log_next}, {"wait", log_wait}, {"count", log_count}, {NULL, NULL}};
     static const luaL_Reg functions[] = {

@@ -7,7 +7,7 @@ local json = require "tool.lib.json"
 local sampling = require "tool.lib.sampling"
 
 local COUNTERS = sampling.COUNTERS
-local GLOBALS, PROCESSES, COMMANDS, CLIENTS = 8, 12, 8, 12 -- lines of each
+local GLOBALS, COLLISIONS, PROCESSES, COMMANDS, CLIENTS = 8, 8, 12, 8, 12 -- lines of each
 
 -- ------------------------------------------------------------------- printing
 
@@ -61,6 +61,11 @@ local function print_text(state, s)
     for i = 1, math.min(#s.globals, GLOBALS) do
         add("%8.0f  %s", s.globals[i].changes, s.globals[i].name)
     end
+    if #s.collisions > 0 then add("\n%8s  where transactions collide", "restarts") end
+    for i = 1, math.min(#s.collisions, COLLISIONS) do
+        local c = s.collisions[i]
+        add("%8.0f  %s%s", c.restarts, c.name, c.above and "  (below it)" or "")
+    end
     if s.server then print_server(add, s.server) end
     command.write(state.terminal and "\27[H\27[J" or "", table.concat(out, "\n"),
         state.terminal and "\n" or "\n\n")
@@ -82,10 +87,12 @@ end
 local function print_json(state, s)
     local processes = list_of(s.processes, {"pid", "command", "alive", "self", table.unpack(COUNTERS)})
     local globals = list_of(s.globals, {"name", "changes"})
+    local collisions = list_of(s.collisions, {"name", "above", "restarts", "count", "pid"})
     command.write(json.encode(json.object("file", state.db:path(), "time", os.time(), "seconds", s.seconds,
         "rates", json.fields(s.rates, COUNTERS), "log_lag", s.log_lag, "checkpoint_lag", s.checkpoint_lag,
         "arena_used", s.stat.arena_used, "arena_slots", s.stat.arena_slots, "snapshots", s.stat.snapshots,
         "processes", processes, "globals", globals, "globals_complete", s.globals_complete,
+        "collisions", collisions,
         "server", server_json(s.server))), "\n")
 end
 
@@ -124,8 +131,10 @@ return {
     catches = true,
     about = [[
 Rates per second of all processes together and of each, the busiest first; how much of the log is not on
-the disk yet, and how much not in the data file; and the globals that are changed most. On a terminal it
-is a picture that changes, elsewhere a block of lines for each look.
+the disk yet, and how much not in the data file; the globals that are changed most; and the nodes at which
+transactions collide: what a restarted one would have changed in the leaf of the tree that another changed
+first, or the first node of the leaf. On a terminal it is a picture that changes, elsewhere a block of lines
+for each look.
 
 Processes count in shared memory what they do, each for itself and some dozens of calls at a time, so
 slow ones show up in steps. Reads are not counted by global.

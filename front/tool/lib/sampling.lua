@@ -37,6 +37,31 @@ local function rates(before, now, seconds)
     return list, total
 end
 
+local function read_collisions(handle)
+    local list = handle:collisions()
+    for _, c in ipairs(list) do list[c.name] = c.count end
+    return list
+end
+
+-- Where transactions collided since the last time, most first.  One that was forgotten meanwhile, and came
+-- again, begins anew.
+local function new_collisions(before, now, seconds)
+    local list = {}
+    for _, c in ipairs(now) do
+        local old = before[c.name] or 0
+        local n = c.count >= old and c.count - old or c.count
+        if n > 0 then
+            list[#list + 1] = {name = c.name, above = c.above, restarts = n / seconds, count = c.count,
+                pid = c.pid}
+        end
+    end
+    table.sort(list, function(a, b)
+        if a.restarts ~= b.restarts then return a.restarts > b.restarts end
+        return a.name < b.name
+    end)
+    return list
+end
+
 local function follow(handle)
     local log, text = handle:log(-1)
     if not log then error(text, 0) end
@@ -67,7 +92,8 @@ function sampling:ask_server(seconds)
     return serving.sample(self.serving, self.address, self.handle:processes(), seconds)
 end
 
---- {seconds, stat, processes, rates, globals, globals_complete, log_lag, checkpoint_lag, server}.  options:
+--- {seconds, stat, processes, rates, globals, globals_complete, collisions, log_lag, checkpoint_lag, server}.
+-- options:
 -- server = false: it is not asked; changes = so many are looked at.
 function sampling:sample(options)
     options = options or {}
@@ -77,9 +103,11 @@ function sampling:sample(options)
     local s = {seconds = seconds, stat = stat}
     s.processes, s.rates = rates(self.before, now, seconds)
     s.globals, s.globals_complete = hot_globals(self, seconds, s.rates.sets, options.changes or SAMPLE)
+    local collided = read_collisions(self.handle)
+    s.collisions = new_collisions(self.collided, collided, seconds)
     s.log_lag, s.checkpoint_lag = stat.log_head - stat.log_durable, stat.log_head - stat.checkpoint_lsn
     if options.server ~= false then s.server = self:ask_server(seconds) end
-    self.clock, self.before = clock, now
+    self.clock, self.before, self.collided = clock, now, collided
     return s
 end
 
@@ -91,7 +119,7 @@ end
 --- handle: of inspect.open(); address: where the server is, nil: it is found.
 function sampling.new(db, handle, address)
     return setmetatable({db = db, handle = handle, address = address, serving = {}, log = follow(handle),
-        clock = host.clock(), before = read_processes(handle)}, sampling)
+        clock = host.clock(), before = read_processes(handle), collided = read_collisions(handle)}, sampling)
 end
 
 return sampling

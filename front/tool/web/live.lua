@@ -160,6 +160,7 @@ local function take(app, state)
     sample.time = os.time()
     sample.globals, sample.processes = json.list(sample.globals), json.list(sample.processes)
     sample.hot = hot_nodes(state, app.inspect)
+    sample.collisions = json.list(table.move(sample.collisions, 1, HOT, 1, {}))
     if wants(state.lookers, "locks") then add_locks(sample, app.inspect) end
     add_server(sample, state)
     return sample

@@ -49,11 +49,12 @@ export class Live extends Watcher {
         this.cards = Object.fromEntries(RATES.map(([name, title]) => [name, new Card(title, "/s")]));
         Object.assign(this.cards, {batch: new Card("Commits per flush", ""), lag: new Card("Log not on disk", ""), file: new Card("Not in the file", ""),
             arena: new Card("Arena in use", "")});
-        this.parts = Object.fromEntries(["processes", "globals", "hot", "server", "clients", "slow"].map((name) =>
+        this.parts = Object.fromEntries(["processes", "globals", "hot", "collisions", "server", "clients", "slow"].map((name) =>
             [name, el("div", {class: "table", tabindex: 0, role: "region", "aria-label": `Table of ${name}`})]));
         this.node = el("div", {class: "scroll"}, el("div", {class: "cards"}, Object.values(this.cards).map((card) => card.node)),
             el("div", {class: "panels"}, panel("Processes", this.parts.processes), panel("Globals, by changes", this.parts.globals),
-                panel("Hottest nodes", this.parts.hot), panel("Server: commands", this.parts.server),
+                panel("Hottest nodes", this.parts.hot),
+                panel("Where transactions collide", this.parts.collisions), panel("Server: commands", this.parts.server),
                 panel("Server: clients", this.parts.clients), panel("Server: slow commands", this.parts.slow)));
         for (const part of Object.values(this.parts)) show(part, el("p", {class: "note"}, "The first figures come in a second."));
     }
@@ -80,7 +81,11 @@ export class Live extends Watcher {
             ? table("Globals", [["global"], ["changes/s", "num"], ["share"]], now.globals.map((g) => [link(g.name), rate(g.changes), share(g.changes / top, "")]))
             : el("p", {class: "note"}, "Nothing changed in the last second."));
         show(this.parts.hot, now.hot?.length ? table("Hottest nodes", [["node"], ["changes/s", "num"]], now.hot.map((h) => [link(h.node), rate(h.changes)]))
-            : el("p", {class: "note"}, "No node changes now. Where many transactions restart, look here: they collide at nodes that change most."));
+            : el("p", {class: "note"}, "No node changes now."));
+        show(this.parts.collisions, now.collisions?.length
+            ? table("Where transactions collide", [["node"], ["restarts/s", "num"], ["in all", "num"], ["last pid", "num"]], now.collisions.map((c) =>
+                [el("span", null, link(c.name), c.above ? " (below it)" : ""), rate(c.restarts), number(c.count), String(c.pid)]))
+            : el("p", {class: "note"}, "No transaction was restarted in the last second."));
     }
 
     server(server) {
