@@ -62,7 +62,7 @@ int caret__segment_back(struct caret__engine *e, uint64_t off, uint64_t len)
         return CARET_OK;
     errno = rc;
     return caret__fail_errno(CARET_E_SHM, "%s: no room for %llu KiB more of shared memory (%s)", e->path,
-                             (unsigned long long)(len >> 10), e->seg_path);
+                             (unsigned long long)((len + 1023) >> 10), e->seg_path);
 }
 
 void caret__populate(void *p, uint64_t len)

@@ -111,8 +111,15 @@ static bool address_space_has(uint64_t bytes)
     return true;
 }
 
-/* The arena takes this only if so much is changed between two checkpoints; what a small database changes is small. */
-static uint64_t memory_to_use(const struct caret__engine *e, const char *dir)
+/* What the segment has for each page of the data file: its entry in the page table, and a bit in each bitmap. */
+static uint64_t bytes_of_pages(uint64_t npages)
+{
+    return npages * sizeof(struct caret__pte) + npages * CARET__MAP_SLOTS / 8;
+}
+
+/* The arena takes this only if so much is changed between two checkpoints; what a small database changes is small.
+ * Where room is short it leaves as much again to a database that grows, beside what its pages need now. */
+static uint64_t memory_to_use(const struct caret__engine *e, const char *dir, uint32_t npages)
 {
     if (e->memory_limit != 0)
         return e->memory_limit / 4;
@@ -120,8 +127,10 @@ static uint64_t memory_to_use(const struct caret__engine *e, const char *dir)
     uint64_t limit = caret__min64(ram, caret__memory_available("")) / 4;
     struct statvfs fs;
 
-    if (dir != NULL && statvfs(dir, &fs) == 0 && fs.f_blocks != 0) /* f_blocks 0: a tmpfs without limit */
-        limit = caret__min64(limit, (uint64_t)fs.f_bavail * fs.f_frsize / 2);
+    if (dir != NULL && statvfs(dir, &fs) == 0 && fs.f_blocks != 0) { /* f_blocks 0: a tmpfs without limit */
+        uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+        limit = caret__min64(limit, (room - caret__min64(room, bytes_of_pages(npages))) / 2);
+    }
     return limit;
 }
 
@@ -129,7 +138,7 @@ static uint64_t memory_to_use(const struct caret__engine *e, const char *dir)
 static int choose_sizes(struct caret__engine *e, struct caret__shared *sh, const char *dir, uint32_t npages,
                         uint32_t least_slots)
 {
-    uint64_t arena = e->options.arena_limit != 0 ? e->options.arena_limit : memory_to_use(e, dir);
+    uint64_t arena = e->options.arena_limit != 0 ? e->options.arena_limit : memory_to_use(e, dir, npages);
     uint64_t slots = caret__align_down(arena / CARET__PAGE_SIZE, 64);
 
     if (e->options.arena_limit == 0)

@@ -338,6 +338,27 @@ static void a_small_folder_gives_a_small_arena(void **state)
     assert_in_range(arena, room / 4, room / 2);
 }
 
+/* What the pages of the database need in the folder comes first, and the arena is half of the rest: so a large one that
+ * found no room to grow has it when it is opened again. */
+static void the_arena_leaves_room_for_the_pages(void **state)
+{
+    const uint64_t room = CARET__PAGE_SIZE < 1024 ? 4 << 20 : 64 << 20;
+    const uint32_t npages = (uint32_t)(room / 2 / sizeof(struct caret__pte));
+    struct fixture *f = *state;
+    char dir[96];
+
+    fixture_small_folder(f, room, dir);
+    f->e.options.arena_limit = 0;
+    int rc = caret__segment_create(&f->e, &f->id, dir, npages, 0);
+    uint64_t arena = rc == CARET_OK ? (uint64_t)f->e.sh->max_slots * CARET__PAGE_SIZE : 0;
+    if (rc == CARET_OK)
+        rc = caret__grow_arena(&f->e, f->e.sh->max_slots);
+    caret__segment_close(&f->e);
+    fixture_small_folder_gone(dir);
+    assert_int_equal(rc, CARET_OK);
+    assert_in_range(arena, room / 8, room / 4);
+}
+
 /* Nor more than a quarter of the memory; and a large machine's arena is larger than 1 GiB. */
 static void the_arena_is_a_quarter_of_the_memory(void **state)
 {
@@ -448,6 +469,7 @@ int main(void)
         TEST(arena_and_undo_grow_to_their_limits_only),
         TEST(full_shared_memory_is_an_error_that_leaves_nothing),
         TEST(a_small_folder_gives_a_small_arena),
+        TEST(the_arena_leaves_room_for_the_pages),
         TEST(the_arena_is_a_quarter_of_the_memory),
         TEST(limited_address_space_gives_smaller_limits),
         TEST(file_size_limit_is_an_error_not_a_signal),
