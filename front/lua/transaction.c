@@ -64,8 +64,8 @@ static void check_list(lua_State *L, struct caret__ldb *d, int list)
         lua_rawgeti(L, list, i);
         const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &len) : NULL;
         if (name == NULL || (len != 0 && name[0] == '^'))
-            caret__misuse(L, "the list of locals has names of local variables, not %s",
-                          name != NULL ? name : caret__typename(L, -1));
+            caret__misuse(L, "the list of locals has names of local variables, not %s%s",
+                          name != NULL ? "" : "a ", name != NULL ? name : caret__typename(L, -1));
         if (!(len == 1 && name[0] == '*')) {
             int rc = caret_node_var(&n.node, sizeof n, name, len);
             if (rc != CARET_OK)

@@ -77,9 +77,10 @@ int caret__address(lua_State *L, struct caret__ldb *d, caret_node_buf *tmp, int 
         const char *name = lua_tolstring(L, first, &len);
         rc = caret_node_var(&tmp->node, sizeof *tmp, name, len);
     } else {
-        caret__misuse(L, "a variable name or a node was expected, not %s",
-                      last < first ? "nothing" : caret__typename(L, first));
-        return 0;
+        if (last < first)
+            return caret__misuse(L, "a variable name or a node was expected, not nothing");
+        return caret__misuse(L, "a variable name or a node was expected, not a %s",
+                             caret__typename(L, first));
     }
     if (rc != CARET_OK)
         caret__raise(L, d, rc);

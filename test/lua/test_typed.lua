@@ -57,6 +57,11 @@ function TestTyped:test_steps_know_types()
     lu.assertEquals({n.a[2].__, n:put(false), n.__}, {"7", false, false})
     lu.assertEquals({n:put("a", 2, nil), n.a[2].__}, {})
     lu.assertErrorMsgContains("test_typed.lua", function() n:put("a", print) end)
+    for _, set in ipairs {n.__set, n.__swap, n.__add, n.__put} do
+        lu.assertErrorMsgContains("a value must be a string, a number, a boolean or a table, not a function",
+            set, n, print)
+        lu.assertErrorMsgContains("or a table, not a node", set, n, n.a)
+    end
     lu.assertErrorMsgContains("put needs a value", n.put, n)
 end
 

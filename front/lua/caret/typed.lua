@@ -214,8 +214,10 @@ function typed.encode(value)
         return value
     elseif kind == "boolean" then
         return value and "\1true" or "\1false"
+    elseif kind == "number" or kind == "nil" then
+        return value -- NaN and infinities are for set to refuse
     elseif kind ~= "table" or core.isnode(value) then
-        return value -- a number; nil; or what set refuses
+        misuse("a value must be a string, a number, a boolean or a table, not a " .. typename(value))
     end
     local out = {"\1"}
     write_table(value, out, {depth = 0})

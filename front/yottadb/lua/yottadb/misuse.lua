@@ -94,7 +94,8 @@ local function first(front) return front + 1 end
 local cases = {
     {"^a value must be a string or a number, not a (%a+)$", value, "set"},
     {"^a subscript must be a string or a number, not a (%a+)$", subscript, "node"},
-    {"^a variable name or a node was expected, not (%a+)$", first, "node"},
+    {"^a variable name or a node was expected, not a (%a+)$", first, "node"},
+    {"^a variable name or a node was expected, not (nothing)$", first, "node"},
 }
 
 --- The text of a misuse in our words.
