@@ -1,6 +1,6 @@
 -- What a cache costs: tools/lua.sh luajit bench/cache.lua [--json], and the other Luas. Nanoseconds of
 -- processor time, the median of 7 runs: 100,000 keys of 20 bytes, values of 20 bytes, keys in random order
--- and in order; a bare get and set of nodes beside it, in turns.  Bars for LuaJIT: docs/benchmark.md.
+-- and in order; a bare get and set of nodes beside it, in turns.  Numbers beside works: bars for LuaJIT.
 
 local caret = require "caret"
 local path = os.tmpname()

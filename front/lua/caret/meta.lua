@@ -363,8 +363,8 @@ function Database:variables(locals) end
 ---times while the others wait. So no input or output in it, no sleeping, and no change of Lua variables that a second
 ---run would spoil.
 ---
----Transactions nest: an inner one is a savepoint. A coroutine can't yield out of one ("attempt to yield across a
----C-call boundary").
+---Transactions nest: an inner one is a savepoint. A coroutine can't yield out of one ("a coroutine can't leave a
+---transaction or snapshot midway").
 ---
 ---A second database, or another object of the same file, can be read in it: nodes, walks, snapshots. That is not a part of
 ---the transaction: each read sees what is committed at that moment, never what this transaction has done, and does not make
