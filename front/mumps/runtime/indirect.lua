@@ -565,7 +565,7 @@ function M.zgoto(n, f)
     elseif n == 0 then
         return M.halt()
     elseif n < now then
-        local trap = level.handling == n - 1 -- what its $ETRAP called goes to that level: the trap ends
+        local trap = level.in_trap(n - 1) -- what its $ETRAP called goes to that level: the trap ends
         return errors.rethrow{control = "goto", level = trap and n - 1 or n, trap = trap}
     end
 end

@@ -205,6 +205,16 @@ function M.live(from)
     return list
 end
 
+-- Does the text of a trap run at that level?  Not when it left it by GOTO.
+function M.in_trap(n)
+    local at, height, code, trap, _ = L.n, 2
+    repeat
+        code, _, height, trap = next_level(height)
+        at, height = at - 1, height and height + 1
+    until not code or at < n
+    return trap or false
+end
+
 local function level_at(n)
     local seen = M.seen[n]
     if seen or n > M.top() then
