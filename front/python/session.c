@@ -16,7 +16,7 @@
  *   I2  A thread that has the GIL is in no call of the engine, but for its own.
  *   I3  Once `closing` is set, each link of the core has the trouble CLOSED, also one that is made at that moment.
  * So whoever has the GIL and sees core->busy == 0 knows that nobody is in a call: then, and only then, closing ends the
- * sessions and the handle.  It lets the GIL go for that; by I3 no call begins meanwhile.
+ * sessions, which lets the GIL go if it sleeps, and the handle, without the GIL; by I3 no call begins meanwhile.
  *
  * A thread must not wait for a mutex of this process with the GIL in its hand: the thread that has the mutex may wait
  * for the GIL.  So what calls the engine has entered a link, or has set `current` to the one that it closes, or has let
@@ -346,9 +346,9 @@ static void close_now(struct caret__py_core *c, int *rc)
 {
     caret_db *db = c->db;
 
-    PyThreadState *ts = caret__py_unlock(NULL);
     for (struct caret__py_link *l = c->links; l != NULL; l = l->next)
-        caret__py_link_close(l);
+        caret__py_link_close(l); /* with the GIL: others look at links, to find that they are closed */
+    PyThreadState *ts = caret__py_unlock(NULL);
     *rc = db != NULL ? caret_close(db) : CARET_OK;
     caret__py_relock(NULL, ts);
     c->db = NULL;

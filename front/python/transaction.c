@@ -105,7 +105,7 @@ void caret__py_down_to(struct caret__py_link *l, unsigned depth)
         depth--;
     l->depth = depth;
     caret__py_here.current = l;
-    while (l->s != NULL && caret_txn_level(l->s) > depth)
+    while (l->s != NULL && !(l->trouble & CARET__PY_CLOSED) && caret_txn_level(l->s) > depth)
         if (caret_rollback(l->s) != CARET_OK)
             break;
     if (depth == 0)
