@@ -113,10 +113,42 @@ static uint8_t *place_prefix(struct caret__page *p, unsigned len)
 
 #define CHUNK 16u /* bytes that are copied at once for an entry that has no more */
 
+static inline __attribute__((always_inline)) bool take_entries(struct caret__page *p, unsigned at,
+                                                               unsigned floor, unsigned *heap,
+                                                               const struct caret__page *src, unsigned from,
+                                                               unsigned to, unsigned skip)
+{
+    const uint8_t *base = (const uint8_t *)src;
+    unsigned top = *heap;
+
+    for (unsigned i = from; i < to; i++, at++) {
+        uint64_t slot = caret__racy64(&src->slot[i]); /* head, offset, key length, as in page.h */
+        unsigned off = (unsigned)(slot >> 32) & 0xffffu, klen = (unsigned)(slot >> 48);
+        if (off < CARET__PAGE_HEAD || off > CARET__PAGE_SIZE - 2u)
+            return false; /* it was damaged */
+        unsigned vword = caret__racy16(base + off);
+        unsigned all = (unsigned)caret__entry_bytes(klen, vword & CARET__VLEN_MASK);
+        if (klen < skip || off + all > CARET__PAGE_SIZE || top - floor < all - skip)
+            return false;
+        uint8_t *end = (uint8_t *)p + top;
+        if (all - skip <= CHUNK && top - floor >= CHUNK)
+            caret__racy_copy(end - CHUNK, base + off + all - CHUNK, CHUNK); /* nothing is below it yet */
+        else
+            caret__racy_copy_value(end - (all - 2 - skip), base + off + 2 + skip, all - 2 - skip);
+        top -= all - skip;
+        caret__racy_put16((uint8_t *)p + top, (uint16_t)vword);
+        uint32_t head =
+            skip == 0 ? (uint32_t)slot : caret__key_head_behind((uint8_t *)p + top + 2, klen - skip, 4);
+        caret__racy_put64(&p->slot[at], head | (uint64_t)top << 32 | (uint64_t)(klen - skip) << 48);
+    }
+    *heap = top;
+    return true;
+}
+
 bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to,
                       unsigned prefix_len)
 {
-    const uint8_t *prefix, *base = (const uint8_t *)src;
+    const uint8_t *prefix;
     unsigned skip = prefix_len - caret__page_prefix(src, &prefix), n = to - from;
     unsigned heap = CARET__PAGE_SIZE - prefix_len, floor = CARET__PAGE_HEAD + 8u * n;
 
@@ -126,26 +158,8 @@ bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsi
     caret__racy_copy(to_prefix, prefix, prefix_len - skip);
     if (skip != 0)
         caret__racy_copy(to_prefix + prefix_len - skip, caret__page_entry(src, from).key, skip);
-    for (unsigned i = 0; i < n; i++) {
-        uint64_t slot = caret__racy64(&src->slot[from + i]); /* head, offset, key length, as in page.h */
-        unsigned off = (unsigned)(slot >> 32) & 0xffffu, klen = (unsigned)(slot >> 48);
-        if (off < CARET__PAGE_HEAD || off > CARET__PAGE_SIZE - 2u)
-            return false; /* it was damaged */
-        unsigned vword = caret__racy16(base + off);
-        unsigned all = (unsigned)caret__entry_bytes(klen, vword & CARET__VLEN_MASK);
-        if (klen < skip || off + all > CARET__PAGE_SIZE || heap - floor < all - skip)
-            return false;
-        uint8_t *end = (uint8_t *)p + heap;
-        if (all - skip <= CHUNK && heap - floor >= CHUNK)
-            caret__racy_copy(end - CHUNK, base + off + all - CHUNK, CHUNK); /* nothing is below it yet */
-        else
-            caret__racy_copy_value(end - (all - 2 - skip), base + off + 2 + skip, all - 2 - skip);
-        heap -= all - skip;
-        caret__racy_put16((uint8_t *)p + heap, (uint16_t)vword);
-        uint32_t head =
-            skip == 0 ? (uint32_t)slot : caret__key_head_behind((uint8_t *)p + heap + 2, klen - skip, 4);
-        caret__racy_put64(&p->slot[i], head | (uint64_t)heap << 32 | (uint64_t)(klen - skip) << 48);
-    }
+    if (!take_entries(p, 0, floor, &heap, src, from, to, skip))
+        return false;
     finish_page(p, n, heap);
     return true;
 }
@@ -179,6 +193,12 @@ void caret__page_fill_put(struct caret__page *p, unsigned i, unsigned *heap, con
 {
     CARET__ASSERT_CMP(prefix_len, <=, kv->a_len + kv->b_len);
     fill_entry(p, i, heap, kv, prefix_len);
+}
+
+bool caret__page_fill_take(struct caret__page *p, unsigned i, unsigned n, unsigned *heap,
+                           const struct caret__page *src, unsigned from, unsigned to, unsigned skip)
+{
+    return take_entries(p, i, CARET__PAGE_HEAD + 8u * n, heap, src, from, to, skip);
 }
 
 void caret__page_fill_end(struct caret__page *p, unsigned n, unsigned heap)

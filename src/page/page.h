@@ -326,6 +326,11 @@ void caret__page_fill_put(struct caret__page *p, unsigned i, unsigned *heap, con
                           unsigned prefix_len);
 void caret__page_fill_end(struct caret__page *p, unsigned n, unsigned heap);
 
+/* Put the entries [from, to) of another page as the i-th and those after it, of n; both pages have the same prefix, but
+ * that of p is `skip` bytes longer.  false: the other page is damaged, or they do not fit. */
+bool caret__page_fill_take(struct caret__page *p, unsigned i, unsigned n, unsigned *heap,
+                           const struct caret__page *src, unsigned from, unsigned to, unsigned skip);
+
 /* Fill an empty page with the entries [from, to) of another page, all of which share prefix_len bytes, at least
  * the other's prefix; the whole prefix they share.  False: the other page is damaged, and this one garbage. */
 bool caret__page_take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to,

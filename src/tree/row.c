@@ -32,7 +32,8 @@
  */
 #include "tree/split.h"
 
-#define FEW 8u /* arbitrary: sets of a leaf that are done one by one */
+#define FEW  8u /* arbitrary: sets of a leaf that are done one by one; */
+#define PART 2u /* so are those that are at most one for so many entries of the leaf */
 
 union scratch {
     struct caret__page page;
@@ -80,6 +81,7 @@ static unsigned group_of(const struct caret__cursor *c, const struct caret__kv *
 /* -------------------------------------------------------------------- merge */
 
 #define FROM_ROW 0x8000u
+#define SPARSE   4u /* arbitrary: so many old entries for one of the row */
 
 /* What a leaf will have: entries of the old page, or of the row. */
 struct merged {
@@ -134,13 +136,53 @@ static unsigned key_at(const struct merged *m, unsigned which, uint8_t *key, uns
     return kv->b_len;
 }
 
+/* Of a leaf that has many entries for each of the row: up to where do they come before the next one of that? */
+static unsigned end_of_run(const struct merged *m)
+{
+    bool found;
+
+    if (m->ikv == m->nkv)
+        return m->nold;
+    if (m->nold - m->iold < SPARSE * (m->nkv - m->ikv))
+        return m->iold;
+    return caret__page_find(m->old, m->kv[m->ikv].b, m->kv[m->ikv].b_len, &found);
+}
+
+/* Take the old entries up to `to`, if all of them fit: then so does each of them before the ones after it, as the
+ * prefix that all share only gets shorter. */
+static bool take_run(struct merged *m, unsigned to)
+{
+    const uint8_t *prefix;
+    unsigned old_plen = caret__page_prefix(m->old, &prefix), many = to - m->iold, sum = 0, vlen;
+    unsigned first_len = m->n == 0 ? key_at(m, m->iold, m->first, &vlen) : m->plen;
+    unsigned len = key_at(m, to - 1, m->next, &vlen);
+    unsigned plen = (unsigned)caret__common_prefix(m->first, first_len, m->next, len);
+
+    for (unsigned i = m->iold; i < to; i++) {
+        struct caret__entry e = caret__page_entry(m->old, i);
+        sum += (unsigned)caret__entry_room(e.klen + old_plen, e.vlen);
+    }
+    if (plen + m->bytes + sum - (m->n + many) * plen > CARET__PAGE_USABLE)
+        return false;
+    for (; m->iold < to; m->iold++)
+        m->order[m->n++] = (uint16_t)m->iold;
+    m->plen = plen;
+    m->bytes += sum;
+    return true;
+}
+
 /* Step 1. */
 static void take_what_fits(struct merged *m)
 {
+    bool runs = true; /* until one does not fit: what does of it is found one by one */
+
     m->n = m->bytes = m->plen = m->last_pos = 0;
     m->iold = m->ikv = 0;
     m->next_len = 0;
     while (m->iold < m->nold || m->ikv < m->nkv) {
+        unsigned to = runs ? end_of_run(m) : m->iold;
+        if (to > m->iold && (runs = take_run(m, to)))
+            continue;
         bool both;
         unsigned which = choose(m, &both), vlen, len = key_at(m, which, m->next, &vlen);
         unsigned plen = m->n == 0 ? len : (unsigned)caret__common_prefix(m->first, m->plen, m->next, len);
@@ -182,22 +224,38 @@ static void free_replaced(struct caret__w *w, const struct merged *m)
     }
 }
 
+/* Old entries that follow one another are the entries [i, end) of the new page. */
+static unsigned write_run(struct caret__page *p, unsigned i, unsigned *heap, const struct merged *m)
+{
+    const uint8_t *prefix;
+    unsigned old_plen = caret__page_prefix(m->old, &prefix), from = m->order[i], many = 1;
+
+    while (i + many < m->n && m->order[i + many] == from + many)
+        many++;
+    if (m->plen >= old_plen) {
+        bool ok = caret__page_fill_take(p, i, m->n, heap, m->old, from, from + many, m->plen - old_plen);
+        CARET__ASSERT_ALWAYS(ok);
+        return i + many;
+    }
+    for (unsigned k = 0; k < many; k++) {
+        struct caret__entry e = caret__page_entry(m->old, from + k);
+        struct caret__kv kv = caret__entry_kv(&e, prefix, old_plen);
+        caret__page_fill_put(p, i + k, heap, &kv, m->plen);
+    }
+    return i + many;
+}
+
 /* Step 3, the leaf. */
 static void write_merged(struct caret__page *p, uint32_t pgno, const struct merged *m)
 {
     caret__page_init(p, pgno, 0);
-    const uint8_t *prefix;
-    unsigned old_plen = caret__page_prefix(m->old, &prefix);
     unsigned heap = caret__page_fill_begin(p, m->first, m->plen);
-    for (unsigned i = 0; i < m->n; i++) {
+    for (unsigned i = 0; i < m->n;) {
         unsigned which = m->order[i];
-        if (which & FROM_ROW) {
-            caret__page_fill_put(p, i, &heap, &m->kv[which & ~FROM_ROW], m->plen);
-            continue;
-        }
-        struct caret__entry e = caret__page_entry(m->old, which);
-        struct caret__kv kv = caret__entry_kv(&e, prefix, old_plen);
-        caret__page_fill_put(p, i, &heap, &kv, m->plen);
+        if (which & FROM_ROW)
+            caret__page_fill_put(p, i++, &heap, &m->kv[which & ~FROM_ROW], m->plen);
+        else
+            i = write_run(p, i, &heap, m);
     }
     caret__page_fill_end(p, m->n, heap);
     caret__racy_put16(&p->last_pos, (uint16_t)m->last_pos);
@@ -303,6 +361,14 @@ static unsigned one_by_one(struct caret__w *w, struct caret__cursor *c, const st
     return n;
 }
 
+/* Are they few for what the leaf has?  Each moves the slots after it; a merge writes all entries anew. */
+static bool few(const struct caret__w *w, const struct caret__cursor *c, unsigned n)
+{
+    const struct caret__page *p = caret__w_page(w, c->path.pgno[c->path.leaf]);
+
+    return n < FEW || n * PART <= caret__page_count(p);
+}
+
 static bool has_runs(const struct caret__kv *kv, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -325,7 +391,7 @@ void caret__tree_set_row(struct caret__w *w, struct caret__cursor *c, const stru
         unsigned group = group_of(c, kv + i, n - i);
         if (w->pg->ts->has_runs && has_runs(kv + i, group))
             caret__mark_runs(w, &c->path);
-        unsigned done = group < FEW ? one_by_one(w, c, kv + i, group) : 0;
+        unsigned done = few(w, c, group) ? one_by_one(w, c, kv + i, group) : 0;
         i += done;
         if (done < group)
             i += merge(w, c, kv + i, group - done);
