@@ -115,6 +115,7 @@ build = {
                 "src/txn/lock_table.c",
                 "src/txn/merge.c",
                 "src/txn/pile.c",
+                "src/txn/sought.c",
                 "src/open/claim.c",
                 "src/open/datafile.c",
                 "src/open/observe.c",

@@ -162,7 +162,7 @@ static __attribute__((noinline)) int get_in_txn(caret_session *s, struct caret__
 
     if (s->txn.broken)
         return CARET_RESTART;
-    if (caret__unlikely(s->txn.piled) && caret__buffer_spill(&s->txn) != CARET_OK)
+    if (caret__buffer_ready(&s->txn) != CARET_OK)
         return CARET_E_NOMEM;
     int said = caret__buffer_get(&s->txn, caret__node_key(n), n->key_len, &val, &len);
     if (said < 0)

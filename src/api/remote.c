@@ -185,7 +185,7 @@ static int get_buffered(caret_session *s, const struct caret__node *n, caret_sli
 
     if (s->txn.level == 0 || !s->txn.changed)
         return CARET_ROLLBACK;
-    int rc = s->txn.piled ? caret__buffer_spill(&s->txn) : CARET_OK;
+    int rc = caret__buffer_ready(&s->txn);
     if (rc != CARET_OK)
         return rc;
     int said = caret__buffer_get(&s->txn, caret__node_key(n), n->key_len, &val, &len);

@@ -147,7 +147,7 @@ static int begin_outermost(caret_session *s, int flags)
 static void mark_changes(struct caret__txn *t)
 {
     t->marks[t->level] = t->journal.used;
-    t->list_marks[t->level] = t->changed && !t->in_tree && !t->piled ? (uint8_t)t->list.nops : 0;
+    t->list_marks[t->level] = t->changed && !t->in_tree ? t->list.size : 0;
 }
 
 void caret__txn_forget(caret_session *s)
@@ -421,7 +421,7 @@ void caret__txn_undo(caret_session *s, unsigned level)
 {
     struct caret__txn *t = &s->txn;
 
-    caret__list_cut(t, t->list_marks[level]);
+    caret__buffer_cut(t, t->list_marks[level]);
     undo_changes(s, t->marks[level]);
     t->level = level;
 }

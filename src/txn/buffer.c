@@ -96,19 +96,48 @@ static inline bool is_long(const struct caret__txn *t, size_t len, size_t vlen)
                         (t->list.nops >= LIST_OPS || t->list.size + caret__op_size(len, vlen) > LIST_BYTES));
 }
 
-/* In a savepoint only what can be taken off its end again. */
+/* In a savepoint only while the journal has nothing. */
 static inline bool fits_list(const struct caret__txn *t, size_t len, size_t vlen)
 {
     return !t->in_tree && caret__value_inline(len, vlen) &&
-           (t->level <= 1 || (!is_long(t, len, vlen) && !t->restore_locals && t->journal.used == 0));
+           (t->level <= 1 || (!t->restore_locals && t->journal.used == 0));
+}
+
+/* Is there an op of the innermost savepoint that can be given the value?  Its crc must not be known yet. */
+static bool pile_overwrite(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
+{
+    uint32_t at = caret__sought_find(&t->pile.sought, &t->list, key, len);
+
+    if (at < CARET__REC_HEAD || at < t->list_marks[t->level - 1] || at < t->list.crc_upto)
+        return false;
+    struct caret__op_view op = caret__op_at(t->list.rec, at);
+    if (op.vlen != vlen)
+        return false;
+    if (vlen != 0)
+        memcpy((uint8_t *)(uintptr_t)op.val, val, vlen);
+    return true;
 }
 
 static int pile_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
 {
+    struct caret__pile *p = &t->pile;
+
     if (!t->piled)
-        caret__pile_begin(&t->pile, &t->list);
+        caret__pile_begin(p, &t->list);
     t->piled = true;
-    return caret__pile_add(&t->pile, &t->list, key, len, val, vlen);
+    if (p->sought.size != 0 && pile_overwrite(t, key, len, val, vlen))
+        return CARET_OK;
+    int rc = caret__pile_add(p, &t->list, key, len, val, vlen, t->level > 1);
+    if (rc == CARET_OK && p->sought.size != 0)
+        (void)caret__sought_add(&p->sought, &t->list, p->last, t->level > 1);
+    return rc;
+}
+
+int caret__buffer_index(struct caret__txn *t)
+{
+    if (!caret__batch_only(&t->list, CARET__KINDS_SET)) /* it begins with kills */
+        return caret__buffer_spill(t);
+    return caret__sought_make(&t->pile.sought, &t->list, t->level > 1 ? t->list_marks[1] : UINT32_MAX);
 }
 
 int caret__buffer_finish(struct caret__txn *t)
@@ -117,6 +146,7 @@ int caret__buffer_finish(struct caret__txn *t)
         caret__list_drop_replaced(t);
     if (!t->piled || t->pile.in_order)
         return CARET_OK;
+    caret__sought_drop(&t->pile.sought);
     int rc = caret__pile_order(&t->list);
     if (rc == CARET_OK)
         caret__pile_begin(&t->pile, &t->list);
@@ -179,9 +209,23 @@ static void forget_kills(struct caret__txn *t)
 /* What a pile took is given back. */
 static inline void end_list(struct caret__txn *t)
 {
-    if (caret__unlikely(t->piled))
+    if (caret__unlikely(t->piled)) {
+        caret__sought_drop(&t->pile.sought);
         caret__batch_destroy(&t->list);
+    }
     t->piled = false;
+}
+
+void caret__buffer_cut(struct caret__txn *t, uint32_t size)
+{
+    if (!t->piled || !t->changed) {
+        caret__list_cut(t, size);
+        return;
+    }
+    caret__pile_cut(&t->pile, &t->list, size > CARET__REC_HEAD ? size : CARET__REC_HEAD);
+    t->changed = t->list.nops != 0;
+    if (!t->changed)
+        end_list(t);
 }
 
 /* All ops of the list, none of which is above the first savepoint. */
@@ -205,9 +249,9 @@ static int put_ops_noted(struct caret__txn *t)
     unsigned level = 1;
     int rc = CARET_OK;
 
-    CARET__ASSERT(t->journal.used == 0 && !t->piled && t->level > 1);
-    for (unsigned i = 0; rc == CARET_OK && list_next(t, &off, &op); i++) {
-        while (level < t->level && i >= t->list_marks[level])
+    CARET__ASSERT(t->journal.used == 0 && t->level > 1);
+    for (uint32_t at = off; rc == CARET_OK && list_next(t, &off, &op); at = off) {
+        while (level < t->level && at >= t->list_marks[level])
             t->marks[level++] = t->journal.used;
         if (level > 1)
             rc = caret__journal_note(&t->journal, &t->buffer, CARET__OF_BUFFER, op.key, op.klen);
@@ -219,9 +263,27 @@ static int put_ops_noted(struct caret__txn *t)
     return rc;
 }
 
+/* Are there ops that a rollback would take off? */
+static bool has_savepoint(const struct caret__txn *t)
+{
+    return t->level > 1 && t->changed && t->list.size > t->list_marks[1];
+}
+
+/* In order the tree is made much faster.  What is in savepoints stays where it is; where all is before the first one,
+ * that is at the end of what is left. */
+static int order_for_tree(struct caret__txn *t)
+{
+    if (!t->piled || !t->changed || has_savepoint(t))
+        return CARET_OK;
+    int rc = caret__buffer_finish(t);
+    for (unsigned level = 1; level < t->level; level++)
+        t->list_marks[level] = t->list.size;
+    return rc;
+}
+
 static int put_list(struct caret__txn *t)
 {
-    bool noted = t->level > 1 && !t->piled && t->list.nops > t->list_marks[1];
+    bool noted = has_savepoint(t);
     int rc = noted ? put_ops_noted(t) : put_ops(t);
 
     if (rc == CARET_OK)
@@ -244,8 +306,7 @@ int caret__buffer_spill(struct caret__txn *t)
     if (!t->has_buffer && (rc = caret__private_init(&t->buffer)) != CARET_OK)
         return rc;
     t->has_buffer = true;
-    if (t->piled && t->changed)
-        rc = caret__buffer_finish(t); /* in order the tree is made much faster */
+    rc = order_for_tree(t);
     if (rc == CARET_OK && t->changed)
         rc = put_list(t);
     t->in_tree = rc == CARET_OK;
@@ -368,12 +429,26 @@ static __attribute__((noinline)) bool was_killed(struct caret__txn *t, const uin
     return caret__buffer_killed(t, key, len, &span);
 }
 
+static int pile_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
+                    size_t *vlen)
+{
+    uint32_t at = caret__sought_find(&t->pile.sought, &t->list, key, len);
+
+    if (at < CARET__REC_HEAD)
+        return 0;
+    struct caret__op_view op = caret__op_at(t->list.rec, at);
+    *val = op.val;
+    *vlen = op.vlen;
+    return 1;
+}
+
 int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val, size_t *vlen)
 {
     if (!t->changed)
         return 0;
     if (!t->in_tree)
-        return caret__list_get(t, key, len, val, vlen);
+        return caret__unlikely(t->piled) ? pile_get(t, key, len, val, vlen)
+                                         : caret__list_get(t, key, len, val, vlen);
     if (caret__private_get(&t->buffer, key, len, val, vlen) && *vlen > 0) {
         uint8_t flags = (*val)[0];
         *val += 1;

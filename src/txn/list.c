@@ -3,9 +3,10 @@
  *
  * The list is the record that it will become, and beside it the hash of each op's key.  A few ops are looked through
  * from the end; of more there is an index: the ops of one hash, the newest first.
- *   A savepoint is a number of ops: rolling back to it takes those after it off the end, and what they replaced counts
- * again.  So a set may overwrite an op with a value of the same length only if that one is not older than the savepoint
- * that was made last.  Otherwise it is one more op, and before the commit those go that another one has replaced.
+ *   A savepoint is a size of the record: rolling back to it takes what comes after off its end, and what that replaced
+ * counts again.  So a set may overwrite an op with a value of the same length only if that one is not older than the
+ * savepoint that was made last.  Otherwise it is one more op, and before the commit those go that another one has
+ * replaced.
  *   All of it is memory of the session.
  */
 #include "base/bytes.h"
@@ -112,7 +113,7 @@ static inline __attribute__((always_inline)) int add(struct caret__txn *t, enum 
     else if ((rc = caret__batch_begin(&t->list)) != CARET_OK)
         return rc;
     t->changed = true;
-    if (i >= (int)t->list_marks[t->level - 1] && op.kind == kind && op.vlen == vlen)
+    if (i >= 0 && t->listed.at[i] >= t->list_marks[t->level - 1] && op.kind == kind && op.vlen == vlen)
         return overwrite(t, i, &op, val, spot);
     uint32_t at = t->list.size;
     rc = caret__batch_add(&t->list, kind, key, len, val, vlen);
@@ -146,15 +147,14 @@ int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, 
     return op.kind == CARET__OP_SET ? 1 : -1;
 }
 
-void caret__list_cut(struct caret__txn *t, unsigned nops)
+void caret__list_cut(struct caret__txn *t, uint32_t size)
 {
     struct caret__batch *b = &t->list;
     struct caret__listed *l = &t->listed;
 
     if (!t->changed || t->in_tree || t->piled)
         return;
-    CARET__ASSERT_CMP(nops, <=, b->nops);
-    while (b->nops > nops) {
+    while (b->nops > 0 && b->size > size) {
         unsigned i = --b->nops;
         struct caret__op_view op = caret__op_at(b->rec, l->at[i]);
         if (i >= INDEXED) /* fewer need no index */
@@ -163,8 +163,8 @@ void caret__list_cut(struct caret__txn *t, unsigned nops)
         b->values -= op.vlen;
         b->size = l->at[i];
     }
-    b->nspots = nops;
-    t->changed = nops != 0;
+    b->nspots = b->nops;
+    t->changed = b->nops != 0;
 }
 
 void caret__list_drop_replaced(struct caret__txn *t)

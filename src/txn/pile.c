@@ -289,13 +289,15 @@ static int too_big(const struct caret__batch *b)
                        b->size, MOST);
 }
 
-static int check(struct caret__pile *p, struct caret__batch *b)
+static int check(struct caret__pile *p, struct caret__batch *b, bool in_savepoint)
 {
     bool beyond = b->size > MOST;
     int rc = CARET_OK;
 
-    if (!p->in_order && (beyond || mostly_again(b)))
+    if (!in_savepoint && !p->in_order && (beyond || mostly_again(b))) {
+        caret__sought_drop(&p->sought);
         rc = caret__pile_order(b);
+    }
     if (rc == CARET_OK && b->size > MOST)
         return too_big(b);
     uint64_t next = caret__min64(4 * (uint64_t)b->size, MOST + 1);
@@ -304,10 +306,10 @@ static int check(struct caret__pile *p, struct caret__batch *b)
 }
 
 int caret__pile_add(struct caret__pile *p, struct caret__batch *b, const uint8_t *key, size_t len,
-                    const void *val, size_t vlen)
+                    const void *val, size_t vlen, bool in_savepoint)
 {
     uint32_t at = b->size;
-    int rc = at >= p->check_at ? check(p, b) : CARET_OK;
+    int rc = at >= p->check_at ? check(p, b, in_savepoint) : CARET_OK;
 
     at = b->size;
     if (rc == CARET_OK)
@@ -315,6 +317,23 @@ int caret__pile_add(struct caret__pile *p, struct caret__batch *b, const uint8_t
     if (rc == CARET_OK)
         note(p, b, at);
     return rc;
+}
+
+void caret__pile_cut(struct caret__pile *p, struct caret__batch *b, uint32_t size)
+{
+    if (b->size <= size)
+        return;
+    caret__sought_cut(&p->sought, b, size);
+    for (uint32_t off = size; off < b->size; off += size_at(b->rec, off)) {
+        b->values -= caret__op_at(b->rec, off).vlen;
+        b->nops--;
+    }
+    b->size = size;
+    b->nspots = b->nspots < b->nops ? b->nspots : b->nops;
+    if (b->crc_upto > size)
+        caret__batch_crc_anew(b);
+    p->in_order = false; /* which the last one was is not known */
+    p->last = 0;
 }
 
 void caret__pile_begin(struct caret__pile *p, const struct caret__batch *b)

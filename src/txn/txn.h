@@ -5,8 +5,9 @@
  * to the database: theirs are listed, in the order they came, as the log record
  * they will become; of two writes of one key the later counts (kills come before them where a subtree is copied or
  * moved).  One set too many to be searched makes
- * a list of sets a pile (pile.c): sets are added as before, and put in order for the commit.  The first write
- * of another kind, a long value or a walk, and of a pile a delete, a read or a savepoint, has the list moved
+ * a list of sets a pile (pile.c): sets are added as before, and put in order for the commit; the first read of one
+ * makes an index of it (sought.c).  The first write
+ * of another kind, a long value or a walk, and of a pile a delete, has the list moved
  * (caret__buffer_spill) to a private ordered tree, the buffer, and everything goes there
  * until the end.  An entry of the tree says what the transaction did to its key:
  *     byte 0  flags: SET   it has the value that follows
@@ -43,9 +44,18 @@ struct caret__journal {
     size_t used, cap;
 };
 
+/* The index of a pile: sought.c. */
+struct caret__sought {
+    struct caret__seek_slot *slot;
+    struct caret__replaced *replaced;
+    uint32_t size, used;      /* slots; 0: there is no index */
+    uint32_t nreplaced, room; /* of replaced */
+};
+
 /* Of a list that is a pile. */
 #define CARET__PILE_TELL (4u << 20) /* arbitrary; again after as many */
 struct caret__pile {
+    struct caret__sought sought;
     bool in_order;     /* its keys ascend */
     uint32_t last;     /* place of the last op; 0 = none */
     uint32_t check_at; /* size to look at it anew */
@@ -84,8 +94,9 @@ struct caret__txn {
     struct caret__private buffer;
     struct caret__spans killed;
     struct caret__journal journal;
-    size_t marks[CARET_MAX_NEST + 1];       /* journal length at each begin; at the outermost one 0, always */
-    uint8_t list_marks[CARET_MAX_NEST + 1]; /* ops in the list at each begin, unless it is a pile; the same */
+    size_t marks[CARET_MAX_NEST + 1]; /* journal length at each begin; at the outermost one 0, always */
+    uint32_t
+        list_marks[CARET_MAX_NEST + 1]; /* size of the list at each begin, 0 if it had nothing; the same */
     uint64_t lock_marks[CARET_MAX_NEST + 1]; /* caret__lock_mark at each begin */
 };
 
@@ -99,8 +110,8 @@ int caret__list_delete(struct caret__txn *t, const uint8_t *key, size_t len, con
 int caret__list_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
                     size_t *vlen);
 
-/* Back to the first so many ops, if the changes are a list. */
-void caret__list_cut(struct caret__txn *t, unsigned nops);
+/* Back to a size that it had, if the changes are a list that is not piled. */
+void caret__list_cut(struct caret__txn *t, uint32_t size);
 
 /* Of each key the last op is left. */
 void caret__list_drop_replaced(struct caret__txn *t);
@@ -113,7 +124,14 @@ int caret__buffer_delete(struct caret__txn *t, const uint8_t *key, size_t len,
                          const struct caret__spot *spot);
 int caret__buffer_kill(struct caret__txn *t, const struct caret__span *r);
 
-/* What the buffer says of key, unless the list is a pile: 1 a value, -1 no value, 0 nothing. */
+/* Make ready for caret__buffer_get(): NOMEM. */
+int caret__buffer_index(struct caret__txn *t);
+static inline int caret__buffer_ready(struct caret__txn *t)
+{
+    return caret__unlikely(t->piled) && t->pile.sought.size == 0 ? caret__buffer_index(t) : CARET_OK;
+}
+
+/* What the buffer says of key: 1 a value, -1 no value, 0 nothing. */
 int caret__buffer_get(struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
                       size_t *vlen);
 
@@ -131,6 +149,9 @@ int caret__buffer_kill_first(struct caret__txn *t, const uint8_t *key, size_t le
 
 /* Has the transaction changed anything at key or below, or killed an ancestor? */
 bool caret__buffer_touches(struct caret__txn *t, const uint8_t *key, size_t len);
+
+/* Back to a size that the list had, if the changes are one. */
+void caret__buffer_cut(struct caret__txn *t, uint32_t size);
 
 /* Have the writes in the tree. */
 int caret__buffer_spill(struct caret__txn *t);
@@ -159,12 +180,31 @@ static inline bool caret__list_ready(const struct caret__txn *t)
 /* The list is one from now on. */
 void caret__pile_begin(struct caret__pile *p, const struct caret__batch *b);
 
-/* Add a set of an inline value.  CARET_OK, NOMEM or TXN_TOO_BIG. */
+/* Add a set of an inline value.  in_savepoint: all ops stay where they are.  CARET_OK, NOMEM or TXN_TOO_BIG. */
 int caret__pile_add(struct caret__pile *p, struct caret__batch *b, const uint8_t *key, size_t len,
-                    const void *val, size_t vlen);
+                    const void *val, size_t vlen, bool in_savepoint);
+
+/* Back to a size that it had: what came after that goes. */
+void caret__pile_cut(struct caret__pile *p, struct caret__batch *b, uint32_t size);
 
 /* Have the sets of a batch, which has nothing else, in key order, of each key the last one.  NOMEM: it is as it was. */
 int caret__pile_order(struct caret__batch *b);
+
+/* ---- sought.c ---- */
+/* Make the index of a pile; NOMEM.  savepoint: the ops from there on may be taken off again; UINT32_MAX: none. */
+int caret__sought_make(struct caret__sought *x, const struct caret__batch *b, uint32_t savepoint);
+void caret__sought_drop(struct caret__sought *x);
+
+/* The place of the last op of the key; 0, or anything before the first op: there is none. */
+uint32_t caret__sought_find(const struct caret__sought *x, const struct caret__batch *b, const uint8_t *key,
+                            size_t len);
+
+/* The op at the end of the pile was added.  false: no memory, there is no index any more. */
+bool caret__sought_add(struct caret__sought *x, const struct caret__batch *b, uint32_t place,
+                       bool in_savepoint);
+
+/* Ops from that size on are about to be taken off. */
+void caret__sought_cut(struct caret__sought *x, const struct caret__batch *b, uint32_t size);
 
 /* ---- buffer.c ---- */
 /* Note the entry of key in tree t before it changes (nothing if it is absent is noted too). */

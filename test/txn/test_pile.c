@@ -130,6 +130,28 @@ static void a_long_record_in_order_has_its_own_crc(void **state)
     caret__batch_destroy(&b);
 }
 
+/* A value that is set again in the middle of a long record is in its crc as it is. */
+static void what_is_set_again_counts_in_the_crc(void **state)
+{
+    static const struct caret__spot nowhere = {0};
+    struct caret__txn t = {.level = 1};
+    char value[100] = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < 40000; i++) {
+        uint8_t key[5] = {'n', (uint8_t)(i % 20000 / 200 + 1), 1, (uint8_t)(i % 200), 1};
+        value[0] = (char)(i >= 20000);
+        assert_int_equal(caret__buffer_set(&t, key, sizeof key, value, sizeof value, &nowhere), CARET_OK);
+        if (i == 19999)
+            assert_int_equal(caret__buffer_ready(&t), CARET_OK);
+    }
+    assert_int_equal(caret__buffer_finish(&t), CARET_OK);
+    uint32_t crc = caret__batch_finish(&t.list);
+    assert_int_equal(crc, caret__record_crc(t.list.rec, t.list.size + CARET__REC_TAIL));
+    assert_int_equal(t.list.nops, 20000);
+    caret__buffer_drop(&t);
+}
+
 static void what_is_set_again_does_not_pile_up(void **state)
 {
     struct caret__batch b = {0};
@@ -142,7 +164,8 @@ static void what_is_set_again_does_not_pile_up(void **state)
     caret__pile_begin(&p, &b);
     for (unsigned i = 0; i < 200000; i++) {
         uint32_t key = below(1000);
-        assert_int_equal(caret__pile_add(&p, &b, (const uint8_t *)&key, sizeof key, value, sizeof value), 0);
+        assert_int_equal(
+            caret__pile_add(&p, &b, (const uint8_t *)&key, sizeof key, value, sizeof value, false), 0);
         most = b.size > most ? b.size : most;
     }
     if (most > 3u << 20)
@@ -226,20 +249,30 @@ static void set_long(caret_session *s, unsigned key)
     kill_node(s, key);
 }
 
-static void savepoint(caret_session *s)
+/* Sets and reads, and savepoints within it; few keys, so that most are set more than once. */
+static void savepoint(caret_session *s, unsigned depth)
 {
+    unsigned few = below(2) ? 20 : KEYS;
     int saved[KEYS];
 
     memcpy(saved, model, sizeof saved);
     assert_int_equal(caret_begin(s, 0), CARET_OK);
-    for (unsigned i = below(300); i > 0; i--)
-        set(s, below(KEYS), (int)below(256));
+    for (unsigned i = below(depth == 1 ? 120 : 30); i > 0; i--) {
+        set(s, below(few), (int)below(256));
+        if (below(10) == 0)
+            check_key(s, below(few));
+        if (below(40) == 0 && depth < 4)
+            savepoint(s, depth + 1);
+    }
+    if (below(30) == 0)
+        check_walk(s);
     if (below(2)) {
         assert_int_equal(caret_rollback(s), CARET_OK);
         memcpy(model, saved, sizeof saved);
     } else {
         assert_int_equal(caret_commit(s), CARET_OK);
     }
+    check_key(s, below(few));
 }
 
 /* What looks at the pile, or changes something in another way. */
@@ -250,7 +283,7 @@ static void something_else(caret_session *s)
     case 1: check_walk(s); break;
     case 2: kill_node(s, below(KEYS)); break;
     case 3: set_long(s, below(KEYS)); break;
-    case 4: savepoint(s); break;
+    case 4: savepoint(s, 1); break;
     default: break;
     }
 }
@@ -258,14 +291,17 @@ static void something_else(caret_session *s)
 static void one_transaction(caret_session *s)
 {
     unsigned many = below(4) == 0 ? below(3 * KEYS) : below(400), from = below(KEYS);
-    bool ordered = below(3) == 0;
+    unsigned seldom = below(2) ? 300 : 80;
+    bool ordered = below(3) == 0, only_reads = below(3) == 0; /* beside sets */
 
     memcpy(outer, model, sizeof outer);
     assert_int_equal(caret_begin(s, 0), CARET_OK);
     for (unsigned i = 0; i < many; i++) {
         set(s, ordered ? (from + i) % KEYS : below(KEYS), (int)below(256));
-        if (below(300) == 0)
+        if (below(seldom) == 0 && !only_reads)
             something_else(s);
+        else if (below(seldom) == 0)
+            below(2) ? check_key(s, below(KEYS)) : savepoint(s, 1);
     }
     if (below(5) == 0) {
         assert_int_equal(caret_rollback(s), CARET_OK);
@@ -330,6 +366,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_set_of_each_key_comes_in_order),
         cmocka_unit_test(a_long_record_in_order_has_its_own_crc),
+        cmocka_unit_test(what_is_set_again_counts_in_the_crc),
         cmocka_unit_test(what_is_set_again_does_not_pile_up),
         cmocka_unit_test(a_transaction_of_many_sets_is_what_the_model_says),
     };
