@@ -151,12 +151,12 @@ static int begin(const struct serve__keyspec *s, const caret_slice *argv, int ar
     return 0;
 }
 
-/* Flags of a key that depend on other arguments: SET reads it if it has GET, BITFIELD writes it unless all it
- * does is GET. */
+/* Flags of a key that depend on other arguments: SET reads it if it has GET after its value, BITFIELD writes it unless
+ * all it does is GET. */
 static unsigned variable_flags(bool is_set, const caret_slice *argv, int argc)
 {
     bool get = false, change = false;
-    for (int i = 2; i < argc; i++) {
+    for (int i = is_set ? 3 : 2; i < argc; i++) {
         get |= serve__is(&argv[i], "get");
         change |= serve__is(&argv[i], "set") || serve__is(&argv[i], "incrby");
     }

@@ -130,6 +130,14 @@ static const char *one_of(const char *choices)
     return error;
 }
 
+/* "5%": 5. */
+static bool percentage(const char *text, int64_t *n)
+{
+    size_t len = strlen(text);
+    return len > 1 && text[len - 1] == '%' && serve__read_integer(&(caret_slice){text, len - 1}, n) &&
+           *n >= 0;
+}
+
 /* The number that a text stands for; NULL, or what is wrong. */
 static const char *value_of(const struct parameter *p, const char *text, int64_t *n)
 {
@@ -151,6 +159,8 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
             *n = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
             return fine ? NULL : "argument must be a memory value";
         }
+        if (p == &table[SERVE__CFG_maxmemory_clients] && percentage(text, n))
+            return *n <= 100 ? (*n = -*n, NULL) : "percentage argument must be less or equal to 100";
         if (!serve__config_memory(text, n))
             return "argument must be a memory value";
         break;
@@ -177,10 +187,10 @@ static const char *normal(const struct parameter *p, char *text, const char *old
 }
 
 /* Redis changes them while it runs. */
-static bool is_fixed(int i)
+static bool is_fixed(const struct serve__shared *s, int i, const char *text)
 {
     return i == SERVE__CFG_port || i == SERVE__CFG_tls_port || i == SERVE__CFG_bind ||
-           i == SERVE__CFG_appendfsync;
+           (i == SERVE__CFG_appendfsync && s->never_syncs && strcasecmp(text, "everysec") == 0);
 }
 
 const char *serve__config_set(struct serve__shared *s, int i, const char *value, size_t len, bool starting)
@@ -194,8 +204,12 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
         return "argument is too long";
     memcpy(text, value, len);
     text[len] = 0;
-    if (!starting && is_fixed(i) && strcmp(text, s->config[i]) != 0)
-        return "it can't be changed while the server runs: start it anew with another value";
+    if (!starting && is_fixed(s, i, text) && strcmp(text, s->config[i]) != 0)
+        return i == SERVE__CFG_bind
+                   ? "Failed to bind to specified addresses: it can't be changed while the server runs"
+               : i == SERVE__CFG_appendfsync
+                   ? "it can't be changed while the server runs: start it anew with another value"
+                   : "Unable to listen on this port: it can't be changed while the server runs";
     const char *wrong = normal(p, text, s->config[i]);
     if (wrong == NULL)
         wrong = value_of(p, text, &n);
@@ -204,7 +218,7 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
     uint64_t bytes;
     if (i == SERVE__CFG_maxmemory && unsigned_memory(text, &bytes))
         snprintf(text, sizeof text, "%" PRIu64, bytes);
-    else if (p->kind == SERVE__KIND_INTEGER || p->kind == SERVE__KIND_MEMORY)
+    else if (p->kind == SERVE__KIND_INTEGER || (p->kind == SERVE__KIND_MEMORY && strchr(text, '%') == NULL))
         snprintf(text, sizeof text, "%" PRId64, n);
     serve__shared_lock(s);
     memcpy(s->config[i], text, sizeof text);

@@ -21,7 +21,7 @@ enum {
     SERVE__CFG_COUNT
 };
 
-enum { SERVE__CFG_IMMUTABLE = 1, SERVE__CFG_PROTECTED = 2 };
+enum { SERVE__CFG_IMMUTABLE = 1, SERVE__CFG_PROTECTED = 2, SERVE__CFG_HIDDEN = 4 /* no pattern finds it */ };
 
 enum serve__config_kind {
     SERVE__KIND_BOOL,

@@ -240,6 +240,15 @@ bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t m
     return w->now - c->over_since > l->seconds * 1000;
 }
 
+bool serve__reply_over(const struct serve__call *q)
+{
+    const struct serve__conn *c = q->c;
+    if (c == NULL || q->reply != &c->reply)
+        return false;
+    uint64_t hard = q->w->config.limit[(c->flags & SERVE__CONN_PUBSUB) != 0].hard;
+    return hard > 0 && c->out.len - c->sent > hard;
+}
+
 /* The same through TLS: what OpenSSL waits for is in the flag, or in want(). */
 static __attribute__((noinline)) void send_tls(struct serve__worker *w, struct serve__conn *c)
 {
@@ -276,6 +285,10 @@ void serve__conn_send(struct serve__worker *w, struct serve__conn *c)
 {
     if ((w->saves && serve__disk_waits(w, c)) || (c->flags & SERVE__CONN_HELD))
         return;
+    if (serve__output_over(w, c, 0)) { /* as in Redis: it gets nothing, even if the kernel had room for it */
+        c->sent = c->out.len;
+        c->flags |= SERVE__CONN_DEAD;
+    }
     if (w->mail_waits)
         serve__mail_send(w);
     if (c->tls != NULL)

@@ -133,6 +133,8 @@ void serve__conn_add(struct serve__worker *w, struct serve__conn *c, const char 
 
 /* Is its output, with `more`, over a limit of its class (client-output-buffer-limit)? */
 bool serve__output_over(struct serve__worker *w, struct serve__conn *c, size_t more);
+/* Is the answer that is being written too much for its client already?  Then the rest of it is of no use. */
+bool serve__reply_over(const struct serve__call *q);
 
 /* 2 or 3. */
 void serve__conn_protocol(struct serve__conn *c, int protocol);

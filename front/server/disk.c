@@ -9,6 +9,14 @@ static bool all_saved(const struct serve__worker *w)
     return caret_durable(w->db, &durable, &committed) == CARET_OK && durable >= committed;
 }
 
+void serve__disk_mode(struct serve__worker *w)
+{
+    bool always = w->config.n[SERVE__CFG_appendfsync] == 0; /* the first of its choices */
+    if (always != w->always) /* else it stays as it is: it may have been given up (D3) */
+        w->saves = always;
+    w->always = always;
+}
+
 bool serve__disk_waits(struct serve__worker *w, struct serve__conn *c)
 {
     if (c->flags & SERVE__CONN_UNSAVED)

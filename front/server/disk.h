@@ -18,6 +18,9 @@
 
 #include "server/worker.h"
 
+/* appendfsync may have been changed: what it says holds from this turn on. */
+void serve__disk_mode(struct serve__worker *w);
+
 /* w->saves is set: must the output of c wait for the end of the turn?  Then it is noted. */
 bool serve__disk_waits(struct serve__worker *w, struct serve__conn *c);
 

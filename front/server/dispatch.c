@@ -164,8 +164,9 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
 int serve__execute(struct serve__call *q)
 {
     uint64_t errors = q->reply->errors, begin = q->inner ? 0 : serve__measure_begin(q->w);
-    bool watched = q->w->monitors > 0 && !(q->cmd->flags & (SERVE__SKIP_MONITOR | SERVE__ADMIN));
-    bool last = q->cmd->run == serve__cmd_exec; /* it is told after what it runs */
+    bool watched = q->w->monitors > 0 && !(q->cmd->flags & SERVE__ADMIN);
+    bool last = q->cmd->run == serve__cmd_exec || /* it is told after what it runs */
+                q->cmd->run == serve__cmd_reset;  /* whoever sends it does not see it */
     q->mark = serve__reply_mark(q->reply);
     if (watched && !last)
         serve__monitor_tell(q);
@@ -257,6 +258,7 @@ static bool allowed(struct serve__call *q)
         return false;
     }
     return !((q->c->user != NULL || q->w->limits != NULL) && serve__acl_refuses(q)) &&
+           !serve__replicas_refuse(q) &&
            !(q->w->config.n[SERVE__CFG_maxmemory] != 0 && serve__memory_refuses != NULL &&
              serve__memory_refuses(q)) &&
            !(q->w->config.n[SERVE__CFG_busy_reply_threshold] != SERVE__BUSY_USUAL &&

@@ -20,11 +20,16 @@ bool serve__protected_refuses(struct serve__call *q); /* of those with the flag 
 /* May a client do what a parameter of "no|yes|local" allows?  Its value is `allowed`. */
 bool serve__protected_allows(int64_t allowed, const struct serve__conn *c);
 bool serve__memory_refuses(struct serve__call *q) __attribute__((weak));
+bool serve__replicas_refuse(struct serve__call *q); /* what writes, while min-replicas-to-write is set */
 bool serve__pubsub_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__busy_refuses(struct serve__call *q) __attribute__((weak));
 bool serve__pause_takes(struct serve__call *q) __attribute__((weak));
 bool serve__multi_takes(struct serve__call *q) __attribute__((weak));
 void serve__monitor_tell(struct serve__call *q);
+
+/* How many libraries and functions there are. */
+int serve__functions_count(struct serve__call *q, int64_t *libraries, int64_t *functions)
+    __attribute__((weak));
 
 /* A command is refused before it is run: the error, and MULTI is spoiled. */
 void serve__reject(struct serve__call *q, const char *format, ...) __attribute__((format(printf, 2, 3)));

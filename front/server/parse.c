@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LINE_MAX_BYTES = 64 * 1024, FREE_COUNT = 10, FREE_BULK = 16384 };
+enum { LINE_MAX_BYTES = 64 * 1024, FREE_COUNT = 10, FREE_BULK = 16384, REDIS_BULK = 512 * 1024 * 1024 };
 
 bool serve__args_room(struct serve__args *args, size_t more)
 {
@@ -103,10 +103,11 @@ static enum serve__parsed bulk_head(struct serve__parser *p, const struct serve_
         return fail(p, p->text);
     }
     int64_t n;
-    if (!number(in->data + p->at + 1, cr, &n) || n < 0 || n > limits->bulk)
-        return fail(p, "invalid bulk length");
-    if (n > FREE_BULK && limits->unauthenticated)
+    bool is_length = number(in->data + p->at + 1, cr, &n) && n >= 0;
+    if (is_length && n > FREE_BULK && n <= REDIS_BULK && limits->unauthenticated)
         return fail(p, "unauthenticated bulk length");
+    if (!is_length || n > limits->bulk)
+        return fail(p, "invalid bulk length");
     p->at = (size_t)(cr + 2 - in->data);
     p->bulk = n;
     return SERVE__PARSED_COMMAND;

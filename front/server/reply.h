@@ -26,7 +26,13 @@
 struct serve__call;
 struct serve__reply;
 
-enum serve__kind { SERVE__ARRAY = '*', SERVE__MAP = '%', SERVE__SET = '~', SERVE__PUSH = '>' };
+enum serve__kind {
+    SERVE__ARRAY = '*',
+    SERVE__MAP = '%',
+    SERVE__SET = '~',
+    SERVE__PUSH = '>',
+    SERVE__ATTRIBUTE = '|'
+};
 
 struct serve__sink {
     void (*status)(struct serve__reply *, const char *text, size_t len);

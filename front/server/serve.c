@@ -13,6 +13,7 @@
  * Exit status: 0 it was told to stop, 2 usage, 3 it could not start.
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +217,7 @@ static void ready(struct supervisor *v)
         if (v->shared->stats[i].turned == 0)
             return;
     if (!v->ready) {
+        serve__log("Ready to accept connections"); /* in Redis' words: many wait for them */
         serve__manager_tell("READY=1\nSTATUS=%d workers", v->nworkers);
         serve__takeover_ready();
     }
@@ -338,6 +340,37 @@ static int sync_mode(const struct supervisor *v)
     return strcmp(fsync, "no") == 0 ? CARET_SYNC_OFF : CARET_SYNC_INTERVAL;
 }
 
+/* ------------------------------------------------------------------- dir */
+
+/* `path` as it is from any folder: itself, or *text, PATH_MAX bytes. */
+static const char *from_anywhere(const char *path, char *text)
+{
+    char folder[PATH_MAX];
+    if (*path == '/' || strchr(path, ':') != NULL || getcwd(folder, sizeof folder) == NULL ||
+        snprintf(text, PATH_MAX, "%s/%s", folder, path) >= PATH_MAX)
+        return path;
+    return text;
+}
+
+/* As in Redis: paths in redis.conf count from `dir`.  The database's, and that of shared memory, do not. */
+static void enter_folder(struct supervisor *v)
+{
+    static char file[PATH_MAX], shm_dir[PATH_MAX], here[PATH_MAX];
+    const char *db = getenv("CARET_DB");
+    if (strcmp(text_of(v, SERVE__CFG_dir), serve__config_default(SERVE__CFG_dir)) == 0)
+        return;
+    if (v->o.file == NULL)
+        v->o.file = db != NULL && *db != 0 ? db : "data.caret";
+    v->o.file = from_anywhere(v->o.file, file);
+    if (v->o.shm_dir != NULL)
+        v->o.shm_dir = from_anywhere(v->o.shm_dir, shm_dir);
+    if (chdir(text_of(v, SERVE__CFG_dir)) != 0)
+        serve__log("dir %s: %s: paths count from where the server was started", text_of(v, SERVE__CFG_dir),
+                   strerror(errno));
+    else if (getcwd(here, sizeof here) != NULL)
+        serve__config_set(v->shared, SERVE__CFG_dir, here, strlen(here), true);
+}
+
 static int run(struct supervisor *v)
 {
     sigset_t signals;
@@ -346,9 +379,11 @@ static int run(struct supervisor *v)
     v->shared->nworkers = v->nworkers;
     if (serve__config_refused(v->shared, error, sizeof error) != NULL)
         return fail(error) ? 0 : 2;
+    enter_folder(v);
     if (!serve__background_begin(v->shared))
         return 3;
     raise_limit(v);
+    v->shared->never_syncs = sync_mode(v) == CARET_SYNC_OFF;
     if (!serve__mail_make(v->shared) || !serve__acl_make(v->shared) || !serve__directory_make(v->shared) ||
         !serve__rows_make(v->shared) || !serve__measures_make(v->shared) ||
         !serve__takeover_prepare(v->shared))

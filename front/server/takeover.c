@@ -32,7 +32,8 @@ static struct {
     char **argv;
     char ways[MOST + 1]; /* of what was inherited, a letter each */
     int n, channel;
-    pid_t old; /* 0: nothing is taken over */
+    int folder; /* in which it was started: arguments count from there */
+    pid_t old;  /* 0: nothing is taken over */
     uint64_t next_id;
 } takeover = {.channel = -1};
 
@@ -63,6 +64,7 @@ bool serve__takeover_begin(char **argv)
     takeover.program[len > 0 ? len : 0] =
         0; /* the path: when it is started again another file may be there */
     takeover.argv = argv;
+    takeover.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool fine = text == NULL || parse(text);
     unsetenv(variable);
     return fine;
@@ -185,6 +187,8 @@ static void be_another(const struct serve__listen *l, pid_t old)
     fds[n] = l->shared->channel_in;
     snprintf(text, sizeof text, "%d %d %" PRIu64 " %s", SERVE__MOVING_FORMAT, (int)old,
              (uint64_t)l->shared->next_id, ways);
+    if (takeover.folder >= 0 && fchdir(takeover.folder) != 0)
+        return;
     if (!place(fds, n + 1) || setenv(variable, text, 1) != 0)
         return;
     serve__manager_hand_over();

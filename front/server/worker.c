@@ -63,7 +63,8 @@ int64_t serve__now(void)
 void serve__worker_clock(struct serve__worker *w)
 {
     w->now = serve__now();
-    bool keep = w->shared->no_expire || serve__paused(w) != SERVE__PAUSE_NONE;
+    bool keep = (w->shared->no_expire && !w->saw_expired) || serve__paused(w) != SERVE__PAUSE_NONE;
+    w->saw_expired = w->saw_expired && keep;
     w->due = w->now + (keep ? TICK : serve__expire_sweep(&w->run, w->now, TICK));
 }
 
@@ -219,7 +220,8 @@ static void source_ready(struct serve__worker *w, struct serve__source *s, uint3
 void serve__worker_turn(struct serve__worker *w)
 {
     struct epoll_event events[EVENTS];
-    bool more = w->ready != NULL || w->served != NULL || w->unsaved != NULL;
+    bool more = w->ready != NULL || w->served != NULL || w->unsaved != NULL ||
+                (w->saw_expired && serve__paused(w) == SERVE__PAUSE_NONE);
     int64_t due = more ? 0 : w->due - w->now;
     int wait = serve__handoff_wait(w, due < 0 ? 0 : due > TICK ? TICK : (int)due);
     if (wait < 0)
@@ -230,6 +232,7 @@ void serve__worker_turn(struct serve__worker *w)
     serve__worker_clock(w);
     atomic_store_explicit(&w->stats->turned, (uint64_t)w->now, memory_order_relaxed);
     serve__config_refresh(w);
+    serve__disk_mode(w);
     int wakes = serve__blocked_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
     serve__acl_refresh(w);
@@ -344,7 +347,6 @@ int serve__worker_main(struct serve__start *start)
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     w->start = start;
     w->index = start->index;
-    w->saves = start->sync == CARET_SYNC_COMMIT;
     w->shared = start->shared;
     w->stats = &start->shared->stats[start->index];
     w->stats->pid = (uint64_t)getpid();
@@ -353,8 +355,10 @@ int serve__worker_main(struct serve__start *start)
     w->stats->trackers = w->stats->tracked_keys = w->stats->tracked_items = w->stats->tracked_prefixes = 0;
     atomic_fetch_and(&w->shared->tracked, ~(UINT64_C(1) << w->index));
     w->shared->late[w->index].since = 0;
+    w->acl_loads = w->shared->acl->loads;
     serve__locks_open(w);
     serve__config_refresh(w);
+    serve__disk_mode(w);
     if (!open_all(w))
         return 3;
     if (getppid() != w->shared->supervisor) /* it died before prctl() */

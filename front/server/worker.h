@@ -46,7 +46,7 @@ struct serve__worker {
     int index, epoll;
     _Atomic bool stopping;
     bool accept_paused, drains;       /* drains: moving.h */
-    bool saves;                       /* what is sent is on the disk: disk.h */
+    bool saves, always;               /* what is sent is on the disk: disk.h; appendfsync is `always` */
     int64_t now;                      /* milliseconds since 1970, at the start of the turn */
     unsigned interest;                /* SERVE__EVENT_* that somebody wants to be told: all of `wanted` */
     unsigned wanted[SERVE__TELLS];    /* event.h */
@@ -56,6 +56,7 @@ struct serve__worker {
     int64_t memory_at;                /* when there was a look at what is used: keys/evict.c */
     unsigned memory_looks;
     bool memory_full;
+    bool saw_expired;                 /* a command met a key that is due: it is deleted in the next turn */
     struct serve__locks *lock_first;  /* of clients that wait for locks: node/lock.h */
     int64_t lock_looked;              /* when they tried */
     bool lock_look;                   /* they are to try: one was released */
@@ -63,7 +64,7 @@ struct serve__worker {
     unsigned held;                    /* connections that wait for the end of others: meet/ending.h */
     uint64_t version;                 /* of the configuration that `config` was read from */
     const struct serve__user *limits; /* of the default user; NULL: it may do everything (admin/acl.h) */
-    uint64_t acl_version;
+    uint64_t acl_version, acl_loads;
     struct serve__conn *serving; /* the connection whose commands are being run */
     uint64_t tracked, restarts;  /* shared->tracked, restarts: what this worker knows of them */
     uint64_t monitors;           /* of all workers, at the start of the turn */

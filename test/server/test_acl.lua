@@ -92,7 +92,7 @@ case("ACL LOG has what all workers refused", function(c)
     end
     local log = c("ACL", "LOG")
     is(#log, 3)
-    is({log[1][2], log[1][4], log[1][6], log[1][8], log[1][10]}, {3, "auth", "toplevel", "auth", "w"})
+    is({log[1][2], log[1][4], log[1][6], log[1][8], log[1][10]}, {3, "auth", "toplevel", "AUTH", "w"})
     is({log[2][2], log[2][4], log[2][8]}, {3, "command", "set"})
     is({log[3][2], log[3][4], log[3][8]}, {3, "key", "b"})
     is({log[2][14]:match(" cmd=(%S+) user=(%S+)")}, {"set", "w"})

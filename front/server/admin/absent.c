@@ -1,7 +1,31 @@
 /*
- * absent.c - what this server has not: a cluster, modules, MIGRATE.  The answers are those of Redis without them.
+ * absent.c - what this server has not: a cluster, modules, replicas, MIGRATE.  The answers are those of Redis without
+ * them.
  */
-#include "server/call.h"
+#include "server/dispatch.h"
+#include "server/multi.h"
+#include "server/worker.h"
+
+static bool writes(const struct serve__call *q)
+{
+    const struct serve__queue *u = q->c != NULL ? q->c->queue : NULL;
+    bool does = q->cmd->flags & SERVE__WRITE;
+    for (size_t i = 0; q->cmd->run == serve__cmd_exec && u != NULL && i < u->n; i++)
+        does |= (u->command[i].cmd->flags & SERVE__WRITE) != 0;
+    return does;
+}
+
+bool serve__replicas_refuse(struct serve__call *q)
+{
+    static const char why[] = "NOREPLICAS Not enough good replicas to write.";
+    if (q->w->config.n[SERVE__CFG_min_replicas_to_write] == 0 || !writes(q))
+        return false;
+    if (q->inner)
+        serve__fail(q, why);
+    else
+        serve__reject(q, why);
+    return true;
+}
 
 static int no_cluster(struct serve__call *q)
 {

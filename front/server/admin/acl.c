@@ -138,9 +138,20 @@ bool serve__acl_word(const char **at, const char *end, caret_slice *word)
     return *at > from;
 }
 
+/* Is there one of that name already?  Then `text` says so. */
+static bool is_among(const struct serve__user *list, const struct serve__user *u, char text[128])
+{
+    while (list != NULL && (list->len != u->len || memcmp(list->name, u->name, u->len) != 0))
+        list = list->next;
+    if (list != NULL)
+        snprintf(text, 128, "Duplicate user '%.*s' found", (int)(u->len < 90 ? u->len : 90), u->name);
+    return list != NULL;
+}
+
 /* "user NAME word ...": NULL, or what is wrong. */
 static const char *parse_line(const char *at, const char *end, bool all_channels, struct serve__user **list)
 {
+    static char text[128];
     caret_slice word;
     if (!serve__acl_word(&at, end, &word) || *word.data == '#')
         return NULL;
@@ -157,6 +168,8 @@ static const char *parse_line(const char *at, const char *end, bool all_channels
     const char *wrong = NULL;
     while (wrong == NULL && serve__acl_word(&at, end, &word))
         wrong = serve__user_apply(u, word, all_channels);
+    if (wrong == NULL && is_among(*list, u, text))
+        wrong = text;
     if (wrong != NULL)
         serve__user_free(u);
     else
@@ -242,17 +255,21 @@ static bool may_keep(const struct serve__conn *c, const struct serve__user *u)
     return true;
 }
 
-/* Connections have pointers to the users that were: to those of the same name, or they end. */
+/* Connections have pointers to the users that were: to those of the same name, or they end.  After ACL LOAD all of
+ * named users do. */
 static void rebind(struct serve__worker *w)
 {
+    bool loaded = w->acl_loads != w->shared->acl->loads;
+    w->acl_loads = w->shared->acl->loads;
     w->limits = serve__user_find((caret_slice){"default", 7});
     if (w->limits != NULL && unlimited(w->limits))
         w->limits = NULL;
     for (struct serve__conn *c = w->conns; c != NULL; c = c->next) {
         if (c->user != NULL && c->user != nobody) {
             struct serve__user *now = serve__user_find((caret_slice){c->user->name, c->user->len});
+            now = loaded && now != serve__user_find((caret_slice){"default", 7}) ? NULL : now;
             c->user = now != NULL ? now : nobody;
-            if (now == NULL) { /* it was deleted: until the connection has ended it may do nothing */
+            if (now == NULL) { /* it is another, or none: until the connection has ended it may do nothing */
                 c->flags |= c == w->serving ? SERVE__CONN_CLOSE : SERVE__CONN_DEAD;
                 serve__conn_wake(w, c);
             }
@@ -368,19 +385,25 @@ const char *serve__acl_load(struct serve__worker *w, const char *path, char erro
 {
     serve__acl_begin(w);
     const char *wrong = parse_file(path, w->config.n[SERVE__CFG_acl_pubsub_default] == 0, error);
-    if (wrong == NULL)
+    if (wrong == NULL) {
+        w->shared->acl->loads++;
         serve__acl_write(w);
+    }
     serve__acl_end(w);
     return wrong;
 }
 
-static void set_password(struct serve__user *u, const char *password)
+/* Any bytes, which the caller has limited; none: no password is needed. */
+static void set_password(struct serve__user *u, caret_slice password)
 {
-    char word[1100];
+    char word[SERVE__CONFIG_BYTES + 1] = ">";
     serve__user_apply(u, (caret_slice){"resetpass", 9}, false);
-    int n =
-        *password != 0 ? snprintf(word, sizeof word, ">%s", password) : snprintf(word, sizeof word, "nopass");
-    serve__user_apply(u, (caret_slice){word, (size_t)n}, false);
+    if (password.len == 0) {
+        serve__user_apply(u, (caret_slice){"nopass", 6}, false);
+        return;
+    }
+    memcpy(word + 1, password.data, password.len);
+    serve__user_apply(u, (caret_slice){word, password.len + 1}, false);
 }
 
 const char *serve__acl_start(struct serve__shared *s, const char *requirepass, const char *path,
@@ -391,7 +414,8 @@ const char *serve__acl_start(struct serve__shared *s, const char *requirepass, c
     bool all_channels = strcmp(s->config[SERVE__CFG_acl_pubsub_default], "allchannels") == 0;
     const char *wrong = serve__acl_parse(s->acl->text[0], strlen(s->acl->text[0]), false, error);
     if (wrong == NULL && *requirepass != 0)
-        set_password(serve__user_find((caret_slice){"default", 7}), requirepass);
+        set_password(serve__user_find((caret_slice){"default", 7}),
+                     (caret_slice){requirepass, strlen(requirepass)});
     if (wrong == NULL)
         wrong = serve__acl_put_lines(all_channels);
     if (wrong == NULL && *path != 0)
@@ -586,7 +610,7 @@ bool serve__acl_authenticate(struct serve__call *q, caret_slice name, caret_slic
 {
     struct serve__user *u = serve__user_find(name);
     if (u == NULL || !u->on || !has_password(u, password)) {
-        serve__acl_note(q, "auth", (caret_slice){q->cmd->full, strlen(q->cmd->full)}, name);
+        serve__acl_note(q, "auth", q->argv[0], name);
         return false;
     }
     q->c->user = strcmp(u->name, "default") == 0 ? NULL : u;
@@ -606,7 +630,7 @@ void serve__conn_gone_acl(struct serve__worker *w, struct serve__conn *c)
     c->user = NULL;
 }
 
-void serve__acl_requirepass(struct serve__worker *w, const char *password)
+void serve__acl_requirepass(struct serve__worker *w, caret_slice password)
 {
     serve__acl_begin(w);
     set_password(serve__user_find((caret_slice){"default", 7}), password);

@@ -28,6 +28,7 @@ struct serve__acl_entry { /* of ACL LOG */
 
 struct serve__acl {
     serve__counter version; /* its lowest bit is the half that counts */
+    serve__counter loads;   /* of ACL LOAD: connections of named users end */
     char text[2][SERVE__ACL_BYTES];
     uint64_t nentries; /* ever */
     struct serve__acl_entry entry[SERVE__ACL_ENTRIES];
@@ -123,7 +124,7 @@ bool serve__acl_authenticate(struct serve__call *q, caret_slice user, caret_slic
 /* Need nobody a password? */
 bool serve__auth_open(void);
 
-/* CONFIG SET requirepass. */
-void serve__acl_requirepass(struct serve__worker *w, const char *password);
+/* CONFIG SET requirepass: any bytes, fewer than SERVE__CONFIG_BYTES. */
+void serve__acl_requirepass(struct serve__worker *w, caret_slice password);
 
 #endif

@@ -7,6 +7,7 @@
 #include "server/admin/measure.h"
 #include "server/config_file.h"
 #include "server/dispatch.h"
+#include "server/keys/evict.h"
 #include "server/worker.h"
 
 static const char *value_of(struct serve__call *q, int i)
@@ -28,8 +29,10 @@ static void answer_value(struct serve__call *q, int i)
 static bool asked_for(struct serve__call *q, int i)
 {
     const char *name = serve__config_name(i);
+    bool hidden = serve__config_flags(i) & SERVE__CFG_HIDDEN;
     for (int k = 2; k < q->argc; k++)
-        if (serve__glob(q->argv[k].data, q->argv[k].len, name, strlen(name), true))
+        if (hidden ? serve__is(&q->argv[k], name)
+                   : serve__glob(q->argv[k].data, q->argv[k].len, name, strlen(name), true))
             return true;
     return false;
 }
@@ -130,7 +133,9 @@ int serve__cmd_config_set(struct serve__call *q)
         serve__config_refresh(q->w);
         for (int i = 2; i < q->argc; i += 2)
             if (serve__is(&q->argv[i], "requirepass"))
-                serve__acl_requirepass(q->w, q->w->config.text[SERVE__CFG_requirepass]);
+                serve__acl_requirepass(q->w, q->argv[i + 1]);
+            else if (serve__is(&q->argv[i], "maxmemory") && q->w->config.n[SERVE__CFG_maxmemory] != 0)
+                serve__memory_full(q); /* keys are evicted now */
         return serve__ok(q);
     }
     snprintf(wrong, sizeof wrong, "%s", why);

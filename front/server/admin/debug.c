@@ -32,11 +32,48 @@ static int set_active_expire(struct serve__call *q)
     return serve__ok(q);
 }
 
+/* Commands that scripts may not call can be called. */
+static int disable_deny_scripts(struct serve__call *q)
+{
+    int64_t on;
+    int rc = serve__arg_integer(q, 2, &on);
+    if (rc != CARET_OK)
+        return rc;
+    q->w->shared->all_in_scripts = on != 0;
+    return serve__ok(q);
+}
+
 /* Everything is on the disk already that has to be. */
 static int reload(struct serve__call *q)
 {
     int rc = caret_sync(q->w->db);
     return rc == CARET_OK ? serve__ok(q) : rc;
+}
+
+/* An attribute stands before an answer, for those that know of them. */
+static int attribute(struct serve__call *q)
+{
+    if (q->reply->sink == &serve__resp3) {
+        q->reply->sink->open(q->reply, SERVE__ATTRIBUTE, 1);
+        serve__text(q, "key-popularity");
+        serve__array(q, 2);
+        serve__text(q, "key:123");
+        serve__integer(q, 90);
+    }
+    return serve__text(q, "Some real reply following the attribute");
+}
+
+/* A push is not an answer, so one follows. */
+static int push(struct serve__call *q)
+{
+    if (q->reply->protocol < 3)
+        return serve__fail(q, "ERR RESP2 is not supported by this command");
+    if (q->reply->sink == &serve__resp3) {
+        serve__push(q, 2);
+        serve__text(q, "server-cpu-usage");
+        serve__integer(q, 42);
+    }
+    return serve__text(q, "Some real reply following the push reply");
 }
 
 static int protocol(struct serve__call *q)
@@ -69,6 +106,8 @@ static int protocol(struct serve__call *q)
             serve__boolean(q, i == 1);
         }
         return CARET_OK;
+    case 7: return attribute(q);
+    case 8: return push(q);
     case 9: return serve__verbatim(q, "txt", "This is a verbatim\nstring", 25);
     case 10: return serve__boolean(q, true);
     case 11: return serve__boolean(q, false);
@@ -114,19 +153,16 @@ static int help(struct serve__call *q)
 int serve__cmd_debug(struct serve__call *q)
 {
     const caret_slice *what = &q->argv[1];
-    static const char *const fine[] = {"log",
-                                       "jmap",
-                                       "quicklist-packed-threshold",
-                                       "set-disable-deny-scripts",
-                                       "change-repl-id",
-                                       "replicate",
-                                       "stringmatch-len"};
+    static const char *const fine[] = {
+        "log", "jmap", "quicklist-packed-threshold", "change-repl-id", "replicate", "stringmatch-len"};
     if (serve__is(what, "help") && q->argc == 2)
         return help(q);
     if (serve__is(what, "sleep") && q->argc == 3)
         return sleep_for(q);
     if (serve__is(what, "set-active-expire"))
         return set_active_expire(q);
+    if (serve__is(what, "set-disable-deny-scripts") && q->argc == 3)
+        return disable_deny_scripts(q);
     if (serve__is(what, "reload") || serve__is(what, "loadaof") || serve__is(what, "flushall"))
         return reload(q);
     if (serve__is(what, "error") && q->argc == 3)

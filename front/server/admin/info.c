@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/admin/measure.h"
+#include "server/dispatch.h"
 #include "server/keys/evict.h"
 #include "server/meet/pubsub.h"
 #include "server/worker.h"
@@ -65,8 +66,24 @@ static const char *human(char text[32], uint64_t bytes)
     return text;
 }
 
+/* Scripts that workers were given are the children of ^redisL. */
+static uint64_t count_scripts(struct serve__call *q)
+{
+    caret_node_buf n;
+    uint64_t count = 0;
+    int rc = caret_node_var(&n.node, sizeof n, "^redisL", 7);
+    if (rc == CARET_OK)
+        rc = caret_node_child(&n.node, sizeof n, &n.node, "", 0);
+    while (rc == CARET_OK && (rc = caret_next(q->s, &n.node)) == CARET_OK)
+        count++;
+    return count;
+}
+
 static void add_memory(struct serve__call *q, struct serve__buffer *b)
 {
+    int64_t libraries = 0, functions = 0;
+    if (serve__functions_count != NULL)
+        serve__functions_count(q, &libraries, &functions);
     char text[3][32];
     caret_stats s = {.size = sizeof s};
     caret_stat(q->w->db, &s);
@@ -78,15 +95,15 @@ static void add_memory(struct serve__call *q, struct serve__buffer *b)
         "used_memory:%" PRIu64 "\r\nused_memory_human:%s\r\nused_memory_rss:%ld\r\n"
         "used_memory_peak:%" PRIu64 "\r\nused_memory_peak_human:%s\r\nused_memory_dataset:%" PRIu64
         "\r\ntotal_system_memory:%" PRIu64 "\r\nused_memory_lua:0\r\n"
-        "used_memory_scripts:0\r\nnumber_of_cached_scripts:0\r\nnumber_of_functions:0\r\n"
-        "number_of_libraries:0\r\nmaxmemory:%s\r\nmaxmemory_human:%s\r\nmaxmemory_policy:%s\r\n"
+        "used_memory_scripts:0\r\nnumber_of_cached_scripts:%" PRIu64 "\r\nnumber_of_functions:%" PRId64
+        "\r\nnumber_of_libraries:%" PRId64 "\r\nmaxmemory:%s\r\nmaxmemory_human:%s\r\nmaxmemory_policy:%s\r\n"
         "mem_fragmentation_ratio:1.00\r\nmem_clients_normal:0\r\nmem_allocator:libc\r\n"
         "active_defrag_running:0\r\nlazyfree_pending_objects:0\r\nlazyfreed_objects:0\r\n"
         "file_bytes:%" PRIu64 "\r\n",
         used, human(text[0], used), u.ru_maxrss * 1024, (uint64_t)q->w->shared->peak,
         human(text[1], q->w->shared->peak), (s.pages - s.free_pages) * 4096,
-        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
-        q->w->config.text[SERVE__CFG_maxmemory], human(text[2], most),
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE), count_scripts(q), functions,
+        libraries, q->w->config.text[SERVE__CFG_maxmemory], human(text[2], most),
         q->w->config.text[SERVE__CFG_maxmemory_policy], s.pages * 4096);
 }
 

@@ -7,7 +7,9 @@
 #include "server/admin/measure.h"
 #include "server/worker.h"
 
-static const char *const names[] = {[SERVE__SPIKE_COMMAND] = "command", [SERVE__SPIKE_FAST] = "fast-command"};
+static const char *const names[] = {[SERVE__SPIKE_COMMAND] = "command",
+                                    [SERVE__SPIKE_FAST] = "fast-command",
+                                    [SERVE__SPIKE_EXPIRE] = "expire-cycle"};
 
 static struct serve__spikes *spikes_of(struct serve__call *q, const caret_slice *name)
 {

@@ -97,6 +97,19 @@ static void add_spike(struct serve__worker *w, enum serve__spike_event event, in
     serve__shared_unlock(w->shared);
 }
 
+void serve__measure_spike(struct serve__worker *w, enum serve__spike_event event, uint64_t begin)
+{
+    int64_t ms = (int64_t)((clock_ns() - begin) / 1000000),
+            spike = w->config.n[SERVE__CFG_latency_monitor_threshold];
+    if (spike > 0 && ms >= spike)
+        add_spike(w, event, ms);
+}
+
+uint64_t serve__measure_clock(void)
+{
+    return clock_ns();
+}
+
 /* --------------------------------------------------------------- commands */
 
 void serve__measure_end(struct serve__call *q, uint64_t begin)

@@ -39,7 +39,7 @@ struct serve__slow {
 struct serve__spike {
     int64_t time, ms;
 };
-enum serve__spike_event { SERVE__SPIKE_COMMAND, SERVE__SPIKE_FAST, SERVE__SPIKE_EVENTS };
+enum serve__spike_event { SERVE__SPIKE_COMMAND, SERVE__SPIKE_FAST, SERVE__SPIKE_EXPIRE, SERVE__SPIKE_EVENTS };
 struct serve__spikes {
     uint32_t n, next; /* next: where the next one goes */
     int64_t most;
@@ -62,6 +62,10 @@ bool serve__measures_make(struct serve__shared *s);
 
 /* The histogram of a command of a worker. */
 struct caret_codec__latency *serve__histogram(struct serve__shared *s, int worker, unsigned id);
+
+/* Something other than a command, which began at that time of a clock: it is told if it took long. */
+uint64_t serve__measure_clock(void);
+void serve__measure_spike(struct serve__worker *w, enum serve__spike_event event, uint64_t begin);
 
 /* When a command begins, in nanoseconds of a clock that never goes back; and what it took. */
 uint64_t serve__measure_begin(struct serve__worker *w);

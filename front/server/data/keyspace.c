@@ -80,6 +80,7 @@ int serve__count_keys(struct serve__call *q, unsigned db, uint64_t *keys, uint64
     int rc;
     *keys = *expires = 0;
     serve__keys_begin(q, &i, db);
+    i.expired_too = true; /* as in Redis, until they are deleted */
     while ((rc = serve__keys_next(q, &i, &k)) == CARET_OK) {
         ++*keys;
         *expires += k.expiry != 0;
@@ -211,7 +212,10 @@ int serve__cmd_swapdb(struct serve__call *q)
     if (rc != CARET_OK || a == b)
         return rc == CARET_OK ? serve__ok(q) : rc;
     caret_node *one = &q->r->base[a].node, *two = &q->r->base[b].node;
-    rc = caret_node_var(&spare.node, sizeof spare, "^redisT", 7);
+    rc =
+        serve__expire_due(q); /* what is gone already must not appear in the other, where it may be watched */
+    if (rc == CARET_OK)
+        rc = caret_node_var(&spare.node, sizeof spare, "^redisT", 7);
     if (rc == CARET_OK)
         rc = caret_move(q->s, &spare.node, one);
     if (rc == CARET_OK)

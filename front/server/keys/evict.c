@@ -225,8 +225,7 @@ static bool still_too_much(struct serve__worker *w, uint64_t most)
     return none || !evict(w, most) ? serve__memory_used(w) > most : false;
 }
 
-/* Is there too much, and nothing that can be done about it? */
-static bool is_full(struct serve__call *q)
+bool serve__memory_full(struct serve__call *q)
 {
     struct serve__worker *w = q->w;
     uint64_t most = (uint64_t)w->config.n[SERVE__CFG_maxmemory];
@@ -256,7 +255,7 @@ bool serve__memory_refuses(struct serve__call *q)
 {
     if (q->w->config.n[SERVE__CFG_maxmemory] == 0)
         return false;
-    if (!is_full(q) || !takes_room(q))
+    if (!serve__memory_full(q) || !takes_room(q))
         return false;
     if (q->inner)
         serve__fail(q, "OOM command not allowed when used memory > 'maxmemory'.");

@@ -21,6 +21,9 @@
 /* Bytes that count. */
 uint64_t serve__memory_used(struct serve__worker *w);
 
+/* maxmemory is set: is there too much, and nothing that can be done about it? */
+bool serve__memory_full(struct serve__call *q);
+
 /* An estimate of the bytes of a key that was opened and counted. */
 uint64_t serve__key_bytes(const struct serve__key *k);
 

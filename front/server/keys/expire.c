@@ -3,6 +3,7 @@
  */
 #include "server/keys/expire.h"
 
+#include "server/admin/measure.h"
 #include "server/event.h"
 #include "server/worker.h"
 
@@ -107,14 +108,9 @@ static int sweep_some(struct serve__call *q)
     return CARET_OK;
 }
 
-int serve__expire_sweep(struct serve__runner *r, int64_t now, int most)
+/* Something is due. */
+static int sweep_due(struct serve__runner *r, int64_t now, int most)
 {
-    caret_node_buf n;
-    int64_t ms;
-    if (first(r, &n, &ms) != CARET_OK)
-        return most;
-    if (ms > now)
-        return ms - now < most ? (int)(ms - now) : most;
     struct serve__call q = {.w = r->w, .r = r, .s = r->s, .now = now};
     for (int i = 0; i < BATCHES; i++) {
         if (serve__atomic(&q, sweep_some) != CARET_OK)
@@ -124,4 +120,28 @@ int serve__expire_sweep(struct serve__runner *r, int64_t now, int most)
             return 1;
     }
     return 0;
+}
+
+int serve__expire_sweep(struct serve__runner *r, int64_t now, int most)
+{
+    caret_node_buf n;
+    int64_t ms;
+    if (first(r, &n, &ms) != CARET_OK)
+        return most;
+    if (ms > now)
+        return ms - now < most ? (int)(ms - now) : most;
+    uint64_t begin = serve__measure_clock();
+    int next = sweep_due(r, now, most);
+    serve__measure_spike(r->w, SERVE__SPIKE_EXPIRE, begin);
+    return next;
+}
+
+int serve__expire_due(struct serve__call *q)
+{
+    struct serve__call some = *q;
+    int rc;
+    do
+        rc = sweep_some(&some);
+    while (rc == CARET_OK && some.argc == BATCH);
+    return rc;
 }

@@ -23,4 +23,7 @@ void serve__expired(struct serve__call *q, caret_slice name);
 /* Delete what is due.  Milliseconds until the next is, at most `most`. */
 int serve__expire_sweep(struct serve__runner *r, int64_t now, int most);
 
+/* Delete all that is due, in the transaction of q. */
+int serve__expire_due(struct serve__call *q);
+
 #endif

@@ -275,7 +275,10 @@ int serve__key_of_subscript(struct serve__call *q, struct serve__key *k, caret_s
 
 bool serve__key_expired(const struct serve__call *q, const struct serve__key *k)
 {
-    return k->exists && k->expiry != 0 && k->expiry <= q->now;
+    bool is = k->exists && k->expiry != 0 && k->expiry <= q->now;
+    if (is)
+        q->w->saw_expired = true;
+    return is;
 }
 
 int serve__key_open(struct serve__call *q, struct serve__key *k, caret_slice name, enum serve__type type)

@@ -136,8 +136,8 @@ int serve__key_count(struct serve__call *q, struct serve__key *k);
 struct serve__keys {
     caret_node_buf node;
     unsigned db;
-    int map; /* -1: below ^redis; or of a program's nodes (map.h), which come after them */
-    bool begun;
+    int map;                 /* -1: below ^redis; or of a program's nodes (map.h), which come after them */
+    bool begun, expired_too; /* expired_too: set by whoever wants keys that are due, but not deleted yet */
     size_t subscript_len;
     char subscript[SERVE__SUBSCRIPT_MAX]; /* of the node where it is; of a program's the name */
 };

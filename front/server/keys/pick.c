@@ -4,6 +4,7 @@
 #include "server/keys/pick.h"
 
 #include "server/codec/digest.h"
+#include "server/conn.h"
 
 enum { SMALL = 256, SPARSE = 16 }; /* a walk, up to so many elements, or from one in so many on */
 
@@ -106,7 +107,7 @@ static int from_loaded(struct serve__call *q, uint64_t n, serve__picked *each, v
     const struct loaded *list = (const struct loaded *)(void *)q->r->scratch.data;
     uint64_t count = q->r->scratch.len / sizeof *list;
     int rc = CARET_OK;
-    for (; rc == CARET_OK && n > 0 && count > 0; n--) {
+    for (; rc == CARET_OK && n > 0 && count > 0 && !serve__reply_over(q); n--) {
         const struct loaded *one = &list[serve__random(q->r) % count];
         const char *text = q->r->work.data + one->at;
         rc = each(q, arg, (caret_slice){text, one->name_len},
@@ -122,7 +123,7 @@ int serve__pick_any(struct serve__call *q, const struct serve__key *k, uint64_t 
     caret_slice name, value;
     int rc = CARET_OK;
     if (n == 1 || !by_walk(q, k, n)) {
-        for (; rc == CARET_OK && n > 0; n--)
+        for (; rc == CARET_OK && n > 0 && !serve__reply_over(q); n--)
             if ((rc = serve__fields_random(q, &i, k, &name, &value)) == CARET_OK)
                 rc = each(q, arg, name, value);
         return rc;

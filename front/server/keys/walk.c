@@ -85,7 +85,7 @@ int serve__keys_next(struct serve__call *q, struct serve__keys *i, struct serve_
         key->counted = value.data != NULL;
         if (value.data != NULL && (rc = serve__key_read_value(q, key, &i->node.node, value)) != CARET_OK)
             return rc;
-        if (!serve__key_expired(q, key) && key->name.data != NULL)
+        if (key->name.data != NULL && (i->expired_too || !serve__key_expired(q, key)))
             return CARET_OK;
     }
 }

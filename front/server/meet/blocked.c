@@ -151,8 +151,11 @@ static int attempt(struct serve__call *q, int key, bool *served)
         serve__reply_cut(to, one.mark);
         return rc == CARET_NONE ? CARET_OK : rc;
     }
-    if (rc != CARET_OK)
+    if (rc != CARET_OK) {
         serve__answer_code(&one, rc);
+        serve__add(&q->w->stats->command[one.cmd->id].failed, 1);
+        serve__add(&q->w->stats->errors, 1);
+    }
     *served = true;
     return serve__waiters_close_answer(q, b, one.mark);
 }

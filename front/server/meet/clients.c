@@ -114,7 +114,7 @@ static void fill(struct serve__worker *w, const struct serve__conn *c, struct se
     to->created = c->created;
     to->active = c->active;
     to->redirect = serve__tracking_redirect != NULL ? serve__tracking_redirect(c) : -1;
-    to->query = c->in.len - c->parser.at;
+    to->query = c == w->serving ? c->in.len : c->in.len - c->parser.at;
     to->query_free = c->in.cap - c->in.len;
     to->output = c->out.len - c->sent;
     to->queued = c->queue != NULL ? c->queue->bytes.cap : 0;

@@ -66,6 +66,18 @@ static void answer_array(struct serve__call *q, lua_State *L, bool resp3)
     serve__close_array(q, place, n);
 }
 
+/* Any text, of one line: so a blank stands for what ends lines. */
+static void answer_big(struct serve__call *q, lua_State *L)
+{
+    size_t len;
+    const char *digits = lua_tolstring(L, -1, &len);
+    char *line = lua_newuserdata(L, len + 1);
+    for (size_t i = 0; i < len; i++)
+        line[i] = digits[i] == '\r' || digits[i] == '\n' ? ' ' : digits[i];
+    q->reply->sink->big(q->reply, line, len);
+    lua_pop(L, 1);
+}
+
 static void answer_verbatim(struct serve__call *q, lua_State *L)
 {
     size_t len = 0, kind_len = 0;
@@ -97,9 +109,7 @@ static void answer_table(struct serve__call *q, lua_State *L, bool resp3)
     } else if (field(L, "set", LUA_TTABLE)) {
         answer_map(q, L, false, resp3);
     } else if (field(L, "big_number", LUA_TSTRING)) {
-        size_t len;
-        const char *digits = lua_tolstring(L, -1, &len);
-        q->reply->sink->big(q->reply, digits, len);
+        answer_big(q, L);
     } else if (field(L, "verbatim_string", LUA_TTABLE)) {
         answer_verbatim(q, L);
     } else {

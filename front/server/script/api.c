@@ -53,7 +53,7 @@ static const char *refused(const struct serve__scripts *x, const struct serve__c
     const struct serve__command *cmd = q->cmd;
     if (cmd->arity > 0 ? cmd->arity != q->argc : q->argc < -cmd->arity)
         return "ERR Wrong number of args calling Redis command from script";
-    if (cmd->flags & SERVE__NOSCRIPT)
+    if ((cmd->flags & SERVE__NOSCRIPT) && !q->w->shared->all_in_scripts)
         return "ERR This Redis command is not allowed from script";
     if (cmd->run == NULL)
         return "ERR Unknown Redis command called from script";
@@ -126,6 +126,8 @@ static void run(lua_State *L, struct serve__scripts *x, int argc)
     }
     if (serve__acl_refuses != NULL && serve__acl_refuses(&inner))
         return;
+    if (serve__replicas_refuse(&inner))
+        return;
     if (!(x->code->flags & SERVE__SCRIPT_ALLOW_OOM) && serve__memory_refuses != NULL &&
         (inner.cmd->flags & SERVE__DENYOOM) && serve__memory_refuses(&inner))
         return;
@@ -157,7 +159,7 @@ static int command(lua_State *L, bool raises)
         return raise(L, "ERR redis.call/pcall can only be called inside a script invocation");
     if (argc == 0)
         return raise(L, "ERR Please specify at least one argument for this redis lib call");
-    if (argc > SERVE__SCRIPT_ARGS || !lua_checkstack(L, 16) || !take_arguments(L, x, argc)) {
+    if (argc > SERVE__SCRIPT_ARGS || !take_arguments(L, x, argc)) {
         static const char text[] = "ERR Lua redis lib command arguments must be strings or integers";
         serve__script_push_error(L, text, sizeof text - 1);
         return raises ? lua_error(L) : 1;

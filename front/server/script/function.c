@@ -5,6 +5,7 @@
 
 #include "server/codec/glob.h"
 #include "server/codec/pack.h"
+#include "server/dispatch.h"
 #include "server/multi.h"
 #include "server/script/library.h"
 #include "server/worker.h"
@@ -167,16 +168,23 @@ int serve__cmd_function_list(struct serve__call *q)
     return serve__atomic(q, list);
 }
 
-static int stats(struct serve__call *q)
+int serve__functions_count(struct serve__call *q, int64_t *libraries, int64_t *functions)
 {
     struct serve__scripts *x;
-    int64_t libraries = 0, functions = 0;
     int rc = serve__libraries_refresh(q, &x);
+    *libraries = *functions = 0;
+    for (struct serve__library *l = rc == CARET_OK ? x->library : NULL; l != NULL; l = l->next, ++*libraries)
+        for (struct serve__function *f = l->function; f != NULL; f = f->next)
+            ++*functions;
+    return rc;
+}
+
+static int stats(struct serve__call *q)
+{
+    int64_t libraries, functions;
+    int rc = serve__functions_count(q, &libraries, &functions);
     if (rc != CARET_OK)
         return rc;
-    for (struct serve__library *l = x->library; l != NULL; l = l->next, libraries++)
-        for (struct serve__function *f = l->function; f != NULL; f = f->next)
-            functions++;
     serve__map(q, 2);
     serve__text(q, "running_script");
     serve__script_running(q);

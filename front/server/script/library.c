@@ -16,6 +16,8 @@
 
 #include "server/worker.h"
 
+enum { LOAD_MOST = 500 /* milliseconds, as in Redis */, LOAD_STEPS = 100000 };
+
 /* ------------------------------------------------------------------ memory */
 
 void serve__library_free(struct serve__scripts *x, struct serve__library *l)
@@ -88,6 +90,13 @@ static caret_slice next_word(const char **at, const char *end)
     return (caret_slice){word, (size_t)(*at - word)};
 }
 
+/* Quotes may stand around a value; a name has none in it. */
+static caret_slice unquoted(caret_slice s)
+{
+    bool quoted = s.len >= 2 && (*s.data == '"' || *s.data == '\'') && s.data[s.len - 1] == *s.data;
+    return quoted ? (caret_slice){s.data + 1, s.len - 2} : s;
+}
+
 /* The words after the engine: the name. */
 static int metadata_name(struct serve__call *q, const char *at, const char *end, caret_slice *name)
 {
@@ -97,7 +106,7 @@ static int metadata_name(struct serve__call *q, const char *at, const char *end,
             return serve__fail(q, "ERR Invalid metadata value given: %.*s", (int)word.len, word.data);
         if (name->data != NULL)
             return serve__fail(q, "ERR Invalid metadata value, name argument was given multiple times");
-        *name = (caret_slice){word.data + 5, word.len - 5};
+        *name = unquoted((caret_slice){word.data + 5, word.len - 5});
     }
     return name->data != NULL ? CARET_OK : serve__fail(q, "ERR Library name was not given");
 }
@@ -123,6 +132,18 @@ static int metadata(struct serve__call *q, caret_slice text, char *name)
     memcpy(name, given.data, given.len);
     name[given.len] = 0;
     return CARET_OK;
+}
+
+/* The code of a library may only take so long: at that time there is nobody who could end it.  It is not compiled
+ * (sandbox.lua), so the hook is looked at. */
+static void look_at_clock(lua_State *L, lua_Debug *at)
+{
+    static const char text[] = "ERR FUNCTION LOAD timeout";
+    (void)at;
+    if (serve__now() - serve__scripts_here(L)->load_began < LOAD_MOST)
+        return;
+    serve__script_push_error(L, text, sizeof text - 1);
+    lua_error(L);
 }
 
 /* In a protected call: run the chunk that is the second argument. */
@@ -169,8 +190,11 @@ static int load_code(struct serve__call *q, struct serve__scripts *x, caret_slic
         rc = serve__fail(q, "ERR Error compiling function: %s", why != NULL ? why : "no memory");
     } else {
         set_loading(x, true);
+        x->load_began = serve__now();
+        lua_sethook(L, look_at_clock, LUA_MASKCOUNT, LOAD_STEPS);
         if (lua_pcall(L, 2, 0, 1) != 0)
             rc = load_failed(q, L);
+        lua_sethook(L, NULL, 0, 0);
         set_loading(x, false);
     }
     lua_settop(L, 0);

@@ -207,7 +207,8 @@ static bool quick(const struct serve__scripts *x, int command, int argc)
         return false;
     if (argc < commands[i].least || argc > commands[i].most || rows[i] == NULL)
         return false;
-    if (x->readonly && (rows[i]->flags & (SERVE__WRITE | SERVE__MAY_REPLICATE)))
+    bool no_writes = x->readonly || x->q->w->config.n[SERVE__CFG_min_replicas_to_write] != 0;
+    if (no_writes && (rows[i]->flags & (SERVE__WRITE | SERVE__MAY_REPLICATE)))
         return false;
     return x->q->c->user == NULL && !serve__script_holds_long(x);
 }

@@ -58,6 +58,8 @@ static unsigned take_named(lua_State *L)
         raise(L, "ERR callback argument given to redis.register_function must be a function");
     if (!lua_isnil(L, 2) && !lua_isstring(L, 2))
         raise(L, "ERR function_name argument given to redis.register_function must be a string");
+    if (!lua_isnil(L, 4) && !lua_isstring(L, 4))
+        raise(L, "ERR description argument given to redis.register_function must be a string");
     if (lua_isnil(L, 2))
         raise(L, "ERR redis.register_function must get a function name argument");
     if (lua_isnil(L, 3))

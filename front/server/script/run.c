@@ -5,6 +5,7 @@
 
 #include "server/conn.h"
 #include "server/event.h"
+#include "server/keys/evict.h"
 #include "server/multi.h"
 #include "server/script/script.h"
 #include "server/worker.h"
@@ -298,9 +299,27 @@ static int run_alone(struct serve__call *q, struct serve__scripts *x)
     return rc;
 }
 
+/* A script that says what it does, by flags, is refused before it runs. */
+static int may_run(struct serve__call *q, const struct serve__code *code)
+{
+    if (code->flags & (SERVE__SCRIPT_OLD | SERVE__SCRIPT_NO_WRITES))
+        return CARET_OK;
+    if (q->w->config.n[SERVE__CFG_min_replicas_to_write] != 0)
+        return serve__fail(q, "NOREPLICAS Not enough good replicas to write.");
+    if (!(code->flags & SERVE__SCRIPT_ALLOW_OOM) && q->w->config.n[SERVE__CFG_maxmemory] != 0 &&
+        serve__memory_full(q))
+        return serve__fail(q,
+                           "OOM allow-oom flag is not set on the script, can not run it when used memory > "
+                           "'maxmemory'");
+    return CARET_OK;
+}
+
 int serve__script_run(struct serve__call *q, struct serve__scripts *x, const struct serve__code *code,
                       bool readonly)
 {
+    int may = may_run(q, code);
+    if (may != CARET_OK)
+        return may;
     x->wanted = code;
     x->wanted_readonly = readonly;
     x->only_reads = readonly || (code->flags & SERVE__SCRIPT_NO_WRITES);

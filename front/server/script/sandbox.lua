@@ -9,6 +9,7 @@
 local redis, ending, register, cjson, cmsgpack, struct, bit, caret = ...
 local setmetatable, getmetatable, error, type, next = setmetatable, getmetatable, error, type, next
 local rawget, rawset, tostring, load, loadstring = rawget, rawset, tostring, load, loadstring
+local jit, compiles = jit, jit and jit.status()
 local pcall, xpcall, resume = pcall, xpcall, coroutine.resume
 local behind = setmetatable({}, {__mode = 'k'})
 local function refuse() error('Attempt to modify a readonly table', 2) end
@@ -103,15 +104,20 @@ local loads = {}
 local calls = copy(redis, 'call pcall setresp error_reply status_reply sha1hex set_repl acl_check_cmd')
 loads.register_function = register
 for k, v in pairs(redis) do
-    if type(v) ~= 'function' or k == 'log' then calls[k], loads[k] = v, v end
+    if type(v) ~= 'function' or k == 'log' then
+        calls[k] = v
+        if not k:find('^REPL_') then loads[k] = v end
+    end
 end
 setmetatable(loads, missing)
-local api = {__index = calls, __newindex = refuse, __metatable = locked}
-f.redis = setmetatable({}, api)
+f.redis = readonly(calls)
+local at_load = setmetatable({redis = readonly(loads)}, missing) -- all that code of a library has, as in Redis
+local globals = {__index = f, __newindex = refuse, __metatable = locked}
+f._G = setmetatable({}, globals)
 local function loading(yes)
-    api.__index = yes and loads or calls
-    behind[f.redis] = api.__index
+    if compiles then jit[yes and 'off' or 'on']() end -- machine code looks at no hook
+    globals.__index = yes and at_load or f
+    behind[f._G] = globals.__index
 end
 loading(false)
-f._G = readonly(f)
 return loading, f._G, g._G, g

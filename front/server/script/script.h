@@ -48,7 +48,7 @@ enum {
     SERVE__SCRIPT_KEYS = 16,
     SERVE__SCRIPT_KEY_BYTES = 64,
     SERVE__SCRIPT_DIGITS = 32,
-    SERVE__SCRIPT_ARGS = 8000 /* values that a call may have on the stack of Lua */
+    SERVE__SCRIPT_ARGS = 8100 /* values that a call may have on the stack of Lua */
 };
 
 enum { /* flags of a script */
@@ -127,6 +127,7 @@ struct serve__scripts {
     int broken;                           /* what the engine said that ends the script; CARET_OK */
     int keys, argv, handler, body, clear; /* references */
     int functions;                        /* of the globals of functions, */
+    int64_t load_began;                   /* a library is being loaded: since then */
     int loading;                          /* and of what makes them ready to load a library, or to run */
     struct serve__library *library;       /* all; */
     struct serve__library *loaded;        /* the one that is being loaded */

@@ -1,0 +1,132 @@
+-- What Redis' own tests (test/torture/redis_own.sh) found, that no other test is about.
+local check = require "check"
+local case, is, fails = check.case, check.is, check.fails
+
+case("DEBUG PROTOCOL has attributes and pushes", function(c)
+    is(c("DEBUG", "PROTOCOL", "attrib"), "Some real reply following the attribute")
+    fails(c("DEBUG", "PROTOCOL", "push"), "ERR RESP2 is not supported by this command")
+    local one = check.connect()
+    one("HELLO", "3")
+    one:send("DEBUG PROTOCOL attrib\r\nDEBUG PROTOCOL push\r\nECHO end\r\n")
+    while not one.input:find("end\r\n", 1, true) do one:more() end
+    is(one.input, "|1\r\n$14\r\nkey-popularity\r\n*2\r\n$7\r\nkey:123\r\n:90\r\n"
+        .. "$39\r\nSome real reply following the attribute\r\n"
+        .. ">2\r\n$16\r\nserver-cpu-usage\r\n:42\r\n$40\r\nSome real reply following the push reply\r\n"
+        .. "$3\r\nend\r\n")
+    one:close()
+end)
+
+case("commands that are refused to scripts can be allowed", function(c)
+    local call = {"EVAL", "return redis.call('DEBUG', 'PROTOCOL', 'integer')", "0"}
+    fails(c(unpack(call)), "ERR This Redis command is not allowed from script")
+    is(c("DEBUG", "SET-DISABLE-DENY-SCRIPTS", "1"), "OK")
+    is(c(unpack(call)), 12345)
+    is(c("DEBUG", "SET-DISABLE-DENY-SCRIPTS", "0"), "OK")
+    fails(c(unpack(call)), "ERR This Redis command is not allowed from script")
+end)
+
+case("a key that is due is counted until somebody meets it, and then deleted", function(c)
+    is(c("DEBUG", "SET-ACTIVE-EXPIRE", "0"), "OK")
+    c("PSETEX", "a", "1", "x")
+    c("SET", "b", "x")
+    local now = c("TIME")
+    check.wait(function() return c("TIME")[1] * 1e6 + c("TIME")[2] > now[1] * 1e6 + now[2] + 5000 end)
+    is(c("DBSIZE"), 2)
+    is(c("DEBUG", "OBJECT", "a"):sub(1, 9), "Value at:")
+    is(c("GET", "a"), require "resp".null)
+    check.wait(function() return c("DBSIZE") == 1 end)
+    is(c("DEBUG", "SET-ACTIVE-EXPIRE", "1"), "OK")
+end)
+
+case("RESET is not told to the monitor that sends it", function()
+    local one = check.connect()
+    is(one("MONITOR"), "OK")
+    is(one("RESET"), "RESET")
+    is(one("PING"), "PONG")
+    one:close()
+end)
+
+case("without replicas, what writes is refused where some are wanted", function(c)
+    local none = "NOREPLICAS Not enough good replicas to write."
+    is(c("CONFIG", "SET", "min-replicas-to-write", "1"), "OK")
+    fails(c("SET", "k", "1"), none)
+    fails(c("EVAL", "return redis.call('SET', 'k', 1)", "0"), none)
+    fails(c("EVAL", "#!lua\nreturn 1", "0"), none)
+    is(c("EVAL", "#!lua flags=no-writes\nreturn redis.call('GET', 'k')", "0"), require "resp".null)
+    is(c("MULTI"), "OK")
+    fails(c("SET", "k", "1"), none)
+    fails(c("EXEC"), "EXECABORT")
+    is(c("CONFIG", "SET", "min-replicas-to-write", "0"), "OK")
+    is(c("SET", "k", "1"), "OK")
+end)
+
+case("a script that says nothing of memory does not run where there is none", function(c)
+    c("SET", "k", "1")
+    is(c("CONFIG", "SET", "maxmemory", "1"), "OK")
+    fails(c("EVAL", "#!lua flags=\nreturn 1", "0"), "OOM allow-oom flag is not set on the script")
+    is(c("EVAL", "#!lua flags=allow-oom\nreturn redis.call('SET', 'k', 2)", "0"), "OK")
+    is(c("EVAL", "#!lua flags=no-writes\nreturn redis.call('GET', 'k')", "0"), "2")
+    is(c("CONFIG", "SET", "maxmemory-policy", "allkeys-lru", "maxmemory", "2"), "OK")
+    is(c("DBSIZE"), 0) -- as soon as it was set
+    is(c("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "0"), "OK")
+end)
+
+case("code of a library has redis alone, and half a second", function(c)
+    fails(c("FUNCTION", "LOAD", "#!lua name=l\nreturn math.random()"),
+        "ERR Error registering functions: ERR user_function:2: "
+        .. "Script attempted to access nonexistent global variable 'math'")
+    fails(c("FUNCTION", "LOAD", "#!lua name=l\nwhile true do end"),
+        "ERR Error registering functions: ERR FUNCTION LOAD timeout")
+    is(c("FUNCTION", "LOAD", [[#!lua name="l"
+local at_load = redis
+redis.register_function('f', function() return math.floor(1.5) end)
+redis.register_function('g', function() at_load.register_function('h', function() end) end)]]), "l")
+    is(c("FCALL", "f", "0"), 1)
+    fails(c("FCALL", "g", "0"), "ERR redis.register_function can only be called on FUNCTION LOAD command")
+    is(c("INFO", "memory"):match("number_of_functions:(%d+)"), "2")
+    c("FUNCTION", "FLUSH")
+end)
+
+case("a script may have 7,999 arguments in a call, and big numbers have one line", function(c)
+    is(c("EVAL", "local a = {} for i = 1, 7999 do a[i] = i end return redis.call('LPUSH', 'l', unpack(a))", "0"), 7999)
+    is(c("EVAL", "return {big_number = '123\\r\\n45'}", "0"), "123  45")
+end)
+
+case("a user with %W~ may set a key to any word", function(c)
+    local one = check.connect()
+    c("ACL", "SETUSER", "w", "on", "nopass", "%W~*", "+@all")
+    is(one("AUTH", "w", ""), "OK")
+    is(one("SET", "k", "get"), "OK")
+    fails(one("SET", "k", "v", "GET"), "NOPERM")
+    one:close()
+    c("ACL", "DELUSER", "w")
+end)
+
+case("a password may have any bytes", function(c)
+    is(c("CONFIG", "SET", "requirepass", "a\0b"), "OK")
+    fails(c("AUTH", "a"), "WRONGPASS")
+    is(c("AUTH", "a\0b"), "OK")
+    is(c("CONFIG", "SET", "requirepass", ""), "OK")
+end)
+
+case("a client gets nothing of an answer over its limit", function(c)
+    c("SET", "k", ("x"):rep(200000))
+    is(c("CONFIG", "SET", "client-output-buffer-limit", "normal 100000 0 0"), "OK")
+    local one = check.connect()
+    one:send("GET k\r\n")
+    is(pcall(function() while one:more() do end end) and one.input or "", "")
+    one:close()
+    is(c("CONFIG", "SET", "client-output-buffer-limit", "normal 0 0 0"), "OK")
+    is(#c("GET", "k"), 200000)
+end)
+
+case("appendfsync can be changed", function(c)
+    is(c("CONFIG", "SET", "appendfsync", "always"), "OK")
+    local function syncs() return tonumber(c("INFO", "persistence"):match("log_syncs:(%d+)")) end
+    local before = syncs()
+    for i = 1, 5 do is(c("SET", "k", tostring(i)), "OK") end
+    assert(syncs() >= before + 5, "each answer waits for the disk")
+    is(c("CONFIG", "SET", "appendfsync", "everysec"), "OK")
+end)
+
+check.run()
