@@ -412,9 +412,21 @@ static void read_keys(void)
     PQclear(r);
 }
 
-int main(int argc, char **argv)
+/* The address, or an end with a word of what is to be told; NULL: there is none. */
+static const char *address(int argc, char **argv)
 {
     const char *url = argc > 1 ? argv[1] : getenv("CARET_TEST_URL");
+    int help = argc > 1 && strcmp(argv[1], "--help") == 0;
+
+    if (!help && argc <= 2 && (url == NULL || strstr(url, "://") != NULL))
+        return url;
+    fputs("usage: store [URL]      postgresql://...; CARET_TEST_URL otherwise\n", help ? stdout : stderr);
+    exit(help ? 0 : 2);
+}
+
+int main(int argc, char **argv)
+{
+    const char *url = address(argc, argv);
 
     if (url == NULL) {
         puts("store: no address: sh test/with_postgres.sh build/bench/store");

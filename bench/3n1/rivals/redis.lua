@@ -56,6 +56,22 @@ local function redis(name, mode, server_options, settings)
     }
 end
 
+-- Its own program in C, built into bench/ beside the tool.
+local function in_c()
+    local program = programs.folder() .. "/bench/3n1_redis"
+    local row = redis("redis-c", "client", nil, "defaults")
+    row.title, row.exact, row.strict = "Redis, C client", nil, true
+    row.missing = function()
+        local why = rivals.lacks("redis-server")
+        if why or programs.exists(program) then return why end
+        return "its program is not built beside this tool (make rivals)"
+    end
+    row.commands = function(place)
+        return {{program, "-n", place.n, "-w", place.w, ("127.0.0.1:%d"):format(place.port)}}
+    end
+    return row
+end
+
 local function own_server() return programs.folder() .. "/caret-server" end
 
 -- The same programs on caret serve.
@@ -95,6 +111,7 @@ end
 
 return function(o)
     local list = {
+        in_c(),
         redis("redis", "client", nil, "defaults"),
         redis("redis-tuned", "tuned", {"--save", ""}, "no snapshots"),
         redis("redis-script", "script", nil, "defaults"),

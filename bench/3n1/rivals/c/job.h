@@ -1,7 +1,7 @@
 /*
  * job.h - the 3n+1 job in C for several stores, each a program of its own:
  *
- *     3n1_STORE -n N -w W FOLDER [--tuned]        (Caret's: or an address, as postgresql://...)
+ *     3n1_STORE -n N -w W FOLDER [--tuned]    (Caret's: or postgresql://...; Redis's: HOST:PORT)
  *
  * prints what `caret 3n1 --json` prints.  job.c has the sequences, the processes and the options; a store says how
  * it keeps lengths and maxima, and how one worker gets a block that no other gets.
