@@ -1,7 +1,8 @@
 #!/bin/sh
-# Databases by an address, the long form: the suite with 960 seeds, twenty failovers, and 50,000 acknowledged appends under
-# lost requests, lost answers, late requests and restarts.  Mistakes of the driver are
-# found: commits without tokens, reads that the server does not know of (builds with fault points).
+# Databases by an address, the long form: the suite with 1,000 seeds; 50,000 acknowledged appends while twenty primaries
+# die, requests and answers are lost, requests are late, connections are ended and programs killed; as many under stalls
+# and restarts of one server.  Mistakes of the driver are found: commits without tokens, reads that the server does not
+# know of (builds with fault points).
 
 # shellcheck source=../run/common.sh
 . "$(dirname "$0")/../run/common.sh"
@@ -22,7 +23,7 @@ part()
 }
 
 part "suite" sh "$source/test/with_postgres.sh" sh "$source/test/store/suite.sh" long
-part "failovers" sh "$source/test/store/failover.sh" $((20 * times))
+part "failovers" sh "$source/test/store/failover.sh" $((20 * times)) cuts
 
 # -------------------------------------------------- one server, a bad network
 
