@@ -147,6 +147,7 @@ build = {
                 "src/postgres/schema.c",
                 "src/postgres/sql.c",
                 "src/postgres/sqlstate.c",
+                "src/postgres/start.c",
                 "src/postgres/step.c",
                 "src/api/changes.c",
                 "src/api/data.c",

@@ -21,24 +21,17 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/away.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "postgres/link.h"
 #include "shm/engine.h"
-
-static void say_nothing(void *arg, const char *text)
-{
-    (void)arg;
-    (void)text;
-}
 
 /* Hosts that are to be tried: lists with commas; host NULL: those of the address. */
 struct hosts {
     char *host, *addr, *port;
 };
 
-#define PARAMS 13
+#define PARAMS 14
 
 static const char *const keys[PARAMS] = {"connect_timeout",
                                          "tcp_user_timeout",
@@ -52,13 +45,14 @@ static const char *const keys[PARAMS] = {"connect_timeout",
                                          "host",
                                          "hostaddr",
                                          "port",
+                                         "passfile",
                                          NULL};
 
 /* A value that is NULL counts as not told. */
 static void fill_values(const struct caret__link_way *way, const struct hosts *h, const char *values[PARAMS])
 {
     static const char *const plain[PARAMS] = {"10", "10000", "5",  "2",  "3",  NULL, "caret",
-                                              NULL, "UTF8",  NULL, NULL, NULL, NULL};
+                                              NULL, "UTF8",  NULL, NULL, NULL, NULL, NULL};
 
     memcpy(values, plain, sizeof plain);
     values[5] = way->read_only ? "any" : "read-write";
@@ -66,26 +60,7 @@ static void fill_values(const struct caret__link_way *way, const struct hosts *h
     values[9] = h->host;
     values[10] = h->addr;
     values[11] = h->port;
-}
-
-static struct pg_conn *connect_now(const struct caret__link_way *way, const struct hosts *h)
-{
-    const char *values[PARAMS];
-    struct pg_conn *c;
-
-    fill_values(way, h, values);
-    caret__away();
-    c = caret__pq.connect(keys, values, 1);
-    caret__back();
-    return c;
-}
-
-bool caret__link_answers(const struct caret__link_way *way)
-{
-    const char *values[PARAMS];
-
-    fill_values(way, &(struct hosts){0}, values);
-    return caret__pq.ping(keys, values, 1) == CARET__PQ_OK;
+    values[12] = caret__start_password_file(way->address);
 }
 
 /* ---- the hosts that libpq did not come to ---- */
@@ -175,12 +150,14 @@ static void add_message(struct caret__link *l)
  * what stands before a dead server may do (a balancer, a pooler, a proxy): then we do. */
 static bool connect_any(struct caret__link *l)
 {
+    const char *values[PARAMS];
     struct hosts h = {0};
     bool more = true;
 
     l->text[0] = '\0';
     while (more) {
-        l->pq = connect_now(l->way, &h);
+        fill_values(l->way, &h, values);
+        l->pq = caret__start(l, keys, values);
         if (l->pq != NULL && caret__pq.status(l->pq) == CARET__PQ_OK)
             break;
         add_message(l);
@@ -189,7 +166,19 @@ static bool connect_any(struct caret__link *l)
         l->pq = NULL;
     }
     hosts_free(&h);
+    if (l->pq == NULL)
+        caret__start_explain(l);
     return l->pq != NULL;
+}
+
+bool caret__link_answers(const struct caret__link_way *way)
+{
+    struct caret__link l = {.way = way};
+    bool connected = connect_any(&l);
+
+    if (connected)
+        caret__pq.finish(l.pq);
+    return connected || caret__link_is_full(&l);
 }
 
 static int refused(struct caret__link *l)
@@ -226,7 +215,6 @@ int caret__link_open(struct caret__link *l)
     if (!connect_any(l) || caret__pq.pipeline(l->pq) != 1 || caret__pq.nonblocking(l->pq, 1) != 0)
         return refused(l);
     l->wrapped = caret__pq.uses_tls(l->pq) != 0 || caret__pq.uses_gss(l->pq) != 0;
-    caret__pq.notices(l->pq, say_nothing, NULL);
     return caret__link_set_up(l);
 }
 

@@ -26,9 +26,11 @@ static const struct {
     {                                                                                                        \
         name, offsetof(struct caret__libpq, field)                                                           \
     }
-    F(connect, "PQconnectdbParams"),
+    F(start, "PQconnectStartParams"),
+    F(step, "PQconnectPoll"),
     F(finish, "PQfinish"),
     F(options, "PQconninfo"),
+    F(parse, "PQconninfoParse"),
     F(options_done, "PQconninfoFree"),
     F(host, "PQhost"),
     F(port, "PQport"),
@@ -43,7 +45,6 @@ static const struct {
     F(nonblocking, "PQsetnonblocking"),
     F(uses_tls, "PQsslInUse"),
     F(uses_gss, "PQgssEncInUse"),
-    F(ping, "PQpingParams"),
     F(sync, "PQpipelineSync"),
     F(flush, "PQflush"),
     F(consume, "PQconsumeInput"),

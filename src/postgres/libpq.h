@@ -21,7 +21,11 @@ struct caret__pq_option {
 
 /* Numbers of libpq. */
 enum {
-    CARET__PQ_OK = 0, /* PQstatus: CONNECTION_OK; PQping: PQPING_OK */
+    CARET__PQ_OK = 0,  /* PQstatus: CONNECTION_OK */
+    CARET__PQ_BAD = 1, /* CONNECTION_BAD */
+
+    CARET__PQ_READING = 1, /* PQconnectPoll: PGRES_POLLING_READING */
+    CARET__PQ_WRITING = 2,
 
     CARET__PQ_COMMAND = 1,
     CARET__PQ_TUPLES = 2,
@@ -30,9 +34,11 @@ enum {
 };
 
 struct caret__libpq {
-    struct pg_conn *(*connect)(const char *const *keys, const char *const *values, int expand);
+    struct pg_conn *(*start)(const char *const *keys, const char *const *values, int expand);
+    int (*step)(struct pg_conn *c);
     void (*finish)(struct pg_conn *c);
     struct caret__pq_option *(*options)(struct pg_conn *c); /* all in use; the last one has no name */
+    struct caret__pq_option *(*parse)(const char *address, char **why);
     void (*options_done)(struct caret__pq_option *o);
     char *(*host)(const struct pg_conn *c);
     char *(*port)(const struct pg_conn *c);
@@ -47,7 +53,6 @@ struct caret__libpq {
     int (*nonblocking)(struct pg_conn *c, int on);
     int (*uses_tls)(struct pg_conn *c);
     int (*uses_gss)(struct pg_conn *c);
-    int (*ping)(const char *const *keys, const char *const *values, int expand);
     int (*sync)(struct pg_conn *c);
     int (*flush)(struct pg_conn *c);
     int (*consume)(struct pg_conn *c);

@@ -127,12 +127,26 @@ struct caret__link {
 
 _Static_assert(CARET__SQLS <= 64, "prepared: a bit for each");
 
+/* ---- start.c ---- */
+
+/* A new connection of libpq's, made or refused (its status), without a word on standard error; hosts that did not answer
+ * are added to l->text.  NULL: no memory. */
+struct pg_conn *caret__start(struct caret__link *l, const char *const *keys, const char *const *values);
+
+/* The password file that libpq is to be told of instead of its own; NULL: its own. */
+const char *caret__start_password_file(const char *address);
+
+/* Where l->text says that a password was wrong or missing: add that the file with it is not used, if that is why. */
+void caret__start_explain(struct caret__link *l);
+
+/* ---- connect.c ---- */
+
 void caret__link_init(struct caret__link *l, const struct caret__link_way *way);
 
 /* One try to connect.  OK, LOST (text), LIMIT, NOMEM. */
 int caret__link_open(struct caret__link *l);
 
-/* Does a server answer there that takes connections?  Asks with another one. */
+/* Does a server answer there?  Asks with another connection. */
 bool caret__link_answers(const struct caret__link_way *way);
 
 /* Its first trip: the settings.  OK, LOST. */

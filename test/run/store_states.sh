@@ -129,6 +129,14 @@ say 'return db:get "^a"'
 is 1 "and not done"
 quiet
 
+# A warning that comes with each connection is for a log of the server, not for a user's terminal.
+sql "update pg_database set datcollversion = 'of old' where datname = 'caret'"
+keep psql -X -h "$pg_folder/s" -U caret -d caret -c 'select 1' && grep -q WARNING "$dir/err"
+note $? "the server warns"
+tool "$url" get '^a' && [ "$(cat "$dir/out")" = 1 ] && ! [ -s "$dir/err" ]
+note $? "and nobody has to read it: $(cat "$dir/err")"
+sql "update pg_database set datcollversion = null where datname = 'caret'"
+
 # --------------------------------------------------------- passwords and TLS
 
 hba=$pg_folder/s/data/pg_hba.conf
@@ -148,6 +156,14 @@ refused "$(as secret:elm caret)" 'password authentication failed' && ! grep -q e
 note $? "a wrong one, which is not shown"
 tool "$(as secret:oak caret)" get '^a'
 note $? "the right one"
+PGPASSFILE=$dir/passwords
+echo '*:*:*:*:oak' >"$PGPASSFILE" && chmod 600 "$PGPASSFILE"
+tool "$(as secret caret)" get '^a' && ! [ -s "$dir/err" ]
+note $? "in a file"
+chmod 644 "$PGPASSFILE"
+refused "$(as secret caret)" "($PGPASSFILE is open to others: chmod 600)" && [ "$(wc -l <"$dir/err")" = 1 ]
+note $? "which is open to others: it is not used, and the error says so"
+chmod 600 "$PGPASSFILE"
 
 if command -v openssl >/dev/null; then
     for name in server other; do
@@ -286,6 +302,12 @@ is '' "a lock at a stalled server is answered: $said"
 pg_tell p go
 quiet
 pg_proxy q nothing
+pg_tell p stall
+tool "$(pg_url p s)&connect_timeout=1" get '^a'
+note $? "a host that does not answer is passed over: $(cat "$dir/err")"
+refused "$(pg_url p)?connect_timeout=1" 'no answer for 1 seconds'
+note $? "and told: $(cat "$dir/err")"
+pg_tell p go
 tool "$(pg_url q s)" get '^a'
 note $? "a host that takes connections and ends them is passed over: $(cat "$dir/err")"
 
