@@ -142,6 +142,7 @@ build = {
                 "src/postgres/link.c",
                 "src/postgres/lock.c",
                 "src/postgres/open.c",
+                "src/postgres/pooler.c",
                 "src/postgres/postgres.c",
                 "src/postgres/read.c",
                 "src/postgres/schema.c",

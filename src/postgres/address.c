@@ -4,7 +4,8 @@
  *     postgresql://user:password@host1,host2:5432/name?caret_prefix=forest&sslmode=require
  *
  *     caret_prefix    the schema: a lower-case name of up to 40 letters, digits and _        (caret)
- *     caret_prepare   0: no prepared statements and no settings of the connection, for a pooler of transactions  (1)
+ *     caret_prepare   0: no prepared statements and no settings of the connection, as with a pooler of transactions.
+ *                     1: prepared statements whatever is between      (as is found out: pooler.c)
  *     caret_timeout   seconds that an answer is waited for; 0: for ever                            (60)
  *     caret_changes   1 is refused, so far
  *     connect_timeout is libpq's, and says as well how long a lost connection is tried again  (10 s)
@@ -63,21 +64,25 @@ static int read_own(struct caret__pg_address *a, const char *p, size_t n)
 {
     const char *v;
     size_t len;
-    bool changes = false;
+    bool changes = false, prepare = true;
+    int rc;
 
     if (n < 6 || memcmp(p, "caret_", 6) != 0)
         return CARET_NONE;
     if (is_param(p, n, "caret_prefix", &v, &len))
         return read_schema(a, v, len);
-    if (is_param(p, n, "caret_prepare", &v, &len))
-        return read_flag("caret_prepare", v, len, &a->prepares);
+    if (is_param(p, n, "caret_prepare", &v, &len)) {
+        rc = read_flag("caret_prepare", v, len, &prepare);
+        a->prepare = prepare ? CARET__PG_ALWAYS : CARET__PG_NEVER;
+        return rc;
+    }
     if (is_param(p, n, "caret_timeout", &v, &len))
         return read_silence(a, v, len);
     if (!is_param(p, n, "caret_changes", &v, &len))
         return caret__fail(CARET_E_INVALID,
                            "%.*s: caret_prefix, caret_prepare, caret_timeout and caret_changes are known",
                            (int)n, p);
-    int rc = read_flag("caret_changes", v, len, &changes);
+    rc = read_flag("caret_changes", v, len, &changes);
     if (rc == CARET_OK && changes)
         rc =
             caret__fail(CARET_E_UNSUPPORTED, "caret_changes=1: a log of changes is for a database in a file");
@@ -147,7 +152,7 @@ int caret__pg_address_read(const char *url, struct caret__pg_address *a)
     int rc = CARET_OK;
 
     *a = (struct caret__pg_address){.schema = "caret",
-                                    .prepares = true,
+                                    .prepare = CARET__PG_MAYBE,
                                     .patience_ns = CARET__PG_PATIENCE_NS,
                                     .silence_ms = CARET__PG_SILENCE_S * 1000};
     a->plain = calloc(1, strlen(url) + 2);

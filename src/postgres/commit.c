@@ -120,10 +120,21 @@ static void next_token(struct caret__pg_conn *c)
     caret__put_le64(c->token + 8, __builtin_bswap64(++c->tokens));
 }
 
+/* Must the commit say that it waits for the disk?  Through a pooler the connection's settings do not; other products
+ * always wait. */
+static bool waits_by_itself(const struct caret__pg_conn *c, unsigned flags)
+{
+    if (c->db->product != CARET__PG_POSTGRES)
+        return false;
+    if (c->db->pooled && c->db->waits_disk)
+        return (flags & CARET__STORE_BATCH) == 0;
+    return (flags & CARET__STORE_SYNC) != 0 && !c->db->waits_disk;
+}
+
 /* BEGIN and COMMIT around it, if the server does not take a batch for a transaction, or it is not all of one. */
 static int send_all(struct caret__pg_conn *c, const struct changes *w)
 {
-    bool sync = (w->flags & CARET__STORE_SYNC) != 0 && !c->db->waits_disk;
+    bool sync = waits_by_itself(c, w->flags);
     bool closed = c->reading || !c->db->one_trip || sync;
 
     if (closed && !c->reading)

@@ -200,7 +200,7 @@ static void note_started(struct caret__link *l)
     l->started[0] = '\0';
     if (r != NULL && caret__pq.rows(r) == 1 && !caret__pq.is_null(r, 0, 0))
         snprintf(l->started, sizeof l->started, "%s", caret__pq.value(r, 0, 0));
-    l->backend = l->started[0] != '\0' ? caret__pq.backend(l->pq) : 0;
+    l->backend = l->started[0] != '\0' ? atoi(caret__pq.value(r, 0, 1)) : 0;
     caret__link_drop_rows(l);
 }
 

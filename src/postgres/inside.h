@@ -21,22 +21,27 @@
 /* Which product it is: what may be used of it. */
 enum caret__pg_product { CARET__PG_POSTGRES, CARET__PG_COCKROACH, CARET__PG_YUGABYTE, CARET__PG_OTHER };
 
+/* caret_prepare in the address: 0, 1, not told. */
+enum caret__pg_prepare { CARET__PG_NEVER, CARET__PG_ALWAYS, CARET__PG_MAYBE };
+
 struct caret__pg_db {
     struct caret__store_db head;
     struct caret__link_way way,
         names_way; /* names_way: of connections that hold locks; it borrows from `way` */
     enum caret__pg_product product;
-    char server[64];
+    char server[120];
     char session[1024], names_session[1024]; /* their session_text */
     bool standby;                            /* opened read-only on a server that follows another */
     bool one_trip;                           /* a batch without BEGIN is one transaction */
     bool read_only;
     bool no_create;
-    bool waits_disk;           /* sync is "at commit" */
-    uint64_t names_seed;       /* of lock numbers: the uuid's hash */
-    _Atomic uint64_t writes;   /* commits of this process: what was read ahead before is not trusted */
-    pthread_mutex_t lock;      /* of `spare` */
-    struct caret__link *spare; /* the connection that open() used; its process's */
+    bool pooled;                    /* its connections are those of others as well (pooler.c) */
+    enum caret__pg_prepare prepare; /* as the address says; */
+    bool waits_disk;                /* sync is "at commit" */
+    uint64_t names_seed;            /* of lock numbers: the uuid's hash */
+    _Atomic uint64_t writes;        /* commits of this process: what was read ahead before is not trusted */
+    pthread_mutex_t lock;           /* of `spare` */
+    struct caret__link *spare;      /* the connection that open() used; its process's */
 };
 
 /* Bytes that grow. */
@@ -85,11 +90,14 @@ struct caret__pg_address {
     char *plain; /* without our own parameters */
     char *shown; /* and without passwords */
     char schema[64];
-    bool prepares;
+    enum caret__pg_prepare prepare;
     uint64_t patience_ns;
     int silence_ms; /* -1: for ever */
 };
 int caret__pg_address_read(const char *url, struct caret__pg_address *a);
+
+/* ---- pooler.c: does a pooler give each transaction to another connection?  OK, LOST, why not. ---- */
+int caret__pg_pooler(struct caret__pg_db *db, struct caret__link *l, bool *pooled);
 
 /* ---- schema.c: is it there, of our layout?  Made if not.  OK or why not. ---- */
 int caret__pg_schema(struct caret__pg_db *db, struct caret__link *l);

@@ -230,8 +230,8 @@ int caret__pg_lock(void *conn, const struct caret__bytes *names, size_t n, uint6
     int rc = caret__pg_enter(c);
 
     if (rc == CARET_OK && (c->db->head.has & CARET__STORE_LOCKS) == 0)
-        rc = caret__fail(CARET_E_UNSUPPORTED, "%s: locks are not available on %s%s", c->db->head.shown,
-                         c->db->server, c->db->way.prepares ? "" : " through a pooler");
+        rc = caret__fail(CARET_E_UNSUPPORTED, "%s: locks are not available on %s", c->db->head.shown,
+                         c->db->server);
     if (rc == CARET_OK)
         rc = want_all(c, &w, names, n);
     if (rc == CARET_OK && n != 0)

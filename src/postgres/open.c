@@ -41,11 +41,12 @@ static int make_texts(struct caret__pg_db *db)
     return CARET_OK;
 }
 
-/* What a new connection is told.  The first column names the server's process. */
+/* What a new connection is told.  The first two columns name the server's process; libpq knows a pooler's number. */
 static void write_session(struct caret__pg_db *db, char *text, size_t cap, const char *isolation)
 {
     snprintf(text, cap,
              "select (select backend_start::text from pg_stat_activity where pid = pg_backend_pid()), "
+             "pg_backend_pid(), "
              "set_config('default_transaction_isolation', '%s', false), "
              "set_config('default_transaction_read_only', '%s', false), "
              "set_config('synchronous_commit', case when '%s' = 'off' then 'off' "
@@ -63,7 +64,7 @@ static void write_session(struct caret__pg_db *db, char *text, size_t cap, const
 static void make_sessions(struct caret__pg_db *db)
 {
     db->names_way = db->way;
-    if (!db->way.prepares)
+    if (db->pooled)
         return;
     db->way.session_text = db->session;
     db->names_way.session_text = db->names_session;
@@ -116,10 +117,10 @@ static void choose_profile(struct caret__pg_db *db)
 {
     bool postgres = db->product == CARET__PG_POSTGRES;
 
-    db->one_trip = postgres && db->way.prepares && caret__libpq_minds_sync();
+    db->one_trip = postgres && !db->pooled && caret__libpq_minds_sync();
     db->head.txn_most = postgres ? TXN_MOST : TXN_MOST_OTHER;
     db->head.has = CARET__STORE_SNAPSHOT;
-    if (postgres && db->way.prepares && !db->standby)
+    if (postgres && !db->pooled && !db->standby)
         db->head.has |= CARET__STORE_LOCKS;
 }
 
@@ -136,6 +137,21 @@ static int find_product(struct caret__pg_db *db, struct caret__link *l)
     if (db->product == CARET__PG_POSTGRES && db->read_only)
         rc = ask_text(db, l, "select pg_is_in_recovery()", text, sizeof text);
     db->standby = rc == CARET_OK && db->product == CARET__PG_POSTGRES && db->read_only && text[0] == 't';
+    return rc;
+}
+
+/* What may be sent that belongs to a connection? */
+static int find_pooler(struct caret__pg_db *db, struct caret__link *l)
+{
+    int rc = CARET_OK;
+
+    db->pooled = db->prepare == CARET__PG_NEVER;
+    if (db->product == CARET__PG_POSTGRES && !db->pooled)
+        rc = caret__pg_pooler(db, l, &db->pooled);
+    db->way.prepares = db->prepare == CARET__PG_ALWAYS || !db->pooled;
+    if (db->pooled && rc == CARET_OK)
+        snprintf(db->server + strlen(db->server), sizeof db->server - strlen(db->server),
+                 " through a pooler of transactions");
     return rc;
 }
 
@@ -178,6 +194,8 @@ static int set_up(struct caret__pg_db *db, struct caret__link *l)
 
     if (rc == CARET_OK)
         rc = find_product(db, l);
+    if (rc == CARET_OK)
+        rc = find_pooler(db, l);
     if (rc != CARET_OK)
         return rc;
     choose_profile(db);
@@ -233,7 +251,7 @@ static void take_options(struct caret__pg_db *db, struct caret__pg_address *a, c
     db->head.store = &caret__postgres;
     db->head.shown = a->shown;
     db->way.address = a->plain;
-    db->way.prepares = a->prepares;
+    db->prepare = a->prepare;
     db->way.patience_ns = a->patience_ns;
     db->way.silence_ms = a->silence_ms;
     memcpy(db->way.schema, a->schema, sizeof a->schema);

@@ -39,7 +39,11 @@ const struct caret__sql_text caret__sqls[CARET__SQLS] = {
     [CARET__SQL_BEGIN_LOOSE] = {"caret_bl", "begin isolation level read committed", {0}, 0},
     [CARET__SQL_COMMIT] = {"caret_c", "commit", {0}, 0},
     [CARET__SQL_ROLLBACK] = {"caret_r", "rollback", {0}, 0},
-    [CARET__SQL_WAIT_DISK] = {"caret_w", "set local synchronous_commit = on", {0}, 0},
+    [CARET__SQL_WAIT_DISK] = {"caret_w",
+                              "select set_config('synchronous_commit', 'on', true) "
+                              "where current_setting('synchronous_commit') in ('off', 'local')",
+                              {0},
+                              0},
     [CARET__SQL_GET] = {"caret_g", "select v from " NODES " where k = $1", {BYTEA}, 1},
     [CARET__SQL_GET_LOCK] = {"caret_gl", "select v from " NODES " where k = $1 for update", {BYTEA}, 1},
     [CARET__SQL_MANY] = {"caret_m", "select k, v from " NODES " where k = any($1)", {BYTEAS}, 1},

@@ -19,7 +19,7 @@ static const struct {
     {"57014", CARET_E_IO},          {"25006", CARET_E_READONLY}, {"42501", CARET_E_OPEN},
     {"28", CARET_E_OPEN},           {"3D000", CARET_E_OPEN},     {"3F000", CARET_E_NOTFOUND},
     {"42P01", CARET_E_NOTFOUND},    {"XX001", CARET_E_CORRUPT},  {"XX002", CARET_E_CORRUPT},
-    {"0A000", CARET_E_UNSUPPORTED},
+    {"0A000", CARET_E_UNSUPPORTED}, {"42P05", CARET_E_OPEN},
 };
 
 static int code_of(const char *state)
@@ -56,6 +56,7 @@ int caret__sqlstate_fail(const struct caret__link *l, const char *where)
 
     if (code == CARET_RESTART)
         return code;
-    return caret__fail(code, "%s: %s (SQLSTATE %s)", where, l->text,
-                       l->state[0] != '\0' ? l->state : "08000");
+    return caret__fail(
+        code, "%s: %s (SQLSTATE %s)%s", where, l->text, l->state[0] != '\0' ? l->state : "08000",
+        strcmp(l->state, "42P05") == 0 ? ": a pooler gives us others' connections: caret_prepare=0" : "");
 }
