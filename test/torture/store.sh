@@ -6,7 +6,7 @@
 
 # shellcheck source=../run/common.sh
 . "$(dirname "$0")/../run/common.sh"
-need "$build/test/proxy" "$build/test/store_append" "$build/test/test_api_history"
+need "$build/test/test_store_crowd" "$build/test/proxy" "$build/test/store_append" "$build/test/test_api_history"
 times=${CARET_TORTURE:-1}
 export CARET_SOURCE="$source" CARET_BUILD="$build"
 # shellcheck source=../store/postgres.sh
@@ -19,10 +19,12 @@ part()
     shift
     "$@" >"$dir/out" 2>"$dir/err"
     note $? "$what"
-    grep -E 'acknowledged|longest pause|alike|histories:|ms after' "$dir/out" | sed "s/^ */  $what: /"
+    grep -E 'acknowledged|sessions, and|longest pause|alike|histories:|ms after' "$dir/out" | sed "s/^ */  $what: /"
 }
 
 part "suite" sh "$source/test/with_postgres.sh" sh "$source/test/store/suite.sh" long
+part "a thousand sessions" env CARET_TEST_SESSIONS=1050 sh "$source/test/with_postgres.sh" -c 'max_connections = 1010' \
+    "$build/test/test_store_crowd"
 part "failovers" sh "$source/test/store/failover.sh" $((20 * times)) cuts
 
 # -------------------------------------------------- one server, a bad network
