@@ -20,7 +20,9 @@
  * The lock of the interpreter (GIL) protects everything here.  It is kept for what takes some nanoseconds.  The engine
  * tells us when it is about to sleep (caret_wait_hooks), and only then is it let go; so what a call was given must stay
  * as it is: nodes are immutable, cursors are marked as in use.  Calls that compute long let it go by themselves
- * (caret__py_unlock).
+ * (caret__py_unlock).  A long value is not a reason: to copy 64 KiB takes 20 us, and the longest not more than the
+ * 5 ms that a thread may wait until it gets the GIL again.  Beside a thread that computes, sets of 64 KiB that let it
+ * go were 687 in a second, and 4,909 with it; the other thread gained nothing.
  *
  * Only the limited API of Python is used, so that one binary serves all versions from 3.11 on: Debian 12 has 3.11.
  */

@@ -101,6 +101,8 @@ class Expire(Case):
             self.assertEqual(await c.multi_get(["x", "y", "z"]), [1, 2, None])
             self.assertEqual((await c.increment("x", 4), await c.increment("new")), (5, 1))
             self.assertEqual((await c.expire("x", 60), await c.delete("x"), await c.delete("x")), (True, 1, 0))
+            self.assertEqual((await c.set("a", [2], _cas_token=[0]), await c.set("a", [2], _cas_token=[1])), (False, True))
+            self.assertEqual((await c._redlock_release("a", [1]), await c._redlock_release("a", [2])), (0, 1))
             await c.clear()
             self.assertIsNone(await c.get("a"))
 

@@ -14,6 +14,16 @@ sys.exit(sys.version_info < (3, 11) or not os.path.exists(os.path.join(sysconfig
     exit 77
 fi
 
+# What a build without the GIL compiles, with the headers of one that has it; such a Python is in no registry of ours.
+for headers in /usr/include/python3.1[3-9] "${HOME:-/}"/.pyenv/versions/3.1[3-9]*/include/python3.1*; do
+    [ -f "$headers/Python.h" ] || continue
+    for file in "$source"/front/python/*.c; do
+        cc -fsyntax-only -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -DPy_GIL_DISABLED=1 -I"$source/include" \
+            -I"$source/src" -I"$source/front" -isystem "$headers" "$file" || break
+    done >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ]
+    note $? "it compiles for Python without the GIL, with $headers"
+done
+
 # A copy, as building leaves files beside the sources.
 mkdir "$dir/checkout"
 (cd "$source" && tar --exclude=front/python/build -cf - layers LICENSE include src front/python) |

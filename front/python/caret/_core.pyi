@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, final
 
 from . import (
     BadName as BadName,
@@ -53,6 +53,7 @@ from . import (
 
 VERSION: str
 
+@final
 class View:
     how: Any
     def __new__(cls, how: Any, encode: Any, decode: Any, /) -> View: ...

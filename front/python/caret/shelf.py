@@ -151,10 +151,11 @@ def open(path: Any, flag: str = "c", codec: Any = pickle, writeback: bool = Fals
 class _Protocol:
     """pickle with a protocol of one's own."""
 
-    loads = staticmethod(pickle.loads)
-
     def __init__(self, protocol: int) -> None:
         self._protocol = protocol
+
+    def loads(self, data: bytes) -> Any:
+        return pickle.loads(data)
 
     def dumps(self, value: Any) -> bytes:
         return pickle.dumps(value, self._protocol)

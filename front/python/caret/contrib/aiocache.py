@@ -37,14 +37,20 @@ class CaretCache(BaseCache):  # type: ignore[type-arg,misc,unused-ignore]
         return [self._cache.get(key) for key in keys]
 
     async def _set(self, key: str, value: Any, ttl: Any = None, _cas_token: Any = None, _conn: Any = None) -> bool:
-        if _cas_token is not None and _cas_token != self._cache.get(key):
-            return False
-        self._cache.set(key, value, ttl or None)
-        return True
+        def body() -> bool:
+            same = _cas_token is None or _cas_token == self._cache.get(key)
+            if same:
+                self._cache.set(key, value, ttl or None)
+            return same
+
+        return bool(self._cache.db.run(body))
 
     async def _multi_set(self, pairs: Any, ttl: Any = None, _conn: Any = None) -> bool:
-        for key, value in pairs:
-            self._cache.set(key, value, ttl or None)
+        def body() -> None:
+            for key, value in pairs:
+                self._cache.set(key, value, ttl or None)
+
+        self._cache.db.run(body)
         return True
 
     async def _add(self, key: str, value: Any, ttl: Any = None, _conn: Any = None) -> bool:
@@ -56,10 +62,11 @@ class CaretCache(BaseCache):  # type: ignore[type-arg,misc,unused-ignore]
         return self._cache.has(key)
 
     async def _increment(self, key: str, delta: int, _conn: Any = None) -> Any:
-        made = self._cache.incr(key, delta)
-        if made is None and self._cache.add(key, delta):
-            made = delta
-        return self._cache.incr(key, delta) if made is None else made
+        def body() -> Any:
+            made = self._cache.incr(key, delta)
+            return delta if made is None and self._cache.add(key, delta) else made
+
+        return self._cache.db.run(body)
 
     async def _expire(self, key: str, ttl: Any, _conn: Any = None) -> bool:
         return self._cache.touch(key, ttl or None)
@@ -72,4 +79,4 @@ class CaretCache(BaseCache):  # type: ignore[type-arg,misc,unused-ignore]
         return True
 
     async def _redlock_release(self, key: str, value: Any) -> int:
-        return int(self._cache.get(key) == value and self._cache.delete(key))
+        return int(self._cache.db.run(lambda: self._cache.get(key) == value and self._cache.delete(key)))
