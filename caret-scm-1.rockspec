@@ -184,6 +184,7 @@ build = {
                 "front/m/long_key.c",
                 "front/m/long_table.c",
                 "front/m/machine.c",
+                "front/m/murmur.c",
                 "front/m/number.c",
                 "front/m/place.c",
                 "front/m/settings.c",

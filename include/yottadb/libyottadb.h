@@ -409,6 +409,33 @@ int ydb_file_id_free_t(uint64_t tptoken, ydb_buffer_t *errstr, ydb_fileid_ptr_t 
 /* cgfunc(arg[0], ..., arg[n - 1]), for callers that know the number of arguments only when they run. */
 int ydb_call_variadic_plist_func(ydb_vplist_func cgfunc, gparam_list *cvplist);
 
+/* MurmurHash3 of `len` bytes.  A hash of 128 bits is two numbers; ..._bytes() writes its 16 bytes, ..._hex() 32 digits
+ * without a NUL.  One of several pieces: HASH128_STATE_INIT(state, seed), ..._ingest() of each, ..._result(), where
+ * addl_seed is the length of all, as ydb_mmrhash_128() has it, or another number.  A negative len counts as 0.  These
+ * work in any thread and at any time. */
+typedef unsigned int uint4;
+typedef struct {
+    uint64_t one, two;
+} ydb_uint16;
+typedef struct {
+    ydb_uint16 h, c; /* the hash so far; bytes that wait for others, */
+    int carry_bytes; /* so many */
+} hash128_state_t;
+
+#define HASH128_STATE_INIT(STATE, SEED)                                                                      \
+    {                                                                                                        \
+        (STATE).h.one = (STATE).h.two = (SEED);                                                              \
+        (STATE).c.one = (STATE).c.two = 0;                                                                   \
+        (STATE).carry_bytes = 0;                                                                             \
+    }
+
+void ydb_mmrhash_32(const void *key, int len, uint4 seed, uint4 *out4);
+void ydb_mmrhash_128(const void *key, int len, uint4 seed, ydb_uint16 *out);
+void ydb_mmrhash_128_ingest(hash128_state_t *state, const void *key, int len);
+void ydb_mmrhash_128_result(hash128_state_t *state, uint4 addl_seed, ydb_uint16 *out);
+void ydb_mmrhash_128_bytes(const ydb_uint16 *hash, unsigned char *out);
+void ydb_mmrhash_128_hex(const ydb_uint16 *hash, unsigned char *out);
+
 /* ------------------------------------------------------------------ calls of M
  *
  * M is in caret_m.so, beside this library, which is loaded when a routine is called; it needs LuaJIT's shared library.

@@ -296,6 +296,66 @@ static void macros_do_what_they_say(void **state)
     YDB_ASSERT(done);
 }
 
+static void hashes_to(const ydb_uint16 *hash, const char *hex)
+{
+    unsigned char digits[33], bytes[17], as_hex[33];
+
+    memset(digits, 'x', sizeof digits);
+    ydb_mmrhash_128_hex(hash, digits);
+    assert_memory_equal(digits, hex, 32);
+    assert_int_equal(digits[32], 'x');
+    bytes[16] = 'x';
+    ydb_mmrhash_128_bytes(hash, bytes);
+    for (int i = 0; i < 16; i++)
+        snprintf((char *)as_hex + 2 * i, 3, "%02x", bytes[i]);
+    assert_memory_equal(as_hex, hex, 32);
+    assert_int_equal(bytes[16], 'x');
+}
+
+/* What the author's own program says, and YottaDB's manual for $ZYHASH. */
+static void hashes_are_those_of_murmur(void **state)
+{
+    static const char fox[] = "The quick brown fox jumps over the lazy dog";
+    ydb_uint16 hash;
+    uint4 hash32;
+
+    (void)state;
+    ydb_mmrhash_32(fox, 43, 0, &hash32);
+    assert_int_equal(hash32, 0x2e4ff723);
+    ydb_mmrhash_32("hello", 5, 0, &hash32);
+    assert_int_equal(hash32, 0x248bfa47);
+    ydb_mmrhash_32(NULL, 0, 1, &hash32);
+    assert_int_equal(hash32, 0x514e28b7);
+    ydb_mmrhash_128("YottaDB Rocks!", 14, 0, &hash);
+    hashes_to(&hash, "a91a6a91c8d3afa118ae643d7c08c007");
+    ydb_mmrhash_128("YottaDB Rocks!", 14, 123456789, &hash);
+    hashes_to(&hash, "b931c7fa5746e15dc9fdaecfb29b8626");
+    ydb_mmrhash_128(NULL, 0, 0, &hash);
+    hashes_to(&hash, "00000000000000000000000000000000");
+}
+
+static void a_hash_does_not_depend_on_the_pieces(void **state)
+{
+    char text[100];
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        text[i] = (char)(i * 37);
+    for (int len = 0; len <= 100; len++)
+        for (int first = 0; first <= len; first++) {
+            ydb_uint16 whole, pieces;
+            hash128_state_t s;
+            int second = (len - first) / 2;
+            HASH128_STATE_INIT(s, 7);
+            ydb_mmrhash_128(text, len, 7, &whole);
+            ydb_mmrhash_128_ingest(&s, text, first);
+            ydb_mmrhash_128_ingest(&s, text + first, second);
+            ydb_mmrhash_128_ingest(&s, text + first + second, len - first - second);
+            ydb_mmrhash_128_result(&s, (uint4)len, &pieces);
+            assert_memory_equal(&pieces, &whole, sizeof whole);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +369,8 @@ int main(void)
         ONCE(what_is_not_needed_does_no_harm),
         ONCE(a_core_of_a_copy_leaves_the_process_alive),
         ONCE(macros_do_what_they_say),
+        ONCE(hashes_are_those_of_murmur),
+        ONCE(a_hash_does_not_depend_on_the_pieces),
     };
     make_folder();
     return remove_folder(cmocka_run_group_tests(tests, NULL, NULL));
