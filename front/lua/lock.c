@@ -3,9 +3,47 @@
  *
  * What a program is meant to handle (timeout, deadlock) is returned, not raised.
  */
+#include <stdatomic.h>
+
 #include "lua/binding.h"
+#include "lua/interrupt.h"
 
 #define LOCKS_MAX 64 /* of one call: the limit of caret_lock_all() */
+
+/*
+ * The session that may sleep for a lock now, in the thread that asked last; and whether it was interrupted.  A session
+ * is here only while its function is called, so that it is there as long; a wait that ended by itself just then
+ * leaves the interrupt to be taken back before the next one.
+ */
+static _Atomic(caret_session *) sleeper;
+static _Atomic int interrupted;
+
+void caret__lua_interrupt(void)
+{
+    caret_session *s = atomic_load_explicit(&sleeper, memory_order_relaxed);
+
+    if (s == NULL)
+        return;
+    atomic_store_explicit(&interrupted, 1, memory_order_relaxed);
+    caret_interrupt(s);
+}
+
+static caret_session *may_sleep(caret_session *s)
+{
+    caret_node_buf any;
+
+    if (atomic_exchange_explicit(&interrupted, 0, memory_order_relaxed) != 0 &&
+        caret_node_var(&any.node, sizeof any, "^a", 2) == CARET_OK)
+        (void)caret_wait(s, &any.node, CARET_LOG_END, 0);
+    atomic_store_explicit(&sleeper, s, memory_order_relaxed);
+    return s;
+}
+
+static int slept(lua_State *L, struct caret__ldb *d, int rc)
+{
+    atomic_store_explicit(&sleeper, NULL, memory_order_relaxed);
+    return caret__results(L, d, rc);
+}
 
 uint64_t caret__timeout(lua_State *L, int i)
 {
@@ -30,7 +68,7 @@ int caret__node_grab(lua_State *L)
     struct caret__lnode *n = caret__check_node(L, 1);
     uint64_t timeout = caret__timeout(L, 2);
     caret__check_locks(L, n->db);
-    return caret__results(L, n->db, caret_lock(n->db->s, &n->node, timeout));
+    return slept(L, n->db, caret_lock(may_sleep(n->db->s), &n->node, timeout));
 }
 
 int caret__node_release(lua_State *L)
@@ -48,7 +86,7 @@ int caret__node_lock(lua_State *L)
     const caret_node *one = &n->node;
     uint64_t timeout = caret__timeout(L, 2);
     caret__check_locks(L, n->db);
-    return caret__results(L, n->db, caret_lock_all(n->db->s, &one, 1, timeout));
+    return slept(L, n->db, caret_lock_all(may_sleep(n->db->s), &one, 1, timeout));
 }
 
 /* Room for the addresses that tables say, kept in the registry: LOCKS_MAX of them. */
@@ -120,5 +158,5 @@ int caret__db_lock(lua_State *L)
     caret_node_buf *room = count != 0 ? scratch(L) : NULL;
     for (size_t i = 0; i < count; i++)
         nodes[i] = item(L, d, room + i, (int)i + 1);
-    return caret__results(L, d, caret_lock_all(d->s, nodes, count, timeout));
+    return slept(L, d, caret_lock_all(may_sleep(d->s), nodes, count, timeout));
 }

@@ -160,7 +160,7 @@ class Consoles(Served):
         self.server.post(f"console/{console[0]}/close")
 
     def test_stop_ends_a_wait_for_a_lock(self):
-        """At the cost of the console: the page begins another one."""
+        """The console stays, and what it waited for is not kept."""
         program = os.path.join(FOLDER, "hold.lua")
         with open(program, "w", encoding="ascii") as f:
             f.write('local db = require("caret").open("%s") db.node("^few"):grab() print("held") io.stdout:flush() '
@@ -172,8 +172,12 @@ class Consoles(Served):
         while '"waits":true' not in run(CARET, "locks", "--json", "--db", self.path).stdout.replace(" ", ""):
             self.assertIsNone(holder.poll())
         self.server.post(f"console/{console[0]}/stop")
-        self.assertEqual([name for name, _ in console[1]][-1], "ended")
+        name, data = next(console[1])
+        self.assertEqual((name, "nterrupted" in data["text"] or "INTERRUPTED" in data["text"]), ("error", True))
+        self.assertEqual(self.say(console, 'db.node("^other"):grab(30)')[2]["results"][0]["text"], "true")
         holder.communicate(b"\n")
+        self.assertEqual(self.say(console, 'db.node("^few"):grab(30)')[2]["results"][0]["text"], "true")
+        self.server.post(f"console/{console[0]}/close")
 
     @unittest.skipUnless(os.path.exists(BESIDE + "/caret-m"), "M is not built")
     def test_m(self):

@@ -6,8 +6,8 @@
  * again; so while a line is edited the terminal sends no signals, and Ctrl-C and Ctrl-Z are keys with functions of
  * ours.
  * While Lua code runs it is SIGINT: the handler has Lua call a hook, which raises an error, as
- * lua(1) does, and leaves the next SIGINT to end the process, should the code be stuck.  The handler is
- * there from open() to close(), and only on a terminal.
+ * lua(1) does, and leaves the next SIGINT to end the process, should the code be stuck.  A wait for a lock ends
+ * with INTERRUPTED.  The handler is there from open() to close(), and only on a terminal.
  *
  *   open(complete [, history]) -> is it a terminal?  complete(text before the cursor) -> text to insert,
  *                              possible words; history: path of a file, made with its folders
@@ -32,6 +32,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "lua/interrupt.h"
 #include "tool/c/lines.h"
 
 #define HISTORY_LINES 1000
@@ -67,6 +68,7 @@ static void on_sigint(int signal_number)
         return;
     signal(signal_number, SIG_DFL);
     lua_sethook(lines.running, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+    caret__lua_interrupt();
 }
 
 /* From now on SIGINT stops what is running, or nothing. */

@@ -174,7 +174,7 @@ function console.run(app, request)
     return {n = c.n}
 end
 
--- What does not look at a signal, as a wait for a lock, ends at the second one, with the console.
+-- What does not look at a signal, as a wait for a lock in M, ends at the second one, with the console.
 local function insist(app, c, statement)
     app.loop:every(STUCK, function()
         if app.consoles[c.id] and c.busy == statement then c.process:kill(2) end

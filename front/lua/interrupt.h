@@ -1,0 +1,11 @@
+/*
+ * interrupt.h - ending a sleep of Lua code from a signal handler.
+ */
+#ifndef CARET_LUA_INTERRUPT_H
+#define CARET_LUA_INTERRUPT_H
+
+/* If this program's Lua code sleeps for a lock (grab, lock), that call raises INTERRUPTED, having changed nothing; else
+ * nothing happens.  From a signal handler in the thread that runs Lua: it only stores and wakes, as caret_interrupt(). */
+void caret__lua_interrupt(void);
+
+#endif
