@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "server/admin/acl.h"
+#include "server/array.h"
 #include "server/config_file.h"
 #include "server/parse.h"
 #include "server/worker.h"
@@ -39,17 +40,13 @@ struct rewrite {
 
 static void append(struct rewrite *r, char *text, int what, bool used)
 {
-    if (text != NULL && r->n == r->cap) {
-        size_t cap = r->cap * 2 + 64;
-        struct line *v = realloc(r->v, cap * sizeof *v);
-        r->v = v != NULL ? v : r->v;
-        r->cap = v != NULL ? cap : r->cap;
-    }
-    if (text == NULL || r->n == r->cap) {
+    struct line *v = text != NULL ? serve__array_room(r->v, &r->cap, r->n + 1, sizeof *v) : NULL;
+    if (v == NULL) {
         r->failed = true;
         free(text);
         return;
     }
+    r->v = v;
     r->v[r->n++] = (struct line){text, what, used};
 }
 

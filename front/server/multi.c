@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "server/array.h"
 #include "server/conn.h"
 #include "server/dispatch.h"
 #include "server/watch.h"
@@ -40,29 +41,20 @@ static void queue_free(struct serve__queue *u)
     free(u);
 }
 
-/* Room for n elements of `size` bytes in all. */
-static bool make_room(void *array, size_t *cap, size_t n, size_t size)
-{
-    void **a = array;
-    if (n <= *cap)
-        return true;
-    size_t more = *cap * 2 > n ? *cap * 2 : n + 15;
-    void *grown = realloc(*a, more * size);
-    if (grown == NULL)
-        return false;
-    *a = grown;
-    *cap = more;
-    return true;
-}
-
 static bool queue_add(struct serve__queue *u, const struct serve__call *q)
 {
     size_t argc = (size_t)q->argc, bytes = 0;
     for (size_t i = 0; i < argc; i++)
         bytes += q->argv[i].len;
-    if (!make_room(&u->command, &u->cap, u->n + 1, sizeof *u->command) ||
-        !make_room(&u->end, &u->ends_cap, u->nends + argc, sizeof *u->end) ||
-        !serve__buffer_room(&u->bytes, bytes + 1))
+    struct serve__queued *command = serve__array_room(u->command, &u->cap, u->n + 1, sizeof *command);
+    if (command == NULL)
+        return false;
+    u->command = command;
+    size_t *ends = serve__array_room(u->end, &u->ends_cap, u->nends + argc, sizeof *ends);
+    if (ends == NULL)
+        return false;
+    u->end = ends;
+    if (!serve__buffer_room(&u->bytes, bytes + 1))
         return false;
     u->command[u->n++] = (struct serve__queued){q->cmd, u->nends, q->argc};
     for (size_t i = 0; i < argc; i++) {
@@ -75,8 +67,10 @@ static bool queue_add(struct serve__queue *u, const struct serve__call *q)
 /* The arguments of all commands as slices. */
 static bool queue_arguments(struct serve__queue *u)
 {
-    if (!make_room(&u->argv, &u->argv_cap, u->nends, sizeof *u->argv))
-        return false;
+    caret_slice *argv = serve__array_room(u->argv, &u->argv_cap, u->nends, sizeof *argv);
+    if (argv == NULL)
+        return u->nends == 0;
+    u->argv = argv;
     size_t at = 0;
     for (size_t i = 0; i < u->nends; i++) {
         u->argv[i] = (caret_slice){u->bytes.data + at, u->end[i] - at};

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "server/array.h"
 #include "server/data/list.h"
 #include "server/dispatch.h"
 #include "server/keys/field.h"
@@ -126,14 +127,10 @@ static caret_slice text_of(const struct sorting *s, const struct sort_item *e)
 
 static int add_item(struct sorting *s, caret_slice element)
 {
-    if (s->n == s->cap) {
-        size_t cap = s->cap * 2 + 64;
-        struct sort_item *more = realloc(s->item, cap * sizeof *more);
-        if (more == NULL)
-            return CARET_E_NOMEM;
-        s->item = more;
-        s->cap = cap;
-    }
+    struct sort_item *item = serve__array_room(s->item, &s->cap, s->n + 1, sizeof *item);
+    if (item == NULL)
+        return CARET_E_NOMEM;
+    s->item = item;
     s->item[s->n++] = (struct sort_item){s->bytes.len, element.len, 0, SIZE_MAX, 0};
     serve__buffer_add(&s->bytes, element.data, element.len);
     return s->bytes.failed ? CARET_E_NOMEM : CARET_OK;

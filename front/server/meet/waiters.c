@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "server/array.h"
+
 /* ------------------------------------------------------ clients that wait */
 
 struct serve__blocked **serve__waiters_find(struct serve__blocking *u, int64_t client)
@@ -45,15 +47,11 @@ static void heap_remove(struct serve__blocking *u, struct serve__blocked *b)
 
 bool serve__waiters_room(struct serve__blocking *u)
 {
-    if (u->heap_n < u->heap_cap)
-        return true;
-    size_t cap = u->heap_cap * 2 + 16;
-    struct serve__blocked **heap = realloc(u->heap, cap * sizeof(struct serve__blocked *));
-    if (heap == NULL)
-        return false;
-    u->heap = heap;
-    u->heap_cap = cap;
-    return true;
+    struct serve__blocked **heap =
+        serve__array_room(u->heap, &u->heap_cap, u->heap_n + 1, sizeof(struct serve__blocked *));
+    if (heap != NULL)
+        u->heap = heap;
+    return heap != NULL;
 }
 
 void serve__waiters_count(struct serve__worker *w, int by)
@@ -95,14 +93,11 @@ void serve__waiters_stop(struct serve__worker *w, struct serve__blocked *b)
 int serve__waiters_answered(struct serve__call *q, struct serve__blocked *b, size_t mark)
 {
     struct serve__blocking *u = q->w->blocking;
-    if (u->answered_n == u->answered_cap) {
-        size_t cap = u->answered_cap * 2 + 16;
-        struct answered *more = realloc(u->answered, cap * sizeof *more);
-        if (more == NULL)
-            return CARET_E_NOMEM;
-        u->answered = more;
-        u->answered_cap = cap;
-    }
+    struct answered *answered =
+        serve__array_room(u->answered, &u->answered_cap, u->answered_n + 1, sizeof *answered);
+    if (answered == NULL)
+        return CARET_E_NOMEM;
+    u->answered = answered;
     u->answered[u->answered_n++] = (struct answered){b, mark};
     q->r->meets |= SERVE__MEETS_DONE;
     return CARET_OK;

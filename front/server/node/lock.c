@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/array.h"
 #include "server/meet/clients.h"
 #include "server/meet/mail.h"
 #include "server/node/node.h"
@@ -63,14 +64,10 @@ static uint64_t note_held(struct serve__locks *l, uint64_t name)
 
 static bool make_room(struct serve__locks *l)
 {
-    if (l->nheld < l->cap)
-        return true;
-    struct held *more = realloc(l->held, (l->cap * 2 + 4) * sizeof *more);
-    if (more == NULL)
-        return false;
-    l->held = more;
-    l->cap = l->cap * 2 + 4;
-    return true;
+    struct held *held = serve__array_room(l->held, &l->cap, l->nheld + 1, sizeof *held);
+    if (held != NULL)
+        l->held = held;
+    return held != NULL;
 }
 
 /* The locks of a connection, which is to take one. */

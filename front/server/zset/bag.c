@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/array.h"
 #include "server/event.h"
 #include "server/zset/zset.h"
 
@@ -26,14 +27,10 @@ void serve__zbag_free(struct serve__zbag *b)
 int serve__zbag_add(struct serve__call *q, struct serve__zbag *b, caret_slice member, double score)
 {
     struct serve__buffer *work = &q->r->work;
-    if (b->n == b->cap) {
-        size_t cap = b->cap > 0 ? 2 * b->cap : 64;
-        struct serve__zitem *grown = realloc(b->item, cap * sizeof *grown);
-        if (grown == NULL)
-            return CARET_E_NOMEM;
-        b->item = grown;
-        b->cap = cap;
-    }
+    struct serve__zitem *item = serve__array_room(b->item, &b->cap, b->n + 1, sizeof *item);
+    if (item == NULL)
+        return CARET_E_NOMEM;
+    b->item = item;
     b->item[b->n++] = (struct serve__zitem){score, work->len, member.len, 0};
     serve__buffer_add(work, member.data, member.len);
     if (member.len > b->longest)

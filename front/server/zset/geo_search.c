@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/array.h"
 #include "server/codec/number.h"
 #include "server/zset/geo.h"
 
@@ -180,14 +181,10 @@ static int check_options(struct serve__call *q, const struct search *s)
 
 static int add(struct serve__call *q, struct found *f, caret_slice member, double score, double distance)
 {
-    if (f->bag.n == f->cap) {
-        size_t cap = f->cap > 0 ? 2 * f->cap : 64;
-        double *grown = realloc(f->distance, cap * sizeof *grown);
-        if (grown == NULL)
-            return CARET_E_NOMEM;
-        f->distance = grown;
-        f->cap = cap;
-    }
+    double *all = serve__array_room(f->distance, &f->cap, f->bag.n + 1, sizeof *all);
+    if (all == NULL)
+        return CARET_E_NOMEM;
+    f->distance = all;
     f->distance[f->bag.n] = distance;
     return serve__zbag_add(q, &f->bag, member, score);
 }
