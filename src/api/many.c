@@ -55,10 +55,10 @@ static int check_nodes(const char *function, caret_session *s, caret_node *const
 /* Does the node's hint hold?  Then its entry is asked for. */
 static inline bool is_known(const struct caret__view *v, const struct caret__node *n)
 {
-    const struct caret__hint h = caret__hint_get(n);
+    struct caret__hint h;
     struct caret__at at;
 
-    if (h.owner != v->pg->id || !caret__at_recall(v, &at, h.pgno, h.version))
+    if (!caret__hint_within(n, v->pg->id, &h) || !caret__at_recall(v, &at, h.pgno, h.version))
         return false;
     if (h.found)
         caret__page_ask_entry(at.page, h.pos);
