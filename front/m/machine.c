@@ -62,8 +62,22 @@ static const struct caret_m__machine *start(char why[256])
     return NULL;
 }
 
+/* Another thread may have been loading it: caret_m.so has what comes of that. */
+static void in_child(void)
+{
+    mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void heed_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
+
 const struct caret_m__machine *caret_m__machine(char why[256])
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, heed_forks);
     pthread_mutex_lock(&mutex);
     if (machine == NULL)
         machine = start(why);

@@ -18,6 +18,7 @@
 #include <lauxlib.h>
 
 #define FUNCTIONS "caret.locals"
+#define LOST      CARET_E_EVICTED /* what each function returns after caret_mumps__locals_lose() */
 
 static lua_State *L;
 static struct {
@@ -77,6 +78,8 @@ static int get(void *who, const caret_slice *address, size_t count, caret_slice 
     size_t len = 0;
 
     (void)who;
+    if (L == NULL)
+        return LOST;
     begin("get");
     push_address(address, count);
     int rc = call((int)count, 1);
@@ -95,6 +98,8 @@ static int get(void *who, const caret_slice *address, size_t count, caret_slice 
 static int set(void *who, const caret_slice *address, size_t count, caret_slice value)
 {
     (void)who;
+    if (L == NULL)
+        return LOST;
     begin("set");
     lua_pushlstring(L, value.len != 0 ? value.data : "", value.len);
     lua_pushinteger(L, (lua_Integer)count - 1);
@@ -105,6 +110,8 @@ static int set(void *who, const caret_slice *address, size_t count, caret_slice 
 static int kill(void *who, const caret_slice *address, size_t count, int tree)
 {
     (void)who;
+    if (L == NULL)
+        return LOST;
     begin("kill");
     lua_pushinteger(L, tree != 0);
     lua_pushinteger(L, (lua_Integer)count - 1);
@@ -136,9 +143,10 @@ static int take(int first, size_t n, caret_slice *found)
 static int seek(void *who, const caret_slice *address, size_t count, int place, int back, caret_slice *found,
                 size_t *found_count)
 {
-    int top = lua_gettop(L);
-
     (void)who;
+    if (L == NULL)
+        return LOST;
+    int top = lua_gettop(L);
     begin("seek");
     lua_pushinteger(L, place);
     lua_pushinteger(L, back);
@@ -158,6 +166,11 @@ static caret_locals table = {.size = sizeof table, .get = get, .set = set, .kill
 const caret_locals *caret_mumps__locals(void)
 {
     return &table;
+}
+
+void caret_mumps__locals_lose(void)
+{
+    L = NULL;
 }
 
 void caret_mumps__locals_open(lua_State *l, void (*enter)(void *), void (*leave)(void *))

@@ -12,6 +12,9 @@
  * what guards it. */
 void caret_mumps__locals_open(lua_State *L, void (*enter)(void *), void (*leave)(void *));
 
+/* In a child of fork() in which the machine is not whole: from now on the table's functions return CARET_E_EVICTED. */
+void caret_mumps__locals_lose(void);
+
 /* The table (caret.h); good as long as the process. */
 const caret_locals *caret_mumps__locals(void);
 

@@ -4,8 +4,15 @@
  * One virtual machine, made at the first call.  `mutex` guards it and all of this file's state; it is recursive, and is
  * held from the beginning to the end of each call.  What Lua does is in bridge/callin.lua: each of its functions
  * returns a status, and with an error its text.
+ *
+ * FORK.  `depth` is how often `owner` holds the mutex.  In the child there is the thread that forked and no other.  If
+ * that one held it, M called C which forked: it is given the mutex again, as a recursive one knows its owner by the id
+ * of its thread, which is another now.  If nobody did, the machine is as it was.  If another thread did, that one is
+ * gone in the middle of M: the machine is lost, nothing of it is touched again, and each call in the child is refused.
  */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +36,45 @@ union cell {
 };
 
 static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static _Atomic unsigned depth;
+static pthread_t owner;
+static bool lost;
 static lua_State *L;
 static struct caret_m__call *current;
+
+/* ------------------------------------------------------------------------- fork */
+
+static void enter(void *who)
+{
+    (void)who;
+    pthread_mutex_lock(&mutex);
+    owner = pthread_self();
+    depth++;
+}
+
+static void leave(void *who)
+{
+    (void)who;
+    depth--;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void in_child(void)
+{
+    mutex = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    if (depth != 0 && !pthread_equal(owner, pthread_self())) {
+        lost = true;
+        depth = 0;
+        caret_mumps__locals_lose();
+    }
+    for (unsigned i = 0; i < depth; i++)
+        pthread_mutex_lock(&mutex);
+}
+
+static void heed_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_child);
+}
 
 /* ------------------------------------------------------------------------ calls */
 
@@ -73,16 +117,32 @@ static int said(lua_State *l)
 
 static int fail(struct caret_m__call *c, const char *text)
 {
+    if (text != NULL && strcmp(text, "not enough memory") == 0) {
+        c->status = CARET_M__E_MEMORY;
+        snprintf(c->text, sizeof c->text, "%d,(Call-In),%%YDB-F-MEMORY, Central memory exhausted",
+                 -c->status);
+        return c->status;
+    }
     c->status = CARET_M__E_GTMASSERT2;
     snprintf(c->text, sizeof c->text, "%d,(Call-In),%%YDB-F-GTMASSERT2, %s", -c->status,
              text != NULL ? text : "");
     return c->status;
 }
 
+#define LOST "another thread was in M when this process was forked"
+
+/* A call is refused: the machine is lost. */
+static bool refused(struct caret_m__call *c)
+{
+    if (lost)
+        fail(c, LOST);
+    return lost;
+}
+
 /* A call begins: Lua's function is on the stack.  What was going on is put aside, as M may have called the caller. */
 static struct caret_m__call *begin(struct caret_m__call *c, const char *function)
 {
-    pthread_mutex_lock(&mutex);
+    enter(NULL);
     struct caret_m__call *before = current;
     current = c;
     c->status = 0;
@@ -114,7 +174,7 @@ static int end(struct caret_m__call *c, struct caret_m__call *before, int values
 {
     lua_pop(L, values);
     current = before;
-    pthread_mutex_unlock(&mutex);
+    leave(NULL);
     return c->status;
 }
 
@@ -141,6 +201,9 @@ static int collect(union cell cells[ARGUMENTS], const char *classes, va_list arg
 static int ci(struct caret_m__call *c, const char *name, size_t len, uintptr_t *entry, va_list args)
 {
     union cell cells[ARGUMENTS];
+
+    if (refused(c))
+        return c->status;
     struct caret_m__call *before = begin(c, "signature");
 
     lua_pushlstring(L, name, len);
@@ -162,6 +225,8 @@ static int ci(struct caret_m__call *c, const char *name, size_t len, uintptr_t *
 
 static int open_table(struct caret_m__call *c, const char *file, uintptr_t *table)
 {
+    if (refused(c))
+        return c->status;
     struct caret_m__call *before = begin(c, "open");
 
     lua_pushstring(L, file);
@@ -173,6 +238,8 @@ static int open_table(struct caret_m__call *c, const char *file, uintptr_t *tabl
 
 static int use(struct caret_m__call *c, uintptr_t table, uintptr_t *old)
 {
+    if (refused(c))
+        return c->status;
     struct caret_m__call *before = begin(c, "use");
 
     lua_pushnumber(L, (lua_Number)table);
@@ -184,6 +251,8 @@ static int use(struct caret_m__call *c, uintptr_t table, uintptr_t *old)
 
 static int masks(struct caret_m__call *c, const char *name, size_t len, unsigned *in, unsigned *out)
 {
+    if (refused(c))
+        return c->status;
     struct caret_m__call *before = begin(c, "masks");
 
     lua_pushlstring(L, name, len);
@@ -212,6 +281,8 @@ static void take_values(caret_slice *values, size_t n)
 static int run_entry(struct caret_m__call *c, const char *entry, const caret_slice *args, size_t n,
                      unsigned references, caret_slice *values)
 {
+    if (refused(c))
+        return c->status;
     struct caret_m__call *before = begin(c, "run");
 
     lua_pushstring(L, entry);
@@ -232,18 +303,6 @@ static int run_entry(struct caret_m__call *c, const char *entry, const caret_sli
 static struct caret_m__machine machine = {
     .size = sizeof machine, .ci = ci, .open = open_table, .use = use, .masks = masks, .run = run_entry};
 
-static void enter(void *who)
-{
-    (void)who;
-    pthread_mutex_lock(&mutex);
-}
-
-static void leave(void *who)
-{
-    (void)who;
-    pthread_mutex_unlock(&mutex);
-}
-
 /* Runs protected: the modules become those of the registry. */
 static int load_module(lua_State *l)
 {
@@ -263,10 +322,14 @@ __attribute__((visibility("default"))) caret_m_start_function caret_m_start;
 
 const struct caret_m__machine *caret_m_start(const struct caret_m__entry *api, char why[256])
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const struct caret_m__machine *m = NULL;
 
-    pthread_mutex_lock(&mutex);
-    if (L == NULL && caret_mumps__engine_set(api, why) && caret_mumps__lua_set(why)) {
+    pthread_once(&once, heed_forks);
+    enter(NULL);
+    if (lost)
+        snprintf(why, 256, LOST);
+    else if (L == NULL && caret_mumps__engine_set(api, why) && caret_mumps__lua_set(why)) {
         caret_mumps__sessions_of(session_of);
         caret_mumps__locks_of((struct caret_mumps__locks){.take = take, .give = give, .held = held});
         L = caret_mumps__vm();
@@ -278,7 +341,7 @@ const struct caret_m__machine *caret_m_start(const struct caret_m__entry *api, c
             L = NULL;
         }
     }
-    m = L != NULL ? &machine : NULL;
-    pthread_mutex_unlock(&mutex);
+    m = L != NULL && !lost ? &machine : NULL;
+    leave(NULL);
     return m;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <libyottadb.h>
 
@@ -267,6 +269,45 @@ static void threads(void)
     CHECK(ydb_ci("count", &n) == YDB_OK && n == 2004);
 }
 
+/* ---- forks ---- */
+
+static int said[2], told[2];
+
+static void *stays(void *unused)
+{
+    (void)unused;
+    return ydb_ci("stay", said[1], told[0]) == YDB_OK ? NULL : "";
+}
+
+/* A child calls M, and is told `what`; NULL: it can.  It is ended if it waits for a lock that nobody gives back. */
+static int child_is_told(const char *what)
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        ydb_long_t n;
+        alarm(60);
+        int rc = ydb_ci("count", &n);
+        _exit(what == NULL ? rc != YDB_OK : rc == YDB_OK || !says(what));
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* One while another thread is in M, whose machine is not whole in the child; and one while nobody is. */
+static void forks(void)
+{
+    char byte = 0;
+    pthread_t t;
+    void *wrong;
+    ydb_long_t n;
+
+    CHECK(pipe(said) == 0 && pipe(told) == 0 && pthread_create(&t, NULL, stays, NULL) == 0);
+    CHECK(read(said[0], &byte, 1) == 1 && child_is_told("another thread was in M"));
+    CHECK(write(told[1], &byte, 1) == 1 && pthread_join(t, &wrong) == 0 && wrong == NULL);
+    CHECK(ydb_ci("count", &n) == YDB_OK && child_is_told(NULL));
+}
+
 int main(void)
 {
     before();
@@ -281,6 +322,7 @@ int main(void)
     descriptors();
     transactions();
     threads();
+    forks();
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

@@ -10,6 +10,8 @@ undef ; an error
 tight() quit "12345"
 wide(x,y) set y="longer"
  quit x_"abc"
+stay(to,from) do &t.stay(to,from)
+ quit
 count() quit $increment(^count)
 put set ^put=7
  quit
