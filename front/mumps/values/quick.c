@@ -1,5 +1,5 @@
 /*
- * quick.c - sums and products of short decimals, which most are, in 64 bits.
+ * quick.c - sums, products and quotients of short decimals, which most are, in 64 and 128 bits.
  *
  * A short decimal is text of up to 17 digits with at most one point and a minus before it, or an integer.  As long as
  * nothing of a result is beyond 10^17 it has all of its digits in M's 18, and is what the engine's decimals give.
@@ -7,10 +7,12 @@
 #include "mumps/values/quick.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define LIMIT INT64_C(100000000000000000)
-#define SHORT 536870912.0 /* short fractions are below it */
+#define LIMIT       INT64_C(100000000000000000)
+#define MOST_PLACES 36          /* of a quotient: its text is short enough */
+#define SHORT       536870912.0 /* short fractions are below it */
 
 static const int64_t tens[] = {1,
                                10,
@@ -98,6 +100,34 @@ static bool multiply(struct quick a, struct quick b, struct quick *r)
     return !__builtin_mul_overflow(a.m, b.m, &r->m) && r->m < LIMIT && r->m > -LIMIT && r->places <= 17;
 }
 
+static int digits_of(uint64_t m)
+{
+    int n = 1;
+
+    while (n < 18 && m >= (uint64_t)tens[n])
+        n++;
+    return n;
+}
+
+/* The first 18 digits, the rest cut off, which is what the engine gives.  Both magnitudes are below 10^17, so the
+ * dividend with its zeros is below 10^36, and the quotient has 18 digits or 19. */
+static bool divide(struct quick a, struct quick b, struct quick *r)
+{
+    uint64_t x = (uint64_t)llabs(a.m), y = (uint64_t)llabs(b.m);
+
+    if (y == 0)
+        return false;
+    int more = 18 - digits_of(x) + digits_of(y), first = more > 17 ? 17 : more;
+    unsigned __int128 big = (unsigned __int128)x * (uint64_t)tens[first] * (uint64_t)tens[more - first];
+    uint64_t q = (uint64_t)(big / y);
+    if (q >= UINT64_C(1000000000000000000)) {
+        q /= 10;
+        more--;
+    }
+    *r = (struct quick){(a.m < 0) != (b.m < 0) ? -(int64_t)q : (int64_t)q, more + a.places - b.places};
+    return r->places >= 0 && r->places <= MOST_PLACES;
+}
+
 /* A number that has digits after the point. */
 static int write(struct quick q, char *text)
 {
@@ -136,8 +166,10 @@ bool caret_mumps__quick(int op, double x, const char *a, size_t na, double y, co
 {
     struct quick u, v, r;
 
-    if (op > CARET_MUMPS__MUL || !read(x, a, na, &u) || !read(y, b, nb, &v))
+    if (op > CARET_MUMPS__DIV || !read(x, a, na, &u) || !read(y, b, nb, &v))
         return false;
+    if (op == CARET_MUMPS__DIV)
+        return divide(u, v, &r) && give(r, out, code);
     v.m = op == CARET_MUMPS__SUB ? -v.m : v.m;
     return (op == CARET_MUMPS__MUL ? multiply(u, v, &r) : add(u, v, &r)) && give(r, out, code);
 }
