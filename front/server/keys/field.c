@@ -16,8 +16,10 @@ static int child(caret_node_buf *n, const caret_node *parent, const void *sub, s
 
 int serve__field_node(struct serve__call *q, const struct serve__key *k, caret_node_buf *n, caret_slice name)
 {
+    const struct serve__ahead *a = q->ahead;
     unsigned char hash[32];
-    (void)q;
+    if (a != NULL && a->digits != NULL && a->digits == name.data)
+        return caret_node_child_int(&n->node, sizeof *n, &k->node.node, a->number);
     if (!serve__field_is_odd(name))
         return child(n, &k->node.node, name.data, name.len);
     int rc = child(n, &k->node.node, "", 0);

@@ -24,9 +24,8 @@ static int raise(lua_State *L, const char *text)
 
 caret_slice serve__script_digits(double d, char room[SERVE__SCRIPT_DIGITS])
 {
-    bool whole = d >= -1e15 && d <= 1e15 && d == (double)(int64_t)d && (d != 0 || 1 / d > 0);
-    size_t chars = whole ? caret_codec__print_i64((int64_t)d, room)
-                         : (size_t)snprintf(room, SERVE__SCRIPT_DIGITS, "%.17g", d);
+    size_t chars = serve__script_whole(d) ? caret_codec__print_i64((int64_t)d, room)
+                                          : (size_t)snprintf(room, SERVE__SCRIPT_DIGITS, "%.17g", d);
     return (caret_slice){room, chars};
 }
 

@@ -224,6 +224,16 @@ static void take_arguments(struct serve__scripts *x, int argc)
     }
 }
 
+/* The second argument, the field of a hash, may be a number: its node need not be made of its text. */
+static void know_number(const struct serve__scripts *x, struct serve__call *q, struct serve__ahead *ahead)
+{
+    const struct serve__quick *k = &x->quick;
+    if (q->argc < 3 || k->len[1] != SERVE__QUICK_NUMBER || !serve__script_whole(k->number[1]))
+        return;
+    *ahead = (struct serve__ahead){.digits = q->argv[2].data, .number = (int64_t)k->number[1]};
+    q->ahead = ahead;
+}
+
 /* Is it refused?  Then that was answered. */
 static bool refused(const struct serve__scripts *x, struct serve__call *q)
 {
@@ -244,7 +254,10 @@ static int execute(struct serve__scripts *x, struct serve__call *q)
         return x->quick.kind;
     if (q->cmd->flags & SERVE__WRITE)
         atomic_store_explicit(&x->lease.wrote, true, memory_order_relaxed);
-    if (serve__memo_run(x, q))
+    know_number(x, q, &ahead);
+    bool done = serve__memo_run(x, q);
+    q->ahead = NULL;
+    if (done)
         return x->restart ? QUICK_SLOW : x->quick.kind;
     if (x->restart || x->broken != CARET_OK)
         return QUICK_SLOW;

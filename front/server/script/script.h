@@ -205,6 +205,12 @@ struct serve__scripts *serve__scripts_here(lua_State *L);
  * q->ahead, which leave it where it is. */
 void serve__script_look_ahead(struct serve__scripts *x, struct serve__call *q, struct serve__ahead *ahead);
 
+/* Is the text of the number, as an argument of a command, that of a whole one?  Not of -0. */
+static inline bool serve__script_whole(double d)
+{
+    return d >= -1e15 && d <= 1e15 && d == (double)(int64_t)d && (d != 0 || 1 / d > 0);
+}
+
 /* A number as an argument of a command. */
 caret_slice serve__script_digits(double d, char room[SERVE__SCRIPT_DIGITS]);
 
