@@ -471,6 +471,27 @@ class Change(Case):
         self.assertEqual(tool("get", "^oaks(1)"), "7")
         self.assertEqual(tool("data", "^oaks(4)"), "11")
 
+    def asks(self):
+        """Would the browser ask before it leaves the page?"""
+        return self.w.js("""const leave = new Event("beforeunload", {cancelable: true});
+            dispatchEvent(leave); return leave.defaultPrevented;""")
+
+    def test_nothing_typed_is_lost_without_a_question(self):
+        w = self.w
+        w.at("^oaks(7)")
+        self.assertFalse(self.asks())
+        w.press("Edit")
+        w.one(".form textarea")
+        self.assertFalse(self.asks())
+        self.fill("typed")
+        self.assertTrue(self.asks())
+        w.press("Keep this change")
+        w.sees("1 change", ".pending")
+        self.assertTrue(self.asks())
+        w.press("Drop all")
+        w.gone(".pending")
+        self.assertFalse(self.asks())
+
     def test_undo_is_refused_when_it_was_changed_since(self):
         w = self.w
         self.edit(w, "^oaks(10)", "mine")

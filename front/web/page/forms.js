@@ -23,6 +23,7 @@ function form(title, fields, done, word, props) {
     const node = el("form", {class: "form", "aria-label": title, onsubmit: submit}, el("h2", null, title), ...fields, said,
         el("div", {class: "buttons"}, el("button", {type: "submit", class: "main", ...props}, word), button("Cancel", () => node.remove())));
     node.addEventListener("keydown", (event) => event.key === "Escape" && node.remove());
+    node.addEventListener("input", () => { node.dataset.typed = ""; });
     setTimeout(() => node.querySelector("input, textarea")?.focus());
     return node;
 }
