@@ -41,7 +41,7 @@ return {
     options = {{"--quiet", "show no progress"}, command.JSON, command.DB},
     about = [[
 A compact copy is made beside the file, verified and synced, and then takes its place, whole or not at
-all: Ctrl-C leaves the file as it was. Nobody else may have the database open: then nothing is done, and the
+all: Ctrl-C leaves the file as it was. If somebody else has the database open nothing is done, and the
 exit status is 3; whoever opens it meanwhile waits. It needs room for both files. If it is killed a file
 NAME-partial-... may be left, which is to be removed.
 

@@ -29,7 +29,8 @@ return {
     about = [[
 BY is 1 when it is not given, and may be negative or a fraction. Sums are exact up to 38 digits; what would
 need more is refused and changes nothing.
-No value, or one that is not a number, counts as 0. The database is made if it is not there.]],
+No value counts as 0, and a text as the number that it begins with. The database is made if it is not
+there.]],
     examples = {{"caret incr '^oaks'"}, {"caret incr '^oaks(1,\"shadow\")' -0.5"}},
     run = run,
 }
