@@ -3,7 +3,8 @@
  *
  * An iterator has a cursor with room for any key.  What it hands out are fresh objects, so that nothing moves under the
  * program.  Changing what is being walked is allowed: a step goes to what comes next then.  A step may let the GIL go
- * while it waits; another thread that takes a step meanwhile is refused (`busy`).
+ * while it waits; another thread that takes a step meanwhile is refused (`busy`).  A step that fails leaves the cursor
+ * where it was: the next one is the same step again.
  *
  *     BEFORE --first step--> AMONG --none is left--> OVER
  */
@@ -143,9 +144,10 @@ static inline int sibling_step(caret_session *s, struct iter *it, caret_slice *v
 
     if (it->stage == BEFORE) {
         rc = first_step(s, it);
-        if (rc == CARET_OK && value != NULL)
-            rc = value_here(s, it, value);
-        it->stage = AMONG;
+        if (rc == CARET_OK && value != NULL && (rc = value_here(s, it, value)) != CARET_OK)
+            caret_node_parent(&it->at.node, sizeof it->at, &it->at.node);
+        if (rc == CARET_OK)
+            it->stage = AMONG;
         return rc;
     }
     if (it->bounds.back)
@@ -190,12 +192,14 @@ static int walk_step(caret_session *s, struct iter *it, caret_slice *value)
     int rc;
 
     for (;;) {
+        caret_node_copy(&before.node, sizeof before, &it->at.node);
         if (caret_node_depth(&it->at.node) >= it->deepest) {
             rc = beyond(s, it, value);
+            if (rc != CARET_OK && rc != CARET_NONE)
+                caret_node_copy(&it->at.node, sizeof it->at, &before.node);
             if (rc != CARET_OK || value->data != NULL)
                 return rc;
         }
-        caret_node_copy(&before.node, sizeof before, &it->at.node);
         rc = caret_node_next_get(s, &it->at.node, value);
         if (rc != CARET_OK || !below(it, &before.node))
             return rc == CARET_OK ? CARET_NONE : rc;
@@ -210,7 +214,8 @@ static int names_step(caret_session *s, struct iter *it)
 {
     int rc = it->stage == BEFORE ? caret_first_var(s, &it->at.node, sizeof it->at, (int)it->top)
                                  : caret_next(s, &it->at.node);
-    it->stage = AMONG;
+    if (rc == CARET_OK)
+        it->stage = AMONG;
     return rc;
 }
 

@@ -52,6 +52,36 @@ class Loops(Case):
         with self.assertRaises(TypeError):
             self.n.prefix(1)
 
+    def test_a_step_that_fails_is_taken_again(self):
+        """A conflict, at the first step or a later one, moves nothing."""
+        self.n["ab"].settree({1: {"x": 1}, 2: "two", 3: "three"})
+        self.db["^o"].value = "after"
+        ways = [lambda: iter(self.n["ab"]), self.n["ab"].keys, self.n["ab"].values, self.n["ab"].items, self.n["ab"].nodes,
+                self.n["ab"].walk, lambda: self.n["ab"].walk(1), lambda: iter(self.n["ab"][1:]), lambda: iter(self.n["ab"][:].reversed()),
+                lambda: iter(self.db)]
+        for way in ways:
+            whole = list(way())
+            for taken in range(len(whole) + 1):
+                with self.subTest(whole=whole, taken=taken), self.db.session() as other:
+                    self.assertEqual(self.broken_off(way, taken, other), whole)
+
+    def broken_off(self, way, taken, other):
+        it = got = None
+        end = object()
+
+        def body():
+            nonlocal it, got
+            if it is None:
+                self.n.value
+                it, got = way(), []
+                got.extend(next(it) for _ in range(taken))
+                other["^n"].incr()
+                got.append(next(it, end))  # raises Restart, unless it needs to read nothing
+            got.extend(x for x in it)
+
+        self.db.run(body)
+        return [x for x in got if x is not end]
+
     def test_killing_a_range(self):
         del self.n[2:"ab"]
         self.assertEqual(list(self.n), ["", -1, "ab", "b"])
