@@ -174,14 +174,14 @@ static bool take_run(struct merged *m, unsigned to)
 /* Step 1. */
 static void take_what_fits(struct merged *m)
 {
-    bool runs = true; /* until one does not fit: what does of it is found one by one */
-
     m->n = m->bytes = m->plen = m->last_pos = 0;
     m->iold = m->ikv = 0;
     m->next_len = 0;
     while (m->iold < m->nold || m->ikv < m->nkv) {
-        unsigned to = runs ? end_of_run(m) : m->iold;
-        if (to > m->iold && (runs = take_run(m, to)))
+        unsigned from = m->iold, to = end_of_run(m);
+        while (to > from && !take_run(m, to)) /* half of it may fit */
+            to = from + (to - from) / 2;
+        if (m->iold > from)
             continue;
         bool both;
         unsigned which = choose(m, &both), vlen, len = key_at(m, which, m->next, &vlen);
