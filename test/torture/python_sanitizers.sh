@@ -18,7 +18,7 @@ if [ ! -f "$include/Python.h" ]; then
     echo "skipped: Python 3.11 with headers is not installed (make deps installs them)"
     exit 77
 fi
-: "${CARET_PYTHON_TESTS:=aio data errors expiring interpreters json loops model node nomemory processes shelf transactions yottadb}"
+: "${CARET_PYTHON_TESTS:=aio chaos data errors expiring interpreters json loops model node nomemory processes shelf transactions yottadb}"
 export PYTHONDONTWRITEBYTECODE=1 PYTHONMALLOC=malloc
 
 # build FOLDER COMPILER FLAG...: the package in $dir/FOLDER, engine and all in its module
