@@ -81,7 +81,10 @@ class Live(unittest.TestCase):
             program = os.path.join(FOLDER, f"collide{len(children)}.lua")
             with open(program, "w", encoding="ascii") as f:
                 f.write(text % self.path)
-            children.append(subprocess.Popen([CARET, "run", program]))
+            child = subprocess.Popen([CARET, "run", program])
+            children.append(child)
+            self.addCleanup(child.wait)
+            self.addCleanup(child.kill)
         events = self.server.events("live", every=0.5)
         before = 0
         for _, data in events:
