@@ -129,4 +129,29 @@ case("appendfsync can be changed", function(c)
     is(c("CONFIG", "SET", "appendfsync", "everysec"), "OK")
 end)
 
+case("what may write is stopped by a pause of writers, and refused to scripts that read", function(c)
+    fails(c("EVAL_RO", "return redis.call('PUBLISH', 'a', 'b')", "0"), "ERR Write commands are not allowed")
+    c("PFADD", "h", "x")
+    is(c("CLIENT", "PAUSE", "100000", "WRITE"), "OK")
+    local list = {}
+    for i, request in ipairs {"PFCOUNT h", "PUBLISH a b"} do
+        list[i] = check.connect()
+        list[i]:send(request .. "\r\n")
+        check.wait(function() return c("INFO", "clients"):find("blocked_clients:" .. i, 1, true) end)
+    end
+    is(c("CLIENT", "UNPAUSE"), "OK")
+    is({list[1]:read(), list[2]:read()}, {1, 0})
+    for _, one in ipairs(list) do one:close() end
+end)
+
+case("BITFIELD SET of what is there is not a change", function(c)
+    local function changes() return tonumber(c("INFO", "persistence"):match("rdb_changes_since_last_save:(%d+)")) end
+    c("BITFIELD", "b", "SET", "i5", "0", "0")
+    local before = changes()
+    c("BITFIELD", "b", "SET", "i5", "0", "0")
+    is(changes(), before)
+    c("BITFIELD", "b", "INCRBY", "i5", "0", "0")
+    is(changes(), before + 1)
+end)
+
 check.run()

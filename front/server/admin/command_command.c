@@ -82,7 +82,8 @@ static void info_of(struct serve__call *q, const struct serve__command *c)
     serve__array(q, 10);
     serve__text(q, c->full);
     serve__integer(q, c->arity);
-    words(q, c->flags & ~(unsigned)SERVE__PLAIN, serve__flag_names, "");
+    words(q, c->flags & ~(unsigned)(SERVE__PLAIN | SERVE__MAY_REPLICATE), /* as in Redis */
+          serve__flag_names, "");
     serve__integer(q, c->first);
     serve__integer(q, c->last);
     serve__integer(q, c->step);

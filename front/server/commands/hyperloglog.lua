@@ -2,7 +2,7 @@
 return {
     {"pfadd", -2, "write denyoom fast", "hyperloglog", since = "2.8.9", time = "O(1)",
      keys = {"RW insert; index 1; range 0 1 0"}},
-    {"pfcount", -2, "readonly", "hyperloglog", since = "2.8.9", time = "O(1)",
+    {"pfcount", -2, "readonly may_replicate", "hyperloglog", since = "2.8.9", time = "O(1)",
      keys = {"RW access; index 1; range -1 1 0"}},
     {"pfdebug", 3, "write denyoom admin", "hyperloglog", since = "2.8.9", doc_flags = "syscmd",
      keys = {"RW access; index 2; range 0 1 0"}},

@@ -1,7 +1,7 @@
 -- Commands of the group pubsub: ../commands.lua says what a row holds.
 return {
     {"psubscribe", -2, "pubsub noscript loading stale", "", since = "2.0.0", time = "O(N)"},
-    {"publish", 3, "pubsub loading stale fast", "", since = "2.0.0", time = "O(N+M)"},
+    {"publish", 3, "pubsub loading stale fast may_replicate", "", since = "2.0.0", time = "O(N+M)"},
     {"pubsub", -2, "", "", since = "2.8.0",
      sub = {
       {"pubsub|help", 2, "loading stale", "", since = "6.2.0", time = "O(1)"},
@@ -12,7 +12,7 @@ return {
       {"pubsub|numsub", -2, "pubsub loading stale", "", since = "2.8.0", time = "O(N)"},
      }},
     {"punsubscribe", -1, "pubsub noscript loading stale", "", since = "2.0.0", time = "O(N+M)"},
-    {"spublish", 3, "pubsub loading stale fast", "", since = "7.0.0", time = "O(N)",
+    {"spublish", 3, "pubsub loading stale fast may_replicate", "", since = "7.0.0", time = "O(N)",
      keys = {"not_key; index 1; range 0 1 0"}},
     {"ssubscribe", -2, "pubsub noscript loading stale", "", since = "7.0.0", time = "O(N)",
      keys = {"not_key; index 1; range -1 1 0"}},

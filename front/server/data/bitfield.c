@@ -79,8 +79,8 @@ static int read_all(struct serve__call *q, struct fields *f)
     return rc == CARET_OK && b->failed ? CARET_E_NOMEM : rc;
 }
 
-/* Do one in the bytes.  true: something was written. */
-static bool run_one(struct serve__call *q, const struct operation *op, uint8_t *bytes, size_t len)
+/* Do one in the bytes, which may have `grown` for them.  true: it counts as a change, as in Redis. */
+static bool run_one(struct serve__call *q, const struct operation *op, uint8_t *bytes, size_t len, bool grown)
 {
     int64_t old = caret_codec__field_get(bytes, len, op->at, op->field), now = 0;
     if (op->what == GET) {
@@ -95,17 +95,17 @@ static bool run_one(struct serve__call *q, const struct operation *op, uint8_t *
     }
     caret_codec__field_put(bytes, op->at, op->field, now);
     serve__integer(q, op->what == SET ? old : now);
-    return true;
+    return op->what != SET || grown || old != now;
 }
 
-static uint64_t run_all(struct serve__call *q, uint8_t *bytes, size_t len)
+static uint64_t run_all(struct serve__call *q, uint8_t *bytes, size_t len, bool grown)
 {
     const struct operation *op = (const struct operation *)(const void *)q->r->scratch.data;
     size_t n = q->r->scratch.len / sizeof *op;
     uint64_t changes = 0;
     serve__array(q, n);
     for (size_t i = 0; i < n; i++)
-        changes += run_one(q, &op[i], bytes, len);
+        changes += run_one(q, &op[i], bytes, len, grown);
     return changes;
 }
 
@@ -115,7 +115,7 @@ static int only_read(struct serve__call *q)
     int rc = serve__string_read(q, &k, q->argv[1]);
     if (rc != CARET_OK && rc != CARET_NONE)
         return rc;
-    run_all(q, (uint8_t *)(uintptr_t)k.value.data, k.value.len); /* nothing is written: all are GET */
+    run_all(q, (uint8_t *)(uintptr_t)k.value.data, k.value.len, false); /* nothing is written: all are GET */
     return CARET_OK;
 }
 
@@ -130,7 +130,7 @@ static int bitfield(struct serve__call *q, bool readonly)
         return only_read(q);
     if ((rc = serve__string_load(q, &k, q->argv[1], f.end, 0)) != CARET_OK)
         return rc;
-    uint64_t changes = run_all(q, (uint8_t *)q->r->work.data, q->r->work.len);
+    uint64_t changes = run_all(q, (uint8_t *)q->r->work.data, q->r->work.len, q->r->work.len > k.value.len);
     if (changes > 0 && (rc = serve__string_store(q, &k, "setbit")) == CARET_OK)
         q->r->dirty += changes - 1;
     else if (changes == 0)
