@@ -1,5 +1,6 @@
 /*
- * murmur.c - see murmur.h.  Texts are read as the machine has numbers, which is little-endian on all that are supported.
+ * murmur.c - see murmur.h.  Texts are read as the machine has numbers, which is little-endian on all that are
+ * supported.
  */
 #include "m/murmur.h"
 

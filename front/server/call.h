@@ -74,8 +74,8 @@ struct serve__ahead {
     const caret_slice *argv;          /* its arguments: a script that it runs has calls of its own */
     caret_node *node;                 /* of the key argv[1] in the database `db`; NULL: none */
     unsigned db;
-    const char
-        *digits; /* the argument whose text begins here is that number; NULL: none is known to be one */
+    /* the argument whose text begins here is `number`; NULL: none is known to be one */
+    const char *digits;
     int64_t number;
 };
 

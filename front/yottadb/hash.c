@@ -1,5 +1,6 @@
 /*
- * hash.c - ydb_mmrhash_...(): MurmurHash3 of 32 and of 128 bits (m/murmur.h).  They need no database and no call before.
+ * hash.c - ydb_mmrhash_...(): MurmurHash3 of 32 and of 128 bits (m/murmur.h).  They need no database and no call
+ * before.
  */
 #include "m/murmur.h"
 

@@ -129,8 +129,8 @@ _Static_assert(CARET__SQLS <= 64, "prepared: a bit for each");
 
 /* ---- start.c ---- */
 
-/* A new connection of libpq's, made or refused (its status), without a word on standard error; hosts that did not answer
- * are added to l->text.  NULL: no memory. */
+/* A new connection of libpq's, made or refused (its status), without a word on standard error; hosts that did not
+ * answer are added to l->text.  NULL: no memory. */
 struct pg_conn *caret__start(struct caret__link *l, const char *const *keys, const char *const *values);
 
 /* The password file that libpq is to be told of instead of its own; NULL: its own. */

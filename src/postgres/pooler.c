@@ -7,9 +7,9 @@
  *
  *     1  the number of the server's process that the connection was told at its beginning is not the one that
  *        pg_backend_pid() says: somebody is between
- *     2  two connections ask in turns which process serves them.  If each has always the same process, and not the other's, the
- *        pooler gives a connection to one client until it goes, and all is as without it.  A pooler of transactions
- *        takes the process that was given back last, so both have the same one, or others now and then
+ *     2  two connections ask in turns which process serves them.  If each has always the same process, and not
+ *        the other's, the pooler gives a connection to one client until it goes, and all is as without it.  A pooler
+ *        of transactions takes the process that was given back last, so both have the same one, or others now and then
  *
  * What can't be found out, as there is no second connection to be had, counts as a pooler of transactions: what is done
  * then works with every pooler.

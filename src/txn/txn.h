@@ -94,9 +94,9 @@ struct caret__txn {
     struct caret__private buffer;
     struct caret__spans killed;
     struct caret__journal journal;
-    size_t marks[CARET_MAX_NEST + 1]; /* journal length at each begin; at the outermost one 0, always */
-    uint32_t
-        list_marks[CARET_MAX_NEST + 1]; /* size of the list at each begin, 0 if it had nothing; the same */
+    /* At each begin, always 0 at the outermost one: the journal's length; the size of the list, 0 if it had nothing. */
+    size_t marks[CARET_MAX_NEST + 1];
+    uint32_t list_marks[CARET_MAX_NEST + 1];
     uint64_t lock_marks[CARET_MAX_NEST + 1]; /* caret__lock_mark at each begin */
 };
 

@@ -12,8 +12,8 @@
  *     cycles   on or after a cycle of: appended after, in either list; began after the other had been acknowledged
  *
  * and, without a judgement, how many had an unknown outcome, and the longest time without any acknowledgement.
- * SIGTERM: it is enough, before that.  SIGUSR1: one of the processes is killed, and another goes on in its place; what it
- * was at has an unknown outcome.
+ * SIGTERM: it is enough, before that.  SIGUSR1: one of the processes is killed, and another goes on in its place; what
+ * it was at has an unknown outcome.
  * Exit status: 0 if lost, twice and cycles are 0, else 1; 2 if something else is wrong.
  */
 #include <errno.h>
