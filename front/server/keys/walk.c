@@ -9,7 +9,7 @@ void serve__keys_begin(struct serve__call *q, struct serve__keys *i, unsigned db
     i->node = q->r->base[db];
     i->db = db;
     i->map = -1;
-    i->begun = false;
+    i->begun = i->expired_too = false;
 }
 
 int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db, bool mapped,
@@ -17,6 +17,7 @@ int serve__keys_after(struct serve__call *q, struct serve__keys *i, unsigned db,
 {
     i->db = db;
     i->begun = true;
+    i->expired_too = false;
     i->map = mapped ? serve__map_index(subscript) : -1;
     if (mapped && (i->map < 0 || !serve__mapped_node(q, &i->node, subscript)))
         return CARET_NONE; /* it is not mapped any more */
