@@ -92,7 +92,7 @@ struct serve__call {
     int64_t now;                      /* milliseconds since 1970: of the turn */
     size_t mark;                      /* of the reply, before this command */
     const struct serve__ahead *ahead; /* NULL: nothing is known */
-    bool inner;                       /* of a script, whose time it takes */
+    struct serve__call *script;       /* of a script: what runs that, and takes the time.  NULL mostly */
     const caret_slice *ready; /* a client that waited is served: the key that is ready.  NULL mostly */
 };
 

@@ -163,7 +163,7 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
 
 int serve__execute(struct serve__call *q)
 {
-    uint64_t errors = q->reply->errors, begin = q->inner ? 0 : serve__measure_begin(q->w);
+    uint64_t errors = q->reply->errors, begin = q->script != NULL ? 0 : serve__measure_begin(q->w);
     bool watched = q->w->monitors > 0 && !(q->cmd->flags & SERVE__ADMIN);
     bool last = q->cmd->run == serve__cmd_exec || /* it is told after what it runs */
                 q->cmd->run == serve__cmd_reset;  /* whoever sends it does not see it */
@@ -179,10 +179,10 @@ int serve__execute(struct serve__call *q)
     serve__add(&stats->calls, 1);
     if (q->reply->errors != errors)
         serve__add(&stats->failed, 1);
-    if (!q->inner)
+    if (q->script == NULL)
         serve__measure_end(q, begin);
     if (q->c != NULL && q->c->tracking != NULL && (q->cmd->flags & SERVE__READONLY))
-        serve__tracking_read(q);
+        serve__tracking_read(q->script != NULL ? q->script : q);
     if (watched && last)
         serve__monitor_tell(q);
     return CARET_OK;

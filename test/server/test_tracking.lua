@@ -67,6 +67,14 @@ case("all kinds of changes are told", function(c)
     changes("e", {"GET", "e"}, "EVAL", "return redis.call('set', KEYS[1], 1)", 1, "e")
     changes("e", {"EVAL", "return redis.call('get', KEYS[1])", 1, "e"}, "RENAME", "e", "e2")
     changes("p", {"GET", "p"}, "PSETEX", "p", "1", "v")
+    for _, call in ipairs{"call('get', 'other')", "pcall('strlen', 'other')", "call('hget', 'h', 'f')"} do
+        local text = "redis." .. call
+        changes("given", {"EVAL", text, 2, "a", "given"}, "SET", "given", "1")
+    end
+    for _, one in ipairs(list) do one("EVAL", "redis.call('ping') redis.call('get', 'read')", 0) end
+    for _, one in ipairs(list) do one("EVAL", "redis.call('set', 'x2', '1')", 1, "given") end
+    c("MSET", "read", "1", "given", "2")
+    quiet(list)
     for _, one in ipairs(list) do one("GET", "p2") end
     c("SET", "p2", "v", "PX", "20")
     for _, one in ipairs(list) do is(one:read(), invalid("p2")) one("GET", "p2") end

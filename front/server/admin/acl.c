@@ -562,7 +562,7 @@ static void refuse(struct serve__call *q, enum serve__denied denied)
         "", "run this command or subcommand",
         "access at least one of the keys mentioned in the command arguments",
         "publish to the channel mentioned in the command"};
-    if (q->inner)
+    if (q->script != NULL)
         serve__reject(q, "ERR The user executing the script can't %s", scripts[denied]);
     else if (denied == SERVE__DENIED_COMMAND)
         serve__reject(q, "NOPERM this user has no permissions to run the '%s' command", q->cmd->full);

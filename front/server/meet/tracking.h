@@ -82,8 +82,9 @@ void serve__prefixes_send(struct serve__worker *w);
 
 /* ------------------------------------------------------------ tracking.c */
 
-/* Called by the loop and by dispatch.  Others have begun or ended to track; a command has read keys, has ended; the
- * turn ends; after a commit: was there somebody that had just begun? */
+/* Called by the loop and by dispatch.  Others have begun or ended to track; a command has read keys (what a script
+ * reads: as in Redis all keys that it was given count as read, and no others), has ended; the turn ends; after a
+ * commit: was there somebody that had just begun? */
 void serve__tracking_refresh(struct serve__worker *w);
 void serve__tracking_read(struct serve__call *q);
 void serve__tracking_after(struct serve__worker *w, struct serve__conn *c, const struct serve__command *cmd);

@@ -113,7 +113,7 @@ static void run(lua_State *L, struct serve__scripts *x, int argc)
     x->depth = 0;
     inner.mark = serve__reply_mark(inner.reply);
     inner.ahead = NULL;
-    inner.inner = true;
+    inner.script = x->q;
     find(x, &inner);
     if (inner.cmd == NULL)
         why = "ERR Unknown Redis command called from script";

@@ -292,7 +292,7 @@ void serve__quick_begin(struct serve__scripts *x)
     k->call = *x->q;
     k->call.reply = &k->reply;
     k->call.argv = x->args;
-    k->call.inner = true;
+    k->call.script = x->q;
     k->call.ready = NULL;
     k->argv = x->q->argv + 3;
     x->memo.valid = x->memo.dirty = false;
