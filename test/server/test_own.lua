@@ -88,7 +88,8 @@ redis.register_function('g', function() at_load.register_function('h', function(
 end)
 
 case("a script may have 7,999 arguments in a call, and big numbers have one line", function(c)
-    is(c("EVAL", "local a = {} for i = 1, 7999 do a[i] = i end return redis.call('LPUSH', 'l', unpack(a))", "0"), 7999)
+    local most = "local a = {} for i = 1, 7999 do a[i] = i end return redis.call('LPUSH', 'l', unpack(a))"
+    is(c("EVAL", most, "0"), 7999)
     is(c("EVAL", "return {big_number = '123\\r\\n45'}", "0"), "123  45")
 end)
 
@@ -145,7 +146,9 @@ case("what may write is stopped by a pause of writers, and refused to scripts th
 end)
 
 case("BITFIELD SET of what is there is not a change", function(c)
-    local function changes() return tonumber(c("INFO", "persistence"):match("rdb_changes_since_last_save:(%d+)")) end
+    local function changes()
+        return tonumber(c("INFO", "persistence"):match("rdb_changes_since_last_save:(%d+)"))
+    end
     c("BITFIELD", "b", "SET", "i5", "0", "0")
     local before = changes()
     c("BITFIELD", "b", "SET", "i5", "0", "0")

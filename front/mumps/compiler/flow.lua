@@ -36,7 +36,7 @@ end
 
 local DEEPEST = 60
 
--- After an IF of a literal that is false nothing is reached, but for an error of the compiler: that is raised.
+-- After an IF of a literal that is false nothing is reached but an error of the compiler: that is raised.
 local function dead_error(args, cmds)
     local last = cmds[#cmds]
     if last[1] ~= "ERROR" then return nil end

@@ -5,8 +5,8 @@
 --             formals = {NAME = {...}}, by = {NAME = function}, entries = {NAME = entry}, errors, map,
 --             L<n>, M<n>, E<n>, B<n> = the functions that emit.lua tells}
 --
--- level.codes[id] is the code as long as it lives: that is as long as one of its functions does, as it is their
--- environment.  They have no globals, so nothing else asks for that.
+-- level.codes[id] is the code as long as it lives: that is as long as one of its functions does, as it is
+-- their environment.  They have no globals, so nothing else asks for that.
 
 local errors = require "mumps.runtime.error"
 local level = require "mumps.runtime.level"

@@ -111,7 +111,7 @@ for k, v in pairs(redis) do
 end
 setmetatable(loads, missing)
 f.redis = readonly(calls)
-local at_load = setmetatable({redis = readonly(loads)}, missing) -- all that code of a library has, as in Redis
+local at_load = setmetatable({redis = readonly(loads)}, missing) -- all that a library has, as in Redis
 local globals = {__index = f, __newindex = refuse, __metatable = locked}
 f._G = setmetatable({}, globals)
 local function loading(yes)
