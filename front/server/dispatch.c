@@ -161,6 +161,12 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
     return rc;
 }
 
+/* Does it read keys itself?  EVAL_RO and its like do not: what their scripts call does. */
+static bool reads(const struct serve__call *q)
+{
+    return (q->cmd->flags & (SERVE__READONLY | SERVE__NO_MANDATORY_KEYS)) == SERVE__READONLY;
+}
+
 int serve__execute(struct serve__call *q)
 {
     uint64_t errors = q->reply->errors, begin = q->script != NULL ? 0 : serve__measure_begin(q->w);
@@ -181,7 +187,7 @@ int serve__execute(struct serve__call *q)
         serve__add(&stats->failed, 1);
     if (q->script == NULL)
         serve__measure_end(q, begin);
-    if (q->c != NULL && q->c->tracking != NULL && (q->cmd->flags & SERVE__READONLY))
+    if (q->c != NULL && q->c->tracking != NULL && reads(q))
         serve__tracking_read(q->script != NULL ? q->script : q);
     if (watched && last)
         serve__monitor_tell(q);

@@ -72,7 +72,10 @@ case("all kinds of changes are told", function(c)
         changes("given", {"EVAL", text, 2, "a", "given"}, "SET", "given", "1")
     end
     for _, one in ipairs(list) do one("EVAL", "redis.call('ping') redis.call('get', 'read')", 0) end
-    for _, one in ipairs(list) do one("EVAL", "redis.call('set', 'x2', '1')", 1, "given") end
+    for _, one in ipairs(list) do
+        one("EVAL", "redis.call('set', 'x2', '1')", 1, "given")
+        one("EVAL_RO", "redis.call('ping')", 1, "given")
+    end
     c("MSET", "read", "1", "given", "2")
     quiet(list)
     for _, one in ipairs(list) do one("GET", "p2") end
