@@ -46,7 +46,7 @@ test-python: deps release
 
 test-store: deps release
 	@cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-	@cmake --build build --target judge behaviour_c test_api_history store_append store_differ
+	@cmake --build build --target judge behaviour_c test_api_history store_append store_differ store_locks
 	@sh test/with_postgres.sh sh test/store/suite.sh long
 
 wheel: deps

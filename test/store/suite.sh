@@ -61,6 +61,12 @@ note $? "random operations on a file and by an address are alike: $(tail -n 1 "$
 differ 2000 "${long:+10}4" large
 note $? "so they are with values of 16 MiB: $(tail -n 1 "$dir/out")"
 
+# -------------------------------------------------------------------- locks
+
+keep "$build/test/store_locks" "$dir/d.caret" && cp "$dir/out" "$dir/locks" && keep "$build/test/store_locks" "$url" &&
+    cmp "$dir/locks" "$dir/out" && [ "$(wc -l <"$dir/locks")" = 202 ] && ! grep -q wrong "$dir/locks"
+note $? "locks of two processes, in every order, are alike"
+
 # ---------------------------------------------------------------- histories
 
 CARET_HISTORY=${long:+20} CARET_HISTORY_KILLS=1 keep "$build/test/test_api_history"
