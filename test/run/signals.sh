@@ -101,6 +101,27 @@ wait $watch
 [ $? -eq 143 ] && [ -z "$(running)" ]
 note $? "watch ends with its command"
 
+# A signal just before serve becomes the server, where no handler may have noted it in vain.
+cat >"$dir/late.c" <<'PROGRAM'
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+extern char **environ;
+int execv(const char *path, char *const argv[])
+{
+    raise(SIGTERM);
+    return (int)syscall(SYS_execve, path, argv, environ);
+}
+PROGRAM
+if cc -shared -fPIC -o "$dir/late.so" "$dir/late.c" 2>"$dir/err" && ! ldd "$caret" | grep -q 'libasan\|libtsan'; then
+    keep env LD_PRELOAD="$dir/late.so" "$caret" serve --port 0 --unix "$dir/socket"
+    [ $? -eq 143 ]
+    note $? "a signal just before serve becomes the server ends it"
+else
+    skip "the signal just before serve becomes the server: no compiler, or a sanitizer's build"
+fi
+
 for db in "$CARET_DB" "$dir/b.caret"; do
     keep "$caret" check "$db" && [ "$("$caret" tree --db "$db" --all '^big' | wc -l)" -eq 300000 ]
     note $? "$(basename "$db") is whole"

@@ -21,6 +21,7 @@ said()
 {
     word=$1
     shift
+    rm -f "$dir/out" "$dir/err" # those of the command before
     "$caret" "$@" </dev/null >"$dir/out" 2>"$dir/err" &
     pid=$!
     soon grep -q "$word" "$dir/out" "$dir/err"

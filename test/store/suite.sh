@@ -39,6 +39,7 @@ fi
 
 keep sh "$source/test/store/commands.sh"
 note $? "every command of the tool works or is UNSUPPORTED: $(tail -n 1 "$dir/out")"
+keep "$caret" kill --db "$url" '^commands' # should it have been cut short
 if [ -d "$build/lua/5.4" ] && command -v lua5.4 >/dev/null; then
     printf 'hello()\n quit "hello"\n' >"$dir/calls.m"
     CARET_ROUTINES=$dir keep sh "$source/tools/lua.sh" lua5.4 "$source/test/store/calls.lua" "$url" \

@@ -111,6 +111,21 @@ int caret__host_wait(int fd, double seconds)
 
 /* ------------------------------------------------------------------ processes */
 
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* Before another program: what the handlers here noted dies with this one, so a signal ends the process from now on,
+ * also one that came before. */
+static void end_by_signals(void)
+{
+    struct sigaction old;
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (sigaction(endings[i], NULL, &old) == 0 && old.sa_handler == note_signal)
+            signal(endings[i], SIG_DFL);
+    if (caret__interrupted != 0)
+        caret__host_die(caret__interrupted);
+}
+
 /* A table of texts as execv() takes them: it lives as long as what is pushed here, and the table. */
 static char **arguments(lua_State *L, int table)
 {
@@ -140,6 +155,7 @@ static int host_execute(lua_State *L)
             else
                 unsetenv(lua_tostring(L, -2));
         signal(SIGPIPE, SIG_DFL);
+        end_by_signals();
         execvp(argv[0], argv);
         fprintf(stderr, "caret: %s: %s\n", argv[0], strerror(errno));
         _exit(127);
@@ -155,6 +171,7 @@ static int host_replace(lua_State *L)
 {
     char **argv = arguments(L, 1);
     fflush(NULL);
+    end_by_signals();
     execv(argv[0], argv);
     lua_pushfstring(L, "%s: %s", argv[0], strerror(errno));
     return 1;
@@ -301,15 +318,14 @@ static int host_ignore_pipes(lua_State *L)
  * raises host.stopped, too. */
 static int host_catch_signals(lua_State *L)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = note_signal}, old;
 
     if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         return luaL_error(L, "SYSTEM: no pipe for signals: %s", strerror(errno));
     unwinding = lua_toboolean(L, 1) ? L : NULL;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (sigaction(endings[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(endings[i], &action, NULL);
     return 0;
 }
 
