@@ -6,7 +6,8 @@
 local chart = {}
 
 local WIDTH = 600 -- narrow, so that letters stay readable when a telephone makes it narrower still
-local LEFT, RIGHT = 204, 60
+local LEFT, RIGHT = 204, 60 -- where bars begin, unless labels are longer
+local LETTER = 6.2 -- the mean width of one of a label
 local ROW, GAP = 13, 9
 
 -- Light and dark; written out, as what makes PNG files knows no variables.
@@ -102,15 +103,26 @@ end
 
 -- ---------------------------------------------------------------------- bars
 
--- One bar with its range and what it says.
-local function bar(c, scale, y, b, format)
+-- One bar from x = left with its range and what it says.
+local function bar(c, left, scale, y, b, format)
     local x = scale(b.value)
     c:add('<rect class="%s" x="%d" y="%.1f" width="%.1f" height="%d" rx="1.5" fill-opacity="%.2f"/>',
-        b.class, LEFT, y, math.max(1, x - LEFT), ROW - 2, b.opacity)
+        b.class, left, y, math.max(1, x - left), ROW - 2, b.opacity)
     local low, high = scale(b.least), scale(b.most)
     if high - low > 1.5 then c:line("range", low, y + ROW / 2 - 1, high, y + ROW / 2 - 1) end
     c:text(math.max(x, high) + 4, y + ROW - 3.5, "", "start", format(b.value))
-    if b.label then c:text(LEFT - 5, y + ROW - 3.5, "soft", "end", b.label) end
+    if b.label then c:text(left - 5, y + ROW - 3.5, "soft", "end", b.label) end
+end
+
+-- Room for the labels of bars.
+local function wide(group)
+    return #group.bars > 1 and 22 or 0
+end
+
+local function left_of(groups)
+    local left = LEFT
+    for _, group in ipairs(groups) do left = math.max(left, 12 + #group.label * LETTER + wide(group)) end
+    return math.ceil(left)
 end
 
 --- Horizontal bars on a logarithmic axis.
@@ -118,11 +130,12 @@ end
 -- label=}}}}
 function chart.bars(d)
     local c, least, most, y = new_canvas(), math.huge, 0, 52
+    local left = left_of(d.groups)
     for _, group in ipairs(d.groups) do
         for _, b in ipairs(group.bars) do least, most = limits(least, most, b.value) end
     end
     local list = ticks(0.8 * least, most) -- so that the shortest is a bar, too
-    local scale = log_scale(list, LEFT, WIDTH - RIGHT)
+    local scale = log_scale(list, left, WIDTH - RIGHT)
     c:text(12, 22, "title", "start", d.title)
     c:text(12, 38, "soft", "start", d.note)
     local top = y
@@ -135,9 +148,8 @@ function chart.bars(d)
         c:text(scale(tick), y + 19, "soft", "middle", d.format(tick))
     end
     for _, group in ipairs(d.groups) do
-        local wide = #group.bars > 1 and 22 or 0
-        c:text(LEFT - 6 - wide, group.y + ROW * #group.bars / 2 + 3, "", "end", group.label)
-        for i, b in ipairs(group.bars) do bar(c, scale, group.y + ROW * (i - 1), b, d.format) end
+        c:text(left - 6 - wide(group), group.y + ROW * #group.bars / 2 + 3, "", "end", group.label)
+        for i, b in ipairs(group.bars) do bar(c, left, scale, group.y + ROW * (i - 1), b, d.format) end
     end
     return c:finish(y + 28, d.title)
 end

@@ -70,11 +70,11 @@ end
 
 local function table_row(row, scale, colour)
     if row.status ~= "ok" then
-        return ("%-32s %s: %s"):format(row.title, row.status, row.reason)
+        return ("%-36s %s: %s"):format(row.title, row.status, row.reason)
     end
     local bar = ("█"):rep(math.max(1, math.floor(BAR * scale(row.median) + 0.5)))
     if colour and row.name:find("^caret") then bar = "\27[32m" .. bar .. "\27[0m" end
-    return ("%-32s %8s %8s %8s %11s %2d  %s"):format(row.title, formats.seconds(row.median),
+    return ("%-36s %8s %8s %8s %11s %2d  %s"):format(row.title, formats.seconds(row.median),
         formats.seconds(row.min), formats.seconds(row.max), formats.thousands(row.rate), #row.times, bar)
 end
 
@@ -85,7 +85,7 @@ function formats.table(results, colour)
     for _, group in ipairs(formats.groups(results)) do
         local scale, how = bar_scale(group)
         add("%s", formats.heading(group) .. how)
-        add("%-32s %8s %8s %8s %11s %s", "", "median", "least", "most", "ops/s", "runs")
+        add("%-36s %8s %8s %8s %11s %s", "", "median", "least", "most", "ops/s", "runs")
         for _, row in ipairs(group) do lines[#lines + 1] = table_row(row, scale, colour) end
         add("")
     end

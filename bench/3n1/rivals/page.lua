@@ -5,13 +5,12 @@ local formats = require "3n1.rivals.formats"
 
 local page = {}
 
-local families = {caret = true, redis = true, tarantool = true, gtm = true, yottadb = true, lmdb = true,
-    sqlite = true, tables = true}
+local families = {caret = "caret", serve = "caret", postgres = "caret", redis = "redis", tarantool = "tarantool",
+    gtm = "gtm", yottadb = "yottadb", lmdb = "lmdb", sqlite = "sqlite", tables = "tables"}
 local dashes = {"", "6 3", "2 3", "8 3 2 3", "1 2"}
 
 local function family(row)
-    local name = row.name:match("^%l+")
-    return families[name] and name or "other"
+    return families[row.name:match("^%l+")] or "other"
 end
 
 -- 10 ms, 1 s
