@@ -15,11 +15,19 @@ else()
     set(CARET_HAS_WEB OFF)
 endif()
 
-# The files of the page, compressed, by the names under which they are embedded: page/app.js.
+# The files of the page, compressed, by the names under which they are embedded: page/app.js; and page/version.
 macro(caret_page_files names paths)
     if(CARET_HAS_WEB)
         file(GLOB_RECURSE page_files RELATIVE ${PROJECT_SOURCE_DIR}/front/web/page CONFIGURE_DEPENDS
             front/web/page/*)
+        list(TRANSFORM page_files PREPEND ${PROJECT_SOURCE_DIR}/front/web/page/ OUTPUT_VARIABLE page_sources)
+        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated/page)
+        add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/generated/page/index.html.gz ${CMAKE_BINARY_DIR}/generated/page/version
+            COMMAND sh tools/page.sh front/web/page ${CMAKE_BINARY_DIR}/generated/page
+            DEPENDS ${page_sources} tools/page.sh WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
+        list(APPEND ${names} page/index.html page/version)
+        list(APPEND ${paths} ${CMAKE_BINARY_DIR}/generated/page/index.html.gz ${CMAKE_BINARY_DIR}/generated/page/version)
+        list(REMOVE_ITEM page_files index.html)
         foreach(file ${page_files})
             set(packed ${CMAKE_BINARY_DIR}/generated/page/${file}.gz)
             get_filename_component(folder ${packed} DIRECTORY)

@@ -1,6 +1,8 @@
 """What `caret web` refuses: hostile requests, one by one."""
+import gzip
 import http.client
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -47,6 +49,25 @@ class Guard(unittest.TestCase):
         self.assertEqual(self.status("GET", "/api/info", {"Cookie": None}), 401)
         self.assertEqual(self.status("GET", "/api/info", {"Cookie": "caret-%d=%s" % (self.server.port, "0" * 64)}), 401)
         self.assertEqual(self.status("GET", "/", {"Cookie": None}), 200)
+
+    def test_files_are_kept_by_their_version_alone(self):
+        def kept(path):
+            status, headers, body = self.server.request("GET", path, headers={"Accept-Encoding": "gzip"})
+            self.assertEqual(status, 200, path)
+            return "immutable" in headers["Cache-Control"], body
+        now, page = kept("/")
+        self.assertFalse(now)
+        names = re.findall(r'(?:href|src)="(v-[0-9a-f]{16}/[^"]+)"', gzip.decompress(page).decode())
+        self.assertGreater(len(names), 10)
+        for name in names:
+            again, body = kept("/" + name)
+            self.assertTrue(again, name)
+            file = name[name.index("/"):]
+            self.assertEqual(kept("/v-0123456789abcdef" + file), (False, body))  # a page of an older program asks
+            self.assertEqual(kept(file), (False, body))
+        for path in ("/version", "/v-0123456789abcdef/version", "/v-xyz/main.js", "/v-0/../main.js", "/v-0123//main.js",
+                     "/" + names[0][:19] + "version"):
+            self.assertEqual(self.status("GET", path), 404, path)
 
     def test_other_names_of_the_host(self):
         for name in ("evil.example", "evil.example:%d" % self.server.port, "127.0.0.1", "127.0.0.1:1", "",

@@ -41,21 +41,29 @@ end
 
 -- ----------------------------------------------------------------- the page
 
---- Files of the page by their paths: bytes, as they were compressed by the build, and a tag.
+--- Files of the page by their paths: bytes, as they were compressed by the build, and a tag. index.html names
+-- the others as /v-VERSION/NAME (tools/page.sh): what is asked for so stays the same for ever.
 local function page_files()
-    local files = {}
+    local files, kept = {}, "/v-" .. (programs.text "page/version" or "")
     for _, name in ipairs(programs.names "page/") do
-        local text = programs.text(name)
-        files[name:sub(5)] = {bytes = text, tag = '"' .. http.tag(text) .. '"',
+        local text, path = programs.text(name), name:sub(5)
+        local file = {bytes = text, tag = '"' .. http.tag(text) .. '"',
             type = TYPES[name:match "%.(%w+)$"] or "application/octet-stream"}
+        files[path] = file
+        files[kept .. path] = setmetatable({keep = "private, max-age=31536000, immutable"}, {__index = file})
     end
-    files["/"] = files["/index.html"]
+    files["/"], files["/version"], files[kept .. "/version"] = files["/index.html"], nil, nil
     return files
 end
 
+-- The one at a path; a page that an older program sent asks for what this one has.
+local function file_of(self, path)
+    return self.files[path] or self.files[path:match "^/v%-%x+(/.+)$"]
+end
+
 local function send_file(file, request)
-    local headers = with_safe {["Content-Type"] = file.type, ["Cache-Control"] = "no-cache", ETag = file.tag,
-        Vary = "Accept-Encoding"}
+    local headers = with_safe {["Content-Type"] = file.type, ["Cache-Control"] = file.keep or "no-cache",
+        ETag = file.tag, Vary = "Accept-Encoding"}
     if request.headers["if-none-match"] == file.tag then return 304, headers, "" end
     if not (request.headers["accept-encoding"] or ""):find("gzip", 1, true) then
         headers.ETag, headers["Content-Type"] = nil, "text/plain"
@@ -141,7 +149,7 @@ end
 local function accept(self, request)
     self.guard:check_place(request)
     check_body(request)
-    local file = self.files[request.path]
+    local file = file_of(self, request.path)
     if file then
         if request.method ~= "GET" and request.method ~= "HEAD" then
             refuse.with("METHOD", "the page is read by GET")
@@ -167,7 +175,7 @@ local function read_json(request, body)
 end
 
 local function handle(self, request, body)
-    local file = self.files[request.path]
+    local file = file_of(self, request.path)
     if file then return send_page(self, file, request) end
     read_json(request, body)
     request.body = body

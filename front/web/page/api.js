@@ -32,7 +32,21 @@ async function call(method, path, query, body, signal) {
     return said;
 }
 
-const get = (path, query, signal) => call("GET", path, query, undefined, signal);
+const ahead = new Map(); // answers that were asked for before they were wanted: each is for the first to want it
+
+function get(path, query, signal) {
+    const key = JSON.stringify([path, query]), early = ahead.get(key);
+    ahead.delete(key);
+    return early ?? call("GET", path, query, undefined, signal);
+}
+
+function early(path, query) {
+    const answer = call("GET", path, query), key = JSON.stringify([path, query]);
+    answer.catch(() => undefined); // whoever wants it is told
+    ahead.set(key, answer);
+    setTimeout(() => ahead.get(key) === answer && ahead.delete(key), 2000); // nobody did: it grows old
+}
+
 const post = (path, body = {}) => call("POST", path, undefined, body);
 
 /** ZWR of a child: a variable's name stands alone. */
@@ -109,6 +123,9 @@ export const api = {
         if (back) rows.reverse();
         return {rows, first: back ? !answer.more : !answer.before, last: back ? !answer.before : !answer.more, ...measure(answer, rows, query)};
     },
+
+    /** The first rows of a level that is about to be shown. node: as it will be asked for; else nothing is gained. */
+    ahead: (node, n) => early("/api/children", {node, limit: n}),
 
     async path(text) {
         const found = await get("/api/path", {text});

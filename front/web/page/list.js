@@ -19,7 +19,7 @@
 import {el} from "./dom.js";
 
 const MOST = 8e6; // pixels: whole numbers are exact in floats up to 16 M
-const PAGE = 100; // rows of a request
+export const PAGE = 100; // rows of a request
 const NEAR = 60; // fetched before they are seen
 const KEPT = 1200;
 const FAR = 300; // rows outside the window that are walked to, not jumped to

@@ -8,7 +8,7 @@
 import {api} from "./api.js";
 import {about, bus, button, el, number, say, sentence, show, toast, told} from "./dom.js";
 import {Find} from "./find.js";
-import {List} from "./list.js";
+import {List, PAGE} from "./list.js";
 import {go} from "./route.js";
 import {Value} from "./value.js";
 import * as edits from "./edits.js";
@@ -153,6 +153,7 @@ export class Tree {
     async route(params) {
         const at = params.get("at"), mine = this.routes = (this.routes ?? 0) + 1;
         this.value.view = params.get("as") ?? this.value.view;
+        if (!this.columns.length) this.ahead(at, params.get("open") === "1");
         if (!at) return this.apply([], false);
         try {
             const found = await api.path(at);
@@ -163,6 +164,12 @@ export class Tree {
             if (!this.columns.length) await this.apply([], false);
         }
         return undefined;
+    }
+
+    // What the first view will ask for, while the path is looked up and the page is built.
+    ahead(at, open) {
+        api.ahead("", PAGE);
+        if (at && open) api.ahead(at, PAGE);
     }
 
     visit(text) { if (text) go("tree", {at: text, open: 1}); }
