@@ -3,9 +3,9 @@
  *
  *     locks DATABASE
  *
- * One line for each case, to be compared with those of another database: how the first took its lock, which lock it was,
- * which the second wanted meanwhile, how the first let go, and what the second got before and after.  Then rings of
- * waiting locks, of which one has to be told of the deadlock, whichever, and the other goes on.
+ * One line for each case, to be compared with those of another database: how the first took its lock, which lock it
+ * was, which the second wanted meanwhile, how the first let go, and what the second got before and after.  Then rings
+ * of waiting locks, of which one has to be told of the deadlock, whichever, and the other goes on.
  *
  * The second process does what it is told by a pipe, a line for each call, and says what came of it by another one.
  */
@@ -98,7 +98,8 @@ static int wait_for(caret_session *s, char name)
     return rc;
 }
 
-/* l: lock, t: one try, w: wait for it, u: unlock, b: begin, c: commit, r: roll back, a: unlock all, q: end the session */
+/* l: lock, t: one try, w: wait for it, u: unlock, b: begin, c: commit, r: roll back, a: unlock all, q: end the
+ * session */
 static int call(struct party *p, char what, char name)
 {
     switch (what) {
