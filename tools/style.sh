@@ -351,6 +351,7 @@ skipped=0
     set -- format includes layers circles prefixes descriptors guards length assertions names scars words whitespace paths lua \
         shell links
 for check in "$@"; do
+    command -v "check_$check" >/dev/null || { echo "there is no step $check" >&2 && exit 2; }
     "check_$check" >"$scratch/printed"
     grep -v '^NOTE ' "$scratch/printed" >"$findings"
     said=$(sed -n 's/^NOTE /: /p' "$scratch/printed")

@@ -6,7 +6,8 @@ local formats = require "3n1.rivals.formats"
 local page = {}
 
 local families = {caret = "caret", serve = "caret", postgres = "caret", redis = "redis",
-    tarantool = "tarantool", gtm = "gtm", yottadb = "yottadb", lmdb = "lmdb", sqlite = "sqlite", tables = "tables"}
+    tarantool = "tarantool", gtm = "gtm", yottadb = "yottadb", lmdb = "lmdb", sqlite = "sqlite",
+    tables = "tables"}
 local dashes = {"", "6 3", "2 3", "8 3 2 3", "1 2"}
 
 local function family(row)
