@@ -317,5 +317,5 @@ void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret
     if (w->run.dirty != 0 || w->run.expired != 0 || w->run.pending.len != 0)
         serve__events_send(&w->run);
     if (c->tracking != NULL)
-        serve__tracking_after(w, c, q.cmd);
+        serve__tracking_after(c, q.cmd);
 }

@@ -13,22 +13,23 @@ struct waiting {
     size_t len;
 };
 
-static void add(struct serve__call *q, struct waiting e, const caret_slice *parts, unsigned n)
+/* false: there is no memory. */
+static bool add(struct serve__call *q, struct waiting e, const caret_slice *parts, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         e.len += parts[i].len;
     if (!serve__buffer_room(&q->r->pending, sizeof e + e.len))
-        return;
+        return false;
     serve__buffer_add(&q->r->pending, &e, sizeof e);
     for (unsigned i = 0; i < n; i++)
         serve__buffer_add(&q->r->pending, parts[i].data, parts[i].len);
+    return true;
 }
 
-void serve__event_add(struct serve__call *q, unsigned class, const char *event, const caret_slice *parts,
+bool serve__event_add(struct serve__call *q, unsigned class, const char *event, const caret_slice *parts,
                       unsigned n)
 {
-    if (q->w->interest & class)
-        add(q, (struct waiting){event, class, q->db, 0}, parts, n);
+    return (q->w->interest & class) && add(q, (struct waiting){event, class, q->db, 0}, parts, n);
 }
 
 void serve__changed(struct serve__call *q, unsigned class, const char *event, caret_slice name)
@@ -93,6 +94,8 @@ void serve__interest(struct serve__worker *w, enum serve__listener_of who, unsig
 
 static void tell(struct serve__worker *w, const struct waiting *e, caret_slice name)
 {
+    if (e->class == SERVE__EVENT_FLUSHED)
+        atomic_fetch_add(&w->shared->flushes, 1);
     for (int i = 0; i < SERVE__TELLS; i++)
         if ((w->wanted[i] & e->class) && tellers[i] != NULL)
             tellers[i](w, e->class, e->event, e->db, name);

@@ -29,7 +29,8 @@ enum {
     SERVE__EVENT_MONITOR = 1 << 23, /* ours: a line of MONITOR, in place of a name */
     SERVE__EVENT_PUBLISH = 1 << 22, /* ours: a message, in place of a name */
     SERVE__EVENT_FLUSHED = 1 << 21, /* ours: of serve__flushed(), the name is empty */
-    SERVE__EVENT_READY = 1 << 20    /* ours: a key has got elements that a blocked client may wait for */
+    SERVE__EVENT_READY = 1 << 20,   /* ours: a key has got elements that a blocked client may wait for */
+    SERVE__EVENT_READ = 1 << 19     /* ours: the client that is served, which tracks, has read a key */
 };
 
 /* The command changed the key `name` of the database q->db: event "lpush" of a class.  One change of the
@@ -43,8 +44,9 @@ void serve__flushed(struct serve__call *q, int db);
 void serve__ready(struct serve__call *q, caret_slice name);
 
 /* Something of a class is to be told after the commit, which is not a change: a key that was missed, a message.
- * The parts, one after another, are its name. */
-void serve__event_add(struct serve__call *q, unsigned class, const char *event, const caret_slice *parts,
+ * The parts, one after another, are its name.  false: it will not be: nobody asked for its class, or there is no
+ * memory. */
+bool serve__event_add(struct serve__call *q, unsigned class, const char *event, const caret_slice *parts,
                       unsigned n);
 
 /* The event at a place of those that wait for the commit, and the next place; false: there are no more.  The

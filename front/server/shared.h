@@ -116,6 +116,8 @@ struct serve__shared {
     serve__counter tls_version;            /* counted up when certificates are to be read anew */
     unsigned char tls_keys[SERVE__TLS_KEY_BYTES]; /* of session tickets; under `lock`: tls/tls.h */
     serve__counter no_expire;                     /* 1: DEBUG SET-ACTIVE-EXPIRE 0 */
+    serve__counter flushes;                       /* how often all of a database was deleted */
+    serve__counter no_cron;                       /* 1: DEBUG PAUSE-CRON 1 */
     serve__counter all_in_scripts;                /* 1: DEBUG SET-DISABLE-DENY-SCRIPTS 1 */
     bool never_syncs;                             /* the server was started with `appendfsync no` */
     int nworkers;

@@ -63,7 +63,8 @@ int64_t serve__now(void)
 void serve__worker_clock(struct serve__worker *w)
 {
     w->now = serve__now();
-    bool keep = (w->shared->no_expire && !w->saw_expired) || serve__paused(w) != SERVE__PAUSE_NONE;
+    bool off = w->shared->no_expire || w->shared->no_cron;
+    bool keep = (off && !w->saw_expired) || serve__paused(w) != SERVE__PAUSE_NONE;
     w->saw_expired = w->saw_expired && keep;
     w->due = w->now + (keep ? TICK : serve__expire_sweep(&w->run, w->now, TICK));
 }
@@ -185,7 +186,7 @@ static bool shakes_too_long(const struct serve__worker *w, const struct serve__c
 static void sweep_idle(struct serve__worker *w)
 {
     int64_t limit = w->config.n[SERVE__CFG_timeout] * 1000;
-    if (w->now - w->swept < 1000)
+    if (w->now - w->swept < 1000 || w->shared->no_cron)
         return;
     w->swept = w->now;
     for (struct serve__conn *c = w->conns, *next; c != NULL; c = next) {
@@ -242,6 +243,8 @@ void serve__worker_turn(struct serve__worker *w)
     if (w->held > 0)
         serve__ending_look(w);
     serve__mail_first(w);
+    if (w->stats->trackers > 0) /* before anything else is answered */
+        serve__tracking_turn(w);
     wakes = serve__locks_turn(w, TICK);
     w->due = w->now + wakes < w->due ? w->now + wakes : w->due;
     for (int i = 0; i < n && handoffs == serve__handoffs(w); i++)

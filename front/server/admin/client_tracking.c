@@ -119,6 +119,7 @@ static int check(struct serve__call *q, const struct asked *a)
 /* How many of our clients track; the bit of a worker that has some. */
 static void count(struct serve__worker *w, int n)
 {
+    serve__tracking_refresh(w);
     serve__add(&w->stats->trackers, (uint64_t)(int64_t)n);
     if (w->stats->trackers > 0)
         atomic_fetch_or(&w->shared->tracked, UINT64_C(1) << w->index);
@@ -145,7 +146,6 @@ void serve__conn_gone_tracking(struct serve__worker *w, struct serve__conn *c)
         return;
     turn_off(w, c);
     serve__track_end(w, t);
-    serve__buffer_free(&t->seen);
     free(t);
     c->tracking = NULL;
 }

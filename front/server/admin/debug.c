@@ -33,6 +33,17 @@ static int set_active_expire(struct serve__call *q)
     return serve__ok(q);
 }
 
+/* What is done now and then, and not for a request, is not: keys that are due stay, clients that are idle. */
+static int pause_cron(struct serve__call *q)
+{
+    int64_t on;
+    int rc = serve__arg_integer(q, 2, &on);
+    if (rc != CARET_OK)
+        return rc;
+    q->w->shared->no_cron = on != 0;
+    return serve__ok(q);
+}
+
 /* Commands that scripts may not call can be called. */
 static int disable_deny_scripts(struct serve__call *q)
 {
@@ -134,6 +145,8 @@ static int help(struct serve__call *q)
         "    unit tests to simulate Redis errors.",
         "OBJECT <key>",
         "    Show low level info about `key` and associated value.",
+        "PAUSE-CRON <0|1>",
+        "    Stop periodic cron job processing.",
         "PROTOCOL <type>",
         "    Reply with a test value of the specified type. <type> can be: string,",
         "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,",
@@ -162,6 +175,8 @@ int serve__cmd_debug(struct serve__call *q)
         return sleep_for(q);
     if (serve__is(what, "set-active-expire"))
         return set_active_expire(q);
+    if (serve__is(what, "pause-cron") && q->argc == 3)
+        return pause_cron(q);
     if (serve__is(what, "set-disable-deny-scripts") && q->argc == 3)
         return disable_deny_scripts(q);
     if (serve__is(what, "reload") || serve__is(what, "loadaof") || serve__is(what, "flushall"))

@@ -142,7 +142,7 @@ void serve__letter_track(struct serve__worker *w, int from, const char *data, si
 static const unsigned classes = SERVE__EVENT_GENERIC | SERVE__EVENT_STRING | SERVE__EVENT_LIST |
                                 SERVE__EVENT_SET | SERVE__EVENT_HASH | SERVE__EVENT_ZSET |
                                 SERVE__EVENT_EXPIRED | SERVE__EVENT_EVICTED | SERVE__EVENT_STREAM |
-                                SERVE__EVENT_MODULE | SERVE__EVENT_FLUSHED;
+                                SERVE__EVENT_MODULE | SERVE__EVENT_FLUSHED | SERVE__EVENT_READ;
 
 void serve__tracking_refresh(struct serve__worker *w)
 {
@@ -153,12 +153,21 @@ void serve__tracking_refresh(struct serve__worker *w)
     if (restarts != w->restarts && w->stats->trackers > 0)
         forget_all(w);
     w->restarts = restarts;
+    uint64_t flushes = atomic_load(&w->shared->flushes);
+    if (flushes != w->flushes && w->stats->trackers == 0) /* of which nobody told us */
+        serve__track_clear(w);
+    w->flushes = flushes;
 }
 
 void serve__tracking_tell(struct serve__worker *w, unsigned class, const char *event, unsigned db,
                           caret_slice name)
 {
     (void)event, (void)db;
+    if (class == SERVE__EVENT_READ) {
+        if (w->serving != NULL && w->serving->tracking != NULL)
+            serve__track_add(w, w->serving->tracking, name);
+        return;
+    }
     bool all = class == SERVE__EVENT_FLUSHED;
     write_to(w, w->tracked, (struct note){all ? ALL : KEY, 0, 0}, name);
     if (!(w->tracked >> w->index & 1))
@@ -178,17 +187,17 @@ void serve__tracking_late(struct serve__worker *w)
 
 /* ------------------------------------------------------------------ reads */
 
+/* Out of a transaction the read is over: nothing that it was before waits to be told.  If there is no memory for it
+ * to wait, the client may be told of its own change before. */
 static void read_key(void *arg, int index, unsigned flags)
 {
-    const struct serve__call *q = arg;
+    struct serve__call *q = arg;
     caret_slice key = q->argv[index];
-    uint64_t len = key.len;
-    struct serve__tracking *t = q->c->tracking;
     if (flags & SERVE__KEY_NOT_KEY)
         return;
-    serve__track_add(q->w, t, key);
-    serve__buffer_add(&t->seen, &len, sizeof len);
-    serve__buffer_add(&t->seen, key.data, key.len);
+    bool waits = caret_txn_level(q->s) > 0 || q->r->pending.len > 0;
+    if (!waits || !serve__event_add(q, SERVE__EVENT_READ, NULL, &key, 1))
+        serve__track_add(q->w, q->c->tracking, key);
 }
 
 void serve__tracking_read(struct serve__call *q)
@@ -201,31 +210,10 @@ void serve__tracking_read(struct serve__call *q)
     serve__command_keys(q->cmd, q->argv, q->argc, read_key, q);
 }
 
-/* What a transaction has changed and read: the change was told, and the value that it has read is new, or not.  So
- * it is remembered again. */
-static void read_again(struct serve__worker *w, struct serve__tracking *t)
+void serve__tracking_after(struct serve__conn *c, const struct serve__command *cmd)
 {
-    for (size_t at = 0; at < t->seen.len;) {
-        uint64_t len;
-        memcpy(&len, t->seen.data + at, sizeof len);
-        at += sizeof len;
-        serve__track_add(w, t, (caret_slice){t->seen.data + at, len});
-        at += len;
-    }
-}
-
-void serve__tracking_after(struct serve__worker *w, struct serve__conn *c, const struct serve__command *cmd)
-{
-    struct serve__tracking *t = c->tracking;
-    if (t->seen.failed)
-        forget_all(w);
-    read_again(w, t);
-    if (t->seen.cap > 65536 || t->seen.failed)
-        serve__buffer_free(&t->seen);
-    t->seen.failed = false;
-    t->seen.len = 0;
     if (!(c->flags & SERVE__CONN_MULTI) && (cmd == NULL || strncmp(cmd->full, "client|", 7) != 0))
-        t->how &= ~(unsigned)SERVE__TRACK_CACHING;
+        c->tracking->how &= ~(unsigned)SERVE__TRACK_CACHING;
 }
 
 void serve__tracking_turn(struct serve__worker *w)

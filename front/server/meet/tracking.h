@@ -9,9 +9,18 @@
  *
  *   a client reads, then another changes   the reader is in the table before its worker reads its next letter,
  *                                          and the letter is written after the commit
+ *   a transaction reads and changes        reads wait for the commit among its events, in their order, and go into
+ *                                          the table when their turn comes to be told (serve__tracking_read()): so the
+ *                                          reader is told of what it changed after it read, and, as in Redis, not
+ *                                          of what it had changed before.  Nothing that others changed is told
+ *                                          between commit and reads: while a transaction of a client that tracks
+ *                                          is there, no letter is read and no other change of this worker is made
+ *                                          (it keeps the loop, and nothing is evicted or expires by the way)
  *   tracking begins while others write     a writer looks at `tracked` after its commit.  A bit that it did not
  *                                          know when the change was made: that worker is told that all may have
  *                                          changed
+ *   nobody tracks, and all is deleted      what is in the table, for clients that may track again, goes at the next
+ *                                          turn, by shared->flushes: no letter comes
  *   a writer dies after its commit         its letter is lost: the supervisor has all workers forget all
  *   the reader's worker dies               its clients are cut with it
  *
@@ -41,7 +50,6 @@ struct serve__tracking {
     uint64_t redirect;      /* 0: none */
     unsigned how;           /* SERVE__TRACK_* */
     uint32_t slot, generation;
-    struct serve__buffer seen; /* keys that the command that runs has read: their lengths and bytes */
 };
 
 /* A text that grows a key at a time: the elements of the array of a message. */
@@ -87,7 +95,7 @@ void serve__prefixes_send(struct serve__worker *w);
  * commit: was there somebody that had just begun? */
 void serve__tracking_refresh(struct serve__worker *w);
 void serve__tracking_read(struct serve__call *q);
-void serve__tracking_after(struct serve__worker *w, struct serve__conn *c, const struct serve__command *cmd);
+void serve__tracking_after(struct serve__conn *c, const struct serve__command *cmd);
 void serve__tracking_turn(struct serve__worker *w);
 void serve__tracking_late(struct serve__worker *w);
 
