@@ -27,6 +27,9 @@ bool serve__pause_takes(struct serve__call *q) __attribute__((weak));
 bool serve__multi_takes(struct serve__call *q) __attribute__((weak));
 void serve__monitor_tell(struct serve__call *q);
 
+/* Of EVAL, EVALSHA and FCALL: has what it would run the flag no-writes? */
+bool serve__script_no_writes(struct serve__call *q) __attribute__((weak));
+
 /* How many libraries and functions there are. */
 int serve__functions_count(struct serve__call *q, int64_t *libraries, int64_t *functions)
     __attribute__((weak));

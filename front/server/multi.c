@@ -169,7 +169,7 @@ int serve__cmd_discard(struct serve__call *q)
     return serve__ok(q);
 }
 
-static int run_one(struct serve__call *q, const struct serve__queued *one)
+static struct serve__call call_of(const struct serve__call *q, const struct serve__queued *one)
 {
     struct serve__call inner = *q;
     inner.cmd = one->cmd;
@@ -177,6 +177,25 @@ static int run_one(struct serve__call *q, const struct serve__queued *one)
     inner.argc = one->argc;
     inner.db = q->c->db;
     inner.mark = serve__reply_mark(q->reply);
+    return inner;
+}
+
+bool serve__multi_any(struct serve__call *q, bool (*is)(struct serve__call *q))
+{
+    struct serve__queue *u = q->c->queue;
+    if (u == NULL || !queue_arguments(u))
+        return u != NULL;
+    for (size_t i = 0; i < u->n; i++) {
+        struct serve__call inner = call_of(q, &u->command[i]);
+        if (is(&inner))
+            return true;
+    }
+    return false;
+}
+
+static int run_one(struct serve__call *q, const struct serve__queued *one)
+{
+    struct serve__call inner = call_of(q, one);
     if (serve__acl_refuses != NULL && serve__acl_refuses(&inner)) /* rights may have changed since */
         return CARET_OK;
     return serve__execute(&inner);

@@ -37,6 +37,9 @@ struct serve__queue {
 /* Commands that wait in the queue of a connection; -1: it is not in MULTI. */
 int serve__multi_count(const struct serve__conn *c);
 
+/* Does `is` say yes of one of the queued commands?  Of EXEC, before it runs.  Without memory to look: yes. */
+bool serve__multi_any(struct serve__call *q, bool (*is)(struct serve__call *q));
+
 /* Does one of the queued commands take memory? */
 bool serve__multi_takes_room(const struct serve__conn *c);
 

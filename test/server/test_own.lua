@@ -130,19 +130,50 @@ case("appendfsync can be changed", function(c)
     is(c("CONFIG", "SET", "appendfsync", "everysec"), "OK")
 end)
 
+-- Wait until so many clients are stopped.
+local function stopped(c, n)
+    check.wait(function() return c("INFO", "clients"):find("blocked_clients:" .. n .. "\r", 1, true) end)
+end
+
 case("what may write is stopped by a pause of writers, and refused to scripts that read", function(c)
     fails(c("EVAL_RO", "return redis.call('PUBLISH', 'a', 'b')", "0"), "ERR Write commands are not allowed")
     c("PFADD", "h", "x")
+    is(c("FUNCTION", "LOAD", [[#!lua name=l
+redis.register_function('w', function() return 5 end)
+redis.register_function{function_name = 'r', callback = function() return 6 end, flags = {'no-writes'}}]]), "l")
+    local sha = c("SCRIPT", "LOAD", "return 4")
+    local reads = c("SCRIPT", "LOAD", "#!lua flags=no-writes\nreturn 4")
+    local queued = check.connect()
+    queued("MULTI")
+    queued("EVAL", "#!lua\nreturn 7", "0")
     is(c("CLIENT", "PAUSE", "100000", "WRITE"), "OK")
     local list = {}
-    for i, request in ipairs {"PFCOUNT h", "PUBLISH a b"} do
-        list[i] = check.connect()
-        list[i]:send(request .. "\r\n")
-        check.wait(function() return c("INFO", "clients"):find("blocked_clients:" .. i, 1, true) end)
+    for i, request in ipairs {
+        {"PFCOUNT", "h"}, {"PUBLISH", "a", "b"}, {"EVAL", "return 2", "0"}, {"EVAL", "#!lua\nreturn 3", "0"},
+        {"EVALSHA", sha, "0"}, {"FCALL", "w", "0"}, {"EXEC"}, {"EVAL", "#!python\nreturn 3", "0"},
+        {"FCALL", "none", "0"},
+    } do
+        list[i] = request[1] == "EXEC" and queued or check.connect()
+        list[i]:write(unpack(request))
+        stopped(c, i)
     end
+    for _, one in ipairs(check.spread(3)) do -- each of these says that it writes nothing
+        is(one("EVAL", "#!lua flags=no-writes\nreturn 'new'", "0"), "new")
+        is(one("EVAL_RO", "return 8", "0"), 8)
+        is(one("EVALSHA", reads, "0"), 4)
+        is(one("FCALL", "r", "0"), 6)
+        one("MULTI")
+        one("FCALL", "r", "0")
+        is(one("EXEC"), {6})
+        one:close()
+    end
+    stopped(c, #list)
     is(c("CLIENT", "UNPAUSE"), "OK")
-    is({list[1]:read(), list[2]:read()}, {1, 0})
+    for i, answer in ipairs {1, 0, 2, 3, 4, 5, {7}} do is(list[i]:read(), answer) end
+    fails(list[8]:read(), "ERR Unexpected engine in script shebang: #!python")
+    fails(list[9]:read(), "ERR Function not found")
     for _, one in ipairs(list) do one:close() end
+    c("FUNCTION", "FLUSH")
 end)
 
 case("BITFIELD SET of what is there is not a change", function(c)

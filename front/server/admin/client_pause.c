@@ -3,23 +3,28 @@
  *
  * A command that has to wait is not run: its connection waits as one that is blocked, and parses the command
  * again when the pause is over.  Commands within EXEC and scripts are not stopped; EXEC and scripts as a whole
- * are.
+ * are: scripts, by WRITE too, unless they have the flag no-writes.
  */
 #include "server/dispatch.h"
 #include "server/meet/clients.h"
 #include "server/multi.h"
 #include "server/worker.h"
 
-static bool writes(const struct serve__call *q)
+static bool is_script(const struct serve__command *cmd)
 {
-    unsigned flags = SERVE__WRITE | SERVE__MAY_REPLICATE;
-    const struct serve__queue *u = q->c->queue;
-    if (q->cmd->flags & flags)
-        return true;
-    for (size_t i = 0; q->cmd->run == serve__cmd_exec && u != NULL && i < u->n; i++)
-        if (u->command[i].cmd->flags & flags)
-            return true;
-    return false;
+    return cmd->run == serve__cmd_eval || cmd->run == serve__cmd_evalsha || cmd->run == serve__cmd_fcall;
+}
+
+static bool may_write(struct serve__call *q)
+{
+    if (is_script(q->cmd) && serve__script_no_writes != NULL && serve__script_no_writes(q))
+        return false;
+    return q->cmd->flags & (SERVE__WRITE | SERVE__MAY_REPLICATE);
+}
+
+static bool writes(struct serve__call *q)
+{
+    return q->cmd->run == serve__cmd_exec ? serve__multi_any(q, may_write) : may_write(q);
 }
 
 bool serve__pause_takes(struct serve__call *q)

@@ -3,6 +3,7 @@
  */
 #include "server/script/library.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -120,53 +121,60 @@ bool serve__script_flag(const char *word, size_t len, unsigned *flags)
     return false;
 }
 
-static int read_flags(struct serve__call *q, const char *at, const char *end, unsigned *flags)
+/* What is wrong with a first line, as it is answered. */
+enum { WHY = 1000 };
+
+static bool read_flags(const char *at, const char *end, unsigned *flags, char why[WHY])
 {
     while (at < end) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
         const char *stop = comma != NULL ? comma : end;
-        if (!serve__script_flag(at, (size_t)(stop - at), flags))
-            return serve__fail(q, "ERR Unexpected flag in script shebang: %.*s", (int)(stop - at), at);
+        if (!serve__script_flag(at, (size_t)(stop - at), flags)) {
+            snprintf(why, WHY, "ERR Unexpected flag in script shebang: %.*s", (int)(stop - at), at);
+            return false;
+        }
         at = comma != NULL ? stop + 1 : end;
     }
-    return CARET_OK;
+    return true;
 }
 
 /* One of its words; the first is the engine. */
-static int shebang_word(struct serve__call *q, caret_slice word, bool engine, unsigned *flags)
+static bool shebang_word(caret_slice word, bool engine, unsigned *flags, char why[WHY])
 {
     int len = (int)word.len;
-    if (engine && (len != 5 || memcmp(word.data, "#!lua", 5) != 0))
-        return serve__fail(q, "ERR Unexpected engine in script shebang: %.*s", len, word.data);
-    if (engine || len == 0)
-        return CARET_OK;
-    if (len < 6 || memcmp(word.data, "flags=", 6) != 0)
-        return serve__fail(q, "ERR Unknown lua shebang option: %.*s", len, word.data);
-    return read_flags(q, word.data + 6, word.data + len, flags);
+    bool known = engine ? len == 5 && memcmp(word.data, "#!lua", 5) == 0
+                        : len == 0 || (len >= 6 && memcmp(word.data, "flags=", 6) == 0);
+    if (!known)
+        snprintf(why, WHY, "ERR %s: %.*s",
+                 engine ? "Unexpected engine in script shebang" : "Unknown lua shebang option", len,
+                 word.data);
+    return known && (engine || len == 0 || read_flags(word.data + 6, word.data + len, flags, why));
 }
 
-/* The first line "#!lua flags=...": its flags; *code is what comes after it. */
-static int shebang(struct serve__call *q, caret_slice text, unsigned *flags, caret_slice *code)
+/* The first line "#!lua flags=...": its flags; *code is what comes after it.  false: it is none, for a reason. */
+static bool shebang(caret_slice text, unsigned *flags, caret_slice *code, char why[WHY])
 {
     *code = text;
     *flags = SERVE__SCRIPT_OLD;
     if (text.len < 2 || memcmp(text.data, "#!", 2) != 0)
-        return CARET_OK;
+        return true;
     const char *end = memchr(text.data, '\n', text.len), *at = text.data;
-    if (end == NULL)
-        return serve__fail(q, "ERR Invalid script shebang");
+    if (end == NULL) {
+        snprintf(why, WHY, "ERR Invalid script shebang");
+        return false;
+    }
     *flags = 0;
     *code = (caret_slice){end, text.len - (size_t)(end - text.data)};
-    int rc = CARET_OK;
-    for (bool engine = true; rc == CARET_OK && at < end; engine = false) {
+    bool fine = true;
+    for (bool engine = true; fine && at < end; engine = false) {
         while (at < end && *at == ' ')
             at++;
         const char *word = at;
         while (at < end && *at != ' ')
             at++;
-        rc = shebang_word(q, (caret_slice){word, (size_t)(at - word)}, engine, flags);
+        fine = shebang_word((caret_slice){word, (size_t)(at - word)}, engine, flags, why);
     }
-    return rc;
+    return fine;
 }
 
 /* -------------------------------------------------------------- compiling */
@@ -199,9 +207,10 @@ static int compile(struct serve__call *q, struct serve__scripts *x, caret_slice 
     unsigned flags;
     caret_slice code;
     uint8_t digest[CARET_CODEC__SHA1_LEN];
-    int rc = shebang(q, text, &flags, &code);
-    if (rc == CARET_OK)
-        rc = load(q, x, code);
+    char why[WHY];
+    if (!shebang(text, &flags, &code, why))
+        return serve__fail(q, "%s", why);
+    int rc = load(q, x, code);
     if (rc != CARET_OK)
         return rc;
     struct serve__script *s = malloc(sizeof *s + text.len);
@@ -245,23 +254,45 @@ static int script_of_text(struct serve__call *q, struct serve__scripts *x, caret
     return rc == CARET_RESTART ? rc : CARET_OK; /* a disk that is full keeps nobody from running it */
 }
 
+/* The hash in small letters. */
+static bool sha_of(caret_slice name, char sha[SERVE__SHA])
+{
+    for (unsigned i = 0; name.len == SERVE__SHA && i < SERVE__SHA; i++)
+        sha[i] = name.data[i] >= 'A' && name.data[i] <= 'Z' ? (char)(name.data[i] + 32) : name.data[i];
+    return name.len == SERVE__SHA;
+}
+
+static int stored_text(struct serve__call *q, const char *sha, caret_slice *text)
+{
+    caret_node_buf node;
+    int rc = stored_node(&node, sha);
+    return rc == CARET_OK ? caret_get(q->s, &node.node, text) : rc;
+}
+
 /* The script of a hash; CARET_NONE: there is none. */
 static int script_of_sha(struct serve__call *q, struct serve__scripts *x, const caret_slice *name,
                          struct serve__script **out)
 {
     char sha[SERVE__SHA];
-    caret_node_buf node;
     caret_slice text;
-    if (name->len != SERVE__SHA)
+    if (!sha_of(*name, sha))
         return CARET_NONE;
-    for (unsigned i = 0; i < SERVE__SHA; i++)
-        sha[i] = name->data[i] >= 'A' && name->data[i] <= 'Z' ? (char)(name->data[i] + 32) : name->data[i];
     if ((*out = find_sha(x, sha)) != NULL)
         return CARET_OK;
-    int rc = stored_node(&node, sha);
-    if (rc == CARET_OK)
-        rc = caret_get(q->s, &node.node, &text);
+    int rc = stored_text(q, sha, &text);
     return rc == CARET_OK ? compile(q, x, text, out) : rc;
+}
+
+bool serve__script_no_writes(struct serve__call *q)
+{
+    caret_slice text = q->argv[1], code;
+    char sha[SERVE__SHA], why[WHY];
+    unsigned flags = 0;
+    if (q->cmd->run == serve__cmd_fcall)
+        return serve__function_flags(q) & SERVE__SCRIPT_NO_WRITES;
+    if (q->cmd->run == serve__cmd_evalsha && (!sha_of(text, sha) || stored_text(q, sha, &text) != CARET_OK))
+        return false;
+    return shebang(text, &flags, &code, why) && (flags & SERVE__SCRIPT_NO_WRITES);
 }
 
 /* --------------------------------------------------------------- commands */

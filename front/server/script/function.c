@@ -49,6 +49,23 @@ int serve__cmd_fcall_ro(struct serve__call *q)
     return serve__exec_elsewhere(q, fcall_ro, 0);
 }
 
+static int refresh(struct serve__call *q)
+{
+    struct serve__scripts *x;
+    return serve__libraries_refresh(q, &x);
+}
+
+unsigned serve__function_flags(struct serve__call *q)
+{
+    struct serve__scripts *x = serve__scripts_of(q);
+    if (x == NULL || serve__exec_elsewhere(q, refresh, 0) != CARET_OK) {
+        serve__reply_cut(q->reply, q->mark);
+        return 0;
+    }
+    const struct serve__function *f = serve__function_find(x, q->argv[1]);
+    return f != NULL ? f->code.flags : 0;
+}
+
 int serve__cmd_function_load(struct serve__call *q)
 {
     struct serve__scripts *x;

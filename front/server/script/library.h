@@ -39,6 +39,9 @@ bool serve__library_name_valid(const char *name, size_t len);
 int serve__library_load(struct serve__call *q, struct serve__scripts *x, caret_slice text,
                         struct serve__library **out);
 
+/* Flags of the function that FCALL would run, SERVE__SCRIPT_...; 0: there is none, or it can't be known. */
+unsigned serve__function_flags(struct serve__call *q);
+
 /* Have the libraries that the database has.  In a transaction. */
 int serve__libraries_refresh(struct serve__call *q, struct serve__scripts **out);
 
