@@ -58,23 +58,44 @@ static void slow_argument(struct serve__call *q, struct serve__slow *e, uint32_t
         e->len[i] += (uint32_t)snprintf(e->arg[i] + len, most - len, "... (%zu more bytes)", a->len - len);
 }
 
-static void add_slow(struct serve__call *q, uint64_t us)
+bool serve__measure_is_slow(const struct serve__call *q, uint64_t ns)
 {
-    struct serve__measures *m = q->w->shared->measures;
-    serve__shared_lock(q->w->shared);
-    uint64_t id = m->next_slow;
-    struct serve__slow *e = &m->slow[id % SERVE__SLOW_ENTRIES];
-    e->id = 0;
+    const int64_t *n = q->w->config.n;
+    int64_t slow = n[SERVE__CFG_slowlog_log_slower_than];
+    return slow >= 0 && ns / 1000 >= (uint64_t)slow && n[SERVE__CFG_slowlog_max_len] > 0 &&
+           !(q->cmd->flags & SERVE__SKIP_SLOWLOG);
+}
+
+void serve__measure_slow(struct serve__call *q, uint64_t ns, struct serve__slow *e)
+{
     e->time = q->now / 1000;
-    e->us = (int64_t)us;
+    e->us = (int64_t)(ns / 1000);
     e->argc = q->argc < SERVE__SLOW_ARGS ? (uint32_t)q->argc : SERVE__SLOW_ARGS;
     for (uint32_t i = 0; i < e->argc; i++)
         slow_argument(q, e, i);
-    serve__client_address(q->w, q->c, e->addr, sizeof e->addr);
-    snprintf(e->name, sizeof e->name, "%s", q->c != NULL && q->c->name != NULL ? q->c->name : "");
-    e->id = id + 1;
+}
+
+void serve__measure_add_slow(struct serve__shared *s, const struct serve__slow *e)
+{
+    struct serve__measures *m = s->measures;
+    serve__shared_lock(s);
+    uint64_t id = m->next_slow;
+    struct serve__slow *to = &m->slow[id % SERVE__SLOW_ENTRIES];
+    to->id = 0;
+    *to = *e;
+    to->id = id + 1;
     m->next_slow = id + 1;
-    serve__shared_unlock(q->w->shared);
+    serve__shared_unlock(s);
+}
+
+static void add_slow(struct serve__call *q, uint64_t ns)
+{
+    struct serve__slow e;
+    serve__measure_slow(q, ns, &e);
+    e.id = 0;
+    serve__client_address(q->w, q->c, e.addr, sizeof e.addr);
+    snprintf(e.name, sizeof e.name, "%s", q->c != NULL && q->c->name != NULL ? q->c->name : "");
+    serve__measure_add_slow(q->w->shared, &e);
 }
 
 /* ----------------------------------------------------------------- spikes */
@@ -121,10 +142,9 @@ void serve__measure_end(struct serve__call *q, uint64_t begin)
     serve__add(&w->stats->command[q->cmd->id].nanoseconds, ns);
     if (n[SERVE__CFG_latency_tracking])
         caret_codec__latency_count(serve__histogram(w->shared, w->index, q->cmd->id), ns);
-    int64_t slow = n[SERVE__CFG_slowlog_log_slower_than], spike = n[SERVE__CFG_latency_monitor_threshold];
-    if (slow >= 0 && ns / 1000 >= (uint64_t)slow && n[SERVE__CFG_slowlog_max_len] > 0 &&
-        !(q->cmd->flags & SERVE__SKIP_SLOWLOG))
-        add_slow(q, ns / 1000);
+    int64_t spike = n[SERVE__CFG_latency_monitor_threshold];
+    if (serve__measure_is_slow(q, ns) && !(q->c != NULL && (q->c->flags & SERVE__CONN_BLOCKED)))
+        add_slow(q, ns);
     if (spike > 0 && ns / 1000000 >= (uint64_t)spike)
         add_spike(w, q->cmd->flags & SERVE__FAST ? SERVE__SPIKE_FAST : SERVE__SPIKE_COMMAND,
                   (int64_t)(ns / 1000000));

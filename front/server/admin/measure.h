@@ -71,7 +71,13 @@ void serve__measure_spike(struct serve__worker *w, enum serve__spike_event event
 uint64_t serve__measure_begin(struct serve__worker *w);
 void serve__measure_end(struct serve__call *q, uint64_t begin);
 
-/* An error was answered: "ERR what". */
+/* Is a command that took so long one for the slow log?  Its entry, but for the client.  And add that: of a client that
+ * waited, when its answer is committed. */
+bool serve__measure_is_slow(const struct serve__call *q, uint64_t ns);
+void serve__measure_slow(struct serve__call *q, uint64_t ns, struct serve__slow *e);
+void serve__measure_add_slow(struct serve__shared *s, const struct serve__slow *e);
+
+/* An error was answered, or a script has met it: "ERR what".  It is counted, by its first word too. */
 void serve__measure_error(struct serve__worker *w, const char *text);
 
 /* CONFIG RESETSTAT. */

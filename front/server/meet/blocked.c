@@ -13,8 +13,10 @@
 #include "server/meet/waiters.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "server/meet/clients.h"
 #include "server/meet/mail.h"
 
 /* ------------------------------------------------------------ for commands */
@@ -126,6 +128,27 @@ static bool is_answer(int rc)
     return rc == CARET_OK || rc <= SERVE__FAILED || rc == CARET_E_VALUE2BIG;
 }
 
+/* The command of u->one took long. */
+static void note_slow(struct serve__call *q, uint64_t begin)
+{
+    struct serve__blocking *u = q->w->blocking;
+    uint64_t ns = serve__measure_clock() - begin;
+    struct slow_answer *a = serve__measure_is_slow(q, ns) ? calloc(1, sizeof *a) : NULL;
+    if (a == NULL)
+        return;
+    serve__measure_slow(q, ns, &a->entry);
+    const struct serve__row *row = u->one.head.owner.server == u->me.server
+                                       ? serve__client_row(q->w->shared, (uint64_t)u->one.head.client)
+                                       : NULL;
+    serve__client_address(q->w, NULL, a->entry.addr, sizeof a->entry.addr);
+    if (row != NULL && *row->client.addr != 0)
+        snprintf(a->entry.addr, sizeof a->entry.addr, "%s", row->client.addr);
+    if (row != NULL)
+        snprintf(a->entry.name, sizeof a->entry.name, "%s", row->client.name);
+    a->next = u->slow;
+    u->slow = a;
+}
+
 /* Run the command of u->one, for the key that is its argument `key`. */
 static int attempt(struct serve__call *q, int key, bool *served)
 {
@@ -143,6 +166,7 @@ static int attempt(struct serve__call *q, int key, bool *served)
                               .now = q->now,
                               .ready = &u->one.argv[key],
                               .mark = serve__reply_mark(to)};
+    uint64_t begin = serve__measure_clock();
     *served = false;
     if (one.cmd == NULL || one.cmd->run == NULL)
         return CARET_OK;
@@ -157,6 +181,7 @@ static int attempt(struct serve__call *q, int key, bool *served)
         serve__add(&q->w->stats->errors, 1);
     }
     *served = true;
+    note_slow(&one, begin);
     return serve__waiters_close_answer(q, b, one.mark);
 }
 
@@ -257,9 +282,27 @@ int serve__blocked_serve(struct serve__call *q, size_t from)
     return CARET_OK;
 }
 
+/* They are told, in the order in which they were served, or never were. */
+static void slow_over(struct serve__blocking *u, struct serve__shared *told)
+{
+    struct slow_answer *turned = NULL, *next;
+    for (; u->slow != NULL; u->slow = next) {
+        next = u->slow->next;
+        u->slow->next = turned;
+        turned = u->slow;
+    }
+    for (; turned != NULL; turned = next) {
+        next = turned->next;
+        if (told != NULL)
+            serve__measure_add_slow(told, &turned->entry);
+        free(turned);
+    }
+}
+
 void serve__blocked_forget(struct serve__runner *r)
 {
     struct serve__blocking *u = r->w->blocking;
+    slow_over(u, NULL);
     if (u->begins != NULL)
         serve__waiters_count(r->w, -1);
     free(u->begins);
@@ -294,6 +337,7 @@ void serve__blocked_committed(struct serve__runner *r)
     for (size_t i = 0; i < u->answered_n; i++)
         finish(w, &u->answered[i]);
     u->answered_n = 0;
+    slow_over(u, w->shared);
     for (int i = 0; u->mail != 0 && i < w->shared->nworkers; i++)
         if (u->mail >> i & 1)
             serve__mail_write(w, i, SERVE__LETTER_wake, NULL, 0, false);

@@ -5,6 +5,7 @@
 #ifndef CARET_SERVER_WAITERS_H
 #define CARET_SERVER_WAITERS_H
 
+#include "server/admin/measure.h"
 #include "server/meet/blocked.h"
 #include "server/meet/line.h"
 
@@ -24,6 +25,12 @@ struct answered {
     size_t mark; /* where its answer begins */
 };
 
+/* A command of a client that waited took long: told after the commit. */
+struct slow_answer {
+    struct slow_answer *next;
+    struct serve__slow entry;
+};
+
 struct serve__blocking {
     caret_session *holder; /* has the lock that tells that we live */
     caret_node_buf base;   /* ^redisB */
@@ -34,6 +41,7 @@ struct serve__blocking {
     struct serve__blocked *begins; /* in this transaction; NULL: nobody */
     struct answered *answered;     /* in this transaction */
     size_t answered_n, answered_cap;
+    struct slow_answer *slow;       /* in this transaction, the last first */
     uint64_t mail;                  /* bits of workers that got answers in this transaction */
     struct serve__line_request one; /* that is looked at */
     struct serve__buffer out, name;
