@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/admin/acl.h"
+#include "server/admin/measure.h"
 #include "server/disk.h"
 #include "server/dispatch.h"
 #include "server/handoff.h"
@@ -315,7 +316,7 @@ static void protocol_error(struct serve__worker *w, struct serve__conn *c)
     int n = snprintf(text, sizeof text, "ERR Protocol error: %s", c->parser.error);
     c->reply.sink->error(&c->reply, text, (size_t)n);
     c->flags |= SERVE__CONN_CLOSE;
-    serve__add(&w->stats->errors, 1);
+    serve__measure_error(w, text);
 }
 
 /* May more commands of this connection be run now? */

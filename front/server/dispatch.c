@@ -57,7 +57,7 @@ void serve__reject(struct serve__call *q, const char *format, ...)
     va_end(args);
     if (serve__multi_refused == NULL || !serve__multi_refused(q, text))
         serve__fail(q, "%s", text);
-    if (q->c->flags & SERVE__CONN_MULTI)
+    if ((q->c->flags & SERVE__CONN_MULTI) && q->script == NULL)
         q->c->flags |= SERVE__CONN_DIRTY_EXEC;
     if (q->cmd != NULL)
         serve__add(&q->w->stats->command[q->cmd->id].rejected, 1);
@@ -183,7 +183,7 @@ int serve__execute(struct serve__call *q)
         serve__answer_code(q, rc);
     struct serve__command_stats *stats = &q->w->stats->command[q->cmd->id];
     serve__add(&stats->calls, 1);
-    if (q->reply->errors != errors)
+    if (q->cmd->run == serve__cmd_exec ? rc != CARET_OK : q->reply->errors != errors)
         serve__add(&stats->failed, 1);
     if (q->script == NULL)
         serve__measure_end(q, begin);
@@ -302,7 +302,6 @@ void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret
                             .db = c->db,
                             .now = w->now,
                             .ahead = ahead};
-    uint64_t errors = c->reply.errors;
     q.mark = serve__reply_mark(&c->reply);
     size_t mark = q.mark;
     serve__add(&w->stats->commands, 1);
@@ -310,8 +309,6 @@ void serve__dispatch(struct serve__worker *w, struct serve__conn *c, const caret
     c->last = q.cmd;
     if (found && allowed(&q) && !taken(&q))
         serve__execute(&q);
-    if (c->reply.errors != errors)
-        serve__add(&w->stats->errors, c->reply.errors - errors);
     if (c->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP | SERVE__CONN_REPLY_SKIP_NEXT))
         silence(c, mark);
     if (w->run.dirty != 0 || w->run.expired != 0 || w->run.pending.len != 0)

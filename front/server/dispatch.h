@@ -34,7 +34,7 @@ bool serve__script_no_writes(struct serve__call *q) __attribute__((weak));
 int serve__functions_count(struct serve__call *q, int64_t *libraries, int64_t *functions)
     __attribute__((weak));
 
-/* A command is refused before it is run: the error, and MULTI is spoiled. */
+/* A command is refused before it is run: the error, and MULTI is spoiled, unless a script calls it. */
 void serve__reject(struct serve__call *q, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Has the connection still to give a password? */

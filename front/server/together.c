@@ -153,8 +153,6 @@ static void count_together(struct together *t)
     serve__add(&w->stats->commands, t->n);
     for (unsigned i = 0; i < t->n; i++)
         serve__add(&w->stats->command[t->cmd[i]->id].calls, 1);
-    if (c->reply.errors != t->errors)
-        serve__add(&w->stats->errors, c->reply.errors - t->errors);
     c->last = t->cmd[t->n - 1];
     serve__events_send(&w->run);
 }

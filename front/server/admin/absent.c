@@ -17,13 +17,9 @@ static bool writes(const struct serve__call *q)
 
 bool serve__replicas_refuse(struct serve__call *q)
 {
-    static const char why[] = "NOREPLICAS Not enough good replicas to write.";
     if (q->w->config.n[SERVE__CFG_min_replicas_to_write] == 0 || !writes(q))
         return false;
-    if (q->script != NULL)
-        serve__fail(q, why);
-    else
-        serve__reject(q, why);
+    serve__reject(q, "NOREPLICAS Not enough good replicas to write.");
     return true;
 }
 

@@ -165,6 +165,7 @@ void serve__measure_error(struct serve__worker *w, const char *text)
     struct serve__measures *m = w->shared->measures;
     char name[sizeof m->error[0].name] = {0};
     size_t len = strcspn(text, " ");
+    serve__add(&w->stats->errors, 1);
     memcpy(name, text, len < sizeof name ? len : sizeof name - 1);
     int i = find_error(m, name);
     if (i < 0) {

@@ -257,9 +257,6 @@ bool serve__memory_refuses(struct serve__call *q)
         return false;
     if (!serve__memory_full(q) || !takes_room(q))
         return false;
-    if (q->script != NULL)
-        serve__fail(q, "OOM command not allowed when used memory > 'maxmemory'.");
-    else
-        serve__reject(q, "OOM command not allowed when used memory > 'maxmemory'.");
+    serve__reject(q, "OOM command not allowed when used memory > 'maxmemory'.");
     return true;
 }

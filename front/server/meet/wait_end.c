@@ -123,10 +123,15 @@ int serve__block_end(struct serve__call *q, uint64_t client, bool error, bool *w
         return rc == CARET_NONE ? CARET_OK : rc;
     struct serve__blocked *b = serve__waiters_open_answer(q, &out, &to);
     size_t mark = serve__reply_mark(to);
-    if (error)
+    if (error) {
         to->sink->error(to, text, sizeof text - 1);
-    else
+        serve__measure_error(q->w, text);
+        const struct serve__command *cmd = serve__command_find(u->one.argv[0].data, u->one.argv[0].len);
+        if (cmd != NULL)
+            serve__add(&q->w->stats->command[cmd->id].failed, 1);
+    } else {
         to->sink->null_array(to);
+    }
     return serve__waiters_close_answer(q, b, mark);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/admin/measure.h"
 #include "server/array.h"
 #include "server/meet/clients.h"
 #include "server/meet/mail.h"
@@ -199,6 +200,7 @@ static void finish(struct serve__worker *w, struct serve__locks *l, int rc)
         int n = snprintf(text, sizeof text, "%s%s", asked ? "" : "ERR ",
                          asked ? "UNBLOCKED client unblocked via CLIENT UNBLOCK" : caret_message());
         r->sink->error(r, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+        serve__measure_error(w, text);
     }
     if (l->silent)
         serve__reply_cut(r, mark);

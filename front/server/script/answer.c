@@ -1,6 +1,7 @@
 /*
  * answer.c - Lua values as answers: script.h.
  */
+#include "server/admin/measure.h"
 #include "server/script/script.h"
 
 static int64_t whole(double d)
@@ -22,14 +23,30 @@ static bool field(lua_State *L, const char *name, int type)
     return false;
 }
 
-static void answer_text(struct serve__call *q, lua_State *L, bool error)
+void serve__script_count_error(struct serve__call *q, lua_State *L, const char *text)
+{
+    if (!field(L, "ignore_error_stats_update", LUA_TBOOLEAN))
+        serve__measure_error(q->w, text);
+    else
+        lua_pop(L, 1);
+}
+
+/* {err = text}, whose text is on top of the stack. */
+static void answer_failure(struct serve__call *q, lua_State *L)
 {
     size_t len;
     const char *text = lua_tolstring(L, -1, &len);
-    if (error)
-        q->reply->sink->error(q->reply, text, len);
-    else
-        q->reply->sink->status(q->reply, text, len);
+    lua_pushvalue(L, -2);
+    serve__script_count_error(q, L, text);
+    lua_pop(L, 1);
+    q->reply->sink->error(q->reply, text, len);
+}
+
+static void answer_status(struct serve__call *q, lua_State *L)
+{
+    size_t len;
+    const char *text = lua_tolstring(L, -1, &len);
+    q->reply->sink->status(q->reply, text, len);
 }
 
 /* The table of elements on top of the stack: a map, or a set. */
@@ -99,9 +116,9 @@ static void answer_verbatim(struct serve__call *q, lua_State *L)
 static void answer_table(struct serve__call *q, lua_State *L, bool resp3)
 {
     if (field(L, "err", LUA_TSTRING)) {
-        answer_text(q, L, true);
+        answer_failure(q, L);
     } else if (field(L, "ok", LUA_TSTRING)) {
-        answer_text(q, L, false);
+        answer_status(q, L);
     } else if (field(L, "double", LUA_TNUMBER)) {
         serve__real(q, lua_tonumber(L, -1));
     } else if (field(L, "map", LUA_TTABLE)) {
@@ -124,7 +141,9 @@ static void answer(struct serve__call *q, lua_State *L, bool resp3)
     size_t len;
     const char *text;
     if (!lua_checkstack(L, 8) || lua_gettop(L) > 4000) {
-        q->reply->sink->error(q->reply, "ERR reached lua stack limit", 27);
+        static const char text_of[] = "ERR reached lua stack limit";
+        serve__measure_error(q->w, text_of);
+        q->reply->sink->error(q->reply, text_of, sizeof text_of - 1);
         return;
     }
     switch (lua_type(L, -1)) {

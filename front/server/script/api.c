@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "server/admin/measure.h"
 #include "server/codec/number.h"
 #include "server/conn.h"
 #include "server/dispatch.h"
@@ -18,7 +19,7 @@
 /* Raise {err = "ERR text"}, without a place. */
 static int raise(lua_State *L, const char *text)
 {
-    serve__script_push_error(L, text, strlen(text));
+    serve__script_push_error(L, text, strlen(text), false);
     return lua_error(L);
 }
 
@@ -99,6 +100,15 @@ void serve__script_look_ahead(struct serve__scripts *x, struct serve__call *q, s
     q->ahead = ahead;
 }
 
+/* The rights of the client, replicas, memory: it was answered that it may not be run. */
+static bool is_refused(const struct serve__scripts *x, struct serve__call *q)
+{
+    if ((serve__acl_refuses != NULL && serve__acl_refuses(q)) || serve__replicas_refuse(q))
+        return true;
+    return !(x->code->flags & SERVE__SCRIPT_ALLOW_OOM) && serve__memory_refuses != NULL &&
+           (q->cmd->flags & SERVE__DENYOOM) && serve__memory_refuses(q);
+}
+
 /* Run the command of the arguments on the stack; its answer is pushed. */
 static void run(lua_State *L, struct serve__scripts *x, int argc)
 {
@@ -120,15 +130,12 @@ static void run(lua_State *L, struct serve__scripts *x, int argc)
     else
         why = refused(x, &inner);
     if (why != NULL) {
-        serve__script_push_error(L, why, strlen(why));
-        return;
+        serve__measure_error(inner.w, why);
+        serve__script_push_error(L, why, strlen(why), true);
+        if (inner.cmd != NULL)
+            serve__add(&inner.w->stats->command[inner.cmd->id].rejected, 1);
     }
-    if (serve__acl_refuses != NULL && serve__acl_refuses(&inner))
-        return;
-    if (serve__replicas_refuse(&inner))
-        return;
-    if (!(x->code->flags & SERVE__SCRIPT_ALLOW_OOM) && serve__memory_refuses != NULL &&
-        (inner.cmd->flags & SERVE__DENYOOM) && serve__memory_refuses(&inner))
+    if (why != NULL || is_refused(x, &inner))
         return;
     if (inner.cmd->flags & SERVE__WRITE)
         atomic_store_explicit(&x->lease.wrote, true, memory_order_relaxed);
@@ -160,7 +167,7 @@ static int command(lua_State *L, bool raises)
         return raise(L, "ERR Please specify at least one argument for this redis lib call");
     if (argc > SERVE__SCRIPT_ARGS || !take_arguments(L, x, argc)) {
         static const char text[] = "ERR Lua redis lib command arguments must be strings or integers";
-        serve__script_push_error(L, text, sizeof text - 1);
+        serve__script_push_error(L, text, sizeof text - 1, false);
         return raises ? lua_error(L) : 1;
     }
     serve__unlend(x->q->w->handoff, &x->lease);
@@ -190,7 +197,7 @@ static int one_text(lua_State *L, const char *name)
 {
     if (lua_gettop(L) != 1 || lua_type(L, 1) != LUA_TSTRING) {
         static const char text[] = "ERR wrong number or type of arguments";
-        serve__script_push_error(L, text, sizeof text - 1);
+        serve__script_push_error(L, text, sizeof text - 1, false);
         return 1;
     }
     lua_createtable(L, 0, 1);

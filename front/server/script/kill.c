@@ -52,7 +52,7 @@ static void raise_end(lua_State *L, lua_Debug *at)
 {
     static const char text[] = "ERR Script killed by user with SCRIPT KILL...";
     (void)at;
-    serve__script_push_error(L, text, sizeof text - 1);
+    serve__script_push_error(L, text, sizeof text - 1, false);
     lua_error(L);
 }
 

@@ -142,7 +142,7 @@ static void look_at_clock(lua_State *L, lua_Debug *at)
     (void)at;
     if (serve__now() - serve__scripts_here(L)->load_began < LOAD_MOST)
         return;
-    serve__script_push_error(L, text, sizeof text - 1);
+    serve__script_push_error(L, text, sizeof text - 1, false);
     lua_error(L);
 }
 

@@ -38,13 +38,13 @@ static void check(lua_State *L, struct serve__scripts *x, int rc)
     lua_pushfstring(L, "ERR %s", rc == CARET_RESTART ? "the transaction begins again" : caret_message());
     size_t len;
     const char *text = lua_tolstring(L, -1, &len);
-    serve__script_push_error(L, text, len);
+    serve__script_push_error(L, text, len, false);
     lua_error(L);
 }
 
 static void fail(lua_State *L, const char *text)
 {
-    serve__script_push_error(L, text, strlen(text));
+    serve__script_push_error(L, text, strlen(text), false);
     lua_error(L);
 }
 

@@ -10,7 +10,7 @@
 
 static int raise(lua_State *L, const char *text)
 {
-    serve__script_push_error(L, text, strlen(text));
+    serve__script_push_error(L, text, strlen(text), false);
     return lua_error(L);
 }
 

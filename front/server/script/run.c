@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 
+#include "server/admin/measure.h"
 #include "server/conn.h"
 #include "server/event.h"
 #include "server/keys/evict.h"
@@ -90,6 +91,7 @@ static void answer_error(struct serve__call *q, const struct serve__scripts *x)
         const char *what = lua_tostring(L, -1);
         snprintf(text, sizeof text, "ERR %s script: %s", what != NULL ? what : "unknown error",
                  x->code->name);
+        serve__measure_error(q->w, text);
     } else {
         lua_pushliteral(L, "err");
         lua_rawget(L, -2);
@@ -101,6 +103,7 @@ static void answer_error(struct serve__call *q, const struct serve__scripts *x)
         snprintf(text, sizeof text, "%s script: %s, on %s:%s.", what != NULL ? what : "ERR unknown error",
                  x->code->name, source != NULL ? source : "?", line != NULL ? line : "?");
         lua_pop(L, 3);
+        serve__script_count_error(q, L, text);
     }
     serve__reply_cut(q->reply, q->mark);
     q->reply->sink->error(q->reply, text, strlen(text));

@@ -226,7 +226,11 @@ void serve__script_answer(struct serve__call *q, lua_State *L, bool resp3);
 void serve__script_push_nodes(lua_State *L);
 void serve__script_quick_nodes(struct serve__quick *k);
 
-/* Push the error {err = text}. */
-void serve__script_push_error(lua_State *L, const char *text, size_t len);
+/* Push the error {err = text}.  `counted`: it is in INFO errorstats already, so it will not be when the script
+ * answers it. */
+void serve__script_push_error(lua_State *L, const char *text, size_t len, bool counted);
+
+/* The script answers the error, the table on top of the stack: count it, unless it was. */
+void serve__script_count_error(struct serve__call *q, lua_State *L, const char *text);
 
 #endif

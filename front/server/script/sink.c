@@ -67,11 +67,13 @@ static void sink_status(struct serve__reply *r, const char *text, size_t len)
     wrapped(r, "ok", text, len);
 }
 
-void serve__script_push_error(lua_State *L, const char *text, size_t len)
+void serve__script_push_error(lua_State *L, const char *text, size_t len, bool counted)
 {
     lua_createtable(L, 0, 2);
     lua_pushlstring(L, text, len);
     lua_setfield(L, -2, "err");
+    if (!counted)
+        return;
     lua_pushboolean(L, 1);
     lua_setfield(L, -2, "ignore_error_stats_update");
 }
@@ -79,7 +81,7 @@ void serve__script_push_error(lua_State *L, const char *text, size_t len)
 static void sink_error(struct serve__reply *r, const char *text, size_t len)
 {
     r->errors++;
-    serve__script_push_error(of(r)->now, text, len);
+    serve__script_push_error(of(r)->now, text, len, true);
     done(r);
 }
 
