@@ -146,7 +146,8 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
     switch (p->kind) {
     case SERVE__KIND_TEXT:
     case SERVE__KIND_LIMITS:
-    case SERVE__KIND_SAVES: return NULL;
+    case SERVE__KIND_SAVES:
+    case SERVE__KIND_PERCENTILES: return NULL;
     case SERVE__KIND_EVENTS: *n = serve__events_of(text); return NULL;
     case SERVE__KIND_BOOL:
         *n = strcasecmp(text, "yes") == 0;
@@ -182,6 +183,7 @@ static const char *normal(const struct parameter *p, char *text, const char *old
     case SERVE__KIND_EVENTS: return serve__events_text(text, old);
     case SERVE__KIND_LIMITS: return serve__limits_text(text, old);
     case SERVE__KIND_SAVES: return serve__saves_text(text, old);
+    case SERVE__KIND_PERCENTILES: return serve__percentiles_text(text, old);
     default: return NULL;
     }
 }

@@ -31,7 +31,8 @@ enum serve__config_kind {
     SERVE__KIND_ENUM,
     SERVE__KIND_EVENTS,
     SERVE__KIND_LIMITS,
-    SERVE__KIND_SAVES
+    SERVE__KIND_SAVES,
+    SERVE__KIND_PERCENTILES
 };
 
 /* Bytes of output that wait for a client, 0: any number; the soft limit may be exceeded for so many seconds. */

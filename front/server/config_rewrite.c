@@ -162,8 +162,7 @@ static void add_quoted(struct serve__buffer *b, const char *text)
 /* Texts that Redis writes without quotes. */
 static bool is_bare(int i)
 {
-    return i == SERVE__CFG_bind || i == SERVE__CFG_unixsocketperm || i == SERVE__CFG_oom_score_adj_values ||
-           i == SERVE__CFG_latency_tracking_info_percentiles;
+    return i == SERVE__CFG_bind || i == SERVE__CFG_unixsocketperm || i == SERVE__CFG_oom_score_adj_values;
 }
 
 /* Texts of which an empty one is said: of others it is none. */
@@ -181,7 +180,7 @@ static void add_value(struct serve__buffer *b, int i, const char *value)
     else if ((kind == SERVE__KIND_TEXT && !is_bare(i)) || kind == SERVE__KIND_EVENTS)
         add_quoted(b, value);
     else
-        serve__buffer_print(b, "%s", value);
+        serve__buffer_print(b, "%s", kind == SERVE__KIND_PERCENTILES && *value == 0 ? "\"\"" : value);
 }
 
 static void put_plain(struct rewrite *r, int i, const char *value, struct serve__buffer *b)

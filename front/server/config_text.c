@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/codec/number.h"
 #include "server/event.h"
 #include "server/parse.h"
 #include "server/worker.h"
@@ -174,4 +175,48 @@ const char *serve__saves_text(char *text, const char *old)
                               (int)args.v[i].len, args.v[i].data);
     free(args.v);
     return fine ? NULL : "Invalid save parameters";
+}
+
+/* -------------------------------------------------------------- percentiles */
+
+/* "99.90" as "99.9", at the end of a text.  false: there is no room. */
+static bool add_percentile(char *text, size_t *n, double d)
+{
+    char digits[32];
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%f", d);
+    while (digits[len - 1] == '0')
+        len--;
+    len -= digits[len - 1] == '.';
+    int more = snprintf(text + *n, SERVE__CONFIG_BYTES - *n, "%s%.*s", *n > 0 ? " " : "", (int)len, digits);
+    *n += (size_t)more;
+    return *n < SERVE__CONFIG_BYTES;
+}
+
+static const char *write_percentiles(const struct serve__args *args, char *text)
+{
+    size_t n = 0;
+    *text = 0;
+    for (size_t i = 0; i < args->n; i++) {
+        double d;
+        if (!caret_codec__parse_double(args->v[i].data, args->v[i].len, &d))
+            return "Invalid latency-tracking-info-percentiles parameters";
+        if (!(d >= 0 && d <= 100))
+            return "latency-tracking-info-percentiles parameters should sit between [0.0,100.0]";
+        if (!add_percentile(text, &n, d))
+            return "argument is too long";
+    }
+    return NULL;
+}
+
+const char *serve__percentiles_text(char *text, const char *old)
+{
+    struct serve__args args = {0};
+    char copy[SERVE__CONFIG_BYTES];
+    const char *wrong = "Invalid latency-tracking-info-percentiles parameters";
+    (void)old;
+    strcpy(copy, text);
+    if (serve__split_line(copy, strlen(copy), &args))
+        wrong = write_percentiles(&args, text);
+    free(args.v);
+    return wrong;
 }

@@ -75,10 +75,14 @@ static int as_zadd(struct serve__call *q, int from, caret_slice *argv, char (*te
 int serve__cmd_geoadd(struct serve__call *q)
 {
     int from = 2;
-    while (from < q->argc && (serve__is(&q->argv[from], "nx") || serve__is(&q->argv[from], "xx") ||
-                              serve__is(&q->argv[from], "ch")))
-        from++;
-    if ((q->argc - from) % 3 != 0)
+    bool nx = false, xx = false;
+    for (bool word = true; word && from < q->argc; from += word) {
+        nx = nx || serve__is(&q->argv[from], "nx");
+        xx = xx || serve__is(&q->argv[from], "xx");
+        word = serve__is(&q->argv[from], "nx") || serve__is(&q->argv[from], "xx") ||
+               serve__is(&q->argv[from], "ch");
+    }
+    if ((q->argc - from) % 3 != 0 || (nx && xx))
         return SERVE__E_SYNTAX;
     struct serve__buffer b = {0};
     size_t n = (size_t)q->argc;
