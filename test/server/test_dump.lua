@@ -244,7 +244,7 @@ case("DEBUG HELP names what is there", function(c)
             n = n + 1
         end
     end
-    is(n, 8)
+    is(n, 9)
     fails(c("DEBUG", "HELP", "x"), "ERR unknown subcommand")
 end)
 
