@@ -39,7 +39,8 @@ static bool ordinary(const struct serve__worker *w, const struct serve__conn *c)
 {
     return !(c->flags & ORDINARY) && c->user == NULL && c->tracking == NULL && w->limits == NULL &&
            w->monitors == 0 && w->shared->pause_until == 0 && !(w->interest & SERVE__EVENT_MISS) &&
-           !serve__auth_required(w, c);
+           w->config.n[SERVE__CFG_min_replicas_to_write] == 0 &&
+           w->config.n[SERVE__CFG_busy_reply_threshold] == SERVE__BUSY_USUAL && !serve__auth_required(w, c);
 }
 
 /* Answer n GETs from i on by one look.  Values that are not plain strings take the long way. */
@@ -135,11 +136,9 @@ static unsigned run_ahead(struct serve__worker *w, struct serve__conn *c, struct
 
 unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)
 {
-    const unsigned stop =
-        SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY | SERVE__CONN_HELD;
     unsigned i = 0, known = 0; /* commands before `known` have been looked up */
     p->alone = 0;
-    while (i < p->n && !(c->flags & stop) && serve__conn_has_room(c)) {
+    while (i < p->n && !(c->flags & SERVE__PIPELINE_STOPS) && serve__conn_has_room(c)) {
         unsigned n = p->n > 1 && ordinary(w, c) ? run_ahead(w, c, p, i, &known) : 0;
         i += n;
         if (n > 0)

@@ -18,6 +18,17 @@ struct serve__pipeline {
     unsigned alone;                          /* those before it are run one by one */
 };
 
+enum { /* flags of a connection that is to run no more for now */
+       SERVE__PIPELINE_STOPS =
+           SERVE__CONN_CLOSE | SERVE__CONN_DEAD | SERVE__CONN_BLOCKED | SERVE__CONN_AWAY | SERVE__CONN_HELD
+};
+
+/* The command i, if it has been looked up; NULL: it has not, or there is none of its name. */
+static inline const struct serve__command *serve__command_ahead(const struct serve__pipeline *p, unsigned i)
+{
+    return i >= p->looked_from && i < p->looked_to ? p->ahead[i].cmd : NULL;
+}
+
 /* Run them in order, as far as the connection goes on: how many. */
 unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p);
 

@@ -4,6 +4,7 @@
  * A commit costs more than what most commands change.  So commands with the flags `write` and `fast` that came
  * together are run in one transaction, each in a savepoint of it: each is as atomic as it was, and what it
  * answers is sent after the commit.  Those that are the same command about the same key are one change even: row.h.
+ *   Commands that count the same key are one operation of the engine, without a transaction.
  *   Where a client waits for a key nothing may come between a push and it, so commands are run one by one then.
  * So they are if the transaction fails as a whole, as each alone may not.
  */
@@ -34,7 +35,7 @@ struct together {
 static const struct serve__command *small_change(const struct serve__pipeline *p, unsigned i)
 {
     const unsigned small = SERVE__WRITE | SERVE__FAST, not = SERVE__PLAIN | SERVE__NOSCRIPT | SERVE__BLOCKING;
-    const struct serve__command *cmd = i >= p->looked_from && i < p->looked_to ? p->ahead[i].cmd : NULL;
+    const struct serve__command *cmd = serve__command_ahead(p, i);
     if (cmd == NULL || cmd->run == NULL || cmd->first != 1 ||
         ((cmd->flags & (small | not )) != small && cmd->run != serve__cmd_sadd))
         return NULL;
@@ -157,6 +158,57 @@ static void count_together(struct together *t)
     serve__events_send(&w->run);
 }
 
+/* The command i, if it is one that counts, with the arguments that it is to have. */
+static const struct serve__command *counter(const struct serve__pipeline *p, unsigned i)
+{
+    const struct serve__command *cmd = serve__command_ahead(p, i);
+    if (cmd == NULL || cmd->arity != p->argc[i])
+        return NULL;
+    serve__run *run = cmd->run;
+    return run == serve__cmd_incr || run == serve__cmd_incrby || run == serve__cmd_decr ||
+                   run == serve__cmd_decrby
+               ? cmd
+               : NULL;
+}
+
+static void begin_together(struct together *t, struct serve__worker *w, struct serve__conn *c,
+                           const struct serve__pipeline *p, unsigned i)
+{
+    t->p = p;
+    t->from = i;
+    t->n = 0;
+    t->errors = c->reply.errors;
+    t->q = (struct serve__call){
+        .w = w, .r = &w->run, .c = c, .s = w->run.s, .reply = &c->reply, .db = c->db, .now = w->now};
+    t->q.mark = serve__reply_mark(&c->reply);
+}
+
+/* Commands from i on that count one key: how many were run as one. */
+static unsigned count_one_key(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
+                              unsigned i)
+{
+    const struct serve__command *cmd = i >= p->alone && i + 1 < p->n ? counter(p, i) : NULL;
+    if (cmd == NULL || counter(p, i + 1) != cmd || !serve__same_key(p, i + 1))
+        return 0;
+    struct together t;
+    struct serve__row_of row;
+    begin_together(&t, w, c, p, i);
+    while (i + t.n < p->n && counter(p, i + t.n) == cmd)
+        t.cmd[t.n++] = cmd;
+    gather(&t, 0, &row);
+    t.n = row.n;
+    call_of(&t, 0, &row.q);
+    uint64_t begin = serve__measure_begin(w);
+    if (serve__count_row(&row.q) != CARET_OK) {
+        p->alone = i + t.n;
+        return 0;
+    }
+    for (unsigned k = 0; k < t.n; k++)
+        measured(&t, k, k == 0 ? begin : serve__measure_begin(w));
+    count_together(&t);
+    return t.n;
+}
+
 /* Are there two, at least, that may be run so?  Most often not. */
 static bool two_small_changes(const struct serve__pipeline *p, unsigned i)
 {
@@ -166,14 +218,14 @@ static bool two_small_changes(const struct serve__pipeline *p, unsigned i)
 unsigned serve__together(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
                          unsigned i)
 {
-    if (!two_small_changes(p, i) || serve__anybody_blocked(w) || w->config.n[SERVE__CFG_maxmemory] != 0)
-        return 0;
-    struct together t = {.p = p, .from = i, .errors = c->reply.errors};
+    unsigned n = w->config.n[SERVE__CFG_maxmemory] == 0 ? count_one_key(w, c, p, i) : 0;
+    if (n > 0 || !two_small_changes(p, i) || serve__anybody_blocked(w) ||
+        w->config.n[SERVE__CFG_maxmemory] != 0)
+        return n;
+    struct together t;
+    begin_together(&t, w, c, p, i);
     while (i + t.n < p->n && (t.cmd[t.n] = small_change(p, i + t.n)) != NULL)
         t.n++;
-    t.q = (struct serve__call){
-        .w = w, .r = &w->run, .c = c, .s = w->run.s, .reply = &c->reply, .db = c->db, .now = w->now};
-    t.q.mark = serve__reply_mark(&c->reply);
     if (serve__atomic(&t.q, run_all) != CARET_OK) {
         serve__reply_cut(&c->reply, t.q.mark);
         c->reply.errors = t.errors;

@@ -37,6 +37,15 @@ local makers = {
     function(k) return {"EXPIRE", k, any({"100", "0", "x"})} end,
     function(k) return {"MULTI", k} end,
     function(k) return {"RPUSHX", k, "y"} end,
+    function(k) return {any({"INCR", "incr"}), "n" .. k} end,
+    function(k) return {any({"INCR", "DECR", "DECR"}), any({"n", "n", "n", ""}) .. k} end,
+    function(k) return {any({"INCRBY", "DECRBY"}), "n" .. k, any({"1", "7", "0", "1000000000000"})} end,
+    function(k)
+        return {any({"INCRBY", "DECRBY"}), "n" .. k, any({"-3", "3", "x", "9223372036854775807",
+            "-9223372036854775808"})}
+    end,
+    function(k) return {"SET", "n" .. k, any({"9223372036854775790", "-9223372036854775805", "5", " 1"})} end,
+    function(k) return {any({"GET", "STRLEN"}), "n" .. k} end,
 }
 
 -- Runs of one command about one key, as a program makes them.
@@ -75,6 +84,33 @@ case("two that push in pipelines lose nothing", function(c)
     end
     is(c("LLEN", "l"), 20000)
     other:close()
+end)
+
+case("clients that count one key in pipelines of all workers lose nothing", function(c)
+    local clients = check.spread(4)
+    local bytes = resp.encode("INCR", "n"):rep(40) .. resp.encode("INCRBY", "n", "2"):rep(3)
+    for _ = 1, 50 do
+        for _, one in ipairs(clients) do one:send(bytes) end
+        for _, one in ipairs(clients) do
+            local last = 0
+            for _ = 1, 43 do
+                local n = one:read()
+                assert(n > last, "it counts upwards")
+                last = n
+            end
+        end
+    end
+    is(c("GET", "n"), tostring(4 * 50 * 46))
+end)
+
+case("a pipeline is refused what one command is", function(c)
+    c("CONFIG", "SET", "min-replicas-to-write", "1")
+    for _, words in ipairs({{"INCR", "n"}, {"HSET", "h", "f", "1"}, {"SADD", "s", "a"}}) do
+        c:send(resp.encode(unpack(words)):rep(8))
+        for _ = 1, 8 do check.fails(c:read(), "NOREPLICAS") end
+    end
+    c("CONFIG", "SET", "min-replicas-to-write", "0")
+    is(c("DBSIZE"), 0)
 end)
 
 case("what is too much for one transaction is run one by one", function(c)

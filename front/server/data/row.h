@@ -4,6 +4,7 @@
  * The header of the key is read once and written once, and there is one savepoint.  Each command is answered, and
  * tells what it changed, as if it were alone.  What goes wrong is of none of them: the row is undone as a whole, and
  * each is run by itself (together.c).
+ *   INCR and its kin need no transaction for that: one operation of the engine adds all their steps.
  */
 #ifndef CARET_SERVER_ROW_H
 #define CARET_SERVER_ROW_H
@@ -23,5 +24,9 @@ int serve__list_row(struct serve__call *q);
 int serve__hash_row(struct serve__call *q);
 int serve__set_row(struct serve__call *q);
 int serve__zset_row(struct serve__call *q);
+
+/* Of INCR, DECR, INCRBY or DECRBY, without a transaction.  CARET_OK; any other code: nothing was done, as a step is
+ * none, steps are of either sign, the value is not a number, or the sum overflows. */
+int serve__count_row(struct serve__call *q);
 
 #endif

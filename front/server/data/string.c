@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/data/row.h"
 #include "server/data/string.h"
 #include "server/event.h"
 #include "server/keys/expiry_option.h"
@@ -386,6 +387,49 @@ static int count(struct serve__call *q)
         return rc;
     serve__changed(q, SERVE__EVENT_STRING, "incrby", q->argv[1]);
     return serve__integer(q, sum);
+}
+
+/* The step of such a command of a row; false: it has none, or one that a row can't have. */
+static bool row_step(const struct serve__row_of *row, unsigned i, int64_t *by)
+{
+    const char *name = row->q.cmd->name;
+    *by = 1;
+    if (name[4] == 'b' && (!serve__read_integer(&row->argv[i][2], by) || *by == INT64_MIN))
+        return false;
+    *by = name[0] == 'd' ? -*by : *by;
+    return true;
+}
+
+/* All steps, and their sum; false: not all are of one sign.  If they are, and the sum of all does not overflow, that of
+ * some does not either. */
+static bool row_steps(const struct serve__row_of *row, int64_t *by, int64_t *all)
+{
+    *all = 0;
+    for (unsigned i = 0; i < row->n; i++)
+        if (!row_step(row, i, &by[i]) || (by[i] ^ by[0]) < 0 || __builtin_add_overflow(*all, by[i], all))
+            return false;
+    return true;
+}
+
+int serve__count_row(struct serve__call *q)
+{
+    struct serve__row_of *row = (struct serve__row_of *)q;
+    int64_t sum, all, by[sizeof row->argv / sizeof *row->argv];
+    int rc;
+    if (!has_short_name(q) || (q->w->interest & SERVE__EVENT_NEW) || !row_steps(row, by, &all))
+        return CARET_NONE;
+    caret_node *n = serve__key_first(q, &rc);
+    if (rc == CARET_OK)
+        rc = caret_incr_int(q->s, n, all, CARET_INCR_STRICT, &sum);
+    if (rc != CARET_OK)
+        return rc;
+    sum -= all;
+    for (unsigned i = 0; i < row->n; i++) {
+        sum += by[i];
+        serve__changed(q, SERVE__EVENT_STRING, "incrby", q->argv[1]);
+        serve__integer(q, sum);
+    }
+    return CARET_OK;
 }
 
 int serve__cmd_incr(struct serve__call *q)
