@@ -56,6 +56,7 @@ struct serve__runner {
     struct serve__buffer scratch; /* for one function at a time: it may be used until another is called */
     struct serve__buffer work;    /* for one command at a time: to put a value together in */
     struct serve__buffer pending; /* events of the command that runs: event.h */
+    struct serve__buffer errors;  /* first words of errors of the transaction: admin/measure.h */
     uint64_t dirty, expired;      /* changes of the command that runs; keys that it found expired */
     uint64_t random[2];
     unsigned meets; /* what the transaction has to do with clients that wait: meet/blocked.c */

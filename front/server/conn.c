@@ -316,7 +316,7 @@ static void protocol_error(struct serve__worker *w, struct serve__conn *c)
     int n = snprintf(text, sizeof text, "ERR Protocol error: %s", c->parser.error);
     c->reply.sink->error(&c->reply, text, (size_t)n);
     c->flags |= SERVE__CONN_CLOSE;
-    serve__measure_error(w, text);
+    serve__measure_error_now(w, text);
 }
 
 /* May more commands of this connection be run now? */

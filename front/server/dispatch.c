@@ -36,7 +36,7 @@ static void answer_error(struct serve__call *q, const char *format, va_list args
     serve__reply_cut(q->reply, q->mark);
     text[len] = 0;
     q->reply->sink->error(q->reply, text, len);
-    serve__measure_error(q->w, text);
+    serve__measure_error(q, text);
 }
 
 int serve__fail(struct serve__call *q, const char *format, ...)
@@ -127,6 +127,14 @@ static int commit_and_meet(struct serve__call *q, size_t events)
     return rc;
 }
 
+/* It will not be run again: its errors count. */
+static int over(struct serve__call *q, bool outermost, int rc)
+{
+    if (outermost && q->r->errors.len > 0)
+        serve__measure_errors(q->r);
+    return rc;
+}
+
 int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
 {
     struct serve__event_place place = serve__events_place(q->r);
@@ -139,7 +147,7 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
         if (rc == CARET_OK || rc == CARET_NONE) {
             int committed = outermost ? commit_and_meet(q, place.len) : caret_commit(q->s);
             if (committed == CARET_OK)
-                return rc;
+                return over(q, outermost, rc);
             rc = committed;
         }
         if (rc != CARET_RESTART || !outermost)
@@ -148,6 +156,7 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
             break;
         if (q->reply != NULL)
             serve__reply_cut(q->reply, q->mark);
+        q->r->errors.len = 0;
         forget(q, place);
     }
     if (rc == CARET_RESTART) /* of the outer transaction: whoever began it runs it again */
@@ -158,7 +167,7 @@ int serve__atomic_as(struct serve__call *q, serve__run *fn, int flags)
         serve__events_forget(q->r, place);
     if (caret_txn_level(q->s) > 0)
         caret_rollback(q->s);
-    return rc;
+    return over(q, outermost, rc);
 }
 
 /* Does it read keys itself?  EVAL_RO and its like do not: what their scripts call does. */

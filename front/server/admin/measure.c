@@ -160,20 +160,26 @@ static int find_error(const struct serve__measures *m, const char *name)
     return -1;
 }
 
-void serve__measure_error(struct serve__worker *w, const char *text)
+enum { WORD = sizeof((struct serve__measures *)0)->error[0].name };
+
+static void first_word(const char *text, char word[WORD])
+{
+    size_t len = strcspn(text, " ");
+    memset(word, 0, WORD);
+    memcpy(word, text, len < WORD ? len : WORD - 1);
+}
+
+static void count_error(struct serve__worker *w, const char word[WORD])
 {
     struct serve__measures *m = w->shared->measures;
-    char name[sizeof m->error[0].name] = {0};
-    size_t len = strcspn(text, " ");
+    int i = find_error(m, word);
     serve__add(&w->stats->errors, 1);
-    memcpy(name, text, len < sizeof name ? len : sizeof name - 1);
-    int i = find_error(m, name);
     if (i < 0) {
         serve__shared_lock(w->shared);
-        i = find_error(m, name);
+        i = find_error(m, word);
         if (i < 0 && m->nerrors < SERVE__ERRORS) {
             i = (int)m->nerrors;
-            memcpy(m->error[i].name, name, sizeof name);
+            memcpy(m->error[i].name, word, WORD);
             m->error[i].count = 0;
             m->nerrors++;
         }
@@ -181,6 +187,31 @@ void serve__measure_error(struct serve__worker *w, const char *text)
     }
     if (i >= 0)
         m->error[i].count++;
+}
+
+void serve__measure_error_now(struct serve__worker *w, const char *text)
+{
+    char word[WORD];
+    first_word(text, word);
+    count_error(w, word);
+}
+
+void serve__measure_error(struct serve__call *q, const char *text)
+{
+    char word[WORD];
+    first_word(text, word);
+    if (caret_txn_level(q->s) > 0 && serve__buffer_room(&q->r->errors, WORD))
+        serve__buffer_add(&q->r->errors, word, WORD);
+    else
+        count_error(q->w, word);
+}
+
+void serve__measure_errors(struct serve__runner *r)
+{
+    for (size_t at = 0; at < r->errors.len; at += WORD)
+        count_error(r->w, r->errors.data + at);
+    r->errors.len = 0;
+    r->errors.failed = false;
 }
 
 void serve__measures_reset(struct serve__shared *s)

@@ -77,8 +77,12 @@ bool serve__measure_is_slow(const struct serve__call *q, uint64_t ns);
 void serve__measure_slow(struct serve__call *q, uint64_t ns, struct serve__slow *e);
 void serve__measure_add_slow(struct serve__shared *s, const struct serve__slow *e);
 
-/* An error was answered, or a script has met it: "ERR what".  It is counted, by its first word too. */
-void serve__measure_error(struct serve__worker *w, const char *text);
+/* An error was answered, or a script has met it: "ERR what".  It is counted, by its first word too: at once, or, within
+ * a transaction, by serve__measure_errors() when that is over, once however often it began. */
+void serve__measure_error(struct serve__call *q, const char *text);
+void serve__measure_errors(struct serve__runner *r);
+/* The same of what no command answers. */
+void serve__measure_error_now(struct serve__worker *w, const char *text);
 
 /* CONFIG RESETSTAT. */
 void serve__measures_reset(struct serve__shared *s);

@@ -178,7 +178,6 @@ static int attempt(struct serve__call *q, int key, bool *served)
     if (rc != CARET_OK) {
         serve__answer_code(&one, rc);
         serve__add(&q->w->stats->command[one.cmd->id].failed, 1);
-        serve__add(&q->w->stats->errors, 1);
     }
     *served = true;
     note_slow(&one, begin);

@@ -125,7 +125,7 @@ int serve__block_end(struct serve__call *q, uint64_t client, bool error, bool *w
     size_t mark = serve__reply_mark(to);
     if (error) {
         to->sink->error(to, text, sizeof text - 1);
-        serve__measure_error(q->w, text);
+        serve__measure_error(q, text);
         const struct serve__command *cmd = serve__command_find(u->one.argv[0].data, u->one.argv[0].len);
         if (cmd != NULL)
             serve__add(&q->w->stats->command[cmd->id].failed, 1);

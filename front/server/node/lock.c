@@ -200,7 +200,7 @@ static void finish(struct serve__worker *w, struct serve__locks *l, int rc)
         int n = snprintf(text, sizeof text, "%s%s", asked ? "" : "ERR ",
                          asked ? "UNBLOCKED client unblocked via CLIENT UNBLOCK" : caret_message());
         r->sink->error(r, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
-        serve__measure_error(w, text);
+        serve__measure_error_now(w, text);
     }
     if (l->silent)
         serve__reply_cut(r, mark);

@@ -26,7 +26,7 @@ static bool field(lua_State *L, const char *name, int type)
 void serve__script_count_error(struct serve__call *q, lua_State *L, const char *text)
 {
     if (!field(L, "ignore_error_stats_update", LUA_TBOOLEAN))
-        serve__measure_error(q->w, text);
+        serve__measure_error(q, text);
     else
         lua_pop(L, 1);
 }
@@ -142,7 +142,7 @@ static void answer(struct serve__call *q, lua_State *L, bool resp3)
     const char *text;
     if (!lua_checkstack(L, 8) || lua_gettop(L) > 4000) {
         static const char text_of[] = "ERR reached lua stack limit";
-        serve__measure_error(q->w, text_of);
+        serve__measure_error(q, text_of);
         q->reply->sink->error(q->reply, text_of, sizeof text_of - 1);
         return;
     }

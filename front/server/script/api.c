@@ -130,7 +130,7 @@ static void run(lua_State *L, struct serve__scripts *x, int argc)
     else
         why = refused(x, &inner);
     if (why != NULL) {
-        serve__measure_error(inner.w, why);
+        serve__measure_error(&inner, why);
         serve__script_push_error(L, why, strlen(why), true);
         if (inner.cmd != NULL)
             serve__add(&inner.w->stats->command[inner.cmd->id].rejected, 1);

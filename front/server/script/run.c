@@ -91,7 +91,7 @@ static void answer_error(struct serve__call *q, const struct serve__scripts *x)
         const char *what = lua_tostring(L, -1);
         snprintf(text, sizeof text, "ERR %s script: %s", what != NULL ? what : "unknown error",
                  x->code->name);
-        serve__measure_error(q->w, text);
+        serve__measure_error(q, text);
     } else {
         lua_pushliteral(L, "err");
         lua_rawget(L, -2);
