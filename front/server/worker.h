@@ -53,8 +53,7 @@ struct serve__worker {
     struct serve__mail *mail;         /* meet/mail.h */
     struct serve__blocking *blocking; /* meet/blocked.c */
     _Atomic uint32_t *access;         /* keys/access.h; NULL: no policy asks for it */
-    int64_t memory_at;                /* when there was a look at what is used: keys/evict.c */
-    uint64_t memory_place;            /* of the log, then */
+    int64_t memory_at;                /* when there was a look at what is used: keys/evict.c; 0: look again */
     unsigned memory_looks;
     bool memory_full;
     bool saw_expired;                 /* a command met a key that is due: it is deleted in the next turn */

@@ -279,6 +279,15 @@ case("percentiles are numbers from 0 to 100", function(c)
     is(c("CONFIG", "SET", name, "50 99 99.9"), "OK")
 end)
 
+case("whether there is room is looked at after a large value", function(c)
+    local used = c("INFO", "memory"):match("used_memory:(%d+)")
+    is(c("CONFIG", "SET", "maxmemory", used + 100 * 1024, "maxmemory-policy", "volatile-random"), "OK")
+    c("SETEX", "goes", "10000", "x")
+    c:send("SETBIT large 1600000 0\r\nGETBIT large 0\r\nEXISTS goes\r\n") -- all within a millisecond
+    is({c:read(), c:read(), c:read()}, {0, 0, 0})
+    is(c("CONFIG", "SET", "maxmemory", "0", "maxmemory-policy", "noeviction"), "OK")
+end)
+
 case("GEOADD NX XX, and DEBUG PAUSE-CRON", function(c)
     fails(c("GEOADD", "g", "XX", "NX", "1", "1", "m"), "ERR syntax error")
     is(c("GEOADD", "g", "NX", "CH", "1", "1", "m"), 1)

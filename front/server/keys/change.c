@@ -55,6 +55,8 @@ static int make_way(struct serve__call *q, struct serve__key *k)
     return rc;
 }
 
+enum { LARGE = 4096 }; /* by a small request, maybe: there may be no room now */
+
 static int set_bytes(struct serve__call *q, struct serve__key *k, const void *data, size_t len,
                      int64_t expiry, unsigned flags)
 {
@@ -64,6 +66,8 @@ static int set_bytes(struct serve__call *q, struct serve__key *k, const void *da
     if (rc != CARET_OK)
         return rc;
     tell_new(q, k);
+    if (len > LARGE)
+        q->w->memory_at = 0;
     k->exists = true;
     k->type = SERVE__STRING;
     k->flags = flags;

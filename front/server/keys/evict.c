@@ -16,8 +16,7 @@
 enum {
     PAGE = 4096,
     NODE_BYTES = 24,    /* of a page, for a node beside its bytes */
-    LOOKS = 8,          /* commands between looks at the pages, */
-    LOOK_BYTES = 16384, /* if they have not changed so much */
+    LOOKS = 8,          /* commands between looks at the pages */
     HOLES = 4,          /* so much of all may be room in pages that were full */
     MOST = 500,         /* keys that one command evicts, */
     MICROSECONDS = 2000 /* and how long it may take */
@@ -226,25 +225,13 @@ static bool still_too_much(struct serve__worker *w, uint64_t most)
     return none || !evict(w, most) ? serve__memory_used(w) > most : false;
 }
 
-/* Was there a look shortly, and nothing large since?  What is changed goes through the log. */
-static bool looked(struct serve__worker *w)
-{
-    uint64_t place = 0;
-    if (w->memory_at != w->now || w->memory_looks++ % LOOKS == 0 ||
-        caret_durable(w->db, NULL, &place) != CARET_OK || place - w->memory_place > LOOK_BYTES) {
-        caret_durable(w->db, NULL, &w->memory_place);
-        w->memory_at = w->now;
-        return false;
-    }
-    return true;
-}
-
 bool serve__memory_full(struct serve__call *q)
 {
     struct serve__worker *w = q->w;
     uint64_t most = (uint64_t)w->config.n[SERVE__CFG_maxmemory];
-    if (looked(w))
+    if (w->memory_at == w->now && w->memory_looks++ % LOOKS != 0)
         return w->memory_full;
+    w->memory_at = w->now;
     w->memory_full = serve__memory_used(w) > most;
     if (!w->memory_full || caret_txn_level(q->s) > 0)
         return w->memory_full;
