@@ -104,13 +104,14 @@ static struct serve__lease *oldest(struct serve__handoff *h, int64_t now)
 /* What FUNCTION STATS says of it. */
 static void show_text(struct serve__late *late, const struct serve__lease *l)
 {
+    const caret_slice *argv = atomic_load(&l->argv);
     size_t n = 0;
     snprintf(late->name, sizeof late->name, "%s", l->name);
     late->argc = 0;
-    for (int i = 0; i < l->argc && n + l->argv[i].len + 4 <= sizeof late->argv; i++, late->argc++) {
-        uint32_t len = (uint32_t)l->argv[i].len;
+    for (int i = 0; i < l->argc && n + argv[i].len + 4 <= sizeof late->argv; i++, late->argc++) {
+        uint32_t len = (uint32_t)argv[i].len;
         memcpy(late->argv + n, &len, 4);
-        memcpy(late->argv + n + 4, l->argv[i].data, len);
+        memcpy(late->argv + n + 4, argv[i].data, len);
         n += 4 + len;
     }
     late->function = l->function;

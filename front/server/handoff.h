@@ -61,7 +61,7 @@ struct serve__lease {
     atomic_bool wrote;
     const char *name; /* of the script, or function */
     bool function;
-    const caret_slice *argv;
+    const caret_slice *_Atomic argv;
     int argc;
     void (*end)(struct serve__lease *l, int ms); /* asked for the end so long ago.  In the watcher's thread */
 };

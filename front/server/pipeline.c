@@ -2,8 +2,8 @@
  * pipeline.c - a batch of commands, and what can be done for all of them together.
  *
  * GETs that follow one another are one caret_get_many().  Before other commands the nodes of their first keys
- * are prefetched.  Small changes are one transaction: together.c.  All only where nothing can come between: a
- * connection in its ordinary state, keys of one database.
+ * are prefetched.  Small changes are one transaction: together.c.  The same script again and again is one run:
+ * script/row.c.  All only where nothing can come between: a connection in its ordinary state, keys of one database.
  */
 #include "server/pipeline.h"
 
@@ -131,7 +131,8 @@ static unsigned run_ahead(struct serve__worker *w, struct serve__conn *c, struct
         if (p->n - i >= LEAST)
             look_ahead(w, c, p, i);
     }
-    return serve__together(w, c, p, i);
+    unsigned n = serve__together(w, c, p, i);
+    return n > 0 ? n : serve__script_row(w, c, p, i);
 }
 
 unsigned serve__pipeline_run(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p)

@@ -39,4 +39,8 @@ bool serve__same_key(const struct serve__pipeline *p, unsigned i);
 unsigned serve__together(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
                          unsigned i);
 
+/* Run the EVALs from i on that have the same script, as one run (script/row.c): how many, or 0. */
+unsigned serve__script_row(struct serve__worker *w, struct serve__conn *c, struct serve__pipeline *p,
+                           unsigned i);
+
 #endif

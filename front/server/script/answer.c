@@ -4,11 +4,6 @@
 #include "server/admin/measure.h"
 #include "server/script/script.h"
 
-static int64_t whole(double d)
-{
-    return d >= -9223372036854775808.0 && d < 9223372036854775808.0 ? (int64_t)d : INT64_MIN;
-}
-
 static void answer(struct serve__call *q, lua_State *L, bool resp3);
 
 /* Push the field of the table on top of the stack, without metamethods; false: it is not of that type, and
@@ -151,7 +146,7 @@ static void answer(struct serve__call *q, lua_State *L, bool resp3)
         text = lua_tolstring(L, -1, &len);
         serve__bulk(q, text, len);
         break;
-    case LUA_TNUMBER: serve__integer(q, whole(lua_tonumber(L, -1))); break;
+    case LUA_TNUMBER: serve__integer(q, serve__script_integer(lua_tonumber(L, -1))); break;
     case LUA_TBOOLEAN:
         if (resp3)
             serve__boolean(q, lua_toboolean(L, -1));

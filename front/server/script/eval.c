@@ -21,7 +21,7 @@ static void forget_texts(struct serve__scripts *x)
             x->by_text[i] = s->by_text;
             if (x->L != NULL) {
                 luaL_unref(x->L, LUA_REGISTRYINDEX, s->code.ref);
-                luaL_unref(x->L, LUA_REGISTRYINDEX, s->driver.ref);
+                serve__driver_free(x->L, &s->driver);
             }
             free(s);
         }
@@ -80,11 +80,17 @@ static unsigned slot_of_sha(const char *sha)
     return n % SERVE__SCRIPT_SLOTS;
 }
 
-static struct serve__script *find_text(struct serve__scripts *x, caret_slice text, uint64_t hash)
+/* Most often it is the one that was looked for last. */
+static struct serve__script *find_text(struct serve__scripts *x, caret_slice text)
 {
-    struct serve__script *s = x->by_text[hash % SERVE__SCRIPT_SLOTS];
+    struct serve__script *s = x->last;
+    if (s != NULL && s->len == text.len && memcmp(s->text, text.data, text.len) == 0)
+        return s;
+    uint64_t hash = caret_codec__murmur64a(text.data, text.len, 0);
+    s = x->by_text[hash % SERVE__SCRIPT_SLOTS];
     while (s != NULL && (s->hash != hash || s->len != text.len || memcmp(s->text, text.data, text.len) != 0))
         s = s->by_text;
+    x->last = s;
     return s;
 }
 
@@ -222,7 +228,7 @@ static int compile(struct serve__call *q, struct serve__scripts *x, caret_slice 
     s->hash = caret_codec__murmur64a(text.data, text.len, 0);
     s->code = (struct serve__code){s->sha, flags,     luaL_ref(x->L, LUA_REGISTRYINDEX), count_lines(text),
                                    false,  &s->driver};
-    s->driver = (struct serve__driver){.ref = LUA_NOREF, .wanted = SERVE__DRIVER_CALM};
+    s->driver = (struct serve__driver){.ref = LUA_NOREF, .row = LUA_NOREF, .wanted = SERVE__DRIVER_CALM};
     s->len = text.len;
     memcpy(s->text, text.data, text.len);
     s->by_text = x->by_text[s->hash % SERVE__SCRIPT_SLOTS];
@@ -237,11 +243,7 @@ static int compile(struct serve__call *q, struct serve__scripts *x, caret_slice 
 static int script_of_text(struct serve__call *q, struct serve__scripts *x, caret_slice text,
                           struct serve__script **out)
 {
-    *out = x->last;
-    if (*out != NULL && (*out)->len == text.len && memcmp((*out)->text, text.data, text.len) == 0)
-        return CARET_OK;
-    *out = x->last = find_text(x, text, caret_codec__murmur64a(text.data, text.len, 0));
-    if (*out != NULL)
+    if ((*out = find_text(x, text)) != NULL)
         return CARET_OK;
     int rc = compile(q, x, text, out);
     if (rc != CARET_OK)
@@ -267,6 +269,14 @@ static int stored_text(struct serve__call *q, const char *sha, caret_slice *text
     caret_node_buf node;
     int rc = stored_node(&node, sha);
     return rc == CARET_OK ? caret_get(q->s, &node.node, text) : rc;
+}
+
+struct serve__script *serve__script_known(struct serve__scripts *x, const caret_slice *name, bool sha)
+{
+    char text[SERVE__SHA];
+    if (!sha)
+        return find_text(x, *name);
+    return sha_of(*name, text) ? find_sha(x, text) : NULL;
 }
 
 /* The script of a hash; CARET_NONE: there is none. */

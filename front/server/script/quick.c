@@ -78,6 +78,7 @@ static const struct {
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const struct serve__command *rows[COMMANDS]; /* of the table of commands */
+static size_t lengths[COMMANDS];                    /* of their names */
 
 /* ---------------------------------------------------------------- answers */
 
@@ -276,7 +277,7 @@ static int run(void *scripts, int command, int argc)
         return QUICK_SLOW;
     if (!serve__script_uses(x, rows[command / 2]->flags & SERVE__READONLY))
         return QUICK_SLOW;
-    x->args[0] = (caret_slice){commands[command / 2].name[command % 2], strlen(rows[command / 2]->name)};
+    x->args[0] = (caret_slice){commands[command / 2].name[command % 2], lengths[command / 2]};
     take_arguments(x, argc);
     q->cmd = rows[command / 2];
     q->argc = argc;
@@ -313,6 +314,7 @@ static void find_rows(void)
         caret_slice name = {commands[i].name[0], strlen(commands[i].name[0])};
         const struct serve__command *row = serve__command_of(&name, 1, &parent);
         rows[i] = row != NULL && row->run != NULL ? row : NULL;
+        lengths[i] = name.len;
     }
 }
 
@@ -333,6 +335,7 @@ void serve__quick_open(lua_State *L, struct serve__scripts *x)
     find_rows();
     k->run = run;
     serve__script_quick_nodes(k);
+    serve__script_quick_row(k);
     k->scripts = x;
     k->reply.sink = &sink;
     k->reply.protocol = 2;
@@ -363,6 +366,13 @@ void serve__quick_nodes(lua_State *L, struct serve__scripts *x, int methods, int
     lua_call(L, 2, 0);
 }
 
+void serve__driver_free(lua_State *L, struct serve__driver *d)
+{
+    luaL_unref(L, LUA_REGISTRYINDEX, d->ref); /* of LUA_NOREF it does nothing */
+    luaL_unref(L, LUA_REGISTRYINDEX, d->row);
+    d->ref = d->row = LUA_NOREF;
+}
+
 void serve__quick_driver(lua_State *L, struct serve__scripts *x, struct serve__driver *d, int function,
                          int keys, int args)
 {
@@ -375,9 +385,9 @@ void serve__quick_driver(lua_State *L, struct serve__scripts *x, struct serve__d
     lua_rawgeti(L, LUA_REGISTRYINDEX, x->keys);
     lua_rawgeti(L, LUA_REGISTRYINDEX, x->argv);
     lua_rawgeti(L, LUA_REGISTRYINDEX, x->clear);
-    lua_call(L, 6, 1);
-    if (d->ref != LUA_NOREF)
-        luaL_unref(L, LUA_REGISTRYINDEX, d->ref);
+    lua_call(L, 6, 2);
+    serve__driver_free(L, d);
+    d->row = luaL_ref(L, LUA_REGISTRYINDEX);
     d->ref = luaL_ref(L, LUA_REGISTRYINDEX);
     d->keys = keys;
     d->args = args;

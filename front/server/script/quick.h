@@ -36,6 +36,10 @@ struct serve__quick {
     int (*node_incr)(void *scripts, void *node, double by);
     int (*node_data)(void *scripts, void *node);
     int (*node_move)(void *node, double sub);
+    int (*row_text)(void *scripts, const char *text,
+                    int len); /* row.c: answer, and go on.  0: the row ends */
+    int (*row_number)(void *scripts, double number);
+    int (*row_null)(void *scripts, int is_false);
     void *scripts;
     const char *text[SERVE__QUICK_ARGS];
     double number[SERVE__QUICK_ARGS];
@@ -52,10 +56,11 @@ struct serve__quick {
     int make_driver, nodes;  /* references; LUA_NOREF: there is no FFI */
 };
 
-/* A function that sets KEYS and ARGV and calls the script, all in Lua; made once the script has run some times with
- * so many of them. */
+/* Functions that set KEYS and ARGV and call the script, all in Lua; made once the script has run some times with so
+ * many of them. */
 struct serve__driver {
     int ref; /* LUA_NOREF: not yet */
+    int row; /* the same for the requests of a row (row.c) */
     int runs, keys, args;
     unsigned calm, wanted; /* runs in a row that read once at most; and how many are wanted to run it alone */
 };
@@ -73,5 +78,8 @@ void serve__quick_begin(struct serve__scripts *x);
 /* Make the driver of a script, which has so many keys and arguments in this run.  May raise an error. */
 void serve__quick_driver(lua_State *L, struct serve__scripts *x, struct serve__driver *d, int function,
                          int keys, int args);
+
+/* Free its functions; there is none then. */
+void serve__driver_free(lua_State *L, struct serve__driver *d);
 
 #endif

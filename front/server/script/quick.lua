@@ -2,8 +2,8 @@
 -- once a state, with the address of its struct serve__quick, the numbers of the commands that may be called
 -- so, by name, and the two functions that call any command.
 --
--- Returns call, pcall, make_driver(script, keys, args, KEYS, ARGV, clear) and nodes(methods, metatable);
--- nothing where there is no FFI.
+-- Returns call, pcall, make_driver(script, keys, args, KEYS, ARGV, clear), which returns two functions, and
+-- nodes(methods, metatable); nothing where there is no FFI.
 --
 -- LuaJIT compiles no function with a variable number of arguments by itself; so what is to be quick in a
 -- program that it can't compile is in functions of a fixed number. Nor does it compile the return of a
@@ -24,6 +24,9 @@ local box = ffi.cast(ffi.typeof [[struct {
     int (*node_incr)(void *scripts, void *node, double by);
     int (*node_data)(void *scripts, void *node);
     int (*node_move)(void *node, double sub);
+    int (*row_text)(void *scripts, const char *text, int len);
+    int (*row_number)(void *scripts, double number);
+    int (*row_null)(void *scripts, int is_false);
     void *scripts;
     const char *a, *b, *c, *d;
     double an, bn, cn, dn;
@@ -199,10 +202,37 @@ local function filler(keys, args, KEYS, ARGV, clear)
     return fillers[id]
 end
 
--- Each script has one with a text of its own, so that each is compiled by itself.
+-- Each script has ones with a text of its own, so that each is compiled by itself. The second is for the
+-- requests of a row (row.c), from one to the next by what answers; an answer that is a table ends it, and is
+-- returned.
+local driver_form = [[
+local fill, script, type, text, number, null, scripts = ...
+local function run()
+    fill()
+    local answer = script()
+    return answer
+end
+local function run_row()
+    local more
+    repeat
+        fill()
+        local answer = script()
+        local kind = type(answer)
+        if kind == "string" then
+            more = text(scripts, answer, #answer)
+        elseif kind == "number" then
+            more = number(scripts, answer)
+        elseif not answer then
+            more = null(scripts, kind == "nil" and 0 or 1)
+        else
+            return answer
+        end
+    until more == 0
+end
+return run, run_row]]
 local function make_driver(script, keys, args, ...)
-    local code = "local fill, script = ... return function() fill() local answer = script() return answer end"
-    return loadstring(code, "=driver")(filler(keys, args, ...), script)
+    local make = loadstring(driver_form, "=driver")
+    return make(filler(keys, args, ...), script, type, box.row_text, box.row_number, box.row_null, scripts)
 end
 
 -- --------------------------------------------------------------------- nodes

@@ -134,8 +134,11 @@ static bool call_lua(struct serve__scripts *x, struct serve__handoff *h, int *fa
     serve__script_killable(x);
     lua_settop(L, 0);
     lua_rawgeti(L, LUA_REGISTRYINDEX, x->handler);
-    bool driven = has_driver(x);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, driven ? x->code->driver->ref : x->body);
+    bool in_row = x->row.p != NULL, driven = in_row || has_driver(x);
+    lua_rawgeti(L, LUA_REGISTRYINDEX,
+                in_row   ? x->code->driver->row
+                : driven ? x->code->driver->ref
+                         : x->body);
     if (!driven) /* pushing a C function makes garbage */
         lua_pushlightuserdata(L, x);
     if (sigsetjmp(x->out, 0) == 0) {
@@ -150,6 +153,8 @@ static bool call_lua(struct serve__scripts *x, struct serve__handoff *h, int *fa
 /* What the run came to. */
 static int finish(struct serve__call *q, struct serve__scripts *x, int failed)
 {
+    if (x->row.stopped)
+        return CARET_OK;
     if (x->restart)
         return CARET_RESTART;
     if (serve__script_is_killed(x))
@@ -187,7 +192,7 @@ int serve__script_run_in(struct serve__call *q, struct serve__scripts *x, const 
     serve__quick_begin(x);
     x->lease.name = code->name;
     x->lease.function = code->function;
-    x->lease.argv = q->argv;
+    atomic_store_explicit(&x->lease.argv, q->argv, memory_order_relaxed);
     x->lease.argc = q->argc;
     x->lease.end = serve__script_end;
     q->c->flags |= SERVE__CONN_IN_EXEC; /* nothing waits in a script */
@@ -284,8 +289,7 @@ int serve__script_atomic(struct serve__call *q, struct serve__scripts *x, serve_
     return rc;
 }
 
-/* Without a transaction, if the script may be one that needs none.  CARET_RESTART: it is not. */
-static int run_alone(struct serve__call *q, struct serve__scripts *x)
+int serve__script_run_alone(struct serve__call *q, struct serve__scripts *x)
 {
     struct serve__driver *d = x->wanted->driver;
     if (d == NULL || d->calm < d->wanted || q->r == &x->run || q->c->tracking != NULL)
@@ -326,7 +330,7 @@ int serve__script_run(struct serve__call *q, struct serve__scripts *x, const str
     x->wanted = code;
     x->wanted_readonly = readonly;
     x->only_reads = readonly || (code->flags & SERVE__SCRIPT_NO_WRITES);
-    int rc = run_alone(q, x);
+    int rc = serve__script_run_alone(q, x);
     return rc != CARET_RESTART ? rc : serve__script_atomic(q, x, run, 0);
 }
 

@@ -3,6 +3,7 @@
  *
  *   eval.c       EVAL and its kin, SCRIPT: texts, the cache of compiled ones
  *   run.c        a run: KEYS and ARGV, the transaction, errors
+ *   row.c        requests of a pipeline for the same script, as one run
  *   api.c        the table `redis` of a script
  *   quick.c      its usual commands by LuaJIT's FFI, in what it compiles; quick.lua
  *   node.c       the table `caret`: nodes; quick_node.c by the FFI
@@ -101,6 +102,15 @@ struct serve__nest {
     bool open;
 };
 
+/* Requests that are one run: row.c. */
+struct serve__script_row {
+    const struct serve__pipeline *p; /* NULL: there is no row */
+    unsigned at, end;                /* the request that runs; where the row ends */
+    uint64_t begin;                  /* of that request, nanoseconds; */
+    uint64_t since;                  /* and of the row */
+    bool stopped;                    /* the one before was answered, and `at` was not begun */
+};
+
 struct serve__scripts {
     lua_State *L;          /* the state; */
     lua_State *now;        /* of the coroutine that answers are pushed to */
@@ -141,6 +151,7 @@ struct serve__scripts {
     char numbers[SERVE__SCRIPT_ARGS][SERVE__SCRIPT_DIGITS];
     struct serve__quick quick;
     struct serve__memo memo;
+    struct serve__script_row row;
 };
 
 /* A state for the call: the one that it runs in already, or one that is free.  NULL: no memory. */
@@ -154,6 +165,13 @@ int serve__script_atomic(struct serve__call *q, struct serve__scripts *x, serve_
 
 /* Make the state.  NULL: no memory. */
 lua_State *serve__script_state(struct serve__scripts *x);
+
+/* The script of a text, or of its hash, if the state has compiled it; NULL: it has not. */
+struct serve__script *serve__script_known(struct serve__scripts *x, const caret_slice *name, bool sha);
+
+/* Run x->wanted, or x->row, without a transaction, if it is known to need none (above).  CARET_RESTART: it is to be run
+ * in one. */
+int serve__script_run_alone(struct serve__call *q, struct serve__scripts *x);
 
 /* Run a script on the arguments of q, from argv[2] on, in a transaction. */
 int serve__script_run(struct serve__call *q, struct serve__scripts *x, const struct serve__code *code,
@@ -219,12 +237,19 @@ extern const luaL_Reg serve__script_api[];
 
 extern const struct serve__sink serve__lua_sink;
 
+/* A number of Lua as the integer that it is answered as. */
+static inline int64_t serve__script_integer(double d)
+{
+    return d >= -9223372036854775808.0 && d < 9223372036854775808.0 ? (int64_t)d : INT64_MIN;
+}
+
 /* Answer the value on top of the stack, which stays. */
 void serve__script_answer(struct serve__call *q, lua_State *L, bool resp3);
 
 /* Push the table `caret` of scripts: node.c.  And its functions for quick.lua. */
 void serve__script_push_nodes(lua_State *L);
 void serve__script_quick_nodes(struct serve__quick *k);
+void serve__script_quick_row(struct serve__quick *k); /* row.c */
 
 /* Push the error {err = text}.  `counted`: it is in INFO errorstats already, so it will not be when the script
  * answers it. */
