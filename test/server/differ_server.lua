@@ -38,6 +38,7 @@ return {
     "get key key",
     "object word",
     "object HELPX", "lastsave value", "role", "shutdown value value", "swapdb value value", "bgsave value",
+    alone = true, -- SHUTDOWN, and what changes how it is answered
     unordered = {"command"}, hidden = {"bgsave", "bgrewriteaof", "role", "time", "lastsave"},
     -- Numbers of clients differ, and so does what is told of all commands; sizes of 2^63 bytes are refused.
     alike = function(words, a, b)
