@@ -36,8 +36,8 @@ struct serve__quick {
     int (*node_incr)(void *scripts, void *node, double by);
     int (*node_data)(void *scripts, void *node);
     int (*node_move)(void *node, double sub);
-    int (*row_text)(void *scripts, const char *text,
-                    int len); /* row.c: answer, and go on.  0: the row ends */
+    /* row.c: answer, and go on; 0: the row ends */
+    int (*row_text)(void *scripts, const char *text, int len);
     int (*row_number)(void *scripts, double number);
     int (*row_null)(void *scripts, int is_false);
     void *scripts;

@@ -5,7 +5,8 @@
  * text and as many keys and arguments, are a *row*, if the script is one that is run alone (script.h).  One call of Lua
  * runs them all: a function of quick.lua sets KEYS and ARGV, calls the script, and hands its answer to a function
  * below, which writes it to the client and has the next request ready.
- *   Nothing else is different: each request makes its own read, is measured, and may end in its own error.  The row ends
+ *   Nothing else is different: each request makes its own read, is measured, and may end in its own error.  The row
+ * ends
  *
  *     with a table as the answer, and with an error     which run.c answers, as without a row
  *     where a script begins again                       that request is run as usual, in a transaction
