@@ -61,7 +61,7 @@ why_not()
     shm_mutex | txn_lock_death) echo "$robust" ;;
     api_step) echo "steps by ptrace, which qemu-user has not" ;;
     open_containers | open_observe) echo "runs itself by exec: needs binfmt_misc" ;;
-    log_syscalls | log_powerloss) echo "takes too long when emulated" ;;
+    log_syscalls | log_powerloss | server_power) echo "takes too long when emulated" ;;
     esac
 }
 

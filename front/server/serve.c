@@ -433,7 +433,7 @@ static int list_missing(void)
     return 0;
 }
 
-int main(int argc, char **argv)
+int serve__main(int argc, char **argv)
 {
     static struct supervisor v;
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))

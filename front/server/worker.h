@@ -91,6 +91,9 @@ struct serve__worker {
     int64_t due;                        /* when the next key expires, as far as this worker knows */
 };
 
+/* What the program does: the supervisor, until all workers have ended.  The exit status. */
+int serve__main(int argc, char **argv);
+
 /* A turn of the loop. */
 void serve__worker_turn(struct serve__worker *w);
 

@@ -6,77 +6,9 @@
 #ifndef CARET_TEST_LOG_POWERLOAD_H
 #define CARET_TEST_LOG_POWERLOAD_H
 
-#include "fuseserver.h"
-#include "log/checkpoint.h"
-
-#include <inttypes.h>
-
-#include "support/database.h"
-
-#include "base/crc32c.h"
-#include "open/open.h"
-#include "shm/layout.h"
-#include "support/crowd.h"
-
-#define STEPS_MAX   4000u
-#define BACKUPS_MAX 40u
-
-/* The markers of what has begun and what is promised (tape_mark). */
-enum { COMMITS, BACKUPS = 3, CHECKPOINTS, RESTORES };
-
-/* What a workload and its checkers share with their children. */
-struct world {
-    uint64_t digest[STEPS_MAX + 1];
-    uint64_t done; /* commits */
-    char error[512];
-    int sync;
-    uint64_t seed;
-    unsigned steps;
-    unsigned nodes, len; /* nodes of the tree, longest ordinary value */
-    bool behind_fuse;
-    bool stays_open;                              /* no clean closing in between: the log goes round */
-    bool grows;                                   /* the log becomes longer on the way */
-    bool large;                                   /* some transactions make it longer */
-    uint64_t grew;                                /* after so many commits */
-    bool archived;                                /* and there are backups */
-    uint64_t backups, backup_of[BACKUPS_MAX + 1]; /* the nth was made after so many commits */
-    uint64_t restores, restored[BACKUPS_MAX + 1]; /* digests */
-    void (*work)(void);
-    void (*check)(caret_session *s, const struct player *p);
-    uint64_t states[LOSSES], nested;
-};
-
-static struct world *world;
-static bool may_mount;
-static char state_dir[112], state_path[128], state_shm[112];
+#include "powerstates.h"
 
 /* ---------------------------------------------------------------- workload */
-
-static uint64_t digest_of(caret_session *s)
-{
-    static char name[4096];
-    caret_node_buf n;
-    caret_slice v;
-    uint32_t crc[2] = {1, 2};
-    int rc = caret_first_var(s, &n.node, sizeof n, 0);
-
-    while (rc == CARET_OK) {
-        size_t len = 0;
-        rc = caret_get(s, &n.node, &v);
-        if (rc == CARET_OK) {
-            OK(caret_node_zwr(&n.node, 0, name, sizeof name, &len));
-            for (unsigned i = 0; i < 2; i++)
-                crc[i] = caret__crc32c(caret__crc32c(crc[i] + (uint32_t)len, name, len), v.data, v.len);
-        }
-        rc = caret_node_next(s, &n.node);
-        if (rc == CARET_NONE) {
-            OK(caret_node_var(&n.node, sizeof n, name, strcspn(name, "(")));
-            rc = caret_next(s, &n.node);
-        }
-    }
-    assert_int_equal(rc, CARET_NONE);
-    return (uint64_t)crc[1] << 32 | crc[0];
-}
 
 static void set_value(caret_session *s, uint32_t i, uint64_t what, size_t len)
 {
@@ -193,13 +125,6 @@ static enum event event_after(uint64_t k)
            : what < 36 && world->archived    ? BACKUP
            : what < 48 && world->archived    ? RESTORE
                                              : NOTHING;
-}
-
-/* The name of the nth backup: a new one, or every second time one that is replaced. */
-static const char *backup_name(const char *database, uint64_t n, char buf[200])
-{
-    snprintf(buf, 200, n % 2 == 0 ? "%s-copy" : "%s-copy%" PRIu64, database, n);
-    return buf;
 }
 
 static void back_up(caret_db *db)
@@ -449,39 +374,39 @@ static void work_bank(void)
     }
 }
 
-/* Through FUSE the tape sees what the kernel issues. */
-static void record_behind_fuse(struct tape *t)
-{
-    char back[160], back_path[192], command[256];
+/* ----------------------------------------------------------------- checking */
 
-    snprintf(back, sizeof back, "%s-back", state_dir);
-    snprintf(back_path, sizeof back_path, "%s%s", back, strrchr(path, '/'));
-    assert_int_equal(mkdir(back, 0700), 0);
-    tape_record(t, back, back_path);
-    pid_t server = may_mount ? fuse_start(dir, back) : 0;
-    if (server != 0) {
-        world->work();
-        fuse_end(server, dir);
-    }
-    tape_stop();
-    snprintf(command, sizeof command, "rm -rf %s", back);
-    assert_int_equal(system(command), 0);
-    if (server == 0) {
-        print_message("skipped: libfuse3, /dev/fuse or the right to mount is missing\n");
-        skip();
-    }
+static void check_alone(caret_session *s, const struct player *p)
+{
+    uint64_t found = digest_of(s), low = p->durable[0], high = p->begun[0], k;
+
+    for (k = low; k <= high; k++)
+        if (world->digest[k] == found)
+            return;
+    for (k = 0; k < low; k++)
+        if (world->digest[k] == found)
+            complain("lost commits: the state is that of %" PRIu64 ", promised were %" PRIu64, k, low);
+    complain("the state is that of no commit (%" PRIu64 " to %" PRIu64 " are allowed)", low, high);
 }
 
-static void record(struct tape *t)
+static void check_bank(caret_session *s, const struct player *p)
 {
-    world->done = world->backups = world->restores = 0;
-    if (world->behind_fuse) {
-        record_behind_fuse(t);
-        return;
+    int64_t sum = 0, total = get_int(s, "^n", 0), of[BRANCHES] = {0};
+
+    for (unsigned i = 0; i < ACCOUNTS; i++)
+        sum += get_int(s, "^a", i);
+    if (sum != 0)
+        complain("%" PRId64 " were made of nothing", sum);
+    for (int64_t i = 1; i <= total; i++)
+        of[get_int(s, "^o", i) % BRANCHES]++;
+    for (unsigned i = 0; i < BRANCHES; i++) {
+        int64_t n = get_int(s, "^c", i);
+        if (n != of[i])
+            complain("branch %u did %" PRId64 " transfers, the bank knows of %" PRId64, i, n, of[i]);
+        if ((uint64_t)n < p->durable[i] || (uint64_t)n > p->begun[i])
+            complain("branch %u did %" PRId64 " transfers, promised %" PRIu64 ", begun %" PRIu64, i, n,
+                     p->durable[i], p->begun[i]);
     }
-    tape_record(t, dir, path);
-    world->work();
-    tape_stop();
 }
 
 #endif

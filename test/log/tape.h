@@ -191,7 +191,7 @@ static void tape_lock(void)
 }
 
 /* Kill this process, but no other thread of it between an operation and its note, and with the lock in its hand. */
-static void tape_kill(void)
+static inline void tape_kill(void)
 {
     tape_lock();
     kill(getpid(), SIGKILL);
