@@ -86,6 +86,15 @@ for workers in 1 2; do
     note $? "the server ends in order"
     pid=
     rm -f "$dir"/a.caret*
+
+    start $workers
+    timeout "$((patience * 2))" python3 "$source/test/server/tls.py" "$dir" $((port + 1)) $port "$pid" $workers taken_over \
+        >"$dir/out" 2>"$dir/err"
+    note $? "test/server/tls.py: another server takes over from $workers workers"
+    wait $pid
+    note $? "the server ends after the last connection with TLS"
+    pid=
+    rm -f "$dir"/a.caret*
 done
 
 finish

@@ -2,6 +2,7 @@
 client.pem and stranger.pem (with their keys as .key); test/run/server_tls.sh makes them and starts the server."""
 import os
 import random
+import re
 import signal
 import socket
 import ssl
@@ -400,13 +401,93 @@ def nothing_is_left():
     wait(lambda: b"connected_clients:1\r\n" in p("INFO", "clients"))
 
 
+def process_of(c):
+    return int(c("INFO", "server").split(b"process_id:")[1].split(b"\r")[0])
+
+
+def is_there(pid):
+    """Also one that nobody has waited for is gone."""
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def load(number, stop, wrong):
+    """Requests without a pause, by one connection that stays and by new ones."""
+    try:
+        c, n, key = connect(), 0, "load%d" % number
+        while not stop.is_set():
+            c.s.sendall(encode("INCR", key) * 5)
+            for n in range(n + 1, n + 6):
+                assert c.read() == n
+            new = connect()
+            assert new("GET", key) == b"%d" % n
+            new.close()
+        c.close()
+    except Exception as e:
+        wrong.append(repr(e))
+
+
+def successor():
+    with open(path("log")) as f:
+        found = re.search(r"\[%d\]: process (\d+) has taken over" % server, f.read())
+    return found and int(found[1])
+
+
+def taken_over():
+    """Another server takes over: connections with TLS stay with the old one until they end, new ones come to the new
+    one, both see the same data, and no request fails."""
+    old, stop, wrong = [connect() for _ in range(2 * workers)], threading.Event(), []
+    threads = [threading.Thread(target=load, args=(i, stop, wrong)) for i in range(3)]
+    waiting, multi, processes = connect(), connect(), {process_of(c) for c in old}
+    plain()("DEL", "shared", "list", *("load%d" % i for i in range(3)))
+    for t in threads:
+        t.start()
+    waiting.send("BLPOP", "list", 0)
+    assert multi("MULTI") == b"+OK" and multi("INCR", "shared") == b"+QUEUED"
+    p = plain()
+    wait(lambda: int(p("GET", "load0") or 0) > 50)
+    os.kill(server, signal.SIGUSR2)
+    wait(successor)
+    new = successor()
+    wait(lambda: process_of(connect()) not in processes)
+    at = int(p("GET", "load0"))
+    wait(lambda: wrong or int(p("GET", "load0")) > at + 50)
+    for c in old:
+        assert process_of(c) in processes and c("INCR", "shared") > 0
+        after = connect()
+        assert process_of(after) not in processes and after("INCR", "shared") > 0
+        after.close()
+    assert multi("EXEC") == [4 * workers + 1]
+    assert p("RPUSH", "list", "x") == 1 and waiting.read() == [b"list", b"x"]
+    assert is_there(server)
+    stop.set()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong
+    for c in old + [waiting, multi]:
+        c.close()
+    wait(lambda: not is_there(server))
+    assert p("GET", "shared") == b"%d" % (4 * workers + 1) and connect()("PING") == b"+PONG"
+    os.kill(new, signal.SIGTERM)
+    wait(lambda: not is_there(new))
+
+
+def end_successor():
+    if successor() and is_there(successor()):
+        os.kill(successor(), signal.SIGKILL)
+
+
 failed = 0
+named = [taken_over]  # only if asked for: the server ends
 cases = [ordinary, large_values, pipelines, never_reads, single_bytes, split_handshake, garbage, garbage_later,
          plain_port_speaks_plainly, last_words, slow_handshake, client_certificates, protocols, certificates_change,
          sessions, killed_worker, scripts_that_take_long, messages, too_many, nothing_is_left]
+if len(sys.argv) > 6:
+    cases = [case for case in cases + named if case.__name__ in sys.argv[6:]]
 for case in cases:
-    if len(sys.argv) > 6 and case.__name__ not in sys.argv[6:]:
-        continue
     began = time.time()
     try:
         case()
@@ -416,5 +497,6 @@ for case in cases:
         failed += 1
         print("FAILED:", case.__name__)
         traceback.print_exc()
+end_successor()
 print("%d passed, %d failed" % (len(cases) - failed, failed))
 sys.exit(failed > 0)
