@@ -83,6 +83,11 @@ static inline unsigned window_below(const struct caret__page *p, unsigned lo, ui
 #endif
 }
 
+static inline unsigned window_from(unsigned lo, unsigned count)
+{
+    return lo <= count - WINDOW ? lo : count - WINDOW;
+}
+
 /* The same as head_lower for the few slots between two hints.  The slots before them are below h, so the
  * window may begin earlier, and those after are not, so it may end later. */
 static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsigned n, unsigned count,
@@ -90,7 +95,7 @@ static inline unsigned head_count(const struct caret__page *p, unsigned lo, unsi
 {
     if (caret__unlikely(n > WINDOW || count < WINDOW))
         return head_lower(p, lo, n, h);
-    lo = lo <= count - WINDOW ? lo : count - WINDOW;
+    lo = window_from(lo, count);
     return lo + window_below(p, lo, h);
 }
 
@@ -169,12 +174,10 @@ static inline struct caret__window window_of(const struct caret__page *p, const 
     return w;
 }
 
-/* Steps 3 and 4. */
-static inline unsigned find_within(const struct caret__page *p, const struct caret__window *w,
-                                   const uint8_t *key, size_t len, bool *found)
+/* Step 4, from the place that step 3 has found. */
+static inline unsigned find_from(const struct caret__page *p, unsigned lo, const struct caret__window *w,
+                                 const uint8_t *key, size_t len, bool *found)
 {
-    unsigned lo = head_count(p, w->lo, w->n, w->count, w->head);
-
     if (lo < w->count && head_at(p, lo) == w->head)
         return find_equal(p, lo, w->count, w->head, key + w->plen, len - w->plen, found);
     return lo;
@@ -190,7 +193,7 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
     if (c != 0)
         return c < 0 ? 0 : caret__page_count(p);
     struct caret__window w = window_of(p, key, len, plen);
-    return find_within(p, &w, key, len, found);
+    return find_from(p, head_count(p, w.lo, w.n, w.count, w.head), &w, key, len, found);
 }
 
 unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
@@ -219,14 +222,21 @@ void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t 
     unsigned plen = caret__page_prefix(p, &prefix);
 
     *w = window_of(p, key, len, plen);
-    const char *slots = (const char *)&p->slot[w->lo < w->count ? w->lo : 0];
+    const char *slots = (const char *)&p->slot[w->count < WINDOW ? 0 : window_from(w->lo, w->count)];
     __builtin_prefetch(slots);
     __builtin_prefetch(slots + 64);
+    __builtin_prefetch(slots + WINDOW * sizeof p->slot[0] - 1);
     __builtin_prefetch(prefix);
 }
 
-unsigned caret__page_find_narrowed(const struct caret__page *p, const struct caret__window *w,
-                                   const uint8_t *key, size_t len, bool *found)
+void caret__page_locate(const struct caret__page *p, struct caret__window *w)
+{
+    w->lo = head_count(p, w->lo, w->n, w->count, w->head);
+    caret__page_ask_entry(p, w->lo);
+}
+
+unsigned caret__page_find_located(const struct caret__page *p, const struct caret__window *w,
+                                  const uint8_t *key, size_t len, bool *found)
 {
     const uint8_t *prefix;
     unsigned plen = caret__page_prefix(p, &prefix);
@@ -235,7 +245,7 @@ unsigned caret__page_find_narrowed(const struct caret__page *p, const struct car
     *found = false;
     if (c != 0 || plen != w->plen) /* another prefix: the page has changed, and the position means nothing */
         return c <= 0 ? 0 : w->count;
-    return find_within(p, w, key, len, found);
+    return find_from(p, w->lo, w, key, len, found);
 }
 
 unsigned caret__page_key(const struct caret__page *p, unsigned i, uint8_t *buf)

@@ -205,6 +205,15 @@ static inline __attribute__((always_inline)) void caret__page_ask_entry(const st
     }
 }
 
+/* The same of the end of its value, when the entry has come. */
+static inline __attribute__((always_inline)) void caret__page_ask_value(const struct caret__page *p,
+                                                                        unsigned i)
+{
+    struct caret__entry e = caret__page_entry(p, i);
+
+    __builtin_prefetch(e.val + e.vlen - 1);
+}
+
 /* The prefix, clamped; returns its length. */
 static inline unsigned caret__page_prefix(const struct caret__page *p, const uint8_t **prefix)
 {
@@ -224,22 +233,26 @@ unsigned caret__page_find(const struct caret__page *p, const uint8_t *key, size_
 unsigned caret__page_find_beside(const struct caret__page *p, unsigned i, const uint8_t *key, size_t len,
                                  bool *found);
 
-/* A search in two steps, where other work comes between, so that what the second looks at has come: the slots that the
- * hints leave for a key, which are asked for as the prefix is; then the position, while the page is unchanged. */
+/* A search in three steps, where other work comes between, so that what the next one looks at has come:
+ *   narrow   the slots that the hints leave for a key; they are asked for, as the prefix is
+ *   locate   the first of them whose head is not below the key's; its entry is asked for
+ *   find     the position, while the page is unchanged */
 struct caret__window {
     uint32_t head;        /* of the key after the prefix */
-    unsigned lo, n;       /* the slots */
+    unsigned lo, n;       /* the slots; lo, located: the first one whose head is not below */
     unsigned count, plen; /* of the page */
 };
 void caret__page_narrow(const struct caret__page *p, const uint8_t *key, size_t len, struct caret__window *w);
-unsigned caret__page_find_narrowed(const struct caret__page *p, const struct caret__window *w,
-                                   const uint8_t *key, size_t len, bool *found);
+void caret__page_locate(const struct caret__page *p, struct caret__window *w);
+unsigned caret__page_find_located(const struct caret__page *p, const struct caret__window *w,
+                                  const uint8_t *key, size_t len, bool *found);
 
-/* Have header and hints fetched: what the first step looks at. */
+/* Have header and hints fetched, what the first step looks at, and the end, where the prefix of most pages is. */
 static inline __attribute__((always_inline)) void caret__page_ask_head(const struct caret__page *p)
 {
     __builtin_prefetch(p);
     __builtin_prefetch((const char *)p + 64);
+    __builtin_prefetch((const char *)p + CARET__PAGE_SIZE - 64);
 }
 
 /* Inner page: index of the child whose range holds key (count means `right`). */

@@ -6,11 +6,13 @@
  *
  *   1  root number; its page's version and word; the root number again
  *   2  each lane: ask for the slots that the page's hints leave for its key; then
+ *      each lane: the first slot whose head is not below; ask for its entry; then
  *      each lane: the child for its key; ask for the child's page-table entry
  *   3  each lane: the child's version and word; fence; this page's version and word
- *      must be unchanged; ask for the child's header and hints;
+ *      must be unchanged; ask for the child's header, hints and end;
  *      2 again, a level lower
- *   4  leaf: position; ask for the entry; fence; version and word unchanged: `there`
+ *   4  leaf, instead of the child: position; ask for the end of the value; fence; version and word
+ *      unchanged: `there`
  *
  * These are the rules of read.c: a child's version is taken before its parent's is looked
  * at again.  What differs is what is done when something is in the way (a page being
@@ -31,9 +33,9 @@ static inline uint32_t root_of(const struct caret__view *v)
 /* At a leaf: is the key there? */
 static inline void arrive(const struct caret__view *v, struct caret__lane *l)
 {
-    l->at.pos = caret__page_find_narrowed(l->at.page, &l->window, l->key, l->len, &l->at.found);
+    l->at.pos = caret__page_find_located(l->at.page, &l->window, l->key, l->len, &l->at.found);
     if (l->at.found)
-        caret__page_ask_entry(l->at.page, l->at.pos);
+        caret__page_ask_value(l->at.page, l->at.pos);
     bool leaf = caret__page_sane(l->at.page, l->at.pgno, 0);
     l->going = false;
     l->there = leaf && caret__at_valid(v, &l->at);
@@ -49,7 +51,7 @@ static inline void choose(const struct caret__view *v, struct caret__lane *l)
         return;
     }
     bool found;
-    unsigned i = caret__page_find_narrowed(p, &l->window, l->key, l->len, &found);
+    unsigned i = caret__page_find_located(p, &l->window, l->key, l->len, &found);
     l->child = caret__page_child(p, i + found);
     l->going = l->child < v->pg->max_pages && l->child < v->pg->ts->npages;
     if (l->going)
@@ -85,6 +87,9 @@ void caret__seek_many(struct caret__view *v, struct caret__lane *lane, unsigned 
         for (unsigned i = 0; i < n; i++)
             if (lane[i].going)
                 caret__page_narrow(lane[i].at.page, lane[i].key, lane[i].len, &lane[i].window);
+        for (unsigned i = 0; i < n; i++)
+            if (lane[i].going)
+                caret__page_locate(lane[i].at.page, &lane[i].window);
         for (unsigned i = 0; i < n; i++)
             if (lane[i].going)
                 choose(v, &lane[i]);
