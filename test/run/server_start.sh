@@ -66,4 +66,19 @@ wait $pid
 note $? "it ends when it is told to"
 trap 'rm -rf "$dir"' EXIT
 
+# caret serve hands on what it does not know: a parameter, or the server's refusal of it.
+server=$caret
+refused '--nonsense 1: there is no such option' serve --nonsense 1
+refused '--nonsense needs a value' serve --nonsense
+"$caret" serve "$dir/a.caret" --shm-dir "$dir" --maxclients 99 --port 0 --maxmemory=3mb --unix "$dir/s" 2>"$dir/log" &
+pid=$!
+trap 'kill $pid; rm -rf "$dir"' EXIT
+soon it_answers_or_ended
+(ask "$dir/s" INFO) >"$dir/out" 2>&1
+grep -q '^maxclients:99.$' "$dir/out" && grep -q '^maxmemory:3145728.$' "$dir/out"
+note $? "caret serve takes the server's parameters"
+kill $pid
+wait $pid
+trap 'rm -rf "$dir"' EXIT
+
 finish

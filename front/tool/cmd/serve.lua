@@ -4,7 +4,8 @@ local command = require "tool.lib.command"
 local host = require "caret.host"
 local programs = require "caret.programs"
 
--- Options that are handed on, by the names that the server has for them.
+-- Options that are handed on, by the names that the server has for them; of the same parameter what comes later
+-- counts.
 local handed = {"config", "port", "bind", "unix", "workers"}
 
 local function run(o)
@@ -15,12 +16,14 @@ local function run(o)
             arguments[#arguments + 1] = tostring(o[name])
         end
     end
+    for _, word in ipairs(o.others) do arguments[#arguments + 1] = word end
     command.fail(host.replace(arguments))
 end
 
 return {
     summary = "serve a database to clients of Redis",
     operands = {"[FILE]"},
+    others = true,
     options = {
         {"--port N", "TCP port; 0: none; else 6379", least = 0, most = 65535},
         {"--bind ADDRESSES", "addresses to listen at; else this machine alone"},
@@ -33,7 +36,11 @@ FILE is the database, else $CARET_DB, else ./data.caret. Programs that attach to
 same time. SIGTERM and Ctrl-C stop the server. A worker that dies is replaced; its connections are closed, and
 nothing that was answered is lost.
 
-Every other parameter of redis.conf is an option of the program caret-server, which this command runs.]],
-    examples = {{"caret serve shop.caret --port 6380 --workers 4"}},
+Every other parameter of redis.conf is an option too, and so is --shm-dir: --NAME VALUE. They go to the program
+caret-server, which this command runs.]],
+    examples = {
+        {"caret serve shop.caret --port 6380 --workers 4"},
+        {"caret serve shop.caret --maxmemory 1gb --requirepass secret"},
+    },
     run = run,
 }

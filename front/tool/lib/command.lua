@@ -11,6 +11,7 @@
 --     about      paragraphs, separated by empty lines; indented ones stay as they are
 --     examples   {{"caret ...", "what that does"}, ...}
 --     raw        true: options end at the first operand
+--     others     true: options that are not declared are no mistake; o.others lists their names and values
 --     verbatim   true: it has no options: all words are operands
 --     plain      true: its standard output is left alone
 --     catches    true: at a signal it stops by itself and returns, host.interrupted() tells; for others
@@ -160,11 +161,20 @@ local function check_value(name, known, text)
     return n
 end
 
+-- One that is not declared goes to o.others, name and value; the index of what follows.
+local function keep_option(name, text, list, i, o)
+    local value = text or list[i + 1]
+    if not value then command.usage(name .. " needs a value") end
+    o.others[#o.others + 1], o.others[#o.others + 2] = name, value
+    return i + (text and 1 or 2)
+end
+
 -- One option at list[i]; the index of what follows.
 local function read_option(known_names, list, i, o)
     local name, text = list[i]:match("^(%-%-[^=]+)=(.*)$")
     name = name or list[i]
     local known = known_names[name]
+    if not known and o.others and name:find "^%-%-" then return keep_option(name, text, list, i, o) end
     if not known then
         local names = {}
         for other, declared in pairs(known_names) do
@@ -210,7 +220,7 @@ end
 
 --- Read a command's arguments.
 function command.parse(spec, list)
-    local o, known, i, ended = {}, by_name(spec), 1, spec.verbatim or false
+    local o, known, i, ended = {others = spec.others and {}}, by_name(spec), 1, spec.verbatim or false
     for _, k in pairs(known) do o[k.key] = k.option.default end
     while i <= #list do
         local text = list[i]
