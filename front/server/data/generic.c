@@ -225,8 +225,10 @@ int serve__cmd_object_refcount(struct serve__call *q)
     int rc = serve__key_open(q, &k, q->argv[2], SERVE__ANY);
     if (rc != CARET_OK)
         return rc;
-    bool shared = k.type == SERVE__STRING && serve__read_integer(&k.value, &n) && n >= 0 && n < 10000;
-    return serve__integer(q, shared ? INT32_MAX : 1);
+    bool alone =
+        q->w->access != NULL && q->w->config.n[SERVE__CFG_maxmemory] != 0; /* as each has its own age */
+    bool small = k.type == SERVE__STRING && serve__read_integer(&k.value, &n) && n >= 0 && n < 10000;
+    return serve__integer(q, small && !alone ? INT32_MAX : 1);
 }
 
 /* A look at it is not a use: what was, before the key is opened, is so after it. */
