@@ -159,6 +159,7 @@ void serve__conn_free(struct serve__worker *w, struct serve__conn *c)
         return;
     }
     features_gone(w, c);
+    serve__client_count(w, c, false);
     serve__disk_forget(w, c);
     if (c->flags & SERVE__CONN_PAUSED)
         serve__add(&w->stats->paused, (uint64_t)-1);
@@ -473,6 +474,7 @@ void serve__conn_settle(struct serve__worker *w, struct serve__conn *c)
     }
     compact(c);
     return_all(w, c);
+    serve__client_count(w, c, true);
     serve__row_write(w, c);
 }
 

@@ -79,7 +79,8 @@ struct serve__conn {
     struct serve__locks *locks;   /* node/lock.c */
     struct serve__ending *ending; /* meet/ending.h */
     struct serve__user *user;
-    struct serve__row *row; /* meet/clients.h */
+    struct serve__row *row;        /* meet/clients.h */
+    size_t counted, watched_bytes; /* of its memory, and of what it watches: meet/client_memory.c */
 };
 
 void serve__conn_gone_multi(struct serve__worker *w, struct serve__conn *c) __attribute__((weak));

@@ -58,10 +58,11 @@ struct serve__stats {
     serve__counter monitors;     /* connections that see all commands */
     serve__counter trackers;     /* connections that track keys; what they have read, and of how many */
     serve__counter tracked_keys, tracked_items, tracked_prefixes;
-    serve__counter lock_waits;   /* connections that wait for a lock: node/lock.h */
-    serve__counter syncs;        /* turns that synced the log: disk.h */
-    serve__counter turned;       /* when the last turn began, in milliseconds; 0: it does not serve yet */
-    serve__counter reserved[22]; /* for features to come: give them a name above */
+    serve__counter lock_waits; /* connections that wait for a lock: node/lock.h */
+    serve__counter syncs;      /* turns that synced the log: disk.h */
+    serve__counter turned;     /* when the last turn began, in milliseconds; 0: it does not serve yet */
+    serve__counter client_memory, evicted_clients; /* maxmemory-clients: meet/client_memory.c */
+    serve__counter reserved[20];                   /* for features to come: give them a name above */
     struct serve__command_stats command[SERVE__COMMANDS_MAX];
 };
 

@@ -55,6 +55,7 @@ static int watch(struct serve__call *q, caret_slice name, uint64_t place)
         return rc;
     }
     q->c->watched = k;
+    q->c->watched_bytes += sizeof *k + k->len;
     return CARET_OK;
 }
 
@@ -77,6 +78,7 @@ void serve__unwatch(struct serve__conn *c)
         c->watched = k->next;
         free(k);
     }
+    c->watched_bytes = 0;
 }
 
 int serve__cmd_unwatch(struct serve__call *q)

@@ -256,6 +256,7 @@ void serve__worker_turn(struct serve__worker *w)
     if (handoffs != serve__handoffs(w)) /* this thread was away: its turn was gone on with */
         return;
     sweep_idle(w);
+    serve__clients_turn(w);
     serve__disk_turn(w);
     if (w->mail_waits)
         serve__mail_send(w);
@@ -355,6 +356,7 @@ int serve__worker_main(struct serve__start *start)
     w->stats->pid = (uint64_t)getpid();
     w->stats->connections = 0; /* those of a predecessor died with it */
     w->stats->blocked = w->stats->waiting = w->stats->paused = w->stats->monitors = 0;
+    w->stats->client_memory = 0;
     w->stats->trackers = w->stats->tracked_keys = w->stats->tracked_items = w->stats->tracked_prefixes = 0;
     atomic_fetch_and(&w->shared->tracked, ~(UINT64_C(1) << w->index));
     w->shared->late[w->index].since = 0;

@@ -56,6 +56,7 @@ struct serve__worker {
     int64_t memory_at;                /* when there was a look at what is used: keys/evict.c; 0: look again */
     unsigned memory_looks;
     bool memory_full;
+    bool counts_clients;              /* there is a limit to their memory: meet/client_memory.c */
     bool saw_expired;                 /* a command met a key that is due: it is deleted in the next turn */
     struct serve__locks *lock_first;  /* of clients that wait for locks: node/lock.h */
     int64_t lock_looked;              /* when they tried */

@@ -177,4 +177,69 @@ case("an idle connection has at most 1 KiB", function(c)
     if each > 1024 then error(("%d bytes of each"):format(each)) end
 end)
 
+-- The fields of CLIENT LIST of clients by their name.
+local function listed(c, name)
+    local t = {}
+    for line in c("CLIENT", "LIST"):gmatch("[^\n]+") do
+        if line:find(" name=" .. name .. " ", 1, true) then t[#t + 1] = tonumber(line:match("tot%-mem=(%d+)")) end
+    end
+    return t
+end
+
+-- Clients in whose input buffers so many bytes wait.
+local function hoarders(c, n, name, bytes)
+    local list = {}
+    for i = 1, n do
+        list[i] = check.connect()
+        list[i]("CLIENT", "SETNAME", name)
+        list[i]:send("*1\r\n$" .. bytes .. "\r\n" .. ("v"):rep(bytes - 1))
+    end
+    check.wait(function()
+        local t = listed(c, name)
+        for _, memory in ipairs(t) do
+            if memory < bytes then return false end
+        end
+        return #t == n
+    end)
+    return list
+end
+
+local function left(c, name, n) check.wait(function() return #listed(c, name) == n end) end
+
+local function closed(list)
+    for _, one in ipairs(list) do one:close() end
+end
+
+case("maxmemory-clients ends the largest, until the rest is below it", function(c)
+    is(c("CLIENT", "NO-EVICT", "ON"), "OK")
+    local small, large = hoarders(c, 3, "small", 100000), hoarders(c, 3, "large", 1000000)
+    local before = tonumber(c("INFO", "stats"):match("evicted_clients:(%d+)"))
+    is(c("CONFIG", "SET", "maxmemory-clients", "3000000"), "OK")
+    left(c, "large", 2)
+    left(c, "small", 3)
+    is(c("CONFIG", "SET", "maxmemory-clients", "1000000"), "OK")
+    left(c, "large", 0)
+    left(c, "small", 3)
+    is(c("INFO", "stats"):match("evicted_clients:(%d+)") - before, 3)
+    closed(small)
+    closed(large)
+    local stays = check.connect()
+    is(stays("CLIENT", "NO-EVICT", "ON"), "OK")
+    stays("CLIENT", "SETNAME", "stays")
+    stays:send("*1\r\n$2000000\r\n" .. ("v"):rep(1999999))
+    check.wait(function() return (listed(c, "stays")[1] or 0) > 1999999 end)
+    is(c("CONFIG", "SET", "maxmemory", "10mb", "maxmemory-clients", "5%"), "OK")
+    left(c, "stays", 1)
+    is(c("CONFIG", "SET", "maxmemory-clients", "0", "maxmemory", "0"), "OK")
+    local watches = check.connect()
+    stays:close()
+    left(c, "stays", 0)
+    is(c("CONFIG", "SET", "maxmemory-clients", "100000"), "OK")
+    is(pcall(function()
+        for i = 1, 100000 do assert(watches("WATCH", "key" .. i) == "OK") end
+    end), false)
+    is(c("CONFIG", "SET", "maxmemory-clients", "0"), "OK")
+    watches:close()
+end)
+
 check.run()

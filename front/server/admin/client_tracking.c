@@ -133,6 +133,7 @@ static void turn_off(struct serve__worker *w, struct serve__conn *c)
     if (!(c->flags & SERVE__CONN_TRACKING))
         return;
     serve__prefixes_end(w, c->tracking);
+    c->tracking->prefix_bytes = 0;
     c->flags &= ~(unsigned)(SERVE__CONN_TRACKING | SERVE__CONN_BCAST | SERVE__CONN_BROKEN);
     c->tracking->how = 0;
     c->tracking->redirect = 0;

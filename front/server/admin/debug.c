@@ -168,7 +168,8 @@ int serve__cmd_debug(struct serve__call *q)
 {
     const caret_slice *what = &q->argv[1];
     static const char *const fine[] = {
-        "log", "jmap", "quicklist-packed-threshold", "change-repl-id", "replicate", "stringmatch-len"};
+        "log",        "jmap", "quicklist-packed-threshold", "change-repl-id", "replicate", "stringmatch-len",
+        "replybuffer"};
     if (serve__is(what, "help") && q->argc == 2)
         return help(q);
     if (serve__is(what, "sleep") && q->argc == 3)
@@ -192,7 +193,7 @@ int serve__cmd_debug(struct serve__call *q)
     if (serve__is(what, "protocol") && q->argc == 3)
         return protocol(q);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)
-        if (serve__is(what, fine[i]) && q->argc <= 3)
+        if (serve__is(what, fine[i]) && q->argc <= 4)
             return serve__ok(q);
     return serve__fail(q, "ERR unknown subcommand or wrong number of arguments for '%.*s'. Try DEBUG HELP.",
                        (int)(what->len < 128 ? what->len : 128), what->data);

@@ -137,7 +137,7 @@ static void add_stats(struct serve__call *q, struct serve__buffer *b)
         "instantaneous_output_kbps:0.00\r\nrejected_connections:%" PRIu64
         "\r\nsync_full:0\r\nsync_partial_ok:0\r\nsync_partial_err:0\r\nexpired_keys:%" PRIu64
         "\r\nexpired_stale_perc:0.00\r\nexpired_time_cap_reached_count:0\r\nevicted_keys:%" PRIu64
-        "\r\nevicted_clients:0\r\nkeyspace_hits:%" PRIu64 "\r\nkeyspace_misses:%" PRIu64
+        "\r\nevicted_clients:%" PRIu64 "\r\nkeyspace_hits:%" PRIu64 "\r\nkeyspace_misses:%" PRIu64
         "\r\npubsub_channels:%" PRIu64 "\r\npubsub_patterns:%" PRIu64 "\r\npubsubshard_channels:%" PRIu64
         "\r\nmail_dropped:%" PRIu64 "\r\nlatest_fork_usec:0\r\n"
         "total_forks:0\r\ntracking_total_keys:%" PRIu64 "\r\ntracking_total_items:%" PRIu64
@@ -145,8 +145,9 @@ static void add_stats(struct serve__call *q, struct serve__buffer *b)
         "\r\nunexpected_error_replies:0\r\ntotal_error_replies:%" PRIu64
         "\r\ntotal_reads_processed:0\r\ntotal_writes_processed:0\r\n",
         SERVE__SUM(s, accepted), SERVE__SUM(s, commands), SERVE__SUM(s, bytes_in), SERVE__SUM(s, bytes_out),
-        SERVE__SUM(s, refused), SERVE__SUM(s, expired_keys), SERVE__SUM(s, evicted_keys), SERVE__SUM(s, hits),
-        SERVE__SUM(s, misses), serve__topics_count(q, SERVE__CHANNEL), serve__topics_count(q, SERVE__PATTERN),
+        SERVE__SUM(s, refused), SERVE__SUM(s, expired_keys), SERVE__SUM(s, evicted_keys),
+        SERVE__SUM(s, evicted_clients), SERVE__SUM(s, hits), SERVE__SUM(s, misses),
+        serve__topics_count(q, SERVE__CHANNEL), serve__topics_count(q, SERVE__PATTERN),
         serve__topics_count(q, SERVE__SHARD), SERVE__SUM(s, mail_dropped), SERVE__SUM(s, tracked_keys),
         SERVE__SUM(s, tracked_items), SERVE__SUM(s, tracked_prefixes), SERVE__SUM(s, errors));
 }

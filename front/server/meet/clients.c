@@ -118,7 +118,7 @@ static void fill(struct serve__worker *w, const struct serve__conn *c, struct se
     to->query_free = c->in.cap - c->in.len;
     to->output = c->out.len - c->sent;
     to->queued = c->queue != NULL ? c->queue->bytes.cap : 0;
-    to->memory = sizeof *c + c->in.cap + c->out.cap + to->queued;
+    to->memory = serve__client_memory(c);
     to->fd = c->source.fd;
     to->multi = serve__multi_count(c);
     to->flags = c->flags;
@@ -280,23 +280,31 @@ void serve__letter_client(struct serve__worker *w, int from, const char *data, s
         serve__pause_look(w);
 }
 
-/* From now on it is not listed. */
-static void strike_out(struct serve__shared *s, uint64_t id)
+/* From now on it is not listed.  false: nor was it before. */
+static bool strike_out(struct serve__shared *s, uint64_t id)
 {
+    bool first = false;
     for (uint64_t i = 0; i < s->rows; i++)
         if (s->row[i].client.id == id)
-            s->row[i].dying = id;
+            first = atomic_exchange(&s->row[i].dying, id) != id || first;
+    return first;
+}
+
+bool serve__client_end(struct serve__worker *w, const struct serve__client *client)
+{
+    bool first = strike_out(w->shared, client->id);
+    if ((int)client->worker == w->index)
+        end_ours(w, client->id);
+    else
+        write_order(w, (int)client->worker, client->id, SERVE__ORDER_KILL);
+    return first;
 }
 
 void serve__client_kill(struct serve__worker *w, struct serve__conn *by, const struct serve__client *client)
 {
-    strike_out(w->shared, client->id);
-    if ((int)client->worker == w->index) {
-        end_ours(w, client->id);
-        return;
-    }
-    write_order(w, (int)client->worker, client->id, SERVE__ORDER_KILL);
-    serve__ending_wait(w, by, client);
+    serve__client_end(w, client);
+    if ((int)client->worker != w->index)
+        serve__ending_wait(w, by, client);
 }
 
 void serve__client_unblock(struct serve__worker *w, const struct serve__client *client, bool error)

@@ -56,6 +56,12 @@ void serve__row_end(struct serve__conn *c);
 /* All clients, ours as they are now, in the order of their numbers: an array to be freed; NULL: no memory. */
 struct serve__client *serve__clients(struct serve__worker *w, size_t *n);
 
+/* Bytes that a connection takes.  Count them for maxmemory-clients: after it was served, or that it is gone; and end
+ * the largest, if all take too much: once a turn (client_memory.c). */
+size_t serve__client_memory(const struct serve__conn *c);
+void serve__client_count(struct serve__worker *w, struct serve__conn *c, bool there);
+void serve__clients_turn(struct serve__worker *w);
+
 /* The address of a connection as CLIENT LIST tells it. */
 void serve__client_address(struct serve__worker *w, const struct serve__conn *c, char *text, size_t size);
 
@@ -80,6 +86,9 @@ enum serve__order {
 
 /* `by` ends a client of any worker; of ours its output is sent before. */
 void serve__client_kill(struct serve__worker *w, struct serve__conn *by, const struct serve__client *client);
+
+/* The same, and nobody waits for it.  false: somebody had done it before. */
+bool serve__client_end(struct serve__worker *w, const struct serve__client *client);
 
 /* End the wait for a lock of a client of any worker: node/lock.h. */
 void serve__client_unblock(struct serve__worker *w, const struct serve__client *client, bool error);

@@ -50,6 +50,7 @@ struct serve__tracking {
     uint64_t redirect;      /* 0: none */
     unsigned how;           /* SERVE__TRACK_* */
     uint32_t slot, generation;
+    size_t prefix_bytes; /* of what it wants by BCAST */
 };
 
 /* A text that grows a key at a time: the elements of the array of a message. */

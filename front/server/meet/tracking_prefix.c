@@ -105,6 +105,7 @@ bool serve__prefix_add(struct serve__worker *w, struct serve__tracking *t, caret
         p->cap = more;
     }
     p->t[p->n++] = t;
+    t->prefix_bytes += sizeof(struct prefix) + name.len;
     return true;
 }
 
