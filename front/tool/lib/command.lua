@@ -11,7 +11,7 @@
 --     about      paragraphs, separated by empty lines; indented ones stay as they are
 --     examples   {{"caret ...", "what that does"}, ...}
 --     raw        true: options end at the first operand
---     others     true: options that are not declared are no mistake; o.others lists their names and values
+--     others     true: options that are not declared are taken, too: o.others lists their names and values
 --     verbatim   true: it has no options: all words are operands
 --     plain      true: its standard output is left alone
 --     catches    true: at a signal it stops by itself and returns, host.interrupted() tells; for others
