@@ -181,7 +181,9 @@ end)
 local function listed(c, name)
     local t = {}
     for line in c("CLIENT", "LIST"):gmatch("[^\n]+") do
-        if line:find(" name=" .. name .. " ", 1, true) then t[#t + 1] = tonumber(line:match("tot%-mem=(%d+)")) end
+        if line:find(" name=" .. name .. " ", 1, true) then
+            t[#t + 1] = tonumber(line:match("tot%-mem=(%d+)"))
+        end
     end
     return t
 end
@@ -196,8 +198,8 @@ local function hoarders(c, n, name, bytes)
     end
     check.wait(function()
         local t = listed(c, name)
-        for _, memory in ipairs(t) do
-            if memory < bytes then return false end
+        for _, taken in ipairs(t) do
+            if taken < bytes then return false end
         end
         return #t == n
     end)

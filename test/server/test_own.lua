@@ -140,7 +140,8 @@ case("what may write is stopped by a pause of writers, and refused to scripts th
     c("PFADD", "h", "x")
     is(c("FUNCTION", "LOAD", [[#!lua name=l
 redis.register_function('w', function() return 5 end)
-redis.register_function{function_name = 'r', callback = function() return 6 end, flags = {'no-writes'}}]]), "l")
+redis.register_function{function_name = 'r', callback = function() return 6 end,
+    flags = {'no-writes'}}]]), "l")
     local sha = c("SCRIPT", "LOAD", "return 4")
     local reads = c("SCRIPT", "LOAD", "#!lua flags=no-writes\nreturn 4")
     local queued = check.connect()
@@ -193,8 +194,8 @@ local function errors(c, word, command)
     local info = c("INFO", "everything")
     local calls, rejected, failed = info:match("cmdstat_" .. command
         .. ":calls=(%d+),[^\r]*rejected_calls=(%d+),failed_calls=(%d+)\r")
-    return {info:match("total_error_replies:(%d+)"), info:match("errorstat_" .. word .. ":count=(%d+)") or "0",
-        calls, rejected, failed}
+    return {info:match("total_error_replies:(%d+)"),
+        info:match("errorstat_" .. word .. ":count=(%d+)") or "0", calls, rejected, failed}
 end
 
 case("an error is counted once, where it happened", function(c)
@@ -271,8 +272,8 @@ case("percentiles are numbers from 0 to 100", function(c)
     is(c("CONFIG", "GET", name), {name, "0 50.5 100"})
     fails(c("CONFIG", "SET", name, "10 a"), "ERR CONFIG SET failed (possibly related to argument '" .. name
         .. "') - Invalid latency-tracking-info-percentiles parameters")
-    fails(c("CONFIG", "SET", name, "10 100.5"), "ERR CONFIG SET failed (possibly related to argument '" .. name
-        .. "') - latency-tracking-info-percentiles parameters should sit between [0.0,100.0]")
+    fails(c("CONFIG", "SET", name, "10 100.5"), "ERR CONFIG SET failed (possibly related to argument '"
+        .. name .. "') - latency-tracking-info-percentiles parameters should sit between [0.0,100.0]")
     is(c("CONFIG", "GET", name), {name, "0 50.5 100"})
     is(c("CONFIG", "SET", name, ""), "OK")
     is(c("CONFIG", "GET", name), {name, ""})

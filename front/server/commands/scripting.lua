@@ -1,13 +1,13 @@
 -- Commands of the group scripting: ../commands.lua says what a row holds.
 return {
-    {"eval", -3, "noscript stale skip_monitor may_replicate no_mandatory_keys", "scripting", since = "2.6.0",
-     movable = true,
+    {"eval", -3, "noscript stale skip_monitor may_replicate no_mandatory_keys", "scripting",
+     since = "2.6.0", movable = true,
      keys = {"RW access update; index 2; keynum 0 1 1"}},
     {"eval_ro", -3, "readonly noscript stale skip_monitor no_mandatory_keys", "scripting", since = "7.0.0",
      plain = true, movable = true,
      keys = {"RO access; index 2; keynum 0 1 1"}},
-    {"evalsha", -3, "noscript stale skip_monitor may_replicate no_mandatory_keys", "scripting", since = "2.6.0",
-     movable = true,
+    {"evalsha", -3, "noscript stale skip_monitor may_replicate no_mandatory_keys", "scripting",
+     since = "2.6.0", movable = true,
      keys = {"RW access update; index 2; keynum 0 1 1"}},
     {"evalsha_ro", -3, "readonly noscript stale skip_monitor no_mandatory_keys", "scripting",
      since = "7.0.0", plain = true, movable = true,

@@ -4,7 +4,7 @@ local command = require "tool.lib.command"
 local host = require "caret.host"
 local programs = require "caret.programs"
 
--- Options that are handed on, by the names that the server has for them; of the same parameter what comes later
+-- Options that are handed on, by the names that the server has for them; of the same parameter the last one
 -- counts.
 local handed = {"config", "port", "bind", "unix", "workers"}
 
@@ -36,8 +36,8 @@ FILE is the database, else $CARET_DB, else ./data.caret. Programs that attach to
 same time. SIGTERM and Ctrl-C stop the server. A worker that dies is replaced; its connections are closed, and
 nothing that was answered is lost.
 
-Every other parameter of redis.conf is an option too, and so is --shm-dir: --NAME VALUE. They go to the program
-caret-server, which this command runs.]],
+Every other parameter of redis.conf is an option too, and so is --shm-dir: --NAME VALUE. They go to the
+program caret-server, which this command runs.]],
     examples = {
         {"caret serve shop.caret --port 6380 --workers 4"},
         {"caret serve shop.caret --maxmemory 1gb --requirepass secret"},
