@@ -1,5 +1,5 @@
 /*
- * address.c - what an address says: our own parameters are taken out, the rest is libpq's; passwords are not shown.
+ * address.c - what an address says: our own parameters are taken out, the rest is libpq's.
  *
  *     postgresql://user:password@host1,host2:5432/name?caret_prefix=forest&sslmode=require
  *
@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "postgres/inside.h"
+#include "store/address.h"
 
 /* Is the parameter of that name?  Its value then. */
 static bool is_param(const char *p, size_t n, const char *name, const char **value, size_t *len)
@@ -114,9 +115,8 @@ static void append(char *to, char *sep, const char *p, size_t n)
 /* The parameters after the question mark. */
 static int read_params(struct caret__pg_address *a, const char *p)
 {
-    char plain = '?', shown = '?';
-    const char *v;
-    size_t n, len;
+    char plain = '?';
+    size_t n;
 
     for (; *p != '\0'; p += n + (p[n] == '&')) {
         n = strcspn(p, "&");
@@ -126,29 +126,13 @@ static int read_params(struct caret__pg_address *a, const char *p)
         read_patience(a, p, n);
         if (rc == CARET_NONE)
             append(a->plain, &plain, p, n);
-        if (n != 0 && !is_param(p, n, "password", &v, &len) && !is_param(p, n, "sslpassword", &v, &len))
-            append(a->shown, &shown, p, n);
     }
     return CARET_OK;
 }
 
-/* Drop the password before the '@' of the part with the hosts. */
-static void hide_password(char *url)
-{
-    char *from = strstr(url, "://");
-    char *rest = from != NULL ? from + 3 + strcspn(from + 3, "/?") : NULL, *at = NULL, *colon;
-
-    for (char *p = rest != NULL ? from + 3 : NULL; p != NULL && p < rest; p++)
-        if (*p == '@')
-            at = p;
-    colon = at != NULL ? memchr(from + 3, ':', (size_t)(at - from - 3)) : NULL;
-    if (colon != NULL)
-        memmove(colon, at, strlen(at) + 1);
-}
-
 int caret__pg_address_read(const char *url, struct caret__pg_address *a)
 {
-    size_t n = strcspn(url, "?");
+    const char *query = caret__address_query(url);
     int rc = CARET_OK;
 
     *a = (struct caret__pg_address){.schema = "caret",
@@ -156,15 +140,13 @@ int caret__pg_address_read(const char *url, struct caret__pg_address *a)
                                     .patience_ns = CARET__PG_PATIENCE_NS,
                                     .silence_ms = CARET__PG_SILENCE_S * 1000};
     a->plain = calloc(1, strlen(url) + 2);
-    a->shown = calloc(1, strlen(url) + 2);
+    a->shown = caret__address_shown(url);
     if (a->plain == NULL || a->shown == NULL) {
         rc = caret__fail(CARET_E_NOMEM, "no memory for an address");
     } else {
-        memcpy(a->plain, url, n);
-        memcpy(a->shown, url, n);
-        hide_password(a->shown);
-        if (url[n] == '?')
-            rc = read_params(a, url + n + 1);
+        memcpy(a->plain, url, (size_t)(query - url));
+        if (*query == '?')
+            rc = read_params(a, query + 1);
     }
     if (rc != CARET_OK) {
         free(a->plain);

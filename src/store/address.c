@@ -4,8 +4,8 @@
  *     postgresql://user:secret@host:5432/name?sslmode=require&password=secret
  *                       ------                                         ------   not shown
  *
- * What is before the first '/', '?' or '#' after the scheme may have a password: from its first ':' to its last '@'.  A
- * password is meant to have both of them as %3A and %40; people forget it.
+ * What is before the first '/' after the scheme may have a password: from its first ':' to its last '@'.  A password is
+ * meant to have '/', '?' and '@' as %2F, %3F and %40; people forget it.
  */
 #include "store/address.h"
 
@@ -43,20 +43,19 @@ static void cut(char *from, const char *to)
     memmove(from, to, strlen(to) + 1);
 }
 
+/* The last '@' before any of `ends`; NULL: there is none. */
+static char *last_at(char *from, const char *ends)
+{
+    return memrchr(from, '@', strcspn(from, ends));
+}
+
 static void cut_user_password(char *after_scheme)
 {
-    char *end = after_scheme + strcspn(after_scheme, "/?#"), *colon, *at = NULL;
+    char *at = last_at(after_scheme, "/");
 
-    for (char *p = after_scheme; p < end; p++)
-        if (*p == '@')
-            at = p;
-    if (at == NULL) { /* a / in the password? */
-        char *query = after_scheme + strcspn(after_scheme, "?");
-        for (char *p = end; p < query; p++)
-            if (*p == '@')
-                at = p;
-    }
-    colon = at != NULL ? memchr(after_scheme, ':', (size_t)(at - after_scheme)) : NULL;
+    if (at == NULL) /* a / in the password? */
+        at = last_at(after_scheme, "?");
+    char *colon = at != NULL ? memchr(after_scheme, ':', (size_t)(at - after_scheme)) : NULL;
     if (colon != NULL)
         cut(colon, at);
 }
@@ -91,4 +90,13 @@ char *caret__address_shown(const char *text)
     cut_user_password(after);
     cut_secret_parameters(after + strcspn(after, "?"));
     return shown;
+}
+
+const char *caret__address_query(const char *text)
+{
+    size_t n = scheme_len(text);
+    const char *after = n != 0 ? text + n + strlen(AFTER_SCHEME) : text, *at = after + strcspn(after, "/@");
+
+    after = *at == '@' ? at : after;
+    return after + strcspn(after, "?");
 }

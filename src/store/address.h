@@ -18,4 +18,7 @@ bool caret__address_of(const char *text, const struct caret__store *driver);
  * freed; NULL: no memory. */
 char *caret__address_shown(const char *text);
 
+/* Where its parameters begin, with a '?', or its end: a '?' before the @ is of a password. */
+const char *caret__address_query(const char *text);
+
 #endif

@@ -76,6 +76,8 @@ static void an_address_is_shown_without_its_passwords(void **state)
          "postgres:///d?user=u&password=&sslpassword=&host=/tmp"},
         {"postgresql://u:p/x@h/d", "postgresql://u@h/d"},
         {"postgresql://u:a@b:c@h/d", "postgresql://u@h/d"},
+        {"postgresql://u:a?b@h/d?password=p", "postgresql://u@h/d?password="},
+        {"postgresql://h?password=a@b", "postgresql://h?password="},
         {"./x://u:p@h", "./x://u:p@h"},
     };
     (void)state;
