@@ -207,6 +207,7 @@ static void note_started(struct caret__link *l)
 int caret__link_open(struct caret__link *l)
 {
     CARET__ASSERT(l->pq == NULL);
+    l->plain = false;
     l->nitems = l->owed = 0;
     l->prepared = 0;
     l->backend = 0;

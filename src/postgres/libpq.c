@@ -42,6 +42,7 @@ static const struct {
     F(parameter, "PQparameterStatus"),
     F(notices, "PQsetNoticeProcessor"),
     F(pipeline, "PQenterPipelineMode"),
+    F(no_pipeline, "PQexitPipelineMode"),
     F(nonblocking, "PQsetnonblocking"),
     F(uses_tls, "PQsslInUse"),
     F(uses_gss, "PQgssEncInUse"),

@@ -50,6 +50,7 @@ struct caret__libpq {
     const char *(*parameter)(const struct pg_conn *c, const char *name);
     void *(*notices)(struct pg_conn *c, void (*take)(void *arg, const char *text), void *arg);
     int (*pipeline)(struct pg_conn *c);
+    int (*no_pipeline)(struct pg_conn *c);
     int (*nonblocking)(struct pg_conn *c, int on);
     int (*uses_tls)(struct pg_conn *c);
     int (*uses_gss)(struct pg_conn *c);

@@ -4,9 +4,9 @@
  *     add, add ... --run--> Sync is sent --> answers, one for each item and one for Sync --> all was read
  *                  \-leave-> Sync is sent;  the next run reads these answers before its own
  *
- * libpq is always in pipeline mode: so a batch of one statement takes the same way as one of ten, and none waits for
- * another.  Answers are read in the order sent; of a statement there is a result and a NULL after it, of Sync a
- * result alone.  A failure at Sync itself (a commit that conflicts) comes as one more result before that of Sync.
+ * Answers are read in the order sent; of a statement there is a result and a NULL after it, of Sync a result alone.  A
+ * failure at Sync itself (a commit that conflicts) comes as one more result before that of Sync.  In plain mode, where
+ * libpq sends Sync with the statement, there are the results of both, and a NULL.
  *
  * A connection counts as lost when libpq says so, when the server says that it is going (57P01 ...), for then what
  * comes next is its end, or when the server has been silent for too long.  It is closed at once: `pq` is NULL from
@@ -233,9 +233,24 @@ static bool take_owed(struct caret__link *l)
     return all;
 }
 
+/* All that comes of a batch in plain mode. */
+static bool take_plain(struct caret__link *l)
+{
+    l->done = 0;
+    while (has_come(l)) {
+        struct pg_result *r = caret__pq.result(l->pq);
+        if (r == NULL)
+            return caret__pq.status(l->pq) == CARET__PQ_OK;
+        l->done += take_result(l, r, true);
+    }
+    return false;
+}
+
 static int answer(struct caret__link *l)
 {
-    if (!take_owed(l) || !take_items(l, 0, l->nitems, true) || caret__sqlstate_lost(l->state))
+    bool all = l->plain ? take_plain(l) : take_owed(l) && take_items(l, 0, l->nitems, true);
+
+    if (!all || (l->state[0] != '\0' && caret__sqlstate_lost(l->state)))
         return lose(l);
     l->nitems = 0;
     return l->state[0] == '\0' ? CARET_OK : CARET__LINK_FAILED;
@@ -250,7 +265,7 @@ static int begin_run(struct caret__link *l)
     l->state[0] = '\0';
     l->silent = false;
     l->trips++;
-    if (caret__pq.sync(l->pq) != 1)
+    if (!l->plain && caret__pq.sync(l->pq) != 1)
         return lose(l);
     if (CARET_SEEDED("store_cut") && l->trips % 17 == 0)
         shutdown(caret__pq.socket(l->pq), SHUT_RDWR);
@@ -313,7 +328,8 @@ static bool is_prepared(const struct caret__link *l, enum caret__sql sql)
     return false;
 }
 
-void caret__link_add(struct caret__link *l, enum caret__sql sql, const struct caret__param *params)
+/* The statement itself, whichever way. */
+static void send_item(struct caret__link *l, enum caret__sql sql, const struct caret__param *params)
 {
     const struct caret__sql_text *t = &caret__sqls[sql];
     const char *values[MOST_PARAMS];
@@ -324,20 +340,48 @@ void caret__link_add(struct caret__link *l, enum caret__sql sql, const struct ca
         lengths[i] = (int)params[i].len;
         binary[i] = 1;
     }
-    if (l->pq != NULL && !l->way->prepares) {
-        note_item(l, (uint8_t)sql,
-                  caret__pq.send(l->pq, l->way->texts[sql], t->n, t->types, values, lengths, binary, 1));
-        return;
-    }
-    if (l->pq != NULL && caret__unlikely(!is_prepared(l, sql)))
+    note_item(l, (uint8_t)sql,
+              l->way->prepares
+                  ? caret__pq.send_prepared(l->pq, t->name, t->n, values, lengths, binary, 1)
+                  : caret__pq.send(l->pq, l->way->texts[sql], t->n, t->types, values, lengths, binary, 1));
+}
+
+/* Whatever comes next is of a pipeline. */
+static void leave_plain(struct caret__link *l)
+{
+    CARET__ASSERT(!l->plain || l->nitems == 0);
+    if (l->plain && l->pq != NULL && caret__pq.pipeline(l->pq) != 1)
+        lose(l);
+    l->plain = false;
+}
+
+void caret__link_add(struct caret__link *l, enum caret__sql sql, const struct caret__param *params)
+{
+    const struct caret__sql_text *t = &caret__sqls[sql];
+
+    leave_plain(l);
+    if (l->pq != NULL && l->way->prepares && caret__unlikely(!is_prepared(l, sql)))
         note_item(l, (uint8_t)(sql | CARET__LINK_PREPARES),
                   caret__pq.prepare(l->pq, t->name, l->way->texts[sql], t->n, t->types));
     if (l->pq != NULL)
-        note_item(l, (uint8_t)sql, caret__pq.send_prepared(l->pq, t->name, t->n, values, lengths, binary, 1));
+        send_item(l, sql, params);
+}
+
+void caret__link_add_last(struct caret__link *l, enum caret__sql sql, const struct caret__param *params)
+{
+    bool alone = l->pq != NULL && l->nitems == 0 && (l->prepared >> sql & 1) != 0;
+
+    if (alone && !l->plain)
+        l->plain = caret__pq.no_pipeline(l->pq) == 1;
+    if (alone && l->plain)
+        send_item(l, sql, params);
+    else
+        caret__link_add(l, sql, params);
 }
 
 void caret__link_add_text(struct caret__link *l, const char *text, int n, const char *const *values)
 {
+    leave_plain(l);
     if (l->pq != NULL)
         note_item(l, 0, caret__pq.send(l->pq, text, n, NULL, values, NULL, NULL, 0));
 }

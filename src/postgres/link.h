@@ -6,7 +6,8 @@
  *     rc = caret__link_run(&l);                              results: l.rows[0 .. l.nrows)
  *
  * A batch is a pipeline of libpq that ends with Sync: the server does its statements in order, and none after one
- * that failed.  Outside of BEGIN and COMMIT they are one transaction, which ends at Sync.
+ * that failed.  Outside of BEGIN and COMMIT they are one transaction, which ends at Sync.  A batch of one statement
+ * that was prepared before is sent without the pipeline (`plain`): the server gets the same, and libpq has less to do.
  *
  * Invariants:
  *   1  `items` has one entry for each statement sent and not yet answered, in the order sent; a run empties it.
@@ -115,6 +116,7 @@ struct caret__link {
     uint64_t prepared;
     uint8_t *items;
     size_t nitems, items_cap, owed;
+    bool plain;   /* libpq is not in pipeline mode: the batch has one item, or none; nothing is owed */
     bool wrapped; /* encrypted: bytes may have come that the socket does not show */
     bool silent;  /* it was lost as no answer came */
     size_t done;  /* items of the last run that went well, preparations not counted */
@@ -168,6 +170,9 @@ void caret__link_forget(struct caret__link *l);
 
 /* Add a statement to the batch.  A failure comes out with the run. */
 void caret__link_add(struct caret__link *l, enum caret__sql sql, const struct caret__param *params);
+
+/* The same; nothing is added to the batch after it. */
+void caret__link_add_last(struct caret__link *l, enum caret__sql sql, const struct caret__param *params);
 
 /* The same of any text, once. */
 void caret__link_add_text(struct caret__link *l, const char *text, int n, const char *const *values);

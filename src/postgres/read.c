@@ -22,8 +22,8 @@ static int add_get(struct caret__pg_conn *c, void *arg)
 {
     const struct caret__bytes *key = arg;
 
-    caret__link_add(&c->data, c->alone ? CARET__SQL_GET_LOCK : CARET__SQL_GET,
-                    &(struct caret__param){key->data, key->len});
+    caret__link_add_last(&c->data, c->alone ? CARET__SQL_GET_LOCK : CARET__SQL_GET,
+                         &(struct caret__param){key->data, key->len});
     return CARET_OK;
 }
 
@@ -123,7 +123,7 @@ static int add_part(struct caret__pg_conn *c, void *arg)
                           : p->values ? CARET__SQL_UP_VALUES
                                       : CARET__SQL_UP_LENGTHS;
 
-    caret__link_add(
+    caret__link_add_last(
         &c->data, sql,
         (const struct caret__param[]){{p->lo, p->lo_len},
                                       {p->hi.len != 0 ? p->hi.data : &end, p->hi.len != 0 ? p->hi.len : 1},

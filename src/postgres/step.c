@@ -148,7 +148,7 @@ static int add_page(struct caret__pg_conn *c, void *arg)
     struct caret__param from = {a->from.data, a->from.len}, up[] = {from, {&end, 1}, {&rows, 8}};
     struct caret__param down[] = {a->from.len != 0 ? from : (struct caret__param){&end, 1}, {&rows, 8}};
 
-    caret__link_add(&c->data, statement_of(a, c->alone), a->back ? down : up);
+    caret__link_add_last(&c->data, statement_of(a, c->alone), a->back ? down : up);
     return CARET_OK;
 }
 
@@ -232,8 +232,8 @@ static int add_value(struct caret__pg_conn *c, void *arg)
 {
     const struct caret__bytes *key = arg;
 
-    caret__link_add(&c->data, c->alone ? CARET__SQL_GET_LOCK : CARET__SQL_GET,
-                    &(struct caret__param){key->data, key->len});
+    caret__link_add_last(&c->data, c->alone ? CARET__SQL_GET_LOCK : CARET__SQL_GET,
+                         &(struct caret__param){key->data, key->len});
     return CARET_OK;
 }
 
