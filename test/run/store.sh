@@ -5,3 +5,7 @@
 . "$(dirname "$0")/common.sh"
 need caret "$build/test/judge" "$build/test/behaviour_c" "$build/test/store_append" "$build/test/store_differ" "$build/test/store_locks"
 CARET_SOURCE=$source CARET_BUILD=$build sh "$source/test/with_postgres.sh" sh "$source/test/store/suite.sh"
+status=$?
+[ $status = 77 ] && exit 77
+note $status "an address does what a file does"
+finish

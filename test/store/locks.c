@@ -251,7 +251,7 @@ int main(int argc, char **argv)
     all_cases(&owner, &own);
     ring(&owner, &own, 'n', 's');
     ring(&owner, &own, 'c', 's');
-    party_end(&own);
     other_end(&owner);
+    party_end(&own);
     return 0;
 }
