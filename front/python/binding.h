@@ -255,6 +255,8 @@ PyObject *caret__py_node_get(PyObject *self, PyObject *key);
 /* ----------------------------------------------------------- name.c */
 
 extern PyGetSetDef caret__py_name_getset[];
+/* Of the same database?  -1: an exception is set. */
+int caret__py_same_database(struct caret__py_owner *a, struct caret__py_owner *b);
 PyObject *caret__py_last_sub(const caret_node *n);
 PyObject *caret__py_zwr(const caret_node *n);
 PyObject *caret__py_node_str(PyObject *self);

@@ -232,11 +232,14 @@ static PyObject *kill(PyObject *self, PyObject *none)
 }
 
 /* n[sub] += 1 ends by n[sub] = the node itself. */
-static int assign_node(caret_node *at, struct caret__py_node *value)
+static int assign_node(struct caret__py_node *n, caret_node *at, struct caret__py_node *value)
 {
-    if (caret_node_equal(at, &value->node))
+    int same = caret__py_same_database(n->owner, value->owner);
+
+    if (same > 0 && caret_node_equal(at, &value->node))
         return CARET_OK;
-    caret__py_type_error("a node is not a value; did you mean its .value?");
+    if (same >= 0)
+        caret__py_type_error("a node is not a value; did you mean its .value?");
     return CARET__PY_SET;
 }
 
@@ -268,7 +271,7 @@ int caret__py_assign(PyObject *self, PyObject *sub, PyObject *value)
     if (rc == CARET_OK && value == NULL)
         rc = change_at(n, &at.node, caret_kill);
     else if (rc == CARET_OK && caret__py_is_node(n->owner->state, value))
-        rc = assign_node(&at.node, caret__py_as(value));
+        rc = assign_node(n, &at.node, caret__py_as(value));
     else if (rc == CARET_OK)
         rc = set_at(n, &at.node, value);
     if (rc != CARET_OK)

@@ -121,7 +121,7 @@ PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw)
     caret_db *db = NULL;
     int rc = CARET__PY_SET;
 
-    if (PyTuple_Size(args) == 2) /* without a database */
+    if (PyTuple_Size(args) == 2 && PyTuple_GetItem(args, 0) == Py_None && PyTuple_GetItem(args, 1) == Py_True)
         return database(st, NULL, NULL, false);
     if (wish_read(&w, args, kw) == 0) {
         PyThreadState *ts = caret__py_unlock(NULL);
@@ -138,6 +138,8 @@ PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw)
 /* find(path): the open Database of this path, or None */
 PyObject *caret__py_find(PyObject *module, PyObject *path)
 {
+    if (!PyUnicode_CheckExact(path)) /* what it is compared with would be code of the program's */
+        return caret__py_type_error("find() takes a str");
     for (struct caret__py_core *c = caret__py_state(module)->cores; c != NULL; c = c->next)
         if (!c->closing && c->owner != NULL) {
             int same = PyObject_RichCompareBool(as_owner(c->owner)->path, path, Py_EQ);

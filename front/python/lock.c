@@ -163,6 +163,11 @@ static int read_nodes(struct caret__py_owner *o, PyObject *tuple, const caret_no
             caret__py_type_error("locks are taken on nodes");
             return -1;
         }
+        int same = caret__py_same_database(o, caret__py_as(node)->owner);
+        if (same == 0)
+            caret__py_raise_text(o->state, CARET_E_INVALID, "INVALID: a node of another database");
+        if (same <= 0)
+            return -1;
         nodes[i] = &caret__py_as(node)->node;
     }
     return 0;

@@ -76,8 +76,7 @@ Py_hash_t caret__py_hash(PyObject *self)
     return h;
 }
 
-/* Of the same database?  -1: an exception is set. */
-static int same_database(struct caret__py_owner *a, struct caret__py_owner *b)
+int caret__py_same_database(struct caret__py_owner *a, struct caret__py_owner *b)
 {
     if (a->core == b->core)
         return 1;
@@ -106,7 +105,7 @@ PyObject *caret__py_compare(PyObject *a, PyObject *b, int op)
 
     if (!caret__py_is_node(st, b))
         return Py_NewRef(Py_NotImplemented);
-    int same = same_database(caret__py_as(a)->owner, caret__py_as(b)->owner);
+    int same = caret__py_same_database(caret__py_as(a)->owner, caret__py_as(b)->owner);
     if (same < 0)
         return NULL;
     if (same)

@@ -131,6 +131,18 @@ class Counting(Case):
                 self.n.incr(bad)
         self.assertIsNone(self.n.value)
 
+    def test_nor_is_one_of_another_database(self):
+        with caret.open(":memory:") as other:
+            for db in (other, self.db):
+                with self.assertRaises(TypeError):
+                    self.db["^n"] = other["^n"]
+                with self.assertRaises(TypeError):
+                    self.n[1] = other["^n"][1]
+        with self.db.session() as session:
+            session["^n"][1] += 1
+            session["^n"] += 1
+        self.assertEqual((self.n.value, self.n[1].value), ("1", "1"))
+
     def test_a_node_is_not_a_value(self):
         with self.assertRaisesRegex(TypeError, r"\.value"):
             self.n[1] = self.n[2]

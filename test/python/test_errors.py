@@ -96,6 +96,9 @@ class Errors(Case):
                      lambda: type(self.db)(), lambda: type(n)(), lambda: caret.Range()):
             self.assertRaises(TypeError, call)
         self.assertRaises(AttributeError, lambda: n.shadow)
+        for wrong in ((self.path, True), (self.path, "commit"), (None, False), (None, True, True)):
+            self.assertRaises(TypeError, caret.open, *wrong)
+        self.assertRaises(TypeError, caret._core.find, self.folder.encode())
 
     def test_admin(self):
         self.n.value = 1

@@ -640,6 +640,14 @@ class Locks(Case):
         with self.assertRaises(ValueError):
             self.n.acquire(float("nan"))
 
+    def test_of_another_database(self):
+        with caret.open(":memory:") as other:
+            for nodes in ([other["^n"]], [self.n, other["^n"]]):
+                self.assertRaises(caret.InvalidError, self.db.acquire_all, nodes, 0)
+        with self.db.session() as session:
+            self.assertTrue(session.acquire_all([self.n], 0))
+            self.assertFalse(self.n.acquire(0))
+
     def test_a_ring_is_told(self):
         other = self.db.session()
         with self.n["a"].lock(), other["^n"]["b"].lock():
