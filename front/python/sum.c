@@ -9,27 +9,36 @@
 
 typedef PyObject *sum_made(struct caret__py_node *n, caret_slice sum);
 
+/* The text of a number, or of no number, gets the other sign.  -1: an exception is set, and nothing is held. */
+static int negate(struct caret__py_text *t)
+{
+    bool has_sign = t->len > 0 && (*t->data == '-' || *t->data == '+');
+    char sign = has_sign && *t->data == '-' ? '+' : '-';
+    Py_ssize_t rest = t->len - has_sign;
+    PyObject *made = PyBytes_FromStringAndSize(NULL, rest + 1);
+    char *to = made != NULL ? PyBytes_AsString(made) : NULL;
+
+    if (to != NULL) {
+        to[0] = sign;
+        memcpy(to + 1, t->data + has_sign, (size_t)rest);
+        t->data = to;
+        t->len = rest + 1;
+    }
+    caret__py_drop(t);
+    t->hold = made;
+    return made != NULL ? 0 : -1;
+}
+
 /* By text; the sum becomes what `made` makes of it. */
 static PyObject *incr_text(struct caret__py_node *n, PyObject *by, bool minus, sum_made *made)
 {
     struct caret__py_text t;
-    char negative[128] = "-";
     caret_slice sum;
 
-    if (caret__py_text(n->owner->state, by, &t, "number to add") < 0)
+    if (caret__py_text(n->owner->state, by, &t, "number to add") < 0 || (minus && negate(&t) < 0))
         return NULL;
-    const char *data = t.data;
-    size_t len = (size_t)t.len;
-    if (minus && len > 0 && len < sizeof negative && (*data == '-' || *data == '+')) {
-        memcpy(negative, data, len);
-        negative[0] = *data == '-' ? '+' : '-';
-        data = negative;
-    } else if (minus && len + 1 < sizeof negative) {
-        memcpy(negative + 1, data, len++);
-        data = negative;
-    }
     caret_session *s = caret__py_enter(n->owner);
-    int rc = s == NULL ? CARET__PY_SET : caret_incr(s, &n->node, data, len, &sum);
+    int rc = s == NULL ? CARET__PY_SET : caret_incr(s, &n->node, t.data, (size_t)t.len, &sum);
     caret__py_drop(&t);
     return rc == CARET_OK ? made(n, sum) : caret__py_raise(n->owner, rc);
 }

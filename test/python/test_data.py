@@ -118,6 +118,24 @@ class Counting(Case):
         self.assertEqual(self.n.incr(2**70), 2**63 + 2**70)
         self.assertEqual(self.n.incr(-2**63), 2**70)
 
+    def test_long_texts(self):
+        """Also those that are subtracted."""
+        for text in ("0" * 200 + "5", "+" + "0" * 200 + "5", "5." + "0" * 200, b"-" + b"0" * 200 + b"5"):
+            for sign in (1, -1):
+                self.n.value = 10
+                try:
+                    sum_of_both = self.n.incr(text)
+                except caret.Error as e:
+                    sum_of_both = type(e)
+                self.n.value = 10
+                node = self.n
+                if isinstance(sum_of_both, int):
+                    node -= text
+                    self.assertEqual(node.int(), 20 - sum_of_both)
+                else:
+                    with self.assertRaises(sum_of_both):
+                        node -= text
+
     def test_what_is_not_a_number(self):
         for bad in ("five", "", " 5", "1e3", "12 oaks"):
             with self.assertRaises(caret.InvalidError):
