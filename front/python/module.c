@@ -86,6 +86,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(st->decimal);
     Py_VISIT(st->current_task);
     Py_VISIT(st->running_loop);
+    for (int i = 0; i < 3; i++)
+        Py_VISIT(st->lazy[i]);
     Py_VISIT(st->empty);
     Py_VISIT(st->value_name);
     return 0;
@@ -108,6 +110,8 @@ static int clear(PyObject *module)
     Py_CLEAR(st->decimal);
     Py_CLEAR(st->current_task);
     Py_CLEAR(st->running_loop);
+    for (int i = 0; i < 3; i++)
+        Py_CLEAR(st->lazy[i]);
     Py_CLEAR(st->empty);
     Py_CLEAR(st->value_name);
     return 0;

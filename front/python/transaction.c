@@ -295,6 +295,41 @@ static enum verdict settle(struct frame *f, PyObject **result)
 
 /* ----------------------------------------------------------- run */
 
+/* What calls of async functions, and of generators, give at once. */
+static int load_lazy(struct caret__py_state *st)
+{
+    static const char *const names[] = {"CoroutineType", "GeneratorType", "AsyncGeneratorType"};
+
+    for (int i = 0; i < 3; i++)
+        if (st->lazy[i] == NULL && (st->lazy[i] = attribute("types", names[i])) == NULL)
+            return -1;
+    return 0;
+}
+
+/* Is it one of them?  -1: an exception is set. */
+static int is_lazy(struct caret__py_state *st, PyObject *result)
+{
+    PyObject *type = (PyObject *)Py_TYPE(result);
+
+    if (__builtin_expect(st->lazy[2] == NULL, 0) && load_lazy(st) < 0)
+        return -1;
+    return type == st->lazy[0] || type == st->lazy[1] || type == st->lazy[2];
+}
+
+/* Such a body did nothing yet: it would run after the commit.  NULL: so it is refused. */
+static PyObject *refused(struct caret__py_state *st, PyObject *body, PyObject *result)
+{
+    int lazy = is_lazy(st, result);
+
+    if (lazy == 0)
+        return result;
+    PyObject *f = lazy > 0 ? attribute("caret._transactions", "refuse_result") : NULL;
+    PyObject *same = f != NULL ? PyObject_CallFunctionObjArgs(f, body, result, NULL) : NULL;
+    Py_XDECREF(f);
+    Py_DECREF(result);
+    return same;
+}
+
 static PyObject *run_frame(struct frame *f, int flags, PyObject *body, PyObject *args, PyObject *kw)
 {
     PyObject *result;
@@ -304,6 +339,8 @@ static PyObject *run_frame(struct frame *f, int flags, PyObject *body, PyObject 
         return NULL;
     do {
         result = PyObject_Call(body, args, kw);
+        if (result != NULL)
+            result = refused(f->o->state, body, result);
         v = settle(f, &result);
     } while (v == AGAIN);
     return result;

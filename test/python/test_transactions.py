@@ -1,9 +1,11 @@
 """Transactions in three forms, snapshots, savepoints, exclusive ones; what comes of exceptions and conflicts."""
 
 import asyncio
+import functools
 import itertools
 import sys
 import threading
+import warnings
 
 import caret
 from support import Case, main
@@ -174,6 +176,32 @@ class Forms(Case):
         for body in (coroutine, agen, generator):
             with self.assertRaises(TypeError):
                 self.db.transactional(body)
+
+    def test_run_refuses_it_too(self):
+        """Nothing is left open, nothing done, and nobody is told of a coroutine that was not awaited."""
+        async def later():
+            self.n.value = 1
+
+        def some():
+            self.n.value = 1
+            yield
+
+        async def both():
+            self.n.value = 1
+            yield
+
+        class Call:
+            __call__ = some
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for body in (later, some, both, functools.partial(later), functools.partial(some), Call()):
+                with self.subTest(body=body):
+                    self.assertRaises(TypeError, self.db.run, body)
+                    self.assertRaises(TypeError, lambda: self.db.transactional(body)())
+                    self.assertEqual((self.db.level(), self.n.value), (0, None))
+        made = self.db.run(lambda: (i for i in range(3)))  # a generator is a result as any other
+        self.assertEqual(list(made), [0, 1, 2])
 
     def test_transaction_tells_the_forms(self):
         for owner in (self.db, self.db.session()):

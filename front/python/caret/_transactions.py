@@ -19,13 +19,25 @@ def _options(sync, retries):
 
 def _refuse(body):
     """Bodies that can be left in the midst of a transaction."""
+    while not hasattr(body, "__code__") and hasattr(body, "func"):  # functools.partial
+        body = body.func
     code = getattr(getattr(body, "__func__", body), "__code__", None)
+    code = code or getattr(getattr(type(body), "__call__", None), "__code__", None)
     flags = code.co_flags if code else 0
     if flags & 0x80 or flags & 0x200:  # CO_COROUTINE, CO_ASYNC_GENERATOR
         raise TypeError("a transaction can't be async: its body runs again after a conflict, and other tasks of "
                         "this thread would run inside of it; await before it, or after")
     if flags & 0x20:  # CO_GENERATOR
         raise TypeError("a transaction can't be a generator: it would stay open while others run; make a list")
+
+
+def refuse_result(body, result):
+    """What a body returned that run() was given: as it is, unless the body is one of those and did not begin yet."""
+    if hasattr(result, "cr_code"):
+        result.close()  # so that nobody is told that it was not awaited
+        raise TypeError("a transaction can't be async: its body returned a coroutine, which would run after the commit")
+    _refuse(body)
+    return result
 
 
 def transactional(self, body=None, *, sync=None, retries=None, locals=False):
