@@ -4,6 +4,7 @@ The calls are those of the stubs; one that has no line below fails the test.
 """
 
 import ast
+import copy
 import inspect
 import json
 import os
@@ -69,6 +70,11 @@ def valued(t):
     del t.n["gone"].value
 
 
+class Oak(caret.Node):
+    def __init__(self, node):
+        self.rings = [TEXT]
+
+
 def swallowed(call):
     """For calls that raise even when all goes well."""
     try:
@@ -105,12 +111,14 @@ NODE = {
     "setjson": lambda t: t.n["j"].setjson('{"a": [1, "b"], "c": 1.5}'), "records": lambda t: list(t.n.records(1)),
     "lock": lambda t: entered(t.n.lock(1)), "acquire": lambda t: t.n.acquire(0) and t.n.release(),
     "release": lambda t: swallowed(t.n.release), "wait": lambda t: t.n.wait(0),
+    "__copy__": lambda t: copy.copy(t.n[1]), "__deepcopy__": lambda t: copy.deepcopy(Oak(t.n[1])),
 }
 RANGE = {
     "__iter__": lambda t: list(t.n[1:3]), "__reversed__": lambda t: list(reversed(t.n[1:3])),
     "keys": lambda t: list(t.n[1:].keys()), "values": lambda t: list(t.n[:3].values()), "items": lambda t: list(t.n[1:].items()),
     "nodes": lambda t: list(t.n[1:].nodes()), "reversed": lambda t: list(t.n[TEXT:].reversed(2)),
     "limit": lambda t: list(t.n["a":].limit(2)), "kill": lambda t: t.n["z":"zz"].kill(), "count": lambda t: t.n[1:3].count(),
+    "__copy__": lambda t: copy.copy(t.n[1:3]), "__deepcopy__": lambda t: copy.deepcopy(t.n[1:3]),
 }
 OWNER = {
     "path": lambda t: t.db.path, "options": lambda t: t.db.options, "closed": lambda t: t.db.closed,
@@ -127,6 +135,7 @@ OWNER = {
     "release_all": lambda t: t.db.release_all(), "sync": lambda t: t.db.sync(), "checkpoint": lambda t: t.db.checkpoint(),
     "durable": lambda t: t.db.durable(), "backup": lambda t: t.db.backup(fresh(t), progress=lambda *a: None),
     "check": lambda t: t.db.check(), "stat": lambda t: t.db.stat(), "batch": lambda t: (t.db.batch(), t.db.batch(False)),
+    "__copy__": lambda t: copy.copy(t.db), "__deepcopy__": lambda t: copy.deepcopy(t.db),
     "memoize": lambda t: t.db.memoize(lambda x: TEXT)(5), "view": lambda t: t.db.view(json)["^n"][1].get(),
 }
 MODULE = {

@@ -1,5 +1,6 @@
 """Threads, forks, spawned processes, pickles, the end of the interpreter, subinterpreters."""
 
+import copy
 import multiprocessing
 import os
 import pickle
@@ -234,6 +235,14 @@ class Forks(Case):
         self.assertEqual(self.n.incr(), 2)
 
 
+class Oak(caret.Node):
+    def __new__(cls, node, rings):
+        return super().__new__(cls, node)
+
+    def __init__(self, node, rings):
+        self.rings = rings
+
+
 class Pickles(Case):
     def test_nodes(self):
         node = self.n[1]["x"]["\udcff"]
@@ -245,6 +254,23 @@ class Pickles(Case):
         self.n.value = 1
         self.assertEqual(view.value, b"1")
         self.assertEqual(pickle.loads(pickle.dumps(self.n.view("json"))).value, 1)
+
+    def test_a_class_with_attributes(self):
+        oak = Oak(self.n["oak"], rings=[300])
+        for made in (pickle.loads(pickle.dumps(oak)), copy.copy(oak), copy.deepcopy(oak)):
+            self.assertEqual((type(made), made, made.rings), (Oak, oak, [300]))
+        self.assertIs(copy.copy(oak).rings, oak.rings)
+        self.assertIsNot(copy.deepcopy(oak).rings, oak.rings)
+        oak.itself = oak
+        again = copy.deepcopy(oak)
+        self.assertIs(again.itself, again)
+
+    def test_copies_of_what_does_not_change(self):
+        memory = caret.open(":memory:")
+        session = memory.session()
+        for one in (self.db, memory, session, self.n, memory["^n"], session["^n"], caret.local()["x"], self.n[1:2]):
+            self.assertIs(copy.copy(one), one)
+            self.assertIs(copy.deepcopy([one])[0], one)
 
     def test_what_belongs_to_a_process(self):
         for what in (self.db.session(), caret.open(":memory:"), caret.local(), self.db.session()["^x"]):

@@ -1,5 +1,6 @@
 """What programs write, as mypy --strict reads it; not run."""
 
+import copy
 import json
 
 import caret
@@ -54,4 +55,4 @@ class Oak(caret.Node[str]):
 
 
 def family(oak: Oak) -> list[Oak]:
-    return [oak[1], *oak.nodes()]
+    return [oak[1], *oak.nodes(), copy.copy(oak), copy.deepcopy(oak)]

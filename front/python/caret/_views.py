@@ -3,7 +3,7 @@
 import os
 
 from . import _core
-from ._core import Database, View, find
+from ._core import Database, Node, Range, View, find
 
 _opened: dict = {}  # by path: databases that unpickling has opened
 
@@ -81,7 +81,7 @@ def _reopen_node(path, options, name, subs, how, kind):
     node = _reopen(path, options)[(name, *subs)]
     if how is not None:
         node = node._with(_codec(how))
-    return node if kind is None else kind(node)
+    return node if kind is None else Node.__new__(kind, node)
 
 
 def _reduce_database(db):
@@ -95,7 +95,34 @@ def _reduce_database(db):
 def _reduce_node(node):
     path, options = _reduce_database(node.db)[1]
     how = node._view.how if node._view else None
-    return _reopen_node, (path, options, node.name, node.subs, how, None if type(node) is _core.Node else type(node))
+    kind = None if type(node) is Node else type(node)
+    return _reopen_node, (path, options, node.name, node.subs, how, kind), getattr(node, "__dict__", None) or None
+
+
+def _copy_node(node):
+    """Addresses do not change, so a copy is the node itself; one of a class of the program's has attributes, too."""
+    if not hasattr(node, "__dict__"):
+        return node
+    made = Node.__new__(type(node), node)
+    made.__dict__.update(node.__dict__)
+    return made
+
+
+def _deepcopy_node(node, memo):
+    import copy
+
+    made = memo[id(node)] = _copy_node(node)
+    if made is not node:
+        made.__dict__.update(copy.deepcopy(node.__dict__, memo))
+    return made
+
+
+def _itself(self):
+    return self
+
+
+def _itself_deep(self, memo=None):
+    return self
 
 
 # ------------------------------------------------------------------ small things
@@ -174,7 +201,9 @@ def memoize(self, body=None, *, expire=None, node=None):
 def attach(database, session, node):
     for f in (view, add, swap, replace, random, mapping, tree, settree, json, setjson, records):
         setattr(node, f.__name__, f)
-    node.__reduce__ = _reduce_node
+    node.__reduce__, node.__copy__, node.__deepcopy__ = _reduce_node, _copy_node, _deepcopy_node
+    for kind in (database, session, Range, View):
+        kind.__copy__, kind.__deepcopy__ = _itself, _itself_deep
     for owner in (database, session):
         owner.view = database_view
         owner.memoize = memoize
