@@ -54,6 +54,26 @@ class Aio(Case):
         self.n.release()
         self.assertTrue(self.db.session()["^n"].acquire(60))
 
+    def test_in_a_child(self):
+        """The threads that waited for tasks of the parent are not there."""
+        def contend():
+            async def work():
+                other["^n"].acquire()
+                task = asyncio.create_task(take())
+                await asyncio.sleep(0.01)
+                other.release_all()
+                await asyncio.wait_for(task, 60)
+
+            async def take():
+                async with aio.lock(self.n):
+                    pass
+
+            with self.db.session() as other:
+                asyncio.run(work())
+
+        contend()
+        self.assertEqual(self.in_child(contend), 0)
+
     def test_the_disk(self):
         async def work():
             self.n.value = 1

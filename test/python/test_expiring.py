@@ -1,6 +1,8 @@
 """Values that expire, memoize(), and cachelib's cache where cachelib is installed."""
 
 import asyncio
+import hashlib
+import threading
 from datetime import timedelta
 
 from caret.expiring import Expiring, memoize
@@ -28,6 +30,14 @@ class Expire(Case):
         self.assertEqual((c.incr("c", 4), c.incr("none")), (7, None))
         c.clear()
         self.assertEqual(self.n.data, 0)
+
+    def test_keys_that_look_like_others(self):
+        """A long key is kept by its hash; no short one is the same."""
+        long = b"x" * 500
+        self.cache.set(long, "long", 60)
+        for mark in (b"", b"\0", b"h", b"k", b"k\0"):
+            self.assertIsNone(self.cache.get(mark + hashlib.sha256(long).digest()))
+        self.assertEqual(self.cache.get(long), "long")
 
     def test_cull_leaves_no_trace(self):
         for i in range(250):
@@ -116,8 +126,14 @@ class Expire(Case):
         where = {"BACKEND": "caret.contrib.django.Cache", "LOCATION": self.path}
         settings.configure(CACHES={"default": where}, SESSION_ENGINE="django.contrib.sessions.backends.cache")
         from django.contrib.sessions.backends.cache import SessionStore
-        from django.core.cache import cache
+        from django.core.cache import cache, caches
 
+        self.db.close()  # so that it is opened by the cache
+        used = [cache._cache.db]
+        thread = threading.Thread(target=lambda: used.append(caches["default"]._cache.db))
+        thread.start()
+        thread.join()
+        self.assertIs(used[0], used[1])
         cache.set("a", {"b": 1}, 60)
         cache.set("gone", 1, 0)
         cache.set("ever", 1, None)

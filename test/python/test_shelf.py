@@ -70,6 +70,30 @@ class Shelves(Case):
         self.assertEqual(b["x"], 2)
         b.close()
 
+    def test_by_other_ways_to_the_file(self):
+        """It is the same one, and closed by the last that has it."""
+        self.db.close()
+        link = self.path + "-link"
+        os.symlink(os.path.dirname(self.path), link)
+        with shelf.open(self.path) as one, shelf.open(os.path.join(link, os.path.basename(self.path))) as two:
+            one["a"] = 1
+            self.assertEqual((two["a"], one.node.db is two.node.db), (1, True))
+            db = one.node.db
+        self.assertTrue(db.closed)
+
+    def test_in_memory(self):
+        with shelf.open(":memory:") as one, shelf.open(":memory:") as two:
+            one["a"] = 1
+            self.assertEqual((one["a"], "a" in two), (1, False))
+
+    def test_a_fork_while_a_thread_opens_one(self):
+        self.db.close()
+        shelf._lock.acquire()
+        try:
+            self.assertEqual(self.in_child(lambda: shelf.open(self.path).close()), 0)
+        finally:
+            shelf._lock.release()
+
     def test_wrong_flag(self):
         self.assertRaises(ValueError, shelf.open, self.path, "x")
 

@@ -122,6 +122,20 @@ class Functions(unittest.TestCase):
             node.save_json(data)
             self.assertEqual(node.load_json(), data)
 
+    def test_a_fork_while_a_thread_opens_the_database(self):
+        yottadb.set("^t", ("a",), "x")
+        _yottadb._opening.acquire()
+        try:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    os._exit(_yottadb.database()["^t", "a"].value != "x")
+                finally:
+                    os._exit(2)
+        finally:
+            _yottadb._opening.release()
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+
     def test_zwr(self):
         for value in (b"", b"a", b'"', b"\0\1x\x80", bytes(range(256))):
             self.assertEqual(yottadb.zwr2str(yottadb.str2zwr(value)), value)

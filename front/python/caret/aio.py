@@ -6,12 +6,21 @@
 """
 
 import asyncio
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from ._core import LockTimeout, Misuse
 
 _executor = None
+
+
+def _after_fork():
+    global _executor
+    _executor = None  # its threads are the parent's
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _run(call, *args):

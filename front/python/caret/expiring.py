@@ -26,7 +26,7 @@ class Expiring:
     @staticmethod
     def _sub(key: Any) -> bytes:
         data = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else bytes(key)
-        return b"k" + (data if len(data) <= 200 else b"\0" + hashlib.sha256(data).digest())
+        return b"k" + data if len(data) <= 200 else b"h" + hashlib.sha256(data).digest()
 
     def _alive(self, sub: bytes) -> bool:
         expires = self._expires[sub].float()

@@ -22,6 +22,14 @@ _opened: dict[str, list[Any]] = {}  # by path: a Database that was opened here, 
 _lock = threading.Lock()
 
 
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.Lock()  # another thread of the parent may have had it
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def removed(node: Any) -> bool:
     """Delete the value of the node: whether it had one, in one step."""
 
@@ -35,7 +43,10 @@ def removed(node: Any) -> bool:
 
 def shared(path: Any, **options: Any) -> Any:
     """The Database of this path: open here already, or opened, and closed by the last release()."""
-    full = os.path.abspath(os.fsdecode(path))
+    text = os.fsdecode(path)
+    if text == ":memory:" or "://" in text:
+        return caret.open(text, **options)  # closed with its last node
+    full = os.path.realpath(text)  # as Database.path has it
     with _lock:
         known = _opened.get(full)
         if known is not None and not known[0].closed:

@@ -12,9 +12,8 @@ from typing import Any, Optional
 
 from django.core.cache.backends.base import DEFAULT_TIMEOUT, BaseCache
 
-import caret
-from caret import _core
 from caret.expiring import Expiring
+from caret.shelf import shared
 
 
 class Cache(BaseCache):  # type: ignore[misc,unused-ignore]
@@ -23,8 +22,7 @@ class Cache(BaseCache):  # type: ignore[misc,unused-ignore]
     def __init__(self, location: str, params: dict[str, Any]) -> None:
         super().__init__(params)
         options = params.get("OPTIONS") or {}
-        db = getattr(_core, "find")(location) or caret.open(location)
-        self._cache = Expiring(db[options.get("NAME", "^django")])
+        self._cache = Expiring(shared(location)[options.get("NAME", "^django")])  # one object for each thread
 
     def _key(self, key: Any, version: Any) -> str:
         made: str = self.make_and_validate_key(key, version=version)

@@ -42,6 +42,14 @@ _state: dict[str, Any] = {"db": None, "gbldir": None, "maxtptime": 0}
 _opening = threading.Lock()
 
 
+def _after_fork() -> None:
+    global _opening
+    _opening = threading.Lock()  # another thread of the parent may have had it
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def _path() -> str:
     path = _state["gbldir"] or os.environ.get("ydb_gbldir") or os.environ.get("CARET_DB") or "data.caret"
     return path[:-4] + ".caret" if path.endswith(".gld") else path
