@@ -62,6 +62,7 @@ static PyObject *durable(PyObject *self, PyObject *none)
 
 struct progress {
     PyThreadState *ts;
+    struct caret__py_core *core;
     PyObject *f; /* NULL: nobody is told */
     bool raised;
 };
@@ -69,12 +70,15 @@ struct progress {
 static int told(void *arg, uint64_t done, uint64_t total)
 {
     struct progress *p = arg;
+    struct caret__py_core *outer = caret__py_here.telling;
 
     PyEval_RestoreThread(p->ts);
     caret__py_here.unlocked--;
+    caret__py_here.telling = p->core;
     PyObject *answer = PyObject_CallFunction(p->f, "KK", (unsigned long long)done, (unsigned long long)total);
     p->raised = answer == NULL;
     Py_XDECREF(answer);
+    caret__py_here.telling = outer;
     caret__py_here.unlocked++;
     p->ts = PyEval_SaveThread();
     return p->raised;
@@ -83,7 +87,7 @@ static int told(void *arg, uint64_t done, uint64_t total)
 static int copy(struct caret__py_owner *o, caret_db *db, const char *path, caret_backup_options *options,
                 PyObject *f)
 {
-    struct progress p = {.f = f == Py_None ? NULL : f};
+    struct progress p = {.core = o->core, .f = f == Py_None ? NULL : f};
 
     if (p.f != NULL) {
         options->progress = told;

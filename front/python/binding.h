@@ -158,7 +158,8 @@ struct caret__py_here {
     struct caret__py_recent recent[CARET__PY_RECENT];
     struct caret__py_link *current; /* whose call this thread is in; stale between calls */
     struct caret__py_thread *thread;
-    int unlocked; /* the GIL was let go by caret__py_unlock */
+    int unlocked;                   /* the GIL was let go by caret__py_unlock */
+    struct caret__py_core *telling; /* in a function of the program that a call with this core has called */
 };
 extern _Thread_local struct caret__py_here caret__py_here;
 
@@ -310,6 +311,22 @@ PyObject *caret__py_range_of(struct caret__py_node *n, struct caret__py_bounds *
 void caret__py_slices(const struct caret__py_bounds *b, caret_slice *from, caret_slice *to);
 int caret__py_add_iter(PyObject *module, struct caret__py_state *st);
 int caret__py_add_range(PyObject *module, struct caret__py_state *st);
+
+/* ----------------------------------------------------------- lock.c */
+
+/* What waits, and for what: it is told for how long. */
+struct caret__py_wait {
+    struct caret__py_owner *o;
+    caret_session *s; /* NULL: there is none, and an exception is set */
+    const caret_node *n;
+    const caret_node *const *nodes;
+    size_t count;
+    uint64_t place;
+};
+typedef int caret__py_waiter(const struct caret__py_wait *w, uint64_t ns);
+
+/* Call f until it says something else than that the time is over, or it is; signals are handled meanwhile. */
+int caret__py_wait_long(struct caret__py_wait *w, caret__py_waiter *f, uint64_t ns);
 
 /* ----------------------------------------------------------- db.c, transaction.c, lock.c, text.c */
 

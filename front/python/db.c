@@ -156,6 +156,10 @@ static PyObject *close_database(PyObject *self, PyObject *none)
     int rc;
 
     (void)none;
+    if (caret__py_here.telling == as_owner(self)->core)
+        return caret__py_raise_text(
+            as_owner(self)->state, CARET_E_INVALID,
+            "INVALID: close() in the function that is told of the progress of a backup");
     caret__py_core_close(as_owner(self)->core, false, &rc);
     return rc == CARET_OK ? Py_NewRef(Py_None) : caret__py_raise_code(as_owner(self)->state, rc);
 }

@@ -3,8 +3,8 @@
  *
  * An iterator has a cursor with room for any key.  What it hands out are fresh objects, so that nothing moves under the
  * program.  Changing what is being walked is allowed: a step goes to what comes next then.  A step may let the GIL go
- * while it waits; another thread that takes a step meanwhile is refused (`busy`).  A step that fails leaves the cursor
- * where it was: the next one is the same step again.
+ * while it waits, and calls the function of a view; another step meanwhile is refused (`busy`).  A step that fails
+ * leaves the cursor where it was: the next one is the same step again.
  *
  *     BEFORE --first step--> AMONG --none is left--> OVER
  */
@@ -285,12 +285,14 @@ static PyObject *any_step(struct iter *it, caret_session *s)
 
     it->busy = true;
     int rc = step(s, it, &v);
+    PyObject *result =
+        rc == CARET_OK ? made(it, v) : no_step(it, rc); /* a view's function may come here again */
     it->busy = false;
     if (rc != CARET_OK)
-        return no_step(it, rc);
+        return result;
     it->left -= it->left > 0;
     it->quick = it->what == CARET__PY_KEYS && !it->bounded && !it->bounds.back && it->left < 0;
-    return made(it, v);
+    return result;
 }
 
 static PyObject *quick_step(struct iter *it, caret_session *s)
@@ -308,7 +310,8 @@ static PyObject *next(PyObject *self)
     if (it->stage == OVER || it->left == 0)
         return NULL;
     if (it->busy) {
-        PyErr_SetString(PyExc_ValueError, "another thread is taking a step of this iterator");
+        PyErr_SetString(PyExc_ValueError,
+                        "a step of this iterator is being taken, by another thread or around this call");
         return NULL;
     }
     caret_session *s = caret__py_enter(it->owner);

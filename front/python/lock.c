@@ -2,7 +2,8 @@
  * lock.c - locks on names, and other waits that may take long.
  *
  * The engine lets the GIL go while it sleeps.  Signals are handled by the main thread alone, between two steps of its
- * program: so there a wait is cut into slices, and after each the handlers run.
+ * program: so there a wait is cut into slices, and after each the handlers run.  A handler may do anything, also close
+ * the database or the session; so each slice asks for the session anew.
  */
 #include "python/binding.h"
 
@@ -12,25 +13,16 @@
 #define SLICE     50000000u /* ns: how long Ctrl-C may take to be noticed */
 #define LOCKS_MAX 64        /* of one call, as caret.h says */
 
-/* What waits: told for how long. */
-struct wait {
-    caret_session *s;
-    const caret_node *n;
-    const caret_node *const *nodes;
-    size_t count;
-    uint64_t place;
-};
-typedef int waiter(const struct wait *w, uint64_t ns);
-
 /* Does it say that the time is over? */
 static bool timed_out(int rc)
 {
     return rc == CARET_LOCK_TIMEOUT || rc == CARET_NONE;
 }
 
-static int wait_long(const struct wait *w, waiter *f, uint64_t ns)
+int caret__py_wait_long(struct caret__py_wait *w, caret__py_waiter *f, uint64_t ns)
 {
-    int rc = f(w, 0);
+    w->s = caret__py_enter(w->o);
+    int rc = w->s == NULL ? CARET__PY_SET : f(w, 0);
 
     if (!timed_out(rc) || ns == 0)
         return rc;
@@ -38,7 +30,7 @@ static int wait_long(const struct wait *w, waiter *f, uint64_t ns)
         return f(w, ns);
     while (timed_out(rc) && ns > 0) {
         uint64_t now = ns < SLICE ? ns : SLICE;
-        if (PyErr_CheckSignals() < 0)
+        if (PyErr_CheckSignals() < 0 || (w->s = caret__py_enter(w->o)) == NULL)
             return CARET__PY_SET;
         rc = f(w, now);
         ns -= ns == CARET_FOREVER ? 0 : now;
@@ -46,17 +38,17 @@ static int wait_long(const struct wait *w, waiter *f, uint64_t ns)
     return rc;
 }
 
-static int wait_lock(const struct wait *w, uint64_t ns)
+static int wait_lock(const struct caret__py_wait *w, uint64_t ns)
 {
     return caret_lock(w->s, w->n, ns);
 }
 
-static int wait_locks(const struct wait *w, uint64_t ns)
+static int wait_locks(const struct caret__py_wait *w, uint64_t ns)
 {
     return caret_lock_more(w->s, w->nodes, w->count, ns);
 }
 
-static int wait_change(const struct wait *w, uint64_t ns)
+static int wait_change(const struct caret__py_wait *w, uint64_t ns)
 {
     return caret_wait(w->s, w->n, w->place, ns);
 }
@@ -80,11 +72,8 @@ static PyObject *take(PyObject *self, PyObject *const *args, Py_ssize_t nargs, i
         return caret__py_type_error("a lock takes a timeout, and nothing else");
     if (caret__py_timeout(nargs > 0 ? args[0] : NULL, &ns) < 0)
         return NULL;
-    caret_session *s = caret__py_enter(n->owner);
-    if (s == NULL)
-        return NULL;
-    struct wait w = {.s = s, .n = &n->node};
-    return got(n->owner, wait_long(&w, wait_lock, ns), timeout);
+    struct caret__py_wait w = {.o = n->owner, .n = &n->node};
+    return got(n->owner, caret__py_wait_long(&w, wait_lock, ns), timeout);
 }
 
 static PyObject *acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
@@ -113,7 +102,7 @@ static PyObject *wait(PyObject *self, PyObject *args, PyObject *kw)
     static char *names[] = {"timeout", "place", NULL};
     struct caret__py_node *n = caret__py_as(self);
     PyObject *timeout = NULL, *place = Py_None;
-    struct wait w = {.n = &n->node, .place = CARET_LOG_END};
+    struct caret__py_wait w = {.o = n->owner, .n = &n->node, .place = CARET_LOG_END};
     uint64_t ns;
 
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|OO:wait", names, &timeout, &place))
@@ -132,8 +121,7 @@ static PyObject *wait(PyObject *self, PyObject *args, PyObject *kw)
         if (rc != CARET_OK)
             return caret__py_raise(n->owner, rc);
     }
-    w.s = caret__py_enter(n->owner);
-    return w.s == NULL ? NULL : got(n->owner, wait_long(&w, wait_change, ns), CARET_NONE);
+    return got(n->owner, caret__py_wait_long(&w, wait_change, ns), CARET_NONE);
 }
 
 #define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
@@ -186,8 +174,8 @@ static PyObject *acquire_all(PyObject *self, PyObject *args, PyObject *kw)
         return NULL;
     PyObject *tuple = PySequence_Tuple(list);
     if (tuple != NULL && read_nodes(o, tuple, nodes) == 0 && caret__py_timeout(timeout, &ns) == 0) {
-        struct wait w = {.s = caret__py_enter(o), .nodes = nodes, .count = (size_t)PyTuple_Size(tuple)};
-        made = w.s == NULL ? NULL : got(o, wait_long(&w, wait_locks, ns), CARET_LOCK_TIMEOUT);
+        struct caret__py_wait w = {.o = o, .nodes = nodes, .count = (size_t)PyTuple_Size(tuple)};
+        made = got(o, caret__py_wait_long(&w, wait_locks, ns), CARET_LOCK_TIMEOUT);
     }
     Py_XDECREF(tuple);
     return made;

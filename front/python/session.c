@@ -27,7 +27,8 @@
  * 3. Sessions, then the handle are closed.  `closing` keeps a second closer out, which waits for `closed`.
  *
  * Exit.  at_exit() closes what is open in the same way.  A thread that is woken by step 2, or that begins a call after
- * it, finds state->exiting and sleeps for ever, as its interpreter is about to end; it is in no call any more.
+ * it, finds state->exiting and sleeps for ever, as its interpreter is about to end; it is in no call any more.  One
+ * that is told of the progress of a backup is in a call, so it is not put to sleep: it gets Closed, which ends both.
  *
  * Fork.  The child has one thread.  The links of others are marked as ended, and a transaction that was open here is
  * the parent's: the link gets the trouble FORKED, which each call tells, until the frames that began it have come to
@@ -235,7 +236,7 @@ static struct caret__py_link *link_of_thread(struct caret__py_core *c, int *rc)
 
 void caret__py_park(struct caret__py_state *st)
 {
-    if (!st->exiting || pthread_equal(st->exit_thread, pthread_self()))
+    if (!st->exiting || pthread_equal(st->exit_thread, pthread_self()) || caret__py_here.telling != NULL)
         return;
     PyEval_SaveThread();
     for (;;)

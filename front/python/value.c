@@ -171,7 +171,7 @@ int caret__py_value_text(struct caret__py_node *n, PyObject *o, struct caret__py
     if (made == NULL)
         return -1;
     int rc = caret__py_text(n->owner->state, made, t, "value");
-    if (t->hold == NULL)
+    if (rc == 0 && t->hold == NULL)
         t->hold = made;
     else
         Py_DECREF(made);
