@@ -46,6 +46,7 @@
 
 struct caret__py_core;
 struct caret__py_owner;
+struct caret__py_log;
 
 /* Why a link can't be used at the moment: bits of `trouble`. */
 enum {
@@ -80,8 +81,9 @@ struct caret__py_core {
     uint64_t id;
     caret_db *db; /* NULL: there is none, or it was closed */
     struct caret__py_link *links;
-    unsigned busy;   /* calls that have let the GIL go */
-    uint64_t frames; /* that were ever begun: their numbers */
+    struct caret__py_log *logs; /* that are open */
+    unsigned busy;              /* calls that have let the GIL go */
+    uint64_t frames;            /* that were ever begun: their numbers */
     bool closing, closed;
     struct caret__py_state *state;
     PyObject *owner;                      /* the Database, as long as it lives; borrowed */
@@ -121,7 +123,7 @@ static inline struct caret__py_node *caret__py_as(PyObject *node)
 
 /* Of the module; one for each interpreter. */
 struct caret__py_state {
-    PyTypeObject *database, *session, *node, *view, *iter, *range;
+    PyTypeObject *database, *session, *node, *view, *iter, *range, *log;
     PyObject *error[CARET__PY_ERRORS]; /* as the table in error.c has them */
     PyObject *restart, *rollback;
     PyObject *decimal; /* the class, once it was needed */
@@ -312,7 +314,7 @@ void caret__py_slices(const struct caret__py_bounds *b, caret_slice *from, caret
 int caret__py_add_iter(PyObject *module, struct caret__py_state *st);
 int caret__py_add_range(PyObject *module, struct caret__py_state *st);
 
-/* ----------------------------------------------------------- lock.c */
+/* ----------------------------------------------------------- lock.c, changes.c */
 
 /* What waits, and for what: it is told for how long. */
 struct caret__py_wait {
@@ -322,11 +324,16 @@ struct caret__py_wait {
     const caret_node *const *nodes;
     size_t count;
     uint64_t place;
+    caret_log *log;
 };
 typedef int caret__py_waiter(const struct caret__py_wait *w, uint64_t ns);
 
 /* Call f until it says something else than that the time is over, or it is; signals are handled meanwhile. */
 int caret__py_wait_long(struct caret__py_wait *w, caret__py_waiter *f, uint64_t ns);
+
+extern PyMethodDef caret__py_log_methods[];
+void caret__py_close_logs(struct caret__py_core *c);
+int caret__py_add_log(PyObject *module, struct caret__py_state *st);
 
 /* ----------------------------------------------------------- db.c, transaction.c, lock.c, text.c */
 

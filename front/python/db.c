@@ -378,7 +378,7 @@ static PyMethodDef methods[64], session_methods[64];
 static void join(PyMethodDef *to, const PyMethodDef *own)
 {
     const PyMethodDef *tables[] = {own, caret__py_transaction_methods, caret__py_lock_methods,
-                                   caret__py_admin_methods};
+                                   caret__py_admin_methods, caret__py_log_methods};
     unsigned n = 0;
 
     for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)

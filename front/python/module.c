@@ -66,7 +66,9 @@ static int execute(PyObject *module)
         return -1;
     if (caret__py_add_node(module, st) < 0 || caret__py_add_iter(module, st) < 0)
         return -1;
-    return caret__py_add_range(module, st) < 0 || caret__py_add_owners(module, st) < 0 ? -1 : 0;
+    if (caret__py_add_range(module, st) < 0 || caret__py_add_log(module, st) < 0)
+        return -1;
+    return caret__py_add_owners(module, st);
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg)
@@ -79,6 +81,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(st->view);
     Py_VISIT(st->iter);
     Py_VISIT(st->range);
+    Py_VISIT(st->log);
     for (int i = 0; i < CARET__PY_ERRORS; i++)
         Py_VISIT(st->error[i]);
     Py_VISIT(st->restart);
@@ -103,6 +106,7 @@ static int clear(PyObject *module)
     Py_CLEAR(st->view);
     Py_CLEAR(st->iter);
     Py_CLEAR(st->range);
+    Py_CLEAR(st->log);
     for (int i = 0; i < CARET__PY_ERRORS; i++)
         Py_CLEAR(st->error[i]);
     Py_CLEAR(st->restart);

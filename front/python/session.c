@@ -16,7 +16,8 @@
  *   I2  A thread that has the GIL is in no call of the engine, but for its own.
  *   I3  Once `closing` is set, each link of the core has the trouble CLOSED, also one that is made at that moment.
  * So whoever has the GIL and sees core->busy == 0 knows that nobody is in a call: then, and only then, closing ends the
- * sessions, which lets the GIL go if it sleeps, and the handle, without the GIL; by I3 no call begins meanwhile.
+ * sessions, which lets the GIL go if it sleeps, and the logs, and the handle, without the GIL; by I3 no call begins
+ * meanwhile.
  *
  * A thread must not wait for a mutex of this process with the GIL in its hand: the thread that has the mutex may wait
  * for the GIL.  So what calls the engine has entered a link, or has set `current` to the one that it closes, or has let
@@ -24,7 +25,7 @@
  *
  * Closing.  1. `closing` and the trouble CLOSED are set: no call begins.  2. While core->busy > 0: those that sleep are
  * interrupted, and the GIL is let go for a moment.  An interrupted call answers INTERRUPTED, which is told as Closed.
- * 3. Sessions, then the handle are closed.  `closing` keeps a second closer out, which waits for `closed`.
+ * 3. Sessions, logs, then the handle are closed.  `closing` keeps a second closer out, which waits for `closed`.
  *
  * Exit.  at_exit() closes what is open in the same way.  A thread that is woken by step 2, or that begins a call after
  * it, finds state->exiting and sleeps for ever, as its interpreter is about to end; it is in no call any more.  One
@@ -349,6 +350,7 @@ static void close_now(struct caret__py_core *c, int *rc)
 
     for (struct caret__py_link *l = c->links; l != NULL; l = l->next)
         caret__py_link_close(l); /* with the GIL: others look at links, to find that they are closed */
+    caret__py_close_logs(c);
     PyThreadState *ts = caret__py_unlock(NULL);
     *rc = db != NULL ? caret_close(db) : CARET_OK;
     caret__py_relock(NULL, ts);

@@ -39,7 +39,8 @@ class Handlers(Case):
             signal.signal(signal.SIGALRM, before)
 
     def test_closes_the_database(self):
-        for call in (lambda: self.n.acquire(60), lambda: self.n.wait(60), lambda: self.db.acquire_all([self.n], 60)):
+        for call in (lambda: self.n.acquire(60), lambda: self.n.wait(60), lambda: self.db.acquire_all([self.n], 60),
+                     lambda: self.db.changes().next(60)):
             self.assertEqual(self.waits(self.db.close, call), "CLOSED")
             self.assertEqual(self.waits(self.db.close, call), "CLOSED")
             self.db = caret.open(self.path)
@@ -127,6 +128,31 @@ class Codecs(Case):
             self.assertEqual(self.n.value, "1")
             node = self.n.view((close, close))
         self.db.close()
+
+    def test_in_a_feed_of_changes(self):
+        feed, refused = None, []
+
+        def decode(data):
+            for call in (feed.next, feed.close, lambda: feed.place):
+                self.assertRaises(caret.InvalidError, call)
+            refused.append(data)
+            if data == b"2":
+                self.db.close()
+            return data
+
+        feed = self.db.changes(below=self.n.view((bytes, decode)))
+        self.n[1].value, self.n[2].value = 1, 2
+        self.assertEqual([(c.value, c.length, c.number, c.of) for c in (feed.next(0), feed.next(0))],
+                         [(b"1", 1, 0, 1), (b"2", 1, 0, 1)])
+        self.assertEqual(refused, [b"1", b"2"])
+        self.assertRaises(caret.Closed, feed.next, 0)
+
+    def test_a_view_that_raises_in_a_feed(self):
+        """The feed goes on after that change."""
+        feed = self.db.changes(below=self.n.view((bytes, int)))
+        self.n[1].value, self.n[2].value = "x", 2
+        self.assertRaises(ValueError, feed.next, 0)
+        self.assertEqual(feed.next(0).value, 2)
 
     def test_begins_a_transaction(self):
         def encode(value):

@@ -70,6 +70,16 @@ def valued(t):
     del t.n["gone"].value
 
 
+def fed(t):
+    """A value, a range that is killed, and nothing more."""
+    with t.db.changes(below=t.json) as feed:
+        t.json[1].value = TEXT
+        t.json[7].value = 1
+        del t.json[7:]
+        while feed.next(0):
+            feed.place
+
+
 class Oak(caret.Node):
     def __init__(self, node):
         self.rings = [TEXT]
@@ -135,7 +145,7 @@ OWNER = {
     "release_all": lambda t: t.db.release_all(), "sync": lambda t: t.db.sync(), "checkpoint": lambda t: t.db.checkpoint(),
     "durable": lambda t: t.db.durable(), "backup": lambda t: t.db.backup(fresh(t), progress=lambda *a: None),
     "check": lambda t: t.db.check(), "stat": lambda t: t.db.stat(), "batch": lambda t: (t.db.batch(), t.db.batch(False)),
-    "__copy__": lambda t: copy.copy(t.db), "__deepcopy__": lambda t: copy.deepcopy(t.db),
+    "__copy__": lambda t: copy.copy(t.db), "__deepcopy__": lambda t: copy.deepcopy(t.db), "changes": fed,
     "memoize": lambda t: t.db.memoize(lambda x: TEXT)(5), "view": lambda t: t.db.view(json)["^n"][1].get(),
 }
 MODULE = {

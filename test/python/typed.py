@@ -4,7 +4,7 @@ import copy
 import json
 
 import caret
-from caret import Node
+from caret import Node, aio
 
 
 def program() -> None:
@@ -46,6 +46,22 @@ def remembered(db: caret.Database) -> int:
         return x * x
 
     return db.memoize(square)(3) if square.forget(7) else square(7)
+
+
+def told(db: caret.Database) -> list[str]:
+    with db.changes(below=db["^oaks"], wait=1.5) as feed:
+        place: int = feed.place
+        last = feed.next(timeout=0)
+        told = [change.kind + str(change.node) for change in feed if change.of > change.number]
+    return told if last is None else [last.kind, str(place)]
+
+
+async def watched(db: caret.Database) -> int:
+    async for change in aio.watch(db["^oaks"], place=0):
+        return change.length
+    async for change in aio.watch(db):
+        return change.place
+    return 0
 
 
 class Oak(caret.Node[str]):

@@ -6,6 +6,8 @@ from types import ModuleType
 from typing import Any, Generic, Literal, NoReturn, ParamSpec, TypeVar, final, overload
 from typing_extensions import Self, TypeAlias
 
+from .changes import Changes as _Changes
+
 __version__: str
 
 _P = ParamSpec("_P")
@@ -222,6 +224,9 @@ class _Owner:
     def check(self, online: bool = False) -> list[str]: ...
     def stat(self) -> dict[str, int]: ...
     def batch(self, on: bool = True) -> None: ...
+    def changes(
+        self, place: int | None = None, below: Node[Any] | None = None, wait: float | None = None
+    ) -> _Changes: ...
     @overload
     def memoize(self, body: Callable[_P, _R], /) -> _Memoized[_P, _R]: ...
     @overload

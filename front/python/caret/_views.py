@@ -190,6 +190,17 @@ def records(self, depth=1):
     return records(self, depth)
 
 
+def changes(self, place=None, below=None, wait=None):
+    """A feed of what is committed, change by change: an iterator that waits for the next one, for `wait` seconds.
+
+    place: go on after this one, as feed.place tells it; None: after the last commit; 0: the oldest that there is.
+    below: only changes at this node and below it.
+    """
+    from .changes import Changes
+
+    return Changes(self, place, below, wait)
+
+
 def memoize(self, body=None, *, expire=None, node=None):
     """Keep what a function returns, also an async one, for so many seconds: below ^memoize, or below this node."""
     from .expiring import memoize
@@ -206,7 +217,7 @@ def attach(database, session, node):
         kind.__copy__, kind.__deepcopy__ = _itself, _itself_deep
     for owner in (database, session):
         owner.view = database_view
-        owner.memoize = memoize
+        owner.memoize, owner.changes = memoize, changes
         owner.__reduce__ = _reduce_database
 
 

@@ -1,7 +1,8 @@
 """For asyncio: what may wait.  All else is called directly: a get takes less time than a thread for it.
 
     async with aio.lock(node, timeout=5): ...
-    async for change in aio.changes(node): ...
+    async for place in aio.changes(node): ...
+    async for change in aio.watch(node): ...
     await aio.sync(db)
 """
 
@@ -10,7 +11,7 @@ import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from ._core import LockTimeout, Misuse
+from ._core import LockTimeout, Misuse, Node
 
 _executor = None
 
@@ -36,9 +37,10 @@ class _Owner:
     in a call for it, though the loop may be over by then.
     """
 
-    def __init__(self, node):
-        self.session = node.db.database.session()
-        self.node = self.session[(node.name, *node.subs)]
+    def __init__(self, of):
+        db = of.db if isinstance(of, Node) else of
+        self.session = db.database.session()
+        self.node = self.session[(of.name, *of.subs)] if isinstance(of, Node) else None
         self._mutex, self._calls, self._left = threading.Lock(), 0, False
 
     def _call(self, f, args):
@@ -105,6 +107,21 @@ async def changes(node, slice=0.2):
             if await owner.run(owner.node.wait, slice, place):
                 place = db.durable()[1]  # first the place, then the look: nothing is missed
                 yield place
+    finally:
+        owner.leave()
+
+
+async def watch(of, place=None, slice=0.2):
+    """What is committed at a node or below it, or anywhere in a database: change by change, as of db.changes()."""
+    owner = _Owner(of)
+    feed = owner.session.changes(place, of if isinstance(of, Node) else None)
+    try:
+        while True:
+            change = feed.next(0)
+            if change is None:
+                change = await owner.run(feed.next, slice)
+            if change is not None:
+                yield change
     finally:
         owner.leave()
 
