@@ -3,8 +3,10 @@
 import asyncio
 import functools
 import itertools
+import os
 import sys
 import threading
+import time
 import warnings
 
 import caret
@@ -354,6 +356,9 @@ class Left(Case):
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
+        # Python's thread is over, the system's may not be: it gives its session back at its very end.
+        while os.path.exists(f"/proc/self/task/{thread.native_id}"):
+            time.sleep(0.001)
         return said[0]
 
     def close_elsewhere(self, generator):
