@@ -91,14 +91,21 @@ local function list_of(nodes, last)
     return out
 end
 
+-- How many subscripts are constant at the beginning.  An empty one counts if it is the last: a place may end
+-- with it, but not lead on.
+local function constant_subs(subs, most)
+    local n = 0
+    while n < most and subs[n + 1][1] == "const" and (subs[n + 1][2] ~= "" or n + 1 == #subs) do
+        n = n + 1
+    end
+    return n
+end
+
 -- The place of a global reference: subscripts that are constant at its beginning belong to it.  `keep`: the
 -- last subscript stays variable.  Code of the place, and the index of the first variable subscript.
 local function global_place(k, node, keep)
     local subs = node[3] or {}
-    local n = 0
-    while n < #subs - (keep and 1 or 0) and subs[n + 1][1] == "const" do
-        n = n + 1
-    end
+    local n = constant_subs(subs, #subs - (keep and 1 or 0))
     local env = node[4]
     local spec = {env and "extended" or "place", "^" .. node[2], list_of(subs, n)}
     local p = k:p(k:const(spec))
