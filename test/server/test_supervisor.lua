@@ -39,9 +39,15 @@ local function gone(pid)
     return state == nil or (state == "Z" and tonumber(threads) <= 1)
 end
 
-local function connect()
+local function must_run(pid)
+    if gone(pid) then error("the server has ended: " .. read(folder .. "/log"), 0) end
+end
+
+-- To the server `pid`.
+local function connect(pid)
     local c
     check.wait(function()
+        must_run(pid)
         c = resp.connect(path)
         local fine = c and pcall(c, "PING")
         if c and not fine then c:close() end
@@ -64,7 +70,7 @@ os.execute("mkdir " .. folder)
 
 case("the workers of a killed supervisor end, and their data is there", function()
     local pid = start(3)
-    local c = connect()
+    local c = connect(pid)
     local workers = workers_of(pid)
     is(#workers, 3)
     for i = 1, 500 do is(c("INCR", "n"), i) end
@@ -73,8 +79,9 @@ case("the workers of a killed supervisor end, and their data is there", function
     while pcall(function() acked = c("INCR", "n") end) do end -- until it has ended
     c:close()
     wait_gone(workers)
+    wait_gone({ pid })
     pid = start(2)
-    c = connect()
+    c = connect(pid)
     local n = tonumber(c("GET", "n"))
     is(n == acked or n == acked + 1, true)
     is(c("INFO", "clients"):match("connected_clients:(%d+)"), "1")
@@ -87,7 +94,7 @@ case("all processes are killed, again and again, also while they start", functio
     for round = 1, 6 do
         local pid = start(2)
         if round % 2 == 1 then
-            local c = connect()
+            local c = connect(pid)
             if round == 1 then c("DEL", "n") end
             for _ = 1, 50 do
                 c("INCR", "n")
@@ -99,6 +106,7 @@ case("all processes are killed, again and again, also while they start", functio
         end
         local workers
         check.wait(function()
+            must_run(pid)
             workers = workers_of(pid)
             return #workers > 0
         end)
@@ -108,9 +116,10 @@ case("all processes are killed, again and again, also while they start", functio
         ffi.C.kill(pid, 9)
         for _, worker in ipairs(workers) do ffi.C.kill(worker, 9) end
         wait_gone(workers)
+        wait_gone({ pid }) -- it can end later than they do, and one that starts would find it at the socket
     end
     local pid = start(1)
-    local c = connect()
+    local c = connect(pid)
     local n = tonumber(c("GET", "n"))
     if n < acked or n > acked + open then
         error(("%d acknowledged, %d not known, %d there"):format(acked, open, n))
