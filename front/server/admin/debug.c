@@ -23,35 +23,14 @@ static int sleep_for(struct serve__call *q)
     return serve__ok(q);
 }
 
-static int set_active_expire(struct serve__call *q)
+/* A number, not 0: the flag is `when_set`. */
+static int set_flag(struct serve__call *q, serve__counter *flag, bool when_set)
 {
     int64_t on;
     int rc = q->argc == 3 ? serve__arg_integer(q, 2, &on) : SERVE__E_SYNTAX;
     if (rc != CARET_OK)
         return rc;
-    q->w->shared->no_expire = on == 0;
-    return serve__ok(q);
-}
-
-/* What is done now and then, and not for a request, is not: keys that are due stay, clients that are idle. */
-static int pause_cron(struct serve__call *q)
-{
-    int64_t on;
-    int rc = serve__arg_integer(q, 2, &on);
-    if (rc != CARET_OK)
-        return rc;
-    q->w->shared->no_cron = on != 0;
-    return serve__ok(q);
-}
-
-/* Commands that scripts may not call can be called. */
-static int disable_deny_scripts(struct serve__call *q)
-{
-    int64_t on;
-    int rc = serve__arg_integer(q, 2, &on);
-    if (rc != CARET_OK)
-        return rc;
-    q->w->shared->all_in_scripts = on != 0;
+    *flag = (on != 0) == when_set;
     return serve__ok(q);
 }
 
@@ -175,11 +154,11 @@ int serve__cmd_debug(struct serve__call *q)
     if (serve__is(what, "sleep") && q->argc == 3)
         return sleep_for(q);
     if (serve__is(what, "set-active-expire"))
-        return set_active_expire(q);
+        return set_flag(q, &q->w->shared->no_expire, false);
     if (serve__is(what, "pause-cron") && q->argc == 3)
-        return pause_cron(q);
+        return set_flag(q, &q->w->shared->no_cron, true);
     if (serve__is(what, "set-disable-deny-scripts") && q->argc == 3)
-        return disable_deny_scripts(q);
+        return set_flag(q, &q->w->shared->all_in_scripts, true);
     if (serve__is(what, "reload") || serve__is(what, "loadaof") || serve__is(what, "flushall"))
         return reload(q);
     if (serve__is(what, "error") && q->argc == 3)

@@ -97,8 +97,8 @@ static void add_memory(struct serve__call *q, struct serve__buffer *b)
         "\r\ntotal_system_memory:%" PRIu64 "\r\nused_memory_lua:0\r\n"
         "used_memory_scripts:0\r\nnumber_of_cached_scripts:%" PRIu64 "\r\nnumber_of_functions:%" PRId64
         "\r\nnumber_of_libraries:%" PRId64 "\r\nmaxmemory:%s\r\nmaxmemory_human:%s\r\nmaxmemory_policy:%s\r\n"
-        "mem_fragmentation_ratio:1.00\r\nmem_not_counted_for_evict:0\r\nmem_clients_normal:0\r\nmem_"
-        "allocator:libc\r\n"
+        "mem_fragmentation_ratio:1.00\r\nmem_not_counted_for_evict:0\r\nmem_clients_normal:0\r\n"
+        "mem_allocator:libc\r\n"
         "active_defrag_running:0\r\nlazyfree_pending_objects:0\r\nlazyfreed_objects:0\r\n"
         "file_bytes:%" PRIu64 "\r\n",
         used, human(text[0], used), u.ru_maxrss * 1024, (uint64_t)q->w->shared->peak,
