@@ -45,14 +45,16 @@ end
 -- the others as /v-VERSION/NAME (tools/page.sh): what is asked for so stays the same for ever.
 local function page_files()
     local files, kept = {}, "/v-" .. (programs.text "page/version" or "")
-    for _, name in ipairs(programs.names "page/") do
-        local text, path = programs.text(name), name:sub(5)
+    local function add(path, text)
         local file = {bytes = text, tag = '"' .. http.tag(text) .. '"',
-            type = TYPES[name:match "%.(%w+)$"] or "application/octet-stream"}
+            type = TYPES[path:match "%.(%w+)$"] or "application/octet-stream"}
         files[path] = file
         files[kept .. path] = setmetatable({keep = "private, max-age=31536000, immutable"}, {__index = file})
     end
-    files["/"], files["/version"], files[kept .. "/version"] = files["/index.html"], nil, nil
+    for _, name in ipairs(programs.names "page/") do
+        if name ~= "page/version" then add(name:sub(5), programs.text(name)) end
+    end
+    files["/"] = files["/index.html"]
     return files
 end
 
