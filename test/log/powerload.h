@@ -142,29 +142,12 @@ static void back_up(caret_db *db)
     world->backups = n;
 }
 
-static uint64_t digest_of_file(const char *name)
-{
-    caret_options o = {.size = sizeof o, .readonly = 1, .any_fs = 1};
-    char report[1024];
-    caret_db *db = NULL;
-    caret_session *s;
-
-    OK(caret_open(name, &o, &db));
-    OK(caret_session_open(db, &s));
-    uint64_t found = digest_of(s);
-    caret_session_close(s);
-    if (caret_check(db, report, sizeof report) != CARET_OK)
-        fail_msg("%s: %s: %s", name, caret_message(), report);
-    OK(caret_close(db));
-    return found;
-}
-
 /* Of the newest backup that has a name of its own.  Where a name is given without the tape seeing it there is none. */
 static void restore_one(void)
 {
     uint64_t n = world->restores + 1, last = (world->backups - 1) | 1;
     caret_restore_options o = {.size = sizeof o, .archive = dir, .shm_dir = shm_dir, .any_fs = 1};
-    char from[200], to[200];
+    char from[200], to[200], wrong[1024];
 
     if (!world->behind_fuse || world->backups == 0 || n > BACKUPS_MAX)
         return;
@@ -173,7 +156,8 @@ static void restore_one(void)
     tape_mark(OP_BEGUN, RESTORES, n);
     OK(caret_restore(backup_name(path, last, from), to, &o, NULL));
     tape_mark(OP_DURABLE, RESTORES, n);
-    world->restored[n] = digest_of_file(to);
+    if (!digest_of_file(to, &world->restored[n], wrong))
+        fail_msg("%s: %s", to, wrong);
     world->restores = n;
 }
 
