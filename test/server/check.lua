@@ -72,6 +72,15 @@ function check.even(counts, n, total)
     check.is(seen, n)
 end
 
+--- Requests, {"SET", "k", "v"} each, are sent to c at once: its answers are those of `other`, which gets one
+--- after the other.
+function check.alike(c, other, list)
+    local bytes = {}
+    for i, words in ipairs(list) do bytes[i] = resp.encode(unpack(words)) end
+    c:send(table.concat(bytes))
+    for _, words in ipairs(list) do check.is(c:read(), other(unpack(words))) end
+end
+
 --- Call f until it is true, for a minute at most: the machine may be busy.
 function check.wait(f)
     local limit = os.time() + 60

@@ -62,12 +62,7 @@ case("a pipeline is answered as one command after the other", function(c)
     local other = check.connect()
     other("SELECT", "1")
     math.randomseed(16)
-    for _ = 1, 60 do
-        local list, bytes = commands(), {}
-        for i, words in ipairs(list) do bytes[i] = resp.encode(unpack(words)) end
-        c:send(table.concat(bytes))
-        for _, words in ipairs(list) do is(c:read(), other(unpack(words))) end
-    end
+    for _ = 1, 60 do check.alike(c, other, commands()) end
     other:close()
 end)
 
