@@ -261,6 +261,9 @@ PyObject *caret__py_node_get(PyObject *self, PyObject *key);
 extern PyGetSetDef caret__py_name_getset[];
 /* Of the same database?  -1: an exception is set. */
 int caret__py_same_database(struct caret__py_owner *a, struct caret__py_owner *b);
+/* `node`, if it is a node of the database of o; else NULL, and an exception is set: `otherwise` says what other objects
+ * are told. */
+struct caret__py_node *caret__py_own_node(struct caret__py_owner *o, PyObject *node, const char *otherwise);
 PyObject *caret__py_last_sub(const caret_node *n);
 PyObject *caret__py_zwr(const caret_node *n);
 PyObject *caret__py_node_str(PyObject *self);

@@ -95,15 +95,8 @@ static int read_below(struct caret__py_owner *o, PyObject *node, struct caret__p
     *below = NULL;
     if (node == Py_None)
         return 0;
-    if (!caret__py_is_node(o->state, node)) {
-        caret__py_type_error("changes are those below a node");
-        return -1;
-    }
-    int same = caret__py_same_database(o, caret__py_as(node)->owner);
-    if (same == 0)
-        caret__py_raise_text(o->state, CARET_E_INVALID, "INVALID: a node of another database");
-    *below = caret__py_as(node);
-    return same > 0 ? 0 : -1;
+    *below = caret__py_own_node(o, node, "changes are those below a node");
+    return *below != NULL ? 0 : -1;
 }
 
 /* It is closed yet. */

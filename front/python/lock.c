@@ -146,17 +146,11 @@ static int read_nodes(struct caret__py_owner *o, PyObject *tuple, const caret_no
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *node = PyTuple_GetItem(tuple, i);
-        if (!caret__py_is_node(o->state, node)) {
-            caret__py_type_error("locks are taken on nodes");
+        struct caret__py_node *n =
+            caret__py_own_node(o, PyTuple_GetItem(tuple, i), "locks are taken on nodes");
+        if (n == NULL)
             return -1;
-        }
-        int same = caret__py_same_database(o, caret__py_as(node)->owner);
-        if (same == 0)
-            caret__py_raise_text(o->state, CARET_E_INVALID, "INVALID: a node of another database");
-        if (same <= 0)
-            return -1;
-        nodes[i] = &caret__py_as(node)->node;
+        nodes[i] = &n->node;
     }
     return 0;
 }

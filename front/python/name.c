@@ -87,6 +87,18 @@ int caret__py_same_database(struct caret__py_owner *a, struct caret__py_owner *b
     return order == -1 && PyErr_Occurred() ? -1 : order == 0;
 }
 
+struct caret__py_node *caret__py_own_node(struct caret__py_owner *o, PyObject *node, const char *otherwise)
+{
+    if (!caret__py_is_node(o->state, node)) {
+        caret__py_type_error("%s", otherwise);
+        return NULL;
+    }
+    int same = caret__py_same_database(o, caret__py_as(node)->owner);
+    if (same == 0)
+        caret__py_raise_text(o->state, CARET_E_INVALID, "INVALID: a node of another database");
+    return same > 0 ? caret__py_as(node) : NULL;
+}
+
 static bool holds(int order, int op)
 {
     switch (op) {
