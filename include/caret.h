@@ -13,11 +13,12 @@
  *     on; its locks are released; a half-made change is finished or undone.
  *   - Every change is atomic; a transaction is serializable as a whole.
  *   - No function longjmps or calls exit; none aborts, but for the damage that
- *     the caveats name.  No function calls back into user code but
- *     caret_transaction() and caret_backup(), whose callbacks run outside every
- *     internal lock; caret_open(), caret_compact(), caret_restore() and
- *     caret_shm(), if asked to tell how far they are or what they find; and those
- *     that sleep, if caret_wait_hooks() was called.
+ *     the caveats name.  No function calls back into user code but those that are
+ *     given a function: caret_transaction() and caret_backup(), whose callbacks run
+ *     outside every internal lock; caret_values_in(); caret_open(), caret_compact(),
+ *     caret_restore() and caret_shm(), if asked to tell how far they are or what
+ *     they find; those that reach local variables which caret_session_locals() has
+ *     others keep; and those that sleep, if caret_wait_hooks() was called.
  *
  * RULES
  *   - caret_db: may be used by all threads.  Opening the same file twice in one

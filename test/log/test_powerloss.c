@@ -10,7 +10,7 @@
  * closing leaves one file.  A part of the openings is recorded too, and the power
  * lost again in the middle of the recovery.
  *
- * One workload has its log archived (in the folder of the database), makes backups and, in FUSE, restores
+ * Two workloads have their log archived (in the folder of the database), make backups and, in FUSE, restore
  * them.  A backup that has its name must be a database with the digest of its moment, and an acknowledged one
  * must have it; a backup and the archive must lead to a commit, not before the last acknowledged checkpoint;
  * and after recovery, more commits and a closing, to exactly what is in the database.

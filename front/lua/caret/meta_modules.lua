@@ -81,7 +81,7 @@ function Cache:replace(key, value, ttl) end
 ---@param init? number where there is none: begin with that
 ---@param init_ttl? number and live for so many seconds, 0: for ever; default: the option
 ---@return number? sum
----@return string? text "not found", "not a number", "no memory"
+---@return string? text "not found", "not a number", "out of range", "no memory"
 ---@return boolean? forcible others were thrown out for it
 function Cache:incr(key, by, init, init_ttl) end
 
