@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum { FREE, HELD, WAITED_FOR }; /* the turn */
-enum { SPINS = 200, TRIES = 2000, IDLE_MS = 100, END_MS = 1000 };
+enum { SPINS = 200, TRIES = 2000, IDLE_MS = 100, END_MS = 10000, STOP_MS = 1000 };
 
 static _Thread_local int me; /* of this worker's threads */
 
@@ -138,19 +138,20 @@ static void show(struct serve__handoff *h, const struct serve__lease *l, int64_t
     h->shown = l->number;
 }
 
-/* Is the end of the late run asked for?  Then ask it. */
+/* Is the end of the late run asked for?  Then ask it.  The time that it is in Lua counts. */
 static void end_late(struct serve__handoff *h, struct serve__lease *l, int64_t now)
 {
     struct serve__worker *w = h->w;
-    if (l == NULL || (w->shared->late[w->index].kill != l->number && !w->stopping && !w->shared->stop)) {
+    bool stops = w->stopping || w->shared->stop;
+    if (l == NULL || (w->shared->late[w->index].kill != l->number && !stops)) {
         h->ending = 0;
         return;
     }
-    if (h->ending != l->number) {
+    if (h->ending != l->number || !atomic_load(&l->in_lua)) {
         h->ending = l->number;
         h->ending_since = now;
     }
-    if (now - h->ending_since > END_MS) {
+    if (now - h->ending_since > (stops ? STOP_MS : END_MS)) {
         serve__log("a script did not end when it was told to: the worker ends");
         kill(getpid(), SIGKILL);
     }
@@ -347,7 +348,7 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
     l->c = c;
     l->keeps = (c->flags & (SERVE__CONN_PUBSUB | SERVE__CONN_MONITOR)) != 0 || c->tracking != NULL;
     l->away = away;
-    l->lent = false;
+    atomic_store_explicit(&l->in_lua, false, memory_order_relaxed);
     l->thread = pthread_self();
     atomic_store_explicit(&l->wrote, false, memory_order_relaxed);
     atomic_store_explicit(&l->since, since, memory_order_release);

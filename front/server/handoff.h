@@ -31,8 +31,9 @@
  * that begins when SERVE__STANDINS - 1 are away.
  *
  * Ending a script (SCRIPT KILL, the end of the worker).  The watcher sees what is asked for in `late` of
- * shared.h, and asks the run, by `end`, more and more urgently each millisecond.  After a second the worker
- * ends itself by SIGKILL, which is safe: a transaction that is not committed leaves nothing.
+ * shared.h, and asks the run, by `end`, more and more urgently each millisecond.  A script that is in Lua all the
+ * time, and does not end for ten seconds (one, if the server ends), costs the worker its life, by SIGKILL, which is
+ * safe: a transaction that is not committed leaves nothing.  A command of a script may take as long as it does.
  *   The watcher looks at a run with `looking`, and after it has set `seen` and found `since` still there; a run
  * ends by clearing `since`, and then waits for `looking` if `seen` is set.  Both are sequentially consistent:
  * so one of them sees the other, and what the watcher looks at is there.
@@ -53,8 +54,8 @@ struct serve__lease {
     struct serve__conn *c;
     uint32_t number;
     bool known;            /* to the watcher */
-    bool keeps, away;      /* of the script's thread, */
-    volatile bool lent;    /* and of its signal handler: it is in Lua */
+    bool keeps, away;      /* of the script's thread */
+    atomic_bool in_lua;    /* and not in a command, which ends by itself */
     _Atomic int64_t since; /* milliseconds since 1970; 0: none runs */
     atomic_bool seen;      /* the watcher looks at it, or has: serve__lease_end() waits for it */
     pthread_t thread;
@@ -111,9 +112,9 @@ void serve__turn_give(struct serve__handoff *h);
 /* The thread of a run goes into Lua, */
 static inline void serve__lend(struct serve__handoff *h, struct serve__lease *l)
 {
+    atomic_store_explicit(&l->in_lua, true, memory_order_relaxed);
     if (l->keeps)
         return;
-    l->lent = true;
     if (l->away)
         serve__turn_give(h);
     else
@@ -123,10 +124,12 @@ static inline void serve__lend(struct serve__handoff *h, struct serve__lease *l)
 /* and comes back, with the turn. */
 static inline void serve__unlend(struct serve__handoff *h, struct serve__lease *l)
 {
-    if (!l->lent)
+    if (!atomic_load_explicit(&l->in_lua, memory_order_relaxed))
         return;
     uint32_t number = l->number;
-    l->lent = false;
+    atomic_store_explicit(&l->in_lua, false, memory_order_relaxed);
+    if (l->keeps)
+        return;
     if (!l->away && atomic_compare_exchange_strong(&h->lent, &number, 0))
         return;
     l->away = true;

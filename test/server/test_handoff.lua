@@ -1,7 +1,10 @@
 -- Scripts that take long: nobody waits for them, and they can be ended.
 local check = require "check"
 local resp = require "resp"
+local ffi = require "ffi"
 local case, is, fails = check.case, check.is, check.fails
+
+ffi.cdef "int kill(int, int);"
 
 -- Ends when the key `go` is set: by somebody else, so by another attempt of the transaction.
 local waits = "redis.call('incr', 'runs') repeat until redis.call('get', 'go') return 'went'"
@@ -28,6 +31,21 @@ local function nobody_waits()
         is(c("GET", "other" .. i), "50")
     end
 end
+
+-- The first case: runs are numbered by their worker, and this one is the first of its worker.
+case("a worker ends no run because the one before it was to end one", function(c)
+    local workers = check.workers()
+    start("EVAL", "while true do end", 0)
+    kill(c)
+    for _, pid in ipairs(workers) do ffi.C.kill(pid, 9) end
+    local other
+    check.wait(function()
+        if other then other:close() end
+        other = check.connect()
+        return pcall(other, "PING")
+    end)
+    for _ = 1, 3 do is(other("EVAL", "for i = 1, 300 do redis.sha1hex(('x'):rep(1e5)) end return 1", 0), 1) end
+end)
 
 case("nobody waits for a script that waits for somebody", function(c)
     local one = start("EVAL", waits, 0)
@@ -74,6 +92,8 @@ case("whatever a script does, it can be ended", function(c)
         "while true do cjson.encode({1, 2, 3}) end",
         "redis.call('set', 'written', 1) while true do pcall(redis.call, 'incr', 'written') end",
         "while true do redis.pcall('get', 'x') end",
+        "local t, x = {}, ('x'):rep(1e7) for i = 1, 40 do t[i] = x end while true do table.concat(t) end",
+        "local x = ('x'):rep(5e7) while true do redis.sha1hex(x .. 'y') end",
     }) do
         local one = start("EVAL", script, 0)
         kill(c)
@@ -81,6 +101,18 @@ case("whatever a script does, it can be ended", function(c)
         is(one("EVAL", "return 7", 0), 7)
     end
     is(c("GET", "written"), resp.null)
+end)
+
+case("a script that keeps its worker can be ended by another worker's client", function(c)
+    if #check.workers() == 1 then return end
+    local list = check.spread(2)
+    list[1]("HELLO", "3")
+    list[1]("CLIENT", "TRACKING", "ON")
+    list[1]:send(bytes("EVAL", "while true do end", 0))
+    kill(list[2])
+    fails(list[1]:read(), "ERR Script killed by user")
+    is(list[1]("PING"), "PONG")
+    is(c("PING"), "PONG")
 end)
 
 case("scripts within EXEC", function(c)
@@ -152,6 +184,7 @@ case("with a threshold, others are told BUSY, as in Redis", function(c)
     one:send(bytes("EVAL", "while true do end", 0))
     repeat answer = c("PING") until answer ~= "PONG"
     kill(c)
+    is({c("PING"), check.connect()("PING")}, {"PONG", "PONG"}) -- while it ends
     fails(one:read(), "ERR Script killed by user")
     is(c("CONFIG", "SET", "busy-reply-threshold", "5000"), "OK")
 end)

@@ -6,10 +6,17 @@
  *     at first        the handler sets a hook, which raises an error that nothing catches.  Lua calls it at the
  *                     next instruction that it interprets; commands look at `killed` themselves
  *     after 50 ms     the script may be in machine code, which looks at no hook (LuaJIT is built so), or in a
- *                     search that takes years: the handler jumps out of it, if the signal came in LuaJIT's code
- *                     or in code that it made, and the thread was lent to Lua.  It can't hold a lock of the C
- *                     library there, nor anything of the worker.  The Lua state is lost, with its memory
- *     after a second  the watcher ends the worker
+ *                     search that takes years: the handler jumps out of it, if the thread is in Lua, and the signal
+ *                     came in LuaJIT's code, in code that it made, or in a function of the C library that one of
+ *                     these called and that has nothing on the stack (memcpy() of a long string).  It can't hold a
+ *                     lock of the C library there, nor anything of the worker.  The Lua state is lost, with its
+ *                     memory
+ *     after ten seconds in Lua  the watcher ends the worker
+ *
+ * ThreadSanitizer hands a signal on when the thread calls the C library, so code that calls nothing comes to the last of
+ * these there.
+ *
+ * What was told to end makes nobody BUSY any more: that it has ended may take a while on a machine that has no time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,33 +79,38 @@ static uintptr_t hex(const char **at)
     }
 }
 
-/* A line of /proc/self/maps: "from-to rwxp offset device inode path". */
-static bool is_lua(const char *line, uintptr_t pc)
+enum { ELSEWHERE, IN_LUA, IN_LIBC };
+
+/* Where is the address, by a line of /proc/self/maps: "from-to rwxp offset device inode path"?  LuaJIT, and code that
+ * it made, which has no path. */
+static int place_by(const char *line, uintptr_t pc)
 {
     const char *at = line;
     uintptr_t from = hex(&at), to = (at++, hex(&at));
     if (pc < from || pc >= to || at[3] != 'x')
-        return false;
-    return strstr(line, "luajit") != NULL || (strchr(line, '/') == NULL && strchr(line, '[') == NULL);
+        return ELSEWHERE;
+    if (strstr(line, "luajit") != NULL || (strchr(line, '/') == NULL && strchr(line, '[') == NULL))
+        return IN_LUA;
+    return strstr(line, "/libc.so") != NULL || strstr(line, "/libc-") != NULL ? IN_LIBC : ELSEWHERE;
 }
 
-/* Is the address in LuaJIT, or in code that it made?  For a signal handler. */
-static bool in_lua(uintptr_t pc)
+/* For a signal handler. */
+static int place_of(uintptr_t pc)
 {
     char text[MAPS + 1];
     size_t n = 0;
     ssize_t more;
-    bool found = false;
+    int found = ELSEWHERE;
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return false;
-    while (!found && (more = read(fd, text + n, MAPS - n)) > 0) {
+        return found;
+    while (found == ELSEWHERE && (more = read(fd, text + n, MAPS - n)) > 0) {
         char *line = text, *end;
         n += (size_t)more;
         text[n] = 0;
-        for (; !found && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        for (; found == ELSEWHERE && (end = strchr(line, '\n')) != NULL; line = end + 1) {
             *end = 0;
-            found = is_lua(line, pc);
+            found = place_by(line, pc);
         }
         n = (size_t)(text + n - line);
         memmove(text, line, n);
@@ -119,6 +131,25 @@ static uintptr_t program_counter(const ucontext_t *context)
 #endif
 }
 
+/* Where a function returns to that has nothing on the stack. */
+static uintptr_t return_address(const ucontext_t *context)
+{
+#if defined(__x86_64__)
+    return *(const uintptr_t *)context->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return (uintptr_t)context->uc_mcontext.regs[30];
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+static bool may_jump(const ucontext_t *context)
+{
+    int place = place_of(program_counter(context));
+    return place == IN_LUA || (place == IN_LIBC && place_of(return_address(context)) == IN_LUA);
+}
+
 static void handler(int signal, siginfo_t *info, void *context)
 {
     struct serve__scripts *x = running;
@@ -128,7 +159,7 @@ static void handler(int signal, siginfo_t *info, void *context)
     if (x == NULL || !serve__script_is_killed(x) || x->L == NULL)
         return;
     lua_sethook(x->L, raise_end, LUA_MASKCOUNT, 1); /* may be called at any time, says its manual */
-    if (atomic_load(&x->jumps) && x->lease.lent && in_lua(program_counter(context)))
+    if (atomic_load(&x->jumps) && atomic_load(&x->lease.in_lua) && may_jump(context))
         siglongjmp(x->out, 1);
     errno = was;
 }
@@ -176,7 +207,8 @@ static struct serve__late *busy(struct serve__worker *w)
     if (threshold == SERVE__BUSY_USUAL)
         return NULL;
     struct serve__late *late = longest(w);
-    return late != NULL && w->now - (int64_t)late->since > threshold ? late : NULL;
+    bool ends = late != NULL && late->kill == late->number;
+    return late != NULL && !ends && w->now - (int64_t)late->since > threshold ? late : NULL;
 }
 
 bool serve__busy_refuses(struct serve__call *q)

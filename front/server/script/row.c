@@ -55,11 +55,12 @@ static int next_request(struct serve__scripts *x)
     return 1;
 }
 
-/* Have the turn, to answer.  false: the run is to end, or to begin again. */
+/* Have the turn, to answer.  false: the run is to end, or to begin again.  One that was told to end, and came to its
+ * end before it noticed, has only read: it is answered. */
 static bool may_answer(struct serve__scripts *x)
 {
     serve__unlend(x->run.w->handoff, &x->lease);
-    return !x->restart && x->broken == CARET_OK && !serve__script_is_killed(x);
+    return !x->restart && x->broken == CARET_OK;
 }
 
 static int go_on(struct serve__scripts *x, int more)
