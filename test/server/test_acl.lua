@@ -99,6 +99,13 @@ case("ACL LOG has what all workers refused", function(c)
     is(#c("ACL", "LOG", "1"), 1)
     is(c("ACL", "LOG", "RESET"), "OK")
     is(#c("ACL", "LOG"), 0)
+    for i = 1, 11 do list[1]("GET", "x" .. i) end
+    list[1]("GET", "x2") -- the tenth from the end: it is counted, and is the last now
+    list[1]("GET", "x1") -- the eleventh: a new entry, as in Redis
+    local counts = {}
+    for i, entry in ipairs(c("ACL", "LOG", "20")) do counts[i] = entry[2] .. entry[8] end
+    is(table.concat(counts, " "), "1x1 2x2 1x11 1x10 1x9 1x8 1x7 1x6 1x5 1x4 1x3 1x1")
+    c("ACL", "LOG", "RESET")
     c("ACL", "DELUSER", "w")
 end)
 

@@ -9,6 +9,8 @@
 #include "server/meet/clients.h"
 #include "server/worker.h"
 
+enum { LOOKED_AT = 10 }; /* of the last entries, for one that is like a new one: as many as in Redis */
+
 static uint64_t length(const struct serve__worker *w)
 {
     uint64_t most = (uint64_t)w->config.n[SERVE__CFG_acllog_max_len], n = w->shared->acl->nentries;
@@ -43,7 +45,7 @@ static void add(struct serve__worker *w, const struct serve__acl_entry *e)
     struct serve__acl *a = w->shared->acl;
     serve__shared_lock(w->shared);
     uint64_t n = length(w);
-    for (uint64_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < n && i < LOOKED_AT; i++) {
         struct serve__acl_entry *old = entry_at(a, i);
         if (!alike(old, e))
             continue;

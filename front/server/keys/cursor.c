@@ -79,6 +79,8 @@ int serve__scan_options(struct serve__call *q, int at, bool keys, struct serve__
 
 int serve__scan_place(struct serve__call *q, struct serve__scan *s)
 {
+    if (s->cursor > atomic_load(&q->w->shared->next_cursor))
+        s->cursor = 0; /* this server gave it to nobody: all of it is answered */
     if (s->cursor != 0 && !serve__cursor_find(q, s->cursor, s->place, &s->len))
         return serve__fail(q, "ERR invalid cursor");
     return CARET_OK;

@@ -4,7 +4,8 @@
  * A cursor is the number of a place that is remembered in shared memory, so that any worker can go on from
  * it: the last name that was answered.  The walk is in the order of nodes, so each element that is there
  * throughout is answered exactly once.  The places are a ring; one that was overwritten since is an error,
- * not a walk from the beginning.
+ * not a walk from the beginning, which might never end.  With a number that was not given yet (a client goes on after
+ * the server was started anew) it is the walk from the beginning: so nothing is missed.
  *
  *   writer   takes a number (fetch_add), marks the slot as being written (id 0), writes, then stores the id
  *   reader   copies the slot, and believes it if the id was the one it wants before and after
