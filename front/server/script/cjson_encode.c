@@ -137,7 +137,7 @@ static void put_key(struct encoder *e)
         put_number(e, -2);
         byte(e, '"');
     } else {
-        refuse(e, -3, "table key must be a number or string");
+        refuse(e, -2, "table key must be a number or string");
     }
 }
 

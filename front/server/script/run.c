@@ -65,11 +65,12 @@ int serve__script_body(lua_State *L)
     int64_t keys = 0;
     serve__read_integer(&q->argv[2], &keys);
     lua_settop(L, 0);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, x->caller);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, x->code->ref);
     if (x->code->function) {
-        lua_rawgeti(L, LUA_REGISTRYINDEX, x->code->ref);
         push_list(L, q->argv + 3, (int)keys);
         push_list(L, q->argv + 3 + keys, q->argc - 3 - (int)keys);
-        lua_call(L, 2, 1);
+        lua_call(L, 3, 1);
         return 1;
     }
     struct serve__driver *d = x->code->driver;
@@ -77,8 +78,7 @@ int serve__script_body(lua_State *L)
         serve__quick_driver(L, x, d, x->code->ref, (int)keys, q->argc - 3 - (int)keys);
     fill(L, x->keys, q->argv + 3, (int)keys);
     fill(L, x->argv, q->argv + 3 + keys, q->argc - 3 - (int)keys);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, x->code->ref);
-    lua_call(L, 0, 1);
+    lua_call(L, 1, 1);
     return 1;
 }
 

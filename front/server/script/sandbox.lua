@@ -4,7 +4,7 @@
 --
 -- What a script can reach is read-only: each table is an empty one, whose metatable leads to the true one.
 -- Returns a function that makes the globals of libraries ready to load one (true) or to run (false), these
--- globals, those of scripts, and the table to put KEYS and ARGV in.
+-- globals, those of scripts, the table to put KEYS and ARGV in, and the function that calls a script.
 
 local redis, ending, register, cjson, cmsgpack, struct, bit, caret = ...
 local setmetatable, getmetatable, error, type, next = setmetatable, getmetatable, error, type, next
@@ -120,4 +120,11 @@ local function loading(yes)
     behind[f._G] = globals.__index
 end
 loading(false)
-return loading, f._G, g._G, g
+
+-- So that a C function that the script ends with, by a tail call, is called from a place that an error can tell.
+local function call(script, ...)
+    local answer = script(...)
+    return answer
+end
+if jit then jit.off(call) end -- the script is compiled by itself
+return loading, f._G, g._G, g, call

@@ -134,14 +134,14 @@ struct serve__scripts {
     atomic_bool jumps;  /* and be jumped out of */
     sigjmp_buf out;     /* of a run that does not: kill.c */
     struct serve__scripts *next;
-    int broken;                           /* what the engine said that ends the script; CARET_OK */
-    int keys, argv, handler, body, clear; /* references */
-    int functions;                        /* of the globals of functions, */
-    int64_t load_began;                   /* a library is being loaded: since then */
-    int loading;                          /* and of what makes them ready to load a library, or to run */
-    struct serve__library *library;       /* all; */
-    struct serve__library *loaded;        /* the one that is being loaded */
-    uint64_t libraries;                   /* version of `library` */
+    int broken;                                   /* what the engine said that ends the script; CARET_OK */
+    int keys, argv, handler, body, clear, caller; /* references */
+    int functions;                                /* of the globals of functions, */
+    int64_t load_began;                           /* a library is being loaded: since then */
+    int loading;                    /* and of what makes them ready to load a library, or to run */
+    struct serve__library *library; /* all; */
+    struct serve__library *loaded;  /* the one that is being loaded */
+    uint64_t libraries;             /* version of `library` */
     uint64_t generation, seed;
     struct serve__script *by_text[SERVE__SCRIPT_SLOTS], *by_sha[SERVE__SCRIPT_SLOTS];
     struct serve__script *last; /* of by_text, that was looked for last */

@@ -2,6 +2,7 @@
  * state.c - the Lua state of a worker, and the sandbox in it: script.h.
  */
 #include <lualib.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "server/script/modules.h"
@@ -56,10 +57,15 @@ static void push_api(lua_State *L)
     lua_setfield(L, -2, "REDIS_VERSION");
 }
 
-static void push_module(lua_State *L, lua_CFunction open)
+/* Modules are among those that are loaded, for name_of(); no script gets at these. */
+static void push_module(lua_State *L, const char *name, lua_CFunction open)
 {
     lua_pushcfunction(L, open);
     lua_call(L, 0, 1);
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_pushvalue(L, -2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
 }
 
 static void push_bit(lua_State *L)
@@ -68,7 +74,50 @@ static void push_bit(lua_State *L)
     if (!lua_isnil(L, -1))
         return;
     lua_pop(L, 1);
-    push_module(L, caret_codec__open_bit);
+    push_module(L, "bit", caret_codec__open_bit);
+}
+
+/* Push the name that a module has for the function on top of the stack, in its place; "?" if none has. */
+static void name_of(lua_State *L)
+{
+    int f = lua_gettop(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    for (lua_pushnil(L); lua_next(L, f + 1); lua_pop(L, 1)) {
+        if (!lua_istable(L, -1))
+            continue;
+        for (lua_pushnil(L); lua_next(L, f + 3); lua_pop(L, 1))
+            if (lua_type(L, -2) == LUA_TSTRING && lua_rawequal(L, -1, f)) {
+                lua_pop(L, 1);
+                lua_replace(L, f);
+                lua_settop(L, f);
+                return;
+            }
+    }
+    lua_pushliteral(L, "?");
+    lua_replace(L, f);
+    lua_settop(L, f);
+}
+
+/* A C function that the script ended with, by a tail call: of the script no frame is left, so the text has the place
+ * of what called the script.  It gets the end of the script, and the name of the function. */
+static void mend_tail_call(lua_State *L, const struct serve__scripts *x)
+{
+    lua_Debug at, of;
+    char place[LUA_IDSIZE + 16];
+    if (lua_type(L, 1) != LUA_TSTRING || x->code == NULL || !lua_getstack(L, 1, &of) ||
+        !lua_getstack(L, 2, &at) || !lua_getinfo(L, "Sl", &at) || at.source[0] != '=')
+        return;
+    size_t n = (size_t)snprintf(place, sizeof place, "%s:%d: ", at.short_src, at.currentline);
+    const char *text = lua_tostring(L, 1);
+    if (strncmp(text, place, n) != 0)
+        return;
+    lua_getinfo(L, "f", &of);
+    name_of(L);
+    lua_pushfstring(L, "to '%s' (", lua_tostring(L, -1));
+    lua_pushfstring(L, "user_%s:%d: ", x->code->function ? "function" : "script", x->code->lines);
+    luaL_gsub(L, text + n, "to 'script' (", lua_tostring(L, -2));
+    lua_concat(L, 2);
+    lua_replace(L, 1);
 }
 
 /* The error with its place: {err, source, line}.  A call at the end of a function leaves no frame of it. */
@@ -76,6 +125,7 @@ static int handler(lua_State *L)
 {
     lua_Debug at;
     bool known = false;
+    mend_tail_call(L, serve__scripts_here(L));
     for (int level = 1; !known && lua_getstack(L, level, &at) && lua_getinfo(L, "Sl", &at); level++)
         known = at.currentline > 0 && at.source[0] != '=';
     if (!lua_istable(L, 1)) {
@@ -120,12 +170,13 @@ static int make(lua_State *L)
     serve__quick_open(L, x);
     lua_pushcfunction(L, ending);
     lua_pushcfunction(L, serve__script_register);
-    push_module(L, caret_codec__open_cjson);
-    push_module(L, caret_codec__open_cmsgpack);
-    push_module(L, caret_codec__open_struct);
+    push_module(L, "cjson", caret_codec__open_cjson);
+    push_module(L, "cmsgpack", caret_codec__open_cmsgpack);
+    push_module(L, "struct", caret_codec__open_struct);
     push_bit(L);
     serve__script_push_nodes(L);
-    lua_call(L, 8, 4);
+    lua_call(L, 8, 5);
+    x->caller = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, 2);
     x->loading = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, 3);
