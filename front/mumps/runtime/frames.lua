@@ -24,17 +24,11 @@ local DO, EXTRINSIC, XECUTE, BLOCK = 1, 2, 3, 4
 
 -- ---- the end of a level
 
--- QUIT with a value that nobody wants; one without a value where it is wanted is an error of the caller.
-local function wrong_quit(p)
-    local e = errors.object("NOTEXTRINSIC")
-    local code = p and level.codes[p % 65536]
-    local line = p and math.floor(p / 65536)
-    if code and code.kind ~= "routine" then
-        code, line = level.running()
-    end
-    e.code_at, e.line_at = code, line
-    e.place = code and level.place_of(code, line) or ""
-    return e
+-- QUIT with a value that nobody wants, by level d; one without a value where it is wanted is an error of the
+-- caller.
+local function wrong_quit(d, p)
+    return level.locate_returned(errors.object("NOTEXTRINSIC"), d, p and level.codes[p % 65536],
+        p and math.floor(p / 65536))
 end
 
 -- Level d ends, with ok, v, p from pcall.  Its value; nil, e: an error to be thrown at the level before.
@@ -55,8 +49,7 @@ local function run_out(kind, d, top, ok, v, p)
                 unwind(top)
                 return nil, errors.object("QUITARGREQD")
             end
-            v = wrong_quit(p)
-            v.at_level = d
+            v = wrong_quit(d, p)
         elseif ok then
             unwind(top)
             return nil, before

@@ -144,8 +144,10 @@ function M.routine()
 end
 
 -- Where level n was; as: the level that $STACK() has it as, nil for none.
-local function remember(n, as, e)
-    local code, line = next_level(4)
+local function remember(n, as, e, code, line)
+    if not code then
+        code, line = next_level(4)
+    end
     if not code then
         return
     end
@@ -161,18 +163,30 @@ function M.passed(n)
     remember(n, (n < M.highest or M.handling == M.base) and n or nil, nil)
 end
 
--- A new error at level n.
-local function note(n, e)
+-- A new error at level n, at that line if it has returned from there.
+local function note(n, e, code, line)
     if M.is_clear() then
         M.forget()
         M.base = n
-        remember(n, n, e)
-        for _, l in ipairs(M.live(4)) do
+        remember(n, n, e, code, line)
+        for _, l in ipairs(M.live(4, code and n - 1 or n)) do
             M.seen[l.n] = M.seen[l.n] or l
         end
     else
-        remember(n, M.handling == M.base and (n == M.base and n + 1 or n) or nil, e)
+        remember(n, M.handling == M.base and (n == M.base and n + 1 or n) or nil, e, code, line)
     end
+end
+
+-- Give an error of a level that has returned its place: code is what that level ran, nil if it is unknown.
+function M.locate_returned(e, n, code, line)
+    M.error = M.error or require "mumps.runtime.error"
+    e.code_at, e.line_at, e.at_level = code, line, n
+    note(n, e, code, line)
+    if code and code.kind ~= "routine" then -- the line that has the XECUTE
+        e.code_at, e.line_at = running(4)
+    end
+    e.place = e.code_at and place_of(e.code_at, e.line_at) or ""
+    return e
 end
 
 -- Give an error its place.
@@ -191,9 +205,9 @@ function M.forget()
     M.seen, M.highest, M.base, M.handling = {}, -1, -1, nil
 end
 
--- All levels as they are, from the newest: {code, line, n}.
-function M.live(from)
-    local list, n, height = {}, L.n, from or 2
+-- All levels as they are, from the newest, or n, down: {code, line, n}.
+function M.live(from, newest)
+    local list, n, height = {}, newest or L.n, from or 2
     while n >= 0 do
         local code, line, at = next_level(height)
         if not code then
