@@ -25,13 +25,14 @@ local G = {}
 
 local type, setmetatable = type, setmetatable
 local ffi_string = ffi.string
-local list, each, family = arity.list, arity.each, arity.family
+local list, family = arity.list, arity.family
 local new_place = ffi.typeof "caret_mumps__place"
 local c_name, c_copy, c_cut = C.caret_mumps__place_name, C.caret_mumps__place_copy, C.caret_mumps__cut
 local c_depth, c_sub = C.caret_mumps__place_depth, C.caret_mumps__place_sub
 local aim_i, aim_t = C.caret_mumps__aim_i, C.caret_mumps__aim_t
 local query, next_global, c_below = C.caret_mumps__query, C.caret_mumps__next_global, C.caret_mumps__below
 local NONE, NUMBER, TEXT, KEY2BIG = 1, 101, 102, -4
+local ACCESS = "Access or update failed because"
 
 local N = {last = false, arg = false}
 local places = setmetatable({}, {__mode = "k"}) -- that have a p
@@ -78,7 +79,8 @@ local function clear(P)
     P.at = nil
 end
 
-local function fill(P, s)
+-- ...: the subscripts after the constants, for the text of an error.
+local function fill(P, s, ...)
     local p = new_place()
     p.s = s
     local rc = c_name(p, P.name, #P.name)
@@ -93,7 +95,7 @@ local function fill(P, s)
             end
         end
     end
-    if rc ~= 0 then return report.bad_subscript(rc, P.name, P.constants) end
+    if rc ~= 0 then return report.bad_subscript(rc, P.name, P.constants, ...) end
     return p
 end
 
@@ -108,9 +110,9 @@ local function take_naked(P)
     return p
 end
 
-local function prepare(P)
+local function prepare(P, ...)
     if P.own then return take_naked(P) end
-    local p = fill(P, session(P.env or G.default))
+    local p = fill(P, session(P.env or G.default), ...)
     P.p = p
     places[P] = true
     return p
@@ -190,21 +192,27 @@ end
 
 local function undefined(P, p, rc)
     if rc ~= NONE then N.last = false end
-    no_value(P, p, rc, "Access or update failed because")
+    no_value(P, p, rc, ACCESS)
     if require "mumps.runtime.symbols".lenient then return "" end
     return report.fail("GVUNDEF", text(P, p))
 end
 
--- A subscript was refused, or another thing.
-local function failed(P, p, rc, what, sub)
+local function failed(P, p, rc, what)
     N.last = false
     clear(P)
-    if sub == nil then return no_value(P, p, rc, what) end
+    return no_value(P, p, rc, what)
+end
+
+-- The first of these subscripts was refused, the others were not looked at.
+local function refused(P, p, rc, what, ...)
+    N.last = false
+    clear(P)
+    local refusals, more = {...}, select("#", ...)
     return report.failed(rc, function()
         if rc == KEY2BIG then return (text(P, p):gsub("%)$", "") .. "*") end
         local subs, n = subscripts(p)
-        subs[n + 1] = sub
-        return report.name(P.name, n + 1, subs, P.env)
+        for i = 1, more do subs[n + i] = refusals[i] end
+        return report.name(P.name, n + more, subs, P.env)
     end, what)
 end
 
@@ -219,24 +227,30 @@ local function cut(P, i)
     for j = #P, i + 1, -1 do P[j] = nil end
 end
 
--- Put subscript i (from 0) that is not the one there.
-local function aim(P, p, i, sub, empty, what)
+-- Put subscript i (from 0) that is not the one there: nil, or the answer that refused it.
+local function aim(P, p, i, sub, empty)
     local rc
     if P[i + 1] ~= nil then cut(P, i) end
     P.at = nil
     if type(sub) == "number" then
         rc = aim_i(p, P.d + i, sub)
     else
-        rc = aim_t(p, P.d + i, sub, #sub, empty or 0)
+        rc = aim_t(p, P.d + i, sub, #sub, empty)
     end
     if rc ~= 0 then
         c_cut(p, P.d + i)
-        return failed(P, p, rc, what or "Access or update failed because", sub)
+        return rc
     end
 end
 
+-- The same with one of a list.
+local function put(P, p, i, subs, empty)
+    local rc = aim(P, p, i, subs[i + 1], empty)
+    if rc then return refused(P, p, rc, ACCESS, unpack(subs, i + 1, subs.n)) end
+end
+
 local env = {type = type, N = N, prepare = prepare, string = ffi_string, aim = aim, undefined = undefined,
-             no_value = no_value, failed = failed, null = null, text = text, c_cut = c_cut,
+             no_value = no_value, failed = failed, refused = refused, null = null, text = text, c_cut = c_cut,
              get = C.caret_mumps__get, get_i = C.caret_mumps__get_i, get_t = C.caret_mumps__get_t,
              set_i = C.caret_mumps__set_i, set_t = C.caret_mumps__set_t, set_ii = C.caret_mumps__set_ii,
              set_it = C.caret_mumps__set_it, kill = C.caret_mumps__kill, zkill = C.caret_mumps__zkill,
@@ -244,11 +258,22 @@ local env = {type = type, N = N, prepare = prepare, string = ffi_string, aim = a
              next = C.caret_mumps__next, next_i = C.caret_mumps__next_i,
              prev = C.caret_mumps__prev, incr = C.caret_mumps__incr, report_text = report.text}
 
+-- Source that puts subscript i of n, with aim()'s last argument.
+local function aiming(i, n, what, empty)
+    local rest = list(n, "s"):gsub("^" .. ("s%d+, "):rep(i - 1), "")
+    return ("do local rc = _aim(P, p, %d, s%d, %s) if rc then "):format(i - 1, i, empty) ..
+           ('return _refused(P, p, rc, "%s failed because", %s) end end '):format(what, rest)
+end
+
 -- A function's head, with p and the first n - 1 subscripts in their place; the numbers of levels.
 local function head(n, after)
-    return "function(" .. list(n, "s", "P", after) .. ") local p = P.p or _prepare(P) local d = P.d + " ..
-           math.max(n - 1, 0) .. " " ..
-           each(1, n - 1, "if P[#i#] ~= s#i# then _aim(P, p, #i-1#, s#i#) P[#i#] = s#i# end ")
+    local puts = ""
+    for i = 1, n - 1 do
+        local put_it = aiming(i, n, "Access or update", 0)
+        puts = puts .. ("if P[%d] ~= s%d then %sP[%d] = s%d end "):format(i, i, put_it, i, i)
+    end
+    return "function(" .. list(n, "s", "P", after) .. ") local p = P.p or _prepare(" .. list(n, "s", "P") ..
+           ") local d = P.d + " .. math.max(n - 1, 0) .. " " .. puts
 end
 
 local function with_last(n, body) return (body:gsub("sN", "s" .. n):gsub("LEVEL", n - 1)) end
@@ -259,7 +284,7 @@ local function all(n, empty, what)
         return "_c_cut(p, d) " ..
             (empty == "0" and 'if P.empty then _null(P, p, "' .. what .. ' failed because") end ' or "")
     end
-    return with_last(n, "_aim(P, p, LEVEL, sN, " .. empty .. ', "' .. what .. ' failed because") ')
+    return aiming(n, n, what, empty)
 end
 
 local NOTE = "_N.last, _N.arg = P, false "
@@ -321,12 +346,13 @@ local STEPPED = "if rc == 101 then local v = p.number P.at = v return v end " ..
 G.next = family(function(n)
     return head(n) .. with_last(n, "local rc if sN == P.at then rc = _next(p) " ..
         'elseif _type(sN) == "number" then rc = _next_i(p, d, sN) ' ..
-        "else _aim(P, p, LEVEL, sN, 1) rc = _next(p) end _N.last, _N.arg = P, sN ") .. STEPPED
+        "else " .. aiming(n, n, "Access or update", 1) ..
+        "rc = _next(p) end _N.last, _N.arg = P, sN ") .. STEPPED
 end, env)
 
 G.prev = family(function(n)
-    return head(n) .. with_last(n, "if sN ~= P.at then _aim(P, p, LEVEL, sN, 1) end local rc = _prev(p) " ..
-        "_N.last, _N.arg = P, sN ") .. STEPPED
+    return head(n) .. with_last(n, "if sN ~= P.at then " .. aiming(n, n, "Access or update", 1) ..
+        "end local rc = _prev(p) _N.last, _N.arg = P, sN ") .. STEPPED
 end, env)
 
 -- ------------------------------------------------------------------- $QUERY
@@ -380,14 +406,14 @@ function G.last_reference()
     return subs
 end
 
--- Have the place stand at subs[1..n]; what C knows of it.
+-- Have the place stand at subs[1..n]; what C knows of it. empty: "last", the last one may be empty; "all".
 function G.stand(P, subs, empty)
     local p, n = P.p or prepare(P), subs.n
     if n == 1 then
-        aim(P, p, 0, subs[1], empty and 1 or 0)
+        put(P, p, 0, subs, empty and 1 or 0)
         return p
     end
-    for i = 1, n do aim(P, p, i - 1, subs[i], empty and i == subs.n and 1 or 0) end
+    for i = 1, n do put(P, p, i - 1, subs, (empty == "all" or empty and i == n) and 1 or 0) end
     return p
 end
 
@@ -396,7 +422,7 @@ function G.fill_local(p, ref)
     local P = {name = ref.name, d = 0}
     local rc = c_name(p, ref.name, #ref.name)
     if rc ~= 0 then return no_value(P, p, rc, "LOCK failed because") end
-    for i = 1, ref.n do aim(P, p, i - 1, ref[i], 1) end
+    for i = 1, ref.n do put(P, p, i - 1, ref, 1) end
     return p
 end
 
@@ -420,7 +446,7 @@ function G.step(P, p, root)
         local v = ffi_string(p.text, p.len)
         return c_below(p, root) ~= 0 and v or nil
     end
-    return no_value(P, p, rc, "Access or update failed because")
+    return no_value(P, p, rc, ACCESS)
 end
 
 -- The subscripts after the first `from` ones; how many there are in all.

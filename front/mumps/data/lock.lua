@@ -60,8 +60,8 @@ end
 local function place_of(ref)
     if ref.slot then return place_of_local(ref) end
     local P = R.place_in(places, ref)
-    if ref.n == 0 then return P.p or G.stand(P, ref, true) end
-    return G.stand(P, ref, true)
+    if ref.n == 0 then return P.p or G.stand(P, ref, "all") end
+    return G.stand(P, ref, "all")
 end
 
 -- Entries that are held by nobody now.

@@ -58,9 +58,13 @@ function report.empty_merged(name)
     return with_global(name, "NULSUBSC", "MERGE failed because", report.database())
 end
 
-function report.bad_subscript(rc, name, subs)
-    return report.failed(rc, function() return report.name(name, #subs, subs) end,
-                         "Access or update failed because")
+-- A subscript among those was refused; ...: those after them.
+function report.bad_subscript(rc, name, subs, ...)
+    local all, n = {unpack(subs)}, #subs
+    for i = 1, select("#", ...) do all[n + i] = select(i, ...) end
+    n = n + select("#", ...)
+    local function whole() return report.name(name, n, all) end
+    return report.failed(rc, whole, "Access or update failed because")
 end
 
 function report.database() return ffi.string(C.caret_mumps__gbldir()) end
