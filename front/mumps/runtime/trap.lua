@@ -108,19 +108,21 @@ end
 
 -- An error while the trap of the same level ran: it belongs to the level before. One of the trap's own text
 -- is told as such; where it went to by GOTO that is an error like any other, for $ZTRAP of the same level.
-local function failed_trap(e, by_ztrap)
-    count(e)
-    if e.in_trap ~= L.n then
-        e.trapped = true
-        return e
-    end
-    local name = by_ztrap and "ERRWZTRAP" or "ERRWETRAP"
+local function failed_as(e, name)
     local outer = errors.object(name)
     outer.place, outer.code_at, outer.line_at = e.place, e.code_at, e.line_at
     outer.text = outer.text .. "," .. string.gsub(e.text, "^%%", "-")
-    outer.trapped = true
     count(outer)
     return outer
+end
+
+local function failed_trap(e, by_ztrap)
+    count(e)
+    if e.in_trap == L.n then
+        e = failed_as(e, by_ztrap and "ERRWZTRAP" or "ERRWETRAP")
+    end
+    e.trapped = true
+    return e
 end
 
 function M.trap_of(e)
@@ -145,6 +147,10 @@ function M.caught(e, n, before)
     if n == M.prompt then -- a line of direct mode, which tells its errors itself
         return nil, e
     end
+    if before and before.by_exception and e.in_trap == n then -- the level's own trap is there yet
+        count(e)
+        e, before = failed_as(e, "ERRWIOEXC"), nil
+    end
     local by_ztrap_before = before and before.m and before.by_ztrap
     if by_ztrap_before and e.in_trap == n or before and before.m and not by_ztrap_before
         or level.handling == n then
@@ -158,7 +164,7 @@ function M.caught(e, n, before)
     end
     e.tried = n
     local text, by_ztrap = M.trap_of(e)
-    e.exception = nil
+    e.by_exception, e.exception = e.exception ~= nil, nil
     e.by_ztrap, e.trapped = by_ztrap, text ~= nil
     if text and not by_ztrap then
         level.handling = n
