@@ -140,6 +140,19 @@ caret_session *caret_mumps__session(const char *name, size_t len)
     return open_name(copy);
 }
 
+double caret_mumps__pages(int unused)
+{
+    caret_stats stats = {.size = sizeof stats};
+    const caret_session *s = outside == NULL ? caret_mumps__session("", 0) : NULL;
+    const struct opened *o = opened;
+
+    while (o != NULL && (o->session != s || o->db == NULL))
+        o = o->next;
+    if (s == NULL || o == NULL || caret_stat(o->db, &stats) != CARET_OK)
+        return 0;
+    return (double)(unused ? stats.free_pages : stats.pages);
+}
+
 void caret_mumps__close(void)
 {
     while (opened != NULL) {

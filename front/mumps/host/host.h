@@ -25,6 +25,9 @@ void caret_mumps__sessions_of(caret_session *(*session)(const char *name, size_t
 const char *caret_mumps__gbldir(void);
 bool caret_mumps__select(const char *name, size_t len);
 
+/* How many pages the database of $ZGBLDIR has, or how many of them are unused.  0: it is that of a caller. */
+double caret_mumps__pages(int unused);
+
 /* Close all of them. */
 void caret_mumps__close(void);
 

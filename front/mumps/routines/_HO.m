@@ -6,8 +6,6 @@ INT ; asked for
  SET %HO=$$FUNC(%HO)
  QUIT
 FUNC(h) ; "" if it begins with a minus
- NEW d
- SET d=$$FUNC^%HD(h)
- IF d="" QUIT ""
- SET d=$$BASE^%DH(d,0,8)
- QUIT $SELECT(d="":0,1:d)
+ IF "-"=$EXTRACT(h) QUIT ""
+ IF $EXTRACT(h,1,2)="0x"!($EXTRACT(h,1,2)="0X") SET h=$EXTRACT(h,3,$LENGTH(h))
+ QUIT $$GROUPS^%HD(h,3,16,4)

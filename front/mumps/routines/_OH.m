@@ -6,8 +6,5 @@ INT ; asked for
  SET %OH=$$FUNC(%OH)
  QUIT
 FUNC(oct) ; "" if it begins with a minus
- NEW d
- SET d=$$FUNC^%OD(oct)
- IF d="" QUIT ""
- SET d=$$BASE^%DH(d,0,16)
- QUIT $SELECT(d="":0,1:d)
+ IF "-"=$EXTRACT(oct) QUIT ""
+ QUIT $$GROUPS^%HD(oct,4,8,3)

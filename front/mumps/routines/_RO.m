@@ -2,17 +2,30 @@
  NEW %ZR,dev,i,label,line,n,name,old,strip,text
  WRITE !,"Routine Output - Save selected routines into RO file.",!
  IF '$$SELECT^%RSE QUIT
- SET dev=$$DEVICE^%RSE,old=$IO,n=0,name=""
+ SET dev=$$DEVICE^%RSE,old=$IO,n=0
  READ !,"Header Label: ",label WRITE !
  READ "Strip comments <No>?: ",strip WRITE !
  SET strip=$ZCONVERT($EXTRACT(strip),"U")="Y"
- USE dev
- WRITE label,!,$PIECE($ZVERSION," ")," ",$ZDATE($HOROLOG,"DD-MON-YEAR 24:60:SS"),!
- FOR  SET name=$ORDER(%ZR(name)) QUIT:name=""  DO ONE
- WRITE !,!
+ DO WRITE
  IF dev'=$PRINCIPAL CLOSE dev
  USE old
  WRITE !,!,"Total of ",n," line",$SELECT(n=1:"",1:"s")," in ",$$COUNT^%RSEL(%ZR,"routine"),!,!
+ QUIT
+CALL ; asks nothing: those that %ZR has, to the file %ZD
+ NEW dev,i,label,line,n,name,old,strip,text
+ IF '$DATA(%ZR) DO ^%RSEL
+ SET dev=$GET(%ZD,$PRINCIPAL),old=$IO,n=0,strip=0,label="%RO Routine Output Utility"
+ IF dev'=$PRINCIPAL OPEN dev:(NEWVERSION:STREAM:NOWRAP)
+ DO WRITE
+ IF dev'=$PRINCIPAL CLOSE dev
+ USE old
+ QUIT
+WRITE ; all of them to dev
+ USE dev
+ WRITE label,!,$PIECE($ZVERSION," ")," ",$ZDATE($HOROLOG,"DD-MON-YEAR 24:60:SS"),!
+ SET name=""
+ FOR  SET name=$ORDER(%ZR(name)) QUIT:name=""  DO ONE
+ WRITE !,!
  QUIT
 ONE ;
  DO LINES^%RSE($$PATH^%RSE(name),.line)

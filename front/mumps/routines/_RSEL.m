@@ -43,15 +43,18 @@ MATCH(name,x) ; is it one of those?
  FOR i=1:1:$LENGTH(x) SET c=$EXTRACT(x,i),p=p_$SELECT(c="*":".E",c="?":"1E",1:"1"""_c_"""")
  QUIT name?@p
 ALL(list) ; list(name)=folder, of all routines by the search path
- NEW at,dirs,f,i,inside,name,z
- SET z=$TRANSLATE($ZROUTINES,"*"),dirs=0,inside=0
- FOR i=1:1:$LENGTH(z," ") SET at=$PIECE(z," ",i) DO
- . IF at["(" SET inside=1,at=$PIECE(at,"(",2,$LENGTH(at,"("))
- . SET f=$TRANSLATE(at,")")
- . IF f'="" SET dirs=dirs+1,dirs(dirs)=f
- . IF at[")" SET inside=0
- FOR i=dirs:-1:1 DO FOLDER(.list,dirs(i))
+ NEW dirs,i
+ SET dirs=$$SRCDIR
+ FOR i=$LENGTH(dirs," "):-1:1 DO:dirs'="" FOLDER(.list,$PIECE(dirs," ",i))
  QUIT
+SRCDIR() ; the folders of sources, with a space between them
+ NEW at,dirs,f,i,z
+ SET z=$TRANSLATE($ZROUTINES,"*"),dirs=""
+ FOR i=1:1:$LENGTH(z," ") SET at=$PIECE(z," ",i) DO
+ . IF at["(" SET at=$PIECE(at,"(",2,$LENGTH(at,"("))
+ . SET f=$TRANSLATE(at,")")
+ . IF f'="" SET dirs=dirs_$SELECT(dirs="":"",1:" ")_f
+ QUIT dirs
 FOLDER(list,folder) ; its routines
  NEW file,name
  SET file=$ZSEARCH("/no/such/*"),file=$ZSEARCH(folder_"/nothing.such")

@@ -4,6 +4,7 @@
 
 local commands = require "mumps.runtime.commands"
 local functions = require "mumps.runtime.functions"
+local host = require "mumps.host"
 local number = require "mumps.values.number"
 
 local view = {}
@@ -93,11 +94,12 @@ ask.YLCT = function() return -1 end
 ask.ZDATE_FORM = function() return require("mumps.runtime.special").get "ZDATEFORM" end
 ask.ENVIRONMENT = function() return "MUMPS" end
 ask.STKSIZ = function() return require("mumps.runtime.level").L.n end
-ask.TOTALBLOCKS = function() return 0 end
-ask.FREEBLOCKS = ask.TOTALBLOCKS
+local function none() return 0 end
+function ask.TOTALBLOCKS() return host.caret_mumps__pages(0) end
+function ask.FREEBLOCKS() return host.caret_mumps__pages(1) end
 ask.BLOCKSIZE = function() return 4096 end
-ask.GDSBLOCKSIZE, ask.FREEZE, ask.JNLACTIVE = ask.BLOCKSIZE, ask.TOTALBLOCKS, ask.TOTALBLOCKS
-ask.JNLFILE, ask.JNLTRANSACTION, ask.BREAKMSG = ask.GVNEXT, ask.TOTALBLOCKS, function() return 31 end
+ask.GDSBLOCKSIZE, ask.FREEZE, ask.JNLACTIVE = ask.BLOCKSIZE, none, none
+ask.JNLFILE, ask.JNLTRANSACTION, ask.BREAKMSG = ask.GVNEXT, none, function() return 31 end
 ask.GVSTAT, ask.GVSTATS = ask.GVNEXT, ask.GVNEXT
 ask.RTNCHECKSUM = ask.GVNEXT
 
