@@ -44,7 +44,8 @@ case("a worker ends no run because the one before it was to end one", function(c
         other = check.connect()
         return pcall(other, "PING")
     end)
-    for _ = 1, 3 do is(other("EVAL", "for i = 1, 300 do redis.sha1hex(('x'):rep(1e5)) end return 1", 0), 1) end
+    local long = "for i = 1, 300 do redis.sha1hex(('x'):rep(1e5)) end return 1"
+    for _ = 1, 3 do is(other("EVAL", long, 0), 1) end
 end)
 
 case("nobody waits for a script that waits for somebody", function(c)

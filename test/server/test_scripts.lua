@@ -378,7 +378,7 @@ case("nodes: scripts of all workers count as one", function(c)
     c("EVAL", "caret.node('^counts'):kill()", 0)
 end)
 
-case("errors of what a script ends with have its place, and their function's name, however often it ran", function(c)
+case("errors of what a script ends with have its place, and their function's name, also later", function(c)
     for _, one in ipairs({
         {"return cjson.decode('')", "1: Expected value but found T_END at character 1"},
         {"local x = 1\n\nreturn cmsgpack.unpack('\\193')\n", "3: Bad data format in input."},
@@ -387,7 +387,8 @@ case("errors of what a script ends with have its place, and their function's nam
         {"return tonumber()", "1: bad argument #1 to 'tonumber' (value expected)"},
         {"return assert(false, 'x')", "1: x"},
         {"return error('driver:4: x')", "1: driver:4: x"},
-        {"return cjson.encode({[true] = 's'})", "1: Cannot serialise boolean: table key must be a number or string"},
+        {"return cjson.encode({[true] = 's'})",
+            "1: Cannot serialise boolean: table key must be a number or string"},
     }) do
         local text = ("ERR user_script:%s script: "):format(one[2])
         fails(c("EVAL", one[1], 0), text)
@@ -395,8 +396,10 @@ case("errors of what a script ends with have its place, and their function's nam
         for _ = 1, 300 do fails(c:read(), text) end
     end
     fails(c("EVAL", "return error('x', 0)", 0), "ERR x script: ")
-    c("FUNCTION", "LOAD", "#!lua name=l\nredis.register_function('f', function()\nreturn cjson.decode('') end)")
-    fails(c("FCALL", "f", 0), "ERR user_function:3: Expected value but found T_END at character 1 script: f, ")
+    c("FUNCTION", "LOAD", "#!lua name=l\n" ..
+        "redis.register_function('f', function()\nreturn cjson.decode('') end)")
+    fails(c("FCALL", "f", 0),
+        "ERR user_function:3: Expected value but found T_END at character 1 script: f, ")
     c("FUNCTION", "FLUSH")
 end)
 

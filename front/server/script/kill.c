@@ -13,8 +13,8 @@
  *                     memory
  *     after ten seconds in Lua  the watcher ends the worker
  *
- * ThreadSanitizer hands a signal on when the thread calls the C library, so code that calls nothing comes to the last of
- * these there.
+ * ThreadSanitizer hands a signal on when the thread calls the C library, so code that calls nothing comes to the last
+ * of these there.
  *
  * What was told to end makes nobody BUSY any more: that it has ended may take a while on a machine that has no time.
  */

@@ -121,7 +121,8 @@ local function loading(yes)
 end
 loading(false)
 
--- So that a C function that the script ends with, by a tail call, is called from a place that an error can tell.
+-- So that a C function that the script ends with, by a tail call, is called from a place that an error can
+-- tell.
 local function call(script, ...)
     local answer = script(...)
     return answer
