@@ -245,7 +245,8 @@ function TestFunctions:test_dump()
     lu.assertEquals(ydb.dump("^t", "2"), '^t(2)=5')
     lu.assertStrContains(ydb.dump("^t", 1), '"y"\n...etc')
     lu.assertEquals(ydb.dump(ydb.node("^t")[2]), '^t(2)=5')
-    lu.assertEquals(ydb.dump("^none"), "")
+    lu.assertNil(ydb.dump("^none"))
+    lu.assertNil(ydb.node("^none"):dump())
     ydb.set("^t", 2, "\133", "\255\195\128") -- bytes, as str2zwr() has them
     lu.assertEquals(ydb.dump("^t", 2, 9), '^t(2)=5\n^t(2,$C(133))=$C(255)_"\195"_$C(128)')
     local child = ydb.node("^t")[2]["\133"]

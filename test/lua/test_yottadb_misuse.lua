@@ -72,6 +72,8 @@ local arguments = {
     {function() ydb.node() end, 1, "node", "string", "nil"},
     {function() ydb.node("^t", t) end, 2, "node", "string", "boolean"},
     {function() ydb.node("^t", {t}) end, 2, "node", "string", "boolean"},
+    {function() return n[{}] end, 1, "node", "string", "table"},
+    {function() return n[{1}] end, 1, "node", "string", "table"},
     {function() ydb.key("^t", {t}) end, 2, "key", "string", "boolean"},
     {function() local _ = n[t] end, 1, "node", "string", "boolean"},
     {function() local _ = n(1, t) end, 2, "node", "string", "boolean"},
@@ -153,6 +155,14 @@ function TestMisuse:test_what_locks_must_be()
     for _, wrong in ipairs {t, 5, print} do
         lu.assertErrorMsgContains("must all be cachearrays", ydb.lock, {"^t", wrong})
     end
+end
+
+function TestMisuse:test_a_list_with_a_hole()
+    local holed = {1, 2, 3}
+    holed[2] = nil
+    local ok, err = pcall(ydb.get, "^t", holed)
+    lu.assertEquals(ok, #holed == 1) -- either is a length of it, and LuaJIT says so
+    if not ok then lu.assertStrContains(err, "bad argument #2 to 'get' (string expected, got nil)") end
 end
 
 function TestMisuse:test_nothing_was_changed()

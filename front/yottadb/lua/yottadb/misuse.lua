@@ -69,24 +69,30 @@ local function called()
     return methods[name] and name, 1
 end
 
--- Which of the arguments can't be (a part of) an address?
-local function bad_address(from, n, ...)
+-- Is that argument of the type that was complained of, or a table with such a subscript in it?
+local function has_type(arg, got)
+    if core.typename(arg) == got then return true end
+    if type(arg) == "table" and not core.isnode(arg) then
+        for place = 1, #arg do
+            if core.typename(arg[place]) == got then return true end
+        end
+    end
+    return false
+end
+
+-- Which of the arguments can't be (a part of) an address, as it is of that type?  A node can be the first.
+-- What the C part has put after them is not among them.
+local function bad_address(from, n, got, ...)
     for i = from, n do
         local arg = select(i, ...)
-        if type(arg) == "table" and not core.isnode(arg) then
-            for _, sub in ipairs(arg) do
-                if type(sub) ~= "string" and type(sub) ~= "number" then return i end
-            end
-        elseif type(arg) ~= "string" and type(arg) ~= "number" and not (i == 1 and core.isnode(arg)) then
-            return i
-        end
+        if not (i == 1 and core.isnode(arg)) and has_type(arg, got) then return i end
     end
     return n
 end
 
 -- Of n arguments the value: the last; but n.__ = value has been the third.
 local function value(front, n, name) return name and n or front + 1 end
-local function subscript(front, n, _, ...) return bad_address(front + 1, n, ...) end
+local function subscript(front, n, _, got, ...) return bad_address(front + 1, n, got, ...) end
 local function first(front) return front + 1 end
 
 -- What the C part says, a function that says which argument that is, and what the called one is if it has no
@@ -104,7 +110,7 @@ function misuse.reword(text, ...)
         local got = text:match(case[1])
         if got then
             local name, front = called()
-            local at = case[2](front, select("#", ...), name, ...)
+            local at = case[2](front, select("#", ...), name, got, ...)
             return ("bad argument #%d to '%s' (string expected, got %s)"):format(at - front, name or case[3],
                 got == "nothing" and "no value" or got)
         end

@@ -118,7 +118,7 @@ function class.gettree(n, maxdepth, filter)
     return read(n, maxdepth and maxdepth + 1, ask)
 end
 
---- ZWR text of the node and everything below it, maxlines lines at most (30).
+--- ZWR text of the node and everything below it, maxlines lines at most (30); nil: there is nothing.
 function class.dump(n, maxlines)
     misuse.check(1, "dump", "number", maxlines)
     local lines = {}
@@ -134,7 +134,7 @@ function class.dump(n, maxlines)
             if not add(child, value) then break end
         end
     end
-    return table.concat(lines, "\n")
+    return lines[1] and table.concat(lines, "\n")
 end
 
 --- All methods by name, as the program may call them: name and __name.
