@@ -126,8 +126,10 @@ note $? "a program gets its arguments and the database"
 want=1
 usage run --db "$db" "$dir/p.lua" 7 oh
 complains "p.lua:6: oh"
+want=3 # as every file that can't be read
 usage run "$dir/none.lua"
 complains "none.lua"
+want=1
 echo 'x y' >"$dir/bad.lua"
 usage run "$dir/bad.lua"
 complains "bad.lua:1"

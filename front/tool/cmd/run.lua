@@ -21,7 +21,15 @@ local function provide(o)
     end})
 end
 
+-- A file that can't be read is not an error in the program.
+local function look_for(path)
+    local file, wrong = io.open(path)
+    if not file then command.fail(wrong, 3) end
+    file:close()
+end
+
 local function run(o)
+    if o[1] ~= "-" then look_for(o[1]) end
     local f, wrong = loadfile(o[1] ~= "-" and o[1] or nil)
     if not f then command.fail(wrong, 1) end
     provide(o)
