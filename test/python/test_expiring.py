@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import threading
 from datetime import timedelta
 
@@ -46,6 +47,31 @@ class Expire(Case):
         while self.cache.cull():
             pass
         self.assertEqual(self.n.data, 0)
+
+    def test_prefixes(self):
+        """Long keys go with their beginning, too, and keys of bytes."""
+        keys = ["a:1", "a:" + "x" * 500, b"a:\xff", "a", "b:1", "b:" + "x" * 500]
+        for key in keys:
+            self.cache.set(key, 1, 60)
+        for i in range(250):
+            self.cache.set("a:%d" % i, i)
+        self.cache.clear_prefix("a:")
+        self.assertEqual([self.cache.has(key) for key in keys], [False, False, False, True, True, True])
+        self.assertEqual([self.n[name].count() for name in ("v", "e")], [3, 3])
+        self.cache.clear_prefix("")
+        self.assertEqual(self.n.data, 0)
+
+    def test_shrink(self):
+        for i in range(300):
+            self.cache.set("k%d" % i, i, 1000 - i if i % 3 == 0 else None)
+        self.assertEqual((self.cache.shrink(301, 3), self.cache.shrink(300, 3)), (0, 100))
+        self.assertEqual((self.n["e"].data, self.n["v"].count()), (0, 200))  # those that expire were 100
+        self.assertEqual((self.cache.shrink(0, 200), self.n["v"].count()), (1, 199))
+        self.assertEqual((self.cache.shrink(0, 0), self.cache.shrink(0, 0), self.n.data), (199, 0, 0))
+        for i in range(30):
+            self.cache.set("k%d" % i, i, 10 + i)
+        self.cache.shrink(30, 3)
+        self.assertEqual([i for i in range(30) if self.cache.has("k%d" % i)], list(range(10, 30)))
 
     def test_memoize(self):
         calls = []
@@ -94,9 +120,13 @@ class Expire(Case):
         self.assertEqual((c.get_many("a", "b", "c"), c.has("a"), c.add("a", 5)), ([1, [2], None], True, False))
         self.assertEqual((c.inc("a"), c.dec("a", 3), c.inc("new", 4)), (2, -1, 4))
         self.assertEqual((c.delete("a"), c.get("a"), c.clear(), c.get("b")), (True, None, True, None))
+        c.serializer = json
+        c.set("a", {"b": 1})
+        self.assertEqual((self.n["v", "ka"].value, c.get("a"), c.serializer), ('{"b": 1}', {"b": 1}, json))
 
     def test_aiocache(self):
         try:
+            from aiocache.serializers import JsonSerializer
             from caret.contrib.aiocache import CaretCache
         except ImportError:
             self.skipTest("aiocache is not installed")
@@ -113,8 +143,20 @@ class Expire(Case):
             self.assertEqual((await c.expire("x", 60), await c.delete("x"), await c.delete("x")), (True, 1, 0))
             self.assertEqual((await c.set("a", [2], _cas_token=[0]), await c.set("a", [2], _cas_token=[1])), (False, True))
             self.assertEqual((await c._redlock_release("a", [1]), await c._redlock_release("a", [2])), (0, 1))
+            await c.set("a", 1, namespace="x:")
+            await c.set("a", 2, namespace="y:")
+            await c.clear(namespace="x:")
+            self.assertEqual((await c.exists("a", namespace="x:"), await c.get("a", namespace="y:")), (False, 2))
+            self.assertEqual(await c.raw("get", "y:a"), 2)
             await c.clear()
-            self.assertIsNone(await c.get("a"))
+            self.assertIsNone(await c.get("a", namespace="y:"))
+            j = CaretCache(self.n, serializer=JsonSerializer())
+            await j.set("n", 2)
+            self.assertEqual((await j.increment("n", 3), await j.get("n")), (5, 5))
+            self.assertEqual((await j.increment("m", 3), await j.get("m")), (3, 3))
+            await j.set("n", "word")
+            with self.assertRaises(TypeError):
+                await j.increment("n")
 
         asyncio.run(body())
 
@@ -153,6 +195,13 @@ class Expire(Case):
         self.assertEqual(SessionStore(session.session_key)["user"], 5)
         cache.clear()
         self.assertIsNone(cache.get("a"))
+        small = type(caches["default"])(self.path, {"OPTIONS": {"NAME": "^small", "MAX_ENTRIES": 64}})
+        for i in range(200):
+            (small.set if i % 2 else small.add)(str(i), i)
+            cache.set(str(i), i)  # has no MAX_ENTRIES
+        self.assertEqual((cache.get_many(map(str, range(200))).popitem(), small.get("199")), (("199", 199), 199))
+        self.assertLess(sum(str(i) in small for i in range(200)), 66)
+        self.assertTrue(all(str(i) in cache for i in range(200)))
 
 
 if __name__ == "__main__":

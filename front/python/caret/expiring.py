@@ -2,17 +2,23 @@
 
 ^c("v",key) is a value, ^c("e",key) the time when it expires, ^c("t",time,key) an index of that.  All three change in one
 transaction, so a death in its midst leaves none of them half done.
+
+A key is k and the key; of a long one l, its beginning and its hash.  So those that begin alike are beside each other.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
+import operator
 import pickle
 import time
 from typing import Any, Callable, Optional
 
 BATCH = 100
+LONG = 200  # bytes: longer keys are kept by their hash
+BEGIN = 100  # bytes that it keeps of them
 
 
 class Expiring:
@@ -21,12 +27,15 @@ class Expiring:
     def __init__(self, node: Any, codec: Any = pickle, clock: Callable[[], float] = time.time) -> None:
         self.db = node.db
         self._values, self._expires, self._index = node["v"], node["e"], node["t"]
-        self._codec, self._clock = codec, clock
+        self.codec, self._clock = codec, clock
 
     @staticmethod
-    def _sub(key: Any) -> bytes:
-        data = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else bytes(key)
-        return b"k" + data if len(data) <= 200 else b"h" + hashlib.sha256(data).digest()
+    def _bytes(key: Any) -> bytes:
+        return key.encode("utf-8", "surrogateescape") if isinstance(key, str) else bytes(key)
+
+    def _sub(self, key: Any) -> bytes:
+        data = self._bytes(key)
+        return b"k" + data if len(data) <= LONG else b"l" + data[:BEGIN] + hashlib.sha256(data).digest()
 
     def _alive(self, sub: bytes) -> bool:
         expires = self._expires[sub].float()
@@ -40,7 +49,7 @@ class Expiring:
         """The value; the default if there is none, or it has expired."""
         sub = self._sub(key)
         data = self._values[sub].bytes
-        return self._codec.loads(data) if data is not None and self._alive(sub) else default
+        return self.codec.loads(data) if data is not None and self._alive(sub) else default
 
     def has(self, key: Any) -> bool:
         return self._data(self._sub(key)) is not None
@@ -64,13 +73,13 @@ class Expiring:
 
     def set(self, key: Any, value: Any, seconds: Optional[float] = None) -> None:
         """Set a value, for so many seconds; None: for ever."""
-        data = self._codec.dumps(value)
+        data = self.codec.dumps(value)
         self.db.run(self._put, self._sub(key), data, seconds)
         self.cull()
 
     def add(self, key: Any, value: Any, seconds: Optional[float] = None) -> bool:
         """Set it if there is none; was it set?"""
-        sub, data = self._sub(key), self._codec.dumps(value)
+        sub, data = self._sub(key), self.codec.dumps(value)
 
         def body() -> bool:
             if self._data(sub) is not None:
@@ -93,7 +102,7 @@ class Expiring:
 
         return bool(self.db.run(body))
 
-    def incr(self, key: Any, by: int = 1) -> Any:
+    def incr(self, key: Any, by: Any = 1, add: Callable[[Any, Any], Any] = operator.add) -> Any:
         """Add; None: there is no value.  It expires when it did before."""
         sub = self._sub(key)
 
@@ -101,8 +110,8 @@ class Expiring:
             data = self._data(sub)
             if data is None:
                 return None
-            value = self._codec.loads(data) + by
-            self._values[sub].set(self._codec.dumps(value))
+            value = add(self.codec.loads(data), by)
+            self._values[sub].set(self.codec.dumps(value))
             return value
 
         return self.db.run(body)
@@ -125,6 +134,47 @@ class Expiring:
 
         self.db.run(body)
 
+    def clear_prefix(self, prefix: Any) -> None:
+        """Forget all whose keys begin so; also other long keys whose first 100 bytes are the prefix's."""
+        data = self._bytes(prefix)
+        for begin in (b"k" + data, b"l" + data[:BEGIN]):
+            while self.db.run(self._forget_some, self._values.prefix(begin), BATCH):
+                pass
+
+    def _forget_some(self, nodes: Any, most: int) -> int:
+        found = list(itertools.islice(nodes, most))
+        for sub in found:
+            self._forget(self._bytes(sub))
+        return len(found)
+
+    def shrink(self, most: int, part: int) -> int:
+        """If there are so many values or more, forget one in `part` of them, or all (0); how many.
+
+        What has expired goes first, then what expires next, then any.
+        """
+        count = int(self._values.count())
+        if count < most:
+            return 0
+        if part == 0:
+            self.clear()
+            return count
+        wanted = left = count // part
+        while left > 0:
+            gone = int(self.db.run(self._forget_next, min(left, BATCH)))
+            if gone == 0:
+                break
+            left -= gone
+        return wanted - left
+
+    def _forget_next(self, most: int) -> int:
+        first = self._index.first
+        if first is not None:
+            return self._forget_some(first, most)
+        node = self._values.random()
+        if node is not None:
+            self._forget(self._bytes(node.sub))
+        return int(node is not None)
+
     def cull(self, most: int = BATCH) -> int:
         """Forget some of what has expired; how many."""
         now = self._clock()
@@ -139,9 +189,7 @@ class Expiring:
             first = self._index.first
             if first is None or float(first.sub) > now:
                 break
-            for sub in list(first):
-                self._forget(sub.encode("utf-8", "surrogateescape"))
-                count += 1
+            count += self._forget_some(first, most - count)
         return count
 
 

@@ -14,6 +14,17 @@ from aiocache.serializers import NullSerializer
 from caret.expiring import Expiring
 
 
+def _sum(value: Any, by: int) -> Any:
+    """A serializer may have made text of a number; then it stays text."""
+    if not isinstance(value, (str, bytes)):
+        return value + by
+    try:
+        made = str(int(value) + by)
+    except ValueError:
+        raise TypeError("Value is not an integer") from None
+    return made if isinstance(value, str) else made.encode()
+
+
 class CaretCache(BaseCache):  # type: ignore[type-arg,misc,unused-ignore]
     """Below a node.  Calls are made directly: they take less than a switch of threads."""
 
@@ -63,8 +74,8 @@ class CaretCache(BaseCache):  # type: ignore[type-arg,misc,unused-ignore]
 
     async def _increment(self, key: str, delta: int, _conn: Any = None) -> Any:
         def body() -> Any:
-            made = self._cache.incr(key, delta)
-            return delta if made is None and self._cache.add(key, delta) else made
+            made = self._cache.incr(key, delta, _sum)
+            return delta if made is None and self._cache.add(key, self.serializer.dumps(delta)) else int(made)
 
         return self._cache.db.run(body)
 
@@ -75,8 +86,14 @@ class CaretCache(BaseCache):  # type: ignore[type-arg,misc,unused-ignore]
         return int(self._cache.delete(key))
 
     async def _clear(self, namespace: Any = None, _conn: Any = None) -> bool:
-        self._cache.clear()
+        if namespace:
+            self._cache.clear_prefix(namespace)
+        else:
+            self._cache.clear()
         return True
+
+    async def _raw(self, command: str, *args: Any, encoding: Any = None, _conn: Any = None, **options: Any) -> Any:
+        return getattr(self._cache, command)(*args, **options)
 
     async def _redlock_release(self, key: str, value: Any) -> int:
         return int(self._cache.db.run(lambda: self._cache.get(key) == value and self._cache.delete(key)))

@@ -17,11 +17,19 @@ Timeout = Union[int, timedelta, None]
 
 
 class CaretCache(BaseCache):
-    """Below a node; timeouts are seconds, 0: never."""
+    """Below a node; timeouts are seconds, 0: never.  Its serializer has dumps and loads; options are cachelib's."""
 
-    def __init__(self, node: Any, default_timeout: int = 300) -> None:
-        super().__init__(default_timeout)
+    def __init__(self, node: Any, default_timeout: Any = 300, **options: Any) -> None:
+        super().__init__(default_timeout, **options)
         self._cache = Expiring(node)
+
+    @property
+    def serializer(self) -> Any:
+        return self._cache.codec
+
+    @serializer.setter
+    def serializer(self, codec: Any) -> None:
+        self._cache.codec = codec
 
     def _seconds(self, timeout: Timeout) -> Optional[float]:
         wanted: Any = self.default_timeout if timeout is None else timeout

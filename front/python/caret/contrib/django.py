@@ -3,7 +3,9 @@
     CACHES = {"default": {"BACKEND": "caret.contrib.django.Cache", "LOCATION": "/var/lib/app/cache.caret"}}
     SESSION_ENGINE = "django.contrib.sessions.backends.cache"
 
-With OPTIONS = {"NAME": "^other"} it is below another variable.
+With OPTIONS = {"NAME": "^other"} it is below another variable.  MAX_ENTRIES and CULL_FREQUENCY are as in Django, but
+nothing is forgotten for its number unless MAX_ENTRIES is given; it is looked at by each set of a small cache, and by one
+of a 32nd part of MAX_ENTRIES of another.
 """
 
 from __future__ import annotations
@@ -23,6 +25,14 @@ class Cache(BaseCache):  # type: ignore[misc,unused-ignore]
         super().__init__(params)
         options = params.get("OPTIONS") or {}
         self._cache = Expiring(shared(location)[options.get("NAME", "^django")])  # one object for each thread
+        self._limited = "MAX_ENTRIES" in options or "MAX_ENTRIES" in params or "max_entries" in params
+        self._sets = 0
+
+    def _make_room(self) -> None:
+        if self._limited:
+            self._sets += 1
+            if self._sets % max(1, self._max_entries // 32) == 0:
+                self._cache.shrink(self._max_entries, self._cull_frequency)
 
     def _key(self, key: Any, version: Any) -> str:
         made: str = self.make_and_validate_key(key, version=version)
@@ -36,10 +46,14 @@ class Cache(BaseCache):  # type: ignore[misc,unused-ignore]
         return self._cache.get(self._key(key, version), default)
 
     def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> None:
-        self._cache.set(self._key(key, version), value, self._seconds(timeout))
+        name = self._key(key, version)
+        self._make_room()
+        self._cache.set(name, value, self._seconds(timeout))
 
     def add(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> bool:
-        return self._cache.add(self._key(key, version), value, self._seconds(timeout))
+        name = self._key(key, version)
+        self._make_room()
+        return self._cache.add(name, value, self._seconds(timeout))
 
     def touch(self, key: Any, timeout: Any = DEFAULT_TIMEOUT, version: Any = None) -> bool:
         return self._cache.touch(self._key(key, version), self._seconds(timeout))

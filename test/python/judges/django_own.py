@@ -1,0 +1,43 @@
+"""Django's own tests of a cache, on caret.contrib.django.  The folder tests of Django's sdist is the first argument.
+
+    python3 test/python/judges/django_own.py FOLDER
+"""
+
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, sys.argv[1])
+import django  # noqa: E402
+from django.conf import settings  # noqa: E402
+
+settings.configure(
+    SECRET_KEY="tests",
+    USE_TZ=False,
+    DATABASES={name: {"ENGINE": "django.db.backends.sqlite3"} for name in ("default", "other")},
+    DEFAULT_AUTO_FIELD="django.db.models.AutoField",
+    INSTALLED_APPS=["django.contrib.sites", "django.contrib.sessions", "cache"],
+    MIDDLEWARE=["django.contrib.sessions.middleware.SessionMiddleware"],
+    ROOT_URLCONF="urls",
+    TEMPLATES=[{"BACKEND": "django.template.backends.django.DjangoTemplates", "APP_DIRS": True}],
+)
+django.setup()
+from cache.tests import BaseCacheTests, caches_setting_for_tests  # noqa: E402
+from django.test import TestCase, override_settings  # noqa: E402
+from django.test.runner import DiscoverRunner  # noqa: E402
+
+folder = tempfile.TemporaryDirectory()
+where = {"BACKEND": "caret.contrib.django.Cache", "LOCATION": os.path.join(folder.name, "django.caret")}
+
+
+@override_settings(CACHES=caches_setting_for_tests(**where))
+class CaretCacheTests(BaseCacheTests, TestCase):
+    pass
+
+
+class Runner(DiscoverRunner):
+    def build_suite(self, *args, **kwargs):
+        return self.test_loader.loadTestsFromTestCase(CaretCacheTests)
+
+
+sys.exit(bool(Runner().run_tests([])))
