@@ -29,6 +29,8 @@
 #ifndef CARET_PYTHON_BINDING_H
 #define CARET_PYTHON_BINDING_H
 
+#include <pyconfig.h> /* Py_GIL_DISABLED, if there is none */
+
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_GIL_DISABLED /* builds without a GIL have no limited API before 3.15 */
 #define Py_LIMITED_API 0x030B0000

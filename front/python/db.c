@@ -375,7 +375,7 @@ static const PyMethodDef session_own_methods[] = {
 
 static PyMethodDef methods[64], session_methods[64];
 
-static void join(PyMethodDef *to, const PyMethodDef *own)
+static void join_methods(PyMethodDef *to, const PyMethodDef *own)
 {
     const PyMethodDef *tables[] = {own, caret__py_transaction_methods, caret__py_lock_methods,
                                    caret__py_admin_methods, caret__py_log_methods};
@@ -403,12 +403,17 @@ static PyType_Spec spec = {"caret.Database", sizeof(struct caret__py_owner), 0,
 static PyType_Spec session_spec = {"caret.Session", sizeof(struct caret__py_owner), 0,
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, session_slots};
 
+static void join(void)
+{
+    join_methods(methods, own_methods);
+    join_methods(session_methods, session_own_methods);
+}
+
 int caret__py_add_owners(PyObject *module, struct caret__py_state *st)
 {
-    if (methods[0].ml_name == NULL) {
-        join(methods, own_methods);
-        join(session_methods, session_own_methods);
-    }
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* interpreters may come side by side */
+
+    pthread_once(&once, join);
     st->database = caret__py_type(module, &spec, "Database");
     st->session = caret__py_type(module, &session_spec, "Session");
     return st->database == NULL || st->session == NULL ? -1 : 0;

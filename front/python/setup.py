@@ -47,7 +47,7 @@ class Build(build_ext):
                 command[-4:-4] = ["-I" + include]
             for key, value in ext.define_macros:
                 command[-4:-4] = ["-D%s=%s" % (key, value) if value else "-D" + key]
-            compiler.spawn(command)
+            self.spawn(command)
             return target
 
         os.makedirs(folder, exist_ok=True)

@@ -160,7 +160,8 @@ class Classes(Case):
                 self.Oak(bad)
 
     def test_memory(self):
-        self.assertLessEqual(sys.getsizeof(self.n["x" * 16]), 112)
+        head = sys.getsizeof(object()) - 16  # what builds without a GIL have more
+        self.assertLessEqual(sys.getsizeof(self.n["x" * 16]), 112 + head)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,15 @@ sys.exit(sys.version_info < (3, 11) or not os.path.exists(os.path.join(sysconfig
     exit 77
 fi
 
-# What a build without the GIL compiles, with the headers of one that has it; such a Python is in no registry of ours.
+# What a build without the GIL compiles, with the headers of one that has it, and a pyconfig.h that says as its own does
+# that there is none; such a Python is in no registry of ours.
 for headers in /usr/include/python3.1[3-9] "${HOME:-/}"/.pyenv/versions/3.1[3-9]*/include/python3.1*; do
     [ -f "$headers/Python.h" ] || continue
+    rm -rf "$dir/free"
+    cp -r "$headers" "$dir/free" && echo '#define Py_GIL_DISABLED 1' >>"$dir/free/pyconfig.h"
     for file in "$source"/front/python/*.c; do
-        cc -fsyntax-only -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -DPy_GIL_DISABLED=1 -I"$source/include" \
-            -I"$source/src" -I"$source/front" -isystem "$headers" "$file" || break
+        cc -fsyntax-only -std=gnu17 -Wall -Wextra -Werror -D_GNU_SOURCE -I"$source/include" \
+            -I"$source/src" -I"$source/front" -isystem "$dir/free" "$file" || break
     done >"$dir/out" 2>"$dir/err" && [ ! -s "$dir/err" ]
     note $? "it compiles for Python without the GIL, with $headers"
 done
