@@ -94,6 +94,7 @@ core = Extension(
     py_limited_api=not FREE_THREADED,
 )
 setup(
+    license="MIT",  # here, as old setuptools and new ones want it in pyproject.toml in different ways
     ext_modules=[core],
     cmdclass={"build_ext": Build, "build_py": Copy, "sdist": Pack},
     options={} if FREE_THREADED else {"bdist_wheel": {"py_limited_api": "cp311"}},
