@@ -19,6 +19,7 @@ struct iter {
     struct caret__py_owner *owner;
     PyObject *view;      /* of the node; NULL: str */
     PyTypeObject *class; /* of nodes */
+    PyObject *pair;      /* that items() gave last: it is given again if nobody else has it */
     enum caret__py_what what;
     enum stage stage;
     bool busy, bounded;
@@ -59,6 +60,7 @@ static void dealloc(PyObject *self)
     Py_XDECREF(it->bounds.from);
     Py_XDECREF(it->bounds.to);
     Py_XDECREF(it->view);
+    Py_XDECREF(it->pair);
     Py_XDECREF((PyObject *)it->class);
     Py_XDECREF((PyObject *)it->owner);
     PyObject_Free(self);
@@ -237,11 +239,24 @@ static PyObject *value_made(struct iter *it, caret_slice v)
     return v.data == NULL ? Py_NewRef(Py_None) : caret__py_value(it->view, v);
 }
 
+/* Has nobody the pair that was given last?  Then it can be filled again, as enumerate() and zip() do.  Not with a view:
+ * what that makes might have a cycle through the pair, of which the collector would not know. */
+static inline bool pair_free(const struct iter *it)
+{
+#ifdef Py_GIL_DISABLED
+    (void)it;
+    return false; /* the count is not all there is */
+#else
+    return it->pair != NULL && Py_REFCNT(it->pair) == 1;
+#endif
+}
+
 /* The value first: it is the session's, and what comes after may use that. */
 static PyObject *item_made(struct iter *it, caret_slice v)
 {
     PyObject *value = value_made(it, v), *sub = value != NULL ? caret__py_last_sub(&it->at.node) : NULL;
-    PyObject *pair = sub != NULL ? PyTuple_New(2) : NULL;
+    bool again = pair_free(it);
+    PyObject *pair = sub == NULL ? NULL : again ? it->pair : PyTuple_New(2);
 
     if (pair == NULL) {
         Py_XDECREF(value);
@@ -250,6 +265,10 @@ static PyObject *item_made(struct iter *it, caret_slice v)
     }
     PyTuple_SetItem(pair, 0, sub);
     PyTuple_SetItem(pair, 1, value);
+    if (again)
+        Py_INCREF(pair);
+    else if (it->pair == NULL && it->view == NULL)
+        it->pair = Py_NewRef(pair);
     return pair;
 }
 

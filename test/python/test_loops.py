@@ -139,5 +139,28 @@ class Walks(Case):
         self.assertRaises(caret.Error, tree["^x"].set, 1)
 
 
+class Pairs(Case):
+    def test_are_kept_as_they_were(self):
+        """items() fills a pair again that nobody has; what somebody has stays."""
+        self.n.settree({i: str(i) for i in range(200)})
+        expected = [(i, str(i)) for i in range(200)]
+        self.assertEqual(list(self.n.items()), expected)
+        kept, odd = [], {}
+        for i, pair in enumerate(self.n.items()):
+            self.assertEqual(pair, expected[i])
+            if i % 3 == 0:
+                kept.append(pair)
+            if i % 2:
+                odd[pair] = i  # by its hash
+        self.assertEqual(kept, expected[::3])
+        self.assertEqual(odd, {pair: pair[0] for pair in expected[1::2]})
+
+    def test_with_a_view(self):
+        n = self.n.view((repr, lambda data: [data]))
+        n.settree({1: "a", 2: "b"})
+        got = [(pair, id(pair[1])) for pair in n.items()]
+        self.assertEqual([len({i for _, i in got}), [sub for (sub, _), _ in got]], [2, [1, 2]])
+
+
 if __name__ == "__main__":
     main()
