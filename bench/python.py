@@ -51,9 +51,9 @@ def ours(folder):
         node.value = node.value
 
     session = node.lock()
-    names = dict(db=db, n=n, k=k, node=node, both=both, decorated=decorated, lock=session, run=db.run, none=list().clear)
+    names = dict(db=db, n=n, k=k, node=node, count=k[0], both=both, decorated=decorated, lock=session, run=db.run, none=list().clear)
     texts = {"loop": "pass", "METH_NOARGS": "none()", "get": "node.value", "set": "node.value = 'value'",
-             "incr": "k[0].incr()", "child": "n['a']", "child of each": "n[i]", "two children": "n['a']['b']",
+             "incr": "count.incr()", "incr of a child": "k[0].incr()", "child": "n['a']", "child of each": "n[i]", "two children": "n['a']['b']",
              "txn get+set": "run(both)", "txn get+set, decorated": "decorated()"}
     made = {name: lambda text=text: timed_text(text, names, LOOPS) for name, text in texts.items()}
     made["step"] = lambda: per_element("for s in k: pass", names, 1000, 20)
