@@ -29,7 +29,7 @@ done
 
 # A copy, as building leaves files beside the sources.
 mkdir "$dir/checkout"
-(cd "$source" && tar --exclude=front/python/build -cf - layers LICENSE include src front/python) |
+(cd "$source" && tar --exclude=front/python/build -cf - layers LICENSE include src front/m/errors.def front/python) |
     tar -xf - -C "$dir/checkout"
 cd "$dir/checkout/front/python" || exit 1
 keep $python setup.py -q sdist -d "$dir/dist"
@@ -44,7 +44,7 @@ cd "$dir" || exit 1
 
 ls dist/*-cp311-abi3-linux_*.whl >"$dir/out" 2>&1
 note $? "it is one for all versions"
-$python -m zipfile -l dist/*.whl | awk 'NR > 1 { print $1 }' | grep -v dist-info | grep -vE '^caret/([a-z_]*\.pyi?|py\.typed|_core\.abi3\.so|contrib/[a-z_]*\.py)$' >"$dir/out"
+$python -m zipfile -l dist/*.whl | awk 'NR > 1 { print $1 }' | grep -v dist-info | grep -vE '^caret/([a-z_]*\.pyi?|py\.typed|_core\.abi3\.so|contrib/[a-z_]*\.py|yottadb/([a-z_]*\.py|errors\.def))$' >"$dir/out"
 [ ! -s "$dir/out" ]
 note $? "nothing else is in it"
 $python -m zipfile -e dist/*.whl installed
