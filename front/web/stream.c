@@ -5,10 +5,11 @@
  *   stream:write(text)          -> true; false: nobody reads it any more
  *   stream:close()              what was written still goes out
  *   stream:open()               does anybody read it?
+ *   stream:waiting()            bytes that were not taken yet
  *
  * Lua writes into a buffer, and libmicrohttpd takes from it when the socket has room.  A connection without
  * anything to send is suspended: it costs no time.  What is written resumes it.  A browser that reads nothing
- * has MOST bytes waiting at most: then the buffer is dropped, and the connection ends.
+ * has MOST bytes and one event waiting at most: then the buffer is dropped, and the connection ends.
  *
  * A stream is shared by a Lua object and the response of a connection; whichever goes last frees it.  All of
  * this runs in one thread.
@@ -201,7 +202,7 @@ int caret__stream_new(lua_State *L)
 
 static bool append(struct stream *s, const char *text, size_t n)
 {
-    if (n > MOST - s->used)
+    if (s->used > MOST)
         return false;
     if (s->used + n > s->cap) {
         size_t cap = s->cap == 0 ? 1024 : s->cap;
@@ -253,6 +254,12 @@ static int stream_open(lua_State *L)
     return 1;
 }
 
+static int stream_waiting(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)check(L)->used);
+    return 1;
+}
+
 static int stream_collect(lua_State *L)
 {
     struct stream *s = check(L);
@@ -267,8 +274,11 @@ static int stream_collect(lua_State *L)
 
 void caret__stream_class(lua_State *L)
 {
-    static const luaL_Reg methods[] = {
-        {"write", stream_write}, {"close", stream_close}, {"open", stream_open}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"write", stream_write},
+                                       {"close", stream_close},
+                                       {"open", stream_open},
+                                       {"waiting", stream_waiting},
+                                       {NULL, NULL}};
 
     luaL_newmetatable(L, CLASS);
     lua_newtable(L);

@@ -724,6 +724,51 @@ class Live(Case):
         self.w.picture("console-m")
 
 
+class Windows(Case):
+    """A browser has six connections to a server for all of its windows."""
+
+    lines = FOREST
+
+    def all_at_once(self):
+        """Everything that goes on for a while, in one window."""
+        w = self.w
+        w.go("#console")
+        for name in self.server_languages():
+            w.press(name)
+            until(name, lambda n=name: w.text(".tools [aria-pressed=true]") == [n])
+        area = w.one(".prompt textarea")
+        area.clear()
+        w.press("Lua")
+        area.send_keys("20 + 22", Keys.ENTER)
+        w.sees("42", ".said pre")
+        w.go("#log")
+        w.sees("Nothing was changed", ".log")
+        w.go("#live")
+        w.sees("caret", "[aria-label='Table of processes']")
+
+    def server_languages(self):
+        info = self.w.driver.execute_async_script("fetch('/api/info').then((a) => a.json()).then(arguments[0])")
+        return [{"lua": "Lua", "m": "M", "resp": "RESP"}[name] for name in info["languages"]]
+
+    def test_three_windows(self):
+        driver, address = self.w.driver, self.server.page
+        first = driver.current_window_handle
+        self.all_at_once()
+        for _ in range(2):
+            driver.switch_to.new_window("tab")
+            driver.get(address)
+            self.w.sees("connected", "#state")
+            self.all_at_once()
+        self.assertEqual(self.w.text("#lost"), [""])
+        while len(driver.window_handles) > 1:
+            driver.switch_to.window(driver.window_handles[-1])
+            driver.close()
+        driver.switch_to.window(first)
+        self.w.go("#console")
+        self.w.one(".prompt textarea").send_keys("'still ' .. 'here'", Keys.ENTER)
+        self.w.sees("still here", ".said pre")
+
+
 class Restart(Case):
     lines = FOREST
 

@@ -147,6 +147,48 @@ class Consoles(Served):
         self.server.post(f"console/{console[0]}/close")
         self.assertEqual([n for n, _ in console[1]], ["ended"])
 
+    def test_results_as_trees(self):
+        console = self.console("lua")
+        result = self.say(console, '{b = {1, {x = true}}, ["5"] = "y", long = ("z"):rep(100)}')[2]["results"][0]
+        self.assertEqual(result["tree"], [['"5"', "y"], ["b", [["1", 1], ["2", [["x", True]]]]], ["long", "z" * 100]])
+        self.say(console, 'db:set("^t", 1, "one") db:set("^t", 1, "b c", "two") db:set("^t", "x", 5, 3)')
+        result = self.say(console, 'db.node("^t")')[2]["results"][0]
+        self.assertEqual(result["tree"], [["1", [["=", "one"], ["b c", "two"]]], ["x", [["5", "3"]]]])
+        self.say(console, "t = {} t.t = t t.u = ('z'):rep(100)")
+        self.assertEqual(self.say(console, "t")[2]["results"][0]["tree"][0], ["t", "..."])
+        self.server.post(f"console/{console[0]}/close")
+
+    def test_results_of_any_size_and_bytes(self):
+        """None of them ends the console, or is more than a message has room for."""
+        console = self.console("lua")
+        for text, shown in ((r'"\xff\0\xfe"', '"\ufffd\\0\ufffd"'), ('("x"):rep(1e7)', "bytes in all"),
+                            ('local t = {} for i = 1, 5000 do t[i] = {a = ("q"):rep(5000)} end return t', "bytes in all")):
+            name, data = self.say(console, text)[1:]
+            self.assertEqual(name, "result")
+            self.assertIn(shown, data["results"][0]["text"])
+        self.assertLess(len(self.say(console, "table.unpack({}, 1, 100000)")[2]["results"]), 10000)
+        self.assertLess(len(self.say(console, 'error(("y"):rep(1e7))')[2]["text"]), 70000)
+        self.assertEqual(self.say(console, 'setmetatable({}, {__tostring = function() error("no") end})')[1], "error")
+        self.assertEqual(self.say(console, 'error(setmetatable({}, {__tostring = function() error("no") end}))')[1], "error")
+        out, _, data = self.say(console, 'print(("\u00e4\u20ac"):rep(30000)) print("\\xff") print("\\30{}\\31")')
+        self.assertEqual(out.replace("\x1e", "").replace("\x1f", ""), "\u00e4\u20ac" * 30000 + "\n\ufffd\n\n")
+        out = self.say(console, 'for _ = 1, 1000 do io.write(("x"):rep(1e5)) end')[0]
+        self.assertTrue(out.endswith("xx\n... the rest is not shown"), out[-100:])
+        self.assertEqual(self.say(console, "#[[" + "\n" * 59000 + "]]")[2]["results"][0]["text"], "58999")
+        self.assertEqual(self.say(console, "1 + 1")[2]["results"][0]["text"], "2")
+        self.server.post(f"console/{console[0]}/close")
+
+    def test_consoles_of_pages_that_died_make_room(self):
+        """A window that is hidden does not listen; those that are listened to stay."""
+        kept = [self.console("lua") for _ in range(8)]
+        self.assertEqual(self.server.post("console", {"language": "lua"})[1]["error"]["name"], "LIMIT")
+        kept[0][1].close()
+        self.assertEqual(self.say((kept[0][0], self.server.events("console/" + kept[0][0])), "1 + 1")[1], "result")
+        for console in kept:
+            self.server.post(f"console/{console[0]}/close")
+        for console in kept[1:]:
+            self.assertEqual([n for n, _ in console[1]], ["ended"])
+
     def test_a_statement_is_stopped(self):
         console = self.console("lua")
         self.say(console, "y = 5")
@@ -195,6 +237,13 @@ class Consoles(Served):
         self.assertEqual(self.say(console, 'RPUSH list a "b c"')[2]["results"][0]["text"], "(integer) 2")
         self.assertEqual(self.say(console, "LRANGE list 0 -1")[2]["results"][0]["text"], '1) "a"\n2) "b c"')
         self.assertIn("(error)", self.say(console, "NONSENSE")[2]["results"][0]["text"])
+        for text, answer in ((r'SET "a\x00b" "q\"uo\nte"', "OK"), (r'GET "a\x00b"', r'"q\"uo\nte"'), (r"SET 'it\'s' ''", "OK"),
+                             ('GET "it\'s"', '""'), ("SETRANGE big 9000000 y", "(integer) 9000001")):
+            self.assertEqual(self.say(console, text)[2]["results"][0]["text"], answer)
+        self.assertIn("bytes in all", self.say(console, "GET big")[2]["results"][0]["text"])
+        for text in ('GET "x', "GET 'x", 'GET "a"b'):
+            _, name, data = self.say(console, text)
+            self.assertEqual((name, data["text"]), ("error", "a quote does not end"))
         self.server.post(f"console/{console[0]}/close")
 
     @unittest.skipUnless(os.path.exists(BESIDE + "/caret-server"), "the server is not built")

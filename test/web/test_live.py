@@ -142,6 +142,47 @@ class Live(unittest.TestCase):
         self.assertEqual(keys[0], "^n(777)")
         self.assertEqual(self.server.request("GET", "/api/find?text=")[0], 400)
 
+    def test_channels_of_a_line(self):
+        """One stream for all that goes on in a window."""
+        line = self.server.events("line")
+        name, data = next(line)
+        self.assertEqual(name, "line")
+        mine = data["id"]
+        self.assertEqual(self.server.get("log", node="^by", line=mine, channel=1), {"channel": 1})
+        self.set("^by(1)", "first")
+        name, data = next(line)
+        self.assertEqual((name, data["c"], data["n"], data["d"]["list"][0]["node"]), ("to", 1, "changes", "^by(1)"))
+        self.assertEqual(self.server.request("GET", f"/api/log?line={mine}&channel=1")[0], 503)
+        self.assertEqual(self.server.request("GET", f"/api/log?line={mine}")[0], 400)
+        self.assertEqual(self.server.post(f"line/{mine}/leave", {"channel": 1}), (200, {}))
+        self.set("^by(2)", "nobody hears it")
+        self.server.get("find", text="value 777", in_="values", line=mine, channel=2)
+        told = []
+        for name, data in line:
+            self.assertEqual((name, data["c"]), ("to", 2))
+            if "n" not in data:
+                break
+            told.append((data["n"], data["d"].get("zwr")))
+        self.assertEqual(told[0], ("hit", "^n(777)"))
+        self.assertEqual(told[-1][0], "done")
+        self.server.get("log", node="^by", line=mine, channel=1)
+        line.close()
+        while self.server.request("GET", f"/api/live?line={mine}&channel=9")[0] != 404:
+            self.server.request("POST", f"/api/line/{mine}/leave", '{"channel": 9}')
+            self.set("^by(3)", "is anybody there")
+
+    def test_what_is_found_waits_for_the_browser(self):
+        """More than a stream holds is found at once: a browser that is slow gets all of it."""
+        program = os.path.join(FOLDER, "many.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write('local db = require("caret").open("%s") db:tp(function() for i = 1, 3000 do '
+                    'db:set("^much", i, ("<\\1>"):rep(100)) end end)' % self.path)
+        self.assertEqual(run(CARET, "run", program).stderr, "")
+        events = self.server.events("find", text="<", in_="values", node="^much", limit=9999)
+        next(events)
+        time.sleep(1)  # as a browser that does other things
+        self.assertEqual(sum(name == "hit" for name, _ in events), 2999)
+
     def test_browsers_that_leave_are_forgotten(self):
         for path in ("live", "log", "find?text=xyzzy"):
             for _ in range(40):  # more than there may be streams at once

@@ -13,7 +13,7 @@ local function show_key(key)
     return "[" .. show(key) .. "]"
 end
 
--- Numbers first, by value, then strings.
+--- The order of keys: numbers first, by value, then strings.
 local function before(a, b)
     if type(a) == type(b) and (type(a) == "number" or type(a) == "string") then return a < b end
     if type(a) ~= type(b) then return type(a) == "number" or type(b) ~= "number" and type(a) < type(b) end
@@ -60,6 +60,8 @@ function chunks.show(value)
     local text = value:__dump(LINES)
     return text ~= "" and text or tostring(value) .. "   -- nothing is there"
 end
+
+chunks.before = before
 
 local function is_unfinished(wrong)
     return wrong:find("<eof>'?$") ~= nil

@@ -36,12 +36,17 @@ local function take(self)
     if #self.input > MOST then self:kill(9) end
 end
 
+--- It reads the end of its input, when it has done what it does.
+function child:hang_up()
+    if self.into then http.close(self.into) end
+    self.into = nil
+end
+
 -- Its output has ended: it will, too.
 local function reap(self)
     self.app.loop:unwatch(self.out)
     http.close(self.out)
-    http.close(self.into)
-    self.into = nil
+    self:hang_up()
     local deadline = host.clock() + PATIENCE
     local function look()
         local how, number = host.wait(self.pid, false)
@@ -64,9 +69,20 @@ local function read(self)
     take(self)
 end
 
---- Send it bytes; false: it does not read them.
+-- What its pipe has room for; is there more?  nil: nobody reads it.
+local function flush(self)
+    local n = self.into and http.write(self.into, self.unsent)
+    self.unsent = n and self.unsent:sub(n + 1) or ""
+    return n and self.unsent ~= ""
+end
+
+--- Send it bytes; false: it does not read what was sent before, or has ended.
 function child:send(text)
-    return self.into ~= nil and http.write(self.into, text) == #text
+    if not self.into or self.unsent ~= "" then return false end
+    self.unsent = text
+    local more = flush(self)
+    if more then self.app.loop:every(0.02, function() return flush(self) end) end
+    return more ~= nil
 end
 
 function child:kill(signal)
@@ -95,8 +111,8 @@ function child.start(app, command, handlers, env)
     local their_in, into = http.pipe()
     local out, their_out = http.pipe()
     local path = "/proc/self/fd/%d"
-    local self = setmetatable({app = app, input = "", out = out, into = into, told = handlers.told,
-        text = handlers.text, ended = handlers.ended}, child)
+    local self = setmetatable({app = app, input = "", unsent = "", out = out, into = into,
+        told = handlers.told, text = handlers.text, ended = handlers.ended}, child)
     self.pid = programs.start(command, {input = path:format(their_in), out = path:format(their_out),
         err = path:format(their_out), env = env})
     http.close(their_in)

@@ -16,7 +16,7 @@ local console = {}
 local MOST = 8           -- consoles
 local OUTPUT = 256 << 10 -- bytes of text of one statement
 local WAITING = 200      -- events that wait for a page
-local LEFT = 30          -- seconds without a page
+local LEFT, IDLE = 30, 900 -- seconds without a page, in a statement; doing nothing
 local STUCK = 2          -- seconds after which a statement that was stopped is stopped again
 
 local function beside(name)
@@ -44,24 +44,43 @@ local function tell(c, name, data)
     c.stream:send(name, data)
 end
 
-local function on_text(c, text)
-    if c.language == "m" then text = text:gsub("YDB>\n?", "") end -- the prompt of direct mode
+-- What came, but for a character at its end whose other bytes are still to come.
+local function whole_characters(c, text)
+    text = c.tail .. text
+    local tail = text:match "[\xC2-\xF4][\x80-\xBF]?[\x80-\xBF]?$" or ""
+    if utf8.len(tail) then tail = "" end
+    c.tail = tail
+    return text:sub(1, #text - #tail)
+end
+
+local function say(c, text)
     if text == "" then return end
     local room = OUTPUT - c.printed
+    if room < 0 then return end
     c.printed = c.printed + #text
-    if room <= 0 then return end
     if #text > room then text = text:sub(1, room) .. "\n... the rest is not shown" end
-    tell(c, "out", {n = c.busy or json.null, text = utf8.len(text) and text or text:gsub("[\128-\255]", "?")})
+    tell(c, "out", {n = c.busy or json.null, text = json.readable(text)})
 end
+
+local function on_text(c, text)
+    if c.language == "m" then text = text:gsub("YDB>\n?", "") end -- the prompt of direct mode
+    say(c, whole_characters(c, text))
+end
+
+local ENDS = {result = true, error = true, more = true} -- of a statement
 
 local function on_told(c, data)
     if data.list then
         c.offers = data
         return
     end
+    if not ENDS[data.event] then return end -- a program printed it
+    local tail = c.tail
+    c.tail = ""
+    say(c, tail)
     if data.n == nil then data.n = c.busy or json.null end
     tell(c, data.event, data)
-    if data.event == "result" or data.event == "error" or data.event == "more" then c.busy = nil end
+    c.busy = nil
 end
 
 local function remove(app, c)
@@ -76,15 +95,38 @@ local function on_end(app, c, how, number)
     remove(app, c)
 end
 
--- A page that is gone takes its console with it.
+-- Does a page listen to it?  Seconds since one did.
+local function alone(c)
+    if c.stream and c.stream:alive() then
+        c.left = host.clock()
+    elseif c.stream then
+        c.stream = nil
+    end
+    return host.clock() - c.left
+end
+
+-- A page that goes ends its consoles; one that died can't.  A window that is hidden does not listen to those
+-- that do nothing.
 local function watch(app, c)
     c.left = host.clock()
     app.loop:every(5, function()
         if not app.consoles[c.id] then return false end
-        if c.stream and c.stream:alive() then c.left = host.clock() end
-        if host.clock() > c.left + LEFT then c.process:kill(9) end
+        if alone(c) > (c.busy and LEFT or IDLE) then c.process:kill(9) end
         return true
     end)
+end
+
+-- Room for one more: the one that was alone for the longest time ends.
+local function make_room(app)
+    local n, oldest = 0, nil
+    for _, c in pairs(app.consoles) do
+        n = n + 1
+        if alone(c) > LEFT and (not oldest or c.left < oldest.left) then oldest = c end
+    end
+    if n < MOST then return end
+    if not oldest then refuse.with("LIMIT", "too many consoles: close another page") end
+    oldest.process:kill(9)
+    app.consoles[oldest.id] = nil
 end
 
 local starters = {}
@@ -121,10 +163,8 @@ end
 function console.start(app, request)
     local language = request.data.language
     check(app, language)
-    local n = 0
-    for _ in pairs(app.consoles) do n = n + 1 end
-    if n >= MOST then refuse.with("LIMIT", "too many consoles: close another page") end
-    local c = {id = http.random(8), language = language, waiting = {}, printed = 0, n = 0}
+    make_room(app)
+    local c = {id = http.random(8), language = language, waiting = {}, tail = "", printed = 0, n = 0}
     starters[language](app, c, {
         told = function(data) on_told(c, data) end,
         text = function(text) on_text(c, text) end,
@@ -143,7 +183,7 @@ end
 function console.listen(app, request)
     local c = find(app, request)
     if c.stream then c.stream:close() end
-    c.stream = events.new(app)
+    c.stream = events.new(app, request)
     for _, event in ipairs(c.waiting) do c.stream:send(event[1], event[2]) end
     c.waiting = {}
     return c.stream:answer()
@@ -202,9 +242,11 @@ function console.complete(app, request)
     return {list = json.list(offers.list), from = offers.from}
 end
 
---- POST /api/console/ID/close
+--- POST /api/console/ID/close.  A signal may come before it has begun to read, and is lost then.
 function console.close(app, request)
-    find(app, request).process:kill(15)
+    local process = find(app, request).process
+    process:hang_up()
+    process:kill(15)
     return {}
 end
 

@@ -11,6 +11,8 @@ local refuse = require "tool.web.refuse"
 local find = {}
 
 local SLICE, TELL = 0.004, 0.25 -- seconds of work between requests; between events
+local SLOW = 0.1                -- seconds between looks at a browser that does not take what was found
+local LOOKS, HEAVY = 64, 4096   -- nodes between looks at the clock; bytes of a value that count as one
 local MOST = 10000              -- hits
 
 -- How to look: a function of a text -> where the wanted one begins, or nil.
@@ -40,12 +42,16 @@ end
 
 local function examine(job, name, value)
     job.done, job.at = job.done + 1, name
+    job.looked = job.looked + 1 + #(value or "") // HEAVY
     local where, at = look(job, name, value)
     if where then
         job.hits = job.hits + 1
         job.stream:send("hit", {zwr = name, value = keys.value(value), ["in"] = where, at = at})
     end
-    if job.done % 64 == 0 and host.clock() > job.until_ then coroutine.yield() end
+    if job.looked >= LOOKS or where then
+        job.looked = 0
+        if host.clock() > job.until_ or job.stream:full() then coroutine.yield() end
+    end
     return job.hits < job.limit
 end
 
@@ -66,8 +72,19 @@ local function walk(app, job)
     return true
 end
 
-local function step(job)
+-- Go on when the browser has taken what was found.
+local function wait(app, job, step)
+    app.loop:every(SLOW, function()
+        if job.stream:alive() and job.stream:full() then return true end
+        app.loop:later(function() return step(app, job) end)
+        return false
+    end)
+    return false
+end
+
+local function step(app, job)
     if not job.stream:alive() then return false end
+    if job.stream:full() then return wait(app, job, step) end
     job.until_ = host.clock() + SLICE
     local ok, complete = coroutine.resume(job.work)
     if not ok then
@@ -92,11 +109,11 @@ function find.start(app, request)
     local text, where = q.text or "", q["in"] or "keys,values"
     if text == "" then refuse.with("SYNTAX", "there is nothing to find") end
     local job = {match = matcher(text, q.case == "1"), keys = where:find "key", values = where:find "value",
-        node = q.node and q.node ~= "" and keys.node(app.db, q.node) or nil, done = 0, hits = 0, at = "",
-        limit = math.min(math.tointeger(tonumber(q.limit)) or 1000, MOST), told = 0}
-    job.stream = events.new(app)
+        node = q.node and q.node ~= "" and keys.node(app.db, q.node) or nil, done = 0, looked = 0, hits = 0,
+        at = "", limit = math.min(math.tointeger(tonumber(q.limit)) or 1000, MOST), told = 0}
+    job.stream = events.new(app, request)
     job.work = coroutine.create(function() return walk(app, job) end)
-    app.loop:later(function() return step(job) end)
+    app.loop:later(function() return step(app, job) end)
     return job.stream:answer()
 end
 

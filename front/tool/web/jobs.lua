@@ -2,6 +2,7 @@
 
 local events = require "tool.web.events"
 local child = require "tool.web.child"
+local http = require "caret.http"
 local json = require "tool.web.json"
 local keys = require "tool.web.keys"
 local refuse = require "tool.web.refuse"
@@ -113,8 +114,7 @@ function jobs.start(app, request)
     if not kind then refuse.with("SYNTAX", "there is no job of that kind") end
     local what, title = kind(app, request.data)
     if running(app) >= RUNNING then refuse.with("LIMIT", "too many jobs run: stop one, or wait") end
-    app.job_number = (app.job_number or 0) + 1
-    local job = {id = tostring(app.job_number), kind = request.data.kind, title = title, state = "running",
+    local job = {id = http.random(8), kind = request.data.kind, title = title, state = "running",
         listeners = {}}
     start(app, job, what)
     table.insert(app.jobs, 1, job)
@@ -134,7 +134,7 @@ end
 --- GET /api/jobs/ID: what was told last, and what will be.
 function jobs.follow(app, request)
     local job = find(app, request.id)
-    local stream = events.new(app)
+    local stream = events.new(app, request)
     if job.progress then stream:send("progress", job.progress) end
     if job.state == "running" then
         table.insert(job.listeners, stream)

@@ -22,6 +22,17 @@ end
 
 -- ------------------------------------------------------------------ writing
 
+--- Text in UTF-8, with a mark for each byte that is none.
+function json.readable(text)
+    local pieces, at = {}, 1
+    while true do
+        local ok, bad = utf8.len(text, at)
+        if ok then break end
+        pieces[#pieces + 1], at = text:sub(at, bad - 1) .. "\u{FFFD}", bad + 1
+    end
+    return at == 1 and text or table.concat(pieces) .. text:sub(at)
+end
+
 local write
 
 local function write_table(t, out)
@@ -36,7 +47,7 @@ local function write_table(t, out)
     end
     local sign = "{"
     for name, value in pairs(t) do
-        out[#out + 1] = sign .. quote(name) .. ":"
+        out[#out + 1] = sign .. quote(json.readable(name)) .. ":"
         write(value, out)
         sign = ","
     end
@@ -51,7 +62,7 @@ end
 function write(value, out)
     local kind = type(value)
     if kind == "string" then
-        out[#out + 1] = quote(value)
+        out[#out + 1] = quote(json.readable(value))
     elseif kind == "number" then
         out[#out + 1] = number_text(value)
     elseif kind == "table" and value ~= json.null then
@@ -61,7 +72,7 @@ function write(value, out)
     end
 end
 
---- Any value as JSON.
+--- Any value as JSON; texts as json.readable() has them.
 function json.encode(value)
     local out = {}
     write(value, out)

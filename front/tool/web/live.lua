@@ -217,7 +217,7 @@ function live.follow(app, request)
         refuse.with("READONLY", "the database may only be read: processes are seen by those who may write")
     end
     local every = math.min(math.max(tonumber(request.query.every) or 1, 0.5), 10)
-    local stream = events.new(app)
+    local stream = events.new(app, request)
     local locks = request.query.locks == "1"
     table.insert(state_of(app).lookers, {stream = stream, every = every, at = 0, locks = locks})
     return stream:answer()

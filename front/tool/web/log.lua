@@ -86,7 +86,7 @@ function log.follow(app, request)
     local node = q.node and q.node ~= "" and tostring((keys.node(app.db, q.node))) or nil
     local raw, text, name = app.inspect:log(math.tointeger(tonumber(q.from)) or -1)
     if not raw then refuse.with(name, (text:gsub("^%u+: ", ""))) end
-    local job = {raw = raw, node = node, inspect = app.inspect, stream = events.new(app)}
+    local job = {raw = raw, node = node, inspect = app.inspect, stream = events.new(app, request)}
     app.loop:every(EVERY, function() return tick(job) end)
     tick(job)
     return job.stream:answer()

@@ -4,6 +4,7 @@ local caret = require "caret"
 local host = require "caret.host"
 local edit = require "tool.web.edit"
 local console = require "tool.web.console"
+local events = require "tool.web.events"
 local find = require "tool.web.find"
 local jobs = require "tool.web.jobs"
 local live = require "tool.web.live"
@@ -58,6 +59,8 @@ function routes.add(app)
     app:route("GET", "/api/info", info)
     app:route("POST", "/api/commit", edit.commit)
     app:route("POST", "/api/undo", edit.undo)
+    app:route("GET", "/api/line", events.open)
+    app:route("POST", "/api/line/*/leave", events.leave)
     app:route("GET", "/api/find", find.start)
     app:route("GET", "/api/log", log.follow)
     app:route("GET", "/api/live", live.follow)

@@ -7,11 +7,12 @@ local programs = require "caret.programs"
 local chunks = require "tool.lib.chunks"
 local json = require "tool.web.json"
 local resp = require "tool.lib.resp"
+local results = require "tool.web.results"
 local words = require "tool.lib.words"
 
 local talker = {}
 
-local ROWS, COLUMNS = 200, 20 -- of a table
+local ERROR = 64 << 10 -- bytes of one that are shown
 
 local function tell(data)
     io.stdout:write("\30", json.encode(data), "\31")
@@ -20,46 +21,19 @@ end
 
 -- ------------------------------------------------------------------------- Lua
 
-local function columns_of(list)
-    local columns, known = json.list(), {}
-    for i = 1, math.min(#list, 50) do
-        if type(list[i]) ~= "table" or caret.isnode(list[i]) then return nil end
-        for key in pairs(list[i]) do
-            if not known[key] then columns[#columns + 1] = key end
-            known[key] = true
-        end
-    end
-    table.sort(columns, function(a, b) return tostring(a) < tostring(b) end)
-    return #columns > 0 and #columns <= COLUMNS and columns or nil
+local function fail(n, wrong)
+    local ok, text = pcall(tostring, wrong)
+    tell {event = "error", n = n, text = ok and results.cut(text, ERROR) or "an error without a text"}
 end
 
--- A list of records as a table; nil: it is none.
-local function table_of(value)
-    if type(value) ~= "table" or caret.isnode(value) or #value == 0 then return nil end
-    local columns = columns_of(value)
-    if not columns then return nil end
-    local rows = json.list()
-    for i = 1, math.min(#value, ROWS) do
-        rows[i] = json.list()
-        for j, column in ipairs(columns) do
-            local cell = type(value[i]) == "table" and value[i][column]
-            rows[i][j] = cell == nil and "" or tostring(cell)
-        end
-    end
-    return {columns = columns, rows = rows}
-end
-
-local function result_of(value)
-    if caret.isnode(value) then return {type = "node", zwr = tostring(value), text = chunks.show(value)} end
-    return {type = type(value), text = chunks.show(value), table = table_of(value)}
-end
-
+-- Values may have a __tostring of their own, which fails or does not end.
 local function finish(n, began, ok, ...)
-    if not ok then return tell {event = "error", n = n, text = (tostring((...)))} end
-    local results = json.list()
-    for i = 1, select("#", ...) do results[i] = result_of((select(i, ...))) end
-    if #results > 0 then _G._ = (...) end
-    tell {event = "result", n = n, results = results, seconds = host.clock() - began}
+    local seconds = host.clock() - began
+    if not ok then return fail(n, (...)) end
+    local shown, list = lines.call(results.list, select("#", ...), ...)
+    if not shown then return fail(n, list) end
+    if #list > 0 then _G._ = (...) end
+    tell {event = "result", n = n, results = list, seconds = seconds}
 end
 
 local function run_lua(o)
@@ -88,16 +62,43 @@ end
 
 -- ------------------------------------------------------------------------ Redis
 
--- A command's words: bare ones, and those in quotes with escapes.
+local ESCAPES = {n = "\n", r = "\r", t = "\t", b = "\b", a = "\a"}
+
+-- The word in double quotes from there on, and where it ends; nil: it does not.
+local function quoted(text, at)
+    local pieces = {}
+    while true do
+        local run, sign, after = text:match('^([^"\\]*)(["\\])()', at)
+        if not run then return nil end
+        pieces[#pieces + 1], at = run, after
+        if sign == '"' then return table.concat(pieces), at end
+        local hex = text:match("^x(%x%x)", at)
+        local letter = text:sub(at, at)
+        pieces[#pieces + 1] = hex and string.char(tonumber(hex, 16)) or ESCAPES[letter] or letter
+        at = at + (hex and 3 or 1)
+    end
+end
+
+local function single(text, at)
+    local word, after = text:match("^(.-[^\\])'()", at)
+    if text:sub(at, at) == "'" then word, after = "", at + 1 end
+    return word and word:gsub("\\'", "'"), after
+end
+
+-- A command's words as redis-cli reads them: bare ones, "with \n, \xff and \"", 'as it is but for \''; nil:
+-- a quote does not end.
 local function words_of(text)
     local list, at = {}, 1
     while true do
         at = text:match("^%s*()", at)
         if at > #text then return list end
-        local quoted, after = text:match('^"([^"]*)"()', at)
-        if not quoted then quoted, after = text:match("^'([^']*)'()", at) end
-        if not quoted then quoted, after = text:match("^(%S+)()", at) end
-        list[#list + 1], at = quoted, after
+        local sign = text:sub(at, at)
+        local word
+        if sign == '"' then word, at = quoted(text, at + 1)
+        elseif sign == "'" then word, at = single(text, at + 1)
+        else word, at = text:match("^(%S+)()", at) end
+        if not word or text:find("^%S", at) then return nil end
+        list[#list + 1] = word
     end
 end
 
@@ -121,7 +122,8 @@ end
 
 local function connect(o)
     local path = o.folder .. "/s"
-    talker.server = programs.start({o.server, o.path, "--port", "0", "--unix", path}, {err = "/dev/stderr"})
+    talker.server = programs.start({o.server, o.path, "--port", "0", "--unix", path},
+        {err = o.folder .. "/err"})
     local deadline = host.clock() + 20
     while host.clock() < deadline do
         local client = programs.exists(path) and resp.connect(path, 3600)
@@ -131,23 +133,25 @@ local function connect(o)
         end
         host.sleep(0.02)
     end
-    return nil
+    local said = io.open(o.folder .. "/err")
+    return nil, said and said:read "a" or ""
 end
 
 local function redis(o)
-    local client = connect(o)
+    local client, said = connect(o)
     if not client then
-        return tell {event = "error", text = "the server of Redis' protocol does not answer"}
+        return tell {event = "error", text = "the server of Redis' protocol does not answer\n" .. said}
     end
     return function(statement)
         local list = words_of(statement.text)
+        if not list then return tell {event = "error", n = statement.n, text = "a quote does not end"} end
         if #list == 0 then return tell {event = "result", n = statement.n, results = json.list()} end
         for i, word in ipairs(list) do list[i] = ("$%d\r\n%s\r\n"):format(#word, word) end
         local began = host.clock()
         client.socket:send(("*%d\r\n%s"):format(#list, table.concat(list)))
         local ok, text = pcall(answer, client, "")
         if not ok then error(text.text or text, 0) end
-        tell {event = "result", n = statement.n, results = json.list {{type = "string", text = text}},
+        tell {event = "result", n = statement.n, results = results.text(text),
             seconds = host.clock() - began}
     end, function(wanted)
         tell {list = json.list(), from = #wanted}

@@ -1,43 +1,17 @@
-// All that the page asks of the server, and the only file that knows addresses. What comes is turned into the
+// All that the page asks of the server, and the only file that knows its addresses but for that of the line. What comes is turned into the
 // shapes the rest of the page has: rows {key, zwr, sub, data, preview, bin}, values {len, bytes, version}.
 
+import {call} from "./call.js";
+import {follow} from "./line.js";
+
 const encoder = new TextEncoder();
-
-export class ApiError extends Error {
-    constructor(status, body) {
-        const error = body?.error ?? {};
-        super(error.text ?? `The server answered ${status}.`);
-        Object.assign(this, {status, code: error.name, text: error.text, conflicts: body?.conflicts, hint: HINTS[error.name]});
-    }
-}
-
-const HINTS = {
-    READONLY: "Start it with --write to change things.",
-    CONSOLE: "Start it with --console to have one.",
-    UNAUTHORIZED: "Open the address that caret web printed.",
-    BUSY: "It is tried again by itself.",
-    LIMIT: "Close other windows of this page.",
-};
-
-async function call(method, path, query, body, signal) {
-    const url = new URL(path, location.origin);
-    for (const [name, value] of Object.entries(query ?? {})) {
-        if (value !== undefined && value !== null && value !== "") url.searchParams.set(name, value);
-    }
-    const options = {method, signal, credentials: "same-origin"};
-    if (body !== undefined) Object.assign(options, {body: JSON.stringify(body), headers: {"Content-Type": "application/json"}});
-    const answer = await fetch(url, options);
-    const said = answer.status === 204 ? null : await answer.json().catch(() => null);
-    if (!answer.ok) throw new ApiError(answer.status, said);
-    return said;
-}
 
 const ahead = new Map(); // answers that were asked for before they were wanted: each is for the first to want it
 
 function get(path, query, signal) {
     const key = JSON.stringify([path, query]), early = ahead.get(key);
     ahead.delete(key);
-    return early ?? call("GET", path, query, undefined, signal);
+    return early ?? call("GET", path, query, undefined, {signal});
 }
 
 function early(path, query) {
@@ -149,39 +123,19 @@ export const api = {
     undo: (id) => post("/api/undo", {undo: id}),
     clear: (pid) => post("/api/locks/clear", {pid}),
 
-    find: (query, handlers) => stream("/api/find", query, handlers, ["done", "failed"]),
-    live: (query, handlers) => stream("/api/live", query, handlers),
-    log: (query, handlers) => stream("/api/log", query, handlers),
+    find: (query, handlers) => follow("/api/find", query, handlers, ["done", "failed"]),
+    live: (query, handlers) => follow("/api/live", query, handlers),
+    log: (query, handlers) => follow("/api/log", query, handlers, ["failed"]),
 
     jobs: () => get("/api/jobs").then((answer) => answer.jobs),
     start: (job) => post("/api/jobs", job).then((answer) => answer.id),
-    follow: (id, handlers) => stream(`/api/jobs/${id}`, {}, handlers, ["done", "failed"]),
+    follow: (id, handlers) => follow(`/api/jobs/${id}`, {}, handlers, ["done", "failed"]),
     cancel: (id) => post(`/api/jobs/${id}/cancel`),
 
     console: (language) => post("/api/console", {language}).then((answer) => answer.id),
-    listen: (id, handlers) => stream(`/api/console/${id}`, {}, handlers, ["ended"]),
+    listen: (id, handlers) => follow(`/api/console/${id}`, {}, handlers, ["ended"]),
     run: (id, text) => post(`/api/console/${id}/run`, {text}).then((answer) => answer.n),
     stop: (id) => post(`/api/console/${id}/stop`),
     offers: (id, text) => post(`/api/console/${id}/complete`, {text}),
-    close: (id) => post(`/api/console/${id}/close`).catch(() => undefined),
+    close: (id) => call("POST", `/api/console/${id}/close`, undefined, {}, {keepalive: true}).catch(() => undefined),
 };
-
-/** Events of the server, until one of `last` or close(). A lost connection is the browser's to restore. */
-function stream(path, query, handlers, last = []) {
-    const url = new URL(path, location.origin);
-    for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== "") url.searchParams.set(name, value);
-    const source = new EventSource(url);
-    for (const [name, handler] of Object.entries(handlers)) {
-        if (name === "lost") continue;
-        source.addEventListener(name, (event) => {
-            if (event.data === undefined) return; // "error" is also the name of a lost connection
-            if (last.includes(name)) source.close();
-            handler(JSON.parse(event.data));
-        });
-    }
-    source.addEventListener("error", (event) => {
-        if (event.data !== undefined) return;
-        if (source.readyState === EventSource.CLOSED || last.length) { source.close(); handlers.lost?.(); }
-    });
-    return {close: () => source.close()};
-}

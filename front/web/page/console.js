@@ -1,13 +1,20 @@
 // Lua, M and commands of Redis' protocol. Each language is a process of its own at the server, which ends with the page.
 //
+// What a process says comes by a channel. A window that is hidden leaves those of processes that do nothing, so that it
+// keeps no connection, and comes back to them; so it does when the connection was lost.
+//
 // Enter runs, Shift+Enter is a new line, arrows at the ends go through what was said before, Tab completes.
 
 import {api} from "./api.js";
-import {button, choice, el, empty, seconds, sentence, show, table, told} from "./dom.js";
+import {button, choice, el, empty, seconds, sentence, show, table, toast, told} from "./dom.js";
+import {jsonTree} from "./json.js";
 import {format} from "./route.js";
 
 const NAMES = {lua: "Lua", m: "M", resp: "RESP"};
 const MOST = 300; // entries on the page
+
+// A tree as the server tells it, [[name, text or tree], ...], as an object.
+const object = (tree) => Object.fromEntries(tree.map(([name, value]) => [name, Array.isArray(value) ? object(value) : value]));
 
 export class Console {
     constructor() {
@@ -17,6 +24,8 @@ export class Console {
         this.input = el("textarea", {rows: 1, spellcheck: "false", autocomplete: "off", "aria-label": "Statement", onkeydown: (event) => this.press(event)});
         this.offers = el("ul", {class: "offers", role: "listbox", "aria-label": "Completions", hidden: true});
         this.halt = button("Stop", () => told(() => api.stop(this.now.id)), {disabled: true, class: "danger"});
+        document.addEventListener("visibilitychange", () => this.rest(document.hidden));
+        addEventListener("pagehide", () => Object.values(this.languages).forEach((now) => api.close(now.id)));
         this.prompt = el("div", {class: "prompt"}, this.offers, this.input, button("Run", () => this.run(), {class: "main"}), this.halt);
     }
 
@@ -37,44 +46,70 @@ export class Console {
 
     async use(language) {
         this.language = language;
-        if (this.languages[language]) { this.now = this.languages[language]; return; }
-        await told(async () => {
-            const now = {id: await api.console(language), said: new Map()};
-            this.now = this.languages[language] = now;
-            now.source = api.listen(now.id, {
-                out: ({n, text}) => this.add(now, n, el("pre", null, text)),
-                result: (result) => this.result(now, result),
-                error: ({n, text} = {}) => { if (text) { this.add(now, n, el("pre", {class: "failed"}, text)); this.idle(); } },
-                more: () => { this.input.value = `${now.text}\n`; this.grow(); this.idle(); },
-                ended: ({text}) => this.ended(language, text),
-                lost: () => this.ended(language, "The server was lost."),
+        this.now = this.languages[language];
+        if (!this.now) {
+            await told(async () => {
+                const now = {id: await api.console(language), language, said: new Map()};
+                this.languages[language] = now;
+                if (this.language === language) this.now = now;
+                this.listen(now);
             });
+        }
+        this.busy();
+    }
+
+    listen(now) {
+        now.channel = api.listen(now.id, {
+            out: ({n, text}) => this.add(now, n, el("pre", null, text)),
+            result: (result) => this.result(now, result),
+            error: ({n, text}) => { if (text) { this.add(now, n, el("pre", {class: "failed"}, text)); this.idle(now); } },
+            more: () => { this.input.value = `${now.text}\n`; this.grow(); this.idle(now); },
+            ended: ({text}) => this.ended(now, text),
+            refused: () => this.ended(now, "It has ended."),
+            lost: () => setTimeout(() => this.languages[now.language] === now && this.listen(now), 1000),
         });
     }
 
-    ended(language, text) {
-        delete this.languages[language];
-        this.append(el("pre", {class: "failed"}, `${text ?? "It has ended."} The next statement starts a new one.`));
-        this.idle();
+    rest(hidden) {
+        for (const now of Object.values(this.languages)) {
+            if (hidden && !now.busy) { now.channel?.close(); now.resting = true; }
+            else if (!hidden && now.resting) { now.resting = false; this.listen(now); }
+        }
     }
 
-    idle() { this.halt.disabled = true; }
+    ended(now, text) {
+        if (this.languages[now.language] === now) delete this.languages[now.language];
+        this.append(el("pre", {class: "failed"}, `${text ?? "It has ended."} The next statement starts a new one.`));
+        this.idle(now);
+    }
+
+    idle(now) {
+        now.busy = false;
+        this.busy();
+    }
+
+    busy() { this.halt.disabled = !this.now?.busy; }
 
     async run() {
         const text = this.input.value.trim();
         if (!text) return;
-        this.remember(text);
-        this.input.value = "";
-        this.grow();
         this.close();
         if (!this.languages[this.language]) await this.use(this.language);
         const now = this.now;
         if (!now) return;
-        now.text = text;
-        now.box = el("div", {class: "said"}, el("pre", {class: "in"}, text));
+        if (now.busy) { toast("The last statement still runs: stop it, or wait."); return; }
+        this.remember(text);
+        this.input.value = "";
+        this.grow();
+        Object.assign(now, {text, busy: true, box: el("div", {class: "said"}, el("pre", {class: "in"}, text))});
         this.append(now.box);
-        this.halt.disabled = false;
-        await told(async () => { now.said.set(await api.run(now.id, text), now.box); });
+        this.busy();
+        try {
+            now.said.set(await api.run(now.id, text), now.box);
+        } catch (error) {
+            this.add(now, undefined, el("pre", {class: "failed"}, sentence(error)));
+            this.idle(now);
+        }
     }
 
     append(node) {
@@ -92,13 +127,14 @@ export class Console {
     result(now, {n, results, seconds: took}) {
         for (const one of results) this.add(now, n, this.shown(one));
         if (took > 0.1) this.add(now, n, el("p", {class: "soft"}, seconds(took)));
-        this.idle();
+        this.idle(now);
     }
 
     shown(one) {
-        if (one.type === "node" && one.zwr) return el("p", null, el("a", {class: "mono", href: format("tree", {at: one.zwr, open: 1})}, one.zwr), one.text !== one.zwr ? el("pre", null, one.text) : null);
+        const body = one.tree ? jsonTree(object(one.tree)) : el("pre", null, one.text ?? "");
+        if (one.type === "node" && one.zwr) return el("div", null, el("a", {class: "mono", href: format("tree", {at: one.zwr, open: 1})}, one.zwr), body);
         if (one.table) return el("div", {class: "table", tabindex: 0, role: "region", "aria-label": "Result"}, table("Result", one.table.columns.map((name) => [String(name), "mono"]), one.table.rows.map((row) => row.map((cell) => String(cell ?? "")))));
-        return el("pre", null, one.text ?? "");
+        return body;
     }
 
     // ------------------------------------------------------------ typing

@@ -1,7 +1,7 @@
 // What the database does now. The events come only while this view is shown and the window is looked at.
 
 import {api} from "./api.js";
-import {bytes, el, number, rate, seconds, show, table} from "./dom.js";
+import {bytes, el, empty, number, rate, seconds, sentence, show, table} from "./dom.js";
 import {Card, share} from "./chart.js";
 import {format} from "./route.js";
 
@@ -21,12 +21,18 @@ export class Watcher {
     }
 
     wake() {
-        this.source ??= api.live(this.query ?? {every: 1}, {live: (now) => this.take(now), lost: () => this.again()});
+        this.source ??= api.live(this.query ?? {every: 1}, {live: (now) => this.take(now), lost: () => this.again(),
+            refused: (error) => this.refused(error)});
     }
 
     again() {
         this.rest();
         this.retry = setTimeout(() => this.wake(), 2000);
+    }
+
+    refused(error) {
+        if (error.status !== 403) { this.again(); return; }
+        show(this.main, empty("Nothing of this is seen here", sentence({text: error.text})));
     }
 
     rest() {

@@ -17,7 +17,7 @@ export class Log {
             ["place", "change", "node", "value"].map((text) => el("th", {scope: "col"}, text)))), this.body);
         this.box = el("div", {class: "log", tabindex: 0, role: "log", "aria-label": "Changes", "aria-live": "off"}, this.none, this.table);
         const form = el("form", {class: "tools", onsubmit: (event) => { event.preventDefault(); go("log", {at: this.filter.value.trim()}); }},
-            this.filter, el("button", {type: "submit"}, "Filter"), this.hold, button("Earlier", () => this.follow(0)), button("Clear", () => this.clear()), this.said);
+            this.filter, el("button", {type: "submit"}, "Filter"), this.hold, button("Earlier", () => this.begin(0)), button("Clear", () => this.clear()), this.said);
         this.whole = [form, this.box];
     }
 
@@ -33,13 +33,18 @@ export class Log {
     route(params) {
         this.at = params.get("at") ?? "";
         this.filter.value = this.at;
-        this.follow(-1);
+        this.begin(-1);
+    }
+
+    begin(from) {
+        this.clear();
+        this.follow(from);
     }
 
     follow(from) {
         this.unmount();
-        this.clear();
-        this.source = api.log({node: this.at, from}, {changes: (now) => this.take(now), failed: (error) => { this.said.textContent = error.text; },
+        const told = (error) => { this.said.textContent = error.text; };
+        this.source = api.log({node: this.at, from}, {changes: (now) => this.take(now), failed: told, refused: told,
             lost: () => { this.retry = setTimeout(() => this.follow(-1), 2000); }});
     }
 

@@ -31,11 +31,17 @@ export class Job {
             return;
         }
         this.state(true, text);
-        this.source = api.follow(this.id, {
+        this.follow(this.id);
+    }
+
+    // A job goes on while the connection is lost, but not without its server.
+    follow(id) {
+        this.source = api.follow(id, {
             progress: (now) => this.progress(now),
             done: (end) => { this.state(false, ""); this.on.done(end); },
             failed: (error) => this.state(false, sentence(error)),
-            lost: () => this.state(false, "The server was lost; start it again."),
+            refused: () => this.state(false, "The server was lost; start it again."),
+            lost: () => setTimeout(() => this.id === id && this.follow(id), 2000),
         });
     }
 
@@ -50,6 +56,7 @@ export class Job {
     cancel() {
         told(() => api.cancel(this.id));
         this.source?.close();
+        this.id = null;
         this.state(false, "stopped");
     }
 }
