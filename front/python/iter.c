@@ -239,8 +239,8 @@ static PyObject *value_made(struct iter *it, caret_slice v)
     return v.data == NULL ? Py_NewRef(Py_None) : caret__py_value(it->view, v);
 }
 
-/* Has nobody the pair that was given last?  Then it can be filled again, as enumerate() and zip() do.  Not with a view:
- * what that makes might have a cycle through the pair, of which the collector would not know. */
+/* Has nobody the pair that was given last?  Then it can be filled again, as Python's own iterators of pairs do.  Not
+ * with a view: what that makes might have a cycle through the pair, of which the collector would not know. */
 static inline bool pair_free(const struct iter *it)
 {
 #ifdef Py_GIL_DISABLED

@@ -1,5 +1,5 @@
-// All that the page asks of the server, and the only file that knows its addresses but for that of the line. What comes is turned into the
-// shapes the rest of the page has: rows {key, zwr, sub, data, preview, bin}, values {len, bytes, version}.
+// All that the page asks of the server, and the only file that knows its addresses but for that of the line. What comes
+// is turned into the shapes the rest of the page has: rows {key, zwr, sub, data, preview, bin}, values {len, bytes, version}.
 
 import {call} from "./call.js";
 import {follow} from "./line.js";
