@@ -146,11 +146,11 @@ static int read_nodes(struct caret__py_owner *o, PyObject *tuple, const caret_no
         return -1;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        struct caret__py_node *n =
+        struct caret__py_node *node =
             caret__py_own_node(o, PyTuple_GetItem(tuple, i), "locks are taken on nodes");
-        if (n == NULL)
+        if (node == NULL)
             return -1;
-        nodes[i] = &n->node;
+        nodes[i] = &node->node;
     }
     return 0;
 }
