@@ -113,6 +113,16 @@ int caret__pg_enter(struct caret__pg_conn *c);
 /* Send what was added, as a transaction's read or one of its own.  OK; FAILED (again: begin anew), LOST. */
 int caret__pg_read(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c, void *arg), void *arg);
 
+/* For it: the value of one key, `arg` a struct caret__bytes; others' writes wait for a transaction that is alone. */
+static inline int caret__pg_add_get(struct caret__pg_conn *c, void *arg)
+{
+    const struct caret__bytes *key = arg;
+
+    caret__link_add_last(&c->data, c->alone ? CARET__SQL_GET_LOCK : CARET__SQL_GET,
+                         &(struct caret__param){key->data, key->len});
+    return CARET_OK;
+}
+
 /* Before the first statement of a batch: BEGIN, if it is due; a batch that is none of a transaction: the same as far as
  * the server needs it.  close: COMMIT after it. */
 void caret__pg_open_batch(struct caret__pg_conn *c);

@@ -18,22 +18,13 @@
 
 /* ---- one ---- */
 
-static int add_get(struct caret__pg_conn *c, void *arg)
-{
-    const struct caret__bytes *key = arg;
-
-    caret__link_add_last(&c->data, c->alone ? CARET__SQL_GET_LOCK : CARET__SQL_GET,
-                         &(struct caret__param){key->data, key->len});
-    return CARET_OK;
-}
-
 int caret__pg_get(void *conn, struct caret__bytes key, struct caret__bytes *value)
 {
     struct caret__pg_conn *c = conn;
     int rc = caret__pg_enter(c);
 
     if (rc == CARET_OK)
-        rc = caret__pg_read(c, add_get, &key);
+        rc = caret__pg_read(c, caret__pg_add_get, &key);
     if (rc != CARET_OK)
         return rc;
     const struct pg_result *r = caret__link_rows(&c->data, 0);
@@ -134,7 +125,7 @@ static int add_part(struct caret__pg_conn *c, void *arg)
 /* A value that a page did not have: too long for it. */
 static int long_value(struct caret__pg_conn *c, struct caret__bytes key, struct caret__bytes *value)
 {
-    int rc = caret__pg_read(c, add_get, &key);
+    int rc = caret__pg_read(c, caret__pg_add_get, &key);
     const struct pg_result *r = caret__link_rows(&c->data, 0);
 
     if (rc == CARET_OK && (r == NULL || caret__pq.rows(r) == 0))

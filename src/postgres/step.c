@@ -228,15 +228,6 @@ static int read_page(struct caret__pg_conn *c, struct ask *a)
 
 /* ---- a step ---- */
 
-static int add_value(struct caret__pg_conn *c, void *arg)
-{
-    const struct caret__bytes *key = arg;
-
-    caret__link_add_last(&c->data, c->alone ? CARET__SQL_GET_LOCK : CARET__SQL_GET,
-                         &(struct caret__param){key->data, key->len});
-    return CARET_OK;
-}
-
 /* The value of the row; NONE: it was not in the page, and is gone. */
 static int row_value(struct caret__pg_conn *c, struct caret__bytes key, struct caret__bytes *value)
 {
@@ -245,7 +236,7 @@ static int row_value(struct caret__pg_conn *c, struct caret__bytes key, struct c
     *value = caret__link_bytes(p->rows, p->row, 2);
     if (value->data != NULL)
         return CARET_OK;
-    int rc = caret__pg_read(c, add_value, &key);
+    int rc = caret__pg_read(c, caret__pg_add_get, &key);
     const struct pg_result *r = caret__link_rows(&c->data, 0);
 
     if (rc != CARET_OK || r == NULL || caret__pq.rows(r) == 0)
