@@ -1109,8 +1109,10 @@ CARET_API int caret_wait(caret_session *s, const caret_node *n, uint64_t place, 
  * From any thread or from a signal handler (it only stores and wakes): the session's call that sleeps in caret_wait(),
  * caret_log_wait() or for a lock returns CARET_E_INTERRUPTED, having changed nothing; if it does not sleep now, the
  * next one that would.  Once: several before it is noticed are one.  Other calls are not interrupted: they take no
- * longer than the disk, or a transaction that runs undisturbed, up to a second.  The session, and its database, must
- * not be closed meanwhile.  NULL is ignored.
+ * longer than the disk, or a transaction that runs undisturbed, up to a second.  Of a database on a server, a call that
+ * has waited longer than that for what it reads, or for a connection, is interrupted too, and the transaction that it
+ * is in begins again; a commit that was sent is not.  The session, and its database, must not be closed meanwhile.
+ * NULL is ignored.
  */
 CARET_API void caret_interrupt(caret_session *s);
 
@@ -1124,12 +1126,13 @@ CARET_API void caret_interrupt(caret_session *s);
  *     static void *let_go(void *arg) { (void)arg; return PyGILState_Check() ? PyEval_SaveThread() : NULL; }
  *     static void take(void *arg, void *token) { (void)arg; if (token) PyEval_RestoreThread(token); }
  *
- * The two come in pairs in one thread, which do not nest; `after` may come when the function has done more than sleep,
- * as no shared mutex is held while it is called.  They may block, on what no thread keeps while it waits in a function
- * of Caret.  They must not call functions of Caret, nor leave by longjmp or exit.  Arguments of a function
- * (nodes, values, buffers) must stay as they are while it is called: other threads of the host may run then.
- * Not called in the background thread, nor while the process forks.  For all databases of the process: set it before
- * the first is opened; NULL and NULL: none.  INVALID: one of them alone.
+ * A wait for a server is several such sleeps.  The two come in pairs in one thread, which do not nest; `after` may
+ * come when the function has done more than sleep, as no shared mutex is held while it is called.  They may block, on
+ * what no thread keeps while it waits in a function of Caret.  They must not call functions of Caret, but for
+ * caret_interrupt(), nor leave by longjmp or exit.  Arguments of a function (nodes, values, buffers) must stay as they
+ * are while it is called: other threads of the host may run then.  Not called in the background thread, nor while the
+ * process forks.  For all databases of the process: set it before the first is opened; NULL and NULL: none.  INVALID:
+ * one of them alone.
  */
 CARET_API int caret_wait_hooks(void *(*before)(void *arg), void (*after)(void *arg, void *token), void *arg);
 

@@ -205,6 +205,10 @@ static inline void caret__check_locks(lua_State *L, const struct caret__ldb *d)
         caret__refuse_in_txn(L, d, "locked", "a restart would do it again, and a rollback not undo it");
 }
 
+/* A database on a server was opened, or any is about to be closed: whose waits caret__lua_interrupt() ends. */
+void caret__opened_remote(caret_session *s);
+void caret__closes(caret_session *s);
+
 /* The same for the first argument of a metamethod, or an upvalue of an iterator: only the debug library can put
  * something else there, which must be a userdata of a few bytes then. */
 static inline struct caret__lnode *caret__own_node(lua_State *L, int i)

@@ -156,6 +156,8 @@ static int db_open(lua_State *L)
         return 3;
     }
     caret_session_detach(d->s); /* it is the Lua state's, whatever thread runs that */
+    if (caret_path(d->db)[0] != '/' && strstr(caret_path(d->db), "://") != NULL)
+        caret__opened_remote(d->s);
     d->barred = st->txn != NULL ? CARET__DB_OTHER_TXN : 0;
     d->next = st->dbs;
     st->dbs = d;
@@ -197,6 +199,7 @@ static int close_db(struct caret__ldb *d)
     d->barred |= CARET__DB_CLOSED;
     forget(d);
     caret__close_logs(d);
+    caret__closes(d->s);
     caret_session_close(d->s);
     d->s = NULL;
     int rc = caret_close(d->db);

@@ -4,9 +4,9 @@
 #ifndef CARET_LUA_INTERRUPT_H
 #define CARET_LUA_INTERRUPT_H
 
-/* If this program's Lua code sleeps for a lock (grab, lock), that call raises INTERRUPTED, having changed nothing;
- * else nothing happens.  From a signal handler in the thread that runs Lua: it only stores and wakes, as
- * caret_interrupt(). */
+/* If this program's Lua code sleeps for a lock (grab, lock), or waits for a server longer than a second, that call
+ * raises INTERRUPTED, having changed nothing; else nothing happens.  From a signal handler in the thread that runs Lua:
+ * it only stores and wakes, as caret_interrupt(). */
 void caret__lua_interrupt(void);
 
 #endif

@@ -18,10 +18,25 @@
 static _Atomic(caret_session *) sleeper;
 static _Atomic int interrupted;
 
+/* Of the database on a server that was opened last: it may sleep in any of its calls. */
+static _Atomic(caret_session *) remote;
+
+void caret__opened_remote(caret_session *s)
+{
+    atomic_store_explicit(&remote, s, memory_order_relaxed);
+}
+
+void caret__closes(caret_session *s)
+{
+    atomic_compare_exchange_strong_explicit(&remote, &s, NULL, memory_order_relaxed, memory_order_relaxed);
+}
+
 void caret__lua_interrupt(void)
 {
     caret_session *s = atomic_load_explicit(&sleeper, memory_order_relaxed);
 
+    if (s == NULL)
+        s = atomic_load_explicit(&remote, memory_order_relaxed);
     if (s == NULL)
         return;
     atomic_store_explicit(&interrupted, 1, memory_order_relaxed);
@@ -34,7 +49,7 @@ static caret_session *may_sleep(caret_session *s)
 
     if (atomic_exchange_explicit(&interrupted, 0, memory_order_relaxed) != 0 &&
         caret_node_var(&any.node, sizeof any, "^a", 2) == CARET_OK)
-        (void)caret_wait(s, &any.node, CARET_LOG_END, 0);
+        (void)caret_wait(s, &any.node, CARET_LOG_END, 1); /* 0 would take nothing back */
     atomic_store_explicit(&sleeper, s, memory_order_relaxed);
     return s;
 }

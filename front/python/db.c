@@ -130,6 +130,9 @@ PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw)
         caret__py_park(st);
     }
     wish_drop(&w);
+    /* a server may take seconds to say no */
+    if (rc != CARET_OK && rc != CARET__PY_SET && PyErr_CheckSignals() < 0)
+        return NULL;
     if (rc != CARET_OK)
         return caret__py_raise_code(st, rc);
     return database(st, db, kw, w.options.readonly);

@@ -160,5 +160,7 @@ PyObject *caret__py_raise(struct caret__py_owner *o, int rc)
         caret__py_park(o->state);
         return caret__py_raise_text(o->state, CARET_E_CLOSED, "CLOSED: the database was closed meanwhile");
     }
+    if (rc == CARET_E_INTERRUPTED && PyErr_CheckSignals() < 0)
+        return NULL;
     return caret__py_raise_code(o->state, rc);
 }

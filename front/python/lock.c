@@ -13,10 +13,11 @@
 #define SLICE     50000000u /* ns: how long Ctrl-C may take to be noticed */
 #define LOCKS_MAX 64        /* of one call, as caret.h says */
 
-/* Does it say that the time is over? */
-static bool timed_out(int rc)
+/* Does it say that the time is over, or that a signal came (session.c)? */
+static bool is_slice(const struct caret__py_wait *w, int rc)
 {
-    return rc == CARET_LOCK_TIMEOUT || rc == CARET_NONE;
+    return rc == CARET_LOCK_TIMEOUT || rc == CARET_NONE ||
+           (rc == CARET_E_INTERRUPTED && !w->o->core->closing);
 }
 
 int caret__py_wait_long(struct caret__py_wait *w, caret__py_waiter *f, uint64_t ns)
@@ -24,11 +25,11 @@ int caret__py_wait_long(struct caret__py_wait *w, caret__py_waiter *f, uint64_t 
     w->s = caret__py_enter(w->o);
     int rc = w->s == NULL ? CARET__PY_SET : f(w, 0);
 
-    if (!timed_out(rc) || ns == 0)
+    if (!is_slice(w, rc) || ns == 0)
         return rc;
     if (syscall(SYS_gettid) != getpid())
         return f(w, ns);
-    while (timed_out(rc) && ns > 0) {
+    while (is_slice(w, rc) && ns > 0) {
         uint64_t now = ns < SLICE ? ns : SLICE;
         if (PyErr_CheckSignals() < 0 || (w->s = caret__py_enter(w->o)) == NULL)
             return CARET__PY_SET;

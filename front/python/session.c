@@ -19,6 +19,10 @@
  * sessions, which lets the GIL go if it sleeps, and the logs, and the handle, without the GIL; by I3 no call begins
  * meanwhile.
  *
+ * Ctrl-C.  A wait for a server that lasts comes here some times a second: then let_go() sees that SIGINT came, and
+ * interrupts the session; the call answers INTERRUPTED, and Python's handler runs before that is told (error.c).  Other
+ * signals, and other threads than the main one, which alone runs handlers, wait as long as the server lets them.
+ *
  * A thread must not wait for a mutex of this process with the GIL in its hand: the thread that has the mutex may wait
  * for the GIL.  So what calls the engine has entered a link, or has set `current` to the one that it closes, or has let
  * the GIL go by caret__py_unlock.
@@ -85,6 +89,15 @@ static struct caret__py_thread *this_thread(void)
 
 /* ----------------------------------------------------------- hooks */
 
+/* Looking takes the signal back, so it is raised again, for Python to handle. */
+static bool sigint_came(void)
+{
+    if (!PyOS_InterruptOccurred())
+        return false;
+    PyErr_SetInterrupt();
+    return true;
+}
+
 static void *let_go(void *arg)
 {
     struct caret__py_here *here = &caret__py_here;
@@ -92,6 +105,8 @@ static void *let_go(void *arg)
     (void)arg;
     if (here->unlocked || here->current == NULL || PyGILState_GetThisThreadState() == NULL)
         return NULL;
+    if (sigint_came())
+        caret_interrupt(here->current->s);
     here->current->busy++;
     here->current->core->busy++;
     if (here->current->thread == NULL)

@@ -116,7 +116,7 @@ int caret__remote_sync(caret_db *db)
 {
     const struct caret__store *store = db->store->store;
     void *conn;
-    int rc = store->attach(db->store, &conn);
+    int rc = store->attach(db->store, NULL, NULL, &conn);
 
     if (rc != CARET_OK)
         return rc;

@@ -96,12 +96,14 @@ static int wait_a_little(caret_session *s, uint64_t timeout_ns)
     uint64_t end = caret__now_ns() + caret__min64(timeout_ns, LOOK_AT_SERVER_NS);
     _Atomic uint32_t never = 0;
 
-    for (uint64_t now; (now = caret__now_ns()) < end;) {
+    for (;;) {
         if (caret__alarm_taken(&s->alarm))
             return caret__fail(CARET_E_INTERRUPTED, "%s: while waiting for a change", s->e->path);
+        uint64_t now = caret__now_ns();
+        if (now >= end)
+            return CARET_OK;
         caret__alarm_sleep(&s->alarm, &never, 0, end - now);
     }
-    return CARET_OK;
 }
 
 int caret_wait(caret_session *s, const caret_node *n, uint64_t place, uint64_t timeout_ns)

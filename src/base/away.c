@@ -43,15 +43,21 @@ static _Thread_local struct {
     void *token;
 } mine;
 
-void caret__away(void)
+static void tell_away(void)
 {
     before_fn *before = atomic_load_explicit(&before_hook, memory_order_acquire);
 
-    if (mine.depth++ != 0 || mine.told || mine.never || before == NULL)
+    if (mine.told || mine.never || before == NULL)
         return;
     mine.after = atomic_load_explicit(&after_hook, memory_order_relaxed);
     mine.told = true;
     mine.token = before(atomic_load_explicit(&hook_arg, memory_order_relaxed));
+}
+
+void caret__away(void)
+{
+    if (mine.depth++ == 0)
+        tell_away();
 }
 
 static void tell_back(void)
@@ -66,6 +72,14 @@ void caret__back(void)
 {
     if (--mine.depth == 0 && mine.told && mine.until == NULL)
         tell_back();
+}
+
+void caret__away_still(void)
+{
+    if (mine.told && mine.until == NULL) {
+        tell_back();
+        tell_away();
+    }
 }
 
 void caret__back_after(const volatile void *mutex)

@@ -16,6 +16,9 @@ void caret__away(void);
 /* It has slept. */
 void caret__back(void);
 
+/* It sleeps for long, and not for good yet: the host is told that it has slept, and then that it sleeps again. */
+void caret__away_still(void);
+
 /* It has slept, and holds a mutex that other processes want: the host hears of it when that is unlocked. */
 void caret__back_after(const volatile void *mutex);
 

@@ -263,7 +263,10 @@ static int do_changes(struct caret__pg_conn *c, const struct changes *w)
             if (w->seen)
                 return CARET_RESTART;
             until = until != 0 ? until : caret__now_ns() + c->db->way.patience_ns;
-            if (caret__link_ensure(&c->data, until) != CARET_OK || caret__now_ns() >= until)
+            c->data.stoppable = true; /* nothing was sent, or nothing of it was done */
+            rc = caret__link_ensure(&c->data, until);
+            c->data.stoppable = false;
+            if (rc != CARET_OK || caret__now_ns() >= until)
                 return caret__pg_fail(c, &c->data, CARET__LINK_LOST);
         }
         rc = once(c, w);

@@ -14,6 +14,7 @@
  *
  * A read that fails by a conflict outside of a transaction, or as its first, is repeated here: nothing was seen yet.
  * So is one whose connection was lost, but not one that was not answered: that has taken long enough, and is an error.
+ * A read that the session does not wait for any more gives its connection up, as its answer may still come.
  * A conflict is followed by a pause of 0.1 ms * 2^n, at most 100 ms, of which a random half is taken away: two that
  * restart in step would meet again.
  */
@@ -57,7 +58,7 @@ static void take_spare(struct caret__pg_conn *c)
         free(l);
 }
 
-int caret__pg_attach(struct caret__store_db *head, void **conn)
+int caret__pg_attach(struct caret__store_db *head, caret__store_stop *stop, void *ctx, void **conn)
 {
     struct caret__pg_conn *c = calloc(1, sizeof *c);
 
@@ -68,6 +69,8 @@ int caret__pg_attach(struct caret__store_db *head, void **conn)
     caret__link_init(&c->names, &c->db->names_way);
     caret__pg_token_new(c);
     take_spare(c);
+    c->data.stop = c->names.stop = stop;
+    c->data.ctx = c->names.ctx = ctx;
     *conn = c;
     return CARET_OK;
 }
@@ -185,6 +188,8 @@ int caret__pg_fail(struct caret__pg_conn *c, const struct caret__link *l, int rc
 {
     if (rc == CARET__LINK_FAILED)
         return caret__sqlstate_fail(l, c->db->head.shown);
+    if (l->stopped)
+        return caret__fail(CARET_E_INTERRUPTED, "%s: while waiting for the server", c->db->head.shown);
     if (caret__link_is_full(l))
         return caret__fail(CARET_E_LIMIT, "%s: %s", c->db->head.shown, l->text);
     return caret__fail(CARET_E_IO,
@@ -201,7 +206,8 @@ static void clear_failed(struct caret__pg_conn *c)
     caret__pg_abandon(c);
 }
 
-int caret__pg_read(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c, void *arg), void *arg)
+static int read_until_done(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c, void *arg),
+                           void *arg)
 {
     uint64_t until = 0;
 
@@ -226,7 +232,8 @@ int caret__pg_read(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c
         rc = caret__link_run(&c->data);
         if (caret__likely(rc == CARET_OK))
             return CARET_OK;
-        bool again = rc == CARET__LINK_LOST ? !c->data.silent : caret__sqlstate_again(c->data.state);
+        bool again = rc == CARET__LINK_LOST ? !c->data.silent && !c->data.stopped
+                                            : caret__sqlstate_again(c->data.state);
         int code = again ? CARET_RESTART : caret__pg_fail(c, &c->data, rc);
         clear_failed(c);
         c->broken = c->begun && (seen || !again);
@@ -235,4 +242,12 @@ int caret__pg_read(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c
         if (rc != CARET__LINK_LOST)
             caret__pg_pause(c, n);
     }
+}
+
+int caret__pg_read(struct caret__pg_conn *c, int (*add)(struct caret__pg_conn *c, void *arg), void *arg)
+{
+    c->data.stoppable = true;
+    int rc = read_until_done(c, add, arg);
+    c->data.stoppable = false;
+    return rc;
 }

@@ -161,7 +161,7 @@ static bool connect_any(struct caret__link *l)
         if (l->pq != NULL && caret__pq.status(l->pq) == CARET__PQ_OK)
             break;
         add_message(l);
-        more = l->pq != NULL && hosts_after(l->pq, &h);
+        more = l->pq != NULL && !l->stopped && hosts_after(l->pq, &h);
         caret__pq.finish(l->pq);
         l->pq = NULL;
     }
@@ -212,7 +212,7 @@ int caret__link_open(struct caret__link *l)
     l->prepared = 0;
     l->backend = 0;
     l->pid = getpid();
-    l->silent = false;
+    l->silent = l->stopped = false;
     if (!connect_any(l) || caret__pq.pipeline(l->pq) != 1 || caret__pq.nonblocking(l->pq, 1) != 0)
         return refused(l);
     l->wrapped = caret__pq.uses_tls(l->pq) != 0 || caret__pq.uses_gss(l->pq) != 0;
@@ -242,8 +242,10 @@ int caret__link_ensure(struct caret__link *l, uint64_t until)
 {
     if (caret__likely(l->pq != NULL))
         return CARET_OK;
+    uint64_t began = caret__now_ns();
     for (uint64_t wait = 5000000; caret__link_open(l) != CARET_OK; wait = caret__min64(wait * 2, 200000000)) {
-        if (caret__now_ns() + wait >= until || (l->trips == 0 && caret__link_is_full(l)))
+        if (caret__now_ns() + wait >= until || (l->trips == 0 && caret__link_is_full(l)) || l->stopped ||
+            caret__link_is_stopped(l, began))
             return CARET__LINK_LOST;
         caret__nap(wait);
     }

@@ -146,7 +146,7 @@ struct caret__param caret__pg_array_end(struct caret__pg_array *a);
 /* ---- the driver's functions ---- */
 int caret__pg_open(const char *url, const caret_options *o, struct caret__store_db **db);
 void caret__pg_close(struct caret__store_db *db);
-int caret__pg_attach(struct caret__store_db *db, void **conn);
+int caret__pg_attach(struct caret__store_db *db, caret__store_stop *stop, void *ctx, void **conn);
 void caret__pg_detach(void *conn);
 void caret__pg_forget(void *conn);
 int caret__pg_begin(void *conn, enum caret__store_begin how, unsigned restarts);
@@ -160,8 +160,7 @@ int caret__pg_range(void *conn, struct caret__bytes lo, struct caret__bytes hi, 
 int caret__pg_commit(void *conn, const struct caret__store_op *ops, size_t n, unsigned flags);
 void caret__pg_rollback(void *conn);
 int caret__pg_sync(void *conn);
-int caret__pg_lock(void *conn, const struct caret__bytes *names, size_t n, uint64_t timeout_ns,
-                   caret__store_stop *stop, void *ctx);
+int caret__pg_lock(void *conn, const struct caret__bytes *names, size_t n, uint64_t timeout_ns);
 int caret__pg_unlock(void *conn, const struct caret__bytes *names, size_t n);
 
 /* step.c: what was read ahead counts no more. */

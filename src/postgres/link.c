@@ -14,8 +14,6 @@
  */
 #include "postgres/link.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -28,6 +26,8 @@
 #include "shm/engine.h"
 
 #define MOST_PARAMS 4
+#define SLICE_MS    50
+#define LONG_NS     UINT64_C(1000000000) /* what takes longer can be ended */
 
 void caret__link_init(struct caret__link *l, const struct caret__link_way *way)
 {
@@ -88,20 +88,49 @@ static bool give_up(struct caret__link *l)
     return false;
 }
 
-/* Sleep until something came, or can be sent. */
+/* ---- waiting ---- */
+
+static bool asks_to_stop(struct caret__link *l)
+{
+    l->stopped = l->stopped || (l->stop != NULL && l->stop(l->ctx));
+    return l->stopped;
+}
+
+bool caret__link_is_stopped(struct caret__link *l, uint64_t began)
+{
+    return l->stoppable && caret__now_ns() - began >= LONG_NS && asks_to_stop(l);
+}
+
+int caret__link_poll(struct caret__link *l, struct pollfd *p, uint64_t began, uint64_t until)
+{
+    for (;;) {
+        uint64_t now = caret__now_ns();
+        int n = poll(p, 1, now < until ? (int)caret__min64((until - now) / 1000000 + 1, SLICE_MS) : 0);
+        if (n > 0 || now >= until || caret__link_is_stopped(l, began))
+            return n > 0 ? n : 0;
+        caret__away_still();
+    }
+}
+
+/* The rest of a wait that has taken `ms` so far. */
+static int await_long(struct caret__link *l, struct pollfd *p, int ms)
+{
+    uint64_t began = caret__now_ns() - (uint64_t)ms * 1000000;
+    uint64_t until = l->way->silence_ms >= 0 ? began + (uint64_t)l->way->silence_ms * 1000000 : UINT64_MAX;
+
+    return caret__link_poll(l, p, began, until);
+}
+
+/* Sleep until something came, or can be sent.  Mostly that is soon, and nobody need look at a clock. */
 static bool await(struct caret__link *l, int unsent)
 {
     struct pollfd p = {.fd = caret__pq.socket(l->pq), .events = (short)(unsent ? POLLIN | POLLOUT : POLLIN)};
-    uint64_t until = 0;
-    int n, wait = l->way->silence_ms;
+    int n = poll(&p, 1, SLICE_MS);
 
-    while ((n = poll(&p, 1, wait)) < 0 && errno == EINTR && wait >= 0) {
-        uint64_t now = caret__now_ns();
-        until = until != 0 ? until : now + (uint64_t)wait * 1000000;
-        wait = until > now ? (int)((until - now) / 1000000) : 0;
-    }
-    if (n == 0)
-        return give_up(l);
+    if (caret__unlikely(n <= 0))
+        n = await_long(l, &p, n == 0 ? SLICE_MS : 0);
+    if (n <= 0)
+        return l->stopped ? false : give_up(l);
     return (p.revents & ~POLLOUT) == 0 || take_in(l);
 }
 
@@ -263,7 +292,7 @@ static int begin_run(struct caret__link *l)
         return CARET__LINK_LOST;
     caret__link_drop_rows(l);
     l->state[0] = '\0';
-    l->silent = false;
+    l->silent = l->stopped = false;
     l->trips++;
     if (!l->plain && caret__pq.sync(l->pq) != 1)
         return lose(l);
@@ -426,8 +455,7 @@ static void cancel(struct caret__link *l)
     caret__pq.cancel_done(of);
 }
 
-int caret__link_run_until(struct caret__link *l, uint64_t until, caret__store_stop *stop, void *ctx,
-                          bool *ended)
+int caret__link_run_until(struct caret__link *l, uint64_t until, bool *ended)
 {
     int rc = begin_run(l);
 
@@ -436,7 +464,7 @@ int caret__link_run_until(struct caret__link *l, uint64_t until, caret__store_st
         return rc;
     caret__away();
     while (!*ended && !wait_a_little(l))
-        if (caret__now_ns() >= until || (stop != NULL && stop(ctx))) {
+        if (caret__now_ns() >= until || asks_to_stop(l)) {
             *ended = true;
             cancel(l);
         }

@@ -19,10 +19,13 @@
  *   5  A link is of the process that opened it: in another one caret__link_forget() comes before anything else.
  *   6  Nothing waits for ever for a server that is silent: when no byte comes, or can be sent, for `silence_ms`, the
  *      connection counts as lost, and `silent` says why.  What asks a lock of the server waits as long as it was told.
+ *   7  While `stoppable`, a wait that has taken a second is ended when `stop` says so: the connection counts as lost,
+ *      and `stopped` says why.  Only what changes nothing is stoppable.
  */
 #ifndef CARET_POSTGRES_LINK_H
 #define CARET_POSTGRES_LINK_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -119,7 +122,10 @@ struct caret__link {
     bool plain;   /* libpq is not in pipeline mode: the batch has one item, or none; nothing is owed */
     bool wrapped; /* encrypted: bytes may have come that the socket does not show */
     bool silent;  /* it was lost as no answer came */
-    size_t done;  /* items of the last run that went well, preparations not counted */
+    bool stoppable, stopped;
+    caret__store_stop *stop; /* NULL: nothing ends a wait */
+    void *ctx;
+    size_t done; /* items of the last run that went well, preparations not counted */
     struct pg_result **rows;
     size_t nrows, rows_cap;
     char state[6];  /* SQLSTATE of the last failure */
@@ -187,9 +193,15 @@ void caret__link_leave(struct caret__link *l);
  * right, the transaction is ended all the same. */
 void caret__link_leave_loose(struct caret__link *l, enum caret__sql sql, const struct caret__param *params);
 
-/* The same, and at `until`, or when `stop` says so, the server is told to cancel: *ended. */
-int caret__link_run_until(struct caret__link *l, uint64_t until, caret__store_stop *stop, void *ctx,
-                          bool *ended);
+/* The same, and at `until`, or when `stop` says so (stopped), the server is told to cancel: *ended. */
+int caret__link_run_until(struct caret__link *l, uint64_t until, bool *ended);
+
+/* poll() for one descriptor until `until`, in slices: between two of them the host may run, and the wait is ended if
+ * the link is stopped.  began: since when it is waited.  How many are ready; 0: the time is over, or stopped. */
+int caret__link_poll(struct caret__link *l, struct pollfd *p, uint64_t began, uint64_t until);
+
+/* Is what has been waited for since `began` to end? */
+bool caret__link_is_stopped(struct caret__link *l, uint64_t began);
 
 /* Has the server closed it?  Looks only. */
 bool caret__link_is_lost(struct caret__link *l);

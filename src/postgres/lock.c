@@ -153,11 +153,11 @@ static int try_once(struct caret__link *l, const struct wanted *w)
 }
 
 /* Why it was not taken. */
-static int refused(struct caret__pg_conn *c, bool ended, bool interrupted)
+static int refused(struct caret__pg_conn *c, bool ended)
 {
     const char *state = c->names.state;
 
-    if (strcmp(state, "57014") == 0 && ended && interrupted)
+    if (strcmp(state, "57014") == 0 && ended && c->names.stopped)
         return caret__fail(CARET_E_INTERRUPTED, "the wait for a lock was ended");
     if (strcmp(state, "55P03") == 0 || (strcmp(state, "57014") == 0 && ended))
         return caret__outcome(CARET_LOCK_TIMEOUT);
@@ -166,21 +166,7 @@ static int refused(struct caret__pg_conn *c, bool ended, bool interrupted)
     return caret__sqlstate_fail(&c->names, c->db->head.shown);
 }
 
-struct stopper {
-    caret__store_stop *stop;
-    void *ctx;
-    bool said;
-};
-
-static bool ask_stop(void *ctx)
-{
-    struct stopper *s = ctx;
-
-    s->said = s->said || (s->stop != NULL && s->stop(s->ctx));
-    return s->said;
-}
-
-static int wait_for(struct caret__pg_conn *c, const struct wanted *w, uint64_t timeout_ns, struct stopper *s)
+static int wait_for(struct caret__pg_conn *c, const struct wanted *w, uint64_t timeout_ns)
 {
     struct caret__link *l = &c->names;
     uint64_t now = caret__now_ns();
@@ -189,27 +175,29 @@ static int wait_for(struct caret__pg_conn *c, const struct wanted *w, uint64_t t
     add_timeout(l, timeout_ns);
     for (size_t i = 0; i < w->n; i++)
         add_one(l, w, i, CARET__SQL_LOCK, CARET__SQL_LOCK_SHARED);
-    int rc = caret__link_run_until(l, timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns, ask_stop,
-                                   s, &ended);
+    int rc = caret__link_run_until(l, timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns, &ended);
     if (rc != CARET__LINK_FAILED)
         return rc;
     size_t got = l->done > 0 ? l->done - 1 : 0; /* the first one is the limit */
-    rc = refused(c, ended, s->said);
+    rc = refused(c, ended);
     return give_back(l, w, got) == CARET__LINK_LOST ? CARET__LINK_LOST : rc;
 }
 
 /* ---- the driver's ---- */
 
-static int take(struct caret__pg_conn *c, const struct wanted *w, uint64_t timeout_ns, struct stopper *s)
+static int take(struct caret__pg_conn *c, const struct wanted *w, uint64_t timeout_ns)
 {
     uint64_t until = caret__now_ns() + c->db->way.patience_ns;
 
     for (;;) {
-        if (caret__link_ensure(&c->names, until) != CARET_OK)
+        c->names.stoppable = true;
+        int rc = caret__link_ensure(&c->names, until);
+        c->names.stoppable = false;
+        if (rc != CARET_OK)
             return caret__pg_fail(c, &c->names, CARET__LINK_LOST);
-        int rc = timeout_ns == 0 ? try_once(&c->names, w) : wait_for(c, w, timeout_ns, s);
+        rc = timeout_ns == 0 ? try_once(&c->names, w) : wait_for(c, w, timeout_ns);
         if (rc == CARET__LINK_FAILED)
-            return refused(c, false, false);
+            return refused(c, false);
         if (rc != CARET__LINK_LOST)
             return rc;
         if (c->held != 0) {
@@ -221,11 +209,9 @@ static int take(struct caret__pg_conn *c, const struct wanted *w, uint64_t timeo
     }
 }
 
-int caret__pg_lock(void *conn, const struct caret__bytes *names, size_t n, uint64_t timeout_ns,
-                   caret__store_stop *stop, void *ctx)
+int caret__pg_lock(void *conn, const struct caret__bytes *names, size_t n, uint64_t timeout_ns)
 {
     struct caret__pg_conn *c = conn;
-    struct stopper s = {stop, ctx, false};
     struct wanted w = {0};
     int rc = caret__pg_enter(c);
 
@@ -235,7 +221,7 @@ int caret__pg_lock(void *conn, const struct caret__bytes *names, size_t n, uint6
     if (rc == CARET_OK)
         rc = want_all(c, &w, names, n);
     if (rc == CARET_OK && n != 0)
-        rc = take(c, &w, timeout_ns, &s);
+        rc = take(c, &w, timeout_ns);
     if (rc == CARET_OK)
         c->held += n;
     free_wanted(&w);

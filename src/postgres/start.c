@@ -7,10 +7,9 @@
  * password is missing then, the error says why.
  *
  * What libpq's loop has beside that is here too: an address that does not answer for connect_timeout is given up by
- * shutting its socket, upon which libpq goes on to the next one.
+ * shutting its socket, upon which libpq goes on to the next one.  So is a connection that the session does not wait for
+ * any more (stopped), which is then not tried with the others.
  */
-#include <errno.h>
-#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,14 +126,6 @@ static unsigned long timeout_of(struct pg_conn *c)
     return told ? caret__min64(strtoul(text, NULL, 10), 86400) : 0;
 }
 
-/* Milliseconds for poll(). */
-static int left_until(uint64_t until)
-{
-    uint64_t now = caret__now_ns();
-
-    return until == UINT64_MAX ? -1 : until > now ? (int)((until - now) / 1000000) + 1 : 0;
-}
-
 static uint64_t deadline(unsigned long seconds)
 {
     return seconds != 0 ? caret__now_ns() + seconds * UINT64_C(1000000000) : UINT64_MAX;
@@ -144,20 +135,17 @@ static uint64_t deadline(unsigned long seconds)
 static void make(struct caret__link *l, struct pg_conn *c)
 {
     unsigned long seconds = timeout_of(c);
-    uint64_t until = deadline(seconds);
+    uint64_t began = caret__now_ns(), until = deadline(seconds);
     const char *host = caret__pq.host(c);
     char text[24];
 
-    for (int step = CARET__PQ_WRITING; step == CARET__PQ_WRITING || step == CARET__PQ_READING;
-         step = caret__pq.step(c)) {
+    for (int step = CARET__PQ_WRITING;
+         !l->stopped && (step == CARET__PQ_WRITING || step == CARET__PQ_READING); step = caret__pq.step(c)) {
         struct pollfd p = {.fd = caret__pq.socket(c), .events = step == CARET__PQ_READING ? POLLIN : POLLOUT};
         if (caret__pq.host(c) != host)
             until = deadline(seconds);
         host = caret__pq.host(c);
-        int n;
-        while ((n = poll(&p, 1, left_until(until))) < 0 && errno == EINTR)
-            ;
-        if (n == 0) {
+        if (caret__link_poll(l, &p, began, until) == 0 && !l->stopped) {
             snprintf(text, sizeof text, "%lu", seconds);
             say(l, "%s: no answer for %s seconds;", host != NULL ? host : "", text);
             shutdown(p.fd, SHUT_RDWR);

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/key.h"
+#include "shm/engine.h"
 
 void caret__remote_init(struct caret__remote *r, struct caret__store_db *db, struct caret__txn *txn,
                         struct caret__alarm *alarm)
@@ -37,9 +38,14 @@ bool caret__remote_disown(struct caret__remote *r)
     return true;
 }
 
+static bool interrupted(void *alarm)
+{
+    return caret__alarm_taken(alarm);
+}
+
 int caret__remote_attach(struct caret__remote *r)
 {
-    return r->conn != NULL ? CARET_OK : r->store->attach(r->db, &r->conn);
+    return r->conn != NULL ? CARET_OK : r->store->attach(r->db, interrupted, r->alarm, &r->conn);
 }
 
 void caret__remote_detach(struct caret__remote *r)

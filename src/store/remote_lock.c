@@ -36,11 +36,6 @@ static size_t missing(const struct caret__remote *r, const uint8_t *const keys[]
     return kept;
 }
 
-static bool interrupted(void *ctx)
-{
-    return caret__alarm_taken(ctx);
-}
-
 static int give_back(struct caret__remote *r, const struct caret__bytes *names, size_t n)
 {
     return n == 0 ? CARET_OK : caret__remote_said(r, r->store->unlock(r->conn, names, n));
@@ -74,7 +69,7 @@ int caret__remote_lock(struct caret__remote *r, uint64_t level, const uint8_t *c
     r->locks.level = level;
     size_t count = missing(r, keys, lens, n, names);
     if (count != 0)
-        rc = caret__remote_said(r, r->store->lock(r->conn, names, count, timeout_ns, interrupted, r->alarm));
+        rc = caret__remote_said(r, r->store->lock(r->conn, names, count, timeout_ns));
     if (rc == CARET_OK)
         rc = note(r, names, count);
     for (size_t i = 0; rc == CARET_OK && i < n; i++)

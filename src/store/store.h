@@ -21,7 +21,8 @@
  *
  * Threads: `open`, `close`, `attach` and what has a db may be called by any thread; a conn is used by one at a time.
  * Processes: db and conn belong to the process that made them.  A forked child calls forget() and attaches anew.
- * Sleeping: a driver that waits for the network calls caret__away() before and caret__back() after (base/away.h).
+ * Sleeping: a driver that waits for the network calls caret__away() before and caret__back() after, and
+ * caret__away_still() some times a second (base/away.h).
  * Errors: by caret__fail(), the text naming db->shown.  Memory: what a call hands out belongs to the driver and is good
  * until the next call with that conn; what `each` is told, until it returns.
  */
@@ -87,7 +88,7 @@ enum {
 /* What a driver tells of a key.  CARET_OK: go on; else that is what the call returns. */
 typedef int caret__store_each(void *ctx, size_t index, struct caret__bytes key, struct caret__bytes value);
 
-/* Is a wait to end?  Asked some times a second. */
+/* Is a wait to end?  Asked some times a second; says so once. */
 typedef bool caret__store_stop(void *ctx);
 
 struct caret__store {
@@ -100,8 +101,13 @@ struct caret__store {
     int (*open)(const char *url, const caret_options *o, struct caret__store_db **db);
     void (*close)(struct caret__store_db *db); /* no conn is left; frees `shown` */
 
-    /* A session's own way to it.  Connects now, or at the first call that needs it. */
-    int (*attach)(struct caret__store_db *db, void **conn);
+    /*
+     * A session's own way to it.  Connects now, or at the first call that needs it.  `stop` (NULL: never) is asked
+     * while a call waits for a lock, and while one waits for longer than a second for what it reads or for a
+     * connection: that call is INTERRUPTED, having changed nothing; if it read in a transaction that is over for the
+     * server, as after any other error.  A commit that was sent is waited for.
+     */
+    int (*attach)(struct caret__store_db *db, caret__store_stop *stop, void *ctx, void **conn);
     void (*detach)(void *conn); /* rolls back, gives back locks, frees */
     void (*forget)(void *conn); /* in a forked child: frees, and closes without a word to the server */
 
@@ -146,11 +152,10 @@ struct caret__store {
      * Take the names, ascending and none of them held by this conn, all or none; each excludes all other conns from it,
      * from all names above it and below it.  (Above: keys that it begins with, at the ends of subscripts and of the
      * variable's name.)  timeout_ns: 0 one try, UINT64_MAX for ever.  LOCK_TIMEOUT; DEADLOCK, with the detail;
-     * INTERRUPTED: `stop` said so; LIMIT.  In a transaction or not, which is not disturbed.
+     * INTERRUPTED; LIMIT.  In a transaction or not, which is not disturbed.
      * When the server has given them away, as a connection was lost, the next call with conn, whichever, is EVICTED,
      * once; the transaction is over, and the API knows that no locks are held. */
-    int (*lock)(void *conn, const struct caret__bytes *names, size_t n, uint64_t timeout_ns,
-                caret__store_stop *stop, void *ctx);
+    int (*lock)(void *conn, const struct caret__bytes *names, size_t n, uint64_t timeout_ns);
     int (*unlock)(void *conn, const struct caret__bytes *names, size_t n); /* held ones */
 };
 

@@ -7,6 +7,8 @@
 need caret lua5.4 "$build/test/proxy" "$build/test/store_append" "$build/lua/5.4/caret.so"
 # shellcheck source=../store/postgres.sh
 . "$source/test/store/postgres.sh"
+# shellcheck source=../store/ask.sh
+. "$source/test/store/ask.sh"
 
 pg_begin
 trap 'pg_end; rm -rf "$dir"' EXIT
@@ -24,38 +26,6 @@ tool() { CARET_DB=$1 keep "$caret" "$2" ${3:+"$3"} ${4:+"$4"}; }
 # refused URL TEXT: the tool's answer to a get
 refused() { ! tool "$1" get '^a' && grep -qF "$2" "$dir/err"; }
 refused_set() { ! tool "$1" set '^a' 2 && grep -qF "$2" "$dir/err"; }
-
-# ------------------------------------------------------------- a long session
-
-# ask URL [readonly]: a program that has it open; say CHUNK: what it answers is in $said
-ask()
-{
-    [ -p "$dir/chunks" ] || mkfifo "$dir/chunks"
-    : >"$dir/said"
-    lines=0
-    sh "$source/tools/lua.sh" lua5.4 "$source/test/store/ask.lua" "$@" <"$dir/chunks" >"$dir/said" 2>&1 9>&- 8>&- 7>&- &
-    asked=$!
-    exec 6>"$dir/chunks"
-    heard
-}
-heard()
-{
-    lines=$((lines + 1))
-    more() { [ "$(wc -l <"$dir/said")" -ge $lines ]; }
-    soon more
-    said=$(sed -n "${lines}p" "$dir/said")
-}
-say() { echo "$1" >&6 && heard; }
-# a server that was started meanwhile has the descriptor too: so the program is told
-quiet() { echo end >&6 && exec 6>&-; wait $asked; }
-# is TEXT WHAT: what was said has the text
-is()
-{
-    case $said in
-    *"$1"*) note 0 "$2" ;;
-    *) echo "said: $said" && note 1 "$2" ;;
-    esac
-}
 
 # --------------------------------------------------------- roles and databases
 

@@ -64,7 +64,7 @@ static int work(uint32_t w, unsigned lists)
     int rc = S.open(address, NULL, &db);
 
     if (rc == CARET_OK)
-        rc = S.attach(db, &c);
+        rc = S.attach(db, NULL, NULL, &c);
     for (uint32_t i = 0; rc == CARET_OK && i < TXNS; i++) {
         unsigned restarts = 0;
         snprintf(key, sizeof key, "l%u", i % lists);
@@ -131,7 +131,7 @@ static void run(unsigned lists, bool ends, const char *seed, unsigned *lost, uns
     snprintf(prefix, sizeof prefix, "l%d_%u", (int)getpid(), n++);
     server_address(address, sizeof address, url, prefix);
     assert_int_equal(S.open(address, NULL, &db), CARET_OK);
-    assert_int_equal(S.attach(db, &c), CARET_OK);
+    assert_int_equal(S.attach(db, NULL, NULL, &c), CARET_OK);
     for (uint32_t w = 0; w < WORKERS; w++)
         if ((pids[w] = fork()) == 0) {
             caret__fault_seed(seed);

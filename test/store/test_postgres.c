@@ -18,8 +18,8 @@ static int set_up(void **state)
 
     snprintf(prefix, sizeof prefix, "t%d_%u", (int)getpid(), n++);
     server_address(address, sizeof address, url, prefix);
-    if (S.open(address, NULL, &f->db) != CARET_OK || S.attach(f->db, &f->a) != CARET_OK ||
-        S.attach(f->db, &f->b) != CARET_OK) {
+    if (S.open(address, NULL, &f->db) != CARET_OK || S.attach(f->db, NULL, NULL, &f->a) != CARET_OK ||
+        S.attach(f->db, NULL, NULL, &f->b) != CARET_OK) {
         print_message("%s\n", caret_message());
         return -1;
     }
@@ -447,7 +447,7 @@ static void a_commit_can_wait_for_the_disk(void **state)
 
     server_address(address, sizeof address, url, own->way.schema);
     assert_int_equal(S.open(address, &(caret_options){.sync = CARET_SYNC_OFF}, &db), CARET_OK);
-    assert_int_equal(S.attach(db, &c), CARET_OK);
+    assert_int_equal(S.attach(db, NULL, NULL, &c), CARET_OK);
     assert_int_equal(S.commit(c, &op, 1, CARET__STORE_SYNC), CARET_OK);
     assert_int_equal(S.commit(c, &op, 1, CARET__STORE_BATCH), CARET_OK);
     assert_int_equal(S.sync(c), CARET_OK);
@@ -467,7 +467,7 @@ static void opened_for_reading_it_writes_nothing(void **state)
     assert_int_equal(put(f->a, "a", "1"), CARET_OK);
     server_address(address, sizeof address, url, own->way.schema);
     assert_int_equal(S.open(address, &(caret_options){.readonly = 1}, &db), CARET_OK);
-    assert_int_equal(S.attach(db, &c), CARET_OK);
+    assert_int_equal(S.attach(db, NULL, NULL, &c), CARET_OK);
     assert_value(c, "a", "1");
     assert_int_equal(put(c, "a", "2"), CARET_E_READONLY);
     assert_int_equal(S.begin(c, CARET__STORE_ALONE, 4), CARET_OK);
@@ -481,7 +481,7 @@ static void opened_for_reading_it_writes_nothing(void **state)
 
 static int lock(void *conn, const char *name, size_t len, uint64_t ns)
 {
-    return S.lock(conn, &(struct caret__bytes){(const uint8_t *)name, len}, 1, ns, NULL, NULL);
+    return S.lock(conn, &(struct caret__bytes){(const uint8_t *)name, len}, 1, ns);
 }
 
 #define VARIABLE "a\0", 2
@@ -571,11 +571,11 @@ static void a_session_that_ends_gives_its_names_back(void **state)
     struct fixture *f = *state;
     void *c;
 
-    assert_int_equal(S.attach(f->db, &c), CARET_OK);
+    assert_int_equal(S.attach(f->db, NULL, NULL, &c), CARET_OK);
     for (int i = 0; i < 20; i++) {
         assert_int_equal(lock(c, NODE, 0), CARET_OK);
         S.detach(c);
-        assert_int_equal(S.attach(f->db, &c), CARET_OK);
+        assert_int_equal(S.attach(f->db, NULL, NULL, &c), CARET_OK);
     }
     S.detach(c);
 }
@@ -589,12 +589,84 @@ static void a_wait_can_be_ended(void **state)
 {
     struct fixture *f = *state;
     int asked = 0;
-    struct caret__bytes name = {(const uint8_t *)"a\0\x81\x02\0", 5};
+    void *c;
 
+    assert_int_equal(S.attach(f->db, says_stop, &asked, &c), CARET_OK);
     assert_int_equal(lock(f->a, CHILD, 0), CARET_OK);
-    assert_int_equal(S.lock(f->b, &name, 1, UINT64_MAX, says_stop, &asked), CARET_E_INTERRUPTED);
+    assert_int_equal(lock(c, NODE, UINT64_MAX), CARET_E_INTERRUPTED);
     assert_int_equal(unlock(f->a, CHILD), CARET_OK);
     assert_int_equal(lock(f->a, VARIABLE, 0), CARET_OK);
+    S.detach(c);
+}
+
+/* ---- reads that take long ---- */
+
+/* Nobody else can read or write until the transaction of this one is rolled back. */
+static void shut(void *conn)
+{
+    struct caret__link *l = &((struct caret__pg_conn *)conn)->data;
+    char text[128];
+
+    snprintf(text, sizeof text, "lock table %s.nodes in access exclusive mode", l->way->schema);
+    assert_int_equal(caret__link_ensure(l, UINT64_MAX), CARET_OK);
+    caret__link_add_text(l, "begin", 0, NULL);
+    caret__link_add_text(l, text, 0, NULL);
+    assert_int_equal(caret__link_run(l), CARET_OK);
+}
+
+static void open_again(void *conn)
+{
+    struct caret__link *l = &((struct caret__pg_conn *)conn)->data;
+
+    caret__link_add_text(l, "rollback", 0, NULL);
+    assert_int_equal(caret__link_run(l), CARET_OK);
+}
+
+static void a_read_that_takes_long_can_be_ended(void **state)
+{
+    struct fixture *f = *state;
+    struct caret__bytes v, key;
+    int asked = 0;
+    void *c;
+
+    assert_int_equal(S.attach(f->db, says_stop, &asked, &c), CARET_OK);
+    assert_int_equal(put(c, "k", "v"), CARET_OK);
+    shut(f->b);
+    assert_int_equal(S.get(c, bytes("k"), &v), CARET_E_INTERRUPTED);
+    asked = 0;
+    assert_int_equal(S.step(c, bytes("a"), 0, &key, &v), CARET_E_INTERRUPTED);
+    asked = 0;
+    assert_int_equal(S.begin(c, CARET__STORE_SERIAL, 0), CARET_OK);
+    assert_int_equal(S.get(c, bytes("k"), &v), CARET_E_INTERRUPTED);
+    assert_int_equal(S.get(c, bytes("k"), &v), CARET_RESTART);
+    S.rollback(c);
+    open_again(f->b);
+    assert_value(c, "k", "v");
+    S.detach(c);
+}
+
+static void *puts_one(void *conn)
+{
+    return (void *)(intptr_t)put(conn, "k", "v");
+}
+
+static void a_commit_is_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    int asked = 1; /* it would be ended at once */
+    pthread_t thread;
+    void *c, *rc;
+
+    assert_int_equal(S.attach(f->db, says_stop, &asked, &c), CARET_OK);
+    shut(f->b);
+    assert_int_equal(pthread_create(&thread, NULL, puts_one, c), 0);
+    caret__nap(1500000000);
+    open_again(f->b);
+    assert_int_equal(pthread_join(thread, &rc), 0);
+    assert_int_equal((int)(intptr_t)rc, CARET_OK);
+    assert_int_equal(asked, 1);
+    assert_value(c, "k", "v");
+    S.detach(c);
 }
 
 /* ---- addresses ---- */
@@ -669,7 +741,7 @@ static void without_prepared_statements_it_is_the_same(void **state)
     server_address(address, sizeof address, url, own->way.schema);
     strcat(address, "&caret_prepare=0");
     assert_int_equal(S.open(address, NULL, &db), CARET_OK);
-    assert_int_equal(S.attach(db, &c), CARET_OK);
+    assert_int_equal(S.attach(db, NULL, NULL, &c), CARET_OK);
     assert_int_equal(put(c, "a", "1"), CARET_OK);
     assert_value(f->a, "a", "1");
     assert_int_equal(S.begin(c, CARET__STORE_SERIAL, 0), CARET_OK);
@@ -712,6 +784,8 @@ int main(int argc, char **argv)
         T(a_ring_of_waits_is_told),
         T(a_session_that_ends_gives_its_names_back),
         T(a_wait_can_be_ended),
+        T(a_read_that_takes_long_can_be_ended),
+        T(a_commit_is_waited_for),
         cmocka_unit_test(what_an_address_can_not_say_is_refused),
         cmocka_unit_test(passwords_are_not_shown),
         cmocka_unit_test(a_database_that_is_not_there_is_not_made),

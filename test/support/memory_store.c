@@ -56,6 +56,8 @@ struct conn {
     uint8_t *out; /* what was handed out */
     size_t out_len;
     uint8_t key[CARET__KEY_MAX];
+    caret__store_stop *stop;
+    void *ctx;
     const struct caret__bytes *wants; /* locks it waits for */
     size_t nwants;
     struct conn *next;
@@ -293,11 +295,13 @@ static void close_store(struct caret__store_db *db)
     pthread_mutex_unlock(&mutex);
 }
 
-static int attach(struct caret__store_db *db, void **conn)
+static int attach(struct caret__store_db *db, caret__store_stop *stop, void *ctx, void **conn)
 {
     struct conn *c = need(sizeof *c);
 
     c->base = (struct base *)db;
+    c->stop = stop;
+    c->ctx = ctx;
     pthread_mutex_lock(&mutex);
     counts.attached++;
     c->next = conns;
@@ -567,7 +571,7 @@ static uint64_t now_ns(void)
 }
 
 /* One try; the mutex is locked. */
-static int try_lock(struct conn *c, uint64_t deadline, caret__store_stop *stop, void *ctx)
+static int try_lock(struct conn *c, uint64_t deadline)
 {
     if (blocker(c, c->wants, c->nwants, NULL) == NULL) {
         take(c, c->wants, c->nwants);
@@ -579,11 +583,11 @@ static int try_lock(struct conn *c, uint64_t deadline, caret__store_stop *stop, 
     }
     if (now_ns() >= deadline)
         return caret__outcome(CARET_LOCK_TIMEOUT);
-    return stop(ctx) ? caret__fail(CARET_E_INTERRUPTED, "while waiting for a lock") : CARET_NONE;
+    return c->stop != NULL && c->stop(c->ctx) ? caret__fail(CARET_E_INTERRUPTED, "while waiting for a lock")
+                                              : CARET_NONE;
 }
 
-static int lock(void *conn, const struct caret__bytes *names, size_t n, uint64_t timeout_ns,
-                caret__store_stop *stop, void *ctx)
+static int lock(void *conn, const struct caret__bytes *names, size_t n, uint64_t timeout_ns)
 {
     struct conn *c = conn;
     uint64_t now = now_ns(), deadline = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
@@ -593,7 +597,7 @@ static int lock(void *conn, const struct caret__bytes *names, size_t n, uint64_t
     rc = fault(c, MEMORY_LOCK, NULL);
     c->wants = names;
     c->nwants = n;
-    while (rc == CARET_OK && (rc = try_lock(c, deadline, stop, ctx)) == CARET_NONE) {
+    while (rc == CARET_OK && (rc = try_lock(c, deadline)) == CARET_NONE) {
         rc = CARET_OK;
         pthread_mutex_unlock(&mutex);
         nanosleep(&(struct timespec){0, 1000000}, NULL);

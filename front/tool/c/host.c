@@ -27,6 +27,7 @@
 #include <lauxlib.h>
 
 #include "caret.h"
+#include "lua/interrupt.h"
 
 /* -------------------------------------------------------------------- signals */
 
@@ -93,6 +94,7 @@ static void note_signal(int number)
         signal(number, SIG_DFL);
         raise(number); /* when this handler returns */
     }
+    caret__lua_interrupt();
     if (write(wake[1], "", 1) < 0)
         errno = saved; /* the pipe is full: it is readable */
     errno = saved;

@@ -1,0 +1,197 @@
+#!/bin/sh
+# What befalls a server in the midst of a program's work: a signal comes while it is silent, rights are taken away,
+# tables dropped, its disk is full, values are huge.  The program gets an error that says what is wrong, nothing is done
+# by halves, and when the trouble is over it goes on.
+
+# shellcheck source=common.sh
+. "$(dirname "$0")/common.sh"
+need caret lua5.4 "$build/test/proxy" "$build/lua/5.4/caret.so"
+# shellcheck source=../store/postgres.sh
+. "$source/test/store/postgres.sh"
+# shellcheck source=../store/ask.sh
+. "$source/test/store/ask.sh"
+
+pg_begin
+full=
+trap '[ -z "$full" ] || umount -l "$full"; pg_end; rm -rf "$dir"' EXIT
+pg_make s && pg_proxy p s
+note $? "a server"
+url=$(pg_url s)
+worker=$(printf '%s' "$url" | sed 's|//[^@]*@|//worker@|')
+
+# ------------------------------------------------------- a signal in a silence
+
+# It would wait for ever, so nothing but the signal ends it.
+silent="$(pg_url p)?caret_timeout=0"
+cat >"$dir/asks.lua" <<'LUA'
+io.stdout:setvbuf "line"
+local db = assert(require "caret".open(arg[1]))
+db:set("^a", 1)
+print "asks"
+io.read()
+print(db:get "^a")
+LUA
+cat >"$dir/asks.py" <<'PYTHON'
+import sys, caret
+db = caret.open(sys.argv[1])
+db["^a"] = 1
+print("asks", flush=True)
+sys.stdin.readline()
+try:
+    print(db["^a"].get())
+except KeyboardInterrupt:
+    print("KeyboardInterrupt", flush=True)
+    sys.stdin.readline()
+    print(db["^a"].get())
+PYTHON
+mkfifo "$dir/line"
+
+# silence command...: it has asked, and gets no answer
+silence()
+{
+    : >"$dir/out"
+    env --default-signal=INT "$@" <"$dir/line" >"$dir/out" 2>"$dir/err" 9>&- 8>&- 7>&- &
+    pid=$!
+    exec 6>"$dir/line"
+    asked() { grep -q asks "$dir/out" || [ ! -d "/proc/$pid" ]; }
+    soon asked
+    pg_tell p stall
+    echo >&6
+    waits() { grep -q '^State:.S' "/proc/$pid/status" && [ "$(cut -d' ' -f1 "/proc/$pid/syscall")" = 7 ]; }
+    if [ "$(uname -m)" = x86_64 ] && [ -r "/proc/$pid/syscall" ]; then # in poll()
+        soon waits
+    else
+        sleep 0.5
+    fi
+}
+
+silence "$caret" run "$dir/asks.lua" "$silent"
+kill -INT $pid
+soon [ ! -d "/proc/$pid" ] # a second signal would end it in any case
+wait $pid
+[ $? = 130 ]
+note $? "Ctrl-C ends the tool's wait for a silent server"
+exec 6>&-
+pg_tell p go
+
+if PYTHONPATH=$build/python python3 -c 'import caret' 2>/dev/null; then
+    silence env "PYTHONPATH=$build/python" python3 "$dir/asks.py" "$silent"
+    kill -INT $pid
+    caught() { grep -q KeyboardInterrupt "$dir/out"; }
+    soon caught
+    note $? "and Python's"
+    pg_tell p go
+    echo >&6
+    wait $pid && [ "$(tail -n 1 "$dir/out")" = 1 ]
+    note $? "which asks again then"
+    exec 6>&-
+else
+    skip "the Python package is not built"
+fi
+
+# ------------------------------------------------------------------ rights
+
+may() { pg_sql s "$1" >"$dir/sql" 2>&1; }
+may "create role worker login; grant usage on schema caret to worker;
+    grant select, insert, update, delete on all tables in schema caret to worker"
+ask "$worker"
+say 'db:set("^a", 1) return db:get "^a"'
+is 1 "a role with all rights"
+may 'revoke insert, update on caret.nodes from worker'
+say 'db:set("^a", 2)'
+is 'permission denied for table nodes (SQLSTATE 42501)' "the right to write is taken away"
+say 'return db:get "^a", db:tp(function() return db:get "^a" end)'
+is '1 1' "it may read"
+may 'grant insert, update on caret.nodes to worker; revoke insert on caret.tokens from worker'
+say 'db:set("^a", 2)'
+is 'permission denied for table tokens' "without the right to leave a mark nothing is set"
+say 'return db:get "^a"'
+is 1 "indeed"
+may 'grant insert on caret.tokens to worker'
+echo 'return (db:tp(function() return db:get "^a", serve() end))' >&6
+say 'db:set("^b", 1) db:set("^a", 3)'
+may 'revoke insert, update on caret.nodes from worker'
+echo end >&6
+heard
+is 'permission denied' "at the commit of a transaction: an error"
+may 'grant insert, update on caret.nodes to worker'
+say 'return db:get "^a", db:get "^b"'
+is '1 nil' "and nothing of it was done"
+may 'revoke select on caret.nodes from worker'
+say 'return db:get "^a"'
+is 'permission denied' "the right to read is taken away"
+may 'grant select on caret.nodes to worker'
+say 'return db:tp(function() local n = db:get "^a" + 1 db:set("^a", n) return n end)'
+is 2 "with it, it goes on"
+quiet
+
+# ------------------------------------------------------------------ tables
+
+ask "$url"
+say 'return db:get "^a"'
+may 'alter table caret.nodes rename to elsewhere'
+say 'return db:get "^a"'
+is 'NOTFOUND' "the table is gone"
+is '"caret.nodes" does not exist' "which is told"
+say 'db:set("^a", 1)'
+is 'does not exist' "for a set"
+say 'for _ in db.node("^a"):pairs() do end'
+is 'does not exist' "and a walk"
+may 'alter table caret.elsewhere rename to nodes'
+say 'return db:get "^a"'
+is 2 "it is there again"
+may 'drop schema caret cascade'
+say 'return db:get "^a"'
+is NOTFOUND "all is dropped"
+CARET_DB=$url keep "$caret" set '^a' 5
+say 'return db:incr("^a", 1)'
+is 6 "and made anew by another program"
+quiet
+
+# ------------------------------------------------------------------ size
+
+ask "$url"
+say 'local v = string.rep("oak\0", 2^22) db:set("^v", v) return #v, db:get "^v" == v'
+is '16777216 true' "a value of 16 MiB"
+say 'db:set("^v", string.rep("x", 2^24 + 1))'
+is VALUE2BIG "and one byte more"
+say 'db:tp(function() for i = 1, 5 do db:set("^w", i, string.rep("x", 2^24)) end end)'
+is TXN_TOO_BIG "80 MiB in a transaction"
+say 'db:tp(function() for i = 1, 3 do db:set("^w", i, string.rep("x", 2^24)) end end) return db.node("^w"):count(), #db:get("^w", 3)'
+is "3 16777216" "and 48"
+say 'db.node("^w"):kill() db.node("^v"):kill() return db:get "^a"'
+is 6 "killed again"
+quiet
+
+# ------------------------------------------------------------------ a full disk
+
+small=$pg_folder/small
+if [ -n "$CARET_OWN_MEMORY" ] && mkdir "$small" && mount -t tmpfs -o size=4m,mode=777 tmpfs "$small" 2>"$dir/err"; then
+    full=$small
+    pg_run mkdir -m 700 "$small/room"
+    may 'vacuum full caret.nodes' && may "create tablespace small location '$small/room'" &&
+        may 'alter table caret.nodes set tablespace small'
+    note $? "a disk with 4 MB"
+    ask "$url"
+    say 'for i = 1, 20 do db:set("^big", i, string.rep("x", 500000)) end'
+    is DISKFULL "it becomes full"
+    is '53100' "as the server says"
+    say 'local n = db.node("^big"):count() return n > 0 and n < 20 and #db:get("^big", n) == 500000, db:get "^a"'
+    is 'true 6' "what was acknowledged is there"
+    say 'db:tp(function() db:set("^a", 7) db:set("^big", 99, string.rep("y", 1000000)) end)'
+    is DISKFULL "a transaction is refused"
+    say 'return db:get "^a", db.node("^big", 99):data()'
+    is '6 0' "with all of it"
+    say 'db.node("^big"):kill() return db.node("^big"):count()'
+    is 0 "a kill needs no room"
+    mount -o remount,size=16m "$small"
+    say 'db:set("^big", 1, string.rep("z", 1000000)) return #db:get("^big", 1)'
+    is 1000000 "and it goes on"
+    quiet
+    may 'alter table caret.nodes set tablespace pg_default' && may 'drop tablespace small'
+    umount -l "$small" && full=
+else
+    skip "a full disk: no file system can be mounted here"
+fi
+
+finish
