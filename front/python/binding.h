@@ -87,6 +87,7 @@ struct caret__py_core {
     unsigned busy;              /* calls that have let the GIL go */
     uint64_t frames;            /* that were ever begun: their numbers */
     bool closing, closed;
+    bool remote; /* the database is on a server */
     struct caret__py_state *state;
     PyObject *owner;                      /* the Database, as long as it lives; borrowed */
     struct caret__py_core *next, **place; /* in state->cores */

@@ -103,6 +103,7 @@ static PyObject *database(struct caret__py_state *st, caret_db *db, PyObject *kw
         o->options = kw != NULL ? PyDict_Copy(kw) : PyDict_New();
         o->readonly = readonly;
         o->core->owner = (PyObject *)o;
+        o->core->remote = path[0] != '/' && strstr(path, "://") != NULL;
     } else {
         if (o != NULL)
             PyErr_NoMemory();

@@ -4,20 +4,33 @@
  * The engine lets the GIL go while it sleeps.  Signals are handled by the main thread alone, between two steps of its
  * program: so there a wait is cut into slices, and after each the handlers run.  A handler may do anything, also close
  * the database or the session; so each slice asks for the session anew.
+ *
+ * A server finds a deadlock when somebody has waited for a second, and a slice that ends leaves the queue.  So slices are
+ * longer there; SIGINT ends one (session.c), and other signals wait for its end.
  */
 #include "python/binding.h"
 
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#define SLICE     50000000u /* ns: how long Ctrl-C may take to be noticed */
-#define LOCKS_MAX 64        /* of one call, as caret.h says */
+#define SLICE     50000000u            /* ns: how long Ctrl-C may take to be noticed */
+#define AT_SERVER UINT64_C(5000000000) /* a slice of a wait at a server, where SIGINT ends it */
+#define LOCKS_MAX 64                   /* of one call, as caret.h says */
 
 /* Does it say that the time is over, or that a signal came (session.c)? */
 static bool is_slice(const struct caret__py_wait *w, int rc)
 {
     return rc == CARET_LOCK_TIMEOUT || rc == CARET_NONE ||
            (rc == CARET_E_INTERRUPTED && !w->o->core->closing);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 int caret__py_wait_long(struct caret__py_wait *w, caret__py_waiter *f, uint64_t ns)
@@ -30,11 +43,12 @@ int caret__py_wait_long(struct caret__py_wait *w, caret__py_waiter *f, uint64_t 
     if (syscall(SYS_gettid) != getpid())
         return f(w, ns);
     while (is_slice(w, rc) && ns > 0) {
-        uint64_t now = ns < SLICE ? ns : SLICE;
+        uint64_t most = w->o->core->remote ? AT_SERVER : SLICE, began = now_ns();
         if (PyErr_CheckSignals() < 0 || (w->s = caret__py_enter(w->o)) == NULL)
             return CARET__PY_SET;
-        rc = f(w, now);
-        ns -= ns == CARET_FOREVER ? 0 : now;
+        rc = f(w, ns < most ? ns : most);
+        uint64_t took = now_ns() - began;
+        ns -= ns == CARET_FOREVER ? 0 : took < ns ? took : ns;
     }
     return rc;
 }

@@ -463,11 +463,13 @@ int caret__link_run_until(struct caret__link *l, uint64_t until, bool *ended)
     if (rc != CARET_OK)
         return rc;
     caret__away();
-    while (!*ended && !wait_a_little(l))
+    while (!*ended && !wait_a_little(l)) {
+        caret__away_still();
         if (caret__now_ns() >= until || asks_to_stop(l)) {
             *ended = true;
             cancel(l);
         }
+    }
     rc = answer(l);
     caret__back();
     return rc;

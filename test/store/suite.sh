@@ -3,7 +3,7 @@
 #
 #   CARET_TEST_URL=postgresql://... sh test/store/suite.sh [long]       (make test-store: the long form)
 #
-# The cases of test/behaviour in C and Lua, the differential of random operations with a file, recorded histories, and
+# The cases of test/behaviour in C, through YottaDB's functions, in Lua and Python (long), the differential of random operations with a file, recorded histories, and
 # a dump that is loaded and dumped again, both ways.  Needs a build with tests in build/.
 
 CARET_OWN_MEMORY=1 # it is run within a test that sees to it
@@ -31,8 +31,12 @@ judged()
 }
 
 judged C "$build/test/behaviour_c"
+judged "C through YottaDB's functions" "$build/test/behaviour_yottadb"
 if [ -d "$build/lua/5.4" ] && command -v lua5.4 >/dev/null; then
     judged Lua sh "$source/tools/lua.sh" lua5.4 "$cases/run.lua"
+fi
+if [ -n "$long" ] && PYTHONPATH=$build/python python3 -c 'import caret' 2>/dev/null; then
+    judged Python env "PYTHONPATH=$build/python" python3 "$cases/run.py"
 fi
 
 # ------------------------------------------------- every command and call
