@@ -350,6 +350,25 @@ void *caret__py_tell_left(struct caret__py_owner *o, struct caret__py_link *l);
 /* No frame above `depth` is open any more, nor one that was left at the top of the others. */
 void caret__py_down_to(struct caret__py_link *l, unsigned depth);
 int caret__py_add_owners(PyObject *module, struct caret__py_state *st);
+
+/* ----------------------------------------------------------- block.c */
+
+int caret__py_add_blocks(PyObject *module);
+/* Begin a frame: its number; 0: an exception is set. */
+uint64_t caret__py_begin_frame(struct caret__py_owner *o, int flags);
+/* End it; `exception` is what __exit__ was given.  True: it is over, and the exception, if any, is swallowed; False: the
+ * exception goes on; None: the body is to run again; NULL: an exception is set. */
+PyObject *caret__py_end_frame(struct caret__py_owner *o, uint64_t number, Py_ssize_t most,
+                              PyObject *const *exception);
+/* A loop over attempts() ends, though this frame is open: None, or NULL with an exception that says so. */
+PyObject *caret__py_leave_frame(struct caret__py_owner *o, uint64_t number);
+PyObject *caret__py_restore_locals(PyObject *owner, PyObject *on);
+/* Take the lock on a node: NULL if it is not to be had.  The locks of a tuple: True, or False: not in time. */
+PyObject *caret__py_lock(PyObject *node, PyObject *timeout);
+PyObject *caret__py_release(PyObject *node, PyObject *none);
+PyObject *caret__py_lock_nodes(struct caret__py_owner *o, PyObject *tuple, PyObject *timeout);
+/* Of several errors the first is told. */
+PyObject *caret__py_release_nodes(struct caret__py_owner *o, PyObject *tuple);
 PyObject *caret__py_open(PyObject *module, PyObject *args, PyObject *kw);
 PyObject *caret__py_find(PyObject *module, PyObject *path);
 PyObject *caret__py_parse(PyObject *module, PyObject *args);

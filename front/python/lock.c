@@ -77,7 +77,7 @@ static PyObject *got(struct caret__py_owner *o, int rc, int timeout)
     return caret__py_raise(o, rc);
 }
 
-/* acquire(timeout=None) -> bool; _lock(timeout) raises instead */
+/* acquire(timeout=None) -> bool; a block raises instead */
 static PyObject *take(PyObject *self, PyObject *const *args, Py_ssize_t nargs, int timeout)
 {
     struct caret__py_node *n = caret__py_as(self);
@@ -96,12 +96,12 @@ static PyObject *acquire(PyObject *self, PyObject *const *args, Py_ssize_t nargs
     return take(self, args, nargs, CARET_LOCK_TIMEOUT);
 }
 
-static PyObject *lock(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+PyObject *caret__py_lock(PyObject *self, PyObject *timeout)
 {
-    return take(self, args, nargs, CARET_OK);
+    return take(self, &timeout, 1, CARET_OK);
 }
 
-static PyObject *release(PyObject *self, PyObject *none)
+PyObject *caret__py_release(PyObject *self, PyObject *none)
 {
     struct caret__py_node *n = caret__py_as(self);
     caret_session *s = caret__py_enter(n->owner);
@@ -142,8 +142,7 @@ static PyObject *wait(PyObject *self, PyObject *args, PyObject *kw)
 #define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
 PyMethodDef caret__py_node_lock_methods[] = {
     {"acquire", FAST(acquire), "acquire(timeout=None): take the lock on this name; False: not in time"},
-    {"_lock", FAST(lock), NULL},
-    {"release", release, METH_NOARGS, "Give the lock back, once."},
+    {"release", caret__py_release, METH_NOARGS, "Give the lock back, once."},
     {"wait", (PyCFunction)(void (*)(void))wait, METH_VARARGS | METH_KEYWORDS,
      "wait(timeout=None, place=None): sleep until something is committed here or below; False: not in time"},
     {NULL, NULL, 0, NULL},
@@ -170,35 +169,37 @@ static int read_nodes(struct caret__py_owner *o, PyObject *tuple, const caret_no
     return 0;
 }
 
+PyObject *caret__py_lock_nodes(struct caret__py_owner *o, PyObject *tuple, PyObject *timeout)
+{
+    const caret_node *nodes[LOCKS_MAX];
+    uint64_t ns;
+
+    if (read_nodes(o, tuple, nodes) < 0 || caret__py_timeout(timeout, &ns) < 0)
+        return NULL;
+    struct caret__py_wait w = {.o = o, .nodes = nodes, .count = (size_t)PyTuple_Size(tuple)};
+    return got(o, caret__py_wait_long(&w, wait_locks, ns), CARET_LOCK_TIMEOUT);
+}
+
 /* acquire_all(nodes, timeout=None): all of these or none */
 static PyObject *acquire_all(PyObject *self, PyObject *args, PyObject *kw)
 {
     static char *names[] = {"nodes", "timeout", NULL};
-    struct caret__py_owner *o = (struct caret__py_owner *)self;
-    const caret_node *nodes[LOCKS_MAX];
-    PyObject *list, *timeout = NULL, *made = NULL;
-    uint64_t ns;
+    PyObject *list, *timeout = NULL;
 
     if (!PyArg_ParseTupleAndKeywords(args, kw, "O|O:acquire_all", names, &list, &timeout))
         return NULL;
     PyObject *tuple = PySequence_Tuple(list);
-    if (tuple != NULL && read_nodes(o, tuple, nodes) == 0 && caret__py_timeout(timeout, &ns) == 0) {
-        struct caret__py_wait w = {.o = o, .nodes = nodes, .count = (size_t)PyTuple_Size(tuple)};
-        made = got(o, caret__py_wait_long(&w, wait_locks, ns), CARET_LOCK_TIMEOUT);
-    }
+    PyObject *made =
+        tuple != NULL ? caret__py_lock_nodes((struct caret__py_owner *)self, tuple, timeout) : NULL;
     Py_XDECREF(tuple);
     return made;
 }
 
-/* _release_nodes(nodes): all of a tuple; of several errors the first is told */
-static PyObject *release_nodes(PyObject *self, PyObject *tuple)
+PyObject *caret__py_release_nodes(struct caret__py_owner *o, PyObject *tuple)
 {
-    struct caret__py_owner *o = (struct caret__py_owner *)self;
     const caret_node *nodes[LOCKS_MAX];
     int first = CARET_OK;
 
-    if (!PyTuple_Check(tuple))
-        return caret__py_type_error("_release_nodes() takes a tuple");
     caret_session *s = read_nodes(o, tuple, nodes) == 0 ? caret__py_enter(o) : NULL;
     for (Py_ssize_t i = 0; s != NULL && i < PyTuple_Size(tuple); i++) {
         int rc = caret_unlock(s, nodes[i]);
@@ -222,7 +223,6 @@ static PyObject *release_all(PyObject *self, PyObject *none)
 PyMethodDef caret__py_lock_methods[] = {
     {"acquire_all", (PyCFunction)(void (*)(void))acquire_all, METH_VARARGS | METH_KEYWORDS,
      "acquire_all(nodes, timeout=None): take these locks, all or none; False: not in time"},
-    {"_release_nodes", release_nodes, METH_O, NULL},
     {"release_all", release_all, METH_NOARGS, "Give all locks back."},
     {NULL, NULL, 0, NULL},
 };

@@ -68,6 +68,8 @@ static int execute(PyObject *module)
         return -1;
     if (caret__py_add_range(module, st) < 0 || caret__py_add_log(module, st) < 0)
         return -1;
+    if (caret__py_add_blocks(module) < 0)
+        return -1;
     return caret__py_add_owners(module, st);
 }
 

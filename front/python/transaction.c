@@ -1,5 +1,5 @@
 /*
- * transaction.c - transactions: run(), and what the `with` forms of caret/_transactions.py call.
+ * transaction.c - transactions: run(), and what blocks (block.c) call.
  *
  * Every form is a frame: it begins, the body runs, and settle() decides what comes of it.  l->depth counts frames, and
  * the engine counts levels; they are the same number, but after a conflict inside of a nested frame, which ends without
@@ -374,17 +374,15 @@ static PyObject *run_with(PyObject *self, PyObject *const *args, Py_ssize_t narg
     return run_frame(&f, (int)flags, args[2], args[3], args[4] == Py_None ? NULL : args[4]);
 }
 
-/* _begin(flags): the number of the frame */
-static PyObject *begin_block(PyObject *self, PyObject *flags)
+uint64_t caret__py_begin_frame(struct caret__py_owner *o, int flags)
 {
-    struct frame f = {.o = (struct caret__py_owner *)self};
-    long bits = PyLong_AsLong(flags);
+    struct frame f = {.o = o};
 
-    if ((bits == -1 && PyErr_Occurred()) || begin(&f, (int)bits) < 0)
-        return NULL;
+    if (begin(&f, flags) < 0)
+        return 0;
     if (f.level == 1)
-        f.l->task = task_now(f.o->state);
-    return PyLong_FromUnsignedLongLong(f.number);
+        f.l->task = task_now(o->state);
+    return f.number;
 }
 
 /* Is the frame of this number open in the link?  Then it is f's. */
@@ -429,13 +427,10 @@ static void leave(struct frame *f)
     f->l->trouble |= CARET__PY_LEFT;
 }
 
-/* _leave(number): a loop over attempts() ends, though this frame is open */
-static PyObject *leave_block(PyObject *self, PyObject *number)
+PyObject *caret__py_leave_frame(struct caret__py_owner *o, uint64_t number)
 {
-    struct frame f = {.o = (struct caret__py_owner *)self, .number = PyLong_AsUnsignedLongLong(number)};
+    struct frame f = {.o = o, .number = number};
 
-    if (PyErr_Occurred())
-        return NULL;
     if (!find_frame(&f))
         Py_RETURN_NONE;
     leave(&f);
@@ -445,8 +440,8 @@ static PyObject *leave_block(PyObject *self, PyObject *number)
                                 "INTXN: the loop over attempts() ended before its transaction was committed");
 }
 
-/* What _end() returns. */
-static PyObject *told(enum verdict v, PyObject *const *args)
+/* What the end of a frame returns. */
+static PyObject *told(enum verdict v, PyObject *const *exception)
 {
     PyObject *kind, *value, *trace;
 
@@ -455,7 +450,7 @@ static PyObject *told(enum verdict v, PyObject *const *args)
     if (v != FAILED)
         Py_RETURN_TRUE;
     PyErr_Fetch(&kind, &value, &trace);
-    if (value != args[3] || args[2] == Py_None) {
+    if (value != exception[1] || exception[0] == Py_None) {
         PyErr_Restore(kind, value, trace);
         return NULL;
     }
@@ -465,21 +460,12 @@ static PyObject *told(enum verdict v, PyObject *const *args)
     Py_RETURN_FALSE;
 }
 
-/*
- * _end(number, retries, kind, exception, traceback): the end of a `with`.  True: it is over, and the exception, if any,
- * is swallowed; False: the exception goes on; None: the body is to run again.
- */
-static PyObject *end_block(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+PyObject *caret__py_end_frame(struct caret__py_owner *o, uint64_t number, Py_ssize_t most,
+                              PyObject *const *exception)
 {
-    struct frame f = {.o = (struct caret__py_owner *)self};
+    struct frame f = {.o = o, .number = number, .most = most};
     PyObject *result = NULL;
 
-    if (nargs != 5)
-        return caret__py_type_error("_end() takes five arguments");
-    f.number = PyLong_AsUnsignedLongLong(args[0]);
-    f.most = PyLong_AsSsize_t(args[1]);
-    if (PyErr_Occurred())
-        return NULL;
     bool found = find_frame(&f);
     if (found && is_elsewhere(&f)) {
         leave(&f);
@@ -487,8 +473,9 @@ static PyObject *end_block(PyObject *self, PyObject *const *args, Py_ssize_t nar
             f.o->state, CARET_E_INTXN,
             "INTXN: this transaction was begun by another thread, which is told, too");
     }
-    if (args[2] != Py_None)
-        PyErr_Restore(Py_NewRef(args[2]), Py_NewRef(args[3]), args[4] == Py_None ? NULL : Py_NewRef(args[4]));
+    if (exception[0] != Py_None)
+        PyErr_Restore(Py_NewRef(exception[0]), Py_NewRef(exception[1]),
+                      exception[2] == Py_None ? NULL : Py_NewRef(exception[2]));
     else
         result = Py_NewRef(Py_None);
     enum verdict v = FAILED;
@@ -497,7 +484,7 @@ static PyObject *end_block(PyObject *self, PyObject *const *args, Py_ssize_t nar
     else if (result != NULL)
         raise_lost(&f);
     Py_XDECREF(result);
-    return told(v, args);
+    return told(v, exception);
 }
 
 static PyObject *get_level(PyObject *self, PyObject *none)
@@ -516,7 +503,7 @@ static PyObject *get_restarts(PyObject *self, PyObject *none)
     return s == NULL ? NULL : PyLong_FromUnsignedLong(caret_txn_restarts(s));
 }
 
-static PyObject *restore_locals(PyObject *self, PyObject *on)
+PyObject *caret__py_restore_locals(PyObject *self, PyObject *on)
 {
     struct caret__py_owner *o = (struct caret__py_owner *)self;
     caret_session *s = caret__py_enter(o);
@@ -530,11 +517,8 @@ PyMethodDef caret__py_transaction_methods[] = {
     {"run", (PyCFunction)(void (*)(void))run, METH_VARARGS | METH_KEYWORDS,
      "run(body, *args, **kw): call it in a transaction, as often as it takes"},
     {"_run", FAST(run_with), NULL},
-    {"_begin", begin_block, METH_O, NULL},
-    {"_end", FAST(end_block), NULL},
-    {"_leave", leave_block, METH_O, NULL},
     {"level", get_level, METH_NOARGS, "How many transactions are open here, one within the other."},
     {"restarts", get_restarts, METH_NOARGS, "How often the transaction began again so far."},
-    {"_restore_locals", restore_locals, METH_O, NULL},
+    {"_restore_locals", caret__py_restore_locals, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -92,7 +92,9 @@ class Errors(Case):
                      lambda: n.acquire(1, 2), lambda: n.merge(1), lambda: n._put(1), lambda: n.set(),
                      lambda: caret.parse(1, 2), lambda: caret.parse(self.db, 2), lambda: n._with(3),
                      lambda: caret.str2zwr(5), lambda: self.db.batch(1, 2), lambda: n.wait("x"),
-                     lambda: n.wait(0, "x"), lambda: self.db._run(1), lambda: self.db._end(1),
+                     lambda: n.wait(0, "x"), lambda: self.db._run(1), lambda: caret._core.Frame(1),
+                     lambda: caret._core.Frame(5, 0, 0, 0, 0, 0).__enter__(), lambda: caret._core.Held(5, None, 0).__enter__(),
+                     lambda: caret._core.Held(5, (), 0).__exit__(), lambda: caret._core.Held(self.db, 5, 0),
                      lambda: type(self.db)(), lambda: type(n)(), lambda: caret.Range()):
             self.assertRaises(TypeError, call)
         self.assertRaises(AttributeError, lambda: n.shadow)

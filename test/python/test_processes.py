@@ -335,6 +335,45 @@ threading.Thread(target=lambda: list(map(call, come)), daemon=True).start()""")
                 self.assertEqual(child.wait(), 7)
                 child.stdout.close()
 
+    def test_ctrl_c_at_any_moment_of_a_block(self):
+        """Also between the beginning of a block and its body, and at its end: nothing stays open."""
+        a, b, other = self.n["a"], self.n["b"], self.db.session()
+        a.value, b.value = 0, 0
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        def both():
+            a.incr()
+            b.incr()
+
+        def work():
+            while True:
+                with self.db.snapshot():
+                    a.get()
+                with self.db.exclusive(), self.db.savepoint():
+                    both()
+                for attempt in self.db.attempts():
+                    with attempt:
+                        both()
+                with self.n.lock(), self.db.lock_all([self.n["x"], self.n["y"]]):
+                    self.db.run(both)
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            for i in range(300):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.0002 + i * 0.000003)
+                    work()
+                except KeyboardInterrupt:
+                    pass
+                self.assertEqual((self.db.level(), a.int() - b.int()), (0, 0))
+                self.assertTrue(other.acquire_all([other["^n"]], 0), "a lock was left")
+                other.release_all()
+        finally:
+            signal.signal(signal.SIGALRM, before)
+            other.close()
+
     def test_databases_are_closed_with_their_last_node(self):
         path = os.path.join(self.folder, "other.caret")
         node = caret.open(path)["^x"][1]

@@ -1,4 +1,4 @@
-from typing import Any, final
+from typing import Any, Self, final
 
 from . import (
     BadName as BadName,
@@ -52,6 +52,19 @@ from . import (
 )
 
 VERSION: str
+
+class Frame:
+    _over: bool
+    _begun: bool
+    def __new__(cls, owner: Any, flags: int, retries: int, nested: bool, again: bool, locals: bool, /) -> Self: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, kind: Any, error: Any, trace: Any, /) -> bool | None: ...
+
+@final
+class Held:
+    def __new__(cls, of: Any, nodes: Any, timeout: Any, /) -> Held: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, kind: Any, error: Any, trace: Any, /) -> None: ...
 
 @final
 class View:

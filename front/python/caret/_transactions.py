@@ -1,6 +1,6 @@
-"""Transactions as functions, as loops and as blocks; locks as blocks.  What decides is in C: transaction.c."""
+"""Transactions as functions, as loops and as blocks; locks as blocks.  What decides is in C: transaction.c, block.c."""
 
-from ._core import LockTimeout, Misuse, symbol  # noqa: F401
+from ._core import Frame, Held, Misuse, symbol  # noqa: F401
 
 BATCH, SYNC, SNAPSHOT, ALONE = 1, 2, 4, 8
 FOREVER = -1
@@ -73,54 +73,28 @@ def _with_locals(db, body):
     return call
 
 
-class _Block:
-    """One `with`; what is not to run again."""
-
-    __slots__ = ("_db", "_flags", "_frame", "_nested")
-
-    def __init__(self, db, flags, nested=False):
-        self._db, self._flags, self._nested = db, flags, nested
-        self._frame = None
-
-    def __enter__(self):
-        if self._frame is not None:
-            raise Misuse("INTXN: this block has begun already")
-        db = self._db
-        if self._nested and db.level() == 0:
-            from ._core import NoTransaction
-
-            raise NoTransaction("NOTXN: a savepoint is one of a transaction")
-        self._frame = db._begin(self._flags)
-        return db
-
-    def __exit__(self, kind, error, trace):
-        frame, self._frame = self._frame, None
-        return self._db._end(frame, 0, kind, error, trace)
-
-
 def snapshot(self):
     """Read one state of the database for as long as the block lasts: nobody waits, and it is never run again."""
-    return _Block(self, SNAPSHOT)
+    return Frame(self, SNAPSHOT, 0, False, False, False)
 
 
 def savepoint(self):
     """Inside a transaction: an exception that leaves the block, or caret.rollback(), rolls back to its beginning."""
-    return _Block(self, 0, True)
+    return Frame(self, 0, 0, True, False, False)
 
 
 def exclusive(self):
     """A transaction that others wait for from its beginning, for a second at most; so it need not run again."""
-    return _Block(self, ALONE)
+    return Frame(self, ALONE, 0, False, False, False)
 
 
-class _Attempts:
+class _Attempts(Frame):
     """for attempt in db.attempts(): with attempt: ..."""
 
-    __slots__ = ("_db", "_flags", "_most", "_frame", "_inside", "_over", "_locals", "number")
+    __slots__ = ("number",)
 
-    def __init__(self, db, flags, most, locals):
-        self._db, self._flags, self._most, self._locals = db, flags, most, locals
-        self._frame, self._inside, self._over, self.number = None, False, False, 0
+    def __init__(self, *_):
+        self.number = 0
 
     def __iter__(self):
         if self.number:
@@ -129,36 +103,15 @@ class _Attempts:
             while not self._over:
                 self.number += 1
                 yield self
-                if self._frame is None and not self._over:
+                if not self._begun and not self._over:
                     raise Misuse("INTXN: an attempt was not begun: for attempt in db.attempts(): with attempt: ...")
         finally:
-            self._over = True
-            if self._frame is not None and not self._inside:  # by return or break, though it was to run again
-                self._db._leave(self._frame)
-
-    def __enter__(self):
-        if self._over or self._inside:
-            raise Misuse("INTXN: this attempt was begun already")
-        if self._frame is None:
-            self._frame = self._db._begin(self._flags)
-            if self._locals and self._db.level() == 1:
-                self._db._restore_locals(True)
-        self._inside = True
-        return self
-
-    def __exit__(self, kind, error, trace):
-        frame, self._frame, self._inside = self._frame, None, False
-        self._over = True  # also when what follows raises
-        result = self._db._end(frame, self._most, kind, error, trace)
-        if result is None:
-            self._frame, self._over = frame, False
-            return True
-        return result
+            self._ended()  # by return or break, though it was to run again
 
 
 def attempts(self, *, sync=None, retries=None, locals=False):
     """The attempts of a transaction: for attempt in db.attempts(): with attempt: ..."""
-    return _Attempts(self, *_options(sync, retries), locals)
+    return _Attempts(self, *_options(sync, retries), False, True, locals)
 
 
 class _NoTransaction:
@@ -172,43 +125,14 @@ class _NoTransaction:
 # ------------------------------------------------------------------ locks
 
 
-class _Lock:
-    __slots__ = ("_node", "_timeout")
-
-    def __init__(self, node, timeout):
-        self._node, self._timeout = node, timeout
-
-    def __enter__(self):
-        self._node._lock(self._timeout)
-        return self._node
-
-    def __exit__(self, kind, error, trace):
-        self._node.release()
-
-
-class _Locks:
-    __slots__ = ("_db", "_nodes", "_timeout")
-
-    def __init__(self, db, nodes, timeout):
-        self._db, self._nodes, self._timeout = db, tuple(nodes), timeout
-
-    def __enter__(self):
-        if not self._db.acquire_all(self._nodes, self._timeout):
-            raise LockTimeout(110, "LOCK_TIMEOUT: not all of %d locks in %s s" % (len(self._nodes), self._timeout))
-        return self._nodes
-
-    def __exit__(self, kind, error, trace):
-        self._db._release_nodes(self._nodes)
-
-
 def lock(self, timeout=None):
     """with node.lock(): the lock on this name; LockTimeout or Deadlock if it can't be had."""
-    return _Lock(self, timeout)
+    return Held(self, None, timeout)
 
 
 def lock_all(self, nodes, timeout=None):
     """with db.lock_all([a, b]): the locks on all of these, or LockTimeout and none."""
-    return _Locks(self, nodes, timeout)
+    return Held(self, nodes, timeout)
 
 
 def attach(database, session, node):

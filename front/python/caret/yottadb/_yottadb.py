@@ -13,6 +13,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 
 import caret
 from caret import _core
+from caret._core import Frame
 
 from . import _arguments as arguments
 from . import _locals
@@ -348,13 +349,14 @@ def tp(callback: Callable[..., int], args: Any = None, kwargs: Any = None, trans
 def _transaction(body: Callable[[], int], batch: bool, names: list[str]) -> int:
     db = database()
     saved = _locals.save(names) if names else {}
+    frame = Frame(db, 1 if batch else 0, -1, False, True, False)
     try:
-        level = db._begin(1 if batch else 0)
+        frame.__enter__()
     except ENGINE as e:
         raise _engine_error(e) from None
     done: Optional[BaseException] = None
     try:
-        while not _attempt(db, level, body):
+        while not _attempt(frame, body):
             _locals.restore(saved)
     except _Done as e:
         done = e.args[0]
@@ -363,7 +365,7 @@ def _transaction(body: Callable[[], int], batch: bool, names: list[str]) -> int:
     return YDB_OK
 
 
-def _attempt(db: Any, level: int, body: Callable[[], int]) -> bool:
+def _attempt(frame: Any, body: Callable[[], int]) -> bool:
     """Run it once; False: once more."""
     try:
         status = body()
@@ -372,8 +374,8 @@ def _attempt(db: Any, level: int, body: Callable[[], int]) -> bool:
         if status != YDB_OK:
             raise of_status(status)
     except BaseException as e:
-        return _end(db, level, e)
-    return _end(db, level, None)
+        return _end(frame, e)
+    return _end(frame, None)
 
 
 class _Done(BaseException):
@@ -384,16 +386,17 @@ def _no_status() -> int:
     raise TypeError("Callback function must return value of type int.")
 
 
-def _end(db: Any, level: int, e: Optional[BaseException]) -> bool:
+def _end(frame: Any, e: Optional[BaseException]) -> bool:
     """The end of a frame.  True: it is done; False: the body is to run again; else an exception."""
     told = e
     if isinstance(e, YDBTPRestart):
         told = caret.Restart("RESTART: as asked")
     try:
-        verdict = db._end(level, -1, type(told) if told else None, told, None)
+        frame.__exit__(type(told) if told else None, told, None)
     except ENGINE as f:
         raise _Done(_engine_error(f)) from None
-    if verdict is None:
+    if not frame._over:
+        frame.__enter__()
         return False
     if e is not None:
         if isinstance(e, YDBTPRollback):
