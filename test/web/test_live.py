@@ -75,6 +75,25 @@ class Live(unittest.TestCase):
         self.assertEqual([p["self"] for p in data["processes"]], [True])
         events.close()
 
+    def test_hot_nodes_are_rates(self):
+        """Also of a node that changes more often than is looked at."""
+        program = os.path.join(FOLDER, "hot.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write(OTHER % self.path)
+        child = subprocess.Popen([CARET, "run", program])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        events = self.server.events("live", every=2)
+        for _, data in events:
+            hot, sets = data["hot"], data["rates"]["sets"]
+            if hot and sets > 10000:  # some others may be of another test
+                self.assertGreater(hot[0]["changes"], sets / 2)
+                self.assertLess(sum(h["changes"] for h in hot), sets * 1.01)
+                break
+        events.close()
+        child.kill()
+        child.wait()
+
     def test_where_transactions_collide(self):
         children = []
         for text in (OTHER, COLLIDER):

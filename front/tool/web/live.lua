@@ -19,30 +19,40 @@ local PAUSE = 30          -- seconds that a server of Redis' protocol is left al
 
 -- ------------------------------------------------------------------ hot nodes
 
-local function count_nodes(state, inspect)
-    local counts, n = {}, 0
-    state.nodes = state.nodes or inspect:log(-1)
-    while state.nodes and n < NODES do
-        local place, index, _, _, node = state.nodes:next()
-        if not place then
-            if index then
-                state.nodes:close()
-                state.nodes = nil
-            end
-            break
-        end
-        counts[node], n = (counts[node] or 0) + 1, n + 1
-    end
-    if n == NODES then -- the rest is left out: on from the newest
-        state.nodes:close()
-        state.nodes = inspect:log(-1)
-    end
-    return counts
+local function reopen(state, inspect)
+    if state.nodes then state.nodes:close() end
+    state.nodes = inspect:log(-1)
 end
 
-local function hot_nodes(state, inspect)
-    local list = {}
-    for node, n in pairs(count_nodes(state, inspect)) do list[#list + 1] = {node = node, changes = n} end
+-- How often each was changed since the last time; how many changes that are, and whether they are all.  A log
+-- that is written faster than it is looked at is lost: then it goes on from the newest, once.
+local function count_nodes(state, inspect)
+    local counts, n, complete = {}, 0, true
+    if not state.nodes then reopen(state, inspect) end
+    while state.nodes and n < NODES do
+        local place, wrong, _, _, node = state.nodes:next()
+        if place then
+            counts[node], n = (counts[node] or 0) + 1, n + 1
+        elseif wrong and complete then
+            complete = false
+            reopen(state, inspect)
+        else
+            break
+        end
+    end
+    if n == NODES then
+        complete = false
+        reopen(state, inspect) -- the rest is left out
+    end
+    return counts, n, complete
+end
+
+-- Changes per second; what could not be looked at is taken to have the same shares.
+local function hot_nodes(state, inspect, sample)
+    local list, counts, looked, complete = {}, count_nodes(state, inspect)
+    local factor = 1 / sample.seconds
+    if not complete then factor = math.max(sample.rates.sets / math.max(looked, 1), factor) end
+    for node, n in pairs(counts) do list[#list + 1] = {node = node, changes = n * factor} end
     table.sort(list, function(a, b)
         if a.changes ~= b.changes then return a.changes > b.changes end
         return a.node < b.node
@@ -159,7 +169,7 @@ local function take(app, state)
     local sample = state.sampler:sample {server = asked, changes = CHANGES}
     sample.time = os.time()
     sample.globals, sample.processes = json.list(sample.globals), json.list(sample.processes)
-    sample.hot = hot_nodes(state, app.inspect)
+    sample.hot = hot_nodes(state, app.inspect, sample)
     sample.collisions = json.list(table.move(sample.collisions, 1, HOT, 1, {}))
     if wants(state.lookers, "locks") then add_locks(sample, app.inspect) end
     add_server(sample, state)
