@@ -492,6 +492,39 @@ class Change(Case):
         w.gone(".pending")
         self.assertFalse(self.asks())
 
+    def test_what_is_typed_stays_with_its_node(self):
+        """Another row, another view, another way to show the value, a change by somebody else: none of them drops it."""
+        w = self.w
+        w.at("^oaks(50)")
+        w.press("Edit")
+        self.fill("half a sen")
+        w.at("^oaks(51)")
+        w.sees("^oaks(50)", ".value .note")
+        self.assertEqual(w.css(".form"), [])
+        w.go("#live")
+        w.sees("Processes", "main")
+        self.assertTrue(self.asks())
+        w.at("^oaks(51)")
+        w.press("^oaks(50)")
+        until("it is back", lambda: w.one(".form textarea").get_attribute("value") == "half a sen")
+        w.press("Hex")
+        w.sees("33 35 30", ".value pre")
+        w.press("Kill")
+        w.sees("Keep or cancel", ".toast")
+        self.server.tool("set", "^oaks(50)", "theirs")
+        w.sees("Changed by another", ".changed")
+        w.press("Show")
+        w.sees("74 68 65 69 72 73", ".value pre")
+        w.press("Text")
+        w.one(".form textarea").send_keys("tence")
+        w.press("Keep this change")
+        w.sees("1 change", ".pending")
+        w.press("Commit as one transaction")
+        w.sees("somebody else changed", ".pending")
+        self.assertEqual(w.text(".compare pre"), ["350", "theirs", "half a sentence"])
+        w.press("Drop all")
+        self.assertFalse(self.asks())
+
     def test_undo_is_refused_when_it_was_changed_since(self):
         w = self.w
         self.edit(w, "^oaks(10)", "mine")

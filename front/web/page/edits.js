@@ -108,5 +108,5 @@ async function undo() {
     draw();
 }
 
-// What is gathered, or typed into a form, would be lost.
-addEventListener("beforeunload", (event) => { if (list.length || document.querySelector(".form[data-typed]")) event.preventDefault(); });
+// What is gathered would be lost.
+addEventListener("beforeunload", (event) => { if (list.length) event.preventDefault(); });

@@ -1,10 +1,12 @@
-// The value of the chosen node: as text, number, JSON or hex, long ones in pieces; and the forms that change it.
+// The value of the chosen node: as text, number, JSON or hex, long ones in pieces; and the forms that change it. A form
+// that something was typed into stays with its node when another one is chosen: `drafts`.
 
 import {api} from "./api.js";
-import {button, bytes, choice, el, empty, number, sentence, show} from "./dom.js";
+import {button, bytes, choice, el, empty, number, sentence, show, toast} from "./dom.js";
 import {jsonTree} from "./json.js";
 import * as edits from "./edits.js";
 import {forms} from "./forms.js";
+import {go} from "./route.js";
 
 const PIECE = {text: 65536, hex: 8192, json: 1 << 20, number: 64};
 const VIEWS = {text: "Text", number: "Number", json: "JSON", hex: "Hex"};
@@ -49,7 +51,23 @@ export class Value {
         this.tree = tree;
         this.node = el("section", {class: "value", "aria-label": "Value"});
         this.view = "text";
+        this.drafts = new Map();
         show(this.node, this.blank());
+        addEventListener("beforeunload", (event) => { this.stash(); if (this.drafts.size) event.preventDefault(); });
+    }
+
+    typed() { return this.form?.querySelector(".form[data-typed]"); }
+
+    stash() {
+        if (this.typed()) this.drafts.set(this.drawn.zwr, this.form.firstChild);
+        else if (this.drawn) this.drafts.delete(this.drawn.zwr);
+    }
+
+    // The way to what was typed elsewhere.
+    others(node) {
+        const names = [...this.drafts.keys()].filter((zwr) => zwr !== node.zwr);
+        return names.length ? el("p", {class: "note"}, "Typed, and not kept yet: ",
+            names.map((zwr) => button(zwr, () => go("tree", {at: zwr}), {class: "mono"}))) : null;
     }
 
     blank() {
@@ -82,25 +100,32 @@ export class Value {
     }
 
     draw(node, value, data) {
-        Object.assign(this, {piece: value, offset: 0});
+        this.stash();
+        Object.assign(this, {piece: value, offset: 0, drawn: node});
         this.facts = el("p", {class: "facts"}, value ? bytes(value.len) : "no value", data >= 10 ? " · has children" : "");
         const kinds = choice("Show the value as", VIEWS, this.view, (view) => { this.view = view; this.load(); });
         this.body = el("div", {class: "body", tabindex: 0, role: "region", "aria-label": "The value"});
-        this.form = el("div");
+        this.form = el("div", null, this.drafts.get(node.zwr));
         this.news = el("div", {class: "changed", hidden: true, role: "status"});
         show(this.node, el("header", null, el("h2", null, node.zwr), this.facts),
-            el("div", {class: "tools"}, value ? kinds : null, ...this.buttons(node, value)), this.news, this.form, this.body);
+            el("div", {class: "tools"}, value ? kinds : null, ...this.buttons(node, value)), this.news, this.others(node), this.form, this.body);
         this.fillBody();
     }
 
     buttons(node, value) {
         if (!api.info?.write) return [];
-        const open = (name) => () => show(this.form, forms[name](this, node, value));
+        const open = (name) => () => {
+            if (this.typed()) toast("Keep or cancel what you typed first.");
+            else show(this.form, forms[name](this, node, value));
+        };
         return [["edit", value ? "Edit" : "Set"], ["add", "Add child"], ["rename", "Rename"], ["merge", "Merge"], ["kill", "Kill"]]
             .map(([name, text]) => button(text, open(name), name === "kill" ? {class: "danger"} : {}));
     }
 
-    closeForm() { show(this.form); }
+    closeForm() {
+        show(this.form);
+        this.stash();
+    }
 
     fillBody() {
         if (!this.piece) { show(this.body, el("p", {class: "soft"}, "This node has no value of its own.")); return; }
@@ -152,7 +177,7 @@ export class Value {
         if (!node || !this.body || this.offset) return;
         const now = await api.value(node.key, 0, PIECE[this.view]).catch(() => null);
         if (!now || this.now !== node || this.piece !== before || now.value?.version === before?.version) return;
-        if (!this.form.hasChildNodes() && !edits.has(node.zwr)) { this.load(); return; }
+        if (!this.form.querySelector(".form") && !edits.has(node.zwr)) { this.load(); return; }
         show(this.news, "Changed by another process since you looked.", button("Show", () => this.load()));
         this.news.hidden = false;
     }
