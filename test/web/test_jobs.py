@@ -130,6 +130,11 @@ class Consoles(Served):
             out += data["text"]
         return out, None, None
 
+    def offers(self, console, text):
+        status, answer = self.server.post(f"console/{console[0]}/complete", {"text": text})
+        self.assertEqual(status, 200, answer)
+        return answer["list"], answer["from"]
+
     def test_lua(self):
         console = self.console("lua")
         _, name, data = self.say(console, 'db:get("^n", 5, 5)')
@@ -229,6 +234,8 @@ class Consoles(Served):
         self.say(console, "set x=42")
         self.assertIn("42", self.say(console, "write x,!")[0])
         self.assertIn("UNDEF", self.say(console, "write nothing,!")[0])
+        for text, answer in (("set x=^fe", (["^few"], 6)), ("write ^n(8999", (["^n(8999", "^n(9000"], 6)), ("write 1", ([], 7))):
+            self.assertEqual(self.offers(console, text), answer)
         self.server.post(f"console/{console[0]}/close")
 
     @unittest.skipUnless(os.path.exists(BESIDE + "/caret-server"), "the server is not built")
@@ -241,6 +248,9 @@ class Consoles(Served):
                              ('GET "it\'s"', '""'), ("SETRANGE big 9000000 y", "(integer) 9000001")):
             self.assertEqual(self.say(console, text)[2]["results"][0]["text"], answer)
         self.assertIn("bytes in all", self.say(console, "GET big")[2]["results"][0]["text"])
+        for text, answer in (("rpu", (["RPUSH", "RPUSHX"], 0)), ("GET bi", (["big"], 4)), ("GET [", ([], 4)),
+                             ("LRANGE ", (["big", "it's", "list"], 7))):
+            self.assertEqual(self.offers(console, text), answer)
         for text in ('GET "x', "GET 'x", 'GET "a"b'):
             _, name, data = self.say(console, text)
             self.assertEqual((name, data["text"]), ("error", "a quote does not end"))

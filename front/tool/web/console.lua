@@ -10,6 +10,7 @@ local http = require "caret.http"
 local json = require "tool.web.json"
 local programs = require "caret.programs"
 local refuse = require "tool.web.refuse"
+local tree = require "tool.web.tree"
 
 local console = {}
 
@@ -230,10 +231,18 @@ function console.stop(app, request)
     return {}
 end
 
+-- What could follow in M: a global at the end, or a subscript of one.
+local function paths(app, text)
+    local path = text:match "^.*(%^[%%%a]?%w*)$" or text:match "^.*(%^[%%%a]%w*%([^()]*)$"
+    if not path then return {list = json.list(), from = #text} end
+    return {list = tree.paths(app, path), from = #text - #path}
+end
+
 --- POST /api/console/ID/complete: what could follow.
 function console.complete(app, request)
     local c, text = find(app, request), text_of(request)
-    if c.busy or c.language == "m" then return {list = json.list(), from = #text} end
+    if c.language == "m" then return paths(app, text) end
+    if c.busy then return {list = json.list(), from = #text} end
     c.offers = nil
     c.process:send(json.encode {complete = text} .. "\n")
     local deadline = host.clock() + 0.5

@@ -13,6 +13,7 @@ local words = require "tool.lib.words"
 local talker = {}
 
 local ERROR = 64 << 10 -- bytes of one that are shown
+local OFFERS = 50      -- completions
 
 local function tell(data)
     io.stdout:write("\30", json.encode(data), "\31")
@@ -120,6 +121,7 @@ local function answer(client, indent)
     return table.concat(list, "\n")
 end
 
+-- Two connections: one for what is typed, one that asks what could be.
 local function connect(o)
     local path = o.folder .. "/s"
     talker.server = programs.start({o.server, o.path, "--port", "0", "--unix", path},
@@ -127,9 +129,10 @@ local function connect(o)
     local deadline = host.clock() + 20
     while host.clock() < deadline do
         local client = programs.exists(path) and resp.connect(path, 3600)
-        if client then
+        local other = client and resp.connect(path, 3600)
+        if other then
             host.remove(o.folder) -- the socket stays, and a killed page leaves nothing
-            return client
+            return client, other
         end
         host.sleep(0.02)
     end
@@ -137,24 +140,53 @@ local function connect(o)
     return nil, said and said:read "a" or ""
 end
 
-local function redis(o)
-    local client, said = connect(o)
-    if not client then
-        return tell {event = "error", text = "the server of Redis' protocol does not answer\n" .. said}
+-- Texts of an answer that begin so.
+local function beginning(list, text)
+    local found = json.list()
+    for _, word in ipairs(type(list) == "table" and list or {}) do
+        if #found < OFFERS and word:sub(1, #text) == text then found[#found + 1] = word end
     end
-    return function(statement)
-        local list = words_of(statement.text)
-        if not list then return tell {event = "error", n = statement.n, text = "a quote does not end"} end
-        if #list == 0 then return tell {event = "result", n = statement.n, results = json.list()} end
-        for i, word in ipairs(list) do list[i] = ("$%d\r\n%s\r\n"):format(#word, word) end
-        local began = host.clock()
-        client.socket:send(("*%d\r\n%s"):format(#list, table.concat(list)))
-        local ok, text = pcall(answer, client, "")
-        if not ok then error(text.text or text, 0) end
-        tell {event = "result", n = statement.n, results = results.text(text),
-            seconds = host.clock() - began}
-    end, function(wanted)
-        tell {list = json.list(), from = #wanted}
+    table.sort(found)
+    return found
+end
+
+-- Names of commands for the first word; for the others keys, as far as they stand without quotes.
+local function offers(client, wanted)
+    local before, word = wanted:match "^(.-)(%S*)$"
+    if not before:find "%S" then
+        local answers = client:ask {"COMMAND", "LIST"}
+        for i, name in ipairs(answers and answers[1] or {}) do answers[1][i] = name:upper() end
+        return beginning(answers and answers[1], word:upper()), #wanted - #word
+    end
+    local answers = client:ask {"SCAN", "0", "MATCH", word:gsub("[%[%]?*\\]", "\\%0") .. "*", "COUNT", "1000"}
+    local keys = {}
+    for _, key in ipairs(answers and answers[1][2] or {}) do
+        if not key:find "[^%g]" and not key:find "^[\"']" then keys[#keys + 1] = key end
+    end
+    return beginning(keys, word), #wanted - #word
+end
+
+local function say(client, other, statement)
+    local list = words_of(statement.text)
+    if not list then return fail(statement.n, "a quote does not end") end
+    if #list == 0 then return tell {event = "result", n = statement.n, results = json.list()} end
+    if list[1]:upper() == "SELECT" then other:ask(list) end
+    for i, word in ipairs(list) do list[i] = ("$%d\r\n%s\r\n"):format(#word, word) end
+    local began = host.clock()
+    client.socket:send(("*%d\r\n%s"):format(#list, table.concat(list)))
+    local ok, text = pcall(answer, client, "")
+    if not ok then error(text.text or text, 0) end
+    tell {event = "result", n = statement.n, results = results.text(text), seconds = host.clock() - began}
+end
+
+local function redis(o)
+    local client, other = connect(o)
+    if not client then
+        return fail(nil, "the server of Redis' protocol does not answer\n" .. other)
+    end
+    return function(statement) say(client, other, statement) end, function(wanted)
+        local list, from = offers(other, wanted)
+        tell {list = list, from = from}
     end
 end
 

@@ -195,15 +195,20 @@ local function complete_subscript(app, text, list)
     end
 end
 
---- GET /api/complete
-function tree.complete(app, request)
-    local text, list = completed(request.query.text or ""), json.list()
+--- Paths that begin like that text: names of globals, or subscripts of one.
+function tree.paths(app, text)
+    local list = json.list()
     if text:find("(", 1, true) then
         complete_subscript(app, text, list)
     else
         complete_name(app, text, list)
     end
-    return {list = list}
+    return list
+end
+
+--- GET /api/complete
+function tree.complete(app, request)
+    return {list = tree.paths(app, completed(request.query.text or ""))}
 end
 
 -- -------------------------------------------------------------------- values
