@@ -155,6 +155,22 @@ static int find_pooler(struct caret__pg_db *db, struct caret__link *l)
     return rc;
 }
 
+/* Citus says of itself that it is PostgreSQL, and SERIALIZABLE; but a table that it has distributed over machines is
+ * not so across them, and it may be distributed at any time. */
+static int refuse_citus(struct caret__pg_db *db, struct caret__link *l)
+{
+    char there[8] = "";
+    int rc = ask_text(db, l, "select exists (select from pg_extension where extname = 'citus')", there,
+                      sizeof there);
+
+    if (rc != CARET_OK || there[0] != 't')
+        return rc;
+    return caret__fail(CARET_E_VERSION,
+                       "%s: this database has Citus, whose transactions are not serializable over several "
+                       "machines: use one without the extension",
+                       db->head.shown);
+}
+
 /* Does it do what transactions need? */
 static int probe(struct caret__pg_db *db, struct caret__link *l)
 {
@@ -165,6 +181,8 @@ static int probe(struct caret__pg_db *db, struct caret__link *l)
     if (rc == CARET_OK && order[0] != 't')
         return caret__fail(CARET_E_VERSION, "%s: %s does not order bytes as bytes", db->head.shown,
                            db->server);
+    if (rc == CARET_OK && db->product == CARET__PG_POSTGRES)
+        rc = refuse_citus(db, l);
     if (rc != CARET_OK || db->standby)
         return rc;
     caret__link_add_text(l, "begin isolation level serializable", 0, NULL);

@@ -86,6 +86,11 @@ pg_sql s "delete from caret.meta" newer
 refused "$(as caret newer)" "is not Caret's"
 note $? "tables of somebody else"
 
+pg_sql s "create database citizens" >/dev/null
+pg_sql s "insert into pg_extension values (99999, 'citus', 10, 11, false, '12')" citizens >/dev/null
+refused "$(as caret citizens)" 'has Citus, whose transactions are not serializable'
+note $? "Citus, as far as its entry among the extensions"
+
 sql "create role hasty login superuser; alter role hasty set statement_timeout = '100ms'"
 ask "$(as hasty caret)"
 PGHOST=$pg_folder/s psql -XqAt -U caret -d caret -c "begin; update caret.nodes set v = v" -c "\\! touch $dir/locked" \
