@@ -65,6 +65,15 @@ function TestTyped:test_steps_know_types()
     lu.assertErrorMsgContains("put needs a value", n.put, n)
 end
 
+function TestTyped:test_a_filter_is_a_function()
+    for _, name in ipairs {"settree", "gettree"} do
+        local ok, text = pcall(function() n["__" .. name](n, name == "settree" and {a = 1} or 1, 5) end)
+        lu.assertFalse(ok)
+        lu.assertStrMatches(text, ".*test_typed.lua:%d+: " .. name
+            .. ": the filter is a function, not a number")
+    end
+end
+
 function TestTyped:test_a_walk_tells_depth()
     n.a.b.__ = true
     local got = {}

@@ -66,6 +66,46 @@ function TestLong:test_as_nodes()
     lu.assertEquals({t:data(), n:data(), n.a:data()}, {0, 0, 0})
 end
 
+function TestLong:test_trees()
+    local t, n = ydb.node("t"), ydb.node("t", huge)
+    lu.assertNil(n:dump())
+    lu.assertEquals(n:gettree(), {})
+    lu.assertTrue(n:settree {__ = 1, a = {b = 2}, [huge] = 3} == n)
+    t.short.__ = 4
+    local below = {__ = "1", a = {b = "2"}, [huge] = "3"}
+    lu.assertEquals(n:gettree(), below)
+    lu.assertEquals(t:gettree(), {[huge] = below, short = "4"})
+    lu.assertEquals(t:gettree(0), {[huge] = "1", short = "4"})
+    local name = 't("' .. huge .. '"'
+    local lines = {name .. ")=1", name .. ',"a","b")=2', name .. ',"' .. huge .. '")=3'}
+    lu.assertEquals(n:dump(), table.concat(lines, "\n"))
+    lu.assertEquals(ydb.dump("t", {huge}), n:dump())
+    lu.assertEquals(t:dump(), n:dump() .. '\nt("short")=4')
+    lu.assertStrContains(n:dump(1), "\n...etc.")
+    for _, walked in ipairs {t, n} do
+        local found = {}
+        for child, value, sub in walked:pairs() do found[#found + 1] = {child.__, value, sub} end
+        lu.assertEquals(found, walked == t and {{"1", "1", huge}, {"4", "4", "short"}} or
+            {{nil, nil, "a"}, {"3", "3", huge}})
+    end
+    n:settree({a = {b = ydb.DELETE}, c = 5}, function(_, key, value)
+        return key == "c" and "d" or key, value
+    end)
+    lu.assertEquals(n:gettree(), {__ = "1", d = "5", [huge] = "3"})
+    lu.assertErrorMsgContains("settree needs a table, not a number", n.settree, n, 5)
+    lu.assertErrorMsgContains("bad argument #1 to 'gettree'", n.gettree, n, "x")
+end
+
+function TestLong:test_they_cant_be_locked()
+    local n = ydb.node("t", huge)
+    for _, name in ipairs {"lock", "lock_incr", "grab", "lock_decr", "release"} do
+        lu.assertEquals(code_of(n[name], n), ydb.YDB_ERR_GVSUBOFLOW)
+    end
+    lu.assertEquals(code_of(ydb.lock_incr, "t", {huge}), ydb.YDB_ERR_GVSUBOFLOW)
+    lu.assertEquals(code_of(ydb.lock_decr, "t", {huge}), ydb.YDB_ERR_GVSUBOFLOW)
+    lu.assertEquals(code_of(ydb.lock, {{"t", huge}}), ydb.YDB_ERR_GVSUBOFLOW)
+end
+
 function TestLong:test_some_are_deleted()
     for _, name in ipairs {"a", "b", "c"} do ydb.set(name, {huge}, name) end
     c.delete_excl {"b"}
@@ -102,6 +142,14 @@ local function shorten(got)
     return short_of[got] or got
 end
 
+local function shorten_keys(tree)
+    local short = {}
+    for sub, value in pairs(tree) do
+        short[short_of[sub] or sub] = type(value) == "table" and shorten_keys(value) or value
+    end
+    return short
+end
+
 local function random_subs()
     local long_ones, short_ones = {}, {}
     for i = 1, math.random(1, 3) do
@@ -114,7 +162,9 @@ end
 local asked = {ydb.get, ydb.data, ydb.subscript_next, ydb.subscript_previous, ydb.node_next,
     ydb.node_previous, function(name, subs) return list(ydb.subscripts(name, subs)) end,
     function(name, subs) return list(ydb.subscripts(name, subs, true)) end,
-    function(name, subs) return list(ydb.node(name, subs):subscripts()) end}
+    function(name, subs) return list(ydb.node(name, subs):subscripts()) end,
+    function(name, subs) return shorten_keys(ydb.node(name, subs):gettree()) end,
+    function(name, subs) return select(2, (ydb.dump(name, subs, 1000) or ""):gsub("=", "")) end}
 local changes = {ydb.incr, ydb.incr, ydb.incr, ydb.kill, ydb.delete_node}
 
 function TestLong:test_random_calls()

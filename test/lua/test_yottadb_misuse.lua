@@ -102,6 +102,7 @@ local arguments = {
     {function() c.message() end, 1, "message", "number", "nil"},
     {function() c.cachearray_create() end, 1, "cachearray_create", "string", "nil"},
     {function() c.cachearray_append(n, t) end, 2, "cachearray_append", "string", "boolean"},
+    {function() c.cachearray_subscript(n, "1") end, 2, "cachearray_subscript", "number", "string"},
 }
 
 -- Errors of YottaDB's, in its words.

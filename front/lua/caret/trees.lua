@@ -5,7 +5,7 @@
 local core = require "caret.core"
 
 local methods, misuse, typename = core.methods, core.misuse, core.typename
-local get, set, data, kill, delete = methods.get, methods.set, methods.data, methods.kill, methods.delete
+local get, set, kill, delete = methods.get, methods.set, methods.kill, methods.delete
 local check_node = methods.varname -- raises if it is none
 
 local unpack = unpack or table.unpack -- luacheck: ignore 143
@@ -31,7 +31,8 @@ function trees.atomically(fn, node, ...)
     if name == "ROLLBACK" then core.trollback() end
 end
 
-local function check_filter(name, filter)
+--- Raise what can't be the filter of that method.
+function trees.check_filter(name, filter)
     if filter ~= nil and type(filter) ~= "function" then
         misuse(("%s: the filter is a function, not a %s"):format(name, type(filter)))
     end
@@ -40,12 +41,11 @@ end
 -- ------------------------------------------------------------------ settree
 
 --- Raise what settree can't take.
-function trees.check(node, tree, filter)
-    check_node(node)
+function trees.check(tree, filter)
     if typename(tree) ~= "table" then
         misuse("settree needs a table, not a " .. typename(tree))
     end
-    check_filter("settree", filter)
+    trees.check_filter("settree", filter)
 end
 
 --- put(node, key, value, filter, a, b, c) for every entry that the filter lets pass.
@@ -116,7 +116,8 @@ function settree(node, tree, filter, above)
 end
 
 function trees.settree(node, tree, filter)
-    trees.check(node, tree, filter)
+    check_node(node)
+    trees.check(tree, filter)
     if rawequal(tree, trees.DELETE) then
         kill(node)
     else
@@ -164,11 +165,11 @@ end
 
 -- ------------------------------------------------------------------ gettree
 
--- how: maxdepth; filter; pairs, of nodes; join(table, value), a child's subtree and value as one.
+-- how: maxdepth; filter; pairs and data of nodes; join(table, value), a child's subtree and value as one.
 local function read(node, depth, how)
     local tree = {}
     for child, value, sub in how.pairs(node) do
-        local recurse = depth < how.maxdepth and data(child) >= 10
+        local recurse = depth < how.maxdepth and how.data(child) >= 10
         if how.filter then
             value, recurse = how.filter(child, sub, value, recurse, depth)
         end
@@ -183,27 +184,27 @@ local function read(node, depth, how)
     return tree
 end
 
---- A method gettree(node, maxdepth, filter), by that pairs and join.
-function trees.reader(pairs_of, join)
+--- A method gettree(node, maxdepth, filter), by that join, and `at`: varname, get, data and pairs of nodes.
+function trees.reader(at, join)
     return function(node, maxdepth, filter)
-        check_node(node)
+        at.varname(node) -- raises if it is none
         maxdepth = maxdepth or math.huge
         if type(maxdepth) ~= "number" then
             misuse("gettree: maxdepth is a number, not a " .. type(maxdepth))
         end
-        check_filter("gettree", filter)
-        local value, recurse = get(node), maxdepth > 0
+        trees.check_filter("gettree", filter)
+        local value, recurse = at.get(node), maxdepth > 0
         if filter then
             value, recurse = filter(node, "", value, recurse, 0)
         end
-        local how = {maxdepth = maxdepth, filter = filter, pairs = pairs_of, join = join}
+        local how = {maxdepth = maxdepth, filter = filter, pairs = at.pairs, data = at.data, join = join}
         local tree = recurse and read(node, 1, how) or {}
         tree.__ = value
         return tree
     end
 end
 
-trees.gettree = trees.reader(methods.pairs, function(tree, value)
+trees.gettree = trees.reader(methods, function(tree, value)
     if next(tree) == nil then return value end
     tree.__ = value
     return tree

@@ -18,6 +18,7 @@
 -- Text that begins with \1 and is none of these is a string.
 
 local caret = require "caret"
+local trees = require "caret.trees"
 local core = require "caret.core"
 
 local misuse, typename = core.misuse, core.typename
@@ -308,12 +309,14 @@ local function add_methods(class, super)
         return got
     end
     function class.gettree(node, maxdepth, filter)
+        trees.check_filter("gettree", filter)
         return super.gettree(node, maxdepth, function(n, name, text, recurse, depth)
             if filter then return filter(n, name, decode(text), recurse, depth) end
             return decode(text), recurse
         end)
     end
     function class.settree(node, tree, filter)
+        trees.check_filter("settree", filter)
         return super.settree(node, tree, function(n, key, value)
             if filter then key, value = filter(n, key, value) end
             if type(value) ~= "table" then value = encode(value) end

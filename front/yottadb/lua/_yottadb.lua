@@ -102,6 +102,7 @@ function c.cachearray_depth(array) return (super.depth(array)) end
 
 --- cachearray_subscript(array, i): subscript i, 0 = the name, -1 = the last one; nil: there is none.
 function c.cachearray_subscript(array, i)
+    if type(i) ~= "number" then misuse.argument(2, "cachearray_subscript", "number", i) end
     local subs = text.subsarray(array)
     if i == 0 then return super.varname(array) end
     return subs[i < 0 and #subs + 1 + i or i]

@@ -161,12 +161,14 @@ function yottadb.node_previous(...) return (next_node(address(...), true)) end
 
 -- --------------------------------------------------------------------- locks
 
+local function lockable(n) return (node.at.lockable(n)) end
+
 -- One of the things to lock, as a node.
 local function to_lock(i, item)
     if core.isnode(item) or type(item) == "string" then
-        return address(item)
+        return lockable((address(item)))
     elseif type(item) == "table" then
-        return address(unpack(item))
+        return lockable((address(unpack(item))))
     end
     core.misuse(("bad argument #1 to 'lock' (they must all be cachearrays, nodes, tables or names; number %d"
         .. " is a %s)"):format(i, core.typename(item)))
@@ -192,11 +194,11 @@ end
 function yottadb.lock_incr(...)
     local n, timeout = address_and_last(...)
     misuse.check(select("#", ...), "lock_incr", "number", timeout)
-    node.got(node.superclass.grab(n, node.timeout(timeout)))
+    node.got(node.superclass.grab(lockable(n), node.timeout(timeout)))
 end
 yottadb.grab = yottadb.lock_incr
 
-function yottadb.lock_decr(...) text.release(address(...)) end
+function yottadb.lock_decr(...) text.release(lockable((address(...)))) end
 yottadb.release = yottadb.lock_decr
 
 -- -------------------------------------------------------------- transactions

@@ -153,7 +153,7 @@ methods.delete_node = methods.delete
 -- What is asked of other nodes of locals, too, from now on.
 local function begin()
     long.any = true
-    for _, name in ipairs {"kill", "delete_tree", "data", "has_tree", "subscripts"} do
+    for _, name in ipairs {"kill", "delete_tree", "data", "has_tree", "subscripts", "pairs"} do
         local plain, ours = class[name], methods[name]
         class[name] = function(n, ...)
             local place = long.at(n)
@@ -311,6 +311,48 @@ function methods.subscripts(place, back)
     return long.siblings(long.at(node_of(place[NAME], subs)), back)
 end
 
+function methods.pairs(place, back)
+    local sibling, subs = methods.subscripts(place, back), methods.subsarray(place)
+    return function()
+        local sub = sibling()
+        if sub == nil then return nil end
+        subs[#place[SUBS] + 1] = sub
+        local found = node_of(place[NAME], subs)
+        return found, node.at.get(found), sub
+    end
+end
+
+-- Iterator over the nodes below that have values: the node, its value.
+local function walk(place)
+    local at = place
+    return function()
+        local subs = long.node(at, false)
+        if not subs or compare(subs, place[SUBS], #place[SUBS]) ~= 0 then return nil end
+        local found = node_of(place[NAME], subs)
+        at = long.at(found)
+        return found, methods.get(at)
+    end
+end
+
+-- What methods of trees and locks ask, of any node (node.at).
+local function asked_of_places(name, ours)
+    local plain = node.at[name]
+    node.at[name] = function(n, ...)
+        if is_place(n) then return ours(n, ...) end
+        return plain(n, ...)
+    end
+end
+
+-- The same of what is below a node, as soon as something long may be.
+local function asked_below(name, ours)
+    local plain = node.at[name]
+    node.at[name] = function(n, ...)
+        local place = long.at(n)
+        if place then return ours(place, ...) end
+        return plain(n, ...)
+    end
+end
+
 -- ----------------------------------------------------------------- addresses
 
 function methods.name(place) return place[SUBS][#place[SUBS]] end
@@ -322,6 +364,15 @@ function methods.repr(place)
     local words = {}
     for i, sub in ipairs(place[SUBS]) do words[i] = text.str2zwr(sub, false) end
     return place[NAME] .. "(" .. table.concat(words, ",") .. ")"
+end
+
+for _, name in ipairs {"get", "set", "delete", "name", "varname"} do asked_of_places(name, methods[name]) end
+asked_of_places("lockable", function() errors.raise_filled "GVSUBOFLOW" end)
+asked_below("data", methods.data)
+asked_below("pairs", methods.pairs)
+asked_below("walk", walk)
+for _, name in ipairs {"settree", "gettree", "dump", "lock", "lock_incr", "grab", "lock_decr", "release"} do
+    methods[name] = class[name]
 end
 
 -- Its sibling of that name.
@@ -348,6 +399,7 @@ end
 
 places["caret.place"] = true -- it may be where a node is expected (core.retype)
 places.__call, places.__tostring = child, methods.repr
+function places.__pairs(place) return methods.pairs(place) end
 function places.__eq(a, b) return a[NAME] == b[NAME] and compare(a[SUBS], b[SUBS], math.huge) == 0 end
 
 -- ------------------------------------------------------------- the program's

@@ -15,7 +15,13 @@ local new, class, superclass = caret.inherit(function(...) return database.curre
 
 local node = {new = new, class = class, superclass = superclass}
 
-local set, delete, kill = superclass.set, superclass.delete, superclass.kill
+local delete, kill = superclass.delete, superclass.kill
+
+--- What the methods of trees and locks ask of nodes; long.lua answers for those that can have no key.
+local at = {get = superclass.get, set = superclass.set, delete = delete, data = superclass.data,
+    name = text.name, varname = superclass.varname, pairs = text.pairs, walk = superclass.walk,
+    lockable = function(n) return n end}
+node.at = at
 
 class.incr = text.incr
 class.name, class.subsarray = text.name, text.subsarray
@@ -45,15 +51,17 @@ local timeout, got, grab = node.timeout, node.got, superclass.grab
 
 function class.lock_incr(n, seconds)
     misuse.check(1, "lock_incr", "number", seconds)
-    got(grab(n, timeout(seconds)))
+    got(grab(at.lockable(n), timeout(seconds)))
 end
 function class.lock(n, seconds)
     misuse.check(1, "lock", "number", seconds)
+    at.lockable(n)
     database.release_all()
     got(grab(n, timeout(seconds)))
 end
 class.grab = class.lock_incr
-class.lock_decr, class.release = text.release, text.release
+function class.lock_decr(n) text.release(at.lockable(n)) end
+class.release = class.lock_decr
 
 -- --------------------------------------------------------------------- trees
 
@@ -67,7 +75,7 @@ local function put(n, value, seen)
         trees.refuse_value(n)
     end
     seen[SET] = true
-    if value == DELETE then delete(n) else set(n, value) end
+    if value == DELETE then at.delete(n) else at.set(n, value) end
 end
 
 -- One entry of a table.
@@ -76,7 +84,7 @@ local function enter(n, key, value, filter, seen)
         return put(n, value, seen)
     end
     local child = n(key)
-    local sub = text.name(child)
+    local sub = at.name(child)
     seen[sub] = seen[sub] or {}
     if trees.is_tree(value) then
         trees.each(child, value, enter, filter, seen[sub])
@@ -89,12 +97,13 @@ end
 -- filter(node, key, value) -> key, value may change both; nil leaves the entry out.  A node that would be
 -- set twice, as 1 and as "1" or by the filter, is an error.
 function class.settree(n, tree, filter)
-    trees.check(n, tree, filter)
+    at.varname(n) -- raises if it is none
+    trees.check(tree, filter)
     trees.each(n, tree, enter, filter, {})
     return n
 end
 
-local read = trees.reader(text.pairs, function(tree, value)
+local read = trees.reader(at, function(tree, value)
     tree.__ = value
     return next(tree) ~= nil and tree or nil
 end)
@@ -112,8 +121,8 @@ end
 function class.gettree(n, maxdepth, filter)
     misuse.check(1, "gettree", "number", maxdepth)
     misuse.check(2, "gettree", "function", filter)
-    local ask = filter and function(at, sub, value, recurse, depth)
-        return said(recurse, filter(at, sub, value, recurse, depth))
+    local ask = filter and function(child, sub, value, recurse, depth)
+        return said(recurse, filter(child, sub, value, recurse, depth))
     end
     return read(n, maxdepth and maxdepth + 1, ask)
 end
@@ -122,15 +131,15 @@ end
 function class.dump(n, maxlines)
     misuse.check(1, "dump", "number", maxlines)
     local lines = {}
-    local function add(at, value)
+    local function add(child, value)
         if value == nil then return true end
         local more = #lines < (maxlines or 30)
-        lines[#lines + 1] = more and tostring(at) .. "=" .. text.str2zwr(value, database.utf8) or
+        lines[#lines + 1] = more and tostring(child) .. "=" .. text.str2zwr(value, database.utf8) or
             ("...etc.   -- stopped at %d lines; dump(n) gives n"):format(#lines)
         return more
     end
-    if add(n, superclass.get(n)) then
-        for child, value in superclass.walk(n) do
+    if add(n, at.get(n)) then
+        for child, value in at.walk(n) do
             if not add(child, value) then break end
         end
     end
