@@ -11,8 +11,8 @@ local json = require "tool.web.json"
 local child = {}
 child.__index = child
 
-local MOST = 4 << 20 -- bytes of one message
-local PATIENCE = 10  -- seconds to end after its output has ended
+local MOST = 32 << 20 -- bytes of one message
+local PATIENCE = 10   -- seconds to end after its output has ended
 
 local function emit(self, text)
     if text ~= "" and self.text then self.text(text) end
@@ -33,7 +33,17 @@ local function take(self)
     local from = self.input:find("\30", 1, true) or #self.input + 1
     emit(self, self.input:sub(1, from - 1))
     self.input = self.input:sub(from)
-    if #self.input > MOST then self:kill(9) end
+end
+
+-- A message comes in pieces, which are put together when its end is there.
+local function add(self, bytes)
+    table.insert(self.pieces, bytes)
+    self.size = self.size + #bytes
+    if self.size > MOST then self:kill(9) end
+    if self.pieces[2] and not bytes:find("\31", 1, true) then return end
+    self.input = table.concat(self.pieces)
+    take(self)
+    self.pieces, self.size = self.input ~= "" and {self.input} or {}, #self.input
 end
 
 --- It reads the end of its input, when it has done what it does.
@@ -65,8 +75,7 @@ local function read(self)
     local bytes = http.read(self.out)
     if not bytes then return end
     if bytes == "" then return reap(self) end
-    self.input = self.input .. bytes
-    take(self)
+    add(self, bytes)
 end
 
 -- What its pipe has room for; is there more?  nil: nobody reads it.
@@ -111,7 +120,7 @@ function child.start(app, command, handlers, env)
     local their_in, into = http.pipe()
     local out, their_out = http.pipe()
     local path = "/proc/self/fd/%d"
-    local self = setmetatable({app = app, input = "", unsent = "", out = out, into = into,
+    local self = setmetatable({app = app, pieces = {}, size = 0, unsent = "", out = out, into = into,
         told = handlers.told, text = handlers.text, ended = handlers.ended}, child)
     self.pid = programs.start(command, {input = path:format(their_in), out = path:format(their_out),
         err = path:format(their_out), env = env})

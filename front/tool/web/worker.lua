@@ -73,7 +73,8 @@ end
 
 -- --------------------------------------------------------------------- space
 
-local SHOWN, ALL, DRAWN = 200, 2000, 400 -- children shown; looked at one by one; drawn where there are more
+local SHOWN, BELOW = 200, 50             -- children shown; of each of those
+local ALL, DRAWN = 2000, 400             -- children looked at one by one; drawn where there are more
 local LOOKED = 50                        -- nodes whose bytes are looked at, of a child
 local SECONDS = 5                        -- for all of it
 
@@ -125,21 +126,21 @@ local function by_size(list)
 end
 
 -- The largest ones, and one for the rest, so that all have `bytes`, `nodes` together.
-local function cut(list, bytes, nodes, sampled)
+local function cut(list, bytes, nodes, sampled, most)
     by_size(list)
     local shown, rest_bytes, rest_nodes = json.list(), bytes, nodes
-    for i = 1, math.min(#list, SHOWN) do
+    for i = 1, math.min(#list, most) do
         shown[i], list[i].node = list[i], nil
         rest_bytes, rest_nodes = rest_bytes - list[i].bytes, rest_nodes - list[i].nodes
     end
-    if rest_nodes > 0 and (#list > SHOWN or sampled) then
-        shown[#shown + 1] = {rest = true, name = "", count = math.max(#list - SHOWN, 1),
+    if rest_nodes > 0 and (#list > most or sampled) then
+        shown[#shown + 1] = {rest = true, name = "", count = math.max(#list - most, 1),
             bytes = math.max(rest_bytes, 0), nodes = rest_nodes, sampled = sampled, about = true}
     end
     return shown
 end
 
-local function add_children(entry, node, depth, ends)
+local function add_children(entry, node, depth, ends, most)
     if depth == 0 or host.clock() > ends then return end
     local subs, sampled = all_children(node), false
     if not subs then subs, sampled = drawn_children(node, ends), true end
@@ -152,10 +153,10 @@ local function add_children(entry, node, depth, ends)
         list[#list + 1] = entry_of(node, sub)
     end
     by_size(list)
-    for i = 1, math.min(#list, SHOWN) do
-        if list[i].nodes > 1 then add_children(list[i], list[i].node, depth - 1, ends) end
+    for i = 1, math.min(#list, most) do
+        if list[i].nodes > 1 then add_children(list[i], list[i].node, depth - 1, ends, BELOW) end
     end
-    entry.children, entry.sampled = cut(list, entry.bytes, entry.nodes, sampled), sampled
+    entry.children, entry.sampled = cut(list, entry.bytes, entry.nodes, sampled, most), sampled
 end
 
 local function all_globals(db)
@@ -175,15 +176,15 @@ function kinds.space(o)
         local node = keys.node(db, o.node)
         local nodes, bytes = measure(node)
         local root = {name = o.node, sub = o.node, nodes = nodes, bytes = bytes}
-        add_children(root, node, o.depth, ends)
+        add_children(root, node, o.depth, ends, SHOWN)
         return {tree = root}
     end
     local root, list = all_globals(db)
     by_size(list)
     for i = 1, math.min(#list, SHOWN) do
-        add_children(list[i], db.node(list[i].name), o.depth - 1, ends)
+        add_children(list[i], db.node(list[i].name), o.depth - 1, ends, BELOW)
     end
-    root.children = cut(list, root.bytes, root.nodes, false)
+    root.children = cut(list, root.bytes, root.nodes, false, SHOWN)
     return {tree = root}
 end
 
