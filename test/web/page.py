@@ -299,6 +299,16 @@ class Tree(Case):
         bar.clear()
         bar.send_keys("^oaks(12", Keys.ENTER)
 
+    def test_copy(self):
+        """The path is copied with one key."""
+        w, done = self.w, "navigator.clipboard.readText().then(arguments[0])"
+        w.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+        w.at("^oaks(3,\"shadow\")")
+        w.js("document.querySelector('.list').focus()")
+        w.keys("y")
+        w.sees("Path copied", "#said")
+        self.assertEqual(w.driver.execute_async_script(done), "^oaks(3,\"shadow\")")
+
     def test_find(self):
         w = self.w
         w.go("#tree")
@@ -611,7 +621,7 @@ class Live(Case):
                     db:set("^hit", 2)
                 end)
             end""")
-        self.server.program("while true do db:incr('^hot', 1) end")
+        self.server.program("while true do for _ = 1, 50 do db:incr('^hot', 1) end os.execute 'sleep 0.001' end")
         w.sees("^hot", "[aria-label='Table of globals']")
         until("rates", lambda: w.text(".card .big span")[1] not in ("–", "0"))
         w.sees("caret", "[aria-label='Table of processes']")
@@ -782,6 +792,26 @@ class Windows(Case):
     def server_languages(self):
         info = self.w.driver.execute_async_script("fetch('/api/info').then((a) => a.json()).then(arguments[0])")
         return [{"lua": "Lua", "m": "M", "resp": "RESP"}[name] for name in info["languages"]]
+
+    def test_log_of_a_hidden_window(self):
+        """It asks for nothing, and shows each change once when it is looked at again."""
+        w = self.w
+        w.go("#log?at=^seen")
+        w.sees("Nothing was changed", ".log")
+        for i in range(3):
+            self.server.tool("set", f"^seen({i})", f"value {i}")
+        w.sees("value 2", ".log td")
+        hide = "Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true}); document.dispatchEvent(new Event('visibilitychange'))"
+        w.js(hide, True)
+        streams = "return performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/log')).length"
+        asked = w.js(streams)
+        self.server.tool("set", "^seen(3)", "value 3")
+        w.js(hide, False)
+        w.sees("value 3", ".log td")
+        self.server.tool("set", "^seen(4)", "value 4")
+        w.sees("value 4", ".log td")
+        self.assertEqual([t for t in w.text(".log td") if t.startswith("value")], [f"value {i}" for i in range(5)])
+        self.assertEqual(w.js(streams), asked + 1)
 
     def test_three_windows(self):
         driver, address = self.w.driver, self.server.page

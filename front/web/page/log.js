@@ -1,4 +1,5 @@
-// The log as it comes, filtered by node. The newest changes are below; at most MOST are kept.
+// The log as it comes, filtered by node. The newest changes are below; at most MOST are kept. A window that is hidden
+// asks for nothing; it goes on from what it has seen, `last`, as it does when the connection was lost.
 
 import {api} from "./api.js";
 import {button, el, empty, number, show} from "./dom.js";
@@ -23,9 +24,16 @@ export class Log {
 
     mount(main) {
         show(main, this.whole);
+        this.look = () => (document.hidden ? this.rest() : this.follow(this.last?.lsn ?? -1));
+        document.addEventListener("visibilitychange", this.look);
     }
 
     unmount() {
+        document.removeEventListener("visibilitychange", this.look);
+        this.rest();
+    }
+
+    rest() {
         this.source?.close();
         clearTimeout(this.retry);
     }
@@ -38,14 +46,24 @@ export class Log {
 
     begin(from) {
         this.clear();
+        this.last = null;
         this.follow(from);
     }
 
     follow(from) {
-        this.unmount();
+        this.rest();
         const told = (error) => { this.said.textContent = error.text; };
-        this.source = api.log({node: this.at, from}, {changes: (now) => this.take(now), failed: told, refused: told,
-            lost: () => { this.retry = setTimeout(() => this.follow(-1), 2000); }});
+        const refused = (error) => {
+            told(error);
+            if (error.code === "NOTFOUND" && from >= 0) this.follow(-1); // so old is no log any more
+        };
+        this.source = api.log({node: this.at, from}, {changes: (now) => this.take(now), failed: told, refused,
+            lost: () => { this.retry = setTimeout(() => this.follow(this.last?.lsn ?? -1), 2000); }});
+    }
+
+    // Was it not shown before?
+    fresh({lsn, index}) {
+        return !this.last || lsn > this.last.lsn || (lsn === this.last.lsn && index > this.last.index);
     }
 
     clear() {
@@ -62,7 +80,9 @@ export class Log {
         this.hold.textContent = on ? "Go on" : "Hold";
     }
 
-    take({list, skipped}) {
+    take({list: all, skipped}) {
+        const list = all.filter((change) => this.fresh(change));
+        this.last = list.at(-1) ?? this.last;
         this.count += list.length;
         if (skipped) this.said.textContent = `${number(skipped)} more came than can be shown`;
         if (this.holding || !list.length) return;
