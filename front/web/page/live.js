@@ -7,6 +7,7 @@ import {format} from "./route.js";
 
 const RATES = [["gets", "Gets"], ["sets", "Sets"], ["commits", "Commits"], ["restarts", "Restarts"], ["lock_waits", "Waits for locks"],
     ["flushes", "Flushes of the log"], ["checkpoints", "Checkpoints"]];
+const OUTRUN = "So much changes that the log was overwritten before this page read it.";
 const link = (zwr) => el("a", {href: format("tree", {at: zwr}), class: "mono"}, zwr);
 const ages = (s) => (s === undefined || s === null ? "" : seconds(s));
 
@@ -85,9 +86,9 @@ export class Live extends Watcher {
         const top = Math.max(1e-9, ...now.globals.map((g) => g.changes));
         show(this.parts.globals, now.globals.length
             ? table("Globals", [["global"], ["changes/s", "num"], ["share"]], now.globals.map((g) => [link(g.name), rate(g.changes), share(g.changes / top, "")]))
-            : el("p", {class: "note"}, "Nothing changed in the last second."));
+            : el("p", {class: "note"}, now.globals_complete ? "Nothing changed in the last second." : OUTRUN));
         show(this.parts.hot, now.hot?.length ? table("Hottest nodes", [["node"], ["changes/s", "num"]], now.hot.map((h) => [link(h.node), rate(h.changes)]))
-            : el("p", {class: "note"}, "No node changes now."));
+            : el("p", {class: "note"}, now.globals_complete ? "No node changes now." : OUTRUN));
         show(this.parts.collisions, now.collisions?.length
             ? table("Where transactions collide", [["node"], ["restarts/s", "num"], ["in all", "num"], ["last pid", "num"]], now.collisions.map((c) =>
                 [el("span", null, link(c.name), c.above ? " (below it)" : ""), rate(c.restarts), number(c.count), String(c.pid)]))
