@@ -188,7 +188,7 @@ def nest(levels):
 
 
 def lock(t):
-    t.node()._lock(float(t.word))
+    t.node().lock(float(t.word)).__enter__()
 
 
 def lock_all(t):
@@ -196,7 +196,7 @@ def lock_all(t):
     if t.op == "lock_all" and len(nodes) <= 64:  # more are refused, and nothing is released
         db.release_all()
     if len(nodes) == 1:
-        nodes[0]._lock(float(t.word))
+        nodes[0].lock(float(t.word)).__enter__()
     elif not db.acquire_all(nodes, float(t.word)):
         return b"LOCK_TIMEOUT"
 
