@@ -1,6 +1,8 @@
 /* The driver for PostgreSQL: reads, walks, commits, transactions, and what it says when it can't. */
 #include "store/server.h"
 
+#include "shm/engine.h"
+
 #define S caret__postgres
 
 static const char *url;
