@@ -356,8 +356,8 @@ int caret__py_add_owners(PyObject *module, struct caret__py_state *st);
 int caret__py_add_blocks(PyObject *module);
 /* Begin a frame: its number; 0: an exception is set. */
 uint64_t caret__py_begin_frame(struct caret__py_owner *o, int flags);
-/* End it; `exception` is what __exit__ was given.  True: it is over, and the exception, if any, is swallowed; False: the
- * exception goes on; None: the body is to run again; NULL: an exception is set. */
+/* End it; `exception` is what __exit__ was given.  True: it is over, and the exception, if any, is swallowed; False:
+ * the exception goes on; None: the body is to run again; NULL: an exception is set. */
 PyObject *caret__py_end_frame(struct caret__py_owner *o, uint64_t number, Py_ssize_t most,
                               PyObject *const *exception);
 /* A loop over attempts() ends, though this frame is open: None, or NULL with an exception that says so. */

@@ -5,8 +5,8 @@
  * program: so there a wait is cut into slices, and after each the handlers run.  A handler may do anything, also close
  * the database or the session; so each slice asks for the session anew.
  *
- * A server finds a deadlock when somebody has waited for a second, and a slice that ends leaves the queue.  So slices are
- * longer there; SIGINT ends one (session.c), and other signals wait for its end.
+ * A server finds a deadlock when somebody has waited for a second, and a slice that ends leaves the queue.  So slices
+ * are longer there; SIGINT ends one (session.c), and other signals wait for its end.
  */
 #include "python/binding.h"
 
