@@ -1,5 +1,6 @@
 """What takes long: jobs with progress and an end, consoles that can be stopped, and what they may not do."""
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -204,6 +205,22 @@ class Consoles(Served):
         for console in kept:
             self.server.post(f"console/{console[0]}/close")
         for console in kept[1:]:
+            self.assertEqual([n for n, _ in console[1]], ["ended"])
+
+    def test_a_closed_console_makes_room_at_once(self):
+        """Though it takes its time to end."""
+        before = set(descendants(self.server.process.pid))
+        slow = self.console("lua")
+        self.say(slow, "1")
+        pid, = set(descendants(self.server.process.pid)) - before
+        os.kill(pid, signal.SIGSTOP)
+        kept = [self.console("lua") for _ in range(7)]
+        self.server.post(f"console/{slow[0]}/close")
+        kept.append(self.console("lua"))
+        os.kill(pid, signal.SIGCONT)
+        for console in kept:
+            self.server.post(f"console/{console[0]}/close")
+        for console in kept + [slow]:
             self.assertEqual([n for n, _ in console[1]], ["ended"])
 
     def test_a_statement_is_stopped(self):

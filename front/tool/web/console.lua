@@ -117,12 +117,12 @@ local function watch(app, c)
     end)
 end
 
--- Room for one more: the one that was alone for the longest time ends.
+-- Room for one more: the one that was alone for the longest time ends.  Those that were closed take none.
 local function make_room(app)
     local n, oldest = 0, nil
     for _, c in pairs(app.consoles) do
-        n = n + 1
-        if alone(c) > LEFT and (not oldest or c.left < oldest.left) then oldest = c end
+        n = n + (c.closed and 0 or 1)
+        if not c.closed and alone(c) > LEFT and (not oldest or c.left < oldest.left) then oldest = c end
     end
     if n < MOST then return end
     if not oldest then refuse.with("LIMIT", "too many consoles: close another page") end
@@ -253,9 +253,10 @@ end
 
 --- POST /api/console/ID/close.  A signal may come before it has begun to read, and is lost then.
 function console.close(app, request)
-    local process = find(app, request).process
-    process:hang_up()
-    process:kill(15)
+    local c = find(app, request)
+    c.closed = true
+    c.process:hang_up()
+    c.process:kill(15)
     return {}
 end
 
