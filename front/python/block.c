@@ -1,10 +1,10 @@
 /*
  * block.c - what stands after `with`: blocks of transactions, and of locks.
  *
- * They are in C for Ctrl-C's sake.  Python handles signals between the steps of functions that are written in it.  So
- * an __enter__ in Python may have begun a transaction, or taken a lock, and be left before the block knows of it; and an
- * __exit__ may be left before its first step.  Nobody ended them then.  Functions in C are not left so.  The ends
- * allocate nothing before they have done what they must, as then they would leave it undone.
+ * They are in C for Ctrl-C's sake.  Python handles signals between the steps of functions that are written in it.
+ * So an __enter__ in Python may have begun a transaction, or taken a lock, and be left before the block knows of it;
+ * and an __exit__ may be left before its first step.  Nobody ended them then.  Functions in C are not left so.  The
+ * ends allocate nothing before they have done what they must, as then they would leave it undone.
  */
 #include "python/binding.h"
 
