@@ -23,6 +23,7 @@ end
 -- What is written differently on purpose.
 local function alike(text)
     text = text:gsub("(formal parameters: )%w*", "%1"):gsub("(an actual list: )%w*", "%1")
+    text = text:gsub("(for database file: )[^,\n]*", "%1")
     return (text:gsub(" ;%*%f[\n%z]", ""))
 end
 

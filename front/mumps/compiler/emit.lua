@@ -247,12 +247,14 @@ local function emit_entry(k, label, formals, news, at)
     k:finish()
 end
 
--- For GOTO, and for falling into it: the NEWs, then the same.
-local function emit_by_jump(k, news, at)
+-- For GOTO, and for falling into it: formals are new, and without values, then the NEWs, then the same.
+local function emit_by_jump(k, formals, news, at)
     k:begin(format("F.L%d", at))
     local out = {}
-    for i, name in ipairs(news) do
-        out[i] = format("%s(%s)", k:h("new"), k:slot(name))
+    for _, list in ipairs({formals, news}) do
+        for _, name in ipairs(list) do
+            out[#out + 1] = format("%s(%s)", k:h("new"), k:slot(name))
+        end
     end
     k:line(at, concat(out, " ") .. format(" return F.M%d()", at))
     k:finish()
@@ -291,7 +293,7 @@ local function segment(k, ast, from, last)
     end
     k.entries[from] = true
     emit_body(k, ast, format("F.M%d", from), n, first, last)
-    emit_by_jump(k, news, from)
+    emit_by_jump(k, formals or {}, news, from)
     emit_entry(k, line.label, formals or {}, news, from)
 end
 
