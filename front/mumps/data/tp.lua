@@ -30,6 +30,7 @@ local XECUTE = 3 -- L.kind of a level of XECUTE
 local MOST = 4 -- restarts that $TRESTART counts
 
 local T = {level = 0, base = 0, restarts = 0, session = false, driver = false, restartable = false,
+           asked = false, -- TRESTART was used in the last try
            saved = {}, all = false}
 
 local test = require "mumps.runtime.test"
@@ -82,6 +83,7 @@ local function open(names, id, pos)
     T.level = T.level + 1
     if T.level > 1 then return end
     T.session, T.restarts, T.restartable, T.all = s, 0, names ~= nil, false
+    T.asked = false
     T.pos = pos
     T.naked, T.test = G.save_naked(naked), test.t
     lock.keep()
@@ -231,7 +233,11 @@ report.conflict = tp.conflict
 
 function tp.restart()
     if T.level == 0 then return report.fail("TLVLZERO") end
-    if T.driver and T.restartable then return error(RESTART, 0) end
+    if T.driver and T.restartable then
+        if T.asked then return report.fail("TRESTMAX") end
+        T.asked = T.restarts >= MOST - 1
+        return error(RESTART, 0)
+    end
     local e = report.object("TRESTNOT")
     e.text = ("%s,%%YDB-E-TRESTLOC, Transaction start: %s, Transaction failure: %s"):format(
         e.text, levels.place_at(T.pos) or "", levels.place())
