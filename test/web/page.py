@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import signal
 import unittest
 
 from support import SCROLL, Case, Keys, colours, connect, main, resize, until
@@ -318,6 +319,29 @@ class Tree(Case):
         w.sees("found: all", ".find")
         w.css(".find li button")[0].click()
         until("the node", lambda: w.text(".value header h2") == ["^oaks(77,\"shadow\")"])
+        w.press("Close")
+
+    def test_find_is_stopped(self):
+        """Also one whose server does not answer: it is not asked for any more."""
+        w = self.w
+        asked = "return performance.getEntriesByType('resource').filter((e) => e.name.includes('/api/find')).length"
+        w.go("#tree")
+        w.driver.refresh()  # there is no stream yet, by which it could be asked at once
+        until("the tree", w.rows)
+        w.press("Find")
+        os.kill(self.server.process.pid, signal.SIGSTOP)
+        try:
+            w.keys("77.5", Keys.ENTER)
+            w.sees("searching", ".find")
+            w.press("Stop")
+            w.sees("0 found: stopped", ".find")
+        finally:
+            os.kill(self.server.process.pid, signal.SIGCONT)
+        w.css(".find input")[0].click()
+        w.keys(Keys.CONTROL + "a", Keys.NULL, "66.5", Keys.ENTER)
+        w.sees("2 found: all", ".find")
+        self.assertEqual(w.text(".find li button span:first-child"), ["^oaks(66,\"shadow\")", "^oaks(166,\"shadow\")"])
+        self.assertEqual(w.js(asked), 1)
         w.press("Close")
 
 
