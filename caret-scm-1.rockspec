@@ -64,6 +64,7 @@ build = {
                 "src/shm/registry.c",
                 "src/shm/segment.c",
                 "src/shm/slots.c",
+                "src/shm/tally.c",
                 "src/shm/write.c",
                 "src/page/build.c",
                 "src/page/check.c",

@@ -311,16 +311,16 @@ struct caret__awaiter {
 };
 _Static_assert(sizeof(struct caret__awaiter) == 128, "a place of one who waits");
 
-/* A node at which transactions collided.  Anybody, at any time; txn/collide.c tells what may be believed of it. */
-#define CARET__COLLISION_WORDS 12u
-struct caret__collision {
-    _Atomic uint64_t sum;                           /*  0: of the words; 0 = nothing is there */
-    _Atomic uint64_t count;                         /*  8: so often since it came here */
-    _Atomic uint64_t time;                          /* 16: when last, nanoseconds since 1970 */
-    _Atomic uint64_t pid;                           /* 24: of the process that was restarted last */
-    _Atomic uint64_t words[CARET__COLLISION_WORDS]; /* 32: of its key */
+/* A count of a key.  Anybody, at any time; shm/tally.c tells what may be believed of it. */
+#define CARET__TALLY_WORDS 12u
+struct caret__tally {
+    _Atomic uint64_t sum;                       /*  0: of the words; 0 = nothing is there */
+    _Atomic uint64_t count;                     /*  8: since the key came here */
+    _Atomic uint64_t time;                      /* 16: when last, nanoseconds since 1970 */
+    _Atomic uint64_t pid;                       /* 24: of the process that noted it last */
+    _Atomic uint64_t words[CARET__TALLY_WORDS]; /* 32: the key */
 };
-_Static_assert(sizeof(struct caret__collision) == 128, "a node at which transactions collided");
+_Static_assert(sizeof(struct caret__tally) == 128, "a place of a tally");
 
 /* ------------------------------------------------------------------ header */
 
@@ -431,7 +431,8 @@ struct caret__shared {
     _Atomic uint32_t ended;
 
     alignas(128) struct caret__awaiter awaiters[CARET__AWAITERS];
-    alignas(128) struct caret__collision collisions[CARET__COLLISIONS];
+    /* nodes at which transactions collided, by restarts (txn/collide.c) */
+    alignas(128) struct caret__tally collisions[CARET__COLLISIONS];
 
     /* anybody: pieces of the arena that were made huge; a note (shm/huge.c) */
     _Atomic uint64_t huge[CARET__HUGE_WORDS];

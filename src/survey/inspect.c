@@ -5,7 +5,7 @@
 
 #include "api/session.h"
 #include "base/zwr.h"
-#include "txn/collide.h"
+#include "shm/tally.h"
 #include "txn/lock_table.h"
 
 #define NAME_MAX_TEXT 4096u /* of a lock's name as text; it is cut there */
@@ -172,7 +172,7 @@ void caret_processes_free(caret_process_list *list)
 
 /* ----------------------------------------------------------------- collisions */
 
-static char *collided_name(const struct caret__collided *c)
+static char *collided_name(const struct caret__tallied *c)
 {
     size_t len = 0;
 
@@ -184,7 +184,7 @@ static char *collided_name(const struct caret__collided *c)
 }
 
 /* The same node may have two places, if two processes came with it at once: then it is told once. */
-static int add_collision(caret_collision_list *list, const struct caret__collided *c)
+static int add_collision(caret_collision_list *list, const struct caret__tallied *c)
 {
     char *name = collided_name(c);
     size_t i = 0;
@@ -216,12 +216,12 @@ static int by_count(const void *a, const void *b)
 
 static int list_collisions(const struct caret__shared *sh, caret_collision_list *list)
 {
-    struct caret__collided c;
+    struct caret__tallied c;
     int rc = CARET_OK;
 
     list->size = sizeof *list->collision;
     for (uint32_t i = 0; i < CARET__COLLISIONS && rc == CARET_OK; i++)
-        if (caret__collide_read(sh, i, &c))
+        if (caret__tally_read(&sh->collisions[i], &c))
             rc = add_collision(list, &c);
     qsort(list->collision, list->count, sizeof *list->collision, by_count);
     return rc;

@@ -11,7 +11,7 @@
 #include "api/session.h"
 #include "base/fault.h"
 #include "base/rand.h"
-#include "txn/collide.h"
+#include "shm/tally.h"
 
 #ifdef CARET_SMALL
 enum { NODES = 2000, DEATHS = 30, NOISE = 3000 };
@@ -377,7 +377,7 @@ static void ends(pid_t pid, int signal)
 
 static void a_death_between_any_two_steps_is_survived(void **state)
 {
-    static const char *const points[] = {"collide_emptied", "collide_word", "collide_filled"};
+    static const char *const points[] = {"tally_emptied", "tally_word", "tally_filled"};
     struct two t;
 
     (void)state;
@@ -385,7 +385,7 @@ static void a_death_between_any_two_steps_is_survived(void **state)
     t = open_two();
     OK(set(t.by, "^c(0)"));
     for (unsigned i = 0; i < 3; i++)
-        for (unsigned nth = 1; nth <= (i == 1 ? CARET__COLLISION_WORDS : 1); nth++) {
+        for (unsigned nth = 1; nth <= (i == 1 ? CARET__TALLY_WORDS : 1); nth++) {
             unsigned node = (i * 31 + nth * 7) % 100;
             char name[32];
             snprintf(name, sizeof name, "^c(%u)", node);
@@ -459,7 +459,7 @@ static void noise_is_not_told(void **state)
     (void)state;
     caret__rand_seed(&rng, 1);
     for (unsigned i = 0; i < NOISE; i++) {
-        struct caret__collision *c = &sh->collisions[caret__rand_below(&rng, CARET__COLLISIONS)];
+        struct caret__tally *c = &sh->collisions[caret__rand_below(&rng, CARET__COLLISIONS)];
         _Atomic uint64_t *word = &c->sum + caret__rand_below(&rng, sizeof *c / 8);
         atomic_store(word, atomic_load(word) ^ (UINT64_C(1) << caret__rand_below(&rng, 64)));
         if (i % 16 == 0) {
