@@ -175,6 +175,7 @@ build = {
                 "src/survey/inspect.c",
                 "src/survey/salvage.c",
                 "src/survey/shm.c",
+                "src/survey/tallies.c",
                 "src/survey/usage.c",
                 "front/m/error.c",
                 "front/m/held.c",

@@ -1031,6 +1031,29 @@ typedef struct caret_collision_list {
 CARET_API int caret_collisions_get(caret_db *db, caret_collision_list **list);
 CARET_API void caret_collisions_free(caret_collision_list *list);
 
+/* A global that is read. */
+typedef struct caret_reading {
+    const char *name; /* of the global, as ZWR text, NUL-terminated */
+    uint64_t gets;    /* of it and its nodes, since it is remembered: an estimate */
+    uint64_t time;    /* of the last that was noted, nanoseconds since 1970 */
+    uint64_t pid;     /* of the process that noted it, as it sees itself */
+} caret_reading;
+
+typedef struct caret_reading_list {
+    size_t size; /* bytes of a caret_reading */
+    size_t count;
+    caret_reading *reading; /* most gets first */
+} caret_reading_list;
+
+/* The globals that all processes read since the first of them came, by gets, walks with values among them.  It is an
+ * estimate that costs those who read nothing: a session notes the global of about each 251st of its gets, for all
+ * since it noted one, and does so at most once in a tick of the system's coarse clock, some milliseconds.  The gets of
+ * one that ends before that are missing.  128 are remembered; of those that share a place with others the ones that
+ * were noted last.  *list is to be freed with caret_readings_free(), which ignores NULL.  NOMEM, CLOSED, EVICTED,
+ * READONLY: only a process that opened it for writing sees the others; UNSUPPORTED: a database by an address. */
+CARET_API int caret_readings_get(caret_db *db, caret_reading_list **list);
+CARET_API void caret_readings_free(caret_reading_list *list);
+
 /*
  * Following the log.  A caret_log reads, change by change, what was committed since the last checkpoint, and goes on
  * with what is committed then.  Writers neither wait for it nor notice it, and nothing is kept for it: a reader that

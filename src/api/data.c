@@ -245,7 +245,7 @@ int caret_get(caret_session *s, caret_node *node, caret_slice *value)
         return rc == CARET__OBSERVED ? caret__observe_call(s, node, get_observed, value)
                : rc == CARET__REMOTE ? caret__remote_get_node(s, n, value)
                                      : rc;
-    caret__count(s, CARET__GETS);
+    caret__count_get(s, n);
     if (s->txn.level != 0)
         return get_in_txn(s, n, value);
     return get_remembered(s, n, value) ? CARET_OK : get_searched(s, n, value);

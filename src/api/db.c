@@ -496,12 +496,8 @@ int caret_restore(const char *backup, const char *path, const caret_restore_opti
 static void add_unpublished(caret_db *db, caret_stats *out)
 {
     caret__local_lock(&db->lock);
-    for (const caret_session *s = db->sessions; s != NULL; s = s->next) {
-        out->gets += atomic_load_explicit(&s->counts[CARET__GETS], memory_order_relaxed);
-        out->sets += atomic_load_explicit(&s->counts[CARET__SETS], memory_order_relaxed);
-        out->commits += atomic_load_explicit(&s->counts[CARET__COMMITS], memory_order_relaxed);
-        out->restarts += atomic_load_explicit(&s->counts[CARET__RESTARTS], memory_order_relaxed);
-    }
+    for (const caret_session *s = db->sessions; s != NULL; s = s->next)
+        caret__counts_add(s, out);
     caret__local_unlock(&db->lock);
 }
 

@@ -152,7 +152,8 @@ static inline int take(caret_session *s, const struct caret__lane *l, size_t use
     }
     if (!caret__at_valid(&s->global, &l->at))
         return CARET_RESTART;
-    caret__count(s, CARET__GETS);
+    if (caret__count_one(s, CARET__GETS))
+        caret__gets_publish(s, l->key, l->len);
     return CARET_OK;
 }
 

@@ -709,7 +709,7 @@ static inline __attribute__((always_inline)) bool glide(caret_session *s, caret_
     if (h.check != k->moved_check || h.place != k->moved_place || v->reads != NULL ||
         !caret__walk_current(v, k, &at) || !slide(k, caret__node(node), &h, by, value))
         return false;
-    caret__count(s, CARET__GETS);
+    caret__count_get(s, caret__node(node));
     return true;
 }
 
@@ -726,7 +726,7 @@ static inline __attribute__((always_inline)) int step(const char *function, care
     if (caret__unlikely(rc != CARET_OK))
         return rc == CARET_NONE ? move_and_get(function, s, n, value, move) : rc;
     if (!caret__node(n)->local)
-        caret__count(s, CARET__GETS);
+        caret__count_get(s, caret__node(n));
     return CARET_OK;
 }
 

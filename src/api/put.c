@@ -362,7 +362,7 @@ int caret_get2(caret_session *s, caret_node *n, caret_node *child, caret_slice *
     bool by_hand = local || s->observes || s->e == NULL || s->remote != NULL;
     rc = by_hand ? CARET_RESTART : caret__session_enter_read(s);
     if (rc == CARET_OK && s->txn.level == 0) {
-        caret__count(s, CARET__GETS);
+        caret__count_get(s, caret__node(n));
         rc = get_both(s, caret__node(n), caret__node(child), value, child_value);
     } else if (rc == CARET_OK) {
         rc = CARET_RESTART;

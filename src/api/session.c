@@ -1,15 +1,17 @@
 /*
- * session.c - what the functions on data share: entering, writing, results.
+ * session.c - what the functions on data share: entering, writing, results, counts.
  */
 #include "api/changes.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "log/background.h"
 #include "log/flush.h"
 #include "log/snapshot.h"
 #include "log/writer.h"
 #include "open/open.h"
+#include "shm/tally.h"
 #include "tree/past.h"
 
 int caret__session_refuse(caret_session *s)
@@ -61,8 +63,7 @@ void caret__session_disown(caret_session *s)
 {
     caret__txn_forget(s);
     caret__locker_fini(&s->locker); /* the locks stay the parent's */
-    for (unsigned i = 0; i < CARET__COUNTERS; i++)
-        atomic_store_explicit(&s->counts[i], 0, memory_order_relaxed);
+    caret__counts_drop(s);
 }
 
 int caret__session_out(caret_session *s, size_t n)
@@ -160,18 +161,6 @@ void caret__session_end(caret_session *s)
     s->batch = (struct caret__batch){0};
     s->out = s->many = NULL;
     s->out_cap = s->many_cap = 0;
-}
-
-void caret__counts_publish(caret_session *s)
-{
-    if (s->observes) /* there is no slot to add to */
-        return;
-    struct caret__procslot *p = caret__session_slot(s);
-    _Atomic uint64_t *shared[CARET__COUNTERS] = {&p->gets, &p->sets, &p->commits, &p->restarts};
-
-    for (unsigned i = 0; i < CARET__COUNTERS; i++)
-        atomic_fetch_add_explicit(shared[i], atomic_exchange_explicit(&s->counts[i], 0, memory_order_relaxed),
-                                  memory_order_relaxed);
 }
 
 void caret__session_stop(caret_session *s)
@@ -273,4 +262,92 @@ int caret__session_before(caret_session *s, unsigned place, uint8_t *key, size_t
     if (place == CARET__IN_DATABASE)
         return s->txn.level != 0 ? step(s, key, len, at, true) : caret__scan_before(&s->global, at, key, len);
     return step_elsewhere(s, place, key, len, at, true);
+}
+
+/* -------------------------------------------------------------------- counts
+ *
+ * A session counts its calls by itself, and adds each 251 of a kind to the counters of its process (shm/layout.h).
+ * Which globals are read is an estimate made then: the global of the get that made the 251 full is noted, in a tally of
+ * the segment (shm/tally.h), with all gets since the last note of the session.  251 is a prime, so that a program that
+ * reads two globals, or four, in turns has both noted.  A session notes at most once in a tick of the system's coarse
+ * clock (some milliseconds): many that read one global do not wait for the memory of its count.
+ *
+ * So a get pays nothing for that but what counting costs anyway.  A session that ends before its 251st get is not seen.
+ */
+
+/* What the session has counted of one kind and not yet published.  The count of gets goes on: it tells whose turn it is
+ * to be noted.  Another thread that looks while both begin anew may see some too few. */
+static uint32_t not_published(const caret_session *s, enum caret__counter which)
+{
+    uint32_t n = atomic_load_explicit(&s->counts[which], memory_order_relaxed);
+    uint32_t less = which == CARET__GETS ? atomic_load_explicit(&s->gets_published, memory_order_relaxed) : 0;
+
+    return n > less ? n - less : 0;
+}
+
+/* The next get is the first of a new count. */
+static void begin_gets(caret_session *s)
+{
+    atomic_store_explicit(&s->counts[CARET__GETS], 0, memory_order_relaxed);
+    atomic_store_explicit(&s->gets_published, 0, memory_order_relaxed);
+}
+
+void caret__counts_publish(caret_session *s)
+{
+    if (s->observes) /* there is no slot to add to */
+        return;
+    struct caret__procslot *p = caret__session_slot(s);
+    _Atomic uint64_t *shared[CARET__COUNTERS] = {&p->gets, &p->sets, &p->commits, &p->restarts};
+
+    for (unsigned i = 0; i < CARET__COUNTERS; i++) {
+        uint32_t n = not_published(s, i);
+        if (n == 0)
+            continue;
+        if (i == CARET__GETS)
+            atomic_store_explicit(&s->gets_published, s->counts[i], memory_order_relaxed);
+        else
+            atomic_store_explicit(&s->counts[i], 0, memory_order_relaxed);
+        atomic_fetch_add_explicit(shared[i], n, memory_order_relaxed);
+    }
+}
+
+void caret__counts_drop(caret_session *s)
+{
+    for (unsigned i = 0; i < CARET__COUNTERS; i++)
+        atomic_store_explicit(&s->counts[i], 0, memory_order_relaxed);
+    begin_gets(s);
+    s->gets_not_noted = 0;
+}
+
+void caret__counts_add(const caret_session *s, caret_stats *to)
+{
+    to->gets += not_published(s, CARET__GETS);
+    to->sets += not_published(s, CARET__SETS);
+    to->commits += not_published(s, CARET__COMMITS);
+    to->restarts += not_published(s, CARET__RESTARTS);
+}
+
+void caret__gets_publish(caret_session *s, const uint8_t *key, size_t len)
+{
+    struct timespec t;
+
+    if (s->observes)
+        return;
+    caret__counts_publish(s);
+    s->gets_not_noted += atomic_load_explicit(&s->counts[CARET__GETS], memory_order_relaxed);
+    begin_gets(s);
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    uint64_t now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    size_t name = caret__key_name_len(key, len);
+    if (now == s->gets_noted_at || name == 0)
+        return;
+    caret__tally_note(s->e->sh->globals_read, CARET__GLOBALS_READ, key, name + 1, s->gets_not_noted,
+                      (uint64_t)s->e->pid);
+    s->gets_noted_at = now;
+    s->gets_not_noted = 0;
+}
+
+void caret__gets_publish_node(caret_session *s, const struct caret__node *n)
+{
+    caret__gets_publish(s, caret__node_key(n), n->key_len);
 }

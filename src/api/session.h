@@ -22,7 +22,7 @@
 
 /* What sessions count; see caret__count(). */
 enum caret__counter { CARET__GETS, CARET__SETS, CARET__COMMITS, CARET__RESTARTS, CARET__COUNTERS };
-#define CARET__COUNTED_AT_ONCE 256u
+#define CARET__COUNTED_AT_ONCE 251u /* a prime: not in step with what a program does in turns */
 
 struct caret_db {
     struct caret__engine *e;
@@ -46,6 +46,9 @@ struct caret_session {
     struct caret__leaves leaves;
     struct caret__walk walk;                  /* `global` leads to it */
     _Atomic uint32_t counts[CARET__COUNTERS]; /* not yet added to the process's; own, caret_stat() looks */
+    _Atomic uint32_t gets_published;          /* of these; session.c tells why */
+    uint64_t gets_noted_at;
+    uint64_t gets_not_noted;
     struct caret__private locals;
     bool has_locals;
     const caret_locals *elsewhere; /* elsewhere.c: then has_locals is false */
@@ -239,8 +242,23 @@ static inline struct caret__procslot *caret__session_slot(const caret_session *s
     return &s->e->slots[s->e->slot];
 }
 
-/* Add what the session has counted to its process's counters. */
+/* Add what the session has counted to its process's counters; forget it; add what is still to be added to `to`, which
+ * any thread may do. */
 void caret__counts_publish(caret_session *s);
+void caret__counts_drop(caret_session *s);
+void caret__counts_add(const caret_session *s, caret_stats *to);
+
+/* The same when so many were gets that the last one, of this key, has its global noted for all of them. */
+void caret__gets_publish(caret_session *s, const uint8_t *key, size_t len);
+void caret__gets_publish_node(caret_session *s, const struct caret__node *n);
+
+/* Count one; true: the session has enough to publish them. */
+static inline bool caret__count_one(caret_session *s, enum caret__counter which)
+{
+    uint32_t n = atomic_load_explicit(&s->counts[which], memory_order_relaxed) + 1;
+    atomic_store_explicit(&s->counts[which], n, memory_order_relaxed);
+    return caret__unlikely(n >= CARET__COUNTED_AT_ONCE);
+}
 
 /*
  * Count a call.  The counters of a process are shared by its threads: an atomic addition for each call
@@ -248,10 +266,15 @@ void caret__counts_publish(caret_session *s);
  */
 static inline void caret__count(caret_session *s, enum caret__counter which)
 {
-    uint32_t n = atomic_load_explicit(&s->counts[which], memory_order_relaxed) + 1;
-    atomic_store_explicit(&s->counts[which], n, memory_order_relaxed);
-    if (caret__unlikely(n >= CARET__COUNTED_AT_ONCE))
+    if (caret__count_one(s, which))
         caret__counts_publish(s);
+}
+
+/* Count a get of a node of the database. */
+static inline void caret__count_get(caret_session *s, const struct caret__node *n)
+{
+    if (caret__count_one(s, CARET__GETS))
+        caret__gets_publish_node(s, n);
 }
 
 /* ---- data.c ---- */

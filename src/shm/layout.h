@@ -79,11 +79,13 @@ typedef uint64_t caret__segoff;
 #define CARET__HOLDER_SLOT_BITS 10u  /* of writer_slot */
 #define CARET__MAX_RESERVED     64u  /* runs being written before their commit, all processes together */
 #ifdef CARET_SMALL
-#define CARET__AWAITERS   4u /* places for those who wait for changes: all who find none share the last one */
-#define CARET__COLLISIONS 8u
+#define CARET__AWAITERS     4u /* places for those who wait for changes: all who find none share the last one */
+#define CARET__COLLISIONS   8u
+#define CARET__GLOBALS_READ 8u
 #else
-#define CARET__AWAITERS   64u
-#define CARET__COLLISIONS 64u /* nodes at which transactions collided that are remembered */
+#define CARET__AWAITERS     64u
+#define CARET__COLLISIONS   64u  /* nodes at which transactions collided that are remembered */
+#define CARET__GLOBALS_READ 128u /* globals that are remembered with their gets */
 #endif
 
 /* Where the arena begins in the segment, and a segment in memory: a multiple of this.  A huge page of x86-64,
@@ -433,6 +435,8 @@ struct caret__shared {
     alignas(128) struct caret__awaiter awaiters[CARET__AWAITERS];
     /* nodes at which transactions collided, by restarts (txn/collide.c) */
     alignas(128) struct caret__tally collisions[CARET__COLLISIONS];
+    /* globals, by gets: an estimate (api/session.c) */
+    alignas(128) struct caret__tally globals_read[CARET__GLOBALS_READ];
 
     /* anybody: pieces of the arena that were made huge; a note (shm/huge.c) */
     _Atomic uint64_t huge[CARET__HUGE_WORDS];

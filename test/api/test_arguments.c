@@ -425,6 +425,7 @@ static void databases(void **state)
     caret_lock_list *locks;
     caret_process_list *processes;
     caret_collision_list *collisions;
+    caret_reading_list *readings;
     uint64_t place;
     unsigned cleared;
     char copy[128], copied[256];
@@ -499,6 +500,9 @@ static void databases(void **state)
     BAD(caret_collisions_get(NULL, &collisions), INVALID, "db is NULL");
     BAD(caret_collisions_get(db, NULL), INVALID, "list is NULL");
     VOID(caret_collisions_free(NULL));
+    BAD(caret_readings_get(NULL, &readings), INVALID, "db is NULL");
+    BAD(caret_readings_get(db, NULL), INVALID, "list is NULL");
+    VOID(caret_readings_free(NULL));
     BAD(caret_log_open(NULL, 0, &log), INVALID, "db is NULL");
     BAD(caret_log_open(db, 0, NULL), INVALID, "log is NULL");
     IS(caret_log_open(db, CARET_LOG_END - 1, &log), CARET_E_NOTFOUND);

@@ -119,6 +119,7 @@ static void what_is_for_files_says_so(void **state)
     caret_lock_list *locks;
     caret_process_list *processes;
     caret_collision_list *collisions;
+    caret_reading_list *readings;
     caret_log *log;
     unsigned cleared;
     uint64_t durable = 1, committed = 1;
@@ -133,6 +134,7 @@ static void what_is_for_files_says_so(void **state)
     REFUSED(caret_locks_clear(db, 0, &cleared));
     REFUSED(caret_processes_get(db, &processes));
     REFUSED(caret_collisions_get(db, &collisions));
+    REFUSED(caret_readings_get(db, &readings));
     REFUSED(caret_log_open(db, 0, &log));
     assert_int_equal(caret_compact("test://one", NULL, NULL, NULL), CARET_E_UNSUPPORTED);
     assert_int_equal(caret_restore("/tmp/x", "test://one", NULL, NULL), CARET_E_UNSUPPORTED);

@@ -2,7 +2,8 @@
  * inspect.c - the Lua module caret.inspect: what is going on in a database, for `caret locks`, `log`, `watch`, `top`.
  *
  *   handle = inspect.open(path)   one more handle of a database that is open: handle:locks(), handle:clear(pid),
- *                                 handle:processes(), handle:collisions(), handle:log(place)
+ *                                 handle:processes(), handle:collisions(), handle:readings(),
+ *                                 handle:log(place)
  *   inspect.compact(path, progress)   replace the file of a database that nobody has open;
  *                                     progress(done, total) in bytes
  *   inspect.shm(dir, remove, lost)   the segments in a folder (nil: /dev/shm): a list of tables; some are removed
@@ -252,6 +253,28 @@ static int handle_collisions(lua_State *L)
     return 1;
 }
 
+/* handle:readings() -> list of tables {name, gets, time, pid}, most gets first: an estimate */
+static int handle_readings(lua_State *L)
+{
+    caret_reading_list *list;
+
+    if (caret_readings_get(check_handle(L)->db, &list) != CARET_OK)
+        return raise(L);
+    lua_createtable(L, (int)list->count, 0);
+    for (size_t i = 0; i < list->count; i++) {
+        const caret_reading *r = &list->reading[i];
+        lua_createtable(L, 0, 4);
+        set_string(L, "name", r->name);
+        set_integer(L, "gets", r->gets);
+        lua_pushnumber(L, (lua_Number)r->time * 1e-9);
+        lua_setfield(L, -2, "time");
+        set_integer(L, "pid", r->pid);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    caret_readings_free(list);
+    return 1;
+}
+
 /* ------------------------------------------------------------------------ log */
 
 /* handle:log(place; 0 = the oldest, -1 = after the last) -> log | nil, text, name */
@@ -401,6 +424,7 @@ int caret__open_inspect(lua_State *L)
                                       {"clear", handle_clear},
                                       {"processes", handle_processes},
                                       {"collisions", handle_collisions},
+                                      {"readings", handle_readings},
                                       {"log", handle_log},
                                       {NULL, NULL}};
     static const luaL_Reg log[] = {
