@@ -20,6 +20,8 @@ io.write("held\\n") io.flush() io.read()
 
 OTHER = """local db = require("caret").open("%s") while true do db:set("^hit", "<b>", 1) end"""
 
+READER = """local db = require("caret").open("%s") while true do for i = 1, 3 do db:get("^n", i) end db:get("^other") end"""
+
 COLLIDER = """
 local db = require("caret").open("%s")
 while true do
@@ -93,6 +95,27 @@ class Live(unittest.TestCase):
         events.close()
         child.kill()
         child.wait()
+
+    def test_gets_by_global(self):
+        """What is read in turns is told, and only as long as it is read."""
+        program = os.path.join(FOLDER, "reader.lua")
+        with open(program, "w", encoding="ascii") as f:
+            f.write(READER % self.path)
+        child = subprocess.Popen([CARET, "run", program])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        events = self.server.events("live", every=0.5)
+        for _, data in events:
+            gets = {g["name"]: g["gets"] for g in data["globals"]}
+            if gets.get("^n") and gets.get("^other"):
+                break
+        self.assertGreater(sum(p["gets"] for p in data["processes"]), 0)
+        child.kill()
+        child.wait()
+        for _, data in events:  # what is not read any more is told for some seconds
+            if not any(g["gets"] for g in data["globals"]):
+                break
+        events.close()
 
     def test_where_transactions_collide(self):
         children = []

@@ -57,9 +57,10 @@ local function print_text(state, s)
         add("%8d %10.0f %10.0f %10.0f %9.0f %9.0f  %s%s", p.pid, p.gets, p.sets, p.commits, p.restarts,
             p.lock_waits, p.command, not p.alive and " (dead)" or p.self and " (this one)" or "")
     end
-    add("\n%8s  global%s", "changes", s.globals_complete and "" or "  (estimated: they are too many)")
+    add("\n%8s %10s  global%s", "changes", "gets (~)",
+        s.globals_complete and "" or "  (changes are estimated: they are too many)")
     for i = 1, math.min(#s.globals, GLOBALS) do
-        add("%8.0f  %s", s.globals[i].changes, s.globals[i].name)
+        add("%8.0f %10.0f  %s", s.globals[i].changes, s.globals[i].gets, s.globals[i].name)
     end
     if #s.collisions > 0 then add("\n%8s  where transactions collide", "restarts") end
     for i = 1, math.min(#s.collisions, COLLISIONS) do
@@ -86,7 +87,7 @@ end
 
 local function print_json(state, s)
     local processes = list_of(s.processes, {"pid", "command", "alive", "self", table.unpack(COUNTERS)})
-    local globals = list_of(s.globals, {"name", "changes"})
+    local globals = list_of(s.globals, {"name", "changes", "gets"})
     local collisions = list_of(s.collisions, {"name", "above", "restarts", "count", "pid"})
     command.write(json.encode(json.object("file", state.db:path(), "time", os.time(), "seconds", s.seconds,
         "rates", json.fields(s.rates, COUNTERS), "log_lag", s.log_lag, "checkpoint_lag", s.checkpoint_lag,

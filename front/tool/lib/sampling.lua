@@ -9,6 +9,7 @@ sampling.__index = sampling
 sampling.COUNTERS = {"gets", "sets", "commits", "restarts", "lock_waits", "flushes", "checkpoints", "repairs"}
 
 local SAMPLE = 500000 -- changes looked at for the hottest globals; more are not counted
+local WINDOW = 3      -- seconds for which gets by global are averaged
 
 -- Counters by process: one that ended and came again under its pid begins anew.
 local function read_processes(handle)
@@ -62,16 +63,39 @@ local function new_collisions(before, now, seconds)
     return list
 end
 
+-- Gets by global, as they are told now.
+local function read_readings(handle)
+    local counts = {clock = host.clock()}
+    for _, r in ipairs(handle:readings()) do counts[r.name] = r.gets end
+    return counts
+end
+
+-- Gets by global per second, in the last WINDOW seconds: they are told some hundreds at a time.
+local function new_readings(self)
+    local looks, now, rates_of = self.read, read_readings(self.handle), {}
+    while looks[2] and looks[2].clock <= now.clock - WINDOW do table.remove(looks, 1) end
+    local old = looks[1]
+    for name, count in pairs(now) do
+        local before = name ~= "clock" and old[name] or 0
+        if name ~= "clock" and count ~= before then
+            local n = count > before and count - before or count -- one that was forgotten begins anew
+            rates_of[name] = n / math.max(now.clock - old.clock, 1e-3)
+        end
+    end
+    looks[#looks + 1] = now
+    return rates_of
+end
+
 local function follow(handle)
     local log, text = handle:log(-1)
     if not log then error(text, 0) end
     return log
 end
 
--- Changes by global since the last time, most first; whether all were counted.  What could not be looked at
--- is taken to have the same shares.
-local function hot_globals(self, seconds, sets, most)
-    local counts, list = {}, {}
+-- Changes by global since the last time, and whether all were counted.  What could not be looked at is taken
+-- to have the same shares.
+local function new_changes(self, seconds, sets, most)
+    local counts, rates_of = {}, {}
     local n = self.log:count(counts, most)
     if not n or n == most then
         self.log:close()
@@ -79,9 +103,23 @@ local function hot_globals(self, seconds, sets, most)
     end
     local complete = n ~= nil and n < most
     local factor = complete and 1 / seconds or math.max(sets, most / seconds) / most
-    for name, count in pairs(counts) do list[#list + 1] = {name = name, changes = count * factor} end
+    for name, count in pairs(counts) do rates_of[name] = count * factor end
+    return rates_of, complete
+end
+
+-- Globals that are changed or read, most changes first, then most gets; whether all changes were counted.
+local function hot_globals(self, seconds, sets, most)
+    local changes, complete = new_changes(self, seconds, sets, most)
+    local gets, list = new_readings(self), {}
+    for name, rate in pairs(changes) do
+        list[#list + 1] = {name = name, changes = rate, gets = gets[name] or 0}
+    end
+    for name, rate in pairs(gets) do
+        if not changes[name] then list[#list + 1] = {name = name, changes = 0, gets = rate} end
+    end
     table.sort(list, function(a, b)
         if a.changes ~= b.changes then return a.changes > b.changes end
+        if a.gets ~= b.gets then return a.gets > b.gets end
         return a.name < b.name
     end)
     return list, complete
@@ -119,7 +157,8 @@ end
 --- handle: of inspect.open(); address: where the server is, nil: it is found.
 function sampling.new(db, handle, address)
     return setmetatable({db = db, handle = handle, address = address, serving = {}, log = follow(handle),
-        clock = host.clock(), before = read_processes(handle), collided = read_collisions(handle)}, sampling)
+        clock = host.clock(), before = read_processes(handle), collided = read_collisions(handle),
+        read = {read_readings(handle)}}, sampling)
 end
 
 return sampling

@@ -59,7 +59,7 @@ export class Live extends Watcher {
         this.parts = Object.fromEntries(["processes", "globals", "hot", "collisions", "server", "clients", "slow"].map((name) =>
             [name, el("div", {class: "table", tabindex: 0, role: "region", "aria-label": `Table of ${name}`})]));
         this.node = el("div", {class: "scroll"}, el("div", {class: "cards"}, Object.values(this.cards).map((card) => card.node)),
-            el("div", {class: "panels"}, panel("Processes", this.parts.processes), panel("Globals, by changes", this.parts.globals),
+            el("div", {class: "panels"}, panel("Processes", this.parts.processes), panel("Globals", this.parts.globals),
                 panel("Hottest nodes", this.parts.hot),
                 panel("Where transactions collide", this.parts.collisions), panel("Server: commands", this.parts.server),
                 panel("Server: clients", this.parts.clients), panel("Server: slow commands", this.parts.slow)));
@@ -83,10 +83,11 @@ export class Live extends Watcher {
         show(this.parts.processes, table("Processes", [["pid", "num"], ["program"], ["gets/s", "num"], ["sets/s", "num"], ["commits/s", "num"], ["restarts/s", "num"], ["share"]],
             now.processes.map((p) => [String(p.pid), p.command + (p.self ? " (this page)" : "") + (p.alive ? "" : " (dead)"), rate(p.gets), rate(p.sets),
                 rate(p.commits), rate(p.restarts), share((p.gets + p.sets) / most, "")])));
-        const top = Math.max(1e-9, ...now.globals.map((g) => g.changes));
+        const top = Math.max(1e-9, ...now.globals.map((g) => g.changes + g.gets));
         show(this.parts.globals, now.globals.length
-            ? table("Globals", [["global"], ["changes/s", "num"], ["share"]], now.globals.map((g) => [link(g.name), rate(g.changes), share(g.changes / top, "")]))
-            : el("p", {class: "note"}, now.globals_complete ? "Nothing changed in the last second." : OUTRUN));
+            ? table("Globals", [["global"], ["changes/s", "num"], ["gets/s ~", "num"], ["share"]],
+                now.globals.map((g) => [link(g.name), rate(g.changes), rate(g.gets), share((g.changes + g.gets) / top, "")]))
+            : el("p", {class: "note"}, now.globals_complete ? "Nothing was changed in the last second, or read much." : OUTRUN));
         show(this.parts.hot, now.hot?.length ? table("Hottest nodes", [["node"], ["changes/s", "num"]], now.hot.map((h) => [link(h.node), rate(h.changes)]))
             : el("p", {class: "note"}, now.globals_complete ? "No node changes now." : OUTRUN));
         show(this.parts.collisions, now.collisions?.length
