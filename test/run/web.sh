@@ -19,4 +19,11 @@ for test in "$source"/test/web/test_*.py; do
     keep python3 "$test"
     note $? "$(basename "$test")"
 done
+keep sh "$source/test/with_postgres.sh" python3 "$source/test/web/address.py"
+status=$?
+if [ $status -eq 77 ]; then
+    skip "no PostgreSQL here: a database by its address"
+else
+    note $status "address.py"
+fi
 finish

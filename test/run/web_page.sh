@@ -30,4 +30,9 @@ fi
 
 export CARET="$caret" CARET_SOURCE="$source" CARET_PICTURES="$build/web" CARET_PATIENCE="$patience"
 export PYTHONDONTWRITEBYTECODE=1
-timeout $((4 * patience)) "$python" "$source/test/web/page.py" "$@" </dev/null
+# shellcheck source=../store/postgres.sh
+. "$source/test/store/postgres.sh"
+beside=
+pg_find && beside="sh $source/test/with_postgres.sh"
+# shellcheck disable=SC2086 # words
+timeout $((4 * patience)) $beside "$python" "$source/test/web/page.py" "$@" </dev/null

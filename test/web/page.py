@@ -5,7 +5,7 @@ import os
 import signal
 import unittest
 
-from support import SCROLL, Case, Keys, colours, connect, main, resize, until
+from support import SCROLL, Case, Keys, Server, colours, connect, main, resize, shared, until
 
 LONG = bool(os.environ.get("CARET_LONG"))
 AXE = os.environ.get("CARET_AXE", "")
@@ -626,6 +626,26 @@ class Readonly(Case):
         self.assertEqual([b.text for b in self.w.css(".value .tools > button")], [])
         self.w.go("#console")
         self.w.sees("--console", "main")
+
+
+@unittest.skipUnless(os.environ.get("CARET_TEST_URL"), "no PostgreSQL here")
+class Address(unittest.TestCase):
+    """A database on a server: the tree is there, and what is not to be had is said."""
+
+    def test_views(self):
+        server = Server("--write", file=os.environ["CARET_TEST_URL"], lines=["^oaks(1)=\"one\""])
+        self.addCleanup(server.close)
+        w = Case.look(shared(), server.address)
+        w.at("^oaks(1)")
+        w.sees("one", ".value pre")
+        server.tool("set", "^oaks(1)", "another")
+        w.sees("another", ".value pre")
+        for view in ("live", "locks", "log"):
+            w.go(f"#{view}")
+            w.sees("this one is on a server", "main")
+        w.go("#space")
+        w.sees("is for a database in a file", "main")
+        self.assertEqual(w.troubles(), [])
 
 
 class Live(Case):

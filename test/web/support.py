@@ -95,12 +95,12 @@ class Server:
 
     def __init__(self, *options, lines=(), file=None):
         self.folder = tempfile.mkdtemp(prefix="caret-web-")
-        self.file = file or os.path.join(self.folder, "forest.caret")
+        self.file = file or os.path.join(self.folder, "forest.caret")  # or an address
         self.options = options
         self.port = free_port()
         self.others = []
         self.env = dict(os.environ, HOME=self.folder, XDG_STATE_HOME=self.folder, CARET_DB=self.file)
-        if not file:
+        if lines or not file:
             self.load(lines)
         self.start()
 

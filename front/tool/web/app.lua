@@ -14,6 +14,7 @@ local app = {}
 app.__index = app
 
 local MOST_BODY = 24 << 20
+local FRESH = 3 -- seconds after which what is shown of a database on a server is asked for again
 
 local POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " ..
     "connect-src 'self'; font-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'; " ..
@@ -230,8 +231,28 @@ function app:check_write()
     self:check_file()
 end
 
+--- What sees the processes, locks and log of the database; refuses if this server does not, and names `what`.
+function app:check_inspect(what)
+    if self.elsewhere then
+        refuse.with("UNSUPPORTED", what .. " of a database in a file are seen here; this one is on a server")
+    elseif not self.inspect then
+        refuse.with("READONLY",
+            "the database may only be read: " .. what .. " are seen by those who may write")
+    end
+    return self.inspect
+end
+
+--- Where the database is at: it is another place after each change.  One on a server may always have changed.
+function app:place()
+    return self.elsewhere and math.floor(host.clock() - self.started) // FRESH or self.db:place()
+end
+
+--- options: db, inspect (nil: processes, locks and the log are not seen), file: its path or address, write,
+-- with_console, loop, hosts.
 function app.new(options)
     local self = setmetatable(options, app)
+    self.elsewhere = self.file:match "^/" == nil and self.file:find("://", 1, true) ~= nil
+    if self.elsewhere then self.inspect = nil end
     self.jobs, self.consoles = {}, {}
     self.routes, self.files, self.boot, self.reports = {}, page_files(), http.random(8), 0
     self.started, self.identity = host.clock(), host.identity(self.file)

@@ -7,7 +7,6 @@
 local host = require "caret.host"
 local events = require "tool.web.events"
 local json = require "tool.web.json"
-local refuse = require "tool.web.refuse"
 local sampling = require "tool.lib.sampling"
 
 local live = {}
@@ -223,9 +222,7 @@ end
 
 --- GET /api/live
 function live.follow(app, request)
-    if not app.inspect then
-        refuse.with("READONLY", "the database may only be read: processes are seen by those who may write")
-    end
+    app:check_inspect "processes and locks"
     local every = math.min(math.max(tonumber(request.query.every) or 1, 0.5), 10)
     local stream = events.new(app, request)
     local locks = request.query.locks == "1"
@@ -237,7 +234,7 @@ end
 function live.clear(app, request)
     app:check_write()
     local pid = math.tointeger(request.data.pid) or 0
-    return {cleared = app.inspect:clear(math.max(pid, 0))}
+    return {cleared = app:check_inspect("locks"):clear(math.max(pid, 0))}
 end
 
 return live

@@ -79,14 +79,12 @@ end
 
 --- GET /api/log
 function log.follow(app, request)
-    if not app.inspect then
-        refuse.with("READONLY", "the database may only be read: its log is for those who may write to it")
-    end
+    local inspect = app:check_inspect "changes"
     local q = request.query
     local node = q.node and q.node ~= "" and tostring((keys.node(app.db, q.node))) or nil
-    local raw, text, name = app.inspect:log(math.tointeger(tonumber(q.from)) or -1)
+    local raw, text, name = inspect:log(math.tointeger(tonumber(q.from)) or -1)
     if not raw then refuse.with(name, (text:gsub("^%u+: ", ""))) end
-    local job = {raw = raw, node = node, inspect = app.inspect, stream = events.new(app, request)}
+    local job = {raw = raw, node = node, inspect = inspect, stream = events.new(app, request)}
     app.loop:every(EVERY, function() return tick(job) end)
     tick(job)
     return job.stream:answer()

@@ -7,6 +7,7 @@ local STATUS = {
     UNAUTHORIZED = 401, FORBIDDEN = 403, READONLY = 403, CONSOLE = 403, NOTFOUND = 404, METHOD = 405,
     CONFLICT = 409, TOOBIG = 413, TYPE = 415, HOST = 421, TRIES = 429, BUSY = 503, LIMIT = 503,
     CLOSED = 503, REPLACED = 503, EVICTED = 503, IO = 503, DISKFULL = 507, CORRUPT = 500, INTERNAL = 500,
+    UNSUPPORTED = 501,
 }
 
 --- End the request: refuse.with("NOTFOUND", "there is no job 7", {more = fields}).

@@ -47,7 +47,7 @@ local function info(app)
     return {version = caret._VERSION, file = path, name = path:match "[^/]*$", boot = app.boot,
         write = app.write, console = app.with_console, languages = console.languages(app),
         attached = app.inspect ~= nil, pid = host.getpid(), csp = app.reports, variables = n,
-        place = app.db:place()}
+        place = app:place()}
 end
 
 --- All of them, into the app.

@@ -32,7 +32,7 @@ export class Watcher {
     }
 
     refused(error) {
-        if (error.status !== 403) { this.again(); return; }
+        if (error.status !== 403 && error.status !== 501) { this.again(); return; }
         show(this.main, empty("Nothing of this is seen here", sentence({text: error.text})));
     }
 
