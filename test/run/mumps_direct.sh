@@ -103,4 +103,63 @@ END
 "$caret" m -run ^I >out 2>err
 [ $? = 0 ] && printf '110\n,M9,Z150373210,\nend\n' | cmp - out
 note $? "SIGUSR1 has \$ZINTERRUPT run, once at a time, and its errors are the program's"
+
+cat >G.m <<'END'
+G s x=$g(x)+1
+ g G
+sub s x=$g(x)+1
+ q
+wait s $zint="s done=1"
+ w "on",!
+ f  q:$d(done)
+ w "end",!
+ q
+END
+# seen text file: wait until it is there, while `pid` lives
+seen() { while ! grep -q "$1" "$2" && kill -0 "$pid" 2>/dev/null; do sleep 0.02; done; }
+
+mkfifo pipe told # what goes to a pipe is there at once, in a file at the end
+cat <told >out &
+"$build/caret-m" -run wait^G >told 2>&1 &
+pid=$!
+seen on out
+kill -USR1 $pid
+wait $pid
+status=$?
+seen end out
+[ $status = 0 ] && printf 'on\nend\n' | cmp - out
+note $? "a loop that is machine code notices SIGUSR1"
+
+# CARET_M_STOP: SIGINT ends the line, the variables stay; one more ends what does not notice it
+cat <told >out &
+CARET_M_STOP=1 "$build/caret-m" <pipe >told 2>&1 &
+pid=$!
+exec 3>pipe
+echo 's y=5' >&3
+n=0
+for loop in 'f  s x=$g(x)+1' 'f i=1:1 s x=i' 'f i=1:1:1E15 s x=i' 'd ^G' 'x "f  d sub^G"'; do
+    n=$((n + 1))
+    printf 'w "o","n%s",! %s\n' $n "$loop" >&3
+    seen "on$n" out
+    kill -INT $pid
+    printf 'w "a","fter%s",! \n' $n >&3
+    seen "after$n" out
+done
+echo 'w "y is ",y,!' >&3
+seen 'y is 5' out
+echo 'w "h","ang",! h 1000' >&3
+seen hang out
+kill -INT $pid
+while kill -INT $pid 2>/dev/null; do sleep 0.02; done
+exec 3>&-
+wait $pid
+[ $? = 130 ] && [ "$(grep -c CTRLC out)" = 5 ]
+note $? "CARET_M_STOP: SIGINT ends the line"
+
+if command -v python3 >/dev/null; then
+    keep env CARET_PATIENCE="$patience" python3 "$source/test/m/ctrl_c.py" "$build/caret-m" "$dir"
+    note $? "Ctrl-C stops loops at a prompt, ZCONTINUE goes on"
+else
+    skip "python3 is not installed: Ctrl-C on a terminal"
+fi
 finish

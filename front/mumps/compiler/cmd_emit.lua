@@ -319,10 +319,10 @@ M.target = target
 
 local function go(k, arg)
     if arg[1] == "argind" then
-        return format("do local g=%s(C,\"GOTO\",%s) if g then return g() end end", k:h("argument"), value(k,
-            arg[2]))
+        return format("do local g=%s(C,\"GOTO\",%s) if g then %s() return g() end end", k:h("argument"),
+            value(k, arg[2]), k:h("heed_rarely"))
     end
-    return format("do return %s() end", target(k, arg))
+    return format("do %s() return %s() end", k:h("heed_rarely"), target(k, arg))
 end
 
 function do_cmd.GOTO(k, cmd)

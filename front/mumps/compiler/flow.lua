@@ -3,8 +3,8 @@
 -- FOR becomes a loop; QUIT without argument within it goes to the label after the loop, GOTO is a return.
 --
 --     do local s,t,l=<start>,<step>,<limit> X.c.v=s
---     if not beyond(s,t,l) then while true do <rest> local n=add(X,t) if beyond(n,t,l) then break end
---     X.c.v=n end end
+--     if not beyond(s,t,l) then local turns=0 while true do <ask for signals now and then>
+--     <rest> local n=add(X,t) if beyond(n,t,l) then break end X.c.v=n end end
 --     end ::q1::
 --
 -- With several specifications an outer loop goes through them and calls the rest once for each: st is nil for
@@ -99,9 +99,20 @@ local function body(k, cmds, i, ctx)
     return text, inner.quits and format(" ::%s::", inner.quit) or ""
 end
 
+-- A loop, within a block of its own.  Machine code that does not leave it sees no hook, and so no signal: it
+-- asks each TURNS turns.  A short one in others is started often, which counts, too.
+local TURNS = 1000
+
+local function loop(k, ...)
+    return concat {
+        "local turns=0 while true do turns=turns+1 ",
+        format("if turns==%d then turns=0 %s() end ", TURNS, k:h "heed"), concat { ... }, " end",
+    }
+end
+
 local function forever(k, cmds, i, ctx)
     local text, label = body(k, cmds, i, ctx)
-    return format("do while true do %s end end%s", text, label)
+    return format("do %s() %s end%s", k:h "heed_rarely", loop(k, text), label)
 end
 
 -- One specification with a step.
@@ -111,10 +122,10 @@ local function counted(k, cmds, i, ctx, var, spec)
     local first = spec[3] and format("if not %s then ", beyond(k, spec[2], "n", "t", "l")) or ""
     local again = spec[3] and format("if %s then break end ", beyond(k, spec[2], "n", "t", "l")) or ""
     local start = number_of(k, spec[1])
-    return format("do local n,t,l=%s,%s,%s %s%swhile true do %s local n=%s(%s,t) %s%send%s end%s", start, t,
-        l or "nil",
-        sets.put(k, var, "n"), first, text, k:h("add"), sets.get(k, var), again, sets.put(k, var, "n"),
-        spec[3] and " end" or "", label)
+    local turn = format("%s local n=%s(%s,t) %s%s", text, k:h "add", sets.get(k, var), again,
+        sets.put(k, var, "n"))
+    return format("do %s() local n,t,l=%s,%s,%s %s%s%s%s end%s", k:h "heed_rarely", start, t, l or "nil",
+        sets.put(k, var, "n"), first, loop(k, turn), spec[3] and " end" or "", label)
 end
 
 local function listed(k, cmds, i, ctx, var, specs)
@@ -125,12 +136,13 @@ local function listed(k, cmds, i, ctx, var, specs)
     local text, label = body(k, cmds, i, ctx)
     local past = k:h("beyond")
     return concat{
-        "do local i,s,t,l=0 while true do i=i+1 ", concat(parts, "else"), "else break end ", sets.put(k,
+        "do ", k:h "heed_rarely",
+        "() local i,s,t,l=0 while true do i=i+1 ", concat(parts, "else"), "else break end ", sets.put(k,
             var, "s"),
-        format("if t==nil or l==nil or not %s(s,t,l) then while true do ", past), text,
-        format(" if t==nil then break end local n=%s(%s,t) ", k:h("add"), sets.get(k, var)),
-        format("if l~=nil and %s(n,t,l) then break end ", past), sets.put(k, var, "n"), "end end end end",
-            label,
+        format("if t==nil or l==nil or not %s(s,t,l) then ", past),
+        loop(k, text, format(" if t==nil then break end local n=%s(%s,t) ", k:h("add"), sets.get(k, var)),
+            format("if l~=nil and %s(n,t,l) then break end ", past), sets.put(k, var, "n")),
+        " end end end", label,
     }
 end
 

@@ -4,9 +4,12 @@
  * Lua says which signals it wants; only the program caret-m does, so that no library of ours sets a handler.  The
  * handler notes the signal and sets a hook, which LuaJIT allows in a handler; the hook asks Lua, line by line,
  * whether this is a place where M can be interrupted.  Then the hook goes, and what Lua gave is called.  What was
- * compiled to machine code sees the hook when it comes back to the interpreter.
+ * compiled to machine code sees the hook when it comes back to the interpreter; its loops look at what the handler
+ * notes in two ints of Lua's.
  */
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <lauxlib.h>
@@ -15,7 +18,8 @@
 
 static struct {
     lua_State *L;
-    volatile sig_atomic_t signal; /* that came last */
+    volatile int *raised; /* Lua's: one came and was not seen yet; its number */
+    bool deadly;          /* a second SIGINT ends the process then */
 } interrupt;
 
 static char asked; /* its address is the key of Lua's function in the registry */
@@ -27,7 +31,7 @@ static void on_line(lua_State *L, lua_Debug *ar)
         return;
     lua_pushlightuserdata(L, &asked);
     lua_rawget(L, LUA_REGISTRYINDEX);
-    lua_pushinteger(L, interrupt.signal);
+    lua_pushinteger(L, interrupt.raised[1]);
     lua_pushstring(L, ar->source);
     lua_pushinteger(L, ar->currentline);
     lua_call(L, 3, 1);
@@ -35,22 +39,30 @@ static void on_line(lua_State *L, lua_Debug *ar)
         lua_pop(L, 1);
         return;
     }
+    interrupt.raised[0] = 0;
     lua_sethook(L, NULL, 0, 0);
     lua_call(L, 0, 0);
 }
 
 static void on_signal(int signal_number)
 {
-    interrupt.signal = signal_number;
+    if (signal_number == SIGINT && interrupt.deadly && interrupt.raised[0] != 0) {
+        signal(SIGINT, SIG_DFL);
+        raise(SIGINT);
+    }
+    interrupt.raised[1] = signal_number;
+    interrupt.raised[0] = 1;
     lua_sethook(interrupt.L, on_line, LUA_MASKLINE, 0);
 }
 
-/* interrupts(signal, asked) -> could it be done? */
+/* interrupts(signal, asked, raised, deadly) -> could it be done?  raised: int[2], which stays where it is. */
 static int interrupts(lua_State *L)
 {
     struct sigaction action;
 
     luaL_checktype(L, 2, LUA_TFUNCTION);
+    interrupt.raised = (volatile int *)(uintptr_t)lua_topointer(L, 3);
+    interrupt.deadly |= lua_toboolean(L, 4);
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     sigemptyset(&action.sa_mask);

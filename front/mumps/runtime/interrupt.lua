@@ -1,7 +1,9 @@
 -- Signals that a program is interrupted by: SIGUSR1 has $ZINTERRUPT XECUTEd before the next line of M, in
--- direct mode on a terminal SIGINT is a prompt there, SIGALRM is $ZTIMEOUT's (timeout.lua).  Only caret-m has
--- them (host/interrupt.c).
+-- direct mode SIGINT is a prompt there or ends the line (direct.lua), SIGALRM is $ZTIMEOUT's (timeout.lua).
+-- Only caret-m has them (host/interrupt.c).  Machine code sees no hook: loops ask each 1,000 turns, by
+-- heed().
 
+local ffi = require "ffi"
 local level = require "mumps.runtime.level"
 local special = require "mumps.runtime.special"
 local T = require "mumps.runtime.test"
@@ -10,6 +12,7 @@ local interrupt = {}
 
 local SIGINT, SIGUSR1, SIGALRM = 2, 10, 14
 local running = false
+local raised = ffi.new "int[2]" -- by the handler: one came, and which
 
 special.readers.ZININTERRUPT = function() return running and 1 or 0 end
 special.readers.ZYINTRSIG = function() return running and "SIGUSR1" or "" end
@@ -59,14 +62,53 @@ local function at(signal, source, line)
     return running and restore_hook or job_interrupt
 end
 
--- Signals of that number count from now on; nil: this is not caret-m.
-function interrupt.want(signal)
+-- The M that asks is among the callers.
+local function answer()
+    local depth, caller = 3, debug.getinfo(3, "Sl")
+    while caller and not caller.source:find "^=M%d" do
+        depth = depth + 1
+        caller = debug.getinfo(depth, "Sl")
+    end
+    local f = caller and at(raised[1], caller.source, caller.currentline)
+    if f then
+        raised[0] = 0
+        debug.sethook()
+        f()
+    end
+end
+
+--- A loop asks: what came is done now, as before a line.
+function interrupt.heed()
+    if raised[0] ~= 0 then answer() end
+end
+
+local calls = 0
+
+--- The same for each GOTO, and each start of a loop: only each 1,000th asks.
+function interrupt.heed_rarely()
+    calls = calls + 1
+    if calls < 1000 then return end
+    calls = 0
+    if raised[0] ~= 0 then answer() end
+end
+
+--- Nothing runs that could be interrupted: what came does not count.
+function interrupt.drop()
+    if raised[0] ~= 0 then
+        raised[0] = 0
+        restore_hook()
+    end
+end
+
+--- Signals of that number count from now on; nil: this is not caret-m. A second one ends the process, if the
+--- first was not seen yet, by `deadly`.
+function interrupt.want(signal, deadly)
     local interrupts = debug.getregistry()["caret.mumps"].interrupts
-    return interrupts and interrupts(signal, at)
+    return interrupts and interrupts(signal, at, raised, deadly or false)
 end
 
 function interrupt.start() return interrupt.want(SIGUSR1) end
 
-function interrupt.terminal() return interrupt.want(SIGINT) end
+function interrupt.control_c(deadly) return interrupt.want(SIGINT, deadly) end
 
 return interrupt

@@ -1,4 +1,7 @@
--- Direct mode: a prompt at which lines of M run, and the commands that lead to one: BREAK, ZCONTINUE.
+-- Direct mode: a prompt at which lines of M run, and the commands that lead to one: BREAK, ZCONTINUE, Ctrl-C.
+--
+-- A program that talks to one through pipes sets CARET_M_STOP: then SIGINT ends the line that runs, whatever
+-- level it is at, and leaves the variables; one more, before the first was noticed, ends the process.
 --
 -- `caret m` begins at level 0.  A BREAK has a prompt at the level of the program: ZCONTINUE goes on after
 -- it, QUIT leaves the level.  An error that no trap took has a prompt too, while `caret m` has one itself
@@ -8,6 +11,7 @@ local call = require "mumps.runtime.call"
 local commands = require "mumps.runtime.commands"
 local device = require "mumps.io.device"
 local errors = require "mumps.runtime.error"
+local interrupt = require "mumps.runtime.interrupt"
 local level = require "mumps.runtime.level"
 local lines = require "mumps.tools.lines"
 local parse = require "mumps.compiler.parse"
@@ -18,6 +22,7 @@ local direct = {}
 
 local L = level.L
 local editing = false
+local stops = (os.getenv "CARET_M_STOP" or "") ~= ""
 
 -- ---------------------------------------------------------------- messages
 
@@ -89,8 +94,10 @@ local function quits(ast)
 end
 
 local function run(text)
+    interrupt.drop()
     local ok, e = call.direct(text)
     device.flush()
+    if is_mine(e, "stop") then return report(errors.object "CTRLC") end
     if ok and not is_mine(e, "halt") then return end
     if type(e) ~= "table" or e.control then return e end
     report(e, e.place == level.place())
@@ -139,8 +146,9 @@ function commands.BREAK(text)
     return nested()
 end
 
--- Ctrl-C while a line runs: the same prompt.
+-- Ctrl-C while a line runs: the same prompt, or the line's end.
 function direct.interrupted()
+    if stops then error({ control = "stop" }, 0) end
     report(errors.locate(errors.object "CTRLC"))
     return nested()
 end
@@ -172,10 +180,9 @@ function direct.main()
     special.put("ZMODE", "INTERACTIVE")
     trap.interactive = interactive
     level.outside = "+1^GTM$DMOD"
-    local interrupt = require "mumps.runtime.interrupt"
     interrupt.start()
     editing = lines.open(require("mumps.tools.complete").complete, history_path())
-    if lines.terminal() then interrupt.terminal() end
+    if lines.terminal() or stops then interrupt.control_c(stops) end
     local e = prompt(false)
     lines.close()
     device.finish()
