@@ -807,9 +807,14 @@ class Live(Case):
             until(answer, lambda a=answer: a in self.said())
         area.send_keys("for  set y=1", Keys.ENTER)
         self.w.press("Stop")
+        until("it is stopped", lambda: "CTRLC" in self.said())
+        area.send_keys("write x,y,^count+2,!", Keys.ENTER)
+        until("it goes on with its variables", lambda: "<i>11234569.5" in self.said())
+        area.send_keys("hang 1000", Keys.ENTER)
+        self.w.press("Stop")
         self.w.sees("The next statement starts a new one", ".console")
-        area.send_keys("write ^count+2,!", Keys.ENTER)
-        until("it goes on", lambda: "1234569.5" in self.said())
+        area.send_keys("write ^count+3,!", Keys.ENTER)
+        until("another goes on", lambda: "1234570.5" in self.said())
         self.w.picture("console-m")
 
 

@@ -144,7 +144,8 @@ end
 
 function starters.m(app, c, handlers)
     local path = app.db:path()
-    c.process = child.start(app, {beside "caret-m"}, handlers, {ydb_gbldir = path, CARET_DB = path})
+    c.process = child.start(app, {beside "caret-m"}, handlers,
+        {ydb_gbldir = path, CARET_DB = path, CARET_M_STOP = "1"})
 end
 
 local function check(app, language)
@@ -215,7 +216,8 @@ function console.run(app, request)
     return {n = c.n}
 end
 
--- What does not look at a signal, as a wait for a lock in M, ends at the second one, with the console.
+-- What does not look at a signal, as a wait for a lock in M, ends at the second one, with the console
+-- (docs/m.md).
 local function insist(app, c, statement)
     app.loop:every(STUCK, function()
         if app.consoles[c.id] and c.busy == statement then c.process:kill(2) end
