@@ -92,8 +92,6 @@ static void as_packed(const uint8_t *data, size_t size)
     size_t len;
 
     (void)caret_codec__entry_check(data, size, &n);
-    if (!caret_codec__payload_open(data, size, &r))
-        r = (struct caret_codec__reader){data, data + size, false};
     while (!r.bad && r.at < r.end) {
         const uint8_t *text;
         n = caret_codec__get_count(&r, 1);

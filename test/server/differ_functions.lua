@@ -2,6 +2,19 @@
 -- is loaded it sees nothing but `redis` in Redis 7.0, and what every script sees here: so none looks for
 -- more.
 local script = require "script_texts"
+local resp, check = require "resp", require "check"
+
+-- What one of them dumped; now and then damaged.
+local sides
+local function payload()
+    sides = sides or {check.connect(), assert(resp.connect(os.getenv("REDIS_SOCKET")))}
+    local bytes = sides[math.random(2)]("FUNCTION", "DUMP")
+    if math.random(12) == 1 then
+        local at = math.random(#bytes)
+        bytes = bytes:sub(1, at - 1) .. string.char(math.random(0, 255)) .. bytes:sub(at + 1)
+    end
+    return bytes
+end
 
 local function any(list) return list[math.random(#list)] end
 
@@ -64,11 +77,14 @@ return {
         library = library,
         name = function() return math.random(4) == 1 and any(names):upper() or any(names) end,
         of = function() return any(libraries) end,
+        payload = payload,
     },
     "function load library", "function load library", "function load replace library",
     "function load REPLACE library", "function load nope library",
     "fcall name 1 key value value", "fcall name 1 key value", "fcall name 0", "fcall name 2 key key value",
     "fcall name count key value", "fcall_ro name 1 key value", "fcall_ro name 0", "fcall name 1 key value",
+    "function restore payload", "function restore payload {append|replace|flush|nope}",
+    "function restore payload {REPLACE|FLUSH}", "function restore {payload|value|} [replace] [flush]",
     "function delete of", "function list", "function list withcode", "function list libraryname of",
     "function list libraryname * withcode", "function list nope", "function flush",
     "function flush [sync|async|nope]", "function nope", "set key value", "set key 5", "get key", "del key",

@@ -247,6 +247,39 @@ case("functions are known to all workers, and forgotten by all", function(c)
     is(c("FUNCTION", "LIST"), {})
 end)
 
+case("what FUNCTION DUMP of Redis answered is restored, and dumped again", function(c)
+    local dump = "\245@C#!lua name=yy\nredis.register_function('fz',function() return 1 end)" ..
+        "\10\0\240d\179\18\241d\6/"
+    is(c("FUNCTION", "RESTORE", dump), "OK")
+    is(c("FCALL", "fz", 0), 1)
+    is(c("FUNCTION", "DUMP"), dump)
+    fails(c("FUNCTION", "RESTORE", (dump:gsub("yy", "zz"))), "ERR DUMP payload version or checksum are wrong")
+    is(c("FUNCTION", "FLUSH"), "OK")
+    is(c("FUNCTION", "DUMP"):sub(1, 2), "\10\0")
+end)
+
+-- f and g change their places, which is allowed, since the payload has both libraries.
+case("FUNCTION RESTORE puts libraries in the place of others all at once", function(c)
+    local one = "#!lua name=%s\nredis.register_function('%s', function() return '%s' end)"
+    c("FUNCTION", "LOAD", one:format("a", "f", "new"))
+    c("FUNCTION", "LOAD", one:format("b", "g", "new"))
+    local dump = c("FUNCTION", "DUMP")
+    c("FUNCTION", "FLUSH")
+    c("FUNCTION", "LOAD", one:format("a", "g", "old"))
+    c("FUNCTION", "LOAD", one:format("b", "f", "old"))
+    fails(c("FUNCTION", "RESTORE", dump), "ERR Library ")
+    is(c("FCALL", "f", 0), "old")
+    is(c("FUNCTION", "RESTORE", dump, "REPLACE"), "OK")
+    is(c("FCALL", "f", 0), "new")
+    c("FUNCTION", "FLUSH")
+    c("FUNCTION", "LOAD", one:format("c", "g", "other"))
+    fails(c("FUNCTION", "RESTORE", dump, "REPLACE"), "ERR Function g already exists")
+    fails(c("FCALL", "f", 0), "ERR Function not found") -- and nothing is kept
+    is(c("FUNCTION", "RESTORE", dump, "FLUSH"), "OK")
+    is(c("FCALL", "g", 0), "new")
+    is(c("FUNCTION", "FLUSH"), "OK")
+end)
+
 case("a library that EXEC did not keep is not there", function(c)
     local other = check.connect()
     c("SET", "k", "1")

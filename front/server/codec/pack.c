@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "server/codec/digest.h"
-
 /* ---------------------------------------------------------------- writing */
 
 void caret_codec__put_raw(struct caret_codec__writer *w, const void *bytes, size_t len)
@@ -110,7 +108,7 @@ bool caret_codec__read_all(const struct caret_codec__reader *r)
     return !r->bad && r->at == r->end;
 }
 
-/* ---------------------------------------------------------------- entries and payloads */
+/* ---------------------------------------------------------------- entries */
 
 bool caret_codec__entry_check(const uint8_t *bytes, size_t len, uint64_t *n_pairs)
 {
@@ -121,36 +119,4 @@ bool caret_codec__entry_check(const uint8_t *bytes, size_t len, uint64_t *n_pair
     for (uint64_t i = 0; i < 2 * *n_pairs && !r.bad; i++)
         (void)caret_codec__get_text(&r, &n);
     return caret_codec__read_all(&r);
-}
-
-static void put_little(uint8_t *out, uint64_t v, int n)
-{
-    for (int i = 0; i < n; i++)
-        out[i] = (uint8_t)(v >> (8 * i));
-}
-
-void caret_codec__payload_seal(struct caret_codec__writer *w)
-{
-    uint8_t tail[CARET_CODEC__PAYLOAD_TAIL] = {0};
-
-    put_little(tail, CARET_CODEC__PAYLOAD, 2);
-    if (w->len <= w->room) {
-        uint64_t crc = w->len > 0 ? caret_codec__crc64(0, w->bytes, w->len) : 0;
-        put_little(tail + 2, caret_codec__crc64(crc, tail, 2), 8);
-    }
-    caret_codec__put_raw(w, tail, sizeof tail);
-}
-
-bool caret_codec__payload_open(const uint8_t *bytes, size_t len, struct caret_codec__reader *r)
-{
-    uint8_t tail[CARET_CODEC__PAYLOAD_TAIL];
-
-    if (len < sizeof tail)
-        return false;
-    r->at = bytes;
-    r->end = bytes + len - sizeof tail;
-    r->bad = false;
-    put_little(tail, CARET_CODEC__PAYLOAD, 2);
-    put_little(tail + 2, caret_codec__crc64(0, bytes, len - 8), 8);
-    return memcmp(tail, r->end, sizeof tail) == 0;
 }

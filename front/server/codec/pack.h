@@ -55,18 +55,4 @@ bool caret_codec__read_all(const struct caret_codec__reader *r);
  */
 bool caret_codec__entry_check(const uint8_t *bytes, size_t len, uint64_t *n_pairs);
 
-/*
- * A DUMP payload: what a writer holds (by convention a byte for the type, then its body), and sealed after it
- *
- *     2 bytes    CARET_CODEC__PAYLOAD, little-endian: higher than any of Redis' own, so that each refuses the other's
- *     8 bytes    crc64 of all before, little-endian
- */
-#define CARET_CODEC__PAYLOAD      0xc101
-#define CARET_CODEC__PAYLOAD_TAIL 10
-
-void caret_codec__payload_seal(struct caret_codec__writer *w);
-
-/* A reader of what is before the seal; false: ERR DUMP payload version or checksum are wrong. */
-bool caret_codec__payload_open(const uint8_t *bytes, size_t len, struct caret_codec__reader *r);
-
 #endif

@@ -30,7 +30,8 @@ enum caret_codec__rdb_type {
     CARET_CODEC__RDB_HASH_LISTPACK = 16,
     CARET_CODEC__RDB_ZSET_LISTPACK = 17,
     CARET_CODEC__RDB_LIST_QUICKLIST = 18,
-    CARET_CODEC__RDB_STREAM = 19
+    CARET_CODEC__RDB_STREAM = 19,
+    CARET_CODEC__RDB_FUNCTION = 245 /* of FUNCTION DUMP: the text of a library */
 };
 
 /* A length as bytes: their number. */

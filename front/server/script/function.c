@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "server/codec/glob.h"
-#include "server/codec/pack.h"
+#include "server/data/text.h"
 #include "server/dispatch.h"
 #include "server/multi.h"
 #include "server/script/library.h"
@@ -222,29 +222,23 @@ int serve__cmd_function_stats(struct serve__call *q)
 
 /* ------------------------------------------------------------ dump, restore */
 
-static void write_all(struct serve__scripts *x, struct caret_codec__writer *w)
-{
-    caret_codec__put_text(w, "F", 1);
-    for (struct serve__library *l = x->library; l != NULL; l = l->next)
-        caret_codec__put_text(w, l->text, l->len);
-    caret_codec__payload_seal(w);
-}
-
+/* Each library is a byte and its text; one seal is after all of them (codec/rdb.h). */
 static int dump(struct serve__call *q)
 {
     struct serve__scripts *x;
     struct serve__buffer *b = &q->r->work;
+    uint8_t tail[CARET_CODEC__RDB_TAIL], type = CARET_CODEC__RDB_FUNCTION;
     int rc = serve__libraries_refresh(q, &x);
     if (rc != CARET_OK)
         return rc;
-    struct caret_codec__writer w = {0};
-    write_all(x, &w);
     b->len = 0;
-    if (!serve__buffer_room(b, w.len))
-        return CARET_E_NOMEM;
-    w = (struct caret_codec__writer){.bytes = (uint8_t *)b->data, .room = b->cap};
-    write_all(x, &w);
-    return serve__bulk(q, b->data, w.len);
+    for (struct serve__library *l = x->library; l != NULL; l = l->next) {
+        serve__buffer_add(b, &type, 1);
+        serve__add_text(b, (caret_slice){l->text, l->len});
+    }
+    caret_codec__rdb_seal(tail, (const uint8_t *)b->data, b->len);
+    serve__buffer_add(b, tail, sizeof tail);
+    return b->failed ? CARET_E_NOMEM : serve__bulk(q, b->data, b->len);
 }
 
 int serve__cmd_function_dump(struct serve__call *q)
@@ -254,23 +248,51 @@ int serve__cmd_function_dump(struct serve__call *q)
 
 enum policy { APPEND, REPLACE, FLUSH };
 
+/* The next library of a payload; its text lives until the next is read. */
+static int read_library(struct serve__call *q, struct caret_codec__reader *r, caret_slice *text)
+{
+    struct serve__text t;
+    if (*caret_codec__get_raw(r, 1) != CARET_CODEC__RDB_FUNCTION)
+        return serve__fail(q, "ERR given type is not a function");
+    struct caret_codec__reader ahead = *r;
+    caret_codec__rdb_get_text(&ahead);
+    if (ahead.bad)
+        return serve__fail(q, "ERR Failed loading library payload");
+    q->r->work.len = 0;
+    int rc = serve__text_read(q, r, &t);
+    *text = rc == CARET_OK ? serve__text_slice(q, &t) : (caret_slice){"", 0};
+    return rc;
+}
+
+/* Delete those that the payload has too: what replaces one may have a function of another that goes as well. */
+static int delete_replaced(struct serve__call *q, struct caret_codec__reader r)
+{
+    int rc = CARET_OK;
+    while (rc == CARET_OK && r.at < r.end) {
+        struct serve__scripts *x;
+        caret_slice text;
+        char name[SERVE__LIBRARY_NAME];
+        if ((rc = read_library(q, &r, &text)) == CARET_OK &&
+            (rc = serve__library_metadata(q, text, name)) == CARET_OK &&
+            (rc = serve__libraries_refresh(q, &x)) == CARET_OK && serve__library_find(x, name) != NULL)
+            rc = serve__library_kill(q, name);
+    }
+    return rc;
+}
+
 /* Libraries one after the other; each sees those before it. */
 static int restore_all(struct serve__call *q, struct caret_codec__reader *r, enum policy policy)
 {
-    size_t len;
-    const uint8_t *text = caret_codec__get_text(r, &len);
-    if (r->bad || len != 1 || *text != 'F')
-        return serve__fail(q, "ERR DUMP payload version or checksum are wrong");
-    int rc = policy == FLUSH ? serve__libraries_kill(q) : CARET_OK;
+    int rc = policy == FLUSH     ? serve__libraries_kill(q)
+             : policy == REPLACE ? delete_replaced(q, *r)
+                                 : CARET_OK;
     while (rc == CARET_OK && r->at < r->end) {
         struct serve__scripts *x;
+        caret_slice text;
         char name[SERVE__LIBRARY_NAME];
-        text = caret_codec__get_text(r, &len);
-        if (r->bad)
-            return serve__fail(q, "ERR DUMP payload version or checksum are wrong");
-        if ((rc = serve__libraries_refresh(q, &x)) == CARET_OK)
-            rc = serve__library_store(q, x, (caret_slice){(const char *)text, len}, policy == REPLACE, true,
-                                      name);
+        if ((rc = read_library(q, r, &text)) == CARET_OK &&
+            (rc = serve__libraries_refresh(q, &x)) == CARET_OK)
+            rc = serve__library_store(q, x, text, false, policy == APPEND, name);
     }
     return rc == CARET_OK ? serve__ok(q) : rc;
 }
@@ -290,7 +312,7 @@ int serve__cmd_function_restore(struct serve__call *q)
     else if (q->argc == 4 && !serve__is(&q->argv[3], "append"))
         return serve__fail(
             q, "ERR Wrong restore policy given, value should be either FLUSH, APPEND or REPLACE.");
-    if (!caret_codec__payload_open((const uint8_t *)q->argv[2].data, q->argv[2].len, &r))
+    if (!caret_codec__rdb_open((const uint8_t *)q->argv[2].data, q->argv[2].len, &r))
         return serve__fail(q, "ERR DUMP payload version or checksum are wrong");
     return restore_all(q, &r, policy);
 }

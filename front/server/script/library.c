@@ -111,8 +111,7 @@ static int metadata_name(struct serve__call *q, const char *at, const char *end,
     return name->data != NULL ? CARET_OK : serve__fail(q, "ERR Library name was not given");
 }
 
-/* The first line "#!lua name=...": the name to `name`. */
-static int metadata(struct serve__call *q, caret_slice text, char *name)
+int serve__library_metadata(struct serve__call *q, caret_slice text, char *name)
 {
     const char *at = text.data,
                *end = text.len >= 2 && memcmp(at, "#!", 2) == 0 ? memchr(at, '\n', text.len) : at;
@@ -208,7 +207,7 @@ int serve__library_load(struct serve__call *q, struct serve__scripts *x, caret_s
                         struct serve__library **out)
 {
     char name[SERVE__LIBRARY_NAME];
-    int rc = metadata(q, text, name);
+    int rc = serve__library_metadata(q, text, name);
     if (rc != CARET_OK)
         return rc;
     struct serve__library *l = calloc(1, sizeof *l + text.len);
@@ -339,7 +338,7 @@ int serve__library_store(struct serve__call *q, struct serve__scripts *x, caret_
 {
     struct serve__library *l;
     caret_node_buf n;
-    int rc = metadata(q, text, name);
+    int rc = serve__library_metadata(q, text, name);
     if (rc != CARET_OK)
         return rc;
     if (!replace && serve__library_find(x, name) != NULL)

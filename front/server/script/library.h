@@ -35,6 +35,9 @@ bool serve__library_name_valid(const char *name, size_t len);
     "ERR Library names can only contain letters, numbers, or underscores(_) and must be at least one "       \
     "character long"
 
+/* The first line of a library, "#!lua name=...": the name to `name`, of SERVE__LIBRARY_NAME bytes. */
+int serve__library_metadata(struct serve__call *q, caret_slice text, char *name);
+
 /* Compile and run the code of a library, without regard to others. */
 int serve__library_load(struct serve__call *q, struct serve__scripts *x, caret_slice text,
                         struct serve__library **out);
