@@ -73,6 +73,13 @@ case("all of a long stream is trimmed at once", function(c)
     is(c("XADD", "s", "MAXLEN", 0, "*", "f", "v") ~= nil and c("XLEN", "s"), 0)
 end)
 
+case("the last id of all is > to a group", function(c)
+    c("XADD", "s", "1-1", "f", "v")
+    c("XGROUP", "CREATE", "s", "g", "0")
+    is(ids_of(c("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ids[#ids])[1][2]), {"1-1"})
+    is(c("XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ids[#ids]), resp.null)
+end)
+
 case("groups and consumers have names of any kind", function(c)
     local names = {"", "a", "10", "9", ("n"):rep(100), ("n"):rep(101), ("\0"):rep(99), ("z"):rep(5000),
         "x\255"}

@@ -109,6 +109,12 @@ static int no_group(struct serve__call *q, const struct request *o, int i)
         (int)q->argv[o->keys + i].len, q->argv[o->keys + i].data, (int)o->group->len, o->group->data);
 }
 
+/* The last id that there can be: with a group it means `>`. */
+static bool is_last(struct serve__id id)
+{
+    return id.ms == UINT64_MAX && id.seq == UINT64_MAX;
+}
+
 /* What the id of stream i means. */
 static int read_place(struct serve__call *q, const struct request *o, int i, struct source *from)
 {
@@ -124,10 +130,14 @@ static int read_place(struct serve__call *q, const struct request *o, int i, str
         return serve__fail(
             q, "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> "
                "<consumer> option.");
-    if (letter != '$' && letter != '>')
-        return serve__id_read(q, id, 0, true, NULL, &from->after);
-    from->fresh = letter == '>';
-    from->after = !from->there ? SERVE__ID_MIN : letter == '>' ? from->g.last : from->x.last;
+    if (letter != '$' && letter != '>') {
+        int rc = serve__id_read(q, id, 0, true, NULL, &from->after);
+        from->fresh = rc == CARET_OK && o->group != NULL && is_last(from->after);
+        if (rc != CARET_OK || !from->fresh)
+            return rc;
+    }
+    from->fresh = letter != '$';
+    from->after = !from->there ? SERVE__ID_MIN : from->fresh ? from->g.last : from->x.last;
     return CARET_OK;
 }
 
