@@ -13,6 +13,8 @@ local values = {
     "nothing", "tostring(nil)", "function() end", "{{{'deep'}}}", "{1, {err = 'ERR in'}, {ok = 'y'}}",
     "cjson.encode({1, 'a'})", "cmsgpack.pack({1, 2})", "bit.bxor(5, 3)", "struct.pack('>I2', 7)",
     "type(redis.call)", "tonumber('0x10')", "('x'):rep(3)", "select('#', 1, 2)", "unpack({7, 8})",
+    [['\.\x41\z \n\65']], [[loadstring('return "\\-"')()]], "math.mod(7, 4)", "math.random(5, 1)",
+    "{math.randomseed(7), math.random(100), math.random(-5, 5), tostring(math.random())}",
 }
 
 local function key() return any({"KEYS[1]", "KEYS[1]", "'key:2'", "ARGV[1]"}) end

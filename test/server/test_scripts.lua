@@ -165,6 +165,32 @@ case("a script does the same when it is compiled", function(c)
     end
 end)
 
+case("strings are those of Lua 5.1, also where LuaJIT would refuse them", function(c)
+    local wrong = "ERR Error compiling script (new function): user_script:%d: unfinished string"
+    is(c("EVAL", [[return '\.\x41\z \u{41}\65\q' .. "\/\'" ]], 0), ".x41z u{41}Aq/'")
+    is(c("EVAL", "--[=[ ' \\x ]=] local s = [[\\x]] -- it's\nreturn s .. '\\d\\\r\n\\n'", 0), "\\xd\n\n")
+    is(c("EVAL", [[return loadstring('return "\\."')()]], 0), ".")
+    is(c("EVAL", [[
+        local t = {'return "', '\\', '-"'}
+        return load(function() return table.remove(t, 1) end)()]], 0), "-")
+    fails(c("EVAL", "return '\\", 0), wrong:format(1))
+    fails(c("EVAL", "\nreturn '\\x\n'", 0), wrong:format(2))
+    is(c("FUNCTION", "LOAD", "#!lua name=a\nredis.register_function('f', function() return '\\.' end)"), "a")
+    is(c("FCALL", "f", 0), ".")
+    is(c("FUNCTION", "FLUSH"), "OK")
+end)
+
+case("random numbers after a seed are those of Redis", function(c)
+    local script = [[
+        math.randomseed(ARGV[1])
+        return {math.random(1000000), math.random(-5, 5), tostring(math.random())}]]
+    for _ = 1, 2 do
+        is(c("EVAL", script, 0, 42), {744526, -2, "0.11108528222474"})
+        is(c("EVAL", script, 0, -1.7)[1], 300026)
+    end
+    fails(c("EVAL", "return math.random(5, 1)", 0), "ERR user_script:1: bad argument #2 to 'random'")
+end)
+
 case("chunks of bytes are refused", function(c)
     is(c("EVAL", "return tostring(loadstring(string.dump(function() return 1 end)))", 0), "nil")
     is(c("EVAL", [[

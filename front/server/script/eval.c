@@ -199,7 +199,7 @@ static int load(struct serve__call *q, struct serve__scripts *x, caret_slice cod
 {
     lua_State *L = x->L;
     bool binary = code.len > 0 && code.data[0] == '\033';
-    if (!binary && luaL_loadbuffer(L, code.data, code.len, "@user_script") == 0)
+    if (!binary && serve__script_load(L, code, "@user_script") == 0)
         return CARET_OK;
     const char *why = binary ? "user_script: attempt to load a binary chunk" : lua_tostring(L, -1);
     int rc = serve__fail(q, "ERR Error compiling script (new function): %s", why != NULL ? why : "no memory");

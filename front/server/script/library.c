@@ -184,7 +184,8 @@ static int load_code(struct serve__call *q, struct serve__scripts *x, caret_slic
     lua_rawgeti(L, LUA_REGISTRYINDEX, x->handler);
     lua_pushcfunction(L, load_body);
     lua_pushlightuserdata(L, x);
-    if (luaL_loadbuffer(L, code, text.len - (size_t)(code - text.data), "@user_function") != 0) {
+    if (serve__script_load(L, (caret_slice){code, text.len - (size_t)(code - text.data)}, "@user_function") !=
+        0) {
         const char *why = lua_tostring(L, -1);
         rc = serve__fail(q, "ERR Error compiling function: %s", why != NULL ? why : "no memory");
     } else {

@@ -11,6 +11,7 @@
  *   sink.c       answers of commands as Lua values
  *   answer.c     Lua values as answers
  *   state.c      the Lua state of a worker; sandbox.lua what its scripts see
+ *   source.c     texts, as LuaJIT has to get them
  *   kill.c       SCRIPT KILL
  *   library.c, register.c, function.c   libraries of functions: library.h
  *   none.c       instead of all of these where there is no Lua
@@ -162,6 +163,11 @@ void serve__scripts_forget(struct serve__scripts *x);
 
 /* Run fn in a transaction of the state's runner. */
 int serve__script_atomic(struct serve__call *q, struct serve__scripts *x, serve__run *fn, int flags);
+
+/* As luaL_loadbuffer: compile a text, which need not end with a NUL; the function, or what is wrong, is pushed. */
+int serve__script_load(lua_State *L, caret_slice text, const char *name);
+/* For sandbox.lua: the text that LuaJIT has to get for a text. */
+int serve__script_mend(lua_State *L);
 
 /* Make the state.  NULL: no memory. */
 lua_State *serve__script_state(struct serve__scripts *x);

@@ -4,6 +4,7 @@
 #include <lualib.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "server/script/modules.h"
 #include "server/script/script.h"
@@ -98,19 +99,30 @@ static void name_of(lua_State *L)
     lua_settop(L, f);
 }
 
-/* A C function that the script ended with, by a tail call: of the script no frame is left, so the text has the place
- * of what called the script.  It gets the end of the script, and the name of the function. */
+/* The level of what called the script, if the text of an error begins with its place, which goes to `place`; 0: it
+ * does not. */
+static int level_of_caller(lua_State *L, const char *text, char place[LUA_IDSIZE + 16])
+{
+    lua_Debug at;
+    for (int level = 2; level <= 4 && lua_getstack(L, level, &at) && lua_getinfo(L, "Sl", &at); level++) {
+        snprintf(place, LUA_IDSIZE + 16, "%s:%d: ", at.short_src, at.currentline);
+        if (at.source[0] == '=' && strncmp(text, place, strlen(place)) == 0)
+            return level;
+    }
+    return 0;
+}
+
+/* A function of C, or of the sandbox, that the script ended with, by a tail call: of the script no frame is left, so
+ * the text has the place of what called the script.  It gets the end of the script, and the name of the function. */
 static void mend_tail_call(lua_State *L, const struct serve__scripts *x)
 {
-    lua_Debug at, of;
+    lua_Debug of;
     char place[LUA_IDSIZE + 16];
-    if (lua_type(L, 1) != LUA_TSTRING || x->code == NULL || !lua_getstack(L, 1, &of) ||
-        !lua_getstack(L, 2, &at) || !lua_getinfo(L, "Sl", &at) || at.source[0] != '=')
+    const char *text = lua_type(L, 1) == LUA_TSTRING && x->code != NULL ? lua_tostring(L, 1) : NULL;
+    int level = text != NULL ? level_of_caller(L, text, place) : 0;
+    if (level == 0 || !lua_getstack(L, level - 1, &of))
         return;
-    size_t n = (size_t)snprintf(place, sizeof place, "%s:%d: ", at.short_src, at.currentline);
-    const char *text = lua_tostring(L, 1);
-    if (strncmp(text, place, n) != 0)
-        return;
+    size_t n = strlen(place);
     lua_getinfo(L, "f", &of);
     name_of(L);
     lua_pushfstring(L, "to '%s' (", lua_tostring(L, -1));
@@ -175,7 +187,8 @@ static int make(lua_State *L)
     push_module(L, "struct", caret_codec__open_struct);
     push_bit(L);
     serve__script_push_nodes(L);
-    lua_call(L, 8, 5);
+    lua_pushcfunction(L, serve__script_mend);
+    lua_call(L, 9, 5);
     x->caller = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pushvalue(L, 2);
     x->loading = luaL_ref(L, LUA_REGISTRYINDEX);
