@@ -35,17 +35,70 @@ function check.case(name, f) cases[#cases + 1] = {name, f} end
 --- A connection to the server; each case has an empty database.
 function check.connect() return assert(resp.connect(check.path)) end
 
---- n connections over as many workers as there are.  The kernel gives a new one to a worker that waits: so
--- those that have one already are kept busy.
+--- What INFO says of the server by this name; a number.
+function check.info(c, name)
+    return tonumber(c("INFO", "server"):match("\n" .. name .. ":(%d+)"))
+end
+
+-- End a connection.  When this is over the server knows of it no more.
+local function leave(c)
+    c:write("QUIT")
+    while c:more() do end
+    c:close()
+end
+
+-- Workers that have more connections than another: these sleep.
+local function sleep(by_worker, least)
+    local asleep = {}
+    for _, list in pairs(by_worker) do
+        if #list > least then
+            asleep[#asleep + 1] = list[1]
+            list[1]:send("DEBUG SLEEP 0.02\r\n")
+        end
+    end
+    local soon = os.clock() + 0.005
+    while os.clock() < soon do end -- until they do, mostly
+    return asleep
+end
+
+-- How many connections the worker with the fewest has, of so many workers.
+local function fewest(by_worker, workers)
+    local least
+    for worker = 0, workers - 1 do
+        local n = #(by_worker[worker] or {})
+        least = least and math.min(least, n) or n
+    end
+    return least
+end
+
+-- One more connection.  nil: its worker has more than another.
+local function one_more(by_worker, workers)
+    local least = fewest(by_worker, workers)
+    local asleep = sleep(by_worker, least)
+    local one = check.connect()
+    local worker = check.info(one, "worker")
+    for _, c in ipairs(asleep) do c:read() end
+    by_worker[worker] = by_worker[worker] or {}
+    if #by_worker[worker] > least then
+        leave(one)
+        return nil
+    end
+    table.insert(by_worker[worker], one)
+    return one
+end
+
+--- n connections over all workers: none has two more than another.  The kernel gives a new one to a worker
+-- that waits, so the others sleep meanwhile; it may come to one of these yet, and then it is tried again.
 function check.spread(n)
-    local list = {check.connect()}
-    for i = 2, n do
-        for _, one in ipairs(list) do one:send("DEBUG SLEEP 0.02\r\n") end
-        local soon = os.clock() + 0.005
-        while os.clock() < soon do end -- until they sleep
-        list[i] = check.connect()
-        list[i]("PING")
-        for k = 1, i - 1 do list[k]:read() end
+    local list, by_worker = {}, {}
+    local c = check.connect()
+    local workers = check.info(c, "workers")
+    leave(c)
+    for i = 1, n do
+        check.wait(function()
+            list[i] = one_more(by_worker, workers)
+            return list[i]
+        end)
     end
     return list
 end
