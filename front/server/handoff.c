@@ -127,6 +127,8 @@ static void show(struct serve__handoff *h, const struct serve__lease *l, int64_t
         h->shown = 0;
         return;
     }
+    if (h->shown != l->number)
+        late->since = 0; /* kill.c reads it last, and `number` before and after */
     late->wrote = atomic_load(&l->wrote);
     if (h->shown == l->number)
         return;
@@ -218,11 +220,21 @@ static void stand_in(struct serve__handoff *h)
         serve__worker_turn(w);
 }
 
-/* Nobody runs a script: sleep until one begins. */
+static bool runs_any(struct serve__handoff *h)
+{
+    for (unsigned i = 0; i < sizeof h->leases / sizeof *h->leases; i++) {
+        struct serve__lease *l = atomic_load(&h->leases[i]);
+        if (l != NULL && atomic_load(&l->since) != 0)
+            return true;
+    }
+    return atomic_load(&h->run) != 0;
+}
+
+/* Nobody runs a script: sleep until one begins, away or not. */
 static void sleep_long(struct serve__handoff *h)
 {
     atomic_store(&h->asleep, 1);
-    while (atomic_load(&h->run) == 0 && atomic_load(&h->asleep) == 1)
+    while (!runs_any(h) && atomic_load(&h->asleep) == 1)
         futex_wait(&h->asleep, 1, NULL);
     atomic_store(&h->asleep, 0);
 }
@@ -322,10 +334,10 @@ static void introduce(struct serve__handoff *h, struct serve__lease *l)
     l->known = true;
 }
 
-static void enter(struct serve__handoff *h, struct serve__lease *l)
+/* After `run`, or `since`, was set, sequentially consistent: so either we see that the watcher sleeps, or it sees the
+ * run before it does. */
+static void wake_watcher(struct serve__handoff *h)
 {
-    h->current = l;
-    atomic_store(&h->run, l->number);
     if (atomic_load(&h->asleep) == 1) {
         atomic_store(&h->asleep, 0);
         futex_wake(&h->asleep, 1);
@@ -351,12 +363,15 @@ void serve__lease_begin(struct serve__worker *w, struct serve__lease *l, struct 
     atomic_store_explicit(&l->in_lua, false, memory_order_relaxed);
     l->thread = pthread_self();
     atomic_store_explicit(&l->wrote, false, memory_order_relaxed);
-    atomic_store_explicit(&l->since, since, memory_order_release);
+    atomic_store(&l->since, since);
     have_watcher(h);
     if (!l->known)
         introduce(h, l);
-    if (!away)
-        enter(h, l);
+    if (!away) {
+        h->current = l;
+        atomic_store(&h->run, l->number);
+    }
+    wake_watcher(h);
 }
 
 void serve__lease_end(struct serve__worker *w, struct serve__lease *l)

@@ -37,6 +37,10 @@
  *   The watcher looks at a run with `looking`, and after it has set `seen` and found `since` still there; a run
  * ends by clearing `since`, and then waits for `looking` if `seen` is set.  Both are sequentially consistent:
  * so one of them sees the other, and what the watcher looks at is there.
+ *   It sleeps when no run has a `since`: it sets `asleep` and looks once more; a run that begins, in whatever thread,
+ * sets `since` and then looks at `asleep`.
+ *   Whoever asks for an end writes the number of the run that it saw.  Numbers go on from those that were ever said when
+ * a worker is started anew, so what was asked of one that died is asked of nobody.
  */
 #ifndef CARET_SERVER_HANDOFF_H
 #define CARET_SERVER_HANDOFF_H

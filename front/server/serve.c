@@ -185,6 +185,7 @@ static int worker_ended(struct supervisor *v, int i, int status)
     v->shared->stats[i].connections = 0;
     v->shared->stats[i].blocked = v->shared->stats[i].lock_waits = 0;
     v->shared->stats[i].paused = v->shared->stats[i].monitors = 0;
+    v->shared->late[i].since = 0;
     serve__directory_reset(v->shared->directory[i]);
     serve__rows_free(v->shared, i);
     if (v->stopping || v->shared->drain) /* its connections are elsewhere, or gone */

@@ -85,8 +85,7 @@ struct serve__late {
     serve__counter since;  /* milliseconds since 1970; 0: none */
     serve__counter number; /* of the run */
     serve__counter kill;   /* the run that is to be ended */
-    serve__counter wrote;
-    bool function;
+    serve__counter wrote, function;
     int argc;
     char name[128];
     char argv[1024]; /* of each argument its length, in 4 bytes, and its bytes: of as many as fit */

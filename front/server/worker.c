@@ -360,7 +360,7 @@ int serve__worker_main(struct serve__start *start)
     w->stats->trackers = w->stats->tracked_keys = w->stats->tracked_items = w->stats->tracked_prefixes = 0;
     atomic_fetch_and(&w->shared->tracked, ~(UINT64_C(1) << w->index));
     w->shared->late[w->index].since = 0;
-    w->shared->late[w->index].kill = 0; /* the numbers of runs begin again */
+    w->runs = (uint32_t)w->shared->late[w->index].number; /* none of ours has a number of theirs */
     w->acl_loads = w->shared->acl->loads;
     serve__locks_open(w);
     serve__config_refresh(w);

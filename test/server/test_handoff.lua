@@ -32,20 +32,21 @@ local function nobody_waits()
     end
 end
 
--- The first case: runs are numbered by their worker, and this one is the first of its worker.
+-- The first case, as runs are numbered by their worker, and this one is to be the first of its worker.
 case("a worker ends no run because the one before it was to end one", function(c)
     local workers = check.workers()
     start("EVAL", "while true do end", 0)
     kill(c)
     for _, pid in ipairs(workers) do ffi.C.kill(pid, 9) end
-    local other
     check.wait(function()
-        if other then other:close() end
-        other = check.connect()
-        return pcall(other, "PING")
+        local fine, n = pcall(function() return check.info(check.connect(), "worker_restarts") end)
+        return fine and n == #workers
     end)
+    fails(check.connect()("SCRIPT", "KILL"), "NOTBUSY")
     local long = "for i = 1, 300 do redis.sha1hex(('x'):rep(1e5)) end return 1"
-    for _ = 1, 3 do is(other("EVAL", long, 0), 1) end
+    for _, other in ipairs(check.spread(#workers)) do
+        for _ = 1, 3 do is(other("EVAL", long, 0), 1) end
+    end
 end)
 
 case("nobody waits for a script that waits for somebody", function(c)
@@ -135,6 +136,20 @@ case("scripts within EXEC", function(c)
     fails(answers[2], "ERR Script killed by user")
     is(answers[3], 4)
     is(one:read(), "4")
+end)
+
+case("within EXEC, after one that lost its thread, and a command that took long", function(c)
+    local one, endless = check.connect(), "while true do end"
+    local name = c("SCRIPT", "LOAD", endless)
+    one:send(bytes("MULTI") .. bytes("EVAL", "for i = 1, 3e8 do end", 0) .. bytes("DEBUG", "SLEEP", "0.3") ..
+        bytes("EVAL", endless, 0) .. bytes("EXEC"))
+    check.wait(function()
+        local running = c("FUNCTION", "STATS")[2]
+        return running ~= resp.null and running[2] == name
+    end)
+    kill(c)
+    for _ = 1, 4 do one:read() end
+    fails(one:read()[3], "ERR Script killed by user")
 end)
 
 case("a client that leaves, or is ended, while its script runs", function(c)

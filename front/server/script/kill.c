@@ -186,57 +186,77 @@ void serve__script_killable(struct serve__scripts *x)
 
 /* --------------------------------------------------------------- commands */
 
-/* The script of all workers that runs for longest; NULL: none is late. */
-static struct serve__late *longest(struct serve__worker *w)
+/* A run that a worker says to be late, as it was at one moment. */
+struct seen {
+    struct serve__late *late; /* NULL: none */
+    uint64_t since, number;
+    bool function, wrote;
+};
+
+/* handoff.c writes `since` last, and takes it away before it says another run. */
+static struct seen see(struct serve__late *late)
 {
-    struct serve__late *found = NULL;
+    struct seen s;
+    do {
+        s.late = late;
+        s.number = late->number;
+        s.function = late->function;
+        s.wrote = late->wrote;
+        s.since = late->since;
+    } while (late->number != s.number);
+    return s;
+}
+
+/* The script of all workers that runs for longest. */
+static struct seen longest(struct serve__worker *w)
+{
+    struct seen found = {0};
     for (int i = 0; i < w->shared->nworkers; i++) {
-        struct serve__late *late = &w->shared->late[i];
-        uint64_t since = late->since;
-        if (since != 0 && (found == NULL || since < found->since))
-            found = late;
+        struct seen s = see(&w->shared->late[i]);
+        if (s.since != 0 && (found.late == NULL || s.since < found.since))
+            found = s;
     }
     return found;
 }
 
 /* Does the server do as Redis does while a script takes long?  That is asked for by another value of
  * busy-reply-threshold than the usual one. */
-static struct serve__late *busy(struct serve__worker *w)
+static bool is_busy(struct serve__worker *w, const struct seen *s)
 {
     int64_t threshold = w->config.n[SERVE__CFG_busy_reply_threshold];
-    if (threshold == SERVE__BUSY_USUAL)
-        return NULL;
-    struct serve__late *late = longest(w);
-    bool ends = late != NULL && late->kill == late->number;
-    return late != NULL && !ends && w->now - (int64_t)late->since > threshold ? late : NULL;
+    return threshold != SERVE__BUSY_USUAL && s->late != NULL && s->late->kill != s->number &&
+           w->now - (int64_t)s->since > threshold;
 }
 
 bool serve__busy_refuses(struct serve__call *q)
 {
-    struct serve__late *late = busy(q->w);
-    if (late == NULL || (q->cmd->flags & SERVE__ALLOW_BUSY)) {
-        if (late == NULL ||
-            !serve__is(&q->argv[0], q->argc > 1 ? late->function ? "script" : "function" : ""))
+    if (q->w->config.n[SERVE__CFG_busy_reply_threshold] == SERVE__BUSY_USUAL)
+        return false;
+    struct seen s = longest(q->w);
+    if (!is_busy(q->w, &s))
+        return false;
+    if (q->cmd->flags & SERVE__ALLOW_BUSY) {
+        if (!serve__is(&q->argv[0], q->argc > 1 ? s.function ? "script" : "function" : ""))
             return false;
         if (!serve__is(&q->argv[1], "kill"))
             return false;
     }
     serve__reject(q, "BUSY Redis is busy running a script. You can only call %s KILL or SHUTDOWN NOSAVE.",
-                  late->function ? "FUNCTION" : "SCRIPT");
+                  s.function ? "FUNCTION" : "SCRIPT");
     return true;
 }
 
 static int kill_longest(struct serve__call *q, bool function)
 {
-    struct serve__late *late = longest(q->w);
-    if (late == NULL || late->function != function)
+    struct seen s = longest(q->w);
+    if (s.late == NULL || s.function != function)
         return serve__fail(q, "NOTBUSY No scripts in execution right now.");
-    if (late->wrote && busy(q->w) != NULL)
+    if (s.wrote && is_busy(q->w, &s))
         return serve__fail(
             q, "UNKILLABLE Sorry the script already executed write commands against the dataset. "
                "You can either wait the script termination or kill the server in a hard way using "
                "the SHUTDOWN NOSAVE command.");
-    late->kill = late->number;
+    s.late->kill = s.number;
     return serve__ok(q);
 }
 
@@ -253,7 +273,8 @@ int serve__cmd_function_kill(struct serve__call *q)
 /* Its name, arguments and duration, as FUNCTION STATS has them. */
 void serve__script_running(struct serve__call *q)
 {
-    struct serve__late *late = longest(q->w);
+    struct seen s = longest(q->w);
+    struct serve__late *late = s.late;
     size_t n = 0;
     if (late == NULL) {
         serve__null(q);
@@ -272,6 +293,6 @@ void serve__script_running(struct serve__call *q)
         n += 4 + len;
     }
     serve__text(q, "duration_ms");
-    serve__integer(q, serve__now() - (int64_t)late->since);
+    serve__integer(q, serve__now() - (int64_t)s.since);
     serve__shared_unlock(q->w->shared);
 }
