@@ -117,6 +117,44 @@ static int64_t choice(const char *choices, const char *text)
     return -1;
 }
 
+/* The word i among "a|b|c", or "". */
+static int word_len(const char **choices, int64_t i)
+{
+    for (; i > 0 && *choices != NULL; i--)
+        *choices = strchr(*choices, '|') != NULL ? strchr(*choices, '|') + 1 : NULL;
+    return *choices != NULL ? (int)strcspn(*choices, "|") : 0;
+}
+
+/* Words among "none|a|b", with spaces between: bit i - 1 for that at i.  -1: there is another one, or none at all. */
+static int64_t words(const char *choices, const char *text)
+{
+    int64_t bits = 0, n = 0;
+    for (text += strspn(text, " "); *text != 0; text += strspn(text, " "), n++) {
+        char word[32];
+        int len = (int)strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", len, text);
+        int64_t i = len < (int)sizeof word ? choice(choices, word) : -1;
+        if (i < 0)
+            return -1;
+        bits |= i > 0 ? INT64_C(1) << (i - 1) : 0;
+        text += len;
+    }
+    return n > 0 ? bits : -1;
+}
+
+static void words_text(const char *choices, int64_t bits, char *text)
+{
+    size_t n = 0;
+    for (int64_t i = bits == 0 ? 0 : 1; i == 0 || bits >> (i - 1) != 0; i++) {
+        const char *word = choices;
+        int len = word_len(&word, i);
+        if (i == 0 || bits >> (i - 1) & 1)
+            n += (size_t)snprintf(text + n, SERVE__CONFIG_BYTES - n, "%s%.*s", n > 0 ? " " : "", len, word);
+        if (i == 0)
+            break;
+    }
+}
+
 static const char *one_of(const char *choices)
 {
     static char error[256];
@@ -138,6 +176,12 @@ static bool percentage(const char *text, int64_t *n)
            *n >= 0;
 }
 
+/* Of shutdown-on-sigint and -sigterm, "default|save|nosave|...". */
+static const char *saves_or_not(int64_t bits)
+{
+    return (bits & 3) == 3 ? "shutdown options SAVE and NOSAVE can't be used simultaneously" : NULL;
+}
+
 /* The number that a text stands for; NULL, or what is wrong. */
 static const char *value_of(const struct parameter *p, const char *text, int64_t *n)
 {
@@ -147,7 +191,11 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
     case SERVE__KIND_TEXT:
     case SERVE__KIND_LIMITS:
     case SERVE__KIND_SAVES:
+    case SERVE__KIND_ADJUSTMENTS:
     case SERVE__KIND_PERCENTILES: return NULL;
+    case SERVE__KIND_WORDS:
+        *n = words(p->choices, text);
+        return *n >= 0 ? saves_or_not(*n) : one_of(p->choices);
     case SERVE__KIND_EVENTS: *n = serve__events_of(text); return NULL;
     case SERVE__KIND_BOOL:
         *n = strcasecmp(text, "yes") == 0;
@@ -162,8 +210,12 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
         }
         if (p == &table[SERVE__CFG_maxmemory_clients] && percentage(text, n))
             return *n <= 100 ? (*n = -*n, NULL) : "percentage argument must be less or equal to 100";
-        if (!serve__config_memory(text, n))
-            return "argument must be a memory value";
+        if (!serve__config_memory(text, n)) {
+            uint64_t bytes;
+            if (!unsigned_memory(text, &bytes))
+                return "argument must be a memory value";
+            *n = -1; /* it is one, but too large */
+        }
         break;
     case SERVE__KIND_INTEGER:
         if (!serve__read_integer(&(caret_slice){text, strlen(text)}, n))
@@ -184,6 +236,7 @@ static const char *normal(const struct parameter *p, char *text, const char *old
     case SERVE__KIND_LIMITS: return serve__limits_text(text, old);
     case SERVE__KIND_SAVES: return serve__saves_text(text, old);
     case SERVE__KIND_PERCENTILES: return serve__percentiles_text(text, old);
+    case SERVE__KIND_ADJUSTMENTS: return serve__adjustments_text(text, old);
     default: return NULL;
     }
 }
@@ -193,6 +246,35 @@ static bool is_fixed(const struct serve__shared *s, int i, const char *text)
 {
     return i == SERVE__CFG_port || i == SERVE__CFG_tls_port || i == SERVE__CFG_bind ||
            (i == SERVE__CFG_appendfsync && s->never_syncs && strcasecmp(text, "everysec") == 0);
+}
+
+/* What is too little or too much for these becomes what Redis makes of it. */
+static int64_t bounded(int i, int64_t n)
+{
+    enum { HZ_MOST = 500, BACKLOG_LEAST = 16384 };
+    if (i == SERVE__CFG_hz)
+        return n < 1 ? 1 : n > HZ_MOST ? HZ_MOST : n;
+    return i == SERVE__CFG_repl_backlog_size && n < BACKLOG_LEAST ? BACKLOG_LEAST : n;
+}
+
+/* The text that CONFIG GET gives back of what has the number n. */
+static void canonical(int i, char *text, int64_t n)
+{
+    const struct parameter *p = &table[i];
+    const char *choices = p->choices;
+    uint64_t bytes;
+    if (i == SERVE__CFG_maxmemory && unsigned_memory(text, &bytes))
+        snprintf(text, SERVE__CONFIG_BYTES, "%" PRIu64, bytes);
+    else if (p->kind == SERVE__KIND_INTEGER || (p->kind == SERVE__KIND_MEMORY && strchr(text, '%') == NULL))
+        snprintf(text, SERVE__CONFIG_BYTES, "%" PRId64, bounded(i, n));
+    else if (p->kind == SERVE__KIND_BOOL)
+        strcpy(text, n ? "yes" : "no");
+    else if (p->kind == SERVE__KIND_WORDS)
+        words_text(choices, n, text);
+    else if (p->kind == SERVE__KIND_ENUM) {
+        int len = word_len(&choices, n);
+        snprintf(text, SERVE__CONFIG_BYTES, "%.*s", len, choices);
+    }
 }
 
 const char *serve__config_set(struct serve__shared *s, int i, const char *value, size_t len, bool starting)
@@ -206,22 +288,18 @@ const char *serve__config_set(struct serve__shared *s, int i, const char *value,
         return "argument is too long";
     memcpy(text, value, len);
     text[len] = 0;
+    const char *wrong = normal(p, text, s->config[i]);
+    if (wrong == NULL)
+        wrong = value_of(p, text, &n);
+    if (wrong != NULL)
+        return wrong;
+    canonical(i, text, n);
     if (!starting && is_fixed(s, i, text) && strcmp(text, s->config[i]) != 0)
         return i == SERVE__CFG_bind
                    ? "Failed to bind to specified addresses: it can't be changed while the server runs"
                : i == SERVE__CFG_appendfsync
                    ? "it can't be changed while the server runs: start it anew with another value"
                    : "Unable to listen on this port: it can't be changed while the server runs";
-    const char *wrong = normal(p, text, s->config[i]);
-    if (wrong == NULL)
-        wrong = value_of(p, text, &n);
-    if (wrong != NULL)
-        return wrong;
-    uint64_t bytes;
-    if (i == SERVE__CFG_maxmemory && unsigned_memory(text, &bytes))
-        snprintf(text, sizeof text, "%" PRIu64, bytes);
-    else if (p->kind == SERVE__KIND_INTEGER || (p->kind == SERVE__KIND_MEMORY && strchr(text, '%') == NULL))
-        snprintf(text, sizeof text, "%" PRId64, n);
     serve__shared_lock(s);
     memcpy(s->config[i], text, sizeof text);
     s->version++;

@@ -29,9 +29,11 @@ enum serve__config_kind {
     SERVE__KIND_MEMORY,
     SERVE__KIND_TEXT,
     SERVE__KIND_ENUM,
+    SERVE__KIND_WORDS, /* any of some words; the first stands for none of the others */
     SERVE__KIND_EVENTS,
     SERVE__KIND_LIMITS,
     SERVE__KIND_SAVES,
+    SERVE__KIND_ADJUSTMENTS,
     SERVE__KIND_PERCENTILES
 };
 

@@ -22,9 +22,9 @@ const char *serve__config_option(struct serve__shared *s, const char *name, cons
 /* All has been read: is something promised that is not done?  NULL, or what to do. */
 const char *serve__config_refused(struct serve__shared *s, char *error, size_t cap);
 
-/* Write the parameters as they are to the file that they were read from: its comments and its order stay.  In a
- * worker.  NULL, or what is wrong. */
+/* Write the parameters as they are to the file that they were read from: its comments and its order stay; those at
+ * their defaults that had no line get one only if all is wanted.  In a worker.  NULL, or what is wrong. */
 struct serve__worker;
-const char *serve__config_rewrite(struct serve__worker *w, char *error, size_t cap);
+const char *serve__config_rewrite(struct serve__worker *w, bool all, char *error, size_t cap);
 
 #endif

@@ -33,7 +33,7 @@ struct line {
 struct rewrite {
     struct line *v;
     size_t n, cap;
-    bool is_signed, failed;
+    bool is_signed, failed, all;
 };
 
 /* -------------------------------------------------------------------- lines */
@@ -118,7 +118,7 @@ static void put(struct rewrite *r, int what, bool must, struct serve__buffer *b)
         r->v[i] = (struct line){text, what, true};
         return;
     }
-    if (!must && text != NULL) {
+    if (!must && !r->all && text != NULL) {
         free(text);
         return;
     }
@@ -162,7 +162,7 @@ static void add_quoted(struct serve__buffer *b, const char *text)
 /* Texts that Redis writes without quotes. */
 static bool is_bare(int i)
 {
-    return i == SERVE__CFG_bind || i == SERVE__CFG_unixsocketperm || i == SERVE__CFG_oom_score_adj_values;
+    return i == SERVE__CFG_bind || i == SERVE__CFG_unixsocketperm;
 }
 
 /* Texts of which an empty one is said: of others it is none. */
@@ -310,9 +310,9 @@ static bool overwrite(const char *path, const struct serve__buffer *b)
     return false;
 }
 
-const char *serve__config_rewrite(struct serve__worker *w, char *error, size_t cap)
+const char *serve__config_rewrite(struct serve__worker *w, bool all, char *error, size_t cap)
 {
-    struct rewrite r = {0};
+    struct rewrite r = {.all = all};
     struct serve__buffer b = {0};
     const char *path = w->shared->config_file;
     bool fine = read_old(&r, path);

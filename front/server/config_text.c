@@ -220,3 +220,33 @@ const char *serve__percentiles_text(char *text, const char *old)
     free(args.v);
     return wrong;
 }
+
+/* -------------------------------------------------------------- adjustments */
+
+static const char *write_adjustments(const struct serve__args *args, char *text)
+{
+    enum { ROLES = 3, MOST = 2000 };
+    size_t n = 0;
+    if (args->n != ROLES)
+        return "wrong number of arguments";
+    for (size_t i = 0; i < ROLES; i++) {
+        int64_t value;
+        if (!serve__read_integer(&args->v[i], &value) || value < -MOST || value > MOST)
+            return "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
+        n += (size_t)snprintf(text + n, SERVE__CONFIG_BYTES - n, "%s%" PRId64, i > 0 ? " " : "", value);
+    }
+    return NULL;
+}
+
+const char *serve__adjustments_text(char *text, const char *old)
+{
+    struct serve__args args = {0};
+    char copy[SERVE__CONFIG_BYTES];
+    const char *wrong = "wrong number of arguments";
+    (void)old;
+    strcpy(copy, text);
+    if (serve__split_line(copy, strlen(copy), &args))
+        wrong = write_adjustments(&args, text);
+    free(args.v);
+    return wrong;
+}

@@ -1,6 +1,6 @@
 /*
  * config_text.h - parameters whose text has a form of its own: classes of events, limits of output, times of
- * saves, percentiles.
+ * saves, percentiles, adjustments of the OOM killer.
  */
 #ifndef CARET_SERVER_CONFIG_TEXT_H
 #define CARET_SERVER_CONFIG_TEXT_H
@@ -13,6 +13,7 @@ const char *serve__events_text(char *text, const char *old);
 const char *serve__limits_text(char *text, const char *old);
 const char *serve__saves_text(char *text, const char *old);
 const char *serve__percentiles_text(char *text, const char *old);
+const char *serve__adjustments_text(char *text, const char *old);
 
 /* Of notify-keyspace-events: SERVE__EVENT_* with SERVE__NOTIFY_KEYSPACE and SERVE__NOTIFY_KEYEVENT.  -1: there
  * is another letter. */

@@ -11,7 +11,7 @@ static bool all_saved(const struct serve__worker *w)
 
 void serve__disk_mode(struct serve__worker *w)
 {
-    bool always = w->config.n[SERVE__CFG_appendfsync] == 0; /* the first of its choices */
+    bool always = w->config.n[SERVE__CFG_appendfsync] == 1; /* the second of its choices */
     if (always != w->always) /* else it stays as it is: it may have been given up (D3) */
         w->saves = always;
     w->always = always;

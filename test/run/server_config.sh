@@ -97,6 +97,7 @@ change()
     ask "$1" CONFIG SET hash-max-listpack-value 65 notify-keyspace-events KEA repl-backlog-size 1000001
     ask "$1" CONFIG SET masterauth "a\"$(printf '\001\303\274')" save '900 1 10 5' maxmemory 3gb slowlog-max-len 7
     ask "$1" CONFIG SET client-output-buffer-limit 'pubsub 32mb 9mb 60' proto-max-bulk-len 8mb
+    ask "$1" CONFIG SET shutdown-on-sigterm 'now nosave' shutdown-on-sigint SAVE oom-score-adj-values '1 2 3'
     ask "$1" ACL SETUSER carl on '~*' '>x'
     ask "$1" ACL SETUSER bob '%R~b*'
     ask "$1" CONFIG REWRITE
@@ -172,6 +173,13 @@ cmp -s "$dir/ours.conf" "$dir/twice.conf"
 note $? "another CONFIG REWRITE changes nothing"
 [ -z "$(find "$dir" -name 'ours.conf-*')" ]
 note $? "it leaves no file beside it"
+is OK "$dir/s" DEBUG CONFIG-REWRITE-FORCE-ALL
+stop
+start --config "$dir/ours.conf"
+ask "$dir/s" CONFIG GET '*' >"$dir/after"
+ask "$dir/s" ACL LIST >>"$dir/after"
+cmp -s "$dir/before" "$dir/after" && grep -q '^lfu-log-factor 10$' "$dir/ours.conf"
+note $? "nor does a file with all parameters"
 rm "$dir/ours.conf" && mkdir "$dir/ours.conf"
 ask "$dir/s" CONFIG REWRITE | grep -q '^ERR Rewriting config file: '
 note $? "it says so if the file can't be written"

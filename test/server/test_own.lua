@@ -16,6 +16,36 @@ case("DEBUG PROTOCOL has attributes and pushes", function(c)
     one:close()
 end)
 
+case("DEBUG POPULATE makes what is not there, of any number, in EXEC too", function(c)
+    c("SET", "key:1", "old")
+    is(c("DEBUG", "POPULATE", 3), "OK")
+    is(c("MGET", "key:0", "key:1", "key:2", "key:3"), {"value:0", "old", "value:2", require("resp").null})
+    is(c("DEBUG", "POPULATE", 60000, "big", 1000), "OK") -- more than a transaction may have
+    is(c("DBSIZE"), 60003)
+    is(c("GET", "big:59999"), "value:59999" .. ("\0"):rep(989))
+    c("MULTI")
+    c("DEBUG", "POPULATE", 2, "few", 3)
+    is(c("EXEC"), {"OK"})
+    is(c("MGET", "few:0", "few:1"), {"val", "val"})
+    fails(c("DEBUG", "POPULATE", -1), "ERR value is out of range, must be positive")
+end)
+
+case("parameters are given back as Redis writes them", function(c)
+    local old = c("CONFIG", "GET", "shutdown-on-sigterm")[2]
+    is(c("CONFIG", "SET", "shutdown-on-sigterm", "now NOSAVE"), "OK")
+    is(c("CONFIG", "GET", "Shutdown-On-Sigterm"), {"Shutdown-On-Sigterm", "nosave now"})
+    is(c("CONFIG", "GET", "shutdown-on-sigter*"), {"shutdown-on-sigterm", "nosave now"})
+    fails(c("CONFIG", "SET", "shutdown-on-sigterm", "save nosave"), "ERR CONFIG SET failed")
+    fails(c("CONFIG", "SET", "shutdown-on-sigterm", ""), "ERR CONFIG SET failed")
+    is(c("CONFIG", "SET", "shutdown-on-sigterm", old), "OK")
+    is(c("CONFIG", "SET", "hz", 100000, "repl-backlog-size", 1, "activerehashing", "YES"), "OK")
+    is(c("CONFIG", "GET", "hz")[2], "500")
+    is(c("CONFIG", "GET", "repl-backlog-size")[2], "16384")
+    is(c("CONFIG", "GET", "activerehashing")[2], "yes")
+    fails(c("CONFIG", "SET", "port", "x"),
+        "ERR CONFIG SET failed (possibly related to argument 'port') - argument couldn't be parsed")
+end)
+
 case("commands that are refused to scripts can be allowed", function(c)
     local call = {"EVAL", "return redis.call('DEBUG', 'PROTOCOL', 'integer')", "0"}
     fails(c(unpack(call)), "ERR This Redis command is not allowed from script")

@@ -2,6 +2,7 @@
  * config_command.c - CONFIG: parameters are config.h's.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "server/admin/acl.h"
 #include "server/admin/measure.h"
@@ -26,26 +27,32 @@ static void answer_value(struct serve__call *q, int i)
     serve__bulk(q, text, len);
 }
 
-static bool asked_for(struct serve__call *q, int i)
+/* The argument that asks for parameter i; NULL: none does. */
+static const caret_slice *asked_by(struct serve__call *q, int i)
 {
     const char *name = serve__config_name(i);
     bool hidden = serve__config_flags(i) & SERVE__CFG_HIDDEN;
     for (int k = 2; k < q->argc; k++)
         if (hidden ? serve__is(&q->argv[k], name)
                    : serve__glob(q->argv[k].data, q->argv[k].len, name, strlen(name), true))
-            return true;
-    return false;
+            return &q->argv[k];
+    return NULL;
 }
 
 int serve__cmd_config_get(struct serve__call *q)
 {
     size_t place = serve__open(q), n = 0;
-    for (int i = 0; i < (int)SERVE__CFG_COUNT; i++)
-        if (asked_for(q, i)) {
+    for (int i = 0; i < (int)SERVE__CFG_COUNT; i++) {
+        const caret_slice *by = asked_by(q, i);
+        if (by == NULL)
+            continue;
+        if (serve__is(by, serve__config_name(i))) /* a name is told as it was given */
+            serve__bulk(q, by->data, by->len);
+        else
             serve__text(q, serve__config_name(i));
-            answer_value(q, i);
-            n++;
-        }
+        answer_value(q, i);
+        n++;
+    }
     return serve__close_map(q, place, n);
 }
 
@@ -64,10 +71,10 @@ static const char *not_here(const struct serve__call *q, int i, int one)
     return NULL;
 }
 
-static int set_failed(struct serve__call *q, int i, const char *why)
+static int set_failed(struct serve__call *q, const char *name, size_t len, const char *why)
 {
-    return serve__fail(q, "ERR CONFIG SET failed (possibly related to argument '%.*s') - %s",
-                       (int)q->argv[i].len, q->argv[i].data, why);
+    return serve__fail(q, "ERR CONFIG SET failed (possibly related to argument '%.*s') - %s", (int)len, name,
+                       why);
 }
 
 /* All names are known, may be set, and each is there once. */
@@ -80,7 +87,7 @@ static int check_names(struct serve__call *q)
                                (int)q->argv[i].len, q->argv[i].data);
         const char *why = not_here(q, i, one);
         if (why != NULL)
-            return set_failed(q, i, why);
+            return set_failed(q, q->argv[i].data, q->argv[i].len, why);
     }
     return CARET_OK;
 }
@@ -141,7 +148,8 @@ int serve__cmd_config_set(struct serve__call *q)
     snprintf(wrong, sizeof wrong, "%s", why);
     int failed = bad;
     set_pairs(q, all_set ? q->argc : failed, old, &bad);
-    return set_failed(q, failed, wrong);
+    const char *name = serve__config_name(serve__config_find(q->argv[failed].data, q->argv[failed].len));
+    return set_failed(q, name, strlen(name), wrong); /* as Redis writes it */
 }
 
 int serve__cmd_config_resetstat(struct serve__call *q)
@@ -166,7 +174,7 @@ int serve__cmd_config_rewrite(struct serve__call *q)
     if (*q->w->shared->config_file == 0)
         return serve__fail(q, "ERR The server is running without a config file");
     serve__config_refresh(q->w);
-    const char *wrong = serve__config_rewrite(q->w, error, sizeof error);
+    const char *wrong = serve__config_rewrite(q->w, false, error, sizeof error);
     serve__log("CONFIG REWRITE %s", wrong != NULL ? wrong : "executed with success.");
     return wrong == NULL ? serve__ok(q) : serve__fail(q, "ERR Rewriting config file: %s", wrong);
 }

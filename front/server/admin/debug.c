@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "server/admin/debug.h"
+#include "server/config_file.h"
 #include "server/worker.h"
 
 /* As Redis reads it: what begins as a number, else 0. */
@@ -23,15 +24,22 @@ static int sleep_for(struct serve__call *q)
     return serve__ok(q);
 }
 
-/* A number, not 0: the flag is `when_set`. */
+/* What begins as a number, not 0: the flag is `when_set`. */
 static int set_flag(struct serve__call *q, serve__counter *flag, bool when_set)
 {
-    int64_t on;
-    int rc = q->argc == 3 ? serve__arg_integer(q, 2, &on) : SERVE__E_SYNTAX;
-    if (rc != CARET_OK)
-        return rc;
-    *flag = (on != 0) == when_set;
+    char text[32];
+    snprintf(text, sizeof text, "%.*s", (int)q->argv[2].len, q->argv[2].data);
+    *flag = (atoi(text) != 0) == when_set;
     return serve__ok(q);
+}
+
+/* CONFIG REWRITE with all parameters, also those at their defaults. */
+static int rewrite_all(struct serve__call *q)
+{
+    char error[256];
+    serve__config_refresh(q->w);
+    const char *wrong = serve__config_rewrite(q->w, true, error, sizeof error);
+    return wrong == NULL ? serve__ok(q) : serve__fail(q, "ERR CONFIG-REWRITE-FORCE-ALL failed: %s", wrong);
 }
 
 /* Everything is on the disk already that has to be. */
@@ -115,6 +123,8 @@ static int help(struct serve__call *q)
 {
     static const char *const lines[] = {
         "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CONFIG-REWRITE-FORCE-ALL",
+        "    Write all parameters to the file of the configuration, also those at their defaults.",
         "DIGEST",
         "    Output a hex signature representing the current DB content.",
         "DIGEST-VALUE <key> [<key> ...]",
@@ -126,6 +136,8 @@ static int help(struct serve__call *q)
         "    Show low level info about `key` and associated value.",
         "PAUSE-CRON <0|1>",
         "    Stop periodic cron job processing.",
+        "POPULATE <count> [<prefix>] [<size>]",
+        "    Make <count> string keys named <prefix>:<num>, `key` if not given, with values of <size> bytes.",
         "PROTOCOL <type>",
         "    Reply with a test value of the specified type. <type> can be: string,",
         "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,",
@@ -146,14 +158,20 @@ static int help(struct serve__call *q)
 int serve__cmd_debug(struct serve__call *q)
 {
     const caret_slice *what = &q->argv[1];
-    static const char *const fine[] = {
-        "log",        "jmap", "quicklist-packed-threshold", "change-repl-id", "replicate", "stringmatch-len",
-        "replybuffer"};
+    static const char *const fine[] = {"log",
+                                       "jmap",
+                                       "quicklist-packed-threshold",
+                                       "change-repl-id",
+                                       "replicate",
+                                       "stringmatch-len",
+                                       "replybuffer",
+                                       "aof-flush-sleep",
+                                       "drop-cluster-packet-filter"};
     if (serve__is(what, "help") && q->argc == 2)
         return help(q);
     if (serve__is(what, "sleep") && q->argc == 3)
         return sleep_for(q);
-    if (serve__is(what, "set-active-expire"))
+    if (serve__is(what, "set-active-expire") && q->argc == 3)
         return set_flag(q, &q->w->shared->no_expire, false);
     if (serve__is(what, "pause-cron") && q->argc == 3)
         return set_flag(q, &q->w->shared->no_cron, true);
@@ -164,11 +182,15 @@ int serve__cmd_debug(struct serve__call *q)
     if (serve__is(what, "error") && q->argc == 3)
         return serve__fail(q, "%.*s", (int)(q->argv[2].len < 1024 ? q->argv[2].len : 1024), q->argv[2].data);
     if (serve__is(what, "digest") && q->argc == 2)
-        return serve__debug_digest(q);
+        return serve__atomic(q, serve__debug_digest);
     if (serve__is(what, "digest-value") && q->argc >= 2)
-        return serve__debug_values(q);
+        return serve__atomic(q, serve__debug_values);
     if (serve__is(what, "object") && (q->argc == 3 || q->argc == 4))
-        return serve__debug_object(q);
+        return serve__atomic(q, serve__debug_object);
+    if (serve__is(what, "populate") && q->argc >= 3 && q->argc <= 5)
+        return serve__debug_populate(q);
+    if (serve__is(what, "config-rewrite-force-all") && q->argc == 2)
+        return rewrite_all(q);
     if (serve__is(what, "protocol") && q->argc == 3)
         return protocol(q);
     for (size_t i = 0; i < sizeof fine / sizeof *fine; i++)

@@ -11,4 +11,7 @@ int serve__debug_digest(struct serve__call *q);
 int serve__debug_values(struct serve__call *q);
 int serve__debug_object(struct serve__call *q);
 
+/* DEBUG POPULATE count [prefix [size]]; not in a transaction of its own. */
+int serve__debug_populate(struct serve__call *q);
+
 #endif

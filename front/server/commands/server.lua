@@ -43,7 +43,7 @@ return {
      }},
     {"dbsize", 1, "readonly fast", "keyspace", since = "1.0.0", time = "O(1)",
      tips = {"request_policy:all_shards", "response_policy:agg_sum"}},
-    {"debug", -2, "admin noscript loading stale", "", since = "1.0.0", doc_flags = "syscmd"},
+    {"debug", -2, "admin noscript loading stale", "", since = "1.0.0", plain = true, doc_flags = "syscmd"},
     {"failover", -1, "admin noscript stale", "", since = "6.2.0", time = "O(1)"},
     {"flushall", -1, "write", "keyspace dangerous", since = "1.0.0", time = "O(N)",
      tips = {"request_policy:all_shards", "response_policy:all_succeeded"}},

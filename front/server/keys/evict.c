@@ -141,7 +141,9 @@ static int choose(struct serve__call *q, struct victim *best)
     const char *policy = q->w->config.text[SERVE__CFG_maxmemory_policy];
     bool all = strncmp(policy, "allkeys", 7) == 0;
     enum order order = order_of(policy);
+    enum { SAMPLES_MOST = 64 }; /* of each database, for one key: more takes long and finds no better */
     int64_t samples = order == BY_TIME ? 1 : q->w->config.n[SERVE__CFG_maxmemory_samples];
+    samples = samples > SAMPLES_MOST ? SAMPLES_MOST : samples;
     int rc = CARET_OK;
     best->len = SIZE_MAX;
     for (unsigned db = 0; db < (all ? SERVE__DATABASES : 1); db++) {
