@@ -39,8 +39,8 @@
  * so one of them sees the other, and what the watcher looks at is there.
  *   It sleeps when no run has a `since`: it sets `asleep` and looks once more; a run that begins, in whatever thread,
  * sets `since` and then looks at `asleep`.
- *   Whoever asks for an end writes the number of the run that it saw.  Numbers go on from those that were ever said when
- * a worker is started anew, so what was asked of one that died is asked of nobody.
+ *   Whoever asks for an end writes the number of the run that it saw.  Numbers go on from those that were ever said
+ * when a worker is started anew, so what was asked of one that died is asked of nobody.
  */
 #ifndef CARET_SERVER_HANDOFF_H
 #define CARET_SERVER_HANDOFF_H
