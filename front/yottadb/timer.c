@@ -3,10 +3,16 @@
  *
  * One thread, begun with the first timer, sleeps until the next one is due and calls its handler, which may
  * call any function here, those for timers too.  All signals are blocked in it.  The list is in the order of
- * time, under CARET__YDB_TIMERS.  `fired` counts handlers that have returned, for those who sleep until one
- * did.  A timer is cancelled before its handler begins, or not at all.
+ * time, under CARET__YDB_TIMERS.  A timer is cancelled before its handler begins, or not at all.
+ *
+ * `fired` counts handlers that have returned.  ydb_hiber_start_wait_any() sleeps on it as on a futex, which ends for
+ * any signal that is handled in its thread, too: with YottaDB a timer is one.
  */
+#include <limits.h>
+#include <linux/futex.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "yottadb/session.h"
@@ -22,7 +28,7 @@ struct timer {
 
 static struct timer *timers;
 static bool running;
-static uint64_t fired;
+static _Atomic uint32_t fired;
 static pthread_cond_t changed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -53,8 +59,8 @@ static void fire(void)
     t->handler(t->id, t->len, t->len != 0 ? t->data : NULL);
     free(t);
     caret__ydb_take(CARET__YDB_TIMERS);
-    fired++;
-    pthread_cond_broadcast(&changed);
+    atomic_fetch_add(&fired, 1);
+    syscall(SYS_futex, &fired, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 static void *serve(void *arg)
@@ -190,18 +196,13 @@ int ydb_hiber_start(unsigned long long sleep_nsec)
 
 int ydb_hiber_start_wait_any(unsigned long long sleep_nsec)
 {
-    struct timespec until = at(caret_m__now() + sleep_nsec);
-    int status = check_sleep(sleep_nsec), waited = 0;
+    struct timespec limit = at(sleep_nsec);
+    uint32_t before = atomic_load(&fired);
+    int status = check_sleep(sleep_nsec);
 
-    if (status != YDB_OK)
-        return status;
-    pthread_once(&once, make_condition);
-    caret__ydb_take(CARET__YDB_TIMERS);
-    uint64_t before = fired;
-    while (waited == 0 && fired == before && !caret__ydb_exiting())
-        waited = pthread_cond_timedwait(&changed, &caret__ydb_mutex[CARET__YDB_TIMERS], &until);
-    caret__ydb_give(CARET__YDB_TIMERS);
-    return YDB_OK;
+    if (status == YDB_OK)
+        syscall(SYS_futex, &fired, FUTEX_WAIT_PRIVATE, before, &limit, NULL, 0);
+    return status;
 }
 
 /* ------------------------------------------------------------------------- ABI */

@@ -291,7 +291,7 @@ int ydb_tp_s(ydb_tpfnptr_t tpfn, void *parm, const char *transid, int namecount,
 /* ----------------------------------------------------------------------- text */
 
 /* Any bytes as ZWR text, "a"_$C(10), and back; bytes or UTF-8 as $ydb_chset says; a canonical number is text as it
- * is.  What is not such text is read as the empty string.  INVSTRLEN, PARAMINVALID. */
+ * is.  What is not such text is read as the empty string.  INVSTRLEN: what fits may be in the room; PARAMINVALID. */
 int ydb_str2zwr_s(const ydb_buffer_t *str, ydb_buffer_t *zwr);
 int ydb_zwr2str_s(const ydb_buffer_t *zwr, ydb_buffer_t *str);
 
@@ -382,7 +382,7 @@ int ydb_sig_dispatch(ydb_buffer_t *errstr, int signum);
 int ydb_stdout_stderr_adjust(void);
 int ydb_stdout_stderr_adjust_t(uint64_t tptoken, ydb_buffer_t *errstr);
 
-/* Sleep for a time; wait_any: or until a timer went off.  TIME2LONG. */
+/* Sleep for a time; wait_any: or until a timer went off, or a signal that the thread handles came.  TIME2LONG. */
 int ydb_hiber_start(unsigned long long sleep_nsec);
 int ydb_hiber_start_wait_any(unsigned long long sleep_nsec);
 

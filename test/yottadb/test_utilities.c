@@ -139,6 +139,42 @@ static void sleeps(void **state)
           "maximum limit 2147483647000000 allowed");
 }
 
+static atomic_int awake;
+static pthread_t sleeper;
+
+static void on_signal(int signum)
+{
+    (void)signum;
+}
+
+/* Again and again, so that one of the signals finds it asleep. */
+static void *send_signals(void *arg)
+{
+    while (awake == 0) {
+        pthread_kill(sleeper, SIGUSR2);
+        usleep(10000);
+    }
+    return arg;
+}
+
+static void a_signal_ends_a_sleep_until_something_comes(void **state)
+{
+    struct sigaction own = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
+    pthread_t thread;
+
+    (void)state;
+    awake = 0;
+    sleeper = pthread_self();
+    sigaction(SIGUSR2, &own, &old);
+    assert_int_equal(pthread_create(&thread, NULL, send_signals, NULL), 0);
+    patience(60);
+    assert_int_equal(ydb_hiber_start_wait_any(3600000000000ull), YDB_OK);
+    patience(0);
+    awake = 1;
+    pthread_join(thread, NULL);
+    sigaction(SIGUSR2, &old, NULL);
+}
+
 /* ----------------------------------------------------------------------- lists */
 
 static int sum36(intptr_t a1, ...)
@@ -363,6 +399,7 @@ int main(void)
         BOTH(timers_go_off_once),
         BOTH(timers_can_be_cancelled_and_changed),
         ONCE(sleeps),
+        ONCE(a_signal_ends_a_sleep_until_something_comes),
         ONCE(calls_with_a_list_of_arguments),
         BOTH(calls_of_m_say_why_not),
         ONCE(threads_know_which_is_the_first),
