@@ -73,13 +73,13 @@ is 0 1 incr '^count'
 is 0 '{"node":["^count"],"value":"1.5"}' incr '^count' .5 --json
 is 0 '{"node":["^count"],"value":1}' incr '^count' -.5 --json
 is 0 '{"node":["^count"],"data":1}' data '^count' --json
-fails 2 "no command 'gte', did you mean 'get'?" gte '^count'
+fails 2 "no command 'gte' (did you mean 'get'?)" gte '^count'
 fails 2 "no command 'mumble';" mumble
 fails 2 "no command 'x';" x
-fails 2 "there is no command 'retsore', did you mean 'restore'?" help retsore
-fails 2 "there is no option '--jsno', did you mean '--json'?" get --jsno '^count'
-fails 2 "not 'json1', did you mean 'jsonl'?" dump -f json1
-fails 2 "there is no option '-limit', did you mean '--limit'?" tree -limit '^count'
+fails 2 "there is no command 'retsore' (did you mean 'restore'?)" help retsore
+fails 2 "there is no option '--jsno' (did you mean '--json'?)" get --jsno '^count'
+fails 2 "not 'json1' (did you mean 'jsonl'?)" dump -f json1
+fails 2 "there is no option '-limit' (did you mean '--limit'?)" tree -limit '^count'
 fails 2 "there is no option '-x'; see" tree -x '^count'
 for by in many 0x10 1e3 ' 5' '' . 1E '12 oaks'; do fails 2 "is not a number" incr '^count' "$by"; done
 is 0 1700000000000000002 incr '^stamp' 1700000000000000002
@@ -195,7 +195,7 @@ is 0 '^t(3,"x")="3"
 is 0 '^t(2)="two"' tree '^t' --depth 1
 is 1 '' tree '^t(1)' --depth 0
 is 0 '{"node":["^t","","x"],"value":""}' tree '^t' --json --limit 1
-grep -q 'stopped at 1 nodes' "$dir/err"
+grep -q 'stopped at 1 node;' "$dir/err"
 note $? "says that there is more"
 is 1 '' tree '^none'
 

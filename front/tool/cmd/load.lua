@@ -54,8 +54,8 @@ local function tell(o, path, counts)
             "seconds", counts.seconds)))
     else
         local done = o.check and "could be loaded" or "loaded"
-        print(("%s: %d nodes %s, %d bad lines, %.1f s"):format(shown(path), counts.nodes, done, counts.bad,
-            counts.seconds))
+        print(("%s: %s %s, %s, %.1f s"):format(shown(path), command.counted(counts.nodes, "node"), done,
+            command.counted(counts.bad, "bad line"), counts.seconds))
     end
 end
 
@@ -65,8 +65,8 @@ local function run(o)
     for _, path in ipairs(o) do
         local counts, text = load_file(o, db, path)
         if text then
-            command.fail(("%s:%d: %s (%d nodes were loaded before)"):format(shown(path), counts.line or 0,
-                text, counts.nodes or 0))
+            command.fail(("%s:%d: %s (%s loaded before that)"):format(shown(path), counts.line or 0, text,
+                command.counted(counts.nodes or 0, "node")))
         end
         if not (o.quiet and counts.bad == 0) then tell(o, path, counts) end
         if counts.bad > 0 then status = 1 end

@@ -45,7 +45,8 @@ local function run(o)
         and (not o.reverse or not own or print_node(node, own))
     if not more then
         io.stdout:flush()
-        io.stderr:write(("caret tree: stopped at %d nodes; --limit N or --all shows more\n"):format(limit))
+        io.stderr:write(("caret tree: stopped at %s; --limit N or --all shows more\n"):format(
+            command.counted(limit, "node")))
     end
     return shown == 0 and 1 or 0
 end

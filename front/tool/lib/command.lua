@@ -82,7 +82,7 @@ local function distance(a, b)
     return row[#b]
 end
 
---- ", did you mean 'tree'?" if one of the names is near to that text, or begins with it; else nothing.  The
+--- " (did you mean 'tree'?)" if one of the names is near to that text, or begins with it; else nothing.  The
 -- hyphens of options tell nothing: -x and -a have no letter in common.
 function command.did_you_mean(text, names)
     local best, least = nil, math.max(1, #text // 3) + 1
@@ -92,7 +92,7 @@ function command.did_you_mean(text, names)
         local d = #text > 1 and name:sub(1, #text) == text and 0 or distance(text, name)
         if d < least and d < #name then best, least = option, d end
     end
-    return best and (", did you mean '%s'?"):format(best) or ""
+    return best and (" (did you mean '%s'?)"):format(best) or ""
 end
 
 -- ------------------------------------------------------------------- failing
@@ -110,6 +110,11 @@ function command.usage(text)
 end
 
 command.FORMATS = {"zwr", "jsonl", "json", "csv"} -- of dump and load
+
+--- A number and what it counts: "1 node", "2 nodes", "2 processes".
+function command.counted(n, one, many)
+    return ("%d %s"):format(n, n == 1 and one or many or one .. "s")
+end
 
 --- Before a command prints figures: one line if this build is slow by intent.
 function command.warn_of_slow_build()
