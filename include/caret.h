@@ -990,7 +990,7 @@ typedef struct caret_process {
     char command[32];                       /* name of its program */
     int alive, self;                        /* self: it is this one */
     uint64_t opened;                        /* when it opened it, nanoseconds since 1970 */
-    uint64_t gets, sets, commits, restarts; /* since then; a session tells them some dozens at a time */
+    uint64_t gets, sets, commits, restarts; /* since then; a session tells them 251 at a time */
     uint64_t lock_waits, checkpoints, flushes, repairs;
     uint64_t snapshot; /* place in the log of its oldest snapshot, 0 = it reads none */
 } caret_process;

@@ -31,7 +31,8 @@ end
 
 local function print_server(add, server)
     if server.wrong then return add("\nserver: %s", server.wrong) end
-    add("\nserver at %s: %.0f commands per second, %d clients", server.address, server.calls, #server.clients)
+    add("\nserver at %s: %.0f commands per second, %s", server.address, server.calls,
+        command.counted(#server.clients, "client"))
     add("%10s %10s  %s", "calls", "us each", "command")
     for i = 1, math.min(#server.commands, COMMANDS) do
         local c = server.commands[i]
@@ -43,7 +44,8 @@ end
 local function print_text(state, s)
     local t, out = s.rates, {}
     local function add(...) out[#out + 1] = string.format(...) end
-    add("%s   %s   %d processes", state.db:path(), os.date("%H:%M:%S"), #s.processes)
+    add("%s   %s   %s", state.db:path(), os.date("%H:%M:%S"),
+        command.counted(#s.processes, "process", "processes"))
     add("per second: %.0f gets  %.0f sets  %.0f commits  %.0f restarts (conflicts)  %.0f waits for locks",
         t.gets, t.sets, t.commits, t.restarts, t.lock_waits)
     add("%s of the log not on the disk, %s not in the file; %d of %d pages of shared memory; %d snapshots",
@@ -132,13 +134,14 @@ return {
     catches = true,
     about = [[
 Rates per second of all processes together and of each, the busiest first; how much of the log is not on
-the disk yet, and how much not in the data file; the globals that are changed most; and the nodes at which
-transactions collide: what a restarted one would have changed in the leaf of the tree that another changed
-first, or the first node of the leaf. On a terminal it is a picture that changes, elsewhere a block of lines
-for each look.
+the disk yet, and how much not in the data file; the globals that are changed and read most; and the nodes
+at which transactions collide: what a restarted one would have changed in the leaf of the tree that another
+changed first, or the first node of the leaf. On a terminal it is a picture that changes, elsewhere a block of
+lines for each look.
 
-Processes count in shared memory what they do, each for itself and some dozens of calls at a time, so
-slow ones show up in steps. Reads are not counted by global.
+Processes count in shared memory what they do, each for itself and 251 calls at a time, so slow
+ones show up in steps. Gets by global, marked ~, are an estimate: each session notes the global of about every
+251st of its gets, so what a program that reads less than that reads is not seen.
 
 Where a `caret serve` has the database open it is asked, too: its commands per second with the microseconds
 of each call, those that take most time first, and its clients, those that wrote last first. Its password
