@@ -189,6 +189,14 @@ static bool take_sockets(struct serve__listen *l, int n)
     return true;
 }
 
+/* A server that nobody can reach is a mistake, as in Redis. */
+static bool somewhere(const struct serve__listen *l)
+{
+    if (l->start[0].nlisteners == 0)
+        serve__log("nowhere to listen: give a --port other than 0, a --tls-port or --unix PATH");
+    return l->start[0].nlisteners != 0;
+}
+
 bool serve__listen(struct serve__listen *l)
 {
     int given = serve__manager_sockets();
@@ -197,5 +205,6 @@ bool serve__listen(struct serve__listen *l)
     if (given > 0)
         return take_sockets(l, given);
     return listen_addresses(l, number_of(l, SERVE__CFG_port), SERVE__WAY_TCP) &&
-           listen_addresses(l, number_of(l, SERVE__CFG_tls_port), SERVE__WAY_TLS) && listen_unix(l);
+           listen_addresses(l, number_of(l, SERVE__CFG_tls_port), SERVE__WAY_TLS) && listen_unix(l) &&
+           somewhere(l);
 }

@@ -412,8 +412,9 @@ static int run(struct supervisor *v)
         start_worker(v, i);
     }
     int tls = number_of(v, SERVE__CFG_tls_port);
-    serve__log("%d workers, port %s%s%.0d%s%s", v->nworkers, text_of(v, SERVE__CFG_port),
-               tls != 0 ? ", with TLS " : "", tls, *v->listen.unix_path ? ", " : "", v->listen.unix_path);
+    serve__log("%d worker%s, port %s%s%.0d%s%s", v->nworkers, v->nworkers == 1 ? "" : "s",
+               text_of(v, SERVE__CFG_port), tls != 0 ? ", with TLS " : "", tls,
+               *v->listen.unix_path ? ", " : "", v->listen.unix_path);
     serve__background_ready(v->shared);
     int status = supervise(v, &signals);
     serve__background_end(v->shared);

@@ -210,7 +210,7 @@ kill "$pid"
 pid=
 soon test ! -e "$dir/pid"
 note $? "the server ends and takes the pidfile along"
-grep -q '1 workers, port 0' "$dir/server.log"
+grep -q '1 worker, port 0' "$dir/server.log"
 note $? "its log is in the logfile"
 
 # Redis writes the same lines; its order of those that are added is not one.

@@ -31,6 +31,7 @@ refused '--port: an option with a value is expected; usage: caret-server [FILE]'
 refused '-p: options begin with two hyphens' -p 1
 refused 'b: one database at a time' a b
 refused '--nonsense 1: there is no such option' --nonsense 1
+refused 'nowhere to listen' --shm-dir "$dir" --port 0 "$dir/nowhere.caret"
 
 # ask socket word...: what the server there answers
 ask()

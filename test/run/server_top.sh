@@ -114,7 +114,7 @@ ended $first
 
 # At a port, the first that is free: it is found all the same. It goes, and comes again.
 port=$((20000 + $$ % 10000))
-it_serves_or_ended() { grep -q 'workers, port' "$dir/log" || ! kill -0 "$pid"; }
+it_serves_or_ended() { grep -q 'workers*, port' "$dir/log" || ! kill -0 "$pid"; }
 serve_port()
 {
     while :; do
