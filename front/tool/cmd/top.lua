@@ -102,7 +102,7 @@ end
 local function run(o)
     local interval = tonumber(o.interval)
     if not interval or interval < 0.01 or interval > 3600 then
-        command.usage(("--interval needs a number of seconds, not '%s'"):format(o.interval))
+        command.usage(("--interval needs seconds from 0.01 to 3600, not '%s'"):format(o.interval))
     end
     local db = command.open(o)
     local handle = inspect.open(db:path())

@@ -59,7 +59,7 @@ local function run(o)
     local limit = o.limit or math.huge
     local interval = tonumber(o.interval)
     if not interval or interval < 0.001 or interval > 3600 then
-        command.usage(("--interval needs a number of seconds, not '%s'"):format(o.interval))
+        command.usage(("--interval needs seconds from 0.001 to 3600, not '%s'"):format(o.interval))
     end
     while seen < limit and not host.interrupted() do
         local n, last = drain(o, log, o[2] and math.huge or limit - seen)
