@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #define M_API(name) {#name, (void (*)(void))name},
 const struct caret_m__entry caret_m__api[] = {
@@ -28,22 +30,36 @@ static const struct caret_m__machine *machine;
 static void *load_from(const char *folder, int folder_len, const char *place)
 {
     char path[4096];
-    int n = snprintf(path, sizeof path, "%.*s/%s/caret_m.so", folder_len, folder, place);
+    int n = snprintf(path, sizeof path, "%.*s%s/caret_m.so", folder_len, folder, place);
 
     return n > 0 && (size_t)n < sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 }
 
-static void *load(void)
+/* The length of the folder that this code was loaded from, a / after it included.  dladdr() tells of the program itself
+ * only what it was called by, such as `caret`, which PATH led to. */
+static int own_folder(char path[4096])
 {
-    Dl_info here;
-    void *library = NULL;
+    Dl_info here, program;
+    ssize_t len = -1;
 
     if (dladdr((void *)caret_m__api, &here) == 0 || here.dli_fname == NULL)
-        return NULL;
-    const char *end = strrchr(here.dli_fname, '/');
-    const char *folder = end != NULL ? here.dli_fname : ".";
-    int len = end != NULL ? (int)(end - here.dli_fname) : 1;
-    for (const char *const *place = places; *place != NULL && library == NULL; place++)
+        return 0;
+    if (dladdr((void *)getauxval(AT_PHDR), &program) != 0 && program.dli_fbase == here.dli_fbase)
+        len = readlink("/proc/self/exe", path, 4095);
+    else if (strlen(here.dli_fname) < 4096)
+        len = snprintf(path, 4096, "%s", here.dli_fname);
+    while (len > 0 && path[len - 1] != '/')
+        len--;
+    return len > 0 ? (int)len : 0;
+}
+
+static void *load(void)
+{
+    char folder[4096];
+    int len = own_folder(folder);
+    void *library = NULL;
+
+    for (const char *const *place = places; len > 0 && *place != NULL && library == NULL; place++)
         library = load_from(folder, len, *place);
     return library;
 }

@@ -46,6 +46,11 @@ for lua in lua5.4 luajit; do
     note $? "M is called from $lua"
 done
 
+# By its name alone, found by PATH: that is no path to the folder of caret_m.so.
+PATH=$build:$PATH keep caret run "$from/host.lua"
+diff "$from/host.right" "$dir/out" >>"$dir/err"
+note $? "M is called from caret run"
+
 # ask word...: what the server answers, or why not
 ask()
 {
