@@ -92,7 +92,7 @@ function TestLong:test_trees()
         return key == "c" and "d" or key, value
     end)
     lu.assertEquals(n:gettree(), {__ = "1", d = "5", [huge] = "3"})
-    lu.assertErrorMsgContains("settree needs a table, not a number", n.settree, n, 5)
+    lu.assertErrorMsgContains("bad argument #1 to 'settree' (table expected, got number)", n.settree, n, 5)
     lu.assertErrorMsgContains("bad argument #1 to 'gettree'", n.gettree, n, "x")
 end
 

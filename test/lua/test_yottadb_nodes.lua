@@ -195,7 +195,7 @@ function TestNodes:test_settree_bad_input()
     lu.assertErrorMsgContains("boolean", function() n:settree {[true] = 1} end)
     lu.assertErrorMsgContains("#1 to 'gettree' (number expected", function() n:gettree("deep") end)
     lu.assertErrorMsgContains("#2 to 'gettree' (function expected", function() n:gettree(1, "x") end)
-    lu.assertErrorMsgContains("filter", function() n:settree({}, "x") end)
+    lu.assertErrorMsgContains("#2 to 'settree' (function expected", function() n:settree({}, "x") end)
     n("__").__ = 1
     lu.assertErrorMsgContains('^t("__")', function() n:gettree() end)
     lu.assertEquals(n:gettree(nil, function() return nil, true end), {})

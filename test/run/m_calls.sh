@@ -46,7 +46,7 @@ for lua in lua5.4 luajit; do
     note $? "M is called from $lua"
 done
 
-# By its name alone, found by PATH: that is no path to the folder of caret_m.so.
+# By its name alone, found by PATH: that does not tell the folder of caret_m.so.
 PATH=$build:$PATH keep caret run "$from/host.lua"
 diff "$from/host.right" "$dir/out" >>"$dir/err"
 note $? "M is called from caret run"

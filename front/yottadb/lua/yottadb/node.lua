@@ -98,7 +98,8 @@ end
 -- set twice, as 1 and as "1" or by the filter, is an error.
 function class.settree(n, tree, filter)
     at.varname(n) -- raises if it is none
-    trees.check(tree, filter)
+    if core.typename(tree) ~= "table" then misuse.argument(1, "settree", "table", tree) end
+    misuse.check(2, "settree", "function", filter)
     trees.each(n, tree, enter, filter, {})
     return n
 end
