@@ -344,7 +344,8 @@ end
 
 booleans["match"] = function(k, node)
     local p = node[3]
-    local object = p[1] == "pat" and k:p(k:const{"pattern", p[2]}) or value(k, p[2])
+    local object = p[1] == "pat" and k:p(k:const{"pattern", p[2]})
+        or format("%s(C,%s)", k:h "ind_pattern", value(k, p[2]))
     local text = format("%s(%s,%s)", k:h("is_match"), value(k, node[2]), object)
     return node[4] and "(not " .. text .. ")" or text
 end

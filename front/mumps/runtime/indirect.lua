@@ -263,6 +263,15 @@ function M.ind_value(home, v)
     return evaluated(home, "expr", v, load.parse.expr)
 end
 
+-- A pattern, or @ and what has one.
+function M.ind_pattern(home, v)
+    local text = text_of(v)
+    while text:find "^@" do
+        text = text_of(M.ind_value(home, text:sub(2)))
+    end
+    return text
+end
+
 function M.ind_peek(home, v, n, ...)
     return refs.peek(ind_ref(home, v, n, ...))
 end
