@@ -118,7 +118,7 @@ function R.formfeed(d)
         B.put(d, "\f")
         spaces(d, d.width - 1, d.pad)
     else
-        if d.x > 0 and not d.principal then
+        if d.x > 0 then
             B.put(d, "\n")
         end
         B.put(d, (d.nofflf or d.principal) and "\f" or "\f\n")

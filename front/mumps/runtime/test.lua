@@ -1,2 +1,2 @@
 -- test.lua - $TEST: t is 0 or 1.
-return {t = 0}
+return {t = 1}
