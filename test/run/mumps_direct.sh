@@ -33,6 +33,16 @@ printf '%s\n' 'r x' 'text' 'w x' >in
 printf '%s\n' '' '>' '' '>' 'text' '>' >want
 direct "READ takes the next line"
 
+cat >W.m <<'END'
+W w "in" s x=1/0
+ q
+END
+printf '%s\n' 'w $t' 'n a,$et s a=5 w a,u' 'w $d(a)' 's $et="w ""trap"",!"' 'd ^W' 'b' >in
+printf '%s\n' '' '>' 1 '>' '5' '%YDB-E-LVUNDEF, Undefined local variable: u' '' '>' 1 '>' '' '>' 'intrap' \
+    '%YDB-E-DIVZERO, Attempt to divide by zero' '' '>' '%YDB-I-BREAK, Break instruction encountered' \
+    "$tab${tab}At M source location +1^GTM\$DMOD" '' '>' >want
+direct "\$TEST begins as 1, NEW stays, an error is on a line of its own, without a place after a trap"
+
 printf '%s\n' 'w 1' 'zhalt 3' 'w 2' >in
 printf '%s\n' '' '>' 1 '>' >want
 direct "ZHALT ends it with its status" 3

@@ -30,9 +30,9 @@ end
 
 -- ---- the base
 
--- Run f at the level of now: true, or false and what ended it.
-local function base(f)
-    local n, top = L.n, symbols.stack.top
+-- Run f at the level of now: true, or false and what ended it.  What is NEW above `top` ends with it.
+local function base(f, top)
+    local n = L.n
     local ok, v, p = pcall(frames.in_thread, n + 150, f)
     local _, e
     if not ok then
@@ -61,13 +61,14 @@ end
 function M.run(label, offset, routine, args, n)
     return base(function()
         return start_of(label, offset, routine, args, n)()
-    end)
+    end, symbols.stack.top)
 end
 
+-- What it makes NEW stays so until the level ends.
 function M.direct(text)
     return base(function()
         return load.line(text, level.running() or load.empty, "x")()
-    end)
+    end, math.huge)
 end
 
 function M.stack_lines()

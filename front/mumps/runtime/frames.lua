@@ -39,6 +39,7 @@ local function run_out(kind, d, top, ok, v, p)
         local left = before and before.control and not before.fn and not before.trap -- by ZGOTO, for good
         if ok and trapped and not left and level.handling == d and trap.ecode ~= "" then
             unwind(top)
+            trapped.trapped = true
             return nil, trapped
         elseif ok and (before == nil or trap.ecode == "" or before.control or before.by_ztrap) then
             local jumped = before and before.control -- its target is the level's: it has to end as that does
@@ -52,6 +53,7 @@ local function run_out(kind, d, top, ok, v, p)
             v = wrong_quit(d, p)
         elseif ok then
             unwind(top)
+            before.trapped = true -- a trap ran, and ended without clearing $ECODE
             return nil, before
         end
         L.n = d

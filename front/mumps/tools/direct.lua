@@ -7,6 +7,7 @@
 -- it, QUIT leaves the level.  An error that no trap took has a prompt too, while `caret m` has one itself
 -- ($ZTRAP is "B"). Lines come from the terminal (lines.lua) or, without one, from the principal device.
 
+local C = require "mumps.host"
 local call = require "mumps.runtime.call"
 local commands = require "mumps.runtime.commands"
 local device = require "mumps.io.device"
@@ -26,13 +27,16 @@ local stops = (os.getenv "CARET_M_STOP" or "") ~= ""
 
 -- ---------------------------------------------------------------- messages
 
+-- On a line of its own, where it stands among what is written.
 local function tell(text)
+    device.reset_to_principal()
+    if C.caret_mumps__io_same(1, 2) == 1 and tonumber(special.get "X") > 0 then device.newline() end
     device.flush()
     io.stderr:write(text, "\n")
     io.stderr:flush()
 end
 
--- `typed`: of the line that was entered.
+-- `typed`: of the line that was entered, or of what a trap got.
 local function report(e, typed)
     local place = e.place or ""
     if place == "" or place:find("GTM$DMOD", 1, true) or typed then return tell(e.text) end
@@ -100,7 +104,7 @@ local function run(text)
     if is_mine(e, "stop") then return report(errors.object "CTRLC") end
     if ok and not is_mine(e, "halt") then return end
     if type(e) ~= "table" or e.control then return e end
-    report(e, e.place == level.place())
+    report(e, e.trapped or e.place == level.place())
 end
 
 -- Lines until one leaves the prompt: what is to be thrown then.
@@ -142,7 +146,7 @@ end
 function commands.BREAK(text)
     local e = errors.locate(errors.object "BREAK")
     if text ~= nil and tostring(text) ~= "" then return call.xecute(tostring(text)) end
-    report(e)
+    tell(("%s\n\t\tAt M source location %s"):format(e.text, e.place ~= "" and e.place or level.outside))
     return nested()
 end
 
