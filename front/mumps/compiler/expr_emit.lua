@@ -65,9 +65,9 @@ local function has_effects(node)
     return any(node, more_than_locals)
 end
 
--- The references to globals of an expression, those of their subscripts not.
+-- The references to globals of an expression, those of their subscripts and of what $SELECT may choose not.
 local function globals_of(node, list)
-    if type(node) ~= "table" or node[1] == "fn" and node[2] == "NAME" then
+    if type(node) ~= "table" or node[1] == "select" or node[1] == "fn" and node[2] == "NAME" then
         return list
     elseif globals[node[1]] then
         list[#list + 1] = node

@@ -22,7 +22,7 @@ function M.assign(k, node, v)
         return format("do local t=%s %s.c.v=t end", v, k:slot(node[2]))
     elseif op == "ind" then
         if not node[3] then
-            return format("%s(C,%s,%s)", k:h("ind_set"), value(k, node[2]), v)
+            return format("%s(%s(C,%s),%s)", k:h "ind_set", k:h "ind_place", value(k, node[2]), v)
         end
         return format("%s(%s,%s)", k:h("r_set"), expr.ref_of(k, node), v)
     elseif op == "ERROR" then
@@ -208,6 +208,22 @@ local function set_many(k, targets, e)
         out[#out + 1] = write(v)
     end
     return "do " .. concat(out) .. "end"
+end
+
+-- A target that a text names: what evaluates its subscripts, and gives what is to be written: a reference, or
+-- a function that assigns.
+function M.place(k, node)
+    if node[1] == "local" or node[1] == "global" or node[1] == "ind" then
+        return "return " .. expr.ref_of(k, node)
+    end
+    local out, assign = {}
+    if node[1] == "fn" then
+        assign = function_target(k, node, out)
+    else
+        local held = M.held(k, node, out)
+        assign = function(v) return put(k, held, v) end
+    end
+    return format("%sreturn function(v) %s end", concat(out), assign "v")
 end
 
 -- A variable or node for the functions of aliases: slot, number of subscripts, subscripts.

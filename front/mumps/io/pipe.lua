@@ -93,7 +93,7 @@ function I.open(name, params)
     local d = B.new(name, "RM", I.class)
     d.exception = type(named.EXCEPTION) == "string" and named.EXCEPTION or nil
     if not named.COMMAND then
-        return B.fail(d, "DEVOPENFAIL", name)
+        return B.fail_tail(d, "%YDB-I-TEXT, Missing command string", "DEVOPENFAIL", name)
     end
     d.pipe, d.command, d.shell, d.patience = true, named.COMMAND, named.SHELL, 1000
     d.readonly, d.writeonly, d.independent = named.READONLY, named.WRITEONLY, named.INDEPENDENT

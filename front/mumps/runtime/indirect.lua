@@ -276,25 +276,33 @@ function M.ind_peek(home, v, n, ...)
     return refs.peek(ind_ref(home, v, n, ...))
 end
 
-local function compile_set(home, text)
-    return compiled(home, "set", text, function()
+local function compile_place(home, text)
+    return compiled(home, "place", text, function()
         local node = parsed(text)
-        return load.snippet(text, home, function(k)
-            return sets.set(k, {"set", {node}, {"lua", "v"}})
-        end, "v")
+        return load.snippet(text, home, function(k) return sets.place(k, node) end)
     end)
 end
 
-function M.ind_set(home, v, new)
+-- SET @v=new: the place, with its subscripts, before the new value is known.
+function M.ind_place(home, v)
     local text = text_of(v)
     local r = name_of(text)
     if not r then
-        return (cached(home, "set", text) or compile_set(home, text))(new)
+        return (cached(home, "place", text) or compile_place(home, text))()
     elseif r.slot and r.n == 0 then
-        r.slot.c.v = new
+        return r.slot
+    end
+    return ind_ref(home, text, 0)
+end
+
+function M.ind_set(place, new)
+    if type(place) == "function" then
+        return place(new)
+    elseif place.c then
+        place.c.v = new
         return
     end
-    return refs.set(ind_ref(home, text, 0), new)
+    return refs.set(place, new)
 end
 
 -- The slot of a name without subscripts.
