@@ -236,7 +236,7 @@ static void sweep_tokens(struct caret__pg_conn *c)
 
 /* ---- once, and again if need be ---- */
 
-static int once(struct caret__pg_conn *c, const struct changes *w)
+static int once(struct caret__pg_conn *c, const struct changes *w, unsigned *waits)
 {
     char started[sizeof c->data.started];
     int backend = c->data.backend;
@@ -247,7 +247,7 @@ static int once(struct caret__pg_conn *c, const struct changes *w)
         return after_loss(c, w, backend, started);
     if (rc != CARET__LINK_FAILED)
         return rc;
-    bool again = caret__sqlstate_again(c->data.state);
+    bool again = caret__pg_again(c, waits);
     if (again && !w->seen)
         return CARET_NONE;
     return again ? CARET_RESTART : caret__pg_fail(c, &c->data, rc);
@@ -256,6 +256,7 @@ static int once(struct caret__pg_conn *c, const struct changes *w)
 static int do_changes(struct caret__pg_conn *c, const struct changes *w)
 {
     uint64_t until = 0;
+    unsigned waits = 0;
     int rc = CARET_OK;
 
     for (unsigned n = 0;; n++) {
@@ -269,7 +270,7 @@ static int do_changes(struct caret__pg_conn *c, const struct changes *w)
             if (rc != CARET_OK || caret__now_ns() >= until)
                 return caret__pg_fail(c, &c->data, CARET__LINK_LOST);
         }
-        rc = once(c, w);
+        rc = once(c, w, &waits);
         if (rc != CARET_NONE)
             return rc;
         caret__pg_pause(c, n);

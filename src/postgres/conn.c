@@ -184,8 +184,24 @@ void caret__pg_close_batch(struct caret__pg_conn *c)
         caret__link_add(&c->data, CARET__SQL_COMMIT, NULL);
 }
 
+static bool is_locked(const struct caret__link *l)
+{
+    return strcmp(l->state, "55P03") == 0;
+}
+
+bool caret__pg_again(const struct caret__pg_conn *c, unsigned *waits)
+{
+    if (!is_locked(&c->data))
+        return caret__sqlstate_again(c->data.state);
+    ++*waits;
+    return c->db->way.silence_ms < 0 || *waits * caret__pg_locked_ms(c->db) < (unsigned)c->db->way.silence_ms;
+}
+
 int caret__pg_fail(struct caret__pg_conn *c, const struct caret__link *l, int rc)
 {
+    if (rc == CARET__LINK_FAILED && is_locked(l))
+        return caret__fail(CARET_E_IO, "%s: another session keeps it locked: %s (SQLSTATE 55P03)",
+                           c->db->head.shown, l->text);
     if (rc == CARET__LINK_FAILED)
         return caret__sqlstate_fail(l, c->db->head.shown);
     if (l->stopped)
@@ -210,6 +226,7 @@ static int read_until_done(struct caret__pg_conn *c, int (*add)(struct caret__pg
                            void *arg)
 {
     uint64_t until = 0;
+    unsigned waits = 0;
 
     for (unsigned n = 0;; n++) {
         bool seen = c->reading;
@@ -232,8 +249,8 @@ static int read_until_done(struct caret__pg_conn *c, int (*add)(struct caret__pg
         rc = caret__link_run(&c->data);
         if (caret__likely(rc == CARET_OK))
             return CARET_OK;
-        bool again = rc == CARET__LINK_LOST ? !c->data.silent && !c->data.stopped
-                                            : caret__sqlstate_again(c->data.state);
+        bool again =
+            rc == CARET__LINK_LOST ? !c->data.silent && !c->data.stopped : caret__pg_again(c, &waits);
         int code = again ? CARET_RESTART : caret__pg_fail(c, &c->data, rc);
         clear_failed(c);
         c->broken = c->begun && (seen || !again);

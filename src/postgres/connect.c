@@ -198,7 +198,7 @@ static void note_started(struct caret__link *l)
     const struct pg_result *r = caret__link_rows(l, 0);
 
     l->started[0] = '\0';
-    if (r != NULL && caret__pq.rows(r) == 1 && !caret__pq.is_null(r, 0, 0))
+    if (r != NULL && caret__pq.rows(r) > 0 && !caret__pq.is_null(r, 0, 0))
         snprintf(l->started, sizeof l->started, "%s", caret__pq.value(r, 0, 0));
     l->backend = l->started[0] != '\0' ? atoi(caret__pq.value(r, 0, 1)) : 0;
     caret__link_drop_rows(l);

@@ -13,9 +13,10 @@
 #include "postgres/postgres.h"
 
 #define CARET__PG_PATIENCE_NS                                                                                \
-    UINT64_C(10000000000)               /* for a lost connection, without connect_timeout in the address */
-#define CARET__PG_SILENCE_S  60u        /* for an answer, without caret_timeout in the address; arbitrary */
-#define CARET__PG_ROWS_MOST  10000u     /* keys in one statement: what CockroachDB advises */
+    UINT64_C(10000000000)           /* for a lost connection, without connect_timeout in the address */
+#define CARET__PG_SILENCE_S  60u    /* for an answer, without caret_timeout in the address; arbitrary */
+#define CARET__PG_LOCKED_MS  10000u /* that a statement waits for rows or a table, then it is tried again */
+#define CARET__PG_ROWS_MOST  10000u /* keys in one statement: what CockroachDB advises */
 #define CARET__PG_BYTES_MOST (8u << 20) /* of keys and values in one statement, arbitrary */
 
 /* Which product it is: what may be used of it. */
@@ -30,7 +31,7 @@ struct caret__pg_db {
         names_way; /* names_way: of connections that hold locks; it borrows from `way` */
     enum caret__pg_product product;
     char server[120];
-    char session[1024], names_session[1024]; /* their session_text */
+    char session[2048], names_session[2048]; /* their session_text */
     bool standby;                            /* opened read-only on a server that follows another */
     bool one_trip;                           /* a batch without BEGIN is one transaction */
     bool read_only;
@@ -134,6 +135,18 @@ void caret__pg_abandon(struct caret__pg_conn *c);
 
 /* A pause before the n-th try: longer each time, never the same. */
 void caret__pg_pause(struct caret__pg_conn *c, unsigned n);
+
+/* How long a statement waits for what another session has locked: sooner than the server counts as silent. */
+static inline unsigned caret__pg_locked_ms(const struct caret__pg_db *db)
+{
+    unsigned most = (unsigned)db->way.silence_ms / 2; /* for ever: large */
+
+    return most < CARET__PG_LOCKED_MS ? most : CARET__PG_LOCKED_MS;
+}
+
+/* Is what the server refused to be tried again?  *waits (0 before the first time) counts waits for what another session
+ * has locked: they end after as long as a silent server is given. */
+bool caret__pg_again(const struct caret__pg_conn *c, unsigned *waits);
 
 /* Why the last run of the link failed, for the caller. */
 int caret__pg_fail(struct caret__pg_conn *c, const struct caret__link *l, int rc);

@@ -41,23 +41,33 @@ static int make_texts(struct caret__pg_db *db)
     return CARET_OK;
 }
 
-/* What a new connection is told.  The first two columns name the server's process; libpq knows a pooler's number. */
-static void write_session(struct caret__pg_db *db, char *text, size_t cap, const char *isolation)
+/*
+ * What a new connection is told.  The first two columns name the server's process; libpq knows a pooler's number.  A
+ * role or a database may have settings of its own: what we rely on is told, and first of all where `=` and the
+ * functions are looked for.
+ *
+ * A client whose machine is gone is noticed by the server after 11 seconds, as it is with us (connect.c): its locks are
+ * others' then.  Of the connection that holds locks that is so also while an answer is on its way; the other one may
+ * be slow to take a long one.
+ */
+static void write_session(struct caret__pg_db *db, char *text, size_t cap, const char *isolation, bool names)
 {
     snprintf(text, cap,
-             "select (select backend_start::text from pg_stat_activity where pid = pg_backend_pid()), "
-             "pg_backend_pid(), "
-             "set_config('default_transaction_isolation', '%s', false), "
-             "set_config('default_transaction_read_only', '%s', false), "
-             "set_config('synchronous_commit', case when '%s' = 'off' then 'off' "
-             "when current_setting('synchronous_commit') = 'off' then 'on' "
-             "else current_setting('synchronous_commit') end, false), "
-             "set_config('lock_timeout', '10s', false), "
-             "set_config('idle_in_transaction_session_timeout', '60s', false), "
-             "set_config('client_connection_check_interval', '1s', false), "
-             "set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false), "
-             "set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)",
-             isolation, db->read_only ? "on" : "off", db->waits_disk ? "on" : "off");
+             "select (select backend_start::pg_catalog.text from pg_catalog.pg_stat_activity "
+             "where pid operator(pg_catalog.=) pg_catalog.pg_backend_pid()), pg_catalog.pg_backend_pid(), "
+             "pg_catalog.set_config(name, value, false) from (values ('search_path', 'pg_catalog'), "
+             "('default_transaction_isolation', '%s'), ('default_transaction_read_only', '%s'), "
+             "('synchronous_commit', case when '%s' operator(pg_catalog.=) 'off' then 'off' "
+             "when pg_catalog.current_setting('synchronous_commit') operator(pg_catalog.=) 'off' then 'on' "
+             "else pg_catalog.current_setting('synchronous_commit') end), "
+             "('lock_timeout', '%ums'), ('idle_in_transaction_session_timeout', '60s'), "
+             "('idle_session_timeout', '0'), ('client_connection_check_interval', '1s'), "
+             "('tcp_keepalives_idle', '5'), ('tcp_keepalives_interval', '2'), ('tcp_keepalives_count', '3'), "
+             "('tcp_user_timeout', '%s'), ('enable_indexscan', 'on'), ('enable_indexonlyscan', 'on'), "
+             "('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'), "
+             "('plan_cache_mode', 'force_generic_plan'), ('jit', 'off')) settings(name, value)",
+             isolation, db->read_only ? "on" : "off", db->waits_disk ? "on" : "off", caret__pg_locked_ms(db),
+             names ? "10s" : "0");
 }
 
 /* The connection that holds locks waits in transactions: those are to take no part in conflicts. */
@@ -73,8 +83,9 @@ static void make_sessions(struct caret__pg_db *db)
         memcpy(db->names_session, db->session, sizeof db->session);
         return;
     }
-    write_session(db, db->session, sizeof db->session, db->standby ? "repeatable read" : "serializable");
-    write_session(db, db->names_session, sizeof db->names_session, "read committed");
+    write_session(db, db->session, sizeof db->session, db->standby ? "repeatable read" : "serializable",
+                  false);
+    write_session(db, db->names_session, sizeof db->names_session, "read committed", true);
 }
 
 /* ---- what it is ---- */
@@ -127,7 +138,7 @@ static void choose_profile(struct caret__pg_db *db)
 static int find_product(struct caret__pg_db *db, struct caret__link *l)
 {
     char text[256];
-    int rc = ask_text(db, l, "select version()", text, sizeof text);
+    int rc = ask_text(db, l, "select pg_catalog.version()", text, sizeof text);
 
     if (rc != CARET_OK)
         return rc;

@@ -27,7 +27,7 @@
 /* The server's process that answers; 0: none did. */
 static int ask_process(struct caret__link *l)
 {
-    caret__link_add_text(l, "select pg_backend_pid()", 0, NULL);
+    caret__link_add_text(l, "select pg_catalog.pg_backend_pid()", 0, NULL);
     int rc = caret__link_run(l);
     const struct pg_result *r = caret__link_rows(l, 0);
 

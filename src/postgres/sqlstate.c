@@ -42,12 +42,13 @@ bool caret__sqlstate_again(const char *state)
     return code_of(state) == CARET_RESTART;
 }
 
-/* 40003: whether it was done is not known, as after a loss.  26000: a statement that we have prepared is not there, so
+/* 25P03, 25P04: a transaction was idle, or lasted, longer than the server permits, which ends the connection.
+ * 40003: whether it was done is not known, as after a loss.  26000: a statement that we have prepared is not there, so
  * this is not the server's process that we spoke with. */
 bool caret__sqlstate_lost(const char *state)
 {
     return strncmp(state, "08", 2) == 0 || strncmp(state, "57P0", 4) == 0 || strcmp(state, "25P03") == 0 ||
-           strcmp(state, "40003") == 0 || strcmp(state, "26000") == 0;
+           strcmp(state, "25P04") == 0 || strcmp(state, "40003") == 0 || strcmp(state, "26000") == 0;
 }
 
 int caret__sqlstate_fail(const struct caret__link *l, const char *where)

@@ -125,6 +125,77 @@ say 'return db:tp(function() local n = db:get "^a" + 1 db:set("^a", n) return n 
 is 2 "with it, it goes on"
 quiet
 
+# ------------------------------------------------- what another session locks
+
+# hold STATEMENT: in a transaction that lasts until let_go
+hold()
+{
+    rm -f "$dir/held"
+    PGHOST=$pg_folder/s psql -XqAt -U caret -d caret -c "begin" -c "$1" -c "\\! touch $dir/held" \
+        -c "select pg_sleep(1000)" >"$dir/psql" 2>&1 9>&- 8>&- 7>&- 6>&- &
+    holder=$!
+    soon [ -f "$dir/held" ]
+}
+let_go()
+{
+    may "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep%' and pid <> pg_backend_pid()"
+    wait $holder
+}
+
+ask "$url?caret_timeout=1"
+say 'db:set("^a", 2) return db:get "^a"'
+hold 'lock table caret.nodes'
+say 'return db:get "^a"'
+is 'IO: ' "a get from a locked table is not waited for without end"
+is 'another session keeps it locked' "and told why"
+say 'db:set("^a", 3)'
+is '55P03' "nor a set"
+say 'return db:tp(function() return db:get "^a" end)'
+is '55P03' "nor a transaction"
+let_go
+say 'return db:get "^a"'
+is 2 "nothing of it was done"
+hold 'select from caret.nodes for update'
+say 'return db:get "^a"'
+is 2 "locked rows can be read"
+say 'db:tp(function() db:set("^a", db:get "^a" + 1) end)'
+is '55P03' "and a transaction that writes one ends as well"
+let_go
+say 'return db:tp(function() db:set("^a", db:get "^a" + 1) return db:get "^a" end)'
+is 3 "it goes on"
+quiet
+
+# --------------------------------------------------- settings of the server's
+
+role() { printf '%s' "$url" | sed "s|//[^@]*@|//$1@|"; }
+# One that is idle, and begins after ours: when the server has ended it, ours has been idle for long enough.
+may "create role idler login superuser; alter role idler set idle_session_timeout = '200ms'"
+ask "$(role idler)"
+say 'return db:lock({{"^a"}}, 1)'
+PGHOST=$pg_folder/s psql -XqAt -U idler -d caret -c 'set application_name = other' -c '\! sleep 3' >"$dir/psql" 2>&1 \
+    9>&- 8>&- 7>&- 6>&- &
+holder=$!
+others() { [ "$(pg_sql s "select count(*) from pg_stat_activity where application_name = 'other'")" = "$1" ]; }
+soon others 1
+soon others 0
+say 'return db:get "^a"'
+is 3 "a lock is not lost while its program does something else"
+wait $holder
+quiet
+
+# A path in which others' functions come before the server's own.
+may "create role astray login superuser; create schema evil;
+    create function evil.unequal(bytea, bytea) returns bool language sql as 'select \$1 is distinct from \$2';
+    create function evil.set_config(text, text, bool) returns text language sql as 'select null::text';
+    create operator evil.= (function = evil.unequal, leftarg = bytea, rightarg = bytea);
+    alter role astray set search_path = evil, pg_catalog"
+ask "$(role astray)"
+say 'db:set("^b", 9) return db:get "^a", db:get "^b", db:get "^c"'
+is '3 9 nil' "a search_path with an = of its own"
+say 'db:tp(function() db:set("^a", db:get "^a" + 1) db.node("^b"):kill() end) return db:get "^a", db:get "^b"'
+is '4 nil' "also in a transaction"
+quiet
+
 # ------------------------------------------------------------------ tables
 
 ask "$url"
@@ -139,7 +210,7 @@ say 'for _ in db.node("^a"):pairs() do end'
 is 'does not exist' "and a walk"
 may 'alter table caret.elsewhere rename to nodes'
 say 'return db:get "^a"'
-is 2 "it is there again"
+is 4 "it is there again"
 may 'drop schema caret cascade'
 say 'return db:get "^a"'
 is NOTFOUND "all is dropped"
