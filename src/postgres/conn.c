@@ -175,6 +175,8 @@ void caret__pg_open_batch(struct caret__pg_conn *c)
         return;
     if (c->begun ? !c->reading : !c->db->one_trip)
         caret__link_add(&c->data, c->snapshot ? CARET__SQL_BEGIN_READS : CARET__SQL_BEGIN, NULL);
+    if (c->snapshot && !c->reading && c->db->product == CARET__PG_POSTGRES)
+        caret__link_add(&c->data, CARET__SQL_LASTS, NULL); /* it holds back nobody: so it may be idle */
     c->reading = c->begun;
 }
 

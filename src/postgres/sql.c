@@ -36,6 +36,7 @@ const struct caret__sql_text caret__sqls[CARET__SQLS] = {
     [CARET__SQL_BEGIN] = {"caret_b", "begin isolation level serializable", {0}, 0},
     [CARET__SQL_BEGIN_READS] = {"caret_br", "begin isolation level repeatable read read only", {0}, 0},
     [CARET__SQL_BEGIN_SAFE] = {"caret_bs", "begin isolation level serializable read only deferrable", {0}, 0},
+    [CARET__SQL_LASTS] = {"caret_la", "set local idle_in_transaction_session_timeout = 0", {0}, 0},
     [CARET__SQL_BEGIN_LOOSE] = {"caret_bl", "begin isolation level read committed", {0}, 0},
     [CARET__SQL_COMMIT] = {"caret_c", "commit", {0}, 0},
     [CARET__SQL_ROLLBACK] = {"caret_r", "rollback", {0}, 0},
