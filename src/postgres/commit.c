@@ -19,6 +19,9 @@
  * synchronous replica, until what it saw is there too.  If both fail for `patience`, the outcome is CARET_E_UNKNOWN:
  * nobody may guess then.
  *
+ * A commit of which the server says that it was not waited for any more until a standby had it (pg_cancel_backend)
+ * counts as lost: what finds it out waits for the standby again.
+ *
  * A commit that was not answered for caret_timeout is looked for in the same way; if it was not done it is not tried
  * again, for it may be what takes so long: it is an error.
  *

@@ -52,6 +52,8 @@ static void take_spare(struct caret__pg_conn *c)
     if (l != NULL && l->pid == getpid()) {
         c->data = *l;
         db->spare = NULL;
+        if (c->data.pq != NULL)
+            caret__start_notices(&c->data, c->data.pq);
     }
     pthread_mutex_unlock(&db->lock);
     if (c->data.pid != 0)

@@ -212,7 +212,7 @@ int caret__link_open(struct caret__link *l)
     l->prepared = 0;
     l->backend = 0;
     l->pid = getpid();
-    l->silent = l->stopped = false;
+    l->silent = l->stopped = l->alone = false;
     if (!connect_any(l) || caret__pq.pipeline(l->pq) != 1 || caret__pq.nonblocking(l->pq, 1) != 0)
         return refused(l);
     l->wrapped = caret__pq.uses_tls(l->pq) != 0 || caret__pq.uses_gss(l->pq) != 0;

@@ -40,7 +40,7 @@ static const struct {
     F(backend, "PQbackendPID"),
     F(version, "PQserverVersion"),
     F(parameter, "PQparameterStatus"),
-    F(notices, "PQsetNoticeProcessor"),
+    F(notices, "PQsetNoticeReceiver"),
     F(pipeline, "PQenterPipelineMode"),
     F(no_pipeline, "PQexitPipelineMode"),
     F(nonblocking, "PQsetnonblocking"),

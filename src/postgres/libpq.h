@@ -48,7 +48,7 @@ struct caret__libpq {
     int (*backend)(const struct pg_conn *c);
     int (*version)(const struct pg_conn *c);
     const char *(*parameter)(const struct pg_conn *c, const char *name);
-    void *(*notices)(struct pg_conn *c, void (*take)(void *arg, const char *text), void *arg);
+    void *(*notices)(struct pg_conn *c, void (*take)(void *arg, const struct pg_result *notice), void *arg);
     int (*pipeline)(struct pg_conn *c);
     int (*no_pipeline)(struct pg_conn *c);
     int (*nonblocking)(struct pg_conn *c, int on);

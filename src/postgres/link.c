@@ -63,7 +63,9 @@ static void note_text(struct caret__link *l, const char *text)
 /* The connection is gone. */
 static int lose(struct caret__link *l)
 {
-    if (l->state[0] == '\0' && !l->silent)
+    if (l->alone)
+        note_text(l, "the wait for a standby was ended");
+    else if (l->state[0] == '\0' && !l->silent)
         note_text(l, caret__pq.message(l->pq));
     caret__pq.finish(l->pq);
     l->pq = NULL;
@@ -279,7 +281,7 @@ static int answer(struct caret__link *l)
 {
     bool all = l->plain ? take_plain(l) : take_owed(l) && take_items(l, 0, l->nitems, true);
 
-    if (!all || (l->state[0] != '\0' && caret__sqlstate_lost(l->state)))
+    if (!all || l->alone || (l->state[0] != '\0' && caret__sqlstate_lost(l->state)))
         return lose(l);
     l->nitems = 0;
     return l->state[0] == '\0' ? CARET_OK : CARET__LINK_FAILED;
@@ -292,7 +294,7 @@ static int begin_run(struct caret__link *l)
         return CARET__LINK_LOST;
     caret__link_drop_rows(l);
     l->state[0] = '\0';
-    l->silent = l->stopped = false;
+    l->silent = l->stopped = l->alone = false;
     l->trips++;
     if (!l->plain && caret__pq.sync(l->pq) != 1)
         return lose(l);

@@ -123,6 +123,7 @@ struct caret__link {
     bool plain;   /* libpq is not in pipeline mode: the batch has one item, or none; nothing is owed */
     bool wrapped; /* encrypted: bytes may have come that the socket does not show */
     bool silent;  /* it was lost as no answer came */
+    bool alone;   /* it was given up as a commit was not waited for until a standby had it */
     bool stoppable, stopped;
     caret__store_stop *stop; /* NULL: nothing ends a wait */
     void *ctx;
@@ -141,6 +142,9 @@ _Static_assert(CARET__SQLS <= 64, "prepared: a bit for each");
 /* A new connection of libpq's, made or refused (its status), without a word on standard error; hosts that did not
  * answer are added to l->text.  NULL: no memory. */
 struct pg_conn *caret__start(struct caret__link *l, const char *const *keys, const char *const *values);
+
+/* Where what the server says by the way goes: for a link that has moved. */
+void caret__start_notices(struct caret__link *l, struct pg_conn *c);
 
 /* The password file that libpq is to be told of instead of its own; NULL: its own. */
 const char *caret__start_password_file(const char *address);

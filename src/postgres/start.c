@@ -108,10 +108,20 @@ void caret__start_explain(struct caret__link *l)
 
 /* ---- step by step ---- */
 
-static void say_nothing(void *arg, const char *text)
+/* Nobody hears of a notice.  But one says that a commit was not waited for any more (pg_cancel_backend): it is done on
+ * the server, and not known to be on its standby.  Its text is in the server's language, its function's name is not. */
+static void take_notice(void *arg, const struct pg_result *notice)
 {
-    (void)arg;
-    (void)text;
+    struct caret__link *l = arg;
+    const char *from = caret__pq.field(notice, 'R');
+
+    if (from != NULL && strcmp(from, "SyncRepWaitForLSN") == 0)
+        l->alone = true;
+}
+
+void caret__start_notices(struct caret__link *l, struct pg_conn *c)
+{
+    caret__pq.notices(c, take_notice, l);
 }
 
 /* Seconds, as libpq takes it; 0: for ever. */
@@ -161,7 +171,7 @@ struct pg_conn *caret__start(struct caret__link *l, const char *const *keys, con
     caret__away();
     c = caret__pq.start(keys, values, 1);
     if (c != NULL)
-        caret__pq.notices(c, say_nothing, NULL);
+        caret__start_notices(l, c);
     if (c != NULL && caret__pq.status(c) != CARET__PQ_BAD)
         make(l, c);
     caret__back();

@@ -196,6 +196,25 @@ say 'db:tp(function() db:set("^a", db:get "^a" + 1) db.node("^b"):kill() end) re
 is '4 nil' "also in a transaction"
 quiet
 
+# ------------------------------------------------ a standby that is not there
+
+# An operator ends the wait: PostgreSQL says OK to the program then, with a warning.
+ask "$url?caret_timeout=0" # else it would be found out in any case, after a while
+may "alter system set synchronous_standby_names = 'nobody'" && pg_reload s
+echo "for i = 1, math.huge do db:set('^s', i) if io.open '$dir/stop' then return 'done' end end" >&6
+waits_for() { [ "$(pg_sql s "select count(*) from pg_stat_activity where wait_event = 'SyncRep' and query like '%$1'")" = 1 ]; }
+soon waits_for ''
+may "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'"
+soon waits_for 'returning state'
+note $? "a commit that is ended in its wait for a standby is not acknowledged"
+: >"$dir/stop"
+may "alter system reset synchronous_standby_names" && pg_reload s
+heard
+is 'done' "but when it is there"
+say 'return db:get "^s" + 0 > 0'
+is true "and it was done"
+quiet
+
 # ------------------------------------------------------------------ tables
 
 ask "$url"
