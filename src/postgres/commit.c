@@ -85,7 +85,13 @@ static struct caret__param param_of(struct caret__bytes b)
     return (struct caret__param){b.data, b.len};
 }
 
-static int add_lists(struct caret__pg_conn *c, const struct caret__store_op *ops, size_t n, bool sets)
+static struct caret__param token_of(const struct caret__pg_conn *c)
+{
+    return (struct caret__param){c->token, sizeof c->token};
+}
+
+static int add_lists(struct caret__pg_conn *c, const struct caret__store_op *ops, size_t n, bool sets,
+                     bool token)
 {
     caret__pg_array_begin(&c->a);
     caret__pg_array_begin(&c->b);
@@ -94,26 +100,49 @@ static int add_lists(struct caret__pg_conn *c, const struct caret__store_op *ops
         if (sets)
             caret__pg_array_add(&c->b, ops[i].value);
     }
-    struct caret__param lists[] = {caret__pg_array_end(&c->a), caret__pg_array_end(&c->b)};
+    struct caret__param lists[] = {caret__pg_array_end(&c->a), caret__pg_array_end(&c->b), token_of(c)};
     if (lists[0].data == NULL || lists[1].data == NULL)
         return caret__fail(CARET_E_NOMEM, "no memory for %zu changes", n);
-    caret__link_add(&c->data, sets ? CARET__SQL_SETS : CARET__SQL_DELETE, lists);
+    caret__link_add(&c->data,
+                    !sets   ? CARET__SQL_DELETE
+                    : token ? CARET__SQL_SETS_LAST
+                            : CARET__SQL_SETS,
+                    lists);
     return CARET_OK;
+}
+
+static void add_one(struct caret__pg_conn *c, const struct caret__store_op *op, bool token)
+{
+    caret__link_add(&c->data,
+                    op->kind == CARET__STORE_KILL ? CARET__SQL_KILL
+                    : token                       ? CARET__SQL_SET_LAST
+                                                  : CARET__SQL_SET,
+                    (struct caret__param[]){param_of(op->key), param_of(op->value), token_of(c)});
+}
+
+/* The token goes with the last statement, if that sets; other products get one that is plain. */
+static bool takes_token(const struct caret__pg_conn *c, const struct changes *w)
+{
+    return w->token && w->n != 0 && w->ops[w->n - 1].kind == CARET__STORE_SET &&
+           c->db->product == CARET__PG_POSTGRES;
 }
 
 static int add_changes(struct caret__pg_conn *c, const struct changes *w)
 {
+    bool taken = takes_token(c, w);
     int rc = CARET_OK;
 
     for (size_t i = 0, end; rc == CARET_OK && i < w->n; i = end) {
         const struct caret__store_op *op = &w->ops[i];
         end = op->kind == CARET__STORE_KILL ? i + 1 : run_of(w, i);
-        if (op->kind == CARET__STORE_KILL || (op->kind == CARET__STORE_SET && end == i + 1))
-            caret__link_add(&c->data, op->kind == CARET__STORE_SET ? CARET__SQL_SET : CARET__SQL_KILL,
-                            (struct caret__param[]){param_of(op->key), param_of(op->value)});
+        bool set = op->kind == CARET__STORE_SET, token = taken && end == w->n;
+        if (op->kind == CARET__STORE_KILL || (set && end == i + 1))
+            add_one(c, op, token);
         else
-            rc = add_lists(c, op, end - i, op->kind == CARET__STORE_SET);
+            rc = add_lists(c, op, end - i, set, token);
     }
+    if (rc == CARET_OK && w->token && !taken)
+        caret__link_add(&c->data, CARET__SQL_TOKEN, (struct caret__param[]){token_of(c)});
     return rc;
 }
 
@@ -144,11 +173,9 @@ static int send_all(struct caret__pg_conn *c, const struct changes *w)
         caret__link_add(&c->data, CARET__SQL_BEGIN, NULL);
     if (sync)
         caret__link_add(&c->data, CARET__SQL_WAIT_DISK, NULL);
-    int rc = add_changes(c, w);
-    if (rc == CARET_OK && w->token) {
+    if (w->token)
         next_token(c);
-        caret__link_add(&c->data, CARET__SQL_TOKEN, &(struct caret__param){c->token, sizeof c->token});
-    }
+    int rc = add_changes(c, w);
     if (closed)
         caret__link_add(&c->data, rc == CARET_OK ? CARET__SQL_COMMIT : CARET__SQL_ROLLBACK, NULL);
     int ran = caret__link_run(&c->data);

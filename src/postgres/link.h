@@ -43,6 +43,7 @@ enum {
 /* The statements: sql.c has their texts. */
 enum caret__sql {
     CARET__SQL_BEGIN,
+    CARET__SQL_BEGIN_SHORT,
     CARET__SQL_BEGIN_READS,
     CARET__SQL_BEGIN_SAFE,
     CARET__SQL_LASTS,
@@ -66,6 +67,8 @@ enum caret__sql {
     CARET__SQL_DOWN_LOCK,
     CARET__SQL_SET,
     CARET__SQL_SETS,
+    CARET__SQL_SET_LAST,
+    CARET__SQL_SETS_LAST,
     CARET__SQL_DELETE,
     CARET__SQL_KILL,
     CARET__SQL_TOKEN,

@@ -32,6 +32,8 @@ static int make_texts(struct caret__pg_db *db)
         int from = i;
         if (db->standby && (i == CARET__SQL_BEGIN || i == CARET__SQL_BEGIN_SAFE))
             from = CARET__SQL_BEGIN_READS; /* there is no other way to read there */
+        else if (i == CARET__SQL_BEGIN && db->product == CARET__PG_POSTGRES && !db->pooled)
+            from = CARET__SQL_BEGIN_SHORT;
         free(db->way.texts[i]);
         if (asprintf(&db->way.texts[i], caret__sqls[from].text, db->way.schema) < 0) {
             db->way.texts[i] = NULL;

@@ -5,6 +5,9 @@
  * the server: what is here is understood by whatever speaks PostgreSQL's protocol.  pg_terminate_backend and advisory
  * locks are used only where the profile says so (open.c).
  *
+ * Of a commit the last statement inserts the token (commit.c).  If it is one that sets, it does both: a statement less
+ * is a tenth of what a commit costs the server.
+ *
  * One key next to another is asked for by a statement with as little to be bound and weighed as there can be.
  *
  * Keys alone are read from the index.  Pages give no value over 4,096 bytes, only its length: a walk that wants it
@@ -30,10 +33,15 @@ enum { BYTEA = 17, BYTEAS = 1001, INT4 = 23, INT8 = 20, TEXT = 25 };
     }
 #define NEXT(what)     "select " what " from " NODES " where k >= $1 order by k limit 1", {BYTEA}, 1
 #define PREVIOUS(what) "select " what " from " NODES " where k < $1 order by k desc limit 1", {BYTEA}, 1
+#define TOKEN(p)       "insert into %1$s.tokens(t, state) values (" p ", 'c')"
 #define OVER           "on conflict (k) do update set v = excluded.v"
 
 const struct caret__sql_text caret__sqls[CARET__SQLS] = {
     [CARET__SQL_BEGIN] = {"caret_b", "begin isolation level serializable", {0}, 0},
+    [CARET__SQL_BEGIN_SHORT] = {"caret_b",
+                                "begin",
+                                {0},
+                                0}, /* where connections are serializable by themselves */
     [CARET__SQL_BEGIN_READS] = {"caret_br", "begin isolation level repeatable read read only", {0}, 0},
     [CARET__SQL_BEGIN_SAFE] = {"caret_bs", "begin isolation level serializable read only deferrable", {0}, 0},
     [CARET__SQL_LASTS] = {"caret_la", "set local idle_in_transaction_session_timeout = 0", {0}, 0},
@@ -68,9 +76,18 @@ const struct caret__sql_text caret__sqls[CARET__SQLS] = {
                          "insert into " NODES " select * from unnest($1, $2) " OVER,
                          {BYTEAS, BYTEAS},
                          2},
+    [CARET__SQL_SET_LAST] = {"caret_sl",
+                             "with t as (" TOKEN("$3") ") insert into " NODES " values ($1, $2) " OVER,
+                             {BYTEA, BYTEA, BYTEA},
+                             3},
+    [CARET__SQL_SETS_LAST] = {"caret_ssl",
+                              "with t as (" TOKEN("$3") ") insert into " NODES
+                                                        " select * from unnest($1, $2) " OVER,
+                              {BYTEAS, BYTEAS, BYTEA},
+                              3},
     [CARET__SQL_DELETE] = {"caret_de", "delete from " NODES " where k = any($1)", {BYTEAS}, 1},
     [CARET__SQL_KILL] = {"caret_k", "delete from " NODES " where k >= $1 and k < $2", {BYTEA, BYTEA}, 2},
-    [CARET__SQL_TOKEN] = {"caret_t", "insert into %1$s.tokens(t, state) values ($1, 'c')", {BYTEA}, 1},
+    [CARET__SQL_TOKEN] = {"caret_t", TOKEN("$1"), {BYTEA}, 1},
     [CARET__SQL_RESOLVE] = {"caret_re",
                             "insert into %1$s.tokens(t, state) values ($1, 'a') on conflict (t) do update "
                             "set at = now() returning state",
