@@ -30,10 +30,10 @@ static int make_texts(struct caret__pg_db *db)
 {
     for (int i = 0; i < CARET__SQLS; i++) {
         int from = i;
-        if (db->standby && (i == CARET__SQL_BEGIN || i == CARET__SQL_BEGIN_SAFE))
-            from = CARET__SQL_BEGIN_READS; /* there is no other way to read there */
-        else if (i == CARET__SQL_BEGIN && db->product == CARET__PG_POSTGRES && !db->pooled)
+        if (i == CARET__SQL_BEGIN && db->product == CARET__PG_POSTGRES && !db->pooled)
             from = CARET__SQL_BEGIN_SHORT;
+        else if (db->standby && (i == CARET__SQL_BEGIN || i == CARET__SQL_BEGIN_SAFE))
+            from = CARET__SQL_BEGIN_READS; /* there is no other way to read there */
         free(db->way.texts[i]);
         if (asprintf(&db->way.texts[i], caret__sqls[from].text, db->way.schema) < 0) {
             db->way.texts[i] = NULL;
@@ -46,7 +46,7 @@ static int make_texts(struct caret__pg_db *db)
 /*
  * What a new connection is told.  The first two columns name the server's process; libpq knows a pooler's number.  A
  * role or a database may have settings of its own: what we rely on is told, and first of all where `=` and the
- * functions are looked for.
+ * functions are looked for.  One that only reads may come to a standby later on, where there is no SERIALIZABLE.
  *
  * A client whose machine is gone is noticed by the server after 11 seconds, as it is with us (connect.c): its locks are
  * others' then.  Of the connection that holds locks that is so also while an answer is on its way; the other one may
@@ -58,7 +58,7 @@ static void write_session(struct caret__pg_db *db, char *text, size_t cap, const
              "select (select backend_start::pg_catalog.text from pg_catalog.pg_stat_activity "
              "where pid operator(pg_catalog.=) pg_catalog.pg_backend_pid()), pg_catalog.pg_backend_pid(), "
              "pg_catalog.set_config(name, value, false) from (values ('search_path', 'pg_catalog'), "
-             "('default_transaction_isolation', '%s'), ('default_transaction_read_only', '%s'), "
+             "('default_transaction_isolation', %s), ('default_transaction_read_only', '%s'), "
              "('synchronous_commit', case when '%s' operator(pg_catalog.=) 'off' then 'off' "
              "when pg_catalog.current_setting('synchronous_commit') operator(pg_catalog.=) 'off' then 'on' "
              "else pg_catalog.current_setting('synchronous_commit') end), "
@@ -85,9 +85,13 @@ static void make_sessions(struct caret__pg_db *db)
         memcpy(db->names_session, db->session, sizeof db->session);
         return;
     }
-    write_session(db, db->session, sizeof db->session, db->standby ? "repeatable read" : "serializable",
-                  false);
-    write_session(db, db->names_session, sizeof db->names_session, "read committed", true);
+    write_session(
+        db, db->session, sizeof db->session,
+        db->read_only
+            ? "case when pg_catalog.pg_is_in_recovery() then 'repeatable read' else 'serializable' end"
+            : "'serializable'",
+        false);
+    write_session(db, db->names_session, sizeof db->names_session, "'read committed'", true);
 }
 
 /* ---- what it is ---- */
@@ -147,9 +151,12 @@ static int find_product(struct caret__pg_db *db, struct caret__link *l)
     note_product(db, text);
     if (db->product == CARET__PG_POSTGRES && caret__pq.version(l->pq) < OLDEST)
         return caret__fail(CARET_E_VERSION, "%s: it is %s; 14 is the oldest", db->head.shown, db->server);
-    if (db->product == CARET__PG_POSTGRES && db->read_only)
-        rc = ask_text(db, l, "select pg_is_in_recovery()", text, sizeof text);
-    db->standby = rc == CARET_OK && db->product == CARET__PG_POSTGRES && db->read_only && text[0] == 't';
+    if (db->product == CARET__PG_POSTGRES)
+        rc = ask_text(db, l, "select pg_catalog.pg_is_in_recovery()", text, sizeof text);
+    db->standby = rc == CARET_OK && db->product == CARET__PG_POSTGRES && text[0] == 't';
+    if (db->standby && !db->read_only)
+        rc = caret__fail(CARET_E_READONLY, "%s: it is a standby, which can only be opened for reading",
+                         db->head.shown);
     return rc;
 }
 
@@ -188,7 +195,9 @@ static int refuse_citus(struct caret__pg_db *db, struct caret__link *l)
 static int probe(struct caret__pg_db *db, struct caret__link *l)
 {
     char order[8] = "", isolation[40] = "";
-    int rc = ask_text(db, l, "select '\\x00ff'::bytea < '\\x01'::bytea and '\\x7f'::bytea < '\\x80'::bytea",
+    int rc = ask_text(db, l,
+                      "select E'\\\\x00ff'::bytea < E'\\\\x01'::bytea and "
+                      "E'\\\\x7f'::bytea < E'\\\\x80'::bytea",
                       order, sizeof order);
 
     if (rc == CARET_OK && order[0] != 't')
