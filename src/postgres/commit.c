@@ -287,20 +287,18 @@ static int do_changes(struct caret__pg_conn *c, const struct changes *w)
 {
     uint64_t until = 0;
     unsigned waits = 0;
-    int rc = CARET_OK;
 
     for (unsigned n = 0;; n++) {
         if (caret__unlikely(c->data.pq == NULL)) {
             if (w->seen)
                 return CARET_RESTART;
-            until = until != 0 ? until : caret__now_ns() + c->db->way.patience_ns;
             c->data.stoppable = true; /* nothing was sent, or nothing of it was done */
-            rc = caret__link_ensure(&c->data, until);
+            bool connected = caret__pg_reconnect(c, &until);
             c->data.stoppable = false;
-            if (rc != CARET_OK || caret__now_ns() >= until)
+            if (!connected)
                 return caret__pg_fail(c, &c->data, CARET__LINK_LOST);
         }
-        rc = once(c, w, &waits);
+        int rc = once(c, w, &waits);
         if (rc != CARET_NONE)
             return rc;
         caret__pg_pause(c, n);

@@ -188,6 +188,17 @@ void caret__pg_close_batch(struct caret__pg_conn *c)
         caret__link_add(&c->data, CARET__SQL_COMMIT, NULL);
 }
 
+bool caret__pg_reconnect(struct caret__pg_conn *c, uint64_t *until)
+{
+    uint64_t now = caret__now_ns();
+
+    if (*until == 0)
+        *until = now + c->db->way.patience_ns;
+    else if (now >= *until)
+        return false;
+    return caret__link_ensure(&c->data, *until) == CARET_OK;
+}
+
 static bool is_locked(const struct caret__link *l)
 {
     return strcmp(l->state, "55P03") == 0;
@@ -237,8 +248,7 @@ static int read_until_done(struct caret__pg_conn *c, int (*add)(struct caret__pg
         if (c->broken)
             return CARET_RESTART;
         if (caret__unlikely(c->data.pq == NULL) && !seen) {
-            until = until != 0 ? until : caret__now_ns() + c->db->way.patience_ns;
-            if (caret__link_ensure(&c->data, until) != CARET_OK || caret__now_ns() >= until)
+            if (!caret__pg_reconnect(c, &until))
                 return caret__pg_fail(c, &c->data, CARET__LINK_LOST);
         }
         caret__pg_open_batch(c);

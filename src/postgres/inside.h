@@ -136,6 +136,10 @@ void caret__pg_abandon(struct caret__pg_conn *c);
 /* A pause before the n-th try: longer each time, never the same. */
 void caret__pg_pause(struct caret__pg_conn *c, unsigned n);
 
+/* Have a connection again after a loss.  *until (0 before the first one): a loss after that is not made good any more;
+ * but a connection that was had, however late, is used.  False: why is in the link. */
+bool caret__pg_reconnect(struct caret__pg_conn *c, uint64_t *until);
+
 /* How long a statement waits for what another session has locked: sooner than the server counts as silent. */
 static inline unsigned caret__pg_locked_ms(const struct caret__pg_db *db)
 {
