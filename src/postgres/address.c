@@ -91,15 +91,18 @@ static int read_own(struct caret__pg_address *a, const char *p, size_t n)
 }
 
 /* How long to try again, from libpq's own parameter. */
-static void read_patience(struct caret__pg_address *a, const char *p, size_t n)
+static int read_patience(struct caret__pg_address *a, const char *p, size_t n)
 {
     const char *v;
     size_t len;
 
     if (!is_param(p, n, "connect_timeout", &v, &len))
-        return;
+        return CARET_OK;
+    if (len == 0 || strspn(v, "0123456789") < len)
+        return caret__fail(CARET_E_INVALID, "connect_timeout=%.*s: seconds", (int)len, v);
     unsigned long s = strtoul(v, NULL, 10);
     a->patience_ns = caret__min64(s > 0 ? s : 1, 86400) * 1000000000u;
+    return CARET_OK;
 }
 
 static void append(char *to, char *sep, const char *p, size_t n)
@@ -120,10 +123,9 @@ static int read_params(struct caret__pg_address *a, const char *p)
 
     for (; *p != '\0'; p += n + (p[n] == '&')) {
         n = strcspn(p, "&");
-        int rc = n != 0 ? read_own(a, p, n) : CARET_OK;
-        if (rc < 0)
-            return rc;
-        read_patience(a, p, n);
+        int rc = n != 0 ? read_own(a, p, n) : CARET_OK, bad = rc < 0 ? rc : read_patience(a, p, n);
+        if (bad != CARET_OK)
+            return bad;
         if (rc == CARET_NONE)
             append(a->plain, &plain, p, n);
     }

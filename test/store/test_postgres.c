@@ -691,6 +691,7 @@ static void what_an_address_can_not_say_is_refused(void **state)
     assert_refused("caret_prefix=A", CARET_E_INVALID, "caret_prefix=A");
     assert_refused("caret_prepare=2", CARET_E_INVALID, "0 or 1");
     assert_refused("caret_changes=1", CARET_E_UNSUPPORTED, "caret_changes");
+    assert_refused("connect_timeout=1m", CARET_E_INVALID, "connect_timeout=1m");
     assert_refused("caret_color=1", CARET_E_INVALID, "caret_color=1");
     assert_refused("color=1", CARET_E_OPEN, "color");
     assert_refused("user=nobody_at_all", CARET_E_OPEN, "nobody_at_all");
