@@ -251,8 +251,8 @@ a_case("a wait ends: its time, CLIENT UNBLOCK, CLIENT KILL, its connection", fun
         one:write("CARET.LOCK", "WITHIN", i == 1 and "0.05" or 60, "^oaks")
         one:write("PING")
     end
-    blocked(c, 4)
     is({list[1]:read(), list[1]:read()}, {null, "PONG"})
+    blocked(c, 4)
     is({c("CLIENT", "UNBLOCK", ids[2]), c("CLIENT", "UNBLOCK", ids[3], "ERROR"), c("CLIENT", "UNBLOCK",
         ids[1])},
         {1, 1, 0})
