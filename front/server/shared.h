@@ -15,6 +15,7 @@
  * | tracked  | each worker its bit, by fetch_or | all, after each commit | meet/tracking.h has its protocol |
  * | lock_wait | its worker                | all     | node/lock.h has its protocol          |
  * | access, credit | all                  | all     | keys/access.h, keys/evict.h say it    |
+ * | rated, rate | any, of its time        | INFO    | admin/rates.h has its protocol        |
  * | mail     | the supervisor, once       | all     | nothing: they are numbers of sockets   |
  *
  * `lock` is a robust mutex: its next owner goes on when a process dies with it.  What it guards are texts
@@ -74,6 +75,12 @@ struct serve__place {
     char bytes[264];
 };
 
+/* Sums over all workers at a time, in milliseconds since 1970: admin/rates.h. */
+enum { SERVE__RATES = 16 };
+struct serve__rate {
+    serve__counter at, commands, in, out;
+};
+
 /* A client that waits for a lock: node/lock.h. */
 enum { SERVE__LOCK_WAITS = 1024 };
 struct serve__lock_wait {
@@ -119,7 +126,9 @@ struct serve__shared {
     serve__counter flushes;                       /* how often all of a database was deleted */
     serve__counter no_cron;                       /* 1: DEBUG PAUSE-CRON 1 */
     serve__counter all_in_scripts;                /* 1: DEBUG SET-DISABLE-DENY-SCRIPTS 1 */
-    bool never_syncs;                             /* the server was started with `appendfsync no` */
+    serve__counter rated;                         /* when the last was taken of: */
+    struct serve__rate rate[SERVE__RATES];
+    bool never_syncs; /* the server was started with `appendfsync no` */
     int nworkers;
     char config_file[4096]; /* the path from which config was read, or "" */
     struct {

@@ -5,6 +5,7 @@
  * waits for one that sends without end.
  */
 #include "server/worker.h"
+#include "server/admin/rates.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -232,6 +233,7 @@ void serve__worker_turn(struct serve__worker *w)
     serve__tracking_refresh(w);
     serve__worker_clock(w);
     atomic_store_explicit(&w->stats->turned, (uint64_t)w->now, memory_order_relaxed);
+    serve__rates_turn(w);
     serve__config_refresh(w);
     serve__disk_mode(w);
     int wakes = serve__blocked_turn(w, TICK);

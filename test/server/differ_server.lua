@@ -1,13 +1,15 @@
 -- Commands of connection and server: what they answer, and what they refuse.
 local function any(list) return function() return list[math.random(#list)] end end
 return {
-    makers = { -- parameters that mean nothing here, or nothing to these commands
+    -- Parameters that mean nothing here, or nothing to these commands.
+    makers = {
         parameter = any({"hz", "HZ", "shutdown-on-sigterm", "shutdown-on-sigint", "lazyfree-lazy-eviction",
             "maxmemory-samples", "repl-timeout", "repl-backlog-size", "repl-backlog-ttl",
             "oom-score-adj-values", "active-defrag-threshold-lower", "active-defrag-ignore-bytes",
             "stream-node-max-bytes", "repl-diskless-load", "loglevel"}),
-        setting = any({"YES", "no", "save now", "nosave save", "DEFAULT", "force", "0", "1", "10mb", "-1",
-            "x", "", "0 200 800", "5 6", "1 2 99999", "99999999999999999999", "600", "2000", "SwapDB", "Notice"}),
+        setting = any({"YES", "no", "save now", "nosave save", "DEFAULT", "force", "0", "1", "10mb",
+            "-1", "x", "", "0 200 800", "5 6", "1 2 99999", "99999999999999999999", "600", "2000",
+            "SwapDB", "Notice"}),
     },
     "config set parameter setting", "config set parameter setting", "config get parameter",
     "config set parameter setting parameter setting",

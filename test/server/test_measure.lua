@@ -107,4 +107,33 @@ case("MEMORY and LOLWUT answer", function(c)
     is(c("LOLWUT"):match("^Redis ver%. "), "Redis ver. ")
 end)
 
+local function info(c, section)
+    local t, n = {}, 0
+    for name, value in c("INFO", section):gmatch("([%w_|]+):([^\r]*)") do
+        assert(t[name] == nil, name .. " is there twice")
+        t[name], n = value, n + 1
+    end
+    return t, n
+end
+
+case("INFO has each field once, and what is done a second and by the processor of all workers", function(c)
+    local all, n = info(c, "everything")
+    assert(n > 190 and all.used_memory_rss_human:match("^[%d.]+M$"), "fields of Redis")
+    local list = check.spread(4)
+    check.wait(function()
+        for _, one in ipairs(list) do
+            for _ = 1, 50 do one("PING") end
+        end
+        return tonumber(info(c, "stats").instantaneous_ops_per_sec) > 0
+            and tonumber(info(c, "cpu").used_cpu_user) + tonumber(info(c, "cpu").used_cpu_sys) > 0
+    end)
+    local before = info(c, "cpu")
+    for _, one in ipairs(list) do -- whichever is asked: it never goes back
+        local now = info(one, "cpu")
+        assert(tonumber(now.used_cpu_user) >= tonumber(before.used_cpu_user), "a worker's own time")
+        before = now
+    end
+    closed(list)
+end)
+
 check.run()

@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "server/admin/measure.h"
+#include "server/admin/process.h"
+#include "server/admin/rates.h"
 #include "server/dispatch.h"
 #include "server/keys/evict.h"
 #include "server/meet/pubsub.h"
@@ -33,11 +34,12 @@ static void add_server(struct serve__call *q, struct serve__buffer *b)
         b,
         "process_id:%d\r\nprocess_supervised:no\r\nrun_id:%s\r\ntcp_port:%s\r\nserver_time_usec:%" PRId64
         "\r\nuptime_in_seconds:%" PRIu64 "\r\nuptime_in_days:%" PRIu64
-        "\r\nhz:10\r\nconfigured_hz:10\r\nlru_clock:%" PRIu64 "\r\nexecutable:caret-server\r\n"
+        "\r\nhz:%s\r\nconfigured_hz:%s\r\nlru_clock:%" PRIu64 "\r\nexecutable:caret-server\r\n"
         "config_file:%s\r\nio_threads_active:0\r\nworker:%d\r\nworkers:%d\r\nworker_restarts:%" PRIu64 "\r\n",
         (int)q->w->shared->supervisor, q->w->shared->run_id, q->w->config.text[SERVE__CFG_port],
-        q->now * 1000, up, up / 86400, (uint64_t)(q->now / 1000) & 0xffffff, q->w->shared->config_file,
-        q->w->index, q->w->shared->nworkers, (uint64_t)q->w->shared->restarts);
+        q->now * 1000, up, up / 86400, q->w->config.text[SERVE__CFG_hz], q->w->config.text[SERVE__CFG_hz],
+        (uint64_t)(q->now / 1000) & 0xffffff, q->w->shared->config_file, q->w->index, q->w->shared->nworkers,
+        (uint64_t)q->w->shared->restarts);
 }
 
 static void add_clients(struct serve__call *q, struct serve__buffer *b)
@@ -66,6 +68,15 @@ static const char *human(char text[32], uint64_t bytes)
     return text;
 }
 
+/* Fields that Redis has, and of which there is nothing here. */
+static void add_zeros(struct serve__buffer *b, const char *names)
+{
+    for (int len; *names != 0; names += len + strspn(names + len, " ")) {
+        len = (int)strcspn(names, " ");
+        serve__buffer_print(b, "%.*s:0\r\n", len, names);
+    }
+}
+
 /* Scripts that workers were given are the children of ^redisL. */
 static uint64_t count_scripts(struct serve__call *q)
 {
@@ -84,28 +95,38 @@ static void add_memory(struct serve__call *q, struct serve__buffer *b)
     int64_t libraries = 0, functions = 0;
     if (serve__functions_count != NULL)
         serve__functions_count(q, &libraries, &functions);
-    char text[3][32];
+    char text[5][32];
     caret_stats s = {.size = sizeof s};
     caret_stat(q->w->db, &s);
     uint64_t used = serve__memory_used(q->w), most = (uint64_t)q->w->config.n[SERVE__CFG_maxmemory];
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
+    uint64_t resident = serve__process_memory(q->w->shared), peak = q->w->shared->peak;
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     serve__buffer_print(
         b,
-        "used_memory:%" PRIu64 "\r\nused_memory_human:%s\r\nused_memory_rss:%ld\r\n"
-        "used_memory_peak:%" PRIu64 "\r\nused_memory_peak_human:%s\r\nused_memory_dataset:%" PRIu64
-        "\r\ntotal_system_memory:%" PRIu64 "\r\nused_memory_lua:0\r\n"
+        "used_memory:%" PRIu64 "\r\nused_memory_human:%s\r\nused_memory_rss:%" PRIu64
+        "\r\nused_memory_rss_human:%s\r\nused_memory_peak:%" PRIu64
+        "\r\nused_memory_peak_human:%s\r\nused_memory_peak_perc:%.2f%%\r\nused_memory_dataset:%" PRIu64
+        "\r\ntotal_system_memory:%" PRIu64 "\r\ntotal_system_memory_human:%s\r\nused_memory_lua:0\r\n"
         "used_memory_scripts:0\r\nnumber_of_cached_scripts:%" PRIu64 "\r\nnumber_of_functions:%" PRId64
         "\r\nnumber_of_libraries:%" PRId64 "\r\nmaxmemory:%s\r\nmaxmemory_human:%s\r\nmaxmemory_policy:%s\r\n"
         "mem_fragmentation_ratio:1.00\r\nmem_not_counted_for_evict:0\r\nmem_clients_normal:0\r\n"
         "mem_allocator:libc\r\n"
         "active_defrag_running:0\r\nlazyfree_pending_objects:0\r\nlazyfreed_objects:0\r\n"
         "file_bytes:%" PRIu64 "\r\n",
-        used, human(text[0], used), u.ru_maxrss * 1024, (uint64_t)q->w->shared->peak,
-        human(text[1], q->w->shared->peak), (s.pages - s.free_pages) * 4096,
-        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE), count_scripts(q), functions,
-        libraries, q->w->config.text[SERVE__CFG_maxmemory], human(text[2], most),
+        used, human(text[0], used), resident, human(text[3], resident), peak, human(text[1], peak),
+        peak > 0 ? 100.0 * (double)used / (double)peak : 0.0, (s.pages - s.free_pages) * 4096, machine,
+        human(text[4], machine), count_scripts(q), functions, libraries,
+        q->w->config.text[SERVE__CFG_maxmemory], human(text[2], most),
         q->w->config.text[SERVE__CFG_maxmemory_policy], s.pages * 4096);
+    add_zeros(b, "used_memory_overhead used_memory_startup used_memory_vm_eval used_memory_scripts_eval "
+                 "used_memory_vm_functions used_memory_vm_total used_memory_functions allocator_allocated "
+                 "allocator_active allocator_resident allocator_frag_bytes allocator_rss_bytes "
+                 "rss_overhead_bytes mem_fragmentation_bytes mem_total_replication_buffers "
+                 "mem_replication_backlog mem_clients_slaves mem_cluster_links mem_aof_buffer");
+    serve__buffer_print(b, "used_memory_dataset_perc:100.00%%\r\nused_memory_lua_human:0B\r\n"
+                           "used_memory_vm_total_human:0B\r\nused_memory_scripts_human:0B\r\n"
+                           "allocator_frag_ratio:1.00\r\nallocator_rss_ratio:1.00\r\n"
+                           "rss_overhead_ratio:1.00\r\n");
 }
 
 static void add_persistence(struct serve__call *q, struct serve__buffer *b)
@@ -124,17 +145,22 @@ static void add_persistence(struct serve__call *q, struct serve__buffer *b)
         "\r\nlog_syncs:%" PRIu64 "\r\n",
         SERVE__SUM(q->w->shared, dirty) - q->w->shared->saved_dirty, (uint64_t)q->w->shared->saved,
         (uint64_t)q->w->shared->saves, committed, durable, SERVE__SUM(q->w->shared, syncs));
+    add_zeros(b, "current_cow_size current_cow_size_age current_save_keys_processed current_save_keys_total "
+                 "rdb_last_cow_size rdb_last_load_keys_expired rdb_last_load_keys_loaded aof_rewrites "
+                 "aof_rewrites_consecutive_failures module_fork_in_progress module_fork_last_cow_size");
+    serve__buffer_print(b, "current_fork_perc:0.00\r\n");
 }
 
 static void add_stats(struct serve__call *q, struct serve__buffer *b)
 {
     struct serve__shared *s = q->w->shared;
+    struct serve__rates r = serve__rates_now(s, q->now);
     serve__buffer_print(
         b,
         "total_connections_received:%" PRIu64 "\r\ntotal_commands_processed:%" PRIu64
-        "\r\ninstantaneous_ops_per_sec:0\r\ntotal_net_input_bytes:%" PRIu64
-        "\r\ntotal_net_output_bytes:%" PRIu64 "\r\ninstantaneous_input_kbps:0.00\r\n"
-        "instantaneous_output_kbps:0.00\r\nrejected_connections:%" PRIu64
+        "\r\ninstantaneous_ops_per_sec:%.0f\r\ntotal_net_input_bytes:%" PRIu64
+        "\r\ntotal_net_output_bytes:%" PRIu64 "\r\ninstantaneous_input_kbps:%.2f\r\n"
+        "instantaneous_output_kbps:%.2f\r\nrejected_connections:%" PRIu64
         "\r\nsync_full:0\r\nsync_partial_ok:0\r\nsync_partial_err:0\r\nexpired_keys:%" PRIu64
         "\r\nexpired_stale_perc:0.00\r\nexpired_time_cap_reached_count:0\r\nevicted_keys:%" PRIu64
         "\r\nevicted_clients:%" PRIu64 "\r\nkeyspace_hits:%" PRIu64 "\r\nkeyspace_misses:%" PRIu64
@@ -144,12 +170,20 @@ static void add_stats(struct serve__call *q, struct serve__buffer *b)
         "\r\ntracking_total_prefixes:%" PRIu64
         "\r\nunexpected_error_replies:0\r\ntotal_error_replies:%" PRIu64
         "\r\ntotal_reads_processed:0\r\ntotal_writes_processed:0\r\n",
-        SERVE__SUM(s, accepted), SERVE__SUM(s, commands), SERVE__SUM(s, bytes_in), SERVE__SUM(s, bytes_out),
-        SERVE__SUM(s, refused), SERVE__SUM(s, expired_keys), SERVE__SUM(s, evicted_keys),
-        SERVE__SUM(s, evicted_clients), SERVE__SUM(s, hits), SERVE__SUM(s, misses),
-        serve__topics_count(q, SERVE__CHANNEL), serve__topics_count(q, SERVE__PATTERN),
-        serve__topics_count(q, SERVE__SHARD), SERVE__SUM(s, mail_dropped), SERVE__SUM(s, tracked_keys),
-        SERVE__SUM(s, tracked_items), SERVE__SUM(s, tracked_prefixes), SERVE__SUM(s, errors));
+        SERVE__SUM(s, accepted), SERVE__SUM(s, commands), r.commands, SERVE__SUM(s, bytes_in),
+        SERVE__SUM(s, bytes_out), r.in / 1024, r.out / 1024, SERVE__SUM(s, refused),
+        SERVE__SUM(s, expired_keys), SERVE__SUM(s, evicted_keys), SERVE__SUM(s, evicted_clients),
+        SERVE__SUM(s, hits), SERVE__SUM(s, misses), serve__topics_count(q, SERVE__CHANNEL),
+        serve__topics_count(q, SERVE__PATTERN), serve__topics_count(q, SERVE__SHARD),
+        SERVE__SUM(s, mail_dropped), SERVE__SUM(s, tracked_keys), SERVE__SUM(s, tracked_items),
+        SERVE__SUM(s, tracked_prefixes), SERVE__SUM(s, errors));
+    add_zeros(b, "total_net_repl_input_bytes total_net_repl_output_bytes expire_cycle_cpu_milliseconds "
+                 "total_eviction_exceeded_time current_eviction_exceeded_time migrate_cached_sockets "
+                 "slave_expires_tracked_keys active_defrag_hits active_defrag_misses active_defrag_key_hits "
+                 "active_defrag_key_misses total_active_defrag_time current_active_defrag_time "
+                 "dump_payload_sanitizations io_threaded_reads_processed io_threaded_writes_processed "
+                 "reply_buffer_shrinks reply_buffer_expands");
+    serve__buffer_print(b, "instantaneous_input_repl_kbps:0.00\r\ninstantaneous_output_repl_kbps:0.00\r\n");
 }
 
 static void add_replication(struct serve__call *q, struct serve__buffer *b)
@@ -163,13 +197,22 @@ static void add_replication(struct serve__call *q, struct serve__buffer *b)
         q->w->shared->run_id);
 }
 
+/* Of all workers. */
 static void add_cpu(struct serve__call *q, struct serve__buffer *b)
 {
-    struct rusage u;
+    double user, kernel;
+    serve__process_time(q->w->shared, &user, &kernel);
+    serve__buffer_print(b,
+                        "used_cpu_sys:%.6f\r\nused_cpu_user:%.6f\r\nused_cpu_sys_children:0.000000\r\n"
+                        "used_cpu_user_children:0.000000\r\nused_cpu_sys_main_thread:%.6f\r\n"
+                        "used_cpu_user_main_thread:%.6f\r\n",
+                        kernel, user, kernel, user);
+}
+
+static void add_modules(struct serve__call *q, struct serve__buffer *b)
+{
     (void)q;
-    getrusage(RUSAGE_SELF, &u);
-    serve__buffer_print(b, "used_cpu_sys:%ld.%06ld\r\nused_cpu_user:%ld.%06ld\r\n", (long)u.ru_stime.tv_sec,
-                        (long)u.ru_stime.tv_usec, (long)u.ru_utime.tv_sec, (long)u.ru_utime.tv_usec);
+    (void)b;
 }
 
 static void add_commandstats(struct serve__call *q, struct serve__buffer *b)
@@ -248,6 +291,7 @@ static const struct section {
                 {"stats", "Stats", add_stats, false},
                 {"replication", "Replication", add_replication, false},
                 {"cpu", "CPU", add_cpu, false},
+                {"modules", "Modules", add_modules, false},
                 {"commandstats", "Commandstats", add_commandstats, true},
                 {"errorstats", "Errorstats", add_errorstats, false},
                 {"latencystats", "Latencystats", add_latencystats, true},
