@@ -82,9 +82,13 @@ struct serve__rate {
 };
 
 /* A client that waits for a lock: node/lock.h. */
-enum { SERVE__LOCK_WAITS = 1024 };
+enum { SERVE__LOCK_WAITS = 1024, SERVE__LOCK_ABOVE = 6, SERVE__LOCK_HELD = 8, SERVE__LOCK_HELD_ABOVE = 24 };
 struct serve__lock_wait {
     serve__counter ticket, name; /* ticket 0: none */
+    uint32_t n_above, n_held, n_held_above;
+    uint64_t above[SERVE__LOCK_ABOVE];           /* of the name: the nodes above it */
+    uint64_t held[SERVE__LOCK_HELD];             /* what the client holds, */
+    uint64_t held_above[SERVE__LOCK_HELD_ABOVE]; /* and the nodes above that */
 };
 
 /* The script that runs for longest of those of a worker that take long: handoff.h. */

@@ -264,6 +264,50 @@ a_case("a wait ends: its time, CLIENT UNBLOCK, CLIENT KILL, its connection", fun
     for _, one in ipairs(list) do one:close() end
 end)
 
+a_case("of clients that wait for each other the last is told, over all workers", function(c)
+    local list = check.spread(4)
+    local function lock(i, ...) is(list[i]("CARET.LOCK", ...), 1) end
+    lock(1, "^oaks", 1, 5)
+    lock(2, "^oaks", 2)
+    lock(3, "^pines")
+    lock(3, "^birches")
+    list[1]:write("CARET.LOCK", "^oaks", 2, 7) -- below what the second has
+    blocked(c, 1)
+    list[2]:write("CARET.LOCK", "WITHIN", 60, "^pines")
+    blocked(c, 2)
+    list[4]:write("CARET.LOCK", "^pines") -- holds nothing, so it is in no ring
+    blocked(c, 3)
+    local answer = list[3]("CARET.LOCK", "WITHIN", 60, "^oaks", 1) -- above what the first has
+    is(answer.error:match("^%S+"), "DEADLOCK")
+    is(list[3]("CARET.LOCK", "WITHIN", 0, "^oaks", 1), null)
+    is(list[3]("CARET.UNLOCK"), 2)
+    is(list[2]:read(), 1) -- those who hold something go first
+    is(list[2]("CARET.UNLOCK"), 2)
+    is({list[1]:read(), list[4]:read()}, {1, 1})
+    for _, one in ipairs(list) do one:close() end
+end)
+
+-- Two that begin to wait at one moment may not see each other then.
+a_case("one of two that wait for each other at one moment is told", function()
+    local a, b = unpack(check.spread(2))
+    for _ = 1, 200 do
+        is({a("CARET.LOCK", "^oaks"), b("CARET.LOCK", "^pines")}, {1, 1})
+        a:write("CARET.LOCK", "^pines")
+        b:write("CARET.LOCK", "^oaks")
+        local told, other = a, b
+        check.wait(function()
+            if b:ready(0) then told, other = b, a end
+            return told:ready(0)
+        end)
+        is(told:read().error:match("^%S+"), "DEADLOCK")
+        is(other:ready(0), false)
+        is(told("CARET.UNLOCK"), 1)
+        is({other:read(), other("CARET.UNLOCK")}, {1, 2})
+    end
+    a:close()
+    b:close()
+end)
+
 a_case("a worker that is killed lets go of what its clients held", function(c)
     local function worker(one) return one("INFO", "server"):match "worker:(%d+)" end
     local list = check.spread(4)

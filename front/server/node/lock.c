@@ -14,9 +14,12 @@
 #include "server/node/node.h"
 
 enum { LOOK = 100 };
+static const char ring[] =
+    "DEADLOCK waiting would never end: clients that wait for each other hold this lock";
 
 struct held {
-    uint64_t name, count;
+    struct serve__lock_name name;
+    uint64_t count;
 };
 
 /* Of a connection. */
@@ -27,38 +30,42 @@ struct serve__locks {
     struct serve__conn *c;
     struct serve__locks *next; /* of those that wait, by ticket */
     bool waits, silent;
-    int64_t until; /* milliseconds since 1970; 0: for ever */
-    uint64_t name; /* that it waits for */
+    int64_t until;                /* milliseconds since 1970; 0: for ever */
+    struct serve__lock_name name; /* that it waits for */
     struct serve__lock_wait *row;
     caret_node_buf *node;
 };
 
-static uint64_t hash(const caret_slice *parts, int n)
+static struct serve__lock_name name_of(const caret_slice *parts, int n)
 {
+    struct serve__lock_name name = {0};
     uint64_t h = 0xcbf29ce484222325u;
     for (int i = 0; i < n; i++) {
         for (size_t k = 0; k < parts[i].len; k++)
             h = (h ^ (unsigned char)parts[i].data[k]) * 0x100000001b3u;
         h = (h ^ (parts[i].len + 256)) * 0x100000001b3u;
+        if (i < n - 1 && i < SERVE__LOCK_ABOVE)
+            name.above[name.n++] = h | 1;
     }
-    return h | 1;
+    name.hash = h | 1;
+    return name;
 }
 
 static struct held *held_of(struct serve__locks *l, uint64_t name)
 {
     for (size_t i = 0; i < l->nheld; i++)
-        if (l->held[i].name == name)
+        if (l->held[i].name.hash == name)
             return &l->held[i];
     return NULL;
 }
 
 /* One more of a name that was taken; its count. */
-static uint64_t note_held(struct serve__locks *l, uint64_t name)
+static uint64_t note_held(struct serve__locks *l, const struct serve__lock_name *name)
 {
-    struct held *h = held_of(l, name);
+    struct held *h = held_of(l, name->hash);
     if (h == NULL) { /* there is room: make_room() */
         h = &l->held[l->nheld++];
-        *h = (struct held){name, 0};
+        *h = (struct held){*name, 0};
     }
     return ++h->count;
 }
@@ -160,7 +167,23 @@ static void leave_line(struct serve__worker *w, struct serve__locks *l)
     l->c->flags &= ~(unsigned)SERVE__CONN_BLOCKED;
 }
 
-static bool enter_line(struct serve__worker *w, struct serve__locks *l, uint64_t name)
+/* What it waits for and holds, for those who look for a ring. */
+static void write_row(const struct serve__locks *l)
+{
+    struct serve__lock_wait *row = l->row;
+    row->n_above = l->name.n;
+    memcpy(row->above, l->name.above, sizeof row->above);
+    row->n_held = row->n_held_above = 0;
+    for (size_t i = 0; i < l->nheld && i < SERVE__LOCK_HELD; i++) {
+        const struct serve__lock_name *held = &l->held[i].name;
+        row->held[row->n_held++] = held->hash;
+        for (unsigned k = 0; k < held->n && row->n_held_above < SERVE__LOCK_HELD_ABOVE; k++)
+            row->held_above[row->n_held_above++] = held->above[k];
+    }
+    atomic_store_explicit(&row->name, l->name.hash, memory_order_relaxed);
+}
+
+static bool enter_line(struct serve__worker *w, struct serve__locks *l, const struct serve__lock_name *name)
 {
     struct serve__locks **p = &w->lock_first;
     if ((l->row = free_row(w)) == NULL)
@@ -169,10 +192,10 @@ static bool enter_line(struct serve__worker *w, struct serve__locks *l, uint64_t
         p = &(*p)->next;
     *p = l;
     l->next = NULL;
-    l->name = name;
+    l->name = *name;
     l->waits = true;
     l->silent = (l->c->flags & (SERVE__CONN_REPLY_OFF | SERVE__CONN_REPLY_SKIP)) != 0;
-    atomic_store_explicit(&l->row->name, name, memory_order_relaxed);
+    write_row(l);
     atomic_store_explicit(&l->row->ticket, atomic_fetch_add(&w->shared->next_ticket, 1) + 1,
                           memory_order_release);
     serve__add(&w->stats->lock_waits, 1);
@@ -191,14 +214,16 @@ static void finish(struct serve__worker *w, struct serve__locks *l, int rc)
     size_t mark = serve__reply_mark(r);
     leave_line(w, l);
     if (rc == CARET_OK) {
-        r->sink->integer(r, (int64_t)note_held(l, l->name));
+        r->sink->integer(r, (int64_t)note_held(l, &l->name));
     } else if (rc == CARET_LOCK_TIMEOUT) {
         r->sink->null(r);
     } else {
         char text[256];
-        bool asked = rc == CARET_E_INTERRUPTED;
-        int n = snprintf(text, sizeof text, "%s%s", asked ? "" : "ERR ",
-                         asked ? "UNBLOCKED client unblocked via CLIENT UNBLOCK" : caret_message());
+        const char *known = rc == CARET_E_INTERRUPTED ? "UNBLOCKED client unblocked via CLIENT UNBLOCK"
+                            : rc == CARET_DEADLOCK    ? ring
+                                                      : NULL;
+        int n = snprintf(text, sizeof text, "%s%s", known != NULL ? "" : "ERR ",
+                         known != NULL ? known : caret_message());
         r->sink->error(r, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
         serve__measure_error_now(w, text);
     }
@@ -225,9 +250,11 @@ static void try_all(struct serve__worker *w)
     memset(seen, 0, sizeof seen);
     for (struct serve__locks *l = w->lock_first, *next; l != NULL; l = next) {
         next = l->next;
-        if (seen_before(seen, l->name) && l->nheld == 0)
+        if (seen_before(seen, l->name.hash) && l->nheld == 0)
             continue;
-        int rc = attempt(w, l, l->name, l->row->ticket);
+        int rc = attempt(w, l, l->name.hash, l->row->ticket);
+        if (rc == CARET_LOCK_TIMEOUT && l->nheld > 0 && serve__lock_ring(w->shared, l->row))
+            rc = CARET_DEADLOCK;
         if (rc != CARET_LOCK_TIMEOUT)
             finish(w, l, rc);
     }
@@ -328,11 +355,15 @@ static int read_within(struct serve__call *q, const caret_slice *text, bool *wai
 }
 
 /* It is not free: wait. */
-static int wait_for(struct serve__call *q, struct serve__locks *l, uint64_t name)
+static int wait_for(struct serve__call *q, struct serve__locks *l, const struct serve__lock_name *name)
 {
     if (!enter_line(q->w, l, name))
         return serve__fail(q, "ERR too many clients of this worker wait for locks");
-    int rc = attempt(q->w, l, name, l->row->ticket);
+    int rc = attempt(q->w, l, name->hash, l->row->ticket);
+    if (rc == CARET_LOCK_TIMEOUT && l->nheld > 0 && serve__lock_ring(q->w->shared, l->row)) {
+        leave_line(q->w, l);
+        return serve__fail(q, ring);
+    }
     if (rc == CARET_LOCK_TIMEOUT) {
         q->w->due = q->w->now + LOOK < q->w->due ? q->w->now + LOOK : q->w->due;
         if (l->until != 0 && l->until < q->w->due)
@@ -359,14 +390,14 @@ int serve__cmd_caret_lock(struct serve__call *q)
         rc = serve__node_to_lock(q, l->node, o.name, q->argc);
     if (rc != CARET_OK)
         return rc;
-    uint64_t name = hash(q->argv + o.name, q->argc - o.name);
+    struct serve__lock_name name = name_of(q->argv + o.name, q->argc - o.name);
     l->until = until;
-    rc = attempt(q->w, l, name, UINT64_MAX);
+    rc = attempt(q->w, l, name.hash, UINT64_MAX);
     if (rc == CARET_OK)
-        return serve__integer(q, (int64_t)note_held(l, name));
+        return serve__integer(q, (int64_t)note_held(l, &name));
     if (rc != CARET_LOCK_TIMEOUT)
         return rc;
-    return wait ? wait_for(q, l, name) : serve__null(q);
+    return wait ? wait_for(q, l, &name) : serve__null(q);
 }
 
 static int unlock_all(struct serve__call *q, struct serve__locks *l)
@@ -392,7 +423,7 @@ int serve__cmd_caret_unlock(struct serve__call *q)
     int rc = serve__node_of(q, &n, 1, q->argc);
     if (rc != CARET_OK)
         return rc;
-    struct held *h = l != NULL ? held_of(l, hash(q->argv + 1, q->argc - 1)) : NULL;
+    struct held *h = l != NULL ? held_of(l, name_of(q->argv + 1, q->argc - 1).hash) : NULL;
     if (h == NULL)
         return serve__integer(q, 0);
     if ((rc = caret_unlock(l->session, &n.node)) != CARET_OK)
