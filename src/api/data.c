@@ -323,14 +323,10 @@ static inline void remember_leaf(caret_session *s, struct caret__leaf *l, const 
                                  uint64_t before)
 {
     struct caret__edge *g = &s->leaves.edge;
-    struct caret__last *last = &s->leaves.last;
 
     if (spot->version == 0)
         return;
-    if (last->version == before && last->pgno == spot->pgno) {
-        last->version = spot->version;
-        last->pos = spot->pos;
-    }
+    caret__last_changed(&s->leaves.last, spot->pgno, before, spot->version, spot->pos);
     l->pgno = spot->pgno;
     l->version = spot->version;
     if (spot->kept && g->version == before && g->pgno == spot->pgno)

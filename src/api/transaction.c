@@ -259,7 +259,8 @@ static int one_if_valid(void *ctx, const uint8_t *old, size_t old_len, const uin
     return CARET_OK;
 }
 
-/* A transaction that only sets one node goes the way of a plain set: in place if it can. */
+/* A transaction that only sets one node goes the way of a plain set: in place if it can.  The next one that reads what
+ * this one wrote, as many do, finds it beside the last key. */
 static int commit_one(caret_session *s, struct caret__batch *b, uint64_t *lsn)
 {
     struct one one = {.s = s};
@@ -274,7 +275,10 @@ static int commit_one(caret_session *s, struct caret__batch *b, uint64_t *lsn)
         spot = b->spots[0];
     else if (r->count != 0) /* likely the leaf that was read last */
         spot = (struct caret__spot){r->set[r->last].version, r->set[r->last].pgno, 0, CARET__SPOT_LEAF, 0};
+    uint64_t before = spot.version;
     int rc = caret__commit_set(s->e, &spot, one.op.key, one.op.klen, NULL, 0, one_if_valid, &one, lsn);
+    if (rc == CARET_OK && spot.version != 0)
+        caret__last_changed(&s->leaves.last, spot.pgno, before, spot.version, spot.pos);
     return rc == CARET_ROLLBACK ? CARET_RESTART : rc;
 }
 

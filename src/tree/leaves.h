@@ -268,4 +268,14 @@ static inline __attribute__((always_inline)) int caret__find_leaf(struct caret__
     return CARET_OK;
 }
 
+/* A commit of our own at that position of the leaf, which had the version `before`, gave it a new one. */
+static inline void caret__last_changed(struct caret__last *last, uint32_t pgno, uint64_t before,
+                                       uint64_t version, unsigned pos)
+{
+    if (last->version == before && last->pgno == pgno) {
+        last->version = version;
+        last->pos = pos;
+    }
+}
+
 #endif

@@ -33,7 +33,10 @@ static void empty(struct caret__reads *r)
         r->size = 0;
         return;
     }
-    memset(r->set, 0, r->size * sizeof *r->set);
+    if (r->count == 1) /* most transactions: `last` is the place of the only one */
+        r->set[r->last] = (struct caret__read){0};
+    else
+        memset(r->set, 0, r->size * sizeof *r->set);
 }
 
 void caret__reads_begin(struct caret__reads *r, uint64_t point)
@@ -58,8 +61,8 @@ static inline bool unchanged(const struct caret__pager *pg, uint32_t pgno, uint6
 
 bool caret__reads_valid(const struct caret__pager *pg, const struct caret__reads *r)
 {
-    if (r->count == 0)
-        return true;
+    if (r->count <= 1) /* most transactions: `last` is the place of the only one */
+        return r->count == 0 || unchanged(pg, r->set[r->last].pgno, r->set[r->last].version);
     for (uint32_t i = 0; i < r->size; i++)
         if (r->set[i].pgno != 0 && !unchanged(pg, r->set[i].pgno, r->set[i].version))
             return false;
