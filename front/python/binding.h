@@ -132,7 +132,6 @@ struct caret__py_state {
     PyObject *decimal; /* the class, once it was needed */
     PyObject *current_task, *running_loop;
     PyObject *lazy[3]; /* classes: of coroutines and generators, once they were needed */
-    PyObject *empty;   /* tuple */
     PyObject *value_name;
     struct caret__py_core *cores;
     bool exiting;

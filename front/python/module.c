@@ -59,9 +59,8 @@ static int execute(PyObject *module)
 
     if (caret__py_start_sessions() < 0 || PyModule_AddStringConstant(module, "VERSION", caret_version()) < 0)
         return -1;
-    st->empty = PyTuple_New(0);
     st->value_name = PyUnicode_InternFromString("value");
-    if (st->empty == NULL || st->value_name == NULL || caret__py_add_errors(module, st) < 0 ||
+    if (st->value_name == NULL || caret__py_add_errors(module, st) < 0 ||
         caret__py_add_view(module, st) < 0)
         return -1;
     if (caret__py_add_node(module, st) < 0 || caret__py_add_iter(module, st) < 0)
@@ -93,7 +92,6 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(st->running_loop);
     for (int i = 0; i < 3; i++)
         Py_VISIT(st->lazy[i]);
-    Py_VISIT(st->empty);
     Py_VISIT(st->value_name);
     return 0;
 }
@@ -118,7 +116,6 @@ static int clear(PyObject *module)
     Py_CLEAR(st->running_loop);
     for (int i = 0; i < 3; i++)
         Py_CLEAR(st->lazy[i]);
-    Py_CLEAR(st->empty);
     Py_CLEAR(st->value_name);
     return 0;
 }

@@ -338,7 +338,7 @@ static PyObject *run_frame(struct frame *f, int flags, PyObject *body, PyObject 
     if (begin(f, flags) < 0)
         return NULL;
     do {
-        result = PyObject_Call(body, args, kw);
+        result = args == NULL ? PyObject_CallNoArgs(body) : PyObject_Call(body, args, kw);
         if (result != NULL)
             result = refused(f->o->state, body, result);
         v = settle(f, &result);
@@ -346,17 +346,37 @@ static PyObject *run_frame(struct frame *f, int flags, PyObject *body, PyObject 
     return result;
 }
 
+/* What the body is called with; NULL in `args`: nothing at all.  -1: an exception is set. */
+static int call_arguments(PyObject *const *given, Py_ssize_t n, PyObject *names, PyObject **args,
+                          PyObject **kw)
+{
+    Py_ssize_t named = names == NULL ? 0 : PyTuple_Size(names);
+
+    *args = *kw = NULL;
+    if (n == 0 && named == 0)
+        return 0;
+    if ((*args = PyTuple_New(n)) == NULL || (named != 0 && (*kw = PyDict_New()) == NULL))
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        PyTuple_SetItem(*args, i, Py_NewRef(given[i]));
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PyDict_SetItem(*kw, PyTuple_GetItem(names, i), given[n + i]) < 0)
+            return -1;
+    return 0;
+}
+
 /* run(body, *args, **kw): call it in a transaction, as often as it takes; what it returns */
-static PyObject *run(PyObject *self, PyObject *args, PyObject *kw)
+static PyObject *run(PyObject *self, PyObject *const *given, Py_ssize_t n, PyObject *names)
 {
     struct frame f = {.o = (struct caret__py_owner *)self, .most = NO_LIMIT};
-    Py_ssize_t n = PyTuple_Size(args);
-    PyObject *rest = n == 1 ? Py_NewRef(f.o->state->empty) : PyTuple_GetSlice(args, 1, n);
+    PyObject *args, *kw, *result = NULL;
 
     if (n < 1)
-        caret__py_type_error("run() takes a function, and its arguments");
-    PyObject *result = n < 1 || rest == NULL ? NULL : run_frame(&f, 0, PyTuple_GetItem(args, 0), rest, kw);
-    Py_XDECREF(rest);
+        return caret__py_type_error("run() takes a function, and its arguments");
+    if (call_arguments(given + 1, n - 1, names, &args, &kw) == 0)
+        result = run_frame(&f, 0, given[0], args, kw);
+    Py_XDECREF(args);
+    Py_XDECREF(kw);
     return result;
 }
 
@@ -514,7 +534,7 @@ PyObject *caret__py_restore_locals(PyObject *self, PyObject *on)
 
 #define FAST(f) (PyCFunction)(void (*)(void)) f, METH_FASTCALL
 PyMethodDef caret__py_transaction_methods[] = {
-    {"run", (PyCFunction)(void (*)(void))run, METH_VARARGS | METH_KEYWORDS,
+    {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL | METH_KEYWORDS,
      "run(body, *args, **kw): call it in a transaction, as often as it takes"},
     {"_run", FAST(run_with), NULL},
     {"level", get_level, METH_NOARGS, "How many transactions are open here, one within the other."},
