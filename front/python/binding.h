@@ -56,7 +56,8 @@ enum {
     CARET__PY_PENDING = 2, /* a conflict was told, and the transaction did not begin again yet */
     CARET__PY_FORKED = 4,  /* a transaction of the parent process was open */
     CARET__PY_SHARED = 8,  /* asleep in a call of another thread */
-    CARET__PY_LEFT = 16    /* a frame of it was left, which is to be told: transaction.c */
+    CARET__PY_LEFT = 16,   /* a frame of it was left, which is to be told: transaction.c */
+    CARET__PY_TASK = 32 /* a task of asyncio has a transaction open, and others may run: only it may go on */
 };
 
 /* A thread, as long as something knows it. */
@@ -75,8 +76,8 @@ struct caret__py_link {
     struct caret__py_core *core;
     struct caret__py_link *next;
     struct caret__py_thread *thread; /* NULL: it is of no thread */
-    void *task;                      /* of asyncio, in which its transaction was begun */
-    uint64_t frame[CARET__PY_NEST];  /* the numbers of those that are open; 0: it was left */
+    void *task; /* of asyncio, in which its transaction was begun: with the trouble TASK */
+    uint64_t frame[CARET__PY_NEST]; /* the numbers of those that are open; 0: it was left */
 };
 
 struct caret__py_core {
@@ -344,6 +345,8 @@ int caret__py_add_log(PyObject *module, struct caret__py_state *st);
 
 extern PyMethodDef caret__py_transaction_methods[], caret__py_lock_methods[], caret__py_node_lock_methods[];
 extern PyMethodDef caret__py_admin_methods[];
+/* The trouble TASK: does another task run, or none?  Then it is told. */
+bool caret__py_other_task(struct caret__py_owner *o, struct caret__py_link *l);
 /* The trouble LEFT: roll back what can be, and tell it. */
 void *caret__py_tell_left(struct caret__py_owner *o, struct caret__py_link *l);
 /* No frame above `depth` is open any more, nor one that was left at the top of the others. */

@@ -60,8 +60,7 @@ static int execute(PyObject *module)
     if (caret__py_start_sessions() < 0 || PyModule_AddStringConstant(module, "VERSION", caret_version()) < 0)
         return -1;
     st->value_name = PyUnicode_InternFromString("value");
-    if (st->value_name == NULL || caret__py_add_errors(module, st) < 0 ||
-        caret__py_add_view(module, st) < 0)
+    if (st->value_name == NULL || caret__py_add_errors(module, st) < 0 || caret__py_add_view(module, st) < 0)
         return -1;
     if (caret__py_add_node(module, st) < 0 || caret__py_add_iter(module, st) < 0)
         return -1;

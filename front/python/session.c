@@ -293,7 +293,10 @@ struct caret__py_link *caret__py_link_slow(struct caret__py_owner *o)
     }
     if (l->trouble != 0) {
         caret__py_park(o->state); /* exit may have begun while the link was made */
-        return trouble(o, l);
+        if (!(l->trouble & CARET__PY_CLOSED) && caret__py_other_task(o, l))
+            return NULL;
+        if (l->trouble != CARET__PY_TASK)
+            return trouble(o, l);
     }
     caret__py_here.current = l;
     return l;

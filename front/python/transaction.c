@@ -17,6 +17,10 @@
  * the link by that.  If it is another thread's, the frame is only marked as left (0 in the table), and that one is told
  * (trouble LEFT) at its next call, or at the end of a frame: what was done since is rolled back by its own thread, and
  * it gets Misuse, as it counts on it.  Frames may still be open above one that was left: it goes when it is the top.
+ *
+ * The body of a `with` may await, and other tasks of asyncio run in this thread meanwhile.  As long as the outermost
+ * frame is such a task's, the link has the trouble TASK: each call looks which task it is, and tells another one.  A
+ * function can't await, so run() has no such look.
  */
 #include "python/binding.h"
 
@@ -65,36 +69,36 @@ static void *task_now(struct caret__py_state *st)
     return task;
 }
 
-static int other_task(struct caret__py_owner *o, struct caret__py_link *l)
+bool caret__py_other_task(struct caret__py_owner *o, struct caret__py_link *l)
 {
-    if (l->task == NULL || l->task == task_now(o->state))
-        return 0;
+    if (!(l->trouble & CARET__PY_TASK) || l->task == task_now(o->state))
+        return false;
     caret__py_raise_text(o->state, CARET_E_INTXN,
                          "INTXN: await inside a transaction: another task of this thread has one open");
-    return 1;
+    return true;
 }
 
 /* ----------------------------------------------------------- frames */
 
-static int begin(struct frame *f, int flags)
+static inline int begin(struct frame *f, int flags)
 {
-    f->l = caret__py_link(f->o);
-    if (f->l == NULL || (f->l->depth > 0 && other_task(f->o, f->l)))
+    struct caret__py_link *l = f->l = caret__py_link(f->o);
+
+    if (l == NULL)
         return -1;
-    int rc = caret_begin(f->l->s, flags);
+    int rc = caret_begin(l->s, flags);
     if (rc != CARET_OK) {
         caret__py_raise(f->o, rc);
         return -1;
     }
-    if (f->l->depth == 0)
-        f->l->task = NULL;
-    f->number = f->l->frame[f->l->depth++] = ++f->l->core->frames;
-    f->level = f->l->depth;
+    unsigned depth = l->depth;
+    f->number = l->frame[depth] = ++l->core->frames;
+    f->level = l->depth = depth + 1;
     return 0;
 }
 
 /* Is it open? */
-static bool is_open(const struct frame *f)
+static inline bool is_open(const struct frame *f)
 {
     return f->l->depth >= f->level && f->l->frame[f->level - 1] == f->number;
 }
@@ -109,7 +113,7 @@ void caret__py_down_to(struct caret__py_link *l, unsigned depth)
         if (caret_rollback(l->s) != CARET_OK)
             break;
     if (depth == 0)
-        l->trouble &= ~(unsigned)(CARET__PY_PENDING | CARET__PY_FORKED);
+        l->trouble &= ~(unsigned)(CARET__PY_PENDING | CARET__PY_FORKED | CARET__PY_TASK);
 }
 
 /* Roll back this frame and what its body left open.  An exception that is set stays. */
@@ -256,16 +260,18 @@ static enum verdict left(struct frame *f, PyObject **result)
 
 /* ----------------------------------------------------------- the end of a frame */
 
-static enum verdict committed(struct frame *f, PyObject **result)
+static inline enum verdict committed(struct frame *f, PyObject **result)
 {
     struct caret__py_link *l = f->l;
 
-    if (other_task(f->o, l))
+    if (caret__py_other_task(f->o, l))
         return failed(f, result);
     caret__py_here.current = l;
     int rc = caret_commit(l->s);
     if (__builtin_expect(rc == CARET_OK, 1)) {
         l->depth = f->level - 1;
+        if (l->depth == 0 && l->trouble != 0)
+            l->trouble &= ~(unsigned)CARET__PY_TASK;
         return COMMITTED;
     }
     if (rc == CARET_RESTART)
@@ -275,7 +281,7 @@ static enum verdict committed(struct frame *f, PyObject **result)
 }
 
 /* What comes of a frame.  *result is what the body returned; NULL: an exception is set. */
-static enum verdict settle(struct frame *f, PyObject **result)
+static inline enum verdict settle(struct frame *f, PyObject **result)
 {
     struct caret__py_link *l = f->l;
 
@@ -307,7 +313,7 @@ static int load_lazy(struct caret__py_state *st)
 }
 
 /* Is it one of them?  -1: an exception is set. */
-static int is_lazy(struct caret__py_state *st, PyObject *result)
+static inline int is_lazy(struct caret__py_state *st, PyObject *result)
 {
     PyObject *type = (PyObject *)Py_TYPE(result);
 
@@ -317,7 +323,7 @@ static int is_lazy(struct caret__py_state *st, PyObject *result)
 }
 
 /* Such a body did nothing yet: it would run after the commit.  NULL: so it is refused. */
-static PyObject *refused(struct caret__py_state *st, PyObject *body, PyObject *result)
+static inline PyObject *refused(struct caret__py_state *st, PyObject *body, PyObject *result)
 {
     int lazy = is_lazy(st, result);
 
@@ -400,8 +406,8 @@ uint64_t caret__py_begin_frame(struct caret__py_owner *o, int flags)
 
     if (begin(&f, flags) < 0)
         return 0;
-    if (f.level == 1)
-        f.l->task = task_now(o->state);
+    if (f.level == 1 && (f.l->task = task_now(o->state)) != NULL)
+        f.l->trouble |= CARET__PY_TASK;
     return f.number;
 }
 

@@ -210,6 +210,15 @@ class Together(Case):
         self.assertEqual(self.n.tree(), "only")
         self.n.settree({1: {"a": 1, "b": 2}, 2: {"a": 3}})
         self.assertEqual(list(self.n.records()), [{"sub1": 1, "a": "1", "b": "2"}, {"sub1": 2, "a": "3"}])
+        with self.assertRaisesRegex(TypeError, "levels"):
+            self.n.records("x")
+
+    def test_two_keys_of_one_child_are_refused(self):
+        self.n.settree({"before": 1})
+        for tree in ({7: "a", "7": "b"}, {"x": {b"k": 1, "k": 2}}, {1.5: {}, "1.5": {}}):
+            with self.assertRaisesRegex(caret.InvalidError, "two keys"):
+                self.n.settree(tree)
+        self.assertEqual(self.n.tree(), {"before": "1"})
 
 
 class Views(Case):

@@ -107,6 +107,8 @@ class Expire(Case):
             self.assertEqual((other.memoize(square)(3), len(calls)), (9, 2))
         self.assertTrue(kept.forget(3))
         self.assertEqual((kept(3), len(calls)), (9, 3))
+        with self.assertRaisesRegex(TypeError, "expire="):
+            self.db.memoize(60)
 
     def test_cachelib(self):
         try:

@@ -177,9 +177,11 @@ class Forms(Case):
         def generator():
             yield
 
-        for body in (coroutine, agen, generator):
+        for body in (coroutine, agen, generator, 5):
             with self.assertRaises(TypeError):
                 self.db.transactional(body)
+        with self.assertRaisesRegex(TypeError, "retries"):
+            self.db.attempts(retries="3")
 
     def test_run_refuses_it_too(self):
         """Nothing is left open, nothing done, and nobody is told of a coroutine that was not awaited."""
@@ -641,6 +643,48 @@ class Tasks(Case):
 
         asyncio.run(both())
         self.assertEqual(self.n.value, "1")
+
+    def test_calls_of_other_tasks_do_not_become_part_of_it(self):
+        """Neither is what they set lost with it, nor do they see what it did not commit."""
+        blocks = {"attempts": lambda: self.db.attempts(), "exclusive": lambda: [self.db.exclusive()],
+                  "snapshot": lambda: [self.db.snapshot()]}
+
+        async def one(block, event, fails):
+            for attempt in block():
+                with attempt:
+                    self.assertEqual(self.n["mine"].value, None)
+                    self.db.run(lambda: self.n["mine"].value)
+                    await event.wait()
+                    self.assertEqual(self.n["mine"].value, None)
+                    if fails:
+                        raise KeyError
+
+        async def two():
+            for call in (lambda: self.n.value, lambda: self.n["x"].incr(), lambda: list(self.n), self.db.level,
+                         lambda: self.n.acquire(0), lambda: self.db.snapshot().__enter__()):
+                with self.assertRaisesRegex(caret.Misuse, "await"):
+                    call()
+
+        async def both(block, fails):
+            event = asyncio.Event()
+            task = asyncio.create_task(one(block, event, fails))
+            await asyncio.sleep(0)
+            await asyncio.create_task(two())
+            told = []
+            asyncio.get_running_loop().call_soon(lambda: told.append(self.assertRaises(caret.Misuse, self.n.get)))
+            await asyncio.to_thread(self.n["thread"].incr)      # another thread has a session of its own
+            event.set()
+            await asyncio.gather(task, return_exceptions=True)
+            self.assertEqual(len(told), 1)
+            self.assertEqual(self.db.level(), 0)
+            return await asyncio.create_task(asyncio.to_thread(self.n["x"].get))
+
+        for name, block in blocks.items():
+            for fails in (False, True):
+                with self.subTest(name, fails=fails):
+                    self.assertIsNone(asyncio.run(both(block, fails)))
+                    self.n["x"].value = "free"
+                    del self.n["x"]
 
 
 class Locks(Case):

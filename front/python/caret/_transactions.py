@@ -12,13 +12,17 @@ def _options(sync, retries):
         raise TypeError("sync is True, False or None")
     if retries is None:
         return _FLAGS[sync], FOREVER
+    if not isinstance(retries, int):
+        raise TypeError("retries is a number of restarts, or None")
     if retries < 0:
         raise ValueError("retries is 0 or more, or None")
     return _FLAGS[sync], retries
 
 
 def _refuse(body):
-    """Bodies that can be left in the midst of a transaction."""
+    """Bodies that can be left in the midst of a transaction, and what is not a function."""
+    if not callable(body):
+        raise TypeError("a transaction is a function: @db.transactional, or @db.transactional(retries=3)")
     while not hasattr(body, "__code__") and hasattr(body, "func"):  # functools.partial
         body = body.func
     code = getattr(getattr(body, "__func__", body), "__code__", None)

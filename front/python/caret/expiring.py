@@ -203,6 +203,9 @@ def memoize(node: Any, expire: Optional[float] = None) -> Callable[[Callable[...
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         import inspect
 
+        if not callable(function):
+            raise TypeError("memoize() takes a function: @db.memoize, or @db.memoize(expire=60)")
+
         def key(args: Any, kw: Any) -> bytes:
             name = "%s.%s" % (function.__module__, function.__qualname__)
             return pickle.dumps((name, args, sorted(kw.items())), 4)

@@ -1,5 +1,7 @@
 """Trees as dicts and back, and as rows."""
 
+from ._core import InvalidError
+
 
 def tree(node, depth=None):
     """See Node.tree."""
@@ -31,15 +33,22 @@ def _put(node, data):
         if data is not None:
             node.value = data
         return
+    names = set()
     for sub, below in data.items():
         if sub == "__":
             node.value = below
-        else:
-            _put(node[sub], below)
+            continue
+        child = node[sub]
+        if child.sub in names:
+            raise InvalidError("INVALID: two keys of a dict are the child %r of %s" % (child.sub, node))
+        names.add(child.sub)
+        _put(child, below)
 
 
 def records(node, depth=1):
     """See Node.records."""
+    if not isinstance(depth, int):
+        raise TypeError("records() takes a number of levels")
     if depth < 1:
         raise ValueError("records() takes a number of levels, 1 or more")
     return _records(node, depth, ())
