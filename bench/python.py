@@ -1,5 +1,5 @@
-"""The Python package beside py-lmdb, sqlite3 and YDBPython, as far as they are installed: thread CPU time in nanoseconds,
-net of the empty loop, medians of rounds in turns.
+"""The Python package beside py-lmdb, sqlite3, diskcache and YDBPython, as far as they are installed: thread CPU time in
+nanoseconds, net of the empty loop, medians of rounds in turns.  The bars are those that were set before it was written.
 
     PYTHONPATH=build/python python3 bench/python.py [rounds] [--json]
 """
@@ -7,6 +7,7 @@ net of the empty loop, medians of rounds in turns.
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -109,10 +110,54 @@ def yottadb_rival(folder):
             "ydb txn get+set": lambda: timed_text("tp(both)", names, LOOPS // 10)}
 
 
+def sqlite_rival(folder):
+    import sqlite3
+
+    db = sqlite3.connect(os.path.join(folder, "bench.sqlite"), isolation_level=None)
+    db.execute("pragma journal_mode = wal")
+    db.execute("pragma synchronous = off")
+    db.execute("create table t (k text primary key, v text) without rowid")
+    db.execute("insert into t values ('oaks,1,shadow', '15')")
+    names = dict(run=db.execute)
+    return {"sqlite3 get": lambda: timed_text(
+                "run('select v from t where k = ?', ('oaks,1,shadow',)).fetchone()", names, LOOPS // 10),
+            "sqlite3 set": lambda: timed_text(
+                "run('update t set v = ? where k = ?', ('value', 'oaks,1,shadow'))", names, LOOPS // 10)}
+
+
+def diskcache_rival(folder):
+    import diskcache
+
+    cache = diskcache.Cache(os.path.join(folder, "diskcache"))
+    cache["oaks,1,shadow"] = "15"
+    names = dict(cache=cache)
+    return {"diskcache get": lambda: timed_text("cache['oaks,1,shadow']", names, LOOPS // 20),
+            "diskcache set": lambda: timed_text("cache['oaks,1,shadow'] = 'value'", names, LOOPS // 50)}
+
+
 RATIOS = [("get", "lmdb get", 0.35), ("get", "ydb get()", 0.20), ("get", "ydb Node.value", 0.13),
           ("set", "lmdb put, a txn each", 0.10), ("set", "lmdb put, one txn", 0.5),
           ("two children", "ydb two children", 0.13), ("step", "lmdb step", 0.20), ("items step", "lmdb step", 0.50),
-          ("txn get+set", "ydb txn get+set", 0.18)]
+          ("txn get+set", "ydb txn get+set", 0.18), ("get", "sqlite3 get", None), ("set", "sqlite3 set", None),
+          ("get", "diskcache get", None), ("set", "diskcache set", None)]
+
+
+def import_times():
+    """Milliseconds of `import caret` in new processes, and modules that it needs not load."""
+    code = "import sys, time; a = time.process_time(); import caret; print(time.process_time() - a, *sys.modules)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+            for _ in range(7)]
+    return (statistics.median(float(run[0]) for run in runs) * 1000,
+            sorted({"json", "decimal", "asyncio"} & set(runs[0])))
+
+
+def sizes(net):
+    """Bars that are not ratios: name, figure, bar, unit."""
+    took, loaded = import_times()
+    node = caret.local()["x"]["k" * 15]  # a key of 20 bytes, with name and ends
+    return [("get - METH_NOARGS", net["get"] - net["METH_NOARGS"], 30, "ns"), ("child of each", net["child of each"], 30, "ns"),
+            ("a node, key of 20 bytes", sys.getsizeof(node), 112, "bytes"),
+            ("import caret", took, 5, "ms"), ("needless imports", len(loaded), 0, "")]
 
 
 def reading_threads(folder):
@@ -138,11 +183,15 @@ def reading_threads(folder):
     return statistics.median(gets(4) / gets(1) for _ in range(5))
 
 
+def verdict(figure, bar):
+    return "bar %s  %s" % (bar, "ok" if figure <= bar else "MISSED")
+
+
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 7
     with tempfile.TemporaryDirectory() as folder:
         steps = ours(folder)
-        for rival in (lmdb_rival, yottadb_rival):
+        for rival in (lmdb_rival, yottadb_rival, sqlite_rival, diskcache_rival):
             try:
                 steps.update(rival(folder))
             except ImportError as error:
@@ -156,14 +205,18 @@ def main():
         net = {name: time - (loop if "step" not in name else 0) for name, time in medians.items()}
         ratios = [(a, b, net[a] / net[b], bar) for a, b, bar in RATIOS if b in net]
         threads = reading_threads(folder)
+    absolute = sizes(net)
     if "--json" in sys.argv:
-        print(json.dumps({"ns": net, "ratios": {"%s / %s" % (a, b): r for a, b, r, _ in ratios}, "threads": threads}))
+        print(json.dumps({"ns": net, "ratios": {"%s / %s" % (a, b): r for a, b, r, _ in ratios}, "threads": threads,
+                          "sizes": {name: figure for name, figure, _, _ in absolute}}))
         return
     for name, time in net.items():
         print("%-26s %8.1f ns" % (name, time))
     for a, b, ratio, bar in ratios:
-        print("%-14s / %-22s %6.3f   bar %.2f  %s" % (a, b, ratio, bar, "ok" if ratio <= bar else "MISSED"))
-    print("four threads / one         %6.3f   bar 0.95" % threads)
+        print("%-14s / %-22s %6.3f   %s" % (a, b, ratio, verdict(ratio, bar) if bar is not None else ""))
+    for name, figure, bar, unit in absolute:
+        print("%-39s %6.1f %-5s %s" % (name, figure, unit, verdict(figure, bar)))
+    print("four threads / one         %6.3f   bar 0.95  %s" % (threads, "ok" if threads >= 0.95 else "MISSED"))
 
 
 if __name__ == "__main__":
