@@ -1094,8 +1094,8 @@ CARET_API int caret_log_next(caret_log *log, caret_change *change);
 CARET_API int caret_log_below(caret_log *log, const caret_node *n);
 
 /* The place to go on from: after the last commit all of whose changes were told, or passed over.  A consumer that
- * stores it with what it has done, and begins there again, misses nothing; of the commit that it was in the middle of
- * it is told all changes once more.  0: log is NULL. */
+ * stores it with what it has done, and begins there again, misses nothing; if it was in the middle of a commit, it is
+ * told all changes of that once more.  0: log is NULL. */
 CARET_API uint64_t caret_log_place(const caret_log *log);
 
 /*
