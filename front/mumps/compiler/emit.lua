@@ -268,7 +268,7 @@ local function after(k, ast, n)
     end
     local line = ast.lines[n]
     if line.formals then
-        return format("return H.fall_into(%s)", names.quote(line.label))
+        return format("do local e=H.fall_into(%s) return e end", names.quote(line.label))
     end
     return format("return F.L%d()", n)
 end
