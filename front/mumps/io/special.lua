@@ -66,7 +66,8 @@ local function enter(list, target)
 end
 
 local functions = { ZSEARCH = F.zsearch, ZPARSE = F.zparse, ZTRNLNM = S.ztrnlnm, ZGETJPI = S.zgetjpi,
-    ZSIGPROC = S.zsigproc, ZSOCKET = function(...) return require("mumps.io.zsocket").zsocket(...) end }
+    ZJOBEXAM = function(...) return require("mumps.io.zshow").jobexam(...) end, ZSIGPROC = S.zsigproc,
+    ZSOCKET = function(...) return require("mumps.io.zsocket").zsocket(...) end }
 
 -- Commands get their values in a table.
 local commands = {

@@ -2,6 +2,7 @@
 --
 -- A code has a function that calls put(text) for each line.  Order of "*": I V D L G R, as others print it.
 local B = require "mumps.io.base"
+local C = require "mumps.host"
 local D = require "mumps.io.device"
 
 local Z = {}
@@ -135,6 +136,28 @@ function Z.to(codes, put)
     for _, entry in ipairs(all) do
         put(entry[1], entry[2], entry[3])
     end
+end
+
+local dumps = 0
+
+-- $ZJOBEXAM(template, codes): the file that has the lines now.  It ignores letters that are not codes, and is
+-- not an error if the file can't be written.
+function Z.jobexam(template, codes)
+    local text = require("mumps.values.number").str
+    dumps = dumps + 1
+    local name = ("YDB_JOBEXAM.ZSHOW_DMP_%d_%d"):format(C.caret_mumps__io_pid(), dumps)
+    local path = require("mumps.io.files").zparse(template or "", nil, name)
+    local wanted = codes and text(codes) ~= "" and text(codes):upper() or "*"
+    local lines = {}
+    Z.to(wanted:gsub(".", function(c) return (c == "*" or show[c]) and c or "" end), function(_, _, one)
+        lines[#lines + 1] = one .. "\n"
+    end)
+    local file = io.open(path, "w")
+    if file then
+        file:write(table.concat(lines))
+        file:close()
+    end
+    return path
 end
 
 -- ZSHOW codes, or codes:destination (a reference of mumps.data.ref).
