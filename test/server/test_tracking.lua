@@ -79,9 +79,10 @@ case("all kinds of changes are told", function(c)
     c("MSET", "read", "1", "given", "2")
     quiet(list)
     for _, one in ipairs(list) do one("GET", "p2") end
-    local ms, all_read = 10, nil
+    local ms = 10
     repeat -- until it expires after all have read it
-        ms, all_read = 2 * ms, true
+        local all_read = true
+        ms = 2 * ms
         c("SET", "p2", "v", "PX", ms)
         for _, one in ipairs(list) do
             is(one:read(), invalid("p2"))
