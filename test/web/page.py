@@ -345,6 +345,61 @@ class Tree(Case):
         w.press("Close")
 
 
+class Names(Case):
+    """More variables, and more children of each kind, than one answer has."""
+
+    lines = [f"^g{i:03d}=\"{i}\"" for i in range(130)] + [f"^w(\"{a}{i:03d}\")=\"{i}\"" for a in "abc" for i in range(120)]
+
+    def jump(self, column, text):
+        field = self.w.css(".column header input")[column]
+        field.clear()
+        field.send_keys(text, Keys.ENTER)
+
+    def shown(self, column=-1):
+        return [sub for sub, _ in self.w.rows(column)]
+
+    def test_order_after_another_view(self):
+        """Rows before those that were shown come in their order, also when they are fewer than were asked for."""
+        w = self.w
+        w.at("^w(\"a000\")")
+        until("the last variable", lambda: self.shown(0)[-1:] == ["^w"])
+        w.go("#3n1")
+        w.sees("Start", "main")
+        w.go("#tree")
+        until("the tree", lambda: len(self.shown(0)) > 10)
+        for part in (0, 0.2, 0.4, 0.6, 0.8, 1):
+            w.js("const l = document.querySelector('.list'); l.scrollTop = arguments[0] * l.scrollHeight", part)
+            until("rows", lambda: len(self.shown(0)) > 10)
+            self.assertEqual(self.shown(0), sorted(self.shown(0)))
+        self.assertEqual(self.shown(0)[-1], "^w")
+
+    def test_only_a_prefix(self):
+        """As far as one scrolls."""
+        w = self.w
+        w.at("^w", open=1)
+        until("children", lambda: self.shown()[:1] == ["\"a000\""])
+        self.jump(-1, "b*")
+        until("the prefix", lambda: self.shown()[:1] == ["\"b000\""])
+        w.js("const l = [...document.querySelectorAll('.list')].at(-1); l.scrollTop = l.scrollHeight")
+        until("its last", lambda: self.shown()[-1:] == ["\"b119\""])
+        until("how many", lambda: w.text(".column .count")[-1] == "120")
+        w.js("const l = [...document.querySelectorAll('.list')].at(-1); l.scrollTop = 0")
+        until("its first", lambda: self.shown()[:1] == ["\"b000\""])
+
+    def test_jump_among_variables(self):
+        """Without a ^, to a prefix, to a range; what comes after all leads to the end."""
+        self.w.go("#tree")
+        until("variables", lambda: self.shown(0))
+        self.jump(0, "g07*")
+        until("a prefix", lambda: self.shown(0) == [f"^g{i:03d}" for i in range(70, 80)])
+        self.jump(0, "g010:^g012")
+        until("a range", lambda: self.shown(0) == ["^g010", "^g011", "^g012"])
+        self.jump(0, "q*")
+        self.w.sees("None of those is here", ".column .note")
+        self.jump(0, "zzz")
+        until("the end", lambda: self.shown(0)[-1:] == ["^w"])
+
+
 class Million(Case):
     """A level of a million nodes."""
 

@@ -56,6 +56,16 @@ class Look(unittest.TestCase):
         self.assertEqual(self.subs(limit=4), ["^hostile", "^n", "^odd", "^s"])
         self.assertEqual(self.subs(after="^n", limit=1), ["^odd"])
         self.assertEqual(self.subs(after="^odd", reverse=1, limit=1), ["^n"])
+        self.assertEqual(self.subs(after="^n", reverse=1, limit=4), ["^hostile"])
+        self.assertEqual(self.subs(from_="^o", reverse=1, limit=1), ["^n"])
+        self.assertEqual(self.subs(from_="^i", to="^o"), ["^n"])
+        self.assertEqual(self.subs(from_="^o", to="^i", reverse=1), ["^n"])
+        self.assertEqual(self.subs(prefix="^o"), ["^odd"])
+        self.assertEqual(len(self.subs(at=1)), 1)
+        for query, ends in (({"after": "^hostile", "limit": 1}, (True, True)), ({"after": "^n", "reverse": 1}, (False, True)),
+                            ({"prefix": "^o"}, (False, False)), ({"after": "^zz"}, (True, False))):
+            answer = self.rows(**query)
+            self.assertEqual((answer["before"], answer["more"]), ends, query)
 
     def test_cursors(self):
         self.assertEqual(self.subs(node="^n", limit=2), ["2", "4"])
@@ -64,6 +74,11 @@ class Look(unittest.TestCase):
         self.assertEqual(self.subs(node="^n", after="6", reverse=1, limit=9), ["4", "2"])
         self.assertEqual(self.subs(node="^n", end=1, limit=2), ["59998", "60000"])
         self.assertEqual(self.subs(node="^s", prefix="key29", limit=3), ['"key29"', '"key290"', '"key291"'])
+        self.assertEqual(self.subs(node="^s", prefix="key29", after='"key298"'), ['"key299"'])
+        self.assertEqual(self.subs(node="^s", prefix="key29", after='"key291"', reverse=1), ['"key290"', '"key29"'])
+        self.assertEqual(self.subs(node="^s", prefix="key29", reverse=1, limit=1), ['"key299"'])
+        answer = self.rows(node="^s", prefix="key29", limit=20)
+        self.assertEqual((len(answer["rows"]), answer["before"], answer["more"]), (11, False, False))
         answer = self.rows(node="^n", limit=2)
         self.assertEqual((answer["before"], answer["more"], answer["index"]), (False, True, 0))
 

@@ -36,35 +36,62 @@ local function row(sub, data, value)
     return {sub = sub, d = data, value = keys.value(value)}
 end
 
--- Globals are few: all names, and a part of them.
-local function variables(app, query)
-    local names, from, limit = {}, 1, number(query, "limit", LIMIT, 1, MOST)
-    for name in app.db:variables() do names[#names + 1] = name end
-    local function first(wanted)
-        for i, name in ipairs(names) do
-            if wanted(name) then return i end
+-- Globals are few: all names, and a part of them.  `to` is the last one wanted, as it is for children.
+local function names_of(app, query)
+    local names, prefix, to = {}, query.prefix or "", query.to or ""
+    local function wanted(name)
+        if name:sub(1, #prefix) ~= prefix then return false end
+        if to == "" then return true end
+        if query.reverse then return name >= to end
+        return name <= to
+    end
+    for name in app.db:variables() do
+        if wanted(name) then names[#names + 1] = name end
+    end
+    return names
+end
+
+-- The number of the first name that is; one more than there are: none is.
+local function first_name(names, is)
+    for i, name in ipairs(names) do
+        if is(name) then return i end
+    end
+    return #names + 1
+end
+
+-- The numbers of the first and the last name of the answer.
+local function span_of(names, query, limit)
+    local after, start, n = query.after, query.from, #names
+    if query.reverse then
+        local high = n
+        if after then high = first_name(names, function(name) return name >= after end) - 1
+        elseif start then high = first_name(names, function(name) return name > start end) - 1
         end
-        return #names + 1
+        return math.max(1, high - limit + 1), high
     end
-    if query.index then from = number(query, "index", 0, 0, #names) + 1
-    elseif query.at then from = math.floor(part(query.at) * #names) + 1
-    elseif query["end"] then from = math.max(1, #names - limit + 1)
-    elseif query.after and query.reverse then
-        from = first(function(name) return name >= query.after end) - limit
-    elseif query.after then from = first(function(name) return name > query.after end)
-    elseif query.from or query.prefix then
-        from = first(function(name) return name >= (query.from or query.prefix) end)
+    local low = 1
+    if query.index then low = number(query, "index", 0, 0, n) + 1
+    elseif query.at then low = math.max(1, math.min(n, math.floor(part(query.at) * n) + 1))
+    elseif query["end"] then low = math.max(1, n - limit + 1)
+    elseif after then low = first_name(names, function(name) return name > after end)
+    elseif start then low = first_name(names, function(name) return name >= start end)
     end
-    from = math.max(1, from)
-    local rows = json.list()
-    for i = from, math.min(#names, from + limit - 1) do
+    return low, math.min(n, low + limit - 1)
+end
+
+local function turn(rows)
+    for i = 1, #rows // 2 do rows[i], rows[#rows + 1 - i] = rows[#rows + 1 - i], rows[i] end
+end
+
+local function variables(app, query)
+    local names, rows = names_of(app, query), json.list()
+    local low, high = span_of(names, query, number(query, "limit", LIMIT, 1, MOST))
+    for i = low, high do
         rows[#rows + 1] = row(names[i], app.db:data(names[i]), app.db:get(names[i]))
     end
-    if query.reverse then
-        for i = 1, #rows // 2 do rows[i], rows[#rows + 1 - i] = rows[#rows + 1 - i], rows[i] end
-    end
-    return {node = json.null, place = app.db:place(), rows = rows, more = from + limit <= #names,
-        before = from > 1, index = from - 1, total = #names, exact = true}
+    if query.reverse then turn(rows) end
+    return {node = json.null, place = app.db:place(), rows = rows, more = high < #names, before = low > 1,
+        index = low - 1, total = #names, exact = true}
 end
 
 -- ------------------------------------------------------------------ children
@@ -73,10 +100,9 @@ end
 local function range_of(node, query, limit)
     local reverse = query.reverse and query.reverse ~= "" and true or nil
     local o = {limit = limit, reverse = reverse}
-    if query.prefix and query.prefix ~= "" then
+    if query.prefix and query.prefix ~= "" and not query.after then
         o.prefix = query.prefix
-        if not query.after then return o end
-        o.prefix = nil
+        return o
     end
     local start = query.from and keys.from_subscript(query.from)
     if query.after then
@@ -91,10 +117,19 @@ local function range_of(node, query, limit)
     return o
 end
 
-local function rows_of(node, options)
+-- Is a subscript, nil for none, one of those that are asked for?  A number is never in a prefix.
+local function inside(node, sub, query)
+    local prefix = query.prefix or ""
+    if sub == nil or prefix == "" then return sub ~= nil end
+    return type(sub) == "string" and sub:sub(1, #prefix) == prefix and
+        not keys.subscript(node, sub):find "^[-.%d]"
+end
+
+local function rows_of(node, options, query)
     local rows, first, last = json.list(), nil, nil
     if options then
         for child, value, sub in node:__range(options) do
+            if not inside(node, sub, query) then break end
             rows[#rows + 1] = row(keys.subscript(node, sub), child:__data(), value)
             first, last = first or sub, sub
         end
@@ -115,10 +150,6 @@ local function by_number(app, node, query, limit)
     return sub ~= nil and {from = sub, limit = limit} or nil, at, total, exact and exactly
 end
 
-local function turn(rows)
-    for i = 1, #rows // 2 do rows[i], rows[#rows + 1 - i] = rows[#rows + 1 - i], rows[i] end
-end
-
 -- The same for a place by subscript, whose number is not known.
 local function by_cursor(app, node, query, limit)
     return range_of(node, query, limit), nil, app.ranks:of(node):total()
@@ -131,16 +162,16 @@ function tree.children(app, request)
     local node, limit = keys.node(app.db, query.node), number(query, "limit", LIMIT, 1, MOST)
     local place, numbered = app.db:place(), query.index or query.at or query["end"]
     local options, index, total, exact = (numbered and by_number or by_cursor)(app, node, query, limit)
-    local rows, first, last = rows_of(node, options)
+    local rows, first, last = rows_of(node, options, query)
     if query["end"] then
         turn(rows)
         first, last, index = last, first, math.max(0, total - #rows)
     end
     local low, high = first, last
     if query.reverse and not query["end"] then low, high = last, first end
-    local before = low ~= nil and node:__previous(low) ~= nil
+    local before = low ~= nil and inside(node, node:__previous(low), query)
     if not numbered and low ~= nil and not before then index = 0 end
-    local more = high ~= nil and node:__next(high) ~= nil
+    local more = high ~= nil and inside(node, node:__next(high), query)
     return {node = tostring(node), place = place, rows = rows, more = more, before = before,
         index = index or json.null, total = total, exact = exact}
 end

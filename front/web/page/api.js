@@ -26,6 +26,9 @@ const post = (path, body = {}) => call("POST", path, undefined, body);
 /** ZWR of a child: a variable's name stands alone. */
 export const child = (parent, sub) => !parent ? sub : parent.endsWith(")") ? `${parent.slice(0, -1)},${sub})` : `${parent}(${sub})`;
 
+// A variable as it is typed: the ^ may be left out.
+const variable = (text) => (/^[a-z%]/i.test(text) ? `^${text}` : text);
+
 /** A subscript as it is typed, in ZWR: a canonical number, what is quoted already, or text. */
 export function subscript(text) {
     if (/^(0|-?([1-9]\d*|(?=\.))(\.\d*[1-9])?)$/.test(text) && text.replace(/\D/g, "").length < 19) return text;
@@ -61,16 +64,18 @@ async function subOf(key) {
 
 // What a list asks for, in the words of the server.
 async function cursor(node, query) {
-    const {n, from, dir, since, at, sub, end, low, high, prefix} = query, back = dir === "prev";
-    const limits = {limit: n, prefix, ...(high !== undefined && !back ? {to: subscript(high)} : {}),
-        ...(low !== undefined && back ? {to: subscript(low)} : {})};
+    const {n, from, dir, since, at, sub, end, low, high, prefix} = query, back = dir === "prev", typed = node ? subscript : variable;
+    const begin = node || prefix === undefined ? prefix : variable(prefix);
+    const limits = {limit: n, prefix: begin, ...(high !== undefined && !back ? {to: typed(high)} : {}),
+        ...(low !== undefined && back ? {to: typed(low)} : {})};
     if (from !== undefined) return {...limits, after: await subOf(from), reverse: back ? 1 : undefined};
     if (since !== undefined) return {...limits, from: await subOf(since)};
-    if (sub !== undefined) return {...limits, from: node ? subscript(sub) : sub};
+    if (sub !== undefined) return {...limits, from: typed(sub)};
+    if (end && prefix !== undefined) return {...limits, reverse: 1};
     if (end && high === undefined) return {...limits, end: 1};
-    if (end) return {...limits, from: subscript(high), to: low === undefined ? undefined : subscript(low), reverse: 1};
-    if (at !== undefined) return {...limits, at};
-    return {...limits, from: low === undefined ? undefined : subscript(low)};
+    if (end) return {...limits, from: typed(high), to: low === undefined ? undefined : typed(low), reverse: 1};
+    if (at !== undefined && low === undefined && high === undefined && prefix === undefined) return {...limits, at};
+    return {...limits, from: low === undefined ? undefined : typed(low)};
 }
 
 // A range is as long as what was seen of it; a whole level knows its length, exactly or about.
@@ -95,7 +100,7 @@ export const api = {
         const answer = await get("/api/children", {node, ...asked});
         const back = Boolean(asked.reverse), rows = remember(answer.rows.map((row) => toRow(node, row)));
         if (back) rows.reverse();
-        return {rows, first: back ? !answer.more : !answer.before, last: back ? !answer.before : !answer.more, ...measure(answer, rows, query)};
+        return {rows, first: !answer.before, last: !answer.more, ...measure(answer, rows, query)};
     },
 
     /** The first rows of a level that is about to be shown. node: as it will be asked for; else nothing is gained. */

@@ -58,9 +58,11 @@ class Column {
     }
 
     loaded(answer) {
-        const n = answer.total ?? answer.rows.length;
-        this.tally(n, answer.exact !== false);
-        if (this.list.rows.length) this.note("");
+        const {rows, first, last} = this.list;
+        if (this.limited()) this.count.textContent = `${number(rows.length)}${first && last ? "" : "+"}`;
+        else this.tally(answer.total ?? answer.rows.length, answer.exact !== false);
+        if (rows.length) this.note("");
+        else if (this.limited()) this.note("None of those is here.");
         else this.note(this.parent ? "No children here." : "No variables yet: set one with caret set '^name' value, or start caret web --write.");
     }
 
@@ -72,9 +74,10 @@ class Column {
         if (!exact) this.asking = setTimeout(() => this.ask(), 1000);
     }
 
+    limited() { return Object.keys(this.limits).length > 0; }
+
     async ask() {
-        const limited = Object.keys(this.limits).length > 0;
-        const now = limited || document.hidden ? null : await api.total(this.parent?.key ?? "").catch(() => null);
+        const now = this.limited() || document.hidden ? null : await api.total(this.parent?.key ?? "").catch(() => null);
         if (!now || !this.node.isConnected) return;
         this.list.resize(now.total);
         this.tally(now.total, now.exact);
@@ -95,7 +98,7 @@ class Column {
         else if (percent) await this.list.load({at: Math.min(1, percent[1] / 100)});
         else if (range) await this.limit({low: range[1], high: range[2]});
         else if (/.\*$/.test(text)) await this.limit({prefix: text.slice(0, -1)});
-        else await this.list.load({sub: text});
+        else if (await this.list.load({sub: text}) && !this.list.rows.length) await this.list.end(); // all come before it
         say(`${this.title}: ${this.list.rows.length ? `at ${this.list.rows[0].sub}` : "nothing there"}`);
     }
 
