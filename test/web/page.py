@@ -642,6 +642,45 @@ class Change(Case):
         self.assertEqual(tool("get", "^copy(1,\"shadow\")"), tool("get", "^oaks(21,\"shadow\")"))
         w.press("Fine")
 
+    def test_rename_to_what_is_there_meanwhile(self):
+        """It is compared with that place; whoever keeps the rename puts it there."""
+        w, tool = self.w, self.server.tool
+        w.at("^oaks(60)")
+        w.press("Rename")
+        self.fill("^taken", ".form input")
+        w.press("Keep this rename")
+        w.sees("1 change", ".pending")
+        tool("set", "^taken", "in the way")
+        w.press("Commit as one transaction")
+        w.sees("somebody else changed", ".pending")
+        self.assertEqual(w.text(".compare pre"), ["nothing at ^taken", "1 value at ^taken", "rename to ^taken, in place of what is there"])
+        w.picture("conflict-rename")
+        w.press("Keep mine")
+        w.press("Commit as one transaction")
+        w.sees("Committed 1 change", ".pending")
+        self.assertEqual((tool("get", "^taken"), tool("get", "^taken(\"shadow\")"), tool("data", "^oaks(60)")), ("420", "60.5", "0"))
+        w.press("Undo")
+        w.gone(".pending")
+        self.assertEqual((tool("get", "^taken"), tool("get", "^oaks(60)")), ("in the way", "420"))
+
+    def test_kill_of_what_has_other_values(self):
+        """As many nodes as were counted, and one has another value: which is told."""
+        w, tool = self.w, self.server.tool
+        w.at("^oaks(61)")
+        w.press("Kill")
+        w.sees("3 values", ".form")
+        w.press("Keep this kill")
+        tool("set", "^oaks(61,\"shadow\")", "another")
+        w.press("Commit as one transaction")
+        w.sees("somebody else changed", ".pending")
+        self.assertEqual(w.text(".compare pre"), ["3 values", "3 values\nchanged meanwhile:\n^oaks(61,\"shadow\")", "kill of 3 values"])
+        w.picture("conflict-kill")
+        w.press("Keep mine")
+        w.press("Commit as one transaction")
+        w.sees("Committed 1 change", ".pending")
+        self.assertEqual(tool("data", "^oaks(61)"), "0")
+        w.press("Fine")
+
     def test_two_browsers(self):
         """Of two that edit one node the second is refused, sees both, and decides."""
         other = self.another(self.address())

@@ -77,8 +77,9 @@ class Edit(unittest.TestCase):
     def test_a_value_below_that_was_changed_stops_a_kill(self):
         shown = self.server.get("count", node="^a(2)")
         self.by_another('^a(2,"x")', "changed")
-        status, _ = self.commit({"op": "kill", "node": "^a(2)", "nodes": shown["nodes"], "place": shown["place"]})
+        status, answer = self.commit({"op": "kill", "node": "^a(2)", "nodes": shown["nodes"], "place": shown["place"]})
         self.assertEqual((status, len(self.all())), (409, 3))
+        self.assertEqual(answer["conflicts"][0]["changed"], ['^a(2,"x")'])
 
     def test_what_is_below_is_compared(self):
         """A value below that was changed, with as many nodes as before and no log to look it up."""
@@ -93,9 +94,13 @@ class Edit(unittest.TestCase):
 
     def test_rename(self):
         status, answer = self.commit({"op": "rename", "node": "^a(2)", "to": "^a(1)"})
-        self.assertEqual((status, answer["conflicts"][0]["node"]), (409, "^a(1)"))
+        conflict = answer["conflicts"][0]
+        self.assertEqual((status, conflict["node"], conflict["nodes"]), (409, "^a(1)", 1))
+        over = {"op": "rename", "node": "^a(2)", "to": "^a(1)", "over": conflict["mark"]}
+        self.by_another("^a(1)", "changed once more")
+        self.assertEqual(self.commit(over)[0], 409)
         status, answer = self.commit({"op": "rename", "node": "^a(2)", "to": "^z(9)"})
-        self.assertEqual((status, self.all()), (200, ['^a(1)="one"', '^z(9)="two"', '^z(9,"x")="deep"']))
+        self.assertEqual((status, self.all()), (200, ['^a(1)="changed once more"', '^z(9)="two"', '^z(9,"x")="deep"']))
         self.server.post("undo", {"undo": answer["undo"]})
         status, _ = self.commit({"op": "rename", "node": "^a(2)", "to": "^a(1)", "over": True})
         self.assertEqual((status, self.all()), (200, ['^a(1)="two"', '^a(1,"x")="deep"']))

@@ -19,6 +19,7 @@ local edit = {}
 
 local CHANGES = 1000 -- in one request
 local NODES, BYTES = 20000, 16 << 20
+local NAMES = 5 -- of changed nodes that are told
 
 -- --------------------------------------------------------------------- roots
 
@@ -132,7 +133,8 @@ local function prepare(app, change)
     local node = keys.node(app.db, change.node)
     local c = {operation = operation, op = change.op, node = node, was = change.was,
         nodes = math.tointeger(change.nodes), place = math.tointeger(change.place),
-        over = change.over == true, mark = type(change.mark) == "string" and change.mark or nil}
+        over = (change.over == true or type(change.over) == "string") and change.over or nil,
+        mark = type(change.mark) == "string" and change.mark or nil}
     if c.place and c.place < 0 then refuse.with("SYNTAX", "a place is 0 or more") end
     if operation.target then c.to = keys.node(app.db, change.to) end
     if operation.prepare then operation.prepare(c, change) end
@@ -141,14 +143,29 @@ end
 
 -- ----------------------------------------------------------------- conflicts
 
--- Was something committed at the node or below it after what was shown?  The log may be too short to tell:
--- then the other comparisons have to do.
+-- Some of what was committed at the node or below it after what was shown: names; nil: nothing.  The log may be too
+-- short to tell: then the other comparisons have to do.
 local function touched(app, c)
-    if not c.place or not app.inspect then return false end
+    if not c.place or not app.inspect then return nil end
+    local names, known = json.list(), {}
     local feed = app.db:changes {from = c.place, prefix = c.node, wait = 0}
-    local change = feed and feed:next()
+    while feed and #names < NAMES do
+        local change = feed:next()
+        if not change then break end
+        local name = tostring(change.node)
+        if not known[name] then names[#names + 1] = name end
+        known[name] = true
+    end
     if feed then feed:close() end
-    return change ~= nil
+    return #names > 0 and names or nil
+end
+
+-- Of a rename: has the place it goes to something that nobody has decided to write over?
+local function occupied(c)
+    if c.op ~= "rename" or c.over == true or not c.to:__exists() then return nil end
+    local mark = edit.mark(c.to)
+    if c.over and c.over == mark then return nil end
+    return {now = keys.value(c.to:__get()), nodes = c.to:__count(), mark = mark, target = true}
 end
 
 -- What is there now that differs from what was shown; nil: nothing does.  In the transaction.
@@ -163,13 +180,10 @@ local function conflict_of(c)
     if c.nodes or c.touched or c.mark then
         local n, mark = c.node:__count(), c.mark and edit.mark(c.node)
         if c.touched or n ~= (c.nodes or n) or mark ~= c.mark then
-            return {now = keys.value(value), nodes = n, mark = mark}
+            return {now = keys.value(value), nodes = n, mark = mark, changed = c.touched}
         end
     end
-    if c.op == "rename" and not c.over and c.to:__exists() then
-        return {now = keys.value(c.to:__get()), nodes = c.to:__count(), target = true}
-    end
-    return nil
+    return occupied(c)
 end
 
 local function conflicts_of(list)

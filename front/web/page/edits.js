@@ -43,22 +43,38 @@ const base = (hex) => btoa(String.fromCharCode(...(hex.match(/../g) ?? []).map((
 
 // As the server wants it.
 function wire(edit) {
-    const {op, node: at, to, nodes, place, mark} = edit;
+    const {op, node: at, to, nodes, place, mark, over} = edit;
     if (op === "set") return {op, node: at, was: edit.shown, value: edit.hex === undefined ? {text: edit.text} : {b64: base(edit.hex)}};
-    return {op, node: at, to, nodes, place, mark};
+    return {op, node: at, to, nodes, place, mark, over};
+}
+
+const values = (n) => `${number(n)} ${n === 1 ? "value" : "values"}`;
+
+// Three texts: what was seen, what is there now, what would be written.  Of a set these are values; of the others how
+// much there is, and some of what has changed since.
+function three(edit) {
+    const {now, nodes, changed, target} = edit.conflict, {op, to} = edit;
+    if (op === "set") return [seen(edit.before), seen(readable(now)), seen(what(edit))];
+    const yours = seen(op === "kill" ? `kill of ${values(nodes)}` : `${op} to ${to}${target ? ", in place of what is there" : ""}`);
+    if (target) return [seen(`nothing at ${to}`), seen(`${values(nodes)} at ${to}`), yours];
+    const before = edit.nodes === undefined ? "more than was counted" : values(edit.nodes);
+    return [seen(before), seen([nodes === edit.nodes && !changed ? `${values(nodes)}, not the same` : values(nodes),
+        ...(changed ? ["changed meanwhile:", ...changed] : [])].join("\n")), yours];
 }
 
 function compare(edit) {
-    const side = (title, content) => el("div", null, el("h3", null, title), content);
-    return el("div", {class: "compare"}, side("You saw", seen(edit.before)), side("There now", seen(readable(edit.conflict.now))),
-        side("Yours", seen(edit.op === "set" ? what(edit) : edit.op)),
+    const side = (title, content) => el("div", null, el("h3", null, title), content), [before, now, yours] = three(edit);
+    return el("div", {class: "compare"}, side("You saw", before), side("There now", now), side("Yours", yours),
         el("div", {class: "buttons"}, button("Keep mine", () => decide(edit, true)), " ", button("Keep theirs", () => decide(edit, false))));
 }
 
+// Whoever keeps theirs drops the change; the other ones are about what is there now.
 function decide(edit, mine) {
-    if (mine) Object.assign(edit, {shown: edit.conflict.now?.tag ?? null, nodes: edit.conflict.nodes, mark: edit.conflict.mark, place: undefined,
-        before: readable(edit.conflict.now), conflict: null});
-    else list = list.filter((other) => other !== edit);
+    const {now, nodes, mark, target} = edit.conflict;
+    if (!mine) list = list.filter((other) => other !== edit);
+    else if (target) Object.assign(edit, {over: mark ?? true, conflict: null});
+    else if (edit.op === "set") Object.assign(edit, {shown: now?.tag ?? null, before: readable(now), conflict: null});
+    else Object.assign(edit, {nodes, mark, place: undefined, conflict: null});
     draw();
 }
 
