@@ -15,6 +15,9 @@ SIZES = [(360, 740), (1200, 800), (2560, 1440), (3840, 2160)]
 VIEWS = ["tree", "live", "locks", "space", "log", "console", "3n1"]
 MANY = 1000000
 
+# In a row they are one line, and what turns the direction of text turns nothing.
+UNSEEN = "line one\nline two\r\n\tthree \u202e four"
+
 FOREST = ["^count=\"1234567.5\"", "^json=\"{\"\"oak\"\":[1,2,{\"\"old\"\":true}],\"\"name\"\":\"\"x\"\"}\"",
           "^long=\"" + "many words " * 20000 + "\"", "^bytes=$ZCH(255,254,0,1)"]
 FOREST += [line for i in range(1, 200) for line in
@@ -28,6 +31,17 @@ OUTSIDE = """
         const r = e.getBoundingClientRect();
         return r.width && !e.matches(".skip") && (r.left < 0 || r.right > innerWidth + 0.5) && !scrolls(e.parentElement);
     }).map((e) => e.outerHTML.slice(0, 80));"""
+
+# Buttons and fields that lie over each other, but for the parts of a map.
+OVERLAP = """
+    const all = [...document.querySelectorAll("button, input, textarea, main h2")].filter((e) => e.checkVisibility() && !e.closest(".map, .skip, .toast"))
+        .map((e) => [e, e.getBoundingClientRect()]).filter(([e, r]) => r.width && r.height), found = [];
+    for (const [a, r] of all) for (const [b, q] of all) {
+        if (a === b || a.contains(b) || b.contains(a)) continue;
+        if (Math.min(r.right, q.right) - Math.max(r.left, q.left) > 2 && Math.min(r.bottom, q.bottom) - Math.max(r.top, q.top) > 2
+            && a.closest(".scroll, .list, .columns, .body") === b.closest(".scroll, .list, .columns, .body")) found.push(`${a.textContent || a.outerHTML.slice(0, 60)} | ${b.textContent || b.outerHTML.slice(0, 60)}`);
+    }
+    return found;"""
 
 
 def zwr(text):
@@ -73,6 +87,7 @@ class Looks(Case):
                     resize(self.w.driver, width, height)
                     self.assertLessEqual(self.w.js("return document.documentElement.scrollWidth"), width)
                     self.assertEqual(self.w.js(OUTSIDE), [])
+                    self.assertEqual(self.w.js(OVERLAP), [])
                     if LONG or width < 2000:
                         self.w.picture(f"{view}-{width}")
         resize(self.w.driver, 1200, 800)
@@ -237,7 +252,7 @@ class SignIn(Case):
 
 
 class Tree(Case):
-    lines = FOREST
+    lines = FOREST + ["^ids=\"[12345678901234567890,1.10]\"", "^breaks=" + "_".join(["\"line one\"", "$C(10)", "\"line two\"", "$C(13,10,9)", zwr("three \u202e four")])]
 
     def test_keys_alone(self):
         """From the address to a value and back without a mouse, and one sees where one is."""
@@ -290,6 +305,58 @@ class Tree(Case):
         until("the end", lambda: w.text(".value pre")[0].endswith("many words "))
         w.at("^bytes")
         w.sees("Not text", ".value")
+
+    def test_how_a_value_is_shown_is_in_the_address(self):
+        w = self.w
+        w.at("^bytes")
+        w.press("Hex")
+        w.sees("ff fe", ".value pre")
+        w.driver.refresh()
+        w.sees("ff fe", ".value pre")
+        self.assertEqual(w.text(".value [aria-pressed=true]"), ["Hex"])
+        w.at("^count")
+        self.assertEqual(w.text(".value [aria-pressed=true]"), ["Text"])
+
+    def test_numbers_are_not_changed(self):
+        """As they are written in JSON, longer ones than a browser reckons with, too; what is not a number is said to be none."""
+        w = self.w
+        w.at("^ids", **{"as": "json"})
+        w.sees("12345678901234567890", ".json")
+        w.sees("1.10", ".json")
+        w.at("^long", **{"as": "number"})
+        w.sees("This value is not a number", ".value")
+
+    def test_what_is_not_there(self):
+        w = self.w
+        w.at("^oaks(3,\"none\")")
+        w.sees("This node is not there", ".value")
+        self.assertEqual(w.text(".value > .tools button"), ["Set", "Add child"])
+
+    def test_one_line_for_a_row(self):
+        w = self.w
+        w.go("#tree")
+        until("the row", lambda: ["^breaks", UNSEEN] in w.rows(0))
+        self.assertEqual(w.js("return [...document.querySelectorAll('.row .unseen')].map((e) => e.dataset.sign)"),
+                         ["↵", "\\r", "↵", "⇥", "U+202E"])
+        high = w.js("""const text = [...document.querySelectorAll('.row .text')].find((e) => e.textContent.startsWith('line one'));
+            return [text.getBoundingClientRect().height, parseFloat(getComputedStyle(text.parentElement).height)];""")
+        self.assertLess(high[0], high[1])
+
+    def test_other_sizes(self):
+        """The column of the chosen node stays in view, and rows as high as the window wants lie below each other."""
+        w = self.w
+        w.at("^oaks(90)", open=1)
+        until("children", lambda: len(w.rows()) == 2)
+        try:
+            for width, height in ((360, 740), (3840, 2160), (1200, 800)):
+                resize(w.driver, width, height)
+                until("the last column", lambda: w.js("const r = [...document.querySelectorAll('.column')].at(-1).getBoundingClientRect(); return r.left < innerWidth && r.right > 100"))
+                until("rows below each other", lambda: w.js("""
+                    const list = document.querySelectorAll('.list')[1], rows = [...list.querySelectorAll('.row')].map((r) => r.getBoundingClientRect()).sort((a, b) => a.top - b.top);
+                    return rows.length > 5 && rows.every((r, i) => !i || Math.abs(r.top - rows[i - 1].bottom) < 1);"""))
+                self.assertIn("90", [sub for sub, _ in w.rows(1)])
+        finally:
+            resize(w.driver, *self.size)
 
     def test_path_bar(self):
         w = self.w
@@ -675,6 +742,10 @@ class Change(Case):
         w.sees("somebody else changed", ".pending")
         self.assertEqual(w.text(".compare pre"), ["3 values", "3 values\nchanged meanwhile:\n^oaks(61,\"shadow\")", "kill of 3 values"])
         w.picture("conflict-kill")
+        resize(w.driver, 360, 740)
+        self.assertEqual((w.js(OVERLAP), w.js(OUTSIDE)), ([], []))
+        w.picture("conflict-kill-360")
+        resize(w.driver, *self.size)
         w.press("Keep mine")
         w.press("Commit as one transaction")
         w.sees("Committed 1 change", ".pending")

@@ -143,8 +143,8 @@ end
 
 -- ----------------------------------------------------------------- conflicts
 
--- Some of what was committed at the node or below it after what was shown: names; nil: nothing.  The log may be too
--- short to tell: then the other comparisons have to do.
+-- Some of what was committed at the node or below it after what was shown: names; nil: nothing.  The log may
+-- be too short to tell: then the other comparisons have to do.
 local function touched(app, c)
     if not c.place or not app.inspect then return nil end
     local names, known = json.list(), {}

@@ -50,6 +50,16 @@ export function choice(label, names, now, onpick) {
     return group;
 }
 
+const UNSEEN = /[\0-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+const SIGNS = {"\n": "↵", "\r": "\\r", "\t": "⇥"};
+const sign = (c) => SIGNS[c] ?? `U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+/** Text as one line, where what can't be seen (new lines, marks that turn the direction) has a sign: what to show. */
+export function visible(text) {
+    if (!UNSEEN.test(text)) return text;
+    return text.split(new RegExp(`(${UNSEEN.source})`)).map((part) => (UNSEEN.test(part) ? el("span", {class: "unseen", "data-sign": sign(part)}, el("span", {hidden: true}, part)) : part));
+}
+
 const whole = new Intl.NumberFormat("en", {maximumFractionDigits: 0});
 const short = new Intl.NumberFormat("en", {notation: "compact", maximumFractionDigits: 1});
 
@@ -101,7 +111,10 @@ export function toast(text) {
 }
 
 /** An error as a sentence: what happened, and what to do. */
-export const sentence = (error) => [error.text ?? error.message, error.hint].filter(Boolean).join(" ");
+export function sentence(error) {
+    const text = error.text ?? error.message ?? "";
+    return [text && `${text[0].toUpperCase()}${text.slice(1)}${/[.!?:(]$/.test(text) ? "" : "."}`, error.hint].filter(Boolean).join(" ");
+}
 
 /** Run it; what it throws is told. */
 export async function told(run) {

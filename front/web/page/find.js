@@ -1,7 +1,7 @@
 // Find in keys and values: what is found comes while the search goes on, and it can be stopped.
 
 import {api} from "./api.js";
-import {button, choice, el, number, say, sentence, show} from "./dom.js";
+import {button, choice, el, number, say, sentence, show, visible} from "./dom.js";
 import {go} from "./route.js";
 
 const MOST = 500;
@@ -18,7 +18,7 @@ export class Find {
         this.hits = el("ol", {"aria-label": "Found"});
         const form = el("form", {class: "tools", role: "search", onsubmit: (event) => { event.preventDefault(); this.running ? this.stop() : this.start(); }},
             this.input, choice("Where", {both: "All", keys: "Keys", values: "Values"}, "both", (where) => { this.where = where; }),
-            this.button, this.bar, this.said, button("Close", () => this.toggle(false), {class: "quiet"}));
+            this.button, button("Close", () => this.toggle(false), {class: "quiet"}), this.bar, this.said);
         this.node = el("section", {class: "find", hidden: true, "aria-label": "Find"}, form, this.hits);
         this.node.addEventListener("keydown", (event) => event.key === "Escape" && this.toggle(false));
     }
@@ -52,9 +52,9 @@ export class Find {
 
     found(hit) {
         this.count++;
-        const value = el("span", {class: "soft"}, hit.value?.text ?? "");
+        const value = el("span", {class: "soft"}, visible(hit.value?.text ?? ""));
         this.hits.append(el("li", null, button("", () => go("tree", {at: hit.zwr}))));
-        this.hits.lastChild.firstChild.append(el("span", null, hit.zwr), value);
+        this.hits.lastChild.firstChild.append(el("span", null, visible(hit.zwr)), value);
     }
 
     state(on, text) {

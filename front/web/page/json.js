@@ -4,6 +4,17 @@ import {el} from "./dom.js";
 
 const MOST = 500; // members of one level before "more"
 
+// A number that JavaScript can't hold as it is written.
+class Written {
+    constructor(text) { this.text = text; }
+
+    toString() { return this.text; }
+}
+
+/** JSON as objects; numbers stay as they are written, where the browser tells how that was. */
+export const parse = (text) => JSON.parse(text, (name, value, from) =>
+    (typeof value === "number" && from?.source !== undefined && String(value) !== from.source ? new Written(from.source) : value));
+
 function scalar(value) {
     if (typeof value === "string") return el("span", null, JSON.stringify(value));
     return el("span", {class: "n"}, String(value));
@@ -22,7 +33,7 @@ function members(value, from) {
 
 function entry(name, value) {
     const title = name === undefined ? null : el("span", {class: "k"}, typeof name === "number" ? String(name) : JSON.stringify(name));
-    if (value === null || typeof value !== "object") return el("span", null, title, title ? ": " : null, scalar(value));
+    if (value === null || typeof value !== "object" || value instanceof Written) return el("span", null, title, title ? ": " : null, scalar(value));
     const size = Array.isArray(value) ? `[${value.length}]` : `{${Object.keys(value).length}}`;
     const box = el("details", null, el("summary", null, title, title ? " " : null, el("span", {class: "soft"}, size)));
     box.addEventListener("toggle", () => { if (box.open && box.children.length === 1) box.append(...members(value, 0)); });

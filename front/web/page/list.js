@@ -38,7 +38,7 @@ export class List {
         this.node.addEventListener("scroll", () => this.soon(), {passive: true});
         this.node.addEventListener("keydown", (event) => this.press(event));
         this.node.addEventListener("click", (event) => this.click(event));
-        this.watch = new ResizeObserver(() => this.soon());
+        this.watch = new ResizeObserver(() => { this.measure(); this.soon(); });
         this.watch.observe(this.node);
     }
 
@@ -57,7 +57,30 @@ export class List {
     }
 
     get high() {
-        return this.rowHeight ||= parseFloat(getComputedStyle(this.node).getPropertyValue("--row")) || 26;
+        return this.rowHeight ||= this.styled();
+    }
+
+    styled() { return parseFloat(getComputedStyle(this.node).getPropertyValue("--row")) || 26; }
+
+    // The window has another size: the chosen row stays in view.
+    measure() {
+        if (!this.node.clientHeight) return;
+        const i = this.index(), y = this.y0 + i * this.high - this.node.scrollTop, seen = i >= 0 && y >= 0 && y < (this.tall ?? 0);
+        this.tall = this.node.clientHeight;
+        this.stretch(this.styled());
+        if (seen) this.reveal(i);
+    }
+
+    // Rows may have another height, too: the same ones stay in view.
+    stretch(now) {
+        const before = this.high, top = (this.node.scrollTop - this.y0) / before;
+        if (now === before) return;
+        this.rowHeight = now;
+        this.height = Math.min((this.height ?? 0) * now / before, MOST);
+        this.y0 = Math.min(this.y0 * now / before, Math.max(0, this.height - this.rows.length * now));
+        this.forget();
+        this.settle(0);
+        this.node.scrollTop = this.y0 + top * now;
     }
 
     // ------------------------------------------------------------ fetching

@@ -2,7 +2,7 @@
 // asks for nothing; it goes on from what it has seen, `last`, as it does when the connection was lost.
 
 import {api} from "./api.js";
-import {button, el, empty, number, show} from "./dom.js";
+import {button, el, empty, number, sentence, show, visible} from "./dom.js";
 import {format, go} from "./route.js";
 
 const MOST = 1000;
@@ -52,7 +52,7 @@ export class Log {
 
     follow(from) {
         this.rest();
-        const told = (error) => { this.said.textContent = error.text; };
+        const told = (error) => { this.said.textContent = sentence({text: error.text}); };
         const refused = (error) => {
             told(error);
             if (error.code === "NOTFOUND" && from >= 0) this.follow(-1); // so old is no log any more
@@ -97,6 +97,6 @@ export class Log {
     row({lsn, kind, node, value, range}) {
         const text = kind === "set" ? value?.text ?? (value ? `${value.len} bytes` : "") : range ?? "";
         return el("tr", null, el("td", {class: "num soft"}, String(lsn)), el("td", {class: kind === "set" ? "soft" : "bad"}, kind.replace("_", " ")),
-            el("td", null, el("a", {href: format("tree", {at: node})}, node)), el("td", null, text));
+            el("td", null, el("a", {href: format("tree", {at: node})}, visible(node))), el("td", null, visible(text)));
     }
 }

@@ -62,8 +62,9 @@ function state(kind, text) {
 }
 
 function introduce(info) {
-    byId("file").textContent = info.file;
-    byId("file").title = info.file;
+    const name = info.file.match(/[^/]*$/)[0], file = byId("file");
+    if (file.title !== info.file) show(file, el("span", {class: "folder"}, info.file.slice(0, info.file.length - name.length)), el("span", {class: "name"}, name));
+    file.title = info.file;
     const mode = byId("mode");
     mode.hidden = false;
     mode.textContent = info.write ? "write" : "read-only";
@@ -130,7 +131,7 @@ function signIn(text) {
     routes++;
     shown?.unmount();
     shown = null;
-    show(byId("main"), el("form", {class: "form", onsubmit: enter}, el("h2", null, "Open the address that caret web printed"),
+    show(byId("main"), el("form", {class: "form sign-in", onsubmit: enter}, el("h2", null, "Open the address that caret web printed"),
         el("p", {class: "soft"}, "It has a token that works once. Or paste the token, or the password of --password, here."),
         el("p", {class: "bad", role: "alert"}, text ?? ""), el("label", null, "Token or password", input),
         el("div", {class: "buttons"}, el("button", {type: "submit", class: "main"}, "Sign in"))));

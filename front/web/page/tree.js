@@ -6,20 +6,20 @@
 // marked. A small window shows one column and goes back by the left arrow or the button.
 
 import {api} from "./api.js";
-import {about, bus, button, el, number, say, sentence, show, toast, told} from "./dom.js";
+import {about, bus, button, el, number, say, sentence, show, toast, told, visible} from "./dom.js";
 import {Find} from "./find.js";
 import {List, PAGE} from "./list.js";
 import {go} from "./route.js";
-import {Value} from "./value.js";
+import {Value, VIEWS} from "./value.js";
 import * as edits from "./edits.js";
 
 const hasChildren = (row) => row.data >= 10;
 
 function drawRow(row, open) {
     const value = row.data % 2
-        ? el("span", {class: "text"}, row.preview)
+        ? el("span", {class: "text"}, visible(row.preview))
         : el("span", {class: "text none"}, hasChildren(row) ? "" : "gone");
-    return [el("span", {class: "key"}, row.sub), value,
+    return [el("span", {class: "key"}, visible(row.sub)), value,
         row.bin ? el("span", {class: "tag"}, "bytes") : null,
         el("span", {class: "more", "aria-label": hasChildren(row) ? "has children" : null}, hasChildren(row) ? "›" : "")]
         .filter(Boolean);
@@ -42,6 +42,12 @@ class Column {
         this.build();
     }
 
+    // The end of a long name is what tells it from others.
+    heading() {
+        const {zwr, sub} = this.parent ?? {}, tail = zwr && zwr !== sub ? `${zwr.slice(0, -1).endsWith(`,${sub}`) ? "," : "("}${sub})` : "";
+        return el("h2", {title: this.title}, el("span", null, visible(this.title.slice(0, this.title.length - tail.length))), tail && el("span", {class: "tail"}, visible(tail)));
+    }
+
     build() {
         this.count = el("span", {class: "count"});
         this.said = el("div", {class: "note", hidden: true});
@@ -53,7 +59,7 @@ class Column {
         });
         const back = this.parent && button("‹", () => this.tree.leave(this), {class: "quiet back", "aria-label": "Back to the level above"});
         this.node = el("section", {class: "column", "aria-label": this.title},
-            el("header", null, back, el("h2", {title: this.title}, this.title), this.count, this.jump),
+            el("header", null, back, this.heading(), this.count, this.jump),
             this.said, this.list.node);
     }
 
@@ -61,6 +67,7 @@ class Column {
         const {rows, first, last} = this.list;
         if (this.limited()) this.count.textContent = `${number(rows.length)}${first && last ? "" : "+"}`;
         else this.tally(answer.total ?? answer.rows.length, answer.exact !== false);
+        this.widen(answer.rows);
         if (rows.length) this.note("");
         else if (this.limited()) this.note("None of those is here.");
         else this.note(this.parent ? "No children here." : "No variables yet: set one with caret set '^name' value, or start caret web --write.");
@@ -72,6 +79,14 @@ class Column {
         this.count.title = exact ? number(n) : `about ${number(n)}, an estimate`;
         clearTimeout(this.asking);
         if (!exact) this.asking = setTimeout(() => this.ask(), 1000);
+    }
+
+    // Values stand below each other: keys have room for the longest that was seen.
+    widen(rows) {
+        const most = Math.min(40, Math.max(this.wide ?? 8, ...rows.map((row) => row.sub.length)));
+        if (most === this.wide) return;
+        this.wide = most;
+        this.node.style.setProperty("--key", `${most + 1}ch`);
     }
 
     limited() { return Object.keys(this.limits).length > 0; }
@@ -136,6 +151,7 @@ export class Tree {
         this.strip = el("div", {class: "columns"});
         this.node = el("div", {class: "scroll work"}, this.strip, this.value.node);
         this.whole = [bar, this.find.node, this.node, edits.panel(this)];
+        new ResizeObserver(() => this.turn()).observe(this.strip);
         this.keys = (event) => this.press(event);
         this.changed = () => this.refresh();
     }
@@ -155,7 +171,7 @@ export class Tree {
     /** The address has changed. */
     async route(params) {
         const at = params.get("at"), mine = this.routes = (this.routes ?? 0) + 1;
-        this.value.view = params.get("as") ?? this.value.view;
+        this.value.view = VIEWS[params.get("as")] ? params.get("as") : "text";
         if (!this.columns.length) this.ahead(at, params.get("open") === "1");
         if (!at) return this.apply([], false);
         try {
@@ -175,7 +191,10 @@ export class Tree {
         if (at && open) api.ahead(at, PAGE);
     }
 
-    visit(text) { if (text) go("tree", {at: text, open: 1}); }
+    visit(text) { if (text) go("tree", {at: text, open: 1, as: this.value.chosen()}); }
+
+    /** The value is shown another way: that is a part of the place. */
+    shows(node) { go("tree", {at: node.zwr, open: this.open ? 1 : "", as: this.value.chosen()}, {replace: true, quiet: true}); }
 
     /** A row was chosen in a column: by arrow keys it is only shown, by click or Enter its children open. */
     picked(column, row, open, by) {
@@ -188,7 +207,7 @@ export class Tree {
     leave(column) {
         if (column.level === 0) return;
         const chain = this.chain.slice(0, column.level);
-        go("tree", {at: chain.at(-1).zwr}, {quiet: true});
+        go("tree", {at: chain.at(-1).zwr, as: this.value.chosen()}, {quiet: true});
         this.apply(chain, false, true);
     }
 
@@ -205,9 +224,12 @@ export class Tree {
         this.show(chain.at(-1));
         await Promise.all(this.columns.map((column, i) => this.settle(column, chain[i], fresh.includes(column))));
         const last = this.columns.at(-1);
-        this.strip.scrollLeft = this.strip.scrollWidth;
+        this.turn();
         if (focus) this.focus(last);
     }
+
+    // The last columns are those in view.
+    turn() { this.strip.scrollLeft = this.strip.scrollWidth; }
 
     settle(column, node, fresh) {
         if (node && !fresh && column.list.find(node.key)) return column.list.mark(node.key);

@@ -2,14 +2,14 @@
 // that something was typed into stays with its node when another one is chosen: `drafts`.
 
 import {api} from "./api.js";
-import {button, bytes, choice, el, empty, number, sentence, show, toast} from "./dom.js";
-import {jsonTree} from "./json.js";
+import {button, bytes, choice, el, empty, number, sentence, show, toast, visible} from "./dom.js";
+import {jsonTree, parse} from "./json.js";
 import * as edits from "./edits.js";
 import {forms} from "./forms.js";
 import {go} from "./route.js";
 
 const PIECE = {text: 65536, hex: 8192, json: 1 << 20, number: 64};
-const VIEWS = {text: "Text", number: "Number", json: "JSON", hex: "Hex"};
+export const VIEWS = {text: "Text", number: "Number", json: "JSON", hex: "Hex"};
 
 export const isText = (data) => {
     try {
@@ -21,23 +21,24 @@ export const isText = (data) => {
 
 export const toHex = (data) => Array.from(data, (b) => b.toString(16).padStart(2, "0")).join("");
 
-/** Bytes as rows of 16: where, what, and as characters. */
-export function hexDump(data, offset) {
+/** Bytes as rows of 16, or 8: where, what, and as characters. */
+export function hexDump(data, offset, wide = 16) {
     const lines = [];
-    for (let i = 0; i < data.length; i += 16) {
-        const row = data.subarray(i, i + 16);
+    for (let i = 0; i < data.length; i += wide) {
+        const row = data.subarray(i, i + wide);
         const hex = Array.from(row, (b) => b.toString(16).padStart(2, "0"));
-        const shown = `${hex.slice(0, 8).join(" ")}  ${hex.slice(8).join(" ")}`.padEnd(49);
+        const shown = `${hex.slice(0, 8).join(" ")}  ${hex.slice(8).join(" ")}`.padEnd(3 * wide + (wide > 8 ? 1 : 0));
         const chars = Array.from(row, (b) => (b > 31 && b < 127 ? String.fromCharCode(b) : "·")).join("");
         lines.push(`${(offset + i).toString(16).padStart(8, "0")}  ${shown} ${chars}`);
     }
     return lines.join("\n");
 }
 
+const NUMBER = /^\s*[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?\s*$/i;
+
 // What a number may also mean.
 function numberFacts(text) {
     const n = Number(text), facts = [["value", text]];
-    if (text.trim() === "" || !Number.isFinite(n)) return [["value", text], ["number", "this value is not a number"]];
     const [whole, part] = text.split(".");
     if (/^-?\d+$/.test(whole)) facts.push(["grouped", BigInt(whole).toLocaleString("en") + (part ? `.${part}` : "")]);
     if (Number.isSafeInteger(n)) facts.push(["hex", `0x${n.toString(16)}`]);
@@ -101,13 +102,13 @@ export class Value {
 
     draw(node, value, data) {
         this.stash();
-        Object.assign(this, {piece: value, offset: 0, drawn: node});
-        this.facts = el("p", {class: "facts"}, value ? bytes(value.len) : "no value", data >= 10 ? " · has children" : "");
-        const kinds = choice("Show the value as", VIEWS, this.view, (view) => { this.view = view; this.load(); });
+        Object.assign(this, {piece: value, offset: 0, drawn: node, data});
+        this.facts = el("p", {class: "facts"}, value ? bytes(value.len) : data ? "no value" : "not there", data >= 10 ? " · has children" : "");
+        const kinds = choice("Show the value as", VIEWS, this.view, (view) => { this.view = view; this.tree.shows(node); this.load(); });
         this.body = el("div", {class: "body", tabindex: 0, role: "region", "aria-label": "The value"});
         this.form = el("div", null, this.drafts.get(node.zwr));
         this.news = el("div", {class: "changed", hidden: true, role: "status"});
-        show(this.node, el("header", null, el("h2", null, node.zwr), this.facts),
+        show(this.node, el("header", null, el("h2", null, visible(node.zwr)), this.facts),
             el("div", {class: "tools"}, value ? kinds : null, ...this.buttons(node, value)), this.news, this.others(node), this.form, this.body);
         this.fillBody();
     }
@@ -118,8 +119,8 @@ export class Value {
             if (this.typed()) toast("Keep or cancel what you typed first.");
             else show(this.form, forms[name](this, node, value));
         };
-        return [["edit", value ? "Edit" : "Set"], ["add", "Add child"], ["rename", "Rename"], ["merge", "Merge"], ["kill", "Kill"]]
-            .map(([name, text]) => button(text, open(name), name === "kill" ? {class: "danger"} : {}));
+        const all = [["edit", value ? "Edit" : "Set"], ["add", "Add child"], ["rename", "Rename"], ["merge", "Merge"], ["kill", "Kill"]];
+        return (this.data ? all : all.slice(0, 2)).map(([name, text]) => button(text, open(name), name === "kill" ? {class: "danger"} : {}));
     }
 
     closeForm() {
@@ -128,17 +129,19 @@ export class Value {
     }
 
     fillBody() {
-        if (!this.piece) { show(this.body, el("p", {class: "soft"}, "This node has no value of its own.")); return; }
+        if (!this.piece) { show(this.body, el("p", {class: "soft"}, this.data ? "This node has no value of its own." : "This node is not there, or not any more.")); return; }
         show(this.body, this.asView(this.piece.bytes, 0), this.more());
     }
 
     asView(data, offset) {
-        if (this.view === "hex") return el("pre", {class: "hex"}, hexDump(data, offset));
+        const dump = () => el("pre", {class: "hex"}, hexDump(data, offset, this.body.clientWidth < 600 ? 8 : 16));
+        if (this.view === "hex") return dump();
         const text = new TextDecoder().decode(data);
+        if (this.view === "number" && !(this.piece.len === data.length && NUMBER.test(text))) return el("p", {class: "soft"}, "This value is not a number.");
         if (this.view === "number") return el("dl", null, numberFacts(text).map(([name, what]) => [el("dt", {class: "soft"}, name), el("dd", {class: "mono"}, what)]));
         if (this.view === "json") return this.asJson(text);
         if (!isText(data) && offset === 0 && this.piece.len === data.length) {
-            return el("div", null, el("p", {class: "note warn"}, "Not text in UTF-8: shown byte by byte."), el("pre", {class: "hex"}, hexDump(data, offset)));
+            return el("div", null, el("p", {class: "note warn"}, "Not text in UTF-8: shown byte by byte."), dump());
         }
         return el("pre", null, text === "" ? el("span", {class: "soft"}, "(empty)") : text);
     }
@@ -146,7 +149,7 @@ export class Value {
     asJson(text) {
         if (this.piece.len > PIECE.json) return el("p", {class: "soft"}, `JSON is shown up to ${bytes(PIECE.json)}; this value has ${bytes(this.piece.len)}.`);
         try {
-            return jsonTree(JSON.parse(text));
+            return jsonTree(parse(text));
         } catch (error) {
             return el("p", {class: "soft"}, `This value is not JSON: ${error.message}`);
         }
