@@ -836,6 +836,7 @@ class Live(Case):
         w.sees("^read", "[aria-label='Table of globals']")
         until("rates", lambda: w.text(".card .big span")[1] not in ("–", "0"))
         w.sees("caret", "[aria-label='Table of processes']")
+        self.assertEqual([p.is_displayed() for p in w.css("[aria-label='Server: clients'], [aria-label='Server: slow commands']")], [False, False])
         w.sees("^hit", "[aria-label='Table of collisions']")
         until("a course", lambda: len(w.js("return document.querySelector('.spark').getAttribute('points')").split()) > 5)
         w.picture("live-busy")
@@ -900,6 +901,15 @@ class Live(Case):
         w.go("#space")
         w.sees("^oaks", ".map")
         w.sees("^oaks", "[aria-label='Globals'] td")
+        self.assertEqual(w.js("""
+            const map = document.querySelector(".map").getBoundingClientRect();
+            return [...document.querySelectorAll(".map button")].map((b) => b.getBoundingClientRect())
+                .filter((r) => r.left < map.left - 1 || r.right > map.right + 1 || r.top < map.top - 1 || r.bottom > map.bottom + 1).length"""), 0)
+        w.go("#space?at=^nothing")  # what was asked for before is not drawn
+        w.go("#space?at=^long")
+        until("one part", lambda: [b.get_attribute("aria-label") for b in w.css(".map button")] == ["^long 215 KiB, 100.0 %"])
+        w.press("All globals")
+        w.sees("^oaks", ".map")
         w.press("Check online")
         w.sees("No findings", "main")
         w.picture("space-busy")
@@ -912,6 +922,7 @@ class Live(Case):
     def test_race(self):
         w = self.w
         w.go("#3n1")
+        self.assertFalse(w.one(".grown").is_displayed())
         field = w.one("main input[type=number]")
         field.clear()
         field.send_keys("20000")
@@ -970,6 +981,7 @@ class Live(Case):
         for text, answer in (("write ^count+1,!", "1234568.5"), ("set x=\"<i>\" write x,!", "<i>"), ("write nothing", "UNDEF")):
             area.send_keys(text, Keys.ENTER)
             until(answer, lambda a=answer: a in self.said())
+        self.assertEqual("".join(self.w.text(".said:nth-last-child(3) pre:not(.in)")), "1234568.5")
         area.send_keys("for  set y=1", Keys.ENTER)
         self.w.press("Stop")
         until("it is stopped", lambda: "CTRLC" in self.said())

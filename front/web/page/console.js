@@ -11,6 +11,7 @@ import {jsonTree} from "./json.js";
 import {format} from "./route.js";
 
 const NAMES = {lua: "Lua", m: "M", resp: "RESP"};
+const EXAMPLES = {lua: "db.node(\"^oaks\"):json() in Lua", m: "ZWRITE ^oaks in M", resp: "KEYS * in RESP"};
 const MOST = 300; // entries on the page
 
 // A tree as the server tells it, [[name, text or tree], ...], as an object.
@@ -37,7 +38,7 @@ export class Console {
         }
         const kinds = choice("Language", Object.fromEntries(names.map((name) => [name, NAMES[name] ?? name])), this.language ?? names[0], (name) => this.use(name));
         show(main, el("div", {class: "tools"}, kinds, el("span", {class: "soft"}, "Tab completes, ↑ goes back in history, Shift+Enter is a new line")), this.out, this.prompt);
-        if (!this.out.children.length) show(this.out, empty("Nothing was said yet", "For example db.node(\"^oaks\"):json() in Lua, or KEYS * in RESP."));
+        if (!this.out.children.length) show(this.out, empty("Nothing was said yet", `For example ${names.map((name) => EXAMPLES[name]).filter(Boolean).join(", or ")}.`));
         this.use(this.language ?? names[0]);
         this.input.focus();
     }
@@ -83,8 +84,17 @@ export class Console {
         this.idle(now);
     }
 
+    // M ends what it says by a new prompt on a new line.
+    trim(box) {
+        const all = [...box?.querySelectorAll("pre:not(.in)") ?? []];
+        const cut = (list, ends) => list.every((pre) => !(pre.textContent = pre.textContent.replace(ends, ""))); // up to one with text
+        cut(all, /^\s*\n/);
+        cut(all.reverse(), /\n\s*$/);
+    }
+
     idle(now) {
         now.busy = false;
+        if (now.language === "m") this.trim(now.box);
         this.busy();
     }
 
@@ -120,7 +130,9 @@ export class Console {
     }
 
     add(now, n, node) {
-        (now.said.get(n) ?? now.box ?? this.out).append(node);
+        const box = now.said.get(n) ?? now.box ?? this.out;
+        box.append(node);
+        if (now.language === "m" && !now.busy) this.trim(box); // the last of it comes after its end
         this.out.scrollTop = this.out.scrollHeight;
     }
 

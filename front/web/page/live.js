@@ -1,14 +1,14 @@
 // What the database does now. The events come only while this view is shown and the window is looked at.
 
 import {api} from "./api.js";
-import {bytes, el, empty, number, rate, seconds, sentence, show, table} from "./dom.js";
+import {bytes, el, empty, number, rate, seconds, sentence, show, table, visible} from "./dom.js";
 import {Card, share} from "./chart.js";
 import {format} from "./route.js";
 
 const RATES = [["gets", "Gets"], ["sets", "Sets"], ["commits", "Commits"], ["restarts", "Restarts"], ["lock_waits", "Waits for locks"],
     ["flushes", "Flushes of the log"], ["checkpoints", "Checkpoints"]];
 const OUTRUN = "So much changes that the log was overwritten before this page read it.";
-const link = (zwr) => el("a", {href: format("tree", {at: zwr}), class: "mono"}, zwr);
+const link = (zwr) => el("a", {href: format("tree", {at: zwr}), class: "mono"}, visible(zwr));
 const ages = (s) => (s === undefined || s === null ? "" : seconds(s));
 
 /** Follows the live events while it is shown; Locks is another of these. */
@@ -87,7 +87,7 @@ export class Live extends Watcher {
         show(this.parts.globals, now.globals.length
             ? table("Globals", [["global"], ["changes/s", "num"], ["gets/s ~", "num"], ["share"]],
                 now.globals.map((g) => [link(g.name), rate(g.changes), rate(g.gets), share((g.changes + g.gets) / top, "")]))
-            : el("p", {class: "note"}, now.globals_complete ? "Nothing was changed in the last second, or read much." : OUTRUN));
+            : el("p", {class: "note"}, now.globals_complete ? "In the last second nothing was changed, and little was read." : OUTRUN));
         show(this.parts.hot, now.hot?.length ? table("Hottest nodes", [["node"], ["changes/s", "num"]], now.hot.map((h) => [link(h.node), rate(h.changes)]))
             : el("p", {class: "note"}, now.globals_complete ? "No node changes now." : OUTRUN));
         show(this.parts.collisions, now.collisions?.length
@@ -98,10 +98,9 @@ export class Live extends Watcher {
 
     server(server) {
         const none = (text) => el("p", {class: "note"}, text);
+        for (const part of [this.parts.clients, this.parts.slow]) part.parentElement.hidden = !server || Boolean(server.wrong);
         if (!server || server.wrong) {
-            show(this.parts.server, none(server?.wrong ?? "No caret serve has this database open."));
-            show(this.parts.clients, none("–"));
-            show(this.parts.slow, none("–"));
+            show(this.parts.server, none(server?.wrong ? `Its caret serve does not answer: ${server.wrong}` : "No caret serve has this database open."));
             return;
         }
         show(this.parts.server, table("Commands", [["command"], ["calls/s", "num"], ["µs each", "num"]], server.commands.map((c) => [c.name, rate(c.calls), rate(c.usec)])));

@@ -10,9 +10,9 @@ const id = (lock) => `${lock.pid}/${lock.session}`;
 
 const clip = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}…` : text);
 
-function box(x, y, kind, text, soft) {
-    return svg("g", {transform: `translate(${x} ${y})`}, svg("rect", {class: `box ${kind}`, width: BOX.w, height: BOX.h, rx: 5}),
-        svg("text", {x: 10, y: 19}, clip(text, 22)), soft ? svg("text", {x: BOX.w - 10, y: 19, class: "soft", "text-anchor": "end"}, soft) : "");
+function box(x, y, kind, text, soft, w = BOX.w) {
+    return svg("g", {transform: `translate(${x} ${y})`}, svg("title", null, text), svg("rect", {class: `box ${kind}`, width: w, height: BOX.h, rx: 5}),
+        svg("text", {x: 10, y: 19}, clip(text, Math.floor(w / 8) - 4)), soft ? svg("text", {x: BOX.w - 10, y: 19, class: "soft", "text-anchor": "end"}, soft) : "");
 }
 
 // From a box to a box, with an arrow at its end.
@@ -31,8 +31,8 @@ export class Locks extends Watcher {
         this.graph = el("div", {class: "graph", tabindex: 0, role: "region", "aria-label": "Graph of locks"});
         this.list = el("div", {class: "table", tabindex: 0, role: "region", "aria-label": "Locks"});
         this.clear = button("Release locks of dead processes", () => told(() => api.clear(0)), {hidden: true});
-        this.node = el("div", {class: "scroll"}, el("div", {class: "tools"}, this.said,
-            el("span", {class: "soft"}, el("span", {class: "legend"}), "is held by", el("span", {class: "legend dashed"}), "waits for"), this.clear), this.graph, this.list);
+        this.legend = el("span", {class: "soft"}, el("span", {class: "legend"}), "is held by", el("span", {class: "legend dashed"}), "waits for");
+        this.node = el("div", {class: "scroll"}, el("div", {class: "tools"}, this.said, this.legend, this.clear), this.graph, this.list);
     }
 
     take(now) {
@@ -43,6 +43,7 @@ export class Locks extends Watcher {
             (rings.length ? `; ${rings.length} ${rings.length === 1 ? "ring" : "rings"}: each waits for the next` : "");
         if (this.said.textContent !== text) this.said.textContent = text;
         this.said.classList.toggle("bad", rings.length > 0);
+        this.legend.hidden = !locks.length;
         if (!locks.length) {
             show(this.graph, empty("Nobody holds a lock", "A lock that a program takes (n:grab() in Lua, LOCK in M) is shown here while it is held, with those that wait for it."));
             show(this.list);
@@ -56,11 +57,12 @@ export class Locks extends Watcher {
     draw(locks, caught) {
         const sessions = [...new Map(locks.map((l) => [id(l), l])).values()], names = [...new Set(locks.map((l) => l.name))];
         const y = (i) => 12 + i * HIGH, mid = (i) => y(i) + BOX.h / 2;
+        const wide = Math.max(BOX.w, Math.min(560, 8 * Math.max(...names.map((name) => name.length)) + 40)); // of locks
         const right = 16 + BOX.w + GAP, high = y(Math.max(sessions.length, names.length)) + 8;
         const edges = locks.map((l) => edge(mid(sessions.findIndex((s) => id(s) === id(l))), mid(names.indexOf(l.name)),
             `${l.waits ? "waits" : "holds"}${caught.has(id(l)) ? " ring" : ""}`));
-        return svg("svg", {width: right + BOX.w + 16, height: high, role: "img", "aria-label": "Sessions at the left, locks at the right; the table has the same"},
+        return svg("svg", {width: right + wide + 16, height: high, role: "img", "aria-label": "Sessions at the left, locks at the right; the table has the same"},
             edges, sessions.map((s, i) => box(16, y(i), caught.has(id(s)) ? "ring" : "", `${s.command} ${s.pid}`, `session ${s.session}`)),
-            names.map((name, i) => box(right, y(i), "lock", name)));
+            names.map((name, i) => box(right, y(i), "lock", name, "", wide)));
     }
 }

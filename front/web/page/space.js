@@ -1,7 +1,7 @@
 // What takes the room: a treemap of globals and levels, the fill of pages, snapshots, backups, the check.
 
 import {api} from "./api.js";
-import {button, bytes, el, number, say, sentence, show, table, told} from "./dom.js";
+import {button, bytes, el, number, say, sentence, show, table, visible} from "./dom.js";
 import {share, squarify} from "./chart.js";
 import {go} from "./route.js";
 
@@ -14,7 +14,7 @@ export class Job {
         this.bar = el("progress", {max: 1, "aria-label": "Progress", hidden: true});
         this.said = el("span", {class: "soft", role: "status"});
         this.halt = button("Stop", () => this.cancel(), {hidden: true});
-        this.node = el("span", {class: "tools"}, this.bar, this.said, this.halt);
+        this.node = el("span", {class: "tools job"}, this.bar, this.said, this.halt);
     }
 
     state(running, text) {
@@ -23,24 +23,38 @@ export class Job {
         this.said.textContent = text;
     }
 
+    /** One that still goes on is stopped: what it would tell is not asked for any more. */
     async start(what, text) {
-        try {
-            this.id = await api.start(what);
-        } catch (error) {
-            this.state(false, sentence(error));
-            return;
-        }
+        this.drop();
+        const mine = this.starts = (this.starts ?? 0) + 1;
         this.state(true, text);
-        this.follow(this.id);
+        try {
+            const id = await api.start(what);
+            if (mine === this.starts) this.follow(this.id = id);
+            else api.cancel(id).catch(() => undefined);
+        } catch (error) {
+            if (mine === this.starts) this.state(false, sentence(error));
+        }
+    }
+
+    drop() {
+        this.source?.close();
+        if (this.id) api.cancel(this.id).catch(() => undefined);
+        this.id = null;
+    }
+
+    ended(text) {
+        this.id = null;
+        this.state(false, text);
     }
 
     // A job goes on while the connection is lost, but not without its server.
     follow(id) {
         this.source = api.follow(id, {
             progress: (now) => this.progress(now),
-            done: (end) => { this.state(false, ""); this.on.done(end); },
-            failed: (error) => this.state(false, sentence(error)),
-            refused: () => this.state(false, "The server was lost; start it again."),
+            done: (end) => { this.ended(""); this.on.done(end); },
+            failed: (error) => this.ended(sentence(error)),
+            refused: () => this.ended("The server was lost; start it again."),
             lost: () => setTimeout(() => this.id === id && this.follow(id), 2000),
         });
     }
@@ -54,10 +68,9 @@ export class Job {
     }
 
     cancel() {
-        told(() => api.cancel(this.id));
-        this.source?.close();
-        this.id = null;
-        this.state(false, "stopped");
+        this.starts++;
+        this.drop();
+        this.state(false, "Stopped.");
     }
 }
 
@@ -89,7 +102,7 @@ export class Space {
         return el("div", {class: "scroll"},
             el("div", {class: "tools"}, el("h2", null, "Room by global and level"), this.where, this.up = button("All globals", () => go("space", {})), this.mapping.node),
             this.map,
-            el("div", {class: "panels"}, panel("Globals", el("div", {class: "tools"}, this.using.node), this.globals), panel("Pages by level of the tree", this.levels),
+            el("div", {class: "panels"}, panel("Globals", this.using.node, this.globals), panel("Pages by level of the tree", this.levels),
                 panel("Snapshots", this.snapshots),
                 panel("Check", el("div", {class: "tools"}, button("Check online", () => this.checking.start({kind: "check"}, "looking at every page")), this.checking.node), this.checks),
                 panel("Backup", this.backup = backup)));
@@ -124,8 +137,10 @@ export class Space {
     // Boxes of the first level, and in each those of the second, below its name.
     drawMap(tree) {
         this.tree = tree;
+        this.letter = 0.56 * (parseFloat(getComputedStyle(this.map).getPropertyValue("--tiny")) || 12);
         const {clientWidth: w, clientHeight: h} = this.map, list = (tree.children ?? []).filter((c) => c.bytes > 0).sort((a, b) => b.bytes - a.bytes);
-        if (!list.length) { show(this.map, el("p", {class: "empty"}, "There is nothing yet that takes room.")); return; }
+        if (!list.length && tree.bytes && this.at) list.push({name: this.at, bytes: tree.bytes}); // a node with a value alone
+        if (!list.length) { show(this.map, el("p", {class: "empty"}, this.at ? `Nothing at ${this.at} takes room.` : "There is nothing yet that takes room.")); return; }
         const out = [];
         squarify(list.map((c) => c.bytes), {x: 0, y: 0, w, h}).forEach((box, i) => {
             out.push(this.box(list[i], box, tree.bytes));
@@ -152,8 +167,10 @@ export class Space {
     box(part, {x, y, w, h}, all, deep) {
         const name = part.rest ? `${number(part.count)} more` : part.sub ?? part.name, share = all ? (100 * part.bytes) / all : 0;
         const size = `${part.about ? "~" : ""}${bytes(part.bytes)}`, text = `${name} ${size}, ${share.toFixed(1)} %${part.about ? ", an estimate" : ""}`;
-        const node = button(w > 34 && h > 14 ? `${name}  ${size}` : "", () => part.name && !part.rest && go("space", {at: part.name}),
-            {title: text, "aria-label": text, class: deep ? "deep" : null});
+        const fits = (n) => w > n * this.letter + 12 && h > this.letter * 2;
+        const label = fits(Math.min(name.length, 8)) ? [el("span", null, visible(name)), fits(name.length + size.length + 2) ? el("span", {class: "size"}, size) : ""] : [];
+        const node = el("button", {type: "button", onclick: () => part.name && !part.rest && go("space", {at: part.name}),
+            title: text, "aria-label": text, class: `${deep ? "deep" : ""}${label.length ? "" : " bare"}`}, label);
         Object.assign(node.style, {left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px`});
         return node;
     }

@@ -14,6 +14,7 @@ export class Race {
         this.lanes = el("div", {class: "race", role: "group", "aria-label": "Workers"});
         this.path = svg("path", {"stroke-width": 1});
         this.tree = svg("svg", {class: "grown", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": "Sequences that meet each other, as a tree that grows from 1"}, this.path);
+        this.tree.style.display = "none"; // until it grows
         this.report = el("div", {class: "report"}, el("p", {class: "soft"},
             "Many processes compute 3n+1 sequences through one database of their own: odd numbers go to 3n+1, even ones to n/2, until 1. Nothing of the database that is shown here is changed."));
         const form = el("form", {class: "tools", onsubmit: (event) => { event.preventDefault(); this.start(); }},
@@ -27,6 +28,8 @@ export class Race {
 
     start() {
         show(this.lanes);
+        this.tree.style.display = "";
+        show(this.report);
         this.path.setAttribute("d", "");
         this.bars = new Map();
         this.spots = new Map([[1, {x: WIDE / 2, y: HIGH - 8, angle: -Math.PI / 2, depth: 0}]]);
@@ -84,9 +87,9 @@ export class Race {
     }
 
     done(end) {
-        const facts = [["time", seconds(end.seconds)], ["longest", end.longest], ["highest", end.highest], ["reads", number(end.reads)], ["updates", number(end.updates)]];
+        const facts = [["time", seconds(end.seconds)], ["longest", `${number(end.longest)} steps`], ["highest", number(end.highest)], ["reads", number(end.reads)], ["updates", number(end.updates)]];
         show(this.report, el("h2", null, `3n+1 to ${number(end.n)}, ${end.workers} processes`),
-            el("table", null, el("tbody", null, facts.map(([name, what]) => el("tr", null, el("th", {scope: "row"}, name), el("td", {class: "mono"}, String(what ?? "")))))),
+            el("table", {class: "run"}, el("tbody", null, facts.map(([name, what]) => el("tr", null, el("th", {scope: "row"}, name), el("td", {class: "mono"}, String(what ?? "")))))),
             el("pre", null, end.report ?? ""));
     }
 }
