@@ -25,7 +25,8 @@
  *
  * A connection that is waiting or in a body for longer than `patience` seconds is shut down by sweep(), however
  * often it sends a byte (libmicrohttpd only notices those that send none); so is one that takes an answer too
- * slowly, by libmicrohttpd.  The limits: CONNECTIONS at once, HEAD bytes for a head.
+ * slowly, by libmicrohttpd.  The limits: CONNECTIONS at once, HEAD bytes for a head.  When there are CROWD, those
+ * that dawdle keep others out: then HURRY seconds are the most.
  *
  * No Lua error may pass through libmicrohttpd: whatever may raise is called by lua_pcall().
  */
@@ -48,6 +49,8 @@
 
 #define CLASS       "caret.http.server"
 #define CONNECTIONS 64u
+#define CROWD       48
+#define HURRY       3 /* seconds */
 #define HEAD        (32u << 10)
 #define BODY        (32u << 20) /* bytes, whatever accept() says */
 
@@ -517,16 +520,25 @@ static int server_run(lua_State *L)
     return 1;
 }
 
+static lua_Integer count_connections(const struct server *s)
+{
+    lua_Integer n = 0;
+
+    for (const struct connection *c = s->connections; c != NULL; c = c->next)
+        n++;
+    return n;
+}
+
 /* sweep() -> how many connections there are */
 static int server_sweep(lua_State *L)
 {
     struct server *s = check(L);
-    time_t now = seconds_now();
-    lua_Integer n = 0;
+    lua_Integer n = count_connections(s);
+    time_t now = seconds_now(), most = n >= CROWD && s->patience > HURRY ? HURRY : s->patience;
 
     caret__stream_sweep();
-    for (struct connection *c = s->connections; c != NULL; c = c->next, n++)
-        if (c->state != ANSWERING && now - c->since > s->patience && c->fd >= 0)
+    for (struct connection *c = s->connections; c != NULL; c = c->next)
+        if (c->state != ANSWERING && now - c->since > most && c->fd >= 0)
             shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd finds it closed */
     lua_pushinteger(L, n);
     return 1;

@@ -167,6 +167,16 @@ class Guard(unittest.TestCase):
             s.close()
         self.assertEqual(server.stop(), "")
 
+    def test_slow_ones_do_not_keep_others_out(self):
+        """More than there may be at once, and nobody's patience is at its end: those who say what they want come in."""
+        server = Server(CARET, self.path, "--patience", "3600")
+        server.sign_in()
+        slow = [server.raw("GET / HTTP/1.1\r\nX: ", wait=False) for _ in range(100)]
+        server.get("info")
+        for s in slow:
+            s.close()
+        self.assertEqual(server.stop(), "")
+
     def test_sessions_outlive_the_server(self):
         server = Server(CARET, self.path)
         server.sign_in()
