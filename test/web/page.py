@@ -132,6 +132,48 @@ class Looks(Case):
                     self.assertEqual(told, [])
         colours(self.w.driver, "light")
 
+    @unittest.skipUnless(AXE, "axe-core could not be fetched")
+    def test_axe_of_states(self):
+        """Forms, what is kept, what is found, completions."""
+        w = self.w
+        with open(AXE) as f:
+            w.js(f.read())
+        for name in ("Edit", "Add child", "Rename", "Merge", "Kill"):
+            w.at("^oaks(9)")
+            w.press(name)
+            w.one(".form h2")
+            self.fine(name)
+            w.press("Cancel")
+        w.at("^oaks(9)")
+        w.press("Kill")
+        w.press("Keep this kill")
+        w.sees("1 change", ".pending")
+        self.server.tool("set", "^oaks(9)", "changed")
+        self.fine("what is kept")
+        w.press("Commit as one transaction")
+        w.sees("somebody else changed", ".pending")
+        self.fine("what is compared")
+        w.press("Drop all")
+        w.press("Find")
+        w.keys("77.5", Keys.ENTER)
+        w.sees("found: all", ".find")
+        self.fine("what is found")
+        w.press("Close")
+        w.go("#console")
+        area = w.one(".prompt textarea")
+        area.send_keys("db.", Keys.TAB)
+        until("completions", lambda: len(w.css(".offers li")) > 3)
+        self.fine("completions")
+        area.send_keys(Keys.ESCAPE)
+        area.clear()
+
+    def fine(self, state):
+        for scheme in ("light", "dark"):
+            colours(self.w.driver, scheme)
+            found = self.w.driver.execute_async_script("axe.run().then((r) => arguments[0](r.violations.map((v) => [v.id, v.nodes[0].html.slice(0, 90)])))")
+            self.assertEqual(found, [], f"{state}, {scheme}")
+        colours(self.w.driver, "light")
+
 
 class Hands(Case):
     """Every view without a mouse."""
@@ -679,6 +721,7 @@ class Change(Case):
         w.sees("somebody else changed", ".pending")
         self.assertEqual(w.text(".compare pre"), ["350", "theirs", "half a sentence"])
         w.press("Drop all")
+        w.sees("theirs", ".value pre")
         self.assertFalse(self.asks())
 
     def test_undo_is_refused_when_it_was_changed_since(self):

@@ -22,8 +22,8 @@ export class Console {
         this.languages = {};
         this.history = JSON.parse(localStorage.getItem("history") ?? "[]");
         this.out = el("div", {class: "console", role: "log", tabindex: 0, "aria-label": "Results"});
-        this.input = el("textarea", {rows: 1, spellcheck: "false", autocomplete: "off", "aria-label": "Statement", onkeydown: (event) => this.press(event)});
-        this.offers = el("ul", {class: "offers", role: "listbox", "aria-label": "Completions", hidden: true});
+        this.input = el("textarea", {rows: 1, spellcheck: "false", autocomplete: "off", "aria-label": "Statement", "aria-controls": "offers", onkeydown: (event) => this.press(event)});
+        this.offers = el("ul", {class: "offers", id: "offers", role: "listbox", tabindex: 0, "aria-label": "Completions", hidden: true});
         this.halt = button("Stop", () => told(() => api.stop(this.now.id)), {disabled: true, class: "danger"});
         document.addEventListener("visibilitychange", () => this.rest(document.hidden));
         addEventListener("pagehide", () => Object.values(this.languages).forEach((now) => api.close(now.id)));
@@ -168,7 +168,10 @@ export class Console {
         this.grow();
     }
 
-    close() { this.offers.hidden = true; }
+    close() {
+        this.offers.hidden = true;
+        this.input.removeAttribute("aria-activedescendant");
+    }
 
     press(event) {
         const {key} = event, before = this.input.value.slice(0, this.input.selectionStart);
@@ -191,6 +194,7 @@ export class Console {
         show(this.offers, list.slice(0, 50).map((text, i) => el("li", {role: "option", id: `offer${i}`, "aria-selected": String(i === 0),
             onclick: () => this.insert(start, before.length, text)}, text)));
         this.offers.hidden = !list.length;
+        if (list.length) this.input.setAttribute("aria-activedescendant", "offer0");
         this.place = [start, before.length];
     }
 
@@ -207,6 +211,7 @@ export class Console {
         if (step) {
             const next = (i + step + rows.length) % rows.length;
             rows.forEach((row, j) => row.setAttribute("aria-selected", String(j === next)));
+            this.input.setAttribute("aria-activedescendant", rows[next].id);
             rows[next].scrollIntoView({block: "nearest"});
         } else if (event.key === "Enter" && rows[i]) this.insert(...this.place, rows[i].textContent);
         else { this.close(); return event.key === "Escape"; }

@@ -68,11 +68,18 @@ function compare(edit) {
         el("div", {class: "buttons"}, button("Keep mine", () => decide(edit, true)), " ", button("Keep theirs", () => decide(edit, false))));
 }
 
+// What is there now is shown again.
+function drop(some) {
+    list = list.filter((edit) => !some.includes(edit));
+    draw();
+    tell("changed");
+}
+
 // Whoever keeps theirs drops the change; the other ones are about what is there now.
 function decide(edit, mine) {
     const {now, nodes, mark, target} = edit.conflict;
-    if (!mine) list = list.filter((other) => other !== edit);
-    else if (target) Object.assign(edit, {over: mark ?? true, conflict: null});
+    if (!mine) { drop([edit]); return; }
+    if (target) Object.assign(edit, {over: mark ?? true, conflict: null});
     else if (edit.op === "set") Object.assign(edit, {shown: now?.tag ?? null, before: readable(now), conflict: null});
     else Object.assign(edit, {nodes, mark, place: undefined, conflict: null});
     draw();
@@ -81,7 +88,7 @@ function decide(edit, mine) {
 const row = (edit) => el("li", {class: edit.conflict ? "conflict" : null},
     el("span", {class: edit.op === "kill" ? "bad" : "soft"}, edit.op), el("span", {class: "mono", title: edit.node}, edit.node),
     el("span", {class: "mono to"}, what(edit)),
-    button("Drop", () => { list = list.filter((other) => other !== edit); draw(); }, {class: "quiet", "aria-label": `Drop the ${edit.op} of ${edit.node}`}),
+    button("Drop", () => drop([edit]), {class: "quiet", "aria-label": `Drop the ${edit.op} of ${edit.node}`}),
     edit.conflict ? compare(edit) : null);
 
 function draw() {
@@ -95,7 +102,7 @@ function draw() {
     const stuck = list.some((edit) => edit.conflict);
     show(node, el("div", {class: "tools"},
         el("h2", {class: "grow"}, stuck ? "Nothing was committed: somebody else changed what you saw" : `${list.length} ${list.length === 1 ? "change" : "changes"}, not committed yet`),
-        button("Commit as one transaction", commit, {class: "main", disabled: stuck}), button("Drop all", () => { list = []; draw(); })),
+        button("Commit as one transaction", commit, {class: "main", disabled: stuck}), button("Drop all", () => drop(list))),
     el("ol", null, list.map(row)));
 }
 
