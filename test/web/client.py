@@ -3,9 +3,13 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import urllib.parse
+
+# A shell ignores it for what runs in the background, and so would the servers, which are to end by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Server:
@@ -20,8 +24,8 @@ class Server:
         self.port = int(re.search(r":(\d+)/", self.url).group(1))
         self.cookie = None
 
-    def stop(self, signal=15):
-        self.process.send_signal(signal)
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
         self.process.wait()
         errors = self.process.stderr.read()
         self.process.stdout.close()
