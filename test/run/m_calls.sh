@@ -64,7 +64,7 @@ END
 if [ -x "$build/caret-server" ] && command -v luajit >/dev/null; then
     "$build/caret-server" "$dir/served.caret" --port 0 --unix "$dir/socket" >"$dir/out" 2>"$dir/err" &
     server=$!
-    soon test -S "$dir/socket"
+    soon ask PING # the socket is there before it listens
     [ "$(ask CARET.M '$$tight^calls')" = 12345 ] && [ "$(ask CARET.M put^calls)" = OK ] &&
         [ "$(ask CARET.GET ^put)" = 7 ]
     note $? "the server runs routines"
@@ -77,6 +77,7 @@ if [ -x "$build/caret-server" ] && command -v luajit >/dev/null; then
     server=$!
     soon test -S "$dir/socket2"
     mv "$dir/socket2" "$dir/socket"
+    soon ask PING
     ask CARET.M put^calls | grep -q 'M is off'
     note $? "without folders of routines it runs none"
     kill $server

@@ -3,7 +3,7 @@
 # patterns, positions, pieces, fields, and the modules of scripts.  test/server/codec_compare.lua has the cases.
 # shellcheck source=common.sh
 . "$(dirname "$0")/common.sh"
-need redis-server lua5.1
+need redis-server lua5.1 redis-cli
 if [ ! -e "$build/test/codec.so" ]; then
     echo "skipped: the headers of Lua 5.1 or LuaJIT are missing, the modules of scripts are not built"
     exit 77
@@ -23,7 +23,7 @@ esac
 redis-server --port 0 --unixsocket "$dir/redis" --save '' --dir "$dir" >"$dir/redis.log" 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null; rm -rf "$dir"' EXIT
-soon test -S "$dir/redis" || exit 1
+soon redis-cli -s "$dir/redis" ping || exit 1 # the socket is there before it listens
 
 LUA_CPATH="$build/test/?.so;;" lua5.1 "$source/test/server/codec_compare.lua" "$dir/redis" "${CARET_COMPARE:-0.4}" >"$dir/out"
 note $? "what redis-server $version does: $(tail -n 1 "$dir/out")"
