@@ -141,7 +141,7 @@ lines for each look.
 
 Processes count in shared memory what they do, each for itself and 251 calls at a time, so slow
 ones show up in steps. Gets by global, marked ~, are an estimate: each session notes the global of about every
-251st of its gets, so what a program that reads less than that reads is not seen.
+251st of its gets, so one that makes fewer may not be seen.
 
 Where a `caret serve` has the database open it is asked, too: its commands per second with the microseconds
 of each call, those that take most time first, and its clients, those that wrote last first. Its password
