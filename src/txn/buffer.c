@@ -104,9 +104,10 @@ static inline bool fits_list(const struct caret__txn *t, size_t len, size_t vlen
 }
 
 /* Is there an op of the innermost savepoint that can be given the value?  Its crc must not be known yet. */
-static bool pile_overwrite(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
+static bool pile_overwrite(struct caret__txn *t, uint32_t hash, const uint8_t *key, size_t len,
+                           const void *val, size_t vlen)
 {
-    uint32_t at = caret__sought_find(&t->pile.sought, &t->list, key, len);
+    uint32_t at = caret__sought_find(&t->pile.sought, &t->list, hash, key, len);
 
     if (at < CARET__REC_HEAD || at < t->list_marks[t->level - 1] || at < t->list.crc_upto)
         return false;
@@ -121,15 +122,19 @@ static bool pile_overwrite(struct caret__txn *t, const uint8_t *key, size_t len,
 static int pile_set(struct caret__txn *t, const uint8_t *key, size_t len, const void *val, size_t vlen)
 {
     struct caret__pile *p = &t->pile;
+    uint32_t hash = 0;
 
     if (!t->piled)
         caret__pile_begin(p, &t->list);
     t->piled = true;
-    if (p->sought.size != 0 && pile_overwrite(t, key, len, val, vlen))
-        return CARET_OK;
+    if (p->sought.size != 0) {
+        hash = caret__sought_hash(key, len);
+        if (pile_overwrite(t, hash, key, len, val, vlen))
+            return CARET_OK;
+    }
     int rc = caret__pile_add(p, &t->list, key, len, val, vlen, t->level > 1);
     if (rc == CARET_OK && p->sought.size != 0)
-        (void)caret__sought_add(&p->sought, &t->list, p->last, t->level > 1);
+        (void)caret__sought_add(&p->sought, &t->list, p->last, hash, t->level > 1);
     return rc;
 }
 
@@ -432,7 +437,7 @@ static __attribute__((noinline)) bool was_killed(struct caret__txn *t, const uin
 static int pile_get(const struct caret__txn *t, const uint8_t *key, size_t len, const uint8_t **val,
                     size_t *vlen)
 {
-    uint32_t at = caret__sought_find(&t->pile.sought, &t->list, key, len);
+    uint32_t at = caret__sought_find(&t->pile.sought, &t->list, caret__sought_hash(key, len), key, len);
 
     if (at < CARET__REC_HEAD)
         return 0;

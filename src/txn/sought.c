@@ -18,6 +18,7 @@
 
 #define FIRST_SLOTS 256u
 #define GONE        1u
+#define GROWS_FAST  (1u << 15) /* up to so many: what is there is moved seldom */
 
 _Static_assert(CARET__REC_HEAD > GONE, "no op is there");
 
@@ -29,19 +30,21 @@ struct caret__replaced {
     uint32_t now, before; /* places; before 0: there was none */
 };
 
-static uint32_t hash_of(const uint8_t *key, size_t len)
+uint32_t caret__sought_hash(const uint8_t *key, size_t len)
 {
     uint64_t h = len, word = 0;
     size_t i = 0;
 
-    for (; i + 8 <= len; i += 8) {
+    for (; i + 8 < len; i += 8) {
         memcpy(&word, key + i, 8);
         h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
         h ^= h >> 32;
     }
-    word = 0;
-    memcpy(&word, key + i, len - i);
-    h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+    if (len >= 8) /* the last word overlaps the one before */
+        memcpy(&word, key + len - 8, 8);
+    else
+        memcpy(&word, key, len);
+    h = (h ^ caret__be64(&word)) * UINT64_C(0x9E3779B97F4A7C15); /* neighbours differ in the last bytes */
     return (uint32_t)(h >> 32);
 }
 
@@ -67,10 +70,10 @@ static struct caret__seek_slot *slot_of(const struct caret__sought *x, const str
     return &x->slot[i];
 }
 
-uint32_t caret__sought_find(const struct caret__sought *x, const struct caret__batch *b, const uint8_t *key,
-                            size_t len)
+uint32_t caret__sought_find(const struct caret__sought *x, const struct caret__batch *b, uint32_t hash,
+                            const uint8_t *key, size_t len)
 {
-    return slot_of(x, b, hash_of(key, len), key, len)->place;
+    return slot_of(x, b, hash, key, len)->place;
 }
 
 /* -------------------------------------------------------------------- making */
@@ -119,16 +122,15 @@ static bool remember(struct caret__sought *x, uint32_t now, uint32_t before)
     return true;
 }
 
-bool caret__sought_add(struct caret__sought *x, const struct caret__batch *b, uint32_t place,
+bool caret__sought_add(struct caret__sought *x, const struct caret__batch *b, uint32_t place, uint32_t hash,
                        bool in_savepoint)
 {
     struct caret__op_view op = caret__op_at(b->rec, place);
 
-    if (x->used >= x->size / 2 && !resize(x, x->size * 2)) {
+    if (x->used >= x->size / 2 && !resize(x, x->size < GROWS_FAST ? x->size * 4 : x->size * 2)) {
         caret__sought_drop(x);
         return false;
     }
-    uint32_t hash = hash_of(op.key, op.klen);
     struct caret__seek_slot *slot = slot_of(x, b, hash, op.key, op.klen);
     if (in_savepoint && !remember(x, place, slot->place)) {
         caret__sought_drop(x);
@@ -151,7 +153,7 @@ int caret__sought_make(struct caret__sought *x, const struct caret__batch *b, ui
     bool ok = resize(x, size);
     for (uint32_t at = CARET__REC_HEAD; ok && at < b->size;) {
         struct caret__op_view op = caret__op_at(b->rec, at);
-        ok = caret__sought_add(x, b, at, at >= savepoint);
+        ok = caret__sought_add(x, b, at, caret__sought_hash(op.key, op.klen), at >= savepoint);
         at += caret__op_size(op.klen, op.vlen);
     }
     if (ok)
@@ -166,7 +168,7 @@ void caret__sought_cut(struct caret__sought *x, const struct caret__batch *b, ui
     while (x->nreplaced != 0 && x->replaced[x->nreplaced - 1].now >= size) {
         struct caret__replaced r = x->replaced[--x->nreplaced];
         struct caret__op_view op = caret__op_at(b->rec, r.now);
-        struct caret__seek_slot *slot = slot_of(x, b, hash_of(op.key, op.klen), op.key, op.klen);
+        struct caret__seek_slot *slot = slot_of(x, b, caret__sought_hash(op.key, op.klen), op.key, op.klen);
         CARET__ASSERT_CMP(slot->place, ==, r.now);
         slot->place = r.before != 0 ? r.before : GONE;
     }

@@ -195,12 +195,14 @@ int caret__pile_order(struct caret__batch *b);
 int caret__sought_make(struct caret__sought *x, const struct caret__batch *b, uint32_t savepoint);
 void caret__sought_drop(struct caret__sought *x);
 
-/* The place of the last op of the key; 0, or anything before the first op: there is none. */
-uint32_t caret__sought_find(const struct caret__sought *x, const struct caret__batch *b, const uint8_t *key,
-                            size_t len);
+uint32_t caret__sought_hash(const uint8_t *key, size_t len);
 
-/* The op at the end of the pile was added.  false: no memory, there is no index any more. */
-bool caret__sought_add(struct caret__sought *x, const struct caret__batch *b, uint32_t place,
+/* The place of the last op of the key, which has that hash; 0, or anything before the first op: there is none. */
+uint32_t caret__sought_find(const struct caret__sought *x, const struct caret__batch *b, uint32_t hash,
+                            const uint8_t *key, size_t len);
+
+/* The op at the end of the pile was added, of a key with that hash.  false: no memory, there is no index any more. */
+bool caret__sought_add(struct caret__sought *x, const struct caret__batch *b, uint32_t place, uint32_t hash,
                        bool in_savepoint);
 
 /* Ops from that size on are about to be taken off. */
