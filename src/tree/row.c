@@ -3,7 +3,8 @@
  *
  * A cursor remembers the leaf and the bound that its keys lie below, so only a
  * key beyond that bound descends from the root.  A few keys for one leaf are put
- * into it one by one, as long as they fit.  Else the leaf is merged with the row:
+ * into it one by one, as long as they fit; then it is split as for a single set, if the
+ * rest fits in either half.  Else the leaf is merged with the row:
  *
  *     old   a c   f g h          (entries of the leaf)
  *     row     b d       x y z    (sets that belong there)
@@ -24,6 +25,8 @@
  * each leaf but the last holds more than U - p - m, so there are at most T / (U - p - m)
  * new ones, and none if T + p <= U.  Sets that replace a value count as far as it grows.  A
  * row may come in pieces; where one ends, a leaf that is full may be cut once more by the next.
+ * A leaf is halved once at most, as all of the rest fits then, and only if no other piece has
+ * sets for it: so that is the one new leaf which T + p > U allows.
  *
  * Pages above: one that is split was full, but for the longest separator s, and is cut in the middle or
  * after its last but one.  So each has half a page of separators, less 2 s, or is the right end of one
@@ -32,8 +35,8 @@
  */
 #include "tree/split.h"
 
-#define FEW  8u /* arbitrary: sets of a leaf that are done one by one; */
-#define PART 2u /* so are those that are at most one for so many entries of the leaf */
+#define FEW                                                                                                  \
+    8u /* arbitrary: sets of a leaf that are done one by one; so are those that are no more than its entries */
 
 union scratch {
     struct caret__page page;
@@ -366,7 +369,33 @@ static bool few(const struct caret__w *w, const struct caret__cursor *c, unsigne
 {
     const struct caret__page *p = caret__w_page(w, c->path.pgno[c->path.leaf]);
 
-    return n < FEW || n * PART <= caret__page_count(p);
+    return n < FEW || n <= caret__page_count(p);
+}
+
+static bool shares(const uint8_t *prefix, unsigned plen, const struct caret__kv *kv)
+{
+    return kv->b_len >= plen && caret__racy_cmp(prefix, kv->b, plen) == 0;
+}
+
+/* The leaf has no room for the first of a few sets: split it as for that one alone, if then all of them fit.  false:
+ * merge.  That is so at the end of the leaf, which stays full, and for one that is full of garbage. */
+static bool halve(struct caret__w *w, struct caret__cursor *c, const struct caret__kv *kv, unsigned n)
+{
+    struct caret__path *path = &c->path;
+    const struct caret__page *p = caret__w_page(w, path->pgno[path->leaf]);
+    const uint8_t *prefix;
+    unsigned plen = caret__page_prefix(p, &prefix), pos = path->idx[path->leaf], bytes = 0;
+
+    if (pos == caret__page_count(p) || !shares(prefix, plen, &kv[0]) || !shares(prefix, plen, &kv[n - 1]) ||
+        caret__page_used(p) + caret__entry_room(kv[0].b_len - plen, kv[0].vlen) <= CARET__PAGE_USABLE)
+        return false;
+    for (unsigned i = 0; i < n; i++)
+        bytes += (unsigned)caret__entry_room(kv[i].b_len - plen, kv[i].vlen);
+    if (bytes > caret__cut_room(p, pos))
+        return false;
+    caret__split_leaf(w, path, kv[0].b, kv[0].b_len);
+    c->there = false;
+    return true;
 }
 
 static bool has_runs(const struct caret__kv *kv, unsigned n)
@@ -391,9 +420,11 @@ void caret__tree_set_row(struct caret__w *w, struct caret__cursor *c, const stru
         unsigned group = group_of(c, kv + i, n - i);
         if (w->pg->ts->has_runs && has_runs(kv + i, group))
             caret__mark_runs(w, &c->path);
-        unsigned done = few(w, c, group) ? one_by_one(w, c, kv + i, group) : 0;
+        bool alone = few(w, c, group),
+             whole = i != 0 && i + group != n; /* none of its leaf is in another piece */
+        unsigned done = alone ? one_by_one(w, c, kv + i, group) : 0;
         i += done;
-        if (done < group)
+        if (done < group && !(alone && whole && halve(w, c, kv + i, group - done)))
             i += merge(w, c, kv + i, group - done);
     }
 }
@@ -437,6 +468,44 @@ static unsigned longest_entry(struct caret__row_need *r, unsigned plen, unsigned
     return longest;
 }
 
+/* Count a set among the entries of the leaf: the one that it replaces, or {0}. */
+static struct caret__entry count_set(struct caret__row_need *r, const struct caret__row_set *set)
+{
+    struct caret__entry e = {0};
+    unsigned pos = 0;
+    bool found = false;
+
+    if (!r->past_end) {
+        pos = caret__page_find(r->leaf, set->key, set->klen, &found);
+        r->past_end = pos == caret__page_count(r->leaf);
+    }
+    if (!found) {
+        r->inserts++;
+        r->bytes += caret__entry_room(set->klen, set->vlen);
+        return e;
+    }
+    e = caret__page_entry(r->leaf, pos);
+    r->bytes += set->vlen > e.vlen ? (unsigned)(set->vlen - e.vlen) : 0;
+    return e;
+}
+
+static void count_waiting(struct caret__row_need *r)
+{
+    for (unsigned i = 0; i < r->nwaiting; i++)
+        (void)count_set(r, &r->waiting[i]);
+    r->nwaiting = 0;
+    r->waiting_bytes = 0;
+}
+
+/* Bytes of the leaf and its sets after that prefix; those that wait are taken for new ones. */
+static uint64_t group_bytes(const struct caret__row_need *r, unsigned plen, unsigned shared)
+{
+    unsigned n = caret__page_count(r->leaf);
+    uint64_t old = n != 0 ? caret__page_used(r->leaf) - plen + (uint64_t)n * (plen - shared) : 0;
+
+    return old + r->bytes + r->waiting_bytes - (r->inserts + r->nwaiting) * shared;
+}
+
 /* The sets of a leaf are known: new leaves that they make at most. */
 static void end_group(struct caret__row_need *r)
 {
@@ -444,14 +513,15 @@ static void end_group(struct caret__row_need *r)
 
     if (r->leaf == NULL || r->first == NULL)
         return;
-    unsigned plen = caret__page_prefix(r->leaf, &prefix), n = caret__page_count(r->leaf);
-    unsigned shared = shared_prefix(r, prefix, plen);
-    uint64_t old = n != 0 ? caret__page_used(r->leaf) - plen + (uint64_t)n * (plen - shared) : 0;
-    uint64_t bytes = old + r->bytes - r->inserts * shared;
+    unsigned plen = caret__page_prefix(r->leaf, &prefix), shared = shared_prefix(r, prefix, plen);
+    if (group_bytes(r, plen, shared) + shared > CARET__PAGE_USABLE)
+        count_waiting(r);
+    uint64_t bytes = group_bytes(r, plen, shared);
     if (bytes + shared > CARET__PAGE_USABLE)
         r->leaves += bytes / (CARET__PAGE_USABLE - shared - longest_entry(r, plen, shared));
     r->first = NULL;
     r->bytes = r->inserts = 0;
+    r->nwaiting = r->waiting_bytes = 0;
     r->longest = 0;
 }
 
@@ -476,26 +546,23 @@ uint32_t caret__row_look(const struct caret__w *w, struct caret__row_need *r, co
                          size_t vlen, struct caret__edges *edges)
 {
     CARET__ASSERT(r->first == NULL || caret__bytes_compare(r->last, r->last_len, key, klen) <= 0);
-    unsigned whole = (unsigned)caret__entry_room(klen, vlen), pos = 0;
-    bool found = false;
+    struct caret__row_set set = {key, (uint16_t)klen, (uint16_t)vlen};
+    unsigned whole = (unsigned)caret__entry_room(klen, vlen);
 
     if (!caret__cursor_holds(&r->at, key, klen)) {
         uint32_t bad = next_leaf(w, r, key, klen, edges);
         if (bad != 0)
             return bad;
     }
-    if (!r->past_end) {
-        pos = caret__page_find(r->leaf, key, klen, &found);
-        r->past_end = pos == caret__page_count(r->leaf);
-    }
-    if (found) {
-        struct caret__entry e = caret__page_entry(r->leaf, pos);
+    if (w->pg->ts->has_runs) {
+        struct caret__entry e = count_set(r, &set);
         if (!caret__tree_run_ok(w->pg, &e))
             return r->at.path.pgno[r->at.path.leaf];
-        r->bytes += vlen > e.vlen ? vlen - e.vlen : 0;
     } else {
-        r->bytes += whole;
-        r->inserts++;
+        if (r->nwaiting == CARET__ROW_WAITING)
+            count_waiting(r);
+        r->waiting[r->nwaiting++] = set;
+        r->waiting_bytes += whole;
     }
     if (r->first == NULL) {
         r->first = key;

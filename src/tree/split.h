@@ -11,6 +11,13 @@
 /* A new root above the old one. */
 void caret__grow_root(struct caret__w *w);
 
+/* Split the leaf of the path for a key that shall go to its position, or a page above it that has no room for that. */
+void caret__split_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len);
+
+/* The leaf is split for a key at that position: how many bytes fit in the fuller part then, of entries after the
+ * leaf's prefix? */
+unsigned caret__cut_room(const struct caret__page *p, unsigned pos);
+
 /* Split inner page d of the path, or one above it that has no room for that. */
 void caret__split_inner(struct caret__w *w, struct caret__path *path, unsigned d);
 

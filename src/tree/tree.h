@@ -260,19 +260,28 @@ uint32_t caret__cursor_seek(const struct caret__w *w, struct caret__cursor *c, c
 #define CARET__ROW 512u
 void caret__tree_set_row(struct caret__w *w, struct caret__cursor *c, const struct caret__kv *kv, unsigned n);
 
-/* What sets in ascending order may need, counted leaf by leaf; see row.c. */
+/* What sets in ascending order may need, counted leaf by leaf; see row.c.  Most leaves have room for all of their sets
+ * even if none replaces a value; so whether they do is looked for only where that matters. */
+#define CARET__ROW_WAITING 64u
+struct caret__row_set {
+    const uint8_t *key;
+    uint16_t klen, vlen;
+};
 struct caret__row_need {
     struct caret__cursor at;
     const struct caret__page *leaf; /* of `at` */
     bool past_end;                  /* of the leaf's entries */
     unsigned longest;               /* entry of the group */
-    uint64_t bytes, inserts;        /* of the group: whole entries, without prefix */
+    uint64_t bytes, inserts;        /* of the group: whole entries, without prefix, */
+    unsigned nwaiting;              /* but for these, */
+    unsigned waiting_bytes;         /* which are so long */
     const uint8_t *first, *last;    /* its keys */
     size_t first_len, last_len;
     uint64_t leaves;           /* new ones, of the groups so far */
     uint64_t above;            /* bytes of the pages above that the row meets, */
     struct caret__edges inner; /* and their number */
     unsigned key_max;          /* the longest that may become a separator, or is one */
+    struct caret__row_set waiting[CARET__ROW_WAITING];
 };
 /* The next set.  Pages it will meet are noted in *edges.  0, or the number of a damaged page. */
 uint32_t caret__row_look(const struct caret__w *w, struct caret__row_need *r, const uint8_t *key, size_t klen,

@@ -118,6 +118,19 @@ static unsigned leaf_cut(const struct caret__page *p, unsigned n, unsigned pos)
     return middle(p, n);
 }
 
+unsigned caret__cut_room(const struct caret__page *p, unsigned pos)
+{
+    unsigned n = caret__page_count(p), k = leaf_cut(p, n, pos), left = 0;
+    unsigned all = caret__page_used(p) - p->prefix_len;
+
+    for (unsigned i = 0; i < k; i++) {
+        struct caret__entry e = caret__page_entry(p, i);
+        left += (unsigned)caret__entry_room(e.klen, e.vlen);
+    }
+    unsigned larger = p->prefix_len + (left > all - left ? left : all - left);
+    return larger < CARET__PAGE_USABLE ? CARET__PAGE_USABLE - larger : 0;
+}
+
 /* The entries [from, to) of src for an empty page, with the longest prefix. */
 static bool take(struct caret__page *p, const struct caret__page *src, unsigned from, unsigned to)
 {
@@ -184,8 +197,7 @@ void caret__split_inner(struct caret__w *w, struct caret__path *path, unsigned d
     caret__link_split(parent, path->idx[d - 1], sep, sep_len, path->pgno[d], right_no);
 }
 
-/* Split the leaf of the path for a key that shall go to its position. */
-static void split_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len)
+void caret__split_leaf(struct caret__w *w, struct caret__path *path, const uint8_t *key, size_t len)
 {
     union scratch copy;
     uint8_t a[CARET__KEY_MAX], b[CARET__KEY_MAX], sep[CARET__KEY_MAX + 1];
@@ -294,7 +306,7 @@ void caret__tree_set(struct caret__w *w, const uint8_t *key, size_t len, const v
             caret__mark_runs(w, &path);
         if (caret__set_in_leaf(w, &path, key, len, val, vlen, vflag))
             return;
-        split_leaf(w, &path, key, len);
+        caret__split_leaf(w, &path, key, len);
     }
 }
 

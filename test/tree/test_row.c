@@ -129,6 +129,34 @@ static void a_row_fills_its_leaves(void **state)
     store_close(&s);
 }
 
+/* Rows of which each leaf gets a few keys, anywhere: leaves are split in their middle when they are full, so half
+ * of their bytes are in use.  Where the first part of a split leaf stays full it is split again and again. */
+static void rows_of_scattered_keys_leave_no_hollow_leaves(void **state)
+{
+    enum {
+        STEP = 7919,
+        KEYS = 30 * 250
+    }; /* a prime that is not in it: each key once, far from the one before */
+    struct store s;
+    uint8_t key[CARET__KEY_MAX];
+    unsigned bytes = 0;
+
+    (void)state;
+    store_shared(&s, 67);
+    for (unsigned k = 0; k < KEYS;) {
+        row.n = 0;
+        for (unsigned i = 0; i < 250; i++, k++)
+            add(key, number_key(key, "s", 6, k * STEP % KEYS), 4);
+        sort();
+        set_row(&s, 1);
+        bytes += 250 * (unsigned)caret__entry_room(6, 4);
+    }
+    store_same(&s);
+    assert_int_equal(s.model.n, KEYS);
+    assert_true(store_leaves(&s) * CARET__PAGE_USABLE < bytes * 2);
+    store_close(&s);
+}
+
 /* Between two keys of one full leaf: what stood after the row is still after it. */
 static void a_row_goes_into_the_middle_of_a_leaf(void **state)
 {
@@ -232,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_rows_equal_a_sorted_array),
         cmocka_unit_test(a_row_fills_its_leaves),
+        cmocka_unit_test(rows_of_scattered_keys_leave_no_hollow_leaves),
         cmocka_unit_test(a_row_goes_into_the_middle_of_a_leaf),
         cmocka_unit_test(a_row_of_long_keys_splits_pages_above),
         cmocka_unit_test(a_row_frees_the_long_values_that_it_replaces),
