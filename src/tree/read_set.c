@@ -21,22 +21,27 @@
 #include "base/fault.h"
 
 #define FIRST_SIZE 16u
-#define KEPT_SIZE  1024u /* a set up to this size, 16 KiB, is kept whatever it holds */
+#define KEPT_SIZE  1024u /* an index up to this size is kept, with 12 KiB in all, whatever it holds */
 
-/* Empty the set.  One that is far larger than what the last transaction read is given back, or each small one after
- * a large one would pay for its size. */
+static void give_back(struct caret__reads *r)
+{
+    free(r->set);
+    free(r->index);
+    r->set = NULL;
+    r->index = NULL;
+    r->size = 0;
+}
+
+/* Empty the set.  One that is far larger than what the last transaction read is given back: it is memory that nobody
+ * uses. */
 static void empty(struct caret__reads *r)
 {
     if (r->size > KEPT_SIZE && r->count < r->size / 16) {
-        free(r->set);
-        r->set = NULL;
-        r->size = 0;
+        give_back(r);
         return;
     }
-    if (r->count == 1) /* most transactions: `last` is the place of the only one */
-        r->set[r->last] = (struct caret__read){0};
-    else
-        memset(r->set, 0, r->size * sizeof *r->set);
+    for (uint32_t i = 0; i < r->count; i++)
+        r->index[r->set[i].place] = 0;
 }
 
 void caret__reads_begin(struct caret__reads *r, uint64_t point)
@@ -50,7 +55,7 @@ void caret__reads_begin(struct caret__reads *r, uint64_t point)
 
 void caret__reads_destroy(struct caret__reads *r)
 {
-    free(r->set);
+    give_back(r);
     memset(r, 0, sizeof *r);
 }
 
@@ -61,37 +66,40 @@ static inline bool unchanged(const struct caret__pager *pg, uint32_t pgno, uint6
 
 bool caret__reads_valid(const struct caret__pager *pg, const struct caret__reads *r)
 {
-    if (r->count <= 1) /* most transactions: `last` is the place of the only one */
-        return r->count == 0 || unchanged(pg, r->set[r->last].pgno, r->set[r->last].version);
-    for (uint32_t i = 0; i < r->size; i++)
-        if (r->set[i].pgno != 0 && !unchanged(pg, r->set[i].pgno, r->set[i].version))
+    for (uint32_t i = 0; i < r->count; i++)
+        if (!unchanged(pg, r->set[i].pgno, r->set[i].version))
             return false;
     return true;
 }
 
-/* The place of pgno, or the empty one where it belongs. */
+/* The place of pgno in the index, or the empty one where it belongs. */
 static uint32_t place(const struct caret__reads *r, uint32_t pgno)
 {
     CARET__ASSERT(r->size != 0 && (r->size & (r->size - 1)) == 0 && r->count < r->size);
     uint32_t i = pgno * 2654435761u & (r->size - 1);
-    while (r->set[i].pgno != 0 && r->set[i].pgno != pgno)
+    while (r->index[i] != 0 && r->set[r->index[i] - 1].pgno != pgno)
         i = (i + 1) & (r->size - 1);
     return i;
 }
 
 static int grow(struct caret__reads *r)
 {
-    struct caret__reads bigger = *r;
+    uint32_t size = r->size != 0 ? r->size * 4 : FIRST_SIZE;
+    uint32_t *index = calloc(size, sizeof *index);
+    struct caret__read *set = index != NULL ? realloc(r->set, size / 2 * sizeof *set) : NULL;
 
-    bigger.size = r->size != 0 ? r->size * 4 : FIRST_SIZE;
-    bigger.set = calloc(bigger.size, sizeof *bigger.set);
-    if (bigger.set == NULL)
+    if (set == NULL) {
+        free(index);
         return caret__fail(CARET_E_NOMEM, "no memory for a transaction's read set of %u pages", r->count);
-    for (uint32_t i = 0; i < r->size; i++)
-        if (r->set[i].pgno != 0)
-            bigger.set[place(&bigger, r->set[i].pgno)] = r->set[i];
-    free(r->set);
-    *r = bigger;
+    }
+    free(r->index);
+    r->set = set;
+    r->index = index;
+    r->size = size;
+    for (uint32_t i = 0; i < r->count; i++) {
+        set[i].place = place(r, set[i].pgno);
+        index[set[i].place] = i + 1;
+    }
     return CARET_OK;
 }
 
@@ -113,14 +121,15 @@ int caret__reads_note_slow(struct caret__view *v, const struct caret__at *at)
         if (rc != CARET_OK)
             return rc;
     }
-    uint32_t i = place(r, at->pgno);
-    if (r->set[i].pgno != 0 && r->set[i].version != at->version)
+    uint32_t at_index = place(r, at->pgno), i = r->index[at_index];
+    if (i != 0 && r->set[i - 1].version != at->version)
         return at->version == r->point && !unchanged(v->pg, at->pgno, at->version) && caret__at_valid(v, at)
                    ? CARET_OK       /* rebuilt, as of the read point */
                    : CARET_RESTART; /* read before in another version */
-    if (r->set[i].pgno == 0)
-        r->count++;
-    r->set[i] = (struct caret__read){.version = at->version, .pgno = at->pgno};
-    r->last = i;
+    if (i == 0) {
+        r->set[r->count++] = (struct caret__read){at->version, at->pgno, at_index};
+        r->index[at_index] = i = r->count;
+    }
+    r->last = i - 1;
     return CARET_OK;
 }

@@ -15,16 +15,18 @@
 
 struct caret__read {
     uint64_t version;
-    uint32_t pgno; /* 0 = empty place */
-    uint32_t spare;
+    uint32_t pgno;
+    uint32_t place; /* of `index` that tells it */
 };
 
-/* A hash set by page number; `size` is a power of two, or 0 before the first note. */
+/* The leaves as they were noted, and a hash index of them by page number: 0 = an empty place, else 1 more than where
+ * the leaf is in `set`.  What a small transaction does is as much as it has read, whatever the one before was. */
 struct caret__reads {
     uint64_t point;
-    struct caret__read *set;
-    uint32_t size, count;
-    uint32_t last; /* place of the leaf noted last: loops over one leaf */
+    struct caret__read *set; /* room for half of `size` */
+    uint32_t *index;
+    uint32_t size, count; /* size: of the index, a power of two, or 0 before the first note */
+    uint32_t last;        /* the leaf noted last, in `set`: loops over one leaf */
 };
 
 void caret__reads_begin(struct caret__reads *r, uint64_t point);

@@ -106,9 +106,9 @@ void caret__collide_note(struct caret__shared *sh, const struct caret__txn *t, s
     first.len = 0;
 
     CARET__ASSERT(!caret__writer_held(sh));
-    for (uint32_t i = 0, looked = 0; r->count != 0 && i < r->size && looked < LEAVES; i++) {
+    for (uint32_t i = 0, looked = 0; i < r->count && looked < LEAVES; i++) {
         const struct caret__read *read = &r->set[i];
-        if (read->pgno == 0 || caret__page_unchanged(v->pg, read->pgno, read->version))
+        if (caret__page_unchanged(v->pg, read->pgno, read->version))
             continue;
         looked++;
         if (!find_leaf(v, read->pgno, &l))

@@ -195,6 +195,8 @@ static void it_is_empty_when_begun_again(void **state)
     assert_true(reads.count > 0);
     caret__reads_begin(&reads, 77);
     assert_true(reads.count == 0 && reads.point == 77 && valid());
+    for (uint32_t i = 0; i < reads.size; i++)
+        assert_int_equal(reads.index[i], 0);
     caret__reads_destroy(&reads);
     assert_true(reads.size == 0 && reads.set == NULL && valid());
 }
@@ -204,8 +206,9 @@ static void a_large_set_is_given_back(void **state)
 {
     (void)state;
     reads.size = 4096;
-    reads.set = calloc(reads.size, sizeof *reads.set);
-    assert_non_null(reads.set);
+    reads.set = calloc(reads.size / 2, sizeof *reads.set);
+    reads.index = calloc(reads.size, sizeof *reads.index);
+    assert_true(reads.set != NULL && reads.index != NULL);
     assert_int_equal(read_key("r00001", NULL), CARET_OK);
     assert_int_equal(reads.size, 4096);
     caret__reads_begin(&reads, atomic_load(s.pg->applied));
