@@ -115,7 +115,7 @@ case("lru evicts what was not used for long", limited("allkeys-lru", 100000, fun
     local payload = c("DUMP", "x")
     for i = 1, 100 do c("RESTORE", "k" .. i, 0, payload, "IDLETIME", i <= 50 and 100000 or 1) end
     config(c, "maxmemory-samples", 10)
-    fill(c, "new", 120)
+    fill(c, "new", 80)
     local old, young = there(c, "k", 50), there(c, "k", 100)
     config(c, "maxmemory-samples", 5)
     is({old, young - old, old < (young - old) / 2}, {old, young - old, true})
