@@ -107,14 +107,13 @@ static void insert(struct item *a, size_t n)
     }
 }
 
-/* One digit; false: it is the same for all. */
-static bool distribute(const struct item *from, struct item *to, size_t n, uint32_t count[256],
-                       unsigned shift)
+/* By one digit. */
+static void distribute(const struct item *from, struct item *to, size_t n, unsigned shift)
 {
-    uint32_t at = 0;
+    uint32_t count[256] = {0}, at = 0;
 
-    if (count[from[0].window >> shift & 0xff] == n)
-        return false;
+    for (size_t i = 0; i < n; i++)
+        count[from[i].window >> shift & 0xff]++;
     for (unsigned d = 0; d < 256; d++) {
         uint32_t many = count[d];
         count[d] = at;
@@ -122,21 +121,20 @@ static bool distribute(const struct item *from, struct item *to, size_t n, uint3
     }
     for (size_t i = 0; i < n; i++)
         to[count[from[i].window >> shift & 0xff]++] = from[i];
-    return true;
 }
 
 /* Step 2. */
 static void sort_digits(const struct pile *p, struct item *a, size_t n)
 {
-    uint32_t count[8][256] = {{0}};
     struct item *from = a, *to = p->spare + (a - p->items), *other;
+    uint64_t differ = 0; /* bits that are not the same for all */
 
-    for (size_t i = 0; i < n; i++)
-        for (unsigned d = 0; d < 8; d++)
-            count[d][a[i].window >> 8 * d & 0xff]++;
-    for (unsigned d = 0; d < 8; d++) {
-        if (!distribute(from, to, n, count[d], 8 * d))
+    for (size_t i = 1; i < n; i++)
+        differ |= a[i].window ^ a[0].window;
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        if ((differ >> shift & 0xff) == 0)
             continue;
+        distribute(from, to, n, shift);
         other = from;
         from = to;
         to = other;
