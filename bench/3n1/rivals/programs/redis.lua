@@ -70,16 +70,15 @@ local function raise(node, value)
         updates = updates + 1
     end
 end
-path[1] = step:cursor(1)
+local here = step:cursor(1)
 for first = tonumber(ARGV[1]), tonumber(ARGV[2]) do
     local n, length, high, known = first, 0, 0, nil
     while n > 1 do
         reads = reads + 1
-        local here = path[length + 1] or step:cursor(1)
-        path[length + 1] = here
         known = number(move(here, n))
         if known then break end
         length = length + 1
+        path[length] = n
         if n % 2 == 0 then n = n / 2 else n = 3 * n + 1 end
         if n > high then high = n end
     end
@@ -87,7 +86,7 @@ for first = tonumber(ARGV[1]), tonumber(ARGV[2]) do
         local total = length + (known or 0)
         raise(longest, total)
         raise(highest, high)
-        for i = 1, length do set(path[i], total - i + 1) end
+        for i = 1, length do set(move(here, path[i]), total - i + 1) end
         updates = updates + length
     end
 end
