@@ -1,4 +1,6 @@
--- The log as it comes, for one browser: a few changes at a time, four times a second.
+-- The log as it comes, for one browser: a few changes at a time, twice a second.  If many more have come, the
+-- rest is passed over: it goes on after the last commit, so that it tells what happens now, and looking costs little
+-- however much is changed.
 
 local events = require "tool.web.events"
 local json = require "tool.web.json"
@@ -8,7 +10,7 @@ local refuse = require "tool.web.refuse"
 
 local log = {}
 
-local EVERY, MOST, SKIPPED = 0.25, 200, 5000 -- seconds; changes told, and passed over, in one event
+local EVERY, MOST, SKIPPED = 0.5, 200, 2000 -- seconds; changes told, and counted, in one event
 
 -- Flags of caret_kill_range().
 local PREFIX, BEFORE, FROM_STRING, TO_STRING = 1, 2, 4, 8
@@ -35,31 +37,40 @@ local function change_of(place, index, count, kind, node, value, length, from, t
         length = length, range = flags and range_text(from, to, flags) or json.null}
 end
 
--- What was too slow begins anew after the last commit; true: it goes on.
-local function reopen(job, name)
-    if name ~= "NOTFOUND" then return false end
+-- Begin anew after the last commit; true: it goes on.
+local function reopen(job)
     job.raw:close()
     job.raw = job.inspect:log(-1)
     return job.raw ~= nil
 end
 
-local function batch(job)
-    local list, skipped, lost, place = json.list(), 0, false, nil
-    while skipped < SKIPPED do
+-- The next change as a table; true: there is one, and it is not wanted; nil: there is none, or text and name
+-- of what is wrong.
+local function step(job, wanted)
+    if wanted then
         local change = table.pack(job.raw:next(job.node))
-        if not change[1] then
-            lost = change[2] ~= nil
-            if lost and not reopen(job, change[3]) then return nil, change[2] end
-            break
-        end
-        place = change[1]
-        if #list < MOST then
-            list[#list + 1] = change_of(table.unpack(change, 1, change.n))
-        else
-            skipped = skipped + 1
-        end
+        if change[1] then return change_of(table.unpack(change, 1, change.n)) end
+        return nil, change[2], change[3]
     end
-    return {list = list, skipped = skipped, lost = lost, place = place or json.null}
+    local place, text, name = job.raw:next(job.node)
+    if place then return true end
+    return nil, text, name
+end
+
+local function batch(job)
+    local list, skipped = json.list(), 0
+    local function answer(lost) return {list = list, skipped = skipped, lost = lost} end
+    while skipped < SKIPPED do
+        local change, text, name = step(job, #list < MOST)
+        if not change and not text then return answer(false) end
+        if not change then -- it was overwritten before it was read
+            if name ~= "NOTFOUND" or not reopen(job) then return nil, text end
+            return answer(true)
+        end
+        if change ~= true then list[#list + 1] = change else skipped = skipped + 1 end
+    end
+    if not reopen(job) then return nil, "the log can't be read" end
+    return answer(true)
 end
 
 local function tick(job)

@@ -80,11 +80,11 @@ export class Log {
         this.hold.textContent = on ? "Go on" : "Hold";
     }
 
-    take({list: all, skipped}) {
+    take({list: all, skipped, lost}) {
         const list = all.filter((change) => this.fresh(change));
         this.last = list.at(-1) ?? this.last;
         this.count += list.length;
-        if (skipped) this.said.textContent = `${number(skipped)} more came than can be shown`;
+        if (skipped || lost) this.said.textContent = lost ? "More came than can be shown." : `${number(skipped)} more came than can be shown.`;
         if (this.holding || !list.length) return;
         this.table.hidden = false;
         this.none.hidden = true;
