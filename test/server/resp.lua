@@ -46,10 +46,10 @@ function client:send(bytes)
     return true
 end
 
--- More input, waited for 10 s at most.  False: the connection was closed.
+-- More input, waited for a minute at most: the machine may be busy.  False: the connection was closed.
 function client:more()
     local p = ffi.new("resp_poll", self.fd, 1, 0)
-    if C.poll(p, 1, 10000) == 0 then error("no answer in 10 s", 0) end
+    if C.poll(p, 1, 60000) == 0 then error("no answer in a minute", 0) end
     local n = tonumber(C.recv(self.fd, self.buffer, 65536, 0))
     if n <= 0 then return false end
     self.input = self.input:sub(self.at) .. ffi.string(self.buffer, n)
