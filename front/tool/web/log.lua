@@ -1,6 +1,6 @@
 -- The log as it comes, for one browser: a few changes at a time, twice a second.  If many more have come, the
--- rest is passed over: it goes on after the last commit, so that it tells what happens now, and looking costs little
--- however much is changed.
+-- rest is passed over: it goes on after the last commit, so that it tells what happens now, and looking costs
+-- little however much is changed.
 
 local events = require "tool.web.events"
 local json = require "tool.web.json"
