@@ -35,8 +35,8 @@
  */
 #include "tree/split.h"
 
-#define FEW                                                                                                  \
-    8u /* arbitrary: sets of a leaf that are done one by one; so are those that are no more than its entries */
+/* Arbitrary: so many sets of a leaf are done one by one.  So are those that are no more than its entries. */
+#define FEW 8u
 
 union scratch {
     struct caret__page page;
