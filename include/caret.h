@@ -142,9 +142,9 @@ enum {
     CARET_E_MAXSUBS = -3,       /* over 31 subscripts */
     CARET_E_KEY2BIG = -4,       /* the encoded key is too long */
     CARET_E_VALUE2BIG = -5,     /* the value is over 16 MiB */
-    CARET_E_NUMOFLOW = -6,      /* incr: 1E47 or more, or more digits than can be kept */
+    CARET_E_NUMOFLOW = -6,      /* incr: 1E47 or more, below 1E-43, or more digits than can be kept */
     CARET_E_BUFFER = -7,        /* the caller's buffer is too small; the needed size was returned */
-    CARET_E_CLOSED = -8,        /* the database was closed */
+    CARET_E_CLOSED = -8,        /* the database was closed, or the session has none */
     CARET_E_READONLY = -9,      /* opened read-only */
     CARET_E_NOTXN = -10,        /* no transaction in progress */
     CARET_E_TXN_TOO_DEEP = -11, /* over 127 nested transactions */
@@ -392,11 +392,20 @@ CARET_API int caret_check(caret_db *db, char *report, size_t cap);
  * counts, but not what only lives in shared memory.  Errors: also those of beginning a snapshot. */
 CARET_API int caret_check_online(caret_db *db, char *report, size_t cap);
 
-/* Counters and sizes of a database; see docs/engine.md for their meaning. */
+/* Counters and sizes of a database.  Places are those of caret_durable().  Of a database on a server there are only
+ * `processes`, which is 1, and what this one counts. */
 typedef struct caret_stats {
-    size_t size; /* sizeof(caret_stats): to be set before the call */
-    uint64_t pages, free_pages, arena_slots, arena_used, depth;
-    uint64_t log_head, log_durable, checkpoint_lsn, epoch, checkpoints, repairs;
+    size_t size;                   /* sizeof(caret_stats): to be set before the call */
+    uint64_t pages;                /* page numbers that exist: the file has as many pages, or will have */
+    uint64_t free_pages;           /* of them free */
+    uint64_t arena_slots;          /* pages that the shared memory has room for now; it grows */
+    uint64_t arena_used;           /* of them in use: changed since the last checkpoint */
+    uint64_t depth;                /* levels of the tree; 1: the root is a leaf */
+    uint64_t log_head;             /* the place after the last commit */
+    uint64_t log_durable;          /* the place up to which the log is on the disk */
+    uint64_t checkpoint_lsn;       /* the place up to which the data file has all */
+    uint64_t epoch;                /* number of the present one: checkpoints begin others */
+    uint64_t checkpoints, repairs; /* repairs: commits of dead processes, finished or undone */
     uint64_t gets, sets, commits, restarts, lock_waits; /* summed over attached processes */
     uint64_t processes;
     uint64_t view;       /* CARET_VIEW_*: what a database opened read-only sees */
@@ -501,8 +510,8 @@ CARET_API int caret_session_batch(caret_session *s, int on);
 CARET_API void caret_session_close(caret_session *s);
 
 /*
- * Local variables that somebody else keeps, as M does where M and other languages share them (docs/m.md).  An address
- * is a name and subscripts, `count` texts, numbers as they are stored.  All calls are made between `enter`
+ * Local variables that somebody else keeps, as M does where M and other languages share them (docs/guide/m-and-lua.md).
+ * An address is a name and subscripts, `count` texts, numbers as they are stored.  All calls are made between `enter`
  * and `leave`, which may be nested; what a call returns is good until `leave`.  It returns OK, NONE, or a code that
  * becomes that of the caller.
  */
