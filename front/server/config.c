@@ -176,6 +176,21 @@ static bool percentage(const char *text, int64_t *n)
            *n >= 0;
 }
 
+/* maxmemory-clients: bytes, or percents of maxmemory, which are kept as a number below 0. */
+static const char *bytes_or_percent(const char *text, int64_t *n)
+{
+    uint64_t bytes;
+    if (serve__config_memory(text, n))
+        return NULL;
+    if (!percentage(text, n))
+        return unsigned_memory(text, &bytes) ? "argument must be less than 2^63"
+                                             : "argument must be a memory or percent value";
+    if (*n > 100)
+        return "percentage argument must be less or equal to 100";
+    *n = -*n;
+    return NULL;
+}
+
 /* Of shutdown-on-sigint and -sigterm, "default|save|nosave|...". */
 static const char *saves_or_not(int64_t bits)
 {
@@ -208,8 +223,8 @@ static const char *value_of(const struct parameter *p, const char *text, int64_t
             *n = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
             return fine ? NULL : "argument must be a memory value";
         }
-        if (p == &table[SERVE__CFG_maxmemory_clients] && percentage(text, n))
-            return *n <= 100 ? (*n = -*n, NULL) : "percentage argument must be less or equal to 100";
+        if (p == &table[SERVE__CFG_maxmemory_clients])
+            return bytes_or_percent(text, n);
         if (!serve__config_memory(text, n)) {
             uint64_t bytes;
             if (!unsigned_memory(text, &bytes))
