@@ -249,9 +249,9 @@ typedef struct caret_options {
 } caret_options;
 
 /*
- * Open (or create) the database in file `path`; NULL means $CARET_DB, else
- * "./data.caret".  `options` may be NULL.  On success *db is to be closed with
- * caret_close().  May block while another process recovers the file.
+ * Open (or create) the database in file `path`; NULL means $CARET_DB.  An empty `path` is "./data.caret", and so is
+ * NULL where $CARET_DB is empty or not set.  `options` may be NULL.  On success *db is to be closed with caret_close().
+ * May block while another process recovers the file.
  *
  * Opened with `readonly` nothing is ever written and no file is made, nobody waits for this process, and it
  * needs no right but to read; caret_stat() tells which of these it is (CARET_VIEW_*):
@@ -917,13 +917,16 @@ CARET_API int caret_begin(caret_session *s, int flags);
  * IO, DISKFULL, IO_FAILED) it is over and visible, and may be lost with the power. */
 CARET_API int caret_commit(caret_session *s);
 
-/* Roll back the innermost one. */
+/* Roll back the innermost one.  Locks that were taken in it are given back, and those that were given back in it stay
+ * so.  NOTXN. */
 CARET_API int caret_rollback(caret_session *s);
 
 /* After CARET_RESTART from any call (or at will): drop everything done since the
  * outermost begin and begin it again at depth 1 with a new view.  After 3 restarts
- * it runs undisturbed: other writers wait for it up to one second.  BUSY: a reader without access to the
- * shared memory (caret_open) was overtaken by checkpoints again and again; it is to be rolled back. */
+ * it runs undisturbed: other writers wait for it up to one second.  Locks that were taken in it go on keeping others
+ * out, but are to be taken again, which succeeds at once: what was not is given back at the commit.  NOTXN.  BUSY: a
+ * reader without access to the shared memory (caret_open) was overtaken by checkpoints again and again; it is to be
+ * rolled back. */
 CARET_API int caret_restart(caret_session *s);
 
 /* Depth: 0 = none, also in a forked child.  Restarts of the current outermost transaction so far. */
@@ -931,11 +934,12 @@ CARET_API unsigned caret_txn_level(const caret_session *s);
 CARET_API unsigned caret_txn_restarts(const caret_session *s);
 
 /* Local variables are changed inside a transaction too; whether a rollback or restart restores them is chosen
- * here, after the outermost caret_begin and before any change: all of them (1) or none (0, default). */
+ * here, after the outermost caret_begin and before any change: all of them (1) or none (0, default).  NOTXN. */
 CARET_API int caret_txn_restore_locals(caret_session *s, int all);
 
-/* Run fn in a transaction and commit.  fn returns CARET_OK to commit, CARET_RESTART to
- * run again, CARET_ROLLBACK or an error to roll back; the outcome is returned. */
+/* Run fn in a transaction and commit.  fn returns CARET_OK to commit, CARET_RESTART to run again, anything else
+ * (CARET_ROLLBACK, an error, but CARET_NONE of a read too) to roll back, and that is returned.  Inside of a transaction
+ * CARET_RESTART is returned, to be passed on: the outermost one runs again. */
 typedef int caret_txn_fn(caret_session *s, void *arg);
 CARET_API int caret_transaction(caret_session *s, caret_txn_fn *fn, void *arg, int flags);
 
