@@ -80,8 +80,7 @@ static int read_own(struct caret__pg_address *a, const char *p, size_t n)
     if (is_param(p, n, "caret_timeout", &v, &len))
         return read_silence(a, v, len);
     if (!is_param(p, n, "caret_changes", &v, &len))
-        return caret__fail(CARET_E_INVALID,
-                           "%.*s: caret_prefix, caret_prepare, caret_timeout and caret_changes are known",
+        return caret__fail(CARET_E_INVALID, "%.*s: caret_prefix, caret_prepare and caret_timeout are known",
                            (int)n, p);
     rc = read_flag("caret_changes", v, len, &changes);
     if (rc == CARET_OK && changes)
