@@ -211,7 +211,7 @@ local function set_many(k, targets, e)
 end
 
 -- A target that a text names: what evaluates its subscripts, and gives what is to be written: a reference, or
--- a function that assigns.
+-- a function that assigns.  Also whether that is the same function each time.
 function M.place(k, node)
     if node[1] == "local" or node[1] == "global" or node[1] == "ind" then
         return "return " .. expr.ref_of(k, node)
@@ -223,7 +223,7 @@ function M.place(k, node)
         local held = M.held(k, node, out)
         assign = function(v) return put(k, held, v) end
     end
-    return format("%sreturn function(v) %s end", concat(out), assign "v")
+    return format("%sreturn function(v) %s end", concat(out), assign "v"), #out == 0
 end
 
 -- A variable or node for the functions of aliases: slot, number of subscripts, subscripts.

@@ -53,6 +53,9 @@ local function longer(ref, n)
     return new
 end
 
+-- One that may be changed.
+function R.copy(ref) return longer(ref, 0) end
+
 function R.extend(ref, n, ...)
     local new, m = longer(ref, n), ref.n
     for i = 1, n do new[m + i] = select(i, ...) end
@@ -103,6 +106,7 @@ local function call(f, on, ref, v)
     if n == 0 then return f(on, v) end
     if n == 1 then return f(on, ref[1], v) end
     if n == 2 then return f(on, ref[1], ref[2], v) end
+    if n == 3 then return f(on, ref[1], ref[2], ref[3], v) end
     ref[n + 1] = v
     local a = f(on, unpack(ref, 1, n + 1))
     ref[n + 1] = nil

@@ -210,10 +210,8 @@ local function ind_ref(home, v, n, a, ...)
         return refs.extend(r, n, a, ...)
     elseif not r then
         ref = (cached(home, "ref", text) or compile_ref(home, text))()
-    elseif r.slot then
-        ref = refs.local_(r.slot, r.n, unpack(r, 1, r.n))
     else
-        ref = refs.global(r.name, nil, r.n, unpack(r, 1, r.n))
+        ref = refs.copy(r)
     end
     if n > 0 then
         return refs.extend(ref, n, a, ...)
@@ -238,7 +236,7 @@ function M.ind_get(home, v)
     if r and r.n == 0 and r.slot then
         return symbols.get(r.slot)
     elseif r then
-        return refs.get(ind_ref(home, text, 0))
+        return refs.get(r)
     end
     return (cached(home, "value", text) or compile_value(home, text))()
 end
@@ -278,8 +276,17 @@ end
 
 local function compile_place(home, text)
     return compiled(home, "place", text, function()
-        local node = parsed(text)
-        return load.snippet(text, home, function(k) return sets.place(k, node) end)
+        local node, constant = parsed(text)
+        local f, code = load.snippet(text, home, function(k)
+            local lua
+            lua, constant = sets.place(k, node)
+            return lua
+        end)
+        if constant then
+            local place = f()
+            return function() return place end, code
+        end
+        return f, code
     end)
 end
 
@@ -292,7 +299,7 @@ function M.ind_place(home, v)
     elseif r.slot and r.n == 0 then
         return r.slot
     end
-    return ind_ref(home, text, 0)
+    return r
 end
 
 function M.ind_set(place, new)
