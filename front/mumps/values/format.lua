@@ -41,10 +41,18 @@ local function integer_with_commas(n)
     return ffi.string(room, commas(plain, integer_text(n, plain), room))
 end
 
--- The sign of what is written: of 0.00 it is none, though the number was below 0.
-local function sign_of(digits, negative)
+-- With decimals: the digits, and what is made of them after them in the same buffer.
+local function fixed_with_commas(n, decimals)
+    local digits, length = text.fixed_in_room(n, 0, decimals)
+    local room, sign = digits + length, 0
+    if digits[0] == 45 then room[0], sign = 45, 1 end
+    return ffi.string(room, sign + commas(digits + sign, length - sign, room + sign))
+end
+
+-- The sign of what is written, as far as it shows: of 0.00 it is none, though the number was below 0.
+local function sign_of(digits, negative, c)
     if negative then return -1 end
-    return tonumber(digits) ~= 0 and 1 or 0
+    return c.plus and tonumber(digits) ~= 0 and 1 or 0
 end
 
 local function signed(digits, sign, c)
@@ -57,14 +65,15 @@ local function signed(digits, sign, c)
 end
 
 function F.fnumber(n, codes, decimals)
-    if codes == "," and not decimals and type(n) == "number" and n >= 0 then return integer_with_commas(n) end
+    if codes == "," and decimals then return text.checked(fixed_with_commas(n, decimals)) end
+    if codes == "," and type(n) == "number" and n >= 0 then return integer_with_commas(n) end
     codes = str(codes)
     local digits
     if decimals then digits = text.fixed(n, decimals) else digits = str(num(n)) end
     local c = cache[codes] or read(codes)
     local negative = byte(digits) == 45
     if negative then digits = sub(digits, 2) end
-    local sign = sign_of(digits, negative)
+    local sign = sign_of(digits, negative, c)
     if c.comma then digits = with_commas(digits) end
     return text.checked(signed(digits, sign, c))
 end

@@ -8,7 +8,7 @@ local buffer = require "mumps.values.buffer"
 local str, int, key, before = number.str, number.int, number.key, number.before
 local translate, reverse, justify = C.caret_mumps__translate, C.caret_mumps__reverse, C.caret_mumps__justify
 local byte, sub, find, rep, strchar = string.byte, string.sub, string.find, string.rep, string.char
-local type, select = type, select
+local type, select, tonumber = type, select, tonumber
 
 local MAX = 1048576
 local T = { MAX = MAX }
@@ -203,12 +203,13 @@ end
 -- Decimals beyond this are refused before anything is computed.
 local MOST_DECIMALS = MAX - 66
 
--- A number with so many decimals, in a field of `width`.
-local function fixed(n, width, decimals)
+-- A number with so many decimals, in a field of `width`, in a buffer: where, and how many bytes.  As much
+-- again and half as much is free after it.
+local function in_room(n, width, decimals)
     decimals = int(decimals)
     if decimals < 0 then return fail("JUSTFRACT") end
     if decimals > MOST_DECIMALS then return fail("MAXSTRLEN") end
-    local room = buffer(decimals + width + 128)
+    local room = buffer((decimals + width + 128) * 3)
     local code
     if type(n) == "number" then
         code = justify(n, nil, 0, width, decimals, room)
@@ -216,11 +217,28 @@ local function fixed(n, width, decimals)
         code = justify(0, n, #n, width, decimals, room)
     end
     if code < 0 then return fail("NUMOFLOW") end
-    return ffi.string(room, code)
+    return room, code
+end
+T.fixed_in_room = in_room
+
+local function fixed(n, width, decimals)
+    return ffi.string(in_room(n, width, decimals))
 end
 
 function T.fixed(n, decimals)
     return fixed(n, 0, decimals)
+end
+
+local integer_text, digits = C.caret_mumps__integer_text, ffi.new("char[24]")
+
+-- An integer in a field, without a text of its own on the way.
+local function integer_in_field(v, width)
+    local n = tonumber(integer_text(v, digits))
+    if width <= n then return ffi.string(digits, n) end
+    local room = buffer(width)
+    ffi.fill(room, width - n, 32)
+    ffi.copy(room + (width - n), digits, n)
+    return ffi.string(room, width)
 end
 
 function T.justify(s, width, decimals)
@@ -228,7 +246,7 @@ function T.justify(s, width, decimals)
     if width > MAX then return fail("MAXSTRLEN") end
     if width < 0 then width = 0 end
     if decimals then return fixed(s, width, decimals) end
-    s = str(s)
+    if type(s) == "number" then return integer_in_field(s, width) end
     if width <= #s then return s end
     return rep(" ", width - #s) .. s
 end
